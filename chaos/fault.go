@@ -1,0 +1,52 @@
+// Package chaos makes things go wrong, proves that they did, and mends them.
+//
+// A [Fault] takes effect on a [Target] and hands back an [Effect]. The effect
+// carries the proof (a fault that cannot prove itself makes a trial unknown) and
+// the way back. One file a fault; schedule.go plays them.
+package chaos
+
+import (
+	"context"
+	"errors"
+
+	"zkbench/chaos/wire"
+	"zkbench/ensembles"
+)
+
+// Target is what faults act on: the ensemble, and the clients of the running trial.
+type Target struct {
+	Ensemble *ensembles.Ensemble
+	Network  *Network // cuts members' networks; nil where nobody can
+	// Clients are the taps of the trial's clients, by client number.
+	Clients []*wire.Client
+	// Holder returns the client that holds the grant now, or -1.
+	Holder func() int
+	// Random picks a number in [0, n) from the run's seed.
+	Random func(n int) int
+}
+
+// Effect is a fault in force.
+type Effect struct {
+	Target string // what was hit, for people: "client 17 (holder)", "zk2 (leader)"
+	Client int    // the client that was hit; -1 for members
+	Proof  string // what proved that the fault took effect
+	// Heal undoes it, and returns when that is proven too. Nil when there is
+	// nothing to undo. Safe to call twice.
+	Heal func(ctx context.Context) error
+}
+
+// Fault is one thing that can go wrong.
+type Fault interface {
+	String() string
+	// Inject makes it go wrong and returns once the effect is proven. On an error
+	// whatever was done has been undone again. It returns an error that wraps
+	// ErrSkipped where this machine cannot do it, and ErrNoEffect where it was
+	// done and could not be proven.
+	Inject(ctx context.Context, t Target) (Effect, error)
+}
+
+// ErrSkipped says that the fault cannot be had here; the trial's fault part is unknown.
+var ErrSkipped = errors.New("skipped")
+
+// ErrNoEffect says that the fault was injected and its effect could not be proven.
+var ErrNoEffect = errors.New("no proven effect")

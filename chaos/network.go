@@ -1,0 +1,4 @@
+package chaos
+
+// Network cuts members' networks.
+type Network struct{}

@@ -1,0 +1,109 @@
+// Package ensembles describes the ZooKeeper ensembles that zkbench runs against.
+//
+// An [Ensemble] is plain data: its members, their client addresses, and for
+// members that are ours the power to stop, kill, pause and restart them. How an
+// ensemble comes to be is the business of the sub-packages: container (through
+// Docker), process (local JVMs), external (somebody else's), and auto, which
+// picks the best that this machine can run.
+package ensembles
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Kind names where an ensemble runs.
+type Kind string
+
+// The kinds of ensemble. Auto is a wish, never the kind of a running ensemble.
+const (
+	Auto      Kind = "auto"
+	Container Kind = "container"
+	Process   Kind = "process"
+	External  Kind = "external"
+)
+
+// Options say what ensemble to start. The zero value of each field means its
+// default, so that Options{} is a three-member ensemble of the best kind.
+type Options struct {
+	Kind    Kind          // default Auto
+	Members int           // default 3
+	Tick    time.Duration // ZooKeeper's tickTime; default 2 s. Session timeouts are clamped to [2, 20] ticks
+	Image   string        // container: image reference; default "zookeeper:3.9", else the locally built one
+	Home    string        // process: a ZooKeeper distribution (default $ZOOKEEPER_HOME, else Debian's jars)
+	Servers []string      // external: client addresses host:port, one a member
+	Chroot  string        // external: our part of the tree; default "/zkbench"
+	Keep    bool          // the ensemble outlives this process (zkbench ensemble up)
+	// Logf receives one line for each thing worth telling the user (which kind,
+	// why, what fell back). Nil is silent.
+	Logf func(format string, args ...any)
+}
+
+// Ensemble is a set of members that serve one ZooKeeper tree.
+type Ensemble struct {
+	ID      string    // unique on this machine; labels containers, namespaces and folders
+	Kind    Kind      // never Auto
+	About   string    // one line for people: image or jars, version
+	Version string    // ZooKeeper's version as the servers report it, "3.8.0"
+	Tick    time.Duration
+	Chroot  string    // "" or an absolute path under which all our znodes live
+	Members []*Member
+	// Down stops the members and removes everything that was made for them. It
+	// is safe to call twice. For an external or attached ensemble it only lets go.
+	Down func(ctx context.Context) error
+}
+
+// Member is one server of an ensemble.
+type Member struct {
+	Name string // "zk1", as in the server list
+	ID   int    // myid, 1 based
+	Addr string // client address host:port; the same over restarts
+	IP   string // the address on which peers and clients reach it
+
+	// ContainerID is set for members in containers, NetNS (a path that setns
+	// accepts) for processes in a network namespace of their own. With neither,
+	// nobody can cut this member's network.
+	ContainerID string
+	NetNS       string
+
+	// Machine is the power over the server process; nil for external members.
+	Machine Machine
+}
+
+// Machine is power over one member's server process. Every method returns when
+// the act is done (the process is gone, frozen, running), not when the ensemble
+// has noticed.
+type Machine interface {
+	Start(ctx context.Context) error  // again, after Stop or Kill, with the same data and address
+	Stop(ctx context.Context) error   // SIGTERM, then waits
+	Kill(ctx context.Context) error   // SIGKILL, then waits
+	Pause(ctx context.Context) error  // the process keeps its sockets and does nothing
+	Resume(ctx context.Context) error // after Pause
+	Running(ctx context.Context) (bool, error)
+	// Save copies the member's zoo.cfg and log to dir as NAME.cfg and NAME.log.
+	Save(ctx context.Context, dir string) error
+}
+
+// ErrNotOurs is returned when something is asked of a member that we do not run.
+var ErrNotOurs = errors.New("the member is not ours to touch (external ensemble)")
+
+// Servers returns the client addresses of all members, in member order.
+func (e *Ensemble) Servers() []string {
+	out := make([]string, len(e.Members))
+	for i, m := range e.Members {
+		out[i] = m.Addr
+	}
+	return out
+}
+
+// Member returns the member with that client address or name.
+func (e *Ensemble) Member(nameOrAddr string) (*Member, error) {
+	for _, m := range e.Members {
+		if m.Name == nameOrAddr || m.Addr == nameOrAddr {
+			return m, nil
+		}
+	}
+	return nil, fmt.Errorf("no member %q in the ensemble %v", nameOrAddr, e.Servers())
+}

@@ -1,0 +1,101 @@
+// Package report says what was measured and what it means: metrics, verdicts,
+// plots, pages. It never talks to ZooKeeper; a saved run folder is all it needs.
+package report
+
+import "time"
+
+// Schema is the version of result.json that this code writes.
+const Schema = "zkbench.result/v1"
+
+// Result is result.json: everything that was concluded from one run.
+// Times are in nanoseconds; a field that does not apply is absent, never 0.
+type Result struct {
+	Schema string  `json:"schema"`
+	Run    Run     `json:"run"`
+	Trials []Trial `json:"trials"`
+}
+
+// Run says how, where and with what the trials were run.
+type Run struct {
+	ID       string            `json:"id"`
+	Scenario string            `json:"scenario"`
+	Command  string            `json:"command"` // repeats the run
+	Seed     uint64            `json:"seed"`
+	Start    time.Time         `json:"start"`
+	Elapsed  time.Duration     `json:"elapsed"`
+	Host     map[string]string `json:"host"`     // os, arch, cpus, cpu model, memory, kernel
+	Versions map[string]string `json:"versions"` // zkbench, go, zookeeper, client library
+	Ensemble Ensemble          `json:"ensemble"`
+	Ended    string            `json:"ended,omitempty"` // why it ended early: "interrupted", "disk full"
+}
+
+// Ensemble is what the trials ran against.
+type Ensemble struct {
+	Kind    string        `json:"kind"`
+	About   string        `json:"about"`
+	Members int           `json:"members"`
+	Tick    time.Duration `json:"tick,omitempty"`
+}
+
+// Trial is one cell of the scenario's matrix, executed.
+type Trial struct {
+	Name       string            `json:"name"` // file name of its history: herd-lock-parent-50
+	Scenario   string            `json:"scenario"`
+	Subject    string            `json:"subject"`
+	Clients    int               `json:"clients"`
+	Params     map[string]string `json:"params"`
+	Metrics    map[string]Metric `json:"metrics"`
+	Verdicts   []Verdict         `json:"verdicts"`
+	Thresholds []Threshold       `json:"thresholds,omitempty"`
+	Faults     []Fault           `json:"faults,omitempty"`
+}
+
+// Metric is one measured quantity. Distributions have Count and quantiles,
+// rates and counts have Value. Pointers, so that absent and 0 differ.
+type Metric struct {
+	Unit     string   `json:"unit"` // "ns", "1/handoff", "1/s"
+	Phase    string   `json:"phase,omitempty"`
+	Count    *int64   `json:"count,omitempty"`
+	Min      *float64 `json:"min,omitempty"`
+	Mean     *float64 `json:"mean,omitempty"`
+	P50      *float64 `json:"p50,omitempty"`
+	P90      *float64 `json:"p90,omitempty"`
+	P99      *float64 `json:"p99,omitempty"`
+	P999     *float64 `json:"p999,omitempty"`
+	Max      *float64 `json:"max,omitempty"`
+	Value    *float64 `json:"value,omitempty"`
+	Expected *float64 `json:"expected,omitempty"` // the formula's value, where there is one
+	Servers  *float64 `json:"servers,omitempty"`  // the same, counted by the members themselves
+}
+
+// The results of a verdict or a threshold.
+const (
+	Pass    = "pass"
+	Fail    = "fail"
+	Unknown = "unknown"
+)
+
+// Verdict is what the history proves about one guarantee.
+type Verdict struct {
+	Guarantee string   `json:"guarantee"`
+	Result    string   `json:"result"`
+	Reasons   []string `json:"reasons"`
+	Records   []int    `json:"records,omitempty"` // numbers (1 based) of the history records that prove it
+}
+
+// Threshold is a condition that the scenario sets on a metric.
+type Threshold struct {
+	Expr     string `json:"expr"`
+	Result   string `json:"result"`
+	Measured string `json:"measured"`
+}
+
+// Fault is one window of the history, as the report shows it.
+type Fault struct {
+	Fault  string        `json:"fault"`
+	Target string        `json:"target"`
+	Start  time.Duration `json:"start"`
+	End    time.Duration `json:"end"`
+	Proof  string        `json:"proof,omitempty"`
+	Err    string        `json:"err,omitempty"`
+}
