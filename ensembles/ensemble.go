@@ -43,12 +43,12 @@ type Options struct {
 
 // Ensemble is a set of members that serve one ZooKeeper tree.
 type Ensemble struct {
-	ID      string    // unique on this machine; labels containers, namespaces and folders
-	Kind    Kind      // never Auto
-	About   string    // one line for people: image or jars, version
-	Version string    // ZooKeeper's version as the servers report it, "3.8.0"
+	ID      string // unique on this machine; labels containers, namespaces and folders
+	Kind    Kind   // never Auto
+	About   string // one line for people: image or jars, version
+	Version string // ZooKeeper's version as the servers report it, "3.8.0"
 	Tick    time.Duration
-	Chroot  string    // "" or an absolute path under which all our znodes live
+	Chroot  string // "" or an absolute path under which all our znodes live
 	Members []*Member
 	// Down stops the members and removes everything that was made for them. It
 	// is safe to call twice. For an external or attached ensemble it only lets go.
