@@ -1,0 +1,226 @@
+package recipes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// Variant says whom a waiter watches.
+type Variant string
+
+// The two variants. Parent is the herd: every waiter watches the parent's children,
+// so every release wakes everyone. With Predecessor each waits for the node right
+// before its own, so a release wakes one.
+const (
+	Parent      Variant = "parent"
+	Predecessor Variant = "predecessor"
+)
+
+// contest is the one mechanism behind lock and election: everybody creates an
+// ephemeral sequential node, whoever has the lowest number holds the grant, all
+// others wait. (ZooKeeper recipes, "Locks" and "Leader Election": "their mechanism
+// is the same", seed 003.)
+type contest struct {
+	s       *Session
+	parent  string
+	prefix  string // "-lock-": what node names carry between id and sequence
+	variant Variant
+}
+
+// errVanished says that our node was deleted while its session lives: an operator,
+// or somebody who removed the parent. Whoever waits must stand in line again.
+var errVanished = errors.New("our node is gone though its session lives")
+
+// win stands in line until it is our turn, and returns the grant. On any error,
+// cancellation included, no node of ours stays behind in a live session.
+func (c contest) win(ctx context.Context) (*Grant, error) {
+	for {
+		g, err := c.try(ctx, true)
+		if !errors.Is(err, errVanished) {
+			return g, err
+		}
+	}
+}
+
+// try stands in line once. Without wait it gives up with ErrNotAcquired when
+// somebody is ahead.
+func (c contest) try(ctx context.Context, wait bool) (_ *Grant, err error) {
+	node, names, err := enter(ctx, c.s, c.parent, c.prefix)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			c.s.sweep(ctx, func(ctx context.Context) error { return c.s.remove(ctx, node) })
+		}
+	}()
+	// The Stat gives the fencing token, and proves once more whose node it is. For
+	// a waiter it comes while it waits anyway.
+	stat, err := c.own(ctx, node)
+	if err != nil {
+		return nil, err
+	}
+	if _, _, found := ahead(names, c.prefix, base(node)); !found {
+		names = nil // the list was sent before our create, or failed
+	}
+	for {
+		turn, err := c.turn(ctx, node, names)
+		if err != nil {
+			return nil, err
+		}
+		if !turn && !wait {
+			return nil, ErrNotAcquired
+		}
+		if !turn {
+			if err := c.await(ctx, node, names); err != nil {
+				return nil, err
+			}
+		}
+		g, standing := newGrant(c.s, node, stat.Czxid)
+		if standing {
+			return g, nil
+		}
+		// Suspended between the last reply and now: look again once it is over.
+		if err := c.s.AwaitConnected(ctx); err != nil {
+			return nil, err
+		}
+		names = nil
+	}
+}
+
+// own returns the Stat of our node, errVanished if it is not there or not ours.
+func (c contest) own(ctx context.Context, node string) (*zk.Stat, error) {
+	stat, err := c.s.Exists(ctx, node)
+	switch {
+	case err != nil:
+		return nil, err
+	case stat == nil:
+		return nil, errVanished
+	case stat.EphemeralOwner != c.s.ID():
+		return nil, fmt.Errorf("node %s belongs to session %#x, not to ours (%#x)", node, stat.EphemeralOwner, c.s.ID())
+	}
+	return stat, nil
+}
+
+// turn tells whether it is our turn. names is a fresh list of the parent, or nil to
+// have one fetched.
+func (c contest) turn(ctx context.Context, node string, names []string) (turn bool, err error) {
+	if names == nil {
+		if names, err = c.list(ctx); err != nil {
+			return false, err
+		}
+	}
+	n, _, found := ahead(names, c.prefix, base(node))
+	if !found {
+		return false, errVanished
+	}
+	return n == 0, nil
+}
+
+// list returns the names under the parent. Without the parent there is no node of
+// ours either.
+func (c contest) list(ctx context.Context) ([]string, error) {
+	names, err := c.s.List(ctx, c.parent)
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil, errVanished
+	}
+	return names, err
+}
+
+// await returns when it is our turn. names is what the parent held when it was not.
+func (c contest) await(ctx context.Context, node string, names []string) error {
+	if c.variant == Parent {
+		return c.awaitParent(ctx, node)
+	}
+	return c.awaitPredecessor(ctx, node, names)
+}
+
+// awaitParent watches the parent's children: every change wakes every waiter, and
+// each lists again and watches again. This is the herd effect, kept on purpose.
+func (c contest) awaitParent(ctx context.Context, node string) error {
+	for {
+		got, err := c.s.list(ctx, c.parent, true)
+		if errors.Is(err, zk.ErrNoNode) {
+			return errVanished
+		}
+		if err != nil {
+			return err
+		}
+		turn, err := c.turn(ctx, node, got.names)
+		if turn || err != nil {
+			return err
+		}
+		if _, err := c.s.wake(ctx, got.watch); err != nil {
+			return err
+		}
+	}
+}
+
+// awaitPredecessor watches only the node right before ours: its deletion wakes us
+// alone.
+func (c contest) awaitPredecessor(ctx context.Context, node string, names []string) (err error) {
+	for ; ; names = nil {
+		if names == nil {
+			if names, err = c.list(ctx); err != nil {
+				return err
+			}
+		}
+		n, next, found := ahead(names, c.prefix, base(node))
+		switch {
+		case !found:
+			return errVanished
+		case n == 0:
+			return nil
+		}
+		stat, watch, err := c.s.exists(ctx, c.parent+"/"+next, true)
+		if err != nil {
+			return err
+		}
+		if stat == nil {
+			continue // gone between list and exists: nobody will wake us
+		}
+		event, err := c.s.wake(ctx, watch)
+		if err != nil {
+			return err
+		}
+		// It was the only one ahead of us and it is gone. Numbers only grow, so
+		// nobody can have come in ahead since: no need to list again.
+		if n == 1 && event.Type == zk.EventNodeDeleted {
+			return nil
+		}
+	}
+}
+
+// wake returns when the watch fires, or when the connection was lost and is back:
+// go-zookeeper sets watches again after a reconnect but only logs it when that
+// fails, so a waiter that trusted it could sleep for ever. The event is zero then.
+func (s *Session) wake(ctx context.Context, watch <-chan zk.Event) (zk.Event, error) {
+	s.mu.Lock()
+	state, changed := s.state, s.changed
+	s.mu.Unlock()
+	for {
+		select {
+		case e := <-watch:
+			if e.Type == zk.EventNotWatching {
+				e = zk.Event{}
+			}
+			return e, s.Err()
+		case <-ctx.Done():
+			return zk.Event{}, ctx.Err()
+		case <-changed:
+		}
+		was := state
+		s.mu.Lock()
+		state, changed = s.state, s.changed
+		s.mu.Unlock()
+		if state == Ended {
+			return zk.Event{}, s.Err()
+		}
+		if state == Connected && was != Connected {
+			return zk.Event{}, nil
+		}
+	}
+}

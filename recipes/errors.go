@@ -1,0 +1,50 @@
+package recipes
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// How a session ends. Every error that a finished session returns wraps
+// ErrSessionEnded and one of the others.
+var (
+	ErrSessionEnded = errors.New("the session has ended")
+
+	ErrExpired   = errors.New("the servers expired it")
+	ErrDeadline  = errors.New("no request was acknowledged for a whole session timeout, so the servers may have expired it")
+	ErrClosed    = errors.New("it was closed")
+	ErrAbandoned = errors.New("it was abandoned without a close, like a crash")
+)
+
+// ErrConnectionLost says that the connection broke before the reply came: the
+// request may or may not have had its effect. The session may live on.
+var ErrConnectionLost = errors.New("connection lost before the reply: outcome unknown")
+
+// ErrNotAcquired is what TryAcquire returns when somebody else holds the lock.
+var ErrNotAcquired = errors.New("not acquired: somebody else is ahead")
+
+// ErrGrantLost says that a grant is over because its session or its node is gone.
+var ErrGrantLost = errors.New("the grant is lost")
+
+// ended wraps the cause of a session's end for callers.
+func ended(cause error) error {
+	return fmt.Errorf("%w: %w", ErrSessionEnded, cause)
+}
+
+// answered tells whether err came from a server, in which case the request is
+// known to have had no effect. Everything else (ErrConnectionClosed, raw network
+// errors, anything after Close) leaves the outcome open.
+func answered(err error) bool {
+	for _, known := range []error{
+		zk.ErrNoNode, zk.ErrNodeExists, zk.ErrBadVersion, zk.ErrNotEmpty,
+		zk.ErrNoAuth, zk.ErrInvalidACL, zk.ErrBadArguments, zk.ErrNoChildrenForEphemerals,
+		zk.ErrAPIError, zk.ErrInvalidPath, zk.ErrShortBuffer,
+	} {
+		if errors.Is(err, known) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,181 @@
+package recipes
+
+import (
+	"encoding/binary"
+	"net"
+	"sync"
+	"time"
+)
+
+// link is one connection of a session. It reads along to learn what
+// go-zookeeper does not tell: the negotiated timeout, the password, when the
+// servers last acknowledged something, and above all whether this is still the
+// same session. That is decided here, before go-zookeeper sees the bytes, because
+// it would otherwise run requests of the old session in a new one.
+type link struct {
+	net.Conn
+	s *Session
+
+	// Written by go-zookeeper's send loop, read by its receive loop.
+	mu   sync.Mutex
+	sent []time.Time // send times of frames that wait for their reply, oldest first
+
+	out, in   cursor
+	shook     bool // the connect response has been read
+	sentFirst bool // the connect request has been written
+}
+
+const (
+	opCreate = 1
+
+	xidNotification = -1
+
+	// protocol version, timeout, session id, password length, password
+	connectResponseHead = 4 + 4 + 8 + 4 + 16
+)
+
+func newLink(c net.Conn, s *Session) *link {
+	return &link{Conn: c, s: s}
+}
+
+// Write notes the send time of every frame, then writes.
+func (l *link) Write(b []byte) (int, error) {
+	created := false
+	now := time.Now()
+	l.mu.Lock()
+	l.out.walk(b, 8, func(_ int, head []byte) {
+		l.sent = append(l.sent, now)
+		if l.sentFirst && len(head) >= 8 && int32(binary.BigEndian.Uint32(head[4:])) == opCreate {
+			created = true
+		}
+		l.sentFirst = true
+	})
+	l.mu.Unlock()
+	n, err := l.Conn.Write(b)
+	if created && err == nil {
+		l.s.createWritten()
+	}
+	return n, err
+}
+
+// Read reads, and learns from what it read.
+func (l *link) Read(b []byte) (int, error) {
+	n, err := l.Conn.Read(b)
+	if n > 0 {
+		want := 4
+		if !l.shook {
+			want = connectResponseHead
+		}
+		l.in.walk(b[:n], want, l.received)
+	}
+	return n, err
+}
+
+// received handles the head of one frame from the server.
+func (l *link) received(length int, head []byte) {
+	if !l.shook {
+		l.shook = true
+		l.in.limit(4)
+		l.handshake(head)
+		return
+	}
+	l.s.replyLength(length)
+	if len(head) >= 4 && int32(binary.BigEndian.Uint32(head)) != xidNotification {
+		l.acknowledged()
+	}
+}
+
+// handshake reads the connect response: a zero or different session id means
+// that our session is gone.
+func (l *link) handshake(head []byte) {
+	if len(head) < 16 {
+		return
+	}
+	timeout := time.Duration(int32(binary.BigEndian.Uint32(head[4:]))) * time.Millisecond
+	id := int64(binary.BigEndian.Uint64(head[8:]))
+	var password []byte
+	if len(head) == connectResponseHead {
+		password = append(password, head[20:]...)
+	}
+	if l.s.admit(id, password, timeout) {
+		l.acknowledged()
+		return
+	}
+	// go-zookeeper does not close the connection of an expired session.
+	l.Conn.Close()
+}
+
+// acknowledged moves the session's deadline: the oldest unanswered frame was
+// heard by the servers. Replies come in order on one connection.
+func (l *link) acknowledged() {
+	l.mu.Lock()
+	if len(l.sent) == 0 {
+		l.mu.Unlock()
+		return
+	}
+	at := l.sent[0]
+	n := copy(l.sent, l.sent[1:])
+	l.sent = l.sent[:n]
+	l.mu.Unlock()
+	l.s.heard(at)
+}
+
+// SetReadDeadline shortens go-zookeeper's patience for the connect response,
+// which is 6.7 session timeouts, to what it grants every other reply.
+func (l *link) SetReadDeadline(t time.Time) error {
+	if !l.shook && !t.IsZero() {
+		if soon := time.Now().Add(l.s.timeout() * 2 / 3); soon.Before(t) {
+			t = soon
+		}
+	}
+	return l.Conn.SetReadDeadline(t)
+}
+
+// cursor walks a stream of length-prefixed frames that arrives in any chunks and
+// hands out the first bytes of each frame.
+type cursor struct {
+	buf  [4 + connectResponseHead]byte // length, then the head of the body
+	got  int                           // bytes in buf
+	want int                           // head bytes wanted of this frame
+	skip int                           // bytes of this frame still to pass over
+}
+
+// limit lowers the number of head bytes that are wanted from the next frame on.
+func (c *cursor) limit(head int) { c.want = head }
+
+// walk consumes b. For every frame whose first head bytes are complete it calls
+// got with the length of the frame and those bytes (fewer if the frame is shorter).
+func (c *cursor) walk(b []byte, head int, got func(length int, head []byte)) {
+	c.want = head
+	for len(b) > 0 {
+		if c.skip > 0 {
+			n := min(c.skip, len(b))
+			c.skip -= n
+			b = b[n:]
+			continue
+		}
+		b = c.fill(b, 4)
+		if c.got < 4 {
+			return
+		}
+		length := int(binary.BigEndian.Uint32(c.buf[:4]))
+		end := 4 + min(length, c.want)
+		b = c.fill(b, end)
+		if c.got < end {
+			return
+		}
+		c.skip = length - (end - 4)
+		c.got = 0
+		got(length, c.buf[4:end])
+	}
+}
+
+// fill moves bytes from b to the buffer until that holds n, and returns the rest of b.
+func (c *cursor) fill(b []byte, n int) []byte {
+	if c.got >= n {
+		return b
+	}
+	k := copy(c.buf[c.got:n], b)
+	c.got += k
+	return b[k:]
+}

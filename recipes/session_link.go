@@ -1,0 +1,102 @@
+package recipes
+
+import (
+	"fmt"
+	"time"
+)
+
+// What a session learns from its link.
+
+// attach makes l the session's connection.
+func (s *Session) attach(l *link) (*link, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state == Ended {
+		l.Conn.Close()
+		return nil, ended(s.cause)
+	}
+	s.link = l
+	return l, nil
+}
+
+// admit decides whether a connect response continues this session. A session id of
+// 0 means expired; another id than ours would be another session.
+func (s *Session) admit(id int64, password []byte, timeout time.Duration) bool {
+	s.mu.Lock()
+	if id == 0 || (s.id != 0 && s.id != id) {
+		s.mu.Unlock()
+		s.end(ErrExpired)
+		return false
+	}
+	s.id, s.password, s.negotiated = id, password, timeout
+	s.mu.Unlock()
+	return true
+}
+
+// heard records that the servers acknowledged something that was sent at sent.
+func (s *Session) heard(sent time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !sent.After(s.lastHeard) || s.state == Ended {
+		return
+	}
+	s.lastHeard = sent
+	if s.deadline == nil {
+		s.deadline = time.AfterFunc(time.Until(sent.Add(s.negotiated)), s.checkDeadline)
+	}
+}
+
+// checkDeadline ends the session when the deadline has really passed, and sleeps
+// on otherwise: the timer is not moved at every reply.
+func (s *Session) checkDeadline() {
+	s.mu.Lock()
+	left := time.Until(s.lastHeard.Add(s.negotiated))
+	if left > 0 && s.state != Ended {
+		s.deadline.Reset(left)
+		s.mu.Unlock()
+		return
+	}
+	s.mu.Unlock()
+	s.end(ErrDeadline)
+}
+
+// replyLength ends the session with a clear error where go-zookeeper would drop
+// the connection and meet the same oversized reply again, for ever.
+func (s *Session) replyLength(n int) {
+	if n > s.options.MaxPacket {
+		s.end(fmt.Errorf("a reply of %d bytes exceeds MaxPacket (%d): raise it", n, s.options.MaxPacket))
+	}
+}
+
+func (s *Session) dialFailed(addr string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.dialErr = fmt.Errorf("%s: %w", addr, err)
+}
+
+func (s *Session) lastDialError() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.dialErr == nil {
+		return ""
+	}
+	return fmt.Sprintf(" (last connection error: %v)", s.dialErr)
+}
+
+// nextCreate returns a channel that is closed when the next create request is on
+// the wire. Whatever is queued after that runs at the server after the create.
+func (s *Session) nextCreate() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.written = make(chan struct{})
+	return s.written
+}
+
+func (s *Session) createWritten() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.written != nil {
+		close(s.written)
+		s.written = nil
+	}
+}
