@@ -1,0 +1,94 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// debianJar is where Debian's libzookeeper-java installs ZooKeeper; its manifest
+// names the jars that it needs, except a logger.
+const debianJar = "/usr/share/java/zookeeper.jar"
+
+// ErrNoJava says that there is no Java on this machine.
+var ErrNoJava = errors.New("no java found on PATH or in JAVA_HOME (install openjdk-17-jre-headless or use --ensemble container)")
+
+// ErrNoZooKeeper says that there is no ZooKeeper on this machine.
+var ErrNoZooKeeper = errors.New("no ZooKeeper found (install libzookeeper-java, set ZOOKEEPER_HOME to an unpacked distribution, or use --ensemble container)")
+
+// Available returns nil where Start can find what it needs: Java and
+// ZooKeeper's jars, those of home if that is not empty.
+func Available(home string) error {
+	_, _, err := javaCommand(home)
+	return err
+}
+
+// javaCommand returns java with the arguments that all members share, and one
+// line for people on which ZooKeeper it will run.
+func javaCommand(home string) (command []string, about string, err error) {
+	java, err := findJava()
+	if err != nil {
+		return nil, "", err
+	}
+	classPath, about, err := findZooKeeper(home)
+	if err != nil {
+		return nil, "", err
+	}
+	return []string{java,
+		"-Xmx512m", "-XX:+UseSerialGC",
+		"-XX:-UsePerfData", // else every killed JVM leaves a file in /tmp/hsperfdata_USER
+		"-Djava.net.preferIPv4Stack=true",
+		// One file a member, appended to over restarts: stderr, which machine.go opens.
+		"-Dorg.slf4j.simpleLogger.showDateTime=true",
+		"-Dorg.slf4j.simpleLogger.dateTimeFormat=yyyy-MM-dd HH:mm:ss.SSS",
+		"-Dorg.slf4j.simpleLogger.showShortLogName=true",
+		"-cp", classPath,
+	}, about, nil
+}
+
+func findJava() (string, error) {
+	if home := os.Getenv("JAVA_HOME"); home != "" {
+		if java, err := exec.LookPath(filepath.Join(home, "bin", "java")); err == nil {
+			return java, nil
+		}
+	}
+	java, err := exec.LookPath("java")
+	if err != nil {
+		return "", ErrNoJava
+	}
+	return java, nil
+}
+
+// findZooKeeper returns the class path of the distribution at home, else of
+// $ZOOKEEPER_HOME, else of Debian's package.
+func findZooKeeper(home string) (classPath, about string, err error) {
+	if home == "" {
+		home = os.Getenv("ZOOKEEPER_HOME")
+	}
+	if home != "" {
+		return distribution(home)
+	}
+	if _, err := os.Stat(debianJar); err != nil {
+		return "", "", ErrNoZooKeeper
+	}
+	dir := filepath.Dir(debianJar)
+	jars := []string{debianJar, filepath.Join(dir, "slf4j-simple.jar")}
+	return strings.Join(jars, ":"), debianJar, nil
+}
+
+// distribution returns the class path of an unpacked ZooKeeper 3.5 or later.
+// Its conf folder comes first: it configures the logger that lib brings.
+func distribution(home string) (classPath, about string, err error) {
+	home, err = filepath.Abs(home)
+	if err != nil {
+		return "", "", fmt.Errorf("ZooKeeper distribution %s: %w", home, err)
+	}
+	jars, err := filepath.Glob(filepath.Join(home, "lib", "zookeeper-[0-9]*.jar"))
+	if err != nil || len(jars) == 0 {
+		return "", "", fmt.Errorf("%w: %s has no lib/zookeeper-VERSION.jar", ErrNoZooKeeper, home)
+	}
+	return filepath.Join(home, "conf") + ":" + filepath.Join(home, "lib", "*"), home, nil
+}

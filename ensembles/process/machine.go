@@ -1,0 +1,232 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"zkbench/ensembles/state"
+)
+
+// poll is how often we look whether a process has done what it was told.
+const poll = 5 * time.Millisecond
+
+// machine is the power over one member's JVM.
+type machine struct {
+	record   *state.Record
+	member   state.Member
+	launcher *launcher
+
+	mu      sync.Mutex // one act at a time
+	process state.Process
+	reaped  chan struct{} // closed when our child was waited for; nil for somebody else's child
+}
+
+// mark is the argument by which the JVMs of an ensemble are found again.
+func mark(id string) string { return "-Dzkbench.ensemble=" + id }
+
+// memberMark is the argument by which the JVM of one member is found again.
+func memberMark(id, name string) string { return "-Dzkbench.member=" + id + "/" + name }
+
+// Start runs the member and returns when it listens for clients.
+func (m *machine) Start(ctx context.Context) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.process.Alive() {
+		return fmt.Errorf("starting %s: it runs already (process %d)", m.member.Name, m.process.PID)
+	}
+	if err := m.portsFree(); err != nil {
+		return err
+	}
+	if err := m.launch(); err != nil {
+		return err
+	}
+	listening := func() bool { return listens(m.process.PID, m.member.Ports[0]) }
+	err := await(ctx, func() bool { return listening() || !m.process.Alive() })
+	if err != nil {
+		return fmt.Errorf("starting %s: it does not listen on %s: %w%s", m.member.Name, addr(m.member), err, m.lastLines())
+	}
+	if !m.process.Alive() {
+		return fmt.Errorf("starting %s: it ended at once%s", m.member.Name, m.lastLines())
+	}
+	return nil
+}
+
+// launch forks the JVM.
+func (m *machine) launch() error {
+	dir := memberDir(m.record, m.member)
+	log, err := os.OpenFile(filepath.Join(dir, logFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return fmt.Errorf("starting %s: %w", m.member.Name, err)
+	}
+	defer log.Close() // the JVM has its own by then
+	command := m.record.Command
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Args = append(cmd.Args, mark(m.record.ID), memberMark(m.record.ID, m.member.Name),
+		"-Djava.io.tmpdir="+dir, "-XX:ErrorFile="+filepath.Join(dir, "crash.log"),
+		"org.apache.zookeeper.server.quorum.QuorumPeerMain", filepath.Join(dir, cfgFile))
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, log, log
+	// A session of its own: Ctrl-C is for us, and we decide what to stop when.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if !m.record.Keep {
+		cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
+	}
+	if err := m.launcher.start(cmd, m.member.NetNS); err != nil {
+		return fmt.Errorf("starting %s: %w", m.member.Name, err)
+	}
+	m.process, err = state.Find(cmd.Process.Pid) // our child cannot vanish before Wait
+	reaped := make(chan struct{})
+	m.reaped = reaped
+	go func() {
+		defer close(reaped)
+		_ = cmd.Wait() // how it ended is in its log; that it ended is what callers wait for
+	}()
+	if err != nil {
+		return fmt.Errorf("starting %s: %w", m.member.Name, err)
+	}
+	return nil
+}
+
+// Stop asks the member to end and waits until it has. A paused member is resumed
+// first, since a process that is stopped cannot heed SIGTERM.
+func (m *machine) Stop(ctx context.Context) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.process.Signal(syscall.SIGTERM); err != nil {
+		return fmt.Errorf("stopping %s: %w", m.member.Name, err)
+	}
+	if err := m.process.Signal(syscall.SIGCONT); err != nil {
+		return fmt.Errorf("stopping %s: %w", m.member.Name, err)
+	}
+	return m.awaitEnd(ctx, "stopping")
+}
+
+// Kill ends the member without a warning and waits until it has ended.
+func (m *machine) Kill(ctx context.Context) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.process.Signal(syscall.SIGKILL); err != nil {
+		return fmt.Errorf("killing %s: %w", m.member.Name, err)
+	}
+	return m.awaitEnd(ctx, "killing")
+}
+
+// Pause freezes the member and returns when all its threads stand still.
+func (m *machine) Pause(ctx context.Context) error {
+	return m.signalAndAwait(ctx, "pausing", syscall.SIGSTOP, func() bool { return m.process.Stopped() })
+}
+
+// Resume lets a paused member go on.
+func (m *machine) Resume(ctx context.Context) error {
+	return m.signalAndAwait(ctx, "resuming", syscall.SIGCONT, func() bool { return !m.process.Stopped() })
+}
+
+func (m *machine) signalAndAwait(ctx context.Context, act string, s os.Signal, done func() bool) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.process.Alive() {
+		return fmt.Errorf("%s %s: it does not run", act, m.member.Name)
+	}
+	if err := m.process.Signal(s); err != nil {
+		return fmt.Errorf("%s %s: %w", act, m.member.Name, err)
+	}
+	if err := await(ctx, func() bool { return done() || !m.process.Alive() }); err != nil {
+		return fmt.Errorf("%s %s: %w", act, m.member.Name, err)
+	}
+	if !m.process.Alive() {
+		return fmt.Errorf("%s %s: it ended meanwhile%s", act, m.member.Name, m.lastLines())
+	}
+	return nil
+}
+
+// Running tells whether the process lives, paused or not.
+func (m *machine) Running(context.Context) (bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.process.Alive(), nil
+}
+
+// Save copies the member's configuration and log to dir.
+func (m *machine) Save(_ context.Context, dir string) error {
+	from := memberDir(m.record, m.member)
+	err := errors.Join(
+		copyFile(filepath.Join(dir, m.member.Name+".cfg"), filepath.Join(from, cfgFile)),
+		copyFile(filepath.Join(dir, m.member.Name+".log"), filepath.Join(from, logFile)))
+	if err != nil {
+		return fmt.Errorf("saving configuration and log of %s: %w", m.member.Name, err)
+	}
+	return nil
+}
+
+func copyFile(to, from string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.Create(to)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}
+
+// awaitEnd waits until the process is gone.
+func (m *machine) awaitEnd(ctx context.Context, act string) error {
+	if m.reaped != nil {
+		select {
+		case <-m.reaped:
+			return nil
+		case <-ctx.Done():
+			return fmt.Errorf("%s %s: process %d still runs: %w", act, m.member.Name, m.process.PID, ctx.Err())
+		}
+	}
+	if err := await(ctx, func() bool { return !m.process.Alive() }); err != nil {
+		return fmt.Errorf("%s %s: process %d still runs: %w", act, m.member.Name, m.process.PID, err)
+	}
+	return nil
+}
+
+// await polls until the condition holds or the context ends.
+func await(ctx context.Context, done func() bool) error {
+	ticker := time.NewTicker(poll)
+	defer ticker.Stop()
+	for !done() {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// portsFree tells early, and in words, what the JVM would only write to its log.
+// In a namespace of its own nobody else can have the member's ports.
+func (m *machine) portsFree() error {
+	if m.member.NetNS != "" {
+		return nil
+	}
+	for _, port := range m.member.Ports {
+		l, err := net.Listen("tcp", net.JoinHostPort(m.member.IP, strconv.Itoa(port)))
+		if err != nil {
+			return fmt.Errorf("starting %s: port %d is taken: %w (end the process that listens there: ss -ltnp 'sport = :%d')",
+				m.member.Name, port, err, port)
+		}
+		l.Close()
+	}
+	return nil
+}
+
+// lastLines is the end of the member's log, to be put behind an error.
+func (m *machine) lastLines() string { return lastLines(m.record, m.member) }

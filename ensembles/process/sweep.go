@@ -1,0 +1,101 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"zkbench/ensembles"
+	"zkbench/ensembles/state"
+)
+
+// List returns what the state registry knows about ensembles of local JVMs,
+// living or not.
+func List() ([]state.Record, error) {
+	records, err := state.List()
+	var ours []state.Record
+	for _, r := range records {
+		if r.Kind == ensembles.Process {
+			ours = append(ours, r)
+		}
+	}
+	return ours, err
+}
+
+// Attach returns a kept ensemble that another process has started, with the same
+// power over its members. Its Down only lets go.
+func Attach(_ context.Context, id string) (*ensembles.Ensemble, error) {
+	r, err := state.Load(id)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("no ensemble %s on this machine (zkbench ensemble status lists them): %w", id, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if r.Kind != ensembles.Process {
+		return nil, fmt.Errorf("ensemble %s is of kind %s, not of local JVMs", id, r.Kind)
+	}
+	if !r.Keep {
+		return nil, fmt.Errorf("ensemble %s belongs to process %d and ends with it", id, r.Owner.PID)
+	}
+	l := newLocal(&r)
+	l.makeMachines()
+	for _, m := range l.machines {
+		if found := state.FindAll(memberMark(r.ID, m.member.Name)); len(found) > 0 {
+			m.process = found[0]
+		}
+	}
+	e := l.ensemble()
+	e.Down = l.letGo
+	return e, nil
+}
+
+// Sweep removes ensembles whose owner is dead: their JVMs, namespaces, links and
+// folders. Kept ones that still run are spared, unless all is set. Those of
+// a living owner are never touched. It returns one line for each ensemble removed.
+func Sweep(ctx context.Context, all bool) (removed []string, err error) {
+	records, err := List()
+	errs := []error{err}
+	for _, r := range records {
+		if r.Owner.Alive() {
+			continue
+		}
+		running := len(state.FindAll(mark(r.ID)))
+		if r.Keep && running > 0 && !all {
+			continue
+		}
+		if err := remove(ctx, &r); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		removed = append(removed, fmt.Sprintf("process ensemble %s of %s: %d of %d members ran, %d network namespaces, %s",
+			r.ID, r.Created.Format("2006-01-02 15:04:05"), running, len(r.Members), len(r.Namespaces), r.Dir))
+	}
+	return removed, errors.Join(errs...)
+}
+
+// remove kills the members of an ensemble and removes everything of theirs, the
+// record last.
+func remove(ctx context.Context, r *state.Record) error {
+	left := state.FindAll(mark(r.ID))
+	for _, p := range left {
+		if err := p.Signal(syscall.SIGKILL); err != nil {
+			return fmt.Errorf("removing ensemble %s: %w", r.ID, err)
+		}
+	}
+	for _, p := range left {
+		if err := await(ctx, func() bool { return !p.Alive() }); err != nil {
+			return fmt.Errorf("removing ensemble %s: process %d still runs: %w", r.ID, p.PID, err)
+		}
+	}
+	if err := tearDownNetwork(r); err != nil {
+		return fmt.Errorf("removing ensemble %s: %w", r.ID, err)
+	}
+	if err := os.RemoveAll(r.Dir); err != nil {
+		return fmt.Errorf("removing ensemble %s: %w", r.ID, err)
+	}
+	return state.Remove(r.ID)
+}

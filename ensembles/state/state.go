@@ -1,0 +1,138 @@
+// Package state remembers which ensembles this machine runs, so that what a
+// crashed run left behind can be found, and what a living run uses is left alone.
+//
+// Each live ensemble has one JSON file in [Dir]. It is written before the first
+// thing is made and removed after the last one is gone:
+//
+//	r := state.Record{ID: id, Kind: ensembles.Process, Owner: state.Self(), Dir: dir}
+//	err := state.Save(r)
+//	...
+//	records, err := state.List()
+package state
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"zkbench/ensembles"
+)
+
+// Record is what one ensemble has on this machine.
+type Record struct {
+	ID      string         `json:"id"`
+	Kind    ensembles.Kind `json:"kind"`
+	Owner   Process        `json:"owner"` // who started it
+	Keep    bool           `json:"keep"`  // it outlives its owner
+	Created time.Time      `json:"created"`
+
+	About   string        `json:"about"`
+	Version string        `json:"version"` // empty until the ensemble serves
+	Tick    time.Duration `json:"tick"`    // nanoseconds
+	Members []Member      `json:"members"`
+
+	Dir        string   `json:"dir"`                  // holds every member's data, configuration and log
+	Namespaces []string `json:"namespaces,omitempty"` // names under /run/netns
+	Links      []string `json:"links,omitempty"`      // network links on the host's side
+	Command    []string `json:"command,omitempty"`    // java and its arguments, up to those of one member
+}
+
+// Member is the part of a record about one server.
+type Member struct {
+	Name  string `json:"name"`
+	ID    int    `json:"id"` // myid, 1 based
+	IP    string `json:"ip"`
+	Ports [3]int `json:"ports"`           // client, quorum, election
+	NetNS string `json:"netns,omitempty"` // a path that setns accepts
+}
+
+// Dir returns the folder of the records: $ZKBENCH_STATE, or zkbench in the user's
+// cache folder, or in the temporary folder where the user has no home.
+func Dir() string {
+	if dir := os.Getenv("ZKBENCH_STATE"); dir != "" {
+		return dir
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		cache = os.TempDir()
+	}
+	return filepath.Join(cache, "zkbench")
+}
+
+// Save writes the record, replacing an older one of the same ensemble. A reader
+// sees the old or the new one, never half of either.
+func Save(r Record) error {
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return fmt.Errorf("recording ensemble %s: %w", r.ID, err)
+	}
+	if err := os.MkdirAll(Dir(), 0o755); err != nil {
+		return fmt.Errorf("recording ensemble %s: %w (set ZKBENCH_STATE to a folder that can be written)", r.ID, err)
+	}
+	half := file(r.ID) + ".new"
+	if err := os.WriteFile(half, append(text, '\n'), 0o644); err != nil {
+		return fmt.Errorf("recording ensemble %s: %w (set ZKBENCH_STATE to a folder that can be written)", r.ID, err)
+	}
+	if err := os.Rename(half, file(r.ID)); err != nil {
+		return fmt.Errorf("recording ensemble %s: %w", r.ID, err)
+	}
+	return nil
+}
+
+// Load reads the record of one ensemble. The error wraps fs.ErrNotExist where
+// there is none.
+func Load(id string) (Record, error) {
+	return read(file(id))
+}
+
+// List reads all records. Records that cannot be read are left out and named in
+// the error, which comes beside the others.
+func List() ([]Record, error) {
+	names, err := filepath.Glob(filepath.Join(Dir(), "*.json"))
+	if err != nil {
+		return nil, fmt.Errorf("listing ensembles: %w", err)
+	}
+	var records []Record
+	var errs []error
+	for _, name := range names {
+		r, err := read(name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // removed by its owner just now
+		case err != nil:
+			errs = append(errs, err)
+		default:
+			records = append(records, r)
+		}
+	}
+	return records, errors.Join(errs...)
+}
+
+// Remove forgets an ensemble. It is no error when there is no record of it.
+func Remove(id string) error {
+	if err := os.Remove(file(id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("forgetting ensemble %s: %w", id, err)
+	}
+	return nil
+}
+
+func file(id string) string { return filepath.Join(Dir(), id+".json") }
+
+func read(name string) (Record, error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return Record{}, fmt.Errorf("reading the record of an ensemble: %w", err)
+	}
+	var r Record
+	if err := json.Unmarshal(text, &r); err != nil {
+		return Record{}, fmt.Errorf("%s is not a record of an ensemble: %w (delete it)", name, err)
+	}
+	if r.ID != strings.TrimSuffix(filepath.Base(name), ".json") {
+		return Record{}, fmt.Errorf("%s is the record of ensemble %q (delete it)", name, r.ID)
+	}
+	return r, nil
+}
