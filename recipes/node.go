@@ -42,8 +42,8 @@ func sequence(name string) (n int32, ok bool) {
 // like serial numbers (RFC 1982): right as long as fewer than 2^31 nodes lie between.
 func before(a, b int32) bool { return a-b < 0 }
 
-// contender is a child of the contested parent that stands in line.
-type contender struct {
+// place is a child of the contested parent that stands in line.
+type place struct {
 	name string
 	seq  int32
 }
@@ -51,17 +51,17 @@ type contender struct {
 // line returns the children that stand in line under prefix, in the order in which
 // the servers created them. Other children, "config" or somebody else's files, are
 // not in line: they are passed over.
-func line(names []string, prefix string) []contender {
-	out := make([]contender, 0, len(names))
+func line(names []string, prefix string) []place {
+	out := make([]place, 0, len(names))
 	for _, name := range names {
 		if !strings.Contains(name, prefix) {
 			continue
 		}
 		if n, ok := sequence(name); ok {
-			out = append(out, contender{name, n})
+			out = append(out, place{name, n})
 		}
 	}
-	slices.SortFunc(out, func(a, b contender) int {
+	slices.SortFunc(out, func(a, b place) int {
 		switch {
 		case a.seq == b.seq:
 			return cmp.Compare(a.name, b.name)
