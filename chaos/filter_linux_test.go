@@ -1,0 +1,212 @@
+package chaos
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+)
+
+func open(t *testing.T, is *island) *filter {
+	t.Helper()
+	f, err := openFilter(int(is.nsFd), "test")
+	must(t, err)
+	t.Cleanup(func() { f.close() })
+	return f
+}
+
+// reachable reports whether a TCP connection to the listener can be made.
+func reachable(l net.Listener) bool {
+	c, err := net.DialTimeout("tcp", l.Addr().String(), 150*time.Millisecond)
+	if err == nil {
+		c.Close()
+	}
+	return err == nil
+}
+
+func TestFilter_Cut(t *testing.T) {
+	is := newIsland(t)
+	stranger := netip.MustParseAddr("192.0.2.7")
+	strangerV6 := netip.MustParseAddr("2001:db8::7")
+	for _, row := range []struct {
+		name   string
+		rule   Rule
+		v4, v6 bool // reachable while cut
+	}{
+		{"the zero rule drops everything of both families", Rule{}, false, false},
+		{"inbound only", Rule{Direction: In}, false, false},
+		{"outbound only: the answer never comes back", Rule{Direction: Out}, false, false},
+		{"a peer that is us, over IPv4", Rule{Peers: []netip.Addr{is.here}}, false, true},
+		{"a peer that is us, over IPv6", Rule{Peers: []netip.Addr{is.hereV6}}, true, false},
+		{"a peer that is us, written as IPv4 in IPv6", Rule{Peers: []netip.Addr{netip.AddrFrom16(is.here.As16())}}, false, true},
+		{"a stranger and us", Rule{Peers: []netip.Addr{stranger, strangerV6, is.here}}, false, true},
+		{"only strangers: we get through", Rule{Peers: []netip.Addr{stranger, strangerV6}}, true, true},
+		{"everyone but us", Rule{Except: []netip.Addr{is.here, is.hereV6}}, true, true},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			f, v4, v6 := open(t, is), is.listen(t, is.there), is.listen(t, is.v6)
+			if !reachable(v4) || !reachable(v6) {
+				t.Fatal("not reachable before the cut")
+			}
+			id, err := f.cut(row.rule)
+			must(t, err)
+			if got := reachable(v4); got != row.v4 {
+				t.Errorf("over IPv4: reachable %v, want %v", got, row.v4)
+			}
+			if got := reachable(v6); got != row.v6 {
+				t.Errorf("over IPv6: reachable %v, want %v", got, row.v6)
+			}
+			d, err := f.dropped(id)
+			must(t, err)
+			if cut := !row.v4 || !row.v6; cut != (d.Packets > 0 && d.Bytes > 0) {
+				t.Errorf("counters say %+v", d)
+			}
+			must(t, f.heal(id))
+			must(t, f.heal(id))
+			if !reachable(v4) || !reachable(v6) {
+				t.Error("not reachable after the heal")
+			}
+		})
+	}
+}
+
+func TestFilter_KeepsLoopback(t *testing.T) {
+	is := newIsland(t)
+	f, l := open(t, is), is.listen(t, is.there)
+	if _, err := f.cut(Rule{}); err != nil {
+		t.Fatal(err)
+	}
+	is.inside(t, func() error {
+		c, err := net.DialTimeout("tcp", l.Addr().String(), time.Second)
+		if err == nil {
+			c.Close()
+		}
+		return err
+	})
+	if reachable(l) {
+		t.Error("still reachable from outside")
+	}
+}
+
+func TestFilter_CutsAreIndependent(t *testing.T) {
+	is := newIsland(t)
+	f, l := open(t, is), is.listen(t, is.there)
+	a, err := f.cut(Rule{Direction: In})
+	must(t, err)
+	b, err := f.cut(Rule{Peers: []netip.Addr{is.here}})
+	must(t, err)
+	must(t, f.heal(a))
+	if reachable(l) {
+		t.Error("healing one cut healed the other")
+	}
+	must(t, f.heal(b))
+	if !reachable(l) {
+		t.Error("both healed and still cut")
+	}
+}
+
+func TestFilter_RefusesRulesThatDropNothing(t *testing.T) {
+	is := newIsland(t)
+	f := open(t, is)
+	for name, r := range map[string]Rule{
+		"an unknown direction":   {Direction: "sideways"},
+		"an empty peer":          {Peers: []netip.Addr{{}}},
+		"an unspecified address": {Except: []netip.Addr{netip.IPv4Unspecified()}},
+	} {
+		if _, err := f.cut(r); err == nil {
+			t.Errorf("%s was accepted", name)
+		}
+	}
+}
+
+// A killed process runs no deferred call, so the kernel must heal for it.
+func TestFilter_KilledOwnerLeavesNothing(t *testing.T) {
+	is := newIsland(t)
+	l := is.listen(t, is.there)
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = append(os.Environ(), "ZKBENCH_TEST_CHILD=cut", "ZKBENCH_TEST_NETNS="+is.path)
+	_, err := cmd.StdinPipe() // open until the child is killed
+	must(t, err)
+	out, err := cmd.StdoutPipe()
+	must(t, err)
+	must(t, cmd.Start())
+	line, err := bufio.NewReader(out).ReadString('\n')
+	must(t, err)
+	if !strings.HasPrefix(line, "cut") || reachable(l) {
+		t.Errorf("child said %q and the namespace is reachable", line)
+	}
+	must(t, cmd.Process.Kill())
+	cmd.Wait()
+	if !reachable(l) {
+		t.Error("the partition outlived the process that made it")
+	}
+	owners, err := open(t, is).owners()
+	if err != nil || len(owners) != 0 {
+		t.Errorf("tables left behind by %v, %v", owners, err)
+	}
+}
+
+func init() { children["cut"] = cutAndWait }
+
+func cutAndWait() {
+	ns, err := os.Open(os.Getenv("ZKBENCH_TEST_NETNS"))
+	if err == nil {
+		var f *filter
+		if f, err = openFilter(int(ns.Fd()), "victim"); err == nil {
+			_, err = f.cut(Rule{})
+		}
+	}
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	fmt.Println("cut")
+	io.Copy(io.Discard, os.Stdin)
+}
+
+func TestFilter_SweepTakesOnlyThatOwner(t *testing.T) {
+	is := newIsland(t)
+	l := is.listen(t, is.there)
+	leave(t, is, "1:1")
+	leave(t, is, "11:1")
+	f := open(t, is)
+	n, err := f.sweep("1:1")
+	must(t, err)
+	owners, err := f.owners()
+	must(t, err)
+	if n != 1 || len(owners) != 1 || owners[0] != "11:1" || reachable(l) {
+		t.Errorf("swept %d, left %v", n, owners)
+	}
+	if n, err = f.sweep("11:1"); err != nil || n != 1 || !reachable(l) {
+		t.Errorf("swept %d, %v", n, err)
+	}
+}
+
+// leave makes a cut as a kernel without table owners would: it stays.
+func leave(t *testing.T, is *island, owner string) {
+	t.Helper()
+	f, err := openFilter(int(is.nsFd), owner)
+	must(t, err)
+	f.plain = true
+	_, err = f.cut(Rule{})
+	must(t, err)
+	must(t, f.conn.CloseLasting())
+}
+
+func BenchmarkFilter(b *testing.B) {
+	is := newIsland(b)
+	f, err := openFilter(int(is.nsFd), "bench")
+	must(b, err)
+	defer f.close()
+	for b.Loop() {
+		id, err := f.cut(Rule{})
+		must(b, err)
+		must(b, f.heal(id))
+	}
+}

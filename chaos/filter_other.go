@@ -1,0 +1,24 @@
+//go:build !linux
+
+package chaos
+
+import (
+	"fmt"
+	"runtime"
+)
+
+// filter needs Linux's packet filter; elsewhere no network can be cut.
+type filter struct{}
+
+func openFilter(int, string) (*filter, error) {
+	return nil, fmt.Errorf("%w: cutting a member's network needs Linux, this is %s", ErrSkipped, runtime.GOOS)
+}
+
+func (*filter) cut(Rule) (int, error)        { return 0, ErrSkipped }
+func (*filter) heal(int) error               { return ErrSkipped }
+func (*filter) dropped(int) (Dropped, error) { return Dropped{}, ErrSkipped }
+func (*filter) close() error                 { return ErrSkipped }
+func (*filter) owners() ([]string, error)    { return nil, ErrSkipped }
+func (*filter) sweep(string) (int, error)    { return 0, ErrSkipped }
+
+func inode(string) (string, error) { return "", ErrSkipped }

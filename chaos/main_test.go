@@ -1,0 +1,43 @@
+package chaos
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// children are what this test binary can be when it is started as a child, to be killed.
+var children = map[string]func(){}
+
+func TestMain(m *testing.M) {
+	RunAgentIfAsked()
+	if child := children[os.Getenv("ZKBENCH_TEST_CHILD")]; child != nil {
+		child()
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// within polls until the condition holds, and fails the test when it does not in time.
+func within(t testing.TB, limit time.Duration, what string, holds func() bool) {
+	t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(limit)
+	for !holds() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("not within %v: %s", limit, what)
+		}
+	}
+}

@@ -1,0 +1,145 @@
+package chaos
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"runtime"
+	"sync/atomic"
+	"testing"
+
+	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netns"
+)
+
+var namespaces atomic.Int32
+
+// island is a network namespace that is joined to the test's own by one cable.
+type island struct {
+	path      string     // /run/netns/NAME
+	name      string     // of the namespace
+	here      netip.Addr // our end of the cable
+	there, v6 netip.Addr // its end
+	hereV6    netip.Addr
+	nsFd      netns.NsHandle
+	cable     netlink.Link
+}
+
+// newIsland makes a namespace and its cable, and removes both after the test.
+func newIsland(t testing.TB) *island {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("making a network namespace needs root")
+	}
+	n := int(namespaces.Add(1))
+	// The process id keeps parallel test processes apart.
+	block := byte(os.Getpid() % 250)
+	is := &island{
+		name:   fmt.Sprintf("zkbench-t%d-%d", os.Getpid(), n),
+		here:   netip.AddrFrom4([4]byte{10, 213, block, byte(4*n + 1)}),
+		there:  netip.AddrFrom4([4]byte{10, 213, block, byte(4*n + 2)}),
+		hereV6: netip.MustParseAddr(fmt.Sprintf("fd7a:%x:%x::1", block, n)),
+		v6:     netip.MustParseAddr(fmt.Sprintf("fd7a:%x:%x::2", block, n)),
+	}
+	is.path = "/run/netns/" + is.name
+	inLockedThread(t, func() error {
+		home, err := netns.Get()
+		if err != nil {
+			return err
+		}
+		defer home.Close()
+		is.nsFd, err = netns.NewNamed(is.name) // and enters it
+		if err != nil {
+			return err
+		}
+		t.Cleanup(func() { is.nsFd.Close(); netns.DeleteNamed(is.name) })
+		return netns.Set(home)
+	})
+	is.wire(t, n)
+	return is
+}
+
+func (is *island) wire(t testing.TB, n int) {
+	t.Helper()
+	near, far := fmt.Sprintf("zt%d-%d", os.Getpid()%1e6, n), "eth0"
+	must(t, netlink.LinkAdd(&netlink.Veth{
+		LinkAttrs: netlink.LinkAttrs{Name: near}, PeerName: far, PeerNamespace: netlink.NsFd(is.nsFd),
+	}))
+	cable, err := netlink.LinkByName(near)
+	must(t, err)
+	is.cable = cable
+	t.Cleanup(func() { netlink.LinkDel(cable) })
+	must(t, addAddr(&netlink.Handle{}, cable, is.here, is.hereV6))
+	h, err := netlink.NewHandleAt(is.nsFd)
+	must(t, err)
+	defer h.Close()
+	eth, err := h.LinkByName(far)
+	must(t, err)
+	must(t, addAddr(h, eth, is.there, is.v6))
+	lo, err := h.LinkByName("lo")
+	must(t, err)
+	must(t, h.LinkSetUp(lo))
+}
+
+func addAddr(h *netlink.Handle, l netlink.Link, v4, v6 netip.Addr) error {
+	for _, a := range []struct {
+		addr netip.Addr
+		bits int
+	}{{v4, 30}, {v6, 64}} {
+		ip := &net.IPNet{IP: a.addr.AsSlice(), Mask: net.CIDRMask(a.bits, a.addr.BitLen())}
+		// Without duplicate address detection the address is usable at once.
+		if err := h.AddrAdd(l, &netlink.Addr{IPNet: ip, Flags: 0x02}); err != nil {
+			return fmt.Errorf("add %s: %w", ip, err)
+		}
+	}
+	return h.LinkSetUp(l)
+}
+
+// listen opens a TCP listener inside the namespace.
+func (is *island) listen(t testing.TB, addr netip.Addr) net.Listener {
+	t.Helper()
+	var l net.Listener
+	is.inside(t, func() (err error) {
+		l, err = net.Listen("tcp", netip.AddrPortFrom(addr, 0).String())
+		return err
+	})
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			c.Close()
+		}
+	}()
+	return l
+}
+
+// inside runs f in a thread that is in the namespace.
+func (is *island) inside(t testing.TB, f func() error) {
+	t.Helper()
+	inLockedThread(t, func() error {
+		home, err := netns.Get()
+		if err != nil {
+			return err
+		}
+		defer home.Close()
+		if err := netns.Set(is.nsFd); err != nil {
+			return err
+		}
+		err = f()
+		if back := netns.Set(home); back != nil {
+			return back
+		}
+		return err
+	})
+}
+
+func inLockedThread(t testing.TB, f func() error) {
+	t.Helper()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	must(t, f())
+}

@@ -1,0 +1,68 @@
+package chaos
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+)
+
+// Direction says which of a member's packets a cut drops.
+type Direction string
+
+// The directions of a cut. The zero Direction is Both.
+const (
+	Both Direction = "both"
+	In   Direction = "in"  // the member hears nothing, and is heard
+	Out  Direction = "out" // the member is not heard, and hears
+)
+
+// Rule says which packets to drop in one member's network namespace. Packets on
+// the loopback interface are never dropped, so the zero Rule cuts a member off
+// from everyone but itself.
+type Rule struct {
+	Direction Direction    `json:"direction,omitempty"`
+	Peers     []netip.Addr `json:"peers,omitempty"`  // only packets to and from these; empty: everyone
+	Except    []netip.Addr `json:"except,omitempty"` // but never packets to and from these
+}
+
+// String describes the rule for people: "both ways, everyone but 10.0.0.2".
+func (r Rule) String() string {
+	way := map[Direction]string{Both: "both ways", "": "both ways", In: "inbound", Out: "outbound"}[r.Direction]
+	who := "everyone"
+	if len(r.Peers) > 0 {
+		who = addrs(r.Peers)
+	}
+	if len(r.Except) > 0 {
+		who += " but " + addrs(r.Except)
+	}
+	return way + ", " + who
+}
+
+func addrs(list []netip.Addr) string {
+	out := make([]string, len(list))
+	for i, a := range list {
+		out[i] = a.String()
+	}
+	return strings.Join(out, " ")
+}
+
+// check refuses rules that would silently drop nothing.
+func (r Rule) check() error {
+	switch r.Direction {
+	case "", Both, In, Out:
+	default:
+		return fmt.Errorf("cut: direction %q is unknown; use %q, %q or %q", r.Direction, Both, In, Out)
+	}
+	for _, a := range append(append([]netip.Addr{}, r.Peers...), r.Except...) {
+		if !a.IsValid() || a.IsUnspecified() {
+			return fmt.Errorf("cut: %q is not the address of a peer", a)
+		}
+	}
+	return nil
+}
+
+// Dropped counts what a cut has dropped so far.
+type Dropped struct {
+	Packets uint64 `json:"packets"`
+	Bytes   uint64 `json:"bytes"`
+}
