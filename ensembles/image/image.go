@@ -1,0 +1,94 @@
+// Package image builds a ZooKeeper container image from Debian's packages, for
+// machines that cannot pull the official one.
+//
+// The image keeps the official image's contract: /conf/zoo.cfg and /data/myid
+// are written only where they do not exist, then zkServer.sh start-foreground
+// runs as the user zookeeper. One way of starting serves both.
+//
+//	if image.CanBuild() == nil {
+//		err = image.Build(ctx, "")
+//	}
+package image
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// Name is the image that Build makes, named after the ZooKeeper that Debian
+// bookworm ships.
+const Name = "zkbench/zookeeper:3.8.0"
+
+// stopTimeout is how long an interrupted build may take to clear its folders away.
+const stopTimeout = 20 * time.Second
+
+//go:embed build.sh zkServer.sh docker-entrypoint.sh
+var scripts embed.FS
+
+// needed are the programs that the build runs, with the Debian packages that hold them.
+var needed = []struct{ program, in string }{{"mmdebstrap", "mmdebstrap"}, {"docker", "docker.io"}}
+
+// CanBuild returns nil where the image can be built, else what is missing and
+// how to get it.
+func CanBuild() error {
+	if runtime.GOOS != "linux" {
+		return errors.New("the local image can be built on Linux only")
+	}
+	var missing []string
+	if os.Geteuid() != 0 {
+		missing = append(missing, "root (use sudo)")
+	}
+	for _, n := range needed {
+		if _, err := exec.LookPath(n.program); err != nil {
+			missing = append(missing, fmt.Sprintf("%s (apt-get install %s)", n.program, n.in))
+		}
+	}
+	if missing != nil {
+		return fmt.Errorf("building the local image needs %s", strings.Join(missing, " and "))
+	}
+	return nil
+}
+
+// Build makes the image [Name] in the Docker daemon at host (as in DOCKER_HOST;
+// empty for the default one). It takes most of a minute, or nothing where the
+// image exists.
+func Build(ctx context.Context, host string) error {
+	if err := CanBuild(); err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "zkbench-image-")
+	if err != nil {
+		return fmt.Errorf("building %s: %w", Name, err)
+	}
+	defer os.RemoveAll(dir)
+	if err := os.CopyFS(dir, scripts); err != nil {
+		return fmt.Errorf("building %s: %w", Name, err)
+	}
+	build := exec.CommandContext(ctx, "sh", filepath.Join(dir, "build.sh"), Name)
+	build.WaitDelay = stopTimeout
+	stopAsGroup(build)
+	build.Env = append(os.Environ(), "TMPDIR="+dir)
+	if host != "" {
+		build.Env = append(build.Env, "DOCKER_HOST="+host)
+	}
+	if output, err := build.CombinedOutput(); err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return fmt.Errorf("building %s: %w\n%s", Name, err, tail(output, 4096))
+	}
+	return nil
+}
+
+// tail returns the last n bytes of a program's output.
+func tail(output []byte, n int) string {
+	return strings.TrimSpace(string(output[max(0, len(output)-n):]))
+}

@@ -1,0 +1,18 @@
+#!/bin/sh
+# Runs one ZooKeeper server in the foreground, from Debian's jars, with the same
+# variables as the zkServer.sh of the official image: ZK_SERVER_HEAP (MB),
+# SERVER_JVMFLAGS, JVMFLAGS and ZOO_CONF_DIR.
+set -eu
+
+if [ "${1:-}" != start-foreground ]; then
+  echo "usage: zkServer.sh start-foreground   (this image knows no other verb)" >&2
+  exit 2
+fi
+jars=/usr/share/java
+# The word splitting of the flags is meant: they are lists of words.
+# shellcheck disable=SC2086
+exec java "-Xmx${ZK_SERVER_HEAP:-1000}m" ${SERVER_JVMFLAGS:-} ${JVMFLAGS:-} \
+  -Dorg.slf4j.simpleLogger.showDateTime=true \
+  "-Dorg.slf4j.simpleLogger.dateTimeFormat=yyyy-MM-dd HH:mm:ss,SSS" \
+  -cp "$jars/zookeeper.jar:$jars/slf4j-simple.jar" \
+  org.apache.zookeeper.server.quorum.QuorumPeerMain "${ZOO_CONF_DIR:-/conf}/zoo.cfg"

@@ -1,0 +1,134 @@
+package ensembles
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// pollInterval is how often the members are asked while they are waited for:
+// often enough not to add to the time that a start takes, seldom enough not to
+// slow it down.
+const pollInterval = 20 * time.Millisecond
+
+// logLines is how much of a member's log an error shows.
+const logLines = 15
+
+// WaitServing returns when every member serves and one of them leads. The
+// caller's context says how long that may take. When it takes longer, or the
+// process of a member is gone, the error says what each member replied last and
+// shows the end of its log.
+func WaitServing(ctx context.Context, e *Ensemble) error {
+	ticker := time.NewTicker(pollInterval)
+	defer ticker.Stop()
+	for try := 1; ; try++ {
+		status := Status(ctx, e)
+		if serving(status) {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return noQuorum(ctx, e, status, context.Cause(ctx))
+		}
+		// Asking for the process is dearer than asking for the service.
+		if try%10 == 0 {
+			if gone := stopped(ctx, e); gone != nil {
+				return noQuorum(ctx, e, status, gone)
+			}
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return noQuorum(ctx, e, status, context.Cause(ctx))
+		}
+	}
+}
+
+// serving tells whether all members serve and exactly one leads.
+func serving(all []MemberStatus) bool {
+	leaders := 0
+	for _, s := range all {
+		if !s.Serves() {
+			return false
+		}
+		switch s.Server.Mode {
+		case ModeLeader, ModeStandalone:
+			leaders++
+		case ModeFollower, ModeObserver:
+		default: // read-only: it serves without a quorum
+			return false
+		}
+	}
+	return leaders == 1
+}
+
+// stopped returns an error that names the members whose process does not run.
+func stopped(ctx context.Context, e *Ensemble) error {
+	var names []string
+	for _, m := range e.Members {
+		if m.Machine == nil {
+			continue
+		}
+		if running, err := m.Machine.Running(ctx); err == nil && !running {
+			names = append(names, m.Name)
+		}
+	}
+	if names == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: the server process has ended", strings.Join(names, ", "))
+}
+
+// noQuorum explains why an ensemble does not serve. An interrupted caller wants
+// no explanation.
+func noQuorum(ctx context.Context, e *Ensemble, status []MemberStatus, why error) error {
+	if errors.Is(why, context.Canceled) {
+		return fmt.Errorf("waiting for the ensemble to serve: %w", why)
+	}
+	var text strings.Builder
+	for _, s := range status {
+		if s.Serves() {
+			fmt.Fprintf(&text, "\n%s: %s", s.Member.Name, s.Server.Mode)
+		} else {
+			fmt.Fprintf(&text, "\n%s: %v", s.Member.Name, s.Err)
+		}
+		text.WriteString(lastLines(ctx, s.Member))
+	}
+	return fmt.Errorf("the ensemble does not serve: %w%s", why, text.String())
+}
+
+// lastLines returns the end of a member's log, indented, for an error. It works
+// for a context that has ended too: that is when it is needed.
+func lastLines(ctx context.Context, m *Member) string {
+	if m.Machine == nil {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	log, err := readLog(ctx, m)
+	if err != nil {
+		return fmt.Sprintf("\n    | (its log cannot be had: %v)", err)
+	}
+	lines := bytes.Split(bytes.TrimRight(log, "\n"), []byte("\n"))
+	var text strings.Builder
+	for _, line := range lines[max(0, len(lines)-logLines):] {
+		fmt.Fprintf(&text, "\n    | %s", line)
+	}
+	return text.String()
+}
+
+func readLog(ctx context.Context, m *Member) ([]byte, error) {
+	dir, err := os.MkdirTemp("", "zkbench-log-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	if err := m.Machine.Save(ctx, dir); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(filepath.Join(dir, m.Name+".log"))
+}

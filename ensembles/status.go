@@ -1,0 +1,221 @@
+package ensembles
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// The modes that a serving member reports.
+const (
+	ModeLeader     = "leader"
+	ModeFollower   = "follower"
+	ModeObserver   = "observer"
+	ModeStandalone = "standalone"
+)
+
+// tryTimeout bounds one question to one member. A member that serves answers in
+// a millisecond; one that is frozen or cut off never does.
+const tryTimeout = time.Second
+
+// maxReply bounds the reply to a four-letter word; dump with 100,000 sessions stays below it.
+const maxReply = 64 << 20
+
+// FourLetter sends one of ZooKeeper's four-letter words to a client address
+// (host:port) and returns the reply. A member that is starting or has lost its
+// quorum replies as well, with a text that says so.
+func FourLetter(ctx context.Context, addr, word string) (string, error) {
+	if len(word) != 4 {
+		return "", fmt.Errorf("%q is not a four-letter word", word)
+	}
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return "", fmt.Errorf("asking %s for %s: %w", addr, word, err)
+	}
+	defer conn.Close()
+	// Closing is what ends a read when the context is cancelled.
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	if _, err := io.WriteString(conn, word); err != nil {
+		return "", fmt.Errorf("asking %s for %s: %w", addr, word, cause(ctx, err))
+	}
+	reply, err := io.ReadAll(io.LimitReader(conn, maxReply+1))
+	if err != nil {
+		return "", fmt.Errorf("asking %s for %s: %w", addr, word, cause(ctx, err))
+	}
+	if len(reply) > maxReply {
+		return "", fmt.Errorf("asking %s for %s: the reply is longer than %d bytes", addr, word, maxReply)
+	}
+	if strings.Contains(string(reply), "is not executed because it is not in the whitelist") {
+		return "", fmt.Errorf("%s does not answer %s: add it to 4lw.commands.whitelist in its zoo.cfg", addr, word)
+	}
+	return string(reply), nil
+}
+
+// cause prefers the context's reason to the error of the connection it closed.
+func cause(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// Server is what one member says about itself in reply to srvr.
+type Server struct {
+	Mode        string // one of the Mode constants
+	Version     string // "3.8.0"
+	Zxid        int64  // last transaction it has seen
+	Connections int    // open client connections, the asking one included
+}
+
+// Epoch is the number of the leadership in which the last transaction was made.
+func (s Server) Epoch() int64 { return s.Zxid >> 32 }
+
+// ParseServer reads the reply to srvr. The reply of a member that does not serve
+// is an error that quotes it.
+func ParseServer(reply string) (Server, error) {
+	var s Server
+	lines := bufio.NewScanner(strings.NewReader(reply))
+	for lines.Scan() {
+		key, value, _ := strings.Cut(lines.Text(), ": ")
+		var err error
+		switch key {
+		case "Zookeeper version":
+			s.Version, _, _ = strings.Cut(value, "-")
+		case "Mode":
+			s.Mode = strings.TrimSpace(value)
+		case "Zxid":
+			s.Zxid, err = strconv.ParseInt(strings.TrimPrefix(value, "0x"), 16, 64)
+		case "Connections":
+			s.Connections, err = strconv.Atoi(value)
+		}
+		if err != nil {
+			return Server{}, fmt.Errorf("srvr replied %q: %w", lines.Text(), err)
+		}
+	}
+	if s.Mode == "" {
+		return Server{}, fmt.Errorf("it does not serve: %s", excerpt(reply))
+	}
+	return s, nil
+}
+
+// excerpt is the first line of a reply, of bounded length, for error texts.
+func excerpt(reply string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(reply), "\n")
+	if line == "" {
+		return "an empty reply"
+	}
+	return strconv.Quote(line[:min(len(line), 200)])
+}
+
+// ParseMonitor reads the reply to mntr: each counter's value by its name, without
+// the prefix "zk_". Counters that are not numbers (the version, the mode) are left out.
+func ParseMonitor(reply string) (map[string]float64, error) {
+	counters := make(map[string]float64)
+	lines := bufio.NewScanner(strings.NewReader(reply))
+	for lines.Scan() {
+		key, value, found := strings.Cut(lines.Text(), "\t")
+		if !found {
+			continue
+		}
+		if n, err := strconv.ParseFloat(strings.TrimSpace(value), 64); err == nil {
+			counters[strings.TrimPrefix(key, "zk_")] = n
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("reading mntr: %w", err)
+	}
+	if len(counters) == 0 {
+		return nil, fmt.Errorf("mntr gave no counters: %s", excerpt(reply))
+	}
+	return counters, nil
+}
+
+// Monitor asks the member at a client address for its counters.
+func Monitor(ctx context.Context, addr string) (map[string]float64, error) {
+	reply, err := FourLetter(ctx, addr, "mntr")
+	if err != nil {
+		return nil, err
+	}
+	counters, err := ParseMonitor(reply)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", addr, err)
+	}
+	return counters, nil
+}
+
+// MemberStatus is what a member says about itself, or why it does not.
+type MemberStatus struct {
+	Member *Member
+	Server Server
+	Err    error
+}
+
+// Serves tells whether the member takes requests: only then has it a mode.
+func (s MemberStatus) Serves() bool { return s.Err == nil }
+
+// Status asks all members at once, each for at most a second, and returns their
+// answers in member order.
+func Status(ctx context.Context, e *Ensemble) []MemberStatus {
+	all := make([]MemberStatus, len(e.Members))
+	var wait sync.WaitGroup
+	for i, m := range e.Members {
+		wait.Go(func() {
+			server, err := askServer(ctx, m)
+			all[i] = MemberStatus{Member: m, Server: server, Err: err}
+		})
+	}
+	wait.Wait()
+	return all
+}
+
+func askServer(ctx context.Context, m *Member) (Server, error) {
+	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
+	defer cancel()
+	reply, err := FourLetter(ctx, m.Addr, "srvr")
+	if err != nil {
+		return Server{}, err
+	}
+	s, err := ParseServer(reply)
+	if err != nil {
+		return Server{}, fmt.Errorf("%s: %w", m.Addr, err)
+	}
+	return s, nil
+}
+
+// ErrNoLeader says that no member leads, or that two claim to: the one that was
+// cut off a moment ago may not know yet.
+var ErrNoLeader = errors.New("no single leader")
+
+// Leader returns the member that leads. A standalone server leads itself.
+func Leader(ctx context.Context, e *Ensemble) (*Member, error) {
+	status := Status(ctx, e)
+	var leaders []*Member
+	for _, s := range status {
+		if s.Serves() && (s.Server.Mode == ModeLeader || s.Server.Mode == ModeStandalone) {
+			leaders = append(leaders, s.Member)
+		}
+	}
+	if len(leaders) != 1 {
+		return nil, fmt.Errorf("%w in the ensemble: %s", ErrNoLeader, describe(status))
+	}
+	return leaders[0], nil
+}
+
+// describe puts the members' status on one line: "zk1 follower, zk2 leader, zk3 not serving (...)".
+func describe(all []MemberStatus) string {
+	parts := make([]string, len(all))
+	for i, s := range all {
+		parts[i] = s.Member.Name + " " + s.Server.Mode
+		if !s.Serves() {
+			parts[i] = fmt.Sprintf("%s not serving (%v)", s.Member.Name, s.Err)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
