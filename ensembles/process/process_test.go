@@ -1,25 +1,88 @@
 package process
 
 import (
+	"bufio"
 	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 
 	"zkbench/ensembles"
+	"zkbench/ensembles/state"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// ownerEnv makes this test binary an owner: it starts an ensemble, prints its
+// id, and waits to be killed. Its value "keep" keeps the ensemble and exits.
+const ownerEnv = "ZKBENCH_TEST_OWNER"
 
+func TestMain(m *testing.M) {
+	if kind := os.Getenv(ownerEnv); kind != "" {
+		own(kind == "keep")
+		return
+	}
+	dir, err := os.MkdirTemp("", "zkbench-test-state-")
+	if err != nil {
+		panic(err)
+	}
+	os.Setenv("ZKBENCH_STATE", dir)
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		os.RemoveAll(dir)
+		os.Exit(code)
+	}))
+}
+
+func own(keep bool) {
+	e, err := Start(context.Background(), ensembles.Options{Keep: keep})
+	if err != nil {
+		fmt.Println("error:", err)
+		os.Exit(1)
+	}
+	fmt.Println(e.ID)
+	if !keep {
+		select {}
+	}
+}
+
+// startOwner starts another process that owns an ensemble, and returns its id.
+func startOwner(t *testing.T, kind string) (*exec.Cmd, string) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), ownerEnv+"="+kind)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill() // it may have ended: then there is nothing to kill
+		_ = cmd.Wait()
+		if _, err := Sweep(context.Background(), true); err != nil {
+			t.Error(err)
+		}
+	})
+	line, err := bufio.NewReader(out).ReadString('\n')
+	id := strings.TrimSpace(line)
+	if err != nil || strings.HasPrefix(id, "error:") {
+		t.Fatalf("the owner did not start an ensemble: %q, %v", line, err)
+	}
+	return cmd, id
+}
+
+// up starts an ensemble that ends with the test.
 func up(tb testing.TB, o ensembles.Options) *ensembles.Ensemble {
 	tb.Helper()
-	if o.Logf == nil {
-		o.Logf = tb.Logf
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	e, err := Start(ctx, o)
+	o.Logf = tb.Logf
+	e, err := Start(within(tb, time.Minute), o)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -31,8 +94,132 @@ func up(tb testing.TB, o ensembles.Options) *ensembles.Ensemble {
 	return e
 }
 
-func TestUp(t *testing.T) {
-	start := time.Now()
-	e := up(t, ensembles.Options{})
-	t.Log(time.Since(start), e.About, e.Servers())
+func within(tb testing.TB, d time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	tb.Cleanup(cancel)
+	return ctx
+}
+
+func ok(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestStart(t *testing.T) {
+	t.Run("members have the names, ids and tick that were asked for, and Down leaves nothing", func(t *testing.T) {
+		e, err := Start(within(t, time.Minute), ensembles.Options{Members: 1, Tick: 500 * time.Millisecond, Logf: t.Logf})
+		ok(t, err)
+		r, err := state.Load(e.ID)
+		ok(t, err)
+		if len(e.Members) != 1 || e.Members[0].Name != "zk1" || e.Members[0].ID != 1 || e.Tick != 500*time.Millisecond {
+			t.Errorf("got %+v of tick %v", e.Members[0], e.Tick)
+		}
+		if !strings.HasPrefix(e.Version, "3.") || e.Kind != ensembles.Process {
+			t.Errorf("got version %q, kind %q", e.Version, e.Kind)
+		}
+		ok(t, e.Down(context.Background()))
+		ok(t, e.Down(context.Background()))
+		nothingLeft(t, r)
+	})
+	t.Run("an interrupted start leaves nothing", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(context.Background())
+		before, err := filepath.Glob(filepath.Join(os.TempDir(), "zkbench-*"))
+		ok(t, err)
+		_, err = Start(ctx, ensembles.Options{Logf: func(string, ...any) { cancel() }}) // the first line: the network stands
+		if !errors.Is(err, context.Canceled) {
+			t.Fatalf("got %v", err)
+		}
+		records, err := List()
+		ok(t, err)
+		after, err := filepath.Glob(filepath.Join(os.TempDir(), "zkbench-*"))
+		ok(t, err)
+		if len(records) != 0 || len(after) > len(before) {
+			t.Errorf("left behind: %+v, %v", records, after)
+		}
+	})
+	t.Run("down works for a cancelled context", func(t *testing.T) {
+		e := up(t, ensembles.Options{Members: 1})
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		r, err := state.Load(e.ID)
+		ok(t, err)
+		ok(t, e.Down(ctx))
+		nothingLeft(t, r)
+	})
+	for _, test := range []struct {
+		name    string
+		options ensembles.Options
+		want    string
+	}{
+		{"too many members do not fit the network", ensembles.Options{Members: 30}, "between 1 and 29"},
+		{"a negative number of members", ensembles.Options{Members: -1}, "between 1 and 29"},
+		{"a tick below ZooKeeper's unit", ensembles.Options{Tick: time.Microsecond}, "whole milliseconds"},
+		{"a folder that holds no distribution", ensembles.Options{Home: "/nowhere"}, "/nowhere has no lib/zookeeper-VERSION.jar"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := Start(context.Background(), test.options)
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want %q in it", err, test.want)
+			}
+		})
+	}
+}
+
+// nothingLeft fails when a trace of the ensemble is still on this machine.
+func nothingLeft(t *testing.T, r state.Record) {
+	t.Helper()
+	if left := state.FindAll(mark(r.ID)); len(left) > 0 {
+		t.Errorf("processes left: %v", left)
+	}
+	paths := []string{r.Dir}
+	for _, name := range r.Namespaces {
+		paths = append(paths, filepath.Join(runNetNS, name))
+	}
+	for _, link := range r.Links {
+		paths = append(paths, filepath.Join("/sys/class/net", link))
+	}
+	for _, path := range paths {
+		if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("left behind: %s (%v)", path, err)
+		}
+	}
+	if _, err := state.Load(r.ID); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the record is left: %v", err)
+	}
+}
+
+// TestStartWithoutRights runs the machine's tests again in a process that may
+// not make network namespaces.
+func TestStartWithoutRights(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("without root the other tests run without rights already")
+	}
+	cmd := exec.Command("setpriv", "--bounding-set=-net_admin,-sys_admin",
+		os.Args[0], "-test.run=^(TestMachine|TestMember_NetNS)$", "-test.v")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, want := range []string{"all members share 127.0.0.1", "--- PASS: TestMachine", "operation not permitted"} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("%q is not in:\n%s", want, out)
+		}
+	}
+}
+
+// BenchmarkStart measures the time from nothing to three members that serve.
+func BenchmarkStart(b *testing.B) {
+	for b.Loop() {
+		e, err := Start(context.Background(), ensembles.Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.StopTimer()
+		if err := e.Down(context.Background()); err != nil {
+			b.Fatal(err)
+		}
+		b.StartTimer()
+	}
 }

@@ -1,0 +1,163 @@
+// Package external uses an ensemble that somebody else runs. We have no power
+// over its members: no machine to kill, no network to cut, nothing to tear down.
+//
+//	e, err := external.Start(ctx, ensembles.Options{Servers: []string{"zk1.example.org:2181"}})
+package external
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"zkbench/ensembles"
+)
+
+// DefaultChroot is the part of the tree that is ours where Options name none.
+const DefaultChroot = "/zkbench"
+
+// askTimeout is how long one member may take to answer srvr.
+const askTimeout = 5 * time.Second
+
+// Start checks the addresses, asks every member for its version, and returns
+// the ensemble. A member that refuses the srvr command still counts as there;
+// one that nobody can reach is an error. Down only lets go.
+func Start(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error) {
+	members, err := parse(o.Servers)
+	if err != nil {
+		return nil, err
+	}
+	chroot, err := checkChroot(o.Chroot)
+	if err != nil {
+		return nil, err
+	}
+	if o.Members != 0 && o.Members != len(members) {
+		return nil, fmt.Errorf("--members %d and %d --servers: name one server for each member, or leave --members out", o.Members, len(members))
+	}
+	versions := make([]string, len(members))
+	group, groupCtx := errgroup.WithContext(ctx)
+	for i, m := range members {
+		group.Go(func() (err error) {
+			versions[i], err = ask(groupCtx, m.Addr)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	version := oneVersion(versions)
+	e := &ensembles.Ensemble{
+		ID:      "external",
+		Kind:    ensembles.External,
+		About:   about(version, o.Servers),
+		Version: version,
+		Tick:    o.Tick,
+		Chroot:  chroot,
+		Members: members,
+		Down:    func(context.Context) error { return nil },
+	}
+	if o.Logf != nil {
+		o.Logf("%s; our znodes live under %s", e.About, chroot)
+	}
+	return e, nil
+}
+
+func about(version string, servers []string) string {
+	if version == "" {
+		version = "of unknown version (the members do not answer srvr: 4lw.commands.whitelist)"
+	}
+	return fmt.Sprintf("external ensemble %s, ZooKeeper %s", strings.Join(servers, ","), version)
+}
+
+// parse makes members of addresses.
+func parse(servers []string) ([]*ensembles.Member, error) {
+	if len(servers) == 0 {
+		return nil, errors.New("an external ensemble needs --servers host:port,...")
+	}
+	var members []*ensembles.Member
+	seen := map[string]bool{}
+	for i, server := range servers {
+		host, port, err := net.SplitHostPort(server)
+		if err != nil {
+			return nil, fmt.Errorf("--servers %q: %w (write host:port, for example 192.0.2.1:2181; chroots go into --chroot)", server, err)
+		}
+		n, err := strconv.Atoi(port)
+		if err != nil || n < 1 || n > 65535 {
+			return nil, fmt.Errorf("--servers %q: %q is not a port (1 to 65535)", server, port)
+		}
+		if host == "" {
+			return nil, fmt.Errorf("--servers %q: the host is missing", server)
+		}
+		if seen[server] {
+			return nil, fmt.Errorf("--servers: %q is there twice", server)
+		}
+		seen[server] = true
+		members = append(members, &ensembles.Member{Name: fmt.Sprintf("zk%d", i+1), ID: i + 1, Addr: server, IP: host})
+	}
+	return members, nil
+}
+
+// checkChroot returns the chroot to use. The root of somebody else's tree is not ours to fill.
+func checkChroot(chroot string) (string, error) {
+	if chroot == "" {
+		return DefaultChroot, nil
+	}
+	if chroot == "/" || !strings.HasPrefix(chroot, "/") || path.Clean(chroot) != chroot {
+		return "", fmt.Errorf("chroot %q: give an absolute path below the root, such as %s", chroot, DefaultChroot)
+	}
+	return chroot, nil
+}
+
+// ask returns the version of a member, or "" where the member does not tell.
+func ask(ctx context.Context, address string) (version string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	c, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return "", fmt.Errorf("member %s does not answer: %w (is it up, and reachable from here?)", address, err)
+	}
+	defer c.Close()
+	stop := context.AfterFunc(ctx, func() { c.Close() })
+	defer stop()
+	if _, err := io.WriteString(c, "srvr"); err != nil {
+		return "", fmt.Errorf("member %s does not answer: %w", address, err)
+	}
+	const limit = 64 << 10
+	reply, err := io.ReadAll(io.LimitReader(c, limit))
+	if err != nil && len(reply) == 0 {
+		return "", fmt.Errorf("%s accepts connections and does not answer srvr: %w (is it a ZooKeeper client port?)", address, err)
+	}
+	return parseVersion(string(reply)), nil
+}
+
+// parseVersion finds 3.8.0 in "Zookeeper version: 3.8.0-5a02a05e..., built on ...".
+func parseVersion(reply string) string {
+	_, after, found := strings.Cut(reply, "Zookeeper version: ")
+	if !found {
+		return ""
+	}
+	line, _, _ := strings.Cut(after, "\n")
+	version, _, _ := strings.Cut(line, ",")
+	version, _, _ = strings.Cut(version, "-")
+	return strings.TrimSpace(version)
+}
+
+// oneVersion is the version that all members agree on, else all that they have.
+func oneVersion(versions []string) string {
+	var different []string
+	seen := map[string]bool{}
+	for _, v := range versions {
+		if v != "" && !seen[v] {
+			seen[v] = true
+			different = append(different, v)
+		}
+	}
+	return strings.Join(different, ", ")
+}
