@@ -1,0 +1,141 @@
+// Package matrix sorts the trials of a run into what is compared: scenarios,
+// and in each the series of trials that differ only in their number of clients.
+package matrix
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"zkbench/report"
+	"zkbench/report/units"
+)
+
+// Scenario is all trials of one scenario.
+type Scenario struct {
+	Name   string
+	Series []Series // ordered by label
+	Counts []int    // every client count that was run, ascending
+}
+
+// Series is the trials that share a subject and parameters, by client count.
+type Series struct {
+	Label   string // the subject, and those parameters that vary within the scenario
+	Subject string
+	Varying []Param // the parameters in Label
+	Trials  []report.Trial
+}
+
+// Param is one parameter of a trial.
+type Param struct{ Name, Value string }
+
+// notCells are parameters that tell repetitions apart, not cells of the matrix.
+var notCells = []string{"clients", "subject", "seed", "repeat", "trial"}
+
+// Of sorts trials into scenarios, in the order in which those were run.
+func Of(trials []report.Trial) []Scenario {
+	var out []Scenario
+	for _, t := range trials {
+		if !slices.ContainsFunc(out, func(s Scenario) bool { return s.Name == t.Scenario }) {
+			out = append(out, scenario(t.Scenario, trials))
+		}
+	}
+	return out
+}
+
+func scenario(name string, trials []report.Trial) Scenario {
+	mine := slices.DeleteFunc(slices.Clone(trials), func(t report.Trial) bool { return t.Scenario != name })
+	keys := varying(mine)
+	s := Scenario{Name: name}
+	for _, t := range mine {
+		params := pick(t, keys)
+		label := Label(t.Subject, params)
+		i := slices.IndexFunc(s.Series, func(x Series) bool { return x.Label == label })
+		if i < 0 {
+			s.Series = append(s.Series, Series{Label: label, Subject: t.Subject, Varying: params})
+			i = len(s.Series) - 1
+		}
+		s.Series[i].Trials = append(s.Series[i].Trials, t)
+		if !slices.Contains(s.Counts, t.Clients) {
+			s.Counts = append(s.Counts, t.Clients)
+		}
+	}
+	slices.Sort(s.Counts)
+	slices.SortStableFunc(s.Series, func(a, b Series) int { return strings.Compare(a.Label, b.Label) })
+	for _, x := range s.Series {
+		slices.SortStableFunc(x.Trials, func(a, b report.Trial) int { return cmp.Compare(a.Clients, b.Clients) })
+	}
+	return s
+}
+
+// Label names a series for people.
+func Label(subject string, params []Param) string {
+	parts := []string{units.Clean(subject)}
+	for _, p := range params {
+		parts = append(parts, units.Clean(p.Name+"="+p.Value))
+	}
+	return strings.Join(parts, " ")
+}
+
+// At returns the trials of the series with that many clients.
+func (s Series) At(clients int) []report.Trial {
+	return slices.DeleteFunc(slices.Clone(s.Trials), func(t report.Trial) bool { return t.Clients != clients })
+}
+
+// Common returns the largest client count that every series has, or the largest
+// of all when they share none.
+func (s Scenario) Common() int {
+	for _, n := range slices.Backward(s.Counts) {
+		if !slices.ContainsFunc(s.Series, func(x Series) bool { return len(x.At(n)) == 0 }) {
+			return n
+		}
+	}
+	if len(s.Counts) == 0 {
+		return 0
+	}
+	return s.Counts[len(s.Counts)-1]
+}
+
+// varying lists the parameters whose values differ among trials, by name.
+func varying(trials []report.Trial) []string {
+	var keys []string
+	for _, t := range trials {
+		for k := range t.Params {
+			if !slices.Contains(keys, k) && !slices.Contains(notCells, k) {
+				keys = append(keys, k)
+			}
+		}
+	}
+	keys = slices.DeleteFunc(keys, func(k string) bool {
+		return !slices.ContainsFunc(trials, func(t report.Trial) bool { return t.Params[k] != trials[0].Params[k] })
+	})
+	slices.Sort(keys)
+	return keys
+}
+
+func pick(t report.Trial, keys []string) []Param {
+	var out []Param
+	for _, k := range keys {
+		if v, ok := t.Params[k]; ok {
+			out = append(out, Param{k, v})
+		}
+	}
+	return out
+}
+
+// Median returns what read finds in the trials, at its median (the lower of two
+// middle ones, so that it is always a value that was measured). It is false when
+// no trial has the value.
+func Median(trials []report.Trial, read func(report.Trial) *float64) (float64, bool) {
+	var found []float64
+	for _, t := range trials {
+		if v := read(t); v != nil {
+			found = append(found, *v)
+		}
+	}
+	if len(found) == 0 {
+		return 0, false
+	}
+	slices.Sort(found)
+	return found[(len(found)-1)/2], true
+}

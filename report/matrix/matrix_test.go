@@ -1,0 +1,69 @@
+package matrix
+
+import (
+	"slices"
+	"testing"
+
+	"zkbench/report"
+)
+
+func trial(scenario, subject string, clients int, params map[string]string) report.Trial {
+	return report.Trial{Scenario: scenario, Subject: subject, Clients: clients, Params: params}
+}
+
+func TestOf(t *testing.T) {
+	got := Of([]report.Trial{
+		trial("herd", "lock/predecessor", 50, nil), trial("herd", "lock/parent", 50, nil),
+		trial("failover", "lock/parent", 5, map[string]string{"session_timeout": "4s", "hold": "1s"}),
+		trial("failover", "lock/parent", 5, map[string]string{"session_timeout": "8s", "hold": "1s"}),
+		trial("herd", "lock/parent", 10, nil),
+	})
+	if len(got) != 2 || got[0].Name != "herd" || got[1].Name != "failover" {
+		t.Fatalf("scenarios = %+v, want herd and failover in the order they were run", got)
+	}
+	if got[0].Series[0].Label != "lock/parent" || !slices.Equal(got[0].Counts, []int{10, 50}) {
+		t.Errorf("herd = %+v, want series by label and counts ascending", got[0])
+	}
+	if got[0].Series[0].Trials[0].Clients != 10 {
+		t.Errorf("trials of a series are not ordered by clients")
+	}
+	if l := got[1].Series[0].Label; l != "lock/parent session_timeout=4s" {
+		t.Errorf("label = %q, want only the parameter that varies in it", l)
+	}
+	if n := got[0].Common(); n != 50 {
+		t.Errorf("Common = %d, want 50: the largest count that both have", n)
+	}
+}
+
+func TestOf_repetitionsShareASeries(t *testing.T) {
+	got := Of([]report.Trial{
+		trial("herd", "lock/parent", 10, map[string]string{"repeat": "1"}),
+		trial("herd", "lock/parent", 10, map[string]string{"repeat": "2"}),
+	})
+	if len(got[0].Series) != 1 || len(got[0].Series[0].At(10)) != 2 {
+		t.Errorf("series = %+v, want one with two trials", got[0].Series)
+	}
+}
+
+func TestCommon(t *testing.T) {
+	s := Of([]report.Trial{trial("herd", "a", 10, nil), trial("herd", "a", 50, nil), trial("herd", "b", 10, nil), trial("herd", "b", 20, nil)})[0]
+	if n := s.Common(); n != 10 {
+		t.Errorf("Common = %d, want 10", n)
+	}
+	if n := (Scenario{}).Common(); n != 0 {
+		t.Errorf("Common of nothing = %d, want 0", n)
+	}
+}
+
+func TestMedian(t *testing.T) {
+	v := func(f float64) report.Trial {
+		return report.Trial{Metrics: map[string]report.Metric{"m": {P50: &f}}}
+	}
+	read := func(t report.Trial) *float64 { return t.Metrics["m"].P50 }
+	if got, ok := Median([]report.Trial{v(3), v(1), {}, v(2)}, read); !ok || got != 2 {
+		t.Errorf("Median = %v, %v, want 2", got, ok)
+	}
+	if _, ok := Median([]report.Trial{{}}, read); ok {
+		t.Error("Median of trials without the value claims to have one")
+	}
+}

@@ -1,0 +1,156 @@
+package plot
+
+import (
+	"math"
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+
+	"zkbench/report/units"
+)
+
+// logScale is a logarithmic axis that never panics: gonum's does on values <= 0.
+// We leave such values out before, and this keeps a mistake from costing the file.
+type logScale struct{}
+
+// Normalize implements plot.Normalizer.
+func (logScale) Normalize(low, high, x float64) float64 {
+	if low <= 0 || high <= low || x <= 0 {
+		return 0
+	}
+	return math.Log(x/low) / math.Log(high/low)
+}
+
+// ticks is a fixed set of ticks. Those out of range are not drawn.
+type ticks []plot.Tick
+
+// Ticks implements plot.Ticker.
+func (t ticks) Ticks(low, high float64) []plot.Tick {
+	slack := (high - low) * 1e-9
+	return slices.DeleteFunc(slices.Clone(t), func(k plot.Tick) bool {
+		return k.Value < low-slack || k.Value > high+slack
+	})
+}
+
+// logAxis makes an axis logarithmic over the positive values, with ticks that
+// write names.
+func logAxis(a *plot.Axis, values []float64, write func(float64) string) {
+	low, high := span(values)
+	if low <= 0 { // nothing to show
+		low, high = 1, 10
+	}
+	low, high = low/1.25, high*1.25
+	if high/low < 4 { // a single value still needs two labelled ticks around it
+		mid := math.Sqrt(low * high)
+		low, high = mid/2.2, mid*2.2
+	}
+	a.Min, a.Max, a.Scale = low, high, logScale{}
+	a.Tick.Marker = logTicks(low, high, write)
+}
+
+// logTicks labels powers of ten, and 2 and 5 between them where there is room.
+func logTicks(low, high float64, write func(float64) string) ticks {
+	decades := math.Log10(high / low)
+	every := max(1, int(math.Ceil(decades/8)))
+	first := int(math.Floor(math.Log10(low)))
+	var out ticks
+	for e := first; float64(e) <= math.Log10(high); e++ {
+		for m := 1; m <= 9; m++ {
+			t := plot.Tick{Value: float64(m) * math.Pow10(e)}
+			labelled := m == 1 && (e-first)%every == 0 || decades < 3 && (m == 2 || m == 5)
+			if labelled {
+				t.Label = write(t.Value)
+			}
+			if labelled || every == 1 {
+				out = append(out, t)
+			}
+		}
+	}
+	return out
+}
+
+// countAxis is a logarithmic axis with ticks at the client counts that were run.
+func countAxis(a *plot.Axis, counts []int) {
+	values := make([]float64, len(counts))
+	for i, n := range counts {
+		values[i] = float64(n)
+	}
+	low, high := span(values)
+	if low <= 0 {
+		low, high = 1, 10
+	}
+	pad := math.Max(math.Pow(high/low, 0.06), 1.08)
+	a.Min, a.Max, a.Scale = low/pad, high*pad, logScale{}
+	a.Label.Text = "contenders (log scale)"
+	a.Tick.Marker = countTicks(values, a.Min, a.Max)
+}
+
+// countTicks labels as many counts as fit side by side, the largest for certain.
+func countTicks(values []float64, low, high float64) ticks {
+	const room = 600 // points that the axis has, roughly
+	sty := typeface(smallSize, ink)
+	var out ticks
+	edge := vg.Length(math.Inf(1))
+	for _, v := range slices.Backward(values) {
+		if v <= 0 {
+			continue
+		}
+		label := units.Number(v)
+		mid, half := vg.Length(room*logScale{}.Normalize(low, high, v)), sty.Width(label)/2+4
+		if mid+half > edge {
+			label = ""
+		} else {
+			edge = mid - half
+		}
+		out = append(out, plot.Tick{Value: v, Label: label})
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// secondsAxis is a linear axis in seconds since the start of the run.
+func secondsAxis(a *plot.Axis, from, to float64) {
+	if !(to > from) {
+		from, to = from-0.5, from+0.5
+	}
+	a.Min, a.Max = from, to
+	a.Label.Text = "seconds since the start of the run"
+	step := niceStep((to - from) / 8)
+	var out ticks
+	for k := math.Ceil(from / step); k*step <= to; k++ {
+		out = append(out, plot.Tick{Value: k * step, Label: secondsLabel(k*step, step)})
+	}
+	a.Tick.Marker = out
+}
+
+// secondsLabel writes as many decimals as the step has.
+func secondsLabel(v, step float64) string {
+	decimals := max(0, int(math.Ceil(-math.Log10(step)-1e-9)))
+	return formatFixed(v, decimals)
+}
+
+// niceStep rounds up to 1, 2 or 5 times a power of ten.
+func niceStep(v float64) float64 {
+	base := math.Pow(10, math.Floor(math.Log10(v)))
+	for _, m := range []float64{1, 2, 5} {
+		if v <= m*base*(1+1e-9) {
+			return m * base
+		}
+	}
+	return 10 * base
+}
+
+// span returns the smallest and largest of the finite values above 0, or 0, 0.
+func span(values []float64) (low, high float64) {
+	for _, v := range values {
+		if v <= 0 || math.IsNaN(v) || math.IsInf(v, 0) {
+			continue
+		}
+		if low == 0 || v < low {
+			low = v
+		}
+		high = math.Max(high, v)
+	}
+	return low, high
+}

@@ -1,0 +1,122 @@
+package plot
+
+import (
+	"image/color"
+	"math"
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"zkbench/report/units"
+)
+
+// band is a stretch of time, shaded, with a label above the data.
+type band struct {
+	from, to float64
+	label    string
+	proven   bool
+}
+
+// bandsOf shades the fault windows.
+func bandsOf(windows []Window) []band {
+	var out []band
+	for _, w := range windows {
+		label := w.Fault
+		if w.Target != "" {
+			label += " " + w.Target
+		}
+		out = append(out, band{from: seconds(w.Start), to: max(seconds(w.End), seconds(w.Start)),
+			label: units.Short(units.Clean(label), 40), proven: w.Proven})
+	}
+	slices.SortStableFunc(out, func(a, b band) int {
+		switch {
+		case a.from < b.from:
+			return -1
+		case a.from > b.from:
+			return 1
+		}
+		return 0
+	})
+	return out
+}
+
+// bandEntries are the legend's words for the bands.
+func bandEntries(bands []band) []entry {
+	var out []entry
+	proof := func(b band) bool { return b.proven }
+	if slices.ContainsFunc(bands, proof) {
+		out = append(out, entry{text: "fault in force", look: look{color: proven}, area: true})
+	}
+	if slices.ContainsFunc(bands, func(b band) bool { return !b.proven }) {
+		out = append(out, entry{text: "fault without proof of effect", look: look{color: unclear}, area: true})
+	}
+	return out
+}
+
+// shading draws the bands. It comes first, so that it lies behind everything.
+type shading []band
+
+// Plot implements plot.Plotter.
+func (m shading) Plot(c draw.Canvas, p *plot.Plot) {
+	tx, _ := p.Transforms(&c)
+	for _, b := range m {
+		from, to := place(tx, b.from, c), place(tx, b.to, c)
+		if to-from < 2 { // a fault of an instant must still be seen
+			to = from + 2
+		}
+		fillBox(c, b.color(), from, c.Min.Y, to, c.Max.Y)
+	}
+}
+
+func (b band) color() color.RGBA {
+	if b.proven {
+		return proven
+	}
+	return unclear
+}
+
+// place maps x to the canvas, kept within it.
+func place(tx func(float64) vg.Length, x float64, c draw.Canvas) vg.Length {
+	v := tx(x)
+	if math.IsNaN(float64(v)) {
+		return c.Min.X
+	}
+	return min(max(v, c.Min.X), c.Max.X)
+}
+
+func fillBox(c draw.Canvas, color color.Color, x0, y0, x1, y1 vg.Length) {
+	c.SetColor(color)
+	c.Fill(vg.Rectangle{Min: vg.Point{X: x0, Y: y0}, Max: vg.Point{X: x1, Y: y1}}.Path())
+}
+
+// maxBandRows bounds the room that fault labels may take from the data.
+const maxBandRows = 3
+
+// bandRows returns how many rows of labels stand above the data.
+func bandRows(bands []band) int { return min(len(bands), maxBandRows) }
+
+// drawBandLabels writes each label above the start of its band, in the lowest row
+// that has room. Labels that find none are left out: the page's table has them all.
+func drawBandLabels(c draw.Canvas, p *plot.Plot, bands []band, rows int) {
+	sty := typeface(smallSize-1, faint)
+	tx, _ := p.Transforms(&c)
+	busy := make([]vg.Length, rows)
+	for i := range busy {
+		busy[i] = vg.Length(math.Inf(-1))
+	}
+	for _, b := range bands {
+		w := sty.Width(b.label)
+		x := min(place(tx, b.from, c), c.Max.X-w)
+		for row := range busy {
+			if x < busy[row]+8 || x < c.Min.X {
+				continue
+			}
+			y := c.Max.Y + 4 + vg.Length(row)*(smallSize+4)
+			c.FillText(sty, vg.Point{X: x, Y: y}, b.label)
+			busy[row] = x + w
+			break
+		}
+	}
+}

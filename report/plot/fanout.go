@@ -1,0 +1,136 @@
+package plot
+
+import (
+	"fmt"
+
+	"gonum.org/v1/plot/vg"
+
+	"zkbench/report"
+	"zkbench/report/matrix"
+	"zkbench/report/units"
+)
+
+// FanOut plots notifications per hand-off against contenders: measured as
+// points, the formula as a dashed line. It is nil when no trial counted them.
+func FanOut(s matrix.Scenario, looks Looks) *Figure {
+	f := newFigure("fanout", "Notifications per hand-off",
+		"How many notifications one hand-off causes, counted on the wire. Points are measured, dashed lines are the "+
+			"formula for the recipe. A line that climbs is a herd; a flat one at 1 wakes only the next in line.")
+	var marks []func()
+	var values []float64
+	formula := false
+	for _, series := range s.Series {
+		look := looks.of(series.Label)
+		measured, expected := fanOutPoints(series)
+		if len(measured) == 0 {
+			continue
+		}
+		for _, q := range append(append([]xy{}, measured...), expected...) {
+			values = append(values, q.y)
+		}
+		f.legend = append(f.legend, entry{text: series.Label, look: look, point: true})
+		formula = formula || len(expected) > 0
+		marks = append(marks, func() {
+			f.body.Add(line{at: expected, style: dashed(look.color, lineWidth)}, points{at: measured, look: look, size: glyphSize + 1})
+		})
+	}
+	if len(marks) == 0 {
+		return nil
+	}
+	if formula {
+		f.legend = append(f.legend, entry{text: "formula", look: look{color: faint}, line: true, dash: true})
+	}
+	countAxis(&f.body.X, s.Counts)
+	logAxis(&f.body.Y, values, units.Number)
+	f.body.Y.Label.Text = "notifications per hand-off (log scale)"
+	f.body.Add(gridlines{x: true, y: true})
+	for _, add := range marks {
+		add()
+	}
+	return f
+}
+
+// fanOutPoints reads a series. Values of 0 have no place on a log axis.
+func fanOutPoints(s matrix.Series) (measured, expected []xy) {
+	for _, t := range s.Trials {
+		m := t.Metrics["fanout.notifications"]
+		if m.Value != nil && *m.Value > 0 {
+			measured = append(measured, xy{float64(t.Clients), *m.Value})
+		}
+		if m.Expected != nil && *m.Expected > 0 {
+			expected = append(expected, xy{float64(t.Clients), *m.Expected})
+		}
+	}
+	return measured, expected
+}
+
+// Growth plots a latency against contenders, log-log: the median of each trial,
+// a whisker up to its 99th percentile, and in the legend the fitted slope. It is
+// nil when no trial has the metric, or all have the same number of clients.
+func Growth(s matrix.Scenario, metric, title string, looks Looks) *Figure {
+	f := newFigure(title+"-by-clients", title+" by contenders",
+		"The median of each trial; the whisker ends at the 99th percentile. The slope is fitted through the logarithms: "+
+			"0 is flat, 1 is twice the contenders, twice the time. In brackets its 95 % confidence interval.")
+	f.Title = fmt.Sprintf("%s latency by contenders", upper(title))
+	var values []float64
+	var marks []func()
+	drawn := 0
+	for _, series := range s.Series {
+		p50, whisk := growthPoints(series, metric)
+		if len(p50) == 0 {
+			continue
+		}
+		look := looks.of(series.Label)
+		for _, q := range p50 {
+			values = append(values, q.y)
+		}
+		values = append(values, whisk.high...)
+		f.legend = append(f.legend, entry{text: growthLegend(series.Label, p50), look: look, point: true, line: true})
+		shift := vg.Length(drawn%5-len(s.Series)/2) * 5
+		whisk.color, whisk.shift = look.color, shift
+		drawn++
+		marks = append(marks, func() {
+			f.body.Add(whisk, line{at: p50, style: stroke(look.color, lineWidth), shift: shift},
+				points{at: p50, look: look, size: glyphSize + 1, shift: shift})
+		})
+	}
+	if drawn == 0 || len(s.Counts) < 2 {
+		return nil
+	}
+	countAxis(&f.body.X, s.Counts)
+	logAxis(&f.body.Y, values, units.Duration)
+	f.body.Y.Label.Text = title + " latency, p50 to p99 (log scale)"
+	f.body.Add(gridlines{x: true, y: true})
+	for _, add := range marks {
+		add()
+	}
+	return f
+}
+
+func growthLegend(label string, p50 []xy) string {
+	fit, ok := fitLogLog(p50)
+	if !ok {
+		return label
+	}
+	return fmt.Sprintf("%s: slope %.2f (95 %% CI %.2f to %.2f)", label, fit.slope, fit.low, fit.high)
+}
+
+func growthPoints(s matrix.Series, metric string) ([]xy, whiskers) {
+	var p50 []xy
+	var w whiskers
+	for _, t := range s.Trials {
+		m := t.Metrics[metric]
+		if m.P50 == nil || *m.P50 <= 0 {
+			continue
+		}
+		p50 = append(p50, xy{float64(t.Clients), *m.P50})
+		if m.P99 != nil && *m.P99 >= *m.P50 && enough(m, 100) {
+			w.x, w.low, w.high = append(w.x, float64(t.Clients)), append(w.low, *m.P50), append(w.high, *m.P99)
+		}
+	}
+	return p50, w
+}
+
+// enough says whether a distribution has the samples that a quantile needs: below
+// 100 the 99th percentile is only another name for the maximum.
+func enough(m report.Metric, samples int64) bool { return m.Count != nil && *m.Count >= samples }

@@ -1,0 +1,159 @@
+// Package plot draws what was measured: notifications per hand-off against their
+// formula, latency against contenders, by percentile and over time, and who held
+// when. It takes plain data and returns figures, each as SVG and as PNG; it reads
+// no files. The same data always gives the same bytes.
+package plot
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
+
+	"zkbench/report/units"
+)
+
+// Figure is one plot, ready to be written.
+type Figure struct {
+	Name  string // file name without its ending, unique in a run: "fanout"
+	Title string
+	About string // one or two sentences: what is seen, and how to read it
+	Trial string // name of the trial it shows; empty when it shows several
+	// Clients is the contender count that it shows; 0 when it shows several.
+	Clients int
+
+	body   *plot.Plot
+	legend []entry
+	bands  []band // whose labels stand above the data
+	height vg.Length
+}
+
+// newFigure returns a figure with our style on its axes.
+func newFigure(name, title, about string) *Figure {
+	p := plot.New()
+	p.BackgroundColor = nil
+	p.Legend = plot.NewLegend()
+	for _, a := range []*plot.Axis{&p.X, &p.Y} {
+		a.LineStyle = stroke(faint, 0.8)
+		a.Padding = 6
+		a.Tick.LineStyle = stroke(faint, 0.8)
+		a.Tick.Length = 5
+		a.Tick.Label.Font = typeface(smallSize, ink).Font
+		a.Tick.Label.Color = ink
+		a.Label.TextStyle.Font = typeface(textSize, ink).Font
+		a.Label.TextStyle.Color = ink
+		a.Label.Padding = 4
+	}
+	return &Figure{Name: fileName(name), Title: title, About: about, body: p, height: height}
+}
+
+// draw lays the figure out from the top: title, legend, fault labels, data. The
+// legend has room of its own and so never covers data.
+func (f *Figure) draw(c draw.Canvas) {
+	c.SetColor(paper)
+	c.Fill(c.Path())
+	c = draw.Crop(c, margin, -margin-8, margin, -margin)
+	title := typeface(titleSize, ink)
+	c.FillText(title, vg.Point{X: c.Min.X, Y: c.Max.Y - titleSize}, fit(title, units.Clean(f.Title), c.Size().X))
+	c.Max.Y -= titleSize + 12
+	c.Max.Y -= drawLegend(c, f.legend) + 6
+	rows := bandRows(f.bands)
+	data := draw.Crop(c, 0, 0, 0, -vg.Length(rows)*(smallSize+4))
+	f.body.Draw(data)
+	drawBandLabels(f.body.DataCanvas(data), f.body, f.bands, rows)
+}
+
+// SVG returns the figure as a standalone SVG document. It carries presentation
+// attributes instead of style attributes: a strict content security policy
+// refuses the latter, and a style sheet can override the former.
+func (f *Figure) SVG() ([]byte, error) {
+	c := vgsvg.New(width, f.height)
+	if err := f.render(draw.New(c)); err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	if _, err := c.WriteTo(&b); err != nil {
+		return nil, fmt.Errorf("plot %s: writing SVG: %w", f.Name, err)
+	}
+	return attributes(b.Bytes(), units.Clean(f.Title)), nil
+}
+
+// PNG returns the figure as a picture 1440 pixels wide.
+func (f *Figure) PNG() ([]byte, error) {
+	c := vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(width, f.height), vgimg.UseDPI(resolution))}
+	if err := f.render(draw.New(c)); err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	if _, err := c.WriteTo(&b); err != nil {
+		return nil, fmt.Errorf("plot %s: writing PNG: %w", f.Name, err)
+	}
+	return b.Bytes(), nil
+}
+
+// render draws, and turns a panic of the plotting library (it panics where it
+// meets data that it cannot place) into an error: one plot must not cost the report.
+func (f *Figure) render(c draw.Canvas) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("plot %s: the plotting library gave up: %v", f.Name, p)
+		}
+	}()
+	f.draw(c)
+	return nil
+}
+
+var (
+	styleAttr = regexp.MustCompile(`\s*style="([^"]*)"`)
+	svgHead   = regexp.MustCompile(`(?s)^.*?<svg width="[^"]*" height="[^"]*"(.*?)>\n`)
+)
+
+// attributes rewrites the library's SVG: style="fill:#AAA" becomes fill="#AAA",
+// fonts get fallbacks, and the picture a name for those who cannot see it.
+func attributes(svg []byte, title string) []byte {
+	svg = styleAttr.ReplaceAllFunc(svg, func(m []byte) []byte {
+		var out strings.Builder
+		for _, part := range strings.Split(string(styleAttr.FindSubmatch(m)[1]), ";") {
+			name, value, ok := strings.Cut(part, ":")
+			if !ok || name == "font-variant" || value == "normal" || value == "1" && strings.HasSuffix(name, "opacity") {
+				continue
+			}
+			if name == "font-family" {
+				value += ", Arial, Helvetica, sans-serif"
+			}
+			fmt.Fprintf(&out, ` %s="%s"`, name, value)
+		}
+		return []byte(out.String())
+	})
+	var label bytes.Buffer
+	for _, r := range title {
+		if s, special := map[rune]string{'<': "&lt;", '>': "&gt;", '&': "&amp;", '"': "&quot;"}[r]; special {
+			label.WriteString(s)
+		} else {
+			label.WriteRune(r)
+		}
+	}
+	head := svgHead.FindSubmatch(svg)
+	if head == nil {
+		return svg
+	}
+	open := fmt.Sprintf("<svg role=\"img\" aria-label=\"%s\"%s>\n<title>%s</title>\n", label.String(), head[1], label.String())
+	return append([]byte(open), svg[len(head[0]):]...)
+}
+
+// fileName keeps letters, digits, dots and dashes.
+func fileName(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '.', r == '_':
+			return r
+		}
+		return '-'
+	}, s)
+}

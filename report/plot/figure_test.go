@@ -1,0 +1,205 @@
+package plot
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"flag"
+	"image/png"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"zkbench/report"
+	"zkbench/report/matrix"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// figures draws every kind of plot from the sample data.
+func figures() []*Figure {
+	s, looks := sampleScenario()
+	var dists []Distribution
+	for _, x := range s.Series {
+		t := x.At(100)[0]
+		dists = append(dists, Distribution{Label: x.Label, Exact: sampleExact(*t.Metrics["handoff.latency"].P50, 1000)})
+	}
+	return []*Figure{
+		FanOut(s, looks), Growth(s, "handoff.latency", "hand-off", looks), Percentiles(100, "hand-off", dists, looks),
+		OverTime(sampleTimeline(100, 10, false), looks), Holders(sampleTimeline(8, 12, true), looks), Holders(sampleTimeline(100, 5, true), looks),
+	}
+}
+
+// wellFormed reads SVG to its end and returns how many marks (paths) it draws.
+func wellFormed(t *testing.T, name string, svg []byte) (paths int) {
+	t.Helper()
+	d := xml.NewDecoder(bytes.NewReader(svg))
+	for {
+		tok, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			return paths
+		}
+		if err != nil {
+			t.Fatalf("%s: not well-formed XML: %v", name, err)
+		}
+		if e, ok := tok.(xml.StartElement); ok {
+			if e.Name.Local == "path" {
+				paths++
+			}
+			for _, a := range e.Attr {
+				if a.Name.Local == "style" {
+					t.Fatalf("%s: a style attribute is left, which the page's policy refuses: %v", name, e)
+				}
+				if strings.Contains(a.Value, "NaN") || strings.Contains(a.Value, "Inf") {
+					t.Fatalf("%s: a coordinate is not a number: %s=%q", name, a.Name.Local, a.Value)
+				}
+			}
+		}
+	}
+}
+
+func TestFigure(t *testing.T) {
+	for _, f := range figures() {
+		t.Run(f.Name, func(t *testing.T) {
+			svg, err := f.SVG()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := wellFormed(t, f.Name, svg); n < 10 {
+				t.Errorf("only %d paths drawn", n)
+			}
+			if len(svg) > 120_000 {
+				t.Errorf("%d bytes of SVG: too many for a page of 2 MB", len(svg))
+			}
+			again, err := f.SVG()
+			if err != nil || !bytes.Equal(svg, again) {
+				t.Errorf("drawn again, the bytes differ (%v)", err)
+			}
+			golden(t, f.Name+".svg", svg)
+		})
+	}
+}
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s differs from its golden file; look at it, then run go test -update", name)
+	}
+}
+
+func TestFigure_PNG(t *testing.T) {
+	for _, f := range figures() {
+		b, err := f.PNG()
+		if err != nil {
+			t.Fatal(err)
+		}
+		img, err := png.Decode(bytes.NewReader(b))
+		if err != nil {
+			t.Fatalf("%s: %v", f.Name, err)
+		}
+		if w := img.Bounds().Dx(); w != 1440 {
+			t.Errorf("%s is %d pixels wide, want 1440", f.Name, w)
+		}
+		if dir := os.Getenv("ZKBENCH_LOOK"); dir != "" { // to look at them
+			if err := os.WriteFile(filepath.Join(dir, f.Name+".png"), b, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// TestHardData draws what plotting libraries panic on.
+func TestHardData(t *testing.T) {
+	zero, tiny, huge := 0.0, 1e-9, 1e18
+	count := int64(1)
+	metric := func(v *float64) map[string]report.Metric {
+		return map[string]report.Metric{
+			"handoff.latency":      {Unit: "ns", Count: &count, P50: v, P99: v},
+			"fanout.notifications": {Unit: "1/handoff", Value: v, Expected: v},
+		}
+	}
+	cell := func(n int, v *float64) report.Trial {
+		return report.Trial{Scenario: "s", Subject: "a<b>&\"'\x00é漢", Clients: n, Metrics: metric(v)}
+	}
+	long := cell(10, &tiny)
+	long.Subject = strings.Repeat("lock/a-very-long-name-of-a-subject-", 8)
+	for _, c := range []struct {
+		name   string
+		trials []report.Trial
+		drawn  bool
+	}{
+		{"no trial at all", nil, false},
+		{"a trial without metrics", []report.Trial{{Scenario: "s", Clients: 3}}, false},
+		{"only zeros, which have no place on a log axis", []report.Trial{cell(0, &zero), cell(5, &zero)}, false},
+		{"one point", []report.Trial{cell(10, &tiny)}, true},
+		{"zero clients", []report.Trial{cell(0, &tiny), cell(10, &tiny)}, true},
+		{"tiny and huge", []report.Trial{cell(1, &tiny), cell(1_000_000, &huge)}, true},
+		{"a name that is longer than the plot is wide", []report.Trial{long}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := matrix.Scenario{}
+			if all := matrix.Of(c.trials); len(all) > 0 {
+				s = all[0]
+			}
+			if f := FanOut(s, NewLooks(nil)); (f != nil) != c.drawn {
+				t.Errorf("fan-out drawn: %v, want %v", f != nil, c.drawn)
+			}
+			figs := []*Figure{FanOut(s, NewLooks(nil)), Growth(s, "handoff.latency", "hand-off", NewLooks(nil))}
+			for _, f := range append(figs, Percentiles(1, "hand-off", Latencies(s, 10, "handoff.latency", func(string) []float64 { return nil }), nil)) {
+				check(t, f)
+			}
+		})
+	}
+}
+
+func check(t *testing.T, f *Figure) {
+	t.Helper()
+	if f == nil {
+		return
+	}
+	svg, err := f.SVG()
+	if err != nil {
+		t.Fatal(err)
+	}
+	wellFormed(t, f.Name, svg)
+	if _, err := f.PNG(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestHardTimelines(t *testing.T) {
+	instant := []Belief{{Client: 1, Start: time.Second, End: time.Second}}
+	for _, c := range []struct {
+		name string
+		t    Timeline
+	}{
+		{"nothing", Timeline{}},
+		{"only faults", Timeline{Windows: []Window{{Fault: "f", Start: 1, End: 2}}}},
+		{"one instant", Timeline{Beliefs: instant, Handoffs: []Handoff{{At: time.Second, Latency: 1}}}},
+		{"hand-offs of no time or less", Timeline{Handoffs: []Handoff{{At: 1}, {At: 2, Latency: -5}}}},
+		{"a fault that never ended", Timeline{Beliefs: instant, Windows: []Window{{Fault: "f", Start: time.Second}}, Handoffs: []Handoff{{At: time.Second, Latency: 7}}}},
+		{"a very long trial", sampleTimeline(100, 300, true)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			start := time.Now()
+			check(t, OverTime(c.t, NewLooks(nil)))
+			check(t, Holders(c.t, NewLooks(nil)))
+			if d := time.Since(start); d > 20*time.Second {
+				t.Errorf("took %v", d)
+			}
+		})
+	}
+}

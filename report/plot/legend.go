@@ -1,0 +1,73 @@
+package plot
+
+import (
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"zkbench/report/units"
+)
+
+// entry is one line of a legend: a sample of the mark, and what it stands for.
+type entry struct {
+	text  string
+	look  look
+	point bool // a glyph
+	line  bool // a line, dashed or not
+	dash  bool
+	area  bool // a filled box in the look's colour
+}
+
+const (
+	sampleWidth = vg.Length(26)
+	entryGap    = vg.Length(20)
+	entryHeight = vg.Length(19)
+)
+
+// drawLegend sets the entries in rows at the top of the canvas and returns the
+// height that they take.
+func drawLegend(c draw.Canvas, entries []entry) vg.Length {
+	if len(entries) == 0 {
+		return 0
+	}
+	sty := typeface(textSize, ink)
+	x, y := c.Min.X, c.Max.Y-entryHeight
+	for _, e := range entries {
+		label := fit(sty, units.Clean(e.text), c.Size().X-sampleWidth-8)
+		w := sampleWidth + 8 + sty.Width(label)
+		if x > c.Min.X && x+w > c.Max.X {
+			x, y = c.Min.X, y-entryHeight
+		}
+		drawSample(c, e, x, y+entryHeight/2)
+		c.FillText(sty, vg.Point{X: x + sampleWidth + 8, Y: y + 3}, label)
+		x += w + entryGap
+	}
+	return c.Max.Y - y
+}
+
+func drawSample(c draw.Canvas, e entry, x, y vg.Length) {
+	if e.area {
+		box := vg.Rectangle{Min: vg.Point{X: x, Y: y - 5}, Max: vg.Point{X: x + sampleWidth, Y: y + 5}}
+		c.SetColor(e.look.color)
+		c.Fill(box.Path())
+	}
+	if e.line {
+		sty := stroke(e.look.color, lineWidth)
+		if e.dash {
+			sty = dashed(e.look.color, lineWidth)
+		}
+		c.StrokeLine2(sty, x, y, x+sampleWidth, y)
+	}
+	if e.point {
+		c.SetColor(e.look.color)
+		c.Fill(e.look.shape.path(nil, vg.Point{X: x + sampleWidth/2, Y: y}, glyphSize+0.5))
+	}
+}
+
+// fit cuts text so that it is no wider than limit.
+func fit(sty text.Style, s string, limit vg.Length) string {
+	for n := len([]rune(s)); n > 1 && sty.Width(s) > limit; n-- {
+		s = units.Short(s, n-1)
+	}
+	return s
+}

@@ -1,0 +1,145 @@
+package plot
+
+import (
+	"image/color"
+	"math"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// xy is a place in data coordinates.
+type xy struct{ x, y float64 }
+
+// shape is the outline of a glyph.
+type shape int
+
+// The shapes, in the order in which series take them.
+const (
+	circle shape = iota
+	square
+	triangle
+	diamond
+	cross
+	shapes // how many there are
+)
+
+// path appends the outline of the shape around pt to p.
+func (s shape) path(p vg.Path, pt vg.Point, r vg.Length) vg.Path {
+	at := func(dx, dy vg.Length) vg.Point { return vg.Point{X: pt.X + dx*r, Y: pt.Y + dy*r} }
+	var corners []vg.Point
+	switch s {
+	case square:
+		corners = []vg.Point{at(-.9, -.9), at(.9, -.9), at(.9, .9), at(-.9, .9)}
+	case triangle:
+		corners = []vg.Point{at(-1.1, -.8), at(1.1, -.8), at(0, 1.2)}
+	case diamond:
+		corners = []vg.Point{at(0, -1.3), at(1.1, 0), at(0, 1.3), at(-1.1, 0)}
+	case cross:
+		corners = []vg.Point{at(-.4, -1.2), at(.4, -1.2), at(.4, -.4), at(1.2, -.4), at(1.2, .4), at(.4, .4),
+			at(.4, 1.2), at(-.4, 1.2), at(-.4, .4), at(-1.2, .4), at(-1.2, -.4), at(-.4, -.4)}
+	default:
+		p.Move(at(1, 0))
+		p.Arc(pt, r, 0, 2*math.Pi)
+		p.Close()
+		return p
+	}
+	p.Move(corners[0])
+	for _, c := range corners[1:] {
+		p.Line(c)
+	}
+	p.Close()
+	return p
+}
+
+// points draws glyphs, all in one path: a path a glyph makes a big, slow SVG.
+type points struct {
+	at    []xy
+	look  look
+	size  vg.Length
+	shift vg.Length // sideways, so that series at the same x stand side by side
+}
+
+// Plot implements plot.Plotter.
+func (m points) Plot(c draw.Canvas, p *plot.Plot) {
+	tx, ty := p.Transforms(&c)
+	var path vg.Path
+	for _, q := range m.at {
+		path = m.look.shape.path(path, vg.Point{X: tx(q.x) + m.shift, Y: ty(q.y)}, m.size)
+	}
+	if len(path) > 0 {
+		c.SetColor(m.look.color)
+		c.Fill(path)
+	}
+}
+
+// line joins points in their order.
+type line struct {
+	at    []xy
+	style draw.LineStyle
+	shift vg.Length
+}
+
+// Plot implements plot.Plotter.
+func (m line) Plot(c draw.Canvas, p *plot.Plot) {
+	tx, ty := p.Transforms(&c)
+	pts := make([]vg.Point, len(m.at))
+	for i, q := range m.at {
+		pts[i] = vg.Point{X: tx(q.x) + m.shift, Y: ty(q.y)}
+	}
+	if len(pts) > 1 {
+		c.StrokeLines(m.style, pts)
+	}
+}
+
+// whiskers draws a vertical line from low to high at each x, with a cap on top.
+type whiskers struct {
+	x, low, high []float64
+	color        color.Color
+	shift        vg.Length
+}
+
+// Plot implements plot.Plotter.
+func (m whiskers) Plot(c draw.Canvas, p *plot.Plot) {
+	tx, ty := p.Transforms(&c)
+	sty := stroke(m.color, 1.2)
+	for i := range m.x {
+		x, low, high := tx(m.x[i])+m.shift, ty(m.low[i]), ty(m.high[i])
+		c.StrokeLine2(sty, x, low, x, high)
+		c.StrokeLine2(sty, x-4, high, x+4, high)
+	}
+}
+
+// gridlines draws a faint line at each labelled tick.
+type gridlines struct{ x, y bool }
+
+// Plot implements plot.Plotter.
+func (m gridlines) Plot(c draw.Canvas, p *plot.Plot) {
+	tx, ty := p.Transforms(&c)
+	sty := stroke(grid, 0.8)
+	if m.y {
+		for _, t := range p.Y.Tick.Marker.Ticks(p.Y.Min, p.Y.Max) {
+			if y := ty(t.Value); !t.IsMinor() && c.ContainsY(y) {
+				c.StrokeLine2(sty, c.Min.X, y, c.Max.X, y)
+			}
+		}
+	}
+	if m.x {
+		for _, t := range p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max) {
+			if x := tx(t.Value); !t.IsMinor() && c.ContainsX(x) {
+				c.StrokeLine2(sty, x, c.Min.Y, x, c.Max.Y)
+			}
+		}
+	}
+}
+
+// message writes a sentence in the middle of a plot that has nothing to show.
+type message string
+
+// Plot implements plot.Plotter.
+func (m message) Plot(c draw.Canvas, _ *plot.Plot) {
+	sty := typeface(textSize, faint)
+	sty.XAlign, sty.YAlign = draw.XCenter, draw.YCenter
+	c.FillText(sty, c.Center(), string(m))
+}

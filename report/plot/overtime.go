@@ -1,0 +1,86 @@
+package plot
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"gonum.org/v1/plot/vg"
+
+	"zkbench/report/units"
+)
+
+// overTimePoints bounds the glyphs of one plot over time: more only blacken it,
+// and make the page slow.
+const overTimePoints = 900
+
+// OverTime plots each hand-off's latency at the time it ended, over shaded fault
+// windows. It is nil when the trial has no hand-offs.
+func OverTime(t Timeline, looks Looks) *Figure {
+	f := newFigure("latency-"+t.Trial, fmt.Sprintf("Hand-off latency over time: %s, %s", t.Label, units.Plural(t.Clients, "contender")),
+		"Each point is one hand-off, at the time at which it ended. Shaded: a fault was in force.")
+	f.Trial, f.Clients = t.Trial, t.Clients
+	var plain, failover []xy
+	var values []float64
+	for _, h := range t.Handoffs {
+		if h.Latency <= 0 {
+			continue
+		}
+		q := xy{seconds(h.At), float64(h.Latency)}
+		values = append(values, q.y)
+		if h.Failover {
+			failover = append(failover, q)
+		} else {
+			plain = append(plain, q)
+		}
+	}
+	if len(values) == 0 {
+		return nil
+	}
+	f.bands = bandsOf(t.Windows)
+	from, to := extent(t)
+	secondsAxis(&f.body.X, from, to)
+	logAxis(&f.body.Y, values, units.Duration)
+	f.body.Y.Label.Text = "hand-off latency (log scale)"
+	f.body.Add(shading(f.bands), gridlines{y: true})
+	f.addPoints("hand-off", plain, look{looks.of(t.Label).color, circle}, 2.4)
+	f.addPoints("failover (a fault caused it)", failover, look{ink, triangle}, glyphSize)
+	f.legend = append(f.legend, bandEntries(f.bands)...)
+	return f
+}
+
+func (f *Figure) addPoints(text string, pts []xy, l look, size vg.Length) {
+	if len(pts) == 0 {
+		return
+	}
+	slices.SortStableFunc(pts, func(a, b xy) int { return cmp.Compare(a.x, b.x) })
+	shown := thin(pts, overTimePoints)
+	text += fmt.Sprintf(" (%s", units.Number(float64(len(pts))))
+	if len(shown) < len(pts) {
+		text += fmt.Sprintf(", %s drawn, every extreme among them", units.Number(float64(len(shown))))
+	}
+	f.legend = append(f.legend, entry{text: text + ")", look: l, point: true})
+	f.body.Add(points{at: shown, look: l, size: size})
+}
+
+// extent returns the seconds that a timeline covers.
+func extent(t Timeline) (from, to float64) {
+	first := true
+	add := func(a, b float64) {
+		if first {
+			from, to, first = a, b, false
+			return
+		}
+		from, to = min(from, a), max(to, b)
+	}
+	for _, h := range t.Handoffs {
+		add(seconds(h.At), seconds(h.At))
+	}
+	for _, b := range t.Beliefs {
+		add(seconds(b.Start), seconds(b.End))
+	}
+	for _, w := range t.Windows {
+		add(seconds(w.Start), max(seconds(w.Start), seconds(w.End)))
+	}
+	return from, to
+}

@@ -1,0 +1,146 @@
+package plot
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/plot"
+
+	"zkbench/report"
+	"zkbench/report/matrix"
+	"zkbench/report/units"
+)
+
+// Distribution is the latencies of one series at one client count, for the plot
+// by percentile. Exact holds every sample in nanoseconds; where the history is
+// not at hand, Summary's quantiles stand in.
+type Distribution struct {
+	Label   string
+	Exact   []float64
+	Summary report.Metric
+}
+
+// Percentiles plots latency by percentile, one line a series, for one client
+// count. The x axis stretches the tail: each nine has the same width. It is nil
+// when there is nothing to show.
+func Percentiles(clients int, title string, dists []Distribution, looks Looks) *Figure {
+	f := newFigure(fmt.Sprintf("percentiles-%d", clients),
+		fmt.Sprintf("%s latency by percentile, %s", upper(title), units.Plural(clients, "contender")),
+		"Read: at 99 %, 99 of 100 hand-offs were at most this slow. Each line ends at the slowest that was measured.")
+	f.Clients = clients
+	var values []float64
+	var marks []func()
+	end := 1.0 // nines on the axis, at least one
+	for _, d := range dists {
+		curve := d.curve()
+		if len(curve) == 0 {
+			continue
+		}
+		look := looks.of(d.Label)
+		for _, q := range curve {
+			values, end = append(values, q.y), math.Max(end, q.x)
+		}
+		f.legend = append(f.legend, entry{text: fmt.Sprintf("%s (%s)", d.Label, d.samples()), look: look, point: true, line: true})
+		marks = append(marks, func() {
+			f.body.Add(line{at: thin(curve, 240), style: stroke(look.color, lineWidth)}, points{at: atNines(curve), look: look, size: glyphSize})
+		})
+	}
+	if len(marks) == 0 {
+		return nil
+	}
+	f.body.X.Min, f.body.X.Max = 0, end
+	f.body.X.Label.Text = "percentile"
+	f.body.X.Tick.Marker = nineTicks(end)
+	logAxis(&f.body.Y, values, units.Duration)
+	f.body.Y.Label.Text = title + " latency (log scale)"
+	f.body.Add(gridlines{x: true, y: true})
+	for _, add := range marks {
+		add()
+	}
+	return f
+}
+
+// nines maps a fraction to the axis: 0.9 is 1, 0.99 is 2.
+func nines(fraction float64) float64 { return -math.Log10(1 - fraction) }
+
+// curve returns latency by nines, ascending.
+func (d Distribution) curve() []xy {
+	var out []xy
+	if len(d.Exact) > 0 {
+		sorted := slices.Clone(d.Exact)
+		slices.Sort(sorted)
+		for i, v := range sorted {
+			if v > 0 && !math.IsInf(v, 0) {
+				out = append(out, xy{nines(float64(i) / float64(len(sorted))), v})
+			}
+		}
+		return out
+	}
+	m := d.Summary
+	for _, q := range []struct {
+		fraction float64
+		v        *float64
+		needs    int64
+	}{{0, m.Min, 1}, {0.5, m.P50, 1}, {0.9, m.P90, 10}, {0.99, m.P99, 100}, {0.999, m.P999, 1000}} {
+		if q.v != nil && *q.v > 0 && enough(m, q.needs) {
+			out = append(out, xy{nines(q.fraction), *q.v})
+		}
+	}
+	return out
+}
+
+// samples says how many latencies stand behind a line.
+func (d Distribution) samples() string {
+	n := len(d.Exact)
+	if n == 0 && d.Summary.Count != nil {
+		n = int(*d.Summary.Count)
+	}
+	return units.Plural(n, "sample")
+}
+
+// marked are the percentiles that have ticks.
+var marked = []struct {
+	fraction float64
+	label    string
+}{{0, "0 %"}, {0.5, "50 %"}, {0.9, "90 %"}, {0.99, "99 %"}, {0.999, "99.9 %"}, {0.9999, "99.99 %"}, {0.99999, "99.999 %"}}
+
+func nineTicks(end float64) ticks {
+	var out ticks
+	for _, m := range marked {
+		if nines(m.fraction) <= end {
+			out = append(out, plot.Tick{Value: nines(m.fraction), Label: m.label})
+		}
+	}
+	return out
+}
+
+// atNines picks the points of a curve at the ticks, so that shapes tell lines apart.
+func atNines(curve []xy) []xy {
+	var out []xy
+	for _, m := range marked {
+		want := nines(m.fraction)
+		i := slices.IndexFunc(curve, func(q xy) bool { return q.x >= want-1e-9 })
+		if i >= 0 {
+			out = append(out, xy{curve[i].x, curve[i].y})
+		}
+	}
+	return append(out, curve[len(curve)-1])
+}
+
+// Latencies gathers distributions of a metric at one client count. exact returns
+// the samples of a trial, or nil.
+func Latencies(s matrix.Scenario, clients int, metric string, exact func(trial string) []float64) []Distribution {
+	var out []Distribution
+	for _, series := range s.Series {
+		d := Distribution{Label: series.Label}
+		for _, t := range series.At(clients) {
+			d.Exact = append(d.Exact, exact(t.Name)...)
+			if m, ok := t.Metrics[metric]; ok && d.Summary.Count == nil {
+				d.Summary = m
+			}
+		}
+		out = append(out, d)
+	}
+	return out
+}

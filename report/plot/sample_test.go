@@ -1,0 +1,81 @@
+package plot
+
+import (
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"zkbench/report"
+	"zkbench/report/matrix"
+)
+
+// sampleTrials invents a plausible herd run: the parent variant pays per
+// contender, the predecessor variant does not.
+func sampleTrials() []report.Trial {
+	var out []report.Trial
+	for _, n := range []int{10, 25, 50, 100} {
+		out = append(out, sampleTrial("lock/parent", n, 0.9e6*math.Pow(float64(n), 0.75), float64(n+1)/2),
+			sampleTrial("lock/predecessor", n, 0.7e6, float64(n-1)/float64(n)),
+			sampleTrial("lock/go-zookeeper", n, 0.9e6, float64(n-1)/float64(n)))
+	}
+	return out
+}
+
+func sampleTrial(subject string, clients int, p50, expected float64) report.Trial {
+	ptr := func(v float64) *float64 { return &v }
+	count := int64(clients * 10)
+	return report.Trial{
+		Name: "herd-" + fileName(subject) + "-" + string(rune('a'+clients%26)), Scenario: "herd", Subject: subject, Clients: clients,
+		Metrics: map[string]report.Metric{
+			"handoff.latency": {Unit: "ns", Count: &count, Min: ptr(p50 / 3), Mean: ptr(p50 * 1.2), P50: ptr(p50),
+				P90: ptr(p50 * 2), P99: ptr(p50 * 4), P999: ptr(p50 * 6), Max: ptr(p50 * 7)},
+			"fanout.notifications": {Unit: "1/handoff", Value: ptr(expected * 0.97), Expected: ptr(expected)},
+		},
+	}
+}
+
+func sampleScenario() (matrix.Scenario, Looks) {
+	s := matrix.Of(sampleTrials())[0]
+	var labels []string
+	for _, x := range s.Series {
+		labels = append(labels, x.Label)
+	}
+	return s, NewLooks(labels)
+}
+
+// sampleExact invents the single latencies behind a trial.
+func sampleExact(p50 float64, n int) []float64 {
+	r := rand.New(rand.NewPCG(1, uint64(p50)))
+	out := make([]float64, n)
+	for i := range out {
+		out[i] = p50 * math.Exp(r.NormFloat64()*0.5)
+	}
+	return out
+}
+
+// sampleTimeline invents clients that hold in turn, with faults and, when asked,
+// two holders at once.
+func sampleTimeline(clients, rounds int, overlaps bool) Timeline {
+	r := rand.New(rand.NewPCG(7, uint64(clients)))
+	t := Timeline{Trial: "herd-lock-parent-" + string(rune('a'+clients%26)), Label: "lock/parent", Clients: clients}
+	now := 2 * time.Second
+	for i := range clients * rounds {
+		wait := time.Duration(2e6 * math.Exp(r.NormFloat64()*0.5))
+		failover := i%37 == 20
+		if failover {
+			t.Windows = append(t.Windows, Window{Fault: "session.close", Target: "client 3 (holder)", Start: now, End: now + 5*time.Millisecond, Proven: i%2 == 0})
+			wait += 300 * time.Millisecond
+		}
+		now += wait
+		t.Handoffs = append(t.Handoffs, Handoff{At: now, Latency: wait, Failover: failover})
+		end := now + 20*time.Millisecond
+		if overlaps && i == clients/2 {
+			end += 12 * time.Millisecond
+		}
+		t.Beliefs = append(t.Beliefs, Belief{Client: i * 7 % clients, Start: now, End: end})
+		now += 20 * time.Millisecond
+	}
+	t.Windows = append(t.Windows, Window{Fault: "partition.isolate", Target: "zk2 (leader)", Start: 4 * time.Second, End: 5 * time.Second, Proven: true})
+	t.Overlaps = Overlaps(t.Beliefs)
+	return t
+}

@@ -1,0 +1,116 @@
+package plot
+
+import (
+	"image/color"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Every colour is opaque: transparent ones make invalid SVG. The page recolours
+// them for dark mode by their value, so that each role has a value of its own.
+var (
+	paper   = color.RGBA{0xff, 0xff, 0xff, 0xff}
+	ink     = color.RGBA{0x1f, 0x23, 0x28, 0xff}
+	faint   = color.RGBA{0x59, 0x63, 0x6e, 0xff}
+	grid    = color.RGBA{0xe4, 0xe7, 0xeb, 0xff}
+	proven  = color.RGBA{0xfb, 0xe6, 0xc8, 0xff} // a fault in force
+	unclear = color.RGBA{0xe9, 0xe4, 0xf2, 0xff} // a fault without proof
+	alarm   = color.RGBA{0xc8, 0x10, 0x2e, 0xff} // two holders at once
+	warned  = color.RGBA{0xe6, 0x9f, 0x01, 0xff} // two holders, inherent in leases
+)
+
+// Okabe and Ito's palette, which the colour-blind can tell apart, without its
+// yellow (unreadable on white) and darkest first.
+var palette = []color.RGBA{
+	{0x00, 0x72, 0xb2, 0xff}, // blue
+	{0xd5, 0x5e, 0x00, 0xff}, // vermillion
+	{0x00, 0x9e, 0x73, 0xff}, // green
+	{0xcc, 0x79, 0xa7, 0xff}, // purple
+	{0xe6, 0x9f, 0x00, 0xff}, // orange
+	{0x56, 0xb4, 0xe9, 0xff}, // sky
+	{0x33, 0x3a, 0x42, 0xff}, // near black
+}
+
+// Dark maps each colour of a plot, as SVG writes it, to its colour on a dark
+// page. The report's style sheet is made from it.
+var Dark = map[string]string{
+	hex(paper): "#0d1117", hex(ink): "#e6edf3", hex(faint): "#9aa4af", hex(grid): "#2b323b",
+	hex(proven): "#4a3a1f", hex(unclear): "#383050", hex(alarm): "#ff5c6c", hex(warned): "#ffb52e",
+	hex(palette[0]): "#4aa8e8", hex(palette[1]): "#ff8a3d", hex(palette[2]): "#2fc79b",
+	hex(palette[3]): "#e29bc6", hex(palette[4]): "#f5b83d", hex(palette[5]): "#8fd0f5",
+	hex(palette[6]): "#c9d1d9",
+}
+
+// look is how one series is told from the others: by colour and by shape.
+type look struct {
+	color color.RGBA
+	shape shape
+}
+
+// Looks gives every label a look of its own that is the same in all plots.
+type Looks map[string]look
+
+// NewLooks gives looks to labels in their order. Colours and shapes repeat at
+// different periods, so that their pairs repeat only after 35 series.
+func NewLooks(labels []string) Looks {
+	l := Looks{}
+	for _, label := range labels {
+		if _, known := l[label]; !known {
+			n := len(l)
+			l[label] = look{color: palette[n%len(palette)], shape: shape(n % int(shapes))}
+		}
+	}
+	return l
+}
+
+// of returns the look of a label, and the first one for a label that has none.
+func (l Looks) of(label string) look {
+	if v, ok := l[label]; ok {
+		return v
+	}
+	return look{color: palette[0]}
+}
+
+// Sizes in points. A plot is 720 points wide, so one point is about a pixel of the page.
+const (
+	width      = vg.Length(720)
+	height     = vg.Length(420)
+	margin     = vg.Length(14)
+	titleSize  = vg.Length(17)
+	textSize   = vg.Length(13)
+	smallSize  = vg.Length(12)
+	glyphSize  = vg.Length(4)
+	lineWidth  = vg.Length(1.6)
+	resolution = 144 // dots per inch of a PNG: 1440 pixels wide
+)
+
+// typeface returns sans-serif text of that size.
+func typeface(size vg.Length, c color.Color) text.Style {
+	return text.Style{
+		Color: c, Font: font.Font{Typeface: "Liberation", Variant: "Sans", Size: size},
+		XAlign: draw.XLeft, YAlign: draw.YBottom, Handler: plot.DefaultTextHandler,
+	}
+}
+
+// stroke returns a solid line.
+func stroke(c color.Color, w vg.Length) draw.LineStyle {
+	return draw.LineStyle{Color: c, Width: w}
+}
+
+// dashed returns a dashed line.
+func dashed(c color.Color, w vg.Length) draw.LineStyle {
+	return draw.LineStyle{Color: c, Width: w, Dashes: []vg.Length{5, 4}}
+}
+
+func hex(c color.RGBA) string {
+	const digits = "0123456789ABCDEF"
+	out := []byte{'#'}
+	for _, v := range []uint8{c.R, c.G, c.B} {
+		out = append(out, digits[v>>4], digits[v&15])
+	}
+	return string(out)
+}

@@ -1,0 +1,114 @@
+package plot
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// Timeline is what the plots over time need to know about one trial, folded from
+// its history. All times count from the start of the run.
+type Timeline struct {
+	Trial    string // its name
+	Label    string // its series, as in the other plots
+	Clients  int
+	Handoffs []Handoff
+	Windows  []Window
+	Beliefs  []Belief
+	Overlaps []Overlap
+	Partial  string // why the history is incomplete; empty when it is whole
+}
+
+// Handoff is one hand-off, placed at the time at which it ended.
+type Handoff struct {
+	At       time.Duration
+	Latency  time.Duration
+	Failover bool // a fault caused it
+}
+
+// Window is a fault and the time in which it was in force.
+type Window struct {
+	Fault, Target string
+	Start, End    time.Duration
+	Proven        bool
+}
+
+// Belief is the time in which a client believed that it held the grant.
+type Belief struct {
+	Client     int
+	Start, End time.Duration
+}
+
+// Overlap is the time in which two clients believed so at once.
+type Overlap struct {
+	Clients    [2]int
+	Start, End time.Duration
+	Exposure   bool // inherent in leases, not a violation
+}
+
+// Overlaps finds the times in which more than one client held, by a sweep over
+// the beliefs. None of them is marked as exposure: that takes the faults' part.
+func Overlaps(beliefs []Belief) []Overlap {
+	sorted := slices.Clone(beliefs)
+	slices.SortStableFunc(sorted, func(a, b Belief) int { return cmp.Compare(a.Start, b.Start) })
+	var out []Overlap
+	var held []Belief
+	for _, b := range sorted {
+		held = slices.DeleteFunc(held, func(h Belief) bool { return h.End <= b.Start })
+		for _, h := range held {
+			if h.Client != b.Client {
+				out = append(out, Overlap{Clients: [2]int{h.Client, b.Client}, Start: b.Start, End: min(h.End, b.End)})
+			}
+		}
+		held = append(held, b)
+	}
+	return out
+}
+
+// thin keeps at most about limit points: of each slice of x the first, the lowest
+// and the highest, so that no spike is lost. Points must be ordered by x.
+func thin(pts []xy, limit int) []xy {
+	if len(pts) <= limit || limit < 3 {
+		return pts
+	}
+	slicesWanted := limit / 3
+	from, to := pts[0].x, pts[len(pts)-1].x
+	var out []xy
+	for i := 0; i < len(pts); {
+		n := sliceOf(pts[i].x, from, to, slicesWanted)
+		first, low, high := i, i, i
+		for ; i < len(pts) && sliceOf(pts[i].x, from, to, slicesWanted) == n; i++ {
+			if pts[i].y < pts[low].y {
+				low = i
+			}
+			if pts[i].y > pts[high].y {
+				high = i
+			}
+		}
+		kept := []int{first, low, high}
+		slices.Sort(kept)
+		for _, k := range slices.Compact(kept) {
+			out = append(out, pts[k])
+		}
+	}
+	return out
+}
+
+func sliceOf(x, from, to float64, n int) int {
+	if to <= from {
+		return 0
+	}
+	return min(int((x-from)/(to-from)*float64(n)), n-1)
+}
+
+// seconds is a time on the axes over time.
+func seconds(d time.Duration) float64 { return d.Seconds() }
+
+func formatFixed(v float64, decimals int) string {
+	if v == 0 {
+		v = math.Abs(v) // no "-0"
+	}
+	return strconv.FormatFloat(v, 'f', decimals, 64)
+}

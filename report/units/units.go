@@ -1,0 +1,165 @@
+// Package units writes quantities for people: 31200000 ns becomes "31.2 ms".
+//
+// Everything that a person reads (plots, page, tables, sentences) goes through
+// it, so that one number never looks different in two places.
+package units
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Duration writes nanoseconds with three significant digits and the unit that
+// fits: "940 µs", "31.2 ms", "5.20 s", "2 min 5 s".
+func Duration(ns float64) string {
+	abs := math.Abs(ns)
+	switch {
+	case math.IsNaN(ns) || math.IsInf(ns, 0):
+		return "unknown"
+	case abs == 0:
+		return "0 s"
+	case round3(abs) < 1e3:
+		return digits(ns) + " ns"
+	case round3(abs) < 1e6:
+		return digits(ns/1e3) + " µs"
+	case round3(abs) < 1e9:
+		return digits(ns/1e6) + " ms"
+	case round3(abs) < 120e9:
+		return digits(ns/1e9) + " s"
+	}
+	whole := time.Duration(ns).Round(time.Second)
+	minutes, seconds := int64(whole/time.Minute), int64(whole%time.Minute/time.Second)
+	if seconds < 0 {
+		seconds = -seconds
+	}
+	return strconv.FormatInt(minutes, 10) + " min " + strconv.FormatInt(seconds, 10) + " s"
+}
+
+// Quantity writes a value in the unit of a report.Metric: "ns", "1/handoff",
+// "1/s", "B/handoff". An unknown unit is written as it is.
+func Quantity(v float64, unit string) string {
+	count, per, rate := strings.Cut(unit, "/")
+	switch {
+	case math.IsNaN(v) || math.IsInf(v, 0):
+		return "unknown"
+	case unit == "ns":
+		return Duration(v)
+	case unit == "" || unit == "1":
+		return Number(v)
+	case !rate:
+		return Number(v) + " " + unit
+	case count == "1":
+		return Number(v) + "/" + per
+	case count == "B" && math.Abs(v) >= 1e6:
+		return digits(v/1e6) + " MB/" + per
+	case count == "B" && math.Abs(v) >= 1e4:
+		return digits(v/1e3) + " kB/" + per
+	}
+	return Number(v) + " " + unit
+}
+
+// Number writes a plain number: whole ones in full with thin groups ("76 011"),
+// others with three significant digits.
+func Number(v float64) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return "unknown"
+	}
+	if v == math.Trunc(v) && math.Abs(v) < 1e15 {
+		return group(strconv.FormatFloat(v, 'f', 0, 64))
+	}
+	if math.Abs(v) >= 1000 {
+		return group(strconv.FormatFloat(v, 'f', 0, 64))
+	}
+	if math.Abs(v) < 0.001 {
+		return strconv.FormatFloat(v, 'g', 3, 64)
+	}
+	return digits(v)
+}
+
+// Ratio writes how many times more: "34 times", "1.2 times".
+func Ratio(r float64) string {
+	if math.IsNaN(r) || math.IsInf(r, 0) {
+		return "unknown times"
+	}
+	if r >= 10 {
+		return Number(math.Round(r)) + " times"
+	}
+	return strconv.FormatFloat(r, 'f', 1, 64) + " times"
+}
+
+// Plural writes a count and its noun: "1 verdict", "18 verdicts".
+func Plural(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return group(strconv.Itoa(n)) + " " + noun
+}
+
+// Clean makes any text safe to print and to embed: control characters and broken
+// UTF-8 become U+FFFD, so that no name can break a terminal, XML or a table row.
+func Clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t' || r == '\r':
+			return ' '
+		case r < 0x20 || (r >= 0x7f && r < 0xa0) || r == 0xfffe || r == 0xffff:
+			return '\uFFFD'
+		case r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069: // direction overrides
+			return '\uFFFD'
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+}
+
+// Short cuts text after limit characters and marks the cut.
+func Short(s string, limit int) string {
+	r := []rune(s)
+	if len(r) <= limit {
+		return s
+	}
+	return string(r[:max(limit-1, 0)]) + "…"
+}
+
+// digits writes three significant digits, and whole numbers from 100 up in full.
+func digits(v float64) string {
+	abs := math.Abs(round3(v))
+	switch {
+	case abs >= 100:
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	case abs >= 10:
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	case abs >= 1:
+		return strconv.FormatFloat(v, 'f', 2, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 3, 64)
+}
+
+// round3 rounds to three significant digits, so that 999.9 µs is chosen as 1 ms.
+func round3(v float64) float64 {
+	if v == 0 {
+		return 0
+	}
+	scale := math.Pow(10, 2-math.Floor(math.Log10(math.Abs(v))))
+	return math.Round(v*scale) / scale
+}
+
+// group parts thousands by a narrow no-break space, from five digits up.
+func group(s string) string {
+	sign := ""
+	if strings.HasPrefix(s, "-") {
+		sign, s = "-", s[1:]
+	}
+	if len(s) < 5 {
+		return sign + s
+	}
+	var b strings.Builder
+	for i, r := range s {
+		if i > 0 && (len(s)-i)%3 == 0 {
+			b.WriteRune('\u202f')
+		}
+		b.WriteRune(r)
+	}
+	return sign + b.String()
+}

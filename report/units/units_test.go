@@ -1,0 +1,83 @@
+package units
+
+import (
+	"math"
+	"strings"
+	"testing"
+)
+
+func TestDuration(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		ns   float64
+		want string
+	}{
+		{"nothing is 0 s", 0, "0 s"},
+		{"below a microsecond", 312, "312 ns"},
+		{"a fraction of a nanosecond", 0.25, "0.25 ns"},
+		{"microseconds", 940_000, "940 µs"},
+		{"milliseconds", 31_234_567, "31.2 ms"},
+		{"rounding carries over to the next unit", 999_960_000, "1.00 s"},
+		{"seconds", 5.204e9, "5.20 s"},
+		{"minutes", 125e9, "2 min 5 s"},
+		{"negative", -2e6, "-2.00 ms"},
+		{"not a number is unknown", math.NaN(), "unknown"},
+		{"infinite is unknown", math.Inf(1), "unknown"},
+	} {
+		if got := Duration(c.ns); got != c.want {
+			t.Errorf("%s: Duration(%v) = %q, want %q", c.name, c.ns, got, c.want)
+		}
+	}
+}
+
+func TestQuantity(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		v    float64
+		unit string
+		want string
+	}{
+		{"a time", 2e6, "ns", "2.00 ms"},
+		{"a count per hand-off", 25.5, "1/handoff", "25.5/handoff"},
+		{"a rate", 1240, "1/s", "1240/s"},
+		{"few bytes", 612, "B/handoff", "612 B/handoff"},
+		{"many bytes", 61_200, "B/handoff", "61.2 kB/handoff"},
+		{"a great many bytes", 61_200_000, "B/handoff", "61.2 MB/handoff"},
+		{"a unit we do not know", 7, "apples", "7 apples"},
+		{"a plain count", 76011, "1", "76\u202f011"},
+	} {
+		if got := Quantity(c.v, c.unit); got != c.want {
+			t.Errorf("%s: Quantity(%v, %q) = %q, want %q", c.name, c.v, c.unit, got, c.want)
+		}
+	}
+}
+
+func TestClean(t *testing.T) {
+	got := Clean("lock\x00/\x1b[31mred\nnext\xff")
+	if strings.ContainsAny(got, "\x00\x1b\n") || strings.Contains(got, "\xff") {
+		t.Errorf("Clean left something dangerous: %q", got)
+	}
+	if !strings.Contains(got, "red next") {
+		t.Errorf("Clean = %q, want the readable part kept", got)
+	}
+}
+
+func TestShort(t *testing.T) {
+	if got := Short("lock/predecessor", 8); got != "lock/pr…" {
+		t.Errorf("Short = %q", got)
+	}
+	if got := Short("lock", 8); got != "lock" {
+		t.Errorf("Short = %q, want the text untouched", got)
+	}
+}
+
+func TestRatioAndPlural(t *testing.T) {
+	for got, want := range map[string]string{
+		Ratio(34.4): "34 times", Ratio(1.24): "1.2 times", Ratio(math.Inf(1)): "unknown times",
+		Plural(1, "verdict"): "1 verdict", Plural(0, "verdict"): "0 verdicts",
+	} {
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
