@@ -30,8 +30,10 @@ func FanOut(s matrix.Scenario, looks Looks) *Figure {
 		}
 		f.legend = append(f.legend, entry{text: series.Label, look: look, point: true})
 		formula = formula || len(expected) > 0
+		shift := beside(len(marks), len(s.Series))
 		marks = append(marks, func() {
-			f.body.Add(line{at: expected, style: dashed(look.color, lineWidth)}, points{at: measured, look: look, size: glyphSize + 1})
+			f.body.Add(line{at: expected, style: dashed(look.color, lineWidth), shift: shift},
+				points{at: measured, look: look, size: glyphSize + 1, shift: shift})
 		})
 	}
 	if len(marks) == 0 {
@@ -42,7 +44,7 @@ func FanOut(s matrix.Scenario, looks Looks) *Figure {
 	}
 	countAxis(&f.body.X, s.Counts)
 	logAxis(&f.body.Y, values, units.Number)
-	f.body.Y.Label.Text = "notifications per hand-off (log scale)"
+	f.yTitle = "notifications per hand-off (log scale)"
 	f.body.Add(gridlines{x: true, y: true})
 	for _, add := range marks {
 		add()
@@ -74,7 +76,6 @@ func Growth(s matrix.Scenario, metric, title string, looks Looks) *Figure {
 	f.Title = fmt.Sprintf("%s latency by contenders", upper(title))
 	var values []float64
 	var marks []func()
-	drawn := 0
 	for _, series := range s.Series {
 		p50, whisk := growthPoints(series, metric)
 		if len(p50) == 0 {
@@ -86,20 +87,19 @@ func Growth(s matrix.Scenario, metric, title string, looks Looks) *Figure {
 		}
 		values = append(values, whisk.high...)
 		f.legend = append(f.legend, entry{text: growthLegend(series.Label, p50), look: look, point: true, line: true})
-		shift := vg.Length(drawn%5-len(s.Series)/2) * 5
+		shift := beside(len(marks), len(s.Series))
 		whisk.color, whisk.shift = look.color, shift
-		drawn++
 		marks = append(marks, func() {
 			f.body.Add(whisk, line{at: p50, style: stroke(look.color, lineWidth), shift: shift},
 				points{at: p50, look: look, size: glyphSize + 1, shift: shift})
 		})
 	}
-	if drawn == 0 || len(s.Counts) < 2 {
+	if len(marks) == 0 || len(s.Counts) < 2 {
 		return nil
 	}
 	countAxis(&f.body.X, s.Counts)
-	logAxis(&f.body.Y, values, units.Duration)
-	f.body.Y.Label.Text = title + " latency, p50 to p99 (log scale)"
+	logAxis(&f.body.Y, values, units.Tick)
+	f.yTitle = title + " latency, p50 to p99 (log scale)"
 	f.body.Add(gridlines{x: true, y: true})
 	for _, add := range marks {
 		add()
@@ -107,12 +107,21 @@ func Growth(s matrix.Scenario, metric, title string, looks Looks) *Figure {
 	return f
 }
 
+// beside moves the nth of several series sideways by some points, so that equal
+// values do not hide each other.
+func beside(n, of int) vg.Length {
+	if of > 7 {
+		return 0
+	}
+	return (vg.Length(n) - vg.Length(of-1)/2) * 7
+}
+
 func growthLegend(label string, p50 []xy) string {
 	fit, ok := fitLogLog(p50)
 	if !ok {
 		return label
 	}
-	return fmt.Sprintf("%s: slope %.2f (95 %% CI %.2f to %.2f)", label, fit.slope, fit.low, fit.high)
+	return fmt.Sprintf("%s: slope %s (95 %% CI %s to %s)", label, formatFixed(fit.slope, 2), formatFixed(fit.low, 2), formatFixed(fit.high, 2))
 }
 
 func growthPoints(s matrix.Series, metric string) ([]xy, whiskers) {

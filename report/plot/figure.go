@@ -29,6 +29,7 @@ type Figure struct {
 	Clients int
 
 	body   *plot.Plot
+	yTitle string // stands above the y axis: a rotated one is hard to read, and gonum makes odd room for it
 	legend []entry
 	bands  []band // whose labels stand above the data
 	height vg.Length
@@ -63,6 +64,9 @@ func (f *Figure) draw(c draw.Canvas) {
 	c.FillText(title, vg.Point{X: c.Min.X, Y: c.Max.Y - titleSize}, fit(title, units.Clean(f.Title), c.Size().X))
 	c.Max.Y -= titleSize + 12
 	c.Max.Y -= drawLegend(c, f.legend) + 6
+	yTitle := typeface(smallSize, faint)
+	c.FillText(yTitle, vg.Point{X: c.Min.X, Y: c.Max.Y - smallSize}, f.yTitle)
+	c.Max.Y -= smallSize + 8
 	rows := bandRows(f.bands)
 	data := draw.Crop(c, 0, 0, 0, -vg.Length(rows)*(smallSize+4))
 	f.body.Draw(data)

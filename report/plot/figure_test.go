@@ -29,7 +29,7 @@ func figures() []*Figure {
 	}
 	return []*Figure{
 		FanOut(s, looks), Growth(s, "handoff.latency", "hand-off", looks), Percentiles(100, "hand-off", dists, looks),
-		OverTime(sampleTimeline(100, 10, false), looks), Holders(sampleTimeline(8, 12, true), looks), Holders(sampleTimeline(100, 5, true), looks),
+		OverTime(sampleTimeline(100, 10, false), looks), Holders(sampleTimeline(8, 12, true)), Holders(sampleTimeline(100, 5, true)),
 	}
 }
 
@@ -196,7 +196,7 @@ func TestHardTimelines(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			start := time.Now()
 			check(t, OverTime(c.t, NewLooks(nil)))
-			check(t, Holders(c.t, NewLooks(nil)))
+			check(t, Holders(c.t))
 			if d := time.Since(start); d > 20*time.Second {
 				t.Errorf("took %v", d)
 			}

@@ -24,7 +24,7 @@ const (
 // fault windows, with every overlap in the alarm colour. A long trial is cut to
 // the slice around its first overlap or else its first fault; the legend says so.
 // It is nil when nobody ever held.
-func Holders(t Timeline, looks Looks) *Figure {
+func Holders(t Timeline) *Figure {
 	if len(t.Beliefs) == 0 {
 		return nil
 	}
@@ -36,13 +36,13 @@ func Holders(t Timeline, looks Looks) *Figure {
 	f.bands = within(bandsOf(t.Windows), seconds(from), seconds(to))
 	secondsAxis(&f.body.X, seconds(from), seconds(to))
 	f.rowAxis(rows)
-	bars := holding{rows: rows, beliefs: t.Beliefs, overlaps: t.Overlaps, look: looks.of(t.Label)}
+	bars := holding{rows: rows, beliefs: t.Beliefs, overlaps: t.Overlaps, look: look{color: palette[0]}}
 	f.body.Add(shading(f.bands), bars)
 	f.legend = append(f.legend, entry{text: "holds", look: look{color: bars.look.color}, area: true})
 	f.legend = append(f.legend, overlapEntries(t.Overlaps)...)
 	f.legend = append(f.legend, bandEntries(f.bands)...)
 	f.About += aboutSlice(t, from, to, cut, len(rows), dropped)
-	f.height = 150 + vg.Length(len(rows))*rowHeight(len(rows))
+	f.height = 165 + vg.Length(bandRows(f.bands))*(smallSize+4) + vg.Length(len(rows))*rowHeight(len(rows))
 	return f
 }
 
@@ -57,7 +57,7 @@ func rowHeight(rows int) vg.Length {
 func (f *Figure) rowAxis(rows []int) {
 	y := &f.body.Y
 	y.Min, y.Max = -0.5, float64(len(rows))-0.5
-	y.Label.Text = "client"
+	f.yTitle = "client"
 	y.Padding = 0
 	y.Tick.LineStyle.Width = 0
 	y.Tick.Length = 0

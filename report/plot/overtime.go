@@ -39,9 +39,10 @@ func OverTime(t Timeline, looks Looks) *Figure {
 	}
 	f.bands = bandsOf(t.Windows)
 	from, to := extent(t)
-	secondsAxis(&f.body.X, from, to)
-	logAxis(&f.body.Y, values, units.Duration)
-	f.body.Y.Label.Text = "hand-off latency (log scale)"
+	pad := (to - from) * 0.012 // so that the first and last points stand clear of the edge
+	secondsAxis(&f.body.X, from-pad, to+pad)
+	logAxis(&f.body.Y, values, units.Tick)
+	f.yTitle = "hand-off latency (log scale)"
 	f.body.Add(shading(f.bands), gridlines{y: true})
 	f.addPoints("hand-off", plain, look{looks.of(t.Label).color, circle}, 2.4)
 	f.addPoints("failover (a fault caused it)", failover, look{ink, triangle}, glyphSize)

@@ -43,7 +43,7 @@ func Percentiles(clients int, title string, dists []Distribution, looks Looks) *
 		}
 		f.legend = append(f.legend, entry{text: fmt.Sprintf("%s (%s)", d.Label, d.samples()), look: look, point: true, line: true})
 		marks = append(marks, func() {
-			f.body.Add(line{at: thin(curve, 240), style: stroke(look.color, lineWidth)}, points{at: atNines(curve), look: look, size: glyphSize})
+			f.body.Add(line{at: thin(curve, 600), style: stroke(look.color, lineWidth)}, points{at: atNines(curve), look: look, size: glyphSize})
 		})
 	}
 	if len(marks) == 0 {
@@ -52,8 +52,8 @@ func Percentiles(clients int, title string, dists []Distribution, looks Looks) *
 	f.body.X.Min, f.body.X.Max = 0, end
 	f.body.X.Label.Text = "percentile"
 	f.body.X.Tick.Marker = nineTicks(end)
-	logAxis(&f.body.Y, values, units.Duration)
-	f.body.Y.Label.Text = title + " latency (log scale)"
+	logAxis(&f.body.Y, values, units.Tick)
+	f.yTitle = title + " latency (log scale)"
 	f.body.Add(gridlines{x: true, y: true})
 	for _, add := range marks {
 		add()

@@ -2,9 +2,9 @@ package plot
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -107,8 +107,9 @@ func sliceOf(x, from, to float64, n int) int {
 func seconds(d time.Duration) float64 { return d.Seconds() }
 
 func formatFixed(v float64, decimals int) string {
-	if v == 0 {
-		v = math.Abs(v) // no "-0"
+	s := strconv.FormatFloat(v, 'f', decimals, 64)
+	if strings.Trim(s, "-0.") == "" {
+		return strings.TrimPrefix(s, "-") // no "-0.00"
 	}
-	return strconv.FormatFloat(v, 'f', decimals, 64)
+	return s
 }

@@ -37,6 +37,15 @@ func Duration(ns float64) string {
 	return strconv.FormatInt(minutes, 10) + " min " + strconv.FormatInt(seconds, 10) + " s"
 }
 
+// Tick writes nanoseconds for the ticks of an axis, without idle zeros: "10 ms".
+func Tick(ns float64) string {
+	number, unit, _ := strings.Cut(Duration(ns), " ")
+	if strings.Contains(number, ".") {
+		number = strings.TrimRight(strings.TrimRight(number, "0"), ".")
+	}
+	return strings.TrimRight(number+" "+unit, " ")
+}
+
 // Quantity writes a value in the unit of a report.Metric: "ns", "1/handoff",
 // "1/s", "B/handoff". An unknown unit is written as it is.
 func Quantity(v float64, unit string) string {

@@ -81,3 +81,11 @@ func TestRatioAndPlural(t *testing.T) {
 		}
 	}
 }
+
+func TestTick(t *testing.T) {
+	for ns, want := range map[float64]string{1e6: "1 ms", 10e6: "10 ms", 100e6: "100 ms", 0.5e3: "500 ns", 2.5e6: "2.5 ms", 300e9: "5 min 0 s"} {
+		if got := Tick(ns); got != want {
+			t.Errorf("Tick(%v) = %q, want %q", ns, got, want)
+		}
+	}
+}
