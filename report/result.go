@@ -2,7 +2,11 @@
 // plots, pages. It never talks to ZooKeeper; a saved run folder is all it needs.
 package report
 
-import "time"
+import (
+	"time"
+
+	"zkbench/report/verdict"
+)
 
 // Schema is the version of result.json that this code writes.
 const Schema = "zkbench.result/v1"
@@ -70,18 +74,13 @@ type Metric struct {
 
 // The results of a verdict or a threshold.
 const (
-	Pass    = "pass"
-	Fail    = "fail"
-	Unknown = "unknown"
+	Pass    = verdict.Pass
+	Fail    = verdict.Fail
+	Unknown = verdict.Unknown
 )
 
 // Verdict is what the history proves about one guarantee.
-type Verdict struct {
-	Guarantee string   `json:"guarantee"`
-	Result    string   `json:"result"`
-	Reasons   []string `json:"reasons"`
-	Records   []int    `json:"records,omitempty"` // numbers (1 based) of the history records that prove it
-}
+type Verdict = verdict.Verdict
 
 // Threshold is a condition that the scenario sets on a metric.
 type Threshold struct {

@@ -63,6 +63,7 @@ const (
 	Suspended  = "suspended" // delivered to the client: connection lost, session unknown
 	Resumed    = "resumed"   // delivered: same session, owner checked
 	Lost       = "lost"      // delivered: the session, and every grant bound to it, is gone
+	Deadline   = "deadline"  // the session's own deadline passed unheard: belief ends as if suspended
 	Killed     = "killed"    // the harness killed the client
 	Waiting    = "waiting"   // the client stands in line: Path
 	Fan        = "fan"       // wire counts of one hand-off or phase: Counts

@@ -1,0 +1,147 @@
+package history
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// ErrTruncated says that a history has no end: its writer died, or its disk was
+// full. The records before are good.
+var ErrTruncated = errors.New("the history is cut short")
+
+const (
+	// lineLimit bounds one line, so that a broken file cannot take all memory.
+	lineLimit = 1 << 20
+	// windowLimit bounds what the decompressor may ask for. Our frames use far less.
+	windowLimit = 64 << 20
+)
+
+// Reader reads a history as a stream.
+type Reader struct {
+	Header Header
+
+	zr    *zstd.Decoder
+	lines *bufio.Reader
+	n     int
+}
+
+// NewReader reads the header from in. Close the reader after use.
+func NewReader(in io.Reader) (*Reader, error) {
+	zr, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(windowLimit))
+	if err != nil {
+		return nil, fmt.Errorf("history decompressor: %w", err)
+	}
+	r := &Reader{zr: zr, lines: bufio.NewReaderSize(zr, 256<<10)}
+	first, err := r.line()
+	if err == nil {
+		r.Header, err = parseHeader(first)
+	} else {
+		err = fmt.Errorf("history header: %w", err)
+	}
+	if err != nil {
+		zr.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// Close frees the decompressor.
+func (r *Reader) Close() { r.zr.Close() }
+
+// Records yields the records from where the reader stands. The first error ends
+// it: ErrTruncated where the history has no end, or what is wrong with which
+// record.
+func (r *Reader) Records() iter.Seq2[Numbered, error] {
+	return r.records(nil)
+}
+
+// records skips the lines that keep refuses, without decoding them.
+func (r *Reader) records(keep func(raw []byte) bool) iter.Seq2[Numbered, error] {
+	return func(yield func(Numbered, error) bool) {
+		for {
+			n, ended, skipped, err := r.next(keep)
+			if err != nil {
+				yield(Numbered{N: r.n}, err)
+				return
+			}
+			if ended || !skipped && !yield(n, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (r *Reader) next(keep func(raw []byte) bool) (n Numbered, ended, skipped bool, err error) {
+	raw, err := r.line()
+	if err != nil {
+		return n, false, false, err
+	}
+	if keep != nil && !keep(raw) && !bytes.HasPrefix(raw, endPrefix) {
+		r.n++
+		return n, false, true, nil
+	}
+	l, err := decode(raw)
+	if err != nil {
+		return n, false, false, fmt.Errorf("history record %d: %w", r.n+1, err)
+	}
+	if l.End == nil {
+		r.n++
+		return Numbered{N: r.n, Record: l.Record}, false, false, nil
+	}
+	if l.End.Records != r.n {
+		return n, false, false, fmt.Errorf("history closed after %d records, but %d were read: some are missing", l.End.Records, r.n)
+	}
+	if _, err := r.line(); !errors.Is(err, errEmpty) {
+		return n, false, false, fmt.Errorf("history goes on after its end, at record %d", r.n+1)
+	}
+	return n, true, false, nil
+}
+
+var endPrefix = []byte(`{"end":`)
+
+// errEmpty is ErrTruncated at a clean line boundary.
+var errEmpty = fmt.Errorf("%w: no closing line", ErrTruncated)
+
+// line returns the next line without its newline, valid until the next call.
+func (r *Reader) line() ([]byte, error) {
+	raw, err := r.lines.ReadSlice('\n')
+	if errors.Is(err, bufio.ErrBufferFull) {
+		raw, err = r.longLine(bytes.Clone(raw))
+	}
+	switch {
+	case err == nil:
+		return raw[:len(raw)-1], nil
+	case errors.Is(err, io.EOF) && len(raw) == 0:
+		return nil, r.after(errEmpty)
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return nil, r.after(fmt.Errorf("%w: its last line is not whole", ErrTruncated))
+	case errors.Is(err, errTooLong):
+		return nil, fmt.Errorf("history record %d: %w", r.n+1, err)
+	}
+	return nil, fmt.Errorf("history after record %d: %w", r.n, err)
+}
+
+func (r *Reader) after(err error) error {
+	return fmt.Errorf("%w (after record %d)", err, r.n)
+}
+
+var errTooLong = fmt.Errorf("a line longer than %d bytes", lineLimit)
+
+func (r *Reader) longLine(start []byte) ([]byte, error) {
+	for {
+		more, err := r.lines.ReadSlice('\n')
+		start = append(start, more...)
+		if len(start) > lineLimit {
+			return nil, errTooLong
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return start, err
+		}
+	}
+}

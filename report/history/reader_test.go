@@ -1,0 +1,145 @@
+package history
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+const head = `{"schema":"zkbench.history/v1","trial":"t","subject":"lock/parent","clients":2,"seed":7}` + "\n"
+const one = `{"note":{"at":1,"kind":"opened","client":0}}` + "\n"
+
+func squeeze(tb testing.TB, text string) []byte {
+	tb.Helper()
+	e, err := zstd.NewWriter(nil)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer e.Close()
+	return e.EncodeAll([]byte(text), nil)
+}
+
+// readAll returns the number of records before the error that ended the reading.
+func readAll(raw []byte) (int, error) {
+	r, err := NewReader(bytes.NewReader(raw))
+	if err != nil {
+		return 0, err
+	}
+	defer r.Close()
+	n := 0
+	for _, err := range r.Records() {
+		if err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+func TestReader(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		records    int
+		want       string // in the error; empty for none
+	}{
+		{"a whole history is read to its end", head + one + one + `{"end":{"records":2}}` + "\n", 2, ""},
+		{"a history without an end is cut short", head + one, 1, "cut short: no closing line (after record 1)"},
+		{"half a line is cut short", head + one + one[:20], 1, "cut short: its last line is not whole (after record 1)"},
+		{"an end that counts more records than there are is refused", head + one + `{"end":{"records":2}}` + "\n", 1, "closed after 2 records, but 1 were read"},
+		{"nothing may follow the end", head + `{"end":{"records":0}}` + "\n" + one, 0, "goes on after its end"},
+		{"broken JSON is named by its record", head + one + "{nope}\n" + one, 1, "record 2: invalid character"},
+		{"a field that nobody knows is refused", head + `{"note":{"at":1,"kind":"x","client":0,"sesion":5}}` + "\n", 0, `record 1: json: unknown field "sesion"`},
+		{"a record with two fields set is refused", head + `{"note":{"at":1,"kind":"x","client":0},"window":{"fault":"f"}}` + "\n", 0, "record 1: 2 of sample, window, note and end are set"},
+		{"a record with no field set is refused", head + "{}\n", 0, "record 1: 0 of sample, window, note and end are set"},
+		{"an outcome that nobody knows is refused", head + `{"sample":{"op":"acquire","outcome":"okay"}}` + "\n", 0, `record 1: sample with outcome "okay"`},
+		{"a sample that returned before its call is refused", head + `{"sample":{"op":"acquire","outcome":"ok","call":5,"return":4}}` + "\n", 0, "record 1: sample that returned (4ns) before it was called (5ns)"},
+		{"a line without end is refused before it fills the memory", head + `{"note":{"text":"` + strings.Repeat("x", lineLimit+1), 0, "record 1: a line longer than"},
+		{"two values on one line are refused", head + strings.TrimSpace(one) + one, 0, "record 1: more than one JSON value"},
+		{"a newer history is refused for being newer", `{"schema":"zkbench.history/v2","trial":{}}` + "\n", 0, "upgrade"},
+		{"another file is no history", `{"hello":"world"}` + "\n", 0, "not a zkbench history"},
+		{"a misspelt header field is refused", `{"schema":"zkbench.history/v1","trail":"t"}` + "\n", 0, `unknown field "trail"`},
+		{"an empty file is cut short", "", 0, "cut short"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			n, err := readAll(squeeze(t, c.text))
+			if n != c.records {
+				t.Errorf("%d records, want %d", n, c.records)
+			}
+			if got := fmt.Sprint(err); c.want == "" && err != nil || !strings.Contains(got, c.want) && c.want != "" {
+				t.Errorf("error %q, want %q in it", got, c.want)
+			}
+		})
+	}
+}
+
+func TestReaderOfAFileCutAnywhereSaysTruncatedAndDeliversWhatIsWhole(t *testing.T) {
+	text := head + strings.Repeat(one, 50) + `{"end":{"records":50}}` + "\n"
+	half := len(head) + 25*len(one)
+	raw := append(squeeze(t, text[:half]), squeeze(t, text[half:])...)
+	firstFrame := len(squeeze(t, text[:half]))
+	for cut := firstFrame; cut < len(raw); cut++ {
+		n, err := readAll(raw[:cut])
+		if !errors.Is(err, ErrTruncated) || n < 25 {
+			t.Fatalf("cut at byte %d of %d: %d records, then %v", cut, len(raw), n, err)
+		}
+	}
+}
+
+// FuzzReader: whatever the bytes are, the reader ends, and numbers what it gives.
+func FuzzReader(f *testing.F) {
+	whole := squeeze(f, head+one+`{"sample":{"client":1,"op":"acquire","due":1,"call":1,"return":2,"outcome":"ok"}}`+"\n"+`{"end":{"records":2}}`+"\n")
+	f.Add(whole, false)
+	f.Add(whole[:len(whole)-3], false)
+	f.Add([]byte(head+one+`{"end":{"records":1}}`+"\n"), true)
+	f.Add([]byte(head+`{"window":{"fault":"session.close","target":"client 1","client":1,"start":1,"end":2,"proof":"p"}}`), true)
+	f.Fuzz(func(t *testing.T, raw []byte, plain bool) {
+		if plain {
+			raw = squeeze(t, string(raw))
+		}
+		r, err := NewReader(bytes.NewReader(raw))
+		if err != nil {
+			return
+		}
+		defer r.Close()
+		last := 0
+		for n, err := range r.Records() {
+			if err != nil {
+				return
+			}
+			if n.N != last+1 {
+				t.Fatalf("record %d after %d", n.N, last)
+			}
+			last = n.N
+			if s := n.Sample; s != nil && s.Return < s.Call {
+				t.Fatalf("a sample that returned before its call: %+v", s)
+			}
+		}
+	})
+}
+
+func BenchmarkReader(b *testing.B) {
+	var buf bytes.Buffer
+	w, err := NewWriter(&buf, Header{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	const records = 100_000
+	for i := range records {
+		w.Sample(sample(i%100, int64(i+1)))
+	}
+	if err := w.Close(); err != nil {
+		b.Fatal(err)
+	}
+	b.SetBytes(int64(records))
+	b.ReportAllocs()
+	for b.Loop() {
+		if n, err := readAll(buf.Bytes()); n != records || err != nil {
+			b.Fatal(n, err)
+		}
+	}
+	b.ReportMetric(float64(records)*float64(b.N)/b.Elapsed().Seconds(), "records/s")
+}

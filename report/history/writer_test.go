@@ -1,0 +1,215 @@
+package history
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+func sample(client int, token int64) Sample {
+	at := time.Duration(token) * time.Millisecond
+	return Sample{
+		Client: client, Phase: "churn", Op: Acquire, Due: at, Call: at, Return: at + 1, Outcome: OK,
+		Token: token, Session: 1<<56 + int64(client), Path: "/zkbench/lock/_c_0123456789abcdef-lock-0000000001",
+	}
+}
+
+func TestWriterKeepsEveryRecordOfManyGoroutinesInTheirOrder(t *testing.T) {
+	const clients, each = 200, 500
+	path := filepath.Join(t.TempDir(), "t.jsonl.zst")
+	w, err := Create(path, Header{Trial: "t", Clients: clients})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for c := range clients {
+		wg.Go(func() {
+			for i := range each {
+				w.Sample(sample(c, int64(i+1)))
+			}
+		})
+	}
+	wg.Wait()
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if s := w.Stats(); s.Records != clients*each || s.Lost != 0 || s.Backlog != 0 || s.MaxBacklog == 0 || s.Bytes == 0 {
+		t.Errorf("stats %+v", s)
+	}
+	h, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last, count := map[int]int64{}, 0
+	for n, err := range h.Records {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if count++; n.N != count {
+			t.Fatalf("record %d is numbered %d", count, n.N)
+		}
+		if s := n.Sample; s.Token != last[s.Client]+1 {
+			t.Fatalf("client %d: token %d after %d", s.Client, s.Token, last[s.Client])
+		} else {
+			last[s.Client] = s.Token
+		}
+	}
+	if count != clients*each {
+		t.Errorf("read %d records, want %d", count, clients*each)
+	}
+}
+
+// full is a disk with room for so many bytes.
+type full struct {
+	room int
+	got  bytes.Buffer
+}
+
+var errFull = errors.New("no space left on device")
+
+func (d *full) Write(p []byte) (int, error) {
+	if d.got.Len()+len(p) > d.room {
+		n, _ := d.got.Write(p[:d.room-d.got.Len()])
+		return n, errFull
+	}
+	return d.got.Write(p)
+}
+
+func TestWriterOnAFullDiskStopsTheTrialAndKeepsWhatWasWritten(t *testing.T) {
+	disk := &full{room: 20_000}
+	w, err := NewWriter(disk, Header{Trial: "t"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	recorded := 0
+	deadline := time.After(time.Minute)
+	for broken := false; !broken; {
+		select {
+		case <-w.Broken():
+			broken = true
+		case <-deadline:
+			t.Fatal("the writer never noticed that the disk is full")
+		default:
+			recorded++
+			w.Sample(sample(recorded%7, int64(recorded)))
+		}
+	}
+	if !errors.Is(w.Err(), errFull) {
+		t.Errorf("Err is %v", w.Err())
+	}
+	w.Note(Note{Kind: Lost})
+	recorded++
+	if err := w.Close(); !errors.Is(err, errFull) {
+		t.Errorf("Close says %v", err)
+	}
+	if err := w.Close(); !errors.Is(err, errFull) {
+		t.Errorf("Close says %v the second time", err)
+	}
+	if s := w.Stats(); s.Lost == 0 || s.Records+s.Lost != recorded {
+		t.Errorf("recorded %d, stats %+v", recorded, s)
+	}
+	r, err := NewReader(&disk.got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	read, last := 0, error(nil)
+	for _, err := range r.Records() {
+		if err != nil {
+			last = err
+			break
+		}
+		read++
+	}
+	if read == 0 || !errors.Is(last, ErrTruncated) {
+		t.Errorf("read %d records, then %v", read, last)
+	}
+}
+
+func TestWriterFramesAreReadableWhileTheTrialRuns(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "t.jsonl.zst")
+	w, err := Create(path, Header{Trial: "t"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	w.Sample(sample(1, 1))
+	deadline, tick := time.After(30*time.Second), time.NewTicker(20*time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-deadline:
+			t.Fatal("after 30 s the record was not on disk")
+		case <-tick.C:
+		}
+		if n := countRecords(t, path); n == 1 {
+			return
+		}
+	}
+}
+
+func countRecords(t *testing.T, path string) int {
+	h, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, err := range h.Records {
+		if err != nil {
+			if !errors.Is(err, ErrTruncated) {
+				t.Fatal(err)
+			}
+			break
+		}
+		n++
+	}
+	return n
+}
+
+func TestWriterDoesNotOverwriteAHistory(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "t.jsonl.zst")
+	if err := os.WriteFile(path, []byte("precious"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Create(path, Header{}); err == nil || !strings.Contains(err.Error(), "exists") {
+		t.Errorf("Create says %v", err)
+	}
+}
+
+func TestWriterCountsRecordsAfterCloseAsLost(t *testing.T) {
+	w, err := NewWriter(io.Discard, Header{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Sample(sample(1, 1))
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	w.Sample(sample(1, 2))
+	if s := w.Stats(); s.Records != 1 || s.Lost != 1 || w.Err() != nil {
+		t.Errorf("stats %+v, error %v", s, w.Err())
+	}
+}
+
+// BenchmarkSample is what the measured path pays: it must not allocate.
+func BenchmarkSample(b *testing.B) {
+	w, err := NewWriter(io.Discard, Header{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer w.Close()
+	s := sample(1, 1)
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			w.Sample(s)
+		}
+	})
+	b.ReportMetric(float64(w.Stats().MaxBacklog), "backlog-max")
+}

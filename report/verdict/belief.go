@@ -1,0 +1,296 @@
+package verdict
+
+import (
+	"slices"
+	"time"
+
+	"zkbench/report/history"
+)
+
+// What ended a belief, as Belief.Ended. Otherwise it is the kind of the note
+// that ended it: history.Suspended, Lost, Killed, Closed or Deadline.
+const (
+	Released = "released"
+	AtEnd    = "end" // still believed when the history ended
+)
+
+// Belief is a time in which one client believed that it held a grant (rule 2).
+// A grant that was suspended and resumed gives two beliefs.
+type Belief struct {
+	Client         int
+	Session, Token int64
+	Phase          string
+	Round          int
+	Call           time.Duration // of the acquire
+	Start, End     time.Duration
+	Ended          string
+	Resumed        bool // it goes on after a suspension
+	Record         int  // number of the record that began it
+	EndRecord      int  // and that ended it; 0 at the history's end
+}
+
+const (
+	// reorder is by how much a record may come later in the history than the
+	// instant that it tells of, before the order of beliefs is in doubt.
+	reorder = 10 * time.Second
+	// settleAfter is how long a belief that a note ended waits for the record of
+	// a release that was called before that note, and may still hang.
+	settleAfter = time.Minute
+)
+
+// Beliefs folds records into beliefs, and hands them on in the order of their
+// start. It keeps the beliefs since the oldest that is still held.
+type Beliefs struct {
+	// Late counts records that came so late that a belief had been handed on
+	// without them; conclusions are then in doubt.
+	Late int
+
+	emit    func(Belief)
+	clients map[int]*holder
+	queue   []*entry // in order of Start, from head
+	head    int
+	free    []*entry
+	now     time.Duration // the latest instant heard of
+	emitted time.Duration // start of the last belief handed on
+}
+
+// holder is one client and the grants that it has not let go of.
+type holder struct {
+	grants []grant
+	notes  [4]remembered // the last status notes, which may overtake an acquire's record
+	next   int
+}
+
+type remembered struct {
+	note   history.Note
+	record int
+}
+
+type grant struct {
+	session, token int64
+	parts          []*entry      // not yet handed on; the last is the current one
+	dead           bool          // ended by a note after which it cannot resume
+	held           bool          // the last part has no end yet
+	start          Belief        // the first part, to make a resumed one
+	final          time.Duration // end of the last part that was handed on unsettled
+}
+
+// entry is a belief in the making.
+type entry struct {
+	Belief
+	live    bool // no end is known
+	settled bool // nothing can change it any more
+}
+
+// NewBeliefs returns a tracker that hands beliefs to emit.
+func NewBeliefs(emit func(Belief)) *Beliefs {
+	return &Beliefs{emit: emit, clients: map[int]*holder{}}
+}
+
+// Add hears the next record.
+func (t *Beliefs) Add(n history.Numbered) {
+	t.now = max(t.now, n.Time())
+	switch {
+	case n.Sample != nil && n.Sample.Op == history.Acquire:
+		t.acquired(n)
+	case n.Sample != nil && n.Sample.Op == history.Release:
+		t.released(n)
+	case n.Note != nil:
+		t.noted(n)
+	default:
+		return
+	}
+	t.flush(t.now - reorder)
+}
+
+func (t *Beliefs) client(id int) *holder {
+	h := t.clients[id]
+	if h == nil {
+		h = &holder{}
+		t.clients[id] = h
+	}
+	return h
+}
+
+func (t *Beliefs) acquired(n history.Numbered) {
+	s, h := n.Sample, t.client(n.Sample.Client)
+	// A client does one thing after the other: what it was told to have lost
+	// earlier has no release in flight any more.
+	h.settle(s.Call)
+	if s.Outcome != history.OK {
+		return
+	}
+	b := Belief{
+		Client: s.Client, Session: s.Session, Token: s.Token, Phase: s.Phase, Round: s.Round,
+		Call: s.Call, Start: s.Return, Record: n.N,
+	}
+	h.grants = append(h.grants, grant{session: s.Session, token: s.Token, start: b})
+	g := &h.grants[len(h.grants)-1]
+	t.begin(g, b)
+	// Notes that were recorded before this sample, but tell of a later instant.
+	for i := range h.notes {
+		r := &h.notes[(h.next+i)%len(h.notes)]
+		if r.record > 0 && r.note.At >= s.Return {
+			t.apply(g, &r.note, r.record)
+		}
+	}
+}
+
+func (t *Beliefs) begin(g *grant, b Belief) {
+	if b.Start < t.emitted {
+		t.Late++
+		b.Start = t.emitted // keeps the order; Late says that it is not the truth
+	}
+	e := t.take()
+	e.Belief, e.live = b, true
+	g.parts, g.held = append(g.parts, e), true
+	i := len(t.queue)
+	for i > t.head && t.queue[i-1].Start > b.Start {
+		i--
+	}
+	t.queue = slices.Insert(t.queue, i, e)
+}
+
+func (t *Beliefs) released(n history.Numbered) {
+	h := t.clients[n.Sample.Client]
+	if h == nil {
+		return
+	}
+	i := h.find(n.Sample)
+	if i < 0 {
+		return // a grant that was never believed, or settled long ago
+	}
+	g := h.grants[i]
+	if g.final > n.Sample.Call {
+		t.Late++
+	}
+	for _, e := range g.parts {
+		// Belief ends at the call, even where a note came before the reply.
+		if e.live || e.End > n.Sample.Call {
+			e.End, e.Ended, e.EndRecord = max(n.Sample.Call, e.Start), Released, n.N
+		}
+		e.live, e.settled = false, true
+	}
+	h.grants = slices.Delete(h.grants, i, i+1)
+}
+
+// find returns the grant that is released: by its token where one is noted,
+// else the last one.
+func (h *holder) find(s *history.Sample) int {
+	for i := len(h.grants) - 1; i >= 0; i-- {
+		if s.Token == 0 || h.grants[i].token == s.Token {
+			return i
+		}
+	}
+	return -1
+}
+
+// settle closes the books on the grants that a note ended before the instant.
+func (h *holder) settle(before time.Duration) {
+	kept := h.grants[:0]
+	for _, g := range h.grants {
+		ended := !g.held && (len(g.parts) == 0 || g.parts[len(g.parts)-1].End <= before)
+		if !ended {
+			kept = append(kept, g)
+			continue
+		}
+		for _, e := range g.parts {
+			e.settled = true
+		}
+	}
+	clear(h.grants[len(kept):])
+	h.grants = kept
+}
+
+func (t *Beliefs) noted(n history.Numbered) {
+	switch n.Note.Kind {
+	case history.Suspended, history.Lost, history.Killed, history.Closed, history.Deadline, history.Resumed:
+	default:
+		return
+	}
+	h := t.client(n.Note.Client)
+	h.notes[h.next] = remembered{*n.Note, n.N}
+	h.next = (h.next + 1) % len(h.notes)
+	for i := range h.grants {
+		t.apply(&h.grants[i], n.Note, n.N)
+	}
+}
+
+// apply lets a note end a grant's belief, or go on with it.
+func (t *Beliefs) apply(g *grant, n *history.Note, record int) {
+	if g.dead || n.Session != 0 && g.session != 0 && n.Session != g.session || n.At < g.start.Start {
+		return
+	}
+	if n.Kind == history.Resumed {
+		if !g.held {
+			b := g.start
+			b.Start, b.Resumed, b.Record = n.At, true, record
+			t.begin(g, b)
+		}
+		return
+	}
+	g.dead = n.Kind == history.Lost || n.Kind == history.Killed || n.Kind == history.Closed
+	if !g.held {
+		return
+	}
+	e := g.parts[len(g.parts)-1]
+	e.End, e.Ended, e.EndRecord, e.live = max(n.At, e.Start), n.Kind, record, false
+	g.held = false
+}
+
+// flush hands on what is finished and can have no earlier belief before it.
+func (t *Beliefs) flush(until time.Duration) {
+	for t.head < len(t.queue) {
+		e := t.queue[t.head]
+		if e.live || e.Start > until {
+			break
+		}
+		if !e.settled {
+			if t.now-e.End < settleAfter {
+				break
+			}
+			t.forget(e)
+		}
+		t.queue[t.head] = nil
+		t.head++
+		t.emitted = e.Start
+		t.emit(e.Belief)
+		t.free = append(t.free, e)
+	}
+	if t.head > 1024 && t.head*2 > len(t.queue) {
+		t.queue = append(t.queue[:0], t.queue[t.head:]...)
+		t.head = 0
+	}
+}
+
+// forget takes an unsettled part from its grant, so that nothing writes to it later.
+func (t *Beliefs) forget(e *entry) {
+	h := t.clients[e.Client]
+	for i := range h.grants {
+		g := &h.grants[i]
+		if k := slices.Index(g.parts, e); k >= 0 {
+			g.parts, g.final = slices.Delete(g.parts, k, k+1), e.End
+		}
+	}
+}
+
+func (t *Beliefs) take() *entry {
+	if k := len(t.free); k > 0 {
+		e := t.free[k-1]
+		t.free = t.free[:k-1]
+		*e = entry{}
+		return e
+	}
+	return &entry{}
+}
+
+// Close hands on everything that is left. What is still believed ends at end.
+func (t *Beliefs) Close(end time.Duration) {
+	for _, e := range t.queue[t.head:] {
+		if e.live {
+			e.End, e.Ended, e.live = max(end, e.Start), AtEnd, false
+		}
+		e.settled = true
+	}
+	t.flush(max(end, t.now) + 1)
+}

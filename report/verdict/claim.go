@@ -1,0 +1,103 @@
+package verdict
+
+import (
+	"fmt"
+	"time"
+
+	"zkbench/report/history"
+)
+
+// claims judges the part of rule 1 that needs no look at the servers: a grant
+// names its node, its session and its token; the session is the one that the
+// client has; and it is not claimed when the client knows the session to be lost.
+type claims struct {
+	sessions map[int]*sessions
+	judged   int
+	unopened int // grants of clients whose session was never noted
+	broken   evidence
+}
+
+// sessions is what one client was told about its own.
+type sessions struct {
+	opened       int64 // the one it has
+	openedAt     time.Duration
+	openedRecord int
+	previous     int64 // the one before
+	lost         loss  // the last that was lost or closed
+}
+
+func newClaimValidity(s *seen) checker {
+	c := &claims{sessions: map[int]*sessions{}}
+	return checker{
+		name: ClaimValidity, applies: s.granting, record: c.record,
+		finish: func(time.Duration) Verdict { return c.finish() },
+	}
+}
+
+func (c *claims) record(n history.Numbered) {
+	switch {
+	case n.Note != nil:
+		c.note(n.Note, n.N)
+	case n.Sample != nil && n.Sample.Op == history.Acquire && n.Sample.Outcome == history.OK:
+		c.judged++
+		c.claim(n.Sample, n.N)
+	}
+}
+
+func (c *claims) note(n *history.Note, record int) {
+	if n.Session == 0 {
+		return
+	}
+	k := c.sessions[n.Client]
+	if k == nil {
+		k = &sessions{}
+		c.sessions[n.Client] = k
+	}
+	switch n.Kind {
+	case history.Opened:
+		k.previous, k.opened, k.openedAt, k.openedRecord = k.opened, n.Session, n.At, record
+	case history.Lost, history.Closed:
+		k.lost = loss{n.Session, n.At, record}
+	}
+}
+
+func (c *claims) claim(s *history.Sample, record int) {
+	if s.Path == "" || s.Session == 0 || s.Token == 0 {
+		c.broken.add(func() string {
+			return fmt.Sprintf("client %d claims a grant without a node, a session or a token: path %q, session %#x, token %d (record %d)",
+				s.Client, s.Path, uint64(s.Session), s.Token, record)
+		}, record)
+		return
+	}
+	k := c.sessions[s.Client]
+	if k == nil || k.opened == 0 {
+		c.unopened++
+		return
+	}
+	if l := k.lost; l.session == s.Session && (s.Call > l.at || s.Return > l.at+Grace) {
+		c.broken.add(func() string {
+			return fmt.Sprintf("client %d was granted token %d at %v (record %d), %v after it was told that session %#x was gone (record %d)",
+				s.Client, s.Token, s.Return, record, s.Return-l.at, uint64(l.session), l.record)
+		}, l.record, record)
+		return
+	}
+	if s.Session == k.opened || s.Session == k.previous && s.Return <= k.openedAt+Grace {
+		return
+	}
+	c.broken.add(func() string {
+		return fmt.Sprintf("client %d claims a grant of session %#x (record %d), but its session is %#x (record %d): the grant is not its own",
+			s.Client, uint64(s.Session), record, uint64(k.opened), k.openedRecord)
+	}, k.openedRecord, record)
+}
+
+func (c *claims) finish() Verdict {
+	switch {
+	case c.broken.count > 0:
+		return c.broken.fail("invalid claims")
+	case c.judged == 0:
+		return unknown("nothing was granted: there is no claim to judge")
+	case c.unopened > 0:
+		return unknown(fmt.Sprintf("%d of %d grants belong to clients whose session was not noted", c.unopened, c.judged))
+	}
+	return pass()
+}

@@ -1,0 +1,72 @@
+package verdict
+
+import (
+	"fmt"
+	"time"
+
+	"zkbench/report/history"
+)
+
+// order judges rule 6: grants follow the order in which the server created
+// their nodes, which is the order of the tokens. A grant whose session was
+// already dying does not count: its node was gone, and it overtook nobody.
+type order struct {
+	hits    map[int][]history.Fault
+	after   time.Duration
+	last    Belief // the grant with the highest token so far
+	judged  int
+	skipped int
+	broken  evidence
+}
+
+func newFIFO(h *history.History, s *seen) checker {
+	o := &order{hits: strikes(h), after: patience(h)}
+	return checker{
+		name: FIFO, applies: s.granting, belief: o.belief,
+		finish: func(time.Duration) Verdict { return o.finish() },
+	}
+}
+
+func (o *order) belief(b Belief) {
+	if b.Token == 0 || b.Resumed {
+		return
+	}
+	o.judged++
+	if b.Token >= o.last.Token {
+		o.last = b
+		return
+	}
+	if o.dying(b) {
+		o.skipped++
+		return
+	}
+	last := o.last
+	o.broken.add(func() string {
+		return fmt.Sprintf("client %d was granted token %d at %v (record %d), although client %d with the younger token %d had been let in before it, at %v (record %d)",
+			b.Client, b.Token, b.Start, b.Record, last.Client, last.Token, last.Start, last.Record)
+	}, last.Record, b.Record)
+}
+
+func (o *order) dying(b Belief) bool {
+	if b.Ended != Released && b.Ended != AtEnd && b.Ended != history.Closed {
+		return true
+	}
+	for _, w := range o.hits[b.Client] {
+		if w.Start <= b.Start && later(ended(w), o.after) >= b.Call {
+			return true
+		}
+	}
+	return false
+}
+
+func (o *order) finish() Verdict {
+	switch {
+	case o.broken.count > 0:
+		return o.broken.fail("overtakings")
+	case o.judged < 2:
+		return unknown(fmt.Sprintf("%d grants with a token: an order needs two", o.judged))
+	case o.skipped > 0:
+		return pass(fmt.Sprintf("%d late grants of dying sessions do not count", o.skipped))
+	}
+	return pass()
+}

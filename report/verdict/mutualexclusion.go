@@ -1,0 +1,124 @@
+package verdict
+
+import (
+	"fmt"
+	"time"
+
+	"zkbench/report/history"
+)
+
+// exclusion judges rule 4: no two beliefs overlap. Where the older holder was
+// hit by a fault and had not been told yet, the overlap is exposure, inherent in
+// leases: it is counted, and measured as belief.overlap, but breaks nothing.
+//
+// Beliefs come in the order of their start, so those that can still overlap are
+// the few that have not ended.
+type exclusion struct {
+	hits     map[int][]history.Fault
+	excuse   time.Duration // how long after a fault the victim may not know yet
+	beliefs  int
+	active   []Belief
+	exposed  time.Duration
+	exposure int
+	lost     map[int]loss // the last loss that each client was told of
+	tracker  *Beliefs
+
+	broken evidence
+}
+
+type loss struct {
+	session int64
+	at      time.Duration
+	record  int
+}
+
+// silence is the longest session timeout that ZooKeeper grants by default (20
+// ticks of 2 s), used where the history does not tell the real one.
+const silence = 40 * time.Second
+
+func newMutualExclusion(h *history.History, s *seen, tracker *Beliefs) checker {
+	x := &exclusion{hits: strikes(h), excuse: patience(h), lost: map[int]loss{}, tracker: tracker}
+	if x.excuse == 0 {
+		x.excuse = silence + silence/2 + margin
+	}
+	return checker{
+		name: MutualExclusion, applies: s.granting,
+		record: x.record, belief: x.belief, finish: func(time.Duration) Verdict { return x.finish() },
+	}
+}
+
+func (x *exclusion) belief(b Belief) {
+	x.beliefs++
+	kept := x.active[:0]
+	for _, a := range x.active {
+		if a.End <= b.Start {
+			continue
+		}
+		kept = append(kept, a)
+		if until := min(a.End, b.End); until > b.Start {
+			x.overlap(a, b, until)
+		}
+	}
+	x.active = append(kept, b)
+}
+
+// overlap is [b.Start, until]; a is the older belief, the one that should have ended.
+func (x *exclusion) overlap(a, b Belief, until time.Duration) {
+	excused := b.Start
+	var cause history.Fault
+	for _, w := range x.hits[a.Client] {
+		over := ended(w)
+		if w.Start <= b.Start && over >= a.Start && later(over, x.excuse) > excused {
+			excused, cause = later(over, x.excuse), w
+		}
+	}
+	if excused > b.Start {
+		x.exposure++
+		x.exposed += min(until, excused) - b.Start
+	}
+	if until <= excused {
+		return
+	}
+	x.broken.add(func() string {
+		why := "no fault had hit it"
+		if cause.N > 0 {
+			why = fmt.Sprintf("%s had hit it, but that excuses only until %v", cause.Fault, excused)
+		}
+		return fmt.Sprintf("clients %d (token %d) and %d (token %d) both believed that they held the grant from %v to %v, records %d and %d: client %d should have stopped, and %s",
+			a.Client, a.Token, b.Client, b.Token, b.Start, until, a.Record, b.Record, a.Client, why)
+	}, a.Record, a.EndRecord, b.Record, cause.N)
+}
+
+// record looks for holders that act on a session that they know to be lost.
+func (x *exclusion) record(n history.Numbered) {
+	switch {
+	case n.Note != nil && n.Note.Kind == history.Lost:
+		x.lost[n.Note.Client] = loss{n.Note.Session, n.Note.At, n.N}
+	case n.Sample != nil && n.Sample.Op == history.Write:
+		s := n.Sample
+		l, ok := x.lost[s.Client]
+		if !ok || l.session == 0 || s.Session != l.session || s.Call <= l.at+Grace {
+			return
+		}
+		x.broken.add(func() string {
+			return fmt.Sprintf("client %d began a write under token %d at %v (record %d), %v after it was told that its session %#x was lost (record %d): it still believed",
+				s.Client, s.Token, s.Call, n.N, s.Call-l.at, uint64(l.session), l.record)
+		}, l.record, n.N)
+	}
+}
+
+func (x *exclusion) finish() Verdict {
+	switch {
+	case x.broken.count > 0 && x.tracker.Late > 0:
+		return unknown(fmt.Sprintf("beliefs seem to overlap %d times, but %d records came more than %v late: their order is in doubt",
+			x.broken.count, x.tracker.Late, reorder))
+	case x.broken.count > 0:
+		return x.broken.fail("violations")
+	case x.beliefs == 0:
+		return unknown("no grant was ever believed: there is nothing to judge")
+	case x.exposure > 0:
+		return pass(fmt.Sprintf("%d exposures, %v in all: a holder that a fault had hit was not told yet when the next was let in, which leases cannot prevent",
+			x.exposure, x.exposed))
+	}
+	return pass()
+}

@@ -1,0 +1,168 @@
+package verdict
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"zkbench/report/history"
+)
+
+// progress judges rule 8 by its fallback, the time limit: where no fault is in
+// force or just over, nobody may wait longer than a dead session needs to expire
+// while nobody holds.
+//
+// Beliefs come late, in the order of their start, and the waits as they end.
+// Only waits longer than the limit are kept, until no idle time can meet them.
+type progress struct {
+	limit  time.Duration
+	faults spans // with the time to recover
+
+	covered time.Duration // up to here, idle times are known
+	by      int           // record that ended the last belief
+	waits   []wait        // long ones that have ended
+	idle    []idle        // long idle times without a fault
+	pending map[int]wait  // who stands in line
+	calm    int           // acquires that returned without a fault near
+	granted int
+	broken  evidence
+}
+
+type wait struct {
+	client  int
+	from    time.Duration
+	to      time.Duration
+	record  int
+	endless bool
+}
+
+type idle struct {
+	span
+	after, before int // the records around it
+	told          bool
+}
+
+func newProgress(h *history.History, s *seen) checker {
+	p := &progress{limit: patience(h), pending: map[int]wait{}}
+	p.faults = aftermath(h, p.limit)
+	return checker{
+		name: Progress, applies: s.granting,
+		record: p.record, belief: p.belief, finish: p.finish,
+	}
+}
+
+func (p *progress) record(n history.Numbered) {
+	switch {
+	case n.Sample != nil && n.Sample.Op == history.Acquire:
+		p.acquired(n.Sample, n.N)
+	case n.Note != nil:
+		p.noted(n.Note, n.N)
+	}
+}
+
+func (p *progress) acquired(s *history.Sample, record int) {
+	if w, ok := p.pending[s.Client]; ok && w.from <= s.Return {
+		delete(p.pending, s.Client)
+	}
+	if s.Outcome == history.OK {
+		p.granted++
+		if !p.faults.touches(s.Call, s.Return) {
+			p.calm++
+		}
+	}
+	if p.limit > 0 && s.Return-s.Call > p.limit {
+		p.waited(wait{client: s.Client, from: s.Call, to: s.Return, record: record})
+	}
+}
+
+func (p *progress) noted(n *history.Note, record int) {
+	switch n.Kind {
+	case history.Waiting:
+		p.pending[n.Client] = wait{client: n.Client, from: n.At, record: record, endless: true}
+	case history.Killed, history.Closed, history.Lost:
+		delete(p.pending, n.Client) // who has no session stands in no line
+	}
+}
+
+// waited compares a long wait with the idle times known so far, and keeps it
+// for those that are not.
+func (p *progress) waited(w wait) {
+	for i := range p.idle {
+		p.meet(&p.idle[i], w)
+	}
+	p.waits = append(p.waits, w)
+}
+
+func (p *progress) meet(i *idle, w wait) {
+	from, to := max(i.from, w.from), min(i.to, w.to)
+	if i.told || to-from <= p.limit {
+		return
+	}
+	i.told = true
+	p.broken.add(func() string {
+		return fmt.Sprintf("nobody held anything from %v to %v without a fault near, %v and more than the limit of %v, while client %d waited (record %d)",
+			from, to, to-from, p.limit, w.client, w.record)
+	}, i.after, w.record, i.before)
+}
+
+func (p *progress) belief(b Belief) {
+	p.gap(b.Start, b.Record)
+	if b.End > p.covered {
+		p.covered, p.by = b.End, b.EndRecord
+	}
+	if len(p.waits) > 64 {
+		p.waits = slices.DeleteFunc(p.waits, func(w wait) bool { return w.to <= p.covered })
+	}
+}
+
+// gap looks at the idle time from the last belief's end until the instant.
+func (p *progress) gap(until time.Duration, record int) {
+	if p.limit == 0 || until-p.covered <= p.limit {
+		return
+	}
+	for _, free := range p.faults.outside(p.covered, until) {
+		if free.to-free.from <= p.limit {
+			continue
+		}
+		i := idle{span: free, after: p.by, before: record}
+		for _, w := range p.waits {
+			p.meet(&i, w)
+		}
+		p.idle = append(p.idle, i)
+	}
+}
+
+func (p *progress) finish(end time.Duration) Verdict {
+	p.gap(end, 0)
+	stuck := 0
+	for _, client := range sortedKeys(p.pending) {
+		w := p.pending[client]
+		w.to = end
+		stuck++
+		for i := range p.idle {
+			p.meet(&p.idle[i], w)
+		}
+	}
+	switch {
+	case p.broken.count > 0:
+		return p.broken.fail("idle times with waiters")
+	case p.limit == 0:
+		return unknown("the session timeout is not in the history: nobody can say how long is too long")
+	case p.granted == 0:
+		return unknown("nothing was ever granted")
+	case p.calm == 0:
+		return unknown("every acquire met a fault or its aftermath: progress is judged only without")
+	case stuck > 0:
+		return pass(fmt.Sprintf("%d clients still waited at the end, not long enough to say more", stuck))
+	}
+	return pass()
+}
+
+func sortedKeys(m map[int]wait) []int {
+	keys := make([]int, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

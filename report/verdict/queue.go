@@ -1,0 +1,151 @@
+package verdict
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"zkbench/report/history"
+)
+
+// items judges what rule 9 says about queues, as far as the operations alone
+// can prove it: nobody takes what nobody put, no item is delivered twice, none
+// that was put is left out although the queue was drained.
+//
+// It keeps a few bytes for each item, by its identity: a duplicate may come at
+// any time.
+type items struct {
+	states   map[string]item
+	puts     int
+	takes    int
+	open     int // takes of unknown outcome: each may have removed an item
+	phantoms map[string]int
+	twice    map[string][2]int // items delivered again, and the records that say so
+	drained  bool
+}
+
+type item struct {
+	put, taken int  // record numbers
+	maybe      bool // the put's reply was lost: there are 0 to several copies
+}
+
+// drainPhase is the phase whose end says that the queue was taken empty.
+const drainPhase = "drain"
+
+func newQueue(h *history.History, s *seen) []checker {
+	q := &items{states: map[string]item{}, phantoms: map[string]int{}, twice: map[string][2]int{}}
+	for _, p := range h.Phases {
+		q.drained = q.drained || p.Name == drainPhase && p.End > 0
+	}
+	return []checker{
+		{name: NoPhantom, applies: s.queueing, record: q.record, finish: func(time.Duration) Verdict { return q.noPhantom() }},
+		{name: NoDuplicate, applies: s.queueing, finish: func(time.Duration) Verdict { return q.noDuplicate() }},
+		{name: NoLoss, applies: s.queueing, finish: func(time.Duration) Verdict { return q.noLoss() }},
+	}
+}
+
+func (q *items) record(n history.Numbered) {
+	s := n.Sample
+	switch {
+	case s == nil:
+	case s.Op == history.Put:
+		q.put(s, n.N)
+	case s.Op == history.Take && s.Outcome == history.Unknown:
+		q.open++
+	case s.Op == history.Take && s.Outcome == history.OK:
+		q.take(s, n.N)
+	}
+}
+
+func (q *items) put(s *history.Sample, record int) {
+	q.puts++
+	if s.Outcome == history.Failed {
+		return
+	}
+	i := q.states[s.Item]
+	i.put, i.maybe = record, i.maybe || s.Outcome == history.Unknown
+	// The reply of the put may come after the item was taken.
+	delete(q.phantoms, s.Item)
+	q.states[s.Item] = i
+}
+
+func (q *items) take(s *history.Sample, record int) {
+	q.takes++
+	i := q.states[s.Item]
+	if i.put == 0 {
+		q.phantoms[s.Item] = record
+	}
+	if i.taken > 0 {
+		q.twice[s.Item] = [2]int{i.taken, record}
+	}
+	i.taken = record
+	q.states[s.Item] = i
+}
+
+func (q *items) noPhantom() Verdict {
+	var broken evidence
+	for _, id := range slices.Sorted(maps.Keys(q.phantoms)) {
+		broken.add(func() string {
+			return fmt.Sprintf("item %q was taken (record %d) and never put", id, q.phantoms[id])
+		}, q.phantoms[id])
+	}
+	return q.conclude(broken, "phantoms")
+}
+
+// noDuplicate lets an item whose put had no reply be delivered more than once:
+// there may be several copies of it (rule 10).
+func (q *items) noDuplicate() Verdict {
+	var broken evidence
+	for _, id := range slices.Sorted(maps.Keys(q.twice)) {
+		if at := q.twice[id]; !q.states[id].maybe {
+			broken.add(func() string {
+				return fmt.Sprintf("item %q was delivered twice, records %d and %d", id, at[0], at[1])
+			}, at[0], at[1])
+		}
+	}
+	return q.conclude(broken, "duplicates")
+}
+
+func (q *items) conclude(broken evidence, what string) Verdict {
+	switch {
+	case broken.count > 0:
+		return broken.fail(what)
+	case q.takes == 0:
+		return unknown("nothing was ever taken")
+	}
+	return pass()
+}
+
+// noLoss needs a queue that was taken empty. As many items as there are takes
+// without a reply may be gone with them.
+func (q *items) noLoss() Verdict {
+	var missing []string
+	for id, i := range q.states {
+		if i.put > 0 && i.taken == 0 && !i.maybe {
+			missing = append(missing, id)
+		}
+	}
+	slices.Sort(missing)
+	switch {
+	case q.puts == 0 || q.takes == 0:
+		return unknown("nothing was ever put and taken")
+	case len(missing) == 0:
+		return pass()
+	case !q.drained:
+		return unknown(fmt.Sprintf("%d items were put and not taken, but the queue was not drained: they may still be in it", len(missing)))
+	case len(missing) <= q.open:
+		return unknown(fmt.Sprintf("%d items were put and not taken, but %d takes had no reply and may have taken them", len(missing), q.open))
+	}
+	var broken evidence
+	for _, id := range missing {
+		broken.add(func() string {
+			return fmt.Sprintf("item %q was put (record %d) and not taken, although the queue was drained", id, q.states[id].put)
+		}, q.states[id].put)
+	}
+	v := broken.fail("items")
+	if q.open > 0 {
+		v.Reasons = append(v.Reasons, fmt.Sprintf("%d takes without a reply explain only as many of the %d", q.open, len(missing)))
+	}
+	return v
+}

@@ -1,0 +1,110 @@
+package verdict
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"sort"
+	"time"
+
+	"zkbench/report/history"
+)
+
+const forever = time.Duration(math.MaxInt64)
+
+// patience is how long ZooKeeper may take to notice that a session is dead and
+// to let the next in: the session timeout, rounded up to a tick twice (a tick is
+// at most half the timeout), and a margin. Without a known timeout, 0.
+func patience(h *history.History) time.Duration {
+	t := h.Timeout
+	if t == 0 {
+		t, _ = time.ParseDuration(h.Header.Params["session_timeout"])
+	}
+	if t <= 0 {
+		return 0
+	}
+	return t + t/2 + margin
+}
+
+// ended returns the instant a fault was healed; forever where that is not noted.
+func ended(w history.Fault) time.Duration {
+	if w.End < w.Start {
+		return forever
+	}
+	return w.End
+}
+
+// later adds without overflow.
+func later(t, d time.Duration) time.Duration {
+	if t > forever-d {
+		return forever
+	}
+	return t + d
+}
+
+// aftermath returns the times in which a fault was in force, and another after
+// it in which the ensemble may still recover.
+func aftermath(h *history.History, after time.Duration) spans {
+	var s spans
+	for _, w := range h.Faults {
+		s = append(s, span{w.Start, later(ended(w), after)})
+	}
+	return union(s)
+}
+
+// strikes are the faults that hit clients, by client, in order of their start.
+func strikes(h *history.History) map[int][]history.Fault {
+	out := map[int][]history.Fault{}
+	for _, w := range h.Faults {
+		if w.Client >= 0 {
+			out[w.Client] = append(out[w.Client], w)
+		}
+	}
+	return out
+}
+
+// spans is a set of times, as disjoint spans in order.
+type spans []span
+
+type span struct{ from, to time.Duration }
+
+// touches says whether any span meets [from, to].
+func (s spans) touches(from, to time.Duration) bool {
+	i := sort.Search(len(s), func(i int) bool { return s[i].to >= from })
+	return i < len(s) && s[i].from <= to
+}
+
+// outside returns the parts of [from, to] that no span covers.
+func (s spans) outside(from, to time.Duration) spans {
+	var out spans
+	for _, w := range s {
+		if w.to < from {
+			continue
+		}
+		if w.from > to {
+			break
+		}
+		if w.from > from {
+			out = append(out, span{from, w.from})
+		}
+		from = max(from, w.to)
+	}
+	if from < to {
+		out = append(out, span{from, to})
+	}
+	return out
+}
+
+// union sorts and merges.
+func union(s spans) spans {
+	slices.SortFunc(s, func(a, b span) int { return cmp.Compare(a.from, b.from) })
+	var out spans
+	for _, w := range s {
+		if k := len(out); k > 0 && w.from <= out[k-1].to {
+			out[k-1].to = max(out[k-1].to, w.to)
+			continue
+		}
+		out = append(out, w)
+	}
+	return out
+}
