@@ -28,6 +28,9 @@ const tryTimeout = time.Second
 // maxReply bounds the reply to a four-letter word; dump with 100,000 sessions stays below it.
 const maxReply = 64 << 20
 
+// ErrNotWhitelisted says that a member is up and may not answer a four-letter word.
+var ErrNotWhitelisted = errors.New("add it to 4lw.commands.whitelist in its zoo.cfg")
+
 // FourLetter sends one of ZooKeeper's four-letter words to a client address
 // (host:port) and returns the reply. A member that is starting or has lost its
 // quorum replies as well, with a text that says so.
@@ -53,7 +56,7 @@ func FourLetter(ctx context.Context, addr, word string) (string, error) {
 		return "", fmt.Errorf("asking %s for %s: the reply is longer than %d bytes", addr, word, maxReply)
 	}
 	if strings.Contains(string(reply), "is not executed because it is not in the whitelist") {
-		return "", fmt.Errorf("%s does not answer %s: add it to 4lw.commands.whitelist in its zoo.cfg", addr, word)
+		return "", fmt.Errorf("%s does not answer %s: %w", addr, word, ErrNotWhitelisted)
 	}
 	return string(reply), nil
 }

@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"path"
 	"strconv"
@@ -117,36 +116,20 @@ func checkChroot(chroot string) (string, error) {
 
 // ask returns the version of a member, or "" where the member does not tell.
 func ask(ctx context.Context, address string) (version string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, askTimeout, fmt.Errorf("no answer in %v", askTimeout))
 	defer cancel()
-	c, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+	reply, err := ensembles.FourLetter(ctx, address, "srvr")
+	if errors.Is(err, ensembles.ErrNotWhitelisted) {
+		return "", nil
+	}
 	if err != nil {
-		return "", fmt.Errorf("member %s does not answer: %w (is it up, and reachable from here?)", address, err)
+		return "", fmt.Errorf("member %s cannot be used: %w (is it up, reachable from here, and is that its client port?)", address, err)
 	}
-	defer c.Close()
-	stop := context.AfterFunc(ctx, func() { c.Close() })
-	defer stop()
-	if _, err := io.WriteString(c, "srvr"); err != nil {
-		return "", fmt.Errorf("member %s does not answer: %w", address, err)
+	server, err := ensembles.ParseServer(reply)
+	if err != nil {
+		return "", fmt.Errorf("member %s cannot be used: %w", address, err)
 	}
-	const limit = 64 << 10
-	reply, err := io.ReadAll(io.LimitReader(c, limit))
-	if err != nil && len(reply) == 0 {
-		return "", fmt.Errorf("%s accepts connections and does not answer srvr: %w (is it a ZooKeeper client port?)", address, err)
-	}
-	return parseVersion(string(reply)), nil
-}
-
-// parseVersion finds 3.8.0 in "Zookeeper version: 3.8.0-5a02a05e..., built on ...".
-func parseVersion(reply string) string {
-	_, after, found := strings.Cut(reply, "Zookeeper version: ")
-	if !found {
-		return ""
-	}
-	line, _, _ := strings.Cut(after, "\n")
-	version, _, _ := strings.Cut(line, ",")
-	version, _, _ = strings.Cut(version, "-")
-	return strings.TrimSpace(version)
+	return server.Version, nil
 }
 
 // oneVersion is the version that all members agree on, else all that they have.

@@ -13,11 +13,9 @@ import (
 	"zkbench/ensembles/state"
 )
 
-// mode is what srvr says about a member, or "" when it does not serve.
+// mode is what a member says that it is, or "" when it does not serve.
 func mode(ctx context.Context, m *ensembles.Member) string {
-	_, after, _ := strings.Cut(srvr(ctx, m.Addr), "Mode: ")
-	line, _, _ := strings.Cut(after, "\n")
-	return line
+	return ensembles.Status(ctx, &ensembles.Ensemble{Members: []*ensembles.Member{m}})[0].Server.Mode
 }
 
 func awaitMode(t *testing.T, m *ensembles.Member, want ...string) {
@@ -64,7 +62,7 @@ func TestMachine(t *testing.T) {
 		m := withMode(t, e, "follower")
 		before := m.Addr
 		ok(t, m.Machine.Kill(ctx))
-		if running(t, m) || srvr(ctx, m.Addr) != "" {
+		if running(t, m) || mode(ctx, m) != "" {
 			t.Error("it runs after Kill returned")
 		}
 		ok(t, m.Machine.Kill(ctx)) // again, of the dead

@@ -131,11 +131,15 @@ func (l *local) start(ctx context.Context, logf func(string, ...any)) error {
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	version, err := l.awaitServing(ctx)
-	if err != nil {
+	e := l.ensemble()
+	if err := ensembles.WaitServing(ctx, e); err != nil {
 		return err
 	}
-	r.Version = version
+	for _, s := range ensembles.Status(ctx, e) {
+		if s.Serves() {
+			r.Version = s.Server.Version
+		}
+	}
 	return state.Save(*r)
 }
 
@@ -166,33 +170,6 @@ func (l *local) makeMachines() {
 	for _, m := range l.record.Members {
 		l.machines = append(l.machines, &machine{record: l.record, member: m, launcher: l.launcher})
 	}
-}
-
-// awaitServing waits until all members serve and returns their version. It gives
-// up early when a member ends.
-func (l *local) awaitServing(ctx context.Context) (version string, err error) {
-	var ended *machine
-	err = await(ctx, func() bool {
-		for _, m := range l.machines {
-			if !m.process.Alive() {
-				ended = m
-				return true
-			}
-		}
-		version = serving(ctx, l.record)
-		return version != ""
-	})
-	if ended != nil {
-		return "", fmt.Errorf("%s ended before the ensemble served%s", ended.member.Name, ended.lastLines())
-	}
-	if err != nil {
-		text := fmt.Sprintf("the members never formed a quorum: %v", context.Cause(ctx))
-		for _, m := range l.machines {
-			text += m.lastLines()
-		}
-		return "", errors.New(text)
-	}
-	return version, nil
 }
 
 // ensemble is the plain data about it, without Down.

@@ -1,0 +1,169 @@
+package external
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"zkbench/ensembles"
+	"zkbench/ensembles/process"
+)
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "zkbench-test-state-")
+	if err != nil {
+		panic(err)
+	}
+	os.Setenv("ZKBENCH_STATE", dir)
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		os.RemoveAll(dir)
+		os.Exit(code)
+	}))
+}
+
+func theirs(t *testing.T) *ensembles.Ensemble {
+	t.Helper()
+	e, err := process.Start(t.Context(), ensembles.Options{Logf: t.Logf})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Down(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return e
+}
+
+func TestStart(t *testing.T) {
+	their := theirs(t)
+	t.Run("members are there to talk to and not to touch", func(t *testing.T) {
+		e, err := Start(t.Context(), ensembles.Options{Servers: their.Servers()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Kind != ensembles.External || e.Version != their.Version || e.Chroot != "/zkbench" || len(e.Members) != 3 {
+			t.Errorf("got %+v", e)
+		}
+		for _, m := range e.Members {
+			if m.Machine != nil || m.NetNS != "" || m.ContainerID != "" {
+				t.Errorf("%s has something to touch: %+v", m.Name, m)
+			}
+		}
+		if err := e.Down(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if err := ensembles.WaitServing(t.Context(), their); err != nil {
+			t.Error("Down did more than let go:", err)
+		}
+	})
+	t.Run("a member that is down is named", func(t *testing.T) {
+		down := their.Members[2]
+		if err := down.Machine.Kill(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Start(t.Context(), ensembles.Options{Servers: their.Servers()})
+		if !errors.Is(err, syscall.ECONNREFUSED) || !strings.Contains(err.Error(), down.Addr) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// TestAsk_refusal answers as a gateway or another implementation of the protocol
+// may: Apache's server cannot be told to refuse srvr, since zkServer.sh needs it.
+func TestAsk_refusal(t *testing.T) {
+	for _, test := range []struct {
+		name, reply string
+		want        string // in the error; empty for no error
+	}{
+		{"a member that refuses srvr is there, of unknown version", "srvr is not executed because it is not in the whitelist.\n", ""},
+		{"a member without a quorum cannot be used", "This ZooKeeper instance is not currently serving requests\n", "not currently serving"},
+		{"something else that listens cannot be used", "HTTP/1.1 400 Bad Request\r\n\r\n", "400 Bad Request"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			version, err := ask(t.Context(), replies(t, test.reply))
+			if version != "" {
+				t.Errorf("got version %q", version)
+			}
+			if (err != nil) != (test.want != "") || err != nil && !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want %q in it", err, test.want)
+			}
+		})
+	}
+}
+
+// replies listens, and answers the first question with the reply.
+func replies(t *testing.T, reply string) (addr string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		_, _ = io.ReadFull(c, make([]byte, 4))
+		_, _ = io.WriteString(c, reply)
+	}()
+	t.Cleanup(func() {
+		l.Close()
+		<-done
+	})
+	return l.Addr().String()
+}
+
+func TestStart_wrongOptions(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		options ensembles.Options
+		want    string
+	}{
+		{"no servers", ensembles.Options{}, "needs --servers"},
+		{"an address without a port", ensembles.Options{Servers: []string{"zk1"}}, "missing port"},
+		{"a chroot in the address", ensembles.Options{Servers: []string{"zk1:2181/app"}}, "is not a port"},
+		{"a port beyond the last", ensembles.Options{Servers: []string{"zk1:70000"}}, "is not a port"},
+		{"no host", ensembles.Options{Servers: []string{":2181"}}, "the host is missing"},
+		{"the same server twice", ensembles.Options{Servers: []string{"zk1:2181", "zk1:2181"}}, "there twice"},
+		{"the root of their tree", ensembles.Options{Servers: []string{"zk1:2181"}, Chroot: "/"}, "below the root"},
+		{"a relative chroot", ensembles.Options{Servers: []string{"zk1:2181"}, Chroot: "zkbench"}, "absolute path"},
+		{"a chroot with a slash at its end", ensembles.Options{Servers: []string{"zk1:2181"}, Chroot: "/a/"}, "absolute path"},
+		{"another number of members", ensembles.Options{Servers: []string{"zk1:2181"}, Members: 3}, "--members 3"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := Start(t.Context(), test.options)
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want %q in it", err, test.want)
+			}
+		})
+	}
+}
+
+func TestOneVersion(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		versions []string
+		want     string
+	}{
+		{"nobody tells", []string{"", ""}, ""},
+		{"all agree", []string{"3.8.0", "3.8.0"}, "3.8.0"},
+		{"a rolling upgrade shows", []string{"3.8.0", "", "3.9.2"}, "3.8.0, 3.9.2"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if got := oneVersion(test.versions); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
