@@ -1,0 +1,45 @@
+package verdict
+
+import "testing"
+
+func TestFIFO(t *testing.T) {
+	judgeStories(t, FIFO, []telling{
+		{"grants in the order of their nodes are fair", `
+			acquire 1 5 0 10
+			release 1 5 20 21
+			acquire 2 6 0 25`, Pass, ""},
+		{"an older node that is let in later was overtaken", `
+			acquire 2 6 0 10
+			release 2 6 20 21
+			acquire 1 5 0 25
+			release 1 5 30 31`, Fail, "client 1 was granted token 5 at 25ms (record 3), although client 2 with the younger token 6"},
+		{"the order of calls does not matter", `
+			acquire 1 5 9 10
+			release 1 5 20 21
+			acquire 2 6 0 25`, Pass, ""},
+		{"the order of the records does not matter", `
+			acquire 2 6 0 25
+			acquire 1 5 0 10
+			release 1 5 20 21`, Pass, ""},
+		{"an abandoned node does not count", `
+			acquire 1 5 0 30 failed
+			acquire 2 6 0 10
+			release 2 6 20 21
+			acquire 3 7 0 25`, Pass, ""},
+		{"a late grant of a session that was dying does not count", `
+			opened 1 101
+			acquire 2 6 0 10
+			release 2 6 20 21
+			acquire 1 5 0 25
+			note lost 1 30
+			acquire 3 7 0 35`, Pass, "1 late grants of dying sessions"},
+		{"a late grant of a client that a fault had hit does not count", `
+			opened 1 101
+			acquire 2 6 0 10
+			release 2 6 20 21
+			fault freeze 1 5 15
+			acquire 1 5 0 25
+			release 1 5 30 31`, Pass, "1 late grants of dying sessions"},
+		{"one grant has no order", "acquire 1 5 0 10", Unknown, "an order needs two"},
+	})
+}

@@ -1,0 +1,132 @@
+package verdict
+
+import "testing"
+
+func TestMutualExclusion(t *testing.T) {
+	const two = "opened 1 101\nopened 2 102\n"
+	judgeStories(t, MutualExclusion, []telling{
+		{"one after the other is exclusive", two + `
+			acquire 1 5 0 10
+			release 1 5 20 30
+			acquire 2 6 0 25
+			release 2 6 40 41`, Pass, ""},
+		{"belief ends when release is called, not when it returns", two + `
+			acquire 1 5 0 10
+			acquire 2 6 0 21
+			release 1 5 20 30
+			release 2 6 40 41`, Pass, ""},
+		{"belief starts when acquire has returned, not when it was called", two + `
+			acquire 1 5 0 10
+			release 1 5 20 21
+			acquire 2 6 1 20`, Pass, ""},
+		{"two beliefs at once are a violation", two + `
+			acquire 1 5 0 10
+			acquire 2 6 0 15
+			release 1 5 20 30
+			release 2 6 40 41`, Fail, "clients 1 (token 5) and 2 (token 6) both believed that they held the grant from 15ms to 20ms, records 3 and 4"},
+		{"a belief that is never let go of lasts until the end", two + `
+			acquire 1 5 0 10
+			acquire 2 6 0 15
+			release 2 6 40 41`, Fail, "from 15ms to 40ms"},
+		{"belief ends when the holder is told that it is suspended", two + `
+			acquire 1 5 0 10
+			note suspended 1 12
+			acquire 2 6 0 15
+			release 2 6 40 41`, Pass, ""},
+		{"belief ends when the holder is told that the session is lost", two + `
+			acquire 1 5 0 10
+			note lost 1 12
+			acquire 2 6 0 15`, Pass, ""},
+		{"belief ends when the harness kills the client", two + `
+			acquire 1 5 0 10
+			note killed 1 12
+			acquire 2 6 0 15`, Pass, ""},
+		{"belief ends at the session's own deadline", two + `
+			acquire 1 5 0 10
+			note deadline 1 12
+			acquire 2 6 0 15`, Pass, ""},
+		{"a note about another session ends nothing", `
+			opened 1 100
+			acquire 1 5 0 10
+			opened 1 999
+			note lost 1 12
+			opened 2 102
+			acquire 2 6 0 15
+			release 2 6 16 17
+			release 1 5 20 21`, Fail, "token 5"},
+		{"a resumed belief starts again for the same token", two + `
+			acquire 1 5 0 10
+			note suspended 1 12
+			acquire 2 6 0 15
+			note resumed 1 18
+			release 2 6 20 21
+			release 1 5 30 31`, Fail, "from 18ms to 20ms"},
+		{"a blip that nobody used is well", two + `
+			acquire 1 5 0 10
+			note suspended 1 12
+			note resumed 1 18
+			release 1 5 30 31
+			acquire 2 6 0 35
+			release 2 6 40 41`, Pass, ""},
+		{"a release called before the suspension ends belief at its call", two + `
+			acquire 1 5 0 10
+			acquire 2 6 0 22
+			note suspended 1 25
+			release 1 5 20 30 unknown
+			release 2 6 40 41`, Pass, ""},
+		{"a note that was recorded before the acquire it follows still ends the belief", two + `
+			note lost 1 12
+			acquire 1 5 0 10
+			acquire 2 6 0 15
+			release 2 6 40 41`, Pass, ""},
+		{"an acquire without a reply is no belief", two + `
+			acquire 1 5 0 10 unknown
+			acquire 2 6 0 15
+			release 2 6 40 41`, Pass, ""},
+		{"an overlap between the fault and the victim's notification is exposure", two + `
+			acquire 1 5 0 10
+			acquire 2 6 0 1000
+			note lost 1 1500
+			fault session.close 1 900 950
+			release 2 6 2000 2001`, Pass, "1 exposures, 500ms in all"},
+		{"a fault on the younger of the two excuses nothing", two + `
+			acquire 1 5 0 10
+			acquire 2 6 0 1000
+			note lost 2 1500
+			fault session.close 2 900 950
+			release 1 5 2000 2001`, Fail, "no fault had hit it"},
+		{"a fault on a member excuses nothing", two + `
+			acquire 1 5 0 10
+			acquire 2 6 0 1000
+			note lost 1 1500
+			fault member.kill -1 900 950
+			release 2 6 2000 2001`, Fail, "no fault had hit it"},
+		{"a fault after the overlap began excuses nothing", two + `
+			acquire 1 5 0 10
+			acquire 2 6 0 1000
+			note lost 1 1500
+			fault session.close 1 1100 1150
+			release 2 6 2000 2001`, Fail, "no fault had hit it"},
+		{"a fault excuses the victim only as long as it can be unaware", two + `
+			acquire 1 5 0 10
+			acquire 2 6 0 1000
+			fault session.close 1 900 950
+			release 2 6 60000 60001
+			release 1 5 70000 70001`, Fail, "excuses only until 8.95s"},
+		{"who writes long after it was told of the loss still believes", two + `
+			acquire 1 5 0 10
+			note lost 1 100
+			write 1 5 1 2000`, Fail, "1.9s after it was told that its session 0x65 was lost"},
+		{"a write that was under way when the loss came is no proof", two + `
+			acquire 1 5 0 10
+			note lost 1 100
+			write 1 5 1 150`, Pass, ""},
+		{"a new session may write", two + `
+			acquire 1 5 0 10
+			note lost 1 100
+			opened 1 103
+			acquire 1 6 200 210
+			write 1 6 1 2000`, Pass, ""},
+		{"without any grant there is nothing to judge", two + "acquire 1 0 0 10 failed", Unknown, "no grant was ever believed"},
+	})
+}
