@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -26,24 +27,25 @@ const logLines = 15
 func WaitServing(ctx context.Context, e *Ensemble) error {
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
+	var last []MemberStatus
 	for try := 1; ; try++ {
 		status := Status(ctx, e)
 		if serving(status) {
 			return nil
 		}
-		if ctx.Err() != nil {
-			return noQuorum(ctx, e, status, context.Cause(ctx))
+		if ctx.Err() == nil || last == nil {
+			last = status // and not the answers that the context's end cut short
 		}
 		// Asking for the process is dearer than asking for the service.
 		if try%10 == 0 {
 			if gone := stopped(ctx, e); gone != nil {
-				return noQuorum(ctx, e, status, gone)
+				return noQuorum(ctx, last, gone)
 			}
 		}
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			return noQuorum(ctx, e, status, context.Cause(ctx))
+			return noQuorum(ctx, last, context.Cause(ctx))
 		}
 	}
 }
@@ -85,7 +87,7 @@ func stopped(ctx context.Context, e *Ensemble) error {
 
 // noQuorum explains why an ensemble does not serve. An interrupted caller wants
 // no explanation.
-func noQuorum(ctx context.Context, e *Ensemble, status []MemberStatus, why error) error {
+func noQuorum(ctx context.Context, status []MemberStatus, why error) error {
 	if errors.Is(why, context.Canceled) {
 		return fmt.Errorf("waiting for the ensemble to serve: %w", why)
 	}
@@ -114,6 +116,9 @@ func lastLines(ctx context.Context, m *Member) string {
 		return fmt.Sprintf("\n    | (its log cannot be had: %v)", err)
 	}
 	lines := bytes.Split(bytes.TrimRight(log, "\n"), []byte("\n"))
+	lines = slices.DeleteFunc(lines, func(line []byte) bool {
+		return bytes.Contains(line, []byte("Processing srvr command")) // our own questions
+	})
 	var text strings.Builder
 	for _, line := range lines[max(0, len(lines)-logLines):] {
 		fmt.Fprintf(&text, "\n    | %s", line)

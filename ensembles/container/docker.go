@@ -1,0 +1,117 @@
+package container
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/url"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/moby/moby/client"
+	"github.com/testcontainers/testcontainers-go"
+	tclog "github.com/testcontainers/testcontainers-go/log"
+)
+
+// pingTimeout bounds the question whether the Docker daemon is there.
+const pingTimeout = 5 * time.Second
+
+// prepare sets up testcontainers before its first use; it reads its settings once.
+var prepare = sync.OnceFunc(func() {
+	// Its own cleaner is an image that cannot be pulled everywhere; ours is Sweep.
+	// It parses this as the word "true" and nothing else.
+	os.Setenv("TESTCONTAINERS_RYUK_DISABLED", "true")
+	tclog.SetDefault(tclog.NewNoopLogger())
+})
+
+// connect returns a client of the Docker daemon that testcontainers uses, once
+// the daemon has answered.
+func connect(ctx context.Context) (*client.Client, error) {
+	prepare()
+	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
+	defer cancel()
+	if err := reachable(ctx); err != nil {
+		return nil, err
+	}
+	tc, err := testcontainers.NewDockerClientWithOpts(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("no Docker daemon found: %w (start it, or set DOCKER_HOST)", err)
+	}
+	if _, err := tc.Ping(ctx, client.PingOptions{NegotiateAPIVersion: true}); err != nil {
+		return nil, errors.Join(fmt.Errorf("the Docker daemon at %s does not answer: %w", tc.DaemonHost(), err), tc.Close())
+	}
+	return tc.Client, nil
+}
+
+// reachable dials the daemon's socket where DOCKER_HOST or the system's default
+// names one, because the reason why that fails (no daemon, no permission) is
+// lost further up. It also spares testcontainers a failure that it would remember.
+func reachable(ctx context.Context) error {
+	host := os.Getenv("DOCKER_HOST")
+	path := "/var/run/docker.sock"
+	if host != "" {
+		u, err := url.Parse(host)
+		if err != nil || u.Scheme != "unix" {
+			return nil // tcp, ssh, npipe: the ping tells
+		}
+		path = u.Path
+	}
+	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
+	if err == nil {
+		return conn.Close()
+	}
+	if host == "" && errors.Is(err, fs.ErrNotExist) && elsewhere() {
+		return nil
+	}
+	return explain(path, err)
+}
+
+// elsewhere tells whether there may be a daemon without the default socket:
+// rootless ones and Docker Desktop keep theirs in the user's folders.
+func elsewhere() bool {
+	home, _ := os.UserHomeDir()
+	for _, path := range []string{
+		os.Getenv("XDG_RUNTIME_DIR") + "/docker.sock",
+		fmt.Sprintf("/run/user/%d/docker.sock", os.Getuid()),
+		home + "/.docker/run/docker.sock",
+		home + "/.docker/desktop/docker.sock",
+	} {
+		if _, err := os.Stat(path); err == nil {
+			return true
+		}
+	}
+	return runtime.GOOS == "windows" // a named pipe
+}
+
+// explain says what a failure to dial the daemon's socket means, and the way out.
+func explain(path string, err error) error {
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("no permission for the Docker socket %s: add yourself to the docker group "+
+			"(sudo usermod -aG docker $USER, then log in again) or use --ensemble process: %w", path, err)
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("there is no Docker socket %s: install and start Docker, set DOCKER_HOST, or use --ensemble process: %w", path, err)
+	default:
+		return fmt.Errorf("nobody answers at the Docker socket %s: start Docker (sudo systemctl start docker) or use --ensemble process: %w", path, err)
+	}
+}
+
+// dialsDirectly tells whether this process reaches containers at their own
+// addresses: only where the daemon shares this machine's network.
+func dialsDirectly(ctx context.Context, docker *client.Client) (bool, error) {
+	if runtime.GOOS != "linux" || !strings.HasPrefix(docker.DaemonHost(), "unix://") {
+		return false, nil
+	}
+	reply, err := docker.Info(ctx, client.InfoOptions{})
+	if err != nil {
+		return false, fmt.Errorf("asking the Docker daemon about itself: %w", err)
+	}
+	rootless := slices.ContainsFunc(reply.Info.SecurityOptions, func(s string) bool { return strings.Contains(s, "rootless") })
+	return !rootless && reply.Info.OperatingSystem != "Docker Desktop", nil
+}

@@ -1,0 +1,138 @@
+package container
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/moby/moby/api/pkg/authconfig"
+	"github.com/moby/moby/client"
+	"github.com/testcontainers/testcontainers-go"
+
+	"zkbench/ensembles/image"
+)
+
+// Bounds on talking to a registry, which may be there and say nothing.
+const (
+	pullTimeout  = 5 * time.Minute
+	queryTimeout = 5 * time.Second
+)
+
+// Available returns nil when an ensemble of containers can be had here: the
+// Docker daemon answers, and an image is here or can be. Otherwise the error
+// says why not, and how to mend it. It takes a few seconds at most and makes nothing.
+func Available(ctx context.Context) error {
+	docker, err := connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer docker.Close()
+	for _, name := range []string{DefaultImage, LocalImage} {
+		if here, err := present(ctx, docker, name); here || err != nil {
+			return err
+		}
+	}
+	cannotBuild := image.CanBuild()
+	if cannotBuild == nil {
+		return nil
+	}
+	query, cancel := context.WithTimeout(ctx, queryTimeout)
+	defer cancel()
+	_, err = docker.DistributionInspect(query, DefaultImage, client.DistributionInspectOptions{EncodedRegistryAuth: auth(query, DefaultImage)})
+	if err != nil {
+		return noImage(err, cannotBuild)
+	}
+	return nil
+}
+
+func noImage(pull, build error) error {
+	return fmt.Errorf("there is no ZooKeeper image: %s cannot be pulled (%w), and there is no %s (%w); "+
+		"name an image with --image, or use --ensemble process", DefaultImage, pull, LocalImage, build)
+}
+
+// pickImage returns the image to run, and makes sure that it is here. What the
+// user asked for is never replaced. Otherwise the official image is preferred,
+// and where it cannot be had, the local one serves.
+func pickImage(ctx context.Context, docker *client.Client, wanted string, logf func(string, ...any)) (string, error) {
+	if wanted != "" {
+		here, err := present(ctx, docker, wanted)
+		if err != nil || here {
+			return wanted, err
+		}
+		logf("pulling %s", wanted)
+		if err := pull(ctx, docker, wanted); err != nil {
+			return "", fmt.Errorf("the image %s is not here and cannot be pulled: %w (check the name given with --image)", wanted, err)
+		}
+		return wanted, nil
+	}
+	for _, name := range []string{DefaultImage, LocalImage} {
+		if here, err := present(ctx, docker, name); here || err != nil {
+			return name, err
+		}
+	}
+	return fetch(ctx, docker, logf)
+}
+
+// fetch pulls the official image, or builds the local one.
+func fetch(ctx context.Context, docker *client.Client, logf func(string, ...any)) (string, error) {
+	logf("pulling %s", DefaultImage)
+	cannotPull := pull(ctx, docker, DefaultImage)
+	if cannotPull == nil {
+		return DefaultImage, nil
+	}
+	if ctx.Err() != nil {
+		return "", context.Cause(ctx)
+	}
+	if err := image.CanBuild(); err != nil {
+		return "", noImage(cannotPull, err)
+	}
+	logf("%s cannot be pulled (%v): building %s from Debian's packages, which takes a minute", DefaultImage, cannotPull, LocalImage)
+	if err := image.Build(ctx, docker.DaemonHost()); err != nil {
+		return "", noImage(cannotPull, err)
+	}
+	return LocalImage, nil
+}
+
+// present tells whether the daemon has the image.
+func present(ctx context.Context, docker *client.Client, name string) (bool, error) {
+	_, err := docker.ImageInspect(ctx, name)
+	if errdefs.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("asking the Docker daemon for the image %s: %w", name, err)
+	}
+	return true, nil
+}
+
+// pull fetches an image. It tries once: testcontainers would repeat what cannot
+// succeed until the context ends.
+func pull(ctx context.Context, docker *client.Client, name string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, pullTimeout, errors.New("pulling it took too long"))
+	defer cancel()
+	reply, err := docker.ImagePull(ctx, name, client.ImagePullOptions{RegistryAuth: auth(ctx, name)})
+	if err != nil {
+		return err
+	}
+	defer reply.Close()
+	if err := reply.Wait(ctx); err != nil {
+		return fmt.Errorf("pulling %s: %w", name, err)
+	}
+	return nil
+}
+
+// auth returns the user's credentials for the registry of an image, as Docker's
+// own command keeps them. Without any the registry decides.
+func auth(ctx context.Context, name string) string {
+	_, config, err := testcontainers.DockerImageAuth(ctx, name)
+	if err != nil {
+		return ""
+	}
+	encoded, err := authconfig.Encode(config)
+	if err != nil {
+		return ""
+	}
+	return encoded
+}

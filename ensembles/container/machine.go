@@ -1,0 +1,167 @@
+package container
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/containerd/errdefs"
+	"github.com/moby/moby/api/pkg/stdcopy"
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/client"
+)
+
+// stopGrace is how long a stopped server has before Docker kills it, in seconds.
+const stopGrace = 10
+
+// machine is power over the container of one member.
+type machine struct {
+	docker *client.Client
+	id     string // container id
+	name   string // member
+}
+
+// Start runs the container again, with the same data and address. It does nothing
+// to one that runs.
+func (m *machine) Start(ctx context.Context) error {
+	if _, err := m.docker.ContainerStart(ctx, m.id, client.ContainerStartOptions{}); err != nil {
+		return m.failed("starting", err)
+	}
+	return nil
+}
+
+// Stop ends the server with SIGTERM, and with SIGKILL if it does not end in 10 s.
+func (m *machine) Stop(ctx context.Context) error {
+	if err := m.Resume(ctx); err != nil { // a frozen process does not get its signals
+		return err
+	}
+	grace := stopGrace
+	if _, err := m.docker.ContainerStop(ctx, m.id, client.ContainerStopOptions{Timeout: &grace}); err != nil {
+		return m.failed("stopping", err)
+	}
+	return nil
+}
+
+// Kill ends the server with SIGKILL and waits until it is gone. Docker refuses to
+// kill a frozen container before it is thawed.
+func (m *machine) Kill(ctx context.Context) error {
+	if err := m.Resume(ctx); err != nil {
+		return err
+	}
+	_, err := m.docker.ContainerKill(ctx, m.id, client.ContainerKillOptions{Signal: "KILL"})
+	if err != nil && !errdefs.IsConflict(err) { // a conflict: it does not run
+		return m.failed("killing", err)
+	}
+	wait := m.docker.ContainerWait(ctx, m.id, client.ContainerWaitOptions{Condition: container.WaitConditionNotRunning})
+	select {
+	case <-wait.Result:
+		return nil
+	case err := <-wait.Error:
+		return m.failed("waiting for the end of", err)
+	}
+}
+
+// Pause freezes the server's processes. It does nothing to a frozen one.
+func (m *machine) Pause(ctx context.Context) error {
+	state, err := m.state(ctx)
+	if err != nil || state.Paused {
+		return err
+	}
+	if _, err := m.docker.ContainerPause(ctx, m.id, client.ContainerPauseOptions{}); err != nil {
+		return m.failed("pausing", err)
+	}
+	return nil
+}
+
+// Resume thaws the server's processes. It does nothing to one that is not frozen.
+func (m *machine) Resume(ctx context.Context) error {
+	state, err := m.state(ctx)
+	if err != nil || !state.Paused {
+		return err
+	}
+	if _, err := m.docker.ContainerUnpause(ctx, m.id, client.ContainerUnpauseOptions{}); err != nil {
+		return m.failed("resuming", err)
+	}
+	return nil
+}
+
+// Running tells whether the server process exists, frozen or not.
+func (m *machine) Running(ctx context.Context) (bool, error) {
+	state, err := m.state(ctx)
+	if err != nil {
+		return false, err
+	}
+	return state.Running, nil
+}
+
+func (m *machine) state(ctx context.Context) (*container.State, error) {
+	reply, err := m.docker.ContainerInspect(ctx, m.id, client.ContainerInspectOptions{})
+	if err != nil {
+		return nil, m.failed("inspecting", err)
+	}
+	if reply.Container.State == nil {
+		return nil, m.failed("inspecting", errors.New("no state in the daemon's reply"))
+	}
+	return reply.Container.State, nil
+}
+
+// Save copies the member's zoo.cfg and the log of all its lives to dir.
+func (m *machine) Save(ctx context.Context, dir string) error {
+	cfg, err := m.config(ctx)
+	if err != nil {
+		return m.failed("reading zoo.cfg of", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, m.name+".cfg"), cfg, 0o644); err != nil {
+		return fmt.Errorf("saving the configuration of %s: %w", m.name, err)
+	}
+	log, err := os.Create(filepath.Join(dir, m.name+".log"))
+	if err != nil {
+		return fmt.Errorf("saving the log of %s: %w", m.name, err)
+	}
+	if err := errors.Join(m.log(ctx, log), log.Close()); err != nil {
+		return m.failed("saving the log of", err)
+	}
+	return nil
+}
+
+// config reads zoo.cfg out of the container; Docker hands it out as an archive.
+func (m *machine) config(ctx context.Context) ([]byte, error) {
+	reply, err := m.docker.CopyFromContainer(ctx, m.id, client.CopyFromContainerOptions{SourcePath: confFile})
+	if err != nil {
+		return nil, err
+	}
+	defer reply.Content.Close()
+	archive := tar.NewReader(reply.Content)
+	if _, err := archive.Next(); err != nil {
+		return nil, err
+	}
+	var text bytes.Buffer
+	_, err = io.Copy(&text, archive)
+	return text.Bytes(), err
+}
+
+// log writes what the server has printed since the container was made.
+func (m *machine) log(ctx context.Context, to io.Writer) error {
+	reply, err := m.docker.ContainerLogs(ctx, m.id, client.ContainerLogsOptions{
+		ShowStdout: true, ShowStderr: true,
+	})
+	if err != nil {
+		return err
+	}
+	defer reply.Close()
+	_, err = stdcopy.StdCopy(to, to, reply)
+	return err
+}
+
+// failed says what could not be done to whom.
+func (m *machine) failed(doing string, err error) error {
+	if errdefs.IsNotFound(err) {
+		return fmt.Errorf("%s %s (container %.12s): somebody removed the container: %w", doing, m.name, m.id, err)
+	}
+	return fmt.Errorf("%s %s (container %.12s): %w", doing, m.name, m.id, err)
+}

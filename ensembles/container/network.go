@@ -1,0 +1,124 @@
+package container
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+
+	"github.com/containerd/errdefs"
+	"github.com/moby/moby/api/types/network"
+	"github.com/moby/moby/client"
+)
+
+// networkTries is how often a subnet is tried that somebody else took in between.
+const networkTries = 8
+
+// firstHost leaves room for the gateway before the members' addresses.
+const firstHost = 10
+
+// makeNetwork creates the ensemble's network and gives each member its address.
+// Docker allows fixed addresses only in a subnet that was asked for by name, and
+// only Docker knows which ones are free and which it may use. So it is asked for
+// any first, and then for that one.
+func (p *plan) makeNetwork(ctx context.Context, docker *client.Client) error {
+	direct, err := dialsDirectly(ctx, docker)
+	if err != nil {
+		return err
+	}
+	p.direct = direct
+	for range networkTries {
+		subnet, err := p.findSubnet(ctx, docker)
+		if err != nil {
+			return err
+		}
+		_, err = p.createNetwork(ctx, docker, subnet)
+		if taken(err) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("creating the network %s in %v: %w", p.network, subnet, err)
+		}
+		return p.giveAddresses(subnet)
+	}
+	return fmt.Errorf("creating the network %s: the subnets that Docker offered were taken %d times; "+
+		"remove networks that nobody uses (zkbench ensemble down, docker network prune)", p.network, networkTries)
+}
+
+// findSubnet returns a subnet that was free just now.
+func (p *plan) findSubnet(ctx context.Context, docker *client.Client) (netip.Prefix, error) {
+	id, err := p.createNetwork(ctx, docker, netip.Prefix{})
+	if err != nil {
+		if strings.Contains(err.Error(), "non-overlapping") || strings.Contains(err.Error(), "fully subnetted") {
+			err = fmt.Errorf("no subnet is free: remove networks that nobody uses (zkbench ensemble down, docker network prune): %w", err)
+		}
+		return netip.Prefix{}, fmt.Errorf("creating the network %s: %w", p.network, err)
+	}
+	reply, err := docker.NetworkInspect(ctx, id, client.NetworkInspectOptions{})
+	if _, failed := docker.NetworkRemove(context.WithoutCancel(ctx), id, client.NetworkRemoveOptions{}); failed != nil {
+		err = errors.Join(err, failed)
+	}
+	if err != nil {
+		return netip.Prefix{}, fmt.Errorf("looking for a free subnet: %w", err)
+	}
+	for _, c := range reply.Network.IPAM.Config {
+		if c.Subnet.Addr().Is4() {
+			return c.Subnet, nil
+		}
+	}
+	return netip.Prefix{}, fmt.Errorf("looking for a free subnet: Docker gave the network %s no IPv4 one", p.network)
+}
+
+// createNetwork creates the ensemble's network, in any subnet if the prefix is zero.
+func (p *plan) createNetwork(ctx context.Context, docker *client.Client, subnet netip.Prefix) (id string, err error) {
+	o := client.NetworkCreateOptions{Driver: "bridge", Labels: p.labels()}
+	if subnet.IsValid() {
+		o.IPAM = &network.IPAM{Config: []network.IPAMConfig{{Subnet: subnet, Gateway: subnet.Addr().Next()}}}
+	}
+	// Not interrupted half-way, for the same reason as the containers.
+	reply, err := docker.NetworkCreate(context.WithoutCancel(ctx), p.network, o)
+	return reply.ID, err
+}
+
+// taken tells whether creating a network failed because its subnet is not free any more.
+func taken(err error) bool {
+	if err == nil {
+		return false
+	}
+	return errdefs.IsConflict(err) || strings.Contains(err.Error(), "overlap") || strings.Contains(err.Error(), "conflicts with network")
+}
+
+// giveAddresses sets each member's address, and the ports at which clients reach it.
+func (p *plan) giveAddresses(subnet netip.Prefix) error {
+	if room := 1<<(32-subnet.Bits()) - firstHost - 1; room < len(p.members) {
+		return fmt.Errorf("the subnet %v that Docker offers has no room for %d members; give the daemon bigger default-address-pools", subnet, len(p.members))
+	}
+	ip := subnet.Masked().Addr()
+	for range firstHost {
+		ip = ip.Next()
+	}
+	for i := range p.members {
+		p.members[i].ip = ip.String()
+		ip = ip.Next()
+	}
+	if p.direct {
+		return nil
+	}
+	return p.givePorts()
+}
+
+// givePorts finds a free port on this machine for each member. Docker would
+// choose another one at each start if it were left to it.
+func (p *plan) givePorts() error {
+	for i := range p.members {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return fmt.Errorf("looking for a free port: %w", err)
+		}
+		defer l.Close() // after all are found, or the same one would be found again
+		p.members[i].published = l.Addr().(*net.TCPAddr).Port
+	}
+	return nil
+}
