@@ -27,6 +27,7 @@ import (
 type Record struct {
 	ID      string         `json:"id"`
 	Kind    ensembles.Kind `json:"kind"`
+	Host    string         `json:"host"`  // where process ids and paths mean something; Save fills it in
 	Owner   Process        `json:"owner"` // who started it
 	Keep    bool           `json:"keep"`  // it outlives its owner
 	Created time.Time      `json:"created"`
@@ -67,6 +68,7 @@ func Dir() string {
 // Save writes the record, replacing an older one of the same ensemble. A reader
 // sees the old or the new one, never half of either.
 func Save(r Record) error {
+	r.Host = host()
 	text, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return fmt.Errorf("recording ensemble %s: %w", r.ID, err)
@@ -90,8 +92,9 @@ func Load(id string) (Record, error) {
 	return read(file(id))
 }
 
-// List reads all records. Records that cannot be read are left out and named in
-// the error, which comes beside the others.
+// List reads all records of this host: the folder may be shared with others, such
+// as development containers. Records that cannot be read are left out and named
+// in the error, which comes beside the others.
 func List() ([]Record, error) {
 	names, err := filepath.Glob(filepath.Join(Dir(), "*.json"))
 	if err != nil {
@@ -105,7 +108,7 @@ func List() ([]Record, error) {
 		case errors.Is(err, fs.ErrNotExist): // removed by its owner just now
 		case err != nil:
 			errs = append(errs, err)
-		default:
+		case r.Host == host():
 			records = append(records, r)
 		}
 	}
@@ -118,6 +121,19 @@ func Remove(id string) error {
 		return fmt.Errorf("forgetting ensemble %s: %w", id, err)
 	}
 	return nil
+}
+
+// host names this machine and process namespace.
+func host() string {
+	name, err := os.Hostname()
+	if err != nil {
+		name = "unknown"
+	}
+	namespace, err := os.Readlink("/proc/self/ns/pid")
+	if err != nil {
+		return name // no Linux: one namespace is all there is
+	}
+	return name + "/" + namespace
 }
 
 func file(id string) string { return filepath.Join(Dir(), id+".json") }

@@ -1,0 +1,226 @@
+// Package auto starts the kind of ensemble that was asked for, or the best that
+// this machine can run: a kept one that is up, else containers, else local JVMs.
+//
+//	e, err := auto.Start(ctx, ensembles.Options{Logf: log.Printf})
+//
+// It says through Logf what it chose and why.
+package auto
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"strconv"
+	"syscall"
+	"time"
+
+	"zkbench/ensembles"
+	"zkbench/ensembles/container"
+	"zkbench/ensembles/external"
+	"zkbench/ensembles/process"
+	"zkbench/ensembles/state"
+)
+
+// keptTimeout is how long a kept ensemble may take to show that it serves.
+const keptTimeout = 5 * time.Second
+
+// Start starts or finds an ensemble of the kind in the options. Auto uses a kept
+// ensemble that fits the options and serves; a kind that is named is started
+// afresh. What crashed runs left behind is removed first.
+func Start(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error) {
+	if o.Logf == nil {
+		o.Logf = func(string, ...any) {}
+	}
+	kind, err := choose(o)
+	if err != nil {
+		return nil, err
+	}
+	if kind == ensembles.External {
+		return external.Start(ctx, o)
+	}
+	removed, err := Sweep(ctx, false)
+	for _, line := range removed {
+		o.Logf("removed what a crashed run left: %s", line)
+	}
+	if err != nil {
+		o.Logf("what a crashed run left cannot be removed: %v", err)
+	}
+	switch kind {
+	case ensembles.Container:
+		return container.Start(ctx, o)
+	case ensembles.Process:
+		return process.Start(ctx, o)
+	}
+	if e := findKept(ctx, o); e != nil {
+		return e, nil
+	}
+	return best(ctx, o)
+}
+
+// choose returns the kind that the options ask for. Options that belong to one
+// kind decide when the kind is left open, and are refused for another.
+func choose(o ensembles.Options) (ensembles.Kind, error) {
+	kind := o.Kind
+	if kind == "" {
+		kind = ensembles.Auto
+	}
+	switch kind {
+	case ensembles.Auto, ensembles.Container, ensembles.Process, ensembles.External:
+	default:
+		return "", fmt.Errorf("no ensemble of kind %q: choose auto, container, process or external", kind)
+	}
+	for _, belongs := range []struct {
+		given bool
+		what  string
+		to    ensembles.Kind
+	}{
+		{len(o.Servers) > 0, "servers", ensembles.External},
+		{o.Image != "", "an image", ensembles.Container},
+		{o.Home != "", "a ZooKeeper distribution", ensembles.Process},
+	} {
+		if !belongs.given || kind == belongs.to {
+			continue
+		}
+		if kind != ensembles.Auto {
+			return "", fmt.Errorf("%s can be named for an ensemble of kind %s, not %s", belongs.what, belongs.to, kind)
+		}
+		kind = belongs.to
+	}
+	return kind, nil
+}
+
+// best starts containers, or local JVMs where containers cannot be had.
+func best(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error) {
+	err := container.Available(ctx)
+	if err == nil {
+		var e *ensembles.Ensemble
+		if e, err = container.Start(ctx, o); err == nil {
+			return e, nil
+		}
+	}
+	if ctx.Err() != nil {
+		return nil, err
+	}
+	o.Logf("local JVMs instead of containers: %v", err)
+	e, processErr := process.Start(ctx, o)
+	if processErr != nil {
+		return nil, fmt.Errorf("no ensemble can be started here\ncontainers: %w\nlocal JVMs: %w", err, processErr)
+	}
+	return e, nil
+}
+
+// findKept returns a kept ensemble that fits and serves, or nil. Whoever keeps
+// one up wants it fresh.
+func findKept(ctx context.Context, o ensembles.Options) *ensembles.Ensemble {
+	if o.Keep {
+		return nil
+	}
+	records, err := List(ctx)
+	if err != nil {
+		o.Logf("not all kept ensembles can be listed: %v", err)
+	}
+	for _, r := range records {
+		if !r.Keep {
+			continue
+		}
+		if why := unfit(r, o); why != "" {
+			o.Logf("kept ensemble %s is not used: %s", r.ID, why)
+			continue
+		}
+		e, err := attachServing(ctx, r)
+		if err != nil {
+			o.Logf("kept ensemble %s is not used: %v (zkbench ensemble down removes it)", r.ID, err)
+			continue
+		}
+		o.Logf("kept ensemble %s: %s", e.ID, e.About)
+		return e
+	}
+	return nil
+}
+
+// unfit says why a kept ensemble is not what the options ask for; "" when it is.
+func unfit(r state.Record, o ensembles.Options) string {
+	if o.Members != 0 && o.Members != len(r.Members) {
+		return fmt.Sprintf("it has %d members, not %d", len(r.Members), o.Members)
+	}
+	if o.Tick != 0 && o.Tick != r.Tick {
+		return fmt.Sprintf("its tick is %v, not %v", r.Tick, o.Tick)
+	}
+	return ""
+}
+
+func attachServing(ctx context.Context, r state.Record) (*ensembles.Ensemble, error) {
+	e, err := attach(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, keptTimeout, fmt.Errorf("not within %v", keptTimeout))
+	defer cancel()
+	if err := ensembles.WaitServing(ctx, e); err != nil {
+		return nil, errors.Join(err, e.Down(ctx))
+	}
+	return e, nil
+}
+
+// Attach returns the kept ensemble with that id. Its Down only lets go.
+func Attach(ctx context.Context, id string) (*ensembles.Ensemble, error) {
+	records, err := List(ctx)
+	for _, r := range records {
+		if r.ID == id {
+			return attach(ctx, r)
+		}
+	}
+	return nil, errors.Join(fmt.Errorf("no ensemble %s on this machine (zkbench ensemble status lists them)", id), err)
+}
+
+func attach(ctx context.Context, r state.Record) (*ensembles.Ensemble, error) {
+	if r.Kind == ensembles.Container {
+		return container.Attach(ctx, r.ID)
+	}
+	return process.Attach(ctx, r.ID)
+}
+
+// List returns the ensembles of both kinds that this machine has, kept or not.
+// Those that can be listed come beside an error about the others.
+func List(ctx context.Context) ([]state.Record, error) {
+	records, err := process.List()
+	inContainers, containerErr := container.List(ctx)
+	if noDocker(containerErr) {
+		containerErr = nil
+	}
+	return append(records, inContainers...), errors.Join(err, containerErr)
+}
+
+// Sweep removes what ensembles of both kinds left behind whose owner is dead; kept
+// ones that are up only when all is set. Those of a living owner are never touched.
+// It returns one line for each ensemble removed.
+func Sweep(ctx context.Context, all bool) ([]string, error) {
+	removed, err := process.Sweep(ctx, all)
+	fromContainers, containerErr := container.Sweep(ctx, all)
+	if noDocker(containerErr) {
+		containerErr = nil
+	}
+	return append(removed, fromContainers...), errors.Join(err, containerErr)
+}
+
+// noDocker tells whether an error says that there is no Docker for us here. Then
+// there are no containers of ours either.
+func noDocker(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ECONNREFUSED)
+}
+
+// Describe makes an ensemble of a record: enough to ask the members how they are
+// (ensembles.Status), without power over them.
+func Describe(r state.Record) *ensembles.Ensemble {
+	e := &ensembles.Ensemble{ID: r.ID, Kind: r.Kind, About: r.About, Version: r.Version, Tick: r.Tick}
+	for _, m := range r.Members {
+		e.Members = append(e.Members, &ensembles.Member{
+			Name: m.Name, ID: m.ID, IP: m.IP, NetNS: m.NetNS,
+			Addr: net.JoinHostPort(m.IP, strconv.Itoa(m.Ports[0])),
+		})
+	}
+	e.Down = func(context.Context) error { return nil }
+	return e
+}
