@@ -142,6 +142,9 @@ func digits(v float64) string {
 	case abs >= 1:
 		return strconv.FormatFloat(v, 'f', 2, 64)
 	}
+	if abs >= 0.1 {
+		return strconv.FormatFloat(v, 'f', 2, 64)
+	}
 	return strconv.FormatFloat(v, 'g', 3, 64)
 }
 

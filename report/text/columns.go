@@ -1,0 +1,98 @@
+package text
+
+import (
+	"slices"
+	"strings"
+
+	"zkbench/report"
+	"zkbench/report/units"
+)
+
+// Latency is a latency metric and how it is called in a sentence and in a table.
+type Latency struct{ Name, Noun, Head string }
+
+// Latencies are the latency metrics, the most telling first.
+var Latencies = []Latency{
+	{"handoff.latency", "one hand-off", "hand-off"},
+	{"failover.latency", "a failover", "failover"},
+	{"leaderless.time", "a leaderless time", "leaderless"},
+	{"queue.latency", "an item's way through the queue", "queue"},
+	{"acquire.latency", "acquiring", "acquire"},
+}
+
+// Column is one column of the table of trials.
+type Column struct {
+	Head  string
+	Right bool // numbers stand to the right
+	Cell  func(report.Trial) string
+	// spare says when the column goes in a narrow terminal; the lowest stays longest.
+	spare int
+}
+
+// Columns returns the columns that at least one trial fills.
+func Columns(trials []report.Trial) []Column {
+	all := []Column{
+		{Head: "subject", Cell: func(t report.Trial) string { return units.Clean(t.Subject) }},
+		{Head: "clients", Right: true, Cell: func(t report.Trial) string { return units.Number(float64(t.Clients)) }},
+	}
+	handoffs := slices.ContainsFunc(trials, func(t report.Trial) bool { return t.Metrics["handoff.latency"].P50 != nil })
+	for i, l := range Latencies {
+		if l.Name == "acquire.latency" && handoffs { // the wait in line says little beside it
+			continue
+		}
+		all = append(all,
+			Column{Head: l.Head + " p50", Right: true, spare: i + 1, Cell: func(t report.Trial) string { return timeCell(t.Metrics[l.Name].P50) }},
+			Column{Head: "p99", Right: true, spare: i + 4, Cell: func(t report.Trial) string { return timeCell(p99Of(l.Name)(t)) }},
+			Column{Head: "max", Right: true, spare: i + 5, Cell: func(t report.Trial) string { return timeCell(t.Metrics[l.Name].Max) }})
+	}
+	all = append(all,
+		Column{Head: "notif./hand-off", Right: true, spare: 1, Cell: numberCell(valueOf("fanout.notifications"))},
+		Column{Head: "formula", Right: true, spare: 3, Cell: numberCell(expectedOf("fanout.notifications"))},
+		Column{Head: "requests", Right: true, spare: 6, Cell: numberCell(valueOf("fanout.requests"))},
+		Column{Head: "throughput", Right: true, spare: 7, Cell: func(t report.Trial) string {
+			m := t.Metrics["throughput"]
+			if m.Value == nil {
+				return ""
+			}
+			return units.Quantity(*m.Value, m.Unit)
+		}},
+		Column{Head: "result", Cell: Result})
+	return slices.DeleteFunc(all, func(c Column) bool {
+		return c.Head != "result" && !slices.ContainsFunc(trials, func(t report.Trial) bool { return c.Cell(t) != "" })
+	})
+}
+
+// Result is the last column: pass, or what was broken or left open.
+func Result(t report.Trial) string {
+	var what []string
+	outcome := TrialOutcome(t)
+	for _, f := range findings([]report.Trial{t}, outcome == report.Fail) {
+		what = append(what, units.Clean(f.what))
+	}
+	switch outcome {
+	case report.Pass:
+		return "pass"
+	case report.Fail:
+		return "FAIL: " + strings.Join(what, ", ")
+	}
+	if n := unproven(t); n > 0 && len(what) == 0 {
+		what = append(what, units.Plural(n, "fault")+" without proof")
+	}
+	return "unknown: " + strings.Join(what, ", ")
+}
+
+func timeCell(v *float64) string {
+	if v == nil {
+		return ""
+	}
+	return units.Duration(*v)
+}
+
+func numberCell(read func(report.Trial) *float64) func(report.Trial) string {
+	return func(t report.Trial) string {
+		if v := read(t); v != nil {
+			return units.Number(*v)
+		}
+		return ""
+	}
+}
