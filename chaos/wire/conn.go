@@ -1,0 +1,320 @@
+package wire
+
+import (
+	"errors"
+	"net"
+	"sync"
+	"time"
+)
+
+// conn is one tapped connection. Bytes go through it as they are; it looks at
+// them on the way. Only while a rule is in force, or the client is held, do they
+// take the way through valves and queues (read.go, write.go).
+type conn struct {
+	c     *Client
+	raw   net.Conn
+	addr  string
+	done  chan struct{} // closed at its end
+	clock readClock
+
+	wmu  sync.Mutex // one write at a time: the scanner must see what the wire sees
+	out  valve
+	rmu  sync.Mutex // one read at a time
+	in   valve
+	back backlog // under rmu
+
+	// Under c.mu.
+	why     error // why it ended; nil while it is up
+	pending inflight
+	greeted time.Duration // when the ConnectRequest was handed over
+	asked   int64         // the session that it asked for
+	expired bool          // the server said that this session is gone
+	over    bool          // expired, and the client has been told all of it
+	queue   []item        // what is to be written, while it cannot be
+	mute    bool          // CutAfter has hit: no reply may reach the client any more
+	trail   *Shot         // CutAfter has hit the request that is being written
+	refused bool          // CutBefore has hit: the client's write fails
+}
+
+func newConn(c *Client, raw net.Conn, addr string) *conn {
+	k := &conn{c: c, raw: raw, addr: addr, done: make(chan struct{})}
+	k.out.scan.extents = &requestExtents
+	k.in.scan.extents = &replyExtents
+	return k
+}
+
+// Write hands a client's bytes to the server.
+func (k *conn) Write(p []byte) (int, error) {
+	now := k.c.tap.now()
+	k.wmu.Lock()
+	defer k.wmu.Unlock()
+	if !k.watchOut(p, now) {
+		return k.writeSlow(p, now)
+	}
+	n, err := k.raw.Write(p)
+	if err != nil {
+		err = k.failed(err)
+	}
+	return n, err
+}
+
+// watchOut takes in bytes that are passed through to the server. It returns
+// false, having done nothing, where they cannot be.
+func (k *conn) watchOut(p []byte, now time.Duration) bool {
+	c := k.c
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.plain() || len(k.queue) > 0 || k.trail != nil || k.out.busy() || k.why != nil {
+		return false
+	}
+	c.counts.BytesOut += int64(len(p))
+	for len(p) > 0 {
+		n, m := k.out.scan.next(p)
+		p = p[n:]
+		k.request(m, now)
+	}
+	return true
+}
+
+// request counts what a scanner of requests came to. It returns the request
+// whose head it was, if it was one. The caller holds c.mu.
+func (k *conn) request(m mark, now time.Duration) *sent {
+	n := &k.c.counts
+	if m&gaveUp != 0 {
+		n.ParseErrors++
+	}
+	if m&atHead == 0 {
+		return nil
+	}
+	n.FramesOut++
+	head := k.out.scan.head()
+	if !k.out.opened {
+		k.out.opened = true
+		k.greeted, k.asked = now, int64At(head, 16)
+		return nil
+	}
+	s := sent{xid: int32At(head, 0), op: Op(int32At(head, 4)), at: now}
+	n.Requests[s.op.slot()]++
+	n.InFlight++
+	k.pending.push(s)
+	return k.pending.last()
+}
+
+// Read delivers bytes from the server.
+func (k *conn) Read(b []byte) (int, error) {
+	k.rmu.Lock()
+	defer k.rmu.Unlock()
+	if k.back.waiting() || k.in.busy() {
+		return k.readSlow(b)
+	}
+	n, err := k.raw.Read(b)
+	ok, todo := k.watchIn(b[:n])
+	if !ok {
+		if err = k.keep(b[:n], err); err != nil {
+			return 0, err
+		}
+		return k.readSlow(b)
+	}
+	if err != nil {
+		err = k.failed(err)
+	}
+	if todo {
+		k.settle(true)
+	}
+	return n, err
+}
+
+// watchIn takes in bytes that are passed through to the client. It returns
+// false, having done nothing, where they cannot be; todo asks for settle.
+func (k *conn) watchIn(p []byte) (ok, todo bool) {
+	c := k.c
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.plain() || k.mute || k.why != nil {
+		return false, false
+	}
+	c.counts.BytesIn += int64(len(p))
+	for len(p) > 0 {
+		n, m := k.in.scan.next(p)
+		p = p[n:]
+		if m&atHead != 0 {
+			k.deliver()
+		}
+		k.reply(m)
+	}
+	return true, k.over || len(c.events) > 0
+}
+
+// reply counts what a scanner of replies came to. The caller holds c.mu.
+func (k *conn) reply(m mark) {
+	if m&gaveUp != 0 {
+		k.c.counts.ParseErrors++
+	}
+	if m&atEnd != 0 {
+		k.over = k.expired
+	}
+}
+
+// deliver counts a frame that goes to the client. The caller holds c.mu.
+func (k *conn) deliver() {
+	n, head := &k.c.counts, k.in.scan.head()
+	n.FramesIn++
+	if !k.in.opened {
+		k.in.opened = true
+		k.handshake(head)
+		return
+	}
+	xid := int32At(head, 0)
+	if xid == notification {
+		n.notified(head)
+		return
+	}
+	n.Replies++
+	i, ok := k.pending.find(xid)
+	if !ok {
+		n.Unmatched++
+		return
+	}
+	s := k.pending.remove(i)
+	n.InFlight--
+	if int32At(head, 12) != 0 {
+		n.Errors[s.op.slot()]++
+	}
+	k.acknowledged(s)
+}
+
+// notification is the xid of a watch event.
+const notification = -1
+
+func (c *Counts) notified(head []byte) {
+	n := &c.Notifications
+	if len(head) < 20 {
+		n.Other++
+		return
+	}
+	switch int32At(head, 16) {
+	case 1:
+		n.Created++
+	case 2:
+		n.Deleted++
+	case 3:
+		n.Changed++
+	case 4:
+		n.Child++
+	default:
+		n.Other++
+	}
+}
+
+// settle does what must wait until c.mu is free: tell events, and, once the
+// client has everything, close a connection whose session has expired, which
+// go-zookeeper would leak.
+func (k *conn) settle(delivered bool) {
+	c := k.c
+	c.mu.Lock()
+	over := k.over && delivered
+	c.mu.Unlock()
+	if over {
+		k.end(net.ErrClosed)
+	}
+	c.tell()
+}
+
+// failed takes in an error of the connection below, and returns what the client
+// is to see. A passed deadline is no end.
+func (k *conn) failed(err error) error {
+	if isTimeout(err) {
+		return err
+	}
+	k.end(err)
+	k.c.mu.Lock()
+	defer k.c.mu.Unlock()
+	if errors.Is(k.why, ErrCut) {
+		return k.why // rather than that the connection below is closed
+	}
+	return err
+}
+
+func isTimeout(err error) bool {
+	var t net.Error
+	return errors.As(err, &t) && t.Timeout()
+}
+
+// end ends the connection, once. It returns false when it had ended before.
+func (k *conn) end(why error) bool { return k.endBy(why, nil) }
+
+// endBy is end as the work of a rule, which fires when it is done.
+func (k *conn) endBy(why error, by *Shot) bool {
+	c := k.c
+	c.mu.Lock()
+	if k.why != nil {
+		c.mu.Unlock()
+		return false
+	}
+	k.why = why
+	close(k.done)
+	delete(c.conns, k)
+	n := int64(k.pending.clear())
+	c.counts.InFlight -= n
+	c.counts.Abandoned += n
+	k.dropQueue()
+	k.dropShots(by)
+	k.lost(why)
+	c.mu.Unlock()
+	_ = k.raw.Close() // the connection is done for whatever it says
+	c.tell()
+	if by != nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		by.fire(nil)
+		by.retire()
+	}
+	return true
+}
+
+// dropShots lets go of rules that had hit here and can do no more, but for the
+// one that is just doing it. The caller holds c.mu.
+func (k *conn) dropShots(but *Shot) {
+	for _, s := range append([]*Shot(nil), k.c.shots...) {
+		if s.hit != k || s == but {
+			continue
+		}
+		if s.timer != nil {
+			s.timer.Stop()
+		}
+		s.fire(errEndedFirst)
+		s.retire()
+	}
+}
+
+// errEndedFirst is in the proof of a rule whose connection ended too early.
+var errEndedFirst = errors.New("the connection ended first")
+
+// Close ends the connection for the client.
+func (k *conn) Close() error {
+	if !k.end(net.ErrClosed) {
+		return net.ErrClosed
+	}
+	return nil
+}
+
+// LocalAddr is the connection's own end.
+func (k *conn) LocalAddr() net.Addr { return k.raw.LocalAddr() }
+
+// RemoteAddr is the server's end.
+func (k *conn) RemoteAddr() net.Addr { return k.raw.RemoteAddr() }
+
+// SetDeadline sets both deadlines.
+func (k *conn) SetDeadline(t time.Time) error {
+	if err := k.SetWriteDeadline(t); err != nil {
+		return err
+	}
+	return k.SetReadDeadline(t)
+}
+
+// SetReadDeadline sets the time at which reads give up.
+func (k *conn) SetReadDeadline(t time.Time) error { return k.clock.set(k.raw, t) }
+
+// SetWriteDeadline sets the time at which writes give up. In a hold they never
+// wait.
+func (k *conn) SetWriteDeadline(t time.Time) error { return k.raw.SetWriteDeadline(t) }

@@ -1,0 +1,119 @@
+package wire
+
+// ByOp is a count for each opcode.
+type ByOp [len(known)]int64
+
+// Of is the count for one opcode. Opcodes that the package does not know share
+// one count, which is that of Any.
+func (b ByOp) Of(op Op) int64 { return b[op.slot()] }
+
+// Total is the count over all opcodes but pings: pings are sent by the clock,
+// not by a recipe, and would blur what a recipe costs.
+func (b ByOp) Total() int64 {
+	var sum int64
+	for _, n := range b {
+		sum += n
+	}
+	return sum - b.Of(Ping)
+}
+
+// Notifications are the watch events that were delivered, by type.
+type Notifications struct {
+	Created, Deleted, Changed, Child int64
+	Other                            int64 // watches removed, session events
+}
+
+// Total is the number of notifications of all types.
+func (n Notifications) Total() int64 {
+	return n.Created + n.Deleted + n.Changed + n.Child + n.Other
+}
+
+// Counts is what went over one client's connections, or over all clients', as
+// the client saw it: requests that it handed over, replies that reached it. A
+// reply that a [Rule] swallowed is not among the replies, and its request is
+// Abandoned.
+//
+// Once a connection's requests are parsed,
+// requests = replies - Unmatched + Abandoned + InFlight.
+type Counts struct {
+	Requests      ByOp // by opcode, pings included
+	Errors        ByOp // replies that carried an error, by the opcode of their request
+	Replies       int64
+	Notifications Notifications
+
+	FramesIn, FramesOut int64 // all frames: handshakes, pings and notifications too
+	BytesIn, BytesOut   int64
+
+	Dials       int64 // calls to Dial
+	Refused     int64 // dials that the gate, or a hold, refused
+	Connections int64 // dials that made a connection
+
+	Abandoned   int64 // requests whose reply never came: the connection ended, or a rule swallowed it
+	Unmatched   int64 // replies to no known request
+	ParseErrors int64 // times that a direction of a connection was given up as unreadable
+
+	InFlight int64 // now: requests sent and not answered yet
+	Queued   int64 // now: bytes that the client has sent and the tap holds back
+}
+
+// Sub returns what was counted between before and c. InFlight and Queued are
+// states, not counts: they stay those of c.
+func (c Counts) Sub(before Counts) Counts {
+	d := c.plus(before, -1)
+	d.InFlight, d.Queued = c.InFlight, c.Queued
+	return d
+}
+
+// Add returns the sum of two clients' counts.
+func (c Counts) Add(other Counts) Counts { return c.plus(other, 1) }
+
+func (c Counts) plus(o Counts, sign int64) Counts {
+	for i := range c.Requests {
+		c.Requests[i] += sign * o.Requests[i]
+		c.Errors[i] += sign * o.Errors[i]
+	}
+	mine, theirs := c.scalars(), o.scalars()
+	for i := range mine {
+		*mine[i].n += sign * *theirs[i].n
+	}
+	return c
+}
+
+type scalar struct {
+	name string
+	n    *int64
+}
+
+// scalars names every count that is not kept by opcode. Adding a field to
+// Counts means adding it here; a test holds that line.
+func (c *Counts) scalars() []scalar {
+	n := &c.Notifications
+	return []scalar{
+		{"replies", &c.Replies},
+		{"notifications.created", &n.Created}, {"notifications.deleted", &n.Deleted},
+		{"notifications.changed", &n.Changed}, {"notifications.child", &n.Child}, {"notifications.other", &n.Other},
+		{"frames.in", &c.FramesIn}, {"frames.out", &c.FramesOut}, {"bytes.in", &c.BytesIn}, {"bytes.out", &c.BytesOut},
+		{"dials", &c.Dials}, {"dials.refused", &c.Refused}, {"connections", &c.Connections},
+		{"abandoned", &c.Abandoned}, {"unmatched", &c.Unmatched}, {"parse.errors", &c.ParseErrors},
+		{"inflight", &c.InFlight}, {"queued", &c.Queued},
+	}
+}
+
+// Map returns the counts that are not 0 by name, for a history note:
+// "requests.create", "errors.delete", "notifications.child", "bytes.in".
+func (c Counts) Map() map[string]int64 {
+	m := make(map[string]int64)
+	put := func(name string, n int64) {
+		if n != 0 {
+			m[name] = n
+		}
+	}
+	for i, k := range known {
+		put("requests."+k.name, c.Requests[i])
+		put("errors."+k.name, c.Errors[i])
+	}
+	for _, s := range c.scalars() {
+		put(s.name, *s.n)
+	}
+	return m
+}

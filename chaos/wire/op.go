@@ -1,0 +1,98 @@
+package wire
+
+import "strconv"
+
+// Op is a ZooKeeper opcode, as it stands in a request's header.
+type Op int32
+
+// The opcodes (org.apache.zookeeper.ZooDefs.OpCode, 3.9). Any is no opcode: in
+// a [Rule] it stands for all of them.
+const (
+	Any             Op = 0
+	Create          Op = 1
+	Delete          Op = 2
+	Exists          Op = 3
+	GetData         Op = 4
+	SetData         Op = 5
+	GetACL          Op = 6
+	SetACL          Op = 7
+	GetChildren     Op = 8
+	Sync            Op = 9
+	Ping            Op = 11
+	GetChildren2    Op = 12
+	Check           Op = 13
+	Multi           Op = 14
+	Create2         Op = 15
+	Reconfig        Op = 16
+	CheckWatches    Op = 17
+	RemoveWatches   Op = 18
+	CreateContainer Op = 19
+	DeleteContainer Op = 20
+	CreateTTL       Op = 21
+	MultiRead       Op = 22
+	Auth            Op = 100
+	SetWatches      Op = 101
+	SASL            Op = 102
+	GetEphemerals   Op = 103
+	CountChildren   Op = 104
+	SetWatches2     Op = 105
+	AddWatch        Op = 106
+	WhoAmI          Op = 107
+	CloseSession    Op = -11
+)
+
+// known lists the opcodes that are counted by name. Its first entry stands for
+// all that we have never heard of.
+var known = [...]struct {
+	op   Op
+	name string
+	path int // where in the head the path's length stands; 0: it has no path
+}{
+	{Any, "other", 0},
+	{Create, "create", 8}, {Delete, "delete", 8}, {Exists, "exists", 8},
+	{GetData, "getData", 8}, {SetData, "setData", 8}, {GetACL, "getACL", 8}, {SetACL, "setACL", 8},
+	{GetChildren, "getChildren", 8}, {Sync, "sync", 8}, {Ping, "ping", 0}, {GetChildren2, "getChildren2", 8},
+	{Check, "check", 8}, {Multi, "multi", multiPath}, {Create2, "create2", 8}, {Reconfig, "reconfig", 0},
+	{CheckWatches, "checkWatches", 8}, {RemoveWatches, "removeWatches", 8},
+	{CreateContainer, "createContainer", 8}, {DeleteContainer, "deleteContainer", 8}, {CreateTTL, "createTTL", 8},
+	{MultiRead, "multiRead", multiPath}, {Auth, "auth", 0}, {SetWatches, "setWatches", 0}, {SASL, "sasl", 0},
+	{GetEphemerals, "getEphemerals", 8}, {CountChildren, "countChildren", 8}, {SetWatches2, "setWatches2", 0},
+	{AddWatch, "addWatch", 8}, {WhoAmI, "whoAmI", 0}, {CloseSession, "closeSession", 0},
+}
+
+// multiPath is where a multi's first operation has its path: behind xid, opcode
+// and the MultiHeader (type int32, done bool, err int32).
+const multiPath = 8 + 9
+
+const (
+	lowestOp  = CloseSession
+	highestOp = WhoAmI
+)
+
+// slots finds an opcode's place in known without a search.
+var slots = func() (t [highestOp - lowestOp + 1]uint8) {
+	for i, k := range known {
+		t[k.op-lowestOp] = uint8(i)
+	}
+	return t
+}()
+
+func (o Op) slot() int {
+	if o < lowestOp || o > highestOp {
+		return 0
+	}
+	return int(slots[o-lowestOp])
+}
+
+// String is the opcode's name as ZooKeeper's documentation spells it, or
+// "op 42" for one that we do not know.
+func (o Op) String() string {
+	switch s := o.slot(); {
+	case o == Any:
+		return "any"
+	case s == 0:
+		return "op " + strconv.Itoa(int(o))
+	default:
+		return known[s].name
+	}
+}

@@ -1,0 +1,132 @@
+package wire
+
+import "encoding/binary"
+
+const (
+	// frameLimit is the longest frame that we believe in. ZooKeeper's own limit
+	// is 1 MiB by default for what it reads, and unlimited for what it sends.
+	// ASCII, such as a four-letter word, reads as a length over 1 GiB.
+	frameLimit = 64 << 20
+	// pathLimit is how much of a path is kept; longer ones are cut off.
+	pathLimit = 1 << 10
+	// headLimit is the room for the longest head: a multi with a long path.
+	headLimit = multiPath + 4 + pathLimit
+)
+
+// mark says what a scanner came to.
+type mark uint8
+
+const (
+	atHead mark = 1 << iota // the head of a frame is whole
+	atEnd                   // a frame is whole
+	gaveUp                  // these are no frames
+)
+
+// extent bounds the bodies of one kind of frame.
+type extent struct {
+	least int // a shorter body is no such frame
+	head  int // how much of the body we want to see
+}
+
+// The extents of a connection's first frame and of all after it.
+var (
+	requestExtents = [2]extent{{28, 44}, {8, headLimit}} // ConnectRequest; header and path
+	replyExtents   = [2]extent{{20, 36}, {16, 24}}       // ConnectResponse; header, type and state of a notification
+)
+
+// scanner finds the frames in the bytes of one direction of a connection, in
+// whatever pieces they come. It keeps the head of the frame that it is in, and
+// nothing else.
+type scanner struct {
+	extents *[2]extent
+	size    [4]byte
+	got     int // bytes of size that are there; 0 between frames
+	body    int // length of the frame's body
+	seen    int // bytes of the body that went by
+	have    int // bytes of the body that are in buf
+	later   int // 0 in a connection's first frame, then 1
+	lost    bool
+	buf     [headLimit]byte
+}
+
+// head is the frame's head, whole after atHead, valid until the next call of next.
+func (s *scanner) head() []byte { return s.buf[:s.have] }
+
+// mid is true inside a frame.
+func (s *scanner) mid() bool { return s.got > 0 }
+
+// next goes through p until a frame's head is whole, its end is reached, or p
+// is used up. It returns how far it came and what it came to.
+func (s *scanner) next(p []byte) (int, mark) {
+	if s.lost {
+		return len(p), 0
+	}
+	n := 0
+	if s.got < len(s.size) {
+		if n = s.length(p); s.lost {
+			return n, gaveUp
+		}
+		if s.got < len(s.size) {
+			return n, 0
+		}
+	}
+	var m mark
+	if need := min(s.body, s.extents[s.later].head); s.have < need {
+		c := copy(s.buf[s.have:need], p[n:])
+		s.have, s.seen, n = s.have+c, s.seen+c, n+c
+		if s.have < need {
+			return n, 0
+		}
+		m = atHead
+	} else {
+		c := min(len(p)-n, s.body-s.seen)
+		s.seen, n = s.seen+c, n+c
+	}
+	if s.seen == s.body {
+		s.got, s.later = 0, 1
+		m |= atEnd
+	}
+	return n, m
+}
+
+// length takes a frame's length, or what is there of it, from p.
+func (s *scanner) length(p []byte) int {
+	if s.got == 0 {
+		s.seen, s.have = 0, 0
+	}
+	n := copy(s.size[s.got:], p)
+	s.got += n
+	if s.got == len(s.size) {
+		s.body = int(int32(binary.BigEndian.Uint32(s.size[:])))
+		s.lost = s.body < s.extents[s.later].least || s.body > frameLimit
+	}
+	return n
+}
+
+func int32At(b []byte, at int) int32 { return int32(binary.BigEndian.Uint32(b[at:])) }
+func int64At(b []byte, at int) int64 { return int64(binary.BigEndian.Uint64(b[at:])) }
+
+// bytesAt returns the length-prefixed bytes at that place, or what there is of
+// them, aliasing b. A negative length is jute's null.
+func bytesAt(b []byte, at int) []byte {
+	if at+4 > len(b) {
+		return nil
+	}
+	n := int(int32At(b, at))
+	if n <= 0 {
+		return nil
+	}
+	b = b[at+4:]
+	return b[:min(n, len(b))]
+}
+
+// pathIn returns the path in a request's head; of a multi, that of its first
+// operation. It aliases head.
+func pathIn(head []byte, op Op) []byte {
+	at := known[op.slot()].path
+	if at == 0 {
+		return nil
+	}
+	p := bytesAt(head, at)
+	return p[:min(len(p), pathLimit)]
+}

@@ -1,0 +1,66 @@
+package wire_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"zkbench/ensembles"
+	"zkbench/ensembles/process"
+)
+
+// The one real ZooKeeper that all tests of this package share.
+var ensemble = sync.OnceValues(func() (*ensembles.Ensemble, error) {
+	started = true
+	return process.Start(context.Background(), ensembles.Options{Members: 1, Tick: 200 * time.Millisecond})
+})
+
+var started bool
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := process.Available(""); err != nil {
+		fmt.Println("the tests against a real ZooKeeper and the example are skipped:", err)
+		_ = flag.Set("test.skip", "^Example") // an example cannot skip itself
+	}
+	// The JVM's keeper goroutines belong to the ensemble, which must last until
+	// the end: so the ensemble goes first, and then the leaks are looked for.
+	os.Exit(check(m))
+}
+
+func check(m *testing.M) int {
+	code := m.Run()
+	if started {
+		if e, err := ensemble(); err == nil {
+			if err := e.Down(context.Background()); err != nil {
+				fmt.Println("taking the ensemble down:", err)
+				code = 1
+			}
+		}
+	}
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Println(err)
+		code = 1
+	}
+	return code
+}
+
+// zooKeeper returns the address of the one server; it skips the test where
+// there is no ZooKeeper to run.
+func zooKeeper(t testing.TB) string {
+	t.Helper()
+	if err := process.Available(""); err != nil {
+		t.Skip(err)
+	}
+	e, err := ensemble()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e.Servers()[0]
+}

@@ -1,0 +1,84 @@
+package wire
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Tap is on all client connections of one trial.
+type Tap struct {
+	now     func() time.Duration
+	onEvent func(Event)
+
+	mu      sync.Mutex
+	clients map[int]*Client
+	closed  bool
+}
+
+// New returns a tap whose times are those of now, the run's monotonic clock.
+// now is called from many goroutines.
+func New(now func() time.Duration) *Tap {
+	return &Tap{now: now, clients: make(map[int]*Client)}
+}
+
+// OnEvent sets the function that is told what becomes of the clients' sessions.
+// It must be set before the first Dial. For one client the calls come one at a
+// time and in order, on the goroutine that reads from or closes the
+// connection, as a rule before the client itself learns of it: it must not
+// block. It may call the tap.
+func (t *Tap) OnEvent(f func(Event)) { t.onEvent = f }
+
+// Client returns the tap on the connections of client n, the same for the same n.
+func (t *Tap) Client(n int) *Client {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c := t.clients[n]
+	if c == nil {
+		c = &Client{tap: t, number: n, conns: make(map[*conn]struct{}), closed: make(chan struct{})}
+		if t.closed {
+			close(c.closed)
+		}
+		t.clients[n] = c
+	}
+	return c
+}
+
+// Clients returns all clients, by number.
+func (t *Tap) Clients() []*Client {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	all := make([]*Client, 0, len(t.clients))
+	for _, c := range t.clients {
+		all = append(all, c)
+	}
+	slices.SortFunc(all, func(a, b *Client) int { return cmp.Compare(a.number, b.number) })
+	return all
+}
+
+// Totals returns the sum of all clients' counts. Each client's share is exact;
+// clients that go on meanwhile are counted at slightly different times.
+func (t *Tap) Totals() Counts {
+	var sum Counts
+	for _, c := range t.Clients() {
+		sum = sum.Add(c.Counts())
+	}
+	return sum
+}
+
+// Close ends the trial: all rules are disarmed, all holds end, all connections
+// are cut, and no dial succeeds again. Nothing that the tap started is left
+// running once the clients have stopped reading.
+func (t *Tap) Close() {
+	t.mu.Lock()
+	first := !t.closed
+	t.closed = true
+	t.mu.Unlock()
+	if !first {
+		return
+	}
+	for _, c := range t.Clients() {
+		c.shut()
+	}
+}

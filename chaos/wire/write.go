@@ -1,0 +1,162 @@
+package wire
+
+import (
+	"fmt"
+	"time"
+)
+
+// queueLimit is how much a client's connections queue at most, in bytes. One
+// that sends more in a hold is cut: memory has an end, too.
+const queueLimit = 16 << 20
+
+// item is a piece of what is to be written. Any part may be missing.
+type item struct {
+	data []byte
+	gate *Shot // keeps it, and all behind it
+	cut  *Shot // cuts the connection once it is written
+}
+
+// writeSlow is Write while a rule is in force or the client is held. The caller
+// holds wmu.
+func (k *conn) writeSlow(p []byte, now time.Duration) (int, error) {
+	if err := k.enqueue(p, now); err != nil {
+		k.end(err)
+		return 0, err
+	}
+	if err := k.drain(); err != nil {
+		return 0, err
+	}
+	k.c.mu.Lock()
+	defer k.c.mu.Unlock()
+	if k.refused {
+		return 0, ErrCut
+	}
+	return len(p), nil
+}
+
+// enqueue sends p through the valve into the queue.
+func (k *conn) enqueue(p []byte, now time.Duration) error {
+	c := k.c
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if k.why != nil {
+		return k.why
+	}
+	c.counts.BytesOut += int64(len(p))
+	if c.plain() {
+		k.out.flush(k.put)
+	}
+	judge := func(m mark, free bool) fate {
+		q := k.request(m, now)
+		if q == nil || !free {
+			return pass
+		}
+		if s := k.aim(q, pathIn(k.out.scan.head(), q.op)); s != nil {
+			return k.strike(s, q)
+		}
+		return pass
+	}
+	k.out.sift(p, judge, k.put, k.written)
+	if c.counts.Queued > queueLimit && c.hold != nil {
+		return fmt.Errorf("client %d sent %d bytes in a hold, and the tap keeps at most %d: %w",
+			c.number, c.counts.Queued, queueLimit, ErrCut)
+	}
+	return nil
+}
+
+// strike makes a rule's act happen to the request that it hit, the one that
+// stands in the valve. The caller holds c.mu.
+func (k *conn) strike(s *Shot, q *sent) fate {
+	switch s.rule.Act {
+	case DropReply:
+		q.shot = s
+	case CutAfter:
+		k.trail, k.mute = s, true
+	case HoldRequest:
+		k.queue = append(k.queue, item{gate: s})
+		s.fire(nil)
+	case Delay:
+		k.queue = append(k.queue, item{gate: s})
+		s.timer = time.AfterFunc(s.rule.after(), s.Release)
+	case DropRequest, CutBefore:
+		k.refused = s.rule.Act == CutBefore
+		k.queue = append(k.queue, item{cut: s})
+		return drop
+	}
+	return pass
+}
+
+// put appends bytes to the queue. The caller holds c.mu.
+func (k *conn) put(p []byte) {
+	if n := len(k.queue); n == 0 || k.queue[n-1].cut != nil {
+		k.queue = append(k.queue, item{})
+	}
+	last := &k.queue[len(k.queue)-1]
+	last.data = append(last.data, p...)
+	k.c.counts.Queued += int64(len(p))
+}
+
+// written is called when a frame has been put to its end. The caller holds c.mu.
+func (k *conn) written() {
+	if k.trail != nil {
+		k.queue = append(k.queue, item{cut: k.trail})
+		k.trail = nil
+	}
+}
+
+// flush writes what the end of a hold, or a released request, has set free.
+func (k *conn) flush() {
+	k.wmu.Lock()
+	defer k.wmu.Unlock()
+	// The write that brought these bytes is long over, and so is its deadline.
+	if k.raw.SetWriteDeadline(time.Time{}) == nil {
+		_ = k.drain() // the connection has ended then, and the client learns it there
+	}
+}
+
+// drain writes as much of the queue as may go. The caller holds wmu.
+func (k *conn) drain() error {
+	for {
+		next, ok := k.dequeue()
+		if !ok {
+			return nil
+		}
+		if _, err := k.raw.Write(next.data); err != nil {
+			return k.failed(err)
+		}
+		if next.gate != nil {
+			k.c.mu.Lock()
+			next.gate.fire(nil)
+			next.gate.retire()
+			k.c.mu.Unlock()
+		}
+		if next.cut != nil {
+			k.endBy(ErrCut, next.cut)
+		}
+	}
+}
+
+// dequeue takes the next item that may be written.
+func (k *conn) dequeue() (item, bool) {
+	c := k.c
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if k.why != nil || c.hold != nil || len(k.queue) == 0 {
+		return item{}, false
+	}
+	next := k.queue[0]
+	if g := next.gate; g != nil && !g.open && !g.done {
+		return item{}, false
+	}
+	k.queue = k.queue[1:]
+	c.counts.Queued -= int64(len(next.data))
+	return next, true
+}
+
+// dropQueue forgets what was to be written. The caller holds c.mu.
+func (k *conn) dropQueue() {
+	for _, it := range k.queue {
+		k.c.counts.Queued -= int64(len(it.data))
+	}
+	k.queue = nil
+}
