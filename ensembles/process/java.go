@@ -14,7 +14,7 @@ import (
 const debianJar = "/usr/share/java/zookeeper.jar"
 
 // ErrNoJava says that there is no Java on this machine.
-var ErrNoJava = errors.New("no java found on PATH or in JAVA_HOME (install openjdk-17-jre-headless or use --ensemble container)")
+var ErrNoJava = errors.New("no java found on PATH or in JAVA_HOME (install default-jre-headless or use --ensemble container)")
 
 // ErrNoZooKeeper says that there is no ZooKeeper on this machine.
 var ErrNoZooKeeper = errors.New("no ZooKeeper found (install libzookeeper-java, set ZOOKEEPER_HOME to an unpacked distribution, or use --ensemble container)")

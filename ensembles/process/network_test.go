@@ -17,6 +17,9 @@ import (
 func TestMember_NetNS(t *testing.T) {
 	e := up(t, ensembles.Options{Members: 1})
 	m := e.Members[0]
+	if mayMakeNetworks(t) == (m.NetNS == "") {
+		t.Fatalf("its namespace is %q", m.NetNS)
+	}
 	if m.NetNS == "" {
 		if m.IP != "127.0.0.1" {
 			t.Errorf("without a namespace its address is %s", m.IP)

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"zkbench/ensembles"
+	"zkbench/ensembles/auto"
+	"zkbench/ensembles/state"
+)
+
+func ensembleCmd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "ensemble",
+		Short: "Keep an ensemble up between runs, or tear down what a crash left behind",
+		Args:  noArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(ensembleUpCmd(), ensembleStatusCmd(), ensembleDownCmd())
+	return cmd
+}
+
+func ensembleUpCmd() *cobra.Command {
+	o := ensembles.Options{Keep: true}
+	kind := ""
+	cmd := &cobra.Command{
+		Use:   "up",
+		Short: "Start an ensemble that stays up, for `zkbench run` to use",
+		Args:  noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.Kind = ensembles.Kind(kind)
+			o.Logf = func(format string, args ...any) { fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", args...) }
+			return ensembleUp(cmd.Context(), cmd.OutOrStdout(), o)
+		},
+	}
+	cmd.Flags().StringVar(&kind, "ensemble", "auto", "where it runs: auto, container or process")
+	cmd.Flags().IntVar(&o.Members, "members", 3, "number of members")
+	cmd.Flags().StringVar(&o.Image, "image", "", "container image (default zookeeper:3.9, else one built here)")
+	cmd.Flags().DurationVar(&o.Tick, "tick", 2*time.Second, "ZooKeeper's tickTime; session timeouts are clamped to 2 to 20 ticks")
+	return cmd
+}
+
+func ensembleUp(ctx context.Context, w io.Writer, o ensembles.Options) error {
+	switch o.Kind {
+	case ensembles.Auto, ensembles.Container, ensembles.Process:
+	default:
+		return usageError("--ensemble %q: choose auto, container or process", o.Kind)
+	}
+	if o.Members < 1 || o.Tick < time.Millisecond {
+		return usageError("--members %d --tick %v: at least one member and a millisecond are needed", o.Members, o.Tick)
+	}
+	if o.Image != "" && o.Kind == ensembles.Process {
+		return usageError("--image is for --ensemble container, not process")
+	}
+	records, err := auto.List(ctx)
+	if err != nil {
+		return err
+	}
+	for _, r := range records {
+		if r.Keep && serves(ctx, r) {
+			return fmt.Errorf("ensemble %s is up already (see it: zkbench ensemble status; remove it: zkbench ensemble down)", r.ID)
+		}
+	}
+	e, err := auto.Start(ctx, o)
+	if err != nil {
+		return err
+	}
+	if ctx.Err() != nil { // interrupted at the last moment: nobody asked to keep it any more
+		return errors.Join(context.Cause(ctx), e.Down(ctx))
+	}
+	fmt.Fprintf(w, "ensemble %s is up: %s\n%s\n", e.ID, e.About, strings.Join(e.Servers(), ","))
+	return nil
+}
+
+func serves(ctx context.Context, r state.Record) bool {
+	_, err := ensembles.Leader(ctx, auto.Describe(r))
+	return err == nil
+}
+
+func ensembleStatusCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:   "status",
+		Short: "Show the ensembles on this machine: members, who leads, versions",
+		Args:  noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			records, err := auto.List(cmd.Context())
+			for _, r := range records {
+				if err := showEnsemble(cmd.Context(), cmd.OutOrStdout(), r); err != nil {
+					return err
+				}
+			}
+			if len(records) == 0 && err == nil {
+				fmt.Fprintln(cmd.OutOrStdout(), "no ensemble is up (zkbench ensemble up starts one)")
+			}
+			return err
+		},
+	}
+}
+
+func showEnsemble(ctx context.Context, w io.Writer, r state.Record) error {
+	fmt.Fprintf(w, "ensemble %s: %s, %s, tick %v, since %s, %s\n",
+		r.ID, r.Kind, r.About, r.Tick, r.Created.Local().Format(time.DateTime), whose(r))
+	table := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(table, "  MEMBER\tADDRESS\tMODE\tVERSION\tZXID\tCONNECTIONS")
+	for _, s := range ensembles.Status(ctx, auto.Describe(r)) {
+		if !s.Serves() {
+			fmt.Fprintf(table, "  %s\t%s\tdoes not serve: %v\n", s.Member.Name, s.Member.Addr, s.Err)
+			continue
+		}
+		fmt.Fprintf(table, "  %s\t%s\t%s\t%s\t%#x\t%d\n", s.Member.Name, s.Member.Addr,
+			s.Server.Mode, s.Server.Version, s.Server.Zxid, s.Server.Connections)
+	}
+	return table.Flush()
+}
+
+// whose says who decides about the ensemble's end.
+func whose(r state.Record) string {
+	switch {
+	case r.Keep:
+		return "kept"
+	case r.Owner.Alive():
+		return fmt.Sprintf("of process %d", r.Owner.PID)
+	}
+	return "left by a crashed run (zkbench ensemble down removes it)"
+}
+
+func ensembleDownCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:   "down",
+		Short: "Remove the kept ensemble and whatever crashed runs left behind",
+		Args:  noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return ensembleDown(cmd.Context(), cmd.OutOrStdout())
+		},
+	}
+}
+
+func ensembleDown(ctx context.Context, w io.Writer) error {
+	removed, err := auto.Sweep(ctx, true)
+	for _, line := range removed {
+		fmt.Fprintf(w, "removed %s\n", line)
+	}
+	left, listErr := auto.List(ctx)
+	for _, r := range left {
+		fmt.Fprintf(w, "left alone: ensemble %s, %s\n", r.ID, whose(r))
+	}
+	if len(removed) == 0 && err == nil {
+		fmt.Fprintln(w, "nothing to remove")
+	}
+	return errors.Join(err, listErr)
+}

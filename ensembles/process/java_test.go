@@ -1,0 +1,76 @@
+package process
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"zkbench/ensembles"
+)
+
+func TestAvailable(t *testing.T) {
+	t.Run("no Java", func(t *testing.T) {
+		t.Setenv("JAVA_HOME", "")
+		t.Setenv("PATH", t.TempDir())
+		if err := Available(""); !errors.Is(err, ErrNoJava) || !strings.Contains(err.Error(), "default-jre-headless") {
+			t.Errorf("got %v", err)
+		}
+		if _, err := Start(t.Context(), ensembles.Options{}); !errors.Is(err, ErrNoJava) {
+			t.Errorf("Start: got %v", err)
+		}
+	})
+	t.Run("Java of JAVA_HOME when PATH has none", func(t *testing.T) {
+		home := t.TempDir()
+		script(t, filepath.Join(home, "bin", "java"), "exit 0")
+		t.Setenv("PATH", "")
+		t.Setenv("JAVA_HOME", home)
+		ok(t, Available(""))
+	})
+	t.Run("no ZooKeeper where ZOOKEEPER_HOME leads", func(t *testing.T) {
+		home := t.TempDir()
+		t.Setenv("ZOOKEEPER_HOME", home)
+		if err := Available(""); !errors.Is(err, ErrNoZooKeeper) || !strings.Contains(err.Error(), home) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// TestStart_distribution runs a member from the layout of Apache's archive, made
+// of the jars that are here.
+func TestStart_distribution(t *testing.T) {
+	home := t.TempDir()
+	ok(t, os.MkdirAll(filepath.Join(home, "lib"), 0o755))
+	ok(t, os.MkdirAll(filepath.Join(home, "conf"), 0o755))
+	for name, jar := range map[string]string{"zookeeper-3.8.0.jar": debianJar, "slf4j-simple.jar": "/usr/share/java/slf4j-simple.jar"} {
+		ok(t, os.Symlink(jar, filepath.Join(home, "lib", name)))
+	}
+	e := up(t, ensembles.Options{Members: 1, Home: home})
+	if !strings.Contains(e.About, home) {
+		t.Errorf("about: %s", e.About)
+	}
+}
+
+func TestStart_endedAtOnce(t *testing.T) {
+	home := t.TempDir()
+	script(t, filepath.Join(home, "bin", "java"), "echo no room for the heap >&2; exit 1")
+	t.Setenv("JAVA_HOME", home)
+	_, err := Start(t.Context(), ensembles.Options{Members: 1})
+	for _, want := range []string{"zk1", "ended at once", "no room for the heap"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not in %v", want, err)
+		}
+	}
+	records, err := List()
+	ok(t, err)
+	if len(records) > 0 {
+		t.Errorf("left behind: %+v", records)
+	}
+}
+
+func script(t *testing.T, name, text string) {
+	t.Helper()
+	ok(t, os.MkdirAll(filepath.Dir(name), 0o755))
+	ok(t, os.WriteFile(name, []byte("#!/bin/sh\n"+text+"\n"), 0o755))
+}
