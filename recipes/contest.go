@@ -28,6 +28,7 @@ type contest struct {
 	parent  string
 	prefix  string // "-lock-": what node names carry between id and sequence
 	variant Variant
+	data    []byte // what observers see of this contender; may be empty
 }
 
 // errVanished says that our node was deleted while its session lives: an operator,
@@ -48,7 +49,7 @@ func (c contest) win(ctx context.Context) (*Grant, error) {
 // try stands in line once. Without wait it gives up with ErrNotAcquired when
 // somebody is ahead.
 func (c contest) try(ctx context.Context, wait bool) (_ *Grant, err error) {
-	node, names, err := enter(ctx, c.s, c.parent, c.prefix)
+	node, names, err := enter(ctx, c.s, c.parent, c.prefix, c.data)
 	if err != nil {
 		return nil, err
 	}

@@ -5,11 +5,12 @@ type Cost struct {
 	Notifications int64
 	Lists         int64 // getChildren requests
 	Deletes       int64
+	Others        int64 // other requests
 	Names         int64 // child names sent in replies to lists
 }
 
 // Requests returns the number of requests, of all kinds.
-func (c Cost) Requests() int64 { return c.Lists + c.Deletes }
+func (c Cost) Requests() int64 { return c.Lists + c.Deletes + c.Others }
 
 // DrainCost returns what it costs until the first k of n contenders have released,
 // when all n stood in line before the first release, nobody comes back, and no two

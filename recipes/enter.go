@@ -17,16 +17,16 @@ import (
 // The create is protected: its name carries a random id, so that after a lost reply
 // the node can be found again. A node is adopted only if its ephemeralOwner is this
 // very session. If enter fails, whatever it may have created is removed.
-func enter(ctx context.Context, s *Session, parent, prefix string) (node string, names []string, err error) {
+func enter(ctx context.Context, s *Session, parent, prefix string, data []byte) (node string, names []string, err error) {
 	id := newID()
 	path := parent + "/" + id + prefix
-	node, names, err = createAndList(ctx, s, parent, path)
+	node, names, err = createAndList(ctx, s, parent, path, data)
 	if errors.Is(err, zk.ErrNoNode) {
 		// Nobody has made the parent yet, or it was reaped under us.
 		if err := s.MakePath(ctx, parent); err != nil {
 			return "", nil, err
 		}
-		node, names, err = createAndList(ctx, s, parent, path)
+		node, names, err = createAndList(ctx, s, parent, path, data)
 	}
 	if err == nil {
 		return node, names, nil
@@ -35,7 +35,7 @@ func enter(ctx context.Context, s *Session, parent, prefix string) (node string,
 		var found bool
 		node, found, err = s.find(ctx, parent, id)
 		if err == nil && !found {
-			node, names, err = createAndList(ctx, s, parent, path)
+			node, names, err = createAndList(ctx, s, parent, path, data)
 			continue
 		}
 	}
@@ -49,7 +49,7 @@ func enter(ctx context.Context, s *Session, parent, prefix string) (node string,
 // createAndList sends the create and, as soon as it is on the wire, the list. The
 // servers answer one session's requests in order, so the list sees the new node.
 // names is nil if only the create succeeded.
-func createAndList(ctx context.Context, s *Session, parent, path string) (node string, names []string, err error) {
+func createAndList(ctx context.Context, s *Session, parent, path string, data []byte) (node string, names []string, err error) {
 	select {
 	case s.entering <- struct{}{}:
 	case <-ctx.Done():
@@ -62,7 +62,7 @@ func createAndList(ctx context.Context, s *Session, parent, path string) (node s
 	}
 	created := make(chan reply, 1)
 	go func() {
-		node, err := s.Create(ctx, path, nil, zk.FlagEphemeral|zk.FlagSequence)
+		node, err := s.Create(ctx, path, data, zk.FlagEphemeral|zk.FlagSequence)
 		created <- reply{node, err}
 	}()
 	var r reply

@@ -48,3 +48,13 @@ func answered(err error) bool {
 	}
 	return false
 }
+
+// Indeterminate tells whether err leaves open if the operation had its effect: a
+// reply was lost, or the caller gave up while a request was under way.
+func Indeterminate(err error) bool {
+	return errors.Is(err, ErrConnectionLost) || errors.Is(err, ErrUnfinished) ||
+		errors.Is(err, zk.ErrConnectionClosed) || errors.Is(err, zk.ErrClosing)
+}
+
+// ErrUnfinished says that the caller's context ended before the reply came.
+var ErrUnfinished = errors.New("given up before the reply: outcome unknown")

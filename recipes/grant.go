@@ -178,3 +178,13 @@ func (g *Grant) letGo(ctx context.Context) error {
 	}
 	return nil
 }
+
+// leave ends a grant whose node its holder has deleted as part of something else.
+func (g *Grant) leave() {
+	g.release.Do(func() {
+		g.cancel()
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.set(Released)
+	})
+}

@@ -7,57 +7,46 @@ import (
 	"strings"
 )
 
-// sequenceDigits is the length of the suffix that ZooKeeper appends to the name of
-// a sequential node ("%010d"). A negative number, after the counter has wrapped,
-// is "-" and ten digits.
-const sequenceDigits = 10
-
-// sequence returns the number that ZooKeeper appended to name. ok is false for a
-// name that no sequential create has made, like "config".
-func sequence(name string) (n int32, ok bool) {
-	if len(name) < sequenceDigits {
-		return 0, false
-	}
-	digits := name[len(name)-sequenceDigits:]
-	if strings.TrimLeft(digits, "0123456789") != "" {
-		return 0, false
-	}
-	v, err := strconv.ParseInt(digits, 10, 64)
-	if err != nil {
-		return 0, false
-	}
-	// "lock--0000000005" is number -5 under prefix "lock-", and a node under prefix
-	// "lock--" does not exist: our prefixes end in exactly one hyphen.
-	if rest := name[:len(name)-sequenceDigits]; strings.HasSuffix(rest, "--") {
-		v = -v
-	}
-	if v != int64(int32(v)) {
-		return 0, false
-	}
-	return int32(v), true
-}
-
-// before tells whether sequence number a was handed out before b. The counter is
-// an int32 that wraps from 2147483647 to -2147483648, so compare the distance,
-// like serial numbers (RFC 1982): right as long as fewer than 2^31 nodes lie between.
-func before(a, b int32) bool { return a-b < 0 }
-
-// place is a child of the contested parent that stands in line.
+// place is a place in line: a child of the contested parent that was made by a
+// sequential create.
 type place struct {
 	name string
 	seq  int32
 }
 
+// sequence returns the number that ZooKeeper appended to a name after prefix. ok is
+// false for a name that no sequential create with that prefix has made, like
+// "config" or "_c_x".
+//
+// The suffix is "%010d" of an int32: ten characters, eleven below -999999999. It
+// is negative after the parent's counter has wrapped (ZOOKEEPER-4372).
+func sequence(name, prefix string) (n int32, ok bool) {
+	i := strings.LastIndex(name, prefix)
+	if i < 0 {
+		return 0, false
+	}
+	suffix := name[i+len(prefix):]
+	if len(suffix) < 10 || strings.TrimLeft(strings.TrimPrefix(suffix, "-"), "0123456789") != "" {
+		return 0, false
+	}
+	v, err := strconv.ParseInt(suffix, 10, 32)
+	if err != nil {
+		return 0, false
+	}
+	return int32(v), true
+}
+
+// before tells whether sequence number a was handed out before b. The counter wraps
+// from 2147483647 to -2147483648, so compare the distance, as with serial numbers
+// (RFC 1982): right as long as fewer than 2^31 creates lie between two that live.
+func before(a, b int32) bool { return a-b < 0 }
+
 // line returns the children that stand in line under prefix, in the order in which
-// the servers created them. Other children, "config" or somebody else's files, are
-// not in line: they are passed over.
+// the servers created them. Other children are passed over: they are not in line.
 func line(names []string, prefix string) []place {
 	out := make([]place, 0, len(names))
 	for _, name := range names {
-		if !strings.Contains(name, prefix) {
-			continue
-		}
-		if n, ok := sequence(name); ok {
+		if n, ok := sequence(name, prefix); ok {
 			out = append(out, place{name, n})
 		}
 	}
@@ -73,16 +62,32 @@ func line(names []string, prefix string) []place {
 	return out
 }
 
-// ahead returns how many contenders stand before ours and the one directly before
-// it. found is false if ours is not in line.
+// ahead returns how many stand before ours in line, and the name of the one directly
+// before it. found is false if ours is not in line. It does not sort: every waiter
+// of a herd does this at every wake-up.
 func ahead(names []string, prefix, ours string) (n int, next string, found bool) {
-	for _, c := range line(names, prefix) {
-		if c.name == ours {
-			return n, next, true
-		}
-		n, next = n+1, c.name
+	seq, ok := sequence(ours, prefix)
+	if !ok {
+		return 0, "", false
 	}
-	return 0, "", false
+	var nearest int32
+	for _, name := range names {
+		other, ok := sequence(name, prefix)
+		switch {
+		case name == ours:
+			found = true
+		case !ok || !before(other, seq):
+		default:
+			n++
+			if next == "" || before(nearest, other) {
+				next, nearest = name, other
+			}
+		}
+	}
+	if !found {
+		return 0, "", false
+	}
+	return n, next, true
 }
 
 // base returns the last element of a path.

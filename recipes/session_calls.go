@@ -29,7 +29,7 @@ func (s *Session) do(ctx context.Context, what, path string, f func(*zk.Conn) er
 	select {
 	case err = <-reply:
 	case <-ctx.Done():
-		return fmt.Errorf("%s %s: outcome unknown: %w", what, path, ctx.Err())
+		return fmt.Errorf("%s %s: %w: %w", what, path, ErrUnfinished, context.Cause(ctx))
 	}
 	switch {
 	case err == nil:
@@ -148,15 +148,26 @@ func (s *Session) exists(ctx context.Context, path string, watch bool) (*zk.Stat
 
 // Get returns the data and the Stat of path, repeated over connection losses.
 func (s *Session) Get(ctx context.Context, path string) ([]byte, *zk.Stat, error) {
+	data, stat, _, err := s.get(ctx, path, false)
+	return data, stat, err
+}
+
+// get is Get, on demand with a watch. On a missing node no watch is set.
+func (s *Session) get(ctx context.Context, path string, watch bool) ([]byte, *zk.Stat, <-chan zk.Event, error) {
 	type reply struct {
-		data []byte
-		stat *zk.Stat
+		data  []byte
+		stat  *zk.Stat
+		watch <-chan zk.Event
 	}
 	var out reply
 	err := s.again(ctx, func() error {
 		var got reply
 		err := s.do(ctx, "get", path, func(c *zk.Conn) (err error) {
-			got.data, got.stat, err = c.Get(path)
+			if watch {
+				got.data, got.stat, got.watch, err = c.GetW(path)
+			} else {
+				got.data, got.stat, err = c.Get(path)
+			}
 			return err
 		})
 		if err == nil {
@@ -164,7 +175,15 @@ func (s *Session) Get(ctx context.Context, path string) ([]byte, *zk.Stat, error
 		}
 		return err
 	})
-	return out.data, out.stat, err
+	return out.data, out.stat, out.watch, err
+}
+
+// Multi runs the operations as one transaction, once.
+func (s *Session) Multi(ctx context.Context, ops ...any) error {
+	return s.do(ctx, "multi", "", func(c *zk.Conn) error {
+		_, err := c.Multi(ops...)
+		return err
+	})
 }
 
 // Set writes data to path if it still has that version, once.
@@ -181,4 +200,22 @@ func (s *Session) Set(ctx context.Context, path string, data []byte, version int
 		return nil, err
 	}
 	return out, nil
+}
+
+// RemoveTree deletes path and everything below it, repeated over connection losses.
+// A path that is not there is no error.
+func (s *Session) RemoveTree(ctx context.Context, path string) error {
+	names, err := s.List(ctx, path)
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if err := s.RemoveTree(ctx, path+"/"+name); err != nil {
+			return err
+		}
+	}
+	return s.remove(ctx, path)
 }

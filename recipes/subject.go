@@ -75,6 +75,10 @@ type Claim struct {
 	Token   int64  // czxid of the node
 	Session int64  // id of the session that the claim is bound to
 	Path    string // of the node
+	// At is when the grant was had, if that was before Acquire returned: what the
+	// adapter of a foreign recipe does afterwards is not the recipe's time. Zero
+	// means when Acquire returned.
+	At time.Time
 }
 
 // Contender is a client of a lock or an election.

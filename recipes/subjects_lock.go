@@ -2,7 +2,7 @@ package recipes
 
 import (
 	"context"
-	"errors"
+
 	"sync"
 )
 
@@ -72,7 +72,7 @@ func (c *contender) Release(ctx context.Context) error {
 	c.grant = nil
 	c.mu.Unlock()
 	if g == nil {
-		return errors.New("release: nothing is held")
+		return errNothingHeld
 	}
 	return g.Release(ctx)
 }

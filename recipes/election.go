@@ -1,0 +1,125 @@
+package recipes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// candidatePrefix stands between the random id and the sequence number in the names
+// of an election's nodes.
+const candidatePrefix = "-n_"
+
+// Election is ZooKeeper's leader election recipe. It is the same contest as the
+// lock: the candidate with the lowest number leads, and its grant is a term.
+type Election struct{ contest contest }
+
+// NewElection returns the election at parent, which is made when it is missing.
+// name is what observers see of this candidate when it leads; it may be empty.
+func NewElection(s *Session, parent, name string, v Variant) *Election {
+	return &Election{contest{s: s, parent: parent, prefix: candidatePrefix, variant: v, data: []byte(name)}}
+}
+
+// Campaign stands for election and returns the term once it is won. When it fails,
+// no node of it stays behind in a live session. Resign with the grant's Release.
+func (e *Election) Campaign(ctx context.Context) (*Grant, error) { return e.contest.win(ctx) }
+
+// Lead campaigns, calls lead for each term that is won, resigns when it returns, and
+// stands again, until ctx is done or the session has ended (Curator's LeaderSelector
+// with autoRequeue). The context that lead gets ends as soon as the term is in
+// doubt: lead must return then. An error from lead ends Lead, and is returned.
+func (e *Election) Lead(ctx context.Context, lead func(ctx context.Context, term *Grant) error) error {
+	for {
+		term, err := e.Campaign(ctx)
+		if err != nil {
+			return err
+		}
+		during, cancel := context.WithCancelCause(ctx)
+		watching := make(chan struct{})
+		go func() {
+			defer close(watching)
+			if state := term.Await(during); state != Held {
+				cancel(fmt.Errorf("the term is %v", state))
+			}
+		}()
+		err = lead(during, term)
+		cancel(nil)
+		<-watching
+		if resign := term.Release(context.WithoutCancel(ctx)); err == nil && !errors.Is(resign, ErrGrantLost) {
+			err = resign
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// Term is a leadership as an observer sees it.
+type Term struct {
+	Token   int64  // czxid of the leader's node; 0 when nobody leads
+	Session int64  // of the leader
+	Path    string // of the leader's node
+	Name    string // that the leader gave to NewElection
+}
+
+// Leader returns the present term; a Term without a Token means that nobody leads.
+func (e *Election) Leader(ctx context.Context) (Term, error) {
+	t, _, err := e.look(ctx, false)
+	return t, err
+}
+
+// Observe calls see with the present term and then with each new one that it sees,
+// in order, until ctx is done or the session has ended; it returns why. Terms shorter
+// than a round trip may pass unseen. It watches the leader's node only, so an
+// observer is woken by a change of leader and by nothing else.
+func (e *Election) Observe(ctx context.Context, see func(Term)) error {
+	last := Term{Token: -1}
+	for {
+		t, watch, err := e.look(ctx, true)
+		if err != nil {
+			return err
+		}
+		if t.Token != last.Token {
+			see(t)
+			last = t
+		}
+		if _, err := e.contest.s.wake(ctx, watch); err != nil {
+			return err
+		}
+	}
+}
+
+// look returns the present term, on demand with a watch on what ends it: the
+// leader's node, or the parent's children while nobody leads.
+func (e *Election) look(ctx context.Context, watch bool) (Term, <-chan zk.Event, error) {
+	s, c := e.contest.s, e.contest
+	for {
+		names, err := s.List(ctx, c.parent)
+		if errors.Is(err, zk.ErrNoNode) {
+			_, changed, err := s.exists(ctx, c.parent, watch)
+			return Term{}, changed, err
+		}
+		if err != nil {
+			return Term{}, nil, err
+		}
+		standing := line(names, c.prefix)
+		if len(standing) == 0 {
+			got, err := s.list(ctx, c.parent, watch)
+			if err != nil || len(line(got.names, c.prefix)) == 0 {
+				return Term{}, got.watch, err
+			}
+			continue // somebody came in between
+		}
+		path := c.parent + "/" + standing[0].name
+		data, stat, changed, err := s.get(ctx, path, watch)
+		if errors.Is(err, zk.ErrNoNode) {
+			continue // it left in between
+		}
+		if err != nil {
+			return Term{}, nil, err
+		}
+		return Term{Token: stat.Czxid, Session: stat.EphemeralOwner, Path: path, Name: string(data)}, changed, nil
+	}
+}

@@ -1,0 +1,353 @@
+package recipes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/go-zookeeper/zk"
+)
+
+const (
+	itemPrefix   = "qn-"     // of an item's node, before the sequence number; as in ZooKeeper's own DistributedQueue
+	ticketPrefix = "-t-"     // of a consumer's ticket
+	ticketNode   = "tickets" // child of the queue under which consumers stand in line (Predecessor)
+
+	// maxItem is what ZooKeeper takes in one request (jute.maxbuffer, 1 MiB less
+	// one byte), less room for the path and the rest of the request.
+	maxItem = 1<<20 - 1 - 1024
+)
+
+// ErrEmpty is returned by Element and Remove when the queue is empty.
+var ErrEmpty = errors.New("the queue is empty")
+
+// ErrItemTooLarge says that an item does not fit into a znode.
+var ErrItemTooLarge = errors.New("the item is too large for a znode")
+
+// Queue is ZooKeeper's queue recipe: an item is a persistent sequential node, the
+// head is the lowest number, to take is to delete. Items are any bytes, empty ones
+// included, up to ZooKeeper's limit.
+//
+// In the parent variant every idle consumer watches the items, so that each put
+// wakes all of them, and all but one find the item gone. In the predecessor variant
+// consumers stand in line with tickets, each watching the ticket before its own; only
+// the head of the line watches the items.
+//
+// Delivery is at most once: whoever gets an item with a nil error is the only one
+// that does. When the reply to the delete is lost, the item may or may not have
+// been taken by this consumer. Take then returns the item together with an error
+// for which Indeterminate is true, and the caller chooses: to process it makes
+// delivery at-least-once, to drop it at-most-once. The item is never lost silently.
+// The predecessor variant can tell the two apart as long as its session lives.
+type Queue struct {
+	s       *Session
+	parent  string
+	variant Variant
+	room    int // largest item, in bytes
+}
+
+// NewQueue returns the queue at parent, which is made when it is missing. The
+// session's MaxPacket bounds the items as well.
+func NewQueue(s *Session, parent string, v Variant) *Queue {
+	return &Queue{s: s, parent: parent, variant: v, room: min(maxItem, s.options.MaxPacket-1024)}
+}
+
+// Put appends an item. After a nil error it is in the queue exactly once. After an
+// error for which Indeterminate is true it may be there, once, or not at all; any
+// other error means that it is not.
+func (q *Queue) Put(ctx context.Context, item []byte) error {
+	if len(item) > q.room {
+		return fmt.Errorf("put into %s: %w: %d bytes, at most %d (split it, or put a reference)", q.parent, ErrItemTooLarge, len(item), q.room)
+	}
+	id := newID()
+	create := func() error {
+		_, err := q.s.Create(ctx, q.parent+"/"+id+"-"+itemPrefix, item, zk.FlagSequence)
+		return err
+	}
+	err := create()
+	if errors.Is(err, zk.ErrNoNode) {
+		if err := q.s.MakePath(ctx, q.parent); err != nil {
+			return err
+		}
+		err = create()
+	}
+	if !errors.Is(err, ErrConnectionLost) {
+		return err
+	}
+	// The reply is lost. If the node is there, it is in. If not, it may have been
+	// taken already, so putting it again could make two of it.
+	names, look := q.s.List(ctx, q.parent)
+	if look != nil {
+		return errors.Join(err, look)
+	}
+	for _, name := range names {
+		if strings.HasPrefix(name, id) {
+			return nil
+		}
+	}
+	return err
+}
+
+// Offer is Put, by the name of the Java recipe's method.
+func (q *Queue) Offer(ctx context.Context, item []byte) (bool, error) {
+	err := q.Put(ctx, item)
+	return err == nil, err
+}
+
+// Element returns the item at the head without removing it; ErrEmpty if there is none.
+func (q *Queue) Element(ctx context.Context) ([]byte, error) {
+	for {
+		items, err := q.items(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if len(items) == 0 {
+			return nil, fmt.Errorf("%s: %w", q.parent, ErrEmpty)
+		}
+		data, _, err := q.s.Get(ctx, items[0])
+		if !errors.Is(err, zk.ErrNoNode) { // else taken in between
+			return data, err
+		}
+	}
+}
+
+// Peek is Element, with nil for an empty queue.
+func (q *Queue) Peek(ctx context.Context) ([]byte, error) {
+	data, err := q.Element(ctx)
+	if errors.Is(err, ErrEmpty) {
+		return nil, nil
+	}
+	return data, err
+}
+
+// Remove takes the item at the head; ErrEmpty if there is none. It does not wait in
+// line: consumers that do are not overtaken by more than one item. Errors as Take.
+func (q *Queue) Remove(ctx context.Context) ([]byte, error) {
+	item, err := q.takeHead(ctx)
+	if err == nil && item == nil {
+		return nil, fmt.Errorf("%s: %w", q.parent, ErrEmpty)
+	}
+	return item.bytes(), err
+}
+
+// Poll is Remove, with nil for an empty queue.
+func (q *Queue) Poll(ctx context.Context) ([]byte, error) {
+	data, err := q.Remove(ctx)
+	if errors.Is(err, ErrEmpty) {
+		return nil, nil
+	}
+	return data, err
+}
+
+// Take waits for an item and removes it. With an error for which Indeterminate is
+// true and a non-nil item, that item may have been taken (see Queue).
+func (q *Queue) Take(ctx context.Context) ([]byte, error) {
+	var item *item
+	var err error
+	if q.variant == Parent {
+		item, err = q.takeParent(ctx)
+	} else {
+		item, err = q.takePredecessor(ctx)
+	}
+	return item.bytes(), err
+}
+
+// item is an item that was read; data is never nil.
+type item struct {
+	path string
+	data []byte
+}
+
+func (i *item) bytes() []byte {
+	if i == nil {
+		return nil
+	}
+	return i.data
+}
+
+// items returns the paths of the items, in order. A missing queue is an empty one.
+func (q *Queue) items(ctx context.Context) ([]string, error) {
+	names, err := q.s.List(ctx, q.parent)
+	if err != nil && !errors.Is(err, zk.ErrNoNode) {
+		return nil, err
+	}
+	return q.paths(names), nil
+}
+
+func (q *Queue) paths(names []string) []string {
+	var out []string
+	for _, p := range line(names, itemPrefix) {
+		out = append(out, q.parent+"/"+p.name)
+	}
+	return out
+}
+
+// read returns an item; nil if it is gone.
+func (q *Queue) read(ctx context.Context, path string) (*item, error) {
+	data, _, err := q.s.Get(ctx, path)
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &item{path, append(make([]byte, 0, len(data)), data...)}, nil
+}
+
+// takeHead takes the first item that it can get, and returns nil if there is none.
+func (q *Queue) takeHead(ctx context.Context) (*item, error) {
+	for {
+		paths, err := q.items(ctx)
+		if err != nil || len(paths) == 0 {
+			return nil, err
+		}
+		for _, path := range paths {
+			item, err := q.read(ctx, path)
+			if err != nil {
+				return nil, err
+			}
+			if item == nil {
+				continue
+			}
+			switch taken, err := q.delete(ctx, path); {
+			case taken:
+				return item, nil
+			case Indeterminate(err):
+				return item, err
+			case err != nil:
+				return nil, err
+			}
+		}
+	}
+}
+
+// delete removes an item; taken is false if somebody else was faster. After a lost
+// reply an item that is still there was not taken by us, and we try again; one that
+// is gone may have been.
+func (q *Queue) delete(ctx context.Context, path string) (taken bool, err error) {
+	for {
+		err := q.s.Delete(ctx, path)
+		switch {
+		case err == nil:
+			return true, nil
+		case errors.Is(err, zk.ErrNoNode):
+			return false, nil
+		case !errors.Is(err, ErrConnectionLost):
+			return false, err
+		}
+		stat, look := q.s.Exists(ctx, path)
+		if look != nil || stat == nil {
+			return false, fmt.Errorf("take %s: %w", path, err)
+		}
+	}
+}
+
+// takeParent waits as one of a herd. It watches only once it has seen the queue
+// empty, so that taking an item wakes nobody.
+func (q *Queue) takeParent(ctx context.Context) (*item, error) {
+	for {
+		if item, err := q.takeHead(ctx); item != nil || err != nil {
+			return item, err
+		}
+		if err := q.awaitItems(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// awaitItems returns when there are items, or may be.
+func (q *Queue) awaitItems(ctx context.Context) error {
+	got, err := q.s.list(ctx, q.parent, true)
+	if errors.Is(err, zk.ErrNoNode) {
+		return q.s.MakePath(ctx, q.parent)
+	}
+	if err != nil || len(q.paths(got.names)) > 0 {
+		return err
+	}
+	_, err = q.s.wake(ctx, got.watch)
+	return err
+}
+
+// takePredecessor stands in line, waits for an item at its head, and leaves the line
+// with the item.
+func (q *Queue) takePredecessor(ctx context.Context) (*item, error) {
+	c := contest{s: q.s, parent: q.parent + "/" + ticketNode, prefix: ticketPrefix, variant: Predecessor}
+	for {
+		ticket, err := c.win(ctx)
+		if err != nil {
+			return nil, err
+		}
+		item, left, err := q.takeAtHead(ctx, ticket)
+		if !left {
+			if release := ticket.Release(context.WithoutCancel(ctx)); err == nil && !errors.Is(release, ErrGrantLost) {
+				err = release
+			}
+		}
+		if item != nil || err != nil {
+			return item, err
+		}
+		// The ticket was lost: stand in line again.
+	}
+}
+
+// takeAtHead waits for an item while we are the head of the line. It returns neither
+// item nor error if the ticket is gone. left tells that the ticket went with the item.
+func (q *Queue) takeAtHead(ctx context.Context, ticket *Grant) (_ *item, left bool, err error) {
+	for {
+		paths, err := q.items(ctx)
+		if err != nil {
+			return nil, false, err
+		}
+		for _, path := range paths {
+			item, err := q.read(ctx, path)
+			if err != nil {
+				return nil, false, err
+			}
+			if item == nil {
+				continue
+			}
+			switch left, err := q.leaveWith(ctx, item, ticket); {
+			case left:
+				ticket.leave()
+				return item, true, nil
+			case errors.Is(err, ErrGrantLost):
+				return nil, false, nil
+			case Indeterminate(err):
+				return item, false, err
+			case err != nil:
+				return nil, false, err
+			}
+		}
+		if err := q.awaitItems(ctx); err != nil {
+			return nil, false, err
+		}
+	}
+}
+
+// leaveWith deletes the item and our ticket in one transaction: the item is taken
+// and the next in line woken at once. After a lost reply the ticket tells what
+// happened, since only we delete it: if it is gone, the item is ours.
+func (q *Queue) leaveWith(ctx context.Context, item *item, ticket *Grant) (left bool, err error) {
+	for {
+		err := q.s.Multi(ctx, &zk.DeleteRequest{Path: item.path, Version: -1}, &zk.DeleteRequest{Path: ticket.Path, Version: -1})
+		switch {
+		case err == nil:
+			return true, nil
+		case !errors.Is(err, zk.ErrNoNode) && !errors.Is(err, ErrConnectionLost):
+			return false, err
+		}
+		lost := errors.Is(err, ErrConnectionLost)
+		stat, look := q.s.Exists(ctx, ticket.Path)
+		switch {
+		case look != nil:
+			return false, errors.Join(err, look)
+		case stat == nil && lost:
+			return true, nil
+		case stat == nil:
+			return false, ErrGrantLost
+		case !lost:
+			return false, nil // the item was taken past the line
+		}
+	}
+}

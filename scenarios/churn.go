@@ -1,0 +1,129 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"zkbench/chaos"
+	"zkbench/chaos/wire"
+	"zkbench/recipes"
+	"zkbench/report/history"
+)
+
+// churn sends every client through a closed loop (acquire, write, hold, release,
+// again) for the phase's duration, while the phase's faults strike.
+func (t *trial) churn(ctx context.Context) error {
+	phase, cancel := context.WithTimeout(ctx, t.phase.Duration)
+	defer cancel()
+	var clients sync.WaitGroup
+	for _, c := range t.clients {
+		clients.Go(func() { c.loop(phase) })
+	}
+	stop := t.tick(phase)
+	err := t.strike(phase)
+	<-phase.Done()
+	clients.Wait()
+	stop()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}
+
+// loop is the life of one client in a churn. A client whose session has ended comes
+// back with a new one.
+func (c *client) loop(ctx context.Context) {
+	for ctx.Err() == nil {
+		claim, err := c.acquire(ctx)
+		switch {
+		case err == nil:
+			c.hold(ctx, claim)
+			err = c.release(ctx, claim)
+		}
+		if errors.Is(err, recipes.ErrSessionEnded) {
+			if c.reopen(ctx) != nil {
+				return // the phase is over
+			}
+		}
+	}
+}
+
+// hold keeps the claim for the phase's hold time, and writes to the resource.
+func (c *client) hold(ctx context.Context, claim recipes.Claim) {
+	until := time.After(c.t.phase.Hold)
+	c.write(ctx, claim)
+	select {
+	case <-until:
+	case <-ctx.Done():
+	}
+}
+
+// strike plays the phase's fault plan, and returns when every fault is healed. That
+// a fault could not be had or proven is recorded with it, and judged afterwards.
+func (t *trial) strike(ctx context.Context) error {
+	entries, err := t.plan()
+	if err != nil || len(entries) == 0 {
+		return err
+	}
+	taps := make([]*wire.Client, len(t.clients))
+	for i, c := range t.clients {
+		taps[i] = c.wire
+	}
+	plan := chaos.Plan{
+		Entries: entries, Seed: t.rng.Uint64(), Now: t.clock.Now, Played: t.played,
+		Injected: func(p chaos.Played) { t.fault.Store(&p) },
+	}
+	_ = plan.Play(ctx, chaos.Target{
+		Ensemble: t.lab.Ensemble, Network: t.lab.Network, Clients: taps,
+		Holder: func() int { return int(t.holder.Load()) },
+	})
+	return nil
+}
+
+// plan turns the phase's faults into what chaos plays.
+func (t *trial) plan() ([]chaos.Entry, error) {
+	var entries []chaos.Entry
+	for _, f := range t.phase.Faults {
+		fault, err := chaos.Parse(f.Fault, f.Target, f.Params)
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, chaos.Entry{At: f.At, For: f.For, Fault: fault})
+	}
+	return entries, nil
+}
+
+// played records a fault that is over.
+func (t *trial) played(p chaos.Played) {
+	w := history.Window{Fault: p.Fault, Target: p.Target, Client: p.Client, Start: p.Start, End: p.End, Proof: p.Proof}
+	if p.Err != nil {
+		w.Err = p.Err.Error()
+	}
+	t.record.Window(w)
+	t.fault.Store(nil)
+}
+
+// tick reports progress every now and then until stopped.
+func (t *trial) tick(ctx context.Context) (stop func()) {
+	start := time.Now()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			fault := ""
+			if f := t.fault.Load(); f != nil {
+				fault = f.Fault + " on " + f.Target
+			}
+			t.tell(fmt.Sprintf("%v of %v", time.Since(start).Truncate(time.Second), t.phase.Duration), fault)
+			select {
+			case <-time.After(200 * time.Millisecond):
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return func() { <-done }
+}

@@ -1,0 +1,164 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"zkbench/chaos/wire"
+	"zkbench/recipes"
+	"zkbench/report/history"
+)
+
+// client is one contender of a trial: a subject's client, the tap on its
+// connections, and the record of what it does.
+type client struct {
+	n    int
+	t    *trial
+	wire *wire.Client
+
+	mu      sync.Mutex
+	subject recipes.Client
+}
+
+func newClient(t *trial, n int) *client {
+	return &client{n: n, t: t, wire: t.tap.Client(n)}
+}
+
+// open gives the client a new session. Clients are spread over the members, the
+// n-th beginning with the n-th.
+func (c *client) open(ctx context.Context) error {
+	servers := c.t.lab.Ensemble.Servers()
+	k := c.n % len(servers)
+	subject, err := c.t.cell.Subject.Open(ctx, recipes.Env{
+		Servers: append(append([]string(nil), servers[k:]...), servers[:k]...),
+		Parent:  c.t.parent, Timeout: c.t.scenario.SessionTimeout, Dial: c.wire.Dial,
+		MaxPacket: packetSize(c.t.cell.Clients), Events: c.event,
+	})
+	if err != nil {
+		return fmt.Errorf("client %d: %w", c.n, err)
+	}
+	c.mu.Lock()
+	c.subject = subject
+	c.mu.Unlock()
+	s := c.wire.Session()
+	c.t.note(history.Note{Kind: history.Opened, Client: c.n, Session: s.ID, Timeout: s.Timeout})
+	return nil
+}
+
+// packetSize is room for a list of n names, with plenty to spare.
+func packetSize(n int) int { return max(64<<10, n*64+4096) }
+
+// event records what the client learns about its grant, at the instant it does.
+func (c *client) event(e recipes.Event) {
+	kind := history.Lost
+	switch e.Kind {
+	case recipes.EventSuspended:
+		kind = history.Suspended
+	case recipes.EventRestored:
+		kind = history.Resumed
+	}
+	c.t.note(history.Note{Kind: kind, Client: c.n, Token: e.Token, Session: c.wire.Session().ID})
+}
+
+func (c *client) contender() recipes.Contender {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.subject.(recipes.Contender)
+}
+
+// acquire acquires, due now.
+func (c *client) acquire(ctx context.Context) (recipes.Claim, error) {
+	due := c.t.clock.Now()
+	claim, err := c.contender().Acquire(ctx)
+	s := c.sample(history.Acquire, due, err)
+	s.Token, s.Session, s.Path = claim.Token, claim.Session, claim.Path
+	c.t.record.Sample(s)
+	if err == nil {
+		c.t.holder.Store(int64(c.n))
+		c.t.grants.Add(1)
+	}
+	return claim, err
+}
+
+// release lets go of a claim. It takes as long as it must, within limits: a release
+// that is given up would leave the line standing.
+func (c *client) release(ctx context.Context, claim recipes.Claim) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.t.scenario.SessionTimeout+5*time.Second)
+	defer cancel()
+	c.t.holder.CompareAndSwap(int64(c.n), -1)
+	due := c.t.clock.Now()
+	err := c.contender().Release(ctx)
+	s := c.sample(history.Release, due, err)
+	s.Token, s.Session, s.Path = claim.Token, claim.Session, claim.Path
+	c.t.record.Sample(s)
+	return err
+}
+
+// write writes to the fenced resource with the claim's token, as every holder must.
+func (c *client) write(ctx context.Context, claim recipes.Claim) {
+	due := c.t.clock.Now()
+	version, err := c.t.harness.write(ctx, claim.Token, c.n)
+	s := c.sample(history.Write, due, err)
+	s.Token, s.Session, s.Version = claim.Token, claim.Session, version
+	if err != nil && !errors.Is(err, errFenced) {
+		s.Outcome = history.Unknown
+	}
+	c.t.record.Sample(s)
+}
+
+// sample describes an operation that was due and called at the same instant and has
+// just returned.
+func (c *client) sample(op string, due time.Duration, err error) history.Sample {
+	s := history.Sample{
+		Client: c.n, Phase: c.t.phase.Name, Round: c.t.round, Op: op,
+		Due: due, Call: due, Return: c.t.clock.Now(), Outcome: outcome(err),
+	}
+	if err != nil {
+		s.Err = err.Error()
+	}
+	return s
+}
+
+// outcome says what an error proves. Only an answer, a cancellation that was
+// cleaned up, or the end of the session proves that nothing happened.
+func outcome(err error) history.Outcome {
+	switch {
+	case err == nil:
+		return history.OK
+	case recipes.Indeterminate(err):
+		return history.Unknown
+	}
+	return history.Failed
+}
+
+// close closes the client's session in good order.
+func (c *client) close() {
+	c.mu.Lock()
+	subject := c.subject
+	c.subject = nil
+	c.mu.Unlock()
+	if subject == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	id := c.wire.Session().ID
+	if err := subject.Close(ctx); err == nil {
+		c.t.note(history.Note{Kind: history.Closed, Client: c.n, Session: id})
+	}
+}
+
+// reopen replaces a client whose session has ended. It tries until ctx is done: the
+// ensemble may be in the middle of an election.
+func (c *client) reopen(ctx context.Context) error {
+	c.close()
+	for {
+		err := c.open(ctx)
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+	}
+}

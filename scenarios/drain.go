@@ -1,0 +1,182 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"zkbench/chaos/wire"
+	"zkbench/recipes"
+	"zkbench/report/history"
+)
+
+// drain runs the phase's rounds. In each, one client acquires, all others join the
+// line behind it, and then the line drains: each holds a little and leaves without
+// re-entering. Nothing else happens, so what is counted on the wire between the
+// first release and the last is what hand-offs cost.
+func (t *trial) drain(ctx context.Context) error {
+	for t.round = 1; t.round <= t.phase.Rounds; t.round++ {
+		d := &drain{trial: t, granted: make(chan granted, len(t.clients))}
+		if err := d.run(ctx); err != nil {
+			return fmt.Errorf("round %d: %w", t.round, err)
+		}
+	}
+	return nil
+}
+
+// granted is what a waiter tells when its acquire returns.
+type granted struct {
+	c     *client
+	claim recipes.Claim
+	err   error
+}
+
+// drain is one round.
+type drain struct {
+	*trial
+	granted chan granted
+	waiters sync.WaitGroup
+	base    counts // before the first release
+	short   bool   // fewer wake-ups than the formula says: waiting for them is no use
+}
+
+func (d *drain) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer d.waiters.Wait()
+	defer cancel()
+	first := d.clients[d.round%len(d.clients)]
+	quiet, err := d.gather(ctx)
+	if err != nil {
+		return err
+	}
+	claim, err := first.acquire(ctx)
+	if err != nil {
+		return fmt.Errorf("client %d: %w", first.n, err)
+	}
+	for _, c := range d.clients {
+		if c != first {
+			d.waiters.Go(func() {
+				claim, err := c.acquire(ctx)
+				d.granted <- granted{c, claim, err}
+			})
+		}
+	}
+	if err := d.joined(ctx, quiet); err != nil {
+		return err
+	}
+	if d.base, err = d.gather(ctx); err != nil {
+		return err
+	}
+	return d.empty(ctx, granted{c: first, claim: claim})
+}
+
+// empty lets the line drain, beginning with the one who holds, and records what
+// that cost.
+func (d *drain) empty(ctx context.Context, holder granted) error {
+	n := len(d.clients)
+	for k := 1; ; k++ {
+		d.tell(fmt.Sprintf("round %d of %d, %d of %d", d.round, d.phase.Rounds, k, n), "")
+		if err := d.keep(ctx, holder, k-1); err != nil {
+			return err
+		}
+		if err := holder.c.release(ctx, holder.claim); err != nil {
+			return fmt.Errorf("client %d: %w", holder.c.n, err)
+		}
+		if k == n {
+			break
+		}
+		var err error
+		if holder, err = d.next(ctx); err != nil {
+			return err
+		}
+	}
+	if err := d.settle(ctx, n); err != nil {
+		return err
+	}
+	return d.account(ctx, n)
+}
+
+// keep is the time in which a client holds: it writes to the resource, holds for
+// the phase's time, and goes on holding until the wake-ups of the k hand-offs so far
+// have arrived. One-shot watches coalesce when two releases come close together;
+// then the count would say something about the machine, not about the recipe.
+func (d *drain) keep(ctx context.Context, holder granted, k int) error {
+	until := time.After(d.phase.Hold)
+	holder.c.write(ctx, holder.claim)
+	select {
+	case <-until:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return d.settle(ctx, k)
+}
+
+// next returns the client to which the line has passed the grant.
+func (d *drain) next(ctx context.Context) (granted, error) {
+	limit := d.scenario.SessionTimeout + settleLimit
+	select {
+	case g := <-d.granted:
+		if g.err != nil {
+			return g, fmt.Errorf("client %d: %w", g.c.n, g.err)
+		}
+		return g, nil
+	case <-ctx.Done():
+		return granted{}, ctx.Err()
+	case <-time.After(limit):
+		return granted{}, fmt.Errorf("%w within %v of a release", errNoGrant, limit)
+	}
+}
+
+var errNoGrant = errors.New("nobody was granted")
+
+// settle returns when what the formula promises for the first k hand-offs has been
+// seen on the wire and no request is under way; without a formula, at once.
+func (d *drain) settle(ctx context.Context, k int) error {
+	formula := d.cell.Subject.Drain
+	if formula == nil || d.short || k == 0 {
+		return nil
+	}
+	want := formula(len(d.clients), k)
+	err := poll(ctx, settleLimit, func(context.Context) (bool, error) {
+		got := d.tap.Totals().Sub(d.base.wire)
+		return got.Notifications.Total() >= want.Notifications &&
+			lists(got) >= want.Lists && d.tap.Totals().InFlight == 0, nil
+	})
+	if errors.Is(err, errPollLimit) {
+		d.short = true
+		return nil
+	}
+	return err
+}
+
+// account records what the round cost, by the wire and by the members' own counters,
+// beside what the formula says.
+func (d *drain) account(ctx context.Context, n int) error {
+	now, err := d.gather(ctx)
+	if err != nil {
+		return err
+	}
+	w := now.wire.Sub(d.base.wire)
+	c := map[string]int64{
+		"handoffs": int64(n - 1), "notifications": w.Notifications.Total(), "requests": requests(w),
+		"lists": lists(w), "bytes": w.BytesIn + w.BytesOut,
+	}
+	if formula := d.cell.Subject.Drain; formula != nil {
+		want := formula(n, n)
+		c["expected.notifications"], c["expected.requests"] = want.Notifications, want.Requests()
+	}
+	if now.fired >= 0 && d.base.fired >= 0 {
+		c["servers.notifications"] = now.fired - d.base.fired
+	}
+	d.note(history.Note{Kind: history.Fan, Client: -1, Counts: c})
+	return nil
+}
+
+// lists counts requests for children, requests everything but pings.
+func lists(c wire.Counts) int64 {
+	return c.Requests.Of(wire.GetChildren) + c.Requests.Of(wire.GetChildren2)
+}
+
+func requests(c wire.Counts) int64 { return c.Requests.Total() - c.Requests.Of(wire.Ping) }

@@ -1,0 +1,87 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"zkbench/chaos"
+	"zkbench/ensembles"
+)
+
+// Lab is what trials run in.
+type Lab struct {
+	Ensemble *ensembles.Ensemble
+	Network  *chaos.Network // cuts members' networks; nil where nobody can
+	RunID    string         // names our part of the tree
+	Seed     uint64         // decides every random choice
+	Dir      string         // the run folder; histories go to Dir/history
+	Progress func(Status)   // told now and then how far things are; nil is allowed
+}
+
+// Status is how far a run is.
+type Status struct {
+	Trial   int // 1 based
+	Trials  int
+	Subject string
+	Clients int
+	Phase   string
+	Detail  string // "round 2 of 3", "4s of 10s"
+	Grants  int64  // in this trial so far
+	Fault   string // in force now
+}
+
+// Run runs every trial of the scenario, one after the other. It returns early when
+// ctx is done or a history cannot be written; what was measured until then is in
+// the run folder, healed and closed in order.
+func (l *Lab) Run(ctx context.Context, s *Scenario) error {
+	cells, err := s.Cells()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Join(l.Dir, "history"), 0o755); err != nil {
+		return err
+	}
+	for i, cell := range cells {
+		t := l.trial(s, cell, i)
+		t.status = Status{Trial: i + 1, Trials: len(cells), Subject: cell.Subject.Name, Clients: cell.Clients}
+		if err := t.run(ctx); err != nil {
+			return fmt.Errorf("trial %s: %w", t.name, err)
+		}
+	}
+	return nil
+}
+
+// trial prepares the i-th cell.
+func (l *Lab) trial(s *Scenario, cell Cell, i int) *trial {
+	name := fmt.Sprintf("%s-%s-%d", s.Name, strings.ReplaceAll(cell.Subject.Name, "/", "-"), cell.Clients)
+	root := l.Ensemble.Chroot + "/zkbench-" + l.RunID + "/" + name
+	return &trial{
+		lab: l, scenario: s, cell: cell, name: name, root: root, parent: root + "/line",
+		rng: rand.New(rand.NewPCG(l.Seed, uint64(i))),
+	}
+}
+
+// params are the settings of a trial, for result.json and for thresholds.
+func (t *trial) params() map[string]string {
+	p := map[string]string{"session_timeout": t.scenario.SessionTimeout.String()}
+	for k, v := range t.scenario.Params {
+		p[k] = v
+	}
+	for _, phase := range t.scenario.Phases {
+		p[phase.Name+".hold"] = phase.Hold.String()
+	}
+	return p
+}
+
+// errBroken says that the history could not be written.
+var errBroken = errors.New("the history cannot be written")
+
+// settleLimit is how long a drain waits for wake-ups that the formula promises and
+// that do not come, before it goes on without.
+const settleLimit = 2 * time.Second

@@ -1,0 +1,199 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"zkbench/chaos"
+	"zkbench/chaos/wire"
+	"zkbench/report/history"
+)
+
+// trial is one cell of the matrix while it runs.
+type trial struct {
+	lab      *Lab
+	scenario *Scenario
+	cell     Cell
+	name     string
+	root     string // everything of ours in the tree is below it
+	parent   string // the contested node
+	rng      *rand.Rand
+
+	clock   history.Clock
+	record  *history.Writer
+	tap     *wire.Tap
+	clients []*client
+	harness *harness
+
+	phase  Phase
+	round  int
+	holder atomic.Int64 // number of the client that holds now; -1
+	grants atomic.Int64
+	fault  atomic.Pointer[chaos.Played] // in force now; nil
+
+	mu     sync.Mutex
+	status Status
+}
+
+// run runs the trial from empty to empty: afterwards its sessions are closed and
+// its part of the tree is gone, whatever happened.
+func (t *trial) run(ctx context.Context) (err error) {
+	t.clock = history.Start()
+	t.holder.Store(-1)
+	t.record, err = history.Create(filepath.Join(t.lab.Dir, "history", t.name+".jsonl.zst"), history.Header{
+		Trial: t.name, Scenario: t.scenario.Name, Subject: t.cell.Subject.Name, Clients: t.cell.Clients,
+		Seed: t.lab.Seed, Params: t.params(), Thresholds: t.scenario.Thresholds,
+	})
+	if err != nil {
+		return fmt.Errorf("%w: %w", errBroken, err)
+	}
+	defer func() { err = errors.Join(err, t.record.Close()) }()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case <-t.record.Broken():
+			cancel(fmt.Errorf("%w: %w", errBroken, t.record.Err()))
+		case <-ctx.Done():
+		}
+	}()
+	t.tap = wire.New(t.clock.Now)
+	watch := watchSelf(t.record)
+	defer watch.stop(t.clock.Now)
+
+	t.harness, err = openHarness(ctx, t)
+	if err != nil {
+		return cause(ctx, err)
+	}
+	defer t.harness.close()
+	defer t.closeClients()
+	if err := t.openClients(ctx); err != nil {
+		return cause(ctx, err)
+	}
+	for _, p := range t.scenario.Phases {
+		if err := t.runPhase(ctx, p); err != nil {
+			return cause(ctx, fmt.Errorf("phase %s: %w", p.Name, err))
+		}
+	}
+	return nil
+}
+
+// cause prefers the reason for which ctx was cancelled to what it led to.
+func cause(ctx context.Context, err error) error {
+	if c := context.Cause(ctx); c != nil {
+		return c
+	}
+	return err
+}
+
+func (t *trial) runPhase(ctx context.Context, p Phase) error {
+	t.phase, t.round = p, 0
+	t.note(history.Note{Kind: history.PhaseStart, Client: -1, Text: p.Name})
+	defer func() { t.note(history.Note{Kind: history.PhaseEnd, Client: -1, Text: p.Name}) }()
+	if p.Kind == Drain {
+		return t.drain(ctx)
+	}
+	return t.churn(ctx)
+}
+
+// openClients opens all clients, some at a time: a herd of connects is not what is
+// measured here.
+func (t *trial) openClients(ctx context.Context) error {
+	t.tell("opening sessions", "")
+	t.clients = make([]*client, t.cell.Clients)
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(16)
+	for i := range t.clients {
+		t.clients[i] = newClient(t, i)
+		g.Go(func() error { return t.clients[i].open(ctx) })
+	}
+	return g.Wait()
+}
+
+func (t *trial) closeClients() {
+	var g errgroup.Group
+	g.SetLimit(64)
+	for _, c := range t.clients {
+		if c != nil {
+			g.Go(func() error { c.close(); return nil })
+		}
+	}
+	g.Wait()
+}
+
+// note records n at the present instant and in the present phase.
+func (t *trial) note(n history.Note) {
+	n.At, n.Phase, n.Round = t.clock.Now(), t.phase.Name, t.round
+	t.record.Note(n)
+}
+
+// tell reports progress.
+func (t *trial) tell(detail, fault string) {
+	if t.lab.Progress == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.status.Phase, t.status.Detail, t.status.Fault = t.phase.Name, detail, fault
+	t.status.Grants = t.grants.Load()
+	t.lab.Progress(t.status)
+}
+
+// self watches the harness itself: how late its own timers fire says whether the
+// machine had time for the measurement.
+type self struct {
+	record *history.Writer
+	quit   chan struct{}
+	done   chan struct{}
+	ticks  int64
+	late   int64 // ticks that came more than lateAt behind
+	max    time.Duration
+}
+
+const (
+	selfEvery = 10 * time.Millisecond
+	lateAt    = 10 * time.Millisecond
+)
+
+func watchSelf(record *history.Writer) *self {
+	w := &self{record: record, quit: make(chan struct{}), done: make(chan struct{})}
+	go w.run()
+	return w
+}
+
+func (w *self) run() {
+	defer close(w.done)
+	for {
+		due := time.Now().Add(selfEvery)
+		select {
+		case <-time.After(selfEvery):
+		case <-w.quit:
+			return
+		}
+		late := time.Since(due)
+		w.ticks++
+		w.max = max(w.max, late)
+		if late > lateAt {
+			w.late++
+		}
+	}
+}
+
+// stop ends the watch and records what it saw.
+func (w *self) stop(now func() time.Duration) {
+	close(w.quit)
+	<-w.done
+	stats := w.record.Stats()
+	w.record.Note(history.Note{At: now(), Kind: history.Watch, Client: -1, Counts: map[string]int64{
+		"ticks": w.ticks, "ticks.late": w.late, "late.max": int64(w.max),
+		"records": int64(stats.Records), "records.lost": int64(stats.Lost), "backlog.max": int64(stats.MaxBacklog),
+	}})
+}
