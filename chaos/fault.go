@@ -37,7 +37,7 @@ type Effect struct {
 
 // Fault is one thing that can go wrong.
 type Fault interface {
-	String() string
+	String() string // its name in the catalogue, "session.close"
 	// Inject makes it go wrong and returns once the effect is proven. On an error
 	// whatever was done has been undone again. It returns an error that wraps
 	// ErrSkipped where this machine cannot do it, and ErrNoEffect where it was
@@ -50,3 +50,6 @@ var ErrSkipped = errors.New("skipped")
 
 // ErrNoEffect says that the fault was injected and its effect could not be proven.
 var ErrNoEffect = errors.New("no proven effect")
+
+// ErrNotHealed says that a fault may still be in force.
+var ErrNotHealed = errors.New("not healed")

@@ -154,7 +154,8 @@ func (f *filter) owners() ([]string, error) {
 }
 
 // sweep removes the tables of an owner that is dead, and returns how many there
-// were. A table whose owner lives cannot be removed by us: the kernel refuses.
+// were. One whose owner lives after all, where its process id means nothing to us,
+// is spared by the kernel.
 func (f *filter) sweep(owner string) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -168,7 +169,11 @@ func (f *filter) sweep(owner string) (int, error) {
 			continue
 		}
 		f.conn.DelTable(t)
-		if err := f.conn.Flush(); err != nil && !errors.Is(err, unix.ENOENT) {
+		err := f.conn.Flush()
+		if errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENOENT) {
+			continue
+		}
+		if err != nil {
 			return n, fmt.Errorf("sweep: delete table %s: %w", t.Name, err)
 		}
 		n++

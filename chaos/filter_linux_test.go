@@ -21,14 +21,7 @@ func open(t *testing.T, is *island) *filter {
 	return f
 }
 
-// reachable reports whether a TCP connection to the listener can be made.
-func reachable(l net.Listener) bool {
-	c, err := net.DialTimeout("tcp", l.Addr().String(), 150*time.Millisecond)
-	if err == nil {
-		c.Close()
-	}
-	return err == nil
-}
+func connects(l net.Listener) bool { return connectsTo(l.Addr().String()) }
 
 func TestFilter_Cut(t *testing.T) {
 	is := newIsland(t)
@@ -51,15 +44,15 @@ func TestFilter_Cut(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			f, v4, v6 := open(t, is), is.listen(t, is.there), is.listen(t, is.v6)
-			if !reachable(v4) || !reachable(v6) {
+			if !connects(v4) || !connects(v6) {
 				t.Fatal("not reachable before the cut")
 			}
 			id, err := f.cut(row.rule)
 			must(t, err)
-			if got := reachable(v4); got != row.v4 {
+			if got := connects(v4); got != row.v4 {
 				t.Errorf("over IPv4: reachable %v, want %v", got, row.v4)
 			}
-			if got := reachable(v6); got != row.v6 {
+			if got := connects(v6); got != row.v6 {
 				t.Errorf("over IPv6: reachable %v, want %v", got, row.v6)
 			}
 			d, err := f.dropped(id)
@@ -69,7 +62,7 @@ func TestFilter_Cut(t *testing.T) {
 			}
 			must(t, f.heal(id))
 			must(t, f.heal(id))
-			if !reachable(v4) || !reachable(v6) {
+			if !connects(v4) || !connects(v6) {
 				t.Error("not reachable after the heal")
 			}
 		})
@@ -89,7 +82,7 @@ func TestFilter_KeepsLoopback(t *testing.T) {
 		}
 		return err
 	})
-	if reachable(l) {
+	if connects(l) {
 		t.Error("still reachable from outside")
 	}
 }
@@ -102,11 +95,11 @@ func TestFilter_CutsAreIndependent(t *testing.T) {
 	b, err := f.cut(Rule{Peers: []netip.Addr{is.here}})
 	must(t, err)
 	must(t, f.heal(a))
-	if reachable(l) {
+	if connects(l) {
 		t.Error("healing one cut healed the other")
 	}
 	must(t, f.heal(b))
-	if !reachable(l) {
+	if !connects(l) {
 		t.Error("both healed and still cut")
 	}
 }
@@ -138,12 +131,12 @@ func TestFilter_KilledOwnerLeavesNothing(t *testing.T) {
 	must(t, cmd.Start())
 	line, err := bufio.NewReader(out).ReadString('\n')
 	must(t, err)
-	if !strings.HasPrefix(line, "cut") || reachable(l) {
+	if !strings.HasPrefix(line, "cut") || connects(l) {
 		t.Errorf("child said %q and the namespace is reachable", line)
 	}
 	must(t, cmd.Process.Kill())
 	cmd.Wait()
-	if !reachable(l) {
+	if !connects(l) {
 		t.Error("the partition outlived the process that made it")
 	}
 	owners, err := open(t, is).owners()
@@ -180,10 +173,10 @@ func TestFilter_SweepTakesOnlyThatOwner(t *testing.T) {
 	must(t, err)
 	owners, err := f.owners()
 	must(t, err)
-	if n != 1 || len(owners) != 1 || owners[0] != "11:1" || reachable(l) {
+	if n != 1 || len(owners) != 1 || owners[0] != "11:1" || connects(l) {
 		t.Errorf("swept %d, left %v", n, owners)
 	}
-	if n, err = f.sweep("11:1"); err != nil || n != 1 || !reachable(l) {
+	if n, err = f.sweep("11:1"); err != nil || n != 1 || !connects(l) {
 		t.Errorf("swept %d, %v", n, err)
 	}
 }

@@ -6,68 +6,33 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
-	"net/netip"
 	"os"
 	"os/exec"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/moby/moby/api/types/container"
-	"github.com/moby/moby/client"
-
 	"zkbench/ensembles"
+	"zkbench/ensembles/container"
+
+	"github.com/moby/moby/client"
 )
 
-const testImage = "zkbench/zookeeper:3.8.0"
-
-// box is a container that stands for a member: an address and a listener.
-func box(t testing.TB) *ensembles.Member {
+// contained starts an ensemble of one member in a container.
+func contained(t testing.TB) *ensembles.Ensemble {
 	t.Helper()
-	ctx := t.Context()
-	docker, err := client.New(client.FromEnv)
-	must(t, err)
-	t.Cleanup(func() { docker.Close() })
-	if _, err := docker.ImageInspect(ctx, testImage); err != nil {
-		t.Skipf("no image to make a container of: %v", err)
+	if err := container.Available(t.Context()); err != nil {
+		t.Skip(err)
 	}
-	made, err := docker.ContainerCreate(ctx, client.ContainerCreateOptions{
-		Config:     &container.Config{Image: testImage, Entrypoint: []string{"sleep", "600"}, Labels: map[string]string{"zkbench": "1", "zkbench.owner": selfOwner()}},
-		HostConfig: &container.HostConfig{},
-	})
+	e, err := container.Start(t.Context(), ensembles.Options{Members: 1})
 	must(t, err)
-	t.Cleanup(func() {
-		docker.ContainerRemove(context.Background(), made.ID, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
-	})
-	_, err = docker.ContainerStart(ctx, made.ID, client.ContainerStartOptions{})
-	must(t, err)
-	return &ensembles.Member{Name: "box", ID: 1, IP: address(t, docker, made.ID), ContainerID: made.ID}
-}
-
-func address(t testing.TB, docker *client.Client, id string) string {
-	t.Helper()
-	info, err := docker.ContainerInspect(t.Context(), id, client.ContainerInspectOptions{})
-	must(t, err)
-	return info.Container.NetworkSettings.Networks["bridge"].IPAddress.String()
-}
-
-// answers reports whether the kernel behind the address answers: a connection to
-// a port where nobody listens is refused when packets get through, and times out
-// when they do not.
-func answers(ip string) bool {
-	c, err := net.DialTimeout("tcp", netip.AddrPortFrom(netip.MustParseAddr(ip), 7).String(), 150*time.Millisecond)
-	if err == nil {
-		c.Close()
-		return true
-	}
-	var timeout net.Error
-	return !(errors.As(err, &timeout) && timeout.Timeout())
+	t.Cleanup(func() { must(t, e.Down(context.Background())) })
+	return e
 }
 
 func TestNetwork_CutsAContainer(t *testing.T) {
-	m := box(t)
-	n, err := NewNetwork(t.Context(), &ensembles.Ensemble{ID: "cut-" + m.ContainerID[:8], Members: []*ensembles.Member{m}})
+	e := contained(t)
+	m := e.Members[0]
+	n, err := NewNetwork(t.Context(), e)
 	must(t, err)
 	defer func() { must(t, n.Close(context.Background())) }()
 	if !answers(m.IP) {
@@ -92,19 +57,15 @@ func TestNetwork_CutsAContainer(t *testing.T) {
 }
 
 func TestNetwork_FollowsAContainerThatStartsAgain(t *testing.T) {
-	m := box(t)
-	docker, err := client.New(client.FromEnv)
-	must(t, err)
-	defer docker.Close()
-	n, err := NewNetwork(t.Context(), &ensembles.Ensemble{ID: "again-" + m.ContainerID[:8], Members: []*ensembles.Member{m}})
+	e := contained(t)
+	m := e.Members[0]
+	n, err := NewNetwork(t.Context(), e)
 	must(t, err)
 	defer func() { must(t, n.Close(context.Background())) }()
 	old, err := n.Cut(t.Context(), m, Rule{})
 	must(t, err)
-	now := 0
-	_, err = docker.ContainerRestart(t.Context(), m.ContainerID, client.ContainerRestartOptions{Timeout: &now})
-	must(t, err)
-	m.IP = address(t, docker, m.ContainerID)
+	must(t, m.Machine.Kill(t.Context()))
+	must(t, m.Machine.Start(t.Context()))
 	if !answers(m.IP) {
 		t.Fatal("a new namespace was born cut off")
 	}
@@ -125,9 +86,10 @@ func TestNetwork_FollowsAContainerThatStartsAgain(t *testing.T) {
 
 // The agent must not outlive whoever started it, and neither must its cuts.
 func TestNetwork_KilledOwnerLeavesNothing(t *testing.T) {
-	m := box(t)
+	e := contained(t)
+	m := e.Members[0]
 	cmd := exec.Command("/proc/self/exe")
-	cmd.Env = append(os.Environ(), "ZKBENCH_TEST_CHILD=cut container", "ZKBENCH_TEST_CONTAINER="+m.ContainerID)
+	cmd.Env = append(os.Environ(), "ZKBENCH_TEST_CHILD=cut container", "ZKBENCH_TEST_CONTAINER="+m.ContainerID, "ZKBENCH_TEST_ENSEMBLE="+e.ID)
 	cmd.Stderr = os.Stderr
 	_, err := cmd.StdinPipe() // open until the child is killed
 	must(t, err)
@@ -148,17 +110,18 @@ func TestNetwork_KilledOwnerLeavesNothing(t *testing.T) {
 	defer docker.Close()
 	within(t, 10*time.Second, "the agent's container goes", func() bool {
 		list, err := docker.ContainerList(t.Context(), client.ContainerListOptions{
-			All: true, Filters: client.Filters{}.Add("label", "zkbench.ensemble=killed-"+m.ContainerID),
+			All: true, Filters: client.Filters{}.Add("label", "zkbench.ensemble="+e.ID),
 		})
-		return err == nil && len(list.Items) == 0
+		return err == nil && len(list.Items) == 1 // the member
 	})
 }
 
 func init() { children["cut container"] = cutContainerAndWait }
 
 func cutContainerAndWait() {
+	container.Available(context.Background()) // keeps testcontainers quiet
 	m := &ensembles.Member{Name: "box", ContainerID: os.Getenv("ZKBENCH_TEST_CONTAINER")}
-	n, err := NewNetwork(context.Background(), &ensembles.Ensemble{ID: "killed-" + m.ContainerID, Members: []*ensembles.Member{m}})
+	n, err := NewNetwork(context.Background(), &ensembles.Ensemble{ID: os.Getenv("ZKBENCH_TEST_ENSEMBLE"), Members: []*ensembles.Member{m}})
 	if err == nil {
 		_, err = n.Cut(context.Background(), m, Rule{})
 	}

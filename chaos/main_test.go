@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"net"
 	"os"
 	"testing"
 	"time"
@@ -40,4 +41,13 @@ func within(t testing.TB, limit time.Duration, what string, holds func() bool) {
 			t.Fatalf("not within %v: %s", limit, what)
 		}
 	}
+}
+
+// connectsTo reports whether a TCP connection can be made.
+func connectsTo(addr string) bool {
+	c, err := net.DialTimeout("tcp", addr, 150*time.Millisecond)
+	if err == nil {
+		c.Close()
+	}
+	return err == nil
 }

@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -8,6 +9,7 @@ import (
 	"runtime"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netns"
@@ -57,6 +59,10 @@ func newIsland(t testing.TB) *island {
 		return netns.Set(home)
 	})
 	is.wire(t, n)
+	// The kernel carries packets over a new cable some time after it is up.
+	for _, end := range []netip.Addr{is.there, is.v6} {
+		within(t, 5*time.Second, "packets reach "+end.String(), func() bool { return answers(end.String()) })
+	}
 	return is
 }
 
@@ -142,4 +148,17 @@ func inLockedThread(t testing.TB, f func() error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	must(t, f())
+}
+
+// answers reports whether the kernel behind the address answers: a connection to
+// a port where nobody listens is refused when packets get through, and times out
+// when they do not.
+func answers(ip string) bool {
+	c, err := net.DialTimeout("tcp", netip.AddrPortFrom(netip.MustParseAddr(ip), 7).String(), 150*time.Millisecond)
+	if err == nil {
+		c.Close()
+		return true
+	}
+	var timeout net.Error
+	return !(errors.As(err, &timeout) && timeout.Timeout())
 }

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/moby/moby/client"
+	"github.com/testcontainers/testcontainers-go"
 	"golang.org/x/sync/errgroup"
 
 	"zkbench/ensembles"
@@ -21,7 +23,7 @@ import (
 type Network struct {
 	ensemble *ensembles.Ensemble
 	owner    string
-	docker   *client.Client
+	docker   *client.Client // nil where no member is in a container
 	reaches  map[*ensembles.Member]*reach
 }
 
@@ -35,9 +37,13 @@ func NewNetwork(ctx context.Context, e *ensembles.Ensemble) (*Network, error) {
 	for _, m := range e.Members {
 		n.reaches[m] = &reach{}
 	}
-	var err error
-	if n.docker, err = client.New(client.FromEnv); err != nil {
-		return nil, fmt.Errorf("%w: talk to Docker: %w", ErrSkipped, err)
+	if slices.ContainsFunc(e.Members, func(m *ensembles.Member) bool { return m.ContainerID != "" }) {
+		// The same search for the daemon as when the members were started.
+		docker, err := testcontainers.NewDockerClientWithOpts(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("%w: talk to Docker: %w", ErrSkipped, err)
+		}
+		n.docker = docker.Client
 	}
 	var all errgroup.Group
 	for _, m := range e.Members {
@@ -60,7 +66,10 @@ func (n *Network) Close(ctx context.Context) error {
 		all.Go(func() { errs[i] = n.reaches[m].close(ctx) })
 	}
 	all.Wait()
-	return errors.Join(append(errs, n.docker.Close())...)
+	if n.docker != nil {
+		errs = append(errs, n.docker.Close())
+	}
+	return errors.Join(errs...)
 }
 
 func (r *reach) close(ctx context.Context) error {

@@ -1,0 +1,193 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+	"sync"
+	"time"
+
+	"zkbench/ensembles"
+)
+
+// Limits of partitions.
+const (
+	// silence is how long a member that answered in silence/20 or less must not answer.
+	silence = 60 * time.Millisecond
+	// dropLimit bounds the wait for the first dropped packet: ZooKeeper's members
+	// speak to each other at least once a tick.
+	dropLimit = 10 * time.Second
+	// returnLimit bounds the wait for a healed member to serve again. Members try
+	// to reach a lost one at growing intervals, up to a minute.
+	returnLimit = 90 * time.Second
+)
+
+// partition is a set of cuts that make one fault.
+type partition struct {
+	network *Network
+	mu      sync.Mutex
+	cuts    []*Cut
+}
+
+// incision is a cut to be made.
+type incision struct {
+	victim
+	rule Rule
+}
+
+// impose makes all cuts, or none.
+func impose(ctx context.Context, t Target, list []incision) (*partition, error) {
+	if t.Network == nil {
+		return nil, fmt.Errorf("%w: nobody here can cut members' networks; use --ensemble container, or run as root", ErrSkipped)
+	}
+	p := &partition{network: t.Network}
+	for _, i := range list {
+		c, err := t.Network.Cut(ctx, i.Member, i.rule)
+		if err != nil {
+			return nil, errors.Join(err, p.lift(context.WithoutCancel(ctx)))
+		}
+		p.cuts = append(p.cuts, c)
+	}
+	return p, nil
+}
+
+// lift removes all cuts, the last one first.
+func (p *partition) lift(ctx context.Context) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var errs []error
+	for i := len(p.cuts) - 1; i >= 0; i-- {
+		errs = append(errs, p.cuts[i].Heal(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+// prove calls proof, and lifts the partition if that fails: by an error, an ended
+// context or a panic.
+func (p *partition) prove(ctx context.Context, proof func() (string, error)) (text string, err error) {
+	proven := false
+	defer func() {
+		if proven {
+			return
+		}
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), agentStart)
+		defer cancel()
+		if left := p.lift(ctx); left != nil {
+			err = errors.Join(err, fmt.Errorf("%w: %w", ErrNotHealed, left))
+		}
+	}()
+	text, err = proof()
+	proven = err == nil
+	return text, err
+}
+
+// heal lifts the partition, and waits until every member that was cut serves again.
+func (p *partition) heal(ctx context.Context) error {
+	if err := p.lift(ctx); err != nil {
+		return err
+	}
+	for _, c := range p.cuts {
+		if err := serves(ctx, c.Member); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dropped waits until every cut has dropped a packet, and returns their sum.
+func (p *partition) dropped(ctx context.Context) (sum Dropped, err error) {
+	err = poll(ctx, dropLimit, func(ctx context.Context) error {
+		sum = Dropped{}
+		for _, c := range p.cuts {
+			d, err := c.Dropped(ctx)
+			if err != nil {
+				return err
+			}
+			if d.Packets == 0 {
+				return fmt.Errorf("%w: nothing was dropped at %s (%s)", ErrNoEffect, c.Member.Name, c.Rule)
+			}
+			sum.Packets += d.Packets
+			sum.Bytes += d.Bytes
+		}
+		return nil
+	})
+	return sum, err
+}
+
+// reachable asks the member for srvr from outside. Any answer counts, also that
+// it is without a quorum.
+func reachable(ctx context.Context, m *ensembles.Member, limit time.Duration) bool {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	answer, err := ensembles.FourLetter(ctx, m.Addr, "srvr")
+	return err == nil && answer != ""
+}
+
+// silent proves that a member, which answered before, does not answer any more.
+func silent(ctx context.Context, m *ensembles.Member) error {
+	if reachable(ctx, m, silence) {
+		return fmt.Errorf("%w: %s still answers srvr", ErrNoEffect, m.Name)
+	}
+	return context.Cause(ctx)
+}
+
+// speaks makes sure that a member answers, quickly, before it is cut off: or its
+// silence would prove nothing.
+func speaks(ctx context.Context, m *ensembles.Member) error {
+	err := poll(ctx, memberLimit, func(ctx context.Context) error {
+		begin := time.Now()
+		if !reachable(ctx, m, silence) || time.Since(begin) > silence/2 {
+			return fmt.Errorf("%s did not answer srvr within %v", m.Name, silence/2)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("%w: its silence after the cut would prove nothing: %w", ErrNoEffect, err)
+	}
+	return nil
+}
+
+// serves waits until the member is part of a quorum again.
+func serves(ctx context.Context, m *ensembles.Member) error {
+	alone := &ensembles.Ensemble{Members: []*ensembles.Member{m}}
+	err := poll(ctx, returnLimit, func(ctx context.Context) error {
+		return ensembles.Status(ctx, alone)[0].Err
+	})
+	if err != nil {
+		return fmt.Errorf("%s does not serve again: %w", m.Name, err)
+	}
+	return nil
+}
+
+// peers returns the addresses of the other members.
+func peers(e *ensembles.Ensemble, m *ensembles.Member) ([]netip.Addr, error) {
+	var others []*ensembles.Member
+	for _, o := range e.Members {
+		if o != m {
+			others = append(others, o)
+		}
+	}
+	return ips(others)
+}
+
+func ips(members []*ensembles.Member) ([]netip.Addr, error) {
+	out := make([]netip.Addr, len(members))
+	for i, m := range members {
+		a, err := netip.ParseAddr(m.IP)
+		if err != nil {
+			return nil, fmt.Errorf("%s: its address %q: %w", m.Name, m.IP, err)
+		}
+		out[i] = a
+	}
+	return out, nil
+}
+
+func names(list []incision) string {
+	out := make([]string, len(list))
+	for i, v := range list {
+		out[i] = v.String()
+	}
+	return strings.Join(out, ", ")
+}

@@ -1,0 +1,48 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+)
+
+// PartitionIsolate cuts one member off from everyone: its peers, its clients, and
+// us. It keeps running, keeps its sockets, and hears nothing.
+type PartitionIsolate struct {
+	Member string // Leader, Follower, Any or a member's name
+}
+
+func (f PartitionIsolate) String() string { return "partition.isolate" }
+
+// Inject implements Fault.
+func (f PartitionIsolate) Inject(ctx context.Context, t Target) (Effect, error) {
+	e, err := isolate(ctx, t, f.Member)
+	if err != nil {
+		return Effect{}, fmt.Errorf("%s: %w", f, err)
+	}
+	return e, nil
+}
+
+func isolate(ctx context.Context, t Target, who string) (Effect, error) {
+	v, err := pickMember(ctx, t, who)
+	if err != nil {
+		return Effect{}, err
+	}
+	if err := speaks(ctx, v.Member); err != nil {
+		return Effect{}, err
+	}
+	p, err := impose(ctx, t, []incision{{v, Rule{}}})
+	if err != nil {
+		return Effect{}, err
+	}
+	proof, err := p.prove(ctx, func() (string, error) {
+		if err := silent(ctx, v.Member); err != nil {
+			return "", err
+		}
+		d, err := p.dropped(ctx)
+		return fmt.Sprintf("%s answered srvr before, and not for %v after; %d packets dropped by then", v.Name, silence, d.Packets), err
+	})
+	if err != nil {
+		return Effect{}, err
+	}
+	return Effect{Target: v.String(), Client: -1, Proof: proof, Heal: p.heal}, nil
+}

@@ -1,0 +1,160 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"zkbench/ensembles"
+)
+
+// What a fault can be aimed at. Members: one of the first three, or a member's
+// name or address. Clients: one of the others, or a client's number.
+const (
+	Leader   = "leader"
+	Follower = "follower"
+	Any      = "any" // a member that serves
+
+	Holder = "holder" // the client that holds the grant
+	Waiter = "waiter" // one that does not
+	Random = "random"
+)
+
+// Limits of waiting for something to aim at.
+const (
+	memberLimit = 15 * time.Second // an ensemble that was just hurt elects within a second or two
+	clientLimit = 5 * time.Second  // between two grants there is no holder for some milliseconds
+)
+
+// random picks a number in [0, n) from the run's seed.
+func (t Target) random(n int) int {
+	if t.Random == nil || n < 2 {
+		return 0
+	}
+	return t.Random(n)
+}
+
+// victim is a member, and what it was when it was picked.
+type victim struct {
+	*ensembles.Member
+	mode string
+}
+
+// String names the member for people: "zk2 (leader)".
+func (v victim) String() string {
+	if v.mode == "" {
+		return v.Name
+	}
+	return v.Name + " (" + v.mode + ")"
+}
+
+// pickMember returns the member that who describes. An ensemble that is electing
+// is waited for.
+func pickMember(ctx context.Context, t Target, who string) (v victim, err error) {
+	switch who {
+	case "", Leader, Follower, Any:
+	default:
+		if v.Member, err = t.Ensemble.Member(who); err != nil {
+			return v, fmt.Errorf("aim at %q: %w; use %q, %q, %q or a member's name", who, err, Leader, Follower, Any)
+		}
+		return v, nil
+	}
+	err = poll(ctx, memberLimit, func(ctx context.Context) error {
+		v, err = tryMember(ctx, t, who)
+		return err
+	})
+	if err != nil {
+		return victim{}, fmt.Errorf("aim at a member (%s): %w", who, err)
+	}
+	return v, nil
+}
+
+func tryMember(ctx context.Context, t Target, who string) (victim, error) {
+	if who == Leader { // a leader that was cut off may still believe in itself
+		m, err := ensembles.Leader(ctx, t.Ensemble)
+		return victim{m, ensembles.ModeLeader}, err
+	}
+	var found []victim
+	var why []error
+	for _, s := range ensembles.Status(ctx, t.Ensemble) {
+		switch {
+		case s.Err != nil:
+			why = append(why, fmt.Errorf("%s: %w", s.Member.Name, s.Err))
+		case who == Follower && s.Server.Mode != ensembles.ModeFollower:
+			why = append(why, fmt.Errorf("%s is %s", s.Member.Name, s.Server.Mode))
+		default:
+			found = append(found, victim{s.Member, s.Server.Mode})
+		}
+	}
+	if len(found) == 0 {
+		return victim{}, errors.Join(why...)
+	}
+	return found[t.random(len(found))], nil
+}
+
+// pickClient returns the number of the client that who describes, and its name
+// for people. Only clients whose session lives are picked; a holder is waited for.
+func pickClient(ctx context.Context, t Target, who string) (n int, name string, err error) {
+	err = poll(ctx, clientLimit, func(context.Context) error {
+		n, name, err = tryClient(t, who)
+		return err
+	})
+	if err != nil {
+		return -1, "", fmt.Errorf("aim at a client (%s): %w", who, err)
+	}
+	return n, name, nil
+}
+
+func tryClient(t Target, who string) (int, string, error) {
+	holder := -1
+	if t.Holder != nil {
+		holder = t.Holder()
+	}
+	if who == Holder {
+		if !lives(t, holder) {
+			return -1, "", errors.New("nobody holds a grant")
+		}
+		return holder, fmt.Sprintf("client %d (holder)", holder), nil
+	}
+	if who != Waiter && who != Random && who != "" {
+		return numbered(t, who)
+	}
+	var found []int
+	for i := range t.Clients {
+		if lives(t, i) && (who != Waiter || i != holder) {
+			found = append(found, i)
+		}
+	}
+	if len(found) == 0 {
+		return -1, "", fmt.Errorf("none of %d clients has a session", len(t.Clients))
+	}
+	n := found[t.random(len(found))]
+	if who == Waiter {
+		return n, fmt.Sprintf("client %d (waiter)", n), nil
+	}
+	return n, fmt.Sprintf("client %d", n), nil
+}
+
+// numbered parses "17" and "client 17".
+func numbered(t Target, who string) (int, string, error) {
+	n, err := strconv.Atoi(strings.TrimPrefix(who, "client "))
+	if err != nil || n < 0 {
+		return -1, "", fmt.Errorf("%q is no client; use %q, %q, %q or a client's number", who, Holder, Waiter, Random)
+	}
+	if !lives(t, n) {
+		return -1, "", fmt.Errorf("client %d of %d has no session", n, len(t.Clients))
+	}
+	return n, fmt.Sprintf("client %d", n), nil
+}
+
+// lives says whether there is such a client, and whether it has a session.
+func lives(t Target, n int) bool {
+	if n < 0 || n >= len(t.Clients) || t.Clients[n] == nil {
+		return false
+	}
+	s := t.Clients[n].Session()
+	return s.ID != 0 && !s.Expired && !s.Closed
+}

@@ -1,0 +1,31 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// pollEvery is how often a condition is looked at while it is waited for: small
+// against the 20 ms in which a fault has to land.
+const pollEvery = 2 * time.Millisecond
+
+// poll calls try until it returns nil, and then returns nil. When the limit or the
+// context ends first, it returns try's last error and why it gave up.
+func poll(ctx context.Context, limit time.Duration, try func(context.Context) error) error {
+	within, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not within %v", limit))
+	defer cancel()
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	for {
+		err := try(within)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-within.Done():
+			return fmt.Errorf("%w: %w", context.Cause(within), err)
+		}
+	}
+}

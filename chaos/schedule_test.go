@@ -1,0 +1,239 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// scripted is a fault that does what a test says and writes down what happened.
+type scripted struct {
+	name    string
+	log     *logbook
+	inject  func(ctx context.Context, t Target) error
+	heal    func(ctx context.Context) error
+	instant bool // nothing to heal
+}
+
+type logbook struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (l *logbook) add(format string, args ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lines = append(l.lines, fmt.Sprintf(format, args...))
+}
+
+func (l *logbook) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Join(l.lines, ", ")
+}
+
+func (f scripted) String() string { return f.name }
+
+func (f scripted) Inject(ctx context.Context, t Target) (Effect, error) {
+	f.log.add("+%s", f.name)
+	if f.inject != nil {
+		if err := f.inject(ctx, t); err != nil {
+			return Effect{}, err
+		}
+	}
+	e := Effect{Target: "the target of " + f.name, Client: 3, Proof: "it was written down"}
+	if !f.instant {
+		e.Heal = func(ctx context.Context) error {
+			f.log.add("-%s", f.name)
+			if f.heal != nil {
+				return f.heal(ctx)
+			}
+			return ctx.Err()
+		}
+	}
+	return e, nil
+}
+
+func clock() func() time.Duration {
+	begin := time.Now()
+	return func() time.Duration { return time.Since(begin) }
+}
+
+func TestPlan_Play(t *testing.T) {
+	broken := errors.New("broken")
+	fails := func(context.Context, Target) error { return broken }
+	panics := func(context.Context, Target) error { panic("at the disco") }
+	const ms = time.Millisecond
+	for _, row := range []struct {
+		name    string
+		entries func(l *logbook) []Entry
+		until   time.Duration // 0: the play ends by itself
+		want    string
+		errs    []string
+	}{
+		{"faults are played in the order of their times and healed after theirs", func(l *logbook) []Entry {
+			return []Entry{
+				{Fault: scripted{name: "b", log: l}, At: 60 * ms, For: 100 * ms},
+				{Fault: scripted{name: "a", log: l}, For: 110 * ms},
+			}
+		}, 0, "+a, +b, -a, -b", nil},
+		{"what is in force at the end is healed in reverse order", func(l *logbook) []Entry {
+			return []Entry{
+				{Fault: scripted{name: "a", log: l}},
+				{Fault: scripted{name: "b", log: l}, At: 20 * ms, For: time.Hour},
+				{Fault: scripted{name: "c", log: l}, At: 40 * ms},
+			}
+		}, 80 * ms, "+a, +b, +c, -c, -b, -a", nil},
+		{"a fault without a way back ends at once", func(l *logbook) []Entry {
+			return []Entry{{Fault: scripted{name: "a", log: l, instant: true}}}
+		}, 0, "+a", nil},
+		{"an entry is repeated as often as it says", func(l *logbook) []Entry {
+			return []Entry{{Fault: scripted{name: "a", log: l}, For: ms, Every: 5 * ms, Times: 3}}
+		}, 0, "+a, -a, +a, -a, +a, -a", nil},
+		{"a fault that fails does not stop the others", func(l *logbook) []Entry {
+			return []Entry{
+				{Fault: scripted{name: "a", log: l, inject: fails}},
+				{Fault: scripted{name: "b", log: l}, At: 20 * ms, For: ms},
+			}
+		}, 0, "+a, +b, -b", []string{"broken"}},
+		{"a fault that panics does not stop the others, nor their healing", func(l *logbook) []Entry {
+			return []Entry{
+				{Fault: scripted{name: "a", log: l}},
+				{Fault: scripted{name: "b", log: l, inject: panics}, At: 20 * ms},
+			}
+		}, 60 * ms, "+a, +b, -a", []string{"panic: at the disco"}},
+		{"a fault that does not heal does not keep the others from it", func(l *logbook) []Entry {
+			return []Entry{
+				{Fault: scripted{name: "a", log: l}},
+				{Fault: scripted{name: "b", log: l, heal: func(context.Context) error { return broken }}, At: 20 * ms},
+			}
+		}, 60 * ms, "+a, +b, -b, -a", []string{"not healed: b of the target of b: broken"}},
+		{"an entry whose time never comes is an error", func(l *logbook) []Entry {
+			return []Entry{{Fault: scripted{name: "a", log: l}, At: time.Hour}, {Fault: scripted{name: "b", log: l}, On: "never"}}
+		}, 20 * ms, "", []string{"a: no proven effect: the play ended before its time came", "b: no proven effect"}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			ctx, log := t.Context(), &logbook{}
+			if row.until > 0 {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithTimeout(ctx, row.until)
+				defer cancel()
+			}
+			err := Plan{Entries: row.entries(log), Now: clock()}.Play(ctx, Target{})
+			if log.String() != row.want {
+				t.Errorf("got  %s\nwant %s", log, row.want)
+			}
+			if (err == nil) != (row.errs == nil) {
+				t.Errorf("error %v", err)
+			}
+			for _, part := range row.errs {
+				if err != nil && !strings.Contains(err.Error(), part) {
+					t.Errorf("no %q in: %v", part, err)
+				}
+			}
+		})
+	}
+}
+
+func TestPlan_Play_WaitsForEvents(t *testing.T) {
+	log, events := &logbook{}, &Events{}
+	now := clock()
+	const after = 30 * time.Millisecond
+	var played Played
+	plan := Plan{
+		Entries: []Entry{
+			{Fault: scripted{name: "second", log: log, instant: true}, On: "steady", At: after},
+			{Fault: scripted{name: "first", log: log, instant: true, inject: func(context.Context, Target) error {
+				events.Fire("steady")
+				events.Fire("steady")
+				return nil
+			}}},
+		},
+		Now: now, Events: events, Played: func(p Played) { played = p },
+	}
+	must(t, plan.Play(t.Context(), Target{}))
+	if log.String() != "+first, +second" || played.Start < after {
+		t.Errorf("%s, the second at %v", log, played.Start)
+	}
+}
+
+func TestPlan_Play_RecordsWhatWasPlayed(t *testing.T) {
+	var injected, played []Played
+	plan := Plan{
+		Entries: []Entry{
+			{Fault: scripted{name: "good", log: &logbook{}}, For: 20 * time.Millisecond},
+			{Fault: scripted{name: "bad", log: &logbook{}, inject: func(context.Context, Target) error { return ErrNoEffect }}, At: 60 * time.Millisecond},
+		},
+		Now:      clock(),
+		Injected: func(p Played) { injected = append(injected, p) },
+		Played:   func(p Played) { played = append(played, p) },
+	}
+	if err := plan.Play(t.Context(), Target{}); !errors.Is(err, ErrNoEffect) {
+		t.Errorf("got %v", err)
+	}
+	if len(injected) != 1 || injected[0].Fault != "good" || len(played) != 2 {
+		t.Fatalf("injected %+v, played %+v", injected, played)
+	}
+	g := played[0]
+	if g.Target != "the target of good" || g.Client != 3 || g.Proof == "" || g.Err != nil || g.End-g.Proven < 20*time.Millisecond || g.Start > g.Proven {
+		t.Errorf("good: %+v", g)
+	}
+	if b := played[1]; b.Err == nil || b.Proof != "" || b.Client != -1 || b.End != b.Proven {
+		t.Errorf("bad: %+v", b)
+	}
+}
+
+// A repetition that was about to be injected when the play ended is no failure.
+func TestPlan_Play_ForgivesTheLastRepetition(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	n := 0
+	f := scripted{name: "a", log: &logbook{}, instant: true, inject: func(ctx context.Context, _ Target) error {
+		if n++; n == 2 {
+			cancel()
+			return ctx.Err()
+		}
+		return nil
+	}}
+	plan := Plan{Entries: []Entry{{Fault: f, Every: time.Millisecond}}, Now: clock()}
+	must(t, plan.Play(ctx, Target{}))
+}
+
+func TestPlan_Play_OneSeedOneSequence(t *testing.T) {
+	draw := func(seed uint64) []int {
+		out := make([]int, 6)
+		entry := func(i int) Entry {
+			return Entry{Fault: scripted{name: "a", log: &logbook{}, instant: true, inject: func(_ context.Context, t Target) error {
+				out[i] = t.Random(1 << 30)
+				return nil
+			}}}
+		}
+		var entries []Entry
+		for i := range out {
+			entries = append(entries, entry(i))
+		}
+		must(t, Plan{Entries: entries, Seed: seed, Now: clock()}.Play(t.Context(), Target{}))
+		return out
+	}
+	a, b, c := draw(1), draw(1), draw(2)
+	if !slices.Equal(a, b) || slices.Equal(a, c) || a[0] == a[1] {
+		t.Errorf("%v, %v, %v", a, b, c)
+	}
+}
+
+func TestPlan_Play_BoundsHealing(t *testing.T) {
+	stuck := scripted{name: "a", log: &logbook{}, heal: func(ctx context.Context) error {
+		<-ctx.Done()
+		return context.Cause(ctx)
+	}}
+	plan := Plan{Entries: []Entry{{Fault: stuck, For: time.Millisecond}}, Now: clock(), HealLimit: 20 * time.Millisecond}
+	err := plan.Play(t.Context(), Target{})
+	if !errors.Is(err, ErrNotHealed) || !strings.Contains(err.Error(), "not healed within 20ms") {
+		t.Errorf("got %v", err)
+	}
+}

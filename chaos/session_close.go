@@ -1,0 +1,93 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"zkbench/ensembles"
+)
+
+// SessionClose closes a client's session as if the client had: another connection
+// shows the session's id and password and sends closeSession. The server forgets
+// the session and removes its nodes at once; the client learns of it when it
+// reconnects. That is the quickest way to lose a session without waiting for its
+// timeout.
+type SessionClose struct {
+	Client string // Holder, Waiter, Random or a client's number
+}
+
+func (f SessionClose) String() string { return "session.close" }
+
+// sessionCloseLimit bounds the fault: it takes a few milliseconds, unless the
+// ensemble is without a quorum.
+const sessionCloseLimit = 10 * time.Second
+
+// Inject implements Fault. There is nothing to heal.
+func (f SessionClose) Inject(ctx context.Context, t Target) (Effect, error) {
+	n, name, err := pickClient(ctx, t, f.Client)
+	if err != nil {
+		return Effect{}, fmt.Errorf("%s: %w", f, err)
+	}
+	s := t.Clients[n].Session()
+	c := credentials{id: s.ID, password: s.Password, timeout: s.Timeout}
+	asked, err := closeAnywhere(ctx, t, s.Server, c)
+	if err != nil {
+		return Effect{}, fmt.Errorf("%s: close session %#x of %s: %w", f, c.id, name, err)
+	}
+	var still bool
+	_, err = anyMember(ctx, t.Ensemble, asked, func(ctx context.Context, addr string) (err error) {
+		still, err = known(ctx, addr, c)
+		return err
+	})
+	if err != nil || still {
+		return Effect{}, fmt.Errorf("%s: %w: session %#x of %s was closed, and still known: %v (%w)", f, ErrNoEffect, c.id, name, still, err)
+	}
+	return Effect{
+		Target: name, Client: n,
+		Proof: fmt.Sprintf("closeSession was acknowledged; then %s no longer knew session %#x", asked, c.id),
+	}, nil
+}
+
+// closeAnywhere closes the session over any member, and returns which it was. The
+// one that the client is connected to is asked first: it need not move the session.
+func closeAnywhere(ctx context.Context, t Target, first string, c credentials) (string, error) {
+	maybe, gone := false, false
+	asked, err := anyMember(ctx, t.Ensemble, first, func(ctx context.Context, addr string) error {
+		err := closeSession(ctx, addr, c)
+		if !errors.Is(err, errNotKnown) {
+			maybe = maybe || err != nil // it may have closed the session, and its answer was lost
+			return err
+		}
+		gone = !maybe
+		return nil
+	})
+	if err == nil && gone {
+		return "", fmt.Errorf("%w: the session was gone before", ErrNoEffect)
+	}
+	return asked, err
+}
+
+// anyMember calls try with members' client addresses, that of first before all
+// others, until it succeeds, and returns the one with which it did.
+func anyMember(ctx context.Context, e *ensembles.Ensemble, first string, try func(context.Context, string) error) (string, error) {
+	servers := slices.DeleteFunc(e.Servers(), func(addr string) bool { return addr == first })
+	if first != "" {
+		servers = append([]string{first}, servers...)
+	}
+	var asked string
+	err := poll(ctx, sessionCloseLimit, func(ctx context.Context) error {
+		var errs []error
+		for _, asked = range servers {
+			err := try(ctx, asked)
+			if err == nil {
+				return nil
+			}
+			errs = append(errs, err)
+		}
+		return errors.Join(errs...)
+	})
+	return asked, err
+}

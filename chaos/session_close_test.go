@@ -1,0 +1,125 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"zkbench/chaos/wire"
+	"zkbench/ensembles"
+)
+
+func TestSessionClose(t *testing.T) {
+	e := ensemble(t, ensembles.Options{})
+	for _, row := range []struct{ who, want string }{
+		{Holder, "client 0 (holder)"},
+		{Waiter, "client 1 (waiter)"},
+		{"1", "client 1"},
+		{"client 1", "client 1"},
+		{Random, "client 0"},
+	} {
+		t.Run(row.who, func(t *testing.T) {
+			l := newLab(t, e, 2, 30*time.Second)
+			n := 0
+			if strings.Contains(row.want, "1") {
+				n = 1
+			}
+			victim, id := l.conns[n], l.Clients[n].Session().ID
+			path := "/close-" + strings.ReplaceAll(row.who, " ", "-")
+			_, err := victim.Create(path, nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
+			must(t, err)
+			begin := time.Now()
+			effect, err := SessionClose{Client: row.who}.Inject(t.Context(), l.Target)
+			took := time.Since(begin)
+			must(t, err)
+			if effect.Target != row.want || effect.Client != n || effect.Proof == "" || effect.Heal != nil {
+				t.Errorf("effect %+v", effect)
+			}
+			t.Logf("%v: %s", took, effect.Proof)
+			if e := l.await(t, n, wire.Expired); e.Session != id {
+				t.Errorf("session %#x expired, not %#x", e.Session, id)
+			}
+			other := l.conns[1-n]
+			if _, err := other.Sync("/"); err != nil {
+				t.Fatal(err)
+			}
+			if there, _, err := other.Exists(path); err != nil || there {
+				t.Errorf("its node is there: %v, %v", there, err)
+			}
+			if l.Clients[1-n].Session().Expired {
+				t.Error("the other client's session is gone too")
+			}
+		})
+	}
+}
+
+func TestSessionClose_AsksAMemberThatAnswers(t *testing.T) {
+	e := ensemble(t, ensembles.Options{})
+	l := newLab(t, e, 1, 30*time.Second)
+	m, err := e.Member(l.Clients[0].Session().Server)
+	must(t, err)
+	must(t, m.Machine.Pause(t.Context()))
+	defer m.Machine.Resume(context.Background())
+	begin := time.Now()
+	_, err = SessionClose{Client: Holder}.Inject(t.Context(), l.Target)
+	must(t, err)
+	t.Logf("past a frozen member in %v", time.Since(begin))
+	must(t, m.Machine.Resume(t.Context()))
+	l.await(t, 0, wire.Expired)
+}
+
+func TestSessionClose_Refuses(t *testing.T) {
+	e := ensemble(t, ensembles.Options{Members: 1})
+	l := newLab(t, e, 1, 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	nobody := l.Target
+	nobody.Holder = func() int { return -1 }
+	for _, row := range []struct {
+		name   string
+		target Target
+		who    string
+		want   string
+	}{
+		{"a holder where nobody holds", nobody, Holder, "nobody holds a grant"},
+		{"a waiter where all hold", l.Target, Waiter, "none of 1 clients"},
+		{"a client that is not there", l.Target, "7", "client 7 of 1 has no session"},
+		{"a word that is no client", l.Target, "hodler", `use "holder"`},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			if _, err := (SessionClose{Client: row.who}).Inject(ctx, row.target); err == nil || !strings.Contains(err.Error(), row.want) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+	// A session that somebody else has closed is not this fault's doing.
+	s := l.Clients[0].Session()
+	l.Clients[0].Gate(true)
+	must(t, closeSession(t.Context(), s.Server, credentials{id: s.ID, password: s.Password, timeout: s.Timeout}))
+	if _, err := (SessionClose{Client: "0"}).Inject(t.Context(), l.Target); !errors.Is(err, ErrNoEffect) {
+		t.Errorf("a session that was gone before: %v", err)
+	}
+}
+
+// BenchmarkSessionClose measures a whole injection, proof included.
+func BenchmarkSessionClose(b *testing.B) {
+	e := ensemble(b, ensembles.Options{})
+	var all []time.Duration
+	for b.Loop() {
+		b.StopTimer()
+		l := newLab(b, e, 1, 30*time.Second)
+		b.StartTimer()
+		begin := time.Now()
+		_, err := SessionClose{Client: Holder}.Inject(b.Context(), l.Target)
+		all = append(all, time.Since(begin))
+		must(b, err)
+	}
+	slices.Sort(all)
+	b.ReportMetric(float64(all[len(all)/2].Microseconds())/1e3, "p50-ms")
+	b.ReportMetric(float64(all[len(all)*99/100].Microseconds())/1e3, "p99-ms")
+}
