@@ -36,6 +36,7 @@ type Fault struct {
 type Phase struct {
 	Name       string
 	Start, End time.Duration
+	Counted    bool // its hand-offs were counted on the wire: it is a drain
 }
 
 // Open looks through the history file at path. A history that is cut short, or
@@ -98,6 +99,7 @@ var (
 	samplePrefix = []byte(`{"sample":`)
 	notePrefix   = []byte(`{"note":`)
 	openedKind   = []byte(`"kind":"` + Opened + `"`)
+	fanKind      = []byte(`"kind":"` + Fan + `"`)
 	phaseKind    = []byte(`"kind":"phase.`)
 )
 
@@ -107,7 +109,7 @@ func foreknown(raw []byte) bool {
 	case bytes.HasPrefix(raw, samplePrefix):
 		return false
 	case bytes.HasPrefix(raw, notePrefix):
-		return bytes.Contains(raw, openedKind) || bytes.Contains(raw, phaseKind)
+		return bytes.Contains(raw, openedKind) || bytes.Contains(raw, phaseKind) || bytes.Contains(raw, fanKind)
 	}
 	return true
 }
@@ -139,6 +141,10 @@ func (h *History) gatherNote(n *Note) {
 		h.Timeout = max(h.Timeout, n.Timeout)
 	case PhaseStart:
 		h.Phases = append(h.Phases, Phase{Name: strings.Clone(name), Start: n.At})
+	case Fan:
+		for i := range h.Phases {
+			h.Phases[i].Counted = h.Phases[i].Counted || h.Phases[i].Name == n.Phase
+		}
 	case PhaseEnd:
 		for i := range slices.Backward(h.Phases) {
 			if h.Phases[i].Name == name && h.Phases[i].End == 0 {

@@ -218,7 +218,7 @@ func (t *Beliefs) noted(n history.Numbered) {
 
 // apply lets a note end a grant's belief, or go on with it.
 func (t *Beliefs) apply(g *grant, n *history.Note, record int) {
-	if g.dead || n.Session != 0 && g.session != 0 && n.Session != g.session || n.At < g.start.Start {
+	if g.dead || !g.meant(n) || n.At < g.start.Start {
 		return
 	}
 	if n.Kind == history.Resumed {
@@ -236,6 +236,15 @@ func (t *Beliefs) apply(g *grant, n *history.Note, record int) {
 	e := g.parts[len(g.parts)-1]
 	e.End, e.Ended, e.EndRecord, e.live = max(n.At, e.Start), n.Kind, record, false
 	g.held = false
+}
+
+// meant says whether the note is about this grant: by the token where the note
+// has one, else by the session, else by the client alone.
+func (g *grant) meant(n *history.Note) bool {
+	if n.Token != 0 && g.token != 0 {
+		return n.Token == g.token
+	}
+	return n.Session == 0 || g.session == 0 || n.Session == g.session
 }
 
 // flush hands on what is finished and can have no earlier belief before it.

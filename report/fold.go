@@ -1,0 +1,61 @@
+package report
+
+import (
+	"slices"
+	"time"
+
+	"zkbench/report/history"
+	"zkbench/report/verdict"
+)
+
+// Folded is what one history comes to.
+type Folded struct {
+	Trial      Trial
+	Histograms map[string]*Histogram // by metric
+	Length     time.Duration         // of the trial
+	Err        error                 // what the reading of the history ended with; the verdicts say so too
+}
+
+// Fold reads a history once and concludes everything from it: metrics, verdicts,
+// faults, and the thresholds of its header.
+func Fold(h *history.History) Folded {
+	court, f := verdict.NewCourt(h), newFolding(h)
+	court.OnBelief = f.believe
+	var readErr error
+	for n, err := range h.Records {
+		if err != nil {
+			readErr = err
+			break
+		}
+		court.Add(n)
+		f.add(n)
+	}
+	t := Trial{
+		Name: h.Header.Trial, Scenario: h.Header.Scenario, Subject: h.Header.Subject, Clients: h.Header.Clients,
+		Params: h.Header.Params, Verdicts: court.Close(readErr), Faults: faults(h.Faults),
+	}
+	if t.Params == nil {
+		t.Params = map[string]string{}
+	}
+	t.Metrics = f.metrics()
+	for _, expr := range h.Header.Thresholds {
+		t.Thresholds = append(t.Thresholds, judgeThreshold(expr, t))
+	}
+	return Folded{Trial: t, Histograms: f.histograms, Length: f.end, Err: readErr}
+}
+
+func judgeThreshold(expr string, t Trial) Threshold {
+	c, err := ParseThreshold(expr)
+	if err != nil {
+		return Threshold{Expr: expr, Result: Unknown, Measured: err.Error()}
+	}
+	return c.Judge(t)
+}
+
+func faults(ws []history.Fault) []Fault {
+	var out []Fault
+	for _, w := range ws {
+		out = append(out, Fault{Fault: w.Fault, Target: w.Target, Start: w.Start, End: w.End, Proof: w.Proof, Err: w.Err})
+	}
+	return slices.Clip(out)
+}

@@ -1,0 +1,237 @@
+package report
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"zkbench/report/history"
+	"zkbench/report/verdict"
+)
+
+// Names inside a run folder.
+const (
+	ScenarioFile  = "scenario.yaml"
+	ResultFile    = "result.json"
+	HistoryDir    = "history"
+	HistogramDir  = "hdr"
+	PlotDir       = "plots"
+	EnsembleDir   = "ensemble"
+	PageFile      = "report.html"
+	SummaryFile   = "summary.md"
+	JUnitFile     = "junit.xml"
+	BenchFile     = "bench.txt"
+	historySuffix = ".jsonl.zst"
+	hdrSuffix     = ".hlog"
+)
+
+const (
+	resultPrefix  = "zkbench.result/v"
+	resultVersion = 1
+)
+
+// HistoryPath is where the trial's history is in the run folder.
+func HistoryPath(dir, trial string) string {
+	return filepath.Join(dir, HistoryDir, trial+historySuffix)
+}
+
+// HistogramPath is where the trial's histograms are in the run folder.
+func HistogramPath(dir, trial string) string {
+	return filepath.Join(dir, HistogramDir, trial+hdrSuffix)
+}
+
+// ReadResult reads result.json of a run folder, or the file itself. It refuses
+// one that a newer zkbench wrote.
+func ReadResult(path string) (Result, error) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		path = filepath.Join(path, ResultFile)
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return Result{}, fmt.Errorf("read result: %w", err)
+	}
+	var probe struct {
+		Schema string `json:"schema"`
+	}
+	if err := json.Unmarshal(raw, &probe); err != nil {
+		return Result{}, fmt.Errorf("%s is no result: %w", path, err)
+	}
+	if err := checkSchema(probe.Schema); err != nil {
+		return Result{}, fmt.Errorf("%s: %w", path, err)
+	}
+	var r Result
+	if err := json.Unmarshal(raw, &r); err != nil {
+		return Result{}, fmt.Errorf("%s is damaged: %w; zkbench check judges the histories beside it again", path, err)
+	}
+	return r, nil
+}
+
+func checkSchema(schema string) error {
+	digits, ok := strings.CutPrefix(schema, resultPrefix)
+	version, err := strconv.Atoi(digits)
+	switch {
+	case !ok || err != nil || version < 0:
+		return fmt.Errorf("schema %q is not that of a zkbench result, %q", schema, Schema)
+	case version > resultVersion:
+		return fmt.Errorf("schema %q was written by a newer zkbench, this one reads up to %q: use that version, or upgrade this one", schema, Schema)
+	}
+	return nil
+}
+
+// WriteResult writes result.json into the run folder, whole or not at all.
+func WriteResult(dir string, r Result) error {
+	r.Schema = Schema
+	raw, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write result: %w", err)
+	}
+	return writeWhole(filepath.Join(dir, ResultFile), append(raw, '\n'))
+}
+
+// writeWhole writes beside the file and renames, so that a crash leaves the old
+// file or the new one.
+func writeWhole(path string, raw []byte) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(fmt.Errorf("write %s: %w", path, err), os.Remove(f.Name()))
+		}
+	}()
+	_, err = f.Write(raw)
+	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// Trials returns the names of the trials whose histories are in the run folder.
+func Trials(dir string) ([]string, error) {
+	entries, err := os.ReadDir(filepath.Join(dir, HistoryDir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s has no folder %s: is it a run folder?", dir, HistoryDir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, e := range entries {
+		if name, ok := strings.CutSuffix(e.Name(), historySuffix); ok && e.Type().IsRegular() {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+// Judge concludes the trials of a run folder from their histories alone, and
+// writes nothing. What it says about the run is what result.json says, where
+// there is one.
+func Judge(dir string) (Result, error) {
+	r, err := ReadResult(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return Result{}, err
+	}
+	return judge(dir, r.Run, nil)
+}
+
+// Conclude concludes the trials from their histories, and writes result.json and
+// the histograms.
+func Conclude(dir string, run Run) (Result, error) {
+	if err := os.MkdirAll(filepath.Join(dir, HistogramDir), 0o755); err != nil {
+		return Result{}, err
+	}
+	r, err := judge(dir, run, func(f Folded) error {
+		var log strings.Builder
+		if err := WriteHistograms(&log, f.Histograms, f.Length); err != nil {
+			return err
+		}
+		return writeWhole(HistogramPath(dir, f.Trial.Name), []byte(log.String()))
+	})
+	if err != nil {
+		return Result{}, err
+	}
+	return r, WriteResult(dir, r)
+}
+
+func judge(dir string, run Run, each func(Folded) error) (Result, error) {
+	names, err := Trials(dir)
+	if err != nil {
+		return Result{}, err
+	}
+	r := Result{Schema: Schema, Run: run, Trials: []Trial{}}
+	for _, name := range names {
+		f := foldFile(dir, name)
+		r.Trials = append(r.Trials, f.Trial)
+		if each != nil {
+			if err := each(f); err != nil {
+				return Result{}, err
+			}
+		}
+	}
+	// The subjects stand beside each other inside each client count.
+	slices.SortStableFunc(r.Trials, func(a, b Trial) int {
+		return cmp.Or(cmp.Compare(a.Scenario, b.Scenario), cmp.Compare(a.Clients, b.Clients),
+			cmp.Compare(a.Subject, b.Subject), cmp.Compare(a.Name, b.Name))
+	})
+	return r, nil
+}
+
+// foldFile folds one history. One that cannot be opened is a trial of which
+// nothing is known: it must not hide the others, nor be forgotten.
+func foldFile(dir, name string) Folded {
+	h, err := history.Open(HistoryPath(dir, name))
+	if err != nil {
+		return Folded{Err: err, Trial: Trial{
+			Name: name, Params: map[string]string{}, Metrics: map[string]Metric{},
+			Verdicts: []Verdict{{Guarantee: verdict.Readable, Result: Unknown, Reasons: []string{err.Error()}}},
+		}}
+	}
+	f := Fold(h)
+	f.Trial.Name = name // the file's name leads to the history, whatever its header says
+	return f
+}
+
+// Clear removes a former run from its folder. It touches only what a run writes:
+// a folder that is no run folder, or holds anything else, is refused and stays as
+// it is.
+func Clear(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("clear run folder: %w", err)
+	}
+	run := len(entries) == 0
+	for _, e := range entries {
+		if !ours(e.Name()) {
+			return fmt.Errorf("%s holds %s, which no run writes: name another folder, or empty it yourself", dir, e.Name())
+		}
+		run = run || e.Name() == ScenarioFile || e.Name() == ResultFile
+	}
+	if !run {
+		return fmt.Errorf("%s has neither %s nor %s: it is no run folder; name another, or empty it yourself", dir, ScenarioFile, ResultFile)
+	}
+	for _, e := range entries {
+		if err := os.RemoveAll(filepath.Join(dir, e.Name())); err != nil {
+			return fmt.Errorf("clear run folder: %w", err)
+		}
+	}
+	return nil
+}
+
+// ours says whether a run writes a file or folder of that name; a crash may leave
+// a result that was not renamed yet.
+func ours(name string) bool {
+	return strings.HasPrefix(name, "."+ResultFile+".") || slices.Contains([]string{
+		ScenarioFile, ResultFile, HistoryDir, HistogramDir, PlotDir, EnsembleDir,
+		PageFile, SummaryFile, JUnitFile, BenchFile,
+	}, name)
+}

@@ -1,0 +1,255 @@
+package report
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"zkbench/report/history"
+	"zkbench/report/verdict"
+)
+
+// Names of the metrics.
+const (
+	// AcquireLatency is from due to return, of the acquires that were granted; in
+	// the phases that are not counted, where there are such.
+	AcquireLatency = "acquire.latency"
+	// HandoffLatency is from the call of release to the next grant's return, where
+	// no fault was near and the next one waited already. It is taken from the
+	// drain, where there is one: there nothing but the hand-off goes on.
+	HandoffLatency = "handoff.latency"
+	// HandoffLatencyChurn is the same in the other phases, where there is a drain.
+	HandoffLatencyChurn = "handoff.latency.churn"
+	// FailoverLatency is from the fault that struck the holder to the next grant's return.
+	FailoverLatency = "failover.latency"
+	// LeaderlessTime is the part of a failover in which nobody believed to hold.
+	LeaderlessTime = "leaderless.time"
+	// BeliefOverlap is the part of a failover in which the victim still believed
+	// although the next was in already: exposure, not violation. 0 is the usual.
+	BeliefOverlap = "belief.overlap"
+	// QueueLatency is from the due time of a put to the return of the take.
+	QueueLatency = "queue.latency"
+	// Throughput is grants, or items taken, a second, in the phases that are not counted.
+	Throughput = "throughput"
+	// Each of these is counted on the wire, per hand-off of the drain.
+	FanoutNotifications = "fanout.notifications"
+	FanoutRequests      = "fanout.requests"
+	FanoutBytes         = "fanout.bytes"
+)
+
+var (
+	distributions = []string{
+		AcquireLatency, HandoffLatency, HandoffLatencyChurn, FailoverLatency, LeaderlessTime, BeliefOverlap, QueueLatency,
+	}
+	values = []string{Throughput, FanoutNotifications, FanoutRequests, FanoutBytes}
+	// selfPrefix is that of what the harness measured about itself.
+	selfPrefix = "self."
+)
+
+// folding folds a history into metrics, record by record and belief by belief.
+type folding struct {
+	phases     map[string]history.Phase
+	drains     bool // there is a counted phase
+	faults     []history.Fault
+	histograms map[string]*Histogram
+	phaseOf    map[string]string // metric to the phase that it was taken from
+	busy       map[string]int    // grants and items taken in the phases that are not counted
+	fan        map[string]*ratio
+	self       map[string]int64
+	items      map[string]time.Duration // queue: due of the put, or -return of a take that overtook it
+	last       verdict.Belief           // the last holder
+	held       bool                     // last is set
+	end        time.Duration
+}
+
+// ratio sums a count, the formula's value and the servers' count over rounds.
+type ratio struct {
+	handoffs, count, expectedHandoffs, expected, serverHandoffs, servers int64
+}
+
+func newFolding(h *history.History) *folding {
+	f := &folding{
+		phases: map[string]history.Phase{}, faults: h.Faults, histograms: map[string]*Histogram{},
+		phaseOf: map[string]string{}, busy: map[string]int{}, fan: map[string]*ratio{},
+		self: map[string]int64{}, items: map[string]time.Duration{},
+	}
+	for _, p := range h.Phases {
+		f.phases[p.Name] = p
+		f.drains = f.drains || p.Counted
+	}
+	return f
+}
+
+// observe adds a value to a metric. Of a metric that the phases disagree about,
+// those are preferred that are not counted, or for hand-offs, the counted: see
+// the names.
+func (f *folding) observe(metric, phase string, d time.Duration) {
+	h := f.histograms[metric]
+	if h == nil {
+		h = NewHistogram()
+		f.histograms[metric] = h
+	}
+	h.Record(d)
+	switch was, ok := f.phaseOf[metric]; {
+	case !ok:
+		f.phaseOf[metric] = phase
+	case was != phase:
+		f.phaseOf[metric] = ""
+	}
+}
+
+func (f *folding) add(n history.Numbered) {
+	f.end = max(f.end, n.Time())
+	switch {
+	case n.Sample != nil && n.Sample.Outcome == history.OK:
+		f.sample(n.Sample)
+	case n.Note != nil && n.Note.Kind == history.Fan:
+		f.count(n.Note.Counts)
+	case n.Note != nil && n.Note.Kind == history.Watch:
+		for name, v := range n.Note.Counts {
+			f.self[name] = max(f.self[name], v)
+		}
+	}
+}
+
+// drainSuffix marks the acquires of a drain, until it is known whether there are others.
+const drainSuffix = "/drain"
+
+func (f *folding) sample(s *history.Sample) {
+	counted := f.phases[s.Phase].Counted
+	switch s.Op {
+	case history.Acquire:
+		name := AcquireLatency
+		if counted {
+			name += drainSuffix
+		} else {
+			f.busy[s.Phase]++
+		}
+		f.observe(name, s.Phase, s.Return-s.Due)
+	case history.Put:
+		if taken, ok := f.items[s.Item]; ok && taken < 0 {
+			f.observe(QueueLatency, s.Phase, -taken-s.Due)
+			delete(f.items, s.Item)
+			return
+		}
+		f.items[s.Item] = s.Due
+	case history.Take:
+		f.busy[s.Phase]++
+		if due, ok := f.items[s.Item]; ok && due >= 0 {
+			f.observe(QueueLatency, s.Phase, s.Return-due)
+			delete(f.items, s.Item)
+			return
+		}
+		f.items[s.Item] = -s.Return
+	}
+}
+
+func (f *folding) count(counts map[string]int64) {
+	handoffs := counts[verdict.CountHandoffs]
+	if handoffs <= 0 {
+		return
+	}
+	for metric, key := range map[string]string{
+		FanoutNotifications: verdict.CountNotifications, FanoutRequests: verdict.CountRequests, FanoutBytes: verdict.CountBytes,
+	} {
+		count, ok := counts[key]
+		if !ok {
+			continue
+		}
+		r := f.fan[metric]
+		if r == nil {
+			r = &ratio{}
+			f.fan[metric] = r
+		}
+		r.handoffs += handoffs
+		r.count += count
+		if v, ok := counts[verdict.CountExpected+key]; ok {
+			r.expectedHandoffs += handoffs
+			r.expected += v
+		}
+		if v, ok := counts[verdict.CountServers]; ok && key == verdict.CountNotifications {
+			r.serverHandoffs += handoffs
+			r.servers += v
+		}
+	}
+}
+
+func (r *ratio) metric(unit string) Metric {
+	per := func(n, handoffs int64) *float64 {
+		if handoffs == 0 {
+			return nil
+		}
+		return new(float64(n) / float64(handoffs))
+	}
+	return Metric{
+		Unit: unit, Count: &r.handoffs, Value: per(r.count, r.handoffs),
+		Expected: per(r.expected, r.expectedHandoffs), Servers: per(r.servers, r.serverHandoffs),
+	}
+}
+
+// metrics returns everything that was measured; what was not is absent.
+func (f *folding) metrics() map[string]Metric {
+	f.preferChurn()
+	out := map[string]Metric{}
+	for name, h := range f.histograms {
+		m := h.Metric()
+		m.Phase = f.phaseOf[name]
+		out[name] = m
+	}
+	for name, r := range f.fan {
+		unit := "1/handoff"
+		if name == FanoutBytes {
+			unit = "B/handoff"
+		}
+		out[name] = r.metric(unit)
+	}
+	if m, ok := f.throughput(); ok {
+		out[Throughput] = m
+	}
+	for name, v := range f.self {
+		unit := "1"
+		if strings.HasPrefix(name, "late.") {
+			unit = "ns"
+		}
+		out[selfPrefix+name] = Metric{Unit: unit, Value: new(float64(v))}
+	}
+	return out
+}
+
+func (f *folding) preferChurn() {
+	drained := f.histograms[AcquireLatency+drainSuffix]
+	if drained == nil {
+		return
+	}
+	delete(f.histograms, AcquireLatency+drainSuffix)
+	if f.histograms[AcquireLatency] == nil {
+		f.histograms[AcquireLatency] = drained
+		f.phaseOf[AcquireLatency] = f.phaseOf[AcquireLatency+drainSuffix]
+	}
+}
+
+func (f *folding) throughput() (Metric, bool) {
+	var done int
+	var time time.Duration
+	names := slices.Sorted(maps.Keys(f.busy))
+	for _, name := range names {
+		p, noted := f.phases[name]
+		if !noted {
+			p.End = f.end // a history without phases is one phase
+		}
+		if end := cmp.Or(p.End, f.end); end > p.Start {
+			done += f.busy[name]
+			time += end - p.Start
+		}
+	}
+	if time <= 0 {
+		return Metric{}, false
+	}
+	m := Metric{Unit: "1/s", Value: new(float64(done) / time.Seconds()), Count: new(int64(done))}
+	if len(names) == 1 {
+		m.Phase = names[0]
+	}
+	return m, true
+}
