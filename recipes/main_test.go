@@ -1,0 +1,108 @@
+package recipes
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"zkbench/chaos/wire"
+	"zkbench/ensembles"
+	"zkbench/ensembles/process"
+)
+
+// servers is a real three-member ensemble, one for all tests of this package. A
+// short tick makes for short session timeouts.
+var servers []string
+
+const tick = 500 * time.Millisecond
+
+func TestMain(m *testing.M) {
+	os.Exit(testMain(m))
+}
+
+func testMain(m *testing.M) int {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	e, err := process.Start(ctx, ensembles.Options{Members: 3, Tick: tick})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "recipes:", err)
+		return 1
+	}
+	defer e.Down(context.Background())
+	servers = e.Servers()
+	before := goleak.IgnoreCurrent()
+	code := m.Run()
+	if err := goleak.Find(before); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, "recipes: goroutines are left:", err)
+		code = 1
+	}
+	return code
+}
+
+var paths atomic.Int64
+
+// freshPath returns a path that no other test uses.
+func freshPath() string { return fmt.Sprintf("/test-%d", paths.Add(1)) }
+
+// within is a context for one test, long enough for a reconnect and more.
+func within(t *testing.T, d time.Duration) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// open opens a session through dial (nil: directly) that is closed after the test.
+func open(t *testing.T, dial func(network, addr string, timeout time.Duration) (net.Conn, error)) *Session {
+	t.Helper()
+	s, err := Open(within(t, 10*time.Second), servers, Options{Timeout: 4 * time.Second, Dial: dial})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// tapped opens a session through a wire tap.
+func tapped(t *testing.T) (*Session, *wire.Client) {
+	t.Helper()
+	start := time.Now()
+	tap := wire.New(func() time.Duration { return time.Since(start) }).Client(0)
+	return open(t, tap.Dial), tap
+}
+
+// eventually waits for the condition.
+func eventually(t *testing.T, what string, yes func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(15 * time.Second); !yes(); {
+		if time.Now().After(deadline) {
+			t.Fatalf("still not true: %s", what)
+		}
+		select {
+		case <-time.After(5 * time.Millisecond):
+		case <-t.Context().Done():
+			t.Fatal(t.Context().Err())
+		}
+	}
+}
+
+// lineAt returns the names of those who stand in line at path, as the leader of the
+// ensemble will have them: a write goes before the read.
+func lineAt(t *testing.T, s *Session, path, prefix string) []place {
+	t.Helper()
+	ctx := within(t, 10*time.Second)
+	if err := s.MakePath(ctx, path); err != nil {
+		t.Fatal(err)
+	}
+	names, err := s.List(ctx, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return line(names, prefix)
+}
