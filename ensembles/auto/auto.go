@@ -143,7 +143,7 @@ func findKept(ctx context.Context, o ensembles.Options) *ensembles.Ensemble {
 // unfit says why a kept ensemble is not what the options ask for; "" when it is.
 func unfit(r state.Record, o ensembles.Options) string {
 	if o.Members != 0 && o.Members != len(r.Members) {
-		return fmt.Sprintf("it has %d members, not %d", len(r.Members), o.Members)
+		return fmt.Sprintf("its number of members is %d, not %d", len(r.Members), o.Members)
 	}
 	if o.Tick != 0 && o.Tick != r.Tick {
 		return fmt.Sprintf("its tick is %v, not %v", r.Tick, o.Tick)

@@ -78,7 +78,7 @@ func about(version string, servers []string) string {
 // parse makes members of addresses.
 func parse(servers []string) ([]*ensembles.Member, error) {
 	if len(servers) == 0 {
-		return nil, errors.New("an external ensemble needs --servers host:port,...")
+		return nil, errors.New("an external ensemble needs --servers host:port[,host:port]")
 	}
 	var members []*ensembles.Member
 	seen := map[string]bool{}
