@@ -15,7 +15,7 @@ import (
 // pollInterval is how often the members are asked while they are waited for:
 // often enough not to add to the time that a start takes, seldom enough not to
 // slow it down.
-const pollInterval = 20 * time.Millisecond
+const pollInterval = 40 * time.Millisecond
 
 // logLines is how much of a member's log an error shows.
 const logLines = 15
@@ -37,7 +37,7 @@ func WaitServing(ctx context.Context, e *Ensemble) error {
 			last = status // and not the answers that the context's end cut short
 		}
 		// Asking for the process is dearer than asking for the service.
-		if try%10 == 0 {
+		if try%5 == 0 {
 			if gone := stopped(ctx, e); gone != nil {
 				return noQuorum(ctx, last, gone)
 			}
@@ -103,8 +103,8 @@ func noQuorum(ctx context.Context, status []MemberStatus, why error) error {
 	return fmt.Errorf("the ensemble does not serve: %w%s", why, text.String())
 }
 
-// lastLines returns the end of a member's log, indented, for an error. It works
-// for a context that has ended too: that is when it is needed.
+// lastLines returns the end of a member's log, indented, for an error, without
+// the lines that would hide the reason. It works for a context that has ended too: that is when it is needed.
 func lastLines(ctx context.Context, m *Member) string {
 	if m.Machine == nil {
 		return ""
@@ -117,7 +117,9 @@ func lastLines(ctx context.Context, m *Member) string {
 	}
 	lines := bytes.Split(bytes.TrimRight(log, "\n"), []byte("\n"))
 	lines = slices.DeleteFunc(lines, func(line []byte) bool {
-		return bytes.Contains(line, []byte("Processing srvr command")) // our own questions
+		ownQuestion := bytes.Contains(line, []byte("Processing srvr command"))
+		stackTrace := bytes.HasPrefix(line, []byte("\tat "))
+		return ownQuestion || stackTrace
 	})
 	var text strings.Builder
 	for _, line := range lines[max(0, len(lines)-logLines):] {

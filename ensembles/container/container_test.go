@@ -326,7 +326,7 @@ func TestStart_withoutQuorum(t *testing.T) {
 	if err == nil {
 		t.Fatal("one member of three serves")
 	}
-	for _, want := range []string{"zk1: ", "is not currently serving requests", "    | ", "Notification time out"} {
+	for _, want := range []string{"zk1: ", "is not currently serving requests", "    | ", "Cannot open channel to 2"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("the error does not hold %q:\n%v", want, err)
 		}

@@ -33,7 +33,13 @@ if ! docker version >/dev/null; then
 fi
 
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+training=zkbench-image-$$
+clear_up() {
+  rm -rf "$work"
+  docker rm --force --volumes "$training" >/dev/null 2>&1 || true
+  docker rmi "$training" >/dev/null 2>&1 || true
+}
+trap clear_up EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
@@ -72,11 +78,29 @@ if ! tar tf "$work/root.tar" | grep -q "/usr/share/java/zookeeper-$version.jar\$
   echo "build.sh: $suite's ZooKeeper is not version $version; name the image after the version it holds" >&2
   exit 1
 fi
-docker import \
-  --change 'ENV ZOO_CONF_DIR=/conf ZOO_DATA_DIR=/data ZOO_DATA_LOG_DIR=/datalog ZOO_LOG_DIR=/logs' \
-  --change 'ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' \
-  --change 'VOLUME ["/data","/datalog","/logs"]' \
-  --change 'EXPOSE 2181 2888 3888 8080' \
-  --change 'ENTRYPOINT ["docker-entrypoint.sh"]' \
-  --change 'CMD ["zkServer.sh","start-foreground"]' \
-  "$work/root.tar" "$image" >/dev/null
+
+import() {
+  docker import \
+    --change 'ENV ZOO_CONF_DIR=/conf ZOO_DATA_DIR=/data ZOO_DATA_LOG_DIR=/datalog ZOO_LOG_DIR=/logs' \
+    --change 'ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' \
+    --change 'VOLUME ["/data","/datalog","/logs"]' \
+    --change 'EXPOSE 2181 2888 3888 8080' \
+    --change 'ENTRYPOINT ["docker-entrypoint.sh"]' \
+    --change 'CMD ["zkServer.sh","start-foreground"]' \
+    "$work/root.tar" "$1" >/dev/null
+}
+
+# A first image runs a server once, to learn which classes a start loads (see
+# zkServer.sh). Without that the image works as well, and starts slower.
+import "$training"
+mkdir -p "$work/extra/usr/lib/zookeeper"
+if docker run --name "$training" --network none --entrypoint bash "$training" \
+  -c "$(cat "$here/train.sh")" >"$work/train.log" 2>&1 &&
+  docker cp "$training:/tmp/classes.jsa" "$work/extra/usr/lib/zookeeper/" >/dev/null; then
+  chmod 644 "$work/extra/usr/lib/zookeeper/classes.jsa"
+  tar --append --owner=0 --group=0 -C "$work/extra" -f "$work/root.tar" ./usr/lib/zookeeper
+else
+  echo "build.sh: no archive of classes was made, so servers start slower:" >&2
+  tail -n 5 "$work/train.log" >&2
+fi
+import "$image"

@@ -30,7 +30,7 @@ const Name = "zkbench/zookeeper:3.8.0"
 // stopTimeout is how long an interrupted build may take to clear its folders away.
 const stopTimeout = 20 * time.Second
 
-//go:embed build.sh zkServer.sh docker-entrypoint.sh
+//go:embed build.sh train.sh zkServer.sh docker-entrypoint.sh
 var scripts embed.FS
 
 // needed are the programs that the build runs, with the Debian packages that hold them.
