@@ -24,6 +24,8 @@ const (
 	returnLimit = 90 * time.Second
 )
 
+const needsNetwork = "members in containers, or in network namespaces of their own (root)"
+
 // partition is a set of cuts that make one fault.
 type partition struct {
 	network *Network

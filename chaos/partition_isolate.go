@@ -11,6 +11,15 @@ type PartitionIsolate struct {
 	Member string // Leader, Follower, Any or a member's name
 }
 
+var partitionIsolate = Kind{
+	Name:   "partition.isolate",
+	About:  "cuts one member off from everyone: its peers, its clients and us",
+	Needs:  needsNetwork,
+	Proof:  "its packets are dropped, and a member that answered srvr does not",
+	Target: Leader, Aims: memberAims, Members: true,
+	build: func(target string, _ settings) Fault { return PartitionIsolate{Member: target} },
+}
+
 func (f PartitionIsolate) String() string { return "partition.isolate" }
 
 // Inject implements Fault.

@@ -138,16 +138,24 @@ func tryClient(t Target, who string) (int, string, error) {
 	return n, fmt.Sprintf("client %d", n), nil
 }
 
-// numbered parses "17" and "client 17".
 func numbered(t Target, who string) (int, string, error) {
-	n, err := strconv.Atoi(strings.TrimPrefix(who, "client "))
-	if err != nil || n < 0 {
-		return -1, "", fmt.Errorf("%q is no client; use %q, %q, %q or a client's number", who, Holder, Waiter, Random)
+	n, err := clientNumber(who)
+	if err != nil {
+		return -1, "", err
 	}
 	if !lives(t, n) {
 		return -1, "", fmt.Errorf("client %d of %d has no session", n, len(t.Clients))
 	}
 	return n, fmt.Sprintf("client %d", n), nil
+}
+
+// clientNumber parses "17" and "client 17".
+func clientNumber(who string) (int, error) {
+	n, err := strconv.Atoi(strings.TrimPrefix(who, "client "))
+	if err != nil || n < 0 {
+		return -1, fmt.Errorf("%q is no client; use %q, %q, %q or a client's number", who, Holder, Waiter, Random)
+	}
+	return n, nil
 }
 
 // lives says whether there is such a client, and whether it has a session.

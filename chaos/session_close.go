@@ -19,6 +19,15 @@ type SessionClose struct {
 	Client string // Holder, Waiter, Random or a client's number
 }
 
+var sessionClose = Kind{
+	Name:   "session.close",
+	About:  "closes a client's session from another connection: the server forgets it at once",
+	Needs:  "the client's tap",
+	Proof:  "closeSession was acknowledged, and a member refuses the session's id",
+	Target: Holder, Aims: clientAims,
+	build: func(target string, _ settings) Fault { return SessionClose{Client: target} },
+}
+
 func (f SessionClose) String() string { return "session.close" }
 
 // sessionCloseLimit bounds the fault: it takes a few milliseconds, unless the

@@ -1,0 +1,79 @@
+package chaos
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// settings are a fault's parameters, defaults filled in. Reading one that cannot be
+// read is remembered, so that a fault's builder needs no errors.
+type settings struct {
+	values map[string]string
+	errs   *[]error
+}
+
+// settings checks the names of the parameters and fills in the defaults.
+func (k Kind) settings(given map[string]string) (settings, error) {
+	s := settings{values: map[string]string{}, errs: new([]error)}
+	known := make([]string, len(k.Params))
+	for i, p := range k.Params {
+		known[i] = p.Name
+		s.values[p.Name] = p.Default
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if !slices.Contains(known, name) {
+			return s, fmt.Errorf("%q is no parameter of it%s", name, nearest(name, known))
+		}
+		s.values[name] = given[name]
+	}
+	return s, nil
+}
+
+func (s settings) err() error { return errors.Join(*s.errs...) }
+
+func (s settings) bad(name, format string, args ...any) {
+	*s.errs = append(*s.errs, fmt.Errorf("parameter %s: %q %s", name, s.values[name], fmt.Sprintf(format, args...)))
+}
+
+// text returns a parameter as it is.
+func (s settings) text(name string) string { return s.values[name] }
+
+// duration returns a parameter that is a duration of at least 0.
+func (s settings) duration(name string) time.Duration {
+	d, err := time.ParseDuration(s.values[name])
+	if err != nil || d < 0 {
+		s.bad(name, "is no duration; write 200ms, 1.5s")
+	}
+	return d
+}
+
+// number returns a parameter that is a whole number from least to most.
+func (s settings) number(name string, least, most int) int {
+	n, err := strconv.Atoi(s.values[name])
+	if err != nil || n < least || n > most {
+		s.bad(name, "is no whole number from %d to %d", least, most)
+	}
+	return n
+}
+
+// truth returns a parameter that is true or false.
+func (s settings) truth(name string) bool {
+	b, err := strconv.ParseBool(s.values[name])
+	if err != nil {
+		s.bad(name, "is neither true nor false")
+	}
+	return b
+}
+
+// choice returns a parameter that is one of some words.
+func (s settings) choice(name string, words ...string) string {
+	if !slices.Contains(words, s.values[name]) {
+		s.bad(name, "is none of %s", strings.Join(words, ", "))
+	}
+	return s.values[name]
+}
