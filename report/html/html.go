@@ -113,11 +113,18 @@ func newView(in Input) *view {
 		CSS: template.CSS(pageCSS + darkCSS()), Script: template.JS(timelineJS), Facts: facts(r)}
 	for _, s := range matrix.Of(r.Trials) {
 		trials := slices.DeleteFunc(slices.Clone(v.Trials), func(t report.Trial) bool { return t.Scenario != s.Name })
-		v.Tables = append(v.Tables, table{Columns: text.Columns(trials), Trials: trials})
+		v.Tables = append(v.Tables, table{Columns: resultFirst(text.Columns(trials)), Trials: trials})
 	}
 	v.Verdicts, v.Thresholds = results(v.Trials)
 	v.Faults, v.Metrics = faults(v.Trials), metrics(v.Trials)
 	return v
+}
+
+// resultFirst moves the last column to the front: at the far end of a table that
+// scrolls, a failure would be out of sight.
+func resultFirst(cols []text.Column) []text.Column {
+	last := len(cols) - 1
+	return append([]text.Column{cols[last]}, cols[:last]...)
 }
 
 // figures sorts the plots into those of the run and those of one trial, and leaves

@@ -43,7 +43,7 @@ func FanOut(s matrix.Scenario, looks Looks) *Figure {
 		f.legend = append(f.legend, entry{text: "formula", look: look{color: faint}, line: true, dash: true})
 	}
 	countAxis(&f.body.X, s.Counts)
-	logAxis(&f.body.Y, values, units.Number)
+	logAxis(&f.body.Y, values, units.TickNumber)
 	f.yTitle = "notifications per hand-off (log scale)"
 	f.body.Add(gridlines{x: true, y: true})
 	for _, add := range marks {
@@ -76,6 +76,7 @@ func Growth(s matrix.Scenario, metric, title string, looks Looks) *Figure {
 	f.Title = fmt.Sprintf("%s latency by contenders", upper(title))
 	var values []float64
 	var marks []func()
+	spread := false // some series has two client counts: otherwise nothing grows
 	for _, series := range s.Series {
 		p50, whisk := growthPoints(series, metric)
 		if len(p50) == 0 {
@@ -84,6 +85,7 @@ func Growth(s matrix.Scenario, metric, title string, looks Looks) *Figure {
 		look := looks.of(series.Label)
 		for _, q := range p50 {
 			values = append(values, q.y)
+			spread = spread || q.x != p50[0].x
 		}
 		values = append(values, whisk.high...)
 		f.legend = append(f.legend, entry{text: growthLegend(series.Label, p50), look: look, point: true, line: true})
@@ -94,7 +96,7 @@ func Growth(s matrix.Scenario, metric, title string, looks Looks) *Figure {
 				points{at: p50, look: look, size: glyphSize + 1, shift: shift})
 		})
 	}
-	if len(marks) == 0 || len(s.Counts) < 2 {
+	if len(marks) == 0 || !spread {
 		return nil
 	}
 	countAxis(&f.body.X, s.Counts)

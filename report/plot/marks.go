@@ -88,7 +88,11 @@ func (m line) Plot(c draw.Canvas, p *plot.Plot) {
 	for i, q := range m.at {
 		pts[i] = vg.Point{X: tx(q.x) + m.shift, Y: ty(q.y)}
 	}
-	if len(pts) > 1 {
+	switch len(pts) {
+	case 0:
+	case 1: // a dash, for a line of one point
+		c.StrokeLine2(m.style, pts[0].X-18, pts[0].Y, pts[0].X+18, pts[0].Y)
+	default:
 		c.StrokeLines(m.style, pts)
 	}
 }

@@ -40,10 +40,17 @@ func Duration(ns float64) string {
 // Tick writes nanoseconds for the ticks of an axis, without idle zeros: "10 ms".
 func Tick(ns float64) string {
 	number, unit, _ := strings.Cut(Duration(ns), " ")
-	if strings.Contains(number, ".") {
+	return strings.TrimRight(trim(number)+" "+unit, " ")
+}
+
+// TickNumber writes a plain number for the ticks of an axis: "0.5", "20".
+func TickNumber(v float64) string { return trim(Number(v)) }
+
+func trim(number string) string {
+	if strings.Contains(number, ".") && !strings.Contains(number, "e") {
 		number = strings.TrimRight(strings.TrimRight(number, "0"), ".")
 	}
-	return strings.TrimRight(number+" "+unit, " ")
+	return number
 }
 
 // Quantity writes a value in the unit of a report.Metric: "ns", "1/handoff",
