@@ -59,6 +59,7 @@ type holder struct {
 	grants []grant
 	notes  [4]remembered // the last status notes, which may overtake an acquire's record
 	next   int
+	spare  []*entry // of a grant that was released, for the next one
 }
 
 type remembered struct {
@@ -124,7 +125,8 @@ func (t *Beliefs) acquired(n history.Numbered) {
 		Client: s.Client, Session: s.Session, Token: s.Token, Phase: s.Phase, Round: s.Round,
 		Call: s.Call, Start: s.Return, Record: n.N,
 	}
-	h.grants = append(h.grants, grant{session: s.Session, token: s.Token, start: b})
+	h.grants = append(h.grants, grant{session: s.Session, token: s.Token, start: b, parts: h.spare})
+	h.spare = nil
 	g := &h.grants[len(h.grants)-1]
 	t.begin(g, b)
 	// Notes that were recorded before this sample, but tell of a later instant.
@@ -171,6 +173,7 @@ func (t *Beliefs) released(n history.Numbered) {
 		}
 		e.live, e.settled = false, true
 	}
+	h.spare = g.parts[:0]
 	h.grants = slices.Delete(h.grants, i, i+1)
 }
 

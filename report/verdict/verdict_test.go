@@ -1,0 +1,102 @@
+package verdict
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"zkbench/report/history"
+)
+
+func names(vs []Verdict) []string {
+	var out []string
+	for _, v := range vs {
+		out = append(out, v.Guarantee)
+	}
+	return out
+}
+
+func TestJudgeOfAnEmptyHistoryIsUnknownThroughout(t *testing.T) {
+	vs := Judge(history.Of(history.Header{}))
+	if !slices.Contains(names(vs), MutualExclusion) || !slices.Contains(names(vs), Readable) {
+		t.Errorf("verdicts %v", names(vs))
+	}
+	for _, v := range vs {
+		if v.Result != Unknown || len(v.Reasons) == 0 {
+			t.Errorf("%+v", v)
+		}
+	}
+}
+
+func TestJudgeGivesOnlyTheVerdictsThatWereAskedFor(t *testing.T) {
+	h := story(t, "opened 1 101\nacquire 1 5 0 10\nfault f 1 2 3")
+	h.Header.Guarantees = []string{FIFO, "fairness"}
+	vs := Judge(h)
+	if got := names(vs); !slices.Equal(got, []string{FIFO, Faults, Readable}) {
+		t.Errorf("verdicts %v", got)
+	}
+	if last := vs[len(vs)-1]; last.Result != Unknown || !strings.Contains(last.Reasons[0], `"fairness"`) {
+		t.Errorf("an unknown guarantee gives %+v", last)
+	}
+}
+
+func TestJudgeOfADamagedHistoryKeepsFailuresAndTakesPassesBack(t *testing.T) {
+	h := story(t, `
+		opened 1 101
+		opened 2 102
+		acquire 1 5 0 10
+		acquire 2 6 0 15
+		release 2 6 30 31
+		release 1 5 40 41`)
+	whole := h.Records
+	h.Records = func(yield func(history.Numbered, error) bool) {
+		for n := range whole {
+			if !yield(n, nil) {
+				return
+			}
+		}
+		yield(history.Numbered{}, fmt.Errorf("%w (after record 6)", history.ErrTruncated))
+	}
+	for _, v := range Judge(h) {
+		want := Unknown
+		if v.Guarantee == MutualExclusion {
+			want = Fail
+		}
+		if v.Result != want {
+			t.Errorf("%+v, want %s", v, want)
+		}
+	}
+}
+
+func TestEvidenceIsBounded(t *testing.T) {
+	var e evidence
+	for i := range 100 {
+		e.add(func() string { return "reason" }, i+1, 0)
+	}
+	v := e.fail("things")
+	if len(v.Reasons) != evidenceLimit+1 || v.Reasons[evidenceLimit] != "and 95 more things" || len(v.Records) != evidenceLimit {
+		t.Errorf("%+v", v)
+	}
+}
+
+func TestWorst(t *testing.T) {
+	for _, c := range []struct {
+		name, results, want string
+	}{
+		{"nothing judged is unknown", "", Unknown},
+		{"all pass", "pass pass", Pass},
+		{"one unknown spoils a pass", "pass unknown pass", Unknown},
+		{"a failure is worse than unknown", "unknown fail pass", Fail},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var vs []Verdict
+			for _, r := range strings.Fields(c.results) {
+				vs = append(vs, Verdict{Result: r})
+			}
+			if got := Worst(vs); got != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+		})
+	}
+}
