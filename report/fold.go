@@ -16,11 +16,28 @@ type Folded struct {
 	Err        error                 // what the reading of the history ended with; the verdicts say so too
 }
 
+// Observer is told, while a history is folded, what there is to be drawn. A nil
+// field is not told.
+type Observer struct {
+	Belief  func(verdict.Belief)
+	Overlap func(verdict.Overlap)
+	Handoff func(metric string, h Handoff) // metric is the one that it counts for
+}
+
 // Fold reads a history once and concludes everything from it: metrics, verdicts,
 // faults, and the thresholds of its header.
-func Fold(h *history.History) Folded {
+func Fold(h *history.History) Folded { return Observe(h, Observer{}) }
+
+// Observe folds like [Fold] and tells the observer what it sees.
+func Observe(h *history.History, o Observer) Folded {
 	court, f := verdict.NewCourt(h), newFolding(h)
-	court.OnBelief = f.believe
+	court.OnOverlap, f.onHandoff = o.Overlap, o.Handoff
+	court.OnBelief = func(b verdict.Belief) {
+		f.believe(b)
+		if o.Belief != nil {
+			o.Belief(b)
+		}
+	}
 	var readErr error
 	for n, err := range h.Records {
 		if err != nil {

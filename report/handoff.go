@@ -83,14 +83,19 @@ func disturbed(faults []history.Fault, from, to time.Duration) bool {
 }
 
 func (f *folding) passed(h Handoff, last, b verdict.Belief) {
+	metric := HandoffLatency
 	switch {
 	case h.Failover:
-		f.observe(FailoverLatency, b.Phase, h.Latency)
+		metric = FailoverLatency
+	case f.drains && !f.phases[b.Phase].Counted:
+		metric = HandoffLatencyChurn
+	}
+	f.observe(metric, b.Phase, h.Latency)
+	if f.onHandoff != nil {
+		f.onHandoff(metric, h)
+	}
+	if h.Failover {
 		f.observe(LeaderlessTime, b.Phase, max(0, b.Start-last.End))
 		f.observe(BeliefOverlap, b.Phase, max(0, min(last.End, b.End)-b.Start))
-	case f.drains && !f.phases[b.Phase].Counted:
-		f.observe(HandoffLatencyChurn, b.Phase, h.Latency)
-	default:
-		f.observe(HandoffLatency, b.Phase, h.Latency)
 	}
 }

@@ -62,6 +62,7 @@ type folding struct {
 	last       verdict.Belief           // the last holder
 	held       bool                     // last is set
 	end        time.Duration
+	onHandoff  func(metric string, h Handoff) // nil where nobody draws
 }
 
 // ratio sums a count, the formula's value and the servers' count over rounds.

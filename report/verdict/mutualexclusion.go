@@ -22,8 +22,17 @@ type exclusion struct {
 	exposure int
 	lost     map[int]loss // the last loss that each client was told of
 	tracker  *Beliefs
+	report   func(Overlap)
 
 	broken evidence
+}
+
+// Overlap is a time in which two clients believed that they held. One that
+// begins as exposure and goes on as violation is reported as two.
+type Overlap struct {
+	Older, Newer int // clients
+	Start, End   time.Duration
+	Exposure     bool
 }
 
 type loss struct {
@@ -36,8 +45,8 @@ type loss struct {
 // ticks of 2 s), used where the history does not tell the real one.
 const silence = 40 * time.Second
 
-func newMutualExclusion(h *history.History, s *seen, tracker *Beliefs) checker {
-	x := &exclusion{hits: strikes(h), excuse: patience(h), lost: map[int]loss{}, tracker: tracker}
+func newMutualExclusion(h *history.History, s *seen, tracker *Beliefs, report func(Overlap)) checker {
+	x := &exclusion{hits: strikes(h), excuse: patience(h), lost: map[int]loss{}, tracker: tracker, report: report}
 	if x.excuse == 0 {
 		x.excuse = silence + silence/2 + margin
 	}
@@ -75,10 +84,12 @@ func (x *exclusion) overlap(a, b Belief, until time.Duration) {
 	if excused > b.Start {
 		x.exposure++
 		x.exposed += min(until, excused) - b.Start
+		x.report(Overlap{a.Client, b.Client, b.Start, min(until, excused), true})
 	}
 	if until <= excused {
 		return
 	}
+	x.report(Overlap{a.Client, b.Client, excused, until, false})
 	x.broken.add(func() string {
 		why := "no fault had hit it"
 		if cause.N > 0 {

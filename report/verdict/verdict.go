@@ -74,6 +74,8 @@ type checker struct {
 type Court struct {
 	// OnBelief, when set, receives every belief in the order of its start.
 	OnBelief func(b Belief)
+	// OnOverlap, when set, receives every time in which two clients held at once.
+	OnOverlap func(o Overlap)
 
 	history  *history.History
 	checkers []checker
@@ -89,7 +91,7 @@ func NewCourt(h *history.History) *Court {
 	seen := &seen{}
 	c.checkers = []checker{
 		{record: seen.record},
-		newMutualExclusion(h, seen, c.beliefs), newFencing(seen), newProgress(h, seen), newFIFO(h, seen),
+		newMutualExclusion(h, seen, c.beliefs, c.overlap), newFencing(seen), newProgress(h, seen), newFIFO(h, seen),
 		newClaimValidity(seen), newFanOut(h), newFaults(h),
 	}
 	c.checkers = append(c.checkers, newQueue(h, seen)...)
@@ -135,6 +137,12 @@ func (c *Court) believe(b Belief) {
 	}
 	if c.OnBelief != nil {
 		c.OnBelief(b)
+	}
+}
+
+func (c *Court) overlap(o Overlap) {
+	if c.OnOverlap != nil {
+		c.OnOverlap(o)
 	}
 }
 
