@@ -80,9 +80,11 @@ func createAndList(ctx context.Context, s *Session, parent, path string, data []
 	return r.node, names, nil
 }
 
-// find looks for the node with our id whose owner is this session. The create that
-// may have made it was sent on this session before, so the reply cannot be too old.
+// find looks for the node with our id whose owner is this session.
 func (s *Session) find(ctx context.Context, parent, id string) (path string, found bool, err error) {
+	if err := s.barrier(ctx, parent+"/"+id); err != nil {
+		return "", false, err
+	}
 	names, err := s.List(ctx, parent)
 	if errors.Is(err, zk.ErrNoNode) {
 		return "", false, nil
@@ -104,6 +106,21 @@ func (s *Session) find(ctx context.Context, parent, id string) (path string, fou
 		}
 	}
 	return "", false, nil
+}
+
+// barrier returns when the member that serves us has caught up with everything that
+// this session has sent before. After a reconnect that is not a matter of course: a
+// request of ours may still be on its way through the old member while the new one
+// already answers reads, and a node looked for too early is not found, and stays
+// for ever. Writes are in one order, so a write of ours that changes nothing (the
+// delete of a node that never was) ends the doubt. A sync would not: it asks the
+// leader alone, who may have been deposed.
+func (s *Session) barrier(ctx context.Context, unused string) error {
+	err := s.again(ctx, func() error { return s.Delete(ctx, unused) })
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil
+	}
+	return err
 }
 
 // discard removes the node with our id, if there is one. It returns once that is

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"sync"
+
+	"github.com/go-zookeeper/zk"
 )
 
 // GrantState is what a holder may believe.
@@ -118,7 +120,7 @@ func (g *Grant) sessionChanged(state State) {
 func (g *Grant) resume(check int) {
 	ctx, cancel := g.s.lifetime(context.Background())
 	defer cancel()
-	stat, err := g.s.Exists(ctx, g.Path)
+	stat, err := g.look(ctx)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if err != nil || check != g.checks || g.state != Doubtful {
@@ -129,6 +131,15 @@ func (g *Grant) resume(check int) {
 		return
 	}
 	g.set(Held)
+}
+
+// look returns the Stat of the grant's node, nil if it is gone, as of now and not
+// as of whenever the member that serves us was last up to date.
+func (g *Grant) look(ctx context.Context) (*zk.Stat, error) {
+	if err := g.s.barrier(ctx, g.Path+"-barrier"); err != nil {
+		return nil, err
+	}
+	return g.s.Exists(ctx, g.Path)
 }
 
 // set changes the state; the caller holds mu.

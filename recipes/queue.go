@@ -77,6 +77,9 @@ func (q *Queue) Put(ctx context.Context, item []byte) error {
 	}
 	// The reply is lost. If the node is there, it is in. If not, it may have been
 	// taken already, so putting it again could make two of it.
+	if look := q.s.barrier(ctx, q.parent+"/"+id); look != nil {
+		return errors.Join(err, look)
+	}
 	names, look := q.s.List(ctx, q.parent)
 	if look != nil {
 		return errors.Join(err, look)
@@ -236,9 +239,12 @@ func (q *Queue) delete(ctx context.Context, path string) (taken bool, err error)
 		case !errors.Is(err, ErrConnectionLost):
 			return false, err
 		}
+		if look := q.s.barrier(ctx, path+"-barrier"); look != nil {
+			return false, fmt.Errorf("take %s: %w", path, errors.Join(err, look))
+		}
 		stat, look := q.s.Exists(ctx, path)
 		if look != nil || stat == nil {
-			return false, fmt.Errorf("take %s: %w", path, err)
+			return false, fmt.Errorf("take %s: %w", path, errors.Join(err, look))
 		}
 	}
 }
@@ -338,7 +344,7 @@ func (q *Queue) leaveWith(ctx context.Context, item *item, ticket *Grant) (left 
 			return false, err
 		}
 		lost := errors.Is(err, ErrConnectionLost)
-		stat, look := q.s.Exists(ctx, ticket.Path)
+		stat, look := ticket.look(ctx)
 		switch {
 		case look != nil:
 			return false, errors.Join(err, look)

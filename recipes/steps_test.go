@@ -49,7 +49,7 @@ func eachStep(t *testing.T, f func(t *testing.T, arm func(*wire.Client) *wire.Sh
 						return shot
 					})
 				})
-				if !struck || t.Failed() {
+				if !struck {
 					break
 				}
 				steps++
@@ -62,15 +62,18 @@ func eachStep(t *testing.T, f func(t *testing.T, arm func(*wire.Client) *wire.Sh
 	t.Logf("%d steps disturbed", steps)
 }
 
-// struck tells whether a shot has fired.
-func struck(s *wire.Shot) bool {
+// fired tells whether a shot has fired so far.
+func fired(s *wire.Shot) bool {
 	select {
 	case <-s.Fired():
 		return true
 	default:
-		return !s.Disarm()
+		return false
 	}
 }
+
+// struck ends a shot and tells whether it has fired.
+func struck(s *wire.Shot) bool { return fired(s) || !s.Disarm() }
 
 func TestLock_disturbedAtEveryStep(t *testing.T) {
 	if testing.Short() {
@@ -162,11 +165,10 @@ func cancelDisturbed(t *testing.T, v Variant, holder *Session, arm func(*wire.Cl
 		gaveUp <- err
 	}()
 	hit := false
-	select {
-	case <-shot.Fired():
-		hit = true
-	case <-waitsOrFired(t, holder, path, shot):
-	}
+	eventually(t, "the rule strikes, or the waiter waits", func() bool {
+		hit = hit || fired(shot)
+		return hit || len(lineAt(t, holder, path, lockPrefix)) == 2
+	})
 	cancel()
 	if err := <-gaveUp; !errors.Is(err, context.Canceled) {
 		t.Errorf("a cancelled acquire returned %v", err)
@@ -181,20 +183,4 @@ func cancelDisturbed(t *testing.T, v Variant, holder *Session, arm func(*wire.Cl
 		t.Error(err)
 	}
 	return hit || struck(shot)
-}
-
-// waitsOrFired is closed when two stand in line, so that a step that never comes is
-// not waited for.
-func waitsOrFired(t *testing.T, s *Session, path string, shot *wire.Shot) <-chan struct{} {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for len(lineAt(t, s, path, lockPrefix)) < 2 && t.Context().Err() == nil {
-			select {
-			case <-time.After(5 * time.Millisecond):
-			case <-t.Context().Done():
-			}
-		}
-	}()
-	return done
 }

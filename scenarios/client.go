@@ -75,6 +75,9 @@ func (c *client) acquire(ctx context.Context) (recipes.Claim, error) {
 	claim, err := c.contender().Acquire(ctx)
 	s := c.sample(history.Acquire, due, err)
 	s.Token, s.Session, s.Path = claim.Token, claim.Session, claim.Path
+	if !claim.At.IsZero() {
+		s.Return -= time.Since(claim.At)
+	}
 	c.t.record.Sample(s)
 	if err == nil {
 		c.t.holder.Store(int64(c.n))

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"zkbench/chaos"
+	"zkbench/recipes"
+	"zkbench/scenarios"
+)
+
+func listCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:   "list [scenarios [NAME] | subjects | faults]",
+		Short: "List what there is: scenarios, subjects, faults; or print one scenario",
+		Args:  cobra.MaximumNArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return list(cmd.OutOrStdout(), args)
+		},
+	}
+}
+
+func list(w io.Writer, args []string) error {
+	if len(args) == 0 {
+		for _, what := range []string{"scenarios", "subjects", "faults"} {
+			fmt.Fprintf(w, "%s\n", what)
+			if err := list(w, []string{what}); err != nil {
+				return err
+			}
+			fmt.Fprintln(w)
+		}
+		return nil
+	}
+	if len(args) == 2 && args[0] != "scenarios" {
+		return usageError("list %s takes no name", args[0])
+	}
+	switch args[0] {
+	case "scenarios":
+		return listScenarios(w, args[1:])
+	case "subjects":
+		return listSubjects(w)
+	case "faults":
+		return listFaults(w)
+	}
+	return usageError("cannot list %q%s", args[0], scenarios.Nearest(args[0], []string{"scenarios", "subjects", "faults"}))
+}
+
+func listScenarios(w io.Writer, names []string) error {
+	if len(names) == 1 {
+		_, text, err := scenarios.Source(names[0])
+		if err != nil {
+			return usage(err)
+		}
+		_, err = w.Write(text)
+		return err
+	}
+	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	for _, name := range scenarios.Builtin() {
+		_, text, err := scenarios.Source(name)
+		if err != nil {
+			return err
+		}
+		s, err := scenarios.Load(name, text, nil)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(tw, "  %s\t%s\n", s.Name, s.About)
+	}
+	return tw.Flush()
+}
+
+func listSubjects(w io.Writer) error {
+	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	for _, s := range recipes.Subjects() {
+		fmt.Fprintf(tw, "  %s\t%s\n", s.Name, s.About)
+	}
+	return tw.Flush()
+}
+
+func listFaults(w io.Writer) error {
+	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	for _, f := range chaos.Catalogue() {
+		fmt.Fprintf(tw, "  %s\t%s\n\tneeds: %s\n\tproof: %s\n", f.Name, f.About, f.Needs, f.Proof)
+	}
+	return tw.Flush()
+}

@@ -1,0 +1,139 @@
+// Command zkbench is a crash-test laboratory for ZooKeeper coordination recipes.
+//
+//	zkbench run herd          run the herd experiment and write a report
+//	zkbench ensemble up       keep an ensemble up between runs
+//	zkbench help              everything else
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"zkbench/chaos"
+	"zkbench/scenarios"
+)
+
+// Exit codes.
+const (
+	exitOK          = 0
+	exitBroken      = 1   // a guarantee was broken or a threshold failed
+	exitUsage       = 2   // the call was wrong
+	exitUnknown     = 3   // it could not be judged
+	exitInterrupted = 130 // after healing, tearing down and writing what was measured
+)
+
+// coded is an error that decides the exit code.
+type coded struct {
+	error
+	code int
+}
+
+func (c coded) Unwrap() error { return c.error }
+
+// usage makes err one of the caller's: exit code 2.
+func usage(err error) error {
+	if err == nil {
+		return nil
+	}
+	return coded{err, exitUsage}
+}
+
+// usageError is usage for a message.
+func usageError(format string, args ...any) error { return usage(fmt.Errorf(format, args...)) }
+
+func main() {
+	chaos.RunAgentIfAsked()
+	ctx, stop := interruptible(os.Stderr)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// run is main with everything passed in; it returns the exit code.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	root := rootCmd()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	code := exitCode(ctx, err)
+	if err != nil && err.Error() != "" {
+		fmt.Fprintf(stderr, "zkbench: %v\n", err)
+	}
+	return code
+}
+
+// exitCode maps an error to an exit code. What no verb has coded could not be
+// judged: never a pass.
+func exitCode(ctx context.Context, err error) int {
+	var c coded
+	switch {
+	case errors.As(err, &c):
+		return c.code
+	case ctx.Err() != nil:
+		return exitInterrupted
+	case err == nil:
+		return exitOK
+	}
+	return exitUnknown
+}
+
+func rootCmd() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "zkbench",
+		Short:         "A crash-test laboratory for ZooKeeper coordination recipes",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cmd.Help()
+			}
+			var verbs []string
+			for _, c := range cmd.Commands() {
+				verbs = append(verbs, c.Name())
+			}
+			return usageError("there is no verb %q%s", args[0], scenarios.Nearest(args[0], verbs))
+		},
+	}
+	root.SetFlagErrorFunc(flagError)
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.AddCommand(runCmd(), reportCmd(), checkCmd(), ensembleCmd(), listCmd(), versionCmd())
+	return root
+}
+
+// flagError names the nearest flag when one is unknown.
+func flagError(cmd *cobra.Command, err error) error {
+	msg := err.Error()
+	if name, ok := strings.CutPrefix(msg, "unknown flag: --"); ok {
+		return usageError("%s has no flag --%s%s", cmd.CommandPath(), name, scenarios.Nearest(name, flagNames(cmd)))
+	}
+	return usage(err)
+}
+
+// interruptible returns a context that the first SIGINT or SIGTERM cancels: the run
+// heals, tears down and writes what it has. The second leaves at once.
+func interruptible(stderr io.Writer) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		if _, ok := <-signals; !ok {
+			return
+		}
+		fmt.Fprintln(stderr, "\nzkbench: interrupted: healing, tearing down and writing what was measured (interrupt again to leave at once)")
+		cancel()
+		if _, ok := <-signals; ok {
+			fmt.Fprintln(stderr, "zkbench: left at once; `zkbench ensemble down` sweeps what stayed behind")
+			os.Exit(exitInterrupted)
+		}
+	}()
+	return ctx, func() { signal.Stop(signals); close(signals); cancel() }
+}

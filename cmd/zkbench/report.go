@@ -1,0 +1,64 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/spf13/cobra"
+
+	"zkbench/report"
+	"zkbench/report/draw"
+)
+
+func reportCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:   "report DIR",
+		Short: "Draw a run folder again, from its histories (needs no ensemble)",
+		Args:  oneFolder,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			old, err := report.ReadResult(args[0])
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+			r, err := report.Conclude(args[0], old.Run)
+			if err != nil {
+				return usage(err)
+			}
+			if err := draw.Folder(args[0]); err != nil {
+				return err
+			}
+			fmt.Fprintf(cmd.ErrOrStderr(), "drawn again: %s\n", args[0])
+			return show(cmd.OutOrStdout(), r, false)
+		},
+	}
+}
+
+func checkCmd() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "check DIR",
+		Short: "Judge a run folder's histories again; writes nothing (needs no ensemble)",
+		Args:  oneFolder,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r, err := report.Judge(args[0])
+			if err != nil {
+				return usage(err)
+			}
+			if err := show(cmd.OutOrStdout(), r, asJSON); err != nil {
+				return err
+			}
+			return verdictError(r)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print it as result.json")
+	return cmd
+}
+
+// oneFolder wants exactly one argument.
+func oneFolder(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return usageError("%s wants one run folder, not %d arguments", cmd.CommandPath(), len(args))
+	}
+	return nil
+}

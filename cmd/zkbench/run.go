@@ -1,0 +1,269 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"zkbench/chaos"
+	"zkbench/ensembles"
+	"zkbench/ensembles/auto"
+	"zkbench/report"
+	"zkbench/scenarios"
+)
+
+// runFlags are the flags of zkbench run.
+type runFlags struct {
+	ensemble ensembles.Options
+	kind     string
+	scenario scenarioFlags
+	seed     uint64
+	out      string
+	force    bool
+	quiet    bool
+	json     bool
+}
+
+func runCmd() *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use:   "run NAME|FILE.yaml ...",
+		Short: "Run scenarios, print progress and a summary, write a run folder",
+		Example: `  zkbench run herd
+  zkbench run herd --clients 10,50 --ensemble process --out herd-10-50
+  zkbench run my-scenario.yaml --set phases.0.rounds=10 --seed 7`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usageError("run what? name a scenario%s, or a .yaml file", scenarios.Nearest("", scenarios.Builtin()))
+			}
+			return f.runAll(cmd, args)
+		},
+	}
+	f.register(cmd)
+	return cmd
+}
+
+func (f *runFlags) register(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.StringVar(&f.kind, "ensemble", "auto", "where to run: auto, container, process or external")
+	fl.StringSliceVar(&f.ensemble.Servers, "servers", nil, "external: client addresses host:port,...")
+	fl.StringVar(&f.ensemble.Chroot, "chroot", "", "external: our part of the tree (default /zkbench)")
+	fl.IntVar(&f.ensemble.Members, "members", 3, "number of members")
+	fl.DurationVar(&f.ensemble.Tick, "tick", 2*time.Second, "ZooKeeper's tickTime")
+	fl.StringVar(&f.ensemble.Image, "image", "", "container: image (default zookeeper:3.9, else the local one)")
+	fl.StringVar(&f.ensemble.Home, "zookeeper-home", os.Getenv("ZOOKEEPER_HOME"), "process: a ZooKeeper distribution (default $ZOOKEEPER_HOME, else Debian's)")
+	f.scenario.register(fl)
+	fl.Uint64Var(&f.seed, "seed", 0, "decides every random choice (default: a new one, printed and stored)")
+	fl.StringVar(&f.out, "out", "", "run folder (default zkbench-out/SCENARIO-TIME)")
+	fl.BoolVar(&f.force, "force", false, "replace what is in --out")
+	fl.BoolVarP(&f.quiet, "quiet", "q", false, "print no progress, only the summary")
+	fl.BoolVar(&f.json, "json", false, "print result.json on stdout instead of the summary")
+}
+
+// runAll runs the named scenarios one after the other and returns the worst result.
+func (f *runFlags) runAll(cmd *cobra.Command, names []string) error {
+	if f.out != "" && len(names) > 1 {
+		return usageError("--out names one folder, but %d scenarios are to be run: run them one by one", len(names))
+	}
+	opts, err := f.options()
+	if err != nil {
+		return err
+	}
+	var loaded []*scenarios.Scenario
+	for _, name := range names {
+		s, err := f.scenario.load(name)
+		if err != nil {
+			return usage(err)
+		}
+		loaded = append(loaded, s)
+	}
+	if f.seed == 0 {
+		f.seed = uint64(time.Now().UnixNano())
+	}
+	var worst error
+	for _, s := range loaded {
+		if err := f.runOne(cmd, s, opts); severity(err) > severity(worst) {
+			worst = err
+		}
+		if cmd.Context().Err() != nil {
+			break
+		}
+	}
+	return worst
+}
+
+// severity orders results: a broken guarantee is worse than an unknown.
+func severity(err error) int {
+	var c coded
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &c) && c.code == exitBroken:
+		return 2
+	}
+	return 1
+}
+
+// options checks the flags that describe the ensemble.
+func (f *runFlags) options() (ensembles.Options, error) {
+	o := f.ensemble
+	kinds := []string{"auto", "container", "process", "external"}
+	for _, k := range kinds {
+		if k == f.kind {
+			o.Kind = ensembles.Kind(k)
+		}
+	}
+	switch {
+	case o.Kind == "":
+		return o, usageError("--ensemble %s: no such kind%s", f.kind, scenarios.Nearest(f.kind, kinds))
+	case len(o.Servers) > 0 && o.Kind == ensembles.Auto:
+		o.Kind = ensembles.External
+	case len(o.Servers) > 0 && o.Kind != ensembles.External:
+		return o, usageError("--servers goes with --ensemble external, not %s", o.Kind)
+	case len(o.Servers) == 0 && o.Kind == ensembles.External:
+		return o, usageError("--ensemble external needs --servers host:port,...")
+	}
+	if o.Members < 1 || o.Members > 9 {
+		return o, usageError("--members %d: must be between 1 and 9", o.Members)
+	}
+	if o.Tick < 100*time.Millisecond || o.Tick > time.Minute {
+		return o, usageError("--tick %v: must be between 100ms and 1m", o.Tick)
+	}
+	return o, nil
+}
+
+// runOne runs one scenario from an empty folder to a drawn report.
+func (f *runFlags) runOne(cmd *cobra.Command, s *scenarios.Scenario, o ensembles.Options) error {
+	ctx := cmd.Context()
+	p := newProgress(cmd.ErrOrStderr(), f.quiet)
+	o.Logf = p.log
+	start := time.Now()
+	dir, err := f.makeFolder(s, start)
+	if err != nil {
+		return err
+	}
+	if err := writeScenario(dir, s); err != nil {
+		return err
+	}
+	r := report.Run{
+		ID: filepath.Base(dir), Scenario: s.Name, Command: f.command(s), Seed: f.seed, Start: start.UTC(),
+		Host: hostFacts(), Versions: map[string]string{},
+	}
+	for _, v := range versions() {
+		r.Versions[v[0]] = v[1]
+	}
+	runErr := f.execute(ctx, s, o, dir, &r, p)
+	p.done()
+	r.Elapsed = time.Since(start)
+	switch {
+	case ctx.Err() != nil:
+		r.Ended = "interrupted"
+	case runErr != nil:
+		r.Ended = runErr.Error()
+	}
+	return errors.Join(runErr, f.conclude(cmd, dir, r))
+}
+
+// execute brings the ensemble up, runs the trials and takes everything down again.
+func (f *runFlags) execute(ctx context.Context, s *scenarios.Scenario, o ensembles.Options, dir string, r *report.Run, p *progress) (err error) {
+	e, err := auto.Start(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, down(e, dir)) }()
+	r.Ensemble = report.Ensemble{Kind: string(e.Kind), About: e.About, Members: len(e.Members), Tick: e.Tick}
+	r.Versions["zookeeper"] = e.Version
+	p.log("ensemble: %s, %d members (%s)", e.Kind, len(e.Members), e.About)
+	if err := refuseFaults(s, e); err != nil {
+		return err
+	}
+	network, err := chaos.NewNetwork(ctx, e)
+	switch {
+	case errors.Is(err, chaos.ErrSkipped):
+		p.log("network faults: %v", err)
+	case err != nil:
+		return err
+	default:
+		defer func() { err = errors.Join(err, limited(network.Close)) }()
+	}
+	lab := scenarios.Lab{Ensemble: e, Network: network, RunID: e.ID + "-" + r.Start.Format("150405"), Seed: f.seed, Dir: dir, Progress: p.status}
+	return lab.Run(ctx, s)
+}
+
+// down saves what the members have to say and takes the ensemble down.
+func down(e *ensembles.Ensemble, dir string) error {
+	return limited(func(ctx context.Context) error {
+		var errs []error
+		for _, m := range e.Members {
+			if m.Machine != nil {
+				errs = append(errs, m.Machine.Save(ctx, filepath.Join(dir, "ensemble")))
+			}
+		}
+		return errors.Join(append(errs, e.Down(ctx))...)
+	})
+}
+
+// limited runs a clean-up that must happen although the run may be cancelled.
+func limited(f func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	return f(ctx)
+}
+
+// command is what repeats the run.
+func (f *runFlags) command(s *scenarios.Scenario) string {
+	return fmt.Sprintf("zkbench run scenario.yaml --ensemble %s --members %d --tick %v --seed %d", f.kind, f.ensemble.Members, f.ensemble.Tick, f.seed)
+}
+
+// refuseFaults says before the run which faults an ensemble of somebody else's
+// cannot have.
+func refuseFaults(s *scenarios.Scenario, e *ensembles.Ensemble) error {
+	if e.Kind != ensembles.External {
+		return nil
+	}
+	for i, p := range s.Phases {
+		for j, fault := range p.Faults {
+			if chaos.TouchesMembers(fault.Fault) {
+				return usageError("phases.%d.faults.%d: %s would touch a member, and an external ensemble is not ours to touch; leave it out: --set phases.%d.faults=[]", i, j, fault.Fault, i)
+			}
+		}
+	}
+	return nil
+}
+
+func writeScenario(dir string, s *scenarios.Scenario) error {
+	text, err := s.Dump()
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "scenario.yaml"), text, 0o644)
+}
+
+// makeFolder makes the run folder, and refuses one that is not empty.
+func (f *runFlags) makeFolder(s *scenarios.Scenario, start time.Time) (string, error) {
+	dir := f.out
+	if dir == "" {
+		dir = filepath.Join("zkbench-out", s.Name+"-"+start.Format("20060102-150405"))
+	}
+	entries, err := os.ReadDir(dir)
+	switch {
+	case err == nil && len(entries) > 0 && !f.force:
+		return "", usageError("--out %s is not empty: name another folder, or replace it with --force", dir)
+	case err == nil && f.force:
+		if err := report.Clear(dir); err != nil {
+			return "", err
+		}
+	case err != nil && !errors.Is(err, os.ErrNotExist):
+		return "", usageError("--out %s: %v", dir, err)
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "ensemble"), 0o755); err != nil {
+		return "", usageError("--out %s: %v", dir, err)
+	}
+	return dir, nil
+}
+
