@@ -2,6 +2,7 @@ package report
 
 import (
 	"math"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -74,6 +75,8 @@ func TestFoldHandoffs(t *testing.T) {
 			new(tale).hold("p", 1, 5, 0, 10, 20).hold("p", 2, 6, 21, 27, 40), HandoffLatency, 0, -1},
 		{"a fault in the way makes it no hand-off",
 			new(tale).hold("p", 1, 5, 0, 10, 20).hold("p", 2, 6, 0, 27, 40).fault(3, 22, 23), HandoffLatency, 0, -1},
+		{"an early fault that was never healed is in the way, whatever came after it",
+			new(tale).hold("p", 1, 5, 0, 10, 20).hold("p", 2, 6, 0, 27, 40).fault(3, 1, 0).fault(3, 2, 3), HandoffLatency, 0, -1},
 		{"a fault that is over is not in the way",
 			new(tale).hold("p", 1, 5, 0, 10, 20).hold("p", 2, 6, 0, 27, 40).fault(3, 12, 13), HandoffLatency, 1, 7},
 		{"a grant in another phase is no hand-off",
@@ -180,4 +183,32 @@ func TestFoldOfATruncatedHistoryIsNeverAPass(t *testing.T) {
 			t.Errorf("reasons %q", v.Reasons)
 		}
 	}
+}
+
+// BenchmarkFold reads, judges and folds a history from disk: what one trial costs.
+func BenchmarkFold(b *testing.B) {
+	const cycles = 50_000
+	path := filepath.Join(b.TempDir(), "t.jsonl.zst")
+	w, err := history.Create(path, history.Header{Trial: "t"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for i := range cycles {
+		for _, r := range new(tale).hold("churn", i%100, int64(i+1), i, i+1, i+1).records {
+			w.Sample(*r.Sample)
+		}
+	}
+	if err := w.Close(); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		h, err := history.Open(path)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if f := Fold(h); f.Err != nil || *f.Trial.Metrics[AcquireLatency].Count != cycles {
+			b.Fatalf("%+v", f)
+		}
+	}
+	b.ReportMetric(2*cycles*float64(b.N)/b.Elapsed().Seconds(), "records/s")
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"math"
 	"slices"
 	"sort"
 	"time"
@@ -21,7 +22,7 @@ func (f *folding) believe(b verdict.Belief) {
 	if !held || b.Phase != last.Phase || b.Round != last.Round {
 		return
 	}
-	if h, ok := handoff(last, b, f.faults); ok {
+	if h, ok := f.handoff(last, b); ok {
 		f.passed(h, last, b)
 	}
 }
@@ -35,9 +36,9 @@ type Handoff struct {
 
 // handoff says whether b took over from last, and since when the grant was free.
 // A graceful hand-off that a fault was near is neither that nor a failover.
-func handoff(last, b verdict.Belief, faults []history.Fault) (Handoff, bool) {
+func (f *folding) handoff(last, b verdict.Belief) (Handoff, bool) {
 	graceful := last.Ended == verdict.Released || last.Ended == history.Closed
-	if w, ok := struck(last, b, faults, graceful); ok {
+	if w, ok := struck(last, b, f.faults, graceful); ok {
 		return Handoff{At: b.Start, Latency: b.Start - w.Start, Failover: true}, true
 	}
 	switch {
@@ -45,7 +46,7 @@ func handoff(last, b verdict.Belief, faults []history.Fault) (Handoff, bool) {
 		return Handoff{}, false // an overlap without a fault: the verdict's business
 	case !graceful:
 		return Handoff{At: b.Start, Latency: b.Start - last.End, Failover: true}, true
-	case b.Call > last.End, disturbed(faults, last.End, b.Start):
+	case b.Call > last.End, f.disturbed(last.End, b.Start):
 		return Handoff{}, false // nobody waited for it, or a fault was in the way
 	}
 	return Handoff{At: b.Start, Latency: b.Start - last.End}, true
@@ -69,17 +70,25 @@ func struck(last, b verdict.Belief, faults []history.Fault, graceful bool) (hist
 	return history.Fault{}, false
 }
 
-// disturbed says whether any fault was in force in [from, to].
-func disturbed(faults []history.Fault, from, to time.Duration) bool {
+// healing returns, for each fault in order of their start, when the last of it and
+// those before it was healed.
+func healing(faults []history.Fault) []time.Duration {
+	var out []time.Duration
+	last := time.Duration(0)
 	for _, w := range faults {
-		if w.Start > to {
-			return false
+		if w.End < w.Start {
+			w.End = math.MaxInt64 // never
 		}
-		if w.End >= from || w.End < w.Start {
-			return true
-		}
+		last = max(last, w.End)
+		out = append(out, last)
 	}
-	return false
+	return out
+}
+
+// disturbed says whether any fault was in force in [from, to].
+func (f *folding) disturbed(from, to time.Duration) bool {
+	i := sort.Search(len(f.faults), func(i int) bool { return f.faults[i].Start > to })
+	return i > 0 && f.healed[i-1] >= from
 }
 
 func (f *folding) passed(h Handoff, last, b verdict.Belief) {

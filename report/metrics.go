@@ -53,6 +53,7 @@ type folding struct {
 	phases     map[string]history.Phase
 	drains     bool // there is a counted phase
 	faults     []history.Fault
+	healed     []time.Duration // see healing
 	histograms map[string]*Histogram
 	phaseOf    map[string]string // metric to the phase that it was taken from
 	busy       map[string]int    // grants and items taken in the phases that are not counted
@@ -72,7 +73,7 @@ type ratio struct {
 
 func newFolding(h *history.History) *folding {
 	f := &folding{
-		phases: map[string]history.Phase{}, faults: h.Faults, histograms: map[string]*Histogram{},
+		phases: map[string]history.Phase{}, faults: h.Faults, healed: healing(h.Faults), histograms: map[string]*Histogram{},
 		phaseOf: map[string]string{}, busy: map[string]int{}, fan: map[string]*ratio{},
 		self: map[string]int64{}, items: map[string]time.Duration{},
 	}

@@ -36,6 +36,9 @@ type line struct {
 }
 
 func decode(raw []byte) (line, error) {
+	if s, ok := fastSample(raw); ok {
+		return line{Record: Record{Sample: s}}, s.check()
+	}
 	var l line
 	if err := strict(raw, &l); err != nil {
 		return line{}, err
