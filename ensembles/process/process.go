@@ -1,3 +1,5 @@
+//go:build linux
+
 // Package process runs ensembles as local JVMs, from Debian's libzookeeper-java
 // or from an unpacked ZooKeeper distribution.
 //
