@@ -59,8 +59,10 @@ func Start(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error
 	if err != nil {
 		return nil, err
 	}
-	p.image, err = pickImage(ctx, docker, o.Image, p.logf)
-	if err != nil {
+	if p.direct, err = dialsDirectly(ctx, docker); err != nil {
+		return nil, errors.Join(err, docker.Close())
+	}
+	if p.image, err = pickImage(ctx, docker, o.Image, p.logf); err != nil {
 		return nil, errors.Join(err, docker.Close())
 	}
 	e, err := p.start(ctx, docker)

@@ -24,11 +24,6 @@ const firstHost = 10
 // only Docker knows which ones are free and which it may use. So it is asked for
 // any first, and then for that one.
 func (p *plan) makeNetwork(ctx context.Context, docker *client.Client) error {
-	direct, err := dialsDirectly(ctx, docker)
-	if err != nil {
-		return err
-	}
-	p.direct = direct
 	for range networkTries {
 		subnet, err := p.findSubnet(ctx, docker)
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/containerd/errdefs"
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
+	"golang.org/x/sync/errgroup"
 
 	"zkbench/ensembles"
 	"zkbench/ensembles/state"
@@ -25,8 +26,9 @@ const removeInterval = 50 * time.Millisecond
 type found struct {
 	id         string
 	labels     map[string]string
-	containers []container.Summary
-	networks   []string // ids
+	containers []container.Summary // the members'
+	agents     []container.Summary // helpers that package chaos put into members' networks
+	networks   []string            // ids
 }
 
 // find returns everything of ours in Docker, by ensemble; with an id, only that one's.
@@ -56,9 +58,16 @@ func find(ctx context.Context, docker *client.Client, id string) ([]*found, erro
 		f := at(n.Labels)
 		f.networks = append(f.networks, n.ID)
 	}
+	slices.SortFunc(containers.Items, func(a, b container.Summary) int { // members before agents
+		return cmp.Compare(b.Labels[labelMember], a.Labels[labelMember])
+	})
 	for _, c := range containers.Items {
 		f := at(c.Labels)
-		f.containers = append(f.containers, c)
+		if c.Labels[labelMember] != "" {
+			f.containers = append(f.containers, c)
+		} else {
+			f.agents = append(f.agents, c)
+		}
 	}
 	all := make([]*found, 0, len(byID))
 	for _, f := range byID {
@@ -69,6 +78,12 @@ func find(ctx context.Context, docker *client.Client, id string) ([]*found, erro
 }
 
 func (f *found) keep() bool { return f.labels[labelKeep] == "true" }
+
+// used tells whether a living process owns the ensemble, or an agent in it: one
+// that somebody has attached to.
+func (f *found) used() bool {
+	return ownerAlive(f.labels) || slices.ContainsFunc(f.agents, func(c container.Summary) bool { return ownerAlive(c.Labels) })
+}
 
 // plan reads back the plan by which the ensemble was made.
 func (f *found) plan() (*plan, error) {
@@ -81,9 +96,6 @@ func (f *found) plan() (*plan, error) {
 		return nil, fmt.Errorf("ensemble %s has a bad label %s: %w", f.id, labelCreated, err)
 	}
 	for _, c := range f.containers {
-		if c.Labels[labelMember] == "" {
-			continue // an agent in a member's network
-		}
 		m, err := parseMember(c.Labels, c.ID)
 		if err != nil {
 			return nil, fmt.Errorf("ensemble %s: %w", f.id, err)
@@ -176,8 +188,8 @@ func attach(ctx context.Context, docker *client.Client, id string) (*ensembles.E
 }
 
 // Sweep removes the containers and networks of ensembles whose owner is dead. Kept
-// ones are spared, unless all is set. Those of a living owner are never touched. It
-// returns one line for each ensemble removed.
+// ones are spared, unless all is set. Those that a living process owns, or has
+// put an agent in, are never touched. It returns one line for each ensemble removed.
 func Sweep(ctx context.Context, all bool) (removed []string, err error) {
 	docker, err := connect(ctx)
 	if err != nil {
@@ -185,12 +197,20 @@ func Sweep(ctx context.Context, all bool) (removed []string, err error) {
 	}
 	defer docker.Close()
 	ours, err := find(ctx, docker, "")
-	errs := []error{err}
+	if err != nil {
+		return nil, err
+	}
+	return sweep(ctx, docker, ours, all)
+}
+
+func sweep(ctx context.Context, docker *client.Client, ours []*found, all bool) (removed []string, err error) {
+	var errs []error
 	for _, f := range ours {
-		if f.id == "" { // labelled like ours, and not by us
+		if f.id == "" || f.used() { // without an id it is labelled like ours, and not by us
 			continue
 		}
-		if ownerAlive(f.labels) || f.keep() && !all {
+		if f.keep() && !all {
+			errs = append(errs, removeContainers(ctx, docker, f.agents))
 			continue
 		}
 		if err := remove(ctx, docker, f.id); err != nil {
@@ -198,7 +218,7 @@ func Sweep(ctx context.Context, all bool) (removed []string, err error) {
 			continue
 		}
 		removed = append(removed, fmt.Sprintf("container ensemble %s of %s: %d containers, %d networks",
-			f.id, f.labels[labelCreated], len(f.containers), len(f.networks)))
+			f.id, f.labels[labelCreated], len(f.containers)+len(f.agents), len(f.networks)))
 	}
 	return removed, errors.Join(errs...)
 }
@@ -229,27 +249,29 @@ func remove(ctx context.Context, docker *client.Client, id string) error {
 	}
 }
 
-// remove removes the containers at once, then the networks. What somebody else is
-// removing at the same time is no error.
+// remove removes the containers, then the networks that they stood in.
 func (f *found) remove(ctx context.Context, docker *client.Client) error {
-	errs := make(chan error, len(f.containers))
-	for _, c := range f.containers {
-		go func() {
-			_, err := docker.ContainerRemove(ctx, c.ID, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
-			errs <- tolerate(err)
-		}()
-	}
-	var failed []error
-	for range f.containers {
-		failed = append(failed, <-errs)
-	}
+	errs := []error{removeContainers(ctx, docker, slices.Concat(f.agents, f.containers))}
 	for _, id := range f.networks {
 		_, err := docker.NetworkRemove(ctx, id, client.NetworkRemoveOptions{})
-		failed = append(failed, tolerate(err))
+		errs = append(errs, tolerate(err))
 	}
-	return errors.Join(failed...)
+	return errors.Join(errs...)
 }
 
+// removeContainers removes all of them at once.
+func removeContainers(ctx context.Context, docker *client.Client, containers []container.Summary) error {
+	var group errgroup.Group
+	for _, c := range containers {
+		group.Go(func() error {
+			_, err := docker.ContainerRemove(ctx, c.ID, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
+			return tolerate(err)
+		})
+	}
+	return group.Wait()
+}
+
+// tolerate forgets errors that say that somebody else removes it at the same time.
 func tolerate(err error) error {
 	if errdefs.IsNotFound(err) || errdefs.IsConflict(err) {
 		return nil

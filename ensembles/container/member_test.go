@@ -1,0 +1,28 @@
+package container
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"zkbench/ensembles"
+)
+
+func TestZooCfg(t *testing.T) {
+	p, err := newPlan(ensembles.Options{Tick: 250 * time.Millisecond})
+	must(t, err)
+	must(t, p.giveAddresses(netip.MustParsePrefix("172.30.4.0/24")))
+	cfg := p.zooCfg()
+	for _, want := range []string{
+		"tickTime=250\n", "standaloneEnabled=false\n", "4lw.commands.whitelist=*\n",
+		"server.1=172.30.4.10:2888:3888;2181\n", "server.3=172.30.4.12:2888:3888;2181\n",
+	} {
+		if !strings.Contains(cfg, want) {
+			t.Errorf("no %q in\n%s", want, cfg)
+		}
+	}
+	if strings.Contains(cfg, "server.4") {
+		t.Errorf("four members of three:\n%s", cfg)
+	}
+}

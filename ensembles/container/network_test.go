@@ -1,0 +1,92 @@
+package container
+
+import (
+	"errors"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/containerd/errdefs"
+
+	"zkbench/ensembles"
+)
+
+func TestGiveAddresses(t *testing.T) {
+	for name, test := range map[string]struct {
+		subnet  string
+		members int
+		last    string // address of the last member; empty: an error
+	}{
+		"members stand in a row after the gateway": {"172.18.0.0/16", 3, "172.18.0.12"},
+		"the smallest subnet that fits":            {"10.0.0.0/28", 5, "10.0.0.14"},
+		"one member more does not fit":             {"10.0.0.0/28", 6, ""},
+		"a subnet that is all gateway":             {"10.0.0.0/30", 1, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, err := newPlan(ensembles.Options{Members: test.members})
+			must(t, err)
+			p.direct = true
+			err = p.giveAddresses(netip.MustParsePrefix(test.subnet))
+			if test.last == "" {
+				if err == nil || !strings.Contains(err.Error(), "no room") {
+					t.Errorf("got %v", err)
+				}
+				return
+			}
+			must(t, err)
+			if got := p.members[test.members-1].addr(); got != test.last+":2181" {
+				t.Errorf("the last one is at %s", got)
+			}
+		})
+	}
+}
+
+func TestGivePorts_areDistinct(t *testing.T) {
+	p, err := newPlan(ensembles.Options{Members: 20})
+	must(t, err)
+	must(t, p.givePorts())
+	seen := map[string]bool{}
+	for _, m := range p.members {
+		if m.published == 0 || seen[m.addr()] {
+			t.Errorf("%s is at %s, as somebody else is", m.name, m.addr())
+		}
+		seen[m.addr()] = true
+	}
+}
+
+func TestTaken(t *testing.T) {
+	for name, test := range map[string]struct {
+		err  error
+		want bool
+	}{
+		"no error":                   {nil, false},
+		"another network has it":     {errors.New("Pool overlaps with other one on this address space"), true},
+		"another bridge has it":      {errors.New("cannot create network a (br-a): conflicts with network b (br-b): networks have overlapping IPv4"), true},
+		"Docker calls it a conflict": {errdefs.ErrConflict, true},
+		"the daemon is gone":         {errors.New("connection refused"), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := taken(test.err); got != test.want {
+				t.Errorf("taken: %v", got)
+			}
+		})
+	}
+}
+
+// Two ensembles that start at once do not get in each other's way.
+func TestMakeNetwork_atOnce(t *testing.T) {
+	needDocker(t)
+	errs := make(chan error)
+	const many = 4
+	for range many {
+		p, err := newPlan(ensembles.Options{})
+		must(t, err)
+		docker := dockerFor(t, p)
+		go func() { errs <- p.makeNetwork(t.Context(), docker) }()
+	}
+	for range many {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+}

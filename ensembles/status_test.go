@@ -1,0 +1,151 @@
+package ensembles
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const leaderReply = `Zookeeper version: 3.8.0-5a02a05eddb59aee6ac762f7ea82e92a68eb9c0f, built on 2022-02-25 08:49 UTC
+Latency min/avg/max: 0/0.5/12
+Received: 14
+Sent: 13
+Connections: 2
+Outstanding: 0
+Zxid: 0x300000007
+Mode: leader
+Node count: 5
+Proposal sizes last/min/max: 32/32/36
+`
+
+func TestParseServer(t *testing.T) {
+	for name, test := range map[string]struct {
+		reply string
+		want  Server
+		err   string
+	}{
+		"a leader":                     {leaderReply, Server{Mode: ModeLeader, Version: "3.8.0", Zxid: 0x300000007, Connections: 2}, ""},
+		"a member without a quorum":    {"This ZooKeeper instance is not currently serving requests\n", Server{}, `"This ZooKeeper instance is not`},
+		"a member that says nothing":   {"", Server{}, "an empty reply"},
+		"a zxid that is not a number":  {"Zxid: 0xzz\nMode: leader\n", Server{}, "Zxid: 0xzz"},
+		"a count that is not a number": {"Connections: few\nMode: leader\n", Server{}, "Connections: few"},
+		"a standalone server":          {"Zxid: 0x5\nMode: standalone\n", Server{Mode: ModeStandalone, Zxid: 5}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := ParseServer(test.reply)
+			if test.err != "" {
+				if err == nil || !strings.Contains(err.Error(), test.err) {
+					t.Errorf("got %v, want %q", err, test.err)
+				}
+				return
+			}
+			if err != nil || got != test.want {
+				t.Errorf("got %+v, %v; want %+v", got, err, test.want)
+			}
+		})
+	}
+	if s, _ := ParseServer(leaderReply); s.Epoch() != 3 {
+		t.Errorf("epoch %d, want 3", s.Epoch())
+	}
+}
+
+func TestParseMonitor(t *testing.T) {
+	got, err := ParseMonitor("zk_version\t3.8.0-5a02a05\nzk_server_state\tleader\nzk_watch_count\t17\nzk_avg_latency\t0.25\nprocess_cpu\t-1\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]float64{"watch_count": 17, "avg_latency": 0.25, "process_cpu": -1}
+	if len(got) != len(want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	for name, value := range want {
+		if got[name] != value {
+			t.Errorf("%s is %v, want %v", name, got[name], value)
+		}
+	}
+	if _, err := ParseMonitor("This ZooKeeper instance is not currently serving requests\n"); err == nil {
+		t.Error("no error without counters")
+	}
+}
+
+func FuzzParseServer(f *testing.F) {
+	f.Add(leaderReply)
+	f.Add("Mode: ")
+	f.Fuzz(func(t *testing.T, reply string) {
+		if s, err := ParseServer(reply); err == nil && s.Mode == "" {
+			t.Error("it serves without a mode")
+		}
+	})
+}
+
+func FuzzParseMonitor(f *testing.F) {
+	f.Add("zk_watch_count\t17\n")
+	f.Add("zk_\tNaN\nx\t")
+	f.Fuzz(func(t *testing.T, reply string) {
+		if counters, err := ParseMonitor(reply); err == nil && len(counters) == 0 {
+			t.Error("no counters and no error")
+		}
+	})
+}
+
+// silent listens and never answers, as a frozen member does.
+func silent(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l.Addr().String()
+}
+
+// closed is an address at which nobody listens.
+func closed(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+func TestFourLetter(t *testing.T) {
+	t.Run("a cancelled context ends the wait for a frozen member", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(50*time.Millisecond, cancel)
+		if _, err := FourLetter(ctx, silent(t), "srvr"); !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("a refused connection names the address", func(t *testing.T) {
+		addr := closed(t)
+		if _, err := FourLetter(t.Context(), addr, "ruok"); err == nil || !strings.Contains(err.Error(), addr) {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("five letters are no word", func(t *testing.T) {
+		if _, err := FourLetter(t.Context(), closed(t), "hello"); err == nil || !strings.Contains(err.Error(), "not a four-letter word") {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+func TestLeader_tellsWhatEachMemberSays(t *testing.T) {
+	e := &Ensemble{Members: []*Member{{Name: "zk1", Addr: closed(t)}, {Name: "zk2", Addr: silent(t)}}}
+	began := time.Now()
+	_, err := Leader(t.Context(), e)
+	if !errors.Is(err, ErrNoLeader) || !strings.Contains(err.Error(), "zk1 not serving") || !strings.Contains(err.Error(), "zk2 not serving") {
+		t.Errorf("got %v", err)
+	}
+	if took := time.Since(began); took > 3*tryTimeout {
+		t.Errorf("two members that do not serve took %v", took)
+	}
+}
