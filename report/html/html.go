@@ -83,6 +83,7 @@ type view struct {
 	Trials   []report.Trial
 	Tables   []table
 	Overview []Figure
+	Others   []Figure
 	PerTrial []trialFigures
 	LeftOut  int
 
@@ -131,6 +132,12 @@ func resultFirst(cols []text.Column) []text.Column {
 // out the last of the latter when the page would grow too big.
 func (v *view) figures(in Input) error {
 	room := figureBytes
+	most := 0 // the overview has the percentiles at the largest client count only
+	for _, f := range in.Figures {
+		if f.Trial == "" {
+			most = max(most, f.Clients)
+		}
+	}
 	byTrial := map[string][]Figure{}
 	var order []report.Trial
 	for _, t := range byInterest(v.Trials) {
@@ -145,6 +152,10 @@ func (v *view) figures(in Input) error {
 			return err
 		}
 		room -= len(drawn.SVG)
+		if f.Clients > 0 && f.Clients != most {
+			v.Others = append(v.Others, drawn)
+			continue
+		}
 		v.Overview = append(v.Overview, drawn)
 	}
 	for _, t := range order {

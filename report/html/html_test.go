@@ -72,11 +72,12 @@ func timelineOf(t report.Trial, label string, grants int) plot.Timeline {
 		line.Handoffs = append(line.Handoffs, plot.Handoff{At: now, Latency: wait, Failover: i%50 == 30})
 		line.Beliefs = append(line.Beliefs, plot.Belief{Client: i * 3 % t.Clients, Start: now, End: now + 20*time.Millisecond})
 		if i == grants-5 {
-			line.Beliefs[i].End += 10 * time.Millisecond
+			end := now + 30*time.Millisecond
+			line.Beliefs[i].End = end
+			line.Overlaps = append(line.Overlaps, plot.Overlap{Clients: [2]int{i * 3 % t.Clients, (i + 1) * 3 % t.Clients}, Start: end - 9*time.Millisecond, End: end})
 		}
 		now += 20 * time.Millisecond
 	}
-	line.Overlaps = plot.Overlaps(line.Beliefs)
 	return line
 }
 

@@ -192,5 +192,24 @@ func facts(r report.Result) []fact {
 	for _, k := range text.Keys(run.Versions) {
 		versions = append(versions, text.Version(k, run.Versions[k]))
 	}
+	out = append(out, self(r.Trials)...)
 	return append(out, fact{"versions", cmp.Or(strings.Join(versions, ", "), "unknown")})
+}
+
+// self is what the harness measured about itself: the worst over all trials.
+func self(trials []report.Trial) []fact {
+	worst := map[string]report.Metric{}
+	for _, t := range trials {
+		for name, m := range t.Metrics {
+			if w, seen := worst[name]; strings.HasPrefix(name, "self.") && m.Value != nil && (!seen || *m.Value > *w.Value) {
+				worst[name] = m
+			}
+		}
+	}
+	var out []fact
+	for _, name := range text.Keys(worst) {
+		m := worst[name]
+		out = append(out, fact{"harness: " + strings.TrimPrefix(name, "self."), "at worst " + units.Quantity(*m.Value, m.Unit)})
+	}
+	return out
 }

@@ -70,10 +70,9 @@ func fanOutPoints(s matrix.Series) (measured, expected []xy) {
 // a whisker up to its 99th percentile, and in the legend the fitted slope. It is
 // nil when no trial has the metric, or all have the same number of clients.
 func Growth(s matrix.Scenario, metric, title string, looks Looks) *Figure {
-	f := newFigure(title+"-by-clients", title+" by contenders",
+	f := newFigure(short(metric)+"-by-clients", upper(title)+" latency by contenders",
 		"The median of each trial; the whisker ends at the 99th percentile. The slope is fitted through the logarithms: "+
 			"0 is flat, 1 is twice the contenders, twice the time. In brackets its 95 % confidence interval.")
-	f.Title = fmt.Sprintf("%s latency by contenders", upper(title))
 	var values []float64
 	var marks []func()
 	spread := false // some series has two client counts: otherwise nothing grows

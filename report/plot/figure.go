@@ -151,6 +151,9 @@ func attributes(svg []byte, title string) []byte {
 	return append([]byte(open), svg[len(head[0]):]...)
 }
 
+// Rename puts a prefix before the name, for runs of several scenarios.
+func (f *Figure) Rename(prefix string) { f.Name = fileName(prefix + "-" + f.Name) }
+
 // fileName keeps letters, digits, dots and dashes.
 func fileName(s string) string {
 	return strings.Map(func(r rune) rune {

@@ -28,7 +28,7 @@ func figures() []*Figure {
 		dists = append(dists, Distribution{Label: x.Label, Exact: sampleExact(*t.Metrics["handoff.latency"].P50, 1000)})
 	}
 	return []*Figure{
-		FanOut(s, looks), Growth(s, "handoff.latency", "hand-off", looks), Percentiles(100, "hand-off", dists, looks),
+		FanOut(s, looks), Growth(s, "handoff.latency", "hand-off", looks), Percentiles("handoff.latency", "hand-off", 100, dists, looks),
 		OverTime(sampleTimeline(100, 10, false), looks), Holders(sampleTimeline(8, 12, true)), Holders(sampleTimeline(100, 5, true)),
 	}
 }
@@ -158,7 +158,7 @@ func TestHardData(t *testing.T) {
 				t.Errorf("fan-out drawn: %v, want %v", f != nil, c.drawn)
 			}
 			figs := []*Figure{FanOut(s, NewLooks(nil)), Growth(s, "handoff.latency", "hand-off", NewLooks(nil))}
-			for _, f := range append(figs, Percentiles(1, "hand-off", Latencies(s, 10, "handoff.latency", func(string) []float64 { return nil }), nil)) {
+			for _, f := range append(figs, Percentiles("handoff.latency", "hand-off", 1, Latencies(s, 10, "handoff.latency", func(string) []float64 { return nil }), nil)) {
 				check(t, f)
 			}
 		})

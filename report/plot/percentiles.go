@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/plot"
 
@@ -23,25 +24,25 @@ type Distribution struct {
 
 // Percentiles plots latency by percentile, one line a series, for one client
 // count. The x axis stretches the tail: each nine has the same width. It is nil
-// when there is nothing to show.
-func Percentiles(clients int, title string, dists []Distribution, looks Looks) *Figure {
-	f := newFigure(fmt.Sprintf("percentiles-%d", clients),
+// when no series has samples enough.
+func Percentiles(metric, title string, clients int, dists []Distribution, looks Looks) *Figure {
+	f := newFigure(fmt.Sprintf("%s-percentiles-%d", short(metric), clients),
 		fmt.Sprintf("%s latency by percentile, %s", upper(title), units.Plural(clients, "contender")),
-		"Read: at 99 %, 99 of 100 hand-offs were at most this slow. Each line ends at the slowest that was measured.")
+		"Read: at 99 %, 99 of 100 were at most this slow. Each line ends at the slowest that was measured.")
 	f.Clients = clients
 	var values []float64
 	var marks []func()
 	end := 1.0 // nines on the axis, at least one
 	for _, d := range dists {
 		curve := d.curve()
-		if len(curve) == 0 {
+		if len(curve) == 0 || d.count() < fewest {
 			continue
 		}
 		look := looks.of(d.Label)
 		for _, q := range curve {
 			values, end = append(values, q.y), math.Max(end, q.x)
 		}
-		f.legend = append(f.legend, entry{text: fmt.Sprintf("%s (%s)", d.Label, d.samples()), look: look, point: true, line: true})
+		f.legend = append(f.legend, entry{text: fmt.Sprintf("%s (%s)", d.Label, units.Plural(d.count(), "sample")), look: look, point: true, line: true})
 		marks = append(marks, func() {
 			f.body.Add(line{at: thin(curve, 600), style: stroke(look.color, lineWidth)}, points{at: atNines(curve), look: look, size: glyphSize})
 		})
@@ -59,6 +60,12 @@ func Percentiles(clients int, title string, dists []Distribution, looks Looks) *
 		add()
 	}
 	return f
+}
+
+// short is the first word of a metric's name: "handoff".
+func short(metric string) string {
+	word, _, _ := strings.Cut(metric, ".")
+	return word
 }
 
 // nines maps a fraction to the axis: 0.9 is 1, 0.99 is 2.
@@ -90,13 +97,15 @@ func (d Distribution) curve() []xy {
 	return out
 }
 
-// samples says how many latencies stand behind a line.
-func (d Distribution) samples() string {
-	n := len(d.Exact)
-	if n == 0 && d.Summary.Count != nil {
-		n = int(*d.Summary.Count)
+// fewest is how many samples a line by percentile takes to mean anything.
+const fewest = 10
+
+// count is how many latencies stand behind a line.
+func (d Distribution) count() int {
+	if len(d.Exact) == 0 && d.Summary.Count != nil {
+		return int(*d.Summary.Count)
 	}
-	return units.Plural(n, "sample")
+	return len(d.Exact)
 }
 
 // marked are the percentiles that have ticks.

@@ -72,11 +72,14 @@ func sampleTimeline(clients, rounds int, overlaps bool) Timeline {
 		end := now + 20*time.Millisecond
 		if overlaps && i == clients/2 {
 			end += 12 * time.Millisecond
+			o := Overlap{Clients: [2]int{i * 7 % clients, (i + 1) * 7 % clients}, Start: end - 10*time.Millisecond, End: end}
+			t.Overlaps = append(t.Overlaps, o)
+			o.Exposure, o.Start, o.End = true, o.Start+time.Second, o.End+time.Second
+			t.Overlaps = append(t.Overlaps, o)
 		}
 		t.Beliefs = append(t.Beliefs, Belief{Client: i * 7 % clients, Start: now, End: end})
 		now += 20 * time.Millisecond
 	}
 	t.Windows = append(t.Windows, Window{Fault: "partition.isolate", Target: "zk2 (leader)", Start: 4 * time.Second, End: 5 * time.Second, Proven: true})
-	t.Overlaps = Overlaps(t.Beliefs)
 	return t
 }

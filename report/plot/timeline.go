@@ -1,7 +1,6 @@
 package plot
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -46,25 +45,6 @@ type Overlap struct {
 	Clients    [2]int
 	Start, End time.Duration
 	Exposure   bool // inherent in leases, not a violation
-}
-
-// Overlaps finds the times in which more than one client held, by a sweep over
-// the beliefs. None of them is marked as exposure: that takes the faults' part.
-func Overlaps(beliefs []Belief) []Overlap {
-	sorted := slices.Clone(beliefs)
-	slices.SortStableFunc(sorted, func(a, b Belief) int { return cmp.Compare(a.Start, b.Start) })
-	var out []Overlap
-	var held []Belief
-	for _, b := range sorted {
-		held = slices.DeleteFunc(held, func(h Belief) bool { return h.End <= b.Start })
-		for _, h := range held {
-			if h.Client != b.Client {
-				out = append(out, Overlap{Clients: [2]int{h.Client, b.Client}, Start: b.Start, End: min(h.End, b.End)})
-			}
-		}
-		held = append(held, b)
-	}
-	return out
 }
 
 // thin keeps at most about limit points: of each slice of x the first, the lowest

@@ -1,0 +1,217 @@
+// Package draw turns a run folder into what people and CI systems read: plots,
+// report.html, summary.md, junit.xml and bench.txt. It needs result.json and the
+// histories, nothing else; the same folder always gives the same bytes.
+package draw
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"zkbench/report"
+	"zkbench/report/html"
+	"zkbench/report/matrix"
+	"zkbench/report/plot"
+	"zkbench/report/text"
+)
+
+// Folder draws the run folder at dir, over what was drawn there before. A history
+// that is missing or damaged costs its own plots only, and the page says so. The
+// error joins everything that could not be written; the rest is there.
+func Folder(dir string) error {
+	r, err := report.ReadResult(dir)
+	if err != nil {
+		return err
+	}
+	traces := observe(dir, r.Trials)
+	figures := figures(r, traces)
+	errs := []error{plots(filepath.Join(dir, report.PlotDir), figures)}
+	for _, f := range []struct {
+		name  string
+		write func(io.Writer) error
+	}{
+		{report.PageFile, func(w io.Writer) error {
+			return html.Write(w, html.Input{Result: r, Figures: figures, Timelines: timelines(r.Trials, traces)})
+		}},
+		{report.SummaryFile, func(w io.Writer) error { return text.Markdown(w, r) }},
+		{report.JUnitFile, func(w io.Writer) error { return text.JUnit(w, r) }},
+		{report.BenchFile, func(w io.Writer) error { return text.Bench(w, r) }},
+	} {
+		var b bytes.Buffer
+		err := f.write(&b)
+		if err == nil {
+			err = replace(filepath.Join(dir, f.name), b.Bytes())
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// observe reads the histories of all trials, as many at once as there are processors.
+func observe(dir string, trials []report.Trial) map[string]*trace {
+	found := make([]*trace, len(trials))
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	labels := map[string]string{}
+	for _, t := range text.InOrder(trials) {
+		labels[t.Name] = t.Subject
+	}
+	for i, t := range trials {
+		g.Go(func() error {
+			found[i] = read(report.HistoryPath(dir, t.Name), t, labels[t.Name])
+			return nil
+		})
+	}
+	_ = g.Wait() // read has no error: what it could not read, the trace says
+	out := map[string]*trace{}
+	for i, t := range trials {
+		out[t.Name] = found[i]
+	}
+	return out
+}
+
+func timelines(trials []report.Trial, traces map[string]*trace) []plot.Timeline {
+	var out []plot.Timeline
+	for _, t := range text.InOrder(trials) {
+		out = append(out, traces[t.Name].Timeline)
+	}
+	return out
+}
+
+// figures draws up every plot that the data has something for.
+func figures(r report.Result, traces map[string]*trace) []*plot.Figure {
+	all := matrix.Of(r.Trials)
+	var labels []string
+	for _, s := range all {
+		for _, x := range s.Series {
+			labels = append(labels, x.Label)
+		}
+	}
+	looks := plot.NewLooks(labels)
+	var out []*plot.Figure
+	for _, s := range all {
+		var figs []*plot.Figure
+		figs = append(figs, overview(s, traces, looks)...)
+		for _, x := range s.Series {
+			for _, t := range x.Trials {
+				figs = append(figs, plot.OverTime(traces[t.Name].Timeline, looks), plot.Holders(traces[t.Name].Timeline))
+			}
+		}
+		figs = slices.DeleteFunc(figs, func(f *plot.Figure) bool { return f == nil })
+		for _, f := range figs {
+			if len(all) > 1 && f.Trial == "" { // a trial's name is unique already
+				f.Rename(s.Name)
+			}
+		}
+		out = append(out, figs...)
+	}
+	return out
+}
+
+// overview is the plots that compare the series of a scenario.
+func overview(s matrix.Scenario, traces map[string]*trace, looks plot.Looks) []*plot.Figure {
+	out := []*plot.Figure{plot.FanOut(s, looks)}
+	for _, l := range latencies(s) {
+		out = append(out, plot.Growth(s, l.Name, l.Head, looks))
+		for _, n := range slices.Backward(s.Counts) {
+			dists := plot.Latencies(s, n, l.Name, func(trial string) []float64 { return traces[trial].exact[l.Name] })
+			out = append(out, plot.Percentiles(l.Name, l.Head, n, dists, looks))
+		}
+	}
+	return out
+}
+
+// latencies returns the metrics that the scenario measured. The wait in line of
+// acquiring says little beside a hand-off and is left to the tables then.
+func latencies(s matrix.Scenario) []text.Latency {
+	has := func(metric string) bool {
+		return slices.ContainsFunc(s.Series, func(x matrix.Series) bool {
+			return slices.ContainsFunc(x.Trials, func(t report.Trial) bool { return t.Metrics[metric].P50 != nil })
+		})
+	}
+	return slices.DeleteFunc(slices.Clone(text.Latencies), func(l text.Latency) bool {
+		return !has(l.Name) || l.Name == report.AcquireLatency && has(report.HandoffLatency)
+	})
+}
+
+// plots writes each figure as SVG and PNG, and removes the plots of a former drawing.
+func plots(dir string, figures []*plot.Figure) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("plots: %w", err)
+	}
+	kept := map[string]bool{}
+	for _, f := range figures {
+		kept[f.Name+".svg"], kept[f.Name+".png"] = true, true
+	}
+	if err := sweep(dir, kept); err != nil {
+		return err
+	}
+	errs := make([]error, len(figures))
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i, f := range figures {
+		g.Go(func() error {
+			errs[i] = write(dir, f)
+			return nil
+		})
+	}
+	_ = g.Wait() // the errors are in errs: one plot must not stop the others
+	return errors.Join(errs...)
+}
+
+func write(dir string, f *plot.Figure) error {
+	svg, err := f.SVG()
+	if err == nil {
+		err = replace(filepath.Join(dir, f.Name+".svg"), svg)
+	}
+	if err != nil {
+		return err
+	}
+	png, err := f.PNG()
+	if err != nil {
+		return err
+	}
+	return replace(filepath.Join(dir, f.Name+".png"), png)
+}
+
+func sweep(dir string, kept map[string]bool) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("plots: %w", err)
+	}
+	for _, e := range entries {
+		picture := strings.HasSuffix(e.Name(), ".svg") || strings.HasSuffix(e.Name(), ".png")
+		if e.Type().IsRegular() && picture && !kept[e.Name()] {
+			if err := os.Remove(filepath.Join(dir, e.Name())); err != nil {
+				return fmt.Errorf("plots: removing a former plot: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// replace writes a file whole or not at all, so that whoever has the old one open
+// never sees half of the new one.
+func replace(path string, data []byte) error {
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".drawing-*")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	_, err = tmp.Write(data)
+	err = errors.Join(err, tmp.Chmod(0o644), tmp.Close())
+	if err == nil {
+		err = os.Rename(tmp.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("write %s: %w", path, err), os.Remove(tmp.Name()))
+	}
+	return nil
+}

@@ -1,0 +1,201 @@
+package draw
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"zkbench/report"
+	"zkbench/report/history"
+	"zkbench/report/verdict"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// runFolder writes the histories of an invented run and concludes them: each
+// subject with 5 and 20 clients that hold in turn; with faults, a session is
+// closed in every trial and one holder overstays.
+func runFolder(t *testing.T, scenarios ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, report.HistoryDir), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, scenario := range scenarios {
+		for _, subject := range []string{"lock/parent", "lock/predecessor"} {
+			for _, clients := range []int{5, 20} {
+				writeHistory(t, dir, scenario, subject, clients)
+			}
+		}
+	}
+	run := report.Run{ID: "r1", Scenario: strings.Join(scenarios, " "), Command: "zkbench run herd --seed 7", Seed: 7,
+		Start: time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC), Ensemble: report.Ensemble{Kind: "process", Members: 3}}
+	if _, err := report.Conclude(dir, run); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func writeHistory(t *testing.T, dir, scenario, subject string, clients int) {
+	t.Helper()
+	name := fmt.Sprintf("%s-%s-%d", scenario, strings.ReplaceAll(subject, "/", "-"), clients)
+	w, err := history.Create(report.HistoryPath(dir, name), history.Header{Trial: name, Scenario: scenario, Subject: subject, Clients: clients, Seed: 7,
+		Params: map[string]string{"hold": "20ms"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(7, uint64(clients)))
+	cost := 0.7e6
+	if subject == "lock/parent" {
+		cost *= math.Sqrt(float64(clients))
+	}
+	for c := range clients {
+		w.Note(history.Note{Kind: history.Opened, Client: c, Session: int64(100 + c), Timeout: 10 * time.Second})
+	}
+	now := time.Second
+	for i := range clients * 6 {
+		c := i % clients
+		granted := now + time.Duration(cost*math.Exp(r.NormFloat64()*0.4))
+		released := granted + 20*time.Millisecond
+		if scenario == "failover" && i == clients*3 {
+			w.Window(history.Window{Fault: "session.close", Target: fmt.Sprintf("client %d (holder)", c), Client: c, Start: granted + 5*time.Millisecond,
+				End: granted + 6*time.Millisecond, Proof: "the server no longer knows the session id"})
+			w.Note(history.Note{Kind: history.Lost, Client: c, Session: int64(100 + c), At: granted + 9*time.Millisecond})
+			released = granted + 9*time.Millisecond
+		}
+		s := history.Sample{Client: c, Phase: "churn", Op: history.Acquire, Due: now - 15*time.Millisecond, Call: now - 15*time.Millisecond, Return: granted,
+			Outcome: history.OK, Token: int64(1000 + i), Session: int64(100 + c), Path: fmt.Sprintf("/n%d", i)}
+		w.Sample(s)
+		s.Op, s.Due, s.Call, s.Return = history.Release, released, released, released+time.Millisecond
+		w.Sample(s)
+		now = released
+		if scenario == "failover" && i == clients*3 {
+			now -= 5 * time.Millisecond // the next is let in before the victim is told: exposure
+		}
+	}
+	n := int64(clients - 1)
+	w.Note(history.Note{Kind: history.Fan, At: now, Client: -1, Counts: map[string]int64{verdict.CountHandoffs: n, verdict.CountNotifications: n * int64(clients) / 2,
+		verdict.CountExpected + verdict.CountNotifications: n * int64(clients) / 2}})
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// sums hashes every file below dir.
+func sums(t *testing.T, dir string) map[string][32]byte {
+	t.Helper()
+	out := map[string][32]byte{}
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		out[strings.TrimPrefix(path, dir+"/")] = sha256.Sum256(b)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func TestFolder(t *testing.T) {
+	dir := runFolder(t, "failover")
+	if err := Folder(dir); err != nil {
+		t.Fatal(err)
+	}
+	first := sums(t, dir)
+	for _, name := range []string{
+		"report.html", "summary.md", "junit.xml", "bench.txt", "plots/fanout.svg", "plots/fanout.png", "plots/handoff-by-clients.svg",
+		"plots/handoff-percentiles-20.png", "plots/handoff-percentiles-5.svg", "plots/failover-by-clients.svg",
+		"plots/latency-failover-lock-parent-20.svg", "plots/holders-failover-lock-predecessor-5.png",
+	} {
+		if _, ok := first[name]; !ok {
+			t.Errorf("%s is missing", name)
+		}
+	}
+	stale := filepath.Join(dir, report.PlotDir, "former.svg")
+	if err := os.WriteFile(stale, []byte("x"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := Folder(dir); err != nil {
+		t.Fatal(err)
+	}
+	again := sums(t, dir)
+	if len(again) != len(first) {
+		t.Errorf("drawn again there are %d files, not %d", len(again), len(first))
+	}
+	for name, sum := range first {
+		if again[name] != sum {
+			t.Errorf("%s differs when it is drawn again", name)
+		}
+	}
+	page, err := os.ReadFile(filepath.Join(dir, report.PageFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Contains(page, []byte(`"overlaps":[[`)) {
+		t.Error("the timeline shows no exposure, although a victim was told late")
+	}
+	if look := os.Getenv("ZKBENCH_LOOK"); look != "" { // to look at it
+		if err := os.CopyFS(filepath.Join(look, "run"), os.DirFS(dir)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestFolder_scenariosDoNotOverwriteEachOther(t *testing.T) {
+	dir := runFolder(t, "failover", "herd")
+	if err := Folder(dir); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"failover-fanout.svg", "herd-fanout.svg", "latency-herd-lock-parent-5.svg"} {
+		if _, err := os.Stat(filepath.Join(dir, report.PlotDir, name)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestFolder_damagedHistories(t *testing.T) {
+	dir := runFolder(t, "herd")
+	cut, gone := report.HistoryPath(dir, "herd-lock-parent-20"), report.HistoryPath(dir, "herd-lock-parent-5")
+	info, err := os.Stat(cut)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(cut, info.Size()*2/3); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(gone); err != nil {
+		t.Fatal(err)
+	}
+	if err := Folder(dir); err != nil {
+		t.Fatalf("a damaged history costs its own plots, not the report: %v", err)
+	}
+	got := sums(t, dir)
+	if _, ok := got["plots/latency-herd-lock-predecessor-5.svg"]; !ok {
+		t.Error("the plots of a whole history are missing")
+	}
+	if _, ok := got["plots/latency-herd-lock-parent-5.svg"]; ok {
+		t.Error("a plot was drawn of a history that is gone")
+	}
+}
+
+func TestFolder_noRunFolder(t *testing.T) {
+	dir := t.TempDir()
+	if err := Folder(dir); err == nil || !strings.Contains(err.Error(), report.ResultFile) {
+		t.Errorf("error = %v, want one that names %s", err, report.ResultFile)
+	}
+	if entries, _ := os.ReadDir(dir); len(entries) != 0 {
+		t.Error("something was written into a folder that holds no run")
+	}
+}

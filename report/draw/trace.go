@@ -1,0 +1,81 @@
+package draw
+
+import (
+	"fmt"
+	"time"
+
+	"zkbench/report"
+	"zkbench/report/history"
+	"zkbench/report/plot"
+	"zkbench/report/units"
+	"zkbench/report/verdict"
+)
+
+// traceLimit bounds the grants and hand-offs of one trial that are kept for
+// drawing: some 50 bytes each.
+const traceLimit = 500_000
+
+// trace is what one history has to draw.
+type trace struct {
+	plot.Timeline
+	exact map[string][]float64 // every latency by metric, in nanoseconds; absent where there were too many
+}
+
+// read folds the history at path. It has no error: where a history is missing or
+// damaged, the timeline is partial and says why.
+func read(path string, t report.Trial, label string) *trace {
+	tr := &trace{exact: map[string][]float64{}}
+	tr.Trial, tr.Label, tr.Clients = t.Name, label, t.Clients
+	h, err := history.Open(path)
+	if err != nil {
+		tr.Partial = err.Error()
+		return tr
+	}
+	left := 0
+	folded := report.Observe(h, report.Observer{
+		Belief: func(b verdict.Belief) {
+			if len(tr.Beliefs) >= traceLimit {
+				left++
+				return
+			}
+			tr.Beliefs = append(tr.Beliefs, plot.Belief{Client: b.Client, Start: b.Start, End: b.End})
+		},
+		Overlap: func(o verdict.Overlap) {
+			if len(tr.Overlaps) < traceLimit {
+				tr.Overlaps = append(tr.Overlaps, plot.Overlap{Clients: [2]int{o.Older, o.Newer}, Start: o.Start, End: o.End, Exposure: o.Exposure})
+			}
+		},
+		Handoff: func(metric string, h report.Handoff) {
+			if len(tr.Handoffs) >= traceLimit {
+				return
+			}
+			tr.Handoffs = append(tr.Handoffs, plot.Handoff{At: h.At, Latency: h.Latency, Failover: h.Failover})
+			tr.exact[metric] = append(tr.exact[metric], float64(h.Latency))
+		},
+	})
+	if len(tr.Handoffs) >= traceLimit { // a part of the samples would pass for all of them
+		clear(tr.exact)
+	}
+	tr.Windows = windows(h.Faults, folded.Length)
+	switch {
+	case folded.Err != nil:
+		tr.Partial = folded.Err.Error()
+	case left > 0:
+		tr.Partial = fmt.Sprintf("only the first %s are drawn, %d more are not", units.Plural(traceLimit, "grant"), left)
+	}
+	return tr
+}
+
+// windows are the faults as they are shaded. One that was never healed lasts
+// until the end of the trial.
+func windows(faults []history.Fault, end time.Duration) []plot.Window {
+	var out []plot.Window
+	for _, f := range faults {
+		w := plot.Window{Fault: f.Fault, Target: f.Target, Start: f.Start, End: f.End, Proven: f.Proof != ""}
+		if w.End < w.Start {
+			w.End = max(end, w.Start)
+		}
+		out = append(out, w)
+	}
+	return out
+}
