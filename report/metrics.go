@@ -84,9 +84,7 @@ func newFolding(h *history.History) *folding {
 	return f
 }
 
-// observe adds a value to a metric. Of a metric that the phases disagree about,
-// those are preferred that are not counted, or for hand-offs, the counted: see
-// the names.
+// observe adds a value to a metric. One that several phases contribute to names none.
 func (f *folding) observe(metric, phase string, d time.Duration) {
 	h := f.histograms[metric]
 	if h == nil {
