@@ -73,13 +73,11 @@ func (k *conn) judgeArrived() {
 		back.ready = append(back.ready, p...)
 		c.counts.BytesIn += int64(len(p))
 	}
-	if c.plain() && !k.mute {
-		k.in.flush(emit)
-	}
-	k.in.sift(back.arrived, k.judgeReply, emit, func() {})
+	ended := func() {}
+	k.in.sift(back.arrived, len(c.shots) > 0 || k.mute, k.judgeReply, emit, ended)
 	back.arrived = back.arrived[:0]
 	if back.err != nil && !k.mute {
-		k.in.flush(emit) // half a frame is all there will be of it
+		k.in.sift(nil, false, k.judgeReply, emit, ended) // half a frame is all there will be of it
 	}
 }
 

@@ -22,44 +22,38 @@ type valve struct {
 // busy is true while the bytes that come next cannot just be passed through.
 func (v *valve) busy() bool { return len(v.kept) > 0 || v.fate == drop && v.scan.mid() }
 
-// flush passes the bytes that wait, and with them their frame.
-func (v *valve) flush(emit func([]byte)) {
-	if len(v.kept) > 0 {
+// sift sends p through. Where aimed is true, judge decides the fate of each
+// frame that begins here, once its head is whole, and until then its bytes wait;
+// else all frames pass. judge is called for all that the scanner comes to, with
+// free where the fate is its to decide. emit gets the bytes that pass, which are
+// valid only for the call; ended is called behind the last byte of a frame.
+func (v *valve) sift(p []byte, aimed bool, judge func(m mark, free bool) fate, emit func([]byte), ended func()) {
+	if !aimed && len(v.kept) > 0 {
 		emit(v.kept)
-		v.kept = v.kept[:0]
-		v.fate = pass
+		v.kept, v.fate = v.kept[:0], pass
 	}
-}
-
-// sift sends p through. judge is called for all that the scanner comes to: it
-// decides a frame's fate where free is true, and otherwise only learns of it.
-// emit gets the bytes that pass, which are valid only for the call; ended is
-// called behind the last byte of a frame.
-func (v *valve) sift(p []byte, judge func(m mark, free bool) fate, emit func([]byte), ended func()) {
 	for len(p) > 0 {
-		if v.fate == undecided && v.scan.mid() && len(v.kept) == 0 {
-			v.fate = pass // it began while bytes were passed through
+		if v.fate == undecided && len(v.kept) == 0 && (!aimed || v.scan.mid()) {
+			v.fate = pass // mid: it began while bytes were passed through
 		}
 		n, m := v.scan.next(p)
 		chunk := p[:n]
 		p = p[n:]
 		free := v.fate == undecided
-		if free {
-			v.kept = append(v.kept, chunk...)
-		}
-		f := judge(m, free)
-		if free && m != 0 {
+		if f := judge(m, free); free && m != 0 {
 			v.fate = f
 		}
-		switch {
-		case v.scan.lost:
+		if v.scan.lost {
 			v.fate = pass
-		case v.fate == undecided:
+		}
+		if free {
+			v.kept = append(v.kept, chunk...)
+			chunk = v.kept
+		}
+		if v.fate == undecided {
 			continue
 		}
-		if v.fate == pass && free {
-			emit(v.kept)
-		} else if v.fate == pass {
+		if v.fate == pass {
 			emit(chunk)
 		}
 		v.kept = v.kept[:0]

@@ -43,9 +43,6 @@ func (k *conn) enqueue(p []byte, now time.Duration) error {
 		return k.why
 	}
 	c.counts.BytesOut += int64(len(p))
-	if c.plain() {
-		k.out.flush(k.put)
-	}
 	judge := func(m mark, free bool) fate {
 		q := k.request(m, now)
 		if q == nil || !free {
@@ -56,7 +53,7 @@ func (k *conn) enqueue(p []byte, now time.Duration) error {
 		}
 		return pass
 	}
-	k.out.sift(p, judge, k.put, k.written)
+	k.out.sift(p, len(c.shots) > 0, judge, k.put, k.written)
 	if c.counts.Queued > queueLimit && c.hold != nil {
 		return fmt.Errorf("client %d sent %d bytes in a hold, and the tap keeps at most %d: %w",
 			c.number, c.counts.Queued, queueLimit, ErrCut)

@@ -1,0 +1,222 @@
+package wire
+
+import (
+	"errors"
+	"io"
+	"net"
+	"testing"
+	"time"
+)
+
+func (b *bench) until(what string, ok func() bool) {
+	b.tb.Helper()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	late := time.After(10 * time.Second)
+	for !ok() {
+		select {
+		case <-late:
+			b.tb.Fatalf("waited in vain until %s: %v", what, b.c.Counts().Map())
+		case <-tick.C:
+		}
+	}
+}
+
+// reading starts a read of n bytes and returns where its error comes out.
+func (b *bench) reading(n int) <-chan error {
+	done := make(chan error, 1)
+	conn := b.conn
+	go func() { _, err := io.ReadFull(conn, make([]byte, n)); done <- err }()
+	return done
+}
+
+func TestConnCountsAbandonedRequests(t *testing.T) {
+	b := newBench(t)
+	b.greet()
+	b.write(ask(1, Create, "/a"), ask(2, Create, "/b"), ask(3, Delete, "/c"))
+	b.read(answer(1, 1, 0, ""), answer(99, 1, 0, ""))
+	if n := b.c.Counts(); n.InFlight != 2 || n.Replies != 2 || n.Unmatched != 1 {
+		t.Errorf("with two requests open: %v", n.Map())
+	}
+	b.check(b.conn.Close())
+	if n := b.c.Counts(); n.InFlight != 0 || n.Abandoned != 2 {
+		t.Errorf("after the close: %v", n.Map())
+	}
+	if err := b.conn.Close(); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("a second close: %v", err)
+	}
+}
+
+func TestConnAnswersOutOfOrder(t *testing.T) {
+	b := newBench(t)
+	defer b.tap.Close()
+	b.greet()
+	b.write(ask(1, Create, "/a"), ask(-4, Auth, ""), ask(-2, Ping, ""), ask(2, Delete, "/b"))
+	b.read(answer(-4, 0, 0, ""), answer(1, 5, 0, ""), answer(-2, 5, 0, ""), answer(2, 6, -101, ""))
+	n := b.c.Counts()
+	if n.InFlight != 0 || n.Unmatched != 0 || n.Errors.Of(Delete) != 1 || n.Errors.Total() != 1 {
+		t.Errorf("counted %v", n.Map())
+	}
+}
+
+func TestConnLastAckSentIsTheSendTime(t *testing.T) {
+	b := newBench(t)
+	defer b.tap.Close()
+	b.write(hello(0)) // at 1 s
+	b.read(welcome(5, 4*time.Second))
+	if got := b.c.Session().LastAckSent; got != 1*time.Second {
+		t.Errorf("after the handshake: %v", got)
+	}
+	mark := b.ticks
+	b.write(ask(1, Exists, "/"), ask(-2, Ping, "")) // one second apart
+	if got := b.c.Session().LastAckSent; got != 1*time.Second {
+		t.Errorf("sent, and not yet answered: %v", got)
+	}
+	b.read(answer(-2, 0, 0, ""))
+	b.read(answer(1, 0, 0, "")) // was sent earlier: must not set the clock back
+	s := b.c.Session()
+	if want := mark + 2*time.Second; s.LastAckSent != want || s.Deadline() != want+4*time.Second {
+		t.Errorf("after both answers: %v, want %v", s.LastAckSent, want)
+	}
+}
+
+func TestConnExpiryIsDeliveredWholeAndThenClosed(t *testing.T) {
+	for _, held := range []bool{false, true} {
+		b := newBench(t)
+		b.greet()
+		b.c.Cut()
+		b.redial()
+		b.write(hello(5))
+		b.far.live = true
+		if held {
+			b.check(b.c.Hold(Deaf))
+		}
+		sorry := welcome(0, 0)
+		b.far.feed(sorry)
+		done := b.reading(len(sorry))
+		if held {
+			b.c.Thaw()
+		}
+		b.check(<-done)
+		b.until("the connection is closed", b.far.isClosed)
+		s := b.c.Session()
+		if !s.Expired || s.ID != 5 || s.Server != "" {
+			t.Errorf("held %v: session %+v", held, s)
+		}
+		last := b.events[len(b.events)-1]
+		if last.Kind != Expired || last.Session != 5 || len(b.events) != 3 {
+			t.Errorf("held %v: events %+v", held, b.events)
+		}
+		b.tap.Close()
+	}
+}
+
+func TestConnEndIsToldOnce(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		end  func(b *bench)
+		why  error
+	}{
+		{"the server closes", func(b *bench) { _, _ = b.conn.Read(make([]byte, 9)) }, io.EOF},
+		{"the client closes", func(b *bench) { _ = b.conn.Close() }, net.ErrClosed},
+		{"the tap cuts", func(b *bench) { b.c.Cut() }, ErrCut},
+		{"a write fails", func(b *bench) { _ = b.far.Close(); _, _ = b.conn.Write(ask(1, Exists, "/")) }, net.ErrClosed},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t)
+			b.greet()
+			tt.end(b)
+			b.c.Cut()
+			_ = b.conn.Close()
+			if len(b.events) != 2 || b.events[1].Kind != Lost || !errors.Is(b.events[1].Err, tt.why) || b.events[1].Session != 5 {
+				t.Errorf("events: %+v", b.events)
+			}
+			if !b.far.isClosed() || b.c.Session().Server != "" {
+				t.Error("the connection is still there")
+			}
+		})
+	}
+}
+
+func TestConnCutUnblocksARead(t *testing.T) {
+	b := newBench(t)
+	b.greet()
+	b.far.live = true
+	done := b.reading(4)
+	if n := b.c.Cut(); n != 1 {
+		t.Errorf("cut %d connections", n)
+	}
+	if err := <-done; !errors.Is(err, ErrCut) {
+		t.Errorf("the reader got %v", err)
+	}
+	if _, err := b.conn.Write(ask(1, Exists, "/")); !errors.Is(err, ErrCut) {
+		t.Errorf("the writer got %v", err)
+	}
+}
+
+func TestEventCallbackMayUseTheTap(t *testing.T) {
+	b := newBench(t)
+	var kinds []EventKind
+	b.tap.OnEvent(func(e Event) {
+		kinds = append(kinds, e.Kind)
+		if e.Kind == Connected {
+			b.c.Cut()
+			_ = b.tap.Totals()
+		}
+	})
+	b.write(hello(0))
+	b.far.feed(welcome(5, time.Second))
+	_, _ = b.conn.Read(make([]byte, 100))
+	if len(kinds) != 2 || kinds[1] != Lost {
+		t.Errorf("events: %v", kinds)
+	}
+}
+
+func TestDialGate(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	tap := New(func() time.Duration { return 0 })
+	c := tap.Client(3)
+	dial := func() error {
+		conn, err := c.Dial("tcp", l.Addr().String(), time.Second)
+		if err == nil {
+			_ = conn.Close()
+		}
+		return err
+	}
+	c.Gate(true)
+	if err := dial(); !errors.Is(err, ErrGate) {
+		t.Errorf("through a closed gate: %v", err)
+	}
+	c.Gate(false)
+	if err := dial(); err != nil {
+		t.Errorf("through an open gate: %v", err)
+	}
+	tap.Close()
+	if err := dial(); !errors.Is(err, ErrClosed) {
+		t.Errorf("after the end: %v", err)
+	}
+	if err := func() error { _, err := tap.Client(4).Dial("tcp", l.Addr().String(), time.Second); return err }(); !errors.Is(err, ErrClosed) {
+		t.Errorf("a new client after the end: %v", err)
+	}
+	if n := c.Counts(); n.Dials != 3 || n.Refused != 2 || n.Connections != 1 {
+		t.Errorf("counted %v", n.Map())
+	}
+}
+
+func TestTapClients(t *testing.T) {
+	tap := New(func() time.Duration { return 0 })
+	for _, n := range []int{2, 0, 1, 2} {
+		tap.Client(n).count(func(c *Counts) { c.BytesIn += int64(n) })
+	}
+	all := tap.Clients()
+	if len(all) != 3 || all[0].Number() != 0 || all[2].Number() != 2 {
+		t.Errorf("%d clients", len(all))
+	}
+	if got := tap.Totals().BytesIn; got != 5 {
+		t.Errorf("total %d, want 5", got)
+	}
+}
