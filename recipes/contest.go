@@ -176,12 +176,14 @@ func (c contest) awaitPredecessor(ctx context.Context, node string, names []stri
 		case n == 0:
 			return nil
 		}
-		stat, watch, err := c.s.exists(ctx, c.parent+"/"+next, true)
+		// Not exists: on a missing node that would leave a watch for its creation,
+		// which never comes, at the servers until the session ends.
+		_, _, watch, err := c.s.get(ctx, c.parent+"/"+next, true)
+		if errors.Is(err, zk.ErrNoNode) {
+			continue // gone between list and get: nobody will wake us
+		}
 		if err != nil {
 			return err
-		}
-		if stat == nil {
-			continue // gone between list and exists: nobody will wake us
 		}
 		event, err := c.s.wake(ctx, watch)
 		if err != nil {

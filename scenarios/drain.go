@@ -17,8 +17,12 @@ import (
 // re-entering. Nothing else happens, so what is counted on the wire between the
 // first release and the last is what hand-offs cost.
 func (t *trial) drain(ctx context.Context) error {
+	quiet, err := t.gather(ctx) // before anybody stands in line
+	if err != nil {
+		return err
+	}
 	for t.round = 1; t.round <= t.phase.Rounds; t.round++ {
-		d := &drain{trial: t, granted: make(chan granted, len(t.clients))}
+		d := &drain{trial: t, quiet: quiet, granted: make(chan granted, len(t.clients))}
 		if err := d.run(ctx); err != nil {
 			return fmt.Errorf("round %d: %w", t.round, err)
 		}
@@ -38,6 +42,7 @@ type drain struct {
 	*trial
 	granted chan granted
 	waiters sync.WaitGroup
+	quiet   counts // before anybody stood in line
 	base    counts // before the first release
 	short   bool   // fewer wake-ups than the formula says: waiting for them is no use
 }
@@ -47,10 +52,6 @@ func (d *drain) run(ctx context.Context) error {
 	defer d.waiters.Wait()
 	defer cancel()
 	first := d.clients[d.round%len(d.clients)]
-	quiet, err := d.gather(ctx)
-	if err != nil {
-		return err
-	}
 	claim, err := first.acquire(ctx)
 	if err != nil {
 		return fmt.Errorf("client %d: %w", first.n, err)
@@ -63,7 +64,7 @@ func (d *drain) run(ctx context.Context) error {
 			})
 		}
 	}
-	if err := d.joined(ctx, quiet); err != nil {
+	if err := d.joined(ctx); err != nil {
 		return err
 	}
 	if d.base, err = d.gather(ctx); err != nil {
@@ -160,7 +161,7 @@ func (d *drain) account(ctx context.Context, n int) error {
 	}
 	w := now.wire.Sub(d.base.wire)
 	c := map[string]int64{
-		"handoffs": int64(n - 1), "notifications": w.Notifications.Total(), "requests": requests(w),
+		"handoffs": int64(n - 1), "notifications": w.Notifications.Total(), "requests": w.Requests.Total(),
 		"lists": lists(w), "bytes": w.BytesIn + w.BytesOut,
 	}
 	if formula := d.cell.Subject.Drain; formula != nil {
@@ -174,9 +175,7 @@ func (d *drain) account(ctx context.Context, n int) error {
 	return nil
 }
 
-// lists counts requests for children, requests everything but pings.
+// lists counts requests for children.
 func lists(c wire.Counts) int64 {
 	return c.Requests.Of(wire.GetChildren) + c.Requests.Of(wire.GetChildren2)
 }
-
-func requests(c wire.Counts) int64 { return c.Requests.Total() - c.Requests.Of(wire.Ping) }

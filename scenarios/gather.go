@@ -20,8 +20,8 @@ type counts struct {
 // The members' own counters of fired watches, by what fired them (mntr, ZooKeeper
 // 3.6 and later).
 var firedCounters = []string{
-	"zk_sum_node_created_watch_count", "zk_sum_node_deleted_watch_count",
-	"zk_sum_node_changed_watch_count", "zk_sum_node_children_watch_count",
+	"sum_node_created_watch_count", "sum_node_deleted_watch_count",
+	"sum_node_changed_watch_count", "sum_node_children_watch_count",
 }
 
 // gather counts at the taps and asks every member for its counters. A member that
@@ -40,7 +40,7 @@ func (t *trial) gather(ctx context.Context) (counts, error) {
 		for _, key := range firedCounters {
 			c.fired += int64(mntr[key])
 		}
-		c.watches += int64(mntr["zk_watch_count"])
+		c.watches += int64(mntr["watch_count"])
 	}
 	return c, nil
 }
@@ -50,10 +50,9 @@ const joinLimit = 30 * time.Second
 
 // joined returns when every client stands in line and watches: every member has all
 // their nodes, so no wake-up of a join is still to come; no request is under way;
-// and the members count one watch for each waiter. quiet is the count from before
-// the first one joined. Where the members do not count, or no formula says what to
+// and the members count one watch for each waiter. Where the members do not count, or no formula says what to
 // expect, it waits until the wire has been still for a while.
-func (d *drain) joined(ctx context.Context, quiet counts) error {
+func (d *drain) joined(ctx context.Context) error {
 	n := len(d.clients)
 	err := poll(ctx, joinLimit, func(ctx context.Context) (bool, error) {
 		nodes, err := d.harness.fewest(ctx, d.parent)
@@ -62,18 +61,19 @@ func (d *drain) joined(ctx context.Context, quiet counts) error {
 	if err != nil {
 		return fmt.Errorf("wait until %d clients stand in line: %w", n, err)
 	}
-	exact := d.cell.Subject.Drain != nil && quiet.watches >= 0 && d.lab.Ensemble.Kind != ensembles.External
+	exact := d.cell.Subject.Drain != nil && d.quiet.watches >= 0 && d.lab.Ensemble.Kind != ensembles.External
 	var last wire.Counts
+	var now counts
 	still := 0
-	err = poll(ctx, joinLimit, func(ctx context.Context) (bool, error) {
-		now, err := d.gather(ctx)
+	err = poll(ctx, joinLimit, func(ctx context.Context) (_ bool, err error) {
+		now, err = d.gather(ctx)
 		if err != nil || now.wire.InFlight > 0 {
 			return false, err
 		}
 		if exact {
-			return now.watches-quiet.watches == int64(n-1), nil
+			return now.watches-d.quiet.watches == int64(n-1), nil
 		}
-		if requests(now.wire) == requests(last) && now.wire.Notifications == last.Notifications {
+		if now.wire.Requests.Total() == last.Requests.Total() && now.wire.Notifications == last.Notifications {
 			still++
 		} else {
 			still = 0
@@ -82,7 +82,8 @@ func (d *drain) joined(ctx context.Context, quiet counts) error {
 		return still >= stillPolls, nil
 	})
 	if err != nil {
-		return fmt.Errorf("wait until %d clients stand in line and watch: %w", n, err)
+		return fmt.Errorf("wait until %d clients stand in line and watch (%d requests under way, %d watches before, %d now): %w",
+			n, now.wire.InFlight, d.quiet.watches, now.watches, err)
 	}
 	return nil
 }

@@ -84,4 +84,4 @@ var errBroken = errors.New("the history cannot be written")
 
 // settleLimit is how long a drain waits for wake-ups that the formula promises and
 // that do not come, before it goes on without.
-const settleLimit = 2 * time.Second
+const settleLimit = 10 * time.Second

@@ -149,7 +149,11 @@ func ensembleDown(ctx context.Context, w io.Writer) error {
 	}
 	left, listErr := auto.List(ctx)
 	for _, r := range left {
-		fmt.Fprintf(w, "left alone: ensemble %s, %s\n", r.ID, whose(r))
+		why := "a run uses it"
+		if r.Owner.Alive() {
+			why = fmt.Sprintf("it is process %d's, which runs", r.Owner.PID)
+		}
+		fmt.Fprintf(w, "left alone: ensemble %s: %s\n", r.ID, why)
 	}
 	if len(removed) == 0 && err == nil {
 		fmt.Fprintln(w, "nothing to remove")
