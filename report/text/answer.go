@@ -90,20 +90,33 @@ func allOf(n int, noun string) string {
 	return "all " + units.Plural(n, noun)
 }
 
-func name(f []finding) string {
+// name lists findings by what was broken: the first trial with its reason, and
+// how many trials more.
+func name(all []finding) string {
+	var first []finding
+	trials := map[string]int{}
+	for _, f := range all {
+		if trials[f.what] == 0 {
+			first = append(first, f)
+		}
+		trials[f.what]++
+	}
 	var parts []string
-	for i, x := range f {
+	for i, f := range first {
 		if i == verdictFindings {
-			parts = append(parts, fmt.Sprintf("%d more", len(f)-i))
+			parts = append(parts, fmt.Sprintf("%d more", len(first)-i))
 			break
 		}
-		reason := units.Clean(x.reason)
-		if reason != "" {
-			reason = " (" + units.Short(reason, 160) + ")"
+		s := fmt.Sprintf("%s in %s", units.Clean(f.what), where(f.trial))
+		if more := trials[f.what] - 1; more > 0 {
+			s += " and " + units.Plural(more, "more trial")
 		}
-		parts = append(parts, fmt.Sprintf("%s in %s%s", units.Clean(x.what), where(x.trial), reason))
+		if reason := units.Clean(f.reason); reason != "" {
+			s += " (" + units.Short(reason, 160) + ")"
+		}
+		parts = append(parts, s)
 	}
-	return list(parts)
+	return strings.Join(parts, "; ")
 }
 
 func doubtWords(r report.Result) []string {
