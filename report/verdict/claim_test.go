@@ -1,6 +1,10 @@
 package verdict
 
-import "testing"
+import (
+	"fmt"
+	"slices"
+	"testing"
+)
 
 func TestClaimValidity(t *testing.T) {
 	judgeStories(t, ClaimValidity, []telling{
@@ -28,18 +32,29 @@ func TestClaimValidity(t *testing.T) {
 }
 
 func TestClaimValidityOfAGrantFromAnotherSession(t *testing.T) {
-	h := story(t, "opened 1 101\nacquire 1 5 5000 5010\nopened 1 102\nopened 1 103\nacquire 1 6 9000 9010")
-	for n, err := range h.Records {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n.N == 5 {
-			n.Sample.Session = 101
-		}
-	}
-	for _, v := range Judge(h) {
-		if v.Guarantee == ClaimValidity && v.Result != Fail {
-			t.Errorf("got %+v", v)
-		}
+	for _, c := range []struct {
+		name     string
+		session  int64
+		returned int
+		want     string
+	}{
+		{"a grant of a session long gone is not the client's own", 101, 9010, Fail},
+		{"nor is one of the session before, long after the new one", 102, 9010, Fail},
+		{"a grant of the session before may return while the new one opens", 102, 500, Pass},
+		{"a grant of the present session is the client's own", 103, 9010, Pass},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := story(t, fmt.Sprintf("opened 1 101\nopened 1 102\nopened 1 103\nacquire 1 6 10 %d", c.returned))
+			for n := range h.Records {
+				if n.Sample != nil {
+					n.Sample.Session = c.session
+				}
+			}
+			vs := Judge(h)
+			i := slices.IndexFunc(vs, func(v Verdict) bool { return v.Guarantee == ClaimValidity })
+			if vs[i].Result != c.want {
+				t.Errorf("got %+v, want %s", vs[i], c.want)
+			}
+		})
 	}
 }
