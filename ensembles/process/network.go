@@ -137,7 +137,7 @@ func linkHost(name string, bridge netns.NsHandle) (netip.Prefix, error) {
 	}
 	const tries = 20
 	for range tries {
-		subnet, err := claim(link, randomSubnet())
+		subnet, err := takeSubnet(link, randomSubnet())
 		if err != nil || subnet.IsValid() {
 			return subnet, err
 		}
@@ -145,10 +145,10 @@ func linkHost(name string, bridge netns.NsHandle) (netip.Prefix, error) {
 	return netip.Prefix{}, fmt.Errorf("no free subnet in %v after %d tries (zkbench ensemble down removes what crashed runs left)", testNet, tries)
 }
 
-// claim gives the link the subnet's first address, and takes it back where
+// takeSubnet gives the link the subnet's first address, and takes it back where
 // another route leads there. Looking afterwards leaves no gap in which two
 // ensembles could both find the subnet free. No valid prefix means: taken.
-func claim(link netlink.Link, subnet netip.Prefix) (netip.Prefix, error) {
+func takeSubnet(link netlink.Link, subnet netip.Prefix) (netip.Prefix, error) {
 	address := netlinkAddr(nth(subnet, 1))
 	if err := netlink.AddrAdd(link, address); err != nil {
 		return netip.Prefix{}, fmt.Errorf("giving link %s address %v: %w", link.Attrs().Name, address, err)

@@ -93,7 +93,7 @@ func TestSetUpNetwork(t *testing.T) {
 	})
 }
 
-func TestClaim_takenSubnet(t *testing.T) {
+func TestTakeSubnet(t *testing.T) {
 	needsRights(t)
 	r := planned(1)
 	ok(t, setUpNetwork(t.Context(), r))
@@ -106,10 +106,10 @@ func TestClaim_takenSubnet(t *testing.T) {
 	defer func() { ok(t, tearDownNetwork(also)) }()
 	_, err = linkHost(also.Links[0], other)
 	ok(t, err)
-	got, err := claim(linkNamed(t, also.Links[0]), subnet)
+	got, err := takeSubnet(linkNamed(t, also.Links[0]), subnet)
 	ok(t, err)
 	if got.IsValid() {
-		t.Errorf("claimed %v, which %s has", got, r.Links[0])
+		t.Errorf("took %v, which %s has", got, r.Links[0])
 	}
 }
 

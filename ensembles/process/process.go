@@ -105,6 +105,7 @@ type local struct {
 	record   *state.Record
 	launcher *launcher
 	machines []*machine
+	used     *os.File // the lock of one who has attached; nil for the owner
 
 	mu   sync.Mutex
 	gone bool
@@ -223,6 +224,12 @@ func (l *local) down(ctx context.Context) error {
 // letGo ends what we hold of an ensemble that goes on without us. Its JVMs have
 // no Pdeathsig, since it is a kept one.
 func (l *local) letGo(context.Context) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.gone {
+		return nil
+	}
 	l.launcher.stop()
-	return nil
+	l.gone = true
+	return l.used.Close()
 }

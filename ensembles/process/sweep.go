@@ -43,7 +43,12 @@ func Attach(_ context.Context, id string) (*ensembles.Ensemble, error) {
 	if !r.Keep {
 		return nil, fmt.Errorf("ensemble %s belongs to process %d and ends with it", id, r.Owner.PID)
 	}
+	used, err := use(r.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("attaching to ensemble %s: %w", id, err)
+	}
 	l := newLocal(&r)
+	l.used = used
 	l.makeMachines()
 	for _, m := range l.machines {
 		if found := state.FindAll(memberMark(r.ID, m.member.Name)); len(found) > 0 {
@@ -56,27 +61,43 @@ func Attach(_ context.Context, id string) (*ensembles.Ensemble, error) {
 }
 
 // Sweep removes ensembles whose owner is dead: their JVMs, namespaces, links and
-// folders. Kept ones that still run are spared, unless all is set. Those of
-// a living owner are never touched. It returns one line for each ensemble removed.
+// folders. Kept ones that still run are spared, unless all is set. Those of a
+// living owner, and those that somebody has attached to, are never touched. It
+// returns one line for each ensemble removed.
 func Sweep(ctx context.Context, all bool) (removed []string, err error) {
 	records, err := List()
 	errs := []error{err}
 	for _, r := range records {
-		if r.Owner.Alive() {
-			continue
+		line, err := sweep(ctx, &r, all)
+		if line != "" {
+			removed = append(removed, line)
 		}
-		running := len(state.FindAll(mark(r.ID)))
-		if r.Keep && running > 0 && !all {
-			continue
-		}
-		if err := remove(ctx, &r); err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		removed = append(removed, fmt.Sprintf("process ensemble %s of %s: %d of %d members ran, %d network namespaces, %s",
-			r.ID, r.Created.Format("2006-01-02 15:04:05"), running, len(r.Members), len(r.Namespaces), r.Dir))
+		errs = append(errs, err)
 	}
 	return removed, errors.Join(errs...)
+}
+
+// sweep removes one ensemble and says so, or returns "" where it is to be spared.
+func sweep(ctx context.Context, r *state.Record, all bool) (string, error) {
+	running := len(state.FindAll(mark(r.ID)))
+	if r.Owner.Alive() || r.Keep && running > 0 && !all {
+		return "", nil
+	}
+	claimed, ours, err := claim(r.Dir)
+	if err != nil {
+		return "", fmt.Errorf("removing ensemble %s: %w", r.ID, err)
+	}
+	if !ours {
+		return "", nil
+	}
+	if claimed != nil {
+		defer claimed.Close()
+	}
+	if err := remove(ctx, r); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("process ensemble %s of %s: %d of %d members ran, %d network namespaces, %s",
+		r.ID, r.Created.Format("2006-01-02 15:04:05"), running, len(r.Members), len(r.Namespaces), r.Dir), nil
 }
 
 // remove kills the members of an ensemble and removes everything of theirs, the

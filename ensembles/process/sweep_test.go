@@ -57,6 +57,11 @@ func TestSweep(t *testing.T) {
 		if e.Version != r.Version || e.Tick != 2*time.Second {
 			t.Errorf("attached to version %q, tick %v", e.Version, e.Tick)
 		}
+		removed, err = Sweep(ctx, true)
+		ok(t, err)
+		if len(removed) != 0 {
+			t.Errorf("an ensemble that we have attached to was swept: %q", removed)
+		}
 		ok(t, e.Down(ctx))
 		ok(t, e.Down(ctx))
 		awaitMode(t, e.Members[0], "leader", "follower") // Down only let go
