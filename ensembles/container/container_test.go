@@ -86,14 +86,17 @@ func follower(t testing.TB, e *ensembles.Ensemble) *ensembles.Member {
 	return nil
 }
 
-// waitSilent waits until the member takes no requests.
-func waitSilent(t testing.TB, m *ensembles.Member) {
+// await polls until the condition holds.
+func await(t testing.TB, what string, holds func(context.Context) bool) {
 	t.Helper()
-	ctx := within(t, 10*time.Second)
-	one := &ensembles.Ensemble{Members: []*ensembles.Member{m}}
-	for ensembles.Status(ctx, one)[0].Serves() {
-		if ctx.Err() != nil {
-			t.Fatalf("%s still serves", m.Name)
+	ctx := within(t, 30*time.Second)
+	ticker := time.NewTicker(50 * time.Millisecond)
+	defer ticker.Stop()
+	for !holds(ctx) {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			t.Fatalf("waited 30 s for %s", what)
 		}
 	}
 }
@@ -109,7 +112,9 @@ func TestEnsemble(t *testing.T) {
 		addr := m.Addr
 		must(t, m.Machine.Kill(t.Context()))
 		running(t, m, false)
-		waitSilent(t, m)
+		await(t, m.Name+" to fall silent", func(ctx context.Context) bool {
+			return !ensembles.Status(ctx, &ensembles.Ensemble{Members: []*ensembles.Member{m}})[0].Serves()
+		})
 		if err := m.Machine.Kill(t.Context()); err != nil {
 			t.Errorf("killing it again: %v", err)
 		}
@@ -186,16 +191,10 @@ func running(t testing.TB, m *ensembles.Member, want bool) {
 // waitLeader waits until somebody else leads.
 func waitLeader(t testing.TB, e *ensembles.Ensemble, old *ensembles.Member) {
 	t.Helper()
-	ctx := within(t, 30*time.Second)
-	for {
+	await(t, "somebody to replace "+old.Name, func(ctx context.Context) bool {
 		leader, err := ensembles.Leader(ctx, e)
-		if err == nil && leader != old {
-			return
-		}
-		if ctx.Err() != nil {
-			t.Fatalf("nobody replaced %s: %v", old.Name, err)
-		}
-	}
+		return err == nil && leader != old
+	})
 }
 
 func save(t *testing.T, m *ensembles.Member) {

@@ -60,30 +60,32 @@ func CanBuild() error {
 // Build makes the image [Name] in the Docker daemon at host (as in DOCKER_HOST;
 // empty for the default one). It takes most of a minute, or nothing where the
 // image exists.
-func Build(ctx context.Context, host string) error {
+func Build(ctx context.Context, host string) error { return build(ctx, host, Name) }
+
+func build(ctx context.Context, host, name string) error {
 	if err := CanBuild(); err != nil {
 		return err
 	}
 	dir, err := os.MkdirTemp("", "zkbench-image-")
 	if err != nil {
-		return fmt.Errorf("building %s: %w", Name, err)
+		return fmt.Errorf("building %s: %w", name, err)
 	}
 	defer os.RemoveAll(dir)
 	if err := os.CopyFS(dir, scripts); err != nil {
-		return fmt.Errorf("building %s: %w", Name, err)
+		return fmt.Errorf("building %s: %w", name, err)
 	}
-	build := exec.CommandContext(ctx, "sh", filepath.Join(dir, "build.sh"), Name)
-	build.WaitDelay = stopTimeout
-	stopAsGroup(build)
-	build.Env = append(os.Environ(), "TMPDIR="+dir)
+	run := exec.CommandContext(ctx, "sh", filepath.Join(dir, "build.sh"), name)
+	run.WaitDelay = stopTimeout
+	stopAsGroup(run)
+	run.Env = append(os.Environ(), "TMPDIR="+dir)
 	if host != "" {
-		build.Env = append(build.Env, "DOCKER_HOST="+host)
+		run.Env = append(run.Env, "DOCKER_HOST="+host)
 	}
-	if output, err := build.CombinedOutput(); err != nil {
+	if output, err := run.CombinedOutput(); err != nil {
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
-		return fmt.Errorf("building %s: %w\n%s", Name, err, tail(output, 4096))
+		return fmt.Errorf("building %s: %w\n%s", name, err, tail(output, 4096))
 	}
 	return nil
 }
