@@ -37,8 +37,11 @@ var (
 // catalogue is every kind of fault, in the order in which people read it. Each is
 // declared beside the fault itself.
 var catalogue = []Kind{
-	sessionClose,
-	partitionIsolate,
+	sessionClose, sessionExpire, sessionFreeze, sessionFlap, sessionStorm,
+	memberKill, memberStop, memberPause, memberRestart, memberRolling,
+	partitionIsolate, partitionLeader, partitionSplit, partitionRing,
+	partitionOneway, partitionClients, partitionPeers,
+	replyDrop, requestDrop, requestHold, wireDelay,
 }
 
 // Catalogue returns all kinds of fault.

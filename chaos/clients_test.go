@@ -2,13 +2,13 @@ package chaos
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 
 	"zkbench/chaos/wire"
-	"zkbench/ensembles"
 )
 
 // lab is an ensemble with connected clients, as a trial has it.
@@ -22,11 +22,12 @@ type quiet struct{}
 
 func (quiet) Printf(string, ...any) {}
 
-// newLab connects n clients to the ensemble, each through its tap.
-func newLab(t testing.TB, e *ensembles.Ensemble, n int, timeout time.Duration) *lab {
+// newLab connects n clients to the target's ensemble, each through its tap.
+func newLab(t testing.TB, target Target, n int, timeout time.Duration) *lab {
 	t.Helper()
 	tap := wire.New(clock())
-	l := &lab{Target: Target{Ensemble: e, Holder: func() int { return 0 }}}
+	l := &lab{Target: target}
+	l.Holder = func() int { return 0 }
 	for range n {
 		l.events = append(l.events, make(chan wire.Event, 100))
 	}
@@ -34,7 +35,7 @@ func newLab(t testing.TB, e *ensembles.Ensemble, n int, timeout time.Duration) *
 	t.Cleanup(tap.Close)
 	for i := range n {
 		c := tap.Client(i)
-		conn, _, err := zk.Connect(e.Servers(), timeout, zk.WithDialer(c.Dial), zk.WithLogger(quiet{}))
+		conn, _, err := zk.Connect(target.Ensemble.Servers(), timeout, zk.WithDialer(c.Dial), zk.WithLogger(quiet{}))
 		must(t, err)
 		t.Cleanup(conn.Close)
 		l.Clients, l.conns = append(l.Clients, c), append(l.conns, conn)
@@ -58,4 +59,37 @@ func (l *lab) await(t testing.TB, client int, kind wire.EventKind) wire.Event {
 			t.Fatalf("client %d: never %s", client, kind)
 		}
 	}
+}
+
+// createUntilError creates node after node until one is not answered with success,
+// and then tells that one's path.
+func (l *lab) createUntilError(client int, prefix string) <-chan string {
+	path := make(chan string, 1)
+	go func() {
+		for i := 0; ; i++ {
+			p := fmt.Sprintf("%s-%d-%d", prefix, l.Clients[client].Session().ID, i)
+			if _, err := l.conns[client].Create(p, nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
+				path <- p
+				return
+			}
+		}
+	}()
+	return path
+}
+
+// askOften asks for a node again and again until ctx ends, and tells how long each
+// answer took.
+func (l *lab) askOften(ctx context.Context, client int) <-chan time.Duration {
+	took := make(chan time.Duration, 1<<16)
+	go func() {
+		defer close(took)
+		for ctx.Err() == nil {
+			begin := time.Now()
+			if _, _, err := l.conns[client].Exists("/nobody"); err != nil {
+				return
+			}
+			took <- time.Since(begin)
+		}
+	}()
+	return took
 }

@@ -1,12 +1,18 @@
 package chaos
 
 import (
+	"context"
+	"fmt"
 	"net"
 	"os"
+	"sync"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
+
+	"zkbench/ensembles"
+	"zkbench/ensembles/process"
 )
 
 // children are what this test binary can be when it is started as a child, to be killed.
@@ -18,7 +24,100 @@ func TestMain(m *testing.M) {
 		child()
 		return
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(tests{m})
+}
+
+// tests runs the tests, and takes down what they shared before leaks are looked for.
+type tests struct{ *testing.M }
+
+func (m tests) Run() int {
+	code := m.M.Run()
+	common.Lock()
+	defer common.Unlock()
+	if common.network != nil {
+		code |= report(common.network.Close(context.Background()))
+	}
+	if common.ensemble != nil {
+		code |= report(common.ensemble.Down(context.Background()))
+	}
+	return code
+}
+
+func report(err error) int {
+	if err == nil {
+		return 0
+	}
+	fmt.Fprintln(os.Stderr, err)
+	return 1
+}
+
+// common is the ensemble of all tests that leave it as they found it.
+var common struct {
+	sync.Mutex
+	ensemble *ensembles.Ensemble
+	network  *Network
+}
+
+// tick is short, so that sessions run out and lost members are missed soon.
+const tick = 500 * time.Millisecond
+
+// shared returns three members that serve, and their network where it can be cut.
+func shared(t testing.TB) Target {
+	t.Helper()
+	common.Lock()
+	defer common.Unlock()
+	if common.ensemble == nil {
+		e, err := process.Start(context.Background(), ensembles.Options{Tick: tick})
+		must(t, err)
+		common.ensemble = e
+		common.network, _ = NewNetwork(context.Background(), e)
+	}
+	must(t, allServe(t.Context(), common.ensemble))
+	return Target{Ensemble: common.ensemble, Network: common.network}
+}
+
+// cuttable is shared where networks can be cut, and skips the test elsewhere.
+func cuttable(t testing.TB) Target {
+	t.Helper()
+	target := shared(t)
+	if target.Network == nil {
+		t.Skip(errNoNetwork)
+	}
+	return target
+}
+
+// inject injects the fault; it is healed at the end of the test at the latest.
+func inject(t testing.TB, f Fault, target Target) Effect {
+	t.Helper()
+	begin := time.Now()
+	e, err := f.Inject(t.Context(), target)
+	must(t, err)
+	t.Logf("%s on %s: %s (%v)", f, e.Target, e.Proof, time.Since(begin).Round(100*time.Microsecond))
+	if e.Target == "" || e.Proof == "" {
+		t.Errorf("an effect without a target or a proof: %+v", e)
+	}
+	if e.Heal != nil {
+		t.Cleanup(func() { must(t, e.Heal(context.Background())) })
+	}
+	return e
+}
+
+// heal heals the effect, twice, and checks that the whole ensemble serves.
+func heal(t testing.TB, target Target, e Effect) {
+	t.Helper()
+	begin := time.Now()
+	must(t, e.Heal(t.Context()))
+	t.Logf("healed in %v", time.Since(begin).Round(100*time.Microsecond))
+	must(t, e.Heal(t.Context()))
+	must(t, allServe(t.Context(), target.Ensemble))
+}
+
+// hit returns the member that the effect names first.
+func hit(t testing.TB, target Target, e Effect) *ensembles.Member {
+	t.Helper()
+	m, err := target.Ensemble.Member(e.Target[:3])
+	must(t, err)
+	return m
 }
 
 func must(t testing.TB, err error) {

@@ -33,6 +33,8 @@ type partition struct {
 	cuts    []*Cut
 }
 
+var errNoNetwork = fmt.Errorf("%w: nobody here can cut members' networks; use --ensemble container, or run as root", ErrSkipped)
+
 // incision is a cut to be made.
 type incision struct {
 	victim
@@ -42,7 +44,7 @@ type incision struct {
 // impose makes all cuts, or none.
 func impose(ctx context.Context, t Target, list []incision) (*partition, error) {
 	if t.Network == nil {
-		return nil, fmt.Errorf("%w: nobody here can cut members' networks; use --ensemble container, or run as root", ErrSkipped)
+		return nil, errNoNetwork
 	}
 	p := &partition{network: t.Network}
 	for _, i := range list {
@@ -74,7 +76,7 @@ func (p *partition) prove(ctx context.Context, proof func() (string, error)) (te
 		if proven {
 			return
 		}
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), agentStart)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoLimit)
 		defer cancel()
 		if left := p.lift(ctx); left != nil {
 			err = errors.Join(err, fmt.Errorf("%w: %w", ErrNotHealed, left))
@@ -116,6 +118,63 @@ func (p *partition) dropped(ctx context.Context) (sum Dropped, err error) {
 		return nil
 	})
 	return sum, err
+}
+
+// sever makes cuts among the members, and proves each by what it drops.
+func sever(ctx context.Context, f Fault, t Target, list []incision) (Effect, error) {
+	p, err := impose(ctx, t, list)
+	if err != nil {
+		return Effect{}, fmt.Errorf("%s: %w", f, err)
+	}
+	proof, err := p.prove(ctx, func() (string, error) {
+		d, err := p.dropped(ctx)
+		return fmt.Sprintf("%d packets among the members were dropped", d.Packets), err
+	})
+	if err != nil {
+		return Effect{}, fmt.Errorf("%s: %w", f, err)
+	}
+	return Effect{Target: names(list), Client: -1, Proof: proof, Heal: p.heal}, nil
+}
+
+// muffle makes a cut that keeps a member from us, and proves it by its silence and
+// by what it drops.
+func muffle(ctx context.Context, t Target, v victim, r Rule) (Effect, *partition, error) {
+	if t.Network == nil {
+		return Effect{}, nil, errNoNetwork
+	}
+	if err := speaks(ctx, v.Member); err != nil {
+		return Effect{}, nil, err
+	}
+	p, err := impose(ctx, t, []incision{{v, r}})
+	if err != nil {
+		return Effect{}, nil, err
+	}
+	proof, err := p.prove(ctx, func() (string, error) {
+		if err := silent(ctx, v.Member); err != nil {
+			return "", err
+		}
+		d, err := p.dropped(ctx)
+		return fmt.Sprintf("%s answered srvr before, and not for %v after; %d packets dropped by then", v.Name, silence, d.Packets), err
+	})
+	if err != nil {
+		return Effect{}, nil, err
+	}
+	return Effect{Target: v.String(), Client: -1, Proof: proof, Heal: p.heal}, p, nil
+}
+
+// fromPeers aims a rule at the packets between a member and its peers.
+func fromPeers(ctx context.Context, t Target, who string, r Rule) ([]incision, error) {
+	v, err := pickMember(ctx, t, who)
+	if err != nil {
+		return nil, err
+	}
+	if r.Peers, err = peers(t.Ensemble, v.Member); err != nil {
+		return nil, err
+	}
+	if len(r.Peers) == 0 {
+		return nil, fmt.Errorf("%w: %s has no peers", ErrSkipped, v.Name)
+	}
+	return []incision{{v, r}}, nil
 }
 
 // reachable asks the member for srvr from outside. Any answer counts, also that

@@ -24,34 +24,18 @@ func (f PartitionIsolate) String() string { return "partition.isolate" }
 
 // Inject implements Fault.
 func (f PartitionIsolate) Inject(ctx context.Context, t Target) (Effect, error) {
-	e, err := isolate(ctx, t, f.Member)
+	e, _, _, err := isolate(ctx, t, f.Member)
 	if err != nil {
 		return Effect{}, fmt.Errorf("%s: %w", f, err)
 	}
 	return e, nil
 }
 
-func isolate(ctx context.Context, t Target, who string) (Effect, error) {
+func isolate(ctx context.Context, t Target, who string) (Effect, *partition, victim, error) {
 	v, err := pickMember(ctx, t, who)
 	if err != nil {
-		return Effect{}, err
+		return Effect{}, nil, v, err
 	}
-	if err := speaks(ctx, v.Member); err != nil {
-		return Effect{}, err
-	}
-	p, err := impose(ctx, t, []incision{{v, Rule{}}})
-	if err != nil {
-		return Effect{}, err
-	}
-	proof, err := p.prove(ctx, func() (string, error) {
-		if err := silent(ctx, v.Member); err != nil {
-			return "", err
-		}
-		d, err := p.dropped(ctx)
-		return fmt.Sprintf("%s answered srvr before, and not for %v after; %d packets dropped by then", v.Name, silence, d.Packets), err
-	})
-	if err != nil {
-		return Effect{}, err
-	}
-	return Effect{Target: v.String(), Client: -1, Proof: proof, Heal: p.heal}, nil
+	e, p, err := muffle(ctx, t, v, Rule{})
+	return e, p, v, err
 }

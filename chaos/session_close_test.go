@@ -15,7 +15,7 @@ import (
 )
 
 func TestSessionClose(t *testing.T) {
-	e := ensemble(t, ensembles.Options{})
+	target := shared(t)
 	for _, row := range []struct{ who, want string }{
 		{Holder, "client 0 (holder)"},
 		{Waiter, "client 1 (waiter)"},
@@ -24,7 +24,7 @@ func TestSessionClose(t *testing.T) {
 		{Random, "client 0"},
 	} {
 		t.Run(row.who, func(t *testing.T) {
-			l := newLab(t, e, 2, 30*time.Second)
+			l := newLab(t, target, 2, 10*time.Second)
 			n := 0
 			if strings.Contains(row.want, "1") {
 				n = 1
@@ -59,9 +59,8 @@ func TestSessionClose(t *testing.T) {
 }
 
 func TestSessionClose_AsksAMemberThatAnswers(t *testing.T) {
-	e := ensemble(t, ensembles.Options{})
-	l := newLab(t, e, 1, 30*time.Second)
-	m, err := e.Member(l.Clients[0].Session().Server)
+	l := newLab(t, shared(t), 1, 10*time.Second)
+	m, err := l.Ensemble.Member(l.Clients[0].Session().Server)
 	must(t, err)
 	must(t, m.Machine.Pause(t.Context()))
 	defer m.Machine.Resume(context.Background())
@@ -74,8 +73,7 @@ func TestSessionClose_AsksAMemberThatAnswers(t *testing.T) {
 }
 
 func TestSessionClose_Refuses(t *testing.T) {
-	e := ensemble(t, ensembles.Options{Members: 1})
-	l := newLab(t, e, 1, 30*time.Second)
+	l := newLab(t, shared(t), 1, 10*time.Second)
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	nobody := l.Target
@@ -108,11 +106,11 @@ func TestSessionClose_Refuses(t *testing.T) {
 
 // BenchmarkSessionClose measures a whole injection, proof included.
 func BenchmarkSessionClose(b *testing.B) {
-	e := ensemble(b, ensembles.Options{})
+	target := Target{Ensemble: ensemble(b, ensembles.Options{})}
 	var all []time.Duration
 	for b.Loop() {
 		b.StopTimer()
-		l := newLab(b, e, 1, 30*time.Second)
+		l := newLab(b, target, 1, 30*time.Second)
 		b.StartTimer()
 		begin := time.Now()
 		_, err := SessionClose{Client: Holder}.Inject(b.Context(), l.Target)

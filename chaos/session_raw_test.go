@@ -42,7 +42,7 @@ func openSession(t testing.TB, addr string) (credentials, net.Conn) {
 }
 
 func TestSessionRaw(t *testing.T) {
-	e := ensemble(t, ensembles.Options{})
+	e := shared(t).Ensemble
 	ctx := t.Context()
 	for _, m := range e.Members {
 		t.Run("closed over "+m.Name+", it is unknown to all members", func(t *testing.T) {

@@ -1,0 +1,125 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"zkbench/ensembles"
+)
+
+const needsMachine = "members that zkbench runs itself"
+
+// undoLimit bounds the undoing of a fault whose injection failed.
+const undoLimit = 30 * time.Second
+
+// pickMachine returns the member that who describes, and makes sure that its
+// server process is ours.
+func pickMachine(ctx context.Context, t Target, who string) (victim, error) {
+	v, err := pickMember(ctx, t, who)
+	if err == nil && v.Machine == nil {
+		err = fmt.Errorf("%w: %s: %w", ErrSkipped, v.Name, ensembles.ErrNotOurs)
+	}
+	return v, err
+}
+
+// act does something to a member's process and proves it. If either fails, by an
+// error, an ended context or a panic, it undoes it.
+func act(ctx context.Context, do func(context.Context) error, proof func() error, undo func(context.Context) error) (err error) {
+	proven := false
+	defer func() {
+		if proven {
+			return
+		}
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoLimit)
+		defer cancel()
+		if left := undo(ctx); left != nil {
+			err = errors.Join(err, fmt.Errorf("%w: %w", ErrNotHealed, left))
+		}
+	}()
+	if err = do(ctx); err == nil {
+		err = proof()
+	}
+	proven = err == nil
+	return err
+}
+
+// takeDown ends a member's process by end, and proves that it is gone.
+func takeDown(ctx context.Context, v victim, end func(context.Context) error) error {
+	return act(ctx, end, func() error {
+		running, err := v.Machine.Running(ctx)
+		if err == nil && running {
+			err = fmt.Errorf("%w: %s still runs", ErrNoEffect, v.Name)
+		}
+		if err != nil {
+			return err
+		}
+		return silent(ctx, v.Member)
+	}, func(ctx context.Context) error { return putUp(ctx, v) })
+}
+
+// putUp starts a member's process, unless it runs.
+func putUp(ctx context.Context, v victim) error {
+	running, err := v.Machine.Running(ctx)
+	if err == nil && !running {
+		err = v.Machine.Start(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("start %s again: %w", v.Name, err)
+	}
+	return nil
+}
+
+// bringBack puts a member up and waits until it serves.
+func bringBack(ctx context.Context, t Target, v victim) error {
+	if err := putUp(ctx, v); err != nil {
+		return err
+	}
+	if err := serves(ctx, v.Member); err != nil {
+		return err
+	}
+	if t.Network != nil {
+		// In a container it has a new network now, and reaching into that takes
+		// time that the next cut should not lose. That cut tells what fails here.
+		_, _ = t.Network.hand(ctx, v.Member)
+	}
+	return nil
+}
+
+// downFault is what member.kill and member.stop have in common.
+func downFault(ctx context.Context, t Target, who, how string, end func(ensembles.Machine, context.Context) error) (Effect, error) {
+	v, err := pickMachine(ctx, t, who)
+	if err != nil {
+		return Effect{}, err
+	}
+	begin := time.Now()
+	err = takeDown(ctx, v, func(ctx context.Context) error { return end(v.Machine, ctx) })
+	if err != nil {
+		return Effect{}, err
+	}
+	return Effect{
+		Target: v.String(), Client: -1,
+		Proof: fmt.Sprintf("%s, its process was gone after %v, and nobody answers srvr", how, time.Since(begin).Round(time.Millisecond)),
+		Heal:  func(ctx context.Context) error { return bringBack(ctx, t, v) },
+	}, nil
+}
+
+// restart takes a member down and brings it back; it returns how long it did not serve.
+func restart(ctx context.Context, t Target, v victim, how string) (time.Duration, error) {
+	end := v.Machine.Stop
+	if how == "kill" {
+		end = v.Machine.Kill
+	}
+	begin := time.Now()
+	if err := takeDown(ctx, v, end); err != nil {
+		return 0, err
+	}
+	err := act(ctx, func(ctx context.Context) error { return bringBack(ctx, t, v) },
+		func() error { return nil },
+		func(ctx context.Context) error { return putUp(ctx, v) })
+	return time.Since(begin).Round(time.Millisecond), err
+}
+
+// paramHow says how a member's process is ended.
+var paramHow = Param{"how", "stop", "stop (SIGTERM) or kill (SIGKILL)"}

@@ -1,0 +1,35 @@
+package chaos
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"zkbench/ensembles"
+)
+
+func TestMemberKill(t *testing.T) {
+	target := shared(t)
+	e := inject(t, MemberKill{Member: Leader}, target)
+	m := hit(t, target, e)
+	if connectsTo(m.Addr) {
+		t.Error("somebody listens at the killed member's address")
+	}
+	within(t, 30*time.Second, "the others elect another leader", func() bool {
+		l, err := ensembles.Leader(t.Context(), target.Ensemble)
+		return err == nil && l != m
+	})
+	heal(t, target, e)
+}
+
+func TestMemberKill_NotOurs(t *testing.T) {
+	target := shared(t)
+	theirs := *target.Ensemble.Members[0]
+	theirs.Machine = nil
+	target.Ensemble = &ensembles.Ensemble{Members: []*ensembles.Member{&theirs}}
+	for _, f := range []Fault{MemberKill{}, MemberStop{}, MemberPause{}, MemberRestart{}} {
+		if _, err := f.Inject(t.Context(), target); !errors.Is(err, ErrSkipped) || !errors.Is(err, ensembles.ErrNotOurs) {
+			t.Errorf("%s: %v", f, err)
+		}
+	}
+}

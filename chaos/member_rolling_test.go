@@ -1,0 +1,19 @@
+package chaos
+
+import (
+	"strings"
+	"testing"
+
+	"zkbench/ensembles"
+)
+
+func TestMemberRolling(t *testing.T) {
+	target := shared(t)
+	leader, err := ensembles.Leader(t.Context(), target.Ensemble)
+	must(t, err)
+	e := inject(t, MemberRolling{How: "kill"}, target)
+	if !strings.HasSuffix(e.Target, leader.Name) || strings.Count(e.Target, "zk") != 3 {
+		t.Errorf("order %s; the leader was %s", e.Target, leader.Name)
+	}
+	must(t, allServe(t.Context(), target.Ensemble))
+}

@@ -1,0 +1,27 @@
+package chaos
+
+import (
+	"testing"
+
+	"zkbench/ensembles"
+)
+
+func TestPartitionClients(t *testing.T) {
+	target := cuttable(t)
+	before, err := ensembles.Leader(t.Context(), target.Ensemble)
+	must(t, err)
+	e := inject(t, PartitionClients{Member: Leader}, target)
+	m := hit(t, target, e)
+	if connectsTo(m.Addr) {
+		t.Error("clients reach it")
+	}
+	for _, s := range ensembles.Status(t.Context(), target.Ensemble) {
+		if s.Member != m && s.Server.Mode != ensembles.ModeFollower {
+			t.Errorf("%s: the ensemble is not whole: %s, %v", s.Member.Name, s.Server.Mode, s.Err)
+		}
+	}
+	heal(t, target, e)
+	if now, err := ensembles.Leader(t.Context(), target.Ensemble); err != nil || now != before {
+		t.Errorf("the leader changed: %v, %v", now, err)
+	}
+}

@@ -1,0 +1,30 @@
+package chaos
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"zkbench/ensembles"
+)
+
+func TestPartitionPeers(t *testing.T) {
+	target := cuttable(t)
+	e := inject(t, PartitionPeers{Member: Leader}, target)
+	m := hit(t, target, e)
+	if !connectsTo(m.Addr) {
+		t.Error("clients do not reach it")
+	}
+	within(t, 30*time.Second, "it loses its quorum", func() bool {
+		return !ensembles.Status(t.Context(), target.Ensemble)[m.ID-1].Serves()
+	})
+	heal(t, target, e)
+}
+
+func TestPartitionPeers_NeedsPeers(t *testing.T) {
+	target := cuttable(t)
+	target.Ensemble = &ensembles.Ensemble{Members: target.Ensemble.Members[:1]}
+	if _, err := (PartitionPeers{Member: Any}).Inject(t.Context(), target); !errors.Is(err, ErrSkipped) {
+		t.Errorf("got %v", err)
+	}
+}

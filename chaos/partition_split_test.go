@@ -1,0 +1,73 @@
+package chaos
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"testing"
+	"time"
+
+	"zkbench/ensembles"
+)
+
+func TestPartitionSplit(t *testing.T) {
+	target := cuttable(t)
+	e := inject(t, PartitionSplit{Member: Leader}, target)
+	m := hit(t, target, e)
+	if !connectsTo(m.Addr) {
+		t.Error("clients do not reach the minority")
+	}
+	within(t, 30*time.Second, "the majority elects another leader", func() bool {
+		_, err := another(t.Context(), target.Ensemble, m)
+		return err == nil
+	})
+	heal(t, target, e)
+}
+
+func TestPartitionSplit_Sides(t *testing.T) {
+	var members []*ensembles.Member
+	for i := range 7 {
+		members = append(members, &ensembles.Member{Name: fmt.Sprintf("zk%d", i+1), IP: fmt.Sprintf("10.0.0.%d", i+1)})
+	}
+	for _, row := range []struct {
+		name          string
+		members, size int
+		minority      int // 0: refused
+	}{
+		{"one of three", 3, 0, 1},
+		{"two of five", 5, 0, 2},
+		{"one of five, if told so", 5, 1, 1},
+		{"three of seven", 7, 0, 3},
+		{"half of four is no minority", 4, 2, 0},
+		{"two have no minority", 2, 0, 0},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			target := Target{
+				Ensemble: &ensembles.Ensemble{Members: members[:row.members]},
+				Random:   func(n int) int { return n - 1 },
+			}
+			list, err := PartitionSplit{Member: "zk2", Size: row.size}.sides(t.Context(), target)
+			if row.minority == 0 {
+				if !errors.Is(err, ErrSkipped) {
+					t.Errorf("got %v, %v", list, err)
+				}
+				return
+			}
+			must(t, err)
+			if len(list) != row.minority || list[0].Name != "zk2" {
+				t.Errorf("minority %s", names(list))
+			}
+			for _, i := range list {
+				if len(i.rule.Peers) != row.members-row.minority {
+					t.Errorf("%s is cut off from %v", i.Name, i.rule.Peers)
+				}
+				for _, other := range list {
+					if slices.Contains(i.rule.Peers, netip.MustParseAddr(other.IP)) {
+						t.Errorf("%s and %s are on one side, and cut", i.Name, other.Name)
+					}
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,22 @@
+package chaos
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"zkbench/chaos/wire"
+)
+
+func TestRequestDrop(t *testing.T) {
+	l := newLab(t, shared(t), 1, 10*time.Second)
+	unanswered := l.createUntilError(0, "/request-drop")
+	e := inject(t, RequestDrop{Aim{Client: "0", Op: wire.Create, Path: "/request-drop-*", Nth: 1, Within: 10 * time.Second}}, l.Target)
+	path := <-unanswered
+	if !strings.Contains(e.Proof, path+" ") {
+		t.Errorf("%s was not answered, and the proof is %s", path, e.Proof)
+	}
+	if there, _, err := l.conns[0].Exists(path); err != nil || there {
+		t.Errorf("the node was created: %v, %v", there, err)
+	}
+}

@@ -1,0 +1,97 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"zkbench/chaos/wire"
+	"zkbench/ensembles"
+)
+
+// SessionExpire keeps a client away from all members until its session has run out
+// by itself: the way a crashed or unreachable client loses it. Then the client may
+// connect again, and is told. It takes a session timeout, and a tick or two.
+type SessionExpire struct {
+	Client string // Holder, Waiter, Random or a client's number
+}
+
+var sessionExpire = Kind{
+	Name:   "session.expire",
+	About:  "keeps a client away until the server has let its session run out, then lets it hear of it",
+	Needs:  "the client's tap; the four-letter word dump",
+	Proof:  "the leader no longer lists the session, and a member refuses its id",
+	Target: Holder, Aims: clientAims,
+	build: func(target string, _ settings) Fault { return SessionExpire{Client: target} },
+}
+
+func (f SessionExpire) String() string { return sessionExpire.Name }
+
+// expireMargin is how much later than its timeout a session may run out: servers
+// round up to the next tick, and an election arms all sessions anew.
+const expireMargin = 30 * time.Second
+
+// Inject implements Fault. There is nothing to heal.
+func (f SessionExpire) Inject(ctx context.Context, t Target) (Effect, error) {
+	n, name, err := pickClient(ctx, t, f.Client)
+	if err != nil {
+		return Effect{}, fmt.Errorf("%s: %w", f, err)
+	}
+	client := t.Clients[n]
+	defer client.Gate(false)
+	client.Gate(true)
+	client.Cut()
+	begin := time.Now()
+	proof, err := expired(ctx, t, client.Session())
+	if err != nil {
+		return Effect{}, fmt.Errorf("%s: %s: %w", f, name, err)
+	}
+	return Effect{Target: name, Client: n, Proof: fmt.Sprintf("after %v %s", time.Since(begin).Round(time.Millisecond), proof)}, nil
+}
+
+// expired waits until the session has run out. To ask a member whether it knows
+// the session would keep it alive, so the leader's list is read first.
+func expired(ctx context.Context, t Target, s wire.Session) (proof string, err error) {
+	var leader *ensembles.Member
+	err = poll(ctx, s.Timeout+expireMargin, func(ctx context.Context) (err error) {
+		if leader, err = ensembles.Leader(ctx, t.Ensemble); err != nil {
+			return err
+		}
+		list, err := ensembles.FourLetter(ctx, leader.Addr, "dump")
+		if err != nil {
+			return err
+		}
+		if !strings.Contains(list, "Session Sets") {
+			return fmt.Errorf("%s does not lead any more", leader.Name)
+		}
+		if listsSession(list, s.ID) {
+			return fmt.Errorf("%w: %s still lists session %#x", ErrNoEffect, leader.Name, s.ID)
+		}
+		return nil
+	})
+	if err != nil {
+		return "", err
+	}
+	lives := false
+	asked, err := anyMember(ctx, t.Ensemble, leader.Addr, func(ctx context.Context, addr string) (err error) {
+		lives, err = known(ctx, addr, credentials{id: s.ID, password: s.Password, timeout: s.Timeout})
+		return err
+	})
+	if err != nil || lives {
+		return "", errors.Join(fmt.Errorf("%w: session %#x: %s knows it: %v", ErrNoEffect, s.ID, asked, lives), err)
+	}
+	return fmt.Sprintf("%s (leader) no longer listed session %#x, and %s refused it", leader.Name, s.ID, asked), nil
+}
+
+// listsSession reads the reply to dump: session ids stand in it in hexadecimal.
+func listsSession(dump string, id int64) bool {
+	want := fmt.Sprintf("%#x", uint64(id))
+	for field := range strings.FieldsSeq(dump) {
+		if strings.TrimSuffix(field, ":") == want {
+			return true
+		}
+	}
+	return false
+}
