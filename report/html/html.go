@@ -139,10 +139,7 @@ func (v *view) figures(in Input) error {
 		}
 	}
 	byTrial := map[string][]Figure{}
-	var order []report.Trial
-	for _, t := range byInterest(v.Trials) {
-		order = append(order, t)
-	}
+	order := byInterest(v.Trials)
 	for _, f := range in.Figures {
 		if f.Trial != "" {
 			continue

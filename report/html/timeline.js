@@ -36,7 +36,8 @@
   }
 
   function summary() {
-    let s = trial.held.length + " grants of " + rows.size + " clients, " + trial.overlaps.length + " overlaps, " + trial.windows.length + " faults.";
+    const many = (n, noun) => n + " " + noun + (n === 1 ? "" : "s");
+    let s = many(trial.held.length, "grant") + " of " + many(rows.size, "client") + ", " + many(trial.overlaps.length, "overlap") + ", " + many(trial.windows.length, "fault") + ".";
     if (trial.left) s += " " + trial.left + " further grants are left out to keep the page small; none of them overlaps another.";
     if (trial.partial) s += " The history is incomplete: " + trial.partial;
     return s;

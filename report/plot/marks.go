@@ -137,13 +137,3 @@ func (m gridlines) Plot(c draw.Canvas, p *plot.Plot) {
 		}
 	}
 }
-
-// message writes a sentence in the middle of a plot that has nothing to show.
-type message string
-
-// Plot implements plot.Plotter.
-func (m message) Plot(c draw.Canvas, _ *plot.Plot) {
-	sty := typeface(textSize, faint)
-	sty.XAlign, sty.YAlign = draw.XCenter, draw.YCenter
-	c.FillText(sty, c.Center(), string(m))
-}
