@@ -116,12 +116,17 @@ func TestMachine(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
+}
+
+func TestMachine_Save(t *testing.T) {
+	e := up(t, ensembles.Options{Members: 1})
+	ctx := within(t, time.Minute)
 	t.Run("configuration and log are saved, and the log tells of both lives", func(t *testing.T) {
 		dir := t.TempDir()
-		m := withMode(t, e, "leader")
+		m := e.Members[0]
 		ok(t, m.Machine.Kill(ctx))
 		ok(t, m.Machine.Start(ctx))
-		awaitMode(t, m, "follower", "leader")
+		awaitMode(t, m, "leader")
 		ok(t, m.Machine.Save(ctx, dir))
 		cfg, err := os.ReadFile(filepath.Join(dir, m.Name+".cfg"))
 		ok(t, err)

@@ -35,7 +35,9 @@ func TestSweep(t *testing.T) {
 		}
 		nothingLeft(t, r)
 	})
+}
 
+func TestSweep_kept(t *testing.T) {
 	t.Run("a kept ensemble outlives its owner, is attached, restarted, and goes with all", func(t *testing.T) {
 		owner, id := startOwner(t, "keep")
 		ok(t, owner.Wait())
