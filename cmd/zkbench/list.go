@@ -16,7 +16,7 @@ func listCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "list [scenarios [NAME] | subjects | faults]",
 		Short: "List what there is: scenarios, subjects, faults; or print one scenario",
-		Args:  cobra.MaximumNArgs(2),
+		Args:  func(cmd *cobra.Command, args []string) error { return usage(cobra.MaximumNArgs(2)(cmd, args)) },
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return list(cmd.OutOrStdout(), args)
 		},

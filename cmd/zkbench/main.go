@@ -75,10 +75,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 func exitCode(ctx context.Context, err error) int {
 	var c coded
 	switch {
-	case errors.As(err, &c):
-		return c.code
 	case ctx.Err() != nil:
 		return exitInterrupted
+	case errors.As(err, &c):
+		return c.code
 	case err == nil:
 		return exitOK
 	}

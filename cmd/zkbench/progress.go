@@ -23,7 +23,8 @@ type progress struct {
 
 	mu      sync.Mutex
 	painted bool   // the cursor stands behind a status line
-	phase   string // what the last plain line was about
+	phase   string // what the last plain lines were about
+	fault   string
 }
 
 func newProgress(w io.Writer, quiet bool) *progress {
@@ -61,6 +62,10 @@ func (p *progress) status(s scenarios.Status) {
 			p.phase = head
 			fmt.Fprintf(p.w, "%6.1fs  %s\n", time.Since(p.start).Seconds(), head)
 		}
+		if s.Fault != p.fault && s.Fault != "" {
+			fmt.Fprintf(p.w, "%6.1fs  fault: %s\n", time.Since(p.start).Seconds(), s.Fault)
+		}
+		p.fault = s.Fault
 		return
 	}
 	line := fmt.Sprintf("%s %s, %d grants", head, s.Detail, s.Grants)

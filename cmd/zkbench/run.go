@@ -256,7 +256,7 @@ func (f *runFlags) makeFolder(s *scenarios.Scenario, start time.Time) (string, e
 		return "", usageError("--out %s is not empty: name another folder, or replace it with --force", dir)
 	case err == nil && f.force:
 		if err := report.Clear(dir); err != nil {
-			return "", err
+			return "", usage(err)
 		}
 	case err != nil && !errors.Is(err, os.ErrNotExist):
 		return "", usageError("--out %s: %v", dir, err)

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// may says which of our packages each of our top-level folders may import, besides
+// its own. Imports run downward only, so that each part can be read, tested and
+// replaced without those above it.
+var may = map[string][]string{
+	"cmd":       {"scenarios", "recipes", "chaos", "ensembles", "report"},
+	"scenarios": {"recipes", "chaos", "ensembles", "report/history"},
+	"chaos":     {"ensembles"},
+	"ensembles": {},
+	"recipes":   {},
+	"report":    {},
+}
+
+// clients are libraries that talk to ZooKeeper, which report must never need.
+var clients = []string{"github.com/go-zookeeper/zk"}
+
+func TestImportsRunDownward(t *testing.T) {
+	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "zkbench/...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	if len(lines) < 10 {
+		t.Fatalf("go list knows only %d packages", len(lines))
+	}
+	for _, line := range lines {
+		fields := strings.Fields(line)
+		from := strings.TrimPrefix(fields[0], "zkbench/")
+		room, _, _ := strings.Cut(from, "/")
+		if _, known := may[room]; !known {
+			t.Errorf("%s stands in a folder that the house has no room for", from)
+			continue
+		}
+		for _, imported := range fields[1:] {
+			if ours, ok := strings.CutPrefix(imported, "zkbench/"); ok && !allowed(room, ours) {
+				t.Errorf("%s imports %s", from, ours)
+			}
+			for _, client := range clients {
+				if room == "report" && strings.HasPrefix(imported, client) {
+					t.Errorf("%s imports %s: report must work with no ZooKeeper at all", from, imported)
+				}
+			}
+		}
+	}
+}
+
+func allowed(room, imported string) bool {
+	for _, to := range append(may[room], room) {
+		if imported == to || strings.HasPrefix(imported, to+"/") {
+			return true
+		}
+	}
+	return false
+}
