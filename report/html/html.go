@@ -13,6 +13,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"zkbench/report"
 	"zkbench/report/matrix"
@@ -52,7 +53,7 @@ type Input struct {
 // Limits that keep the page below 2 MB.
 const (
 	figureBytes = 900_000 // of SVG in all
-	beliefLimit = 18_000  // bars in the interactive timeline in all; about 30 bytes each
+	beliefLimit = 14_000  // bars in the interactive timeline in all; about 30 bytes each
 	faultLimit  = 200     // rows of faults a trial
 )
 
@@ -210,6 +211,8 @@ type timeline struct {
 	Windows  []window   `json:"windows"`
 	Left     int        `json:"left,omitempty"` // grants left out
 	Partial  string     `json:"partial,omitempty"`
+
+	LeftOverlaps int `json:"leftOverlaps,omitempty"` // overlaps left out
 }
 
 type window struct {
@@ -242,19 +245,29 @@ func (v *view) timelines(all []plot.Timeline) error {
 	return nil
 }
 
-// pack keeps at most limit grants, those in overlaps for certain.
+// pack keeps at most limit grants, and beyond it those in the overlaps that are
+// listed, of which there are at most a quarter as many.
 func pack(t plot.Timeline, limit int) timeline {
 	out := timeline{Title: fmt.Sprintf("%s, %s", t.Label, units.Plural(t.Clients, "contender")), Partial: units.Clean(t.Partial),
 		Held: [][3]int64{}, Overlaps: [][5]int64{}, Windows: []window{}}
-	for _, o := range t.Overlaps[:min(len(t.Overlaps), limit)] {
+	listed := t.Overlaps[:min(len(t.Overlaps), limit/4)]
+	out.LeftOverlaps = len(t.Overlaps) - len(listed)
+	starts := map[int][]time.Duration{} // of the listed overlaps, by client
+	for _, o := range listed {
 		var exposure int64
 		if o.Exposure {
 			exposure = 1
 		}
 		out.Overlaps = append(out.Overlaps, [5]int64{int64(o.Clients[0]), int64(o.Clients[1]), o.Start.Microseconds(), o.End.Microseconds(), exposure})
+		for _, c := range o.Clients {
+			starts[c] = append(starts[c], o.Start)
+		}
+	}
+	for _, s := range starts {
+		slices.Sort(s)
 	}
 	for _, b := range t.Beliefs {
-		if len(out.Held) >= limit && !overlaps(b, t.Overlaps) {
+		if len(out.Held) >= limit && !within(b, starts[b.Client]) {
 			out.Left++
 			continue
 		}
@@ -267,10 +280,11 @@ func pack(t plot.Timeline, limit int) timeline {
 	return out
 }
 
-func overlaps(b plot.Belief, all []plot.Overlap) bool {
-	return slices.ContainsFunc(all, func(o plot.Overlap) bool {
-		return (o.Clients[0] == b.Client || o.Clients[1] == b.Client) && o.Start < b.End && b.Start < o.End
-	})
+// within says whether any of the ordered instants lies in the belief. An overlap
+// of a client begins within the belief that it is an overlap of.
+func within(b plot.Belief, instants []time.Duration) bool {
+	i, _ := slices.BinarySearch(instants, b.Start)
+	return i < len(instants) && instants[i] < b.End
 }
 
 func (t *timeline) extent() {

@@ -72,9 +72,10 @@ func timelineOf(t report.Trial, label string, grants int) plot.Timeline {
 		line.Handoffs = append(line.Handoffs, plot.Handoff{At: now, Latency: wait, Failover: i%50 == 30})
 		line.Beliefs = append(line.Beliefs, plot.Belief{Client: i * 3 % t.Clients, Start: now, End: now + 20*time.Millisecond})
 		if i == grants-5 {
-			end := now + 30*time.Millisecond
-			line.Beliefs[i].End = end
-			line.Overlaps = append(line.Overlaps, plot.Overlap{Clients: [2]int{i * 3 % t.Clients, (i + 1) * 3 % t.Clients}, Start: end - 9*time.Millisecond, End: end})
+			line.Beliefs[i].End += 18 * time.Millisecond
+		}
+		if i == grants-4 {
+			line.Overlaps = append(line.Overlaps, plot.Overlap{Clients: [2]int{(i - 1) * 3 % t.Clients, i * 3 % t.Clients}, Start: now, End: line.Beliefs[i-1].End})
 		}
 		now += 20 * time.Millisecond
 	}
@@ -189,6 +190,25 @@ func TestPack(t *testing.T) {
 	}
 	if kept != 2 {
 		t.Errorf("%d of the two overlapping grants were kept", kept)
+	}
+}
+
+// TestPack_overlapsEverywhere: a subject that locks nothing at all must not blow
+// the page up, nor take minutes.
+func TestPack_overlapsEverywhere(t *testing.T) {
+	line := plot.Timeline{}
+	for i := range 200_000 {
+		at := time.Duration(i) * time.Millisecond
+		line.Beliefs = append(line.Beliefs, plot.Belief{Client: i % 50, Start: at, End: at + 5*time.Millisecond})
+		line.Overlaps = append(line.Overlaps, plot.Overlap{Clients: [2]int{i % 50, (i + 49) % 50}, Start: at, End: at + 4*time.Millisecond})
+	}
+	start := time.Now()
+	got := pack(line, 1000)
+	if len(got.Held) > 1500 || len(got.Overlaps) > 250 || got.Left == 0 || got.LeftOverlaps != 200_000-250 {
+		t.Errorf("held %d, overlaps %d, left %d and %d", len(got.Held), len(got.Overlaps), got.Left, got.LeftOverlaps)
+	}
+	if d := time.Since(start); d > 5*time.Second {
+		t.Errorf("took %v", d)
 	}
 }
 

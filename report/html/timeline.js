@@ -38,7 +38,8 @@
   function summary() {
     const many = (n, noun) => n + " " + noun + (n === 1 ? "" : "s");
     let s = many(trial.held.length, "grant") + " of " + many(rows.size, "client") + ", " + many(trial.overlaps.length, "overlap") + ", " + many(trial.windows.length, "fault") + ".";
-    if (trial.left) s += " " + trial.left + " further grants are left out to keep the page small; none of them overlaps another.";
+    if (trial.left) s += " " + trial.left + " further grants are left out to keep the page small.";
+    if (trial.leftOverlaps) s += " " + trial.leftOverlaps + " further overlaps are left out too.";
     if (trial.partial) s += " The history is incomplete: " + trial.partial;
     return s;
   }

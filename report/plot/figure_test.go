@@ -175,9 +175,25 @@ func check(t *testing.T, f *Figure) {
 		t.Fatal(err)
 	}
 	wellFormed(t, f.Name, svg)
+	if len(svg) > 200_000 {
+		t.Errorf("%s: %d bytes of SVG", f.Name, len(svg))
+	}
 	if _, err := f.PNG(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// everybody is a lock that locks nothing.
+func everybody() Timeline {
+	t := Timeline{Trial: "x", Label: "x", Clients: 100}
+	for i := range 2000 {
+		at := time.Duration(i) * time.Millisecond
+		t.Beliefs = append(t.Beliefs, Belief{Client: i % 100, Start: at, End: at + 90*time.Millisecond})
+		for j := range min(i, 80) {
+			t.Overlaps = append(t.Overlaps, Overlap{Clients: [2]int{i % 100, (i - j + 99) % 100}, Start: at, End: at + time.Millisecond})
+		}
+	}
+	return t
 }
 
 func TestHardTimelines(t *testing.T) {
@@ -191,6 +207,7 @@ func TestHardTimelines(t *testing.T) {
 		{"one instant", Timeline{Beliefs: instant, Handoffs: []Handoff{{At: time.Second, Latency: 1}}}},
 		{"hand-offs of no time or less", Timeline{Handoffs: []Handoff{{At: 1}, {At: 2, Latency: -5}}}},
 		{"a fault that never ended", Timeline{Beliefs: instant, Windows: []Window{{Fault: "f", Start: time.Second}}, Handoffs: []Handoff{{At: time.Second, Latency: 7}}}},
+		{"everybody holds at once", everybody()},
 		{"a very long trial", sampleTimeline(100, 300, true)},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -189,30 +189,42 @@ func (m holding) Plot(c draw.Canvas, p *plot.Plot) {
 		c.SetColor(m.look.color)
 		c.Fill(bars)
 	}
-	for _, o := range m.overlaps {
-		m.overlap(c, p, o, row, half)
+	for _, exposure := range []bool{true, false} { // the alarm lies on top
+		m.marks(c, p, row, half, exposure)
 	}
 }
 
-// overlap marks both rows, and the moment on the edge of the plot, so that one of
-// a microsecond is still seen.
-func (m holding) overlap(c draw.Canvas, p *plot.Plot, o Overlap, row map[int]vg.Length, half vg.Length) {
-	if seconds(o.End) < p.X.Min || seconds(o.Start) > p.X.Max {
+// holderOverlaps bounds the overlaps that are marked: where hundreds lie side by
+// side more marks show nothing more.
+const holderOverlaps = 400
+
+// marks marks overlaps of one kind on both rows, and each moment on the edge of
+// the plot, so that one of a microsecond is still seen.
+func (m holding) marks(c draw.Canvas, p *plot.Plot, row map[int]vg.Length, half vg.Length, exposure bool) {
+	tx, _ := p.Transforms(&c)
+	var path vg.Path
+	drawn := 0
+	for _, o := range m.overlaps {
+		if o.Exposure != exposure || seconds(o.End) < p.X.Min || seconds(o.Start) > p.X.Max || drawn >= holderOverlaps {
+			continue
+		}
+		drawn++
+		for _, client := range o.Clients {
+			if y, shown := row[client]; shown {
+				path = append(path, bar(tx, c, o.Start, o.End, y, half, 2.5)...)
+			}
+		}
+		x := place(tx, seconds(o.Start+(o.End-o.Start)/2), c)
+		path = triangle.path(path, vg.Point{X: x, Y: c.Min.Y + 4}, 4)
+	}
+	if len(path) == 0 {
 		return
 	}
-	tx, _ := p.Transforms(&c)
-	color := alarm
-	if o.Exposure {
-		color = warned
+	c.SetColor(alarm)
+	if exposure {
+		c.SetColor(warned)
 	}
-	c.SetColor(color)
-	for _, client := range o.Clients {
-		if y, shown := row[client]; shown {
-			c.Fill(bar(tx, c, o.Start, o.End, y, half, 2.5))
-		}
-	}
-	x := place(tx, seconds(o.Start+(o.End-o.Start)/2), c)
-	c.Fill(triangle.path(nil, vg.Point{X: x, Y: c.Min.Y + 4}, 4))
+	c.Fill(path)
 }
 
 // bar is the outline of a time on a row, at least so wide.
