@@ -74,8 +74,10 @@ func greet(b *testing.B, k *conn, raw *endless) {
 // BenchmarkThroughput compares request and reply over loopback TCP with and
 // without the tap: short blocks of round trips, one bare and one tapped by
 // turns, so that whatever else the machine does hits both. tap/bare compares the
-// median blocks: 1.01 is one percent slower. A/A does the same with two bare
-// connections: what it is off 1 is noise.
+// blocks at the quicker quartile, which other work has hit least: 1.01 is one
+// percent slower. A/A compares two bare connections: what it is off 1 is noise.
+// The far end does nothing but answer, so this is the worst case; for what the
+// tap costs beside a real server see BenchmarkZooKeeper.
 func BenchmarkThroughput(b *testing.B) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -99,15 +101,15 @@ func BenchmarkThroughput(b *testing.B) {
 			took[i] = append(took[i], float64(trips(b, conns[i], block).Nanoseconds())/block)
 		}
 	}
-	var median [3]float64
+	var quick [3]float64
 	for i := range took {
 		slices.Sort(took[i])
-		median[i] = took[i][len(took[i])/2]
+		quick[i] = took[i][len(took[i])/4]
 		_ = conns[i].Close() // all was read
 	}
-	b.ReportMetric(median[0]/median[1], "tap/bare")
-	b.ReportMetric(median[2]/median[1], "A/A")
-	b.ReportMetric(median[1], "bare-ns/trip")
+	b.ReportMetric(quick[0]/quick[1], "tap/bare")
+	b.ReportMetric(quick[2]/quick[1], "A/A")
+	b.ReportMetric(quick[1], "bare-ns/trip")
 	n := tap.Totals()
 	if want := int64(len(took[0]) * block); n.Replies != want || n.Requests.Of(GetData) != want {
 		b.Fatalf("of %d trips counted: %v", want, n.Map())

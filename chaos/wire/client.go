@@ -27,14 +27,14 @@ type Client struct {
 	closed chan struct{} // closed when the tap is
 
 	mu      sync.Mutex // never held while bytes are moved
-	counts  Counts
-	session Session
-	current *conn // that has the session; nil when none has
-	conns   map[*conn]struct{}
-	gate    bool
 	hold    *hold
 	shots   []*Shot // rules that have not done their work yet, in the order they were armed
 	events  []Event
+	current *conn // that has the session; nil when none has
+	session Session
+	counts  Counts
+	conns   map[*conn]struct{}
+	gate    bool
 	telling bool
 }
 

@@ -36,13 +36,14 @@ func (n Notifications) Total() int64 {
 // Once a connection's requests are parsed,
 // requests = replies - Unmatched + Abandoned + InFlight.
 type Counts struct {
-	Requests      ByOp // by opcode, pings included
-	Errors        ByOp // replies that carried an error, by the opcode of their request
-	Replies       int64
-	Notifications Notifications
-
+	Replies             int64
 	FramesIn, FramesOut int64 // all frames: handshakes, pings and notifications too
 	BytesIn, BytesOut   int64
+	InFlight            int64 // now: requests sent and not answered yet
+
+	Requests      ByOp // by opcode, pings included
+	Errors        ByOp // replies that carried an error, by the opcode of their request
+	Notifications Notifications
 
 	Dials       int64 // calls to Dial
 	Refused     int64 // dials that the gate, or a hold, refused
@@ -52,8 +53,7 @@ type Counts struct {
 	Unmatched   int64 // replies to no known request
 	ParseErrors int64 // times that a direction of a connection was given up as unreadable
 
-	InFlight int64 // now: requests sent and not answered yet
-	Queued   int64 // now: bytes that the client has sent and the tap holds back
+	Queued int64 // now: bytes that the client has sent and the tap holds back
 }
 
 // Sub returns what was counted between before and c. InFlight and Queued are

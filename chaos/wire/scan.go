@@ -46,11 +46,13 @@ type scanner struct {
 	have    int // bytes of the body that are in buf
 	later   int // 0 in a connection's first frame, then 1
 	lost    bool
-	buf     [headLimit]byte
+	whole   []byte // the head, after atHead
+	buf     []byte // of a head that comes in pieces; made when the first one does
 }
 
-// head is the frame's head, whole after atHead, valid until the next call of next.
-func (s *scanner) head() []byte { return s.buf[:s.have] }
+// head is the frame's head after atHead. It may lie in what next was given:
+// nobody may use it once that is gone.
+func (s *scanner) head() []byte { return s.whole }
 
 // mid is true inside a frame.
 func (s *scanner) mid() bool { return s.got > 0 }
@@ -72,10 +74,19 @@ func (s *scanner) next(p []byte) (int, mark) {
 	}
 	var m mark
 	if need := min(s.body, s.extents[s.later].head); s.have < need {
-		c := copy(s.buf[s.have:need], p[n:])
-		s.have, s.seen, n = s.have+c, s.seen+c, n+c
-		if s.have < need {
-			return n, 0
+		if s.have == 0 && len(p)-n >= need { // as good as always: saves copying it
+			s.whole = p[n : n+need : n+need]
+			s.have, s.seen, n = need, need, n+need
+		} else {
+			if s.buf == nil {
+				s.buf = make([]byte, s.extents[1].head+s.extents[0].head)
+			}
+			c := copy(s.buf[s.have:need], p[n:])
+			s.have, s.seen, n = s.have+c, s.seen+c, n+c
+			if s.have < need {
+				return n, 0
+			}
+			s.whole = s.buf[:need]
 		}
 		m = atHead
 	} else {
