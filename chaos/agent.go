@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 )
 
 // The agent is this executable, started again in a small container that shares a
@@ -22,10 +23,12 @@ const agentEnv = "ZKBENCH_NETWORK_AGENT"
 
 // order is one thing to do to a network namespace.
 type order struct {
-	Do    string `json:"do"` // cut, heal, dropped, owners, sweep
-	Rule  Rule   `json:"rule,omitzero"`
-	Cut   int    `json:"cut,omitempty"`   // heal, dropped
-	Owner string `json:"owner,omitempty"` // sweep
+	Do     string        `json:"do"` // cut, heal, dropped, slow, hasten, owners, sweep
+	Rule   Rule          `json:"rule,omitzero"`
+	Cut    int           `json:"cut,omitempty"`    // heal, dropped
+	Owner  string        `json:"owner,omitempty"`  // sweep
+	Delay  time.Duration `json:"delay,omitempty"`  // slow
+	Jitter time.Duration `json:"jitter,omitempty"` // slow
 }
 
 // answer is the outcome of one order.
@@ -34,6 +37,7 @@ type answer struct {
 	Dropped Dropped  `json:"dropped,omitzero"`
 	Owners  []string `json:"owners,omitempty"`
 	Swept   int      `json:"swept,omitempty"`
+	Skipped bool     `json:"skipped,omitempty"` // Err wraps ErrSkipped
 	Err     string   `json:"err,omitempty"`
 }
 
@@ -47,6 +51,11 @@ func (f *filter) do(o order) (a answer) {
 		err = f.heal(o.Cut)
 	case "dropped":
 		a.Dropped, err = f.dropped(o.Cut)
+	case "slow":
+		err = f.slow(o.Delay, o.Jitter)
+		a.Skipped = errors.Is(err, ErrSkipped)
+	case "hasten":
+		err = f.hasten()
 	case "owners":
 		a.Owners, err = f.owners()
 	case "sweep":

@@ -41,6 +41,7 @@ var catalogue = []Kind{
 	memberKill, memberStop, memberPause, memberRestart, memberRolling,
 	partitionIsolate, partitionLeader, partitionSplit, partitionRing,
 	partitionOneway, partitionClients, partitionPeers,
+	linkLoss, linkRate, linkDelay,
 	replyDrop, requestDrop, requestHold, wireDelay,
 }
 

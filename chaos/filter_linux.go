@@ -11,6 +11,8 @@ import (
 	"github.com/google/nftables"
 	"github.com/google/nftables/expr"
 	"github.com/mdlayher/netlink"
+	rtnetlink "github.com/vishvananda/netlink"
+	"github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
 )
 
@@ -32,11 +34,15 @@ type filter struct {
 	owner string
 	plain bool // the kernel cannot tie tables to a socket
 
+	qdisc *rtnetlink.Handle // the namespace's interfaces and queues
+
 	mu   sync.Mutex
 	conn *nftables.Conn
 	raw  *netlink.Conn // the socket under conn
 	last int
 	cuts map[int]*nftables.Table
+
+	slowed bool
 }
 
 // openFilter opens the packet filter of the namespace that fd refers to, or of
@@ -49,6 +55,14 @@ func openFilter(fd int, owner string) (*filter, error) {
 		return nil, fmt.Errorf("open the packet filter: %w (needs CAP_NET_ADMIN, and CAP_SYS_ADMIN for another namespace)", err)
 	}
 	f.conn = conn
+	if fd == 0 {
+		f.qdisc, err = rtnetlink.NewHandle(unix.NETLINK_ROUTE)
+	} else {
+		f.qdisc, err = rtnetlink.NewHandleAt(netns.NsHandle(fd), unix.NETLINK_ROUTE)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open the network's interfaces: %w", err), conn.CloseLasting())
+	}
 	return f, nil
 }
 
@@ -132,6 +146,10 @@ func (f *filter) close() error {
 	for _, id := range ids {
 		errs = append(errs, f.heal(id))
 	}
+	if f.slowed {
+		errs = append(errs, f.hasten())
+	}
+	f.qdisc.Close()
 	return errors.Join(append(errs, f.conn.CloseLasting())...)
 }
 
@@ -252,7 +270,7 @@ func (f *filter) addChain(t *nftables.Table, r Rule, s side) {
 	for _, a := range r.Except {
 		add(append(s.match(a), &expr.Verdict{Kind: expr.VerdictAccept})...)
 	}
-	drop := []expr.Any{&expr.Counter{}, &expr.Verdict{Kind: expr.VerdictDrop}}
+	drop := append(r.choose(), &expr.Counter{}, &expr.Verdict{Kind: expr.VerdictDrop})
 	if len(r.Peers) == 0 {
 		add(drop...)
 	}
@@ -260,6 +278,26 @@ func (f *filter) addChain(t *nftables.Table, r Rule, s side) {
 		add(append(s.match(a), drop...)...)
 	}
 }
+
+// choose picks, of the packets that matched so far, those to drop.
+func (r Rule) choose() []expr.Any {
+	switch {
+	case r.Loss > 0:
+		return []expr.Any{
+			&expr.Numgen{Register: 1, Modulus: lossSteps, Type: unix.NFT_NG_RANDOM},
+			// The number is in the machine's order, and compared byte by byte.
+			&expr.Byteorder{SourceRegister: 1, DestRegister: 1, Op: expr.ByteorderHton, Len: 4, Size: 4},
+			&expr.Cmp{Op: expr.CmpOpLt, Register: 1, Data: binary.BigEndian.AppendUint32(nil, uint32(r.Loss*lossSteps/100))},
+		}
+	case r.Rate > 0:
+		return []expr.Any{&expr.Limit{Type: expr.LimitTypePktBytes, Rate: r.Rate, Unit: expr.LimitTimeSecond, Burst: r.burst(), Over: true}}
+	}
+	return nil
+}
+
+// burst is how many bytes may pass at once: a twentieth of a second's, and a few
+// packets at least, or nothing would pass at all.
+func (r Rule) burst() uint32 { return uint32(min(max(r.Rate/20, 8<<10), 1<<20)) }
 
 // match compares the other end's address.
 func (s side) match(a netip.Addr) []expr.Any {

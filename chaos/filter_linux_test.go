@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/netip"
 	"os"
@@ -108,9 +109,12 @@ func TestFilter_RefusesRulesThatDropNothing(t *testing.T) {
 	is := newIsland(t)
 	f := open(t, is)
 	for name, r := range map[string]Rule{
-		"an unknown direction":   {Direction: "sideways"},
-		"an empty peer":          {Peers: []netip.Addr{{}}},
-		"an unspecified address": {Except: []netip.Addr{netip.IPv4Unspecified()}},
+		"an unknown direction":    {Direction: "sideways"},
+		"an empty peer":           {Peers: []netip.Addr{{}}},
+		"an unspecified address":  {Except: []netip.Addr{netip.IPv4Unspecified()}},
+		"a loss of nearly none":   {Loss: 0.001},
+		"a loss of more than all": {Loss: 101},
+		"a loss and a rate":       {Loss: 1, Rate: 1},
 	} {
 		if _, err := f.cut(r); err == nil {
 			t.Errorf("%s was accepted", name)
@@ -119,6 +123,56 @@ func TestFilter_RefusesRulesThatDropNothing(t *testing.T) {
 }
 
 // A killed process runs no deferred call, so the kernel must heal for it.
+// strays is how many packets of the kernel's own may get into the count.
+const strays = 10
+
+func TestFilter_Loss(t *testing.T) {
+	is := newIsland(t)
+	f := open(t, is)
+	echo := is.echo(t)
+	for _, percent := range []float64{5, 50} {
+		id, err := f.cut(Rule{Direction: In, Loss: percent})
+		must(t, err)
+		const sent = 1500
+		got := echo(sent, 20)
+		d, err := f.dropped(id)
+		must(t, err)
+		must(t, f.heal(id))
+		share := 100 * float64(d.Packets) / sent
+		t.Logf("asked for %g%%, lost %.2f%%; %d of %d came back", percent, share, got, sent)
+		// Four standard deviations of the binomial.
+		if slack := 4 * math.Sqrt(percent*(100-percent)/sent); math.Abs(share-percent) > slack {
+			t.Errorf("lost %.2f%%, not %g%% ± %.2f", share, percent, slack)
+		}
+		if stray := got + int(d.Packets) - sent; stray < 0 || stray > strays {
+			t.Errorf("%d came back and %d were dropped of %d", got, d.Packets, sent)
+		}
+	}
+}
+
+func TestFilter_Rate(t *testing.T) {
+	is := newIsland(t)
+	f := open(t, is)
+	echo := is.echo(t)
+	const rate = 100_000
+	id, err := f.cut(Rule{Direction: In, Rate: rate})
+	must(t, err)
+	begin := time.Now()
+	const sent, size = 1000, 1000
+	got := echo(sent, size)
+	took := time.Since(begin).Seconds()
+	d, err := f.dropped(id)
+	must(t, err)
+	passed := float64(got * size)
+	t.Logf("%d of %d datagrams passed in %.2f s: %.0f bytes/s; %d dropped", got, sent, took, passed/took, d.Packets)
+	if most := 1.3*rate*took + 20_000; passed > most || got == 0 {
+		t.Errorf("%.0f bytes passed in %.2f s; at most %.0f should, and some must", passed, took, most)
+	}
+	if stray := got + int(d.Packets) - sent; stray < 0 || stray > strays {
+		t.Errorf("%d came back and %d were dropped of %d", got, d.Packets, sent)
+	}
+}
+
 func TestFilter_KilledOwnerLeavesNothing(t *testing.T) {
 	is := newIsland(t)
 	l := is.listen(t, is.there)

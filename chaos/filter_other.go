@@ -5,6 +5,7 @@ package chaos
 import (
 	"fmt"
 	"runtime"
+	"time"
 )
 
 // filter needs Linux's packet filter; elsewhere no network can be cut.
@@ -20,5 +21,8 @@ func (*filter) dropped(int) (Dropped, error) { return Dropped{}, ErrSkipped }
 func (*filter) close() error                 { return ErrSkipped }
 func (*filter) owners() ([]string, error)    { return nil, ErrSkipped }
 func (*filter) sweep(string) (int, error)    { return 0, ErrSkipped }
+
+func (*filter) slow(time.Duration, time.Duration) error { return ErrSkipped }
+func (*filter) hasten() error                           { return ErrSkipped }
 
 func inode(string) (string, error) { return "", ErrSkipped }

@@ -22,10 +22,13 @@ type hand struct {
 // do asks, and turns an error in the answer into an error.
 func (h *hand) do(ctx context.Context, o order) (answer, error) {
 	a, err := h.ask(ctx, o)
-	if err == nil && a.Err != "" {
-		err = errors.New(a.Err)
+	switch {
+	case err != nil || a.Err == "":
+		return a, err
+	case a.Skipped:
+		return a, refused{a.Err}
 	}
-	return a, err
+	return a, errors.New(a.Err)
 }
 
 // openPath reaches into a namespace that we have a path of, and the right to enter.
@@ -45,3 +48,9 @@ func openPath(m *ensembles.Member, owner string) (*hand, error) {
 		close: func(context.Context) error { return f.close() },
 	}, nil
 }
+
+// refused is an error that an agent told us, and that wraps ErrSkipped there.
+type refused struct{ text string }
+
+func (r refused) Error() string { return r.text }
+func (r refused) Unwrap() error { return ErrSkipped }

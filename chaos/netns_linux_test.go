@@ -123,6 +123,51 @@ func (is *island) listen(t testing.TB, addr netip.Addr) net.Listener {
 	return l
 }
 
+// echo returns a function that sends datagrams of some size to the namespace, and
+// tells how many came back.
+func (is *island) echo(t testing.TB) func(n, size int) int {
+	t.Helper()
+	var there net.PacketConn
+	is.inside(t, func() (err error) {
+		there, err = net.ListenPacket("udp", netip.AddrPortFrom(is.there, 0).String())
+		return err
+	})
+	done := make(chan struct{})
+	t.Cleanup(func() { there.Close(); <-done })
+	go func() {
+		defer close(done)
+		b := make([]byte, 2048)
+		for {
+			n, from, err := there.ReadFrom(b)
+			if err != nil {
+				return
+			}
+			there.WriteTo(b[:n], from)
+		}
+	}()
+	return func(n, size int) int {
+		c, err := net.Dial("udp", there.LocalAddr().String())
+		must(t, err)
+		defer c.Close()
+		got, b := 0, make([]byte, 2048)
+		for range n {
+			c.Write(b[:size])
+			// One at a time: no socket buffer runs over, so what is missing was dropped.
+			c.SetReadDeadline(time.Now().Add(3 * time.Millisecond))
+			if _, err := c.Read(b); err == nil {
+				got++
+			}
+		}
+		c.SetReadDeadline(time.Now().Add(200 * time.Millisecond))
+		for { // those that were late
+			if _, err := c.Read(b); err != nil {
+				return got
+			}
+			got++
+		}
+	}
+}
+
 // inside runs f in a thread that is in the namespace.
 func (is *island) inside(t testing.TB, f func() error) {
 	t.Helper()

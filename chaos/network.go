@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/moby/moby/client"
 	"github.com/testcontainers/testcontainers-go"
@@ -114,6 +115,17 @@ func (c *Cut) Dropped(ctx context.Context) (Dropped, error) {
 	return a.Dropped, err
 }
 
+// slow delays the member's packets; lift ends that, and is safe to call twice.
+func (n *Network) slow(ctx context.Context, m *ensembles.Member, delay, jitter time.Duration) (lift func(context.Context) error, err error) {
+	h, err := n.hand(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	lift = func(ctx context.Context) error { _, err := h.do(ctx, order{Do: "hasten"}); return err }
+	_, err = h.do(ctx, order{Do: "slow", Delay: delay, Jitter: jitter})
+	return lift, err
+}
+
 // Heal lets the member's packets through again. It is safe to call twice.
 func (c *Cut) Heal(ctx context.Context) error {
 	_, err := c.hand.do(ctx, order{Do: "heal", Cut: c.id})
@@ -200,11 +212,15 @@ func (n *Network) open(ctx context.Context, m *ensembles.Member, place, image st
 // itself since Linux 5.12.
 func sweep(ctx context.Context, h *hand) error {
 	a, err := h.do(ctx, order{Do: "owners"})
+	inUse := false
 	for _, owner := range a.Owners {
-		if alive(owner) || err != nil {
+		if inUse = inUse || alive(owner); alive(owner) || err != nil {
 			continue
 		}
 		_, err = h.do(ctx, order{Do: "sweep", Owner: owner})
+	}
+	if err == nil && !inUse {
+		_, err = h.do(ctx, order{Do: "hasten"}) // what is delayed now was left behind
 	}
 	return err
 }

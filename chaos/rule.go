@@ -23,7 +23,14 @@ type Rule struct {
 	Direction Direction    `json:"direction,omitempty"`
 	Peers     []netip.Addr `json:"peers,omitempty"`  // only packets to and from these; empty: everyone
 	Except    []netip.Addr `json:"except,omitempty"` // but never packets to and from these
+
+	// Of those packets drop only a share, or only what exceeds a rate.
+	Loss float64 `json:"loss,omitempty"` // percent of the packets, chosen by the kernel; 0: all
+	Rate uint64  `json:"rate,omitempty"` // bytes a second that may pass, each way and for each peer; 0: none
 }
+
+// lossSteps is how finely the packet filter can choose: 0.01 percent.
+const lossSteps = 10_000
 
 // String describes the rule for people: "both ways, everyone but 10.0.0.2".
 func (r Rule) String() string {
@@ -34,6 +41,12 @@ func (r Rule) String() string {
 	}
 	if len(r.Except) > 0 {
 		who += " but " + addrs(r.Except)
+	}
+	if r.Loss > 0 {
+		who += fmt.Sprintf(", %g%% of the packets", r.Loss)
+	}
+	if r.Rate > 0 {
+		who += fmt.Sprintf(", what exceeds %d bytes/s", r.Rate)
 	}
 	return way + ", " + who
 }
@@ -52,6 +65,12 @@ func (r Rule) check() error {
 	case "", Both, In, Out:
 	default:
 		return fmt.Errorf("cut: direction %q is unknown; use %q, %q or %q", r.Direction, Both, In, Out)
+	}
+	if r.Loss < 0 || r.Loss > 100 || r.Loss > 0 && r.Loss*lossSteps/100 < 1 {
+		return fmt.Errorf("cut: a loss of %g%% of the packets; it can be %g%% to 100%%", r.Loss, 100.0/lossSteps)
+	}
+	if r.Loss > 0 && r.Rate > 0 {
+		return fmt.Errorf("cut: a loss of %g%% and a rate of %d bytes/s in one rule; make two cuts", r.Loss, r.Rate)
 	}
 	for _, a := range append(append([]netip.Addr{}, r.Peers...), r.Except...) {
 		if !a.IsValid() || a.IsUnspecified() {

@@ -61,6 +61,15 @@ func (s settings) number(name string, least, most int) int {
 	return n
 }
 
+// positive returns a parameter that is a number over 0, up to most.
+func (s settings) positive(name string, most float64) float64 {
+	x, err := strconv.ParseFloat(s.values[name], 64)
+	if err != nil || !(x > 0 && x <= most) {
+		s.bad(name, "is no number over 0 and up to %g", most)
+	}
+	return x
+}
+
 // truth returns a parameter that is true or false.
 func (s settings) truth(name string) bool {
 	b, err := strconv.ParseBool(s.values[name])

@@ -1,0 +1,33 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+)
+
+func TestLinkDelay(t *testing.T) {
+	target := cuttable(t)
+	f := LinkDelay{Member: Follower, Delay: 80 * time.Millisecond}
+	e, err := f.Inject(t.Context(), target)
+	if errors.Is(err, ErrSkipped) {
+		// Nothing may be left behind, and the next one must not be refused as a second.
+		if _, again := f.Inject(t.Context(), target); !errors.Is(again, ErrSkipped) || errors.Is(again, ErrNotHealed) {
+			t.Errorf("again: %v", again)
+		}
+		t.Skip(err)
+	}
+	must(t, err)
+	defer e.Heal(context.Background())
+	t.Log(e.Proof)
+	if _, err := f.Inject(t.Context(), Target{Ensemble: target.Ensemble, Network: target.Network}); err == nil {
+		t.Error("a second delay of the same member was accepted")
+	}
+	heal(t, target, e)
+	after, err := roundTrip(t.Context(), hit(t, target, e))
+	must(t, err)
+	if after > f.Delay/2 {
+		t.Errorf("healed, and connecting takes %v", after)
+	}
+}

@@ -1,0 +1,20 @@
+package chaos
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestLinkLoss(t *testing.T) {
+	target := cuttable(t)
+	e := inject(t, LinkLoss{Member: Follower, Percent: 30}, target)
+	if !strings.Contains(e.Proof, "30% of the packets") {
+		t.Errorf("proof %s", e.Proof)
+	}
+	// TCP repairs it, so the member still answers.
+	within(t, 20*time.Second, "an answer gets through", func() bool {
+		return reachable(t.Context(), hit(t, target, e), 2*time.Second)
+	})
+	heal(t, target, e)
+}

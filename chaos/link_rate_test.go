@@ -1,0 +1,28 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestLinkRate(t *testing.T) {
+	target := cuttable(t)
+	e := inject(t, LinkRate{Member: Follower, Rate: 20_000}, target)
+	if !strings.Contains(e.Proof, "exceeds 20000 bytes/s") {
+		t.Errorf("proof %s", e.Proof)
+	}
+	heal(t, target, e)
+}
+
+// A rate that nobody can exceed has no effect, and must not claim one.
+func TestLinkRate_NotExceeded(t *testing.T) {
+	target := cuttable(t)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if _, err := (LinkRate{Member: Follower, Rate: 1 << 32}).Inject(ctx, target); !errors.Is(err, ErrNoEffect) || errors.Is(err, ErrNotHealed) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,89 @@
+package chaos
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	rtnetlink "github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// slowHandle marks the queues that are ours, "zk" in ASCII: a queue has no name.
+var slowHandle = rtnetlink.MakeHandle(0x7a6b, 0)
+
+// slow delays what the namespace sends on every interface but loopback. Unlike a
+// cut the kernel does not take a queue back when we are killed; the next run that
+// reaches into the namespace does.
+func (f *filter) slow(delay, jitter time.Duration) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.slowed {
+		return errors.New("the member's packets are delayed already")
+	}
+	links, err := f.links()
+	if err != nil {
+		return err
+	}
+	f.slowed = true
+	for _, l := range links {
+		q := rtnetlink.NewNetem(
+			rtnetlink.QdiscAttrs{LinkIndex: l.Attrs().Index, Handle: slowHandle, Parent: rtnetlink.HANDLE_ROOT},
+			rtnetlink.NetemQdiscAttrs{Latency: uint32(delay.Microseconds()), Jitter: uint32(jitter.Microseconds()), Limit: 100_000})
+		if err = f.qdisc.QdiscReplace(q); err != nil {
+			break
+		}
+	}
+	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EOPNOTSUPP) {
+		err = fmt.Errorf("%w: this kernel has no network emulator (modprobe sch_netem): %w", ErrSkipped, err)
+	}
+	if err != nil {
+		return errors.Join(err, f.unqueue(links))
+	}
+	return nil
+}
+
+// hasten takes back slow. It is safe to call twice.
+func (f *filter) hasten() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	links, err := f.links()
+	if err != nil {
+		return err
+	}
+	return f.unqueue(links)
+}
+
+// unqueue removes our queues, and no others. The caller holds f.mu.
+func (f *filter) unqueue(links []rtnetlink.Link) error {
+	var errs []error
+	for _, l := range links {
+		queues, err := f.qdisc.QdiscList(l)
+		errs = append(errs, err)
+		for _, q := range queues {
+			if q.Attrs().Handle == slowHandle {
+				errs = append(errs, f.qdisc.QdiscDel(q))
+			}
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("remove the delay: %w", err)
+	}
+	f.slowed = false
+	return nil
+}
+
+// links are the namespace's interfaces but loopback.
+func (f *filter) links() ([]rtnetlink.Link, error) {
+	all, err := f.qdisc.LinkList()
+	if err != nil {
+		return nil, fmt.Errorf("list the network's interfaces: %w", err)
+	}
+	var out []rtnetlink.Link
+	for _, l := range all {
+		if l.Attrs().Name != "lo" {
+			out = append(out, l)
+		}
+	}
+	return out, nil
+}
