@@ -74,11 +74,11 @@ func (t *trial) strike(ctx context.Context) error {
 	}
 	plan := chaos.Plan{
 		Entries: entries, Seed: t.rng.Uint64(), Now: t.clock.Now, Played: t.played,
-		Injected: func(p chaos.Played) { t.fault.Store(&p) },
+		Injected: func(p chaos.Played) { t.fault.Store(&p); t.pin.free() },
 	}
 	_ = plan.Play(ctx, chaos.Target{
 		Ensemble: t.lab.Ensemble, Network: t.lab.Network, Clients: taps,
-		Holder: func() int { return int(t.holder.Load()) },
+		Holder: t.pin.aim,
 	})
 	return nil
 }
@@ -103,6 +103,7 @@ func (t *trial) played(p chaos.Played) {
 		w.Err = p.Err.Error()
 	}
 	t.record.Window(w)
+	t.pin.free()
 	t.fault.Store(nil)
 }
 

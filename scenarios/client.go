@@ -80,7 +80,7 @@ func (c *client) acquire(ctx context.Context) (recipes.Claim, error) {
 	}
 	c.t.record.Sample(s)
 	if err == nil {
-		c.t.holder.Store(int64(c.n))
+		c.t.pin.holds(c.n)
 		c.t.grants.Add(1)
 	}
 	return claim, err
@@ -91,7 +91,7 @@ func (c *client) acquire(ctx context.Context) (recipes.Claim, error) {
 func (c *client) release(ctx context.Context, claim recipes.Claim) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.t.scenario.SessionTimeout+5*time.Second)
 	defer cancel()
-	c.t.holder.CompareAndSwap(int64(c.n), -1)
+	c.t.pin.letGo(ctx, c.n)
 	due := c.t.clock.Now()
 	err := c.contender().Release(ctx)
 	s := c.sample(history.Release, due, err)

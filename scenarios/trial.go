@@ -35,7 +35,7 @@ type trial struct {
 
 	phase  Phase
 	round  int
-	holder atomic.Int64 // number of the client that holds now; -1
+	pin    *pin // who holds now
 	grants atomic.Int64
 	fault  atomic.Pointer[chaos.Played] // in force now; nil
 
@@ -47,7 +47,7 @@ type trial struct {
 // its part of the tree is gone, whatever happened.
 func (t *trial) run(ctx context.Context) (err error) {
 	t.clock = history.Start()
-	t.holder.Store(-1)
+	t.pin = newPin()
 	t.record, err = history.Create(filepath.Join(t.lab.Dir, "history", t.name+".jsonl.zst"), history.Header{
 		Trial: t.name, Scenario: t.scenario.Name, Subject: t.cell.Subject.Name, Clients: t.cell.Clients,
 		Seed: t.lab.Seed, Params: t.params(), Thresholds: t.scenario.Thresholds,

@@ -1,0 +1,46 @@
+package scenarios
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestPin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPin()
+		if got := p.aim(); got != -1 {
+			t.Fatalf("nobody holds, and the fault is aimed at %d", got)
+		}
+		p.holds(3)
+		if got := p.aim(); got != 3 {
+			t.Fatalf("client 3 holds, and the fault is aimed at %d", got)
+		}
+		start, released := time.Now(), make(chan time.Duration, 1)
+		go func() {
+			p.letGo(t.Context(), 3)
+			released <- time.Since(start)
+		}()
+		time.Sleep(time.Second)
+		p.free()
+		if got := <-released; got != time.Second {
+			t.Errorf("the pinned holder let go after %v, it was freed after 1s", got)
+		}
+		if got := p.aim(); got != -1 {
+			t.Errorf("a client that lets go still counts as the holder: %d", got)
+		}
+	})
+}
+
+func TestPin_givesUpOnAFaultThatNeverStrikes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPin()
+		p.holds(3)
+		p.aim()
+		start := time.Now()
+		p.letGo(t.Context(), 3)
+		if got := time.Since(start); got != pinLimit {
+			t.Errorf("the pinned holder let go after %v, want %v", got, pinLimit)
+		}
+	})
+}
