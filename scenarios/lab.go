@@ -7,11 +7,13 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
 	"zkbench/chaos"
 	"zkbench/ensembles"
+	"zkbench/report/history"
 )
 
 // Lab is what trials run in.
@@ -60,6 +62,9 @@ func (l *Lab) Run(ctx context.Context, s *Scenario) error {
 // trial prepares the i-th cell.
 func (l *Lab) trial(s *Scenario, cell Cell, i int) *trial {
 	name := fmt.Sprintf("%s-%s-%d", s.Name, strings.ReplaceAll(cell.Subject.Name, "/", "-"), cell.Clients)
+	if cell.Trial > 0 {
+		name = fmt.Sprintf("%s-%d", name, cell.Trial)
+	}
 	root := l.Ensemble.Chroot + "/zkbench-" + l.RunID + "/" + name
 	return &trial{
 		lab: l, scenario: s, cell: cell, name: name, root: root, parent: root + "/line",
@@ -72,6 +77,12 @@ func (t *trial) params() map[string]string {
 	p := map[string]string{"session_timeout": t.scenario.SessionTimeout.String()}
 	for k, v := range t.scenario.Params {
 		p[k] = v
+	}
+	if t.cell.Trial > 0 {
+		p[history.ParamTrial] = strconv.Itoa(t.cell.Trial)
+	}
+	if t.scenario.Base != "" {
+		p[history.ParamBase] = t.scenario.Base
 	}
 	for _, phase := range t.scenario.Phases {
 		p[phase.Name+".hold"] = phase.Hold.String()

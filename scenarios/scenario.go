@@ -22,6 +22,8 @@ type Scenario struct {
 	Subjects       []string          `yaml:"subjects,flow"`
 	Clients        []int             `yaml:"clients,flow"`
 	SessionTimeout time.Duration     `yaml:"session_timeout"`
+	Trials         int               `yaml:"trials,omitempty"` // how often each cell is run, the subjects in turn; 0 is once
+	Base           string            `yaml:"base,omitempty"`   // the subject that the others are compared with, trial by trial
 	Phases         []Phase           `yaml:"phases"`
 	Thresholds     []string          `yaml:"thresholds,omitempty"`
 	Params         map[string]string `yaml:"params,omitempty"` // named values for thresholds, like promise: 12s
@@ -62,6 +64,7 @@ type Fault struct {
 type Cell struct {
 	Subject recipes.Subject
 	Clients int
+	Trial   int // 1 based; 0 where the cell is run once
 }
 
 // Limits on what a scenario may ask for; a typing error should not occupy a machine
@@ -70,6 +73,7 @@ const (
 	maxClients  = 5000
 	maxDuration = 24 * time.Hour
 	maxRounds   = 10_000
+	maxTrials   = 1000
 )
 
 // Cells returns the matrix, subject by subject inside each client count, so that
@@ -77,13 +81,15 @@ const (
 func (s *Scenario) Cells() ([]Cell, error) {
 	var cells []Cell
 	for _, n := range s.Clients {
+		var row []Cell
 		for _, name := range s.Subjects {
 			subject, err := recipes.Find(name)
 			if err != nil {
 				return nil, err
 			}
-			cells = append(cells, Cell{subject, n})
+			row = append(row, Cell{Subject: subject, Clients: n})
 		}
+		cells = append(cells, interleave(row, s.Trials)...)
 	}
 	return cells, nil
 }
@@ -117,6 +123,7 @@ func (s *Scenario) Validate() error {
 	if s.SessionTimeout < 100*time.Millisecond || s.SessionTimeout > maxDuration {
 		bad("session_timeout", "%v is not between 100ms and %v", s.SessionTimeout, maxDuration)
 	}
+	s.validateTrials(bad)
 	if len(s.Phases) == 0 {
 		bad("phases", "at least one is needed")
 	}

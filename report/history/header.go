@@ -33,6 +33,12 @@ type Header struct {
 	Thresholds []string `json:"thresholds,omitempty"`
 }
 
+// Names of the params that say how a trial belongs with others of its run.
+const (
+	ParamTrial = "trial" // which repetition of its cell it is, from 1; absent where there is only one
+	ParamBase  = "base"  // the subject with which the others are compared
+)
+
 // end is the last line of a history that was closed in order. Without it
 // nothing tells a whole history from one whose writer died between two frames.
 type end struct {

@@ -1,0 +1,70 @@
+package scenarios
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestScenario_Cells_interleaved(t *testing.T) {
+	for _, row := range []struct {
+		about  string
+		trials int
+		want   string
+	}{
+		{"no trials given: each cell once", 0, "parent/5 predecessor/5 parent/9 predecessor/9"},
+		{"one trial is the same as none given", 1, "parent/5 predecessor/5 parent/9 predecessor/9"},
+		{"every second turn is reversed, inside each client count", 3,
+			"parent/5#1 predecessor/5#1 predecessor/5#2 parent/5#2 parent/5#3 predecessor/5#3 " +
+				"parent/9#1 predecessor/9#1 predecessor/9#2 parent/9#2 parent/9#3 predecessor/9#3"},
+	} {
+		t.Run(row.about, func(t *testing.T) {
+			s := Scenario{Subjects: []string{"lock/parent", "lock/predecessor"}, Clients: []int{5, 9}, Trials: row.trials}
+			cells, err := s.Cells()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, c := range cells {
+				one := fmt.Sprintf("%s/%d", strings.TrimPrefix(c.Subject.Name, "lock/"), c.Clients)
+				if c.Trial > 0 {
+					one += fmt.Sprintf("#%d", c.Trial)
+				}
+				got = append(got, one)
+			}
+			if strings.Join(got, " ") != row.want {
+				t.Errorf("order\n%v, want\n%v", strings.Join(got, " "), row.want)
+			}
+		})
+	}
+}
+
+func TestScenario_Validate_trials(t *testing.T) {
+	for _, row := range []struct {
+		about string
+		set   []string
+		want  string // in the error; empty when it is valid
+	}{
+		{"two subjects, ten trials, a base", []string{"trials=10", "base=lock/parent"}, ""},
+		{"repeating needs no base", []string{"trials=10"}, ""},
+		{"a negative number of trials", []string{"trials=-1"}, "trials: -1 is not between"},
+		{"a base that is misspelt", []string{"trials=10", "base=lock/parnet"}, `did you mean "lock/parent"`},
+		{"a base that is no subject of the run", []string{"trials=10", "base=lock/go-zookeeper"}, "lock/go-zookeeper is not among the subjects"},
+		{"a base with nothing beside it", []string{"trials=10", "base=lock/parent", "subjects=[lock/parent]"}, "no other subject"},
+		{"a base without trials", []string{"base=lock/parent"}, "takes several trials"},
+	} {
+		t.Run(row.about, func(t *testing.T) {
+			name, text, err := Source("herd")
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = Load(name, text, row.set)
+			switch {
+			case row.want == "" && err != nil:
+				t.Errorf("error %v, want none", err)
+			case row.want != "" && (err == nil || !strings.Contains(err.Error(), row.want)):
+				t.Errorf("error %v, want one that says %q", err, row.want)
+			}
+		})
+	}
+}
