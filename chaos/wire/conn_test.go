@@ -10,13 +10,18 @@ import (
 
 func (b *bench) until(what string, ok func() bool) {
 	b.tb.Helper()
+	until(b.tb, what, ok)
+}
+
+func until(tb testing.TB, what string, ok func() bool) {
+	tb.Helper()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	late := time.After(10 * time.Second)
 	for !ok() {
 		select {
 		case <-late:
-			b.tb.Fatalf("waited in vain until %s: %v", what, b.c.Counts().Map())
+			tb.Fatal("waited in vain until " + what)
 		case <-tick.C:
 		}
 	}
@@ -111,6 +116,45 @@ func TestConnExpiryIsDeliveredWholeAndThenClosed(t *testing.T) {
 	}
 }
 
+func TestConnExpiryIsDeliveredByteByByte(t *testing.T) {
+	b := newBench(t)
+	b.arm(never)
+	b.write(hello(5))
+	sorry := welcome(0, 0)
+	b.far.feed(sorry)
+	for i := range sorry {
+		if n, err := b.conn.Read(make([]byte, 1)); n != 1 || err != nil {
+			t.Fatalf("byte %d of %d: %v", i, len(sorry), err)
+		}
+	}
+	if !b.far.isClosed() {
+		t.Error("the connection is still there")
+	}
+}
+
+func TestConnOfEarlierDaysSaysNothingAboutTheSession(t *testing.T) {
+	b := newBench(t)
+	defer b.tap.Close()
+	b.greet()
+	old, far := b.conn, b.far
+	b.write(ask(1, Exists, "/"))
+	b.redial()
+	b.write(hello(5))
+	b.read(welcome(5, 4*time.Second))
+	before := b.c.Session()
+	reply := answer(1, 1, 0, "")
+	far.feed(reply)
+	_, err := io.ReadFull(old, make([]byte, len(reply)))
+	b.check(err)
+	b.check(old.Close())
+	if after := b.c.Session(); after.LastAckSent != before.LastAckSent || after.Server == "" {
+		t.Errorf("session %+v", after)
+	}
+	if len(b.events) != 2 || !b.events[1].Resumed {
+		t.Errorf("events: %+v", b.events)
+	}
+}
+
 func TestConnEndIsToldOnce(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -158,16 +202,16 @@ func TestEventCallbackMayUseTheTap(t *testing.T) {
 	b := newBench(t)
 	var kinds []EventKind
 	b.tap.OnEvent(func(e Event) {
-		kinds = append(kinds, e.Kind)
 		if e.Kind == Connected {
 			b.c.Cut()
 			_ = b.tap.Totals()
 		}
+		kinds = append(kinds, e.Kind) // so a nested call would come first
 	})
 	b.write(hello(0))
 	b.far.feed(welcome(5, time.Second))
 	_, _ = b.conn.Read(make([]byte, 100))
-	if len(kinds) != 2 || kinds[1] != Lost {
+	if len(kinds) != 2 || kinds[0] != Connected || kinds[1] != Lost {
 		t.Errorf("events: %v", kinds)
 	}
 }
@@ -204,6 +248,16 @@ func TestDialGate(t *testing.T) {
 	}
 	if n := c.Counts(); n.Dials != 3 || n.Refused != 2 || n.Connections != 1 {
 		t.Errorf("counted %v", n.Map())
+	}
+}
+
+func TestGateClosedWhileDialling(t *testing.T) {
+	b := newBench(t)
+	b.c.Gate(true)
+	far := &tape{}
+	far.more.L = &far.mu
+	if _, err := b.c.adopt(far, "far"); !errors.Is(err, ErrGate) || !far.isClosed() {
+		t.Errorf("a connection that was made meanwhile: %v", err)
 	}
 }
 

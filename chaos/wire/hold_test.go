@@ -173,6 +173,12 @@ func TestHoldAndReadDeadlines(t *testing.T) {
 				ended <- end{n, err}
 			}()
 			if tt.again != 0 {
+				clock := &near.(*conn).clock
+				until(t, "the read waits in the tap", func() bool {
+					clock.mu.Lock()
+					defer clock.mu.Unlock()
+					return clock.changed != nil
+				})
 				_ = near.SetReadDeadline(start.Add(tt.again))
 			}
 			thaw := time.AfterFunc(tt.hold, c.Thaw)
@@ -194,6 +200,59 @@ func TestHoldAndReadDeadlines(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// deadlines remembers the read deadline that it was given.
+type deadlines struct {
+	net.Conn
+	due time.Time
+	set int
+}
+
+func (d *deadlines) SetReadDeadline(t time.Time) error {
+	d.due, d.set = t, d.set+1
+	return nil
+}
+
+func TestReadClock(t *testing.T) {
+	now := time.Now()
+	for _, tt := range []struct {
+		name    string
+		due     time.Time
+		stopped time.Time
+		setAt   time.Time
+		want    time.Time
+	}{
+		{"a deadline from before moves by the whole stop", now.Add(time.Minute), now.Add(-10 * time.Second), time.Time{}, now.Add(70 * time.Second)},
+		{"a deadline set meanwhile moves by the rest", now.Add(time.Minute), now.Add(-10 * time.Second), now.Add(-3 * time.Second), now.Add(63 * time.Second)},
+		{"without a deadline there is none afterwards", time.Time{}, now.Add(-10 * time.Second), time.Time{}, time.Time{}},
+	} {
+		raw := &deadlines{}
+		r := readClock{due: tt.due, stopped: tt.stopped, setAt: tt.setAt}
+		r.start(raw)
+		if off := raw.due.Sub(tt.want); raw.set != 1 || off < 0 || off > 2*time.Second || raw.due.IsZero() != tt.want.IsZero() {
+			t.Errorf("%s: %v off", tt.name, off)
+		}
+		r.start(raw)
+		if raw.set != 1 {
+			t.Errorf("%s: a clock that runs was started again", tt.name)
+		}
+	}
+}
+
+func TestHoldStopsTheClockOfAConnectionThatComesLater(t *testing.T) {
+	b := newBench(t)
+	defer b.tap.Close()
+	b.check(b.c.Hold(Deaf))
+	b.redial()
+	clock := &b.conn.(*conn).clock
+	if clock.stopped.IsZero() {
+		t.Error("its clock runs in the hold")
+	}
+	b.c.Thaw()
+	if !clock.stopped.IsZero() {
+		t.Error("its clock stands after the hold")
 	}
 }
 

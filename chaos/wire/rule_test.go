@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"errors"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -201,6 +202,65 @@ func TestCutAfterLetsNoReplyThrough(t *testing.T) {
 	}
 }
 
+func TestCutAfterInTheMiddleOfAFrame(t *testing.T) {
+	b := newBench(t)
+	b.greet()
+	b.far.live = true
+	s := b.arm(Rule{Op: SetData, Act: CutAfter})
+	f := frame(be32(1), be32(int(SetData)), text("/a"), make([]byte, 2*headLimit))
+	b.write(f[:len(f)-9]) // its head is through
+	s.Disarm()            // too late
+	done := b.reading(4)
+	b.far.feed(event(1, "/a"))
+	b.until("the event is taken from the connection", func() bool {
+		b.far.mu.Lock()
+		defer b.far.mu.Unlock()
+		return len(b.far.play) == 0
+	})
+	b.write(f[len(f)-9:])
+	if err := <-done; !errors.Is(err, ErrCut) {
+		t.Errorf("the reader got %v", err)
+	}
+	if !bytes.HasSuffix(b.far.sent(), f) || !b.far.isClosed() {
+		t.Error("the request was not sent whole, or the connection is still there")
+	}
+}
+
+func TestRuleLeavesAFrameAloneThatHasBegun(t *testing.T) {
+	b := newBench(t)
+	b.greet()
+	f, g := ask(1, Create, "/a"), ask(2, Create, "/b")
+	b.write(f[:10])
+	s := b.arm(Rule{Op: Create, Act: DropRequest})
+	b.write(f[10:])
+	if !waiting(s) || b.far.isClosed() || !bytes.HasSuffix(b.far.sent(), f) {
+		t.Error("half a request was dropped")
+	}
+	b.write(g)
+	if p, _ := proof(t, s); p.Xid != 2 {
+		t.Errorf("proof: %+v", p)
+	}
+}
+
+func TestKeptDropReplyInPieces(t *testing.T) {
+	b := newBench(t)
+	defer b.tap.Close()
+	b.greet()
+	b.arm(Rule{Op: GetData, Act: DropReply, Keep: true})
+	b.write(ask(1, Exists, "/a"), ask(2, GetData, "/a"), ask(3, Exists, "/b"))
+	one, two, three := answer(1, 1, 0, ""), answer(2, 2, 0, "long long long"), answer(3, 3, 0, "")
+	b.far.feed(one, two[:25])
+	got := make([]byte, len(one))
+	_, err := io.ReadFull(b.conn, got)
+	b.check(err)
+	b.far.feed(two[25:], three)
+	rest, err := io.ReadAll(b.conn)
+	b.check(err)
+	if !bytes.Equal(got, one) || !bytes.Equal(rest, three) {
+		t.Errorf("the client got %x and %x, want %x and %x", got, rest, one, three)
+	}
+}
+
 func TestCutBeforeFailsTheWrite(t *testing.T) {
 	b := newBench(t)
 	b.greet()
@@ -250,6 +310,7 @@ func TestDisarm(t *testing.T) {
 		t.Error("a disarmed rule fired")
 	}
 	late := b.arm(Rule{Op: Create, Act: DropReply})
+	b.arm(never) // keeps the bytes on the long way
 	b.write(ask(1, Create, "/a"))
 	if !late.Disarm() {
 		t.Error("a rule that waits for its reply can be disarmed")
@@ -262,7 +323,7 @@ func TestDisarm(t *testing.T) {
 	}
 	b.until("the request is released", func() bool { return bytes.HasSuffix(b.far.sent(), ask(2, Create, "/b")) })
 	b.read(answer(2, 1, 0, ""))
-	if n := b.c.Counts(); n.Replies != 2 || n.InFlight != 0 || n.Queued != 0 || !b.c.plain() {
+	if n := b.c.Counts(); n.Replies != 2 || n.InFlight != 0 || n.Queued != 0 || len(b.c.shots) != 1 {
 		t.Errorf("afterwards: %v", n.Map())
 	}
 }

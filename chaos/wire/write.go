@@ -142,7 +142,7 @@ func (k *conn) dequeue() (item, bool) {
 		return item{}, false
 	}
 	next := k.queue[0]
-	if g := next.gate; g != nil && !g.open && !g.done {
+	if g := next.gate; g != nil && !g.open {
 		return item{}, false
 	}
 	k.queue = k.queue[1:]
