@@ -13,6 +13,7 @@ import (
 
 	"zkbench/chaos"
 	"zkbench/ensembles"
+	"zkbench/recipes"
 	"zkbench/report/history"
 )
 
@@ -41,13 +42,17 @@ type Status struct {
 // Run runs every trial of the scenario, one after the other. It returns early when
 // ctx is done or a history cannot be written; what was measured until then is in
 // the run folder, healed and closed in order.
-func (l *Lab) Run(ctx context.Context, s *Scenario) error {
+func (l *Lab) Run(ctx context.Context, s *Scenario) (err error) {
 	cells, err := s.Cells()
 	if err != nil {
 		return err
 	}
 	if err := os.MkdirAll(filepath.Join(l.Dir, "history"), 0o755); err != nil {
 		return err
+	}
+	defer func() { err = errors.Join(err, l.clean()) }()
+	if err := l.warm(ctx, s.Warmup); err != nil {
+		return cause(ctx, err)
 	}
 	for i, cell := range cells {
 		t := l.trial(s, cell, i)
@@ -59,13 +64,29 @@ func (l *Lab) Run(ctx context.Context, s *Scenario) error {
 	return nil
 }
 
+// root is the node below which everything of this run's is.
+func (l *Lab) root() string { return l.Ensemble.Chroot + "/zkbench-" + l.RunID }
+
+// clean removes this run's part of the tree. The ensemble may be somebody else's, or
+// be kept, and nothing of ours should stay.
+func (l *Lab) clean() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
+	defer cancel()
+	s, err := recipes.Open(ctx, l.Ensemble.Servers(), recipes.Options{MaxPacket: 1 << 20})
+	if err != nil {
+		return fmt.Errorf("remove %s: %w", l.root(), err)
+	}
+	defer s.Close()
+	return s.RemoveTree(ctx, l.root())
+}
+
 // trial prepares the i-th cell.
 func (l *Lab) trial(s *Scenario, cell Cell, i int) *trial {
 	name := fmt.Sprintf("%s-%s-%d", s.Name, strings.ReplaceAll(cell.Subject.Name, "/", "-"), cell.Clients)
 	if cell.Trial > 0 {
 		name = fmt.Sprintf("%s-%d", name, cell.Trial)
 	}
-	root := l.Ensemble.Chroot + "/zkbench-" + l.RunID + "/" + name
+	root := l.root() + "/" + name
 	return &trial{
 		lab: l, scenario: s, cell: cell, name: name, root: root, parent: root + "/line",
 		rng: rand.New(rand.NewPCG(l.Seed, uint64(i))),

@@ -22,6 +22,7 @@ type Scenario struct {
 	Subjects       []string          `yaml:"subjects,flow"`
 	Clients        []int             `yaml:"clients,flow"`
 	SessionTimeout time.Duration     `yaml:"session_timeout"`
+	Warmup         time.Duration     `yaml:"warmup,omitempty"` // load before the first trial, unrecorded: members that just started are slow
 	Trials         int               `yaml:"trials,omitempty"` // how often each cell is run, the subjects in turn; 0 is once
 	Base           string            `yaml:"base,omitempty"`   // the subject that the others are compared with, trial by trial
 	Phases         []Phase           `yaml:"phases"`
@@ -124,6 +125,9 @@ func (s *Scenario) Validate() error {
 		bad("session_timeout", "%v is not between 100ms and %v", s.SessionTimeout, maxDuration)
 	}
 	s.validateTrials(bad)
+	if s.Warmup < 0 || s.Warmup > time.Hour {
+		bad("warmup", "%v is not between 0 and 1h", s.Warmup)
+	}
 	if len(s.Phases) == 0 {
 		bad("phases", "at least one is needed")
 	}

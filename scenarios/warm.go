@@ -1,0 +1,58 @@
+package scenarios
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"zkbench/recipes"
+)
+
+// warmers is how many sessions warm the members up together.
+const warmers = 12
+
+// warm keeps the members busy for a while, with what contenders do, before the first
+// trial: a JVM that has just started is several times slower, and would make the
+// first trial look unlike the others. Nothing of it is recorded.
+func (l *Lab) warm(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return nil
+	}
+	if l.Progress != nil {
+		l.Progress(Status{Phase: "warm-up"})
+	}
+	until := time.Now().Add(d)
+	g, ctx := errgroup.WithContext(ctx)
+	for i := range warmers {
+		g.Go(func() error { return l.warmOne(ctx, i, fmt.Sprintf("%s/warm-%d", l.root(), i/2), until) })
+	}
+	if err := g.Wait(); err != nil {
+		return fmt.Errorf("warm-up: %w", err)
+	}
+	return nil
+}
+
+// warmOne has one session acquire and release, alone and behind a neighbour, in both
+// variants, until the time has come.
+func (l *Lab) warmOne(ctx context.Context, i int, parent string, until time.Time) error {
+	servers := l.Ensemble.Servers()
+	k := i % len(servers)
+	s, err := recipes.Open(ctx, append(append([]string(nil), servers[k:]...), servers[:k]...), recipes.Options{})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	locks := []*recipes.Lock{recipes.NewLock(s, parent, recipes.Parent), recipes.NewLock(s, parent, recipes.Predecessor)}
+	for n := 0; time.Now().Before(until); n++ {
+		g, err := locks[n%len(locks)].Acquire(ctx)
+		if err != nil {
+			return err
+		}
+		if err := g.Release(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
