@@ -1,0 +1,38 @@
+package zoo
+
+import (
+	"context"
+	"strings"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// The shape of CURATOR-498: a client that loses its connection takes a new session,
+// finds the node that its last create made by the id in its name, and adopts it. The
+// node belongs to the session before, which nobody keeps alive: when that expires
+// the node goes, and with it the grant that the client believes it holds.
+func init() {
+	contestant("adopts-foreign-node", "adopts a node by the id in its name, though it belongs to its dying session of before", steps{
+		create: func(ctx context.Context, l *line) (string, error) {
+			name := l.steps.name(l.c, newID())
+			path, err := l.c.create(ctx, l.env.Parent+"/"+name, nil, zk.FlagEphemeral|zk.FlagSequence)
+			if !lost(err) {
+				return path, err
+			}
+			l.c.Close() // cut off: the servers do not hear of it
+			if err := l.connect(ctx); err != nil {
+				return "", err
+			}
+			names, err := l.c.list(ctx, l.env.Parent)
+			for _, n := range names {
+				if strings.HasPrefix(n, name) {
+					return l.env.Parent + "/" + n, nil
+				}
+			}
+			if err != nil {
+				return "", err
+			}
+			return l.c.create(ctx, l.env.Parent+"/"+name, nil, zk.FlagEphemeral|zk.FlagSequence)
+		},
+	})
+}

@@ -1,0 +1,22 @@
+package zoo
+
+import "context"
+
+// go-zookeeper's Lock (lock.go) returns any error that comes after its create as it
+// is, and leaves the node: it blocks everybody, the caller's own next try included,
+// until the session ends.
+func init() {
+	contestant("cleanup-missing", "leaves its node in line when anything fails after the create", steps{
+		list: func(ctx context.Context, l *line) ([]string, error) {
+			names, err := once(ctx, func() ([]string, error) {
+				names, _, err := l.c.Children(l.env.Parent)
+				return names, err
+			})
+			if lost(err) {
+				return nil, unknown(err)
+			}
+			return names, err
+		},
+		abandon: func(context.Context, *line, string) {},
+	})
+}

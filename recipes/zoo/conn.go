@@ -1,0 +1,219 @@
+package zoo
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/go-zookeeper/zk"
+
+	"zkbench/recipes"
+)
+
+// conn is go-zookeeper's connection as most people use it: with an eye on its
+// state, and requests repeated when the connection was lost.
+type conn struct {
+	*zk.Conn
+	// spans lets requests go on after the session has expired, in the next one, as
+	// the library does when nobody stops it.
+	spans bool
+
+	mu      sync.Mutex
+	state   zk.State
+	changed chan struct{}
+	expired bool
+	told    func(zk.State)
+}
+
+var errDead = fmt.Errorf("%w: %w", recipes.ErrSessionEnded, recipes.ErrExpired)
+
+type silence struct{}
+
+func (silence) Printf(string, ...any) {}
+
+// connect returns when the session stands. told hears every state at once.
+func connect(ctx context.Context, env recipes.Env, told func(zk.State)) (*conn, error) {
+	c := &conn{changed: make(chan struct{}), told: told}
+	raw, _, err := zk.Connect(env.Servers, env.Timeout, zk.WithDialer(env.Dial),
+		zk.WithEventCallback(c.observe), zk.WithLogger(silence{}), zk.WithLogInfo(false),
+		zk.WithMaxBufferSize(env.MaxPacket), zk.WithMaxConnBufferSize(env.MaxPacket))
+	if err != nil {
+		return nil, err
+	}
+	c.Conn = raw
+	if err := c.await(ctx); err != nil {
+		raw.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *conn) observe(e zk.Event) {
+	if e.Type != zk.EventSession {
+		return
+	}
+	c.mu.Lock()
+	c.state = e.State
+	c.expired = c.expired || e.State == zk.StateExpired
+	close(c.changed)
+	c.changed = make(chan struct{})
+	c.mu.Unlock()
+	if c.told != nil {
+		c.told(e.State)
+	}
+}
+
+// await returns when the connection has a session.
+func (c *conn) await(ctx context.Context) error {
+	for {
+		c.mu.Lock()
+		state, changed, dead := c.state, c.changed, c.expired && !c.spans
+		c.mu.Unlock()
+		switch {
+		case dead:
+			return errDead
+		case state == zk.StateHasSession:
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (c *conn) dead() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.expired && !c.spans
+}
+
+// once makes one request. Its goroutine outlives a caller that gives up.
+func once[T any](ctx context.Context, f func() (T, error)) (T, error) {
+	type reply struct {
+		value T
+		err   error
+	}
+	done := make(chan reply, 1)
+	go func() {
+		v, err := f()
+		done <- reply{v, err}
+	}()
+	select {
+	case r := <-done:
+		return r.value, r.err
+	case <-ctx.Done():
+		var zero T
+		return zero, fmt.Errorf("%w: %w", recipes.ErrUnfinished, ctx.Err())
+	}
+}
+
+// steady repeats a request for as long as its reply is lost.
+func steady[T any](ctx context.Context, c *conn, f func() (T, error)) (T, error) {
+	for {
+		if c.dead() {
+			var zero T
+			return zero, errDead
+		}
+		v, err := once(ctx, f)
+		if !lost(err) {
+			return v, err
+		}
+		if err := c.await(ctx); err != nil {
+			return v, err
+		}
+	}
+}
+
+// lost tells whether the reply to a request was lost.
+func lost(err error) bool {
+	if err == nil || errors.Is(err, recipes.ErrUnfinished) || errors.Is(err, recipes.ErrSessionEnded) {
+		return false
+	}
+	return !slices.ContainsFunc([]error{
+		zk.ErrNoNode, zk.ErrNodeExists, zk.ErrBadVersion, zk.ErrNotEmpty, zk.ErrNoAuth,
+		zk.ErrInvalidACL, zk.ErrBadArguments, zk.ErrNoChildrenForEphemerals, zk.ErrInvalidPath,
+	}, func(answer error) bool { return errors.Is(err, answer) })
+}
+
+// unknown makes an error say that the outcome is open.
+func unknown(err error) error { return fmt.Errorf("%w: %w", recipes.ErrConnectionLost, err) }
+
+var openACL = zk.WorldACL(zk.PermAll)
+
+func (c *conn) create(ctx context.Context, path string, data []byte, flags int32) (string, error) {
+	return once(ctx, func() (string, error) { return c.Create(path, data, flags, openACL) })
+}
+
+// remove deletes a node, over losses of the connection.
+func (c *conn) remove(ctx context.Context, path string) error {
+	_, err := steady(ctx, c, func() (struct{}, error) { return struct{}{}, c.Delete(path, -1) })
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil
+	}
+	return err
+}
+
+func (c *conn) list(ctx context.Context, path string) ([]string, error) {
+	return steady(ctx, c, func() ([]string, error) {
+		names, _, err := c.Children(path)
+		return names, err
+	})
+}
+
+// stat returns the Stat of a node, nil if there is none.
+func (c *conn) stat(ctx context.Context, path string) (*zk.Stat, error) {
+	return steady(ctx, c, func() (*zk.Stat, error) {
+		found, stat, err := c.Exists(path)
+		if !found {
+			stat = nil
+		}
+		return stat, err
+	})
+}
+
+// watched is what a request that left a watch has brought.
+type watched struct {
+	found bool
+	names []string
+	watch <-chan zk.Event
+}
+
+func (c *conn) watchNode(ctx context.Context, path string) (watched, error) {
+	return steady(ctx, c, func() (w watched, err error) {
+		w.found, _, w.watch, err = c.ExistsW(path)
+		return w, err
+	})
+}
+
+func (c *conn) watchChildren(ctx context.Context, path string) (watched, error) {
+	return steady(ctx, c, func() (w watched, err error) {
+		w.names, _, w.watch, err = c.ChildrenW(path)
+		return w, err
+	})
+}
+
+// fired waits for a watch.
+func fired(ctx context.Context, watch <-chan zk.Event) error {
+	select {
+	case <-watch:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func newID() string {
+	var b [8]byte
+	rand.Read(b[:]) // never fails: crypto/rand
+	return hex.EncodeToString(b[:])
+}
+
+// base returns the last element of a path.
+func base(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }

@@ -1,0 +1,21 @@
+package zoo
+
+import (
+	"context"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// Before protected creates, locks repeated a create whose reply was lost, without
+// any way to find the node that it may have made (samuel/go-zookeeper #229). The
+// node of the first try stands in line for as long as the session lives, ahead of
+// the second, and its owner waits behind it.
+func init() {
+	contestant("create-reply-lost", "repeats a create whose reply was lost, and cannot find the first node again", steps{
+		create: func(ctx context.Context, l *line) (string, error) {
+			return steady(ctx, l.c, func() (string, error) {
+				return l.c.Create(l.env.Parent+"/"+l.steps.name(l.c, newID()), nil, zk.FlagEphemeral|zk.FlagSequence, openACL)
+			})
+		},
+	})
+}

@@ -1,0 +1,44 @@
+package zoo
+
+import (
+	"context"
+	"fmt"
+)
+
+// Two tutorials on leader election and on a resource lock take it that the node
+// ahead is the one with one's own number less one. It is, until somebody in the
+// middle of the line goes away. What then happens depends on what is made of a node
+// that is not there: to look again at once (the resource lock, and the recipe's
+// step five read literally) is a busy loop, to watch it all the same (the leader
+// election) is to wait for ever.
+func init() {
+	contestant("predecessor-minus-one", "looks for a predecessor with its own number less one, and looks again at once if it is gone", steps{
+		name:  plainName,
+		order: lessOne,
+	})
+	contestant("predecessor-minus-one-waits", "watches the node with its own number less one, whether or not it is there", steps{
+		name:  plainName,
+		order: lessOne,
+		wait: func(ctx context.Context, l *line, ours, ahead string) (bool, error) {
+			// The watch on what is missing hears of its creation, which never comes.
+			w, err := l.c.watchNode(ctx, l.env.Parent+"/"+ahead)
+			if err != nil {
+				return false, err
+			}
+			if names, err := l.steps.list(ctx, l); err == nil {
+				if first, _ := byNumber(names, ours); first {
+					return true, nil // else every hand-off in that moment would end here
+				}
+			}
+			return false, fired(ctx, w.watch)
+		},
+	})
+}
+
+// plainName makes names that can be computed from their numbers.
+func plainName(*conn, string) string { return "host" + marker }
+
+func lessOne(names []string, ours string) (first bool, ahead string) {
+	first, _ = byNumber(names, ours)
+	return first, fmt.Sprintf("host%s%010d", marker, number(ours)-1)
+}

@@ -1,0 +1,126 @@
+package zoo
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/go-zookeeper/zk"
+
+	"zkbench/recipes"
+)
+
+// queueSteps are the steps of a queue, each of which a specimen may get wrong. Every
+// step that is nil is done soundly.
+type queueSteps struct {
+	put func(ctx context.Context, q *items, item []byte) error
+	// order sorts the names of the items, the one to take first first.
+	order func(names []string)
+	// take removes an item. taken is false if somebody else was faster.
+	take func(ctx context.Context, q *items, path string, item []byte) (taken bool, err error)
+}
+
+func (s queueSteps) orSound() queueSteps {
+	if s.put == nil {
+		s.put = putOnce
+	}
+	if s.order == nil {
+		s.order = func(names []string) {
+			slices.SortFunc(names, func(a, b string) int { return int(number(a) - number(b)) })
+		}
+	}
+	if s.take == nil {
+		s.take = takeConfirmed
+	}
+	return s
+}
+
+// items is a client of a queue: persistent sequential nodes, taken by deleting.
+type items struct {
+	env   recipes.Env
+	steps queueSteps
+	c     *conn
+}
+
+func openQueue(ctx context.Context, env recipes.Env, s queueSteps) (*items, error) {
+	c, err := connect(ctx, env, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &items{env, s, c}, nil
+}
+
+// Put implements recipes.QueueClient.
+func (q *items) Put(ctx context.Context, item []byte) error { return q.steps.put(ctx, q, item) }
+
+// putOnce says so when it does not know whether the item is in.
+func putOnce(ctx context.Context, q *items, item []byte) error {
+	_, err := q.c.create(ctx, q.env.Parent+"/"+newID()+marker, item, zk.FlagSequence)
+	if lost(err) {
+		return unknown(err)
+	}
+	return err
+}
+
+// Take implements recipes.QueueClient.
+func (q *items) Take(ctx context.Context) ([]byte, error) {
+	for {
+		w, err := q.c.watchChildren(ctx, q.env.Parent)
+		if err != nil {
+			return nil, err
+		}
+		names := slices.DeleteFunc(w.names, func(n string) bool { return !strings.Contains(n, marker) })
+		q.steps.order(names)
+		for _, n := range names {
+			path := q.env.Parent + "/" + n
+			item, err := steady(ctx, q.c, func() ([]byte, error) {
+				data, _, err := q.c.Get(path)
+				return data, err
+			})
+			if errors.Is(err, zk.ErrNoNode) {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			switch taken, err := q.steps.take(ctx, q, path, item); {
+			case taken:
+				return item, nil
+			case err != nil:
+				return item, err
+			}
+		}
+		if len(names) > 0 {
+			continue // others took them all
+		}
+		if err := fired(ctx, w.watch); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// takeConfirmed takes what it is confirmed to have taken.
+func takeConfirmed(ctx context.Context, q *items, path string, _ []byte) (taken bool, err error) {
+	err = q.delete(ctx, path)
+	switch {
+	case err == nil:
+		return true, nil
+	case errors.Is(err, zk.ErrNoNode):
+		return false, nil
+	case lost(err):
+		return false, unknown(err)
+	}
+	return false, err
+}
+
+func (q *items) delete(ctx context.Context, path string) error {
+	_, err := once(ctx, func() (struct{}, error) { return struct{}{}, q.c.Delete(path, -1) })
+	return err
+}
+
+// Close implements recipes.Client.
+func (q *items) Close(context.Context) error {
+	q.c.Close()
+	return nil
+}

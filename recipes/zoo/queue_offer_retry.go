@@ -1,0 +1,20 @@
+package zoo
+
+import (
+	"context"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// DistributedQueue.offer of ZooKeeper's recipes is a create; callers repeat it when
+// the reply is lost, and say that the item is in the queue once.
+func init() {
+	queue("queue-offer-retry", "puts an item again when the reply was lost, and says that it is there once", queueSteps{
+		put: func(ctx context.Context, q *items, item []byte) error {
+			_, err := steady(ctx, q.c, func() (string, error) {
+				return q.c.Create(q.env.Parent+"/"+newID()+marker, item, zk.FlagSequence, openACL)
+			})
+			return err
+		},
+	})
+}

@@ -1,0 +1,31 @@
+package zoo
+
+import (
+	"context"
+
+	"github.com/go-zookeeper/zk"
+
+	"zkbench/recipes"
+)
+
+// The ZkLeader of a tutorial drops its leader flag when it is disconnected, and sets
+// it only when the children of the parent change. After a blip of the network its
+// node still stands first in line, everybody waits behind it, and nobody leads.
+func init() {
+	contestant("zkleader-no-reentry", "steps down when the connection blinks, and never stands again", steps{
+		wait: awaitParent,
+		state: func(l *line, s zk.State) {
+			if s != zk.StateDisconnected && s != zk.StateExpired {
+				return
+			}
+			l.mu.Lock()
+			token := l.token
+			l.token = 0
+			l.mu.Unlock()
+			if token != 0 {
+				l.env.Events(recipes.Event{Kind: recipes.EventSuspended, Token: token})
+			}
+		},
+		release: func(ctx context.Context, l *line, path string) error { return l.c.remove(ctx, path) },
+	})
+}
