@@ -25,6 +25,21 @@ type Entry struct {
 	// until the play ends.
 	Every time.Duration
 	Times int
+	// Gaps, if set, takes the place of Every and Times: how long after its k-th start
+	// the entry is played again.
+	Gaps []time.Duration
+}
+
+// gap returns how long after its n-th start, from 1, the entry is played again, and
+// whether it is.
+func (e Entry) gap(n int) (time.Duration, bool) {
+	if e.Gaps != nil {
+		if n > len(e.Gaps) {
+			return 0, false
+		}
+		return e.Gaps[n-1], true
+	}
+	return e.Every, e.Every != 0 && n != e.Times
 }
 
 // Plan is what goes wrong in a trial, and when.
@@ -49,6 +64,7 @@ type Played struct {
 	Client int           // the client that was hit; -1 for members and for faults that hit nobody
 	Start  time.Duration // the call to Inject
 	Proven time.Duration // Inject returned
+	Mended time.Duration // healing began; of a fault that needs no healing: Proven
 	End    time.Duration // healed; of a fault that needs no healing: Proven
 	Proof  string        // empty when Err is set
 	Err    error         // it could not be had, had no proven effect, or did not heal
@@ -110,7 +126,8 @@ func (s *play) entry(ctx context.Context, index int) {
 		return
 	}
 	for due := time.Now().Add(e.At); sleepUntil(ctx, due); {
-		due = time.Now().Add(e.Every)
+		gap, again := e.gap(n + 1)
+		due = time.Now().Add(gap)
 		st := s.inject(ctx, e.Fault, index, n)
 		n++
 		switch {
@@ -120,7 +137,7 @@ func (s *play) entry(ctx context.Context, index int) {
 		case sleepUntil(ctx, time.Now().Add(e.For)):
 			s.mend(ctx, st)
 		}
-		if e.Every == 0 || n == e.Times {
+		if !again {
 			return
 		}
 	}
@@ -130,7 +147,7 @@ func (s *play) entry(ctx context.Context, index int) {
 // not look as if it had withstood it.
 func (s *play) missed(e Entry) {
 	now := s.Now()
-	s.done(Played{Fault: e.Fault.String(), Client: -1, Start: now, Proven: now, End: now,
+	s.done(Played{Fault: e.Fault.String(), Client: -1, Start: now, Proven: now, Mended: now, End: now,
 		Err: fmt.Errorf("%s: %w: the play ended before its time came", e.Fault, ErrNoEffect)})
 }
 
@@ -141,7 +158,7 @@ func (s *play) inject(ctx context.Context, f Fault, index, n int) *standing {
 	p := Played{Fault: f.String(), Client: -1, Start: s.Now()}
 	effect, err := try(func() (Effect, error) { return f.Inject(ctx, t) })
 	p.Proven, p.Err = s.Now(), err
-	p.End = p.Proven
+	p.Mended, p.End = p.Proven, p.Proven
 	if err != nil {
 		// A repetition that the end of the play overtook is no loss.
 		if n == 0 || ctx.Err() == nil || errors.Is(err, ErrNotHealed) {
@@ -183,6 +200,7 @@ func (s *play) mend(ctx context.Context, st *standing) {
 	s.mu.Unlock()
 	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), s.HealLimit, fmt.Errorf("not healed within %v", s.HealLimit))
 	defer cancel()
+	st.played.Mended = s.Now()
 	_, err := try(func() (Effect, error) { return Effect{}, st.heal(ctx) })
 	if err != nil {
 		st.played.Err = fmt.Errorf("%w: %s of %s: %w", ErrNotHealed, st.played.Fault, st.played.Target, err)

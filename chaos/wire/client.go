@@ -26,16 +26,17 @@ type Client struct {
 	number int
 	closed chan struct{} // closed when the tap is
 
-	mu      sync.Mutex // never held while bytes are moved
-	hold    *hold
-	shots   []*Shot // rules that have not done their work yet, in the order they were armed
-	events  []Event
-	current *conn // that has the session; nil when none has
-	session Session
-	counts  Counts
-	conns   map[*conn]struct{}
-	gate    bool
-	telling bool
+	mu       sync.Mutex // never held while bytes are moved
+	hold     *hold
+	shots    []*Shot // rules that have not done their work yet, in the order they were armed
+	events   []Event
+	current  *conn         // that has the session; nil when none has
+	notified time.Duration // when the latest notification came by
+	session  Session
+	counts   Counts
+	conns    map[*conn]struct{}
+	gate     bool
+	telling  bool
 }
 
 // Number is the client's number.
@@ -47,6 +48,14 @@ func (c *Client) Counts() Counts {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.counts
+}
+
+// Notified is when the latest notification came by, on the run's clock; 0 before
+// the first one.
+func (c *Client) Notified() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.notified
 }
 
 // Dial connects to a server and taps the connection. It is a zk.Dialer: give it

@@ -167,6 +167,7 @@ func (k *conn) deliver() {
 	xid := int32At(head, 0)
 	if xid == notification {
 		n.notified(head)
+		k.c.notified = k.c.tap.now()
 		return
 	}
 	n.Replies++
