@@ -53,8 +53,9 @@ func (c contest) try(ctx context.Context, wait bool) (_ *Grant, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if err != nil {
+	granted := false
+	defer func() { // a panic on the way leaves nothing behind either
+		if !granted {
 			c.s.sweep(ctx, func(ctx context.Context) error { return c.s.remove(ctx, node) })
 		}
 	}()
@@ -82,6 +83,7 @@ func (c contest) try(ctx context.Context, wait bool) (_ *Grant, err error) {
 		}
 		g, standing := newGrant(c.s, node, stat.Czxid)
 		if standing {
+			granted = true
 			return g, nil
 		}
 		// Suspended between the last reply and now: look again once it is over.

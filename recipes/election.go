@@ -36,24 +36,31 @@ func (e *Election) Lead(ctx context.Context, lead func(ctx context.Context, term
 		if err != nil {
 			return err
 		}
-		during, cancel := context.WithCancelCause(ctx)
-		watching := make(chan struct{})
-		go func() {
-			defer close(watching)
-			if state := term.Await(during); state != Held {
-				cancel(fmt.Errorf("the term is %v", state))
-			}
-		}()
-		err = lead(during, term)
-		cancel(nil)
-		<-watching
-		if resign := term.Release(context.WithoutCancel(ctx)); err == nil && !errors.Is(resign, ErrGrantLost) {
-			err = resign
-		}
-		if err != nil {
+		if err := serve(ctx, term, lead); err != nil {
 			return err
 		}
 	}
+}
+
+// serve calls lead for one term and resigns afterwards, even if lead panics.
+func serve(ctx context.Context, term *Grant, lead func(ctx context.Context, term *Grant) error) (err error) {
+	during, cancel := context.WithCancelCause(ctx)
+	watching := make(chan struct{})
+	go func() {
+		defer close(watching)
+		if state := term.Await(during); state != Held {
+			cancel(fmt.Errorf("the term is %v", state))
+		}
+	}()
+	defer func() {
+		cancel(nil)
+		<-watching
+		resign := term.Release(ctx)
+		if err == nil && ctx.Err() == nil && !errors.Is(resign, ErrGrantLost) {
+			err = resign
+		}
+	}()
+	return lead(during, term)
 }
 
 // Term is a leadership as an observer sees it.

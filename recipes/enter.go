@@ -11,73 +11,125 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
+// entry is the way of one node of ours into line.
+type entry struct {
+	s      *Session
+	path   string // of the node, without its number
+	id     string // the random id at the start of its name
+	parent string
+	data   []byte
+
+	made bool // a node of ours may exist
+	// pending delivers the outcome of the create that was sent last. That create is
+	// not bound to any context: only once it is answered, or the connection is lost,
+	// can anybody know whether there is a node to remove.
+	pending chan created
+}
+
+type created struct {
+	node string
+	err  error
+}
+
 // enter creates an ephemeral sequential node under parent and lists the parent
-// right behind it, both on the wire together: one round trip instead of two.
+// right behind it, both on the wire together: one round trip instead of two. names
+// is nil where the list is not to be had.
 //
 // The create is protected: its name carries a random id, so that after a lost reply
 // the node can be found again. A node is adopted only if its ephemeralOwner is this
 // very session. If enter fails, whatever it may have created is removed.
 func enter(ctx context.Context, s *Session, parent, prefix string, data []byte) (node string, names []string, err error) {
 	id := newID()
-	path := parent + "/" + id + prefix
-	node, names, err = createAndList(ctx, s, parent, path, data)
+	e := &entry{s: s, parent: parent, id: id, path: parent + "/" + id + prefix, data: data}
+	in := false
+	defer func() {
+		if !in && e.made {
+			s.sweep(ctx, e.undo)
+		}
+	}()
+	node, names, err = e.createAndList(ctx)
 	if errors.Is(err, zk.ErrNoNode) {
 		// Nobody has made the parent yet, or it was reaped under us.
 		if err := s.MakePath(ctx, parent); err != nil {
 			return "", nil, err
 		}
-		node, names, err = createAndList(ctx, s, parent, path, data)
-	}
-	if err == nil {
-		return node, names, nil
+		node, names, err = e.createAndList(ctx)
 	}
 	for errors.Is(err, ErrConnectionLost) {
 		var found bool
+		names = nil
 		node, found, err = s.find(ctx, parent, id)
 		if err == nil && !found {
-			node, names, err = createAndList(ctx, s, parent, path, data)
-			continue
+			node, names, err = e.createAndList(ctx)
 		}
 	}
 	if err != nil {
-		s.discard(ctx, parent, id)
 		return "", nil, fmt.Errorf("stand in line at %s: %w", parent, err)
 	}
+	in = true
 	return node, names, nil
 }
 
 // createAndList sends the create and, as soon as it is on the wire, the list. The
 // servers answer one session's requests in order, so the list sees the new node.
-// names is nil if only the create succeeded.
-func createAndList(ctx context.Context, s *Session, parent, path string, data []byte) (node string, names []string, err error) {
+func (e *entry) createAndList(ctx context.Context) (node string, names []string, err error) {
+	s := e.s
 	select {
 	case s.entering <- struct{}{}:
 	case <-ctx.Done():
 		return "", nil, ctx.Err()
 	}
 	written := s.nextCreate()
-	type reply struct {
-		node string
-		err  error
-	}
-	created := make(chan reply, 1)
+	pending := make(chan created, 1)
+	e.pending, e.made = pending, true
+	forever := context.WithoutCancel(ctx)
 	go func() {
-		node, err := s.Create(ctx, path, data, zk.FlagEphemeral|zk.FlagSequence)
-		created <- reply{node, err}
+		node, err := s.Create(forever, e.path, e.data, zk.FlagEphemeral|zk.FlagSequence)
+		pending <- created{node, err}
 	}()
-	var r reply
+	var r created
 	select {
 	case <-written:
 		<-s.entering
-		names, _ = s.List(ctx, parent) // on an error the caller lists again
-		r = <-created
-	case r = <-created:
+		names, _ = s.List(ctx, e.parent) // on an error the caller lists again
+	case r = <-pending:
 		<-s.entering
+		return r.node, nil, e.answered(r)
+	case <-ctx.Done():
+		<-s.entering
+		return "", nil, ctx.Err()
 	}
-	if r.err != nil {
-		return "", nil, r.err
+	select {
+	case r = <-pending:
+		return r.node, names, e.answered(r)
+	case <-ctx.Done():
+		return "", nil, ctx.Err()
 	}
-	return r.node, names, nil
+}
+
+// answered notes what the answer proves.
+func (e *entry) answered(r created) error {
+	e.pending = nil
+	e.made = r.err == nil || Indeterminate(r.err)
+	return r.err
+}
+
+// undo removes whatever the entry has created, or may have.
+func (e *entry) undo(ctx context.Context) error {
+	if e.pending != nil {
+		r := <-e.pending // comes at the latest when the session ends
+		if err := e.answered(r); err == nil {
+			return e.s.remove(ctx, r.node)
+		}
+		if !e.made {
+			return nil
+		}
+	}
+	node, found, err := e.s.find(ctx, e.parent, e.id)
+	if err != nil || !found {
+		return err
+	}
+	return e.s.remove(ctx, node)
 }
 
 // find looks for the node with our id whose owner is this session.
@@ -123,31 +175,19 @@ func (s *Session) barrier(ctx context.Context, unused string) error {
 	return err
 }
 
-// discard removes the node with our id, if there is one. It returns once that is
-// certain, or at once when the connection is down: then it goes on in the background
-// until the node is removed or the session, and with it the node, has ended.
-func (s *Session) discard(ctx context.Context, parent, id string) {
-	s.sweep(ctx, func(ctx context.Context) error {
-		path, found, err := s.find(ctx, parent, id)
-		if err != nil || !found {
-			return err
-		}
-		return s.remove(ctx, path)
-	})
-}
-
 // sweep runs f until it succeeds or the session ends, not bound to ctx's
 // cancellation: what an abandoned operation left behind must go all the same. It
-// waits for f while the session is connected.
-func (s *Session) sweep(ctx context.Context, f func(context.Context) error) {
-	swept := make(chan struct{})
+// returns true once f has run to its end. While the connection is down it returns
+// false at once, and f goes on in the background.
+func (s *Session) sweep(ctx context.Context, f func(context.Context) error) (swept bool) {
+	done := make(chan struct{})
 	running := s.background(func() {
-		defer close(swept)
+		defer close(done)
 		ctx, cancel := s.lifetime(context.WithoutCancel(ctx))
 		defer cancel()
 		for {
 			err := f(ctx)
-			if err == nil || answered(err) || s.AwaitConnected(ctx) != nil {
+			if !errors.Is(err, ErrConnectionLost) || s.AwaitConnected(ctx) != nil {
 				return
 			}
 		}
@@ -156,15 +196,21 @@ func (s *Session) sweep(ctx context.Context, f func(context.Context) error) {
 		s.mu.Lock()
 		state, changed := s.state, s.changed
 		s.mu.Unlock()
+		select {
+		case <-done:
+			return true
+		default:
+		}
 		if state != Connected {
-			return
+			return false
 		}
 		select {
-		case <-swept:
-			return
+		case <-done:
+			return true
 		case <-changed:
 		}
 	}
+	return false
 }
 
 // lifetime returns a context that ends with the session.

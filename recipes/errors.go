@@ -33,14 +33,13 @@ func ended(cause error) error {
 	return fmt.Errorf("%w: %w", ErrSessionEnded, cause)
 }
 
-// answered tells whether err came from a server, in which case the request is
-// known to have had no effect. Everything else (ErrConnectionClosed, raw network
-// errors, anything after Close) leaves the outcome open.
-func answered(err error) bool {
+// replyLost tells whether err says that no reply came, so that the outcome is open.
+// What link.Write returns wraps ErrConnectionLost; whatever is not in this list came
+// from a server, or from the encoder before anything was sent.
+func replyLost(err error) bool {
 	for _, known := range []error{
-		zk.ErrNoNode, zk.ErrNodeExists, zk.ErrBadVersion, zk.ErrNotEmpty,
-		zk.ErrNoAuth, zk.ErrInvalidACL, zk.ErrBadArguments, zk.ErrNoChildrenForEphemerals,
-		zk.ErrAPIError, zk.ErrInvalidPath, zk.ErrShortBuffer,
+		ErrConnectionLost, zk.ErrConnectionClosed, zk.ErrClosing, zk.ErrNoServer,
+		zk.ErrSessionExpired, zk.ErrSessionMoved,
 	} {
 		if errors.Is(err, known) {
 			return true
@@ -52,8 +51,7 @@ func answered(err error) bool {
 // Indeterminate tells whether err leaves open if the operation had its effect: a
 // reply was lost, or the caller gave up while a request was under way.
 func Indeterminate(err error) bool {
-	return errors.Is(err, ErrConnectionLost) || errors.Is(err, ErrUnfinished) ||
-		errors.Is(err, zk.ErrConnectionClosed) || errors.Is(err, zk.ErrClosing)
+	return errors.Is(err, ErrUnfinished) || replyLost(err)
 }
 
 // ErrUnfinished says that the caller's context ended before the reply came.

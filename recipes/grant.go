@@ -159,9 +159,9 @@ func (g *Grant) set(next GrantState) {
 }
 
 // Release lets go. The holder must stop acting before it calls: belief ends with
-// the call. A nil error means that the node is certainly gone. If ctx is done or the
-// connection is down before that is known, the removal goes on in the background
-// for as long as the session lives. A grant that was lost before returns
+// the call. A nil error means that the node is certainly gone. If ctx ends before that
+// is known, the removal goes on, in the background if the connection is down, for as
+// long as the session lives. A grant that was lost before returns
 // ErrGrantLost. Later calls return what the first one did.
 func (g *Grant) Release(ctx context.Context) error {
 	g.release.Do(func() { g.releasing = g.letGo(ctx) })
@@ -178,16 +178,22 @@ func (g *Grant) letGo(ctx context.Context) error {
 		return fmt.Errorf("release %s: %w: %w", g.Path, ErrGrantLost, err)
 	}
 	err := g.s.remove(ctx, g.Path)
-	switch {
-	case err != nil && g.s.Err() == nil:
-		g.s.sweep(ctx, func(ctx context.Context) error { return g.s.remove(ctx, g.Path) })
-		return fmt.Errorf("release %s: still being removed: %w", g.Path, err)
-	case err != nil:
-		return fmt.Errorf("release %s: %w: %w", g.Path, ErrGrantLost, err)
-	case lost:
-		return fmt.Errorf("release %s: %w", g.Path, ErrGrantLost)
+	removed := err == nil
+	if !removed {
+		var last error
+		if g.s.sweep(ctx, func(ctx context.Context) error { last = g.s.remove(ctx, g.Path); return last }) {
+			removed, err = last == nil, last
+		}
 	}
-	return nil
+	switch {
+	case removed && lost:
+		return fmt.Errorf("release %s: %w", g.Path, ErrGrantLost)
+	case removed:
+		return nil
+	case g.s.Err() != nil:
+		return fmt.Errorf("release %s: %w: %w", g.Path, ErrGrantLost, err)
+	}
+	return fmt.Errorf("release %s: the node may still be there: %w", g.Path, err)
 }
 
 // leave ends a grant whose node its holder has deleted as part of something else.

@@ -2,6 +2,7 @@ package recipes
 
 import (
 	"encoding/binary"
+	"fmt"
 	"net"
 	"sync"
 	"time"
@@ -52,10 +53,13 @@ func (l *link) Write(b []byte) (int, error) {
 	})
 	l.mu.Unlock()
 	n, err := l.Conn.Write(b)
-	if created && err == nil {
+	if err != nil {
+		return n, fmt.Errorf("%w: %w", ErrConnectionLost, err) // go-zookeeper hands it to the caller as it is
+	}
+	if created {
 		l.s.createWritten()
 	}
-	return n, err
+	return n, nil
 }
 
 // Read reads, and learns from what it read.

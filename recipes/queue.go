@@ -14,9 +14,11 @@ const (
 	ticketPrefix = "-t-"     // of a consumer's ticket
 	ticketNode   = "tickets" // child of the queue under which consumers stand in line (Predecessor)
 
-	// maxItem is what ZooKeeper takes in one request (jute.maxbuffer, 1 MiB less
-	// one byte), less room for the path and the rest of the request.
-	maxItem = 1<<20 - 1 - 1024
+	// maxFrame is what ZooKeeper takes in one request: jute.maxbuffer's default.
+	maxFrame = 1<<20 - 1
+	// itemFrame bounds what stands around an item in a frame, next to the parent's
+	// path: headers, the node's name, the ACL of a create, the Stat of a get.
+	itemFrame = 160
 )
 
 // ErrEmpty is returned by Element and Remove when the queue is empty.
@@ -50,7 +52,7 @@ type Queue struct {
 // NewQueue returns the queue at parent, which is made when it is missing. The
 // session's MaxPacket bounds the items as well.
 func NewQueue(s *Session, parent string, v Variant) *Queue {
-	return &Queue{s: s, parent: parent, variant: v, room: min(maxItem, s.options.MaxPacket-1024)}
+	return &Queue{s: s, parent: parent, variant: v, room: min(maxFrame, s.options.MaxPacket) - len(parent) - itemFrame}
 }
 
 // Put appends an item. After a nil error it is in the queue exactly once. After an
@@ -108,9 +110,9 @@ func (q *Queue) Element(ctx context.Context) ([]byte, error) {
 		if len(items) == 0 {
 			return nil, fmt.Errorf("%s: %w", q.parent, ErrEmpty)
 		}
-		data, _, err := q.s.Get(ctx, items[0])
-		if !errors.Is(err, zk.ErrNoNode) { // else taken in between
-			return data, err
+		item, err := q.read(ctx, items[0])
+		if err != nil || item != nil { // else taken in between
+			return item.bytes(), err
 		}
 	}
 }
@@ -284,17 +286,23 @@ func (q *Queue) takePredecessor(ctx context.Context) (*item, error) {
 		if err != nil {
 			return nil, err
 		}
-		item, left, err := q.takeAtHead(ctx, ticket)
-		if !left {
-			if release := ticket.Release(context.WithoutCancel(ctx)); err == nil && !errors.Is(release, ErrGrantLost) {
-				err = release
-			}
-		}
-		if item != nil || err != nil {
+		// A ticket that was lost gives neither item nor error: stand in line again.
+		if item, err := q.takeInTurn(ctx, ticket); item != nil || err != nil {
 			return item, err
 		}
-		// The ticket was lost: stand in line again.
 	}
+}
+
+// takeInTurn is takeAtHead, after which the ticket is gone in any case.
+func (q *Queue) takeInTurn(ctx context.Context, ticket *Grant) (item *item, err error) {
+	left := false
+	defer func() {
+		if !left {
+			ticket.Release(ctx) // goes on in the background if need be
+		}
+	}()
+	item, left, err = q.takeAtHead(ctx, ticket)
+	return item, err
 }
 
 // takeAtHead waits for an item while we are the head of the line. It returns neither

@@ -32,8 +32,8 @@ type Options struct {
 	Timeout time.Duration // session timeout to ask for; default 10 s. The servers may grant another
 	// Dial opens connections; default net.DialTimeout.
 	Dial zk.Dialer
-	// MaxPacket is the largest request or reply, in bytes; default 64 KiB. Two
-	// buffers of this size are most of what a session costs in memory.
+	// MaxPacket is the largest request or reply, in bytes; default 64 KiB, at least
+	// 4 KiB. Two buffers of this size are most of what a session costs in memory.
 	MaxPacket int
 	// OnState is told every change of state, in order, the moment it is known. It
 	// must return at once and must not call the session. Nil is allowed.
@@ -105,6 +105,7 @@ func newSession(servers []string, o Options) *Session {
 	if o.MaxPacket <= 0 {
 		o.MaxPacket = 64 << 10
 	}
+	o.MaxPacket = max(o.MaxPacket, 4<<10)
 	return &Session{
 		options: o, servers: append([]string(nil), servers...),
 		negotiated: o.Timeout, done: make(chan struct{}), changed: make(chan struct{}),
@@ -197,8 +198,19 @@ func (s *Session) Abandon() {
 
 // finish returns when nothing of the ended session runs any more.
 func (s *Session) finish() {
-	s.conn.Close() // the first call does it, every other one waits for the first
+	s.mu.Lock()
+	cause, l := s.cause, s.link
+	s.mu.Unlock()
+	if cause == ErrClosed {
+		s.conn.Close() // says goodbye, and waits for the answer for a second
+		if l != nil {
+			l.Conn.Close() // else a server that hangs would keep us for most of a timeout
+		}
+	}
+	// In all other cases end closes the connection first, so that no goodbye goes
+	// out: the Conn must not be closed before that.
 	s.closing.Wait()
+	s.conn.Close()
 	<-s.loop
 }
 

@@ -14,17 +14,17 @@ import (
 
 var openACL = zk.WorldACL(zk.PermAll)
 
-// do runs f and translates its error: ErrSessionEnded, ErrConnectionLost, ctx's
-// error, or the server's answer.
+// do runs f and translates its error: ErrSessionEnded alone when nothing was sent;
+// with ErrConnectionLost when the session ended under way; ErrConnectionLost;
+// ErrUnfinished with ctx's error; or the server's answer.
 func (s *Session) do(ctx context.Context, what, path string, f func(*zk.Conn) error) error {
-	if err := s.Err(); err != nil {
-		return fmt.Errorf("%s %s: %w", what, path, err)
-	}
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%s %s: not sent: %w", what, path, err)
 	}
 	reply := make(chan error, 1)
-	go func() { reply <- f(s.conn) }()
+	if !s.background(func() { reply <- f(s.conn) }) {
+		return fmt.Errorf("%s %s: not sent: %w", what, path, s.Err())
+	}
 	var err error
 	select {
 	case err = <-reply:
@@ -34,11 +34,13 @@ func (s *Session) do(ctx context.Context, what, path string, f func(*zk.Conn) er
 	switch {
 	case err == nil:
 		return nil
-	case answered(err):
+	case !replyLost(err):
 		return fmt.Errorf("%s %s: %w", what, path, err)
+	case errors.Is(err, zk.ErrSessionExpired):
+		s.end(ErrExpired)
 	}
 	if gone := s.Err(); gone != nil {
-		return fmt.Errorf("%s %s: %w", what, path, gone)
+		return fmt.Errorf("%s %s: %w: %w", what, path, ErrConnectionLost, gone)
 	}
 	return fmt.Errorf("%s %s: %w (%v)", what, path, ErrConnectionLost, err)
 }

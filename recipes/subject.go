@@ -62,6 +62,9 @@ const (
 type Event struct {
 	Kind  EventKind
 	Token int64
+	// At is when the client learned it, on the monotonic clock, if that was before
+	// Events was called, as with news from another process. Zero means the call.
+	At time.Time
 }
 
 // Client is one contender, producer or consumer.

@@ -89,11 +89,11 @@ func (c *goZooKeeper) observe(e zk.Event) {
 	}
 	switch e.State {
 	case zk.StateDisconnected:
-		c.events(Event{EventSuspended, token})
+		c.events(Event{Kind: EventSuspended, Token: token})
 	case zk.StateHasSession:
-		c.events(Event{EventRestored, token})
+		c.events(Event{Kind: EventRestored, Token: token})
 	case zk.StateExpired:
-		c.events(Event{EventLost, token})
+		c.events(Event{Kind: EventLost, Token: token})
 	}
 }
 

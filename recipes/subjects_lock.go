@@ -56,11 +56,11 @@ func (c *contender) Acquire(ctx context.Context) (Claim, error) {
 	g.OnChange(func(state GrantState) {
 		switch state {
 		case Doubtful:
-			c.events(Event{EventSuspended, g.Token})
+			c.events(Event{Kind: EventSuspended, Token: g.Token})
 		case Held:
-			c.events(Event{EventRestored, g.Token})
+			c.events(Event{Kind: EventRestored, Token: g.Token})
 		case Forfeited:
-			c.events(Event{EventLost, g.Token})
+			c.events(Event{Kind: EventLost, Token: g.Token})
 		}
 	})
 	return Claim{Token: g.Token, Session: g.SessionID, Path: g.Path}, nil
