@@ -3,6 +3,20 @@
 // A [Fault] takes effect on a [Target] and hands back an [Effect]. The effect
 // carries the proof (a fault that cannot prove itself makes a trial unknown) and
 // the way back. One file a fault; schedule.go plays them.
+//
+//	network, err := chaos.NewNetwork(ctx, ensemble)
+//	// ...
+//	defer network.Close(context.WithoutCancel(ctx))
+//	fault, err := chaos.Parse("partition.isolate", "leader", nil)
+//	// ...
+//	effect, err := fault.Inject(ctx, chaos.Target{Ensemble: ensemble, Network: network})
+//	// ...
+//	defer effect.Heal(context.WithoutCancel(ctx))
+//	fmt.Println(effect.Target, effect.Proof)
+//
+// A new fault is a new file: a struct with what can be set, its [Kind] with what
+// it needs and what proves it, and Inject. The catalogue lists the Kind; a test
+// beside the file shows that the fault takes effect and heals.
 package chaos
 
 import (

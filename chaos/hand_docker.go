@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -27,6 +28,9 @@ const agentStart = 30 * time.Second
 
 // openContainer starts an agent in the network namespace of a member's container.
 func (n *Network) openContainer(ctx context.Context, m *ensembles.Member, image string) (*hand, error) {
+	if runtime.GOOS != "linux" {
+		return nil, fmt.Errorf("%s: its network agent would be this executable, which is for %s and not for Linux", m.Name, runtime.GOOS)
+	}
 	ctx, cancel := context.WithTimeout(ctx, agentStart)
 	defer cancel()
 	made, err := n.docker.ContainerCreate(ctx, agentContainer(n.ensemble.ID, m, image, n.owner))

@@ -14,7 +14,7 @@ import (
 
 // Limits of partitions.
 const (
-	// silence is how long a member that answered in silence/20 or less must not answer.
+	// silence is how long a member must not answer that answered in half of it before.
 	silence = 60 * time.Millisecond
 	// dropLimit bounds the wait for the first dropped packet: ZooKeeper's members
 	// speak to each other at least once a tick.

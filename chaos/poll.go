@@ -17,15 +17,20 @@ func poll(ctx context.Context, limit time.Duration, try func(context.Context) er
 	defer cancel()
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
+	var last error
 	for {
 		err := try(within)
 		if err == nil {
 			return nil
 		}
+		// The error of a try that the limit cut short says nothing about the condition.
+		if last == nil || within.Err() == nil {
+			last = err
+		}
 		select {
 		case <-tick.C:
 		case <-within.Done():
-			return fmt.Errorf("%w: %w", context.Cause(within), err)
+			return fmt.Errorf("%w: %w", context.Cause(within), last)
 		}
 	}
 }

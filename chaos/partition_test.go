@@ -1,0 +1,64 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"zkbench/ensembles"
+)
+
+// If one of several cuts cannot be made, those before it are undone.
+func TestImpose_AllOrNone(t *testing.T) {
+	target := cuttable(t)
+	good := victim{Member: target.Ensemble.Members[0]}
+	bad := victim{Member: &ensembles.Member{Name: "stranger"}}
+	if _, err := impose(t.Context(), target, []incision{{good, Rule{}}, {bad, Rule{}}}); err == nil || !strings.Contains(err.Error(), "stranger is not a member") {
+		t.Errorf("got %v", err)
+	}
+	if !reachable(t.Context(), good.Member, time.Second) {
+		t.Error("the first cut is in force")
+	}
+}
+
+func TestPartition_ProveUndoes(t *testing.T) {
+	target := cuttable(t)
+	m := target.Ensemble.Members[0]
+	broken := errors.New("broken")
+	for _, row := range []struct {
+		name  string
+		proof func() (string, error)
+	}{
+		{"an error", func() (string, error) { return "", broken }},
+		{"a panic", func() (string, error) { panic(broken) }},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			p, err := impose(t.Context(), target, []incision{{victim{Member: m}, Rule{}}})
+			must(t, err)
+			if reachable(t.Context(), m, silence) {
+				t.Fatal("not cut")
+			}
+			func() {
+				defer func() { recover() }()
+				if _, err := p.prove(t.Context(), row.proof); !errors.Is(err, broken) {
+					t.Errorf("got %v", err)
+				}
+			}()
+			if !reachable(t.Context(), m, time.Second) {
+				t.Error("the cut is in force")
+			}
+		})
+	}
+}
+
+// Silence proves nothing of a member that did not answer before.
+func TestSpeaks(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if err := speaks(ctx, &ensembles.Member{Name: "zk1", Addr: "127.0.0.1:1"}); !errors.Is(err, ErrNoEffect) {
+		t.Errorf("got %v", err)
+	}
+	must(t, speaks(t.Context(), shared(t).Ensemble.Members[0]))
+}

@@ -1,0 +1,65 @@
+package chaos
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"zkbench/ensembles"
+)
+
+func TestPickMember(t *testing.T) {
+	target := shared(t)
+	leader, err := ensembles.Leader(t.Context(), target.Ensemble)
+	must(t, err)
+	seen := map[string]int{}
+	for i := range 6 {
+		target.Random = func(n int) int { return i % n }
+		for _, who := range []string{Leader, Follower, Any} {
+			v, err := pickMember(t.Context(), target, who)
+			must(t, err)
+			seen[who+" "+v.String()]++
+			if (who == Leader) != (v.Member == leader) && who != Any {
+				t.Errorf("%s is %s, and the leader is %s", who, v, leader.Name)
+			}
+		}
+	}
+	if len(seen) != 1+2+3 {
+		t.Errorf("picked %v", seen)
+	}
+	v, err := pickMember(t.Context(), target, target.Ensemble.Members[1].Addr)
+	if err != nil || v.Name != "zk2" {
+		t.Errorf("by address: %v, %v", v, err)
+	}
+	if _, err := pickMember(t.Context(), target, "leeder"); err == nil || !strings.Contains(err.Error(), `use "leader"`) {
+		t.Errorf("a name with a slip: %v", err)
+	}
+}
+
+func TestPickMember_SaysWhyThereIsNone(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	gone := Target{Ensemble: &ensembles.Ensemble{Members: []*ensembles.Member{{Name: "zk1", Addr: "127.0.0.1:1"}}}}
+	for _, who := range []string{Leader, Follower, Any} {
+		if _, err := pickMember(ctx, gone, who); err == nil || !strings.Contains(err.Error(), "refused") {
+			t.Errorf("%s: %v", who, err)
+		}
+	}
+}
+
+func TestPickClient_WaitsForAHolder(t *testing.T) {
+	l := newLab(t, shared(t), 2, 10*time.Second)
+	var asked atomic.Int32
+	l.Holder = func() int {
+		if asked.Add(1) < 5 {
+			return -1
+		}
+		return 1
+	}
+	n, name, err := pickClient(t.Context(), l.Target, Holder)
+	if err != nil || n != 1 || name != "client 1 (holder)" {
+		t.Errorf("got %d, %q, %v", n, name, err)
+	}
+}

@@ -1,0 +1,25 @@
+package chaos
+
+import (
+	"net/netip"
+	"testing"
+)
+
+func TestRule_String(t *testing.T) {
+	a, b := netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("fd00::2")
+	for _, row := range []struct {
+		rule Rule
+		want string
+	}{
+		{Rule{}, "both ways, everyone"},
+		{Rule{Direction: In, Peers: []netip.Addr{a, b}}, "inbound, 10.0.0.1 fd00::2"},
+		{Rule{Direction: Out, Except: []netip.Addr{a}}, "outbound, everyone but 10.0.0.1"},
+		{Rule{Loss: 2.5}, "both ways, everyone, 2.5% of the packets"},
+		{Rule{Rate: 1000}, "both ways, everyone, what exceeds 1000 bytes/s"},
+	} {
+		if got := row.rule.String(); got != row.want {
+			t.Errorf("got %q, want %q", got, row.want)
+		}
+		must(t, row.rule.check())
+	}
+}
