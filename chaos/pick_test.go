@@ -39,10 +39,10 @@ func TestPickMember(t *testing.T) {
 }
 
 func TestPickMember_SaysWhyThereIsNone(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
 	gone := Target{Ensemble: &ensembles.Ensemble{Members: []*ensembles.Member{{Name: "zk1", Addr: "127.0.0.1:1"}}}}
 	for _, who := range []string{Leader, Follower, Any} {
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		defer cancel()
 		if _, err := pickMember(ctx, gone, who); err == nil || !strings.Contains(err.Error(), "refused") {
 			t.Errorf("%s: %v", who, err)
 		}

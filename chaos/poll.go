@@ -23,8 +23,9 @@ func poll(ctx context.Context, limit time.Duration, try func(context.Context) er
 		if err == nil {
 			return nil
 		}
-		// The error of a try that the limit cut short says nothing about the condition.
-		if last == nil || within.Err() == nil {
+		// The error of a try that the limit cut short says nothing about the
+		// condition. A network deadline can be noticed before the context's own.
+		if end, _ := within.Deadline(); last == nil || within.Err() == nil && time.Now().Before(end) {
 			last = err
 		}
 		select {
