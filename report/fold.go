@@ -12,6 +12,7 @@ import (
 type Folded struct {
 	Trial      Trial
 	Histograms map[string]*Histogram // by metric
+	Against    []Condition           // thresholds that take other trials to judge
 	Length     time.Duration         // of the trial
 	Err        error                 // what the reading of the history ended with; the verdicts say so too
 }
@@ -55,10 +56,16 @@ func Observe(h *history.History, o Observer) Folded {
 		t.Params = map[string]string{}
 	}
 	t.Metrics = f.metrics()
+	out := Folded{Histograms: f.histograms, Length: f.end, Err: readErr}
 	for _, expr := range h.Header.Thresholds {
+		if c, err := ParseThreshold(expr); err == nil && c.takesOthers() {
+			out.Against = append(out.Against, c)
+			continue
+		}
 		t.Thresholds = append(t.Thresholds, judgeThreshold(expr, t))
 	}
-	return Folded{Trial: t, Histograms: f.histograms, Length: f.end, Err: readErr}
+	out.Trial = t
+	return out
 }
 
 func judgeThreshold(expr string, t Trial) Threshold {

@@ -169,9 +169,11 @@ func judge(dir string, run Run, each func(Folded) error) (Result, error) {
 		return Result{}, err
 	}
 	r := Result{Schema: Schema, Run: run, Trials: []Trial{}}
+	asked := map[string][]Condition{}
 	for _, name := range names {
 		f := foldFile(dir, name)
 		r.Trials = append(r.Trials, f.Trial)
+		asked[name] = f.Against
 		if each != nil {
 			if err := each(f); err != nil {
 				return Result{}, err
@@ -181,8 +183,9 @@ func judge(dir string, run Run, each func(Folded) error) (Result, error) {
 	// The subjects stand beside each other inside each client count.
 	slices.SortStableFunc(r.Trials, func(a, b Trial) int {
 		return cmp.Or(cmp.Compare(a.Scenario, b.Scenario), cmp.Compare(a.Clients, b.Clients),
-			cmp.Compare(a.Subject, b.Subject), cmp.Compare(a.Name, b.Name))
+			cmp.Compare(a.Subject, b.Subject), cmp.Compare(a.Repetition(), b.Repetition()), cmp.Compare(a.Name, b.Name))
 	})
+	r.settle(asked)
 	return r, nil
 }
 

@@ -17,6 +17,8 @@ type Result struct {
 	Schema string  `json:"schema"`
 	Run    Run     `json:"run"`
 	Trials []Trial `json:"trials"`
+	// Comparisons set the subjects against the run's base, where it has one.
+	Comparisons []Comparison `json:"comparisons,omitempty"`
 }
 
 // Run says how, where and with what the trials were run.

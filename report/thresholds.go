@@ -17,6 +17,7 @@ import (
 //	handoff.latency.p99 < 50ms          a duration, or a number
 //	fanout.notifications == expected    what the formula says
 //	failover.latency.max < promise      a parameter of the scenario
+//	handoff.latency.p50 <= 1.05*base    a multiple of the base's, over all trials of both
 //	verdicts == pass                    every verdict
 //	verdicts.fifo == pass               one verdict
 //
@@ -144,6 +145,8 @@ func (c Condition) checkValue() error {
 		return fmt.Errorf("verdicts can only be held to %s, not %q", Pass, c.Value)
 	case c.Metric == allVerdicts:
 		return nil
+	case strings.HasSuffix(c.Value, againstBase):
+		return c.checkFactor()
 	case c.Value == byFormula && slices.Contains(distributions, c.Metric):
 		return fmt.Errorf("no formula gives %s: compare it with a duration or a parameter", c.Metric)
 	}
@@ -156,6 +159,17 @@ func (c Condition) checkValue() error {
 		return fmt.Errorf("%s is no duration: write a number without a unit", c.Metric)
 	case !ok && !isName(c.Value):
 		return fmt.Errorf("%q is neither a duration (50ms), a number, %q nor the name of a parameter", c.Value, byFormula)
+	}
+	return nil
+}
+
+// checkFactor checks a value like 1.05*base.
+func (c Condition) checkFactor() error {
+	if c.Op == "==" || c.Op == "!=" {
+		return fmt.Errorf("no two measurements are equal: compare with the base by <= or >=, not %s", c.Op)
+	}
+	if _, ok := c.factor(); !ok {
+		return fmt.Errorf("%q is no multiple of the base: write a number before it, like 1.05%s", c.Value, againstBase)
 	}
 	return nil
 }

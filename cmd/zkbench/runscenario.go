@@ -19,6 +19,8 @@ type scenarioFlags struct {
 	timeout  time.Duration
 	duration time.Duration
 	hold     time.Duration
+	trials   int
+	ab       []string
 	set      []string
 }
 
@@ -29,6 +31,8 @@ func (f *scenarioFlags) register(fl *pflag.FlagSet) {
 	fl.DurationVar(&f.timeout, "session-timeout", 0, "session timeout to ask for")
 	fl.DurationVar(&f.duration, "duration", 0, "duration of every phase that has one; its faults move with it")
 	fl.DurationVar(&f.hold, "hold", 0, "how long a holder keeps the grant, in every phase")
+	fl.IntVar(&f.trials, "trials", 0, "run every cell that many times, the subjects in turn")
+	fl.StringSliceVar(&f.ab, "ab", nil, "compare two subjects in one run, trials interleaved A B B A: lock/a,lock/b (10 trials, unless --trials says otherwise)")
 	fl.StringArrayVar(&f.set, "set", nil, "any field of the scenario: path=value, like phases.0.rounds=10 (repeatable)")
 }
 
@@ -38,7 +42,11 @@ func (f *scenarioFlags) load(name string) (*scenarios.Scenario, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := scenarios.Load(name, text, f.overrides())
+	overrides, err := f.overrides()
+	if err != nil {
+		return nil, err
+	}
+	s, err := scenarios.Load(name, text, overrides)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +65,11 @@ func (f *scenarioFlags) load(name string) (*scenarios.Scenario, error) {
 	return s, nil
 }
 
-func (f *scenarioFlags) overrides() []string {
+// abTrials is how many trials of each subject --ab runs where nobody says: enough
+// for a confidence interval that one bad trial at either end does not move.
+const abTrials = 10
+
+func (f *scenarioFlags) overrides() ([]string, error) {
 	var out []string
 	if f.flags.Changed("subject") {
 		out = append(out, "subjects=["+strings.Join(f.subjects, ", ")+"]")
@@ -72,5 +84,34 @@ func (f *scenarioFlags) overrides() []string {
 	if f.flags.Changed("session-timeout") {
 		out = append(out, "session_timeout="+f.timeout.String())
 	}
-	return append(out, f.set...)
+	repeated, err := f.repeated()
+	if err != nil {
+		return nil, err
+	}
+	return append(append(out, repeated...), f.set...), nil
+}
+
+// repeated is what --trials and --ab set.
+func (f *scenarioFlags) repeated() ([]string, error) {
+	trials := f.trials
+	if f.flags.Changed("trials") && trials < 1 {
+		return nil, fmt.Errorf("--trials %d: at least 1 is needed", trials)
+	}
+	if !f.flags.Changed("ab") {
+		if trials == 0 {
+			return nil, nil
+		}
+		return []string{"trials=" + strconv.Itoa(trials)}, nil
+	}
+	switch {
+	case f.flags.Changed("subject"):
+		return nil, fmt.Errorf("--ab names the subjects: leave --subject out")
+	case len(f.ab) != 2 || f.ab[0] == f.ab[1]:
+		return nil, fmt.Errorf("--ab %s: want two different subjects, like lock/predecessor,lock/parent", strings.Join(f.ab, ","))
+	case trials == 1:
+		return nil, fmt.Errorf("--trials 1 with --ab: one trial of each says nothing about their difference; leave it out, or give 10 or more")
+	case trials == 0:
+		trials = abTrials
+	}
+	return []string{"subjects=[" + strings.Join(f.ab, ", ") + "]", "base=" + f.ab[0], "trials=" + strconv.Itoa(trials)}, nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"zkbench/report"
+	"zkbench/report/history"
 	"zkbench/report/units"
 )
 
@@ -30,7 +31,7 @@ type Series struct {
 type Param struct{ Name, Value string }
 
 // notCells are parameters that tell repetitions apart, not cells of the matrix.
-var notCells = []string{"clients", "subject", "seed", "repeat", "trial"}
+var notCells = []string{"clients", "subject", "seed", "repeat", history.ParamTrial, history.ParamBase}
 
 // Of sorts trials into scenarios, in the order in which those were run.
 func Of(trials []report.Trial) []Scenario {
@@ -63,7 +64,9 @@ func scenario(name string, trials []report.Trial) Scenario {
 	slices.Sort(s.Counts)
 	slices.SortStableFunc(s.Series, func(a, b Series) int { return strings.Compare(a.Label, b.Label) })
 	for _, x := range s.Series {
-		slices.SortStableFunc(x.Trials, func(a, b report.Trial) int { return cmp.Compare(a.Clients, b.Clients) })
+		slices.SortStableFunc(x.Trials, func(a, b report.Trial) int {
+			return cmp.Or(cmp.Compare(a.Clients, b.Clients), cmp.Compare(a.Repetition(), b.Repetition()))
+		})
 	}
 	return s
 }
