@@ -29,6 +29,11 @@ type Header struct {
 	// Guarantees are the names of the verdicts that the scenario asks for. Empty
 	// means all that apply to the operations in the history.
 	Guarantees []string `json:"guarantees,omitempty"`
+	// Provocation is what was done to the subject on purpose, in a zoo.
+	Provocation string `json:"provocation,omitempty"`
+	// Expect are the guarantees that the subject is known to break under it. The
+	// trial is as it should be when each of these fails.
+	Expect []string `json:"expect,omitempty"`
 	// Thresholds are the scenario's conditions on the metrics.
 	Thresholds []string `json:"thresholds,omitempty"`
 }

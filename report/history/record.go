@@ -66,9 +66,39 @@ const (
 	Deadline   = "deadline"  // the session's own deadline passed unheard: belief ends as if suspended
 	Killed     = "killed"    // the harness killed the client
 	Waiting    = "waiting"   // the client stands in line: Path
+	Joined     = "joined"    // the harness has seen the client's node in the line: Token, Session, Path
+	Leaving    = "leaving"   // the client is made to leave the line now: Token, Text says how; client -1: the drill is over
+	Emptied    = "emptied"   // the harness saw the queue empty, after every put that has returned
+	Traffic    = "traffic"   // wire counts of a phase whose hand-offs are not counted: Counts
 	Fan        = "fan"       // wire counts of one hand-off or phase: Counts
 	Servers    = "servers"   // the members' own counters over a phase: Counts
 	Watch      = "self"      // the harness about itself: Counts
+
+	// What the lab saw with its own eyes, for the verdicts.
+
+	Expired   = "expired"   // on the wire: the servers' word that Session is gone has reached the client
+	Checked   = "checked"   // a look at the node that a client claims, Path: its Token and Session, 0 if it is gone
+	Looked    = "looked"    // a look at the contested parent has ended: CountNodes
+	Node      = "node"      // seen in that look: Path, Token, Session; Client if that session is connected, else -1
+	Waiter    = "waiter"    // seen in that look: Client was in an acquire all the time, and what it waits for
+	Committed = "committed" // on the wire: a request whose reply never arrived was carried out: Path, Token (zxid), Text (item)
+	Effort    = "effort"    // what one client asked over a phase: CountRequests, ...
+)
+
+// Keys of Note.Counts in the lab's observations.
+const (
+	CountAsked    = "asked"    // when the look began, ns on the run's clock; it ended at Note.At
+	CountNodes    = "nodes"    // how many children there were from its beginning to its end
+	CountAhead    = "ahead"    // Checked: ephemeral children that are older than the node
+	CountMoved    = "moved"    // Waiter: requests, replies, notifications and connections of the client during the look
+	CountFlying   = "inflight" // Waiter: requests without a reply
+	CountWatches  = "watches"  // Waiter: watches of its session that a change in the line can fire: on the parent, or on a node of it
+	CountElse     = "else"     // Waiter: its other watches, which nothing in the line can fire
+	CountRequests = "requests" // Effort
+	CountNotified = "notified" // Effort: notifications
+	CountConnects = "connects" // Effort: connections made
+	CountRefusals = "refusals" // Effort: replies with an error, like no node
+	CountCalls    = "calls"    // Effort: operations called
 )
 
 // Note is something that happened, other than an operation or a fault.
