@@ -137,20 +137,21 @@ func TestConnOfEarlierDaysSaysNothingAboutTheSession(t *testing.T) {
 	defer b.tap.Close()
 	b.greet()
 	old, far := b.conn, b.far
-	b.write(ask(1, Exists, "/"))
 	b.redial()
 	b.write(hello(5))
 	b.read(welcome(5, 4*time.Second))
+	_, err := old.Write(ask(1, Exists, "/"))
+	b.check(err)
 	before := b.c.Session()
 	reply := answer(1, 1, 0, "")
 	far.feed(reply)
-	_, err := io.ReadFull(old, make([]byte, len(reply)))
+	_, err = io.ReadFull(old, make([]byte, len(reply)))
 	b.check(err)
 	b.check(old.Close())
 	if after := b.c.Session(); after.LastAckSent != before.LastAckSent || after.Server == "" {
 		t.Errorf("session %+v", after)
 	}
-	if len(b.events) != 2 || !b.events[1].Resumed {
+	if len(b.events) != 2 || b.events[0].Resumed || !b.events[1].Resumed {
 		t.Errorf("events: %+v", b.events)
 	}
 }

@@ -75,6 +75,29 @@ func TestHoldDeliversTheEndAfterwards(t *testing.T) {
 	}
 }
 
+func TestDeafHoldSwallowsADeadlineThatPassesJustThen(t *testing.T) {
+	for _, mode := range []HoldMode{Stall, Deaf} {
+		b := newBench(t)
+		b.greet()
+		b.check(b.c.Hold(mode))
+		b.far.late = true
+		done := b.reading(4)
+		if mode == Deaf {
+			b.until("the deadline has passed", func() bool {
+				b.far.mu.Lock()
+				defer b.far.mu.Unlock()
+				return !b.far.late
+			})
+			b.far.feed(be32(99))
+			b.c.Thaw()
+		}
+		if err := <-done; isTimeout(err) != (mode == Stall) {
+			t.Errorf("mode %v: the read ended with %v", mode, err)
+		}
+		b.tap.Close()
+	}
+}
+
 func TestHoldIsLeftByCloseAndCut(t *testing.T) {
 	for _, mode := range []HoldMode{Stall, Deaf} {
 		for _, cut := range []bool{false, true} {

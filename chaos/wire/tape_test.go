@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"io"
 	"net"
+	"os"
 	"sync"
 	"testing"
 	"time"
@@ -48,14 +49,14 @@ func event(kind int, path string) []byte {
 // plays what it was given, in pieces of the sizes in cuts. At the end of the
 // bytes a read returns io.EOF, or waits while live.
 type tape struct {
-	mu      sync.Mutex
-	more    sync.Cond
-	got     []byte
-	play    []byte
-	cuts    []byte
-	live    bool
-	closed  bool
-	written int // calls to Write
+	mu     sync.Mutex
+	more   sync.Cond
+	got    []byte
+	play   []byte
+	cuts   []byte
+	live   bool
+	closed bool
+	late   bool // the next read finds its deadline passed
 }
 
 func (t *tape) Write(p []byte) (int, error) {
@@ -64,7 +65,6 @@ func (t *tape) Write(p []byte) (int, error) {
 	if t.closed {
 		return 0, net.ErrClosed
 	}
-	t.written++
 	t.got = append(t.got, p...)
 	return len(p), nil
 }
@@ -76,6 +76,9 @@ func (t *tape) Read(b []byte) (int, error) {
 		t.more.Wait()
 	}
 	switch {
+	case t.late:
+		t.late = false
+		return 0, os.ErrDeadlineExceeded
 	case t.closed:
 		return 0, net.ErrClosed
 	case len(t.play) == 0:
