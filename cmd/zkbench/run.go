@@ -159,6 +159,9 @@ func (f *runFlags) runOne(cmd *cobra.Command, s *scenarios.Scenario, o ensembles
 	}
 	runErr := f.execute(ctx, s, o, dir, &r, p)
 	p.done()
+	if wrong := (coded{}); errors.As(runErr, &wrong) && wrong.code == exitUsage {
+		return runErr // nothing was run
+	}
 	r.Elapsed = time.Since(start)
 	switch {
 	case ctx.Err() != nil:
@@ -261,8 +264,10 @@ func (f *runFlags) makeFolder(s *scenarios.Scenario, start time.Time) (string, e
 	case err != nil && !errors.Is(err, os.ErrNotExist):
 		return "", usageError("--out %s: %v", dir, err)
 	}
-	if err := os.MkdirAll(filepath.Join(dir, "ensemble"), 0o755); err != nil {
-		return "", usageError("--out %s: %v", dir, err)
+	for _, part := range []string{"ensemble", report.HistoryDir} {
+		if err := os.MkdirAll(filepath.Join(dir, part), 0o755); err != nil {
+			return "", usageError("--out %s: %v", dir, err)
+		}
 	}
 	return dir, nil
 }
