@@ -26,6 +26,14 @@ func (t *trial) drain(ctx context.Context) error {
 		if err := d.run(ctx); err != nil {
 			return fmt.Errorf("round %d: %w", t.round, err)
 		}
+		if t.seat != nil && t.round < t.phase.Rounds {
+			if err := t.seat.yield(ctx); err != nil {
+				return err
+			}
+			if quiet, err = t.gather(ctx); err != nil { // the others may have left a watch
+				return err
+			}
+		}
 	}
 	return nil
 }

@@ -39,7 +39,8 @@ type Status struct {
 	Fault   string // in force now
 }
 
-// Run runs every trial of the scenario, one after the other. It returns early when
+// Run runs every trial of the scenario, one after the other; those that are compared
+// with a base take turns. It returns early when
 // ctx is done or a history cannot be written; what was measured until then is in
 // the run folder, healed and closed in order.
 func (l *Lab) Run(ctx context.Context, s *Scenario) (err error) {
@@ -54,11 +55,17 @@ func (l *Lab) Run(ctx context.Context, s *Scenario) (err error) {
 	if err := l.warm(ctx, s.Warmup); err != nil {
 		return cause(ctx, err)
 	}
-	for i, cell := range cells {
-		t := l.trial(s, cell, i)
-		t.status = Status{Trial: i + 1, Trials: len(cells), Subject: cell.Subject.Name, Clients: cell.Clients}
-		if err := t.run(ctx); err != nil {
-			return fmt.Errorf("trial %s: %w", t.name, err)
+	i := 0
+	for _, group := range groups(cells, s.Base) {
+		var trials []*trial
+		for _, cell := range group {
+			t := l.trial(s, cell, i)
+			i++
+			t.status = Status{Trial: i, Trials: len(cells), Subject: cell.Subject.Name, Clients: cell.Clients}
+			trials = append(trials, t)
+		}
+		if err := sideBySide(ctx, trials); err != nil {
+			return err
 		}
 	}
 	return nil

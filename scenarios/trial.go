@@ -32,6 +32,7 @@ type trial struct {
 	tap     *wire.Tap
 	clients []*client
 	harness *harness
+	seat    *seat // among the trials beside which it runs
 
 	phase  Phase
 	round  int
@@ -46,6 +47,10 @@ type trial struct {
 // run runs the trial from empty to empty: afterwards its sessions are closed and
 // its part of the tree is gone, whatever happened.
 func (t *trial) run(ctx context.Context) (err error) {
+	if err := t.seat.take(ctx); err != nil {
+		return err
+	}
+	defer t.seat.leave()
 	t.clock = history.Start()
 	t.pin = newPin()
 	t.record, err = history.Create(filepath.Join(t.lab.Dir, "history", t.name+".jsonl.zst"), history.Header{

@@ -19,7 +19,14 @@ func TestScenario_Cells_interleaved(t *testing.T) {
 				"parent/9#1 predecessor/9#1 predecessor/9#2 parent/9#2 parent/9#3 predecessor/9#3"},
 	} {
 		t.Run(row.about, func(t *testing.T) {
-			s := Scenario{Subjects: []string{"lock/parent", "lock/predecessor"}, Clients: []int{5, 9}, Trials: row.trials}
+			name, text, err := Source("herd")
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := Load(name, text, []string{"clients=[5, 9]", fmt.Sprintf("trials=%d", row.trials)})
+			if err != nil {
+				t.Fatal(err)
+			}
 			cells, err := s.Cells()
 			if err != nil {
 				t.Fatal(err)
