@@ -3,7 +3,6 @@ package recipes
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/go-zookeeper/zk"
 )
@@ -48,26 +47,17 @@ func (c contest) win(ctx context.Context) (*Grant, error) {
 
 // try stands in line once. Without wait it gives up with ErrNotAcquired when
 // somebody is ahead.
-func (c contest) try(ctx context.Context, wait bool) (_ *Grant, err error) {
-	node, names, err := enter(ctx, c.s, c.parent, c.prefix, c.data)
+func (c contest) try(ctx context.Context, wait bool) (*Grant, error) {
+	at, names, err := enter(ctx, c.s, c.parent, c.prefix, c.data)
 	if err != nil {
 		return nil, err
 	}
-	granted := false
+	node, granted := at.node, false
 	defer func() { // a panic on the way leaves nothing behind either
 		if !granted {
 			c.s.sweep(ctx, func(ctx context.Context) error { return c.s.remove(ctx, node) })
 		}
 	}()
-	// The Stat gives the fencing token, and proves once more whose node it is. For
-	// a waiter it comes while it waits anyway.
-	stat, err := c.own(ctx, node)
-	if err != nil {
-		return nil, err
-	}
-	if _, _, found := ahead(names, c.prefix, base(node)); !found {
-		names = nil // the list was sent before our create, or failed
-	}
 	for {
 		turn, err := c.turn(ctx, node, names)
 		if err != nil {
@@ -81,7 +71,7 @@ func (c contest) try(ctx context.Context, wait bool) (_ *Grant, err error) {
 				return nil, err
 			}
 		}
-		g, standing := newGrant(c.s, node, stat.Czxid)
+		g, standing := newGrant(c.s, node, at.czxid)
 		if standing {
 			granted = true
 			return g, nil
@@ -92,20 +82,6 @@ func (c contest) try(ctx context.Context, wait bool) (_ *Grant, err error) {
 		}
 		names = nil
 	}
-}
-
-// own returns the Stat of our node, errVanished if it is not there or not ours.
-func (c contest) own(ctx context.Context, node string) (*zk.Stat, error) {
-	stat, err := c.s.Exists(ctx, node)
-	switch {
-	case err != nil:
-		return nil, err
-	case stat == nil:
-		return nil, errVanished
-	case stat.EphemeralOwner != c.s.ID():
-		return nil, fmt.Errorf("node %s belongs to session %#x, not to ours (%#x)", node, stat.EphemeralOwner, c.s.ID())
-	}
-	return stat, nil
 }
 
 // turn tells whether it is our turn. names is a fresh list of the parent, or nil to

@@ -20,6 +20,7 @@ type entry struct {
 	data   []byte
 
 	made bool // a node of ours may exist
+
 	// pending delivers the outcome of the create that was sent last. That create is
 	// not bound to any context: only once it is answered, or the connection is lost,
 	// can anybody know whether there is a node to remove.
@@ -27,8 +28,14 @@ type entry struct {
 }
 
 type created struct {
-	node string
-	err  error
+	spot
+	err error
+}
+
+// spot is a node of ours in line.
+type spot struct {
+	node  string // its path
+	czxid int64
 }
 
 // enter creates an ephemeral sequential node under parent and lists the parent
@@ -38,7 +45,7 @@ type created struct {
 // The create is protected: its name carries a random id, so that after a lost reply
 // the node can be found again. A node is adopted only if its ephemeralOwner is this
 // very session. If enter fails, whatever it may have created is removed.
-func enter(ctx context.Context, s *Session, parent, prefix string, data []byte) (node string, names []string, err error) {
+func enter(ctx context.Context, s *Session, parent, prefix string, data []byte) (at spot, names []string, err error) {
 	id := newID()
 	e := &entry{s: s, parent: parent, id: id, path: parent + "/" + id + prefix, data: data}
 	in := false
@@ -47,63 +54,58 @@ func enter(ctx context.Context, s *Session, parent, prefix string, data []byte) 
 			s.sweep(ctx, e.undo)
 		}
 	}()
-	node, names, err = e.createAndList(ctx)
+	at, names, err = e.createAndList(ctx)
 	if errors.Is(err, zk.ErrNoNode) {
 		// Nobody has made the parent yet, or it was reaped under us.
 		if err := s.MakePath(ctx, parent); err != nil {
-			return "", nil, err
+			return spot{}, nil, err
 		}
-		node, names, err = e.createAndList(ctx)
+		at, names, err = e.createAndList(ctx)
 	}
 	for errors.Is(err, ErrConnectionLost) {
 		var found bool
 		names = nil
-		node, found, err = s.find(ctx, parent, id)
+		at, found, err = s.find(ctx, parent, id)
 		if err == nil && !found {
-			node, names, err = e.createAndList(ctx)
+			at, names, err = e.createAndList(ctx)
 		}
 	}
 	if err != nil {
-		return "", nil, fmt.Errorf("stand in line at %s: %w", parent, err)
+		return spot{}, nil, fmt.Errorf("stand in line at %s: %w", parent, err)
 	}
 	in = true
-	return node, names, nil
+	return at, names, nil
 }
 
 // createAndList sends the create and, as soon as it is on the wire, the list. The
 // servers answer one session's requests in order, so the list sees the new node.
-func (e *entry) createAndList(ctx context.Context) (node string, names []string, err error) {
+//
+// A create's reply comes over a connection that the servers have accepted for this
+// very session (Session.admit), so the node is ours; its zxid is the node's czxid.
+func (e *entry) createAndList(ctx context.Context) (at spot, names []string, err error) {
 	s := e.s
-	select {
-	case s.entering <- struct{}{}:
-	case <-ctx.Done():
-		return "", nil, ctx.Err()
-	}
-	written := s.nextCreate()
+	flight := s.takeOff(e.path)
 	pending := make(chan created, 1)
 	e.pending, e.made = pending, true
 	forever := context.WithoutCancel(ctx)
 	go func() {
 		node, err := s.Create(forever, e.path, e.data, zk.FlagEphemeral|zk.FlagSequence)
-		pending <- created{node, err}
+		s.land(e.path)
+		pending <- created{spot{node, flight.zxid}, err}
 	}()
-	var r created
 	select {
-	case <-written:
-		<-s.entering
+	case <-flight.written:
 		names, _ = s.List(ctx, e.parent) // on an error the caller lists again
-	case r = <-pending:
-		<-s.entering
-		return r.node, nil, e.answered(r)
+	case r := <-pending:
+		return r.spot, nil, e.answered(r)
 	case <-ctx.Done():
-		<-s.entering
-		return "", nil, ctx.Err()
+		return spot{}, nil, ctx.Err()
 	}
 	select {
-	case r = <-pending:
-		return r.node, names, e.answered(r)
+	case r := <-pending:
+		return r.spot, names, e.answered(r)
 	case <-ctx.Done():
-		return "", nil, ctx.Err()
+		return spot{}, nil, ctx.Err()
 	}
 }
 
@@ -125,24 +127,24 @@ func (e *entry) undo(ctx context.Context) error {
 			return nil
 		}
 	}
-	node, found, err := e.s.find(ctx, e.parent, e.id)
+	at, found, err := e.s.find(ctx, e.parent, e.id)
 	if err != nil || !found {
 		return err
 	}
-	return e.s.remove(ctx, node)
+	return e.s.remove(ctx, at.node)
 }
 
 // find looks for the node with our id whose owner is this session.
-func (s *Session) find(ctx context.Context, parent, id string) (path string, found bool, err error) {
+func (s *Session) find(ctx context.Context, parent, id string) (at spot, found bool, err error) {
 	if err := s.barrier(ctx, parent+"/"+id); err != nil {
-		return "", false, err
+		return spot{}, false, err
 	}
 	names, err := s.List(ctx, parent)
 	if errors.Is(err, zk.ErrNoNode) {
-		return "", false, nil
+		return spot{}, false, nil
 	}
 	if err != nil {
-		return "", false, err
+		return spot{}, false, err
 	}
 	for _, name := range names {
 		if !strings.HasPrefix(name, id) {
@@ -151,13 +153,13 @@ func (s *Session) find(ctx context.Context, parent, id string) (path string, fou
 		path := parent + "/" + name
 		stat, err := s.Exists(ctx, path)
 		if err != nil {
-			return "", false, err
+			return spot{}, false, err
 		}
 		if stat != nil && stat.EphemeralOwner == s.ID() {
-			return path, true, nil
+			return spot{path, stat.Czxid}, true, nil
 		}
 	}
-	return "", false, nil
+	return spot{}, false, nil
 }
 
 // barrier returns when the member that serves us has caught up with everything that

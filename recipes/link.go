@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"time"
 )
@@ -19,11 +20,18 @@ type link struct {
 
 	// Written by go-zookeeper's send loop, read by its receive loop.
 	mu   sync.Mutex
-	sent []time.Time // send times of frames that wait for their reply, oldest first
+	sent []sent // frames that wait for their reply, oldest first
 
 	out, in   cursor
 	shook     bool // the connect response has been read
 	sentFirst bool // the connect request has been written
+}
+
+// sent is a frame on its way.
+type sent struct {
+	at     time.Time
+	xid    int32   // 0 for the connect request
+	flight *flight // of the create that it is, where somebody waits for it; or nil
 }
 
 const (
@@ -31,6 +39,8 @@ const (
 
 	xidNotification = -1
 
+	requestHead = 4 + 4     // xid, opcode
+	replyHead   = 4 + 8 + 4 // xid, zxid, error
 	// protocol version, timeout, session id, password length, password
 	connectResponseHead = 4 + 4 + 8 + 4 + 16
 )
@@ -41,14 +51,18 @@ func newLink(c net.Conn, s *Session) *link {
 
 // Write notes the send time of every frame, then writes.
 func (l *link) Write(b []byte) (int, error) {
-	created := false
 	now := time.Now()
+	var f *flight
+	if l.sentFirst {
+		f = l.s.flightOf(createPath(b))
+	}
 	l.mu.Lock()
-	l.out.walk(b, 8, func(_ int, head []byte) {
-		l.sent = append(l.sent, now)
-		if l.sentFirst && len(head) >= 8 && int32(binary.BigEndian.Uint32(head[4:])) == opCreate {
-			created = true
+	l.out.walk(b, requestHead, func(_ int, head []byte) {
+		one := sent{at: now, flight: f}
+		if l.sentFirst && len(head) == requestHead {
+			one.xid = int32(binary.BigEndian.Uint32(head))
 		}
+		l.sent = append(l.sent, one)
 		l.sentFirst = true
 	})
 	l.mu.Unlock()
@@ -56,17 +70,31 @@ func (l *link) Write(b []byte) (int, error) {
 	if err != nil {
 		return n, fmt.Errorf("%w: %w", ErrConnectionLost, err) // go-zookeeper hands it to the caller as it is
 	}
-	if created {
-		l.s.createWritten()
+	if f != nil {
+		close(f.written)
 	}
 	return n, nil
+}
+
+// createPath returns the path of the create request that b is, nil if it is none.
+// go-zookeeper writes every request at once.
+func createPath(b []byte) []byte {
+	const body = 4 + requestHead
+	if len(b) < body+4 || int32(binary.BigEndian.Uint32(b[8:])) != opCreate {
+		return nil
+	}
+	n := int(binary.BigEndian.Uint32(b[body:]))
+	if n > len(b)-body-4 {
+		return nil
+	}
+	return b[body+4 : body+4+n]
 }
 
 // Read reads, and learns from what it read.
 func (l *link) Read(b []byte) (int, error) {
 	n, err := l.Conn.Read(b)
 	if n > 0 {
-		want := 4
+		want := replyHead
 		if !l.shook {
 			want = connectResponseHead
 		}
@@ -79,13 +107,16 @@ func (l *link) Read(b []byte) (int, error) {
 func (l *link) received(length int, head []byte) {
 	if !l.shook {
 		l.shook = true
-		l.in.limit(4)
+		l.in.want = replyHead // of what has come in the same chunk
 		l.handshake(head)
 		return
 	}
 	l.s.replyLength(length)
-	if len(head) >= 4 && int32(binary.BigEndian.Uint32(head)) != xidNotification {
-		l.acknowledged()
+	if len(head) < replyHead {
+		return
+	}
+	if xid := int32(binary.BigEndian.Uint32(head)); xid != xidNotification {
+		l.acknowledged(xid, int64(binary.BigEndian.Uint64(head[4:])))
 	}
 }
 
@@ -102,26 +133,31 @@ func (l *link) handshake(head []byte) {
 		password = append(password, head[20:]...)
 	}
 	if l.s.admit(id, password, timeout) {
-		l.acknowledged()
+		l.acknowledged(0, 0)
 		return
 	}
 	// go-zookeeper does not close the connection of an expired session.
 	l.Conn.Close()
 }
 
-// acknowledged moves the session's deadline: the oldest unanswered frame was
-// heard by the servers. Replies come in order on one connection.
-func (l *link) acknowledged() {
+// acknowledged moves the session's deadline: the frame with that xid was heard by
+// the servers. The reply to a write carries the zxid of the transaction that it
+// made: the server applies one transaction after the other, and builds the reply to
+// each before it applies the next (FinalRequestProcessor).
+func (l *link) acknowledged(xid int32, zxid int64) {
 	l.mu.Lock()
-	if len(l.sent) == 0 {
+	i := slices.IndexFunc(l.sent, func(one sent) bool { return one.xid == xid }) // nearly always 0
+	if i < 0 {
 		l.mu.Unlock()
 		return
 	}
-	at := l.sent[0]
-	n := copy(l.sent, l.sent[1:])
-	l.sent = l.sent[:n]
+	one := l.sent[i]
+	l.sent = slices.Delete(l.sent, i, i+1)
 	l.mu.Unlock()
-	l.s.heard(at)
+	if one.flight != nil {
+		one.flight.zxid = zxid // go-zookeeper's reply to the create's caller comes after this
+	}
+	l.s.heard(one.at)
 }
 
 // SetReadDeadline shortens go-zookeeper's patience for the connect response,
@@ -143,9 +179,6 @@ type cursor struct {
 	want int                           // head bytes wanted of this frame
 	skip int                           // bytes of this frame still to pass over
 }
-
-// limit lowers the number of head bytes that are wanted from the next frame on.
-func (c *cursor) limit(head int) { c.want = head }
 
 // walk consumes b. For every frame whose first head bytes are complete it calls
 // got with the length of the frame and those bytes (fewer if the frame is shorter).

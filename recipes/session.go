@@ -65,8 +65,7 @@ type Session struct {
 	dialErr     error
 	watchers    map[int]func(State)
 	nextWatcher int
-	written     chan struct{} // closed when the next create is on the wire
-	entering    chan struct{} // held by the one enter that uses written
+	flights     map[string]*flight // by path
 }
 
 // Open establishes a session with one of the servers (host:port), tried in the
@@ -109,7 +108,7 @@ func newSession(servers []string, o Options) *Session {
 	return &Session{
 		options: o, servers: append([]string(nil), servers...),
 		negotiated: o.Timeout, done: make(chan struct{}), changed: make(chan struct{}),
-		watchers: map[int]func(State){}, lastHeard: time.Now(), entering: make(chan struct{}, 1),
+		watchers: map[int]func(State){}, flights: map[string]*flight{}, lastHeard: time.Now(),
 	}
 }
 

@@ -83,20 +83,33 @@ func (s *Session) lastDialError() string {
 	return fmt.Sprintf(" (last connection error: %v)", s.dialErr)
 }
 
-// nextCreate returns a channel that is closed when the next create request is on
-// the wire. Whatever is queued after that runs at the server after the create.
-func (s *Session) nextCreate() <-chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.written = make(chan struct{})
-	return s.written
+// flight is a create under way, of which the link tells more than go-zookeeper does.
+type flight struct {
+	written chan struct{} // closed when the request is on the wire
+	zxid    int64         // of the reply: that of the transaction; valid once Create has returned nil
 }
 
-func (s *Session) createWritten() {
+// takeOff has the link look out for the create of path, which must be unique (a
+// sequential create with a random id). land ends that.
+func (s *Session) takeOff(path string) *flight {
+	f := &flight{written: make(chan struct{})}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.written != nil {
-		close(s.written)
-		s.written = nil
+	s.flights[path] = f
+	return f
+}
+
+func (s *Session) land(path string) { s.mu.Lock(); defer s.mu.Unlock(); delete(s.flights, path) }
+
+// flightOf returns the flight of the create of path, nil if nobody waits for it.
+// It has taken off then: the link sees each only once.
+func (s *Session) flightOf(path []byte) *flight {
+	if path == nil {
+		return nil
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := s.flights[string(path)]
+	delete(s.flights, string(path))
+	return f
 }
