@@ -1,5 +1,9 @@
 package recipes
 
+// TicketNode is the child of a queue under which its consumers stand in line, where
+// each waits for the one before (Predecessor).
+const TicketNode = ticketNode
+
 // QueueCost returns what it costs to put k items into a queue, one at a time, and
 // to have each taken by one of c idle consumers who then wait again: an item is put
 // only when all c are idle. Notifications are exact for the queue of this package;

@@ -103,8 +103,10 @@ func (f *folding) passed(h Handoff, last, b verdict.Belief) {
 	if f.onHandoff != nil {
 		f.onHandoff(metric, h)
 	}
-	if h.Failover {
+	if h.Failover || f.phases[b.Phase].Drill {
 		f.observe(LeaderlessTime, b.Phase, max(0, b.Start-last.End))
+	}
+	if h.Failover {
 		f.observe(BeliefOverlap, b.Phase, max(0, min(last.End, b.End)-b.Start))
 	}
 }

@@ -24,26 +24,42 @@ const (
 	HandoffLatencyChurn = "handoff.latency.churn"
 	// FailoverLatency is from the fault that struck the holder to the next grant's return.
 	FailoverLatency = "failover.latency"
-	// LeaderlessTime is the part of a failover in which nobody believed to hold.
+	// LeaderlessTime is the part of a failover in which nobody believed to hold; in a
+	// succession that of every change of leader, whatever its cause.
 	LeaderlessTime = "leaderless.time"
 	// BeliefOverlap is the part of a failover in which the victim still believed
 	// although the next was in already: exposure, not violation. 0 is the usual.
 	BeliefOverlap = "belief.overlap"
 	// QueueLatency is from the due time of a put to the return of the take.
 	QueueLatency = "queue.latency"
+	// QueueLatencyFaults is the same in the phases in which a fault struck.
+	QueueLatencyFaults = "queue.latency.faults"
 	// Throughput is grants, or items taken, a second, in the phases that are not counted.
 	Throughput = "throughput"
 	// Each of these is counted on the wire, per hand-off of the drain.
 	FanoutNotifications = "fanout.notifications"
 	FanoutRequests      = "fanout.requests"
 	FanoutBytes         = "fanout.bytes"
+	// FlapNotifications is how many notifications it caused, on the wire, that one
+	// waiter lost its session and came back.
+	FlapNotifications = "flap.notifications"
+	// QueueYield is items taken per notification delivered, in streams: below 1 where
+	// consumers are woken in vain, above where they find more than they were woken for.
+	QueueYield = "queue.yield"
+	// QueueRequests is requests per item taken, in streams.
+	QueueRequests = "queue.requests"
+	// QueueUndelivered is how many items were due and not put and taken in the end.
+	QueueUndelivered = "queue.undelivered"
 )
 
 var (
 	distributions = []string{
-		AcquireLatency, HandoffLatency, HandoffLatencyChurn, FailoverLatency, LeaderlessTime, BeliefOverlap, QueueLatency,
+		AcquireLatency, HandoffLatency, HandoffLatencyChurn, FailoverLatency, LeaderlessTime, BeliefOverlap, QueueLatency, QueueLatencyFaults,
 	}
-	values = []string{Throughput, FanoutNotifications, FanoutRequests, FanoutBytes}
+	values = []string{
+		Throughput, FanoutNotifications, FanoutRequests, FanoutBytes,
+		FlapNotifications, QueueYield, QueueRequests, QueueUndelivered,
+	}
 	// selfPrefix is that of what the harness measured about itself.
 	selfPrefix = "self."
 )
@@ -60,8 +76,10 @@ type folding struct {
 	fan        map[string]*ratio
 	self       map[string]int64
 	items      map[string]time.Duration // queue: due of the put, or -return of a take that overtook it
-	last       verdict.Belief           // the last holder
-	held       bool                     // last is set
+	flaps      ratio                    // of FlapNotifications
+	queue      queueing
+	last       verdict.Belief // the last holder
+	held       bool           // last is set
 	end        time.Duration
 	onHandoff  func(metric string, h Handoff) // nil where nobody draws
 }
@@ -103,10 +121,16 @@ func (f *folding) observe(metric, phase string, d time.Duration) {
 func (f *folding) add(n history.Numbered) {
 	f.end = max(f.end, n.Time())
 	switch {
-	case n.Sample != nil && n.Sample.Outcome == history.OK:
-		f.sample(n.Sample)
+	case n.Sample != nil:
+		f.queue.sample(n.Sample)
+		if n.Sample.Outcome == history.OK {
+			f.sample(n.Sample)
+		}
 	case n.Note != nil && n.Note.Kind == history.Fan:
 		f.count(n.Note.Counts)
+		f.flap(n.Note.Counts)
+	case n.Note != nil && n.Note.Kind == history.Traffic:
+		f.queue.traffic(n.Note.Counts)
 	case n.Note != nil && n.Note.Kind == history.Watch:
 		for name, v := range n.Note.Counts {
 			f.self[name] = max(f.self[name], v)
@@ -130,15 +154,17 @@ func (f *folding) sample(s *history.Sample) {
 		f.observe(name, s.Phase, s.Return-s.Due)
 	case history.Put:
 		if taken, ok := f.items[s.Item]; ok && taken < 0 {
-			f.observe(QueueLatency, s.Phase, -taken-s.Due)
+			f.observe(f.queueLatency(s.Phase), s.Phase, -taken-s.Due)
 			delete(f.items, s.Item)
 			return
 		}
 		f.items[s.Item] = s.Due
 	case history.Take:
-		f.busy[s.Phase]++
+		if !counted {
+			f.busy[s.Phase]++
+		}
 		if due, ok := f.items[s.Item]; ok && due >= 0 {
-			f.observe(QueueLatency, s.Phase, s.Return-due)
+			f.observe(f.queueLatency(s.Phase), s.Phase, s.Return-due)
 			delete(f.items, s.Item)
 			return
 		}
@@ -205,6 +231,10 @@ func (f *folding) metrics() map[string]Metric {
 		}
 		out[name] = r.metric(unit)
 	}
+	if f.flaps.handoffs > 0 {
+		out[FlapNotifications] = f.flaps.metric("1/flap")
+	}
+	maps.Copy(out, f.queue.metrics())
 	if m, ok := f.throughput(); ok {
 		out[Throughput] = m
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"zkbench/chaos/wire"
@@ -21,6 +22,10 @@ type client struct {
 
 	mu      sync.Mutex
 	subject recipes.Client
+
+	learned atomic.Pointer[recipes.Event] // the last that it learned about a grant
+
+	lost atomic.Int64 // token of the last grant that the client learned it had lost
 }
 
 func newClient(t *trial, n int) *client {
@@ -35,7 +40,7 @@ func (c *client) open(ctx context.Context) error {
 	subject, err := c.t.cell.Subject.Open(ctx, recipes.Env{
 		Servers: append(append([]string(nil), servers[k:]...), servers[:k]...),
 		Parent:  c.t.parent, Timeout: c.t.scenario.SessionTimeout, Dial: c.wire.Dial,
-		MaxPacket: packetSize(c.t.cell.Clients), Events: c.event,
+		MaxPacket: c.t.packet(), Events: c.event,
 	})
 	if err != nil {
 		return fmt.Errorf("client %d: %w", c.n, err)
@@ -60,7 +65,11 @@ func (c *client) event(e recipes.Event) {
 	case recipes.EventRestored:
 		kind = history.Resumed
 	}
+	c.learned.Store(&e)
 	c.t.note(history.Note{Kind: kind, Client: c.n, Token: e.Token, Session: c.wire.Session().ID})
+	if kind == history.Lost {
+		c.lost.Store(e.Token)
+	}
 }
 
 func (c *client) contender() recipes.Contender {
@@ -79,6 +88,11 @@ func (c *client) acquire(ctx context.Context) (recipes.Claim, error) {
 		s.Return -= time.Since(claim.At)
 	}
 	c.t.record.Sample(s)
+	if e := c.learned.Load(); e != nil && e.Token == claim.Token && e.Kind != recipes.EventRestored {
+		// The grant was in doubt before the clock was read for its return. Belief
+		// begins with the return, so what ended it is noted once more.
+		c.event(*e)
+	}
 	if err == nil {
 		c.t.pin.holds(c.n)
 		c.t.grants.Add(1)

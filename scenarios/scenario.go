@@ -5,8 +5,8 @@
 package scenarios
 
 import (
-	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,17 +17,22 @@ import (
 // Scenario is what a run measures: a matrix of subjects and client counts, the
 // phases that each trial goes through, and the conditions on the result.
 type Scenario struct {
-	Name           string            `yaml:"name"`
-	About          string            `yaml:"about,omitempty"`
-	Subjects       []string          `yaml:"subjects,flow"`
-	Clients        []int             `yaml:"clients,flow"`
-	SessionTimeout time.Duration     `yaml:"session_timeout"`
-	Warmup         time.Duration     `yaml:"warmup,omitempty"` // load before the first trial, unrecorded: members that just started are slow
-	Trials         int               `yaml:"trials,omitempty"` // how often each cell is run, the subjects in turn; 0 is once
-	Base           string            `yaml:"base,omitempty"`   // the subject that the others are compared with, trial by trial
-	Phases         []Phase           `yaml:"phases"`
-	Thresholds     []string          `yaml:"thresholds,omitempty"`
-	Params         map[string]string `yaml:"params,omitempty"` // named values for thresholds, like promise: 12s
+	Name           string        `yaml:"name"`
+	About          string        `yaml:"about,omitempty"`
+	Subjects       []string      `yaml:"subjects,flow"`
+	Clients        []int         `yaml:"clients,flow"`
+	SessionTimeout time.Duration `yaml:"session_timeout"`
+	Tick           time.Duration `yaml:"tick,omitempty"`   // ZooKeeper's tickTime; 0 leaves it to --tick. Each tick has an ensemble of its own
+	Warmup         time.Duration `yaml:"warmup,omitempty"` // load before the first trial, unrecorded: members that just started are slow
+	Trials         int           `yaml:"trials,omitempty"` // how often each cell is run, the subjects in turn; 0 is once
+	Base           string        `yaml:"base,omitempty"`   // the subject that the others are compared with, trial by trial
+	// Matrix varies any other field, like session_timeout, tick, phases.0.rounds or
+	// params.promise, and hold or duration of all phases: every combination of the
+	// values is run with every subject and every client count.
+	Matrix     map[string][]string `yaml:"matrix,omitempty"`
+	Phases     []Phase             `yaml:"phases"`
+	Thresholds []string            `yaml:"thresholds,omitempty"`
+	Params     map[string]string   `yaml:"params,omitempty"` // named values for thresholds, like promise: 12s
 }
 
 // Kinds of phase.
@@ -37,14 +42,31 @@ const (
 	Drain = "drain"
 	// Churn is a closed loop: each client re-enters as soon as it has released.
 	Churn = "churn"
+	// Succession is a drill: candidates join one after the other and leave in a given
+	// order, by resigning, by closing or by losing their sessions.
+	Succession = "succession"
+	// Flap has one waiter lose its session and come back, while all others stand still.
+	Flap = "flap"
+	// Stream is an open loop: producers put items when they are due, consumers take them.
+	Stream = "stream"
 )
+
+var phaseKinds = []string{Drain, Churn, Succession, Flap, Stream}
 
 // Phase is one part of a trial.
 type Phase struct {
 	Name     string        `yaml:"name"`
 	Kind     string        `yaml:"kind"`
-	Rounds   int           `yaml:"rounds,omitempty"`   // drain
-	Duration time.Duration `yaml:"duration,omitempty"` // churn
+	Rounds   int           `yaml:"rounds,omitempty"`   // drain, succession; flap: how many flaps
+	Duration time.Duration `yaml:"duration,omitempty"` // churn, stream
+	// Leave says how candidates leave in a succession: LeaveResign and so on.
+	Leave string `yaml:"leave,omitempty"`
+	// Order is the order in which they leave: client numbers, which is the order in
+	// which they joined.
+	Order     []int   `yaml:"order,omitempty,flow"`
+	Producers int     `yaml:"producers,omitempty"` // stream: clients beside the consumers
+	Rate      float64 `yaml:"rate,omitempty"`      // stream: items due a second, over all producers
+	Size      int     `yaml:"size,omitempty"`      // stream, and drain and churn of a queue: bytes an item, at least its identity
 	// Hold is how long a holder keeps the grant, at least. In a drain it keeps it
 	// longer where the wake-ups of the last hand-off are still under way, so that
 	// no two releases coalesce.
@@ -66,6 +88,12 @@ type Cell struct {
 	Subject recipes.Subject
 	Clients int
 	Trial   int // 1 based; 0 where the cell is run once
+	// Scenario is the scenario as it is in this cell: the matrix's choice is made.
+	Scenario *Scenario
+	// Choice is the matrix's choice, by key.
+	Choice map[string]string
+
+	suffix string // tells the choice apart in the trial's name
 }
 
 // Limits on what a scenario may ask for; a typing error should not occupy a machine
@@ -75,54 +103,49 @@ const (
 	maxDuration = 24 * time.Hour
 	maxRounds   = 10_000
 	maxTrials   = 1000
+	maxCells    = 10_000
 )
 
-// Cells returns the matrix, subject by subject inside each client count, so that
-// the subjects are compared under the same weather.
+// Cells returns the matrix, subject by subject inside everything else, so that the
+// subjects are compared under the same weather.
 func (s *Scenario) Cells() ([]Cell, error) {
+	combinations, err := s.combinations()
+	if err != nil {
+		return nil, err
+	}
 	var cells []Cell
-	for _, n := range s.Clients {
-		var row []Cell
-		for _, name := range s.Subjects {
-			subject, err := recipes.Find(name)
-			if err != nil {
-				return nil, err
+	for _, c := range combinations {
+		for _, n := range s.Clients {
+			var row []Cell
+			for _, name := range s.Subjects {
+				subject, err := recipes.Find(name)
+				if err != nil {
+					return nil, err
+				}
+				row = append(row, Cell{Subject: subject, Clients: n, Scenario: c.scenario, Choice: c.params, suffix: c.suffix()})
 			}
-			row = append(row, Cell{Subject: subject, Clients: n})
+			cells = append(cells, interleave(row, s.Trials)...)
 		}
-		cells = append(cells, interleave(row, s.Trials)...)
 	}
 	return cells, nil
 }
 
-// Validate returns everything that is wrong with the scenario, joined; each error
+// Validate returns everything that is wrong with the scenario, as [Mistakes]; each
 // names the field, what it has and what it may be.
 func (s *Scenario) Validate() error {
-	var errs []error
+	var ms Mistakes
 	bad := func(field, format string, args ...any) {
-		errs = append(errs, fmt.Errorf("%s: %s", field, fmt.Sprintf(format, args...)))
+		ms = append(ms, &Mistake{Path: field, Text: fmt.Sprintf(format, args...)})
 	}
 	if s.Name == "" || strings.ContainsAny(s.Name, "/\\ ") {
 		bad("name", "%q must be a word without spaces and slashes", s.Name)
 	}
-	if len(s.Subjects) == 0 {
-		bad("subjects", "at least one is needed (zkbench list subjects)")
-	}
-	for _, name := range s.Subjects {
-		if _, err := recipes.Find(name); err != nil {
-			bad("subjects", "%v%s", err, Nearest(name, SubjectNames()))
-		}
-	}
-	if len(s.Clients) == 0 {
-		bad("clients", "at least one count is needed")
-	}
-	for _, n := range s.Clients {
-		if n < 1 || n > maxClients {
-			bad("clients", "%d is not between 1 and %d", n, maxClients)
-		}
-	}
+	s.validateCells(bad)
 	if s.SessionTimeout < 100*time.Millisecond || s.SessionTimeout > maxDuration {
 		bad("session_timeout", "%v is not between 100ms and %v", s.SessionTimeout, maxDuration)
+	}
+	if s.Tick != 0 && (s.Tick < 100*time.Millisecond || s.Tick > time.Minute) {
+		bad("tick", "%v is not between 100ms and 1m", s.Tick)
 	}
 	s.validateTrials(bad)
 	if s.Warmup < 0 || s.Warmup > time.Hour {
@@ -134,7 +157,34 @@ func (s *Scenario) Validate() error {
 	for i := range s.Phases {
 		s.Phases[i].validate(fmt.Sprintf("phases.%d", i), bad)
 	}
-	return errors.Join(errs...)
+	s.validateMatrix(slices.Clone(ms), bad)
+	return ms.err()
+}
+
+// validateCells checks the subjects and client counts.
+func (s *Scenario) validateCells(bad func(field, format string, args ...any)) {
+	if len(s.Subjects) == 0 {
+		bad("subjects", "at least one is needed (zkbench list subjects)")
+	}
+	for i, name := range s.Subjects {
+		at := fmt.Sprintf("subjects.%d", i)
+		if _, err := recipes.Find(name); err != nil {
+			bad(at, "%v%s", err, Nearest(name, SubjectNames()))
+		} else if slices.Contains(s.Subjects[:i], name) {
+			bad(at, "%s stands here twice; to run it more often, set trials", name)
+		}
+	}
+	if len(s.Clients) == 0 {
+		bad("clients", "at least one count is needed")
+	}
+	for i, n := range s.Clients {
+		at := fmt.Sprintf("clients.%d", i)
+		if n < 1 || n > maxClients {
+			bad(at, "%d is not between 1 and %d", n, maxClients)
+		} else if slices.Contains(s.Clients[:i], n) {
+			bad(at, "%d stands here twice; to run it more often, set trials", n)
+		}
+	}
 }
 
 func (p *Phase) validate(at string, bad func(field, format string, args ...any)) {
@@ -162,8 +212,14 @@ func (p *Phase) validate(at string, bad func(field, format string, args ...any))
 		if p.Rounds != 0 {
 			bad(at+".rounds", "a churn runs for a time; give duration")
 		}
+	case Succession:
+		p.validateSuccession(at, bad)
+	case Flap:
+		p.validateFlap(at, bad)
+	case Stream:
+		p.validateStream(at, bad)
 	default:
-		bad(at+".kind", "%q is not a kind of phase%s", p.Kind, Nearest(p.Kind, []string{Drain, Churn}))
+		bad(at+".kind", "%q is not a kind of phase%s", p.Kind, Nearest(p.Kind, phaseKinds))
 	}
 	for j, f := range p.Faults {
 		f.validate(fmt.Sprintf("%s.faults.%d", at, j), p.Duration, bad)
@@ -171,14 +227,23 @@ func (p *Phase) validate(at string, bad func(field, format string, args ...any))
 }
 
 func (f Fault) validate(at string, phase time.Duration, bad func(field, format string, args ...any)) {
-	if _, err := chaos.Parse(f.Fault, f.Target, f.Params); err != nil {
-		bad(at, "%v", err)
-	}
+	f.validateKind(at, bad)
 	if f.At < 0 || f.At > phase {
 		bad(at+".at", "%v is not within the phase (0 to %v)", f.At, phase)
 	}
 	if f.For < 0 || f.At+f.For > phase {
 		bad(at+".for", "%v after %v is not within the phase (0 to %v): the fault must be healed before it ends", f.For, f.At, phase)
+	}
+}
+
+// validateKind checks the fault's name, then its target, then its parameters.
+func (f Fault) validateKind(at string, bad func(field, format string, args ...any)) {
+	if _, err := chaos.Parse(f.Fault, "", nil); err != nil {
+		bad(at+".fault", "%v", err)
+	} else if _, err := chaos.Parse(f.Fault, f.Target, nil); err != nil {
+		bad(at+".target", "%v", err)
+	} else if _, err := chaos.Parse(f.Fault, f.Target, f.Params); err != nil {
+		bad(at+".params", "%v", err)
 	}
 }
 

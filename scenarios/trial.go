@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -31,14 +32,18 @@ type trial struct {
 	record  *history.Writer
 	tap     *wire.Tap
 	clients []*client
-	harness *harness
-	seat    *seat // among the trials beside which it runs
+	// producers put items into a queue, for the clients to take.
+	producers []*client
+	harness   *harness
+	seat      *seat // among the trials beside which it runs
 
-	phase  Phase
-	round  int
-	pin    *pin // who holds now
-	grants atomic.Int64
-	fault  atomic.Pointer[chaos.Played] // in force now; nil
+	phase   Phase
+	round   int
+	pin     *pin                         // who holds now
+	grants  atomic.Int64                 // grants had, or items taken
+	items   atomic.Int64                 // of a queue: identities given so far
+	putting atomic.Int64                 // clients that may be putting, of those that put while they see the phase last
+	fault   atomic.Pointer[chaos.Played] // in force now; nil
 
 	mu     sync.Mutex
 	status Status
@@ -103,8 +108,20 @@ func (t *trial) runPhase(ctx context.Context, p Phase) error {
 	t.phase, t.round = p, 0
 	t.note(history.Note{Kind: history.PhaseStart, Client: -1, Text: p.Name})
 	defer func() { t.note(history.Note{Kind: history.PhaseEnd, Client: -1, Text: p.Name}) }()
-	if p.Kind == Drain {
+	queue := t.queue()
+	switch {
+	case p.Kind == Succession:
+		return t.succession(ctx)
+	case p.Kind == Flap:
+		return t.flap(ctx)
+	case p.Kind == Stream:
+		return t.stream(ctx)
+	case p.Kind == Drain && queue:
+		return t.deliver(ctx)
+	case p.Kind == Drain:
 		return t.drain(ctx)
+	case queue:
+		return t.exchange(ctx)
 	}
 	return t.churn(ctx)
 }
@@ -126,7 +143,7 @@ func (t *trial) openClients(ctx context.Context) error {
 func (t *trial) closeClients() {
 	var g errgroup.Group
 	g.SetLimit(64)
-	for _, c := range t.clients {
+	for _, c := range slices.Concat(t.clients, t.producers) {
 		if c != nil {
 			g.Go(func() error { c.close(); return nil })
 		}

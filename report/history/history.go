@@ -37,6 +37,7 @@ type Phase struct {
 	Name       string
 	Start, End time.Duration
 	Counted    bool // its hand-offs were counted on the wire: it is a drain
+	Drill      bool // clients were made to leave in a given order: every change of leader is looked at
 }
 
 // Open looks through the history file at path. A history that is cut short, or
@@ -101,6 +102,7 @@ var (
 	openedKind   = []byte(`"kind":"` + Opened + `"`)
 	fanKind      = []byte(`"kind":"` + Fan + `"`)
 	phaseKind    = []byte(`"kind":"phase.`)
+	leavingKind  = []byte(`"kind":"` + Leaving + `"`)
 )
 
 // foreknown keeps the few lines that gather wants; the many are not decoded.
@@ -109,7 +111,8 @@ func foreknown(raw []byte) bool {
 	case bytes.HasPrefix(raw, samplePrefix):
 		return false
 	case bytes.HasPrefix(raw, notePrefix):
-		return bytes.Contains(raw, openedKind) || bytes.Contains(raw, phaseKind) || bytes.Contains(raw, fanKind)
+		return bytes.Contains(raw, openedKind) || bytes.Contains(raw, phaseKind) ||
+			bytes.Contains(raw, fanKind) || bytes.Contains(raw, leavingKind)
 	}
 	return true
 }
@@ -144,6 +147,10 @@ func (h *History) gatherNote(n *Note) {
 	case Fan:
 		for i := range h.Phases {
 			h.Phases[i].Counted = h.Phases[i].Counted || h.Phases[i].Name == n.Phase
+		}
+	case Leaving:
+		for i := range h.Phases {
+			h.Phases[i].Drill = h.Phases[i].Drill || h.Phases[i].Name == n.Phase
 		}
 	case PhaseEnd:
 		for i := range slices.Backward(h.Phases) {

@@ -11,6 +11,7 @@ import (
 // and what the variant's formula allows. A key that was not counted is absent.
 const (
 	CountHandoffs      = "handoffs"
+	CountFlaps         = "flaps" // a waiter lost its session and came back; in place of hand-offs
 	CountNotifications = "notifications"
 	CountRequests      = "requests"
 	CountBytes         = "bytes"
@@ -57,14 +58,22 @@ func (f *fan) record(n history.Numbered) {
 		judged = true
 		if measured > expected {
 			f.broken.add(func() string {
-				return fmt.Sprintf("%d %s in %d hand-offs, the formula allows %d (record %d)",
-					measured, what, n.Note.Counts[CountHandoffs], expected, n.N)
+				return fmt.Sprintf("%d %s in %s, the formula allows %d (record %d)",
+					measured, what, acts(n.Note.Counts), expected, n.N)
 			}, n.N)
 		}
 	}
 	if judged {
 		f.judged++
 	}
+}
+
+// acts says over what was counted.
+func acts(counts map[string]int64) string {
+	if n, ok := counts[CountFlaps]; ok {
+		return fmt.Sprintf("%d flaps of a waiter", n)
+	}
+	return fmt.Sprintf("%d hand-offs", counts[CountHandoffs])
 }
 
 // since returns when the counting of the note's round began, at the earliest.

@@ -22,8 +22,12 @@ type items struct {
 	open     int // takes of unknown outcome: each may have removed an item
 	phantoms map[string]int
 	twice    map[string][2]int // items delivered again, and the records that say so
-	drained  bool
+	emptied  time.Duration     // when the queue was last seen empty; -1 if it never was
+	lastPut  time.Duration     // when the last put was called
 }
+
+// drained says that the queue was taken empty after the last put.
+func (q *items) drained() bool { return q.emptied >= q.lastPut }
 
 type item struct {
 	put, taken int  // record numbers
@@ -34,9 +38,11 @@ type item struct {
 const drainPhase = "drain"
 
 func newQueue(h *history.History, s *seen) []checker {
-	q := &items{states: map[string]item{}, phantoms: map[string]int{}, twice: map[string][2]int{}}
+	q := &items{states: map[string]item{}, phantoms: map[string]int{}, twice: map[string][2]int{}, emptied: -1}
 	for _, p := range h.Phases {
-		q.drained = q.drained || p.Name == drainPhase && p.End > 0
+		if p.Name == drainPhase && p.End > 0 {
+			q.emptied = max(q.emptied, p.End)
+		}
 	}
 	return []checker{
 		{name: NoPhantom, applies: s.queueing, record: q.record, finish: func(time.Duration) Verdict { return q.noPhantom() }},
@@ -49,6 +55,9 @@ func (q *items) record(n history.Numbered) {
 	s := n.Sample
 	switch {
 	case s == nil:
+		if n.Note != nil && n.Note.Kind == history.Emptied {
+			q.emptied = max(q.emptied, n.Note.At)
+		}
 	case s.Op == history.Put:
 		q.put(s, n.N)
 	case s.Op == history.Take && s.Outcome == history.Unknown:
@@ -60,6 +69,7 @@ func (q *items) record(n history.Numbered) {
 
 func (q *items) put(s *history.Sample, record int) {
 	q.puts++
+	q.lastPut = max(q.lastPut, s.Call)
 	if s.Outcome == history.Failed {
 		return
 	}
@@ -132,7 +142,7 @@ func (q *items) noLoss() Verdict {
 		return unknown("nothing was ever put and taken")
 	case len(missing) == 0:
 		return pass()
-	case !q.drained:
+	case !q.drained():
 		return unknown(fmt.Sprintf("%d items were put and not taken, but the queue was not drained: they may still be in it", len(missing)))
 	case len(missing) <= q.open:
 		return unknown(fmt.Sprintf("%d items were put and not taken, but %d takes had no reply and may have taken them", len(missing), q.open))

@@ -21,6 +21,9 @@ import (
 //	phase   name start end
 //	put     item call [outcome]
 //	take    item call [outcome]
+//	emptied at
+//	joined  client token at                      (the same phase and round as leaving)
+//	leaving client at                            (client -1: the drill is over)
 //
 // It is written so that a table can be read as what happened.
 func story(t testing.TB, lines string) *history.History {
@@ -89,6 +92,12 @@ func (b *teller) tell(t testing.TB, f []string) {
 		b.note(history.Note{Kind: history.PhaseEnd, At: ms(3), Client: -1, Text: f[1]})
 	case "put", "take":
 		b.sample(history.Sample{Client: 1, Op: f[0], Item: f[1], Call: ms(2), Return: ms(2), Outcome: outcome(3)})
+	case "emptied":
+		b.note(history.Note{Kind: history.Emptied, Client: -1, At: ms(1)})
+	case "joined":
+		b.note(history.Note{Kind: history.Joined, Client: num(1), Token: int64(num(2)), At: ms(3)})
+	case "leaving":
+		b.note(history.Note{Kind: history.Leaving, Client: num(1), At: ms(2), Text: "resign"})
 	default:
 		t.Fatalf("no such line: %v", f)
 	}

@@ -35,6 +35,7 @@ const (
 	FIFO            = "fifo"
 	FanOut          = "fan-out"
 	ClaimValidity   = "claim-validity"
+	Succession      = "succession"
 	NoPhantom       = "no-phantom"
 	NoDuplicate     = "no-duplicate"
 	NoLoss          = "no-loss"
@@ -92,7 +93,7 @@ func NewCourt(h *history.History) *Court {
 	c.checkers = []checker{
 		{record: seen.record},
 		newMutualExclusion(h, seen, c.beliefs, c.overlap), newFencing(seen), newProgress(h, seen), newFIFO(h, seen),
-		newClaimValidity(seen), newFanOut(h), newFaults(h),
+		newClaimValidity(seen), newSuccession(), newFanOut(h), newFaults(h),
 	}
 	c.checkers = append(c.checkers, newQueue(h, seen)...)
 	return c

@@ -1,0 +1,76 @@
+package report
+
+import (
+	"zkbench/report/history"
+	"zkbench/report/verdict"
+)
+
+// queueing folds what only queues have, besides latency and throughput.
+type queueing struct {
+	due, taken    int64 // items
+	items         int64 // the rest is over the streams only
+	notifications int64
+	requests      int64
+}
+
+func (q *queueing) sample(s *history.Sample) {
+	switch {
+	case s.Op == history.Put:
+		q.due++
+	case s.Op == history.Take && s.Outcome == history.OK:
+		q.taken++
+	}
+}
+
+func (q *queueing) traffic(counts map[string]int64) {
+	q.items += counts["items"]
+	q.notifications += counts[verdict.CountNotifications]
+	q.requests += counts[verdict.CountRequests]
+}
+
+func (q *queueing) metrics() map[string]Metric {
+	out := map[string]Metric{}
+	if q.due > 0 {
+		// A put without a reply may have come to nothing, or to several copies: more
+		// taken than due is no debt.
+		out[QueueUndelivered] = Metric{Unit: "1", Value: new(float64(max(0, q.due-q.taken))), Count: &q.due}
+	}
+	if q.items > 0 && q.notifications > 0 {
+		out[QueueYield] = Metric{Unit: "1/notification", Value: new(float64(q.items) / float64(q.notifications)), Count: &q.items}
+	}
+	if q.items > 0 {
+		out[QueueRequests] = Metric{Unit: "1/item", Value: new(float64(q.requests) / float64(q.items)), Count: &q.items}
+	}
+	return out
+}
+
+// flap adds the counts of one flap of a waiter.
+func (f *folding) flap(counts map[string]int64) {
+	n := counts[verdict.CountFlaps]
+	if n <= 0 {
+		return
+	}
+	r := &f.flaps
+	r.handoffs += n
+	r.count += counts[verdict.CountNotifications]
+	if v, ok := counts[verdict.CountExpected+verdict.CountNotifications]; ok {
+		r.expectedHandoffs += n
+		r.expected += v
+	}
+	if v, ok := counts[verdict.CountServers]; ok {
+		r.serverHandoffs += n
+		r.servers += v
+	}
+}
+
+// queueLatency is the metric for items of the phase: those that met a fault are kept
+// apart, or one fault would be all that the high percentiles show.
+func (f *folding) queueLatency(phase string) string {
+	p, noted := f.phases[phase]
+	for _, w := range f.faults {
+		if noted && w.Start >= p.Start && (p.End == 0 || w.Start <= p.End) {
+			return QueueLatencyFaults
+		}
+	}
+	return QueueLatency
+}

@@ -1,0 +1,215 @@
+package verdict
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"zkbench/report/history"
+)
+
+// succession judges a drill: clients joined a line one after the other, and were
+// made to leave it. Whenever the next one is about to leave, and when the drill ends,
+// the leader must be the first of those who still stand, and nobody else who stands
+// may have led since the one before left. Who has left may still believe: that is
+// the business of mutual-exclusion.
+//
+// Who joined, in the order of their nodes, and who was made to leave is in the
+// history; so the expectation (0, 1, 2, 2, 2, 5 in the classic drill) follows from
+// the history alone.
+type succession struct {
+	drills []*drill
+}
+
+// drill is one round of a phase.
+type drill struct {
+	phase  string
+	round  int
+	start  time.Duration
+	line   []standing // in the order of their nodes
+	checks []check
+	terms  []Belief
+	over   bool
+}
+
+// standing is a client whose node was seen in the line.
+type standing struct {
+	client int
+	token  int64
+	left   time.Duration // when it was made to leave; 0: it stands
+	record int
+}
+
+// check is an instant at which one client, or nobody, must lead.
+type check struct {
+	at     time.Duration
+	first  int // index in the line of who must lead; -1 for nobody
+	after  string
+	record int
+}
+
+func newSuccession() checker {
+	s := &succession{}
+	return checker{
+		name: Succession, applies: func() bool { return len(s.drills) > 0 },
+		record: s.record, belief: s.belief, finish: func(time.Duration) Verdict { return s.finish() },
+	}
+}
+
+func (s *succession) record(n history.Numbered) {
+	if n.Note == nil {
+		return
+	}
+	switch n.Note.Kind {
+	case history.Joined:
+		d := s.find(n.Note.Phase, n.Note.Round)
+		if d == nil {
+			d = &drill{phase: strings.Clone(n.Note.Phase), round: n.Note.Round, start: n.Note.At}
+			s.drills = append(s.drills, d)
+		}
+		d.joined(n.Note, n.N)
+	case history.Leaving:
+		if d := s.find(n.Note.Phase, n.Note.Round); d != nil && !d.over {
+			d.leaving(n.Note, n.N)
+		}
+	}
+}
+
+func (s *succession) find(phase string, round int) *drill {
+	for _, d := range slices.Backward(s.drills) {
+		if d.phase == phase && d.round == round {
+			return d
+		}
+	}
+	return nil
+}
+
+// joined puts the client into the line, by its node.
+func (d *drill) joined(n *history.Note, record int) {
+	i := len(d.line)
+	for i > 0 && d.line[i-1].token > n.Token {
+		i--
+	}
+	d.line = slices.Insert(d.line, i, standing{client: n.Client, token: n.Token, record: record})
+}
+
+// leaving notes who must lead at this instant, before the client leaves.
+func (d *drill) leaving(n *history.Note, record int) {
+	c := check{at: n.At, first: -1, record: record, after: "after all had joined"}
+	var last time.Duration
+	for i, k := range d.line {
+		if k.left == 0 && c.first < 0 {
+			c.first = i
+		}
+		if k.left > last {
+			last, c.after = k.left, fmt.Sprintf("after client %d had left at %v", k.client, k.left)
+		}
+	}
+	d.checks = append(d.checks, c)
+	d.over = n.Client < 0
+	for i := range d.line {
+		if d.line[i].client == n.Client {
+			d.line[i].left = n.At
+		}
+	}
+}
+
+func (s *succession) belief(b Belief) {
+	if d := s.find(b.Phase, b.Round); d != nil {
+		d.terms = append(d.terms, b)
+	}
+}
+
+// stands says whether the client was still in the line at the instant.
+func (d *drill) stands(client int, at time.Duration) bool {
+	return slices.ContainsFunc(d.line, func(k standing) bool { return k.client == client && (k.left == 0 || k.left >= at) })
+}
+
+func (s *succession) finish() Verdict {
+	var broken evidence
+	var doubts []string
+	led := map[string][]string{} // phase to the leaders of its drills
+	var phases []string
+	for _, d := range s.drills {
+		leaders := d.judge(&broken, &doubts)
+		if led[d.phase] == nil {
+			phases = append(phases, d.phase)
+		}
+		if !slices.Contains(led[d.phase], leaders) {
+			led[d.phase] = append(led[d.phase], leaders)
+		}
+	}
+	switch {
+	case broken.count > 0:
+		return broken.fail("wrong leaders")
+	case len(doubts) > 0:
+		return unknown(doubts[:min(len(doubts), evidenceLimit)]...)
+	}
+	var told []string
+	for _, p := range phases {
+		told = append(told, fmt.Sprintf("%s: leaders %s", p, strings.Join(led[p], " and ")))
+	}
+	return pass(told...)
+}
+
+// judge holds the drill's terms to its checks, and returns the leaders in words.
+func (d *drill) judge(broken *evidence, doubts *[]string) string {
+	if len(d.checks) == 0 {
+		*doubts = append(*doubts, fmt.Sprintf("in round %d of %s nobody was made to leave", d.round, d.phase))
+	} else if !d.over {
+		*doubts = append(*doubts, fmt.Sprintf("round %d of %s was not brought to its end", d.round, d.phase))
+	}
+	var leaders []string
+	from := d.start
+	for _, c := range d.checks {
+		leaders = append(leaders, d.judgeAt(c, from, broken, doubts))
+		from = c.at
+	}
+	return strings.Join(leaders, ", ")
+}
+
+// judgeAt judges the time from the last check until this one, and returns who led.
+func (d *drill) judgeAt(c check, from time.Duration, broken *evidence, doubts *[]string) string {
+	due := standing{client: -1}
+	if c.first >= 0 {
+		due = d.line[c.first]
+	}
+	leads, doubt := false, ""
+	for _, b := range d.terms {
+		switch {
+		case b.Start > c.at || b.End < from:
+		case b.Client == due.client && b.Token == due.token:
+			leads = leads || b.End >= c.at
+			if b.End < c.at && (b.Ended == history.Suspended || b.Ended == history.Deadline) {
+				doubt = fmt.Sprintf("client %d led, and was %s at %v", b.Client, b.Ended, b.End)
+			}
+		case d.stands(b.Client, c.at):
+			broken.add(func() string {
+				return fmt.Sprintf("%s, round %d: %s client %d led from %v (record %d), although %s",
+					d.phase, d.round, c.after, b.Client, b.Start, b.Record, due.first())
+			}, b.Record, c.record)
+		}
+	}
+	switch {
+	case leads:
+		return strconv.Itoa(due.client)
+	case due.client < 0:
+		return "nobody"
+	case doubt != "":
+		*doubts = append(*doubts, fmt.Sprintf("%s, round %d: %s", d.phase, d.round, doubt))
+		return "?"
+	}
+	broken.add(func() string {
+		return fmt.Sprintf("%s, round %d: %s nobody led until %v (record %d), although %s", d.phase, d.round, c.after, c.at, c.record, due.first())
+	}, due.record, c.record)
+	return "nobody"
+}
+
+func (k standing) first() string {
+	if k.client < 0 {
+		return "nobody stood in line"
+	}
+	return fmt.Sprintf("client %d was the first in line (token %d, record %d)", k.client, k.token, k.record)
+}
