@@ -39,15 +39,11 @@ type Status struct {
 	Fault   string // in force now
 }
 
-// Run runs every trial of the scenario, one after the other; those that are compared
-// with a base take turns. It returns early when
-// ctx is done or a history cannot be written; what was measured until then is in
-// the run folder, healed and closed in order.
-func (l *Lab) Run(ctx context.Context, s *Scenario) (err error) {
-	cells, err := s.Cells()
-	if err != nil {
-		return err
-	}
+// Run runs the trials of a batch, one after the other; those that are compared with a
+// base take turns. before is how many trials of the scenario came before the batch,
+// of all. It returns early when ctx is done or a history cannot be written; what was
+// measured until then is in the run folder, healed and closed in order.
+func (l *Lab) Run(ctx context.Context, s *Scenario, b Batch, before, all int) (err error) {
 	if err := os.MkdirAll(filepath.Join(l.Dir, "history"), 0o755); err != nil {
 		return err
 	}
@@ -55,13 +51,13 @@ func (l *Lab) Run(ctx context.Context, s *Scenario) (err error) {
 	if err := l.warm(ctx, s.Warmup); err != nil {
 		return cause(ctx, err)
 	}
-	i := 0
-	for _, group := range groups(cells, s.Base) {
+	i := before
+	for _, group := range groups(b.Cells, s.Base) {
 		var trials []*trial
 		for _, cell := range group {
-			t := l.trial(s, cell, i)
+			t := l.trial(cell, i)
 			i++
-			t.status = Status{Trial: i, Trials: len(cells), Subject: cell.Subject.Name, Clients: cell.Clients}
+			t.status = Status{Trial: i, Trials: all, Subject: cell.Subject.Name, Clients: cell.Clients}
 			trials = append(trials, t)
 		}
 		if err := sideBySide(ctx, trials); err != nil {
@@ -87,9 +83,10 @@ func (l *Lab) clean() error {
 	return s.RemoveTree(ctx, l.root())
 }
 
-// trial prepares the i-th cell.
-func (l *Lab) trial(s *Scenario, cell Cell, i int) *trial {
-	name := fmt.Sprintf("%s-%s-%d", s.Name, strings.ReplaceAll(cell.Subject.Name, "/", "-"), cell.Clients)
+// trial prepares the cell, the i-th of its scenario.
+func (l *Lab) trial(cell Cell, i int) *trial {
+	s := cell.Scenario
+	name := fmt.Sprintf("%s-%s-%d%s", s.Name, strings.ReplaceAll(cell.Subject.Name, "/", "-"), cell.Clients, cell.suffix)
 	if cell.Trial > 0 {
 		name = fmt.Sprintf("%s-%d", name, cell.Trial)
 	}
@@ -100,10 +97,20 @@ func (l *Lab) trial(s *Scenario, cell Cell, i int) *trial {
 	}
 }
 
-// params are the settings of a trial, for result.json and for thresholds.
+// params are the settings of a trial, for result.json and for thresholds. What the
+// matrix varies is among them, under the name of its field: session_timeout, tick,
+// drain.hold, drain.rounds; but a choice for all phases is one parameter.
 func (t *trial) params() map[string]string {
-	p := map[string]string{"session_timeout": t.scenario.SessionTimeout.String()}
-	for k, v := range t.scenario.Params {
+	s := t.scenario
+	p := map[string]string{"session_timeout": s.SessionTimeout.String()}
+	if s.Tick > 0 {
+		p["tick"] = s.Tick.String()
+	}
+	for _, phase := range s.Phases {
+		p[phase.Name+".hold"] = phase.Hold.String()
+	}
+	t.cell.name(p)
+	for k, v := range s.Params {
 		p[k] = v
 	}
 	if t.cell.Trial > 0 {
@@ -111,9 +118,6 @@ func (t *trial) params() map[string]string {
 	}
 	if t.scenario.Base != "" {
 		p[history.ParamBase] = t.scenario.Base
-	}
-	for _, phase := range t.scenario.Phases {
-		p[phase.Name+".hold"] = phase.Hold.String()
 	}
 	return p
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -41,75 +43,135 @@ func Source(nameOrFile string) (name string, text []byte, err error) {
 	return nameOrFile, text, err
 }
 
+// Check is a further check of a scenario, beyond [Scenario.Validate].
+type Check func(s *Scenario) Mistakes
+
 // Load reads a scenario, applies overrides ("hold=5ms", "phases.0.rounds=1") in
-// order, and validates the result. name is for error messages.
-func Load(name string, text []byte, overrides []string) (*Scenario, error) {
+// order, and validates the result. name is for error messages. The error is
+// [Mistakes]: everything that is wrong, each with its place in the text.
+func Load(name string, text []byte, overrides []string, checks ...Check) (*Scenario, error) {
 	var root yaml.Node
 	if err := yaml.Load(text, &root); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, notYAML(err).In(name)
 	}
+	if resolve(&root) == nil {
+		return nil, Mistakes{{File: name, Text: "is empty; zkbench list scenarios herd prints one to begin with"}}
+	}
+	var ms Mistakes
 	for _, o := range overrides {
 		if err := override(&root, o); err != nil {
-			return nil, err
+			ms = append(ms, &Mistake{Text: err.Error()})
 		}
 	}
+	s, found := decode(&root)
+	for _, check := range append([]Check{(*Scenario).mistakes}, checks...) {
+		found = append(found, check(s).beyond(found)...)
+	}
+	found.locate(&root)
+	found.sort()
+	if ms = append(ms, found.In(name)...); len(ms) > 0 {
+		return nil, ms
+	}
+	return s, nil
+}
+
+// mistakes is Validate as a Check.
+func (s *Scenario) mistakes() Mistakes {
+	ms, _ := s.Validate().(Mistakes)
+	return ms
+}
+
+// decode makes a scenario of a tree: of all of it that has the right shape.
+func decode(root *yaml.Node) (*Scenario, Mistakes) {
+	c := &checker{}
+	c.check(root, reflect.TypeFor[Scenario](), "", 0)
 	var s Scenario
-	if err := root.Load(&s, yaml.WithKnownFields()); err != nil {
-		return nil, explain(name, err)
+	if err := root.Load(&s, yaml.WithKnownFields()); err != nil && len(c.mistakes) == 0 {
+		return &s, notYAML(err) // the checker should have seen it
 	}
-	if err := s.Validate(); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return &s, nil
+	return &s, c.mistakes
 }
 
-// explain puts one line a mistake, each with its place.
-func explain(name string, err error) error {
+// notYAML is what the YAML library says, with its place.
+func notYAML(err error) Mistakes {
 	var all *yaml.LoadErrors
-	if !errors.As(err, &all) {
-		return fmt.Errorf("%s: %w", name, err)
+	var one *yaml.LoadError
+	switch {
+	case errors.As(err, &all):
+		var ms Mistakes
+		for _, e := range all.Errors {
+			ms = append(ms, &Mistake{Line: e.Mark.Line, Column: e.Mark.Column, Text: e.Message})
+		}
+		return ms
+	case errors.As(err, &one):
+		return Mistakes{{Line: one.Mark.Line, Column: one.Mark.Column, Text: one.Message}}
 	}
-	var errs []error
-	for _, e := range all.Errors {
-		errs = append(errs, fmt.Errorf("%s: %w", name, e))
-	}
-	return errors.Join(errs...)
+	return Mistakes{{Text: err.Error()}}
 }
 
-// override sets one scalar or list in the tree: "path=value", the path's steps
-// being field names and list indices, the value YAML.
+// override is set for what a flag has: "path=value".
 func override(root *yaml.Node, o string) error {
 	path, value, ok := strings.Cut(o, "=")
 	if !ok || path == "" {
 		return fmt.Errorf("--set %s: want path=value, like phases.0.rounds=5", o)
 	}
+	if err := set(root, path, value); err != nil {
+		return fmt.Errorf("--set %s: %w", o, err)
+	}
+	return nil
+}
+
+// set sets one scalar or list in the tree. The path's steps are field names, list
+// indices and names of phases, the value is YAML.
+func set(root *yaml.Node, path, value string) error {
 	var v yaml.Node
 	if err := yaml.Load([]byte(value), &v); err != nil {
-		return fmt.Errorf("--set %s: the value is not YAML: %w", o, err)
+		return fmt.Errorf("the value is not YAML: %w", err)
 	}
-	node := root
-	if node.Kind == yaml.DocumentNode {
-		node = node.Content[0]
-	}
+	node := resolve(root)
+	decide(node, path)
 	steps := strings.Split(path, ".")
 	for i, step := range steps {
-		last := i == len(steps)-1
-		next, err := descend(node, step, last)
+		next, err := descend(node, step, i == len(steps)-1)
 		if err != nil {
-			return fmt.Errorf("--set %s: %w", o, err)
+			return err
 		}
 		node = next
 	}
-	if v.Kind == yaml.DocumentNode {
+	if len(v.Content) == 1 && v.Kind == yaml.DocumentNode {
 		v = *v.Content[0]
 	}
+	displace(&v)
 	*node = v
 	return nil
+}
+
+// decide takes the field at path out of the matrix, if it is there: it has one value now.
+func decide(root *yaml.Node, path string) {
+	matrix := resolve(child(root, "matrix"))
+	if matrix == nil || matrix.Kind != yaml.MappingNode {
+		return
+	}
+	for i := 0; i+1 < len(matrix.Content); i += 2 {
+		if matrix.Content[i].Value == path {
+			matrix.Content = slices.Delete(matrix.Content, i, i+2)
+			return
+		}
+	}
+}
+
+// displace takes the tree's places away: they are not those of the file.
+func displace(n *yaml.Node) {
+	n.Line, n.Column = 0, 0
+	for _, child := range n.Content {
+		displace(child)
+	}
 }
 
 // descend returns the child of node that step names; the last step of a path may
 // name a field that is not there yet.
 func descend(node *yaml.Node, step string, last bool) (*yaml.Node, error) {
+	node = resolve(node)
 	switch node.Kind {
 	case yaml.MappingNode:
 		var keys []string
@@ -126,6 +188,11 @@ func descend(node *yaml.Node, step string, last bool) (*yaml.Node, error) {
 		node.Content = append(node.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: step}, child)
 		return child, nil
 	case yaml.SequenceNode:
+		for _, item := range node.Content { // a phase goes by its name, too
+			if name := child(resolve(item), "name"); name != nil && name.Value == step {
+				return resolve(item), nil
+			}
+		}
 		i, err := strconv.Atoi(step)
 		if err != nil || i < 0 || i >= len(node.Content) {
 			return nil, fmt.Errorf("%q is not an index from 0 to %d", step, len(node.Content)-1)
@@ -150,14 +217,19 @@ func SubjectNames() []string {
 // Nearest returns `; did you mean "x"?` for the closest of names, or what there is
 // to choose from.
 func Nearest(name string, names []string) string {
+	if best := near(name, names); best != "" {
+		return fmt.Sprintf("; did you mean %q?", best)
+	}
+	return "; there is " + strings.Join(names, ", ")
+}
+
+// near returns the closest of names, or "".
+func near(name string, names []string) string {
 	best, distance := "", 1+len(name)/2
 	for _, n := range names {
 		if d := levenshtein.Distance(name, n, nil); d < distance {
 			best, distance = n, d
 		}
 	}
-	if best != "" {
-		return fmt.Sprintf("; did you mean %q?", best)
-	}
-	return "; there is " + strings.Join(names, ", ")
+	return best
 }

@@ -230,8 +230,7 @@ func (f Fault) validate(at string, phase time.Duration, bad func(field, format s
 	f.validateKind(at, bad)
 	if f.At < 0 || f.At > phase {
 		bad(at+".at", "%v is not within the phase (0 to %v)", f.At, phase)
-	}
-	if f.For < 0 || f.At+f.For > phase {
+	} else if f.For < 0 || f.At+f.For > phase {
 		bad(at+".for", "%v after %v is not within the phase (0 to %v): the fault must be healed before it ends", f.For, f.At, phase)
 	}
 }

@@ -77,6 +77,9 @@ func (f *runFlags) runAll(cmd *cobra.Command, names []string) error {
 	var loaded []*scenarios.Scenario
 	for _, name := range names {
 		s, err := f.scenario.load(name)
+		if err == nil {
+			err = refuseTick(s, opts)
+		}
 		if err != nil {
 			return usage(err)
 		}
@@ -95,6 +98,14 @@ func (f *runFlags) runAll(cmd *cobra.Command, names []string) error {
 		}
 	}
 	return worst
+}
+
+// refuseTick refuses a tick for somebody else's ensemble, which has its own.
+func refuseTick(s *scenarios.Scenario, o ensembles.Options) error {
+	if _, varied := s.Matrix["tick"]; o.Kind == ensembles.External && (varied || s.Tick > 0) {
+		return fmt.Errorf("%s sets the tick, and an external ensemble has its own; leave --tick out, and of the scenario with --set tick=0s", s.Name)
+	}
+	return nil
 }
 
 // severity orders results: a broken guarantee is worse than an unknown.
@@ -172,13 +183,47 @@ func (f *runFlags) runOne(cmd *cobra.Command, s *scenarios.Scenario, o ensembles
 	return errors.Join(runErr, f.conclude(cmd, dir, r))
 }
 
-// execute brings the ensemble up, runs the trials and takes everything down again.
-func (f *runFlags) execute(ctx context.Context, s *scenarios.Scenario, o ensembles.Options, dir string, r *report.Run, p *progress) (err error) {
+// execute runs every batch of the scenario's trials, each on an ensemble of its own.
+func (f *runFlags) execute(ctx context.Context, s *scenarios.Scenario, o ensembles.Options, dir string, r *report.Run, p *progress) error {
+	batches, err := s.Batches()
+	if err != nil {
+		return usage(err)
+	}
+	before, all := 0, 0
+	for _, b := range batches {
+		all += len(b.Cells)
+	}
+	for _, b := range batches {
+		o, logs := o, filepath.Join(dir, report.EnsembleDir)
+		if b.Tick > 0 {
+			o.Tick = b.Tick
+		}
+		if len(batches) > 1 {
+			logs = filepath.Join(logs, "tick-"+o.Tick.String())
+		}
+		err := f.withEnsemble(ctx, s, o, logs, r, p, func(lab *scenarios.Lab) error {
+			lab.Dir = dir
+			return lab.Run(ctx, s, b, before, all)
+		})
+		if err != nil {
+			return err
+		}
+		before += len(b.Cells)
+	}
+	if len(batches) > 1 {
+		r.Ensemble.Tick = 0 // there were several; each trial names its own
+	}
+	return nil
+}
+
+// withEnsemble brings an ensemble up, has the trials run on it, saves what its
+// members have to say to logs, and takes it down again.
+func (f *runFlags) withEnsemble(ctx context.Context, s *scenarios.Scenario, o ensembles.Options, logs string, r *report.Run, p *progress, trials func(*scenarios.Lab) error) (err error) {
 	e, err := auto.Start(ctx, o)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, down(e, dir)) }()
+	defer func() { err = errors.Join(err, down(e, logs)) }()
 	r.Ensemble = report.Ensemble{Kind: string(e.Kind), About: e.About, Members: len(e.Members), Tick: e.Tick}
 	r.Versions["zookeeper"] = e.Version
 	p.log("ensemble: %s, %d members (%s)", e.Kind, len(e.Members), e.About)
@@ -194,17 +239,16 @@ func (f *runFlags) execute(ctx context.Context, s *scenarios.Scenario, o ensembl
 	default:
 		defer func() { err = errors.Join(err, limited(network.Close)) }()
 	}
-	lab := scenarios.Lab{Ensemble: e, Network: network, RunID: e.ID + "-" + r.Start.Format("150405"), Seed: f.seed, Dir: dir, Progress: p.status}
-	return lab.Run(ctx, s)
+	return trials(&scenarios.Lab{Ensemble: e, Network: network, RunID: e.ID + "-" + r.Start.Format("150405"), Seed: f.seed, Progress: p.status})
 }
 
 // down saves what the members have to say and takes the ensemble down.
-func down(e *ensembles.Ensemble, dir string) error {
+func down(e *ensembles.Ensemble, logs string) error {
 	return limited(func(ctx context.Context) error {
-		var errs []error
+		errs := []error{os.MkdirAll(logs, 0o755)}
 		for _, m := range e.Members {
 			if m.Machine != nil {
-				errs = append(errs, m.Machine.Save(ctx, filepath.Join(dir, "ensemble")))
+				errs = append(errs, m.Machine.Save(ctx, logs))
 			}
 		}
 		return errors.Join(append(errs, e.Down(ctx))...)
@@ -271,4 +315,3 @@ func (f *runFlags) makeFolder(s *scenarios.Scenario, start time.Time) (string, e
 	}
 	return dir, nil
 }
-

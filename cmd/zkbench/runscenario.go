@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"zkbench/report"
 	"zkbench/scenarios"
 )
 
@@ -46,9 +48,14 @@ func (f *scenarioFlags) load(name string) (*scenarios.Scenario, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := scenarios.Load(name, text, overrides)
+	s, err := scenarios.Load(name, text, overrides, thresholds)
 	if err != nil {
 		return nil, err
+	}
+	for _, name := range []string{"hold", "duration"} {
+		if f.flags.Changed(name) {
+			delete(s.Matrix, name)
+		}
 	}
 	for i := range s.Phases {
 		p := &s.Phases[i]
@@ -59,10 +66,23 @@ func (f *scenarioFlags) load(name string) (*scenarios.Scenario, error) {
 			p.Stretch(f.duration)
 		}
 	}
-	if err := s.Validate(); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+	var mistakes scenarios.Mistakes
+	if errors.As(s.Validate(), &mistakes) { // what the flags have made of it
+		return nil, mistakes.In(name)
 	}
 	return s, nil
+}
+
+// thresholds parses the scenario's thresholds: a misspelt one should not be found
+// after an hour of measuring.
+func thresholds(s *scenarios.Scenario) scenarios.Mistakes {
+	var ms scenarios.Mistakes
+	for i, expr := range s.Thresholds {
+		if _, err := report.ParseThreshold(expr); err != nil {
+			ms = append(ms, &scenarios.Mistake{Path: fmt.Sprintf("thresholds.%d", i), Text: err.Error()})
+		}
+	}
+	return ms
 }
 
 // abTrials is how many trials of each subject --ab runs where nobody says: enough
@@ -83,6 +103,9 @@ func (f *scenarioFlags) overrides() ([]string, error) {
 	}
 	if f.flags.Changed("session-timeout") {
 		out = append(out, "session_timeout="+f.timeout.String())
+	}
+	if f.flags.Changed("tick") {
+		out = append(out, "tick="+f.flags.Lookup("tick").Value.String())
 	}
 	repeated, err := f.repeated()
 	if err != nil {

@@ -1,0 +1,164 @@
+package scenarios
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// Each file in testdata/wrong has one mistake a line that ends in "# want: TEXT", and
+// each of them must be told, in that line, and nothing else.
+func TestLoad_tellsEveryMistakeInItsPlace(t *testing.T) {
+	files, err := filepath.Glob("testdata/wrong/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no files", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = Load(file, text, nil)
+			var ms Mistakes
+			if !errors.As(err, &ms) {
+				t.Fatalf("no mistakes are found: %v", err)
+			}
+			told := map[int]string{}
+			for _, m := range ms {
+				if _, twice := told[m.Line]; twice || m.Column < 1 {
+					t.Errorf("line %d is told of twice, or has no column: %v", m.Line, m)
+				}
+				told[m.Line] = m.Error()
+			}
+			for i, line := range strings.Split(string(text), "\n") {
+				_, want, ok := strings.Cut(line, "# want: ")
+				if !ok {
+					if told[i+1] != "" {
+						t.Errorf("line %d is right, and it says %s", i+1, told[i+1])
+					}
+					continue
+				}
+				if !strings.Contains(told[i+1], want) {
+					t.Errorf("line %d: want %q, got %q", i+1, want, told[i+1])
+				}
+			}
+		})
+	}
+}
+
+func TestLoad_builtIn(t *testing.T) {
+	for _, name := range Builtin() {
+		t.Run(name, func(t *testing.T) {
+			_, text, err := Source(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := Load(name, text, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.Name != name {
+				t.Errorf("%s.yaml calls itself %q", name, s.Name)
+			}
+			// What is written into the run folder must be the same scenario.
+			dumped, err := s.Dump()
+			if err != nil {
+				t.Fatal(err)
+			}
+			again, err := Load(name, dumped, nil)
+			if err != nil {
+				t.Fatalf("as it was run, it cannot be run again: %v", err)
+			}
+			if twice, _ := again.Dump(); string(twice) != string(dumped) {
+				t.Errorf("it changes when it is read back:\n%s\n%s", dumped, twice)
+			}
+		})
+	}
+}
+
+const small = `
+name: small
+subjects: [lock/parent]
+clients: [2]
+session_timeout: 4s
+phases:
+  - {name: drain, kind: drain, rounds: 1, hold: 0s}
+`
+
+func TestLoad_overrides(t *testing.T) {
+	for _, row := range []struct{ about, override, want string }{
+		{"a field that is there", "clients=[3, 4]", ""},
+		{"a field that is not there yet", "about=a test", ""},
+		{"a phase by its number", "phases.0.rounds=2", ""},
+		{"a phase by its name", "phases.drain.rounds=2", ""},
+		{"an unknown field", "phases.0.round=2", `phases.0.round: there is no such field; did you mean "rounds"?`},
+		{"an unknown phase", "phases.churn.rounds=2", `"churn" is not an index from 0 to 0`},
+		{"a duration without a unit", "session_timeout=4", "session_timeout: 4 has no unit; is it 4ms or 4s?"},
+		{"no path", "=4", "want path=value"},
+		{"a value that is no YAML", "about=[", "the value is not YAML"},
+	} {
+		t.Run(row.about, func(t *testing.T) {
+			_, err := Load("small.yaml", []byte(small), []string{row.override})
+			switch {
+			case row.want == "" && err != nil:
+				t.Errorf("refused: %v", err)
+			case row.want != "" && (err == nil || !strings.Contains(err.Error(), row.want)):
+				t.Errorf("got %v, want %q", err, row.want)
+			case err != nil && strings.Contains(err.Error(), "yaml:"+"1:"):
+				t.Errorf("it blames a line of the file for what a flag has: %v", err)
+			}
+		})
+	}
+}
+
+// Whatever the bytes, Load returns; and what it accepts, it accepts again as it dumps it.
+func FuzzLoad(f *testing.F) {
+	f.Add([]byte(small))
+	for _, name := range Builtin() {
+		_, text, _ := Source(name)
+		f.Add(text)
+	}
+	wrong, _ := filepath.Glob("testdata/wrong/*.yaml")
+	for _, file := range wrong {
+		text, _ := os.ReadFile(file)
+		f.Add(text)
+	}
+	f.Add([]byte("a: &a [*a]"))
+	f.Add([]byte("matrix: {matrix: [1]}"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		s, err := Load("fuzz", text, nil)
+		if err != nil {
+			if strings.TrimSpace(err.Error()) == "" {
+				t.Error("an error that says nothing")
+			}
+			return
+		}
+		dumped, err := s.Dump()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Load("dumped", dumped, nil); err != nil {
+			t.Fatalf("%v\n%s", err, dumped)
+		}
+		if _, err := s.Batches(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestFind(t *testing.T) {
+	var root yaml.Node
+	if err := yaml.Load([]byte(small), &root); err != nil {
+		t.Fatal(err)
+	}
+	for path, line := range map[string]int{"name": 2, "phases.0.rounds": 7, "phases.0.duration": 7, "matrix.hold": 2, "clients.0": 4} {
+		if n := find(&root, path); n == nil || n.Line != line {
+			t.Errorf("%s is found at %+v, want line %d", path, n, line)
+		}
+	}
+}

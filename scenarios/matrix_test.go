@@ -1,0 +1,141 @@
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"zkbench/ensembles"
+)
+
+func load(t *testing.T, text string, overrides ...string) *Scenario {
+	t.Helper()
+	s, err := Load("test.yaml", []byte(text), overrides)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+const varied = `
+name: varied
+subjects: [lock/parent, lock/predecessor]
+clients: [2, 3]
+session_timeout: 4s
+params: {promise: 9s}
+matrix:
+  session_timeout: [4s, 8s]
+  hold: [0s, 20ms]
+  tick: [1s, 2s]
+  phases.churn.duration: [5s]
+phases:
+  - {name: drain, kind: drain, rounds: 1, hold: 1ms}
+  - {name: churn, kind: churn, duration: 1s, hold: 1ms}
+`
+
+func TestScenario_Cells_matrix(t *testing.T) {
+	cells, err := load(t, varied).Cells()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := 2 * 2 * 2 * 2 * 2; len(cells) != want {
+		t.Fatalf("%d cells, want %d", len(cells), want)
+	}
+	seen := map[string]bool{}
+	for i, c := range cells {
+		s := c.Scenario
+		id := fmt.Sprint(c.Subject.Name, c.Clients, s.SessionTimeout, s.Phases[0].Hold, s.Tick)
+		if seen[id] {
+			t.Errorf("%s is there twice", id)
+		}
+		seen[id] = true
+		if s.Phases[1].Hold != s.Phases[0].Hold || s.Phases[1].Duration != 5*time.Second || len(s.Matrix) != 0 {
+			t.Errorf("cell %d does not have its choice: %+v", i, s)
+		}
+		if i%2 == 1 && cells[i-1].Subject.Name == c.Subject.Name {
+			t.Errorf("cell %d: the subjects of a choice must be neighbours", i)
+		}
+	}
+}
+
+func TestScenario_Batches_oneEnsembleForEachTick(t *testing.T) {
+	batches, err := load(t, varied).Batches()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(batches) != 2 || batches[0].Tick != time.Second || batches[1].Tick != 2*time.Second || len(batches[0].Cells) != len(batches[1].Cells) {
+		t.Errorf("want a batch for 1s and one for 2s, got %d", len(batches))
+	}
+	if plain, err := load(t, small).Batches(); err != nil || len(plain) != 1 || plain[0].Tick != 0 {
+		t.Errorf("a scenario without a tick wants one ensemble, of any tick: %v %v", plain, err)
+	}
+}
+
+// Two trials must not share a name, and their parameters must tell them apart.
+func TestLab_trial_namesAndParams(t *testing.T) {
+	s := load(t, varied)
+	cells, err := s.Cells()
+	if err != nil {
+		t.Fatal(err)
+	}
+	lab := &Lab{Ensemble: &ensembles.Ensemble{Chroot: "/test"}, RunID: "id"}
+	var names, params []string
+	for i, c := range cells {
+		trial := lab.trial(c, i)
+		p := trial.params()
+		for _, want := range []string{"session_timeout", "tick", "hold", "churn.duration", "promise"} {
+			if p[want] == "" {
+				t.Errorf("%s has no parameter %s: %v", trial.name, want, p)
+			}
+		}
+		if p["drain.hold"] != "" {
+			t.Errorf("%s has its hold twice: %v", trial.name, p)
+		}
+		if strings.ContainsAny(trial.name, "/ =") {
+			t.Errorf("%q is no name for a file", trial.name)
+		}
+		names, params = append(names, trial.name), append(params, fmt.Sprint(c.Subject.Name, c.Clients, p))
+	}
+	for _, list := range [][]string{names, params} {
+		slices.Sort(list)
+		if n := len(slices.Compact(list)); n != len(cells) {
+			t.Errorf("%d different of %d:\n%s", n, len(cells), strings.Join(list, "\n"))
+		}
+	}
+}
+
+// What is set for the run is not varied any more: flags override the scenario.
+func TestLoad_aFlagDecidesWhatTheMatrixVaries(t *testing.T) {
+	s := load(t, varied, "session_timeout=6s")
+	if _, ok := s.Matrix["session_timeout"]; ok || s.SessionTimeout != 6*time.Second {
+		t.Errorf("the session timeout is still varied: %v", s.Matrix)
+	}
+	cells, err := s.Cells()
+	if err != nil || len(cells) != 16 {
+		t.Errorf("%d cells, want 16: %v", len(cells), err)
+	}
+}
+
+func TestScenario_validateMatrix_choicesThatOnlyTogetherAreWrong(t *testing.T) {
+	_, err := Load("test.yaml", []byte(`
+name: together
+subjects: [lock/parent]
+clients: [2]
+session_timeout: 4s
+matrix:
+  phases.0.duration: [10s, 4s]
+  phases.0.faults.0.at: [1s, 6s]
+phases:
+  - name: churn
+    kind: churn
+    duration: 10s
+    hold: 0s
+    faults:
+      - {at: 1s, fault: session.close, target: holder}
+`), nil)
+	if err == nil || !strings.Contains(err.Error(), "6s is not within the phase (0 to 4s)") {
+		t.Errorf("each value is right alone, but a fault at 6s is not within a phase of 4s: %v", err)
+	}
+}
