@@ -55,6 +55,7 @@ func (c *client) loop(ctx context.Context) {
 func (c *client) hold(ctx context.Context, claim recipes.Claim) {
 	until := time.After(c.t.phase.Hold)
 	c.write(ctx, claim)
+	c.checkSometimes(ctx, claim)
 	select {
 	case <-until:
 	case <-ctx.Done():

@@ -23,6 +23,9 @@ type client struct {
 	mu      sync.Mutex
 	subject recipes.Client
 
+	busy  atomic.Int64 // when the operation under way was called, plus 1 ns; 0 without one
+	calls atomic.Int64 // operations called
+
 	learned atomic.Pointer[recipes.Event] // the last that it learned about a grant
 
 	lost atomic.Int64 // token of the last grant that the client learned it had lost
@@ -39,7 +42,7 @@ func (c *client) open(ctx context.Context) error {
 	k := c.n % len(servers)
 	subject, err := c.t.cell.Subject.Open(ctx, recipes.Env{
 		Servers: append(append([]string(nil), servers[k:]...), servers[:k]...),
-		Parent:  c.t.parent, Timeout: c.t.scenario.SessionTimeout, Dial: c.wire.Dial,
+		Parent:  c.t.parent, Timeout: c.t.scenario.SessionTimeout, Dial: c.dialer(),
 		MaxPacket: c.t.packet(), Events: c.event,
 	})
 	if err != nil {
@@ -48,9 +51,7 @@ func (c *client) open(ctx context.Context) error {
 	c.mu.Lock()
 	c.subject = subject
 	c.mu.Unlock()
-	s := c.wire.Session()
-	c.t.note(history.Note{Kind: history.Opened, Client: c.n, Session: s.ID, Timeout: s.Timeout})
-	return nil
+	return nil // the tap has noted the session: evidence.go
 }
 
 // packetSize is room for a list of n names, with plenty to spare.
@@ -81,7 +82,12 @@ func (c *client) contender() recipes.Contender {
 // acquire acquires, due now.
 func (c *client) acquire(ctx context.Context) (recipes.Claim, error) {
 	due := c.t.clock.Now()
+	c.begin(due)
 	claim, err := c.contender().Acquire(ctx)
+	c.busy.Store(0)
+	if c.t.dial != nil {
+		claim.Path = realPath(claim.Path)
+	}
 	s := c.sample(history.Acquire, due, err)
 	s.Token, s.Session, s.Path = claim.Token, claim.Session, claim.Path
 	if !claim.At.IsZero() {

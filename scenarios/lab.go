@@ -51,6 +51,9 @@ func (l *Lab) Run(ctx context.Context, s *Scenario, b Batch, before, all int) (e
 	if err := l.warm(ctx, s.Warmup); err != nil {
 		return cause(ctx, err)
 	}
+	if len(s.Specimens) > 0 {
+		return l.runZoo(ctx, b.Cells)
+	}
 	i := before
 	for _, group := range groups(b.Cells, s.Base) {
 		var trials []*trial
@@ -89,6 +92,9 @@ func (l *Lab) trial(cell Cell, i int) *trial {
 	name := fmt.Sprintf("%s-%s-%d%s", s.Name, strings.ReplaceAll(cell.Subject.Name, "/", "-"), cell.Clients, cell.suffix)
 	if cell.Trial > 0 {
 		name = fmt.Sprintf("%s-%d", name, cell.Trial)
+	}
+	if cell.Provocation != "" {
+		name = fmt.Sprintf("%s-%s-%s", s.Name, strings.ReplaceAll(cell.Subject.Name, "/", "-"), cell.Provocation)
 	}
 	root := l.root() + "/" + name
 	return &trial{

@@ -31,6 +31,7 @@ type Scenario struct {
 	// values is run with every subject and every client count.
 	Matrix     map[string][]string `yaml:"matrix,omitempty"`
 	Phases     []Phase             `yaml:"phases"`
+	Specimens  []Specimen          `yaml:"specimens,omitempty"` // a zoo: what is provoked, in place of a matrix of subjects and clients
 	Thresholds []string            `yaml:"thresholds,omitempty"`
 	Params     map[string]string   `yaml:"params,omitempty"` // named values for thresholds, like promise: 12s
 }
@@ -51,7 +52,7 @@ const (
 	Stream = "stream"
 )
 
-var phaseKinds = []string{Drain, Churn, Succession, Flap, Stream}
+var phaseKinds = []string{Drain, Churn, Succession, Flap, Stream, Provoke}
 
 // Phase is one part of a trial.
 type Phase struct {
@@ -92,6 +93,10 @@ type Cell struct {
 	Scenario *Scenario
 	// Choice is the matrix's choice, by key.
 	Choice map[string]string
+	// In a zoo: what is done to the subject, and which guarantees it must be caught
+	// breaking then; none for a sound one.
+	Provocation string
+	Caught      []string
 
 	suffix string // tells the choice apart in the trial's name
 }
@@ -109,6 +114,9 @@ const (
 // Cells returns the matrix, subject by subject inside everything else, so that the
 // subjects are compared under the same weather.
 func (s *Scenario) Cells() ([]Cell, error) {
+	if len(s.Specimens) > 0 {
+		return s.zoo()
+	}
 	combinations, err := s.combinations()
 	if err != nil {
 		return nil, err
@@ -140,7 +148,11 @@ func (s *Scenario) Validate() error {
 	if s.Name == "" || strings.ContainsAny(s.Name, "/\\ ") {
 		bad("name", "%q must be a word without spaces and slashes", s.Name)
 	}
-	s.validateCells(bad)
+	if len(s.Specimens) > 0 {
+		s.validateZoo(bad)
+	} else {
+		s.validateCells(bad)
+	}
 	if s.SessionTimeout < 100*time.Millisecond || s.SessionTimeout > maxDuration {
 		bad("session_timeout", "%v is not between 100ms and %v", s.SessionTimeout, maxDuration)
 	}
@@ -212,6 +224,8 @@ func (p *Phase) validate(at string, bad func(field, format string, args ...any))
 		if p.Rounds != 0 {
 			bad(at+".rounds", "a churn runs for a time; give duration")
 		}
+	case Provoke:
+		p.validateProvoke(at, bad)
 	case Succession:
 		p.validateSuccession(at, bad)
 	case Flap:

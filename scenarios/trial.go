@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/go-zookeeper/zk"
 	"golang.org/x/sync/errgroup"
 
 	"zkbench/chaos"
@@ -45,6 +46,10 @@ type trial struct {
 	putting atomic.Int64                 // clients that may be putting, of those that put while they see the phase last
 	fault   atomic.Pointer[chaos.Played] // in force now; nil
 
+	shared  bool                      // other trials run on the ensemble at the same time: the members' counters are everybody's
+	checked atomic.Int64              // when a claim was last held against the tree
+	dial    func(zk.Dialer) zk.Dialer // what lies between a client and its tap; nil for nothing
+
 	mu     sync.Mutex
 	status Status
 }
@@ -61,6 +66,7 @@ func (t *trial) run(ctx context.Context) (err error) {
 	t.record, err = history.Create(filepath.Join(t.lab.Dir, "history", t.name+".jsonl.zst"), history.Header{
 		Trial: t.name, Scenario: t.scenario.Name, Subject: t.cell.Subject.Name, Clients: t.cell.Clients,
 		Seed: t.lab.Seed, Params: t.params(), Thresholds: t.scenario.Thresholds,
+		Provocation: t.cell.Provocation, Expect: t.cell.Caught,
 	})
 	if err != nil {
 		return fmt.Errorf("%w: %w", errBroken, err)
@@ -76,6 +82,7 @@ func (t *trial) run(ctx context.Context) (err error) {
 		}
 	}()
 	t.tap = wire.New(t.clock.Now)
+	t.tap.OnEvent(t.heard)
 	watch := watchSelf(t.record)
 	defer watch.stop(t.clock.Now)
 
@@ -110,6 +117,8 @@ func (t *trial) runPhase(ctx context.Context, p Phase) error {
 	defer func() { t.note(history.Note{Kind: history.PhaseEnd, Client: -1, Text: p.Name}) }()
 	queue := t.queue()
 	switch {
+	case p.Kind == Provoke:
+		return t.provoke(ctx)
 	case p.Kind == Succession:
 		return t.succession(ctx)
 	case p.Kind == Flap:

@@ -9,6 +9,7 @@ import (
 
 	"zkbench/chaos"
 	"zkbench/recipes"
+	_ "zkbench/recipes/zoo" // the specimens of the scenario zoo
 	"zkbench/scenarios"
 )
 

@@ -85,6 +85,9 @@ const (
 	Effort    = "effort"    // what one client asked over a phase: CountRequests, ...
 )
 
+// QueueEffort, as the Text of an Effort, says that the calls were to a queue.
+const QueueEffort = "queue"
+
 // Keys of Note.Counts in the lab's observations.
 const (
 	CountAsked    = "asked"    // when the look began, ns on the run's clock; it ended at Note.At

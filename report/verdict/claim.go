@@ -7,10 +7,15 @@ import (
 	"zkbench/report/history"
 )
 
-// claims judges the part of rule 1 that needs no look at the servers: a grant
-// names its node, its session and its token; the session is the one that the
-// client has; and it is not claimed when the client knows the session to be lost.
+// claims judges rule 1. Without a look at the servers: a grant names its node, its
+// session and its token; the session is the one that the client has; and it is not
+// claimed when the client knows the session to be lost. Where the lab has looked at
+// the node while the client held: it is there, its owner is that session, its czxid
+// the token, and nobody older stands in line.
 type claims struct {
+	faults   spans         // with the time to recover
+	held     map[int]claim // the last grant of each client
+	checked  int
 	sessions map[int]*sessions
 	judged   int
 	unopened int // grants of clients whose session was never noted
@@ -26,8 +31,15 @@ type sessions struct {
 	lost         loss  // the last that was lost or closed
 }
 
-func newClaimValidity(s *seen) checker {
-	c := &claims{sessions: map[int]*sessions{}}
+// claim is a grant that a look at its node can be held against.
+type claim struct {
+	sample history.Sample
+	record int
+	doubt  bool // the client was told something about it since
+}
+
+func newClaimValidity(h *history.History, s *seen) checker {
+	c := &claims{sessions: map[int]*sessions{}, held: map[int]claim{}, faults: aftermath(h, patience(h))}
 	return checker{
 		name: ClaimValidity, applies: s.granting, record: c.record,
 		finish: func(time.Duration) Verdict { return c.finish() },
@@ -41,10 +53,52 @@ func (c *claims) record(n history.Numbered) {
 	case n.Sample != nil && n.Sample.Op == history.Acquire && n.Sample.Outcome == history.OK:
 		c.judged++
 		c.claim(n.Sample, n.N)
+		c.held[n.Sample.Client] = claim{sample: *n.Sample, record: n.N}
 	}
 }
 
+// look holds what the lab saw of a node against the claim. The client had not let go
+// when the look was over.
+func (c *claims) look(n *history.Note, record int) {
+	k, ok := c.held[n.Client]
+	asked := time.Duration(n.Counts[history.CountAsked])
+	if !ok || k.sample.Path != n.Path || asked < k.sample.Return {
+		return
+	}
+	c.checked++
+	s := k.sample
+	var wrong string
+	switch {
+	case n.Token == 0 && (k.doubt || c.faults.touches(s.Call, n.At)):
+		return // the session may have died, and the client not know yet: exposure
+	case n.Token == 0:
+		wrong = "it was not there"
+	case n.Session != s.Session:
+		wrong = fmt.Sprintf("it belonged to session %#x", uint64(n.Session))
+	case n.Token != s.Token:
+		wrong = fmt.Sprintf("its czxid was %d", n.Token)
+	case n.Counts[history.CountAhead] > 0:
+		wrong = fmt.Sprintf("%d older nodes stood before it in line", n.Counts[history.CountAhead])
+	default:
+		return
+	}
+	c.broken.add(func() string {
+		return fmt.Sprintf("client %d claimed token %d by node %s of session %#x at %v (record %d), but when the lab looked, at %v, %s (record %d)",
+			s.Client, s.Token, s.Path, uint64(s.Session), s.Return, k.record, n.At, wrong, record)
+	}, k.record, record)
+}
+
 func (c *claims) note(n *history.Note, record int) {
+	switch n.Kind {
+	case history.Checked:
+		c.look(n, record)
+		return
+	case history.Suspended, history.Lost, history.Killed, history.Closed, history.Deadline, history.Expired:
+		if k, ok := c.held[n.Client]; ok {
+			k.doubt = true
+			c.held[n.Client] = k
+		}
+	}
 	if n.Session == 0 {
 		return
 	}
@@ -98,6 +152,8 @@ func (c *claims) finish() Verdict {
 		return unknown("nothing was granted: there is no claim to judge")
 	case c.unopened > 0:
 		return unknown(fmt.Sprintf("%d of %d grants belong to clients whose session was not noted", c.unopened, c.judged))
+	case c.checked > 0:
+		return pass(fmt.Sprintf("%d of %d grants were held against the tree", c.checked, c.judged))
 	}
-	return pass()
+	return pass("no grant was held against the tree: judged is what the clients were told")
 }

@@ -21,6 +21,7 @@ type exclusion struct {
 	exposed  time.Duration
 	exposure int
 	lost     map[int]loss // the last loss that each client was told of
+	expired  map[int]loss // and the last that has reached it on the wire
 	tracker  *Beliefs
 	report   func(Overlap)
 
@@ -46,7 +47,7 @@ type loss struct {
 const silence = 40 * time.Second
 
 func newMutualExclusion(h *history.History, s *seen, tracker *Beliefs, report func(Overlap)) checker {
-	x := &exclusion{hits: strikes(h), excuse: patience(h), lost: map[int]loss{}, tracker: tracker, report: report}
+	x := &exclusion{hits: strikes(h), excuse: patience(h), lost: map[int]loss{}, expired: map[int]loss{}, tracker: tracker, report: report}
 	if x.excuse == 0 {
 		x.excuse = silence + silence/2 + margin
 	}
@@ -58,6 +59,7 @@ func newMutualExclusion(h *history.History, s *seen, tracker *Beliefs, report fu
 
 func (x *exclusion) belief(b Belief) {
 	x.beliefs++
+	x.outlived(b)
 	kept := x.active[:0]
 	for _, a := range x.active {
 		if a.End <= b.Start {
@@ -100,14 +102,32 @@ func (x *exclusion) overlap(a, b Belief, until time.Duration) {
 	}, a.Record, a.EndRecord, b.Record, cause.N)
 }
 
+// outlived looks for a belief that goes on after the servers' word that its session
+// is gone has reached the client.
+func (x *exclusion) outlived(b Belief) {
+	l, ok := x.expired[b.Client]
+	if !ok || l.session != b.Session || l.at < b.Start || b.End <= l.at+Grace {
+		return
+	}
+	x.broken.add(func() string {
+		return fmt.Sprintf("client %d held token %d until %v, %v after the servers' word that its session %#x was gone had reached it (records %d and %d): it still believed",
+			b.Client, b.Token, b.End, b.End-l.at, uint64(l.session), b.Record, l.record)
+	}, b.Record, l.record, b.EndRecord)
+}
+
 // record looks for holders that act on a session that they know to be lost.
 func (x *exclusion) record(n history.Numbered) {
 	switch {
 	case n.Note != nil && n.Note.Kind == history.Lost:
 		x.lost[n.Note.Client] = loss{n.Note.Session, n.Note.At, n.N}
+	case n.Note != nil && n.Note.Kind == history.Expired:
+		x.expired[n.Note.Client] = loss{n.Note.Session, n.Note.At, n.N}
 	case n.Sample != nil && n.Sample.Op == history.Write:
 		s := n.Sample
 		l, ok := x.lost[s.Client]
+		if !ok {
+			l, ok = x.expired[s.Client]
+		}
 		if !ok || l.session == 0 || s.Session != l.session || s.Call <= l.at+Grace {
 			return
 		}

@@ -24,6 +24,13 @@ type items struct {
 	twice    map[string][2]int // items delivered again, and the records that say so
 	emptied  time.Duration     // when the queue was last seen empty; -1 if it never was
 	lastPut  time.Duration     // when the last put was called
+	vanished map[string]gone   // items whose delete was carried out and its reply lost
+}
+
+// gone is a delete that the wire proves and whose reply never arrived.
+type gone struct {
+	client, record int
+	zxid           int64
 }
 
 // drained says that the queue was taken empty after the last put.
@@ -32,13 +39,14 @@ func (q *items) drained() bool { return q.emptied >= q.lastPut }
 type item struct {
 	put, taken int  // record numbers
 	maybe      bool // the put's reply was lost: there are 0 to several copies
+	had        bool // a take handed it over, though it could not know that it had removed it
 }
 
 // drainPhase is the phase whose end says that the queue was taken empty.
 const drainPhase = "drain"
 
 func newQueue(h *history.History, s *seen) []checker {
-	q := &items{states: map[string]item{}, phantoms: map[string]int{}, twice: map[string][2]int{}, emptied: -1}
+	q := &items{states: map[string]item{}, phantoms: map[string]int{}, twice: map[string][2]int{}, emptied: -1, vanished: map[string]gone{}}
 	for _, p := range h.Phases {
 		if p.Name == drainPhase && p.End > 0 {
 			q.emptied = max(q.emptied, p.End)
@@ -47,6 +55,7 @@ func newQueue(h *history.History, s *seen) []checker {
 	return []checker{
 		{name: NoPhantom, applies: s.queueing, record: q.record, finish: func(time.Duration) Verdict { return q.noPhantom() }},
 		{name: NoDuplicate, applies: s.queueing, finish: func(time.Duration) Verdict { return q.noDuplicate() }},
+		newQueueFIFO(s),
 		{name: NoLoss, applies: s.queueing, finish: func(time.Duration) Verdict { return q.noLoss() }},
 	}
 }
@@ -55,15 +64,27 @@ func (q *items) record(n history.Numbered) {
 	s := n.Sample
 	switch {
 	case s == nil:
-		if n.Note != nil && n.Note.Kind == history.Emptied {
-			q.emptied = max(q.emptied, n.Note.At)
-		}
+		q.note(n)
 	case s.Op == history.Put:
 		q.put(s, n.N)
+	case s.Op == history.Take && s.Outcome == history.Unknown && s.Item != "":
+		i := q.states[s.Item]
+		i.had = true
+		q.states[s.Item] = i
 	case s.Op == history.Take && s.Outcome == history.Unknown:
 		q.open++
 	case s.Op == history.Take && s.Outcome == history.OK:
 		q.take(s, n.N)
+	}
+}
+
+func (q *items) note(n history.Numbered) {
+	switch {
+	case n.Note == nil:
+	case n.Note.Kind == history.Emptied:
+		q.emptied = max(q.emptied, n.Note.At)
+	case n.Note.Kind == history.Committed && n.Note.Text != "":
+		q.vanished[n.Note.Text] = gone{n.Note.Client, n.N, n.Note.Token}
 	}
 }
 
@@ -132,11 +153,14 @@ func (q *items) conclude(broken evidence, what string) Verdict {
 func (q *items) noLoss() Verdict {
 	var missing []string
 	for id, i := range q.states {
-		if i.put > 0 && i.taken == 0 && !i.maybe {
+		if i.put > 0 && i.taken == 0 && !i.had && !i.maybe {
 			missing = append(missing, id)
 		}
 	}
 	slices.Sort(missing)
+	if v, lost := q.deleted(missing); lost {
+		return v
+	}
 	switch {
 	case q.puts == 0 || q.takes == 0:
 		return unknown("nothing was ever put and taken")
@@ -158,4 +182,20 @@ func (q *items) noLoss() Verdict {
 		v.Reasons = append(v.Reasons, fmt.Sprintf("%d takes without a reply explain only as many of the %d", q.open, len(missing)))
 	}
 	return v
+}
+
+// deleted judges those of the missing items of which the wire shows that they were
+// deleted: no draining can find them any more, and no take without a reply explains
+// them, since the one that deleted them is known.
+func (q *items) deleted(missing []string) (Verdict, bool) {
+	var lost evidence
+	for _, id := range missing {
+		if g, ok := q.vanished[id]; ok {
+			lost.add(func() string {
+				return fmt.Sprintf("item %q was put (record %d) and deleted by client %d at zxid %#x, as the wire shows (record %d); the reply was lost, and no take handed the item over",
+					id, q.states[id].put, g.client, uint64(g.zxid), g.record)
+			}, q.states[id].put, g.record)
+		}
+	}
+	return lost.fail("items"), lost.count > 0
 }

@@ -20,7 +20,7 @@ import (
 //	fan     at notifications expected
 //	phase   name start end
 //	put     item call [outcome]
-//	take    item call [outcome]
+//	take    item call [outcome]                  (item -: nothing was handed over)
 //	emptied at
 //	joined  client token at                      (the same phase and round as leaving)
 //	leaving client at                            (client -1: the drill is over)
@@ -91,7 +91,7 @@ func (b *teller) tell(t testing.TB, f []string) {
 		b.note(history.Note{Kind: history.PhaseStart, At: ms(2), Client: -1, Text: f[1]})
 		b.note(history.Note{Kind: history.PhaseEnd, At: ms(3), Client: -1, Text: f[1]})
 	case "put", "take":
-		b.sample(history.Sample{Client: 1, Op: f[0], Item: f[1], Call: ms(2), Return: ms(2), Outcome: outcome(3)})
+		b.sample(history.Sample{Client: 1, Op: f[0], Item: strings.TrimPrefix(f[1], "-"), Call: ms(2), Return: ms(2), Outcome: outcome(3)})
 	case "emptied":
 		b.note(history.Note{Kind: history.Emptied, Client: -1, At: ms(1)})
 	case "joined":

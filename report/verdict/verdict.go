@@ -39,6 +39,9 @@ const (
 	NoPhantom       = "no-phantom"
 	NoDuplicate     = "no-duplicate"
 	NoLoss          = "no-loss"
+	QueueFIFO       = "queue-fifo"
+	NoOrphan        = "no-orphan"
+	BusyLoop        = "busy-loop"
 	Faults          = "faults"
 	Readable        = "history" // only present when the history itself is in doubt
 )
@@ -93,7 +96,7 @@ func NewCourt(h *history.History) *Court {
 	c.checkers = []checker{
 		{record: seen.record},
 		newMutualExclusion(h, seen, c.beliefs, c.overlap), newFencing(seen), newProgress(h, seen), newFIFO(h, seen),
-		newClaimValidity(seen), newSuccession(), newFanOut(h), newFaults(h),
+		newClaimValidity(h, seen), newNoOrphan(h, seen), newSuccession(), newFanOut(h), newBusyLoop(h), newFaults(h),
 	}
 	c.checkers = append(c.checkers, newQueue(h, seen)...)
 	return c

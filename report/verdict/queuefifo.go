@@ -1,0 +1,117 @@
+package verdict
+
+import (
+	"fmt"
+	"sort"
+	"time"
+
+	"zkbench/report/history"
+)
+
+// sequence judges the order in which items leave a queue (rule 9), by what needs no
+// look at the nodes: where one put had returned before another was called, its node
+// came first. If the later item was in somebody's hands before the take of the
+// earlier one was even called, it has overtaken.
+//
+// It keeps the times of the items that are in the queue, and of the last takes the
+// youngest item that had left by then.
+type sequence struct {
+	puts   map[string]putTimes
+	left   []departure // by the time of leaving
+	judged int
+	late   int // takes too old to compare
+	broken evidence
+}
+
+type putTimes struct {
+	call, back time.Duration
+	record     int
+}
+
+// departure says that of all items that had left at the time, none was put later
+// than this one.
+type departure struct {
+	at      time.Duration
+	put     time.Duration // call of the youngest put
+	item    string
+	records [2]int // of that item's put and take
+}
+
+// keepTakes is how many takes are kept for those that were called before them.
+const keepTakes = 1 << 14
+
+func newQueueFIFO(s *seen) checker {
+	q := &sequence{puts: map[string]putTimes{}}
+	return checker{
+		name: QueueFIFO, applies: s.queueing, record: q.record,
+		finish: func(time.Duration) Verdict { return q.finish() },
+	}
+}
+
+func (q *sequence) record(n history.Numbered) {
+	s := n.Sample
+	switch {
+	case s == nil || s.Item == "":
+	case s.Op == history.Put && s.Outcome == history.OK:
+		q.puts[s.Item] = putTimes{s.Call, s.Return, n.N}
+	case s.Op == history.Put: // there may be no, one or several nodes of it, made who knows when
+		delete(q.puts, s.Item)
+	case s.Op == history.Take && s.Outcome == history.OK:
+		q.take(s, n.N)
+	}
+}
+
+func (q *sequence) take(s *history.Sample, record int) {
+	p, ok := q.puts[s.Item]
+	if !ok {
+		return
+	}
+	delete(q.puts, s.Item)
+	q.judged++
+	// The youngest item that had left when this take was called.
+	i := sort.Search(len(q.left), func(i int) bool { return q.left[i].at >= s.Call })
+	switch {
+	case i > 0 && q.left[i-1].put > p.back:
+		d := q.left[i-1]
+		q.broken.add(func() string {
+			return fmt.Sprintf("item %q was put at %v (record %d) before item %q was (record %d), and yet %q had been taken (record %d) when the take of %q was called, at %v (record %d)",
+				s.Item, p.back, p.record, d.item, d.records[0], d.item, d.records[1], s.Item, s.Call, record)
+		}, p.record, d.records[0], d.records[1], record)
+	case i == 0 && len(q.left) == 2*keepTakes:
+		q.late++
+	}
+	q.leave(departure{at: s.Return, put: p.call, item: s.Item, records: [2]int{p.record, record}})
+}
+
+// leave inserts a departure, and lets those after it know of it.
+func (q *sequence) leave(d departure) {
+	i := sort.Search(len(q.left), func(i int) bool { return q.left[i].at >= d.at })
+	q.left = append(q.left, departure{})
+	copy(q.left[i+1:], q.left[i:])
+	if i > 0 && q.left[i-1].put > d.put {
+		at := d.at
+		d = q.left[i-1]
+		d.at = at
+	}
+	q.left[i] = d
+	for j := i + 1; j < len(q.left) && q.left[j].put < d.put; j++ {
+		at := q.left[j].at
+		q.left[j] = d
+		q.left[j].at = at
+	}
+	if len(q.left) > 2*keepTakes {
+		q.left = append(q.left[:0], q.left[keepTakes:]...)
+	}
+}
+
+func (q *sequence) finish() Verdict {
+	switch {
+	case q.broken.count > 0:
+		return q.broken.fail("overtakings")
+	case q.judged < 2:
+		return unknown(fmt.Sprintf("%d items were put and taken with certainty: an order needs two", q.judged))
+	case q.late > 0:
+		return unknown(fmt.Sprintf("%d takes were called too long ago to compare them with others", q.late))
+	}
+	return pass()
+}

@@ -1,0 +1,237 @@
+package scenarios
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"zkbench/chaos/wire"
+	"zkbench/recipes"
+	"zkbench/report/history"
+)
+
+// Evidence: what the verdicts need to know and no operation tells.
+
+// heard records what the wire shows of sessions: a new one, whoever opened it, and
+// the servers' word that one is gone.
+func (t *trial) heard(e wire.Event) {
+	switch {
+	case e.Kind == wire.Connected && !e.Resumed:
+		t.record.Note(history.Note{At: e.At, Kind: history.Opened, Client: e.Client, Session: e.Session, Timeout: e.Timeout})
+	case e.Kind == wire.Expired:
+		t.record.Note(history.Note{At: e.At, Kind: history.Expired, Client: e.Client, Session: e.Session})
+	}
+}
+
+// checkEvery is how often a claim is held against the tree while clients churn: often
+// enough to catch what is wrong for long, and too seldom to be felt.
+const checkEvery = 250 * time.Millisecond
+
+// check looks at the node behind a claim. Only the client itself may call it, before
+// it lets go: the claim stands while the look lasts.
+func (c *client) check(ctx context.Context, claim recipes.Claim) {
+	asked := c.t.clock.Now()
+	found, err := c.t.harness.survey(ctx, c.t.parent)
+	if err != nil {
+		return // what was not seen proves nothing
+	}
+	n := history.Note{Kind: history.Checked, Client: c.n, Path: claim.Path, Counts: map[string]int64{history.CountAsked: int64(asked)}}
+	for _, s := range found {
+		if s.path == claim.Path {
+			n.Token, n.Session = s.czxid, s.owner
+		}
+		if s.owner != 0 && s.czxid < claim.Token {
+			n.Counts[history.CountAhead]++
+		}
+	}
+	c.t.note(n)
+}
+
+// checkSometimes is check, at most once in a while for all clients together.
+func (c *client) checkSometimes(ctx context.Context, claim recipes.Claim) {
+	now := int64(c.t.clock.Now())
+	last := c.t.checked.Load()
+	if now-last >= int64(checkEvery) && c.t.checked.CompareAndSwap(last, now) {
+		c.check(ctx, claim)
+	}
+}
+
+// posture is what a client is about at one instant.
+type posture struct {
+	session int64
+	server  string
+	counts  wire.Counts
+	since   int64 // busy since, as client.busy
+}
+
+func (t *trial) postures() []posture {
+	out := make([]posture, len(t.clients))
+	for i, c := range t.clients {
+		s := c.wire.Session()
+		out[i] = posture{s.ID, s.Server, c.wire.Counts(), c.busy.Load()}
+	}
+	return out
+}
+
+// look looks at the contested parent twice, so far apart, and records what was there
+// all the time: nodes, whose they are, and clients that wait, and for what. It
+// returns how many nodes of connected clients there were.
+func (t *trial) look(ctx context.Context, apart time.Duration) (left int, err error) {
+	asked, before := t.clock.Now(), t.postures()
+	first, err := t.harness.survey(ctx, t.parent)
+	if err != nil {
+		return 0, err
+	}
+	select {
+	case <-time.After(apart):
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+	second, err := t.harness.survey(ctx, t.parent)
+	if err != nil {
+		return 0, err
+	}
+	watches, told := t.watches(ctx)
+	after := t.postures()
+	at := map[string]int64{history.CountAsked: int64(asked)}
+	stayed := slices.DeleteFunc(second, func(s sighting) bool { return !slices.Contains(first, s) })
+	for _, s := range stayed {
+		owner := owner(s.owner, before, after)
+		if owner >= 0 {
+			left++
+		}
+		t.note(history.Note{Kind: history.Node, Client: owner, Path: s.path, Token: s.czxid, Session: s.owner, Counts: at})
+	}
+	for i := range t.clients {
+		if n, waits := t.waiter(i, before[i], after[i]); waits {
+			n.Counts[history.CountAsked] = int64(asked)
+			if told {
+				t.countWatches(n, watches[n.Session], stayed)
+			}
+			t.note(n)
+		}
+	}
+	t.note(history.Note{Kind: history.Looked, Client: -1, Path: t.parent,
+		Counts: map[string]int64{history.CountAsked: int64(asked), history.CountNodes: int64(len(stayed))}})
+	return left, nil
+}
+
+// owner returns the client that was connected with the session both times; -1 if none.
+func owner(session int64, before, after []posture) int {
+	for i := range before {
+		b, a := before[i], after[i]
+		if session != 0 && b.session == session && a.session == session && b.server != "" && a.server != "" {
+			return i
+		}
+	}
+	return -1
+}
+
+// waiter describes a client that was in the same acquire, with the same session and
+// connected, at both times.
+func (t *trial) waiter(i int, before, after posture) (history.Note, bool) {
+	if before.since == 0 || before.since != after.since || before.session != after.session || before.server == "" || after.server == "" {
+		return history.Note{}, false
+	}
+	moved := after.counts.Sub(before.counts)
+	return history.Note{Kind: history.Waiter, Client: i, Session: after.session, Counts: map[string]int64{
+		history.CountMoved:  moved.Requests.Total() + moved.Notifications.Total() + moved.Connections,
+		history.CountFlying: after.counts.InFlight,
+	}}, true
+}
+
+// countWatches tells the watches that a change in the line can fire from others.
+func (t *trial) countWatches(n history.Note, paths []string, there []sighting) {
+	for _, p := range paths {
+		key := history.CountElse
+		if p == t.parent || slices.ContainsFunc(there, func(s sighting) bool { return s.path == p && s.owner != n.Session }) {
+			key = history.CountWatches
+		}
+		n.Counts[key]++
+	}
+	for _, key := range []string{history.CountWatches, history.CountElse} {
+		n.Counts[key] += 0 // said, even if there are none
+	}
+}
+
+// efforts records what every client has asked since before, by its own count.
+func (t *trial) efforts(before []effort) {
+	for i, c := range t.clients {
+		e := c.effort()
+		calls := e.calls - before[i].calls
+		if calls == 0 {
+			continue
+		}
+		w := e.wire.Sub(before[i].wire)
+		var refused int64
+		for _, n := range w.Errors {
+			refused += n
+		}
+		kind := ""
+		if _, ok := c.subject.(recipes.QueueClient); ok {
+			kind = history.QueueEffort
+		}
+		t.note(history.Note{Kind: history.Effort, Client: i, Text: kind, Counts: map[string]int64{
+			history.CountRequests: w.Requests.Total(), history.CountNotified: w.Notifications.Total(),
+			history.CountConnects: w.Connections, history.CountRefusals: refused, history.CountCalls: calls,
+		}})
+	}
+}
+
+// effort is what a client has done so far.
+type effort struct {
+	calls int64
+	wire  wire.Counts
+}
+
+func (c *client) effort() effort { return effort{c.calls.Load(), c.wire.Counts()} }
+
+func (t *trial) effortsNow() []effort {
+	out := make([]effort, len(t.clients))
+	for i, c := range t.clients {
+		out[i] = c.effort()
+	}
+	return out
+}
+
+// idleLook is how far apart the two looks are at the line of idle clients.
+const idleLook = 200 * time.Millisecond
+
+// lookIdle looks at the line when no client stands in it any more. What a recipe
+// still clears away in the background has a while to go.
+func (t *trial) lookIdle(ctx context.Context) error {
+	deadline := time.Now().Add(idleLimit)
+	err := poll(ctx, 2*idleLimit, func(ctx context.Context) (bool, error) {
+		found, err := t.harness.survey(ctx, t.parent)
+		if err != nil {
+			return false, err
+		}
+		now := t.postures()
+		mine := slices.ContainsFunc(found, func(s sighting) bool { return owner(s.owner, now, now) >= 0 })
+		return !mine || time.Now().After(deadline), nil
+	})
+	if err != nil {
+		return err
+	}
+	_, err = t.look(ctx, idleLook)
+	return err
+}
+
+// idleLimit is how long a recipe may take to clear away what it has left behind.
+const idleLimit = 2 * time.Second
+
+// begin notes that an operation is called.
+func (c *client) begin(due time.Duration) {
+	c.calls.Add(1)
+	c.busy.Store(int64(due) + 1)
+}
+
+// dialer is the client's tap, and what the trial puts before it.
+func (c *client) dialer() zk.Dialer {
+	if c.t.dial != nil {
+		return c.t.dial(c.wire.Dial)
+	}
+	return c.wire.Dial
+}

@@ -1,0 +1,139 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"zkbench/recipes"
+)
+
+// Provoke is the kind of phase in which one subject is provoked on purpose.
+const Provoke = "provoke"
+
+// Specimen is a subject, what is done to it, and which guarantees it is known to
+// break then.
+type Specimen struct {
+	Subject     string `yaml:"subject"`
+	Provocation string `yaml:"provocation"` // "every": all that go with its kind, except those that stand beside the subject elsewhere
+	// Caught are the guarantees that must be seen broken. Without any the subject is
+	// sound, and must pass them all.
+	Caught []string `yaml:"caught,omitempty,flow"`
+}
+
+// every stands for all provocations.
+const every = "every"
+
+// zoo returns the cells of a zoo, those of Subjects only where some are named.
+func (s *Scenario) zoo() ([]Cell, error) {
+	var cells []Cell
+	for _, x := range s.Specimens {
+		if len(s.Subjects) > 0 && !slices.Contains(s.Subjects, x.Subject) {
+			continue
+		}
+		subject, err := recipes.Find(x.Subject)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range s.provocationsOf(x) {
+			cells = append(cells, Cell{Subject: subject, Clients: p.clients, Provocation: p.name, Caught: x.Caught, Scenario: s})
+		}
+	}
+	return cells, nil
+}
+
+func (s *Scenario) provocationsOf(x Specimen) []provocation {
+	if x.Provocation != every {
+		p, _ := findProvocation(x.Provocation)
+		return []provocation{p}
+	}
+	var out []provocation
+	for _, p := range provocations {
+		queue := strings.HasPrefix(x.Subject, "queue/")
+		named := slices.ContainsFunc(s.Specimens, func(y Specimen) bool { return y.Subject == x.Subject && y.Provocation == p.name })
+		if p.queue == queue && !named {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func (s *Scenario) validateZoo(bad func(field, format string, args ...any)) {
+	if len(s.Clients) > 0 {
+		bad("clients", "a provocation knows how many clients it takes; leave clients out of a zoo")
+	}
+	for i, x := range s.Specimens {
+		at := fmt.Sprintf("specimens.%d", i)
+		if _, err := recipes.Find(x.Subject); err != nil {
+			bad(at+".subject", "%v%s", err, Nearest(x.Subject, SubjectNames()))
+		}
+		if _, ok := findProvocation(x.Provocation); !ok && x.Provocation != every {
+			bad(at+".provocation", "%q is no provocation%s", x.Provocation, Nearest(x.Provocation, Provocations()))
+		}
+	}
+	for _, name := range s.Subjects {
+		if !slices.ContainsFunc(s.Specimens, func(x Specimen) bool { return x.Subject == name }) {
+			bad("subjects", "%s is not among the specimens", name)
+		}
+	}
+}
+
+// Provocations returns the names of all provocations.
+func Provocations() []string {
+	var names []string
+	for _, p := range provocations {
+		names = append(names, p.name)
+	}
+	return names
+}
+
+func findProvocation(name string) (provocation, bool) {
+	i := slices.IndexFunc(provocations, func(p provocation) bool { return p.name == name })
+	if i < 0 {
+		return provocation{}, false
+	}
+	return provocations[i], true
+}
+
+// zooAtOnce is how many trials of a zoo run at the same time. Each has a part of the
+// tree, sessions and a tap of its own, and mostly waits; nothing is timed.
+const zooAtOnce = 6
+
+// runZoo runs the cells of a zoo beside each other. A trial that fails does not stop
+// the others: its history is judged as far as it goes, and the error is returned.
+func (l *Lab) runZoo(ctx context.Context, cells []Cell) error {
+	var g errgroup.Group
+	g.SetLimit(zooAtOnce)
+	errs := make([]error, len(cells))
+	var started atomic.Int32
+	for i, cell := range cells {
+		g.Go(func() error {
+			if ctx.Err() != nil {
+				return nil
+			}
+			t := l.trial(cell, i)
+			t.shared = true
+			t.status = Status{Trial: int(started.Add(1)), Trials: len(cells), Subject: cell.Subject.Name, Clients: cell.Clients}
+			if err := t.run(ctx); err != nil {
+				errs[i] = fmt.Errorf("trial %s: %w", t.name, err)
+			}
+			return nil
+		})
+	}
+	_ = g.Wait() // the errors are in errs
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return errors.Join(errs...)
+}
+
+func (p *Phase) validateProvoke(at string, bad func(field, format string, args ...any)) {
+	if p.Rounds != 0 || p.Duration != 0 || len(p.Faults) > 0 {
+		bad(at, "a provocation decides itself what happens and for how long: it has no rounds, duration or faults")
+	}
+}
