@@ -32,6 +32,9 @@ func (f *runFlags) conclude(cmd *cobra.Command, dir string, run report.Run) erro
 		return errors.Join(err, drawn)
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "report: %s\n", page)
+	if err := tellGitHub(cmd.ErrOrStderr(), dir, r); err != nil {
+		return err
+	}
 	return verdictError(r)
 }
 

@@ -1,0 +1,227 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"zkbench/report"
+	"zkbench/report/compare"
+	"zkbench/report/plot"
+	"zkbench/report/text"
+)
+
+// compareFlags are the flags of zkbench compare.
+type compareFlags struct {
+	regression string
+	metrics    []string
+	trend      bool
+	force      bool
+	json       bool
+	out        string
+}
+
+func compareCmd() *cobra.Command {
+	var f compareFlags
+	cmd := &cobra.Command{
+		Use:   "compare OLD NEW",
+		Short: "Say whether NEW is worse than OLD (run folders or result.json files; needs no ensemble)",
+		Long: `Say whether the run NEW is worse than the run OLD.
+
+Notifications and requests a hand-off are held to each other exactly. Latencies and
+throughput are compared by one value a trial: run both with --trials 10 or more.
+Exit code 0: not worse; 1: worse; 2: the call was wrong, or the runs are unlike;
+3: it cannot be judged, for instance because there are too few trials.`,
+		Example: `  zkbench compare main/ branch/
+  zkbench compare main/result.json branch/result.json --max-regression 10%
+  zkbench compare main/ branch/ --metrics failover.latency.p50
+  zkbench compare --trend nightly/*`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.trend {
+				return f.drawTrend(cmd, args)
+			}
+			return f.run(cmd, args)
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.regression, "max-regression", "5%", "how much slower is let pass")
+	fl.StringSliceVar(&f.metrics, "metrics", nil, "what decides beside counts and guarantees, like handoff.latency.p99 (default handoff.latency.p50,queue.latency.p50,throughput)")
+	fl.BoolVar(&f.trend, "trend", false, "draw a history of all the runs named, by start time, instead of comparing two")
+	fl.BoolVar(&f.force, "force", false, "compare runs although they are unlike")
+	fl.BoolVar(&f.json, "json", false, "print the comparison as JSON on stdout instead of a table")
+	fl.StringVar(&f.out, "out", "", "folder for plots and compare.md (default zkbench-out/compare-TIME)")
+	return cmd
+}
+
+func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
+	if len(args) != 2 {
+		return usageError("%s wants two runs, OLD and NEW, not %d arguments (--trend takes any number)", cmd.CommandPath(), len(args))
+	}
+	o, err := f.options()
+	if err != nil {
+		return usage(err)
+	}
+	runs, err := readAll(args)
+	if err != nil {
+		return usage(err)
+	}
+	unlike := compare.Unlike(runs[0], runs[1])
+	if len(unlike) > 0 && !f.force {
+		return usageError("the runs are unlike, and a difference would say nothing; compare them nevertheless with --force:\n  %s", strings.Join(unlike, "\n  "))
+	}
+	c := compare.Runs(runs[0], runs[1], o)
+	c.Unlike = unlike
+	if err := f.show(cmd.OutOrStdout(), c); err != nil {
+		return err
+	}
+	if err := f.write(cmd.ErrOrStderr(), "compare.md", c.Markdown, []*plot.Figure{c.Figure()}); err != nil {
+		return err
+	}
+	switch c.Result {
+	case report.Pass:
+		return nil
+	case report.Fail:
+		return coded{errors.New("the new run is worse"), exitBroken}
+	}
+	return coded{errors.New("the runs do not say whether the new one is worse, and unknown is not a pass"), exitUnknown}
+}
+
+// options checks the flags that say what is too much.
+func (f *compareFlags) options() (compare.Options, error) {
+	var o compare.Options
+	digits, ok := strings.CutSuffix(f.regression, "%")
+	v, err := strconv.ParseFloat(digits, 64)
+	if !ok || err != nil || v < 0 || v > 1000 {
+		return o, fmt.Errorf("--max-regression %s: want a percentage from 0%% to 1000%%, like 5%%", f.regression)
+	}
+	o.MaxRegression = v / 100
+	for _, name := range f.metrics {
+		m, err := report.ParseMeasure(name)
+		if err != nil {
+			return o, fmt.Errorf("--metrics %s: %w", name, err)
+		}
+		o.Measures = append(o.Measures, m)
+	}
+	return o, nil
+}
+
+func readAll(paths []string) ([]report.Result, error) {
+	var runs []report.Result
+	for _, path := range paths {
+		r, err := report.ReadResult(path)
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, r)
+	}
+	return runs, nil
+}
+
+func (f *compareFlags) show(w io.Writer, c compare.Comparison) error {
+	if f.json {
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+		return e.Encode(c)
+	}
+	return c.Table(w)
+}
+
+func (f *compareFlags) drawTrend(cmd *cobra.Command, args []string) error {
+	if len(args) < 2 {
+		return usageError("%s --trend wants at least two runs, not %d", cmd.CommandPath(), len(args))
+	}
+	runs, err := readAll(args)
+	if err != nil {
+		return usage(err)
+	}
+	figures := compare.Trend(runs)
+	if len(figures) == 0 {
+		return coded{errors.New("there is nothing to draw: no run measured a latency, a count or a throughput"), exitUnknown}
+	}
+	table := compare.TrendTable(runs)
+	if _, err := io.WriteString(cmd.OutOrStdout(), table); err != nil {
+		return err
+	}
+	return f.write(cmd.ErrOrStderr(), "", nil, figures)
+}
+
+// write writes the plots, and the page for a pull request where there is one.
+func (f *compareFlags) write(stderr io.Writer, page string, markdown func(io.Writer) error, figures []*plot.Figure) error {
+	dir := f.out
+	if dir == "" {
+		dir = filepath.Join("zkbench-out", "compare-"+time.Now().Format("20060102-150405"))
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return usageError("--out %s: %v", dir, err)
+	}
+	for _, fig := range figures {
+		if fig == nil {
+			continue
+		}
+		svg, err := fig.SVG()
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, fig.Name+".svg"), svg, 0o644)
+		}
+		if err != nil {
+			return err
+		}
+		png, err := fig.PNG()
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, fig.Name+".png"), png, 0o644)
+		}
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(stderr, "plot: %s\n", filepath.Join(dir, fig.Name+".svg"))
+	}
+	if markdown == nil {
+		return nil
+	}
+	var b bytes.Buffer
+	if err := markdown(&b); err != nil {
+		return err
+	}
+	return errors.Join(os.WriteFile(filepath.Join(dir, page), b.Bytes(), 0o644), stepSummary(b.Bytes()))
+}
+
+// onGitHub says whether a GitHub workflow runs us.
+func onGitHub() bool { return os.Getenv("GITHUB_ACTIONS") == "true" }
+
+// tellGitHub puts what did not pass beside the workflow's run, and the summary on
+// its page. Annotations go to stderr, which GitHub reads as well: stdout may be JSON.
+func tellGitHub(stderr io.Writer, dir string, r report.Result) error {
+	if !onGitHub() {
+		return nil
+	}
+	for _, line := range text.Annotations(r) {
+		fmt.Fprintln(stderr, line)
+	}
+	page, err := os.ReadFile(filepath.Join(dir, report.SummaryFile))
+	if err != nil {
+		return err
+	}
+	return stepSummary(page)
+}
+
+// stepSummary appends to the page of the workflow's step, where there is one.
+func stepSummary(markdown []byte) error {
+	path := os.Getenv("GITHUB_STEP_SUMMARY")
+	if !onGitHub() || path == "" {
+		return nil
+	}
+	w, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return fmt.Errorf("step summary: %w", err)
+	}
+	_, err = w.Write(append(markdown, '\n'))
+	return errors.Join(err, w.Close())
+}

@@ -1,0 +1,104 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"zkbench/report"
+	"zkbench/report/plot"
+	"zkbench/report/units"
+)
+
+// Trend draws a history of runs: a plot a measure, a line a cell, a point a run, by
+// start time.
+func Trend(runs []report.Result) []*plot.Figure {
+	runs = slices.Clone(runs)
+	slices.SortStableFunc(runs, func(a, b report.Result) int { return a.Run.Start.Compare(b.Run.Start) })
+	var out []*plot.Figure
+	for _, m := range append(slices.Clone(shown), report.Measure{Metric: report.FanoutNotifications, Field: "value"}) {
+		lines, unit := lines(runs, m)
+		if f := plot.Trend(m.String(), m.String(), unit, lines, looks(lines)); f != nil {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+func looks(lines []plot.Line) plot.Looks {
+	var labels []string
+	for _, l := range lines {
+		labels = append(labels, l.Label)
+	}
+	return plot.NewLooks(labels)
+}
+
+// lines gathers one measure over runs, cell by cell.
+func lines(runs []report.Result, m report.Measure) (out []plot.Line, unitName string) {
+	at := map[string]*plot.Line{}
+	for _, r := range runs {
+		for k, c := range cells(r.Trials) {
+			v := values(c.trials, m)
+			if len(v) == 0 {
+				continue
+			}
+			unitName = unit(c.trials, m)
+			if at[k] == nil {
+				at[k] = &plot.Line{Label: c.name}
+			}
+			p := plot.Point{At: r.Run.Start}
+			i := report.IntervalOf(v)
+			if p.Median = i.Center; i.Low != nil {
+				p.Low, p.High = *i.Low, *i.High
+			}
+			at[k].Points = append(at[k].Points, p)
+		}
+	}
+	for _, k := range slices.Sorted(maps.Keys(at)) {
+		out = append(out, *at[k])
+	}
+	return out, unitName
+}
+
+// TrendTable lists the same in words: a line a run and cell.
+func TrendTable(runs []report.Result) string {
+	runs = slices.Clone(runs)
+	slices.SortStableFunc(runs, func(a, b report.Result) int {
+		return cmp.Or(a.Run.Start.Compare(b.Run.Start), cmp.Compare(a.Run.ID, b.Run.ID))
+	})
+	out := ""
+	for _, m := range Deciding {
+		lines, unit := lines(runs, m)
+		for _, l := range lines {
+			out += fmt.Sprintf("%s, %s:", units.Clean(l.Label), m)
+			for _, p := range l.Points {
+				out += " " + units.Quantity(p.Median, unit)
+			}
+			out += "\n"
+		}
+	}
+	return out
+}
+
+// Figure draws the comparison: every number of every cell by how it changed.
+func (c Comparison) Figure() *plot.Figure {
+	var rows []plot.Change
+	for _, r := range c.Rows {
+		if r.Ratio == nil {
+			continue
+		}
+		x := plot.Change{Label: r.What + ", " + r.Cell, Factor: r.Ratio.Center, Alarm: r.Decides && r.Result == Worse, Faint: !r.Decides || r.Result == Unknown}
+		if r.Ratio.Low != nil {
+			x.Low, x.High = *r.Ratio.Low, *r.Ratio.High
+		}
+		if r.Noise != nil {
+			x.Noise = *r.Noise
+		}
+		rows = append(rows, x)
+	}
+	return plot.Changes("What changed: "+about(c.New)+" against "+about(c.Old),
+		"Each row is one number of the new run over the same of the old one. Left of the line at 0 % it is less, right of it more; "+
+			"an interval that crosses 0 % may be chance. Throughput is better on the right, everything else on the left.",
+		rows, 1+c.Limit)
+}

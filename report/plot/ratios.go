@@ -1,0 +1,151 @@
+package plot
+
+import (
+	"fmt"
+	"image/color"
+	"math"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"zkbench/report/units"
+)
+
+// Change is one row of the plot of changes: by what factor something differs, with
+// its confidence interval.
+type Change struct {
+	Label  string
+	Factor float64
+	Low    float64 // 0 where there is no interval
+	High   float64
+	Alarm  bool // it is worse
+	Faint  bool // it is shown only, or unknown
+	// Noise is the same thing against itself; 0 where it was not measured.
+	Noise float64
+}
+
+// changeRows bounds the rows of one plot: more cannot be read.
+const changeRows = 40
+
+// Changes plots factors side by side around 1, with a dashed line at the limit; 0 is
+// no limit. It is nil without rows.
+func Changes(title, about string, rows []Change, limit float64) *Figure {
+	if len(rows) == 0 {
+		return nil
+	}
+	if len(rows) > changeRows {
+		about += fmt.Sprintf(" The first %d of %d rows are drawn.", changeRows, len(rows))
+		rows = rows[:changeRows]
+	}
+	f := newFigure("changes", title, about)
+	f.height = 110 + vg.Length(len(rows))*26
+	low, high := 0.95, 1.05
+	for _, v := range bounds(rows, limit) {
+		low, high = math.Min(low, v), math.Max(high, v)
+	}
+	pad := (high - low) * 0.05
+	f.body.X.Min, f.body.X.Max = low-pad, high+pad
+	f.body.X.Tick.Marker = changeTicks(f.body.X.Min, f.body.X.Max)
+	f.body.X.Label.Text = "change"
+	f.body.Y.Min, f.body.Y.Max = -float64(len(rows))+0.4, 0.6
+	var names ticks
+	sty := typeface(smallSize, ink)
+	for i, r := range rows {
+		names = append(names, plot.Tick{Value: -float64(i), Label: fit(sty, units.Clean(r.Label), width*0.45)})
+	}
+	f.body.Y.Tick.Marker = names
+	f.body.Add(gridlines{x: true}, changeMarks{rows: rows, limit: limit})
+	f.legend = changeLegend(rows, limit)
+	return f
+}
+
+// factorLimit bounds what is drawn: a factor of a hundred would flatten the rest.
+const factorLimit = 4
+
+func bounds(rows []Change, limit float64) []float64 {
+	out := []float64{1}
+	if limit > 0 {
+		out = append(out, limit)
+	}
+	for _, r := range rows {
+		for _, v := range []float64{r.Factor, r.Low, r.High, r.Noise} {
+			if v > 0 && !math.IsInf(v, 0) {
+				out = append(out, math.Min(v, factorLimit))
+			}
+		}
+	}
+	return out
+}
+
+func changeTicks(low, high float64) ticks {
+	step := niceStep((high - low) / 8)
+	var out ticks
+	for k := math.Ceil((low - 1) / step); 1+k*step <= high; k++ {
+		label := formatFixed(k*step*100, max(0, int(math.Ceil(-math.Log10(step*100)-1e-9)))) + " %"
+		if k > 0 {
+			label = "+" + label
+		}
+		out = append(out, plot.Tick{Value: 1 + k*step, Label: label})
+	}
+	return out
+}
+
+func changeLegend(rows []Change, limit float64) []entry {
+	out := []entry{{text: "change, with its 95 % confidence interval", look: look{palette[0], circle}, point: true, line: true}}
+	for _, r := range rows {
+		if r.Alarm {
+			out = append(out, entry{text: "worse", look: look{alarm, circle}, point: true, line: true})
+			break
+		}
+	}
+	for _, r := range rows {
+		if r.Noise > 0 {
+			out = append(out, entry{text: "the same against itself", look: look{palette[4], diamond}, point: true})
+			break
+		}
+	}
+	if limit > 0 {
+		out = append(out, entry{text: "limit", look: look{color: ink}, line: true, dash: true})
+	}
+	return out
+}
+
+// changeMarks draws the rows.
+type changeMarks struct {
+	rows  []Change
+	limit float64
+}
+
+// Plot implements plot.Plotter.
+func (m changeMarks) Plot(c draw.Canvas, p *plot.Plot) {
+	tx, ty := p.Transforms(&c)
+	vertical := func(v float64, s draw.LineStyle) { c.StrokeLine2(s, tx(v), c.Min.Y, tx(v), c.Max.Y) }
+	vertical(1, stroke(faint, 1))
+	if m.limit > 0 {
+		vertical(m.limit, dashed(ink, 1))
+	}
+	at := func(v float64) vg.Length { return tx(math.Min(v, p.X.Max)) }
+	for i, r := range m.rows {
+		y := ty(-float64(i))
+		var col color.Color = palette[0]
+		switch {
+		case r.Alarm:
+			col = alarm
+		case r.Faint:
+			col = faint
+		}
+		if r.Noise > 0 && r.Noise <= p.X.Max {
+			c.SetColor(palette[4])
+			c.Fill(diamond.path(nil, vg.Point{X: tx(r.Noise), Y: y - 6}, 3))
+		}
+		if r.Low > 0 {
+			s := stroke(col, lineWidth)
+			c.StrokeLine2(s, at(r.Low), y, at(r.High), y)
+			c.StrokeLine2(s, at(r.Low), y-4, at(r.Low), y+4)
+			c.StrokeLine2(s, at(r.High), y-4, at(r.High), y+4)
+		}
+		c.SetColor(col)
+		c.Fill(circle.path(nil, vg.Point{X: at(r.Factor), Y: y}, glyphSize))
+	}
+}
