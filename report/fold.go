@@ -20,9 +20,10 @@ type Folded struct {
 // Observer is told, while a history is folded, what there is to be drawn. A nil
 // field is not told.
 type Observer struct {
-	Belief  func(verdict.Belief)
-	Overlap func(verdict.Overlap)
-	Handoff func(metric string, h Handoff) // metric is the one that it counts for
+	Belief   func(verdict.Belief)
+	Overlap  func(verdict.Overlap)
+	Handoff  func(metric string, h Handoff) // metric is the one that it counts for
+	Failover func(Failover)
 }
 
 // Fold reads a history once and concludes everything from it: metrics, verdicts,
@@ -32,7 +33,7 @@ func Fold(h *history.History) Folded { return Observe(h, Observer{}) }
 // Observe folds like [Fold] and tells the observer what it sees.
 func Observe(h *history.History, o Observer) Folded {
 	court, f := verdict.NewCourt(h), newFolding(h)
-	court.OnOverlap, f.onHandoff = o.Overlap, o.Handoff
+	court.OnOverlap, f.onHandoff, f.onFailover = o.Overlap, o.Handoff, o.Failover
 	court.OnBelief = func(b verdict.Belief) {
 		f.believe(b)
 		if o.Belief != nil {

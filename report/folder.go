@@ -21,6 +21,7 @@ const (
 	ScenarioFile  = "scenario.yaml"
 	ResultFile    = "result.json"
 	HistoryDir    = "history"
+	FaultPlanDir  = "plan"
 	HistogramDir  = "hdr"
 	PlotDir       = "plots"
 	EnsembleDir   = "ensemble"
@@ -234,7 +235,7 @@ func Clear(dir string) error {
 // a result that was not renamed yet.
 func ours(name string) bool {
 	return strings.HasPrefix(name, "."+ResultFile+".") || slices.Contains([]string{
-		ScenarioFile, ResultFile, HistoryDir, HistogramDir, PlotDir, EnsembleDir,
+		ScenarioFile, ResultFile, HistoryDir, FaultPlanDir, HistogramDir, PlotDir, EnsembleDir,
 		PageFile, SummaryFile, JUnitFile, BenchFile,
 	}, name)
 }

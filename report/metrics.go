@@ -55,10 +55,11 @@ const (
 var (
 	distributions = []string{
 		AcquireLatency, HandoffLatency, HandoffLatencyChurn, FailoverLatency, LeaderlessTime, BeliefOverlap, QueueLatency, QueueLatencyFaults,
+		FailoverDetect, FailoverExpire, FailoverCommit, FailoverNotify, FailoverRelist, RecoveryTime,
 	}
 	values = []string{
 		Throughput, FanoutNotifications, FanoutRequests, FanoutBytes,
-		FlapNotifications, QueueYield, QueueRequests, QueueUndelivered,
+		FlapNotifications, QueueYield, QueueRequests, QueueUndelivered, FailoverOutside, ConnectionsPeak,
 	}
 	// selfPrefix is that of what the harness measured about itself.
 	selfPrefix = "self."
@@ -82,6 +83,8 @@ type folding struct {
 	held       bool           // last is set
 	end        time.Duration
 	onHandoff  func(metric string, h Handoff) // nil where nobody draws
+	onFailover func(Failover)                 // nil where nobody draws
+	over       failovers
 }
 
 // ratio sums a count, the formula's value and the servers' count over rounds.
@@ -135,6 +138,8 @@ func (f *folding) add(n history.Numbered) {
 		for name, v := range n.Note.Counts {
 			f.self[name] = max(f.self[name], v)
 		}
+	case n.Note != nil:
+		f.followed(n.Note)
 	}
 }
 
@@ -238,6 +243,7 @@ func (f *folding) metrics() map[string]Metric {
 	if m, ok := f.throughput(); ok {
 		out[Throughput] = m
 	}
+	f.addFailovers(out)
 	for name, v := range f.self {
 		unit := "1"
 		if strings.HasPrefix(name, "late.") {

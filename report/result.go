@@ -72,6 +72,7 @@ type Metric struct {
 	Value    *float64 `json:"value,omitempty"`
 	Expected *float64 `json:"expected,omitempty"` // the formula's value, where there is one
 	Servers  *float64 `json:"servers,omitempty"`  // the same, counted by the members themselves
+	Note     string   `json:"note,omitempty"`     // what stands behind the value, in words
 }
 
 // The results of a verdict or a threshold.

@@ -120,6 +120,9 @@ func knownMetric(s string) (metric, field string, ok bool) {
 	if slices.Contains(distributions, s) {
 		return s, "", true
 	}
+	if metric, field, ok := phaseMetric(s); ok {
+		return metric, field, true
+	}
 	if slices.Contains(values, s) || strings.HasPrefix(s, selfPrefix) {
 		return s, "value", true
 	}
@@ -131,6 +134,15 @@ func knownMetric(s string) (metric, field string, ok bool) {
 	ok = slices.Contains(distributions, metric) && slices.Contains(distribFields, field) ||
 		slices.Contains(values, metric) && slices.Contains(valueFields, field)
 	return metric, field, ok
+}
+
+// phaseMetric reads failover.latency.PHASE.FIELD.
+func phaseMetric(s string) (metric, field string, ok bool) {
+	dot := strings.LastIndexByte(s, '.')
+	if dot < 0 || !strings.HasPrefix(s[:dot], FailoverLatency+".") || !slices.Contains(distribFields, s[dot+1:]) {
+		return "", "", false
+	}
+	return s[:dot], s[dot+1:], true
 }
 
 func (c Condition) checkValue() error {
@@ -147,11 +159,11 @@ func (c Condition) checkValue() error {
 		return nil
 	case strings.HasSuffix(c.Value, againstBase):
 		return c.checkFactor()
-	case c.Value == byFormula && slices.Contains(distributions, c.Metric):
+	case c.Value == byFormula && c.distribution():
 		return fmt.Errorf("no formula gives %s: compare it with a duration or a parameter", c.Metric)
 	}
 	v, isDuration, ok := literal(c.Value)
-	wantDuration := slices.Contains(distributions, c.Metric) && c.Field != "count"
+	wantDuration := c.distribution() && c.Field != "count"
 	switch {
 	case ok && wantDuration && !isDuration && v != 0:
 		return fmt.Errorf("%s.%s is a duration: write a unit, like %sms", c.Metric, c.Field, c.Value)
@@ -172,6 +184,11 @@ func (c Condition) checkFactor() error {
 		return fmt.Errorf("%q is no multiple of the base: write a number before it, like 1.05%s", c.Value, againstBase)
 	}
 	return nil
+}
+
+// distribution says whether the metric is one: then its values are durations.
+func (c Condition) distribution() bool {
+	return slices.Contains(distributions, c.Metric) || strings.HasPrefix(c.Metric, FailoverLatency+".")
 }
 
 // literal reads a number, or a duration in nanoseconds.

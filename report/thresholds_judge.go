@@ -39,6 +39,12 @@ func (c Condition) Judge(t Trial) Threshold {
 	if holds(*v, c.Op, limit) {
 		out.Result = Pass
 	}
+	if c.Value != byFormula && isName(c.Value) {
+		out.Measured += fmt.Sprintf(", %s %s", c.Value, units.Quantity(limit, unit))
+	}
+	if m.Note != "" && (c.Field == "max" || c.Field == "value") {
+		out.Measured += ": " + m.Note
+	}
 	return out
 }
 

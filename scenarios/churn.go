@@ -7,10 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"zkbench/chaos"
-	"zkbench/chaos/wire"
 	"zkbench/recipes"
-	"zkbench/report/history"
 )
 
 // churn sends every client through a closed loop (acquire, write, hold, release,
@@ -60,52 +57,6 @@ func (c *client) hold(ctx context.Context, claim recipes.Claim) {
 	case <-until:
 	case <-ctx.Done():
 	}
-}
-
-// strike plays the phase's fault plan, and returns when every fault is healed. That
-// a fault could not be had or proven is recorded with it, and judged afterwards.
-func (t *trial) strike(ctx context.Context) error {
-	entries, err := t.plan()
-	if err != nil || len(entries) == 0 {
-		return err
-	}
-	taps := make([]*wire.Client, len(t.clients))
-	for i, c := range t.clients {
-		taps[i] = c.wire
-	}
-	plan := chaos.Plan{
-		Entries: entries, Seed: t.rng.Uint64(), Now: t.clock.Now, Played: t.played,
-		Injected: func(p chaos.Played) { t.fault.Store(&p); t.pin.free() },
-	}
-	_ = plan.Play(ctx, chaos.Target{
-		Ensemble: t.lab.Ensemble, Network: t.lab.Network, Clients: taps,
-		Holder: t.pin.aim,
-	})
-	return nil
-}
-
-// plan turns the phase's faults into what chaos plays.
-func (t *trial) plan() ([]chaos.Entry, error) {
-	var entries []chaos.Entry
-	for _, f := range t.phase.Faults {
-		fault, err := chaos.Parse(f.Fault, f.Target, f.Params)
-		if err != nil {
-			return nil, err
-		}
-		entries = append(entries, chaos.Entry{At: f.At, For: f.For, Fault: fault})
-	}
-	return entries, nil
-}
-
-// played records a fault that is over.
-func (t *trial) played(p chaos.Played) {
-	w := history.Window{Fault: p.Fault, Target: p.Target, Client: p.Client, Start: p.Start, End: p.End, Proof: p.Proof}
-	if p.Err != nil {
-		w.Err = p.Err.Error()
-	}
-	t.record.Window(w)
-	t.pin.free()
-	t.fault.Store(nil)
 }
 
 // tick reports progress every now and then until stopped.

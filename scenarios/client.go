@@ -28,7 +28,8 @@ type client struct {
 
 	learned atomic.Pointer[recipes.Event] // the last that it learned about a grant
 
-	lost atomic.Int64 // token of the last grant that the client learned it had lost
+	lost  atomic.Int64        // token of the last grant that the client learned it had lost
+	heard func(recipes.Event) // told what the client learns, beside the record; nil is allowed
 }
 
 func newClient(t *trial, n int) *client {
@@ -71,6 +72,12 @@ func (c *client) event(e recipes.Event) {
 	if kind == history.Lost {
 		c.lost.Store(e.Token)
 	}
+	c.mu.Lock()
+	heard := c.heard
+	c.mu.Unlock()
+	if heard != nil {
+		heard(e)
+	}
 }
 
 func (c *client) contender() recipes.Contender {
@@ -83,7 +90,10 @@ func (c *client) contender() recipes.Contender {
 func (c *client) acquire(ctx context.Context) (recipes.Claim, error) {
 	due := c.t.clock.Now()
 	c.begin(due)
+	moments := c.t.moments.Load()
+	moments.acquiring()
 	claim, err := c.contender().Acquire(ctx)
+	moments.acquired(c.n, err == nil)
 	c.busy.Store(0)
 	if c.t.dial != nil {
 		claim.Path = realPath(claim.Path)
@@ -172,6 +182,29 @@ func (c *client) close() {
 	if err := subject.Close(ctx); err == nil {
 		c.t.note(history.Note{Kind: history.Closed, Client: c.n, Session: id})
 	}
+}
+
+// listen has f told what the client learns about its grant; nil ends that. f must
+// return at once.
+func (c *client) listen(f func(recipes.Event)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.heard = f
+}
+
+// leave closes the session, while the client holds under it. Belief ends at the call.
+func (c *client) leave(session int64) error {
+	c.mu.Lock()
+	subject := c.subject
+	c.subject = nil
+	c.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	c.t.note(history.Note{Kind: history.Closed, Client: c.n, Session: session})
+	if err := subject.Close(ctx); err != nil {
+		return fmt.Errorf("client %d closes its session: %w", c.n, err)
+	}
+	return nil
 }
 
 // reopen replaces a client whose session has ended. It tries until ctx is done: the

@@ -43,6 +43,7 @@ type granted struct {
 	c     *client
 	claim recipes.Claim
 	err   error
+	at    time.Duration // when, on the run's clock; a drain does not note it
 }
 
 // drain is one round.
@@ -68,7 +69,7 @@ func (d *drain) run(ctx context.Context) error {
 		if c != first {
 			d.waiters.Go(func() {
 				claim, err := c.acquire(ctx)
-				d.granted <- granted{c, claim, err}
+				d.granted <- granted{c: c, claim: claim, err: err}
 			})
 		}
 	}

@@ -23,7 +23,8 @@ type Lab struct {
 	Network  *chaos.Network // cuts members' networks; nil where nobody can
 	RunID    string         // names our part of the tree
 	Seed     uint64         // decides every random choice
-	Dir      string         // the run folder; histories go to Dir/history
+	Dir      string         // the run folder; histories go to Dir/history, plans to Dir/plan
+	Replay   string         // the run folder whose plans are played again; "" draws new ones
 	Progress func(Status)   // told now and then how far things are; nil is allowed
 }
 
@@ -47,6 +48,10 @@ func (l *Lab) Run(ctx context.Context, s *Scenario, b Batch, before, all int) (e
 	if err := os.MkdirAll(filepath.Join(l.Dir, "history"), 0o755); err != nil {
 		return err
 	}
+	plans, err := l.plans(b.Cells)
+	if err != nil {
+		return err
+	}
 	defer func() { err = errors.Join(err, l.clean()) }()
 	if err := l.warm(ctx, s.Warmup); err != nil {
 		return cause(ctx, err)
@@ -59,6 +64,7 @@ func (l *Lab) Run(ctx context.Context, s *Scenario, b Batch, before, all int) (e
 		var trials []*trial
 		for _, cell := range group {
 			t := l.trial(cell, i)
+			t.plan = plans[i-before]
 			i++
 			t.status = Status{Trial: i, Trials: all, Subject: cell.Subject.Name, Clients: cell.Clients}
 			trials = append(trials, t)
@@ -99,7 +105,7 @@ func (l *Lab) trial(cell Cell, i int) *trial {
 	root := l.root() + "/" + name
 	return &trial{
 		lab: l, scenario: s, cell: cell, name: name, root: root, parent: root + "/line",
-		rng: rand.New(rand.NewPCG(l.Seed, uint64(i))),
+		rng: rand.New(rand.NewPCG(l.Seed, uint64(i))), plan: draw(s, cell, name, l.Seed),
 	}
 }
 

@@ -99,7 +99,10 @@ func (c *client) put(ctx context.Context, id string, due time.Duration) error {
 // take waits for an item and returns its identity.
 func (c *client) take(ctx context.Context) (string, error) {
 	call := c.t.clock.Now()
+	moments := c.t.moments.Load()
+	moments.acquiring()
 	item, err := c.queue().Take(ctx)
+	moments.acquired(c.n, err == nil)
 	s := c.sample(history.Take, call, err)
 	if item != nil {
 		s.Item = identity(item)

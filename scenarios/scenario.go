@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"zkbench/chaos"
 	"zkbench/recipes"
 )
 
@@ -50,9 +49,12 @@ const (
 	Flap = "flap"
 	// Stream is an open loop: producers put items when they are due, consumers take them.
 	Stream = "stream"
+	// Failover is a number of rounds: a holder is in place, others wait, the cause
+	// strikes it, and the time to the next grant is taken.
+	Failover = "failover"
 )
 
-var phaseKinds = []string{Drain, Churn, Succession, Flap, Stream, Provoke}
+var phaseKinds = []string{Drain, Churn, Succession, Flap, Stream, Provoke, Failover}
 
 // Phase is one part of a trial.
 type Phase struct {
@@ -73,15 +75,7 @@ type Phase struct {
 	// no two releases coalesce.
 	Hold   time.Duration `yaml:"hold"`
 	Faults []Fault       `yaml:"faults,omitempty,flow"`
-}
-
-// Fault is one entry of a phase's fault plan.
-type Fault struct {
-	At     time.Duration     `yaml:"at"`    // after the start of the phase
-	Fault  string            `yaml:"fault"` // a name from zkbench list faults
-	Target string            `yaml:"target,omitempty"`
-	For    time.Duration     `yaml:"for,omitempty"` // until it is healed
-	Params map[string]string `yaml:"params,omitempty"`
+	Cause  string        `yaml:"cause,omitempty"` // failover: what happens to the holder, see Causes
 }
 
 // Cell is one cell of the matrix.
@@ -232,41 +226,12 @@ func (p *Phase) validate(at string, bad func(field, format string, args ...any))
 		p.validateFlap(at, bad)
 	case Stream:
 		p.validateStream(at, bad)
+	case Failover:
+		p.validateFailover(at, bad)
 	default:
 		bad(at+".kind", "%q is not a kind of phase%s", p.Kind, Nearest(p.Kind, phaseKinds))
 	}
 	for j, f := range p.Faults {
 		f.validate(fmt.Sprintf("%s.faults.%d", at, j), p.Duration, bad)
 	}
-}
-
-func (f Fault) validate(at string, phase time.Duration, bad func(field, format string, args ...any)) {
-	f.validateKind(at, bad)
-	if f.At < 0 || f.At > phase {
-		bad(at+".at", "%v is not within the phase (0 to %v)", f.At, phase)
-	} else if f.For < 0 || f.At+f.For > phase {
-		bad(at+".for", "%v after %v is not within the phase (0 to %v): the fault must be healed before it ends", f.For, f.At, phase)
-	}
-}
-
-// validateKind checks the fault's name, then its target, then its parameters.
-func (f Fault) validateKind(at string, bad func(field, format string, args ...any)) {
-	if _, err := chaos.Parse(f.Fault, "", nil); err != nil {
-		bad(at+".fault", "%v", err)
-	} else if _, err := chaos.Parse(f.Fault, f.Target, nil); err != nil {
-		bad(at+".target", "%v", err)
-	} else if _, err := chaos.Parse(f.Fault, f.Target, f.Params); err != nil {
-		bad(at+".params", "%v", err)
-	}
-}
-
-// Stretch gives the phase another duration; its faults keep their place in it.
-func (p *Phase) Stretch(d time.Duration) {
-	scale := func(x time.Duration) time.Duration {
-		return time.Duration(float64(x) * float64(d) / float64(p.Duration)).Truncate(time.Millisecond)
-	}
-	for i := range p.Faults {
-		p.Faults[i].At, p.Faults[i].For = scale(p.Faults[i].At), scale(p.Faults[i].For)
-	}
-	p.Duration = d
 }

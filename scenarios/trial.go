@@ -38,13 +38,17 @@ type trial struct {
 	harness   *harness
 	seat      *seat // among the trials beside which it runs
 
-	phase   Phase
-	round   int
-	pin     *pin                         // who holds now
-	grants  atomic.Int64                 // grants had, or items taken
-	items   atomic.Int64                 // of a queue: identities given so far
-	putting atomic.Int64                 // clients that may be putting, of those that put while they see the phase last
-	fault   atomic.Pointer[chaos.Played] // in force now; nil
+	plan     Plan
+	faults   *faults // of the phase
+	phase    Phase
+	phaseNum int                     // index of phase in the scenario
+	moments  atomic.Pointer[moments] // of the phase; nil where no fault is planned
+	round    int
+	pin      *pin                         // who holds now
+	grants   atomic.Int64                 // grants had, or items taken
+	items    atomic.Int64                 // of a queue: identities given so far
+	putting  atomic.Int64                 // clients that may be putting, of those that put while they see the phase last
+	fault    atomic.Pointer[chaos.Played] // in force now; nil
 
 	shared  bool                      // other trials run on the ensemble at the same time: the members' counters are everybody's
 	checked atomic.Int64              // when a claim was last held against the tree
@@ -95,7 +99,8 @@ func (t *trial) run(ctx context.Context) (err error) {
 	if err := t.openClients(ctx); err != nil {
 		return cause(ctx, err)
 	}
-	for _, p := range t.scenario.Phases {
+	for i, p := range t.scenario.Phases {
+		t.phaseNum = i
 		if err := t.runPhase(ctx, p); err != nil {
 			return cause(ctx, fmt.Errorf("phase %s: %w", p.Name, err))
 		}
@@ -111,14 +116,20 @@ func cause(ctx context.Context, err error) error {
 	return err
 }
 
-func (t *trial) runPhase(ctx context.Context, p Phase) error {
+func (t *trial) runPhase(ctx context.Context, p Phase) (err error) {
 	t.phase, t.round = p, 0
 	t.note(history.Note{Kind: history.PhaseStart, Client: -1, Text: p.Name})
 	defer func() { t.note(history.Note{Kind: history.PhaseEnd, Client: -1, Text: p.Name}) }()
+	if t.faults, err = t.arm(ctx); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, t.faults.over()) }()
 	queue := t.queue()
 	switch {
 	case p.Kind == Provoke:
 		return t.provoke(ctx)
+	case p.Kind == Failover:
+		return t.failover(ctx)
 	case p.Kind == Succession:
 		return t.succession(ctx)
 	case p.Kind == Flap:

@@ -1,0 +1,85 @@
+package scenarios
+
+import (
+	"time"
+
+	"zkbench/chaos"
+)
+
+// Fault is one entry of a phase's fault schedule. It strikes once, or again and again:
+//
+//	{at: 2s, fault: session.close, target: holder}
+//	{at: 1s, every: 2s, jitter: 1s, fault: session.flap, target: random}
+//	{on: client 3 holds, at: 50ms, fault: session.expire, target: "3"}
+//	{on: 50% wait, fault: partition.isolate, target: leader, for: 3s}
+//
+// Entries are played independently: what is to overlap is given times that overlap.
+type Fault struct {
+	At    time.Duration `yaml:"at"`              // after the start of the phase, or after the event
+	On    string        `yaml:"on,omitempty"`    // the event that At counts from (see parseEvent)
+	Every time.Duration `yaml:"every,omitempty"` // again so long after its last start, and not before that is healed
+	Times int           `yaml:"times,omitempty"` // how often at most; 0: until the phase ends
+	// Jitter makes At and each Every longer or shorter by up to so much, by the seed.
+	Jitter time.Duration     `yaml:"jitter,omitempty"`
+	Fault  string            `yaml:"fault"` // a name from zkbench list faults
+	Target string            `yaml:"target,omitempty"`
+	For    time.Duration     `yaml:"for,omitempty"` // until it is healed; 0: to the end of the phase
+	Params map[string]string `yaml:"params,omitempty"`
+}
+
+func (f Fault) validate(at string, phase time.Duration, bad func(field, format string, args ...any)) {
+	f.validateKind(at, bad)
+	if f.At < 0 || f.At > phase {
+		bad(at+".at", "%v is not within the phase (0 to %v)", f.At, phase)
+	} else if f.For < 0 || f.At+f.For > phase {
+		bad(at+".for", "%v after %v is not within the phase (0 to %v): the fault must be healed before it ends", f.For, f.At, phase)
+	}
+	if _, err := parseEvent(f.On); err != nil {
+		bad(at+".on", "%v", err)
+	}
+	if f.Every < 0 || f.Every > 0 && f.Every < minEvery {
+		bad(at+".every", "%v is less than %v", f.Every, minEvery)
+	}
+	if f.Times < 0 || f.Times > maxRounds {
+		bad(at+".times", "%d is not between 0 and %d", f.Times, maxRounds)
+	}
+	if f.Times > 0 && f.Every == 0 {
+		bad(at+".times", "how often says nothing without every")
+	}
+	longest := f.At
+	if f.Every > 0 {
+		longest = f.Every
+	}
+	if f.Jitter < 0 || f.Jitter > longest {
+		bad(at+".jitter", "%v is not between 0 and %v, what it varies", f.Jitter, longest)
+	}
+	if f.At+f.Jitter+f.For > phase && f.Jitter > 0 {
+		bad(at+".jitter", "%v after %v is not within the phase (0 to %v)", f.Jitter, f.At, phase)
+	}
+}
+
+// validateKind checks the fault's name, then its target, then its parameters.
+func (f Fault) validateKind(at string, bad func(field, format string, args ...any)) {
+	if _, err := chaos.Parse(f.Fault, "", nil); err != nil {
+		bad(at+".fault", "%v", err)
+	} else if _, err := chaos.Parse(f.Fault, f.Target, nil); err != nil {
+		bad(at+".target", "%v", err)
+	} else if _, err := chaos.Parse(f.Fault, f.Target, f.Params); err != nil {
+		bad(at+".params", "%v", err)
+	}
+}
+
+// minEvery bounds how many repetitions a plan can have.
+const minEvery = 10 * time.Millisecond
+
+// Stretch gives the phase another duration; its faults keep their place in it.
+func (p *Phase) Stretch(d time.Duration) {
+	ratio := float64(d) / float64(p.Duration)
+	for i := range p.Faults {
+		f := &p.Faults[i]
+		for _, x := range []*time.Duration{&f.At, &f.For, &f.Every, &f.Jitter} {
+			*x = time.Duration(float64(*x) * ratio).Truncate(time.Millisecond)
+		}
+	}
+	p.Duration = d
+}

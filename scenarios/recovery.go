@@ -1,0 +1,157 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"zkbench/chaos"
+	"zkbench/ensembles"
+	"zkbench/recipes"
+	"zkbench/report/history"
+)
+
+// recoveryLimit is how long an ensemble may take to recover before the trial is
+// given up: what would be measured afterwards says nothing.
+const recoveryLimit = 90 * time.Second
+
+// recovery looks after each healing whether the ensemble is whole again, and how
+// long that took from the moment at which healing began.
+type recovery struct {
+	t   *trial
+	ctx context.Context
+
+	mu      sync.Mutex
+	force   map[string]bool    // faults in force that touch members
+	abandon context.CancelFunc // ends the look that is under way; nil where none is
+	looks   sync.WaitGroup
+	errs    []error
+}
+
+func newRecovery(ctx context.Context, t *trial) *recovery {
+	return &recovery{t: t, ctx: ctx, force: map[string]bool{}}
+}
+
+// key tells faults that were played apart.
+func key(p chaos.Played) string { return fmt.Sprint(p.Fault, p.Start) }
+
+// injected hears of a fault in force. While one is, nothing can recover.
+func (r *recovery) injected(p chaos.Played) {
+	if !chaos.TouchesMembers(p.Fault) {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.force[key(p)] = true
+	if r.abandon != nil {
+		r.abandon()
+	}
+}
+
+// healed hears of a fault that is over, and looks once none is in force any more.
+func (r *recovery) healed(p chaos.Played) {
+	if !chaos.TouchesMembers(p.Fault) {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.force[key(p)] {
+		return // it never was in force
+	}
+	delete(r.force, key(p))
+	if len(r.force) > 0 {
+		return
+	}
+	ctx, cancel := context.WithCancel(r.ctx)
+	r.abandon = cancel
+	r.looks.Go(func() {
+		defer cancel()
+		r.look(ctx, p)
+	})
+}
+
+// look waits until the ensemble is whole, and records how long that took. A new
+// fault ends the look, and what it would have measured is not.
+func (r *recovery) look(ctx context.Context, p chaos.Played) {
+	n := history.Note{Kind: history.Recovered, Client: -1, Text: p.Fault, Counts: map[string]int64{history.CountMended: int64(p.Mended)}}
+	err := whole(ctx, r.t.lab.Ensemble, r.t.root+"/whole")
+	if ctx.Err() != nil {
+		return
+	}
+	if err != nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.errs = append(r.errs, fmt.Errorf("after %s of %s: %w", p.Fault, p.Target, err))
+		return
+	}
+	r.t.note(n)
+}
+
+// wait returns when the last look is over: an error if the ensemble has not recovered.
+func (r *recovery) wait() error {
+	if r == nil {
+		return nil
+	}
+	r.looks.Wait()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return errors.Join(r.errs...)
+}
+
+// whole returns when every member serves, one leads, and a write at one of them has
+// been seen at each. It uses sessions of its own, opened afterwards: one that has to
+// come back would add its client's patience to the time.
+func whole(ctx context.Context, e *ensembles.Ensemble, path string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, recoveryLimit, fmt.Errorf("not within %v", recoveryLimit))
+	defer cancel()
+	if err := ensembles.WaitServing(ctx, e); err != nil {
+		return fmt.Errorf("the ensemble has not recovered: %w", err)
+	}
+	sessions := make([]*recipes.Session, len(e.Members))
+	defer func() {
+		for _, s := range sessions {
+			if s != nil {
+				s.Close()
+			}
+		}
+	}()
+	var g errgroup.Group
+	for i, m := range e.Members {
+		g.Go(func() (err error) {
+			sessions[i], err = recipes.Open(ctx, []string{m.Addr}, recipes.Options{})
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return fmt.Errorf("the ensemble has not recovered: %w", err)
+	}
+	if err := seen(ctx, sessions, path); err != nil {
+		return fmt.Errorf("the ensemble has not recovered: a write is not seen by every member: %w", err)
+	}
+	return nil
+}
+
+// seen writes with the first session and returns when every other has read it.
+func seen(ctx context.Context, sessions []*recipes.Session, path string) error {
+	if err := sessions[0].MakePath(ctx, path); err != nil {
+		return err
+	}
+	stat, err := sessions[0].Set(ctx, path, nil, -1)
+	if err != nil {
+		return err
+	}
+	var g errgroup.Group
+	for _, s := range sessions {
+		g.Go(func() error {
+			return poll(ctx, recoveryLimit, func(ctx context.Context) (bool, error) {
+				got, err := s.Exists(ctx, path)
+				return got != nil && got.Mzxid >= stat.Mzxid, err
+			})
+		})
+	}
+	return g.Wait()
+}
