@@ -20,10 +20,11 @@ type Folded struct {
 // Observer is told, while a history is folded, what there is to be drawn. A nil
 // field is not told.
 type Observer struct {
-	Belief   func(verdict.Belief)
-	Overlap  func(verdict.Overlap)
-	Handoff  func(metric string, h Handoff) // metric is the one that it counts for
-	Failover func(Failover)
+	Failover func(Failover) // one round of a failover
+
+	Belief  func(verdict.Belief)
+	Overlap func(verdict.Overlap)
+	Handoff func(metric string, h Handoff) // metric is the one that it counts for
 }
 
 // Fold reads a history once and concludes everything from it: metrics, verdicts,
