@@ -136,7 +136,9 @@ func (f *folding) add(n history.Numbered) {
 		f.queue.traffic(n.Note.Counts)
 	case n.Note != nil && n.Note.Kind == history.Watch:
 		for name, v := range n.Note.Counts {
-			f.self[name] = max(f.self[name], v)
+			if !strings.HasPrefix(name, history.CountLimit) {
+				f.self[name] = max(f.self[name], v)
+			}
 		}
 	case n.Note != nil:
 		f.followed(n.Note)
@@ -245,11 +247,14 @@ func (f *folding) metrics() map[string]Metric {
 	}
 	f.addFailovers(out)
 	for name, v := range f.self {
-		unit := "1"
-		if strings.HasPrefix(name, "late.") {
-			unit = "ns"
+		m := Metric{Unit: "1", Value: new(float64(v))}
+		switch name {
+		case history.CountLate:
+			m.Unit = "ns"
+		case history.CountCPU, history.CountMachine: // noted in thousandths
+			*m.Value /= 1000
 		}
-		out[selfPrefix+name] = Metric{Unit: unit, Value: new(float64(v))}
+		out[selfPrefix+name] = m
 	}
 	return out
 }

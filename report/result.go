@@ -82,6 +82,9 @@ const (
 	Unknown = verdict.Unknown
 )
 
+// Fit names the verdict on the harness itself: was the machine fit to measure on?
+const Fit = verdict.Fit
+
 // Verdict is what the history proves about one guarantee.
 type Verdict = verdict.Verdict
 

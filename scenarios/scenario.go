@@ -32,6 +32,7 @@ type Scenario struct {
 	Phases     []Phase             `yaml:"phases"`
 	Specimens  []Specimen          `yaml:"specimens,omitempty"` // a zoo: what is provoked, in place of a matrix of subjects and clients
 	Thresholds []string            `yaml:"thresholds,omitempty"`
+	Limits     Limits              `yaml:"limits,omitempty"` // on how badly the machine may treat the harness
 	Params     map[string]string   `yaml:"params,omitempty"` // named values for thresholds, like promise: 12s
 }
 
@@ -163,6 +164,7 @@ func (s *Scenario) Validate() error {
 	for i := range s.Phases {
 		s.Phases[i].validate(fmt.Sprintf("phases.%d", i), bad)
 	}
+	s.Limits.validate(bad)
 	s.validateMatrix(slices.Clone(ms), bad)
 	return ms.err()
 }

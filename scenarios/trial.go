@@ -9,7 +9,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/go-zookeeper/zk"
 	"golang.org/x/sync/errgroup"
@@ -87,7 +86,7 @@ func (t *trial) run(ctx context.Context) (err error) {
 	}()
 	t.tap = wire.New(t.clock.Now)
 	t.tap.OnEvent(t.heard)
-	watch := watchSelf(t.record)
+	watch := watchSelf(t.record, t.scenario.Limits.within(t.scenario.SessionTimeout))
 	defer watch.stop(t.clock.Now)
 
 	t.harness, err = openHarness(ctx, t)
@@ -187,55 +186,4 @@ func (t *trial) tell(detail, fault string) {
 	t.status.Phase, t.status.Detail, t.status.Fault = t.phase.Name, detail, fault
 	t.status.Grants = t.grants.Load()
 	t.lab.Progress(t.status)
-}
-
-// self watches the harness itself: how late its own timers fire says whether the
-// machine had time for the measurement.
-type self struct {
-	record *history.Writer
-	quit   chan struct{}
-	done   chan struct{}
-	ticks  int64
-	late   int64 // ticks that came more than lateAt behind
-	max    time.Duration
-}
-
-const (
-	selfEvery = 10 * time.Millisecond
-	lateAt    = 10 * time.Millisecond
-)
-
-func watchSelf(record *history.Writer) *self {
-	w := &self{record: record, quit: make(chan struct{}), done: make(chan struct{})}
-	go w.run()
-	return w
-}
-
-func (w *self) run() {
-	defer close(w.done)
-	for {
-		due := time.Now().Add(selfEvery)
-		select {
-		case <-time.After(selfEvery):
-		case <-w.quit:
-			return
-		}
-		late := time.Since(due)
-		w.ticks++
-		w.max = max(w.max, late)
-		if late > lateAt {
-			w.late++
-		}
-	}
-}
-
-// stop ends the watch and records what it saw.
-func (w *self) stop(now func() time.Duration) {
-	close(w.quit)
-	<-w.done
-	stats := w.record.Stats()
-	w.record.Note(history.Note{At: now(), Kind: history.Watch, Client: -1, Counts: map[string]int64{
-		"ticks": w.ticks, "ticks.late": w.late, "late.max": int64(w.max),
-		"records": int64(stats.Records), "records.lost": int64(stats.Lost), "backlog.max": int64(stats.MaxBacklog),
-	}})
 }

@@ -104,6 +104,20 @@ const (
 	CountCalls    = "calls"    // Effort: operations called
 )
 
+// Keys of Note.Counts in notes of kind Watch: what the harness saw of itself. Shares
+// are in thousandths. CountLimit before a key is how much of it is allowed; for
+// CountLateTicks that is a share of CountTicks.
+const (
+	CountTicks     = "ticks"
+	CountLateTicks = "ticks.late"   // ticks that came more than 10 ms late
+	CountLate      = "late.max"     // ns
+	CountLost      = "records.lost" // must be 0
+	CountBacklog   = "backlog.max"  // records
+	CountCPU       = "cpu.own"      // share of all processors that this process used
+	CountMachine   = "cpu.machine"  // share that everything used
+	CountLimit     = "limit."
+)
+
 // Note is something that happened, other than an operation or a fault.
 type Note struct {
 	At      time.Duration    `json:"at"`

@@ -43,6 +43,7 @@ const (
 	NoOrphan        = "no-orphan"
 	BusyLoop        = "busy-loop"
 	Faults          = "faults"
+	Fit             = "fit"     // of the machine and the harness, not of the subject
 	Readable        = "history" // only present when the history itself is in doubt
 )
 
@@ -96,7 +97,7 @@ func NewCourt(h *history.History) *Court {
 	c.checkers = []checker{
 		{record: seen.record},
 		newMutualExclusion(h, seen, c.beliefs, c.overlap), newFencing(seen), newProgress(h, seen), newFIFO(h, seen),
-		newClaimValidity(h, seen), newNoOrphan(h, seen), newSuccession(), newFanOut(h), newBusyLoop(h), newFaults(h),
+		newClaimValidity(h, seen), newNoOrphan(h, seen), newSuccession(), newFanOut(h), newBusyLoop(h), newFaults(h), newFit(),
 	}
 	c.checkers = append(c.checkers, newQueue(h, seen)...)
 	return c
@@ -190,7 +191,7 @@ func (c *Court) Close(readErr error) []Verdict {
 }
 
 func (c *Court) asked(k checker) bool {
-	if wanted := c.history.Header.Guarantees; len(wanted) > 0 && k.name != Faults {
+	if wanted := c.history.Header.Guarantees; len(wanted) > 0 && k.name != Faults && k.name != Fit {
 		return slices.Contains(wanted, k.name)
 	}
 	return k.applies == nil || k.applies()

@@ -1,0 +1,79 @@
+package scenarios
+
+import (
+	"path/filepath"
+	"runtime"
+	"testing"
+	"time"
+
+	"zkbench/report/history"
+	"zkbench/report/verdict"
+)
+
+// watched runs something under the self-watch and returns the verdict on it.
+func watched(t *testing.T, limits Limits, run func()) (verdict.Verdict, map[string]int64) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "history.zst")
+	w, err := history.Create(path, history.Header{Trial: "test", Subject: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock := history.Start()
+	self := watchSelf(w, limits)
+	run()
+	self.stop(clock.Now)
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	h, err := history.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var counts map[string]int64
+	for n, err := range h.Records {
+		if err != nil {
+			t.Fatal(err)
+		}
+		counts = n.Note.Counts
+	}
+	for _, v := range verdict.Judge(h) {
+		if v.Guarantee == verdict.Fit {
+			return v, counts
+		}
+	}
+	t.Fatal("the harness is not judged")
+	return verdict.Verdict{}, nil
+}
+
+// burn keeps all processors busy.
+func burn(d time.Duration) {
+	until, done := time.Now().Add(d), make(chan bool)
+	for range runtime.GOMAXPROCS(0) {
+		go func() {
+			for time.Now().Before(until) {
+			}
+			done <- true
+		}()
+	}
+	for range runtime.GOMAXPROCS(0) {
+		<-done
+	}
+}
+
+func TestSelf_seesItsOwnHunger(t *testing.T) {
+	wide := Limits{Late: time.Minute, LateShare: 1, CPU: 1}
+	rest := func() { time.Sleep(300 * time.Millisecond) }
+	if v, counts := watched(t, wide.within(time.Second), rest); v.Result != verdict.Pass || counts[history.CountTicks] < 3 {
+		t.Errorf("a harness at rest is unfit: %v %v", v.Reasons, counts)
+	}
+	hungry := wide
+	hungry.CPU = 0.02 // other processes may leave it little
+	if v, counts := watched(t, hungry.within(time.Second), func() { burn(time.Second) }); v.Result != verdict.Unknown {
+		t.Errorf("a harness that burns its processors is fit: %v", counts)
+	}
+	late := wide
+	late.Late = time.Nanosecond
+	if v, counts := watched(t, late.within(time.Second), rest); v.Result != verdict.Unknown {
+		t.Errorf("no timer is on time to the nanosecond, and yet it is fit: %v", counts)
+	}
+}
