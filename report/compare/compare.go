@@ -195,11 +195,20 @@ func (c *Comparison) cell(old, new cell, o Options) []Row {
 func values(trials []report.Trial, m report.Measure) []float64 {
 	var out []float64
 	for _, t := range trials {
-		if v := m.Of(t); v != nil {
+		if v := value(t, m); v != nil {
 			out = append(out, *v)
 		}
 	}
 	return out
+}
+
+// value reads a measure. Below 100 samples the 99th percentile is only another name
+// for the largest.
+func value(t report.Trial, m report.Measure) *float64 {
+	if n := t.Metrics[m.Metric].Count; m.Field == "p99" && (n == nil || *n < 100) {
+		return nil
+	}
+	return m.Of(t)
 }
 
 // ratios reads a measure of each trial over its neighbour's of the base: the speed
@@ -207,7 +216,7 @@ func values(trials []report.Trial, m report.Measure) []float64 {
 func (c cell) ratios(m report.Measure) []float64 {
 	var out []float64
 	for _, t := range c.trials {
-		a, b := m.Of(c.bases[t.Repetition()]), m.Of(t)
+		a, b := value(c.bases[t.Repetition()], m), value(t, m)
 		if a != nil && b != nil && *a > 0 {
 			out = append(out, *b / *a)
 		}

@@ -28,7 +28,7 @@ func (c Comparison) Sentence() string {
 		s += ": the runs have nothing in common that decides"
 	}
 	if n := c.More(); n > 0 {
-		s += fmt.Sprintf(". Run %s (zkbench run --trials %d)", more(n), n+c.trials())
+		s += fmt.Sprintf(". Run both again with --trials %d", n+c.trials())
 	}
 	return s + "."
 }
@@ -62,8 +62,8 @@ func (c Comparison) name(result string) string {
 			continue
 		}
 		s := units.Clean(r.What + " of " + r.Cell)
-		if d := r.delta(); d != "" {
-			s += " by " + strings.TrimPrefix(d, "+")
+		if d := r.delta(); d != "" && result == Worse {
+			s += " by " + d
 		}
 		if r.Why != "" {
 			s += " (" + r.Why + ")"

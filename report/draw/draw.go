@@ -61,8 +61,12 @@ func observe(dir string, trials []report.Trial) map[string]*trace {
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	labels := map[string]string{}
-	for _, t := range text.InOrder(trials) {
-		labels[t.Name] = t.Subject
+	for _, s := range matrix.Of(trials) {
+		for _, x := range s.Series {
+			for _, t := range x.Trials {
+				labels[t.Name] = x.Label
+			}
+		}
 	}
 	for i, t := range trials {
 		g.Go(func() error {
@@ -100,7 +104,8 @@ func figures(r report.Result, traces map[string]*trace) []*plot.Figure {
 	for _, s := range all {
 		var figs []*plot.Figure
 		figs = append(figs, overview(s, traces, looks)...)
-		for _, x := range s.Series {
+		figs = append(figs, changes(s.Name, r.Comparisons))
+		for _, x := range s.Merged().Series { // of a repeated cell, its worst trial
 			for _, t := range x.Trials {
 				figs = append(figs, plot.OverTime(traces[t.Name].Timeline, looks), plot.Holders(traces[t.Name].Timeline))
 			}
@@ -118,9 +123,9 @@ func figures(r report.Result, traces map[string]*trace) []*plot.Figure {
 
 // overview is the plots that compare the series of a scenario.
 func overview(s matrix.Scenario, traces map[string]*trace, looks plot.Looks) []*plot.Figure {
-	out := []*plot.Figure{plot.FanOut(s, looks)}
+	out := []*plot.Figure{plot.FanOut(s.Merged(), looks)}
 	for _, l := range latencies(s) {
-		out = append(out, plot.Growth(s, l.Name, l.Head, looks))
+		out = append(out, plot.Growth(s.Merged(), l.Name, l.Head, looks))
 		for _, n := range slices.Backward(s.Counts) {
 			dists := plot.Latencies(s, n, l.Name, func(trial string) []float64 { return traces[trial].exact[l.Name] })
 			out = append(out, plot.Percentiles(l.Name, l.Head, n, dists, looks))

@@ -142,3 +142,24 @@ func Median(trials []report.Trial, read func(report.Trial) *float64) (float64, b
 	slices.Sort(found)
 	return found[(len(found)-1)/2], true
 }
+
+// Cells returns one trial for each client count of the series: the trial itself, or
+// where it was repeated all repetitions as one (see [Merge]).
+func (s Series) Cells() []report.Trial {
+	var out []report.Trial
+	for i := 0; i < len(s.Trials); {
+		at := s.At(s.Trials[i].Clients)
+		out = append(out, Merge(at))
+		i += len(at)
+	}
+	return out
+}
+
+// Merged returns the scenario with one trial a cell (see [Merge]).
+func (s Scenario) Merged() Scenario {
+	s.Series = slices.Clone(s.Series)
+	for i, x := range s.Series {
+		s.Series[i].Trials = x.Cells()
+	}
+	return s
+}

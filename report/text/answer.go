@@ -28,6 +28,9 @@ func Answers(r report.Result) Answer {
 	for _, s := range matrix.Of(r.Trials) {
 		a.Found = append(a.Found, found(s)...)
 	}
+	for _, c := range r.Comparisons {
+		a.Found = append(a.Found, beside(c))
+	}
 	a.Doubts = doubts(r)
 	return a
 }
@@ -150,9 +153,6 @@ func was(n int) string {
 
 func doubts(r report.Result) []string {
 	out := doubtWords(r)
-	if n, why := unfit(r.Trials); n > 0 {
-		out = append(out, fmt.Sprintf("%s unfit, so that the numbers may say more about the machine than about the recipe (%s)", trialsWere(n), why))
-	}
 	if open := findings(r.Trials, false); len(open) > 0 && Outcome(r) == report.Fail {
 		out = append(out, units.Plural(len(open), "result")+" could not be judged")
 	}
@@ -161,22 +161,6 @@ func doubts(r report.Result) []string {
 	}
 	return out
 }
-
-// unfit counts the trials in which the harness was not fit to measure, with the
-// first reason.
-func unfit(trials []report.Trial) (n int, why string) {
-	for _, f := range findings(trials, false) {
-		if f.what == report.Fit {
-			if n == 0 {
-				why = where(f.trial) + ": " + units.Clean(f.reason)
-			}
-			n++
-		}
-	}
-	return n, why
-}
-
-func trialsWere(n int) string { return units.Plural(n, "trial") + " " + was(n) }
 
 func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] + "." }
 
@@ -293,6 +277,11 @@ func parting(s matrix.Scenario, metric string, fast, slow ranked) string {
 		return ""
 	}
 	return fmt.Sprintf("; from %s on %s takes at least twice as long", units.Plural(from, "contender"), slow.Label)
+}
+
+// beside is one sentence about a subject that took turns with a base.
+func beside(c report.Comparison) string {
+	return fmt.Sprintf("At %s, trial by trial, %s of %s is %s.", units.Plural(c.Clients, "contender"), c.Metric, units.Clean(c.Subject), c)
 }
 
 // afterFaults says how long recovery took, over all client counts of a series.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"zkbench/report"
+	"zkbench/report/matrix"
 	"zkbench/report/units"
 )
 
@@ -34,6 +35,7 @@ func Columns(trials []report.Trial) []Column {
 	all := []Column{
 		{Head: "subject", Cell: func(t report.Trial) string { return units.Clean(t.Subject) }},
 		{Head: "clients", Right: true, Cell: func(t report.Trial) string { return units.Number(float64(t.Clients)) }},
+		{Head: "trials", Right: true, spare: 2, Cell: func(t report.Trial) string { return units.Clean(t.Params[matrix.ParamTrials]) }},
 	}
 	handoffs := slices.ContainsFunc(trials, func(t report.Trial) bool { return t.Metrics["handoff.latency"].P50 != nil })
 	for i, l := range Latencies {

@@ -39,15 +39,18 @@ func Summary(w io.Writer, r report.Result, term Terminal) error {
 }
 
 // inOrder lists a scenario's trials by client count, and within it by series, so
-// that what is compared stands together.
+// that what is compared stands together. Repetitions of a cell stand as one.
 func inOrder(s matrix.Scenario) []report.Trial {
 	var out []report.Trial
 	for _, n := range s.Counts {
 		for _, x := range s.Series {
-			for _, t := range x.At(n) {
-				t.Subject = x.Label
-				out = append(out, t)
+			at := x.At(n)
+			if len(at) == 0 {
+				continue
 			}
+			t := matrix.Merge(at)
+			t.Subject = x.Label
+			out = append(out, t)
 		}
 	}
 	return out

@@ -1,0 +1,176 @@
+package matrix
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"zkbench/report"
+	"zkbench/report/history"
+)
+
+// ParamTrials is the param of a merged trial that tells how many it stands for.
+const ParamTrials = "trials"
+
+// Merge makes one trial of the repetitions of a cell, for people to read. Each
+// number is the median of the trials' own, never a quantile of all operations
+// together: operations of one trial share its weather. Counts are summed, extremes
+// are those of all. A guarantee or a threshold is as good as in its worst trial. It
+// bears the name of the worst trial, or of the first, so that history and plots of
+// that one can be found. One trial stays as it is.
+func Merge(trials []report.Trial) report.Trial {
+	if len(trials) == 0 {
+		return report.Trial{}
+	}
+	out := trials[0]
+	if len(trials) == 1 {
+		return out
+	}
+	for _, t := range trials {
+		if rank(outcome(t)) > rank(outcome(out)) {
+			out = t
+		}
+	}
+	out.Params = maps.Clone(out.Params)
+	delete(out.Params, history.ParamTrial)
+	out.Params[ParamTrials] = strconv.Itoa(len(trials))
+	out.Metrics = map[string]report.Metric{}
+	for _, t := range trials {
+		for name := range t.Metrics {
+			if _, done := out.Metrics[name]; !done {
+				out.Metrics[name] = mergeMetric(trials, name)
+			}
+		}
+	}
+	out.Verdicts, out.Thresholds, out.Faults = mergeVerdicts(trials), mergeThresholds(trials), nil
+	for _, t := range trials {
+		out.Faults = append(out.Faults, t.Faults...)
+	}
+	return out
+}
+
+func mergeMetric(trials []report.Trial, name string) report.Metric {
+	var all []report.Metric
+	for _, t := range trials {
+		if m, ok := t.Metrics[name]; ok {
+			all = append(all, m)
+		}
+	}
+	median := func(read func(report.Metric) *float64) *float64 {
+		if v, ok := Median(trials, func(t report.Trial) *float64 { return read(t.Metrics[name]) }); ok {
+			return &v
+		}
+		return nil
+	}
+	out := report.Metric{
+		Unit: all[0].Unit, Phase: all[0].Phase,
+		Mean: median(func(m report.Metric) *float64 { return m.Mean }), P50: median(func(m report.Metric) *float64 { return m.P50 }),
+		P90: median(func(m report.Metric) *float64 { return m.P90 }), P99: median(func(m report.Metric) *float64 { return m.P99 }),
+		P999: median(func(m report.Metric) *float64 { return m.P999 }), Value: median(func(m report.Metric) *float64 { return m.Value }),
+		Expected: median(func(m report.Metric) *float64 { return m.Expected }), Servers: median(func(m report.Metric) *float64 { return m.Servers }),
+	}
+	for _, m := range all {
+		if m.Count != nil {
+			if out.Count == nil {
+				out.Count = new(int64)
+			}
+			*out.Count += *m.Count
+		}
+		if m.Min != nil && (out.Min == nil || *m.Min < *out.Min) {
+			out.Min = m.Min
+		}
+		if m.Max != nil && (out.Max == nil || *m.Max > *out.Max) {
+			out.Max = m.Max
+		}
+		if m.Count == nil || *m.Count < 100 { // the 99th percentile of so few is only their maximum
+			out.P99, out.P999 = nil, nil
+		}
+	}
+	return out
+}
+
+func mergeVerdicts(trials []report.Trial) []report.Verdict {
+	var out []report.Verdict
+	for _, t := range trials {
+		for _, v := range t.Verdicts {
+			v.Reasons = slices.Clone(v.Reasons)
+			for i, reason := range v.Reasons {
+				v.Reasons[i] = prefix(t, reason)
+			}
+			i := slices.IndexFunc(out, func(o report.Verdict) bool { return o.Guarantee == v.Guarantee })
+			switch {
+			case i < 0:
+				out = append(out, v)
+			case rank(v.Result) > rank(out[i].Result):
+				v.Reasons = slices.Concat(v.Reasons, out[i].Reasons)
+				out[i] = v
+			default:
+				out[i].Reasons = slices.Concat(out[i].Reasons, v.Reasons)
+			}
+		}
+	}
+	return out
+}
+
+func mergeThresholds(trials []report.Trial) []report.Threshold {
+	var out []report.Threshold
+	held := map[string]int{}
+	for _, t := range trials {
+		for _, h := range t.Thresholds {
+			held[h.Expr]++
+			i := slices.IndexFunc(out, func(o report.Threshold) bool { return o.Expr == h.Expr })
+			switch {
+			case i < 0:
+				out = append(out, h)
+			case rank(h.Result) > rank(out[i].Result):
+				out[i] = h
+				out[i].Measured = prefix(t, h.Measured)
+			}
+		}
+	}
+	for i, h := range out {
+		if n := held[h.Expr]; n > 1 && h.Result == report.Pass {
+			out[i].Measured += fmt.Sprintf(" (as the other %d)", n-1)
+			if n == 2 {
+				out[i].Measured = h.Measured + " (as the other)"
+			}
+		}
+	}
+	return out
+}
+
+func prefix(t report.Trial, s string) string {
+	if n := t.Repetition(); n > 0 {
+		return fmt.Sprintf("trial %d: %s", n, s)
+	}
+	return s
+}
+
+// outcome is the worst result that a trial has.
+func outcome(t report.Trial) string {
+	worst := report.Pass
+	add := func(result string) {
+		if rank(result) > rank(worst) {
+			worst = result
+		}
+	}
+	for _, v := range t.Verdicts {
+		add(v.Result)
+	}
+	for _, h := range t.Thresholds {
+		add(h.Result)
+	}
+	return worst
+}
+
+// rank orders results: the worse, the higher.
+func rank(result string) int {
+	switch result {
+	case report.Fail:
+		return 2
+	case report.Pass:
+		return 0
+	}
+	return 1
+}
