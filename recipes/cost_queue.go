@@ -30,11 +30,11 @@ const TicketNode = ticketNode
 //
 // The head lists, reads, and deletes item and ticket together. The next lists the
 // line (unless only one was ahead of it), lists the items, and lists them with a
-// watch. The one that took the item stands in line again: it creates a ticket and
-// lists the line, looks at its ticket, and watches the one ahead. A single consumer
-// goes from the end of the line to its head without waiting in between:
+// watch. The one that took the item stands in line again: it creates a ticket, lists
+// the line, and watches the one ahead. A single consumer goes from the end of the line
+// to its head without waiting in between:
 //
-//	lists <= 5, deletes = 1, others = 5 (4 with a single consumer)
+//	lists <= 5, deletes = 1, others = 4 (3 with a single consumer)
 func QueueCost(v Variant, c, k int) Cost {
 	if c <= 0 || k <= 0 {
 		return Cost{}
@@ -44,9 +44,9 @@ func QueueCost(v Variant, c, k int) Cost {
 	case v == Parent:
 		return Cost{Notifications: n * items, Lists: 3 * n * items, Deletes: n * items, Others: (n + 1) * items}
 	case n == 1:
-		return Cost{Notifications: items, Lists: 4 * items, Deletes: items, Others: 4 * items}
+		return Cost{Notifications: items, Lists: 4 * items, Deletes: items, Others: 3 * items}
 	}
-	return Cost{Notifications: 2 * items, Lists: 5 * items, Deletes: items, Others: 5 * items}
+	return Cost{Notifications: 2 * items, Lists: 5 * items, Deletes: items, Others: 4 * items}
 }
 
 // FlapCost returns how many notifications it causes that one waiter of n contenders

@@ -11,8 +11,8 @@ func TestQueueCost(t *testing.T) {
 	}{
 		{"with parent watches an item wakes every consumer", Parent, 10, 1, 10, 51},
 		{"and so does each of many", Parent, 10, 7, 70, 357},
-		{"with predecessor watches it wakes the head and the next", Predecessor, 10, 1, 2, 11},
-		{"a single consumer has no next", Predecessor, 1, 3, 3, 27},
+		{"with predecessor watches it wakes the head and the next", Predecessor, 10, 1, 2, 10},
+		{"a single consumer has no next", Predecessor, 1, 3, 3, 24},
 		{"without an item nobody is woken", Parent, 10, 0, 0, 0},
 		{"without a consumer nobody is woken", Predecessor, 0, 5, 0, 0},
 	} {

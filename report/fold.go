@@ -25,6 +25,7 @@ type Observer struct {
 	Belief  func(verdict.Belief)
 	Overlap func(verdict.Overlap)
 	Handoff func(metric string, h Handoff) // metric is the one that it counts for
+	Record  func(n history.Numbered)       // every record; what it points to must not be kept
 }
 
 // Fold reads a history once and concludes everything from it: metrics, verdicts,
@@ -49,10 +50,13 @@ func Observe(h *history.History, o Observer) Folded {
 		}
 		court.Add(n)
 		f.add(n)
+		if o.Record != nil {
+			o.Record(n)
+		}
 	}
 	t := Trial{
 		Name: h.Header.Trial, Scenario: h.Header.Scenario, Subject: h.Header.Subject, Clients: h.Header.Clients,
-		Params: h.Header.Params, Verdicts: court.Close(readErr), Faults: faults(h.Faults),
+		Params: h.Header.Params, Verdicts: court.Close(readErr), Faults: faults(h.Faults), Formulas: h.Header.Formulas,
 	}
 	if t.Params == nil {
 		t.Params = map[string]string{}

@@ -150,12 +150,14 @@ const drainSuffix = "/drain"
 
 func (f *folding) sample(s *history.Sample) {
 	counted := f.phases[s.Phase].Counted
+	paced := counted || f.phases[s.Phase].Drill // the lab sets the pace: a rate would say nothing
 	switch s.Op {
 	case history.Acquire:
 		name := AcquireLatency
 		if counted {
 			name += drainSuffix
-		} else {
+		}
+		if !paced {
 			f.busy[s.Phase]++
 		}
 		f.observe(name, s.Phase, s.Return-s.Due)
@@ -167,7 +169,7 @@ func (f *folding) sample(s *history.Sample) {
 		}
 		f.items[s.Item] = s.Due
 	case history.Take:
-		if !counted {
+		if !paced {
 			f.busy[s.Phase]++
 		}
 		if due, ok := f.items[s.Item]; ok && due >= 0 {

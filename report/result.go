@@ -54,6 +54,7 @@ type Trial struct {
 	Verdicts   []Verdict         `json:"verdicts"`
 	Thresholds []Threshold       `json:"thresholds,omitempty"`
 	Faults     []Fault           `json:"faults,omitempty"`
+	Formulas   map[string]string `json:"formulas,omitempty"` // in words, as in the history's header
 }
 
 // Metric is one measured quantity. Distributions have Count and quantiles,

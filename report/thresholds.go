@@ -42,7 +42,7 @@ var (
 	valueFields   = []string{"value", "expected", "servers", "count"}
 	guarantees    = []string{
 		verdict.MutualExclusion, verdict.Fencing, verdict.Progress, verdict.FIFO, verdict.ClaimValidity, verdict.FanOut,
-		verdict.Faults, verdict.Fit, verdict.NoPhantom, verdict.NoDuplicate, verdict.NoLoss,
+		verdict.Succession, verdict.Faults, verdict.Fit, verdict.NoPhantom, verdict.NoDuplicate, verdict.NoLoss,
 	}
 )
 

@@ -92,6 +92,15 @@ func (s *Scenario) validateMatch(i int, bad func(field, format string, args ...a
 	p.validateForeign(at, bad)
 }
 
+// formulas says in words what the subject's phases are expected to cost.
+func (t *trial) formulas() map[string]string {
+	out := map[string]string{}
+	for _, f := range recipes.Formulas(t.cell.Subject.Recipe(), t.cell.Subject.Variant) {
+		out[f.Of] = f.Text
+	}
+	return out
+}
+
 // validateForeign refuses fields that another kind of phase knows: a field without
 // effect would lie about what was run.
 func (p *Phase) validateForeign(at string, bad func(field, format string, args ...any)) {

@@ -107,7 +107,8 @@ func figures(r report.Result, traces map[string]*trace) []*plot.Figure {
 		figs = append(figs, changes(s.Name, r.Comparisons))
 		for _, x := range s.Merged().Series { // of a repeated cell, its worst trial
 			for _, t := range x.Trials {
-				figs = append(figs, plot.OverTime(traces[t.Name].Timeline, looks), plot.Holders(traces[t.Name].Timeline))
+				figs = append(figs, traces[t.Name].terms()...)
+				figs = append(figs, plot.OverTime(traces[t.Name].Timeline, looks), plot.Holders(traces[t.Name].Timeline), traces[t.Name].queueDepth())
 			}
 		}
 		figs = slices.DeleteFunc(figs, func(f *plot.Figure) bool { return f == nil })
@@ -123,7 +124,7 @@ func figures(r report.Result, traces map[string]*trace) []*plot.Figure {
 
 // overview is the plots that compare the series of a scenario.
 func overview(s matrix.Scenario, traces map[string]*trace, looks plot.Looks) []*plot.Figure {
-	out := []*plot.Figure{plot.FanOut(s.Merged(), looks)}
+	out := []*plot.Figure{plot.FanOut(s.Merged(), looks), plot.Flap(s.Merged(), looks)}
 	for _, l := range latencies(s) {
 		out = append(out, plot.Growth(s.Merged(), l.Name, l.Head, looks))
 		for _, n := range slices.Backward(s.Counts) {

@@ -19,6 +19,8 @@ const traceLimit = 500_000
 type trace struct {
 	plot.Timeline
 	exact map[string][]float64 // every latency by metric, in nanoseconds; absent where there were too many
+	depth depth
+	lines drills
 }
 
 // read folds the history at path. It has no error: where a history is missing or
@@ -33,7 +35,12 @@ func read(path string, t report.Trial, label string) *trace {
 	}
 	left := 0
 	folded := report.Observe(h, report.Observer{
+		Record: func(n history.Numbered) {
+			tr.depth.record(n)
+			tr.lines.record(n)
+		},
 		Belief: func(b verdict.Belief) {
+			tr.lines.belief(b)
 			if len(tr.Beliefs) >= traceLimit {
 				left++
 				return

@@ -34,6 +34,9 @@ type Header struct {
 	// Expect are the guarantees that the subject is known to break under it. The
 	// trial is as it should be when each of these fails.
 	Expect []string `json:"expect,omitempty"`
+	// Formulas say in words how many notifications are expected of the subject, by
+	// what causes them ("hand-off", "item", "flap").
+	Formulas map[string]string `json:"formulas,omitempty"`
 	// Thresholds are the scenario's conditions on the metrics.
 	Thresholds []string `json:"thresholds,omitempty"`
 }

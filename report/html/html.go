@@ -93,6 +93,7 @@ type view struct {
 	Thresholds   []row
 	Faults       []faultTable
 	Metrics      []metricTable
+	Formulas     []formula
 	Facts        []fact
 }
 
@@ -118,7 +119,7 @@ func newView(in Input) *view {
 		v.Tables = append(v.Tables, table{Columns: resultFirst(text.Columns(trials)), Trials: trials})
 	}
 	v.Verdicts, v.Thresholds = results(v.Trials)
-	v.Faults, v.Metrics = faults(v.Trials), metrics(v.Trials)
+	v.Faults, v.Metrics, v.Formulas = faults(v.Trials), metrics(v.Trials), formulas(v.Trials)
 	return v
 }
 

@@ -154,3 +154,12 @@ func span(values []float64) (low, high float64) {
 	}
 	return low, high
 }
+
+// wholeTicks labels the multiples of step from 0 to high.
+func wholeTicks(step, high float64) ticks {
+	var out ticks
+	for v := 0.0; v <= high; v += step {
+		out = append(out, plot.Tick{Value: v, Label: units.Number(v)})
+	}
+	return out
+}

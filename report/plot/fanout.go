@@ -14,14 +14,34 @@ import (
 // points, the formula as a dashed line. It is nil when no trial counted them.
 func FanOut(s matrix.Scenario, looks Looks) *Figure {
 	f := newFigure("fanout", "Notifications per hand-off",
-		"How many notifications one hand-off causes, counted on the wire. Points are measured, dashed lines are the "+
-			"formula for the recipe. A line that climbs is a herd; a flat one at 1 wakes only the next in line.")
+		"How many notifications one hand-off causes (of a queue: one item put and taken), counted on the wire. Points are "+
+			"measured, dashed lines are the formula for the recipe. A line that climbs is a herd; a flat one wakes only the next in line.")
+	f.yTitle = "notifications per hand-off (log scale)"
+	return f.notifications(s, "fanout.notifications", looks)
+}
+
+// Flap plots against contenders how many notifications it causes that one waiter is
+// gone for a moment. It is nil when no trial counted them.
+func Flap(s matrix.Scenario, looks Looks) *Figure {
+	f := newFigure("flap", "Notifications when a waiter is gone for a moment",
+		"One waiter in the middle of the line loses its session and comes back, and nobody else does anything: how many "+
+			"notifications that causes, counted on the wire. Points are measured, dashed lines are the formula for the recipe. "+
+			"A line that climbs: a short disconnect of one makes everybody respond.")
+	f.yTitle = "notifications per flap (log scale)"
+	return f.notifications(s, "flap.notifications", looks)
+}
+
+// notifications plots a count of notifications and its formula, or returns nil.
+func (f *Figure) notifications(s matrix.Scenario, metric string, looks Looks) *Figure {
 	var marks []func()
 	var values []float64
 	formula := false
 	for _, series := range s.Series {
 		look := looks.of(series.Label)
-		measured, expected := fanOutPoints(series)
+		measured, expected, none := fanOutPoints(series, metric)
+		if none { // it has no place on a log axis
+			f.legend = append(f.legend, entry{text: series.Label + ": none at all", look: look, point: true})
+		}
 		if len(measured) == 0 {
 			continue
 		}
@@ -44,7 +64,6 @@ func FanOut(s matrix.Scenario, looks Looks) *Figure {
 	}
 	countAxis(&f.body.X, s.Counts)
 	logAxis(&f.body.Y, values, units.TickNumber)
-	f.yTitle = "notifications per hand-off (log scale)"
 	f.body.Add(gridlines{x: true, y: true})
 	for _, add := range marks {
 		add()
@@ -52,10 +71,13 @@ func FanOut(s matrix.Scenario, looks Looks) *Figure {
 	return f
 }
 
-// fanOutPoints reads a series. Values of 0 have no place on a log axis.
-func fanOutPoints(s matrix.Series) (measured, expected []xy) {
+// fanOutPoints reads a series. Values of 0 have no place on a log axis; none says
+// that it was counted and was 0 everywhere.
+func fanOutPoints(s matrix.Series, metric string) (measured, expected []xy, none bool) {
+	counted := false
 	for _, t := range s.Trials {
-		m := t.Metrics["fanout.notifications"]
+		m := t.Metrics[metric]
+		counted = counted || m.Value != nil
 		if m.Value != nil && *m.Value > 0 {
 			measured = append(measured, xy{float64(t.Clients), *m.Value})
 		}
@@ -63,7 +85,7 @@ func fanOutPoints(s matrix.Series) (measured, expected []xy) {
 			expected = append(expected, xy{float64(t.Clients), *m.Expected})
 		}
 	}
-	return measured, expected
+	return measured, expected, counted && len(measured) == 0
 }
 
 // Growth plots a latency against contenders, log-log: the median of each trial,

@@ -30,7 +30,22 @@ func figures() []*Figure {
 	return []*Figure{
 		FanOut(s, looks), Growth(s, "handoff.latency", "hand-off", looks), Percentiles("handoff.latency", "hand-off", 100, dists, looks),
 		OverTime(sampleTimeline(100, 10, false), looks), Holders(sampleTimeline(8, 12, true)), Holders(sampleTimeline(100, 5, true)),
+		Terms(sampleDrill()), QueueDepth(sampleDepth()), Flap(flapping(), looks),
 	}
+}
+
+// flapping is the sample scenario with flaps, of which one subject takes no notice.
+func flapping() matrix.Scenario {
+	trials := sampleTrials()
+	for i := range trials {
+		m := trials[i].Metrics["fanout.notifications"]
+		zero := 0.0
+		if trials[i].Subject == "lock/go-zookeeper" {
+			m.Value, m.Expected = &zero, &zero
+		}
+		trials[i].Metrics["flap.notifications"] = m
+	}
+	return matrix.Of(trials)[0]
 }
 
 // wellFormed reads SVG to its end and returns how many marks (paths) it draws.

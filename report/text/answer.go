@@ -153,6 +153,9 @@ func was(n int) string {
 
 func doubts(r report.Result) []string {
 	out := doubtWords(r)
+	if n, why := unfit(r.Trials); n > 0 {
+		out = append(out, fmt.Sprintf("%s unfit, so that the numbers may say more about the machine than about the recipe (%s)", trialsWere(n), why))
+	}
 	if open := findings(r.Trials, false); len(open) > 0 && Outcome(r) == report.Fail {
 		out = append(out, units.Plural(len(open), "result")+" could not be judged")
 	}
@@ -161,6 +164,22 @@ func doubts(r report.Result) []string {
 	}
 	return out
 }
+
+// unfit counts the trials in which the harness was not fit to measure, with the
+// first reason.
+func unfit(trials []report.Trial) (n int, why string) {
+	for _, f := range findings(trials, false) {
+		if f.what == report.Fit {
+			if n == 0 {
+				why = where(f.trial) + ": " + units.Clean(f.reason)
+			}
+			n++
+		}
+	}
+	return n, why
+}
+
+func trialsWere(n int) string { return units.Plural(n, "trial") + " " + was(n) }
 
 func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] + "." }
 
@@ -181,8 +200,10 @@ func found(s matrix.Scenario) []string {
 	n := s.Common()
 	var out []string
 	for _, x := range s.Series {
-		if line := series(x, n); line != "" {
-			out = append(out, line)
+		for _, line := range []string{series(x, n), flap(x, n), yield(x, n)} {
+			if line != "" {
+				out = append(out, line)
+			}
 		}
 	}
 	if line := compare(s, n); line != "" {

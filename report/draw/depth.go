@@ -1,0 +1,53 @@
+package draw
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"zkbench/report/history"
+	"zkbench/report/plot"
+)
+
+// depth collects how many items wait in a queue, from the operations alone.
+type depth struct {
+	streams bool // there is a stream; of a closed loop the depth says nothing
+	steps   []step
+}
+
+// step is by how much something changes at an instant.
+type step struct {
+	at          time.Duration
+	queued, due int
+}
+
+func (d *depth) record(n history.Numbered) {
+	switch {
+	case n.Note != nil && n.Note.Kind == history.Traffic:
+		d.streams = true
+	case n.Sample == nil || len(d.steps) >= traceLimit:
+	case n.Sample.Op == history.Put:
+		d.steps = append(d.steps, step{at: n.Sample.Due, due: 1})
+		if n.Sample.Outcome != history.Failed {
+			d.steps = append(d.steps, step{at: n.Sample.Call, queued: 1})
+		}
+	case n.Sample.Op == history.Take && n.Sample.Outcome == history.OK:
+		d.steps = append(d.steps, step{at: n.Sample.Return, queued: -1, due: -1})
+	}
+}
+
+// queueDepth draws the items that wait; nil where nothing streamed.
+func (tr *trace) queueDepth() *plot.Figure {
+	if !tr.depth.streams {
+		return nil
+	}
+	steps := slices.Clone(tr.depth.steps)
+	slices.SortStableFunc(steps, func(a, b step) int { return cmp.Compare(a.at, b.at) })
+	d := plot.Depth{Trial: tr.Trial, Label: tr.Label, Clients: tr.Clients, Windows: tr.Windows}
+	var now plot.DepthPoint
+	for _, s := range steps {
+		now = plot.DepthPoint{At: s.at, Queued: now.Queued + s.queued, Due: now.Due + s.due}
+		d.Points = append(d.Points, now)
+	}
+	return plot.QueueDepth(d)
+}

@@ -1,0 +1,81 @@
+package draw
+
+import (
+	"slices"
+	"strings"
+
+	"zkbench/report/history"
+	"zkbench/report/plot"
+	"zkbench/report/verdict"
+)
+
+// drills collects the first round of each succession: the others look alike.
+type drills struct {
+	all   []*plot.Drill
+	round map[*plot.Drill]int
+	terms map[string][]plot.Belief // by phase; of its first round
+}
+
+func (d *drills) record(n history.Numbered) {
+	if n.Note == nil {
+		return
+	}
+	switch n.Note.Kind {
+	case history.Joined:
+		k := d.find(n.Note.Phase)
+		if k == nil {
+			k = &plot.Drill{Phase: strings.Clone(n.Note.Phase)}
+			if d.round == nil {
+				d.round, d.terms = map[*plot.Drill]int{}, map[string][]plot.Belief{}
+			}
+			d.all, d.round[k] = append(d.all, k), n.Note.Round
+		}
+		if d.round[k] == n.Note.Round {
+			k.Line = append(k.Line, plot.Stand{Client: n.Note.Client, From: n.Note.At})
+		}
+	case history.Leaving:
+		if k := d.find(n.Note.Phase); k != nil && d.round[k] == n.Note.Round {
+			leave(k, n.Note)
+		}
+	}
+}
+
+func (d *drills) find(phase string) *plot.Drill {
+	i := slices.IndexFunc(d.all, func(k *plot.Drill) bool { return k.Phase == phase })
+	if i < 0 {
+		return nil
+	}
+	return d.all[i]
+}
+
+// leave ends the client's time in the line, or, for client -1, the drill.
+func leave(k *plot.Drill, n *history.Note) {
+	k.End = n.At
+	for i := range k.Line {
+		s := &k.Line[i]
+		if !s.Left && (n.Client < 0 || s.Client == n.Client) {
+			s.To, s.Left = n.At, n.Client >= 0
+		}
+	}
+}
+
+// belief hears a term. Terms come after the joining of their candidates, or shortly
+// before: they are told apart by phase and round.
+func (d *drills) belief(b verdict.Belief) {
+	if k := d.find(b.Phase); k != nil && d.round[k] == b.Round {
+		d.terms[k.Phase] = append(d.terms[k.Phase], plot.Belief{Client: b.Client, Start: b.Start, End: b.End})
+	}
+}
+
+// terms draws each drill that was brought to its end.
+func (tr *trace) terms() []*plot.Figure {
+	var out []*plot.Figure
+	for _, k := range tr.lines.all {
+		if k.End == 0 {
+			continue
+		}
+		k.Trial, k.Label, k.Windows, k.Terms = tr.Trial, tr.Label, tr.Windows, tr.lines.terms[k.Phase]
+		out = append(out, plot.Terms(*k))
+	}
+	return out
+}
