@@ -200,10 +200,8 @@ func found(s matrix.Scenario) []string {
 	n := s.Common()
 	var out []string
 	for _, x := range s.Series {
-		for _, line := range []string{series(x, n), flap(x, n), yield(x, n)} {
-			if line != "" {
-				out = append(out, line)
-			}
+		if line := series(x, n); line != "" {
+			out = append(out, line)
 		}
 	}
 	if line := compare(s, n); line != "" {
