@@ -21,10 +21,10 @@ type entry struct {
 
 	made bool // a node of ours may exist
 
-	// pending delivers the outcome of the create that was sent last. That create is
-	// not bound to any context: only once it is answered, or the connection is lost,
-	// can anybody know whether there is a node to remove.
+	// pending delivers the outcome of the last create. That create is not bound to any
+	// context: until it is sent, nobody can know that there will be nothing to remove.
 	pending chan created
+	flight  *flight // its
 }
 
 type created struct {
@@ -84,9 +84,8 @@ func enter(ctx context.Context, s *Session, parent, prefix string, data []byte) 
 // very session (Session.admit), so the node is ours; its zxid is the node's czxid.
 func (e *entry) createAndList(ctx context.Context) (at spot, names []string, err error) {
 	s := e.s
-	flight := s.takeOff(e.path)
-	pending := make(chan created, 1)
-	e.pending, e.made = pending, true
+	flight, pending := s.takeOff(e.path), make(chan created, 1)
+	e.flight, e.pending, e.made = flight, pending, true
 	forever := context.WithoutCancel(ctx)
 	go func() {
 		node, err := s.Create(forever, e.path, e.data, zk.FlagEphemeral|zk.FlagSequence)
@@ -119,12 +118,13 @@ func (e *entry) answered(r created) error {
 // undo removes whatever the entry has created, or may have.
 func (e *entry) undo(ctx context.Context) error {
 	if e.pending != nil {
-		r := <-e.pending // comes at the latest when the session ends
-		if err := e.answered(r); err == nil {
-			return e.s.remove(ctx, r.node)
-		}
-		if !e.made {
-			return nil
+		// Until then the create might be sent after all that we send here.
+		select {
+		case <-e.flight.written:
+		case r := <-e.pending: // at the latest when the session ends
+			if e.answered(r); !e.made {
+				return nil
+			}
 		}
 	}
 	at, found, err := e.s.find(ctx, e.parent, e.id)

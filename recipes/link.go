@@ -46,7 +46,8 @@ const (
 )
 
 func newLink(c net.Conn, s *Session) *link {
-	return &link{Conn: c, s: s}
+	// Told by the length alone: go-zookeeper reads no further if it is too long.
+	return &link{Conn: c, s: s, in: cursor{begins: s.replyLength}}
 }
 
 // Write notes the send time of every frame, then writes.
@@ -83,8 +84,8 @@ func createPath(b []byte) []byte {
 	if len(b) < body+4 || int32(binary.BigEndian.Uint32(b[8:])) != opCreate {
 		return nil
 	}
-	n := int(binary.BigEndian.Uint32(b[body:]))
-	if n > len(b)-body-4 {
+	n := int(int32(binary.BigEndian.Uint32(b[body:])))
+	if n < 0 || n > len(b)-body-4 {
 		return nil
 	}
 	return b[body+4 : body+4+n]
@@ -104,14 +105,13 @@ func (l *link) Read(b []byte) (int, error) {
 }
 
 // received handles the head of one frame from the server.
-func (l *link) received(length int, head []byte) {
+func (l *link) received(_ int, head []byte) {
 	if !l.shook {
 		l.shook = true
 		l.in.want = replyHead // of what has come in the same chunk
 		l.handshake(head)
 		return
 	}
-	l.s.replyLength(length)
 	if len(head) < replyHead {
 		return
 	}
@@ -141,18 +141,22 @@ func (l *link) handshake(head []byte) {
 }
 
 // acknowledged moves the session's deadline: the frame with that xid was heard by
-// the servers. The reply to a write carries the zxid of the transaction that it
+// the servers. Replies come in order, so a reply to a frame that is not the oldest
+// means that one before it was lost, and whoever waits for that would wait for ever:
+// the connection is no good any more.
+//
+// The reply to a write carries the zxid of the transaction that it
 // made: the server applies one transaction after the other, and builds the reply to
 // each before it applies the next (FinalRequestProcessor).
 func (l *link) acknowledged(xid int32, zxid int64) {
 	l.mu.Lock()
-	i := slices.IndexFunc(l.sent, func(one sent) bool { return one.xid == xid }) // nearly always 0
-	if i < 0 {
+	if len(l.sent) == 0 || l.sent[0].xid != xid {
 		l.mu.Unlock()
+		l.Conn.Close()
 		return
 	}
-	one := l.sent[i]
-	l.sent = slices.Delete(l.sent, i, i+1)
+	one := l.sent[0]
+	l.sent = slices.Delete(l.sent, 0, 1)
 	l.mu.Unlock()
 	if one.flight != nil {
 		one.flight.zxid = zxid // go-zookeeper's reply to the create's caller comes after this
@@ -174,6 +178,8 @@ func (l *link) SetReadDeadline(t time.Time) error {
 // cursor walks a stream of length-prefixed frames that arrives in any chunks and
 // hands out the first bytes of each frame.
 type cursor struct {
+	begins func(length int) // called for every frame once its length is there; may be nil
+
 	buf  [4 + connectResponseHead]byte // length, then the head of the body
 	got  int                           // bytes in buf
 	want int                           // head bytes wanted of this frame
@@ -191,11 +197,15 @@ func (c *cursor) walk(b []byte, head int, got func(length int, head []byte)) {
 			b = b[n:]
 			continue
 		}
+		known := c.got >= 4
 		b = c.fill(b, 4)
 		if c.got < 4 {
 			return
 		}
 		length := int(binary.BigEndian.Uint32(c.buf[:4]))
+		if !known && c.begins != nil {
+			c.begins(length)
+		}
 		end := 4 + min(length, c.want)
 		b = c.fill(b, end)
 		if c.got < end {

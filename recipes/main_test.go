@@ -2,6 +2,7 @@ package recipes
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"net"
 	"os"
@@ -23,6 +24,8 @@ var servers []string
 const tick = 500 * time.Millisecond
 
 func TestMain(m *testing.M) {
+	// Tests that disturb connections mostly wait: run more of them than processors.
+	flag.Set("test.parallel", "12")
 	os.Exit(testMain(m))
 }
 
@@ -72,9 +75,14 @@ func open(t *testing.T, dial func(network, addr string, timeout time.Duration) (
 // tapped opens a session through a wire tap.
 func tapped(t *testing.T) (*Session, *wire.Client) {
 	t.Helper()
-	start := time.Now()
-	tap := wire.New(func() time.Duration { return time.Since(start) }).Client(0)
+	tap := newTap(0)
 	return open(t, tap.Dial), tap
+}
+
+// newTap returns the wire tap of a client.
+func newTap(client int) *wire.Client {
+	start := time.Now()
+	return wire.New(func() time.Duration { return time.Since(start) }).Client(client)
 }
 
 // eventually waits for the condition.

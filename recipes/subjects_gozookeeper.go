@@ -36,7 +36,6 @@ type goZooKeeper struct {
 
 	mu      sync.Mutex
 	state   zk.State
-	session int64 // id of the session that stands, or stood last
 	changed chan struct{}
 	token   int64 // of what is held; 0
 }

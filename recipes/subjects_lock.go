@@ -2,7 +2,6 @@ package recipes
 
 import (
 	"context"
-
 	"sync"
 )
 

@@ -1,0 +1,112 @@
+package recipes
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"zkbench/chaos/wire"
+)
+
+// crowd is n sessions that stand in line together, counted on the wire.
+type crowd struct {
+	tap    *wire.Tap
+	grants chan *Grant
+	base   wire.Counts
+}
+
+func (c *crowd) since() wire.Counts { return c.tap.Totals().Sub(c.base) }
+
+// cost is what was counted since base, in the terms of the formula.
+func (c *crowd) cost() Cost {
+	n := c.since()
+	lists, deletes := n.Requests.Of(wire.GetChildren2), n.Requests.Of(wire.Delete)
+	return Cost{
+		Notifications: n.Notifications.Total(), Lists: lists, Deletes: deletes,
+		Others: n.Requests.Total() - lists - deletes,
+	}
+}
+
+// gather has n sessions join one after the other, each when the line has settled:
+// the k-th lists once with its create; one that must wait lists once more with a
+// watch (parent), for which it also wakes the k-2 who wait already, or watches its
+// predecessor.
+func gather(t *testing.T, k kind, v Variant, n int) *crowd {
+	ctx, path := within(t, 60*time.Second), madePath(t, open(t, nil))
+	start := time.Now()
+	c := &crowd{tap: wire.New(func() time.Duration { return time.Since(start) }), grants: make(chan *Grant, n)}
+	var lists, gets int64
+	for i := 1; i <= n; i++ {
+		s := open(t, c.tap.Client(i).Dial)
+		go func() {
+			g, err := k.bind(s, path, v)(ctx)
+			if err != nil {
+				t.Error(err)
+			}
+			c.grants <- g
+		}()
+		switch {
+		case i == 1:
+			lists++
+		case v == Parent:
+			lists += int64(i)
+		default:
+			lists, gets = lists+1, gets+1
+		}
+		eventually(t, fmt.Sprintf("%d stand in line", i), func() bool {
+			got := c.tap.Totals()
+			return got.InFlight == 0 && got.Requests.Of(wire.GetChildren2) == lists && got.Requests.Of(wire.GetData) == gets
+		})
+	}
+	c.base = c.tap.Totals()
+	return c
+}
+
+// The formulas, counted on the wire of a real ensemble, after every release.
+func TestDrainCost_isWhatTheWireSees(t *testing.T) {
+	const n = 10
+	for _, k := range kinds {
+		for _, v := range variants {
+			t.Run(k.name+"/"+string(v), func(t *testing.T) {
+				c := gather(t, k, v, n)
+				for i := 1; i <= n; i++ {
+					g := <-c.grants
+					if g == nil {
+						return
+					}
+					if err := g.Release(context.Background()); err != nil {
+						t.Fatal(err)
+					}
+					want := DrainCost(v, n, i)
+					want.Names = 0
+					eventually(t, fmt.Sprintf("after release %d the wire has seen %+v", i, want), func() bool {
+						return c.since().InFlight == 0 && c.cost() == want
+					})
+				}
+			})
+		}
+	}
+}
+
+func TestDrainCost(t *testing.T) {
+	for _, row := range []struct {
+		about string
+		v     Variant
+		n, k  int
+		want  Cost
+	}{
+		{"a whole drain of ten, the herd", Parent, 10, 10, Cost{Notifications: 54, Lists: 45, Deletes: 10, Names: 285}},
+		{"a whole drain of ten, one by one", Predecessor, 10, 10, Cost{Notifications: 9, Lists: 8, Deletes: 10, Names: 36}},
+		{"a single one wakes nobody, the herd", Parent, 1, 1, Cost{Deletes: 1}},
+		{"a single one wakes nobody", Predecessor, 1, 1, Cost{Deletes: 1}},
+		{"the second in line need not list", Predecessor, 2, 1, Cost{Notifications: 1, Deletes: 1}},
+		{"nobody released", Parent, 10, 0, Cost{}},
+	} {
+		t.Run(row.about, func(t *testing.T) {
+			if got := DrainCost(row.v, row.n, row.k); got != row.want {
+				t.Errorf("DrainCost(%s, %d, %d) = %+v, want %+v", row.v, row.n, row.k, got, row.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,300 @@
+package recipes
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"go.uber.org/goleak"
+
+	"zkbench/chaos/wire"
+)
+
+// expire has the servers end a session: whoever knows id and password is its client,
+// and may close it.
+func expire(t *testing.T, s *Session) {
+	t.Helper()
+	c, err := net.DialTimeout("tcp", servers[len(servers)-1], 5*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	c.SetDeadline(time.Now().Add(10 * time.Second))
+	body := binary.BigEndian.AppendUint32(nil, 0) // protocol version
+	body = binary.BigEndian.AppendUint64(body, 0) // last zxid seen
+	body = binary.BigEndian.AppendUint32(body, uint32(s.Timeout().Milliseconds()))
+	body = binary.BigEndian.AppendUint64(body, uint64(s.ID()))
+	body = binary.BigEndian.AppendUint32(body, uint32(len(s.Password())))
+	body = append(append(body, s.Password()...), 0)
+	goodbye := int32(-11)
+	closing := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, 1), uint32(goodbye))
+	var out []byte
+	for _, frame := range [][]byte{body, closing} {
+		out = append(binary.BigEndian.AppendUint32(out, uint32(len(frame))), frame...)
+	}
+	if _, err := c.Write(out); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		var length [4]byte
+		if _, err := io.ReadFull(c, length[:]); err != nil {
+			t.Fatal("the server gave no answer:", err)
+		}
+		if _, err := io.CopyN(io.Discard, c, int64(binary.BigEndian.Uint32(length[:]))); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestSession_knowsWhatWasNegotiated(t *testing.T) {
+	tap := newTap(0)
+	s, err := Open(within(t, 10*time.Second), servers, Options{Timeout: 100 * time.Millisecond, Dial: tap.Dial})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	onWire := tap.Session()
+	if s.Timeout() != 2*tick {
+		t.Errorf("asked for 100ms of servers that grant at least 2 ticks of %v, and got %v", tick, s.Timeout())
+	}
+	if s.ID() == 0 || s.ID() != onWire.ID || string(s.Password()) != string(onWire.Password) || len(s.Password()) != 16 {
+		t.Errorf("session %#x, password %x; on the wire %#x, %x", s.ID(), s.Password(), onWire.ID, onWire.Password)
+	}
+}
+
+func TestSession_keepsTheOrderOfServers(t *testing.T) {
+	dead := "127.0.0.1:1"
+	for _, row := range []struct {
+		about   string
+		servers []string
+		want    string
+	}{
+		{"the first one is taken", []string{servers[2], servers[0], servers[1]}, servers[2]},
+		{"dead ones are passed over", []string{dead, servers[1], servers[0]}, servers[1]},
+		{"the first round is not waited for", []string{dead, dead, dead, servers[0]}, servers[0]},
+	} {
+		t.Run(row.about, func(t *testing.T) {
+			tap := newTap(0)
+			s, err := Open(within(t, 10*time.Second), row.servers, Options{Timeout: 4 * time.Second, Dial: tap.Dial})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			if got := tap.Session().Server; got != row.want {
+				t.Errorf("connected to %s, want %s", got, row.want)
+			}
+		})
+	}
+}
+
+func TestOpen_unreachable(t *testing.T) {
+	before := goleak.IgnoreCurrent()
+	_, err := Open(within(t, 300*time.Millisecond), []string{"127.0.0.1:1"}, Options{})
+	if err == nil || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "127.0.0.1:1: ") || !strings.Contains(err.Error(), "refused") {
+		t.Errorf("the error must name the server and what was wrong with it: %v", err)
+	}
+	if err := goleak.Find(before); err != nil {
+		t.Error(err)
+	}
+	if _, err := Open(t.Context(), nil, Options{}); err == nil {
+		t.Error("opened a session without servers")
+	}
+}
+
+func TestSession_expiredForGood(t *testing.T) {
+	ctx := within(t, 20*time.Second)
+	s, tap := tapped(t)
+	g, err := NewLock(s, freshPath(), Predecessor).Acquire(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := s.ID()
+	expire(t, s)
+	<-s.Done()
+	<-g.Lost()
+	if err := s.Err(); !errors.Is(err, ErrSessionEnded) || !errors.Is(err, ErrExpired) {
+		t.Errorf("the session says %v", err)
+	}
+	if _, err := s.List(ctx, "/"); !errors.Is(err, ErrExpired) || Indeterminate(err) {
+		t.Errorf("a call after the end must be refused, and certainly not sent: %v", err)
+	}
+	if got := tap.Session().ID; got != id {
+		t.Errorf("the client went on with another session, %#x after %#x", got, id)
+	}
+}
+
+// go-zookeeper keeps requests that were not sent yet and sends them in the next
+// session. Ours must not run in any other session than its own.
+func TestSession_queuedRequestDiesWithIt(t *testing.T) {
+	ctx, path, other := within(t, 20*time.Second), freshPath(), open(t, nil)
+	s, tap := tapped(t)
+	tap.Gate(true)
+	tap.Cut()
+	eventually(t, "it is suspended", func() bool { return s.State() == Suspended })
+	created := make(chan error, 1)
+	go func() {
+		_, err := s.Create(ctx, path, nil, 0)
+		created <- err
+	}()
+	expire(t, s)
+	tap.Gate(false)
+	if err := <-created; !errors.Is(err, ErrSessionEnded) || !Indeterminate(err) {
+		t.Errorf("the queued request returned %v", err)
+	}
+	if err := other.barrier(ctx, path+"-barrier"); err != nil {
+		t.Fatal(err)
+	}
+	if stat, err := other.Exists(ctx, path); stat != nil || err != nil {
+		t.Errorf("a request of the dead session has run: %+v, %v", stat, err)
+	}
+}
+
+func TestSession_endsByItsOwnDeadline(t *testing.T) {
+	tap := newTap(0)
+	s, err := Open(within(t, 10*time.Second), servers, Options{Timeout: 2 * tick, Dial: tap.Dial})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	tap.Gate(true)
+	tap.Cut()
+	<-s.Done()
+	now, deadline := time.Now(), s.Deadline()
+	if early := deadline.Sub(now); early > 0 {
+		t.Errorf("ended %v before its deadline", early)
+	}
+	if !errors.Is(s.Err(), ErrDeadline) {
+		t.Errorf("it says %v", s.Err())
+	}
+}
+
+func TestSession_pastItsEndAnOpenCallIsIndeterminate(t *testing.T) {
+	s, tap := tapped(t)
+	if err := tap.Hold(wire.Deaf); err != nil {
+		t.Fatal(err)
+	}
+	defer tap.Thaw()
+	created := make(chan error, 1)
+	go func() {
+		_, err := s.Create(t.Context(), freshPath(), nil, 0)
+		created <- err
+	}()
+	eventually(t, "the request is under way", func() bool { return tap.Counts().Queued > 0 })
+	s.Abandon()
+	if err := <-created; !errors.Is(err, ErrAbandoned) || !Indeterminate(err) {
+		t.Errorf("a create was under way when the session was abandoned, and returned %v", err)
+	}
+}
+
+func TestSession_oversizedReply(t *testing.T) {
+	ctx, path, other := within(t, 20*time.Second), freshPath(), open(t, nil)
+	s, err := Open(ctx, servers, Options{Timeout: 4 * time.Second, MaxPacket: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := other.MakePath(ctx, path); err != nil {
+		t.Fatal(err)
+	}
+	for range 20 { // MaxPacket is at least 4 KiB
+		if _, err := other.Create(ctx, path+"/"+strings.Repeat("x", 240), nil, zk.FlagSequence); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.List(ctx, path); !errors.Is(err, ErrSessionEnded) || !strings.Contains(err.Error(), "exceeds MaxPacket (4096): raise it") {
+		t.Errorf("a list that is too long for the session returned %v", err)
+	}
+}
+
+func TestSession_closeTellsTheServersAndAbandonDoesNot(t *testing.T) {
+	ctx, other := within(t, 20*time.Second), open(t, nil)
+	for _, row := range []struct {
+		about string
+		end   func(*Session)
+		stays bool
+	}{
+		{"after a close the ephemeral node is gone at once", func(s *Session) { s.Close() }, false},
+		{"after an abandon it stays until the servers expire the session", (*Session).Abandon, true},
+	} {
+		t.Run(row.about, func(t *testing.T) {
+			path := freshPath()
+			s, err := Open(ctx, servers, Options{Timeout: 4 * time.Second})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.Create(ctx, path, nil, zk.FlagEphemeral); err != nil {
+				t.Fatal(err)
+			}
+			before := goleak.IgnoreCurrent()
+			row.end(s)
+			s.Close() // a second end does nothing
+			if err := other.barrier(ctx, path+"-barrier"); err != nil {
+				t.Fatal(err)
+			}
+			stat, err := other.Exists(ctx, path)
+			if err != nil || (stat != nil) != row.stays {
+				t.Errorf("the node is there: %v (%v), want %v", stat != nil, err, row.stays)
+			}
+			if err := goleak.Find(before); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestSession_closeDoesNotWaitForAServerThatHangs(t *testing.T) {
+	tap := newTap(0)
+	s, err := Open(within(t, 10*time.Second), servers, Options{Timeout: 20 * tick, Dial: tap.Dial})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tap.Hold(wire.Deaf); err != nil {
+		t.Fatal(err)
+	}
+	defer tap.Thaw()
+	closed := make(chan struct{})
+	go func() {
+		s.Close()
+		close(closed)
+	}()
+	select {
+	case <-closed:
+	case <-time.After(s.Timeout() / 2):
+		t.Error("Close waits for a server that does not answer")
+	}
+}
+
+func TestSession_statesInOrder(t *testing.T) {
+	var seen []State
+	tap := newTap(0)
+	s, err := Open(within(t, 10*time.Second), servers, Options{
+		Timeout: 4 * time.Second, Dial: tap.Dial, OnState: func(st State) { seen = append(seen, st) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.mu.Lock()
+	changed := s.changed
+	s.mu.Unlock()
+	tap.Cut()
+	<-changed
+	if err := s.AwaitConnected(within(t, 10*time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	want := []State{Connected, Suspended, Connected, Ended}
+	if len(seen) != len(want) {
+		t.Fatalf("states %v, want %v", seen, want)
+	}
+	for i := range want {
+		if seen[i] != want[i] {
+			t.Errorf("states %v, want %v", seen, want)
+		}
+	}
+}
