@@ -26,6 +26,9 @@ const (
 	// RecoveryTime is from the beginning of healing until all members serve, one
 	// leads, and a write was seen by each.
 	RecoveryTime = "recovery.time"
+	// OutageTime is each time for which nobody held although somebody had to, from one
+	// holder's end to the next grant, of those in which a fault was in force.
+	OutageTime = "outage.time"
 	// ConnectionsPeak is the highest rate at which the members took connections,
 	// over about a second.
 	ConnectionsPeak = "connections.peak"

@@ -22,6 +22,9 @@ func (f *folding) believe(b verdict.Belief) {
 	if !held || b.Phase != last.Phase || b.Round != last.Round {
 		return
 	}
+	if b.Start > last.End && f.disturbed(last.End, b.Start) {
+		f.observe(OutageTime, b.Phase, b.Start-last.End)
+	}
 	if h, ok := f.handoff(last, b); ok {
 		f.passed(h, last, b)
 	}

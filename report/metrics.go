@@ -55,7 +55,7 @@ const (
 var (
 	distributions = []string{
 		AcquireLatency, HandoffLatency, HandoffLatencyChurn, FailoverLatency, LeaderlessTime, BeliefOverlap, QueueLatency, QueueLatencyFaults,
-		FailoverDetect, FailoverExpire, FailoverCommit, FailoverNotify, FailoverRelist, RecoveryTime,
+		FailoverDetect, FailoverExpire, FailoverCommit, FailoverNotify, FailoverRelist, RecoveryTime, OutageTime,
 	}
 	values = []string{
 		Throughput, FanoutNotifications, FanoutRequests, FanoutBytes,

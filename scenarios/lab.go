@@ -94,19 +94,24 @@ func (l *Lab) clean() error {
 
 // trial prepares the cell, the i-th of its scenario.
 func (l *Lab) trial(cell Cell, i int) *trial {
-	s := cell.Scenario
-	name := fmt.Sprintf("%s-%s-%d%s", s.Name, strings.ReplaceAll(cell.Subject.Name, "/", "-"), cell.Clients, cell.suffix)
-	if cell.Trial > 0 {
-		name = fmt.Sprintf("%s-%d", name, cell.Trial)
-	}
-	if cell.Provocation != "" {
-		name = fmt.Sprintf("%s-%s-%s", s.Name, strings.ReplaceAll(cell.Subject.Name, "/", "-"), cell.Provocation)
-	}
+	s, name := cell.Scenario, cell.trialName()
 	root := l.root() + "/" + name
 	return &trial{
 		lab: l, scenario: s, cell: cell, name: name, root: root, parent: root + "/line",
 		rng: rand.New(rand.NewPCG(l.Seed, uint64(i))), plan: draw(s, cell, name, l.Seed),
 	}
+}
+
+// trialName is the name of the cell's trial, unique in its run.
+func (c Cell) trialName() string {
+	start := c.Scenario.Name + "-" + strings.ReplaceAll(c.Subject.Name, "/", "-")
+	switch {
+	case c.Provocation != "":
+		return start + "-" + c.Provocation
+	case c.Trial > 0:
+		return fmt.Sprintf("%s-%d%s-%d", start, c.Clients, c.suffix, c.Trial)
+	}
+	return fmt.Sprintf("%s-%d%s", start, c.Clients, c.suffix)
 }
 
 // params are the settings of a trial, for result.json and for thresholds. What the

@@ -115,7 +115,7 @@ func override(root *yaml.Node, o string) error {
 	if !ok || path == "" {
 		return fmt.Errorf("--set %s: want path=value, like phases.0.rounds=5", o)
 	}
-	if err := set(root, path, value); err != nil {
+	if err := set(root, abbreviated(resolve(root), path), value); err != nil {
 		return fmt.Errorf("--set %s: %w", o, err)
 	}
 	return nil
@@ -232,4 +232,24 @@ func near(name string, names []string) string {
 		}
 	}
 	return best
+}
+
+// abbreviated lets a parameter be set by its name alone, where that is no field.
+func abbreviated(root *yaml.Node, path string) string {
+	if root.Kind != yaml.MappingNode {
+		return path
+	}
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		switch params := root.Content[i+1]; {
+		case root.Content[i].Value == path:
+			return path
+		case root.Content[i].Value == "params" && params.Kind == yaml.MappingNode:
+			for k := 0; k+1 < len(params.Content); k += 2 {
+				if params.Content[k].Value == path {
+					return "params." + path
+				}
+			}
+		}
+	}
+	return path
 }

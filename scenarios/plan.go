@@ -142,7 +142,7 @@ func (p PhasePlan) entries() ([]chaos.Entry, error) {
 func (l *Lab) plans(cells []Cell) ([]Plan, error) {
 	out := make([]Plan, len(cells))
 	for i, cell := range cells {
-		out[i] = l.trial(cell, i).plan
+		out[i] = draw(cell.Scenario, cell, cell.trialName(), l.Seed)
 		if l.Replay != "" {
 			var err error
 			if out[i], err = readPlan(l.Replay, out[i].Trial, cell.Scenario, cell.Clients); err != nil {
@@ -154,6 +154,23 @@ func (l *Lab) plans(cells []Cell) ([]Plan, error) {
 		}
 	}
 	return out, nil
+}
+
+// Replayable says whether the run folder has a plan for every trial of the scenario,
+// and returns the seed from which they were drawn.
+func (s *Scenario) Replayable(dir string) (seed uint64, err error) {
+	cells, err := s.Cells()
+	if err != nil {
+		return 0, err
+	}
+	for _, cell := range cells {
+		p, err := readPlan(dir, cell.trialName(), cell.Scenario, cell.Clients)
+		if err != nil {
+			return 0, err
+		}
+		seed = p.Seed
+	}
+	return seed, nil
 }
 
 // planPath is where the plan of a trial is in a run folder.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -83,8 +84,13 @@ func listSubjects(w io.Writer) error {
 
 func listFaults(w io.Writer) error {
 	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	machine := probe(context.Background())
 	for _, f := range chaos.Catalogue() {
-		fmt.Fprintf(tw, "  %s\t%s\n\tneeds: %s\n\tproof: %s\n", f.Name, f.About, f.Needs, f.Proof)
+		here := "yes"
+		if err := machine.here(f); err != nil {
+			here = "no: " + oneLine(err.Error())
+		}
+		fmt.Fprintf(tw, "  %s\t%s\n\tneeds: %s\n\there: %s\n\tproof: %s\n", f.Name, f.About, f.Needs, here, f.Proof)
 	}
 	return tw.Flush()
 }

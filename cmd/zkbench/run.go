@@ -23,6 +23,7 @@ type runFlags struct {
 	kind     string
 	scenario scenarioFlags
 	seed     uint64
+	replay   string
 	out      string
 	force    bool
 	quiet    bool
@@ -37,7 +38,10 @@ func runCmd() *cobra.Command {
 		Example: `  zkbench run herd
   zkbench run herd --clients 10,50 --ensemble process --out herd-10-50
   zkbench run my-scenario.yaml --set phases.0.rounds=10 --seed 7`,
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if args, err = f.replayed(cmd, args); err != nil {
+				return err
+			}
 			if len(args) == 0 {
 				return usageError("run what? name a scenario%s, or a .yaml file", scenarios.Nearest("", scenarios.Builtin()))
 			}
@@ -59,6 +63,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	fl.StringVar(&f.ensemble.Home, "zookeeper-home", os.Getenv("ZOOKEEPER_HOME"), "process: a ZooKeeper distribution (default $ZOOKEEPER_HOME, else Debian's)")
 	f.scenario.register(fl)
 	fl.Uint64Var(&f.seed, "seed", 0, "decides every random choice (default: a new one, printed and stored)")
+	fl.StringVar(&f.replay, "replay", "", "run the scenario of that run folder again, with the same faults at the same times")
 	fl.StringVar(&f.out, "out", "", "run folder (default zkbench-out/SCENARIO-TIME)")
 	fl.BoolVar(&f.force, "force", false, "replace what is in --out")
 	fl.BoolVarP(&f.quiet, "quiet", "q", false, "print no progress, only the summary")
@@ -79,6 +84,9 @@ func (f *runFlags) runAll(cmd *cobra.Command, names []string) error {
 		s, err := f.scenario.load(name)
 		if err == nil {
 			err = refuseTick(s, opts)
+		}
+		if err == nil {
+			err = f.checkReplay(s)
 		}
 		if err != nil {
 			return usage(err)
@@ -202,7 +210,7 @@ func (f *runFlags) execute(ctx context.Context, s *scenarios.Scenario, o ensembl
 			logs = filepath.Join(logs, "tick-"+o.Tick.String())
 		}
 		err := f.withEnsemble(ctx, s, o, logs, r, p, func(lab *scenarios.Lab) error {
-			lab.Dir = dir
+			lab.Dir, lab.Replay = dir, f.replay
 			return lab.Run(ctx, s, b, before, all)
 		})
 		if err != nil {
@@ -274,10 +282,12 @@ func refuseFaults(s *scenarios.Scenario, e *ensembles.Ensemble) error {
 		return nil
 	}
 	for i, p := range s.Phases {
-		for j, fault := range p.Faults {
-			if chaos.TouchesMembers(fault.Fault) {
-				return usageError("phases.%d.faults.%d: %s would touch a member, and an external ensemble is not ours to touch; leave it out: --set phases.%d.faults=[]", i, j, fault.Fault, i)
+		for _, fault := range p.MemberFaults() {
+			leave := "faults=[]"
+			if p.Kind == scenarios.Failover {
+				leave = "rounds=0"
 			}
+			return usageError("phases.%d (%s): %s would touch a member, and an external ensemble is not ours to touch; leave it out: --set phases.%d.%s", i, p.Name, fault, i, leave)
 		}
 	}
 	return nil

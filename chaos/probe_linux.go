@@ -1,0 +1,63 @@
+package chaos
+
+import (
+	"fmt"
+	"net/netip"
+	"runtime"
+	"time"
+
+	rtnetlink "github.com/vishvananda/netlink"
+	"github.com/vishvananda/netns"
+)
+
+// Probe tries everything in a network namespace that nobody else sees. The kernel
+// removes it, and what is in it, when the probe is over.
+func Probe() Abilities {
+	found := make(chan Abilities)
+	go func() {
+		// The thread ends with this goroutine: it is locked and never unlocked, so that
+		// nothing else ever runs in the namespace.
+		runtime.LockOSThread()
+		found <- probe()
+	}()
+	return <-found
+}
+
+func probe() Abilities {
+	ns, err := netns.New()
+	if err != nil {
+		err = fmt.Errorf("no network namespace can be made: %w (run as root)", err)
+		return Abilities{err, err, err}
+	}
+	defer ns.Close()
+	f, err := openFilter(int(ns), selfOwner())
+	if err != nil {
+		return Abilities{Filter: err, Delay: err}
+	}
+	defer f.close()
+	a := Abilities{Filter: probeFilter(f)}
+	veth := &rtnetlink.Veth{LinkAttrs: rtnetlink.LinkAttrs{Name: "zkbprobe0"}, PeerName: "zkbprobe1"}
+	if err := f.qdisc.LinkAdd(veth); err != nil {
+		a.Namespaces = fmt.Errorf("no link can be made in a network namespace: %w", err)
+		a.Delay = a.Namespaces
+		return a
+	}
+	if a.Delay = f.slow(time.Millisecond, 0); a.Delay == nil {
+		a.Delay = f.hasten()
+	}
+	return a
+}
+
+// probeFilter makes one cut of each sort and heals it.
+func probeFilter(f *filter) error {
+	for _, r := range []Rule{{}, {Peers: []netip.Addr{netip.MustParseAddr("198.51.100.1")}}, {Loss: 50}, {Rate: 1000}} {
+		id, err := f.cut(r)
+		if err != nil {
+			return fmt.Errorf("%w (modprobe nf_tables)", err)
+		}
+		if err := f.heal(id); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,21 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"syscall"
+)
+
+// openFiles takes how many files this process may have open: every client has one.
+func openFiles() finding {
+	var l syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {
+		return finding{what: "open files", result: findingWeak, seen: err.Error()}
+	}
+	f := finding{what: "open files", result: findingOK, seen: fmt.Sprintf("up to %d", l.Cur)}
+	if l.Cur < filesFew {
+		f.result, f.mend = findingWeak, fmt.Sprintf("ulimit -n %d: more clients than that cannot connect", filesFew)
+	}
+	return f
+}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"zkbench/report"
+	"zkbench/scenarios"
+)
+
+// replayed returns what is to be run: with --replay the scenario of that run folder,
+// on an ensemble like the one that it was run on, unless flags say otherwise.
+func (f *runFlags) replayed(cmd *cobra.Command, args []string) ([]string, error) {
+	if f.replay == "" {
+		return args, nil
+	}
+	if len(args) > 0 {
+		return nil, usageError("--replay names the scenario: leave %s out", args[0])
+	}
+	if cmd.Flags().Changed("seed") {
+		return nil, usageError("--replay plays the plan that is in the folder: --seed would change nothing")
+	}
+	if f.out != "" && same(f.out, f.replay) {
+		return nil, usageError("--out %s is the folder that is to be replayed: name another", f.out)
+	}
+	old, err := report.ReadResult(f.replay)
+	if err == nil && old.Run.Ensemble.Members > 0 { // a run that crashed has no result, and is replayed by the flags alone
+		e := old.Run.Ensemble
+		if !cmd.Flags().Changed("members") {
+			f.ensemble.Members = e.Members
+		}
+		if !cmd.Flags().Changed("tick") && e.Tick > 0 {
+			f.ensemble.Tick = e.Tick
+		}
+		if !cmd.Flags().Changed("ensemble") && e.Kind != "external" {
+			f.kind = e.Kind
+		}
+	}
+	return []string{filepath.Join(f.replay, report.ScenarioFile)}, nil
+}
+
+// checkReplay makes sure, before anything starts, that there is a plan for every trial.
+func (f *runFlags) checkReplay(s *scenarios.Scenario) (err error) {
+	if f.replay == "" {
+		return nil
+	}
+	f.seed, err = s.Replayable(f.replay)
+	return err
+}
+
+// same says whether two paths are the same folder.
+func same(a, b string) bool {
+	x, errA := os.Stat(a)
+	y, errB := os.Stat(b)
+	return errA == nil && errB == nil && os.SameFile(x, y)
+}
