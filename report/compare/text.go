@@ -124,7 +124,11 @@ func (r Row) p() string {
 	if r.Old.N != r.New.N {
 		n += "+" + strconv.Itoa(r.New.N)
 	}
-	return strconv.FormatFloat(*r.P, 'f', 3, 64) + " n=" + n
+	p := strconv.FormatFloat(*r.P, 'f', 3, 64)
+	if *r.P < 0.001 {
+		p = "<0.001"
+	}
+	return p + " n=" + n
 }
 
 func (r Row) noise() string {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"zkbench/report"
 	"zkbench/report/plot"
@@ -88,7 +89,8 @@ func (c Comparison) Figure() *plot.Figure {
 		if r.Ratio == nil {
 			continue
 		}
-		x := plot.Change{Label: r.What + ", " + r.Cell, Factor: r.Ratio.Center, Alarm: r.Decides && r.Result == Worse, Faint: !r.Decides || r.Result == Unknown}
+		_, cell, _ := strings.Cut(r.Cell, ", ") // the scenario is the same in most
+		x := plot.Change{Label: r.What + ", " + cell, Factor: r.Ratio.Center, Alarm: r.Decides && r.Result == Worse, Faint: !r.Decides || r.Result == Unknown}
 		if r.Ratio.Low != nil {
 			x.Low, x.High = *r.Ratio.Low, *r.Ratio.High
 		}

@@ -39,7 +39,7 @@ func Changes(title, about string, rows []Change, limit float64) *Figure {
 		rows = rows[:changeRows]
 	}
 	f := newFigure("changes", title, about)
-	f.height = 110 + vg.Length(len(rows))*26
+	f.height = 190 + vg.Length(len(rows))*26
 	low, high := 0.95, 1.05
 	for _, v := range bounds(rows, limit) {
 		low, high = math.Min(low, v), math.Max(high, v)

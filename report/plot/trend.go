@@ -31,7 +31,8 @@ func Trend(name, title, unit string, lines []Line, looks Looks) *Figure {
 	for _, l := range lines {
 		look := looks.of(l.Label)
 		var at []xy
-		w := whiskers{color: look.color}
+		shift := beside(len(marks), len(lines))
+		w := whiskers{color: look.color, shift: shift}
 		for _, p := range l.Points {
 			if !(p.Median > 0) || math.IsInf(p.Median, 0) {
 				continue
@@ -54,7 +55,8 @@ func Trend(name, title, unit string, lines []Line, looks Looks) *Figure {
 		}
 		f.legend = append(f.legend, entry{text: l.Label, look: look, point: true, line: true})
 		marks = append(marks, func() {
-			f.body.Add(w, line{at: at, style: stroke(look.color, lineWidth)}, points{at: at, look: look, size: glyphSize})
+			f.body.Add(w, line{at: at, style: stroke(look.color, lineWidth), shift: shift},
+				points{at: at, look: look, size: glyphSize, shift: shift})
 		})
 	}
 	if len(marks) == 0 {
@@ -80,8 +82,8 @@ func unixSeconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
 // timeAxis is a linear axis of dates, or of times where all is within two days.
 func timeAxis(a *plot.Axis, from, to time.Time) {
 	low, high := unixSeconds(from), unixSeconds(to)
-	if high-low < 60 {
-		low, high = low-30, high+30
+	if high-low < 600 {
+		low, high = low-300, high+300
 	}
 	pad := (high - low) * 0.05
 	a.Min, a.Max = low-pad, high+pad

@@ -1,0 +1,262 @@
+package compare
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"zkbench/report"
+	"zkbench/report/history"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// invent makes a run of n trials of lock/parent and lock/predecessor with 10 clients.
+// cost is what a hand-off of the latter costs, in ms, before noise.
+func invent(r *rand.Rand, id string, n int, cost, noise float64) report.Result {
+	res := report.Result{Run: report.Run{
+		ID: id, Scenario: "herd", Start: time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC),
+		Host:     map[string]string{"os": "linux", "arch": "amd64", "cpus": "2", "cpu": "some", "name": "here"},
+		Versions: map[string]string{"zookeeper": "3.8.0"},
+		Ensemble: report.Ensemble{Kind: "process", Members: 3, Tick: 2 * time.Second},
+	}}
+	for i, subject := range []string{"lock/parent", "lock/predecessor"} {
+		for k := 1; k <= n; k++ {
+			base := []float64{5, cost}[i]
+			p50 := base * 1e6 * math.Exp(noise*r.NormFloat64())
+			res.Trials = append(res.Trials, report.Trial{
+				Name: fmt.Sprintf("herd-%d-%d", i, k), Scenario: "herd", Subject: subject, Clients: 10,
+				Params: map[string]string{history.ParamTrial: strconv.Itoa(k), "hold": "20ms"},
+				Metrics: map[string]report.Metric{
+					report.HandoffLatency:      {Unit: "ns", Count: new(int64(27)), P50: new(p50), P99: new(3 * p50)},
+					report.FanoutNotifications: {Unit: "1/handoff", Value: new([]float64{6, 1}[i])},
+					report.FanoutRequests:      {Unit: "1/handoff", Value: new([]float64{6, 2}[i])},
+					report.FanoutBytes:         {Unit: "B/handoff", Value: new([]float64{2000, 500}[i])},
+					report.Throughput:          {Unit: "1/s", Value: new(1e9 / (p50 + 2e6))},
+				},
+				Verdicts: []report.Verdict{{Guarantee: "fifo", Result: report.Pass}, {Guarantee: "mutual-exclusion", Result: report.Pass}},
+			})
+		}
+	}
+	return res
+}
+
+var five = Options{MaxRegression: 0.05}
+
+func TestRuns(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for _, row := range []struct {
+		about string
+		n     int
+		cost  float64 // 1 before
+		noise float64
+		edit  func(new *report.Result)
+		want  string
+		says  string
+	}{
+		{"the same again is not worse", 10, 1, 0.01, nil, report.Pass, "Not worse"},
+		{"10 % slower is worse", 10, 1.1, 0.01, nil, report.Fail, "handoff.latency.p50 of herd, lock/predecessor, 10 clients by +"},
+		{"2 % slower is let pass", 20, 1.02, 0.005, nil, report.Pass, "Not worse"},
+		{"10 % faster is not worse", 10, 0.9, 0.01, nil, report.Pass, "Not worse"},
+		{"twice as fast is not worse, however noisy", 10, 0.5, 0.1, func(new *report.Result) { new.Trials = new.Trials[10:] }, report.Pass, "Not worse"},
+		{"one trial of each says nothing about latency", 1, 2, 0.01, nil, report.Unknown, "not enough trials: run 4 more trials of each"},
+		{"three trials of each neither", 3, 2, 0.01, nil, report.Unknown, "run 2 more trials of each"},
+		{"noise hides a difference", 10, 1.03, 0.2, nil, report.Unknown, "too noisy to rule out a regression of 5 %"},
+		{"one more request a hand-off is worse, in a single trial", 1, 1, 0.01, func(new *report.Result) {
+			*new.Trials[1].Metrics[report.FanoutRequests].Value = 2.1
+		}, report.Fail, "fanout.requests of herd, lock/predecessor, 10 clients by +5.0 % (at most 2/handoff before, up to 2.10/handoff now)"},
+		{"a few keep-alives are no more bytes", 10, 1, 0.01, func(new *report.Result) {
+			*new.Trials[11].Metrics[report.FanoutBytes].Value = 503
+		}, report.Pass, "Not worse"},
+		{"many more bytes are", 10, 1, 0.01, func(new *report.Result) {
+			*new.Trials[11].Metrics[report.FanoutBytes].Value = 600
+		}, report.Fail, "fanout.bytes"},
+		{"a guarantee that broke in one of ten trials is worse", 10, 1, 0.01, func(new *report.Result) {
+			new.Trials[3].Verdicts[1].Result = report.Fail
+		}, report.Fail, "verdict mutual-exclusion of herd, lock/parent, 10 clients (pass before, fail now)"},
+		{"one that can no longer be judged is not a pass", 10, 1, 0.01, func(new *report.Result) {
+			new.Trials[3].Verdicts[1].Result = report.Unknown
+		}, report.Unknown, "verdict mutual-exclusion"},
+		{"a run that ended early is not a pass", 10, 1, 0.01, func(new *report.Result) { new.Run.Ended = "interrupted" }, report.Unknown, "it ended early: interrupted"},
+		{"nothing in common is not a pass", 10, 1, 0.01, func(new *report.Result) { new.Trials = nil }, report.Unknown, "nothing in common"},
+	} {
+		t.Run(row.about, func(t *testing.T) {
+			old, new := invent(r, "old", row.n, 1, row.noise), invent(r, "new", row.n, row.cost, row.noise)
+			if row.edit != nil {
+				row.edit(&new)
+			}
+			c := Runs(old, new, five)
+			if c.Result != row.want || !strings.Contains(c.Sentence(), row.says) {
+				t.Errorf("%s: %s\nwant %s and %q", c.Result, c.Sentence(), row.want, row.says)
+			}
+		})
+	}
+}
+
+// Two runs of the same thing must hardly ever be called worse, whatever the
+// distribution of their trials, and however many rows are tested together; a shift
+// of 10 % must be found.
+func TestRuns_rates(t *testing.T) {
+	for _, row := range []struct {
+		about string
+		noise func(r *rand.Rand) float64 // factor on a trial
+	}{
+		{"normal noise of 3 %", func(r *rand.Rand) float64 { return math.Exp(0.03 * r.NormFloat64()) }},
+		{"a long tail: one trial in ten is twice as slow", func(r *rand.Rand) float64 {
+			if r.IntN(10) == 0 {
+				return 2
+			}
+			return math.Exp(0.02 * r.NormFloat64())
+		}},
+		{"an even spread of 8 %", func(r *rand.Rand) float64 { return 1 + 0.08*r.Float64() }},
+	} {
+		t.Run(row.about, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(7, 7))
+			const runs, n = 300, 12
+			result := func(shift float64) string {
+				old, new := invent(r, "old", n, 1, 0), invent(r, "new", n, 1, 0)
+				for side, res := range []report.Result{old, new} {
+					for _, x := range res.Trials {
+						p50 := x.Metrics[report.HandoffLatency].P50
+						*p50 *= row.noise(r)
+						if side == 1 && x.Subject == "lock/predecessor" {
+							*p50 *= shift
+						}
+						*x.Metrics[report.Throughput].Value = 1e9 / *p50
+					}
+				}
+				return Runs(old, new, five).Result
+			}
+			alarms, found := 0, 0
+			for range runs {
+				if result(1) == report.Fail {
+					alarms++
+				}
+				if result(1.1) == report.Fail {
+					found++
+				}
+			}
+			if alarms > runs*5/100 {
+				t.Errorf("%d false alarms in %d comparisons of equals, at most 5 %% are promised", alarms, runs)
+			}
+			if found < runs*90/100 {
+				t.Errorf("a shift of 10 %% was found in %d of %d", found, runs)
+			}
+		})
+	}
+}
+
+// Where each subject took turns with a base, a machine of another speed does not
+// make a run worse, and a slower recipe does.
+func TestRuns_besideABase(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 2))
+	run := func(machine, cost float64) report.Result {
+		res := invent(r, "r", 12, 5*cost, 0)
+		weather := map[int]float64{}
+		for _, x := range res.Trials {
+			x.Params[history.ParamBase] = "lock/parent"
+			if weather[x.Repetition()] == 0 {
+				weather[x.Repetition()] = machine * math.Exp(0.3*r.NormFloat64())
+			}
+			*x.Metrics[report.HandoffLatency].P50 *= weather[x.Repetition()] * math.Exp(0.01*r.NormFloat64())
+			delete(x.Metrics, report.Throughput)
+		}
+		return res
+	}
+	other := run(2, 1)
+	other.Run.Host["cpu"] = "slow"
+	if u := Unlike(run(1, 1), other); len(u) > 0 {
+		t.Errorf("unlike: %v; with a base another host is no reason", u)
+	}
+	if c := Runs(run(1, 1), other, five); c.Result != report.Pass {
+		t.Errorf("the same on a machine of half the speed: %s %s", c.Result, c.Sentence())
+	}
+	if c := Runs(run(1, 1), run(0.5, 1.1), five); c.Result != report.Fail || !strings.Contains(c.Sentence(), "handoff.latency.p50 over lock/parent") {
+		t.Errorf("10 %% slower on a machine of twice the speed: %s %s", c.Result, c.Sentence())
+	}
+}
+
+func TestUnlike(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 3))
+	for _, row := range []struct {
+		about string
+		edit  func(new *report.Result)
+		want  string
+	}{
+		{"two runs of the same are alike", func(*report.Result) {}, ""},
+		{"more trials are no difference", func(new *report.Result) { *new = invent(r, "x", 7, 1, 0) }, ""},
+		{"another ZooKeeper is what may be compared", func(new *report.Result) { new.Run.Versions["zookeeper"] = "3.9.4" }, ""},
+		{"another name of the same kind of host neither", func(new *report.Result) { new.Run.Host["name"] = "there" }, ""},
+		{"another kind of ensemble", func(new *report.Result) { new.Run.Ensemble.Kind = "container" }, "ensemble: process before, container now"},
+		{"another size of ensemble", func(new *report.Result) { new.Run.Ensemble.Members = 5 }, "members: 3 before, 5 now"},
+		{"another tick", func(new *report.Result) { new.Run.Ensemble.Tick = time.Second }, "tick: 2s before, 1s now"},
+		{"another processor", func(new *report.Result) { new.Run.Host["cpu"] = "faster" }, "host's cpu: some before, faster now"},
+		{"another hold", func(new *report.Result) {
+			for _, x := range new.Trials {
+				x.Params["hold"] = "5ms"
+			}
+		}, "hold: 20ms before, 5ms now"},
+		{"another client count", func(new *report.Result) {
+			for i := range new.Trials {
+				new.Trials[i].Clients = 20
+			}
+		}, "only the old run has herd, lock/parent, 10 clients"},
+		{"a subject that is new", func(new *report.Result) {
+			new.Trials = append(new.Trials, report.Trial{Scenario: "herd", Subject: "lock/new", Clients: 10})
+		}, "only the new run has herd, lock/new, 10 clients"},
+	} {
+		t.Run(row.about, func(t *testing.T) {
+			old, new := invent(r, "old", 5, 1, 0), invent(r, "new", 5, 1, 0)
+			row.edit(&new)
+			got := strings.Join(Unlike(old, new), "\n")
+			if row.want == "" && got != "" || !strings.Contains(got, row.want) {
+				t.Errorf("unlike: %q, want %q", got, row.want)
+			}
+		})
+	}
+}
+
+// TestGolden compares what people read with what a person approved.
+func TestGolden(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 4))
+	old, new := invent(r, "main", 10, 1, 0.01), invent(r, "branch", 10, 1.12, 0.01)
+	new.Run.Versions["zookeeper"] = "3.9.4"
+	*new.Trials[2].Metrics[report.FanoutNotifications].Value = 6.5
+	few := invent(r, "few", 2, 1, 0.01)
+	for name, c := range map[string]Comparison{"worse": Runs(old, new, five), "few": Runs(few, few, five)} {
+		var table, markdown bytes.Buffer
+		if err := c.Table(&table); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Markdown(&markdown); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, name+".txt", table.Bytes())
+		golden(t, name+".md", markdown.Bytes())
+	}
+}
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s differs from its golden file; got:\n%s", name, got)
+	}
+}
