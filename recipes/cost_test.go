@@ -34,8 +34,7 @@ func (c *crowd) cost() Cost {
 // predecessor.
 func gather(t *testing.T, k kind, v Variant, n int) *crowd {
 	ctx, path := within(t, 60*time.Second), madePath(t, open(t, nil))
-	start := time.Now()
-	c := &crowd{tap: wire.New(func() time.Duration { return time.Since(start) }), grants: make(chan *Grant, n)}
+	c := &crowd{tap: wire.New(clock()), grants: make(chan *Grant, n)}
 	var lists, gets int64
 	for i := 1; i <= n; i++ {
 		s := open(t, c.tap.Client(i).Dial)

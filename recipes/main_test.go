@@ -81,8 +81,13 @@ func tapped(t *testing.T) (*Session, *wire.Client) {
 
 // newTap returns the wire tap of a client.
 func newTap(client int) *wire.Client {
+	return wire.New(clock()).Client(client)
+}
+
+// clock returns a monotonic clock that starts now.
+func clock() func() time.Duration {
 	start := time.Now()
-	return wire.New(func() time.Duration { return time.Since(start) }).Client(client)
+	return func() time.Duration { return time.Since(start) }
 }
 
 // eventually waits for the condition.

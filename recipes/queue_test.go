@@ -173,8 +173,7 @@ func TestQueue_missingQueueIsEmptyAndForeignChildrenAreNoItems(t *testing.T) {
 // Only the head of the line is woken by an item, and the next by the head's leaving.
 func TestQueue_anItemWakesTheHeadAlone(t *testing.T) {
 	ctx, path := within(t, 30*time.Second), freshPath()
-	start := time.Now()
-	tap := wire.New(func() time.Duration { return time.Since(start) })
+	tap := wire.New(clock())
 	got := make(chan []byte)
 	taking, stop := context.WithCancel(ctx)
 	var all sync.WaitGroup

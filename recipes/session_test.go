@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -295,6 +296,40 @@ func TestSession_statesInOrder(t *testing.T) {
 	for i := range want {
 		if seen[i] != want[i] {
 			t.Errorf("states %v, want %v", seen, want)
+		}
+	}
+}
+
+// The link takes a reply that is not the oldest's for the proof that one is lost.
+// Pings must not be answered ahead of requests then, however busy the session is.
+func TestSession_busyAndStillOnItsFirstConnection(t *testing.T) {
+	ctx, path := within(t, 20*time.Second), freshPath()
+	taps := wire.New(clock())
+	for i := range servers {
+		tap := taps.Client(i)
+		s, err := Open(ctx, inOrder(i), Options{Timeout: 2 * tick, Dial: tap.Dial})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				for tap.Counts().Requests.Of(wire.Ping) < 4 {
+					if err := s.barrier(ctx, path); err != nil {
+						t.Error(err)
+						return
+					}
+					if _, err := s.Exists(ctx, path); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			})
+		}
+		all.Wait()
+		if n := tap.Counts().Connections; n != 1 {
+			t.Errorf("at member %d a busy session needed %d connections", i+1, n)
 		}
 	}
 }

@@ -1,0 +1,135 @@
+package recipes
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"zkbench/chaos/wire"
+)
+
+// openSubject opens a client of a subject through a tap, with its events.
+func openSubject(t *testing.T, subject Subject, parent string) (Client, *wire.Client, chan Event) {
+	t.Helper()
+	ctx, tap, events := within(t, 10*time.Second), newTap(0), make(chan Event, 10)
+	c, err := subject.Open(ctx, Env{
+		Servers: servers, Parent: parent, Timeout: 4 * time.Second, Dial: tap.Dial,
+		MaxPacket: 64 << 10, Events: func(e Event) { events <- e },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close(ctx) })
+	return c, tap, events
+}
+
+func TestSubjects_sameBoundaryForAll(t *testing.T) {
+	for _, subject := range Subjects() {
+		t.Run(subject.Name, func(t *testing.T) {
+			parent := freshPath()
+			a, _, _ := openSubject(t, subject, parent)
+			b, _, _ := openSubject(t, subject, parent)
+			if subject.Recipe() == "queue" {
+				passItems(t, a.(QueueClient), b.(QueueClient))
+			} else {
+				takeTurns(t, a.(Contender), b.(Contender))
+			}
+		})
+	}
+}
+
+func takeTurns(t *testing.T, a, b Contender) {
+	ctx := within(t, 10*time.Second)
+	first, err := a.Acquire(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := make(chan Claim, 1)
+	go func() {
+		claim, err := b.Acquire(ctx)
+		if err != nil {
+			t.Error(err)
+		}
+		next <- claim
+	}()
+	if err := a.Release(ctx); err != nil {
+		t.Error(err)
+	}
+	second := <-next
+	if first.Token == 0 || second.Token <= first.Token || first.Session == second.Session || !strings.HasPrefix(second.Path, "/") {
+		t.Errorf("claims %+v, then %+v", first, second)
+	}
+	if err := b.Release(ctx); err != nil {
+		t.Error(err)
+	}
+	if err := b.Release(ctx); err == nil {
+		t.Error("released what was not held")
+	}
+}
+
+func passItems(t *testing.T, a, b QueueClient) {
+	ctx := within(t, 10*time.Second)
+	for _, item := range []string{"a", "", "c"} {
+		if err := a.Put(ctx, []byte(item)); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := b.Take(ctx); err != nil || got == nil || string(got) != item {
+			t.Errorf("took %q, %v; put %q", got, err, item)
+		}
+	}
+}
+
+func TestSubjects_tellSuspendedRestoredAndLost(t *testing.T) {
+	for _, subject := range Subjects() {
+		if subject.Recipe() == "queue" || !strings.HasPrefix(subject.About, "ours") {
+			continue
+		}
+		t.Run(subject.Name, func(t *testing.T) {
+			ctx := within(t, 20*time.Second)
+			c, tap, events := openSubject(t, subject, freshPath())
+			claim, err := c.(Contender).Acquire(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			next := func(want EventKind) {
+				t.Helper()
+				select {
+				case e := <-events:
+					if e.Kind != want || e.Token != claim.Token {
+						t.Errorf("event %+v, want %s of %#x", e, want, claim.Token)
+					}
+				case <-ctx.Done():
+					t.Fatalf("no event %s", want)
+				}
+			}
+			tap.Cut()
+			next(EventSuspended)
+			next(EventRestored)
+			tap.Gate(true)
+			tap.Cut()
+			next(EventSuspended)
+			next(EventLost)
+			if err := c.(Contender).Release(ctx); !errors.Is(err, ErrGrantLost) {
+				t.Errorf("releasing what is lost: %v", err)
+			}
+		})
+	}
+}
+
+func TestRegister(t *testing.T) {
+	if !slices.IsSortedFunc(Subjects(), func(a, b Subject) int { return strings.Compare(a.Name, b.Name) }) {
+		t.Error("subjects are not in order of their names")
+	}
+	if _, err := Find("lock/nobody's"); err == nil {
+		t.Error("found a subject that nobody registered")
+	}
+	defer func() {
+		if text := fmt.Sprint(recover()); !strings.Contains(text, `"lock/parent" is registered twice`) {
+			t.Error("registering a name twice:", text)
+		}
+	}()
+	Register(Subject{Name: "lock/parent"})
+}
