@@ -62,6 +62,7 @@ func Observe(h *history.History, o Observer) Folded {
 		t.Params = map[string]string{}
 	}
 	t.Metrics = f.metrics()
+	t.provoked(h)
 	out := Folded{Histograms: f.histograms, Length: f.end, Err: readErr}
 	for _, expr := range h.Header.Thresholds {
 		if c, err := ParseThreshold(expr); err == nil && c.takesOthers() {

@@ -55,6 +55,11 @@ type Trial struct {
 	Thresholds []Threshold       `json:"thresholds,omitempty"`
 	Faults     []Fault           `json:"faults,omitempty"`
 	Formulas   map[string]string `json:"formulas,omitempty"` // in words, as in the history's header
+
+	// In a zoo: what was done to the subject, and which guarantees it must be caught
+	// breaking then. It is as it should be when each of those verdicts fails.
+	Provocation string   `json:"provocation,omitempty"`
+	Expect      []string `json:"expect,omitempty"`
 }
 
 // Metric is one measured quantity. Distributions have Count and quantiles,

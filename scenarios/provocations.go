@@ -15,6 +15,7 @@ import (
 // provocations is everything that is done to subjects, locks and elections first.
 var provocations = []provocation{
 	{name: "crowd", about: "eight contend and hold in turn, over and over", clients: 8, run: crowd},
+	{name: "newcomers", about: "seven join behind a holder and give up, eight times over", clients: 8, run: newcomers},
 	{name: "line", about: "ten stand in line, and it drains", clients: 10, run: standInLine},
 	{name: "wrapped-numbers", about: "sequence numbers are negative, as after the wrap of the parent's counter", clients: 6, run: wrappedNumbers},
 	{name: "waiter-dies", about: "a waiter in the middle of the line loses its session", clients: 4, run: waiterDies},
@@ -32,10 +33,12 @@ var provocations = []provocation{
 	{name: "backlog", about: "five items are put, then taken", clients: 2, queue: true, run: putThenTake},
 }
 
-// crowd has everybody contend for a while.
+// crowd has everybody contend for a while, and for some rounds even where the machine
+// is slow.
 func crowd(ctx context.Context, p *provoked) error {
-	ctx, cancel := context.WithTimeout(ctx, 1500*time.Millisecond)
+	ctx, cancel := context.WithTimeout(ctx, 6*time.Second)
 	defer cancel()
+	enough, before := time.Now().Add(1500*time.Millisecond), p.grants.Load()
 	var all sync.WaitGroup
 	for i := range p.clients {
 		all.Go(func() {
@@ -48,10 +51,43 @@ func crowd(ctx context.Context, p *provoked) error {
 				p.act(context.WithoutCancel(ctx), tn)
 				<-until
 				p.letGo(ctx, tn)
+				if time.Now().After(enough) && p.grants.Load()-before >= 40 {
+					cancel()
+				}
 			}
 		})
 	}
 	all.Wait()
+	return nil
+}
+
+// newcomers joins and leaves behind holders of which each should notice nothing. Where
+// a newcomer's name stands is a matter of chance, so it takes some rounds.
+func newcomers(ctx context.Context, p *provoked) error {
+	for k := range 8 {
+		holder, err := p.first(ctx, k)
+		if err != nil {
+			return err
+		}
+		joining, giveUp := context.WithCancel(ctx)
+		defer giveUp()
+		for i := range p.clients {
+			if i != k {
+				p.beginIn(joining, i)
+			}
+		}
+		if err := p.inLine(ctx, len(p.clients)); err != nil {
+			return err
+		}
+		giveUp()
+		for _, tn := range p.turns {
+			<-tn.done
+			if tn != holder && tn.err == nil {
+				p.letGo(ctx, tn)
+			}
+		}
+		p.letGo(ctx, holder)
+	}
 	return nil
 }
 

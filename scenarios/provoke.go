@@ -95,12 +95,15 @@ func (tn *turn) returned() bool {
 }
 
 // begin has client i acquire in the background.
-func (p *provoked) begin(i int) *turn {
+func (p *provoked) begin(i int) *turn { return p.beginIn(p.calls, i) }
+
+// beginIn is begin for an acquire that is given up when ctx ends.
+func (p *provoked) beginIn(ctx context.Context, i int) *turn {
 	tn := &turn{c: p.clients[i], done: make(chan struct{})}
 	p.turns[i] = tn
 	p.tasks.Go(func() {
 		defer close(tn.done)
-		tn.claim, tn.err = tn.c.acquire(p.calls)
+		tn.claim, tn.err = tn.c.acquire(ctx)
 	})
 	return tn
 }

@@ -24,6 +24,7 @@ type Specimen struct {
 	// Caught are the guarantees that must be seen broken. Without any the subject is
 	// sound, and must pass them all.
 	Caught []string `yaml:"caught,omitempty,flow"`
+	Except []string `yaml:"except,omitempty,flow"` // every: but not these
 }
 
 // every stands for all provocations.
@@ -56,7 +57,7 @@ func (s *Scenario) provocationsOf(x Specimen) []provocation {
 	for _, p := range provocations {
 		queue := strings.HasPrefix(x.Subject, "queue/")
 		named := slices.ContainsFunc(s.Specimens, func(y Specimen) bool { return y.Subject == x.Subject && y.Provocation == p.name })
-		if p.queue == queue && !named {
+		if p.queue == queue && !named && !slices.Contains(x.Except, p.name) {
 			out = append(out, p)
 		}
 	}
@@ -74,6 +75,11 @@ func (s *Scenario) validateZoo(bad func(field, format string, args ...any)) {
 		}
 		if _, ok := findProvocation(x.Provocation); !ok && x.Provocation != every {
 			bad(at+".provocation", "%q is no provocation%s", x.Provocation, Nearest(x.Provocation, Provocations()))
+		}
+		for _, name := range x.Except {
+			if _, ok := findProvocation(name); !ok || x.Provocation != every {
+				bad(at+".except", "%q is no provocation that could be left out%s", name, Nearest(name, Provocations()))
+			}
 		}
 	}
 	for _, name := range s.Subjects {

@@ -214,11 +214,15 @@ const marker = "-n-"
 // guidName makes a node recognisable after a lost reply.
 func guidName(_ *conn, id string) string { return id + marker }
 
-// createOnce creates the node, and finds it again when the reply was lost.
+// createOnce creates the node, and finds it again when the reply was lost. Who gives
+// up in the middle waits for the answer all the same: the node must not stay.
 func createOnce(ctx context.Context, l *line) (string, error) {
 	name := l.steps.name(l.c, newID())
 	for {
-		path, err := l.c.create(ctx, l.env.Parent+"/"+name, nil, zk.FlagEphemeral|zk.FlagSequence)
+		path, err := l.c.create(context.WithoutCancel(ctx), l.env.Parent+"/"+name, nil, zk.FlagEphemeral|zk.FlagSequence)
+		if err == nil && ctx.Err() != nil {
+			return "", errors.Join(ctx.Err(), l.c.remove(context.WithoutCancel(ctx), path))
+		}
 		if !lost(err) {
 			return path, err
 		}

@@ -92,7 +92,8 @@ func timelines(trials []report.Trial, traces map[string]*trace) []plot.Timeline 
 
 // figures draws up every plot that the data has something for.
 func figures(r report.Result, traces map[string]*trace) []*plot.Figure {
-	all := matrix.Of(r.Trials)
+	// What is provoked is explained, not measured: its plots would say nothing.
+	all := matrix.Of(slices.DeleteFunc(slices.Clone(r.Trials), func(t report.Trial) bool { return t.Provocation != "" }))
 	var labels []string
 	for _, s := range all {
 		for _, x := range s.Series {

@@ -38,6 +38,10 @@ func Answers(r report.Result) Answer {
 func asked(r report.Result) string {
 	var parts []string
 	for _, s := range matrix.Of(r.Trials) {
+		if zoo(s) {
+			parts = append(parts, askedInZoo(s))
+			continue
+		}
 		var subjects, counts []string
 		for _, x := range s.Series {
 			subjects = append(subjects, x.Label)
@@ -197,6 +201,9 @@ func list(parts []string) string {
 // found says in sentences what one scenario showed, at the largest client count
 // that all its series share.
 func found(s matrix.Scenario) []string {
+	if zoo(s) {
+		return foundInZoo(s)
+	}
 	n := s.Common()
 	var out []string
 	for _, x := range s.Series {

@@ -83,6 +83,10 @@ func JUnit(w io.Writer, r report.Result) error {
 func suite(t report.Trial) junitSuite {
 	s := junitSuite{Name: units.Clean(t.Name)}
 	class := strings.ReplaceAll(units.Clean(fmt.Sprintf("%s.%s.%d", t.Scenario, t.Subject, t.Clients)), " ", "_")
+	if len(t.Expect) > 0 {
+		s.add(result(class, "caught by "+list(t.Expect), caught(t), "not caught by "+list(t.Missed())))
+		return s
+	}
 	for _, v := range t.Verdicts {
 		s.add(result(class, v.Guarantee, v.Result, strings.Join(v.Reasons, "\n")))
 	}

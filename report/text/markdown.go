@@ -21,6 +21,10 @@ func Markdown(w io.Writer, r report.Result) error {
 	}
 	for _, s := range matrix.Of(r.Trials) {
 		fmt.Fprintln(&b)
+		if zoo(s) {
+			markdownZoo(&b, r.Trials, s.Name)
+			continue
+		}
 		markdownTable(&b, inOrder(s))
 	}
 	markdownFindings(&b, r.Trials)

@@ -27,6 +27,10 @@ func Summary(w io.Writer, r report.Result, term Terminal) error {
 	fmt.Fprintln(&b, wrap(a.Asked, term.Width))
 	for _, s := range matrix.Of(r.Trials) {
 		fmt.Fprintln(&b)
+		if zoo(s) {
+			writeZoo(&b, r.Trials, s.Name, term)
+			continue
+		}
 		writeTable(&b, inOrder(s), term)
 	}
 	fmt.Fprintln(&b)

@@ -53,6 +53,9 @@ type Verdict struct {
 	Result    string   `json:"result"`
 	Reasons   []string `json:"reasons"`
 	Records   []int    `json:"records,omitempty"` // numbers (1 based) of the history records that prove it
+	// After is how long after the beginning of a provocation the last of these records
+	// was made; only in a zoo.
+	After time.Duration `json:"after,omitempty"`
 }
 
 // Grace is how long after a loss was delivered an act of the holder may still
