@@ -22,7 +22,11 @@ func (t *trial) flap(ctx context.Context) error {
 	if err := f.run(ctx); err != nil {
 		return err
 	}
-	return t.renew(ctx)
+	// What the waiters left behind is not of the next phase.
+	if err := t.renew(ctx); err != nil || t.queue() {
+		return err
+	}
+	return f.again(ctx, t.clients[1])
 }
 
 // flapping is the phase: a holder (unless it is a queue), and those who wait.
@@ -53,10 +57,7 @@ func (f *flapping) run(ctx context.Context) error {
 	}
 	err = f.wave(ctx, f.clients[1:], func(context.Context) error { return nil })
 	holder.write(ctx, claim)
-	if err := errors.Join(err, holder.release(ctx, claim)); err != nil {
-		return err
-	}
-	return f.again(ctx, f.clients[1])
+	return errors.Join(err, holder.release(ctx, claim))
 }
 
 // wave has the clients wait, flaps, and calls last before they give up.
@@ -82,7 +83,7 @@ func (f *flapping) wave(ctx context.Context, waiters []*client, last func(contex
 }
 
 // again has a client acquire and let go after the line was dissolved: whatever the
-// flaps left behind must not be in its way.
+// flaps left behind must not be in its way, and one grant alone has no order.
 func (f *flapping) again(ctx context.Context, c *client) error {
 	claim, err := c.acquire(ctx)
 	if err != nil {
@@ -92,14 +93,17 @@ func (f *flapping) again(ctx context.Context, c *client) error {
 	return c.release(ctx, claim)
 }
 
-// deliver puts an item for those who wait: whatever the flaps left behind must not be
-// in its way. That it arrives is for the verdicts to say.
+// deliver puts two items, of which the first must arrive first, for those who wait:
+// whatever the flaps left behind must not be in their way. That they arrive is for the
+// verdicts to say.
 func (f *flapping) deliver(ctx context.Context) error {
-	p := f.producers[0]
-	if err := p.put(ctx, f.itemID(p.n), f.clock.Now()); err != nil {
-		return err
-	}
 	defer f.dismiss()
+	p := f.producers[0]
+	for range 2 {
+		if err := p.put(ctx, f.itemID(p.n), f.clock.Now()); err != nil {
+			return err
+		}
+	}
 	return f.emptied(ctx)
 }
 

@@ -25,6 +25,7 @@ type Scenario struct {
 	Warmup         time.Duration `yaml:"warmup,omitempty"` // load before the first trial, unrecorded: members that just started are slow
 	Trials         int           `yaml:"trials,omitempty"` // how often each cell is run, the subjects in turn; 0 is once
 	Base           string        `yaml:"base,omitempty"`   // the subject that the others are compared with, trial by trial
+	Budget         time.Duration `yaml:"budget,omitempty"` // of trials that repeat a cell, those beyond the first few are not begun after it; 0 is no end
 	// Matrix varies any other field, like session_timeout, tick, phases.0.rounds or
 	// params.promise, and hold or duration of all phases: every combination of the
 	// values is run with every subject and every client count.
@@ -163,6 +164,7 @@ func (s *Scenario) Validate() error {
 	}
 	for i := range s.Phases {
 		s.Phases[i].validate(fmt.Sprintf("phases.%d", i), bad)
+		s.validateMatch(i, bad)
 	}
 	s.Limits.validate(bad)
 	s.validateMatrix(slices.Clone(ms), bad)

@@ -1,0 +1,103 @@
+package scenarios
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"zkbench/ensembles"
+	"zkbench/ensembles/process"
+	_ "zkbench/recipes/zoo" // the built-in zoo names its subjects
+	"zkbench/report"
+	"zkbench/report/history"
+)
+
+// ensemble is real and has three members; it is one for all tests of this package. A
+// short tick makes for short session timeouts.
+var ensemble *ensembles.Ensemble
+
+func TestMain(m *testing.M) { os.Exit(testMain(m)) }
+
+func testMain(m *testing.M) int {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	e, err := process.Start(ctx, ensembles.Options{Members: 3, Tick: 500 * time.Millisecond})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "scenarios:", err)
+		return 1
+	}
+	defer e.Down(context.Background())
+	ensemble = e
+	before := goleak.IgnoreCurrent()
+	code := m.Run()
+	if err := goleak.Find(before); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, "scenarios: goroutines are left:", err)
+		code = 1
+	}
+	return code
+}
+
+var runs atomic.Int64
+
+// runTrials runs a scenario on the real ensemble and returns what each trial came to,
+// by its name.
+func runTrials(t *testing.T, text string) map[string]report.Trial {
+	t.Helper()
+	s, err := Load(t.Name(), []byte(text), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	lab := Lab{Ensemble: ensemble, RunID: fmt.Sprintf("test-%d", runs.Add(1)), Seed: 1, Dir: dir}
+	batches, err := s.Batches()
+	if err != nil || len(batches) != 1 {
+		t.Fatalf("%d batches (%v), want one: there is one ensemble", len(batches), err)
+	}
+	if err := lab.Run(t.Context(), s, batches[0], 0, len(batches[0].Cells)); err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "history", "*"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no history was written (%v)", err)
+	}
+	trials := map[string]report.Trial{}
+	for _, f := range files {
+		h, err := history.Open(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		folded := report.Fold(h)
+		if folded.Err != nil {
+			t.Fatal(folded.Err)
+		}
+		trials[folded.Trial.Name] = folded.Trial
+	}
+	return trials
+}
+
+// sound fails the test for every guarantee that is not proven. Whether the machine
+// had time for the measurement is not what is tested here.
+func sound(t *testing.T, trial report.Trial) {
+	t.Helper()
+	for _, v := range trial.Verdicts {
+		if v.Result != report.Pass && v.Guarantee != "fit" {
+			t.Errorf("%s: %s is %s: %q", trial.Name, v.Guarantee, v.Result, v.Reasons)
+		}
+	}
+}
+
+// value returns the value of a metric that must be there.
+func value(t *testing.T, trial report.Trial, metric string) report.Metric {
+	t.Helper()
+	m := trial.Metrics[metric]
+	if m.Value == nil {
+		t.Fatalf("%s: %s was not measured", trial.Name, metric)
+	}
+	return m
+}
