@@ -59,14 +59,19 @@ func (l *Lab) Run(ctx context.Context, s *Scenario, b Batch, before, all int) (e
 	if len(s.Specimens) > 0 {
 		return l.runZoo(ctx, b.Cells)
 	}
-	i := before
+	i, start := before, time.Now()
 	for _, group := range groups(b.Cells, s.Base) {
+		if s.spent(group, time.Since(start)) {
+			i += len(group)
+			continue
+		}
 		var trials []*trial
+		first := i + 1
 		for _, cell := range group {
 			t := l.trial(cell, i)
 			t.plan = plans[i-before]
 			i++
-			t.status = Status{Trial: i, Trials: all, Subject: cell.Subject.Name, Clients: cell.Clients}
+			t.status = Status{Trial: first, Trials: all, Subject: subjects(group), Clients: cell.Clients}
 			trials = append(trials, t)
 		}
 		if err := sideBySide(ctx, trials); err != nil {

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"slices"
+	"time"
 
 	"zkbench/recipes"
 )
@@ -28,10 +29,26 @@ func interleave(row []Cell, n int) []Cell {
 	return out
 }
 
+// fewTrials is how many trials of a cell are run whatever the budget says: with fewer
+// there is no confidence interval.
+const fewTrials = 6
+
+// spent says whether the budget, counted from the start of the first trial, forbids
+// another repetition.
+func (s *Scenario) spent(group []Cell, elapsed time.Duration) bool {
+	return s.Budget > 0 && elapsed > s.Budget && group[0].Trial > fewTrials
+}
+
 // validateTrials checks what repeats and compares the cells.
 func (s *Scenario) validateTrials(bad func(field, format string, args ...any)) {
 	if s.Trials < 0 || s.Trials > maxTrials {
 		bad("trials", "%d is not between 1 and %d", s.Trials, maxTrials)
+	}
+	if s.Budget < 0 || s.Budget > maxDuration {
+		bad("budget", "%v is not between 0 and %v", s.Budget, maxDuration)
+	}
+	if s.Budget > 0 && s.Trials <= fewTrials {
+		bad("budget", "the first %d trials of a cell are run in any case: it needs more trials than that", fewTrials)
 	}
 	if s.Base == "" {
 		return

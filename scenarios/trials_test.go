@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestScenario_Cells_interleaved(t *testing.T) {
@@ -58,6 +59,9 @@ func TestScenario_Validate_trials(t *testing.T) {
 		{"a base that is misspelt", []string{"trials=10", "base=lock/parnet"}, `did you mean "lock/parent"`},
 		{"a base that is no subject of the run", []string{"trials=10", "base=lock/go-zookeeper"}, "lock/go-zookeeper is not among the subjects"},
 		{"a base with nothing beside it", []string{"trials=10", "base=lock/parent", "subjects=[lock/parent]"}, "no other subject"},
+		{"a budget that cuts repetitions short", []string{"trials=10", "budget=30s"}, ""},
+		{"a budget with nothing to cut", []string{"trials=3", "budget=30s"}, "needs more trials"},
+		{"a budget below nothing", []string{"trials=10", "budget=-1s"}, "budget: -1s is not between"},
 		{"a base without trials", []string{"base=lock/parent"}, "takes several trials"},
 	} {
 		t.Run(row.about, func(t *testing.T) {
@@ -73,5 +77,27 @@ func TestScenario_Validate_trials(t *testing.T) {
 				t.Errorf("error %v, want one that says %q", err, row.want)
 			}
 		})
+	}
+}
+
+func TestScenario_spent(t *testing.T) {
+	s := Scenario{Budget: time.Minute}
+	for _, row := range []struct {
+		about   string
+		trial   int
+		elapsed time.Duration
+		want    bool
+	}{
+		{"within the budget", 9, 59 * time.Second, false},
+		{"past it, another repetition is not begun", 7, 61 * time.Second, true},
+		{"past it, the few that an interval takes are", 6, 61 * time.Second, false},
+		{"past it, a cell that is run once is", 0, 61 * time.Second, false},
+	} {
+		if got := s.spent([]Cell{{Trial: row.trial}}, row.elapsed); got != row.want {
+			t.Errorf("%s: %v, want %v", row.about, got, row.want)
+		}
+	}
+	if (&Scenario{}).spent([]Cell{{Trial: 99}}, time.Hour) {
+		t.Error("a budget that nobody gave is spent")
 	}
 }

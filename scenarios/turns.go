@@ -3,6 +3,7 @@ package scenarios
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -116,6 +117,15 @@ func sideBySide(ctx context.Context, trials []*trial) error {
 		})
 	}
 	return g.Wait()
+}
+
+// subjects names what runs side by side.
+func subjects(group []Cell) string {
+	var names []string
+	for _, c := range group {
+		names = append(names, c.Subject.Name)
+	}
+	return strings.Join(names, " beside ")
 }
 
 // groups parts cells into those that run side by side: the neighbours of one trial,
