@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v4"
+
+	_ "zkbench/recipes/zoo" // the scenario zoo is about them
 )
 
 // Each file in testdata/wrong has one mistake a line that ends in "# want: TEXT", and

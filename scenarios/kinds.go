@@ -24,9 +24,9 @@ func (p *Phase) validateSuccession(at string, bad func(field, format string, arg
 		bad(at+".order", "is missing: the clients that leave, like [0, 1, 3, 4, 2]")
 	}
 	seen := map[int]bool{}
-	for _, n := range p.Order {
+	for i, n := range p.Order {
 		if n < 0 || n >= maxClients || seen[n] {
-			bad(at+".order", "%d is not a client's number, or stands there twice", n)
+			bad(fmt.Sprintf("%s.order.%d", at, i), "%d is not a client's number, or stands there twice", n)
 		}
 		seen[n] = true
 	}
@@ -104,11 +104,17 @@ func (t *trial) formulas() map[string]string {
 // validateForeign refuses fields that another kind of phase knows: a field without
 // effect would lie about what was run.
 func (p *Phase) validateForeign(at string, bad func(field, format string, args ...any)) {
-	if p.Kind != Succession && (p.Leave != "" || p.Order != nil) {
-		bad(at, "leave and order belong to a succession, not to a %s", p.Kind)
-	}
-	if p.Kind != Stream && (p.Producers != 0 || p.Rate != 0) {
-		bad(at, "producers and rate belong to a stream, not to a %s", p.Kind)
+	for _, of := range []struct {
+		field string
+		given bool
+		kind  string
+	}{
+		{"leave", p.Leave != "", Succession}, {"order", p.Order != nil, Succession},
+		{"producers", p.Producers != 0, Stream}, {"rate", p.Rate != 0, Stream},
+	} {
+		if of.given && p.Kind != of.kind && slices.Contains(phaseKinds, p.Kind) {
+			bad(at+"."+of.field, "belongs to a %s, not to a %s", of.kind, p.Kind)
+		}
 	}
 	if p.Size < 0 || p.Size > maxSize {
 		bad(at+".size", "%d bytes is not between 0 and %d", p.Size, maxSize)

@@ -26,18 +26,7 @@ type Lab struct {
 	Dir      string         // the run folder; histories go to Dir/history, plans to Dir/plan
 	Replay   string         // the run folder whose plans are played again; "" draws new ones
 	Progress func(Status)   // told now and then how far things are; nil is allowed
-}
-
-// Status is how far a run is.
-type Status struct {
-	Trial   int // 1 based
-	Trials  int
-	Subject string
-	Clients int
-	Phase   string
-	Detail  string // "round 2 of 3", "4s of 10s"
-	Grants  int64  // in this trial so far
-	Fault   string // in force now
+	Course   *Course        // of all trials, to tell how long they will take; nil is allowed
 }
 
 // Run runs the trials of a batch, one after the other; those that are compared with a
@@ -71,7 +60,7 @@ func (l *Lab) Run(ctx context.Context, s *Scenario, b Batch, before, all int) (e
 			t := l.trial(cell, i)
 			t.plan = plans[i-before]
 			i++
-			t.status = Status{Trial: first, Trials: all, Subject: subjects(group), Clients: cell.Clients}
+			t.telling.status = Status{Trial: first, Trials: all, Subject: subjects(group), Clients: cell.Clients}
 			trials = append(trials, t)
 		}
 		if err := sideBySide(ctx, trials); err != nil {

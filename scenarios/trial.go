@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"github.com/go-zookeeper/zk"
@@ -53,8 +52,7 @@ type trial struct {
 	checked atomic.Int64              // when a claim was last held against the tree
 	dial    func(zk.Dialer) zk.Dialer // what lies between a client and its tap; nil for nothing
 
-	mu     sync.Mutex
-	status Status
+	telling telling
 }
 
 // run runs the trial from empty to empty: afterwards its sessions are closed and
@@ -174,16 +172,4 @@ func (t *trial) closeClients() {
 func (t *trial) note(n history.Note) {
 	n.At, n.Phase, n.Round = t.clock.Now(), t.phase.Name, t.round
 	t.record.Note(n)
-}
-
-// tell reports progress.
-func (t *trial) tell(detail, fault string) {
-	if t.lab.Progress == nil {
-		return
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.status.Phase, t.status.Detail, t.status.Fault = t.phase.Name, detail, fault
-	t.status.Grants = t.grants.Load()
-	t.lab.Progress(t.status)
 }

@@ -124,7 +124,7 @@ func (l *Lab) runZoo(ctx context.Context, cells []Cell) error {
 			}
 			t := l.trial(cell, i)
 			t.shared = true
-			t.status = Status{Trial: int(started.Add(1)), Trials: len(cells), Subject: cell.Subject.Name, Clients: cell.Clients}
+			t.telling.status = Status{Trial: int(started.Add(1)), Trials: len(cells), Subject: cell.Subject.Name, Clients: cell.Clients}
 			if err := t.run(ctx); err != nil {
 				errs[i] = fmt.Errorf("trial %s: %w", t.name, err)
 			}

@@ -22,6 +22,7 @@ type runFlags struct {
 	ensemble ensembles.Options
 	kind     string
 	scenario scenarioFlags
+	live     live
 	seed     uint64
 	replay   string
 	out      string
@@ -62,6 +63,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	fl.StringVar(&f.ensemble.Image, "image", "", "container: image (default zookeeper:3.9, else the local one)")
 	fl.StringVar(&f.ensemble.Home, "zookeeper-home", os.Getenv("ZOOKEEPER_HOME"), "process: a ZooKeeper distribution (default $ZOOKEEPER_HOME, else Debian's)")
 	f.scenario.register(fl)
+	f.live.register(fl)
 	fl.Uint64Var(&f.seed, "seed", 0, "decides every random choice (default: a new one, printed and stored)")
 	fl.StringVar(&f.replay, "replay", "", "run the scenario of that run folder again, with the same faults at the same times")
 	fl.StringVar(&f.out, "out", "", "run folder (default zkbench-out/SCENARIO-TIME)")
@@ -96,9 +98,15 @@ func (f *runFlags) runAll(cmd *cobra.Command, names []string) error {
 	if f.seed == 0 {
 		f.seed = uint64(time.Now().UnixNano())
 	}
+	p := newProgress(cmd.ErrOrStderr(), f.quiet)
+	stop, err := f.live.serve(p.log)
+	if err != nil {
+		return usage(err)
+	}
+	defer stop()
 	var worst error
 	for _, s := range loaded {
-		if err := f.runOne(cmd, s, opts); severity(err) > severity(worst) {
+		if err := f.runOne(cmd, s, opts, p); severity(err) > severity(worst) {
 			worst = err
 		}
 		if cmd.Context().Err() != nil {
@@ -157,9 +165,8 @@ func (f *runFlags) options() (ensembles.Options, error) {
 }
 
 // runOne runs one scenario from an empty folder to a drawn report.
-func (f *runFlags) runOne(cmd *cobra.Command, s *scenarios.Scenario, o ensembles.Options) error {
+func (f *runFlags) runOne(cmd *cobra.Command, s *scenarios.Scenario, o ensembles.Options, p *progress) error {
 	ctx := cmd.Context()
-	p := newProgress(cmd.ErrOrStderr(), f.quiet)
 	o.Logf = p.log
 	start := time.Now()
 	dir, err := f.makeFolder(s, start)
@@ -197,10 +204,7 @@ func (f *runFlags) execute(ctx context.Context, s *scenarios.Scenario, o ensembl
 	if err != nil {
 		return usage(err)
 	}
-	before, all := 0, 0
-	for _, b := range batches {
-		all += len(b.Cells)
-	}
+	before, course := 0, scenarios.NewCourse(batches)
 	for _, b := range batches {
 		o, logs := o, filepath.Join(dir, report.EnsembleDir)
 		if b.Tick > 0 {
@@ -210,8 +214,9 @@ func (f *runFlags) execute(ctx context.Context, s *scenarios.Scenario, o ensembl
 			logs = filepath.Join(logs, "tick-"+o.Tick.String())
 		}
 		err := f.withEnsemble(ctx, s, o, logs, r, p, func(lab *scenarios.Lab) error {
-			lab.Dir, lab.Replay = dir, f.replay
-			return lab.Run(ctx, s, b, before, all)
+			lab.Dir, lab.Replay, lab.Course = dir, f.replay, course
+			lab.Progress = func(at scenarios.Status) { p.status(at); f.live.status(s.Name, at) }
+			return lab.Run(ctx, s, b, before, course.Trials())
 		})
 		if err != nil {
 			return err
@@ -247,7 +252,7 @@ func (f *runFlags) withEnsemble(ctx context.Context, s *scenarios.Scenario, o en
 	default:
 		defer func() { err = errors.Join(err, limited(network.Close)) }()
 	}
-	return trials(&scenarios.Lab{Ensemble: e, Network: network, RunID: e.ID + "-" + r.Start.Format("150405"), Seed: f.seed, Progress: p.status})
+	return trials(&scenarios.Lab{Ensemble: e, Network: network, RunID: e.ID + "-" + r.Start.Format("150405"), Seed: f.seed})
 }
 
 // down saves what the members have to say and takes the ensemble down.
