@@ -27,6 +27,11 @@ func (f *runFlags) conclude(cmd *cobra.Command, dir string, run report.Run) erro
 	if err := show(cmd.OutOrStdout(), r, f.json); err != nil {
 		return errors.Join(err, drawn)
 	}
+	if !f.json {
+		if err := tell(cmd.OutOrStdout(), dir, r, false); err != nil {
+			return errors.Join(err, drawn)
+		}
+	}
 	page, err := filepath.Abs(filepath.Join(dir, "report.html"))
 	if err != nil || drawn != nil {
 		return errors.Join(err, drawn)

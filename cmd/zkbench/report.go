@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -36,6 +37,7 @@ func reportCmd() *cobra.Command {
 
 func checkCmd() *cobra.Command {
 	var asJSON bool
+	var trial string
 	cmd := &cobra.Command{
 		Use:   "check DIR",
 		Short: "Judge a run folder's histories again; writes nothing (needs no ensemble)",
@@ -45,12 +47,23 @@ func checkCmd() *cobra.Command {
 			if err != nil {
 				return usage(err)
 			}
+			if trial != "" {
+				if r.Trials = slices.DeleteFunc(r.Trials, func(t report.Trial) bool { return t.Name != trial }); len(r.Trials) == 0 {
+					return usageError("--trial %s: no such trial in %s", trial, args[0])
+				}
+			}
 			if err := show(cmd.OutOrStdout(), r, asJSON); err != nil {
 				return err
+			}
+			if !asJSON {
+				if err := tell(cmd.OutOrStdout(), args[0], r, trial != ""); err != nil {
+					return err
+				}
 			}
 			return verdictError(r)
 		},
 	}
+	cmd.Flags().StringVar(&trial, "trial", "", "only this trial; of one that is broken on purpose, tell how it was caught")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print it as result.json")
 	return cmd
 }

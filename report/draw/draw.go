@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"zkbench/report"
+	"zkbench/report/explain"
 	"zkbench/report/html"
 	"zkbench/report/matrix"
 	"zkbench/report/plot"
@@ -34,12 +35,13 @@ func Folder(dir string) error {
 	traces := observe(dir, r.Trials)
 	figures := figures(r, traces)
 	errs := []error{plots(filepath.Join(dir, report.PlotDir), figures)}
+	told, _ := explain.Folder(dir, r) // a history that cannot be read has a verdict that says so
 	for _, f := range []struct {
 		name  string
 		write func(io.Writer) error
 	}{
 		{report.PageFile, func(w io.Writer) error {
-			return html.Write(w, html.Input{Result: r, Figures: figures, Timelines: timelines(r.Trials, traces)})
+			return html.Write(w, html.Input{Result: r, Figures: figures, Timelines: timelines(r.Trials, traces), Stories: told})
 		}},
 		{report.SummaryFile, func(w io.Writer) error { return text.Markdown(w, r) }},
 		{report.JUnitFile, func(w io.Writer) error { return text.JUnit(w, r) }},

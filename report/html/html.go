@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"zkbench/report"
+	"zkbench/report/explain"
 	"zkbench/report/matrix"
 	"zkbench/report/plot"
 	"zkbench/report/text"
@@ -35,6 +36,7 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	"clean":   units.Clean,
 	"mark":    mark,
 	"outcome": text.TrialOutcome,
+	"seconds": seconds,
 }).Parse(pageHTML))
 
 // Figure is a plot as the page shows it.
@@ -48,6 +50,7 @@ type Input struct {
 	Result    report.Result
 	Figures   []*plot.Figure
 	Timelines []plot.Timeline
+	Stories   []explain.Story // of failed verdicts
 }
 
 // Limits that keep the page below 2 MB.
@@ -89,6 +92,7 @@ type view struct {
 	LeftOut  int
 
 	HasTimelines bool
+	Stories      []story
 	Verdicts     []row
 	Thresholds   []row
 	Faults       []faultTable
@@ -119,6 +123,7 @@ func newView(in Input) *view {
 		v.Tables = append(v.Tables, table{Columns: resultFirst(text.Columns(trials)), Trials: trials})
 	}
 	v.Verdicts, v.Thresholds = results(v.Trials)
+	v.Stories = stories(in.Stories)
 	v.Faults, v.Metrics, v.Formulas = faults(v.Trials), metrics(v.Trials), formulas(v.Trials)
 	return v
 }

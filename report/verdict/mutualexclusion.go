@@ -20,8 +20,9 @@ type exclusion struct {
 	active   []Belief
 	exposed  time.Duration
 	exposure int
-	lost     map[int]loss // the last loss that each client was told of
-	expired  map[int]loss // and the last that has reached it on the wire
+	lost     map[int]loss   // the last loss that each client was told of
+	acted    map[int64]bool // tokens under which somebody wrote after that
+	expired  map[int]loss   // and the last that has reached it on the wire
 	tracker  *Beliefs
 	report   func(Overlap)
 
@@ -47,7 +48,7 @@ type loss struct {
 const silence = 40 * time.Second
 
 func newMutualExclusion(h *history.History, s *seen, tracker *Beliefs, report func(Overlap)) checker {
-	x := &exclusion{hits: strikes(h), excuse: patience(h), lost: map[int]loss{}, expired: map[int]loss{}, tracker: tracker, report: report}
+	x := &exclusion{hits: strikes(h), excuse: patience(h), lost: map[int]loss{}, expired: map[int]loss{}, acted: map[int64]bool{}, tracker: tracker, report: report}
 	if x.excuse == 0 {
 		x.excuse = silence + silence/2 + margin
 	}
@@ -128,9 +129,10 @@ func (x *exclusion) record(n history.Numbered) {
 		if !ok {
 			l, ok = x.expired[s.Client]
 		}
-		if !ok || l.session == 0 || s.Session != l.session || s.Call <= l.at+Grace {
+		if !ok || l.session == 0 || s.Session != l.session || s.Call <= l.at+Grace || x.acted[s.Token] {
 			return
 		}
+		x.acted[s.Token] = true // once is enough: a holder that does not know goes on and on
 		x.broken.add(func() string {
 			return fmt.Sprintf("client %d began a write under token %d at %v (record %d), %v after it was told that its session %#x was lost (record %d): it still believed",
 				s.Client, s.Token, s.Call, n.N, s.Call-l.at, uint64(l.session), l.record)

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"golang.org/x/term"
+
+	"zkbench/report"
+	"zkbench/report/explain"
+)
+
+// toldLimit is how many failed verdicts are told on the terminal; the page has more.
+const toldLimit = 5
+
+// tell prints the stories behind failed verdicts. What is broken on purpose is told
+// only where it was asked for.
+func tell(w io.Writer, dir string, r report.Result, onPurpose bool) error {
+	stories, err := explain.Folder(dir, r)
+	if err != nil {
+		return err
+	}
+	width := 100
+	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		if columns, _, err := term.GetSize(int(f.Fd())); err == nil {
+			width = columns
+		}
+	}
+	told, caught := 0, 0
+	for _, s := range stories {
+		switch {
+		case len(s.Trial.Expect) > 0 && !onPurpose:
+			caught++
+			continue
+		case told == toldLimit:
+			fmt.Fprintf(w, "\nmore is told in report.html\n")
+			return nil
+		}
+		fmt.Fprintln(w)
+		if err := s.Text(w, width); err != nil {
+			return err
+		}
+		told++
+	}
+	if caught > 0 {
+		fmt.Fprintf(w, "\nHow each was caught is told in report.html; or: zkbench check %s --trial %s\n", dir, stories[0].Trial.Name)
+	}
+	return nil
+}
