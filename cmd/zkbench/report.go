@@ -20,7 +20,7 @@ func reportCmd() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			old, err := report.ReadResult(args[0])
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return err
+				return usage(err)
 			}
 			r, err := report.Conclude(args[0], old.Run)
 			if err != nil {

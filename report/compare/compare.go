@@ -27,6 +27,9 @@ const (
 	Unknown = report.Unknown
 )
 
+// Schema is the version of a comparison written as JSON.
+const Schema = "zkbench.comparison/v1"
+
 // Options say how much worse is too much.
 type Options struct {
 	MaxRegression float64          // as a fraction: 0.05 lets a latency grow by 5 %
@@ -55,33 +58,35 @@ var counts = []struct {
 // Side is one run's values of a row.
 type Side struct {
 	report.Interval
-	N int // trials
+	N int `json:"n"` // trials
 }
 
 // Row compares one number of one cell.
 type Row struct {
-	Cell    string // "herd, lock/parent, 50 clients"
-	What    string // "handoff.latency.p50", "fanout.notifications", "verdict fifo"
-	Unit    string
-	Old     Side
-	New     Side
-	Ratio   *report.Interval // new over old; nil where it is no number, or old is 0
-	P       *float64         // of the two being alike, by the Mann-Whitney U test
-	Noise   *float64         // old's odd trials over its even ones, by their medians
-	Decides bool
-	Result  string
-	Why     string // where the result is unknown, or is no matter of numbers
-	More    int    // trials of each that would probably decide it
+	Cell    string           `json:"cell"` // "herd, lock/parent, 50 clients"
+	What    string           `json:"what"` // "handoff.latency.p50", "fanout.notifications", "verdict fifo"
+	Unit    string           `json:"unit,omitempty"`
+	Old     Side             `json:"old"`
+	New     Side             `json:"new"`
+	Ratio   *report.Interval `json:"ratio,omitempty"` // new over old; nil where it is no number, or old is 0
+	P       *float64         `json:"p,omitempty"`     // of the two being alike, by the Mann-Whitney U test
+	Noise   *float64         `json:"noise,omitempty"` // old's odd trials over its even ones, by their medians
+	Decides bool             `json:"decides"`
+	Result  string           `json:"result"`
+	Why     string           `json:"why,omitempty"`  // where the result is unknown, or is no matter of numbers
+	More    int              `json:"more,omitempty"` // trials of each that would probably decide it
 }
 
 // Comparison is what setting two runs side by side came to.
 type Comparison struct {
-	Old, New report.Run
-	Unlike   []string // why they should not be compared; empty unless it was forced
-	Notes    []string // what differs and may
-	Rows     []Row
-	Limit    float64 // the largest regression that is let pass
-	Result   string
+	Schema string     `json:"schema"`
+	Old    report.Run `json:"old"`
+	New    report.Run `json:"new"`
+	Unlike []string   `json:"unlike,omitempty"` // why they should not be compared; empty unless it was forced
+	Notes  []string   `json:"notes,omitempty"`  // what differs and may
+	Rows   []Row      `json:"rows"`
+	Limit  float64    `json:"limit"` // the largest regression that is let pass
+	Result string     `json:"result"`
 }
 
 // Runs compares two runs that are alike (see [Unlike]); what only one of them has is
@@ -90,7 +95,7 @@ func Runs(old, new report.Result, o Options) Comparison {
 	if o.Measures == nil {
 		o.Measures = Deciding
 	}
-	c := Comparison{Old: old.Run, New: new.Run, Limit: o.MaxRegression, Notes: notes(old.Run, new.Run)}
+	c := Comparison{Schema: Schema, Old: old.Run, New: new.Run, Limit: o.MaxRegression, Notes: notes(old.Run, new.Run)}
 	for _, r := range []report.Run{old.Run, new.Run} {
 		if r.Ended != "" {
 			c.Rows = append(c.Rows, Row{Cell: "run " + r.ID, What: "completed", Decides: true, Result: Unknown, Why: "it ended early: " + r.Ended})

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"zkbench/report"
+)
+
+// gateRun runs scenario ci with a subject in place of lock/predecessor and returns
+// the exit code, what was measured, and how long it took.
+func gateRun(t *testing.T, subject string, args ...string) (code int, x report.Comparison, took time.Duration) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "run")
+	args = append([]string{"run", "ci", "--ensemble", "process", "--quiet", "--out", dir, "--ab", "lock/go-zookeeper," + subject, "--trials", "40"}, args...)
+	start := time.Now()
+	var stdout, stderr bytes.Buffer
+	code = run(t.Context(), args, &stdout, &stderr)
+	took = time.Since(start)
+	r, err := report.ReadResult(dir)
+	if err != nil {
+		t.Fatalf("exit code %d, %v\n%s%s", code, err, &stdout, &stderr)
+	}
+	for _, c := range r.Comparisons {
+		if c.Metric == "handoff.latency.p50" {
+			return code, c, took
+		}
+	}
+	t.Fatalf("exit code %d, and hand-offs were not compared:\n%s%s", code, &stdout, &stderr)
+	return code, x, took
+}
+
+// A small gate on a real ensemble: a recipe of twice the price must never pass, and
+// one and the same recipe must never be called slower.
+func TestGate(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a minute")
+	}
+	small := []string{"--set", "budget=8s", "--set", "warmup=2s", "--set", "phases.0.rounds=4"}
+	if code, x, _ := gateRun(t, "lock/slowed-100", small...); code != exitBroken {
+		t.Errorf("twice as slow: exit code %d, want %d: %v", code, exitBroken, x)
+	}
+	if code, x, took := gateRun(t, "lock/slowed-0", small...); code == exitBroken && x.Ratio.Low != nil && *x.Ratio.Low > 1.05 {
+		t.Errorf("the same recipe: exit code %d after %v: %v", code, took, x)
+	}
+}
+
+// The promise of scenario ci: the same code passes, and a slowdown of 10 % is found.
+// It takes an hour: GATE=20 go test ./cmd/zkbench -run GatePromise -v -timeout 3h
+func TestGatePromise(t *testing.T) {
+	runs, err := strconv.Atoi(os.Getenv("GATE"))
+	if err != nil {
+		t.Skip("GATE=20 runs the gate 20 times as it is and 20 times against a slowdown")
+	}
+	codes := map[string]map[int]int{}
+	longest := time.Duration(0)
+	for i := range runs {
+		for _, subject := range []string{"lock/slowed-0", "lock/slowed-10"} {
+			code, x, took := gateRun(t, subject)
+			longest = max(longest, took)
+			if codes[subject] == nil {
+				codes[subject] = map[int]int{}
+			}
+			codes[subject][code]++
+			t.Logf("run %d, %s: exit code %d after %v: %v", i+1, subject, code, took.Round(time.Second), x)
+		}
+	}
+	t.Logf("exit codes: %v; the longest took %v", codes, longest.Round(time.Second))
+	if n := codes["lock/slowed-0"][exitOK]; n < runs {
+		t.Errorf("%d of %d runs of the same code pass", n, runs)
+	}
+	if n := codes["lock/slowed-10"][exitBroken]; n*20 < runs*19 {
+		t.Errorf("a slowdown of 10 %% is found in %d of %d runs", n, runs)
+	}
+	if longest > 90*time.Second {
+		t.Errorf("a gate took %v, 90s are promised", longest)
+	}
+}
