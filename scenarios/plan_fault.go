@@ -21,10 +21,10 @@ type Fault struct {
 	Times int           `yaml:"times,omitempty"` // how often at most; 0: until the phase ends
 	// Jitter makes At and each Every longer or shorter by up to so much, by the seed.
 	Jitter time.Duration     `yaml:"jitter,omitempty"`
-	Fault  string            `yaml:"fault"` // a name from zkbench list faults
-	Target string            `yaml:"target,omitempty"`
-	For    time.Duration     `yaml:"for,omitempty"` // until it is healed; 0: to the end of the phase
-	Params map[string]string `yaml:"params,omitempty"`
+	Fault  string            `yaml:"fault"`            // a name from zkbench list faults
+	Target string            `yaml:"target,omitempty"` // what it hits: holder, leader, a client's number, a member's name; "" is the kind's own
+	For    time.Duration     `yaml:"for,omitempty"`    // until it is healed; 0: to the end of the phase
+	Params map[string]string `yaml:"params,omitempty"` // of the kind of fault (zkbench list faults)
 }
 
 func (f Fault) validate(at string, phase time.Duration, bad func(field, format string, args ...any)) {

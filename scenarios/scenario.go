@@ -16,11 +16,11 @@ import (
 // Scenario is what a run measures: a matrix of subjects and client counts, the
 // phases that each trial goes through, and the conditions on the result.
 type Scenario struct {
-	Name           string        `yaml:"name"`
-	About          string        `yaml:"about,omitempty"`
-	Subjects       []string      `yaml:"subjects,flow"`
-	Clients        []int         `yaml:"clients,flow"`
-	SessionTimeout time.Duration `yaml:"session_timeout"`
+	Name           string        `yaml:"name"`             // a word; it names the run folder and the trials
+	About          string        `yaml:"about,omitempty"`  // what is asked, for people
+	Subjects       []string      `yaml:"subjects,flow"`    // what is tested (zkbench list subjects), each beside the others
+	Clients        []int         `yaml:"clients,flow"`     // how many clients compete or consume; each count is a trial of its own
+	SessionTimeout time.Duration `yaml:"session_timeout"`  // what clients ask for; the servers grant 2 to 20 ticks
 	Tick           time.Duration `yaml:"tick,omitempty"`   // ZooKeeper's tickTime; 0 leaves it to --tick. Each tick has an ensemble of its own
 	Warmup         time.Duration `yaml:"warmup,omitempty"` // load before the first trial, unrecorded: members that just started are slow
 	Trials         int           `yaml:"trials,omitempty"` // how often each cell is run, the subjects in turn; 0 is once
@@ -30,11 +30,11 @@ type Scenario struct {
 	// params.promise, and hold or duration of all phases: every combination of the
 	// values is run with every subject and every client count.
 	Matrix     map[string][]string `yaml:"matrix,omitempty"`
-	Phases     []Phase             `yaml:"phases"`
-	Specimens  []Specimen          `yaml:"specimens,omitempty"` // a zoo: what is provoked, in place of a matrix of subjects and clients
-	Thresholds []string            `yaml:"thresholds,omitempty"`
-	Limits     Limits              `yaml:"limits,omitempty"` // on how badly the machine may treat the harness
-	Params     map[string]string   `yaml:"params,omitempty"` // named values for thresholds, like promise: 12s
+	Phases     []Phase             `yaml:"phases"`               // what a trial goes through, one after the other
+	Specimens  []Specimen          `yaml:"specimens,omitempty"`  // a zoo: what is provoked, in place of a matrix of subjects and clients
+	Thresholds []string            `yaml:"thresholds,omitempty"` // conditions on the result, like handoff.latency.p99 < 50ms (zkbench help metrics)
+	Limits     Limits              `yaml:"limits,omitempty"`     // on how badly the machine may treat the harness
+	Params     map[string]string   `yaml:"params,omitempty"`     // named values for thresholds, like promise: 12s
 }
 
 // Kinds of phase.
@@ -60,8 +60,8 @@ var phaseKinds = []string{Drain, Churn, Succession, Flap, Stream, Provoke, Failo
 
 // Phase is one part of a trial.
 type Phase struct {
-	Name     string        `yaml:"name"`
-	Kind     string        `yaml:"kind"`
+	Name     string        `yaml:"name"`               // of the phase in results and plots
+	Kind     string        `yaml:"kind"`               // what happens in it
 	Rounds   int           `yaml:"rounds,omitempty"`   // drain, succession; flap: how many flaps
 	Duration time.Duration `yaml:"duration,omitempty"` // churn, stream
 	// Leave says how candidates leave in a succession: LeaveResign and so on.
@@ -76,8 +76,8 @@ type Phase struct {
 	// longer where the wake-ups of the last hand-off are still under way, so that
 	// no two releases coalesce.
 	Hold   time.Duration `yaml:"hold"`
-	Faults []Fault       `yaml:"faults,omitempty,flow"`
-	Cause  string        `yaml:"cause,omitempty"` // failover: what happens to the holder, see Causes
+	Faults []Fault       `yaml:"faults,omitempty,flow"` // what goes wrong in a churn or a stream, and when
+	Cause  string        `yaml:"cause,omitempty"`       // failover: what happens to the holder, see Causes
 }
 
 // Cell is one cell of the matrix.

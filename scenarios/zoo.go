@@ -19,7 +19,7 @@ const Provoke = "provoke"
 // Specimen is a subject, what is done to it, and which guarantees it is known to
 // break then.
 type Specimen struct {
-	Subject     string `yaml:"subject"`
+	Subject     string `yaml:"subject"`     // what is provoked
 	Provocation string `yaml:"provocation"` // "every": all that go with its kind, except those that stand beside the subject elsewhere
 	// Caught are the guarantees that must be seen broken. Without any the subject is
 	// sound, and must pass them all.

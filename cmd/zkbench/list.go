@@ -16,8 +16,8 @@ import (
 
 func listCmd() *cobra.Command {
 	return &cobra.Command{
-		Use:   "list [scenarios [NAME] | subjects | faults]",
-		Short: "List what there is: scenarios, subjects, faults; or print one scenario",
+		Use:   "list [scenarios [NAME] | subjects | faults | schema]",
+		Short: "List what there is: scenarios, subjects, faults; or print one scenario, or the JSON schema of scenarios",
 		Args:  func(cmd *cobra.Command, args []string) error { return usage(cobra.MaximumNArgs(2)(cmd, args)) },
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return list(cmd.OutOrStdout(), args)
@@ -46,8 +46,10 @@ func list(w io.Writer, args []string) error {
 		return listSubjects(w)
 	case "faults":
 		return listFaults(w)
+	case "schema":
+		return listSchema(w)
 	}
-	return usageError("cannot list %q%s", args[0], scenarios.Nearest(args[0], []string{"scenarios", "subjects", "faults"}))
+	return usageError("cannot list %q%s", args[0], scenarios.Nearest(args[0], []string{"scenarios", "subjects", "faults", "schema"}))
 }
 
 func listScenarios(w io.Writer, names []string) error {
@@ -93,4 +95,14 @@ func listFaults(w io.Writer) error {
 		fmt.Fprintf(tw, "  %s\t%s\n\tneeds: %s\n\there: %s\n\tproof: %s\n", f.Name, f.About, f.Needs, here, f.Proof)
 	}
 	return tw.Flush()
+}
+
+// listSchema prints the JSON schema of scenario files.
+func listSchema(w io.Writer) error {
+	text, err := scenarios.Schema()
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "%s\n", text)
+	return err
 }

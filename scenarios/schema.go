@@ -1,0 +1,166 @@
+package scenarios
+
+import (
+	"embed"
+	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"zkbench/chaos"
+)
+
+// The comments on the fields are what an editor shows beside them, so that there is
+// one text for whoever reads the code and whoever writes a scenario.
+//
+//go:embed scenario.go plan_fault.go zoo.go self.go
+var source embed.FS
+
+// schema is the part of JSON Schema that a scenario needs.
+type schema struct {
+	Schema      string             `json:"$schema,omitempty"`
+	Title       string             `json:"title,omitempty"`
+	Description string             `json:"description,omitempty"`
+	Type        any                `json:"type,omitempty"` // a name, or several
+	Properties  map[string]*schema `json:"properties,omitempty"`
+	Additional  any                `json:"additionalProperties,omitempty"` // false, or a schema
+	Required    []string           `json:"required,omitempty"`
+	AnyOf       []*schema          `json:"anyOf,omitempty"`
+	Items       *schema            `json:"items,omitempty"`
+	Enum        []string           `json:"enum,omitempty"`
+	Pattern     string             `json:"pattern,omitempty"`
+	Minimum     *float64           `json:"minimum,omitempty"`
+	Maximum     *float64           `json:"maximum,omitempty"`
+}
+
+// durationPattern is what time.ParseDuration reads.
+const durationPattern = `^[-+]?(0|([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+$`
+
+// Fields that must be there; the other checks are Validate's.
+var required = map[string][]string{
+	"Scenario": {"name", "session_timeout", "phases"},
+	"Phase":    {"name", "kind"},
+	"Fault":    {"fault"},
+	"Specimen": {"subject", "provocation"},
+}
+
+// choices are the fields that have one of some words.
+func choices() map[string][]string {
+	var faults []string
+	for _, k := range chaos.Catalogue() {
+		faults = append(faults, k.Name)
+	}
+	return map[string][]string{
+		"Scenario.subjects": SubjectNames(), "Scenario.base": SubjectNames(), "Specimen.subject": SubjectNames(),
+		"Phase.kind": phaseKinds, "Phase.leave": leaves, "Phase.cause": Causes(), "Fault.fault": faults, "Specimen.provocation": append(Provocations(), every),
+	}
+}
+
+// Schema is a JSON schema of scenario files, for editors that complete and check what
+// is written.
+func Schema() ([]byte, error) {
+	docs, err := comments()
+	if err != nil {
+		return nil, err
+	}
+	b := &schemaBuilder{docs: docs, choices: choices()}
+	s := b.of(reflect.TypeFor[Scenario](), "")
+	s.Schema, s.Title = "https://json-schema.org/draft/2020-12/schema", "zkbench scenario"
+	s.AnyOf = []*schema{{Required: []string{"subjects", "clients"}}, {Required: []string{"specimens"}}}
+	return json.MarshalIndent(s, "", "  ")
+}
+
+type schemaBuilder struct {
+	docs    map[string]string // by Type.field
+	choices map[string][]string
+}
+
+// of is the schema of a type that stands in the field named by its path, Type.field.
+func (b *schemaBuilder) of(t reflect.Type, field string) *schema {
+	if t == reflect.TypeFor[time.Duration]() {
+		// 0 needs no unit, and YAML reads it as a number.
+		return &schema{Type: []string{"string", "integer"}, Pattern: durationPattern, Minimum: new(0.0), Maximum: new(0.0)}
+	}
+	switch t.Kind() {
+	case reflect.Struct:
+		s := &schema{Type: "object", Properties: map[string]*schema{}, Additional: false, Required: required[t.Name()]}
+		for i := range t.NumField() {
+			name := fieldName(t.Field(i))
+			if name == "" {
+				continue
+			}
+			s.Properties[name] = b.of(t.Field(i).Type, t.Name()+"."+name)
+			s.Properties[name].Description = b.docs[t.Name()+"."+name]
+		}
+		return s
+	case reflect.Slice:
+		return &schema{Type: "array", Items: b.of(t.Elem(), field)}
+	case reflect.Map:
+		return &schema{Type: "object", Additional: b.of(t.Elem(), "")}
+	case reflect.Int, reflect.Int64:
+		return &schema{Type: "integer"}
+	case reflect.Float64:
+		return &schema{Type: "number"}
+	case reflect.Bool:
+		return &schema{Type: "boolean"}
+	}
+	if words := b.choices[field]; words != nil {
+		return &schema{Type: "string", Enum: words}
+	}
+	if field != "" {
+		return &schema{Type: "string"}
+	}
+	return &schema{Type: []string{"string", "number", "boolean"}} // a value that is a text to us
+}
+
+// comments returns the comments on the fields of all types, by Type.field, where field
+// is the name in YAML.
+func comments() (map[string]string, error) {
+	docs := map[string]string{}
+	files, err := source.ReadDir(".")
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		text, err := source.ReadFile(f.Name())
+		if err != nil {
+			return nil, err
+		}
+		tree, err := parser.ParseFile(token.NewFileSet(), f.Name(), text, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return nil, err
+		}
+		ast.Inspect(tree, func(n ast.Node) bool {
+			if spec, ok := n.(*ast.TypeSpec); ok {
+				commentsOf(spec, docs)
+			}
+			return true
+		})
+	}
+	return docs, nil
+}
+
+func commentsOf(spec *ast.TypeSpec, docs map[string]string) {
+	fields, ok := spec.Type.(*ast.StructType)
+	if !ok {
+		return
+	}
+	for _, f := range fields.Fields.List {
+		if f.Tag == nil {
+			continue
+		}
+		tag, _ := strconv.Unquote(f.Tag.Value)
+		name, _, _ := strings.Cut(reflect.StructTag(tag).Get("yaml"), ",")
+		text := f.Doc.Text()
+		if text == "" {
+			text = f.Comment.Text()
+		}
+		if name != "" {
+			docs[spec.Name.Name+"."+name] = strings.Join(strings.Fields(text), " ")
+		}
+	}
+}
