@@ -1,0 +1,82 @@
+package matrix
+
+import (
+	"strings"
+	"testing"
+
+	"zkbench/report"
+	"zkbench/report/history"
+)
+
+func repeated(k string, p50 float64, n int64, fifo string) report.Trial {
+	return report.Trial{
+		Name: "t-" + k, Scenario: "s", Subject: "lock/a", Clients: 5, Params: map[string]string{history.ParamTrial: k, "hold": "1ms"},
+		Metrics: map[string]report.Metric{
+			"handoff.latency":      {Unit: "ns", Count: &n, Min: new(p50 / 2), P50: &p50, P99: new(p50 * 3), Max: new(p50 * 4)},
+			"fanout.notifications": {Unit: "1/handoff", Value: new(1.0), Expected: new(1.0)},
+		},
+		Verdicts:   []report.Verdict{{Guarantee: "fifo", Result: fifo, Reasons: []string{"because"}}},
+		Thresholds: []report.Threshold{{Expr: "e", Result: report.Pass, Measured: k}},
+	}
+}
+
+func TestMerge(t *testing.T) {
+	m := Merge([]report.Trial{
+		repeated("1", 10, 200, report.Pass), repeated("2", 30, 300, report.Fail), repeated("3", 20, 100, report.Unknown),
+	})
+	h := m.Metrics["handoff.latency"]
+	if *h.P50 != 20 || *h.P99 != 60 || *h.Min != 5 || *h.Max != 120 || *h.Count != 600 {
+		t.Errorf("p50 %v, p99 %v, min %v, max %v, count %v; want medians 20 and 60, extremes 5 and 120, 600 samples", *h.P50, *h.P99, *h.Min, *h.Max, *h.Count)
+	}
+	if m.Name != "t-2" {
+		t.Errorf("it bears the name of %s, want that of the worst", m.Name)
+	}
+	if v := m.Verdicts; len(v) != 1 || v[0].Result != report.Fail || !strings.Contains(strings.Join(v[0].Reasons, "; "), "trial 2: because; trial 1: because; trial 3: because") {
+		t.Errorf("verdicts %+v, want one that failed, the worst trial first", v)
+	}
+	if len(m.Thresholds) != 1 || m.Thresholds[0].Measured != "1 (as the other 2)" {
+		t.Errorf("thresholds %+v, want one", m.Thresholds)
+	}
+	if m.Params[ParamTrials] != "3" || m.Params[history.ParamTrial] != "" {
+		t.Errorf("params %v, want three trials and the number of none", m.Params)
+	}
+}
+
+func TestMerge_fewSamples(t *testing.T) {
+	m := Merge([]report.Trial{repeated("1", 10, 60, report.Pass), repeated("2", 30, 60, report.Pass)})
+	if m.Metrics["handoff.latency"].P99 != nil {
+		t.Error("the 99th percentile of 60 samples is only their maximum, however often it is repeated")
+	}
+}
+
+func TestMerge_one(t *testing.T) {
+	one := repeated("1", 10, 60, report.Pass)
+	if m := Merge([]report.Trial{one}); m.Name != one.Name || *m.Metrics["handoff.latency"].P99 != 30 || m.Params[ParamTrials] != "" {
+		t.Errorf("%+v, want the trial as it is", m)
+	}
+	if m := Merge(nil); m.Name != "" {
+		t.Errorf("%+v of nothing", m)
+	}
+}
+
+func TestSeries_Cells(t *testing.T) {
+	var trials []report.Trial
+	for _, n := range []int{5, 9} {
+		for _, k := range []string{"10", "2", "1"} {
+			x := repeated(k, 10, 60, report.Pass)
+			x.Clients = n
+			trials = append(trials, x)
+		}
+	}
+	s := Of(trials)[0]
+	if got := s.Series[0].Trials; got[0].Repetition() != 1 || got[2].Repetition() != 10 {
+		t.Errorf("repetitions %d %d %d, want them by number", got[0].Repetition(), got[1].Repetition(), got[2].Repetition())
+	}
+	cells := s.Merged().Series[0].Trials
+	if len(cells) != 2 || cells[0].Clients != 5 || cells[1].Clients != 9 || *cells[1].Metrics["handoff.latency"].Count != 180 {
+		t.Errorf("%+v, want one trial for each of two client counts", cells)
+	}
+	if len(s.Series[0].Trials) != 6 {
+		t.Error("merging changed the scenario that it was asked of")
+	}
+}
