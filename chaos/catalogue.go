@@ -19,6 +19,8 @@ type Kind struct {
 	Params []Param  // what can be set
 	// Members says that it touches members, and not just clients' connections.
 	Members bool
+	// Absent says why nobody can have it; empty for every other kind.
+	Absent string
 
 	build func(target string, s settings) Fault
 }
@@ -42,6 +44,7 @@ var catalogue = []Kind{
 	partitionIsolate, partitionLeader, partitionSplit, partitionRing,
 	partitionOneway, partitionClients, partitionPeers,
 	linkLoss, linkRate, linkDelay,
+	diskFull, diskSlow,
 	replyDrop, requestDrop, requestHold, wireDelay,
 }
 

@@ -98,6 +98,8 @@ func (d *diagnosis) works(what string, err error, seen, otherwise string) {
 // here says whether this machine can have a fault: nil, or why not.
 func (d diagnosis) here(k chaos.Kind) error {
 	switch {
+	case k.Absent != "":
+		return errors.New(k.Absent)
 	case !k.Members:
 		return nil
 	case !d.runs():
