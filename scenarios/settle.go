@@ -45,6 +45,9 @@ func (s *settling) wait(ctx context.Context, since wire.Counts, notifications, w
 				return false, nil // do not trouble the members
 			}
 			now, err = s.gather(ctx)
+			// Counted before the members were asked: what led to the last watch may
+			// have come in between.
+			now.wire = s.tap.Totals()
 			return now.wire.InFlight == 0 && now.watches-s.quiet.watches == watches, err
 		})
 		if !errors.Is(err, errPollLimit) {
