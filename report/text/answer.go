@@ -26,7 +26,7 @@ func Answers(r report.Result) Answer {
 	a := Answer{Asked: asked(r), Result: Outcome(r)}
 	a.Verdict = verdict(r, a.Result)
 	for _, s := range matrix.Of(r.Trials) {
-		a.Found = append(a.Found, found(s)...)
+		a.Found = append(a.Found, found(s, compared(r, s.Name))...)
 	}
 	for _, c := range r.Comparisons {
 		a.Found = append(a.Found, beside(c))
@@ -200,7 +200,7 @@ func list(parts []string) string {
 
 // found says in sentences what one scenario showed, at the largest client count
 // that all its series share.
-func found(s matrix.Scenario) []string {
+func found(s matrix.Scenario, compared bool) []string {
 	if zoo(s) {
 		return foundInZoo(s)
 	}
@@ -211,7 +211,7 @@ func found(s matrix.Scenario) []string {
 			out = append(out, line)
 		}
 	}
-	if line := compare(s, n); line != "" {
+	if line := compare(s, n); line != "" && !compared {
 		out = append(out, line)
 	}
 	for _, x := range s.Series {
@@ -303,6 +303,12 @@ func parting(s matrix.Scenario, metric string, fast, slow ranked) string {
 		return ""
 	}
 	return fmt.Sprintf("; from %s on %s takes at least twice as long", units.Plural(from, "contender"), slow.Label)
+}
+
+// compared says whether subjects of the scenario took turns: then their neighbouring
+// trials say more than the medians of all.
+func compared(r report.Result, scenario string) bool {
+	return slices.ContainsFunc(r.Comparisons, func(c report.Comparison) bool { return c.Scenario == scenario })
 }
 
 // beside is one sentence about a subject that took turns with a base.

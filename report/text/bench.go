@@ -21,12 +21,13 @@ import (
 // In a benchmark's name a slash parts its keys and a space ends it, so a subject's
 // slash becomes a colon and spaces become underscores: `benchstat -col /subject`
 // then sets whole subjects side by side. The iterations are the samples behind
-// the first latency, or 1.
+// the first latency, or 1. Seed and versions are left out: benchstat parts tables by
+// whatever stands above them, and two runs would not meet in one.
 func Bench(w io.Writer, r report.Result) error {
 	var b strings.Builder
 	for _, c := range []struct{ key, value string }{
 		{"goos", r.Run.Host["os"]}, {"goarch", r.Run.Host["arch"]}, {"pkg", "zkbench"}, {"cpu", r.Run.Host["cpu"]},
-		{"ensemble", r.Run.Ensemble.Kind}, {"zookeeper", r.Run.Versions["zookeeper"]}, {"seed", strconv.FormatUint(r.Run.Seed, 10)},
+		{"ensemble", r.Run.Ensemble.Kind},
 	} {
 		if v := strings.TrimSpace(units.Clean(c.value)); v != "" {
 			fmt.Fprintf(&b, "%s: %s\n", c.key, v)
