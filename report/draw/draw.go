@@ -111,6 +111,7 @@ func figures(r report.Result, traces map[string]*trace) []*plot.Figure {
 		for _, x := range s.Merged().Series { // of a repeated cell, its worst trial
 			for _, t := range x.Trials {
 				figs = append(figs, traces[t.Name].terms()...)
+				figs = append(figs, traces[t.Name].failovers()...)
 				figs = append(figs, plot.OverTime(traces[t.Name].Timeline, looks), plot.Holders(traces[t.Name].Timeline), traces[t.Name].queueDepth())
 			}
 		}

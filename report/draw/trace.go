@@ -21,6 +21,7 @@ type trace struct {
 	exact map[string][]float64 // every latency by metric, in nanoseconds; absent where there were too many
 	depth depth
 	lines drills
+	fails plot.Drills
 }
 
 // read folds the history at path. It has no error: where a history is missing or
@@ -33,12 +34,14 @@ func read(path string, t report.Trial, label string) *trace {
 		tr.Partial = err.Error()
 		return tr
 	}
+	tr.fails = plot.Drills{Trial: t.Name, Label: label, Clients: t.Clients, Promise: promise(t)}
 	left := 0
 	folded := report.Observe(h, report.Observer{
 		Record: func(n history.Numbered) {
 			tr.depth.record(n)
 			tr.lines.record(n)
 		},
+		Failover: func(r report.Failover) { tr.fails.Rounds = append(tr.fails.Rounds, r) },
 		Belief: func(b verdict.Belief) {
 			tr.lines.belief(b)
 			if len(tr.Beliefs) >= traceLimit {
@@ -85,4 +88,15 @@ func windows(faults []history.Fault, end time.Duration) []plot.Window {
 		out = append(out, w)
 	}
 	return out
+}
+
+// failovers are the plots of a trial whose holders were struck.
+func (tr *trace) failovers() []*plot.Figure {
+	return []*plot.Figure{plot.Failovers(tr.fails), plot.Budget(tr.fails)}
+}
+
+// promise is what the scenario promises about failovers; 0 where it does not.
+func promise(t report.Trial) time.Duration {
+	d, _ := time.ParseDuration(t.Params["promise"]) // what is no duration is for the threshold to say
+	return max(d, 0)
 }

@@ -42,7 +42,7 @@ var Dark = map[string]string{
 	hex(proven): "#4a3a1f", hex(unclear): "#383050", hex(alarm): "#ff5c6c", hex(warned): "#ffb52e",
 	hex(palette[0]): "#4aa8e8", hex(palette[1]): "#ff8a3d", hex(palette[2]): "#2fc79b",
 	hex(palette[3]): "#e29bc6", hex(palette[4]): "#f5b83d", hex(palette[5]): "#8fd0f5",
-	hex(palette[6]): "#c9d1d9",
+	hex(palette[6]): "#c9d1d9", hex(expected): "#1c3550",
 }
 
 // look is how one series is told from the others: by colour and by shape.
