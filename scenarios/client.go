@@ -167,6 +167,13 @@ func outcome(err error) history.Outcome {
 	return history.Failed
 }
 
+// opened says whether the client has a session, or had one until it ended.
+func (c *client) opened() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.subject != nil
+}
+
 // close closes the client's session in good order.
 func (c *client) close() {
 	c.mu.Lock()

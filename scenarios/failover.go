@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"zkbench/chaos"
+	"zkbench/ensembles"
 	"zkbench/recipes"
 	"zkbench/report/history"
 )
@@ -47,6 +48,7 @@ type failover struct {
 
 	strike  time.Duration
 	session int64            // the victim's
+	leads   bool             // the leader of the ensemble serves the victim
 	counts  map[string]int64 // of the note, see history.Failover
 }
 
@@ -61,7 +63,13 @@ func (f *failover) run(ctx context.Context) (err error) {
 	waiting, cancel := context.WithCancel(ctx)
 	defer f.waiters.Wait()
 	defer cancel()
-	if f.claim, err = f.victim.acquire(ctx); err != nil {
+	f.claim, err = f.victim.acquire(ctx)
+	if errors.Is(err, recipes.ErrSessionEnded) { // in the phase before
+		if err = f.victim.reopen(ctx); err == nil {
+			f.claim, err = f.victim.acquire(ctx)
+		}
+	}
+	if err != nil {
 		return fmt.Errorf("client %d: %w", f.victim.n, err)
 	}
 	for _, c := range f.clients {
@@ -145,6 +153,10 @@ func (f *failover) hit(ctx context.Context) (*granted, error) {
 	defer w.stop()
 	s := f.victim.wire.Session()
 	f.session = s.ID
+	if f.cause.expires {
+		leader, err := ensembles.Leader(ctx, f.lab.Ensemble)
+		f.leads = err == nil && leader.Addr == s.Server
+	}
 	over, err := f.act(ctx, s.Server)
 	if err != nil {
 		return nil, err

@@ -144,7 +144,7 @@ func (f *failover) predict() prediction {
 	if s.ID == f.session {
 		unheard = max(0, f.strike-s.LastAckSent)
 	}
-	return f.cause.predict(s.Timeout, f.lab.Ensemble.Tick, unheard, slack, false)
+	return f.cause.predict(s.Timeout, f.lab.Ensemble.Tick, unheard, slack, f.leads)
 }
 
 // report records the round.

@@ -121,6 +121,9 @@ func (t *trial) runPhase(ctx context.Context, p Phase) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, t.faults.over()) }()
+	if err := t.rejoin(ctx); err != nil {
+		return err
+	}
 	queue := t.queue()
 	switch {
 	case p.Kind == Provoke:
@@ -153,6 +156,19 @@ func (t *trial) openClients(ctx context.Context) error {
 	for i := range t.clients {
 		t.clients[i] = newClient(t, i)
 		g.Go(func() error { return t.clients[i].open(ctx) })
+	}
+	return g.Wait()
+}
+
+// rejoin brings back the clients that were about to open a new session when the
+// phase before ended.
+func (t *trial) rejoin(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(16)
+	for _, c := range slices.Concat(t.clients, t.producers) {
+		if !c.opened() {
+			g.Go(func() error { return c.reopen(ctx) })
+		}
 	}
 	return g.Wait()
 }

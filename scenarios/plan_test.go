@@ -1,0 +1,176 @@
+package scenarios
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// stormy is a scenario with every sort of schedule.
+const stormy = `
+name: stormy
+subjects: [lock/predecessor, lock/parent]
+clients: [5]
+session_timeout: 4s
+phases:
+  - name: blows
+    kind: churn
+    duration: 20s
+    hold: 1ms
+    faults:
+      - {at: 1s, fault: session.close}
+      - {at: 2s, every: 1s, times: 4, fault: session.flap, target: waiter}
+      - {at: 3s, every: 2s, jitter: 1s, fault: partition.isolate, target: leader, for: 1s}
+      - {at: 3s, every: 500ms, times: 6, jitter: 400ms, fault: session.flap, params: {down: 100ms}}
+      - {on: client 3 holds, at: 5ms, fault: session.close, target: "3"}
+      - {on: 50% wait, fault: session.storm}
+  - {name: crash, kind: failover, cause: crash, rounds: 8, hold: 10ms}
+`
+
+func plansOf(t *testing.T, text string, seed uint64) map[string]string {
+	t.Helper()
+	s, err := Load(t.Name(), []byte(text), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cells, err := s.Cells()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if _, err := (&Lab{Seed: seed, Dir: dir}).plans(cells); err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]string{}
+	for _, c := range cells {
+		text, err := os.ReadFile(planPath(dir, c.trialName()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[c.trialName()] = string(text)
+	}
+	return out
+}
+
+func TestPlans_sameSeedSamePlan(t *testing.T) {
+	a, again, b := plansOf(t, stormy, 7), plansOf(t, stormy, 7), plansOf(t, stormy, 8)
+	const one, other = "stormy-lock-predecessor-5", "stormy-lock-parent-5"
+	if a[one] == "" || a[one] != again[one] {
+		t.Errorf("the same seed gave another plan:\n%s\n%s", a[one], again[one])
+	}
+	if strings.ReplaceAll(a[one], "seed: 7", "") == strings.ReplaceAll(b[one], "seed: 8", "") {
+		t.Error("another seed gave the same plan")
+	}
+	if strings.ReplaceAll(a[one], one, "") != strings.ReplaceAll(a[other], other, "") {
+		t.Error("two subjects that are compared are not struck alike")
+	}
+}
+
+func TestPlans_replayed(t *testing.T) {
+	s, err := Load(t.Name(), []byte(stormy), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cells, err := s.Cells()
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, second := t.TempDir(), t.TempDir()
+	if _, err := (&Lab{Seed: 7, Dir: first}).plans(cells); err != nil {
+		t.Fatal(err)
+	}
+	if seed, err := s.Replayable(first); err != nil || seed != 7 {
+		t.Errorf("replayable: seed %d, %v; want 7", seed, err)
+	}
+	if _, err := (&Lab{Seed: 99, Dir: second, Replay: first}).plans(cells); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range cells {
+		a, errA := os.ReadFile(planPath(first, c.trialName()))
+		b, errB := os.ReadFile(planPath(second, c.trialName()))
+		if errA != nil || errB != nil || string(a) != string(b) {
+			t.Errorf("%s: the replayed plan is another one (%v, %v)", c.trialName(), errA, errB)
+		}
+	}
+	s.Clients = []int{6}
+	if _, err := s.Replayable(first); err == nil || !strings.Contains(err.Error(), "there is no plan of trial stormy-lock-predecessor-6") {
+		t.Errorf("a trial without a plan can be replayed: %v", err)
+	}
+}
+
+func TestPhase_draw(t *testing.T) {
+	s, err := Load(t.Name(), []byte(stormy), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for seed := range uint64(200) {
+		p := draw(s, Cell{Scenario: s, Clients: 5}, "t", seed)
+		faults := p.Phases[0].Faults
+		if f := faults[0]; f.At != time.Second || f.Gaps != nil {
+			t.Fatalf("a fault without jitter was moved: %+v", f)
+		}
+		if f := faults[1]; f.Every != time.Second || f.Times != 4 {
+			t.Fatalf("a repetition without jitter was changed: %+v", f)
+		}
+		if f := faults[2]; f.At < 2*time.Second || f.At > 4*time.Second || len(f.Gaps) < 5 || f.Every != 0 {
+			t.Fatalf("seed %d: %+v", seed, f)
+		}
+		for _, gap := range faults[2].Gaps {
+			if gap < time.Second || gap > 3*time.Second {
+				t.Fatalf("seed %d: a gap of %v, want 1s to 3s", seed, gap)
+			}
+		}
+		if f := faults[3]; len(f.Gaps) != 5 {
+			t.Fatalf("seed %d: six times make five gaps, got %v", seed, f.Gaps)
+		}
+		for _, r := range p.Phases[1].Rounds {
+			if r.Holder < 0 || r.Holder > 4 || r.Wait < 10*time.Millisecond || r.Wait > 2010*time.Millisecond {
+				t.Fatalf("seed %d: %+v", seed, r)
+			}
+		}
+	}
+}
+
+func TestParsePlan_refuses(t *testing.T) {
+	s, err := Load(t.Name(), []byte(stormy), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := plansOf(t, stormy, 7)["stormy-lock-predecessor-5"]
+	if _, err := parsePlan("p", []byte(good), s, 5); err != nil {
+		t.Fatalf("a plan that was written is refused: %v", err)
+	}
+	for _, row := range []struct{ name, from, to, want string }{
+		{"a field that nobody knows", "trial:", "tryal:", "tryal"},
+		{"a fault that nobody knows", "session.close", "session.cloze", `did you mean "session.close"`},
+		{"a phase of another name", "name: crash", "name: crush", `"crush", and in the scenario "crash"`},
+		{"a phase too few", good[strings.Index(good, "- name: crash"):], "", "1 phases, and the scenario 2"},
+		{"a holder that is no client", "holder: 0", "holder: 5", "holder 5 of 5 clients"},
+		{"a time that has passed", "wait: ", "wait: -", "wait -"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			bad := strings.Replace(good, row.from, row.to, 1)
+			if bad == good {
+				t.Fatalf("the plan has no %q:\n%s", row.from, good)
+			}
+			if _, err := parsePlan("p", []byte(bad), s, 5); err == nil || !strings.Contains(err.Error(), row.want) {
+				t.Errorf("got %v, want %q in it", err, row.want)
+			}
+		})
+	}
+}
+
+func FuzzParsePlan(f *testing.F) {
+	f.Add([]byte("trial: a\nseed: 1\nphases:\n- name: blows\n  faults:\n  - {fault: session.close, at: 1s, gaps: [1s]}\n- name: crash\n"))
+	s, err := Load("stormy", []byte(stormy), nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		p, err := parsePlan("p", text, s, 5)
+		if err == nil && len(p.Phases) != 2 {
+			t.Errorf("%d phases were accepted", len(p.Phases))
+		}
+	})
+}
