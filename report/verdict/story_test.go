@@ -24,6 +24,12 @@ import (
 //	emptied at
 //	joined  client token at                      (the same phase and round as leaving)
 //	leaving client at                            (client -1: the drill is over)
+//	looked  asked at                             (ends a look; what it saw comes before)
+//	node    client token asked at
+//	waiter  client asked at moved watches else
+//	checked client token session ahead asked at  (a look at the client's node)
+//	effort  client calls requests notified connects refusals [queue]
+//	committed item at
 //
 // It is written so that a table can be read as what happened.
 func story(t testing.TB, lines string) *history.History {
@@ -98,6 +104,8 @@ func (b *teller) tell(t testing.TB, f []string) {
 		b.note(history.Note{Kind: history.Joined, Client: num(1), Token: int64(num(2)), At: ms(3)})
 	case "leaving":
 		b.note(history.Note{Kind: history.Leaving, Client: num(1), At: ms(2), Text: "resign"})
+	case "looked", "node", "waiter", "checked", "effort", "committed":
+		b.note(observed(f[0], f, num, ms))
 	default:
 		t.Fatalf("no such line: %v", f)
 	}
@@ -143,4 +151,33 @@ func judgeStories(t *testing.T, guarantee string, rows []telling) {
 			}
 		})
 	}
+}
+
+// observed makes the lab's own notes.
+func observed(kind string, f []string, num func(int) int, ms func(int) time.Duration) history.Note {
+	n := history.Note{Kind: kind, Client: -1}
+	switch kind {
+	case "looked":
+		n.At, n.Counts = ms(2), map[string]int64{history.CountAsked: int64(ms(1))}
+	case "node":
+		n.Client, n.Token, n.Session, n.At, n.Path = num(1), int64(num(2)), 77, ms(4), "/l/n-"+f[2]
+		n.Counts = map[string]int64{history.CountAsked: int64(ms(3))}
+	case "waiter":
+		n.Client, n.At = num(1), ms(3)
+		n.Counts = map[string]int64{history.CountAsked: int64(ms(2)), history.CountMoved: int64(num(4)), history.CountFlying: 0,
+			history.CountWatches: int64(num(5)), history.CountElse: int64(num(6))}
+	case "checked":
+		n.Client, n.Token, n.Session, n.At, n.Path = num(1), int64(num(2)), int64(num(3)), ms(6), "/l/n-1"
+		n.Counts = map[string]int64{history.CountAhead: int64(num(4)), history.CountAsked: int64(ms(5))}
+	case "effort":
+		n.Client = num(1)
+		n.Counts = map[string]int64{history.CountCalls: int64(num(2)), history.CountRequests: int64(num(3)), history.CountNotified: int64(num(4)),
+			history.CountConnects: int64(num(5)), history.CountRefusals: int64(num(6))}
+		if len(f) > 7 {
+			n.Text = f[7]
+		}
+	case "committed":
+		n.Client, n.Text, n.At, n.Token = 1, f[1], ms(2), 99
+	}
+	return n
 }

@@ -100,7 +100,7 @@ func NewCourt(h *history.History) *Court {
 	c.checkers = []checker{
 		{record: seen.record},
 		newMutualExclusion(h, seen, c.beliefs, c.overlap), newFencing(seen), newProgress(h, seen), newFIFO(h, seen),
-		newClaimValidity(h, seen), newNoOrphan(h, seen), newSuccession(), newFanOut(h), newBusyLoop(h), newFaults(h), newFit(),
+		newClaimValidity(h, seen), newNoOrphan(h, seen), newSuccession(), newFanOut(h), newBusyLoop(h), newFaults(h), newFit(h),
 	}
 	c.checkers = append(c.checkers, newQueue(h, seen)...)
 	return c

@@ -1,0 +1,150 @@
+// Package second asks porcupine, a linearizability checker, for a second opinion on
+// mutual exclusion. It searches where the verdict sweeps, so the two have little in
+// common but the truth; its memory grows with the square of the history, so it is
+// asked about windows only.
+package second
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"zkbench/report/history"
+	"zkbench/report/verdict"
+)
+
+// Opinion is what the search found.
+type Opinion struct {
+	Result     string // verdict.Pass, Fail, or Unknown where it ran out of time
+	Operations int
+
+	model porcupine.Model
+	info  porcupine.LinearizationInfo
+}
+
+// Limits on a window, and on the search.
+const (
+	windowLimit = 1000 // beliefs
+	searchLimit = 10 * time.Second
+)
+
+// hold is a time in which a client held, as the search sees it.
+type hold struct {
+	client            int
+	token             int64
+	asked, from       time.Duration // taken somewhere between
+	mayEnd, certainly time.Duration // and let go somewhere between
+}
+
+// act is an operation on the lock that the model knows.
+type act struct {
+	take bool
+	id   int // of the hold
+	hold hold
+}
+
+// model is a lock: free (0), or held by one.
+var model = porcupine.Model{
+	Init: func() any { return 0 },
+	Step: func(state, input, _ any) (bool, any) {
+		a := input.(act)
+		if a.take {
+			return state.(int) == 0, a.id
+		}
+		return state.(int) == a.id, 0
+	},
+	DescribeOperation: func(input, _ any) string {
+		a := input.(act)
+		if a.take {
+			return fmt.Sprintf("client %d takes token %d", a.hold.client, a.hold.token)
+		}
+		return fmt.Sprintf("client %d lets go of token %d", a.hold.client, a.hold.token)
+	},
+	DescribeState: func(state any) string {
+		if state.(int) == 0 {
+			return "free"
+		}
+		return fmt.Sprintf("held (%d)", state)
+	},
+}
+
+// Look asks about the beliefs that meet [from, to]. excuse is how long after a fault
+// its victim may not know yet that it has lost the grant.
+func Look(h *history.History, from, to, excuse time.Duration) Opinion {
+	var holds []hold
+	tracker := verdict.NewBeliefs(func(b verdict.Belief) {
+		// A belief without duration is no time in which somebody held.
+		if b.Start < b.End && b.Start <= to && b.End >= from && len(holds) < windowLimit {
+			holds = append(holds, split(b, h.Faults, excuse)...)
+		}
+	})
+	var end time.Duration
+	for n, err := range h.Records {
+		if err != nil {
+			break
+		}
+		end = max(end, n.Time())
+		tracker.Add(n)
+	}
+	tracker.Close(end)
+	return search(holds)
+}
+
+// split makes of a belief what certainly was held. A fault may have taken the grant
+// away at any time from its strike to the end of the excuse; who still believes after
+// that has taken it anew, and wrongly if somebody else has it.
+func split(b verdict.Belief, faults []history.Fault, excuse time.Duration) []hold {
+	whole := hold{b.Client, b.Token, min(b.Call, b.Start), b.Start, b.End, b.End}
+	if b.Resumed {
+		whole.asked = b.Start
+	}
+	for _, f := range faults {
+		over := max(f.End, f.Start)
+		if f.Client != b.Client || f.Start > b.End || over < b.Start {
+			continue
+		}
+		whole.mayEnd = max(b.Start, f.Start)
+		if excused := over + excuse; excused < b.End {
+			again := hold{b.Client, b.Token, excused, excused, b.End, b.End}
+			whole.certainly = excused
+			return []hold{whole, again}
+		}
+		break
+	}
+	return []hold{whole}
+}
+
+func search(holds []hold) Opinion {
+	var ops []porcupine.Operation
+	slices.SortStableFunc(holds, func(a, b hold) int { return cmp.Compare(a.from, b.from) })
+	for i, h := range holds {
+		ops = append(ops,
+			porcupine.Operation{ClientId: h.client, Input: act{true, i + 1, h}, Call: int64(h.asked), Return: int64(h.from)},
+			porcupine.Operation{ClientId: h.client, Input: act{false, i + 1, h}, Call: int64(h.mayEnd), Return: int64(h.certainly)})
+	}
+	o := Opinion{Operations: len(ops), model: model}
+	result, info := porcupine.CheckOperationsVerbose(model, ops, searchLimit)
+	o.info = info
+	o.Result = map[porcupine.CheckResult]string{porcupine.Ok: verdict.Pass, porcupine.Illegal: verdict.Fail}[result]
+	if o.Result == "" {
+		o.Result = verdict.Unknown
+	}
+	return o
+}
+
+// Draw writes porcupine's own drawing of what it found, a page for a browser.
+func (o Opinion) Draw(path string) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("second opinion: %w", err)
+	}
+	defer f.Close()
+	if err := porcupine.Visualize(o.model, o.info, f); err != nil {
+		return fmt.Errorf("second opinion: %w", err)
+	}
+	return nil
+}

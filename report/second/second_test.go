@@ -1,0 +1,98 @@
+package second
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"zkbench/report/history"
+	"zkbench/report/verdict"
+)
+
+// excuse is what the verdict grants with a session timeout of 4 s: timeout and a half,
+// and a margin.
+const excuse = 8 * time.Second
+
+// invented makes a history of clients that hold in turn, some of them a little too
+// early: at times within the call, at times beyond it, at times after a fault.
+func invented(r *rand.Rand) *history.History {
+	clients := 2 + r.IntN(5)
+	var records []history.Record
+	add := func(s history.Sample) { records = append(records, history.Record{Sample: &s}) }
+	for c := range clients {
+		n := history.Note{Kind: history.Opened, Client: c, Session: int64(c + 1), Timeout: 4 * time.Second}
+		records = append(records, history.Record{Note: &n})
+	}
+	struck := false // once: where two were hit, the search lets either be the one that lost its grant, the verdict only the elder
+	busy := make([]time.Duration, clients)
+	now := time.Second
+	for i := range 2 + r.IntN(10) {
+		c := r.IntN(clients)
+		from := max(now+time.Duration(r.IntN(40)-8)*time.Millisecond, busy[c]+time.Millisecond)
+		call := max(from-time.Duration(r.IntN(30))*time.Millisecond, busy[c])
+		let := from + time.Duration(r.IntN(60))*time.Millisecond
+		if r.IntN(6) == 0 && !struck {
+			struck = true // a fault, and a holder that is told late, or very late
+			w := history.Window{Fault: "session.close", Target: "client", Client: c, Start: from + (let-from)/2, End: from + (let-from)/2, Proof: "seen"}
+			records = append(records, history.Record{Window: &w})
+			now = w.End
+			let += time.Duration(r.IntN(3)) * 5 * time.Second
+		} else {
+			now = let
+		}
+		s := history.Sample{Client: c, Op: history.Acquire, Due: call, Call: call, Return: from, Outcome: history.OK,
+			Token: int64(100 + i), Session: int64(c + 1), Path: "/l/n"}
+		add(s)
+		s.Op, s.Due, s.Call, s.Return = history.Release, let, let, let+time.Millisecond
+		add(s)
+		busy[c] = let + time.Millisecond
+	}
+	slices.SortStableFunc(records, func(a, b history.Record) int { return cmp.Compare(a.Time(), b.Time()) })
+	return history.Of(history.Header{Trial: "invented", Subject: "lock/invented"}, records...)
+}
+
+func TestLook_agreesWithTheVerdict(t *testing.T) {
+	rounds := 4000
+	if testing.Short() {
+		rounds = 400
+	}
+	tally := map[string]int{}
+	for seed := range rounds {
+		h := invented(rand.New(rand.NewPCG(uint64(seed), 1)))
+		var first verdict.Verdict
+		for _, v := range verdict.Judge(h) {
+			if v.Guarantee == verdict.MutualExclusion {
+				first = v
+			}
+		}
+		got := Look(h, 0, time.Hour, excuse)
+		tally[got.Result]++
+		if got.Result != first.Result {
+			t.Errorf("seed %d: the verdict says %s (%v), the search says %s", seed, first.Result, first.Reasons, got.Result)
+		}
+	}
+	if tally[verdict.Pass] < rounds/10 || tally[verdict.Fail] < rounds/10 {
+		t.Errorf("the histories are too much alike: %v", tally)
+	}
+}
+
+func TestOpinion_draw(t *testing.T) {
+	var o Opinion
+	for seed := uint64(0); o.Result != verdict.Fail; seed++ {
+		o = Look(invented(rand.New(rand.NewPCG(seed, 1))), 0, time.Hour, excuse)
+	}
+	path := filepath.Join(t.TempDir(), "page.html")
+	if err := o.Draw(path); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := os.ReadFile(path); err != nil || len(b) < 1000 {
+		t.Errorf("%d bytes, %v", len(b), err)
+	}
+	if err := o.Draw(filepath.Join(t.TempDir(), "no", "folder")); err == nil {
+		t.Error("a page that could not be written was written")
+	}
+}
