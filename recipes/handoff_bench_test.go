@@ -30,17 +30,19 @@ func inOrder(i int) []string {
 	return append(slices.Clone(servers[i:]), servers[:i]...)
 }
 
-// ourContestants opens n sessions that contend for one of our locks.
-func ourContestants(b *testing.B, n int, v Variant) []contestant {
-	path := freshPath()
+// allFirst returns the servers as they are, whoever asks.
+func allFirst(int) []string { return servers }
+
+// ourContestants opens n sessions that contend for the lock at path.
+func ourContestants(b *testing.B, n int, path string, order func(i int) []string) []contestant {
 	out := make([]contestant, n)
 	for i := range out {
-		s, err := Open(b.Context(), inOrder(i), Options{Timeout: 10 * time.Second})
+		s, err := Open(b.Context(), order(i), Options{Timeout: 10 * time.Second})
 		if err != nil {
 			b.Fatal(err)
 		}
 		b.Cleanup(func() { s.Close() })
-		l := NewLock(s, path, v)
+		l := NewLock(s, path, Predecessor)
 		out[i] = func(ctx context.Context) (func(context.Context) error, error) {
 			g, err := l.Acquire(ctx)
 			if err != nil {
@@ -70,9 +72,11 @@ func theirContestants(b *testing.B, n int) []contestant {
 	return out
 }
 
-// bareConn is go-zookeeper's connection with buffers of the size of ours.
+// bareConn is go-zookeeper's connection with buffers of the size of ours, to the
+// first of the servers: left to itself the library takes any, and followers answer
+// writes later than the leader.
 func bareConn(b *testing.B, servers []string) *zk.Conn {
-	conn, _, err := zk.Connect(servers, 10*time.Second, zk.WithLogger(silence{}), zk.WithLogInfo(false),
+	conn, _, err := zk.Connect(servers[:1], 10*time.Second, zk.WithLogger(silence{}), zk.WithLogInfo(false),
 		zk.WithMaxBufferSize(64<<10), zk.WithMaxConnBufferSize(64<<10))
 	if err != nil {
 		b.Fatal(err)
@@ -131,7 +135,7 @@ func BenchmarkHandoff(b *testing.B) {
 	for _, n := range []int{10, 50, 200} {
 		b.Run(fmt.Sprintf("contenders=%d", n), func(b *testing.B) {
 			const k = 200
-			sides := [2][]contestant{ourContestants(b, n, Predecessor), theirContestants(b, n)}
+			sides := [2][]contestant{ourContestants(b, n, freshPath(), inOrder), theirContestants(b, n)}
 			var p50 [2][]time.Duration // of each block
 			var perSecond, cpu [2][]float64
 			for _, side := range sides {
@@ -165,4 +169,127 @@ func cpuTime(b *testing.B) time.Duration {
 		b.Fatal(err)
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// handoffFloor is one bare delete of a node under parent and one bare list of the
+// contested path.
+func handoffFloor(b *testing.B, conn *zk.Conn, parent, contested string) (deleted, listed time.Duration) {
+	node, err := conn.Create(parent+"/0123456789abcdef"+lockPrefix, nil, zk.FlagEphemeral|zk.FlagSequence, openACL)
+	if err != nil {
+		b.Fatal(err)
+	}
+	start := time.Now()
+	if err := conn.Delete(node, -1); err != nil {
+		b.Fatal(err)
+	}
+	deleted = time.Since(start)
+	if _, _, err := conn.Children(contested); err != nil {
+		b.Fatal(err)
+	}
+	return deleted, time.Since(start) - deleted
+}
+
+// BenchmarkHandoffOverFloor compares hand-offs, while nobody comes back, with what
+// ZooKeeper takes for their requests alone: a delete and a list, or only the delete
+// where the next was second in line when it last listed.
+func BenchmarkHandoffOverFloor(b *testing.B) {
+	for _, n := range []int{2, 10} {
+		b.Run(fmt.Sprintf("contenders=%d", n), func(b *testing.B) {
+			path := freshPath()
+			all := ourContestants(b, n, path, allFirst)
+			bare, parent := bareConn(b, servers), freshPath()
+			if _, err := bare.Create(parent, nil, 0, openACL); err != nil {
+				b.Fatal(err)
+			}
+			var handoffs, floors []time.Duration
+			for b.Loop() {
+				type granted struct {
+					release func(context.Context) error
+					at      time.Time
+				}
+				grants := make(chan granted, n)
+				for _, acquire := range all {
+					go func() {
+						release, err := acquire(b.Context())
+						if err != nil {
+							b.Error(err)
+						}
+						grants <- granted{release, time.Now()}
+					}()
+				}
+				now := <-grants
+				awaitChildren(b, bare, path, n)
+				for range n - 1 {
+					deleted, listed := handoffFloor(b, bare, parent, path)
+					called := time.Now()
+					if err := now.release(b.Context()); err != nil {
+						b.Fatal(err)
+					}
+					now = <-grants
+					handoffs = append(handoffs, now.at.Sub(called))
+					if n == 2 {
+						listed = 0 // the re-list is skipped
+					}
+					floors = append(floors, deleted+listed)
+				}
+				if err := now.release(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+			}
+			report(b, "handoff", handoffs, "floor", floors)
+		})
+	}
+}
+
+// awaitChildren returns when path has n children.
+func awaitChildren(b *testing.B, conn *zk.Conn, path string, n int) {
+	for {
+		names, _, changed, err := conn.ChildrenW(path)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if len(names) == n {
+			return
+		}
+		<-changed
+	}
+}
+
+// BenchmarkAcquireUncontended compares an acquire that nobody contests with the bare
+// create that it cannot do without.
+func BenchmarkAcquireUncontended(b *testing.B) {
+	acquire := ourContestants(b, 1, freshPath(), allFirst)[0]
+	bare, parent := bareConn(b, servers), freshPath()
+	if _, err := bare.Create(parent, nil, 0, openACL); err != nil {
+		b.Fatal(err)
+	}
+	var acquired, created []time.Duration
+	for b.Loop() {
+		start := time.Now()
+		release, err := acquire(b.Context())
+		if err != nil {
+			b.Fatal(err)
+		}
+		acquired = append(acquired, time.Since(start))
+		if err := release(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+		start = time.Now()
+		node, err := bare.Create(parent+"/0123456789abcdef"+lockPrefix, nil, zk.FlagEphemeral|zk.FlagSequence, openACL)
+		if err != nil {
+			b.Fatal(err)
+		}
+		created = append(created, time.Since(start))
+		if err := bare.Delete(node, -1); err != nil {
+			b.Fatal(err)
+		}
+	}
+	report(b, "acquire", acquired, "create", created)
+}
+
+func report(b *testing.B, nameA string, a []time.Duration, nameB string, other []time.Duration) {
+	b.ReportMetric(float64(median(a))/1e6, nameA+"-p50-ms")
+	b.ReportMetric(float64(median(other))/1e6, nameB+"-p50-ms")
+	b.ReportMetric(float64(median(a))/float64(median(other)), "p50-ratio")
+	b.ReportMetric(0, "ns/op")
 }
