@@ -149,6 +149,9 @@ func (f *folding) add(n history.Numbered) {
 const drainSuffix = "/drain"
 
 func (f *folding) sample(s *history.Sample) {
+	if f.phases[s.Phase].Flaps {
+		return // what is acquired or taken there is only to see that all is well
+	}
 	counted := f.phases[s.Phase].Counted
 	paced := counted || f.phases[s.Phase].Drill // the lab sets the pace: a rate would say nothing
 	switch s.Op {

@@ -80,12 +80,17 @@ func TestFold_Flaps(t *testing.T) {
 		return history.Record{Note: &history.Note{Kind: history.Fan, Client: -1, Phase: "flap", Counts: map[string]int64{
 			"flaps": 1, "notifications": notifications, "expected.notifications": 17, "servers.notifications": 18}}}
 	}
-	m := Fold(history.Of(history.Header{}, flap(17), flap(15))).Trial.Metrics
+	start := history.Record{Note: &history.Note{Kind: history.PhaseStart, Client: -1, Text: "flap"}}
+	probe := history.Record{Sample: &history.Sample{Phase: "flap", Op: history.Acquire, Token: 1, Return: time.Second, Outcome: history.OK}}
+	m := Fold(history.Of(history.Header{}, start, flap(17), flap(15), probe)).Trial.Metrics
 	got := m[FlapNotifications]
 	if got.Value == nil || *got.Value != 16 || *got.Expected != 17 || *got.Servers != 18 || *got.Count != 2 {
 		t.Errorf("got %+v", got)
 	}
 	if _, ok := m[FanoutNotifications]; ok {
 		t.Error("a flap counts as a hand-off")
+	}
+	if _, ok := m[AcquireLatency]; ok {
+		t.Error("what is acquired to see that all is well counts as a measurement")
 	}
 }

@@ -37,6 +37,7 @@ type Phase struct {
 	Name       string
 	Start, End time.Duration
 	Counted    bool // its hand-offs were counted on the wire: it is a drain
+	Flaps      bool // what was counted is what a waiter causes that is gone for a moment: there are no hand-offs
 	Drill      bool // clients were made to leave in a given order: every change of leader is looked at
 }
 
@@ -146,7 +147,10 @@ func (h *History) gatherNote(n *Note) {
 		h.Phases = append(h.Phases, Phase{Name: strings.Clone(name), Start: n.At})
 	case Fan:
 		for i := range h.Phases {
-			h.Phases[i].Counted = h.Phases[i].Counted || h.Phases[i].Name == n.Phase
+			p := &h.Phases[i]
+			flaps := n.Counts["flaps"] > 0
+			p.Flaps = p.Flaps || flaps && p.Name == n.Phase
+			p.Counted = p.Counted || !flaps && p.Name == n.Phase
 		}
 	case Leaving:
 		for i := range h.Phases {
