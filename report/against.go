@@ -31,14 +31,14 @@ type Comparison struct {
 	// Subject's and base's medians over their trials.
 	SubjectMedian float64 `json:"subject_median"`
 	BaseMedian    float64 `json:"base_median"`
-	// Ratio is subject over base, the median of all pairs.
+	// Ratio is subject over base, the middle of all pairs.
 	Ratio Interval `json:"ratio"`
 	// Noise is the base against itself, each odd trial over the even one after it:
 	// what a ratio of two equal things looks like here and now. Absent below two pairs.
 	Noise *Interval `json:"noise,omitempty"`
 }
 
-// Interval is a median and its confidence interval at 95 % or more. Low and High
+// Interval is a median, or the middle of ratios, and its confidence interval at 95 % or more. Low and High
 // are absent where there are too few values for one (below 6).
 type Interval struct {
 	Center float64  `json:"center"`
@@ -166,10 +166,10 @@ func (c *Comparison) measure(m Measure, subject, base map[int]Trial) bool {
 			noise = append(noise, *odd / *even)
 		}
 	}
-	c.Pairs, c.Ratio = len(ratios), IntervalOf(ratios)
+	c.Pairs, c.Ratio = len(ratios), ratioOf(ratios)
 	c.SubjectMedian, c.BaseMedian = IntervalOf(mine).Center, IntervalOf(theirs).Center
 	if len(noise) > 0 {
-		c.Noise = new(IntervalOf(noise))
+		c.Noise = new(ratioOf(noise))
 	}
 	return true
 }
