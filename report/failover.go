@@ -2,8 +2,6 @@ package report
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -201,15 +199,4 @@ func (f *folding) addFailovers(out map[string]Metric) {
 		total.Note = "the longest was " + o.worst.String()
 		out[FailoverLatency] = total
 	}
-}
-
-// failoverPhases are the phases of which there is a metric of their own.
-func failoverPhases(metrics map[string]Metric) []string {
-	var out []string
-	for _, name := range slices.Sorted(maps.Keys(metrics)) {
-		if phase, ok := strings.CutPrefix(name, FailoverLatency+"."); ok {
-			out = append(out, phase)
-		}
-	}
-	return out
 }

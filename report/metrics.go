@@ -55,11 +55,11 @@ const (
 var (
 	distributions = []string{
 		AcquireLatency, HandoffLatency, HandoffLatencyChurn, FailoverLatency, LeaderlessTime, BeliefOverlap, QueueLatency, QueueLatencyFaults,
-		FailoverDetect, FailoverExpire, FailoverCommit, FailoverNotify, FailoverRelist, RecoveryTime, OutageTime,
+		FailoverDetect, FailoverExpire, FailoverCommit, FailoverNotify, FailoverRelist, RecoveryTime, OutageTime, SlowTime,
 	}
 	values = []string{
 		Throughput, FanoutNotifications, FanoutRequests, FanoutBytes,
-		FlapNotifications, QueueYield, QueueRequests, QueueUndelivered, FailoverOutside, ConnectionsPeak,
+		FlapNotifications, QueueYield, QueueRequests, QueueUndelivered, FailoverOutside, ConnectionsPeak, Fairness,
 	}
 	// selfPrefix is that of what the harness measured about itself.
 	selfPrefix = "self."
@@ -85,6 +85,7 @@ type folding struct {
 	onHandoff  func(metric string, h Handoff) // nil where nobody draws
 	onFailover func(Failover)                 // nil where nobody draws
 	over       failovers
+	shares     shares
 }
 
 // ratio sums a count, the formula's value and the servers' count over rounds.
@@ -96,7 +97,7 @@ func newFolding(h *history.History) *folding {
 	f := &folding{
 		phases: map[string]history.Phase{}, faults: h.Faults, healed: healing(h.Faults), histograms: map[string]*Histogram{},
 		phaseOf: map[string]string{}, busy: map[string]int{}, fan: map[string]*ratio{},
-		self: map[string]int64{}, items: map[string]time.Duration{},
+		self: map[string]int64{}, items: map[string]time.Duration{}, shares: newShares(h.Header.Clients),
 	}
 	for _, p := range h.Phases {
 		f.phases[p.Name] = p
@@ -153,7 +154,7 @@ func (f *folding) sample(s *history.Sample) {
 		return // what is acquired or taken there is only to see that all is well
 	}
 	counted := f.phases[s.Phase].Counted
-	paced := counted || f.phases[s.Phase].Drill // the lab sets the pace: a rate would say nothing
+	paced := counted || f.phases[s.Phase].Drill || f.phases[s.Phase].Struck // the lab sets the pace: a rate would say nothing
 	switch s.Op {
 	case history.Acquire:
 		name := AcquireLatency
@@ -162,6 +163,7 @@ func (f *folding) sample(s *history.Sample) {
 		}
 		if !paced {
 			f.busy[s.Phase]++
+			f.shares.add(s)
 		}
 		f.observe(name, s.Phase, s.Return-s.Due)
 	case history.Put:
@@ -174,6 +176,7 @@ func (f *folding) sample(s *history.Sample) {
 	case history.Take:
 		if !paced {
 			f.busy[s.Phase]++
+			f.shares.add(s)
 		}
 		if due, ok := f.items[s.Item]; ok && due >= 0 {
 			f.observe(f.queueLatency(s.Phase), s.Phase, s.Return-due)
@@ -251,6 +254,7 @@ func (f *folding) metrics() map[string]Metric {
 		out[Throughput] = m
 	}
 	f.addFailovers(out)
+	f.addShares(out)
 	for name, v := range f.self {
 		m := Metric{Unit: "1", Value: new(float64(v))}
 		switch name {

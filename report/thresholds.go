@@ -136,8 +136,11 @@ func knownMetric(s string) (metric, field string, ok bool) {
 	return metric, field, ok
 }
 
-// phaseMetric reads failover.latency.PHASE.FIELD.
+// phaseMetric reads failover.latency.PHASE.FIELD, and throughput.PHASE.
 func phaseMetric(s string) (metric, field string, ok bool) {
+	if phase, ok := strings.CutPrefix(s, Throughput+"."); ok && phase != "" && !slices.Contains(valueFields, phase) {
+		return s, "value", true
+	}
 	dot := strings.LastIndexByte(s, '.')
 	if dot < 0 || !strings.HasPrefix(s[:dot], FailoverLatency+".") || !slices.Contains(distribFields, s[dot+1:]) {
 		return "", "", false

@@ -38,6 +38,7 @@ type Phase struct {
 	Start, End time.Duration
 	Counted    bool // its hand-offs were counted on the wire: it is a drain
 	Flaps      bool // what was counted is what a waiter causes that is gone for a moment: there are no hand-offs
+	Struck     bool // its holders were struck on purpose, one a round: it is a failover
 	Drill      bool // clients were made to leave in a given order: every change of leader is looked at
 }
 
@@ -104,6 +105,7 @@ var (
 	fanKind      = []byte(`"kind":"` + Fan + `"`)
 	phaseKind    = []byte(`"kind":"phase.`)
 	leavingKind  = []byte(`"kind":"` + Leaving + `"`)
+	failoverKind = []byte(`"kind":"` + Failover + `"`)
 )
 
 // foreknown keeps the few lines that gather wants; the many are not decoded.
@@ -113,7 +115,7 @@ func foreknown(raw []byte) bool {
 		return false
 	case bytes.HasPrefix(raw, notePrefix):
 		return bytes.Contains(raw, openedKind) || bytes.Contains(raw, phaseKind) ||
-			bytes.Contains(raw, fanKind) || bytes.Contains(raw, leavingKind)
+			bytes.Contains(raw, fanKind) || bytes.Contains(raw, leavingKind) || bytes.Contains(raw, failoverKind)
 	}
 	return true
 }
@@ -155,6 +157,10 @@ func (h *History) gatherNote(n *Note) {
 	case Leaving:
 		for i := range h.Phases {
 			h.Phases[i].Drill = h.Phases[i].Drill || h.Phases[i].Name == n.Phase
+		}
+	case Failover:
+		for i := range h.Phases {
+			h.Phases[i].Struck = h.Phases[i].Struck || h.Phases[i].Name == n.Phase
 		}
 	case PhaseEnd:
 		for i := range slices.Backward(h.Phases) {

@@ -31,6 +31,7 @@ func figures() []*Figure {
 		FanOut(s, looks), Growth(s, "handoff.latency", "hand-off", looks), Percentiles("handoff.latency", "hand-off", 100, dists, looks),
 		OverTime(sampleTimeline(100, 10, false), looks), Holders(sampleTimeline(8, 12, true)), Holders(sampleTimeline(100, 5, true)),
 		Terms(sampleDrill()), QueueDepth(sampleDepth()), Flap(flapping(), looks),
+		Failovers(sampleDrills()), Budget(sampleDrills()),
 	}
 }
 

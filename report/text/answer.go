@@ -215,7 +215,9 @@ func found(s matrix.Scenario, compared bool) []string {
 		out = append(out, line)
 	}
 	for _, x := range s.Series {
+		out = append(out, calmAndStorm(x)...)
 		out = append(out, afterFaults(x)...)
+		out = append(out, failovers(x)...)
 	}
 	return out
 }
