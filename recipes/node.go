@@ -3,7 +3,6 @@ package recipes
 import (
 	"cmp"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -19,18 +18,32 @@ type place struct {
 // "config" or "_c_x".
 //
 // The suffix is "%010d" of an int32: ten characters, eleven below -999999999. It
-// is negative after the parent's counter has wrapped (ZOOKEEPER-4372).
+// is negative after the parent's counter has wrapped (ZOOKEEPER-4372). Every waiter
+// of a herd does this for every name at every wake-up, so it does not search.
 func sequence(name, prefix string) (n int32, ok bool) {
-	i := strings.LastIndex(name, prefix)
-	if i < 0 {
-		return 0, false
+	for _, width := range [...]int{10, 11} {
+		i := len(name) - width
+		if i >= len(prefix) && name[i-len(prefix):i] == prefix {
+			return number(name[i:])
+		}
 	}
-	suffix := name[i+len(prefix):]
-	if len(suffix) < 10 || strings.TrimLeft(strings.TrimPrefix(suffix, "-"), "0123456789") != "" {
-		return 0, false
+	return 0, false
+}
+
+// number parses digits, with a minus sign or without.
+func number(s string) (n int32, ok bool) {
+	digits, negative := strings.CutPrefix(s, "-")
+	var v int64
+	for i := range len(digits) {
+		if digits[i] < '0' || digits[i] > '9' {
+			return 0, false
+		}
+		v = 10*v + int64(digits[i]-'0')
 	}
-	v, err := strconv.ParseInt(suffix, 10, 32)
-	if err != nil {
+	if negative {
+		v = -v
+	}
+	if v != int64(int32(v)) {
 		return 0, false
 	}
 	return int32(v), true

@@ -25,6 +25,13 @@ func TestSequence(t *testing.T) {
 		{"too few digits", "a-lock-12", 0, false},
 		{"letters where digits belong", "a-lock-00000000x2", 0, false},
 		{"more than 32 bits", "a-lock-9999999999", 0, false},
+		{"the lowest number that has ten characters", "a-lock--999999999", -999999999, true},
+		{"a plus sign is none of ZooKeeper's", "a-lock-+000000012", 0, false},
+		{"twelve characters", "a-lock-000000000012", 0, false},
+		{"more than 32 bits, negative", "a-lock--9999999999", 0, false},
+		{"no id before the prefix", "-lock-0000000012", 12, true},
+		{"nothing but digits", "0000000012", 0, false},
+		{"nothing", "", 0, false},
 		{"another prefix", "a-read-0000000012", 0, false},
 	} {
 		t.Run(row.about, func(t *testing.T) {
