@@ -30,8 +30,8 @@ func TestScenario_validateKinds(t *testing.T) {
 		{"not a number is no rate", "queue/parent", "1", "{kind: stream, duration: 1s, producers: 1, rate: .nan, hold: 0s}", "rate: NaN"},
 		{"a stream runs for a time", "queue/parent", "1", "{kind: stream, producers: 1, rate: 1, rounds: 3, hold: 0s}", "give duration"},
 		{"an item must fit into a znode", "queue/parent", "1", "{kind: stream, duration: 1s, producers: 1, rate: 1, size: 2000000, hold: 0s}", "2000000 bytes"},
-		{"a churn has no rate", "queue/parent", "1", "{kind: churn, duration: 1s, rate: 5, hold: 0s}", "belong to a stream"},
-		{"a drain has no order", "lock/parent", "3", "{kind: drain, rounds: 1, order: [0], hold: 0s}", "belong to a succession"},
+		{"a churn has no rate", "queue/parent", "1", "{kind: churn, duration: 1s, rate: 5, hold: 0s}", "belongs to a stream"},
+		{"a drain has no order", "lock/parent", "3", "{kind: drain, rounds: 1, order: [0], hold: 0s}", "belongs to a succession"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			text := "name: x\nsubjects: [" + c.subject + "]\nclients: [" + strings.Trim(c.clients, "[]") + "]\nsession_timeout: 4s\nphases:\n  - " +

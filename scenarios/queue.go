@@ -204,7 +204,7 @@ func (c *client) exchange(phase, taking context.Context) {
 			_, err = c.take(taking)
 		}
 		if err != nil {
-			c.mend(phase, err)
+			c.mend(taking, err) // not phase: without a session it could not take what is left
 			continue
 		}
 		c.pause(phase)

@@ -73,6 +73,9 @@ func (c *client) produce(ctx context.Context, start time.Duration, i int) {
 		case <-ctx.Done():
 			return
 		}
+		if ctx.Err() != nil {
+			return // perhaps without a session
+		}
 		if now := c.t.clock.Now(); now-start > 2*p.Duration {
 			c.t.record.Sample(history.Sample{Client: c.n, Phase: p.Name, Op: history.Put, Due: due, Call: now, Return: now,
 				Outcome: history.Failed, Item: id, Err: "not put: the producers are behind by more than the phase's duration"})
