@@ -55,6 +55,7 @@ const (
 var (
 	distributions = []string{
 		AcquireLatency, HandoffLatency, HandoffLatencyChurn, FailoverLatency, LeaderlessTime, BeliefOverlap, QueueLatency, QueueLatencyFaults,
+		AcquireLatency + NaiveSuffix, QueueLatency + NaiveSuffix, QueueLatencyFaults + NaiveSuffix,
 		FailoverDetect, FailoverExpire, FailoverCommit, FailoverNotify, FailoverRelist, RecoveryTime, OutageTime, SlowTime,
 	}
 	values = []string{
@@ -76,8 +77,9 @@ type folding struct {
 	busy       map[string]int    // grants and items taken in the phases that are not counted
 	fan        map[string]*ratio
 	self       map[string]int64
-	items      map[string]time.Duration // queue: due of the put, or -return of a take that overtook it
-	flaps      ratio                    // of FlapNotifications
+	items      map[string]item // queue: those that were put and not taken, or taken and not put
+	naive      naive
+	flaps      ratio // of FlapNotifications
 	queue      queueing
 	last       verdict.Belief // the last holder
 	held       bool           // last is set
@@ -97,7 +99,7 @@ func newFolding(h *history.History) *folding {
 	f := &folding{
 		phases: map[string]history.Phase{}, faults: h.Faults, healed: healing(h.Faults), histograms: map[string]*Histogram{},
 		phaseOf: map[string]string{}, busy: map[string]int{}, fan: map[string]*ratio{},
-		self: map[string]int64{}, items: map[string]time.Duration{}, shares: newShares(h.Header.Clients),
+		self: map[string]int64{}, items: map[string]item{}, naive: naive{}, shares: newShares(h.Header.Clients),
 	}
 	for _, p := range h.Phases {
 		f.phases[p.Name] = p
@@ -166,24 +168,15 @@ func (f *folding) sample(s *history.Sample) {
 			f.shares.add(s)
 		}
 		f.observe(name, s.Phase, s.Return-s.Due)
+		f.naive.observe(name, s.Phase, s.Due, s.Call, s.Return)
 	case history.Put:
-		if taken, ok := f.items[s.Item]; ok && taken < 0 {
-			f.observe(f.queueLatency(s.Phase), s.Phase, -taken-s.Due)
-			delete(f.items, s.Item)
-			return
-		}
-		f.items[s.Item] = s.Due
+		f.put(s)
 	case history.Take:
 		if !paced {
 			f.busy[s.Phase]++
 			f.shares.add(s)
 		}
-		if due, ok := f.items[s.Item]; ok && due >= 0 {
-			f.observe(f.queueLatency(s.Phase), s.Phase, s.Return-due)
-			delete(f.items, s.Item)
-			return
-		}
-		f.items[s.Item] = -s.Return
+		f.take(s)
 	}
 }
 
@@ -239,6 +232,7 @@ func (f *folding) metrics() map[string]Metric {
 		m.Phase = f.phaseOf[name]
 		out[name] = m
 	}
+	f.naive.metrics(out)
 	for name, r := range f.fan {
 		unit := "1/handoff"
 		if name == FanoutBytes {

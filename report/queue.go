@@ -1,6 +1,8 @@
 package report
 
 import (
+	"time"
+
 	"zkbench/report/history"
 	"zkbench/report/verdict"
 )
@@ -42,6 +44,41 @@ func (q *queueing) metrics() map[string]Metric {
 		out[QueueRequests] = Metric{Unit: "1/item", Value: new(float64(q.requests) / float64(q.items)), Count: &q.items}
 	}
 	return out
+}
+
+// item is a queue's item of which one half is known: put, or taken before the put
+// returned.
+type item struct {
+	isPut     bool
+	phase     string
+	due, call time.Duration // of the put
+	taken     time.Duration
+}
+
+func (f *folding) put(s *history.Sample) {
+	put := item{isPut: true, phase: s.Phase, due: s.Due, call: s.Call}
+	if i, ok := f.items[s.Item]; ok && !i.isPut {
+		delete(f.items, s.Item)
+		f.delivered(put, i.taken)
+		return
+	}
+	f.items[s.Item] = put
+}
+
+func (f *folding) take(s *history.Sample) {
+	if i, ok := f.items[s.Item]; ok && i.isPut {
+		delete(f.items, s.Item)
+		f.delivered(i, s.Return)
+		return
+	}
+	f.items[s.Item] = item{taken: s.Return}
+}
+
+// delivered counts the latency of an item that was taken at that time.
+func (f *folding) delivered(put item, taken time.Duration) {
+	metric := f.queueLatency(put.phase)
+	f.observe(metric, put.phase, taken-put.due)
+	f.naive.observe(metric, put.phase, put.due, put.call, taken)
 }
 
 // flap adds the counts of one flap of a waiter.
