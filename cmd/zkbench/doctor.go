@@ -32,7 +32,7 @@ func doctorCmd() *cobra.Command {
 			case cmd.Context().Err() != nil:
 				return nil
 			case !d.runs():
-				return errors.New("no ensemble can be started here; one that is up elsewhere can be used: zkbench run herd --servers host:port,...")
+				return errors.New("no ensemble can be started here; one that is up elsewhere can be used with --servers")
 			case slices.ContainsFunc(d.findings, func(f finding) bool { return f.result == findingNo }):
 				return errors.New("nothing can be run until what is marked no is mended")
 			}

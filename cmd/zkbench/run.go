@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -287,12 +288,13 @@ func refuseFaults(s *scenarios.Scenario, e *ensembles.Ensemble) error {
 		return nil
 	}
 	for i, p := range s.Phases {
-		for _, fault := range p.MemberFaults() {
+		if faults := p.MemberFaults(); len(faults) > 0 {
 			leave := "faults=[]"
 			if p.Kind == scenarios.Failover {
 				leave = "rounds=0"
 			}
-			return usageError("phases.%d (%s): %s would touch a member, and an external ensemble is not ours to touch; leave it out: --set phases.%d.%s", i, p.Name, fault, i, leave)
+			return usageError("phases.%d (%s): %s would touch a member, and an external ensemble is not ours to touch; leave it out: --set phases.%d.%s",
+				i, p.Name, strings.Join(faults, ", "), i, leave)
 		}
 	}
 	return nil

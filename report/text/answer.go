@@ -207,8 +207,10 @@ func found(s matrix.Scenario, compared bool) []string {
 	n := s.Common()
 	var out []string
 	for _, x := range s.Series {
-		if line := series(x, n); line != "" {
-			out = append(out, line)
+		for _, line := range []string{series(x, n), flap(x, n), yield(x, n)} {
+			if line != "" {
+				out = append(out, line)
+			}
 		}
 	}
 	if line := compare(s, n); line != "" && !compared {

@@ -50,6 +50,9 @@ func Columns(trials []report.Trial) []Column {
 	all = append(all,
 		Column{Head: "notif./hand-off", Right: true, spare: 1, Cell: numberCell(valueOf("fanout.notifications"))},
 		Column{Head: "formula", Right: true, spare: 3, Cell: numberCell(expectedOf("fanout.notifications"))},
+		Column{Head: "notif./flap", Right: true, spare: 1, Cell: numberCell(valueOf("flap.notifications"))},
+		Column{Head: "formula", Right: true, spare: 3, Cell: numberCell(expectedOf("flap.notifications"))},
+		Column{Head: "items/notif.", Right: true, spare: 3, Cell: numberCell(valueOf("queue.yield"))},
 		Column{Head: "requests", Right: true, spare: 6, Cell: numberCell(valueOf("fanout.requests"))},
 		Column{Head: "throughput", Right: true, spare: 7, Cell: func(t report.Trial) string {
 			m := t.Metrics["throughput"]
