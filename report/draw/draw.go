@@ -36,6 +36,7 @@ func Folder(dir string) error {
 	figures := figures(r, traces)
 	errs := []error{plots(filepath.Join(dir, report.PlotDir), figures)}
 	told, _ := explain.Folder(dir, r) // a history that cannot be read has a verdict that says so
+	errs = append(errs, opinions(dir, told))
 	for _, f := range []struct {
 		name  string
 		write func(io.Writer) error

@@ -31,6 +31,9 @@ type Story struct {
 	Lanes     []Lane
 	Events    []Event
 	LeftOut   int // events that were left out
+	// Second is the page of a second opinion that agrees, relative to the run folder;
+	// empty where none was asked for.
+	Second string
 }
 
 // Lane is what one client did, or the faults.

@@ -25,10 +25,15 @@ func caught(t report.Trial) string {
 	switch {
 	case len(t.Missed()) == 0:
 		return report.Pass
-	case unproven(t) > 0 || len(t.Verdicts) == 0:
+	case unproven(t) > 0:
 		return report.Unknown
 	}
-	return report.Fail
+	for _, v := range t.Verdicts {
+		if v.Result == report.Pass && slices.Contains(t.Expect, v.Guarantee) {
+			return report.Fail // it was judged, and not seen
+		}
+	}
+	return report.Unknown // there was nothing to judge it by
 }
 
 // zooRow is one line of the zoo's table. Sound subjects that passed share one.

@@ -26,6 +26,10 @@ func patience(h *history.History) time.Duration {
 	return t + t/2 + margin
 }
 
+// Patience is how long after a fault its victim may not know of it yet, and how long
+// nobody may wait without one; 0 where the session timeout is not known.
+func Patience(h *history.History) time.Duration { return patience(h) }
+
 // ended returns the instant a fault was healed; forever where that is not noted.
 func ended(w history.Fault) time.Duration {
 	if w.End < w.Start {

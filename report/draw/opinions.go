@@ -1,0 +1,42 @@
+package draw
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"zkbench/report"
+	"zkbench/report/explain"
+	"zkbench/report/history"
+	"zkbench/report/second"
+	"zkbench/report/verdict"
+)
+
+// opinions asks for a second opinion on every story of two holders at once, and
+// leaves the search's own drawing beside the plots.
+func opinions(dir string, stories []explain.Story) error {
+	var errs []error
+	for i := range stories {
+		s := &stories[i]
+		if s.Guarantee != verdict.MutualExclusion {
+			continue
+		}
+		h, err := history.Open(report.HistoryPath(dir, s.Trial.Name))
+		if err != nil {
+			continue // its story was told, so it was there a moment ago; the verdicts say what is wrong with it
+		}
+		o := second.Look(h, s.From, s.To, verdict.Patience(h))
+		if o.Result != report.Fail {
+			continue // what broke was no overlap, or the window was too much for a search
+		}
+		s.Second = filepath.ToSlash(filepath.Join(report.PlotDir, "linearization-"+s.Trial.Name+".html"))
+		// The search draws ties in another order each time. Its page is made once, so
+		// that a folder that is drawn again stays as it is.
+		page := filepath.Join(dir, s.Second)
+		if _, err := os.Stat(page); errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, o.Draw(page))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,118 @@
+// Command mutate asks whether the tests of the verdicts would notice a mistake: it
+// flips the comparisons and conditions of each file one by one, and runs the tests on
+// each. What survives is printed, and makes it exit with 1. The tree is not touched:
+// the mutants are given to the compiler as an overlay.
+//
+//	go run ./report/verdict/internal/mutate report/verdict/orphan.go ...
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+// flips are what becomes of an operator.
+var flips = map[token.Token]token.Token{
+	token.LSS: token.LEQ, token.LEQ: token.LSS, token.GTR: token.GEQ, token.GEQ: token.GTR,
+	token.EQL: token.NEQ, token.NEQ: token.EQL, token.LAND: token.LOR, token.LOR: token.LAND,
+}
+
+func main() {
+	if len(os.Args) < 2 {
+		fmt.Fprintln(os.Stderr, "mutate what? name Go files of one package")
+		os.Exit(2)
+	}
+	survivors, all := 0, 0
+	for _, file := range os.Args[1:] {
+		s, n, err := mutate(file)
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "mutate %s: %v\n", file, err)
+			os.Exit(2)
+		}
+		survivors, all = survivors+s, all+n
+	}
+	fmt.Printf("%d of %d mutants survived\n", survivors, all)
+	if survivors > 0 {
+		os.Exit(1)
+	}
+}
+
+// mutate tries every mutant of a file.
+func mutate(file string) (survivors, all int, err error) {
+	source, err := os.ReadFile(file)
+	if err != nil {
+		return 0, 0, err
+	}
+	// Where the tests fail anyway, or cannot be run, every mutant would seem noticed.
+	if failed, err := noticed(file, source); err != nil || failed {
+		return 0, 0, errors.Join(errors.New("the tests fail without any mutant: nothing can be said"), err)
+	}
+	set := token.NewFileSet()
+	tree, err := parser.ParseFile(set, file, source, 0)
+	if err != nil {
+		return 0, 0, err
+	}
+	ast.Inspect(tree, func(n ast.Node) bool {
+		b, ok := n.(*ast.BinaryExpr)
+		if !ok || err != nil {
+			return err == nil
+		}
+		to, ok := flips[b.Op]
+		if !ok {
+			return true
+		}
+		at := set.Position(b.OpPos)
+		mutant := bytes.Join([][]byte{source[:at.Offset], []byte(to.String()), source[at.Offset+len(b.Op.String()):]}, nil)
+		var killed bool
+		if killed, err = noticed(file, mutant); err == nil {
+			all++
+			if !killed {
+				survivors++
+				fmt.Printf("%s:%d:%d: %s became %s, and no test failed\n", file, at.Line, at.Column, b.Op, to)
+			}
+		}
+		return err == nil
+	})
+	return survivors, all, err
+}
+
+// noticed runs the tests of the file's package with the mutant in its place.
+func noticed(file string, mutant []byte) (bool, error) {
+	dir, err := os.MkdirTemp("", "zkbench-mutate-*")
+	if err != nil {
+		return false, err
+	}
+	defer os.RemoveAll(dir)
+	place, err := filepath.Abs(file)
+	if err != nil {
+		return false, err
+	}
+	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {place: filepath.Join(dir, "mutant.go")}})
+	if err != nil {
+		return false, err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "mutant.go"), mutant, 0o644); err != nil {
+		return false, err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "overlay.json"), overlay, 0o644); err != nil {
+		return false, err
+	}
+	test := exec.Command("go", "test", "-short", "-vet=off", "-timeout", "60s", "-overlay", filepath.Join(dir, "overlay.json"), ".")
+	test.Dir = filepath.Dir(file)
+	out, err := test.CombinedOutput()
+	if bytes.Contains(out, []byte("[build failed]")) {
+		return true, nil // the compiler noticed
+	}
+	if err != nil && !bytes.Contains(out, []byte("FAIL")) {
+		return false, fmt.Errorf("the tests could not be run: %w: %s", err, out)
+	}
+	return err != nil, nil
+}
