@@ -47,7 +47,7 @@ var runs atomic.Int64
 
 // runTrials runs a scenario on the real ensemble and returns what each trial came to,
 // by its name.
-func runTrials(t *testing.T, text string) map[string]report.Trial {
+func runTrials(t testing.TB, text string) map[string]report.Trial {
 	t.Helper()
 	s, err := Load(t.Name(), []byte(text), nil)
 	if err != nil {
