@@ -105,6 +105,7 @@ func rootCmd() *cobra.Command {
 	}
 	root.SetFlagErrorFunc(flagError)
 	root.CompletionOptions.DisableDefaultCmd = true
+	root.AddCommand(helpTopics()...)
 	root.AddCommand(runCmd(), reportCmd(), checkCmd(), compareCmd(), ensembleCmd(), listCmd(), doctorCmd(), versionCmd())
 	return root
 }
