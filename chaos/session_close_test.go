@@ -3,6 +3,7 @@ package chaos
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -98,7 +99,18 @@ func TestSessionClose_Refuses(t *testing.T) {
 	// A session that somebody else has closed is not this fault's doing.
 	s := l.Clients[0].Session()
 	l.Clients[0].Gate(true)
-	must(t, closeSession(t.Context(), s.Server, credentials{id: s.ID, password: s.Password, timeout: s.Timeout}))
+	c := credentials{id: s.ID, password: s.Password, timeout: s.Timeout}
+	must(t, closeSession(t.Context(), s.Server, c))
+	// The members hear of it one after the other; until then one may still take the
+	// session in, and there is something left to close.
+	for _, addr := range l.Ensemble.Servers() {
+		must(t, poll(t.Context(), sessionCloseLimit, func(ctx context.Context) error {
+			if still, err := known(ctx, addr, c); err != nil || still {
+				return fmt.Errorf("%s still knows it: %v, %v", addr, still, err)
+			}
+			return nil
+		}))
+	}
 	if _, err := (SessionClose{Client: "0"}).Inject(t.Context(), l.Target); !errors.Is(err, ErrNoEffect) {
 		t.Errorf("a session that was gone before: %v", err)
 	}
