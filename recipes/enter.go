@@ -54,20 +54,19 @@ func enter(ctx context.Context, s *Session, parent, prefix string, data []byte) 
 			s.sweep(ctx, e.undo)
 		}
 	}()
-	at, names, err = e.createAndList(ctx)
-	if errors.Is(err, zk.ErrNoNode) {
-		// Nobody has made the parent yet, or it was reaped under us.
-		if err := s.MakePath(ctx, parent); err != nil {
-			return spot{}, nil, err
-		}
+	for again := true; again; {
+		again = false
 		at, names, err = e.createAndList(ctx)
-	}
-	for errors.Is(err, ErrConnectionLost) {
-		var found bool
-		names = nil
-		at, found, err = s.find(ctx, parent, id)
-		if err == nil && !found {
-			at, names, err = e.createAndList(ctx)
+		switch {
+		case errors.Is(err, zk.ErrNoNode):
+			// Nobody has made the parent yet, or it was reaped under us.
+			err = s.MakePath(ctx, parent)
+			again = err == nil
+		case errors.Is(err, ErrConnectionLost):
+			var found bool
+			names = nil
+			at, found, err = s.find(ctx, parent, id)
+			again = !found && (err == nil || errors.Is(err, ErrConnectionLost))
 		}
 	}
 	if err != nil {

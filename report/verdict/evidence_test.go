@@ -82,6 +82,7 @@ func TestQueueFIFO(t *testing.T) {
 		{"items that were put at the same time have no order", "put a 1\nput b 1\ntake b 3\ntake a 4", Pass, ""},
 		{"takes at the same time have no order", "put a 1\nput b 2\ntake b 3\ntake a 3", Pass, ""},
 		{"an item of a put without a reply has no place", "put a 1 unknown\nput b 2\nput c 3\ntake b 4\ntake a 5\ntake c 6", Pass, ""},
+		{"a take that is recorded before its put's reply counts all the same", "take a 2\nput a 1\ntake b 4\nput b 3", Pass, ""},
 		{"one item has no order", "put a 1\ntake a 2", Unknown, "needs two"},
 		{"an item overtakes across another", "put a 1\nput b 2\nput c 3\ntake c 4\ntake b 5\ntake a 6", Fail, `item "b" was put`},
 	})

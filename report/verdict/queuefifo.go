@@ -17,7 +17,8 @@ import (
 // youngest item that had left by then.
 type sequence struct {
 	puts   map[string]putTimes
-	left   []departure // by the time of leaving
+	early  map[string]earlyTake // takes whose put has not been recorded yet
+	left   []departure          // by the time of leaving
 	judged int
 	late   int // takes too old to compare
 	broken evidence
@@ -26,6 +27,13 @@ type sequence struct {
 type putTimes struct {
 	call, back time.Duration
 	record     int
+}
+
+// earlyTake is a take that was recorded before its put: an item can be in a
+// consumer's hands before the producer has the reply.
+type earlyTake struct {
+	sample history.Sample
+	record int
 }
 
 // departure says that of all items that had left at the time, none was put later
@@ -41,7 +49,7 @@ type departure struct {
 const keepTakes = 1 << 14
 
 func newQueueFIFO(s *seen) checker {
-	q := &sequence{puts: map[string]putTimes{}}
+	q := &sequence{puts: map[string]putTimes{}, early: map[string]earlyTake{}}
 	return checker{
 		name: QueueFIFO, applies: s.queueing, record: q.record,
 		finish: func(time.Duration) Verdict { return q.finish() },
@@ -54,8 +62,13 @@ func (q *sequence) record(n history.Numbered) {
 	case s == nil || s.Item == "":
 	case s.Op == history.Put && s.Outcome == history.OK:
 		q.puts[s.Item] = putTimes{s.Call, s.Return, n.N}
+		if t, ok := q.early[s.Item]; ok {
+			delete(q.early, s.Item)
+			q.take(&t.sample, t.record)
+		}
 	case s.Op == history.Put: // there may be no, one or several nodes of it, made who knows when
 		delete(q.puts, s.Item)
+		delete(q.early, s.Item)
 	case s.Op == history.Take && s.Outcome == history.OK:
 		q.take(s, n.N)
 	}
@@ -64,6 +77,7 @@ func (q *sequence) record(n history.Numbered) {
 func (q *sequence) take(s *history.Sample, record int) {
 	p, ok := q.puts[s.Item]
 	if !ok {
+		q.early[s.Item] = earlyTake{*s, record}
 		return
 	}
 	delete(q.puts, s.Item)
