@@ -95,14 +95,17 @@ func TestFoldHandoffs(t *testing.T) {
 			new(tale).hold("p", 1, 5, 0, 10, 0).fault(-1, 100, 200).told(history.Suspended, 1, 150).hold("p", 2, 6, 0, 600, 700), FailoverLatency, 1, 500},
 		{"a holder that was killed without a fault begins a failover at its death",
 			new(tale).hold("p", 1, 5, 0, 10, 0).told(history.Killed, 1, 400).hold("p", 2, 6, 0, 600, 700), FailoverLatency, 1, 200},
-		{"with a drain, the other hand-offs have a name of their own",
-			new(tale).phase("drain", 0, 100).note(history.Note{Kind: history.Fan, Phase: "drain"}).
+		{"with a churn, the drain's hand-offs have a name of their own",
+			new(tale).phase("drain", 0, 27).note(history.Note{Kind: history.Fan, Phase: "drain"}).phase("churn", 28, 100).
 				hold("drain", 1, 5, 0, 10, 20).hold("drain", 2, 6, 0, 23, 25).
-				hold("churn", 1, 7, 30, 40, 50).hold("churn", 2, 8, 30, 59, 60), HandoffLatencyChurn, 1, 9},
-		{"with a drain, hand-offs are the drain's",
-			new(tale).phase("drain", 0, 100).note(history.Note{Kind: history.Fan, Phase: "drain"}).
+				hold("churn", 1, 7, 30, 40, 50).hold("churn", 2, 8, 30, 59, 60), HandoffLatencyDrain, 1, 3},
+		{"with a churn, hand-offs are the churn's: there the line is always full",
+			new(tale).phase("drain", 0, 27).note(history.Note{Kind: history.Fan, Phase: "drain"}).phase("churn", 28, 100).
 				hold("drain", 1, 5, 0, 10, 20).hold("drain", 2, 6, 0, 23, 25).
-				hold("churn", 1, 7, 30, 40, 50).hold("churn", 2, 8, 30, 59, 60), HandoffLatency, 1, 3},
+				hold("churn", 1, 7, 30, 40, 50).hold("churn", 2, 8, 30, 59, 60), HandoffLatency, 1, 9},
+		{"without a churn, hand-offs are the drain's",
+			new(tale).phase("drain", 0, 27).note(history.Note{Kind: history.Fan, Phase: "drain"}).
+				hold("drain", 1, 5, 0, 10, 20).hold("drain", 2, 6, 0, 23, 25), HandoffLatency, 1, 3},
 		{"acquiring is measured outside the drain, where there is an outside",
 			new(tale).phase("drain", 0, 100).note(history.Note{Kind: history.Fan, Phase: "drain"}).
 				hold("drain", 1, 5, 0, 10, 20).hold("churn", 1, 7, 30, 44, 50), AcquireLatency, 1, 14},

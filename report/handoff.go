@@ -99,8 +99,8 @@ func (f *folding) passed(h Handoff, last, b verdict.Belief) {
 	switch {
 	case h.Failover:
 		metric = FailoverLatency
-	case f.drains && !f.phases[b.Phase].Counted:
-		metric = HandoffLatencyChurn
+	case f.churns && f.phases[b.Phase].Counted:
+		metric = HandoffLatencyDrain
 	}
 	f.observe(metric, b.Phase, h.Latency)
 	if f.onHandoff != nil {

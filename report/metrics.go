@@ -17,11 +17,12 @@ const (
 	// the phases that are not counted, where there are such.
 	AcquireLatency = "acquire.latency"
 	// HandoffLatency is from the call of release to the next grant's return, where
-	// no fault was near and the next one waited already. It is taken from the
-	// drain, where there is one: there nothing but the hand-off goes on.
+	// no fault was near and the next one waited already. It is taken from the churn,
+	// where there is one: there all clients are in line all the time, while the line
+	// of a drain is half as long on average.
 	HandoffLatency = "handoff.latency"
-	// HandoffLatencyChurn is the same in the other phases, where there is a drain.
-	HandoffLatencyChurn = "handoff.latency.churn"
+	// HandoffLatencyDrain is the same in the drain, where there is a churn as well.
+	HandoffLatencyDrain = "handoff.latency.drain"
 	// FailoverLatency is from the fault that struck the holder to the next grant's return.
 	FailoverLatency = "failover.latency"
 	// LeaderlessTime is the part of a failover in which nobody believed to hold; in a
@@ -54,7 +55,7 @@ const (
 
 var (
 	distributions = []string{
-		AcquireLatency, HandoffLatency, HandoffLatencyChurn, FailoverLatency, LeaderlessTime, BeliefOverlap, QueueLatency, QueueLatencyFaults,
+		AcquireLatency, HandoffLatency, HandoffLatencyDrain, FailoverLatency, LeaderlessTime, BeliefOverlap, QueueLatency, QueueLatencyFaults,
 		AcquireLatency + NaiveSuffix, QueueLatency + NaiveSuffix, QueueLatencyFaults + NaiveSuffix,
 		FailoverDetect, FailoverExpire, FailoverCommit, FailoverNotify, FailoverRelist, RecoveryTime, OutageTime, SlowTime,
 	}
@@ -69,7 +70,7 @@ var (
 // folding folds a history into metrics, record by record and belief by belief.
 type folding struct {
 	phases     map[string]history.Phase
-	drains     bool // there is a counted phase
+	churns     bool // there is a closed loop
 	faults     []history.Fault
 	healed     []time.Duration // see healing
 	histograms map[string]*Histogram
@@ -103,7 +104,7 @@ func newFolding(h *history.History) *folding {
 	}
 	for _, p := range h.Phases {
 		f.phases[p.Name] = p
-		f.drains = f.drains || p.Counted
+		f.churns = f.churns || !p.Counted && !p.Flaps && !p.Struck && !p.Drill
 	}
 	return f
 }
