@@ -1,6 +1,7 @@
 package recipes
 
 import (
+	"bufio"
 	"encoding/binary"
 	"fmt"
 	"net"
@@ -17,6 +18,10 @@ import (
 type link struct {
 	net.Conn
 	s *Session
+
+	// go-zookeeper reads the length of a frame and then the frame: two system calls
+	// each, of which the buffer makes one for all that has come.
+	buffered *bufio.Reader
 
 	// Written by go-zookeeper's send loop, read by its receive loop.
 	mu   sync.Mutex
@@ -43,11 +48,13 @@ const (
 	replyHead   = 4 + 8 + 4 // xid, zxid, error
 	// protocol version, timeout, session id, password length, password
 	connectResponseHead = 4 + 4 + 8 + 4 + 16
+
+	readAhead = 4 << 10 // bytes; longer replies are read straight into go-zookeeper's buffer
 )
 
 func newLink(c net.Conn, s *Session) *link {
 	// Told by the length alone: go-zookeeper reads no further if it is too long.
-	return &link{Conn: c, s: s, in: cursor{begins: s.replyLength}}
+	return &link{Conn: c, s: s, buffered: bufio.NewReaderSize(c, readAhead), in: cursor{begins: s.replyLength}}
 }
 
 // Write notes the send time of every frame, then writes.
@@ -93,7 +100,7 @@ func createPath(b []byte) []byte {
 
 // Read reads, and learns from what it read.
 func (l *link) Read(b []byte) (int, error) {
-	n, err := l.Conn.Read(b)
+	n, err := l.buffered.Read(b)
 	if n > 0 {
 		want := replyHead
 		if !l.shook {
@@ -136,8 +143,14 @@ func (l *link) handshake(head []byte) {
 		l.acknowledged(0, 0)
 		return
 	}
-	// go-zookeeper does not close the connection of an expired session.
+	l.drop() // go-zookeeper does not close the connection of an expired session
+}
+
+// drop closes the connection, from within Read: nothing that has been read ahead
+// counts any more.
+func (l *link) drop() {
 	l.Conn.Close()
+	l.buffered.Reset(l.Conn)
 }
 
 // acknowledged moves the session's deadline: the frame with that xid was heard by
@@ -152,7 +165,7 @@ func (l *link) acknowledged(xid int32, zxid int64) {
 	l.mu.Lock()
 	if len(l.sent) == 0 || l.sent[0].xid != xid {
 		l.mu.Unlock()
-		l.Conn.Close()
+		l.drop()
 		return
 	}
 	one := l.sent[0]

@@ -8,9 +8,9 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// Calls. go-zookeeper knows neither contexts nor timeouts, so each call runs on a
-// goroutine of its own, which outlives a cancelled caller until the reply, the
-// loss of the connection or the end of the session.
+// Calls. go-zookeeper knows neither contexts nor timeouts, so each call that can be
+// cancelled runs on a goroutine of its own, which outlives a cancelled caller until
+// the reply, the loss of the connection or the end of the session.
 
 var openACL = zk.WorldACL(zk.PermAll)
 
@@ -21,17 +21,12 @@ func (s *Session) do(ctx context.Context, what, path string, f func(*zk.Conn) er
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%s %s: not sent: %w", what, path, err)
 	}
-	reply := make(chan error, 1)
-	if !s.background(func() { reply <- f(s.conn) }) {
-		return fmt.Errorf("%s %s: not sent: %w", what, path, s.Err())
-	}
-	var err error
-	select {
-	case err = <-reply:
-	case <-ctx.Done():
-		return fmt.Errorf("%s %s: %w: %w", what, path, ErrUnfinished, context.Cause(ctx))
-	}
+	answered, err := s.call(ctx, f)
 	switch {
+	case !answered && ctx.Err() != nil:
+		return fmt.Errorf("%s %s: %w: %w", what, path, ErrUnfinished, context.Cause(ctx))
+	case !answered:
+		return fmt.Errorf("%s %s: not sent: %w", what, path, s.Err())
 	case err == nil:
 		return nil
 	case !replyLost(err):
@@ -43,6 +38,24 @@ func (s *Session) do(ctx context.Context, what, path string, f func(*zk.Conn) er
 		return fmt.Errorf("%s %s: %w: %w", what, path, ErrConnectionLost, gone)
 	}
 	return fmt.Errorf("%s %s: %w (%v)", what, path, ErrConnectionLost, err)
+}
+
+// call runs f until it has answered or ctx is done. It does not run it where the
+// session has ended before.
+func (s *Session) call(ctx context.Context, f func(*zk.Conn) error) (answered bool, err error) {
+	if ctx.Done() == nil && s.Err() == nil {
+		return true, f(s.conn) // nothing but f can end this: no goroutine needed
+	}
+	reply := make(chan error, 1)
+	if !s.background(func() { reply <- f(s.conn) }) {
+		return false, nil
+	}
+	select {
+	case err := <-reply:
+		return true, err
+	case <-ctx.Done():
+		return false, nil
+	}
 }
 
 // again repeats a call that changes nothing, or that may safely be repeated, until
