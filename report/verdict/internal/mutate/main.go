@@ -105,14 +105,23 @@ func noticed(file string, mutant []byte) (bool, error) {
 	if err := os.WriteFile(filepath.Join(dir, "overlay.json"), overlay, 0o644); err != nil {
 		return false, err
 	}
-	test := exec.Command("go", "test", "-short", "-vet=off", "-timeout", "60s", "-overlay", filepath.Join(dir, "overlay.json"), ".")
+	test := exec.Command("go", "test", "-short", "-failfast", "-vet=off", "-timeout", "60s", "-overlay", filepath.Join(dir, "overlay.json"), ".")
 	test.Dir = filepath.Dir(file)
 	out, err := test.CombinedOutput()
-	if bytes.Contains(out, []byte("[build failed]")) {
-		return true, nil // the compiler noticed
+	if err == nil {
+		return false, nil
 	}
-	if err != nil && !bytes.Contains(out, []byte("FAIL")) {
-		return false, fmt.Errorf("the tests could not be run: %w: %s", err, out)
+	return judge(out, err)
+}
+
+// judge reads what a run of the tests that did not pass said. Only a test that failed
+// has noticed the mutant. A build that failed has not: every mutant compiles, so it is
+// the toolchain that did not work; nor has a process that somebody killed.
+func judge(out []byte, err error) (noticed bool, _ error) {
+	for _, sign := range []string{"--- FAIL: ", "\npanic: "} {
+		if bytes.Contains(append([]byte{'\n'}, out...), []byte(sign)) {
+			return true, nil
+		}
 	}
-	return err != nil, nil
+	return false, fmt.Errorf("the tests could not be run: %w: %s", err, out)
 }
