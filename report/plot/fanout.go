@@ -93,10 +93,10 @@ func fanOutPoints(s matrix.Series, metric string) (measured, expected []xy, none
 // nil when no trial has the metric, or all have the same number of clients.
 func Growth(s matrix.Scenario, metric, title string, looks Looks) *Figure {
 	f := newFigure(short(metric)+"-by-clients", upper(title)+" latency by contenders",
-		"The median of each trial; the whisker ends at the 99th percentile. The slope is fitted through the logarithms: "+
-			"0 is flat, 1 is twice the contenders, twice the time. In brackets its 95 % confidence interval.")
+		"The median of each trial; the whisker ends at the 99th percentile.")
 	var values []float64
 	var marks []func()
+	fitted := false
 	spread := false // some series has two client counts: otherwise nothing grows
 	for _, series := range s.Series {
 		p50, whisk := growthPoints(series, metric)
@@ -109,7 +109,9 @@ func Growth(s matrix.Scenario, metric, title string, looks Looks) *Figure {
 			spread = spread || q.x != p50[0].x
 		}
 		values = append(values, whisk.high...)
-		f.legend = append(f.legend, entry{text: growthLegend(series.Label, p50), look: look, point: true, line: true})
+		words, slope := growthLegend(series.Label, p50)
+		fitted = fitted || slope
+		f.legend = append(f.legend, entry{text: words, look: look, point: true, line: true})
 		shift := beside(len(marks), len(s.Series))
 		whisk.color, whisk.shift = look.color, shift
 		marks = append(marks, func() {
@@ -119,6 +121,9 @@ func Growth(s matrix.Scenario, metric, title string, looks Looks) *Figure {
 	}
 	if len(marks) == 0 || !spread {
 		return nil
+	}
+	if fitted {
+		f.About += " The slope is fitted through the logarithms: 0 is flat, 1 is twice the contenders, twice the time. In brackets its 95 % confidence interval."
 	}
 	countAxis(&f.body.X, s.Counts)
 	logAxis(&f.body.Y, values, units.Tick)
@@ -139,12 +144,12 @@ func beside(n, of int) vg.Length {
 	return (vg.Length(n) - vg.Length(of-1)/2) * 7
 }
 
-func growthLegend(label string, p50 []xy) string {
+func growthLegend(label string, p50 []xy) (words string, fitted bool) {
 	fit, ok := fitLogLog(p50)
 	if !ok {
-		return label
+		return label, false
 	}
-	return fmt.Sprintf("%s: slope %s (95 %% CI %s to %s)", label, formatFixed(fit.slope, 2), formatFixed(fit.low, 2), formatFixed(fit.high, 2))
+	return fmt.Sprintf("%s: slope %s (95 %% CI %s to %s)", label, formatFixed(fit.slope, 2), formatFixed(fit.low, 2), formatFixed(fit.high, 2)), true
 }
 
 func growthPoints(s matrix.Series, metric string) ([]xy, whiskers) {

@@ -7,7 +7,9 @@ package plot
 import (
 	"bytes"
 	"fmt"
+	"html"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"gonum.org/v1/plot"
@@ -85,7 +87,7 @@ func (f *Figure) SVG() ([]byte, error) {
 	if _, err := c.WriteTo(&b); err != nil {
 		return nil, fmt.Errorf("plot %s: writing SVG: %w", f.Name, err)
 	}
-	return attributes(b.Bytes(), units.Clean(f.Title)), nil
+	return lengths(attributes(b.Bytes(), units.Clean(f.Title))), nil
 }
 
 // PNG returns the figure as a picture 1440 pixels wide.
@@ -149,6 +151,23 @@ func attributes(svg []byte, title string) []byte {
 	}
 	open := fmt.Sprintf("<svg role=\"img\" aria-label=\"%s\"%s>\n<title>%s</title>\n", label.String(), head[1], label.String())
 	return append([]byte(open), svg[len(head[0]):]...)
+}
+
+var textElement = regexp.MustCompile(`<text ([^>]*font-size="([\d.]+)px"[^>]*)>([^<]+)</text>`)
+
+// lengths tells the browser how long each text is. A reader without our font sees
+// another one, which may be a good deal wider, squeezed into the room that the layout
+// has for it, instead of running over its neighbours.
+func lengths(svg []byte) []byte {
+	return textElement.ReplaceAllFunc(svg, func(m []byte) []byte {
+		part := textElement.FindSubmatch(m)
+		size, err := strconv.ParseFloat(string(part[2]), 64)
+		if err != nil {
+			return m
+		}
+		long := typeface(vg.Length(size), ink).Width(html.UnescapeString(string(part[3])))
+		return fmt.Appendf(nil, `<text %s textLength="%s" lengthAdjust="spacingAndGlyphs">%s</text>`, part[1], formatFixed(long.Points(), 1), part[3])
+	})
 }
 
 // Rename puts a prefix before the name, for runs of several scenarios.
