@@ -12,12 +12,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"time"
 
 	"zkbench/report"
 	"zkbench/report/history"
+	"zkbench/report/units"
 	"zkbench/report/verdict"
 )
 
@@ -102,28 +102,14 @@ func Folder(dir string, r report.Result) ([]Story, error) {
 // Tell tells one failed verdict of a trial. A history that is cut short is told as far
 // as it goes.
 func Tell(h *history.History, t report.Trial, v verdict.Verdict) Story {
-	s := Story{Trial: t, Guarantee: v.Guarantee, Promise: PromiseOf(v.Guarantee), Reasons: rounded(v.Reasons)}
+	s := Story{Trial: t, Guarantee: v.Guarantee, Promise: PromiseOf(v.Guarantee), Reasons: slices.Clone(v.Reasons)}
+	for i, r := range s.Reasons {
+		s.Reasons[i] = units.Times(r)
+	}
 	cast := castOf(h, v.Records)
 	s.From, s.To = cast.from, cast.to
 	s.perform(h, cast, v.Records)
 	return s
-}
-
-var longTime = regexp.MustCompile(`\d+\.\d{4,}(s|ms)`)
-
-// rounded shortens the times in reasons to what a reader can use.
-func rounded(reasons []string) []string {
-	var out []string
-	for _, r := range reasons {
-		out = append(out, longTime.ReplaceAllStringFunc(r, func(m string) string {
-			d, err := time.ParseDuration(m)
-			if err != nil {
-				return m
-			}
-			return d.Round(max(time.Microsecond, d.Round(time.Second)/1000)).String()
-		}))
-	}
-	return out
 }
 
 // cast is who takes part in a story, and when it plays.

@@ -118,7 +118,7 @@ func name(all []finding) string {
 		if more := trials[f.what] - 1; more > 0 {
 			s += " and " + units.Plural(more, "more trial")
 		}
-		if reason := units.Clean(f.reason); reason != "" {
+		if reason := units.Times(units.Clean(f.reason)); reason != "" {
 			s += " (" + units.Short(reason, 160) + ")"
 		}
 		parts = append(parts, s)

@@ -6,6 +6,7 @@ package units
 
 import (
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -103,6 +104,23 @@ func Ratio(r float64) string {
 		return Number(math.Round(r)) + " times"
 	}
 	return strconv.FormatFloat(r, 'f', 1, 64) + " times"
+}
+
+var longTime = regexp.MustCompile(`\d+\.\d{4,}(s|ms)`)
+
+// Times shortens the times in a sentence, as Go writes them, to what a reader can
+// use and still order events by: microseconds, and from ten seconds on milliseconds.
+func Times(s string) string {
+	return longTime.ReplaceAllStringFunc(s, func(m string) string {
+		d, err := time.ParseDuration(m)
+		if err != nil {
+			return m
+		}
+		if d < 10*time.Second {
+			return d.Round(time.Microsecond).String()
+		}
+		return d.Round(time.Millisecond).String()
+	})
 }
 
 // Plural writes a count and its noun: "1 verdict", "18 verdicts".

@@ -71,6 +71,13 @@ func TestShort(t *testing.T) {
 	}
 }
 
+func TestTimes(t *testing.T) {
+	const long = "from 75.162462ms to 653.45228ms, after 12.345678901s, within 10s, 1.2345 times"
+	if got, want := Times(long), "from 75.162ms to 653.452ms, after 12.346s, within 10s, 1.2345 times"; got != want {
+		t.Errorf("Times = %q, want %q", got, want)
+	}
+}
+
 func TestRatioAndPlural(t *testing.T) {
 	for got, want := range map[string]string{
 		Ratio(34.4): "34 times", Ratio(1.24): "1.2 times", Ratio(math.Inf(1)): "unknown times",
