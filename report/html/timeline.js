@@ -63,8 +63,8 @@
   }
 
   function step(span) {
-    const base = Math.pow(10, Math.floor(Math.log10(span / Math.max(2, width() / 110))));
-    return [1, 2, 5, 10].map((m) => m * base).find((v) => span / v <= Math.max(2, width() / 110)) || base * 10;
+    const base = Math.pow(10, Math.floor(Math.log10(span / Math.max(2, width() / 80))));
+    return [1, 2, 5, 10].map((m) => m * base).find((v) => span / v <= Math.max(2, width() / 80)) || base * 10;
   }
 
   function axis(height) {
