@@ -136,7 +136,7 @@ func Trials(dir string) ([]string, error) {
 
 // Judge concludes the trials of a run folder from their histories alone, and
 // writes nothing. What it says about the run is what result.json says, where
-// there is one.
+// there is one. It refuses a folder with a history that a newer zkbench wrote.
 func Judge(dir string) (Result, error) {
 	r, err := ReadResult(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -146,7 +146,7 @@ func Judge(dir string) (Result, error) {
 }
 
 // Conclude concludes the trials from their histories, and writes result.json and
-// the histograms.
+// the histograms. It refuses, as Judge does, what a newer zkbench wrote.
 func Conclude(dir string, run Run) (Result, error) {
 	if err := os.MkdirAll(filepath.Join(dir, HistogramDir), 0o755); err != nil {
 		return Result{}, err
@@ -173,6 +173,9 @@ func judge(dir string, run Run, each func(Folded) error) (Result, error) {
 	asked := map[string][]Condition{}
 	for _, name := range names {
 		f := foldFile(dir, name)
+		if errors.Is(f.Err, history.ErrNewer) {
+			return Result{}, f.Err // what is known of it must not be written over with what we cannot read
+		}
 		r.Trials = append(r.Trials, f.Trial)
 		asked[name] = f.Against
 		if each != nil {

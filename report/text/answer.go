@@ -42,6 +42,10 @@ func asked(r report.Result) string {
 			parts = append(parts, askedInZoo(s))
 			continue
 		}
+		if s.Name == "" {
+			parts = append(parts, "histories that cannot be opened")
+			continue
+		}
 		var subjects, counts []string
 		for _, x := range s.Series {
 			subjects = append(subjects, x.Label)

@@ -151,5 +151,8 @@ func measured(h report.Threshold) string {
 
 // where names a trial in a sentence.
 func where(t report.Trial) string {
+	if t.Subject == "" { // its history could not be opened
+		return units.Clean(t.Name)
+	}
 	return fmt.Sprintf("%s at %s", matrix.Label(t.Subject, nil), units.Plural(t.Clients, "contender"))
 }
