@@ -1,10 +1,11 @@
 # make bench    see the herd effect on this machine
 # make test     run every test
+# make soak     500 trials at random, SOAK=n for n, SOAK_SEED=n to begin with that seed
 # make lint     what must be clean before a commit
 # make setup    install what is missing; bench and test do it too
 # make clean    remove what was built, and ensembles that crashed runs left
 
-.PHONY: help setup build bench test lint clean
+.PHONY: help setup build bench test soak lint clean
 
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
@@ -31,6 +32,11 @@ test:
 	@.ci/setup test
 	go test $(race) -timeout 20m $(racing)
 	go test -timeout 30m $$(go list ./... | grep -v -e /ensembles -e /chaos/wire -e /report/history)
+
+# A trial takes some 3 s.
+soak:
+	@.ci/setup test
+	SOAK=$${SOAK:-500} go test ./scenarios -run 'TestSoak$$' -v -timeout 3h
 
 lint:
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "gofmt -w $$unformatted"; exit 1; fi

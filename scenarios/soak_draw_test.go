@@ -1,0 +1,133 @@
+package scenarios
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"zkbench/chaos"
+)
+
+// soaked are the recipes that a soak tries, each as much as the others.
+var soaked = []string{
+	"lock/parent", "lock/predecessor", "election/parent", "election/predecessor", "queue/parent", "queue/predecessor",
+}
+
+// soakFaults are all faults that can be had with so many members of our own, and the
+// names of those that cannot.
+func soakFaults(network bool, members int) (kinds []chaos.Kind, without []string) {
+	for _, k := range chaos.Catalogue() {
+		ring := k.Name == chaos.PartitionRing{}.String() && members < 4
+		if k.Absent != "" || k.Delays() || ring || k.CutsNetworks() && !network {
+			without = append(without, k.Name)
+			continue
+		}
+		kinds = append(kinds, k)
+	}
+	return kinds, without
+}
+
+// soakTimeout is the shortest session timeout that members with a tick of 500 ms grant.
+const soakTimeout = time.Second
+
+// soakLasts is how long a churn lasts for faults that take effect only after the
+// members have done something: expired a session, elected, started.
+var soakLasts = map[string]time.Duration{
+	"session.expire": 3500 * time.Millisecond, "partition.leader": 4 * time.Second,
+	"member.restart": 5 * time.Second, memberRolling: 14 * time.Second,
+}
+
+// memberRolling fills its trial: another fault beside it would stop it.
+const memberRolling = "member.rolling"
+
+// drawSoak draws a trial: recipe, load, one fault or two that overlap, and their
+// moments. Consecutive seeds go through all pairs of a recipe and a fault; the rest is
+// chance. Afterwards, whatever
+// happened, all clients of a lock must get in line and two hand-offs must follow, with
+// no fault in force. A queue proves as much at the end of its churn, which lasts until
+// it is empty.
+func drawSoak(seed uint64, kinds []chaos.Kind) string {
+	r := rand.New(rand.NewPCG(seed, 0))
+	n := uint64(len(kinds))
+	first, lasts := kinds[seed%n], 1200*time.Millisecond
+	subject := soaked[(seed+seed/n)%uint64(len(soaked))]
+	faults := []string{drawSoakFault(r, first, subject)}
+	lasts = max(lasts, soakLasts[first.Name])
+	if second := kinds[r.IntN(len(kinds))]; r.IntN(3) == 0 && first.Name != memberRolling && second.Name != memberRolling {
+		faults = append(faults, drawSoakFault(r, second, subject))
+		lasts = max(lasts, soakLasts[second.Name])
+	}
+	var text strings.Builder
+	fmt.Fprintf(&text, "name: soak-%d\nsubjects: [%s]\nclients: [%d]\nsession_timeout: %v\nphases:\n", seed, subject, 3+r.IntN(4), soakTimeout)
+	fmt.Fprintf(&text, "  - name: blows\n    kind: churn\n    duration: %v\n    hold: %dms\n    faults:\n", lasts, r.IntN(15))
+	for _, f := range faults {
+		fmt.Fprintf(&text, "      - %s\n", f)
+	}
+	if !strings.HasPrefix(subject, "queue/") {
+		text.WriteString("  - {name: after, kind: failover, cause: release, rounds: 2, hold: 1ms}\n")
+	}
+	return text.String()
+}
+
+// drawSoakFault draws a fault's moment, victim and parameters. All is over before the
+// phase is, unless it heals slowly.
+func drawSoakFault(r *rand.Rand, k chaos.Kind, subject string) string {
+	ms := func(from, to int) string { return fmt.Sprintf("%dms", from+r.IntN(to-from)) }
+	f := fmt.Sprintf("{at: %s, for: %s, fault: %s", ms(150, 450), ms(100, 600), k.Name)
+	aims := slices.Clone(k.Aims)
+	if strings.HasPrefix(subject, "queue/") { // where nobody holds
+		aims = slices.DeleteFunc(aims, func(a string) bool { return a == chaos.Holder })
+	}
+	if len(aims) > 0 {
+		f += ", target: " + aims[r.IntN(len(aims))]
+	}
+	params := map[string]string{"within": "600ms", "delay": ms(20, 600), "percent": fmt.Sprint(10 + r.IntN(50)), "kbit": fmt.Sprint(20 + r.IntN(200)), "down": ms(50, 600)}
+	choices := map[string][]string{"how": {"stop", "kill"}, "direction": {"in", "out"}, "mode": {"deaf", "stall"}, "keep": {"true", "false"}}
+	var given []string
+	for _, p := range k.Params {
+		if c := choices[p.Name]; c != nil {
+			params[p.Name] = c[r.IntN(len(c))]
+		}
+		if v := params[p.Name]; v != "" {
+			given = append(given, fmt.Sprintf("%s: %q", p.Name, v))
+		}
+	}
+	if len(given) > 0 {
+		f += ", params: {" + strings.Join(given, ", ") + "}"
+	}
+	return f + "}"
+}
+
+func TestDrawSoak(t *testing.T) {
+	kinds, without := soakFaults(true, 3)
+	if len(kinds)+len(without) != len(chaos.Catalogue()) {
+		t.Fatalf("%d faults and %d without", len(kinds), len(without))
+	}
+	tried := map[string]bool{}
+	for seed := range uint64(len(kinds) * len(soaked)) {
+		text := drawSoak(seed, kinds)
+		if text != drawSoak(seed, kinds) {
+			t.Fatalf("seed %d gives two different trials", seed)
+		}
+		s, err := Load("soak", []byte(text), nil)
+		if err != nil {
+			t.Fatalf("seed %d: %v\n%s", seed, err, text)
+		}
+		for _, f := range s.Phases[0].Faults {
+			tried[s.Subjects[0]+" "+f.Fault] = true
+		}
+	}
+	for _, subject := range soaked {
+		for _, k := range kinds {
+			if !tried[subject+" "+k.Name] {
+				t.Errorf("%s never meets %s", subject, k.Name)
+			}
+		}
+	}
+	if got, _ := soakFaults(false, 3); slices.ContainsFunc(got, chaos.Kind.CutsNetworks) {
+		t.Error("networks are cut where nobody can")
+	}
+}

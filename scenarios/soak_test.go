@@ -1,0 +1,193 @@
+package scenarios
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"zkbench/chaos"
+	"zkbench/report"
+	"zkbench/report/history"
+)
+
+// soakTrials is how many trials a soak has where nobody says.
+const soakTrials = 30
+
+// TestSoak tries recipes against faults at random moments, trial after trial on one
+// ensemble. Everything about a trial follows from its seed.
+//
+//	SOAK=500 go test ./scenarios -run TestSoak -v -timeout 3h    # seeds 1 to 500
+//	SOAK=1 SOAK_SEED=17 go test ./scenarios -run TestSoak -v     # seed 17 once more
+//
+// A broken guarantee fails it, and so does a trial that does not end and an unknown
+// that nothing explains. The run folder of such a trial is kept.
+func TestSoak(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes two minutes")
+	}
+	trials, first := soakNumber(t, "SOAK", soakTrials), soakNumber(t, "SOAK_SEED", 1)
+	network, err := chaos.NewNetwork(t.Context(), ensemble)
+	switch {
+	case errors.Is(err, chaos.ErrSkipped):
+		t.Logf("without network faults: %v", err)
+	case err != nil:
+		t.Fatal(err)
+	default:
+		defer func() {
+			if err := network.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}()
+	}
+	s := soak{t: t, network: network, tally: map[string]int{}}
+	var without []string
+	s.kinds, without = soakFaults(network != nil, len(ensemble.Members))
+	t.Logf("%d faults; cannot be had here: %s", len(s.kinds), strings.Join(without, ", "))
+	start := time.Now()
+	for seed := first; seed < first+trials; seed++ {
+		s.try(seed)
+	}
+	t.Logf("%d trials in %v", trials, time.Since(start).Round(time.Second))
+	for _, what := range slices.Sorted(maps.Keys(s.tally)) {
+		t.Logf("%5d %s", s.tally[what], what)
+	}
+}
+
+func soakNumber(t *testing.T, variable string, otherwise uint64) uint64 {
+	text := os.Getenv(variable)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.ParseUint(text, 10, 32)
+	if err != nil {
+		t.Fatalf("%s=%s: it is a number", variable, text)
+	}
+	return n
+}
+
+type soak struct {
+	t       *testing.T
+	network *chaos.Network
+	kinds   []chaos.Kind
+	tally   map[string]int // verdicts, and explained unknowns by their reason
+}
+
+// try runs the seed's trial and judges it.
+func (s *soak) try(seed uint64) {
+	dir, err := os.MkdirTemp("", fmt.Sprintf("zkbench-soak-%d-*", seed))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	start := time.Now()
+	wrong := s.run(seed, dir)
+	took := time.Since(start).Round(10 * time.Millisecond)
+	if len(wrong) == 0 {
+		os.RemoveAll(dir)
+		s.t.Logf("seed %d: %v", seed, took)
+		return
+	}
+	s.t.Errorf("seed %d, after %v:\n  %s\nkept in %s; once more:\nSOAK=1 SOAK_SEED=%d go test ./scenarios -run TestSoak -v",
+		seed, took, strings.Join(wrong, "\n  "), dir, seed)
+}
+
+// run returns what is wrong with the seed's trial.
+func (s *soak) run(seed uint64, dir string) (wrong []string) {
+	text := []byte(drawSoak(seed, s.kinds))
+	if err := os.WriteFile(filepath.Join(dir, "scenario.yaml"), text, 0o644); err != nil {
+		s.t.Fatal(err)
+	}
+	scenario, err := Load("soak", text, nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	batches, err := scenario.Batches()
+	if err != nil || len(batches) != 1 || len(batches[0].Cells) != 1 {
+		s.t.Fatalf("%d batches (%v), want one of one trial", len(batches), err)
+	}
+	lab := Lab{Ensemble: ensemble, Network: s.network, RunID: fmt.Sprintf("soak-%d", seed), Seed: seed, Dir: dir}
+	if err := lab.Run(s.t.Context(), scenario, batches[0], 0, 1); err != nil {
+		wrong = append(wrong, fmt.Sprintf("it did not end well: %v", err))
+	}
+	h, err := history.Open(filepath.Join(dir, "history", batches[0].Cells[0].trialName()+".jsonl.zst"))
+	if err != nil {
+		return append(wrong, err.Error())
+	}
+	trial := report.Fold(h).Trial
+	if len(trial.Verdicts) == 0 || len(trial.Faults) == 0 {
+		wrong = append(wrong, fmt.Sprintf("%d verdicts on %d faults: nothing was tried", len(trial.Verdicts), len(trial.Faults)))
+	}
+	return append(wrong, s.judge(trial)...)
+}
+
+// judge returns every verdict that is neither a pass nor an explained unknown.
+func (s *soak) judge(trial report.Trial) (wrong []string) {
+	for _, v := range trial.Verdicts {
+		why := explained(v)
+		switch {
+		case v.Result == report.Pass:
+			s.tally["pass"]++
+		case v.Result == report.Unknown && why != "":
+			s.tally["unknown: "+v.Guarantee+": "+why]++
+		default:
+			wrong = append(wrong, fmt.Sprintf("%s: %s is %s: %q", trial.Subject, v.Guarantee, v.Result, v.Reasons))
+		}
+	}
+	return wrong
+}
+
+// excuses are the unknowns that a soak must expect: what cannot be said for reasons
+// that lie in the trial, and not in the recipe. A reason that is not here fails it.
+var excuses = []struct {
+	guarantee string
+	reason    *regexp.Regexp
+	why       string
+}{
+	{"faults", regexp.MustCompile(`no proven effect`), "the fault had no effect that could be proven"},
+	{"faults", regexp.MustCompile(`no proven effect|context deadline exceeded`), "the phase ended before the fault was proven"},
+	{"fit", regexp.MustCompile(`.`), "the machine was busy, and times say little"},
+	{"fan-out", regexp.MustCompile(`disturbed by a fault$`), "a fault was too near for counting"},
+	{"progress", regexp.MustCompile(`every acquire met a fault or its aftermath`), "a fault was always near; that hand-offs follow afterwards shows progress"},
+	{"no-loss", regexp.MustCompile(`takes had no reply and may have taken them$`), "a take without a reply may have taken what is missing"},
+}
+
+// explained says why the verdict is unknown: every reason of it must be an excuse. For
+// a fault that may still be in force there is none.
+func explained(v report.Verdict) (why string) {
+	if strings.Contains(strings.Join(v.Reasons, "\n"), chaos.ErrNotHealed.Error()) {
+		return ""
+	}
+	for _, e := range excuses {
+		if e.guarantee == v.Guarantee && len(v.Reasons) > 0 && !slices.ContainsFunc(v.Reasons, func(r string) bool { return !e.reason.MatchString(r) }) {
+			return e.why
+		}
+	}
+	return ""
+}
+
+func TestExplained(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		v    report.Verdict
+		want bool
+	}{
+		{"a fault without effect", report.Verdict{Guarantee: "faults", Reasons: []string{"x: no proven effect: y"}}, true},
+		{"a fault that did not heal as well", report.Verdict{Guarantee: "faults", Reasons: []string{"x: no proven effect: y; not healed: z"}}, false},
+		{"one that the phase's end overtook", report.Verdict{Guarantee: "faults", Reasons: []string{"x: no proven effect: y", "z: context deadline exceeded"}}, true},
+		{"one that cannot be had here", report.Verdict{Guarantee: "faults", Reasons: []string{"skipped: no root"}}, false},
+		{"a reason of another guarantee", report.Verdict{Guarantee: "fifo", Reasons: []string{"no proven effect"}}, false},
+		{"no reason at all", report.Verdict{Guarantee: "fit"}, false},
+		{"a queue that never ran empty", report.Verdict{Guarantee: "no-loss", Reasons: []string{"2 items were put and not taken, but the queue was not drained: they may still be in it"}}, false},
+	} {
+		if got := explained(row.v); (got != "") != row.want {
+			t.Errorf("%s: explained by %q", row.name, got)
+		}
+	}
+}
