@@ -335,7 +335,7 @@ func notes(old, new report.Run) []string {
 		}
 	}
 	if a, b := old.Host["name"], new.Host["name"]; a != b {
-		out = append(out, fmt.Sprintf("host: %s before, %s now", a, b))
+		out = append(out, fmt.Sprintf("host: %s before, %s now", or(a), or(b)))
 	}
 	return slices.DeleteFunc(out, func(s string) bool { return strings.TrimSpace(s) == "" })
 }

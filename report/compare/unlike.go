@@ -18,8 +18,8 @@ import (
 func Unlike(old, new report.Result) []string {
 	var out []string
 	differ := func(what string, a, b any) {
-		if fmt.Sprint(a) != fmt.Sprint(b) {
-			out = append(out, fmt.Sprintf("%s: %v before, %v now", what, a, b))
+		if before, now := fmt.Sprint(a), fmt.Sprint(b); before != now {
+			out = append(out, fmt.Sprintf("%s: %s before, %s now", what, or(before), or(now)))
 		}
 	}
 	a, b := old.Run.Ensemble, new.Run.Ensemble
