@@ -72,7 +72,7 @@ func (s Story) draw(b *strings.Builder, width int) {
 		}
 		fmt.Fprintf(b, "  %-*s%s\n", label, units.Clean(l.Name), strings.TrimRight(string(row), " "))
 	}
-	fmt.Fprintf(b, "  %*s█ believes that it holds  · waits for an answer  ╳ a fault is in force\n\n", label, "")
+	fmt.Fprintf(b, "%s\n\n", fold("█ believes that it holds  · waits for an answer  ╳ a fault is in force", "  ", width))
 }
 
 func (s Story) column(t time.Duration, cols int) int {

@@ -1,0 +1,225 @@
+package explain
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"zkbench/report"
+	"zkbench/report/history"
+	"zkbench/report/verdict"
+)
+
+const corpusDir = "../verdict/testdata/corpus"
+
+// told is a failed verdict of a recorded history, and its story.
+type told struct {
+	name    string
+	verdict verdict.Verdict
+	story   Story
+}
+
+// corpus tells every failure of the recorded histories.
+func corpus(t *testing.T) (all []told) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(corpusDir, "*.jsonl.zst"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		h, err := history.Open(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range verdict.Judge(h) {
+			if v.Result == verdict.Fail {
+				trial := report.Trial{Name: h.Header.Trial, Subject: h.Header.Subject, Clients: h.Header.Clients}
+				all = append(all, told{filepath.Base(file) + " " + v.Guarantee, v, Tell(h, trial, v)})
+			}
+		}
+	}
+	if len(all) < 15 {
+		t.Fatalf("%d failures in the corpus", len(all))
+	}
+	return all
+}
+
+func TestTell_corpus(t *testing.T) {
+	for _, c := range corpus(t) {
+		s := c.story
+		if s.Promise.Rule == "" || s.Promise.Harm == "" {
+			t.Errorf("%s: no promise is told", c.name)
+		}
+		if s.From >= s.To || s.From < 0 {
+			t.Errorf("%s: it plays from %v to %v", c.name, s.From, s.To)
+		}
+		if !slices.IsSortedFunc(s.Events, func(a, b Event) int { return int(a.At - b.At) }) {
+			t.Errorf("%s: its events are out of order", c.name)
+		}
+		proofs := 0
+		for _, e := range s.Events {
+			if e.Proof != slices.Contains(c.verdict.Records, e.Record) {
+				t.Errorf("%s: record %d proves it: %v, by the verdict %v", c.name, e.Record, e.Proof, c.verdict.Records)
+			}
+			if e.Proof {
+				proofs++
+			}
+		}
+		if proofs == 0 {
+			t.Errorf("%s: nothing that is told proves it", c.name)
+		}
+		if len(s.Events) > max(eventLimit, proofs) {
+			t.Errorf("%s: %d events are told, %d of them prove it", c.name, len(s.Events), proofs)
+		}
+		for _, l := range s.Lanes {
+			for _, b := range l.Bars {
+				if b.From < s.From || b.To > s.To || b.From > b.To {
+					t.Errorf("%s: %s has a bar from %v to %v in a story from %v to %v", c.name, l.Name, b.From, b.To, s.From, s.To)
+				}
+			}
+		}
+	}
+}
+
+func TestStory_textFitsTheTerminal(t *testing.T) {
+	for _, c := range corpus(t) {
+		for _, width := range []int{60, 100} {
+			var b strings.Builder
+			if err := c.story.Text(&b, width); err != nil {
+				t.Fatal(err)
+			}
+			for line := range strings.Lines(b.String()) {
+				longest := 0
+				for _, word := range strings.Fields(line) {
+					longest = max(longest, utf8.RuneCountInString(word))
+				}
+				// A word that is longer than the line stays whole, like the path to copy.
+				if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > width && longest < width/2 {
+					t.Errorf("%s: %d columns of %d: %s", c.name, n, width, line)
+				}
+			}
+		}
+	}
+}
+
+// twoHolders is a history in which client 1 lets go only after client 2 was granted.
+func twoHolders() *history.History {
+	ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
+	var records []history.Record
+	op := func(client int, op string, token int64, call, ret int) {
+		records = append(records, history.Record{Sample: &history.Sample{Client: client, Op: op, Token: token, Session: int64(client), Path: "/l/n-1",
+			Due: ms(call), Call: ms(call), Return: ms(ret), Outcome: history.OK}})
+	}
+	for _, client := range []int{1, 2, 3} {
+		records = append(records, history.Record{Note: &history.Note{Kind: history.Opened, Client: client, Session: int64(client), Timeout: 4 * time.Second}})
+	}
+	op(1, history.Acquire, 5, 100, 110)
+	op(3, history.Write, 4, 10, 20)
+	op(2, history.Acquire, 6, 120, 200)
+	op(1, history.Release, 5, 300, 301)
+	op(2, history.Release, 6, 400, 401)
+	return history.Of(history.Header{Trial: "two", Subject: "lock/two", Clients: 3}, records...)
+}
+
+func TestTell_twoHolders(t *testing.T) {
+	h := twoHolders()
+	vs := verdict.Judge(h)
+	i := slices.IndexFunc(vs, func(v verdict.Verdict) bool { return v.Guarantee == verdict.MutualExclusion })
+	if vs[i].Result != verdict.Fail {
+		t.Fatalf("%+v", vs[i])
+	}
+	s := Tell(h, report.Trial{Name: "two", Subject: "lock/two", Clients: 3}, vs[i])
+	if got := s.Title(); got != "mutual-exclusion (rule 4) was broken by lock/two with 3 clients" {
+		t.Error(got)
+	}
+	if len(s.Lanes) != 2 || s.Lanes[0].Name != "client 1" || s.Lanes[1].Name != "client 2" {
+		t.Fatalf("clients 1 and 2 take part: %+v", s.Lanes)
+	}
+	held := func(l Lane) Bar { return l.Bars[slices.IndexFunc(l.Bars, func(b Bar) bool { return b.Kind == Held })] }
+	if a, b := held(s.Lanes[0]), held(s.Lanes[1]); a.To != 300*time.Millisecond || b.From != 200*time.Millisecond {
+		t.Errorf("client 1 held to 300ms, client 2 from 200ms: %+v, %+v", a, b)
+	}
+	var text strings.Builder
+	if err := s.Text(&text, 100); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"The promise: At any moment at most one client", "client 1 lets go of token 5 (record 7)", "█",
+		"*   0.200 s  client 2  is granted: token 6 by node n-1 of session 0x2; it had asked at 0.120 s",
+		"zstdcat history/two.jsonl.zst",
+	} {
+		if !strings.Contains(strings.Join(strings.Fields(text.String()), " "), strings.Join(strings.Fields(want), " ")) {
+			t.Errorf("the story does not say %q:\n%s", want, &text)
+		}
+	}
+	if strings.Contains(text.String(), "client 3 ") {
+		t.Errorf("client 3 had no part in it:\n%s", &text)
+	}
+}
+
+func TestFolder(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "history"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.ReadFile(filepath.Join(corpusDir, "zoo-worker-unsorted-newcomers.jsonl.zst"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(report.HistoryPath(dir, "a"), file, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	failed := func(guarantee string) report.Verdict {
+		return report.Verdict{Guarantee: guarantee, Result: report.Fail, Records: []int{1}}
+	}
+	trial := func(name string, expect []string, vs ...report.Verdict) report.Result {
+		return report.Result{Trials: []report.Trial{{Name: name, Expect: expect, Verdicts: vs}}}
+	}
+	for _, row := range []struct {
+		about string
+		of    report.Result
+		want  int
+		bad   bool
+	}{
+		{"every failure is told", trial("a", nil, failed("fifo"), failed("mutual-exclusion")), 2, false},
+		{"of a broken subject those that had to catch it", trial("a", []string{"fifo"}, failed("fifo"), failed("mutual-exclusion")), 1, false},
+		{"a pass is no story", trial("a", nil, report.Verdict{Guarantee: "fifo", Result: report.Pass, Records: []int{1}}), 0, false},
+		{"a failure without records cannot be told", trial("a", nil, report.Verdict{Guarantee: "fifo", Result: report.Fail}), 0, false},
+		{"a history that is gone is an error", trial("b", nil, failed("fifo")), 0, true},
+	} {
+		stories, err := Folder(dir, row.of)
+		if len(stories) != row.want || (err != nil) != row.bad {
+			t.Errorf("%s: %d stories, want %d; %v", row.about, len(stories), row.want, err)
+		}
+	}
+}
+
+func TestStory_shorten(t *testing.T) {
+	var s Story
+	for i := range eventLimit + 10 {
+		s.Events = append(s.Events, Event{At: time.Duration(i), Record: i, Proof: i >= eventLimit})
+	}
+	s.shorten()
+	if len(s.Events) != eventLimit || s.LeftOut != 10 {
+		t.Fatalf("%d events, %d left out", len(s.Events), s.LeftOut)
+	}
+	if last := s.Events[eventLimit-1]; !last.Proof || last.Record != eventLimit+9 {
+		t.Errorf("what proves it was left out: %+v", last)
+	}
+}
+
+func TestPromiseOf(t *testing.T) {
+	for _, name := range []string{verdict.MutualExclusion, verdict.Fencing, verdict.Progress, verdict.FIFO, verdict.FanOut, verdict.ClaimValidity,
+		verdict.Succession, verdict.NoPhantom, verdict.NoDuplicate, verdict.NoLoss, verdict.QueueFIFO, verdict.NoOrphan, verdict.BusyLoop} {
+		if p := PromiseOf(name); p.Rule == "" || p.Words == "" || p.Harm == "" {
+			t.Errorf("%s: %+v", name, p)
+		}
+	}
+	if p := PromiseOf("new-one"); !strings.Contains(p.Words, "new-one") {
+		t.Errorf("a guarantee without a promise: %+v", p)
+	}
+}
