@@ -75,10 +75,15 @@ var model = porcupine.Model{
 // Look asks about the beliefs that meet [from, to]. excuse is how long after a fault
 // its victim may not know yet that it has lost the grant.
 func Look(h *history.History, from, to, excuse time.Duration) Opinion {
+	return ask(h, from, to, excuse, windowLimit)
+}
+
+// ask is Look with a limit on the beliefs.
+func ask(h *history.History, from, to, excuse time.Duration, limit int) Opinion {
 	var holds []hold
 	tracker := verdict.NewBeliefs(func(b verdict.Belief) {
 		// A belief without duration is no time in which somebody held.
-		if b.Start < b.End && b.Start <= to && b.End >= from && len(holds) < windowLimit {
+		if b.Start < b.End && b.Start <= to && b.End >= from && len(holds) < limit {
 			holds = append(holds, split(b, h.Faults, excuse)...)
 		}
 	})

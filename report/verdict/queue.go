@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"hash/maphash"
 	"maps"
 	"slices"
 	"time"
@@ -13,10 +14,10 @@ import (
 // can prove it: nobody takes what nobody put, no item is delivered twice, none
 // that was put is left out although the queue was drained.
 //
-// It keeps a few bytes for each item, by its identity: a duplicate may come at
-// any time.
+// It keeps some 20 bytes for each item for good: a duplicate may come at any time.
 type items struct {
-	states   map[string]item
+	states   map[string]item // by identity: what is not settled
+	settled  settled
 	puts     int
 	takes    int
 	open     int // takes of unknown outcome: each may have removed an item
@@ -42,11 +43,31 @@ type item struct {
 	had        bool // a take handed it over, though it could not know that it had removed it
 }
 
+// settled are the items of which nothing more should come, because they were put with
+// certainty and taken once: the record that took each, by its identity's digest. There
+// are many, and a map without pointers costs the collector nothing.
+type settled struct {
+	seeds [2]maphash.Seed
+	taken map[digest]uint32
+}
+
+// digest stands for an identity. It is long enough that no two items ever share one,
+// which would be a false alarm.
+type digest [2]uint64
+
+func (s *settled) digest(id string) digest {
+	return digest{maphash.String(s.seeds[0], id), maphash.String(s.seeds[1], id)}
+}
+
+// somewhere stands for the record of a settled item's put, which nobody asks for.
+const somewhere = 1
+
 // drainPhase is the phase whose end says that the queue was taken empty.
 const drainPhase = "drain"
 
 func newQueue(h *history.History, s *seen) []checker {
-	q := &items{states: map[string]item{}, phantoms: map[string]int{}, twice: map[string][2]int{}, emptied: -1, vanished: map[string]gone{}}
+	q := &items{states: map[string]item{}, settled: settled{[2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, map[digest]uint32{}},
+		phantoms: map[string]int{}, twice: map[string][2]int{}, emptied: -1, vanished: map[string]gone{}}
 	for _, p := range h.Phases {
 		if p.Name == drainPhase && p.End > 0 {
 			q.emptied = max(q.emptied, p.End)
@@ -94,16 +115,23 @@ func (q *items) put(s *history.Sample, record int) {
 	if s.Outcome == history.Failed {
 		return
 	}
-	i := q.states[s.Item]
+	i := q.states[s.Item] // a settled item is not looked for: this is another copy of it
 	i.put, i.maybe = record, i.maybe || s.Outcome == history.Unknown
 	// The reply of the put may come after the item was taken.
 	delete(q.phantoms, s.Item)
+	if i.taken > 0 {
+		q.keep(s.Item, q.settled.digest(s.Item), i)
+		return
+	}
 	q.states[s.Item] = i
 }
 
 func (q *items) take(s *history.Sample, record int) {
 	q.takes++
-	i := q.states[s.Item]
+	i, d := q.states[s.Item], q.settled.digest(s.Item)
+	if taken, ok := q.settled.taken[d]; ok {
+		i.put, i.taken = max(i.put, somewhere), max(i.taken, int(taken))
+	}
 	if i.put == 0 {
 		q.phantoms[s.Item] = record
 	}
@@ -111,7 +139,17 @@ func (q *items) take(s *history.Sample, record int) {
 		q.twice[s.Item] = [2]int{i.taken, record}
 	}
 	i.taken = record
-	q.states[s.Item] = i
+	q.keep(s.Item, d, i)
+}
+
+// keep keeps what is known of an item that was taken.
+func (q *items) keep(id string, d digest, i item) {
+	if i.put == 0 || i.maybe {
+		q.states[id] = i
+		return
+	}
+	delete(q.states, id)
+	q.settled.taken[d] = uint32(i.taken)
 }
 
 func (q *items) noPhantom() Verdict {
