@@ -17,6 +17,8 @@ func TestNoOrphan(t *testing.T) {
 		{"a node before an acquire that came later is an orphan", "opened 0 9\nnode 0 5 40 60\nlooked 40 60\nacquire 0 6 61 70", Fail, "stood in line"},
 		{"an acquire at the last instant of the look may claim it", "opened 0 9\nnode 0 5 40 60\nlooked 40 60\nacquire 0 6 60 70", Pass, ""},
 		{"of two nodes of a waiter one is an orphan", "opened 0 9\nnode 0 5 40 60\nnode 0 6 40 60\nlooked 40 60\nacquire 0 0 10 90 failed", Fail, "had 2 nodes in line"},
+		{"one node in two looks is one node", "opened 0 9\nnode 0 5 40 60\nlooked 40 60\nnode 0 5 70 90\nlooked 70 90\nacquire 0 0 10 95 failed", Pass, "2 times"},
+		{"nodes of two waiters are one each", "opened 0 9\nopened 1 8\nnode 0 5 40 60\nnode 1 6 40 60\nlooked 40 60\nacquire 0 0 10 90 failed\nacquire 1 0 10 90 failed", Pass, ""},
 		{"a node of nobody's session will expire", "opened 0 9\nacquire 0 5 10 20\nrelease 0 5 30 31\nnode -1 5 40 60\nlooked 40 60", Pass, ""},
 	})
 }
@@ -83,6 +85,7 @@ func TestQueueFIFO(t *testing.T) {
 		{"takes at the same time have no order", "put a 1\nput b 2\ntake b 3\ntake a 3", Pass, ""},
 		{"an item of a put without a reply has no place", "put a 1 unknown\nput b 2\nput c 3\ntake b 4\ntake a 5\ntake c 6", Pass, ""},
 		{"a take that is recorded before its put's reply counts all the same", "take a 2\nput a 1\ntake b 4\nput b 3", Pass, ""},
+		{"a take without a reply overtakes nobody", "put a 1\nput b 2\nput c 3\ntake b 4 unknown\ntake a 5\ntake c 6", Pass, ""},
 		{"one item has no order", "put a 1\ntake a 2", Unknown, "needs two"},
 		{"an item overtakes across another", "put a 1\nput b 2\nput c 3\ntake c 4\ntake b 5\ntake a 6", Fail, `item "b" was put`},
 	})

@@ -40,6 +40,28 @@ func TestFIFO(t *testing.T) {
 			fault freeze 1 5 15
 			acquire 1 5 0 25
 			release 1 5 30 31`, Pass, "1 late grants of dying sessions"},
+		{"a fault that struck after the grant is no excuse", `
+			opened 1 101
+			acquire 2 6 0 10
+			release 2 6 20 21
+			acquire 1 5 0 25
+			fault flap 1 27 28
+			release 1 5 30 31`, Fail, "client 1 was granted token 5"},
+		{"a fault that was over long before is no excuse", `
+			opened 1 101
+			fault flap 1 1 2
+			acquire 2 6 0 20000
+			release 2 6 20010 20011
+			acquire 1 5 19990 20025
+			release 1 5 20030 20031`, Fail, "client 1 was granted token 5"},
+		{"who resumes an old grant overtakes nobody", `
+			opened 1 101
+			acquire 1 5 0 10
+			note suspended 1 15
+			acquire 2 6 0 20
+			release 2 6 25 26
+			note resumed 1 30
+			release 1 5 40 41`, Pass, ""},
 		{"one grant has no order", "acquire 1 5 0 10", Unknown, "an order needs two"},
 	})
 }

@@ -4,6 +4,11 @@
 // the mutants are given to the compiler as an overlay.
 //
 //	go run ./report/verdict/internal/mutate report/verdict/orphan.go ...
+//
+// What it prints is to be read, and not to be brought to nothing: most that survive
+// turn < into <= between instants in nanoseconds, where no promise says which side the
+// very instant is on, or compare with a bound that only limits what is kept. One that
+// turns && into ||, or == into !=, asks for a test.
 package main
 
 import (
