@@ -43,6 +43,9 @@ type Target struct {
 type Effect struct {
 	Target string // what was hit, for people: "client 17 (holder)", "zk2 (leader)"
 	Client int    // the client that was hit; -1 for members
+	// Served are the clients that had their session on a member that was hit, and that
+	// go on hearing from it: they cannot tell that the other members do not.
+	Served []int
 	Proof  string // what proved that the fault took effect
 	// Heal undoes it, and returns when that is proven too. Nil when there is
 	// nothing to undo. Safe to call twice.

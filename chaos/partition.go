@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -126,6 +127,7 @@ func sever(ctx context.Context, f Fault, t Target, list []incision) (Effect, err
 	if err != nil {
 		return Effect{}, fmt.Errorf("%s: %w", f, err)
 	}
+	served := servedBy(t, list)
 	proof, err := p.prove(ctx, func() (string, error) {
 		d, err := p.dropped(ctx)
 		return fmt.Sprintf("%d packets among the members were dropped", d.Packets), err
@@ -133,7 +135,18 @@ func sever(ctx context.Context, f Fault, t Target, list []incision) (Effect, err
 	if err != nil {
 		return Effect{}, fmt.Errorf("%s: %w", f, err)
 	}
-	return Effect{Target: names(list), Client: -1, Proof: proof, Heal: p.heal}, nil
+	return Effect{Target: names(list), Client: -1, Served: served, Proof: proof, Heal: p.heal}, nil
+}
+
+// servedBy returns the clients that have their session on one of the members.
+func servedBy(t Target, list []incision) (clients []int) {
+	for _, c := range t.Clients {
+		on := c.Session().Server
+		if slices.ContainsFunc(list, func(i incision) bool { return i.Addr == on }) {
+			clients = append(clients, c.Number())
+		}
+	}
+	return clients
 }
 
 // muffle makes a cut that keeps a member from us, and proves it by its silence and

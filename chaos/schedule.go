@@ -62,6 +62,7 @@ type Played struct {
 	Fault  string
 	Target string
 	Client int           // the client that was hit; -1 for members and for faults that hit nobody
+	Served []int         // the clients that a member went on serving which was hit (Effect)
 	Start  time.Duration // the call to Inject
 	Proven time.Duration // Inject returned
 	Mended time.Duration // healing began; of a fault that needs no healing: Proven
@@ -166,7 +167,7 @@ func (s *play) inject(ctx context.Context, f Fault, index, n int) *standing {
 		}
 		return nil
 	}
-	p.Target, p.Client, p.Proof = effect.Target, effect.Client, effect.Proof
+	p.Target, p.Client, p.Served, p.Proof = effect.Target, effect.Client, effect.Served, effect.Proof
 	if s.Injected != nil {
 		s.tell(s.Injected, p)
 	}

@@ -70,6 +70,13 @@ func (c contest) try(ctx context.Context, wait bool) (*Grant, error) {
 			if err := c.await(ctx, node, names); err != nil {
 				return nil, err
 			}
+			if !c.s.confirmed() {
+				if err := c.s.barrier(ctx, node+"-barrier"); err != nil {
+					return nil, err
+				}
+				names = nil
+				continue
+			}
 		}
 		g, standing := newGrant(c.s, node, at.czxid)
 		if standing {

@@ -35,6 +35,9 @@ func (c Cost) Requests() int64 { return c.Lists + c.Deletes + c.Others }
 //	lists         = sum over i = 1..k of (n-i)
 //	names         = sum over i = 1..k of (n-i)^2
 //
+// Who has waited for longer than its session timeout adds a write and a list, with
+// which it makes sure of its session (Session.confirmed); these are not counted here.
+//
 // For the whole drain, k = n: (n-1)(n+2)/2 notifications for parent, n-1 for
 // predecessor.
 func DrainCost(v Variant, n, k int) Cost {

@@ -36,11 +36,15 @@ type link struct {
 type sent struct {
 	at     time.Time
 	xid    int32   // 0 for the connect request
+	write  bool    // the leader has a part in the answer: a write, or the connect request
 	flight *flight // of the create that it is, where somebody waits for it; or nil
 }
 
 const (
-	opCreate = 1
+	opCreate  = 1
+	opDelete  = 2
+	opSetData = 5
+	opMulti   = 14
 
 	xidNotification = -1
 
@@ -66,9 +70,10 @@ func (l *link) Write(b []byte) (int, error) {
 	}
 	l.mu.Lock()
 	l.out.walk(b, requestHead, func(_ int, head []byte) {
-		one := sent{at: now, flight: f}
+		one := sent{at: now, write: true, flight: f}
 		if l.sentFirst && len(head) == requestHead {
 			one.xid = int32(binary.BigEndian.Uint32(head))
+			one.write = writes(int32(binary.BigEndian.Uint32(head[4:])))
 		}
 		l.sent = append(l.sent, one)
 		l.sentFirst = true
@@ -82,6 +87,12 @@ func (l *link) Write(b []byte) (int, error) {
 		close(f.written)
 	}
 	return n, nil
+}
+
+// writes tells whether requests with this opcode go through the leader. Other writes
+// than these a Session does not make.
+func writes(op int32) bool {
+	return op == opCreate || op == opDelete || op == opSetData || op == opMulti
 }
 
 // createPath returns the path of the create request that b is, nil if it is none.
@@ -174,7 +185,7 @@ func (l *link) acknowledged(xid int32, zxid int64) {
 	if one.flight != nil {
 		one.flight.zxid = zxid // go-zookeeper's reply to the create's caller comes after this
 	}
-	l.s.heard(one.at)
+	l.s.heard(one.at, one.write)
 }
 
 // SetReadDeadline shortens go-zookeeper's patience for the connect response,

@@ -126,8 +126,10 @@ func (q *Queue) Peek(ctx context.Context) ([]byte, error) {
 	return data, err
 }
 
-// Remove takes the item at the head; ErrEmpty if there is none. It does not wait in
-// line: consumers that do are not overtaken by more than one item. Errors as Take.
+// Remove takes the item at the head; ErrEmpty if there is none, as far as the member
+// that serves the session knows: reads may be behind what another session has put. It
+// does not wait in line: consumers that do are not overtaken by more than one item.
+// Errors as Take.
 func (q *Queue) Remove(ctx context.Context) ([]byte, error) {
 	item, err := q.takeHead(ctx)
 	if err == nil && item == nil {

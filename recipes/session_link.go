@@ -34,9 +34,12 @@ func (s *Session) admit(id int64, password []byte, timeout time.Duration) bool {
 }
 
 // heard records that the servers acknowledged something that was sent at sent.
-func (s *Session) heard(sent time.Time) {
+func (s *Session) heard(sent time.Time, write bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if write && sent.After(s.lastWrite) {
+		s.lastWrite = sent
+	}
 	if !sent.After(s.lastHeard) || s.state == Ended {
 		return
 	}
@@ -44,6 +47,18 @@ func (s *Session) heard(sent time.Time) {
 	if s.deadline == nil {
 		s.deadline = time.AfterFunc(time.Until(sent.Add(s.negotiated)), s.checkDeadline)
 	}
+}
+
+// confirmed tells whether the leader cannot have let the session expire yet: a write
+// of it was answered within a session timeout. Answered pings and reads do not prove
+// that: they come from the member that serves us, which goes on answering while it is
+// cut off from the others (for syncLimit ticks, which may be far more than a session
+// timeout). When it hears from them again, it tells of the node before ours going
+// first, and that our session has expired long ago afterwards.
+func (s *Session) confirmed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return time.Since(s.lastWrite) < s.negotiated
 }
 
 // checkDeadline ends the session when the deadline has really passed, and sleeps

@@ -213,6 +213,11 @@ func polls(t *testing.T, v Variant, helper *Session, step *step) bool {
 	ctx, path, l := within(t, 30*time.Second), madePath(t, helper), &ledger{}
 	l.fill(t, NewQueue(helper, path, v), "a", "b")
 	s, tap := tapped(t)
+	// The session has to know that there are items: it may be struck before it has
+	// heard anything, and come back to a member that has not heard of them either.
+	if err := s.barrier(ctx, path+"/barrier"); err != nil {
+		t.Fatal(err)
+	}
 	step.arm(t, tap)
 	q := NewQueue(s, path, v)
 	item, err := q.Remove(ctx)

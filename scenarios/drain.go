@@ -22,7 +22,7 @@ func (t *trial) drain(ctx context.Context) error {
 		return err
 	}
 	for t.round = 1; t.round <= t.phase.Rounds; t.round++ {
-		d := &drain{trial: t, quiet: quiet, granted: make(chan granted, len(t.clients))}
+		d := &drain{trial: t, quiet: quiet, began: t.clock.Now(), granted: make(chan granted, len(t.clients))}
 		if err := d.run(ctx); err != nil {
 			return fmt.Errorf("round %d: %w", t.round, err)
 		}
@@ -53,7 +53,8 @@ type drain struct {
 	waiters sync.WaitGroup
 	quiet   counts // before anybody stood in line
 	base    counts // before the first release
-	short   bool   // fewer wake-ups than the formula says: waiting for them is no use
+	began   time.Duration
+	short   bool // fewer wake-ups than the formula says: waiting for them is no use
 }
 
 func (d *drain) run(ctx context.Context) error {
@@ -175,13 +176,23 @@ func (d *drain) account(ctx context.Context, n int) error {
 	}
 	if formula := d.cell.Subject.Drain; formula != nil {
 		want := formula(n, n)
-		c["expected.notifications"], c["expected.requests"] = want.Notifications, want.Requests()
+		c["expected.notifications"], c["expected.requests"] = want.Notifications, want.Requests()+d.confirmations(w)
 	}
 	if now.fired >= 0 && d.base.fired >= 0 {
 		c["servers.notifications"] = now.fired - d.base.fired
 	}
 	d.note(history.Note{Kind: history.Fan, Client: -1, Counts: c})
 	return nil
+}
+
+// confirmations returns the requests of waiters that made sure of their session: a
+// write that changes nothing and a list each (recipes.DrainCost). Nobody does that
+// has waited for less than a session timeout.
+func (d *drain) confirmations(w wire.Counts) int64 {
+	if d.clock.Now()-d.began < d.scenario.SessionTimeout {
+		return 0
+	}
+	return 2 * min(w.Errors.Of(wire.Delete), int64(len(d.clients)))
 }
 
 // lists counts requests for children.

@@ -11,6 +11,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"zkbench/chaos"
 	"zkbench/ensembles"
 	"zkbench/ensembles/process"
 	_ "zkbench/recipes/zoo" // the built-in zoo names its subjects
@@ -51,12 +52,19 @@ var runs atomic.Int64
 // by its name.
 func runTrials(t testing.TB, text string) map[string]report.Trial {
 	t.Helper()
+	return runTrialsOn(t, ensemble, nil, text)
+}
+
+// runTrialsOn is runTrials on another ensemble, whose members network cuts off, if it
+// is not nil.
+func runTrialsOn(t testing.TB, e *ensembles.Ensemble, network *chaos.Network, text string) map[string]report.Trial {
+	t.Helper()
 	s, err := Load(t.Name(), []byte(text), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	lab := Lab{Ensemble: ensemble, RunID: fmt.Sprintf("test-%d", runs.Add(1)), Seed: 1, Dir: dir}
+	lab := Lab{Ensemble: e, Network: network, RunID: fmt.Sprintf("test-%d", runs.Add(1)), Seed: 1, Dir: dir}
 	batches, err := s.Batches()
 	if err != nil || len(batches) != 1 {
 		t.Fatalf("%d batches (%v), want one: there is one ensemble", len(batches), err)

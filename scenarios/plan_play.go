@@ -86,7 +86,7 @@ func (f *faults) played(p chaos.Played) {
 
 // played records a fault that is over.
 func (t *trial) played(p chaos.Played) {
-	w := history.Window{Fault: p.Fault, Target: p.Target, Client: p.Client, Start: p.Start, End: p.End, Proof: p.Proof}
+	w := history.Window{Fault: p.Fault, Target: p.Target, Client: p.Client, Served: p.Served, Start: p.Start, End: p.End, Proof: p.Proof}
 	if p.Err != nil {
 		w.Err = p.Err.Error()
 	}

@@ -37,6 +37,11 @@ func appendWindow(b []byte, w *Window) []byte {
 	b = appendQuoted(b, w.Target)
 	b = append(b, `,"client":`...)
 	b = strconv.AppendInt(b, int64(w.Client), 10)
+	if len(w.Served) > 0 {
+		b = append(b, `,"served":`...)
+		served, _ := json.Marshal(w.Served) // integers always encode
+		b = append(b, served...)
+	}
 	b = appendTime(b, `,"start":`, w.Start)
 	b = appendTime(b, `,"end":`, w.End)
 	b = appendText(b, `,"proof":`, w.Proof)

@@ -45,11 +45,14 @@ type Sample struct {
 
 // Window is a fault and the time in which it was in force.
 type Window struct {
-	Fault  string        `json:"fault"`  // "session.close"
-	Target string        `json:"target"` // "client 17 (holder)", "zk2 (leader)"
-	Client int           `json:"client"` // the client that it hit; -1 for members
-	Start  time.Duration `json:"start"`  // the call to Inject
-	End    time.Duration `json:"end"`    // healed
+	Fault  string `json:"fault"`  // "session.close"
+	Target string `json:"target"` // "client 17 (holder)", "zk2 (leader)"
+	Client int    `json:"client"` // the client that it hit; -1 for members
+	// Served are the clients that a member went on serving which was cut off from the
+	// others: they could not tell.
+	Served []int         `json:"served,omitempty"`
+	Start  time.Duration `json:"start"` // the call to Inject
+	End    time.Duration `json:"end"`   // healed
 	Proof  string        `json:"proof,omitempty"`
 	Err    string        `json:"err,omitempty"` // why it had no proven effect; empty when Proof is set
 }

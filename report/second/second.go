@@ -81,11 +81,13 @@ func Look(h *history.History, from, to, excuse time.Duration) Opinion {
 // ask is Look with a limit on the beliefs.
 func ask(h *history.History, from, to, excuse time.Duration, limit int) Opinion {
 	var holds []hold
+	var youngest int64 // token that was let in
 	tracker := verdict.NewBeliefs(func(b verdict.Belief) {
 		// A belief without duration is no time in which somebody held.
 		if b.Start < b.End && b.Start <= to && b.End >= from && len(holds) < limit {
-			holds = append(holds, split(b, h.Faults, excuse)...)
+			holds = append(holds, split(b, b.Token < youngest, h.Faults, excuse)...)
 		}
+		youngest = max(youngest, b.Token)
 	})
 	var end time.Duration
 	for n, err := range h.Records {
@@ -101,18 +103,26 @@ func ask(h *history.History, from, to, excuse time.Duration, limit int) Opinion 
 
 // split makes of a belief what certainly was held. A fault may have taken the grant
 // away at any time from its strike to the end of the excuse; who still believes after
-// that has taken it anew, and wrongly if somebody else has it.
-func split(b verdict.Belief, faults []history.Fault, excuse time.Duration) []hold {
+// that has taken it anew, and wrongly if somebody else has it. late says that one with
+// a younger token was let in before.
+func split(b verdict.Belief, late bool, faults []history.Fault, excuse time.Duration) []hold {
 	whole := hold{b.Client, b.Token, min(b.Call, b.Start), b.Start, b.End, b.End}
 	if b.Resumed {
 		whole.asked = b.Start
 	}
 	for _, f := range faults {
-		over := max(f.End, f.Start)
-		if f.Client != b.Client || f.Start > b.End || over < b.Start {
+		over, since := max(f.End, f.Start), b.Start
+		served := slices.Contains(f.Served, b.Client)
+		if served && late {
+			since = b.Call
+		}
+		if f.Client != b.Client && !served || f.Start > b.End || over < since {
 			continue
 		}
 		whole.mayEnd = max(b.Start, f.Start)
+		if served && late {
+			whole.mayEnd = max(whole.asked, f.Start) // it never held what it was told of so late
+		}
 		if excused := over + excuse; excused < b.End {
 			again := hold{b.Client, b.Token, excused, excused, b.End, b.End}
 			whole.certainly = excused

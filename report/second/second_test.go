@@ -38,6 +38,9 @@ func invented(r *rand.Rand) *history.History {
 		if r.IntN(6) == 0 && !struck {
 			struck = true // a fault, and a holder that is told late, or very late
 			w := history.Window{Fault: "session.close", Target: "client", Client: c, Start: from + (let-from)/2, End: from + (let-from)/2, Proof: "seen"}
+			if r.IntN(2) == 0 { // of the member that serves it
+				w.Fault, w.Client, w.Served = "partition.peers", -1, []int{c}
+			}
 			records = append(records, history.Record{Window: &w})
 			now = w.End
 			let += time.Duration(r.IntN(3)) * 5 * time.Second

@@ -17,7 +17,8 @@ type exclusion struct {
 	hits     map[int][]history.Fault
 	excuse   time.Duration // how long after a fault the victim may not know yet
 	beliefs  int
-	active   []Belief
+	active   []claimed
+	youngest int64 // token that was let in
 	exposed  time.Duration
 	exposure int
 	lost     map[int]loss   // the last loss that each client was told of
@@ -58,9 +59,18 @@ func newMutualExclusion(h *history.History, s *seen, tracker *Beliefs, report fu
 	}
 }
 
-func (x *exclusion) belief(b Belief) {
+// claimed is a belief; a late one began after somebody with a younger token had been
+// let in. The servers let in one after the other, so it never held in truth.
+type claimed struct {
+	Belief
+	late bool
+}
+
+func (x *exclusion) belief(next Belief) {
 	x.beliefs++
-	x.outlived(b)
+	x.outlived(next)
+	b := claimed{next, next.Token < x.youngest}
+	x.youngest = max(x.youngest, b.Token)
 	kept := x.active[:0]
 	for _, a := range x.active {
 		if a.End <= b.Start {
@@ -74,16 +84,17 @@ func (x *exclusion) belief(b Belief) {
 	x.active = append(kept, b)
 }
 
-// overlap is [b.Start, until]; a is the older belief, the one that should have ended.
-func (x *exclusion) overlap(a, b Belief, until time.Duration) {
-	excused := b.Start
-	var cause history.Fault
-	for _, w := range x.hits[a.Client] {
-		over := ended(w)
-		if w.Start <= b.Start && over >= a.Start && later(over, x.excuse) > excused {
-			excused, cause = later(over, x.excuse), w
+// overlap is [b.Start, until]; a is the belief that began earlier.
+func (x *exclusion) overlap(a, b claimed, until time.Duration) {
+	wrong, who := "client %d should have stopped", a.Client
+	excused, cause := x.excused(a, b)
+	if b.late {
+		wrong, who = "client %d was let in too late", b.Client
+		if until, why := x.excused(b, a); until > excused {
+			excused, cause = until, why
 		}
 	}
+	excused = max(excused, b.Start)
 	if excused > b.Start {
 		x.exposure++
 		x.exposed += min(until, excused) - b.Start
@@ -98,9 +109,24 @@ func (x *exclusion) overlap(a, b Belief, until time.Duration) {
 		if cause.N > 0 {
 			why = fmt.Sprintf("%s had hit it, but that excuses only until %v", cause.Fault, excused)
 		}
-		return fmt.Sprintf("clients %d (token %d) and %d (token %d) both believed that they held the grant from %v to %v, records %d and %d: client %d should have stopped, and %s",
-			a.Client, a.Token, b.Client, b.Token, b.Start, until, a.Record, b.Record, a.Client, why)
+		return fmt.Sprintf("clients %d (token %d) and %d (token %d) both believed that they held the grant from %v to %v, records %d and %d: %s, and %s",
+			a.Client, a.Token, b.Client, b.Token, b.Start, until, a.Record, b.Record, fmt.Sprintf(wrong, who), why)
 	}, a.Record, a.EndRecord, b.Record, cause.N)
+}
+
+// excused returns until when the stale belief is excused of overlapping the good one,
+// and by which fault, which struck before the good one was let in; 0 where it is not.
+func (x *exclusion) excused(stale, good claimed) (until time.Duration, cause history.Fault) {
+	for _, w := range x.hits[stale.Client] {
+		over, since := ended(w), stale.Start
+		if stale.late && w.Client != stale.Client {
+			since = stale.Call // the member that served it was hit, and had it wait
+		}
+		if w.Start <= good.Start && over >= since && later(over, x.excuse) > until {
+			until, cause = later(over, x.excuse), w
+		}
+	}
+	return until, cause
 }
 
 // outlived looks for a belief that goes on after the servers' word that its session

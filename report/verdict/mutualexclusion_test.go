@@ -101,6 +101,44 @@ func TestMutualExclusion(t *testing.T) {
 			note lost 1 1500
 			fault member.kill -1 900 950
 			release 2 6 2000 2001`, Fail, "no fault had hit it"},
+		{"a holder whose member is cut off from the others cannot know", two + `
+			acquire 1 5 0 10
+			cut-off 1 900 950
+			acquire 2 6 0 1000
+			release 1 5 2000 2001
+			release 2 6 2000 2001`, Pass, "1 exposures, 1s"},
+		{"nor can a waiter, which is let in late", two + `
+			acquire 2 6 0 1000
+			cut-off 1 900 950
+			acquire 1 5 10 1500
+			release 2 6 2000 2001
+			release 1 5 2000 2001`, Pass, "1 exposures, 500ms"},
+		{"nor a waiter that is let in late between two others", two + `
+			acquire 2 6 0 1000
+			cut-off 1 900 950
+			release 2 6 1200 1201
+			acquire 1 5 10 1500
+			acquire 2 7 1300 1600
+			release 2 7 2000 2001
+			release 1 5 2000 2001`, Pass, "1 exposures, 400ms"},
+		{"who asks after the member is back can know", two + `
+			acquire 2 6 0 1000
+			cut-off 1 900 950
+			acquire 1 5 960 1500
+			release 2 6 2000 2001
+			release 1 5 2000 2001`, Fail, "client 1 was let in too late, and no fault had hit it"},
+		{"who is let in in its turn after the member is back holds", two + `
+			acquire 1 5 10 1500
+			cut-off 1 900 950
+			acquire 2 6 0 1600
+			release 2 6 2000 2001
+			release 1 5 2000 2001`, Fail, "client 1 should have stopped, and no fault had hit it"},
+		{"a member that was cut off excuses only its own clients", two + `
+			acquire 1 5 0 10
+			cut-off 2 900 950
+			acquire 2 6 0 1000
+			release 1 5 2000 2001
+			release 2 6 2000 2001`, Fail, "client 1 should have stopped, and no fault had hit it"},
 		{"a fault after the overlap began excuses nothing", two + `
 			acquire 1 5 0 10
 			acquire 2 6 0 1000

@@ -90,6 +90,9 @@ func (b *teller) tell(t testing.TB, f []string) {
 			w.Proof, w.Err = "", "no proven effect"
 		}
 		b.records = append(b.records, history.Record{Window: &w})
+	case "cut-off": // a member that goes on serving the client
+		b.records = append(b.records, history.Record{Window: &history.Window{Fault: "partition.peers", Target: "zk1", Client: -1,
+			Served: []int{num(1)}, Start: ms(2), End: ms(3), Proof: "seen"}})
 	case "fan":
 		b.note(history.Note{Kind: history.Fan, At: ms(1), Client: -1, Phase: "drain", Counts: map[string]int64{
 			"handoffs": 9, "notifications": int64(num(2)), "expected.notifications": int64(num(3))}})

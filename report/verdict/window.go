@@ -56,12 +56,17 @@ func aftermath(h *history.History, after time.Duration) spans {
 	return union(s)
 }
 
-// strikes are the faults that hit clients, by client, in order of their start.
+// strikes are the faults that hit clients, by client, in order of their start. A
+// client is hit, too, when the member that serves it is cut off from the others: the
+// member goes on answering its pings, while the others let its session expire.
 func strikes(h *history.History) map[int][]history.Fault {
 	out := map[int][]history.Fault{}
 	for _, w := range h.Faults {
 		if w.Client >= 0 {
 			out[w.Client] = append(out[w.Client], w)
+		}
+		for _, c := range w.Served {
+			out[c] = append(out[c], w)
 		}
 	}
 	return out

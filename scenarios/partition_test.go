@@ -1,0 +1,70 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"zkbench/chaos"
+	"zkbench/ensembles"
+	"zkbench/ensembles/process"
+	"zkbench/report"
+)
+
+// A member that is cut off from the others goes on answering the pings of its clients
+// until after their sessions have expired. When it hears from the others again, it
+// first tells its waiters of the node before theirs going. Nobody must be let in by
+// that.
+//
+// It needs a tick of 2 s: the cut lasts for a session timeout of two ticks and more,
+// TCP sends again what was lost 6.2 s after the cut, and by then the member must not
+// have given up its leader, which it does after 5 ticks (syncLimit).
+func TestPartition_peersOfTheWaitersMember(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes half a minute")
+	}
+	e, err := process.Start(t.Context(), ensembles.Options{Members: 3, Tick: 2 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Down(context.Background())
+	network, err := chaos.NewNetwork(t.Context(), e)
+	if errors.Is(err, chaos.ErrSkipped) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer network.Close(context.Background())
+	trials := runTrialsOn(t, e, network, `
+name: peers
+subjects: [lock/parent, lock/predecessor]
+clients: [6]
+session_timeout: 4s
+phases:
+  - name: peers
+    kind: churn
+    duration: 13s
+    hold: 20ms
+    faults:
+      - {at: 1s, fault: partition.peers, target: follower, for: 4s}
+thresholds: [verdicts == pass]
+`)
+	for _, trial := range trials {
+		sound(t, trial)
+		for _, v := range trial.Verdicts {
+			// The checker excuses a late grant to a client that could not know. Ours can.
+			if slices.ContainsFunc(v.Reasons, func(s string) bool {
+				return strings.Contains(s, "late grants") || strings.Contains(s, "exposures")
+			}) {
+				t.Errorf("%s: %s: %q", trial.Name, v.Guarantee, v.Reasons)
+			}
+		}
+		if m := trial.Metrics[report.RecoveryTime]; m.Count == nil || *m.Count != 1 {
+			t.Errorf("%s: the ensemble should have recovered from a partition: %+v", trial.Name, m)
+		}
+	}
+}
