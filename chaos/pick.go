@@ -26,7 +26,7 @@ const (
 // Limits of waiting for something to aim at.
 const (
 	memberLimit = 15 * time.Second // an ensemble that was just hurt elects within a second or two
-	clientLimit = 5 * time.Second  // between two grants there is no holder for some milliseconds
+	clientLimit = 5 * time.Second  // between two grants there is no holder for some milliseconds; see Target.clientLimit
 )
 
 // random picks a number in [0, n) from the run's seed.
@@ -98,7 +98,7 @@ func tryMember(ctx context.Context, t Target, who string) (victim, error) {
 // pickClient returns the number of the client that who describes, and its name
 // for people. Only clients whose session lives are picked; a holder is waited for.
 func pickClient(ctx context.Context, t Target, who string) (n int, name string, err error) {
-	err = poll(ctx, clientLimit, func(context.Context) error {
+	err = poll(ctx, t.clientLimit(), func(context.Context) error {
 		n, name, err = tryClient(t, who)
 		return err
 	})
@@ -106,6 +106,17 @@ func pickClient(ctx context.Context, t Target, who string) (n int, name string, 
 		return -1, "", fmt.Errorf("aim at a client (%s): %w", who, err)
 	}
 	return n, name, nil
+}
+
+// clientLimit is how long a client that is to be aimed at is waited for: where the next
+// in line has died, nobody holds until its session has expired, which takes a session
+// timeout and up to a tick, at most half of that.
+func (t Target) clientLimit() time.Duration {
+	var longest time.Duration
+	for _, c := range t.Clients {
+		longest = max(longest, c.Session().Timeout)
+	}
+	return clientLimit + longest + longest/2
 }
 
 func tryClient(t Target, who string) (int, string, error) {
