@@ -31,9 +31,13 @@
 // session comes back it is resumed, after a look whether the node is still its own.
 // When the session has ended, it is lost: by the servers' word, or by the session's
 // own clock once nothing was acknowledged for a whole negotiated timeout. So two
-// holders never believe in the same lock, unless one is stopped for that long
-// between looking at its grant and acting on it; that is what the token is for.
-// A grant does not learn that somebody deletes its node under a standing connection.
+// holders never believe in the same lock, but for two cases, for which the token is
+// there. One of them is stopped for that long between looking at its grant and acting
+// on it. Or the member that serves it has lost the others: it goes on answering pings,
+// for up to syncLimit ticks, while the leader lets the session expire. (Nobody is let in
+// on such a member's word: who has waited for longer than a session timeout makes a
+// write first.) A grant does not learn that somebody deletes its node under a standing
+// connection.
 //
 // An acquire that fails, is cancelled or panics leaves no node in a live session. An
 // operation whose reply is lost is looked up, and where that cannot tell, the error
