@@ -54,11 +54,15 @@ func drawSoak(seed uint64, kinds []chaos.Kind) string {
 	n := uint64(len(kinds))
 	first, lasts := kinds[seed%n], 1200*time.Millisecond
 	subject := soaked[(seed+seed/n)%uint64(len(soaked))]
-	faults := []string{drawSoakFault(r, first, subject)}
-	lasts = max(lasts, soakLasts[first.Name])
+	var faults []string
+	add := func(k chaos.Kind) {
+		text, until := drawSoakFault(r, k, subject)
+		faults = append(faults, text)
+		lasts = max(lasts, until, soakLasts[k.Name])
+	}
+	add(first)
 	if second := kinds[r.IntN(len(kinds))]; r.IntN(3) == 0 && first.Name != memberRolling && second.Name != memberRolling {
-		faults = append(faults, drawSoakFault(r, second, subject))
-		lasts = max(lasts, soakLasts[second.Name])
+		add(second)
 	}
 	var text strings.Builder
 	fmt.Fprintf(&text, "name: soak-%d\nsubjects: [%s]\nclients: [%d]\nsession_timeout: %v\nphases:\n", seed, subject, 3+r.IntN(4), soakTimeout)
@@ -72,11 +76,15 @@ func drawSoak(seed uint64, kinds []chaos.Kind) string {
 	return text.String()
 }
 
-// drawSoakFault draws a fault's moment, victim and parameters. All is over before the
-// phase is, unless it heals slowly.
-func drawSoakFault(r *rand.Rand, k chaos.Kind, subject string) string {
+// drawSoakFault draws a fault's moment, victim and parameters, and says until when the
+// phase has to last. What befalls members may last for longer than sessions live.
+func drawSoakFault(r *rand.Rand, k chaos.Kind, subject string) (text string, until time.Duration) {
 	ms := func(from, to int) string { return fmt.Sprintf("%dms", from+r.IntN(to-from)) }
-	f := fmt.Sprintf("{at: %s, for: %s, fault: %s", ms(150, 450), ms(100, 600), k.Name)
+	lasts := ms(100, 600)
+	if k.Members && k.Name != memberRolling && r.IntN(2) == 0 {
+		lasts, until = ms(1200, 2400), 4*time.Second
+	}
+	f := fmt.Sprintf("{at: %s, for: %s, fault: %s", ms(150, 450), lasts, k.Name)
 	aims := slices.Clone(k.Aims)
 	if strings.HasPrefix(subject, "queue/") { // where nobody holds
 		aims = slices.DeleteFunc(aims, func(a string) bool { return a == chaos.Holder })
@@ -98,7 +106,7 @@ func drawSoakFault(r *rand.Rand, k chaos.Kind, subject string) string {
 	if len(given) > 0 {
 		f += ", params: {" + strings.Join(given, ", ") + "}"
 	}
-	return f + "}"
+	return f + "}", until
 }
 
 func TestDrawSoak(t *testing.T) {
