@@ -84,7 +84,7 @@ func (b *blip) back(ctx context.Context) error {
 			gone = fmt.Errorf("%w: session %#x did not survive", ErrNoEffect, b.session.ID)
 			return nil
 		case s.Server == "" || b.client.Counts().Connections == b.counts.Connections:
-			return errors.New("it has not come back")
+			return fmt.Errorf("%w: it has not come back", ErrNoEffect) // nor may it, without a quorum
 		}
 		return nil
 	})

@@ -92,7 +92,7 @@ func drawSoakFault(r *rand.Rand, k chaos.Kind, subject string) (text string, unt
 	if len(aims) > 0 {
 		f += ", target: " + aims[r.IntN(len(aims))]
 	}
-	params := map[string]string{"within": "600ms", "delay": ms(20, 600), "percent": fmt.Sprint(10 + r.IntN(50)), "kbit": fmt.Sprint(20 + r.IntN(200)), "down": ms(50, 600)}
+	params := map[string]string{"within": "600ms", "delay": ms(20, 600), "percent": fmt.Sprint(10 + r.IntN(50)), "kbit": fmt.Sprint(20 + r.IntN(200)), "down": ms(50, 300)}
 	choices := map[string][]string{"how": {"stop", "kill"}, "direction": {"in", "out"}, "mode": {"deaf", "stall"}, "keep": {"true", "false"}}
 	var given []string
 	for _, p := range k.Params {
