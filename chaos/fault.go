@@ -33,7 +33,8 @@ type Target struct {
 	Network  *Network // cuts members' networks; nil where nobody can
 	// Clients are the taps of the trial's clients, by client number.
 	Clients []*wire.Client
-	// Holder returns the client that holds the grant now, or -1.
+	// Holder returns the client that holds the grant now, or -1. Nil where there is no
+	// such thing: the clients of a queue. Who aims at a holder then hits any of them.
 	Holder func() int
 	// Random picks a number in [0, n) from the run's seed.
 	Random func(n int) int

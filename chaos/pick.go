@@ -124,13 +124,13 @@ func tryClient(t Target, who string) (int, string, error) {
 	if t.Holder != nil {
 		holder = t.Holder()
 	}
-	if who == Holder {
+	if who == Holder && t.Holder != nil {
 		if !lives(t, holder) {
 			return -1, "", errors.New("nobody holds a grant")
 		}
 		return holder, fmt.Sprintf("client %d (holder)", holder), nil
 	}
-	if who != Waiter && who != Random && who != "" {
+	if who != Holder && who != Waiter && who != Random && who != "" {
 		return numbered(t, who)
 	}
 	var found []int

@@ -63,3 +63,22 @@ func TestPickClient_WaitsForAHolder(t *testing.T) {
 		t.Errorf("got %d, %q, %v", n, name, err)
 	}
 }
+
+// The clients of a queue hold nothing: who aims at a holder there hits any of them.
+func TestPickClient_WhereNobodyCanHold(t *testing.T) {
+	l := newLab(t, shared(t), 3, 10*time.Second)
+	l.Target.Holder = nil
+	seen := map[int]bool{}
+	for i := range 3 {
+		l.Target.Random = func(n int) int { return i % n }
+		n, name, err := pickClient(t.Context(), l.Target, Holder)
+		must(t, err)
+		if strings.Contains(name, "holder") {
+			t.Errorf("picked %q, who holds nothing", name)
+		}
+		seen[n] = true
+	}
+	if len(seen) != 3 {
+		t.Errorf("picked %v of 3", seen)
+	}
+}

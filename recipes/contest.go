@@ -59,7 +59,12 @@ func (c contest) try(ctx context.Context, wait bool) (*Grant, error) {
 		}
 	}()
 	for {
-		turn, err := c.turn(ctx, node, names)
+		if names == nil {
+			if names, err = c.list(ctx); err != nil {
+				return nil, err
+			}
+		}
+		turn, err := c.turn(node, names)
 		if err != nil {
 			return nil, err
 		}
@@ -91,14 +96,8 @@ func (c contest) try(ctx context.Context, wait bool) (*Grant, error) {
 	}
 }
 
-// turn tells whether it is our turn. names is a fresh list of the parent, or nil to
-// have one fetched.
-func (c contest) turn(ctx context.Context, node string, names []string) (turn bool, err error) {
-	if names == nil {
-		if names, err = c.list(ctx); err != nil {
-			return false, err
-		}
-	}
+// turn tells whether it is our turn. names is a fresh list of the parent.
+func (c contest) turn(node string, names []string) (bool, error) {
 	n, _, found := ahead(names, c.prefix, base(node))
 	if !found {
 		return false, errVanished
@@ -135,7 +134,7 @@ func (c contest) awaitParent(ctx context.Context, node string) error {
 		if err != nil {
 			return err
 		}
-		turn, err := c.turn(ctx, node, got.names)
+		turn, err := c.turn(node, got.names)
 		if turn || err != nil {
 			return err
 		}

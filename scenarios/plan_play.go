@@ -64,6 +64,9 @@ func (t *trial) target(holder func() int) chaos.Target {
 	for i, c := range t.clients {
 		taps[i] = c.wire
 	}
+	if t.queue() {
+		holder = nil
+	}
 	return chaos.Target{Ensemble: t.lab.Ensemble, Network: t.lab.Network, Clients: taps, Holder: holder}
 }
 

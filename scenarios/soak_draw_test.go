@@ -56,7 +56,7 @@ func drawSoak(seed uint64, kinds []chaos.Kind) string {
 	subject := soaked[(seed+seed/n)%uint64(len(soaked))]
 	var faults []string
 	add := func(k chaos.Kind) {
-		text, until := drawSoakFault(r, k, subject)
+		text, until := drawSoakFault(r, k)
 		faults = append(faults, text)
 		lasts = max(lasts, until, soakLasts[k.Name])
 	}
@@ -78,19 +78,15 @@ func drawSoak(seed uint64, kinds []chaos.Kind) string {
 
 // drawSoakFault draws a fault's moment, victim and parameters, and says until when the
 // phase has to last. What befalls members may last for longer than sessions live.
-func drawSoakFault(r *rand.Rand, k chaos.Kind, subject string) (text string, until time.Duration) {
+func drawSoakFault(r *rand.Rand, k chaos.Kind) (text string, until time.Duration) {
 	ms := func(from, to int) string { return fmt.Sprintf("%dms", from+r.IntN(to-from)) }
 	lasts := ms(100, 600)
 	if k.Members && k.Name != memberRolling && r.IntN(2) == 0 {
 		lasts, until = ms(1200, 2400), 4*time.Second
 	}
 	f := fmt.Sprintf("{at: %s, for: %s, fault: %s", ms(150, 450), lasts, k.Name)
-	aims := slices.Clone(k.Aims)
-	if strings.HasPrefix(subject, "queue/") { // where nobody holds
-		aims = slices.DeleteFunc(aims, func(a string) bool { return a == chaos.Holder })
-	}
-	if len(aims) > 0 {
-		f += ", target: " + aims[r.IntN(len(aims))]
+	if len(k.Aims) > 0 {
+		f += ", target: " + k.Aims[r.IntN(len(k.Aims))]
 	}
 	params := map[string]string{"within": "600ms", "delay": ms(20, 600), "percent": fmt.Sprint(10 + r.IntN(50)), "kbit": fmt.Sprint(20 + r.IntN(200)), "down": ms(50, 300)}
 	choices := map[string][]string{"how": {"stop", "kill"}, "direction": {"in", "out"}, "mode": {"deaf", "stall"}, "keep": {"true", "false"}}
