@@ -330,7 +330,19 @@ func TestStart_withoutQuorum(t *testing.T) {
 	alone.members = p.members[:1]
 	// The configuration still names all three.
 	must(t, p.runMember(t.Context(), &p.members[0]))
-	err = ensembles.WaitServing(within(t, 6*time.Second), alone.assemble(docker))
+	e := alone.assemble(docker)
+	await(t, "the member to answer that it has no quorum", func(ctx context.Context) bool {
+		err := ensembles.Status(ctx, e)[0].Err
+		return err != nil && strings.Contains(err.Error(), "not currently serving")
+	})
+	await(t, "the member to miss another", func(ctx context.Context) bool {
+		dir := t.TempDir()
+		must(t, e.Members[0].Machine.Save(ctx, dir))
+		log, err := os.ReadFile(filepath.Join(dir, "zk1.log"))
+		must(t, err)
+		return strings.Contains(string(log), "Cannot open channel to 2")
+	})
+	err = ensembles.WaitServing(within(t, 2*time.Second), e)
 	if err == nil {
 		t.Fatal("one member of three serves")
 	}
