@@ -33,8 +33,10 @@ func WaitServing(ctx context.Context, e *Ensemble) error {
 		if serving(status) {
 			return nil
 		}
-		if ctx.Err() == nil || last == nil {
-			last = status // and not the answers that the context's end cut short
+		// Not the answers that the context's end cut short: a network deadline can be
+		// noticed before the context's own.
+		if end, ok := ctx.Deadline(); last == nil || ctx.Err() == nil && (!ok || time.Now().Before(end)) {
+			last = status
 		}
 		// Asking for the process is dearer than asking for the service.
 		if try%5 == 0 {
