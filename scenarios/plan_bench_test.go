@@ -19,7 +19,7 @@ func BenchmarkChurn_armed(b *testing.B) {
 	text.WriteString("{name: idle, subjects: [lock/predecessor], clients: [10], session_timeout: 4s, phases: [")
 	for i := range pairs {
 		idle := "{name: %[1]s-%[2]d, kind: churn, duration: 2s, hold: 0s, faults: [%[3]s]},"
-		faults := "{on: 999999999 grants, fault: session.flap}, {on: client 9999 holds, fault: partition.isolate}, {at: 2s, fault: session.close}"
+		faults := "{on: 999999999 grants, fault: session.flap}, {on: client 9999 holds, fault: partition.isolate}"
 		row := []string{fmt.Sprintf(idle, "armed", i, faults), fmt.Sprintf(idle, "disarmed", i, "")}
 		if i%2 == 1 {
 			slices.Reverse(row)
