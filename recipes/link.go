@@ -36,7 +36,7 @@ type link struct {
 type sent struct {
 	at     time.Time
 	xid    int32   // 0 for the connect request
-	write  bool    // the leader has a part in the answer: a write, or the connect request
+	write  bool    // the answer takes a quorum; a session is resumed without one, by a leader that was deposed
 	flight *flight // of the create that it is, where somebody waits for it; or nil
 }
 
@@ -70,7 +70,7 @@ func (l *link) Write(b []byte) (int, error) {
 	}
 	l.mu.Lock()
 	l.out.walk(b, requestHead, func(_ int, head []byte) {
-		one := sent{at: now, write: true, flight: f}
+		one := sent{at: now, flight: f}
 		if l.sentFirst && len(head) == requestHead {
 			one.xid = int32(binary.BigEndian.Uint32(head))
 			one.write = writes(int32(binary.BigEndian.Uint32(head[4:])))

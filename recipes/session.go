@@ -60,7 +60,7 @@ type Session struct {
 	password    []byte
 	negotiated  time.Duration
 	lastHeard   time.Time // send time of the last acknowledged frame
-	lastWrite   time.Time // send time of the last acknowledged write; a new or resumed session is one
+	lastWrite   time.Time // send time of the last acknowledged write
 	deadline    *time.Timer
 	link        *link
 	dialErr     error
