@@ -130,7 +130,7 @@ func tryClient(t Target, who string) (int, string, error) {
 		}
 		return holder, fmt.Sprintf("client %d (holder)", holder), nil
 	}
-	if who != Holder && who != Waiter && who != Random && who != "" {
+	if fixed(who) {
 		return numbered(t, who)
 	}
 	var found []int
@@ -148,6 +148,9 @@ func tryClient(t Target, who string) (int, string, error) {
 	}
 	return n, fmt.Sprintf("client %d", n), nil
 }
+
+// fixed says whether who is one client only, whatever it does.
+func fixed(who string) bool { return who != Holder && who != Waiter && who != Random && who != "" }
 
 func numbered(t Target, who string) (int, string, error) {
 	n, err := clientNumber(who)

@@ -47,6 +47,9 @@ type Plan struct {
 	Entries []Entry
 	Seed    uint64               // decides every random choice of every fault
 	Now     func() time.Duration // the run's clock
+	// Striking, if set, is told that a fault is about to be injected. It must return at
+	// once: what is aimed at moves on.
+	Striking func()
 	// Played is told of each fault once it has healed, one call at a time.
 	Played func(Played)
 	// Injected, if set, is told of each fault as soon as it is in force.
@@ -156,6 +159,9 @@ func (s *play) missed(e Entry) {
 func (s *play) inject(ctx context.Context, f Fault, index, n int) *standing {
 	t := s.target
 	t.Random = s.generator(index, n)
+	if s.Striking != nil {
+		s.Striking()
+	}
 	p := Played{Fault: f.String(), Client: -1, Start: s.Now()}
 	effect, err := try(func() (Effect, error) { return f.Inject(ctx, t) })
 	p.Proven, p.Err = s.Now(), err

@@ -34,17 +34,37 @@ func (f SessionClose) String() string { return "session.close" }
 // ensemble is without a quorum.
 const sessionCloseLimit = 10 * time.Second
 
+// errGoneBefore says that there was nothing left to close.
+var errGoneBefore = fmt.Errorf("%w: the session was gone before", ErrNoEffect)
+
 // Inject implements Fault. There is nothing to heal.
 func (f SessionClose) Inject(ctx context.Context, t Target) (Effect, error) {
-	n, name, err := pickClient(ctx, t, f.Client)
+	effect, err := f.close(ctx, t)
+	if err != nil && errors.Is(err, errGoneBefore) && !fixed(f.Client) {
+		// Another fault has ended the session of the one that was picked, who is yet to
+		// hear of it. Somebody else is, or will be, what this is aimed at.
+		err = poll(ctx, t.clientLimit(), func(ctx context.Context) error {
+			effect, err = f.close(ctx, t)
+			return err
+		})
+	}
 	if err != nil {
 		return Effect{}, fmt.Errorf("%s: %w", f, err)
+	}
+	return effect, nil
+}
+
+// close closes the session of the client that it picks.
+func (f SessionClose) close(ctx context.Context, t Target) (Effect, error) {
+	n, name, err := pickClient(ctx, t, f.Client)
+	if err != nil {
+		return Effect{}, err
 	}
 	s := t.Clients[n].Session()
 	c := credentials{id: s.ID, password: s.Password, timeout: s.Timeout}
 	asked, err := closeAnywhere(ctx, t, s.Server, c)
 	if err != nil {
-		return Effect{}, fmt.Errorf("%s: close session %#x of %s: %w", f, c.id, name, err)
+		return Effect{}, fmt.Errorf("close session %#x of %s: %w", c.id, name, err)
 	}
 	var still bool
 	_, err = anyMember(ctx, t.Ensemble, asked, func(ctx context.Context, addr string) (err error) {
@@ -52,7 +72,7 @@ func (f SessionClose) Inject(ctx context.Context, t Target) (Effect, error) {
 		return err
 	})
 	if err != nil || still {
-		return Effect{}, fmt.Errorf("%s: %w: session %#x of %s was closed, and still known: %v (%w)", f, ErrNoEffect, c.id, name, still, err)
+		return Effect{}, fmt.Errorf("%w: session %#x of %s was closed, and still known: %v (%w)", ErrNoEffect, c.id, name, still, err)
 	}
 	return Effect{
 		Target: name, Client: n,
@@ -74,7 +94,7 @@ func closeAnywhere(ctx context.Context, t Target, first string, c credentials) (
 		return nil
 	})
 	if err == nil && gone {
-		return "", fmt.Errorf("%w: the session was gone before", ErrNoEffect)
+		return "", errGoneBefore
 	}
 	return asked, err
 }

@@ -97,12 +97,42 @@ func TestSessionClose_Refuses(t *testing.T) {
 		})
 	}
 	// A session that somebody else has closed is not this fault's doing.
-	s := l.Clients[0].Session()
 	l.Clients[0].Gate(true)
+	endSession(t, l, 0)
+	if _, err := (SessionClose{Client: "0"}).Inject(t.Context(), l.Target); !errors.Is(err, ErrNoEffect) {
+		t.Errorf("a session that was gone before: %v", err)
+	}
+}
+
+// A client whose session another fault has ended counts as the holder until it hears
+// of it. The fault goes on to who holds next.
+func TestSessionClose_PicksAgainWhereTheSessionWasGone(t *testing.T) {
+	l := newLab(t, shared(t), 2, 10*time.Second)
+	l.Clients[0].Gate(true)
+	gone := endSession(t, l, 0)
+	picks := 0
+	l.Target.Holder = func() int {
+		picks++
+		if picks <= 2 {
+			return 0 // which is yet to hear of it
+		}
+		return 1
+	}
+	effect, err := SessionClose{Client: Holder}.Inject(t.Context(), l.Target)
+	must(t, err)
+	if effect.Client != 1 || picks != 3 {
+		t.Errorf("hit client %d after %d picks; session %#x was gone before", effect.Client, picks, gone)
+	}
+	l.await(t, 1, wire.Expired)
+}
+
+// endSession closes a client's session behind its back, and returns the session once
+// no member knows it: they hear of it one after the other, and until then one may take
+// it in again.
+func endSession(t *testing.T, l *lab, n int) int64 {
+	s := l.Clients[n].Session()
 	c := credentials{id: s.ID, password: s.Password, timeout: s.Timeout}
 	must(t, closeSession(t.Context(), s.Server, c))
-	// The members hear of it one after the other; until then one may still take the
-	// session in, and there is something left to close.
 	for _, addr := range l.Ensemble.Servers() {
 		must(t, poll(t.Context(), sessionCloseLimit, func(ctx context.Context) error {
 			if still, err := known(ctx, addr, c); err != nil || still {
@@ -111,9 +141,7 @@ func TestSessionClose_Refuses(t *testing.T) {
 			return nil
 		}))
 	}
-	if _, err := (SessionClose{Client: "0"}).Inject(t.Context(), l.Target); !errors.Is(err, ErrNoEffect) {
-		t.Errorf("a session that was gone before: %v", err)
-	}
+	return s.ID
 }
 
 // BenchmarkSessionClose measures a whole injection, proof included.

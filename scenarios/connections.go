@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"zkbench/ensembles"
@@ -16,32 +17,64 @@ const connectionsEvery = time.Second
 // ZooKeeper 3.6 and later).
 const connectionsCounter = "connection_request_count"
 
-// countConnections records how many connections clients made, by the members' own
-// counters, until stopped. After a heal this shows the storm of those who return.
-func (t *trial) countConnections(ctx context.Context) (stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		c := connections{t: t, last: make([]float64, len(t.lab.Ensemble.Members)), at: -1}
-		ticker := time.NewTicker(connectionsEvery)
-		defer ticker.Stop()
-		for c.count(ctx); ; c.count(ctx) {
-			select {
-			case <-ticker.C:
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	return func() { cancel(); <-done }
-}
-
-// connections is the count so far.
+// connections counts how many connections clients make, by the members' own counters.
+// After a heal this shows the storm of those who return. Until something goes wrong
+// it asks nothing: a plan that waits must not cost what it is to be compared with.
 type connections struct {
 	t    *trial
-	last []float64     // by member; -1 while it does not answer
+	last []float64     // by member
 	at   time.Duration // of the last count; -1 before the first
+
+	first sync.Once
+	begun chan struct{} // closed when the first fault strikes
+	done  chan struct{}
+	end   context.CancelFunc
+}
+
+// countConnections reads the counters, while every member is there to be asked, and
+// waits for begin.
+func (t *trial) countConnections(ctx context.Context) *connections {
+	ctx, cancel := context.WithCancel(ctx)
+	c := &connections{t: t, last: make([]float64, len(t.lab.Ensemble.Members)), at: -1,
+		begun: make(chan struct{}), done: make(chan struct{}), end: cancel}
+	c.count(ctx)
+	go c.run(ctx)
+	return c
+}
+
+// begin says that a fault is about to strike.
+func (c *connections) begin() {
+	if c != nil {
+		c.first.Do(func() { close(c.begun) })
+	}
+}
+
+// stop ends the count, and returns when it has ended.
+func (c *connections) stop() {
+	if c != nil {
+		c.end()
+		<-c.done
+	}
+}
+
+// run counts once a second from the first strike on. What came before it is a count
+// of its own, so that the quiet time does not dilute the first second's rate.
+func (c *connections) run(ctx context.Context) {
+	defer close(c.done)
+	select {
+	case <-c.begun:
+	case <-ctx.Done():
+		return
+	}
+	ticker := time.NewTicker(connectionsEvery)
+	defer ticker.Stop()
+	for c.count(ctx); ; c.count(ctx) {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // count asks every member, and records what has come since it was asked before.

@@ -33,19 +33,25 @@ func (p *pin) aim() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.holder >= 0 && p.pinned != p.holder {
+		p.unpin() // whoever was aimed at before does not hold any more
 		p.pinned, p.freed = p.holder, make(chan struct{})
 	}
 	return p.holder
+}
+
+// unpin lets the pinned holder go; mu is held.
+func (p *pin) unpin() {
+	if p.pinned >= 0 {
+		p.pinned = -1
+		close(p.freed)
+	}
 }
 
 // free lets the pinned holder go.
 func (p *pin) free() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.pinned >= 0 {
-		p.pinned = -1
-		close(p.freed)
-	}
+	p.unpin()
 }
 
 // letGo returns when client n may release; from then on it does not count as the holder.

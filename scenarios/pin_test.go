@@ -44,3 +44,26 @@ func TestPin_givesUpOnAFaultThatNeverStrikes(t *testing.T) {
 		}
 	})
 }
+
+// A fault that aims again, because the first it aimed at was dead, does not keep that one.
+func TestPin_aimsAtTheNextOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPin()
+		p.holds(3)
+		p.aim()
+		start, released := time.Now(), make(chan time.Duration, 1)
+		go func() {
+			p.letGo(t.Context(), 3)
+			released <- time.Since(start)
+		}()
+		synctest.Wait()
+		p.holds(4)
+		if got := p.aim(); got != 4 {
+			t.Errorf("client 4 holds, and the fault is aimed at %d", got)
+		}
+		if got := <-released; got != 0 {
+			t.Errorf("client 3 let go %v after client 4 was aimed at", got)
+		}
+		p.free()
+	})
+}

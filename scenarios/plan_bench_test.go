@@ -27,9 +27,9 @@ func BenchmarkChurn_armed(b *testing.B) {
 		text.WriteString(strings.Join(row, ""))
 	}
 	text.WriteString("]}")
+	var ratios []float64
 	for b.Loop() {
 		trial := runTrials(b, text.String())["idle-lock-predecessor-10"]
-		var ratios []float64
 		for i := range pairs {
 			armed, disarmed := trial.Metrics[fmt.Sprintf("%s.armed-%d", report.Throughput, i)], trial.Metrics[fmt.Sprintf("%s.disarmed-%d", report.Throughput, i)]
 			if armed.Value == nil || disarmed.Value == nil || *disarmed.Value == 0 {
@@ -37,7 +37,8 @@ func BenchmarkChurn_armed(b *testing.B) {
 			}
 			ratios = append(ratios, *armed.Value / *disarmed.Value)
 		}
-		slices.Sort(ratios)
-		b.ReportMetric((ratios[pairs/2-1]+ratios[pairs/2])/2, "armed/disarmed")
 	}
+	slices.Sort(ratios)
+	half := len(ratios) / 2
+	b.ReportMetric((ratios[half-1]+ratios[half])/2, "armed/disarmed")
 }

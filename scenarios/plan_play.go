@@ -18,7 +18,7 @@ type faults struct {
 	moments  *moments
 	recovery *recovery
 	settled  chan struct{} // gets one for each fault that is in force, or failed; nil: nobody asks
-	stop     func()        // ends the count of connections
+	counted  *connections  // nil: nobody asks
 }
 
 // arm prepares the present phase's plan; over must be called at its end. ctx is the
@@ -29,14 +29,14 @@ func (t *trial) arm(ctx context.Context) (*faults, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &faults{t: t, entries: entries, seed: p.Seed, stop: func() {}}
+	f := &faults{t: t, entries: entries, seed: p.Seed}
 	if len(entries) == 0 {
 		return f, nil
 	}
 	f.moments = newMoments(p.Faults, len(t.clients))
 	t.moments.Store(f.moments)
 	f.recovery = newRecovery(ctx, t)
-	f.stop = t.countConnections(ctx)
+	f.counted = t.countConnections(ctx)
 	return f, nil
 }
 
@@ -48,7 +48,7 @@ func (f *faults) play(ctx context.Context, holder func() int) {
 	}
 	_ = chaos.Plan{
 		Entries: f.entries, Seed: f.seed, Now: f.t.clock.Now, Events: &f.moments.Events,
-		Played: f.played, Injected: f.injected,
+		Striking: f.counted.begin, Played: f.played, Injected: f.injected,
 	}.Play(ctx, f.t.target(holder))
 }
 
@@ -120,8 +120,7 @@ func (f *faults) proven(ctx context.Context, over <-chan struct{}) {
 
 // over ends the phase's plan: it returns when the ensemble has recovered from it.
 func (f *faults) over() error {
-	f.stop()
-	f.stop = func() {}
+	f.counted.stop()
 	f.t.moments.Store(nil)
 	return f.recovery.wait()
 }
