@@ -95,9 +95,15 @@ func (t *trial) look(ctx context.Context, apart time.Duration) (left int, err er
 	}
 	watches, told := t.watches(ctx)
 	after := t.postures()
-	at := map[string]int64{history.CountAsked: int64(asked)}
+	at, queue := map[string]int64{history.CountAsked: int64(asked)}, t.ofQueue()
 	stayed := slices.DeleteFunc(second, func(s sighting) bool { return !slices.Contains(first, s) })
 	for _, s := range stayed {
+		if queue != "" && s.owner == 0 {
+			if sequentialName.MatchString(s.path) {
+				t.note(history.Note{Kind: history.Item, Client: -1, Path: s.path, Token: s.czxid, Counts: at})
+			}
+			continue // else it is where consumers stand in line
+		}
 		owner := owner(s.owner, before, after)
 		if owner >= 0 {
 			left++
@@ -113,9 +119,22 @@ func (t *trial) look(ctx context.Context, apart time.Duration) (left int, err er
 			t.note(n)
 		}
 	}
-	t.note(history.Note{Kind: history.Looked, Client: -1, Path: t.parent,
+	t.note(history.Note{Kind: history.Looked, Client: -1, Path: t.parent, Text: queue,
 		Counts: map[string]int64{history.CountAsked: int64(asked), history.CountNodes: int64(len(stayed))}})
 	return left, nil
+}
+
+// ofQueue marks notes about a queue. A specimen's name does not tell; what it can do does.
+func (t *trial) ofQueue() string {
+	for _, c := range t.clients {
+		c.mu.Lock()
+		subject := c.subject
+		c.mu.Unlock()
+		if _, ok := subject.(recipes.QueueClient); ok {
+			return history.OfQueue
+		}
+	}
+	return ""
 }
 
 // owner returns the client that was connected with the session both times; -1 if none.
@@ -129,7 +148,7 @@ func owner(session int64, before, after []posture) int {
 	return -1
 }
 
-// waiter describes a client that was in the same acquire, with the same session and
+// waiter describes a client that was in the same acquire or take, with the same session and
 // connected, at both times.
 func (t *trial) waiter(i int, before, after posture) (history.Note, bool) {
 	if before.since == 0 || before.since != after.since || before.session != after.session || before.server == "" || after.server == "" {
@@ -158,6 +177,7 @@ func (t *trial) countWatches(n history.Note, paths []string, there []sighting) {
 
 // efforts records what every client has asked since before, by its own count.
 func (t *trial) efforts(before []effort) {
+	queue := t.ofQueue()
 	for i, c := range t.clients {
 		e := c.effort()
 		calls := e.calls - before[i].calls
@@ -169,11 +189,7 @@ func (t *trial) efforts(before []effort) {
 		for _, n := range w.Errors {
 			refused += n
 		}
-		kind := ""
-		if _, ok := c.subject.(recipes.QueueClient); ok {
-			kind = history.QueueEffort
-		}
-		t.note(history.Note{Kind: history.Effort, Client: i, Text: kind, Counts: map[string]int64{
+		t.note(history.Note{Kind: history.Effort, Client: i, Text: queue, Counts: map[string]int64{
 			history.CountRequests: w.Requests.Total(), history.CountNotified: w.Notifications.Total(),
 			history.CountConnects: w.Connections, history.CountRefusals: refused, history.CountCalls: calls,
 		}})

@@ -30,6 +30,7 @@ var provocations = []provocation{
 	{name: "take-reply-lost", about: "the reply to a consumer's delete is lost", clients: 2, queue: true, run: takeReplyLost},
 	{name: "put-reply-lost", about: "the reply to a producer's create is lost", clients: 2, queue: true, run: putReplyLost},
 	{name: "race", about: "two consumers delete the same item at the same time", clients: 3, queue: true, run: race},
+	{name: "put-between", about: "an item is put after a consumer found none, and before it asks again", clients: 2, queue: true, run: putBetween},
 	{name: "backlog", about: "five items are put, then taken", clients: 2, queue: true, run: putThenTake},
 }
 

@@ -22,27 +22,36 @@ func (p *provoked) produce(ctx context.Context, n int) {
 
 // takeAll has the consumers take until the lab sees the queue empty.
 func (p *provoked) takeAll(ctx context.Context, consumers []*client) error {
-	taking, stop := context.WithCancel(ctx)
+	stop := p.consumers(ctx, consumers)
 	defer stop()
+	return p.drained(ctx)
+}
+
+// consumers has them take until stopped.
+func (p *provoked) consumers(ctx context.Context, consumers []*client) (stop func()) {
+	taking, cancel := context.WithCancel(ctx)
 	var all sync.WaitGroup
 	for _, c := range consumers {
 		all.Go(func() {
 			for taking.Err() == nil {
-				c.calls.Add(1)
 				_, _ = c.take(taking) // the history has it
 			}
 		})
 	}
+	return func() { cancel(); all.Wait() }
+}
+
+// drained returns when the lab has seen the queue empty, or has given up and recorded
+// what stands in it and who waits.
+func (p *provoked) drained(ctx context.Context) error {
 	err := poll(ctx, 2*grantLimit, func(ctx context.Context) (bool, error) {
 		items, err := p.items(ctx)
 		return len(items) == 0, err
 	})
-	p.settled(ctx)
-	stop()
-	all.Wait()
 	if err != nil {
-		return fmt.Errorf("wait until the queue is empty: %w", err)
+		return p.lookStuck(ctx)
 	}
+	p.settled(ctx)
 	p.note(history.Note{Kind: history.Emptied, Client: -1, Path: p.parent})
 	return nil
 }
@@ -184,4 +193,32 @@ func race(ctx context.Context, p *provoked) error {
 func putThenTake(ctx context.Context, p *provoked) error {
 	p.produce(ctx, 5)
 	return p.takeAll(ctx, p.clients[1:])
+}
+
+// putBetween holds a consumer's second list, which who found the queue empty needs
+// only if its first left no watch, until an item has been put.
+func putBetween(ctx context.Context, p *provoked) error {
+	shot, err := p.arm(1, wire.Rule{Op: wire.GetChildren2, Path: p.parent, Nth: 2, Act: wire.HoldRequest})
+	if err != nil {
+		return err
+	}
+	stop := p.consumers(ctx, p.clients[1:])
+	defer stop()
+	// Who asks once only, with a watch, cannot be told too late of what came between.
+	asked, still := false, 0
+	_ = poll(ctx, grantLimit, func(context.Context) (bool, error) {
+		now := p.clients[1].wire.Counts()
+		if still++; now.InFlight > 0 || now.Requests.Of(wire.GetChildren2) == 0 {
+			still = 0
+		}
+		asked = now.Queued > 0
+		return asked || still >= stillPolls, nil
+	})
+	p.produce(ctx, 2) // of one item nobody could say in which order it came
+	if asked {
+		p.hit(ctx, shot, true)
+	}
+	shot.Release()
+	shot.Disarm()
+	return p.drained(ctx)
 }

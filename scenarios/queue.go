@@ -99,10 +99,12 @@ func (c *client) put(ctx context.Context, id string, due time.Duration) error {
 // take waits for an item and returns its identity.
 func (c *client) take(ctx context.Context) (string, error) {
 	call := c.t.clock.Now()
+	c.begin(call)
 	moments := c.t.moments.Load()
 	moments.acquiring()
 	item, err := c.queue().Take(ctx)
 	moments.acquired(c.n, err == nil)
+	c.busy.Store(0)
 	s := c.sample(history.Take, call, err)
 	if item != nil {
 		s.Item = identity(item)
@@ -151,8 +153,9 @@ func (c *client) pause(ctx context.Context) {
 
 // emptied waits until no member has an item any more and no request is under way,
 // while consumers go on taking, and records that. When nothing has been taken for a
-// while although items are there, it gives up: what is missing is then unknown. No
-// put may begin after it was called, but by those who are putting.
+// while it gives up, and records what stands in the queue and who waits: what is
+// missing is then unknown, and whether somebody should have taken it is for the
+// verdicts to say. No put may begin after it was called, but by those who are putting.
 func (t *trial) emptied(ctx context.Context) error {
 	last, since := t.grants.Load(), time.Now()
 	for {
@@ -169,9 +172,16 @@ func (t *trial) emptied(ctx context.Context) error {
 		case now != last:
 			last, since = now, time.Now()
 		case time.Since(since) > t.patience():
-			return nil
+			return t.lookStuck(ctx)
 		}
 	}
+}
+
+// lookStuck looks at a queue in which nothing moves. What cannot be seen, because the
+// ensemble does not answer, proves nothing.
+func (t *trial) lookStuck(ctx context.Context) error {
+	_, _ = t.look(ctx, stuckLook)
+	return ctx.Err()
 }
 
 // exchange is the churn of a queue, a closed loop: each client puts an item and takes

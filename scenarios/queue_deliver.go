@@ -104,6 +104,9 @@ func (d *delivery) await(ctx context.Context, id string) error {
 				return nil
 			}
 		case <-limit:
+			if err := d.lookStuck(ctx); err != nil {
+				return err
+			}
 			return fmt.Errorf("nobody has taken item %s within %v", id, d.patience())
 		case <-ctx.Done():
 			return ctx.Err()

@@ -19,6 +19,8 @@ type queueSteps struct {
 	order func(names []string)
 	// take removes an item. taken is false if somebody else was faster.
 	take func(ctx context.Context, q *items, path string, item []byte) (taken bool, err error)
+	// wait returns when there may be an item, after a list that had none.
+	wait func(ctx context.Context, q *items, empty watched) error
 }
 
 func (s queueSteps) orSound() queueSteps {
@@ -32,6 +34,9 @@ func (s queueSteps) orSound() queueSteps {
 	}
 	if s.take == nil {
 		s.take = takeConfirmed
+	}
+	if s.wait == nil {
+		s.wait = func(ctx context.Context, _ *items, empty watched) error { return fired(ctx, empty.watch) }
 	}
 	return s
 }
@@ -94,7 +99,7 @@ func (q *items) Take(ctx context.Context) ([]byte, error) {
 		if len(names) > 0 {
 			continue // others took them all
 		}
-		if err := fired(ctx, w.watch); err != nil {
+		if err := q.steps.wait(ctx, q, w); err != nil {
 			return nil, err
 		}
 	}

@@ -81,15 +81,16 @@ const (
 
 	Expired   = "expired"   // on the wire: the servers' word that Session is gone has reached the client
 	Checked   = "checked"   // a look at the node that a client claims, Path: its Token and Session, 0 if it is gone
-	Looked    = "looked"    // a look at the contested parent has ended: CountNodes
+	Looked    = "looked"    // a look at the contested parent has ended: CountNodes; Text is OfQueue at a queue
 	Node      = "node"      // seen in that look: Path, Token, Session; Client if that session is connected, else -1
-	Waiter    = "waiter"    // seen in that look: Client was in an acquire all the time, and what it waits for
+	Item      = "item"      // seen in that look, at a queue: Path, Token (czxid)
+	Waiter    = "waiter"    // seen in that look: Client was in an acquire or a take all the time, and what it waits for
 	Committed = "committed" // on the wire: a request whose reply never arrived was carried out: Path, Token (zxid), Text (item)
 	Effort    = "effort"    // what one client asked over a phase: CountRequests, ...
 )
 
-// QueueEffort, as the Text of an Effort, says that the calls were to a queue.
-const QueueEffort = "queue"
+// OfQueue, as the Text of an Effort or of a Looked, says that the subject is a queue.
+const OfQueue = "queue"
 
 // Keys of Note.Counts in the lab's observations.
 const (

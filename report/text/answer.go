@@ -80,6 +80,9 @@ func verdict(r report.Result, result string) string {
 	switch result {
 	case report.Pass:
 		s := "Passed: " + allOf(verdicts.Pass, "verdict")
+		if verdicts.Pass == 1 && thresholds.Pass == 0 {
+			return s + " holds."
+		}
 		if thresholds.Pass > 0 {
 			s += " and " + allOf(thresholds.Pass, "threshold")
 		}

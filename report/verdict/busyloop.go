@@ -39,7 +39,7 @@ func (b *busy) record(n history.Numbered) {
 	b.judged++
 	c := n.Note.Counts
 	causes := c[history.CountNotified] + c[history.CountConnects]
-	if n.Note.Text == history.QueueEffort {
+	if n.Note.Text == history.OfQueue {
 		causes += c[history.CountRefusals]
 	}
 	allowed := requestsPerCall*c[history.CountCalls] + requestsPerCause*causes + requestsForNothing

@@ -13,6 +13,8 @@ import (
 // fallback, the time limit: where no fault is in force or just over, nobody may wait
 // longer than a dead session needs to expire while nobody holds.
 //
+// A queue is judged by deliveries (queueprogress.go).
+//
 // Beliefs come late, in the order of their start, and the waits as they end.
 // Only waits longer than the limit are kept, until no idle time can meet them.
 type progress struct {
@@ -47,9 +49,16 @@ type idle struct {
 func newProgress(h *history.History, s *seen) checker {
 	p := &progress{limit: patience(h), pending: map[int]wait{}, looks: newStuck(h)}
 	p.faults = aftermath(h, p.limit)
+	queue := newDeliveries(h)
 	return checker{
-		name: Progress, applies: s.granting,
-		record: p.record, belief: p.belief, finish: p.finish,
+		name: Progress, belief: p.belief,
+		record: func(n history.Numbered) { p.record(n); queue.record(n) },
+		finish: func(end time.Duration) Verdict {
+			if s.granting() {
+				return p.finish(end)
+			}
+			return queue.finish()
+		},
 	}
 }
 

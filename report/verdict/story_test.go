@@ -21,10 +21,11 @@ import (
 //	phase   name start end
 //	put     item call [outcome]
 //	take    item call [outcome]                  (item -: nothing was handed over)
+//	item    name asked at                        (seen in the look that the next looked ends)
 //	emptied at
 //	joined  client token at                      (the same phase and round as leaving)
 //	leaving client at                            (client -1: the drill is over)
-//	looked  asked at                             (ends a look; what it saw comes before)
+//	looked  asked at [queue]                     (ends a look; what it saw comes before)
 //	node    client token asked at
 //	waiter  client asked at moved watches else
 //	checked client token session ahead asked at  (a look at the client's node)
@@ -107,7 +108,7 @@ func (b *teller) tell(t testing.TB, f []string) {
 		b.note(history.Note{Kind: history.Joined, Client: num(1), Token: int64(num(2)), At: ms(3)})
 	case "leaving":
 		b.note(history.Note{Kind: history.Leaving, Client: num(1), At: ms(2), Text: "resign"})
-	case "looked", "node", "waiter", "checked", "effort", "committed":
+	case "looked", "node", "item", "waiter", "checked", "effort", "committed":
 		b.note(observed(f[0], f, num, ms))
 	default:
 		t.Fatalf("no such line: %v", f)
@@ -162,6 +163,9 @@ func observed(kind string, f []string, num func(int) int, ms func(int) time.Dura
 	switch kind {
 	case "looked":
 		n.At, n.Counts = ms(2), map[string]int64{history.CountAsked: int64(ms(1))}
+		n.Text = strings.Join(f[3:], "")
+	case "item":
+		n.At, n.Path, n.Counts = ms(3), "/q/"+f[1], map[string]int64{history.CountAsked: int64(ms(2))}
 	case "node":
 		n.Client, n.Token, n.Session, n.At, n.Path = num(1), int64(num(2)), 77, ms(4), "/l/n-"+f[2]
 		n.Counts = map[string]int64{history.CountAsked: int64(ms(3))}

@@ -68,7 +68,7 @@ func (s *stuck) looked(n *history.Note, record int) {
 	l := s.open
 	s.open = sight{}
 	l.asked, l.at, l.record = time.Duration(n.Counts[history.CountAsked]), n.At, record
-	if s.faults.touches(l.asked, l.at) {
+	if n.Text == history.OfQueue || s.faults.touches(l.asked, l.at) {
 		return
 	}
 	s.judged++

@@ -1,0 +1,17 @@
+package zoo
+
+import "context"
+
+// The lock's mistake in a queue: who finds nothing asks again with a watch, and waits
+// whatever the answer was. An item that comes between the two wakes nobody.
+func init() {
+	queue("queue-missed-wakeup", "finds the queue empty, asks again with a watch, and waits though the answer is an item", queueSteps{
+		wait: func(ctx context.Context, q *items, _ watched) error {
+			w, err := q.c.watchChildren(ctx, q.env.Parent)
+			if err != nil {
+				return err
+			}
+			return fired(ctx, w.watch)
+		},
+	})
+}
