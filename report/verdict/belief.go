@@ -46,10 +46,11 @@ type Beliefs struct {
 	Late int
 
 	emit    func(Belief)
-	clients map[int]*holder
+	clients perClient[holder]
 	queue   []*entry // in order of Start, from head
 	head    int
 	free    []*entry
+	fresh   []entry       // not used yet
 	now     time.Duration // the latest instant heard of
 	emitted time.Duration // start of the last belief handed on
 }
@@ -85,7 +86,7 @@ type entry struct {
 
 // NewBeliefs returns a tracker that hands beliefs to emit.
 func NewBeliefs(emit func(Belief)) *Beliefs {
-	return &Beliefs{emit: emit, clients: map[int]*holder{}}
+	return &Beliefs{emit: emit}
 }
 
 // Add hears the next record.
@@ -104,17 +105,8 @@ func (t *Beliefs) Add(n history.Numbered) {
 	t.flush(t.now - reorder)
 }
 
-func (t *Beliefs) client(id int) *holder {
-	h := t.clients[id]
-	if h == nil {
-		h = &holder{}
-		t.clients[id] = h
-	}
-	return h
-}
-
 func (t *Beliefs) acquired(n history.Numbered) {
-	s, h := n.Sample, t.client(n.Sample.Client)
+	s, h := n.Sample, t.clients.of(n.Sample.Client)
 	// A client does one thing after the other: what it was told to have lost
 	// earlier has no release in flight any more.
 	h.settle(s.Call)
@@ -154,10 +146,7 @@ func (t *Beliefs) begin(g *grant, b Belief) {
 }
 
 func (t *Beliefs) released(n history.Numbered) {
-	h := t.clients[n.Sample.Client]
-	if h == nil {
-		return
-	}
+	h := t.clients.of(n.Sample.Client)
 	i := h.find(n.Sample)
 	if i < 0 {
 		return // a grant that was never believed, or settled long ago
@@ -211,7 +200,7 @@ func (t *Beliefs) noted(n history.Numbered) {
 	default:
 		return
 	}
-	h := t.client(n.Note.Client)
+	h := t.clients.of(n.Note.Client)
 	h.notes[h.next] = remembered{*n.Note, n.N}
 	h.next = (h.next + 1) % len(h.notes)
 	for i := range h.grants {
@@ -277,7 +266,7 @@ func (t *Beliefs) flush(until time.Duration) {
 
 // forget takes an unsettled part from its grant, so that nothing writes to it later.
 func (t *Beliefs) forget(e *entry) {
-	h := t.clients[e.Client]
+	h := t.clients.of(e.Client)
 	for i := range h.grants {
 		g := &h.grants[i]
 		if k := slices.Index(g.parts, e); k >= 0 {
@@ -293,8 +282,17 @@ func (t *Beliefs) take() *entry {
 		*e = entry{}
 		return e
 	}
-	return &entry{}
+	if len(t.fresh) == 0 {
+		t.fresh = make([]entry, entriesAtOnce)
+	}
+	e := &t.fresh[0]
+	t.fresh = t.fresh[1:]
+	return e
 }
+
+// entriesAtOnce is how many entries are allocated together, some 8 KiB: there are as
+// many as there are grants in the time by which records may be late.
+const entriesAtOnce = 64
 
 // Close hands on everything that is left. What is still believed ends at end.
 func (t *Beliefs) Close(end time.Duration) {

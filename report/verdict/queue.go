@@ -2,7 +2,6 @@ package verdict
 
 import (
 	"fmt"
-	"hash/maphash"
 	"maps"
 	"slices"
 	"time"
@@ -14,15 +13,17 @@ import (
 // can prove it: nobody takes what nobody put, no item is delivered twice, none
 // that was put is left out although the queue was drained.
 //
-// It keeps some 20 bytes for each item for good: a duplicate may come at any time.
+// It keeps 24 bytes for each item for good: a duplicate may come at any time.
 type items struct {
-	states   map[string]item // by identity: what is not settled
+	waiting  map[string]int  // by identity, what was put with certainty and is still to be taken: the put's record
+	states   map[string]item // what is neither that nor settled
 	settled  settled
+	resolved bool
 	puts     int
 	takes    int
-	open     int // takes of unknown outcome: each may have removed an item
-	phantoms map[string]int
+	open     int               // takes of unknown outcome: each may have removed an item
 	twice    map[string][2]int // items delivered again, and the records that say so
+	again    [][2]int          // the same of items that were put again as well, of which nobody knows the identity any more
 	emptied  time.Duration     // when the queue was last seen empty; -1 if it never was
 	lastPut  time.Duration     // when the last put was called
 	vanished map[string]gone   // items whose delete was carried out and its reply lost
@@ -43,38 +44,19 @@ type item struct {
 	had        bool // a take handed it over, though it could not know that it had removed it
 }
 
-// settled are the items of which nothing more should come, because they were put with
-// certainty and taken once: the record that took each, by its identity's digest. There
-// are many, and a map without pointers costs the collector nothing.
-type settled struct {
-	seeds [2]maphash.Seed
-	taken map[digest]uint32
-}
-
-// digest stands for an identity. It is long enough that no two items ever share one,
-// which would be a false alarm.
-type digest [2]uint64
-
-func (s *settled) digest(id string) digest {
-	return digest{maphash.String(s.seeds[0], id), maphash.String(s.seeds[1], id)}
-}
-
-// somewhere stands for the record of a settled item's put, which nobody asks for.
-const somewhere = 1
-
 // drainPhase is the phase whose end says that the queue was taken empty.
 const drainPhase = "drain"
 
 func newQueue(h *history.History, s *seen) []checker {
-	q := &items{states: map[string]item{}, settled: settled{[2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, map[digest]uint32{}},
-		phantoms: map[string]int{}, twice: map[string][2]int{}, emptied: -1, vanished: map[string]gone{}}
+	q := &items{waiting: map[string]int{}, states: map[string]item{}, settled: newSettled(), twice: map[string][2]int{}, emptied: -1, vanished: map[string]gone{}}
 	for _, p := range h.Phases {
 		if p.Name == drainPhase && p.End > 0 {
 			q.emptied = max(q.emptied, p.End)
 		}
 	}
 	return []checker{
-		{name: NoPhantom, applies: s.queueing, record: q.record, finish: func(time.Duration) Verdict { return q.noPhantom() }},
+		{record: q.record},
+		{name: NoPhantom, applies: s.queueing, finish: func(time.Duration) Verdict { return q.noPhantom() }},
 		{name: NoDuplicate, applies: s.queueing, finish: func(time.Duration) Verdict { return q.noDuplicate() }},
 		newQueueFIFO(s),
 		{name: NoLoss, applies: s.queueing, finish: func(time.Duration) Verdict { return q.noLoss() }},
@@ -89,7 +71,7 @@ func (q *items) record(n history.Numbered) {
 	case s.Op == history.Put:
 		q.put(s, n.N)
 	case s.Op == history.Take && s.Outcome == history.Unknown && s.Item != "":
-		i := q.states[s.Item]
+		i := q.state(s.Item)
 		i.had = true
 		q.states[s.Item] = i
 	case s.Op == history.Take && s.Outcome == history.Unknown:
@@ -115,49 +97,91 @@ func (q *items) put(s *history.Sample, record int) {
 	if s.Outcome == history.Failed {
 		return
 	}
-	i := q.states[s.Item] // a settled item is not looked for: this is another copy of it
-	i.put, i.maybe = record, i.maybe || s.Outcome == history.Unknown
-	// The reply of the put may come after the item was taken.
-	delete(q.phantoms, s.Item)
-	if i.taken > 0 {
-		q.keep(s.Item, q.settled.digest(s.Item), i)
+	if _, strange := q.states[s.Item]; !strange && s.Outcome == history.OK {
+		q.waiting[s.Item] = record // a settled item is not looked for: this is another copy of it
 		return
 	}
-	q.states[s.Item] = i
+	i := q.state(s.Item)
+	i.put, i.maybe = record, i.maybe || s.Outcome == history.Unknown
+	q.keep(s.Item, i) // its reply may come after the item was taken
 }
 
 func (q *items) take(s *history.Sample, record int) {
 	q.takes++
-	i, d := q.states[s.Item], q.settled.digest(s.Item)
-	if taken, ok := q.settled.taken[d]; ok {
-		i.put, i.taken = max(i.put, somewhere), max(i.taken, int(taken))
+	if _, ok := q.waiting[s.Item]; ok {
+		delete(q.waiting, s.Item)
+		q.settled.add(s.Item, record)
+		return
 	}
-	if i.put == 0 {
-		q.phantoms[s.Item] = record
-	}
+	i := q.states[s.Item]
 	if i.taken > 0 {
 		q.twice[s.Item] = [2]int{i.taken, record}
 	}
 	i.taken = record
-	q.keep(s.Item, d, i)
+	q.keep(s.Item, i)
 }
 
-// keep keeps what is known of an item that was taken.
-func (q *items) keep(id string, d digest, i item) {
-	if i.put == 0 || i.maybe {
+// state returns what is known of an item that is not as it should be any more.
+func (q *items) state(id string) item {
+	if put, ok := q.waiting[id]; ok {
+		delete(q.waiting, id)
+		return item{put: put}
+	}
+	return q.states[id]
+}
+
+// keep keeps what is known of an item.
+func (q *items) keep(id string, i item) {
+	if i.put == 0 || i.taken == 0 || i.maybe {
 		q.states[id] = i
 		return
 	}
 	delete(q.states, id)
-	q.settled.taken[d] = uint32(i.taken)
+	q.settled.add(id, i.taken)
 }
 
+// resolve tells those that were taken again from those that nobody ever put.
+func (q *items) resolve() {
+	if q.resolved {
+		return
+	}
+	q.resolved = true
+	for id := range q.waiting {
+		q.states[id] = q.state(id)
+	}
+	strange := map[digest]string{}
+	for id, i := range q.states {
+		if i.put == 0 && i.taken > 0 {
+			strange[q.settled.digest(id)] = id
+		}
+	}
+	q.settled.each(func(d digest, record, before int) {
+		if before > 0 {
+			q.again = append(q.again, [2]int{before, record})
+		}
+		id, ok := strange[d]
+		if !ok {
+			return
+		}
+		i := q.states[id]
+		if _, told := q.twice[id]; !told {
+			q.twice[id] = [2]int{record, i.taken}
+		}
+		i.put = somewhere
+		q.states[id] = i
+	})
+}
+
+// somewhere stands for the record of a settled item's put, which nobody asks for.
+const somewhere = 1
+
 func (q *items) noPhantom() Verdict {
+	q.resolve()
 	var broken evidence
-	for _, id := range slices.Sorted(maps.Keys(q.phantoms)) {
-		broken.add(func() string {
-			return fmt.Sprintf("item %q was taken (record %d) and never put", id, q.phantoms[id])
-		}, q.phantoms[id])
+	for _, id := range slices.Sorted(maps.Keys(q.states)) {
+		if i := q.states[id]; i.put == 0 && i.taken > 0 {
+			broken.add(func() string { return fmt.Sprintf("item %q was taken (record %d) and never put", id, i.taken) }, i.taken)
+		}
 	}
 	return q.conclude(broken, "phantoms")
 }
@@ -165,6 +189,7 @@ func (q *items) noPhantom() Verdict {
 // noDuplicate lets an item whose put had no reply be delivered more than once:
 // there may be several copies of it (rule 10).
 func (q *items) noDuplicate() Verdict {
+	q.resolve()
 	var broken evidence
 	for _, id := range slices.Sorted(maps.Keys(q.twice)) {
 		if at := q.twice[id]; !q.states[id].maybe {
@@ -172,6 +197,12 @@ func (q *items) noDuplicate() Verdict {
 				return fmt.Sprintf("item %q was delivered twice, records %d and %d", id, at[0], at[1])
 			}, at[0], at[1])
 		}
+	}
+	slices.SortFunc(q.again, func(a, b [2]int) int { return a[1] - b[1] })
+	for _, at := range q.again {
+		broken.add(func() string {
+			return fmt.Sprintf("one item was put again and delivered twice, records %d and %d", at[0], at[1])
+		}, at[0], at[1])
 	}
 	return q.conclude(broken, "duplicates")
 }
@@ -189,6 +220,7 @@ func (q *items) conclude(broken evidence, what string) Verdict {
 // noLoss needs a queue that was taken empty. As many items as there are takes
 // without a reply may be gone with them.
 func (q *items) noLoss() Verdict {
+	q.resolve()
 	var missing []string
 	for id, i := range q.states {
 		if i.put > 0 && i.taken == 0 && !i.had && !i.maybe {

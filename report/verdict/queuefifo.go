@@ -83,7 +83,7 @@ func (q *sequence) take(s *history.Sample, record int) {
 	delete(q.puts, s.Item)
 	q.judged++
 	// The youngest item that had left when this take was called.
-	i := sort.Search(len(q.left), func(i int) bool { return q.left[i].at >= s.Call })
+	i := q.before(s.Call)
 	switch {
 	case i > 0 && q.left[i-1].put > p.back:
 		d := q.left[i-1]
@@ -99,7 +99,7 @@ func (q *sequence) take(s *history.Sample, record int) {
 
 // leave inserts a departure, and lets those after it know of it.
 func (q *sequence) leave(d departure) {
-	i := sort.Search(len(q.left), func(i int) bool { return q.left[i].at >= d.at })
+	i := q.before(d.at)
 	q.left = append(q.left, departure{})
 	copy(q.left[i+1:], q.left[i:])
 	if i > 0 && q.left[i-1].put > d.put {
@@ -116,6 +116,16 @@ func (q *sequence) leave(d departure) {
 	if len(q.left) > 2*keepTakes {
 		q.left = append(q.left[:0], q.left[keepTakes:]...)
 	}
+}
+
+// before returns how many left before the instant. That is late, nearly always: the
+// search begins at the end, and its steps grow.
+func (q *sequence) before(at time.Duration) int {
+	high, low := len(q.left), len(q.left)
+	for step := 1; low > 0 && q.left[low-1].at >= at; step *= 2 {
+		high, low = low-1, max(0, low-step)
+	}
+	return low + sort.Search(high-low, func(i int) bool { return q.left[low+i].at >= at })
 }
 
 func (q *sequence) finish() Verdict {

@@ -86,6 +86,7 @@ type Court struct {
 	OnOverlap func(o Overlap)
 
 	history  *history.History
+	names    []string // of all that could be judged
 	checkers []checker
 	beliefs  *Beliefs
 	end      time.Duration
@@ -103,6 +104,10 @@ func NewCourt(h *history.History) *Court {
 		newClaimValidity(h, seen), newNoOrphan(h, seen), newSuccession(), newFanOut(h), newBusyLoop(h), newFaults(h), newFit(h),
 	}
 	c.checkers = append(c.checkers, newQueue(h, seen)...)
+	for _, k := range c.checkers {
+		c.names = append(c.names, k.name)
+	}
+	c.checkers = slices.DeleteFunc(c.checkers, func(k checker) bool { return k.name != "" && !c.wanted(k.name) })
 	return c
 }
 
@@ -193,11 +198,20 @@ func (c *Court) Close(readErr error) []Verdict {
 	return out
 }
 
+// asked says whether the verdict is due: where the history asks for some by name, those
+// are, whatever is in it.
 func (c *Court) asked(k checker) bool {
-	if wanted := c.history.Header.Guarantees; len(wanted) > 0 && k.name != Faults && k.name != Fit {
-		return slices.Contains(wanted, k.name)
+	if len(c.history.Header.Guarantees) > 0 && k.name != Faults && k.name != Fit {
+		return true
 	}
 	return k.applies == nil || k.applies()
+}
+
+// wanted says whether anybody asks for the guarantee. Nobody hears the records for
+// one that is not wanted.
+func (c *Court) wanted(name string) bool {
+	all := c.history.Header.Guarantees
+	return len(all) == 0 || name == Faults || name == Fit || slices.Contains(all, name)
 }
 
 // doubt is the verdict about the history itself, given only when there is one.
@@ -212,7 +226,7 @@ func (c *Court) doubt(readErr error) (Verdict, bool) {
 		v.Reasons = []string{"the history holds no record: nothing was measured"}
 	}
 	for _, name := range c.history.Header.Guarantees {
-		if !slices.ContainsFunc(c.checkers, func(k checker) bool { return k.name == name }) {
+		if !slices.Contains(c.names, name) {
 			v.Reasons = append(v.Reasons, fmt.Sprintf("nobody judges the guarantee %q that was asked for", name))
 		}
 	}

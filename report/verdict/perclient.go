@@ -1,0 +1,35 @@
+package verdict
+
+// perClient keeps a value for each client. Clients are numbered from 0 on, so that a
+// slice finds them fastest; what a history says beyond that is found by a map.
+type perClient[T any] struct {
+	few  []*T
+	rest map[int]*T
+}
+
+// fewClients is how many are kept in the slice: more than any run of ours has.
+const fewClients = 1 << 14
+
+// of returns the client's value, at first a new one.
+func (p *perClient[T]) of(client int) *T {
+	if client < 0 || client >= fewClients {
+		return p.other(client)
+	}
+	for client >= len(p.few) {
+		p.few = append(p.few, nil)
+	}
+	if p.few[client] == nil {
+		p.few[client] = new(T)
+	}
+	return p.few[client]
+}
+
+func (p *perClient[T]) other(client int) *T {
+	if p.rest == nil {
+		p.rest = map[int]*T{}
+	}
+	if p.rest[client] == nil {
+		p.rest[client] = new(T)
+	}
+	return p.rest[client]
+}
