@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"zkbench/report"
@@ -89,8 +90,9 @@ type Comparison struct {
 	Result string     `json:"result"`
 }
 
-// Runs compares two runs that are alike (see [Unlike]); what only one of them has is
-// left out.
+// Runs compares two runs that are alike (see [Unlike]). Cells that only one of them has
+// are noted, and not compared. What decides and is no longer measured in a cell that
+// both have is unknown: a gate must not pass because nobody looked.
 func Runs(old, new report.Result, o Options) Comparison {
 	if o.Measures == nil {
 		o.Measures = Deciding
@@ -102,6 +104,8 @@ func Runs(old, new report.Result, o Options) Comparison {
 		}
 	}
 	olds, news := cells(old.Trials), cells(new.Trials)
+	c.Notes = append(c.Notes, lonely("before", olds, news)...)
+	c.Notes = append(c.Notes, lonely("now", news, olds)...)
 	for _, key := range slices.Sorted(maps.Keys(olds)) {
 		if b, both := news[key]; both {
 			c.Rows = append(c.Rows, c.cell(olds[key], b, o)...)
@@ -135,6 +139,17 @@ func cells(trials []report.Trial) map[string]cell {
 				k := fmt.Sprintf("%s\x00%06d\x00%s", s.Name, n, x.Label)
 				out[k] = cell{name: name, trials: at, bases: neighbours(trials, at[0]), base: at[0].Params[history.ParamBase]}
 			}
+		}
+	}
+	return out
+}
+
+// lonely lists the cells that only one run has.
+func lonely(when string, has, lacks map[string]cell) []string {
+	var out []string
+	for _, key := range slices.Sorted(maps.Keys(has)) {
+		if _, both := lacks[key]; !both {
+			out = append(out, "only "+when+", and not compared: "+has[key].name)
 		}
 	}
 	return out
@@ -189,8 +204,14 @@ func (c *Comparison) cell(old, new cell, o Options) []Row {
 			add(r, ok)
 			decides = decides && !ok
 		}
+		decides = decides && !(relative && old.trials[0].Subject == old.base)
+		if r, ok := incomparable(old.trials, new.trials, m); ok {
+			r.Decides = decides
+			add(r, true)
+			continue
+		}
 		r, ok := statistic(m, values(old.trials, m), values(new.trials, m))
-		r.Unit, r.Decides = unit(new.trials, m), decides && !(relative && old.trials[0].Subject == old.base)
+		r.Unit, r.Decides = unit(new.trials, m), decides
 		add(r, ok)
 	}
 	return rows
@@ -229,6 +250,32 @@ func (c cell) ratios(m report.Measure) []float64 {
 	return out
 }
 
+// incomparable is the row of a measure that two runs have in different units, or that
+// one has no longer.
+func incomparable(old, new []report.Trial, m report.Measure) (Row, bool) {
+	a, b := values(old, m), values(new, m)
+	r := Row{What: m.String(), Result: Unknown, Old: Side{N: len(a)}, New: Side{N: len(b)}}
+	switch was, is := unitsOf(old, m), unitsOf(new, m); {
+	case len(a) > 0 && len(b) == 0:
+		r.Why = "it was measured before, and is not now"
+	case len(a) > 0 && !(len(was) == 1 && slices.Equal(was, is)):
+		r.Why = fmt.Sprintf("its unit was %s before, and is %s now", strings.Join(was, " and "), strings.Join(is, " and "))
+	}
+	return r, r.Why != ""
+}
+
+// unitsOf lists the units in which the trials give a measure, quoted.
+func unitsOf(trials []report.Trial, m report.Measure) []string {
+	var out []string
+	for _, t := range trials {
+		if x, ok := t.Metrics[m.Metric]; ok {
+			out = append(out, strconv.Quote(x.Unit))
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
 func unit(trials []report.Trial, m report.Measure) string {
 	for _, t := range trials {
 		if x, ok := t.Metrics[m.Metric]; ok {
@@ -238,9 +285,17 @@ func unit(trials []report.Trial, m report.Measure) string {
 	return "1"
 }
 
+// unjudged is what a guarantee is that was judged before and is not now.
+const unjudged = "not judged"
+
 // guarantees lists those whose worst verdict changed.
 func guarantees(old, new []report.Trial) []Row {
 	before, after := worst(old), worst(new)
+	for g := range before {
+		if after[g] == "" {
+			after[g] = unjudged
+		}
+	}
 	var out []Row
 	for _, g := range slices.Sorted(maps.Keys(after)) {
 		was, known := before[g]

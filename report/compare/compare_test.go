@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -86,6 +87,33 @@ func TestRuns(t *testing.T) {
 			new.Trials[3].Verdicts[1].Result = report.Unknown
 		}, report.Unknown, "verdict mutual-exclusion"},
 		{"a run that ended early is not a pass", 10, 1, 0.01, func(new *report.Result) { new.Run.Ended = "interrupted" }, report.Unknown, "it ended early: interrupted"},
+		{"another unit is not compared", 10, 1, 0.01, func(new *report.Result) {
+			for i := range new.Trials {
+				m := new.Trials[i].Metrics[report.HandoffLatency]
+				m.Unit = "ms"
+				new.Trials[i].Metrics[report.HandoffLatency] = m
+			}
+		}, report.Unknown, `its unit was "ns" before, and is "ms" now`},
+		{"nor is one in a single trial", 10, 1, 0.01, func(new *report.Result) {
+			m := new.Trials[3].Metrics[report.FanoutRequests]
+			m.Unit = "1"
+			new.Trials[3].Metrics[report.FanoutRequests] = m
+		}, report.Unknown, `its unit was "1/handoff" before, and is "1" and "1/handoff" now`},
+		{"what is no longer measured is not a pass", 10, 1, 0.01, func(new *report.Result) {
+			for i := range new.Trials {
+				delete(new.Trials[i].Metrics, report.HandoffLatency)
+			}
+		}, report.Unknown, "handoff.latency.p50 of herd, lock/parent, 10 clients (it was measured before, and is not now)"},
+		{"a guarantee that is no longer judged is not a pass", 10, 1, 0.01, func(new *report.Result) {
+			for i := range new.Trials {
+				new.Trials[i].Verdicts = new.Trials[i].Verdicts[:1]
+			}
+		}, report.Unknown, "verdict mutual-exclusion of herd, lock/parent, 10 clients (pass before, not judged now)"},
+		{"a guarantee that is judged for the first time is no change", 10, 1, 0.01, func(new *report.Result) {
+			for i := range new.Trials {
+				new.Trials[i].Verdicts = append(new.Trials[i].Verdicts, report.Verdict{Guarantee: "fencing", Result: report.Pass})
+			}
+		}, report.Pass, "Not worse"},
 		{"nothing in common is not a pass", 10, 1, 0.01, func(new *report.Result) { new.Trials = nil }, report.Unknown, "nothing in common"},
 	} {
 		t.Run(row.about, func(t *testing.T) {
@@ -98,6 +126,18 @@ func TestRuns(t *testing.T) {
 				t.Errorf("%s: %s\nwant %s and %q", c.Result, c.Sentence(), row.want, row.says)
 			}
 		})
+	}
+}
+
+func TestRuns_notesWhatOnlyOneHas(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	old, new := invent(r, "old", 5, 1, 0.01), invent(r, "new", 5, 1, 0.01)
+	new.Trials = new.Trials[5:]
+	if c := Runs(old, new, five); !slices.Contains(c.Notes, "only before, and not compared: herd, lock/parent, 10 clients") {
+		t.Errorf("notes %q", c.Notes)
+	}
+	if c := Runs(new, old, five); !slices.Contains(c.Notes, "only now, and not compared: herd, lock/parent, 10 clients") {
+		t.Errorf("notes %q", c.Notes)
 	}
 }
 

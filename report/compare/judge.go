@@ -22,6 +22,10 @@ const alpha = 0.05
 func count(old, new []report.Trial, metric string, slack float64) (Row, bool) {
 	m := report.Measure{Metric: metric, Field: "value"}
 	a, b := values(old, m), values(new, m)
+	if r, ok := incomparable(old, new, m); ok {
+		r.What, r.Decides = metric, true
+		return r, true
+	}
 	if len(a) == 0 || len(b) == 0 {
 		return Row{}, false
 	}
