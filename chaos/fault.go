@@ -48,9 +48,26 @@ type Effect struct {
 	// go on hearing from it: they cannot tell that the other members do not.
 	Served []int
 	Proof  string // what proved that the fault took effect
-	// Heal undoes it, and returns when that is proven too. Nil when there is
-	// nothing to undo. Safe to call twice.
-	Heal func(ctx context.Context) error
+	// Undo takes the fault away, and waits for nothing else. Nil when there is nothing
+	// to undo. Safe to call twice.
+	Undo func(ctx context.Context) error
+	// Back returns when what was hit is back, after Undo: a member, when it serves
+	// again. That may take that other faults are undone as well. Nil when nothing has to
+	// come back. Safe to call twice.
+	Back func(ctx context.Context) error
+}
+
+// Heal undoes the fault, and returns when what was hit is back. Safe to call twice.
+func (e Effect) Heal(ctx context.Context) error {
+	for _, step := range []func(context.Context) error{e.Undo, e.Back} {
+		if step == nil {
+			continue
+		}
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Fault is one thing that can go wrong.

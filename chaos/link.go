@@ -28,5 +28,5 @@ func provoke(ctx context.Context, t Target, v victim, r Rule, traffic func(conte
 	if err != nil {
 		return Effect{}, err
 	}
-	return Effect{Target: v.String(), Client: -1, Proof: proof, Heal: p.heal}, nil
+	return Effect{Target: v.String(), Client: -1, Proof: proof, Undo: p.lift, Back: p.back}, nil
 }

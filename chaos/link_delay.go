@@ -81,7 +81,7 @@ func (f LinkDelay) inject(ctx context.Context, t Target) (Effect, error) {
 		return Effect{}, err
 	}
 	return Effect{
-		Target: v.String(), Client: -1, Heal: lift,
+		Target: v.String(), Client: -1, Undo: lift,
 		Proof: fmt.Sprintf("connecting to %s took %v before and %v after", v.Name, before, after),
 	}, nil
 }

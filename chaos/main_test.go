@@ -96,7 +96,7 @@ func inject(t testing.TB, f Fault, target Target) Effect {
 	if e.Target == "" || e.Proof == "" {
 		t.Errorf("an effect without a target or a proof: %+v", e)
 	}
-	if e.Heal != nil {
+	if e.Undo != nil {
 		t.Cleanup(func() { must(t, e.Heal(context.Background())) })
 	}
 	return e

@@ -71,11 +71,8 @@ func putUp(ctx context.Context, v victim) error {
 	return nil
 }
 
-// bringBack puts a member up and waits until it serves.
-func bringBack(ctx context.Context, t Target, v victim) error {
-	if err := putUp(ctx, v); err != nil {
-		return err
-	}
+// back waits until a member that was put up serves.
+func back(ctx context.Context, t Target, v victim) error {
 	if err := serves(ctx, v.Member); err != nil {
 		return err
 	}
@@ -101,7 +98,8 @@ func downFault(ctx context.Context, t Target, who, how string, end func(ensemble
 	return Effect{
 		Target: v.String(), Client: -1,
 		Proof: fmt.Sprintf("%s, its process was gone after %v, and nobody answers srvr", how, time.Since(begin).Round(time.Millisecond)),
-		Heal:  func(ctx context.Context) error { return bringBack(ctx, t, v) },
+		Undo:  func(ctx context.Context) error { return putUp(ctx, v) },
+		Back:  func(ctx context.Context) error { return back(ctx, t, v) },
 	}, nil
 }
 
@@ -115,7 +113,7 @@ func restart(ctx context.Context, t Target, v victim, how string) (time.Duration
 	if err := takeDown(ctx, v, end); err != nil {
 		return 0, err
 	}
-	err := act(ctx, func(ctx context.Context) error { return bringBack(ctx, t, v) },
+	err := act(ctx, func(ctx context.Context) error { return errors.Join(putUp(ctx, v), back(ctx, t, v)) },
 		func() error { return nil },
 		func(ctx context.Context) error { return putUp(ctx, v) })
 	return time.Since(begin).Round(time.Millisecond), err

@@ -38,11 +38,12 @@ func (f MemberPause) Inject(ctx context.Context, t Target) (Effect, error) {
 	return Effect{
 		Target: v.String(), Client: -1,
 		Proof: fmt.Sprintf("%s answered srvr before, and not for %v after it was frozen", v.Name, silence),
-		Heal: func(ctx context.Context) error {
+		Undo: func(ctx context.Context) error {
 			if err := v.Machine.Resume(ctx); err != nil {
 				return fmt.Errorf("resume %s: %w", v.Name, err)
 			}
-			return serves(ctx, v.Member)
+			return nil
 		},
+		Back: func(ctx context.Context) error { return serves(ctx, v.Member) },
 	}, nil
 }

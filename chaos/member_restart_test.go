@@ -13,7 +13,7 @@ func TestMemberRestart(t *testing.T) {
 	for _, how := range []string{"stop", "kill"} {
 		t.Run(how, func(t *testing.T) {
 			e := inject(t, MemberRestart{Member: "zk2", How: how}, target)
-			if e.Target != "zk2" || e.Heal != nil {
+			if e.Target != "zk2" || e.Undo != nil {
 				t.Errorf("effect %+v", e)
 			}
 			must(t, serves(t.Context(), target.Ensemble.Members[1]))

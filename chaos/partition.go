@@ -88,11 +88,8 @@ func (p *partition) prove(ctx context.Context, proof func() (string, error)) (te
 	return text, err
 }
 
-// heal lifts the partition, and waits until every member that was cut serves again.
-func (p *partition) heal(ctx context.Context) error {
-	if err := p.lift(ctx); err != nil {
-		return err
-	}
+// back waits until every member that was cut serves again.
+func (p *partition) back(ctx context.Context) error {
 	for _, c := range p.cuts {
 		if err := serves(ctx, c.Member); err != nil {
 			return err
@@ -135,7 +132,7 @@ func sever(ctx context.Context, f Fault, t Target, list []incision) (Effect, err
 	if err != nil {
 		return Effect{}, fmt.Errorf("%s: %w", f, err)
 	}
-	return Effect{Target: names(list), Client: -1, Served: served, Proof: proof, Heal: p.heal}, nil
+	return Effect{Target: names(list), Client: -1, Served: served, Proof: proof, Undo: p.lift, Back: p.back}, nil
 }
 
 // servedBy returns the clients that have their session on one of the members.
@@ -172,7 +169,7 @@ func muffle(ctx context.Context, t Target, v victim, r Rule) (Effect, *partition
 	if err != nil {
 		return Effect{}, nil, err
 	}
-	return Effect{Target: v.String(), Client: -1, Proof: proof, Heal: p.heal}, p, nil
+	return Effect{Target: v.String(), Client: -1, Proof: proof, Undo: p.lift, Back: p.back}, p, nil
 }
 
 // fromPeers aims a rule at the packets between a member and its peers.

@@ -26,7 +26,7 @@ func (f RequestHold) String() string { return requestHold.Name }
 func (f RequestHold) Inject(ctx context.Context, t Target) (Effect, error) {
 	e, shot, err := f.strike(ctx, f, t, wire.Rule{Act: wire.HoldRequest})
 	if err == nil {
-		e.Heal = func(context.Context) error { shot.Release(); return nil }
+		e.Undo = func(context.Context) error { shot.Release(); return nil }
 	}
 	return e, err
 }

@@ -56,7 +56,8 @@ type Plan struct {
 	Injected func(Played)
 	// Events, if set, fires the events that entries wait for.
 	Events *Events
-	// HealLimit bounds the healing of one fault; default 2 minutes.
+	// HealLimit bounds each step of healing a fault: undoing it, and the wait for what
+	// it hit; default 2 minutes.
 	HealLimit time.Duration
 }
 
@@ -78,8 +79,10 @@ const healLimit = 2 * time.Minute
 
 // Play plays the plan on the target, and returns when every entry has been played
 // and has healed. When the context ends it starts nothing more and heals what is
-// in force, the latest fault first, under a context that does not end with it. It
-// returns the errors of all faults, joined; a context that ends is none.
+// in force, under a context that does not end with it: all faults are undone, the
+// latest first, and only then does it wait for what they hit to come back, which a
+// fault that is still in force could keep away. It returns the errors of all faults,
+// joined; a context that ends is none.
 func (p Plan) Play(ctx context.Context, t Target) error {
 	s := &play{Plan: p, target: t}
 	if s.HealLimit == 0 {
@@ -91,8 +94,15 @@ func (p Plan) Play(ctx context.Context, t Target) error {
 	for i := range p.Entries {
 		all.Go(func() { s.entry(ctx, i) })
 	}
-	all.Wait()
-	s.unwind(ctx)
+	played := make(chan struct{})
+	go func() { defer close(played); all.Wait() }()
+	select {
+	case <-played:
+	case <-ctx.Done():
+		s.unwind(ctx) // at once: a fault that heals now may wait for that
+		<-played
+	}
+	s.unwind(ctx) // what was injected meanwhile
 	return errors.Join(s.errs...)
 }
 
@@ -111,7 +121,7 @@ type play struct {
 // standing is a fault in force.
 type standing struct {
 	played Played
-	heal   func(context.Context) error
+	effect Effect
 }
 
 // entry plays one entry as often as it says.
@@ -177,13 +187,13 @@ func (s *play) inject(ctx context.Context, f Fault, index, n int) *standing {
 	if s.Injected != nil {
 		s.tell(s.Injected, p)
 	}
-	if effect.Heal == nil {
+	if effect.Undo == nil {
 		s.done(p)
 		return nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	st := &standing{played: p, heal: effect.Heal}
+	st := &standing{played: p, effect: effect}
 	s.force = append(s.force, st)
 	return st
 }
@@ -202,28 +212,59 @@ func (s *play) generator(index, n int) func(int) int {
 
 // mend heals a fault, also when the context has ended.
 func (s *play) mend(ctx context.Context, st *standing) {
+	if !s.claim(st) {
+		return // it is being healed with all others
+	}
+	s.undo(ctx, st)
+	s.await(ctx, st)
+}
+
+// claim takes a fault from those in force, and reports whether it was still there.
+func (s *play) claim(st *standing) bool {
 	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := len(s.force)
 	s.force = slices.DeleteFunc(s.force, func(o *standing) bool { return o == st })
-	s.mu.Unlock()
-	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), s.HealLimit, fmt.Errorf("not healed within %v", s.HealLimit))
-	defer cancel()
+	return len(s.force) < before
+}
+
+// undo takes a fault away.
+func (s *play) undo(ctx context.Context, st *standing) {
 	st.played.Mended = s.Now()
-	_, err := try(func() (Effect, error) { return Effect{}, st.heal(ctx) })
-	if err != nil {
-		st.played.Err = fmt.Errorf("%w: %s of %s: %w", ErrNotHealed, st.played.Fault, st.played.Target, err)
+	st.played.Err = s.limited(ctx, st, st.effect.Undo)
+}
+
+// await waits for what a fault hit to come back, and tells that it is over.
+func (s *play) await(ctx context.Context, st *standing) {
+	if st.played.Err == nil && st.effect.Back != nil {
+		st.played.Err = s.limited(ctx, st, st.effect.Back)
 	}
 	st.played.End = s.Now()
 	s.done(st.played)
 }
 
+// limited takes a step of healing a fault, which goes on when the context ends.
+func (s *play) limited(ctx context.Context, st *standing, step func(context.Context) error) error {
+	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), s.HealLimit, fmt.Errorf("not healed within %v", s.HealLimit))
+	defer cancel()
+	if _, err := try(func() (Effect, error) { return Effect{}, step(ctx) }); err != nil {
+		return fmt.Errorf("%w: %s of %s: %w", ErrNotHealed, st.played.Fault, st.played.Target, err)
+	}
+	return nil
+}
+
 // unwind heals what is still in force, the latest first.
 func (s *play) unwind(ctx context.Context) {
 	s.mu.Lock()
-	rest := slices.Clone(s.force)
+	rest := s.force
+	s.force = nil
 	s.mu.Unlock()
 	slices.Reverse(rest)
 	for _, st := range rest {
-		s.mend(ctx, st)
+		s.undo(ctx, st)
+	}
+	for _, st := range rest {
+		s.await(ctx, st)
 	}
 }
 

@@ -17,6 +17,7 @@ type scripted struct {
 	log     *logbook
 	inject  func(ctx context.Context, t Target) error
 	heal    func(ctx context.Context) error
+	back    func(ctx context.Context) error
 	instant bool // nothing to heal
 }
 
@@ -48,7 +49,8 @@ func (f scripted) Inject(ctx context.Context, t Target) (Effect, error) {
 	}
 	e := Effect{Target: "the target of " + f.name, Client: 3, Proof: "it was written down"}
 	if !f.instant {
-		e.Heal = func(ctx context.Context) error {
+		e.Back = f.back
+		e.Undo = func(ctx context.Context) error {
 			f.log.add("-%s", f.name)
 			if f.heal != nil {
 				return f.heal(ctx)
@@ -159,6 +161,41 @@ func TestPlan_Play_WaitsForEvents(t *testing.T) {
 	must(t, plan.Play(t.Context(), Target{}))
 	if log.String() != "+first, +second" || played.Start < after {
 		t.Errorf("%s, the second at %v", log, played.Start)
+	}
+}
+
+// Two faults on one member: the first is being healed when the play ends, and waits for
+// the member, which the second keeps away.
+func TestPlan_Play_UndoesAllBeforeItWaits(t *testing.T) {
+	for _, order := range []struct {
+		name    string
+		entries func(waits, keeps Fault) []Entry
+	}{
+		{"the one that waits is healed before the end", func(waits, keeps Fault) []Entry {
+			return []Entry{{Fault: waits, For: 20 * time.Millisecond}, {Fault: keeps}}
+		}},
+		{"both are in force at the end, the one that keeps it away came first", func(waits, keeps Fault) []Entry {
+			return []Entry{{Fault: keeps}, {Fault: waits, At: 20 * time.Millisecond}}
+		}},
+	} {
+		t.Run(order.name, func(t *testing.T) {
+			log, undone := &logbook{}, make(chan struct{})
+			waits := scripted{name: "waits", log: log, back: func(ctx context.Context) error {
+				select {
+				case <-undone:
+					return nil
+				case <-ctx.Done():
+					return context.Cause(ctx)
+				}
+			}}
+			keeps := scripted{name: "keeps", log: log, heal: func(context.Context) error { close(undone); return nil }}
+			ctx, cancel := context.WithTimeout(t.Context(), 60*time.Millisecond)
+			defer cancel()
+			must(t, Plan{Entries: order.entries(waits, keeps), Now: clock(), HealLimit: 5 * time.Second}.Play(ctx, Target{}))
+			if !strings.HasSuffix(log.String(), "-waits, -keeps") {
+				t.Errorf("undone in another order: %s", log)
+			}
+		})
 	}
 }
 

@@ -38,7 +38,7 @@ func TestSessionClose(t *testing.T) {
 			effect, err := SessionClose{Client: row.who}.Inject(t.Context(), l.Target)
 			took := time.Since(begin)
 			must(t, err)
-			if effect.Target != row.want || effect.Client != n || effect.Proof == "" || effect.Heal != nil {
+			if effect.Target != row.want || effect.Client != n || effect.Proof == "" || effect.Undo != nil {
 				t.Errorf("effect %+v", effect)
 			}
 			t.Logf("%v: %s", took, effect.Proof)

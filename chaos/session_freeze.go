@@ -54,7 +54,7 @@ func (f SessionFreeze) Inject(ctx context.Context, t Target) (Effect, error) {
 	if err != nil {
 		return Effect{}, fmt.Errorf("%s: %s: %w", f, name, err)
 	}
-	return Effect{Target: name, Client: n, Proof: proof, Heal: thaw}, nil
+	return Effect{Target: name, Client: n, Proof: proof, Undo: thaw}, nil
 }
 
 // still proves that nothing passes: the client's bytes pile up, or none reach it
