@@ -198,6 +198,30 @@ func TestWriterCountsRecordsAfterCloseAsLost(t *testing.T) {
 	}
 }
 
+// What is measured must not pay for a collection that its own recording brings about.
+// The writer's goroutine encodes meanwhile, and is counted too: it allocates now and
+// then, for a batch, and never for each sample.
+func TestWriter_allocatesNothingForASample(t *testing.T) {
+	w, err := NewWriter(io.Discard, Header{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	s := sample(1, 1)
+	const samples = 1000
+	each := testing.AllocsPerRun(10, func() {
+		for range samples {
+			w.Sample(s)
+		}
+		for w.Backlog() > 0 {
+			runtime.Gosched()
+		}
+	}) / samples
+	if each > 0.01 {
+		t.Errorf("%.3f allocations a sample, want none", each)
+	}
+}
+
 // BenchmarkSample is what the measured path pays: it must not allocate. The
 // callers pause where the writer is behind, as clients of a ZooKeeper do.
 func BenchmarkSample(b *testing.B) {
