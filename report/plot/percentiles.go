@@ -94,6 +94,12 @@ func (d Distribution) curve() []xy {
 			out = append(out, xy{nines(q.fraction), *q.v})
 		}
 	}
+	if n := len(out); n > 0 && m.Max != nil && m.Count != nil {
+		slowest := xy{nines(1 - 1/float64(*m.Count)), *m.Max}
+		if slowest.x > out[n-1].x {
+			out = append(out, slowest)
+		}
+	}
 	return out
 }
 
