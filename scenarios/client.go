@@ -49,6 +49,9 @@ func (c *client) open(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("client %d: %w", c.n, err)
 	}
+	if err := c.t.suits(subject); err != nil {
+		return errors.Join(err, subject.Close(ctx))
+	}
 	c.mu.Lock()
 	c.subject = subject
 	c.mu.Unlock()
@@ -114,6 +117,36 @@ func (c *client) acquire(ctx context.Context) (recipes.Claim, error) {
 		c.t.grants.Add(1)
 	}
 	return claim, err
+}
+
+// acquireFirst acquires where nobody should be in the way. Who is not granted in time,
+// because something was left behind, is looked at while it waits, which is for the
+// verdicts to judge; then it gives up.
+func (c *client) acquireFirst(ctx context.Context) (recipes.Claim, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	done := make(chan granted, 1)
+	go func() {
+		claim, err := c.acquire(ctx)
+		done <- granted{c: c, claim: claim, err: err}
+	}()
+	limit := c.t.patience()
+	select {
+	case g := <-done:
+		return g.claim, g.err
+	case <-time.After(limit):
+	}
+	_, _ = c.t.look(ctx, stuckLook)
+	cancel()
+	select {
+	case g := <-done:
+		if g.err == nil {
+			return g.claim, nil // late, but had
+		}
+	case <-time.After(limit): // it cannot be called off
+		c.close()
+	}
+	return recipes.Claim{}, fmt.Errorf("%w within %v, though nobody is known to hold", errNoGrant, limit)
 }
 
 // release lets go of a claim. It takes as long as it must, within limits: a release

@@ -62,7 +62,7 @@ func (d *drain) run(ctx context.Context) error {
 	defer d.waiters.Wait()
 	defer cancel()
 	first := d.clients[d.round%len(d.clients)]
-	claim, err := first.acquire(ctx)
+	claim, err := first.acquireFirst(ctx)
 	if err != nil {
 		return fmt.Errorf("client %d: %w", first.n, err)
 	}
@@ -136,6 +136,7 @@ func (d *drain) next(ctx context.Context) (granted, error) {
 	case <-ctx.Done():
 		return granted{}, ctx.Err()
 	case <-time.After(limit):
+		_, _ = d.look(ctx, stuckLook) // for the verdicts
 		return granted{}, fmt.Errorf("%w within %v of a release", errNoGrant, limit)
 	}
 }

@@ -124,15 +124,10 @@ func (t *trial) look(ctx context.Context, apart time.Duration) (left int, err er
 	return left, nil
 }
 
-// ofQueue marks notes about a queue. A specimen's name does not tell; what it can do does.
+// ofQueue marks notes about a queue.
 func (t *trial) ofQueue() string {
-	for _, c := range t.clients {
-		c.mu.Lock()
-		subject := c.subject
-		c.mu.Unlock()
-		if _, ok := subject.(recipes.QueueClient); ok {
-			return history.OfQueue
-		}
+	if t.queue() {
+		return history.OfQueue
 	}
 	return ""
 }

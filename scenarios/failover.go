@@ -63,10 +63,10 @@ func (f *failover) run(ctx context.Context) (err error) {
 	waiting, cancel := context.WithCancel(ctx)
 	defer f.waiters.Wait()
 	defer cancel()
-	f.claim, err = f.victim.acquire(ctx)
+	f.claim, err = f.victim.acquireFirst(ctx)
 	if errors.Is(err, recipes.ErrSessionEnded) { // in the phase before
 		if err = f.victim.reopen(ctx); err == nil {
-			f.claim, err = f.victim.acquire(ctx)
+			f.claim, err = f.victim.acquireFirst(ctx)
 		}
 	}
 	if err != nil {

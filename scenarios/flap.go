@@ -51,7 +51,7 @@ func (f *flapping) run(ctx context.Context) error {
 		return f.wave(ctx, f.clients, f.deliver)
 	}
 	holder := f.clients[0]
-	claim, err := holder.acquire(ctx)
+	claim, err := holder.acquireFirst(ctx)
 	if err != nil {
 		return fmt.Errorf("client %d: %w", holder.n, err)
 	}
@@ -85,7 +85,7 @@ func (f *flapping) wave(ctx context.Context, waiters []*client, last func(contex
 // again has a client acquire and let go after the line was dissolved: whatever the
 // flaps left behind must not be in its way, and one grant alone has no order.
 func (f *flapping) again(ctx context.Context, c *client) error {
-	claim, err := c.acquire(ctx)
+	claim, err := c.acquireFirst(ctx)
 	if err != nil {
 		return fmt.Errorf("client %d: %w", c.n, err)
 	}

@@ -49,11 +49,11 @@ const memberRolling = "member.rolling"
 // happened, all clients of a lock must get in line and two hand-offs must follow, with
 // no fault in force. A queue proves as much at the end of its churn, which lasts until
 // it is empty.
-func drawSoak(seed uint64, kinds []chaos.Kind) string {
+func drawSoak(seed uint64, kinds []chaos.Kind, subjects []string) string {
 	r := rand.New(rand.NewPCG(seed, 0))
 	n := uint64(len(kinds))
 	first, lasts := kinds[seed%n], 1200*time.Millisecond
-	subject := soaked[(seed+seed/n)%uint64(len(soaked))]
+	subject := subjects[(seed+seed/n)%uint64(len(subjects))]
 	var faults []string
 	add := func(k chaos.Kind) {
 		text, until := drawSoakFault(r, k)
@@ -112,8 +112,8 @@ func TestDrawSoak(t *testing.T) {
 	}
 	tried := map[string]bool{}
 	for seed := range uint64(len(kinds) * len(soaked)) {
-		text := drawSoak(seed, kinds)
-		if text != drawSoak(seed, kinds) {
+		text := drawSoak(seed, kinds, soaked)
+		if text != drawSoak(seed, kinds, soaked) {
 			t.Fatalf("seed %d gives two different trials", seed)
 		}
 		s, err := Load("soak", []byte(text), nil)

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -34,23 +35,7 @@ func TestSoak(t *testing.T) {
 		t.Skip("takes two minutes")
 	}
 	trials, first := soakNumber(t, "SOAK", soakTrials), soakNumber(t, "SOAK_SEED", 1)
-	network, err := chaos.NewNetwork(t.Context(), ensemble)
-	switch {
-	case errors.Is(err, chaos.ErrSkipped):
-		t.Logf("without network faults: %v", err)
-	case err != nil:
-		t.Fatal(err)
-	default:
-		defer func() {
-			if err := network.Close(t.Context()); err != nil {
-				t.Error(err)
-			}
-		}()
-	}
-	s := soak{t: t, network: network, tally: map[string]int{}}
-	var without []string
-	s.kinds, without = soakFaults(network != nil, len(ensemble.Members))
-	t.Logf("%d faults; cannot be had here: %s", len(s.kinds), strings.Join(without, ", "))
+	s := newSoak(t, soaked)
 	start := time.Now()
 	for seed := first; seed < first+trials; seed++ {
 		s.try(seed)
@@ -59,6 +44,52 @@ func TestSoak(t *testing.T) {
 	for _, what := range slices.Sorted(maps.Keys(s.tally)) {
 		t.Logf("%5d %s", s.tally[what], what)
 	}
+}
+
+// A soak that finds nothing says something only if it finds what is there: recipes that
+// are broken fail it within a few trials, each by a verdict.
+func TestSoak_findsBrokenRecipes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes some 20 seconds")
+	}
+	const most = 20
+	for _, subject := range []string{"zoo/worker-unsorted", "zoo/cleanup-missing"} {
+		t.Run(subject, func(t *testing.T) {
+			s := newSoak(t, []string{subject})
+			for seed := range uint64(most) {
+				trial, _ := s.run(seed, t.TempDir())
+				for _, v := range trial.Verdicts {
+					if v.Result == report.Fail {
+						t.Logf("trial %d: %s: %q", seed+1, v.Guarantee, v.Reasons[0])
+						return
+					}
+				}
+			}
+			t.Errorf("no verdict failed in %d trials", most)
+		})
+	}
+}
+
+// newSoak prepares trials of the subjects.
+func newSoak(t *testing.T, subjects []string) *soak {
+	network, err := chaos.NewNetwork(t.Context(), ensemble)
+	switch {
+	case errors.Is(err, chaos.ErrSkipped):
+		t.Logf("without network faults: %v", err)
+	case err != nil:
+		t.Fatal(err)
+	default:
+		t.Cleanup(func() {
+			if err := network.Close(context.Background()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	s := &soak{t: t, network: network, subjects: subjects, tally: map[string]int{}}
+	var without []string
+	s.kinds, without = soakFaults(network != nil, len(ensemble.Members))
+	t.Logf("%d faults; cannot be had here: %s", len(s.kinds), strings.Join(without, ", "))
+	return s
 }
 
 func soakNumber(t *testing.T, variable string, otherwise uint64) uint64 {
@@ -74,10 +105,11 @@ func soakNumber(t *testing.T, variable string, otherwise uint64) uint64 {
 }
 
 type soak struct {
-	t       *testing.T
-	network *chaos.Network
-	kinds   []chaos.Kind
-	tally   map[string]int // verdicts, and explained unknowns by their reason
+	t        *testing.T
+	network  *chaos.Network
+	subjects []string
+	kinds    []chaos.Kind
+	tally    map[string]int // verdicts, and explained unknowns by their reason
 }
 
 // try runs the seed's trial and judges it.
@@ -87,7 +119,7 @@ func (s *soak) try(seed uint64) {
 		s.t.Fatal(err)
 	}
 	start := time.Now()
-	wrong := s.run(seed, dir)
+	_, wrong := s.run(seed, dir)
 	took := time.Since(start).Round(10 * time.Millisecond)
 	if len(wrong) == 0 {
 		os.RemoveAll(dir)
@@ -98,9 +130,9 @@ func (s *soak) try(seed uint64) {
 		seed, took, strings.Join(wrong, "\n  "), dir, seed)
 }
 
-// run returns what is wrong with the seed's trial.
-func (s *soak) run(seed uint64, dir string) (wrong []string) {
-	text := []byte(drawSoak(seed, s.kinds))
+// run returns the seed's trial, and what is wrong with it.
+func (s *soak) run(seed uint64, dir string) (trial report.Trial, wrong []string) {
+	text := []byte(drawSoak(seed, s.kinds, s.subjects))
 	if err := os.WriteFile(filepath.Join(dir, "scenario.yaml"), text, 0o644); err != nil {
 		s.t.Fatal(err)
 	}
@@ -118,13 +150,13 @@ func (s *soak) run(seed uint64, dir string) (wrong []string) {
 	}
 	h, err := history.Open(filepath.Join(dir, "history", batches[0].Cells[0].trialName()+".jsonl.zst"))
 	if err != nil {
-		return append(wrong, err.Error())
+		return trial, append(wrong, err.Error())
 	}
-	trial := report.Fold(h).Trial
+	trial = report.Fold(h).Trial
 	if len(trial.Verdicts) == 0 || len(trial.Faults) == 0 {
 		wrong = append(wrong, fmt.Sprintf("%d verdicts on %d faults: nothing was tried", len(trial.Verdicts), len(trial.Faults)))
 	}
-	return append(wrong, s.judge(trial)...)
+	return trial, append(wrong, s.judge(trial)...)
 }
 
 // judge returns every verdict that is neither a pass nor an explained unknown.

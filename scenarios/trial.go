@@ -40,6 +40,7 @@ type trial struct {
 	faults   *faults // of the phase
 	phase    Phase
 	phaseNum int                     // index of phase in the scenario
+	takes    atomic.Pointer[bool]    // the subject is a queue; nil until a client is open
 	moments  atomic.Pointer[moments] // of the phase; nil where no fault is planned
 	round    int
 	pin      *pin                         // who holds now
@@ -114,6 +115,9 @@ func cause(ctx context.Context, err error) error {
 }
 
 func (t *trial) runPhase(ctx context.Context, p Phase) (err error) {
+	if err := t.suited(p); err != nil {
+		return err
+	}
 	t.phase, t.round = p, 0
 	t.note(history.Note{Kind: history.PhaseStart, Client: -1, Text: p.Name})
 	defer func() { t.note(history.Note{Kind: history.PhaseEnd, Client: -1, Text: p.Name}) }()
