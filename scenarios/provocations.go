@@ -301,6 +301,9 @@ func predecessorLeaves(ctx context.Context, p *provoked) error {
 	asked := p.clients[1].wire.Counts().Queued > 0
 	p.letGo(ctx, holder)
 	if asked {
+		if err := p.everywhere(ctx, 1); err != nil {
+			return err
+		}
 		p.hit(ctx, shot, true)
 	}
 	shot.Release()

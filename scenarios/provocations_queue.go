@@ -216,6 +216,9 @@ func putBetween(ctx context.Context, p *provoked) error {
 	})
 	p.produce(ctx, 2) // of one item nobody could say in which order it came
 	if asked {
+		if err := p.everywhere(ctx, 2); err != nil {
+			return err
+		}
 		p.hit(ctx, shot, true)
 	}
 	shot.Release()

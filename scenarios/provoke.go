@@ -160,6 +160,19 @@ func (p *provoked) inLine(ctx context.Context, n int) error {
 	return ctx.Err()
 }
 
+// everywhere returns when every member has n nodes in the line: a question that is let
+// go then is not answered from the past.
+func (p *provoked) everywhere(ctx context.Context, n int) error {
+	err := poll(ctx, grantLimit, func(ctx context.Context) (bool, error) {
+		fewest, most, err := p.harness.children(ctx, p.parent, sequential)
+		return fewest == n && most == n, err
+	})
+	if err != nil {
+		return fmt.Errorf("wait until every member has %d nodes in line: %w", n, err)
+	}
+	return nil
+}
+
 // settled waits until the wire has been still for a while, or for settledLimit.
 func (p *provoked) settled(ctx context.Context) {
 	var last wire.Counts
