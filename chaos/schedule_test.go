@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -59,6 +60,12 @@ func (f scripted) Inject(ctx context.Context, t Target) (Effect, error) {
 		}
 	}
 	return e, nil
+}
+
+// inABubble runs a test where time passes only when everybody waits for it: a busy
+// machine does not change the order of what is due at different times.
+func inABubble(t *testing.T, name string, test func(t *testing.T)) {
+	t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
 }
 
 func clock() func() time.Duration {
@@ -119,7 +126,7 @@ func TestPlan_Play(t *testing.T) {
 			return []Entry{{Fault: scripted{name: "a", log: l}, At: time.Hour}, {Fault: scripted{name: "b", log: l}, On: "never"}}
 		}, 20 * ms, "", []string{"a: no proven effect: the play ended before its time came", "b: no proven effect"}},
 	} {
-		t.Run(row.name, func(t *testing.T) {
+		inABubble(t, row.name, func(t *testing.T) {
 			ctx, log := t.Context(), &logbook{}
 			if row.until > 0 {
 				var cancel context.CancelFunc
@@ -178,7 +185,7 @@ func TestPlan_Play_UndoesAllBeforeItWaits(t *testing.T) {
 			return []Entry{{Fault: keeps}, {Fault: waits, At: 20 * time.Millisecond}}
 		}},
 	} {
-		t.Run(order.name, func(t *testing.T) {
+		inABubble(t, order.name, func(t *testing.T) {
 			log, undone := &logbook{}, make(chan struct{})
 			waits := scripted{name: "waits", log: log, back: func(ctx context.Context) error {
 				select {
@@ -199,7 +206,9 @@ func TestPlan_Play_UndoesAllBeforeItWaits(t *testing.T) {
 	}
 }
 
-func TestPlan_Play_RecordsWhatWasPlayed(t *testing.T) {
+func TestPlan_Play_RecordsWhatWasPlayed(t *testing.T) { synctest.Test(t, recordsWhatWasPlayed) }
+
+func recordsWhatWasPlayed(t *testing.T) {
 	var injected, played []Played
 	plan := Plan{
 		Entries: []Entry{
