@@ -136,6 +136,9 @@ func waiterDies(ctx context.Context, p *provoked) error {
 	if err := p.strike(ctx, chaos.SessionClose{Client: "2"}); err != nil {
 		return err
 	}
+	if err := p.everywhere(ctx, 3); err != nil { // or who is told late finds the others gone as well
+		return err
+	}
 	p.await(ctx, p.turns[3], 300*time.Millisecond) // it must not be granted, and has the time to be wrong
 	p.restless(ctx, 3)
 	p.act(ctx, holder)
