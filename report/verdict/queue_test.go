@@ -31,6 +31,7 @@ func TestQueue(t *testing.T) {
 		{NoLoss, telling{"an item may still be in a queue that was not drained", "put a 1\nput b 1\ntake a 2", Unknown, "not drained"}},
 		{NoLoss, telling{"a take without a reply may have taken it", "put a 1\nput b 1\ntake a 2\ntake - 3 unknown" + drained, Unknown, "1 takes had no reply"}},
 		{NoLoss, telling{"an item that a take handed over with a doubt is not lost", "put a 1\nput b 1\ntake a 2\ntake b 3 unknown" + drained, Pass, ""}},
+		{NoLoss, telling{"a phase that is called like an item has deleted nothing", "put a 1\nput b 1\ntake a 2\ntake - 3 unknown\nphase b 3 4\nemptied 5", Unknown, "1 takes had no reply"}},
 		{NoLoss, telling{"a put without a reply need not be found", "put a 1\nput b 1 unknown\ntake a 2" + drained, Pass, ""}},
 		{MutualExclusion, telling{"a queue has no holders to judge", "put a 1\ntake a 2", "", ""}},
 	} {

@@ -112,7 +112,7 @@ func NewCourt(h *history.History) *Court {
 }
 
 // seen counts the operations, to know which guarantees are at stake.
-type seen struct{ acquires, grants, waits, writes, puts, takes int }
+type seen struct{ acquires, waits, writes, puts, takes int }
 
 func (s *seen) record(n history.Numbered) {
 	if n.Note != nil && n.Note.Kind == history.Waiting {
@@ -124,9 +124,6 @@ func (s *seen) record(n history.Numbered) {
 	switch n.Sample.Op {
 	case history.Acquire:
 		s.acquires++
-		if n.Sample.Outcome == history.OK {
-			s.grants++
-		}
 	case history.Write:
 		s.writes++
 	case history.Put:

@@ -9,6 +9,7 @@
 // turn < into <= between instants in nanoseconds, where no promise says which side the
 // very instant is on, or compare with a bound that only limits what is kept. One that
 // turns && into ||, or == into !=, asks for a test.
+// survivors.md lists what was left the last time, and why.
 package main
 
 import (
