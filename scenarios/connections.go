@@ -22,7 +22,7 @@ const connectionsCounter = "connection_request_count"
 // it asks nothing: a plan that waits must not cost what it is to be compared with.
 type connections struct {
 	t    *trial
-	last []float64     // by member
+	last []float64     // by member; -1 until it has answered
 	at   time.Duration // of the last count; -1 before the first
 
 	first sync.Once
@@ -31,13 +31,15 @@ type connections struct {
 	end   context.CancelFunc
 }
 
-// countConnections reads the counters, while every member is there to be asked, and
-// waits for begin.
+// countConnections reads the counters and waits for begin. It returns at once: what is
+// measured does not wait for members' answers.
 func (t *trial) countConnections(ctx context.Context) *connections {
 	ctx, cancel := context.WithCancel(ctx)
 	c := &connections{t: t, last: make([]float64, len(t.lab.Ensemble.Members)), at: -1,
 		begun: make(chan struct{}), done: make(chan struct{}), end: cancel}
-	c.count(ctx)
+	for i := range c.last {
+		c.last[i] = -1
+	}
 	go c.run(ctx)
 	return c
 }
@@ -61,6 +63,7 @@ func (c *connections) stop() {
 // of its own, so that the quiet time does not dilute the first second's rate.
 func (c *connections) run(ctx context.Context) {
 	defer close(c.done)
+	c.count(ctx)
 	select {
 	case <-c.begun:
 	case <-ctx.Done():
@@ -88,11 +91,12 @@ func (c *connections) count(ctx context.Context) {
 		if err != nil || !ok {
 			continue // cut off, or down: it takes no connection that we could miss, but for its last ones
 		}
-		if n < c.last[i] {
-			c.last[i] = 0 // it was started again
-		}
-		if c.at >= 0 {
-			made += n - c.last[i]
+		switch last := c.last[i]; {
+		case last < 0: // what it counted before is not of this phase
+		case n < last:
+			made += n // it was started again
+		default:
+			made += n - last
 		}
 		c.last[i] = n
 	}
