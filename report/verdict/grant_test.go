@@ -55,3 +55,17 @@ func TestHolder_settle(t *testing.T) {
 		t.Errorf("settled: %v, %v, %v", early[0].settled, late[0].settled, held[0].settled)
 	}
 }
+
+// What cannot resume must not: a client that was told that its grant is lost, was killed
+// or has closed its session does not hold again by a note that says so.
+func TestBeliefs_apply_endsForGood(t *testing.T) {
+	for kind, dead := range map[string]bool{
+		history.Lost: true, history.Killed: true, history.Closed: true, history.Suspended: false, history.Deadline: false,
+	} {
+		g := &grant{held: true, parts: []*entry{{}}}
+		NewBeliefs(func(Belief) {}).apply(g, &history.Note{Kind: kind, At: 5}, 1)
+		if g.dead != dead || g.held {
+			t.Errorf("after %s: dead %v, held %v", kind, g.dead, g.held)
+		}
+	}
+}

@@ -1,0 +1,43 @@
+package scenarios
+
+import (
+	"strings"
+	"testing"
+
+	"zkbench/recipes"
+)
+
+// What a client can do decides, and only where it can do both, or before there is one,
+// the name.
+func TestTrial_suits(t *testing.T) {
+	type closes struct{ recipes.Client }
+	type contends struct{ recipes.Contender }
+	type takes struct{ recipes.QueueClient }
+	for _, row := range []struct {
+		name   string
+		client recipes.Client
+		queue  bool
+		err    string
+	}{
+		{"lock/x", contends{}, false, ""},
+		{"zoo/queue-x", takes{}, true, ""},
+		{"queue/x", takes{}, true, ""},
+		{"queue/x", contends{}, false, ""},
+		{"queue/x", closes{}, true, "neither a recipes.Contender"},
+	} {
+		tr := &trial{cell: Cell{Subject: recipes.Subject{Name: row.name}}}
+		err := tr.suits(row.client)
+		if tr.queue() != row.queue || (err == nil) != (row.err == "") || err != nil && !strings.Contains(err.Error(), row.err) {
+			t.Errorf("%s with %T: queue %v, %v", row.name, row.client, tr.queue(), err)
+		}
+	}
+	tr := &trial{cell: Cell{Subject: recipes.Subject{Name: "zoo/queue-x"}}}
+	if err := tr.suits(takes{}); err != nil {
+		t.Fatal(err)
+	}
+	for kind, want := range map[string]bool{Failover: true, Succession: true, Stream: false, Churn: false} {
+		if err := tr.suited(Phase{Kind: kind}); (err != nil) != want {
+			t.Errorf("a queue in a %s: %v", kind, err)
+		}
+	}
+}
