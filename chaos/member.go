@@ -113,7 +113,11 @@ func restart(ctx context.Context, t Target, v victim, how string) (time.Duration
 	if err := takeDown(ctx, v, end); err != nil {
 		return 0, err
 	}
-	err := act(ctx, func(ctx context.Context) error { return errors.Join(putUp(ctx, v), back(ctx, t, v)) },
+	again := Effect{
+		Undo: func(ctx context.Context) error { return putUp(ctx, v) },
+		Back: func(ctx context.Context) error { return back(ctx, t, v) },
+	}
+	err := act(ctx, again.Heal,
 		func() error { return nil },
 		func(ctx context.Context) error { return putUp(ctx, v) })
 	return time.Since(begin).Round(time.Millisecond), err

@@ -81,7 +81,7 @@ func (d *deliveries) looked(n *history.Note, record int) {
 		return
 	}
 	d.judged++
-	if len(l.items) == 0 || l.waiters == 0 {
+	if len(l.items) == 0 || l.waiters == 0 || d.moved >= n.At {
 		return
 	}
 	free := d.faults.outside(d.moved, n.At)

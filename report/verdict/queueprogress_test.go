@@ -22,6 +22,7 @@ func TestProgress_ofAQueue(t *testing.T) {
 		{"the limit counts from the end of a fault", before + "fault session.flap 1 900 1000\n" + late, Pass, ""},
 		{"and not from before it", before + "fault session.flap 1 900 999\n" + late, Fail, "for 8.001s"},
 		{"a blind consumer of an empty queue is not a line's", before + "take b 40\nwaiter 1 2000 3000 0 0 1\nlooked 2000 3000 queue", Pass, ""},
+		{"a take that ended after the look moved during it", before + "take b 40000\nitem c-1 2000 3000\n" + still + "looked 2000 3000 queue", Pass, ""},
 		{"nothing taken is nothing shown", "put a 10", Unknown, "nothing was ever taken"},
 		{"a failed take takes nothing", "put a 10\ntake - 20 failed", Unknown, "nothing was ever taken"},
 		{"faults all the time, and the queue is empty afterwards", before + "fault session.flap 1 0 1000\ntake b 40\nemptied 1001", Pass, "afterwards the queue ran empty"},
