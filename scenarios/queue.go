@@ -23,7 +23,7 @@ func (t *trial) queue() bool {
 	return t.cell.Subject.Recipe() == "queue"
 }
 
-// suits checks a client that the subject has opened, the first time.
+// suits checks a client that the subject has opened, and learns from it what it is.
 func (t *trial) suits(c recipes.Client) error {
 	_, contends := c.(recipes.Contender)
 	_, takes := c.(recipes.QueueClient)
