@@ -1,0 +1,175 @@
+package recipes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// takeHead takes the first item that it can get, and returns nil if there is none.
+func (q *Queue) takeHead(ctx context.Context) (*item, error) {
+	for {
+		paths, err := q.items(ctx)
+		if err != nil || len(paths) == 0 {
+			return nil, err
+		}
+		for _, path := range paths {
+			item, err := q.read(ctx, path)
+			if err != nil {
+				return nil, err
+			}
+			if item == nil {
+				continue
+			}
+			switch taken, err := q.delete(ctx, path); {
+			case taken:
+				return item, nil
+			case Indeterminate(err):
+				return item, err
+			case err != nil:
+				return nil, err
+			}
+		}
+	}
+}
+
+// delete removes an item; taken is false if somebody else was faster. After a lost
+// reply an item that is still there was not taken by us, and we try again; one that
+// is gone may have been.
+func (q *Queue) delete(ctx context.Context, path string) (taken bool, err error) {
+	for {
+		err := q.s.Delete(ctx, path)
+		switch {
+		case err == nil:
+			return true, nil
+		case errors.Is(err, zk.ErrNoNode):
+			return false, nil
+		case !errors.Is(err, ErrConnectionLost):
+			return false, err
+		}
+		if look := q.s.barrier(ctx, path+"-barrier"); look != nil {
+			return false, fmt.Errorf("take %s: %w", path, errors.Join(err, look))
+		}
+		stat, look := q.s.Exists(ctx, path)
+		if look != nil || stat == nil {
+			return false, fmt.Errorf("take %s: %w", path, errors.Join(err, look))
+		}
+	}
+}
+
+// takeParent waits as one of a herd. It watches only once it has seen the queue
+// empty, so that taking an item wakes nobody.
+func (q *Queue) takeParent(ctx context.Context) (*item, error) {
+	for {
+		if item, err := q.takeHead(ctx); item != nil || err != nil {
+			return item, err
+		}
+		if err := q.awaitItems(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// awaitItems returns when there are items, or may be.
+func (q *Queue) awaitItems(ctx context.Context) error {
+	got, err := q.s.list(ctx, q.parent, true)
+	if errors.Is(err, zk.ErrNoNode) {
+		return q.s.MakePath(ctx, q.parent)
+	}
+	if err != nil || len(q.paths(got.names)) > 0 {
+		return err
+	}
+	_, err = q.s.wake(ctx, got.watch)
+	return err
+}
+
+// takePredecessor stands in line, waits for an item at its head, and leaves the line
+// with the item.
+func (q *Queue) takePredecessor(ctx context.Context) (*item, error) {
+	c := contest{s: q.s, parent: q.parent + "/" + ticketNode, prefix: ticketPrefix, variant: Predecessor}
+	for {
+		ticket, err := c.win(ctx)
+		if err != nil {
+			return nil, err
+		}
+		// A ticket that was lost gives neither item nor error: stand in line again.
+		if item, err := q.takeInTurn(ctx, ticket); item != nil || err != nil {
+			return item, err
+		}
+	}
+}
+
+// takeInTurn is takeAtHead, after which the ticket is gone in any case.
+func (q *Queue) takeInTurn(ctx context.Context, ticket *Grant) (item *item, err error) {
+	left := false
+	defer func() {
+		if !left {
+			ticket.Release(ctx) // goes on in the background if need be
+		}
+	}()
+	item, left, err = q.takeAtHead(ctx, ticket)
+	return item, err
+}
+
+// takeAtHead waits for an item while we are the head of the line. It returns neither
+// item nor error if the ticket is gone. left tells that the ticket went with the item.
+func (q *Queue) takeAtHead(ctx context.Context, ticket *Grant) (_ *item, left bool, err error) {
+	for {
+		paths, err := q.items(ctx)
+		if err != nil {
+			return nil, false, err
+		}
+		for _, path := range paths {
+			item, err := q.read(ctx, path)
+			if err != nil {
+				return nil, false, err
+			}
+			if item == nil {
+				continue
+			}
+			switch left, err := q.leaveWith(ctx, item, ticket); {
+			case left:
+				ticket.leave()
+				return item, true, nil
+			case errors.Is(err, ErrGrantLost):
+				return nil, false, nil
+			case Indeterminate(err):
+				return item, false, err
+			case err != nil:
+				return nil, false, err
+			}
+		}
+		if err := q.awaitItems(ctx); err != nil {
+			return nil, false, err
+		}
+	}
+}
+
+// leaveWith deletes the item and our ticket in one transaction: the item is taken
+// and the next in line woken at once. After a lost reply the ticket tells what
+// happened, since only we delete it: if it is gone, the item is ours.
+func (q *Queue) leaveWith(ctx context.Context, item *item, ticket *Grant) (left bool, err error) {
+	for {
+		err := q.s.Multi(ctx, &zk.DeleteRequest{Path: item.path, Version: -1}, &zk.DeleteRequest{Path: ticket.Path, Version: -1})
+		switch {
+		case err == nil:
+			return true, nil
+		case !errors.Is(err, zk.ErrNoNode) && !errors.Is(err, ErrConnectionLost):
+			return false, err
+		}
+		lost := errors.Is(err, ErrConnectionLost)
+		stat, look := ticket.look(ctx)
+		switch {
+		case look != nil:
+			return false, errors.Join(err, look)
+		case stat == nil && lost:
+			return true, nil
+		case stat == nil:
+			return false, ErrGrantLost
+		case !lost:
+			return false, nil // the item was taken past the line
+		}
+	}
+}

@@ -1,0 +1,184 @@
+package history
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+)
+
+// errClosed makes late records count as lost. It is no failure.
+var errClosed = errors.New("the history is closed")
+
+func (w *Writer) run() {
+	defer close(w.done)
+	drain := time.NewTicker(drainEvery)
+	defer drain.Stop()
+	lastFrame := time.Now()
+	for closing := false; !closing; {
+		select {
+		case <-w.wake:
+		case <-drain.C:
+		case <-w.closed:
+			closing = true
+		}
+		w.drain()
+		if time.Since(lastFrame) >= frameEvery {
+			w.note(w.endFrame())
+			lastFrame = time.Now()
+		}
+	}
+	w.finish()
+}
+
+// drain writes all that waits.
+func (w *Writer) drain() {
+	w.mu.Lock()
+	err := w.err
+	w.mu.Unlock()
+	for b := w.take(); b != nil; b = w.take() {
+		if err == nil {
+			err = w.encode(b)
+			w.note(err)
+		}
+		w.give(b, err)
+	}
+}
+
+// take returns the oldest batch that holds anything, or nil.
+func (w *Writer) take() *batch {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.full) > 0 {
+		b := w.full[0]
+		w.full = slices.Delete(w.full, 0, 1)
+		return b
+	}
+	if len(w.fill.kinds) == 0 {
+		return nil
+	}
+	b := w.fill
+	w.fill = w.empty()
+	return b
+}
+
+// give accounts for a batch that was written, or lost to err.
+func (w *Writer) give(b *batch, err error) {
+	count := len(b.kinds)
+	b.reset()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stats.Backlog -= count
+	if err != nil {
+		w.stats.Lost += count
+		w.stats.Records -= count
+	}
+	if len(w.free) < keepFree {
+		w.free = append(w.free, b)
+	}
+}
+
+// note keeps the first error and tells the trial.
+func (w *Writer) note(err error) {
+	if err == nil {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err == nil {
+		w.err = fmt.Errorf("write history: %w: the trial stops here, what was written before stays readable", err)
+		close(w.broken)
+	}
+}
+
+// finish refuses further records, and writes the end line, which proves that the
+// history is whole.
+func (w *Writer) finish() {
+	w.mu.Lock()
+	failed := w.err
+	if failed == nil {
+		w.err = errClosed
+	}
+	w.mu.Unlock()
+	var err error
+	if failed == nil {
+		err = w.ending()
+	}
+	if failed != nil || err != nil {
+		w.zw.Reset(io.Discard) // what it still holds cannot be written
+	}
+	err = errors.Join(err, w.zw.Close())
+	if w.file != nil {
+		err = errors.Join(err, w.file.Close())
+	}
+	if failed == nil && err != nil {
+		w.mu.Lock()
+		w.err = nil
+		w.mu.Unlock()
+		w.note(err)
+	}
+}
+
+// ending writes what was recorded while the last drain ran, and the end line.
+func (w *Writer) ending() error {
+	for b := w.take(); b != nil; b = w.take() {
+		err := w.encode(b)
+		w.give(b, err)
+		if err != nil {
+			return err
+		}
+	}
+	line := fmt.Appendf(nil, "{\"end\":{\"records\":%d}}\n", w.Stats().Records)
+	if err := w.write(line); err != nil {
+		return err
+	}
+	return w.endFrame()
+}
+
+func (w *Writer) encode(b *batch) error {
+	var s, win, n int
+	for _, kind := range b.kinds {
+		switch kind {
+		case kindSample:
+			w.line = appendSample(w.line[:0], &b.samples[s])
+			s++
+		case kindWindow:
+			w.line = appendWindow(w.line[:0], &b.windows[win])
+			win++
+		case kindNote:
+			w.line = appendNote(w.line[:0], &b.notes[n])
+			n++
+		}
+		if err := w.write(w.line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// write opens a frame where none is open.
+func (w *Writer) write(line []byte) error {
+	if !w.opened {
+		w.zw.Reset(counter{w})
+		w.opened = true
+	}
+	_, err := w.zw.Write(line)
+	return err
+}
+
+// endFrame closes the frame, if one is open: from here back, all is readable.
+func (w *Writer) endFrame() error {
+	if !w.opened {
+		return nil
+	}
+	w.opened = false
+	return w.zw.Close()
+}
+
+func (w *Writer) frame(line []byte) error {
+	if err := w.write(line); err != nil {
+		return err
+	}
+	return w.endFrame()
+}
