@@ -71,8 +71,20 @@ func (m Measure) String() string {
 	return m.Metric + "." + m.Field
 }
 
-// Of returns the number of a trial, nil where it was not measured.
-func (m Measure) Of(t Trial) *float64 { return t.Metrics[m.Metric].field(m.Field) }
+// Of returns the number of a trial, nil where it was not measured, or in too few samples.
+func (m Measure) Of(t Trial) *float64 {
+	x := t.Metrics[m.Metric]
+	if x.tooFew(m.Field) {
+		return nil
+	}
+	return x.field(m.Field)
+}
+
+// HigherIsBetter says in which direction a regression lies.
+func (m Measure) HigherIsBetter() bool {
+	better := m.Metric == Throughput || strings.HasPrefix(m.Metric, Throughput+".") || m.Metric == Fairness || m.Metric == QueueYield
+	return better || m.Field == "count"
+}
 
 // ParseMeasure parses the left side of a threshold: "handoff.latency.p50".
 func ParseMeasure(s string) (Measure, error) {
@@ -104,9 +116,9 @@ func (t Trial) CellParams() map[string]string {
 	return p
 }
 
-// beside says whether two trials differ in nothing but subject and repetition.
-func beside(a, b Trial) bool {
-	return a.Scenario == b.Scenario && a.Clients == b.Clients && maps.Equal(a.CellParams(), b.CellParams())
+// Beside says whether two trials differ in nothing but subject and repetition.
+func (t Trial) Beside(x Trial) bool {
+	return t.Scenario == x.Scenario && t.Clients == x.Clients && maps.Equal(t.CellParams(), x.CellParams())
 }
 
 // against compares every repeated cell with the same cell of the run's base.
@@ -117,7 +129,7 @@ func against(trials []Trial, asked []Measure) []Comparison {
 		if base == "" || base == t.Subject {
 			continue
 		}
-		mine := func(x Trial) bool { return x.Subject == t.Subject && beside(x, t) }
+		mine := func(x Trial) bool { return x.Subject == t.Subject && x.Beside(t) }
 		if slices.ContainsFunc(trials[:i], mine) {
 			continue // the cell was compared with its first trial
 		}
@@ -126,7 +138,7 @@ func against(trials []Trial, asked []Measure) []Comparison {
 			switch {
 			case mine(x):
 				subject[x.Repetition()] = x
-			case x.Subject == base && beside(x, t):
+			case x.Subject == base && x.Beside(t):
 				bases[x.Repetition()] = x
 			}
 		}
@@ -188,8 +200,9 @@ func (c Condition) factor() (float64, bool) {
 	return f, err == nil && f > 0 && !math.IsInf(f, 0)
 }
 
-// takesOthers says that one trial is not enough to judge the condition.
-func (c Condition) takesOthers() bool { return strings.HasSuffix(c.Value, againstBase) }
+// TakesBase says that one trial is not enough to judge the condition: it is held
+// against the base's.
+func (c Condition) TakesBase() bool { return strings.HasSuffix(c.Value, againstBase) }
 
 // judgeAgainst holds a comparison to a condition. It is decided only where the
 // whole confidence interval stands on one side of the limit: otherwise it says how
@@ -308,6 +321,6 @@ func (c Condition) against(t Trial, all []Comparison) Threshold {
 
 func lastOfCell(trials []Trial, t Trial) bool {
 	return !slices.ContainsFunc(trials, func(x Trial) bool {
-		return x.Subject == t.Subject && beside(x, t) && x.Repetition() > t.Repetition()
+		return x.Subject == t.Subject && x.Beside(t) && x.Repetition() > t.Repetition()
 	})
 }

@@ -54,7 +54,7 @@ Exit code 0: not worse; 1: worse; 2: the call was wrong, or the runs are unlike;
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.regression, "max-regression", "5%", "how much slower is let pass")
-	fl.StringSliceVar(&f.metrics, "metrics", nil, "what decides beside counts and guarantees, like handoff.latency.p99 (default handoff.latency.p50,queue.latency.p50,throughput)")
+	fl.StringSliceVar(&f.metrics, "metrics", nil, "what decides beside counts and guarantees, like handoff.latency.p99 (default handoff.latency.p50,queue.latency.p50,throughput); with --trend, what is drawn")
 	fl.BoolVar(&f.trend, "trend", false, "draw a history of all the runs named, by start time, instead of comparing two")
 	fl.BoolVar(&f.force, "force", false, "compare runs although they are unlike")
 	fl.BoolVar(&f.json, "json", false, "print the comparison as JSON on stdout instead of a table")
@@ -100,7 +100,7 @@ func (f *compareFlags) options() (compare.Options, error) {
 	var o compare.Options
 	digits, ok := strings.CutSuffix(f.regression, "%")
 	v, err := strconv.ParseFloat(digits, 64)
-	if !ok || err != nil || v < 0 || v > 1000 {
+	if !ok || err != nil || !(v >= 0 && v <= 1000) { // NaN is neither
 		return o, fmt.Errorf("--max-regression %s: want a percentage from 0%% to 1000%%, like 5%%", f.regression)
 	}
 	o.MaxRegression = v / 100
@@ -139,15 +139,27 @@ func (f *compareFlags) drawTrend(cmd *cobra.Command, args []string) error {
 	if len(args) < 2 {
 		return usageError("%s --trend wants at least two runs, not %d", cmd.CommandPath(), len(args))
 	}
+	for _, name := range []string{"json", "max-regression", "force"} {
+		if cmd.Flags().Changed(name) {
+			return usageError("--%s goes with a comparison of two runs; --trend draws a history and judges nothing", name)
+		}
+	}
+	o, err := f.options()
+	if err != nil {
+		return usage(err)
+	}
 	runs, err := readAll(args)
 	if err != nil {
 		return usage(err)
 	}
-	figures := compare.Trend(runs)
+	for _, line := range compare.Breaks(runs) {
+		fmt.Fprintln(cmd.ErrOrStderr(), line)
+	}
+	figures := compare.Trend(runs, o.Measures)
 	if len(figures) == 0 {
 		return coded{errors.New("there is nothing to draw: no run measured a latency, a count or a throughput"), exitUnknown}
 	}
-	table := compare.TrendTable(runs)
+	table := compare.TrendTable(runs, o.Measures)
 	if _, err := io.WriteString(cmd.OutOrStdout(), table); err != nil {
 		return err
 	}

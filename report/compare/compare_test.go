@@ -114,6 +114,15 @@ func TestRuns(t *testing.T) {
 				new.Trials[i].Verdicts = append(new.Trials[i].Verdicts, report.Verdict{Guarantee: "fencing", Result: report.Pass})
 			}
 		}, report.Pass, "Not worse"},
+		{"one that is judged for the first time, and is broken, is worse", 10, 1, 0.01, func(new *report.Result) {
+			new.Trials[0].Verdicts = append(new.Trials[0].Verdicts, report.Verdict{Guarantee: "fencing", Result: report.Fail})
+		}, report.Fail, "verdict fencing of herd, lock/parent, 10 clients (not judged before, fail now)"},
+		{"times of a machine that was not fit say nothing", 10, 1, 0.01, func(new *report.Result) {
+			new.Trials[0].Verdicts = append(new.Trials[0].Verdicts, report.Verdict{Guarantee: report.Fit, Result: report.Unknown})
+		}, report.Unknown, "none before, unknown now: times of a machine that was not fit say nothing"},
+		{"a threshold that failed is worse", 10, 1, 0.01, func(new *report.Result) {
+			new.Trials[0].Thresholds = append(new.Trials[0].Thresholds, report.Threshold{Expr: "throughput > 5", Result: report.Fail})
+		}, report.Fail, "threshold throughput > 5 of herd, lock/parent"},
 		{"nothing in common is not a pass", 10, 1, 0.01, func(new *report.Result) { new.Trials = nil }, report.Unknown, "nothing in common"},
 	} {
 		t.Run(row.about, func(t *testing.T) {
@@ -126,6 +135,54 @@ func TestRuns(t *testing.T) {
 				t.Errorf("%s: %s\nwant %s and %q", c.Result, c.Sentence(), row.want, row.says)
 			}
 		})
+	}
+}
+
+// A machine that was unfit both times is no steadier for that; a guarantee that was
+// broken both times is no regression, and is not kept quiet.
+func TestRuns_whatIsWrongInBoth(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	both := func(v report.Verdict) Comparison {
+		old, new := invent(r, "old", 10, 1, 0.01), invent(r, "new", 10, 1, 0.01)
+		for _, x := range []report.Result{old, new} {
+			x.Trials[0].Verdicts = append(x.Trials[0].Verdicts, v)
+		}
+		return Runs(old, new, five)
+	}
+	if c := both(report.Verdict{Guarantee: report.Fit, Result: report.Unknown}); c.Result != report.Unknown {
+		t.Errorf("unfit both times: %s %s", c.Result, c.Sentence())
+	}
+	if c := both(report.Verdict{Guarantee: report.Fit, Result: report.Pass}); c.Result != report.Pass {
+		t.Errorf("fit both times: %s %s", c.Result, c.Sentence())
+	}
+	c := both(report.Verdict{Guarantee: "fencing", Result: report.Fail})
+	if c.Result != report.Pass || !slices.Contains(c.Notes, "broken before and now: fencing of herd, lock/parent, 10 clients") {
+		t.Errorf("broken both times: %s, notes %q", c.Result, c.Notes)
+	}
+}
+
+// What somebody asks for must be measured, and goes in the direction that it has.
+func TestRuns_measuresThatWereAskedFor(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	compared := func(m report.Measure, fairness float64) Comparison {
+		before, after := invent(r, "old", 10, 1, 0.01), invent(r, "new", 10, 1, 0.01)
+		for i, x := range []report.Result{before, after} {
+			for _, trial := range x.Trials {
+				trial.Metrics[report.Fairness] = report.Metric{Unit: "1", Value: new([]float64{1, fairness}[i] * (1 + 1e-4*r.Float64()))}
+			}
+		}
+		return Runs(before, after, Options{MaxRegression: 0.05, Measures: []report.Measure{m}})
+	}
+	for _, m := range []report.Measure{{Metric: report.HandoffLatency, Field: "p99"}, {Metric: report.FailoverLatency, Field: "p50"}} {
+		if c := compared(m, 1); c.Result != report.Unknown || !strings.Contains(c.Sentence(), m.String()+" of both runs (it was asked for, and measured in no cell") {
+			t.Errorf("%v, which nobody measured: %s %s", m, c.Result, c.Sentence())
+		}
+	}
+	fairness := report.Measure{Metric: report.Fairness, Field: "value"}
+	for now, want := range map[float64]string{0.5: report.Fail, 1: report.Pass, 2: report.Pass} {
+		if c := compared(fairness, now); c.Result != want {
+			t.Errorf("fairness %v after 1: %s, want %s; %s", now, c.Result, want, c.Sentence())
+		}
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"golang.org/x/perf/benchmath"
 
@@ -57,7 +56,7 @@ func statistic(m report.Measure, old, new []float64) (Row, bool) {
 	if len(old) == 0 || len(new) == 0 {
 		return Row{}, false
 	}
-	r := Row{What: m.String(), Result: Unknown, Old: Side{report.IntervalOf(old), len(old)}, New: Side{report.IntervalOf(new), len(new)}}
+	r := Row{What: m.String(), Result: Unknown, Old: Side{report.IntervalOf(old), len(old)}, New: Side{report.IntervalOf(new), len(new)}, higher: m.HigherIsBetter()}
 	r.Noise = halves(old)
 	test := benchmath.AssumeNothing.Compare(
 		benchmath.NewSample(slices.Clone(old), &benchmath.DefaultThresholds), benchmath.NewSample(slices.Clone(new), &benchmath.DefaultThresholds))
@@ -86,9 +85,6 @@ func halves(values []float64) *float64 {
 	}
 	return new(a / b)
 }
-
-// higherIsBetter says so of a measure.
-func higherIsBetter(what string) bool { return strings.HasPrefix(what, report.Throughput) }
 
 // decide judges a row of samples, one of so many that are tested together: the
 // chance of a false alarm is shared among them.
@@ -128,7 +124,7 @@ func (r *Row) cost() (report.Interval, bool) {
 	if r.Ratio == nil || r.Ratio.Center <= 0 {
 		return report.Interval{}, false
 	}
-	if !higherIsBetter(r.What) {
+	if !r.higher {
 		return *r.Ratio, true
 	}
 	c := report.Interval{Center: 1 / r.Ratio.Center}

@@ -13,15 +13,38 @@ import (
 )
 
 // Trend draws a history of runs: a plot a measure, a line a cell, a point a run, by
-// start time.
-func Trend(runs []report.Result) []*plot.Figure {
-	runs = slices.Clone(runs)
-	slices.SortStableFunc(runs, func(a, b report.Result) int { return a.Run.Start.Compare(b.Run.Start) })
+// start time. Where nobody asks for measures, it draws those that a comparison shows.
+func Trend(runs []report.Result, asked []report.Measure) []*plot.Figure {
+	runs = byStart(runs)
+	if asked == nil {
+		asked = append(slices.Clone(shown), report.Measure{Metric: report.FanoutNotifications, Field: "value"})
+	}
 	var out []*plot.Figure
-	for _, m := range append(slices.Clone(shown), report.Measure{Metric: report.FanoutNotifications, Field: "value"}) {
+	for _, m := range asked {
 		lines, unit := lines(runs, m)
 		if f := plot.Trend(m.String(), m.String(), unit, lines, looks(lines)); f != nil {
 			out = append(out, f)
+		}
+	}
+	return out
+}
+
+func byStart(runs []report.Result) []report.Result {
+	runs = slices.Clone(runs)
+	slices.SortStableFunc(runs, func(a, b report.Result) int {
+		return cmp.Or(a.Run.Start.Compare(b.Run.Start), cmp.Compare(a.Run.ID, b.Run.ID))
+	})
+	return runs
+}
+
+// Breaks lists where a history goes on with something unlike what was before: a step
+// there says nothing about what was tested.
+func Breaks(runs []report.Result) []string {
+	runs = byStart(runs)
+	var out []string
+	for i := range runs[1:] {
+		for _, why := range Unlike(runs[i], runs[i+1]) {
+			out = append(out, fmt.Sprintf("%s is unlike the run before it: %s", units.Clean(runs[i+1].Run.ID), units.Clean(why)))
 		}
 	}
 	return out
@@ -63,13 +86,13 @@ func lines(runs []report.Result, m report.Measure) (out []plot.Line, unitName st
 }
 
 // TrendTable lists the same in words: a line a run and cell.
-func TrendTable(runs []report.Result) string {
-	runs = slices.Clone(runs)
-	slices.SortStableFunc(runs, func(a, b report.Result) int {
-		return cmp.Or(a.Run.Start.Compare(b.Run.Start), cmp.Compare(a.Run.ID, b.Run.ID))
-	})
+func TrendTable(runs []report.Result, asked []report.Measure) string {
+	runs = byStart(runs)
+	if asked == nil {
+		asked = Deciding
+	}
 	out := ""
-	for _, m := range Deciding {
+	for _, m := range asked {
 		lines, unit := lines(runs, m)
 		for _, l := range lines {
 			out += fmt.Sprintf("%s, %s:", units.Clean(l.Label), m)
@@ -101,6 +124,6 @@ func (c Comparison) Figure() *plot.Figure {
 	}
 	return plot.Changes("What changed: "+about(c.New)+" against "+about(c.Old),
 		"Each row is one number of the new run over the same of the old one. Left of the line at 0 % it is less, right of it more; "+
-			"an interval that crosses 0 % may be chance. Throughput is better on the right, everything else on the left.",
+			"an interval that crosses 0 % may be chance. Throughput, fairness and yield are better on the right, everything else on the left.",
 		rows, 1+c.Limit)
 }

@@ -1,0 +1,107 @@
+package compare
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"zkbench/report"
+	"zkbench/report/history"
+	"zkbench/report/matrix"
+	"zkbench/report/units"
+)
+
+// cell is the trials of one cell of a matrix, with those of the base beside them.
+type cell struct {
+	name   string
+	trials []report.Trial
+	bases  map[int]report.Trial // by repetition; nil without a base
+	base   string
+}
+
+// cells sorts trials into cells. Runs whose params differ have no cell in common,
+// unless they have the same matrix: then the params that do not vary do not tell
+// cells apart.
+func cells(trials []report.Trial) map[string]cell {
+	out := map[string]cell{}
+	for _, s := range matrix.Of(trials) {
+		for _, x := range s.Series {
+			for _, n := range s.Counts {
+				at := x.At(n)
+				if len(at) == 0 {
+					continue
+				}
+				name := fmt.Sprintf("%s, %s, %s", s.Name, x.Label, units.Plural(n, "client"))
+				k := fmt.Sprintf("%s\x00%06d\x00%s", s.Name, n, x.Label)
+				out[k] = cell{name: name, trials: at, bases: neighbours(trials, at[0]), base: at[0].Params[history.ParamBase]}
+			}
+		}
+	}
+	return out
+}
+
+// lonely lists the cells that only one run has.
+func lonely(when string, has, lacks map[string]cell) []string {
+	var out []string
+	for _, key := range slices.Sorted(maps.Keys(has)) {
+		if _, both := lacks[key]; !both {
+			out = append(out, "only "+when+", and not compared: "+has[key].name)
+		}
+	}
+	return out
+}
+
+// neighbours returns the trials of the base in the same cell, by repetition.
+func neighbours(trials []report.Trial, t report.Trial) map[int]report.Trial {
+	base := t.Params[history.ParamBase]
+	if base == "" || base == t.Subject {
+		return nil
+	}
+	out := map[int]report.Trial{}
+	for _, x := range trials {
+		if x.Subject == base && x.Beside(t) {
+			out[x.Repetition()] = x
+		}
+	}
+	return out
+}
+
+// cell compares one cell.
+func (c *Comparison) cell(old, new cell, o Options) []Row {
+	var rows []Row
+	add := func(r Row, ok bool) {
+		if ok {
+			r.Cell = new.name
+			rows = append(rows, r)
+		}
+	}
+	for _, g := range judged(old.trials, new.trials) {
+		add(g, true)
+	}
+	for _, k := range counts {
+		add(count(old.trials, new.trials, k.metric, k.slack))
+	}
+	relative := old.base != "" && old.base == new.base
+	for _, m := range slices.Concat(shown, o.Measures) {
+		decides := slices.Contains(o.Measures, m)
+		if slices.ContainsFunc(rows, func(r Row) bool { return r.What == m.String() }) {
+			continue
+		}
+		if relative && len(old.bases) > 0 && len(new.bases) > 0 {
+			r, ok := statistic(m, old.ratios(m), new.ratios(m))
+			r.What, r.Unit, r.Decides = m.String()+" over "+new.base, "1", decides
+			add(r, ok)
+			decides = decides && !ok
+		}
+		decides = decides && !(relative && old.trials[0].Subject == old.base)
+		if r, ok := incomparable(old.trials, new.trials, m); ok {
+			r.Decides = decides
+			add(r, true)
+			continue
+		}
+		r, ok := statistic(m, values(old.trials, m), values(new.trials, m))
+		r.Unit, r.Decides = unit(new.trials, m), decides
+		add(r, ok)
+	}
+	return rows
+}
