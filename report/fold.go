@@ -65,7 +65,7 @@ func Observe(h *history.History, o Observer) Folded {
 	t.provoked(h)
 	out := Folded{Histograms: f.histograms, Length: f.end, Err: readErr}
 	for _, expr := range h.Header.Thresholds {
-		if c, err := ParseThreshold(expr); err == nil && c.takesOthers() {
+		if c, err := ParseThreshold(expr); err == nil && c.TakesBase() {
 			out.Against = append(out.Against, c)
 			continue
 		}

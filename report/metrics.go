@@ -65,6 +65,10 @@ var (
 	}
 	// selfPrefix is that of what the harness measured about itself.
 	selfPrefix = "self."
+	selfs      = []string{
+		selfPrefix + history.CountTicks, selfPrefix + history.CountLateTicks, selfPrefix + history.CountLate, selfPrefix + history.CountLost,
+		selfPrefix + history.CountBacklog, selfPrefix + history.CountCPU, selfPrefix + history.CountMachine,
+	}
 )
 
 // folding folds a history into metrics, record by record and belief by belief.

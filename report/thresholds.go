@@ -42,9 +42,16 @@ var (
 	valueFields   = []string{"value", "expected", "servers", "count"}
 	guarantees    = []string{
 		verdict.MutualExclusion, verdict.Fencing, verdict.Progress, verdict.FIFO, verdict.ClaimValidity, verdict.FanOut,
-		verdict.Succession, verdict.Faults, verdict.Fit, verdict.NoPhantom, verdict.NoDuplicate, verdict.NoLoss,
+		verdict.Succession, verdict.NoOrphan, verdict.BusyLoop, verdict.NoPhantom, verdict.NoDuplicate, verdict.NoLoss, verdict.QueueFIFO,
+		verdict.Faults, verdict.Fit,
 	}
 )
+
+// MetricNames are the names of all metrics, but for those of single phases.
+func MetricNames() []string { return slices.Concat(distributions, values, selfs) }
+
+// GuaranteeNames are the names of the verdicts that a threshold can be about.
+func GuaranteeNames() []string { return slices.Clone(guarantees) }
 
 // ParseThreshold parses a condition. The error names the column (1 based) and
 // what may stand there.
@@ -102,7 +109,7 @@ func splitMetric(s string) (metric, field string, err error) {
 		return metric, field, nil
 	}
 	dot := strings.LastIndexByte(s, '.')
-	known := slices.Concat(distributions, values, []string{allVerdicts})
+	known := append(MetricNames(), allVerdicts)
 	if dot > 0 {
 		if m := s[:dot]; slices.Contains(distributions, m) {
 			return "", "", fmt.Errorf("%s has no field %q%s", m, s[dot+1:], nearest(s[dot+1:], distribFields))
@@ -123,7 +130,7 @@ func knownMetric(s string) (metric, field string, ok bool) {
 	if metric, field, ok := phaseMetric(s); ok {
 		return metric, field, true
 	}
-	if slices.Contains(values, s) || strings.HasPrefix(s, selfPrefix) {
+	if slices.Contains(values, s) || slices.Contains(selfs, s) {
 		return s, "value", true
 	}
 	dot := strings.LastIndexByte(s, '.')
@@ -146,6 +153,28 @@ func phaseMetric(s string) (metric, field string, ok bool) {
 		return "", "", false
 	}
 	return s[:dot], s[dot+1:], true
+}
+
+// Parameter is the name of the scenario's parameter that the value stands for, like
+// promise; "" where it is none.
+func (c Condition) Parameter() string {
+	if c.Metric == allVerdicts || c.Value == byFormula || c.TakesBase() {
+		return ""
+	}
+	if _, _, ok := literal(c.Value); ok {
+		return ""
+	}
+	return c.Value
+}
+
+// Phase is the phase whose metric is meant, "" where it is that of the whole trial.
+func (c Condition) Phase() string {
+	for _, metric := range []string{FailoverLatency, Throughput} {
+		if phase, ok := strings.CutPrefix(c.Metric, metric+"."); ok {
+			return phase
+		}
+	}
+	return ""
 }
 
 func (c Condition) checkValue() error {

@@ -16,10 +16,14 @@ func (c Condition) Judge(t Trial) Threshold {
 		out.Result, out.Measured = c.judgeVerdicts(t.Verdicts)
 		return out
 	}
-	m, ok := t.Metrics[c.Metric]
+	m := t.Metrics[c.Metric]
 	v := m.field(c.Field)
-	if !ok || v == nil {
+	switch {
+	case v == nil:
 		out.Measured = "not measured"
+		return out
+	case m.tooFew(c.Field):
+		out.Measured = fmt.Sprintf("measured in %s, and %s takes %d", units.Plural(m.samples(), "sample"), c.Field, fewest[c.Field])
 		return out
 	}
 	unit := m.Unit
@@ -108,6 +112,20 @@ func holds(v float64, op string, limit float64) bool {
 		return !equal
 	}
 	return equal
+}
+
+// fewest is how many samples a quantile takes: of fewer it is only another name for
+// the largest.
+var fewest = map[string]int{"p90": 10, "p99": 100, "p999": 1000}
+
+// tooFew says that the field is a quantile of too few samples.
+func (m Metric) tooFew(field string) bool { return m.samples() < fewest[field] }
+
+func (m Metric) samples() int {
+	if m.Count == nil {
+		return 0
+	}
+	return int(*m.Count)
 }
 
 func (m Metric) field(name string) *float64 {

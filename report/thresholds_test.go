@@ -27,6 +27,7 @@ func TestParseThresholdErrorsNameTheColumnAndTheCure(t *testing.T) {
 		{"handoff.latency.p99 < 5s < 6s", "one threshold is one comparison"},
 		{"verdicts != pass", "verdicts can only be compared with =="},
 		{"verdicts == fail", "verdicts can only be held to pass"},
+		{"self.lateness < 1s", `no metric "self.lateness"`},
 		{"verdicts.fifi == pass", `no guarantee "fifi"; did you mean "fifo"?`},
 	} {
 		t.Run(c.expr, func(t *testing.T) {
@@ -42,7 +43,7 @@ func TestConditionJudge(t *testing.T) {
 	trial := Trial{
 		Params: map[string]string{"promise": "2s", "crew": "7", "odd": "many"},
 		Metrics: map[string]Metric{
-			HandoffLatency:      {Unit: "ns", Count: new(int64(5)), P99: new(12e6), Max: new(3e9)},
+			HandoffLatency:      {Unit: "ns", Count: new(int64(100)), P99: new(12e6), P999: new(13e6), Max: new(3e9)},
 			FanoutNotifications: {Unit: "1/handoff", Value: new(25.5), Expected: new(25.5)},
 			FanoutRequests:      {Unit: "1/handoff", Value: new(3.0)},
 			"self.late.max":     {Unit: "ns", Value: new(4e6)},
@@ -54,7 +55,8 @@ func TestConditionJudge(t *testing.T) {
 		{"above its limit", "handoff.latency.p99<=11ms", Fail, "12.0 ms"},
 		{"not below what it equals", "handoff.latency.p99 < 12ms", Fail, "12.0 ms"},
 		{"at most what it equals", "handoff.latency.p99 <= 12ms", Pass, "12.0 ms"},
-		{"enough samples", "handoff.latency.count >= 5", Pass, "5"},
+		{"enough samples", "handoff.latency.count >= 5", Pass, "100"},
+		{"a quantile of too few samples", "handoff.latency.p999 < 50ms", Unknown, "measured in 100 samples, and p999 takes 1000"},
 		{"equal to the formula", "fanout.notifications == expected", Pass, "expected 25.5"},
 		{"not unequal to the formula", "fanout.notifications != expected", Fail, "expected 25.5"},
 		{"a formula that nobody has", "fanout.requests == expected", Unknown, "no formula gives the expected value"},

@@ -131,6 +131,9 @@ func set(root *yaml.Node, path, value string) error {
 	node := resolve(root)
 	decide(node, path)
 	steps := strings.Split(path, ".")
+	if len(steps) > 1 && slices.Contains(optional, steps[0]) && child(node, steps[0]) == nil {
+		node.Content = append(node.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: steps[0]}, &yaml.Node{Kind: yaml.MappingNode})
+	}
 	for i, step := range steps {
 		next, err := descend(node, step, i == len(steps)-1)
 		if err != nil {
@@ -145,6 +148,10 @@ func set(root *yaml.Node, path, value string) error {
 	*node = v
 	return nil
 }
+
+// optional are the fields of a scenario that have fields of their own, and that most
+// scenarios leave out: one can be set in them all the same.
+var optional = []string{"limits", "params", "matrix"}
 
 // decide takes the field at path out of the matrix, if it is there: it has one value now.
 func decide(root *yaml.Node, path string) {

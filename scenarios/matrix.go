@@ -203,6 +203,23 @@ func (c Cell) name(params map[string]string) {
 	}
 }
 
+// Parameters are the names of what a threshold may compare with.
+func (s *Scenario) Parameters() []string {
+	names := slices.Collect(maps.Keys(s.Params))
+	names = append(names, "session_timeout")
+	if s.Tick > 0 {
+		names = append(names, "tick")
+	}
+	for _, p := range s.Phases {
+		names = append(names, p.Name+".hold")
+	}
+	for key := range s.Matrix {
+		names = append(names, s.field(strings.TrimPrefix(key, "params.")))
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 // field returns the name by which a path in the scenario goes among the parameters:
 // a phase's field by the phase's name, anything else as it is.
 func (s *Scenario) field(path string) string {

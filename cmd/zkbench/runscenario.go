@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -73,16 +74,38 @@ func (f *scenarioFlags) load(name string) (*scenarios.Scenario, error) {
 	return s, nil
 }
 
-// thresholds parses the scenario's thresholds: a misspelt one should not be found
-// after an hour of measuring.
+// thresholds parses the scenario's thresholds: one that is misspelt, or that the
+// scenario can never answer, should not be found after an hour of measuring.
 func thresholds(s *scenarios.Scenario) scenarios.Mistakes {
 	var ms scenarios.Mistakes
 	for i, expr := range s.Thresholds {
-		if _, err := report.ParseThreshold(expr); err != nil {
+		c, err := report.ParseThreshold(expr)
+		if err == nil {
+			err = answerable(s, c)
+		}
+		if err != nil {
 			ms = append(ms, &scenarios.Mistake{Path: fmt.Sprintf("thresholds.%d", i), Text: err.Error()})
 		}
 	}
 	return ms
+}
+
+// answerable says what the scenario lacks for the condition.
+func answerable(s *scenarios.Scenario, c report.Condition) error {
+	var phases []string
+	for _, p := range s.Phases {
+		phases = append(phases, p.Name)
+	}
+	parameter, phase := c.Parameter(), c.Phase()
+	switch {
+	case parameter != "" && !slices.Contains(s.Parameters(), parameter):
+		return fmt.Errorf("threshold %q: the scenario has no parameter %q%s", c.Expr, parameter, scenarios.Nearest(parameter, s.Parameters()))
+	case phase != "" && !slices.Contains(phases, phase):
+		return fmt.Errorf("threshold %q: the scenario has no phase %q%s", c.Expr, phase, scenarios.Nearest(phase, phases))
+	case c.TakesBase() && s.Base == "":
+		return fmt.Errorf("threshold %q: the scenario names no base; say which subject is, like base: %s", c.Expr, strings.Join(s.Subjects[:min(1, len(s.Subjects))], ""))
+	}
+	return nil
 }
 
 // abTrials is how many trials of each subject --ab runs where nobody says: enough
