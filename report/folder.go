@@ -135,14 +135,14 @@ func Trials(dir string) ([]string, error) {
 }
 
 // Judge concludes the trials of a run folder from their histories alone, and
-// writes nothing. What it says about the run is what result.json says, where
-// there is one. It refuses a folder with a history that a newer zkbench wrote.
+// writes nothing. What it says about the run is what [ReadRun] returns. It refuses a
+// folder with a history that a newer zkbench wrote.
 func Judge(dir string) (Result, error) {
-	r, err := ReadResult(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	run, err := ReadRun(dir)
+	if err != nil {
 		return Result{}, err
 	}
-	return judge(dir, r.Run, nil)
+	return judge(dir, run, nil)
 }
 
 // Conclude concludes the trials from their histories, and writes result.json and

@@ -23,24 +23,16 @@ func (f *runFlags) conclude(cmd *cobra.Command, dir string, run report.Run) erro
 	if err != nil {
 		return err
 	}
-	drawn := draw.Folder(dir)
-	if err := show(cmd.OutOrStdout(), r, f.json); err != nil {
-		return errors.Join(err, drawn)
-	}
+	// Whatever else goes wrong, a broken guarantee decides the exit code.
+	errs := []error{draw.Folder(dir), show(cmd.OutOrStdout(), r, f.json)}
 	if !f.json {
-		if err := tell(cmd.OutOrStdout(), dir, r, false); err != nil {
-			return errors.Join(err, drawn)
-		}
+		errs = append(errs, tell(cmd.OutOrStdout(), dir, r, false))
 	}
-	page, err := filepath.Abs(filepath.Join(dir, "report.html"))
-	if err != nil || drawn != nil {
-		return errors.Join(err, drawn)
+	if page, err := filepath.Abs(filepath.Join(dir, report.PageFile)); errs[0] == nil && err == nil {
+		fmt.Fprintf(cmd.ErrOrStderr(), "report: %s\n", page)
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "report: %s\n", page)
-	if err := tellGitHub(cmd.ErrOrStderr(), dir, r); err != nil {
-		return err
-	}
-	return verdictError(r)
+	errs = append(errs, tellGitHub(cmd.ErrOrStderr(), dir, r), verdictError(r))
+	return errors.Join(errs...)
 }
 
 // show prints the summary, or result.json.

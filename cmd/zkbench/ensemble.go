@@ -43,7 +43,7 @@ func ensembleUpCmd() *cobra.Command {
 	cmd.Flags().StringVar(&kind, "ensemble", "auto", "where it runs: auto, container or process")
 	cmd.Flags().IntVar(&o.Members, "members", 3, "number of members")
 	cmd.Flags().StringVar(&o.Image, "image", "", "container image (default zookeeper:3.9, else one built here)")
-	cmd.Flags().DurationVar(&o.Tick, "tick", 2*time.Second, "ZooKeeper's tickTime; session timeouts are clamped to 2 to 20 ticks")
+	cmd.Flags().DurationVar(&o.Tick, "tick", defaultTick, "ZooKeeper's tickTime; session timeouts are clamped to 2 to 20 ticks")
 	return cmd
 }
 

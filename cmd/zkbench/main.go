@@ -7,7 +7,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -70,17 +69,34 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return code
 }
 
-// exitCode maps an error to an exit code. What no verb has coded could not be
-// judged: never a pass.
+// exitCode maps an error to an exit code.
 func exitCode(ctx context.Context, err error) int {
-	var c coded
-	switch {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		return exitInterrupted
-	case errors.As(err, &c):
-		return c.code
-	case err == nil:
+	}
+	return codeOf(err)
+}
+
+// codeOf is the gravest code of all that went wrong, which is the lowest. What no verb
+// has coded could not be judged: never a pass.
+func codeOf(err error) int {
+	switch e := err.(type) {
+	case nil:
 		return exitOK
+	case coded:
+		return e.code
+	case interface{ Unwrap() error }:
+		if inner := e.Unwrap(); inner != nil {
+			return codeOf(inner)
+		}
+	case interface{ Unwrap() []error }:
+		gravest := exitUnknown
+		for _, inner := range e.Unwrap() {
+			if inner != nil {
+				gravest = min(gravest, codeOf(inner))
+			}
+		}
+		return gravest
 	}
 	return exitUnknown
 }

@@ -111,7 +111,7 @@ func TestFolderOfAnotherVersion(t *testing.T) {
 	}{
 		{"this version's", func(*testing.T, string) {}, 0, 0, compared, ""},
 		{"an older result", inResult(`"zkbench.result/v1"`, `"zkbench.result/v0"`), 0, 0, compared, ""},
-		{"no result, as a crash leaves it", func(t *testing.T, dir string) { remove(t, filepath.Join(dir, report.ResultFile)) }, 0, 0, exitUsage, ""},
+		{"no result, as a crash leaves it", func(t *testing.T, dir string) { remove(t, filepath.Join(dir, report.ResultFile)) }, 0, exitUnknown, exitUsage, ""},
 		{"a newer result", inResult(`"zkbench.result/v1"`, `"zkbench.result/v2"`), exitUsage, exitUsage, exitUsage, newer},
 		{"a newer history", inHistory(`"zkbench.history/v1"`, `"zkbench.history/v2"`), exitUsage, exitUsage, compared, newer},
 	} {

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -18,11 +16,11 @@ func reportCmd() *cobra.Command {
 		Short: "Draw a run folder again, from its histories (needs no ensemble)",
 		Args:  oneFolder,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			old, err := report.ReadResult(args[0])
-			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			run, err := report.ReadRun(args[0])
+			if err != nil {
 				return usage(err)
 			}
-			r, err := report.Conclude(args[0], old.Run)
+			r, err := report.Conclude(args[0], run)
 			if err != nil {
 				return usage(err)
 			}

@@ -60,7 +60,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	fl.StringSliceVar(&f.ensemble.Servers, "servers", nil, "external: client addresses host:port,...")
 	fl.StringVar(&f.ensemble.Chroot, "chroot", "", "external: our part of the tree (default /zkbench)")
 	fl.IntVar(&f.ensemble.Members, "members", 3, "number of members")
-	fl.DurationVar(&f.ensemble.Tick, "tick", 2*time.Second, "ZooKeeper's tickTime")
+	fl.DurationVar(&f.ensemble.Tick, "tick", defaultTick, "ZooKeeper's tickTime")
 	fl.StringVar(&f.ensemble.Image, "image", "", "container: image (default zookeeper:3.9, else the local one)")
 	fl.StringVar(&f.ensemble.Home, "zookeeper-home", os.Getenv("ZOOKEEPER_HOME"), "process: a ZooKeeper distribution (default $ZOOKEEPER_HOME, else Debian's)")
 	f.scenario.register(fl)
@@ -127,11 +127,10 @@ func refuseTick(s *scenarios.Scenario, o ensembles.Options) error {
 
 // severity orders results: a broken guarantee is worse than an unknown.
 func severity(err error) int {
-	var c coded
-	switch {
-	case err == nil:
+	switch codeOf(err) {
+	case exitOK:
 		return 0
-	case errors.As(err, &c) && c.code == exitBroken:
+	case exitBroken:
 		return 2
 	}
 	return 1
@@ -178,7 +177,7 @@ func (f *runFlags) runOne(cmd *cobra.Command, s *scenarios.Scenario, o ensembles
 		return err
 	}
 	r := report.Run{
-		ID: filepath.Base(dir), Scenario: s.Name, Command: f.command(s), Seed: f.seed, Start: start.UTC(),
+		ID: filepath.Base(dir), Scenario: s.Name, Seed: f.seed, Start: start.UTC(),
 		Host: hostFacts(), Versions: map[string]string{},
 	}
 	for _, v := range versions() {
@@ -189,7 +188,7 @@ func (f *runFlags) runOne(cmd *cobra.Command, s *scenarios.Scenario, o ensembles
 	if wrong := (coded{}); errors.As(runErr, &wrong) && wrong.code == exitUsage {
 		return runErr // nothing was run
 	}
-	r.Elapsed = time.Since(start)
+	r.Elapsed, r.Command = time.Since(start), f.command(dir, s, r.Ensemble)
 	switch {
 	case ctx.Err() != nil:
 		r.Ended = "interrupted"
@@ -274,11 +273,6 @@ func limited(f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	return f(ctx)
-}
-
-// command is what repeats the run.
-func (f *runFlags) command(s *scenarios.Scenario) string {
-	return fmt.Sprintf("zkbench run scenario.yaml --ensemble %s --members %d --tick %v --seed %d", f.kind, f.ensemble.Members, f.ensemble.Tick, f.seed)
 }
 
 // refuseFaults says before the run which faults an ensemble of somebody else's

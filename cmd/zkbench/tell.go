@@ -27,24 +27,25 @@ func tell(w io.Writer, dir string, r report.Result, onPurpose bool) error {
 			width = columns
 		}
 	}
-	told, caught := 0, 0
+	var told, caught []explain.Story
 	for _, s := range stories {
-		switch {
-		case len(s.Trial.Expect) > 0 && !onPurpose:
-			caught++
-			continue
-		case told == toldLimit:
-			fmt.Fprintf(w, "\nmore is told in report.html\n")
-			return nil
+		if len(s.Trial.Expect) > 0 && !onPurpose {
+			caught = append(caught, s)
+		} else {
+			told = append(told, s)
 		}
+	}
+	for _, s := range told[:min(len(told), toldLimit)] {
 		fmt.Fprintln(w)
 		if err := s.Text(w, width); err != nil {
 			return err
 		}
-		told++
 	}
-	if caught > 0 {
-		fmt.Fprintf(w, "\nHow each was caught is told in report.html; or: zkbench check %s --trial %s\n", dir, stories[0].Trial.Name)
+	if len(told) > toldLimit {
+		fmt.Fprintf(w, "\nmore is told in report.html\n")
+	}
+	if len(caught) > 0 {
+		fmt.Fprintf(w, "\nHow each was caught is told in report.html; or: zkbench check %s --trial %s\n", dir, caught[0].Trial.Name)
 	}
 	return nil
 }

@@ -45,18 +45,23 @@ type Phase struct {
 // Open looks through the history file at path. A history that is cut short, or
 // damaged further on, opens: Records yields the error in its place.
 func Open(path string) (*History, error) {
-	h := &History{Records: file(path, nil)}
-	r, f, err := openReader(path)
+	header, err := ReadHeader(path)
 	if err != nil {
 		return nil, err
 	}
-	h.Header = r.Header
-	r.Close()
-	if err := f.Close(); err != nil {
-		return nil, err
-	}
+	h := &History{Header: header, Records: file(path, nil)}
 	h.gather(file(path, foreknown))
 	return h, nil
+}
+
+// ReadHeader reads no more than the first line of the history file at path.
+func ReadHeader(path string) (Header, error) {
+	r, f, err := openReader(path)
+	if err != nil {
+		return Header{}, err
+	}
+	r.Close()
+	return r.Header, f.Close()
 }
 
 // Of makes a history of records in memory.

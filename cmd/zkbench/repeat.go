@@ -1,0 +1,68 @@
+package main
+
+import (
+	"cmp"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"zkbench/ensembles"
+	"zkbench/report"
+	"zkbench/scenarios"
+)
+
+// defaultTick is ZooKeeper's own.
+const defaultTick = 2 * time.Second
+
+// command is what repeats the run that is in dir. Whatever changed the scenario is in
+// its file; what the run was made on must be said again. e is empty where none came up.
+func (f *runFlags) command(dir string, s *scenarios.Scenario, e report.Ensemble) string {
+	args := []string{"zkbench", "run"}
+	if f.replay != "" {
+		args = append(args, "--replay", f.replay)
+	} else {
+		args = append(args, filepath.Join(dir, report.ScenarioFile), "--seed", strconv.FormatUint(f.seed, 10))
+	}
+	args = append(args, f.place(s, e)...)
+	for i, a := range args {
+		args[i] = quote(a)
+	}
+	return strings.Join(args, " ")
+}
+
+// place is where the run was made.
+func (f *runFlags) place(s *scenarios.Scenario, e report.Ensemble) []string {
+	o := f.ensemble
+	kind := ensembles.Kind(cmp.Or(e.Kind, f.kind))
+	args := []string{"--ensemble", string(kind)}
+	if kind == ensembles.External {
+		args = append(args, "--servers", strings.Join(o.Servers, ","))
+		if o.Chroot != "" {
+			args = append(args, "--chroot", o.Chroot)
+		}
+		return args
+	}
+	args = append(args, "--members", strconv.Itoa(cmp.Or(e.Members, o.Members)))
+	if _, varied := s.Matrix["tick"]; s.Tick == 0 && !varied && e.Tick != 0 && e.Tick != defaultTick {
+		args = append(args, "--tick", e.Tick.String())
+	}
+	if o.Image != "" && kind != ensembles.Process {
+		args = append(args, "--image", o.Image)
+	}
+	if f.scenario.flags.Changed("zookeeper-home") && kind != ensembles.Container {
+		args = append(args, "--zookeeper-home", o.Home)
+	}
+	return args
+}
+
+// quote writes an argument as a shell reads it.
+func quote(arg string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:,=@%+", r)
+	}
+	if arg != "" && strings.TrimFunc(arg, plain) == "" {
+		return arg
+	}
+	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+}
