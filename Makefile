@@ -1,6 +1,7 @@
 # make bench    see the herd effect on this machine
 # make test     run every test
-# make soak     500 trials at random, SOAK=n for n, SOAK_SEED=n to begin with that seed
+# make soak     500 trials at random; SOAK=n for n, SOAK_SEED=n to begin with that seed,
+#               SOAK_SUBJECT=lock/mine,... for recipes of your choice
 # make lint     what must be clean before a commit
 # make setup    install what is missing; bench and test do it too
 # make clean    remove what was built, and ensembles that crashed runs left
@@ -8,7 +9,7 @@
 .PHONY: help setup build bench test soak lint clean
 
 help:
-	@sed -n 's/^# \(make .*\)/\1/p' Makefile
+	@sed -n '/^# make\|^#  /s/^# //p' Makefile
 
 setup:
 	@.ci/setup

@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"zkbench/recipes"
+	"zkbench/report"
 	"zkbench/report/history"
 )
 
@@ -19,7 +19,7 @@ import (
 // that so many clients can. Every iteration is four blocks, A B B A, so that a machine
 // that grows slower or faster favours neither; the ratio is the median over them.
 //
-//	go test ./scenarios -run '^$' -bench Record -benchtime 30x
+//	go test ./scenarios -run '^$' -bench Record -benchtime 60x
 func BenchmarkRecord(b *testing.B) {
 	b.Run("line", func(b *testing.B) { benchmarkRecord(b, func(int) string { return "/record-line" }) })
 	b.Run("apart", func(b *testing.B) {
@@ -68,8 +68,7 @@ func benchmarkRecord(b *testing.B, path func(client int) string) {
 	if records != ops {
 		b.Fatalf("%d operations were recorded %d times", ops, records)
 	}
-	slices.Sort(ratios)
-	b.ReportMetric((ratios[(len(ratios)-1)/2]+ratios[len(ratios)/2])/2, "on/off")
+	reportRatio(b, "on/off", ratios)
 	b.ReportMetric(float64(records)/(float64(b.N)*2*block.Seconds()), "records/s")
 	b.ReportMetric(0, "ns/op") // it is the length of the blocks
 }
@@ -119,4 +118,15 @@ func pass(ctx context.Context, client int, l *recipes.Lock, start time.Time, w *
 		w.Sample(s)
 	}
 	return nil
+}
+
+// reportRatio reports the median of ratios, and its confidence interval where there are
+// enough of them: without it nobody can tell a cost from the machine's weather.
+func reportRatio(b *testing.B, name string, ratios []float64) {
+	ratio := report.IntervalOf(ratios)
+	b.ReportMetric(ratio.Center, name)
+	if ratio.Low != nil {
+		b.ReportMetric(*ratio.Low, name+"-low")
+		b.ReportMetric(*ratio.High, name+"-high")
+	}
 }

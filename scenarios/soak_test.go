@@ -27,6 +27,7 @@ const soakTrials = 30
 //
 //	SOAK=500 go test ./scenarios -run TestSoak -v -timeout 3h    # seeds 1 to 500
 //	SOAK=1 SOAK_SEED=17 go test ./scenarios -run TestSoak -v     # seed 17 once more
+//	SOAK_SUBJECT=lock/go-zookeeper go test ./scenarios -run TestSoak -v    # of these recipes alone, by commas
 //
 // A broken guarantee fails it, and so does a trial that does not end and an unknown
 // that nothing explains. The run folder of such a trial is kept.
@@ -35,7 +36,11 @@ func TestSoak(t *testing.T) {
 		t.Skip("takes two minutes")
 	}
 	trials, first := soakNumber(t, "SOAK", soakTrials), soakNumber(t, "SOAK_SEED", 1)
-	s := newSoak(t, soaked)
+	subjects := soaked
+	if names := os.Getenv("SOAK_SUBJECT"); names != "" {
+		subjects = strings.Split(names, ",")
+	}
+	s := newSoak(t, subjects)
 	start := time.Now()
 	for seed := first; seed < first+trials; seed++ {
 		s.try(seed)
@@ -126,8 +131,8 @@ func (s *soak) try(seed uint64) {
 		s.t.Logf("seed %d: %v", seed, took)
 		return
 	}
-	s.t.Errorf("seed %d, after %v:\n  %s\nkept in %s; once more:\nSOAK=1 SOAK_SEED=%d go test ./scenarios -run TestSoak -v",
-		seed, took, strings.Join(wrong, "\n  "), dir, seed)
+	s.t.Errorf("seed %d, after %v:\n  %s\nkept in %s; once more:\nSOAK=1 SOAK_SEED=%d SOAK_SUBJECT=%s go test ./scenarios -run TestSoak -v",
+		seed, took, strings.Join(wrong, "\n  "), dir, seed, strings.Join(s.subjects, ","))
 }
 
 // run returns the seed's trial, and what is wrong with it.
