@@ -54,20 +54,37 @@ func (l *Lab) Run(ctx context.Context, s *Scenario, b Batch, before, all int) (e
 			i += len(group)
 			continue
 		}
-		var trials []*trial
-		first := i + 1
-		for _, cell := range group {
-			t := l.trial(cell, i)
-			t.plan = plans[i-before]
-			i++
-			t.telling.status = Status{Trial: first, Trials: all, Subject: subjects(group), Clients: cell.Clients}
-			trials = append(trials, t)
+		trials := l.beside(group, i, all)
+		for k, t := range trials {
+			t.plan = plans[i-before+k]
 		}
-		if err := sideBySide(ctx, trials); err != nil {
+		i += len(group)
+		err := sideBySide(ctx, trials)
+		for _, t := range trials {
+			t.end()
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// beside prepares the trials of a group, which take turns; the first is the i-th of all.
+func (l *Lab) beside(cells []Cell, i, all int) []*trial {
+	var trials []*trial
+	shared := &floor{}
+	for k, cell := range cells {
+		t := l.trial(cell, i+k)
+		t.telling.floor = shared
+		t.telling.status.Trials = all
+		if len(cells) > 1 {
+			s := &t.telling.status
+			s.First, s.Last, s.Beside = i+1, i+len(cells), subjects(cells)
+		}
+		trials = append(trials, t)
+	}
+	return trials
 }
 
 // root is the node below which everything of this run's is.
@@ -90,10 +107,13 @@ func (l *Lab) clean() error {
 func (l *Lab) trial(cell Cell, i int) *trial {
 	s, name := cell.Scenario, cell.trialName()
 	root := l.root() + "/" + name
-	return &trial{
+	t := &trial{
 		lab: l, scenario: s, cell: cell, name: name, root: root, parent: root + "/line",
 		rng: rand.New(rand.NewPCG(l.Seed, uint64(i))), plan: draw(s, cell, name, l.Seed),
 	}
+	t.telling.floor = &floor{}
+	t.telling.status = Status{Trial: i + 1, Subject: cell.Subject.Name, Clients: cell.Clients}
+	return t
 }
 
 // trialName is the name of the cell's trial, unique in its run.

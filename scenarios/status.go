@@ -7,21 +7,29 @@ import (
 	"zkbench/chaos/wire"
 )
 
-// Status is how far a run is.
+// Status is how far one trial of a run is. Trials that run beside each other each tell
+// their own.
 type Status struct {
-	Trial   int // 1 based
-	Trials  int
+	Trial   int // 1 based; 0 before the first
+	Trials  int // of the run
 	Subject string
 	Clients int
+	// Of the trials that take turns, this one among them: the first's and the last's
+	// number, and their subjects, as in "lock/a beside lock/b". 0 and "" where a trial
+	// has nobody beside it.
+	First, Last int
+	Beside      string
+
 	Phase   string
 	Detail  string        // "round 2 of 3", "4s of 10s"
 	Grants  int64         // had, or items taken, in this trial so far
-	Rate    float64       // grants a second, of late; 0 while that is not known
+	Rate    float64       // grants a second of the trial's own turns, of late; 0 while that is not known
 	Left    time.Duration // until the run ends, about; 0 while that is not known
 	Fault   string        // in force now
 	Wire    wire.Counts   // what the trial's clients have sent and been sent
 	Backlog int           // records that wait to be written
 	Lost    int           // records that were dropped
+	Over    bool          // the trial has ended: nothing of it changes any more
 }
 
 // tellEvery is how often progress is told, unless something new begins.
@@ -32,9 +40,31 @@ type telling struct {
 	mu     sync.Mutex
 	last   time.Time
 	status Status
-	phase  time.Time // when the phase began
-	since  time.Time // when grants were counted for the rate
-	grants int64     // as many
+	phase  time.Time     // when the phase began
+	floor  *floor        // on which the trial speaks
+	turns  time.Duration // own turns since grants were counted for the rate
+	grants int64         // as many
+}
+
+// floor is where trials that take turns speak, one at a time: it tells which time is
+// whose, so that a rate is not diluted by the time in which a trial waits.
+type floor struct {
+	mu   sync.Mutex
+	last time.Time // when somebody spoke
+}
+
+// own returns how much of the time until now is the caller's: all since anybody has
+// last spoken. What one trial does after its last word of a turn falls to the next,
+// which is a few milliseconds either way.
+func (f *floor) own(now time.Time) time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	last := f.last
+	f.last = now
+	if last.IsZero() {
+		return 0
+	}
+	return now.Sub(last)
 }
 
 // tell reports progress.
@@ -45,130 +75,54 @@ func (t *trial) tell(detail, fault string) {
 	s, now := &t.telling, time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.turns += s.floor.own(now)
 	begins := s.status.Phase != t.phase.Name || s.status.Fault != fault
 	if !begins && now.Sub(s.last) < tellEvery {
 		return
 	}
 	if s.status.Phase != t.phase.Name || s.phase.IsZero() {
 		s.phase = now
+		s.turns, s.grants = 0, t.grants.Load()
 	}
 	s.last = now
 	s.status.Phase, s.status.Detail, s.status.Fault = t.phase.Name, detail, fault
+	s.status.Left = t.lab.Course.left(now, s.status.Trial-1, t.behind(now.Sub(s.phase)))
+	t.send()
+}
+
+// send sends the status with what the trial has counted so far. telling.mu is held.
+func (t *trial) send() {
+	s := &t.telling
 	s.status.Wire = t.tap.Totals()
 	stats := t.record.Stats()
 	s.status.Backlog, s.status.Lost = stats.Backlog, stats.Lost
-	s.count(now, t.grants.Load())
-	s.status.Left = t.lab.Course.left(now, s.status.Trial-1, t.behind(now.Sub(s.phase)))
+	s.count(t.grants.Load())
 	t.lab.Progress(s.status)
 }
 
-// rateOver is the time over which a rate is taken.
-const rateOver = time.Second
+// end reports what the trial has come to, now that it has ended: its last grants were
+// too close together to be told.
+func (t *trial) end() {
+	s := &t.telling
+	t.lab.Course.end(s.status.Trial - 1)
+	if t.lab.Progress == nil || t.tap == nil { // it has told nothing
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.status.Fault, s.status.Over = "", true
+	t.send()
+}
+
+// rateOver is the time over which a rate is taken, at least. All turns of a trial of a
+// short scenario, like ci, may be less than a second.
+const rateOver = 500 * time.Millisecond
 
 // count takes the number of grants and, every now and then, their rate.
-func (s *telling) count(now time.Time, grants int64) {
+func (s *telling) count(grants int64) {
 	s.status.Grants = grants
-	switch over := now.Sub(s.since); {
-	case s.since.IsZero():
-		s.since, s.grants = now, grants
-	case over >= rateOver:
-		s.status.Rate = float64(grants-s.grants) / over.Seconds()
-		s.since, s.grants = now, grants
+	if s.turns >= rateOver {
+		s.status.Rate = float64(grants-s.grants) / s.turns.Seconds()
+		s.turns, s.grants = 0, grants
 	}
-}
-
-// behind is the effort that the trial has behind it, by that of its phases. inPhase is
-// for how long the present one has run.
-func (t *trial) behind(inPhase time.Duration) (effort float64) {
-	for i, p := range t.scenario.Phases {
-		if i < t.phaseNum {
-			effort += p.effort(t.cell.Clients)
-			continue
-		}
-		part := 0.0
-		switch {
-		case p.Duration > 0:
-			part = inPhase.Seconds() / p.Duration.Seconds()
-		case p.Rounds > 0 && t.round > 0:
-			part = float64(t.round-1) / float64(p.Rounds)
-		}
-		return effort + min(part, 1)*p.effort(t.cell.Clients)
-	}
-	return effort
-}
-
-// effort is about how long a phase takes with n clients, in seconds on a good day: only
-// the proportions matter.
-func (p Phase) effort(n int) float64 {
-	if p.Duration > 0 {
-		return 0.5 + p.Duration.Seconds()
-	}
-	handoffs := n
-	if len(p.Order) > 0 {
-		handoffs = len(p.Order)
-	}
-	const handoff = 0.01
-	return 0.5 + float64(max(p.Rounds, 1)*handoffs)*(p.Hold.Seconds()+handoff)
-}
-
-// Course is how far the trials of a run are, to tell how long they will still take.
-type Course struct {
-	mu     sync.Mutex
-	start  time.Time
-	trials []stretch
-}
-
-// stretch is the effort of one trial, and how much of it is behind.
-type stretch struct{ whole, behind float64 }
-
-// NewCourse plans the course of all trials.
-func NewCourse(batches []Batch) *Course {
-	c := &Course{}
-	for _, b := range batches {
-		for _, cell := range b.Cells {
-			var s stretch
-			for _, p := range cell.Scenario.Phases {
-				s.whole += p.effort(cell.Clients)
-			}
-			c.trials = append(c.trials, s)
-		}
-	}
-	return c
-}
-
-// Trials is how many trials there are.
-func (c *Course) Trials() int { return len(c.trials) }
-
-// soon is for how long and how far a run must have gone before it says how long it
-// will still take.
-const (
-	soon     = 3 * time.Second
-	soonPart = 0.01
-)
-
-// left is about how long the trials will still take, now that the i-th has so much
-// effort behind it: as long in proportion as they have taken so far. It is 0 while
-// nobody knows.
-func (c *Course) left(now time.Time, i int, behind float64) time.Duration {
-	if c == nil || i < 0 || i >= len(c.trials) {
-		return 0
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.start.IsZero() {
-		c.start = now
-	}
-	c.trials[i].behind = max(c.trials[i].behind, behind)
-	var whole, done float64
-	for k, s := range c.trials {
-		if k < i {
-			s.behind = s.whole
-		}
-		whole, done = whole+s.whole, done+min(s.behind, s.whole)
-	}
-	taken := now.Sub(c.start)
-	if taken < soon || done < soonPart*whole {
-		return 0
-	}
-	return time.Duration(float64(taken) * (whole - done) / done)
 }

@@ -33,7 +33,68 @@ func TestCourse_left(t *testing.T) {
 				t.Fatalf("%d trials, want 4", c.Trials())
 			}
 			c.left(start, 0, 0)
-			got := c.left(start.Add(row.after), row.trial, row.behind)
+			for i := range row.trial {
+				c.end(i)
+			}
+			got := c.left(start.Add(row.after), row.trial, row.behind).Round(time.Millisecond)
+			if got < row.least || got > row.most {
+				t.Errorf("left: %v, want %v to %v", got, row.least, row.most)
+			}
+		})
+	}
+}
+
+// Trials that run beside each other do not end in order: what the first ones have ahead
+// of them is ahead, whoever tells.
+func TestCourse_left_besideEachOther(t *testing.T) {
+	s := &Scenario{Phases: []Phase{{Kind: Churn, Duration: 10 * time.Second}}}
+	c, start := NewCourse([]Batch{{Cells: []Cell{{Scenario: s}, {Scenario: s}, {Scenario: s}, {Scenario: s}}}}), time.Unix(100, 0)
+	c.left(start, 0, 0)
+	c.left(start, 1, 0)
+	at := start.Add(10 * time.Second)
+	c.left(at, 0, 5.25)
+	if got := c.left(at, 1, 5.25); got.Round(time.Millisecond) != 30*time.Second {
+		t.Errorf("two of four are half done: %v left, want 30s", got)
+	}
+	c.end(1)
+	if got := c.left(at, 0, 5.25); got.Round(time.Second) != 17*time.Second {
+		t.Errorf("one is done, one half: %v left, want about 17s", got)
+	}
+}
+
+// A budget of a minute, forty trials of two subjects side by side, a second each.
+func TestCourse_left_budget(t *testing.T) {
+	compared := func(clients, trials int) (cells []Cell) {
+		s := &Scenario{Base: "lock/a", Budget: time.Minute, Phases: []Phase{{Kind: Drain, Rounds: 10}}}
+		for k := range trials {
+			c := Cell{Scenario: s, Clients: clients, Trial: k + 1}
+			cells = append(cells, c, c)
+		}
+		return cells
+	}
+	one := compared(10, 40)
+	two := append(compared(10, 40), compared(11, 40)...) // as much effort, about
+	for _, row := range []struct {
+		about  string
+		cells  []Cell
+		after  time.Duration
+		trials int // that have ended
+		least  time.Duration
+		most   time.Duration
+	}{
+		{"no more than what is left of the budget, and the pair that begins in it", one, 20 * time.Second, 20, 40 * time.Second, 42 * time.Second},
+		{"nearly spent", one, 59 * time.Second, 59, 0, 3 * time.Second},
+		{"the few that are run in any case go beyond it", one, 50 * time.Second, 5, 70 * time.Second, 75 * time.Second},
+		{"of another count of clients as well", two, 50 * time.Second, 50, 20 * time.Second, 26 * time.Second},
+		{"where it does not forbid anything it changes nothing", compared(10, 8), 8 * time.Second, 8, 7 * time.Second, 9 * time.Second},
+	} {
+		t.Run(row.about, func(t *testing.T) {
+			c, start := NewCourse([]Batch{{Cells: row.cells}}), time.Unix(100, 0)
+			c.left(start, 0, 0)
+			for i := range row.trials {
+				c.end(i)
+			}
+			got := c.left(start.Add(row.after), row.trials, 0).Round(time.Millisecond)
 			if got < row.least || got > row.most {
 				t.Errorf("left: %v, want %v to %v", got, row.least, row.most)
 			}
@@ -43,18 +104,42 @@ func TestCourse_left(t *testing.T) {
 
 func TestTelling_count(t *testing.T) {
 	var s telling
-	start := time.Unix(100, 0)
-	s.count(start, 0)
-	s.count(start.Add(500*time.Millisecond), 50)
-	if s.status.Rate != 0 || s.status.Grants != 50 {
-		t.Errorf("after half a second: %v a second of %d", s.status.Rate, s.status.Grants)
+	count := func(over time.Duration, grants int64) {
+		s.turns += over
+		s.count(grants)
 	}
-	s.count(start.Add(2*time.Second), 200)
+	count(0, 0)
+	count(rateOver/2, 50)
+	if s.status.Rate != 0 || s.status.Grants != 50 {
+		t.Errorf("after half the time: %v a second of %d", s.status.Rate, s.status.Grants)
+	}
+	count(2*time.Second-rateOver/2, 200)
 	if s.status.Rate != 100 {
 		t.Errorf("200 grants in 2 s are %v a second", s.status.Rate)
 	}
-	s.count(start.Add(3*time.Second), 500)
+	count(time.Second, 500)
 	if s.status.Rate != 300 {
 		t.Errorf("300 grants in the last second are %v a second", s.status.Rate)
+	}
+}
+
+// Two trials take turns of a second: what one does in its own is not divided by the
+// time in which it waits.
+func TestFloor_own(t *testing.T) {
+	var f floor
+	var fast, slow telling
+	now := time.Unix(100, 0)
+	f.own(now)
+	for turn := range int64(4) {
+		for s, rate := range map[*telling]int64{&fast: 100, &slow: 10} {
+			for part := range int64(4) {
+				now = now.Add(250 * time.Millisecond)
+				s.turns += f.own(now)
+				s.count((4*turn + part + 1) * rate / 4)
+			}
+		}
+	}
+	if fast.status.Rate != 100 || slow.status.Rate < 9 || slow.status.Rate > 11 {
+		t.Errorf("%v and %v grants a second, want 100 and 10", fast.status.Rate, slow.status.Rate)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -116,7 +115,6 @@ func (l *Lab) runZoo(ctx context.Context, cells []Cell) error {
 	var g errgroup.Group
 	g.SetLimit(zooAtOnce)
 	errs := make([]error, len(cells))
-	var started atomic.Int32
 	for i, cell := range cells {
 		g.Go(func() error {
 			if ctx.Err() != nil {
@@ -124,7 +122,8 @@ func (l *Lab) runZoo(ctx context.Context, cells []Cell) error {
 			}
 			t := l.trial(cell, i)
 			t.shared = true
-			t.telling.status = Status{Trial: int(started.Add(1)), Trials: len(cells), Subject: cell.Subject.Name, Clients: cell.Clients}
+			t.telling.status.Trials = len(cells)
+			defer t.end()
 			if err := t.run(ctx); err != nil {
 				errs[i] = fmt.Errorf("trial %s: %w", t.name, err)
 			}

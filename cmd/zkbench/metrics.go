@@ -7,7 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/pprof"
-	"strconv"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -27,7 +27,31 @@ type live struct {
 
 	mu       sync.Mutex
 	scenario string
-	now      scenarios.Status
+	trial    int           // the latest that has begun
+	trials   int           // of the scenario
+	left     time.Duration // until the scenario's last trial ends
+	phase    string        // while no trial runs: warm-up
+	heard    []*heard      // from every trial, by when it began; of those that have ended the last few
+}
+
+// heard is what a trial has told last, under the labels of one series each.
+type heard struct {
+	scenario string
+	scenarios.Status
+	before counts // had by the same trial of the same scenario, which is run again
+}
+
+// counts are what only ever grows. Prometheus takes a count that falls for one that
+// began anew, and adds all of it again.
+type counts struct{ grants, notifications, requests, in, out, lost int64 }
+
+func (h *heard) counts() counts {
+	b, w := h.before, &h.Wire
+	return counts{
+		grants: b.grants + h.Grants, notifications: b.notifications + w.Notifications.Total(),
+		requests: b.requests + w.Requests.Total(), in: b.in + w.BytesIn, out: b.out + w.BytesOut,
+		lost: b.lost + int64(h.Lost),
+	}
 }
 
 func (l *live) register(fl *pflag.FlagSet) {
@@ -35,11 +59,70 @@ func (l *live) register(fl *pflag.FlagSet) {
 	fl.StringVar(&l.pprof, "pprof", "", "serve profiles of zkbench itself while running, at host:port; may be that of --metrics")
 }
 
-// status is told by the run how far it is.
+// status is told by the run how far one of its trials is.
 func (l *live) status(scenario string, s scenarios.Status) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.scenario, l.now = scenario, s
+	if scenario != l.scenario {
+		l.scenario, l.trial, l.trials = scenario, 0, 0
+	}
+	l.phase, l.left = "", s.Left
+	if s.Trial == 0 {
+		l.phase = s.Phase
+		return
+	}
+	l.trials = s.Trials
+	if l.running() {
+		l.trial = max(l.trial, s.Trial)
+	} else {
+		l.trial = s.Trial
+	}
+	l.hear(scenario, s)
+	l.forget()
+}
+
+// hear takes in what a trial tells.
+func (l *live) hear(scenario string, s scenarios.Status) {
+	i := slices.IndexFunc(l.heard, func(h *heard) bool { return h.scenario == scenario && h.Trial == s.Trial })
+	h := &heard{scenario: scenario}
+	if i >= 0 {
+		h = l.heard[i]
+		if h.Over && !s.Over { // the scenario is run again: its counts go on
+			h.before = h.counts()
+			l.heard = slices.Delete(l.heard, i, i+1)
+			i = -1
+		}
+	}
+	if i < 0 {
+		l.heard = append(l.heard, h)
+	}
+	h.Status = s
+}
+
+// running says whether any trial runs.
+func (l *live) running() bool {
+	return slices.ContainsFunc(l.heard, func(h *heard) bool { return !h.Over })
+}
+
+// keep is of how many trials that have ended the counts are still served: a trial may
+// be over in less time than there is between two scrapes, and a run have thousands.
+const keep = 100
+
+// forget drops the counts of the trials that began first, of those that have ended.
+func (l *live) forget() {
+	over := 0
+	for _, h := range l.heard {
+		if h.Over {
+			over++
+		}
+	}
+	l.heard = slices.DeleteFunc(l.heard, func(h *heard) bool {
+		drop := h.Over && over > keep
+		if drop {
+			over--
+		}
+		return drop
+	})
 }
 
 // serve listens where it was asked to, and returns what ends that.
@@ -113,72 +196,4 @@ func (l *live) handler() http.Handler {
 	r := prometheus.NewRegistry()
 	r.MustRegister(l, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return promhttp.HandlerFor(r, promhttp.HandlerOpts{})
-}
-
-// ofTrial are the labels of what is counted from the start of the trial that runs.
-var ofTrial = []string{"scenario", "subject", "clients", "trial"}
-
-func desc(name, help string, labels ...string) *prometheus.Desc {
-	return prometheus.NewDesc("zkbench_"+name, help, labels, nil)
-}
-
-var (
-	trialDesc   = desc("trial", "Which trial runs, from 1; 0 before the first.", "scenario")
-	trialsDesc  = desc("trials", "How many trials the scenario has.", "scenario")
-	leftDesc    = desc("left_seconds", "About how long the scenario's trials will still take.", "scenario")
-	grantsDesc  = desc("grants_total", "Grants had, or items taken, in the trial.", ofTrial...)
-	rateDesc    = desc("grants_per_second", "Grants a second, over the last second.", ofTrial...)
-	notifyDesc  = desc("notifications_total", "Notifications delivered to the trial's clients, counted on the wire.", ofTrial...)
-	requestDesc = desc("requests_total", "Requests of the trial's clients, counted on the wire.", ofTrial...)
-	bytesDesc   = desc("bytes_total", "Bytes to and from the trial's clients.", append(ofTrial, "direction")...)
-	flightDesc  = desc("requests_in_flight", "Requests of the trial's clients without a reply yet.", ofTrial...)
-	faultDesc   = desc("fault_in_force", "1 while a fault is in force.", "scenario", "fault")
-	phaseDesc   = desc("phase", "1 for the phase that runs.", "scenario", "phase")
-	backlogDesc = desc("recorder_backlog", "Records that wait to be written.", "scenario")
-	lostDesc    = desc("recorder_dropped_total", "Records that were dropped in the trial; must be 0.", ofTrial...)
-)
-
-// Describe and Collect make live a prometheus.Collector.
-func (l *live) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{trialDesc, trialsDesc, leftDesc, grantsDesc, rateDesc, notifyDesc, requestDesc,
-		bytesDesc, flightDesc, faultDesc, phaseDesc, backlogDesc, lostDesc} {
-		ch <- d
-	}
-}
-
-// Collect tells what the run was doing when it last said so.
-func (l *live) Collect(ch chan<- prometheus.Metric) {
-	l.mu.Lock()
-	scenario, s := l.scenario, l.now
-	l.mu.Unlock()
-	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
-		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
-	}
-	gauge(trialDesc, float64(s.Trial), scenario)
-	gauge(trialsDesc, float64(s.Trials), scenario)
-	if s.Phase != "" {
-		gauge(phaseDesc, 1, scenario, s.Phase)
-	}
-	if s.Trial == 0 {
-		return
-	}
-	trial := []string{scenario, s.Subject, strconv.Itoa(s.Clients), strconv.Itoa(s.Trial)}
-	count := func(d *prometheus.Desc, v int64, more ...string) {
-		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), append(trial, more...)...)
-	}
-	if s.Left > 0 {
-		gauge(leftDesc, s.Left.Seconds(), scenario)
-	}
-	if s.Fault != "" {
-		gauge(faultDesc, 1, scenario, s.Fault)
-	}
-	gauge(rateDesc, s.Rate, trial...)
-	gauge(flightDesc, float64(s.Wire.InFlight), trial...)
-	gauge(backlogDesc, float64(s.Backlog), scenario)
-	count(grantsDesc, s.Grants)
-	count(notifyDesc, s.Wire.Notifications.Total())
-	count(requestDesc, s.Wire.Requests.Total())
-	count(bytesDesc, s.Wire.BytesIn, "in")
-	count(bytesDesc, s.Wire.BytesOut, "out")
-	count(lostDesc, int64(s.Lost))
 }

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -24,13 +27,16 @@ type progress struct {
 	start time.Time
 
 	mu      sync.Mutex
-	painted bool   // the cursor stands behind a status line
-	phase   string // what the last plain lines were about
-	fault   string
+	painted bool            // the cursor stands behind a status line
+	said    map[int]string  // heading of each trial that runs; those that take turns have one, the first's
+	shown   int             // whose status the line shows
+	fault   string          // what the last plain line of a fault was about
+	first   int             // of the trials that take turns now
+	rates   map[int]float64 // theirs
 }
 
 func newProgress(w io.Writer, quiet bool) *progress {
-	p := &progress{w: w, quiet: quiet, start: time.Now()}
+	p := &progress{w: w, quiet: quiet, start: time.Now(), said: map[int]string{}}
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		p.tty = f
 	}
@@ -57,7 +63,7 @@ func (p *progress) log(format string, args ...any) {
 	fmt.Fprintf(p.w, format+"\n", args...)
 }
 
-// status shows how far a run is.
+// status shows how far a run is. Trials that take turns are one line.
 func (p *progress) status(s scenarios.Status) {
 	if p.quiet {
 		return
@@ -65,9 +71,9 @@ func (p *progress) status(s scenarios.Status) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	head := heading(s)
+	news, shows := p.hear(head, s)
 	if p.tty == nil {
-		if head != p.phase && s.Phase != "" {
-			p.phase = head
+		if news && s.Phase != "" {
 			fmt.Fprintf(p.w, "%6.1fs  %s%s\n", time.Since(p.start).Seconds(), head, remaining(s.Left))
 		}
 		if s.Fault != p.fault && s.Fault != "" {
@@ -76,8 +82,35 @@ func (p *progress) status(s scenarios.Status) {
 		p.fault = s.Fault
 		return
 	}
-	fmt.Fprintf(p.w, "\r\x1b[K%s", units.Short(statusLine(head, s), p.columns()-1))
+	if !shows {
+		return
+	}
+	fmt.Fprintf(p.w, "\r\x1b[K%s", units.Short(statusLine(head, p.rate(s), s), p.columns()-1))
 	p.painted = true
+}
+
+// hear says whether a trial begins something, and whether the status line shows it:
+// trials that run at the same time do not snatch it from each other, but what begins
+// has it.
+func (p *progress) hear(head string, s scenarios.Status) (news, shows bool) {
+	trial := cmp.Or(s.First, s.Trial)
+	if s.Over {
+		delete(p.said, trial)
+		return false, false
+	}
+	if trial > 0 {
+		delete(p.said, 0) // the warm-up, which does not say when it is over
+	}
+	said, told := p.said[trial]
+	if told && s.Phase == "" { // the second of a pair opens its sessions
+		head = said
+	}
+	news = said != head
+	p.said[trial] = head
+	if _, runs := p.said[p.shown]; news || !runs {
+		p.shown = trial
+	}
+	return news, p.shown == trial
 }
 
 // heading says which trial and which phase it is.
@@ -85,17 +118,41 @@ func heading(s scenarios.Status) string {
 	if s.Trial == 0 {
 		return s.Phase
 	}
-	return fmt.Sprintf("trial %d of %d: %s, %d clients: %s", s.Trial, s.Trials, s.Subject, s.Clients, s.Phase)
+	which, who := fmt.Sprintf("trial %d", s.Trial), s.Subject
+	if s.Beside != "" {
+		which, who = fmt.Sprintf("trials %d-%d", s.First, s.Last), s.Beside
+	}
+	return strings.TrimSpace(fmt.Sprintf("%s of %d: %s, %d clients: %s", which, s.Trials, who, s.Clients, s.Phase))
+}
+
+// rate is that of the trial, and of those with which it takes turns in the order of
+// their names: each tells its own only, and a number that stood for one and then the
+// other could not be read.
+func (p *progress) rate(s scenarios.Status) string {
+	if s.First == 0 || s.First != p.first {
+		p.first, p.rates = s.First, map[int]float64{}
+	}
+	p.rates[s.Trial] = s.Rate
+	var texts []string
+	for _, n := range slices.Sorted(maps.Keys(p.rates)) {
+		if p.rates[n] > 0 {
+			texts = append(texts, units.Number(math.Round(p.rates[n])))
+		}
+	}
+	if len(texts) == 0 || len(texts) < s.Last-s.First+1 {
+		return ""
+	}
+	return strings.Join(texts, " beside ") + " grants/s"
 }
 
 // statusLine is everything in one line, the most important first: what does not fit is cut.
-func statusLine(head string, s scenarios.Status) string {
+func statusLine(head, rate string, s scenarios.Status) string {
 	parts := []string{strings.TrimSpace(head + " " + s.Detail)}
 	if s.Fault != "" {
 		parts = append(parts, "FAULT "+s.Fault)
 	}
-	if s.Rate > 0 {
-		parts = append(parts, units.Number(math.Round(s.Rate))+" grants/s")
+	if rate != "" {
+		parts = append(parts, rate)
 	}
 	if s.Lost > 0 {
 		parts = append(parts, units.Plural(s.Lost, "record")+" DROPPED")

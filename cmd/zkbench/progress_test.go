@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -22,12 +23,15 @@ func TestStatusLine(t *testing.T) {
 		{"the last moments", func(s *scenarios.Status) { s.Left = 100 * time.Millisecond }, "about 1 s left"},
 		{"long runs", func(s *scenarios.Status) { s.Left = 100 * time.Minute }, "about 1.7 h left"},
 		{"records are dropped", func(s *scenarios.Status) { s.Lost = 2 }, "2 records DROPPED"},
+		{"trials that take turns are one", func(s *scenarios.Status) { s.First, s.Last, s.Beside = 3, 4, "lock/parent beside lock/b" },
+			"trials 3-4 of 8: lock/parent beside lock/b, 50 clients: churn 4s of 10s"},
+		{"before the first phase", func(s *scenarios.Status) { s.Phase, s.Detail = "", "opening sessions" }, "50 clients: opening sessions"},
 		{"before the first trial", func(s *scenarios.Status) { *s = scenarios.Status{Phase: "warm-up"} }, "warm-up"},
 	} {
 		t.Run(row.about, func(t *testing.T) {
 			s := at
 			row.change(&s)
-			if got := statusLine(heading(s), s); !strings.HasSuffix(got, row.want) {
+			if got := statusLine(heading(s), newProgress(io.Discard, false).rate(s), s); !strings.HasSuffix(got, row.want) {
 				t.Errorf("got  %q\nwant %q", got, row.want)
 			}
 		})
@@ -49,10 +53,71 @@ func TestProgress_status_plainLines(t *testing.T) {
 		t.Errorf("want a line for drain, one for churn, one for the fault:\n%s", b.String())
 	}
 	b.Reset()
+	p = newProgress(&b, false)
+	for _, trial := range []int{1, 2, 1, 2, 1} {
+		p.status(scenarios.Status{Trial: trial, Trials: 4, First: 1, Last: 2, Beside: "lock/a beside lock/b", Phase: "drain"})
+	}
+	p.status(scenarios.Status{Trial: 2, Trials: 4, Subject: "lock/b", Phase: "drain", Over: true})
+	if got := strings.Count(b.String(), "\n"); got != 1 || !strings.Contains(b.String(), "trials 1-2 of 4: lock/a beside lock/b") {
+		t.Errorf("want one line for the two that take turns:\n%s", b.String())
+	}
+	b.Reset()
 	p = newProgress(&b, true)
 	p.status(scenarios.Status{Phase: "drain"})
 	p.log("something")
 	if b.Len() > 0 {
 		t.Errorf("--quiet says %q", b.String())
+	}
+}
+
+// Each of the trials that take turns tells its own rate; the line shows all, or none.
+func TestProgress_rate(t *testing.T) {
+	p := newProgress(io.Discard, false)
+	for _, row := range []struct {
+		about              string
+		trial, first, last int
+		rate               float64
+		want               string
+	}{
+		{"one of two", 1, 1, 2, 100, ""},
+		{"the other", 2, 1, 2, 90, "100 beside 90 grants/s"},
+		{"the first again", 1, 1, 2, 110, "110 beside 90 grants/s"},
+		{"the next two", 3, 3, 4, 120, ""},
+		{"one alone", 5, 0, 0, 130, "130 grants/s"},
+		{"another alone", 6, 0, 0, 140, "140 grants/s"},
+		{"nothing is known", 7, 0, 0, 0, ""},
+	} {
+		if got := p.rate(scenarios.Status{Trial: row.trial, First: row.first, Last: row.last, Rate: row.rate}); got != row.want {
+			t.Errorf("%s: %q, want %q", row.about, got, row.want)
+		}
+	}
+}
+
+// Trials that run at the same time, as in a zoo: each begins once, and the line is not
+// snatched from the one that it shows until that one is over.
+func TestProgress_hear(t *testing.T) {
+	p := newProgress(io.Discard, false)
+	for _, row := range []struct {
+		about       string
+		s           scenarios.Status
+		news, shows bool
+	}{
+		{"the warm-up", scenarios.Status{Phase: "warm-up"}, true, true},
+		{"one begins", scenarios.Status{Trial: 1, Phase: "provoke"}, true, true},
+		{"another begins", scenarios.Status{Trial: 2, Phase: "provoke"}, true, true},
+		{"the one goes on", scenarios.Status{Trial: 1, Phase: "provoke"}, false, false},
+		{"the other goes on", scenarios.Status{Trial: 2, Phase: "provoke"}, false, true},
+		{"the other is over", scenarios.Status{Trial: 2, Phase: "provoke", Over: true}, false, false},
+		{"the one has the line", scenarios.Status{Trial: 1, Phase: "provoke"}, false, true},
+		{"and is over", scenarios.Status{Trial: 1, Phase: "provoke", Over: true}, false, false},
+		{"the next warm-up", scenarios.Status{Phase: "warm-up"}, true, true},
+		{"the scenario is run again", scenarios.Status{Trial: 1, Phase: "provoke"}, true, true},
+		{"the first of a pair drains", scenarios.Status{Trial: 3, First: 3, Last: 4, Beside: "a beside b", Phase: "drain"}, true, true},
+		{"the second opens its sessions", scenarios.Status{Trial: 4, First: 3, Last: 4, Beside: "a beside b"}, false, true},
+		{"the second drains", scenarios.Status{Trial: 4, First: 3, Last: 4, Beside: "a beside b", Phase: "drain"}, false, true},
+	} {
+		if news, shows := p.hear(heading(row.s), row.s); news != row.news || shows != row.shows {
+			t.Errorf("%s: news %v, shown %v; want %v and %v", row.about, news, shows, row.news, row.shows)
+		}
 	}
 }
