@@ -79,6 +79,9 @@ func (f *folding) delivered(put item, taken time.Duration) {
 	metric := f.queueLatency(put.phase)
 	f.observe(metric, put.phase, taken-put.due)
 	f.naive.observe(metric, put.phase, put.due, put.call, taken)
+	if f.onHandoff != nil { // a queue hands items on
+		f.onHandoff(metric, Handoff{At: taken, Latency: taken - put.due})
+	}
 }
 
 // flap adds the counts of one flap of a waiter.

@@ -111,9 +111,7 @@ func figures(r report.Result, traces map[string]*trace) []*plot.Figure {
 		figs = append(figs, changes(s.Name, r.Comparisons))
 		for _, x := range s.Merged().Series { // of a repeated cell, its worst trial
 			for _, t := range x.Trials {
-				figs = append(figs, traces[t.Name].terms()...)
-				figs = append(figs, traces[t.Name].failovers()...)
-				figs = append(figs, plot.OverTime(traces[t.Name].Timeline, looks), plot.Holders(traces[t.Name].Timeline), traces[t.Name].queueDepth())
+				figs = append(figs, traces[t.Name].figures(looks, t.Params[matrix.ParamTrials])...)
 			}
 		}
 		figs = slices.DeleteFunc(figs, func(f *plot.Figure) bool { return f == nil })
@@ -137,7 +135,7 @@ func overview(s matrix.Scenario, traces map[string]*trace, looks plot.Looks) []*
 			out = append(out, plot.Percentiles(l.Name, l.Head, n, dists, looks))
 		}
 	}
-	return out
+	return append(out, plot.Throughput(s, looks))
 }
 
 // latencies returns the metrics that the scenario measured. The wait in line of

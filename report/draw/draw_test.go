@@ -132,7 +132,7 @@ func TestFolder(t *testing.T) {
 	for _, name := range []string{
 		"report.html", "summary.md", "junit.xml", "bench.txt", "plots/handoff-by-clients.svg",
 		"plots/handoff-percentiles-20.png", "plots/handoff-percentiles-5.svg", "plots/failover-by-clients.svg",
-		"plots/latency-failover-lock-parent-20.svg", "plots/holders-failover-lock-predecessor-5.png",
+		"plots/throughput.svg", "plots/throughput-failover-lock-parent-20.svg", "plots/latency-failover-lock-parent-20.svg", "plots/holders-failover-lock-predecessor-5.png",
 	} {
 		if _, ok := first[name]; !ok {
 			t.Errorf("%s is missing", name)

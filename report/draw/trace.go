@@ -20,6 +20,7 @@ type trace struct {
 	plot.Timeline
 	exact map[string][]float64 // every latency by metric, in nanoseconds; absent where there were too many
 	depth depth
+	pace  paces
 	lines drills
 	fails plot.Drills
 }
@@ -34,11 +35,13 @@ func read(path string, t report.Trial, label string) *trace {
 		tr.Partial = err.Error()
 		return tr
 	}
+	tr.pace = newPaces(h)
 	tr.fails = plot.Drills{Trial: t.Name, Label: label, Clients: t.Clients, Promise: promise(t)}
-	left := 0
+	left, leftHandoffs := 0, 0
 	folded := report.Observe(h, report.Observer{
 		Record: func(n history.Numbered) {
 			tr.depth.record(n)
+			tr.pace.record(n)
 			tr.lines.record(n)
 		},
 		Failover: func(r report.Failover) { tr.fails.Rounds = append(tr.fails.Rounds, r) },
@@ -57,21 +60,25 @@ func read(path string, t report.Trial, label string) *trace {
 		},
 		Handoff: func(metric string, h report.Handoff) {
 			if len(tr.Handoffs) >= traceLimit {
+				leftHandoffs++
 				return
 			}
 			tr.Handoffs = append(tr.Handoffs, plot.Handoff{At: h.At, Latency: h.Latency, Failover: h.Failover})
 			tr.exact[metric] = append(tr.exact[metric], float64(h.Latency))
 		},
 	})
-	if len(tr.Handoffs) >= traceLimit { // a part of the samples would pass for all of them
+	if leftHandoffs > 0 { // a part of the samples would pass for all of them
 		clear(tr.exact)
 	}
 	tr.Windows = windows(h.Faults, folded.Length)
+	tr.Queue, tr.Paces = tr.pace.queue, tr.pace.over(folded.Length)
 	switch {
 	case folded.Err != nil:
 		tr.Partial = folded.Err.Error()
 	case left > 0:
 		tr.Partial = fmt.Sprintf("only the first %s are drawn, %d more are not", units.Plural(traceLimit, "grant"), left)
+	case leftHandoffs > 0:
+		tr.Partial = fmt.Sprintf("only the first %s are drawn, %d more are not", units.Plural(traceLimit, "hand-off"), leftHandoffs)
 	}
 	return tr
 }
@@ -86,6 +93,18 @@ func windows(faults []history.Fault, end time.Duration) []plot.Window {
 			w.End = max(end, w.Start)
 		}
 		out = append(out, w)
+	}
+	return out
+}
+
+// figures are the plots of one trial. Where it stands for so many, they say so.
+func (tr *trace) figures(looks plot.Looks, trials string) []*plot.Figure {
+	out := append(tr.terms(), tr.failovers()...)
+	out = append(out, plot.OverTime(tr.Timeline, looks), plot.ThroughputOverTime(tr.Timeline, looks), plot.Holders(tr.Timeline), tr.queueDepth())
+	for _, f := range out {
+		if f != nil && trials != "" {
+			f.About += " Of the " + trials + " trials of this cell this is the worst, or else the first."
+		}
 	}
 	return out
 }

@@ -38,8 +38,12 @@
   function summary() {
     const many = (n, noun) => n + " " + noun + (n === 1 ? "" : "s");
     let s = many(trial.held.length, "grant") + " of " + many(rows.size, "client") + ", " + many(trial.overlaps.length, "overlap") + ", " + many(trial.windows.length, "fault") + ".";
-    if (trial.left) s += " " + trial.left + " further grants are left out to keep the page small.";
-    if (trial.leftOverlaps) s += " " + trial.leftOverlaps + " further overlaps are left out too.";
+    const missing = [];
+    if (trial.left) missing.push(many(trial.left, "grant") + " of ordinary length, all over the trial");
+    if (trial.leftOverlaps) missing.push(many(trial.leftOverlaps, "overlap"));
+    if (trial.leftWindows) missing.push(many(trial.leftWindows, "fault"));
+    if (missing.length) s += " Not drawn, to keep the page small: " + missing.join("; ") + ".";
+    if (trial.left) s += " A short time without a bar may be a grant that is not drawn.";
     if (trial.partial) s += " The history is incomplete: " + trial.partial;
     return s;
   }

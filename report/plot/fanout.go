@@ -62,6 +62,7 @@ func (f *Figure) notifications(s matrix.Scenario, metric string, looks Looks) *F
 	if formula {
 		f.legend = append(f.legend, entry{text: "formula", look: look{color: faint}, line: true, dash: true})
 	}
+	f.About += medians(s)
 	countAxis(&f.body.X, s.Counts)
 	logAxis(&f.body.Y, values, units.TickNumber)
 	f.body.Add(gridlines{x: true, y: true})
@@ -92,7 +93,7 @@ func fanOutPoints(s matrix.Series, metric string) (measured, expected []xy, none
 // a whisker up to its 99th percentile, and in the legend the fitted slope. It is
 // nil when no trial has the metric, or all have the same number of clients.
 func Growth(s matrix.Scenario, metric, title string, looks Looks) *Figure {
-	f := newFigure(short(metric)+"-by-clients", upper(title)+" latency by contenders",
+	f := newFigure(short(metric)+"-by-clients", upper(quantity(metric, title))+" by contenders",
 		"The median of each trial; the whisker ends at the 99th percentile.")
 	var values []float64
 	var marks []func()
@@ -125,14 +126,27 @@ func Growth(s matrix.Scenario, metric, title string, looks Looks) *Figure {
 	if fitted {
 		f.About += " The slope is fitted through the logarithms: 0 is flat, 1 is twice the contenders, twice the time. In brackets its 95 % confidence interval."
 	}
+	f.About += medians(s)
 	countAxis(&f.body.X, s.Counts)
 	logAxis(&f.body.Y, values, units.Tick)
-	f.yTitle = title + " latency, p50 to p99 (log scale)"
+	f.yTitle = quantity(metric, title) + ", p50 to p99 (log scale)"
 	f.body.Add(gridlines{x: true, y: true})
 	for _, add := range marks {
 		add()
 	}
 	return f
+}
+
+// medians says so where the scenario has trials that stand for several.
+func medians(s matrix.Scenario) string {
+	for _, x := range s.Series {
+		for _, t := range x.Trials {
+			if t.Params[matrix.ParamTrials] != "" {
+				return " Where a cell was repeated, it is the median of its trials, as in the tables."
+			}
+		}
+	}
+	return ""
 }
 
 // beside moves the nth of several series sideways by some points, so that equal

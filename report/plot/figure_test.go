@@ -32,6 +32,7 @@ func figures() []*Figure {
 		OverTime(sampleTimeline(100, 10, false), looks), Holders(sampleTimeline(8, 12, true)), Holders(sampleTimeline(100, 5, true)),
 		Terms(sampleDrill()), QueueDepth(sampleDepth()), Flap(flapping(), looks),
 		Failovers(sampleDrills()), Budget(sampleDrills()),
+		Throughput(s, looks), ThroughputOverTime(samplePaces(), looks), OverTime(sampleDeliveries(), looks),
 	}
 }
 
@@ -145,6 +146,7 @@ func TestHardData(t *testing.T) {
 		return map[string]report.Metric{
 			"handoff.latency":      {Unit: "ns", Count: &count, P50: v, P99: v},
 			"fanout.notifications": {Unit: "1/handoff", Value: v, Expected: v},
+			"throughput":           {Unit: "1/s", Value: v},
 		}
 	}
 	cell := func(n int, v *float64) report.Trial {
@@ -173,7 +175,7 @@ func TestHardData(t *testing.T) {
 			if f := FanOut(s, NewLooks(nil)); (f != nil) != c.drawn {
 				t.Errorf("fan-out drawn: %v, want %v", f != nil, c.drawn)
 			}
-			figs := []*Figure{FanOut(s, NewLooks(nil)), Growth(s, "handoff.latency", "hand-off", NewLooks(nil))}
+			figs := []*Figure{FanOut(s, NewLooks(nil)), Throughput(s, NewLooks(nil)), Growth(s, "handoff.latency", "hand-off", NewLooks(nil))}
 			for _, f := range append(figs, Percentiles("handoff.latency", "hand-off", 1, Latencies(s, 10, "handoff.latency", func(string) []float64 { return nil }), nil)) {
 				check(t, f)
 			}
@@ -225,11 +227,15 @@ func TestHardTimelines(t *testing.T) {
 		{"a fault that never ended", Timeline{Beliefs: instant, Windows: []Window{{Fault: "f", Start: time.Second}}, Handoffs: []Handoff{{At: time.Second, Latency: 7}}}},
 		{"everybody holds at once", everybody()},
 		{"a very long trial", sampleTimeline(100, 300, true)},
+		{"a phase of no time", Timeline{Paces: []Pace{{Start: 5, End: 5, Done: []int{3}}}}},
+		{"a phase without slices", Timeline{Paces: []Pace{{Start: 5, End: time.Second}, {Start: time.Second, End: 2 * time.Second, Done: []int{0, 1}}}}},
+		{"a day of grants", Timeline{Trial: "x", Paces: []Pace{{End: 24 * time.Hour, Done: make([]int, 863_999)}, {Start: 24 * time.Hour, End: 24*time.Hour + 1, Done: []int{1}}}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			start := time.Now()
 			check(t, OverTime(c.t, NewLooks(nil)))
 			check(t, Holders(c.t))
+			check(t, ThroughputOverTime(c.t, NewLooks(nil)))
 			if d := time.Since(start); d > 20*time.Second {
 				t.Errorf("took %v", d)
 			}

@@ -91,7 +91,7 @@ func overlapEntries(overlaps []Overlap) []entry {
 func aboutSlice(t Timeline, from, to time.Duration, cut bool, rows, dropped int) string {
 	about := ""
 	if cut {
-		about += fmt.Sprintf(" Shown are %s of the trial; the interactive timeline has the rest.", units.Duration(float64(to-from)))
+		about += fmt.Sprintf(" Shown are %s of the trial; the interactive timeline on the page covers all of it.", units.Duration(float64(to-from)))
 	}
 	if dropped > 0 {
 		about += fmt.Sprintf(" Of the %d clients that held in it, %d have a row: those in overlaps first, then those that held first.", rows+dropped, rows)

@@ -15,10 +15,14 @@ import (
 const overTimePoints = 900
 
 // OverTime plots each hand-off's latency at the time it ended, over shaded fault
-// windows. It is nil when the trial has no hand-offs.
+// windows; of a queue, each delivery's. It is nil when the trial has none.
 func OverTime(t Timeline, looks Looks) *Figure {
-	f := newFigure("latency-"+t.Trial, fmt.Sprintf("Hand-off latency over time: %s, %s", t.Label, units.Plural(t.Clients, "contender")),
-		"Each point is one hand-off, at the time at which it ended. Shaded: a fault was in force.")
+	what, latency, each := "hand-off", "hand-off latency", "Each point is one hand-off, at the time at which it ended."
+	if t.Queue {
+		what, latency = "item", "delivery latency"
+		each = "Each point is one item, at the time at which it was taken; its latency counts from when it was due."
+	}
+	f := newFigure("latency-"+t.Trial, fmt.Sprintf("%s over time: %s, %s", upper(latency), t.Label, t.who()), each+" Shaded: a fault was in force.")
 	f.Trial, f.Clients = t.Trial, t.Clients
 	var plain, failover []xy
 	var values []float64
@@ -37,14 +41,17 @@ func OverTime(t Timeline, looks Looks) *Figure {
 	if len(values) == 0 {
 		return nil
 	}
+	if t.Partial != "" {
+		f.About += " The history is incomplete: " + units.Clean(t.Partial) + "."
+	}
 	f.bands = bandsOf(t.Windows)
 	from, to := extent(t)
 	pad := (to - from) * 0.012 // so that the first and last points stand clear of the edge
 	secondsAxis(&f.body.X, from-pad, to+pad)
 	logAxis(&f.body.Y, values, units.Tick)
-	f.yTitle = "hand-off latency (log scale)"
+	f.yTitle = latency + " (log scale)"
 	f.body.Add(shading(f.bands), gridlines{y: true})
-	f.addPoints("hand-off", plain, look{looks.of(t.Label).color, circle}, 2.4)
+	f.addPoints(what, plain, look{looks.of(t.Label).color, circle}, 2.4)
 	f.addPoints("failover (a fault caused it)", failover, look{ink, triangle}, glyphSize)
 	f.legend = append(f.legend, bandEntries(f.bands)...)
 	return f

@@ -14,12 +14,14 @@ import (
 )
 
 // Distribution is the latencies of one series at one client count, for the plot
-// by percentile. Exact holds every sample in nanoseconds; where the history is
-// not at hand, Summary's quantiles stand in.
+// by percentile. Exact holds every sample of a single trial in nanoseconds; where
+// there are several trials, or the history is not at hand, Summary's quantiles are
+// what is drawn.
 type Distribution struct {
 	Label   string
 	Exact   []float64
 	Summary report.Metric
+	Trials  int // that Summary stands for; 0 and 1 are the same
 }
 
 // Percentiles plots latency by percentile, one line a series, for one client
@@ -27,12 +29,13 @@ type Distribution struct {
 // when no series has samples enough.
 func Percentiles(metric, title string, clients int, dists []Distribution, looks Looks) *Figure {
 	f := newFigure(fmt.Sprintf("%s-percentiles-%d", short(metric), clients),
-		fmt.Sprintf("%s latency by percentile, %s", upper(title), units.Plural(clients, "contender")),
+		fmt.Sprintf("%s by percentile, %s", upper(quantity(metric, title)), units.Plural(clients, "contender")),
 		"Read: at 99 %, 99 of 100 were at most this slow. Each line ends at the slowest that was measured.")
 	f.Clients = clients
 	var values []float64
 	var marks []func()
 	end := 1.0 // nines on the axis, at least one
+	repeated := false
 	for _, d := range dists {
 		curve := d.curve()
 		if len(curve) == 0 || d.count() < fewest {
@@ -42,19 +45,23 @@ func Percentiles(metric, title string, clients int, dists []Distribution, looks 
 		for _, q := range curve {
 			values, end = append(values, q.y), math.Max(end, q.x)
 		}
-		f.legend = append(f.legend, entry{text: fmt.Sprintf("%s (%s)", d.Label, units.Plural(d.count(), "sample")), look: look, point: true, line: true})
+		repeated = repeated || d.Trials > 1
+		f.legend = append(f.legend, entry{text: d.legend(), look: look, point: true, line: true})
 		marks = append(marks, func() {
-			f.body.Add(line{at: thin(curve, 600), style: stroke(look.color, lineWidth)}, points{at: atNines(curve), look: look, size: glyphSize})
+			f.body.Add(line{at: thin(curve, 600), style: stroke(look.color, lineWidth)}, points{at: d.marks(curve), look: look, size: glyphSize})
 		})
 	}
 	if len(marks) == 0 {
 		return nil
 	}
+	if repeated {
+		f.About += " Where a cell was repeated, each point is the median of what its trials have there, as in the tables; only the first and the last are those of all trials."
+	}
 	f.body.X.Min, f.body.X.Max = 0, end
 	f.body.X.Label.Text = "percentile"
 	f.body.X.Tick.Marker = nineTicks(end)
 	logAxis(&f.body.Y, values, units.Tick)
-	f.yTitle = title + " latency (log scale)"
+	f.yTitle = quantity(metric, title) + " (log scale)"
 	f.body.Add(gridlines{x: true, y: true})
 	for _, add := range marks {
 		add()
@@ -68,22 +75,43 @@ func short(metric string) string {
 	return word
 }
 
+// quantity is what a metric measures, in words: a "hand-off latency", a "leaderless
+// time".
+func quantity(metric, title string) string {
+	if strings.HasSuffix(metric, ".time") {
+		return title + " time"
+	}
+	return title + " latency"
+}
+
 // nines maps a fraction to the axis: 0.9 is 1, 0.99 is 2.
 func nines(fraction float64) float64 { return -math.Log10(1 - fraction) }
 
 // curve returns latency by nines, ascending.
 func (d Distribution) curve() []xy {
-	var out []xy
-	if len(d.Exact) > 0 {
-		sorted := slices.Clone(d.Exact)
-		slices.Sort(sorted)
-		for i, v := range sorted {
-			if v > 0 && !math.IsInf(v, 0) {
-				out = append(out, xy{nines(float64(i) / float64(len(sorted))), v})
-			}
-		}
-		return out
+	if len(d.Exact) == 0 {
+		return d.quantiles()
 	}
+	var out []xy
+	sorted := slices.Sorted(slices.Values(d.Exact))
+	n := float64(len(sorted))
+	for i, v := range sorted {
+		if !(v > 0) || math.IsInf(v, 0) {
+			continue
+		}
+		if len(out) == 0 {
+			out = append(out, xy{nines(float64(i) / n), v})
+		}
+		// So many are at most this slow. All are at most as slow as the slowest, which has
+		// no place on the axis: it stands where it begins.
+		out = append(out, xy{nines(math.Min(float64(i+1), n-1) / n), v})
+	}
+	return out
+}
+
+// quantiles returns what the summary has, as the tables show it.
+func (d Distribution) quantiles() []xy {
+	var out []xy
 	m := d.Summary
 	for _, q := range []struct {
 		fraction float64
@@ -114,6 +142,14 @@ func (d Distribution) count() int {
 	return len(d.Exact)
 }
 
+func (d Distribution) legend() string {
+	samples := units.Plural(d.count(), "sample")
+	if d.Trials > 1 {
+		samples += " of " + units.Plural(d.Trials, "trial")
+	}
+	return fmt.Sprintf("%s (%s)", d.Label, samples)
+}
+
 // marked are the percentiles that have ticks.
 var marked = []struct {
 	fraction float64
@@ -130,31 +166,36 @@ func nineTicks(end float64) ticks {
 	return out
 }
 
-// atNines picks the points of a curve at the ticks, so that shapes tell lines apart.
-func atNines(curve []xy) []xy {
+// marks are the points of a curve that bear the series' shape: the quantiles that the
+// tables show, or else those of the curve.
+func (d Distribution) marks(curve []xy) []xy {
+	if out := d.quantiles(); len(out) > 0 {
+		return out
+	}
 	var out []xy
 	for _, m := range marked {
 		want := nines(m.fraction)
 		i := slices.IndexFunc(curve, func(q xy) bool { return q.x >= want-1e-9 })
 		if i >= 0 {
-			out = append(out, xy{curve[i].x, curve[i].y})
+			out = append(out, curve[i])
 		}
 	}
 	return append(out, curve[len(curve)-1])
 }
 
 // Latencies gathers distributions of a metric at one client count. exact returns
-// the samples of a trial, or nil.
+// the samples of a trial, or nil. Operations of several trials are never put together:
+// those of one trial share its weather. Repeated trials are drawn as the tables have
+// them (see [matrix.Merge]).
 func Latencies(s matrix.Scenario, clients int, metric string, exact func(trial string) []float64) []Distribution {
 	var out []Distribution
 	for _, series := range s.Series {
 		d := Distribution{Label: series.Label}
-		for _, t := range series.At(clients) {
-			d.Exact = append(d.Exact, exact(t.Name)...)
-			if m, ok := t.Metrics[metric]; ok && d.Summary.Count == nil {
-				d.Summary = m
-			}
+		at := slices.DeleteFunc(series.At(clients), func(t report.Trial) bool { return t.Metrics[metric].Count == nil })
+		if len(at) == 1 {
+			d.Exact = exact(at[0].Name)
 		}
+		d.Summary, d.Trials = matrix.Merge(at).Metrics[metric], len(at)
 		out = append(out, d)
 	}
 	return out

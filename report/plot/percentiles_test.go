@@ -2,9 +2,13 @@ package plot
 
 import (
 	"math"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"zkbench/report"
+	"zkbench/report/matrix"
 )
 
 // The caption says that each line ends at the slowest that was measured: also where
@@ -25,5 +29,90 @@ func TestDistribution_curveEndsAtTheSlowest(t *testing.T) {
 		if math.Abs(got.x-row.want.x) > 1e-9 || got.y != row.want.y {
 			t.Errorf("%s: it ends at %v, want %v", row.name, got, row.want)
 		}
+	}
+}
+
+// What stands at a percentile is what the table has there: 99 of 100 samples were at
+// most as slow as the 99th of them, not as the 100th.
+func TestDistribution_asTheTables(t *testing.T) {
+	h := report.NewHistogram()
+	var exact []float64
+	for i := range 500 {
+		v := time.Duration(i+1) * 10 * time.Millisecond
+		h.Record(v)
+		exact = append(exact, float64(v))
+	}
+	m := h.Metric()
+	for name, d := range map[string]Distribution{"with a summary": {Exact: exact, Summary: m}, "without one": {Exact: exact}} {
+		curve := d.curve()
+		for _, points := range [][]xy{curve, d.marks(curve)} {
+			for fraction, want := range map[float64]float64{0.5: *m.P50, 0.9: *m.P90, 0.99: *m.P99} {
+				i := slices.IndexFunc(points, func(q xy) bool { return math.Abs(q.x-nines(fraction)) < 1e-9 })
+				if i < 0 || math.Abs(points[i].y-want) > 0.002*want {
+					t.Errorf("%s: at %v it is not %v: point %d of %v", name, fraction, want, i, points[max(i, 0)])
+				}
+			}
+		}
+	}
+}
+
+func TestQuantity(t *testing.T) {
+	for metric, want := range map[string]string{"handoff.latency": "x latency", "leaderless.time": "x time"} {
+		if got := quantity(metric, "x"); got != want {
+			t.Errorf("%s is called a %s, want a %s", metric, got, want)
+		}
+	}
+}
+
+// repeated is a trial of a cell that was run several times.
+func repeated(name string, p50 float64, n int64) report.Trial {
+	return report.Trial{Name: name, Scenario: "s", Subject: "queue/a", Clients: 10, Metrics: map[string]report.Metric{
+		"queue.latency": {Unit: "ns", Count: &n, Min: new(p50 / 2), P50: &p50, P90: new(2 * p50), P99: new(3 * p50), Max: new(4 * p50)}}}
+}
+
+// A repeated cell is drawn as the tables have it, and not as its first trial was.
+func TestLatencies_repeated(t *testing.T) {
+	trials := []report.Trial{repeated("1", 1e6, 200), repeated("2", 3e6, 300), repeated("3", 2e6, 100)}
+	s := matrix.Of(trials)[0]
+	for _, row := range []struct {
+		name  string
+		exact func(string) []float64
+	}{
+		{"without the samples", func(string) []float64 { return nil }},
+		{"with them, which are not put together", func(string) []float64 { return []float64{1, 2, 3} }},
+	} {
+		d := Latencies(s, 10, "queue.latency", row.exact)[0]
+		m := d.Summary
+		if *m.P50 != 2e6 || *m.P99 != 6e6 || *m.Min != 0.5e6 || *m.Max != 12e6 || *m.Count != 600 || d.Trials != 3 || d.Exact != nil {
+			t.Errorf("%s: p50 %v, p99 %v, min %v, max %v of %v in %d trials", row.name, *m.P50, *m.P99, *m.Min, *m.Max, *m.Count, d.Trials)
+		}
+		f := Percentiles("queue.latency", "queue", 10, []Distribution{d}, NewLooks(nil))
+		if got := legendText(f); got != "queue/a (600 samples of 3 trials)" {
+			t.Errorf("%s: the legend says %q", row.name, got)
+		}
+		if !strings.Contains(f.About, "the median of what its trials have there, as in the tables") {
+			t.Errorf("%s: about: %s", row.name, f.About)
+		}
+	}
+}
+
+func TestLatencies_once(t *testing.T) {
+	s := matrix.Of([]report.Trial{repeated("1", 1e6, 200)})[0]
+	d := Latencies(s, 10, "queue.latency", func(string) []float64 { return sampleExact(1e6, 200) })
+	if len(d[0].Exact) != 200 {
+		t.Errorf("%d exact samples, want those of the one trial", len(d[0].Exact))
+	}
+	if f := Percentiles("queue.latency", "queue", 10, d, NewLooks(nil)); strings.Contains(f.About, "repeated") || legendText(f) != "queue/a (200 samples)" {
+		t.Errorf("about %q, legend %q: nothing was repeated", f.About, legendText(f))
+	}
+}
+
+// The plots by contenders take merged trials, and say so.
+func TestGrowth_repeated(t *testing.T) {
+	more := repeated("4", 5e6, 200)
+	more.Clients = 20
+	s := matrix.Of([]report.Trial{repeated("1", 1e6, 200), repeated("2", 3e6, 300), more})[0]
+	if f := Growth(s.Merged(), "queue.latency", "queue", NewLooks(nil)); !strings.Contains(f.About, "the median of its trials") {
+		t.Errorf("about: %s", f.About)
 	}
 }

@@ -31,6 +31,7 @@ func sampleTrial(subject string, clients int, p50, expected float64) report.Tria
 			"handoff.latency": {Unit: "ns", Count: &count, Min: ptr(p50 / 3), Mean: ptr(p50 * 1.2), P50: ptr(p50),
 				P90: ptr(p50 * 2), P99: ptr(p50 * 4), P999: ptr(p50 * 6), Max: ptr(p50 * 7)},
 			"fanout.notifications": {Unit: "1/handoff", Value: ptr(expected * 0.97), Expected: ptr(expected)},
+			"throughput":           {Unit: "1/s", Count: &count, Value: ptr(1e9 / (p50 + 2e6))},
 		},
 	}
 }

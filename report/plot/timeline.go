@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"zkbench/report/units"
 )
 
 // Timeline is what the plots over time need to know about one trial, folded from
@@ -13,11 +15,21 @@ type Timeline struct {
 	Trial    string // its name
 	Label    string // its series, as in the other plots
 	Clients  int
-	Handoffs []Handoff
+	Queue    bool      // its clients are consumers, and what they have is items
+	Handoffs []Handoff // of a queue: deliveries, each from when the item was due until it was taken
+	Paces    []Pace
 	Windows  []Window
 	Beliefs  []Belief
 	Overlaps []Overlap
 	Partial  string // why the history is incomplete; empty when it is whole
+}
+
+// who counts the clients in the word for them.
+func (t Timeline) who() string {
+	if t.Queue {
+		return units.Plural(t.Clients, "consumer")
+	}
+	return units.Plural(t.Clients, "contender")
 }
 
 // Handoff is one hand-off, placed at the time at which it ended.

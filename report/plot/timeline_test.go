@@ -2,6 +2,7 @@ package plot
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -70,6 +71,13 @@ func TestHolders_slice(t *testing.T) {
 	short := sampleTimeline(5, 3, false)
 	if _, _, cut := slice(short); cut {
 		t.Error("a short trial was cut")
+	}
+}
+
+// The interactive timeline draws grants from the whole trial, not all of them.
+func TestHolders_saysWhereTheRestIs(t *testing.T) {
+	if about := Holders(sampleTimeline(100, 60, false)).About; !strings.Contains(about, "the interactive timeline on the page covers all of it") || strings.Contains(about, "the rest") {
+		t.Errorf("about: %s", about)
 	}
 }
 

@@ -2,6 +2,7 @@ package plot
 
 import (
 	"math"
+	"strings"
 	"time"
 
 	"gonum.org/v1/plot"
@@ -24,6 +25,7 @@ type Line struct {
 // Trend plots a measure over runs, by the time at which they started. unit is that
 // of a report.Metric. It is nil without points.
 func Trend(name, title, unit string, lines []Line, looks Looks) *Figure {
+	title += per(unit)
 	f := newFigure("trend-"+name, title, "Each point is one run: the median of its trials, with its 95 % confidence interval where it has trials enough.")
 	var values []float64
 	var from, to time.Time
@@ -70,6 +72,9 @@ func Trend(name, title, unit string, lines []Line, looks Looks) *Figure {
 		return units.TickNumber(v)
 	})
 	f.yTitle = title + " (log scale)"
+	if unit == "ns" {
+		f.yTitle = title + " (log scale; each tick has its unit)"
+	}
 	f.body.Add(gridlines{x: true, y: true})
 	for _, add := range marks {
 		add()
@@ -77,9 +82,29 @@ func Trend(name, title, unit string, lines []Line, looks Looks) *Figure {
 	return f
 }
 
+// per writes the unit of a report.Metric as it stands after the name of the measure:
+// ", 1/s", ", per hand-off". Of a time it is nothing: its ticks say "ms" or "s".
+func per(unit string) string {
+	count, of, rate := strings.Cut(unit, "/")
+	switch {
+	case unit == "" || unit == "1" || unit == "ns":
+		return ""
+	case !rate || of == "s":
+		return ", " + unit
+	}
+	if of == "handoff" {
+		of = "hand-off"
+	}
+	if count == "1" {
+		return ", per " + of
+	}
+	return ", " + count + " per " + of
+}
+
 func unixSeconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
 
-// timeAxis is a linear axis of dates, or of times where all is within two days.
+// timeAxis is a linear axis of dates, of times where all is within two days, or of both
+// where a day would have several ticks.
 func timeAxis(a *plot.Axis, from, to time.Time) {
 	low, high := unixSeconds(from), unixSeconds(to)
 	if high-low < 600 {
@@ -87,12 +112,15 @@ func timeAxis(a *plot.Axis, from, to time.Time) {
 	}
 	pad := (high - low) * 0.05
 	a.Min, a.Max = low-pad, high+pad
+	const marked, day = 6, 24 * 3600
 	layout, label := "2006-01-02", "start of the run"
-	if high-low < 2*24*3600 {
+	switch {
+	case high-low < 2*day:
 		layout, label = "15:04", "start of the run, "+from.UTC().Format("2006-01-02")+" (UTC)"
+	case high-low < marked*day:
+		layout, label = "01-02 15:04", "start of the run, "+from.UTC().Format("2006")+" (UTC)"
 	}
 	a.Label.Text = label
-	const marked = 6
 	var out ticks
 	for i := range marked {
 		v := low + (high-low)*float64(i)/(marked-1)

@@ -1,0 +1,89 @@
+package plot
+
+import (
+	"slices"
+
+	"zkbench/report"
+	"zkbench/report/matrix"
+	"zkbench/report/units"
+)
+
+// Throughput plots grants, or items taken, a second against contenders: the median of
+// each cell's trials and, where there are several, a whisker from the lowest to the
+// highest. The scenario has all of its trials, not merged ones. It is nil when all have
+// the same number of clients, or none has a throughput of its own making: in an open
+// loop it is the rate at which items were put. [ThroughputOverTime] says more then.
+func Throughput(s matrix.Scenario, looks Looks) *Figure {
+	f := newFigure("throughput", "Throughput by contenders",
+		"How many grants were had, or items taken, a second, in the phases in which the clients set the pace; faults in them count. "+
+			"A line that falls: more contenders get less done together.")
+	var values []float64
+	var marks []func()
+	repeated := false
+	spread := false // some series has two client counts: otherwise there is no trend
+	for _, series := range s.Series {
+		look := looks.of(series.Label)
+		medians, whisk, none := throughputPoints(s.Counts, series)
+		if none { // it has no place on a log axis
+			f.legend = append(f.legend, entry{text: series.Label + ": none at all", look: look, point: true})
+		}
+		if len(medians) == 0 {
+			continue
+		}
+		spread = spread || len(medians) > 1
+		for _, q := range medians {
+			values = append(values, q.y)
+		}
+		values = append(append(values, whisk.low...), whisk.high...)
+		repeated = repeated || len(whisk.x) > 0
+		f.legend = append(f.legend, entry{text: series.Label, look: look, point: true, line: true})
+		shift := beside(len(marks), len(s.Series))
+		whisk.color, whisk.shift = look.color, shift
+		marks = append(marks, func() {
+			f.body.Add(whisk, line{at: medians, style: stroke(look.color, lineWidth), shift: shift},
+				points{at: medians, look: look, size: glyphSize + 1, shift: shift})
+		})
+	}
+	if len(marks) == 0 || !spread {
+		return nil
+	}
+	if repeated {
+		f.About += " Where a cell was repeated, the point is the median of its trials, and the whisker goes from the lowest to the highest."
+	}
+	countAxis(&f.body.X, s.Counts)
+	logAxis(&f.body.Y, values, units.TickNumber)
+	f.yTitle = "throughput, 1/s (log scale)"
+	f.body.Add(gridlines{x: true, y: true})
+	for _, add := range marks {
+		add()
+	}
+	return f
+}
+
+// throughputPoints reads a series. Values of 0 have no place on a log axis; none says
+// that it was 0 everywhere.
+func throughputPoints(counts []int, s matrix.Series) (medians []xy, w whiskers, none bool) {
+	for _, n := range counts {
+		var all []float64
+		for _, t := range s.At(n) {
+			_, open := t.Metrics[report.QueueYield]
+			if v := t.Metrics[report.Throughput].Value; v != nil && !open {
+				all = append(all, *v)
+			}
+		}
+		if len(all) == 0 {
+			continue
+		}
+		slices.Sort(all)
+		x, low, mid, high := float64(n), all[0], all[(len(all)-1)/2], all[len(all)-1]
+		if mid <= 0 {
+			none = true
+			continue
+		}
+		medians = append(medians, xy{x, mid})
+		if low > 0 && low < high {
+			w.x, w.low, w.high = append(w.x, x), append(w.low, low), append(w.high, high)
+		}
+	}
+	return medians, w, none && len(medians) == 0
+}
