@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"zkbench/report"
+	"zkbench/report/matrix"
 )
 
 // unjudged is what a guarantee is that was judged before and is not now.
@@ -74,11 +75,10 @@ func still(cell string, old, new []report.Trial) []string {
 
 // worst returns the worst result by name over repeated trials.
 func worst(trials []report.Trial, results func(report.Trial) map[string]string) map[string]string {
-	rank := map[string]int{report.Pass: 1, report.Unknown: 2, report.Fail: 3}
 	out := map[string]string{}
 	for _, t := range trials {
 		for name, result := range results(t) {
-			if rank[result] > rank[out[name]] {
+			if was, ok := out[name]; !ok || matrix.Rank(result) > matrix.Rank(was) {
 				out[name] = result
 			}
 		}

@@ -194,31 +194,25 @@ func about(r report.Run) string {
 func (c Comparison) Markdown(w io.Writer) error {
 	var b strings.Builder
 	mark := map[string]string{report.Pass: "✅", report.Fail: "❌"}[c.Result]
-	fmt.Fprintf(&b, "### %s zkbench compare\n\n**%s**\n\n%s against %s.\n", cmp.Or(mark, "❔"), escape(c.Sentence()), escape(about(c.New)), escape(about(c.Old)))
+	fmt.Fprintf(&b, "### %s zkbench compare\n\n**%s**\n\n%s against %s.\n", cmp.Or(mark, "❔"), units.Markdown(c.Sentence()), units.Markdown(about(c.New)), units.Markdown(about(c.Old)))
 	for _, u := range c.Unlike {
-		fmt.Fprintf(&b, "- unlike, compared by force: %s\n", escape(u))
+		fmt.Fprintf(&b, "- unlike, compared by force: %s\n", units.Markdown(u))
 	}
 	for _, n := range c.Notes {
-		fmt.Fprintf(&b, "- %s\n", escape(n))
+		fmt.Fprintf(&b, "- %s\n", units.Markdown(n))
 	}
 	at := ""
 	for _, r := range c.Rows {
 		if r.Cell != at {
-			fmt.Fprintf(&b, "\n| %s | %s |\n|---|---:|---:|---:|---:|---:|---:|---|\n", escape(r.Cell), strings.Join(heads[1:], " | "))
+			fmt.Fprintf(&b, "\n| %s | %s |\n|---|---:|---:|---:|---:|---:|---:|---|\n", units.Markdown(r.Cell), strings.Join(heads[1:], " | "))
 			at = r.Cell
 		}
 		cells := r.cells()
 		for i := range cells {
-			cells[i] = escape(cells[i])
+			cells[i] = units.Markdown(cells[i])
 		}
 		fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | "))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-// escape keeps a name from being read as Markdown or HTML.
-func escape(s string) string {
-	return strings.NewReplacer("\\", "\\\\", "|", "\\|", "<", "&lt;", ">", "&gt;", "*", "\\*", "_", "\\_",
-		"`", "\\`", "[", "\\[", "]", "\\]", "@", "&#64;").Replace(units.Clean(s))
 }

@@ -17,6 +17,7 @@ import (
 
 	"zkbench/report"
 	"zkbench/report/history"
+	"zkbench/report/matrix"
 	"zkbench/report/units"
 	"zkbench/report/verdict"
 )
@@ -24,6 +25,7 @@ import (
 // Story is one failed verdict, told.
 type Story struct {
 	Trial     report.Trial
+	Label     string // names the trial's cell: the subject, and what varies in the run
 	Guarantee string
 	Promise   Promise
 	Reasons   []string
@@ -77,6 +79,7 @@ const (
 func Folder(dir string, r report.Result) ([]Story, error) {
 	var stories []Story
 	var errs []error
+	names := matrix.NamesOf(r.Trials)
 	for _, t := range r.Trials {
 		var h *history.History
 		for _, v := range t.Verdicts {
@@ -93,16 +96,18 @@ func Folder(dir string, r report.Result) ([]Story, error) {
 					break
 				}
 			}
-			stories = append(stories, Tell(h, t, v))
+			s := Tell(h, t, v)
+			s.Label = names.Label(t)
+			stories = append(stories, s)
 		}
 	}
 	return stories, errors.Join(errs...)
 }
 
 // Tell tells one failed verdict of a trial. A history that is cut short is told as far
-// as it goes.
+// as it goes. Of one trial it is not known what varies in its run: [Folder] knows.
 func Tell(h *history.History, t report.Trial, v verdict.Verdict) Story {
-	s := Story{Trial: t, Guarantee: v.Guarantee, Promise: PromiseOf(v.Guarantee), Reasons: slices.Clone(v.Reasons)}
+	s := Story{Trial: t, Label: matrix.NamesOf([]report.Trial{t}).Label(t), Guarantee: v.Guarantee, Promise: PromiseOf(v.Guarantee), Reasons: slices.Clone(v.Reasons)}
 	for i, r := range s.Reasons {
 		s.Reasons[i] = units.Times(r)
 	}

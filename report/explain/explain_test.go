@@ -198,6 +198,39 @@ func TestFolder(t *testing.T) {
 	}
 }
 
+// TestFolder_titles: the same failure in other cells of a matrix, in another trial, or
+// provoked otherwise, is another story.
+func TestFolder_titles(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "history"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.ReadFile(filepath.Join(corpusDir, "zoo-worker-unsorted-newcomers.jsonl.zst"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(report.HistoryPath(dir, "a"), file, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	failed := []report.Verdict{{Guarantee: "fifo", Result: report.Fail, Records: []int{1}}}
+	trial := func(timeout, n, provocation string) report.Trial {
+		return report.Trial{Name: "a", Subject: "lock/a", Clients: 3, Provocation: provocation, Verdicts: failed,
+			Params: map[string]string{"session_timeout": timeout, "hold": "2ms", history.ParamTrial: n}}
+	}
+	stories, err := Folder(dir, report.Result{Trials: []report.Trial{trial("4s", "1", ""), trial("10s", "1", ""), trial("10s", "2", ""), trial("4s", "", "line")}})
+	if err != nil || len(stories) != 4 {
+		t.Fatalf("%d stories; %v", len(stories), err)
+	}
+	for i, want := range []string{
+		"lock/a session_timeout=4s with 3 clients in trial 1", "lock/a session_timeout=10s with 3 clients in trial 1",
+		"lock/a session_timeout=10s with 3 clients in trial 2", "lock/a session_timeout=4s provocation=line with 3 clients",
+	} {
+		if got, ok := strings.CutPrefix(stories[i].Title(), "fifo (rule 6) was broken by "); !ok || got != want {
+			t.Errorf("%q, want %q", stories[i].Title(), want)
+		}
+	}
+}
+
 func TestStory_shorten(t *testing.T) {
 	var s Story
 	for i := range eventLimit + 10 {

@@ -4,20 +4,25 @@ import (
 	"slices"
 
 	"zkbench/report"
+	"zkbench/report/matrix"
 	"zkbench/report/text"
 )
 
 // formula is what is expected of one subject, in words.
 type formula struct{ Subject, Of, Text string }
 
-// formulas lists what is expected of each subject that was run, once.
+// formulas lists what is expected of each subject that was run, once, in whatever
+// cells it was.
 func formulas(trials []report.Trial) []formula {
 	var out []formula
-	for _, t := range trials {
-		for _, of := range text.Keys(t.Formulas) {
-			f := formula{t.Subject, of, t.Formulas[of]}
-			if !slices.Contains(out, f) {
-				out = append(out, f)
+	for _, s := range matrix.Of(trials) {
+		for _, x := range s.Series {
+			for _, t := range x.Trials {
+				for _, of := range text.Keys(t.Formulas) {
+					if f := (formula{t.Subject, of, t.Formulas[of]}); !slices.Contains(out, f) {
+						out = append(out, f)
+					}
+				}
 			}
 		}
 	}

@@ -4,16 +4,15 @@
 package html
 
 import (
+	"cmp"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"html/template"
 	"io"
 	"slices"
 	"strings"
-	"time"
 
 	"zkbench/report"
 	"zkbench/report/explain"
@@ -63,7 +62,7 @@ const (
 // Write writes the page.
 func Write(w io.Writer, in Input) error {
 	v := newView(in)
-	if err := v.figures(in); err != nil {
+	if err := v.figures(in.Figures); err != nil {
 		return err
 	}
 	if err := v.timelines(in.Timelines); err != nil {
@@ -124,7 +123,7 @@ func newView(in Input) *view {
 	}
 	v.Verdicts, v.Thresholds = results(v.Trials)
 	v.Stories = stories(in.Stories)
-	v.Faults, v.Metrics, v.Formulas = faults(v.Trials), metrics(v.Trials), formulas(v.Trials)
+	v.Faults, v.Metrics, v.Formulas = faults(v.Trials), metrics(v.Trials), formulas(r.Trials)
 	return v
 }
 
@@ -137,36 +136,45 @@ func resultFirst(cols []text.Column) []text.Column {
 
 // figures sorts the plots into those of the run and those of one trial, and leaves
 // out the last of the latter when the page would grow too big.
-func (v *view) figures(in Input) error {
-	room := figureBytes
-	most := 0 // the overview has the percentiles at the largest client count only
-	for _, f := range in.Figures {
-		if f.Trial == "" {
-			most = max(most, f.Clients)
-		}
+func (v *view) figures(all []*plot.Figure) error {
+	byTrial := map[string][]*plot.Figure{}
+	for _, f := range all {
+		byTrial[f.Trial] = append(byTrial[f.Trial], f)
 	}
-	byTrial := map[string][]Figure{}
-	order := byInterest(v.Trials)
-	for _, f := range in.Figures {
-		if f.Trial != "" {
-			continue
-		}
+	used, err := v.ofTheRun(byTrial[""])
+	if err != nil {
+		return err
+	}
+	return v.ofTrials(byTrial, figureBytes-used)
+}
+
+// ofTheRun returns how many bytes its plots take. The overview has the percentiles at
+// the largest client count only.
+func (v *view) ofTheRun(figures []*plot.Figure) (used int, err error) {
+	most := 0
+	for _, f := range figures {
+		most = max(most, f.Clients)
+	}
+	for _, f := range figures {
 		drawn, err := draw(f)
 		if err != nil {
-			return err
+			return 0, err
 		}
-		room -= len(drawn.SVG)
+		used += len(drawn.SVG)
 		if f.Clients > 0 && f.Clients != most {
 			v.Others = append(v.Others, drawn)
-			continue
+		} else {
+			v.Overview = append(v.Overview, drawn)
 		}
-		v.Overview = append(v.Overview, drawn)
 	}
-	for _, t := range order {
-		for _, f := range in.Figures {
-			if f.Trial != t.Name {
-				continue
-			}
+	return used, nil
+}
+
+// ofTrials takes the plots of the trials, by their interest, while there is room.
+func (v *view) ofTrials(byTrial map[string][]*plot.Figure, room int) error {
+	for i, t := range byInterest(v.Trials) {
+		shown := trialFigures{Title: title(t), Open: i < 2 || text.TrialOutcome(t) == report.Fail}
+		for _, f := range byTrial[t.Name] {
 			drawn, err := draw(f)
 			if err != nil {
 				return err
@@ -175,12 +183,10 @@ func (v *view) figures(in Input) error {
 				v.LeftOut++
 				continue
 			}
-			byTrial[t.Name] = append(byTrial[t.Name], drawn)
+			shown.Figures = append(shown.Figures, drawn)
 		}
-	}
-	for i, t := range order {
-		if figs := byTrial[t.Name]; len(figs) > 0 {
-			v.PerTrial = append(v.PerTrial, trialFigures{title(t), i < 2 || text.TrialOutcome(t) == report.Fail, figs})
+		if len(shown.Figures) > 0 {
+			v.PerTrial = append(v.PerTrial, shown)
 		}
 	}
 	return nil
@@ -188,13 +194,10 @@ func (v *view) figures(in Input) error {
 
 // byInterest puts broken trials first, then unknown ones, then the most clients.
 func byInterest(trials []report.Trial) []report.Trial {
-	rank := map[string]int{report.Fail: 0, report.Unknown: 1, report.Pass: 2}
 	out := slices.Clone(trials)
 	slices.SortStableFunc(out, func(a, b report.Trial) int {
-		if d := rank[text.TrialOutcome(a)] - rank[text.TrialOutcome(b)]; d != 0 {
-			return d
-		}
-		return b.Clients - a.Clients
+		worse := matrix.Rank(text.TrialOutcome(b)) - matrix.Rank(text.TrialOutcome(a))
+		return cmp.Or(worse, b.Clients-a.Clients)
 	})
 	return out
 }
@@ -205,102 +208,6 @@ func draw(f *plot.Figure) (Figure, error) {
 		return Figure{}, err
 	}
 	return Figure{f, template.HTML(svg)}, nil
-}
-
-// timeline is the data of one trial for the script; times in microseconds.
-type timeline struct {
-	Title    string     `json:"title"`
-	From     int64      `json:"from"`
-	To       int64      `json:"to"`
-	Held     [][3]int64 `json:"held"`     // client, from, to
-	Overlaps [][5]int64 `json:"overlaps"` // client, client, from, to, 1 for exposure
-	Windows  []window   `json:"windows"`
-	Left     int        `json:"left,omitempty"` // grants left out
-	Partial  string     `json:"partial,omitempty"`
-
-	LeftOverlaps int `json:"leftOverlaps,omitempty"` // overlaps left out
-}
-
-type window struct {
-	Fault  string `json:"fault"`
-	Target string `json:"target"`
-	From   int64  `json:"from"`
-	To     int64  `json:"to"`
-	Proven bool   `json:"proven"`
-}
-
-func (v *view) timelines(all []plot.Timeline) error {
-	all = slices.DeleteFunc(slices.Clone(all), func(t plot.Timeline) bool { return len(t.Beliefs) == 0 })
-	if len(all) == 0 {
-		return nil
-	}
-	rank := map[string]int{}
-	for i, t := range byInterest(v.Trials) {
-		rank[t.Name] = i
-	}
-	slices.SortStableFunc(all, func(a, b plot.Timeline) int { return rank[a.Trial] - rank[b.Trial] })
-	data := make([]timeline, len(all))
-	for i, t := range all {
-		data[i] = pack(t, beliefLimit/len(all))
-	}
-	b, err := json.Marshal(data) // escapes <, > and &, so nothing in it can end the script element
-	if err != nil {
-		return fmt.Errorf("report.html: timelines: %w", err)
-	}
-	v.Data, v.HasTimelines = template.JS(b), true
-	return nil
-}
-
-// pack keeps at most limit grants, and beyond it those in the overlaps that are
-// listed, of which there are at most a quarter as many.
-func pack(t plot.Timeline, limit int) timeline {
-	out := timeline{Title: fmt.Sprintf("%s, %s", t.Label, units.Plural(t.Clients, "contender")), Partial: units.Clean(t.Partial),
-		Held: [][3]int64{}, Overlaps: [][5]int64{}, Windows: []window{}}
-	listed := t.Overlaps[:min(len(t.Overlaps), limit/4)]
-	out.LeftOverlaps = len(t.Overlaps) - len(listed)
-	starts := map[int][]time.Duration{} // of the listed overlaps, by client
-	for _, o := range listed {
-		var exposure int64
-		if o.Exposure {
-			exposure = 1
-		}
-		out.Overlaps = append(out.Overlaps, [5]int64{int64(o.Clients[0]), int64(o.Clients[1]), o.Start.Microseconds(), o.End.Microseconds(), exposure})
-		for _, c := range o.Clients {
-			starts[c] = append(starts[c], o.Start)
-		}
-	}
-	for _, s := range starts {
-		slices.Sort(s)
-	}
-	for _, b := range t.Beliefs {
-		if len(out.Held) >= limit && !within(b, starts[b.Client]) {
-			out.Left++
-			continue
-		}
-		out.Held = append(out.Held, [3]int64{int64(b.Client), b.Start.Microseconds(), b.End.Microseconds()})
-	}
-	for _, w := range t.Windows[:min(len(t.Windows), max(limit/10, 50))] {
-		out.Windows = append(out.Windows, window{units.Clean(w.Fault), units.Clean(w.Target), w.Start.Microseconds(), max(w.Start, w.End).Microseconds(), w.Proven})
-	}
-	out.extent()
-	return out
-}
-
-// within says whether any of the ordered instants lies in the belief. An overlap
-// of a client begins within the belief that it is an overlap of.
-func within(b plot.Belief, instants []time.Duration) bool {
-	i, _ := slices.BinarySearch(instants, b.Start)
-	return i < len(instants) && instants[i] < b.End
-}
-
-func (t *timeline) extent() {
-	t.From, t.To = t.Held[0][1], t.Held[0][2]
-	for _, h := range t.Held {
-		t.From, t.To = min(t.From, h[1]), max(t.To, h[2])
-	}
-	for _, w := range t.Windows {
-		t.From, t.To = min(t.From, w.From), max(t.To, w.To)
-	}
 }
 
 // darkCSS recolours the plots by the colours that they are drawn in.
@@ -324,6 +231,7 @@ func policy(css, script string) string {
 	return fmt.Sprintf("default-src 'none'; style-src %s; script-src %s; img-src data:; base-uri 'none'; form-action 'none'", hash(css), hash(script))
 }
 
+// title names a row of trials, which bears the label of its series as its subject.
 func title(t report.Trial) string {
 	return fmt.Sprintf("%s, %s", units.Clean(t.Subject), units.Plural(t.Clients, "contender"))
 }

@@ -126,6 +126,50 @@ func TestWrite(t *testing.T) {
 	}
 }
 
+// TestWrite_zoo: each provocation has rows of its own, and what nobody expects stands
+// above what must be so.
+func TestWrite_zoo(t *testing.T) {
+	r := load(t, "zoo")
+	v := newView(Input{Result: r})
+	if len(v.Trials) != len(r.Trials) {
+		t.Errorf("%d rows of %d trials", len(v.Trials), len(r.Trials))
+	}
+	if top := v.Verdicts[0]; top.Result != report.Fail || top.What != "mutual-exclusion" || top.Trial != "lock/go-zookeeper provocation=holder-expires, 3 contenders" {
+		t.Errorf("the first row is %+v, want the sound subject's failure", top)
+	}
+	rows := map[string]string{}
+	for _, x := range v.Verdicts {
+		rows[x.What+" in "+x.Trial] = x.Result
+	}
+	for what, want := range map[string]string{
+		"caught by no-orphan in lock/go-zookeeper provocation=cut-at-list, 3 contenders":       report.Pass,
+		"caught by progress in zoo/missed-wakeup provocation=predecessor-leaves, 3 contenders": report.Fail,
+		"mutual-exclusion in lock/parent provocation=holder-expires, 3 contenders":             report.Pass,
+	} {
+		if rows[what] != want {
+			t.Errorf("%s: %q, want %s", what, rows[what], want)
+		}
+	}
+	page := render(t, Input{Result: r})
+	for _, want := range []string{"must be caught by", "pass: caught", "FAIL: not caught by progress"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+}
+
+// TestWrite_matrix: of each cell there is a row, and a failure says in which trial it was.
+func TestWrite_matrix(t *testing.T) {
+	page := render(t, Input{Result: load(t, "matrix")})
+	for _, want := range []string{
+		"<td>lock/parent session_timeout=4s</td>", "lock/parent session_timeout=10s, 5 contenders", "trial 2: nobody was granted",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+}
+
 // TestWrite_policy checks what the browser checks: that the hashes are those of
 // the style sheet and the script, and that nothing would be refused.
 func TestWrite_policy(t *testing.T) {

@@ -1,5 +1,6 @@
 // Package matrix sorts the trials of a run into what is compared: scenarios,
-// and in each the series of trials that differ only in their number of clients.
+// and in each the series of trials that differ only in their number of clients. What
+// was provoked in different ways is never one series.
 package matrix
 
 import (
@@ -19,13 +20,17 @@ type Scenario struct {
 	Counts []int    // every client count that was run, ascending
 }
 
-// Series is the trials that share a subject and parameters, by client count.
+// Series is the trials that share a subject, parameters and provocation, by client count.
 type Series struct {
-	Label   string // the subject, and those parameters that vary within the scenario
+	Label   string // the subject, and what tells it apart within the scenario
 	Subject string
 	Varying []Param // the parameters in Label
 	Trials  []report.Trial
 }
+
+// ParamProvocation is how a label names what was done to a subject in a zoo. It counts
+// like a parameter that varies: two provocations are two cells, whatever else is equal.
+const ParamProvocation = "provocation"
 
 // Param is one parameter of a trial.
 type Param struct{ Name, Value string }
@@ -116,12 +121,16 @@ func varying(trials []report.Trial) []string {
 	return keys
 }
 
+// pick returns what tells a trial apart: its values of the keys, and its provocation.
 func pick(t report.Trial, keys []string) []Param {
 	var out []Param
 	for _, k := range keys {
 		if v, ok := t.Params[k]; ok {
 			out = append(out, Param{k, v})
 		}
+	}
+	if t.Provocation != "" {
+		out = append(out, Param{ParamProvocation, t.Provocation})
 	}
 	return out
 }

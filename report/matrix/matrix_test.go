@@ -45,6 +45,25 @@ func TestOf_repetitionsShareASeries(t *testing.T) {
 	}
 }
 
+// TestOf_provocations: the trials of a zoo differ in what was done to the subject, and
+// in nothing else. One of them must not stand for another.
+func TestOf_provocations(t *testing.T) {
+	caught := report.Trial{Name: "a", Scenario: "zoo", Subject: "lock/x", Clients: 3, Provocation: "waiter-expires", Expect: []string{"progress"}}
+	sound := report.Trial{Name: "b", Scenario: "zoo", Subject: "lock/x", Clients: 3, Provocation: "holder-expires"}
+	got := Of([]report.Trial{caught, sound})[0]
+	if len(got.Series) != 2 {
+		t.Fatalf("%d series, want one for each provocation", len(got.Series))
+	}
+	if l := got.Series[0].Label; l != "lock/x provocation=holder-expires" {
+		t.Errorf("label = %q, want the provocation in it", l)
+	}
+	for _, x := range got.Merged().Series {
+		if len(x.Trials) != 1 || x.Trials[0].Params[ParamTrials] != "" {
+			t.Errorf("%s: %+v, want the trial as it is", x.Label, x.Trials)
+		}
+	}
+}
+
 func TestCommon(t *testing.T) {
 	s := Of([]report.Trial{trial("herd", "a", 10, nil), trial("herd", "a", 50, nil), trial("herd", "b", 10, nil), trial("herd", "b", 20, nil)})[0]
 	if n := s.Common(); n != 10 {

@@ -1,10 +1,12 @@
 package matrix
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"zkbench/report"
 	"zkbench/report/history"
@@ -28,11 +30,14 @@ func Merge(trials []report.Trial) report.Trial {
 		return out
 	}
 	for _, t := range trials {
-		if rank(outcome(t)) > rank(outcome(out)) {
+		if Rank(outcome(t)) > Rank(outcome(out)) {
 			out = t
 		}
 	}
 	out.Params = maps.Clone(out.Params)
+	if out.Params == nil {
+		out.Params = map[string]string{}
+	}
 	delete(out.Params, history.ParamTrial)
 	out.Params[ParamTrials] = strconv.Itoa(len(trials))
 	out.Metrics = map[string]report.Metric{}
@@ -102,7 +107,7 @@ func mergeVerdicts(trials []report.Trial) []report.Verdict {
 			switch {
 			case i < 0:
 				out = append(out, v)
-			case rank(v.Result) > rank(out[i].Result):
+			case Rank(v.Result) > Rank(out[i].Result):
 				v.Reasons = slices.Concat(v.Reasons, out[i].Reasons)
 				out[i] = v
 			default:
@@ -115,29 +120,59 @@ func mergeVerdicts(trials []report.Trial) []report.Verdict {
 
 func mergeThresholds(trials []report.Trial) []report.Threshold {
 	var out []report.Threshold
-	held := map[string]int{}
 	for _, t := range trials {
 		for _, h := range t.Thresholds {
-			held[h.Expr]++
-			i := slices.IndexFunc(out, func(o report.Threshold) bool { return o.Expr == h.Expr })
-			switch {
-			case i < 0:
-				out = append(out, h)
-			case rank(h.Result) > rank(out[i].Result):
-				out[i] = h
-				out[i].Measured = prefix(t, h.Measured)
-			}
-		}
-	}
-	for i, h := range out {
-		if n := held[h.Expr]; n > 1 && h.Result == report.Pass {
-			out[i].Measured += fmt.Sprintf(" (as the other %d)", n-1)
-			if n == 2 {
-				out[i].Measured = h.Measured + " (as the other)"
+			if !slices.ContainsFunc(out, func(o report.Threshold) bool { return o.Expr == h.Expr }) {
+				out = append(out, mergeThreshold(trials, h.Expr))
 			}
 		}
 	}
 	return out
+}
+
+// measuredLimit bounds the trials that a threshold which did not hold names.
+const measuredLimit = 5
+
+// mergeThreshold returns the worst, with what was measured in each trial that has it.
+func mergeThreshold(trials []report.Trial, expr string) report.Threshold {
+	var worst report.Threshold
+	var measured []string
+	held := 0
+	for _, t := range trials {
+		for _, h := range t.Thresholds {
+			if h.Expr != expr {
+				continue
+			}
+			held++
+			if held == 1 || Rank(h.Result) > Rank(worst.Result) {
+				worst, measured = h, nil
+			}
+			if h.Result == worst.Result {
+				measured = append(measured, cmp.Or(h.Measured, "nothing")+in(t))
+			}
+		}
+	}
+	switch {
+	case held == 1:
+	case worst.Result == report.Pass && held == 2:
+		worst.Measured += " (as the other)"
+	case worst.Result == report.Pass:
+		worst.Measured += fmt.Sprintf(" (as the other %d)", held-1)
+	default:
+		if more := len(measured) - measuredLimit; more > 0 {
+			measured = append(measured[:measuredLimit], fmt.Sprintf("%d more", more))
+		}
+		worst.Measured = strings.Join(measured, "; ")
+	}
+	return worst
+}
+
+// in says which repetition it was, after what was measured in it.
+func in(t report.Trial) string {
+	if n := t.Repetition(); n > 0 {
+		return fmt.Sprintf(" in trial %d", n)
+	}
+	return ""
 }
 
 func prefix(t report.Trial, s string) string {
@@ -151,7 +186,7 @@ func prefix(t report.Trial, s string) string {
 func outcome(t report.Trial) string {
 	worst := report.Pass
 	add := func(result string) {
-		if rank(result) > rank(worst) {
+		if Rank(result) > Rank(worst) {
 			worst = result
 		}
 	}
@@ -164,8 +199,8 @@ func outcome(t report.Trial) string {
 	return worst
 }
 
-// rank orders results: the worse, the higher.
-func rank(result string) int {
+// Rank orders results: the worse, the higher.
+func Rank(result string) int {
 	switch result {
 	case report.Fail:
 		return 2

@@ -49,6 +49,45 @@ func TestMerge_fewSamples(t *testing.T) {
 	}
 }
 
+// TestMerge_thresholds: one that did not hold says in which trials, and what was measured there.
+func TestMerge_thresholds(t *testing.T) {
+	trial := func(k, result, measured string) report.Trial {
+		return report.Trial{Params: map[string]string{history.ParamTrial: k}, Thresholds: []report.Threshold{{Expr: "e", Result: result, Measured: measured}}}
+	}
+	fail, pass, unknown := report.Fail, report.Pass, report.Unknown
+	for _, c := range []struct {
+		about  string
+		trials []report.Trial
+		want   string
+	}{
+		{"the first is the worst", []report.Trial{trial("1", fail, "7 ms"), trial("2", pass, "4 ms")}, "7 ms in trial 1"},
+		{"it failed twice", []report.Trial{trial("1", fail, "7 ms"), trial("2", pass, "4 ms"), trial("3", fail, "6 ms")}, "7 ms in trial 1; 6 ms in trial 3"},
+		{"a failure outweighs what is not known", []report.Trial{trial("1", unknown, ""), trial("2", fail, "7 ms")}, "7 ms in trial 2"},
+		{"nothing was measured", []report.Trial{trial("1", pass, "4 ms"), trial("2", unknown, "")}, "nothing in trial 2"},
+		{"it held in both", []report.Trial{trial("1", pass, "4 ms"), trial("2", pass, "5 ms")}, "4 ms (as the other)"},
+		{"it failed often", []report.Trial{trial("1", fail, "a"), trial("2", fail, "b"), trial("3", fail, "c"), trial("4", fail, "d"), trial("5", fail, "e"),
+			trial("6", fail, "f"), trial("7", fail, "g")}, "a in trial 1; b in trial 2; c in trial 3; d in trial 4; e in trial 5; 2 more"},
+		{"only the last was held to it", []report.Trial{{Params: map[string]string{history.ParamTrial: "1"}}, trial("2", fail, "0.9 of lock/b's")}, "0.9 of lock/b's"},
+	} {
+		if got := Merge(c.trials).Thresholds; len(got) != 1 || got[0].Measured != c.want {
+			t.Errorf("%s: %+v, want measured %q", c.about, got, c.want)
+		}
+	}
+}
+
+func TestMerge_withoutParams(t *testing.T) {
+	if m := Merge([]report.Trial{{Name: "a"}, {Name: "b"}}); m.Params[ParamTrials] != "2" {
+		t.Errorf("params %v, want two trials", m.Params)
+	}
+}
+
+// TestRank: what is neither a pass nor a failure is worse than one and better than the other.
+func TestRank(t *testing.T) {
+	if !(Rank(report.Pass) < Rank(report.Unknown) && Rank(report.Unknown) < Rank(report.Fail) && Rank("splendid") == Rank(report.Unknown)) {
+		t.Errorf("pass %d, unknown %d, fail %d, splendid %d", Rank(report.Pass), Rank(report.Unknown), Rank(report.Fail), Rank("splendid"))
+	}
+}
+
 func TestMerge_one(t *testing.T) {
 	one := repeated("1", 10, 60, report.Pass)
 	if m := Merge([]report.Trial{one}); m.Name != one.Name || *m.Metrics["handoff.latency"].P99 != 30 || m.Params[ParamTrials] != "" {

@@ -35,6 +35,7 @@ func Columns(trials []report.Trial) []Column {
 	all := []Column{
 		{Head: "subject", Cell: func(t report.Trial) string { return units.Clean(t.Subject) }},
 		{Head: "clients", Right: true, Cell: func(t report.Trial) string { return units.Number(float64(t.Clients)) }},
+		{Head: "must be caught by", spare: 1, Cell: func(t report.Trial) string { return units.Clean(list(t.Expect)) }},
 		{Head: "trials", Right: true, spare: 2, Cell: func(t report.Trial) string { return units.Clean(t.Params[matrix.ParamTrials]) }},
 	}
 	handoffs := slices.ContainsFunc(trials, func(t report.Trial) bool { return t.Metrics["handoff.latency"].P50 != nil })
@@ -76,6 +77,9 @@ func Result(t report.Trial) string {
 	}
 	switch outcome {
 	case report.Pass:
+		if len(t.Expect) > 0 {
+			return "pass: caught"
+		}
 		return "pass"
 	case report.Fail:
 		return "FAIL: " + strings.Join(what, ", ")
@@ -100,4 +104,26 @@ func numberCell(read func(report.Trial) *float64) func(report.Trial) string {
 		}
 		return ""
 	}
+}
+
+func p50Of(metric string) func(report.Trial) *float64 {
+	return func(t report.Trial) *float64 { return t.Metrics[metric].P50 }
+}
+
+func p99Of(metric string) func(report.Trial) *float64 {
+	return func(t report.Trial) *float64 {
+		m := t.Metrics[metric]
+		if m.Count == nil || *m.Count < 100 { // it would only be the maximum
+			return nil
+		}
+		return m.P99
+	}
+}
+
+func valueOf(metric string) func(report.Trial) *float64 {
+	return func(t report.Trial) *float64 { return t.Metrics[metric].Value }
+}
+
+func expectedOf(metric string) func(report.Trial) *float64 {
+	return func(t report.Trial) *float64 { return t.Metrics[metric].Expected }
 }

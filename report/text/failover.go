@@ -48,7 +48,7 @@ func promised(x matrix.Series) []string {
 		if why == "" {
 			why = "the longest failover took " + units.Duration(*m.Max)
 		}
-		out = append(out, fmt.Sprintf(answer, units.Duration(float64(promise)), x.Label, strings.TrimSuffix(why, ".")))
+		out = append(out, fmt.Sprintf(answer, units.Duration(float64(promise)), where(x.Label, t), strings.TrimSuffix(why, ".")))
 	}
 	return out
 }
@@ -65,7 +65,7 @@ func calmAndStorm(x matrix.Series) []string {
 		if len(parts) < 2 {
 			continue
 		}
-		s := fmt.Sprintf("Grants of %s at %s: %s", x.Label, units.Plural(t.Clients, "contender"), list(parts))
+		s := fmt.Sprintf("Grants of %s: %s", where(x.Label, t), list(parts))
 		if m := t.Metrics[report.Fairness]; m.Value != nil {
 			s += fmt.Sprintf("; shared with a fairness of %.2f (1 is alike)", *m.Value)
 		}

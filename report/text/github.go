@@ -24,7 +24,7 @@ func Annotations(r report.Result) []string {
 			if i == annotationLimit {
 				break
 			}
-			message := units.Clean(f.what) + " in " + where(f.trial)
+			message := units.Clean(f.what) + " in " + f.where
 			if f.reason != "" {
 				message += ": " + units.Short(units.Clean(f.reason), 300)
 			}

@@ -47,7 +47,11 @@ type (
 )
 
 // JUnit writes junit.xml: a suite for each trial, in it a case for each verdict
-// and each threshold.
+// and each threshold. Repetitions of a cell are one suite, with the worst of each.
+//
+// In a zoo the class and the name of a case say what provoked it, since the same
+// subject is provoked in many ways; of a subject that is broken on purpose there is
+// only one case: was it caught?
 //
 // A broken one is a failure. An unknown one is an error, not skipped: CI systems
 // show skipped in green, and unknown is never a pass. Skipped is only a fault that
@@ -83,18 +87,24 @@ func JUnit(w io.Writer, r report.Result) error {
 func suite(t report.Trial) junitSuite {
 	s := junitSuite{Name: units.Clean(t.Name)}
 	class := strings.ReplaceAll(units.Clean(fmt.Sprintf("%s.%s.%d", t.Scenario, t.Subject, t.Clients)), " ", "_")
+	judged := func(what, result, reason string) {
+		if t.Provocation != "" {
+			what += ", provoked by " + t.Provocation
+		}
+		s.add(judgedCase(class, what, result, reason))
+	}
 	if len(t.Expect) > 0 {
-		s.add(result(class, "caught by "+list(t.Expect), caught(t), "not caught by "+list(t.Missed())))
+		judged("caught by "+list(t.Expect), caught(t), "not caught by "+list(t.Missed())+": "+overlooked(t))
 		return s
 	}
 	for _, v := range t.Verdicts {
-		s.add(result(class, v.Guarantee, v.Result, strings.Join(v.Reasons, "\n")))
+		judged(v.Guarantee, v.Result, strings.Join(v.Reasons, "\n"))
 	}
 	for _, h := range t.Thresholds {
-		s.add(result(class, h.Expr, h.Result, measured(h)))
+		judged(h.Expr, h.Result, measured(h))
 	}
 	if len(t.Verdicts) == 0 {
-		s.add(result(class, "judged", report.Unknown, "no guarantee was judged"))
+		judged("judged", report.Unknown, "no guarantee was judged")
 	}
 	for _, f := range t.Faults {
 		if f.Proof != "" {
@@ -111,7 +121,7 @@ func suite(t report.Trial) junitSuite {
 	return s
 }
 
-func result(class, name, result, reason string) junitCase {
+func judgedCase(class, name, result, reason string) junitCase {
 	k := junitCase{Class: class, Name: units.Clean(name)}
 	switch result {
 	case report.Pass:

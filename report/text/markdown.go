@@ -15,9 +15,9 @@ import (
 func Markdown(w io.Writer, r report.Result) error {
 	var b strings.Builder
 	a := Answers(r)
-	fmt.Fprintf(&b, "### %s zkbench %s\n\n%s\n\n**%s**\n\n", mark(a.Result), escape(r.Run.Scenario), escape(a.Asked), escape(a.Verdict))
+	fmt.Fprintf(&b, "### %s zkbench %s\n\n%s\n\n**%s**\n\n", mark(a.Result), units.Markdown(r.Run.Scenario), units.Markdown(a.Asked), units.Markdown(a.Verdict))
 	for _, s := range append(slices.Clone(a.Found), a.Doubts...) {
-		fmt.Fprintf(&b, "- %s\n", escape(s))
+		fmt.Fprintf(&b, "- %s\n", units.Markdown(s))
 	}
 	for _, s := range matrix.Of(r.Trials) {
 		fmt.Fprintln(&b)
@@ -28,7 +28,7 @@ func Markdown(w io.Writer, r report.Result) error {
 		markdownTable(&b, inOrder(s))
 	}
 	markdownFindings(&b, r.Trials)
-	fmt.Fprintf(&b, "\nSeed %d, %s. Repeat with %s.\n", r.Run.Seed, escape(versions(r.Run)), code(r.Run.Command))
+	fmt.Fprintf(&b, "\nSeed %d, %s. Repeat with %s.\n", r.Run.Seed, units.Markdown(versions(r.Run)), code(r.Run.Command))
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -46,7 +46,7 @@ func mark(result string) string {
 func markdownTable(b *strings.Builder, trials []report.Trial) {
 	cols := Columns(trials)
 	for _, c := range cols {
-		fmt.Fprintf(b, "| %s ", escape(c.Head))
+		fmt.Fprintf(b, "| %s ", units.Markdown(c.Head))
 	}
 	fmt.Fprint(b, "|\n")
 	for _, c := range cols {
@@ -59,7 +59,7 @@ func markdownTable(b *strings.Builder, trials []report.Trial) {
 	fmt.Fprint(b, "|\n")
 	for _, t := range trials {
 		for _, c := range cols {
-			fmt.Fprintf(b, "| %s ", escape(c.Cell(t)))
+			fmt.Fprintf(b, "| %s ", units.Markdown(c.Cell(t)))
 		}
 		fmt.Fprint(b, "|\n")
 	}
@@ -79,7 +79,7 @@ func markdownFindings(b *strings.Builder, trials []report.Trial) {
 			fmt.Fprintf(b, "- and %d more, in the report\n", len(all)-i)
 			break
 		}
-		fmt.Fprintf(b, "- **%s**, %s: %s\n", escape(f.what), escape(where(f.trial)), escape(units.Short(f.reason, 300)))
+		fmt.Fprintf(b, "- **%s**, %s: %s\n", units.Markdown(f.what), units.Markdown(f.where), units.Markdown(units.Short(f.reason, 300)))
 	}
 	fmt.Fprint(b, "\n</details>\n")
 }
@@ -112,12 +112,6 @@ func Keys[V any](m map[string]V) []string {
 	}
 	slices.Sort(out)
 	return out
-}
-
-// escape keeps a name or a sentence from being read as Markdown or HTML.
-func escape(s string) string {
-	return strings.NewReplacer("\\", "\\\\", "|", "\\|", "<", "&lt;", ">", "&gt;", "*", "\\*", "_", "\\_",
-		"`", "\\`", "[", "\\[", "]", "\\]", "@", "&#64;", "#", "\\#").Replace(units.Clean(s))
 }
 
 // code writes an inline code span around text that may hold backquotes.

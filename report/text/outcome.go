@@ -104,13 +104,15 @@ func skippedFaults(t report.Trial) int {
 
 // finding is one result that is not a pass.
 type finding struct {
-	trial  report.Trial
+	where  string // names the trial in a sentence
 	what   string
 	reason string
 }
 
-// findings lists the verdicts and thresholds with that result.
+// findings lists the verdicts and thresholds with that result. The trials are all those
+// of a run, or one where nobody asks where it was found.
 func findings(trials []report.Trial, fail bool) []finding {
+	names := matrix.NamesOf(trials)
 	wanted := func(result string) bool {
 		if fail {
 			return result == report.Fail
@@ -119,24 +121,25 @@ func findings(trials []report.Trial, fail bool) []finding {
 	}
 	var out []finding
 	for _, t := range trials {
+		at := where(names.Label(t), t)
 		if len(t.Expect) > 0 {
 			if result := caught(t); wanted(result) {
-				out = append(out, finding{t, "not caught by " + list(t.Missed()), "the provocation was " + t.Provocation})
+				out = append(out, finding{at, "not caught by " + list(t.Missed()), overlooked(t)})
 			}
 			continue
 		}
 		for _, v := range t.Verdicts {
 			if wanted(v.Result) {
-				out = append(out, finding{t, v.Guarantee, strings.Join(v.Reasons, "; ")})
+				out = append(out, finding{at, v.Guarantee, strings.Join(v.Reasons, "; ")})
 			}
 		}
 		for _, h := range t.Thresholds {
 			if wanted(h.Result) {
-				out = append(out, finding{t, h.Expr, measured(h)})
+				out = append(out, finding{at, h.Expr, measured(h)})
 			}
 		}
 		if len(t.Verdicts) == 0 && !fail {
-			out = append(out, finding{t, "not judged", "the trial has no verdict at all"})
+			out = append(out, finding{at, "not judged", "the trial has no verdict at all"})
 		}
 	}
 	return out
@@ -149,10 +152,15 @@ func measured(h report.Threshold) string {
 	return "measured " + h.Measured
 }
 
-// where names a trial in a sentence.
-func where(t report.Trial) string {
+// where names a trial in a sentence, given the label of its series. Nothing else in the
+// run has the same name.
+func where(label string, t report.Trial) string {
 	if t.Subject == "" { // its history could not be opened
 		return units.Clean(t.Name)
 	}
-	return fmt.Sprintf("%s at %s", matrix.Label(t.Subject, nil), units.Plural(t.Clients, "contender"))
+	s := fmt.Sprintf("%s at %s", label, units.Plural(t.Clients, "contender"))
+	if n := t.Repetition(); n > 0 {
+		s += fmt.Sprintf(", trial %d", n)
+	}
+	return s
 }

@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -52,7 +53,7 @@ func golden(t *testing.T, name string, got []byte) {
 
 // TestGolden compares everything that is written with what a person approved.
 func TestGolden(t *testing.T) {
-	for _, name := range []string{"herd", "broken", "empty"} {
+	for _, name := range []string{"herd", "broken", "empty", "zoo", "matrix"} {
 		r := load(t, name)
 		for ending, write := range map[string]func(io.Writer, report.Result) error{
 			".md": Markdown, ".junit.xml": JUnit, ".bench.txt": Bench,
@@ -149,6 +150,63 @@ func TestJUnit_counts(t *testing.T) {
 	// Two broken; two unknown, one trial unjudged, one unproven fault, the end; one skipped fault; one pass.
 	if got.Tests != 9 || got.Failures != 2 || got.Errors != 5 || got.Skipped != 1 {
 		t.Errorf("tests %d, failures %d, errors %d, skipped %d; want 9, 2, 5, 1", got.Tests, got.Failures, got.Errors, got.Skipped)
+	}
+}
+
+// TestJUnit_zoo: a provocation that a subject was to fail says nothing about another one
+// that it was to stand.
+func TestJUnit_zoo(t *testing.T) {
+	r := load(t, "zoo")
+	var b bytes.Buffer
+	if err := JUnit(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	var got junitRun
+	if err := xml.Unmarshal(b.Bytes(), &got); err != nil {
+		t.Fatalf("not well-formed: %v", err)
+	}
+	if len(got.Suites) != len(r.Trials) {
+		t.Errorf("%d suites of %d trials", len(got.Suites), len(r.Trials))
+	}
+	var failed []string
+	seen := map[string]bool{}
+	for _, s := range got.Suites {
+		for _, k := range s.Cases {
+			if seen[k.Class+k.Name] {
+				t.Errorf("two cases are called %s %s", k.Class, k.Name)
+			}
+			seen[k.Class+k.Name] = true
+			if k.Failure != nil {
+				failed = append(failed, s.Name+": "+k.Class+": "+k.Name)
+			}
+		}
+	}
+	want := []string{
+		"zoo-lock-go-zookeeper-holder-expires: zoo.lock/go-zookeeper_provocation=holder-expires.3: mutual-exclusion, provoked by holder-expires",
+		"zoo-zoo-missed-wakeup-predecessor-leaves: zoo.zoo/missed-wakeup_provocation=predecessor-leaves.3: caught by progress, provoked by predecessor-leaves",
+	}
+	if !slices.Equal(failed, want) {
+		t.Errorf("failed: %q, want %q", failed, want)
+	}
+}
+
+// TestAnswers_matrix: whatever a sentence says, it says of which cell, and in which trial.
+func TestAnswers_matrix(t *testing.T) {
+	r := load(t, "matrix")
+	a := Answers(r)
+	all := strings.Join(append(append(a.Found, a.Verdict), Annotations(r)...), "\n")
+	for _, want := range []string{
+		"Failed: handoff.latency.p50 < 5ms in lock/parent session_timeout=10s at 5 contenders, trial 1 and 1 more trial (measured 5.28 ms); " +
+			"progress in lock/parent session_timeout=10s at 5 contenders, trial 2 (nobody",
+		"At 5 contenders, trial by trial, handoff.latency.p50 of lock/predecessor session_timeout=4s is 0.250",
+		"At 5 contenders, trial by trial, handoff.latency.p50 of lock/predecessor session_timeout=10s is 0.270",
+		"::handoff.latency.p50 < 5ms in lock/parent session_timeout=10s at 5 contenders, trial 1: measured 5.28 ms",
+		"::handoff.latency.p50 < 5ms in lock/parent session_timeout=10s at 5 contenders, trial 2: measured 5.76 ms",
+		"::progress in lock/parent session_timeout=10s at 5 contenders, trial 2: nobody",
+	} {
+		if !strings.Contains(all, want) {
+			t.Errorf("it does not say %q, but\n%s", want, all)
+		}
 	}
 }
 

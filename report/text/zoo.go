@@ -72,6 +72,21 @@ func zooRows(trials []report.Trial, scenario string) []zooRow {
 	return append(broken, sound...)
 }
 
+// overlooked says what became of the verdicts that were to catch a subject and did not.
+func overlooked(t report.Trial) string {
+	var parts []string
+	for _, name := range t.Missed() {
+		became := "was not judged"
+		for _, v := range t.Verdicts {
+			if v.Guarantee == name {
+				became = "is " + strings.Join(append([]string{v.Result}, v.Reasons...), ": ")
+			}
+		}
+		parts = append(parts, name+" "+became)
+	}
+	return strings.Join(parts, "; ")
+}
+
 func verb(t report.Trial) string {
 	if missed := t.Missed(); len(missed) > 0 {
 		return "NO: " + units.Clean(strings.Join(missed, ", ")) + " did not fail"
@@ -130,7 +145,7 @@ func markdownZoo(b *strings.Builder, trials []report.Trial, scenario string) {
 	fmt.Fprintf(b, "| %s |\n|---|---|---|---|---:|\n", strings.Join(zooHead[:], " | "))
 	for _, r := range zooRows(trials, scenario) {
 		for _, c := range r.cells {
-			fmt.Fprintf(b, "| %s ", escape(c))
+			fmt.Fprintf(b, "| %s ", units.Markdown(c))
 		}
 		fmt.Fprint(b, "|\n")
 	}

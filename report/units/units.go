@@ -200,3 +200,10 @@ func group(s string) string {
 	}
 	return sign + b.String()
 }
+
+// Markdown makes any text safe in a table or a paragraph of Markdown: it is not read as
+// markup, as HTML, or as the mention of a person or an issue.
+func Markdown(s string) string { return markdown.Replace(Clean(s)) }
+
+var markdown = strings.NewReplacer("\\", "\\\\", "|", "\\|", "<", "&lt;", ">", "&gt;", "*", "\\*", "_", "\\_",
+	"`", "\\`", "[", "\\[", "]", "\\]", "@", "&#64;", "#", "\\#")
