@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -19,7 +20,11 @@ import (
 // that so many clients can. Every iteration is four blocks, A B B A, so that a machine
 // that grows slower or faster favours neither; the ratio is the median over them.
 //
-//	go test ./scenarios -run '^$' -bench Record -benchtime 60x
+// us-cpu/op is the processor time that recording adds to an operation, and machine-share
+// what that is of all processors at this rate: what the ratio would be without the
+// machine's weather, which is larger, lies that far below 1.
+//
+//	go test ./scenarios -run '^$' -bench Record -benchtime 120x
 func BenchmarkRecord(b *testing.B) {
 	b.Run("line", func(b *testing.B) { benchmarkRecord(b, func(int) string { return "/record-line" }) })
 	b.Run("apart", func(b *testing.B) {
@@ -28,7 +33,7 @@ func BenchmarkRecord(b *testing.B) {
 }
 
 func benchmarkRecord(b *testing.B, path func(client int) string) {
-	const clients, block = 10, 500 * time.Millisecond
+	const clients, block = 10, 250 * time.Millisecond
 	locks := make([]*recipes.Lock, clients)
 	for i := range locks {
 		s, err := recipes.Open(b.Context(), ensemble.Servers(), recipes.Options{Timeout: 10 * time.Second})
@@ -38,45 +43,59 @@ func benchmarkRecord(b *testing.B, path func(client int) string) {
 		b.Cleanup(func() { s.Close() })
 		locks[i] = recipes.NewLock(s, path(i), recipes.Predecessor)
 	}
-	recordTurn(b, locks, 10*block, nil) // until the members' JVMs have compiled what they run
-	var ratios []float64
-	var records, ops int
-	for i := 0; b.Loop(); i++ {
-		var throughput [2]float64 // off, on
-		for k, recorded := range []bool{false, true, true, false} {
-			if i%2 == 1 {
-				recorded = !recorded
-			}
-			if !recorded {
-				n, _ := recordTurn(b, locks, block, nil)
-				throughput[0] += n
-				continue
-			}
-			w, err := history.Create(filepath.Join(b.TempDir(), fmt.Sprintf("%d-%d.jsonl.zst", i, k)), history.Header{Trial: "record", Clients: clients})
-			if err != nil {
-				b.Fatal(err)
-			}
-			n, done := recordTurn(b, locks, block, w)
-			throughput[1] += n
-			if err := w.Close(); err != nil {
-				b.Fatal(err)
-			}
-			records, ops = records+w.Stats().Records, ops+done
-		}
-		ratios = append(ratios, throughput[1]/throughput[0])
+	recordTurn(b, locks, 20*block, nil) // until the members' JVMs have compiled what they run
+	w, err := history.Create(filepath.Join(b.TempDir(), "record.jsonl.zst"), history.Header{Trial: "record", Clients: clients})
+	if err != nil {
+		b.Fatal(err)
 	}
-	if records != ops {
-		b.Fatalf("%d operations were recorded %d times", ops, records)
+	var ratios []float64
+	var off, on blocks
+	for i := 0; b.Loop(); i++ {
+		var a, c blocks
+		for _, recorded := range []bool{false, true, true, false} {
+			if recorded == (i%2 == 0) {
+				c.add(recordTurn(b, locks, block, w))
+			} else {
+				a.add(recordTurn(b, locks, block, nil))
+			}
+		}
+		ratios = append(ratios, c.rate()/a.rate())
+		off.add(a)
+		on.add(c)
+	}
+	if err := w.Close(); err != nil {
+		b.Fatal(err)
+	}
+	if records := w.Stats().Records; records != on.ops {
+		b.Fatalf("%d operations were recorded %d times", on.ops, records)
 	}
 	reportRatio(b, "on/off", ratios)
-	b.ReportMetric(float64(records)/(float64(b.N)*2*block.Seconds()), "records/s")
+	cost := on.cpu/float64(on.ops) - off.cpu/float64(off.ops)
+	b.ReportMetric(on.rate(), "records/s")
+	b.ReportMetric(cost*1e6, "us-cpu/op")
+	b.ReportMetric(cost*on.rate()/float64(runtime.NumCPU()), "machine-share")
 	b.ReportMetric(0, "ns/op") // it is the length of the blocks
 }
 
-// recordTurn has every client acquire and release until the block is over, and returns the
-// operations a second and how many there were. They go to w, unless it is nil.
-func recordTurn(b *testing.B, locks []*recipes.Lock, block time.Duration, w *history.Writer) (perSecond float64, all int) {
+// blocks are what clients did in blocks of time.
+type blocks struct {
+	ops  int
+	wall time.Duration
+	cpu  float64 // processor time of this process, in seconds
+}
+
+func (t *blocks) add(x blocks) {
+	t.ops, t.wall, t.cpu = t.ops+x.ops, t.wall+x.wall, t.cpu+x.cpu
+}
+
+// rate is operations a second.
+func (t blocks) rate() float64 { return float64(t.ops) / t.wall.Seconds() }
+
+// recordTurn has every client acquire and release until the block is over. The
+// operations go to w, unless it is nil.
+func recordTurn(b *testing.B, locks []*recipes.Lock, block time.Duration, w *history.Writer) blocks {
 	start := time.Now()
+	used, _ := ownCPU()
 	var wg sync.WaitGroup
 	counts := make([]int, len(locks))
 	for i, l := range locks {
@@ -91,10 +110,18 @@ func recordTurn(b *testing.B, locks []*recipes.Lock, block time.Duration, w *his
 		})
 	}
 	wg.Wait()
-	for _, n := range counts {
-		all += n
+	t := blocks{wall: time.Since(start)}
+	if w != nil { // what was recorded is written in its own block
+		for w.Backlog() > 0 && w.Err() == nil {
+			time.Sleep(time.Millisecond)
+		}
 	}
-	return float64(all) / time.Since(start).Seconds(), all
+	after, _ := ownCPU()
+	t.cpu = after - used
+	for _, n := range counts {
+		t.ops += n
+	}
+	return t
 }
 
 // pass acquires and releases once, as a client of the lab does.
