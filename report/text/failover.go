@@ -53,23 +53,24 @@ func promised(x matrix.Series) []string {
 	return out
 }
 
-// calmAndStorm compares the throughput of a series' phases, and says how fair it was.
-func calmAndStorm(x matrix.Series) []string {
-	var out []string
-	for _, t := range x.Trials {
-		var parts []string
-		for _, name := range report.PhaseThroughputs(t.Metrics) {
-			m := t.Metrics[name]
-			parts = append(parts, fmt.Sprintf("%s in %s", units.Quantity(*m.Value, m.Unit), m.Phase))
-		}
-		if len(parts) < 2 {
-			continue
-		}
-		s := fmt.Sprintf("Grants of %s: %s", where(x.Label, t), list(parts))
-		if m := t.Metrics[report.Fairness]; m.Value != nil {
-			s += fmt.Sprintf("; shared with a fairness of %.2f (1 is alike)", *m.Value)
-		}
-		out = append(out, s+".")
+// calmAndStorm compares the throughput of a series' phases, by the median of its trials,
+// and says how fair it was. Where items were put at a rate, throughput is only that rate.
+func calmAndStorm(x matrix.Series, clients int) string {
+	t := matrix.Merge(x.At(clients))
+	if _, open := t.Metrics[report.QueueYield]; open {
+		return ""
 	}
-	return out
+	var parts []string
+	for _, name := range report.PhaseThroughputs(t.Metrics) {
+		m := t.Metrics[name]
+		parts = append(parts, fmt.Sprintf("%s in %s", units.Quantity(*m.Value, m.Unit), m.Phase))
+	}
+	if len(parts) < 2 {
+		return ""
+	}
+	s := fmt.Sprintf("Grants of %s: %s", where(x.Label, t), list(parts))
+	if m := t.Metrics[report.Fairness]; m.Value != nil {
+		s += fmt.Sprintf("; shared with a fairness of %.2f (1 is alike)", *m.Value)
+	}
+	return s + "."
 }

@@ -2,6 +2,7 @@ package text
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"zkbench/report"
@@ -28,17 +29,26 @@ func TestAnswers_promise(t *testing.T) {
 	}
 }
 
-// TestAnswers_phases: so does what is said of the phases of each.
+// What is said of the phases is said once for all trials of a cell, and not of a queue
+// whose items come at a rate.
 func TestAnswers_phases(t *testing.T) {
-	trial := func(n string) report.Trial {
-		return report.Trial{Name: "s-" + n, Scenario: "s", Subject: "lock/a", Clients: 3, Params: map[string]string{history.ParamTrial: n},
+	trial := func(n, subject string, calm float64) report.Trial {
+		return report.Trial{Name: "s-" + n, Scenario: "s", Subject: subject, Clients: 3, Params: map[string]string{history.ParamTrial: n},
 			Metrics: map[string]report.Metric{
-				report.Throughput + ".calm":  {Unit: "1/s", Phase: "calm", Value: new(40.0)},
+				report.Throughput + ".calm":  {Unit: "1/s", Phase: "calm", Value: new(calm)},
 				report.Throughput + ".storm": {Unit: "1/s", Phase: "storm", Value: new(20.0)},
 			}}
 	}
-	got := Answers(report.Result{Trials: []report.Trial{trial("1"), trial("2")}}).Found
-	if want := "Grants of lock/a at 3 contenders, trial 2: 40/s in calm and 20/s in storm."; !slices.Contains(got, want) {
-		t.Errorf("it does not say %q, but %q", want, got)
+	stream := trial("1", "queue/a", 50)
+	stream.Metrics[report.QueueYield] = report.Metric{Unit: "1", Value: new(1.0)}
+	got := Answers(report.Result{Trials: []report.Trial{trial("1", "lock/a", 40), trial("2", "lock/a", 60), trial("3", "lock/a", 50), stream}}).Found
+	var of []string
+	for _, s := range got {
+		if strings.HasPrefix(s, "Grants of ") {
+			of = append(of, s)
+		}
+	}
+	if want := []string{"Grants of lock/a at 3 contenders: 50/s in calm and 20/s in storm."}; !slices.Equal(of, want) {
+		t.Errorf("it says %q, want %q", of, want)
 	}
 }

@@ -29,7 +29,9 @@ func found(s matrix.Scenario, compared bool) []string {
 		out = append(out, line)
 	}
 	for _, x := range s.Series {
-		out = append(out, calmAndStorm(x)...)
+		if line := calmAndStorm(x, n); line != "" {
+			out = append(out, line)
+		}
 		out = append(out, afterFaults(x)...)
 		out = append(out, failovers(x)...)
 	}
