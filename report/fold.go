@@ -24,7 +24,7 @@ type Observer struct {
 
 	Belief  func(verdict.Belief)
 	Overlap func(verdict.Overlap)
-	Handoff func(metric string, h Handoff) // metric is the one that it counts for
+	Handoff func(metric string, h Handoff) // of a queue: a delivery; metric is the one that it counts for
 	Record  func(n history.Numbered)       // every record; what it points to must not be kept
 }
 

@@ -235,10 +235,10 @@ func Clear(dir string) error {
 }
 
 // ours says whether a run writes a file or folder of that name; a crash may leave
-// a result that was not renamed yet.
+// a file that was not renamed yet, like .result.json.123.
 func ours(name string) bool {
-	return strings.HasPrefix(name, "."+ResultFile+".") || slices.Contains([]string{
+	return slices.ContainsFunc([]string{
 		ScenarioFile, ResultFile, HistoryDir, FaultPlanDir, HistogramDir, PlotDir, EnsembleDir,
 		PageFile, SummaryFile, JUnitFile, BenchFile,
-	}, name)
+	}, func(known string) bool { return name == known || strings.HasPrefix(name, "."+known+".") })
 }

@@ -148,7 +148,7 @@ func TestClear(t *testing.T) {
 		files   []string
 		cleared bool
 	}{
-		{"a run folder is cleared", []string{ResultFile, ScenarioFile, PageFile, ".result.json.123"}, true},
+		{"a run folder is cleared", []string{ResultFile, ScenarioFile, PageFile, ".result.json.123", ".report.html.123"}, true},
 		{"an empty folder is clear", nil, true},
 		{"a folder with something of the user's stays as it is", []string{ResultFile, "thesis.doc"}, false},
 		{"a folder that is no run folder stays as it is", []string{PlotDir}, false},

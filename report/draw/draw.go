@@ -210,7 +210,7 @@ func sweep(dir string, kept map[string]bool) error {
 // replace writes a file whole or not at all, so that whoever has the old one open
 // never sees half of the new one.
 func replace(path string, data []byte) error {
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".drawing-*")
+	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // as report.Clear knows it
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
