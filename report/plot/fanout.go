@@ -95,45 +95,25 @@ func fanOutPoints(s matrix.Series, metric string) (measured, expected []xy, none
 func Growth(s matrix.Scenario, metric, title string, looks Looks) *Figure {
 	f := newFigure(short(metric)+"-by-clients", upper(quantity(metric, title))+" by contenders",
 		"The median of each trial; the whisker ends at the 99th percentile.")
-	var values []float64
-	var marks []func()
+	c := curves{f: f, of: len(s.Series)}
 	fitted := false
-	spread := false // some series has two client counts: otherwise nothing grows
 	for _, series := range s.Series {
 		p50, whisk := growthPoints(series, metric)
 		if len(p50) == 0 {
 			continue
 		}
-		look := looks.of(series.Label)
-		for _, q := range p50 {
-			values = append(values, q.y)
-			spread = spread || q.x != p50[0].x
-		}
-		values = append(values, whisk.high...)
 		words, slope := growthLegend(series.Label, p50)
 		fitted = fitted || slope
-		f.legend = append(f.legend, entry{text: words, look: look, point: true, line: true})
-		shift := beside(len(marks), len(s.Series))
-		whisk.color, whisk.shift = look.color, shift
-		marks = append(marks, func() {
-			f.body.Add(whisk, line{at: p50, style: stroke(look.color, lineWidth), shift: shift},
-				points{at: p50, look: look, size: glyphSize + 1, shift: shift})
-		})
+		c.add(words, looks.of(series.Label), p50, whisk)
 	}
-	if len(marks) == 0 || !spread {
+	if !c.draw(s.Counts, units.Tick) {
 		return nil
 	}
 	if fitted {
 		f.About += " The slope is fitted through the logarithms: 0 is flat, 1 is twice the contenders, twice the time. In brackets its 95 % confidence interval."
 	}
 	f.About += medians(s)
-	countAxis(&f.body.X, s.Counts)
-	logAxis(&f.body.Y, values, units.Tick)
 	f.yTitle = quantity(metric, title) + ", p50 to p99 (log scale)"
-	f.body.Add(gridlines{x: true, y: true})
-	for _, add := range marks {
-		add()
-	}
 	return f
 }
 

@@ -17,10 +17,8 @@ func Throughput(s matrix.Scenario, looks Looks) *Figure {
 	f := newFigure("throughput", "Throughput by contenders",
 		"How many grants were had, or items taken, a second, in the phases in which the clients set the pace; faults in them count. "+
 			"A line that falls: more contenders get less done together.")
-	var values []float64
-	var marks []func()
+	c := curves{f: f, of: len(s.Series)}
 	repeated := false
-	spread := false // some series has two client counts: otherwise there is no trend
 	for _, series := range s.Series {
 		look := looks.of(series.Label)
 		medians, whisk, none := throughputPoints(s.Counts, series)
@@ -30,33 +28,16 @@ func Throughput(s matrix.Scenario, looks Looks) *Figure {
 		if len(medians) == 0 {
 			continue
 		}
-		spread = spread || len(medians) > 1
-		for _, q := range medians {
-			values = append(values, q.y)
-		}
-		values = append(append(values, whisk.low...), whisk.high...)
 		repeated = repeated || len(whisk.x) > 0
-		f.legend = append(f.legend, entry{text: series.Label, look: look, point: true, line: true})
-		shift := beside(len(marks), len(s.Series))
-		whisk.color, whisk.shift = look.color, shift
-		marks = append(marks, func() {
-			f.body.Add(whisk, line{at: medians, style: stroke(look.color, lineWidth), shift: shift},
-				points{at: medians, look: look, size: glyphSize + 1, shift: shift})
-		})
+		c.add(series.Label, look, medians, whisk)
 	}
-	if len(marks) == 0 || !spread {
+	if !c.draw(s.Counts, units.TickNumber) {
 		return nil
 	}
 	if repeated {
 		f.About += " Where a cell was repeated, the point is the median of its trials, and the whisker goes from the lowest to the highest."
 	}
-	countAxis(&f.body.X, s.Counts)
-	logAxis(&f.body.Y, values, units.TickNumber)
 	f.yTitle = "throughput, 1/s (log scale)"
-	f.body.Add(gridlines{x: true, y: true})
-	for _, add := range marks {
-		add()
-	}
 	return f
 }
 
