@@ -112,8 +112,9 @@ func recordTurn(b *testing.B, locks []*recipes.Lock, block time.Duration, w *his
 	wg.Wait()
 	t := blocks{wall: time.Since(start)}
 	if w != nil { // what was recorded is written in its own block
-		for w.Backlog() > 0 && w.Err() == nil {
-			time.Sleep(time.Millisecond)
+		written := func(context.Context) (bool, error) { return w.Backlog() == 0, w.Err() }
+		if err := poll(b.Context(), time.Minute, written); err != nil {
+			b.Error(err)
 		}
 	}
 	after, _ := ownCPU()

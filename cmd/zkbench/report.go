@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -50,15 +51,11 @@ func checkCmd() *cobra.Command {
 					return usageError("--trial %s: no such trial in %s", trial, args[0])
 				}
 			}
-			if err := show(cmd.OutOrStdout(), r, asJSON); err != nil {
-				return err
-			}
+			errs := []error{show(cmd.OutOrStdout(), r, asJSON)}
 			if !asJSON {
-				if err := tell(cmd.OutOrStdout(), args[0], r, trial != ""); err != nil {
-					return err
-				}
+				errs = append(errs, tell(cmd.OutOrStdout(), args[0], r, trial != ""))
 			}
-			return verdictError(r)
+			return errors.Join(append(errs, verdictError(r))...)
 		},
 	}
 	cmd.Flags().StringVar(&trial, "trial", "", "only this trial; of one that is broken on purpose, tell how it was caught")
