@@ -1,4 +1,4 @@
-module zkbench
+module github.com/zkbench/zkbench
 
 go 1.26.8
 

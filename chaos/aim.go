@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/chaos/wire"
 )
 
 // Aim says which request of a client a fault hits.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/chaos/wire"
 )
 
 func TestParse_Aim(t *testing.T) {

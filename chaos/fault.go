@@ -23,8 +23,8 @@ import (
 	"context"
 	"errors"
 
-	"zkbench/chaos/wire"
-	"zkbench/ensembles"
+	"github.com/zkbench/zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/ensembles"
 )
 
 // Target is what faults act on: the ensemble, and the clients of the running trial.

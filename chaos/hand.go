@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"os"
 
-	"zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles"
 )
 
 // hand reaches into one member's network namespace: directly, or by an agent.

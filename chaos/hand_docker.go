@@ -20,7 +20,7 @@ import (
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
 
-	"zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles"
 )
 
 // agentStart bounds the start of an agent; it takes about 0.3 s on a quiet machine.

@@ -5,14 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles/container"
 	"io"
 	"os"
 	"os/exec"
 	"strings"
 	"testing"
 	"time"
-	"zkbench/ensembles"
-	"zkbench/ensembles/container"
 
 	"github.com/moby/moby/client"
 )

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles"
 )
 
 // provoke makes a cut that drops only some packets, and sends the member packets

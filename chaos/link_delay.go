@@ -7,7 +7,7 @@ import (
 	"net"
 	"time"
 
-	"zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles"
 )
 
 // LinkDelay delays the packets that a member sends, as distance does. It needs the

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles"
 )
 
 // LinkLoss drops a share of a member's packets, both ways, except on loopback.

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles"
 )
 
 // LinkRate limits the bytes a second to and from a member, by dropping what

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles"
 )
 
 // A cut that drops only some packets is lifted when it drops none.

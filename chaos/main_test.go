@@ -11,8 +11,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"zkbench/ensembles"
-	"zkbench/ensembles/process"
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles/process"
 )
 
 // children are what this test binary can be when it is started as a child, to be killed.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles"
 )
 
 const needsMachine = "members that zkbench runs itself"

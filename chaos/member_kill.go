@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles"
 )
 
 // MemberKill ends a member's process with SIGKILL: a crash. Healing starts it

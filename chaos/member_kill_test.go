@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles"
 )
 
 func TestMemberKill(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"testing"
 
-	"zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles"
 )
 
 func TestMemberRestart(t *testing.T) {

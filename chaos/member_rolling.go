@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles"
 )
 
 // MemberRolling restarts all members, one after the other, the leader last: an

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles"
 )
 
 func TestMemberRolling(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles"
 )
 
 // MemberStop ends a member's process with SIGTERM, as maintenance does. Healing

@@ -3,7 +3,7 @@ package chaos
 import (
 	"testing"
 
-	"zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles"
 )
 
 func TestMemberStop(t *testing.T) {

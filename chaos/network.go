@@ -14,8 +14,8 @@ import (
 	"github.com/testcontainers/testcontainers-go"
 	"golang.org/x/sync/errgroup"
 
-	"zkbench/ensembles"
-	"zkbench/ensembles/state"
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles/state"
 )
 
 // Network cuts members' networks by packet filters inside each member's own

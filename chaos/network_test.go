@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"zkbench/ensembles"
-	"zkbench/ensembles/container"
-	"zkbench/ensembles/process"
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles/container"
+	"github.com/zkbench/zkbench/ensembles/process"
 )
 
 // kinds are the ways to run an ensemble whose network can be cut.

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles"
 )
 
 // Limits of partitions.

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles"
 )
 
 // PartitionLeader cuts the leader off from everyone, and waits until the others

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles"
 )
 
 func TestPartitionLeader(t *testing.T) {

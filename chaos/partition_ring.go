@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 
-	"zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles"
 )
 
 // PartitionRing lets each member hear only its two neighbours in the order of

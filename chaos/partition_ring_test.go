@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles"
 )
 
 func TestPartitionRing(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles"
 )
 
 // PartitionSplit parts the members into a minority and a majority that do not hear

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles"
 )
 
 func TestPartitionSplit(t *testing.T) {

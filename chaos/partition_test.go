@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles"
 )
 
 // If one of several cuts cannot be made, those before it are undone.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles"
 )
 
 // What a fault can be aimed at. Members: one of the first three, or a member's

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles"
 )
 
 func TestPickMember(t *testing.T) {

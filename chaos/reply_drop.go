@@ -3,7 +3,7 @@ package chaos
 import (
 	"context"
 
-	"zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/chaos/wire"
 )
 
 // ReplyDrop lets one request reach the server and swallows the reply: the client

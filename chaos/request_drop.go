@@ -3,7 +3,7 @@ package chaos
 import (
 	"context"
 
-	"zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/chaos/wire"
 )
 
 // RequestDrop takes one request from a client, which believes that it was sent,

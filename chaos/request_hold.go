@@ -3,7 +3,7 @@ package chaos
 import (
 	"context"
 
-	"zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/chaos/wire"
 )
 
 // RequestHold keeps one request of a client, and all that it sends after, until it

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles"
 )
 
 // SessionClose closes a client's session as if the client had: another connection

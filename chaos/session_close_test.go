@@ -11,8 +11,8 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"zkbench/chaos/wire"
-	"zkbench/ensembles"
+	"github.com/zkbench/zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/ensembles"
 )
 
 func TestSessionClose(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"zkbench/chaos/wire"
-	"zkbench/ensembles"
+	"github.com/zkbench/zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/ensembles"
 )
 
 // SessionExpire keeps a client away from all members until its session has run out

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/chaos/wire"
 )
 
 // SessionFlap cuts a client's connection and lets it come back a little later: a

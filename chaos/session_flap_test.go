@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/chaos/wire"
 )
 
 func TestSessionFlap(t *testing.T) {

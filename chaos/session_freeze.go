@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/chaos/wire"
 )
 
 // SessionFreeze keeps back everything between a client and the members, and tells

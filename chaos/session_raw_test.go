@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"zkbench/ensembles"
-	"zkbench/ensembles/process"
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles/process"
 )
 
 // ensemble starts real members that go down with the test.

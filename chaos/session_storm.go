@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/chaos/wire"
 )
 
 // SessionStorm cuts many clients' connections at once and lets them all come back

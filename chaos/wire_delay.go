@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/chaos/wire"
 )
 
 // WireDelay keeps one request of a client, and all that it sends after, for a while.

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/chaos/wire"
 )
 
 // Whoever has waited for longer than a session timeout asks the leader before it

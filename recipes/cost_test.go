@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/chaos/wire"
 )
 
 // crowd is n sessions that stand in line together, counted on the wire.

@@ -12,9 +12,9 @@ import (
 
 	"go.uber.org/goleak"
 
-	"zkbench/chaos/wire"
-	"zkbench/ensembles"
-	"zkbench/ensembles/process"
+	"github.com/zkbench/zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles/process"
 )
 
 // servers is a real three-member ensemble, one for all tests of this package. A

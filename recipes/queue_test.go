@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/chaos/wire"
 )
 
 func TestQueue_methodsOfTheJavaRecipe(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/chaos/wire"
 )
 
 // Every protocol step of a recipe is a request. These tests disturb every one of

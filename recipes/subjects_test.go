@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/chaos/wire"
 )
 
 // openSubject opens a client of a subject through a tap, with its events.

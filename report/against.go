@@ -11,8 +11,8 @@ import (
 
 	"golang.org/x/perf/benchmath"
 
-	"zkbench/report/history"
-	"zkbench/report/units"
+	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 // Comparison sets one subject against the base of its run, in one metric and one

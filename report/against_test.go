@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"zkbench/report/history"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 // pairs invents trials of two subjects that took turns: the machine drifts and

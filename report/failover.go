@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"zkbench/report/history"
-	"zkbench/report/units"
+	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 // Names of the metrics of a failover scenario and of what follows a fault.

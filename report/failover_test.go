@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"zkbench/report/history"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 const sec = int64(time.Second)

@@ -12,8 +12,8 @@ import (
 	"strconv"
 	"strings"
 
-	"zkbench/report/history"
-	"zkbench/report/verdict"
+	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/verdict"
 )
 
 // Names inside a run folder.

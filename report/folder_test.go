@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"zkbench/report/history"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 func writeHistory(t *testing.T, dir string, h history.Header, b *tale) {

@@ -6,8 +6,8 @@ import (
 	"sort"
 	"time"
 
-	"zkbench/report/history"
-	"zkbench/report/verdict"
+	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/verdict"
 )
 
 // believe closes the hand-off from the last holder to b. Beliefs come in the

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"zkbench/report/history"
-	"zkbench/report/verdict"
+	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/verdict"
 )
 
 // Names of the metrics.

@@ -3,8 +3,8 @@ package report
 import (
 	"time"
 
-	"zkbench/report/history"
-	"zkbench/report/verdict"
+	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/verdict"
 )
 
 // queueing folds what only queues have, besides latency and throughput.

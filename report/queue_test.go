@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"zkbench/report/history"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 // queueStory is a stream in which items are due every 10 ms, and a phase with a fault.

@@ -5,7 +5,7 @@ package report
 import (
 	"time"
 
-	"zkbench/report/verdict"
+	"github.com/zkbench/zkbench/report/verdict"
 )
 
 // Schema is the version of result.json that this code writes.

@@ -5,7 +5,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"zkbench/report/history"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 // noResult is why a run ended whose folder has histories and no result: even one that

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"zkbench/report/history"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 // Names of the metrics of a closed loop under faults.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"zkbench/report/history"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 func TestShares_jain(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/agext/levenshtein"
 
-	"zkbench/report/verdict"
+	"github.com/zkbench/zkbench/report/verdict"
 )
 
 // Condition is a threshold that was parsed: METRIC[.FIELD] OP VALUE.

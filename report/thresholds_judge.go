@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"zkbench/report/units"
-	"zkbench/report/verdict"
+	"github.com/zkbench/zkbench/report/units"
+	"github.com/zkbench/zkbench/report/verdict"
 )
 
 // Judge holds the trial to the condition. What was not measured is unknown.

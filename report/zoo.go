@@ -4,8 +4,8 @@ import (
 	"slices"
 	"time"
 
-	"zkbench/report/history"
-	"zkbench/report/verdict"
+	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/verdict"
 )
 
 // provoked takes over what was done in a zoo, and how long each failure took to show.

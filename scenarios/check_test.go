@@ -9,7 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	_ "zkbench/recipes/zoo" // the scenario zoo is about them
+	_ "github.com/zkbench/zkbench/recipes/zoo" // the scenario zoo is about them
 )
 
 // Each file in testdata/wrong has one mistake a line that ends in "# want: TEXT", and

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"zkbench/recipes"
+	"github.com/zkbench/zkbench/recipes"
 )
 
 // churn sends every client through a closed loop (acquire, write, hold, release,

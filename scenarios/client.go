@@ -8,9 +8,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"zkbench/chaos/wire"
-	"zkbench/recipes"
-	"zkbench/report/history"
+	"github.com/zkbench/zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 // client is one contender of a trial: a subject's client, the tap on its

@@ -5,8 +5,8 @@ import (
 	"sync"
 	"time"
 
-	"zkbench/ensembles"
-	"zkbench/report/history"
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 // connectionsEvery is how often the members are asked for their count of

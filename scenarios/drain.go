@@ -7,9 +7,9 @@ import (
 	"sync"
 	"time"
 
-	"zkbench/chaos/wire"
-	"zkbench/recipes"
-	"zkbench/report/history"
+	"github.com/zkbench/zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 // drain runs the phase's rounds. In each, one client acquires, all others join the

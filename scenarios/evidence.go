@@ -7,9 +7,9 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"zkbench/chaos/wire"
-	"zkbench/recipes"
-	"zkbench/report/history"
+	"github.com/zkbench/zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 // Evidence: what the verdicts need to know and no operation tells.

@@ -7,10 +7,10 @@ import (
 	"sync"
 	"time"
 
-	"zkbench/chaos"
-	"zkbench/ensembles"
-	"zkbench/recipes"
-	"zkbench/report/history"
+	"github.com/zkbench/zkbench/chaos"
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 // failover runs the phase's rounds: in each a holder is in place, all others stand in

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"zkbench/chaos"
+	"github.com/zkbench/zkbench/chaos"
 )
 
 func TestEnding_predict(t *testing.T) {

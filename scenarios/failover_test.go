@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"zkbench/report"
+	"github.com/zkbench/zkbench/report"
 )
 
 func TestFailover(t *testing.T) {

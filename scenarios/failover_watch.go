@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"zkbench/report/history"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 // watch looks at the members while a failover is under way: when the first of them

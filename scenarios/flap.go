@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"sync"
 
-	"zkbench/recipes"
-	"zkbench/report/history"
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 // flap has a waiter in the middle of the line lose its session and come back, again

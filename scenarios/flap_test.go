@@ -3,7 +3,7 @@ package scenarios
 import (
 	"testing"
 
-	"zkbench/report"
+	"github.com/zkbench/zkbench/report"
 )
 
 // TestFlap: what the others do when one in the middle of the line is gone for a moment

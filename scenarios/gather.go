@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"zkbench/chaos/wire"
-	"zkbench/ensembles"
+	"github.com/zkbench/zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/ensembles"
 )
 
 // counts is what has been counted at one instant.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"zkbench/recipes"
+	"github.com/zkbench/zkbench/recipes"
 )
 
 // Limits on streams: what one process can put in time, and what fits into a znode.

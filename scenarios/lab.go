@@ -11,10 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"zkbench/chaos"
-	"zkbench/ensembles"
-	"zkbench/recipes"
-	"zkbench/report/history"
+	"github.com/zkbench/zkbench/chaos"
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 // Lab is what trials run in.

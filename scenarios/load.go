@@ -14,7 +14,7 @@ import (
 	"github.com/agext/levenshtein"
 	"go.yaml.in/yaml/v4"
 
-	"zkbench/recipes"
+	"github.com/zkbench/zkbench/recipes"
 )
 
 //go:embed builtin/*.yaml

@@ -11,12 +11,12 @@ import (
 
 	"go.uber.org/goleak"
 
-	"zkbench/chaos"
-	"zkbench/ensembles"
-	"zkbench/ensembles/process"
-	_ "zkbench/recipes/zoo" // the built-in zoo names its subjects
-	"zkbench/report"
-	"zkbench/report/history"
+	"github.com/zkbench/zkbench/chaos"
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles/process"
+	_ "github.com/zkbench/zkbench/recipes/zoo" // the built-in zoo names its subjects
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 // ensemble is real and has three members; it is one for all tests of this package. A
@@ -38,7 +38,7 @@ func testMain(m *testing.M) int {
 	before := goleak.IgnoreCurrent()
 	code := m.Run()
 	// The shared ensemble is still up; a member that a test restarted has a new waiter.
-	restarted := goleak.IgnoreAnyFunction("zkbench/ensembles/process.(*machine).launch.func1")
+	restarted := goleak.IgnoreAnyFunction("github.com/zkbench/zkbench/ensembles/process.(*machine).launch.func1")
 	if err := goleak.Find(before, restarted); err != nil && code == 0 {
 		fmt.Fprintln(os.Stderr, "scenarios: goroutines are left:", err)
 		code = 1

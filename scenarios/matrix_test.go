@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles"
 )
 
 func load(t *testing.T, text string, overrides ...string) *Scenario {

@@ -8,10 +8,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"zkbench/chaos/wire"
-	"zkbench/recipes"
-	"zkbench/report"
-	"zkbench/report/history"
+	"github.com/zkbench/zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 // stalling is a queue that serves one request after the other, each in cost, and that

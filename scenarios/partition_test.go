@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"zkbench/chaos"
-	"zkbench/ensembles"
-	"zkbench/ensembles/process"
-	"zkbench/report"
+	"github.com/zkbench/zkbench/chaos"
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles/process"
+	"github.com/zkbench/zkbench/report"
 )
 
 // A member that is cut off from the others goes on answering the pings of its clients

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"zkbench/report"
+	"github.com/zkbench/zkbench/report"
 )
 
 // BenchmarkChurn_armed compares a churn in which faults wait for an event that does not

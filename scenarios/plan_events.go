@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"zkbench/chaos"
+	"github.com/zkbench/zkbench/chaos"
 )
 
 // event is a moment that a fault can wait for. The zero event is the phase's start.

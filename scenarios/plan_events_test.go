@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"zkbench/chaos"
+	"github.com/zkbench/zkbench/chaos"
 )
 
 func TestParseEvent(t *testing.T) {

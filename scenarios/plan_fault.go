@@ -3,7 +3,7 @@ package scenarios
 import (
 	"time"
 
-	"zkbench/chaos"
+	"github.com/zkbench/zkbench/chaos"
 )
 
 // Fault is one entry of a phase's fault schedule. It strikes once, or again and again:

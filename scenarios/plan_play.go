@@ -4,9 +4,9 @@ import (
 	"context"
 	"slices"
 
-	"zkbench/chaos"
-	"zkbench/chaos/wire"
-	"zkbench/report/history"
+	"github.com/zkbench/zkbench/chaos"
+	"github.com/zkbench/zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 // faults is a phase's plan, armed: its events are watched for, what it does to the

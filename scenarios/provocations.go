@@ -6,10 +6,10 @@ import (
 	"sync"
 	"time"
 
-	"zkbench/chaos"
-	"zkbench/chaos/wire"
-	"zkbench/recipes"
-	"zkbench/report/history"
+	"github.com/zkbench/zkbench/chaos"
+	"github.com/zkbench/zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 // provocations is everything that is done to subjects, locks and elections first.

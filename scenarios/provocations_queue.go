@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"zkbench/chaos/wire"
-	"zkbench/report/history"
+	"github.com/zkbench/zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 // produce has client 0 put n items, one after the other.

@@ -7,10 +7,10 @@ import (
 	"sync"
 	"time"
 
-	"zkbench/chaos"
-	"zkbench/chaos/wire"
-	"zkbench/recipes"
-	"zkbench/report/history"
+	"github.com/zkbench/zkbench/chaos"
+	"github.com/zkbench/zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 // provocation is something that is done to a subject on purpose, because a known

@@ -10,8 +10,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"zkbench/recipes"
-	"zkbench/report/history"
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 // backlog is room for the names of the items that wait, when producers are faster

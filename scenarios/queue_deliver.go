@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"zkbench/recipes"
-	"zkbench/report/history"
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 // deliver is the drain of a queue: all clients are idle consumers, one producer puts

@@ -3,7 +3,7 @@ package scenarios
 import (
 	"testing"
 
-	"zkbench/report"
+	"github.com/zkbench/zkbench/report"
 )
 
 // TestDeliver: an item wakes exactly as many consumers as the formula says, on the

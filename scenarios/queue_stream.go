@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"zkbench/report/history"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 // stream is an open loop: items are due at a fixed rate, whether or not the queue

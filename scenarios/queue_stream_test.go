@@ -3,7 +3,7 @@ package scenarios
 import (
 	"testing"
 
-	"zkbench/report"
+	"github.com/zkbench/zkbench/report"
 )
 
 func TestStream(t *testing.T) {

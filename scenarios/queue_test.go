@@ -5,7 +5,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"zkbench/report"
+	"github.com/zkbench/zkbench/report"
 )
 
 // TestExchange: every item that is put is taken once, also while a session is lost.

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"zkbench/recipes"
-	"zkbench/report"
-	"zkbench/report/history"
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 // BenchmarkRecord compares clients whose operations are recorded, to a file, with the

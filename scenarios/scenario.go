@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"zkbench/recipes"
+	"github.com/zkbench/zkbench/recipes"
 )
 
 // Scenario is what a run measures: a matrix of subjects and client counts, the

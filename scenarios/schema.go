@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"zkbench/chaos"
+	"github.com/zkbench/zkbench/chaos"
 )
 
 // The comments on the fields are what an editor shows beside them, so that there is

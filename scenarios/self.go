@@ -7,7 +7,7 @@ import (
 
 	"github.com/shirou/gopsutil/v4/cpu"
 
-	"zkbench/report/history"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 // Limits say how badly the harness itself may be treated by the machine before a

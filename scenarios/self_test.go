@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"zkbench/report/history"
-	"zkbench/report/verdict"
+	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/verdict"
 )
 
 // watched runs something under the self-watch and returns the verdict on it.

@@ -12,7 +12,7 @@ import (
 	"github.com/go-zookeeper/zk"
 	"pgregory.net/rapid"
 
-	"zkbench/recipes"
+	"github.com/zkbench/zkbench/recipes"
 )
 
 func TestShiftNumbers(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"github.com/go-zookeeper/zk"
 	"golang.org/x/sync/errgroup"
 
-	"zkbench/chaos/wire"
-	"zkbench/ensembles"
+	"github.com/zkbench/zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/ensembles"
 )
 
 // settling waits until everything that one act has set off is over: whoever was to

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"zkbench/chaos"
+	"github.com/zkbench/zkbench/chaos"
 )
 
 // soaked are the recipes that a soak tries, each as much as the others.

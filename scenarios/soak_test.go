@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"zkbench/chaos"
-	"zkbench/report"
-	"zkbench/report/history"
+	"github.com/zkbench/zkbench/chaos"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 // soakTrials is how many trials a soak has where nobody says.

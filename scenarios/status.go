@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/chaos/wire"
 )
 
 // Status is how far one trial of a run is. Trials that run beside each other each tell

@@ -7,10 +7,10 @@ import (
 	"sync"
 	"time"
 
-	"zkbench/chaos"
-	"zkbench/chaos/wire"
-	"zkbench/recipes"
-	"zkbench/report/history"
+	"github.com/zkbench/zkbench/chaos"
+	"github.com/zkbench/zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 // Ways to leave a succession, as Phase.Leave.

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"zkbench/report"
-	"zkbench/report/verdict"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/verdict"
 )
 
 // TestSuccession is the classic drill: 0, 1, 3, 4 and 2 leave in that order, and the

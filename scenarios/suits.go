@@ -3,7 +3,7 @@ package scenarios
 import (
 	"fmt"
 
-	"zkbench/recipes"
+	"github.com/zkbench/zkbench/recipes"
 )
 
 // queue tells whether the subject is a queue: by what its clients can do, which a name

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"zkbench/recipes"
+	"github.com/zkbench/zkbench/recipes"
 )
 
 // What a client can do decides, and only where it can do both, or before there is one,

@@ -12,9 +12,9 @@ import (
 	"github.com/go-zookeeper/zk"
 	"golang.org/x/sync/errgroup"
 
-	"zkbench/chaos"
-	"zkbench/chaos/wire"
-	"zkbench/report/history"
+	"github.com/zkbench/zkbench/chaos"
+	"github.com/zkbench/zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 // trial is one cell of the matrix while it runs.

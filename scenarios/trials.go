@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"zkbench/recipes"
+	"github.com/zkbench/zkbench/recipes"
 )
 
 // interleave repeats a row of cells, which differ only in their subject, n times:

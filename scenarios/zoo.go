@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"zkbench/recipes"
+	"github.com/zkbench/zkbench/recipes"
 )
 
 // Provoke is the kind of phase in which one subject is provoked on purpose.

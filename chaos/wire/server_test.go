@@ -11,8 +11,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"zkbench/ensembles"
-	"zkbench/ensembles/process"
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles/process"
 )
 
 // The one real ZooKeeper that all tests of this package share.

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"zkbench/report"
+	"github.com/zkbench/zkbench/report"
 )
 
 // running is zkbench as a process of its own, on local JVMs, with a state folder of

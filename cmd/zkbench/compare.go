@@ -14,10 +14,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"zkbench/report"
-	"zkbench/report/compare"
-	"zkbench/report/plot"
-	"zkbench/report/text"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/compare"
+	"github.com/zkbench/zkbench/report/plot"
+	"github.com/zkbench/zkbench/report/text"
 )
 
 // compareFlags are the flags of zkbench compare.

@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"zkbench/report"
-	"zkbench/report/draw"
-	"zkbench/report/text"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/draw"
+	"github.com/zkbench/zkbench/report/text"
 )
 
 // conclude judges the run folder, writes everything that follows from its histories,

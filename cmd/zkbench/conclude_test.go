@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"zkbench/report"
+	"github.com/zkbench/zkbench/report"
 )
 
 // A run that broke its threshold says so by its exit code, also where nothing can be drawn.

@@ -14,10 +14,10 @@ import (
 	"github.com/shirou/gopsutil/v4/mem"
 	"github.com/spf13/cobra"
 
-	"zkbench/chaos"
-	"zkbench/ensembles/container"
-	"zkbench/ensembles/process"
-	"zkbench/ensembles/state"
+	"github.com/zkbench/zkbench/chaos"
+	"github.com/zkbench/zkbench/ensembles/container"
+	"github.com/zkbench/zkbench/ensembles/process"
+	"github.com/zkbench/zkbench/ensembles/state"
 )
 
 func doctorCmd() *cobra.Command {

@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"zkbench/ensembles"
-	"zkbench/ensembles/auto"
-	"zkbench/ensembles/state"
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles/auto"
+	"github.com/zkbench/zkbench/ensembles/state"
 )
 
 func ensembleCmd() *cobra.Command {

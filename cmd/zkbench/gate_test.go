@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"zkbench/report"
+	"github.com/zkbench/zkbench/report"
 )
 
 // gateRun runs scenario ci with a subject in place of lock/predecessor and returns

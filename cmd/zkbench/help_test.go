@@ -7,7 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"zkbench/report"
+	"github.com/zkbench/zkbench/report"
 )
 
 // Whatever a report or a threshold names is explained.

@@ -22,7 +22,7 @@ var may = map[string][]string{
 var clients = []string{"github.com/go-zookeeper/zk"}
 
 func TestImportsRunDownward(t *testing.T) {
-	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "zkbench/...").Output()
+	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "github.com/zkbench/zkbench/...").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,14 +32,14 @@ func TestImportsRunDownward(t *testing.T) {
 	}
 	for _, line := range lines {
 		fields := strings.Fields(line)
-		from := strings.TrimPrefix(fields[0], "zkbench/")
+		from := strings.TrimPrefix(fields[0], "github.com/zkbench/zkbench/")
 		room, _, _ := strings.Cut(from, "/")
 		if _, known := may[room]; !known {
 			t.Errorf("%s stands in a folder that the house has no room for", from)
 			continue
 		}
 		for _, imported := range fields[1:] {
-			if ours, ok := strings.CutPrefix(imported, "zkbench/"); ok && !allowed(room, ours) {
+			if ours, ok := strings.CutPrefix(imported, "github.com/zkbench/zkbench/"); ok && !allowed(room, ours) {
 				t.Errorf("%s imports %s", from, ours)
 			}
 			for _, client := range clients {

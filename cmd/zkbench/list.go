@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"zkbench/chaos"
-	"zkbench/recipes"
-	_ "zkbench/recipes/zoo" // the specimens of the scenario zoo
-	"zkbench/scenarios"
+	"github.com/zkbench/zkbench/chaos"
+	"github.com/zkbench/zkbench/recipes"
+	_ "github.com/zkbench/zkbench/recipes/zoo" // the specimens of the scenario zoo
+	"github.com/zkbench/zkbench/scenarios"
 )
 
 func listCmd() *cobra.Command {

@@ -16,8 +16,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"zkbench/chaos"
-	"zkbench/scenarios"
+	"github.com/zkbench/zkbench/chaos"
+	"github.com/zkbench/zkbench/scenarios"
 )
 
 // Exit codes.

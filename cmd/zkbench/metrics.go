@@ -17,7 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/spf13/pflag"
 
-	"zkbench/scenarios"
+	"github.com/zkbench/zkbench/scenarios"
 )
 
 // live serves what a run is doing while it runs: metrics for Prometheus, and profiles

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"zkbench/chaos/wire"
-	"zkbench/scenarios"
+	"github.com/zkbench/zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/scenarios"
 )
 
 // serving starts l and returns what it says.

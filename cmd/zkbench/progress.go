@@ -14,8 +14,8 @@ import (
 
 	"golang.org/x/term"
 
-	"zkbench/report/units"
-	"zkbench/scenarios"
+	"github.com/zkbench/zkbench/report/units"
+	"github.com/zkbench/zkbench/scenarios"
 )
 
 // progress tells how far a run is: one line, repainted, on a terminal; plain lines,

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"zkbench/scenarios"
+	"github.com/zkbench/zkbench/scenarios"
 )
 
 func TestStatusLine(t *testing.T) {

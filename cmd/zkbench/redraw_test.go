@@ -13,7 +13,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"zkbench/report"
+	"github.com/zkbench/zkbench/report"
 )
 
 // savedRun copies the run folder in testdata, a herd of three on a real ensemble,

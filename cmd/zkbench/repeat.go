@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"zkbench/ensembles"
-	"zkbench/report"
-	"zkbench/scenarios"
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/scenarios"
 )
 
 // defaultTick is ZooKeeper's own.

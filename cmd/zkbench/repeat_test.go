@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"zkbench/report"
-	"zkbench/scenarios"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/scenarios"
 )
 
 // parsed is what zkbench run makes of the flags.

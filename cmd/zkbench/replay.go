@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"zkbench/report"
-	"zkbench/scenarios"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/scenarios"
 )
 
 // replayed returns what is to be run: with --replay the scenario of that run folder,

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"zkbench/report"
-	"zkbench/report/draw"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/draw"
 )
 
 func reportCmd() *cobra.Command {

@@ -11,11 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"zkbench/chaos"
-	"zkbench/ensembles"
-	"zkbench/ensembles/auto"
-	"zkbench/report"
-	"zkbench/scenarios"
+	"github.com/zkbench/zkbench/chaos"
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles/auto"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/scenarios"
 )
 
 // runFlags are the flags of zkbench run.

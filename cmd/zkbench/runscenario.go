@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"zkbench/report"
-	"zkbench/scenarios"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/scenarios"
 )
 
 // scenarioFlags are the flags of run that change the scenario.

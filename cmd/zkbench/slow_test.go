@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"zkbench/recipes"
+	"github.com/zkbench/zkbench/recipes"
 )
 
 // The gate of scenario ci is held to subjects whose hand-offs are slower by a known

@@ -7,8 +7,8 @@ import (
 
 	"golang.org/x/term"
 
-	"zkbench/report"
-	"zkbench/report/explain"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/explain"
 )
 
 // toldLimit is how many failed verdicts are told on the terminal; the page has more.

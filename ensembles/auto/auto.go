@@ -16,11 +16,11 @@ import (
 	"syscall"
 	"time"
 
-	"zkbench/ensembles"
-	"zkbench/ensembles/container"
-	"zkbench/ensembles/external"
-	"zkbench/ensembles/process"
-	"zkbench/ensembles/state"
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles/container"
+	"github.com/zkbench/zkbench/ensembles/external"
+	"github.com/zkbench/zkbench/ensembles/process"
+	"github.com/zkbench/zkbench/ensembles/state"
 )
 
 // keptTimeout is how long a kept ensemble may take to show that it serves.

@@ -15,10 +15,10 @@ import (
 
 	"go.uber.org/goleak"
 
-	"zkbench/ensembles"
-	"zkbench/ensembles/container"
-	"zkbench/ensembles/process"
-	"zkbench/ensembles/state"
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles/container"
+	"github.com/zkbench/zkbench/ensembles/process"
+	"github.com/zkbench/zkbench/ensembles/state"
 )
 
 func TestMain(m *testing.M) {

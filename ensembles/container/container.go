@@ -29,9 +29,9 @@ import (
 	"github.com/moby/moby/client"
 	"golang.org/x/sync/errgroup"
 
-	"zkbench/ensembles"
-	"zkbench/ensembles/image"
-	"zkbench/ensembles/state"
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles/image"
+	"github.com/zkbench/zkbench/ensembles/state"
 )
 
 // DefaultImage is what runs where the user asks for no image and this one can be had.

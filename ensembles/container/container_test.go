@@ -13,8 +13,8 @@ import (
 	"github.com/moby/moby/client"
 	"go.uber.org/goleak"
 
-	"zkbench/ensembles"
-	"zkbench/ensembles/state"
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles/state"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -11,7 +11,7 @@ import (
 	"github.com/moby/moby/client"
 	"github.com/testcontainers/testcontainers-go"
 
-	"zkbench/ensembles/image"
+	"github.com/zkbench/zkbench/ensembles/image"
 )
 
 // Bounds on talking to a registry, which may be there and say nothing.

@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"time"
 
-	"zkbench/ensembles/state"
+	"github.com/zkbench/zkbench/ensembles/state"
 )
 
 // The labels of everything that we make in Docker. They are all that is left of

@@ -7,7 +7,7 @@ import (
 
 	"github.com/moby/moby/api/types/container"
 
-	"zkbench/ensembles/state"
+	"github.com/zkbench/zkbench/ensembles/state"
 )
 
 func TestLabels_sayAllThatAttachNeeds(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/containerd/errdefs"
 
-	"zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles"
 )
 
 func TestGiveAddresses(t *testing.T) {

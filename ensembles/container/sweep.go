@@ -15,8 +15,8 @@ import (
 	"github.com/moby/moby/client"
 	"golang.org/x/sync/errgroup"
 
-	"zkbench/ensembles"
-	"zkbench/ensembles/state"
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles/state"
 )
 
 // removeInterval is how often Docker is asked whether the rest is gone.

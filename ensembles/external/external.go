@@ -16,7 +16,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles"
 )
 
 // DefaultChroot is the part of the tree that is ours where Options name none.

@@ -14,8 +14,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"zkbench/ensembles"
-	"zkbench/ensembles/process"
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles/process"
 )
 
 func TestMain(m *testing.M) {

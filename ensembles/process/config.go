@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"zkbench/ensembles/state"
+	"github.com/zkbench/zkbench/ensembles/state"
 )
 
 // Files of one member, in the folder DIR/NAME.

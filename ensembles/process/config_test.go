@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"zkbench/ensembles/state"
+	"github.com/zkbench/zkbench/ensembles/state"
 )
 
 func TestZooCfg(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/vishvananda/netlink"
 
-	"zkbench/ensembles/state"
+	"github.com/zkbench/zkbench/ensembles/state"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }

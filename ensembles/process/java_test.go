@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles"
 )
 
 func TestAvailable(t *testing.T) {

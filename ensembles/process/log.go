@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"zkbench/ensembles/state"
+	"github.com/zkbench/zkbench/ensembles/state"
 )
 
 // shown is how many lines of a member's log an error shows.

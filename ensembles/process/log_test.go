@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"zkbench/ensembles/state"
+	"github.com/zkbench/zkbench/ensembles/state"
 )
 
 func TestLastLines(t *testing.T) {

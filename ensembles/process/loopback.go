@@ -8,7 +8,7 @@ import (
 	"net"
 	"strconv"
 
-	"zkbench/ensembles/state"
+	"github.com/zkbench/zkbench/ensembles/state"
 )
 
 // Ports are taken from below the range that Linux hands to outgoing connections

@@ -16,7 +16,7 @@ import (
 	"syscall"
 	"time"
 
-	"zkbench/ensembles/state"
+	"github.com/zkbench/zkbench/ensembles/state"
 )
 
 // poll is how often we look whether a process has done what it was told.

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"zkbench/ensembles"
-	"zkbench/ensembles/state"
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles/state"
 )
 
 // mode is what a member says that it is, or "" when it does not serve.

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"zkbench/ensembles"
-	"zkbench/ensembles/state"
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles/state"
 )
 
 func TestMember_NetNS(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"context"
 	"errors"
 
-	"zkbench/ensembles"
-	"zkbench/ensembles/state"
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles/state"
 )
 
 // ErrNotLinux says that this system lacks what local JVMs are controlled with.

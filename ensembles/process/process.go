@@ -31,8 +31,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"zkbench/ensembles"
-	"zkbench/ensembles/state"
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles/state"
 )
 
 // Limits of one ensemble.

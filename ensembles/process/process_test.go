@@ -16,8 +16,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"zkbench/ensembles"
-	"zkbench/ensembles/state"
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles/state"
 )
 
 // ownerEnv makes this test binary an owner: it starts an ensemble, prints its

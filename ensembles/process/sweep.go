@@ -10,8 +10,8 @@ import (
 	"os"
 	"syscall"
 
-	"zkbench/ensembles"
-	"zkbench/ensembles/state"
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles/state"
 )
 
 // List returns what the state registry knows about ensembles of local JVMs,

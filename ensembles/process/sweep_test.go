@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"zkbench/ensembles/state"
+	"github.com/zkbench/zkbench/ensembles/state"
 )
 
 func TestSweep(t *testing.T) {

@@ -20,7 +20,7 @@ import (
 	"strings"
 	"time"
 
-	"zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles"
 )
 
 // Record is what one ensemble has on this machine.

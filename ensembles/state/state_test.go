@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles"
 )
 
 func TestSave(t *testing.T) {

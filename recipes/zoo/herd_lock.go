@@ -1,6 +1,6 @@
 package zoo
 
-import "zkbench/recipes"
+import "github.com/zkbench/zkbench/recipes"
 
 // A lock that says it wakes one waiter a release, and has everybody watch the
 // parent: it is right, and a herd.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"zkbench/recipes"
+	"github.com/zkbench/zkbench/recipes"
 )
 
 // queueSteps are the steps of a queue, each of which a specimen may get wrong. Every

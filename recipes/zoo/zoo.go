@@ -10,7 +10,7 @@ package zoo
 import (
 	"context"
 
-	"zkbench/recipes"
+	"github.com/zkbench/zkbench/recipes"
 )
 
 // contestant registers a lock or an election that gets the steps wrong.

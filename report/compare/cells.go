@@ -5,10 +5,10 @@ import (
 	"maps"
 	"slices"
 
-	"zkbench/report"
-	"zkbench/report/history"
-	"zkbench/report/matrix"
-	"zkbench/report/units"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/matrix"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 // cell is the trials of one cell of a matrix, with those of the base beside them.

@@ -12,7 +12,7 @@ import (
 	"maps"
 	"slices"
 
-	"zkbench/report"
+	"github.com/zkbench/zkbench/report"
 )
 
 // The results of a row. The result of a whole comparison is report.Pass (not

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"zkbench/report"
-	"zkbench/report/history"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")

@@ -5,8 +5,8 @@ import (
 	"maps"
 	"slices"
 
-	"zkbench/report"
-	"zkbench/report/matrix"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/matrix"
 )
 
 // unjudged is what a guarantee is that was judged before and is not now.

@@ -8,8 +8,8 @@ import (
 
 	"golang.org/x/perf/benchmath"
 
-	"zkbench/report"
-	"zkbench/report/units"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 // alpha is how often, over a whole comparison, two runs of equal things may be

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"zkbench/report"
+	"github.com/zkbench/zkbench/report"
 )
 
 // values reads a measure of each trial that has it.

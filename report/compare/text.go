@@ -9,8 +9,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"zkbench/report"
-	"zkbench/report/units"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 // Sentence says what the comparison came to.

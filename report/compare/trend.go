@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"zkbench/report"
-	"zkbench/report/plot"
-	"zkbench/report/units"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/plot"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 // Trend draws a history of runs: a plot a measure, a line a cell, a point a run, by

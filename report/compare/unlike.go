@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"zkbench/report"
-	"zkbench/report/history"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 // Unlike returns why two runs cannot be compared: a difference would say something

@@ -23,7 +23,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
-	"zkbench/report"
+	"github.com/zkbench/zkbench/report"
 )
 
 // browser is a Chromium without a window, with its own empty profile.

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"zkbench/report"
-	"zkbench/report/matrix"
-	"zkbench/report/plot"
-	"zkbench/report/units"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/matrix"
+	"github.com/zkbench/zkbench/report/plot"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 // changes draws what the repeated trials of a scenario say about its subjects

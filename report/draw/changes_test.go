@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"zkbench/report"
+	"github.com/zkbench/zkbench/report"
 )
 
 // drawn returns the plot of comparisons of these cells, as text.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"zkbench/report/history"
-	"zkbench/report/plot"
+	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/plot"
 )
 
 // depth collects how many items wait in a queue, from the operations alone.

@@ -16,12 +16,12 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"zkbench/report"
-	"zkbench/report/explain"
-	"zkbench/report/html"
-	"zkbench/report/matrix"
-	"zkbench/report/plot"
-	"zkbench/report/text"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/explain"
+	"github.com/zkbench/zkbench/report/html"
+	"github.com/zkbench/zkbench/report/matrix"
+	"github.com/zkbench/zkbench/report/plot"
+	"github.com/zkbench/zkbench/report/text"
 )
 
 // Folder draws the run folder at dir, over what was drawn there before. A history

@@ -14,9 +14,9 @@ import (
 
 	"go.uber.org/goleak"
 
-	"zkbench/report"
-	"zkbench/report/history"
-	"zkbench/report/verdict"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/verdict"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

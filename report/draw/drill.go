@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strings"
 
-	"zkbench/report/history"
-	"zkbench/report/plot"
-	"zkbench/report/verdict"
+	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/plot"
+	"github.com/zkbench/zkbench/report/verdict"
 )
 
 // drills collects the first round of each succession: the others look alike.

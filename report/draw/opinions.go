@@ -6,11 +6,11 @@ import (
 	"os"
 	"path/filepath"
 
-	"zkbench/report"
-	"zkbench/report/explain"
-	"zkbench/report/history"
-	"zkbench/report/second"
-	"zkbench/report/verdict"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/explain"
+	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/second"
+	"github.com/zkbench/zkbench/report/verdict"
 )
 
 // opinions asks for a second opinion on every story of two holders at once, and

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"zkbench/report/history"
-	"zkbench/report/plot"
+	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/plot"
 )
 
 // paces counts grants and items taken over time, in the phases in which the clients

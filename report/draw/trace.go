@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"time"
 
-	"zkbench/report"
-	"zkbench/report/history"
-	"zkbench/report/plot"
-	"zkbench/report/units"
-	"zkbench/report/verdict"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/plot"
+	"github.com/zkbench/zkbench/report/units"
+	"github.com/zkbench/zkbench/report/verdict"
 )
 
 // traceLimit bounds the grants and hand-offs of one trial that are kept for

@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"zkbench/report"
-	"zkbench/report/history"
-	"zkbench/report/plot"
-	"zkbench/report/verdict"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/plot"
+	"github.com/zkbench/zkbench/report/verdict"
 )
 
 // writeQueue writes the history of a queue: a drain, in which the lab sets the pace, and

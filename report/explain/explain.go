@@ -15,11 +15,11 @@ import (
 	"slices"
 	"time"
 
-	"zkbench/report"
-	"zkbench/report/history"
-	"zkbench/report/matrix"
-	"zkbench/report/units"
-	"zkbench/report/verdict"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/matrix"
+	"github.com/zkbench/zkbench/report/units"
+	"github.com/zkbench/zkbench/report/verdict"
 )
 
 // Story is one failed verdict, told.

@@ -9,9 +9,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"zkbench/report"
-	"zkbench/report/history"
-	"zkbench/report/verdict"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/verdict"
 )
 
 const corpusDir = "../verdict/testdata/corpus"

@@ -1,6 +1,6 @@
 package explain
 
-import "zkbench/report/verdict"
+import "github.com/zkbench/zkbench/report/verdict"
 
 // Promise is what a guarantee promises, for a reader who knows ZooKeeper.
 type Promise struct {

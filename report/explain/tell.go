@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"zkbench/report/history"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 // tell puts a record into words; ok is false for records that tell nothing of the story.

@@ -7,7 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"zkbench/report/units"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 var marks = map[string]rune{Held: '█', Waited: '·', Fault: '╳'}

@@ -3,9 +3,9 @@ package html
 import (
 	"slices"
 
-	"zkbench/report"
-	"zkbench/report/matrix"
-	"zkbench/report/text"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/matrix"
+	"github.com/zkbench/zkbench/report/text"
 )
 
 // formula is what is expected of one subject, in words.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"zkbench/report"
+	"github.com/zkbench/zkbench/report"
 )
 
 func TestWrite_formulas(t *testing.T) {

@@ -14,12 +14,12 @@ import (
 	"slices"
 	"strings"
 
-	"zkbench/report"
-	"zkbench/report/explain"
-	"zkbench/report/matrix"
-	"zkbench/report/plot"
-	"zkbench/report/text"
-	"zkbench/report/units"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/explain"
+	"github.com/zkbench/zkbench/report/matrix"
+	"github.com/zkbench/zkbench/report/plot"
+	"github.com/zkbench/zkbench/report/text"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 var (

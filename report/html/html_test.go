@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"zkbench/report"
-	"zkbench/report/matrix"
-	"zkbench/report/plot"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/matrix"
+	"github.com/zkbench/zkbench/report/plot"
 )
 
 func load(t *testing.T, name string) report.Result {

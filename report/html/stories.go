@@ -3,8 +3,8 @@ package html
 import (
 	"time"
 
-	"zkbench/report/explain"
-	"zkbench/report/units"
+	"github.com/zkbench/zkbench/report/explain"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 // story is a failed verdict as the page tells it.

@@ -7,10 +7,10 @@ import (
 	"strconv"
 	"strings"
 
-	"zkbench/report"
-	"zkbench/report/matrix"
-	"zkbench/report/text"
-	"zkbench/report/units"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/matrix"
+	"github.com/zkbench/zkbench/report/text"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 // row is a verdict or a threshold of one trial.

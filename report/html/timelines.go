@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"zkbench/report/plot"
-	"zkbench/report/units"
+	"github.com/zkbench/zkbench/report/plot"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 // timeline is the data of one trial for the script; times in microseconds.

@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"zkbench/report/plot"
+	"github.com/zkbench/zkbench/report/plot"
 )
 
 // longTrial is 6000 grants in turn, of about 20 ms each, 1 to 3 ms apart.

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"zkbench/report"
-	"zkbench/report/history"
-	"zkbench/report/units"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 // Scenario is all trials of one scenario.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"zkbench/report"
+	"github.com/zkbench/zkbench/report"
 )
 
 func trial(scenario, subject string, clients int, params map[string]string) report.Trial {

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"zkbench/report"
-	"zkbench/report/history"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 // ParamTrials is the param of a merged trial that tells how many it stands for.

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"zkbench/report"
-	"zkbench/report/history"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 func repeated(k string, p50 float64, n int64, fifo string) report.Trial {

@@ -1,6 +1,6 @@
 package matrix
 
-import "zkbench/report"
+import "github.com/zkbench/zkbench/report"
 
 // Names tells the trials of a run apart in words: each is called as [Of] calls its
 // series. It holds the parameters that vary, by scenario.

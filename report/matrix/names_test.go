@@ -3,7 +3,7 @@ package matrix
 import (
 	"testing"
 
-	"zkbench/report"
+	"github.com/zkbench/zkbench/report"
 )
 
 // TestNames: a sentence about one trial calls it as the tables call its series.

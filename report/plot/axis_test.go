@@ -7,7 +7,7 @@ import (
 
 	"gonum.org/v1/plot"
 
-	"zkbench/report/units"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 func labels(t []plot.Tick) []string {

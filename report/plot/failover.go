@@ -12,8 +12,8 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
-	"zkbench/report"
-	"zkbench/report/units"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 // Drills is the failovers of one trial.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"zkbench/report"
+	"github.com/zkbench/zkbench/report"
 )
 
 // sampleDrills is failovers of three causes: one round of them took too long, one

@@ -5,9 +5,9 @@ import (
 
 	"gonum.org/v1/plot/vg"
 
-	"zkbench/report"
-	"zkbench/report/matrix"
-	"zkbench/report/units"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/matrix"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 // FanOut plots notifications per hand-off against contenders: measured as

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"zkbench/report"
-	"zkbench/report/matrix"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/matrix"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")

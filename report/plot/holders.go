@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
-	"zkbench/report/units"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 // Limits of what one still picture of the holders can show readably.

@@ -7,7 +7,7 @@ import (
 
 	"gonum.org/v1/plot/vg"
 
-	"zkbench/report/units"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 // overTimePoints bounds the glyphs of one plot over time: more only blacken it,

@@ -7,7 +7,7 @@ import (
 
 	"gonum.org/v1/plot"
 
-	"zkbench/report/units"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 // PaceWidth is the width of the slices in which a Pace counts.

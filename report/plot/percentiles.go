@@ -8,9 +8,9 @@ import (
 
 	"gonum.org/v1/plot"
 
-	"zkbench/report"
-	"zkbench/report/matrix"
-	"zkbench/report/units"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/matrix"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 // Distribution is the latencies of one series at one client count, for the plot

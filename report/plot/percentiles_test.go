@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"zkbench/report"
-	"zkbench/report/matrix"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/matrix"
 )
 
 // The caption says that each line ends at the slowest that was measured: also where

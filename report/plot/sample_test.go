@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"zkbench/report"
-	"zkbench/report/matrix"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/matrix"
 )
 
 // sampleTrials invents a plausible herd run: the parent variant pays per

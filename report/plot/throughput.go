@@ -3,9 +3,9 @@ package plot
 import (
 	"slices"
 
-	"zkbench/report"
-	"zkbench/report/matrix"
-	"zkbench/report/units"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/matrix"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 // Throughput plots grants, or items taken, a second against contenders: the median of

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"zkbench/report"
-	"zkbench/report/matrix"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/matrix"
 )
 
 func busy(subject string, clients int, rates ...float64) []report.Trial {

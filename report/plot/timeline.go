@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"zkbench/report/units"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 // Timeline is what the plots over time need to know about one trial, folded from

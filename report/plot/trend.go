@@ -7,7 +7,7 @@ import (
 
 	"gonum.org/v1/plot"
 
-	"zkbench/report/units"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 // Point is one run in a trend: a median and its confidence interval.

@@ -13,8 +13,8 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
-	"zkbench/report/history"
-	"zkbench/report/verdict"
+	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/verdict"
 )
 
 // Opinion is what the search found.

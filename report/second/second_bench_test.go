@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"zkbench/report/history"
-	"zkbench/report/verdict"
+	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/verdict"
 )
 
 // contended is a correct lock with 50 clients that wait nearly all the time, granted in

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"zkbench/report/history"
-	"zkbench/report/verdict"
+	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/verdict"
 )
 
 // excuse is what the verdict grants with a session timeout of 4 s: timeout and a half,

@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"strings"
 
-	"zkbench/report"
-	"zkbench/report/matrix"
-	"zkbench/report/units"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/matrix"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 // Answer is what a run was asked and what it found, in sentences. It is computed

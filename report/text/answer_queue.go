@@ -3,8 +3,8 @@ package text
 import (
 	"fmt"
 
-	"zkbench/report/matrix"
-	"zkbench/report/units"
+	"github.com/zkbench/zkbench/report/matrix"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 // flap says what it causes that a waiter is gone for a moment.

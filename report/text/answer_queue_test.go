@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"zkbench/report"
+	"github.com/zkbench/zkbench/report"
 )
 
 func TestAnswers_flapAndYield(t *testing.T) {

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"unicode"
 
-	"zkbench/report"
-	"zkbench/report/matrix"
-	"zkbench/report/units"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/matrix"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 // Bench writes bench.txt in the Go benchmark format, so that benchstat compares

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strings"
 
-	"zkbench/report"
-	"zkbench/report/matrix"
-	"zkbench/report/units"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/matrix"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 // Latency is a latency metric and how it is called in a sentence and in a table.

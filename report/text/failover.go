@@ -5,9 +5,9 @@ import (
 	"strings"
 	"time"
 
-	"zkbench/report"
-	"zkbench/report/matrix"
-	"zkbench/report/units"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/matrix"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 // failovers says whether failovers took as long as predicted, and whether the promise

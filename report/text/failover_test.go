@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"zkbench/report"
-	"zkbench/report/history"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 // TestAnswers_promise: the answer to each trial says which one it was.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"zkbench/report/matrix"
-	"zkbench/report/units"
+	"github.com/zkbench/zkbench/report/matrix"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 // found says in sentences what one scenario showed, at the largest client count

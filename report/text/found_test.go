@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"zkbench/report"
-	"zkbench/report/history"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 // TestAnswers_fewSamples: a sentence has no 99th percentile that the table leaves out,

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"zkbench/report"
-	"zkbench/report/units"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 // annotationLimit bounds how many annotations are written: GitHub shows ten of a

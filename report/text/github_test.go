@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"zkbench/report"
+	"github.com/zkbench/zkbench/report"
 )
 
 func TestAnnotations(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"zkbench/report"
-	"zkbench/report/units"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 // The parts of a JUnit file that CI systems agree on.

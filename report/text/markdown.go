@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"zkbench/report"
-	"zkbench/report/matrix"
-	"zkbench/report/units"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/matrix"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 // Markdown writes summary.md: short enough for a comment on a pull request.

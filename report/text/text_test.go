@@ -16,7 +16,7 @@ import (
 
 	"golang.org/x/perf/benchfmt"
 
-	"zkbench/report"
+	"github.com/zkbench/zkbench/report"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")

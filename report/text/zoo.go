@@ -7,9 +7,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"zkbench/report"
-	"zkbench/report/matrix"
-	"zkbench/report/units"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/matrix"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 // zoo says whether the scenario's trials were provoked on purpose.

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"zkbench/report/history"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 // What ended a belief, as Belief.Ended. Otherwise it is the kind of the note

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"zkbench/report/history"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 // busy judges the second part of rule 11: a client that waits waits for a

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"zkbench/report/history"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 // Keys of Note.Counts in notes of kind history.Fan: the counts over one round,

@@ -3,7 +3,7 @@ package verdict
 import (
 	"testing"
 
-	"zkbench/report/history"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 func TestFaults(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"sort"
 	"time"
 
-	"zkbench/report/history"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 // fences judges rule 5: the fenced resource accepts writes with tokens that

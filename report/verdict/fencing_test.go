@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"zkbench/report/history"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 func TestFencing(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"zkbench/report/history"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 // order judges rule 6: grants follow the order in which the server created

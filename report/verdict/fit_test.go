@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"zkbench/report/history"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 func TestFit(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"zkbench/report/history"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 func TestGrant_meant(t *testing.T) {

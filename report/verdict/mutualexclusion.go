@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"zkbench/report/history"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 // exclusion judges rule 4: no two beliefs overlap. Where the older holder was

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"zkbench/report/history"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 // progress judges rule 8. Where the lab has looked at the line and no fault was in

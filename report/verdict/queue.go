@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"zkbench/report/history"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 // items judges what rule 9 says about queues, as far as the operations alone

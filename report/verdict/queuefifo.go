@@ -5,7 +5,7 @@ import (
 	"sort"
 	"time"
 
-	"zkbench/report/history"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 // sequence judges the order in which items leave a queue (rule 9), by what needs no

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"zkbench/report/history"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 // A story is a hand-made history, one line a record, in milliseconds:

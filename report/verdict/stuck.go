@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"zkbench/report/history"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 // stuck is the structural half of progress: what the lab saw when it looked at the

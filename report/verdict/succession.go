@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"zkbench/report/history"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 // succession judges a drill: clients joined a line one after the other, and were

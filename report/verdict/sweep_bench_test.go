@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"zkbench/report/history"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 // churned is a correct lock under load, for so many operations: cycles of acquire,

@@ -17,7 +17,7 @@ import (
 	"slices"
 	"time"
 
-	"zkbench/report/history"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 // The results of a verdict.

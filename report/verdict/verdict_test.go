@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"zkbench/report/history"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 func names(vs []Verdict) []string {

@@ -7,7 +7,7 @@ import (
 	"sort"
 	"time"
 
-	"zkbench/report/history"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 const forever = time.Duration(math.MaxInt64)
