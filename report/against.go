@@ -20,14 +20,10 @@ import (
 // other; what is compared is the ratio of neighbours, which a drift of the machine
 // hardly touches.
 type Comparison struct {
-	Scenario string            `json:"scenario"`
-	Subject  string            `json:"subject"`
-	Base     string            `json:"base"`
-	Clients  int               `json:"clients"`
-	Params   map[string]string `json:"params,omitempty"`
-	Metric   string            `json:"metric"` // with its field: "handoff.latency.p50"
-	Unit     string            `json:"unit"`
-	Pairs    int               `json:"pairs"` // trials of the subject that have a neighbour
+	history.Cell        // of the subject
+	Metric       string `json:"metric"` // with its field: "handoff.latency.p50"
+	Unit         string `json:"unit"`
+	Pairs        int    `json:"pairs"` // trials of the subject that have a neighbour
 	// Subject's and base's medians over their trials.
 	SubjectMedian float64 `json:"subject_median"`
 	BaseMedian    float64 `json:"base_median"`
@@ -100,36 +96,14 @@ var compared = []Measure{
 	{HandoffLatency, "p50"}, {FailoverLatency, "p50"}, {QueueLatency, "p50"}, {Throughput, "value"},
 }
 
-// Repetition returns which repetition of its cell a trial is; 0 where there is
-// only one.
-func (t Trial) Repetition() int {
-	n, _ := strconv.Atoi(t.Params[history.ParamTrial])
-	return n
-}
-
-// CellParams are the params that tell the cells of a matrix apart, without those
-// that number repetitions or name the base.
-func (t Trial) CellParams() map[string]string {
-	p := maps.Clone(t.Params)
-	delete(p, history.ParamTrial)
-	delete(p, history.ParamBase)
-	return p
-}
-
-// Beside says whether two trials differ in nothing but subject and repetition.
-func (t Trial) Beside(x Trial) bool {
-	return t.Scenario == x.Scenario && t.Clients == x.Clients && maps.Equal(t.CellParams(), x.CellParams())
-}
-
 // against compares every repeated cell with the same cell of the run's base.
 func against(trials []Trial, asked []Measure) []Comparison {
 	var out []Comparison
 	for i, t := range trials {
-		base := t.Params[history.ParamBase]
-		if base == "" || base == t.Subject {
+		if t.Base == "" || t.Base == t.Subject {
 			continue
 		}
-		mine := func(x Trial) bool { return x.Subject == t.Subject && x.Beside(t) }
+		mine := func(x Trial) bool { return x.Subject == t.Subject && x.Beside(t.Cell) }
 		if slices.ContainsFunc(trials[:i], mine) {
 			continue // the cell was compared with its first trial
 		}
@@ -137,15 +111,15 @@ func against(trials []Trial, asked []Measure) []Comparison {
 		for _, x := range trials {
 			switch {
 			case mine(x):
-				subject[x.Repetition()] = x
-			case x.Subject == base && x.Beside(t):
-				bases[x.Repetition()] = x
+				subject[x.Repetition] = x
+			case x.Subject == t.Base && x.Beside(t.Cell):
+				bases[x.Repetition] = x
 			}
 		}
 		for _, m := range slices.Concat(compared, asked) {
-			c := Comparison{Scenario: t.Scenario, Subject: t.Subject, Base: base, Clients: t.Clients, Params: t.CellParams(), Metric: m.String()}
+			c := Comparison{Cell: t.Cell, Metric: m.String()}
 			done := slices.ContainsFunc(out, func(o Comparison) bool {
-				return o.Metric == c.Metric && o.Subject == c.Subject && o.Scenario == c.Scenario && o.Clients == c.Clients && maps.Equal(o.Params, c.Params)
+				return o.Metric == c.Metric && o.Subject == c.Subject && o.Beside(c.Cell)
 			})
 			if !done && c.measure(m, subject, bases) {
 				out = append(out, c)
@@ -295,7 +269,7 @@ func (r *Result) settle(asked map[string][]Condition) {
 	r.Comparisons = against(r.Trials, slices.Compact(measures))
 	for i := range r.Trials {
 		t := &r.Trials[i]
-		if t.Subject == t.Params[history.ParamBase] || !lastOfCell(r.Trials, *t) {
+		if t.Subject == t.Base || !lastOfCell(r.Trials, *t) {
 			continue
 		}
 		for _, c := range asked[t.Name] {
@@ -308,12 +282,12 @@ func (r *Result) settle(asked map[string][]Condition) {
 func (c Condition) against(t Trial, all []Comparison) Threshold {
 	metric := Measure{c.Metric, c.Field}.String()
 	for _, x := range all {
-		if x.Metric == metric && x.Subject == t.Subject && x.Scenario == t.Scenario && x.Clients == t.Clients && maps.Equal(x.Params, t.CellParams()) {
+		if x.Metric == metric && x.Subject == t.Subject && x.Beside(t.Cell) {
 			return c.judgeAgainst(x)
 		}
 	}
 	why := "not measured in any pair of trials"
-	if t.Params[history.ParamBase] == "" {
+	if t.Base == "" {
 		why = "the scenario names no base"
 	}
 	return Threshold{Expr: c.Expr, Result: Unknown, Measured: why}
@@ -321,6 +295,6 @@ func (c Condition) against(t Trial, all []Comparison) Threshold {
 
 func lastOfCell(trials []Trial, t Trial) bool {
 	return !slices.ContainsFunc(trials, func(x Trial) bool {
-		return x.Subject == t.Subject && x.Beside(t) && x.Repetition() > t.Repetition()
+		return x.Subject == t.Subject && x.Beside(t.Cell) && x.Repetition > t.Repetition
 	})
 }

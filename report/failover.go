@@ -35,8 +35,8 @@ const (
 // Stages are the stages of a failover in their order.
 var Stages = []string{FailoverDetect, FailoverExpire, FailoverCommit, FailoverNotify, FailoverRelist}
 
-// failoverOf is the metric of the rounds of one phase, which have one cause.
-func failoverOf(phase string) string { return FailoverLatency + "." + phase }
+// failoverIn is the metric of the rounds of one phase, which have one cause.
+func failoverIn(phase string) string { return FailoverLatency + "." + phase }
 
 // Failover is one round of a failover.
 type Failover struct {
@@ -80,48 +80,45 @@ func (f Failover) String() string {
 	return s
 }
 
-// failoverOfNote reads a round from its note.
-func failoverOfNote(n *history.Note) Failover {
-	at := func(key string) time.Duration { return time.Duration(n.Counts[key]) }
+// failoverOf makes a round of its record.
+func failoverOf(r *history.Failover) Failover {
 	f := Failover{
-		Phase: n.Phase, Cause: n.Text, Round: n.Round, Timeout: n.Timeout, At: at(history.CountStruck),
-		Least: at(history.CountLeast), Most: at(history.CountMost), Mean: at(history.CountMean),
+		Phase: r.Phase, Cause: r.Cause, Round: r.Round, Timeout: r.Timeout, At: r.Injected,
+		Least: r.Least, Most: r.Most, Mean: r.Mean,
 	}
 	switch {
-	case n.Counts[history.CountGranted] > 0:
-		f.Latency = at(history.CountGranted) - f.At
-	case n.Counts[history.CountResumed] > 0:
-		f.Latency, f.Kept, f.Least = at(history.CountResumed)-f.At, true, 0
+	case r.Granted > 0:
+		f.Latency = r.Granted - f.At
+	case r.Restored > 0:
+		f.Latency, f.Kept, f.Least = r.Restored-f.At, true, 0
 	default:
 		f.Never = true
 	}
-	if n.Counts[history.CountBudget] > 0 && !f.Kept && !f.Never {
-		f.Stages = stages(n)
+	if r.Expires && !f.Kept && !f.Never {
+		f.Stages = stages(r)
 	}
 	return f
 }
 
 // stages splits a failover at the instants that were seen.
-func stages(n *history.Note) map[string]time.Duration {
+func stages(r *history.Failover) map[string]time.Duration {
 	out := map[string]time.Duration{}
-	last := n.Counts[history.CountStruck]
-	until := func(name, key string) {
-		if at := n.Counts[key]; at > 0 {
-			out[name] = time.Duration(max(0, at-last))
+	last := r.Injected
+	until := func(name string, at time.Duration) {
+		if at > 0 {
+			out[name] = max(0, at-last)
 			last = max(last, at)
 		}
 	}
-	if heard, expired := n.Counts[history.CountHeard], n.Counts[history.CountExpired]; heard > 0 && expired > 0 {
-		due := min(heard+int64(n.Timeout), expired) // from here on only rounding and lag are waited for
-		out[FailoverDetect] = time.Duration(max(0, due-last))
-		last = max(last, due)
-		until(FailoverExpire, history.CountExpired)
-		until(FailoverCommit, history.CountCommitted)
+	if r.Heard > 0 && r.Expired > 0 {
+		until(FailoverDetect, min(r.Heard+r.Timeout, r.Expired)) // from here on only rounding and lag are waited for
+		until(FailoverExpire, r.Expired)
+		until(FailoverCommit, r.Committed)
 	} else {
-		until(FailoverExpire, history.CountCommitted)
+		until(FailoverExpire, r.Committed)
 	}
-	until(FailoverNotify, history.CountWoken)
-	until(FailoverRelist, history.CountGranted)
+	until(FailoverNotify, r.Woken)
+	until(FailoverRelist, r.Granted)
 	return out
 }
 
@@ -134,22 +131,7 @@ type failovers struct {
 	counted         bool      // there were counts of connections
 }
 
-// followed takes in a note about a fault and what followed.
-func (f *folding) followed(n *history.Note) {
-	switch n.Kind {
-	case history.Failover:
-		f.failedOver(failoverOfNote(n), n)
-	case history.Recovered:
-		f.observe(RecoveryTime, n.Phase, n.At-time.Duration(n.Counts[history.CountMended]))
-	case history.Connections:
-		if over := n.Counts[history.CountOver]; over > 0 {
-			f.over.counted = true
-			f.over.peak = max(f.over.peak, float64(n.Counts[history.CountMade])/time.Duration(over).Seconds())
-		}
-	}
-}
-
-func (f *folding) failedOver(r Failover, n *history.Note) {
+func (f *folding) failedOver(r Failover, n *history.Failover) {
 	o := &f.over
 	o.rounds++
 	if r.Outside() {
@@ -162,14 +144,14 @@ func (f *folding) failedOver(r Failover, n *history.Note) {
 	if r.Never {
 		return
 	}
-	f.observe(failoverOf(r.Phase), r.Phase, r.Latency)
+	f.observe(failoverIn(r.Phase), r.Phase, r.Latency)
 	for name, d := range r.Stages {
 		f.observe(name, r.Phase, d)
 	}
-	if from := n.Counts[history.CountSuspended]; r.Kept && from > 0 {
-		f.observe(LeaderlessTime, r.Phase, time.Duration(n.Counts[history.CountResumed]-from))
+	if r.Kept && n.Suspended > 0 {
+		f.observe(LeaderlessTime, r.Phase, n.Restored-n.Suspended)
 	}
-	if !r.Kept && n.Counts[history.CountMost] > 0 && (o.worst == nil || r.Latency > o.worst.Latency) {
+	if !r.Kept && n.Most > 0 && (o.worst == nil || r.Latency > o.worst.Latency) {
 		o.worst = &r
 	}
 }

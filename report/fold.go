@@ -55,11 +55,8 @@ func Observe(h *history.History, o Observer) Folded {
 		}
 	}
 	t := Trial{
-		Name: h.Header.Trial, Scenario: h.Header.Scenario, Subject: h.Header.Subject, Clients: h.Header.Clients,
-		Params: h.Header.Params, Verdicts: court.Close(readErr), Faults: faults(h.Faults), Formulas: h.Header.Formulas,
-	}
-	if t.Params == nil {
-		t.Params = map[string]string{}
+		Name: h.Header.Trial, Cell: h.Header.Cell, Repetition: h.Header.Repetition, Expect: h.Header.Expect,
+		Verdicts: court.Close(readErr), Faults: faults(h.Faults), Formulas: h.Header.Formulas,
 	}
 	t.Metrics = f.metrics()
 	t.provoked(h)

@@ -35,7 +35,7 @@ const (
 
 const (
 	resultPrefix  = "zkbench.result/v"
-	resultVersion = 1
+	resultVersion = 2
 )
 
 // HistoryPath is where the trial's history is in the run folder.
@@ -81,7 +81,9 @@ func checkSchema(schema string) error {
 	case !ok || err != nil || version < 0:
 		return fmt.Errorf("schema %q is not that of a zkbench result, %q", schema, Schema)
 	case version > resultVersion:
-		return fmt.Errorf("schema %q was written by a newer zkbench, this one reads up to %q: use that version, or upgrade this one", schema, Schema)
+		return fmt.Errorf("schema %q was written by a newer zkbench, this one reads %q: use that version, or upgrade this one", schema, Schema)
+	case version < resultVersion:
+		return fmt.Errorf("schema %q was written by an older zkbench, this one reads %q: use that version, or run it again", schema, Schema)
 	}
 	return nil
 }
@@ -173,7 +175,7 @@ func judge(dir string, run Run, each func(Folded) error) (Result, error) {
 	asked := map[string][]Condition{}
 	for _, name := range names {
 		f := foldFile(dir, name)
-		if errors.Is(f.Err, history.ErrNewer) {
+		if errors.Is(f.Err, history.ErrNewer) || errors.Is(f.Err, history.ErrOlder) {
 			return Result{}, f.Err // what is known of it must not be written over with what we cannot read
 		}
 		r.Trials = append(r.Trials, f.Trial)
@@ -187,7 +189,7 @@ func judge(dir string, run Run, each func(Folded) error) (Result, error) {
 	// The subjects stand beside each other inside each client count.
 	slices.SortStableFunc(r.Trials, func(a, b Trial) int {
 		return cmp.Or(cmp.Compare(a.Scenario, b.Scenario), cmp.Compare(a.Clients, b.Clients),
-			cmp.Compare(a.Subject, b.Subject), cmp.Compare(a.Repetition(), b.Repetition()), cmp.Compare(a.Name, b.Name))
+			cmp.Compare(a.Subject, b.Subject), cmp.Compare(a.Repetition, b.Repetition), cmp.Compare(a.Name, b.Name))
 	})
 	r.settle(asked)
 	return r, nil
@@ -199,7 +201,7 @@ func foldFile(dir, name string) Folded {
 	h, err := history.Open(HistoryPath(dir, name))
 	if err != nil {
 		return Folded{Err: err, Trial: Trial{
-			Name: name, Params: map[string]string{}, Metrics: map[string]Metric{},
+			Name: name, Metrics: map[string]Metric{},
 			Verdicts: []Verdict{{Guarantee: verdict.Readable, Result: Unknown, Reasons: []string{err.Error()}}},
 		}}
 	}

@@ -40,7 +40,7 @@ type Handoff struct {
 // handoff says whether b took over from last, and since when the grant was free.
 // A graceful hand-off that a fault was near is neither that nor a failover.
 func (f *folding) handoff(last, b verdict.Belief) (Handoff, bool) {
-	graceful := last.Ended == verdict.Released || last.Ended == history.Closed
+	graceful := last.Ended == verdict.Released || last.Ended == string(history.Closed)
 	if w, ok := struck(last, b, f.faults, graceful); ok {
 		return Handoff{At: b.Start, Latency: b.Start - w.Start, Failover: true}, true
 	}
@@ -79,10 +79,11 @@ func healing(faults []history.Fault) []time.Duration {
 	var out []time.Duration
 	last := time.Duration(0)
 	for _, w := range faults {
-		if w.End < w.Start {
-			w.End = math.MaxInt64 // never
+		end := w.End
+		if end < w.Start {
+			end = math.MaxInt64 // never
 		}
-		last = max(last, w.End)
+		last = max(last, end)
 		out = append(out, last)
 	}
 	return out
@@ -99,14 +100,14 @@ func (f *folding) passed(h Handoff, last, b verdict.Belief) {
 	switch {
 	case h.Failover:
 		metric = FailoverLatency
-	case f.churns && f.phases[b.Phase].Counted:
+	case f.churns && f.phases[b.Phase].Kind == history.DrainPhase:
 		metric = HandoffLatencyDrain
 	}
 	f.observe(metric, b.Phase, h.Latency)
 	if f.onHandoff != nil {
 		f.onHandoff(metric, h)
 	}
-	if h.Failover || f.phases[b.Phase].Drill {
+	if h.Failover || f.phases[b.Phase].Kind == history.SuccessionPhase {
 		f.observe(LeaderlessTime, b.Phase, max(0, b.Start-last.End))
 	}
 	if h.Failover {

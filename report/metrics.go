@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/zkbench/zkbench/report/history"
@@ -51,6 +50,18 @@ const (
 	QueueRequests = "queue.requests"
 	// QueueUndelivered is how many items were due and not put and taken in the end.
 	QueueUndelivered = "queue.undelivered"
+
+	// What the harness saw of itself.
+	SelfTicks      = selfPrefix + "ticks"        // of its own timer
+	SelfLateTicks  = selfPrefix + "ticks.late"   // that came more than 10 ms late
+	SelfLate       = selfPrefix + "late.max"     // by how much at worst
+	SelfRecords    = selfPrefix + "records"      // written
+	SelfLost       = selfPrefix + "records.lost" // must be 0
+	SelfBacklog    = selfPrefix + "backlog.max"  // records that waited to be written, at most
+	SelfCPU        = selfPrefix + "cpu.own"      // share of all processors that this process used
+	SelfMachineCPU = selfPrefix + "cpu.machine"  // share that everything used
+
+	selfPrefix = "self."
 )
 
 var (
@@ -63,12 +74,7 @@ var (
 		Throughput, FanoutNotifications, FanoutRequests, FanoutBytes,
 		FlapNotifications, QueueYield, QueueRequests, QueueUndelivered, FailoverOutside, ConnectionsPeak, Fairness,
 	}
-	// selfPrefix is that of what the harness measured about itself.
-	selfPrefix = "self."
-	selfs      = []string{
-		selfPrefix + history.CountTicks, selfPrefix + history.CountLateTicks, selfPrefix + history.CountLate, selfPrefix + history.CountLost,
-		selfPrefix + history.CountBacklog, selfPrefix + history.CountCPU, selfPrefix + history.CountMachine,
-	}
+	selfs = []string{SelfTicks, SelfLateTicks, SelfLate, SelfRecords, SelfLost, SelfBacklog, SelfCPU, SelfMachineCPU}
 )
 
 // folding folds a history into metrics, record by record and belief by belief.
@@ -81,10 +87,9 @@ type folding struct {
 	phaseOf    map[string]string // metric to the phase that it was taken from
 	busy       map[string]int    // grants and items taken in the phases that are not counted
 	fan        map[string]*ratio
-	self       map[string]int64
+	self       *history.Self
 	items      map[string]item // queue: those that were put and not taken, or taken and not put
 	naive      naive
-	flaps      ratio // of FlapNotifications
 	queue      queueing
 	last       verdict.Belief // the last holder
 	held       bool           // last is set
@@ -104,11 +109,11 @@ func newFolding(h *history.History) *folding {
 	f := &folding{
 		phases: map[string]history.Phase{}, faults: h.Faults, healed: healing(h.Faults), histograms: map[string]*Histogram{},
 		phaseOf: map[string]string{}, busy: map[string]int{}, fan: map[string]*ratio{},
-		self: map[string]int64{}, items: map[string]item{}, naive: naive{}, shares: newShares(h.Header.Clients),
+		items: map[string]item{}, naive: naive{}, shares: newShares(h.Header.Clients),
 	}
 	for _, p := range h.Phases {
 		f.phases[p.Name] = p
-		f.churns = f.churns || !p.Counted && !p.Flaps && !p.Struck && !p.Drill
+		f.churns = f.churns || p.Pace != history.ByHarness
 	}
 	return f
 }
@@ -131,25 +136,25 @@ func (f *folding) observe(metric, phase string, d time.Duration) {
 
 func (f *folding) add(n history.Numbered) {
 	f.end = max(f.end, n.Time())
-	switch {
-	case n.Sample != nil:
-		f.queue.sample(n.Sample)
-		if n.Sample.Outcome == history.OK {
-			f.sample(n.Sample)
+	switch r := n.Record.(type) {
+	case *history.Sample:
+		f.queue.sample(r)
+		if r.Outcome == history.OK {
+			f.sample(r)
 		}
-	case n.Note != nil && n.Note.Kind == history.Fan:
-		f.count(n.Note.Counts)
-		f.flap(n.Note.Counts)
-	case n.Note != nil && n.Note.Kind == history.Traffic:
-		f.queue.traffic(n.Note.Counts)
-	case n.Note != nil && n.Note.Kind == history.Watch:
-		for name, v := range n.Note.Counts {
-			if !strings.HasPrefix(name, history.CountLimit) {
-				f.self[name] = max(f.self[name], v)
-			}
+	case *history.Traffic:
+		f.traffic(r)
+	case *history.Self:
+		f.self = r
+	case *history.Failover:
+		f.failedOver(failoverOf(r), r)
+	case *history.Recovered:
+		f.observe(RecoveryTime, r.Phase, r.At-r.Healing)
+	case *history.Connections:
+		if r.Over > 0 {
+			f.over.counted = true
+			f.over.peak = max(f.over.peak, float64(r.Made)/r.Over.Seconds())
 		}
-	case n.Note != nil:
-		f.followed(n.Note)
 	}
 }
 
@@ -157,11 +162,11 @@ func (f *folding) add(n history.Numbered) {
 const drainSuffix = "/drain"
 
 func (f *folding) sample(s *history.Sample) {
-	if f.phases[s.Phase].Flaps {
-		return // what is acquired or taken there is only to see that all is well
+	phase := f.phases[s.Phase]
+	if phase.Kind == history.FlapPhase {
+		return // operations there only show that all is well
 	}
-	counted := f.phases[s.Phase].Counted
-	paced := counted || f.phases[s.Phase].Drill || f.phases[s.Phase].Struck // the lab sets the pace: a rate would say nothing
+	counted, paced := phase.Kind == history.DrainPhase, phase.Pace == history.ByHarness
 	switch s.Op {
 	case history.Acquire:
 		name := AcquireLatency
@@ -185,33 +190,37 @@ func (f *folding) sample(s *history.Sample) {
 	}
 }
 
-func (f *folding) count(counts map[string]int64) {
-	handoffs := counts[verdict.CountHandoffs]
-	if handoffs <= 0 {
+func (f *folding) traffic(t *history.Traffic) {
+	switch t.Of {
+	case history.OfHandoff:
+		f.ratio(FanoutNotifications).add(t.Count, t.Notifications, t.ExpectedNotifications, t.ServerNotifications)
+		f.ratio(FanoutRequests).add(t.Count, t.Requests, t.ExpectedRequests, nil)
+		f.ratio(FanoutBytes).add(t.Count, t.Bytes, nil, nil)
+	case history.OfFlap:
+		f.ratio(FlapNotifications).add(t.Count, t.Notifications, t.ExpectedNotifications, t.ServerNotifications)
+	case history.OfItem:
+		f.queue.traffic(t)
+	}
+}
+
+func (f *folding) ratio(metric string) *ratio {
+	if f.fan[metric] == nil {
+		f.fan[metric] = &ratio{}
+	}
+	return f.fan[metric]
+}
+
+// add adds a round; expected and servers are nil where nobody knows them.
+func (r *ratio) add(times, count int64, expected, servers *int64) {
+	if times <= 0 {
 		return
 	}
-	for metric, key := range map[string]string{
-		FanoutNotifications: verdict.CountNotifications, FanoutRequests: verdict.CountRequests, FanoutBytes: verdict.CountBytes,
-	} {
-		count, ok := counts[key]
-		if !ok {
-			continue
-		}
-		r := f.fan[metric]
-		if r == nil {
-			r = &ratio{}
-			f.fan[metric] = r
-		}
-		r.handoffs += handoffs
-		r.count += count
-		if v, ok := counts[verdict.CountExpected+key]; ok {
-			r.expectedHandoffs += handoffs
-			r.expected += v
-		}
-		if v, ok := counts[verdict.CountServers]; ok && key == verdict.CountNotifications {
-			r.serverHandoffs += handoffs
-			r.servers += v
-		}
+	r.handoffs, r.count = r.handoffs+times, r.count+count
+	if expected != nil {
+		r.expectedHandoffs, r.expected = r.expectedHandoffs+times, r.expected+*expected
+	}
+	if servers != nil {
+		r.serverHandoffs, r.servers = r.serverHandoffs+times, r.servers+*servers
 	}
 }
 
@@ -239,14 +248,9 @@ func (f *folding) metrics() map[string]Metric {
 	}
 	f.naive.metrics(out)
 	for name, r := range f.fan {
-		unit := "1/handoff"
-		if name == FanoutBytes {
-			unit = "B/handoff"
+		if r.handoffs > 0 {
+			out[name] = r.metric(fanUnits[name])
 		}
-		out[name] = r.metric(unit)
-	}
-	if f.flaps.handoffs > 0 {
-		out[FlapNotifications] = f.flaps.metric("1/flap")
 	}
 	maps.Copy(out, f.queue.metrics())
 	if m, ok := f.throughput(); ok {
@@ -254,17 +258,29 @@ func (f *folding) metrics() map[string]Metric {
 	}
 	f.addFailovers(out)
 	f.addShares(out)
-	for name, v := range f.self {
-		m := Metric{Unit: "1", Value: new(float64(v))}
-		switch name {
-		case history.CountLate:
-			m.Unit = "ns"
-		case history.CountCPU, history.CountMachine: // noted in thousandths
-			*m.Value /= 1000
-		}
-		out[selfPrefix+name] = m
-	}
+	f.addSelf(out)
 	return out
+}
+
+var fanUnits = map[string]string{
+	FanoutNotifications: "1/handoff", FanoutRequests: "1/handoff", FanoutBytes: "B/handoff", FlapNotifications: "1/flap",
+}
+
+// addSelf adds what the harness measured about itself.
+func (f *folding) addSelf(out map[string]Metric) {
+	s := f.self
+	if s == nil {
+		return
+	}
+	for name, v := range map[string]int64{SelfTicks: s.Ticks, SelfLateTicks: s.LateTicks, SelfRecords: s.Records, SelfLost: s.Lost, SelfBacklog: s.MaxBacklog} {
+		out[name] = Metric{Unit: "1", Value: new(float64(v))}
+	}
+	out[SelfLate] = Metric{Unit: "ns", Value: new(float64(s.LateMax))}
+	for name, share := range map[string]*float64{SelfCPU: s.CPU, SelfMachineCPU: s.MachineCPU} {
+		if share != nil {
+			out[name] = Metric{Unit: "1", Value: share}
+		}
+	}
 }
 
 func (f *folding) preferChurn() {

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/report/history"
-	"github.com/zkbench/zkbench/report/verdict"
 )
 
 // queueing folds what only queues have, besides latency and throughput.
@@ -24,10 +23,10 @@ func (q *queueing) sample(s *history.Sample) {
 	}
 }
 
-func (q *queueing) traffic(counts map[string]int64) {
-	q.items += counts["items"]
-	q.notifications += counts[verdict.CountNotifications]
-	q.requests += counts[verdict.CountRequests]
+func (q *queueing) traffic(t *history.Traffic) {
+	q.items += t.Count
+	q.notifications += t.Notifications
+	q.requests += t.Requests
 }
 
 func (q *queueing) metrics() map[string]Metric {
@@ -81,25 +80,6 @@ func (f *folding) delivered(put item, taken time.Duration) {
 	f.naive.observe(metric, put.phase, put.due, put.call, taken)
 	if f.onHandoff != nil { // a queue hands items on
 		f.onHandoff(metric, Handoff{At: taken, Latency: taken - put.due})
-	}
-}
-
-// flap adds the counts of one flap of a waiter.
-func (f *folding) flap(counts map[string]int64) {
-	n := counts[verdict.CountFlaps]
-	if n <= 0 {
-		return
-	}
-	r := &f.flaps
-	r.handoffs += n
-	r.count += counts[verdict.CountNotifications]
-	if v, ok := counts[verdict.CountExpected+verdict.CountNotifications]; ok {
-		r.expectedHandoffs += n
-		r.expected += v
-	}
-	if v, ok := counts[verdict.CountServers]; ok {
-		r.serverHandoffs += n
-		r.servers += v
 	}
 }
 

@@ -5,11 +5,12 @@ package report
 import (
 	"time"
 
+	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/verdict"
 )
 
 // Schema is the version of result.json that this code writes.
-const Schema = "zkbench.result/v1"
+const Schema = "zkbench.result/v2"
 
 // Result is result.json: everything that was concluded from one run.
 // Times are in nanoseconds; a field that does not apply is absent, never 0.
@@ -45,21 +46,18 @@ type Ensemble struct {
 
 // Trial is one cell of the scenario's matrix, executed.
 type Trial struct {
-	Name       string            `json:"name"` // file name of its history: herd-lock-parent-50
-	Scenario   string            `json:"scenario"`
-	Subject    string            `json:"subject"`
-	Clients    int               `json:"clients"`
-	Params     map[string]string `json:"params"`
+	Name string `json:"name"` // file name of its history: herd-lock-parent-50
+	history.Cell
+	Repetition int               `json:"repetition,omitempty"` // which trial of its cell it is, from 1; 0 where there is only one
+	Merged     int               `json:"-"`                    // how many trials it stands for, where it stands for several
 	Metrics    map[string]Metric `json:"metrics"`
 	Verdicts   []Verdict         `json:"verdicts"`
 	Thresholds []Threshold       `json:"thresholds,omitempty"`
 	Faults     []Fault           `json:"faults,omitempty"`
 	Formulas   map[string]string `json:"formulas,omitempty"` // in words, as in the history's header
-
-	// In a zoo: what was done to the subject, and which guarantees it must be caught
-	// breaking then. It is as it should be when each of those verdicts fails.
-	Provocation string   `json:"provocation,omitempty"`
-	Expect      []string `json:"expect,omitempty"`
+	// Expect are, in a zoo, the guarantees that the subject must be caught breaking. It
+	// is as it should be when each of those verdicts fails.
+	Expect []string `json:"expect,omitempty"`
 }
 
 // Metric is one measured quantity. Distributions have Count and quantiles,

@@ -7,8 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/agext/levenshtein"
-
+	"github.com/zkbench/zkbench/report/units"
 	"github.com/zkbench/zkbench/report/verdict"
 )
 
@@ -98,7 +97,7 @@ func splitMetric(s string) (metric, field string, err error) {
 	}
 	if name, ok := strings.CutPrefix(s, allVerdicts+"."); ok {
 		if !slices.Contains(guarantees, name) {
-			return "", "", fmt.Errorf("no guarantee %q%s", name, nearest(name, guarantees))
+			return "", "", fmt.Errorf("no guarantee %q%s", name, units.Nearest(name, guarantees))
 		}
 		return allVerdicts, name, nil
 	}
@@ -112,15 +111,15 @@ func splitMetric(s string) (metric, field string, err error) {
 	known := append(MetricNames(), allVerdicts)
 	if dot > 0 {
 		if m := s[:dot]; slices.Contains(distributions, m) {
-			return "", "", fmt.Errorf("%s has no field %q%s", m, s[dot+1:], nearest(s[dot+1:], distribFields))
+			return "", "", fmt.Errorf("%s has no field %q%s", m, s[dot+1:], units.Nearest(s[dot+1:], distribFields))
 		} else if slices.Contains(values, m) {
-			return "", "", fmt.Errorf("%s has no field %q%s", m, s[dot+1:], nearest(s[dot+1:], valueFields))
+			return "", "", fmt.Errorf("%s has no field %q%s", m, s[dot+1:], units.Nearest(s[dot+1:], valueFields))
 		}
 		if slices.Contains(distribFields, s[dot+1:]) {
 			s = s[:dot]
 		}
 	}
-	return "", "", fmt.Errorf("no metric %q%s", s, nearest(s, known))
+	return "", "", fmt.Errorf("no metric %q%s", s, units.Nearest(s, known))
 }
 
 func knownMetric(s string) (metric, field string, ok bool) {
@@ -244,17 +243,4 @@ func isName(s string) bool {
 		}
 	}
 	return true
-}
-
-func nearest(name string, names []string) string {
-	best, distance := "", 1+len(name)/2
-	for _, n := range names {
-		if d := levenshtein.Distance(name, n, nil); d < distance {
-			best, distance = n, d
-		}
-	}
-	if best == "" {
-		return "; there is " + strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("; did you mean %q?", best)
 }

@@ -11,7 +11,6 @@ import (
 // provoked takes over what was done in a zoo, and how long each failure took to show.
 // These histories are small enough to be read once more for it.
 func (t *Trial) provoked(h *history.History) {
-	t.Provocation, t.Expect = h.Header.Provocation, h.Header.Expect
 	if t.Provocation == "" || len(h.Phases) == 0 {
 		return
 	}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/zkbench/zkbench/report/units"
 )
 
 // checker holds a tree of YAML to the shape of the Go type that it is for: unknown
@@ -72,8 +74,8 @@ func (c *checker) fields(n *yaml.Node, t reflect.Type, path string, depth int) b
 		if ok {
 			return c.check(value, f.Type, join(path, key.Value), depth+1)
 		}
-		c.bad(key, join(path, key.Value), "there is no such field%s", Nearest(key.Value, fieldNames(t)))
-		if best := near(key.Value, fieldNames(t)); best != "" {
+		c.bad(key, join(path, key.Value), "there is no such field%s", units.Nearest(key.Value, fieldNames(t)))
+		if best := units.Closest(key.Value, fieldNames(t)); best != "" {
 			c.mistakes[len(c.mistakes)-1].meant = join(path, best)
 		}
 		return false

@@ -63,16 +63,16 @@ func packetSize(n int) int { return max(64<<10, n*64+4096) }
 
 // event records what the client learns about its grant, at the instant it does.
 func (c *client) event(e recipes.Event) {
-	kind := history.Lost
+	event := history.Lost
 	switch e.Kind {
 	case recipes.EventSuspended:
-		kind = history.Suspended
+		event = history.Suspended
 	case recipes.EventRestored:
-		kind = history.Resumed
+		event = history.Restored
 	}
 	c.learned.Store(&e)
-	c.t.note(history.Note{Kind: kind, Client: c.n, Token: e.Token, Session: c.wire.Session().ID})
-	if kind == history.Lost {
+	c.t.record.Record(&history.Session{At: c.t.clock.Now(), Event: event, Client: c.n, Token: e.Token, Session: c.wire.Session().ID})
+	if event == history.Lost {
 		c.lost.Store(e.Token)
 	}
 	c.mu.Lock()
@@ -220,8 +220,13 @@ func (c *client) close() {
 	defer cancel()
 	id := c.wire.Session().ID
 	if err := subject.Close(ctx); err == nil {
-		c.t.note(history.Note{Kind: history.Closed, Client: c.n, Session: id})
+		c.closed(id)
 	}
+}
+
+// closed records that the client closes its session.
+func (c *client) closed(session int64) {
+	c.t.record.Record(&history.Session{At: c.t.clock.Now(), Event: history.Closed, Client: c.n, Session: session})
 }
 
 // listen has f told what the client learns about its grant; nil ends that. f must
@@ -240,7 +245,7 @@ func (c *client) leave(session int64) error {
 	c.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	c.t.note(history.Note{Kind: history.Closed, Client: c.n, Session: session})
+	c.closed(session)
 	if err := subject.Close(ctx); err != nil {
 		return fmt.Errorf("client %d closes its session: %w", c.n, err)
 	}

@@ -101,9 +101,7 @@ func (c *connections) count(ctx context.Context) {
 		c.last[i] = n
 	}
 	if c.at >= 0 {
-		c.t.note(history.Note{Kind: history.Connections, Client: -1, Counts: map[string]int64{
-			history.CountMade: int64(made), history.CountOver: int64(now - c.at),
-		}})
+		c.t.record.Record(&history.Connections{At: now, Phase: c.t.phase.Name, Made: int64(made), Over: now - c.at})
 	}
 	c.at = now
 }

@@ -170,20 +170,27 @@ func (d *drain) account(ctx context.Context, n int) error {
 	if err != nil {
 		return err
 	}
-	w := now.wire.Sub(d.base.wire)
-	c := map[string]int64{
-		"handoffs": int64(n - 1), "notifications": w.Notifications.Total(), "requests": w.Requests.Total(),
-		"lists": lists(w), "bytes": w.BytesIn + w.BytesOut,
-	}
+	r := d.traffic(history.OfHandoff, n-1, d.round, d.base, now)
 	if formula := d.cell.Subject.Drain; formula != nil {
 		want := formula(n, n)
-		c["expected.notifications"], c["expected.requests"] = want.Notifications, want.Requests()+d.confirmations(w)
+		r.ExpectedNotifications = &want.Notifications
+		r.ExpectedRequests = new(want.Requests() + d.confirmations(now.wire.Sub(d.base.wire)))
 	}
-	if now.fired >= 0 && d.base.fired >= 0 {
-		c["servers.notifications"] = now.fired - d.base.fired
-	}
-	d.note(history.Note{Kind: history.Fan, Client: -1, Counts: c})
+	d.record.Record(r)
 	return nil
+}
+
+// traffic is what passed on the wire between two counts, in which something was done n times.
+func (t *trial) traffic(of string, n, round int, base, now counts) *history.Traffic {
+	w := now.wire.Sub(base.wire)
+	r := &history.Traffic{
+		At: t.clock.Now(), Phase: t.phase.Name, Round: round, Of: of, Count: int64(n),
+		Notifications: w.Notifications.Total(), Requests: w.Requests.Total(), Lists: lists(w), Bytes: w.BytesIn + w.BytesOut,
+	}
+	if now.fired >= 0 && base.fired >= 0 {
+		r.ServerNotifications = new(now.fired - base.fired)
+	}
+	return r
 }
 
 // confirmations returns the requests of waiters that made sure of their session: a

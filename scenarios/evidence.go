@@ -19,9 +19,9 @@ import (
 func (t *trial) heard(e wire.Event) {
 	switch {
 	case e.Kind == wire.Connected && !e.Resumed:
-		t.record.Note(history.Note{At: e.At, Kind: history.Opened, Client: e.Client, Session: e.Session, Timeout: e.Timeout})
+		t.record.Record(&history.Session{At: e.At, Event: history.Opened, Client: e.Client, Session: e.Session, Timeout: e.Timeout})
 	case e.Kind == wire.Expired:
-		t.record.Note(history.Note{At: e.At, Kind: history.Expired, Client: e.Client, Session: e.Session})
+		t.record.Record(&history.Session{At: e.At, Event: history.Expired, Client: e.Client, Session: e.Session})
 	}
 }
 
@@ -37,16 +37,17 @@ func (c *client) check(ctx context.Context, claim recipes.Claim) {
 	if err != nil {
 		return // what was not seen proves nothing
 	}
-	n := history.Note{Kind: history.Checked, Client: c.n, Path: claim.Path, Counts: map[string]int64{history.CountAsked: int64(asked)}}
+	n := &history.ClaimCheck{Asked: asked, Client: c.n, Path: claim.Path}
 	for _, s := range found {
 		if s.path == claim.Path {
 			n.Token, n.Session = s.czxid, s.owner
 		}
 		if s.owner != 0 && s.czxid < claim.Token {
-			n.Counts[history.CountAhead]++
+			n.Ahead++
 		}
 	}
-	c.t.note(n)
+	n.At = c.t.clock.Now()
+	c.t.record.Record(n)
 }
 
 // checkSometimes is check, at most once in a while for all clients together.
@@ -95,12 +96,12 @@ func (t *trial) look(ctx context.Context, apart time.Duration) (left int, err er
 	}
 	watches, told := t.watches(ctx)
 	after := t.postures()
-	at, queue := map[string]int64{history.CountAsked: int64(asked)}, t.ofQueue()
+	r := &history.Snapshot{Asked: asked, Path: t.parent, Queue: t.queue()}
 	stayed := slices.DeleteFunc(second, func(s sighting) bool { return !slices.Contains(first, s) })
 	for _, s := range stayed {
-		if queue != "" && s.owner == 0 {
+		if r.Queue && s.owner == 0 {
 			if sequentialName.MatchString(s.path) {
-				t.note(history.Note{Kind: history.Item, Client: -1, Path: s.path, Token: s.czxid, Counts: at})
+				r.Items = append(r.Items, history.SnapshotItem{Path: s.path, Token: s.czxid})
 			}
 			continue // else it is where consumers stand in line
 		}
@@ -108,28 +109,19 @@ func (t *trial) look(ctx context.Context, apart time.Duration) (left int, err er
 		if owner >= 0 {
 			left++
 		}
-		t.note(history.Note{Kind: history.Node, Client: owner, Path: s.path, Token: s.czxid, Session: s.owner, Counts: at})
+		r.Nodes = append(r.Nodes, history.SnapshotNode{Path: s.path, Token: s.czxid, Session: s.owner, Client: owner})
 	}
 	for i := range t.clients {
-		if n, waits := t.waiter(i, before[i], after[i]); waits {
-			n.Counts[history.CountAsked] = int64(asked)
+		if w, waits := t.waiter(i, before[i], after[i]); waits {
 			if told {
-				t.countWatches(n, watches[n.Session], stayed)
+				t.countWatches(&w, watches[w.Session], stayed)
 			}
-			t.note(n)
+			r.Waiters = append(r.Waiters, w)
 		}
 	}
-	t.note(history.Note{Kind: history.Looked, Client: -1, Path: t.parent, Text: queue,
-		Counts: map[string]int64{history.CountAsked: int64(asked), history.CountNodes: int64(len(stayed))}})
+	r.At = t.clock.Now()
+	t.record.Record(r)
 	return left, nil
-}
-
-// ofQueue marks notes about a queue.
-func (t *trial) ofQueue() string {
-	if t.queue() {
-		return history.OfQueue
-	}
-	return ""
 }
 
 // owner returns the client that was connected with the session both times; -1 if none.
@@ -145,34 +137,31 @@ func owner(session int64, before, after []posture) int {
 
 // waiter describes a client that was in the same acquire or take, with the same session and
 // connected, at both times.
-func (t *trial) waiter(i int, before, after posture) (history.Note, bool) {
+func (t *trial) waiter(i int, before, after posture) (history.Waiter, bool) {
 	if before.since == 0 || before.since != after.since || before.session != after.session || before.server == "" || after.server == "" {
-		return history.Note{}, false
+		return history.Waiter{}, false
 	}
 	moved := after.counts.Sub(before.counts)
-	return history.Note{Kind: history.Waiter, Client: i, Session: after.session, Counts: map[string]int64{
-		history.CountMoved:  moved.Requests.Total() + moved.Notifications.Total() + moved.Connections,
-		history.CountFlying: after.counts.InFlight,
-	}}, true
+	return history.Waiter{Client: i, Session: after.session,
+		Moved:    moved.Requests.Total() + moved.Notifications.Total() + moved.Connections,
+		InFlight: after.counts.InFlight,
+	}, true
 }
 
 // countWatches tells the watches that a change in the line can fire from others.
-func (t *trial) countWatches(n history.Note, paths []string, there []sighting) {
+func (t *trial) countWatches(w *history.Waiter, paths []string, there []sighting) {
+	w.Watches = new(int64)
 	for _, p := range paths {
-		key := history.CountElse
-		if p == t.parent || slices.ContainsFunc(there, func(s sighting) bool { return s.path == p && s.owner != n.Session }) {
-			key = history.CountWatches
+		if p == t.parent || slices.ContainsFunc(there, func(s sighting) bool { return s.path == p && s.owner != w.Session }) {
+			*w.Watches++
+		} else {
+			w.Others++
 		}
-		n.Counts[key]++
-	}
-	for _, key := range []string{history.CountWatches, history.CountElse} {
-		n.Counts[key] += 0 // said, even if there are none
 	}
 }
 
 // efforts records what every client has asked since before, by its own count.
 func (t *trial) efforts(before []effort) {
-	queue := t.ofQueue()
 	for i, c := range t.clients {
 		e := c.effort()
 		calls := e.calls - before[i].calls
@@ -184,10 +173,8 @@ func (t *trial) efforts(before []effort) {
 		for _, n := range w.Errors {
 			refused += n
 		}
-		t.note(history.Note{Kind: history.Effort, Client: i, Text: queue, Counts: map[string]int64{
-			history.CountRequests: w.Requests.Total(), history.CountNotified: w.Notifications.Total(),
-			history.CountConnects: w.Connections, history.CountRefusals: refused, history.CountCalls: calls,
-		}})
+		t.record.Record(&history.Effort{At: t.clock.Now(), Phase: t.phase.Name, Client: i, Queue: t.queue(), Calls: calls,
+			Requests: w.Requests.Total(), Notifications: w.Notifications.Total(), Connections: w.Connections, Refusals: refused})
 	}
 }
 

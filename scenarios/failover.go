@@ -26,7 +26,7 @@ func (t *trial) failover(ctx context.Context) error {
 		f := &failover{
 			trial: t, cause: causes[t.phase.Cause], planned: r, victim: t.clients[r.Holder],
 			granted: make(chan granted, len(t.clients)), learned: make(chan learned, 64),
-			counts: map[string]int64{},
+			seen: history.Failover{Next: -1},
 		}
 		if err := f.run(ctx); err != nil {
 			return fmt.Errorf("round %d: %w", t.round, err)
@@ -49,7 +49,7 @@ type failover struct {
 	strike  time.Duration
 	session int64            // the victim's
 	leads   bool             // the leader of the ensemble serves the victim
-	counts  map[string]int64 // of the note, see history.Failover
+	seen    history.Failover // what becomes of it
 }
 
 // learned is something that the victim learned, and when.
@@ -88,7 +88,7 @@ func (f *failover) run(ctx context.Context) (err error) {
 		return err
 	}
 	f.report()
-	if next == nil && f.counts[history.CountResumed] == 0 {
+	if next == nil && f.seen.Restored == 0 {
 		return fmt.Errorf("%s of client %d: %w", f.phase.Cause, f.victim.n, errNoGrant)
 	}
 	return f.reset(ctx, next)
@@ -162,7 +162,7 @@ func (f *failover) hit(ctx context.Context) (*granted, error) {
 		return nil, err
 	}
 	next := f.await(ctx, f.predict().most)
-	f.seen(ctx, w, next)
+	f.stages(ctx, w, next)
 	if err := errors.Join(over(), ctx.Err()); err != nil {
 		return nil, err
 	}
@@ -230,14 +230,14 @@ func (f *failover) await(ctx context.Context, most time.Duration) *granted {
 			if g.err != nil {
 				return nil
 			}
-			f.counts[history.CountGranted], f.counts[history.CountNext] = int64(g.at), int64(g.c.n)
+			f.seen.Granted, f.seen.Next = g.at, g.c.n
 			return &g
 		case l := <-f.learned:
 			switch {
-			case l.kind == recipes.EventSuspended && f.counts[history.CountSuspended] == 0:
-				f.counts[history.CountSuspended] = int64(l.at)
+			case l.kind == recipes.EventSuspended && f.seen.Suspended == 0:
+				f.seen.Suspended = l.at
 			case l.kind == recipes.EventRestored && f.cause.keeps:
-				f.counts[history.CountResumed] = int64(l.at)
+				f.seen.Restored = l.at
 				return nil
 			}
 		case <-limit.C:

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/zkbench/zkbench/report/units"
 )
 
 // How a holder ends in a failover.
@@ -105,6 +107,6 @@ func (p *Phase) validateFailover(at string, bad func(field, format string, args 
 		bad(at+".faults", "a failover has one fault, its cause; put others into a churn phase")
 	}
 	if _, ok := causes[p.Cause]; !ok {
-		bad(at+".cause", "%q is no cause%s", p.Cause, Nearest(p.Cause, Causes()))
+		bad(at+".cause", "%q is no cause%s", p.Cause, units.Nearest(p.Cause, Causes()))
 	}
 }

@@ -10,8 +10,6 @@ import (
 	"strconv"
 	"sync"
 	"time"
-
-	"github.com/zkbench/zkbench/report/history"
 )
 
 // watch looks at the members while a failover is under way: when the first of them
@@ -102,22 +100,22 @@ func logAge(line string, now time.Time) (time.Duration, bool) {
 	return ((day-at)%zones + zones) % zones, true
 }
 
-// seen takes down what was seen on the way to the next grant. What was seen later than
+// stages takes down what was seen on the way to the next grant. What was seen later than
 // it can have been is put right: a node was gone when the next one was woken.
-func (f *failover) seen(ctx context.Context, w *watch, next *granted) {
+func (f *failover) stages(ctx context.Context, w *watch, next *granted) {
 	if s := f.victim.wire.Session(); s.ID == f.session {
-		f.counts[history.CountHeard] = int64(min(s.LastAckSent, f.strike))
+		f.seen.Heard = min(s.LastAckSent, f.strike)
 	}
 	if next == nil {
 		return
 	}
 	latest := next.at
-	note := func(key string, at time.Duration) {
+	note := func(instant *time.Duration, at time.Duration) {
 		latest = min(latest, at)
-		f.counts[key] = int64(latest)
+		*instant = latest
 	}
 	if n := next.c.wire.Notified(); n > f.strike && n <= next.at {
-		note(history.CountWoken, n)
+		note(&f.seen.Woken, n)
 	}
 	w.mu.Lock()
 	committed := w.committed
@@ -125,10 +123,10 @@ func (f *failover) seen(ctx context.Context, w *watch, next *granted) {
 	if committed == 0 {
 		committed = latest // our watches were slower: it cannot have been later
 	}
-	note(history.CountCommitted, committed)
+	note(&f.seen.Committed, committed)
 	if f.cause.expires {
 		if at := f.expiry(ctx); at > f.strike {
-			note(history.CountExpired, at)
+			note(&f.seen.Expired, at)
 		}
 	}
 }
@@ -149,18 +147,10 @@ func (f *failover) predict() prediction {
 
 // report records the round.
 func (f *failover) report() {
-	s := f.victim.wire.Session()
-	p := f.predict()
-	f.counts[history.CountStruck] = int64(f.strike)
-	f.counts[history.CountLeast], f.counts[history.CountMost] = int64(p.least), int64(p.most)
-	if p.mean > 0 {
-		f.counts[history.CountMean] = int64(p.mean)
-	}
-	if f.cause.expires {
-		f.counts[history.CountBudget] = 1
-	}
-	f.note(history.Note{
-		Kind: history.Failover, Client: f.victim.n, Token: f.claim.Token, Session: f.session,
-		Timeout: s.Timeout, Path: f.claim.Path, Text: f.phase.Cause, Counts: f.counts,
-	})
+	p, r := f.predict(), &f.seen
+	r.At, r.Phase, r.Round, r.Cause = f.clock.Now(), f.phase.Name, f.trial.round, f.phase.Cause
+	r.Client, r.Session, r.Token, r.Path = f.victim.n, f.session, f.claim.Token, f.claim.Path
+	r.Timeout, r.Injected = f.victim.wire.Session().Timeout, f.strike
+	r.Least, r.Most, r.Mean, r.Expires = p.least, p.most, max(p.mean, 0), f.cause.expires
+	f.record.Record(r)
 }

@@ -177,16 +177,9 @@ func (f *flapping) once(ctx context.Context, k int) error {
 
 // account records what the flap cost, beside what the formula says.
 func (f *flapping) account(base, now counts, k int, expected int64) {
-	w := now.wire.Sub(base.wire)
-	c := map[string]int64{
-		"flaps": 1, "notifications": w.Notifications.Total(),
-		"requests": w.Requests.Total(), "bytes": w.BytesIn + w.BytesOut,
-	}
+	r := f.traffic(history.OfFlap, 1, k, base, now)
 	if f.cell.Subject.Variant != "" {
-		c["expected.notifications"] = expected
+		r.ExpectedNotifications = &expected
 	}
-	if now.fired >= 0 && base.fired >= 0 {
-		c["servers.notifications"] = now.fired - base.fired
-	}
-	f.record.Note(history.Note{At: f.clock.Now(), Kind: history.Fan, Client: -1, Phase: f.phase.Name, Round: k, Counts: c})
+	f.record.Record(r)
 }

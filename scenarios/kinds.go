@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 // Limits on streams: what one process can put in time, and what fits into a znode.
@@ -18,7 +19,7 @@ const (
 func (p *Phase) validateSuccession(at string, bad func(field, format string, args ...any)) {
 	p.validateRounds(at, bad)
 	if !slices.Contains(leaves, p.Leave) {
-		bad(at+".leave", "%q is no way to leave%s", p.Leave, Nearest(p.Leave, leaves))
+		bad(at+".leave", "%q is no way to leave%s", p.Leave, units.Nearest(p.Leave, leaves))
 	}
 	if len(p.Order) == 0 {
 		bad(at+".order", "is missing: the clients that leave, like [0, 1, 3, 4, 2]")

@@ -7,14 +7,12 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/zkbench/zkbench/chaos"
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/recipes"
-	"github.com/zkbench/zkbench/report/history"
 )
 
 // Lab is what trials run in.
@@ -143,12 +141,6 @@ func (t *trial) params() map[string]string {
 	t.cell.name(p)
 	for k, v := range s.Params {
 		p[k] = v
-	}
-	if t.cell.Trial > 0 {
-		p[history.ParamTrial] = strconv.Itoa(t.cell.Trial)
-	}
-	if t.scenario.Base != "" {
-		p[history.ParamBase] = t.scenario.Base
 	}
 	return p
 }

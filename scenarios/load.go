@@ -11,10 +11,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/agext/levenshtein"
 	"go.yaml.in/yaml/v4"
 
 	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 //go:embed builtin/*.yaml
@@ -37,7 +37,7 @@ func Source(nameOrFile string) (name string, text []byte, err error) {
 	}
 	if !strings.HasSuffix(nameOrFile, ".yaml") && !strings.HasSuffix(nameOrFile, ".yml") {
 		return "", nil, fmt.Errorf("no scenario is called %q%s; a scenario of your own is a file whose name ends in .yaml",
-			nameOrFile, Nearest(nameOrFile, Builtin()))
+			nameOrFile, units.Nearest(nameOrFile, Builtin()))
 	}
 	text, err = os.ReadFile(nameOrFile)
 	return nameOrFile, text, err
@@ -189,7 +189,7 @@ func descend(node *yaml.Node, step string, last bool) (*yaml.Node, error) {
 			keys = append(keys, node.Content[i].Value)
 		}
 		if !last {
-			return nil, fmt.Errorf("there is no %q%s", step, Nearest(step, keys))
+			return nil, fmt.Errorf("there is no %q%s", step, units.Nearest(step, keys))
 		}
 		child := &yaml.Node{Kind: yaml.ScalarNode}
 		node.Content = append(node.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: step}, child)
@@ -219,26 +219,6 @@ func SubjectNames() []string {
 		names = append(names, s.Name)
 	}
 	return names
-}
-
-// Nearest returns `; did you mean "x"?` for the closest of names, or what there is
-// to choose from.
-func Nearest(name string, names []string) string {
-	if best := near(name, names); best != "" {
-		return fmt.Sprintf("; did you mean %q?", best)
-	}
-	return "; there is " + strings.Join(names, ", ")
-}
-
-// near returns the closest of names, or "".
-func near(name string, names []string) string {
-	best, distance := "", 1+len(name)/2
-	for _, n := range names {
-		if d := levenshtein.Distance(name, n, nil); d < distance {
-			best, distance = n, d
-		}
-	}
-	return best
 }
 
 // abbreviated lets a parameter be set by its name alone, where that is no field.

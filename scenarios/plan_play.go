@@ -89,11 +89,11 @@ func (f *faults) played(p chaos.Played) {
 
 // played records a fault that is over.
 func (t *trial) played(p chaos.Played) {
-	w := history.Window{Fault: p.Fault, Target: p.Target, Client: p.Client, Served: p.Served, Start: p.Start, End: p.End, Proof: p.Proof}
+	w := &history.Window{Fault: p.Fault, Target: p.Target, Client: p.Client, Served: p.Served, Start: p.Start, End: p.End, Proof: p.Proof}
 	if p.Err != nil {
 		w.Err = p.Err.Error()
 	}
-	t.record.Window(w)
+	t.record.Record(w)
 	t.pin.free()
 	t.fault.Store(nil)
 }

@@ -109,7 +109,7 @@ func wrappedNumbers(ctx context.Context, p *provoked) error {
 		}
 	}
 	now := p.clock.Now()
-	p.record.Window(history.Window{Fault: "numbers.wrap", Target: "every client", Client: -1, Start: now, End: now,
+	p.record.Record(&history.Window{Fault: "numbers.wrap", Target: "every client", Client: -1, Start: now, End: now,
 		Proof: fmt.Sprintf("every number from the servers is handed on less %d", wrapBy)})
 	return crowd(ctx, p)
 }

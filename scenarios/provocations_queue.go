@@ -52,7 +52,7 @@ func (p *provoked) drained(ctx context.Context) error {
 		return p.lookStuck(ctx)
 	}
 	p.settled(ctx)
-	p.note(history.Note{Kind: history.Emptied, Client: -1, Path: p.parent})
+	p.record.Record(&history.Emptied{At: p.clock.Now(), Phase: p.phase.Name})
 	return nil
 }
 
@@ -91,8 +91,8 @@ func takeReplyLost(ctx context.Context, p *provoked) error {
 	}
 	p.tasks.Go(func() {
 		if proof, ok := p.firstHit(ctx, shots); ok && proof.Committed() {
-			p.note(history.Note{Kind: history.Committed, Client: proof.Client, Session: proof.Session,
-				Path: proof.Path, Token: proof.Zxid, Text: items[proof.Path]})
+			p.record.Record(&history.Committed{At: p.clock.Now(), Client: proof.Client, Session: proof.Session,
+				Path: proof.Path, Zxid: proof.Zxid, Item: items[proof.Path]})
 		}
 	})
 	return p.takeAll(ctx, p.clients[1:])
@@ -130,10 +130,10 @@ func (p *provoked) firstHit(ctx context.Context, shots []*wire.Shot) (wire.Proof
 		for _, s := range shots {
 			s.Disarm()
 		}
-		p.record.Window(history.Window{Fault: "wire rule", Target: "a consumer", Client: -1, Start: p.clock.Now(), End: p.clock.Now(), Err: "no item was taken that it was aimed at"})
+		p.record.Record(&history.Window{Fault: "wire rule", Target: "a consumer", Client: -1, Start: p.clock.Now(), End: p.clock.Now(), Err: "no item was taken that it was aimed at"})
 		return proof, false
 	}
-	p.record.Window(history.Window{Fault: faultOf(proof.Rule.Act), Target: fmt.Sprintf("client %d", proof.Client), Client: proof.Client,
+	p.record.Record(&history.Window{Fault: faultOf(proof.Rule.Act), Target: fmt.Sprintf("client %d", proof.Client), Client: proof.Client,
 		Start: proof.Matched, End: proof.Done, Proof: proof.String()})
 	return proof, true
 }
@@ -176,7 +176,7 @@ func race(ctx context.Context, p *provoked) error {
 			select {
 			case proof, ok := <-s.Fired():
 				if ok {
-					p.record.Window(history.Window{Fault: faultOf(proof.Rule.Act), Target: fmt.Sprintf("client %d", proof.Client), Client: proof.Client,
+					p.record.Record(&history.Window{Fault: faultOf(proof.Rule.Act), Target: fmt.Sprintf("client %d", proof.Client), Client: proof.Client,
 						Start: proof.Matched, End: p.clock.Now(), Proof: proof.String()})
 				}
 			default:

@@ -202,11 +202,11 @@ func (p *provoked) target() chaos.Target {
 func (p *provoked) strike(ctx context.Context, f chaos.Fault) error {
 	start := p.clock.Now()
 	e, err := f.Inject(ctx, p.target())
-	w := history.Window{Fault: f.String(), Target: e.Target, Client: e.Client, Start: start, End: p.clock.Now(), Proof: e.Proof}
+	w := &history.Window{Fault: f.String(), Target: e.Target, Client: e.Client, Start: start, End: p.clock.Now(), Proof: e.Proof}
 	if err != nil {
 		w.Err, w.Client = err.Error(), -1
 	}
-	p.record.Window(w)
+	p.record.Record(w)
 	return err
 }
 
@@ -228,10 +228,10 @@ func (p *provoked) hit(ctx context.Context, shot *wire.Shot, needed bool) (proof
 	}
 	switch {
 	case struck && proof.Err == nil:
-		p.record.Window(history.Window{Fault: faultOf(proof.Rule.Act), Target: fmt.Sprintf("client %d", proof.Client), Client: proof.Client,
+		p.record.Record(&history.Window{Fault: faultOf(proof.Rule.Act), Target: fmt.Sprintf("client %d", proof.Client), Client: proof.Client,
 			Start: proof.Matched, End: proof.Done, Proof: proof.String()})
 	case needed:
-		p.record.Window(history.Window{Fault: "wire rule", Target: "clients", Client: -1, Start: p.clock.Now(), End: p.clock.Now(),
+		p.record.Record(&history.Window{Fault: "wire rule", Target: "clients", Client: -1, Start: p.clock.Now(), End: p.clock.Now(),
 			Err: fmt.Sprintf("no request came that it was aimed at: %v", proof.Err)})
 	}
 	return proof, struck && proof.Err == nil

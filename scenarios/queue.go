@@ -164,7 +164,7 @@ func (t *trial) emptied(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err == nil:
-			t.note(history.Note{Kind: history.Emptied, Client: -1})
+			t.record.Record(&history.Emptied{At: t.clock.Now(), Phase: t.phase.Name})
 			return nil
 		case now != last:
 			last, since = now, time.Now()

@@ -117,16 +117,9 @@ func (d *delivery) await(ctx context.Context, id string) error {
 // account records what the round cost, beside what the formula says. A delivery
 // counts as a hand-off.
 func (d *delivery) account(base, now counts, round int, want recipes.Cost) {
-	w := now.wire.Sub(base.wire)
-	c := map[string]int64{
-		"handoffs": int64(len(d.clients)), "notifications": w.Notifications.Total(), "requests": w.Requests.Total(),
-		"lists": lists(w), "bytes": w.BytesIn + w.BytesOut,
-	}
+	r := d.traffic(history.OfHandoff, len(d.clients), round, base, now)
 	if d.cell.Subject.Variant != "" {
-		c["expected.notifications"], c["expected.requests"] = want.Notifications, want.Requests()
+		r.ExpectedNotifications, r.ExpectedRequests = &want.Notifications, new(want.Requests())
 	}
-	if now.fired >= 0 && base.fired >= 0 {
-		c["servers.notifications"] = now.fired - base.fired
-	}
-	d.record.Note(history.Note{At: d.clock.Now(), Kind: history.Fan, Client: -1, Phase: d.phase.Name, Round: round, Counts: c})
+	d.record.Record(r)
 }

@@ -22,11 +22,9 @@ func (t *trial) stream(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	w := t.tap.Totals().Sub(base)
-	t.note(history.Note{Kind: history.Traffic, Client: -1, Counts: map[string]int64{
-		"items": t.grants.Load() - before, "notifications": w.Notifications.Total(),
-		"requests": w.Requests.Total(), "bytes": w.BytesIn + w.BytesOut,
-	}})
+	uncounted := counts{fired: -1}
+	uncounted.wire = t.tap.Totals()
+	t.record.Record(t.traffic(history.OfItem, int(t.grants.Load()-before), 0, counts{wire: base, fired: -1}, uncounted))
 	t.dismiss()
 	if err != nil {
 		return err

@@ -77,7 +77,6 @@ func (r *recovery) healed(p chaos.Played) {
 // look waits until the ensemble is whole, and records how long that took. A new
 // fault ends the look, and what it would have measured is not.
 func (r *recovery) look(ctx context.Context, p chaos.Played) {
-	n := history.Note{Kind: history.Recovered, Client: -1, Text: p.Fault, Counts: map[string]int64{history.CountMended: int64(p.Mended)}}
 	err := whole(ctx, r.t.lab.Ensemble, r.t.root+"/whole")
 	if ctx.Err() != nil {
 		return
@@ -88,7 +87,7 @@ func (r *recovery) look(ctx context.Context, p chaos.Played) {
 		r.errs = append(r.errs, fmt.Errorf("after %s of %s: %w", p.Fault, p.Target, err))
 		return
 	}
-	r.t.note(n)
+	r.t.record.Record(&history.Recovered{At: r.t.clock.Now(), Phase: r.t.phase.Name, Fault: p.Fault, Healing: p.Mended})
 }
 
 // wait returns when the last look is over: an error if the ensemble has not recovered.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 // Scenario is what a run measures: a matrix of subjects and client counts, the
@@ -179,7 +180,7 @@ func (s *Scenario) validateCells(bad func(field, format string, args ...any)) {
 	for i, name := range s.Subjects {
 		at := fmt.Sprintf("subjects.%d", i)
 		if _, err := recipes.Find(name); err != nil {
-			bad(at, "%v%s", err, Nearest(name, SubjectNames()))
+			bad(at, "%v%s", err, units.Nearest(name, SubjectNames()))
 		} else if slices.Contains(s.Subjects[:i], name) {
 			bad(at, "%s stands here twice; to run it more often, set trials", name)
 		}
@@ -233,7 +234,7 @@ func (p *Phase) validate(at string, bad func(field, format string, args ...any))
 	case Failover:
 		p.validateFailover(at, bad)
 	default:
-		bad(at+".kind", "%q is not a kind of phase%s", p.Kind, Nearest(p.Kind, phaseKinds))
+		bad(at+".kind", "%q is not a kind of phase%s", p.Kind, units.Nearest(p.Kind, phaseKinds))
 	}
 	for j, f := range p.Faults {
 		f.validate(fmt.Sprintf("%s.faults.%d", at, j), p.Duration, bad)

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"context"
+	"math"
 	"runtime"
 	"time"
 
@@ -118,26 +119,25 @@ func (w *self) stop(now func() time.Duration) {
 	close(w.quit)
 	<-w.done
 	stats := w.record.Stats()
-	counts := map[string]int64{
-		history.CountTicks: w.ticks, history.CountLateTicks: w.late, history.CountLate: int64(w.max),
-		"records": int64(stats.Records), history.CountLost: int64(stats.Lost), history.CountBacklog: int64(stats.MaxBacklog),
-		history.CountLimit + history.CountLate:      int64(w.limits.Late),
-		history.CountLimit + history.CountLateTicks: permille(w.limits.LateShare),
-		history.CountLimit + history.CountBacklog:   int64(w.limits.Backlog),
+	s := &history.Self{
+		At: now(), Ticks: w.ticks, LateTicks: w.late, LateMax: w.max,
+		Records: int64(stats.Records), Lost: int64(stats.Lost), MaxBacklog: int64(stats.MaxBacklog),
+		Limits: history.SelfLimits{
+			Late: w.limits.Late, LateShare: w.limits.LateShare, Backlog: int64(w.limits.Backlog), CPU: w.limits.CPU, MachineCPU: w.limits.MachineCPU,
+		},
 	}
 	after, length := used(), time.Since(w.start).Seconds()
 	if whole := length * float64(runtime.NumCPU()); whole > 0 && after.known && w.before.known {
-		counts[history.CountCPU] = permille((after.self - w.before.self) / whole)
-		counts[history.CountLimit+history.CountCPU] = permille(w.limits.CPU)
+		s.CPU = share((after.self - w.before.self) / whole)
 		if after.all > w.before.all {
-			counts[history.CountMachine] = permille((after.busy - w.before.busy) / (after.all - w.before.all))
-			counts[history.CountLimit+history.CountMachine] = permille(w.limits.MachineCPU)
+			s.MachineCPU = share((after.busy - w.before.busy) / (after.all - w.before.all))
 		}
 	}
-	w.record.Note(history.Note{At: now(), Kind: history.Watch, Client: -1, Counts: counts})
+	w.record.Record(s)
 }
 
-func permille(share float64) int64 { return int64(share*1000 + 0.5) }
+// share rounds to thousandths, which is as exact as it can be had.
+func share(v float64) *float64 { return new(math.Round(v*1000) / 1000) }
 
 // usage is processor time used so far, in seconds.
 type usage struct {

@@ -102,7 +102,7 @@ func (d *drill) join(ctx context.Context, c *client) error {
 	if err != nil {
 		return fmt.Errorf("wait for its node at %s: %w", d.parent, err)
 	}
-	d.note(history.Note{Kind: history.Joined, Client: c.n, Token: k.token, Session: k.session, Path: k.node})
+	d.record.Record(&history.Joined{At: d.clock.Now(), Phase: d.phase.Name, Round: d.round, Client: c.n, Token: k.token, Session: k.session, Path: k.node})
 	return nil
 }
 
@@ -147,14 +147,14 @@ func (d *drill) ends(ctx context.Context, k *candidate) error {
 // leave makes the candidate leave, and returns once its node is gone and the client
 // knows it.
 func (d *drill) leave(ctx context.Context, k *candidate) error {
-	d.note(history.Note{Kind: history.Leaving, Client: k.c.n, Token: k.token, Session: k.session, Text: d.phase.Leave})
+	d.record.Record(&history.Leaving{At: d.clock.Now(), Phase: d.phase.Name, Round: d.round, Client: k.c.n, Token: k.token, Session: k.session, How: d.phase.Leave})
 	k.left = true
 	switch d.phase.Leave {
 	case LeaveResign:
 		d.resign(ctx, k)
 	case LeaveClose:
 		// Belief ends with the call, not with its return.
-		d.note(history.Note{Kind: history.Closed, Client: k.c.n, Session: k.session})
+		k.c.closed(k.session)
 		k.c.close()
 	case LeaveLose:
 		d.rob(ctx, k, "session.close")
@@ -209,7 +209,7 @@ func (d *drill) gone(ctx context.Context, k *candidate) error {
 
 // disband ends the drill: the waiters give up, then the leader resigns.
 func (d *drill) disband(ctx context.Context) error {
-	d.note(history.Note{Kind: history.Leaving, Client: -1})
+	d.record.Record(&history.Leaving{At: d.clock.Now(), Phase: d.phase.Name, Round: d.round, Client: -1})
 	for _, k := range d.line {
 		if !k.ended {
 			k.stop()

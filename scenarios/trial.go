@@ -66,9 +66,12 @@ func (t *trial) run(ctx context.Context) (err error) {
 	t.clock = history.Start()
 	t.pin = newPin()
 	t.record, err = history.Create(filepath.Join(t.lab.Dir, "history", t.name+".jsonl.zst"), history.Header{
-		Trial: t.name, Scenario: t.scenario.Name, Subject: t.cell.Subject.Name, Clients: t.cell.Clients,
-		Seed: t.lab.Seed, Params: t.params(), Thresholds: t.scenario.Thresholds, Formulas: t.formulas(),
-		Provocation: t.cell.Provocation, Expect: t.cell.Caught,
+		Trial: t.name, Repetition: t.cell.Trial, Seed: t.lab.Seed,
+		Cell: history.Cell{
+			Scenario: t.scenario.Name, Subject: t.cell.Subject.Name, Clients: t.cell.Clients, Params: t.params(),
+			Base: t.scenario.Base, Provocation: t.cell.Provocation,
+		},
+		Thresholds: t.scenario.Thresholds, Formulas: t.formulas(), Expect: t.cell.Caught,
 	})
 	if err != nil {
 		return fmt.Errorf("%w: %w", errBroken, err)
@@ -119,8 +122,10 @@ func (t *trial) runPhase(ctx context.Context, p Phase) (err error) {
 		return err
 	}
 	t.phase, t.round = p, 0
-	t.note(history.Note{Kind: history.PhaseStart, Client: -1, Text: p.Name})
-	defer func() { t.note(history.Note{Kind: history.PhaseEnd, Client: -1, Text: p.Name}) }()
+	t.record.Record(&history.PhaseStart{At: t.clock.Now(), Name: p.Name, Index: t.phaseNum, Kind: p.Kind, Pace: p.pace()})
+	defer func() {
+		t.record.Record(&history.PhaseEnd{At: t.clock.Now(), Name: p.Name, Index: t.phaseNum})
+	}()
 	if t.faults, err = t.arm(ctx); err != nil {
 		return err
 	}
@@ -188,8 +193,13 @@ func (t *trial) closeClients() {
 	g.Wait()
 }
 
-// note records n at the present instant and in the present phase.
-func (t *trial) note(n history.Note) {
-	n.At, n.Phase, n.Round = t.clock.Now(), t.phase.Name, t.round
-	t.record.Note(n)
+// pace is who decides when the clients of the phase act.
+func (p *Phase) pace() history.Pace {
+	switch p.Kind {
+	case Churn:
+		return history.ByClients
+	case Stream:
+		return history.ByRate
+	}
+	return history.ByHarness
 }

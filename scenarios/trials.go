@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 // interleave repeats a row of cells, which differ only in their subject, n times:
@@ -57,7 +58,7 @@ func (s *Scenario) validateTrials(bad func(field, format string, args ...any)) {
 	switch {
 	case len(others) == len(s.Subjects):
 		if _, err := recipes.Find(s.Base); err != nil {
-			bad("base", "%v%s", err, Nearest(s.Base, s.Subjects))
+			bad("base", "%v%s", err, units.Nearest(s.Base, s.Subjects))
 			return
 		}
 		bad("base", "%s is not among the subjects %v", s.Base, s.Subjects)

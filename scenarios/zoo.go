@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 // Provoke is the kind of phase in which one subject is provoked on purpose.
@@ -70,14 +71,14 @@ func (s *Scenario) validateZoo(bad func(field, format string, args ...any)) {
 	for i, x := range s.Specimens {
 		at := fmt.Sprintf("specimens.%d", i)
 		if _, err := recipes.Find(x.Subject); err != nil {
-			bad(at+".subject", "%v%s", err, Nearest(x.Subject, SubjectNames()))
+			bad(at+".subject", "%v%s", err, units.Nearest(x.Subject, SubjectNames()))
 		}
 		if _, ok := findProvocation(x.Provocation); !ok && x.Provocation != every {
-			bad(at+".provocation", "%q is no provocation%s", x.Provocation, Nearest(x.Provocation, Provocations()))
+			bad(at+".provocation", "%q is no provocation%s", x.Provocation, units.Nearest(x.Provocation, Provocations()))
 		}
 		for _, name := range x.Except {
 			if _, ok := findProvocation(name); !ok || x.Provocation != every {
-				bad(at+".except", "%q is no provocation that could be left out%s", name, Nearest(name, Provocations()))
+				bad(at+".except", "%q is no provocation that could be left out%s", name, units.Nearest(name, Provocations()))
 			}
 		}
 	}

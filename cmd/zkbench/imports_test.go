@@ -11,7 +11,7 @@ import (
 // replaced without those above it.
 var may = map[string][]string{
 	"cmd":       {"scenarios", "recipes", "chaos", "ensembles", "report"},
-	"scenarios": {"recipes", "chaos", "ensembles", "report/history"},
+	"scenarios": {"recipes", "chaos", "ensembles", "report"},
 	"chaos":     {"ensembles"},
 	"ensembles": {},
 	"recipes":   {},

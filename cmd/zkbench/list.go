@@ -11,6 +11,7 @@ import (
 	"github.com/zkbench/zkbench/chaos"
 	"github.com/zkbench/zkbench/recipes"
 	_ "github.com/zkbench/zkbench/recipes/zoo" // the specimens of the scenario zoo
+	"github.com/zkbench/zkbench/report/units"
 	"github.com/zkbench/zkbench/scenarios"
 )
 
@@ -49,7 +50,7 @@ func list(w io.Writer, args []string) error {
 	case "schema":
 		return listSchema(w)
 	}
-	return usageError("cannot list %q%s", args[0], scenarios.Nearest(args[0], []string{"scenarios", "subjects", "faults", "schema"}))
+	return usageError("cannot list %q%s", args[0], units.Nearest(args[0], []string{"scenarios", "subjects", "faults", "schema"}))
 }
 
 func listScenarios(w io.Writer, names []string) error {

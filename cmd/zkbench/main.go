@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/zkbench/zkbench/chaos"
-	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 // Exit codes.
@@ -116,7 +116,7 @@ func rootCmd() *cobra.Command {
 			for _, c := range cmd.Commands() {
 				verbs = append(verbs, c.Name())
 			}
-			return usageError("there is no verb %q%s", args[0], scenarios.Nearest(args[0], verbs))
+			return usageError("there is no verb %q%s", args[0], units.Nearest(args[0], verbs))
 		},
 	}
 	root.SetFlagErrorFunc(flagError)
@@ -130,7 +130,7 @@ func rootCmd() *cobra.Command {
 func flagError(cmd *cobra.Command, err error) error {
 	msg := err.Error()
 	if name, ok := strings.CutPrefix(msg, "unknown flag: --"); ok {
-		return usageError("%s has no flag --%s%s", cmd.CommandPath(), name, scenarios.Nearest(name, flagNames(cmd)))
+		return usageError("%s has no flag --%s%s", cmd.CommandPath(), name, units.Nearest(name, flagNames(cmd)))
 	}
 	return usage(err)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/ensembles/auto"
 	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/units"
 	"github.com/zkbench/zkbench/scenarios"
 )
 
@@ -45,7 +46,7 @@ func runCmd() *cobra.Command {
 				return err
 			}
 			if len(args) == 0 {
-				return usageError("run what? name a scenario%s, or a .yaml file", scenarios.Nearest("", scenarios.Builtin()))
+				return usageError("run what? name a scenario%s, or a .yaml file", units.Nearest("", scenarios.Builtin()))
 			}
 			return f.runAll(cmd, args)
 		},
@@ -147,7 +148,7 @@ func (f *runFlags) options() (ensembles.Options, error) {
 	}
 	switch {
 	case o.Kind == "":
-		return o, usageError("--ensemble %s: no such kind%s", f.kind, scenarios.Nearest(f.kind, kinds))
+		return o, usageError("--ensemble %s: no such kind%s", f.kind, units.Nearest(f.kind, kinds))
 	case len(o.Servers) > 0 && o.Kind == ensembles.Auto:
 		o.Kind = ensembles.External
 	case len(o.Servers) > 0 && o.Kind != ensembles.External:

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/units"
 	"github.com/zkbench/zkbench/scenarios"
 )
 
@@ -99,9 +100,9 @@ func answerable(s *scenarios.Scenario, c report.Condition) error {
 	parameter, phase := c.Parameter(), c.Phase()
 	switch {
 	case parameter != "" && !slices.Contains(s.Parameters(), parameter):
-		return fmt.Errorf("threshold %q: the scenario has no parameter %q%s", c.Expr, parameter, scenarios.Nearest(parameter, s.Parameters()))
+		return fmt.Errorf("threshold %q: the scenario has no parameter %q%s", c.Expr, parameter, units.Nearest(parameter, s.Parameters()))
 	case phase != "" && !slices.Contains(phases, phase):
-		return fmt.Errorf("threshold %q: the scenario has no phase %q%s", c.Expr, phase, scenarios.Nearest(phase, phases))
+		return fmt.Errorf("threshold %q: the scenario has no phase %q%s", c.Expr, phase, units.Nearest(phase, phases))
 	case c.TakesBase() && s.Base == "":
 		return fmt.Errorf("threshold %q: the scenario names no base; say which subject is, like base: %s", c.Expr, strings.Join(s.Subjects[:min(1, len(s.Subjects))], ""))
 	}

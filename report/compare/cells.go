@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/zkbench/zkbench/report"
-	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/matrix"
 	"github.com/zkbench/zkbench/report/units"
 )
@@ -33,7 +32,7 @@ func cells(trials []report.Trial) map[string]cell {
 				}
 				name := fmt.Sprintf("%s, %s, %s", s.Name, x.Label, units.Plural(n, "client"))
 				k := fmt.Sprintf("%s\x00%06d\x00%s", s.Name, n, x.Label)
-				out[k] = cell{name: name, trials: at, bases: neighbours(trials, at[0]), base: at[0].Params[history.ParamBase]}
+				out[k] = cell{name: name, trials: at, bases: neighbours(trials, at[0]), base: at[0].Base}
 			}
 		}
 	}
@@ -53,14 +52,13 @@ func lonely(when string, has, lacks map[string]cell) []string {
 
 // neighbours returns the trials of the base in the same cell, by repetition.
 func neighbours(trials []report.Trial, t report.Trial) map[int]report.Trial {
-	base := t.Params[history.ParamBase]
-	if base == "" || base == t.Subject {
+	if t.Base == "" || t.Base == t.Subject {
 		return nil
 	}
 	out := map[int]report.Trial{}
 	for _, x := range trials {
-		if x.Subject == base && x.Beside(t) {
-			out[x.Repetition()] = x
+		if x.Subject == t.Base && x.Beside(t.Cell) {
+			out[x.Repetition] = x
 		}
 	}
 	return out

@@ -25,7 +25,7 @@ func values(trials []report.Trial, m report.Measure) []float64 {
 func (c cell) ratios(m report.Measure) []float64 {
 	var out []float64
 	for _, t := range c.trials {
-		a, b := m.Of(c.bases[t.Repetition()]), m.Of(t)
+		a, b := m.Of(c.bases[t.Repetition]), m.Of(t)
 		if a != nil && b != nil && *a > 0 {
 			out = append(out, *b / *a)
 		}

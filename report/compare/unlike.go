@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/zkbench/zkbench/report"
-	"github.com/zkbench/zkbench/report/history"
 )
 
 // Unlike returns why two runs cannot be compared: a difference would say something
@@ -36,7 +35,7 @@ func Unlike(old, new report.Result) []string {
 
 // based says whether all trials have a base beside them.
 func based(trials []report.Trial) bool {
-	return len(trials) > 0 && !slices.ContainsFunc(trials, func(t report.Trial) bool { return t.Params[history.ParamBase] == "" })
+	return len(trials) > 0 && !slices.ContainsFunc(trials, func(t report.Trial) bool { return t.Base == "" })
 }
 
 func unlikeCells(old, new []report.Trial) []string {
@@ -74,9 +73,9 @@ func unlikeCells(old, new []report.Trial) []string {
 
 func unlikeParams(old, new report.Trial) []string {
 	a, b := map[string]string{}, map[string]string{}
-	maps.Copy(a, old.CellParams())
-	maps.Copy(b, new.CellParams())
-	a[history.ParamBase], b[history.ParamBase] = old.Params[history.ParamBase], new.Params[history.ParamBase]
+	maps.Copy(a, old.Params)
+	maps.Copy(b, new.Params)
+	a["base"], b["base"] = old.Base, new.Base
 	keys := slices.Collect(maps.Keys(a))
 	for k := range b {
 		if _, ok := a[k]; !ok {

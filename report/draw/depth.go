@@ -22,17 +22,24 @@ type step struct {
 }
 
 func (d *depth) record(n history.Numbered) {
+	switch r := n.Record.(type) {
+	case *history.Traffic:
+		d.streams = d.streams || r.Of == history.OfItem
+	case *history.Sample:
+		d.sample(r)
+	}
+}
+
+func (d *depth) sample(s *history.Sample) {
 	switch {
-	case n.Note != nil && n.Note.Kind == history.Traffic:
-		d.streams = true
-	case n.Sample == nil || len(d.steps) >= traceLimit:
-	case n.Sample.Op == history.Put:
-		d.steps = append(d.steps, step{at: n.Sample.Due, due: 1})
-		if n.Sample.Outcome != history.Failed {
-			d.steps = append(d.steps, step{at: n.Sample.Call, queued: 1})
+	case len(d.steps) >= traceLimit:
+	case s.Op == history.Put:
+		d.steps = append(d.steps, step{at: s.Due, due: 1})
+		if s.Outcome != history.Failed {
+			d.steps = append(d.steps, step{at: s.Call, queued: 1})
 		}
-	case n.Sample.Op == history.Take && n.Sample.Outcome == history.OK:
-		d.steps = append(d.steps, step{at: n.Sample.Return, queued: -1, due: -1})
+	case s.Op == history.Take && s.Outcome == history.OK:
+		d.steps = append(d.steps, step{at: s.Return, queued: -1, due: -1})
 	}
 }
 

@@ -111,7 +111,7 @@ func figures(r report.Result, traces map[string]*trace) []*plot.Figure {
 		figs = append(figs, changes(s.Name, r.Comparisons))
 		for _, x := range s.Merged().Series { // of a repeated cell, its worst trial
 			for _, t := range x.Trials {
-				figs = append(figs, traces[t.Name].figures(looks, t.Params[matrix.ParamTrials])...)
+				figs = append(figs, traces[t.Name].figures(looks, t.Merged)...)
 			}
 		}
 		figs = slices.DeleteFunc(figs, func(f *plot.Figure) bool { return f == nil })

@@ -2,7 +2,6 @@ package draw
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/plot"
@@ -17,25 +16,22 @@ type drills struct {
 }
 
 func (d *drills) record(n history.Numbered) {
-	if n.Note == nil {
-		return
-	}
-	switch n.Note.Kind {
-	case history.Joined:
-		k := d.find(n.Note.Phase)
+	switch r := n.Record.(type) {
+	case *history.Joined:
+		k := d.find(r.Phase)
 		if k == nil {
-			k = &plot.Drill{Phase: strings.Clone(n.Note.Phase)}
+			k = &plot.Drill{Phase: r.Phase}
 			if d.round == nil {
 				d.round, d.terms = map[*plot.Drill]int{}, map[string][]plot.Belief{}
 			}
-			d.all, d.round[k] = append(d.all, k), n.Note.Round
+			d.all, d.round[k] = append(d.all, k), r.Round
 		}
-		if d.round[k] == n.Note.Round {
-			k.Line = append(k.Line, plot.Stand{Client: n.Note.Client, From: n.Note.At})
+		if d.round[k] == r.Round {
+			k.Line = append(k.Line, plot.Stand{Client: r.Client, From: r.At})
 		}
-	case history.Leaving:
-		if k := d.find(n.Note.Phase); k != nil && d.round[k] == n.Note.Round {
-			leave(k, n.Note)
+	case *history.Leaving:
+		if k := d.find(r.Phase); k != nil && d.round[k] == r.Round {
+			leave(k, r)
 		}
 	}
 }
@@ -49,7 +45,7 @@ func (d *drills) find(phase string) *plot.Drill {
 }
 
 // leave ends the client's time in the line, or, for client -1, the drill.
-func leave(k *plot.Drill, n *history.Note) {
+func leave(k *plot.Drill, n *history.Leaving) {
 	k.End = n.At
 	for i := range k.Line {
 		s := &k.Line[i]

@@ -18,7 +18,7 @@ type paces struct {
 }
 
 func newPaces(h *history.History) paces {
-	phases := slices.DeleteFunc(slices.Clone(h.Phases), func(p history.Phase) bool { return p.Counted || p.Flaps || p.Struck || p.Drill })
+	phases := slices.DeleteFunc(slices.Clone(h.Phases), func(p history.Phase) bool { return p.Pace == history.ByHarness })
 	if len(h.Phases) == 0 { // a history without phases is one phase
 		phases = []history.Phase{{}}
 	}
@@ -26,8 +26,8 @@ func newPaces(h *history.History) paces {
 }
 
 func (c *paces) record(n history.Numbered) {
-	s := n.Sample
-	if s == nil {
+	s, ok := n.Record.(*history.Sample)
+	if !ok {
 		return
 	}
 	c.queue = c.queue || s.Op == history.Put || s.Op == history.Take

@@ -98,12 +98,12 @@ func windows(faults []history.Fault, end time.Duration) []plot.Window {
 }
 
 // figures are the plots of one trial. Where it stands for so many, they say so.
-func (tr *trace) figures(looks plot.Looks, trials string) []*plot.Figure {
+func (tr *trace) figures(looks plot.Looks, trials int) []*plot.Figure {
 	out := append(tr.terms(), tr.failovers()...)
 	out = append(out, plot.OverTime(tr.Timeline, looks), plot.ThroughputOverTime(tr.Timeline, looks), plot.Holders(tr.Timeline), tr.queueDepth())
 	for _, f := range out {
-		if f != nil && trials != "" {
-			f.About += " Of the " + trials + " trials of this cell this is the worst, or else the first."
+		if f != nil && trials > 0 {
+			f.About += fmt.Sprintf(" Of the %d trials of this cell this is the worst, or else the first.", trials)
 		}
 	}
 	return out

@@ -156,20 +156,30 @@ func castOf(h *history.History, proof []int) cast {
 
 // scene is when a record plays, and whose it is; -1 for nobody's.
 func scene(n history.Numbered) (from, to time.Duration, client int) {
-	switch {
-	case n.Sample != nil && n.Sample.Op == history.Acquire: // a long wait would push all else together
-		return n.Sample.Return, n.Sample.Return, n.Sample.Client
-	case n.Sample != nil:
-		return n.Sample.Call, n.Sample.Return, n.Sample.Client
-	case n.Window != nil:
-		return n.Window.Start, max(n.Window.Start, n.Window.End), n.Window.Client
-	case n.Note != nil:
-		if asked, ok := n.Note.Counts[history.CountAsked]; ok {
-			return time.Duration(asked), n.Note.At, n.Note.Client
+	switch r := n.Record.(type) {
+	case *history.Sample:
+		if r.Op == history.Acquire { // a long wait would push all else together
+			return r.Return, r.Return, r.Client
 		}
-		return n.Note.At, n.Note.At, n.Note.Client
+		return r.Call, r.Return, r.Client
+	case *history.Window:
+		return r.Start, max(r.Start, r.End), r.Client
+	case *history.Session:
+		return r.At, r.At, r.Client
+	case *history.ClaimCheck:
+		return r.Asked, r.At, r.Client
+	case *history.Snapshot:
+		return r.Asked, r.At, -1
+	case *history.Joined:
+		return r.At, r.At, r.Client
+	case *history.Leaving:
+		return r.At, r.At, r.Client
+	case *history.Committed:
+		return r.At, r.At, r.Client
+	case *history.Effort:
+		return r.At, r.At, r.Client
 	}
-	return 0, 0, -1
+	return n.Time(), n.Time(), -1
 }
 
 // perform fills lanes and events.
@@ -198,8 +208,8 @@ func (s *Story) perform(h *history.History, c cast, proof []int) {
 		}
 		end = max(end, n.Time())
 		beliefs.Add(n)
-		if n.Sample != nil && n.Sample.Op != history.Write {
-			bar(n.Sample.Client, n.Sample.Call, n.Sample.Return, Waited)
+		if s, ok := n.Record.(*history.Sample); ok && s.Op != history.Write {
+			bar(s.Client, s.Call, s.Return, Waited)
 		}
 		if e, ok := tell(n); ok && (slices.Contains(proof, n.N) || s.belongs(n, c)) {
 			e.Proof = slices.Contains(proof, n.N)
@@ -228,10 +238,11 @@ func (s *Story) belongs(n history.Numbered, c cast) bool {
 	if from > s.To || to < s.From {
 		return false
 	}
-	if n.Sample != nil && n.Sample.Op == history.Acquire && n.Sample.Outcome == history.OK {
+	if s, ok := n.Record.(*history.Sample); ok && s.Op == history.Acquire && s.Outcome == history.OK {
 		return true
 	}
-	return n.Window != nil || len(c.clients) == 0 || slices.Contains(c.clients, client)
+	_, fault := n.Record.(*history.Window)
+	return fault || len(c.clients) == 0 || slices.Contains(c.clients, client)
 }
 
 // shorten orders the events, and leaves out the last of those that prove nothing.

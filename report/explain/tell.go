@@ -8,22 +8,24 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// tell puts a record into words; ok is false for records that tell nothing of the story.
+// tell puts a record into words; ok is false for records that are no part of a story.
 func tell(n history.Numbered) (e Event, ok bool) {
-	e.Record = n.N
-	switch {
-	case n.Sample != nil:
-		e.At, e.Who, e.What = n.Sample.Return, fmt.Sprintf("client %d", n.Sample.Client), sample(n.Sample)
-		if n.Sample.Op == history.Release {
-			e.At = n.Sample.Call
+	e.Record, e.At, e.Who = n.N, n.Time(), "observer"
+	switch r := n.Record.(type) {
+	case *history.Sample:
+		e.What = sample(r)
+		if r.Op == history.Release {
+			e.At = r.Call
 		}
-	case n.Window != nil:
-		e.At, e.Who, e.What = n.Window.Start, "fault", window(n.Window)
-	case n.Note != nil:
-		e.At, e.Who, e.What = n.Note.At, "lab", note(n.Note)
-		if n.Note.Client >= 0 {
-			e.Who = fmt.Sprintf("client %d", n.Note.Client)
-		}
+	case *history.Window:
+		e.At, e.Who, e.What = r.Start, "fault", window(r)
+	case *history.Session:
+		e.What = session(r)
+	default:
+		e.What = observation(n.Record)
+	}
+	if _, _, client := scene(n); client >= 0 && e.Who != "fault" {
+		e.Who = fmt.Sprintf("client %d", client)
 	}
 	return e, e.What != ""
 }
@@ -61,55 +63,82 @@ func window(w *history.Window) string {
 	return s + ", without proof: " + w.Err
 }
 
-func note(n *history.Note) string {
-	switch n.Kind {
+func session(r *history.Session) string {
+	switch r.Event {
 	case history.Opened:
-		return fmt.Sprintf("has session %#x with a timeout of %v", uint64(n.Session), n.Timeout)
+		return fmt.Sprintf("has session %#x with a timeout of %v", uint64(r.Session), r.Timeout)
 	case history.Closed:
-		return fmt.Sprintf("closes session %#x", uint64(n.Session))
+		return fmt.Sprintf("closes session %#x", uint64(r.Session))
 	case history.Suspended:
-		return fmt.Sprintf("learns that the connection is gone: token %d is in doubt", n.Token)
-	case history.Resumed:
-		return fmt.Sprintf("is connected with the same session again: token %d is good", n.Token)
+		return fmt.Sprintf("learns that the connection is gone: token %d is suspended", r.Token)
+	case history.Restored:
+		return fmt.Sprintf("is connected with the same session again: token %d is restored", r.Token)
 	case history.Lost:
-		return fmt.Sprintf("learns that token %d is lost", n.Token)
+		return fmt.Sprintf("learns that token %d is lost", r.Token)
 	case history.Expired:
-		return fmt.Sprintf("is sent the servers' word that session %#x is gone", uint64(n.Session))
-	case history.Killed, history.Deadline, history.Waiting, history.Leaving, history.Joined:
-		return strings.TrimSpace(n.Kind + " " + n.Text)
+		return fmt.Sprintf("is sent the servers' word that session %#x is gone", uint64(r.Session))
 	}
-	return observation(n)
+	return string(r.Event)
 }
 
-// observation puts into words what the lab saw.
-func observation(n *history.Note) string {
-	c := n.Counts
-	switch n.Kind {
-	case history.Checked:
-		if n.Token == 0 {
-			return fmt.Sprintf("holds by node %s: the lab looks, and it is not there", last(n.Path))
+// observation puts into words what was seen.
+func observation(r history.Record) string {
+	switch r := r.(type) {
+	case *history.ClaimCheck:
+		if r.Token == 0 {
+			return fmt.Sprintf("holds by node %s: the observer looks, and it is not there", last(r.Path))
 		}
-		return fmt.Sprintf("holds by node %s: the lab looks, its owner is session %#x, its czxid %d, %d older nodes are before it", last(n.Path), uint64(n.Session), n.Token, c[history.CountAhead])
-	case history.Node:
-		return fmt.Sprintf("has node %s in line from %s on, czxid %d, session %#x lives", last(n.Path), at(time.Duration(c[history.CountAsked])), n.Token, uint64(n.Session))
-	case history.Waiter:
-		watches := ""
-		if w, ok := c[history.CountWatches]; ok {
-			watches = fmt.Sprintf("; it has %d watches that a change in the line can fire, and %d others", w, c[history.CountElse])
+		return fmt.Sprintf("holds by node %s: the observer looks, its owner is session %#x, its czxid %d, %d older nodes are before it", last(r.Path), uint64(r.Session), r.Token, r.Ahead)
+	case *history.Snapshot:
+		return snapshot(r)
+	case *history.Committed:
+		return fmt.Sprintf("the wire shows that its request for %s was carried out (zxid %#x); the reply never reached it: item %q", last(r.Path), uint64(r.Zxid), r.Item)
+	case *history.Effort:
+		return fmt.Sprintf("made %d requests for %d calls; %d notifications and %d connections were the only causes", r.Requests, r.Calls, r.Notifications, r.Connections)
+	case *history.Emptied:
+		return "sees the queue empty"
+	case *history.Joined:
+		return "joined"
+	case *history.Leaving:
+		return strings.TrimSpace("leaving " + r.How)
+	case *history.Traffic:
+		expected := "no formula says how many"
+		if r.ExpectedNotifications != nil {
+			expected = fmt.Sprintf("the formula says %d", *r.ExpectedNotifications)
 		}
-		return fmt.Sprintf("waits since before %s; %d requests and notifications meanwhile%s", at(time.Duration(c[history.CountAsked])), c[history.CountMoved], watches)
-	case history.Looked:
-		return fmt.Sprintf("looked at the line from %s on: %d nodes were there all the time", at(time.Duration(c[history.CountAsked])), c[history.CountNodes])
-	case history.Committed:
-		return fmt.Sprintf("the wire shows that its request for %s was carried out (zxid %#x); the reply never reached it: item %q", last(n.Path), uint64(n.Token), n.Text)
-	case history.Effort:
-		return fmt.Sprintf("made %d requests for %d calls; %d notifications and %d connections were the only causes", c[history.CountRequests], c[history.CountCalls], c[history.CountNotified], c[history.CountConnects])
-	case history.Emptied:
-		return "the lab sees the queue empty"
-	case history.Fan:
-		return fmt.Sprintf("counted %d notifications in %d hand-offs; the formula says %d", c["notifications"], c["handoffs"], c["expected.notifications"])
+		return fmt.Sprintf("counted %d notifications in %d %ss; %s", r.Notifications, r.Count, r.Of, expected)
 	}
 	return ""
+}
+
+// snapshot says what stood in the line, or in the queue, and who waited.
+func snapshot(s *history.Snapshot) string {
+	var parts []string
+	for i, n := range s.Nodes {
+		if i == 3 {
+			parts = append(parts, fmt.Sprintf("%d more", len(s.Nodes)-i))
+			break
+		}
+		whose := "a session of nobody here"
+		if n.Client >= 0 {
+			whose = fmt.Sprintf("client %d, session %#x lives", n.Client, uint64(n.Session))
+		}
+		parts = append(parts, fmt.Sprintf("node %s (czxid %d) of %s", last(n.Path), n.Token, whose))
+	}
+	if len(s.Items) > 0 {
+		parts = append(parts, fmt.Sprintf("%d items, the first %s", len(s.Items), last(s.Items[0].Path)))
+	}
+	for _, w := range s.Waiters {
+		watches := ""
+		if w.Watches != nil {
+			watches = fmt.Sprintf(", %d watches that a change in the line can fire, %d others", *w.Watches, w.Others)
+		}
+		parts = append(parts, fmt.Sprintf("client %d waited (%d requests and notifications%s)", w.Client, w.Moved, watches))
+	}
+	if len(parts) == 0 {
+		parts = append(parts, "nothing")
+	}
+	return fmt.Sprintf("from %s on, all the time: %s", at(s.Asked), strings.Join(parts, "; "))
 }
 
 // at is an instant on the trial's clock.

@@ -15,7 +15,7 @@ var marks = map[string]rune{Held: '█', Waited: '·', Fault: '╳'}
 // Title says what was broken, by what.
 func (s Story) Title() string {
 	t := fmt.Sprintf("%s (%s) was broken by %s with %s", s.Guarantee, s.Promise.Rule, s.Label, units.Plural(s.Trial.Clients, "client"))
-	if n := s.Trial.Repetition(); n > 0 {
+	if n := s.Trial.Repetition; n > 0 {
 		t += fmt.Sprintf(" in trial %d", n)
 	}
 	return units.Clean(t)

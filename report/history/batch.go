@@ -1,28 +1,21 @@
 package history
 
-// batch holds records in the order of their recording. kinds says which of the
-// slices the next one comes from; three slices of values need no pointers.
+// batch holds records in the order of their recording. Samples, of which there are
+// many, are kept as values; others says for each record whether it is the next of
+// the rest.
 type batch struct {
-	kinds   []byte
+	others  []bool
 	samples []Sample
-	windows []Window
-	notes   []Note
+	rest    []Record
 }
-
-const (
-	kindSample byte = iota
-	kindWindow
-	kindNote
-)
 
 // newBatch has room for the usual, so that nothing grows while measuring.
 func newBatch() *batch {
-	return &batch{kinds: make([]byte, 0, batchSize), samples: make([]Sample, 0, batchSize), notes: make([]Note, 0, batchSize/4)}
+	return &batch{others: make([]bool, 0, batchSize), samples: make([]Sample, 0, batchSize), rest: make([]Record, 0, batchSize/4)}
 }
 
 func (b *batch) reset() {
-	clear(b.samples) // let go of the strings
-	clear(b.windows)
-	clear(b.notes)
-	b.kinds, b.samples, b.windows, b.notes = b.kinds[:0], b.samples[:0], b.windows[:0], b.notes[:0]
+	clear(b.samples) // drops the strings
+	clear(b.rest)
+	b.others, b.samples, b.rest = b.others[:0], b.samples[:0], b.rest[:0]
 }

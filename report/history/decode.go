@@ -6,75 +6,46 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
+	"reflect"
 )
 
-// Numbered is a record and its place in the history, 1 for the first after the
-// header. In the file it stands on line N+1.
-type Numbered struct {
-	N int
-	Record
+// end is the last line of a history that was closed in order. Without it nothing
+// distinguishes a whole history from one whose writer died between two frames.
+type end struct {
+	Records int `json:"records"`
 }
 
-// Time is the latest instant that the record speaks of.
-func (r Record) Time() time.Duration {
-	switch {
-	case r.Sample != nil:
-		return r.Sample.Return
-	case r.Window != nil:
-		return max(r.Window.Start, r.Window.End)
-	case r.Note != nil:
-		return r.Note.At
-	}
-	return 0
-}
-
-// line is what may stand on a line after the header.
-type line struct {
-	Record
-	End *end `json:"end,omitempty"`
-}
-
-func decode(raw []byte) (line, error) {
+// decode reads one line: a record, or the end.
+func decode(raw []byte) (Record, *end, error) {
 	if s, ok := fastSample(raw); ok {
-		return line{Record: Record{Sample: s}}, s.check()
+		return s, nil, s.check()
 	}
-	var l line
-	if err := strict(raw, &l); err != nil {
-		return line{}, err
+	var fields map[string]json.RawMessage
+	if err := strict(raw, &fields); err != nil {
+		return nil, nil, err
 	}
-	return l, l.check()
-}
-
-func (l line) check() error {
-	set := 0
-	for _, is := range []bool{l.Sample != nil, l.Window != nil, l.Note != nil, l.End != nil} {
-		if is {
-			set++
+	if len(fields) != 1 {
+		return nil, nil, fmt.Errorf("a line has one record, under its kind; this one has %d", len(fields))
+	}
+	for kind, body := range fields {
+		if kind == "end" {
+			e := new(end)
+			return nil, e, strict(body, e)
 		}
+		t, ok := kinds[kind]
+		if !ok {
+			return nil, nil, fmt.Errorf("no kind of record is called %q", kind)
+		}
+		r := reflect.New(t).Interface().(Record)
+		if err := strict(body, r); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", kind, err)
+		}
+		if s, ok := r.(*Sample); ok {
+			return s, nil, s.check()
+		}
+		return r, nil, nil
 	}
-	if set != 1 {
-		return fmt.Errorf("%d of sample, window, note and end are set, want exactly one", set)
-	}
-	if s := l.Sample; s != nil {
-		return s.check()
-	}
-	return nil
-}
-
-func (s *Sample) check() error {
-	switch s.Outcome {
-	case OK, Failed, Unknown:
-	default:
-		return fmt.Errorf("sample with outcome %q, want %q, %q or %q", s.Outcome, OK, Failed, Unknown)
-	}
-	if s.Op == "" {
-		return errors.New("sample without op")
-	}
-	if s.Return < s.Call {
-		return fmt.Errorf("sample that returned (%v) before it was called (%v)", s.Return, s.Call)
-	}
-	return nil
+	panic("unreachable")
 }
 
 // strict decodes one JSON value and refuses fields that it does not know: a

@@ -2,13 +2,14 @@ package history
 
 import (
 	"encoding/json"
+	"fmt"
+	"reflect"
 	"strconv"
 	"time"
 )
 
-// The encoders write what encoding/json would write for a Record, without its
-// allocations: one goroutine must keep up with hundreds that measure.
-
+// appendSample writes what encoding/json would write, without its allocations: one
+// goroutine must keep up with hundreds that measure.
 func appendSample(b []byte, s *Sample) []byte {
 	b = append(b, `{"sample":{"client":`...)
 	b = strconv.AppendInt(b, int64(s.Client), 10)
@@ -30,45 +31,19 @@ func appendSample(b []byte, s *Sample) []byte {
 	return append(b, '}', '}', '\n')
 }
 
-func appendWindow(b []byte, w *Window) []byte {
-	b = append(b, `{"window":{"fault":`...)
-	b = appendQuoted(b, w.Fault)
-	b = append(b, `,"target":`...)
-	b = appendQuoted(b, w.Target)
-	b = append(b, `,"client":`...)
-	b = strconv.AppendInt(b, int64(w.Client), 10)
-	if len(w.Served) > 0 {
-		b = append(b, `,"served":`...)
-		served, _ := json.Marshal(w.Served) // integers always encode
-		b = append(b, served...)
+// appendRecord encodes any other record. There are few of them.
+func appendRecord(b []byte, r Record) ([]byte, error) {
+	kind, ok := names[reflect.TypeOf(r)]
+	if !ok {
+		return b, fmt.Errorf("%T is no record of a history", r)
 	}
-	b = appendTime(b, `,"start":`, w.Start)
-	b = appendTime(b, `,"end":`, w.End)
-	b = appendText(b, `,"proof":`, w.Proof)
-	b = appendText(b, `,"err":`, w.Err)
-	return append(b, '}', '}', '\n')
-}
-
-func appendNote(b []byte, n *Note) []byte {
-	b = append(b, `{"note":{"at":`...)
-	b = strconv.AppendInt(b, int64(n.At), 10)
-	b = append(b, `,"kind":`...)
-	b = appendQuoted(b, n.Kind)
-	b = append(b, `,"client":`...)
-	b = strconv.AppendInt(b, int64(n.Client), 10)
-	b = appendText(b, `,"phase":`, n.Phase)
-	b = appendInt(b, `,"round":`, int64(n.Round))
-	b = appendInt(b, `,"session":`, n.Session)
-	b = appendInt(b, `,"token":`, n.Token)
-	b = appendText(b, `,"path":`, n.Path)
-	b = appendInt(b, `,"timeout":`, int64(n.Timeout))
-	if len(n.Counts) > 0 {
-		b = append(b, `,"counts":`...)
-		counts, _ := json.Marshal(n.Counts) // a map of strings to integers always encodes
-		b = append(b, counts...)
+	body, err := json.Marshal(r)
+	if err != nil {
+		return b, fmt.Errorf("%s: %w", kind, err)
 	}
-	b = appendText(b, `,"text":`, n.Text)
-	return append(b, '}', '}', '\n')
+	b = append(b, `{"`+kind+`":`...)
+	b = append(b, body...)
+	return append(b, '}', '\n'), nil
 }
 
 // appendText and appendInt leave out what is empty, as omitempty does.

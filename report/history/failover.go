@@ -1,40 +1,35 @@
 package history
 
-// Kinds of note about faults and what follows them.
-const (
-	// Failover is one round of a failover: Client was struck, while it held under
-	// Token with Session, whose negotiated timeout is Timeout; Text is the cause. Its
-	// Counts are instants on the run's clock, in nanoseconds, of which those that were
-	// not seen are absent, and what was predicted.
-	Failover = "failover"
-	// Recovered says that the ensemble is whole again: all members serve, one leads,
-	// and a write was seen by each. Text is the fault, Counts has CountMended.
-	Recovered = "recovered"
-	// Connections counts the connections that members took: CountMade within CountOver.
-	Connections = "connections"
-)
+import "time"
 
-// Keys of Note.Counts in a Failover.
-const (
-	CountStruck    = "struck"    // the cause: the call of release or close, or of the fault's injection
-	CountHeard     = "heard"     // when the client sent the last thing that the servers are known to have heard
-	CountExpired   = "expired"   // the leader no longer listed the session
-	CountCommitted = "committed" // the first member had removed the node
-	CountWoken     = "woken"     // the notification that woke the next one reached it
-	CountGranted   = "granted"   // the next grant returned
-	CountResumed   = "resumed"   // the holder learned that it holds still: nothing was passed on
-	CountSuspended = "suspended" // the holder learned that it may not
-	CountNext      = "next"      // number of the client that was granted next
+// Failover is one round of a failover: what was done to the holder, what was seen on
+// the way to the next grant, and what was predicted. An instant that was not seen is 0.
+type Failover struct {
+	At      time.Duration `json:"at"` // when all of it was known
+	Phase   string        `json:"phase"`
+	Round   int           `json:"round"`
+	Cause   string        `json:"cause"`
+	Client  int           `json:"client"` // the holder
+	Session int64         `json:"session"`
+	Token   int64         `json:"token"`
+	Path    string        `json:"path"`
+	Timeout time.Duration `json:"timeout"` // of the holder's session, negotiated
 
-	CountLeast  = "predicted.least"  // how long it takes at least, from the strike
-	CountMost   = "predicted.most"   // and at most
-	CountMean   = "predicted.mean"   // and on average over many; absent where no formula says
-	CountBudget = "predicted.budget" // 1 where the session must expire first
-)
+	Injected  time.Duration `json:"injected"`            // the call of release or close, or of the fault's injection
+	Heard     time.Duration `json:"heard,omitempty"`     // the holder sent the last thing that the servers are known to have heard
+	Expired   time.Duration `json:"expired,omitempty"`   // the leader let the session run out
+	Committed time.Duration `json:"committed,omitempty"` // the first member had removed the node
+	Woken     time.Duration `json:"woken,omitempty"`     // the notification reached the next client
+	Granted   time.Duration `json:"granted,omitempty"`   // the next grant returned
+	Next      int           `json:"next"`                // the client that was granted next; -1 if none
+	Suspended time.Duration `json:"suspended,omitempty"` // the holder learned that it may not hold any more
+	Restored  time.Duration `json:"restored,omitempty"`  // the holder learned that it still holds: nothing was passed on
 
-// Keys of Note.Counts in Recovered and Connections.
-const (
-	CountMended = "mended" // when healing began, ns on the run's clock
-	CountMade   = "made"   // connections
-	CountOver   = "over"   // in so many ns
-)
+	Least   time.Duration `json:"least"`             // predicted, from the injection
+	Most    time.Duration `json:"most"`              // predicted
+	Mean    time.Duration `json:"mean,omitempty"`    // predicted over many; 0 where no formula says
+	Expires bool          `json:"expires,omitempty"` // the session must expire first
+}
+
+// Time is the instant at which all of it was known.
+func (f *Failover) Time() time.Duration { return f.At }

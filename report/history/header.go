@@ -4,35 +4,32 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 )
 
 // Schema is the version of the history format that this code writes.
-const Schema = "zkbench.history/v1"
+const Schema = "zkbench.history/v2"
 
 const (
 	schemaPrefix  = "zkbench.history/v"
-	schemaVersion = 1
+	schemaVersion = 2
 )
 
 // Header is the first line of a history: what is needed to judge the records
 // with nothing else at hand.
 type Header struct {
-	Schema   string            `json:"schema"` // filled in by the Writer
-	Trial    string            `json:"trial"`
-	Scenario string            `json:"scenario,omitempty"`
-	Subject  string            `json:"subject"`
-	Clients  int               `json:"clients"`
-	Seed     uint64            `json:"seed"`
-	Params   map[string]string `json:"params,omitempty"` // as in result.json; durations as Go writes them
+	Schema string `json:"schema"` // filled in by the Writer
+	Trial  string `json:"trial"`
+	Cell
+	Repetition int    `json:"repetition,omitempty"` // which trial of its cell it is, from 1; 0 where there is only one
+	Seed       uint64 `json:"seed"`
 	// Guarantees are the names of the verdicts that the scenario asks for. Empty
 	// means all that apply to the operations in the history.
 	Guarantees []string `json:"guarantees,omitempty"`
-	// Provocation is what was done to the subject on purpose, in a zoo.
-	Provocation string `json:"provocation,omitempty"`
-	// Expect are the guarantees that the subject is known to break under it. The
-	// trial is as it should be when each of these fails.
+	// Expect are the guarantees that the subject is known to break under the
+	// provocation. The trial is as it should be when each of these fails.
 	Expect []string `json:"expect,omitempty"`
 	// Formulas say in words how many notifications are expected of the subject, by
 	// what causes them ("hand-off", "item", "flap").
@@ -41,20 +38,27 @@ type Header struct {
 	Thresholds []string `json:"thresholds,omitempty"`
 }
 
-// Names of the params that say how a trial belongs with others of its run.
-const (
-	ParamTrial = "trial" // which repetition of its cell it is, from 1; absent where there is only one
-	ParamBase  = "base"  // the subject with which the others are compared
-)
-
-// end is the last line of a history that was closed in order. Without it
-// nothing tells a whole history from one whose writer died between two frames.
-type end struct {
-	Records int `json:"records"`
+// Cell is what is measured: one subject at one count of clients with one choice of
+// settings. A cell may be run several times, as several trials.
+type Cell struct {
+	Scenario    string            `json:"scenario"`
+	Subject     string            `json:"subject"`
+	Clients     int               `json:"clients"`
+	Params      map[string]string `json:"params,omitempty"`      // the settings, as in result.json; durations as Go writes them
+	Base        string            `json:"base,omitempty"`        // the subject with which the others are compared
+	Provocation string            `json:"provocation,omitempty"` // what was done to the subject on purpose, in a zoo
 }
 
-// ErrNewer says that a history was written by a newer zkbench.
-var ErrNewer = errors.New("written by a newer zkbench: use that version, or upgrade this one")
+// Beside says whether two cells differ in nothing but their subject.
+func (c Cell) Beside(d Cell) bool {
+	return c.Scenario == d.Scenario && c.Clients == d.Clients && c.Provocation == d.Provocation && maps.Equal(c.Params, d.Params)
+}
+
+// The errors of a history that another version of zkbench wrote.
+var (
+	ErrNewer = errors.New("written by a newer zkbench: use that version, or upgrade this one")
+	ErrOlder = errors.New("written by an older zkbench, whose histories this one cannot read: judge it with that version, or run it again")
+)
 
 func parseHeader(line []byte) (Header, error) {
 	var probe struct {
@@ -81,8 +85,11 @@ func checkSchema(schema string) error {
 	if !ok || err != nil || version < 1 {
 		return fmt.Errorf("the first line has schema %q, want %q: not a zkbench history", schema, Schema)
 	}
-	if version > schemaVersion {
-		return fmt.Errorf("schema %q, this zkbench reads up to %q: %w", schema, Schema, ErrNewer)
+	switch {
+	case version > schemaVersion:
+		return fmt.Errorf("schema %q, this zkbench reads %q: %w", schema, Schema, ErrNewer)
+	case version < schemaVersion:
+		return fmt.Errorf("schema %q, this zkbench reads %q: %w", schema, Schema, ErrOlder)
 	}
 	return nil
 }

@@ -28,7 +28,10 @@ type Reader struct {
 
 	zr    *zstd.Decoder
 	lines *bufio.Reader
-	n     int
+	n     int // records read
+
+	skipSamples bool
+	known       []Numbered // records to come that were decoded before
 }
 
 // NewReader reads the header from in. Close the reader after use.
@@ -58,52 +61,53 @@ func (r *Reader) Close() { r.zr.Close() }
 // it: ErrTruncated where the history has no end, or what is wrong with which
 // record.
 func (r *Reader) Records() iter.Seq2[Numbered, error] {
-	return r.records(nil)
-}
-
-// records skips the lines that keep refuses, without decoding them.
-func (r *Reader) records(keep func(raw []byte) bool) iter.Seq2[Numbered, error] {
 	return func(yield func(Numbered, error) bool) {
 		for {
-			n, ended, skipped, err := r.next(keep)
-			if err != nil {
+			rec, ended, err := r.next()
+			switch {
+			case err != nil:
 				yield(Numbered{N: r.n}, err)
 				return
-			}
-			if ended || !skipped && !yield(n, nil) {
+			case ended || rec != nil && !yield(Numbered{N: r.n, Record: rec}, nil):
 				return
 			}
 		}
 	}
 }
 
-func (r *Reader) next(keep func(raw []byte) bool) (n Numbered, ended, skipped bool, err error) {
+var samplePrefix = []byte(`{"sample":`)
+
+// next returns the next record, nil for one that is skipped.
+func (r *Reader) next() (rec Record, ended bool, err error) {
 	raw, err := r.line()
 	if err != nil {
-		return n, false, false, err
+		return nil, false, err
 	}
-	if keep != nil && !keep(raw) && !bytes.HasPrefix(raw, endPrefix) {
+	if len(r.known) > 0 && r.known[0].N == r.n+1 {
+		rec, r.known = r.known[0].Record, r.known[1:]
 		r.n++
-		return n, false, true, nil
+		return rec, false, nil
 	}
-	l, err := decode(raw)
+	if r.skipSamples && bytes.HasPrefix(raw, samplePrefix) {
+		r.n++
+		return nil, false, nil
+	}
+	rec, end, err := decode(raw)
 	if err != nil {
-		return n, false, false, fmt.Errorf("history record %d: %w", r.n+1, err)
+		return nil, false, fmt.Errorf("history record %d: %w", r.n+1, err)
 	}
-	if l.End == nil {
+	if end == nil {
 		r.n++
-		return Numbered{N: r.n, Record: l.Record}, false, false, nil
+		return rec, false, nil
 	}
-	if l.End.Records != r.n {
-		return n, false, false, fmt.Errorf("history closed after %d records, but %d were read: some are missing", l.End.Records, r.n)
+	if end.Records != r.n {
+		return nil, false, fmt.Errorf("history closed after %d records, but %d were read: some are missing", end.Records, r.n)
 	}
 	if _, err := r.line(); !errors.Is(err, errEmpty) {
-		return n, false, false, fmt.Errorf("history goes on after its end, at record %d", r.n+1)
+		return nil, false, fmt.Errorf("history goes on after its end, at record %d", r.n+1)
 	}
-	return n, true, false, nil
+	return nil, true, nil
 }
-
-var endPrefix = []byte(`{"end":`)
 
 // errEmpty is ErrTruncated at a clean line boundary.
 var errEmpty = fmt.Errorf("%w: no closing line", ErrTruncated)

@@ -10,8 +10,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-const head = `{"schema":"zkbench.history/v1","trial":"t","subject":"lock/parent","clients":2,"seed":7}` + "\n"
-const one = `{"note":{"at":1,"kind":"opened","client":0}}` + "\n"
+const head = `{"schema":"zkbench.history/v2","trial":"t","subject":"lock/parent","clients":2,"seed":7}` + "\n"
+const one = `{"session":{"at":1,"event":"opened","client":0}}` + "\n"
 
 func squeeze(tb testing.TB, text string) []byte {
 	tb.Helper()
@@ -40,7 +40,7 @@ func readAll(raw []byte) (int, error) {
 	return n, nil
 }
 
-func TestReader(t *testing.T) {
+func TestReader_refusesWhatIsNotWhole(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
 		records    int
@@ -52,16 +52,18 @@ func TestReader(t *testing.T) {
 		{"an end that counts more records than there are is refused", head + one + `{"end":{"records":2}}` + "\n", 1, "closed after 2 records, but 1 were read"},
 		{"nothing may follow the end", head + `{"end":{"records":0}}` + "\n" + one, 0, "goes on after its end"},
 		{"broken JSON is named by its record", head + one + "{nope}\n" + one, 1, "record 2: invalid character"},
-		{"a field that nobody knows is refused", head + `{"note":{"at":1,"kind":"x","client":0,"sesion":5}}` + "\n", 0, `record 1: json: unknown field "sesion"`},
-		{"a record with two fields set is refused", head + `{"note":{"at":1,"kind":"x","client":0},"window":{"fault":"f"}}` + "\n", 0, "record 1: 2 of sample, window, note and end are set"},
-		{"a record with no field set is refused", head + "{}\n", 0, "record 1: 0 of sample, window, note and end are set"},
+		{"a field that nobody knows is refused", head + `{"session":{"at":1,"event":"opened","client":0,"sesion":5}}` + "\n", 0, `record 1: session: json: unknown field "sesion"`},
+		{"two records on one line are refused", head + `{"session":{"at":1},"fault":{"fault":"f"}}` + "\n", 0, "record 1: a line has one record, under its kind; this one has 2"},
+		{"a line without a record is refused", head + "{}\n", 0, "record 1: a line has one record, under its kind; this one has 0"},
+		{"a kind that nobody knows is refused", head + `{"note":{"at":1}}` + "\n", 0, `record 1: no kind of record is called "note"`},
 		{"an outcome that nobody knows is refused", head + `{"sample":{"op":"acquire","outcome":"okay"}}` + "\n", 0, `record 1: sample with outcome "okay"`},
 		{"a sample that returned before its call is refused", head + `{"sample":{"op":"acquire","outcome":"ok","call":5,"return":4}}` + "\n", 0, "record 1: sample that returned (4ns) before it was called (5ns)"},
-		{"a line without end is refused before it fills the memory", head + `{"note":{"text":"` + strings.Repeat("x", lineLimit+1), 0, "record 1: a line longer than"},
+		{"a line without end is refused before it fills the memory", head + `{"session":{"event":"` + strings.Repeat("x", lineLimit+1), 0, "record 1: a line longer than"},
 		{"two values on one line are refused", head + strings.TrimSpace(one) + one, 0, "record 1: more than one JSON value"},
-		{"a newer history is refused for being newer", `{"schema":"zkbench.history/v2","trial":{}}` + "\n", 0, "upgrade"},
+		{"a newer history is refused for being newer", `{"schema":"zkbench.history/v3","trial":{}}` + "\n", 0, "upgrade"},
+		{"an older history is refused for being older", `{"schema":"zkbench.history/v1","trial":"t"}` + "\n", 0, "an older zkbench"},
 		{"another file is no history", `{"hello":"world"}` + "\n", 0, "not a zkbench history"},
-		{"a misspelt header field is refused", `{"schema":"zkbench.history/v1","trail":"t"}` + "\n", 0, `unknown field "trail"`},
+		{"a misspelt header field is refused", `{"schema":"zkbench.history/v2","trail":"t"}` + "\n", 0, `unknown field "trail"`},
 		{"an empty file is cut short", "", 0, "cut short"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -76,7 +78,7 @@ func TestReader(t *testing.T) {
 	}
 }
 
-func TestReaderOfAFileCutAnywhereSaysTruncatedAndDeliversWhatIsWhole(t *testing.T) {
+func TestReader_ofAFileCutAnywhereSaysTruncatedAndDeliversWhatIsWhole(t *testing.T) {
 	text := head + strings.Repeat(one, 50) + `{"end":{"records":50}}` + "\n"
 	half := len(head) + 25*len(one)
 	raw := append(squeeze(t, text[:half]), squeeze(t, text[half:])...)
@@ -95,7 +97,7 @@ func FuzzReader(f *testing.F) {
 	f.Add(whole, false)
 	f.Add(whole[:len(whole)-3], false)
 	f.Add([]byte(head+one+`{"end":{"records":1}}`+"\n"), true)
-	f.Add([]byte(head+`{"window":{"fault":"session.close","target":"client 1","client":1,"start":1,"end":2,"proof":"p"}}`), true)
+	f.Add([]byte(head+`{"fault":{"fault":"session.close","target":"client 1","client":1,"start":1,"end":2,"proof":"p"}}`), true)
 	f.Fuzz(func(t *testing.T, raw []byte, plain bool) {
 		if plain {
 			raw = squeeze(t, string(raw))
@@ -114,7 +116,7 @@ func FuzzReader(f *testing.F) {
 				t.Fatalf("record %d after %d", n.N, last)
 			}
 			last = n.N
-			if s := n.Sample; s != nil && s.Return < s.Call {
+			if s, ok := n.Record.(*Sample); ok && s.Return < s.Call {
 				t.Fatalf("a sample that returned before its call: %+v", s)
 			}
 		}

@@ -117,39 +117,30 @@ func (w *Writer) Sample(s Sample) {
 	if w.err == nil {
 		w.fill.samples = append(w.fill.samples, s)
 	}
-	w.added(kindSample)
+	w.added(false)
 }
 
-// Window records a fault that is over.
-func (w *Writer) Window(win Window) {
+// Record records anything else. The writer owns r from now on.
+func (w *Writer) Record(r Record) {
 	w.mu.Lock()
 	if w.err == nil {
-		w.fill.windows = append(w.fill.windows, win)
+		w.fill.rest = append(w.fill.rest, r)
 	}
-	w.added(kindWindow)
-}
-
-// Note records that something happened. The writer owns n.Counts from now on.
-func (w *Writer) Note(n Note) {
-	w.mu.Lock()
-	if w.err == nil {
-		w.fill.notes = append(w.fill.notes, n)
-	}
-	w.added(kindNote)
+	w.added(true)
 }
 
 // added counts the record that was just appended, and unlocks.
-func (w *Writer) added(kind byte) {
+func (w *Writer) added(other bool) {
 	if w.err != nil {
 		w.stats.Lost++
 		w.mu.Unlock()
 		return
 	}
-	w.fill.kinds = append(w.fill.kinds, kind)
+	w.fill.others = append(w.fill.others, other)
 	w.stats.Records++
 	w.stats.Backlog++
 	w.stats.MaxBacklog = max(w.stats.MaxBacklog, w.stats.Backlog)
-	isFull := len(w.fill.kinds) == batchSize
+	isFull := len(w.fill.others) == batchSize
 	if isFull {
 		w.full = append(w.full, w.fill)
 		w.fill = w.empty()

@@ -25,7 +25,7 @@ func (w *Writer) run() {
 		}
 		w.drain()
 		if time.Since(lastFrame) >= frameEvery {
-			w.note(w.endFrame())
+			w.fail(w.endFrame())
 			lastFrame = time.Now()
 		}
 	}
@@ -40,7 +40,7 @@ func (w *Writer) drain() {
 	for b := w.take(); b != nil; b = w.take() {
 		if err == nil {
 			err = w.encode(b)
-			w.note(err)
+			w.fail(err)
 		}
 		w.give(b, err)
 	}
@@ -55,7 +55,7 @@ func (w *Writer) take() *batch {
 		w.full = slices.Delete(w.full, 0, 1)
 		return b
 	}
-	if len(w.fill.kinds) == 0 {
+	if len(w.fill.others) == 0 {
 		return nil
 	}
 	b := w.fill
@@ -65,7 +65,7 @@ func (w *Writer) take() *batch {
 
 // give accounts for a batch that was written, or lost to err.
 func (w *Writer) give(b *batch, err error) {
-	count := len(b.kinds)
+	count := len(b.others)
 	b.reset()
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -79,8 +79,8 @@ func (w *Writer) give(b *batch, err error) {
 	}
 }
 
-// note keeps the first error and tells the trial.
-func (w *Writer) note(err error) {
+// fail keeps the first error and stops the trial.
+func (w *Writer) fail(err error) {
 	if err == nil {
 		return
 	}
@@ -116,7 +116,7 @@ func (w *Writer) finish() {
 		w.mu.Lock()
 		w.err = nil
 		w.mu.Unlock()
-		w.note(err)
+		w.fail(err)
 	}
 }
 
@@ -136,21 +136,20 @@ func (w *Writer) ending() error {
 	return w.endFrame()
 }
 
-func (w *Writer) encode(b *batch) error {
-	var s, win, n int
-	for _, kind := range b.kinds {
-		switch kind {
-		case kindSample:
-			w.line = appendSample(w.line[:0], &b.samples[s])
-			s++
-		case kindWindow:
-			w.line = appendWindow(w.line[:0], &b.windows[win])
-			win++
-		case kindNote:
-			w.line = appendNote(w.line[:0], &b.notes[n])
-			n++
+func (w *Writer) encode(b *batch) (err error) {
+	samples, rest := b.samples, b.rest
+	for _, other := range b.others {
+		if other {
+			w.line, err = appendRecord(w.line[:0], rest[0])
+			rest = rest[1:]
+		} else {
+			w.line = appendSample(w.line[:0], &samples[0])
+			samples = samples[1:]
 		}
-		if err := w.write(w.line); err != nil {
+		if err == nil {
+			err = w.write(w.line)
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -21,10 +21,10 @@ func sample(client int, token int64) Sample {
 	}
 }
 
-func TestWriterKeepsEveryRecordOfManyGoroutinesInTheirOrder(t *testing.T) {
+func TestWriter_keepsEveryRecordOfManyGoroutinesInTheirOrder(t *testing.T) {
 	const clients, each = 200, 500
 	path := filepath.Join(t.TempDir(), "t.jsonl.zst")
-	w, err := Create(path, Header{Trial: "t", Clients: clients})
+	w, err := Create(path, Header{Trial: "t", Cell: Cell{Clients: clients}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func TestWriterKeepsEveryRecordOfManyGoroutinesInTheirOrder(t *testing.T) {
 		if count++; n.N != count {
 			t.Fatalf("record %d is numbered %d", count, n.N)
 		}
-		if s := n.Sample; s.Token != last[s.Client]+1 {
+		if s := n.Record.(*Sample); s.Token != last[s.Client]+1 {
 			t.Fatalf("client %d: token %d after %d", s.Client, s.Token, last[s.Client])
 		} else {
 			last[s.Client] = s.Token
@@ -82,7 +82,7 @@ func (d *full) Write(p []byte) (int, error) {
 	return d.got.Write(p)
 }
 
-func TestWriterOnAFullDiskStopsTheTrialAndKeepsWhatWasWritten(t *testing.T) {
+func TestWriter_onAFullDiskStopsTheTrialAndKeepsWhatWasWritten(t *testing.T) {
 	disk := &full{room: 20_000}
 	w, err := NewWriter(disk, Header{Trial: "t"})
 	if err != nil {
@@ -104,7 +104,7 @@ func TestWriterOnAFullDiskStopsTheTrialAndKeepsWhatWasWritten(t *testing.T) {
 	if !errors.Is(w.Err(), errFull) {
 		t.Errorf("Err is %v", w.Err())
 	}
-	w.Note(Note{Kind: Lost})
+	w.Record(&Session{Event: Lost})
 	recorded++
 	if err := w.Close(); !errors.Is(err, errFull) {
 		t.Errorf("Close says %v", err)
@@ -133,7 +133,7 @@ func TestWriterOnAFullDiskStopsTheTrialAndKeepsWhatWasWritten(t *testing.T) {
 	}
 }
 
-func TestWriterFramesAreReadableWhileTheTrialRuns(t *testing.T) {
+func TestWriter_framesAreReadableWhileTheTrialRuns(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "t.jsonl.zst")
 	w, err := Create(path, Header{Trial: "t"})
 	if err != nil {
@@ -173,7 +173,7 @@ func countRecords(t *testing.T, path string) int {
 	return n
 }
 
-func TestWriterDoesNotOverwriteAHistory(t *testing.T) {
+func TestWriter_doesNotOverwriteAHistory(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "t.jsonl.zst")
 	if err := os.WriteFile(path, []byte("precious"), 0o644); err != nil {
 		t.Fatal(err)
@@ -183,7 +183,7 @@ func TestWriterDoesNotOverwriteAHistory(t *testing.T) {
 	}
 }
 
-func TestWriterCountsRecordsAfterCloseAsLost(t *testing.T) {
+func TestWriter_countsRecordsAfterCloseAsLost(t *testing.T) {
 	w, err := NewWriter(io.Discard, Header{})
 	if err != nil {
 		t.Fatal(err)

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/zkbench/zkbench/report"
-	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/units"
 )
 
@@ -36,7 +35,7 @@ const ParamProvocation = "provocation"
 type Param struct{ Name, Value string }
 
 // notCells are parameters that tell repetitions apart, not cells of the matrix.
-var notCells = []string{"clients", "subject", "seed", "repeat", history.ParamTrial, history.ParamBase}
+var notCells = []string{"clients", "subject", "seed", "repeat"}
 
 // Of sorts trials into scenarios, in the order in which those were run.
 func Of(trials []report.Trial) []Scenario {
@@ -70,7 +69,7 @@ func scenario(name string, trials []report.Trial) Scenario {
 	slices.SortStableFunc(s.Series, func(a, b Series) int { return strings.Compare(a.Label, b.Label) })
 	for _, x := range s.Series {
 		slices.SortStableFunc(x.Trials, func(a, b report.Trial) int {
-			return cmp.Or(cmp.Compare(a.Clients, b.Clients), cmp.Compare(a.Repetition(), b.Repetition()))
+			return cmp.Or(cmp.Compare(a.Clients, b.Clients), cmp.Compare(a.Repetition, b.Repetition))
 		})
 	}
 	return s

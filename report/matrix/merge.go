@@ -3,17 +3,11 @@ package matrix
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/zkbench/zkbench/report"
-	"github.com/zkbench/zkbench/report/history"
 )
-
-// ParamTrials is the param of a merged trial that tells how many it stands for.
-const ParamTrials = "trials"
 
 // Merge makes one trial of the repetitions of a cell, for people to read. Each
 // number is the median of the trials' own, never a quantile of all operations
@@ -34,12 +28,7 @@ func Merge(trials []report.Trial) report.Trial {
 			out = t
 		}
 	}
-	out.Params = maps.Clone(out.Params)
-	if out.Params == nil {
-		out.Params = map[string]string{}
-	}
-	delete(out.Params, history.ParamTrial)
-	out.Params[ParamTrials] = strconv.Itoa(len(trials))
+	out.Repetition, out.Merged = 0, len(trials)
 	out.Metrics = map[string]report.Metric{}
 	for _, t := range trials {
 		for name := range t.Metrics {
@@ -169,14 +158,14 @@ func mergeThreshold(trials []report.Trial, expr string) report.Threshold {
 
 // in says which repetition it was, after what was measured in it.
 func in(t report.Trial) string {
-	if n := t.Repetition(); n > 0 {
+	if n := t.Repetition; n > 0 {
 		return fmt.Sprintf(" in trial %d", n)
 	}
 	return ""
 }
 
 func prefix(t report.Trial, s string) string {
-	if n := t.Repetition(); n > 0 {
+	if n := t.Repetition; n > 0 {
 		return fmt.Sprintf("trial %d: %s", n, s)
 	}
 	return s

@@ -26,5 +26,5 @@ func (n Names) Label(t report.Trial) string { return Label(t.Subject, pick(t, n[
 // CellOf returns a trial without numbers that stands in the cell of a comparison, to
 // be named like the trials that were compared.
 func CellOf(c report.Comparison) report.Trial {
-	return report.Trial{Scenario: c.Scenario, Subject: c.Subject, Clients: c.Clients, Params: c.Params}
+	return report.Trial{Cell: c.Cell}
 }

@@ -121,7 +121,7 @@ func Growth(s matrix.Scenario, metric, title string, looks Looks) *Figure {
 func medians(s matrix.Scenario) string {
 	for _, x := range s.Series {
 		for _, t := range x.Trials {
-			if t.Params[matrix.ParamTrials] != "" {
+			if t.Merged > 0 {
 				return " Where a cell was repeated, it is the median of its trials, as in the tables."
 			}
 		}

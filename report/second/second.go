@@ -107,7 +107,7 @@ func ask(h *history.History, from, to, excuse time.Duration, limit int) Opinion 
 // a younger token was let in before.
 func split(b verdict.Belief, late bool, faults []history.Fault, excuse time.Duration) []hold {
 	whole := hold{b.Client, b.Token, min(b.Call, b.Start), b.Start, b.End, b.End}
-	if b.Resumed {
+	if b.Restored {
 		whole.asked = b.Start
 	}
 	for _, f := range faults {

@@ -2,10 +2,10 @@ package text
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/zkbench/zkbench/report"
-	"github.com/zkbench/zkbench/report/matrix"
 	"github.com/zkbench/zkbench/report/units"
 )
 
@@ -36,7 +36,7 @@ func Columns(trials []report.Trial) []Column {
 		{Head: "subject", Cell: func(t report.Trial) string { return units.Clean(t.Subject) }},
 		{Head: "clients", Right: true, Cell: func(t report.Trial) string { return units.Number(float64(t.Clients)) }},
 		{Head: "must be caught by", spare: 1, Cell: func(t report.Trial) string { return units.Clean(list(t.Expect)) }},
-		{Head: "trials", Right: true, spare: 2, Cell: func(t report.Trial) string { return units.Clean(t.Params[matrix.ParamTrials]) }},
+		{Head: "trials", Right: true, spare: 2, Cell: func(t report.Trial) string { return merged(t) }},
 	}
 	handoffs := slices.ContainsFunc(trials, func(t report.Trial) bool { return t.Metrics["handoff.latency"].P50 != nil })
 	for i, l := range Latencies {
@@ -66,6 +66,13 @@ func Columns(trials []report.Trial) []Column {
 	return slices.DeleteFunc(all, func(c Column) bool {
 		return c.Head != "result" && !slices.ContainsFunc(trials, func(t report.Trial) bool { return c.Cell(t) != "" })
 	})
+}
+
+func merged(t report.Trial) string {
+	if t.Merged == 0 {
+		return ""
+	}
+	return strconv.Itoa(t.Merged)
 }
 
 // Result is the last column: pass, or what was broken or left open.

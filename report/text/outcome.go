@@ -159,7 +159,7 @@ func where(label string, t report.Trial) string {
 		return units.Clean(t.Name)
 	}
 	s := fmt.Sprintf("%s at %s", label, units.Plural(t.Clients, "contender"))
-	if n := t.Repetition(); n > 0 {
+	if n := t.Repetition; n > 0 {
 		s += fmt.Sprintf(", trial %d", n)
 	}
 	return s

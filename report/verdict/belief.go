@@ -7,7 +7,7 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// What ended a belief, as Belief.Ended. Otherwise it is the kind of the note
+// What ended a belief, as Belief.Ended. Otherwise it is the session event
 // that ended it: history.Suspended, Lost, Killed, Closed or Deadline.
 const (
 	Released = "released"
@@ -15,7 +15,7 @@ const (
 )
 
 // Belief is a time in which one client believed that it held a grant (rule 2).
-// A grant that was suspended and resumed gives two beliefs.
+// A grant that was suspended and restored gives two beliefs.
 type Belief struct {
 	Client         int
 	Session, Token int64
@@ -24,7 +24,7 @@ type Belief struct {
 	Call           time.Duration // of the acquire
 	Start, End     time.Duration
 	Ended          string
-	Resumed        bool // it goes on after a suspension
+	Restored       bool // it goes on after a suspension
 	Record         int  // number of the record that began it
 	EndRecord      int  // and that ended it; 0 at the history's end
 }
@@ -58,13 +58,13 @@ type Beliefs struct {
 // holder is one client and the grants that it has not let go of.
 type holder struct {
 	grants []grant
-	notes  [4]remembered // the last status notes, which may overtake an acquire's record
+	events [4]remembered // the last session events, which may overtake an acquire's record
 	next   int
 	spare  []*entry // of a grant that was released, for the next one
 }
 
 type remembered struct {
-	note   history.Note
+	event  history.Session
 	record int
 }
 
@@ -92,21 +92,26 @@ func NewBeliefs(emit func(Belief)) *Beliefs {
 // Add hears the next record.
 func (t *Beliefs) Add(n history.Numbered) {
 	t.now = max(t.now, n.Time())
-	switch {
-	case n.Sample != nil && n.Sample.Op == history.Acquire:
-		t.acquired(n)
-	case n.Sample != nil && n.Sample.Op == history.Release:
-		t.released(n)
-	case n.Note != nil:
-		t.noted(n)
+	switch r := n.Record.(type) {
+	case *history.Sample:
+		switch r.Op {
+		case history.Acquire:
+			t.acquired(r, n.N)
+		case history.Release:
+			t.released(r, n.N)
+		default:
+			return
+		}
+	case *history.Session:
+		t.told(r, n.N)
 	default:
 		return
 	}
 	t.flush(t.now - reorder)
 }
 
-func (t *Beliefs) acquired(n history.Numbered) {
-	s, h := n.Sample, t.clients.of(n.Sample.Client)
+func (t *Beliefs) acquired(s *history.Sample, record int) {
+	h := t.clients.of(s.Client)
 	// A client does one thing after the other: what it was told to have lost
 	// earlier has no release in flight any more.
 	h.settle(s.Call)
@@ -115,17 +120,17 @@ func (t *Beliefs) acquired(n history.Numbered) {
 	}
 	b := Belief{
 		Client: s.Client, Session: s.Session, Token: s.Token, Phase: s.Phase, Round: s.Round,
-		Call: s.Call, Start: s.Return, Record: n.N,
+		Call: s.Call, Start: s.Return, Record: record,
 	}
 	h.grants = append(h.grants, grant{session: s.Session, token: s.Token, start: b, parts: h.spare})
 	h.spare = nil
 	g := &h.grants[len(h.grants)-1]
 	t.begin(g, b)
 	// Notes that were recorded before this sample, but tell of a later instant.
-	for i := range h.notes {
-		r := &h.notes[(h.next+i)%len(h.notes)]
-		if r.record > 0 && r.note.At >= s.Return {
-			t.apply(g, &r.note, r.record)
+	for i := range h.events {
+		r := &h.events[(h.next+i)%len(h.events)]
+		if r.record > 0 && r.event.At >= s.Return {
+			t.apply(g, &r.event, r.record)
 		}
 	}
 }
@@ -145,20 +150,20 @@ func (t *Beliefs) begin(g *grant, b Belief) {
 	t.queue = slices.Insert(t.queue, i, e)
 }
 
-func (t *Beliefs) released(n history.Numbered) {
-	h := t.clients.of(n.Sample.Client)
-	i := h.find(n.Sample)
+func (t *Beliefs) released(s *history.Sample, record int) {
+	h := t.clients.of(s.Client)
+	i := h.find(s)
 	if i < 0 {
 		return // a grant that was never believed, or settled long ago
 	}
 	g := h.grants[i]
-	if g.final > n.Sample.Call {
+	if g.final > s.Call {
 		t.Late++
 	}
 	for _, e := range g.parts {
 		// Belief ends at the call, even where a note came before the reply.
-		if e.live || e.End > n.Sample.Call {
-			e.End, e.Ended, e.EndRecord = max(n.Sample.Call, e.Start), Released, n.N
+		if e.live || e.End > s.Call {
+			e.End, e.Ended, e.EndRecord = max(s.Call, e.Start), Released, record
 		}
 		e.live, e.settled = false, true
 	}
@@ -194,49 +199,49 @@ func (h *holder) settle(before time.Duration) {
 	h.grants = kept
 }
 
-func (t *Beliefs) noted(n history.Numbered) {
-	switch n.Note.Kind {
-	case history.Suspended, history.Lost, history.Killed, history.Closed, history.Deadline, history.Resumed:
+func (t *Beliefs) told(e *history.Session, record int) {
+	switch e.Event {
+	case history.Suspended, history.Lost, history.Killed, history.Closed, history.Deadline, history.Restored:
 	default:
 		return
 	}
-	h := t.clients.of(n.Note.Client)
-	h.notes[h.next] = remembered{*n.Note, n.N}
-	h.next = (h.next + 1) % len(h.notes)
+	h := t.clients.of(e.Client)
+	h.events[h.next] = remembered{*e, record}
+	h.next = (h.next + 1) % len(h.events)
 	for i := range h.grants {
-		t.apply(&h.grants[i], n.Note, n.N)
+		t.apply(&h.grants[i], e, record)
 	}
 }
 
-// apply lets a note end a grant's belief, or go on with it.
-func (t *Beliefs) apply(g *grant, n *history.Note, record int) {
-	if g.dead || !g.meant(n) || n.At < g.start.Start {
+// apply lets an event end a grant's belief, or continue it.
+func (t *Beliefs) apply(g *grant, e *history.Session, record int) {
+	if g.dead || !g.meant(e) || e.At < g.start.Start {
 		return
 	}
-	if n.Kind == history.Resumed {
+	if e.Event == history.Restored {
 		if !g.held {
 			b := g.start
-			b.Start, b.Resumed, b.Record = n.At, true, record
+			b.Start, b.Restored, b.Record = e.At, true, record
 			t.begin(g, b)
 		}
 		return
 	}
-	g.dead = n.Kind == history.Lost || n.Kind == history.Killed || n.Kind == history.Closed
+	g.dead = e.Event == history.Lost || e.Event == history.Killed || e.Event == history.Closed
 	if !g.held {
 		return
 	}
-	e := g.parts[len(g.parts)-1]
-	e.End, e.Ended, e.EndRecord, e.live = max(n.At, e.Start), n.Kind, record, false
+	last := g.parts[len(g.parts)-1]
+	last.End, last.Ended, last.EndRecord, last.live = max(e.At, last.Start), string(e.Event), record, false
 	g.held = false
 }
 
-// meant says whether the note is about this grant: by the token where the note
+// meant says whether the event is about this grant: by the token where the event
 // has one, else by the session, else by the client alone.
-func (g *grant) meant(n *history.Note) bool {
-	if n.Token != 0 && g.token != 0 {
-		return n.Token == g.token
+func (g *grant) meant(e *history.Session) bool {
+	if e.Token != 0 && g.token != 0 {
+		return e.Token == g.token
 	}
-	return n.Session == 0 || g.session == 0 || n.Session == g.session
+	return e.Session == 0 || g.session == 0 || e.Session == g.session
 }
 
 // flush hands on what is finished and can have no earlier belief before it.

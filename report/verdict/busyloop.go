@@ -33,22 +33,22 @@ func newBusyLoop(*history.History) checker {
 }
 
 func (b *busy) record(n history.Numbered) {
-	if n.Note == nil || n.Note.Kind != history.Effort {
+	e, ok := n.Record.(*history.Effort)
+	if !ok {
 		return
 	}
 	b.judged++
-	c := n.Note.Counts
-	causes := c[history.CountNotified] + c[history.CountConnects]
-	if n.Note.Text == history.OfQueue {
-		causes += c[history.CountRefusals]
+	causes := e.Notifications + e.Connections
+	if e.Queue {
+		causes += e.Refusals
 	}
-	allowed := requestsPerCall*c[history.CountCalls] + requestsPerCause*causes + requestsForNothing
-	if c[history.CountRequests] <= allowed {
+	allowed := requestsPerCall*e.Calls + requestsPerCause*causes + requestsForNothing
+	if e.Requests <= allowed {
 		return
 	}
 	b.broken.add(func() string {
 		return fmt.Sprintf("client %d made %d requests for %d calls, with %d notifications and %d connections to give a reason for them (record %d): more than %d need a loop that asks again and again",
-			n.Note.Client, c[history.CountRequests], c[history.CountCalls], c[history.CountNotified], c[history.CountConnects], n.N, allowed)
+			e.Client, e.Requests, e.Calls, e.Notifications, e.Connections, n.N, allowed)
 	}, n.N)
 }
 

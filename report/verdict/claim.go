@@ -47,22 +47,25 @@ func newClaimValidity(h *history.History, s *seen) checker {
 }
 
 func (c *claims) record(n history.Numbered) {
-	switch {
-	case n.Note != nil:
-		c.note(n.Note, n.N)
-	case n.Sample != nil && n.Sample.Op == history.Acquire && n.Sample.Outcome == history.OK:
-		c.judged++
-		c.claim(n.Sample, n.N)
-		c.held[n.Sample.Client] = claim{sample: *n.Sample, record: n.N}
+	switch r := n.Record.(type) {
+	case *history.ClaimCheck:
+		c.check(r, n.N)
+	case *history.Session:
+		c.event(r, n.N)
+	case *history.Sample:
+		if r.Op == history.Acquire && r.Outcome == history.OK {
+			c.judged++
+			c.claim(r, n.N)
+			c.held[r.Client] = claim{sample: *r, record: n.N}
+		}
 	}
 }
 
-// look holds what the lab saw of a node against the claim. The client had not let go
-// when the look was over.
-func (c *claims) look(n *history.Note, record int) {
+// check compares what was seen of a node with the claim. The client had not let go
+// when the check was over.
+func (c *claims) check(n *history.ClaimCheck, record int) {
 	k, ok := c.held[n.Client]
-	asked := time.Duration(n.Counts[history.CountAsked])
-	if !ok || k.sample.Path != n.Path || asked < k.sample.Return {
+	if !ok || k.sample.Path != n.Path || n.Asked < k.sample.Return {
 		return
 	}
 	c.checked++
@@ -77,8 +80,8 @@ func (c *claims) look(n *history.Note, record int) {
 		wrong = fmt.Sprintf("it belonged to session %#x", uint64(n.Session))
 	case n.Token != s.Token:
 		wrong = fmt.Sprintf("its czxid was %d", n.Token)
-	case n.Counts[history.CountAhead] > 0:
-		wrong = fmt.Sprintf("%d older nodes stood before it in line", n.Counts[history.CountAhead])
+	case n.Ahead > 0:
+		wrong = fmt.Sprintf("%d older nodes stood before it in line", n.Ahead)
 	default:
 		return
 	}
@@ -88,11 +91,8 @@ func (c *claims) look(n *history.Note, record int) {
 	}, k.record, record)
 }
 
-func (c *claims) note(n *history.Note, record int) {
-	switch n.Kind {
-	case history.Checked:
-		c.look(n, record)
-		return
+func (c *claims) event(n *history.Session, record int) {
+	switch n.Event {
 	case history.Suspended, history.Lost, history.Killed, history.Closed, history.Deadline, history.Expired:
 		if k, ok := c.held[n.Client]; ok {
 			k.doubt = true
@@ -107,7 +107,7 @@ func (c *claims) note(n *history.Note, record int) {
 		k = &sessions{}
 		c.sessions[n.Client] = k
 	}
-	switch n.Kind {
+	switch n.Event {
 	case history.Opened:
 		k.previous, k.opened, k.openedAt, k.openedRecord = k.opened, n.Session, n.At, record
 	case history.Lost, history.Closed:

@@ -7,18 +7,6 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// Keys of Note.Counts in notes of kind history.Fan: the counts over one round,
-// and what the variant's formula allows. A key that was not counted is absent.
-const (
-	CountHandoffs      = "handoffs"
-	CountFlaps         = "flaps" // a waiter lost its session and came back; in place of hand-offs
-	CountNotifications = "notifications"
-	CountRequests      = "requests"
-	CountBytes         = "bytes"
-	CountServers       = "servers.notifications" // the same, counted by the members
-	CountExpected      = "expected."             // prefix of the formula's value
-)
-
 // fan judges rule 11: a hand-off wakes no more clients, and costs no more
 // requests, than the variant's formula allows. Fewer is well: watches coalesce.
 // Rounds that a fault disturbed are not judged.
@@ -40,26 +28,29 @@ func newFanOut(h *history.History) checker {
 }
 
 func (f *fan) record(n history.Numbered) {
-	if n.Note == nil || n.Note.Kind != history.Fan {
+	t, ok := n.Record.(*history.Traffic)
+	if !ok || t.Of == history.OfItem {
 		return
 	}
 	f.rounds++
-	if f.faults.touches(f.since(n.Note), n.Note.At) {
+	if f.faults.touches(f.since(t), t.At) {
 		f.disturbed++
 		return
 	}
 	judged := false
-	for _, what := range []string{CountNotifications, CountRequests} {
-		measured, ok := n.Note.Counts[what]
-		expected, known := n.Note.Counts[CountExpected+what]
-		if !ok || !known {
+	for _, c := range []struct {
+		what     string
+		measured int64
+		expected *int64
+	}{{"notifications", t.Notifications, t.ExpectedNotifications}, {"requests", t.Requests, t.ExpectedRequests}} {
+		if c.expected == nil {
 			continue
 		}
 		judged = true
-		if measured > expected {
+		if c.measured > *c.expected {
 			f.broken.add(func() string {
-				return fmt.Sprintf("%d %s in %s, the formula allows %d (record %d)",
-					measured, what, acts(n.Note.Counts), expected, n.N)
+				return fmt.Sprintf("%d %s in %d %ss, the formula allows %d (record %d)",
+					c.measured, c.what, t.Count, t.Of, *c.expected, n.N)
 			}, n.N)
 		}
 	}
@@ -68,19 +59,11 @@ func (f *fan) record(n history.Numbered) {
 	}
 }
 
-// acts says over what was counted.
-func acts(counts map[string]int64) string {
-	if n, ok := counts[CountFlaps]; ok {
-		return fmt.Sprintf("%d flaps of a waiter", n)
-	}
-	return fmt.Sprintf("%d hand-offs", counts[CountHandoffs])
-}
-
-// since returns when the counting of the note's round began, at the earliest.
-func (f *fan) since(n *history.Note) time.Duration {
+// since returns when the counting began, at the earliest.
+func (f *fan) since(t *history.Traffic) time.Duration {
 	var from time.Duration
 	for _, p := range f.history.Phases {
-		if p.Start <= n.At && (n.Phase == "" || p.Name == n.Phase) {
+		if p.Start <= t.At && (t.Phase == "" || p.Name == t.Phase) {
 			from = p.Start
 		}
 	}

@@ -43,8 +43,8 @@ func newFencing(s *seen) checker {
 }
 
 func (f *fences) record(n history.Numbered) {
-	s := n.Sample
-	if s == nil || s.Op != history.Write {
+	s, ok := n.Record.(*history.Sample)
+	if !ok || s.Op != history.Write {
 		return
 	}
 	switch s.Outcome {

@@ -28,7 +28,7 @@ func newFIFO(h *history.History, s *seen) checker {
 }
 
 func (o *order) belief(b Belief) {
-	if b.Token == 0 || b.Resumed {
+	if b.Token == 0 || b.Restored {
 		return
 	}
 	o.judged++
@@ -48,7 +48,7 @@ func (o *order) belief(b Belief) {
 }
 
 func (o *order) dying(b Belief) bool {
-	if b.Ended != Released && b.Ended != AtEnd && b.Ended != history.Closed {
+	if b.Ended != Released && b.Ended != AtEnd && b.Ended != string(history.Closed) {
 		return true
 	}
 	for _, w := range o.hits[b.Client] {

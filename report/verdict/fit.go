@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/zkbench/zkbench/report/history"
@@ -32,42 +33,36 @@ func newFit(h *history.History) checker {
 }
 
 func (f *fit) record(n history.Numbered) {
-	if n.Note == nil || n.Note.Kind != history.Watch {
+	s, ok := n.Record.(*history.Self)
+	if !ok {
 		return
-	}
-	c := n.Note.Counts
-	if _, limited := c[history.CountLimit+history.CountLate]; !limited {
-		return // written by a zkbench that had no limits
 	}
 	f.notes++
 	passed := func(format string, args ...any) {
 		f.unfit.add(func() string { return fmt.Sprintf(format, args...) }, n.N)
 	}
-	if lost := c[history.CountLost]; lost > 0 {
-		passed("%d records were dropped", lost)
+	if s.Lost > 0 {
+		passed("%d records were dropped", s.Lost)
 	}
 	if f.untimed {
 		return
 	}
-	if late, limit := c[history.CountLate], c[history.CountLimit+history.CountLate]; late > limit {
-		passed("a timer of the harness fired %v late, more than %v", round(late), round(limit))
+	if s.LateMax > s.Limits.Late {
+		passed("a timer of the harness fired %v late, more than %v", s.LateMax.Round(time.Millisecond), s.Limits.Late.Round(time.Millisecond))
 	}
-	ticks, late := c[history.CountTicks], c[history.CountLateTicks]
-	limit := c[history.CountLimit+history.CountLateTicks]
-	if late*1000 > limit*ticks {
-		passed("%s of the harness's timers fired more than 10ms late, more than %s", percent(late*1000/ticks), percent(limit))
+	if share := float64(s.LateTicks) / float64(max(s.Ticks, 1)); share > s.Limits.LateShare {
+		passed("%s of the harness's timers fired more than 10ms late, more than %s", percent(share), percent(s.Limits.LateShare))
 	}
-	if waiting, limit := c[history.CountBacklog], c[history.CountLimit+history.CountBacklog]; waiting > limit {
-		passed("%d records waited to be written, more than %d", waiting, limit)
+	if s.MaxBacklog > s.Limits.Backlog {
+		passed("%d records waited to be written, more than %d", s.MaxBacklog, s.Limits.Backlog)
 	}
-	for _, of := range []struct{ key, whose string }{{history.CountCPU, "the harness"}, {history.CountMachine, "the machine"}} {
-		if used, limit := c[of.key], c[history.CountLimit+of.key]; used > limit {
-			passed("%s used %s of all processors, more than %s", of.whose, percent(used), percent(limit))
-		}
+	if s.CPU != nil && *s.CPU > s.Limits.CPU {
+		passed("the harness used %s of all processors, more than %s", percent(*s.CPU), percent(s.Limits.CPU))
+	}
+	if s.MachineCPU != nil && *s.MachineCPU > s.Limits.MachineCPU {
+		passed("the machine used %s of all processors, more than %s", percent(*s.MachineCPU), percent(s.Limits.MachineCPU))
 	}
 }
 
-func round(ns int64) time.Duration { return time.Duration(ns).Round(time.Millisecond) }
-
-// percent writes thousandths.
-func percent(permille int64) string { return fmt.Sprintf("%g %%", float64(permille)/10) }
+// percent writes a share with one digit after the point at most.
+func percent(share float64) string { return fmt.Sprintf("%g %%", math.Floor(share*1000)/10) }

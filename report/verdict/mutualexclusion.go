@@ -144,26 +144,34 @@ func (x *exclusion) outlived(b Belief) {
 
 // record looks for holders that act on a session that they know to be lost.
 func (x *exclusion) record(n history.Numbered) {
-	switch {
-	case n.Note != nil && n.Note.Kind == history.Lost:
-		x.lost[n.Note.Client] = loss{n.Note.Session, n.Note.At, n.N}
-	case n.Note != nil && n.Note.Kind == history.Expired:
-		x.expired[n.Note.Client] = loss{n.Note.Session, n.Note.At, n.N}
-	case n.Sample != nil && n.Sample.Op == history.Write:
-		s := n.Sample
-		l, ok := x.lost[s.Client]
-		if !ok {
-			l, ok = x.expired[s.Client]
+	switch r := n.Record.(type) {
+	case *history.Session:
+		switch r.Event {
+		case history.Lost:
+			x.lost[r.Client] = loss{r.Session, r.At, n.N}
+		case history.Expired:
+			x.expired[r.Client] = loss{r.Session, r.At, n.N}
 		}
-		if !ok || l.session == 0 || s.Session != l.session || s.Call <= l.at+Grace || x.acted[s.Token] {
-			return
+	case *history.Sample:
+		if r.Op == history.Write {
+			x.written(r, n.N)
 		}
-		x.acted[s.Token] = true // once is enough: a holder that does not know goes on and on
-		x.broken.add(func() string {
-			return fmt.Sprintf("client %d began a write under token %d at %v (record %d), %v after it was told that its session %#x was lost (record %d): it still believed",
-				s.Client, s.Token, s.Call, n.N, s.Call-l.at, uint64(l.session), l.record)
-		}, l.record, n.N)
 	}
+}
+
+func (x *exclusion) written(s *history.Sample, record int) {
+	l, ok := x.lost[s.Client]
+	if !ok {
+		l, ok = x.expired[s.Client]
+	}
+	if !ok || l.session == 0 || s.Session != l.session || s.Call <= l.at+Grace || x.acted[s.Token] {
+		return
+	}
+	x.acted[s.Token] = true // once is enough: a holder that does not know goes on and on
+	x.broken.add(func() string {
+		return fmt.Sprintf("client %d began a write under token %d at %v (record %d), %v after it was told that its session %#x was lost (record %d): it still believed",
+			s.Client, s.Token, s.Call, record, s.Call-l.at, uint64(l.session), l.record)
+	}, l.record, record)
 }
 
 func (x *exclusion) finish() Verdict {

@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/zkbench/zkbench/report/history"
@@ -11,68 +12,58 @@ import (
 // it: who holds by it, or waits with it. A client does one thing at a time, so one
 // node is all that it can claim.
 //
-// The lab's looks are few, and each sees few nodes: they are kept until the end, when
-// all operations are known.
+// Snapshots are few, and each has few nodes: they are kept until the end, when all
+// operations are known.
 type orphans struct {
-	looks  int
-	seen   map[look]*sighted
-	order  []look
-	last   map[int]time.Duration // by client: return of the last operation in the records so far
-	broken evidence
+	snapshots int
+	seen      []*inLine
+	last      map[int]time.Duration // by client: return of the last operation in the records so far
+	broken    evidence
 }
 
-// look is one client at one look of the lab.
-type look struct {
+// inLine is what one client had in line in one snapshot.
+type inLine struct {
 	client    int
 	asked, at time.Duration
-}
-
-// sighted is what a client had in line at a look.
-type sighted struct {
-	nodes   []seenNode
-	claimed bool // it held, waited or let go at some moment of the look
-}
-
-type seenNode struct {
-	path    string
-	session int64
-	record  int
+	nodes     []history.SnapshotNode
+	record    int
+	claimed   bool // it held, waited or let go at some moment of the snapshot
 }
 
 func newNoOrphan(h *history.History, s *seen) checker {
-	o := &orphans{seen: map[look]*sighted{}, last: map[int]time.Duration{}}
+	o := &orphans{last: map[int]time.Duration{}}
 	return checker{
-		name: NoOrphan, applies: func() bool { return s.granting() && o.looks > 0 },
+		name: NoOrphan, applies: func() bool { return s.granting() && o.snapshots > 0 },
 		record: o.record, belief: o.belief, finish: func(time.Duration) Verdict { return o.finish() },
 	}
 }
 
 func (o *orphans) record(n history.Numbered) {
-	switch {
-	case n.Note != nil && n.Note.Kind == history.Looked:
-		o.looks++
-	case n.Note != nil && n.Note.Kind == history.Node && n.Note.Client >= 0:
-		o.node(n.Note, n.N)
-	case n.Sample != nil && (n.Sample.Op == history.Acquire || n.Sample.Op == history.Release):
-		o.last[n.Sample.Client] = max(o.last[n.Sample.Client], n.Sample.Return)
-		o.claim(n.Sample.Client, n.Sample.Call, n.Sample.Return)
+	switch r := n.Record.(type) {
+	case *history.Snapshot:
+		o.snapshot(r, n.N)
+	case *history.Sample:
+		if r.Op == history.Acquire || r.Op == history.Release {
+			o.last[r.Client] = max(o.last[r.Client], r.Return)
+			o.claim(r.Client, r.Call, r.Return)
+		}
 	}
 }
 
-func (o *orphans) node(n *history.Note, record int) {
-	at := look{n.Client, time.Duration(n.Counts[history.CountAsked]), n.At}
-	for _, k := range o.order { // the notes of one look are written one after the other
-		if k.client == at.client && k.asked == at.asked {
-			at = k
+func (o *orphans) snapshot(s *history.Snapshot, record int) {
+	o.snapshots++
+	first := len(o.seen)
+	for _, n := range s.Nodes {
+		if n.Client < 0 {
+			continue
 		}
+		i := slices.IndexFunc(o.seen[first:], func(k *inLine) bool { return k.client == n.Client })
+		if i < 0 {
+			i = len(o.seen) - first
+			o.seen = append(o.seen, &inLine{client: n.Client, asked: s.Asked, at: s.At, record: record, claimed: o.last[n.Client] >= s.Asked})
+		}
+		o.seen[first+i].nodes = append(o.seen[first+i].nodes, n)
 	}
-	s := o.seen[at]
-	if s == nil {
-		s = &sighted{claimed: o.last[n.Client] >= at.asked}
-		o.seen[at] = s
-		o.order = append(o.order, at)
-	}
-	s.nodes = append(s.nodes, seenNode{n.Path, n.Session, record})
 }
 
 // belief is the time in which a holder claims its node. One that was suspended may
@@ -81,42 +72,37 @@ func (o *orphans) belief(b Belief) { o.claim(b.Client, b.Call, b.End) }
 
 // claim says that a client had use for a node in [from, to].
 func (o *orphans) claim(client int, from, to time.Duration) {
-	for _, k := range o.order {
+	for _, k := range o.seen {
 		if k.client == client && from <= k.at && to >= k.asked {
-			o.seen[k].claimed = true
+			k.claimed = true
 		}
 	}
 }
 
 func (o *orphans) finish() Verdict {
-	for _, k := range o.order {
-		s := o.seen[k]
+	for _, k := range o.seen {
 		allowed := 0
-		if s.claimed {
+		if k.claimed {
 			allowed = 1
 		}
-		if len(s.nodes) <= allowed {
+		if len(k.nodes) <= allowed {
 			continue
 		}
-		n := s.nodes[0]
-		records := make([]int, len(s.nodes))
-		for i, n := range s.nodes {
-			records[i] = n.record
-		}
+		n := k.nodes[0]
 		o.broken.add(func() string {
-			if s.claimed {
-				return fmt.Sprintf("client %d had %d nodes in line from %v to %v (records %v), and can have use for one: %s and others of its session %#x",
-					k.client, len(s.nodes), k.asked, k.at, records, n.path, uint64(n.session))
+			if k.claimed {
+				return fmt.Sprintf("client %d had %d nodes in line from %v to %v (record %d), and can have use for one: %s and others of its session %#x",
+					k.client, len(k.nodes), k.asked, k.at, k.record, n.Path, uint64(n.Session))
 			}
 			return fmt.Sprintf("client %d neither held nor waited from %v to %v, and yet its node %s stood in line (record %d): its session %#x lives, so the node stays, and blocks all behind it",
-				k.client, k.asked, k.at, n.path, n.record, uint64(n.session))
-		}, records...)
+				k.client, k.asked, k.at, n.Path, k.record, uint64(n.Session))
+		}, k.record)
 	}
 	switch {
 	case o.broken.count > 0:
 		return o.broken.fail("orphans")
-	case o.looks == 0:
-		return unknown("nobody looked at the line")
+	case o.snapshots == 0:
+		return unknown("there is no snapshot of the line")
 	}
-	return pass(fmt.Sprintf("the lab looked at the line %d times", o.looks))
+	return pass(fmt.Sprintf("the observer looked at the line %d times", o.snapshots))
 }

@@ -25,7 +25,6 @@ type progress struct {
 	by      int           // record that ended the last belief
 	waits   []wait        // long ones that have ended
 	idle    []idle        // long idle times without a fault
-	pending map[int]wait  // who stands in line
 	calm    int           // acquires that returned without a fault near
 	granted int
 	looks   *stuck
@@ -33,11 +32,9 @@ type progress struct {
 }
 
 type wait struct {
-	client  int
-	from    time.Duration
-	to      time.Duration
-	record  int
-	endless bool
+	client   int
+	from, to time.Duration
+	record   int
 }
 
 type idle struct {
@@ -47,7 +44,7 @@ type idle struct {
 }
 
 func newProgress(h *history.History, s *seen) checker {
-	p := &progress{limit: patience(h), pending: map[int]wait{}, looks: newStuck(h)}
+	p := &progress{limit: patience(h), looks: newStuck(h)}
 	p.faults = aftermath(h, p.limit)
 	queue := newDeliveries(h)
 	return checker{
@@ -64,18 +61,12 @@ func newProgress(h *history.History, s *seen) checker {
 
 func (p *progress) record(n history.Numbered) {
 	p.looks.record(n)
-	switch {
-	case n.Sample != nil && n.Sample.Op == history.Acquire:
-		p.acquired(n.Sample, n.N)
-	case n.Note != nil:
-		p.noted(n.Note, n.N)
+	if s, ok := n.Record.(*history.Sample); ok && s.Op == history.Acquire {
+		p.acquired(s, n.N)
 	}
 }
 
 func (p *progress) acquired(s *history.Sample, record int) {
-	if w, ok := p.pending[s.Client]; ok && w.from <= s.Return {
-		delete(p.pending, s.Client)
-	}
 	if s.Outcome == history.OK {
 		p.granted++
 		if !p.faults.touches(s.Call, s.Return) {
@@ -84,15 +75,6 @@ func (p *progress) acquired(s *history.Sample, record int) {
 	}
 	if p.limit > 0 && s.Return-s.Call > p.limit {
 		p.waited(wait{client: s.Client, from: s.Call, to: s.Return, record: record})
-	}
-}
-
-func (p *progress) noted(n *history.Note, record int) {
-	switch n.Kind {
-	case history.Waiting:
-		p.pending[n.Client] = wait{client: n.Client, from: n.At, record: record, endless: true}
-	case history.Killed, history.Closed, history.Lost:
-		delete(p.pending, n.Client) // who has no session stands in no line
 	}
 }
 
@@ -148,15 +130,6 @@ func (p *progress) gap(until time.Duration, record int) {
 func (p *progress) finish(end time.Duration) Verdict {
 	p.gap(end, 0)
 	p.looks.judge(&p.broken)
-	stuck := 0
-	for _, client := range sortedKeys(p.pending) {
-		w := p.pending[client]
-		w.to = end
-		stuck++
-		for i := range p.idle {
-			p.meet(&p.idle[i], w)
-		}
-	}
 	switch {
 	case p.broken.count > 0:
 		return p.broken.fail("times without progress")
@@ -168,17 +141,6 @@ func (p *progress) finish(end time.Duration) Verdict {
 		return pass(fmt.Sprintf("faults were near all the time; the lab looked at the line %d times without, and found nobody stuck", p.looks.judged))
 	case p.calm == 0:
 		return unknown("every acquire met a fault or its aftermath: progress is judged only without")
-	case stuck > 0:
-		return pass(fmt.Sprintf("%d clients still waited at the end, not long enough to say more", stuck))
 	}
 	return pass()
-}
-
-func sortedKeys(m map[int]wait) []int {
-	keys := make([]int, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }

@@ -44,16 +44,8 @@ type item struct {
 	had        bool // a take handed it over, though it could not know that it had removed it
 }
 
-// drainPhase is the phase whose end says that the queue was taken empty.
-const drainPhase = "drain"
-
-func newQueue(h *history.History, s *seen) []checker {
+func newQueue(s *seen) []checker {
 	q := &items{waiting: map[string]int{}, states: map[string]item{}, settled: newSettled(), twice: map[string][2]int{}, emptied: -1, vanished: map[string]gone{}}
-	for _, p := range h.Phases {
-		if p.Name == drainPhase && p.End > 0 {
-			q.emptied = max(q.emptied, p.End)
-		}
-	}
 	return []checker{
 		{record: q.record},
 		{name: NoPhantom, applies: s.queueing, finish: func(time.Duration) Verdict { return q.noPhantom() }},
@@ -64,12 +56,22 @@ func newQueue(h *history.History, s *seen) []checker {
 }
 
 func (q *items) record(n history.Numbered) {
-	s := n.Sample
+	switch r := n.Record.(type) {
+	case *history.Sample:
+		q.sample(r, n.N)
+	case *history.Emptied:
+		q.emptied = max(q.emptied, r.At)
+	case *history.Committed:
+		if r.Item != "" {
+			q.vanished[r.Item] = gone{r.Client, n.N, r.Zxid}
+		}
+	}
+}
+
+func (q *items) sample(s *history.Sample, record int) {
 	switch {
-	case s == nil:
-		q.note(n)
 	case s.Op == history.Put:
-		q.put(s, n.N)
+		q.put(s, record)
 	case s.Op == history.Take && s.Outcome == history.Unknown && s.Item != "":
 		i := q.state(s.Item)
 		i.had = true
@@ -77,17 +79,7 @@ func (q *items) record(n history.Numbered) {
 	case s.Op == history.Take && s.Outcome == history.Unknown:
 		q.open++
 	case s.Op == history.Take && s.Outcome == history.OK:
-		q.take(s, n.N)
-	}
-}
-
-func (q *items) note(n history.Numbered) {
-	switch {
-	case n.Note == nil:
-	case n.Note.Kind == history.Emptied:
-		q.emptied = max(q.emptied, n.Note.At)
-	case n.Note.Kind == history.Committed && n.Note.Text != "":
-		q.vanished[n.Note.Text] = gone{n.Note.Client, n.N, n.Note.Token}
+		q.take(s, record)
 	}
 }
 

@@ -57,9 +57,9 @@ func newQueueFIFO(s *seen) checker {
 }
 
 func (q *sequence) record(n history.Numbered) {
-	s := n.Sample
+	s, ok := n.Record.(*history.Sample)
 	switch {
-	case s == nil || s.Item == "":
+	case !ok || s.Item == "":
 	case s.Op == history.Put && s.Outcome == history.OK:
 		q.puts[s.Item] = putTimes{s.Call, s.Return, n.N}
 		if t, ok := q.early[s.Item]; ok {

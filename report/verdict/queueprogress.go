@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/zkbench/zkbench/report/history"
@@ -19,7 +20,6 @@ type deliveries struct {
 	faults spans
 	near   spans         // with the time to recover
 	moved  time.Duration // return of the last put or take
-	open   queueSight    // the look whose notes are coming in
 	taken  int
 	calm   int  // takes that returned without a fault near
 	empty  bool // the queue ran empty after the last fault
@@ -27,37 +27,22 @@ type deliveries struct {
 	broken evidence
 }
 
-// queueSight is one look at a queue.
-type queueSight struct {
-	items   []string
-	records []int // of the first item, and of those who wait
-	waiters int
-	still   bool // nobody who waits did anything, and nothing came
-}
-
 func newDeliveries(h *history.History) *deliveries {
-	return &deliveries{limit: patience(h), faults: aftermath(h, 0), near: aftermath(h, patience(h)), open: queueSight{still: true}}
+	return &deliveries{limit: patience(h), faults: aftermath(h, 0), near: aftermath(h, patience(h))}
 }
 
 func (d *deliveries) record(n history.Numbered) {
-	switch {
-	case n.Sample != nil && (n.Sample.Op == history.Put || n.Sample.Op == history.Take):
-		d.done(n.Sample)
-	case n.Note == nil:
-	case n.Note.Kind == history.Emptied:
-		d.empty = len(d.faults) == 0 || n.Note.At > d.faults[len(d.faults)-1].to
-	case n.Note.Kind == history.Item:
-		if len(d.open.items) == 0 {
-			d.open.records = append(d.open.records, n.N)
+	switch r := n.Record.(type) {
+	case *history.Sample:
+		if r.Op == history.Put || r.Op == history.Take {
+			d.done(r)
 		}
-		d.open.items = append(d.open.items, n.Note.Path)
-	case n.Note.Kind == history.Waiter:
-		c := n.Note.Counts
-		d.open.waiters++
-		d.open.still = d.open.still && c[history.CountMoved] == 0 && c[history.CountFlying] == 0
-		d.open.records = append(d.open.records, n.N)
-	case n.Note.Kind == history.Looked:
-		d.looked(n.Note, n.N)
+	case *history.Emptied:
+		d.empty = len(d.faults) == 0 || r.At > d.faults[len(d.faults)-1].to
+	case *history.Snapshot:
+		if r.Queue && !d.faults.touches(r.Asked, r.At) {
+			d.snapshot(r, n.N)
+		}
 	}
 }
 
@@ -72,30 +57,24 @@ func (d *deliveries) done(s *history.Sample) {
 	}
 }
 
-// looked judges a look.
-func (d *deliveries) looked(n *history.Note, record int) {
-	l := d.open
-	d.open = queueSight{still: true}
-	asked := time.Duration(n.Counts[history.CountAsked])
-	if n.Text != history.OfQueue || d.faults.touches(asked, n.At) {
-		return
-	}
+func (d *deliveries) snapshot(l *history.Snapshot, record int) {
 	d.judged++
-	if len(l.items) == 0 || l.waiters == 0 || d.moved >= n.At {
+	if len(l.Items) == 0 || len(l.Waiters) == 0 || d.moved >= l.At {
 		return
 	}
-	free := d.faults.outside(d.moved, n.At)
+	still := !slices.ContainsFunc(l.Waiters, func(w history.Waiter) bool { return !asleep(w) })
+	free := d.faults.outside(d.moved, l.At)
 	switch since := free[len(free)-1].from; {
-	case l.still && n.At-asked >= quiet:
+	case still && l.At-l.Asked >= quiet:
 		d.broken.add(func() string {
 			return fmt.Sprintf("%d items stood in the queue from %v to %v without a fault, the first %s; %d consumers waited for one, asked nothing, and were told nothing (record %d)",
-				len(l.items), asked, n.At, l.items[0], l.waiters, record)
-		}, append(l.records, record)...)
-	case d.limit > 0 && n.At-since > d.limit:
+				len(l.Items), l.Asked, l.At, l.Items[0].Path, len(l.Waiters), record)
+		}, record)
+	case d.limit > 0 && l.At-since > d.limit:
 		d.broken.add(func() string {
 			return fmt.Sprintf("%d items stood in the queue at %v, the first %s, and nothing was put or taken without a fault for %v, more than the limit of %v, while %d consumers waited (record %d)",
-				len(l.items), n.At, l.items[0], n.At-since, d.limit, l.waiters, record)
-		}, append(l.records, record)...)
+				len(l.Items), l.At, l.Items[0].Path, l.At-since, d.limit, len(l.Waiters), record)
+		}, record)
 	}
 }
 

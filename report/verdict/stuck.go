@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/zkbench/zkbench/report/history"
@@ -17,99 +18,66 @@ import (
 //     in the line could fire.
 type stuck struct {
 	faults spans
-	open   sight   // the look whose notes are coming in
-	looks  []sight // that found somebody waiting
+	kept   []lineSnapshot // those in which somebody waited
 	judged int
 }
 
-// sight is one look at the line.
-type sight struct {
-	asked, at time.Duration
-	nodes     []seenNode
-	foreign   int // nodes of sessions that are nobody's any more: they will expire
-	waiters   []waiter
-	held      bool
-	record    int
-}
-
-type waiter struct {
-	client int
+type lineSnapshot struct {
+	*history.Snapshot
 	record int
-	still  bool // it did nothing, and nothing came
-	blind  bool // nothing in the line can wake it
+	held   bool // somebody held meanwhile
 }
 
-// quiet is how long a line must have been looked at before its stillness counts.
+// quiet is how long a line must have been observed before its stillness counts.
 const quiet = time.Second
 
 func newStuck(h *history.History) *stuck { return &stuck{faults: aftermath(h, 0)} }
 
 func (s *stuck) record(n history.Numbered) {
-	if n.Note == nil {
-		return
-	}
-	switch n.Note.Kind {
-	case history.Node:
-		if n.Note.Client < 0 {
-			s.open.foreign++
-		}
-		s.open.nodes = append(s.open.nodes, seenNode{n.Note.Path, n.Note.Session, n.N})
-	case history.Waiter:
-		c := n.Note.Counts
-		_, told := c[history.CountWatches]
-		still := c[history.CountMoved] == 0 && c[history.CountFlying] == 0
-		s.open.waiters = append(s.open.waiters, waiter{n.Note.Client, n.N, still, told && c[history.CountWatches] == 0})
-	case history.Looked:
-		s.looked(n.Note, n.N)
-	}
-}
-
-func (s *stuck) looked(n *history.Note, record int) {
-	l := s.open
-	s.open = sight{}
-	l.asked, l.at, l.record = time.Duration(n.Counts[history.CountAsked]), n.At, record
-	if n.Text == history.OfQueue || s.faults.touches(l.asked, l.at) {
+	l, ok := n.Record.(*history.Snapshot)
+	if !ok || l.Queue || s.faults.touches(l.Asked, l.At) {
 		return
 	}
 	s.judged++
-	if len(l.waiters) > 0 && l.at-l.asked >= quiet {
-		s.looks = append(s.looks, l)
+	if len(l.Waiters) > 0 && l.At-l.Asked >= quiet {
+		s.kept = append(s.kept, lineSnapshot{Snapshot: l, record: n.N})
 	}
 }
 
-// belief keeps in mind that somebody held during a look.
+// belief keeps in mind that somebody held during a snapshot.
 func (s *stuck) belief(b Belief) {
-	for i := range s.looks {
-		l := &s.looks[i]
-		l.held = l.held || b.Start <= l.at && b.End >= l.asked
+	for i := range s.kept {
+		l := &s.kept[i]
+		l.held = l.held || b.Start <= l.At && b.End >= l.Asked
 	}
 }
 
 func (s *stuck) judge(broken *evidence) {
-	for _, l := range s.looks {
+	for _, l := range s.kept {
 		still := true
-		var records []int
-		for _, w := range l.waiters {
-			still = still && w.still
-			records = append(records, w.record)
-			if w.still && w.blind {
+		for _, w := range l.Waiters {
+			still = still && asleep(w)
+			if asleep(w) && w.Watches != nil && *w.Watches == 0 {
 				broken.add(func() string {
 					return fmt.Sprintf("client %d waited from %v to %v, asked nothing, and had no watch that a change in the line could fire (record %d): nobody will wake it",
-						w.client, l.asked, l.at, w.record)
-				}, w.record, l.record)
+						w.Client, l.Asked, l.At, l.record)
+				}, l.record)
 			}
 		}
-		if !still || l.held || l.foreign > 0 {
+		// A node of a session that is nobody's any more will go when that expires.
+		foreign := slices.ContainsFunc(l.Nodes, func(n history.SnapshotNode) bool { return n.Client < 0 })
+		if !still || l.held || foreign {
 			continue
 		}
-		records = append(records, l.record)
 		broken.add(func() string {
 			first := "the line was empty"
-			if len(l.nodes) > 0 {
-				first = fmt.Sprintf("the first of %d nodes in line, %s, belongs to session %#x, which lives", len(l.nodes), l.nodes[0].path, uint64(l.nodes[0].session))
-				records = append(records, l.nodes[0].record)
+			if len(l.Nodes) > 0 {
+				first = fmt.Sprintf("the first of %d nodes in line, %s, belongs to session %#x, which lives", len(l.Nodes), l.Nodes[0].Path, uint64(l.Nodes[0].Session))
 			}
-			return fmt.Sprintf("%d clients waited from %v to %v without a fault, nobody held, and nothing moved (record %d): %s", len(l.waiters), l.asked, l.at, l.record, first)
-		}, records...)
+			return fmt.Sprintf("%d clients waited from %v to %v without a fault, nobody held, and nothing moved (record %d): %s", len(l.Waiters), l.Asked, l.At, l.record, first)
+		}, l.record)
 	}
 }
+
+// asleep says that the waiter did nothing during the snapshot, and nothing came.
+func asleep(w history.Waiter) bool { return w.Moved == 0 && w.InFlight == 0 }

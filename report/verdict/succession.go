@@ -59,20 +59,17 @@ func newSuccession() checker {
 }
 
 func (s *succession) record(n history.Numbered) {
-	if n.Note == nil {
-		return
-	}
-	switch n.Note.Kind {
-	case history.Joined:
-		d := s.find(n.Note.Phase, n.Note.Round)
+	switch r := n.Record.(type) {
+	case *history.Joined:
+		d := s.find(r.Phase, r.Round)
 		if d == nil {
-			d = &drill{phase: strings.Clone(n.Note.Phase), round: n.Note.Round, start: n.Note.At}
+			d = &drill{phase: r.Phase, round: r.Round, start: r.At}
 			s.drills = append(s.drills, d)
 		}
-		d.joined(n.Note, n.N)
-	case history.Leaving:
-		if d := s.find(n.Note.Phase, n.Note.Round); d != nil && !d.over {
-			d.leaving(n.Note, n.N)
+		d.joined(r, n.N)
+	case *history.Leaving:
+		if d := s.find(r.Phase, r.Round); d != nil && !d.over {
+			d.leaving(r, n.N)
 		}
 	}
 }
@@ -87,7 +84,7 @@ func (s *succession) find(phase string, round int) *drill {
 }
 
 // joined puts the client into the line, by its node.
-func (d *drill) joined(n *history.Note, record int) {
+func (d *drill) joined(n *history.Joined, record int) {
 	i := len(d.line)
 	for i > 0 && d.line[i-1].token > n.Token {
 		i--
@@ -96,7 +93,7 @@ func (d *drill) joined(n *history.Note, record int) {
 }
 
 // leaving notes who must lead at this instant, before the client leaves.
-func (d *drill) leaving(n *history.Note, record int) {
+func (d *drill) leaving(n *history.Leaving, record int) {
 	c := check{at: n.At, first: -1, record: record, after: "after all had joined"}
 	var last time.Duration
 	for i, k := range d.line {
@@ -182,7 +179,7 @@ func (d *drill) judgeAt(c check, from time.Duration, broken *evidence, doubts *[
 		case b.Start > c.at || b.End < from:
 		case b.Client == due.client && b.Token == due.token:
 			leads = leads || b.End >= c.at
-			if b.End < c.at && (b.Ended == history.Suspended || b.Ended == history.Deadline) {
+			if b.End < c.at && (b.Ended == string(history.Suspended) || b.Ended == string(history.Deadline)) {
 				doubt = fmt.Sprintf("client %d led, and was %s at %v", b.Client, b.Ended, b.End)
 			}
 		case d.stands(b.Client, c.at):

@@ -103,7 +103,7 @@ func NewCourt(h *history.History) *Court {
 		newMutualExclusion(h, seen, c.beliefs, c.overlap), newFencing(seen), newProgress(h, seen), newFIFO(h, seen),
 		newClaimValidity(h, seen), newNoOrphan(h, seen), newSuccession(), newFanOut(h), newBusyLoop(h), newFaults(h), newFit(h),
 	}
-	c.checkers = append(c.checkers, newQueue(h, seen)...)
+	c.checkers = append(c.checkers, newQueue(seen)...)
 	for _, k := range c.checkers {
 		c.names = append(c.names, k.name)
 	}
@@ -112,16 +112,14 @@ func NewCourt(h *history.History) *Court {
 }
 
 // seen counts the operations, to know which guarantees are at stake.
-type seen struct{ acquires, waits, writes, puts, takes int }
+type seen struct{ acquires, writes, puts, takes int }
 
 func (s *seen) record(n history.Numbered) {
-	if n.Note != nil && n.Note.Kind == history.Waiting {
-		s.waits++
-	}
-	if n.Sample == nil {
+	sample, ok := n.Record.(*history.Sample)
+	if !ok {
 		return
 	}
-	switch n.Sample.Op {
+	switch sample.Op {
 	case history.Acquire:
 		s.acquires++
 	case history.Write:
@@ -135,7 +133,7 @@ func (s *seen) record(n history.Numbered) {
 
 // granting says that the subject grants something: a lock or an election. A
 // history without any operation counts, so that emptiness is not skipped over.
-func (s *seen) granting() bool { return s.acquires+s.waits > 0 || s.puts+s.takes == 0 }
+func (s *seen) granting() bool { return s.acquires > 0 || s.puts+s.takes == 0 }
 
 func (s *seen) queueing() bool { return s.puts+s.takes > 0 }
 

@@ -1,0 +1,63 @@
+package history
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Outcome says how an operation ended.
+type Outcome string
+
+// The outcomes. An operation whose reply was lost is Unknown, never Failed.
+const (
+	OK      Outcome = "ok"
+	Failed  Outcome = "failed"  // it certainly had no effect
+	Unknown Outcome = "unknown" // it may have had its effect
+)
+
+// Names of operations, as Sample.Op.
+const (
+	Acquire = "acquire" // a lock acquired, or a leadership won by campaigning
+	Release = "release" // let go; also resign
+	Put     = "put"
+	Take    = "take"
+	Write   = "write" // to the fenced resource, under a grant
+)
+
+// Sample is one operation of one client. Due, Call and Return count from the
+// start of the trial on its one monotonic clock.
+type Sample struct {
+	Client  int           `json:"client"`
+	Phase   string        `json:"phase,omitempty"`
+	Round   int           `json:"round,omitempty"`
+	Op      string        `json:"op"`
+	Due     time.Duration `json:"due"`    // when it should have been called; latency counts from here
+	Call    time.Duration `json:"call"`   // when it was called
+	Return  time.Duration `json:"return"` // when it returned
+	Outcome Outcome       `json:"outcome"`
+	Token   int64         `json:"token,omitempty"`   // czxid of the grant's or item's node
+	Session int64         `json:"session,omitempty"` // session id that the grant is bound to
+	Path    string        `json:"path,omitempty"`    // of the grant's or item's node
+	Item    string        `json:"item,omitempty"`    // queue: identity of the item
+	Version int64         `json:"version,omitempty"` // write: version of the resource that the write made
+	Err     string        `json:"err,omitempty"`
+}
+
+// Time is the return of the operation.
+func (s *Sample) Time() time.Duration { return s.Return }
+
+func (s *Sample) check() error {
+	switch s.Outcome {
+	case OK, Failed, Unknown:
+	default:
+		return fmt.Errorf("sample with outcome %q, want %q, %q or %q", s.Outcome, OK, Failed, Unknown)
+	}
+	if s.Op == "" {
+		return errors.New("sample without op")
+	}
+	if s.Return < s.Call {
+		return fmt.Errorf("sample that returned (%v) before it was called (%v)", s.Return, s.Call)
+	}
+	return nil
+}

@@ -1,0 +1,16 @@
+package units
+
+import "testing"
+
+func TestNearest_namesTheClosestOrAll(t *testing.T) {
+	for _, c := range []struct{ name, want string }{
+		{"hred", `; did you mean "herd"?`},
+		{"herds", `; did you mean "herd"?`},
+		{"partition", "; there is herd, churn"},
+		{"", "; there is herd, churn"},
+	} {
+		if got := Nearest(c.name, []string{"herd", "churn"}); got != c.want {
+			t.Errorf("Nearest(%q) = %q, want %q", c.name, got, c.want)
+		}
+	}
+}
