@@ -5,19 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"runtime"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/shirou/gopsutil/v4/mem"
 	"github.com/spf13/cobra"
 
 	"github.com/zkbench/zkbench/chaos"
 	"github.com/zkbench/zkbench/ensembles/container"
 	"github.com/zkbench/zkbench/ensembles/process"
-	"github.com/zkbench/zkbench/ensembles/state"
 )
 
 func doctorCmd() *cobra.Command {
@@ -34,7 +29,7 @@ func doctorCmd() *cobra.Command {
 			case !d.runs():
 				return errors.New("no ensemble can be started here; one that is up elsewhere can be used with --servers")
 			case slices.ContainsFunc(d.findings, func(f finding) bool { return f.result == findingNo }):
-				return errors.New("nothing can be run until what is marked no is mended")
+				return errors.New("nothing can be run until what is marked no is cured")
 			}
 			return nil
 		},
@@ -48,28 +43,28 @@ const (
 	findingNo   = "no"
 )
 
-// finding is what the doctor found about one thing.
+// finding is one thing that was checked.
 type finding struct {
 	what, result, seen string
-	mend               string // how, where it is not ok
+	cure               string // how, where it is not ok
 }
 
-// diagnosis is everything that the doctor found.
+// diagnosis is everything that was checked.
 type diagnosis struct {
 	docker, java error // nil: an ensemble of that kind can be had
 	able         chaos.Abilities
 	findings     []finding
 }
 
-// runs says whether the main job can be done: there can be an ensemble.
+// runs says whether an ensemble can be started here.
 func (d diagnosis) runs() bool { return d.docker == nil || d.java == nil }
 
-// probe finds out what decides which faults can be had.
+// probe returns what decides which faults this machine can have.
 func probe(ctx context.Context) diagnosis {
 	return diagnosis{docker: container.Available(ctx), java: process.Available(""), able: chaos.Probe()}
 }
 
-// examine looks at everything.
+// examine checks everything.
 func examine(ctx context.Context) diagnosis {
 	d := probe(ctx)
 	either := findingNo
@@ -86,7 +81,8 @@ func examine(ctx context.Context) diagnosis {
 	return d
 }
 
-// works takes in whether something works; otherwise says what that means where it does not.
+// works adds the finding that something works, or does not: err says why, otherwise
+// what that means for a run.
 func (d *diagnosis) works(what string, err error, seen, otherwise string) {
 	f := finding{what: what, result: findingOK, seen: seen}
 	if err != nil {
@@ -95,7 +91,7 @@ func (d *diagnosis) works(what string, err error, seen, otherwise string) {
 	d.findings = append(d.findings, f)
 }
 
-// here says whether this machine can have a fault: nil, or why not.
+// here returns nil if this machine can have the fault, or why it cannot.
 func (d diagnosis) here(k chaos.Kind) error {
 	switch {
 	case k.Absent != "":
@@ -133,8 +129,8 @@ func (d diagnosis) skipped() (names []string, why []error) {
 func (d diagnosis) print(w io.Writer) {
 	for _, f := range d.findings {
 		fmt.Fprintf(w, "%-5s %-19s %s\n", f.result, f.what, oneLine(f.seen))
-		if f.mend != "" && f.result != findingOK {
-			fmt.Fprintf(w, "%-5s %-19s mend: %s\n", "", "", f.mend)
+		if f.cure != "" && f.result != findingOK {
+			fmt.Fprintf(w, "%-5s %-19s cure: %s\n", "", "", f.cure)
 		}
 	}
 	fmt.Fprintln(w)
@@ -167,100 +163,3 @@ func (d diagnosis) print(w io.Writer) {
 
 // oneLine puts an error of several lines on one.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
-
-func rights() finding {
-	f := finding{what: "rights", result: findingOK, seen: "root"}
-	if os.Geteuid() != 0 {
-		f.result, f.seen = findingWeak, fmt.Sprintf("user %d: no network namespaces for local JVMs", os.Geteuid())
-		f.mend = "run as root, or use containers, to cut members' networks"
-	}
-	return f
-}
-
-// Limits of what measures well.
-const (
-	clockCoarse = 10 * time.Microsecond // a notification takes some 100 us
-	coresFew    = 2
-	memoryLeast = 1 << 30 // three members of 70 to 200 MB each, and the lab
-	filesFew    = 4096    // a client has one, a container a few
-	syncSlow    = 10 * time.Millisecond
-)
-
-// clockResolution takes the smallest step that the clock makes.
-func clockResolution() finding {
-	least := time.Hour
-	for range 2000 {
-		a := time.Now()
-		d := time.Since(a)
-		for d == 0 {
-			d = time.Since(a)
-		}
-		least = min(least, d)
-	}
-	f := finding{what: "clock", result: findingOK, seen: fmt.Sprintf("steps of %v", least)}
-	if least > clockCoarse {
-		f.result, f.mend = findingWeak, "choose a finer clock source of the kernel (tsc): short latencies will be rounded"
-	}
-	return f
-}
-
-func cores() finding {
-	n := runtime.NumCPU()
-	f := finding{what: "cores", result: findingOK, seen: fmt.Sprint(n)}
-	if n < coresFew {
-		f.result, f.mend = findingWeak, fmt.Sprintf("give it %d or more: members and clients wait for each other", coresFew)
-	}
-	return f
-}
-
-func memory() finding {
-	m, err := mem.VirtualMemory()
-	if err != nil {
-		return finding{what: "memory", result: findingWeak, seen: err.Error()}
-	}
-	f := finding{what: "memory", result: findingOK, seen: fmt.Sprintf("%d MiB available", m.Available>>20)}
-	if m.Available < memoryLeast {
-		f.result, f.mend = findingWeak, fmt.Sprintf("free some: three members and the lab want %d MiB", memoryLeast>>20)
-	}
-	return f
-}
-
-// diskSync takes how long a small write takes to reach the disk that the members'
-// transaction logs are on: every commit waits for one.
-func diskSync() finding {
-	took, err := syncLatency(state.Dir(), 20)
-	if err != nil {
-		return finding{what: "disk", result: findingNo, seen: err.Error(), mend: "set ZKBENCH_STATE to a folder that can be written"}
-	}
-	f := finding{what: "disk", result: findingOK, seen: fmt.Sprintf("a forced write takes %v (median)", took.Round(time.Microsecond))}
-	if took > syncSlow {
-		f.result, f.mend = findingWeak, "every commit waits for the disk: latencies will be the disk's; use a faster one"
-	}
-	return f
-}
-
-// syncLatency returns the median of n forced writes to a file in dir.
-func syncLatency(dir string, n int) (time.Duration, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return 0, err
-	}
-	file, err := os.CreateTemp(dir, ".doctor-*")
-	if err != nil {
-		return 0, err
-	}
-	defer os.Remove(file.Name())
-	defer file.Close()
-	took := make([]time.Duration, n)
-	for i := range took {
-		begin := time.Now()
-		if _, err := file.Write(make([]byte, 512)); err != nil {
-			return 0, err
-		}
-		if err := file.Sync(); err != nil {
-			return 0, err
-		}
-		took[i] = time.Since(begin)
-	}
-	slices.Sort(took)
-	return took[n/2], nil
-}

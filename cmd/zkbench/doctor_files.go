@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// openFiles takes how many files this process may have open: every client has one.
+// openFiles reads how many files this process may have open: every client has one.
 func openFiles() finding {
 	var l syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {
@@ -15,7 +15,7 @@ func openFiles() finding {
 	}
 	f := finding{what: "open files", result: findingOK, seen: fmt.Sprintf("up to %d", l.Cur)}
 	if l.Cur < filesFew {
-		f.result, f.mend = findingWeak, fmt.Sprintf("ulimit -n %d: more clients than that cannot connect", filesFew)
+		f.result, f.cure = findingWeak, fmt.Sprintf("ulimit -n %d: more clients than that cannot connect", filesFew)
 	}
 	return f
 }

@@ -2,7 +2,7 @@
 
 package main
 
-// openFiles is of no concern where there is no such limit.
+// openFiles has no limit to check on this system.
 func openFiles() finding {
 	return finding{what: "open files", result: findingOK, seen: "no limit is known"}
 }

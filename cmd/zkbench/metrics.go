@@ -21,7 +21,7 @@ import (
 )
 
 // live serves what a run is doing while it runs: metrics for Prometheus, and profiles
-// of zkbench itself. It is told by the run, and costs it nothing where nobody asks.
+// of zkbench itself. The run reports to it; where nobody asks, that costs nothing.
 type live struct {
 	metrics, pprof string // addresses to listen at; "" does not
 
@@ -31,21 +31,21 @@ type live struct {
 	trials   int           // of the scenario
 	left     time.Duration // until the scenario's last trial ends
 	phase    string        // while no trial runs: warm-up
-	heard    []*heard      // from every trial, by when it began; of those that have ended the last few
+	latest   []*latest     // of every trial, by when it began; of those that have ended the last few
 }
 
-// heard is what a trial has told last, under the labels of one series each.
-type heard struct {
+// latest is the last status of a trial, under the labels of one series each.
+type latest struct {
 	scenario string
 	scenarios.Status
 	before counts // had by the same trial of the same scenario, which is run again
 }
 
-// counts are what only ever grows. Prometheus takes a count that falls for one that
-// began anew, and adds all of it again.
+// counts never fall: Prometheus takes a count that falls for one that began anew, and
+// adds all of it again.
 type counts struct{ grants, notifications, requests, in, out, lost int64 }
 
-func (h *heard) counts() counts {
+func (h *latest) counts() counts {
 	b, w := h.before, &h.Wire
 	return counts{
 		grants: b.grants + h.Grants, notifications: b.notifications + w.Notifications.Total(),
@@ -59,7 +59,7 @@ func (l *live) register(fl *pflag.FlagSet) {
 	fl.StringVar(&l.pprof, "pprof", "", "serve profiles of zkbench itself while running, at host:port; may be that of --metrics")
 }
 
-// status is told by the run how far one of its trials is.
+// status takes the status of one trial.
 func (l *live) status(scenario string, s scenarios.Status) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -77,46 +77,46 @@ func (l *live) status(scenario string, s scenarios.Status) {
 	} else {
 		l.trial = s.Trial
 	}
-	l.hear(scenario, s)
+	l.keepLatest(scenario, s)
 	l.forget()
 }
 
-// hear takes in what a trial tells.
-func (l *live) hear(scenario string, s scenarios.Status) {
-	i := slices.IndexFunc(l.heard, func(h *heard) bool { return h.scenario == scenario && h.Trial == s.Trial })
-	h := &heard{scenario: scenario}
+// keepLatest replaces the last status of a trial.
+func (l *live) keepLatest(scenario string, s scenarios.Status) {
+	i := slices.IndexFunc(l.latest, func(h *latest) bool { return h.scenario == scenario && h.Trial == s.Trial })
+	h := &latest{scenario: scenario}
 	if i >= 0 {
-		h = l.heard[i]
+		h = l.latest[i]
 		if h.Over && !s.Over { // the scenario is run again: its counts go on
 			h.before = h.counts()
-			l.heard = slices.Delete(l.heard, i, i+1)
+			l.latest = slices.Delete(l.latest, i, i+1)
 			i = -1
 		}
 	}
 	if i < 0 {
-		l.heard = append(l.heard, h)
+		l.latest = append(l.latest, h)
 	}
 	h.Status = s
 }
 
 // running says whether any trial runs.
 func (l *live) running() bool {
-	return slices.ContainsFunc(l.heard, func(h *heard) bool { return !h.Over })
+	return slices.ContainsFunc(l.latest, func(h *latest) bool { return !h.Over })
 }
 
-// keep is of how many trials that have ended the counts are still served: a trial may
-// be over in less time than there is between two scrapes, and a run have thousands.
+// keep is the number of ended trials whose counts are still served: a trial may be
+// over in less time than there is between two scrapes, and a run may have thousands.
 const keep = 100
 
-// forget drops the counts of the trials that began first, of those that have ended.
+// forget drops the ended trials that began first, beyond keep.
 func (l *live) forget() {
 	over := 0
-	for _, h := range l.heard {
+	for _, h := range l.latest {
 		if h.Over {
 			over++
 		}
 	}
-	l.heard = slices.DeleteFunc(l.heard, func(h *heard) bool {
+	l.latest = slices.DeleteFunc(l.latest, func(h *latest) bool {
 		drop := h.Over && over > keep
 		if drop {
 			over--
@@ -125,7 +125,7 @@ func (l *live) forget() {
 	})
 }
 
-// serve listens where it was asked to, and returns what ends that.
+// serve listens at the addresses of the flags until stop is called.
 func (l *live) serve(logf func(format string, args ...any)) (stop func(), err error) {
 	muxes := map[string]*http.ServeMux{} // by address
 	at := func(addr string) *http.ServeMux {
@@ -175,8 +175,8 @@ func (l *live) serve(logf func(format string, args ...any)) (stop func(), err er
 	return stop, nil
 }
 
-// local binds to this machine alone where no host is given: what a run does is nobody
-// else's business unless somebody says so.
+// local adds 127.0.0.1 where no host is given, so that nobody else can connect unless
+// the user says so.
 func local(addr string) string {
 	if strings.HasPrefix(addr, ":") {
 		return "127.0.0.1" + addr

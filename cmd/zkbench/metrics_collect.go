@@ -8,7 +8,7 @@ import (
 )
 
 // ofTrial are the labels of what is counted from the start of a trial. No two trials of
-// a run share them, not even those that run beside each other.
+// a run share them, not even those that run at the same time.
 var ofTrial = []string{"scenario", "subject", "clients", "trial"}
 
 func desc(name, help string, labels ...string) *prometheus.Desc {
@@ -18,7 +18,7 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 var (
 	trialDesc   = desc("trial", "The latest trial to have begun, from 1; 0 before the first.", "scenario")
 	trialsDesc  = desc("trials", "How many trials the scenario has.", "scenario")
-	leftDesc    = desc("left_seconds", "About how long the scenario's trials will still take.", "scenario")
+	leftDesc    = desc("left_seconds", "An estimate of the time until the scenario's last trial ends.", "scenario")
 	grantsDesc  = desc("grants_total", "Grants had, or items taken, in the trial.", ofTrial...)
 	rateDesc    = desc("grants_per_second", "Grants a second, over the last half second or more of the trial's own turns.", ofTrial...)
 	notifyDesc  = desc("notifications_total", "Notifications delivered to the trial's clients, counted on the wire.", ofTrial...)
@@ -39,15 +39,15 @@ func (l *live) Describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect tells what the run was doing when it last said so. It holds nobody up
-// meanwhile: trials tell how far they are from where they are measured.
+// Collect sends the last status of the run. It holds the lock only to copy it: trials
+// report their status from their measured paths.
 func (l *live) Collect(ch chan<- prometheus.Metric) {
 	l.mu.Lock()
 	scenario, phase, left := l.scenario, l.phase, l.left
 	trial, trials := l.trial, l.trials
 	running := l.running()
-	all := make([]heard, len(l.heard))
-	for i, h := range l.heard {
+	all := make([]latest, len(l.latest))
+	for i, h := range l.latest {
 		all[i] = *h
 	}
 	l.mu.Unlock()
@@ -65,8 +65,8 @@ func (l *live) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// collect tells of one trial: while it runs all there is, afterwards what it has counted.
-func (h *heard) collect(ch chan<- prometheus.Metric) {
+// collect sends one trial: all of it while it runs, only its counts afterwards.
+func (h *latest) collect(ch chan<- prometheus.Metric) {
 	to := series{ch, []string{h.scenario, h.Subject, strconv.Itoa(h.Clients), strconv.Itoa(h.Trial)}}
 	n := h.counts()
 	to.count(grantsDesc, n.grants)
@@ -89,7 +89,7 @@ func (h *heard) collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// series are those that share their first labels.
+// series sends metrics that share their first labels.
 type series struct {
 	ch     chan<- prometheus.Metric
 	labels []string
