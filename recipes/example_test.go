@@ -59,7 +59,7 @@ func (f *first) Close(context.Context) error {
 
 // A subject of one's own needs a name and a function that opens a client.
 func ExampleSubject() {
-	subject := recipes.Subject{Name: "lock/first", About: "whoever comes first", Open: openFirst}
+	subject := recipes.Subject{Name: "lock/first", About: "whoever comes first", Recipe: recipes.RecipeLock, Open: openFirst}
 
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()

@@ -3,6 +3,7 @@ package recipes
 import (
 	"context"
 	"fmt"
+	"net"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -11,6 +12,8 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/recipes/internal/client"
 )
 
 // The benchmarks run both sides in turns within one run and report the ratio of
@@ -56,13 +59,13 @@ func ourContestants(b *testing.B, n int, path string, order func(i int) []string
 }
 
 // theirContestants opens n connections that contend for one zk.Lock: the bare
-// lock, without what the lab's adapter adds.
+// lock, without what our adapter adds.
 func theirContestants(b *testing.B, n int) []contestant {
 	path := freshPath()
 	out := make([]contestant, n)
 	for i := range out {
 		conn := bareConn(b, inOrder(i))
-		l := zk.NewLock(conn, path, openACL)
+		l := zk.NewLock(conn, path, client.OpenACL)
 		out[i] = func(context.Context) (func(context.Context) error, error) {
 			if err := l.Lock(); err != nil {
 				return nil, err
@@ -77,8 +80,9 @@ func theirContestants(b *testing.B, n int) []contestant {
 // first of the servers: left to itself the library takes any, and followers answer
 // writes later than the leader.
 func bareConn(b *testing.B, servers []string) *zk.Conn {
-	conn, _, err := zk.Connect(servers[:1], 10*time.Second, zk.WithLogger(silence{}), zk.WithLogInfo(false),
-		zk.WithMaxBufferSize(64<<10), zk.WithMaxConnBufferSize(64<<10))
+	conn, _, err := client.Connect(client.Options{
+		Servers: servers[:1], Timeout: 10 * time.Second, Dial: net.DialTimeout, MaxPacket: 64 << 10,
+	}, nil)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -176,7 +180,7 @@ func cpuTime(b *testing.B) time.Duration {
 // handoffFloor is one bare delete of a node under parent and one bare list of the
 // contested path.
 func handoffFloor(b *testing.B, conn *zk.Conn, parent, contested string) (deleted, listed time.Duration) {
-	node, err := conn.Create(parent+"/0123456789abcdef"+lockPrefix, nil, zk.FlagEphemeral|zk.FlagSequence, openACL)
+	node, err := conn.Create(parent+"/0123456789abcdef"+lockPrefix, nil, zk.FlagEphemeral|zk.FlagSequence, client.OpenACL)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -200,7 +204,7 @@ func BenchmarkHandoffOverFloor(b *testing.B) {
 			path := freshPath()
 			all := ourContestants(b, n, path, allFirst)
 			bare, parent := bareConn(b, servers), freshPath()
-			if _, err := bare.Create(parent, nil, 0, openACL); err != nil {
+			if _, err := bare.Create(parent, nil, 0, client.OpenACL); err != nil {
 				b.Fatal(err)
 			}
 			var handoffs, floors []time.Duration
@@ -262,7 +266,7 @@ func awaitChildren(b *testing.B, conn *zk.Conn, path string, n int) {
 func BenchmarkAcquireUncontended(b *testing.B) {
 	acquire := ourContestants(b, 1, freshPath(), allFirst)[0]
 	bare, parent := bareConn(b, servers), freshPath()
-	if _, err := bare.Create(parent, nil, 0, openACL); err != nil {
+	if _, err := bare.Create(parent, nil, 0, client.OpenACL); err != nil {
 		b.Fatal(err)
 	}
 	var acquired, created []time.Duration
@@ -277,7 +281,7 @@ func BenchmarkAcquireUncontended(b *testing.B) {
 			b.Fatal(err)
 		}
 		start = time.Now()
-		node, err := bare.Create(parent+"/0123456789abcdef"+lockPrefix, nil, zk.FlagEphemeral|zk.FlagSequence, openACL)
+		node, err := bare.Create(parent+"/0123456789abcdef"+lockPrefix, nil, zk.FlagEphemeral|zk.FlagSequence, client.OpenACL)
 		if err != nil {
 			b.Fatal(err)
 		}

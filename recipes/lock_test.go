@@ -130,7 +130,7 @@ func TestGrant_suspendedThenResumedAfterOwnerCheck(t *testing.T) {
 		t.Fatal(err)
 	}
 	var seen states
-	g.OnChange(seen.add)
+	g.notify(seen.add)
 	tap.Cut()
 	eventually(t, "the grant is good again", func() bool { return seen.String() == "[suspended held]" })
 	if err := g.Release(ctx); err != nil {
@@ -150,7 +150,7 @@ func TestGrant_lostWhenItsNodeIsGoneAfterAReconnect(t *testing.T) {
 	}
 	tap.Gate(true)
 	tap.Cut()
-	if got := g.Await(ctx); got != Doubtful {
+	if got := g.ends(ctx); got != Suspended {
 		t.Fatalf("after the cut the grant is %v", got)
 	}
 	if err := other.Delete(ctx, g.Path); err != nil {
@@ -177,7 +177,7 @@ func TestGrant_lostWithTheSession(t *testing.T) {
 	tap.Gate(true)
 	tap.Cut()
 	<-g.Lost()
-	if !errors.Is(s.Err(), ErrDeadline) {
+	if !errors.Is(s.Err(), errDeadline) {
 		t.Errorf("cut off for a whole timeout, the session says %v", s.Err())
 	}
 	if err := g.Release(ctx); !errors.Is(err, ErrGrantLost) || !errors.Is(err, ErrSessionEnded) {
@@ -195,8 +195,8 @@ func TestGrant_endsByItsOwnClockWhenFrozen(t *testing.T) {
 		t.Fatal(err)
 	}
 	var lost atomic.Int64
-	g.OnChange(func(state GrantState) {
-		if state == Forfeited {
+	g.notify(func(state GrantState) {
+		if state == Lost {
 			lost.Store(time.Now().UnixNano())
 		}
 	})

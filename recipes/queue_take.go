@@ -49,12 +49,12 @@ func (q *Queue) delete(ctx context.Context, path string) (taken bool, err error)
 		case !errors.Is(err, ErrConnectionLost):
 			return false, err
 		}
-		if look := q.s.barrier(ctx, path+"-barrier"); look != nil {
-			return false, fmt.Errorf("take %s: %w", path, errors.Join(err, look))
+		if unknown := q.s.barrier(ctx, path+"-barrier"); unknown != nil {
+			return false, fmt.Errorf("take %s: %w", path, errors.Join(err, unknown))
 		}
-		stat, look := q.s.Exists(ctx, path)
-		if look != nil || stat == nil {
-			return false, fmt.Errorf("take %s: %w", path, errors.Join(err, look))
+		stat, unknown := q.s.Exists(ctx, path)
+		if unknown != nil || stat == nil {
+			return false, fmt.Errorf("take %s: %w", path, errors.Join(err, unknown))
 		}
 	}
 }
@@ -114,7 +114,7 @@ func (q *Queue) takeInTurn(ctx context.Context, ticket *Grant) (item *item, err 
 }
 
 // takeAtHead waits for an item while we are the head of the line. It returns neither
-// item nor error if the ticket is gone. left tells that the ticket went with the item.
+// item nor error if the ticket is gone. left: the ticket went with the item.
 func (q *Queue) takeAtHead(ctx context.Context, ticket *Grant) (_ *item, left bool, err error) {
 	for {
 		paths, err := q.items(ctx)
@@ -131,7 +131,7 @@ func (q *Queue) takeAtHead(ctx context.Context, ticket *Grant) (_ *item, left bo
 			}
 			switch left, err := q.leaveWith(ctx, item, ticket); {
 			case left:
-				ticket.leave()
+				ticket.nodeDeleted()
 				return item, true, nil
 			case errors.Is(err, ErrGrantLost):
 				return nil, false, nil
@@ -148,11 +148,11 @@ func (q *Queue) takeAtHead(ctx context.Context, ticket *Grant) (_ *item, left bo
 }
 
 // leaveWith deletes the item and our ticket in one transaction: the item is taken
-// and the next in line woken at once. After a lost reply the ticket tells what
+// and the next in line woken at once. After a lost reply the ticket shows what
 // happened, since only we delete it: if it is gone, the item is ours.
 func (q *Queue) leaveWith(ctx context.Context, item *item, ticket *Grant) (left bool, err error) {
 	for {
-		err := q.s.Multi(ctx, &zk.DeleteRequest{Path: item.path, Version: -1}, &zk.DeleteRequest{Path: ticket.Path, Version: -1})
+		err := q.s.multi(ctx, &zk.DeleteRequest{Path: item.path, Version: -1}, &zk.DeleteRequest{Path: ticket.Path, Version: -1})
 		switch {
 		case err == nil:
 			return true, nil
@@ -160,10 +160,10 @@ func (q *Queue) leaveWith(ctx context.Context, item *item, ticket *Grant) (left 
 			return false, err
 		}
 		lost := errors.Is(err, ErrConnectionLost)
-		stat, look := ticket.look(ctx)
+		stat, unknown := ticket.stat(ctx)
 		switch {
-		case look != nil:
-			return false, errors.Join(err, look)
+		case unknown != nil:
+			return false, errors.Join(err, unknown)
 		case stat == nil && lost:
 			return true, nil
 		case stat == nil:

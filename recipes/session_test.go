@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -19,7 +20,7 @@ import (
 
 // expire has the servers end a session: whoever knows id and password is its client,
 // and may close it.
-func expire(t *testing.T, s *Session) {
+func expire(t *testing.T, s wire.Session) {
 	t.Helper()
 	c, err := net.DialTimeout("tcp", servers[len(servers)-1], 5*time.Second)
 	if err != nil {
@@ -29,10 +30,10 @@ func expire(t *testing.T, s *Session) {
 	c.SetDeadline(time.Now().Add(10 * time.Second))
 	body := binary.BigEndian.AppendUint32(nil, 0) // protocol version
 	body = binary.BigEndian.AppendUint64(body, 0) // last zxid seen
-	body = binary.BigEndian.AppendUint32(body, uint32(s.Timeout().Milliseconds()))
-	body = binary.BigEndian.AppendUint64(body, uint64(s.ID()))
-	body = binary.BigEndian.AppendUint32(body, uint32(len(s.Password())))
-	body = append(append(body, s.Password()...), 0)
+	body = binary.BigEndian.AppendUint32(body, uint32(s.Timeout.Milliseconds()))
+	body = binary.BigEndian.AppendUint64(body, uint64(s.ID))
+	body = binary.BigEndian.AppendUint32(body, uint32(len(s.Password)))
+	body = append(append(body, s.Password...), 0)
 	goodbye := int32(-11)
 	closing := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, 1), uint32(goodbye))
 	var out []byte
@@ -61,11 +62,11 @@ func TestSession_knowsWhatWasNegotiated(t *testing.T) {
 	}
 	defer s.Close()
 	onWire := tap.Session()
-	if s.Timeout() != 2*tick {
-		t.Errorf("asked for 100ms of servers that grant at least 2 ticks of %v, and got %v", tick, s.Timeout())
+	if s.timeout() != 2*tick {
+		t.Errorf("asked for 100ms of servers that grant at least 2 ticks of %v, and got %v", tick, s.timeout())
 	}
-	if s.ID() == 0 || s.ID() != onWire.ID || string(s.Password()) != string(onWire.Password) || len(s.Password()) != 16 {
-		t.Errorf("session %#x, password %x; on the wire %#x, %x", s.ID(), s.Password(), onWire.ID, onWire.Password)
+	if s.ID() == 0 || s.ID() != onWire.ID {
+		t.Errorf("session %#x; on the wire %#x", s.ID(), onWire.ID)
 	}
 }
 
@@ -116,13 +117,13 @@ func TestSession_expiredForGood(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := s.ID()
-	expire(t, s)
-	<-s.Done()
+	expire(t, tap.Session())
+	<-s.done
 	<-g.Lost()
-	if err := s.Err(); !errors.Is(err, ErrSessionEnded) || !errors.Is(err, ErrExpired) {
+	if err := s.Err(); !errors.Is(err, ErrSessionEnded) || !errors.Is(err, errExpired) {
 		t.Errorf("the session says %v", err)
 	}
-	if _, err := s.List(ctx, "/"); !errors.Is(err, ErrExpired) || Indeterminate(err) {
+	if _, err := s.List(ctx, "/"); !errors.Is(err, errExpired) || Indeterminate(err) {
 		t.Errorf("a call after the end must be refused, and certainly not sent: %v", err)
 	}
 	if got := tap.Session().ID; got != id {
@@ -137,13 +138,13 @@ func TestSession_queuedRequestDiesWithIt(t *testing.T) {
 	s, tap := tapped(t)
 	tap.Gate(true)
 	tap.Cut()
-	eventually(t, "it is suspended", func() bool { return s.State() == Suspended })
+	eventually(t, "it is suspended", func() bool { state, _ := s.now(); return state == disconnected })
 	created := make(chan error, 1)
 	go func() {
 		_, err := s.Create(ctx, path, nil, 0)
 		created <- err
 	}()
-	expire(t, s)
+	expire(t, tap.Session())
 	tap.Gate(false)
 	if err := <-created; !errors.Is(err, ErrSessionEnded) || !Indeterminate(err) {
 		t.Errorf("the queued request returned %v", err)
@@ -165,12 +166,15 @@ func TestSession_endsByItsOwnDeadline(t *testing.T) {
 	defer s.Close()
 	tap.Gate(true)
 	tap.Cut()
-	<-s.Done()
-	now, deadline := time.Now(), s.Deadline()
+	<-s.done
+	now := time.Now()
+	s.mu.Lock()
+	deadline := s.expiry()
+	s.mu.Unlock()
 	if early := deadline.Sub(now); early > 0 {
 		t.Errorf("ended %v before its deadline", early)
 	}
-	if !errors.Is(s.Err(), ErrDeadline) {
+	if !errors.Is(s.Err(), errDeadline) {
 		t.Errorf("it says %v", s.Err())
 	}
 }
@@ -187,8 +191,8 @@ func TestSession_pastItsEndAnOpenCallIsIndeterminate(t *testing.T) {
 		created <- err
 	}()
 	eventually(t, "the request is under way", func() bool { return tap.Counts().Queued > 0 })
-	s.Abandon()
-	if err := <-created; !errors.Is(err, ErrAbandoned) || !Indeterminate(err) {
+	s.abandon()
+	if err := <-created; !errors.Is(err, errAbandoned) || !Indeterminate(err) {
 		t.Errorf("a create was under way when the session was abandoned, and returned %v", err)
 	}
 }
@@ -221,7 +225,7 @@ func TestSession_closeTellsTheServersAndAbandonDoesNot(t *testing.T) {
 		stays bool
 	}{
 		{"after a close the ephemeral node is gone at once", func(s *Session) { s.Close() }, false},
-		{"after an abandon it stays until the servers expire the session", (*Session).Abandon, true},
+		{"after an abandon it stays until the servers expire the session", (*Session).abandon, true},
 	} {
 		t.Run(row.about, func(t *testing.T) {
 			path := freshPath()
@@ -266,37 +270,25 @@ func TestSession_closeDoesNotWaitForAServerThatHangs(t *testing.T) {
 	}()
 	select {
 	case <-closed:
-	case <-time.After(s.Timeout() / 2):
+	case <-time.After(s.timeout() / 2):
 		t.Error("Close waits for a server that does not answer")
 	}
 }
 
 func TestSession_statesInOrder(t *testing.T) {
-	var seen []State
-	tap := newTap(0)
-	s, err := Open(within(t, 10*time.Second), servers, Options{
-		Timeout: 4 * time.Second, Dial: tap.Dial, OnState: func(st State) { seen = append(seen, st) },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.mu.Lock()
-	changed := s.changed
-	s.mu.Unlock()
+	s, tap := tapped(t)
+	var seen []sessionState
+	now, _ := s.subscribe(func(state sessionState) { seen = append(seen, state) })
+	_, changed := s.now()
 	tap.Cut()
 	<-changed
 	if err := s.AwaitConnected(within(t, 10*time.Second)); err != nil {
 		t.Fatal(err)
 	}
 	s.Close()
-	want := []State{Connected, Suspended, Connected, Ended}
-	if len(seen) != len(want) {
-		t.Fatalf("states %v, want %v", seen, want)
-	}
-	for i := range want {
-		if seen[i] != want[i] {
-			t.Errorf("states %v, want %v", seen, want)
-		}
+	want := []sessionState{connected, disconnected, connected, ended}
+	if got := append([]sessionState{now}, seen...); !slices.Equal(got, want) {
+		t.Errorf("states %v, want %v", got, want)
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"testing"
 	"time"
+
+	"github.com/zkbench/zkbench/recipes/internal/client"
 )
 
 // kind is a recipe that grants.
@@ -207,7 +209,7 @@ func releaseAndCheck(t *testing.T, k kind, observer *Session, g *Grant) {
 	if err := g.Release(within(t, 20*time.Second)); err != nil {
 		t.Errorf("release: %v", err)
 	}
-	path := g.Path[:len(g.Path)-len(base(g.Path))-1]
+	path := g.Path[:len(g.Path)-len(client.Base(g.Path))-1]
 	if left := lineAt(t, observer, path, k.prefix); len(left) != 0 {
 		t.Errorf("left behind after the release: %v", left)
 	}

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/zkbench/zkbench/recipes/internal/client"
 )
 
 // A parent's counter is an int32 that nobody can set, and 2^31 creates take weeks.
@@ -85,7 +87,7 @@ func TestLock_negativeNumbersComeFirst(t *testing.T) {
 			if g == nil {
 				return
 			}
-			if seq, ok := sequence(base(g.Path), lockPrefix); !ok || int(seq) != i+shift {
+			if seq, ok := sequence(client.Base(g.Path), lockPrefix); !ok || int(seq) != i+shift {
 				t.Errorf("grant %d went to %s, want number %d", i+1, g.Path, i+shift)
 			}
 			if err := g.Release(ctx); err != nil {

@@ -146,7 +146,7 @@ var errNoGrant = errors.New("nobody was granted")
 // settle returns when what the formula promises for the first k hand-offs has been
 // seen on the wire and no request is under way; without a formula, at once.
 func (d *drain) settle(ctx context.Context, k int) error {
-	formula := d.cell.Subject.Drain
+	formula := d.cell.Subject.Formulas.Drain
 	if formula == nil || d.short || k == 0 {
 		return nil
 	}
@@ -175,7 +175,7 @@ func (d *drain) account(ctx context.Context, n int) error {
 		"handoffs": int64(n - 1), "notifications": w.Notifications.Total(), "requests": w.Requests.Total(),
 		"lists": lists(w), "bytes": w.BytesIn + w.BytesOut,
 	}
-	if formula := d.cell.Subject.Drain; formula != nil {
+	if formula := d.cell.Subject.Formulas.Drain; formula != nil {
 		want := formula(n, n)
 		c["expected.notifications"], c["expected.requests"] = want.Notifications, want.Requests()+d.confirmations(w)
 	}
@@ -187,7 +187,7 @@ func (d *drain) account(ctx context.Context, n int) error {
 }
 
 // confirmations returns the requests of waiters that made sure of their session: a
-// write that changes nothing and a list each (recipes.DrainCost). Nobody does that
+// write that changes nothing and a list each (see recipes.Formulas). Nobody does that
 // has waited for less than a session timeout.
 func (d *drain) confirmations(w wire.Counts) int64 {
 	if d.clock.Now()-d.began < d.scenario.SessionTimeout {

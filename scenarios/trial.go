@@ -40,7 +40,6 @@ type trial struct {
 	faults   *faults // of the phase
 	phase    Phase
 	phaseNum int                     // index of phase in the scenario
-	takes    atomic.Pointer[bool]    // the subject is a queue; nil until a client is open
 	moments  atomic.Pointer[moments] // of the phase; nil where no fault is planned
 	round    int
 	pin      *pin                         // who holds now
@@ -67,7 +66,7 @@ func (t *trial) run(ctx context.Context) (err error) {
 	t.pin = newPin()
 	t.record, err = history.Create(filepath.Join(t.lab.Dir, "history", t.name+".jsonl.zst"), history.Header{
 		Trial: t.name, Scenario: t.scenario.Name, Subject: t.cell.Subject.Name, Clients: t.cell.Clients,
-		Seed: t.lab.Seed, Params: t.params(), Thresholds: t.scenario.Thresholds, Formulas: t.formulas(),
+		Seed: t.lab.Seed, Params: t.params(), Thresholds: t.scenario.Thresholds, Formulas: t.cell.Subject.Formulas.Words,
 		Provocation: t.cell.Provocation, Expect: t.cell.Caught,
 	})
 	if err != nil {

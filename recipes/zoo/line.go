@@ -11,6 +11,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/recipes/internal/client"
 )
 
 // steps are the steps of standing in line, each of which a specimen may get wrong.
@@ -22,7 +23,7 @@ type steps struct {
 	create func(ctx context.Context, l *line) (path string, err error)
 	// list returns the names of those in line.
 	list func(ctx context.Context, l *line) ([]string, error)
-	// order says whether ours is first, and else which is directly ahead.
+	// order reports whether ours is first, and else which is directly ahead.
 	order func(names []string, ours string) (first bool, ahead string)
 	// wait returns when something may have changed, or with turn when it is our turn.
 	wait func(ctx context.Context, l *line, ours, ahead string) (turn bool, err error)
@@ -30,7 +31,7 @@ type steps struct {
 	abandon func(ctx context.Context, l *line, path string)
 	// release removes the holder's node.
 	release func(ctx context.Context, l *line, path string) error
-	// state is told what becomes of the connection.
+	// state is called at every change of the connection's state.
 	state func(l *line, s zk.State)
 	// session is the id that a grant is claimed to be bound to.
 	session func(l *line) int64
@@ -122,9 +123,9 @@ func (l *line) stand(ctx context.Context, path string) (recipes.Claim, error) {
 		if err != nil {
 			return recipes.Claim{}, err
 		}
-		turn, ahead := l.steps.order(names, base(path))
+		turn, ahead := l.steps.order(names, client.Base(path))
 		if !turn {
-			if turn, err = l.steps.wait(ctx, l, base(path), ahead); err != nil {
+			if turn, err = l.steps.wait(ctx, l, client.Base(path), ahead); err != nil {
 				return recipes.Claim{}, err
 			}
 		}
@@ -174,8 +175,8 @@ func (l *line) Close(context.Context) error {
 	return nil
 }
 
-// learn is what a sound client makes of its connection's state: in doubt without
-// a connection, good again only once the node is seen to be there and its own.
+// learn is what a sound client makes of its connection's state: suspended without a
+// connection, restored only once the node is seen to be there and its own.
 func (l *line) learn(s zk.State) {
 	l.mu.Lock()
 	token, path, c := l.token, l.path, l.c
@@ -217,7 +218,7 @@ func guidName(_ *conn, id string) string { return id + marker }
 // createOnce creates the node, and finds it again when the reply was lost. Who gives
 // up in the middle waits for the answer all the same: the node must not stay.
 func createOnce(ctx context.Context, l *line) (string, error) {
-	name := l.steps.name(l.c, newID())
+	name := l.steps.name(l.c, client.NewID())
 	for {
 		path, err := l.c.create(context.WithoutCancel(ctx), l.env.Parent+"/"+name, nil, zk.FlagEphemeral|zk.FlagSequence)
 		if err == nil && ctx.Err() != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/recipes/internal/client"
 )
 
 // queueSteps are the steps of a queue, each of which a specimen may get wrong. Every
@@ -61,7 +62,7 @@ func (q *items) Put(ctx context.Context, item []byte) error { return q.steps.put
 
 // putOnce says so when it does not know whether the item is in.
 func putOnce(ctx context.Context, q *items, item []byte) error {
-	_, err := q.c.create(ctx, q.env.Parent+"/"+newID()+marker, item, zk.FlagSequence)
+	_, err := q.c.create(ctx, q.env.Parent+"/"+client.NewID()+marker, item, zk.FlagSequence)
 	if lost(err) {
 		return unknown(err)
 	}

@@ -1,8 +1,6 @@
 package zoo
 
 import (
-	"context"
-
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/recipes"
@@ -26,6 +24,5 @@ func init() {
 				l.env.Events(recipes.Event{Kind: recipes.EventSuspended, Token: token})
 			}
 		},
-		release: func(ctx context.Context, l *line, path string) error { return l.c.remove(ctx, path) },
 	})
 }

@@ -32,7 +32,7 @@ func TestSubjects_sameBoundaryForAll(t *testing.T) {
 			parent := freshPath()
 			a, _, _ := openSubject(t, subject, parent)
 			b, _, _ := openSubject(t, subject, parent)
-			if subject.Recipe() == "queue" {
+			if subject.Recipe == RecipeQueue {
 				passItems(t, a.(QueueClient), b.(QueueClient))
 			} else {
 				takeTurns(t, a.(Contender), b.(Contender))
@@ -82,9 +82,9 @@ func passItems(t *testing.T, a, b QueueClient) {
 	}
 }
 
-func TestSubjects_tellSuspendedRestoredAndLost(t *testing.T) {
+func TestSubjects_reportSuspendedRestoredAndLost(t *testing.T) {
 	for _, subject := range Subjects() {
-		if subject.Recipe() == "queue" || !strings.HasPrefix(subject.About, "ours") {
+		if subject.Recipe == RecipeQueue || !strings.HasPrefix(subject.About, "ours") {
 			continue
 		}
 		t.Run(subject.Name, func(t *testing.T) {
@@ -119,17 +119,31 @@ func TestSubjects_tellSuspendedRestoredAndLost(t *testing.T) {
 	}
 }
 
-func TestRegister(t *testing.T) {
+func TestSubjects_areInOrderOfTheirNames(t *testing.T) {
 	if !slices.IsSortedFunc(Subjects(), func(a, b Subject) int { return strings.Compare(a.Name, b.Name) }) {
-		t.Error("subjects are not in order of their names")
+		t.Error("they are not")
 	}
 	if _, err := Find("lock/nobody's"); err == nil {
 		t.Error("found a subject that nobody registered")
 	}
-	defer func() {
-		if text := fmt.Sprint(recover()); !strings.Contains(text, `"lock/parent" is registered twice`) {
-			t.Error("registering a name twice:", text)
-		}
-	}()
-	Register(Subject{Name: "lock/parent"})
+}
+
+func TestRegister_refuses(t *testing.T) {
+	for _, row := range []struct {
+		about   string
+		subject Subject
+		want    string
+	}{
+		{"a name that is taken", Subject{Name: "lock/parent", Recipe: RecipeLock}, `"lock/parent" is registered twice`},
+		{"a recipe that is none", Subject{Name: "barrier/mine", Recipe: "barrier"}, `"barrier/mine" has recipe "barrier"; there is lock, election, queue`},
+	} {
+		t.Run(row.about, func(t *testing.T) {
+			defer func() {
+				if text := fmt.Sprint(recover()); !strings.Contains(text, row.want) {
+					t.Errorf("it says %q, want %q", text, row.want)
+				}
+			}()
+			Register(row.subject)
+		})
+	}
 }
