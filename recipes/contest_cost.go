@@ -8,7 +8,7 @@ var contestFormulas = map[Variant]Formulas{
 	Parent: {
 		Drain: drainParent,
 		Flap:  flapParent,
-		Words: map[string]string{
+		Text: map[string]string{
 			"hand-off": "(N+2)/2 on average while N contenders drain: at the i-th release N-i wait, and every holder but the first has a watch of its own; (N-1)(N+2)/2 in all",
 			"flap":     "2N-3: the N-2 others who wait when the node goes and again when it is back, and the waiter's own watch",
 		},
@@ -16,7 +16,7 @@ var contestFormulas = map[Variant]Formulas{
 	Predecessor: {
 		Drain: drainPredecessor,
 		Flap:  flapPredecessor,
-		Words: map[string]string{
+		Text: map[string]string{
 			"hand-off": "1: the next in line; N-1 in all while N contenders drain",
 			"flap":     "1: the contender right behind; 0 when the last in line flaps",
 		},

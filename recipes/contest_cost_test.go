@@ -28,11 +28,11 @@ func (c *crowd) cost() Cost {
 	}
 }
 
-// gather has n sessions join one after the other, each when all before it wait: the
+// queueUp has n sessions join one after the other, each when all before it wait: the
 // k-th lists once with its create; one that must wait lists once more with a
 // watch (parent), for which it also wakes the k-2 who wait already, or watches its
 // predecessor.
-func gather(t *testing.T, k kind, v Variant, n int) *crowd {
+func queueUp(t *testing.T, k kind, v Variant, n int) *crowd {
 	ctx, path := within(t, 60*time.Second), madePath(t, open(t, nil))
 	c := &crowd{tap: wire.New(clock()), grants: make(chan *Grant, n)}
 	var lists, gets int64
@@ -68,7 +68,7 @@ func TestContestFormulas_drainIsWhatTheWireSees(t *testing.T) {
 	for _, k := range kinds {
 		for _, v := range variants {
 			t.Run(k.name+"/"+string(v), func(t *testing.T) {
-				c := gather(t, k, v, n)
+				c := queueUp(t, k, v, n)
 				for i := 1; i <= n; i++ {
 					g := <-c.grants
 					if g == nil {

@@ -59,16 +59,9 @@ func (e *Election) Lead(ctx context.Context, lead func(ctx context.Context, term
 // serve calls lead for one term and resigns afterwards, even if lead panics.
 func serve(ctx context.Context, term *Grant, lead func(ctx context.Context, term *Grant) error) (err error) {
 	during, cancel := context.WithCancelCause(ctx)
-	watching := make(chan struct{})
-	go func() {
-		defer close(watching)
-		if state := term.ends(during); state != Held {
-			cancel(fmt.Errorf("the term is %v", state))
-		}
-	}()
+	defer cancel(nil)
+	term.notify(func(state GrantState) { cancel(fmt.Errorf("the term is %v", state)) })
 	defer func() {
-		cancel(nil)
-		<-watching
 		resign := term.Release(ctx)
 		if err == nil && ctx.Err() == nil && !errors.Is(resign, ErrGrantLost) {
 			err = resign

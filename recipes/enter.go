@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/go-zookeeper/zk"
 
@@ -145,18 +144,11 @@ func (s *Session) find(ctx context.Context, parent, id string) (at spot, found b
 	if err != nil {
 		return spot{}, false, err
 	}
-	for _, name := range names {
-		if !strings.HasPrefix(name, id) {
-			continue
-		}
-		path := parent + "/" + name
-		stat, err := s.Exists(ctx, path)
-		if err != nil {
-			return spot{}, false, err
-		}
-		if stat != nil && stat.EphemeralOwner == s.ID() {
-			return spot{path, stat.Czxid}, true, nil
-		}
+	name, stat, err := client.OwnNode(names, id, s.ID(), func(name string) (*zk.Stat, error) {
+		return s.Exists(ctx, parent+"/"+name)
+	})
+	if err != nil || stat == nil {
+		return spot{}, false, err
 	}
-	return spot{}, false, nil
+	return spot{parent + "/" + name, stat.Czxid}, true, nil
 }

@@ -25,7 +25,7 @@ type Formulas struct {
 	// is how many wait behind it. Nobody else moves, the holder keeps holding, and
 	// everybody who was woken watches again before the waiter is back.
 	Flap func(n, behind int) (leave, back int64)
-	// Words give the notifications in words, for reports. The keys are "hand-off",
-	// "item" and "flap".
-	Words map[string]string
+	// Text says the notifications in words, for reports. The keys are "hand-off", "item"
+	// and "flap".
+	Text map[string]string
 }

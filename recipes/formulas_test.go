@@ -19,7 +19,7 @@ func find(t *testing.T, name string) Subject {
 func TestFormulas_wordsSayWhatTheNumbersSay(t *testing.T) {
 	for _, s := range Subjects() {
 		f := s.Formulas
-		for of, text := range f.Words {
+		for of, text := range f.Text {
 			text, _, _ := strings.Cut(text, ":")
 			var want int64
 			switch of {

@@ -25,7 +25,7 @@ func init() {
 				woken := int64(min(k, n-1))
 				return Cost{Notifications: woken, Lists: woken, Deletes: int64(k), Others: woken}
 			},
-			Flap: flapPredecessor, Words: contestFormulas[Predecessor].Words,
+			Flap: flapPredecessor, Text: contestFormulas[Predecessor].Text,
 		},
 		Open: func(ctx context.Context, env Env) (Client, error) { return openGoZooKeeper(ctx, env) },
 	})
@@ -116,14 +116,11 @@ func (c *goZooKeeper) Release(ctx context.Context) error {
 	c.mu.Lock()
 	c.token = 0
 	c.mu.Unlock()
-	unlocked := make(chan error, 1)
-	go func() { unlocked <- c.lock.Unlock() }()
-	select {
-	case err := <-unlocked:
-		return err
-	case <-ctx.Done():
+	_, answered, err := client.Call(ctx, func() (struct{}, error) { return struct{}{}, c.lock.Unlock() })
+	if !answered {
 		return fmt.Errorf("unlock: %w: %w", ErrUnfinished, context.Cause(ctx))
 	}
+	return err
 }
 
 func (c *goZooKeeper) Close(context.Context) error {

@@ -34,7 +34,6 @@ type Grant struct {
 
 	mu          sync.Mutex
 	state       GrantState
-	changed     chan struct{} // closed and replaced at every change
 	lost        chan struct{}
 	onChange    func(GrantState) // nil is allowed
 	suspensions int              // so far; an owner check counts only for its own
@@ -46,8 +45,7 @@ type Grant struct {
 // newGrant binds a grant to its session. standing is false, and the grant useless,
 // if the session is not connected at this instant.
 func newGrant(s *Session, path string, token int64) (g *Grant, standing bool) {
-	g = &Grant{Token: token, SessionID: s.ID(), Path: path, s: s,
-		changed: make(chan struct{}), lost: make(chan struct{})}
+	g = &Grant{Token: token, SessionID: s.ID(), Path: path, s: s, lost: make(chan struct{})}
 	now, unsubscribe := s.subscribe(g.sessionChanged)
 	if now != connected {
 		unsubscribe()
@@ -62,23 +60,6 @@ func (g *Grant) State() GrantState { g.mu.Lock(); defer g.mu.Unlock(); return g.
 
 // Lost is closed when the grant is lost for good. It stays open after a release.
 func (g *Grant) Lost() <-chan struct{} { return g.lost }
-
-// ends returns the state as soon as it is another than Held, or Held when ctx is done.
-func (g *Grant) ends(ctx context.Context) GrantState {
-	for {
-		g.mu.Lock()
-		state, changed := g.state, g.changed
-		g.mu.Unlock()
-		if state != Held {
-			return state
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return Held
-		}
-	}
-}
 
 // notify calls f at every change of state from now on, at the instant it happens, and
 // once now where the grant is not held. f must return at once and must not call the
@@ -141,8 +122,6 @@ func (g *Grant) set(next GrantState) {
 		return
 	}
 	g.state = next
-	close(g.changed)
-	g.changed = make(chan struct{})
 	if next == Lost {
 		close(g.lost)
 	}

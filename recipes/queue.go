@@ -72,7 +72,7 @@ var ErrItemTooLarge = errors.New("the item is too large for a znode")
 // been taken by this consumer. Take then returns the item together with an error
 // for which Indeterminate is true, and the caller chooses: to process it makes
 // delivery at-least-once, to drop it at-most-once. The item is never lost silently.
-// The predecessor variant can tell the two apart as long as its session lives.
+// The predecessor variant knows which as long as its session lives.
 type Queue struct {
 	s       *Session
 	parent  string

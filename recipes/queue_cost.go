@@ -6,7 +6,7 @@ var queueFormulas = map[Variant]Formulas{
 		Deliver: deliverParent,
 		// Consumers have no nodes, and the items that they watch stay as they are.
 		Flap: func(int, int) (leave, back int64) { return 0, 0 },
-		Words: map[string]string{
+		Text: map[string]string{
 			"item": "N: each of the N idle consumers watches the items",
 			"flap": "0: consumers have no nodes, and the items stay as they are",
 		},
@@ -14,7 +14,7 @@ var queueFormulas = map[Variant]Formulas{
 	Predecessor: {
 		Deliver: deliverPredecessor,
 		Flap:    flapPredecessor, // the line of tickets is like that of a lock, with a head that waits as well
-		Words: map[string]string{
+		Text: map[string]string{
 			"item": "2: the head of the line by the item, and the next by the head's leaving; 1 with a single consumer",
 			"flap": "1: the consumer right behind; 0 when the last in line flaps",
 		},

@@ -8,29 +8,39 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
+// takeFirst has take try one item after the other, in order, until one is taken. empty:
+// there was none. It returns an item with an error if that item may have been taken.
+func (q *Queue) takeFirst(ctx context.Context, take func(*item) (taken bool, err error)) (_ *item, empty bool, err error) {
+	paths, err := q.items(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, path := range paths {
+		item, err := q.read(ctx, path)
+		if err != nil {
+			return nil, false, err
+		}
+		if item == nil {
+			continue
+		}
+		switch taken, err := take(item); {
+		case taken:
+			return item, false, nil
+		case Indeterminate(err):
+			return item, false, err
+		case err != nil:
+			return nil, false, err
+		}
+	}
+	return nil, len(paths) == 0, nil
+}
+
 // takeHead takes the first item that it can get, and returns nil if there is none.
 func (q *Queue) takeHead(ctx context.Context) (*item, error) {
 	for {
-		paths, err := q.items(ctx)
-		if err != nil || len(paths) == 0 {
-			return nil, err
-		}
-		for _, path := range paths {
-			item, err := q.read(ctx, path)
-			if err != nil {
-				return nil, err
-			}
-			if item == nil {
-				continue
-			}
-			switch taken, err := q.delete(ctx, path); {
-			case taken:
-				return item, nil
-			case Indeterminate(err):
-				return item, err
-			case err != nil:
-				return nil, err
-			}
+		got, empty, err := q.takeFirst(ctx, func(i *item) (bool, error) { return q.delete(ctx, i.path) })
+		if got != nil || empty || err != nil {
+			return got, err
 		}
 	}
 }
@@ -101,48 +111,31 @@ func (q *Queue) takePredecessor(ctx context.Context) (*item, error) {
 	}
 }
 
-// takeInTurn is takeAtHead, after which the ticket is gone in any case.
-func (q *Queue) takeInTurn(ctx context.Context, ticket *Grant) (item *item, err error) {
-	left := false
+// takeInTurn waits for an item while we are the head of the line. Afterwards the ticket
+// is gone in any case. It returns neither item nor error if the ticket was lost.
+func (q *Queue) takeInTurn(ctx context.Context, ticket *Grant) (*item, error) {
+	left := false // with an item
 	defer func() {
 		if !left {
 			ticket.Release(ctx) // goes on in the background if need be
 		}
 	}()
-	item, left, err = q.takeAtHead(ctx, ticket)
-	return item, err
-}
-
-// takeAtHead waits for an item while we are the head of the line. It returns neither
-// item nor error if the ticket is gone. left: the ticket went with the item.
-func (q *Queue) takeAtHead(ctx context.Context, ticket *Grant) (_ *item, left bool, err error) {
 	for {
-		paths, err := q.items(ctx)
-		if err != nil {
-			return nil, false, err
-		}
-		for _, path := range paths {
-			item, err := q.read(ctx, path)
-			if err != nil {
-				return nil, false, err
-			}
-			if item == nil {
-				continue
-			}
-			switch left, err := q.leaveWith(ctx, item, ticket); {
-			case left:
-				ticket.nodeDeleted()
-				return item, true, nil
-			case errors.Is(err, ErrGrantLost):
-				return nil, false, nil
-			case Indeterminate(err):
-				return item, false, err
-			case err != nil:
-				return nil, false, err
-			}
+		got, _, err := q.takeFirst(ctx, func(i *item) (_ bool, err error) {
+			left, err = q.leaveWith(ctx, i, ticket)
+			return left, err
+		})
+		switch {
+		case left:
+			ticket.nodeDeleted()
+			return got, nil
+		case errors.Is(err, ErrGrantLost):
+			return nil, nil
+		case err != nil:
+			return got, err
 		}
 		if err := q.awaitItems(ctx); err != nil {
-			return nil, false, err
+			return nil, err
 		}
 	}
 }

@@ -1,9 +1,6 @@
 package recipes
 
-import (
-	"context"
-	"errors"
-)
+import "context"
 
 // background runs f beside the session, which waits for it before it is finished.
 // It returns false, without running f, if the session has ended. The caller does not
@@ -28,12 +25,7 @@ func (s *Session) sweep(ctx context.Context, f func(context.Context) error) (swe
 		defer close(done)
 		ctx, cancel := s.lifetime(context.WithoutCancel(ctx))
 		defer cancel()
-		for {
-			err := f(ctx)
-			if !errors.Is(err, ErrConnectionLost) || s.AwaitConnected(ctx) != nil {
-				return
-			}
-		}
+		_ = s.again(ctx, func() error { return f(ctx) }) // f says what became of it
 	})
 	for running {
 		state, changed := s.now()

@@ -81,8 +81,8 @@ func (s *Session) checkDeadline() {
 // of it was answered within a session timeout. Answered pings and reads do not prove
 // that. They come from the member that serves us, which goes on answering while it is
 // cut off from the others: for syncLimit ticks, which may be far more than a session
-// timeout. When it hears from them again, it may send word that the node before ours is
-// gone, and only afterwards that our session has expired long ago.
+// timeout. When it hears from them again, it may report first that the node before ours
+// is gone, and only afterwards that our session has expired long ago.
 func (s *Session) confirmed() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -34,8 +34,8 @@ func expire(t *testing.T, s wire.Session) {
 	body = binary.BigEndian.AppendUint64(body, uint64(s.ID))
 	body = binary.BigEndian.AppendUint32(body, uint32(len(s.Password)))
 	body = append(append(body, s.Password...), 0)
-	goodbye := int32(-11)
-	closing := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, 1), uint32(goodbye))
+	closeSession := int32(-11)
+	closing := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, 1), uint32(closeSession))
 	var out []byte
 	for _, frame := range [][]byte{body, closing} {
 		out = append(binary.BigEndian.AppendUint32(out, uint32(len(frame))), frame...)

@@ -70,10 +70,9 @@ func (s *Session) remove(ctx context.Context, path string) error {
 }
 
 // barrier returns when the member that serves us has caught up with everything that
-// this session has sent before. After a reconnect that is not a matter of course: a
-// request of ours may still be on its way through the old member while the new one
-// already answers reads. A node asked for too early is not found, and stays for ever.
-// Writes are in one order, so a write of ours that changes nothing (the delete of
-// unused, a node that never was) proves it. A sync would not: it asks the leader
-// alone, who may have been deposed.
+// this session has sent before. After a reconnect it may not have: a request of ours
+// may still be on its way through the old member while the new one already answers
+// reads. A node asked for too early is not found, and stays for ever. Writes are in one
+// order, so a write of ours that changes nothing, the delete of a node that never was,
+// proves it. A sync would not: it asks the leader alone, who may have been deposed.
 func (s *Session) barrier(ctx context.Context, unused string) error { return s.remove(ctx, unused) }

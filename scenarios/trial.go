@@ -66,7 +66,7 @@ func (t *trial) run(ctx context.Context) (err error) {
 	t.pin = newPin()
 	t.record, err = history.Create(filepath.Join(t.lab.Dir, "history", t.name+".jsonl.zst"), history.Header{
 		Trial: t.name, Scenario: t.scenario.Name, Subject: t.cell.Subject.Name, Clients: t.cell.Clients,
-		Seed: t.lab.Seed, Params: t.params(), Thresholds: t.scenario.Thresholds, Formulas: t.cell.Subject.Formulas.Words,
+		Seed: t.lab.Seed, Params: t.params(), Thresholds: t.scenario.Thresholds, Formulas: t.cell.Subject.Formulas.Text,
 		Provocation: t.cell.Provocation, Expect: t.cell.Caught,
 	})
 	if err != nil {

@@ -43,24 +43,13 @@ func (c *conn) await(ctx context.Context) error {
 	return err
 }
 
-// once makes one request. Its goroutine outlives a caller that gives up.
+// once makes one request. It goes on when its caller gives up.
 func once[T any](ctx context.Context, f func() (T, error)) (T, error) {
-	type reply struct {
-		value T
-		err   error
+	v, answered, err := client.Call(ctx, f)
+	if !answered {
+		return v, fmt.Errorf("%w: %w", recipes.ErrUnfinished, ctx.Err())
 	}
-	done := make(chan reply, 1)
-	go func() {
-		v, err := f()
-		done <- reply{v, err}
-	}()
-	select {
-	case r := <-done:
-		return r.value, r.err
-	case <-ctx.Done():
-		var zero T
-		return zero, fmt.Errorf("%w: %w", recipes.ErrUnfinished, ctx.Err())
-	}
+	return v, err
 }
 
 // steady repeats a request for as long as its reply is lost.
@@ -98,9 +87,19 @@ func (c *conn) create(ctx context.Context, path string, data []byte, flags int32
 	return once(ctx, func() (string, error) { return c.Create(path, data, flags, client.OpenACL) })
 }
 
+// delete deletes a node, once.
+func (c *conn) delete(ctx context.Context, path string) error {
+	_, err := once(ctx, c.deleting(path))
+	return err
+}
+
+func (c *conn) deleting(path string) func() (struct{}, error) {
+	return func() (struct{}, error) { return struct{}{}, c.Delete(path, -1) }
+}
+
 // remove deletes a node, over losses of the connection.
 func (c *conn) remove(ctx context.Context, path string) error {
-	_, err := steady(ctx, c, func() (struct{}, error) { return struct{}{}, c.Delete(path, -1) })
+	_, err := steady(ctx, c, c.deleting(path))
 	if errors.Is(err, zk.ErrNoNode) {
 		return nil
 	}

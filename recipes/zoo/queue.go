@@ -25,20 +25,10 @@ type queueSteps struct {
 }
 
 func (s queueSteps) orSound() queueSteps {
-	if s.put == nil {
-		s.put = putOnce
-	}
-	if s.order == nil {
-		s.order = func(names []string) {
-			slices.SortFunc(names, func(a, b string) int { return int(number(a) - number(b)) })
-		}
-	}
-	if s.take == nil {
-		s.take = takeConfirmed
-	}
-	if s.wait == nil {
-		s.wait = func(ctx context.Context, _ *items, empty watched) error { return fired(ctx, empty.watch) }
-	}
+	or(&s.put, putOnce)
+	or(&s.order, oldestFirst)
+	or(&s.take, takeConfirmed)
+	or(&s.wait, awaitItem)
 	return s
 }
 
@@ -106,9 +96,15 @@ func (q *items) Take(ctx context.Context) ([]byte, error) {
 	}
 }
 
+func oldestFirst(names []string) {
+	slices.SortFunc(names, func(a, b string) int { return int(number(a) - number(b)) })
+}
+
+func awaitItem(ctx context.Context, _ *items, empty watched) error { return fired(ctx, empty.watch) }
+
 // takeConfirmed takes what it is confirmed to have taken.
 func takeConfirmed(ctx context.Context, q *items, path string, _ []byte) (taken bool, err error) {
-	err = q.delete(ctx, path)
+	err = q.c.delete(ctx, path)
 	switch {
 	case err == nil:
 		return true, nil
@@ -118,11 +114,6 @@ func takeConfirmed(ctx context.Context, q *items, path string, _ []byte) (taken 
 		return false, unknown(err)
 	}
 	return false, err
-}
-
-func (q *items) delete(ctx context.Context, path string) error {
-	_, err := once(ctx, func() (struct{}, error) { return struct{}{}, q.c.Delete(path, -1) })
-	return err
 }
 
 // Close implements recipes.Client.

@@ -116,6 +116,44 @@ func (c *Conn) Expired() bool {
 	return c.expired
 }
 
+// Call returns what f returns, or answered = false once ctx is done: go-zookeeper's calls
+// know no contexts. f then goes on until it is answered.
+func Call[T any](ctx context.Context, f func() (T, error)) (value T, answered bool, err error) {
+	type result struct {
+		value T
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() {
+		v, err := f()
+		done <- result{v, err}
+	}()
+	select {
+	case r := <-done:
+		return r.value, true, r.err
+	case <-ctx.Done():
+		return value, false, nil
+	}
+}
+
+// OwnNode returns the first of names that begins with prefix and whose node belongs to
+// the session, with that node's Stat; nil if there is none.
+func OwnNode(names []string, prefix string, session int64, stat func(name string) (*zk.Stat, error)) (string, *zk.Stat, error) {
+	for _, name := range names {
+		if !strings.HasPrefix(name, prefix) {
+			continue
+		}
+		s, err := stat(name)
+		if err != nil {
+			return "", nil, err
+		}
+		if s != nil && s.EphemeralOwner == session {
+			return name, s, nil
+		}
+	}
+	return "", nil, nil
+}
+
 // NewID returns 64 random bits in hex: enough to be unique under one parent, and
 // short, because every waiter reads every name. (Half of Curator's id.)
 func NewID() string {
