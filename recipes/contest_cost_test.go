@@ -63,7 +63,7 @@ func queueUp(t *testing.T, k kind, v Variant, n int) *crowd {
 }
 
 // The formulas, counted on the wire of a real ensemble, after every release.
-func TestContestFormulas_drainIsWhatTheWireSees(t *testing.T) {
+func TestContestFormulas_areWhatTheWireSees(t *testing.T) {
 	const n = 10
 	for _, k := range kinds {
 		for _, v := range variants {
@@ -87,7 +87,7 @@ func TestContestFormulas_drainIsWhatTheWireSees(t *testing.T) {
 	}
 }
 
-func TestContestFormulas_drain(t *testing.T) {
+func TestContestFormulas_countADrain(t *testing.T) {
 	for _, row := range []struct {
 		about string
 		v     Variant

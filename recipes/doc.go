@@ -28,8 +28,8 @@
 // is there. A holder may be stopped for that long between its check of the grant and its
 // next step. Or the member that serves it has lost the others: for up to syncLimit ticks
 // it goes on answering pings while the leader lets the session expire. Nobody is granted
-// on such a member's word: who has waited for longer than a session timeout makes a write
-// first. A grant does not learn that somebody deletes its node while it is connected.
+// on what such a member says alone: who has waited for longer than a session timeout makes
+// a write first. A grant does not learn that somebody deletes its node while it is connected.
 //
 // An acquire that fails, is cancelled or panics leaves no node in a live session. After a
 // lost reply an operation finds out what became of it. Where it cannot, its error is one

@@ -16,7 +16,7 @@ func find(t *testing.T, name string) Subject {
 }
 
 // The words are held to the numbers where the words are a number.
-func TestFormulas_wordsSayWhatTheNumbersSay(t *testing.T) {
+func TestFormulas_sayWhatTheyCount(t *testing.T) {
 	for _, s := range Subjects() {
 		f := s.Formulas
 		for of, text := range f.Text {
@@ -47,7 +47,7 @@ func TestFormulas_wordsSayWhatTheNumbersSay(t *testing.T) {
 	}
 }
 
-func TestFormulas_flap(t *testing.T) {
+func TestFormulas_countAFlap(t *testing.T) {
 	for _, row := range []struct {
 		about, subject string
 		n, behind      int

@@ -95,7 +95,7 @@ func TestLink_endsTheSessionAtAnOversizedReply(t *testing.T) {
 	}
 }
 
-func TestCreatePath(t *testing.T) {
+func TestCreatePath_isTheRequests(t *testing.T) {
 	request := func(op uint32, path string) []byte {
 		b := binary.BigEndian.AppendUint32(nil, 9) // xid
 		b = binary.BigEndian.AppendUint32(b, op)

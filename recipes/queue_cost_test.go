@@ -2,7 +2,7 @@ package recipes
 
 import "testing"
 
-func TestQueueFormulas_deliver(t *testing.T) {
+func TestQueueFormulas_countItems(t *testing.T) {
 	for _, c := range []struct {
 		name                string
 		variant             Variant

@@ -66,7 +66,7 @@ func dialShifted(network, addr string, timeout time.Duration) (net.Conn, error) 
 	return &shifted{Conn: c, in: bufio.NewReader(c)}, nil
 }
 
-func TestLock_negativeNumbersComeFirst(t *testing.T) {
+func TestLock_takesNegativeNumbersFirst(t *testing.T) {
 	eachVariant(t, func(t *testing.T, v Variant) {
 		const n = 10
 		ctx, path, observer := within(t, 30*time.Second), freshPath(), open(t, dialShifted)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestQueue_disturbedAtEveryStep(t *testing.T) {
+func TestQueue_standsADisturbanceAtEveryStep(t *testing.T) {
 	for _, v := range variants {
 		for _, row := range []struct {
 			about string

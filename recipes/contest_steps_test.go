@@ -25,7 +25,7 @@ var kinds = []kind{
 	}},
 }
 
-func TestContest_disturbedAtEveryStep(t *testing.T) {
+func TestContest_standsADisturbanceAtEveryStep(t *testing.T) {
 	for _, k := range kinds {
 		for _, v := range variants {
 			for _, row := range []struct {
