@@ -10,7 +10,7 @@ import (
 	"github.com/zkbench/zkbench/recipes/internal/client"
 )
 
-// entry is the way of one node of ours into line.
+// entry is one node of ours on its way into line.
 type entry struct {
 	s      *Session
 	path   string // of the node, without its number
@@ -39,7 +39,7 @@ type spot struct {
 
 // enter creates an ephemeral sequential node under parent and lists the parent
 // right behind it, both on the wire together: one round trip instead of two. names
-// is nil where the list is not to be had.
+// is nil if the list failed.
 //
 // The create is protected: its name carries a random id, so that after a lost reply
 // the node can be found again. A node is adopted only if its ephemeralOwner is this
@@ -58,7 +58,7 @@ func enter(ctx context.Context, s *Session, parent, prefix string, data []byte) 
 		at, names, err = e.createAndList(ctx)
 		switch {
 		case errors.Is(err, zk.ErrNoNode):
-			// Nobody has made the parent yet, or it was reaped under us.
+			// Nobody has made the parent yet, or somebody has removed it.
 			err = s.MakePath(ctx, parent)
 			again = err == nil
 		case errors.Is(err, ErrConnectionLost):

@@ -67,8 +67,7 @@ var ErrItemTooLarge = errors.New("the item is too large for a znode")
 // consumers stand in line with tickets, each watching the ticket before its own; only
 // the head of the line watches the items.
 //
-// Delivery is at most once: whoever gets an item with a nil error is the only one
-// that does. When the reply to the delete is lost, the item may or may not have
+// Whoever gets an item with a nil error is the only one that does. When the reply to the delete is lost, the item may or may not have
 // been taken by this consumer. Take then returns the item together with an error
 // for which Indeterminate is true, and the caller chooses: to process it makes
 // delivery at-least-once, to drop it at-most-once. The item is never lost silently.

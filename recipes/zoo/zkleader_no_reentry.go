@@ -7,10 +7,10 @@ import (
 )
 
 // The ZkLeader of a tutorial drops its leader flag when it is disconnected, and sets
-// it only when the children of the parent change. After a blip of the network its
-// node still stands first in line, everybody waits behind it, and nobody leads.
+// it only when the children of the parent change. After a short loss of the connection
+// its node still stands first in line, everybody waits behind it, and nobody leads.
 func init() {
-	contestant("zkleader-no-reentry", "steps down when the connection blinks, and never stands again", steps{
+	contestant("zkleader-no-reentry", "steps down when the connection drops for a moment, and never leads again", steps{
 		wait: awaitParent,
 		state: func(l *line, s zk.State) {
 			if s != zk.StateDisconnected && s != zk.StateExpired {
