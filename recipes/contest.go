@@ -5,17 +5,8 @@ import (
 	"errors"
 
 	"github.com/go-zookeeper/zk"
-)
 
-// Variant says whom a waiter watches.
-type Variant string
-
-// The two variants. Parent is the herd: every waiter watches the parent's children,
-// so every release wakes everyone. With Predecessor each waits for the node right
-// before its own, so a release wakes one.
-const (
-	Parent      Variant = "parent"
-	Predecessor Variant = "predecessor"
+	"github.com/zkbench/zkbench/recipes/internal/client"
 )
 
 // contest is the one mechanism behind lock and election: everybody creates an
@@ -30,8 +21,8 @@ type contest struct {
 	data    []byte // what observers see of this contender; may be empty
 }
 
-// errVanished says that our node was deleted while its session lives: an operator,
-// or somebody who removed the parent. Whoever waits must stand in line again.
+// errVanished says that our node was deleted while its session lives, by an operator
+// or by somebody who removed the parent. Whoever waits must stand in line again.
 var errVanished = errors.New("our node is gone though its session lives")
 
 // win stands in line until it is our turn, and returns the grant. On any error,
@@ -88,7 +79,7 @@ func (c contest) try(ctx context.Context, wait bool) (*Grant, error) {
 			granted = true
 			return g, nil
 		}
-		// Suspended between the last reply and now: look again once it is over.
+		// Disconnected between the last reply and now: list again once it is over.
 		if err := c.s.AwaitConnected(ctx); err != nil {
 			return nil, err
 		}
@@ -96,9 +87,9 @@ func (c contest) try(ctx context.Context, wait bool) (*Grant, error) {
 	}
 }
 
-// turn tells whether it is our turn. names is a fresh list of the parent.
+// turn reports whether it is our turn. names is a fresh list of the parent.
 func (c contest) turn(node string, names []string) (bool, error) {
-	n, _, found := ahead(names, c.prefix, base(node))
+	n, _, found := ahead(names, c.prefix, client.Base(node))
 	if !found {
 		return false, errVanished
 	}
@@ -153,7 +144,7 @@ func (c contest) awaitPredecessor(ctx context.Context, node string, names []stri
 				return err
 			}
 		}
-		n, next, found := ahead(names, c.prefix, base(node))
+		n, next, found := ahead(names, c.prefix, client.Base(node))
 		switch {
 		case !found:
 			return errVanished
@@ -162,14 +153,14 @@ func (c contest) awaitPredecessor(ctx context.Context, node string, names []stri
 		}
 		// Not exists: on a missing node that would leave a watch for its creation,
 		// which never comes, at the servers until the session ends.
-		_, _, watch, err := c.s.get(ctx, c.parent+"/"+next, true)
+		got, err := c.s.get(ctx, c.parent+"/"+next, true)
 		if errors.Is(err, zk.ErrNoNode) {
 			continue // gone between list and get: nobody will wake us
 		}
 		if err != nil {
 			return err
 		}
-		event, err := c.s.wake(ctx, watch)
+		event, err := c.s.wake(ctx, got.watch)
 		if err != nil {
 			return err
 		}
@@ -185,9 +176,7 @@ func (c contest) awaitPredecessor(ctx context.Context, node string, names []stri
 // go-zookeeper sets watches again after a reconnect but only logs it when that
 // fails, so a waiter that trusted it could sleep for ever. The event is zero then.
 func (s *Session) wake(ctx context.Context, watch <-chan zk.Event) (zk.Event, error) {
-	s.mu.Lock()
-	state, changed := s.state, s.changed
-	s.mu.Unlock()
+	state, changed := s.now()
 	for {
 		select {
 		case e := <-watch:
@@ -200,13 +189,11 @@ func (s *Session) wake(ctx context.Context, watch <-chan zk.Event) (zk.Event, er
 		case <-changed:
 		}
 		was := state
-		s.mu.Lock()
-		state, changed = s.state, s.changed
-		s.mu.Unlock()
-		if state == Ended {
+		state, changed = s.now()
+		if state == ended {
 			return zk.Event{}, s.Err()
 		}
-		if state == Connected && was != Connected {
+		if state == connected && was != connected {
 			return zk.Event{}, nil
 		}
 	}

@@ -8,6 +8,20 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
+func init() {
+	for v, who := range map[Variant]string{
+		Parent:      "every candidate watches the parent: each end of a term wakes all (the herd)",
+		Predecessor: "each candidate watches the one before it: the end of a term wakes one",
+	} {
+		Register(Subject{
+			Name: "election/" + string(v), Recipe: RecipeElection, Variant: v,
+			About:    "ours; " + who + ". One leader at a time while sessions live; terms fenced by czxid, in order of candidacy",
+			Promises: Promises{Exclusive: true, FIFO: true}, Formulas: contestFormulas[v],
+			Open: openContender(func(s *Session, parent string) acquirer { return NewElection(s, parent, "", v).Campaign }),
+		})
+	}
+}
+
 // candidatePrefix stands between the random id and the sequence number in the names
 // of an election's nodes.
 const candidatePrefix = "-n_"
@@ -28,8 +42,8 @@ func (e *Election) Campaign(ctx context.Context) (*Grant, error) { return e.cont
 
 // Lead campaigns, calls lead for each term that is won, resigns when it returns, and
 // stands again, until ctx is done or the session has ended (Curator's LeaderSelector
-// with autoRequeue). The context that lead gets ends as soon as the term is in
-// doubt: lead must return then. An error from lead ends Lead, and is returned.
+// with autoRequeue). The context that lead gets ends as soon as the term is suspended
+// or lost: lead must return then. An error from lead ends Lead, and is returned.
 func (e *Election) Lead(ctx context.Context, lead func(ctx context.Context, term *Grant) error) error {
 	for {
 		term, err := e.Campaign(ctx)
@@ -45,16 +59,9 @@ func (e *Election) Lead(ctx context.Context, lead func(ctx context.Context, term
 // serve calls lead for one term and resigns afterwards, even if lead panics.
 func serve(ctx context.Context, term *Grant, lead func(ctx context.Context, term *Grant) error) (err error) {
 	during, cancel := context.WithCancelCause(ctx)
-	watching := make(chan struct{})
-	go func() {
-		defer close(watching)
-		if state := term.Await(during); state != Held {
-			cancel(fmt.Errorf("the term is %v", state))
-		}
-	}()
+	defer cancel(nil)
+	term.notify(func(state GrantState) { cancel(fmt.Errorf("the term is %v", state)) })
 	defer func() {
-		cancel(nil)
-		<-watching
 		resign := term.Release(ctx)
 		if err == nil && ctx.Err() == nil && !errors.Is(resign, ErrGrantLost) {
 			err = resign
@@ -73,7 +80,7 @@ type Term struct {
 
 // Leader returns the present term; a Term without a Token means that nobody leads.
 func (e *Election) Leader(ctx context.Context) (Term, error) {
-	t, _, err := e.look(ctx, false)
+	t, _, err := e.term(ctx, false)
 	return t, err
 }
 
@@ -84,7 +91,7 @@ func (e *Election) Leader(ctx context.Context) (Term, error) {
 func (e *Election) Observe(ctx context.Context, see func(Term)) error {
 	last := Term{Token: -1}
 	for {
-		t, watch, err := e.look(ctx, true)
+		t, watch, err := e.term(ctx, true)
 		if err != nil {
 			return err
 		}
@@ -98,15 +105,15 @@ func (e *Election) Observe(ctx context.Context, see func(Term)) error {
 	}
 }
 
-// look returns the present term, on demand with a watch on what ends it: the
+// term returns the present term, on demand with a watch on what ends it: the
 // leader's node, or the parent's children while nobody leads.
-func (e *Election) look(ctx context.Context, watch bool) (Term, <-chan zk.Event, error) {
+func (e *Election) term(ctx context.Context, watch bool) (Term, <-chan zk.Event, error) {
 	s, c := e.contest.s, e.contest
 	for {
 		names, err := s.List(ctx, c.parent)
 		if errors.Is(err, zk.ErrNoNode) {
-			_, changed, err := s.exists(ctx, c.parent, watch)
-			return Term{}, changed, err
+			got, err := s.exists(ctx, c.parent, watch)
+			return Term{}, got.watch, err
 		}
 		if err != nil {
 			return Term{}, nil, err
@@ -120,13 +127,13 @@ func (e *Election) look(ctx context.Context, watch bool) (Term, <-chan zk.Event,
 			continue // somebody came in between
 		}
 		path := c.parent + "/" + standing[0].name
-		data, stat, changed, err := s.get(ctx, path, watch)
+		got, err := s.get(ctx, path, watch)
 		if errors.Is(err, zk.ErrNoNode) {
 			continue // it left in between
 		}
 		if err != nil {
 			return Term{}, nil, err
 		}
-		return Term{Token: stat.Czxid, Session: stat.EphemeralOwner, Path: path, Name: string(data)}, changed, nil
+		return Term{Token: got.stat.Czxid, Session: got.stat.EphemeralOwner, Path: path, Name: string(got.data)}, got.watch, nil
 	}
 }

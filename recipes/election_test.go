@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-func TestElection_observerSeesTermsInOrder(t *testing.T) {
+func TestElection_showsItsTermsInOrder(t *testing.T) {
 	eachVariant(t, func(t *testing.T, v Variant) {
 		ctx, path := within(t, 30*time.Second), freshPath()
 		observing, stop := context.WithCancel(ctx)
@@ -53,7 +53,7 @@ func TestElection_observerSeesTermsInOrder(t *testing.T) {
 	})
 }
 
-func TestElection_leadStandsAgain(t *testing.T) {
+func TestElection_leadsTermAfterTerm(t *testing.T) {
 	eachVariant(t, func(t *testing.T, v Variant) {
 		ctx, path := within(t, 30*time.Second), freshPath()
 		enough := errors.New("enough")
@@ -89,7 +89,7 @@ func TestElection_leadStandsAgain(t *testing.T) {
 	})
 }
 
-func TestElection_leadersContextEndsWhenTheTermIsInDoubt(t *testing.T) {
+func TestElection_endsTheLeadersContextWhenSuspended(t *testing.T) {
 	ctx := within(t, 30*time.Second)
 	s, tap := tapped(t)
 	enough := errors.New("enough")
@@ -106,7 +106,7 @@ func TestElection_leadersContextEndsWhenTheTermIsInDoubt(t *testing.T) {
 	}
 }
 
-func TestElection_panicResigns(t *testing.T) {
+func TestElection_resignsAtAPanic(t *testing.T) {
 	ctx, path, s := within(t, 30*time.Second), freshPath(), open(t, nil)
 	func() {
 		defer func() {

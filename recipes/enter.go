@@ -2,16 +2,15 @@ package recipes
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/recipes/internal/client"
 )
 
-// entry is the way of one node of ours into line.
+// entry is one node of ours on its way into line.
 type entry struct {
 	s      *Session
 	path   string // of the node, without its number
@@ -24,7 +23,7 @@ type entry struct {
 	// pending delivers the outcome of the last create. That create is not bound to any
 	// context: until it is sent, nobody can know that there will be nothing to remove.
 	pending chan created
-	flight  *flight // its
+	sent    *sentCreate // its
 }
 
 type created struct {
@@ -40,13 +39,13 @@ type spot struct {
 
 // enter creates an ephemeral sequential node under parent and lists the parent
 // right behind it, both on the wire together: one round trip instead of two. names
-// is nil where the list is not to be had.
+// is nil if the list failed.
 //
 // The create is protected: its name carries a random id, so that after a lost reply
 // the node can be found again. A node is adopted only if its ephemeralOwner is this
 // very session. If enter fails, whatever it may have created is removed.
 func enter(ctx context.Context, s *Session, parent, prefix string, data []byte) (at spot, names []string, err error) {
-	id := newID()
+	id := client.NewID()
 	e := &entry{s: s, parent: parent, id: id, path: parent + "/" + id + prefix, data: data}
 	in := false
 	defer func() {
@@ -59,7 +58,7 @@ func enter(ctx context.Context, s *Session, parent, prefix string, data []byte) 
 		at, names, err = e.createAndList(ctx)
 		switch {
 		case errors.Is(err, zk.ErrNoNode):
-			// Nobody has made the parent yet, or it was reaped under us.
+			// Nobody has made the parent yet, or somebody has removed it.
 			err = s.MakePath(ctx, parent)
 			again = err == nil
 		case errors.Is(err, ErrConnectionLost):
@@ -83,16 +82,16 @@ func enter(ctx context.Context, s *Session, parent, prefix string, data []byte) 
 // very session (Session.admit), so the node is ours; its zxid is the node's czxid.
 func (e *entry) createAndList(ctx context.Context) (at spot, names []string, err error) {
 	s := e.s
-	flight, pending := s.takeOff(e.path), make(chan created, 1)
-	e.flight, e.pending, e.made = flight, pending, true
+	sent, pending := s.expectCreate(e.path), make(chan created, 1)
+	e.sent, e.pending, e.made = sent, pending, true
 	forever := context.WithoutCancel(ctx)
 	go func() {
 		node, err := s.Create(forever, e.path, e.data, zk.FlagEphemeral|zk.FlagSequence)
-		s.land(e.path)
-		pending <- created{spot{node, flight.zxid}, err}
+		s.dropCreate(e.path)
+		pending <- created{spot{node, sent.zxid}, err}
 	}()
 	select {
-	case <-flight.written:
+	case <-sent.written:
 		names, _ = s.List(ctx, e.parent) // on an error the caller lists again
 	case r := <-pending:
 		return r.spot, nil, e.answered(r)
@@ -119,7 +118,7 @@ func (e *entry) undo(ctx context.Context) error {
 	if e.pending != nil {
 		// Until then the create might be sent after all that we send here.
 		select {
-		case <-e.flight.written:
+		case <-e.sent.written:
 		case r := <-e.pending: // at the latest when the session ends
 			if e.answered(r); !e.made {
 				return nil
@@ -133,7 +132,7 @@ func (e *entry) undo(ctx context.Context) error {
 	return e.s.remove(ctx, at.node)
 }
 
-// find looks for the node with our id whose owner is this session.
+// find returns the node with our id whose owner is this session.
 func (s *Session) find(ctx context.Context, parent, id string) (at spot, found bool, err error) {
 	if err := s.barrier(ctx, parent+"/"+id); err != nil {
 		return spot{}, false, err
@@ -145,121 +144,11 @@ func (s *Session) find(ctx context.Context, parent, id string) (at spot, found b
 	if err != nil {
 		return spot{}, false, err
 	}
-	for _, name := range names {
-		if !strings.HasPrefix(name, id) {
-			continue
-		}
-		path := parent + "/" + name
-		stat, err := s.Exists(ctx, path)
-		if err != nil {
-			return spot{}, false, err
-		}
-		if stat != nil && stat.EphemeralOwner == s.ID() {
-			return spot{path, stat.Czxid}, true, nil
-		}
-	}
-	return spot{}, false, nil
-}
-
-// barrier returns when the member that serves us has caught up with everything that
-// this session has sent before. After a reconnect that is not a matter of course: a
-// request of ours may still be on its way through the old member while the new one
-// already answers reads, and a node looked for too early is not found, and stays
-// for ever. Writes are in one order, so a write of ours that changes nothing (the
-// delete of a node that never was) ends the doubt. A sync would not: it asks the
-// leader alone, who may have been deposed.
-func (s *Session) barrier(ctx context.Context, unused string) error {
-	err := s.again(ctx, func() error { return s.Delete(ctx, unused) })
-	if errors.Is(err, zk.ErrNoNode) {
-		return nil
-	}
-	return err
-}
-
-// sweep runs f until it succeeds or the session ends, not bound to ctx's
-// cancellation: what an abandoned operation left behind must go all the same. It
-// returns true once f has run to its end. While the connection is down it returns
-// false at once, and f goes on in the background.
-func (s *Session) sweep(ctx context.Context, f func(context.Context) error) (swept bool) {
-	done := make(chan struct{})
-	running := s.background(func() {
-		defer close(done)
-		ctx, cancel := s.lifetime(context.WithoutCancel(ctx))
-		defer cancel()
-		for {
-			err := f(ctx)
-			if !errors.Is(err, ErrConnectionLost) || s.AwaitConnected(ctx) != nil {
-				return
-			}
-		}
+	name, stat, err := client.OwnNode(names, id, s.ID(), func(name string) (*zk.Stat, error) {
+		return s.Exists(ctx, parent+"/"+name)
 	})
-	for running {
-		s.mu.Lock()
-		state, changed := s.state, s.changed
-		s.mu.Unlock()
-		select {
-		case <-done:
-			return true
-		default:
-		}
-		if state != Connected {
-			return false
-		}
-		select {
-		case <-done:
-			return true
-		case <-changed:
-		}
+	if err != nil || stat == nil {
+		return spot{}, false, err
 	}
-	return false
-}
-
-// lifetime returns a context that ends with the session.
-func (s *Session) lifetime(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
-	now, unsubscribe := s.subscribe(func(state State) {
-		if state == Ended {
-			cancel()
-		}
-	})
-	if now == Ended {
-		cancel()
-	}
-	return ctx, func() { unsubscribe(); cancel() }
-}
-
-// remove deletes a node of ours, repeated until the servers have said that it is
-// gone: after a lost reply NoNode is as good as done, since no other node ever has
-// the same name.
-func (s *Session) remove(ctx context.Context, path string) error {
-	err := s.again(ctx, func() error { return s.Delete(ctx, path) })
-	if errors.Is(err, zk.ErrNoNode) {
-		return nil
-	}
-	return err
-}
-
-// MakePath creates path and its parents as persistent nodes where they are missing.
-func (s *Session) MakePath(ctx context.Context, path string) error {
-	for i := 1; i <= len(path); i++ {
-		if i < len(path) && path[i] != '/' {
-			continue
-		}
-		err := s.again(ctx, func() error {
-			_, err := s.Create(ctx, path[:i], nil, 0)
-			return err
-		})
-		if err != nil && !errors.Is(err, zk.ErrNodeExists) {
-			return fmt.Errorf("make %s: %w", path, err)
-		}
-	}
-	return nil
-}
-
-// newID returns 64 random bits in hex: enough to be unique under one parent, and
-// short, because every waiter reads every name. (Half of Curator's id.)
-func newID() string {
-	var b [8]byte
-	rand.Read(b[:]) // never fails: crypto/rand
-	return hex.EncodeToString(b[:])
+	return spot{parent + "/" + name, stat.Czxid}, true, nil
 }

@@ -3,6 +3,7 @@ package recipes
 import (
 	"context"
 	"fmt"
+	"net"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -11,6 +12,8 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/recipes/internal/client"
 )
 
 // The benchmarks run both sides in turns within one run and report the ratio of
@@ -56,13 +59,13 @@ func ourContestants(b *testing.B, n int, path string, order func(i int) []string
 }
 
 // theirContestants opens n connections that contend for one zk.Lock: the bare
-// lock, without what the lab's adapter adds.
+// lock, without what our adapter adds.
 func theirContestants(b *testing.B, n int) []contestant {
 	path := freshPath()
 	out := make([]contestant, n)
 	for i := range out {
 		conn := bareConn(b, inOrder(i))
-		l := zk.NewLock(conn, path, openACL)
+		l := zk.NewLock(conn, path, client.OpenACL)
 		out[i] = func(context.Context) (func(context.Context) error, error) {
 			if err := l.Lock(); err != nil {
 				return nil, err
@@ -77,8 +80,9 @@ func theirContestants(b *testing.B, n int) []contestant {
 // first of the servers: left to itself the library takes any, and followers answer
 // writes later than the leader.
 func bareConn(b *testing.B, servers []string) *zk.Conn {
-	conn, _, err := zk.Connect(servers[:1], 10*time.Second, zk.WithLogger(silence{}), zk.WithLogInfo(false),
-		zk.WithMaxBufferSize(64<<10), zk.WithMaxConnBufferSize(64<<10))
+	conn, _, err := client.Connect(client.Options{
+		Servers: servers[:1], Timeout: 10 * time.Second, Dial: net.DialTimeout, MaxPacket: 64 << 10,
+	}, nil)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -171,127 +175,4 @@ func cpuTime(b *testing.B) time.Duration {
 		b.Fatal(err)
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
-
-// handoffFloor is one bare delete of a node under parent and one bare list of the
-// contested path.
-func handoffFloor(b *testing.B, conn *zk.Conn, parent, contested string) (deleted, listed time.Duration) {
-	node, err := conn.Create(parent+"/0123456789abcdef"+lockPrefix, nil, zk.FlagEphemeral|zk.FlagSequence, openACL)
-	if err != nil {
-		b.Fatal(err)
-	}
-	start := time.Now()
-	if err := conn.Delete(node, -1); err != nil {
-		b.Fatal(err)
-	}
-	deleted = time.Since(start)
-	if _, _, err := conn.Children(contested); err != nil {
-		b.Fatal(err)
-	}
-	return deleted, time.Since(start) - deleted
-}
-
-// BenchmarkHandoffOverFloor compares hand-offs, while nobody comes back, with what
-// ZooKeeper takes for their requests alone: a delete and a list, or only the delete
-// where the next was second in line when it last listed.
-func BenchmarkHandoffOverFloor(b *testing.B) {
-	for _, n := range []int{2, 10} {
-		b.Run(fmt.Sprintf("contenders=%d", n), func(b *testing.B) {
-			path := freshPath()
-			all := ourContestants(b, n, path, allFirst)
-			bare, parent := bareConn(b, servers), freshPath()
-			if _, err := bare.Create(parent, nil, 0, openACL); err != nil {
-				b.Fatal(err)
-			}
-			var handoffs, floors []time.Duration
-			for b.Loop() {
-				type granted struct {
-					release func(context.Context) error
-					at      time.Time
-				}
-				grants := make(chan granted, n)
-				for _, acquire := range all {
-					go func() {
-						release, err := acquire(b.Context())
-						if err != nil {
-							b.Error(err)
-						}
-						grants <- granted{release, time.Now()}
-					}()
-				}
-				now := <-grants
-				awaitChildren(b, bare, path, n)
-				for range n - 1 {
-					deleted, listed := handoffFloor(b, bare, parent, path)
-					called := time.Now()
-					if err := now.release(b.Context()); err != nil {
-						b.Fatal(err)
-					}
-					now = <-grants
-					handoffs = append(handoffs, now.at.Sub(called))
-					if n == 2 {
-						listed = 0 // the re-list is skipped
-					}
-					floors = append(floors, deleted+listed)
-				}
-				if err := now.release(b.Context()); err != nil {
-					b.Fatal(err)
-				}
-			}
-			report(b, "handoff", handoffs, "floor", floors)
-		})
-	}
-}
-
-// awaitChildren returns when path has n children.
-func awaitChildren(b *testing.B, conn *zk.Conn, path string, n int) {
-	for {
-		names, _, changed, err := conn.ChildrenW(path)
-		if err != nil {
-			b.Fatal(err)
-		}
-		if len(names) == n {
-			return
-		}
-		<-changed
-	}
-}
-
-// BenchmarkAcquireUncontended compares an acquire that nobody contests with the bare
-// create that it cannot do without.
-func BenchmarkAcquireUncontended(b *testing.B) {
-	acquire := ourContestants(b, 1, freshPath(), allFirst)[0]
-	bare, parent := bareConn(b, servers), freshPath()
-	if _, err := bare.Create(parent, nil, 0, openACL); err != nil {
-		b.Fatal(err)
-	}
-	var acquired, created []time.Duration
-	for b.Loop() {
-		start := time.Now()
-		release, err := acquire(b.Context())
-		if err != nil {
-			b.Fatal(err)
-		}
-		acquired = append(acquired, time.Since(start))
-		if err := release(b.Context()); err != nil {
-			b.Fatal(err)
-		}
-		start = time.Now()
-		node, err := bare.Create(parent+"/0123456789abcdef"+lockPrefix, nil, zk.FlagEphemeral|zk.FlagSequence, openACL)
-		if err != nil {
-			b.Fatal(err)
-		}
-		created = append(created, time.Since(start))
-		if err := bare.Delete(node, -1); err != nil {
-			b.Fatal(err)
-		}
-	}
-	report(b, "acquire", acquired, "create", created)
-}
-
-func report(b *testing.B, nameA string, a []time.Duration, nameB string, other []time.Duration) {
-	b.ReportMetric(float64(median(a))/1e6, nameA+"-p50-ms")
-	b.ReportMetric(float64(median(other))/1e6, nameB+"-p50-ms")
-	b.ReportMetric(float64(median(a))/float64(median(other)), "p50-ratio")
-	b.ReportMetric(0, "ns/op")
 }

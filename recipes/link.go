@@ -3,6 +3,7 @@ package recipes
 import (
 	"bufio"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -10,11 +11,14 @@ import (
 	"time"
 )
 
-// link is one connection of a session. It reads along to learn what
-// go-zookeeper does not tell: the negotiated timeout, the password, when the
-// servers last acknowledged something, and above all whether this is still the
-// same session. That is decided here, before go-zookeeper sees the bytes, because
-// it would otherwise run requests of the old session in a new one.
+// link is one connection of a session. It reads along to learn what go-zookeeper keeps
+// to itself: the negotiated timeout, when the servers last acknowledged something, the
+// zxid of a create, and above all whether this is still the same session. That is
+// decided here, before go-zookeeper sees the bytes, because it would otherwise run
+// requests of the old session in a new one.
+//
+// So it has to know the heads of ZooKeeper's frames. chaos/wire knows the whole frames,
+// but a recipe must work without what goes wrong around it, and may not import that.
 type link struct {
 	net.Conn
 	s *Session
@@ -22,22 +26,22 @@ type link struct {
 	// go-zookeeper reads the length of a frame and then the frame: two system calls
 	// each, of which the buffer makes one for all that has come.
 	buffered *bufio.Reader
+	left     int  // bytes of the present frame that go-zookeeper has not read yet
+	shook    bool // the connect response has been read
 
 	// Written by go-zookeeper's send loop, read by its receive loop.
 	mu   sync.Mutex
 	sent []sent // frames that wait for their reply, oldest first
 
-	out, in   cursor
-	shook     bool // the connect response has been read
-	sentFirst bool // the connect request has been written
+	sentFirst bool // the connect request has been written; go-zookeeper's writes come one by one
 }
 
 // sent is a frame on its way.
 type sent struct {
 	at     time.Time
-	xid    int32   // 0 for the connect request
-	write  bool    // the answer takes a quorum; a session is resumed without one, by a leader that was deposed
-	flight *flight // of the create that it is, where somebody waits for it; or nil
+	xid    int32       // 0 for the connect request
+	write  bool        // the answer takes a quorum; a leader that was deposed lets a session continue without one
+	create *sentCreate // nil unless somebody waits for it
 }
 
 const (
@@ -48,58 +52,51 @@ const (
 
 	xidNotification = -1
 
-	requestHead = 4 + 4     // xid, opcode
-	replyHead   = 4 + 8 + 4 // xid, zxid, error
-	// protocol version, timeout, session id, password length, password
-	connectResponseHead = 4 + 4 + 8 + 4 + 16
+	lengthSize          = 4
+	requestHead         = 4 + 4     // xid, opcode
+	replyHead           = 4 + 8     // xid, zxid
+	connectResponseHead = 4 + 4 + 8 // protocol version, timeout, session id
 
 	readAhead = 4 << 10 // bytes; longer replies are read straight into go-zookeeper's buffer
 )
 
+var errOutOfOrder = errors.New("a reply that is not the oldest request's: one was lost")
+
 func newLink(c net.Conn, s *Session) *link {
-	// Told by the length alone: go-zookeeper reads no further if it is too long.
-	return &link{Conn: c, s: s, buffered: bufio.NewReaderSize(c, readAhead), in: cursor{begins: s.replyLength}}
+	return &link{Conn: c, s: s, buffered: bufio.NewReaderSize(c, readAhead)}
 }
 
-// Write notes the send time of every frame, then writes.
+// Write notes when the request is sent, then writes. go-zookeeper writes every request
+// at once.
 func (l *link) Write(b []byte) (int, error) {
-	now := time.Now()
-	var f *flight
-	if l.sentFirst {
-		f = l.s.flightOf(createPath(b))
-	}
-	l.mu.Lock()
-	l.out.walk(b, requestHead, func(_ int, head []byte) {
-		one := sent{at: now, flight: f}
-		if l.sentFirst && len(head) == requestHead {
-			one.xid = int32(binary.BigEndian.Uint32(head))
-			one.write = writes(int32(binary.BigEndian.Uint32(head[4:])))
+	one := sent{at: time.Now()}
+	if l.sentFirst && len(b) >= lengthSize+requestHead {
+		one.xid = int32(binary.BigEndian.Uint32(b[4:]))
+		op := binary.BigEndian.Uint32(b[8:])
+		// Other writes than these a Session does not make.
+		one.write = op == opCreate || op == opDelete || op == opSetData || op == opMulti
+		if path := createPath(b); path != nil {
+			one.create = l.s.takeCreate(path)
 		}
-		l.sent = append(l.sent, one)
-		l.sentFirst = true
-	})
+	}
+	l.sentFirst = true
+	l.mu.Lock()
+	l.sent = append(l.sent, one)
 	l.mu.Unlock()
 	n, err := l.Conn.Write(b)
 	if err != nil {
-		return n, fmt.Errorf("%w: %w", ErrConnectionLost, err) // go-zookeeper hands it to the caller as it is
+		return n, fmt.Errorf("%w: %w", ErrConnectionLost, err) // the caller gets it from go-zookeeper as it is
 	}
-	if f != nil {
-		close(f.written)
+	if one.create != nil {
+		close(one.create.written)
 	}
 	return n, nil
 }
 
-// writes tells whether requests with this opcode go through the leader. Other writes
-// than these a Session does not make.
-func writes(op int32) bool {
-	return op == opCreate || op == opDelete || op == opSetData || op == opMulti
-}
-
 // createPath returns the path of the create request that b is, nil if it is none.
-// go-zookeeper writes every request at once.
 func createPath(b []byte) []byte {
-	const body = 4 + requestHead
-	if len(b) < body+4 || int32(binary.BigEndian.Uint32(b[8:])) != opCreate {
+	const body = lengthSize + requestHead
+	if len(b) < body+4 || binary.BigEndian.Uint32(b[8:]) != opCreate {
 		return nil
 	}
 	n := int(int32(binary.BigEndian.Uint32(b[body:])))
@@ -109,83 +106,86 @@ func createPath(b []byte) []byte {
 	return b[body+4 : body+4+n]
 }
 
-// Read reads, and learns from what it read.
+// Read reads from one frame at a time, whose head it has understood before. It closes
+// a connection that cannot go on.
 func (l *link) Read(b []byte) (int, error) {
-	n, err := l.buffered.Read(b)
-	if n > 0 {
-		want := replyHead
-		if !l.shook {
-			want = connectResponseHead
+	if l.left == 0 {
+		if err := l.nextFrame(); err != nil {
+			l.Conn.Close()
+			return 0, err
 		}
-		l.in.walk(b[:n], want, l.received)
 	}
+	n, err := l.buffered.Read(b[:min(len(b), l.left)])
+	l.left -= n
 	return n, err
 }
 
-// received handles the head of one frame from the server.
-func (l *link) received(_ int, head []byte) {
-	if !l.shook {
-		l.shook = true
-		l.in.want = replyHead // of what has come in the same chunk
-		l.handshake(head)
-		return
+// nextFrame waits for the head of the next frame and learns from it.
+func (l *link) nextFrame() error {
+	b, err := l.buffered.Peek(lengthSize)
+	if err != nil {
+		return err
 	}
-	if len(head) < replyHead {
-		return
+	length := int(binary.BigEndian.Uint32(b))
+	if limit := l.s.options.MaxPacket; length > limit {
+		// go-zookeeper would drop the connection and meet the same reply again, for ever.
+		l.s.end(fmt.Errorf("a reply of %d bytes exceeds MaxPacket (%d): raise it", length, limit))
+		return l.s.Err()
+	}
+	want := replyHead
+	if !l.shook {
+		want = connectResponseHead
+	}
+	b, err = l.buffered.Peek(lengthSize + min(length, want))
+	if err != nil {
+		return err
+	}
+	l.left = lengthSize + length
+	head := b[lengthSize:]
+	switch {
+	case len(head) < want:
+		return nil // go-zookeeper will say what is wrong with it
+	case !l.shook:
+		l.shook = true
+		return l.handshake(head)
 	}
 	if xid := int32(binary.BigEndian.Uint32(head)); xid != xidNotification {
-		l.acknowledged(xid, int64(binary.BigEndian.Uint64(head[4:])))
+		return l.acknowledged(xid, int64(binary.BigEndian.Uint64(head[4:])))
 	}
+	return nil
 }
 
 // handshake reads the connect response: a zero or different session id means
 // that our session is gone.
-func (l *link) handshake(head []byte) {
-	if len(head) < 16 {
-		return
-	}
+func (l *link) handshake(head []byte) error {
 	timeout := time.Duration(int32(binary.BigEndian.Uint32(head[4:]))) * time.Millisecond
-	id := int64(binary.BigEndian.Uint64(head[8:]))
-	var password []byte
-	if len(head) == connectResponseHead {
-		password = append(password, head[20:]...)
+	if !l.s.admit(int64(binary.BigEndian.Uint64(head[8:])), timeout) {
+		return l.s.Err()
 	}
-	if l.s.admit(id, password, timeout) {
-		l.acknowledged(0, 0)
-		return
-	}
-	l.drop() // go-zookeeper does not close the connection of an expired session
+	return l.acknowledged(0, 0)
 }
 
-// drop closes the connection, from within Read: nothing that has been read ahead
-// counts any more.
-func (l *link) drop() {
-	l.Conn.Close()
-	l.buffered.Reset(l.Conn)
-}
-
-// acknowledged moves the session's deadline: the frame with that xid was heard by
-// the servers. Replies come in order, so a reply to a frame that is not the oldest
-// means that one before it was lost, and whoever waits for that would wait for ever:
-// the connection is no good any more.
+// acknowledged moves the session's deadline: the servers have heard the frame with that
+// xid. Replies come in order, so a reply to a frame that is not the oldest means that
+// one before it was lost, and whoever waits for that would wait for ever.
 //
-// The reply to a write carries the zxid of the transaction that it
-// made: the server applies one transaction after the other, and builds the reply to
-// each before it applies the next (FinalRequestProcessor).
-func (l *link) acknowledged(xid int32, zxid int64) {
+// The reply to a write carries the zxid of the transaction that it made: the server
+// applies one transaction after the other, and builds the reply to each before it
+// applies the next (FinalRequestProcessor).
+func (l *link) acknowledged(xid int32, zxid int64) error {
 	l.mu.Lock()
 	if len(l.sent) == 0 || l.sent[0].xid != xid {
 		l.mu.Unlock()
-		l.drop()
-		return
+		return errOutOfOrder
 	}
 	one := l.sent[0]
 	l.sent = slices.Delete(l.sent, 0, 1)
 	l.mu.Unlock()
-	if one.flight != nil {
-		one.flight.zxid = zxid // go-zookeeper's reply to the create's caller comes after this
+	if one.create != nil {
+		one.create.zxid = zxid // go-zookeeper answers the create's caller after this
 	}
 	l.s.heard(one.at, one.write)
+	return nil
 }
 
 // SetReadDeadline shortens go-zookeeper's patience for the connect response,
@@ -197,56 +197,4 @@ func (l *link) SetReadDeadline(t time.Time) error {
 		}
 	}
 	return l.Conn.SetReadDeadline(t)
-}
-
-// cursor walks a stream of length-prefixed frames that arrives in any chunks and
-// hands out the first bytes of each frame.
-type cursor struct {
-	begins func(length int) // called for every frame once its length is there; may be nil
-
-	buf  [4 + connectResponseHead]byte // length, then the head of the body
-	got  int                           // bytes in buf
-	want int                           // head bytes wanted of this frame
-	skip int                           // bytes of this frame still to pass over
-}
-
-// walk consumes b. For every frame whose first head bytes are complete it calls
-// got with the length of the frame and those bytes (fewer if the frame is shorter).
-func (c *cursor) walk(b []byte, head int, got func(length int, head []byte)) {
-	c.want = head
-	for len(b) > 0 {
-		if c.skip > 0 {
-			n := min(c.skip, len(b))
-			c.skip -= n
-			b = b[n:]
-			continue
-		}
-		known := c.got >= 4
-		b = c.fill(b, 4)
-		if c.got < 4 {
-			return
-		}
-		length := int(binary.BigEndian.Uint32(c.buf[:4]))
-		if !known && c.begins != nil {
-			c.begins(length)
-		}
-		end := 4 + min(length, c.want)
-		b = c.fill(b, end)
-		if c.got < end {
-			return
-		}
-		c.skip = length - (end - 4)
-		c.got = 0
-		got(length, c.buf[4:end])
-	}
-}
-
-// fill moves bytes from b to the buffer until that holds n, and returns the rest of b.
-func (c *cursor) fill(b []byte, n int) []byte {
-	if c.got >= n {
-		return b
-	}
-	k := copy(c.buf[c.got:n], b)
-	c.got += k
-	return b[k:]
 }

@@ -3,8 +3,11 @@ package recipes
 import (
 	"bytes"
 	"encoding/binary"
-	"fmt"
+	"errors"
+	"io"
+	"net"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -13,36 +16,86 @@ func frame(body []byte) []byte {
 	return append(binary.BigEndian.AppendUint32(nil, uint32(len(body))), body...)
 }
 
-// FuzzCursor cuts a stream of frames into chunks at will: the cursor must see the
-// same frames as in one piece.
-func FuzzCursor(f *testing.F) {
+// replyTo is a reply frame with that xid, and a zxid that is ten times as high.
+func replyTo(xid int, rest []byte) []byte {
+	body := binary.BigEndian.AppendUint32(nil, uint32(xid))
+	body = binary.BigEndian.AppendUint64(body, uint64(10*xid))
+	return frame(append(body, rest...))
+}
+
+// arriving is a connection from which stream comes in chunks of that size.
+type arriving struct {
+	net.Conn
+	stream []byte
+	size   int
+}
+
+func (c *arriving) Read(b []byte) (int, error) {
+	if len(c.stream) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(b, c.stream[:min(c.size, len(c.stream))])
+	c.stream = c.stream[n:]
+	return n, nil
+}
+
+func (c *arriving) Close() error { return nil }
+
+// arrivingLink is a link after its handshake, with requests 1 to n under way.
+func arrivingLink(t *testing.T, stream []byte, size, n int) *link {
+	s := newSession(Options{})
+	t.Cleanup(func() { s.end(errAbandoned) })
+	l := newLink(&arriving{stream: stream, size: size}, s)
+	l.shook = true
+	for xid := range n {
+		l.sent = append(l.sent, sent{xid: int32(xid + 1), create: &sentCreate{}})
+	}
+	return l
+}
+
+// FuzzLink cuts a stream of replies into chunks at will: the link must pass on every
+// byte, and hear every reply.
+func FuzzLink(f *testing.F) {
 	f.Add([]byte("a short one"), []byte{}, []byte("one that is longer than any head that anybody asks for, by far"), uint8(1))
 	f.Add([]byte{0, 0, 0, 1}, []byte{1}, bytes.Repeat([]byte{7}, 300), uint8(7))
 	f.Fuzz(func(t *testing.T, a, b, c []byte, step uint8) {
-		bodies := [][]byte{a, b, c}
-		stream := slices.Concat(frame(a), frame(b), frame(c))
-		var got, lengths []string
-		cur := cursor{begins: func(length int) { lengths = append(lengths, fmt.Sprint(length)) }}
-		for chunk := range slices.Chunk(stream, int(step%64)+1) {
-			cur.walk(chunk, replyHead, func(length int, head []byte) {
-				got = append(got, fmt.Sprintf("%d:%x", length, head))
-			})
+		if len(a)+len(b)+len(c) > 60<<10 {
+			t.Skip("longer than MaxPacket")
 		}
-		var want, wantLengths []string
-		for _, body := range bodies {
-			want = append(want, fmt.Sprintf("%d:%x", len(body), body[:min(len(body), replyHead)]))
-			wantLengths = append(wantLengths, fmt.Sprint(len(body)))
+		const notification = -1
+		stream := slices.Concat(replyTo(1, a), replyTo(notification, b), frame(nil), replyTo(2, c), replyTo(3, nil))
+		l := arrivingLink(t, slices.Clone(stream), int(step%64)+1, 3)
+		waiting := slices.Clone(l.sent)
+		got, err := io.ReadAll(l)
+		if err != nil || !bytes.Equal(got, stream) {
+			t.Errorf("passed on %x, %v; want %x", got, err, stream)
 		}
-		if !slices.Equal(got, want) {
-			t.Errorf("frames\n got %q\nwant %q", got, want)
+		if len(l.sent) != 0 {
+			t.Errorf("%d requests are still waiting for their replies", len(l.sent))
 		}
-		if !slices.Equal(lengths, wantLengths) {
-			t.Errorf("lengths\n got %q\nwant %q", lengths, wantLengths)
+		for i, one := range waiting {
+			if one.create.zxid != int64(10*(i+1)) {
+				t.Errorf("request %d has zxid %d", i+1, one.create.zxid)
+			}
 		}
 	})
 }
 
-func TestCreatePath(t *testing.T) {
+func TestLink_refusesAReplyOutOfOrder(t *testing.T) {
+	l := arrivingLink(t, replyTo(2, nil), 100, 2)
+	if _, err := io.ReadAll(l); !errors.Is(err, errOutOfOrder) {
+		t.Errorf("the reply to the second request came first: %v", err)
+	}
+}
+
+func TestLink_endsTheSessionAtAnOversizedReply(t *testing.T) {
+	l := arrivingLink(t, binary.BigEndian.AppendUint32(nil, 1<<20), 100, 1)
+	if _, err := io.ReadAll(l); !errors.Is(err, ErrSessionEnded) || !strings.Contains(err.Error(), "exceeds MaxPacket") {
+		t.Errorf("a reply of 1 MiB: %v", err)
+	}
+}
+
+func TestCreatePath_isTheRequests(t *testing.T) {
 	request := func(op uint32, path string) []byte {
 		b := binary.BigEndian.AppendUint32(nil, 9) // xid
 		b = binary.BigEndian.AppendUint32(b, op)

@@ -2,12 +2,25 @@ package recipes
 
 import "context"
 
+func init() {
+	for v, about := range map[Variant]string{
+		Parent:      "ours; every waiter watches the parent: each release wakes all (the herd). Exclusive while sessions live; fenced by czxid; fifo",
+		Predecessor: "ours; each waiter watches the node before its own: each release wakes one. Exclusive while sessions live; fenced by czxid; fifo",
+	} {
+		Register(Subject{
+			Name: "lock/" + string(v), About: about, Recipe: RecipeLock, Variant: v,
+			Promises: Promises{Exclusive: true, FIFO: true}, Formulas: contestFormulas[v],
+			Open: openContender(func(s *Session, parent string) acquirer { return NewLock(s, parent, v).Acquire }),
+		})
+	}
+}
+
 // lockPrefix stands between the random id and the sequence number in the names of
 // a lock's nodes.
 const lockPrefix = "-lock-"
 
 // Lock is the lock recipe of ZooKeeper's documentation. One Lock belongs to one
-// session; it may be acquired again after each release, and several goroutines may
+// session. It may be acquired again after each release. Several goroutines may
 // contend through the same one: each acquire has a node of its own.
 type Lock struct{ contest contest }
 
@@ -17,8 +30,8 @@ func NewLock(s *Session, parent string, v Variant) *Lock {
 	return &Lock{contest{s: s, parent: parent, prefix: lockPrefix, variant: v}}
 }
 
-// Acquire waits until the lock is ours. When it fails, for whatever reason, no
-// node of it stays behind in a live session. Errors: ctx's own; ErrSessionEnded.
+// Acquire waits until the lock is held. When it fails, for whatever reason, no node
+// of it stays behind in a live session. Errors: ctx's own; ErrSessionEnded.
 func (l *Lock) Acquire(ctx context.Context) (*Grant, error) { return l.contest.win(ctx) }
 
 // TryAcquire takes the lock if nobody is ahead, and returns ErrNotAcquired otherwise.

@@ -3,7 +3,6 @@ package recipes
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -23,7 +22,7 @@ func eachVariant(t *testing.T, f func(t *testing.T, v Variant)) {
 	}
 }
 
-func TestLock_oneHolderAtATimeInTokenOrder(t *testing.T) {
+func TestLock_hasOneHolderAtATimeInTokenOrder(t *testing.T) {
 	eachVariant(t, func(t *testing.T, v Variant) {
 		ctx, path := within(t, 30*time.Second), freshPath()
 		var holders atomic.Int32
@@ -56,7 +55,7 @@ func TestLock_oneHolderAtATimeInTokenOrder(t *testing.T) {
 	})
 }
 
-func TestLock_grantBindsSessionPathAndCzxid(t *testing.T) {
+func TestLock_grantsASessionPathAndCzxid(t *testing.T) {
 	ctx, s := within(t, 10*time.Second), open(t, nil)
 	g, err := NewLock(s, freshPath(), Predecessor).Acquire(ctx)
 	if err != nil {
@@ -71,7 +70,7 @@ func TestLock_grantBindsSessionPathAndCzxid(t *testing.T) {
 	}
 }
 
-func TestLock_tryAcquire(t *testing.T) {
+func TestLock_isTriedWithoutWaiting(t *testing.T) {
 	eachVariant(t, func(t *testing.T, v Variant) {
 		ctx, path := within(t, 10*time.Second), freshPath()
 		a, b := open(t, nil), open(t, nil)
@@ -94,7 +93,7 @@ func TestLock_tryAcquire(t *testing.T) {
 	})
 }
 
-func TestLock_cancelledWaiterLeavesNothing(t *testing.T) {
+func TestLock_keepsNothingOfACancelledWaiter(t *testing.T) {
 	eachVariant(t, func(t *testing.T, v Variant) {
 		ctx, path := within(t, 10*time.Second), freshPath()
 		a, b := open(t, nil), open(t, nil)
@@ -122,98 +121,7 @@ func TestLock_cancelledWaiterLeavesNothing(t *testing.T) {
 	})
 }
 
-func TestGrant_suspendedThenResumedAfterOwnerCheck(t *testing.T) {
-	ctx := within(t, 20*time.Second)
-	s, tap := tapped(t)
-	g, err := NewLock(s, freshPath(), Predecessor).Acquire(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var seen states
-	g.OnChange(seen.add)
-	tap.Cut()
-	eventually(t, "the grant is good again", func() bool { return seen.String() == "[suspended held]" })
-	if err := g.Release(ctx); err != nil {
-		t.Error(err)
-	}
-	if err := g.Release(ctx); err != nil {
-		t.Error("a second release says something else than the first:", err)
-	}
-}
-
-func TestGrant_lostWhenItsNodeIsGoneAfterAReconnect(t *testing.T) {
-	ctx, other := within(t, 20*time.Second), open(t, nil)
-	s, tap := tapped(t)
-	g, err := NewLock(s, freshPath(), Predecessor).Acquire(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tap.Gate(true)
-	tap.Cut()
-	if got := g.Await(ctx); got != Doubtful {
-		t.Fatalf("after the cut the grant is %v", got)
-	}
-	if err := other.Delete(ctx, g.Path); err != nil {
-		t.Fatal(err)
-	}
-	tap.Gate(false)
-	select {
-	case <-g.Lost():
-	case <-ctx.Done():
-		t.Fatal("an operator deleted the node, and the grant is", g.State())
-	}
-	if err := g.Release(ctx); !errors.Is(err, ErrGrantLost) {
-		t.Errorf("releasing a lost grant: %v", err)
-	}
-}
-
-func TestGrant_lostWithTheSession(t *testing.T) {
-	ctx := within(t, 20*time.Second)
-	s, tap := tapped(t)
-	g, err := NewLock(s, freshPath(), Parent).Acquire(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tap.Gate(true)
-	tap.Cut()
-	<-g.Lost()
-	if !errors.Is(s.Err(), ErrDeadline) {
-		t.Errorf("cut off for a whole timeout, the session says %v", s.Err())
-	}
-	if err := g.Release(ctx); !errors.Is(err, ErrGrantLost) || !errors.Is(err, ErrSessionEnded) {
-		t.Errorf("releasing a lost grant: %v", err)
-	}
-}
-
-// A frozen client gets no word of anything. Its grant must end by its own clock,
-// before the servers give the lock away.
-func TestGrant_endsByItsOwnClockWhenFrozen(t *testing.T) {
-	ctx, path := within(t, 30*time.Second), freshPath()
-	s, tap := tapped(t)
-	g, err := NewLock(s, path, Predecessor).Acquire(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var lost atomic.Int64
-	g.OnChange(func(state GrantState) {
-		if state == Forfeited {
-			lost.Store(time.Now().UnixNano())
-		}
-	})
-	if err := tap.Hold(wire.Deaf); err != nil {
-		t.Fatal(err)
-	}
-	defer tap.Thaw()
-	if _, err := NewLock(open(t, nil), path, Predecessor).Acquire(ctx); err != nil {
-		t.Fatal(err)
-	}
-	granted := time.Now().UnixNano()
-	if at := lost.Load(); at == 0 || at > granted {
-		t.Errorf("the next was granted at %d, the frozen holder believed until %d", granted, at)
-	}
-}
-
-func TestLock_waiterStandsInLineAgainWhenItsNodeIsDeleted(t *testing.T) {
+func TestLock_isGrantedToAWaiterWhoseNodeWasDeleted(t *testing.T) {
 	eachVariant(t, func(t *testing.T, v Variant) {
 		ctx, path := within(t, 20*time.Second), freshPath()
 		a, b := open(t, nil), open(t, nil)
@@ -245,7 +153,7 @@ func TestLock_waiterStandsInLineAgainWhenItsNodeIsDeleted(t *testing.T) {
 	})
 }
 
-func TestLock_foreignChildrenAreNotInLine(t *testing.T) {
+func TestLock_passesOverForeignChildren(t *testing.T) {
 	eachVariant(t, func(t *testing.T, v Variant) {
 		ctx, path, s := within(t, 10*time.Second), freshPath(), open(t, nil)
 		for _, name := range []string{"config", "_c_x", "x-lock-", "0"} {
@@ -259,12 +167,44 @@ func TestLock_foreignChildrenAreNotInLine(t *testing.T) {
 	})
 }
 
-// states collects the changes of a grant.
-type states struct {
-	mu  sync.Mutex
-	all []GrantState
+// Whoever has waited for longer than a session timeout asks the leader before it
+// believes: its member's answers to pings prove nothing of the session.
+func TestLock_confirmsTheSessionAfterALongWait(t *testing.T) {
+	for _, row := range []struct {
+		about  string
+		until  func(s *Session) bool
+		writes int64
+	}{
+		{"a short wait", func(*Session) bool { return true }, 0},
+		{"a wait for longer than the session timeout", func(s *Session) bool { return !s.confirmed() }, 1},
+	} {
+		t.Run(row.about, func(t *testing.T) {
+			eachVariant(t, func(t *testing.T, v Variant) {
+				ctx, path := within(t, 20*time.Second), freshPath()
+				holder := open(t, nil)
+				s, tap := tapped(t)
+				held, err := NewLock(holder, path, v).Acquire(ctx)
+				if err != nil {
+					t.Fatal(err)
+				}
+				won := make(chan error, 1)
+				go func() {
+					_, err := NewLock(s, path, v).Acquire(ctx)
+					won <- err
+				}()
+				eventually(t, "the second waits", func() bool {
+					return len(lineAt(t, holder, path, lockPrefix)) == 2 && row.until(s)
+				})
+				if err := held.Release(ctx); err != nil {
+					t.Fatal(err)
+				}
+				if err := <-won; err != nil {
+					t.Fatal(err)
+				}
+				if n := tap.Counts().Requests.Of(wire.Delete); n != row.writes {
+					t.Errorf("%d writes to confirm the session, want %d", n, row.writes)
+				}
+			})
+		})
+	}
 }
-
-func (s *states) add(next GrantState) { s.mu.Lock(); defer s.mu.Unlock(); s.all = append(s.all, next) }
-
-func (s *states) String() string { s.mu.Lock(); defer s.mu.Unlock(); return fmt.Sprint(s.all) }

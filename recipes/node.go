@@ -49,7 +49,7 @@ func number(s string) (n int32, ok bool) {
 	return int32(v), true
 }
 
-// before tells whether sequence number a was handed out before b. The counter wraps
+// before reports whether sequence number a was handed out before b. The counter wraps
 // from 2147483647 to -2147483648, so compare the distance, as with serial numbers
 // (RFC 1982): right as long as fewer than 2^31 creates lie between two that live.
 func before(a, b int32) bool { return a-b < 0 }
@@ -102,6 +102,3 @@ func ahead(names []string, prefix, ours string) (n int, next string, found bool)
 	}
 	return n, next, true
 }
-
-// base returns the last element of a path.
-func base(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }

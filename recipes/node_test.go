@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestSequence(t *testing.T) {
+func TestSequence_isWhatTheServersAppended(t *testing.T) {
 	for _, row := range []struct {
 		about, name string
 		n           int32

@@ -7,7 +7,38 @@ import (
 	"strings"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/recipes/internal/client"
 )
+
+func init() {
+	for v, who := range map[Variant]string{
+		Parent:      "every idle consumer watches the items: each put wakes all (the herd)",
+		Predecessor: "consumers stand in line with tickets, only its head watches the items: each put wakes two at most",
+	} {
+		subject := Subject{
+			Name: "queue/" + string(v), Recipe: RecipeQueue, Variant: v,
+			About:    "ours; " + who + ". Confirmed deliveries are exactly once, fifo; a lost reply is reported, never hidden",
+			Promises: Promises{FIFO: true, Delivery: ExactlyOnce}, Formulas: queueFormulas[v],
+			Open: func(ctx context.Context, env Env) (Client, error) {
+				s, err := env.open(ctx)
+				if err != nil {
+					return nil, err
+				}
+				return queueClient{NewQueue(s, env.Parent, v)}, nil
+			},
+		}
+		if v == Predecessor {
+			subject.Line = ticketNode
+		}
+		Register(subject)
+	}
+}
+
+// queueClient makes our queue a client of a subject.
+type queueClient struct{ *Queue }
+
+func (c queueClient) Close(context.Context) error { return c.s.Close() }
 
 const (
 	itemPrefix   = "qn-"     // of an item's node, before the sequence number; as in ZooKeeper's own DistributedQueue
@@ -36,12 +67,11 @@ var ErrItemTooLarge = errors.New("the item is too large for a znode")
 // consumers stand in line with tickets, each watching the ticket before its own; only
 // the head of the line watches the items.
 //
-// Delivery is at most once: whoever gets an item with a nil error is the only one
-// that does. When the reply to the delete is lost, the item may or may not have
+// Whoever gets an item with a nil error is the only one that does. When the reply to the delete is lost, the item may or may not have
 // been taken by this consumer. Take then returns the item together with an error
 // for which Indeterminate is true, and the caller chooses: to process it makes
 // delivery at-least-once, to drop it at-most-once. The item is never lost silently.
-// The predecessor variant can tell the two apart as long as its session lives.
+// The predecessor variant knows which as long as its session lives.
 type Queue struct {
 	s       *Session
 	parent  string
@@ -62,7 +92,7 @@ func (q *Queue) Put(ctx context.Context, item []byte) error {
 	if len(item) > q.room {
 		return fmt.Errorf("put into %s: %w: %d bytes, at most %d (split it, or put a reference)", q.parent, ErrItemTooLarge, len(item), q.room)
 	}
-	id := newID()
+	id := client.NewID()
 	create := func() error {
 		_, err := q.s.Create(ctx, q.parent+"/"+id+"-"+itemPrefix, item, zk.FlagSequence)
 		return err
@@ -79,12 +109,12 @@ func (q *Queue) Put(ctx context.Context, item []byte) error {
 	}
 	// The reply is lost. If the node is there, it is in. If not, it may have been
 	// taken already, so putting it again could make two of it.
-	if look := q.s.barrier(ctx, q.parent+"/"+id); look != nil {
-		return errors.Join(err, look)
+	if unknown := q.s.barrier(ctx, q.parent+"/"+id); unknown != nil {
+		return errors.Join(err, unknown)
 	}
-	names, look := q.s.List(ctx, q.parent)
-	if look != nil {
-		return errors.Join(err, look)
+	names, unknown := q.s.List(ctx, q.parent)
+	if unknown != nil {
+		return errors.Join(err, unknown)
 	}
 	for _, name := range names {
 		if strings.HasPrefix(name, id) {

@@ -8,29 +8,39 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
+// takeFirst has take try one item after the other, in order, until one is taken. empty:
+// there was none. It returns an item with an error if that item may have been taken.
+func (q *Queue) takeFirst(ctx context.Context, take func(*item) (taken bool, err error)) (_ *item, empty bool, err error) {
+	paths, err := q.items(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, path := range paths {
+		item, err := q.read(ctx, path)
+		if err != nil {
+			return nil, false, err
+		}
+		if item == nil {
+			continue
+		}
+		switch taken, err := take(item); {
+		case taken:
+			return item, false, nil
+		case Indeterminate(err):
+			return item, false, err
+		case err != nil:
+			return nil, false, err
+		}
+	}
+	return nil, len(paths) == 0, nil
+}
+
 // takeHead takes the first item that it can get, and returns nil if there is none.
 func (q *Queue) takeHead(ctx context.Context) (*item, error) {
 	for {
-		paths, err := q.items(ctx)
-		if err != nil || len(paths) == 0 {
-			return nil, err
-		}
-		for _, path := range paths {
-			item, err := q.read(ctx, path)
-			if err != nil {
-				return nil, err
-			}
-			if item == nil {
-				continue
-			}
-			switch taken, err := q.delete(ctx, path); {
-			case taken:
-				return item, nil
-			case Indeterminate(err):
-				return item, err
-			case err != nil:
-				return nil, err
-			}
+		got, empty, err := q.takeFirst(ctx, func(i *item) (bool, error) { return q.delete(ctx, i.path) })
+		if got != nil || empty || err != nil {
+			return got, err
 		}
 	}
 }
@@ -49,12 +59,12 @@ func (q *Queue) delete(ctx context.Context, path string) (taken bool, err error)
 		case !errors.Is(err, ErrConnectionLost):
 			return false, err
 		}
-		if look := q.s.barrier(ctx, path+"-barrier"); look != nil {
-			return false, fmt.Errorf("take %s: %w", path, errors.Join(err, look))
+		if unknown := q.s.barrier(ctx, path+"-barrier"); unknown != nil {
+			return false, fmt.Errorf("take %s: %w", path, errors.Join(err, unknown))
 		}
-		stat, look := q.s.Exists(ctx, path)
-		if look != nil || stat == nil {
-			return false, fmt.Errorf("take %s: %w", path, errors.Join(err, look))
+		stat, unknown := q.s.Exists(ctx, path)
+		if unknown != nil || stat == nil {
+			return false, fmt.Errorf("take %s: %w", path, errors.Join(err, unknown))
 		}
 	}
 }
@@ -101,58 +111,41 @@ func (q *Queue) takePredecessor(ctx context.Context) (*item, error) {
 	}
 }
 
-// takeInTurn is takeAtHead, after which the ticket is gone in any case.
-func (q *Queue) takeInTurn(ctx context.Context, ticket *Grant) (item *item, err error) {
-	left := false
+// takeInTurn waits for an item while we are the head of the line. Afterwards the ticket
+// is gone in any case. It returns neither item nor error if the ticket was lost.
+func (q *Queue) takeInTurn(ctx context.Context, ticket *Grant) (*item, error) {
+	left := false // with an item
 	defer func() {
 		if !left {
 			ticket.Release(ctx) // goes on in the background if need be
 		}
 	}()
-	item, left, err = q.takeAtHead(ctx, ticket)
-	return item, err
-}
-
-// takeAtHead waits for an item while we are the head of the line. It returns neither
-// item nor error if the ticket is gone. left tells that the ticket went with the item.
-func (q *Queue) takeAtHead(ctx context.Context, ticket *Grant) (_ *item, left bool, err error) {
 	for {
-		paths, err := q.items(ctx)
-		if err != nil {
-			return nil, false, err
-		}
-		for _, path := range paths {
-			item, err := q.read(ctx, path)
-			if err != nil {
-				return nil, false, err
-			}
-			if item == nil {
-				continue
-			}
-			switch left, err := q.leaveWith(ctx, item, ticket); {
-			case left:
-				ticket.leave()
-				return item, true, nil
-			case errors.Is(err, ErrGrantLost):
-				return nil, false, nil
-			case Indeterminate(err):
-				return item, false, err
-			case err != nil:
-				return nil, false, err
-			}
+		got, _, err := q.takeFirst(ctx, func(i *item) (_ bool, err error) {
+			left, err = q.leaveWith(ctx, i, ticket)
+			return left, err
+		})
+		switch {
+		case left:
+			ticket.nodeDeleted()
+			return got, nil
+		case errors.Is(err, ErrGrantLost):
+			return nil, nil
+		case err != nil:
+			return got, err
 		}
 		if err := q.awaitItems(ctx); err != nil {
-			return nil, false, err
+			return nil, err
 		}
 	}
 }
 
 // leaveWith deletes the item and our ticket in one transaction: the item is taken
-// and the next in line woken at once. After a lost reply the ticket tells what
+// and the next in line woken at once. After a lost reply the ticket shows what
 // happened, since only we delete it: if it is gone, the item is ours.
 func (q *Queue) leaveWith(ctx context.Context, item *item, ticket *Grant) (left bool, err error) {
 	for {
-		err := q.s.Multi(ctx, &zk.DeleteRequest{Path: item.path, Version: -1}, &zk.DeleteRequest{Path: ticket.Path, Version: -1})
+		err := q.s.multi(ctx, &zk.DeleteRequest{Path: item.path, Version: -1}, &zk.DeleteRequest{Path: ticket.Path, Version: -1})
 		switch {
 		case err == nil:
 			return true, nil
@@ -160,10 +153,10 @@ func (q *Queue) leaveWith(ctx context.Context, item *item, ticket *Grant) (left 
 			return false, err
 		}
 		lost := errors.Is(err, ErrConnectionLost)
-		stat, look := ticket.look(ctx)
+		stat, unknown := ticket.stat(ctx)
 		switch {
-		case look != nil:
-			return false, errors.Join(err, look)
+		case unknown != nil:
+			return false, errors.Join(err, unknown)
 		case stat == nil && lost:
 			return true, nil
 		case stat == nil:

@@ -12,7 +12,7 @@ import (
 	"github.com/zkbench/zkbench/chaos/wire"
 )
 
-func TestQueue_methodsOfTheJavaRecipe(t *testing.T) {
+func TestQueue_hasTheMethodsOfTheJavaRecipe(t *testing.T) {
 	eachVariant(t, func(t *testing.T, v Variant) {
 		ctx, q := within(t, 10*time.Second), NewQueue(open(t, nil), freshPath(), v)
 		fetch := map[string]func(context.Context) ([]byte, error){
@@ -61,7 +61,7 @@ func TestQueue_methodsOfTheJavaRecipe(t *testing.T) {
 	})
 }
 
-func TestQueue_itemsUpToZooKeepersLimit(t *testing.T) {
+func TestQueue_takesItemsUpToZooKeepersLimit(t *testing.T) {
 	ctx, path := within(t, 20*time.Second), freshPath()
 	s, err := Open(ctx, servers, Options{Timeout: 10 * time.Second, MaxPacket: 2 << 20})
 	if err != nil {
@@ -97,7 +97,7 @@ func TestQueue_itemsUpToZooKeepersLimit(t *testing.T) {
 	}
 }
 
-func TestQueue_everyItemOnceAndInOrder(t *testing.T) {
+func TestQueue_deliversEveryItemOnceAndInOrder(t *testing.T) {
 	eachVariant(t, func(t *testing.T, v Variant) {
 		const producers, consumers, each = 2, 4, 24
 		ctx, path := within(t, 60*time.Second), freshPath()
@@ -146,7 +146,7 @@ func TestQueue_everyItemOnceAndInOrder(t *testing.T) {
 	})
 }
 
-func TestQueue_missingQueueIsEmptyAndForeignChildrenAreNoItems(t *testing.T) {
+func TestQueue_isEmptyWithoutItems(t *testing.T) {
 	eachVariant(t, func(t *testing.T, v Variant) {
 		ctx, path, s := within(t, 10*time.Second), freshPath(), open(t, nil)
 		q := NewQueue(s, path, v)
@@ -171,7 +171,7 @@ func TestQueue_missingQueueIsEmptyAndForeignChildrenAreNoItems(t *testing.T) {
 }
 
 // Only the head of the line is woken by an item, and the next by the head's leaving.
-func TestQueue_anItemWakesTheHeadAlone(t *testing.T) {
+func TestQueue_wakesTheHeadAloneForAnItem(t *testing.T) {
 	ctx, path := within(t, 30*time.Second), freshPath()
 	tap := wire.New(clock())
 	got := make(chan []byte)

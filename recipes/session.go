@@ -5,39 +5,22 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/recipes/internal/client"
 )
-
-// State is what a session knows about itself.
-type State int
-
-// The states of a session. Suspended means unknown: the connection is gone and the
-// session may or may not live on at the servers. Ended is final.
-const (
-	Connecting State = iota
-	Connected
-	Suspended
-	Ended
-)
-
-func (s State) String() string {
-	return [...]string{"connecting", "connected", "suspended", "ended"}[s]
-}
 
 // Options of a session.
 type Options struct {
 	Timeout time.Duration // session timeout to ask for; default 10 s. The servers may grant another
-	// Dial opens connections; default net.DialTimeout.
-	Dial zk.Dialer
+	Dial    zk.Dialer     // default net.DialTimeout
 	// MaxPacket is the largest request or reply, in bytes; default 64 KiB, at least
 	// 4 KiB. Two buffers of this size are most of what a session costs in memory.
 	MaxPacket int
-	// OnState is told every change of state, in order, the moment it is known. It
-	// must return at once and must not call the session. Nil is allowed.
-	OnState func(State)
 }
 
 // Session is exactly one ZooKeeper session. Once it has ended, because the servers
@@ -45,7 +28,6 @@ type Options struct {
 // was closed, it stays ended: a new session needs a new Session.
 type Session struct {
 	options Options
-	servers []string
 	conn    *zk.Conn
 	loop    <-chan zk.Event // closed when go-zookeeper's goroutines are gone
 
@@ -53,20 +35,19 @@ type Session struct {
 	closing sync.WaitGroup
 
 	mu          sync.Mutex
-	state       State
+	state       sessionState
 	changed     chan struct{} // closed and replaced at every change of state
 	cause       error         // why it ended
-	id          int64
-	password    []byte
-	negotiated  time.Duration
-	lastHeard   time.Time // send time of the last acknowledged frame
-	lastWrite   time.Time // send time of the last acknowledged write
+	id          int64         // 0 before the session stands
+	negotiated  time.Duration // session timeout
+	lastHeard   time.Time     // send time of the last acknowledged frame
+	lastWrite   time.Time     // send time of the last acknowledged write
 	deadline    *time.Timer
 	link        *link
 	dialErr     error
-	watchers    map[int]func(State)
+	watchers    map[int]func(sessionState)
 	nextWatcher int
-	flights     map[string]*flight // by path
+	creates     map[string]*sentCreate // by path
 }
 
 // Open establishes a session with one of the servers (host:port), tried in the
@@ -75,12 +56,11 @@ func Open(ctx context.Context, servers []string, o Options) (*Session, error) {
 	if len(servers) == 0 {
 		return nil, errors.New("open a session: no servers given")
 	}
-	s := newSession(servers, o)
-	h := &hosts{s: s, servers: s.servers}
-	conn, events, err := zk.Connect(s.servers, s.options.Timeout,
-		zk.WithDialer(h.dial), zk.WithHostProvider(h), zk.WithEventCallback(s.observe),
-		zk.WithLogger(silence{}), zk.WithLogInfo(false),
-		zk.WithMaxBufferSize(s.options.MaxPacket), zk.WithMaxConnBufferSize(s.options.MaxPacket))
+	s := newSession(o)
+	d := &dialer{s: s, servers: slices.Clone(servers)}
+	conn, events, err := client.Connect(client.Options{
+		Servers: d.servers, Timeout: s.options.Timeout, Dial: d.dial, MaxPacket: s.options.MaxPacket, Hosts: d,
+	}, s.observe)
 	if err != nil {
 		return nil, fmt.Errorf("open a session with %v: %w", servers, err)
 	}
@@ -88,14 +68,19 @@ func Open(ctx context.Context, servers []string, o Options) (*Session, error) {
 	s.conn, s.loop = conn, events
 	s.mu.Unlock()
 	if err := s.AwaitConnected(ctx); err != nil {
-		why := s.lastDialError()
-		s.Abandon()
-		return nil, fmt.Errorf("open a session with %v: %w%s", servers, err, why)
+		s.mu.Lock()
+		dialErr := s.dialErr
+		s.mu.Unlock()
+		s.abandon()
+		if dialErr != nil {
+			return nil, fmt.Errorf("open a session with %v: %w (last connection error: %v)", servers, err, dialErr)
+		}
+		return nil, fmt.Errorf("open a session with %v: %w", servers, err)
 	}
 	return s, nil
 }
 
-func newSession(servers []string, o Options) *Session {
+func newSession(o Options) *Session {
 	if o.Timeout <= 0 {
 		o.Timeout = 10 * time.Second
 	}
@@ -107,92 +92,40 @@ func newSession(servers []string, o Options) *Session {
 	}
 	o.MaxPacket = max(o.MaxPacket, 4<<10)
 	return &Session{
-		options: o, servers: append([]string(nil), servers...),
-		negotiated: o.Timeout, done: make(chan struct{}), changed: make(chan struct{}),
-		watchers: map[int]func(State){}, flights: map[string]*flight{}, lastHeard: time.Now(),
+		options: o, negotiated: o.Timeout, lastHeard: time.Now(),
+		done: make(chan struct{}), changed: make(chan struct{}),
+		watchers: map[int]func(sessionState){}, creates: map[string]*sentCreate{},
 	}
 }
 
-// silence is a logger for go-zookeeper: what it would log, the session reports.
-type silence struct{}
-
-func (silence) Printf(string, ...any) {}
-
-// ID returns the session id; 0 before the session stands.
+// ID returns the session id.
 func (s *Session) ID() int64 { s.mu.Lock(); defer s.mu.Unlock(); return s.id }
-
-// Password returns the session's password, which together with the id is the
-// right to continue or close it.
-func (s *Session) Password() []byte {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return append([]byte(nil), s.password...)
-}
-
-// Timeout returns the negotiated session timeout.
-func (s *Session) Timeout() time.Duration { return s.timeout() }
-
-func (s *Session) timeout() time.Duration { s.mu.Lock(); defer s.mu.Unlock(); return s.negotiated }
-
-// State returns the present state.
-func (s *Session) State() State { s.mu.Lock(); defer s.mu.Unlock(); return s.state }
-
-// Deadline is the instant from which on the servers may have expired the session:
-// the send time of the last acknowledged request or ping plus the negotiated timeout.
-func (s *Session) Deadline() time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.lastHeard.Add(s.negotiated)
-}
-
-// Done is closed when the session has ended.
-func (s *Session) Done() <-chan struct{} { return s.done }
 
 // Err returns nil while the session may live, and afterwards why it ended. The
 // error wraps ErrSessionEnded.
 func (s *Session) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.state != Ended {
+	if s.state != ended {
 		return nil
 	}
-	return ended(s.cause)
-}
-
-// AwaitConnected returns when the session is connected, has ended, or ctx is done.
-func (s *Session) AwaitConnected(ctx context.Context) error {
-	for {
-		s.mu.Lock()
-		state, changed, cause := s.state, s.changed, s.cause
-		s.mu.Unlock()
-		switch state {
-		case Connected:
-			return nil
-		case Ended:
-			return ended(cause)
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
+	return sessionEnded(s.cause)
 }
 
 // Close ends the session at the servers, which removes its ephemeral nodes, and
 // returns when nothing of it runs any more. If the servers cannot be reached they
 // will expire it; that is not an error.
 func (s *Session) Close() error {
-	s.begin(ErrClosed, nil)
+	s.begin(errClosed, nil)
 	s.finish()
 	return nil
 }
 
-// Abandon drops the session without telling the servers, as a crash would: its
+// abandon drops the session and does not end it at the servers, as a crash does: its
 // ephemeral nodes stay until the servers expire it. It returns when nothing of the
 // client runs any more.
-func (s *Session) Abandon() {
-	s.end(ErrAbandoned)
+func (s *Session) abandon() {
+	s.end(errAbandoned)
 	s.finish()
 }
 
@@ -201,24 +134,24 @@ func (s *Session) finish() {
 	s.mu.Lock()
 	cause, l := s.cause, s.link
 	s.mu.Unlock()
-	if cause == ErrClosed {
-		s.conn.Close() // says goodbye, and waits for the answer for a second
+	if cause == errClosed {
+		s.conn.Close() // ends the session at the servers, and waits for the answer for a second
 		if l != nil {
 			l.Conn.Close() // else a server that hangs would keep us for most of a timeout
 		}
 	}
-	// In all other cases end closes the connection first, so that no goodbye goes
-	// out: the Conn must not be closed before that.
+	// In all other cases end closes the connection first, so that the session is not
+	// ended at the servers: the Conn must not be closed before that.
 	s.closing.Wait()
 	s.conn.Close()
 	<-s.loop
 }
 
-// begin moves to Ended and starts then in the background, the first time.
+// begin moves to ended and starts then in the background, the first time.
 func (s *Session) begin(cause error, then func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.state == Ended {
+	if s.state == ended {
 		return
 	}
 	if then != nil {
@@ -228,7 +161,7 @@ func (s *Session) begin(cause error, then func()) {
 	if s.deadline != nil {
 		s.deadline.Stop()
 	}
-	s.setState(Ended)
+	s.setState(ended)
 	close(s.done)
 }
 
@@ -247,68 +180,4 @@ func (s *Session) end(cause error) {
 			conn.Close()
 		}
 	})
-}
-
-// background runs f beside the session, which waits for it before it is finished;
-// false if the session has ended. The caller does not hold mu.
-func (s *Session) background(f func()) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.state == Ended {
-		return false
-	}
-	s.closing.Go(f)
-	return true
-}
-
-// setState changes the state and tells everybody, in order. The caller holds mu.
-func (s *Session) setState(next State) {
-	if s.state == next || s.state == Ended {
-		return
-	}
-	s.state = next
-	close(s.changed)
-	s.changed = make(chan struct{})
-	if s.options.OnState != nil {
-		s.options.OnState(next)
-	}
-	for _, f := range s.watchers {
-		f(next)
-	}
-}
-
-// subscribe registers f for changes of state and returns the state at that
-// instant. f runs under the session's lock: it must return at once.
-func (s *Session) subscribe(f func(State)) (now State, cancel func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	key := s.nextWatcher
-	s.nextWatcher++
-	s.watchers[key] = f
-	return s.state, func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.watchers, key)
-	}
-}
-
-// observe is go-zookeeper's event callback: it must not block nor call the Conn.
-func (s *Session) observe(e zk.Event) {
-	if e.Type != zk.EventSession {
-		return
-	}
-	switch e.State {
-	case zk.StateHasSession:
-		s.mu.Lock()
-		s.setState(Connected)
-		s.mu.Unlock()
-	case zk.StateDisconnected:
-		s.mu.Lock()
-		if s.state == Connected {
-			s.setState(Suspended)
-		}
-		s.mu.Unlock()
-	case zk.StateExpired:
-		s.end(ErrExpired)
-	}
 }

@@ -6,13 +6,13 @@ import (
 	"fmt"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/recipes/internal/client"
 )
 
-// Calls. go-zookeeper knows neither contexts nor timeouts, so each call that can be
+// go-zookeeper's calls know neither contexts nor timeouts. So each call that can be
 // cancelled runs on a goroutine of its own, which outlives a cancelled caller until
 // the reply, the loss of the connection or the end of the session.
-
-var openACL = zk.WorldACL(zk.PermAll)
 
 // do runs f and translates its error: ErrSessionEnded alone when nothing was sent;
 // with ErrConnectionLost when the session ended under way; ErrConnectionLost;
@@ -32,7 +32,7 @@ func (s *Session) do(ctx context.Context, what, path string, f func(*zk.Conn) er
 	case !replyLost(err):
 		return fmt.Errorf("%s %s: %w", what, path, err)
 	case errors.Is(err, zk.ErrSessionExpired):
-		s.end(ErrExpired)
+		s.end(errExpired)
 	}
 	if gone := s.Err(); gone != nil {
 		return fmt.Errorf("%s %s: %w: %w", what, path, ErrConnectionLost, gone)
@@ -58,6 +58,19 @@ func (s *Session) call(ctx context.Context, f func(*zk.Conn) error) (answered bo
 	}
 }
 
+// once is do for a call with a result.
+func once[T any](ctx context.Context, s *Session, what, path string, f func(*zk.Conn) (T, error)) (T, error) {
+	var got, none T
+	err := s.do(ctx, what, path, func(c *zk.Conn) (err error) {
+		got, err = f(c)
+		return err
+	})
+	if err != nil {
+		return none, err // f may still be running, and write to got
+	}
+	return got, nil
+}
+
 // again repeats a call that changes nothing, or that may safely be repeated, until
 // it is answered, the session ends, or ctx is done.
 func (s *Session) again(ctx context.Context, f func() error) error {
@@ -72,29 +85,21 @@ func (s *Session) again(ctx context.Context, f func() error) error {
 	}
 }
 
-// Create makes a node and returns its path, once: after ErrConnectionLost the node
-// may exist. Flags as in package zk.
-func (s *Session) Create(ctx context.Context, path string, data []byte, flags int32) (string, error) {
-	var made string
-	err := s.do(ctx, "create", path, func(c *zk.Conn) (err error) {
-		made, err = c.Create(path, data, flags, openACL)
+// reply is the reply to a read.
+type reply struct {
+	names []string
+	data  []byte
+	stat  *zk.Stat        // nil if there is no such node
+	watch <-chan zk.Event // nil without a watch
+}
+
+// read makes a read, repeated over connection losses.
+func (s *Session) read(ctx context.Context, what, path string, f func(*zk.Conn) (reply, error)) (got reply, err error) {
+	err = s.again(ctx, func() error {
+		got, err = once(ctx, s, what, path, f)
 		return err
 	})
-	if err != nil {
-		return "", err // made may still be written to
-	}
-	return made, nil
-}
-
-// Delete removes a node whatever its version, once.
-func (s *Session) Delete(ctx context.Context, path string) error {
-	return s.do(ctx, "delete", path, func(c *zk.Conn) error { return c.Delete(path, -1) })
-}
-
-// children is the reply to a list.
-type children struct {
-	names []string
-	watch <-chan zk.Event // nil without a watch
+	return got, err
 }
 
 // List returns the names of the children of path, repeated over connection losses.
@@ -103,134 +108,78 @@ func (s *Session) List(ctx context.Context, path string) ([]string, error) {
 	return got.names, err
 }
 
-// list is List, on demand with a watch on the children.
-func (s *Session) list(ctx context.Context, path string, watch bool) (children, error) {
-	var out children
-	err := s.again(ctx, func() error {
-		var got children
-		err := s.do(ctx, "list", path, func(c *zk.Conn) (err error) {
-			if watch {
-				got.names, _, got.watch, err = c.ChildrenW(path)
-			} else {
-				got.names, _, err = c.Children(path)
-			}
-			return err
-		})
-		if err == nil {
-			out = got
+func (s *Session) list(ctx context.Context, path string, watch bool) (reply, error) {
+	return s.read(ctx, "list", path, func(c *zk.Conn) (got reply, err error) {
+		if watch {
+			got.names, got.stat, got.watch, err = c.ChildrenW(path)
+		} else {
+			got.names, got.stat, err = c.Children(path)
 		}
-		return err
+		return got, err
 	})
-	return out, err
 }
 
 // Exists returns the Stat of path, or nil if there is no such node, repeated over
 // connection losses.
 func (s *Session) Exists(ctx context.Context, path string) (*zk.Stat, error) {
-	stat, _, err := s.exists(ctx, path, false)
-	return stat, err
+	got, err := s.exists(ctx, path, false)
+	return got.stat, err
 }
 
-// exists is Exists, on demand with a watch. The watch is set either way: on a
-// missing node it waits for its creation.
-func (s *Session) exists(ctx context.Context, path string, watch bool) (*zk.Stat, <-chan zk.Event, error) {
-	type reply struct {
-		stat  *zk.Stat
-		found bool
-		watch <-chan zk.Event
-	}
-	var out reply
-	err := s.again(ctx, func() error {
-		var got reply
-		err := s.do(ctx, "exists", path, func(c *zk.Conn) (err error) {
-			if watch {
-				got.found, got.stat, got.watch, err = c.ExistsW(path)
-			} else {
-				got.found, got.stat, err = c.Exists(path)
-			}
-			return err
-		})
-		if err == nil {
-			out = got
+// exists sets its watch also on a missing node, where it waits for the creation.
+func (s *Session) exists(ctx context.Context, path string, watch bool) (reply, error) {
+	return s.read(ctx, "exists", path, func(c *zk.Conn) (got reply, err error) {
+		var found bool
+		if watch {
+			found, got.stat, got.watch, err = c.ExistsW(path)
+		} else {
+			found, got.stat, err = c.Exists(path)
 		}
-		return err
+		if !found {
+			got.stat = nil
+		}
+		return got, err
 	})
-	if err != nil || !out.found {
-		return nil, out.watch, err
-	}
-	return out.stat, out.watch, nil
 }
 
 // Get returns the data and the Stat of path, repeated over connection losses.
 func (s *Session) Get(ctx context.Context, path string) ([]byte, *zk.Stat, error) {
-	data, stat, _, err := s.get(ctx, path, false)
-	return data, stat, err
+	got, err := s.get(ctx, path, false)
+	return got.data, got.stat, err
 }
 
-// get is Get, on demand with a watch. On a missing node no watch is set.
-func (s *Session) get(ctx context.Context, path string, watch bool) ([]byte, *zk.Stat, <-chan zk.Event, error) {
-	type reply struct {
-		data  []byte
-		stat  *zk.Stat
-		watch <-chan zk.Event
-	}
-	var out reply
-	err := s.again(ctx, func() error {
-		var got reply
-		err := s.do(ctx, "get", path, func(c *zk.Conn) (err error) {
-			if watch {
-				got.data, got.stat, got.watch, err = c.GetW(path)
-			} else {
-				got.data, got.stat, err = c.Get(path)
-			}
-			return err
-		})
-		if err == nil {
-			out = got
+// get sets no watch on a missing node.
+func (s *Session) get(ctx context.Context, path string, watch bool) (reply, error) {
+	return s.read(ctx, "get", path, func(c *zk.Conn) (got reply, err error) {
+		if watch {
+			got.data, got.stat, got.watch, err = c.GetW(path)
+		} else {
+			got.data, got.stat, err = c.Get(path)
 		}
-		return err
+		return got, err
 	})
-	return out.data, out.stat, out.watch, err
 }
 
-// Multi runs the operations as one transaction, once.
-func (s *Session) Multi(ctx context.Context, ops ...any) error {
-	return s.do(ctx, "multi", "", func(c *zk.Conn) error {
-		_, err := c.Multi(ops...)
-		return err
-	})
+// Create makes a node and returns its path, once: after ErrConnectionLost the node
+// may exist. Flags as in package zk.
+func (s *Session) Create(ctx context.Context, path string, data []byte, flags int32) (string, error) {
+	return once(ctx, s, "create", path, func(c *zk.Conn) (string, error) { return c.Create(path, data, flags, client.OpenACL) })
+}
+
+// Delete removes a node whatever its version, once.
+func (s *Session) Delete(ctx context.Context, path string) error {
+	return s.do(ctx, "delete", path, func(c *zk.Conn) error { return c.Delete(path, -1) })
 }
 
 // Set writes data to path if it still has that version, once.
 func (s *Session) Set(ctx context.Context, path string, data []byte, version int32) (*zk.Stat, error) {
-	var out *zk.Stat
-	err := s.do(ctx, "set", path, func(c *zk.Conn) error {
-		stat, err := c.Set(path, data, version)
-		if err == nil {
-			out = stat
-		}
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
+	return once(ctx, s, "set", path, func(c *zk.Conn) (*zk.Stat, error) { return c.Set(path, data, version) })
 }
 
-// RemoveTree deletes path and everything below it, repeated over connection losses.
-// A path that is not there is no error.
-func (s *Session) RemoveTree(ctx context.Context, path string) error {
-	names, err := s.List(ctx, path)
-	if errors.Is(err, zk.ErrNoNode) {
-		return nil
-	}
-	if err != nil {
+// multi runs the operations as one transaction, once.
+func (s *Session) multi(ctx context.Context, ops ...any) error {
+	return s.do(ctx, "multi", "", func(c *zk.Conn) error {
+		_, err := c.Multi(ops...)
 		return err
-	}
-	for _, name := range names {
-		if err := s.RemoveTree(ctx, path+"/"+name); err != nil {
-			return err
-		}
-	}
-	return s.remove(ctx, path)
+	})
 }

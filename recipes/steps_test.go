@@ -31,7 +31,7 @@ var disturbances = []disturbance{
 
 var opcodes = []wire.Op{wire.Create, wire.GetChildren2, wire.Exists, wire.GetData, wire.Delete, wire.Multi, wire.SetWatches}
 
-// step is a way to disturb one request; arm has it strike the client.
+// step is a way to disturb one request. arm has it disturb a client.
 type step struct {
 	rule wire.Rule
 	shot *wire.Shot
@@ -47,7 +47,7 @@ func (s *step) arm(t *testing.T, c *wire.Client) {
 	s.shot = shot
 }
 
-// fired tells whether the rule has struck so far.
+// fired reports whether the rule has hit a request so far.
 func (s *step) fired() bool {
 	select {
 	case <-s.shot.Fired():
@@ -57,19 +57,19 @@ func (s *step) fired() bool {
 	}
 }
 
-// struck ends the rule and tells whether it has struck.
-func (s *step) struck() bool { return s.fired() || !s.shot.Disarm() }
+// ended ends the rule and reports whether it has hit a request.
+func (s *step) ended() bool { return s.fired() || !s.shot.Disarm() }
 
 // eachStep runs f for every way to disturb every request, until there is no n-th
-// request with that opcode to disturb. f arms the step and returns whether it has
-// struck.
-func eachStep(t *testing.T, f func(t *testing.T, s *step) (struck bool)) {
+// request with that opcode to disturb. f arms the step and returns whether it has hit
+// one.
+func eachStep(t *testing.T, f func(t *testing.T, s *step) (hit bool)) {
 	switch {
 	case testing.Short():
 		t.Skip("disturbs every step of every recipe: takes minutes")
 	case raceDetector:
 		// Conn.sendSetWatches reads lastZxid while recvLoop may write it already. The
-		// recipes do not depend on it: they look again after every reconnect.
+		// recipes do not depend on it: they ask again after every reconnect.
 		t.Skip("go-zookeeper itself has a data race when it reconnects")
 	}
 	var steps atomic.Int32
@@ -79,11 +79,11 @@ func eachStep(t *testing.T, f func(t *testing.T, s *step) (struck bool)) {
 				t.Run(fmt.Sprintf("%s: %v", d.name, op), func(t *testing.T) {
 					t.Parallel()
 					for nth := 1; ; nth++ {
-						struck := false
+						hit := false
 						rule := d.rule
 						rule.Op, rule.Nth = op, nth
-						t.Run(fmt.Sprint(nth), func(t *testing.T) { struck = f(t, &step{rule: rule}) })
-						if !struck {
+						t.Run(fmt.Sprint(nth), func(t *testing.T) { hit = f(t, &step{rule: rule}) })
+						if !hit {
 							return
 						}
 						steps.Add(1)

@@ -1,6 +1,7 @@
 package recipes
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -9,78 +10,108 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// Subject is one implementation of a recipe under test: ours, someone else's, or a
-// deliberately broken one. It is all that the lab knows of it, and small enough to
-// be spoken over a pipe to another process.
+// Recipe is what a subject implements.
+type Recipe string
+
+// The recipes. The clients of a lock or an election are Contenders, those of a queue
+// are QueueClients.
+const (
+	RecipeLock     Recipe = "lock"
+	RecipeElection Recipe = "election"
+	RecipeQueue    Recipe = "queue"
+)
+
+// Variant says whom a waiter watches.
+type Variant string
+
+// The two variants. With Parent every waiter watches the parent's children, so every
+// release wakes everyone: the herd. With Predecessor each watches the node right
+// before its own, so a release wakes one.
+const (
+	Parent      Variant = "parent"
+	Predecessor Variant = "predecessor"
+)
+
+// Delivery is how often a queue hands out an item.
+type Delivery string
+
+// What a queue can promise. An item whose take has an unknown outcome may be handed
+// out or not under any of them.
+const (
+	ExactlyOnce Delivery = "exactly-once"
+	AtLeastOnce Delivery = "at-least-once"
+	AtMostOnce  Delivery = "at-most-once"
+)
+
+// Promises are what a subject promises its users.
+type Promises struct {
+	Exclusive bool     // one holder or leader at a time
+	FIFO      bool     // grants in the order of the waiters' nodes; items in the order of their puts
+	Delivery  Delivery // of a queue; "" if it promises none
+	Requeues  bool     // a client that has released stands in line again by itself
+}
+
+// Subject is one implementation of a recipe under test: ours, someone else's, or one
+// that is broken on purpose.
 type Subject struct {
-	Name    string  // "lock/parent": the recipe, a slash, what distinguishes it
-	About   string  // one line: what it does and what it promises
-	Variant Variant // whom its waiters watch; "" if neither
+	Name     string // unique, like "lock/parent"
+	About    string // one line: what it does and what it promises
+	Recipe   Recipe
+	Variant  Variant // "" if its waiters watch neither the parent nor their predecessor
+	Promises Promises
+	Formulas Formulas
+	// Line is the child of a queue's node below which every waiting consumer has a node
+	// of its own; "" if they have none. Contenders have theirs below the parent itself.
+	Line string
 	// Open makes one client of the subject, with a session of its own, and returns
 	// when the session stands. The client is a Contender or a QueueClient.
 	Open func(ctx context.Context, env Env) (Client, error)
-	// Drain is the formula for what the first k hand-offs cost when n contenders
-	// drain (see DrainCost). Nil where there is none.
-	Drain func(n, k int) Cost
 }
 
-// Recipe returns the part of the name before the slash: "lock", "election", "queue".
-func (s Subject) Recipe() string {
-	for i, r := range s.Name {
-		if r == '/' {
-			return s.Name[:i]
-		}
-	}
-	return s.Name
-}
-
-// Env is what a client of a subject needs to know of the world.
+// Env is what a client of a subject needs to know.
 type Env struct {
 	Servers   []string      // host:port, in the order in which to try them
-	Parent    string        // path of the contested node, or of the queue; may not exist yet
+	Parent    string        // path of the lock, election or queue; may not exist yet
 	Timeout   time.Duration // session timeout to ask for
 	Dial      zk.Dialer     // every connection must be made through it
-	MaxPacket int           // bytes: room for the longest list of names or item
-	// Events must be called at the very instant at which the client learns that its
-	// grant is in doubt, good again, or gone. It returns at once.
+	MaxPacket int           // bytes: room for the longest list of names, and for an item
+	// Events must be called at the instant at which the client learns that its grant is
+	// suspended, restored or lost. It returns at once.
 	Events func(Event)
 }
 
 // EventKind is what a client learns about its grant.
 type EventKind string
 
-// The kinds of event. A client whose connection drops reports Suspended; Restored
-// follows only for the same session, and only after the client has checked that it
-// still owns its node. Lost is final for the grant.
+// The kinds of event. A client whose connection drops reports EventSuspended.
+// EventRestored follows only for the same session, and only after the client has
+// checked that it still owns its node. EventLost is final for the grant.
 const (
 	EventSuspended EventKind = "suspended"
 	EventRestored  EventKind = "restored"
 	EventLost      EventKind = "lost"
 )
 
-// Event tells what a client has learned about the grant with that token.
+// Event is what a client has learned about the grant with that token.
 type Event struct {
 	Kind  EventKind
 	Token int64
-	// At is when the client learned it, on the monotonic clock, if that was before
-	// Events was called, as with news from another process. Zero means the call.
-	At time.Time
 }
 
-// Client is one contender, producer or consumer.
+// Client is a client of a subject, with a session of its own.
 type Client interface {
 	// Close ends the client's session in good order.
 	Close(ctx context.Context) error
 }
 
-// Claim is a grant as a client tells it to the lab.
+// Claim is what a client says of its grant.
 type Claim struct {
 	Token   int64  // czxid of the node
-	Session int64  // id of the session that the claim is bound to
+	Session int64  // id of the session that owns the node
 	Path    string // of the node
-	// At is when the grant was had, if that was before Acquire returned: what the
-	// adapter of a foreign recipe does afterwards is not the recipe's time. Zero
-	// means when Acquire returned.
+	// At is when the recipe's own call returned, if that was before Acquire returned:
+	// what an adapter does afterwards is not the recipe's time. Zero means when Acquire
+	// returned.
 	At time.Time
 }
 
@@ -99,39 +130,40 @@ type QueueClient interface {
 	Client
 	// Put appends an item. A nil error means that it is in the queue, once.
 	Put(ctx context.Context, item []byte) error
-	// Take waits for an item and removes it.
+	// Take waits for an item and removes it. An item beside an error for which
+	// Indeterminate is true may have been removed.
 	Take(ctx context.Context) ([]byte, error)
 }
 
-var subjects []Subject
+var subjects = map[string]Subject{}
 
-// Register adds a subject, for instance from a test or another package. It panics
-// if the name is taken: that is a mistake in the program.
+// Register adds a subject. It panics if the name is taken or the recipe is none of
+// the three.
 func Register(s Subject) {
-	if _, err := Find(s.Name); err == nil {
+	if _, taken := subjects[s.Name]; taken {
 		panic(fmt.Sprintf("recipes: subject %q is registered twice", s.Name))
 	}
-	subjects = append(subjects, s)
+	if !slices.Contains([]Recipe{RecipeLock, RecipeElection, RecipeQueue}, s.Recipe) {
+		panic(fmt.Sprintf("recipes: subject %q has recipe %q; there is lock, election, queue", s.Name, s.Recipe))
+	}
+	subjects[s.Name] = s
 }
 
 // Subjects returns all registered subjects, ordered by name.
 func Subjects() []Subject {
-	out := slices.Clone(subjects)
-	slices.SortFunc(out, func(a, b Subject) int {
-		if a.Name < b.Name {
-			return -1
-		}
-		return 1
-	})
+	out := make([]Subject, 0, len(subjects))
+	for _, s := range subjects {
+		out = append(out, s)
+	}
+	slices.SortFunc(out, func(a, b Subject) int { return cmp.Compare(a.Name, b.Name) })
 	return out
 }
 
 // Find returns the subject with that name.
 func Find(name string) (Subject, error) {
-	for _, s := range subjects {
-		if s.Name == name {
-			return s, nil
-		}
+	s, found := subjects[name]
+	if !found {
+		return Subject{}, fmt.Errorf("no subject is called %q", name)
 	}
-	return Subject{}, fmt.Errorf("no subject is called %q", name)
+	return s, nil
 }

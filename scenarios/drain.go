@@ -146,7 +146,7 @@ var errNoGrant = errors.New("nobody was granted")
 // settle returns when what the formula promises for the first k hand-offs has been
 // seen on the wire and no request is under way; without a formula, at once.
 func (d *drain) settle(ctx context.Context, k int) error {
-	formula := d.cell.Subject.Drain
+	formula := d.cell.Subject.Formulas.Drain
 	if formula == nil || d.short || k == 0 {
 		return nil
 	}
@@ -171,7 +171,7 @@ func (d *drain) account(ctx context.Context, n int) error {
 		return err
 	}
 	r := d.traffic(history.OfHandoff, n-1, d.round, d.base, now)
-	if formula := d.cell.Subject.Drain; formula != nil {
+	if formula := d.cell.Subject.Formulas.Drain; formula != nil {
 		want := formula(n, n)
 		r.ExpectedNotifications = &want.Notifications
 		r.ExpectedRequests = new(want.Requests() + d.confirmations(now.wire.Sub(d.base.wire)))
@@ -194,7 +194,7 @@ func (t *trial) traffic(of string, n, round int, base, now counts) *history.Traf
 }
 
 // confirmations returns the requests of waiters that made sure of their session: a
-// write that changes nothing and a list each (recipes.DrainCost). Nobody does that
+// write that changes nothing and a list each (see recipes.Formulas). Nobody does that
 // has waited for less than a session timeout.
 func (d *drain) confirmations(w wire.Counts) int64 {
 	if d.clock.Now()-d.began < d.scenario.SessionTimeout {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report/history"
 )
 
@@ -14,7 +13,7 @@ import (
 // and again, while nobody else does anything: what is counted on the wire is what
 // the others have to do with it.
 func (t *trial) flap(ctx context.Context) error {
-	settle, err := t.newSettling(ctx)
+	settle, err := t.newSettling(ctx, t.cell.Subject.Formulas.Flap != nil)
 	if err != nil {
 		return err
 	}
@@ -128,8 +127,8 @@ func (f *flapping) stand(ctx context.Context) error {
 	switch {
 	case !f.queue():
 		return f.standing(ctx, f.parent, len(f.line)+1)
-	case f.cell.Subject.Variant == recipes.Predecessor:
-		return f.standing(ctx, f.parent+"/"+recipes.TicketNode, len(f.line))
+	case f.cell.Subject.Line != "":
+		return f.standing(ctx, f.parent+"/"+f.cell.Subject.Line, len(f.line))
 	}
 	return nil
 }
@@ -140,7 +139,10 @@ var errGranted = errors.New("a waiter was granted although nobody had let go")
 func (f *flapping) once(ctx context.Context, k int) error {
 	i := (len(f.line) - 1) / 2
 	w, behind := f.line[i], len(f.line)-1-i
-	leave, back := recipes.FlapCost(f.cell.Subject.Recipe(), f.cell.Subject.Variant, len(f.clients), behind)
+	var leave, back int64
+	if formula := f.cell.Subject.Formulas.Flap; formula != nil {
+		leave, back = formula(len(f.clients), behind)
+	}
 	base, err := f.gather(ctx)
 	if err != nil {
 		return err
@@ -178,7 +180,7 @@ func (f *flapping) once(ctx context.Context, k int) error {
 // account records what the flap cost, beside what the formula says.
 func (f *flapping) account(base, now counts, k int, expected int64) {
 	r := f.traffic(history.OfFlap, 1, k, base, now)
-	if f.cell.Subject.Variant != "" {
+	if f.cell.Subject.Formulas.Flap != nil {
 		r.ExpectedNotifications = &expected
 	}
 	f.record.Record(r)

@@ -65,7 +65,7 @@ func (d *drain) joined(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("wait until %d clients stand in line: %w", n, err)
 	}
-	exact := d.cell.Subject.Drain != nil && d.quiet.watches >= 0 && d.lab.Ensemble.Kind != ensembles.External
+	exact := d.cell.Subject.Formulas.Drain != nil && d.quiet.watches >= 0 && d.lab.Ensemble.Kind != ensembles.External
 	var last wire.Counts
 	var now counts
 	still := 0

@@ -74,11 +74,10 @@ func (s *Scenario) validateMatch(i int, bad func(field, format string, args ...a
 		if err != nil {
 			continue // told already
 		}
-		recipe := subject.Recipe()
 		switch {
-		case p.Kind == Succession && recipe == "queue":
+		case p.Kind == Succession && subject.Recipe == recipes.RecipeQueue:
 			bad(at+".kind", "%s has no leader who could be succeeded; a succession needs a lock or an election", name)
-		case p.Kind == Stream && (recipe == "lock" || recipe == "election"):
+		case p.Kind == Stream && subject.Recipe != recipes.RecipeQueue:
 			bad(at+".kind", "%s takes no items; a stream needs a queue", name)
 		}
 	}
@@ -91,15 +90,6 @@ func (s *Scenario) validateMatch(i int, bad func(field, format string, args ...a
 		}
 	}
 	p.validateForeign(at, bad)
-}
-
-// formulas says in words what the subject's phases are expected to cost.
-func (t *trial) formulas() map[string]string {
-	out := map[string]string{}
-	for _, f := range recipes.Formulas(t.cell.Subject.Recipe(), t.cell.Subject.Variant) {
-		out[f.Of] = f.Text
-	}
-	return out
 }
 
 // validateForeign refuses fields that another kind of phase knows: a field without

@@ -18,7 +18,7 @@ func (t *trial) deliver(ctx context.Context) error {
 	if err := t.hire(ctx, 1); err != nil {
 		return err
 	}
-	settle, err := t.newSettling(ctx)
+	settle, err := t.newSettling(ctx, t.cell.Subject.Formulas.Deliver != nil)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,11 @@ func (d *delivery) consume(ctx context.Context, c *client) {
 // deal is one round: it delivers an item for each consumer, and records what that
 // cost. It returns the counts at its end.
 func (d *delivery) deal(ctx context.Context, round int, base counts) (now counts, err error) {
-	variant, n := d.cell.Subject.Variant, len(d.clients)
+	n := len(d.clients)
+	cost := d.cell.Subject.Formulas.Deliver
+	if cost == nil {
+		cost = func(int, int) recipes.Cost { return recipes.Cost{} }
+	}
 	for k := 1; k <= n; k++ {
 		d.tell(fmt.Sprintf("round %d of %d, %d of %d", round, d.phase.Rounds, k, n), "")
 		id := d.itemID(d.producers[0].n)
@@ -85,12 +89,12 @@ func (d *delivery) deal(ctx context.Context, round int, base counts) (now counts
 		if err := d.await(ctx, id); err != nil {
 			return now, err
 		}
-		expected := recipes.QueueCost(variant, n, k).Notifications
+		expected := cost(n, k).Notifications
 		if now, err = d.wait(ctx, base.wire, expected, int64(n)); err != nil {
 			return now, err
 		}
 	}
-	d.account(base, now, round, recipes.QueueCost(variant, n, n))
+	d.account(base, now, round, cost(n, n))
 	return now, nil
 }
 
@@ -118,7 +122,7 @@ func (d *delivery) await(ctx context.Context, id string) error {
 // counts as a hand-off.
 func (d *delivery) account(base, now counts, round int, want recipes.Cost) {
 	r := d.traffic(history.OfHandoff, len(d.clients), round, base, now)
-	if d.cell.Subject.Variant != "" {
+	if d.cell.Subject.Formulas.Deliver != nil {
 		r.ExpectedNotifications, r.ExpectedRequests = &want.Notifications, new(want.Requests())
 	}
 	d.record.Record(r)

@@ -22,13 +22,14 @@ type settling struct {
 	exact bool   // the members count watches, and a formula says what is to come
 }
 
-// newSettling counts before anybody stands in line.
-func (t *trial) newSettling(ctx context.Context) (*settling, error) {
+// newSettling counts before anybody stands in line. formula: the subject says what its
+// phase costs.
+func (t *trial) newSettling(ctx context.Context, formula bool) (*settling, error) {
 	quiet, err := t.gather(ctx)
 	if err != nil {
 		return nil, err
 	}
-	exact := t.cell.Subject.Variant != "" && quiet.watches >= 0 && t.lab.Ensemble.Kind != ensembles.External
+	exact := formula && quiet.watches >= 0 && t.lab.Ensemble.Kind != ensembles.External
 	return &settling{trial: t, quiet: quiet, exact: exact}, nil
 }
 

@@ -6,26 +6,20 @@ import (
 	"github.com/zkbench/zkbench/recipes"
 )
 
-// queue tells whether the subject is a queue: by what its clients can do, which a name
-// like "zoo/queue-lifo" does not tell; before there are any, by its name.
-func (t *trial) queue() bool {
-	if is := t.takes.Load(); is != nil {
-		return *is
-	}
-	return t.cell.Subject.Recipe() == "queue"
-}
+// queue reports whether the subject is a queue.
+func (t *trial) queue() bool { return t.cell.Subject.Recipe == recipes.RecipeQueue }
 
-// suits checks a client that the subject has opened, and learns from it what it is.
+// suits checks that a client which the subject has opened is what its recipe says.
 func (t *trial) suits(c recipes.Client) error {
+	s := t.cell.Subject
 	_, contends := c.(recipes.Contender)
 	_, takes := c.(recipes.QueueClient)
 	switch {
-	case !contends && !takes:
-		return fmt.Errorf("%s: its client (%T) is neither a recipes.Contender, with Acquire and Release, nor a recipes.QueueClient, with Put and Take", t.cell.Subject.Name, c)
-	case contends && takes:
-		takes = t.cell.Subject.Recipe() == "queue"
+	case t.queue() && !takes:
+		return fmt.Errorf("%s: its client (%T) is no recipes.QueueClient, with Put and Take, as a queue needs", s.Name, c)
+	case !t.queue() && !contends:
+		return fmt.Errorf("%s: its client (%T) is no recipes.Contender, with Acquire and Release, as a %s needs", s.Name, c, s.Recipe)
 	}
-	t.takes.Store(&takes)
 	return nil
 }
 

@@ -40,7 +40,6 @@ type trial struct {
 	faults   *faults // of the phase
 	phase    Phase
 	phaseNum int                     // index of phase in the scenario
-	takes    atomic.Pointer[bool]    // the subject is a queue; nil until a client is open
 	moments  atomic.Pointer[moments] // of the phase; nil where no fault is planned
 	round    int
 	pin      *pin                         // who holds now
@@ -71,7 +70,7 @@ func (t *trial) run(ctx context.Context) (err error) {
 			Scenario: t.scenario.Name, Subject: t.cell.Subject.Name, Clients: t.cell.Clients, Params: t.params(),
 			Base: t.scenario.Base, Provocation: t.cell.Provocation,
 		},
-		Thresholds: t.scenario.Thresholds, Formulas: t.formulas(), Expect: t.cell.Caught,
+		Thresholds: t.scenario.Thresholds, Formulas: t.cell.Subject.Formulas.Text, Expect: t.cell.Caught,
 	})
 	if err != nil {
 		return fmt.Errorf("%w: %w", errBroken, err)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -53,9 +52,10 @@ func (s *Scenario) provocationsOf(x Specimen) []provocation {
 		p, _ := findProvocation(x.Provocation)
 		return []provocation{p}
 	}
+	subject, _ := recipes.Find(x.Subject) // zoo has found it before
+	queue := subject.Recipe == recipes.RecipeQueue
 	var out []provocation
 	for _, p := range provocations {
-		queue := strings.HasPrefix(x.Subject, "queue/")
 		named := slices.ContainsFunc(s.Specimens, func(y Specimen) bool { return y.Subject == x.Subject && y.Provocation == p.name })
 		if p.queue == queue && !named && !slices.Contains(x.Except, p.name) {
 			out = append(out, p)

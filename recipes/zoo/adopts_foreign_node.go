@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/recipes/internal/client"
 )
 
 // The shape of CURATOR-498: a client that loses its connection takes a new session,
@@ -12,9 +14,9 @@ import (
 // node belongs to the session before, which nobody keeps alive: when that expires
 // the node goes, and with it the grant that the client believes it holds.
 func init() {
-	contestant("adopts-foreign-node", "adopts a node by the id in its name, though it belongs to its dying session of before", steps{
+	contestant("adopts-foreign-node", "adopts a node by the id in its name, though it belongs to its session before, which is dying", steps{
 		create: func(ctx context.Context, l *line) (string, error) {
-			name := l.steps.name(l.c, newID())
+			name := l.steps.name(l.c, client.NewID())
 			path, err := l.c.create(ctx, l.env.Parent+"/"+name, nil, zk.FlagEphemeral|zk.FlagSequence)
 			if !lost(err) {
 				return path, err

@@ -2,122 +2,60 @@ package zoo
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
-	"sync"
 
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/recipes/internal/client"
 )
 
-// conn is go-zookeeper's connection as most people use it: with an eye on its
-// state, and requests repeated when the connection was lost.
+// conn is go-zookeeper's connection as most people use it: they listen to its state,
+// and repeat requests when the connection was lost.
 type conn struct {
-	*zk.Conn
+	*client.Conn
 	// spans lets requests go on after the session has expired, in the next one, as
 	// the library does when nobody stops it.
 	spans bool
-
-	mu      sync.Mutex
-	state   zk.State
-	changed chan struct{}
-	expired bool
-	told    func(zk.State)
 }
 
-var errDead = fmt.Errorf("%w: %w", recipes.ErrSessionEnded, recipes.ErrExpired)
+var errDead = fmt.Errorf("%w: %w", recipes.ErrSessionEnded, client.ErrExpired)
 
-type silence struct{}
-
-func (silence) Printf(string, ...any) {}
-
-// connect returns when the session stands. told hears every state at once.
-func connect(ctx context.Context, env recipes.Env, told func(zk.State)) (*conn, error) {
-	c := &conn{changed: make(chan struct{}), told: told}
-	raw, _, err := zk.Connect(env.Servers, env.Timeout, zk.WithDialer(env.Dial),
-		zk.WithEventCallback(c.observe), zk.WithLogger(silence{}), zk.WithLogInfo(false),
-		zk.WithMaxBufferSize(env.MaxPacket), zk.WithMaxConnBufferSize(env.MaxPacket))
+// connect returns when the session stands. onState is called with every state, at once.
+func connect(ctx context.Context, env recipes.Env, onState func(zk.State)) (*conn, error) {
+	c, err := client.Open(ctx, client.Options{
+		Servers: env.Servers, Timeout: env.Timeout, Dial: env.Dial, MaxPacket: env.MaxPacket,
+	}, onState)
 	if err != nil {
 		return nil, err
 	}
-	c.Conn = raw
-	if err := c.await(ctx); err != nil {
-		raw.Close()
-		return nil, err
-	}
-	return c, nil
-}
-
-func (c *conn) observe(e zk.Event) {
-	if e.Type != zk.EventSession {
-		return
-	}
-	c.mu.Lock()
-	c.state = e.State
-	c.expired = c.expired || e.State == zk.StateExpired
-	close(c.changed)
-	c.changed = make(chan struct{})
-	c.mu.Unlock()
-	if c.told != nil {
-		c.told(e.State)
-	}
+	return &conn{Conn: c}, nil
 }
 
 // await returns when the connection has a session.
 func (c *conn) await(ctx context.Context) error {
-	for {
-		c.mu.Lock()
-		state, changed, dead := c.state, c.changed, c.expired && !c.spans
-		c.mu.Unlock()
-		switch {
-		case dead:
-			return errDead
-		case state == zk.StateHasSession:
-			return nil
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+	err := c.Await(ctx, c.spans)
+	if errors.Is(err, client.ErrExpired) {
+		return errDead
 	}
+	return err
 }
 
-func (c *conn) dead() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.expired && !c.spans
-}
-
-// once makes one request. Its goroutine outlives a caller that gives up.
+// once makes one request. It goes on when its caller gives up.
 func once[T any](ctx context.Context, f func() (T, error)) (T, error) {
-	type reply struct {
-		value T
-		err   error
+	v, answered, err := client.Call(ctx, f)
+	if !answered {
+		return v, fmt.Errorf("%w: %w", recipes.ErrUnfinished, ctx.Err())
 	}
-	done := make(chan reply, 1)
-	go func() {
-		v, err := f()
-		done <- reply{v, err}
-	}()
-	select {
-	case r := <-done:
-		return r.value, r.err
-	case <-ctx.Done():
-		var zero T
-		return zero, fmt.Errorf("%w: %w", recipes.ErrUnfinished, ctx.Err())
-	}
+	return v, err
 }
 
 // steady repeats a request for as long as its reply is lost.
 func steady[T any](ctx context.Context, c *conn, f func() (T, error)) (T, error) {
 	for {
-		if c.dead() {
+		if c.Expired() && !c.spans {
 			var zero T
 			return zero, errDead
 		}
@@ -131,7 +69,7 @@ func steady[T any](ctx context.Context, c *conn, f func() (T, error)) (T, error)
 	}
 }
 
-// lost tells whether the reply to a request was lost.
+// lost reports whether the reply to a request was lost.
 func lost(err error) bool {
 	if err == nil || errors.Is(err, recipes.ErrUnfinished) || errors.Is(err, recipes.ErrSessionEnded) {
 		return false
@@ -145,15 +83,23 @@ func lost(err error) bool {
 // unknown makes an error say that the outcome is open.
 func unknown(err error) error { return fmt.Errorf("%w: %w", recipes.ErrConnectionLost, err) }
 
-var openACL = zk.WorldACL(zk.PermAll)
-
 func (c *conn) create(ctx context.Context, path string, data []byte, flags int32) (string, error) {
-	return once(ctx, func() (string, error) { return c.Create(path, data, flags, openACL) })
+	return once(ctx, func() (string, error) { return c.Create(path, data, flags, client.OpenACL) })
+}
+
+// delete deletes a node, once.
+func (c *conn) delete(ctx context.Context, path string) error {
+	_, err := once(ctx, c.deleting(path))
+	return err
+}
+
+func (c *conn) deleting(path string) func() (struct{}, error) {
+	return func() (struct{}, error) { return struct{}{}, c.Delete(path, -1) }
 }
 
 // remove deletes a node, over losses of the connection.
 func (c *conn) remove(ctx context.Context, path string) error {
-	_, err := steady(ctx, c, func() (struct{}, error) { return struct{}{}, c.Delete(path, -1) })
+	_, err := steady(ctx, c, c.deleting(path))
 	if errors.Is(err, zk.ErrNoNode) {
 		return nil
 	}
@@ -208,12 +154,3 @@ func fired(ctx context.Context, watch <-chan zk.Event) error {
 		return ctx.Err()
 	}
 }
-
-func newID() string {
-	var b [8]byte
-	rand.Read(b[:]) // never fails: crypto/rand
-	return hex.EncodeToString(b[:])
-}
-
-// base returns the last element of a path.
-func base(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }

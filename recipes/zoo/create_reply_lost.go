@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/recipes/internal/client"
 )
 
 // Before protected creates, locks repeated a create whose reply was lost, without
@@ -14,7 +16,7 @@ func init() {
 	contestant("create-reply-lost", "repeats a create whose reply was lost, and cannot find the first node again", steps{
 		create: func(ctx context.Context, l *line) (string, error) {
 			return steady(ctx, l.c, func() (string, error) {
-				return l.c.Create(l.env.Parent+"/"+l.steps.name(l.c, newID()), nil, zk.FlagEphemeral|zk.FlagSequence, openACL)
+				return l.c.Create(l.env.Parent+"/"+l.steps.name(l.c, client.NewID()), nil, zk.FlagEphemeral|zk.FlagSequence, client.OpenACL)
 			})
 		},
 	})

@@ -8,11 +8,11 @@ import (
 // Two tutorials on leader election and on a resource lock take it that the node
 // ahead is the one with one's own number less one. It is, until somebody in the
 // middle of the line goes away. What then happens depends on what is made of a node
-// that is not there: to look again at once (the resource lock, and the recipe's
+// that is not there: to ask again at once (the resource lock, and the recipe's
 // step five read literally) is a busy loop, to watch it all the same (the leader
 // election) is to wait for ever.
 func init() {
-	contestant("predecessor-minus-one", "looks for a predecessor with its own number less one, and looks again at once if it is gone", steps{
+	contestant("predecessor-minus-one", "takes the node with its own number less one for its predecessor, and asks again at once if that is gone", steps{
 		name:  plainName,
 		order: lessOne,
 	})

@@ -9,6 +9,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/recipes/internal/client"
 )
 
 // queueSteps are the steps of a queue, each of which a specimen may get wrong. Every
@@ -24,20 +25,10 @@ type queueSteps struct {
 }
 
 func (s queueSteps) orSound() queueSteps {
-	if s.put == nil {
-		s.put = putOnce
-	}
-	if s.order == nil {
-		s.order = func(names []string) {
-			slices.SortFunc(names, func(a, b string) int { return int(number(a) - number(b)) })
-		}
-	}
-	if s.take == nil {
-		s.take = takeConfirmed
-	}
-	if s.wait == nil {
-		s.wait = func(ctx context.Context, _ *items, empty watched) error { return fired(ctx, empty.watch) }
-	}
+	or(&s.put, putOnce)
+	or(&s.order, oldestFirst)
+	or(&s.take, takeConfirmed)
+	or(&s.wait, awaitItem)
 	return s
 }
 
@@ -61,7 +52,7 @@ func (q *items) Put(ctx context.Context, item []byte) error { return q.steps.put
 
 // putOnce says so when it does not know whether the item is in.
 func putOnce(ctx context.Context, q *items, item []byte) error {
-	_, err := q.c.create(ctx, q.env.Parent+"/"+newID()+marker, item, zk.FlagSequence)
+	_, err := q.c.create(ctx, q.env.Parent+"/"+client.NewID()+marker, item, zk.FlagSequence)
 	if lost(err) {
 		return unknown(err)
 	}
@@ -105,9 +96,15 @@ func (q *items) Take(ctx context.Context) ([]byte, error) {
 	}
 }
 
+func oldestFirst(names []string) {
+	slices.SortFunc(names, func(a, b string) int { return int(number(a) - number(b)) })
+}
+
+func awaitItem(ctx context.Context, _ *items, empty watched) error { return fired(ctx, empty.watch) }
+
 // takeConfirmed takes what it is confirmed to have taken.
 func takeConfirmed(ctx context.Context, q *items, path string, _ []byte) (taken bool, err error) {
-	err = q.delete(ctx, path)
+	err = q.c.delete(ctx, path)
 	switch {
 	case err == nil:
 		return true, nil
@@ -117,11 +114,6 @@ func takeConfirmed(ctx context.Context, q *items, path string, _ []byte) (taken 
 		return false, unknown(err)
 	}
 	return false, err
-}
-
-func (q *items) delete(ctx context.Context, path string) error {
-	_, err := once(ctx, func() (struct{}, error) { return struct{}{}, q.c.Delete(path, -1) })
-	return err
 }
 
 // Close implements recipes.Client.

@@ -2,7 +2,7 @@ package zoo
 
 import "context"
 
-// The lock's mistake in a queue: who finds nothing asks again with a watch, and waits
+// The lock's bug in a queue: who finds nothing asks again with a watch, and waits
 // whatever the answer was. An item that comes between the two wakes nobody.
 func init() {
 	queue("queue-missed-wakeup", "finds the queue empty, asks again with a watch, and waits though the answer is an item", queueSteps{

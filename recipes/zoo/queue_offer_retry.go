@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/recipes/internal/client"
 )
 
 // DistributedQueue.offer of ZooKeeper's recipes is a create; callers repeat it when
@@ -12,7 +14,7 @@ func init() {
 	queue("queue-offer-retry", "puts an item again when the reply was lost, and says that it is there once", queueSteps{
 		put: func(ctx context.Context, q *items, item []byte) error {
 			_, err := steady(ctx, q.c, func() (string, error) {
-				return q.c.Create(q.env.Parent+"/"+newID()+marker, item, zk.FlagSequence, openACL)
+				return q.c.Create(q.env.Parent+"/"+client.NewID()+marker, item, zk.FlagSequence, client.OpenACL)
 			})
 			return err
 		},

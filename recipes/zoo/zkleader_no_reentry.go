@@ -1,18 +1,16 @@
 package zoo
 
 import (
-	"context"
-
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/recipes"
 )
 
 // The ZkLeader of a tutorial drops its leader flag when it is disconnected, and sets
-// it only when the children of the parent change. After a blip of the network its
-// node still stands first in line, everybody waits behind it, and nobody leads.
+// it only when the children of the parent change. After a short loss of the connection
+// its node still stands first in line, everybody waits behind it, and nobody leads.
 func init() {
-	contestant("zkleader-no-reentry", "steps down when the connection blinks, and never stands again", steps{
+	contestant("zkleader-no-reentry", "steps down when the connection drops for a moment, and never leads again", steps{
 		wait: awaitParent,
 		state: func(l *line, s zk.State) {
 			if s != zk.StateDisconnected && s != zk.StateExpired {
@@ -26,6 +24,5 @@ func init() {
 				l.env.Events(recipes.Event{Kind: recipes.EventSuspended, Token: token})
 			}
 		},
-		release: func(ctx context.Context, l *line, path string) error { return l.c.remove(ctx, path) },
 	})
 }

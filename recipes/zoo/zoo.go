@@ -13,38 +13,27 @@ import (
 	"github.com/zkbench/zkbench/recipes"
 )
 
-// contestant registers a lock or an election that gets the steps wrong.
+// contestant registers a lock that gets the steps wrong.
 func contestant(name, about string, wrong steps) {
-	recipes.Register(recipes.Subject{
-		Name: "zoo/" + name, About: "BROKEN: " + about,
+	recipes.Register(lock(name, about, wrong))
+}
+
+// lock is a lock that gets the steps wrong, and promises what a lock should.
+func lock(name, about string, wrong steps) recipes.Subject {
+	return recipes.Subject{
+		Name: "zoo/" + name, About: "BROKEN: " + about, Recipe: recipes.RecipeLock,
+		Promises: recipes.Promises{Exclusive: true, FIFO: true},
 		Open: func(ctx context.Context, env recipes.Env) (recipes.Client, error) {
 			return openLine(ctx, env, wrong.orSound())
 		},
-	})
+	}
 }
 
-// claiming is contestant for one that claims to be of a variant, and to cost what
-// that variant costs.
-func claiming(v recipes.Variant, name, about string, wrong steps) {
-	recipes.Register(recipes.Subject{
-		Name: "zoo/" + name, About: "BROKEN: " + about, Variant: v, Drain: lineDrain,
-		Open: func(ctx context.Context, env recipes.Env) (recipes.Client, error) {
-			return openLine(ctx, env, wrong.orSound())
-		},
-	})
-}
-
-// lineDrain is the formula for a line whose waiters watch the node before their
-// own, list again when woken, and look at their node before they claim.
-func lineDrain(n, k int) recipes.Cost {
-	woken := int64(min(k, n-1))
-	return recipes.Cost{Notifications: woken, Lists: woken, Deletes: int64(k), Others: woken}
-}
-
-// queue registers a queue that gets the steps wrong.
+// queue registers a queue that gets the steps wrong, and promises what a queue should.
 func queue(name, about string, wrong queueSteps) {
 	recipes.Register(recipes.Subject{
-		Name: "zoo/" + name, About: "BROKEN: " + about,
+		Name: "zoo/" + name, About: "BROKEN: " + about, Recipe: recipes.RecipeQueue,
+		Promises: recipes.Promises{FIFO: true, Delivery: recipes.ExactlyOnce},
 		Open: func(ctx context.Context, env recipes.Env) (recipes.Client, error) {
 			return openQueue(ctx, env, wrong.orSound())
 		},

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/zkbench/zkbench/recipes/internal/client"
 )
 
 // A parent's counter is an int32 that nobody can set, and 2^31 creates take weeks.
@@ -64,7 +66,7 @@ func dialShifted(network, addr string, timeout time.Duration) (net.Conn, error) 
 	return &shifted{Conn: c, in: bufio.NewReader(c)}, nil
 }
 
-func TestLock_negativeNumbersComeFirst(t *testing.T) {
+func TestLock_takesNegativeNumbersFirst(t *testing.T) {
 	eachVariant(t, func(t *testing.T, v Variant) {
 		const n = 10
 		ctx, path, observer := within(t, 30*time.Second), freshPath(), open(t, dialShifted)
@@ -85,7 +87,7 @@ func TestLock_negativeNumbersComeFirst(t *testing.T) {
 			if g == nil {
 				return
 			}
-			if seq, ok := sequence(base(g.Path), lockPrefix); !ok || int(seq) != i+shift {
+			if seq, ok := sequence(client.Base(g.Path), lockPrefix); !ok || int(seq) != i+shift {
 				t.Errorf("grant %d went to %s, want number %d", i+1, g.Path, i+shift)
 			}
 			if err := g.Release(ctx); err != nil {

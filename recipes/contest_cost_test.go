@@ -28,11 +28,11 @@ func (c *crowd) cost() Cost {
 	}
 }
 
-// gather has n sessions join one after the other, each when the line has settled:
-// the k-th lists once with its create; one that must wait lists once more with a
+// queueUp has n sessions join one after the other, each when all before it wait: the
+// k-th lists once with its create; one that must wait lists once more with a
 // watch (parent), for which it also wakes the k-2 who wait already, or watches its
 // predecessor.
-func gather(t *testing.T, k kind, v Variant, n int) *crowd {
+func queueUp(t *testing.T, k kind, v Variant, n int) *crowd {
 	ctx, path := within(t, 60*time.Second), madePath(t, open(t, nil))
 	c := &crowd{tap: wire.New(clock()), grants: make(chan *Grant, n)}
 	var lists, gets int64
@@ -63,12 +63,12 @@ func gather(t *testing.T, k kind, v Variant, n int) *crowd {
 }
 
 // The formulas, counted on the wire of a real ensemble, after every release.
-func TestDrainCost_isWhatTheWireSees(t *testing.T) {
+func TestContestFormulas_areWhatTheWireSees(t *testing.T) {
 	const n = 10
 	for _, k := range kinds {
 		for _, v := range variants {
 			t.Run(k.name+"/"+string(v), func(t *testing.T) {
-				c := gather(t, k, v, n)
+				c := queueUp(t, k, v, n)
 				for i := 1; i <= n; i++ {
 					g := <-c.grants
 					if g == nil {
@@ -77,8 +77,7 @@ func TestDrainCost_isWhatTheWireSees(t *testing.T) {
 					if err := g.Release(context.Background()); err != nil {
 						t.Fatal(err)
 					}
-					want := DrainCost(v, n, i)
-					want.Names = 0
+					want := contestFormulas[v].Drain(n, i)
 					eventually(t, fmt.Sprintf("after release %d the wire has seen %+v", i, want), func() bool {
 						return c.since().InFlight == 0 && c.cost() == want
 					})
@@ -88,23 +87,23 @@ func TestDrainCost_isWhatTheWireSees(t *testing.T) {
 	}
 }
 
-func TestDrainCost(t *testing.T) {
+func TestContestFormulas_countADrain(t *testing.T) {
 	for _, row := range []struct {
 		about string
 		v     Variant
 		n, k  int
 		want  Cost
 	}{
-		{"a whole drain of ten, the herd", Parent, 10, 10, Cost{Notifications: 54, Lists: 45, Deletes: 10, Names: 285}},
-		{"a whole drain of ten, one by one", Predecessor, 10, 10, Cost{Notifications: 9, Lists: 8, Deletes: 10, Names: 36}},
+		{"a whole drain of ten, the herd", Parent, 10, 10, Cost{Notifications: 54, Lists: 45, Deletes: 10}},
+		{"a whole drain of ten, one by one", Predecessor, 10, 10, Cost{Notifications: 9, Lists: 8, Deletes: 10}},
 		{"a single one wakes nobody, the herd", Parent, 1, 1, Cost{Deletes: 1}},
 		{"a single one wakes nobody", Predecessor, 1, 1, Cost{Deletes: 1}},
 		{"the second in line need not list", Predecessor, 2, 1, Cost{Notifications: 1, Deletes: 1}},
 		{"nobody released", Parent, 10, 0, Cost{}},
 	} {
 		t.Run(row.about, func(t *testing.T) {
-			if got := DrainCost(row.v, row.n, row.k); got != row.want {
-				t.Errorf("DrainCost(%s, %d, %d) = %+v, want %+v", row.v, row.n, row.k, got, row.want)
+			if got := contestFormulas[row.v].Drain(row.n, row.k); got != row.want {
+				t.Errorf("%s, the first %d hand-offs of %d: %+v, want %+v", row.v, row.k, row.n, got, row.want)
 			}
 		})
 	}

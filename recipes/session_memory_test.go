@@ -18,7 +18,7 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-func TestSession_heapOfAThousand(t *testing.T) {
+func TestSession_takesLittleHeap(t *testing.T) {
 	if testing.Short() {
 		t.Skip("opens a thousand sessions")
 	}

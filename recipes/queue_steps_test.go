@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestQueue_disturbedAtEveryStep(t *testing.T) {
+func TestQueue_standsADisturbanceAtEveryStep(t *testing.T) {
 	for _, v := range variants {
 		for _, row := range []struct {
 			about string
@@ -16,7 +16,7 @@ func TestQueue_disturbedAtEveryStep(t *testing.T) {
 			{"putting", puts},
 			{"taking what is there", takesWhatIsThere},
 			{"waiting for an item", takesWhatComes},
-			{"waiting, cancelled when it strikes", stopsTaking},
+			{"waiting, cancelled when it hits", stopsTaking},
 			{"polling past the line", polls},
 		} {
 			t.Run(string(v)+"/"+row.about, func(t *testing.T) {
@@ -35,8 +35,8 @@ type ledger struct {
 }
 
 // check empties the queue and compares. An item is lost if it was certainly put and
-// is neither in the queue nor taken nor in the hands of a caller who was told that
-// he may have taken it.
+// is neither in the queue nor taken nor with a caller who got it as
+// perhaps taken.
 func (l *ledger) check(t *testing.T, q *Queue) {
 	t.Helper()
 	ctx := within(t, 10*time.Second)
@@ -124,7 +124,7 @@ func puts(t *testing.T, v Variant, helper *Session, step *step) bool {
 		}
 	}
 	l.check(t, NewQueue(helper, path, v))
-	return step.struck()
+	return step.ended()
 }
 
 func takesWhatIsThere(t *testing.T, v Variant, helper *Session, step *step) bool {
@@ -147,7 +147,7 @@ func takesWhatIsThere(t *testing.T, v Variant, helper *Session, step *step) bool
 	}
 	noTickets(t, helper, path)
 	l.check(t, NewQueue(helper, path, v))
-	return step.struck()
+	return step.ended()
 }
 
 func takesWhatComes(t *testing.T, v Variant, helper *Session, step *step) bool {
@@ -164,7 +164,7 @@ func takesWhatComes(t *testing.T, v Variant, helper *Session, step *step) bool {
 		got <- taken{item, err}
 	}()
 	if v == Predecessor {
-		eventually(t, "the consumer stands in line, or was struck", func() bool {
+		eventually(t, "the consumer stands in line, or was hit", func() bool {
 			return step.fired() || len(lineAt(t, helper, path+"/"+ticketNode, ticketPrefix)) == 1
 		})
 	}
@@ -176,7 +176,7 @@ func takesWhatComes(t *testing.T, v Variant, helper *Session, step *step) bool {
 	}
 	noTickets(t, helper, path)
 	l.check(t, NewQueue(helper, path, v))
-	return step.struck()
+	return step.ended()
 }
 
 func stopsTaking(t *testing.T, v Variant, helper *Session, step *step) bool {
@@ -206,14 +206,14 @@ func stopsTaking(t *testing.T, v Variant, helper *Session, step *step) bool {
 		t.Errorf("the session did not live through it: %v", s.Err())
 	}
 	l.check(t, NewQueue(helper, path, v))
-	return step.struck()
+	return step.ended()
 }
 
 func polls(t *testing.T, v Variant, helper *Session, step *step) bool {
 	ctx, path, l := within(t, 30*time.Second), madePath(t, helper), &ledger{}
 	l.fill(t, NewQueue(helper, path, v), "a", "b")
 	s, tap := tapped(t)
-	// The session has to know that there are items: it may be struck before it has
+	// The session has to know that there are items: it may be hit before it has
 	// heard anything, and come back to a member that has not heard of them either.
 	if err := s.barrier(ctx, path+"/barrier"); err != nil {
 		t.Fatal(err)
@@ -226,7 +226,7 @@ func polls(t *testing.T, v Variant, helper *Session, step *step) bool {
 		t.Errorf("remove: %v", err)
 	}
 	l.check(t, NewQueue(helper, path, v))
-	return step.struck()
+	return step.ended()
 }
 
 // noTickets checks that nobody is left standing in line.

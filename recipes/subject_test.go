@@ -26,13 +26,13 @@ func openSubject(t *testing.T, subject Subject, parent string) (Client, *wire.Cl
 	return c, tap, events
 }
 
-func TestSubjects_sameBoundaryForAll(t *testing.T) {
+func TestSubjects_doWhatTheirRecipeSays(t *testing.T) {
 	for _, subject := range Subjects() {
 		t.Run(subject.Name, func(t *testing.T) {
 			parent := freshPath()
 			a, _, _ := openSubject(t, subject, parent)
 			b, _, _ := openSubject(t, subject, parent)
-			if subject.Recipe() == "queue" {
+			if subject.Recipe == RecipeQueue {
 				passItems(t, a.(QueueClient), b.(QueueClient))
 			} else {
 				takeTurns(t, a.(Contender), b.(Contender))
@@ -82,15 +82,16 @@ func passItems(t *testing.T, a, b QueueClient) {
 	}
 }
 
-func TestSubjects_tellSuspendedRestoredAndLost(t *testing.T) {
+func TestSubjects_reportSuspendedRestoredAndLost(t *testing.T) {
 	for _, subject := range Subjects() {
-		if subject.Recipe() == "queue" || !strings.HasPrefix(subject.About, "ours") {
-			continue
-		}
 		t.Run(subject.Name, func(t *testing.T) {
 			ctx := within(t, 20*time.Second)
 			c, tap, events := openSubject(t, subject, freshPath())
-			claim, err := c.(Contender).Acquire(ctx)
+			ours, ok := c.(*contender)
+			if !ok {
+				t.Skip("is not built on a session of ours")
+			}
+			claim, err := ours.Acquire(ctx)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -112,24 +113,38 @@ func TestSubjects_tellSuspendedRestoredAndLost(t *testing.T) {
 			tap.Cut()
 			next(EventSuspended)
 			next(EventLost)
-			if err := c.(Contender).Release(ctx); !errors.Is(err, ErrGrantLost) {
+			if err := ours.Release(ctx); !errors.Is(err, ErrGrantLost) {
 				t.Errorf("releasing what is lost: %v", err)
 			}
 		})
 	}
 }
 
-func TestRegister(t *testing.T) {
+func TestSubjects_areInOrderOfTheirNames(t *testing.T) {
 	if !slices.IsSortedFunc(Subjects(), func(a, b Subject) int { return strings.Compare(a.Name, b.Name) }) {
-		t.Error("subjects are not in order of their names")
+		t.Error("they are not")
 	}
 	if _, err := Find("lock/nobody's"); err == nil {
 		t.Error("found a subject that nobody registered")
 	}
-	defer func() {
-		if text := fmt.Sprint(recover()); !strings.Contains(text, `"lock/parent" is registered twice`) {
-			t.Error("registering a name twice:", text)
-		}
-	}()
-	Register(Subject{Name: "lock/parent"})
+}
+
+func TestRegister_refuses(t *testing.T) {
+	for _, row := range []struct {
+		about   string
+		subject Subject
+		want    string
+	}{
+		{"a name that is taken", Subject{Name: "lock/parent", Recipe: RecipeLock}, `"lock/parent" is registered twice`},
+		{"a recipe that is none", Subject{Name: "barrier/mine", Recipe: "barrier"}, `"barrier/mine" has recipe "barrier"; there is lock, election, queue`},
+	} {
+		t.Run(row.about, func(t *testing.T) {
+			defer func() {
+				if text := fmt.Sprint(recover()); !strings.Contains(text, row.want) {
+					t.Errorf("it says %q, want %q", text, row.want)
+				}
+			}()
+			Register(row.subject)
+		})
+	}
 }

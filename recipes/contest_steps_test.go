@@ -5,6 +5,8 @@ import (
 	"errors"
 	"testing"
 	"time"
+
+	"github.com/zkbench/zkbench/recipes/internal/client"
 )
 
 // kind is a recipe that grants.
@@ -23,7 +25,7 @@ var kinds = []kind{
 	}},
 }
 
-func TestContest_disturbedAtEveryStep(t *testing.T) {
+func TestContest_standsADisturbanceAtEveryStep(t *testing.T) {
 	for _, k := range kinds {
 		for _, v := range variants {
 			for _, row := range []struct {
@@ -32,7 +34,7 @@ func TestContest_disturbedAtEveryStep(t *testing.T) {
 			}{
 				{"alone", acquiresAlone},
 				{"behind another", acquiresBehind},
-				{"behind another, cancelled when it strikes", isCancelled},
+				{"behind another, cancelled when it hits", isCancelled},
 				{"releasing with another behind", releases},
 			} {
 				t.Run(k.name+"/"+string(v)+"/"+row.about, func(t *testing.T) {
@@ -59,7 +61,7 @@ func acquiresAlone(t *testing.T, k kind, v Variant, helper *Session, step *step)
 	}
 	checkGrant(t, helper, s, g)
 	releaseAndCheck(t, k, helper, g)
-	return step.struck()
+	return step.ended()
 }
 
 // acquiresBehind does so while another holds at first.
@@ -92,7 +94,7 @@ func acquiresBehind(t *testing.T, k kind, v Variant, helper *Session, step *step
 	}
 	checkGrant(t, helper, s, g)
 	releaseAndCheck(t, k, helper, g)
-	return step.struck()
+	return step.ended()
 }
 
 // isCancelled cancels a waiter at the moment when the step is disturbed.
@@ -112,7 +114,7 @@ func isCancelled(t *testing.T, k kind, v Variant, helper *Session, step *step) b
 		gaveUp <- err
 	}()
 	hit := false
-	eventually(t, "the rule strikes, or the waiter waits", func() bool {
+	eventually(t, "the rule hits, or the waiter waits", func() bool {
 		hit = hit || step.fired()
 		return hit || len(lineAt(t, helper, path, k.prefix)) == 2
 	})
@@ -129,7 +131,7 @@ func isCancelled(t *testing.T, k kind, v Variant, helper *Session, step *step) b
 	if err := first.Release(ctx); err != nil {
 		t.Error(err)
 	}
-	return hit || step.struck()
+	return hit || step.ended()
 }
 
 // releases disturbs a holder that lets go while another waits.
@@ -156,7 +158,7 @@ func releases(t *testing.T, k kind, v Variant, helper *Session, step *step) bool
 	if after := <-next; after != nil {
 		releaseAndCheck(t, k, helper, after)
 	}
-	return step.struck()
+	return step.ended()
 }
 
 // triesInVain disturbs TryAcquire while another holds.
@@ -175,7 +177,7 @@ func triesInVain(t *testing.T, helper *Session, step *step) bool {
 	if err := first.Release(ctx); err != nil {
 		t.Error(err)
 	}
-	return step.struck()
+	return step.ended()
 }
 
 // madePath is a fresh path that exists, so that making it is no step of the recipe.
@@ -207,7 +209,7 @@ func releaseAndCheck(t *testing.T, k kind, observer *Session, g *Grant) {
 	if err := g.Release(within(t, 20*time.Second)); err != nil {
 		t.Errorf("release: %v", err)
 	}
-	path := g.Path[:len(g.Path)-len(base(g.Path))-1]
+	path := g.Path[:len(g.Path)-len(client.Base(g.Path))-1]
 	if left := lineAt(t, observer, path, k.prefix); len(left) != 0 {
 		t.Errorf("left behind after the release: %v", left)
 	}

@@ -1,0 +1,80 @@
+package recipes
+
+import (
+	"context"
+	"errors"
+	"sync"
+)
+
+// acquirer acquires a lock, or wins an election.
+type acquirer func(context.Context) (*Grant, error)
+
+// contender makes our lock or election a client of a subject.
+type contender struct {
+	s       *Session
+	acquire acquirer
+	events  func(Event)
+
+	mu    sync.Mutex
+	grant *Grant
+}
+
+// openContender returns a function for Subject.Open. bind says how a session acquires.
+func openContender(bind func(s *Session, parent string) acquirer) func(context.Context, Env) (Client, error) {
+	return func(ctx context.Context, env Env) (Client, error) {
+		s, err := env.open(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return &contender{s: s, acquire: bind(s, env.Parent), events: env.event}, nil
+	}
+}
+
+// open opens a session of ours.
+func (e Env) open(ctx context.Context) (*Session, error) {
+	return Open(ctx, e.Servers, Options{Timeout: e.Timeout, Dial: e.Dial, MaxPacket: e.MaxPacket})
+}
+
+// event calls Events, if there is one.
+func (e Env) event(what Event) {
+	if e.Events != nil {
+		e.Events(what)
+	}
+}
+
+func (c *contender) Acquire(ctx context.Context) (Claim, error) {
+	g, err := c.acquire(ctx)
+	if err != nil {
+		return Claim{}, err
+	}
+	c.mu.Lock()
+	c.grant = g
+	c.mu.Unlock()
+	g.notify(func(state GrantState) {
+		switch state {
+		case Suspended:
+			c.events(Event{EventSuspended, g.Token})
+		case Held:
+			c.events(Event{EventRestored, g.Token})
+		case Lost:
+			c.events(Event{EventLost, g.Token})
+		}
+	})
+	return Claim{Token: g.Token, Session: g.SessionID, Path: g.Path}, nil
+}
+
+// errNothingHeld is returned by a Release without an Acquire before it.
+var errNothingHeld = errors.New("release: nothing is held")
+
+func (c *contender) Release(ctx context.Context) error {
+	c.mu.Lock()
+	g := c.grant
+	c.grant = nil
+	c.mu.Unlock()
+	if g == nil {
+		return errNothingHeld
+	}
+	return g.Release(ctx)
+}
+
+func (c *contender) Close(context.Context) error { return c.s.Close() }

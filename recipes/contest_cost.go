@@ -1,0 +1,78 @@
+package recipes
+
+// contestFormulas are the formulas of lock and election. Both are exact.
+//
+// Who has waited for longer than its session timeout adds a write and a list, with
+// which it confirms its session (Session.confirmed). They are not counted here.
+var contestFormulas = map[Variant]Formulas{
+	Parent: {
+		Drain: drainParent,
+		Flap:  flapParent,
+		Text: map[string]string{
+			"hand-off": "(N+2)/2 on average while N contenders drain: at the i-th release N-i wait, and every holder but the first has a watch of its own; (N-1)(N+2)/2 in all",
+			"flap":     "2N-3: the N-2 others who wait when the node goes and again when it is back, and the waiter's own watch",
+		},
+	},
+	Predecessor: {
+		Drain: drainPredecessor,
+		Flap:  flapPredecessor,
+		Text: map[string]string{
+			"hand-off": "1: the next in line; N-1 in all while N contenders drain",
+			"flap":     "1: the contender right behind; 0 when the last in line flaps",
+		},
+	},
+}
+
+// drainParent: at the i-th release n-i waiters watch the parent. Each is notified and
+// lists. The holder of the i-th release watches the parent as well, since the list
+// with which it saw that it was its turn, and is notified of its own deletion. The
+// first holder is not: it was the lowest at its first list, which sets no watch
+// (contest.try).
+//
+//	notifications = sum over i = 1..k of (n-i)  + (k-1)
+//	lists         = sum over i = 1..k of (n-i)
+//
+// The whole drain costs (n-1)(n+2)/2 notifications.
+func drainParent(n, k int) Cost {
+	if n <= 0 || k <= 0 {
+		return Cost{}
+	}
+	woken := int64(k) * int64(2*n-k-1) / 2
+	return Cost{Notifications: woken + int64(k-1), Lists: woken, Deletes: int64(k)}
+}
+
+// drainPredecessor: a release deletes one node, which exactly one waiter watches. That
+// waiter lists once to make sure. The second in line need not: it knows that the node
+// before it was the only one ahead (contest.awaitPredecessor). The last release wakes
+// nobody.
+//
+//	notifications = k            (at most n-1)
+//	lists         = k-1          (at most n-2)
+func drainPredecessor(n, k int) Cost {
+	if n <= 0 || k <= 0 {
+		return Cost{}
+	}
+	woken := int64(min(k, n-1))
+	return Cost{Notifications: woken, Lists: max(woken-1, 0), Deletes: int64(k)}
+}
+
+// flapParent: "a short disconnect of one of the followers makes the whole cluster
+// respond". The n-2 others who wait are woken when the node goes, and once more when
+// the new one comes. The waiter itself has a watch too, which the end of its own node
+// sets off while its session is being closed. The holder has none: it was the lowest
+// at its first list, which sets no watch (contest.try).
+func flapParent(n, _ int) (leave, back int64) {
+	if n < 2 {
+		return 0, 0
+	}
+	return int64(n - 1), int64(n - 2)
+}
+
+// flapPredecessor: whoever waits right behind watches the node. Nobody watches for a
+// new one.
+func flapPredecessor(n, behind int) (leave, back int64) {
+	if n < 2 {
+		return 0, 0
+	}
+	return int64(min(behind, 1)), 0
+}

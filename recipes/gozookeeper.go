@@ -1,0 +1,129 @@
+package recipes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"sync"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/recipes/internal/client"
+)
+
+func init() {
+	Register(Subject{
+		Name: "lock/go-zookeeper", Recipe: RecipeLock, Variant: Predecessor,
+		About:    "go-zookeeper's own zk.Lock, as it is: waits on the node before its own. No context; an error after its create leaves the node behind",
+		Promises: Promises{Exclusive: true, FIFO: true},
+		Formulas: Formulas{
+			// Every waiter lists again before it takes the lock, and this adapter asks for
+			// its token.
+			Drain: func(n, k int) Cost {
+				woken := int64(min(k, n-1))
+				return Cost{Notifications: woken, Lists: woken, Deletes: int64(k), Others: woken}
+			},
+			Flap: flapPredecessor, Text: contestFormulas[Predecessor].Text,
+		},
+		Open: func(ctx context.Context, env Env) (Client, error) { return openGoZooKeeper(ctx, env) },
+	})
+}
+
+// goZooKeeper is a client of go-zookeeper's zk.Lock, used as its documentation says,
+// by somebody who listens to the connection's events.
+type goZooKeeper struct {
+	env  Env
+	conn *client.Conn
+	lock *zk.Lock
+
+	mu    sync.Mutex
+	token int64 // of what is held; 0
+}
+
+func openGoZooKeeper(ctx context.Context, env Env) (*goZooKeeper, error) {
+	c := &goZooKeeper{env: env}
+	conn, err := client.Open(ctx, env.client(), c.changed)
+	if err != nil {
+		return nil, fmt.Errorf("open a session with %v: %w", env.Servers, err)
+	}
+	c.conn, c.lock = conn, zk.NewLock(conn.Conn, env.Parent, client.OpenACL)
+	return c, nil
+}
+
+func (e Env) client() client.Options {
+	return client.Options{Servers: e.Servers, Timeout: e.Timeout, Dial: e.Dial, MaxPacket: e.MaxPacket}
+}
+
+// changed is called at every change of the connection's state. That is all that a user
+// of zk.Lock learns: nothing says whether the node is still there.
+func (c *goZooKeeper) changed(state zk.State) {
+	kind, known := map[zk.State]EventKind{
+		zk.StateDisconnected: EventSuspended, zk.StateHasSession: EventRestored, zk.StateExpired: EventLost,
+	}[state]
+	c.mu.Lock()
+	token := c.token
+	if kind == EventLost {
+		c.token = 0
+	}
+	c.mu.Unlock()
+	if known && token != 0 {
+		c.env.event(Event{kind, token})
+	}
+}
+
+// Acquire calls Lock. The grant counts from Lock's return. Only then the adapter asks for
+// the token, which zk.Lock does not offer.
+func (c *goZooKeeper) Acquire(ctx context.Context) (Claim, error) {
+	locked := make(chan error, 1)
+	go func() { locked <- c.lock.Lock() }()
+	select {
+	case err := <-locked:
+		if err != nil {
+			return Claim{}, err
+		}
+	case <-ctx.Done():
+		// Lock cannot be called off. Should it still succeed, it must not stay held.
+		go func() {
+			if <-locked == nil {
+				c.lock.Unlock()
+			}
+		}()
+		return Claim{}, fmt.Errorf("lock: %w: %w", ErrUnfinished, context.Cause(ctx))
+	}
+	claim := Claim{At: time.Now(), Session: c.conn.SessionID(), Path: c.path()}
+	found, stat, err := c.conn.Exists(claim.Path)
+	if err == nil && !found {
+		err = errors.New("the node of the lock that was just granted is not there")
+	}
+	if err != nil {
+		return Claim{}, errors.Join(fmt.Errorf("token of %s: %w", claim.Path, err), c.lock.Unlock())
+	}
+	claim.Token = stat.Czxid
+	c.mu.Lock()
+	c.token = claim.Token
+	c.mu.Unlock()
+	return claim, nil
+}
+
+// path reads the path of the lock's node, which zk.Lock keeps to itself.
+func (c *goZooKeeper) path() string {
+	return reflect.ValueOf(c.lock).Elem().FieldByName("lockPath").String()
+}
+
+func (c *goZooKeeper) Release(ctx context.Context) error {
+	c.mu.Lock()
+	c.token = 0
+	c.mu.Unlock()
+	_, answered, err := client.Call(ctx, func() (struct{}, error) { return struct{}{}, c.lock.Unlock() })
+	if !answered {
+		return fmt.Errorf("unlock: %w: %w", ErrUnfinished, context.Cause(ctx))
+	}
+	return err
+}
+
+func (c *goZooKeeper) Close(context.Context) error {
+	c.conn.Close()
+	return nil
+}

@@ -1,0 +1,135 @@
+package recipes
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/recipes/internal/client"
+)
+
+// handoffFloor is one bare delete of a node under parent and one bare list of the
+// contested path.
+func handoffFloor(b *testing.B, conn *zk.Conn, parent, contested string) (deleted, listed time.Duration) {
+	node, err := conn.Create(parent+"/0123456789abcdef"+lockPrefix, nil, zk.FlagEphemeral|zk.FlagSequence, client.OpenACL)
+	if err != nil {
+		b.Fatal(err)
+	}
+	start := time.Now()
+	if err := conn.Delete(node, -1); err != nil {
+		b.Fatal(err)
+	}
+	deleted = time.Since(start)
+	if _, _, err := conn.Children(contested); err != nil {
+		b.Fatal(err)
+	}
+	return deleted, time.Since(start) - deleted
+}
+
+// BenchmarkHandoffOverFloor compares hand-offs, while nobody comes back, with what
+// ZooKeeper takes for their requests alone: a delete and a list, or only the delete
+// where the next was second in line when it last listed.
+func BenchmarkHandoffOverFloor(b *testing.B) {
+	for _, n := range []int{2, 10} {
+		b.Run(fmt.Sprintf("contenders=%d", n), func(b *testing.B) {
+			path := freshPath()
+			all := ourContestants(b, n, path, allFirst)
+			bare, parent := bareConn(b, servers), freshPath()
+			if _, err := bare.Create(parent, nil, 0, client.OpenACL); err != nil {
+				b.Fatal(err)
+			}
+			var handoffs, floors []time.Duration
+			for b.Loop() {
+				type granted struct {
+					release func(context.Context) error
+					at      time.Time
+				}
+				grants := make(chan granted, n)
+				for _, acquire := range all {
+					go func() {
+						release, err := acquire(b.Context())
+						if err != nil {
+							b.Error(err)
+						}
+						grants <- granted{release, time.Now()}
+					}()
+				}
+				now := <-grants
+				awaitChildren(b, bare, path, n)
+				for range n - 1 {
+					deleted, listed := handoffFloor(b, bare, parent, path)
+					called := time.Now()
+					if err := now.release(b.Context()); err != nil {
+						b.Fatal(err)
+					}
+					now = <-grants
+					handoffs = append(handoffs, now.at.Sub(called))
+					if n == 2 {
+						listed = 0 // the re-list is skipped
+					}
+					floors = append(floors, deleted+listed)
+				}
+				if err := now.release(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+			}
+			report(b, "handoff", handoffs, "floor", floors)
+		})
+	}
+}
+
+// awaitChildren returns when path has n children.
+func awaitChildren(b *testing.B, conn *zk.Conn, path string, n int) {
+	for {
+		names, _, changed, err := conn.ChildrenW(path)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if len(names) == n {
+			return
+		}
+		<-changed
+	}
+}
+
+// BenchmarkAcquireUncontended compares an acquire that nobody contests with the bare
+// create that it cannot do without.
+func BenchmarkAcquireUncontended(b *testing.B) {
+	acquire := ourContestants(b, 1, freshPath(), allFirst)[0]
+	bare, parent := bareConn(b, servers), freshPath()
+	if _, err := bare.Create(parent, nil, 0, client.OpenACL); err != nil {
+		b.Fatal(err)
+	}
+	var acquired, created []time.Duration
+	for b.Loop() {
+		start := time.Now()
+		release, err := acquire(b.Context())
+		if err != nil {
+			b.Fatal(err)
+		}
+		acquired = append(acquired, time.Since(start))
+		if err := release(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+		start = time.Now()
+		node, err := bare.Create(parent+"/0123456789abcdef"+lockPrefix, nil, zk.FlagEphemeral|zk.FlagSequence, client.OpenACL)
+		if err != nil {
+			b.Fatal(err)
+		}
+		created = append(created, time.Since(start))
+		if err := bare.Delete(node, -1); err != nil {
+			b.Fatal(err)
+		}
+	}
+	report(b, "acquire", acquired, "create", created)
+}
+
+func report(b *testing.B, nameA string, a []time.Duration, nameB string, other []time.Duration) {
+	b.ReportMetric(float64(median(a))/1e6, nameA+"-p50-ms")
+	b.ReportMetric(float64(median(other))/1e6, nameB+"-p50-ms")
+	b.ReportMetric(float64(median(a))/float64(median(other)), "p50-ratio")
+	b.ReportMetric(0, "ns/op")
+}

@@ -1,0 +1,166 @@
+// Package client is go-zookeeper's connection as all recipes here use it: without its
+// log, and with a state that one can wait for.
+package client
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// Options of a connection.
+type Options struct {
+	Servers   []string // host:port
+	Timeout   time.Duration
+	Dial      zk.Dialer
+	MaxPacket int             // bytes; the size of the connection's two buffers
+	Hosts     zk.HostProvider // nil: the library's own
+}
+
+// Connect is zk.Connect with these options. onEvent is called with every event, at once.
+func Connect(o Options, onEvent func(zk.Event)) (*zk.Conn, <-chan zk.Event, error) {
+	hosts := func(c *zk.Conn) {
+		if o.Hosts != nil {
+			zk.WithHostProvider(o.Hosts)(c)
+		}
+	}
+	return zk.Connect(o.Servers, o.Timeout, hosts, zk.WithDialer(o.Dial), zk.WithEventCallback(onEvent),
+		zk.WithLogger(silence{}), zk.WithLogInfo(false),
+		zk.WithMaxBufferSize(o.MaxPacket), zk.WithMaxConnBufferSize(o.MaxPacket))
+}
+
+type silence struct{}
+
+func (silence) Printf(string, ...any) {}
+
+// OpenACL lets everybody do everything.
+var OpenACL = zk.WorldACL(zk.PermAll)
+
+// ErrExpired says that the servers have expired the session.
+var ErrExpired = errors.New("the servers expired it")
+
+// Conn is a connection that knows its state. As the library does, it replaces an
+// expired session by another one.
+type Conn struct {
+	*zk.Conn
+	onState func(zk.State)
+
+	mu      sync.Mutex
+	state   zk.State
+	changed chan struct{} // closed and replaced at every change
+	expired bool
+}
+
+// Open returns when the connection has a session. onState is called with every state,
+// at once; nil is allowed.
+func Open(ctx context.Context, o Options, onState func(zk.State)) (*Conn, error) {
+	c := &Conn{onState: onState, changed: make(chan struct{})}
+	conn, _, err := Connect(o, c.observe)
+	if err != nil {
+		return nil, err
+	}
+	c.Conn = conn
+	if err := c.Await(ctx, false); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *Conn) observe(e zk.Event) {
+	if e.Type != zk.EventSession {
+		return
+	}
+	c.mu.Lock()
+	c.state = e.State
+	c.expired = c.expired || e.State == zk.StateExpired
+	close(c.changed)
+	c.changed = make(chan struct{})
+	c.mu.Unlock()
+	if c.onState != nil {
+		c.onState(e.State)
+	}
+}
+
+// Await returns when the connection has a session: any session, if next is true, and
+// else the first one, or ErrExpired.
+func (c *Conn) Await(ctx context.Context, next bool) error {
+	for {
+		c.mu.Lock()
+		state, changed, expired := c.state, c.changed, c.expired
+		c.mu.Unlock()
+		switch {
+		case expired && !next:
+			return ErrExpired
+		case state == zk.StateHasSession:
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// Expired reports whether a session of the connection has expired.
+func (c *Conn) Expired() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.expired
+}
+
+// Call returns what f returns, or answered = false once ctx is done: go-zookeeper's calls
+// know no contexts. f then goes on until it is answered.
+func Call[T any](ctx context.Context, f func() (T, error)) (value T, answered bool, err error) {
+	type result struct {
+		value T
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() {
+		v, err := f()
+		done <- result{v, err}
+	}()
+	select {
+	case r := <-done:
+		return r.value, true, r.err
+	case <-ctx.Done():
+		return value, false, nil
+	}
+}
+
+// OwnNode returns the first of names that begins with prefix and whose node belongs to
+// the session, with that node's Stat; nil if there is none.
+func OwnNode(names []string, prefix string, session int64, stat func(name string) (*zk.Stat, error)) (string, *zk.Stat, error) {
+	for _, name := range names {
+		if !strings.HasPrefix(name, prefix) {
+			continue
+		}
+		s, err := stat(name)
+		if err != nil {
+			return "", nil, err
+		}
+		if s != nil && s.EphemeralOwner == session {
+			return name, s, nil
+		}
+	}
+	return "", nil, nil
+}
+
+// NewID returns 64 random bits in hex: enough to be unique under one parent, and
+// short, because every waiter reads every name. (Half of Curator's id.)
+func NewID() string {
+	var b [8]byte
+	rand.Read(b[:]) // never fails: crypto/rand
+	return hex.EncodeToString(b[:])
+}
+
+// Base returns the last element of a path.
+func Base(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }

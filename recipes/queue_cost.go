@@ -1,0 +1,66 @@
+package recipes
+
+// queueFormulas are the formulas of the queue.
+var queueFormulas = map[Variant]Formulas{
+	Parent: {
+		Deliver: deliverParent,
+		// Consumers have no nodes, and the items that they watch stay as they are.
+		Flap: func(int, int) (leave, back int64) { return 0, 0 },
+		Text: map[string]string{
+			"item": "N: each of the N idle consumers watches the items",
+			"flap": "0: consumers have no nodes, and the items stay as they are",
+		},
+	},
+	Predecessor: {
+		Deliver: deliverPredecessor,
+		Flap:    flapPredecessor, // the line of tickets is like that of a lock, with a head that waits as well
+		Text: map[string]string{
+			"item": "2: the head of the line by the item, and the next by the head's leaving; 1 with a single consumer",
+			"flap": "1: the consumer right behind; 0 when the last in line flaps",
+		},
+	},
+}
+
+// deliverParent: every idle consumer watches the items, so the put wakes all n. Nobody
+// is woken when the item is deleted: a consumer sets its watch only after it has seen
+// the queue empty (takeParent), and that is after the delete.
+//
+//	notifications = n            an item
+//
+// Whoever was woken lists, and finds the item or not. The winner reads and deletes
+// it. A loser that was quick reads it too, fails to delete it, and lists again. In
+// the end each lists with a watch, the winner and the slow losers after a list
+// without one.
+//
+//	lists <= 3n, deletes <= n, others <= n + 1 (the reads, and the put)
+func deliverParent(n, k int) Cost {
+	if n <= 0 || k <= 0 {
+		return Cost{}
+	}
+	all, items := int64(n), int64(k)
+	return Cost{Notifications: all * items, Lists: 3 * all * items, Deletes: all * items, Others: (all + 1) * items}
+}
+
+// deliverPredecessor: only the head of the line watches the items, so the put wakes it
+// alone. It takes the item and leaves the line in one transaction, which wakes the
+// next in line, who becomes the head.
+//
+//	notifications = 2            an item; 1 with a single consumer, who has no next
+//
+// The head lists, reads, and deletes item and ticket together. The next lists the
+// line (unless only one was ahead of it), lists the items, and lists them with a
+// watch. The one that took the item stands in line again: it creates a ticket, lists
+// the line, and watches the one ahead. A single consumer goes from the end of the line
+// to its head without waiting in between.
+//
+//	lists <= 5, deletes = 1, others = 4 (lists <= 4, others = 3 with a single consumer)
+func deliverPredecessor(n, k int) Cost {
+	items := int64(k)
+	switch {
+	case n <= 0 || k <= 0:
+		return Cost{}
+	case n == 1:
+		return Cost{Notifications: items, Lists: 4 * items, Deletes: items, Others: 3 * items}
+	}
+	return Cost{Notifications: 2 * items, Lists: 5 * items, Deletes: items, Others: 4 * items}
+}

@@ -1,0 +1,89 @@
+package recipes
+
+import (
+	"context"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// sessionState is what a session knows about itself.
+type sessionState int
+
+const (
+	connecting sessionState = iota
+	connected
+	disconnected // the session may or may not live on at the servers
+	ended        // final
+)
+
+// now returns the state, and a channel that is closed when it changes.
+func (s *Session) now() (sessionState, <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.state, s.changed
+}
+
+// AwaitConnected returns when the session is connected, has ended, or ctx is done.
+func (s *Session) AwaitConnected(ctx context.Context) error {
+	for {
+		state, changed := s.now()
+		switch state {
+		case connected:
+			return nil
+		case ended:
+			return s.Err()
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// setState changes the state and calls everybody who subscribed. The caller holds mu.
+func (s *Session) setState(next sessionState) {
+	if s.state == next || s.state == ended {
+		return
+	}
+	s.state = next
+	close(s.changed)
+	s.changed = make(chan struct{})
+	for _, f := range s.watchers {
+		f(next)
+	}
+}
+
+// subscribe has f called at every change of state, in order, and returns the state at
+// this instant. f runs under the session's lock: it must return at once.
+func (s *Session) subscribe(f func(sessionState)) (now sessionState, unsubscribe func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := s.nextWatcher
+	s.nextWatcher++
+	s.watchers[key] = f
+	return s.state, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.watchers, key)
+	}
+}
+
+// observe is go-zookeeper's event callback: it must not block nor call the Conn.
+func (s *Session) observe(e zk.Event) {
+	if e.Type != zk.EventSession {
+		return
+	}
+	if e.State == zk.StateExpired {
+		s.end(errExpired)
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case e.State == zk.StateHasSession:
+		s.setState(connected)
+	case e.State == zk.StateDisconnected && s.state == connected:
+		s.setState(disconnected)
+	}
+}

@@ -1,0 +1,147 @@
+package zoo
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/recipes/internal/client"
+)
+
+// steps are the steps of standing in line, each of which a specimen may get wrong.
+// Every step that is nil is done soundly.
+type steps struct {
+	// name is what a node's name begins with; the servers append the number.
+	name func(c *conn, id string) string
+	// create makes the node that stands in line.
+	create func(ctx context.Context, l *line) (path string, err error)
+	// list returns the names of those in line.
+	list func(ctx context.Context, l *line) ([]string, error)
+	// order reports whether ours is first, and else which is directly ahead.
+	order func(names []string, ours string) (first bool, ahead string)
+	// wait returns when something may have changed, or with turn when it is our turn.
+	wait func(ctx context.Context, l *line, ours, ahead string) (turn bool, err error)
+	// abandon cleans up after an acquire that failed.
+	abandon func(ctx context.Context, l *line, path string)
+	// release removes the holder's node.
+	release func(ctx context.Context, l *line, path string) error
+	// state is called at every change of the connection's state.
+	state func(l *line, s zk.State)
+	// session is the id that a grant is claimed to be bound to.
+	session func(l *line) int64
+	// spans lets the client go on after its session has expired.
+	spans bool
+}
+
+func (s steps) orSound() steps {
+	or(&s.name, guidName)
+	or(&s.create, createOnce)
+	or(&s.list, func(ctx context.Context, l *line) ([]string, error) { return l.c.list(ctx, l.env.Parent) })
+	or(&s.order, byNumber)
+	or(&s.wait, awaitNode)
+	or(&s.abandon, func(ctx context.Context, l *line, path string) { _ = l.c.remove(ctx, path) }) // a dead session takes it along
+	or(&s.release, func(ctx context.Context, l *line, path string) error { return l.c.remove(ctx, path) })
+	or(&s.state, (*line).learn)
+	or(&s.session, func(l *line) int64 { return l.c.SessionID() })
+	return s
+}
+
+// or sets a step that is nil.
+func or[F any](step *F, sound F) {
+	if reflect.ValueOf(*step).IsNil() {
+		*step = sound
+	}
+}
+
+// marker stands before the number in the names of our nodes.
+const marker = "-n-"
+
+// guidName makes a node recognisable after a lost reply.
+func guidName(_ *conn, id string) string { return id + marker }
+
+// createOnce creates the node, and finds it again when the reply was lost. Who gives
+// up in the middle waits for the answer all the same: the node must not stay.
+func createOnce(ctx context.Context, l *line) (string, error) {
+	name := l.steps.name(l.c, client.NewID())
+	for {
+		path, err := l.c.create(context.WithoutCancel(ctx), l.env.Parent+"/"+name, nil, zk.FlagEphemeral|zk.FlagSequence)
+		if err == nil && ctx.Err() != nil {
+			return "", errors.Join(ctx.Err(), l.c.remove(context.WithoutCancel(ctx), path))
+		}
+		if !lost(err) {
+			return path, err
+		}
+		if err := l.c.await(ctx); err != nil {
+			return "", err
+		}
+		path, err = l.find(ctx, name)
+		if path != "" || err != nil {
+			return path, err
+		}
+	}
+}
+
+// find returns the path of the node of this session whose name begins so.
+func (l *line) find(ctx context.Context, name string) (string, error) {
+	// A write that changes nothing: what we sent before is done when it is answered.
+	if err := l.c.remove(ctx, l.env.Parent+"/"+name+"barrier"); err != nil {
+		return "", err
+	}
+	names, err := l.c.list(ctx, l.env.Parent)
+	if err != nil {
+		return "", err
+	}
+	own, _, err := client.OwnNode(names, name, l.c.SessionID(), func(n string) (*zk.Stat, error) {
+		return l.c.stat(ctx, l.env.Parent+"/"+n)
+	})
+	if own == "" {
+		return "", err
+	}
+	return l.env.Parent + "/" + own, nil
+}
+
+// number returns what the servers appended to a name.
+func number(name string) int32 {
+	n, _ := strconv.ParseInt(name[strings.LastIndex(name, marker)+len(marker):], 10, 32)
+	return int32(n)
+}
+
+// byNumber orders by sequence number, over the wrap of the counter.
+func byNumber(names []string, ours string) (first bool, ahead string) {
+	return ordered(names, ours, func(a, b string) bool { return number(a)-number(b) < 0 })
+}
+
+// ordered finds our place in line by an order.
+func ordered(names []string, ours string, before func(a, b string) bool) (first bool, ahead string) {
+	for _, n := range names {
+		if before(n, ours) && (ahead == "" || before(ahead, n)) {
+			ahead = n
+		}
+	}
+	return ahead == "", ahead
+}
+
+// awaitNode waits for the end of the node ahead.
+func awaitNode(ctx context.Context, l *line, _, ahead string) (turn bool, err error) {
+	w, err := l.c.watchNode(ctx, l.env.Parent+"/"+ahead)
+	if err != nil || !w.found {
+		return false, err
+	}
+	return false, fired(ctx, w.watch)
+}
+
+// awaitParent waits for any change in the line.
+func awaitParent(ctx context.Context, l *line, ours, _ string) (turn bool, err error) {
+	w, err := l.c.watchChildren(ctx, l.env.Parent)
+	if err != nil {
+		return false, err
+	}
+	if first, _ := l.steps.order(w.names, ours); first {
+		return true, nil
+	}
+	return false, fired(ctx, w.watch)
+}
