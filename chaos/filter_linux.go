@@ -18,7 +18,7 @@ import (
 
 // tablePrefix marks the packet filter tables that are ours. The full name is
 // zkbench/OWNER/NUMBER, so that a later run can tell whose leftover it sees.
-const tablePrefix = "github.com/zkbench/zkbench/"
+const tablePrefix = "zkbench/"
 
 // tableOwned is NFT_TABLE_F_OWNER of linux/netfilter/nf_tables.h.
 const tableOwned = 0x2

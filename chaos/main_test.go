@@ -58,6 +58,15 @@ var common struct {
 	network  *Network
 }
 
+// ensemble starts real members that go down with the test.
+func ensemble(t testing.TB, o ensembles.Options) *ensembles.Ensemble {
+	t.Helper()
+	e, err := process.Start(t.Context(), o)
+	must(t, err)
+	t.Cleanup(func() { must(t, e.Down(context.Background())) })
+	return e
+}
+
 // tick is short, so that sessions run out and lost members are missed soon.
 const tick = 500 * time.Millisecond
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/zkbench/zkbench/chaos/wire"
 	"github.com/zkbench/zkbench/ensembles"
 )
 
@@ -61,32 +62,31 @@ func (f SessionClose) close(ctx context.Context, t Target) (Effect, error) {
 		return Effect{}, err
 	}
 	s := t.Clients[n].Session()
-	c := credentials{id: s.ID, password: s.Password, timeout: s.Timeout}
-	asked, err := closeAnywhere(ctx, t, s.Server, c)
+	asked, err := closeAnywhere(ctx, t, s)
 	if err != nil {
-		return Effect{}, fmt.Errorf("close session %#x of %s: %w", c.id, name, err)
+		return Effect{}, fmt.Errorf("close session %#x of %s: %w", s.ID, name, err)
 	}
-	var still bool
+	var known bool
 	_, err = anyMember(ctx, t.Ensemble, asked, func(ctx context.Context, addr string) (err error) {
-		still, err = known(ctx, addr, c)
+		known, err = s.KnownAt(ctx, addr)
 		return err
 	})
-	if err != nil || still {
-		return Effect{}, fmt.Errorf("%w: session %#x of %s was closed, and still known: %v (%w)", ErrNoEffect, c.id, name, still, err)
+	if err != nil || known {
+		return Effect{}, fmt.Errorf("%w: session %#x of %s was closed, and still known: %v (%w)", ErrNoEffect, s.ID, name, known, err)
 	}
 	return Effect{
 		Target: name, Client: n,
-		Proof: fmt.Sprintf("closeSession was acknowledged; then %s no longer knew session %#x", asked, c.id),
+		Proof: fmt.Sprintf("closeSession was acknowledged; then %s no longer knew session %#x", asked, s.ID),
 	}, nil
 }
 
 // closeAnywhere closes the session over any member, and returns which it was. The
 // one that the client is connected to is asked first: it need not move the session.
-func closeAnywhere(ctx context.Context, t Target, first string, c credentials) (string, error) {
+func closeAnywhere(ctx context.Context, t Target, s wire.Session) (string, error) {
 	maybe, gone := false, false
-	asked, err := anyMember(ctx, t.Ensemble, first, func(ctx context.Context, addr string) error {
-		err := closeSession(ctx, addr, c)
-		if !errors.Is(err, errNotKnown) {
+	asked, err := anyMember(ctx, t.Ensemble, s.Server, func(ctx context.Context, addr string) error {
+		err := s.CloseAt(ctx, addr)
+		if !errors.Is(err, wire.ErrUnknownSession) {
 			maybe = maybe || err != nil // it may have closed the session, and its answer was lost
 			return err
 		}

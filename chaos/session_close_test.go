@@ -131,11 +131,10 @@ func TestSessionClose_PicksAgainWhereTheSessionWasGone(t *testing.T) {
 // it in again.
 func endSession(t *testing.T, l *lab, n int) int64 {
 	s := l.Clients[n].Session()
-	c := credentials{id: s.ID, password: s.Password, timeout: s.Timeout}
-	must(t, closeSession(t.Context(), s.Server, c))
+	must(t, s.CloseAt(t.Context(), s.Server))
 	for _, addr := range l.Ensemble.Servers() {
 		must(t, poll(t.Context(), sessionCloseLimit, func(ctx context.Context) error {
-			if still, err := known(ctx, addr, c); err != nil || still {
+			if still, err := s.KnownAt(ctx, addr); err != nil || still {
 				return fmt.Errorf("%s still knows it: %v, %v", addr, still, err)
 			}
 			return nil

@@ -74,13 +74,13 @@ func expired(ctx context.Context, t Target, s wire.Session) (proof string, err e
 	if err != nil {
 		return "", err
 	}
-	lives := false
+	known := false
 	asked, err := anyMember(ctx, t.Ensemble, leader.Addr, func(ctx context.Context, addr string) (err error) {
-		lives, err = known(ctx, addr, credentials{id: s.ID, password: s.Password, timeout: s.Timeout})
+		known, err = s.KnownAt(ctx, addr)
 		return err
 	})
-	if err != nil || lives {
-		return "", errors.Join(fmt.Errorf("%w: session %#x: %s knows it: %v", ErrNoEffect, s.ID, asked, lives), err)
+	if err != nil || known {
+		return "", errors.Join(fmt.Errorf("%w: session %#x: %s knows it: %v", ErrNoEffect, s.ID, asked, known), err)
 	}
 	return fmt.Sprintf("%s (leader) no longer listed session %#x, and %s refused it", leader.Name, s.ID, asked), nil
 }

@@ -102,7 +102,7 @@ func standInLine(ctx context.Context, p *provoked) error {
 // wrappedNumbers is a crowd whose sequence numbers are negative.
 func wrappedNumbers(ctx context.Context, p *provoked) error {
 	p.closeClients()
-	p.dial = wrapNumbers
+	p.dial = wire.Renumber
 	for _, c := range p.clients {
 		if err := c.open(ctx); err != nil {
 			return err
@@ -110,7 +110,7 @@ func wrappedNumbers(ctx context.Context, p *provoked) error {
 	}
 	now := p.clock.Now()
 	p.record.Window(history.Window{Fault: "numbers.wrap", Target: "every client", Client: -1, Start: now, End: now,
-		Proof: fmt.Sprintf("every number from the servers is handed on less %d", wrapBy)})
+		Proof: fmt.Sprintf("every number from the servers is handed on less %d", wire.Renumbered)})
 	return crowd(ctx, p)
 }
 

@@ -8,25 +8,6 @@ import (
 	"time"
 )
 
-func (b *bench) until(what string, ok func() bool) {
-	b.tb.Helper()
-	until(b.tb, what, ok)
-}
-
-func until(tb testing.TB, what string, ok func() bool) {
-	tb.Helper()
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	late := time.After(10 * time.Second)
-	for !ok() {
-		select {
-		case <-late:
-			tb.Fatal("waited in vain until " + what)
-		case <-tick.C:
-		}
-	}
-}
-
 // reading starts a read of n bytes and returns where its error comes out.
 func (b *bench) reading(n int) <-chan error {
 	done := make(chan error, 1)
@@ -103,7 +84,7 @@ func TestConnExpiryIsDeliveredWholeAndThenClosed(t *testing.T) {
 			b.c.Thaw()
 		}
 		b.check(<-done)
-		b.until("the connection is closed", b.far.isClosed)
+		Until(b.tb, "the connection is closed", b.far.isClosed)
 		s := b.c.Session()
 		if !s.Expired || s.ID != 5 || s.Server != "" {
 			t.Errorf("held %v: session %+v", held, s)

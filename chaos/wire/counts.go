@@ -1,7 +1,7 @@
 package wire
 
 // ByOp is a count for each opcode.
-type ByOp [len(known)]int64
+type ByOp [len(opcodes)]int64
 
 // Of is the count for one opcode. Opcodes that the package does not know share
 // one count, which is that of Any.
@@ -50,7 +50,7 @@ type Counts struct {
 	Connections int64 // dials that made a connection
 
 	Abandoned   int64 // requests whose reply never came: the connection ended, or a rule swallowed it
-	Unmatched   int64 // replies to no known request
+	Unmatched   int64 // replies to no opcodes request
 	ParseErrors int64 // times that a direction of a connection was given up as unreadable
 
 	Queued int64 // now: bytes that the client has sent and the tap holds back
@@ -108,7 +108,7 @@ func (c Counts) Map() map[string]int64 {
 			m[name] = n
 		}
 	}
-	for i, k := range known {
+	for i, k := range opcodes {
 		put("requests."+k.name, c.Requests[i])
 		put("errors."+k.name, c.Errors[i])
 	}

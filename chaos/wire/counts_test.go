@@ -69,9 +69,9 @@ func TestOpNames(t *testing.T) {
 			t.Errorf("opcode %d is called %q, want %q", int32(op), got, want)
 		}
 	}
-	for i, k := range known[1:] {
+	for i, k := range opcodes[1:] {
 		if k.op.slot() != i+1 {
-			t.Errorf("%v is counted as %v", k.op, known[k.op.slot()].op)
+			t.Errorf("%v is counted as %v", k.op, opcodes[k.op.slot()].op)
 		}
 	}
 }

@@ -31,7 +31,7 @@ func TestHoldKeepsBothWays(t *testing.T) {
 	reply := answer(1, 1, 0, "")
 	done := b.reading(len(reply))
 	b.far.feed(reply)
-	b.until("the reply is taken from the connection", func() bool {
+	Until(b.tb, "the reply is taken from the connection", func() bool {
 		b.far.mu.Lock()
 		defer b.far.mu.Unlock()
 		return len(b.far.play) == 0
@@ -46,7 +46,7 @@ func TestHoldKeepsBothWays(t *testing.T) {
 	}
 	b.c.Thaw()
 	b.check(<-done)
-	b.until("the queue is written", func() bool { return b.c.Counts().Queued == 0 })
+	Until(b.tb, "the queue is written", func() bool { return b.c.Counts().Queued == 0 })
 	three := ask(3, Exists, "/c")
 	b.write(three)
 	if want := slices.Concat(before, one, two, three); !bytes.Equal(b.far.sent(), want) {
@@ -83,7 +83,7 @@ func TestDeafHoldSwallowsADeadlineThatPassesJustThen(t *testing.T) {
 		b.far.late = true
 		done := b.reading(4)
 		if mode == Deaf {
-			b.until("the deadline has passed", func() bool {
+			Until(b.tb, "the deadline has passed", func() bool {
 				b.far.mu.Lock()
 				defer b.far.mu.Unlock()
 				return !b.far.late
@@ -197,7 +197,7 @@ func TestHoldAndReadDeadlines(t *testing.T) {
 			}()
 			if tt.again != 0 {
 				clock := &near.(*conn).clock
-				until(t, "the read waits in the tap", func() bool {
+				Until(t, "the read waits in the tap", func() bool {
 					clock.mu.Lock()
 					defer clock.mu.Unlock()
 					return clock.changed != nil
@@ -359,7 +359,7 @@ func TestHoldsAndGatesKeepOrder(t *testing.T) {
 		}
 		b.c.Thaw()
 		b.write(nil)
-		b.until("all is written", func() bool { return len(b.far.sent()) == len(want) })
+		Until(b.tb, "all is written", func() bool { return len(b.far.sent()) == len(want) })
 		if got := b.far.sent(); !bytes.Equal(got, want) {
 			rt.Fatalf("the server got %x, want %x", got, want)
 		}

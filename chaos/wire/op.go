@@ -41,9 +41,9 @@ const (
 	CloseSession    Op = -11
 )
 
-// known lists the opcodes that are counted by name. Its first entry stands for
+// opcodes lists the opcodes that are counted by name. Its first entry stands for
 // all that we have never heard of.
-var known = [...]struct {
+var opcodes = [...]struct {
 	op   Op
 	name string
 	path int // where in the head the path's length stands; 0: it has no path
@@ -69,9 +69,9 @@ const (
 	highestOp = WhoAmI
 )
 
-// slots finds an opcode's place in known without a search.
+// slots finds an opcode's place in opcodes without a search.
 var slots = func() (t [highestOp - lowestOp + 1]uint8) {
-	for i, k := range known {
+	for i, k := range opcodes {
 		t[k.op-lowestOp] = uint8(i)
 	}
 	return t
@@ -93,6 +93,6 @@ func (o Op) String() string {
 	case s == 0:
 		return "op " + strconv.Itoa(int(o))
 	default:
-		return known[s].name
+		return opcodes[s].name
 	}
 }

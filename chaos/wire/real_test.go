@@ -1,7 +1,6 @@
 package wire_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -58,39 +57,24 @@ func (r *rig) connect(timeout time.Duration) *zk.Conn {
 	// The same address twice: with one in its list, go-zookeeper waits a second
 	// before it dials again.
 	c, _, err := zk.Connect([]string{r.addr, r.addr}, timeout, zk.WithDialer(r.client.Dial),
-		zk.WithLogger(log.New(io.Discard, "", 0)), zk.WithMaxBufferSize(1<<20), zk.WithMaxConnBufferSize(1<<16))
+		zk.WithLogger(quiet), zk.WithMaxBufferSize(1<<20), zk.WithMaxConnBufferSize(1<<16))
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	r.t.Cleanup(c.Close)
-	r.until("the session is up", func() bool { return c.State() == zk.StateHasSession })
+	wire.Until(r.t, "the session is up", func() bool { return c.State() == zk.StateHasSession })
 	return c
-}
-
-func (r *rig) until(what string, ok func() bool) {
-	r.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-	defer cancel()
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for !ok() {
-		select {
-		case <-ctx.Done():
-			r.t.Fatalf("waited in vain until %s; events: %s", what, r.kinds())
-		case <-tick.C:
-		}
-	}
 }
 
 // other opens a session that is not tapped, to look at the truth with.
 func (r *rig) other() *zk.Conn {
 	r.t.Helper()
-	c, _, err := zk.Connect([]string{r.addr}, 10*time.Second, zk.WithLogger(log.New(io.Discard, "", 0)))
+	c, _, err := zk.Connect([]string{r.addr}, 10*time.Second, zk.WithLogger(quiet))
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	r.t.Cleanup(c.Close)
-	r.until("the observer's session is up", func() bool { return c.State() == zk.StateHasSession })
+	wire.Until(r.t, "the observer's session is up", func() bool { return c.State() == zk.StateHasSession })
 	return c
 }
 
@@ -117,6 +101,9 @@ func (r *rig) arm(rule wire.Rule) *wire.Shot {
 	return s
 }
 
+// quiet swallows what go-zookeeper logs.
+var quiet = log.New(io.Discard, "", 0)
+
 var acl = zk.WorldACL(zk.PermAll)
 
 // root makes a fresh node for the test to work under.
@@ -129,7 +116,7 @@ func root(t *testing.T, c *zk.Conn) string {
 	return p
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -159,7 +146,7 @@ func TestRealCounts(t *testing.T) {
 	if err := c.Delete(top+"/a", -1); !errors.Is(err, zk.ErrNoNode) {
 		t.Fatalf("deleting a node that is gone: %v", err)
 	}
-	r.until("all is answered", func() bool { return r.client.Counts().InFlight == 0 })
+	wire.Until(t, "all is answered", func() bool { return r.client.Counts().InFlight == 0 })
 
 	d := r.client.Counts().Sub(before)
 	for what, n := range map[string][2]int64{
@@ -194,13 +181,13 @@ func TestRealSessionIsReadFromTheWire(t *testing.T) {
 	if n := r.client.Cut(); n != 1 {
 		t.Errorf("cut %d connections, want 1", n)
 	}
-	r.until("the session is back", func() bool { return strings.HasSuffix(r.kinds(), "lost connected") })
-	r.until("the client knows", func() bool { return c.State() == zk.StateHasSession })
+	wire.Until(t, "the session is back", func() bool { return strings.HasSuffix(r.kinds(), "lost connected") })
+	wire.Until(t, "the client knows", func() bool { return c.State() == zk.StateHasSession })
 	if again := r.client.Session(); again.ID != s.ID || again.Expired {
 		t.Errorf("after a cut the session is %+v", again)
 	}
 	c.Close()
-	r.until("the close is acknowledged", func() bool { return r.client.Session().Closed })
+	wire.Until(t, "the close is acknowledged", func() bool { return r.client.Session().Closed })
 	if got := r.kinds(); got != "connected lost connected closed" {
 		t.Errorf("events: %s", got)
 	}
@@ -215,11 +202,9 @@ func TestRealExpiryIsDeliveredAndItsConnectionClosed(t *testing.T) {
 	first := r.client.Session()
 	r.client.Gate(true)
 	r.client.Cut()
-	// Take the session over and close it: the shortest way to expire it.
-	thief := r.tap.Client(1)
-	steal(t, thief, r.addr, first)
+	must(t, first.CloseAt(t.Context(), r.addr))
 	r.client.Gate(false)
-	r.until("there is a new session", func() bool { id := r.client.Session().ID; return id != first.ID && id != 0 })
+	wire.Until(t, "there is a new session", func() bool { id := r.client.Session().ID; return id != first.ID && id != 0 })
 	if got := r.kinds(); !strings.HasPrefix(got, "connected lost") || !strings.HasSuffix(got, "expired connected") {
 		t.Errorf("events: %s", got)
 	}
@@ -237,24 +222,6 @@ func TestRealExpiryIsDeliveredAndItsConnectionClosed(t *testing.T) {
 	c.Close()
 }
 
-// steal closes a session from another connection, over the raw protocol.
-func steal(t *testing.T, c *wire.Client, addr string, s wire.Session) {
-	t.Helper()
-	conn, err := c.Dial("tcp", addr, time.Second)
-	must(t, err)
-	defer conn.Close()
-	_, err = conn.Write(connectFrame(s.ID, s.Password))
-	must(t, err)
-	_, err = conn.Write(frame(be32(1), be32(int(wire.CloseSession))))
-	must(t, err)
-	must(t, conn.SetReadDeadline(time.Now().Add(10*time.Second)))
-	_, err = io.ReadAll(conn)
-	must(t, err)
-	if !c.Session().Closed {
-		t.Fatalf("the session was not closed: %+v", c.Session())
-	}
-}
-
 func TestRealHoldStallIsNoticed(t *testing.T) {
 	r := newRig(t)
 	c := r.connect(time.Second)
@@ -263,12 +230,12 @@ func TestRealHoldStallIsNoticed(t *testing.T) {
 		t.Errorf("a second hold: %v", err)
 	}
 	start := time.Now()
-	r.until("the client gives the connection up", func() bool { return c.State() != zk.StateHasSession })
+	wire.Until(t, "the client gives the connection up", func() bool { return c.State() != zk.StateHasSession })
 	if d := time.Since(start); d < 300*time.Millisecond || d > 5*time.Second {
 		t.Errorf("noticed after %v, want about 2/3 of 1 s", d)
 	}
 	r.client.Thaw()
-	r.until("it is connected again", func() bool { return c.State() == zk.StateHasSession })
+	wire.Until(t, "it is connected again", func() bool { return c.State() == zk.StateHasSession })
 }
 
 func TestRealHoldDeafIsNotNoticedUntilTheSessionIsGone(t *testing.T) {
@@ -279,7 +246,7 @@ func TestRealHoldDeafIsNotNoticedUntilTheSessionIsGone(t *testing.T) {
 	must(t, err)
 	must(t, r.client.Hold(wire.Deaf))
 	before := r.client.Counts()
-	r.until("the session expires", func() bool { ok, _, err := o.Exists(top + "/mine"); return err == nil && !ok })
+	wire.Until(t, "the session expires", func() bool { ok, _, err := o.Exists(top + "/mine"); return err == nil && !ok })
 	if got := r.kinds(); c.State() != zk.StateHasSession || got != "connected" {
 		t.Errorf("the deaf client is in state %v, events: %s", c.State(), got)
 	}
@@ -288,7 +255,7 @@ func TestRealHoldDeafIsNotNoticedUntilTheSessionIsGone(t *testing.T) {
 		t.Errorf("in the hold: %v", d.Map())
 	}
 	r.client.Thaw()
-	r.until("it learns of the expiry", func() bool { return strings.Contains(r.kinds(), "expired") })
+	wire.Until(t, "it learns of the expiry", func() bool { return strings.Contains(r.kinds(), "expired") })
 }
 
 func TestRealDeafHoldDeliversAllInOrder(t *testing.T) {
@@ -302,7 +269,7 @@ func TestRealDeafHoldDeliversAllInOrder(t *testing.T) {
 	for i := range n {
 		wg.Go(func() { _, errs[i] = c.Create(fmt.Sprintf("%s/%d", top, i), nil, 0, acl) })
 	}
-	r.until("all are queued", func() bool { return r.client.Counts().InFlight >= n })
+	wire.Until(t, "all are queued", func() bool { return r.client.Counts().InFlight >= n })
 	kids, _, err := o.Children(top)
 	must(t, err)
 	if len(kids) != 0 {
@@ -461,10 +428,10 @@ func TestRealFourLetterWordsPassThrough(t *testing.T) {
 	}
 }
 
-// reconnected hastens a client's return: it waits out go-zookeeper's flat second.
+// reconnected waits until the client has a connection again.
 func (r *rig) reconnected(c *zk.Conn) {
 	r.t.Helper()
-	r.until("the client is back", func() bool {
+	wire.Until(r.t, "the client is back", func() bool {
 		if c.State() != zk.StateHasSession {
 			return false
 		}

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/chaos/wire"
 )
 
 var update = flag.Bool("update", false, "record testdata/session.txt from a real server again")
@@ -57,7 +59,7 @@ func TestRecord(t *testing.T) {
 			return rec, err
 		}))
 	must(t, err)
-	r.until("the session is up", func() bool { return c.State() == zk.StateHasSession })
+	wire.Until(t, "the session is up", func() bool { return c.State() == zk.StateHasSession })
 	_, err = c.Create("/recorded", []byte("v"), 0, acl)
 	must(t, err)
 	_, _, created, err := c.ExistsW("/recorded/kid")
@@ -85,7 +87,7 @@ func TestRecord(t *testing.T) {
 	must(t, c.AddAuth("digest", []byte("a:b")))
 	must(t, c.Delete("/recorded", -1))
 	c.Close()
-	r.until("the close is answered", func() bool { return c.State() == zk.StateDisconnected })
+	wire.Until(t, "the close is answered", func() bool { return c.State() == zk.StateDisconnected })
 	rec.mu.Lock()
 	defer rec.mu.Unlock()
 	text := fmt.Sprintf("# go-zookeeper v1.0.4 with ZooKeeper 3.8.0, one call a line. go test -run TestRecord -update\n%s\n",

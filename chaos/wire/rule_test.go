@@ -193,7 +193,7 @@ func TestCutAfterLetsNoReplyThrough(t *testing.T) {
 	if err := <-done; !errors.Is(err, ErrCut) {
 		t.Errorf("the reader got %v", err)
 	}
-	b.until("the connection is cut", b.far.isClosed)
+	Until(b.tb, "the connection is cut", b.far.isClosed)
 	if !bytes.HasSuffix(b.far.sent(), f) {
 		t.Error("the request was not sent whole")
 	}
@@ -212,7 +212,7 @@ func TestCutAfterInTheMiddleOfAFrame(t *testing.T) {
 	s.Disarm()            // too late
 	done := b.reading(4)
 	b.far.feed(event(1, "/a"))
-	b.until("the event is taken from the connection", func() bool {
+	Until(b.tb, "the event is taken from the connection", func() bool {
 		b.far.mu.Lock()
 		defer b.far.mu.Unlock()
 		return len(b.far.play) == 0
@@ -322,7 +322,7 @@ func TestDisarm(t *testing.T) {
 	if kept.Disarm() {
 		t.Error("a rule that holds its request has fired")
 	}
-	b.until("the request is released", func() bool { return bytes.HasSuffix(b.far.sent(), ask(2, Create, "/b")) })
+	Until(b.tb, "the request is released", func() bool { return bytes.HasSuffix(b.far.sent(), ask(2, Create, "/b")) })
 	b.read(answer(2, 1, 0, ""))
 	if n := b.c.Counts(); n.Replies != 2 || n.InFlight != 0 || n.Queued != 0 || len(b.c.shots) != 1 {
 		t.Errorf("afterwards: %v", n.Map())

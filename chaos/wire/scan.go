@@ -113,31 +113,3 @@ func (s *scanner) length(p []byte) int {
 	}
 	return n
 }
-
-func int32At(b []byte, at int) int32 { return int32(binary.BigEndian.Uint32(b[at:])) }
-func int64At(b []byte, at int) int64 { return int64(binary.BigEndian.Uint64(b[at:])) }
-
-// bytesAt returns the length-prefixed bytes at that place, or what there is of
-// them, aliasing b. A negative length is jute's null.
-func bytesAt(b []byte, at int) []byte {
-	if at+4 > len(b) {
-		return nil
-	}
-	n := int(int32At(b, at))
-	if n <= 0 {
-		return nil
-	}
-	b = b[at+4:]
-	return b[:min(n, len(b))]
-}
-
-// pathIn returns the path in a request's head; of a multi, that of its first
-// operation. It aliases head.
-func pathIn(head []byte, op Op) []byte {
-	at := known[op.slot()].path
-	if at == 0 {
-		return nil
-	}
-	p := bytesAt(head, at)
-	return p[:min(len(p), pathLimit)]
-}
