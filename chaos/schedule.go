@@ -43,13 +43,12 @@ type Plan struct {
 	Entries []Entry
 	Seed    uint64               // decides every random choice of every fault
 	Now     func() time.Duration // the run's clock
-	// Striking, if set, is told that a fault is about to be injected. It must return at
-	// once: what is aimed at moves on.
-	Striking func()
-	// Played is told of each fault once it has healed, one call at a time.
-	Played func(Played)
-	// Injected, if set, is told of each fault as soon as it is in force.
-	Injected func(Played)
+	// Injecting, if set, is called before a fault is injected. It must return at once:
+	// the target moves on.
+	Injecting func()
+	// Injected, if set, is called for each fault as soon as it is in force, and Healed
+	// once it is over: healed, failed, or never injected. They are called one at a time.
+	Injected, Healed func(Window)
 	// Events, if set, fires the events that entries wait for.
 	Events *Events
 	// HealLimit bounds each step of healing a fault: undoing it, and the wait for what
@@ -57,18 +56,19 @@ type Plan struct {
 	HealLimit time.Duration
 }
 
-// Played is one fault that was played. Times are on the run's clock.
-type Played struct {
-	Fault  string
-	Target string
-	Client int           // the client that was hit; -1 for members and for faults that hit nobody
-	Served []int         // the clients that a member went on serving which was hit (Effect)
-	Start  time.Duration // the call to Inject
-	Proven time.Duration // Inject returned
-	Mended time.Duration // healing began; of a fault that needs no healing: Proven
-	End    time.Duration // healed; of a fault that needs no healing: Proven
-	Proof  string        // empty when Err is set
-	Err    error         // it could not be had, had no proven effect, or did not heal
+// Window is one fault of a plan: what it hit and when it was in force. Times are on the
+// run's clock.
+type Window struct {
+	Fault   string
+	Target  string
+	Client  int           // the client that was hit; -1 for members and for faults that hit nobody
+	Served  []int         // as in Effect
+	Start   time.Duration // the call to Inject
+	Proven  time.Duration // Inject returned
+	Healing time.Duration // healing began; of a fault that needs no healing: Proven
+	End     time.Duration // healed; of a fault that needs no healing: Proven
+	Proof   string        // empty when Err is set
+	Err     error         // it could not be had, had no proven effect, or did not heal
 }
 
 const healLimit = 2 * time.Minute
@@ -95,9 +95,9 @@ func (p Plan) Play(ctx context.Context, t Target) error {
 	select {
 	case <-played:
 	case <-ctx.Done():
-		s.unwind(ctx) // at once: a fault that heals now may wait for that
+		s.healAll(ctx) // at once: what heals now may wait for that
 		<-played
 	}
-	s.unwind(ctx) // what was injected meanwhile
+	s.healAll(ctx) // what was injected meanwhile
 	return errors.Join(s.errs...)
 }

@@ -11,25 +11,23 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// SessionClose closes a client's session as if the client had: another connection
+// sessionClose closes a client's session as if the client had: another connection
 // shows the session's id and password and sends closeSession. The server forgets
 // the session and removes its nodes at once; the client learns of it when it
 // reconnects. That is the quickest way to lose a session without waiting for its
 // timeout.
-type SessionClose struct {
-	Client string // Holder, Waiter, Random or a client's number
+type sessionClose struct {
+	client string // Holder, Waiter, Random or a client's number
 }
 
-var sessionClose = Kind{
+var _ = register(Kind{
 	Name:   "session.close",
 	About:  "closes a client's session from another connection: the server forgets it at once",
-	Needs:  "the client's tap",
 	Proof:  "closeSession was acknowledged, and a member refuses the session's id",
-	Target: Holder, Aims: clientAims,
-	build: func(target string, _ settings) Fault { return SessionClose{Client: target} },
-}
-
-func (f SessionClose) String() string { return "session.close" }
+	Target: Holder, Targets: clientTargets,
+	needs: []need{needsTap},
+	build: func(target string, _ settings) injector { return sessionClose{client: target} },
+})
 
 // sessionCloseLimit bounds the fault: it takes a few milliseconds, unless the
 // ensemble is without a quorum.
@@ -38,10 +36,9 @@ const sessionCloseLimit = 10 * time.Second
 // errGoneBefore says that there was nothing left to close.
 var errGoneBefore = fmt.Errorf("%w: the session was gone before", ErrNoEffect)
 
-// Inject implements Fault. There is nothing to heal.
-func (f SessionClose) Inject(ctx context.Context, t Target) (Effect, error) {
+func (f sessionClose) inject(ctx context.Context, t Target) (Effect, error) {
 	effect, err := f.close(ctx, t)
-	if err != nil && errors.Is(err, errGoneBefore) && !fixed(f.Client) {
+	if err != nil && errors.Is(err, errGoneBefore) && !fixed(f.client) {
 		// Another fault has ended the session of the one that was picked, who is yet to
 		// hear of it. Somebody else is, or will be, what this is aimed at.
 		err = poll(ctx, t.clientLimit(), func(ctx context.Context) error {
@@ -50,14 +47,14 @@ func (f SessionClose) Inject(ctx context.Context, t Target) (Effect, error) {
 		})
 	}
 	if err != nil {
-		return Effect{}, fmt.Errorf("%s: %w", f, err)
+		return Effect{}, err
 	}
 	return effect, nil
 }
 
 // close closes the session of the client that it picks.
-func (f SessionClose) close(ctx context.Context, t Target) (Effect, error) {
-	n, name, err := pickClient(ctx, t, f.Client)
+func (f sessionClose) close(ctx context.Context, t Target) (Effect, error) {
+	n, name, err := pickClient(ctx, t, f.client)
 	if err != nil {
 		return Effect{}, err
 	}

@@ -11,33 +11,30 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// SessionExpire keeps a client away from all members until its session has run out
+// sessionExpire keeps a client away from all members until its session has run out
 // by itself: the way a crashed or unreachable client loses it. Then the client may
 // connect again, and is told. It takes a session timeout, and a tick or two.
-type SessionExpire struct {
-	Client string // Holder, Waiter, Random or a client's number
+type sessionExpire struct {
+	client string // Holder, Waiter, Random or a client's number
 }
 
-var sessionExpire = Kind{
+var _ = register(Kind{
 	Name:   "session.expire",
 	About:  "keeps a client away until the server has let its session run out, then lets it hear of it",
-	Needs:  "the client's tap; the four-letter word dump",
 	Proof:  "the leader no longer lists the session, and a member refuses its id",
-	Target: Holder, Aims: clientAims,
-	build: func(target string, _ settings) Fault { return SessionExpire{Client: target} },
-}
-
-func (f SessionExpire) String() string { return sessionExpire.Name }
+	Target: Holder, Targets: clientTargets,
+	needs: []need{needsTap, {about: "the four-letter word dump"}},
+	build: func(target string, _ settings) injector { return sessionExpire{client: target} },
+})
 
 // expireMargin is how much later than its timeout a session may run out: servers
 // round up to the next tick, and an election arms all sessions anew.
 const expireMargin = 30 * time.Second
 
-// Inject implements Fault. There is nothing to heal.
-func (f SessionExpire) Inject(ctx context.Context, t Target) (Effect, error) {
-	n, name, err := pickClient(ctx, t, f.Client)
+func (f sessionExpire) inject(ctx context.Context, t Target) (Effect, error) {
+	n, name, err := pickClient(ctx, t, f.client)
 	if err != nil {
-		return Effect{}, fmt.Errorf("%s: %w", f, err)
+		return Effect{}, err
 	}
 	client := t.Clients[n]
 	defer client.Gate(false)
@@ -46,7 +43,7 @@ func (f SessionExpire) Inject(ctx context.Context, t Target) (Effect, error) {
 	begin := time.Now()
 	proof, err := expired(ctx, t, client.Session())
 	if err != nil {
-		return Effect{}, fmt.Errorf("%s: %s: %w", f, name, err)
+		return Effect{}, fmt.Errorf("%s: %w", name, err)
 	}
 	return Effect{Target: name, Client: n, Proof: fmt.Sprintf("after %v %s", time.Since(begin).Round(time.Millisecond), proof)}, nil
 }

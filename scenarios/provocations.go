@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/zkbench/zkbench/chaos"
 	"github.com/zkbench/zkbench/chaos/wire"
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report/history"
@@ -133,7 +132,7 @@ func waiterDies(ctx context.Context, p *provoked) error {
 	if err != nil {
 		return err
 	}
-	if err := p.strike(ctx, chaos.SessionClose{Client: "2"}); err != nil {
+	if err := p.strike(ctx, "session.close", "2", nil); err != nil {
 		return err
 	}
 	if err := p.everywhere(ctx, 3); err != nil { // or who is told late finds the others gone as well
@@ -218,7 +217,7 @@ func requestUnsent(ctx context.Context, p *provoked) error {
 	defer away.Gate(false)
 	away.Cut()
 	tn := p.begin(0)
-	if err := p.strike(ctx, chaos.SessionClose{Client: "0"}); err != nil {
+	if err := p.strike(ctx, "session.close", "0", nil); err != nil {
 		return err
 	}
 	away.Gate(false)
@@ -235,7 +234,7 @@ func holderExpires(ctx context.Context, p *provoked) error {
 	away.Gate(true)
 	defer away.Gate(false)
 	away.Cut()
-	if err := p.strike(ctx, chaos.SessionClose{Client: "0"}); err != nil {
+	if err := p.strike(ctx, "session.close", "0", nil); err != nil {
 		return err
 	}
 	if next := p.turns[1]; p.await(ctx, next, grantLimit) && next.err == nil {
@@ -276,7 +275,7 @@ func holderBlinks(ctx context.Context, p *provoked) error {
 	if err != nil {
 		return err
 	}
-	if err := p.strike(ctx, chaos.SessionFlap{Client: "0", Down: 100 * time.Millisecond}); err != nil {
+	if err := p.strike(ctx, "session.flap", "0", map[string]string{"down": "100ms"}); err != nil {
 		return err
 	}
 	// A sound holder learns within milliseconds that it may go on.

@@ -46,7 +46,7 @@ type trial struct {
 	grants   atomic.Int64                 // grants had, or items taken
 	items    atomic.Int64                 // of a queue: identities given so far
 	putting  atomic.Int64                 // clients that may be putting, of those that put while they see the phase last
-	fault    atomic.Pointer[chaos.Played] // in force now; nil
+	fault    atomic.Pointer[chaos.Window] // in force now; nil
 
 	shared  bool                          // other trials run on the ensemble at the same time: the members' counters are everybody's
 	checked atomic.Int64                  // when a claim was last held against the tree
