@@ -16,7 +16,7 @@ func (b *bench) reading(n int) <-chan error {
 	return done
 }
 
-func TestConnCountsAbandonedRequests(t *testing.T) {
+func TestConn_countsAbandonedRequests(t *testing.T) {
 	b := newBench(t)
 	b.greet()
 	b.write(ask(1, Create, "/a"), ask(2, Create, "/b"), ask(3, Delete, "/c"))
@@ -33,7 +33,7 @@ func TestConnCountsAbandonedRequests(t *testing.T) {
 	}
 }
 
-func TestConnAnswersOutOfOrder(t *testing.T) {
+func TestConn_findsRepliesOutOfOrder(t *testing.T) {
 	b := newBench(t)
 	defer b.tap.Close()
 	b.greet()
@@ -45,7 +45,7 @@ func TestConnAnswersOutOfOrder(t *testing.T) {
 	}
 }
 
-func TestConnLastAckSentIsTheSendTime(t *testing.T) {
+func TestSession_lastAckSentIsASendTime(t *testing.T) {
 	b := newBench(t)
 	defer b.tap.Close()
 	b.write(hello(0)) // at 1 s
@@ -66,7 +66,7 @@ func TestConnLastAckSentIsTheSendTime(t *testing.T) {
 	}
 }
 
-func TestConnExpiryIsDeliveredWholeAndThenClosed(t *testing.T) {
+func TestConn_deliversAnExpiryWholeAndCloses(t *testing.T) {
 	for _, held := range []bool{false, true} {
 		b := newBench(t)
 		b.greet()
@@ -97,7 +97,7 @@ func TestConnExpiryIsDeliveredWholeAndThenClosed(t *testing.T) {
 	}
 }
 
-func TestConnExpiryIsDeliveredByteByByte(t *testing.T) {
+func TestConn_deliversAnExpiryByteByByte(t *testing.T) {
 	b := newBench(t)
 	b.arm(never)
 	b.write(hello(5))
@@ -113,7 +113,7 @@ func TestConnExpiryIsDeliveredByteByByte(t *testing.T) {
 	}
 }
 
-func TestConnOfEarlierDaysSaysNothingAboutTheSession(t *testing.T) {
+func TestConn_thatIsOldSaysNothingAboutTheSession(t *testing.T) {
 	b := newBench(t)
 	defer b.tap.Close()
 	b.greet()
@@ -137,7 +137,7 @@ func TestConnOfEarlierDaysSaysNothingAboutTheSession(t *testing.T) {
 	}
 }
 
-func TestConnEndIsToldOnce(t *testing.T) {
+func TestConn_endsOnce(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		end  func(b *bench)
@@ -164,7 +164,7 @@ func TestConnEndIsToldOnce(t *testing.T) {
 	}
 }
 
-func TestConnCutUnblocksARead(t *testing.T) {
+func TestClient_Cut_unblocksARead(t *testing.T) {
 	b := newBench(t)
 	b.greet()
 	b.far.live = true
@@ -180,7 +180,7 @@ func TestConnCutUnblocksARead(t *testing.T) {
 	}
 }
 
-func TestEventCallbackMayUseTheTap(t *testing.T) {
+func TestTap_OnEvent_mayCallTheTap(t *testing.T) {
 	b := newBench(t)
 	var kinds []EventKind
 	b.tap.OnEvent(func(e Event) {
@@ -198,7 +198,7 @@ func TestEventCallbackMayUseTheTap(t *testing.T) {
 	}
 }
 
-func TestDialGate(t *testing.T) {
+func TestClient_Gate_refusesDials(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -233,7 +233,7 @@ func TestDialGate(t *testing.T) {
 	}
 }
 
-func TestGateClosedWhileDialling(t *testing.T) {
+func TestClient_Gate_refusesADialUnderWay(t *testing.T) {
 	b := newBench(t)
 	b.c.Gate(true)
 	far := &tape{}
@@ -243,7 +243,7 @@ func TestGateClosedWhileDialling(t *testing.T) {
 	}
 }
 
-func TestTapClients(t *testing.T) {
+func TestTap_sumsItsClients(t *testing.T) {
 	tap := New(func() time.Duration { return 0 })
 	for _, n := range []int{2, 0, 1, 2} {
 		tap.Client(n).count(func(c *Counts) { c.BytesIn += int64(n) })

@@ -29,7 +29,7 @@ func (n Notifications) Total() int64 {
 }
 
 // Counts is what went over one client's connections, or over all clients', as
-// the client saw it: requests that it handed over, replies that reached it. A
+// the client saw it: requests that it sent, replies that reached it. A
 // reply that a [Rule] swallowed is not among the replies, and its request is
 // Abandoned.
 //

@@ -7,7 +7,7 @@ import (
 
 // Every number in Counts must be added, subtracted and named: a new field that
 // is not in scalars fails here.
-func TestCountsScalarsAreAllFields(t *testing.T) {
+func TestCounts_namesAllFields(t *testing.T) {
 	var c Counts
 	var walk func(v reflect.Value) int
 	walk = func(v reflect.Value) int {
@@ -34,7 +34,7 @@ func TestCountsScalarsAreAllFields(t *testing.T) {
 	}
 }
 
-func TestCountsArithmetic(t *testing.T) {
+func TestCounts_addsAndSubtracts(t *testing.T) {
 	var before, after Counts
 	before.Requests[Create.slot()], after.Requests[Create.slot()] = 2, 5
 	before.Requests[Ping.slot()], after.Requests[Ping.slot()] = 1, 4
@@ -60,7 +60,7 @@ func TestCountsArithmetic(t *testing.T) {
 	}
 }
 
-func TestOpNames(t *testing.T) {
+func TestOp_hasANameAndASlot(t *testing.T) {
 	for op, want := range map[Op]string{
 		Create: "create", CloseSession: "closeSession", WhoAmI: "whoAmI", Any: "any",
 		Op(42): "op 42", Op(-12): "op -12", Op(1 << 30): "op 1073741824",

@@ -6,7 +6,7 @@ import "time"
 type sent struct {
 	xid  int32
 	op   Op
-	at   time.Duration // when the client handed it over
+	at   time.Duration // when the client sent it
 	shot *Shot         // a rule that waits for the reply; mostly nil
 }
 

@@ -42,7 +42,7 @@ const (
 )
 
 // opcodes lists the opcodes that are counted by name. Its first entry stands for
-// all that we have never heard of.
+// all that the package does not know.
 var opcodes = [...]struct {
 	op   Op
 	name string
@@ -85,7 +85,7 @@ func (o Op) slot() int {
 }
 
 // String is the opcode's name as ZooKeeper's documentation spells it, or
-// "op 42" for one that we do not know.
+// "op 42" for one that the package does not know.
 func (o Op) String() string {
 	switch s := o.slot(); {
 	case o == Any:

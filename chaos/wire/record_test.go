@@ -44,9 +44,9 @@ func (r *recorder) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// TestRecord makes the recording that the parsers are tested with: one session
+// TestRecord_writesTheRecording makes the recording that the parsers are tested with: one session
 // of go-zookeeper with a real server.
-func TestRecord(t *testing.T) {
+func TestRecord_writesTheRecording(t *testing.T) {
 	if !*update {
 		t.Skip("records only with -update")
 	}
@@ -90,7 +90,7 @@ func TestRecord(t *testing.T) {
 	wire.Until(t, "the close is answered", func() bool { return c.State() == zk.StateDisconnected })
 	rec.mu.Lock()
 	defer rec.mu.Unlock()
-	text := fmt.Sprintf("# go-zookeeper v1.0.4 with ZooKeeper 3.8.0, one call a line. go test -run TestRecord -update\n%s\n",
+	text := fmt.Sprintf("# go-zookeeper v1.0.4 with ZooKeeper 3.8.0, one call a line. go test -run TestRecord_writesTheRecording -update\n%s\n",
 		strings.Join(rec.lines, "\n"))
 	must(t, os.WriteFile("testdata/session.txt", []byte(text), 0o600))
 }

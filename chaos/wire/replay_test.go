@@ -47,7 +47,7 @@ func recording(t testing.TB) recorded {
 }
 
 // What a real session looks like to the tap, byte for byte.
-func TestRecordedSession(t *testing.T) {
+func TestConn_countsARecordedSession(t *testing.T) {
 	r := recording(t)
 	b := newBench(t)
 	defer b.tap.Close()

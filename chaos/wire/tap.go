@@ -23,11 +23,10 @@ func New(now func() time.Duration) *Tap {
 	return &Tap{now: now, clients: make(map[int]*Client)}
 }
 
-// OnEvent sets the function that is told what becomes of the clients' sessions.
-// It must be set before the first Dial. For one client the calls come one at a
-// time and in order, on the goroutine that reads from or closes the
-// connection, as a rule before the client itself learns of it: it must not
-// block. It may call the tap.
+// OnEvent sets the function that is called with the events of the clients' sessions.
+// Set it before the first Dial. For one client the calls come one at a time and in
+// order, on the goroutine that reads from or closes the connection, mostly before the
+// client itself learns of the event: f must not block. It may call the tap.
 func (t *Tap) OnEvent(f func(Event)) { t.onEvent = f }
 
 // Client returns the tap on the connections of client n, the same for the same n.
