@@ -248,7 +248,7 @@ func TestTap_sumsItsClients(t *testing.T) {
 	for _, n := range []int{2, 0, 1, 2} {
 		tap.Client(n).count(func(c *Counts) { c.BytesIn += int64(n) })
 	}
-	all := tap.Clients()
+	all := tap.all()
 	if len(all) != 3 || all[0].Number() != 0 || all[2].Number() != 2 {
 		t.Errorf("%d clients", len(all))
 	}

@@ -98,22 +98,3 @@ func (c *Counts) scalars() []scalar {
 		{"inflight", &c.InFlight}, {"queued", &c.Queued},
 	}
 }
-
-// Map returns the counts that are not 0 by name, for a history note:
-// "requests.create", "errors.delete", "notifications.child", "bytes.in".
-func (c Counts) Map() map[string]int64 {
-	m := make(map[string]int64)
-	put := func(name string, n int64) {
-		if n != 0 {
-			m[name] = n
-		}
-	}
-	for i, k := range opcodes {
-		put("requests."+k.name, c.Requests[i])
-		put("errors."+k.name, c.Errors[i])
-	}
-	for _, s := range c.scalars() {
-		put(s.name, *s.n)
-	}
-	return m
-}

@@ -75,3 +75,22 @@ func TestOp_hasANameAndASlot(t *testing.T) {
 		}
 	}
 }
+
+// Map returns the counts that are not 0 by name, for the messages of tests:
+// "requests.create", "errors.delete", "notifications.child", "bytes.in".
+func (c Counts) Map() map[string]int64 {
+	m := make(map[string]int64)
+	put := func(name string, n int64) {
+		if n != 0 {
+			m[name] = n
+		}
+	}
+	for i, k := range opcodes {
+		put("requests."+k.name, c.Requests[i])
+		put("errors."+k.name, c.Errors[i])
+	}
+	for _, s := range c.scalars() {
+		put(s.name, *s.n)
+	}
+	return m
+}

@@ -44,8 +44,8 @@ func (t *Tap) Client(n int) *Client {
 	return c
 }
 
-// Clients returns all clients, by number.
-func (t *Tap) Clients() []*Client {
+// all returns all clients, by number.
+func (t *Tap) all() []*Client {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	all := make([]*Client, 0, len(t.clients))
@@ -60,7 +60,7 @@ func (t *Tap) Clients() []*Client {
 // clients that go on meanwhile are counted at slightly different times.
 func (t *Tap) Totals() Counts {
 	var sum Counts
-	for _, c := range t.Clients() {
+	for _, c := range t.all() {
 		sum = sum.Add(c.Counts())
 	}
 	return sum
@@ -77,7 +77,7 @@ func (t *Tap) Close() {
 	if !first {
 		return
 	}
-	for _, c := range t.Clients() {
+	for _, c := range t.all() {
 		c.shut()
 	}
 }
