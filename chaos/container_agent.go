@@ -106,7 +106,7 @@ func (a *containerAgent) alive() bool {
 // close ends the agent, which heals what it still cuts, and removes its container.
 func (a *containerAgent) close(ctx context.Context) error {
 	if a.conn.Conn != nil {
-		a.conn.CloseWrite() // the agent sees the end of its input, heals and ends
+		a.conn.CloseWrite() // the end of its input: the agent heals and ends
 		for ended := false; !ended; {
 			select {
 			case _, open := <-a.answers:

@@ -8,8 +8,7 @@ import (
 // No machine can hurt one member's disk and leave the disk of every other run as it
 // is. A small tmpfs can be filled, but then every commit has the latency of memory,
 // fault or not; a loop device or a throttled control group needs rights that neither
-// Docker nor a container gives. The kinds are listed, so that nobody looks for them
-// elsewhere.
+// Docker nor a container gives. The kinds are listed with that reason.
 var (
 	_ = unavailable("disk.full", "the member's disk has no room left",
 		"a data folder on a file system of its own that is a real disk and can be filled; on a tmpfs every commit would be as fast as memory, in every run")

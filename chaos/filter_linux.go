@@ -14,7 +14,7 @@ import (
 )
 
 // tablePrefix marks the packet filter tables that are ours. The full name is
-// zkbench/OWNER/NUMBER, so that a later run can tell whose leftover it sees.
+// zkbench/OWNER/NUMBER, so that a later run knows whose leftover it finds.
 const tablePrefix = "zkbench/"
 
 // tableOwned is NFT_TABLE_F_OWNER of linux/netfilter/nf_tables.h.
@@ -26,7 +26,7 @@ const tableOwned = 0x2
 //
 // The tables belong to the socket (NFT_TABLE_F_OWNER, Linux 5.12): when the
 // process dies, by SIGKILL too, the kernel closes the socket and removes them, so
-// that no partition outlives the one who made it.
+// that no partition outlives the process that made it.
 type filter struct {
 	owner string
 	plain bool // the kernel cannot tie tables to a socket

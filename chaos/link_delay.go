@@ -75,8 +75,8 @@ func (f linkDelay) inject(ctx context.Context, t Target) (Effect, error) {
 	}, nil
 }
 
-// roundTrip is the least time that five connections to the member took: the
-// least, because a busy machine only ever adds.
+// roundTrip returns the shortest time of five connections to the member: a busy
+// machine only adds to it.
 func roundTrip(ctx context.Context, m *ensembles.Member) (time.Duration, error) {
 	least := time.Duration(-1)
 	var errs []error

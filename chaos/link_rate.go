@@ -45,7 +45,7 @@ func flood(ctx context.Context, m *ensembles.Member) {
 	for range 16 {
 		all.Go(func() {
 			for time.Since(begin) < silence && ctx.Err() == nil {
-				// That answers are lost or late is what it is for.
+				// Answers that are lost or late are the purpose.
 				_, _ = ensembles.FourLetter(ctx, m.Addr, "mntr")
 			}
 		})

@@ -85,7 +85,7 @@ func back(ctx context.Context, t Target, v victim) error {
 	return nil
 }
 
-// downFault is what member.kill and member.stop have in common.
+// downFault is the part that member.kill and member.stop share.
 func downFault(ctx context.Context, t Target, who, how string, end func(ensembles.Machine, context.Context) error) (Effect, error) {
 	v, err := pickMachine(ctx, t, who)
 	if err != nil {
@@ -104,7 +104,8 @@ func downFault(ctx context.Context, t Target, who, how string, end func(ensemble
 	}, nil
 }
 
-// restart takes a member down and brings it back; it returns how long it did not serve.
+// restart ends a member's process and starts it again. It returns how long the member
+// did not serve.
 func restart(ctx context.Context, t Target, v victim, how string) (time.Duration, error) {
 	end := v.Machine.Stop
 	if how == "kill" {

@@ -6,7 +6,7 @@ import (
 )
 
 // memberPause freezes a member's process: its kernel still accepts connections and
-// acknowledges packets, and nobody is at home. A long garbage collection looks so.
+// acknowledges packets, and nobody answers. A long garbage collection does the same.
 type memberPause struct {
 	member string // Leader, Follower, Any or a member's name
 }

@@ -12,8 +12,8 @@ type direction string
 // The directions of a cut. The zero direction is bothWays.
 const (
 	bothWays direction = "both"
-	inOnly   direction = "in"  // the member hears nothing, and is heard
-	outOnly  direction = "out" // the member is not heard, and hears
+	inOnly   direction = "in"  // what the member sends passes, what it is sent is dropped
+	outOnly  direction = "out" // what it is sent passes, what the member sends is dropped
 )
 
 // packetRule says which packets to drop in one member's network namespace. Packets on

@@ -5,7 +5,7 @@ import (
 )
 
 // partitionIsolate cuts one member off from everyone: its peers, its clients, and
-// us. It keeps running, keeps its sockets, and hears nothing.
+// us. It keeps running, keeps its sockets, and receives nothing.
 type partitionIsolate struct {
 	member string // Leader, Follower, Any or a member's name
 }

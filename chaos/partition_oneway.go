@@ -8,7 +8,7 @@ import (
 // reach it.
 type partitionOneway struct {
 	member    string    // Leader, Follower, Any or a member's name
-	direction direction // In: it does not hear its peers; Out: they do not hear it
+	direction direction // inOnly: what its peers send is dropped; outOnly: what it sends
 }
 
 var _ = register(Kind{

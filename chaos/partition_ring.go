@@ -8,9 +8,9 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// partitionRing lets each member hear only its two neighbours in the order of
-// their ids: everybody sees a part, and nobody sees the same one. With five
-// members each still sees a majority.
+// partitionRing connects each member with its two neighbours only, in the order of
+// their ids: each member reaches a part of the ensemble, and no two the same part. With
+// five members each still reaches a majority.
 type partitionRing struct{}
 
 var _ = register(Kind{

@@ -7,9 +7,9 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// partitionSplit parts the members into a minority and a majority that do not hear
-// each other. Clients reach both, which is how a client can talk to a member that
-// no longer has a quorum.
+// partitionSplit parts the members into a minority and a majority that do not reach
+// each other. Clients reach both, so a client can talk to a member that has no quorum
+// any more.
 type partitionSplit struct {
 	member string // is in the minority: Leader, Follower, Any or a member's name
 	size   int    // of the minority; 0: as many as make a minority
@@ -35,7 +35,7 @@ func (f partitionSplit) inject(ctx context.Context, t Target) (Effect, error) {
 	return cutPeers(ctx, t, list)
 }
 
-// sides decides who is in the minority: the target, and others by the seed.
+// sides picks the minority: the target, and others by the seed.
 func (f partitionSplit) sides(ctx context.Context, t Target) ([]memberRule, error) {
 	size := f.size
 	if size == 0 {

@@ -62,8 +62,8 @@ func (s *play) entry(ctx context.Context, index int) {
 	}
 }
 
-// missed records an entry whose time never came: a trial without its fault must
-// not look as if it had withstood it.
+// missed records an entry whose time never came: the trial was not tested by its
+// fault.
 func (s *play) missed(e Entry) {
 	now := s.Now()
 	s.done(Window{Fault: e.Fault.String(), Client: -1, Start: now, Proven: now, Healing: now, End: now,

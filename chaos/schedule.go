@@ -75,10 +75,10 @@ const healLimit = 2 * time.Minute
 
 // Play plays the plan on the target, and returns when every entry has been played
 // and has healed. When the context ends it starts nothing more and heals what is
-// in force, under a context that does not end with it: all faults are undone, the
-// latest first, and only then does it wait for what they hit to come back, which a
-// fault that is still in force could keep away. It returns the errors of all faults,
-// joined; a context that ends is none.
+// in force, under a context that does not end with it: it undoes all faults, the
+// latest first, and then waits until what they hit is back, which a fault in force
+// could prevent. It returns the errors of all faults, joined; a context that ends is
+// none.
 func (p Plan) Play(ctx context.Context, t Target) error {
 	s := &play{Plan: p, target: t}
 	if s.HealLimit == 0 {

@@ -33,14 +33,14 @@ var _ = register(Kind{
 // ensemble is without a quorum.
 const sessionCloseLimit = 10 * time.Second
 
-// errGoneBefore says that there was nothing left to close.
+// errGoneBefore says that there was no session to close.
 var errGoneBefore = fmt.Errorf("%w: the session was gone before", ErrNoEffect)
 
 func (f sessionClose) inject(ctx context.Context, t Target) (Effect, error) {
 	effect, err := f.close(ctx, t)
 	if err != nil && errors.Is(err, errGoneBefore) && !fixed(f.client) {
-		// Another fault has ended the session of the one that was picked, who is yet to
-		// hear of it. Somebody else is, or will be, what this is aimed at.
+		// Another fault has ended the session of the client that was picked, and the
+		// client does not know yet. Another client is the target, or will be.
 		err = poll(ctx, t.clientLimit(), func(ctx context.Context) error {
 			effect, err = f.close(ctx, t)
 			return err
@@ -77,8 +77,8 @@ func (f sessionClose) close(ctx context.Context, t Target) (Effect, error) {
 	}, nil
 }
 
-// closeAnywhere closes the session over any member, and returns which it was. The
-// one that the client is connected to is asked first: it need not move the session.
+// closeAnywhere closes the session over any member, and returns the member's address.
+// The client's own member comes first: it need not move the session.
 func closeAnywhere(ctx context.Context, t Target, s wire.Session) (string, error) {
 	maybe, gone := false, false
 	asked, err := anyMember(ctx, t.Ensemble, s.Server, func(ctx context.Context, addr string) error {

@@ -11,24 +11,24 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// sessionExpire keeps a client away from all members until its session has run out
-// by itself: the way a crashed or unreachable client loses it. Then the client may
-// connect again, and is told. It takes a session timeout, and a tick or two.
+// sessionExpire keeps a client away from all members until its session has expired, as
+// a crash of the client or of its network does. Then the client may connect again, and
+// learns of it. That takes a session timeout, and a tick or two.
 type sessionExpire struct {
 	client string // Holder, Waiter, Random or a client's number
 }
 
 var _ = register(Kind{
 	Name:   "session.expire",
-	About:  "keeps a client away until the server has let its session run out, then lets it hear of it",
+	About:  "keeps a client away until its session has expired, then lets it connect and learn of it",
 	Proof:  "the leader no longer lists the session, and a member refuses its id",
 	Target: Holder, Targets: clientTargets,
 	needs: []need{needsTap, {about: "the four-letter word dump"}},
 	build: func(target string, _ settings) injector { return sessionExpire{client: target} },
 })
 
-// expireMargin is how much later than its timeout a session may run out: servers
-// round up to the next tick, and an election arms all sessions anew.
+// expireMargin is how much later than its timeout a session may expire: servers round
+// up to the next tick, and an election restarts the timeouts of all sessions.
 const expireMargin = 30 * time.Second
 
 func (f sessionExpire) inject(ctx context.Context, t Target) (Effect, error) {
@@ -48,7 +48,7 @@ func (f sessionExpire) inject(ctx context.Context, t Target) (Effect, error) {
 	return Effect{Target: name, Client: n, Proof: fmt.Sprintf("after %v %s", time.Since(begin).Round(time.Millisecond), proof)}, nil
 }
 
-// expired waits until the session has run out. To ask a member whether it knows
+// expired waits until the session has expired. To ask a member whether it knows
 // the session would keep it alive, so the leader's list is read first.
 func expired(ctx context.Context, t Target, s wire.Session) (proof string, err error) {
 	var leader *ensembles.Member

@@ -8,10 +8,10 @@ import (
 	"github.com/zkbench/zkbench/chaos/wire"
 )
 
-// sessionFreeze keeps back everything between a client and the members, and tells
-// the client nothing: to the servers the client's process stands still. Healing
-// delivers it all, late. If that is later than the session's timeout the client
-// acts on a session that is gone.
+// sessionFreeze keeps back everything between a client and the members, in both
+// directions: to the servers the client's process stands still. Healing delivers it
+// all, late. If that is later than the session's timeout, the client acts on a session
+// that is gone.
 type sessionFreeze struct {
 	client string        // Holder, Waiter, Random or a client's number
 	mode   wire.HoldMode // Deaf: the client's timeouts stand still too; Stall: they run
@@ -43,7 +43,7 @@ func (f sessionFreeze) inject(ctx context.Context, t Target) (Effect, error) {
 	}
 	client, proof := t.Clients[n], ""
 	thaw := func(context.Context) error { client.Thaw(); return nil }
-	// Outside of act: a hold that somebody else made is not ours to end.
+	// Outside of act, which undoes: a hold that was there before must not end here.
 	if err = client.Hold(f.mode); err == nil {
 		err = act(ctx, nil, func() (err error) { proof, err = still(ctx, client); return err }, thaw)
 	}

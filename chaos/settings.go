@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// settings are a fault's parameters, defaults filled in. An error of reading one is
-// kept until err, so that a fault's build function needs none.
+// settings are a fault's parameters, defaults filled in. They collect the errors of
+// reading, which err returns, so that a fault's build function returns none.
 type settings struct {
 	values map[string]string
 	errs   *[]error
@@ -36,12 +36,12 @@ func (k Kind) settings(given map[string]string) (settings, error) {
 
 func (s settings) err() error { return errors.Join(*s.errs...) }
 
-// bad keeps that a parameter has a value that cannot be.
+// bad records what is wrong with a parameter's value.
 func (s settings) bad(name, format string, args ...any) {
 	*s.errs = append(*s.errs, fmt.Errorf("parameter %s: %q %s", name, s.values[name], fmt.Sprintf(format, args...)))
 }
 
-// unknown keeps that a parameter's value is none of those that there are.
+// unknown records that a parameter's value is none of the known ones.
 func (s settings) unknown(name, problem string, known []string) {
 	value := s.values[name]
 	*s.errs = append(*s.errs, &UnknownError{fmt.Sprintf("parameter %s: %q %s", name, value, problem), value, known})
