@@ -33,7 +33,7 @@ type order struct {
 // answer is the outcome of one order.
 type answer struct {
 	Cut     int      `json:"cut,omitempty"`
-	Dropped drops    `json:"dropped,omitzero"`
+	Dropped uint64   `json:"dropped,omitzero"`
 	Owners  []string `json:"owners,omitempty"`
 	Swept   int      `json:"swept,omitempty"`
 	Skipped bool     `json:"skipped,omitempty"` // Err wraps ErrSkipped

@@ -46,7 +46,7 @@ func TestRunAgent_carriesOutOrders(t *testing.T) {
 	}()
 	got, err := agentIn(t, ns, in)
 	must(t, err)
-	if len(got) != 7 || got[1].Cut != 1 || len(got[2].Owners) != 1 || got[2].Owners[0] != "agent" || got[3].Dropped.Packets == 0 {
+	if len(got) != 7 || got[1].Cut != 1 || len(got[2].Owners) != 1 || got[2].Owners[0] != "agent" || got[3].Dropped == 0 {
 		t.Fatalf("answers %+v", got)
 	}
 	for i, want := range []string{"cut 7 is healed or was never made", `does not know the order "dance"`, `"sideways" is unknown`} {

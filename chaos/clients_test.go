@@ -62,7 +62,7 @@ func (l *clients) await(t testing.TB, client int, kind wire.EventKind) wire.Even
 }
 
 // createUntilError creates node after node until one is not answered with success,
-// and then tells that one's path.
+// and then sends that one's path.
 func (l *clients) createUntilError(client int, prefix string) <-chan string {
 	path := make(chan string, 1)
 	go func() {
@@ -77,7 +77,7 @@ func (l *clients) createUntilError(client int, prefix string) <-chan string {
 	return path
 }
 
-// askOften asks for a node again and again until ctx ends, and tells how long each
+// askOften asks for a node again and again until ctx ends, and sends how long each
 // answer took.
 func (l *clients) askOften(ctx context.Context, client int) <-chan time.Duration {
 	took := make(chan time.Duration, 1<<16)

@@ -17,7 +17,7 @@ func openFilter(int, string) (*filter, error) {
 
 func (*filter) cut(packetRule) (int, error) { return 0, ErrSkipped }
 func (*filter) heal(int) error              { return ErrSkipped }
-func (*filter) dropped(int) (drops, error)  { return drops{}, ErrSkipped }
+func (*filter) dropped(int) (uint64, error) { return 0, ErrSkipped }
 func (*filter) close() error                { return ErrSkipped }
 func (*filter) owners() ([]string, error)   { return nil, ErrSkipped }
 func (*filter) sweep(string) (int, error)   { return 0, ErrSkipped }

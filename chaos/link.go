@@ -15,15 +15,15 @@ func cutSome(ctx context.Context, t Target, v victim, r packetRule, traffic func
 		return Effect{}, err
 	}
 	proof, err := p.prove(ctx, func() (string, error) {
-		var d drops
+		var d uint64
 		err := poll(ctx, dropLimit, func(ctx context.Context) (err error) {
 			traffic(ctx, v.Member)
-			if d, err = p.cuts[0].dropped(ctx); err == nil && d.Packets == 0 {
+			if d, err = p.cuts[0].dropped(ctx); err == nil && d == 0 {
 				err = fmt.Errorf("%w: nothing was dropped at %s (%s)", ErrNoEffect, v.Name, r)
 			}
 			return err
 		})
-		return fmt.Sprintf("%d packets were dropped at once (%s)", d.Packets, r), err
+		return fmt.Sprintf("%d packets were dropped at once (%s)", d, r), err
 	})
 	if err != nil {
 		return Effect{}, err

@@ -124,7 +124,7 @@ func (ns *namespace) listen(t testing.TB, addr netip.Addr) net.Listener {
 }
 
 // echo returns a function that sends datagrams of some size to the namespace, and
-// tells how many came back.
+// returns how many came back.
 func (ns *namespace) echo(t testing.TB) func(n, size int) int {
 	t.Helper()
 	var there net.PacketConn

@@ -117,7 +117,7 @@ func (n *Network) cut(ctx context.Context, m *ensembles.Member, r packetRule) (*
 }
 
 // dropped returns what the cut has dropped so far.
-func (c *cut) dropped(ctx context.Context) (drops, error) {
+func (c *cut) dropped(ctx context.Context) (uint64, error) {
 	a, err := c.access.do(ctx, order{Do: "dropped", Cut: c.id})
 	return a.Dropped, err
 }

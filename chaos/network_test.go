@@ -53,7 +53,7 @@ type knocked struct {
 	ok         bool
 }
 
-// knock connects to an address again and again, and tells of each attempt.
+// knock connects to an address again and again, and sends each attempt.
 func knock(t testing.TB, addr string) <-chan knocked {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())

@@ -79,9 +79,3 @@ func (r packetRule) check() error {
 	}
 	return nil
 }
-
-// drops counts what a cut has dropped so far.
-type drops struct {
-	Packets uint64 `json:"packets"`
-	Bytes   uint64 `json:"bytes"`
-}

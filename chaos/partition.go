@@ -75,19 +75,18 @@ func (p *partition) back(ctx context.Context) error {
 }
 
 // dropped waits until every cut has dropped a packet, and returns their sum.
-func (p *partition) dropped(ctx context.Context) (sum drops, err error) {
+func (p *partition) dropped(ctx context.Context) (sum uint64, err error) {
 	err = poll(ctx, dropLimit, func(ctx context.Context) error {
-		sum = drops{}
+		sum = 0
 		for _, c := range p.cuts {
 			d, err := c.dropped(ctx)
 			if err != nil {
 				return err
 			}
-			if d.Packets == 0 {
+			if d == 0 {
 				return fmt.Errorf("%w: nothing was dropped at %s (%s)", ErrNoEffect, c.member.Name, c.rule)
 			}
-			sum.Packets += d.Packets
-			sum.Bytes += d.Bytes
+			sum += d
 		}
 		return nil
 	})
@@ -103,7 +102,7 @@ func cutPeers(ctx context.Context, t Target, list []memberRule) (Effect, error) 
 	served := servedBy(t, list)
 	proof, err := p.prove(ctx, func() (string, error) {
 		d, err := p.dropped(ctx)
-		return fmt.Sprintf("%d packets among the members were dropped", d.Packets), err
+		return fmt.Sprintf("%d packets among the members were dropped", d), err
 	})
 	if err != nil {
 		return Effect{}, err
@@ -140,7 +139,7 @@ func cutOff(ctx context.Context, t Target, v victim, r packetRule) (Effect, *par
 			return "", err
 		}
 		d, err := p.dropped(ctx)
-		return fmt.Sprintf("%s answered srvr before, and not for %v after; %d packets dropped by then", v.Name, silence, d.Packets), err
+		return fmt.Sprintf("%s answered srvr before, and not for %v after; %d packets dropped by then", v.Name, silence, d), err
 	})
 	if err != nil {
 		return Effect{}, nil, err

@@ -37,7 +37,7 @@ func TestPartitionSplit_takesAMinority(t *testing.T) {
 	}{
 		{"one of three", 3, 0, 1},
 		{"two of five", 5, 0, 2},
-		{"one of five, if told so", 5, 1, 1},
+		{"one of five, if asked for", 5, 1, 1},
 		{"three of seven", 7, 0, 3},
 		{"half of four is no minority", 4, 2, 0},
 		{"two have no minority", 2, 0, 0},

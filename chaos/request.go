@@ -3,9 +3,9 @@ package chaos
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/zkbench/zkbench/chaos/wire"
@@ -32,38 +32,18 @@ func requestParams(more ...Param) []Param {
 
 // parseRequest reads which request from a fault's parameters.
 func parseRequest(target string, s settings) request {
-	op, known := parseOp(s.text("op"))
+	ops := map[string]wire.Op{}
+	for _, op := range wire.Ops() {
+		ops[op.String()] = op
+	}
+	op, known := ops[s.text("op")]
 	if !known {
-		s.unknown("op", "is no kind of request", opNames())
+		s.unknown("op", "is no kind of request", slices.Sorted(maps.Keys(ops)))
 	}
 	if _, err := path.Match(s.text("path"), ""); err != nil {
 		s.bad("path", "is no pattern: %v", err)
 	}
 	return request{client: target, op: op, path: s.text("path"), nth: s.number("nth", 1, 1<<30), within: s.duration("within")}
-}
-
-// The opcodes that have a name, from closeSession to whoAmI.
-const lowestOp, highestOp = wire.CloseSession, wire.WhoAmI
-
-func parseOp(name string) (wire.Op, bool) {
-	if !slices.Contains(opNames(), name) {
-		return wire.Any, false
-	}
-	op := lowestOp
-	for op.String() != name {
-		op++
-	}
-	return op, true
-}
-
-// opNames returns the names of all opcodes that have one.
-func opNames() (names []string) {
-	for op := lowestOp; op <= highestOp; op++ {
-		if name := op.String(); !strings.HasPrefix(name, "op ") {
-			names = append(names, name)
-		}
-	}
-	return names
 }
 
 // hit arms a rule at the client's request, and waits until the rule has hit it. The

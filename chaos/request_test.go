@@ -18,7 +18,8 @@ func TestParse_readsWhichRequest(t *testing.T) {
 	for _, row := range []struct {
 		name, param, value, want string
 	}{
-		{"an opcode with a slip", "op", "craete", `parameter op: "craete" is no kind of request; there is closeSession, any, create`},
+		{"an opcode without a name", "op", "op 42", `"op 42" is no kind of request`},
+		{"an opcode with a slip", "op", "craete", `parameter op: "craete" is no kind of request; there is addWatch, any, auth, check`},
 		{"a match before the first", "nth", "0", "no whole number from 1"},
 		{"a duration without a unit", "within", "5", "is no duration"},
 		{"a broken pattern", "path", "/[", "is no pattern"},
@@ -34,13 +35,12 @@ func TestParse_readsWhichRequest(t *testing.T) {
 	}
 }
 
-func TestParseOp_readsEveryName(t *testing.T) {
+func TestParse_readsEveryKindOfRequest(t *testing.T) {
 	for _, op := range []wire.Op{wire.Any, wire.Create, wire.GetChildren2, wire.CloseSession, wire.WhoAmI} {
-		if got, ok := parseOp(op.String()); !ok || got != op {
-			t.Errorf("%s: got %s, %v", op, got, ok)
+		f, err := Parse("request.drop", "", map[string]string{"op": op.String()})
+		must(t, err)
+		if got := f.(named).injector.(requestDrop).op; got != op {
+			t.Errorf("%s: got %s", op, got)
 		}
-	}
-	if _, ok := parseOp("op 42"); ok {
-		t.Error("an opcode that nobody knows was accepted")
 	}
 }

@@ -96,3 +96,12 @@ func (o Op) String() string {
 		return opcodes[s].name
 	}
 }
+
+// Ops returns Any and all opcodes that have a name.
+func Ops() []Op {
+	all := make([]Op, len(opcodes))
+	for i, o := range opcodes {
+		all[i] = o.op
+	}
+	return all
+}

@@ -46,7 +46,7 @@ func recording(t testing.TB) recorded {
 	return r
 }
 
-// What a real session looks like to the tap, byte for byte.
+// A real session, byte for byte.
 func TestConn_countsARecordedSession(t *testing.T) {
 	r := recording(t)
 	b := newBench(t)

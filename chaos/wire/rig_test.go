@@ -63,7 +63,7 @@ func (r *rig) connect(timeout time.Duration) *zk.Conn {
 	return c
 }
 
-// other opens a session that is not tapped, to look at the truth with.
+// other opens a session that is not tapped, to read the tree with.
 func (r *rig) other() *zk.Conn {
 	r.t.Helper()
 	c, _, err := zk.Connect([]string{r.addr}, 10*time.Second, zk.WithLogger(quiet))
