@@ -25,6 +25,7 @@ type conn struct {
 	// Under c.mu.
 	why      error // why it ended; nil while it is up
 	pending  inflight
+	session  int64         // that the server accepted; 0: none yet
 	helloAt  time.Duration // when the client sent the ConnectRequest
 	helloFor int64         // the session in the ConnectRequest
 	expired  bool          // the server answered that this session is gone
@@ -93,6 +94,9 @@ func (k *conn) request(m mark, now time.Duration) *sent {
 		return nil
 	}
 	s := sent{xid: int32At(head, 0), op: Op(int32At(head, 4)), at: now}
+	if k.c.tap.onCall != nil {
+		s.more().call = &Call{Client: k.c.number, Session: k.session, Op: s.op, Path: string(pathIn(head, s.op)), Xid: s.xid, Sent: now}
+	}
 	n.Requests[s.op.slot()]++
 	n.InFlight++
 	k.pending.push(s)
@@ -171,6 +175,7 @@ func (k *conn) deliver() {
 		return
 	}
 	n.Replies++
+	k.c.zxid = max(k.c.zxid, int64At(head, 4))
 	i, ok := k.pending.find(xid)
 	if !ok {
 		n.Unmatched++
@@ -182,6 +187,7 @@ func (k *conn) deliver() {
 		n.Errors[s.op.slot()]++
 	}
 	k.acknowledged(s)
+	k.c.called(s, head, nil)
 }
 
 // notification is the xid of a watch event.

@@ -105,11 +105,12 @@ func (k *conn) swallow() bool {
 	if !ok {
 		return false
 	}
-	s := k.pending.at(i).shot
-	if s == nil || s.done {
+	x := k.pending.at(i).extra
+	if x == nil || x.shot == nil || x.shot.done {
 		return false
 	}
-	k.pending.remove(i)
+	s := x.shot
+	c.called(k.pending.remove(i), head, errSwallowed)
 	c.counts.InFlight--
 	c.counts.Abandoned++
 	s.proof.Replied, s.proof.Zxid, s.proof.Code = true, int64At(head, 4), int32At(head, 12)

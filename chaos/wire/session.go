@@ -75,7 +75,7 @@ func (k *conn) handshake(head []byte) {
 	e.Resumed = e.Session == c.session.ID
 	c.session = Session{ID: e.Session, Password: bytes.Clone(bytesAt(head, 16)), Timeout: e.Timeout,
 		Server: k.addr, LastAckSent: k.helloAt}
-	c.current = k
+	c.current, k.session = k, e.Session
 	c.note(e)
 }
 

@@ -11,6 +11,7 @@ import (
 type Tap struct {
 	now     func() time.Duration
 	onEvent func(Event)
+	onCall  func(Call)
 
 	mu      sync.Mutex
 	clients map[int]*Client
