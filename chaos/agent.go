@@ -11,30 +11,29 @@ import (
 )
 
 // The agent is this executable, started again in a small container that shares a
-// member's network namespace. It alone holds the right to filter packets there,
-// which is how a user who may talk to Docker needs no root. Orders come in and
-// answers go out as JSON lines over the container's standard streams: Docker's
-// socket, not the network that is being cut. When whoever started it goes away,
-// however rudely, Docker closes the agent's standard input; it then heals
-// everything and ends.
+// member's network namespace. It alone has the right to filter packets there, so a
+// user who may use Docker needs no root. Orders and answers are JSON lines on the
+// container's standard streams: they take Docker's socket, not the network that is
+// cut. When the process that started it ends, by SIGKILL too, Docker closes the
+// agent's standard input. The agent then heals everything and ends.
 
-// agentEnv asks an executable of ours to be the agent of the owner it names.
+// agentEnv makes an executable of ours the agent of the owner that it names.
 const agentEnv = "ZKBENCH_NETWORK_AGENT"
 
 // order is one thing to do to a network namespace.
 type order struct {
-	Do     string        `json:"do"` // cut, heal, dropped, slow, hasten, owners, sweep
-	Rule   Rule          `json:"rule,omitzero"`
+	Do     string        `json:"do"` // cut, heal, dropped, delay, undelay, owners, sweep
+	Rule   packetRule    `json:"rule,omitzero"`
 	Cut    int           `json:"cut,omitempty"`    // heal, dropped
 	Owner  string        `json:"owner,omitempty"`  // sweep
-	Delay  time.Duration `json:"delay,omitempty"`  // slow
-	Jitter time.Duration `json:"jitter,omitempty"` // slow
+	Delay  time.Duration `json:"delay,omitempty"`  // delay
+	Jitter time.Duration `json:"jitter,omitempty"` // delay
 }
 
 // answer is the outcome of one order.
 type answer struct {
 	Cut     int      `json:"cut,omitempty"`
-	Dropped Dropped  `json:"dropped,omitzero"`
+	Dropped uint64   `json:"dropped,omitzero"`
 	Owners  []string `json:"owners,omitempty"`
 	Swept   int      `json:"swept,omitempty"`
 	Skipped bool     `json:"skipped,omitempty"` // Err wraps ErrSkipped
@@ -51,11 +50,11 @@ func (f *filter) do(o order) (a answer) {
 		err = f.heal(o.Cut)
 	case "dropped":
 		a.Dropped, err = f.dropped(o.Cut)
-	case "slow":
-		err = f.slow(o.Delay, o.Jitter)
+	case "delay":
+		err = f.delay(o.Delay, o.Jitter)
 		a.Skipped = errors.Is(err, ErrSkipped)
-	case "hasten":
-		err = f.hasten()
+	case "undelay":
+		err = f.removeDelay()
 	case "owners":
 		a.Owners, err = f.owners()
 	case "sweep":
@@ -69,10 +68,10 @@ func (f *filter) do(o order) (a answer) {
 	return a
 }
 
-// RunAgentIfAsked turns this process into a network agent and never returns, if
-// that is what it was started for; otherwise it returns at once. Call it first
-// thing in main, and in TestMain of packages whose tests cut networks: the
-// executable that cuts is the one that was asked to.
+// RunAgentIfAsked makes this process a network agent and never returns, if the process
+// was started as one; otherwise it returns at once. Call it first in main, and in
+// TestMain of packages whose tests cut networks: the agents are started from the
+// executable that calls NewNetwork.
 func RunAgentIfAsked() {
 	owner := os.Getenv(agentEnv)
 	if owner == "" {
@@ -85,8 +84,8 @@ func RunAgentIfAsked() {
 	os.Exit(0)
 }
 
-// runAgent serves orders until in ends, then heals everything. Its first line is
-// the answer to an order for owners: it says that the agent is ready.
+// runAgent carries out orders until in ends, then heals everything. Its first line is
+// the answer to an order for owners: the agent is ready.
 func runAgent(in io.Reader, out io.Writer, owner string) (err error) {
 	f, err := openFilter(0, owner)
 	if err != nil {

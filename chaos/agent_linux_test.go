@@ -10,10 +10,10 @@ import (
 )
 
 // agentIn runs an agent in the namespace until its input ends, and returns its answers.
-func agentIn(t *testing.T, is *island, in io.Reader) (answers []answer, err error) {
+func agentIn(t *testing.T, ns *namespace, in io.Reader) (answers []answer, err error) {
 	t.Helper()
 	var out bytes.Buffer
-	is.inside(t, func() error {
+	ns.inside(t, func() error {
 		err = runAgent(in, &out, "agent")
 		return nil
 	})
@@ -27,13 +27,13 @@ func agentIn(t *testing.T, is *island, in io.Reader) (answers []answer, err erro
 	}
 }
 
-func TestAgent(t *testing.T) {
-	is := newIsland(t)
-	l := is.listen(t, is.there)
+func TestRunAgent_carriesOutOrders(t *testing.T) {
+	ns := newNamespace(t)
+	l := ns.listen(t, ns.there)
 	in, orders := io.Pipe()
 	go func() {
 		enc := json.NewEncoder(orders)
-		enc.Encode(order{Do: "cut", Rule: Rule{Direction: In, Peers: []netip.Addr{is.here}}})
+		enc.Encode(order{Do: "cut", Rule: packetRule{Direction: inOnly, Peers: []netip.Addr{ns.here}}})
 		enc.Encode(order{Do: "owners"})
 		if connects(l) {
 			t.Error("not cut")
@@ -41,12 +41,12 @@ func TestAgent(t *testing.T) {
 		enc.Encode(order{Do: "dropped", Cut: 1})
 		enc.Encode(order{Do: "dropped", Cut: 7})
 		enc.Encode(order{Do: "dance"})
-		enc.Encode(order{Do: "cut", Rule: Rule{Direction: "sideways"}})
+		enc.Encode(order{Do: "cut", Rule: packetRule{Direction: "sideways"}})
 		orders.Close()
 	}()
-	got, err := agentIn(t, is, in)
+	got, err := agentIn(t, ns, in)
 	must(t, err)
-	if len(got) != 7 || got[1].Cut != 1 || len(got[2].Owners) != 1 || got[2].Owners[0] != "agent" || got[3].Dropped.Packets == 0 {
+	if len(got) != 7 || got[1].Cut != 1 || len(got[2].Owners) != 1 || got[2].Owners[0] != "agent" || got[3].Dropped == 0 {
 		t.Fatalf("answers %+v", got)
 	}
 	for i, want := range []string{"cut 7 is healed or was never made", `does not know the order "dance"`, `"sideways" is unknown`} {
@@ -59,10 +59,10 @@ func TestAgent(t *testing.T) {
 	}
 }
 
-func TestAgent_HealsOnGarbage(t *testing.T) {
-	is := newIsland(t)
-	l := is.listen(t, is.there)
-	if _, err := agentIn(t, is, strings.NewReader(`{"do":"cut"} what?`)); err == nil || !strings.Contains(err.Error(), "read an order") {
+func TestRunAgent_healsOnGarbage(t *testing.T) {
+	ns := newNamespace(t)
+	l := ns.listen(t, ns.there)
+	if _, err := agentIn(t, ns, strings.NewReader(`{"do":"cut"} what?`)); err == nil || !strings.Contains(err.Error(), "read an order") {
 		t.Errorf("got %v", err)
 	}
 	if !connects(l) {
@@ -73,7 +73,7 @@ func TestAgent_HealsOnGarbage(t *testing.T) {
 func FuzzAgentOrders(f *testing.F) {
 	f.Add([]byte(`{"do":"heal","cut":3}`))
 	f.Add([]byte(`{"do":"cut","rule":{"peers":["10.0.0.1","::1"],"except":["x"],"loss":-1}}`))
-	f.Add([]byte(`{"do":"slow","delay":9223372036854775807}`))
+	f.Add([]byte(`{"do":"delay","delay":9223372036854775807}`))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		var o order
 		if json.Unmarshal(in, &o) != nil {

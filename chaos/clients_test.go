@@ -11,8 +11,8 @@ import (
 	"github.com/zkbench/zkbench/chaos/wire"
 )
 
-// lab is an ensemble with connected clients, as a trial has it.
-type lab struct {
+// clients are connected to an ensemble, as those of a trial are.
+type clients struct {
 	Target
 	conns  []*zk.Conn
 	events []chan wire.Event
@@ -23,10 +23,10 @@ type quiet struct{}
 func (quiet) Printf(string, ...any) {}
 
 // newLab connects n clients to the target's ensemble, each through its tap.
-func newLab(t testing.TB, target Target, n int, timeout time.Duration) *lab {
+func connect(t testing.TB, target Target, n int, timeout time.Duration) *clients {
 	t.Helper()
 	tap := wire.New(clock())
-	l := &lab{Target: target}
+	l := &clients{Target: target}
 	l.Holder = func() int { return 0 }
 	for range n {
 		l.events = append(l.events, make(chan wire.Event, 100))
@@ -45,7 +45,7 @@ func newLab(t testing.TB, target Target, n int, timeout time.Duration) *lab {
 }
 
 // await waits until the client's session had that event.
-func (l *lab) await(t testing.TB, client int, kind wire.EventKind) wire.Event {
+func (l *clients) await(t testing.TB, client int, kind wire.EventKind) wire.Event {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
 	defer cancel()
@@ -62,8 +62,8 @@ func (l *lab) await(t testing.TB, client int, kind wire.EventKind) wire.Event {
 }
 
 // createUntilError creates node after node until one is not answered with success,
-// and then tells that one's path.
-func (l *lab) createUntilError(client int, prefix string) <-chan string {
+// and then sends that one's path.
+func (l *clients) createUntilError(client int, prefix string) <-chan string {
 	path := make(chan string, 1)
 	go func() {
 		for i := 0; ; i++ {
@@ -77,9 +77,9 @@ func (l *lab) createUntilError(client int, prefix string) <-chan string {
 	return path
 }
 
-// askOften asks for a node again and again until ctx ends, and tells how long each
+// askOften asks for a node again and again until ctx ends, and sends how long each
 // answer took.
-func (l *lab) askOften(ctx context.Context, client int) <-chan time.Duration {
+func (l *clients) askOften(ctx context.Context, client int) <-chan time.Duration {
 	took := make(chan time.Duration, 1<<16)
 	go func() {
 		defer close(took)

@@ -5,33 +5,32 @@ import (
 	"fmt"
 )
 
-// What we looked for and did not find is an honest way to hurt one member's disk:
-// one that leaves the disk of every other run as it is. A small tmpfs can be filled,
-// but then every latency is that of memory, fault or not; a loop device or a
-// throttled control group needs rights that neither Docker nor a container gives.
-// They stay in the catalogue, so that nobody looks for them elsewhere.
+// No machine can hurt one member's disk and leave the disk of every other run as it
+// is. A small tmpfs can be filled, but then every commit has the latency of memory,
+// fault or not; a loop device or a throttled control group needs rights that neither
+// Docker nor a container gives. The kinds are listed with that reason.
 var (
-	diskFull = absent("disk.full", "the member's disk has no room left",
+	_ = unavailable("disk.full", "the member's disk has no room left",
 		"a data folder on a file system of its own that is a real disk and can be filled; on a tmpfs every commit would be as fast as memory, in every run")
-	diskSlow = absent("disk.slow", "the member's forced writes take longer",
+	_ = unavailable("disk.slow", "the member's forced writes take longer",
 		"a block device of the member's own that can be throttled (loop device or io.max in a control group), which needs more than root in a container")
 )
 
-func absent(name, about, needs string) Kind {
-	return Kind{
-		Name: name, About: about, Needs: needs, Members: true, Target: Follower, Aims: memberAims,
-		Proof:  "none: it is unavailable",
-		Absent: "unavailable: it needs " + needs,
-		build:  func(string, settings) Fault { return unavailable{name} },
-	}
+// unavailable registers a kind of fault that no machine can have.
+func unavailable(name, about, needs string) Kind {
+	missing := fmt.Errorf("unavailable: it needs %s", needs)
+	return register(Kind{
+		Name: name, About: about, Proof: "none: it is unavailable",
+		needs:  []need{{about: needs, members: true, missing: func(Abilities) error { return missing }}},
+		Target: Follower, Targets: memberTargets,
+		build: func(string, settings) injector { return absent{} },
+	})
 }
 
-// unavailable is a fault that no machine can have.
-type unavailable struct{ name string }
+// absent is a fault that no machine can have.
+type absent struct{}
 
-func (f unavailable) String() string { return f.name }
-
-// Inject returns an error that wraps ErrSkipped.
-func (f unavailable) Inject(context.Context, Target) (Effect, error) {
-	return Effect{}, fmt.Errorf("%s: %w: there is no honest way to have it yet", f.name, ErrSkipped)
+// inject returns an error that wraps ErrSkipped.
+func (absent) inject(context.Context, Target) (Effect, error) {
+	return Effect{}, fmt.Errorf("%w: no machine can have it", ErrSkipped)
 }

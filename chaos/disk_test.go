@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A fault that cannot be had must never look as if it had been.
+// A fault that cannot be had has no proof.
 func TestDisk_isSkipped(t *testing.T) {
 	for _, name := range []string{"disk.full", "disk.slow"} {
 		f, err := Parse(name, "", nil)

@@ -12,7 +12,7 @@ type Events struct {
 	fired map[string]chan struct{}
 }
 
-// Fire says that the event has happened. Only the first time counts.
+// Fire fires the event. Only the first time counts.
 func (e *Events) Fire(name string) {
 	c := e.channel(name)
 	e.mu.Lock()

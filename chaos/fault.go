@@ -1,8 +1,8 @@
-// Package chaos makes things go wrong, proves that they did, and mends them.
+// Package chaos makes things go wrong, proves that they did, and heals them.
 //
-// A [Fault] takes effect on a [Target] and hands back an [Effect]. The effect
-// carries the proof (a fault that cannot prove itself makes a trial unknown) and
-// the way back. One file a fault; schedule.go plays them.
+// A [Fault] is injected into a [Target] and returns an [Effect]: the proof (a fault
+// that cannot prove its effect makes a trial unknown) and the way back. [Catalogue]
+// lists the kinds of fault, and a [Plan] injects faults at their times.
 //
 //	network, err := chaos.NewNetwork(ctx, ensemble)
 //	// ...
@@ -14,9 +14,9 @@
 //	defer effect.Heal(context.WithoutCancel(ctx))
 //	fmt.Println(effect.Target, effect.Proof)
 //
-// A new fault is a new file: a struct with what can be set, its [Kind] with what
-// it needs and what proves it, and Inject. The catalogue lists the Kind; a test
-// beside the file shows that the fault takes effect and heals.
+// A new kind of fault is a new file: a struct with the parameters, its [Kind] with
+// what it needs and what proves it, and inject. A test beside the file shows that the
+// fault takes effect and heals. The page "zkbench help faults" adds one.
 package chaos
 
 import (
@@ -33,8 +33,8 @@ type Target struct {
 	Network  *Network // cuts members' networks; nil where nobody can
 	// Clients are the taps of the trial's clients, by client number.
 	Clients []*wire.Client
-	// Holder returns the client that holds the grant now, or -1. Nil where there is no
-	// such thing: the clients of a queue. Who aims at a holder then hits any of them.
+	// Holder returns the client that holds the grant now, or -1. Nil where no client can
+	// hold one: a queue. A fault that targets the holder then hits any client.
 	Holder func() int
 	// Random picks a number in [0, n) from the run's seed.
 	Random func(n int) int
@@ -45,14 +45,14 @@ type Effect struct {
 	Target string // what was hit, for people: "client 17 (holder)", "zk2 (leader)"
 	Client int    // the client that was hit; -1 for members
 	// Served are the clients that had their session on a member that was hit, and that
-	// go on hearing from it: they cannot tell that the other members do not.
+	// it still answers: they cannot know that it is cut off from the other members.
 	Served []int
 	Proof  string // what proved that the fault took effect
-	// Undo takes the fault away, and waits for nothing else. Nil when there is nothing
-	// to undo. Safe to call twice.
+	// Undo removes the fault, and waits for nothing else. Nil when there is nothing to
+	// undo. Safe to call twice.
 	Undo func(ctx context.Context) error
-	// Back returns when what was hit is back, after Undo: a member, when it serves
-	// again. That may take that other faults are undone as well. Nil when nothing has to
+	// Back returns after Undo when what was hit is back: a member, when it serves again.
+	// It may have to wait until other faults are undone as well. Nil when nothing has to
 	// come back. Safe to call twice.
 	Back func(ctx context.Context) error
 }
@@ -73,10 +73,9 @@ func (e Effect) Heal(ctx context.Context) error {
 // Fault is one thing that can go wrong.
 type Fault interface {
 	String() string // its name in the catalogue, "session.close"
-	// Inject makes it go wrong and returns once the effect is proven. On an error
-	// whatever was done has been undone again. It returns an error that wraps
-	// ErrSkipped where this machine cannot do it, and ErrNoEffect where it was
-	// done and could not be proven.
+	// Inject makes it go wrong and returns once the effect is proven. When it returns an
+	// error, it has undone all that it did. The error wraps ErrSkipped where this machine
+	// cannot have the fault, and ErrNoEffect where the effect could not be proven.
 	Inject(ctx context.Context, t Target) (Effect, error)
 }
 

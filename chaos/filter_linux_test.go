@@ -14,9 +14,9 @@ import (
 	"time"
 )
 
-func open(t *testing.T, is *island) *filter {
+func open(t *testing.T, ns *namespace) *filter {
 	t.Helper()
-	f, err := openFilter(int(is.nsFd), "test")
+	f, err := openFilter(int(ns.fd), "test")
 	must(t, err)
 	t.Cleanup(func() { f.close() })
 	return f
@@ -24,27 +24,27 @@ func open(t *testing.T, is *island) *filter {
 
 func connects(l net.Listener) bool { return connectsTo(l.Addr().String()) }
 
-func TestFilter_Cut(t *testing.T) {
-	is := newIsland(t)
+func TestFilter_dropsWhatTheRuleSays(t *testing.T) {
+	ns := newNamespace(t)
 	stranger := netip.MustParseAddr("192.0.2.7")
 	strangerV6 := netip.MustParseAddr("2001:db8::7")
 	for _, row := range []struct {
 		name   string
-		rule   Rule
+		rule   packetRule
 		v4, v6 bool // reachable while cut
 	}{
-		{"the zero rule drops everything of both families", Rule{}, false, false},
-		{"inbound only", Rule{Direction: In}, false, false},
-		{"outbound only: the answer never comes back", Rule{Direction: Out}, false, false},
-		{"a peer that is us, over IPv4", Rule{Peers: []netip.Addr{is.here}}, false, true},
-		{"a peer that is us, over IPv6", Rule{Peers: []netip.Addr{is.hereV6}}, true, false},
-		{"a peer that is us, written as IPv4 in IPv6", Rule{Peers: []netip.Addr{netip.AddrFrom16(is.here.As16())}}, false, true},
-		{"a stranger and us", Rule{Peers: []netip.Addr{stranger, strangerV6, is.here}}, false, true},
-		{"only strangers: we get through", Rule{Peers: []netip.Addr{stranger, strangerV6}}, true, true},
-		{"everyone but us", Rule{Except: []netip.Addr{is.here, is.hereV6}}, true, true},
+		{"the zero rule drops everything of both families", packetRule{}, false, false},
+		{"inbound only", packetRule{Direction: inOnly}, false, false},
+		{"outbound only: the answer never comes back", packetRule{Direction: outOnly}, false, false},
+		{"a peer that is us, over IPv4", packetRule{Peers: []netip.Addr{ns.here}}, false, true},
+		{"a peer that is us, over IPv6", packetRule{Peers: []netip.Addr{ns.hereV6}}, true, false},
+		{"a peer that is us, written as IPv4 in IPv6", packetRule{Peers: []netip.Addr{netip.AddrFrom16(ns.here.As16())}}, false, true},
+		{"a stranger and us", packetRule{Peers: []netip.Addr{stranger, strangerV6, ns.here}}, false, true},
+		{"only strangers: we get through", packetRule{Peers: []netip.Addr{stranger, strangerV6}}, true, true},
+		{"everyone but us", packetRule{Except: []netip.Addr{ns.here, ns.hereV6}}, true, true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			f, v4, v6 := open(t, is), is.listen(t, is.there), is.listen(t, is.v6)
+			f, v4, v6 := open(t, ns), ns.listen(t, ns.there), ns.listen(t, ns.v6)
 			if !connects(v4) || !connects(v6) {
 				t.Fatal("not reachable before the cut")
 			}
@@ -58,8 +58,8 @@ func TestFilter_Cut(t *testing.T) {
 			}
 			d, err := f.dropped(id)
 			must(t, err)
-			if cut := !row.v4 || !row.v6; cut != (d.Packets > 0 && d.Bytes > 0) {
-				t.Errorf("counters say %+v", d)
+			if cut := !row.v4 || !row.v6; cut != (d > 0) {
+				t.Errorf("%d packets were counted", d)
 			}
 			must(t, f.heal(id))
 			must(t, f.heal(id))
@@ -70,13 +70,13 @@ func TestFilter_Cut(t *testing.T) {
 	}
 }
 
-func TestFilter_KeepsLoopback(t *testing.T) {
-	is := newIsland(t)
-	f, l := open(t, is), is.listen(t, is.there)
-	if _, err := f.cut(Rule{}); err != nil {
+func TestFilter_keepsLoopback(t *testing.T) {
+	ns := newNamespace(t)
+	f, l := open(t, ns), ns.listen(t, ns.there)
+	if _, err := f.cut(packetRule{}); err != nil {
 		t.Fatal(err)
 	}
-	is.inside(t, func() error {
+	ns.inside(t, func() error {
 		c, err := net.DialTimeout("tcp", l.Addr().String(), time.Second)
 		if err == nil {
 			c.Close()
@@ -88,12 +88,12 @@ func TestFilter_KeepsLoopback(t *testing.T) {
 	}
 }
 
-func TestFilter_CutsAreIndependent(t *testing.T) {
-	is := newIsland(t)
-	f, l := open(t, is), is.listen(t, is.there)
-	a, err := f.cut(Rule{Direction: In})
+func TestFilter_keepsCutsIndependent(t *testing.T) {
+	ns := newNamespace(t)
+	f, l := open(t, ns), ns.listen(t, ns.there)
+	a, err := f.cut(packetRule{Direction: inOnly})
 	must(t, err)
-	b, err := f.cut(Rule{Peers: []netip.Addr{is.here}})
+	b, err := f.cut(packetRule{Peers: []netip.Addr{ns.here}})
 	must(t, err)
 	must(t, f.heal(a))
 	if connects(l) {
@@ -105,10 +105,10 @@ func TestFilter_CutsAreIndependent(t *testing.T) {
 	}
 }
 
-func TestFilter_RefusesRulesThatDropNothing(t *testing.T) {
-	is := newIsland(t)
-	f := open(t, is)
-	for name, r := range map[string]Rule{
+func TestFilter_refusesRulesThatDropNothing(t *testing.T) {
+	ns := newNamespace(t)
+	f := open(t, ns)
+	for name, r := range map[string]packetRule{
 		"an unknown direction":    {Direction: "sideways"},
 		"an empty peer":           {Peers: []netip.Addr{{}}},
 		"an unspecified address":  {Except: []netip.Addr{netip.IPv4Unspecified()}},
@@ -126,36 +126,36 @@ func TestFilter_RefusesRulesThatDropNothing(t *testing.T) {
 // strays is how many packets of the kernel's own may get into the count.
 const strays = 10
 
-func TestFilter_Loss(t *testing.T) {
-	is := newIsland(t)
-	f := open(t, is)
-	echo := is.echo(t)
+func TestFilter_dropsTheShareThatIsToBeLost(t *testing.T) {
+	ns := newNamespace(t)
+	f := open(t, ns)
+	echo := ns.echo(t)
 	for _, percent := range []float64{5, 50} {
-		id, err := f.cut(Rule{Direction: In, Loss: percent})
+		id, err := f.cut(packetRule{Direction: inOnly, Loss: percent})
 		must(t, err)
 		const sent = 1500
 		got := echo(sent, 20)
 		d, err := f.dropped(id)
 		must(t, err)
 		must(t, f.heal(id))
-		share := 100 * float64(d.Packets) / sent
+		share := 100 * float64(d) / sent
 		t.Logf("asked for %g%%, lost %.2f%%; %d of %d came back", percent, share, got, sent)
 		// Four standard deviations of the binomial.
 		if slack := 4 * math.Sqrt(percent*(100-percent)/sent); math.Abs(share-percent) > slack {
 			t.Errorf("lost %.2f%%, not %g%% ± %.2f", share, percent, slack)
 		}
-		if stray := got + int(d.Packets) - sent; stray < 0 || stray > strays {
-			t.Errorf("%d came back and %d were dropped of %d", got, d.Packets, sent)
+		if stray := got + int(d) - sent; stray < 0 || stray > strays {
+			t.Errorf("%d came back and %d were dropped of %d", got, d, sent)
 		}
 	}
 }
 
-func TestFilter_Rate(t *testing.T) {
-	is := newIsland(t)
-	f := open(t, is)
-	echo := is.echo(t)
+func TestFilter_dropsWhatExceedsTheRate(t *testing.T) {
+	ns := newNamespace(t)
+	f := open(t, ns)
+	echo := ns.echo(t)
 	const rate = 100_000
-	id, err := f.cut(Rule{Direction: In, Rate: rate})
+	id, err := f.cut(packetRule{Direction: inOnly, Rate: rate})
 	must(t, err)
 	begin := time.Now()
 	const sent, size = 1000, 1000
@@ -164,20 +164,20 @@ func TestFilter_Rate(t *testing.T) {
 	d, err := f.dropped(id)
 	must(t, err)
 	passed := float64(got * size)
-	t.Logf("%d of %d datagrams passed in %.2f s: %.0f bytes/s; %d dropped", got, sent, took, passed/took, d.Packets)
+	t.Logf("%d of %d datagrams passed in %.2f s: %.0f bytes/s; %d dropped", got, sent, took, passed/took, d)
 	if most := 1.3*rate*took + 20_000; passed > most || got == 0 {
 		t.Errorf("%.0f bytes passed in %.2f s; at most %.0f should, and some must", passed, took, most)
 	}
-	if stray := got + int(d.Packets) - sent; stray < 0 || stray > strays {
-		t.Errorf("%d came back and %d were dropped of %d", got, d.Packets, sent)
+	if stray := got + int(d) - sent; stray < 0 || stray > strays {
+		t.Errorf("%d came back and %d were dropped of %d", got, d, sent)
 	}
 }
 
-func TestFilter_KilledOwnerLeavesNothing(t *testing.T) {
-	is := newIsland(t)
-	l := is.listen(t, is.there)
+func TestFilter_leavesNothingWhenItsOwnerIsKilled(t *testing.T) {
+	ns := newNamespace(t)
+	l := ns.listen(t, ns.there)
 	cmd := exec.Command("/proc/self/exe")
-	cmd.Env = append(os.Environ(), "ZKBENCH_TEST_CHILD=cut", "ZKBENCH_TEST_NETNS="+is.path)
+	cmd.Env = append(os.Environ(), "ZKBENCH_TEST_CHILD=cut", "ZKBENCH_TEST_NETNS="+ns.path)
 	_, err := cmd.StdinPipe() // open until the child is killed
 	must(t, err)
 	out, err := cmd.StdoutPipe()
@@ -193,7 +193,7 @@ func TestFilter_KilledOwnerLeavesNothing(t *testing.T) {
 	if !connects(l) {
 		t.Error("the partition outlived the process that made it")
 	}
-	owners, err := open(t, is).owners()
+	owners, err := open(t, ns).owners()
 	if err != nil || len(owners) != 0 {
 		t.Errorf("tables left behind by %v, %v", owners, err)
 	}
@@ -206,7 +206,7 @@ func cutAndWait() {
 	if err == nil {
 		var f *filter
 		if f, err = openFilter(int(ns.Fd()), "victim"); err == nil {
-			_, err = f.cut(Rule{})
+			_, err = f.cut(packetRule{})
 		}
 	}
 	if err != nil {
@@ -217,12 +217,12 @@ func cutAndWait() {
 	io.Copy(io.Discard, os.Stdin)
 }
 
-func TestFilter_SweepTakesOnlyThatOwner(t *testing.T) {
-	is := newIsland(t)
-	l := is.listen(t, is.there)
-	leave(t, is, "1:1")
-	leave(t, is, "11:1")
-	f := open(t, is)
+func TestFilter_sweepsOneOwnerOnly(t *testing.T) {
+	ns := newNamespace(t)
+	l := ns.listen(t, ns.there)
+	leave(t, ns, "1:1")
+	leave(t, ns, "11:1")
+	f := open(t, ns)
 	n, err := f.sweep("1:1")
 	must(t, err)
 	owners, err := f.owners()
@@ -236,23 +236,23 @@ func TestFilter_SweepTakesOnlyThatOwner(t *testing.T) {
 }
 
 // leave makes a cut as a kernel without table owners would: it stays.
-func leave(t *testing.T, is *island, owner string) {
+func leave(t *testing.T, ns *namespace, owner string) {
 	t.Helper()
-	f, err := openFilter(int(is.nsFd), owner)
+	f, err := openFilter(int(ns.fd), owner)
 	must(t, err)
 	f.plain = true
-	_, err = f.cut(Rule{})
+	_, err = f.cut(packetRule{})
 	must(t, err)
 	must(t, f.conn.CloseLasting())
 }
 
 func BenchmarkFilter(b *testing.B) {
-	is := newIsland(b)
-	f, err := openFilter(int(is.nsFd), "bench")
+	ns := newNamespace(b)
+	f, err := openFilter(int(ns.fd), "bench")
 	must(b, err)
 	defer f.close()
 	for b.Loop() {
-		id, err := f.cut(Rule{})
+		id, err := f.cut(packetRule{})
 		must(b, err)
 		must(b, f.heal(id))
 	}

@@ -10,49 +10,38 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// LinkDelay delays the packets that a member sends, as distance does. It needs the
+// linkDelay delays the packets that a member sends, as distance does. It needs the
 // kernel's network emulator.
-type LinkDelay struct {
-	Member string // Leader, Follower, Any or a member's name
-	Delay  time.Duration
-	Jitter time.Duration // at most so much more or less, by the kernel's choice
+type linkDelay struct {
+	member string // Leader, Follower, Any or a member's name
+	delay  time.Duration
+	jitter time.Duration // at most so much more or less, by the kernel's choice
 }
 
-var linkDelay = Kind{
+var _ = register(Kind{
 	Name:   "link.delay",
 	About:  "delays the packets that a member sends",
-	Needs:  needsNetwork + "; a kernel with netem (modprobe sch_netem)",
 	Proof:  "connecting to it takes longer by the delay",
-	Target: Follower, Aims: memberAims, Members: true,
+	Target: Follower, Targets: memberTargets,
 	Params: []Param{
 		{"delay", "100ms", "how long, at least 1ms"},
 		{"jitter", "0s", "at most so much more or less"},
 	},
-	build: func(target string, s settings) Fault {
-		f := LinkDelay{Member: target, Delay: s.duration("delay"), Jitter: s.duration("jitter")}
-		if f.Delay < time.Millisecond {
+	needs: []need{needsNetwork, needsNetem},
+	build: func(target string, s settings) injector {
+		f := linkDelay{member: target, delay: s.duration("delay"), jitter: s.duration("jitter")}
+		if f.delay < time.Millisecond {
 			s.bad("delay", "is less than 1ms")
 		}
-		if f.Jitter > f.Delay {
+		if f.jitter > f.delay {
 			s.bad("jitter", "is more than the delay")
 		}
 		return f
 	},
-}
+})
 
-func (f LinkDelay) String() string { return linkDelay.Name }
-
-// Inject implements Fault.
-func (f LinkDelay) Inject(ctx context.Context, t Target) (Effect, error) {
-	e, err := f.inject(ctx, t)
-	if err != nil {
-		return Effect{}, fmt.Errorf("%s: %w", f, err)
-	}
-	return e, nil
-}
-
-func (f LinkDelay) inject(ctx context.Context, t Target) (Effect, error) {
-	v, err := pickMember(ctx, t, f.Member)
+func (f linkDelay) inject(ctx context.Context, t Target) (Effect, error) {
+	v, err := pickMember(ctx, t, f.member)
 	if err != nil {
 		return Effect{}, err
 	}
@@ -64,30 +53,30 @@ func (f LinkDelay) inject(ctx context.Context, t Target) (Effect, error) {
 		return Effect{}, err
 	}
 	var after time.Duration
-	lift := func(context.Context) error { return nil }
+	remove := func(context.Context) error { return nil }
 	err = act(ctx,
 		func(ctx context.Context) (err error) {
-			lift, err = t.Network.slow(ctx, v.Member, f.Delay, f.Jitter)
+			remove, err = t.Network.delay(ctx, v.Member, f.delay, f.jitter)
 			return err
 		},
 		func() error {
-			if after, err = roundTrip(ctx, v.Member); err == nil && after < before+(f.Delay-f.Jitter)*9/10 {
+			if after, err = roundTrip(ctx, v.Member); err == nil && after < before+(f.delay-f.jitter)*9/10 {
 				err = fmt.Errorf("%w: connecting to %s took %v before and %v after", ErrNoEffect, v.Name, before, after)
 			}
 			return err
 		},
-		func(ctx context.Context) error { return lift(ctx) })
+		func(ctx context.Context) error { return remove(ctx) })
 	if err != nil {
 		return Effect{}, err
 	}
 	return Effect{
-		Target: v.String(), Client: -1, Undo: lift,
+		Target: v.String(), Client: -1, Undo: remove,
 		Proof: fmt.Sprintf("connecting to %s took %v before and %v after", v.Name, before, after),
 	}, nil
 }
 
-// roundTrip is the least time that five connections to the member took: the
-// least, because a busy machine only ever adds.
+// roundTrip returns the shortest time of five connections to the member: a busy
+// machine only adds to it.
 func roundTrip(ctx context.Context, m *ensembles.Member) (time.Duration, error) {
 	least := time.Duration(-1)
 	var errs []error

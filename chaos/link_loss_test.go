@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-func TestLinkLoss(t *testing.T) {
+func TestLinkLoss_losesPacketsThatTCPRepairs(t *testing.T) {
 	target := cuttable(t)
-	e := inject(t, LinkLoss{Member: Follower, Percent: 30}, target)
+	e := inject(t, linkLoss{member: Follower, percent: 30}, target)
 	if !strings.Contains(e.Proof, "30% of the packets") {
 		t.Errorf("proof %s", e.Proof)
 	}

@@ -2,46 +2,38 @@ package chaos
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// LinkRate limits the bytes a second to and from a member, by dropping what
+// linkRate limits the bytes a second to and from a member, by dropping what
 // exceeds the rate, as a provider's policer does. It does not queue: TCP slows down
 // because it loses packets.
-type LinkRate struct {
-	Member string // Leader, Follower, Any or a member's name
-	Rate   uint64 // bytes a second, each way
+type linkRate struct {
+	member string // Leader, Follower, Any or a member's name
+	rate   uint64 // bytes a second, each way
 }
 
-var linkRate = Kind{
+var _ = register(Kind{
 	Name:   "link.rate",
 	About:  "drops what exceeds a rate to or from a member, as a provider's policer does",
-	Needs:  needsNetwork,
 	Proof:  "packets that exceeded the rate were dropped",
-	Target: Follower, Aims: memberAims, Members: true,
+	Target: Follower, Targets: memberTargets,
 	Params: []Param{{"kbit", "1000", "the rate, each way, in thousands of bits a second"}},
-	build: func(target string, s settings) Fault {
-		return LinkRate{Member: target, Rate: uint64(s.positive("kbit", 1e8) * 1000 / 8)}
+	needs:  []need{needsNetwork},
+	build: func(target string, s settings) injector {
+		return linkRate{member: target, rate: uint64(s.positive("kbit", 1e8) * 1000 / 8)}
 	},
-}
+})
 
-func (f LinkRate) String() string { return linkRate.Name }
-
-// Inject implements Fault.
-func (f LinkRate) Inject(ctx context.Context, t Target) (Effect, error) {
-	v, err := pickMember(ctx, t, f.Member)
+func (f linkRate) inject(ctx context.Context, t Target) (Effect, error) {
+	v, err := pickMember(ctx, t, f.member)
 	if err != nil {
-		return Effect{}, fmt.Errorf("%s: %w", f, err)
+		return Effect{}, err
 	}
-	e, err := provoke(ctx, t, v, Rule{Rate: max(f.Rate, 1)}, flood)
-	if err != nil {
-		return Effect{}, fmt.Errorf("%s: %w", f, err)
-	}
-	return e, nil
+	return cutSome(ctx, t, v, packetRule{Rate: max(f.rate, 1)}, flood)
 }
 
 // flood has the member send its longest short answer many times at once.
@@ -53,7 +45,7 @@ func flood(ctx context.Context, m *ensembles.Member) {
 	for range 16 {
 		all.Go(func() {
 			for time.Since(begin) < silence && ctx.Err() == nil {
-				// That answers are lost or late is what it is for.
+				// Answers that are lost or late are the purpose.
 				_, _ = ensembles.FourLetter(ctx, m.Addr, "mntr")
 			}
 		})

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-func TestLinkRate(t *testing.T) {
+func TestLinkRate_dropsWhatExceedsTheRate(t *testing.T) {
 	target := cuttable(t)
-	e := inject(t, LinkRate{Member: Follower, Rate: 20_000}, target)
+	e := inject(t, linkRate{member: Follower, rate: 20_000}, target)
 	if !strings.Contains(e.Proof, "exceeds 20000 bytes/s") {
 		t.Errorf("proof %s", e.Proof)
 	}
@@ -18,11 +18,11 @@ func TestLinkRate(t *testing.T) {
 }
 
 // A rate that nobody can exceed has no effect, and must not claim one.
-func TestLinkRate_NotExceeded(t *testing.T) {
+func TestLinkRate_hasNoEffectWhereNothingExceedsIt(t *testing.T) {
 	target := cuttable(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	if _, err := (LinkRate{Member: Follower, Rate: 1 << 32}).Inject(ctx, target); !errors.Is(err, ErrNoEffect) || errors.Is(err, ErrNotHealed) {
+	if _, err := (linkRate{member: Follower, rate: 1 << 32}).inject(ctx, target); !errors.Is(err, ErrNoEffect) || errors.Is(err, ErrNotHealed) {
 		t.Errorf("got %v", err)
 	}
 }

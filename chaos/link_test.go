@@ -11,20 +11,20 @@ import (
 )
 
 // A cut that drops only some packets is lifted when it drops none.
-func TestProvoke_NoTraffic(t *testing.T) {
+func TestCutSome_isRemovedWhenItDropsNothing(t *testing.T) {
 	target := cuttable(t)
 	v, err := pickMember(t.Context(), target, Follower)
 	must(t, err)
 	// Nobody speaks to the member from this address, which is set aside for texts.
-	stranger := Rule{Peers: []netip.Addr{netip.MustParseAddr("192.0.2.1")}, Loss: 50}
+	stranger := packetRule{Peers: []netip.Addr{netip.MustParseAddr("192.0.2.1")}, Loss: 50}
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	asked := 0
-	_, err = provoke(ctx, target, v, stranger, func(context.Context, *ensembles.Member) { asked++ })
+	_, err = cutSome(ctx, target, v, stranger, func(context.Context, *ensembles.Member) { asked++ })
 	if !errors.Is(err, ErrNoEffect) || errors.Is(err, ErrNotHealed) || asked == 0 {
 		t.Errorf("asked %d times: %v", asked, err)
 	}
-	h, err := target.Network.hand(t.Context(), v.Member)
+	h, err := target.Network.access(t.Context(), v.Member)
 	must(t, err)
 	if a, err := h.do(t.Context(), order{Do: "owners"}); err != nil || len(a.Owners) != 0 {
 		t.Errorf("left behind: %v, %v", a.Owners, err)

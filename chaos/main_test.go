@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -58,6 +59,15 @@ var common struct {
 	network  *Network
 }
 
+// ensemble starts real members that go down with the test.
+func ensemble(t testing.TB, o ensembles.Options) *ensembles.Ensemble {
+	t.Helper()
+	e, err := process.Start(t.Context(), o)
+	must(t, err)
+	t.Cleanup(func() { must(t, e.Down(context.Background())) })
+	return e
+}
+
 // tick is short, so that sessions run out and lost members are missed soon.
 const tick = 500 * time.Millisecond
 
@@ -87,12 +97,12 @@ func cuttable(t testing.TB) Target {
 }
 
 // inject injects the fault; it is healed at the end of the test at the latest.
-func inject(t testing.TB, f Fault, target Target) Effect {
+func inject(t testing.TB, f injector, target Target) Effect {
 	t.Helper()
 	begin := time.Now()
-	e, err := f.Inject(t.Context(), target)
+	e, err := f.inject(t.Context(), target)
 	must(t, err)
-	t.Logf("%s on %s: %s (%v)", f, e.Target, e.Proof, time.Since(begin).Round(100*time.Microsecond))
+	t.Logf("%T on %s: %s (%v)", f, e.Target, e.Proof, time.Since(begin).Round(100*time.Microsecond))
 	if e.Target == "" || e.Proof == "" {
 		t.Errorf("an effect without a target or a proof: %+v", e)
 	}
@@ -130,16 +140,12 @@ func must(t testing.TB, err error) {
 // within polls until the condition holds, and fails the test when it does not in time.
 func within(t testing.TB, limit time.Duration, what string, holds func() bool) {
 	t.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	deadline := time.After(limit)
-	for !holds() {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatalf("not within %v: %s", limit, what)
+	must(t, poll(t.Context(), limit, func(context.Context) error {
+		if !holds() {
+			return errors.New(what)
 		}
-	}
+		return nil
+	}))
 }
 
 // connectsTo reports whether a TCP connection can be made.

@@ -9,13 +9,11 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-const needsMachine = "members that zkbench runs itself"
-
 // undoLimit bounds the undoing of a fault whose injection failed.
 const undoLimit = 30 * time.Second
 
-// pickMachine returns the member that who describes, and makes sure that its
-// server process is ours.
+// pickMachine returns the member that who describes. It returns an error that wraps
+// ErrSkipped where the member's process is not ours.
 func pickMachine(ctx context.Context, t Target, who string) (victim, error) {
 	v, err := pickMember(ctx, t, who)
 	if err == nil && v.Machine == nil {
@@ -24,8 +22,8 @@ func pickMachine(ctx context.Context, t Target, who string) (victim, error) {
 	return v, err
 }
 
-// act does something to a member's process and proves it. If either fails, by an
-// error, an ended context or a panic, it undoes it.
+// act calls do, unless it is nil, and then proof. When either fails, by an error, an
+// ended context or a panic, it calls undo.
 func act(ctx context.Context, do func(context.Context) error, proof func() error, undo func(context.Context) error) (err error) {
 	proven := false
 	defer func() {
@@ -38,7 +36,10 @@ func act(ctx context.Context, do func(context.Context) error, proof func() error
 			err = errors.Join(err, fmt.Errorf("%w: %w", ErrNotHealed, left))
 		}
 	}()
-	if err = do(ctx); err == nil {
+	if do != nil {
+		err = do(ctx)
+	}
+	if err == nil {
 		err = proof()
 	}
 	proven = err == nil
@@ -56,11 +57,11 @@ func takeDown(ctx context.Context, v victim, end func(context.Context) error) er
 			return err
 		}
 		return silent(ctx, v.Member)
-	}, func(ctx context.Context) error { return putUp(ctx, v) })
+	}, func(ctx context.Context) error { return startAgain(ctx, v) })
 }
 
-// putUp starts a member's process, unless it runs.
-func putUp(ctx context.Context, v victim) error {
+// startAgain starts a member's process, unless it runs.
+func startAgain(ctx context.Context, v victim) error {
 	running, err := v.Machine.Running(ctx)
 	if err == nil && !running {
 		err = v.Machine.Start(ctx)
@@ -71,20 +72,20 @@ func putUp(ctx context.Context, v victim) error {
 	return nil
 }
 
-// back waits until a member that was put up serves.
+// back waits until a member that was started again serves.
 func back(ctx context.Context, t Target, v victim) error {
 	if err := serves(ctx, v.Member); err != nil {
 		return err
 	}
 	if t.Network != nil {
-		// In a container it has a new network now, and reaching into that takes
-		// time that the next cut should not lose. That cut tells what fails here.
-		_, _ = t.Network.hand(ctx, v.Member)
+		// In a container it has a new network now. Opening that takes time, which
+		// the next cut should not lose. That cut returns the error, if there is one.
+		_, _ = t.Network.access(ctx, v.Member)
 	}
 	return nil
 }
 
-// downFault is what member.kill and member.stop have in common.
+// downFault is the part that member.kill and member.stop share.
 func downFault(ctx context.Context, t Target, who, how string, end func(ensembles.Machine, context.Context) error) (Effect, error) {
 	v, err := pickMachine(ctx, t, who)
 	if err != nil {
@@ -98,12 +99,13 @@ func downFault(ctx context.Context, t Target, who, how string, end func(ensemble
 	return Effect{
 		Target: v.String(), Client: -1,
 		Proof: fmt.Sprintf("%s, its process was gone after %v, and nobody answers srvr", how, time.Since(begin).Round(time.Millisecond)),
-		Undo:  func(ctx context.Context) error { return putUp(ctx, v) },
+		Undo:  func(ctx context.Context) error { return startAgain(ctx, v) },
 		Back:  func(ctx context.Context) error { return back(ctx, t, v) },
 	}, nil
 }
 
-// restart takes a member down and brings it back; it returns how long it did not serve.
+// restart ends a member's process and starts it again. It returns how long the member
+// did not serve.
 func restart(ctx context.Context, t Target, v victim, how string) (time.Duration, error) {
 	end := v.Machine.Stop
 	if how == "kill" {
@@ -113,13 +115,8 @@ func restart(ctx context.Context, t Target, v victim, how string) (time.Duration
 	if err := takeDown(ctx, v, end); err != nil {
 		return 0, err
 	}
-	again := Effect{
-		Undo: func(ctx context.Context) error { return putUp(ctx, v) },
-		Back: func(ctx context.Context) error { return back(ctx, t, v) },
-	}
-	err := act(ctx, again.Heal,
-		func() error { return nil },
-		func(ctx context.Context) error { return putUp(ctx, v) })
+	start := func(ctx context.Context) error { return startAgain(ctx, v) }
+	err := act(ctx, start, func() error { return back(ctx, t, v) }, start)
 	return time.Since(begin).Round(time.Millisecond), err
 }
 

@@ -8,9 +8,9 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-func TestMemberKill(t *testing.T) {
+func TestMemberKill_endsTheProcessUntilItHeals(t *testing.T) {
 	target := shared(t)
-	e := inject(t, MemberKill{Member: Leader}, target)
+	e := inject(t, memberKill{member: Leader}, target)
 	m := hit(t, target, e)
 	if connectsTo(m.Addr) {
 		t.Error("somebody listens at the killed member's address")
@@ -22,14 +22,14 @@ func TestMemberKill(t *testing.T) {
 	heal(t, target, e)
 }
 
-func TestMemberKill_NotOurs(t *testing.T) {
+func TestMemberFaults_areSkippedWhereTheProcessIsNotOurs(t *testing.T) {
 	target := shared(t)
 	theirs := *target.Ensemble.Members[0]
 	theirs.Machine = nil
 	target.Ensemble = &ensembles.Ensemble{Members: []*ensembles.Member{&theirs}}
-	for _, f := range []Fault{MemberKill{}, MemberStop{}, MemberPause{}, MemberRestart{}} {
-		if _, err := f.Inject(t.Context(), target); !errors.Is(err, ErrSkipped) || !errors.Is(err, ensembles.ErrNotOurs) {
-			t.Errorf("%s: %v", f, err)
+	for _, f := range []injector{memberKill{}, memberStop{}, memberPause{}, memberRestart{}} {
+		if _, err := f.inject(t.Context(), target); !errors.Is(err, ErrSkipped) || !errors.Is(err, ensembles.ErrNotOurs) {
+			t.Errorf("%T: %v", f, err)
 		}
 	}
 }

@@ -5,35 +5,32 @@ import (
 	"fmt"
 )
 
-// MemberPause freezes a member's process: its kernel still accepts connections and
-// acknowledges packets, and nobody is at home. A long garbage collection looks so.
-type MemberPause struct {
-	Member string // Leader, Follower, Any or a member's name
+// memberPause freezes a member's process: its kernel still accepts connections and
+// acknowledges packets, and nobody answers. A long garbage collection does the same.
+type memberPause struct {
+	member string // Leader, Follower, Any or a member's name
 }
 
-var memberPause = Kind{
+var _ = register(Kind{
 	Name:   "member.pause",
 	About:  "freezes a member's process; its sockets stay open",
-	Needs:  needsMachine,
 	Proof:  "the process runs, and a member that answered srvr does not",
-	Target: Leader, Aims: memberAims, Members: true,
-	build: func(target string, _ settings) Fault { return MemberPause{Member: target} },
-}
+	Target: Leader, Targets: memberTargets,
+	needs: []need{needsProcess},
+	build: func(target string, _ settings) injector { return memberPause{member: target} },
+})
 
-func (f MemberPause) String() string { return memberPause.Name }
-
-// Inject implements Fault.
-func (f MemberPause) Inject(ctx context.Context, t Target) (Effect, error) {
-	v, err := pickMachine(ctx, t, f.Member)
+func (f memberPause) inject(ctx context.Context, t Target) (Effect, error) {
+	v, err := pickMachine(ctx, t, f.member)
 	if err == nil {
 		err = speaks(ctx, v.Member)
 	}
 	if err != nil {
-		return Effect{}, fmt.Errorf("%s: %w", f, err)
+		return Effect{}, err
 	}
 	err = act(ctx, v.Machine.Pause, func() error { return silent(ctx, v.Member) }, v.Machine.Resume)
 	if err != nil {
-		return Effect{}, fmt.Errorf("%s: %w", f, err)
+		return Effect{}, err
 	}
 	return Effect{
 		Target: v.String(), Client: -1,

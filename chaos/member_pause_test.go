@@ -9,9 +9,9 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-func TestMemberPause(t *testing.T) {
+func TestMemberPause_keepsTheSocketsOpen(t *testing.T) {
 	target := shared(t)
-	e := inject(t, MemberPause{Member: Follower}, target)
+	e := inject(t, memberPause{member: Follower}, target)
 	m := hit(t, target, e)
 	if !connectsTo(m.Addr) {
 		t.Error("a frozen member's kernel accepts connections, and this one does not")
@@ -23,7 +23,7 @@ func TestMemberPause(t *testing.T) {
 }
 
 // A member that never answered cannot prove by its silence that it was frozen.
-func TestMemberPause_NeedsAnAnswerFirst(t *testing.T) {
+func TestMemberPause_needsAnAnswerFirst(t *testing.T) {
 	target := shared(t)
 	m := target.Ensemble.Members[0]
 	deaf := *m
@@ -31,7 +31,7 @@ func TestMemberPause_NeedsAnAnswerFirst(t *testing.T) {
 	target.Ensemble = &ensembles.Ensemble{Members: []*ensembles.Member{&deaf}}
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	if _, err := (MemberPause{Member: m.Name}).Inject(ctx, target); !errors.Is(err, ErrNoEffect) {
+	if _, err := (memberPause{member: m.Name}).inject(ctx, target); !errors.Is(err, ErrNoEffect) {
 		t.Errorf("got %v", err)
 	}
 	if !reachable(t.Context(), m, time.Second) {

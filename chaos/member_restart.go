@@ -5,39 +5,36 @@ import (
 	"fmt"
 )
 
-// MemberRestart ends a member's process and starts it again at once. It returns
+// memberRestart ends a member's process and starts it again at once. It returns
 // when the member serves, so there is nothing to heal.
-type MemberRestart struct {
-	Member string // Leader, Follower, Any or a member's name
-	How    string // "stop" (SIGTERM) or "kill" (SIGKILL)
+type memberRestart struct {
+	member string // Leader, Follower, Any or a member's name
+	how    string // "stop" (SIGTERM) or "kill" (SIGKILL)
 }
 
-var memberRestart = Kind{
+var _ = register(Kind{
 	Name:   "member.restart",
 	About:  "ends a member's process and starts it again at once",
-	Needs:  needsMachine,
 	Proof:  "the process was gone, and serves again",
-	Target: Leader, Aims: memberAims, Members: true,
+	Target: Leader, Targets: memberTargets,
 	Params: []Param{paramHow},
-	build: func(target string, s settings) Fault {
-		return MemberRestart{Member: target, How: s.choice("how", "stop", "kill")}
+	needs:  []need{needsProcess},
+	build: func(target string, s settings) injector {
+		return memberRestart{member: target, how: s.choice("how", "stop", "kill")}
 	},
-}
+})
 
-func (f MemberRestart) String() string { return memberRestart.Name }
-
-// Inject implements Fault.
-func (f MemberRestart) Inject(ctx context.Context, t Target) (Effect, error) {
-	v, err := pickMachine(ctx, t, f.Member)
+func (f memberRestart) inject(ctx context.Context, t Target) (Effect, error) {
+	v, err := pickMachine(ctx, t, f.member)
 	if err != nil {
-		return Effect{}, fmt.Errorf("%s: %w", f, err)
+		return Effect{}, err
 	}
-	took, err := restart(ctx, t, v, f.How)
+	took, err := restart(ctx, t, v, f.how)
 	if err != nil {
-		return Effect{}, fmt.Errorf("%s: %w", f, err)
+		return Effect{}, err
 	}
 	return Effect{
 		Target: v.String(), Client: -1,
-		Proof: fmt.Sprintf("%s was gone (%s), and served again after %v", v.Name, f.How, took),
+		Proof: fmt.Sprintf("%s was gone (%s), and served again after %v", v.Name, f.how, took),
 	}, nil
 }

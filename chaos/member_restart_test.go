@@ -8,11 +8,11 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-func TestMemberRestart(t *testing.T) {
+func TestMemberRestart_returnsWhenTheMemberServes(t *testing.T) {
 	target := shared(t)
 	for _, how := range []string{"stop", "kill"} {
 		t.Run(how, func(t *testing.T) {
-			e := inject(t, MemberRestart{Member: "zk2", How: how}, target)
+			e := inject(t, memberRestart{member: "zk2", how: how}, target)
 			if e.Target != "zk2" || e.Undo != nil {
 				t.Errorf("effect %+v", e)
 			}
@@ -23,13 +23,13 @@ func TestMemberRestart(t *testing.T) {
 }
 
 // Who interrupts a restart finds the member up.
-func TestMemberRestart_Interrupted(t *testing.T) {
+func TestMemberRestart_leavesTheMemberUpWhenInterrupted(t *testing.T) {
 	target := shared(t)
 	m := *target.Ensemble.Members[0]
 	ctx, cancel := context.WithCancel(t.Context())
 	m.Machine = interrupted{m.Machine, cancel}
 	target.Ensemble = &ensembles.Ensemble{Members: []*ensembles.Member{&m}}
-	if _, err := (MemberRestart{Member: m.Name, How: "kill"}).Inject(ctx, target); !errors.Is(err, context.Canceled) || errors.Is(err, ErrNotHealed) {
+	if _, err := (memberRestart{member: m.Name, how: "kill"}).inject(ctx, target); !errors.Is(err, context.Canceled) || errors.Is(err, ErrNotHealed) {
 		t.Errorf("got %v", err)
 	}
 	if up, err := m.Machine.Running(t.Context()); err != nil || !up {

@@ -10,49 +10,45 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// MemberRolling restarts all members, one after the other, the leader last: an
+// memberRolling restarts all members, one after the other, the leader last: an
 // upgrade by the book. Each one serves before the next one goes.
-type MemberRolling struct {
-	How string // "stop" (SIGTERM) or "kill" (SIGKILL)
+type memberRolling struct {
+	how string // "stop" (SIGTERM) or "kill" (SIGKILL)
 }
 
-var memberRolling = Kind{
-	Name:    "member.rolling",
-	About:   "restarts all members, one after the other, the leader last",
-	Needs:   needsMachine,
-	Proof:   "each process was gone, and served again before the next one went",
-	Members: true,
-	Params:  []Param{paramHow},
-	build: func(_ string, s settings) Fault {
-		return MemberRolling{How: s.choice("how", "stop", "kill")}
+var _ = register(Kind{
+	Name:   "member.rolling",
+	About:  "restarts all members, one after the other, the leader last",
+	Proof:  "each process was gone, and served again before the next one went",
+	Params: []Param{paramHow},
+	needs:  []need{needsProcess},
+	build: func(_ string, s settings) injector {
+		return memberRolling{how: s.choice("how", "stop", "kill")}
 	},
-}
+})
 
-func (f MemberRolling) String() string { return memberRolling.Name }
-
-// Inject implements Fault. There is nothing to heal.
-func (f MemberRolling) Inject(ctx context.Context, t Target) (Effect, error) {
+func (f memberRolling) inject(ctx context.Context, t Target) (Effect, error) {
 	leader, err := pickMachine(ctx, t, Leader)
 	if err != nil {
-		return Effect{}, fmt.Errorf("%s: %w", f, err)
+		return Effect{}, err
 	}
 	order := slices.DeleteFunc(slices.Clone(t.Ensemble.Members), func(m *ensembles.Member) bool { return m == leader.Member })
 	order = append(order, leader.Member)
 	var proof, targets []string
 	for _, m := range order {
-		took, err := restart(ctx, t, victim{Member: m}, f.How)
+		took, err := restart(ctx, t, victim{Member: m}, f.how)
 		if err == nil {
 			err = allServe(ctx, t.Ensemble)
 		}
 		if err != nil {
-			return Effect{}, fmt.Errorf("%s: %w", f, err)
+			return Effect{}, err
 		}
 		proof = append(proof, fmt.Sprintf("%s after %v", m.Name, took))
 		targets = append(targets, m.Name)
 	}
 	return Effect{
 		Target: strings.Join(targets, ", "), Client: -1,
-		Proof: "each was gone (" + f.How + ") and served again: " + strings.Join(proof, ", "),
+		Proof: "each was gone (" + f.how + ") and served again: " + strings.Join(proof, ", "),
 	}, nil
 }
 

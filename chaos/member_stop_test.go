@@ -6,9 +6,9 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-func TestMemberStop(t *testing.T) {
+func TestMemberStop_endsTheProcessUntilItHeals(t *testing.T) {
 	target := shared(t)
-	e := inject(t, MemberStop{Member: Follower}, target)
+	e := inject(t, memberStop{member: Follower}, target)
 	m := hit(t, target, e)
 	if connectsTo(m.Addr) {
 		t.Error("somebody listens at the stopped member's address")

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestAct(t *testing.T) {
+func TestAct_undoesWhatItCannotProve(t *testing.T) {
 	broken := errors.New("broken")
 	ok := func(context.Context) error { return nil }
 	bad := func(context.Context) error { return broken }

@@ -17,19 +17,19 @@ import (
 
 var namespaces atomic.Int32
 
-// island is a network namespace that is joined to the test's own by one cable.
-type island struct {
+// namespace is a network namespace that is joined to the test's own by one cable.
+type namespace struct {
 	path      string     // /run/netns/NAME
 	name      string     // of the namespace
 	here      netip.Addr // our end of the cable
 	there, v6 netip.Addr // its end
 	hereV6    netip.Addr
-	nsFd      netns.NsHandle
+	fd        netns.NsHandle
 	cable     netlink.Link
 }
 
-// newIsland makes a namespace and its cable, and removes both after the test.
-func newIsland(t testing.TB) *island {
+// newNamespace makes a namespace and its cable, and removes both after the test.
+func newNamespace(t testing.TB) *namespace {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("making a network namespace needs root")
@@ -37,52 +37,52 @@ func newIsland(t testing.TB) *island {
 	n := int(namespaces.Add(1))
 	// The process id keeps parallel test processes apart.
 	block := byte(os.Getpid() % 250)
-	is := &island{
+	ns := &namespace{
 		name:   fmt.Sprintf("zkbench-t%d-%d", os.Getpid(), n),
 		here:   netip.AddrFrom4([4]byte{10, 213, block, byte(4*n + 1)}),
 		there:  netip.AddrFrom4([4]byte{10, 213, block, byte(4*n + 2)}),
 		hereV6: netip.MustParseAddr(fmt.Sprintf("fd7a:%x:%x::1", block, n)),
 		v6:     netip.MustParseAddr(fmt.Sprintf("fd7a:%x:%x::2", block, n)),
 	}
-	is.path = "/run/netns/" + is.name
+	ns.path = "/run/netns/" + ns.name
 	inLockedThread(t, func() error {
 		home, err := netns.Get()
 		if err != nil {
 			return err
 		}
 		defer home.Close()
-		is.nsFd, err = netns.NewNamed(is.name) // and enters it
+		ns.fd, err = netns.NewNamed(ns.name) // and enters it
 		if err != nil {
 			return err
 		}
-		t.Cleanup(func() { is.nsFd.Close(); netns.DeleteNamed(is.name) })
+		t.Cleanup(func() { ns.fd.Close(); netns.DeleteNamed(ns.name) })
 		return netns.Set(home)
 	})
-	is.wire(t, n)
+	ns.wire(t, n)
 	// The kernel carries packets over a new cable some time after it is up.
-	for _, end := range []netip.Addr{is.there, is.v6} {
+	for _, end := range []netip.Addr{ns.there, ns.v6} {
 		within(t, 5*time.Second, "packets reach "+end.String(), func() bool { return answers(end.String()) })
 	}
-	return is
+	return ns
 }
 
-func (is *island) wire(t testing.TB, n int) {
+func (ns *namespace) wire(t testing.TB, n int) {
 	t.Helper()
 	near, far := fmt.Sprintf("zt%d-%d", os.Getpid()%1e6, n), "eth0"
 	must(t, netlink.LinkAdd(&netlink.Veth{
-		LinkAttrs: netlink.LinkAttrs{Name: near}, PeerName: far, PeerNamespace: netlink.NsFd(is.nsFd),
+		LinkAttrs: netlink.LinkAttrs{Name: near}, PeerName: far, PeerNamespace: netlink.NsFd(ns.fd),
 	}))
 	cable, err := netlink.LinkByName(near)
 	must(t, err)
-	is.cable = cable
+	ns.cable = cable
 	t.Cleanup(func() { netlink.LinkDel(cable) })
-	must(t, addAddr(&netlink.Handle{}, cable, is.here, is.hereV6))
-	h, err := netlink.NewHandleAt(is.nsFd)
+	must(t, addAddr(&netlink.Handle{}, cable, ns.here, ns.hereV6))
+	h, err := netlink.NewHandleAt(ns.fd)
 	must(t, err)
 	defer h.Close()
 	eth, err := h.LinkByName(far)
 	must(t, err)
-	must(t, addAddr(h, eth, is.there, is.v6))
+	must(t, addAddr(h, eth, ns.there, ns.v6))
 	lo, err := h.LinkByName("lo")
 	must(t, err)
 	must(t, h.LinkSetUp(lo))
@@ -103,10 +103,10 @@ func addAddr(h *netlink.Handle, l netlink.Link, v4, v6 netip.Addr) error {
 }
 
 // listen opens a TCP listener inside the namespace.
-func (is *island) listen(t testing.TB, addr netip.Addr) net.Listener {
+func (ns *namespace) listen(t testing.TB, addr netip.Addr) net.Listener {
 	t.Helper()
 	var l net.Listener
-	is.inside(t, func() (err error) {
+	ns.inside(t, func() (err error) {
 		l, err = net.Listen("tcp", netip.AddrPortFrom(addr, 0).String())
 		return err
 	})
@@ -124,12 +124,12 @@ func (is *island) listen(t testing.TB, addr netip.Addr) net.Listener {
 }
 
 // echo returns a function that sends datagrams of some size to the namespace, and
-// tells how many came back.
-func (is *island) echo(t testing.TB) func(n, size int) int {
+// returns how many came back.
+func (ns *namespace) echo(t testing.TB) func(n, size int) int {
 	t.Helper()
 	var there net.PacketConn
-	is.inside(t, func() (err error) {
-		there, err = net.ListenPacket("udp", netip.AddrPortFrom(is.there, 0).String())
+	ns.inside(t, func() (err error) {
+		there, err = net.ListenPacket("udp", netip.AddrPortFrom(ns.there, 0).String())
 		return err
 	})
 	done := make(chan struct{})
@@ -169,7 +169,7 @@ func (is *island) echo(t testing.TB) func(n, size int) int {
 }
 
 // inside runs f in a thread that is in the namespace.
-func (is *island) inside(t testing.TB, f func() error) {
+func (ns *namespace) inside(t testing.TB, f func() error) {
 	t.Helper()
 	inLockedThread(t, func() error {
 		home, err := netns.Get()
@@ -177,7 +177,7 @@ func (is *island) inside(t testing.TB, f func() error) {
 			return err
 		}
 		defer home.Close()
-		if err := netns.Set(is.nsFd); err != nil {
+		if err := netns.Set(ns.fd); err != nil {
 			return err
 		}
 		err = f()

@@ -20,23 +20,30 @@ import (
 
 // Network cuts members' networks by packet filters inside each member's own
 // network namespace: the members keep their addresses and their sockets, and
-// simply hear nothing. It is safe for concurrent use.
+// receive nothing. It is safe for concurrent use.
 type Network struct {
 	ensemble *ensembles.Ensemble
 	owner    string
 	docker   *client.Client // nil where no member is in a container
-	reaches  map[*ensembles.Member]*reach
+	members  map[*ensembles.Member]*memberAccess
 }
 
-// NewNetwork prepares everything that takes time, so that a later cut does not:
-// for members in containers it starts an agent each. It returns an error that
-// wraps ErrSkipped where some member's network is out of our reach.
+// memberAccess is the access to one member's network. The lock makes whoever finds
+// it outdated the only one who renews it.
+type memberAccess struct {
+	mu      sync.Mutex
+	current *access // nil: none yet
+}
+
+// NewNetwork opens the members' networks, so that a later cut takes no time: for
+// members in containers it starts an agent each. It returns an error that wraps
+// ErrSkipped where some member's network cannot be cut.
 //
 // Close the Network before the ensemble goes down.
 func NewNetwork(ctx context.Context, e *ensembles.Ensemble) (*Network, error) {
-	n := &Network{ensemble: e, owner: selfOwner(), reaches: map[*ensembles.Member]*reach{}}
+	n := &Network{ensemble: e, owner: selfOwner(), members: map[*ensembles.Member]*memberAccess{}}
 	for _, m := range e.Members {
-		n.reaches[m] = &reach{}
+		n.members[m] = &memberAccess{}
 	}
 	if slices.ContainsFunc(e.Members, func(m *ensembles.Member) bool { return m.ContainerID != "" }) {
 		// The same search for the daemon as when the members were started.
@@ -48,7 +55,7 @@ func NewNetwork(ctx context.Context, e *ensembles.Ensemble) (*Network, error) {
 	}
 	var all errgroup.Group
 	for _, m := range e.Members {
-		all.Go(func() error { _, err := n.hand(ctx, m); return err })
+		all.Go(func() error { _, err := n.access(ctx, m); return err })
 	}
 	if err := all.Wait(); err != nil {
 		if !errors.Is(err, ErrSkipped) {
@@ -64,7 +71,7 @@ func (n *Network) Close(ctx context.Context) error {
 	errs := make([]error, len(n.ensemble.Members))
 	var all sync.WaitGroup
 	for i, m := range n.ensemble.Members {
-		all.Go(func() { errs[i] = n.reaches[m].close(ctx) })
+		all.Go(func() { errs[i] = n.members[m].close(ctx) })
 	}
 	all.Wait()
 	if n.docker != nil {
@@ -73,154 +80,147 @@ func (n *Network) Close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-func (r *reach) close(ctx context.Context) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.hand == nil {
+func (m *memberAccess) close(ctx context.Context) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.current == nil {
 		return nil
 	}
-	err := r.hand.close(ctx)
+	err := m.current.close(ctx)
 	if err == nil {
-		r.hand = nil
+		m.current = nil
 	}
 	return err
 }
 
-// Cut is a rule in force on one member.
-type Cut struct {
-	Member *ensembles.Member
-	Rule   Rule
-	hand   *hand
+// cut is a rule in force on one member.
+type cut struct {
+	member *ensembles.Member
+	rule   packetRule
+	access *access
 	id     int
 }
 
-// Cut drops the member's packets as the rule says, from before it returns until
-// the cut is healed. Cuts of one member add up: a packet that any of them drops
-// is dropped.
-func (n *Network) Cut(ctx context.Context, m *ensembles.Member, r Rule) (*Cut, error) {
-	h, err := n.hand(ctx, m)
+// cut drops the member's packets as the rule says, from before it returns until the
+// cut is removed. Cuts of one member add up: a packet that any of them drops is
+// dropped.
+func (n *Network) cut(ctx context.Context, m *ensembles.Member, r packetRule) (*cut, error) {
+	a, err := n.access(ctx, m)
 	if err != nil {
 		return nil, err
 	}
-	a, err := h.do(ctx, order{Do: "cut", Rule: r})
+	done, err := a.do(ctx, order{Do: "cut", Rule: r})
 	if err != nil {
 		return nil, fmt.Errorf("cut %s off (%s): %w", m.Name, r, err)
 	}
-	return &Cut{Member: m, Rule: r, hand: h, id: a.Cut}, nil
+	return &cut{member: m, rule: r, access: a, id: done.Cut}, nil
 }
 
-// Dropped returns what the cut has dropped so far.
-func (c *Cut) Dropped(ctx context.Context) (Dropped, error) {
-	a, err := c.hand.do(ctx, order{Do: "dropped", Cut: c.id})
+// dropped returns what the cut has dropped so far.
+func (c *cut) dropped(ctx context.Context) (uint64, error) {
+	a, err := c.access.do(ctx, order{Do: "dropped", Cut: c.id})
 	return a.Dropped, err
 }
 
-// slow delays the member's packets; lift ends that, and is safe to call twice.
-func (n *Network) slow(ctx context.Context, m *ensembles.Member, delay, jitter time.Duration) (lift func(context.Context) error, err error) {
-	h, err := n.hand(ctx, m)
-	if err != nil {
-		return nil, err
-	}
-	lift = func(ctx context.Context) error { _, err := h.do(ctx, order{Do: "hasten"}); return err }
-	_, err = h.do(ctx, order{Do: "slow", Delay: delay, Jitter: jitter})
-	return lift, err
-}
-
-// Heal lets the member's packets through again. It is safe to call twice.
-func (c *Cut) Heal(ctx context.Context) error {
-	_, err := c.hand.do(ctx, order{Do: "heal", Cut: c.id})
+// remove lets the member's packets through again. It is safe to call twice.
+func (c *cut) remove(ctx context.Context) error {
+	_, err := c.access.do(ctx, order{Do: "heal", Cut: c.id})
 	if err == nil {
 		return nil
 	}
-	// An agent that cannot be told can be ended, and what it cuts ends with it.
-	if end := c.hand.close(ctx); end != nil {
-		return fmt.Errorf("heal %s: %w", c.Member.Name, errors.Join(err, end))
+	// An agent that takes no orders can be ended, and its cuts end with it.
+	if end := c.access.close(ctx); end != nil {
+		return fmt.Errorf("heal %s: %w", c.member.Name, errors.Join(err, end))
 	}
 	return nil
 }
 
-// reach is the way into one member's network namespace. The lock makes whoever
-// finds it outdated the only one who renews it.
-type reach struct {
-	mu   sync.Mutex
-	hand *hand
-}
-
-// hand returns the way into the member's present network namespace.
-func (n *Network) hand(ctx context.Context, m *ensembles.Member) (*hand, error) {
-	r := n.reaches[m]
-	if r == nil {
-		return nil, fmt.Errorf("%s is not a member of the ensemble %s whose network this is", m.Name, n.ensemble.ID)
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	place, image, err := n.place(ctx, m)
+// delay delays the member's packets until remove, which is safe to call twice.
+func (n *Network) delay(ctx context.Context, m *ensembles.Member, delay, jitter time.Duration) (remove func(context.Context) error, err error) {
+	a, err := n.access(ctx, m)
 	if err != nil {
 		return nil, err
 	}
-	if r.hand != nil && r.hand.place == place && r.hand.alive() {
-		return r.hand, nil
+	remove = func(ctx context.Context) error { _, err := a.do(ctx, order{Do: "undelay"}); return err }
+	_, err = a.do(ctx, order{Do: "delay", Delay: delay, Jitter: jitter})
+	return remove, err
+}
+
+// access returns the access to the member's present network namespace.
+func (n *Network) access(ctx context.Context, m *ensembles.Member) (*access, error) {
+	known := n.members[m]
+	if known == nil {
+		return nil, fmt.Errorf("%s is not a member of the ensemble %s whose network this is", m.Name, n.ensemble.ID)
 	}
-	if r.hand != nil { // the member was started again, or the agent died
-		if err := r.hand.close(ctx); err != nil {
+	known.mu.Lock()
+	defer known.mu.Unlock()
+	namespace, image, err := n.namespace(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	if a := known.current; a != nil && a.namespace == namespace && a.alive() {
+		return a, nil
+	}
+	if known.current != nil { // the member was started again, or the agent died
+		if err := known.current.close(ctx); err != nil {
 			return nil, err
 		}
-		r.hand = nil
+		known.current = nil
 	}
-	fresh, err := n.open(ctx, m, place, image)
+	fresh, err := n.open(ctx, m, namespace, image)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrSkipped, err)
 	}
-	r.hand = fresh
+	known.current = fresh
 	return fresh, nil
 }
 
-// place identifies the member's present network namespace, and its image if it
+// namespace identifies the member's present network namespace, and its image if it
 // is in a container.
-func (n *Network) place(ctx context.Context, m *ensembles.Member) (place, image string, err error) {
+func (n *Network) namespace(ctx context.Context, m *ensembles.Member) (id, image string, err error) {
 	switch {
 	case m.ContainerID != "":
 		return inspect(ctx, n.docker, m)
 	case m.NetNS != "":
-		place, err = inode(m.NetNS)
+		id, err = inode(m.NetNS)
 		if err != nil {
 			err = fmt.Errorf("%s: its network namespace is gone: %w", m.Name, err)
 		}
-		return place, "", err
+		return id, "", err
 	}
 	return "", "", fmt.Errorf("%w: %s has no network of its own that we could cut; use --ensemble container, or run as root", ErrSkipped, m.Name)
 }
 
-// open opens a hand, and removes what dead runs left in the namespace.
-func (n *Network) open(ctx context.Context, m *ensembles.Member, place, image string) (h *hand, err error) {
+// open opens the member's namespace, and removes what dead runs left in it.
+func (n *Network) open(ctx context.Context, m *ensembles.Member, namespace, image string) (a *access, err error) {
 	if m.ContainerID != "" {
-		h, err = n.openContainer(ctx, m, image)
+		a, err = n.openContainer(ctx, m, image)
 	} else {
-		h, err = openPath(m, n.owner)
+		a, err = openPath(m, n.owner)
 	}
 	if err != nil {
 		return nil, err
 	}
-	h.place = place
-	if err := sweep(ctx, h); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: remove what a dead run left: %w", m.Name, err), h.close(ctx))
+	a.namespace = namespace
+	if err := sweep(ctx, a); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: remove what a dead run left: %w", m.Name, err), a.close(ctx))
 	}
-	return h, nil
+	return a, nil
 }
 
-// sweep removes the cuts of processes that are no more. The kernel does that by
+// sweep removes the cuts of processes that have ended. The kernel does that by
 // itself since Linux 5.12.
-func sweep(ctx context.Context, h *hand) error {
-	a, err := h.do(ctx, order{Do: "owners"})
+func sweep(ctx context.Context, a *access) error {
+	found, err := a.do(ctx, order{Do: "owners"})
 	inUse := false
-	for _, owner := range a.Owners {
+	for _, owner := range found.Owners {
 		if inUse = inUse || alive(owner); alive(owner) || err != nil {
 			continue
 		}
-		_, err = h.do(ctx, order{Do: "sweep", Owner: owner})
+		_, err = a.do(ctx, order{Do: "sweep", Owner: owner})
 	}
 	if err == nil && !inUse {
-		_, err = h.do(ctx, order{Do: "hasten"}) // what is delayed now was left behind
+		_, err = a.do(ctx, order{Do: "undelay"}) // a delay that is there now was left behind
 	}
 	return err
 }
@@ -231,7 +231,7 @@ func selfOwner() string {
 	return fmt.Sprintf("%d:%s", self.PID, self.Start)
 }
 
-// alive says whether the process that an owner label names still runs.
+// alive reports whether the process that an owner label names still runs.
 func alive(owner string) bool {
 	pid, start, _ := strings.Cut(owner, ":")
 	n, err := strconv.Atoi(pid)

@@ -53,7 +53,7 @@ type knocked struct {
 	ok         bool
 }
 
-// knock connects to an address again and again, and tells of each attempt.
+// knock connects to an address again and again, and sends each attempt.
 func knock(t testing.TB, addr string) <-chan knocked {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -91,7 +91,7 @@ func await(attempts <-chan knocked, since time.Time, ok bool) knocked {
 // effectLimit is the promise: a cut takes effect, and a heal too, so soon after the call.
 const effectLimit = 50 * time.Millisecond
 
-func TestNetwork_TakesEffectAtOnce(t *testing.T) {
+func TestNetwork_takesEffectAtOnce(t *testing.T) {
 	for kind := range kinds {
 		t.Run(string(kind), func(t *testing.T) {
 			e := start(t, kind, ensembles.Options{Members: 1})
@@ -101,7 +101,7 @@ func TestNetwork_TakesEffectAtOnce(t *testing.T) {
 			for range 20 {
 				await(attempts, time.Now(), true)
 				begin := time.Now()
-				c, err := n.Cut(t.Context(), m, Rule{})
+				c, err := n.cut(t.Context(), m, packetRule{})
 				must(t, err)
 				returned := time.Now()
 				// The first attempt after the call must fail, not just a later one.
@@ -114,7 +114,7 @@ func TestNetwork_TakesEffectAtOnce(t *testing.T) {
 				}
 				cuts = append(cuts, returned.Sub(begin))
 				begin = time.Now()
-				must(t, c.Heal(t.Context()))
+				must(t, c.remove(t.Context()))
 				heals = append(heals, await(attempts, begin, true).end.Sub(begin))
 			}
 			for what, all := range map[string][]time.Duration{"cut": cuts, "heal": heals} {

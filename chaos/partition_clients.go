@@ -2,39 +2,35 @@ package chaos
 
 import (
 	"context"
-	"fmt"
 )
 
-// PartitionClients cuts a member off from all but its peers: the ensemble is whole,
+// partitionClients cuts a member off from all but its peers: the ensemble is whole,
 // and clients have to find another member.
-type PartitionClients struct {
-	Member string // Leader, Follower, Any or a member's name
+type partitionClients struct {
+	member string // Leader, Follower, Any or a member's name
 }
 
-var partitionClients = Kind{
+var _ = register(Kind{
 	Name:   "partition.clients",
 	About:  "cuts a member off from all clients; its peers reach it",
-	Needs:  needsNetwork,
 	Proof:  "clients' packets are dropped, and a member that answered srvr does not",
-	Target: Leader, Aims: memberAims, Members: true,
-	build: func(target string, _ settings) Fault { return PartitionClients{Member: target} },
-}
+	Target: Leader, Targets: memberTargets,
+	needs: []need{needsNetwork},
+	build: func(target string, _ settings) injector { return partitionClients{member: target} },
+})
 
-func (f PartitionClients) String() string { return partitionClients.Name }
-
-// Inject implements Fault.
-func (f PartitionClients) Inject(ctx context.Context, t Target) (Effect, error) {
-	v, err := pickMember(ctx, t, f.Member)
+func (f partitionClients) inject(ctx context.Context, t Target) (Effect, error) {
+	v, err := pickMember(ctx, t, f.member)
 	if err != nil {
-		return Effect{}, fmt.Errorf("%s: %w", f, err)
+		return Effect{}, err
 	}
 	spared, err := peers(t.Ensemble, v.Member)
 	if err != nil {
-		return Effect{}, fmt.Errorf("%s: %w", f, err)
+		return Effect{}, err
 	}
-	e, _, err := muffle(ctx, t, v, Rule{Except: spared})
+	e, _, err := cutOff(ctx, t, v, packetRule{Except: spared})
 	if err != nil {
-		return Effect{}, fmt.Errorf("%s: %w", f, err)
+		return Effect{}, err
 	}
 	return e, nil
 }

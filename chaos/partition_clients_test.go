@@ -6,11 +6,11 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-func TestPartitionClients(t *testing.T) {
+func TestPartitionClients_leavesTheEnsembleWhole(t *testing.T) {
 	target := cuttable(t)
 	before, err := ensembles.Leader(t.Context(), target.Ensemble)
 	must(t, err)
-	e := inject(t, PartitionClients{Member: Leader}, target)
+	e := inject(t, partitionClients{member: Leader}, target)
 	m := hit(t, target, e)
 	if connectsTo(m.Addr) {
 		t.Error("clients reach it")

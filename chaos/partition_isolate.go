@@ -2,31 +2,27 @@ package chaos
 
 import (
 	"context"
-	"fmt"
 )
 
-// PartitionIsolate cuts one member off from everyone: its peers, its clients, and
-// us. It keeps running, keeps its sockets, and hears nothing.
-type PartitionIsolate struct {
-	Member string // Leader, Follower, Any or a member's name
+// partitionIsolate cuts one member off from everyone: its peers, its clients, and
+// us. It keeps running, keeps its sockets, and receives nothing.
+type partitionIsolate struct {
+	member string // Leader, Follower, Any or a member's name
 }
 
-var partitionIsolate = Kind{
+var _ = register(Kind{
 	Name:   "partition.isolate",
 	About:  "cuts one member off from everyone: its peers, its clients and us",
-	Needs:  needsNetwork,
 	Proof:  "its packets are dropped, and a member that answered srvr does not",
-	Target: Leader, Aims: memberAims, Members: true,
-	build: func(target string, _ settings) Fault { return PartitionIsolate{Member: target} },
-}
+	Target: Leader, Targets: memberTargets,
+	needs: []need{needsNetwork},
+	build: func(target string, _ settings) injector { return partitionIsolate{member: target} },
+})
 
-func (f PartitionIsolate) String() string { return "partition.isolate" }
-
-// Inject implements Fault.
-func (f PartitionIsolate) Inject(ctx context.Context, t Target) (Effect, error) {
-	e, _, _, err := isolate(ctx, t, f.Member)
+func (f partitionIsolate) inject(ctx context.Context, t Target) (Effect, error) {
+	e, _, _, err := isolate(ctx, t, f.member)
 	if err != nil {
-		return Effect{}, fmt.Errorf("%s: %w", f, err)
+		return Effect{}, err
 	}
 	return e, nil
 }
@@ -36,6 +32,6 @@ func isolate(ctx context.Context, t Target, who string) (Effect, *partition, vic
 	if err != nil {
 		return Effect{}, nil, v, err
 	}
-	e, p, err := muffle(ctx, t, v, Rule{})
+	e, p, err := cutOff(ctx, t, v, packetRule{})
 	return e, p, v, err
 }

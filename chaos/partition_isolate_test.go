@@ -9,7 +9,7 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-func TestPartitionIsolate(t *testing.T) {
+func TestPartitionIsolate_cutsOneMemberOffFromAll(t *testing.T) {
 	for kind := range kinds {
 		e := start(t, kind, ensembles.Options{Tick: 500 * time.Millisecond})
 		target := Target{Ensemble: e, Network: network(t, e)}
@@ -23,7 +23,7 @@ func isolateOnce(t *testing.T, target Target, who string) {
 	e := target.Ensemble
 	must(t, ensembles.WaitServing(t.Context(), e))
 	begin := time.Now()
-	effect, err := PartitionIsolate{Member: who}.Inject(t.Context(), target)
+	effect, err := partitionIsolate{member: who}.inject(t.Context(), target)
 	must(t, err)
 	t.Logf("%s: %s (%v)", effect.Target, effect.Proof, time.Since(begin))
 	defer effect.Heal(context.Background())
@@ -47,12 +47,12 @@ func isolateOnce(t *testing.T, target Target, who string) {
 	must(t, effect.Heal(t.Context()))
 }
 
-func TestPartitionIsolate_Refuses(t *testing.T) {
+func TestPartitionIsolate_refusesWhatItCannotCut(t *testing.T) {
 	e := shared(t).Ensemble
-	if _, err := (PartitionIsolate{Member: "zk1"}).Inject(t.Context(), Target{Ensemble: e}); !errors.Is(err, ErrSkipped) {
+	if _, err := (partitionIsolate{member: "zk1"}).inject(t.Context(), Target{Ensemble: e}); !errors.Is(err, ErrSkipped) {
 		t.Errorf("without a network: %v", err)
 	}
-	if _, err := (PartitionIsolate{Member: "zk9"}).Inject(t.Context(), Target{Ensemble: e}); err == nil {
+	if _, err := (partitionIsolate{member: "zk9"}).inject(t.Context(), Target{Ensemble: e}); err == nil {
 		t.Error("a member that does not exist was cut off")
 	}
 	if !connectsTo(e.Members[0].Addr) {

@@ -8,31 +8,19 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// PartitionLeader cuts the leader off from everyone, and waits until the others
+// partitionLeader cuts the leader off from everyone, and waits until the others
 // have elected another one.
-type PartitionLeader struct{}
+type partitionLeader struct{}
 
-var partitionLeader = Kind{
-	Name:    "partition.leader",
-	About:   "cuts the leader off from everyone, until the others have elected another",
-	Needs:   needsNetwork + "; 3 members",
-	Proof:   "its packets are dropped, and another member leads",
-	Members: true,
-	build:   func(string, settings) Fault { return PartitionLeader{} },
-}
+var _ = register(Kind{
+	Name:  "partition.leader",
+	About: "cuts the leader off from everyone, until the others have elected another",
+	Proof: "its packets are dropped, and another member leads",
+	needs: []need{needsNetwork, {about: "3 members"}},
+	build: func(string, settings) injector { return partitionLeader{} },
+})
 
-func (f PartitionLeader) String() string { return partitionLeader.Name }
-
-// Inject implements Fault.
-func (f PartitionLeader) Inject(ctx context.Context, t Target) (Effect, error) {
-	e, err := f.inject(ctx, t)
-	if err != nil {
-		return Effect{}, fmt.Errorf("%s: %w", f, err)
-	}
-	return e, nil
-}
-
-func (f PartitionLeader) inject(ctx context.Context, t Target) (Effect, error) {
+func (f partitionLeader) inject(ctx context.Context, t Target) (Effect, error) {
 	if n := len(t.Ensemble.Members); n < 3 {
 		return Effect{}, fmt.Errorf("%w: the rest of %d members has no majority that could elect; use 3", ErrSkipped, n)
 	}

@@ -8,11 +8,11 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-func TestPartitionLeader(t *testing.T) {
+func TestPartitionLeader_lastsUntilAnotherLeads(t *testing.T) {
 	target := cuttable(t)
 	before, err := ensembles.Leader(t.Context(), target.Ensemble)
 	must(t, err)
-	e := inject(t, PartitionLeader{}, target)
+	e := inject(t, partitionLeader{}, target)
 	if hit(t, target, e) != before || !strings.Contains(e.Proof, " leads now") {
 		t.Errorf("the leader was %s; effect %+v", before.Name, e)
 	}
@@ -25,10 +25,10 @@ func TestPartitionLeader(t *testing.T) {
 	}
 }
 
-func TestPartitionLeader_NeedsThree(t *testing.T) {
+func TestPartitionLeader_needsThreeMembers(t *testing.T) {
 	target := cuttable(t)
 	target.Ensemble = &ensembles.Ensemble{Members: target.Ensemble.Members[:2]}
-	if _, err := (PartitionLeader{}).Inject(t.Context(), target); !errors.Is(err, ErrSkipped) {
+	if _, err := (partitionLeader{}).inject(t.Context(), target); !errors.Is(err, ErrSkipped) {
 		t.Errorf("got %v", err)
 	}
 }

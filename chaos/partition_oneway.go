@@ -2,35 +2,31 @@ package chaos
 
 import (
 	"context"
-	"fmt"
 )
 
-// PartitionOneway drops what goes one way between a member and its peers. Clients
+// partitionOneway drops what goes one way between a member and its peers. Clients
 // reach it.
-type PartitionOneway struct {
-	Member    string    // Leader, Follower, Any or a member's name
-	Direction Direction // In: it does not hear its peers; Out: they do not hear it
+type partitionOneway struct {
+	member    string    // Leader, Follower, Any or a member's name
+	direction direction // inOnly: what its peers send is dropped; outOnly: what it sends
 }
 
-var partitionOneway = Kind{
+var _ = register(Kind{
 	Name:   "partition.oneway",
 	About:  "drops what goes one way between a member and its peers; clients reach it",
-	Needs:  needsNetwork + "; 2 members or more",
 	Proof:  "its peers' packets, or its own, are dropped",
-	Target: Leader, Aims: memberAims, Members: true,
+	Target: Leader, Targets: memberTargets,
 	Params: []Param{{"direction", "in", "in: it does not hear its peers; out: they do not hear it"}},
-	build: func(target string, s settings) Fault {
-		return PartitionOneway{Member: target, Direction: Direction(s.choice("direction", string(In), string(Out)))}
+	needs:  []need{needsNetwork, {about: "2 members or more"}},
+	build: func(target string, s settings) injector {
+		return partitionOneway{member: target, direction: direction(s.choice("direction", string(inOnly), string(outOnly)))}
 	},
-}
+})
 
-func (f PartitionOneway) String() string { return partitionOneway.Name }
-
-// Inject implements Fault.
-func (f PartitionOneway) Inject(ctx context.Context, t Target) (Effect, error) {
-	list, err := fromPeers(ctx, t, f.Member, Rule{Direction: f.Direction})
+func (f partitionOneway) inject(ctx context.Context, t Target) (Effect, error) {
+	list, err := fromPeers(ctx, t, f.member, packetRule{Direction: f.direction})
 	if err != nil {
-		return Effect{}, fmt.Errorf("%s: %w", f, err)
+		return Effect{}, err
 	}
-	return sever(ctx, f, t, list)
+	return cutPeers(ctx, t, list)
 }

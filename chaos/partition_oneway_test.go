@@ -7,11 +7,11 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-func TestPartitionOneway(t *testing.T) {
-	for _, d := range []Direction{In, Out} {
+func TestPartitionOneway_costsTheMemberItsQuorum(t *testing.T) {
+	for _, d := range []direction{inOnly, outOnly} {
 		t.Run(string(d), func(t *testing.T) {
 			target := cuttable(t)
-			e := inject(t, PartitionOneway{Member: Follower, Direction: d}, target)
+			e := inject(t, partitionOneway{member: Follower, direction: d}, target)
 			m := hit(t, target, e)
 			if !connectsTo(m.Addr) {
 				t.Error("clients do not reach it")

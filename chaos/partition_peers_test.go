@@ -8,9 +8,9 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-func TestPartitionPeers(t *testing.T) {
+func TestPartitionPeers_costsTheMemberItsQuorum(t *testing.T) {
 	target := cuttable(t)
-	e := inject(t, PartitionPeers{Member: Leader}, target)
+	e := inject(t, partitionPeers{member: Leader}, target)
 	m := hit(t, target, e)
 	if !connectsTo(m.Addr) {
 		t.Error("clients do not reach it")
@@ -21,10 +21,10 @@ func TestPartitionPeers(t *testing.T) {
 	heal(t, target, e)
 }
 
-func TestPartitionPeers_NeedsPeers(t *testing.T) {
+func TestPartitionPeers_needsPeers(t *testing.T) {
 	target := cuttable(t)
 	target.Ensemble = &ensembles.Ensemble{Members: target.Ensemble.Members[:1]}
-	if _, err := (PartitionPeers{Member: Any}).Inject(t.Context(), target); !errors.Is(err, ErrSkipped) {
+	if _, err := (partitionPeers{member: Any}).inject(t.Context(), target); !errors.Is(err, ErrSkipped) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -8,32 +8,28 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// PartitionRing lets each member hear only its two neighbours in the order of
-// their ids: everybody sees a part, and nobody sees the same one. With five
-// members each still sees a majority.
-type PartitionRing struct{}
+// partitionRing connects each member with its two neighbours only, in the order of
+// their ids: each member reaches a part of the ensemble, and no two the same part. With
+// five members each still reaches a majority.
+type partitionRing struct{}
 
-var partitionRing = Kind{
-	Name:    "partition.ring",
-	About:   "lets each member hear only its two neighbours: majorities that overlap and differ",
-	Needs:   needsNetwork + "; 4 members or more",
-	Proof:   "packets between members that are no neighbours are dropped",
-	Members: true,
-	build:   func(string, settings) Fault { return PartitionRing{} },
-}
+var _ = register(Kind{
+	Name:  "partition.ring",
+	About: "lets each member hear only its two neighbours: majorities that overlap and differ",
+	Proof: "packets between members that are no neighbours are dropped",
+	needs: []need{needsNetwork, {about: "4 members or more"}},
+	build: func(string, settings) injector { return partitionRing{} },
+})
 
-func (f PartitionRing) String() string { return partitionRing.Name }
-
-// Inject implements Fault.
-func (f PartitionRing) Inject(ctx context.Context, t Target) (Effect, error) {
+func (f partitionRing) inject(ctx context.Context, t Target) (Effect, error) {
 	list, err := ring(t.Ensemble)
 	if err != nil {
-		return Effect{}, fmt.Errorf("%s: %w", f, err)
+		return Effect{}, err
 	}
-	return sever(ctx, f, t, list)
+	return cutPeers(ctx, t, list)
 }
 
-func ring(e *ensembles.Ensemble) ([]incision, error) {
+func ring(e *ensembles.Ensemble) ([]memberRule, error) {
 	n := len(e.Members)
 	if n < 4 {
 		return nil, fmt.Errorf("%w: in a ring of %d members all are neighbours; use --members 5", ErrSkipped, n)
@@ -42,7 +38,7 @@ func ring(e *ensembles.Ensemble) ([]incision, error) {
 	if err != nil {
 		return nil, err
 	}
-	var list []incision
+	var list []memberRule
 	for i, m := range e.Members {
 		var far []netip.Addr
 		for j, a := range all {
@@ -52,7 +48,7 @@ func ring(e *ensembles.Ensemble) ([]incision, error) {
 			}
 		}
 		if len(far) > 0 {
-			list = append(list, incision{victim{Member: m}, Rule{Peers: far}})
+			list = append(list, memberRule{victim{Member: m}, packetRule{Peers: far}})
 		}
 	}
 	return list, nil

@@ -8,13 +8,13 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-func TestPartitionRing(t *testing.T) {
+func TestPartitionRing_dropsPacketsAndHeals(t *testing.T) {
 	e := ensemble(t, ensembles.Options{Members: 5, Tick: tick})
 	target := Target{Ensemble: e, Network: network(t, e)}
-	heal(t, target, inject(t, PartitionRing{}, target))
+	heal(t, target, inject(t, partitionRing{}, target))
 }
 
-func TestRing(t *testing.T) {
+func TestRing_cutsAllButNeighbours(t *testing.T) {
 	var members []*ensembles.Member
 	for i := range 7 {
 		members = append(members, &ensembles.Member{Name: fmt.Sprintf("zk%d", i), IP: fmt.Sprintf("10.0.0.%d", i)})

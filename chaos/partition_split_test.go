@@ -11,9 +11,9 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-func TestPartitionSplit(t *testing.T) {
+func TestPartitionSplit_letsTheMajorityElect(t *testing.T) {
 	target := cuttable(t)
-	e := inject(t, PartitionSplit{Member: Leader}, target)
+	e := inject(t, partitionSplit{member: Leader}, target)
 	m := hit(t, target, e)
 	if !connectsTo(m.Addr) {
 		t.Error("clients do not reach the minority")
@@ -25,7 +25,7 @@ func TestPartitionSplit(t *testing.T) {
 	heal(t, target, e)
 }
 
-func TestPartitionSplit_Sides(t *testing.T) {
+func TestPartitionSplit_takesAMinority(t *testing.T) {
 	var members []*ensembles.Member
 	for i := range 7 {
 		members = append(members, &ensembles.Member{Name: fmt.Sprintf("zk%d", i+1), IP: fmt.Sprintf("10.0.0.%d", i+1)})
@@ -37,7 +37,7 @@ func TestPartitionSplit_Sides(t *testing.T) {
 	}{
 		{"one of three", 3, 0, 1},
 		{"two of five", 5, 0, 2},
-		{"one of five, if told so", 5, 1, 1},
+		{"one of five, if asked for", 5, 1, 1},
 		{"three of seven", 7, 0, 3},
 		{"half of four is no minority", 4, 2, 0},
 		{"two have no minority", 2, 0, 0},
@@ -47,7 +47,7 @@ func TestPartitionSplit_Sides(t *testing.T) {
 				Ensemble: &ensembles.Ensemble{Members: members[:row.members]},
 				Random:   func(n int) int { return n - 1 },
 			}
-			list, err := PartitionSplit{Member: "zk2", Size: row.size}.sides(t.Context(), target)
+			list, err := partitionSplit{member: "zk2", size: row.size}.sides(t.Context(), target)
 			if row.minority == 0 {
 				if !errors.Is(err, ErrSkipped) {
 					t.Errorf("got %v, %v", list, err)

@@ -11,11 +11,11 @@ import (
 )
 
 // If one of several cuts cannot be made, those before it are undone.
-func TestImpose_AllOrNone(t *testing.T) {
+func TestNewPartition_makesAllCutsOrNone(t *testing.T) {
 	target := cuttable(t)
 	good := victim{Member: target.Ensemble.Members[0]}
 	bad := victim{Member: &ensembles.Member{Name: "stranger"}}
-	if _, err := impose(t.Context(), target, []incision{{good, Rule{}}, {bad, Rule{}}}); err == nil || !strings.Contains(err.Error(), "stranger is not a member") {
+	if _, err := newPartition(t.Context(), target, []memberRule{{good, packetRule{}}, {bad, packetRule{}}}); err == nil || !strings.Contains(err.Error(), "stranger is not a member") {
 		t.Errorf("got %v", err)
 	}
 	if !reachable(t.Context(), good.Member, time.Second) {
@@ -23,7 +23,7 @@ func TestImpose_AllOrNone(t *testing.T) {
 	}
 }
 
-func TestPartition_ProveUndoes(t *testing.T) {
+func TestPartition_isRemovedWhenItCannotBeProven(t *testing.T) {
 	target := cuttable(t)
 	m := target.Ensemble.Members[0]
 	broken := errors.New("broken")
@@ -35,7 +35,7 @@ func TestPartition_ProveUndoes(t *testing.T) {
 		{"a panic", func() (string, error) { panic(broken) }},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			p, err := impose(t.Context(), target, []incision{{victim{Member: m}, Rule{}}})
+			p, err := newPartition(t.Context(), target, []memberRule{{victim{Member: m}, packetRule{}}})
 			must(t, err)
 			if reachable(t.Context(), m, silence) {
 				t.Fatal("not cut")
@@ -54,7 +54,7 @@ func TestPartition_ProveUndoes(t *testing.T) {
 }
 
 // Silence proves nothing of a member that did not answer before.
-func TestSpeaks(t *testing.T) {
+func TestSpeaks_needsAnAnswer(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	if err := speaks(ctx, &ensembles.Member{Name: "zk1", Addr: "127.0.0.1:1"}); !errors.Is(err, ErrNoEffect) {

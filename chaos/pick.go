@@ -11,8 +11,8 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// What a fault can be aimed at. Members: one of the first three, or a member's
-// name or address. Clients: one of the others, or a client's number.
+// What a fault can target. Members: one of the first three, or a member's name or
+// address. Clients: one of the others, or a client's number.
 const (
 	Leader   = "leader"
 	Follower = "follower"
@@ -23,7 +23,7 @@ const (
 	Random = "random"
 )
 
-// Limits of waiting for something to aim at.
+// Limits of waiting for a target.
 const (
 	memberLimit = 15 * time.Second // an ensemble that was just hurt elects within a second or two
 	clientLimit = 5 * time.Second  // between two grants there is no holder for some milliseconds; see Target.clientLimit
@@ -51,14 +51,14 @@ func (v victim) String() string {
 	return v.Name + " (" + v.mode + ")"
 }
 
-// pickMember returns the member that who describes. An ensemble that is electing
-// is waited for.
+// pickMember returns the member that who describes. It waits while the ensemble is
+// electing.
 func pickMember(ctx context.Context, t Target, who string) (v victim, err error) {
 	switch who {
 	case "", Leader, Follower, Any:
 	default:
 		if v.Member, err = t.Ensemble.Member(who); err != nil {
-			return v, fmt.Errorf("aim at %q: %w; use %q, %q, %q or a member's name", who, err, Leader, Follower, Any)
+			return v, fmt.Errorf("target %q: %w; use %q, %q, %q or a member's name", who, err, Leader, Follower, Any)
 		}
 		return v, nil
 	}
@@ -67,7 +67,7 @@ func pickMember(ctx context.Context, t Target, who string) (v victim, err error)
 		return err
 	})
 	if err != nil {
-		return victim{}, fmt.Errorf("aim at a member (%s): %w", who, err)
+		return victim{}, fmt.Errorf("target a member (%s): %w", who, err)
 	}
 	return v, nil
 }
@@ -96,21 +96,21 @@ func tryMember(ctx context.Context, t Target, who string) (victim, error) {
 }
 
 // pickClient returns the number of the client that who describes, and its name
-// for people. Only clients whose session lives are picked; a holder is waited for.
+// for people. It picks only clients whose session lives, and waits for a holder.
 func pickClient(ctx context.Context, t Target, who string) (n int, name string, err error) {
 	err = poll(ctx, t.clientLimit(), func(context.Context) error {
 		n, name, err = tryClient(t, who)
 		return err
 	})
 	if err != nil {
-		return -1, "", fmt.Errorf("aim at a client (%s): %w", who, err)
+		return -1, "", fmt.Errorf("target a client (%s): %w", who, err)
 	}
 	return n, name, nil
 }
 
-// clientLimit is how long a client that is to be aimed at is waited for: where the next
-// in line has died, nobody holds until its session has expired, which takes a session
-// timeout and up to a tick, at most half of that.
+// clientLimit bounds the wait for a client: where the next in line has died, nobody
+// holds until its session has expired. That takes a session timeout and up to a tick,
+// which is at most half of a timeout.
 func (t Target) clientLimit() time.Duration {
 	var longest time.Duration
 	for _, c := range t.Clients {
@@ -149,7 +149,7 @@ func tryClient(t Target, who string) (int, string, error) {
 	return n, fmt.Sprintf("client %d", n), nil
 }
 
-// fixed says whether who is one client only, whatever it does.
+// fixed reports whether who is always the same client.
 func fixed(who string) bool { return who != Holder && who != Waiter && who != Random && who != "" }
 
 func numbered(t Target, who string) (int, string, error) {
@@ -172,7 +172,7 @@ func clientNumber(who string) (int, error) {
 	return n, nil
 }
 
-// lives says whether there is such a client, and whether it has a session.
+// lives reports whether there is such a client and it has a session.
 func lives(t Target, n int) bool {
 	if n < 0 || n >= len(t.Clients) || t.Clients[n] == nil {
 		return false

@@ -10,7 +10,7 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-func TestPickMember(t *testing.T) {
+func TestPickMember_findsEachKindOfMember(t *testing.T) {
 	target := shared(t)
 	leader, err := ensembles.Leader(t.Context(), target.Ensemble)
 	must(t, err)
@@ -38,7 +38,7 @@ func TestPickMember(t *testing.T) {
 	}
 }
 
-func TestPickMember_SaysWhyThereIsNone(t *testing.T) {
+func TestPickMember_saysWhyThereIsNone(t *testing.T) {
 	gone := Target{Ensemble: &ensembles.Ensemble{Members: []*ensembles.Member{{Name: "zk1", Addr: "127.0.0.1:1"}}}}
 	for _, who := range []string{Leader, Follower, Any} {
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
@@ -49,8 +49,8 @@ func TestPickMember_SaysWhyThereIsNone(t *testing.T) {
 	}
 }
 
-func TestPickClient_WaitsForAHolder(t *testing.T) {
-	l := newLab(t, shared(t), 2, 10*time.Second)
+func TestPickClient_waitsForAHolder(t *testing.T) {
+	l := connect(t, shared(t), 2, 10*time.Second)
 	var asked atomic.Int32
 	l.Holder = func() int {
 		if asked.Add(1) < 5 {
@@ -65,8 +65,8 @@ func TestPickClient_WaitsForAHolder(t *testing.T) {
 }
 
 // The clients of a queue hold nothing: who aims at a holder there hits any of them.
-func TestPickClient_WhereNobodyCanHold(t *testing.T) {
-	l := newLab(t, shared(t), 3, 10*time.Second)
+func TestPickClient_takesAnyWhereNobodyCanHold(t *testing.T) {
+	l := connect(t, shared(t), 3, 10*time.Second)
 	l.Target.Holder = nil
 	seen := map[int]bool{}
 	for i := range 3 {

@@ -16,16 +16,16 @@ type play struct {
 	Plan
 	target Target
 
-	telling sync.Mutex // Played and Injected are told one at a time
+	calls sync.Mutex // one call of Injected or Healed at a time
 
 	mu    sync.Mutex
-	force []*standing // faults in force, in the order of their injection
+	force []*inForce // faults in force, in the order of their injection
 	errs  []error
 }
 
-// standing is a fault in force.
-type standing struct {
-	played Played
+// inForce is a fault in force.
+type inForce struct {
+	window Window
 	effect Effect
 }
 
@@ -47,14 +47,14 @@ func (s *play) entry(ctx context.Context, index int) {
 	for due := time.Now().Add(e.At); sleepUntil(ctx, due); {
 		gap, again := e.gap(n + 1)
 		due = time.Now().Add(gap)
-		st := s.inject(ctx, e.Fault, index, n)
+		hit := s.inject(ctx, e.Fault, index, n)
 		n++
 		switch {
-		case st == nil:
+		case hit == nil:
 		case e.For == 0:
 			stays = true
 		case sleepUntil(ctx, time.Now().Add(e.For)):
-			s.mend(ctx, st)
+			s.heal(ctx, hit)
 		}
 		if !again {
 			return
@@ -62,45 +62,43 @@ func (s *play) entry(ctx context.Context, index int) {
 	}
 }
 
-// missed records an entry whose time never came: a trial without its fault must
-// not look as if it had withstood it.
+// missed records an entry whose time never came: the trial was not tested by its
+// fault.
 func (s *play) missed(e Entry) {
 	now := s.Now()
-	s.done(Played{Fault: e.Fault.String(), Client: -1, Start: now, Proven: now, Mended: now, End: now,
+	s.done(Window{Fault: e.Fault.String(), Client: -1, Start: now, Proven: now, Healing: now, End: now,
 		Err: fmt.Errorf("%s: %w: the play ended before its time came", e.Fault, ErrNoEffect)})
 }
 
 // inject makes one fault go wrong. It returns nil if there is nothing to heal.
-func (s *play) inject(ctx context.Context, f Fault, index, n int) *standing {
+func (s *play) inject(ctx context.Context, f Fault, index, n int) *inForce {
 	t := s.target
 	t.Random = s.generator(index, n)
-	if s.Striking != nil {
-		s.Striking()
+	if s.Injecting != nil {
+		s.Injecting()
 	}
-	p := Played{Fault: f.String(), Client: -1, Start: s.Now()}
+	w := Window{Fault: f.String(), Client: -1, Start: s.Now()}
 	effect, err := try(func() (Effect, error) { return f.Inject(ctx, t) })
-	p.Proven, p.Err = s.Now(), err
-	p.Mended, p.End = p.Proven, p.Proven
+	w.Proven, w.Err = s.Now(), err
+	w.Healing, w.End = w.Proven, w.Proven
 	if err != nil {
 		// A repetition that the end of the play overtook is no loss.
 		if n == 0 || ctx.Err() == nil || errors.Is(err, ErrNotHealed) {
-			s.done(p)
+			s.done(w)
 		}
 		return nil
 	}
-	p.Target, p.Client, p.Served, p.Proof = effect.Target, effect.Client, effect.Served, effect.Proof
-	if s.Injected != nil {
-		s.tell(s.Injected, p)
-	}
+	w.Target, w.Client, w.Served, w.Proof = effect.Target, effect.Client, effect.Served, effect.Proof
+	s.call(s.Injected, w)
 	if effect.Undo == nil {
-		s.done(p)
+		s.done(w)
 		return nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	st := &standing{played: p, effect: effect}
-	s.force = append(s.force, st)
-	return st
+	hit := &inForce{window: w, effect: effect}
+	s.force = append(s.force, hit)
+	return hit
 }
 
 // generator returns the random choices of one injection. Each has its own, so that
@@ -115,81 +113,83 @@ func (s *play) generator(index, n int) func(int) int {
 	}
 }
 
-// mend heals a fault, also when the context has ended.
-func (s *play) mend(ctx context.Context, st *standing) {
-	if !s.claim(st) {
+// heal heals a fault, also when the context has ended.
+func (s *play) heal(ctx context.Context, f *inForce) {
+	if !s.claim(f) {
 		return // it is being healed with all others
 	}
-	s.undo(ctx, st)
-	s.await(ctx, st)
+	s.undo(ctx, f)
+	s.awaitBack(ctx, f)
 }
 
 // claim takes a fault from those in force, and reports whether it was still there.
-func (s *play) claim(st *standing) bool {
+func (s *play) claim(f *inForce) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before := len(s.force)
-	s.force = slices.DeleteFunc(s.force, func(o *standing) bool { return o == st })
+	s.force = slices.DeleteFunc(s.force, func(o *inForce) bool { return o == f })
 	return len(s.force) < before
 }
 
 // undo takes a fault away.
-func (s *play) undo(ctx context.Context, st *standing) {
-	st.played.Mended = s.Now()
-	st.played.Err = s.limited(ctx, st, st.effect.Undo)
+func (s *play) undo(ctx context.Context, f *inForce) {
+	f.window.Healing = s.Now()
+	f.window.Err = s.limited(ctx, f, f.effect.Undo)
 }
 
-// await waits for what a fault hit to come back, and tells that it is over.
-func (s *play) await(ctx context.Context, st *standing) {
-	if st.played.Err == nil && st.effect.Back != nil {
-		st.played.Err = s.limited(ctx, st, st.effect.Back)
+// awaitBack waits for what a fault hit to come back. The fault is over then.
+func (s *play) awaitBack(ctx context.Context, f *inForce) {
+	if f.window.Err == nil && f.effect.Back != nil {
+		f.window.Err = s.limited(ctx, f, f.effect.Back)
 	}
-	st.played.End = s.Now()
-	s.done(st.played)
+	f.window.End = s.Now()
+	s.done(f.window)
 }
 
-// limited takes a step of healing a fault, which goes on when the context ends.
-func (s *play) limited(ctx context.Context, st *standing, step func(context.Context) error) error {
+// limited takes a step of healing a fault. The step goes on when the context ends.
+func (s *play) limited(ctx context.Context, f *inForce, step func(context.Context) error) error {
 	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), s.HealLimit, fmt.Errorf("not healed within %v", s.HealLimit))
 	defer cancel()
 	if _, err := try(func() (Effect, error) { return Effect{}, step(ctx) }); err != nil {
-		return fmt.Errorf("%w: %s of %s: %w", ErrNotHealed, st.played.Fault, st.played.Target, err)
+		return fmt.Errorf("%w: %s of %s: %w", ErrNotHealed, f.window.Fault, f.window.Target, err)
 	}
 	return nil
 }
 
-// unwind heals what is still in force, the latest first.
-func (s *play) unwind(ctx context.Context) {
+// healAll heals what is still in force, the latest first.
+func (s *play) healAll(ctx context.Context) {
 	s.mu.Lock()
 	rest := s.force
 	s.force = nil
 	s.mu.Unlock()
 	slices.Reverse(rest)
-	for _, st := range rest {
-		s.undo(ctx, st)
+	for _, f := range rest {
+		s.undo(ctx, f)
 	}
-	for _, st := range rest {
-		s.await(ctx, st)
+	for _, f := range rest {
+		s.awaitBack(ctx, f)
 	}
 }
 
-func (s *play) done(p Played) {
+// done records a fault that is over.
+func (s *play) done(w Window) {
 	s.mu.Lock()
-	if p.Err != nil {
-		s.errs = append(s.errs, p.Err)
-		p.Proof = ""
+	if w.Err != nil {
+		s.errs = append(s.errs, w.Err)
+		w.Proof = ""
 	}
 	s.mu.Unlock()
-	if s.Played != nil {
-		s.tell(s.Played, p)
-	}
+	s.call(s.Healed, w)
 }
 
-// tell calls back, one call at a time.
-func (s *play) tell(f func(Played), p Played) {
-	s.telling.Lock()
-	defer s.telling.Unlock()
-	f(p)
+// call calls f, if there is one. It makes one call at a time.
+func (s *play) call(f func(Window), w Window) {
+	if f == nil {
+		return
+	}
+	s.calls.Lock()
+	defer s.calls.Unlock()
+	f(w)
 }
 
 // try turns a panic into an error, so that the other faults are healed.

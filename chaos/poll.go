@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// pollEvery is how often a condition is looked at while it is waited for: small
-// against the 20 ms in which a fault has to land.
+// pollEvery is the interval at which poll tries again: small against the 20 ms within
+// which a fault must take effect.
 const pollEvery = 2 * time.Millisecond
 
 // poll calls try until it returns nil, and then returns nil. When the limit or the

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestPoll(t *testing.T) {
+func TestPoll_returnsTheLastErrorThatCounts(t *testing.T) {
 	not := errors.New("not yet")
 	n := 0
 	must(t, poll(t.Context(), time.Minute, func(context.Context) error {

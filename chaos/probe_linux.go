@@ -10,24 +10,25 @@ import (
 	"github.com/vishvananda/netns"
 )
 
-// Probe tries everything in a network namespace that nobody else sees. The kernel
-// removes it, and what is in it, when the probe is over.
-func Probe() Abilities {
+// probeNetwork tries everything in a network namespace that nobody else sees. The
+// kernel removes it, and what is in it, when the probe is over.
+func probeNetwork() Abilities {
 	found := make(chan Abilities)
 	go func() {
 		// The thread ends with this goroutine: it is locked and never unlocked, so that
 		// nothing else ever runs in the namespace.
 		runtime.LockOSThread()
-		found <- probe()
+		found <- probeHere()
 	}()
 	return <-found
 }
 
-func probe() Abilities {
+// probeHere makes a network namespace, enters it and stays there.
+func probeHere() Abilities {
 	ns, err := netns.New()
 	if err != nil {
 		err = fmt.Errorf("no network namespace can be made: %w (run as root)", err)
-		return Abilities{err, err, err}
+		return Abilities{Namespaces: err, Filter: err, Delay: err}
 	}
 	defer ns.Close()
 	f, err := openFilter(int(ns), selfOwner())
@@ -42,15 +43,15 @@ func probe() Abilities {
 		a.Delay = a.Namespaces
 		return a
 	}
-	if a.Delay = f.slow(time.Millisecond, 0); a.Delay == nil {
-		a.Delay = f.hasten()
+	if a.Delay = f.delay(time.Millisecond, 0); a.Delay == nil {
+		a.Delay = f.removeDelay()
 	}
 	return a
 }
 
 // probeFilter makes one cut of each sort and heals it.
 func probeFilter(f *filter) error {
-	for _, r := range []Rule{{}, {Peers: []netip.Addr{netip.MustParseAddr("198.51.100.1")}}, {Loss: 50}, {Rate: 1000}} {
+	for _, r := range []packetRule{{}, {Peers: []netip.Addr{netip.MustParseAddr("198.51.100.1")}}, {Loss: 50}, {Rate: 1000}} {
 		id, err := f.cut(r)
 		if err != nil {
 			return fmt.Errorf("%w (modprobe nf_tables)", err)

@@ -7,13 +7,13 @@ import (
 	"github.com/vishvananda/netns"
 )
 
-func TestProbe(t *testing.T) {
+func TestProbe_leavesTheNamespaceThatItMade(t *testing.T) {
 	before, err := netns.Get()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer before.Close()
-	a := Probe()
+	a := Probe(t.Context())
 	if os.Geteuid() == 0 && (a.Namespaces != nil || a.Filter != nil) {
 		t.Errorf("root cannot cut networks here: %+v", a)
 	}

@@ -2,8 +2,8 @@
 
 package chaos
 
-// Probe says that networks can be cut on Linux only.
-func Probe() Abilities {
+// probeNetwork says that networks can be cut on Linux only.
+func probeNetwork() Abilities {
 	_, err := openFilter(0, "")
-	return Abilities{err, err, err}
+	return Abilities{Namespaces: err, Filter: err, Delay: err}
 }

@@ -6,29 +6,27 @@ import (
 	"github.com/zkbench/zkbench/chaos/wire"
 )
 
-// ReplyDrop lets one request reach the server and swallows the reply: the client
-// cannot know whether it was carried out, and we can.
-type ReplyDrop struct {
-	Aim
-	Keep bool // the connection stays; else it is cut
+// replyDrop lets one request reach the server and swallows the reply: the client
+// cannot know whether the request was carried out, and the proof says it.
+type replyDrop struct {
+	request
+	keep bool // the connection stays; else it is cut
 }
 
-var replyDrop = Kind{
+var _ = register(Kind{
 	Name:   "reply.drop",
 	About:  "lets one request reach the server, and swallows the reply",
-	Needs:  "the client's tap; a request that matches",
 	Proof:  "the swallowed reply: its zxid and error code",
-	Target: Holder, Aims: clientAims,
-	Params: append(aimParams[:len(aimParams):len(aimParams)], Param{"keep", "false", "true: the connection stays, and the client waits; false: it is cut"}),
-	build: func(target string, s settings) Fault {
-		return ReplyDrop{Aim: aimAt(target, s), Keep: s.truth("keep")}
+	Target: Holder, Targets: clientTargets,
+	Params: requestParams(Param{"keep", "false", "true: the connection stays, and the client waits; false: it is cut"}),
+	needs:  []need{needsTap, needsRequest},
+	build: func(target string, s settings) injector {
+		return replyDrop{parseRequest(target, s), s.truth("keep")}
 	},
-}
+})
 
-func (f ReplyDrop) String() string { return replyDrop.Name }
-
-// Inject implements Fault. There is nothing to heal.
-func (f ReplyDrop) Inject(ctx context.Context, t Target) (Effect, error) {
-	e, _, err := f.strike(ctx, f, t, wire.Rule{Act: wire.DropReply, Keep: f.Keep})
+// inject leaves nothing to heal.
+func (f replyDrop) inject(ctx context.Context, t Target) (Effect, error) {
+	e, _, err := f.hit(ctx, t, wire.Rule{Act: wire.DropReply, Keep: f.keep})
 	return e, err
 }

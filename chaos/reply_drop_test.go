@@ -11,10 +11,10 @@ import (
 	"github.com/zkbench/zkbench/chaos/wire"
 )
 
-func TestReplyDrop(t *testing.T) {
-	l := newLab(t, shared(t), 1, 10*time.Second)
+func TestReplyDrop_hidesARequestThatWasCarriedOut(t *testing.T) {
+	l := connect(t, shared(t), 1, 10*time.Second)
 	unanswered := l.createUntilError(0, "/reply-drop")
-	e := inject(t, ReplyDrop{Aim: Aim{Client: "0", Op: wire.Create, Path: "/reply-drop-*", Nth: 3, Within: 10 * time.Second}}, l.Target)
+	e := inject(t, replyDrop{request: request{client: "0", op: wire.Create, path: "/reply-drop-*", nth: 3, within: 10 * time.Second}}, l.Target)
 	if !strings.Contains(e.Proof, "swallowed its success") || e.Client != 0 {
 		t.Errorf("effect %+v", e)
 	}
@@ -27,10 +27,10 @@ func TestReplyDrop(t *testing.T) {
 	}
 }
 
-func TestReplyDrop_NothingMatches(t *testing.T) {
-	l := newLab(t, shared(t), 1, 10*time.Second)
-	f := ReplyDrop{Aim: Aim{Client: "0", Op: wire.Delete, Nth: 1, Within: 50 * time.Millisecond}}
-	if _, err := f.Inject(t.Context(), l.Target); !errors.Is(err, ErrNoEffect) || !strings.Contains(err.Error(), "within 50ms") {
+func TestReplyDrop_hasNoEffectWhereNothingMatches(t *testing.T) {
+	l := connect(t, shared(t), 1, 10*time.Second)
+	f := replyDrop{request: request{client: "0", op: wire.Delete, nth: 1, within: 50 * time.Millisecond}}
+	if _, err := f.inject(t.Context(), l.Target); !errors.Is(err, ErrNoEffect) || !strings.Contains(err.Error(), "within 50ms") {
 		t.Errorf("got %v", err)
 	}
 	// The rule is out of force: a delete is answered.

@@ -8,10 +8,10 @@ import (
 	"github.com/zkbench/zkbench/chaos/wire"
 )
 
-func TestRequestDrop(t *testing.T) {
-	l := newLab(t, shared(t), 1, 10*time.Second)
+func TestRequestDrop_keepsARequestFromTheServer(t *testing.T) {
+	l := connect(t, shared(t), 1, 10*time.Second)
 	unanswered := l.createUntilError(0, "/request-drop")
-	e := inject(t, RequestDrop{Aim{Client: "0", Op: wire.Create, Path: "/request-drop-*", Nth: 1, Within: 10 * time.Second}}, l.Target)
+	e := inject(t, requestDrop{request{client: "0", op: wire.Create, path: "/request-drop-*", nth: 1, within: 10 * time.Second}}, l.Target)
 	path := <-unanswered
 	if !strings.Contains(e.Proof, path+" ") {
 		t.Errorf("%s was not answered, and the proof is %s", path, e.Proof)

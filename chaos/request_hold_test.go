@@ -8,12 +8,12 @@ import (
 	"github.com/zkbench/zkbench/chaos/wire"
 )
 
-func TestRequestHold(t *testing.T) {
-	l := newLab(t, shared(t), 1, 10*time.Second)
+func TestRequestHold_lastsUntilItHeals(t *testing.T) {
+	l := connect(t, shared(t), 1, 10*time.Second)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	took := l.askOften(ctx, 0)
-	e := inject(t, RequestHold{Aim{Client: "0", Op: wire.Exists, Nth: 2, Within: 10 * time.Second}}, l.Target)
+	e := inject(t, requestHold{request{client: "0", op: wire.Exists, nth: 2, within: 10 * time.Second}}, l.Target)
 	for len(took) > 0 { // answered before
 		<-took
 	}

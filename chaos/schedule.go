@@ -43,13 +43,12 @@ type Plan struct {
 	Entries []Entry
 	Seed    uint64               // decides every random choice of every fault
 	Now     func() time.Duration // the run's clock
-	// Striking, if set, is told that a fault is about to be injected. It must return at
-	// once: what is aimed at moves on.
-	Striking func()
-	// Played is told of each fault once it has healed, one call at a time.
-	Played func(Played)
-	// Injected, if set, is told of each fault as soon as it is in force.
-	Injected func(Played)
+	// Injecting, if set, is called before a fault is injected. It must return at once:
+	// the target moves on.
+	Injecting func()
+	// Injected, if set, is called for each fault as soon as it is in force, and Healed
+	// once it is over: healed, failed, or never injected. They are called one at a time.
+	Injected, Healed func(Window)
 	// Events, if set, fires the events that entries wait for.
 	Events *Events
 	// HealLimit bounds each step of healing a fault: undoing it, and the wait for what
@@ -57,28 +56,29 @@ type Plan struct {
 	HealLimit time.Duration
 }
 
-// Played is one fault that was played. Times are on the run's clock.
-type Played struct {
-	Fault  string
-	Target string
-	Client int           // the client that was hit; -1 for members and for faults that hit nobody
-	Served []int         // the clients that a member went on serving which was hit (Effect)
-	Start  time.Duration // the call to Inject
-	Proven time.Duration // Inject returned
-	Mended time.Duration // healing began; of a fault that needs no healing: Proven
-	End    time.Duration // healed; of a fault that needs no healing: Proven
-	Proof  string        // empty when Err is set
-	Err    error         // it could not be had, had no proven effect, or did not heal
+// Window is one fault of a plan: what it hit and when it was in force. Times are on the
+// run's clock.
+type Window struct {
+	Fault   string
+	Target  string
+	Client  int           // the client that was hit; -1 for members and for faults that hit nobody
+	Served  []int         // as in Effect
+	Start   time.Duration // the call to Inject
+	Proven  time.Duration // Inject returned
+	Healing time.Duration // healing began; of a fault that needs no healing: Proven
+	End     time.Duration // healed; of a fault that needs no healing: Proven
+	Proof   string        // empty when Err is set
+	Err     error         // it could not be had, had no proven effect, or did not heal
 }
 
 const healLimit = 2 * time.Minute
 
 // Play plays the plan on the target, and returns when every entry has been played
 // and has healed. When the context ends it starts nothing more and heals what is
-// in force, under a context that does not end with it: all faults are undone, the
-// latest first, and only then does it wait for what they hit to come back, which a
-// fault that is still in force could keep away. It returns the errors of all faults,
-// joined; a context that ends is none.
+// in force, under a context that does not end with it: it undoes all faults, the
+// latest first, and then waits until what they hit is back, which a fault in force
+// could prevent. It returns the errors of all faults, joined; a context that ends is
+// none.
 func (p Plan) Play(ctx context.Context, t Target) error {
 	s := &play{Plan: p, target: t}
 	if s.HealLimit == 0 {
@@ -95,9 +95,9 @@ func (p Plan) Play(ctx context.Context, t Target) error {
 	select {
 	case <-played:
 	case <-ctx.Done():
-		s.unwind(ctx) // at once: a fault that heals now may wait for that
+		s.healAll(ctx) // at once: what heals now may wait for that
 		<-played
 	}
-	s.unwind(ctx) // what was injected meanwhile
+	s.healAll(ctx) // what was injected meanwhile
 	return errors.Join(s.errs...)
 }

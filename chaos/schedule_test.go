@@ -73,7 +73,7 @@ func clock() func() time.Duration {
 	return func() time.Duration { return time.Since(begin) }
 }
 
-func TestPlan_Play(t *testing.T) {
+func TestPlan_playsInOrderAndHeals(t *testing.T) {
 	broken := errors.New("broken")
 	fails := func(context.Context, Target) error { return broken }
 	panics := func(context.Context, Target) error { panic("at the disco") }
@@ -149,11 +149,11 @@ func TestPlan_Play(t *testing.T) {
 	}
 }
 
-func TestPlan_Play_WaitsForEvents(t *testing.T) {
+func TestPlan_waitsForEvents(t *testing.T) {
 	log, events := &logbook{}, &Events{}
 	now := clock()
 	const after = 30 * time.Millisecond
-	var played Played
+	var played Window
 	plan := Plan{
 		Entries: []Entry{
 			{Fault: scripted{name: "second", log: log, instant: true}, On: "steady", At: after},
@@ -163,7 +163,7 @@ func TestPlan_Play_WaitsForEvents(t *testing.T) {
 				return nil
 			}}},
 		},
-		Now: now, Events: events, Played: func(p Played) { played = p },
+		Now: now, Events: events, Healed: func(p Window) { played = p },
 	}
 	must(t, plan.Play(t.Context(), Target{}))
 	if log.String() != "+first, +second" || played.Start < after {
@@ -173,7 +173,7 @@ func TestPlan_Play_WaitsForEvents(t *testing.T) {
 
 // Two faults on one member: the first is being healed when the play ends, and waits for
 // the member, which the second keeps away.
-func TestPlan_Play_UndoesAllBeforeItWaits(t *testing.T) {
+func TestPlan_undoesAllBeforeItWaits(t *testing.T) {
 	for _, order := range []struct {
 		name    string
 		entries func(waits, keeps Fault) []Entry
@@ -206,18 +206,18 @@ func TestPlan_Play_UndoesAllBeforeItWaits(t *testing.T) {
 	}
 }
 
-func TestPlan_Play_RecordsWhatWasPlayed(t *testing.T) { synctest.Test(t, recordsWhatWasPlayed) }
+func TestPlan_recordsWindows(t *testing.T) { synctest.Test(t, recordsWhatWasPlayed) }
 
 func recordsWhatWasPlayed(t *testing.T) {
-	var injected, played []Played
+	var injected, played []Window
 	plan := Plan{
 		Entries: []Entry{
 			{Fault: scripted{name: "good", log: &logbook{}}, For: 20 * time.Millisecond},
 			{Fault: scripted{name: "bad", log: &logbook{}, inject: func(context.Context, Target) error { return ErrNoEffect }}, At: 60 * time.Millisecond},
 		},
 		Now:      clock(),
-		Injected: func(p Played) { injected = append(injected, p) },
-		Played:   func(p Played) { played = append(played, p) },
+		Injected: func(p Window) { injected = append(injected, p) },
+		Healed:   func(p Window) { played = append(played, p) },
 	}
 	if err := plan.Play(t.Context(), Target{}); !errors.Is(err, ErrNoEffect) {
 		t.Errorf("got %v", err)
@@ -235,7 +235,7 @@ func recordsWhatWasPlayed(t *testing.T) {
 }
 
 // A repetition that was about to be injected when the play ended is no failure.
-func TestPlan_Play_ForgivesTheLastRepetition(t *testing.T) {
+func TestPlan_forgivesTheLastRepetition(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	n := 0
@@ -250,7 +250,7 @@ func TestPlan_Play_ForgivesTheLastRepetition(t *testing.T) {
 	must(t, plan.Play(ctx, Target{}))
 }
 
-func TestPlan_Play_OneSeedOneSequence(t *testing.T) {
+func TestPlan_drawsTheSameFromTheSameSeed(t *testing.T) {
 	draw := func(seed uint64) []int {
 		out := make([]int, 6)
 		entry := func(i int) Entry {
@@ -272,7 +272,7 @@ func TestPlan_Play_OneSeedOneSequence(t *testing.T) {
 	}
 }
 
-func TestPlan_Play_BoundsHealing(t *testing.T) {
+func TestPlan_boundsHealing(t *testing.T) {
 	stuck := scripted{name: "a", log: &logbook{}, heal: func(ctx context.Context) error {
 		<-ctx.Done()
 		return context.Cause(ctx)

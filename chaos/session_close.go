@@ -7,86 +7,83 @@ import (
 	"slices"
 	"time"
 
+	"github.com/zkbench/zkbench/chaos/wire"
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// SessionClose closes a client's session as if the client had: another connection
+// sessionClose closes a client's session as if the client had: another connection
 // shows the session's id and password and sends closeSession. The server forgets
 // the session and removes its nodes at once; the client learns of it when it
 // reconnects. That is the quickest way to lose a session without waiting for its
 // timeout.
-type SessionClose struct {
-	Client string // Holder, Waiter, Random or a client's number
+type sessionClose struct {
+	client string // Holder, Waiter, Random or a client's number
 }
 
-var sessionClose = Kind{
+var _ = register(Kind{
 	Name:   "session.close",
 	About:  "closes a client's session from another connection: the server forgets it at once",
-	Needs:  "the client's tap",
 	Proof:  "closeSession was acknowledged, and a member refuses the session's id",
-	Target: Holder, Aims: clientAims,
-	build: func(target string, _ settings) Fault { return SessionClose{Client: target} },
-}
-
-func (f SessionClose) String() string { return "session.close" }
+	Target: Holder, Targets: clientTargets,
+	needs: []need{needsTap},
+	build: func(target string, _ settings) injector { return sessionClose{client: target} },
+})
 
 // sessionCloseLimit bounds the fault: it takes a few milliseconds, unless the
 // ensemble is without a quorum.
 const sessionCloseLimit = 10 * time.Second
 
-// errGoneBefore says that there was nothing left to close.
+// errGoneBefore says that there was no session to close.
 var errGoneBefore = fmt.Errorf("%w: the session was gone before", ErrNoEffect)
 
-// Inject implements Fault. There is nothing to heal.
-func (f SessionClose) Inject(ctx context.Context, t Target) (Effect, error) {
+func (f sessionClose) inject(ctx context.Context, t Target) (Effect, error) {
 	effect, err := f.close(ctx, t)
-	if err != nil && errors.Is(err, errGoneBefore) && !fixed(f.Client) {
-		// Another fault has ended the session of the one that was picked, who is yet to
-		// hear of it. Somebody else is, or will be, what this is aimed at.
+	if err != nil && errors.Is(err, errGoneBefore) && !fixed(f.client) {
+		// Another fault has ended the session of the client that was picked, and the
+		// client does not know yet. Another client is the target, or will be.
 		err = poll(ctx, t.clientLimit(), func(ctx context.Context) error {
 			effect, err = f.close(ctx, t)
 			return err
 		})
 	}
 	if err != nil {
-		return Effect{}, fmt.Errorf("%s: %w", f, err)
+		return Effect{}, err
 	}
 	return effect, nil
 }
 
 // close closes the session of the client that it picks.
-func (f SessionClose) close(ctx context.Context, t Target) (Effect, error) {
-	n, name, err := pickClient(ctx, t, f.Client)
+func (f sessionClose) close(ctx context.Context, t Target) (Effect, error) {
+	n, name, err := pickClient(ctx, t, f.client)
 	if err != nil {
 		return Effect{}, err
 	}
 	s := t.Clients[n].Session()
-	c := credentials{id: s.ID, password: s.Password, timeout: s.Timeout}
-	asked, err := closeAnywhere(ctx, t, s.Server, c)
+	asked, err := closeAnywhere(ctx, t, s)
 	if err != nil {
-		return Effect{}, fmt.Errorf("close session %#x of %s: %w", c.id, name, err)
+		return Effect{}, fmt.Errorf("close session %#x of %s: %w", s.ID, name, err)
 	}
-	var still bool
+	var known bool
 	_, err = anyMember(ctx, t.Ensemble, asked, func(ctx context.Context, addr string) (err error) {
-		still, err = known(ctx, addr, c)
+		known, err = s.KnownAt(ctx, addr)
 		return err
 	})
-	if err != nil || still {
-		return Effect{}, fmt.Errorf("%w: session %#x of %s was closed, and still known: %v (%w)", ErrNoEffect, c.id, name, still, err)
+	if err != nil || known {
+		return Effect{}, fmt.Errorf("%w: session %#x of %s was closed, and still known: %v (%w)", ErrNoEffect, s.ID, name, known, err)
 	}
 	return Effect{
 		Target: name, Client: n,
-		Proof: fmt.Sprintf("closeSession was acknowledged; then %s no longer knew session %#x", asked, c.id),
+		Proof: fmt.Sprintf("closeSession was acknowledged; then %s no longer knew session %#x", asked, s.ID),
 	}, nil
 }
 
-// closeAnywhere closes the session over any member, and returns which it was. The
-// one that the client is connected to is asked first: it need not move the session.
-func closeAnywhere(ctx context.Context, t Target, first string, c credentials) (string, error) {
+// closeAnywhere closes the session over any member, and returns the member's address.
+// The client's own member comes first: it need not move the session.
+func closeAnywhere(ctx context.Context, t Target, s wire.Session) (string, error) {
 	maybe, gone := false, false
-	asked, err := anyMember(ctx, t.Ensemble, first, func(ctx context.Context, addr string) error {
-		err := closeSession(ctx, addr, c)
-		if !errors.Is(err, errNotKnown) {
+	asked, err := anyMember(ctx, t.Ensemble, s.Server, func(ctx context.Context, addr string) error {
+		err := s.CloseAt(ctx, addr)
+		if !errors.Is(err, wire.ErrUnknownSession) {
 			maybe = maybe || err != nil // it may have closed the session, and its answer was lost
 			return err
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-func TestSessionClose(t *testing.T) {
+func TestSessionClose_endsTheSessionAndItsNodes(t *testing.T) {
 	target := shared(t)
 	for _, row := range []struct{ who, want string }{
 		{Holder, "client 0 (holder)"},
@@ -25,7 +25,7 @@ func TestSessionClose(t *testing.T) {
 		{Random, "client 0"},
 	} {
 		t.Run(row.who, func(t *testing.T) {
-			l := newLab(t, target, 2, 10*time.Second)
+			l := connect(t, target, 2, 10*time.Second)
 			n := 0
 			if strings.Contains(row.want, "1") {
 				n = 1
@@ -35,7 +35,7 @@ func TestSessionClose(t *testing.T) {
 			_, err := victim.Create(path, nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
 			must(t, err)
 			begin := time.Now()
-			effect, err := SessionClose{Client: row.who}.Inject(t.Context(), l.Target)
+			effect, err := sessionClose{client: row.who}.inject(t.Context(), l.Target)
 			took := time.Since(begin)
 			must(t, err)
 			if effect.Target != row.want || effect.Client != n || effect.Proof == "" || effect.Undo != nil {
@@ -59,22 +59,22 @@ func TestSessionClose(t *testing.T) {
 	}
 }
 
-func TestSessionClose_AsksAMemberThatAnswers(t *testing.T) {
-	l := newLab(t, shared(t), 1, 10*time.Second)
+func TestSessionClose_asksAMemberThatAnswers(t *testing.T) {
+	l := connect(t, shared(t), 1, 10*time.Second)
 	m, err := l.Ensemble.Member(l.Clients[0].Session().Server)
 	must(t, err)
 	must(t, m.Machine.Pause(t.Context()))
 	defer m.Machine.Resume(context.Background())
 	begin := time.Now()
-	_, err = SessionClose{Client: Holder}.Inject(t.Context(), l.Target)
+	_, err = sessionClose{client: Holder}.inject(t.Context(), l.Target)
 	must(t, err)
 	t.Logf("past a frozen member in %v", time.Since(begin))
 	must(t, m.Machine.Resume(t.Context()))
 	l.await(t, 0, wire.Expired)
 }
 
-func TestSessionClose_Refuses(t *testing.T) {
-	l := newLab(t, shared(t), 1, 10*time.Second)
+func TestSessionClose_refusesWhereThereIsNothingToClose(t *testing.T) {
+	l := connect(t, shared(t), 1, 10*time.Second)
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	nobody := l.Target
@@ -91,7 +91,7 @@ func TestSessionClose_Refuses(t *testing.T) {
 		{"a word that is no client", l.Target, "hodler", `use "holder"`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			if _, err := (SessionClose{Client: row.who}).Inject(ctx, row.target); err == nil || !strings.Contains(err.Error(), row.want) {
+			if _, err := (sessionClose{client: row.who}).inject(ctx, row.target); err == nil || !strings.Contains(err.Error(), row.want) {
 				t.Errorf("got %v", err)
 			}
 		})
@@ -99,15 +99,15 @@ func TestSessionClose_Refuses(t *testing.T) {
 	// A session that somebody else has closed is not this fault's doing.
 	l.Clients[0].Gate(true)
 	endSession(t, l, 0)
-	if _, err := (SessionClose{Client: "0"}).Inject(t.Context(), l.Target); !errors.Is(err, ErrNoEffect) {
+	if _, err := (sessionClose{client: "0"}).inject(t.Context(), l.Target); !errors.Is(err, ErrNoEffect) {
 		t.Errorf("a session that was gone before: %v", err)
 	}
 }
 
 // A client whose session another fault has ended counts as the holder until it hears
 // of it. The fault goes on to who holds next.
-func TestSessionClose_PicksAgainWhereTheSessionWasGone(t *testing.T) {
-	l := newLab(t, shared(t), 2, 10*time.Second)
+func TestSessionClose_picksAgainWhereTheSessionWasGone(t *testing.T) {
+	l := connect(t, shared(t), 2, 10*time.Second)
 	l.Clients[0].Gate(true)
 	gone := endSession(t, l, 0)
 	picks := 0
@@ -118,7 +118,7 @@ func TestSessionClose_PicksAgainWhereTheSessionWasGone(t *testing.T) {
 		}
 		return 1
 	}
-	effect, err := SessionClose{Client: Holder}.Inject(t.Context(), l.Target)
+	effect, err := sessionClose{client: Holder}.inject(t.Context(), l.Target)
 	must(t, err)
 	if effect.Client != 1 || picks != 3 {
 		t.Errorf("hit client %d after %d picks; session %#x was gone before", effect.Client, picks, gone)
@@ -129,13 +129,12 @@ func TestSessionClose_PicksAgainWhereTheSessionWasGone(t *testing.T) {
 // endSession closes a client's session behind its back, and returns the session once
 // no member knows it: they hear of it one after the other, and until then one may take
 // it in again.
-func endSession(t *testing.T, l *lab, n int) int64 {
+func endSession(t *testing.T, l *clients, n int) int64 {
 	s := l.Clients[n].Session()
-	c := credentials{id: s.ID, password: s.Password, timeout: s.Timeout}
-	must(t, closeSession(t.Context(), s.Server, c))
+	must(t, s.CloseAt(t.Context(), s.Server))
 	for _, addr := range l.Ensemble.Servers() {
 		must(t, poll(t.Context(), sessionCloseLimit, func(ctx context.Context) error {
-			if still, err := known(ctx, addr, c); err != nil || still {
+			if still, err := s.KnownAt(ctx, addr); err != nil || still {
 				return fmt.Errorf("%s still knows it: %v, %v", addr, still, err)
 			}
 			return nil
@@ -150,10 +149,10 @@ func BenchmarkSessionClose(b *testing.B) {
 	var all []time.Duration
 	for b.Loop() {
 		b.StopTimer()
-		l := newLab(b, target, 1, 30*time.Second)
+		l := connect(b, target, 1, 30*time.Second)
 		b.StartTimer()
 		begin := time.Now()
-		_, err := SessionClose{Client: Holder}.Inject(b.Context(), l.Target)
+		_, err := sessionClose{client: Holder}.inject(b.Context(), l.Target)
 		all = append(all, time.Since(begin))
 		must(b, err)
 	}

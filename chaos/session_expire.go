@@ -11,33 +11,30 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// SessionExpire keeps a client away from all members until its session has run out
-// by itself: the way a crashed or unreachable client loses it. Then the client may
-// connect again, and is told. It takes a session timeout, and a tick or two.
-type SessionExpire struct {
-	Client string // Holder, Waiter, Random or a client's number
+// sessionExpire keeps a client away from all members until its session has expired, as
+// a crash of the client or of its network does. Then the client may connect again, and
+// learns of it. That takes a session timeout, and a tick or two.
+type sessionExpire struct {
+	client string // Holder, Waiter, Random or a client's number
 }
 
-var sessionExpire = Kind{
+var _ = register(Kind{
 	Name:   "session.expire",
-	About:  "keeps a client away until the server has let its session run out, then lets it hear of it",
-	Needs:  "the client's tap; the four-letter word dump",
+	About:  "keeps a client away until its session has expired, then lets it connect and learn of it",
 	Proof:  "the leader no longer lists the session, and a member refuses its id",
-	Target: Holder, Aims: clientAims,
-	build: func(target string, _ settings) Fault { return SessionExpire{Client: target} },
-}
+	Target: Holder, Targets: clientTargets,
+	needs: []need{needsTap, {about: "the four-letter word dump"}},
+	build: func(target string, _ settings) injector { return sessionExpire{client: target} },
+})
 
-func (f SessionExpire) String() string { return sessionExpire.Name }
-
-// expireMargin is how much later than its timeout a session may run out: servers
-// round up to the next tick, and an election arms all sessions anew.
+// expireMargin is how much later than its timeout a session may expire: servers round
+// up to the next tick, and an election restarts the timeouts of all sessions.
 const expireMargin = 30 * time.Second
 
-// Inject implements Fault. There is nothing to heal.
-func (f SessionExpire) Inject(ctx context.Context, t Target) (Effect, error) {
-	n, name, err := pickClient(ctx, t, f.Client)
+func (f sessionExpire) inject(ctx context.Context, t Target) (Effect, error) {
+	n, name, err := pickClient(ctx, t, f.client)
 	if err != nil {
-		return Effect{}, fmt.Errorf("%s: %w", f, err)
+		return Effect{}, err
 	}
 	client := t.Clients[n]
 	defer client.Gate(false)
@@ -46,12 +43,12 @@ func (f SessionExpire) Inject(ctx context.Context, t Target) (Effect, error) {
 	begin := time.Now()
 	proof, err := expired(ctx, t, client.Session())
 	if err != nil {
-		return Effect{}, fmt.Errorf("%s: %s: %w", f, name, err)
+		return Effect{}, fmt.Errorf("%s: %w", name, err)
 	}
 	return Effect{Target: name, Client: n, Proof: fmt.Sprintf("after %v %s", time.Since(begin).Round(time.Millisecond), proof)}, nil
 }
 
-// expired waits until the session has run out. To ask a member whether it knows
+// expired waits until the session has expired. To ask a member whether it knows
 // the session would keep it alive, so the leader's list is read first.
 func expired(ctx context.Context, t Target, s wire.Session) (proof string, err error) {
 	var leader *ensembles.Member
@@ -74,13 +71,13 @@ func expired(ctx context.Context, t Target, s wire.Session) (proof string, err e
 	if err != nil {
 		return "", err
 	}
-	lives := false
+	known := false
 	asked, err := anyMember(ctx, t.Ensemble, leader.Addr, func(ctx context.Context, addr string) (err error) {
-		lives, err = known(ctx, addr, credentials{id: s.ID, password: s.Password, timeout: s.Timeout})
+		known, err = s.KnownAt(ctx, addr)
 		return err
 	})
-	if err != nil || lives {
-		return "", errors.Join(fmt.Errorf("%w: session %#x: %s knows it: %v", ErrNoEffect, s.ID, asked, lives), err)
+	if err != nil || known {
+		return "", errors.Join(fmt.Errorf("%w: session %#x: %s knows it: %v", ErrNoEffect, s.ID, asked, known), err)
 	}
 	return fmt.Sprintf("%s (leader) no longer listed session %#x, and %s refused it", leader.Name, s.ID, asked), nil
 }

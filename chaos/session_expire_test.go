@@ -9,11 +9,11 @@ import (
 	"github.com/zkbench/zkbench/chaos/wire"
 )
 
-func TestSessionExpire(t *testing.T) {
-	l := newLab(t, shared(t), 2, 1500*time.Millisecond)
+func TestSessionExpire_takesASessionTimeout(t *testing.T) {
+	l := connect(t, shared(t), 2, 1500*time.Millisecond)
 	id := l.Clients[0].Session().ID
 	begin := time.Now()
-	e := inject(t, SessionExpire{Client: Holder}, l.Target)
+	e := inject(t, sessionExpire{client: Holder}, l.Target)
 	if took := time.Since(begin); took < time.Second {
 		t.Errorf("a session of 1.5 s was gone after %v", took)
 	}
@@ -28,11 +28,11 @@ func TestSessionExpire(t *testing.T) {
 	}
 }
 
-func TestSessionExpire_Interrupted(t *testing.T) {
-	l := newLab(t, shared(t), 1, 10*time.Second)
+func TestSessionExpire_leavesTheSessionWhenInterrupted(t *testing.T) {
+	l := connect(t, shared(t), 1, 10*time.Second)
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	if _, err := (SessionExpire{Client: "0"}).Inject(ctx, l.Target); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := (sessionExpire{client: "0"}).inject(ctx, l.Target); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)
 	}
 	if e := l.await(t, 0, wire.Connected); !e.Resumed {
@@ -40,7 +40,7 @@ func TestSessionExpire_Interrupted(t *testing.T) {
 	}
 }
 
-func TestListsSession(t *testing.T) {
+func TestListsSession_readsDump(t *testing.T) {
 	const dump = "SessionTracker dump:\nSession Sets (2)/(2):\n1 expire at Sat Nov 21 03:03:01 UTC 2026:\n\t0x200002919430003\n" +
 		"ephemeral nodes dump:\nSessions with Ephemerals (1):\n0x1000029190f0002:\n\t/close-1\n"
 	for _, row := range []struct {

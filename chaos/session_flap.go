@@ -9,46 +9,43 @@ import (
 	"github.com/zkbench/zkbench/chaos/wire"
 )
 
-// SessionFlap cuts a client's connection and lets it come back a little later: a
+// sessionFlap cuts a client's connection and lets it come back a little later: a
 // blip of the network. The session goes on, and it must not be mistaken for lost.
-type SessionFlap struct {
-	Client string        // Holder, Waiter, Random or a client's number
-	Down   time.Duration // how long it must not connect
+type sessionFlap struct {
+	client string        // Holder, Waiter, Random or a client's number
+	down   time.Duration // how long it must not connect
 }
 
-var sessionFlap = Kind{
+var _ = register(Kind{
 	Name:   "session.flap",
 	About:  "cuts a client's connection, and lets it come back with the same session",
-	Needs:  "the client's tap",
 	Proof:  "the connection was cut, and the same session has another one",
-	Target: Holder, Aims: clientAims,
+	Target: Holder, Targets: clientTargets,
 	Params: []Param{paramDown},
-	build:  func(target string, s settings) Fault { return SessionFlap{Client: target, Down: s.duration("down")} },
-}
+	needs:  []need{needsTap},
+	build:  func(target string, s settings) injector { return sessionFlap{client: target, down: s.duration("down")} },
+})
 
 var paramDown = Param{"down", "200ms", "how long a client that was cut off must not connect"}
 
-func (f SessionFlap) String() string { return sessionFlap.Name }
-
-// Inject implements Fault. There is nothing to heal.
-func (f SessionFlap) Inject(ctx context.Context, t Target) (Effect, error) {
-	n, name, err := pickClient(ctx, t, f.Client)
+func (f sessionFlap) inject(ctx context.Context, t Target) (Effect, error) {
+	n, name, err := pickClient(ctx, t, f.client)
 	if err != nil {
-		return Effect{}, fmt.Errorf("%s: %w", f, err)
+		return Effect{}, err
 	}
 	begin := time.Now()
-	blips := disconnect(ctx, []*wire.Client{t.Clients[n]}, f.Down)
-	if err := blips[0].back(ctx); err != nil {
-		return Effect{}, fmt.Errorf("%s: %s: %w", f, name, err)
+	all := disconnect(ctx, []*wire.Client{t.Clients[n]}, f.down)
+	if err := all[0].back(ctx); err != nil {
+		return Effect{}, fmt.Errorf("%s: %w", name, err)
 	}
 	return Effect{
 		Target: name, Client: n,
-		Proof: fmt.Sprintf("%d connection cut; session %#x had another one after %v", blips[0].cut, blips[0].session.ID, time.Since(begin).Round(time.Millisecond)),
+		Proof: fmt.Sprintf("%d connection cut; session %#x had another one after %v", all[0].cut, all[0].session.ID, time.Since(begin).Round(time.Millisecond)),
 	}, nil
 }
 
-// blip is a disconnection that was made.
-type blip struct {
+// disconnection is one client that was cut off.
+type disconnection struct {
 	client  *wire.Client
 	session wire.Session // before
 	counts  wire.Counts  // before
@@ -57,22 +54,22 @@ type blip struct {
 
 // disconnect cuts the clients' connections at once, and lets none of them connect
 // until down has passed.
-func disconnect(ctx context.Context, clients []*wire.Client, down time.Duration) []*blip {
-	blips := make([]*blip, len(clients))
+func disconnect(ctx context.Context, clients []*wire.Client, down time.Duration) []*disconnection {
+	all := make([]*disconnection, len(clients))
 	for i, c := range clients {
-		blips[i] = &blip{client: c, session: c.Session(), counts: c.Counts()}
+		all[i] = &disconnection{client: c, session: c.Session(), counts: c.Counts()}
 		defer c.Gate(false)
 		c.Gate(true)
 	}
-	for _, b := range blips {
+	for _, b := range all {
 		b.cut = b.client.Cut()
 	}
 	sleepUntil(ctx, time.Now().Add(down))
-	return blips
+	return all
 }
 
 // back waits until the client has its session on another connection.
-func (b *blip) back(ctx context.Context) error {
+func (b *disconnection) back(ctx context.Context) error {
 	if b.cut == 0 {
 		return fmt.Errorf("%w: it had no connection to cut", ErrNoEffect)
 	}

@@ -8,12 +8,12 @@ import (
 	"github.com/zkbench/zkbench/chaos/wire"
 )
 
-func TestSessionFlap(t *testing.T) {
-	l := newLab(t, shared(t), 2, 10*time.Second)
+func TestSessionFlap_keepsTheSession(t *testing.T) {
+	l := connect(t, shared(t), 2, 10*time.Second)
 	before := l.Clients[1].Session()
 	begin := time.Now()
 	const down = 100 * time.Millisecond
-	e := inject(t, SessionFlap{Client: Waiter, Down: down}, l.Target)
+	e := inject(t, sessionFlap{client: Waiter, down: down}, l.Target)
 	if took := time.Since(begin); took < down || e.Client != 1 {
 		t.Errorf("it took %v; effect %+v", took, e)
 	}
@@ -26,9 +26,9 @@ func TestSessionFlap(t *testing.T) {
 	}
 }
 
-func TestSessionFlap_TooLong(t *testing.T) {
-	l := newLab(t, shared(t), 1, time.Second)
-	if _, err := (SessionFlap{Client: "0", Down: 4 * time.Second}).Inject(t.Context(), l.Target); !errors.Is(err, ErrNoEffect) {
+func TestSessionFlap_hasNoEffectWhereTheSessionIsLost(t *testing.T) {
+	l := connect(t, shared(t), 1, time.Second)
+	if _, err := (sessionFlap{client: "0", down: 4 * time.Second}).inject(t.Context(), l.Target); !errors.Is(err, ErrNoEffect) {
 		t.Errorf("a session of 1 s outlived 4 s without a connection: %v", err)
 	}
 }

@@ -8,51 +8,47 @@ import (
 	"github.com/zkbench/zkbench/chaos/wire"
 )
 
-// SessionFreeze keeps back everything between a client and the members, and tells
-// the client nothing: to the servers the client's process stands still. Healing
-// delivers it all, late. If that is later than the session's timeout the client
-// acts on a session that is gone.
-type SessionFreeze struct {
-	Client string        // Holder, Waiter, Random or a client's number
-	Mode   wire.HoldMode // Deaf: the client's timeouts stand still too; Stall: they run
+// sessionFreeze keeps back everything between a client and the members, in both
+// directions: to the servers the client's process stands still. Healing delivers it
+// all, late. If that is later than the session's timeout, the client acts on a session
+// that is gone.
+type sessionFreeze struct {
+	client string        // Holder, Waiter, Random or a client's number
+	mode   wire.HoldMode // Deaf: the client's timeouts stand still too; Stall: they run
 }
 
-var sessionFreeze = Kind{
+var _ = register(Kind{
 	Name:   "session.freeze",
 	About:  "keeps back everything between a client and the members, as if its process stood still",
-	Needs:  "the client's tap",
 	Proof:  "what the client sends is kept back, or nothing reaches it for a while",
-	Target: Holder, Aims: clientAims,
+	Target: Holder, Targets: clientTargets,
 	Params: []Param{{"mode", "deaf", "deaf: the client's timeouts stand still (a paused process); stall: they run (a dead network)"}},
-	build: func(target string, s settings) Fault {
-		f := SessionFreeze{Client: target, Mode: wire.Deaf}
+	needs:  []need{needsTap},
+	build: func(target string, s settings) injector {
+		f := sessionFreeze{client: target, mode: wire.Deaf}
 		if s.choice("mode", "deaf", "stall") == "stall" {
-			f.Mode = wire.Stall
+			f.mode = wire.Stall
 		}
 		return f
 	},
-}
-
-func (f SessionFreeze) String() string { return sessionFreeze.Name }
+})
 
 // stillness is how long nothing must reach a frozen client that sends nothing itself.
 const stillness = 20 * time.Millisecond
 
-// Inject implements Fault.
-func (f SessionFreeze) Inject(ctx context.Context, t Target) (Effect, error) {
-	n, name, err := pickClient(ctx, t, f.Client)
+func (f sessionFreeze) inject(ctx context.Context, t Target) (Effect, error) {
+	n, name, err := pickClient(ctx, t, f.client)
 	if err != nil {
-		return Effect{}, fmt.Errorf("%s: %w", f, err)
+		return Effect{}, err
 	}
 	client, proof := t.Clients[n], ""
 	thaw := func(context.Context) error { client.Thaw(); return nil }
-	// Outside of act: a hold that somebody else made is not ours to end.
-	if err = client.Hold(f.Mode); err == nil {
-		err = act(ctx, func(context.Context) error { return nil },
-			func() (err error) { proof, err = still(ctx, client); return err }, thaw)
+	// Outside of act, which undoes: a hold that was there before must not end here.
+	if err = client.Hold(f.mode); err == nil {
+		err = act(ctx, nil, func() (err error) { proof, err = still(ctx, client); return err }, thaw)
 	}
 	if err != nil {
-		return Effect{}, fmt.Errorf("%s: %s: %w", f, name, err)
+		return Effect{}, fmt.Errorf("%s: %w", name, err)
 	}
 	return Effect{Target: name, Client: n, Proof: proof, Undo: thaw}, nil
 }

@@ -8,14 +8,14 @@ import (
 	"github.com/zkbench/zkbench/chaos/wire"
 )
 
-func TestSessionFreeze(t *testing.T) {
+func TestSessionFreeze_keepsRequestsUntilItHeals(t *testing.T) {
 	for _, row := range []struct {
 		name string
 		mode wire.HoldMode
 	}{{"deaf", wire.Deaf}, {"stalled", wire.Stall}} {
 		t.Run(row.name, func(t *testing.T) {
-			l := newLab(t, shared(t), 1, 10*time.Second)
-			e := inject(t, SessionFreeze{Client: Holder, Mode: row.mode}, l.Target)
+			l := connect(t, shared(t), 1, 10*time.Second)
+			e := inject(t, sessionFreeze{client: Holder, mode: row.mode}, l.Target)
 			done := make(chan error, 1)
 			go func() {
 				_, _, err := l.conns[0].Exists("/")
@@ -34,10 +34,10 @@ func TestSessionFreeze(t *testing.T) {
 	}
 }
 
-func TestSessionFreeze_TwiceIsRefused(t *testing.T) {
-	l := newLab(t, shared(t), 1, 10*time.Second)
-	inject(t, SessionFreeze{Client: "0"}, l.Target)
-	if _, err := (SessionFreeze{Client: "0"}).Inject(t.Context(), l.Target); !errors.Is(err, wire.ErrHeld) {
+func TestSessionFreeze_isRefusedTwice(t *testing.T) {
+	l := connect(t, shared(t), 1, 10*time.Second)
+	inject(t, sessionFreeze{client: "0"}, l.Target)
+	if _, err := (sessionFreeze{client: "0"}).inject(t.Context(), l.Target); !errors.Is(err, wire.ErrHeld) {
 		t.Errorf("got %v", err)
 	}
 	if err := l.Clients[0].Hold(wire.Deaf); !errors.Is(err, wire.ErrHeld) {

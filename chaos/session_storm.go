@@ -8,31 +8,28 @@ import (
 	"github.com/zkbench/zkbench/chaos/wire"
 )
 
-// SessionStorm cuts many clients' connections at once and lets them all come back
+// sessionStorm cuts many clients' connections at once and lets them all come back
 // at once: what the members see after a switch was restarted.
-type SessionStorm struct {
-	Share int           // of the clients that have a session, in percent
-	Down  time.Duration // how long they must not connect
+type sessionStorm struct {
+	share int           // of the clients that have a session, in percent
+	down  time.Duration // how long they must not connect
 }
 
-var sessionStorm = Kind{
+var _ = register(Kind{
 	Name:  "session.storm",
 	About: "cuts many clients' connections at once, and lets them all come back at once",
-	Needs: "the clients' taps",
 	Proof: "connections were cut, and the same sessions have others",
 	Params: []Param{
 		{"share", "100", "how many of the clients, in percent"},
 		paramDown,
 	},
-	build: func(_ string, s settings) Fault {
-		return SessionStorm{Share: s.number("share", 1, 100), Down: s.duration("down")}
+	needs: []need{needsTap},
+	build: func(_ string, s settings) injector {
+		return sessionStorm{share: s.number("share", 1, 100), down: s.duration("down")}
 	},
-}
+})
 
-func (f SessionStorm) String() string { return sessionStorm.Name }
-
-// Inject implements Fault. There is nothing to heal.
-func (f SessionStorm) Inject(ctx context.Context, t Target) (Effect, error) {
+func (f sessionStorm) inject(ctx context.Context, t Target) (Effect, error) {
 	var clients []*wire.Client
 	for i := range t.Clients {
 		if lives(t, i) {
@@ -40,17 +37,17 @@ func (f SessionStorm) Inject(ctx context.Context, t Target) (Effect, error) {
 		}
 	}
 	if len(clients) == 0 {
-		return Effect{}, fmt.Errorf("%s: %w: none of %d clients has a session", f, ErrNoEffect, len(t.Clients))
+		return Effect{}, fmt.Errorf("%w: none of %d clients has a session", ErrNoEffect, len(t.Clients))
 	}
 	for i := range clients { // the first ones are a choice by the seed then
 		j := i + t.random(len(clients)-i)
 		clients[i], clients[j] = clients[j], clients[i]
 	}
-	clients = clients[:max(1, len(clients)*f.Share/100)]
+	clients = clients[:max(1, len(clients)*f.share/100)]
 	begin, cut := time.Now(), 0
-	for _, b := range disconnect(ctx, clients, f.Down) {
+	for _, b := range disconnect(ctx, clients, f.down) {
 		if err := b.back(ctx); err != nil {
-			return Effect{}, fmt.Errorf("%s: client %d: %w", f, b.client.Number(), err)
+			return Effect{}, fmt.Errorf("client %d: %w", b.client.Number(), err)
 		}
 		cut += b.cut
 	}

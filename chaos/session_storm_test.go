@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestSessionStorm(t *testing.T) {
+func TestSessionStorm_cutsAShareOfTheClients(t *testing.T) {
 	for _, row := range []struct {
 		name        string
 		share, want int
@@ -15,8 +15,8 @@ func TestSessionStorm(t *testing.T) {
 		{"all", 100, 6}, {"half", 50, 3}, {"at least one", 1, 1},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			l := newLab(t, shared(t), 6, 10*time.Second)
-			e := inject(t, SessionStorm{Share: row.share, Down: 50 * time.Millisecond}, l.Target)
+			l := connect(t, shared(t), 6, 10*time.Second)
+			e := inject(t, sessionStorm{share: row.share, down: 50 * time.Millisecond}, l.Target)
 			if want := fmt.Sprintf("%d clients", row.want); e.Target != want || e.Client != -1 {
 				t.Errorf("got %+v, want %s", e, want)
 			}
@@ -36,8 +36,8 @@ func TestSessionStorm(t *testing.T) {
 	}
 }
 
-func TestSessionStorm_NobodyThere(t *testing.T) {
-	if _, err := (SessionStorm{Share: 100}).Inject(t.Context(), Target{}); !errors.Is(err, ErrNoEffect) {
+func TestSessionStorm_hasNoEffectWithoutClients(t *testing.T) {
+	if _, err := (sessionStorm{share: 100}).inject(t.Context(), Target{}); !errors.Is(err, ErrNoEffect) {
 		t.Errorf("got %v", err)
 	}
 }

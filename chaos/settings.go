@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// settings are a fault's parameters, defaults filled in. Reading one that cannot be
-// read is remembered, so that a fault's builder needs no errors.
+// settings are a fault's parameters, defaults filled in. They collect the errors of
+// reading, which err returns, so that a fault's build function returns none.
 type settings struct {
 	values map[string]string
 	errs   *[]error
@@ -27,7 +27,7 @@ func (k Kind) settings(given map[string]string) (settings, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if !slices.Contains(known, name) {
-			return s, fmt.Errorf("%q is no parameter of it%s", name, nearest(name, known))
+			return s, &UnknownError{fmt.Sprintf("%q is no parameter of it", name), name, known}
 		}
 		s.values[name] = given[name]
 	}
@@ -36,8 +36,15 @@ func (k Kind) settings(given map[string]string) (settings, error) {
 
 func (s settings) err() error { return errors.Join(*s.errs...) }
 
+// bad records what is wrong with a parameter's value.
 func (s settings) bad(name, format string, args ...any) {
 	*s.errs = append(*s.errs, fmt.Errorf("parameter %s: %q %s", name, s.values[name], fmt.Sprintf(format, args...)))
+}
+
+// unknown records that a parameter's value is none of the known ones.
+func (s settings) unknown(name, problem string, known []string) {
+	value := s.values[name]
+	*s.errs = append(*s.errs, &UnknownError{fmt.Sprintf("parameter %s: %q %s", name, value, problem), value, known})
 }
 
 // text returns a parameter as it is.

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestSettings(t *testing.T) {
+func TestSettings_readsValues(t *testing.T) {
 	for _, row := range []struct {
 		name, value string
 		read        func(s settings) any

@@ -8,14 +8,14 @@ import (
 	"github.com/zkbench/zkbench/chaos/wire"
 )
 
-func TestWireDelay(t *testing.T) {
-	l := newLab(t, shared(t), 1, 10*time.Second)
+func TestWireDelay_delaysOneRequest(t *testing.T) {
+	l := connect(t, shared(t), 1, 10*time.Second)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	took := l.askOften(ctx, 0)
 	const delay, jitter = 300 * time.Millisecond, 100 * time.Millisecond
-	aim := Aim{Client: "0", Op: wire.Exists, Nth: 2, Within: 10 * time.Second}
-	inject(t, WireDelay{Aim: aim, Delay: delay, Jitter: jitter}, l.Target)
+	exists := request{client: "0", op: wire.Exists, nth: 2, within: 10 * time.Second}
+	inject(t, wireDelay{request: exists, delay: delay, jitter: jitter}, l.Target)
 	cancel()
 	late := 0
 	for d := range took {

@@ -99,7 +99,7 @@ func (c *client) acquire(ctx context.Context) (recipes.Claim, error) {
 	moments.acquired(c.n, err == nil)
 	c.busy.Store(0)
 	if c.t.dial != nil {
-		claim.Path = realPath(claim.Path)
+		claim.Path = wire.RealPath(claim.Path)
 	}
 	s := c.sample(history.Acquire, due, err)
 	s.Token, s.Session, s.Path = claim.Token, claim.Session, claim.Path

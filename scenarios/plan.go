@@ -215,7 +215,7 @@ func parsePlan(name string, text []byte, s *Scenario, clients int) (Plan, error)
 			return Plan{}, fmt.Errorf("%s: phases.%d is %q, and in the scenario %q", name, i, phase.Name, s.Phases[i].Name)
 		}
 		if _, err := phase.entries(); err != nil {
-			return Plan{}, fmt.Errorf("%s: phases.%d: %w", name, i, err)
+			return Plan{}, fmt.Errorf("%s: phases.%d: %s", name, i, suggest(err))
 		}
 		for k, r := range phase.Rounds {
 			if r.Holder < 0 || r.Holder >= clients || r.Wait < 0 || r.Wait > maxDuration {

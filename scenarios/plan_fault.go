@@ -1,9 +1,12 @@
 package scenarios
 
 import (
+	"errors"
+	"strings"
 	"time"
 
 	"github.com/zkbench/zkbench/chaos"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 // Fault is one entry of a phase's fault schedule. It strikes once, or again and again:
@@ -61,12 +64,21 @@ func (f Fault) validate(at string, phase time.Duration, bad func(field, format s
 // validateKind checks the fault's name, then its target, then its parameters.
 func (f Fault) validateKind(at string, bad func(field, format string, args ...any)) {
 	if _, err := chaos.Parse(f.Fault, "", nil); err != nil {
-		bad(at+".fault", "%v", err)
+		bad(at+".fault", "%v", suggest(err))
 	} else if _, err := chaos.Parse(f.Fault, f.Target, nil); err != nil {
-		bad(at+".target", "%v", err)
+		bad(at+".target", "%v", suggest(err))
 	} else if _, err := chaos.Parse(f.Fault, f.Target, f.Params); err != nil {
-		bad(at+".params", "%v", err)
+		bad(at+".params", "%v", suggest(err))
 	}
+}
+
+// suggest replaces the list of names in an error about an unknown name by the nearest.
+func suggest(err error) string {
+	var unknown *chaos.UnknownError
+	if !errors.As(err, &unknown) || len(unknown.Known) == 0 {
+		return err.Error()
+	}
+	return strings.Replace(err.Error(), unknown.Error(), unknown.Problem+units.Nearest(unknown.Name, unknown.Known), 1)
 }
 
 // minEvery bounds how many repetitions a plan can have.

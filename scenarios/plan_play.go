@@ -48,7 +48,7 @@ func (f *faults) play(ctx context.Context, holder func() int) {
 	}
 	_ = chaos.Plan{
 		Entries: f.entries, Seed: f.seed, Now: f.t.clock.Now, Events: &f.moments.Events,
-		Striking: f.counted.begin, Played: f.played, Injected: f.injected,
+		Injecting: f.counted.begin, Healed: f.played, Injected: f.injected,
 	}.Play(ctx, f.t.target(holder))
 }
 
@@ -71,7 +71,7 @@ func (t *trial) target(holder func() int) chaos.Target {
 }
 
 // injected is told of each fault once it is in force.
-func (f *faults) injected(p chaos.Played) {
+func (f *faults) injected(p chaos.Window) {
 	f.t.fault.Store(&p)
 	f.t.pin.free()
 	f.recovery.injected(p)
@@ -79,7 +79,7 @@ func (f *faults) injected(p chaos.Played) {
 }
 
 // played is told of each fault that is over.
-func (f *faults) played(p chaos.Played) {
+func (f *faults) played(p chaos.Window) {
 	f.t.played(p)
 	f.recovery.healed(p)
 	if p.Err != nil {
@@ -88,7 +88,7 @@ func (f *faults) played(p chaos.Played) {
 }
 
 // played records a fault that is over.
-func (t *trial) played(p chaos.Played) {
+func (t *trial) played(p chaos.Window) {
 	w := &history.Window{Fault: p.Fault, Target: p.Target, Client: p.Client, Served: p.Served, Start: p.Start, End: p.End, Proof: p.Proof}
 	if p.Err != nil {
 		w.Err = p.Err.Error()

@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/zkbench/zkbench/chaos"
 	"github.com/zkbench/zkbench/chaos/wire"
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report/history"
@@ -102,7 +101,7 @@ func standInLine(ctx context.Context, p *provoked) error {
 // wrappedNumbers is a crowd whose sequence numbers are negative.
 func wrappedNumbers(ctx context.Context, p *provoked) error {
 	p.closeClients()
-	p.dial = wrapNumbers
+	p.dial = wire.Renumber
 	for _, c := range p.clients {
 		if err := c.open(ctx); err != nil {
 			return err
@@ -110,7 +109,7 @@ func wrappedNumbers(ctx context.Context, p *provoked) error {
 	}
 	now := p.clock.Now()
 	p.record.Record(&history.Window{Fault: "numbers.wrap", Target: "every client", Client: -1, Start: now, End: now,
-		Proof: fmt.Sprintf("every number from the servers is handed on less %d", wrapBy)})
+		Proof: fmt.Sprintf("every number from the servers is handed on less %d", wire.Renumbered)})
 	return crowd(ctx, p)
 }
 
@@ -133,7 +132,7 @@ func waiterDies(ctx context.Context, p *provoked) error {
 	if err != nil {
 		return err
 	}
-	if err := p.strike(ctx, chaos.SessionClose{Client: "2"}); err != nil {
+	if err := p.strike(ctx, "session.close", "2", nil); err != nil {
 		return err
 	}
 	if err := p.everywhere(ctx, 3); err != nil { // or who is told late finds the others gone as well
@@ -218,7 +217,7 @@ func requestUnsent(ctx context.Context, p *provoked) error {
 	defer away.Gate(false)
 	away.Cut()
 	tn := p.begin(0)
-	if err := p.strike(ctx, chaos.SessionClose{Client: "0"}); err != nil {
+	if err := p.strike(ctx, "session.close", "0", nil); err != nil {
 		return err
 	}
 	away.Gate(false)
@@ -235,7 +234,7 @@ func holderExpires(ctx context.Context, p *provoked) error {
 	away.Gate(true)
 	defer away.Gate(false)
 	away.Cut()
-	if err := p.strike(ctx, chaos.SessionClose{Client: "0"}); err != nil {
+	if err := p.strike(ctx, "session.close", "0", nil); err != nil {
 		return err
 	}
 	if next := p.turns[1]; p.await(ctx, next, grantLimit) && next.err == nil {
@@ -276,7 +275,7 @@ func holderBlinks(ctx context.Context, p *provoked) error {
 	if err != nil {
 		return err
 	}
-	if err := p.strike(ctx, chaos.SessionFlap{Client: "0", Down: 100 * time.Millisecond}); err != nil {
+	if err := p.strike(ctx, "session.flap", "0", map[string]string{"down": "100ms"}); err != nil {
 		return err
 	}
 	// A sound holder learns within milliseconds that it may go on.

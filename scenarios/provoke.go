@@ -199,7 +199,11 @@ func (p *provoked) target() chaos.Target {
 }
 
 // strike injects a fault that needs no healing, and records it.
-func (p *provoked) strike(ctx context.Context, f chaos.Fault) error {
+func (p *provoked) strike(ctx context.Context, fault, target string, params map[string]string) error {
+	f, err := chaos.Parse(fault, target, params)
+	if err != nil {
+		return err
+	}
 	start := p.clock.Now()
 	e, err := f.Inject(ctx, p.target())
 	w := &history.Window{Fault: f.String(), Target: e.Target, Client: e.Client, Start: start, End: p.clock.Now(), Proof: e.Proof}

@@ -37,10 +37,10 @@ func newRecovery(ctx context.Context, t *trial) *recovery {
 }
 
 // key tells faults that were played apart.
-func key(p chaos.Played) string { return fmt.Sprint(p.Fault, p.Start) }
+func key(p chaos.Window) string { return fmt.Sprint(p.Fault, p.Start) }
 
 // injected hears of a fault in force. While one is, nothing can recover.
-func (r *recovery) injected(p chaos.Played) {
+func (r *recovery) injected(p chaos.Window) {
 	if !chaos.TouchesMembers(p.Fault) {
 		return
 	}
@@ -53,7 +53,7 @@ func (r *recovery) injected(p chaos.Played) {
 }
 
 // healed hears of a fault that is over, and looks once none is in force any more.
-func (r *recovery) healed(p chaos.Played) {
+func (r *recovery) healed(p chaos.Window) {
 	if !chaos.TouchesMembers(p.Fault) {
 		return
 	}
@@ -76,7 +76,7 @@ func (r *recovery) healed(p chaos.Played) {
 
 // look waits until the ensemble is whole, and records how long that took. A new
 // fault ends the look, and what it would have measured is not.
-func (r *recovery) look(ctx context.Context, p chaos.Played) {
+func (r *recovery) look(ctx context.Context, p chaos.Window) {
 	err := whole(ctx, r.t.lab.Ensemble, r.t.root+"/whole")
 	if ctx.Err() != nil {
 		return
@@ -87,7 +87,7 @@ func (r *recovery) look(ctx context.Context, p chaos.Played) {
 		r.errs = append(r.errs, fmt.Errorf("after %s of %s: %w", p.Fault, p.Target, err))
 		return
 	}
-	r.t.record.Record(&history.Recovered{At: r.t.clock.Now(), Phase: r.t.phase.Name, Fault: p.Fault, Healing: p.Mended})
+	r.t.record.Record(&history.Recovered{At: r.t.clock.Now(), Phase: r.t.phase.Name, Fault: p.Fault, Healing: p.Healing})
 }
 
 // wait returns when the last look is over: an error if the ensemble has not recovered.

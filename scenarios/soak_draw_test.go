@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -19,9 +20,13 @@ var soaked = []string{
 // soakFaults are all faults that can be had with so many members of our own, and the
 // names of those that cannot.
 func soakFaults(network bool, members int) (kinds []chaos.Kind, without []string) {
+	able := chaos.Abilities{Delay: errors.New("not in a soak")}
+	if !network {
+		able.Docker, able.Filter = chaos.ErrSkipped, chaos.ErrSkipped
+	}
 	for _, k := range chaos.Catalogue() {
-		ring := k.Name == chaos.PartitionRing{}.String() && members < 4
-		if k.Absent != "" || k.Delays() || ring || k.CutsNetworks() && !network {
+		ring := k.Name == "partition.ring" && members < 4
+		if k.Missing(able) != nil || ring {
 			without = append(without, k.Name)
 			continue
 		}
@@ -81,12 +86,12 @@ func drawSoak(seed uint64, kinds []chaos.Kind, subjects []string) string {
 func drawSoakFault(r *rand.Rand, k chaos.Kind) (text string, until time.Duration) {
 	ms := func(from, to int) string { return fmt.Sprintf("%dms", from+r.IntN(to-from)) }
 	lasts := ms(100, 600)
-	if k.Members && k.Name != memberRolling && r.IntN(2) == 0 {
+	if k.TouchesMembers() && k.Name != memberRolling && r.IntN(2) == 0 {
 		lasts, until = ms(1200, 2400), 4*time.Second
 	}
 	f := fmt.Sprintf("{at: %s, for: %s, fault: %s", ms(150, 450), lasts, k.Name)
-	if len(k.Aims) > 0 {
-		f += ", target: " + k.Aims[r.IntN(len(k.Aims))]
+	if len(k.Targets) > 0 {
+		f += ", target: " + k.Targets[r.IntN(len(k.Targets))]
 	}
 	params := map[string]string{"within": "600ms", "delay": ms(20, 600), "percent": fmt.Sprint(10 + r.IntN(50)), "kbit": fmt.Sprint(20 + r.IntN(200)), "down": ms(50, 300)}
 	choices := map[string][]string{"how": {"stop", "kill"}, "direction": {"in", "out"}, "mode": {"deaf", "stall"}, "keep": {"true", "false"}}
@@ -131,7 +136,7 @@ func TestDrawSoak(t *testing.T) {
 			}
 		}
 	}
-	if got, _ := soakFaults(false, 3); slices.ContainsFunc(got, chaos.Kind.CutsNetworks) {
+	if got, _ := soakFaults(false, 3); slices.ContainsFunc(got, func(k chaos.Kind) bool { return strings.HasPrefix(k.Name, "partition.") }) {
 		t.Error("networks are cut where nobody can")
 	}
 }

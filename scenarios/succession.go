@@ -190,7 +190,7 @@ func (d *drill) rob(ctx context.Context, k *candidate, fault string) {
 	for i, c := range d.clients {
 		taps[i] = c.wire
 	}
-	plan := chaos.Plan{Entries: []chaos.Entry{{Fault: f}}, Seed: d.rng.Uint64(), Now: d.clock.Now, Played: d.played}
+	plan := chaos.Plan{Entries: []chaos.Entry{{Fault: f}}, Seed: d.rng.Uint64(), Now: d.clock.Now, Healed: d.played}
 	_ = plan.Play(ctx, chaos.Target{Ensemble: d.lab.Ensemble, Network: d.lab.Network, Clients: taps}) // the window has the error
 }
 

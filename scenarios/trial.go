@@ -9,7 +9,6 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/go-zookeeper/zk"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/zkbench/zkbench/chaos"
@@ -46,11 +45,11 @@ type trial struct {
 	grants   atomic.Int64                 // grants had, or items taken
 	items    atomic.Int64                 // of a queue: identities given so far
 	putting  atomic.Int64                 // clients that may be putting, of those that put while they see the phase last
-	fault    atomic.Pointer[chaos.Played] // in force now; nil
+	fault    atomic.Pointer[chaos.Window] // in force now; nil
 
-	shared  bool                      // other trials run on the ensemble at the same time: the members' counters are everybody's
-	checked atomic.Int64              // when a claim was last held against the tree
-	dial    func(zk.Dialer) zk.Dialer // what lies between a client and its tap; nil for nothing
+	shared  bool                          // other trials run on the ensemble at the same time: the members' counters are everybody's
+	checked atomic.Int64                  // when a claim was last held against the tree
+	dial    func(wire.Dialer) wire.Dialer // what lies between a client and its tap; nil for nothing
 
 	telling telling
 }

@@ -31,8 +31,14 @@ func (e *endless) Close() error { return nil }
 // the pieces in which go-zookeeper moves them: one write, two reads.
 func BenchmarkFrame(b *testing.B) {
 	start := time.Now()
+	passFrames(b, New(func() time.Duration { return time.Since(start) }))
+}
+
+// passFrames measures requests and replies through a connection of the tap.
+func passFrames(b *testing.B, tap *Tap) {
+	b.Helper()
 	raw := &endless{answer: response}
-	k := newConn(New(func() time.Duration { return time.Since(start) }).Client(0), raw, "")
+	k := newConn(tap.Client(0), raw, "")
 	greet(b, k, raw)
 	buf := make([]byte, 64)
 	b.ReportAllocs()

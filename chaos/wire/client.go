@@ -26,17 +26,18 @@ type Client struct {
 	number int
 	closed chan struct{} // closed when the tap is
 
-	mu       sync.Mutex // never held while bytes are moved
-	hold     *hold
-	shots    []*Shot // rules that have not done their work yet, in the order they were armed
-	events   []Event
-	current  *conn         // that has the session; nil when none has
-	notified time.Duration // when the latest notification came by
-	session  Session
-	counts   Counts
-	conns    map[*conn]struct{}
-	gate     bool
-	telling  bool
+	mu         sync.Mutex // never held while bytes are moved
+	hold       *hold
+	shots      []*Shot // rules that have not done their work yet, in the order they were armed
+	events     []Event
+	current    *conn         // that has the session; nil when none has
+	notified   time.Duration // when the latest notification came by
+	session    Session
+	zxid       int64 // the highest in any reply
+	counts     Counts
+	conns      map[*conn]struct{}
+	gate       bool
+	delivering bool
 }
 
 // Number is the client's number.
@@ -59,8 +60,8 @@ func (c *Client) Notified() time.Duration {
 }
 
 // Dial connects to a server and taps the connection. It is a zk.Dialer: give it
-// to zk.WithDialer. In a hold it waits for the end, in one that stalls at most
-// for timeout.
+// to zk.WithDialer. During a hold it waits for Thaw; in a Stall it returns an error
+// after timeout.
 func (c *Client) Dial(network, addr string, timeout time.Duration) (net.Conn, error) {
 	c.count(func(n *Counts) { n.Dials++ })
 	if err := c.admit(timeout); err != nil {
@@ -102,8 +103,8 @@ func (c *Client) admit(timeout time.Duration) error {
 	}
 }
 
-// adopt taps a new connection. It looks at the gate once more: whoever closes
-// the gate and then cuts leaves no connection behind that was being dialled.
+// adopt taps a new connection. It checks the gate once more: closing the gate and then
+// cutting leaves no connection that was being dialled.
 func (c *Client) adopt(raw net.Conn, addr string) (net.Conn, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -180,6 +181,6 @@ func (c *Client) shut() {
 	c.Thaw()
 }
 
-// plain is true while bytes just pass through: nothing is held, and no rule is
-// in force. The caller holds c.mu.
+// plain reports whether bytes pass unchanged: nothing is held, and no rule is in
+// force. The caller holds c.mu.
 func (c *Client) plain() bool { return len(c.shots) == 0 && c.hold == nil }

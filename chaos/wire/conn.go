@@ -1,15 +1,14 @@
 package wire
 
 import (
-	"errors"
 	"net"
 	"sync"
 	"time"
 )
 
-// conn is one tapped connection. Bytes go through it as they are; it looks at
-// them on the way. Only while a rule is in force, or the client is held, do they
-// take the way through valves and queues (read.go, write.go).
+// conn is one tapped connection. Bytes pass through it unchanged, and it reads along.
+// While a rule is in force, or the client is held, they take the slow way through
+// filters and queues (read.go, write.go).
 type conn struct {
 	c     *Client
 	raw   net.Conn
@@ -17,23 +16,24 @@ type conn struct {
 	done  chan struct{} // closed at its end
 	clock readClock
 
-	wmu  sync.Mutex // one write at a time: the scanner must see what the wire sees
-	out  valve
+	wmu  sync.Mutex // one write at a time: the scanner must see the bytes in their order
+	out  filter
 	rmu  sync.Mutex // one read at a time
-	in   valve
+	in   filter
 	back backlog // under rmu
 
 	// Under c.mu.
-	why     error // why it ended; nil while it is up
-	pending inflight
-	greeted time.Duration // when the ConnectRequest was handed over
-	asked   int64         // the session that it asked for
-	expired bool          // the server said that this session is gone
-	over    bool          // expired, and the client has been told all of it
-	queue   []item        // what is to be written, while it cannot be
-	mute    bool          // CutAfter has hit: no reply may reach the client any more
-	trail   *Shot         // CutAfter has hit the request that is being written
-	refused bool          // CutBefore has hit: the client's write fails
+	why      error // why it ended; nil while it is up
+	pending  inflight
+	session  int64         // that the server accepted; 0: none yet
+	helloAt  time.Duration // when the client sent the ConnectRequest
+	helloFor int64         // the session in the ConnectRequest
+	expired  bool          // the server answered that this session is gone
+	over     bool          // expired, and the client has read all of that answer
+	queue    []item        // what is to be written and cannot be yet
+	mute     bool          // CutAfter has hit: no more replies reach the client
+	cutting  *Shot         // CutAfter, which has hit the request that is being written
+	refused  bool          // CutBefore has hit: the client's write fails
 }
 
 func newConn(c *Client, raw net.Conn, addr string) *conn {
@@ -43,7 +43,7 @@ func newConn(c *Client, raw net.Conn, addr string) *conn {
 	return k
 }
 
-// Write hands a client's bytes to the server.
+// Write sends a client's bytes to the server.
 func (k *conn) Write(p []byte) (int, error) {
 	now := k.c.tap.now()
 	k.wmu.Lock()
@@ -58,13 +58,13 @@ func (k *conn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// watchOut takes in bytes that are passed through to the server. It returns
-// false, having done nothing, where they cannot be.
+// watchOut counts bytes that pass unchanged to the server. It returns false, and has
+// done nothing, where they have to take the slow way.
 func (k *conn) watchOut(p []byte, now time.Duration) bool {
 	c := k.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.plain() || len(k.queue) > 0 || k.trail != nil || k.out.busy() || k.why != nil {
+	if !c.plain() || len(k.queue) > 0 || k.cutting != nil || k.out.busy() || k.why != nil {
 		return false
 	}
 	c.counts.BytesOut += int64(len(p))
@@ -76,8 +76,8 @@ func (k *conn) watchOut(p []byte, now time.Duration) bool {
 	return true
 }
 
-// request counts what a scanner of requests came to. It returns the request
-// whose head it was, if it was one. The caller holds c.mu.
+// request counts what the scanner of requests came to. It returns the request whose
+// head that was, or nil. The caller holds c.mu.
 func (k *conn) request(m mark, now time.Duration) *sent {
 	n := &k.c.counts
 	if m&gaveUp != 0 {
@@ -90,10 +90,13 @@ func (k *conn) request(m mark, now time.Duration) *sent {
 	head := k.out.scan.head()
 	if !k.out.opened {
 		k.out.opened = true
-		k.greeted, k.asked = now, int64At(head, 16)
+		k.helloAt, k.helloFor = now, int64At(head, 16)
 		return nil
 	}
 	s := sent{xid: int32At(head, 0), op: Op(int32At(head, 4)), at: now}
+	if k.c.tap.onCall != nil {
+		s.more().call = &Call{Client: k.c.number, Session: k.session, Op: s.op, Path: string(pathIn(head, s.op)), Xid: s.xid, Sent: now}
+	}
 	n.Requests[s.op.slot()]++
 	n.InFlight++
 	k.pending.push(s)
@@ -119,13 +122,13 @@ func (k *conn) Read(b []byte) (int, error) {
 		err = k.failed(err)
 	}
 	if todo {
-		k.settle(true)
+		k.afterRead(true)
 	}
 	return n, err
 }
 
-// watchIn takes in bytes that are passed through to the client. It returns
-// false, having done nothing, where they cannot be; todo asks for settle.
+// watchIn counts bytes that pass unchanged to the client. ok is false, and nothing is
+// done, where they have to take the slow way; todo asks for afterRead.
 func (k *conn) watchIn(p []byte) (ok, todo bool) {
 	c := k.c
 	c.mu.Lock()
@@ -145,7 +148,7 @@ func (k *conn) watchIn(p []byte) (ok, todo bool) {
 	return true, k.over || len(c.events) > 0
 }
 
-// reply counts what a scanner of replies came to. The caller holds c.mu.
+// reply counts what the scanner of replies came to. The caller holds c.mu.
 func (k *conn) reply(m mark) {
 	if m&gaveUp != 0 {
 		k.c.counts.ParseErrors++
@@ -155,7 +158,8 @@ func (k *conn) reply(m mark) {
 	}
 }
 
-// deliver counts a frame that goes to the client. The caller holds c.mu.
+// deliver counts a frame whose head has come, and that goes to the client. The caller
+// holds c.mu.
 func (k *conn) deliver() {
 	n, head := &k.c.counts, k.in.scan.head()
 	n.FramesIn++
@@ -171,6 +175,7 @@ func (k *conn) deliver() {
 		return
 	}
 	n.Replies++
+	k.c.zxid = max(k.c.zxid, int64At(head, 4))
 	i, ok := k.pending.find(xid)
 	if !ok {
 		n.Unmatched++
@@ -182,6 +187,7 @@ func (k *conn) deliver() {
 		n.Errors[s.op.slot()]++
 	}
 	k.acknowledged(s)
+	k.c.called(s, head, nil)
 }
 
 // notification is the xid of a watch event.
@@ -207,10 +213,10 @@ func (c *Counts) notified(head []byte) {
 	}
 }
 
-// settle does what must wait until c.mu is free: tell events, and, once the
-// client has everything, close a connection whose session has expired, which
-// go-zookeeper would leak.
-func (k *conn) settle(delivered bool) {
+// afterRead does what must wait until c.mu is free. It delivers events. Once the client
+// has everything, it closes a connection whose session has expired, which go-zookeeper
+// leaks.
+func (k *conn) afterRead(delivered bool) {
 	c := k.c
 	c.mu.Lock()
 	over := k.over && delivered
@@ -218,78 +224,8 @@ func (k *conn) settle(delivered bool) {
 	if over {
 		k.end(net.ErrClosed)
 	}
-	c.tell()
+	c.deliverEvents()
 }
-
-// failed takes in an error of the connection below, and returns what the client
-// is to see. A passed deadline is no end.
-func (k *conn) failed(err error) error {
-	if isTimeout(err) {
-		return err
-	}
-	k.end(err)
-	k.c.mu.Lock()
-	defer k.c.mu.Unlock()
-	if errors.Is(k.why, ErrCut) {
-		return k.why // rather than that the connection below is closed
-	}
-	return err
-}
-
-func isTimeout(err error) bool {
-	var t net.Error
-	return errors.As(err, &t) && t.Timeout()
-}
-
-// end ends the connection, once. It returns false when it had ended before.
-func (k *conn) end(why error) bool { return k.endBy(why, nil) }
-
-// endBy is end as the work of a rule, which fires when it is done.
-func (k *conn) endBy(why error, by *Shot) bool {
-	c := k.c
-	c.mu.Lock()
-	if k.why != nil {
-		c.mu.Unlock()
-		return false
-	}
-	k.why = why
-	close(k.done)
-	delete(c.conns, k)
-	n := int64(k.pending.clear())
-	c.counts.InFlight -= n
-	c.counts.Abandoned += n
-	k.dropQueue()
-	k.dropShots(by)
-	k.lost(why)
-	c.mu.Unlock()
-	_ = k.raw.Close() // the connection is done for whatever it says
-	c.tell()
-	if by != nil {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		by.fire(nil)
-		by.retire()
-	}
-	return true
-}
-
-// dropShots lets go of rules that had hit here and can do no more, but for the
-// one that is just doing it. The caller holds c.mu.
-func (k *conn) dropShots(but *Shot) {
-	for _, s := range append([]*Shot(nil), k.c.shots...) {
-		if s.hit != k || s == but {
-			continue
-		}
-		if s.timer != nil {
-			s.timer.Stop()
-		}
-		s.fire(errEndedFirst)
-		s.retire()
-	}
-}
-
-// errEndedFirst is in the proof of a rule whose connection ended too early.
-var errEndedFirst = errors.New("the connection ended first")
 
 // Close ends the connection for the client.
 func (k *conn) Close() error {
@@ -316,6 +252,5 @@ func (k *conn) SetDeadline(t time.Time) error {
 // SetReadDeadline sets the time at which reads give up.
 func (k *conn) SetReadDeadline(t time.Time) error { return k.clock.set(k.raw, t) }
 
-// SetWriteDeadline sets the time at which writes give up. In a hold they never
-// wait.
+// SetWriteDeadline sets the time at which writes give up. In a hold writes do not wait.
 func (k *conn) SetWriteDeadline(t time.Time) error { return k.raw.SetWriteDeadline(t) }

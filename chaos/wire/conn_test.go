@@ -8,25 +8,6 @@ import (
 	"time"
 )
 
-func (b *bench) until(what string, ok func() bool) {
-	b.tb.Helper()
-	until(b.tb, what, ok)
-}
-
-func until(tb testing.TB, what string, ok func() bool) {
-	tb.Helper()
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	late := time.After(10 * time.Second)
-	for !ok() {
-		select {
-		case <-late:
-			tb.Fatal("waited in vain until " + what)
-		case <-tick.C:
-		}
-	}
-}
-
 // reading starts a read of n bytes and returns where its error comes out.
 func (b *bench) reading(n int) <-chan error {
 	done := make(chan error, 1)
@@ -35,7 +16,7 @@ func (b *bench) reading(n int) <-chan error {
 	return done
 }
 
-func TestConnCountsAbandonedRequests(t *testing.T) {
+func TestConn_countsAbandonedRequests(t *testing.T) {
 	b := newBench(t)
 	b.greet()
 	b.write(ask(1, Create, "/a"), ask(2, Create, "/b"), ask(3, Delete, "/c"))
@@ -52,7 +33,7 @@ func TestConnCountsAbandonedRequests(t *testing.T) {
 	}
 }
 
-func TestConnAnswersOutOfOrder(t *testing.T) {
+func TestConn_findsRepliesOutOfOrder(t *testing.T) {
 	b := newBench(t)
 	defer b.tap.Close()
 	b.greet()
@@ -64,7 +45,7 @@ func TestConnAnswersOutOfOrder(t *testing.T) {
 	}
 }
 
-func TestConnLastAckSentIsTheSendTime(t *testing.T) {
+func TestSession_lastAckSentIsASendTime(t *testing.T) {
 	b := newBench(t)
 	defer b.tap.Close()
 	b.write(hello(0)) // at 1 s
@@ -85,7 +66,7 @@ func TestConnLastAckSentIsTheSendTime(t *testing.T) {
 	}
 }
 
-func TestConnExpiryIsDeliveredWholeAndThenClosed(t *testing.T) {
+func TestConn_deliversAnExpiryWholeAndCloses(t *testing.T) {
 	for _, held := range []bool{false, true} {
 		b := newBench(t)
 		b.greet()
@@ -103,7 +84,7 @@ func TestConnExpiryIsDeliveredWholeAndThenClosed(t *testing.T) {
 			b.c.Thaw()
 		}
 		b.check(<-done)
-		b.until("the connection is closed", b.far.isClosed)
+		Until(b.tb, "the connection is closed", b.far.isClosed)
 		s := b.c.Session()
 		if !s.Expired || s.ID != 5 || s.Server != "" {
 			t.Errorf("held %v: session %+v", held, s)
@@ -116,7 +97,7 @@ func TestConnExpiryIsDeliveredWholeAndThenClosed(t *testing.T) {
 	}
 }
 
-func TestConnExpiryIsDeliveredByteByByte(t *testing.T) {
+func TestConn_deliversAnExpiryByteByByte(t *testing.T) {
 	b := newBench(t)
 	b.arm(never)
 	b.write(hello(5))
@@ -132,7 +113,7 @@ func TestConnExpiryIsDeliveredByteByByte(t *testing.T) {
 	}
 }
 
-func TestConnOfEarlierDaysSaysNothingAboutTheSession(t *testing.T) {
+func TestConn_thatIsOldSaysNothingAboutTheSession(t *testing.T) {
 	b := newBench(t)
 	defer b.tap.Close()
 	b.greet()
@@ -156,7 +137,7 @@ func TestConnOfEarlierDaysSaysNothingAboutTheSession(t *testing.T) {
 	}
 }
 
-func TestConnEndIsToldOnce(t *testing.T) {
+func TestConn_endsOnce(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		end  func(b *bench)
@@ -183,7 +164,7 @@ func TestConnEndIsToldOnce(t *testing.T) {
 	}
 }
 
-func TestConnCutUnblocksARead(t *testing.T) {
+func TestClient_Cut_unblocksARead(t *testing.T) {
 	b := newBench(t)
 	b.greet()
 	b.far.live = true
@@ -199,7 +180,7 @@ func TestConnCutUnblocksARead(t *testing.T) {
 	}
 }
 
-func TestEventCallbackMayUseTheTap(t *testing.T) {
+func TestTap_OnEvent_mayCallTheTap(t *testing.T) {
 	b := newBench(t)
 	var kinds []EventKind
 	b.tap.OnEvent(func(e Event) {
@@ -217,7 +198,7 @@ func TestEventCallbackMayUseTheTap(t *testing.T) {
 	}
 }
 
-func TestDialGate(t *testing.T) {
+func TestClient_Gate_refusesDials(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -252,7 +233,7 @@ func TestDialGate(t *testing.T) {
 	}
 }
 
-func TestGateClosedWhileDialling(t *testing.T) {
+func TestClient_Gate_refusesADialUnderWay(t *testing.T) {
 	b := newBench(t)
 	b.c.Gate(true)
 	far := &tape{}
@@ -262,12 +243,12 @@ func TestGateClosedWhileDialling(t *testing.T) {
 	}
 }
 
-func TestTapClients(t *testing.T) {
+func TestTap_sumsItsClients(t *testing.T) {
 	tap := New(func() time.Duration { return 0 })
 	for _, n := range []int{2, 0, 1, 2} {
 		tap.Client(n).count(func(c *Counts) { c.BytesIn += int64(n) })
 	}
-	all := tap.Clients()
+	all := tap.all()
 	if len(all) != 3 || all[0].Number() != 0 || all[2].Number() != 2 {
 		t.Errorf("%d clients", len(all))
 	}

@@ -1,7 +1,7 @@
 package wire
 
 // ByOp is a count for each opcode.
-type ByOp [len(known)]int64
+type ByOp [len(opcodes)]int64
 
 // Of is the count for one opcode. Opcodes that the package does not know share
 // one count, which is that of Any.
@@ -29,7 +29,7 @@ func (n Notifications) Total() int64 {
 }
 
 // Counts is what went over one client's connections, or over all clients', as
-// the client saw it: requests that it handed over, replies that reached it. A
+// the client saw it: requests that it sent, replies that reached it. A
 // reply that a [Rule] swallowed is not among the replies, and its request is
 // Abandoned.
 //
@@ -50,7 +50,7 @@ type Counts struct {
 	Connections int64 // dials that made a connection
 
 	Abandoned   int64 // requests whose reply never came: the connection ended, or a rule swallowed it
-	Unmatched   int64 // replies to no known request
+	Unmatched   int64 // replies to no opcodes request
 	ParseErrors int64 // times that a direction of a connection was given up as unreadable
 
 	Queued int64 // now: bytes that the client has sent and the tap holds back
@@ -97,23 +97,4 @@ func (c *Counts) scalars() []scalar {
 		{"abandoned", &c.Abandoned}, {"unmatched", &c.Unmatched}, {"parse.errors", &c.ParseErrors},
 		{"inflight", &c.InFlight}, {"queued", &c.Queued},
 	}
-}
-
-// Map returns the counts that are not 0 by name, for a history note:
-// "requests.create", "errors.delete", "notifications.child", "bytes.in".
-func (c Counts) Map() map[string]int64 {
-	m := make(map[string]int64)
-	put := func(name string, n int64) {
-		if n != 0 {
-			m[name] = n
-		}
-	}
-	for i, k := range known {
-		put("requests."+k.name, c.Requests[i])
-		put("errors."+k.name, c.Errors[i])
-	}
-	for _, s := range c.scalars() {
-		put(s.name, *s.n)
-	}
-	return m
 }

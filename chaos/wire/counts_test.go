@@ -7,7 +7,7 @@ import (
 
 // Every number in Counts must be added, subtracted and named: a new field that
 // is not in scalars fails here.
-func TestCountsScalarsAreAllFields(t *testing.T) {
+func TestCounts_namesAllFields(t *testing.T) {
 	var c Counts
 	var walk func(v reflect.Value) int
 	walk = func(v reflect.Value) int {
@@ -34,7 +34,7 @@ func TestCountsScalarsAreAllFields(t *testing.T) {
 	}
 }
 
-func TestCountsArithmetic(t *testing.T) {
+func TestCounts_addsAndSubtracts(t *testing.T) {
 	var before, after Counts
 	before.Requests[Create.slot()], after.Requests[Create.slot()] = 2, 5
 	before.Requests[Ping.slot()], after.Requests[Ping.slot()] = 1, 4
@@ -60,7 +60,7 @@ func TestCountsArithmetic(t *testing.T) {
 	}
 }
 
-func TestOpNames(t *testing.T) {
+func TestOp_hasANameAndASlot(t *testing.T) {
 	for op, want := range map[Op]string{
 		Create: "create", CloseSession: "closeSession", WhoAmI: "whoAmI", Any: "any",
 		Op(42): "op 42", Op(-12): "op -12", Op(1 << 30): "op 1073741824",
@@ -69,9 +69,28 @@ func TestOpNames(t *testing.T) {
 			t.Errorf("opcode %d is called %q, want %q", int32(op), got, want)
 		}
 	}
-	for i, k := range known[1:] {
+	for i, k := range opcodes[1:] {
 		if k.op.slot() != i+1 {
-			t.Errorf("%v is counted as %v", k.op, known[k.op.slot()].op)
+			t.Errorf("%v is counted as %v", k.op, opcodes[k.op.slot()].op)
 		}
 	}
+}
+
+// Map returns the counts that are not 0 by name, for the messages of tests:
+// "requests.create", "errors.delete", "notifications.child", "bytes.in".
+func (c Counts) Map() map[string]int64 {
+	m := make(map[string]int64)
+	put := func(name string, n int64) {
+		if n != 0 {
+			m[name] = n
+		}
+	}
+	for i, k := range opcodes {
+		put("requests."+k.name, c.Requests[i])
+		put("errors."+k.name, c.Errors[i])
+	}
+	for _, s := range c.scalars() {
+		put(s.name, *s.n)
+	}
+	return m
 }

@@ -1,4 +1,4 @@
-// Package wire sits on every client connection and understands ZooKeeper's frames.
+// Package wire taps client connections and understands ZooKeeper's frames.
 //
 // A [Tap] has one [Client] for each client of a trial; its Dial method is the
 // dialer that go-zookeeper connects with:
@@ -9,11 +9,14 @@
 //
 // From then on the tap counts what the client sends and receives, knows its
 // session (id, password, negotiated timeout, the last acknowledged request), and
-// has power over its connections: [Client.Cut], [Client.Gate], [Client.Hold] and
-// [Client.Thaw]. A [Rule] aims at one request: at the second create below
-// /locks, swallow the reply, and tell whether it was committed.
+// controls its connections: [Client.Cut], [Client.Gate], [Client.Hold] and
+// [Client.Thaw]. A [Rule] hits one request: it can swallow the reply to the second
+// create below /locks, and the [Proof] says whether the create was committed.
 //
-// It never changes a byte. What it cannot read, such as four-letter words, it
-// passes through. It knows nothing of recipes, and works with any ZooKeeper
-// client that takes a net.Conn. It does not see encrypted connections.
+// The tap never changes a byte. What it cannot read, such as four-letter words, it
+// passes through. It works with any ZooKeeper client that takes a net.Conn. It cannot
+// read encrypted connections.
+//
+// The package has what else needs frames: [Session.CloseAt] takes a session over and
+// closes it, and [Renumber] shifts the sequence numbers that a client sees.
 package wire

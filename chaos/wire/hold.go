@@ -1,12 +1,6 @@
 package wire
 
-import (
-	"errors"
-	"net"
-	"os"
-	"sync"
-	"time"
-)
+import "errors"
 
 // HoldMode says what the client notices of a hold.
 type HoldMode int
@@ -17,8 +11,8 @@ const (
 	// go-zookeeper's after two thirds of the session timeout, and dials time out.
 	Stall HoldMode = iota
 	// Deaf is a paused client: the clock of its read deadlines stands still, and
-	// it learns nothing until the hold ends. This is how a process looks to the
-	// servers that is swapped out, stopped or collecting garbage.
+	// it learns nothing until the hold ends. To the servers, a process that is swapped
+	// out, stopped or collecting garbage does the same.
 	Deaf
 )
 
@@ -32,10 +26,10 @@ type hold struct {
 }
 
 // Hold keeps every byte back, both ways, until Thaw: the client's writes are
-// accepted and queued, its reads block. Connections stay up, so a server learns
-// of it only by silence. A connection that the client closes meanwhile is closed
-// for the server too, and what was queued on it is gone. It returns ErrHeld in a
-// hold.
+// accepted and queued, its reads block. Connections stay up, so a server notices only
+// the silence. A connection that the client closes meanwhile is closed for the
+// server too, and what was queued on it is gone. A client that is held already is
+// ErrHeld.
 func (c *Client) Hold(mode HoldMode) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -86,81 +80,4 @@ func (k *conn) awaitThaw() error {
 			return err
 		}
 	}
-}
-
-// readClock is a connection's read deadline, with a clock that can be stopped.
-type readClock struct {
-	mu      sync.Mutex
-	due     time.Time     // as the client set it; zero: none
-	setAt   time.Time     // when it was set, if that was while stopped
-	stopped time.Time     // since when the clock stands; zero: it runs
-	changed chan struct{} // closed when due changes; nil when nobody waits
-}
-
-func (r *readClock) set(raw net.Conn, t time.Time) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.due = t
-	if r.changed != nil {
-		close(r.changed)
-		r.changed = nil
-	}
-	if !r.stopped.IsZero() {
-		r.setAt = time.Now()
-		return nil
-	}
-	return raw.SetReadDeadline(t)
-}
-
-// stop takes the deadline off the connection.
-func (r *readClock) stop(raw net.Conn) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.stopped.IsZero() {
-		r.stopped, r.setAt = time.Now(), time.Time{}
-		_ = raw.SetReadDeadline(time.Time{}) // fails on a closed connection only
-	}
-}
-
-// start puts the deadline back, moved by the time that it was not counted down.
-func (r *readClock) start(raw net.Conn) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.stopped.IsZero() {
-		return
-	}
-	if !r.due.IsZero() {
-		from := r.stopped
-		if r.setAt.After(from) {
-			from = r.setAt
-		}
-		r.due = r.due.Add(time.Since(from))
-	}
-	r.stopped = time.Time{}
-	_ = raw.SetReadDeadline(r.due) // fails on a closed connection only
-}
-
-// wait returns nil when the hold is over, the connection done, or the deadline
-// changed, and an error when a running clock has reached it.
-func (r *readClock) wait(h *hold, done <-chan struct{}) error {
-	r.mu.Lock()
-	if r.changed == nil {
-		r.changed = make(chan struct{})
-	}
-	changed, due, running := r.changed, r.due, r.stopped.IsZero()
-	r.mu.Unlock()
-	var late <-chan time.Time
-	if running && !due.IsZero() {
-		t := time.NewTimer(time.Until(due))
-		defer t.Stop()
-		late = t.C
-	}
-	select {
-	case <-h.over:
-	case <-done:
-	case <-changed:
-	case <-late:
-		return os.ErrDeadlineExceeded
-	}
-	return nil
 }

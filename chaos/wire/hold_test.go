@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"os"
 	"slices"
 	"testing"
 	"time"
@@ -13,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestHoldKeepsBothWays(t *testing.T) {
+func TestHold_keepsBothWays(t *testing.T) {
 	b := newBench(t)
 	defer b.tap.Close()
 	b.greet()
@@ -31,7 +30,7 @@ func TestHoldKeepsBothWays(t *testing.T) {
 	reply := answer(1, 1, 0, "")
 	done := b.reading(len(reply))
 	b.far.feed(reply)
-	b.until("the reply is taken from the connection", func() bool {
+	Until(b.tb, "the reply is taken from the connection", func() bool {
 		b.far.mu.Lock()
 		defer b.far.mu.Unlock()
 		return len(b.far.play) == 0
@@ -46,7 +45,7 @@ func TestHoldKeepsBothWays(t *testing.T) {
 	}
 	b.c.Thaw()
 	b.check(<-done)
-	b.until("the queue is written", func() bool { return b.c.Counts().Queued == 0 })
+	Until(b.tb, "the queue is written", func() bool { return b.c.Counts().Queued == 0 })
 	three := ask(3, Exists, "/c")
 	b.write(three)
 	if want := slices.Concat(before, one, two, three); !bytes.Equal(b.far.sent(), want) {
@@ -55,7 +54,7 @@ func TestHoldKeepsBothWays(t *testing.T) {
 	b.c.Thaw() // without a hold: nothing
 }
 
-func TestHoldDeliversTheEndAfterwards(t *testing.T) {
+func TestHold_deliversTheEndAfterwards(t *testing.T) {
 	b := newBench(t)
 	b.greet()
 	b.check(b.c.Hold(Deaf))
@@ -75,7 +74,7 @@ func TestHoldDeliversTheEndAfterwards(t *testing.T) {
 	}
 }
 
-func TestDeafHoldSwallowsADeadlineThatPassesJustThen(t *testing.T) {
+func TestHold_swallowsADeadlineThatPassesForTheDeaf(t *testing.T) {
 	for _, mode := range []HoldMode{Stall, Deaf} {
 		b := newBench(t)
 		b.greet()
@@ -83,7 +82,7 @@ func TestDeafHoldSwallowsADeadlineThatPassesJustThen(t *testing.T) {
 		b.far.late = true
 		done := b.reading(4)
 		if mode == Deaf {
-			b.until("the deadline has passed", func() bool {
+			Until(b.tb, "the deadline has passed", func() bool {
 				b.far.mu.Lock()
 				defer b.far.mu.Unlock()
 				return !b.far.late
@@ -98,7 +97,7 @@ func TestDeafHoldSwallowsADeadlineThatPassesJustThen(t *testing.T) {
 	}
 }
 
-func TestHoldIsLeftByCloseAndCut(t *testing.T) {
+func TestHold_endsWithCloseAndCut(t *testing.T) {
 	for _, mode := range []HoldMode{Stall, Deaf} {
 		for _, cut := range []bool{false, true} {
 			b := newBench(t)
@@ -125,7 +124,7 @@ func TestHoldIsLeftByCloseAndCut(t *testing.T) {
 	}
 }
 
-func TestHoldHasALimit(t *testing.T) {
+func TestHold_hasALimit(t *testing.T) {
 	b := newBench(t)
 	b.greet()
 	b.check(b.c.Hold(Deaf))
@@ -138,148 +137,8 @@ func TestHoldHasALimit(t *testing.T) {
 }
 
 // pair is a tapped connection over TCP, whose far end says nothing.
-func pair(t *testing.T) (*Client, net.Conn, net.Conn) {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	start := time.Now()
-	tap := New(func() time.Duration { return time.Since(start) })
-	t.Cleanup(tap.Close)
-	near, err := tap.Client(0).Dial("tcp", l.Addr().String(), time.Second)
-	if err != nil {
-		t.Fatal(err)
-	}
-	far, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = far.Close() })
-	return tap.Client(0), near, far
-}
-
-func TestHoldAndReadDeadlines(t *testing.T) {
-	for _, tt := range []struct {
-		name  string
-		mode  HoldMode
-		hold  time.Duration
-		due   time.Duration // from the start, set before the hold
-		again time.Duration // from the start of the hold, set in it; 0: not
-		least time.Duration // when the read times out, at the earliest
-		most  time.Duration
-	}{
-		{"a stall lets the deadline fire in time", Stall, time.Second, 100 * time.Millisecond, 0, 100 * time.Millisecond, 600 * time.Millisecond},
-		{"a stall follows a deadline that moves", Stall, time.Second, time.Hour, 100 * time.Millisecond, 100 * time.Millisecond, 600 * time.Millisecond},
-		{"a deaf client's clock stands still", Deaf, 500 * time.Millisecond, 100 * time.Millisecond, 0, 600 * time.Millisecond, 5 * time.Second},
-		{"a deaf client's new deadline counts from the end of the hold", Deaf, 500 * time.Millisecond, time.Hour, 100 * time.Millisecond, 600 * time.Millisecond, 5 * time.Second},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			c, near, far := pair(t)
-			start := time.Now()
-			_ = near.SetReadDeadline(start.Add(tt.due))
-			if err := c.Hold(tt.mode); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := far.Write([]byte{0}); err != nil { // the read must wait in the tap, not in the kernel
-				t.Fatal(err)
-			}
-			type end struct {
-				n   int
-				err error
-			}
-			ended := make(chan end, 1)
-			go func() {
-				n, err := io.ReadFull(near, make([]byte, 2))
-				ended <- end{n, err}
-			}()
-			if tt.again != 0 {
-				clock := &near.(*conn).clock
-				until(t, "the read waits in the tap", func() bool {
-					clock.mu.Lock()
-					defer clock.mu.Unlock()
-					return clock.changed != nil
-				})
-				_ = near.SetReadDeadline(start.Add(tt.again))
-			}
-			thaw := time.AfterFunc(tt.hold, c.Thaw)
-			defer thaw.Stop()
-			got := <-ended
-			took := time.Since(start)
-			if !errors.Is(got.err, os.ErrDeadlineExceeded) || took < tt.least || took > tt.most {
-				t.Errorf("the read ended after %v with %v, want a timeout after %v to %v", took, got.err, tt.least, tt.most)
-			}
-			if delivered := got.n == 1; delivered != (tt.mode == Deaf) {
-				t.Errorf("%d bytes were delivered", got.n)
-			}
-			// What a stall kept is not gone.
-			if tt.mode == Stall {
-				c.Thaw()
-				_ = near.SetReadDeadline(time.Now().Add(5 * time.Second))
-				if n, err := near.Read(make([]byte, 2)); n != 1 || err != nil {
-					t.Errorf("after the stall: %d bytes, %v", n, err)
-				}
-			}
-		})
-	}
-}
-
 // deadlines remembers the read deadline that it was given.
-type deadlines struct {
-	net.Conn
-	due time.Time
-	set int
-}
-
-func (d *deadlines) SetReadDeadline(t time.Time) error {
-	d.due, d.set = t, d.set+1
-	return nil
-}
-
-func TestReadClock(t *testing.T) {
-	now := time.Now()
-	for _, tt := range []struct {
-		name    string
-		due     time.Time
-		stopped time.Time
-		setAt   time.Time
-		want    time.Time
-	}{
-		{"a deadline from before moves by the whole stop", now.Add(time.Minute), now.Add(-10 * time.Second), time.Time{}, now.Add(70 * time.Second)},
-		{"a deadline set meanwhile moves by the rest", now.Add(time.Minute), now.Add(-10 * time.Second), now.Add(-3 * time.Second), now.Add(63 * time.Second)},
-		{"without a deadline there is none afterwards", time.Time{}, now.Add(-10 * time.Second), time.Time{}, time.Time{}},
-	} {
-		raw := &deadlines{}
-		r := readClock{due: tt.due, stopped: tt.stopped, setAt: tt.setAt}
-		r.start(raw)
-		if off := raw.due.Sub(tt.want); raw.set != 1 || off < 0 || off > 2*time.Second || raw.due.IsZero() != tt.want.IsZero() {
-			t.Errorf("%s: %v off", tt.name, off)
-		}
-		r.start(raw)
-		if raw.set != 1 {
-			t.Errorf("%s: a clock that runs was started again", tt.name)
-		}
-	}
-}
-
-func TestHoldStopsTheClockOfAConnectionThatComesLater(t *testing.T) {
-	b := newBench(t)
-	defer b.tap.Close()
-	b.check(b.c.Hold(Deaf))
-	b.redial()
-	clock := &b.conn.(*conn).clock
-	if clock.stopped.IsZero() {
-		t.Error("its clock runs in the hold")
-	}
-	b.c.Thaw()
-	if !clock.stopped.IsZero() {
-		t.Error("its clock stands after the hold")
-	}
-}
-
-func TestHoldAndDials(t *testing.T) {
+func TestHold_keepsDialsWaiting(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -312,7 +171,7 @@ func TestHoldAndDials(t *testing.T) {
 
 // Whatever is held, armed, released and thawed in between: the server gets the
 // client's bytes, all of them, in order.
-func TestHoldsAndGatesKeepOrder(t *testing.T) {
+func TestHold_keepsTheOrderOfBytes(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		b := newBench(t)
 		defer b.tap.Close()
@@ -359,7 +218,7 @@ func TestHoldsAndGatesKeepOrder(t *testing.T) {
 		}
 		b.c.Thaw()
 		b.write(nil)
-		b.until("all is written", func() bool { return len(b.far.sent()) == len(want) })
+		Until(b.tb, "all is written", func() bool { return len(b.far.sent()) == len(want) })
 		if got := b.far.sent(); !bytes.Equal(got, want) {
 			rt.Fatalf("the server got %x, want %x", got, want)
 		}

@@ -7,7 +7,7 @@ import (
 )
 
 // The ring does what a slice would.
-func TestInflightIsAQueue(t *testing.T) {
+func TestInflight_isAQueue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var q inflight
 		var model []int32

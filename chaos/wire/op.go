@@ -41,9 +41,9 @@ const (
 	CloseSession    Op = -11
 )
 
-// known lists the opcodes that are counted by name. Its first entry stands for
-// all that we have never heard of.
-var known = [...]struct {
+// opcodes lists the opcodes that are counted by name. Its first entry stands for
+// all that the package does not know.
+var opcodes = [...]struct {
 	op   Op
 	name string
 	path int // where in the head the path's length stands; 0: it has no path
@@ -69,9 +69,9 @@ const (
 	highestOp = WhoAmI
 )
 
-// slots finds an opcode's place in known without a search.
+// slots finds an opcode's place in opcodes without a search.
 var slots = func() (t [highestOp - lowestOp + 1]uint8) {
-	for i, k := range known {
+	for i, k := range opcodes {
 		t[k.op-lowestOp] = uint8(i)
 	}
 	return t
@@ -85,7 +85,7 @@ func (o Op) slot() int {
 }
 
 // String is the opcode's name as ZooKeeper's documentation spells it, or
-// "op 42" for one that we do not know.
+// "op 42" for one that the package does not know.
 func (o Op) String() string {
 	switch s := o.slot(); {
 	case o == Any:
@@ -93,6 +93,15 @@ func (o Op) String() string {
 	case s == 0:
 		return "op " + strconv.Itoa(int(o))
 	default:
-		return known[s].name
+		return opcodes[s].name
 	}
+}
+
+// Ops returns Any and all opcodes that have a name.
+func Ops() []Op {
+	all := make([]Op, len(opcodes))
+	for i, o := range opcodes {
+		all[i] = o.op
+	}
+	return all
 }

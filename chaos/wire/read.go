@@ -13,8 +13,8 @@ func (b *backlog) waiting() bool {
 	return len(b.arrived) > 0 || len(b.ready) > 0 || b.err != nil || b.cut != nil
 }
 
-// readSlow is Read while a rule is in force, the client is held, or something
-// of that is left over. The caller holds rmu.
+// readSlow is Read while a rule is in force, the client is held, or bytes of that time
+// are left. The caller holds rmu.
 func (k *conn) readSlow(b []byte) (int, error) {
 	back := &k.back
 	if back.scratch == nil {
@@ -24,11 +24,11 @@ func (k *conn) readSlow(b []byte) (int, error) {
 		if err := k.awaitThaw(); err != nil {
 			return 0, err
 		}
-		k.judgeArrived()
+		k.filterArrived()
 		if len(back.ready) > 0 || len(b) == 0 {
 			n := copy(b, back.ready)
 			back.ready = back.ready[n:]
-			k.settle(len(back.ready) == 0)
+			k.afterRead(len(back.ready) == 0)
 			return n, nil
 		}
 		if back.cut != nil {
@@ -61,8 +61,8 @@ func (k *conn) keep(p []byte, err error) error {
 	return err
 }
 
-// judgeArrived sends what arrived through the valve.
-func (k *conn) judgeArrived() {
+// filterArrived runs what arrived through the filter.
+func (k *conn) filterArrived() {
 	c, back := k.c, &k.back
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -74,16 +74,16 @@ func (k *conn) judgeArrived() {
 		c.counts.BytesIn += int64(len(p))
 	}
 	ended := func() {}
-	k.in.sift(back.arrived, len(c.shots) > 0 || k.mute, k.judgeReply, emit, ended)
+	k.in.run(back.arrived, len(c.shots) > 0 || k.mute, k.decideReply, emit, ended)
 	back.arrived = back.arrived[:0]
 	if back.err != nil && !k.mute {
-		k.in.sift(nil, false, k.judgeReply, emit, ended) // half a frame is all there will be of it
+		k.in.run(nil, false, k.decideReply, emit, ended) // the rest of the frame never comes
 	}
 }
 
-// judgeReply decides what becomes of a frame for the client. The caller holds
+// decideReply decides what becomes of a frame for the client. The caller holds
 // c.mu and rmu.
-func (k *conn) judgeReply(m mark, free bool) fate {
+func (k *conn) decideReply(m mark, free bool) fate {
 	defer k.reply(m)
 	if m&atHead == 0 {
 		return pass
@@ -98,19 +98,19 @@ func (k *conn) judgeReply(m mark, free bool) fate {
 	return pass
 }
 
-// swallow takes the reply in the valve away from the client if a rule waits for
-// it. The caller holds c.mu and rmu.
+// swallow keeps the reply in the filter from the client if a rule waits for it. The caller holds c.mu and rmu.
 func (k *conn) swallow() bool {
 	head, c := k.in.scan.head(), k.c
 	i, ok := k.pending.find(int32At(head, 0))
 	if !ok {
 		return false
 	}
-	s := k.pending.at(i).shot
-	if s == nil || s.done {
+	x := k.pending.at(i).extra
+	if x == nil || x.shot == nil || x.shot.done {
 		return false
 	}
-	k.pending.remove(i)
+	s := x.shot
+	c.called(k.pending.remove(i), head, errSwallowed)
 	c.counts.InFlight--
 	c.counts.Abandoned++
 	s.proof.Replied, s.proof.Zxid, s.proof.Code = true, int64At(head, 4), int32At(head, 12)

@@ -1,11 +1,9 @@
 package wire_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"log"
 	"slices"
 	"strings"
 	"sync"
@@ -17,126 +15,7 @@ import (
 	"github.com/zkbench/zkbench/chaos/wire"
 )
 
-// rig is a tap with one client, whose events it remembers.
-type rig struct {
-	t      *testing.T
-	addr   string
-	tap    *wire.Tap
-	client *wire.Client
-
-	mu     sync.Mutex
-	events []wire.Event
-}
-
-func newRig(t *testing.T) *rig {
-	t.Helper()
-	start := time.Now()
-	r := &rig{t: t, addr: zooKeeper(t), tap: wire.New(func() time.Duration { return time.Since(start) })}
-	r.tap.OnEvent(func(e wire.Event) {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.events = append(r.events, e)
-	})
-	r.client = r.tap.Client(0)
-	t.Cleanup(r.tap.Close)
-	return r
-}
-
-func (r *rig) kinds() string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var k []string
-	for _, e := range r.events {
-		k = append(k, e.Kind.String())
-	}
-	return strings.Join(k, " ")
-}
-
-// connect opens a session through the rig's client.
-func (r *rig) connect(timeout time.Duration) *zk.Conn {
-	r.t.Helper()
-	// The same address twice: with one in its list, go-zookeeper waits a second
-	// before it dials again.
-	c, _, err := zk.Connect([]string{r.addr, r.addr}, timeout, zk.WithDialer(r.client.Dial),
-		zk.WithLogger(log.New(io.Discard, "", 0)), zk.WithMaxBufferSize(1<<20), zk.WithMaxConnBufferSize(1<<16))
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	r.t.Cleanup(c.Close)
-	r.until("the session is up", func() bool { return c.State() == zk.StateHasSession })
-	return c
-}
-
-func (r *rig) until(what string, ok func() bool) {
-	r.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-	defer cancel()
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for !ok() {
-		select {
-		case <-ctx.Done():
-			r.t.Fatalf("waited in vain until %s; events: %s", what, r.kinds())
-		case <-tick.C:
-		}
-	}
-}
-
-// other opens a session that is not tapped, to look at the truth with.
-func (r *rig) other() *zk.Conn {
-	r.t.Helper()
-	c, _, err := zk.Connect([]string{r.addr}, 10*time.Second, zk.WithLogger(log.New(io.Discard, "", 0)))
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	r.t.Cleanup(c.Close)
-	r.until("the observer's session is up", func() bool { return c.State() == zk.StateHasSession })
-	return c
-}
-
-func (r *rig) fired(s *wire.Shot) wire.Proof {
-	r.t.Helper()
-	select {
-	case p, ok := <-s.Fired():
-		if !ok {
-			r.t.Fatal("the shot ended without firing")
-		}
-		return p
-	case <-time.After(20 * time.Second):
-		r.t.Fatal("the shot did not fire")
-	}
-	panic("not reached")
-}
-
-func (r *rig) arm(rule wire.Rule) *wire.Shot {
-	r.t.Helper()
-	s, err := r.client.Arm(rule)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	return s
-}
-
-var acl = zk.WorldACL(zk.PermAll)
-
-// root makes a fresh node for the test to work under.
-func root(t *testing.T, c *zk.Conn) string {
-	t.Helper()
-	p, err := c.Create("/wire-", nil, zk.FlagSequence, acl)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func TestRealCounts(t *testing.T) {
+func TestReal_countsWhatAClientDoes(t *testing.T) {
 	r := newRig(t)
 	c, o := r.connect(4*time.Second), r.other()
 	top := root(t, o)
@@ -159,7 +38,7 @@ func TestRealCounts(t *testing.T) {
 	if err := c.Delete(top+"/a", -1); !errors.Is(err, zk.ErrNoNode) {
 		t.Fatalf("deleting a node that is gone: %v", err)
 	}
-	r.until("all is answered", func() bool { return r.client.Counts().InFlight == 0 })
+	wire.Until(t, "all is answered", func() bool { return r.client.Counts().InFlight == 0 })
 
 	d := r.client.Counts().Sub(before)
 	for what, n := range map[string][2]int64{
@@ -177,7 +56,7 @@ func TestRealCounts(t *testing.T) {
 	}
 }
 
-func TestRealSessionIsReadFromTheWire(t *testing.T) {
+func TestReal_sessionIsReadFromTheWire(t *testing.T) {
 	r := newRig(t)
 	c := r.connect(time.Minute) // clamped to 20 ticks of 200 ms
 	s := r.client.Session()
@@ -194,13 +73,13 @@ func TestRealSessionIsReadFromTheWire(t *testing.T) {
 	if n := r.client.Cut(); n != 1 {
 		t.Errorf("cut %d connections, want 1", n)
 	}
-	r.until("the session is back", func() bool { return strings.HasSuffix(r.kinds(), "lost connected") })
-	r.until("the client knows", func() bool { return c.State() == zk.StateHasSession })
+	wire.Until(t, "the session is back", func() bool { return strings.HasSuffix(r.kinds(), "lost connected") })
+	wire.Until(t, "the client knows", func() bool { return c.State() == zk.StateHasSession })
 	if again := r.client.Session(); again.ID != s.ID || again.Expired {
 		t.Errorf("after a cut the session is %+v", again)
 	}
 	c.Close()
-	r.until("the close is acknowledged", func() bool { return r.client.Session().Closed })
+	wire.Until(t, "the close is acknowledged", func() bool { return r.client.Session().Closed })
 	if got := r.kinds(); got != "connected lost connected closed" {
 		t.Errorf("events: %s", got)
 	}
@@ -209,17 +88,15 @@ func TestRealSessionIsReadFromTheWire(t *testing.T) {
 	}
 }
 
-func TestRealExpiryIsDeliveredAndItsConnectionClosed(t *testing.T) {
+func TestReal_expiryIsDeliveredAndItsConnectionClosed(t *testing.T) {
 	r := newRig(t)
 	c := r.connect(time.Second)
 	first := r.client.Session()
 	r.client.Gate(true)
 	r.client.Cut()
-	// Take the session over and close it: the shortest way to expire it.
-	thief := r.tap.Client(1)
-	steal(t, thief, r.addr, first)
+	must(t, first.CloseAt(t.Context(), r.addr))
 	r.client.Gate(false)
-	r.until("there is a new session", func() bool { id := r.client.Session().ID; return id != first.ID && id != 0 })
+	wire.Until(t, "there is a new session", func() bool { id := r.client.Session().ID; return id != first.ID && id != 0 })
 	if got := r.kinds(); !strings.HasPrefix(got, "connected lost") || !strings.HasSuffix(got, "expired connected") {
 		t.Errorf("events: %s", got)
 	}
@@ -237,25 +114,7 @@ func TestRealExpiryIsDeliveredAndItsConnectionClosed(t *testing.T) {
 	c.Close()
 }
 
-// steal closes a session from another connection, over the raw protocol.
-func steal(t *testing.T, c *wire.Client, addr string, s wire.Session) {
-	t.Helper()
-	conn, err := c.Dial("tcp", addr, time.Second)
-	must(t, err)
-	defer conn.Close()
-	_, err = conn.Write(connectFrame(s.ID, s.Password))
-	must(t, err)
-	_, err = conn.Write(frame(be32(1), be32(int(wire.CloseSession))))
-	must(t, err)
-	must(t, conn.SetReadDeadline(time.Now().Add(10*time.Second)))
-	_, err = io.ReadAll(conn)
-	must(t, err)
-	if !c.Session().Closed {
-		t.Fatalf("the session was not closed: %+v", c.Session())
-	}
-}
-
-func TestRealHoldStallIsNoticed(t *testing.T) {
+func TestReal_stallIsNoticed(t *testing.T) {
 	r := newRig(t)
 	c := r.connect(time.Second)
 	must(t, r.client.Hold(wire.Stall))
@@ -263,15 +122,15 @@ func TestRealHoldStallIsNoticed(t *testing.T) {
 		t.Errorf("a second hold: %v", err)
 	}
 	start := time.Now()
-	r.until("the client gives the connection up", func() bool { return c.State() != zk.StateHasSession })
+	wire.Until(t, "the client gives the connection up", func() bool { return c.State() != zk.StateHasSession })
 	if d := time.Since(start); d < 300*time.Millisecond || d > 5*time.Second {
 		t.Errorf("noticed after %v, want about 2/3 of 1 s", d)
 	}
 	r.client.Thaw()
-	r.until("it is connected again", func() bool { return c.State() == zk.StateHasSession })
+	wire.Until(t, "it is connected again", func() bool { return c.State() == zk.StateHasSession })
 }
 
-func TestRealHoldDeafIsNotNoticedUntilTheSessionIsGone(t *testing.T) {
+func TestReal_deafHoldIsNotNoticedUntilTheSessionIsGone(t *testing.T) {
 	r := newRig(t)
 	c, o := r.connect(time.Second), r.other()
 	top := root(t, o)
@@ -279,7 +138,7 @@ func TestRealHoldDeafIsNotNoticedUntilTheSessionIsGone(t *testing.T) {
 	must(t, err)
 	must(t, r.client.Hold(wire.Deaf))
 	before := r.client.Counts()
-	r.until("the session expires", func() bool { ok, _, err := o.Exists(top + "/mine"); return err == nil && !ok })
+	wire.Until(t, "the session expires", func() bool { ok, _, err := o.Exists(top + "/mine"); return err == nil && !ok })
 	if got := r.kinds(); c.State() != zk.StateHasSession || got != "connected" {
 		t.Errorf("the deaf client is in state %v, events: %s", c.State(), got)
 	}
@@ -288,10 +147,10 @@ func TestRealHoldDeafIsNotNoticedUntilTheSessionIsGone(t *testing.T) {
 		t.Errorf("in the hold: %v", d.Map())
 	}
 	r.client.Thaw()
-	r.until("it learns of the expiry", func() bool { return strings.Contains(r.kinds(), "expired") })
+	wire.Until(t, "it learns of the expiry", func() bool { return strings.Contains(r.kinds(), "expired") })
 }
 
-func TestRealDeafHoldDeliversAllInOrder(t *testing.T) {
+func TestReal_deafHoldDeliversAllInOrder(t *testing.T) {
 	r := newRig(t)
 	c, o := r.connect(4*time.Second), r.other()
 	top := root(t, o)
@@ -302,7 +161,7 @@ func TestRealDeafHoldDeliversAllInOrder(t *testing.T) {
 	for i := range n {
 		wg.Go(func() { _, errs[i] = c.Create(fmt.Sprintf("%s/%d", top, i), nil, 0, acl) })
 	}
-	r.until("all are queued", func() bool { return r.client.Counts().InFlight >= n })
+	wire.Until(t, "all are queued", func() bool { return r.client.Counts().InFlight >= n })
 	kids, _, err := o.Children(top)
 	must(t, err)
 	if len(kids) != 0 {
@@ -318,136 +177,7 @@ func TestRealDeafHoldDeliversAllInOrder(t *testing.T) {
 	}
 }
 
-// A recipe's step, hit 100 times of 100, with the truth looked up by another session.
-func TestRealAimedDropReplyHitsItsStep(t *testing.T) {
-	r := newRig(t)
-	c, o := r.connect(4*time.Second), r.other()
-	for i := range 100 {
-		top := root(t, o)
-		shot := r.arm(wire.Rule{Op: wire.Create, Path: top + "/*", Nth: 2, Act: wire.DropReply})
-		_, err := c.Create(top+"/first", nil, 0, acl)
-		must(t, err)
-		if _, err = c.Create(top+"/second", nil, 0, acl); err == nil {
-			t.Fatalf("round %d: the reply came through", i)
-		}
-		p := r.fired(shot)
-		if !p.Committed() || p.Path != top+"/second" || p.Op != wire.Create || p.Err != nil {
-			t.Fatalf("round %d: %v", i, p)
-		}
-		_, stat, err := o.Get(top + "/second")
-		must(t, err)
-		if stat.Czxid != p.Zxid {
-			t.Fatalf("round %d: the proof says zxid %x, the node %x", i, p.Zxid, stat.Czxid)
-		}
-		r.reconnected(c)
-	}
-	if n := r.client.Counts(); n.Abandoned < 100 || n.ParseErrors != 0 {
-		t.Errorf("after 100 rounds: %v", n.Map())
-	}
-}
-
-func TestRealActs(t *testing.T) {
-	for _, tt := range []struct {
-		name   string
-		rule   wire.Rule
-		exists string // whether the server has the node: "yes", "no", "maybe"
-		cut    bool
-	}{
-		{"a dropped request never reaches the server", wire.Rule{Act: wire.DropRequest}, "no", true},
-		{"a cut before the request keeps it from the server", wire.Rule{Act: wire.CutBefore}, "no", true},
-		{"a cut after the request leaves it open what the server did", wire.Rule{Act: wire.CutAfter}, "maybe", true},
-		{"a dropped reply hides a request that was carried out", wire.Rule{Act: wire.DropReply}, "yes", true},
-		{"a delayed request arrives all the same", wire.Rule{Act: wire.Delay, Delay: 20 * time.Millisecond,
-			Jitter: 10 * time.Millisecond, Random: func(n int) int { return n / 2 }}, "yes", false},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			r := newRig(t)
-			c, o := r.connect(4*time.Second), r.other()
-			for i := range 20 {
-				top := root(t, o)
-				tt.rule.Op, tt.rule.Path = wire.Create, top+"/**"
-				shot := r.arm(tt.rule)
-				_, err := c.Create(top+"/x", nil, 0, acl)
-				if (err != nil) != tt.cut {
-					t.Fatalf("round %d: create returned %v", i, err)
-				}
-				if p := r.fired(shot); p.Err != nil || p.Path != top+"/x" || p.Done < p.Matched {
-					t.Fatalf("round %d: %v", i, p)
-				}
-				r.reconnected(c)
-				ok, _, err := o.Exists(top + "/x")
-				must(t, err)
-				if tt.exists == "yes" && !ok || tt.exists == "no" && ok {
-					t.Fatalf("round %d: the node exists: %v, want %s", i, ok, tt.exists)
-				}
-			}
-			if n := r.client.Counts(); tt.cut != (n.Connections == 21) || n.ParseErrors != 0 || n.Unmatched != 0 {
-				t.Errorf("after 20 rounds: %v", n.Map())
-			}
-		})
-	}
-}
-
-func TestRealKeptDropReplyLeavesTheStreamAligned(t *testing.T) {
-	r := newRig(t)
-	c, o := r.connect(4*time.Second), r.other()
-	top := root(t, o)
-	_, err := o.Create(top+"/big", make([]byte, 100_000), 0, acl)
-	must(t, err)
-	shot := r.arm(wire.Rule{Op: wire.GetData, Path: top + "/big", Act: wire.DropReply, Keep: true})
-	lost := make(chan error, 1)
-	go func() { _, _, err := c.Get(top + "/big"); lost <- err }()
-	p := r.fired(shot)
-	if !p.Replied || p.Code != 0 {
-		t.Fatalf("proof: %v", p)
-	}
-	for range 50 {
-		if b, _, err := c.Get(top + "/big"); err != nil || len(b) != 100_000 {
-			t.Fatalf("after the swallowed reply: %d bytes, %v", len(b), err)
-		}
-	}
-	select {
-	case err := <-lost:
-		t.Errorf("the swallowed request returned %v", err)
-	default:
-	}
-	if got := r.kinds(); got != "connected" {
-		t.Errorf("events: %s", got)
-	}
-	c.Close()
-	<-lost
-}
-
-func TestRealHeldRequestWaitsForItsRelease(t *testing.T) {
-	r := newRig(t)
-	c, o := r.connect(4*time.Second), r.other()
-	top := root(t, o)
-	shot := r.arm(wire.Rule{Op: wire.Create, Path: top + "/a", Act: wire.HoldRequest})
-	made := make(chan error, 1)
-	go func() { _, err := c.Create(top+"/a", nil, 0, acl); made <- err }()
-	r.fired(shot)
-	ok, _, err := o.Exists(top + "/a")
-	must(t, err)
-	if ok {
-		t.Error("a held request reached the server")
-	}
-	_, err = o.Create(top+"/b", nil, 0, acl) // another client gets in between
-	must(t, err)
-	shot.Release()
-	must(t, <-made)
-	_, a, err := o.Get(top + "/a")
-	must(t, err)
-	_, b, err := o.Get(top + "/b")
-	must(t, err)
-	if a.Czxid < b.Czxid {
-		t.Errorf("the held create has zxid %x, the one in between %x", a.Czxid, b.Czxid)
-	}
-	if n := r.client.Counts(); n.Queued != 0 || n.Connections != 1 {
-		t.Errorf("afterwards: %v", n.Map())
-	}
-}
-
-func TestRealFourLetterWordsPassThrough(t *testing.T) {
+func TestReal_fourLetterWordsPassThrough(t *testing.T) {
 	r := newRig(t)
 	conn, err := r.client.Dial("tcp", r.addr, time.Second)
 	must(t, err)
@@ -459,16 +189,4 @@ func TestRealFourLetterWordsPassThrough(t *testing.T) {
 	if string(out) != "imok" || r.client.Counts().ParseErrors != 2 {
 		t.Errorf("answered %q; %v", out, r.client.Counts().Map())
 	}
-}
-
-// reconnected hastens a client's return: it waits out go-zookeeper's flat second.
-func (r *rig) reconnected(c *zk.Conn) {
-	r.t.Helper()
-	r.until("the client is back", func() bool {
-		if c.State() != zk.StateHasSession {
-			return false
-		}
-		_, _, err := c.Exists("/")
-		return err == nil
-	})
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/chaos/wire"
 )
 
 var update = flag.Bool("update", false, "record testdata/session.txt from a real server again")
@@ -42,9 +44,9 @@ func (r *recorder) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// TestRecord makes the recording that the parsers are tested with: one session
+// TestRecord_writesTheRecording makes the recording that the parsers are tested with: one session
 // of go-zookeeper with a real server.
-func TestRecord(t *testing.T) {
+func TestRecord_writesTheRecording(t *testing.T) {
 	if !*update {
 		t.Skip("records only with -update")
 	}
@@ -57,7 +59,7 @@ func TestRecord(t *testing.T) {
 			return rec, err
 		}))
 	must(t, err)
-	r.until("the session is up", func() bool { return c.State() == zk.StateHasSession })
+	wire.Until(t, "the session is up", func() bool { return c.State() == zk.StateHasSession })
 	_, err = c.Create("/recorded", []byte("v"), 0, acl)
 	must(t, err)
 	_, _, created, err := c.ExistsW("/recorded/kid")
@@ -85,10 +87,10 @@ func TestRecord(t *testing.T) {
 	must(t, c.AddAuth("digest", []byte("a:b")))
 	must(t, c.Delete("/recorded", -1))
 	c.Close()
-	r.until("the close is answered", func() bool { return c.State() == zk.StateDisconnected })
+	wire.Until(t, "the close is answered", func() bool { return c.State() == zk.StateDisconnected })
 	rec.mu.Lock()
 	defer rec.mu.Unlock()
-	text := fmt.Sprintf("# go-zookeeper v1.0.4 with ZooKeeper 3.8.0, one call a line. go test -run TestRecord -update\n%s\n",
+	text := fmt.Sprintf("# go-zookeeper v1.0.4 with ZooKeeper 3.8.0, one call a line. go test -run TestRecord_writesTheRecording -update\n%s\n",
 		strings.Join(rec.lines, "\n"))
 	must(t, os.WriteFile("testdata/session.txt", []byte(text), 0o600))
 }

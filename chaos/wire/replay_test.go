@@ -46,8 +46,8 @@ func recording(t testing.TB) recorded {
 	return r
 }
 
-// What a real session looks like to the tap, byte for byte.
-func TestRecordedSession(t *testing.T) {
+// A real session, byte for byte.
+func TestConn_countsARecordedSession(t *testing.T) {
 	r := recording(t)
 	b := newBench(t)
 	defer b.tap.Close()

@@ -3,7 +3,7 @@ package wire
 import "encoding/binary"
 
 const (
-	// frameLimit is the longest frame that we believe in. ZooKeeper's own limit
+	// frameLimit is the longest frame that is believed. ZooKeeper's own limit
 	// is 1 MiB by default for what it reads, and unlimited for what it sends.
 	// ASCII, such as a four-letter word, reads as a length over 1 GiB.
 	frameLimit = 64 << 20
@@ -25,7 +25,7 @@ const (
 // extent bounds the bodies of one kind of frame.
 type extent struct {
 	least int // a shorter body is no such frame
-	head  int // how much of the body we want to see
+	head  int // how much of the body is its head
 }
 
 // The extents of a connection's first frame and of all after it.
@@ -34,9 +34,8 @@ var (
 	replyExtents   = [2]extent{{20, 36}, {16, 24}}       // ConnectResponse; header, type and state of a notification
 )
 
-// scanner finds the frames in the bytes of one direction of a connection, in
-// whatever pieces they come. It keeps the head of the frame that it is in, and
-// nothing else.
+// scanner finds the frames in the bytes of one direction of a connection, which come in
+// pieces of any size. It keeps the head of the present frame, and nothing else.
 type scanner struct {
 	extents *[2]extent
 	size    [4]byte
@@ -50,8 +49,7 @@ type scanner struct {
 	buf     []byte // of a head that comes in pieces; made when the first one does
 }
 
-// head is the frame's head after atHead. It may lie in what next was given:
-// nobody may use it once that is gone.
+// head is the frame's head after atHead. It may alias the argument of next.
 func (s *scanner) head() []byte { return s.whole }
 
 // mid is true inside a frame.
@@ -74,7 +72,7 @@ func (s *scanner) next(p []byte) (int, mark) {
 	}
 	var m mark
 	if need := min(s.body, s.extents[s.later].head); s.have < need {
-		if s.have == 0 && len(p)-n >= need { // as good as always: saves copying it
+		if s.have == 0 && len(p)-n >= need { // nearly always: no copy
 			s.whole = p[n : n+need : n+need]
 			s.have, s.seen, n = need, need, n+need
 		} else {
@@ -112,32 +110,4 @@ func (s *scanner) length(p []byte) int {
 		s.lost = s.body < s.extents[s.later].least || s.body > frameLimit
 	}
 	return n
-}
-
-func int32At(b []byte, at int) int32 { return int32(binary.BigEndian.Uint32(b[at:])) }
-func int64At(b []byte, at int) int64 { return int64(binary.BigEndian.Uint64(b[at:])) }
-
-// bytesAt returns the length-prefixed bytes at that place, or what there is of
-// them, aliasing b. A negative length is jute's null.
-func bytesAt(b []byte, at int) []byte {
-	if at+4 > len(b) {
-		return nil
-	}
-	n := int(int32At(b, at))
-	if n <= 0 {
-		return nil
-	}
-	b = b[at+4:]
-	return b[:min(n, len(b))]
-}
-
-// pathIn returns the path in a request's head; of a multi, that of its first
-// operation. It aliases head.
-func pathIn(head []byte, op Op) []byte {
-	at := known[op.slot()].path
-	if at == 0 {
-		return nil
-	}
-	p := bytesAt(head, at)
-	return p[:min(len(p), pathLimit)]
 }

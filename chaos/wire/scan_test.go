@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestScannerNext(t *testing.T) {
+func TestScanner_findsFramesInAnyPieces(t *testing.T) {
 	long := "/" + string(bytes.Repeat([]byte("x"), 3000))
 	for _, tt := range []struct {
 		name  string
@@ -159,7 +159,7 @@ func FuzzReplies(f *testing.F) {
 
 // Whatever is cut into whatever pieces, with rules coming and going: the
 // client gets all frames but those that were swallowed, whole and in order.
-func TestSwallowedRepliesLeaveTheRestWhole(t *testing.T) {
+func TestShot_swallowsRepliesAndLeavesTheRestWhole(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		b := newBench(t)
 		defer b.tap.Close()

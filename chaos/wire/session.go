@@ -11,16 +11,16 @@ type Session struct {
 	Password []byte        // with ID it lets anyone take the session over
 	Timeout  time.Duration // as negotiated, not as requested
 	Server   string        // the address that the client has the session on now; "" when on none
-	// LastAckSent is when the client handed over the latest request (ping and
-	// handshake included) whose answer has reached it: the last time at which the
-	// client can be sure that the server heard it.
+	// LastAckSent is when the client sent the latest request (ping and handshake
+	// included) whose reply has reached it: the client knows that the server got a
+	// request that was sent then.
 	LastAckSent time.Duration
 	Expired     bool // the server's word that the session is gone was delivered
 	Closed      bool // the client closed it, and that was acknowledged
 }
 
-// Deadline is when the session may be over for all that the client knows: no
-// grant may be trusted after it.
+// Deadline is when the session may have expired, by what the client knows. No grant
+// is safe after it.
 func (s Session) Deadline() time.Duration { return s.LastAckSent + s.Timeout }
 
 // EventKind says what became of a session.
@@ -51,8 +51,7 @@ type Event struct {
 	Err     error         // Lost: why
 }
 
-// Session returns what is known of the client's latest session. Before the
-// first one it is the zero Session.
+// Session returns the client's latest session; before the first, the zero Session.
 func (c *Client) Session() Session {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -61,13 +60,13 @@ func (c *Client) Session() Session {
 	return s
 }
 
-// handshake takes in a ConnectResponse. The caller holds c.mu.
+// handshake records a ConnectResponse. The caller holds c.mu.
 func (k *conn) handshake(head []byte) {
 	c := k.c
 	e := Event{Kind: Connected, Session: int64At(head, 8), Server: k.addr,
 		Timeout: time.Duration(int32At(head, 4)) * time.Millisecond}
 	if e.Session == 0 {
-		e.Kind, e.Session = Expired, k.asked
+		e.Kind, e.Session = Expired, k.helloFor
 		k.expired = true
 		c.session.Expired, c.session.Server = true, ""
 		c.note(e)
@@ -75,12 +74,12 @@ func (k *conn) handshake(head []byte) {
 	}
 	e.Resumed = e.Session == c.session.ID
 	c.session = Session{ID: e.Session, Password: bytes.Clone(bytesAt(head, 16)), Timeout: e.Timeout,
-		Server: k.addr, LastAckSent: k.greeted}
-	c.current = k
+		Server: k.addr, LastAckSent: k.helloAt}
+	c.current, k.session = k, e.Session
 	c.note(e)
 }
 
-// acknowledged takes in that a request has been answered. The caller holds c.mu.
+// acknowledged records that a request has been answered. The caller holds c.mu.
 func (k *conn) acknowledged(s sent) {
 	c := k.c
 	if c.current != k {
@@ -93,7 +92,7 @@ func (k *conn) acknowledged(s sent) {
 	}
 }
 
-// lost takes in that a connection ended. The caller holds c.mu.
+// lost records that a connection ended. The caller holds c.mu.
 func (k *conn) lost(why error) {
 	c := k.c
 	if c.current != k {
@@ -103,7 +102,7 @@ func (k *conn) lost(why error) {
 	c.note(Event{Kind: Lost, Session: c.session.ID, Timeout: c.session.Timeout, Server: k.addr, Err: why})
 }
 
-// note queues an event for tell. The caller holds c.mu.
+// note queues an event for deliverEvents. The caller holds c.mu.
 func (c *Client) note(e Event) {
 	if c.tap.onEvent == nil {
 		return
@@ -112,15 +111,15 @@ func (c *Client) note(e Event) {
 	c.events = append(c.events, e)
 }
 
-// tell hands queued events to the callback, in order. Whoever is at it already
-// takes ours too: so a callback may itself do what causes events.
-func (c *Client) tell() {
+// deliverEvents calls back with the queued events, in order. A call that is under way
+// already takes the new ones too, so a callback may itself cause events.
+func (c *Client) deliverEvents() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.telling {
+	if c.delivering {
 		return
 	}
-	c.telling = true
+	c.delivering = true
 	for len(c.events) > 0 {
 		e := c.events[0]
 		c.events = c.events[1:]
@@ -128,5 +127,5 @@ func (c *Client) tell() {
 		c.tap.onEvent(e)
 		c.mu.Lock()
 	}
-	c.telling = false
+	c.delivering = false
 }

@@ -11,6 +11,7 @@ import (
 type Tap struct {
 	now     func() time.Duration
 	onEvent func(Event)
+	onCall  func(Call)
 
 	mu      sync.Mutex
 	clients map[int]*Client
@@ -23,11 +24,10 @@ func New(now func() time.Duration) *Tap {
 	return &Tap{now: now, clients: make(map[int]*Client)}
 }
 
-// OnEvent sets the function that is told what becomes of the clients' sessions.
-// It must be set before the first Dial. For one client the calls come one at a
-// time and in order, on the goroutine that reads from or closes the
-// connection, as a rule before the client itself learns of it: it must not
-// block. It may call the tap.
+// OnEvent sets the function that is called with the events of the clients' sessions.
+// Set it before the first Dial. For one client the calls come one at a time and in
+// order, on the goroutine that reads from or closes the connection, mostly before the
+// client itself learns of the event: f must not block. It may call the tap.
 func (t *Tap) OnEvent(f func(Event)) { t.onEvent = f }
 
 // Client returns the tap on the connections of client n, the same for the same n.
@@ -45,8 +45,8 @@ func (t *Tap) Client(n int) *Client {
 	return c
 }
 
-// Clients returns all clients, by number.
-func (t *Tap) Clients() []*Client {
+// all returns all clients, by number.
+func (t *Tap) all() []*Client {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	all := make([]*Client, 0, len(t.clients))
@@ -61,7 +61,7 @@ func (t *Tap) Clients() []*Client {
 // clients that go on meanwhile are counted at slightly different times.
 func (t *Tap) Totals() Counts {
 	var sum Counts
-	for _, c := range t.Clients() {
+	for _, c := range t.all() {
 		sum = sum.Add(c.Counts())
 	}
 	return sum
@@ -78,7 +78,7 @@ func (t *Tap) Close() {
 	if !first {
 		return
 	}
-	for _, c := range t.Clients() {
+	for _, c := range t.all() {
 		c.shut()
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// queueLimit is how much a client's connections queue at most, in bytes. One
-// that sends more in a hold is cut: memory has an end, too.
+// queueLimit is how much a client's connections queue at most, in bytes. A connection
+// that sends more in a hold is cut, to bound the memory.
 const queueLimit = 16 << 20
 
 // item is a piece of what is to be written. Any part may be missing.
@@ -34,7 +34,7 @@ func (k *conn) writeSlow(p []byte, now time.Duration) (int, error) {
 	return len(p), nil
 }
 
-// enqueue sends p through the valve into the queue.
+// enqueue runs p through the filter into the queue.
 func (k *conn) enqueue(p []byte, now time.Duration) error {
 	c := k.c
 	c.mu.Lock()
@@ -43,17 +43,17 @@ func (k *conn) enqueue(p []byte, now time.Duration) error {
 		return k.why
 	}
 	c.counts.BytesOut += int64(len(p))
-	judge := func(m mark, free bool) fate {
+	decide := func(m mark, free bool) fate {
 		q := k.request(m, now)
 		if q == nil || !free {
 			return pass
 		}
-		if s := k.aim(q, pathIn(k.out.scan.head(), q.op)); s != nil {
-			return k.strike(s, q)
+		if s := k.match(q, pathIn(k.out.scan.head(), q.op)); s != nil {
+			return k.apply(s, q)
 		}
 		return pass
 	}
-	k.out.sift(p, len(c.shots) > 0, judge, k.put, k.written)
+	k.out.run(p, len(c.shots) > 0, decide, k.put, k.written)
 	if c.counts.Queued > queueLimit && c.hold != nil {
 		return fmt.Errorf("client %d sent %d bytes in a hold, and the tap keeps at most %d: %w",
 			c.number, c.counts.Queued, queueLimit, ErrCut)
@@ -61,14 +61,14 @@ func (k *conn) enqueue(p []byte, now time.Duration) error {
 	return nil
 }
 
-// strike makes a rule's act happen to the request that it hit, the one that
-// stands in the valve. The caller holds c.mu.
-func (k *conn) strike(s *Shot, q *sent) fate {
+// apply carries out a rule's act on the request that the rule hit, which is the one in
+// the filter. The caller holds c.mu.
+func (k *conn) apply(s *Shot, q *sent) fate {
 	switch s.rule.Act {
 	case DropReply:
-		q.shot = s
+		q.more().shot = s
 	case CutAfter:
-		k.trail, k.mute = s, true
+		k.cutting, k.mute = s, true
 	case HoldRequest:
 		k.queue = append(k.queue, item{gate: s})
 		s.fire(nil)
@@ -95,13 +95,13 @@ func (k *conn) put(p []byte) {
 
 // written is called when a frame has been put to its end. The caller holds c.mu.
 func (k *conn) written() {
-	if k.trail != nil {
-		k.queue = append(k.queue, item{cut: k.trail})
-		k.trail = nil
+	if k.cutting != nil {
+		k.queue = append(k.queue, item{cut: k.cutting})
+		k.cutting = nil
 	}
 }
 
-// flush writes what the end of a hold, or a released request, has set free.
+// flush writes what may go after the end of a hold, or the release of a request.
 func (k *conn) flush() {
 	k.wmu.Lock()
 	defer k.wmu.Unlock()

@@ -11,8 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/zkbench/zkbench/chaos"
-	"github.com/zkbench/zkbench/ensembles/container"
-	"github.com/zkbench/zkbench/ensembles/process"
 )
 
 func doctorCmd() *cobra.Command {
@@ -51,28 +49,22 @@ type finding struct {
 
 // diagnosis is everything that was checked.
 type diagnosis struct {
-	docker, java error // nil: an ensemble of that kind can be had
-	able         chaos.Abilities
-	findings     []finding
+	able     chaos.Abilities
+	findings []finding
 }
 
-// runs says whether an ensemble can be started here.
-func (d diagnosis) runs() bool { return d.docker == nil || d.java == nil }
-
-// probe returns what decides which faults this machine can have.
-func probe(ctx context.Context) diagnosis {
-	return diagnosis{docker: container.Available(ctx), java: process.Available(""), able: chaos.Probe()}
-}
+// runs says whether the main job can be done: there can be an ensemble.
+func (d diagnosis) runs() bool { return d.able.Docker == nil || d.able.Java == nil }
 
 // examine checks everything.
 func examine(ctx context.Context) diagnosis {
-	d := probe(ctx)
+	d := diagnosis{able: chaos.Probe(ctx)}
 	either := findingNo
 	if d.runs() {
 		either = findingWeak // the other kind does
 	}
-	d.works("Docker", d.docker, "an image can be had: members in containers", either)
-	d.works("Java and ZooKeeper", d.java, "members as local JVMs", either)
+	d.works("Docker", d.able.Docker, "an image can be had: members in containers", either)
+	d.works("Java and ZooKeeper", d.able.Java, "members as local JVMs", either)
 	d.findings = append(d.findings, rights())
 	d.works("network namespaces", d.able.Namespaces, "local JVMs get one each", findingWeak)
 	d.works("nftables", d.able.Filter, "packets can be dropped", findingWeak)
@@ -91,35 +83,10 @@ func (d *diagnosis) works(what string, err error, seen, otherwise string) {
 	d.findings = append(d.findings, f)
 }
 
-// here returns nil if this machine can have the fault, or why it cannot.
-func (d diagnosis) here(k chaos.Kind) error {
-	switch {
-	case k.Absent != "":
-		return errors.New(k.Absent)
-	case !k.Members:
-		return nil
-	case !d.runs():
-		return errors.New("no ensemble of our own can be started here")
-	case !k.CutsNetworks():
-		return nil
-	}
-	ours := d.able.Namespaces
-	if ours == nil {
-		ours = d.able.Filter
-	}
-	switch {
-	case ours == nil && k.Delays():
-		return d.able.Delay // the kernel is the same in a container, and so is what it lacks
-	case d.docker == nil:
-		return nil // Docker has the rights that we may lack
-	}
-	return ours
-}
-
 // skipped lists the faults that this machine cannot have, and why.
 func (d diagnosis) skipped() (names []string, why []error) {
 	for _, k := range chaos.Catalogue() {
-		if err := d.here(k); err != nil {
+		if err := k.Missing(d.able); err != nil {
 			names, why = append(names, k.Name), append(why, err)
 		}
 	}
@@ -154,9 +121,9 @@ func (d diagnosis) print(w io.Writer) {
 		return
 	}
 	switch {
-	case d.docker == nil:
+	case d.able.Docker == nil:
 		fmt.Fprintln(w, "zkbench run herd can run here, in containers")
-	case d.java == nil:
+	case d.able.Java == nil:
 		fmt.Fprintln(w, "zkbench run herd can run here, on local JVMs")
 	}
 }

@@ -87,13 +87,13 @@ func listSubjects(w io.Writer) error {
 
 func listFaults(w io.Writer) error {
 	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	machine := probe(context.Background())
+	able := chaos.Probe(context.Background())
 	for _, f := range chaos.Catalogue() {
 		here := "yes"
-		if err := machine.here(f); err != nil {
+		if err := f.Missing(able); err != nil {
 			here = "no: " + oneLine(err.Error())
 		}
-		fmt.Fprintf(tw, "  %s\t%s\n\tneeds: %s\n\there: %s\n\tproof: %s\n", f.Name, f.About, f.Needs, here, f.Proof)
+		fmt.Fprintf(tw, "  %s\t%s\n\tneeds: %s\n\there: %s\n\tproof: %s\n", f.Name, f.About, f.Needs(), here, f.Proof)
 	}
 	return tw.Flush()
 }

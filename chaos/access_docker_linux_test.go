@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/zkbench/zkbench/ensembles"
-	"github.com/zkbench/zkbench/ensembles/container"
 	"io"
 	"os"
 	"os/exec"
@@ -15,6 +13,9 @@ import (
 	"time"
 
 	"github.com/moby/moby/client"
+
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles/container"
 )
 
 // contained starts an ensemble of one member in a container.
@@ -29,7 +30,7 @@ func contained(t testing.TB) *ensembles.Ensemble {
 	return e
 }
 
-func TestNetwork_CutsAContainer(t *testing.T) {
+func TestNetwork_cutsAContainer(t *testing.T) {
 	e := contained(t)
 	m := e.Members[0]
 	n, err := NewNetwork(t.Context(), e)
@@ -38,54 +39,54 @@ func TestNetwork_CutsAContainer(t *testing.T) {
 	if !answers(m.IP) {
 		t.Fatal("no answer before the cut")
 	}
-	c, err := n.Cut(t.Context(), m, Rule{})
+	c, err := n.cut(t.Context(), m, packetRule{})
 	must(t, err)
 	if answers(m.IP) {
 		t.Error("an answer in spite of the cut")
 	}
-	if d, err := c.Dropped(t.Context()); err != nil || d.Packets == 0 {
-		t.Errorf("dropped %+v, %v", d, err)
+	if d, err := c.dropped(t.Context()); err != nil || d == 0 {
+		t.Errorf("dropped %d packets, %v", d, err)
 	}
-	must(t, c.Heal(t.Context()))
-	must(t, c.Heal(t.Context()))
+	must(t, c.remove(t.Context()))
+	must(t, c.remove(t.Context()))
 	if !answers(m.IP) {
 		t.Error("no answer after the heal")
 	}
-	if _, err := n.Cut(t.Context(), m, Rule{Direction: "sideways"}); err == nil {
+	if _, err := n.cut(t.Context(), m, packetRule{Direction: "sideways"}); err == nil {
 		t.Error("an unknown direction was accepted")
 	}
 }
 
-func TestNetwork_FollowsAContainerThatStartsAgain(t *testing.T) {
+func TestNetwork_followsAContainerThatStartsAgain(t *testing.T) {
 	e := contained(t)
 	m := e.Members[0]
 	n, err := NewNetwork(t.Context(), e)
 	must(t, err)
 	defer func() { must(t, n.Close(context.Background())) }()
-	old, err := n.Cut(t.Context(), m, Rule{})
+	old, err := n.cut(t.Context(), m, packetRule{})
 	must(t, err)
 	must(t, m.Machine.Kill(t.Context()))
 	must(t, m.Machine.Start(t.Context()))
 	if !answers(m.IP) {
 		t.Fatal("a new namespace was born cut off")
 	}
-	c, err := n.Cut(t.Context(), m, Rule{})
+	c, err := n.cut(t.Context(), m, packetRule{})
 	must(t, err)
 	if answers(m.IP) {
 		t.Error("the cut missed the new namespace")
 	}
-	must(t, old.Heal(t.Context()))
+	must(t, old.remove(t.Context()))
 	if answers(m.IP) {
 		t.Error("healing the cut of the old namespace healed the new one")
 	}
-	must(t, c.Heal(t.Context()))
+	must(t, c.remove(t.Context()))
 	if !answers(m.IP) {
 		t.Error("no answer after the heal")
 	}
 }
 
 // The agent must not outlive whoever started it, and neither must its cuts.
-func TestNetwork_KilledOwnerLeavesNothing(t *testing.T) {
+func TestNetwork_leavesNothingWhenItsOwnerIsKilled(t *testing.T) {
 	e := contained(t)
 	m := e.Members[0]
 	cmd := exec.Command("/proc/self/exe")
@@ -123,7 +124,7 @@ func cutContainerAndWait() {
 	m := &ensembles.Member{Name: "box", ContainerID: os.Getenv("ZKBENCH_TEST_CONTAINER")}
 	n, err := NewNetwork(context.Background(), &ensembles.Ensemble{ID: os.Getenv("ZKBENCH_TEST_ENSEMBLE"), Members: []*ensembles.Member{m}})
 	if err == nil {
-		_, err = n.Cut(context.Background(), m, Rule{})
+		_, err = n.cut(context.Background(), m, packetRule{})
 	}
 	if err != nil {
 		fmt.Println(err)
@@ -133,7 +134,7 @@ func cutContainerAndWait() {
 	io.Copy(io.Discard, os.Stdin)
 }
 
-func TestNewNetwork_SaysWhatItCannotReach(t *testing.T) {
+func TestNewNetwork_saysWhatItCannotCut(t *testing.T) {
 	for _, row := range []struct {
 		name, want string
 		member     ensembles.Member

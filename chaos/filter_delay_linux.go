@@ -9,26 +9,26 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// slowHandle marks the queues that are ours, "zk" in ASCII: a queue has no name.
-var slowHandle = rtnetlink.MakeHandle(0x7a6b, 0)
+// delayHandle marks the queues that are ours, "zk" in ASCII: a queue has no name.
+var delayHandle = rtnetlink.MakeHandle(0x7a6b, 0)
 
-// slow delays what the namespace sends on every interface but loopback. Unlike a
-// cut the kernel does not take a queue back when we are killed; the next run that
-// reaches into the namespace does.
-func (f *filter) slow(delay, jitter time.Duration) error {
+// delay delays what the namespace sends on every interface but loopback. The kernel
+// removes no queue when this process is killed, as it does with cuts; the next run
+// that opens the namespace does.
+func (f *filter) delay(delay, jitter time.Duration) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.slowed {
+	if f.delayed {
 		return errors.New("the member's packets are delayed already")
 	}
 	links, err := f.links()
 	if err != nil {
 		return err
 	}
-	f.slowed = true
+	f.delayed = true
 	for _, l := range links {
 		q := rtnetlink.NewNetem(
-			rtnetlink.QdiscAttrs{LinkIndex: l.Attrs().Index, Handle: slowHandle, Parent: rtnetlink.HANDLE_ROOT},
+			rtnetlink.QdiscAttrs{LinkIndex: l.Attrs().Index, Handle: delayHandle, Parent: rtnetlink.HANDLE_ROOT},
 			rtnetlink.NetemQdiscAttrs{Latency: uint32(delay.Microseconds()), Jitter: uint32(jitter.Microseconds()), Limit: 100_000})
 		if err = f.qdisc.QdiscReplace(q); err != nil {
 			break
@@ -43,8 +43,8 @@ func (f *filter) slow(delay, jitter time.Duration) error {
 	return nil
 }
 
-// hasten takes back slow. It is safe to call twice.
-func (f *filter) hasten() error {
+// removeDelay takes back delay. It is safe to call twice.
+func (f *filter) removeDelay() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	links, err := f.links()
@@ -61,7 +61,7 @@ func (f *filter) unqueue(links []rtnetlink.Link) error {
 		queues, err := f.qdisc.QdiscList(l)
 		errs = append(errs, err)
 		for _, q := range queues {
-			if q.Attrs().Handle == slowHandle {
+			if q.Attrs().Handle == delayHandle {
 				errs = append(errs, f.qdisc.QdiscDel(q))
 			}
 		}
@@ -69,7 +69,7 @@ func (f *filter) unqueue(links []rtnetlink.Link) error {
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("remove the delay: %w", err)
 	}
-	f.slowed = false
+	f.delayed = false
 	return nil
 }
 

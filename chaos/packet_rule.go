@@ -6,21 +6,21 @@ import (
 	"strings"
 )
 
-// Direction says which of a member's packets a cut drops.
-type Direction string
+// direction says which of a member's packets a cut drops.
+type direction string
 
-// The directions of a cut. The zero Direction is Both.
+// The directions of a cut. The zero direction is bothWays.
 const (
-	Both Direction = "both"
-	In   Direction = "in"  // the member hears nothing, and is heard
-	Out  Direction = "out" // the member is not heard, and hears
+	bothWays direction = "both"
+	inOnly   direction = "in"  // what the member sends passes, what it is sent is dropped
+	outOnly  direction = "out" // what it is sent passes, what the member sends is dropped
 )
 
-// Rule says which packets to drop in one member's network namespace. Packets on
-// the loopback interface are never dropped, so the zero Rule cuts a member off
+// packetRule says which packets to drop in one member's network namespace. Packets on
+// the loopback interface are never dropped, so the zero rule cuts a member off
 // from everyone but itself.
-type Rule struct {
-	Direction Direction    `json:"direction,omitempty"`
+type packetRule struct {
+	Direction direction    `json:"direction,omitempty"`
 	Peers     []netip.Addr `json:"peers,omitempty"`  // only packets to and from these; empty: everyone
 	Except    []netip.Addr `json:"except,omitempty"` // but never packets to and from these
 
@@ -33,8 +33,8 @@ type Rule struct {
 const lossSteps = 10_000
 
 // String describes the rule for people: "both ways, everyone but 10.0.0.2".
-func (r Rule) String() string {
-	way := map[Direction]string{Both: "both ways", "": "both ways", In: "inbound", Out: "outbound"}[r.Direction]
+func (r packetRule) String() string {
+	way := map[direction]string{bothWays: "both ways", "": "both ways", inOnly: "inbound", outOnly: "outbound"}[r.Direction]
 	who := "everyone"
 	if len(r.Peers) > 0 {
 		who = addrs(r.Peers)
@@ -60,11 +60,11 @@ func addrs(list []netip.Addr) string {
 }
 
 // check refuses rules that would silently drop nothing.
-func (r Rule) check() error {
+func (r packetRule) check() error {
 	switch r.Direction {
-	case "", Both, In, Out:
+	case "", bothWays, inOnly, outOnly:
 	default:
-		return fmt.Errorf("cut: direction %q is unknown; use %q, %q or %q", r.Direction, Both, In, Out)
+		return fmt.Errorf("cut: direction %q is unknown; use %q, %q or %q", r.Direction, bothWays, inOnly, outOnly)
 	}
 	if r.Loss < 0 || r.Loss > 100 || r.Loss > 0 && r.Loss*lossSteps/100 < 1 {
 		return fmt.Errorf("cut: a loss of %g%% of the packets; it can be %g%% to 100%%", r.Loss, 100.0/lossSteps)
@@ -78,10 +78,4 @@ func (r Rule) check() error {
 		}
 	}
 	return nil
-}
-
-// Dropped counts what a cut has dropped so far.
-type Dropped struct {
-	Packets uint64 `json:"packets"`
-	Bytes   uint64 `json:"bytes"`
 }

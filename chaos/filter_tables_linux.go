@@ -1,0 +1,98 @@
+package chaos
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/google/nftables"
+	"github.com/mdlayher/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// owners returns the owners of all tables of ours in the namespace.
+func (f *filter) owners() ([]string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	tables, err := f.conn.ListTablesOfFamily(nftables.TableFamilyINet)
+	if err != nil {
+		return nil, fmt.Errorf("list packet filter tables: %w", err)
+	}
+	var out []string
+	for _, t := range tables {
+		if name, ok := strings.CutPrefix(t.Name, tablePrefix); ok {
+			// The owner may hold slashes, the number does not.
+			out = append(out, name[:max(0, strings.LastIndexByte(name, '/'))])
+		}
+	}
+	return out, nil
+}
+
+// sweep removes the tables of an owner that is dead, and returns how many there
+// were. One whose owner lives after all, where its process id means nothing to us,
+// is spared by the kernel.
+func (f *filter) sweep(owner string) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	tables, err := f.conn.ListTablesOfFamily(nftables.TableFamilyINet)
+	if err != nil {
+		return 0, fmt.Errorf("list packet filter tables: %w", err)
+	}
+	n := 0
+	for _, t := range tables {
+		if !strings.HasPrefix(t.Name, tablePrefix+owner+"/") {
+			continue
+		}
+		f.conn.DelTable(t)
+		err := f.conn.Flush()
+		if errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENOENT) {
+			continue
+		}
+		if err != nil {
+			return n, fmt.Errorf("sweep: delete table %s: %w", t.Name, err)
+		}
+		n++
+	}
+	return n, nil
+}
+
+// newTable adds a table that the kernel removes when our socket closes. The
+// library cannot set a table's flags, so the message is written here. Kernels
+// before 5.12 know no owners: there the table stays until it is healed or swept.
+func (f *filter) newTable(t *nftables.Table) error {
+	if !f.plain {
+		err := f.sendNewTable(t.Name, tableOwned)
+		if !errors.Is(err, unix.EOPNOTSUPP) && !errors.Is(err, unix.EINVAL) {
+			return err
+		}
+		f.plain = true
+	}
+	return f.sendNewTable(t.Name, 0)
+}
+
+func (f *filter) sendNewTable(name string, flags uint32) error {
+	attrs, err := netlink.MarshalAttributes([]netlink.Attribute{
+		{Type: unix.NFTA_TABLE_NAME, Data: []byte(name + "\x00")},
+		{Type: unix.NFTA_TABLE_FLAGS, Data: binary.BigEndian.AppendUint32(nil, flags)},
+	})
+	if err != nil {
+		return err
+	}
+	// An nfgenmsg: family, version, resource id (the subsystem for a batch).
+	batch := []byte{unix.AF_UNSPEC, unix.NFNETLINK_V0, 0, unix.NFNL_SUBSYS_NFTABLES}
+	table := append([]byte{unix.NFPROTO_INET, unix.NFNETLINK_V0, 0, 0}, attrs...)
+	_, err = f.raw.SendMessages([]netlink.Message{
+		{Header: netlink.Header{Type: unix.NFNL_MSG_BATCH_BEGIN, Flags: netlink.Request}, Data: batch},
+		{Header: netlink.Header{
+			Type:  unix.NFNL_SUBSYS_NFTABLES<<8 | unix.NFT_MSG_NEWTABLE,
+			Flags: netlink.Request | netlink.Acknowledge | netlink.Create | netlink.Excl,
+		}, Data: table},
+		{Header: netlink.Header{Type: unix.NFNL_MSG_BATCH_END, Flags: netlink.Request}, Data: batch},
+	})
+	if err != nil {
+		return err
+	}
+	_, err = f.raw.Receive() // one acknowledgement, or the error
+	return err
+}

@@ -1,0 +1,144 @@
+package chaos
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Kind is one kind of fault. Each is declared in the file of its fault, which
+// registers it.
+type Kind struct {
+	Name    string
+	About   string   // what it does, in one line
+	Proof   string   // what proves that it took effect
+	Target  string   // the default target
+	Targets []string // what it can hit, besides a member's name or a client's number; nil: it takes no target
+	Params  []Param
+
+	needs []need
+	build func(target string, s settings) injector
+}
+
+// Param is a parameter of a kind of fault.
+type Param struct {
+	Name, Default, About string
+}
+
+// injector is a fault without its name.
+type injector interface {
+	inject(ctx context.Context, t Target) (Effect, error) // see Fault.Inject
+}
+
+// named is a fault of a registered kind.
+type named struct {
+	name string
+	injector
+}
+
+func (f named) String() string { return f.name }
+
+// Inject implements Fault.
+func (f named) Inject(ctx context.Context, t Target) (Effect, error) {
+	e, err := f.inject(ctx, t)
+	if err != nil {
+		return Effect{}, fmt.Errorf("%s: %w", f.name, err)
+	}
+	return e, nil
+}
+
+// What faults can hit.
+var (
+	memberTargets = []string{Leader, Follower, Any}
+	clientTargets = []string{Holder, Waiter, Random}
+)
+
+var registry []Kind
+
+// register adds a kind of fault. It is called while variables are initialised.
+func register(k Kind) Kind {
+	registry = append(registry, k)
+	return k
+}
+
+// Catalogue returns all kinds of fault, by name.
+func Catalogue() []Kind {
+	return slices.SortedFunc(slices.Values(registry), func(a, b Kind) int { return cmp.Compare(a.Name, b.Name) })
+}
+
+// TouchesMembers reports whether the fault with that name does something to members,
+// which only an ensemble of our own can have.
+func TouchesMembers(name string) bool {
+	k, err := find(name)
+	return err == nil && k.TouchesMembers()
+}
+
+func find(name string) (Kind, error) {
+	i := slices.IndexFunc(registry, func(k Kind) bool { return k.Name == name })
+	if i >= 0 {
+		return registry[i], nil
+	}
+	var all []string
+	for _, k := range Catalogue() {
+		all = append(all, k.Name)
+	}
+	return Kind{}, &UnknownError{fmt.Sprintf("%q is no fault", name), name, all}
+}
+
+// UnknownError says that a name is none of those that there are.
+type UnknownError struct {
+	Problem string // `"session.clsoe" is no fault`
+	Name    string
+	Known   []string
+}
+
+// Error is the problem, and what there is.
+func (e *UnknownError) Error() string {
+	if len(e.Known) == 0 {
+		return e.Problem + "; there is none"
+	}
+	return e.Problem + "; there is " + strings.Join(e.Known, ", ")
+}
+
+// Parse makes a fault of the kind with that name. An empty target and a parameter
+// that is not given mean the kind's defaults. Members' names and clients' numbers are
+// checked when the fault is injected. Where a name is unknown the error wraps an
+// UnknownError.
+func Parse(name, target string, params map[string]string) (Fault, error) {
+	k, err := find(name)
+	if err != nil {
+		return nil, err
+	}
+	target = cmp.Or(target, k.Target)
+	if err := k.checkTarget(target); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	s, err := k.settings(params)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	f := k.build(target, s)
+	if err := s.err(); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return named{name, f}, nil
+}
+
+func (k Kind) checkTarget(target string) error {
+	switch {
+	case target == "" || slices.Contains(k.Targets, target):
+		return nil
+	case k.Targets == nil:
+		return fmt.Errorf("target %q: it takes no target", target)
+	case slices.Equal(k.Targets, clientTargets):
+		if _, err := clientNumber(target); err == nil {
+			return nil
+		}
+		return &UnknownError{fmt.Sprintf("target %q: it hits a client, and that is no client's number", target), target, k.Targets}
+	case slices.Contains(clientTargets, target):
+		return fmt.Errorf("target %q is a client, and it hits a member: %s, or its name", target, strings.Join(k.Targets, ", "))
+	}
+	return nil // a member's name, known when the ensemble is
+}

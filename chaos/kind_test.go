@@ -1,0 +1,108 @@
+package chaos
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestCatalogue_saysAllOfEachKind(t *testing.T) {
+	if len(Catalogue()) == 0 {
+		t.Fatal("empty")
+	}
+	seen := map[string]bool{}
+	for _, k := range Catalogue() {
+		t.Run(k.Name, func(t *testing.T) {
+			if seen[k.Name] {
+				t.Error("there are two of it")
+			}
+			seen[k.Name] = true
+			if k.About == "" || k.Needs() == "" || k.Proof == "" {
+				t.Errorf("it does not say all about itself: %+v", k)
+			}
+			if k.Targets != nil && !slices.Contains(k.Targets, k.Target) {
+				t.Errorf("its default target %q is none of %v", k.Target, k.Targets)
+			}
+			f, err := Parse(k.Name, "", nil)
+			must(t, err)
+			if f.String() != k.Name {
+				t.Errorf("the fault calls itself %q", f)
+			}
+			for _, p := range k.Params {
+				if p.About == "" {
+					t.Errorf("parameter %s says nothing about itself", p.Name)
+				}
+			}
+		})
+	}
+}
+
+func TestParse_readsNameTargetAndParameters(t *testing.T) {
+	f, err := Parse("session.close", "client 17", nil)
+	must(t, err)
+	if want := (named{"session.close", sessionClose{client: "client 17"}}); f != want {
+		t.Errorf("got %#v", f)
+	}
+	for _, row := range []struct {
+		name, fault, target string
+		params              map[string]string
+		want                string
+	}{
+		{"a name with a slip", "session.clsoe", "", nil, `"session.clsoe" is no fault; there is disk.full, `},
+		{"a name from nowhere", "x", "", nil, ", wire.delay"},
+		{"a client where a member belongs", "partition.isolate", "holder", nil, "it hits a member: leader, follower, any"},
+		{"a member where a client belongs", "session.close", "leader", nil, `target "leader": it hits a client, and that is no client's number; there is holder, waiter, random`},
+		{"a target with a slip", "session.close", "hodler", nil, `"hodler": it hits a client`},
+		{"a parameter of nothing", "session.close", "", map[string]string{"now": "yes"}, `"now" is no parameter of it; there is none`},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			if _, err := Parse(row.fault, row.target, row.params); err == nil || !strings.Contains(err.Error(), row.want) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+func TestTouchesMembers_isFalseForClientsFaults(t *testing.T) {
+	for name, want := range map[string]bool{"partition.isolate": true, "session.close": false, "nothing": false} {
+		if TouchesMembers(name) != want {
+			t.Errorf("%s: %v", name, !want)
+		}
+	}
+}
+
+func TestParse_namesTheFaultInItsErrors(t *testing.T) {
+	f, err := Parse("session.storm", "", nil)
+	must(t, err)
+	if _, err := f.Inject(t.Context(), Target{}); !errors.Is(err, ErrNoEffect) || !strings.HasPrefix(err.Error(), "session.storm: ") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestKind_isMissingWhereAMachineLacksANeed(t *testing.T) {
+	none := errors.New("not here")
+	for _, row := range []struct {
+		name, fault string
+		able        Abilities
+		missing     bool
+	}{
+		{"a client's fault needs nothing of the machine", "session.close", Abilities{none, none, none, none, none}, false},
+		{"a member's fault needs an ensemble of ours", "member.kill", Abilities{Docker: none, Java: none}, true},
+		{"local members do", "member.kill", Abilities{Docker: none, Namespaces: none}, false},
+		{"local members cannot be cut without rights", "partition.isolate", Abilities{Docker: none, Namespaces: none}, true},
+		{"nor without a packet filter", "partition.isolate", Abilities{Docker: none, Filter: none}, true},
+		{"Docker has the rights that we lack", "partition.isolate", Abilities{Namespaces: none, Filter: none}, false},
+		{"a kernel without netem delays nothing, in a container either", "link.delay", Abilities{Delay: none}, true},
+		{"whether the kernel has netem is not known without rights", "link.delay", Abilities{Namespaces: none, Delay: none}, false},
+		{"a disk that can be hurt is nowhere", "disk.full", Abilities{}, true},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			k, err := find(row.fault)
+			must(t, err)
+			if err := k.Missing(row.able); (err != nil) != row.missing {
+				t.Errorf("missing: %v", err)
+			}
+		})
+	}
+}

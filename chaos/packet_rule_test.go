@@ -1,0 +1,25 @@
+package chaos
+
+import (
+	"net/netip"
+	"testing"
+)
+
+func TestPacketRule_saysWhatItDrops(t *testing.T) {
+	a, b := netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("fd00::2")
+	for _, row := range []struct {
+		rule packetRule
+		want string
+	}{
+		{packetRule{}, "both ways, everyone"},
+		{packetRule{Direction: inOnly, Peers: []netip.Addr{a, b}}, "inbound, 10.0.0.1 fd00::2"},
+		{packetRule{Direction: outOnly, Except: []netip.Addr{a}}, "outbound, everyone but 10.0.0.1"},
+		{packetRule{Loss: 2.5}, "both ways, everyone, 2.5% of the packets"},
+		{packetRule{Rate: 1000}, "both ways, everyone, what exceeds 1000 bytes/s"},
+	} {
+		if got := row.rule.String(); got != row.want {
+			t.Errorf("got %q, want %q", got, row.want)
+		}
+		must(t, row.rule.check())
+	}
+}

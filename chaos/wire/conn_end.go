@@ -1,0 +1,79 @@
+package wire
+
+import (
+	"errors"
+	"net"
+)
+
+// failed takes in an error of the raw connection, and returns the error for the client.
+// A deadline that passes does not end the connection.
+func (k *conn) failed(err error) error {
+	if isTimeout(err) {
+		return err
+	}
+	k.end(err)
+	k.c.mu.Lock()
+	defer k.c.mu.Unlock()
+	if errors.Is(k.why, ErrCut) {
+		return k.why // not that the raw connection is closed
+	}
+	return err
+}
+
+func isTimeout(err error) bool {
+	var t net.Error
+	return errors.As(err, &t) && t.Timeout()
+}
+
+// end ends the connection, once. It returns false when it had ended before.
+func (k *conn) end(why error) bool { return k.endBy(why, nil) }
+
+// endBy is end as the act of a rule, which fires once that is done.
+func (k *conn) endBy(why error, by *Shot) bool {
+	c := k.c
+	c.mu.Lock()
+	if k.why != nil {
+		c.mu.Unlock()
+		return false
+	}
+	k.why = why
+	close(k.done)
+	delete(c.conns, k)
+	for i := range k.pending.n {
+		c.called(*k.pending.at(i), nil, why)
+	}
+	n := int64(k.pending.clear())
+	c.counts.InFlight -= n
+	c.counts.Abandoned += n
+	k.dropQueue()
+	k.dropShots(by)
+	k.lost(why)
+	c.mu.Unlock()
+	_ = k.raw.Close() // it has ended, whatever Close returns
+	c.deliverEvents()
+	if by != nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		by.fire(nil)
+		by.retire()
+	}
+	return true
+}
+
+// dropShots takes rules out of force that have hit here and can do no more, except the
+// one that ends the connection. The caller holds c.mu.
+func (k *conn) dropShots(but *Shot) {
+	for _, s := range append([]*Shot(nil), k.c.shots...) {
+		if s.hit != k || s == but {
+			continue
+		}
+		if s.timer != nil {
+			s.timer.Stop()
+		}
+		s.fire(errEndedFirst)
+		s.retire()
+	}
+}
+
+// errEndedFirst is in the proof of a rule whose connection ended too early.
+var errEndedFirst = errors.New("the connection ended first")

@@ -1,0 +1,101 @@
+package wire
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+)
+
+// A frame is a length (int32) and a body of that many bytes. The first frame of a
+// connection is a ConnectRequest or its reply. Every later body begins with a header:
+// xid and opcode in a request; xid, zxid (int64) and error code in a reply.
+
+// readLimit bounds the bodies that readFrame accepts: replies to ConnectRequest and
+// closeSession are short.
+const readLimit = 1 << 10
+
+// readFrame reads one short frame and returns its body.
+func readFrame(r io.Reader) ([]byte, error) {
+	var size [4]byte
+	if _, err := io.ReadFull(r, size[:]); err != nil {
+		return nil, err
+	}
+	n := binary.BigEndian.Uint32(size[:])
+	if n > readLimit {
+		return nil, fmt.Errorf("a frame of %d bytes, where at most %d are expected", n, readLimit)
+	}
+	body := make([]byte, n)
+	_, err := io.ReadFull(r, body)
+	return body, err
+}
+
+// connectRequest is the frame that makes a connection part of the session. Its last
+// seen zxid is 0, so that a server that lags behind accepts it too.
+func connectRequest(s Session) []byte {
+	b := make([]byte, 4, 64)
+	b = binary.BigEndian.AppendUint32(b, 0)                                // protocol version
+	b = binary.BigEndian.AppendUint64(b, 0)                                // last zxid seen
+	b = binary.BigEndian.AppendUint32(b, uint32(s.Timeout.Milliseconds())) // as negotiated: asking for the same changes nothing
+	b = binary.BigEndian.AppendUint64(b, uint64(s.ID))
+	b = binary.BigEndian.AppendUint32(b, uint32(len(s.Password)))
+	b = append(b, s.Password...)
+	b = append(b, 0) // not read-only
+	binary.BigEndian.PutUint32(b, uint32(len(b)-4))
+	return b
+}
+
+// closeXid is the xid of closeRequest.
+const closeXid = 1
+
+// closeRequest is the frame that closes its connection's session.
+func closeRequest() []byte {
+	op := CloseSession
+	b := binary.BigEndian.AppendUint32(nil, 8)
+	b = binary.BigEndian.AppendUint32(b, closeXid)
+	return binary.BigEndian.AppendUint32(b, uint32(op))
+}
+
+// connectReply returns the session id in a ConnectResponse; 0 means that the server
+// does not know the session, or that the password is wrong.
+func connectReply(body []byte) (id int64, err error) {
+	if len(body) < replyExtents[0].least {
+		return 0, fmt.Errorf("a ConnectResponse of %d bytes, too few", len(body))
+	}
+	return int64At(body, 8), nil
+}
+
+// replyHeader returns the xid and the error code of a reply.
+func replyHeader(body []byte) (xid, code int32, err error) {
+	if len(body) < replyExtents[1].least {
+		return 0, 0, fmt.Errorf("a reply of %d bytes, too few", len(body))
+	}
+	return int32At(body, 0), int32At(body, 12), nil
+}
+
+func int32At(b []byte, at int) int32 { return int32(binary.BigEndian.Uint32(b[at:])) }
+func int64At(b []byte, at int) int64 { return int64(binary.BigEndian.Uint64(b[at:])) }
+
+// bytesAt returns the length-prefixed bytes at that place, cut off at the end of b,
+// which it aliases. A negative length is jute's null.
+func bytesAt(b []byte, at int) []byte {
+	if at+4 > len(b) {
+		return nil
+	}
+	n := int(int32At(b, at))
+	if n <= 0 {
+		return nil
+	}
+	b = b[at+4:]
+	return b[:min(n, len(b))]
+}
+
+// pathIn returns the path in a request's head; of a multi, that of its first
+// operation. It aliases head.
+func pathIn(head []byte, op Op) []byte {
+	at := opcodes[op.slot()].path
+	if at == 0 {
+		return nil
+	}
+	p := bytesAt(head, at)
+	return p[:min(len(p), pathLimit)]
+}

@@ -1,0 +1,48 @@
+package wire
+
+import (
+	"fmt"
+	"time"
+)
+
+// Proof is what a rule did.
+type Proof struct {
+	Rule    Rule
+	Client  int
+	Op      Op
+	Path    string        // of the request; at most 1024 bytes
+	Xid     int32         // of the request
+	Session int64         // that was connected
+	Matched time.Duration // when the client sent the request
+	Done    time.Duration // when the act took effect
+
+	Replied bool  // DropReply: the reply was seen, and swallowed
+	Zxid    int64 // the reply's: of the transaction that it made, or the latest that the server knew
+	Code    int32 // the reply's error code; 0 is success
+
+	Err error // why the act could not be carried through after the match; nil when it was
+}
+
+// Committed reports that the server carried the request out. It is false where the tap
+// does not know.
+func (p Proof) Committed() bool { return p.Replied && p.Code == 0 }
+
+// String is the proof in words.
+func (p Proof) String() string {
+	s := fmt.Sprintf("%v hit %v", p.Rule, p.Op)
+	if p.Path != "" {
+		s += " " + p.Path
+	}
+	s += fmt.Sprintf(" xid %d of client %d at %v", p.Xid, p.Client, p.Matched)
+	switch {
+	case p.Err != nil:
+		return s + fmt.Sprintf(", without effect: %v", p.Err)
+	case p.Rule.Act == Delay:
+		return s + fmt.Sprintf(", held it for %v", p.Done-p.Matched)
+	case p.Replied && p.Code == 0:
+		return s + fmt.Sprintf(", swallowed its success at zxid %#x", p.Zxid)
+	case p.Replied:
+		return s + fmt.Sprintf(", swallowed its error %d at zxid %#x", p.Code, p.Zxid)
+	}
+	return s
+}

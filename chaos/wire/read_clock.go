@@ -1,0 +1,85 @@
+package wire
+
+import (
+	"net"
+	"os"
+	"sync"
+	"time"
+)
+
+// readClock is a connection's read deadline, with a clock that can be stopped.
+type readClock struct {
+	mu      sync.Mutex
+	due     time.Time     // as the client set it; zero: none
+	setAt   time.Time     // when it was set, if that was while stopped
+	stopped time.Time     // since when the clock stands; zero: it runs
+	changed chan struct{} // closed when due changes; nil when nobody waits
+}
+
+func (r *readClock) set(raw net.Conn, t time.Time) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.due = t
+	if r.changed != nil {
+		close(r.changed)
+		r.changed = nil
+	}
+	if !r.stopped.IsZero() {
+		r.setAt = time.Now()
+		return nil
+	}
+	return raw.SetReadDeadline(t)
+}
+
+// stop takes the deadline off the connection.
+func (r *readClock) stop(raw net.Conn) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.stopped.IsZero() {
+		r.stopped, r.setAt = time.Now(), time.Time{}
+		_ = raw.SetReadDeadline(time.Time{}) // fails on a closed connection only
+	}
+}
+
+// start puts the deadline back, moved by the time that it was not counted down.
+func (r *readClock) start(raw net.Conn) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.stopped.IsZero() {
+		return
+	}
+	if !r.due.IsZero() {
+		from := r.stopped
+		if r.setAt.After(from) {
+			from = r.setAt
+		}
+		r.due = r.due.Add(time.Since(from))
+	}
+	r.stopped = time.Time{}
+	_ = raw.SetReadDeadline(r.due) // fails on a closed connection only
+}
+
+// wait returns nil when the hold is over, the connection done, or the deadline
+// changed, and an error when a running clock has reached it.
+func (r *readClock) wait(h *hold, done <-chan struct{}) error {
+	r.mu.Lock()
+	if r.changed == nil {
+		r.changed = make(chan struct{})
+	}
+	changed, due, running := r.changed, r.due, r.stopped.IsZero()
+	r.mu.Unlock()
+	var late <-chan time.Time
+	if running && !due.IsZero() {
+		t := time.NewTimer(time.Until(due))
+		defer t.Stop()
+		late = t.C
+	}
+	select {
+	case <-h.over:
+	case <-done:
+	case <-changed:
+	case <-late:
+		return os.ErrDeadlineExceeded
+	}
+	return nil
+}

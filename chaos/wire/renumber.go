@@ -1,0 +1,113 @@
+package wire
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"regexp"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// Dialer is the function with which a client connects: a zk.Dialer.
+type Dialer = func(network, addr string, timeout time.Duration) (net.Conn, error)
+
+// Renumbered is the number by which Renumber lowers sequence numbers: enough to make
+// those of a trial negative, and few enough that they keep their ten characters.
+const Renumbered = 100_000
+
+// Renumber returns a dialer whose connections lower the sequence numbers in all that
+// the server sends, and raise those in all that the client sends. The client sees the
+// negative numbers of a parent whose counter has wrapped, which takes two thousand
+// million creates, and can use the names that it sees. A number follows "-" or "_" in
+// a name and has ten characters. What dial's connections carry has the real numbers.
+func Renumber(dial Dialer) Dialer {
+	return func(network, addr string, timeout time.Duration) (net.Conn, error) {
+		c, err := dial(network, addr, timeout)
+		if err != nil {
+			return nil, err
+		}
+		k := &renumbered{Conn: c}
+		k.fromServer.scan.extents, k.fromClient.scan.extents = &replyExtents, &requestExtents
+		return k, nil
+	}
+}
+
+// RealPath returns the path in the tree that a client with a renumbered connection
+// sees as path.
+func RealPath(path string) string { return string(raiseNumbers([]byte(path))) }
+
+// renumbered is a connection whose frames are rewritten. A number keeps its length,
+// so nothing else in a frame changes.
+type renumbered struct {
+	net.Conn
+	fromServer frames
+	ready      bytes.Buffer // rewritten, not read yet
+
+	mu         sync.Mutex
+	fromClient frames
+}
+
+// Read returns rewritten bytes, from whole frames only.
+func (k *renumbered) Read(b []byte) (int, error) {
+	chunk := make([]byte, 16<<10)
+	for k.ready.Len() == 0 {
+		n, err := k.Conn.Read(chunk)
+		k.ready.Write(lowerNumbers(k.fromServer.whole(chunk[:n])))
+		if err != nil && k.ready.Len() == 0 {
+			return 0, err
+		}
+	}
+	return k.ready.Read(b)
+}
+
+// Write takes all of b, and sends the frames that are whole.
+func (k *renumbered) Write(b []byte) (int, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if whole := k.fromClient.whole(b); len(whole) > 0 {
+		if _, err := k.Conn.Write(raiseNumbers(whole)); err != nil {
+			return 0, err
+		}
+	}
+	return len(b), nil
+}
+
+// frames puts the frames of one direction of a connection together.
+type frames struct {
+	scan scanner
+	part []byte // the beginning of a frame
+}
+
+// whole takes in the next bytes, and returns the frames that they complete. Bytes
+// that are no frames are returned as they come.
+func (f *frames) whole(p []byte) []byte {
+	var out []byte
+	for len(p) > 0 {
+		n, m := f.scan.next(p)
+		f.part = append(f.part, p[:n]...)
+		p = p[n:]
+		if m&atEnd != 0 || f.scan.lost {
+			out = append(out, f.part...)
+			f.part = f.part[:0]
+		}
+	}
+	return out
+}
+
+var (
+	realNumber    = regexp.MustCompile(`[-_]0[0-9]{9}`)
+	loweredNumber = regexp.MustCompile(`[-_]-[0-9]{9}`)
+)
+
+func lowerNumbers(b []byte) []byte { return addToNumbers(b, realNumber, -Renumbered) }
+func raiseNumbers(b []byte) []byte { return addToNumbers(b, loweredNumber, Renumbered) }
+
+// addToNumbers adds n to each number that the pattern finds behind one character.
+func addToNumbers(b []byte, pattern *regexp.Regexp, n int) []byte {
+	return pattern.ReplaceAllFunc(b, func(m []byte) []byte {
+		number, _ := strconv.Atoi(string(m[1:])) // ten characters, all digits but for a sign
+		return fmt.Appendf(m[:1:1], "%010d", number+n)
+	})
+}

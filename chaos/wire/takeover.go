@@ -1,0 +1,99 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+)
+
+// ErrUnknownSession says that the server does not know a session (any more).
+var ErrUnknownSession = errors.New("the server does not know the session")
+
+// takeoverLimit bounds one attempt at one server. On one machine a reply takes
+// milliseconds; a server that is cut off or frozen sends none, and there are others.
+const takeoverLimit = 500 * time.Millisecond
+
+// CloseAt closes the session over a connection of its own to the server at addr, as
+// the session's client would: whoever has the id and the password is the client, as
+// far as the server knows. The server cuts the client's own connection. When CloseAt
+// returns nil the close is committed, and the session's ephemeral nodes are gone. It
+// returns ErrUnknownSession where there was nothing to close.
+func (s Session) CloseAt(ctx context.Context, addr string) error {
+	// In one write: the client, whose connection is cut now, may take its session
+	// back at another server before a second write.
+	conn, err := s.takeOver(ctx, addr, closeRequest())
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	for {
+		body, err := readFrame(conn)
+		if err != nil {
+			return fmt.Errorf("%s did not answer closeSession: %w", addr, err)
+		}
+		xid, code, err := replyHeader(body)
+		switch {
+		case err != nil:
+			return fmt.Errorf("%s: %w", addr, err)
+		case xid != closeXid:
+			continue
+		case code != 0:
+			return fmt.Errorf("%s refused closeSession: error %d", addr, code)
+		}
+		return nil
+	}
+}
+
+// KnownAt reports whether the server at addr knows the session. Asking takes a known
+// session over: the server cuts the client's own connection.
+func (s Session) KnownAt(ctx context.Context, addr string) (bool, error) {
+	conn, err := s.takeOver(ctx, addr, nil)
+	if errors.Is(err, ErrUnknownSession) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return true, conn.Close()
+}
+
+// takeOver opens a connection to a server as the session's client. It sends first
+// right behind the ConnectRequest.
+func (s Session) takeOver(ctx context.Context, addr string, first []byte) (_ net.Conn, err error) {
+	d := net.Dialer{Timeout: takeoverLimit}
+	conn, err := d.DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	// Closing the connection ends a read when the context does.
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	defer func() {
+		if !stop() {
+			err = errors.Join(context.Cause(ctx), err)
+		}
+		if err != nil {
+			conn.Close()
+		}
+	}()
+	if err := conn.SetDeadline(time.Now().Add(takeoverLimit)); err != nil {
+		return nil, err
+	}
+	if _, err := conn.Write(append(connectRequest(s), first...)); err != nil {
+		return nil, err
+	}
+	body, err := readFrame(conn)
+	if err != nil {
+		return nil, fmt.Errorf("%s did not answer the ConnectRequest: %w", addr, err)
+	}
+	id, err := connectReply(body)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", addr, err)
+	}
+	if id != s.ID {
+		return nil, ErrUnknownSession
+	}
+	return conn, nil
+}
