@@ -72,7 +72,7 @@ func TestBuild_interrupted(t *testing.T) {
 			}
 		}
 	}()
-	err := build(ctx, "", "github.com/zkbench/zkbench/interrupted:3.8.0")
+	err := build(ctx, "", "zkbench/interrupted:3.8.0")
 	if !errors.Is(err, context.Canceled) {
 		t.Fatalf("not interrupted: %v", err)
 	}
