@@ -48,7 +48,7 @@ func (d deadServer) Save(_ context.Context, dir string) error {
 
 func TestWaitServing(t *testing.T) {
 	t.Run("a process that has ended ends the wait, and its log says why", func(t *testing.T) {
-		log := "first\n" + strings.Repeat("middle\n", logLines) + "Processing srvr command from us\n\tat a.b(C.java:1)\nbad zoo.cfg\n"
+		log := "first\n" + strings.Repeat("middle\n", 15) + "Processing srvr command from us\n\tat a.b(C.java:1)\nbad zoo.cfg\n"
 		m := &Member{Name: "zk1", Addr: closed(t), Machine: deadServer{name: "zk1", log: log}}
 		err := WaitServing(t.Context(), &Ensemble{Members: []*Member{m}})
 		if err == nil {

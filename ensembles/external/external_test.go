@@ -3,44 +3,25 @@
 package external
 
 import (
-	"context"
 	"errors"
 	"io"
 	"net"
-	"os"
 	"strings"
 	"syscall"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles/internal/check"
 	"github.com/zkbench/zkbench/ensembles/process"
 )
 
-func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "zkbench-test-state-")
-	if err != nil {
-		panic(err)
-	}
-	os.Setenv("ZKBENCH_STATE", dir)
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		os.RemoveAll(dir)
-		os.Exit(code)
-	}))
-}
+func TestMain(m *testing.M) { check.Main(m) }
 
 func theirs(t *testing.T) *ensembles.Ensemble {
 	t.Helper()
 	e, err := process.Start(t.Context(), ensembles.Options{Logf: t.Logf})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := e.Down(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
+	check.OK(t, err)
+	check.Down(t, e)
 	return e
 }
 
@@ -79,7 +60,7 @@ func TestStart(t *testing.T) {
 }
 
 // TestAsk_refusal answers as a gateway or another implementation of the protocol
-// may: Apache's server cannot be told to refuse srvr, since zkServer.sh needs it.
+// may: Apache's server always answers srvr, since zkServer.sh needs it.
 func TestAsk_refusal(t *testing.T) {
 	for _, test := range []struct {
 		name, reply string
@@ -158,7 +139,7 @@ func TestOneVersion(t *testing.T) {
 		versions []string
 		want     string
 	}{
-		{"nobody tells", []string{"", ""}, ""},
+		{"nobody says it", []string{"", ""}, ""},
 		{"all agree", []string{"3.8.0", "3.8.0"}, "3.8.0"},
 		{"a rolling upgrade shows", []string{"3.8.0", "", "3.9.2"}, "3.8.0, 3.9.2"},
 	} {

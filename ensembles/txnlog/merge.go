@@ -23,7 +23,7 @@ type Summary struct {
 type Gap struct{ From, To int64 }
 
 func (g Gap) String() string {
-	return fmt.Sprintf("epoch %d: %d transactions, %#x to %#x", Epoch(g.From), g.To-g.From+1, g.From, g.To)
+	return fmt.Sprintf("epoch %d: %d transactions, %#x to %#x", epoch(g.From), g.To-g.From+1, g.From, g.To)
 }
 
 // Merge calls each for what an ensemble committed, in order: entries with zxids
@@ -91,7 +91,7 @@ func (m *merger) run() error {
 			return err
 		}
 		over := len(m.by) == 0 || m.upTo > 0 && e.Zxid > m.upTo
-		if len(m.pending) > 0 && (over || Epoch(e.Zxid) > Epoch(m.pending[0].entry.Zxid)) {
+		if len(m.pending) > 0 && (over || epoch(e.Zxid) > epoch(m.pending[0].entry.Zxid)) {
 			if err := m.decide(); err != nil {
 				return err
 			}
@@ -143,8 +143,8 @@ func (m *merger) lowest() (e Entry, err error) {
 func (m *merger) committed(zxid int64) bool {
 	leader := m.logs[0]
 	return m.by[0] == leader ||
-		!leader.ended && Epoch(leader.next.Zxid) == Epoch(zxid) ||
-		Epoch(zxid) == Epoch(m.upTo)
+		!leader.ended && epoch(leader.next.Zxid) == epoch(zxid) ||
+		m.upTo > 0 && epoch(zxid) == epoch(m.upTo)
 }
 
 // decide delivers those of the pending entries, all of one epoch, that a log has
@@ -174,8 +174,8 @@ func (m *merger) deliver(e Entry) error {
 // gap notes what is missing between the last entry and the one with this zxid.
 func (m *merger) gap(next int64) {
 	from := m.s.Last + 1
-	if Epoch(next) != Epoch(m.s.Last) {
-		from = Epoch(next)<<32 + 1
+	if epoch(next) != epoch(m.s.Last) {
+		from = epoch(next)<<32 + 1
 	}
 	if from < next {
 		m.s.Gaps = append(m.s.Gaps, Gap{From: from, To: next - 1})

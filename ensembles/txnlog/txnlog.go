@@ -90,8 +90,5 @@ type Entry struct {
 	Parts []Op
 }
 
-// Epoch returns the epoch of a zxid: it grows with each new leader.
-func Epoch(zxid int64) int64 { return zxid >> 32 }
-
-// count returns the place of a zxid within its epoch, from 1.
-func count(zxid int64) int64 { return zxid & 0xffffffff }
+// epoch returns the epoch of a zxid: it grows with each new leader.
+func epoch(zxid int64) int64 { return zxid >> 32 }
