@@ -10,6 +10,7 @@ import (
 
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/ensembles/internal/check"
+	"github.com/zkbench/zkbench/ensembles/txnlog"
 )
 
 func TestMain(m *testing.M) { check.Main(m) }
@@ -67,6 +68,7 @@ func TestEnsemble(t *testing.T) {
 		check.OK(t, m.Machine.Start(t.Context()))
 		check.OK(t, ensembles.WaitServing(check.Within(t, 30*time.Second), e))
 	})
+	t.Run("what it committed can be read, also from a member that is down", func(t *testing.T) { committed(t, e) })
 	t.Run("its files can be saved", func(t *testing.T) { save(t, e.Members[0]) })
 	t.Run("a sweep spares what a living process owns", func(t *testing.T) {
 		sweepOne(t, e.ID, true)
@@ -95,4 +97,29 @@ func save(t *testing.T, m *ensembles.Member) {
 			t.Errorf("%s%s does not hold %q:\n%.500s", m.Name, name, want, text)
 		}
 	}
+}
+
+func committed(t *testing.T, e *ensembles.Ensemble) {
+	leader, err := ensembles.Leader(t.Context(), e)
+	check.OK(t, err)
+	c := check.Dial(t, leader.Addr, 4*time.Second)
+	const closeSession = -11
+	c.Do(closeSession)
+	down := check.WithMode(t, e, ensembles.ModeFollower)
+	check.OK(t, down.Machine.Kill(t.Context()))
+	var got []txnlog.Entry
+	s, err := ensembles.Commits(t.Context(), e, 0, func(entry txnlog.Entry) error {
+		got = append(got, entry)
+		return nil
+	})
+	check.OK(t, err)
+	if len(got) != 2 || got[1].Session != c.Session || got[1].Cxid != c.Cxid || s.Gaps != nil || s.Torn != 0 {
+		t.Errorf("got %+v, %+v", got, s)
+	}
+	logs, err := down.Machine.TxnLogs(t.Context(), 0)
+	if err != nil || len(logs) == 0 {
+		t.Errorf("the one that is down has %d logs, %v", len(logs), err)
+	}
+	check.OK(t, down.Machine.Start(t.Context()))
+	check.OK(t, ensembles.WaitServing(check.Within(t, 30*time.Second), e))
 }

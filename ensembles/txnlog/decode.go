@@ -7,9 +7,6 @@ import (
 	"time"
 )
 
-// headerSize is the length of a TxnHeader: clientId, cxid, zxid, time, type.
-const headerSize = 8 + 4 + 8 + 8 + 4
-
 // digestSize is the length of a TxnDigest (version, digest of the tree), which
 // servers from 3.6 on write after the body.
 const digestSize = 4 + 8

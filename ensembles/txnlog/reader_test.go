@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -98,6 +99,11 @@ func TestReader_saysWhichFileCannotBeRead(t *testing.T) {
 // FuzzReader reads any bytes as a file, and as a transaction whose frame is right.
 // It must not fail on the latter, nor take memory that the bytes do not account for.
 func FuzzReader(f *testing.F) {
+	recorded, err := os.ReadFile("testdata/zookeeper-3.8.0.log")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(recorded)
 	f.Add(logFile(created(1, "/a"), created(2, "/b")))
 	f.Add(txn(1, 14, int32(2), int32(2), "/a", int32(-1), "\xff\xff\xff\x9b"))
 	f.Add(txn(1, -11, int32(2), "/a", "/b"))
