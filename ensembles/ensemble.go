@@ -63,7 +63,7 @@ type Ensemble struct {
 	Chroot  string // "" or an absolute path under which all our znodes live
 	Members []*Member
 	// Down stops the members and removes everything that was made for them. It
-	// is safe to call twice. For an external or attached ensemble it only lets go.
+	// is safe to call twice. For an external or attached ensemble it only detaches.
 	Down func(ctx context.Context) error
 }
 

@@ -61,7 +61,7 @@ func FourLetter(ctx context.Context, addr, word string) (string, error) {
 	return string(reply), nil
 }
 
-// cause prefers the context's reason to the error of the connection it closed.
+// cause returns the context's reason rather than the error of the connection that it closed.
 func cause(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

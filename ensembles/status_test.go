@@ -21,7 +21,7 @@ Node count: 5
 Proposal sizes last/min/max: 32/32/36
 `
 
-func TestParseServer(t *testing.T) {
+func TestParseServer_readsSrvr(t *testing.T) {
 	for name, test := range map[string]struct {
 		reply string
 		want  Server
@@ -49,7 +49,7 @@ func TestParseServer(t *testing.T) {
 	}
 }
 
-func TestParseMonitor(t *testing.T) {
+func TestParseMonitor_readsMntr(t *testing.T) {
 	got, err := parseMonitor("zk_version\t3.8.0-5a02a05\nzk_server_state\tleader\nzk_watch_count\t17\nzk_avg_latency\t0.25\nprocess_cpu\t-1\n")
 	if err != nil {
 		t.Fatal(err)
@@ -110,7 +110,7 @@ func closed(t *testing.T) string {
 	return l.Addr().String()
 }
 
-func TestFourLetter(t *testing.T) {
+func TestFourLetter_endsWithItsContext(t *testing.T) {
 	t.Run("a cancelled context ends the wait for a frozen member", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(50*time.Millisecond, cancel)

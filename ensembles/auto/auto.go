@@ -108,8 +108,8 @@ func best(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error)
 	return e, nil
 }
 
-// findKept returns a kept ensemble that fits and serves, or nil. Whoever keeps
-// one up wants it fresh.
+// findKept returns a kept ensemble that fits and serves, or nil. Options that ask
+// for an ensemble to be kept get a fresh one.
 func findKept(ctx context.Context, o ensembles.Options) *ensembles.Ensemble {
 	if o.Keep {
 		return nil

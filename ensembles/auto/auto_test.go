@@ -71,7 +71,7 @@ func kept(t *testing.T) *ensembles.Ensemble {
 	return e
 }
 
-func TestStart_withoutDocker(t *testing.T) {
+func TestStart_takesLocalJVMsWithoutDocker(t *testing.T) {
 	withoutDocker(t)
 	t.Run("local JVMs are taken, and the reason is logged", func(t *testing.T) {
 		e, log := start(t, ensembles.Options{Members: 1})
@@ -104,7 +104,7 @@ func TestStart_withoutDocker(t *testing.T) {
 	})
 }
 
-func TestStart_kept(t *testing.T) {
+func TestStart_usesAKeptEnsemble(t *testing.T) {
 	withoutDocker(t)
 	k := kept(t)
 	t.Run("a kept ensemble that fits is used, and Down lets it be", func(t *testing.T) {
@@ -153,7 +153,7 @@ func TestStart_kept(t *testing.T) {
 	})
 }
 
-func TestStart_container(t *testing.T) {
+func TestStart_startsContainers(t *testing.T) {
 	if err := container.Available(t.Context()); noDocker(err) {
 		t.Skip("no Docker here:", err)
 	} else if err != nil {
@@ -175,7 +175,7 @@ func TestStart_container(t *testing.T) {
 	t.Errorf("%s is not listed in %+v", e.ID, records)
 }
 
-func TestChoose(t *testing.T) {
+func TestChoose_takesTheKindThatOptionsName(t *testing.T) {
 	servers := []string{"192.0.2.1:2181"}
 	for _, test := range []struct {
 		name    string
@@ -205,7 +205,7 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-func TestUnfit(t *testing.T) {
+func TestUnfit_saysWhy(t *testing.T) {
 	r := state.Record{Members: make([]state.Member, 3), Tick: 2 * time.Second}
 	for _, test := range []struct {
 		name    string

@@ -6,13 +6,13 @@
 //	}
 //	defer e.Down(context.WithoutCancel(ctx))
 //
-// The members stand in a network of their own with fixed addresses, so that a
-// client finds a member again after it was killed and started. On Linux clients
+// The members have a network of their own and fixed addresses, so that a client
+// finds a member again after it was killed and started. On Linux clients
 // dial the containers' own addresses: a published port goes through Docker's
 // proxy, which keeps connections alive while packets behind it are dropped.
 //
-// Everything made is labelled with its owner (this process), since nobody else
-// clears up after a crash: [Sweep] does.
+// Every container and network is labelled with its owner (this process). After a
+// crash [Sweep] finds by the labels what it must remove.
 package container
 
 import (
@@ -88,8 +88,8 @@ func (p *plan) prepareAndStart(ctx context.Context, wantedImage string) (*ensemb
 	return p.start(ctx)
 }
 
-// down removes what the plan made. It works for a cancelled context as well:
-// being interrupted is no reason to leave things behind.
+// down removes what the plan made, also for a cancelled context: an interrupted
+// run must leave nothing behind.
 func (p *plan) down(ctx context.Context) error {
 	if err := remove(ctx, p.docker, p.ID); err != nil {
 		return err
@@ -113,9 +113,9 @@ func (p *plan) start(ctx context.Context) (*ensembles.Ensemble, error) {
 	return e, nil
 }
 
-// runMembers creates and starts all containers at once. It is not interrupted
-// half-way: a container that Docker makes after we stopped listening would be
-// missed when clearing up. It takes about a second.
+// runMembers creates and starts all containers at once, in about a second. A
+// cancelled context does not interrupt it: a container that Docker makes after we
+// stopped listening would be missed when we remove them.
 func (p *plan) runMembers(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

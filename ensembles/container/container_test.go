@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { check.Main(m) }
 
-func TestEnsemble(t *testing.T) {
+func TestEnsemble_comesBackAfterEachFault(t *testing.T) {
 	// Ticks are short because members wait whole ticks before they give up a frozen leader.
 	e := start(t, ensembles.Options{Tick: 500 * time.Millisecond})
 	if len(e.Members) != 3 || e.Version == "" || e.Kind != ensembles.Container || e.Tick != 500*time.Millisecond {

@@ -36,7 +36,7 @@ func TestConnect_saysWhyThereIsNoDocker(t *testing.T) {
 func second[T any](_ T, err error) error { return err }
 
 // As root no socket is closed to us, so the error is made up.
-func TestExplain_permission(t *testing.T) {
+func TestExplain_namesTheDockerGroup(t *testing.T) {
 	denied := &net.OpError{Op: "dial", Net: "unix", Err: syscall.EACCES}
 	err := explain("/var/run/docker.sock", denied)
 	if !errors.Is(err, fs.ErrPermission) {

@@ -22,7 +22,7 @@ const (
 
 // Available returns nil when an ensemble of containers can be had here: the
 // Docker daemon answers, and an image is here or can be. Otherwise the error
-// says why not, and how to mend it. It takes a few seconds at most and makes nothing.
+// says why not, and what to do. It takes a few seconds at most and makes nothing.
 func Available(ctx context.Context) error {
 	docker, err := connect(ctx)
 	if err != nil {

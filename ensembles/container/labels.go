@@ -10,8 +10,8 @@ import (
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
-// The labels of everything that we make in Docker. They are all that is left of
-// an ensemble whose process has died, so they say everything about it.
+// The labels of everything that we make in Docker. After a crash nothing else says
+// what an ensemble was, so they say everything.
 const (
 	labelOurs     = "zkbench"          // "1"
 	labelEnsemble = "zkbench.ensemble" // the ensemble's id
@@ -49,7 +49,7 @@ func memberLabels(r *state.Record, m state.Member) map[string]string {
 	return l
 }
 
-// parseRecord reads back labels. What is made badly is an error, beside the rest.
+// parseRecord reads back labels. A bad one is an error, beside the rest.
 func parseRecord(l map[string]string) (r state.Record, err error) {
 	r = state.Record{
 		ID: l[labelEnsemble], Kind: ensembles.Container, Keep: l[labelKeep] == "true",

@@ -41,7 +41,7 @@ func TestLabels_sayAllThatAttachNeeds(t *testing.T) {
 	}
 }
 
-func TestFound_used(t *testing.T) {
+func TestFound_isUsedByALivingProcess(t *testing.T) {
 	self := state.Self()
 	alive := map[string]string{labelOwner: self.String()}
 	dead := map[string]string{labelOwner: state.Process{PID: self.PID, Start: "before"}.String()}

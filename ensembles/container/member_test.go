@@ -10,7 +10,7 @@ import (
 	"github.com/zkbench/zkbench/ensembles/internal/check"
 )
 
-func TestZooCfg(t *testing.T) {
+func TestZooCfg_namesAllMembers(t *testing.T) {
 	p := planned(t, nil, ensembles.Options{Tick: 250 * time.Millisecond})
 	check.OK(t, p.giveAddresses(netip.MustParsePrefix("172.30.4.0/24")))
 	cfg := p.zooCfg()

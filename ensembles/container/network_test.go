@@ -12,7 +12,7 @@ import (
 	"github.com/zkbench/zkbench/ensembles/internal/check"
 )
 
-func TestGiveAddresses(t *testing.T) {
+func TestGiveAddresses_leavesRoomForTheGateway(t *testing.T) {
 	for name, test := range map[string]struct {
 		subnet  string
 		members int
@@ -53,7 +53,7 @@ func TestGivePorts_areDistinct(t *testing.T) {
 	}
 }
 
-func TestTaken(t *testing.T) {
+func TestTaken_knowsDockersErrors(t *testing.T) {
 	for name, test := range map[string]struct {
 		err  error
 		want bool
@@ -73,7 +73,7 @@ func TestTaken(t *testing.T) {
 }
 
 // Two ensembles that start at once do not get in each other's way.
-func TestMakeNetwork_atOnce(t *testing.T) {
+func TestMakeNetwork_worksFourTimesAtOnce(t *testing.T) {
 	needDocker(t)
 	errs := make(chan error)
 	const many = 4

@@ -15,7 +15,7 @@ import (
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
-func TestStart_oneMember(t *testing.T) {
+func TestStart_runsOneMember(t *testing.T) {
 	e := start(t, ensembles.Options{Members: 1, Tick: time.Second})
 	leader, err := ensembles.Leader(t.Context(), e)
 	check.OK(t, err)
@@ -24,7 +24,7 @@ func TestStart_oneMember(t *testing.T) {
 	}
 }
 
-func TestStart_withoutQuorum(t *testing.T) {
+func TestStart_saysWhyThereIsNoQuorum(t *testing.T) {
 	p := planned(t, docker(t), ensembles.Options{})
 	p.direct = true
 	check.OK(t, p.makeNetwork(t.Context()))
@@ -56,7 +56,7 @@ func TestStart_withoutQuorum(t *testing.T) {
 }
 
 // Where containers cannot be dialled, clients use ports on this machine.
-func TestStart_publishedPorts(t *testing.T) {
+func TestStart_publishesPorts(t *testing.T) {
 	e, err := planned(t, docker(t), ensembles.Options{Members: 1}).start(t.Context())
 	check.OK(t, err)
 	m := e.Members[0]
@@ -68,7 +68,7 @@ func TestStart_publishedPorts(t *testing.T) {
 	check.OK(t, ensembles.WaitServing(check.Within(t, 30*time.Second), &ensembles.Ensemble{Members: []*ensembles.Member{m}}))
 }
 
-func TestStart_refuses(t *testing.T) {
+func TestStart_refusesWhatCannotBe(t *testing.T) {
 	for name, test := range map[string]struct {
 		o    ensembles.Options
 		want string
@@ -90,7 +90,7 @@ func TestStart_refuses(t *testing.T) {
 	}
 }
 
-func TestStart_cancelled(t *testing.T) {
+func TestStart_leavesNothingWhenCancelled(t *testing.T) {
 	needDocker(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(300*time.Millisecond, cancel)

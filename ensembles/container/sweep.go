@@ -37,7 +37,7 @@ func List(ctx context.Context) ([]state.Record, error) {
 }
 
 // Attach returns a kept ensemble that another process has started, with the same
-// power over its members. Its Down only lets go.
+// power over its members. Its Down only detaches.
 func Attach(ctx context.Context, r state.Record) (*ensembles.Ensemble, error) {
 	if !r.Keep {
 		return nil, fmt.Errorf("ensemble %s belongs to process %d and ends with it", r.ID, r.Owner.PID)

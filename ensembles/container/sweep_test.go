@@ -10,7 +10,7 @@ import (
 )
 
 // A kept ensemble outlives its process: here its labels say that the owner is dead.
-func TestAttach(t *testing.T) {
+func TestAttach_controlsAKeptEnsemble(t *testing.T) {
 	p := planned(t, docker(t), ensembles.Options{Keep: true, Members: 1})
 	p.Owner.Start, p.direct = "the one before", true
 	e, err := p.start(t.Context())
@@ -56,7 +56,7 @@ func sweepOne(t *testing.T, id string, all bool) (removed string) {
 	return strings.Join(lines, "\n")
 }
 
-func TestSweep_crashedRun(t *testing.T) {
+func TestSweep_removesWhatACrashedRunLeft(t *testing.T) {
 	p := planned(t, docker(t), ensembles.Options{Members: 1})
 	p.Owner.Start, p.direct = "the one before", true
 	_, err := p.start(t.Context())

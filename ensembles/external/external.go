@@ -27,7 +27,7 @@ const askTimeout = 5 * time.Second
 
 // Start checks the addresses, asks every member for its version, and returns
 // the ensemble. A member that refuses the srvr command still counts as there;
-// one that nobody can reach is an error. Down only lets go.
+// one that nobody can reach is an error. Down does nothing.
 func Start(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error) {
 	members, err := parse(o.Servers)
 	if err != nil {

@@ -25,7 +25,7 @@ func theirs(t *testing.T) *ensembles.Ensemble {
 	return e
 }
 
-func TestStart(t *testing.T) {
+func TestStart_touchesNothing(t *testing.T) {
 	their := theirs(t)
 	t.Run("members are there to talk to and not to touch", func(t *testing.T) {
 		e, err := Start(t.Context(), ensembles.Options{Servers: their.Servers()})
@@ -59,9 +59,9 @@ func TestStart(t *testing.T) {
 	})
 }
 
-// TestAsk_refusal answers as a gateway or another implementation of the protocol
+// TestAsk_allowsARefusal answers as a gateway or another implementation of the protocol
 // may: Apache's server always answers srvr, since zkServer.sh needs it.
-func TestAsk_refusal(t *testing.T) {
+func TestAsk_allowsARefusal(t *testing.T) {
 	for _, test := range []struct {
 		name, reply string
 		want        string // in the error; empty for no error
@@ -107,7 +107,7 @@ func replies(t *testing.T, reply string) (addr string) {
 	return l.Addr().String()
 }
 
-func TestStart_wrongOptions(t *testing.T) {
+func TestStart_refusesWrongOptions(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		options ensembles.Options
@@ -133,7 +133,7 @@ func TestStart_wrongOptions(t *testing.T) {
 	}
 }
 
-func TestOneVersion(t *testing.T) {
+func TestOneVersion_joinsWhatMembersSay(t *testing.T) {
 	for _, test := range []struct {
 		name     string
 		versions []string

@@ -9,7 +9,7 @@ import (
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
-func TestZooCfg(t *testing.T) {
+func TestZooCfg_suitsTheNetwork(t *testing.T) {
 	r := &state.Record{Dir: "/tmp/d", Members: []state.Member{
 		{Name: "zk1", NetNS: "/run/netns/a"},
 		{Name: "zk2"},

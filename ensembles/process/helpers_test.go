@@ -55,3 +55,17 @@ func linkNamed(t *testing.T, name string) netlink.Link {
 	check.OK(t, err)
 	return link
 }
+
+// recorded returns the record of an ensemble.
+func recorded(t *testing.T, id string) state.Record {
+	t.Helper()
+	records, err := List()
+	check.OK(t, err)
+	for _, r := range records {
+		if r.ID == id {
+			return r
+		}
+	}
+	t.Fatalf("no record of %s", id)
+	return state.Record{}
+}

@@ -13,7 +13,7 @@ import (
 	"github.com/zkbench/zkbench/ensembles/internal/check"
 )
 
-func TestAvailable(t *testing.T) {
+func TestAvailable_saysWhatIsMissing(t *testing.T) {
 	t.Run("no Java", func(t *testing.T) {
 		t.Setenv("JAVA_HOME", "")
 		t.Setenv("PATH", t.TempDir())
@@ -40,9 +40,9 @@ func TestAvailable(t *testing.T) {
 	})
 }
 
-// TestStart_distribution runs a member from the layout of Apache's archive, made
+// TestStart_runsADistribution runs a member from the layout of Apache's archive, made
 // of the jars that are here.
-func TestStart_distribution(t *testing.T) {
+func TestStart_runsADistribution(t *testing.T) {
 	home := t.TempDir()
 	check.OK(t, os.MkdirAll(filepath.Join(home, "lib"), 0o755))
 	check.OK(t, os.MkdirAll(filepath.Join(home, "conf"), 0o755))
@@ -55,7 +55,7 @@ func TestStart_distribution(t *testing.T) {
 	}
 }
 
-func TestStart_endedAtOnce(t *testing.T) {
+func TestStart_showsWhyTheServerEnded(t *testing.T) {
 	home := t.TempDir()
 	script(t, filepath.Join(home, "bin", "java"), "echo no room for the heap >&2; exit 1")
 	t.Setenv("JAVA_HOME", home)

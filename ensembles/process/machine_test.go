@@ -25,7 +25,7 @@ func awaitMode(t *testing.T, m *ensembles.Member, want ...string) {
 	})
 }
 
-func TestMachine(t *testing.T) {
+func TestMachine_killsStopsAndPauses(t *testing.T) {
 	e := up(t, ensembles.Options{})
 	ctx := check.Within(t, time.Minute)
 
@@ -84,7 +84,7 @@ func TestMachine(t *testing.T) {
 	})
 }
 
-func TestMachine_Save(t *testing.T) {
+func TestMachine_savesConfigurationAndLog(t *testing.T) {
 	e := up(t, ensembles.Options{Members: 1})
 	ctx := check.Within(t, time.Minute)
 	t.Run("configuration and log are saved, and the log is of both lives", func(t *testing.T) {
@@ -107,7 +107,7 @@ func TestMachine_Save(t *testing.T) {
 	})
 }
 
-func TestMachine_Start_takenPort(t *testing.T) {
+func TestMachine_namesATakenPort(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	check.OK(t, err)
 	defer l.Close()

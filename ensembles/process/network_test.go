@@ -16,7 +16,7 @@ import (
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
-func TestMember_NetNS(t *testing.T) {
+func TestMember_hasItsOwnNamespace(t *testing.T) {
 	e := up(t, ensembles.Options{Members: 1})
 	m := e.Members[0]
 	if mayMakeNetworks(t) == (m.NetNS == "") {
@@ -46,7 +46,7 @@ func TestMember_NetNS(t *testing.T) {
 	}
 }
 
-func TestSetUpNetwork(t *testing.T) {
+func TestSetUpNetwork_provesItselfOrLeavesNothing(t *testing.T) {
 	needsRights(t)
 	t.Run("the probe sees a member that cannot be reached", func(t *testing.T) {
 		r := planned(3)

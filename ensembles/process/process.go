@@ -11,10 +11,10 @@
 //
 // Where we may (root, or CAP_NET_ADMIN and CAP_SYS_ADMIN) each member gets a
 // network namespace, so that its network can be cut. Elsewhere members share
-// 127.0.0.1 and only their processes can be hurt.
+// 127.0.0.1, and faults can hit only their processes.
 //
 // The JVMs die with the process that started them, unless the ensemble is kept.
-// What cannot die by itself (namespaces, folders) stands in the state registry
+// What cannot die by itself (namespaces, folders) is recorded in the state registry
 // before it is made, and [Sweep] removes it when its owner is dead.
 package process
 
@@ -141,8 +141,8 @@ func about(r *state.Record) string {
 	return fmt.Sprintf("local JVMs, ZooKeeper %s from %s", r.Version, r.About)
 }
 
-// down kills the members and removes everything of theirs. It does so for a
-// cancelled context as well: being interrupted is no reason to leave things behind.
+// down kills the members and removes everything of theirs, also for a cancelled
+// context: an interrupted run must leave nothing behind.
 func (l *local) down(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), downTimeout)
 	defer cancel()
@@ -158,9 +158,9 @@ func (l *local) down(ctx context.Context) error {
 	return nil
 }
 
-// letGo ends what we hold of an ensemble that goes on without us. Its JVMs have
-// no Pdeathsig, since it is a kept one.
-func (l *local) letGo(context.Context) error {
+// detach leaves a kept ensemble running. Its JVMs have no Pdeathsig, so they
+// survive the launcher.
+func (l *local) detach(context.Context) error {
 	l.launcher.stop()
 	return l.used.Close()
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -81,12 +82,11 @@ func up(tb testing.TB, o ensembles.Options) *ensembles.Ensemble {
 	return e
 }
 
-func TestStart(t *testing.T) {
+func TestStart_leavesNothingBehind(t *testing.T) {
 	t.Run("members have the names, ids and tick that were asked for, and Down leaves nothing", func(t *testing.T) {
 		e, err := Start(check.Within(t, time.Minute), ensembles.Options{Members: 1, Tick: 500 * time.Millisecond, Logf: t.Logf})
 		check.OK(t, err)
-		r, err := state.Load(e.ID)
-		check.OK(t, err)
+		r := recorded(t, e.ID)
 		if len(e.Members) != 1 || e.Members[0].Name != "zk1" || e.Members[0].ID != 1 || e.Tick != 500*time.Millisecond {
 			t.Errorf("got %+v of tick %v", e.Members[0], e.Tick)
 		}
@@ -117,8 +117,7 @@ func TestStart(t *testing.T) {
 		e := up(t, ensembles.Options{Members: 1})
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
-		r, err := state.Load(e.ID)
-		check.OK(t, err)
+		r := recorded(t, e.ID)
 		check.OK(t, e.Down(ctx))
 		nothingLeft(t, r)
 	})
@@ -159,24 +158,26 @@ func nothingLeft(t *testing.T, r state.Record) {
 			t.Errorf("left behind: %s (%v)", path, err)
 		}
 	}
-	if _, err := state.Load(r.ID); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the record is left: %v", err)
+	records, err := List()
+	check.OK(t, err)
+	if slices.ContainsFunc(records, func(left state.Record) bool { return left.ID == r.ID }) {
+		t.Error("the record is left")
 	}
 }
 
-// TestStart_withoutRights runs the machine's tests again in a process that may
+// TestStart_worksWithoutRights runs the machine's tests again in a process that may
 // not make network namespaces.
-func TestStart_withoutRights(t *testing.T) {
+func TestStart_worksWithoutRights(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("without root the other tests run without rights already")
 	}
 	cmd := exec.Command("setpriv", "--bounding-set=-net_admin,-sys_admin",
-		os.Args[0], "-test.run=^(TestMachine|TestMember_NetNS)$", "-test.v")
+		os.Args[0], "-test.run=^(TestMachine_killsStopsAndPauses|TestMember_hasItsOwnNamespace)$", "-test.v")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for _, want := range []string{"all members share 127.0.0.1", "--- PASS: TestMachine", "operation not permitted"} {
+	for _, want := range []string{"all members share 127.0.0.1", "--- PASS: TestMachine_killsStopsAndPauses", "operation not permitted"} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("%q is not in:\n%s", want, out)
 		}

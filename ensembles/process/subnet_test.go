@@ -11,7 +11,7 @@ import (
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
-func TestTakeSubnet(t *testing.T) {
+func TestTakeSubnet_refusesWhatSomebodyHas(t *testing.T) {
 	needsRights(t)
 	r := planned(1)
 	check.OK(t, setUpNetwork(t.Context(), r))
@@ -31,7 +31,7 @@ func TestTakeSubnet(t *testing.T) {
 	}
 }
 
-func TestRandomSubnet(t *testing.T) {
+func TestRandomSubnet_hasRoomForAllMembers(t *testing.T) {
 	for range 1000 {
 		s := randomSubnet()
 		if s != s.Masked() || !testNet.Contains(s.Addr()) || !testNet.Contains(nth(s, 31).Addr()) {

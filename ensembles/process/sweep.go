@@ -29,7 +29,7 @@ func List() ([]state.Record, error) {
 }
 
 // Attach returns a kept ensemble that another process has started, with the same
-// power over its members. Its Down only lets go.
+// power over its members. Its Down only detaches.
 func Attach(_ context.Context, r state.Record) (*ensembles.Ensemble, error) {
 	if !r.Keep {
 		return nil, fmt.Errorf("ensemble %s belongs to process %d and ends with it", r.ID, r.Owner.PID)
@@ -41,7 +41,7 @@ func Attach(_ context.Context, r state.Record) (*ensembles.Ensemble, error) {
 	l := newLocal(&r)
 	l.used = used
 	e := l.ensemble()
-	e.Down = setup.Once(l.letGo)
+	e.Down = setup.Once(l.detach)
 	for _, m := range l.machines {
 		if found := state.FindAll(memberMark(r.ID, m.member.Name)); len(found) > 0 {
 			m.process = found[0]
@@ -67,7 +67,7 @@ func Sweep(ctx context.Context, all bool) (removed []string, err error) {
 	return removed, errors.Join(errs...)
 }
 
-// sweep removes one ensemble and says so, or returns "" where it is to be spared.
+// sweep removes one ensemble and returns a line about it, or "" where it spares it.
 func sweep(ctx context.Context, r *state.Record, all bool) (string, error) {
 	running := len(state.FindAll(mark(r.ID)))
 	if r.OwnerAlive() || r.Keep && running > 0 && !all {

@@ -12,11 +12,10 @@ import (
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
-func TestSweep(t *testing.T) {
+func TestSweep_removesWhatDeadOwnersLeft(t *testing.T) {
 	t.Run("an ensemble whose owner was killed is removed, one whose owner lives is not", func(t *testing.T) {
 		owner, id := startOwner(t, "run")
-		r, err := state.Load(id)
-		check.OK(t, err)
+		r := recorded(t, id)
 		removed, err := Sweep(context.Background(), true)
 		check.OK(t, err)
 		if len(removed) != 0 || len(state.FindAll(mark(id))) != 3 {
@@ -36,12 +35,11 @@ func TestSweep(t *testing.T) {
 	})
 }
 
-func TestSweep_kept(t *testing.T) {
+func TestSweep_sparesKeptOnes(t *testing.T) {
 	t.Run("a kept ensemble outlives its owner, is attached, restarted, and goes with all", func(t *testing.T) {
 		owner, id := startOwner(t, "keep")
 		check.OK(t, owner.Wait())
-		r, err := state.Load(id)
-		check.OK(t, err)
+		r := recorded(t, id)
 		removed, err := Sweep(context.Background(), false)
 		check.OK(t, err)
 		if len(removed) != 0 {
@@ -79,8 +77,7 @@ func TestSweep_kept(t *testing.T) {
 		owner, id := startOwner(t, "keep")
 		check.OK(t, owner.Wait())
 		ctx := check.Within(t, time.Minute)
-		r, err := state.Load(id)
-		check.OK(t, err)
+		r := recorded(t, id)
 		e, err := Attach(ctx, r)
 		check.OK(t, err)
 		for _, m := range e.Members {

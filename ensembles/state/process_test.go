@@ -25,7 +25,7 @@ func sleeper(t *testing.T, argument string) (Process, *exec.Cmd) {
 	return p, cmd
 }
 
-func TestProcess_Alive(t *testing.T) {
+func TestProcess_isAliveUntilItEnds(t *testing.T) {
 	if !Self().Alive() {
 		t.Error("we are not alive")
 	}
@@ -42,7 +42,7 @@ func TestProcess_Alive(t *testing.T) {
 	check.OK(t, p.Signal(syscall.SIGKILL))
 }
 
-func TestProcess_Signal(t *testing.T) {
+func TestProcess_signalsNobodyElse(t *testing.T) {
 	p, _ := sleeper(t, "3600.2")
 	impostor := Process{PID: p.PID, Start: p.Start + "1"} // who had this id before
 	check.OK(t, impostor.Signal(syscall.SIGKILL))
@@ -55,7 +55,7 @@ func TestProcess_Signal(t *testing.T) {
 	check.Eventually(t, "it goes on", func() bool { return !p.Stopped() })
 }
 
-func TestFindAll(t *testing.T) {
+func TestFindAll_findsByArgument(t *testing.T) {
 	p, _ := sleeper(t, "3600.333")
 	other, _ := sleeper(t, "3600.3333")                        // an argument that only begins like it
 	check.Eventually(t, "found by its argument", func() bool { // between fork and exec it still has ours
@@ -78,7 +78,7 @@ func FuzzParseStat(f *testing.F) {
 	})
 }
 
-func TestParseStat(t *testing.T) {
+func TestParseStat_readsStateAndStart(t *testing.T) {
 	got, err := parseStat([]byte("42 (a) b) S 1 42 42 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 9876 1 2 3"))
 	check.OK(t, err)
 	if got != (stat{state: "S", start: "9876"}) {

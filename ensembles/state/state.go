@@ -1,5 +1,5 @@
-// Package state remembers which ensembles this machine runs, so that what a
-// crashed run left behind can be found, and what a living run uses is left alone.
+// Package state records which ensembles this machine runs. What a crashed run left
+// behind can be found by it, and what a living run uses is left alone.
 //
 // Each live ensemble has one JSON file in [Dir]. It is written before the first
 // thing is made and removed after the last one is gone:
@@ -118,12 +118,6 @@ func Save(r Record) error {
 		return fmt.Errorf("recording ensemble %s: %w", r.ID, err)
 	}
 	return nil
-}
-
-// Load reads the record of one ensemble. The error wraps fs.ErrNotExist where
-// there is none.
-func Load(id string) (Record, error) {
-	return read(file(id))
 }
 
 // List reads all records of this host: the folder may be shared with others, such

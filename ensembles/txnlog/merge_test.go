@@ -88,7 +88,7 @@ func TestMerge_joinsWhatTheMembersHave(t *testing.T) {
 	}
 }
 
-func TestMerge_fails(t *testing.T) {
+func TestMerge_failsWhereLogsCannotBeTrusted(t *testing.T) {
 	good := having(z(1, 1), z(1, 2))
 	damaged := slices.Clone(good)
 	damaged[60] ^= 1

@@ -55,7 +55,7 @@ func TestZkServer_knowsOneVerb(t *testing.T) {
 }
 
 // An interrupted build leaves neither folders nor mounts.
-func TestBuild_interrupted(t *testing.T) {
+func TestBuild_leavesNothingWhenInterrupted(t *testing.T) {
 	needBuild(t)
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)

@@ -8,7 +8,7 @@ import (
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
-func TestZooCfg(t *testing.T) {
+func TestZooCfg_listsAllMembers(t *testing.T) {
 	r := &state.Record{Tick: 500 * time.Millisecond, Members: []state.Member{
 		{Name: "zk1", ID: 1, IP: "198.18.0.2", Ports: [3]int{2181, 2888, 3888}},
 		{Name: "zk2", ID: 2, IP: "198.18.0.3", Ports: [3]int{2182, 2889, 3889}},
