@@ -116,7 +116,7 @@ func (e *Entry) body(code int32, f *fields) (known bool) {
 	return known && onlyDigest(f.rest)
 }
 
-// onlyDigest tells whether what is left after a body is nothing or a digest.
+// onlyDigest reports whether what is left after a body is nothing or a digest.
 func onlyDigest(rest []byte) bool { return len(rest) == 0 || len(rest) == digestSize }
 
 // operation reads one change: a body, or a part of a multi.

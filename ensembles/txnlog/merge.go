@@ -36,6 +36,9 @@ func (g Gap) String() string {
 // far that one went can only be seen in a log that has it. Logs that disagree are
 // an error, as is a log that is damaged before its end.
 func Merge(after, upTo int64, each func(Entry) error, logs ...[]io.Reader) (Summary, error) {
+	if upTo > 0 && upTo <= after {
+		return Summary{Last: after}, nil
+	}
 	m := merger{upTo: upTo, each: each, s: Summary{Last: after}}
 	for _, files := range logs {
 		m.logs = append(m.logs, &head{r: NewReader(after, files...)})
@@ -55,14 +58,6 @@ type head struct {
 	ended bool
 }
 
-func (h *head) advance() (err error) {
-	h.next, err = h.r.Next()
-	if err == io.EOF {
-		h.ended, err = true, nil
-	}
-	return err
-}
-
 type merger struct {
 	upTo    int64
 	each    func(Entry) error
@@ -80,10 +75,8 @@ type claimed struct {
 }
 
 func (m *merger) run() error {
-	for _, l := range m.logs {
-		if err := l.advance(); err != nil {
-			return err
-		}
+	if err := m.advance(m.logs); err != nil {
+		return err
 	}
 	for {
 		e, err := m.lowest()
@@ -99,22 +92,33 @@ func (m *merger) run() error {
 		if over {
 			break
 		}
-		for _, l := range m.by {
-			if err := l.advance(); err != nil {
-				return err
-			}
+		if err := m.take(e); err != nil {
+			return err
 		}
-		if m.committed(e.Zxid) {
-			err = m.deliver(e)
-		} else {
-			m.pending = append(m.pending, claimed{e, slices.Clone(m.by)})
+		// What comes after upTo may be half written: it is not even read.
+		if e.Zxid == m.upTo {
+			break
 		}
-		if err != nil {
+		if err := m.advance(m.by); err != nil {
 			return err
 		}
 	}
 	if m.upTo > m.s.Last {
 		m.gap(m.upTo + 1)
+	}
+	return nil
+}
+
+// advance reads the next entry of each log.
+func (m *merger) advance(logs []*head) (err error) {
+	for _, l := range logs {
+		l.next, err = l.r.Next()
+		if err == io.EOF {
+			l.ended, err = true, nil
+		}
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -138,7 +142,16 @@ func (m *merger) lowest() (e Entry, err error) {
 	return e, nil
 }
 
-// committed tells whether an entry is known to be committed: the leader has it or
+// take delivers an entry, or keeps it until it is known whether it was committed.
+func (m *merger) take(e Entry) error {
+	if m.committed(e.Zxid) {
+		return m.deliver(e)
+	}
+	m.pending = append(m.pending, claimed{e, slices.Clone(m.by)})
+	return nil
+}
+
+// committed reports whether an entry is known to be committed: the leader has it or
 // a later one of its epoch, or the leader has said so.
 func (m *merger) committed(zxid int64) bool {
 	leader := m.logs[0]
@@ -182,7 +195,7 @@ func (m *merger) gap(next int64) {
 	}
 }
 
-// same tells whether two members mean the same transaction. What only one of two
+// same reports whether two members mean the same transaction. What only one of two
 // versions of ZooKeeper writes is not compared.
 func same(a, b *Entry) bool {
 	return a.Session == b.Session && a.Cxid == b.Cxid && a.Time.Equal(b.Time) && a.Timeout == b.Timeout &&

@@ -115,6 +115,18 @@ func TestMerge_failsWhereLogsCannotBeTrusted(t *testing.T) {
 	}
 }
 
+func TestMerge_readsNoFurtherThanItIsAsked(t *testing.T) {
+	half := created(z(1, 3), "/half")
+	half[40] = 0
+	log := logFile(created(z(1, 1), "/a"), created(z(1, 2), "/b"), half, created(z(1, 4), "/c"))
+	for after := z(1, 0); after <= z(1, 2); after++ {
+		got, s, err := merge(after, z(1, 2), log, log)
+		if err != nil || len(got) != int(z(1, 2)-after) || s.Gaps != nil {
+			t.Errorf("after %#x: got %#x, %+v, %v", after, got, s, err)
+		}
+	}
+}
+
 func TestMerge_allowsForTwoVersions(t *testing.T) {
 	old := logFile(entry(txn(1, -11)))
 	recent := logFile(entry(txn(1, -11, int32(1), "/a", int32(2), int64(5))))
