@@ -169,7 +169,7 @@ func attach(ctx context.Context, r state.Record) (*ensembles.Ensemble, error) {
 // List returns the ensembles of both kinds that this machine has, kept or not.
 // Those that can be listed come beside an error about the others.
 func List(ctx context.Context) ([]state.Record, error) {
-	records, err := process.List()
+	records, err := state.List() // of local JVMs: Docker remembers its own
 	inContainers, containerErr := container.List(ctx)
 	if noDocker(containerErr) {
 		containerErr = nil

@@ -53,7 +53,7 @@ func Start(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error
 	if err != nil {
 		return nil, err
 	}
-	p := newPlan(record, docker)
+	p := newEnsemble(record, docker)
 	p.logf = setup.Logf(o)
 	e, err := p.prepareAndStart(ctx, o.Image)
 	if err != nil {
@@ -64,8 +64,8 @@ func Start(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error
 	return e, nil
 }
 
-// plan is an ensemble that is being made.
-type plan struct {
+// ensemble is one that this process makes.
+type ensemble struct {
 	*state.Record // its About is the image
 	docker        *client.Client
 	network       string // its name
@@ -73,11 +73,11 @@ type plan struct {
 	logf          func(string, ...any)
 }
 
-func newPlan(r *state.Record, docker *client.Client) *plan {
-	return &plan{Record: r, docker: docker, network: "zkbench-" + r.ID, logf: func(string, ...any) {}}
+func newEnsemble(r *state.Record, docker *client.Client) *ensemble {
+	return &ensemble{Record: r, docker: docker, network: "zkbench-" + r.ID, logf: func(string, ...any) {}}
 }
 
-func (p *plan) prepareAndStart(ctx context.Context, wantedImage string) (*ensembles.Ensemble, error) {
+func (p *ensemble) prepareAndStart(ctx context.Context, wantedImage string) (*ensembles.Ensemble, error) {
 	var err error
 	if p.direct, err = dialsDirectly(ctx, p.docker); err != nil {
 		return nil, err
@@ -88,9 +88,9 @@ func (p *plan) prepareAndStart(ctx context.Context, wantedImage string) (*ensemb
 	return p.start(ctx)
 }
 
-// down removes what the plan made, also for a cancelled context: an interrupted
+// down removes what was made, also for a cancelled context: an interrupted
 // run must leave nothing behind.
-func (p *plan) down(ctx context.Context) error {
+func (p *ensemble) down(ctx context.Context) error {
 	if err := remove(ctx, p.docker, p.ID); err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (p *plan) down(ctx context.Context) error {
 }
 
 // start makes the network and the containers, and waits until they serve.
-func (p *plan) start(ctx context.Context) (*ensembles.Ensemble, error) {
+func (p *ensemble) start(ctx context.Context) (*ensembles.Ensemble, error) {
 	if err := p.makeNetwork(ctx); err != nil {
 		return nil, err
 	}
@@ -116,7 +116,7 @@ func (p *plan) start(ctx context.Context) (*ensembles.Ensemble, error) {
 // runMembers creates and starts all containers at once, in about a second. A
 // cancelled context does not interrupt it: a container that Docker makes after we
 // stopped listening would be missed when we remove them.
-func (p *plan) runMembers(ctx context.Context) error {
+func (p *ensemble) runMembers(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

@@ -82,11 +82,11 @@ func docker(t *testing.T) *client.Client {
 
 // planned is an ensemble that is not made yet. What is made of it in Docker, if
 // that is given, goes with the test.
-func planned(t *testing.T, docker *client.Client, o ensembles.Options) *plan {
+func planned(t *testing.T, docker *client.Client, o ensembles.Options) *ensemble {
 	t.Helper()
 	r, err := setup.New(ensembles.Container, o)
 	check.OK(t, err)
-	p := newPlan(r, docker)
+	p := newEnsemble(r, docker)
 	p.logf = t.Logf
 	if docker == nil {
 		return p

@@ -24,7 +24,7 @@ const (
 )
 
 // runMember creates the member's container and starts it.
-func (p *plan) runMember(ctx context.Context, m *state.Member) error {
+func (p *ensemble) runMember(ctx context.Context, m *state.Member) error {
 	made, err := testcontainers.GenericContainer(ctx, testcontainers.GenericContainerRequest{
 		ContainerRequest: p.request(*m),
 		Started:          true,
@@ -39,7 +39,7 @@ func (p *plan) runMember(ctx context.Context, m *state.Member) error {
 }
 
 // request says how the member's container is to be.
-func (p *plan) request(m state.Member) testcontainers.ContainerRequest {
+func (p *ensemble) request(m state.Member) testcontainers.ContainerRequest {
 	port := network.MustParsePort(strconv.Itoa(setup.ClientPort) + "/tcp")
 	// testcontainers publishes every port of the image unless one is named. Where
 	// containers are dialled at their own addresses nobody uses it, so Docker may choose.
@@ -72,7 +72,7 @@ func (p *plan) request(m state.Member) testcontainers.ContainerRequest {
 }
 
 // zooCfg is the content of every member's zoo.cfg.
-func (p *plan) zooCfg() string {
+func (p *ensemble) zooCfg() string {
 	return setup.ZooCfg(p.Record, true, "dataDir="+dataDir, "dataLogDir="+logDir,
 		"preAllocSize=16384") // KiB of transaction log at a time: the default would fill small disks
 }

@@ -24,7 +24,7 @@ const firstHost = 10
 // Docker allows fixed addresses only in a subnet that was asked for by name, and
 // only Docker knows which ones are free and which it may use. So it is asked for
 // any first, and then for that one.
-func (p *plan) makeNetwork(ctx context.Context) error {
+func (p *ensemble) makeNetwork(ctx context.Context) error {
 	for range networkTries {
 		subnet, err := p.findSubnet(ctx)
 		if err != nil {
@@ -44,7 +44,7 @@ func (p *plan) makeNetwork(ctx context.Context) error {
 }
 
 // findSubnet returns a subnet that was free just now.
-func (p *plan) findSubnet(ctx context.Context) (netip.Prefix, error) {
+func (p *ensemble) findSubnet(ctx context.Context) (netip.Prefix, error) {
 	id, err := p.createNetwork(ctx, netip.Prefix{})
 	if err != nil {
 		if strings.Contains(err.Error(), "non-overlapping") || strings.Contains(err.Error(), "fully subnetted") {
@@ -68,7 +68,7 @@ func (p *plan) findSubnet(ctx context.Context) (netip.Prefix, error) {
 }
 
 // createNetwork creates the ensemble's network, in any subnet if the prefix is zero.
-func (p *plan) createNetwork(ctx context.Context, subnet netip.Prefix) (id string, err error) {
+func (p *ensemble) createNetwork(ctx context.Context, subnet netip.Prefix) (id string, err error) {
 	o := client.NetworkCreateOptions{Driver: "bridge", Labels: labels(p.Record)}
 	if subnet.IsValid() {
 		o.IPAM = &network.IPAM{Config: []network.IPAMConfig{{Subnet: subnet, Gateway: subnet.Addr().Next()}}}
@@ -87,7 +87,7 @@ func taken(err error) bool {
 }
 
 // giveAddresses sets each member's address, and the ports at which clients reach it.
-func (p *plan) giveAddresses(subnet netip.Prefix) error {
+func (p *ensemble) giveAddresses(subnet netip.Prefix) error {
 	if room := 1<<(32-subnet.Bits()) - firstHost - 1; room < len(p.Members) {
 		return fmt.Errorf("the subnet %v that Docker offers has no room for %d members; give the daemon bigger default-address-pools", subnet, len(p.Members))
 	}
@@ -107,7 +107,7 @@ func (p *plan) giveAddresses(subnet netip.Prefix) error {
 
 // givePorts gives each member a free port on this machine. Docker would choose
 // another one at each start if it were left to it.
-func (p *plan) givePorts() error {
+func (p *ensemble) givePorts() error {
 	ports, err := setup.FreePorts(len(p.Members))
 	for i, port := range ports {
 		p.Members[i].Published = port

@@ -59,7 +59,7 @@ func linkNamed(t *testing.T, name string) netlink.Link {
 // recorded returns the record of an ensemble.
 func recorded(t *testing.T, id string) state.Record {
 	t.Helper()
-	records, err := List()
+	records, err := state.List()
 	check.OK(t, err)
 	for _, r := range records {
 		if r.ID == id {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/ensembles/internal/check"
+	"github.com/zkbench/zkbench/ensembles/state"
 )
 
 func TestAvailable_saysWhatIsMissing(t *testing.T) {
@@ -65,7 +66,7 @@ func TestStart_showsWhyTheServerEnded(t *testing.T) {
 			t.Errorf("%q is not in %v", want, err)
 		}
 	}
-	records, err := List()
+	records, err := state.List()
 	check.OK(t, err)
 	if len(records) > 0 {
 		t.Errorf("left behind: %+v", records)

@@ -22,8 +22,5 @@ func Start(context.Context, ensembles.Options) (*ensembles.Ensemble, error) { re
 // Attach says that there are no local JVMs here.
 func Attach(context.Context, state.Record) (*ensembles.Ensemble, error) { return nil, errNotLinux }
 
-// List finds nothing: there are no local JVMs here.
-func List() ([]state.Record, error) { return nil, nil }
-
 // Sweep finds nothing: there are no local JVMs here.
 func Sweep(context.Context, bool) ([]string, error) { return nil, nil }

@@ -105,7 +105,7 @@ func TestStart_leavesNothingBehind(t *testing.T) {
 		if !errors.Is(err, context.Canceled) {
 			t.Fatalf("got %v", err)
 		}
-		records, err := List()
+		records, err := state.List()
 		check.OK(t, err)
 		after, err := filepath.Glob(filepath.Join(os.TempDir(), "zkbench-*"))
 		check.OK(t, err)
@@ -158,7 +158,7 @@ func nothingLeft(t *testing.T, r state.Record) {
 			t.Errorf("left behind: %s (%v)", path, err)
 		}
 	}
-	records, err := List()
+	records, err := state.List()
 	check.OK(t, err)
 	if slices.ContainsFunc(records, func(left state.Record) bool { return left.ID == r.ID }) {
 		t.Error("the record is left")

@@ -15,19 +15,6 @@ import (
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
-// List returns what the state registry knows about ensembles of local JVMs,
-// living or not.
-func List() ([]state.Record, error) {
-	records, err := state.List()
-	var ours []state.Record
-	for _, r := range records {
-		if r.Kind == ensembles.Process {
-			ours = append(ours, r)
-		}
-	}
-	return ours, err
-}
-
 // Attach returns a kept ensemble that another process has started, with the same
 // power over its members. Its Down only detaches.
 func Attach(_ context.Context, r state.Record) (*ensembles.Ensemble, error) {
@@ -55,7 +42,7 @@ func Attach(_ context.Context, r state.Record) (*ensembles.Ensemble, error) {
 // living owner, and those that somebody has attached to, are never touched. It
 // returns one line for each ensemble removed.
 func Sweep(ctx context.Context, all bool) (removed []string, err error) {
-	records, err := List()
+	records, err := state.List()
 	errs := []error{err}
 	for _, r := range records {
 		line, err := sweep(ctx, &r, all)

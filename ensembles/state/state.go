@@ -1,8 +1,9 @@
 // Package state records which ensembles this machine runs. What a crashed run left
 // behind can be found by it, and what a living run uses is left alone.
 //
-// Each live ensemble has one JSON file in [Dir]. It is written before the first
-// thing is made and removed after the last one is gone:
+// Each live ensemble of local JVMs has one JSON file in [Dir]. It is written before
+// the first thing is made and removed after the last one is gone. Docker keeps the
+// records of ensembles of containers, as labels.
 //
 //	r := state.Record{ID: id, Kind: ensembles.Process, Owner: state.Self(), Dir: dir}
 //	err := state.Save(r)
