@@ -1,23 +1,35 @@
 // Package ensembles describes the ZooKeeper ensembles that zkbench runs against.
 //
 // An [Ensemble] is plain data: its members, their client addresses, and for
-// members that are ours the power to stop, kill, pause and restart them. How an
-// ensemble comes to be is the business of the sub-packages: container (through
-// Docker), process (local JVMs), external (somebody else's), and auto, which
-// picks the best that this machine can run.
+// members that are ours the power to stop, kill, pause and restart them. The
+// sub-packages start ensembles: container (through Docker), process (local JVMs),
+// external (somebody else's), and auto, which picks the best that this machine
+// can run. Package txnlog reads what the servers wrote down.
+//
+//	e, err := auto.Start(ctx, ensembles.Options{Members: 3})
+//	if err != nil {
+//		return err
+//	}
+//	defer e.Down(context.WithoutCancel(ctx))
+//	leader, err := ensembles.Leader(ctx, e)
+//	if err != nil {
+//		return err
+//	}
+//	err = leader.Machine.Kill(ctx)
 package ensembles
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 )
 
 // Kind names where an ensemble runs.
 type Kind string
 
-// The kinds of ensemble. Auto is a wish, never the kind of a running ensemble.
+// The kinds of ensemble. Auto asks for the best; no running ensemble is of that kind.
 const (
 	Auto      Kind = "auto"
 	Container Kind = "container"
@@ -36,7 +48,7 @@ type Options struct {
 	Servers []string      // external: client addresses host:port, one a member
 	Chroot  string        // external: our part of the tree; default "/zkbench"
 	Keep    bool          // the ensemble outlives this process (zkbench ensemble up)
-	// Logf receives one line for each thing worth telling the user (which kind,
+	// Logf receives one line for each thing that the user wants to know (which kind,
 	// why, what fell back). Nil is silent.
 	Logf func(format string, args ...any)
 }
@@ -51,7 +63,7 @@ type Ensemble struct {
 	Chroot  string // "" or an absolute path under which all our znodes live
 	Members []*Member
 	// Down stops the members and removes everything that was made for them. It
-	// is safe to call twice. For an external or attached ensemble it only lets go.
+	// is safe to call twice. For an external or attached ensemble it only detaches.
 	Down func(ctx context.Context) error
 }
 
@@ -84,6 +96,9 @@ type Machine interface {
 	Running(ctx context.Context) (bool, error)
 	// Save copies the member's zoo.cfg and log to dir as NAME.cfg and NAME.log.
 	Save(ctx context.Context, dir string) error
+	// TxnLogs opens the member's transaction logs, oldest first, without those that
+	// end before the zxid after. The caller closes them. [Commits] reads them.
+	TxnLogs(ctx context.Context, after int64) ([]io.ReadCloser, error)
 }
 
 // ErrNotOurs is returned when something is asked of a member that we do not run.

@@ -1,58 +1,56 @@
 package ensembles
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
+
+	"github.com/zkbench/zkbench/ensembles/internal/logtail"
+	"github.com/zkbench/zkbench/ensembles/internal/wait"
 )
 
-// pollInterval is how often the members are asked while they are waited for:
-// often enough not to add to the time that a start takes, seldom enough not to
-// slow it down.
+// pollInterval is the time between two questions to the members. Shorter, they
+// would slow the start down; longer, they would add to the time that it takes.
 const pollInterval = 40 * time.Millisecond
-
-// logLines is how much of a member's log an error shows.
-const logLines = 15
 
 // WaitServing returns when every member serves and one of them leads. The
 // caller's context says how long that may take. When it takes longer, or the
 // process of a member is gone, the error says what each member replied last and
 // shows the end of its log.
 func WaitServing(ctx context.Context, e *Ensemble) error {
-	ticker := time.NewTicker(pollInterval)
-	defer ticker.Stop()
 	var last []MemberStatus
-	for try := 1; ; try++ {
+	var gone error
+	tries := 0
+	err := wait.Until(ctx, pollInterval, func() bool {
 		status := Status(ctx, e)
 		if serving(status) {
-			return nil
+			return true
 		}
 		// Not the answers that the context's end cut short: a network deadline can be
 		// noticed before the context's own.
 		if end, ok := ctx.Deadline(); last == nil || ctx.Err() == nil && (!ok || time.Now().Before(end)) {
 			last = status
 		}
-		// Asking for the process is dearer than asking for the service.
-		if try%5 == 0 {
-			if gone := stopped(ctx, e); gone != nil {
-				return noQuorum(ctx, last, gone)
-			}
+		// Asking for the process costs more than asking for the service.
+		if tries++; tries%5 == 0 {
+			gone = stopped(ctx, e)
 		}
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return noQuorum(ctx, last, context.Cause(ctx))
-		}
+		return gone != nil
+	})
+	if gone != nil {
+		err = gone
 	}
+	if err != nil {
+		return noQuorum(ctx, last, err)
+	}
+	return nil
 }
 
-// serving tells whether all members serve and exactly one leads.
+// serving reports whether all members serve and exactly one leads.
 func serving(all []MemberStatus) bool {
 	leaders := 0
 	for _, s := range all {
@@ -105,8 +103,8 @@ func noQuorum(ctx context.Context, status []MemberStatus, why error) error {
 	return fmt.Errorf("the ensemble does not serve: %w%s", why, text.String())
 }
 
-// lastLines returns the end of a member's log, indented, for an error, without
-// the lines that would hide the reason. It works for a context that has ended too: that is when it is needed.
+// lastLines returns the end of a member's log, for an error. It works for a
+// context that has ended too: that is when it is needed.
 func lastLines(ctx context.Context, m *Member) string {
 	if m.Machine == nil {
 		return ""
@@ -117,17 +115,7 @@ func lastLines(ctx context.Context, m *Member) string {
 	if err != nil {
 		return fmt.Sprintf("\n    | (its log cannot be had: %v)", err)
 	}
-	lines := bytes.Split(bytes.TrimRight(log, "\n"), []byte("\n"))
-	lines = slices.DeleteFunc(lines, func(line []byte) bool {
-		ownQuestion := bytes.Contains(line, []byte("Processing srvr command"))
-		stackTrace := bytes.HasPrefix(line, []byte("\tat "))
-		return ownQuestion || stackTrace
-	})
-	var text strings.Builder
-	for _, line := range lines[max(0, len(lines)-logLines):] {
-		fmt.Fprintf(&text, "\n    | %s", line)
-	}
-	return text.String()
+	return logtail.Lines(log)
 }
 
 func readLog(ctx context.Context, m *Member) ([]byte, error) {

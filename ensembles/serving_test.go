@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-func TestServing(t *testing.T) {
+func TestServing_needsAllMembersAndOneLeader(t *testing.T) {
 	down := MemberStatus{Err: errors.New("refused")}
 	is := func(mode string) MemberStatus { return MemberStatus{Server: Server{Mode: mode}} }
 	for name, test := range map[string]struct {
@@ -46,9 +46,9 @@ func (d deadServer) Save(_ context.Context, dir string) error {
 	return os.WriteFile(filepath.Join(dir, d.name+".log"), []byte(d.log), 0o644)
 }
 
-func TestWaitServing(t *testing.T) {
+func TestWaitServing_saysWhyItEnded(t *testing.T) {
 	t.Run("a process that has ended ends the wait, and its log says why", func(t *testing.T) {
-		log := "first\n" + strings.Repeat("middle\n", logLines) + "Processing srvr command from us\n\tat a.b(C.java:1)\nbad zoo.cfg\n"
+		log := "first\n" + strings.Repeat("middle\n", 15) + "Processing srvr command from us\n\tat a.b(C.java:1)\nbad zoo.cfg\n"
 		m := &Member{Name: "zk1", Addr: closed(t), Machine: deadServer{name: "zk1", log: log}}
 		err := WaitServing(t.Context(), &Ensemble{Members: []*Member{m}})
 		if err == nil {

@@ -61,7 +61,7 @@ func FourLetter(ctx context.Context, addr, word string) (string, error) {
 	return string(reply), nil
 }
 
-// cause prefers the context's reason to the error of the connection it closed.
+// cause returns the context's reason rather than the error of the connection that it closed.
 func cause(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -77,12 +77,9 @@ type Server struct {
 	Connections int    // open client connections, the asking one included
 }
 
-// Epoch is the number of the leadership in which the last transaction was made.
-func (s Server) Epoch() int64 { return s.Zxid >> 32 }
-
-// ParseServer reads the reply to srvr. The reply of a member that does not serve
+// parseServer reads the reply to srvr. The reply of a member that does not serve
 // is an error that quotes it.
-func ParseServer(reply string) (Server, error) {
+func parseServer(reply string) (Server, error) {
 	var s Server
 	lines := bufio.NewScanner(strings.NewReader(reply))
 	for lines.Scan() {
@@ -117,9 +114,9 @@ func excerpt(reply string) string {
 	return strconv.Quote(line[:min(len(line), 200)])
 }
 
-// ParseMonitor reads the reply to mntr: each counter's value by its name, without
+// parseMonitor reads the reply to mntr: each counter's value by its name, without
 // the prefix "zk_". Counters that are not numbers (the version, the mode) are left out.
-func ParseMonitor(reply string) (map[string]float64, error) {
+func parseMonitor(reply string) (map[string]float64, error) {
 	counters := make(map[string]float64)
 	lines := bufio.NewScanner(strings.NewReader(reply))
 	for lines.Scan() {
@@ -146,7 +143,7 @@ func Monitor(ctx context.Context, addr string) (map[string]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	counters, err := ParseMonitor(reply)
+	counters, err := parseMonitor(reply)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", addr, err)
 	}
@@ -160,7 +157,7 @@ type MemberStatus struct {
 	Err    error
 }
 
-// Serves tells whether the member takes requests: only then has it a mode.
+// Serves reports whether the member takes requests. Only then has it a mode.
 func (s MemberStatus) Serves() bool { return s.Err == nil }
 
 // Status asks all members at once, each for at most a second, and returns their
@@ -170,7 +167,9 @@ func Status(ctx context.Context, e *Ensemble) []MemberStatus {
 	var wait sync.WaitGroup
 	for i, m := range e.Members {
 		wait.Go(func() {
-			server, err := askServer(ctx, m)
+			ctx, cancel := context.WithTimeout(ctx, tryTimeout)
+			defer cancel()
+			server, err := Ask(ctx, m.Addr)
 			all[i] = MemberStatus{Member: m, Server: server, Err: err}
 		})
 	}
@@ -178,37 +177,42 @@ func Status(ctx context.Context, e *Ensemble) []MemberStatus {
 	return all
 }
 
-func askServer(ctx context.Context, m *Member) (Server, error) {
-	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
-	defer cancel()
-	reply, err := FourLetter(ctx, m.Addr, "srvr")
+// Ask asks the member at a client address about itself. A member that is up and
+// does not serve is an error that quotes its reply.
+func Ask(ctx context.Context, addr string) (Server, error) {
+	reply, err := FourLetter(ctx, addr, "srvr")
 	if err != nil {
 		return Server{}, err
 	}
-	s, err := ParseServer(reply)
+	s, err := parseServer(reply)
 	if err != nil {
-		return Server{}, fmt.Errorf("%s: %w", m.Addr, err)
+		return Server{}, fmt.Errorf("%s: %w", addr, err)
 	}
 	return s, nil
 }
 
-// ErrNoLeader says that no member leads, or that two claim to: the one that was
+// errNoLeader says that no member leads, or that two claim to: the one that was
 // cut off a moment ago may not know yet.
-var ErrNoLeader = errors.New("no single leader")
+var errNoLeader = errors.New("no single leader")
 
 // Leader returns the member that leads. A standalone server leads itself.
 func Leader(ctx context.Context, e *Ensemble) (*Member, error) {
-	status := Status(ctx, e)
-	var leaders []*Member
-	for _, s := range status {
+	leader, _, err := leading(Status(ctx, e))
+	return leader, err
+}
+
+// leading returns the one member that leads, and what it says about itself.
+func leading(all []MemberStatus) (*Member, Server, error) {
+	var leaders []MemberStatus
+	for _, s := range all {
 		if s.Serves() && (s.Server.Mode == ModeLeader || s.Server.Mode == ModeStandalone) {
-			leaders = append(leaders, s.Member)
+			leaders = append(leaders, s)
 		}
 	}
 	if len(leaders) != 1 {
-		return nil, fmt.Errorf("%w in the ensemble: %s", ErrNoLeader, describe(status))
+		return nil, Server{}, fmt.Errorf("%w in the ensemble: %s", errNoLeader, describe(all))
 	}
-	return leaders[0], nil
+	return leaders[0].Member, leaders[0].Server, nil
 }
 
 // describe puts the members' status on one line: "zk1 follower, zk2 leader, zk3 not serving (...)".

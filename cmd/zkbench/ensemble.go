@@ -80,7 +80,7 @@ func ensembleUp(ctx context.Context, w io.Writer, o ensembles.Options) error {
 }
 
 func serves(ctx context.Context, r state.Record) bool {
-	_, err := ensembles.Leader(ctx, auto.Describe(r))
+	_, err := ensembles.Leader(ctx, r.Ensemble())
 	return err == nil
 }
 
@@ -109,7 +109,7 @@ func showEnsemble(ctx context.Context, w io.Writer, r state.Record) error {
 		r.ID, r.Kind, r.About, r.Tick, r.Created.Local().Format(time.DateTime), whose(r))
 	table := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(table, "  MEMBER\tADDRESS\tMODE\tVERSION\tZXID\tCONNECTIONS")
-	for _, s := range ensembles.Status(ctx, auto.Describe(r)) {
+	for _, s := range ensembles.Status(ctx, r.Ensemble()) {
 		if !s.Serves() {
 			fmt.Fprintf(table, "  %s\t%s\tdoes not serve: %v\n", s.Member.Name, s.Member.Addr, s.Err)
 			continue

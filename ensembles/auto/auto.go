@@ -1,9 +1,9 @@
-// Package auto starts the kind of ensemble that was asked for, or the best that
-// this machine can run: a kept one that is up, else containers, else local JVMs.
+// Package auto starts the kind of ensemble that the options name, or else the best
+// that this machine can run: a kept one that is up, containers, local JVMs.
 //
 //	e, err := auto.Start(ctx, ensembles.Options{Logf: log.Printf})
 //
-// It says through Logf what it chose and why.
+// Logf receives what it chose, and why.
 package auto
 
 import (
@@ -11,14 +11,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
-	"strconv"
 	"syscall"
 	"time"
 
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/ensembles/container"
 	"github.com/zkbench/zkbench/ensembles/external"
+	"github.com/zkbench/zkbench/ensembles/internal/setup"
 	"github.com/zkbench/zkbench/ensembles/process"
 	"github.com/zkbench/zkbench/ensembles/state"
 )
@@ -30,9 +29,7 @@ const keptTimeout = 5 * time.Second
 // ensemble that fits the options and serves; a kind that is named is started
 // afresh. What crashed runs left behind is removed first.
 func Start(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error) {
-	if o.Logf == nil {
-		o.Logf = func(string, ...any) {}
-	}
+	o.Logf = setup.Logf(o)
 	kind, err := choose(o)
 	if err != nil {
 		return nil, err
@@ -111,8 +108,8 @@ func best(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error)
 	return e, nil
 }
 
-// findKept returns a kept ensemble that fits and serves, or nil. Whoever keeps
-// one up wants it fresh.
+// findKept returns a kept ensemble that fits and serves, or nil. Options that ask
+// for an ensemble to be kept get a fresh one.
 func findKept(ctx context.Context, o ensembles.Options) *ensembles.Ensemble {
 	if o.Keep {
 		return nil
@@ -156,36 +153,23 @@ func attachServing(ctx context.Context, r state.Record) (*ensembles.Ensemble, er
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, keptTimeout, fmt.Errorf("not within %v", keptTimeout))
-	defer cancel()
-	if err := ensembles.WaitServing(ctx, e); err != nil {
+	if err := setup.WaitServing(ctx, e, keptTimeout); err != nil {
 		return nil, errors.Join(err, e.Down(ctx))
 	}
 	return e, nil
 }
 
-// Attach returns the kept ensemble with that id. Its Down only lets go.
-func Attach(ctx context.Context, id string) (*ensembles.Ensemble, error) {
-	records, err := List(ctx)
-	for _, r := range records {
-		if r.ID == id {
-			return attach(ctx, r)
-		}
-	}
-	return nil, errors.Join(fmt.Errorf("no ensemble %s on this machine (zkbench ensemble status lists them)", id), err)
-}
-
 func attach(ctx context.Context, r state.Record) (*ensembles.Ensemble, error) {
 	if r.Kind == ensembles.Container {
-		return container.Attach(ctx, r.ID)
+		return container.Attach(ctx, r)
 	}
-	return process.Attach(ctx, r.ID)
+	return process.Attach(ctx, r)
 }
 
 // List returns the ensembles of both kinds that this machine has, kept or not.
 // Those that can be listed come beside an error about the others.
 func List(ctx context.Context) ([]state.Record, error) {
-	records, err := process.List()
+	records, err := state.List() // of local JVMs: Docker remembers its own
 	inContainers, containerErr := container.List(ctx)
 	if noDocker(containerErr) {
 		containerErr = nil
@@ -205,22 +189,8 @@ func Sweep(ctx context.Context, all bool) ([]string, error) {
 	return append(removed, fromContainers...), errors.Join(err, containerErr)
 }
 
-// noDocker tells whether an error says that there is no Docker for us here. Then
+// noDocker reports whether an error says that there is no Docker for us here. Then
 // there are no containers of ours either.
 func noDocker(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ECONNREFUSED)
-}
-
-// Describe makes an ensemble of a record: enough to ask the members how they are
-// (ensembles.Status), without power over them.
-func Describe(r state.Record) *ensembles.Ensemble {
-	e := &ensembles.Ensemble{ID: r.ID, Kind: r.Kind, About: r.About, Version: r.Version, Tick: r.Tick}
-	for _, m := range r.Members {
-		e.Members = append(e.Members, &ensembles.Member{
-			Name: m.Name, ID: m.ID, IP: m.IP, NetNS: m.NetNS,
-			Addr: net.JoinHostPort(m.IP, strconv.Itoa(m.Ports[0])),
-		})
-	}
-	e.Down = func(context.Context) error { return nil }
-	return e
 }

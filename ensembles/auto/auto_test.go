@@ -3,51 +3,37 @@
 package auto
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/ensembles/container"
+	"github.com/zkbench/zkbench/ensembles/internal/check"
 	"github.com/zkbench/zkbench/ensembles/process"
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
-func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "zkbench-test-state-")
-	if err != nil {
-		panic(err)
-	}
-	os.Setenv("ZKBENCH_STATE", dir)
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		os.RemoveAll(dir)
-		os.Exit(code)
-	}))
-}
+func TestMain(m *testing.M) { check.Main(m) }
 
-// told collects what was said through Logf.
-type told struct {
+// logged collects what Logf received.
+type logged struct {
 	t     *testing.T
 	mu    sync.Mutex
 	lines []string
 }
 
-func (l *told) logf(format string, args ...any) {
+func (l *logged) logf(format string, args ...any) {
 	l.t.Logf(format, args...)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lines = append(l.lines, fmt.Sprintf(format, args...))
 }
 
-func (l *told) want(t *testing.T, texts ...string) {
+func (l *logged) want(t *testing.T, texts ...string) {
 	t.Helper()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -59,23 +45,14 @@ func (l *told) want(t *testing.T, texts ...string) {
 	}
 }
 
-func start(t *testing.T, o ensembles.Options) (*ensembles.Ensemble, *told) {
+func start(t *testing.T, o ensembles.Options) (*ensembles.Ensemble, *logged) {
 	t.Helper()
-	said := &told{t: t}
-	o.Logf = said.logf
+	l := &logged{t: t}
+	o.Logf = l.logf
 	e, err := Start(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { down(t, e) })
-	return e, said
-}
-
-func down(t *testing.T, e *ensembles.Ensemble) {
-	t.Helper()
-	if err := e.Down(context.Background()); err != nil {
-		t.Error(err)
-	}
+	check.OK(t, err)
+	check.Down(t, e)
+	return e, l
 }
 
 // withoutDocker makes this machine one that has no Docker.
@@ -89,21 +66,19 @@ func withoutDocker(t *testing.T) {
 func kept(t *testing.T) *ensembles.Ensemble {
 	t.Helper()
 	e, err := process.Start(t.Context(), ensembles.Options{Members: 1, Keep: true, Logf: t.Logf})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { down(t, e) })
+	check.OK(t, err)
+	check.Down(t, e)
 	return e
 }
 
-func TestStart_withoutDocker(t *testing.T) {
+func TestStart_takesLocalJVMsWithoutDocker(t *testing.T) {
 	withoutDocker(t)
-	t.Run("local JVMs are taken, and the reason is told", func(t *testing.T) {
-		e, said := start(t, ensembles.Options{Members: 1})
+	t.Run("local JVMs are taken, and the reason is logged", func(t *testing.T) {
+		e, log := start(t, ensembles.Options{Members: 1})
 		if e.Kind != ensembles.Process {
 			t.Errorf("got kind %s", e.Kind)
 		}
-		said.want(t, "local JVMs instead of containers", "Docker socket")
+		log.want(t, "local JVMs instead of containers", "Docker socket")
 	})
 	t.Run("containers that were asked for are not replaced", func(t *testing.T) {
 		_, err := Start(t.Context(), ensembles.Options{Kind: ensembles.Container})
@@ -111,11 +86,11 @@ func TestStart_withoutDocker(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("without Java too, both cures are told", func(t *testing.T) {
+	t.Run("without Java too, both cures are named", func(t *testing.T) {
 		t.Setenv("PATH", "")
 		t.Setenv("JAVA_HOME", "")
 		_, err := Start(t.Context(), ensembles.Options{})
-		if !errors.Is(err, process.ErrNoJava) || !strings.Contains(err.Error(), "Docker socket") {
+		if err == nil || !strings.Contains(err.Error(), "no java found") || !strings.Contains(err.Error(), "Docker socket") {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -129,16 +104,16 @@ func TestStart_withoutDocker(t *testing.T) {
 	})
 }
 
-func TestStart_kept(t *testing.T) {
+func TestStart_usesAKeptEnsemble(t *testing.T) {
 	withoutDocker(t)
 	k := kept(t)
 	t.Run("a kept ensemble that fits is used, and Down lets it be", func(t *testing.T) {
-		e, said := start(t, ensembles.Options{})
+		e, log := start(t, ensembles.Options{})
 		if e.ID != k.ID || e.Servers()[0] != k.Servers()[0] {
 			t.Errorf("got %s, kept is %s", e.ID, k.ID)
 		}
-		said.want(t, "kept ensemble "+k.ID)
-		down(t, e)
+		log.want(t, "kept ensemble "+k.ID)
+		check.OK(t, e.Down(t.Context()))
 		if _, err := ensembles.Leader(t.Context(), k); err != nil {
 			t.Error(err)
 		}
@@ -150,28 +125,18 @@ func TestStart_kept(t *testing.T) {
 		}
 	})
 	t.Run("one of another size is not used", func(t *testing.T) {
-		e, said := start(t, ensembles.Options{Members: 2})
+		e, log := start(t, ensembles.Options{Members: 2})
 		if e.ID == k.ID || len(e.Members) != 2 {
 			t.Errorf("got %s with %d members", e.ID, len(e.Members))
 		}
-		said.want(t, "its number of members is 1, not 2")
-	})
-	t.Run("it is attached by its id", func(t *testing.T) {
-		e, err := Attach(t.Context(), k.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
-		down(t, e)
-		if _, err := Attach(t.Context(), "nobody"); err == nil || !strings.Contains(err.Error(), "no ensemble nobody") {
-			t.Errorf("got %v", err)
-		}
+		log.want(t, "its number of members is 1, not 2")
 	})
 	t.Run("a record is enough to ask the members how they are", func(t *testing.T) {
 		records, err := List(t.Context())
 		if err != nil || len(records) != 1 {
 			t.Fatalf("got %+v, %v", records, err)
 		}
-		status := ensembles.Status(t.Context(), Describe(records[0]))
+		status := ensembles.Status(t.Context(), records[0].Ensemble())
 		if len(status) != 1 || !status[0].Serves() || status[0].Member.Addr != k.Members[0].Addr {
 			t.Errorf("got %+v", status)
 		}
@@ -180,15 +145,15 @@ func TestStart_kept(t *testing.T) {
 		if err := k.Members[0].Machine.Kill(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		e, said := start(t, ensembles.Options{Members: 1})
+		e, log := start(t, ensembles.Options{Members: 1})
 		if e.ID == k.ID {
 			t.Error("the dead one was used")
 		}
-		said.want(t, "is not used", "zkbench ensemble down")
+		log.want(t, "is not used", "zkbench ensemble down")
 	})
 }
 
-func TestStart_container(t *testing.T) {
+func TestStart_startsContainers(t *testing.T) {
 	if err := container.Available(t.Context()); noDocker(err) {
 		t.Skip("no Docker here:", err)
 	} else if err != nil {
@@ -210,7 +175,7 @@ func TestStart_container(t *testing.T) {
 	t.Errorf("%s is not listed in %+v", e.ID, records)
 }
 
-func TestChoose(t *testing.T) {
+func TestChoose_takesTheKindThatOptionsName(t *testing.T) {
 	servers := []string{"192.0.2.1:2181"}
 	for _, test := range []struct {
 		name    string
@@ -240,7 +205,7 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-func TestUnfit(t *testing.T) {
+func TestUnfit_saysWhy(t *testing.T) {
 	r := state.Record{Members: make([]state.Member, 3), Tick: 2 * time.Second}
 	for _, test := range []struct {
 		name    string

@@ -6,43 +6,37 @@
 //	}
 //	defer e.Down(context.WithoutCancel(ctx))
 //
-// The members stand in a network of their own with fixed addresses, so that a
-// client finds a member again after it was killed and started. On Linux clients
+// The members have a network of their own and fixed addresses, so that a client
+// finds a member again after it was killed and started. On Linux clients
 // dial the containers' own addresses: a published port goes through Docker's
 // proxy, which keeps connections alive while packets behind it are dropped.
 //
-// Everything made is labelled with its owner (this process), since nobody else
-// clears up after a crash: [Sweep] does.
+// Every container and network is labelled with its owner (this process). After a
+// crash [Sweep] finds by the labels what it must remove.
 package container
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"net"
-	"strconv"
-	"sync"
 	"time"
 
 	"github.com/moby/moby/client"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/zkbench/zkbench/ensembles"
-	"github.com/zkbench/zkbench/ensembles/image"
+	"github.com/zkbench/zkbench/ensembles/internal/image"
+	"github.com/zkbench/zkbench/ensembles/internal/setup"
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
-// DefaultImage is what runs where the user asks for no image and this one can be had.
-const DefaultImage = "zookeeper:3.9"
+// defaultImage is what runs where the user asks for no image and this one can be had.
+const defaultImage = "zookeeper:3.9"
 
-// LocalImage is what runs otherwise; package image builds it.
-const LocalImage = image.Name
+// localImage is what runs otherwise; package image builds it.
+const localImage = image.Name
 
-// Limits of one ensemble.
 const (
-	maxMembers    = 29
 	createTimeout = time.Minute      // for Docker to make and start the containers
 	serveTimeout  = 60 * time.Second // from the first member started to a quorum that serves
 	removeTimeout = time.Minute      // for Docker to remove them
@@ -51,7 +45,7 @@ const (
 // Start runs the members and returns when all of them serve. On an error nothing
 // stays behind. The caller calls Down, unless the ensemble is to be kept.
 func Start(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error) {
-	p, err := newPlan(o)
+	record, err := setup.New(ensembles.Container, o)
 	if err != nil {
 		return nil, err
 	}
@@ -59,158 +53,93 @@ func Start(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error
 	if err != nil {
 		return nil, err
 	}
-	if p.direct, err = dialsDirectly(ctx, docker); err != nil {
-		return nil, errors.Join(err, docker.Close())
-	}
-	if p.image, err = pickImage(ctx, docker, o.Image, p.logf); err != nil {
-		return nil, errors.Join(err, docker.Close())
-	}
-	e, err := p.start(ctx, docker)
+	p := newEnsemble(record, docker)
+	p.logf = setup.Logf(o)
+	e, err := p.prepareAndStart(ctx, o.Image)
 	if err != nil {
-		return nil, errors.Join(err, remove(ctx, docker, p.id), docker.Close())
+		return nil, errors.Join(err, p.down(ctx))
 	}
-	e.Down = downer(docker, p.id)
+	e.Down = setup.Once(p.down)
 	p.logf("ensemble %s: %s", e.ID, e.About)
 	return e, nil
 }
 
-// plan is everything decided about an ensemble before it is made.
-type plan struct {
-	id      string
-	image   string
-	network string
-	tick    time.Duration
-	keep    bool
-	owner   state.Process
-	created time.Time
-	direct  bool // clients dial the containers' own addresses
-	members []member
-	logf    func(string, ...any)
+// ensemble is one that this process makes.
+type ensemble struct {
+	*state.Record // its About is the image
+	docker        *client.Client
+	network       string // its name
+	direct        bool   // clients dial the containers' own addresses
+	logf          func(string, ...any)
 }
 
-// member is one server of the ensemble, before and after its container exists.
-type member struct {
-	name      string
-	id        int    // myid
-	ip        string // in the ensemble's network
-	published int    // port on 127.0.0.1 where clients cannot dial ip; else 0
-	container string // container id
+func newEnsemble(r *state.Record, docker *client.Client) *ensemble {
+	return &ensemble{Record: r, docker: docker, network: "zkbench-" + r.ID, logf: func(string, ...any) {}}
 }
 
-// addr is where clients reach the member.
-func (m member) addr() string {
-	if m.published != 0 {
-		return net.JoinHostPort("127.0.0.1", strconv.Itoa(m.published))
+func (p *ensemble) prepareAndStart(ctx context.Context, wantedImage string) (*ensembles.Ensemble, error) {
+	var err error
+	if p.direct, err = dialsDirectly(ctx, p.docker); err != nil {
+		return nil, err
 	}
-	return net.JoinHostPort(m.ip, strconv.Itoa(clientPort))
+	if p.About, err = pickImage(ctx, p.docker, wantedImage, p.logf); err != nil {
+		return nil, err
+	}
+	return p.start(ctx)
 }
 
-// newPlan checks the options and fills in what does not need Docker.
-func newPlan(o ensembles.Options) (*plan, error) {
-	if o.Members == 0 {
-		o.Members = 3
+// down removes what was made, also for a cancelled context: an interrupted
+// run must leave nothing behind.
+func (p *ensemble) down(ctx context.Context) error {
+	if err := remove(ctx, p.docker, p.ID); err != nil {
+		return err
 	}
-	if o.Members < 0 || o.Members > maxMembers {
-		return nil, fmt.Errorf("an ensemble of %d members: between 1 and %d are possible", o.Members, maxMembers)
-	}
-	if o.Tick == 0 {
-		o.Tick = 2 * time.Second
-	}
-	if o.Tick < time.Millisecond {
-		return nil, fmt.Errorf("a tick of %v: ZooKeeper counts ticks in whole milliseconds", o.Tick)
-	}
-	if o.Logf == nil {
-		o.Logf = func(string, ...any) {}
-	}
-	id := make([]byte, 4)
-	_, _ = rand.Read(id) // never fails: crypto/rand documents that it crashes the program instead
-	p := &plan{
-		id: hex.EncodeToString(id), tick: o.Tick, keep: o.Keep,
-		owner: state.Self(), created: time.Now(), logf: o.Logf,
-	}
-	p.network = "zkbench-" + p.id
-	for i := range o.Members {
-		p.members = append(p.members, member{name: fmt.Sprintf("zk%d", i+1), id: i + 1})
-	}
-	return p, nil
+	return p.docker.Close()
 }
 
 // start makes the network and the containers, and waits until they serve.
-func (p *plan) start(ctx context.Context, docker *client.Client) (*ensembles.Ensemble, error) {
-	if err := p.makeNetwork(ctx, docker); err != nil {
+func (p *ensemble) start(ctx context.Context) (*ensembles.Ensemble, error) {
+	if err := p.makeNetwork(ctx); err != nil {
 		return nil, err
 	}
 	if err := p.runMembers(ctx); err != nil {
 		return nil, err
 	}
-	e := p.assemble(docker)
-	ctx, cancel := context.WithTimeoutCause(ctx, serveTimeout, fmt.Errorf("not within %v", serveTimeout))
-	defer cancel()
-	if err := ensembles.WaitServing(ctx, e); err != nil {
-		return nil, fmt.Errorf("ensemble of containers from %s: %w", p.image, err)
+	e := assemble(p.docker, p.Record)
+	if err := setup.WaitServing(ctx, e, serveTimeout); err != nil {
+		return nil, fmt.Errorf("ensemble of containers from %s: %w", p.About, err)
 	}
-	e.Version = version(ctx, e)
-	e.About = about(p.image, e)
+	describe(ctx, e)
 	return e, nil
 }
 
-// runMembers creates and starts all containers at once. It is not interrupted
-// half-way: a container that Docker makes after we stopped listening would be
-// missed when clearing up. It takes about a second.
-func (p *plan) runMembers(ctx context.Context) error {
+// runMembers creates and starts all containers at once, in about a second. A
+// cancelled context does not interrupt it: a container that Docker makes after we
+// stopped listening would be missed when we remove them.
+func (p *ensemble) runMembers(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), createTimeout)
 	defer cancel()
 	var group errgroup.Group
-	for i := range p.members {
-		group.Go(func() error { return p.runMember(ctx, &p.members[i]) })
+	for i := range p.Members {
+		group.Go(func() error { return p.runMember(ctx, &p.Members[i]) })
 	}
 	return group.Wait()
 }
 
-// assemble makes the plain data about an ensemble whose containers exist.
-func (p *plan) assemble(docker *client.Client) *ensembles.Ensemble {
-	e := &ensembles.Ensemble{ID: p.id, Kind: ensembles.Container, Tick: p.tick, About: p.image}
-	for _, m := range p.members {
-		e.Members = append(e.Members, &ensembles.Member{
-			Name: m.name, ID: m.id, IP: m.ip, Addr: m.addr(), ContainerID: m.container,
-			Machine: &machine{docker: docker, id: m.container, name: m.name},
-		})
+// assemble returns an ensemble whose containers exist, with power over them.
+func assemble(docker *client.Client, r *state.Record) *ensembles.Ensemble {
+	e := r.Ensemble()
+	for _, m := range e.Members {
+		m.Machine = &machine{docker: docker, id: m.ContainerID, name: m.Name}
 	}
 	return e
 }
 
-func about(imageName string, e *ensembles.Ensemble) string {
-	return fmt.Sprintf("%d containers of %s, ZooKeeper %s", len(e.Members), imageName, e.Version)
-}
-
-// version is what the first member that serves says; empty when none does.
-func version(ctx context.Context, e *ensembles.Ensemble) string {
-	for _, s := range ensembles.Status(ctx, e) {
-		if s.Serves() {
-			return s.Server.Version
-		}
-	}
-	return ""
-}
-
-// downer returns the Down of an ensemble that this process started. It works for
-// a cancelled context as well: being interrupted is no reason to leave things behind.
-func downer(docker *client.Client, id string) func(context.Context) error {
-	var mu sync.Mutex
-	gone := false
-	return func(ctx context.Context) error {
-		mu.Lock()
-		defer mu.Unlock()
-		if gone {
-			return nil
-		}
-		if err := remove(ctx, docker, id); err != nil {
-			return err
-		}
-		gone = true
-		return docker.Close()
-	}
+// describe asks the members for their version, and puts it beside the image.
+func describe(ctx context.Context, e *ensembles.Ensemble) {
+	e.Version = setup.Version(ctx, e)
+	e.About = fmt.Sprintf("%d containers of %s, ZooKeeper %s", len(e.Members), e.About, e.Version)
 }

@@ -72,7 +72,7 @@ func reachable(ctx context.Context) error {
 	return explain(path, err)
 }
 
-// elsewhere tells whether there may be a daemon without the default socket:
+// elsewhere reports whether there may be a daemon without the default socket:
 // rootless ones and Docker Desktop keep theirs in the user's folders.
 func elsewhere() bool {
 	home, _ := os.UserHomeDir()
@@ -102,7 +102,7 @@ func explain(path string, err error) error {
 	}
 }
 
-// dialsDirectly tells whether this process reaches containers at their own
+// dialsDirectly reports whether this process reaches containers at their own
 // addresses: only where the daemon shares this machine's network.
 func dialsDirectly(ctx context.Context, docker *client.Client) (bool, error) {
 	if runtime.GOOS != "linux" || !strings.HasPrefix(docker.DaemonHost(), "unix://") {

@@ -8,14 +8,16 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/zkbench/zkbench/ensembles/internal/check"
 )
 
 func TestConnect_saysWhyThereIsNoDocker(t *testing.T) {
 	silent := filepath.Join(t.TempDir(), "docker.sock")
 	l, err := net.Listen("unix", silent)
-	must(t, err)
+	check.OK(t, err)
 	l.(*net.UnixListener).SetUnlinkOnClose(false)
-	must(t, l.Close())
+	check.OK(t, l.Close())
 	for name, test := range map[string]struct{ path, want string }{
 		"there is no socket":         {filepath.Join(t.TempDir(), "none.sock"), "install and start Docker"},
 		"nobody listens at a socket": {silent, "systemctl start docker"},
@@ -34,7 +36,7 @@ func TestConnect_saysWhyThereIsNoDocker(t *testing.T) {
 func second[T any](_ T, err error) error { return err }
 
 // As root no socket is closed to us, so the error is made up.
-func TestExplain_permission(t *testing.T) {
+func TestExplain_namesTheDockerGroup(t *testing.T) {
 	denied := &net.OpError{Op: "dial", Net: "unix", Err: syscall.EACCES}
 	err := explain("/var/run/docker.sock", denied)
 	if !errors.Is(err, fs.ErrPermission) {

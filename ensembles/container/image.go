@@ -11,7 +11,7 @@ import (
 	"github.com/moby/moby/client"
 	"github.com/testcontainers/testcontainers-go"
 
-	"github.com/zkbench/zkbench/ensembles/image"
+	"github.com/zkbench/zkbench/ensembles/internal/image"
 )
 
 // Bounds on talking to a registry, which may be there and say nothing.
@@ -22,14 +22,14 @@ const (
 
 // Available returns nil when an ensemble of containers can be had here: the
 // Docker daemon answers, and an image is here or can be. Otherwise the error
-// says why not, and how to mend it. It takes a few seconds at most and makes nothing.
+// says why not, and what to do. It takes a few seconds at most and makes nothing.
 func Available(ctx context.Context) error {
 	docker, err := connect(ctx)
 	if err != nil {
 		return err
 	}
 	defer docker.Close()
-	for _, name := range []string{DefaultImage, LocalImage} {
+	for _, name := range []string{defaultImage, localImage} {
 		if here, err := present(ctx, docker, name); here || err != nil {
 			return err
 		}
@@ -40,7 +40,7 @@ func Available(ctx context.Context) error {
 	}
 	query, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
-	_, err = docker.DistributionInspect(query, DefaultImage, client.DistributionInspectOptions{EncodedRegistryAuth: auth(query, DefaultImage)})
+	_, err = docker.DistributionInspect(query, defaultImage, client.DistributionInspectOptions{EncodedRegistryAuth: auth(query, defaultImage)})
 	if err != nil {
 		return noImage(err, cannotBuild)
 	}
@@ -49,7 +49,7 @@ func Available(ctx context.Context) error {
 
 func noImage(pull, build error) error {
 	return fmt.Errorf("there is no ZooKeeper image: %s cannot be pulled (%w), and there is no %s (%w); "+
-		"name an image with --image, or use --ensemble process", DefaultImage, pull, LocalImage, build)
+		"name an image with --image, or use --ensemble process", defaultImage, pull, localImage, build)
 }
 
 // pickImage returns the image to run, and makes sure that it is here. What the
@@ -67,7 +67,7 @@ func pickImage(ctx context.Context, docker *client.Client, wanted string, logf f
 		}
 		return wanted, nil
 	}
-	for _, name := range []string{DefaultImage, LocalImage} {
+	for _, name := range []string{defaultImage, localImage} {
 		if here, err := present(ctx, docker, name); here || err != nil {
 			return name, err
 		}
@@ -77,10 +77,10 @@ func pickImage(ctx context.Context, docker *client.Client, wanted string, logf f
 
 // fetch pulls the official image, or builds the local one.
 func fetch(ctx context.Context, docker *client.Client, logf func(string, ...any)) (string, error) {
-	logf("pulling %s", DefaultImage)
-	cannotPull := pull(ctx, docker, DefaultImage)
+	logf("pulling %s", defaultImage)
+	cannotPull := pull(ctx, docker, defaultImage)
 	if cannotPull == nil {
-		return DefaultImage, nil
+		return defaultImage, nil
 	}
 	if ctx.Err() != nil {
 		return "", context.Cause(ctx)
@@ -88,14 +88,14 @@ func fetch(ctx context.Context, docker *client.Client, logf func(string, ...any)
 	if err := image.CanBuild(); err != nil {
 		return "", noImage(cannotPull, err)
 	}
-	logf("%s cannot be pulled (%v): building %s from Debian's packages, which takes a minute", DefaultImage, cannotPull, LocalImage)
+	logf("%s cannot be pulled (%v): building %s from Debian's packages, which takes a minute", defaultImage, cannotPull, localImage)
 	if err := image.Build(ctx, docker.DaemonHost()); err != nil {
 		return "", noImage(cannotPull, err)
 	}
-	return LocalImage, nil
+	return localImage, nil
 }
 
-// present tells whether the daemon has the image.
+// present reports whether the daemon has the image.
 func present(ctx context.Context, docker *client.Client, name string) (bool, error) {
 	_, err := docker.ImageInspect(ctx, name)
 	if errdefs.IsNotFound(err) {

@@ -4,21 +4,23 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/zkbench/zkbench/ensembles/internal/check"
 )
 
 func TestPickImage_prefersWhatIsHere(t *testing.T) {
 	needDocker(t)
 	docker, err := connect(t.Context())
-	must(t, err)
+	check.OK(t, err)
 	defer docker.Close()
 	name, err := pickImage(t.Context(), docker, "", t.Logf)
-	must(t, err)
+	check.OK(t, err)
 	here, err := present(t.Context(), docker, name)
-	must(t, err)
-	official, err := present(t.Context(), docker, DefaultImage)
-	must(t, err)
-	if !here || official != (name == DefaultImage) {
-		t.Errorf("picked %s, which is here: %v; %s is here: %v", name, here, DefaultImage, official)
+	check.OK(t, err)
+	official, err := present(t.Context(), docker, defaultImage)
+	check.OK(t, err)
+	if !here || official != (name == defaultImage) {
+		t.Errorf("picked %s, which is here: %v; %s is here: %v", name, here, defaultImage, official)
 	}
 }
 
@@ -28,7 +30,7 @@ func TestNoImage_namesEveryWayOut(t *testing.T) {
 	if !errors.Is(err, pull) || !errors.Is(err, build) {
 		t.Errorf("%v hides its causes", err)
 	}
-	for _, want := range []string{DefaultImage, LocalImage, "--image", "--ensemble process"} {
+	for _, want := range []string{defaultImage, localImage, "--image", "--ensemble process"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not hold %q", err, want)
 		}

@@ -2,18 +2,16 @@ package container
 
 import (
 	"fmt"
-	"os"
-	"runtime"
 	"strconv"
-	"strings"
-	"syscall"
 	"time"
 
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles/internal/setup"
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
-// The labels of everything that we make in Docker. They are all that is left of
-// an ensemble whose process has died, so they say everything about it.
+// The labels of everything that we make in Docker. After a crash nothing else says
+// what an ensemble was, so they say everything.
 const (
 	labelOurs     = "zkbench"          // "1"
 	labelEnsemble = "zkbench.ensemble" // the ensemble's id
@@ -29,83 +27,55 @@ const (
 )
 
 // labels are those of the whole ensemble.
-func (p *plan) labels() map[string]string {
+func labels(r *state.Record) map[string]string {
 	return map[string]string{
 		labelOurs:     "1",
-		labelEnsemble: p.id,
-		labelOwner:    fmt.Sprintf("%d:%s", p.owner.PID, p.owner.Start),
-		labelHost:     thisHost(),
-		labelKeep:     strconv.FormatBool(p.keep),
-		labelCreated:  p.created.Format(time.RFC3339),
-		labelTick:     p.tick.String(),
+		labelEnsemble: r.ID,
+		labelOwner:    r.Owner.String(),
+		labelHost:     state.Host(),
+		labelKeep:     strconv.FormatBool(r.Keep),
+		labelCreated:  r.Created.Format(time.RFC3339),
+		labelTick:     r.Tick.String(),
 	}
 }
 
 // memberLabels are those of a member's container.
-func (p *plan) memberLabels(m member) map[string]string {
-	labels := p.labels()
-	labels[labelMember] = m.name
-	labels[labelID] = strconv.Itoa(m.id)
-	labels[labelIP] = m.ip
-	labels[labelPort] = strconv.Itoa(m.published)
-	return labels
+func memberLabels(r *state.Record, m state.Member) map[string]string {
+	l := labels(r)
+	l[labelMember] = m.Name
+	l[labelID] = strconv.Itoa(m.ID)
+	l[labelIP] = m.IP
+	l[labelPort] = strconv.Itoa(m.Published)
+	return l
+}
+
+// parseRecord reads back labels. A bad one is an error, beside the rest.
+func parseRecord(l map[string]string) (r state.Record, err error) {
+	r = state.Record{
+		ID: l[labelEnsemble], Kind: ensembles.Container, Keep: l[labelKeep] == "true",
+		Host: l[labelHost], Owner: state.ParseProcess(l[labelOwner]),
+	}
+	if r.Tick, err = time.ParseDuration(l[labelTick]); err != nil {
+		return r, fmt.Errorf("ensemble %s has a bad label %s: %w", r.ID, labelTick, err)
+	}
+	if r.Created, err = time.Parse(time.RFC3339, l[labelCreated]); err != nil {
+		return r, fmt.Errorf("ensemble %s has a bad label %s: %w", r.ID, labelCreated, err)
+	}
+	return r, nil
 }
 
 // parseMember reads back memberLabels.
-func parseMember(labels map[string]string, container string) (member, error) {
-	m := member{name: labels[labelMember], ip: labels[labelIP], container: container}
+func parseMember(l map[string]string, container string) (state.Member, error) {
+	m := state.Member{
+		Name: l[labelMember], IP: l[labelIP], Container: container,
+		Ports: [3]int{setup.ClientPort, setup.QuorumPort, setup.ElectionPort},
+	}
 	var err error
-	if m.id, err = strconv.Atoi(labels[labelID]); err != nil {
+	if m.ID, err = strconv.Atoi(l[labelID]); err != nil {
 		return m, fmt.Errorf("container %.12s has a bad label %s: %w", container, labelID, err)
 	}
-	if m.published, err = strconv.Atoi(labels[labelPort]); err != nil {
+	if m.Published, err = strconv.Atoi(l[labelPort]); err != nil {
 		return m, fmt.Errorf("container %.12s has a bad label %s: %w", container, labelPort, err)
 	}
 	return m, nil
-}
-
-// parseOwner reads an owner's label. An unreadable one is nobody's.
-func parseOwner(label string) state.Process {
-	pid, start, _ := strings.Cut(label, ":")
-	n, err := strconv.Atoi(pid)
-	if err != nil || n <= 0 {
-		return state.Process{}
-	}
-	return state.Process{PID: n, Start: start}
-}
-
-// ownerAlive tells whether the process that made something still runs. Of a
-// process on another machine, or in another process namespace, nobody can tell:
-// it counts as alive.
-func ownerAlive(labels map[string]string) bool {
-	if host := labels[labelHost]; host != "" && host != thisHost() {
-		return true
-	}
-	owner := parseOwner(labels[labelOwner])
-	if owner.PID == 0 {
-		return false
-	}
-	if runtime.GOOS == "linux" {
-		return owner.Alive()
-	}
-	// No /proc, so no start time: an id that is in use is taken for the owner.
-	p, err := os.FindProcess(owner.PID)
-	if err != nil {
-		return false
-	}
-	defer p.Release()
-	return runtime.GOOS == "windows" || p.Signal(syscall.Signal(0)) == nil
-}
-
-// thisHost names the machine and the process namespace that our process ids are of.
-func thisHost() string {
-	name, err := os.Hostname()
-	if err != nil {
-		name = "unknown"
-	}
-	namespace, err := os.Readlink("/proc/self/ns/pid")
-	if err != nil {
-		return name
-	}
-	return name + "/" + namespace
 }

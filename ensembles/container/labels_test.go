@@ -1,67 +1,50 @@
 package container
 
 import (
-	"strconv"
+	"reflect"
 	"testing"
 	"time"
 
 	"github.com/moby/moby/api/types/container"
 
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles/internal/check"
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
 func TestLabels_sayAllThatAttachNeeds(t *testing.T) {
-	made := &plan{id: "abc", tick: 3 * time.Second, keep: true, owner: state.Process{PID: 7, Start: "boot:x/9"}, created: time.Unix(1e9, 0)}
-	m := member{name: "zk2", id: 2, ip: "172.18.0.11", published: 40001, container: "c0ffee"}
-
-	labels := made.memberLabels(m)
-	read, err := (&found{id: labels[labelEnsemble], labels: labels}).plan()
-	if err != nil {
-		t.Fatal(err)
+	m := state.Member{Name: "zk2", ID: 2, IP: "172.18.0.11", Ports: [3]int{2181, 2888, 3888}, Published: 40001, Container: "c0ffee"}
+	made := state.Record{
+		ID: "abc", Kind: ensembles.Container, Tick: 3 * time.Second, Keep: true, About: "an image", Host: state.Host(),
+		Owner: state.Process{PID: 7, Start: "boot:x/9"}, Created: time.Unix(1e9, 0).UTC(), Members: []state.Member{m},
 	}
-	if read.id != made.id || read.tick != made.tick || !read.keep || read.owner != made.owner || !read.created.Equal(made.created) {
-		t.Errorf("read %+v, made %+v", read, made)
-	}
-	if got, err := parseMember(labels, "c0ffee"); err != nil || got != m {
-		t.Errorf("read %+v, %v; made %+v", got, err, m)
+	written := memberLabels(&made, m)
+	summary := container.Summary{ID: "c0ffee", Image: "an image", Labels: written}
+	read, err := (&found{id: "abc", labels: written, containers: []container.Summary{summary}}).record()
+	check.OK(t, err)
+	if !reflect.DeepEqual(read, made) {
+		t.Errorf("read %+v\nmade %+v", read, made)
 	}
 	for _, damaged := range []string{labelID, labelPort} {
-		labels := made.memberLabels(m)
-		delete(labels, damaged)
-		if _, err := parseMember(labels, "c0ffee"); err == nil {
+		l := memberLabels(&made, m)
+		delete(l, damaged)
+		if _, err := parseMember(l, "c0ffee"); err == nil {
+			t.Errorf("no error without %s", damaged)
+		}
+	}
+	for _, damaged := range []string{labelTick, labelCreated} {
+		l := memberLabels(&made, m)
+		delete(l, damaged)
+		if _, err := parseRecord(l); err == nil {
 			t.Errorf("no error without %s", damaged)
 		}
 	}
 }
 
-func TestOwnerAlive(t *testing.T) {
+func TestFound_isUsedByALivingProcess(t *testing.T) {
 	self := state.Self()
-	// 4194304 is one above the highest process id that Linux gives.
-	for name, test := range map[string]struct {
-		owner, host string
-		want        bool
-	}{
-		"this process lives":                                   {strconv.Itoa(self.PID) + ":" + self.Start, thisHost(), true},
-		"a process with our id from before is dead":            {strconv.Itoa(self.PID) + ":before", thisHost(), false},
-		"an id that is not in use is dead":                     {"4194304:1", thisHost(), false},
-		"a label that is no owner is nobody":                   {"somebody", thisHost(), false},
-		"of a process on another machine nobody can tell":      {"4194304:1", "elsewhere/pid:[1]", true},
-		"a label without a host is of this machine":            {"4194304:1", "", false},
-		"process 0 and negative ones are never taken for ours": {"-1:", thisHost(), false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if got := ownerAlive(map[string]string{labelOwner: test.owner, labelHost: test.host}); got != test.want {
-				t.Errorf("alive: %v", got)
-			}
-		})
-	}
-}
-
-// An ensemble whose owner is dead may have a living user.
-func TestFound_used(t *testing.T) {
-	self := state.Self()
-	alive := map[string]string{labelOwner: strconv.Itoa(self.PID) + ":" + self.Start}
-	dead := map[string]string{labelOwner: strconv.Itoa(self.PID) + ":before"}
+	alive := map[string]string{labelOwner: self.String()}
+	dead := map[string]string{labelOwner: state.Process{PID: self.PID, Start: "before"}.String()}
 	for name, test := range map[string]struct {
 		owner, agent map[string]string
 		want         bool

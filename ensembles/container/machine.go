@@ -90,7 +90,7 @@ func (m *machine) Resume(ctx context.Context) error {
 	return nil
 }
 
-// Running tells whether the server process exists, frozen or not.
+// Running reports whether the server process exists, frozen or not.
 func (m *machine) Running(ctx context.Context) (bool, error) {
 	state, err := m.state(ctx)
 	if err != nil {
@@ -143,6 +143,23 @@ func (m *machine) config(ctx context.Context) ([]byte, error) {
 	var text bytes.Buffer
 	_, err = io.Copy(&text, archive)
 	return text.Bytes(), err
+}
+
+// TxnLogs reads the member's transaction logs, whether it runs or not, into memory.
+func (m *machine) TxnLogs(ctx context.Context, after int64) ([]io.ReadCloser, error) {
+	reply, err := m.docker.CopyFromContainer(ctx, m.id, client.CopyFromContainerOptions{SourcePath: logDir + "/version-2"})
+	if errdefs.IsNotFound(err) {
+		return nil, nil // it has not started yet, or is gone: then its absence shows elsewhere
+	}
+	if err != nil {
+		return nil, m.failed("reading the transaction logs of", err)
+	}
+	defer reply.Content.Close()
+	logs, err := untar(reply.Content, after)
+	if err != nil {
+		return nil, m.failed("reading the transaction logs of", err)
+	}
+	return logs, nil
 }
 
 // log writes what the server has printed since the container was made.

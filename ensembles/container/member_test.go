@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles/internal/check"
 )
 
-func TestZooCfg(t *testing.T) {
-	p, err := newPlan(ensembles.Options{Tick: 250 * time.Millisecond})
-	must(t, err)
-	must(t, p.giveAddresses(netip.MustParsePrefix("172.30.4.0/24")))
+func TestZooCfg_namesAllMembers(t *testing.T) {
+	p := planned(t, nil, ensembles.Options{Tick: 250 * time.Millisecond})
+	check.OK(t, p.giveAddresses(netip.MustParsePrefix("172.30.4.0/24")))
 	cfg := p.zooCfg()
 	for _, want := range []string{
 		"tickTime=250\n", "standaloneEnabled=false\n", "4lw.commands.whitelist=*\n",

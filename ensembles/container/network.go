@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/netip"
 	"strings"
 
 	"github.com/containerd/errdefs"
 	"github.com/moby/moby/api/types/network"
 	"github.com/moby/moby/client"
+
+	"github.com/zkbench/zkbench/ensembles/internal/setup"
 )
 
 // networkTries is how often a subnet is tried that somebody else took in between.
@@ -23,13 +24,13 @@ const firstHost = 10
 // Docker allows fixed addresses only in a subnet that was asked for by name, and
 // only Docker knows which ones are free and which it may use. So it is asked for
 // any first, and then for that one.
-func (p *plan) makeNetwork(ctx context.Context, docker *client.Client) error {
+func (p *ensemble) makeNetwork(ctx context.Context) error {
 	for range networkTries {
-		subnet, err := p.findSubnet(ctx, docker)
+		subnet, err := p.findSubnet(ctx)
 		if err != nil {
 			return err
 		}
-		_, err = p.createNetwork(ctx, docker, subnet)
+		_, err = p.createNetwork(ctx, subnet)
 		if taken(err) {
 			continue
 		}
@@ -43,41 +44,41 @@ func (p *plan) makeNetwork(ctx context.Context, docker *client.Client) error {
 }
 
 // findSubnet returns a subnet that was free just now.
-func (p *plan) findSubnet(ctx context.Context, docker *client.Client) (netip.Prefix, error) {
-	id, err := p.createNetwork(ctx, docker, netip.Prefix{})
+func (p *ensemble) findSubnet(ctx context.Context) (netip.Prefix, error) {
+	id, err := p.createNetwork(ctx, netip.Prefix{})
 	if err != nil {
 		if strings.Contains(err.Error(), "non-overlapping") || strings.Contains(err.Error(), "fully subnetted") {
 			err = fmt.Errorf("no subnet is free: remove networks that nobody uses (zkbench ensemble down, docker network prune): %w", err)
 		}
 		return netip.Prefix{}, fmt.Errorf("creating the network %s: %w", p.network, err)
 	}
-	reply, err := docker.NetworkInspect(ctx, id, client.NetworkInspectOptions{})
-	if _, failed := docker.NetworkRemove(context.WithoutCancel(ctx), id, client.NetworkRemoveOptions{}); failed != nil {
+	reply, err := p.docker.NetworkInspect(ctx, id, client.NetworkInspectOptions{})
+	if _, failed := p.docker.NetworkRemove(context.WithoutCancel(ctx), id, client.NetworkRemoveOptions{}); failed != nil {
 		err = errors.Join(err, failed)
 	}
 	if err != nil {
-		return netip.Prefix{}, fmt.Errorf("looking for a free subnet: %w", err)
+		return netip.Prefix{}, fmt.Errorf("finding a free subnet: %w", err)
 	}
 	for _, c := range reply.Network.IPAM.Config {
 		if c.Subnet.Addr().Is4() {
 			return c.Subnet, nil
 		}
 	}
-	return netip.Prefix{}, fmt.Errorf("looking for a free subnet: Docker gave the network %s no IPv4 one", p.network)
+	return netip.Prefix{}, fmt.Errorf("finding a free subnet: Docker gave the network %s no IPv4 one", p.network)
 }
 
 // createNetwork creates the ensemble's network, in any subnet if the prefix is zero.
-func (p *plan) createNetwork(ctx context.Context, docker *client.Client, subnet netip.Prefix) (id string, err error) {
-	o := client.NetworkCreateOptions{Driver: "bridge", Labels: p.labels()}
+func (p *ensemble) createNetwork(ctx context.Context, subnet netip.Prefix) (id string, err error) {
+	o := client.NetworkCreateOptions{Driver: "bridge", Labels: labels(p.Record)}
 	if subnet.IsValid() {
 		o.IPAM = &network.IPAM{Config: []network.IPAMConfig{{Subnet: subnet, Gateway: subnet.Addr().Next()}}}
 	}
 	// Not interrupted half-way, for the same reason as the containers.
-	reply, err := docker.NetworkCreate(context.WithoutCancel(ctx), p.network, o)
+	reply, err := p.docker.NetworkCreate(context.WithoutCancel(ctx), p.network, o)
 	return reply.ID, err
 }
 
-// taken tells whether creating a network failed because its subnet is not free any more.
+// taken reports whether creating a network failed because its subnet is not free any more.
 func taken(err error) bool {
 	if err == nil {
 		return false
@@ -86,16 +87,16 @@ func taken(err error) bool {
 }
 
 // giveAddresses sets each member's address, and the ports at which clients reach it.
-func (p *plan) giveAddresses(subnet netip.Prefix) error {
-	if room := 1<<(32-subnet.Bits()) - firstHost - 1; room < len(p.members) {
-		return fmt.Errorf("the subnet %v that Docker offers has no room for %d members; give the daemon bigger default-address-pools", subnet, len(p.members))
+func (p *ensemble) giveAddresses(subnet netip.Prefix) error {
+	if room := 1<<(32-subnet.Bits()) - firstHost - 1; room < len(p.Members) {
+		return fmt.Errorf("the subnet %v that Docker offers has no room for %d members; give the daemon bigger default-address-pools", subnet, len(p.Members))
 	}
 	ip := subnet.Masked().Addr()
 	for range firstHost {
 		ip = ip.Next()
 	}
-	for i := range p.members {
-		p.members[i].ip = ip.String()
+	for i := range p.Members {
+		p.Members[i].IP = ip.String()
 		ip = ip.Next()
 	}
 	if p.direct {
@@ -104,16 +105,12 @@ func (p *plan) giveAddresses(subnet netip.Prefix) error {
 	return p.givePorts()
 }
 
-// givePorts finds a free port on this machine for each member. Docker would
-// choose another one at each start if it were left to it.
-func (p *plan) givePorts() error {
-	for i := range p.members {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return fmt.Errorf("looking for a free port: %w", err)
-		}
-		defer l.Close() // after all are found, or the same one would be found again
-		p.members[i].published = l.Addr().(*net.TCPAddr).Port
+// givePorts gives each member a free port on this machine. Docker would choose
+// another one at each start if it were left to it.
+func (p *ensemble) givePorts() error {
+	ports, err := setup.FreePorts(len(p.Members))
+	for i, port := range ports {
+		p.Members[i].Published = port
 	}
-	return nil
+	return err
 }

@@ -9,9 +9,10 @@ import (
 	"github.com/containerd/errdefs"
 
 	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles/internal/check"
 )
 
-func TestGiveAddresses(t *testing.T) {
+func TestGiveAddresses_leavesRoomForTheGateway(t *testing.T) {
 	for name, test := range map[string]struct {
 		subnet  string
 		members int
@@ -23,18 +24,17 @@ func TestGiveAddresses(t *testing.T) {
 		"a subnet that is all gateway":             {"10.0.0.0/30", 1, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := newPlan(ensembles.Options{Members: test.members})
-			must(t, err)
+			p := planned(t, nil, ensembles.Options{Members: test.members})
 			p.direct = true
-			err = p.giveAddresses(netip.MustParsePrefix(test.subnet))
+			err := p.giveAddresses(netip.MustParsePrefix(test.subnet))
 			if test.last == "" {
 				if err == nil || !strings.Contains(err.Error(), "no room") {
 					t.Errorf("got %v", err)
 				}
 				return
 			}
-			must(t, err)
-			if got := p.members[test.members-1].addr(); got != test.last+":2181" {
+			check.OK(t, err)
+			if got := p.Members[test.members-1].Addr(); got != test.last+":2181" {
 				t.Errorf("the last one is at %s", got)
 			}
 		})
@@ -42,19 +42,18 @@ func TestGiveAddresses(t *testing.T) {
 }
 
 func TestGivePorts_areDistinct(t *testing.T) {
-	p, err := newPlan(ensembles.Options{Members: 20})
-	must(t, err)
-	must(t, p.givePorts())
+	p := planned(t, nil, ensembles.Options{Members: 20})
+	check.OK(t, p.givePorts())
 	seen := map[string]bool{}
-	for _, m := range p.members {
-		if m.published == 0 || seen[m.addr()] {
-			t.Errorf("%s is at %s, as somebody else is", m.name, m.addr())
+	for _, m := range p.Members {
+		if m.Published == 0 || seen[m.Addr()] {
+			t.Errorf("%s is at %s, as somebody else is", m.Name, m.Addr())
 		}
-		seen[m.addr()] = true
+		seen[m.Addr()] = true
 	}
 }
 
-func TestTaken(t *testing.T) {
+func TestTaken_knowsDockersErrors(t *testing.T) {
 	for name, test := range map[string]struct {
 		err  error
 		want bool
@@ -74,15 +73,13 @@ func TestTaken(t *testing.T) {
 }
 
 // Two ensembles that start at once do not get in each other's way.
-func TestMakeNetwork_atOnce(t *testing.T) {
+func TestMakeNetwork_worksFourTimesAtOnce(t *testing.T) {
 	needDocker(t)
 	errs := make(chan error)
 	const many = 4
 	for range many {
-		p, err := newPlan(ensembles.Options{})
-		must(t, err)
-		docker := dockerFor(t, p)
-		go func() { errs <- p.makeNetwork(t.Context(), docker) }()
+		p := planned(t, docker(t), ensembles.Options{})
+		go func() { errs <- p.makeNetwork(t.Context()) }()
 	}
 	for range many {
 		if err := <-errs; err != nil {

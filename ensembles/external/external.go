@@ -19,15 +19,15 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// DefaultChroot is the part of the tree that is ours where Options name none.
-const DefaultChroot = "/zkbench"
+// defaultChroot is the part of the tree that is ours where Options name none.
+const defaultChroot = "/zkbench"
 
 // askTimeout is how long one member may take to answer srvr.
 const askTimeout = 5 * time.Second
 
 // Start checks the addresses, asks every member for its version, and returns
 // the ensemble. A member that refuses the srvr command still counts as there;
-// one that nobody can reach is an error. Down only lets go.
+// one that nobody can reach is an error. Down does nothing.
 func Start(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error) {
 	members, err := parse(o.Servers)
 	if err != nil {
@@ -106,28 +106,24 @@ func parse(servers []string) ([]*ensembles.Member, error) {
 // checkChroot returns the chroot to use. The root of somebody else's tree is not ours to fill.
 func checkChroot(chroot string) (string, error) {
 	if chroot == "" {
-		return DefaultChroot, nil
+		return defaultChroot, nil
 	}
 	if chroot == "/" || !strings.HasPrefix(chroot, "/") || path.Clean(chroot) != chroot {
-		return "", fmt.Errorf("chroot %q: give an absolute path below the root, such as %s", chroot, DefaultChroot)
+		return "", fmt.Errorf("chroot %q: give an absolute path below the root, such as %s", chroot, defaultChroot)
 	}
 	return chroot, nil
 }
 
-// ask returns the version of a member, or "" where the member does not tell.
+// ask returns the version of a member, or "" where the member may not say it.
 func ask(ctx context.Context, address string) (version string, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, askTimeout, fmt.Errorf("no answer in %v", askTimeout))
 	defer cancel()
-	reply, err := ensembles.FourLetter(ctx, address, "srvr")
+	server, err := ensembles.Ask(ctx, address)
 	if errors.Is(err, ensembles.ErrNotWhitelisted) {
 		return "", nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("member %s cannot be used: %w (is it up, reachable from here, and is that its client port?)", address, err)
-	}
-	server, err := ensembles.ParseServer(reply)
-	if err != nil {
-		return "", fmt.Errorf("member %s cannot be used: %w", address, err)
+		return "", fmt.Errorf("a member cannot be used: %w (is it up, reachable from here, and is that its client port?)", err)
 	}
 	return server.Version, nil
 }

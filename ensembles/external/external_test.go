@@ -3,48 +3,29 @@
 package external
 
 import (
-	"context"
 	"errors"
 	"io"
 	"net"
-	"os"
 	"strings"
 	"syscall"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles/internal/check"
 	"github.com/zkbench/zkbench/ensembles/process"
 )
 
-func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "zkbench-test-state-")
-	if err != nil {
-		panic(err)
-	}
-	os.Setenv("ZKBENCH_STATE", dir)
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		os.RemoveAll(dir)
-		os.Exit(code)
-	}))
-}
+func TestMain(m *testing.M) { check.Main(m) }
 
 func theirs(t *testing.T) *ensembles.Ensemble {
 	t.Helper()
 	e, err := process.Start(t.Context(), ensembles.Options{Logf: t.Logf})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := e.Down(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
+	check.OK(t, err)
+	check.Down(t, e)
 	return e
 }
 
-func TestStart(t *testing.T) {
+func TestStart_touchesNothing(t *testing.T) {
 	their := theirs(t)
 	t.Run("members are there to talk to and not to touch", func(t *testing.T) {
 		e, err := Start(t.Context(), ensembles.Options{Servers: their.Servers()})
@@ -78,9 +59,9 @@ func TestStart(t *testing.T) {
 	})
 }
 
-// TestAsk_refusal answers as a gateway or another implementation of the protocol
-// may: Apache's server cannot be told to refuse srvr, since zkServer.sh needs it.
-func TestAsk_refusal(t *testing.T) {
+// TestAsk_allowsARefusal answers as a gateway or another implementation of the protocol
+// may: Apache's server always answers srvr, since zkServer.sh needs it.
+func TestAsk_allowsARefusal(t *testing.T) {
 	for _, test := range []struct {
 		name, reply string
 		want        string // in the error; empty for no error
@@ -126,7 +107,7 @@ func replies(t *testing.T, reply string) (addr string) {
 	return l.Addr().String()
 }
 
-func TestStart_wrongOptions(t *testing.T) {
+func TestStart_refusesWrongOptions(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		options ensembles.Options
@@ -152,13 +133,13 @@ func TestStart_wrongOptions(t *testing.T) {
 	}
 }
 
-func TestOneVersion(t *testing.T) {
+func TestOneVersion_joinsWhatMembersSay(t *testing.T) {
 	for _, test := range []struct {
 		name     string
 		versions []string
 		want     string
 	}{
-		{"nobody tells", []string{"", ""}, ""},
+		{"nobody says it", []string{"", ""}, ""},
 		{"all agree", []string{"3.8.0", "3.8.0"}, "3.8.0"},
 		{"a rolling upgrade shows", []string{"3.8.0", "", "3.9.2"}, "3.8.0, 3.9.2"},
 	} {

@@ -4,12 +4,11 @@ package process
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 
+	"github.com/zkbench/zkbench/ensembles/internal/setup"
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
@@ -21,9 +20,6 @@ const (
 
 // memberDir is the folder that holds everything of one member.
 func memberDir(r *state.Record, m state.Member) string { return filepath.Join(r.Dir, m.Name) }
-
-// addr is where clients reach the member.
-func addr(m state.Member) string { return net.JoinHostPort(m.IP, strconv.Itoa(m.Ports[0])) }
 
 // writeConfig makes the folder of a member: zoo.cfg, myid, and an empty data folder.
 func writeConfig(r *state.Record, m state.Member) error {
@@ -42,21 +38,5 @@ func writeConfig(r *state.Record, m state.Member) error {
 
 // zooCfg is the content of a member's zoo.cfg.
 func zooCfg(r *state.Record, m state.Member) string {
-	var b strings.Builder
-	line := func(key string, value any) { fmt.Fprintf(&b, "%s=%v\n", key, value) }
-	line("tickTime", r.Tick.Milliseconds())
-	line("initLimit", 10)
-	line("syncLimit", 5)
-	line("dataDir", filepath.Join(memberDir(r, m), "data"))
-	line("maxClientCnxns", 0)
-	line("standaloneEnabled", false)
-	line("admin.enableServer", false)
-	line("4lw.commands.whitelist", "*")
-	// On loopback "all addresses" would open the members to the outside.
-	line("quorumListenOnAllIPs", m.NetNS != "")
-	for _, peer := range r.Members {
-		line(fmt.Sprintf("server.%d", peer.ID), fmt.Sprintf("%s:%d:%d;%s:%d",
-			peer.IP, peer.Ports[1], peer.Ports[2], peer.IP, peer.Ports[0]))
-	}
-	return b.String()
+	return setup.ZooCfg(r, m.NetNS != "", "dataDir="+filepath.Join(memberDir(r, m), "data"))
 }

@@ -3,8 +3,6 @@
 package process
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"io/fs"
 	"strconv"
@@ -12,6 +10,9 @@ import (
 
 	"github.com/vishvananda/netlink"
 
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles/internal/check"
+	"github.com/zkbench/zkbench/ensembles/internal/setup"
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
@@ -19,17 +20,15 @@ func itoa(n int) string { return strconv.Itoa(n) }
 
 // planned is a record of that many members whose network is planned.
 func planned(members int) *state.Record {
-	id := make([]byte, 4)
-	_, _ = rand.Read(id)
-	r := &state.Record{ID: hex.EncodeToString(id)}
-	for i := range members {
-		r.Members = append(r.Members, state.Member{Name: "zk" + itoa(i+1), ID: i + 1})
+	r, err := setup.New(ensembles.Process, ensembles.Options{Members: members})
+	if err != nil {
+		panic(err)
 	}
 	planNetwork(r)
 	return r
 }
 
-// mayMakeNetworks tells whether the kernel lets us make network namespaces. Any
+// mayMakeNetworks reports whether the kernel lets us make network namespaces. Any
 // other reason why they cannot be made is a failure: it must not turn tests off.
 func mayMakeNetworks(t *testing.T) bool {
 	t.Helper()
@@ -38,8 +37,8 @@ func mayMakeNetworks(t *testing.T) bool {
 	if errors.Is(err, fs.ErrPermission) {
 		return false
 	}
-	ok(t, err)
-	ok(t, tearDownNetwork(r))
+	check.OK(t, err)
+	check.OK(t, tearDownNetwork(r))
 	return true
 }
 
@@ -53,6 +52,20 @@ func needsRights(t *testing.T) {
 func linkNamed(t *testing.T, name string) netlink.Link {
 	t.Helper()
 	link, err := netlink.LinkByName(name)
-	ok(t, err)
+	check.OK(t, err)
 	return link
+}
+
+// recorded returns the record of an ensemble.
+func recorded(t *testing.T, id string) state.Record {
+	t.Helper()
+	records, err := state.List()
+	check.OK(t, err)
+	for _, r := range records {
+		if r.ID == id {
+			return r
+		}
+	}
+	t.Fatalf("no record of %s", id)
+	return state.Record{}
 }

@@ -15,11 +15,11 @@ import (
 // names the jars that it needs, except a logger.
 const debianJar = "/usr/share/java/zookeeper.jar"
 
-// ErrNoJava says that there is no Java on this machine.
-var ErrNoJava = errors.New("no java found on PATH or in JAVA_HOME (install default-jre-headless or use --ensemble container)")
+// errNoJava says that there is no Java on this machine.
+var errNoJava = errors.New("no java found on PATH or in JAVA_HOME (install default-jre-headless or use --ensemble container)")
 
-// ErrNoZooKeeper says that there is no ZooKeeper on this machine.
-var ErrNoZooKeeper = errors.New("no ZooKeeper found (install libzookeeper-java, set ZOOKEEPER_HOME to an unpacked distribution, or use --ensemble container)")
+// errNoZooKeeper says that there is no ZooKeeper on this machine.
+var errNoZooKeeper = errors.New("no ZooKeeper found (install libzookeeper-java, set ZOOKEEPER_HOME to an unpacked distribution, or use --ensemble container)")
 
 // Available returns nil where Start can find what it needs: Java and
 // ZooKeeper's jars, those of home if that is not empty.
@@ -59,7 +59,7 @@ func findJava() (string, error) {
 	}
 	java, err := exec.LookPath("java")
 	if err != nil {
-		return "", ErrNoJava
+		return "", errNoJava
 	}
 	return java, nil
 }
@@ -74,7 +74,7 @@ func findZooKeeper(home string) (classPath, about string, err error) {
 		return distribution(home)
 	}
 	if _, err := os.Stat(debianJar); err != nil {
-		return "", "", ErrNoZooKeeper
+		return "", "", errNoZooKeeper
 	}
 	dir := filepath.Dir(debianJar)
 	jars := []string{debianJar, filepath.Join(dir, "slf4j-simple.jar")}
@@ -90,7 +90,7 @@ func distribution(home string) (classPath, about string, err error) {
 	}
 	jars, err := filepath.Glob(filepath.Join(home, "lib", "zookeeper-[0-9]*.jar"))
 	if err != nil || len(jars) == 0 {
-		return "", "", fmt.Errorf("%w: %s has no lib/zookeeper-VERSION.jar", ErrNoZooKeeper, home)
+		return "", "", fmt.Errorf("%w: %s has no lib/zookeeper-VERSION.jar", errNoZooKeeper, home)
 	}
 	return filepath.Join(home, "conf") + ":" + filepath.Join(home, "lib", "*"), home, nil
 }

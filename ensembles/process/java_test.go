@@ -10,16 +10,18 @@ import (
 	"testing"
 
 	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles/internal/check"
+	"github.com/zkbench/zkbench/ensembles/state"
 )
 
-func TestAvailable(t *testing.T) {
+func TestAvailable_saysWhatIsMissing(t *testing.T) {
 	t.Run("no Java", func(t *testing.T) {
 		t.Setenv("JAVA_HOME", "")
 		t.Setenv("PATH", t.TempDir())
-		if err := Available(""); !errors.Is(err, ErrNoJava) || !strings.Contains(err.Error(), "default-jre-headless") {
+		if err := Available(""); !errors.Is(err, errNoJava) || !strings.Contains(err.Error(), "default-jre-headless") {
 			t.Errorf("got %v", err)
 		}
-		if _, err := Start(t.Context(), ensembles.Options{}); !errors.Is(err, ErrNoJava) {
+		if _, err := Start(t.Context(), ensembles.Options{}); !errors.Is(err, errNoJava) {
 			t.Errorf("Start: got %v", err)
 		}
 	})
@@ -28,25 +30,25 @@ func TestAvailable(t *testing.T) {
 		script(t, filepath.Join(home, "bin", "java"), "exit 0")
 		t.Setenv("PATH", "")
 		t.Setenv("JAVA_HOME", home)
-		ok(t, Available(""))
+		check.OK(t, Available(""))
 	})
 	t.Run("no ZooKeeper where ZOOKEEPER_HOME leads", func(t *testing.T) {
 		home := t.TempDir()
 		t.Setenv("ZOOKEEPER_HOME", home)
-		if err := Available(""); !errors.Is(err, ErrNoZooKeeper) || !strings.Contains(err.Error(), home) {
+		if err := Available(""); !errors.Is(err, errNoZooKeeper) || !strings.Contains(err.Error(), home) {
 			t.Errorf("got %v", err)
 		}
 	})
 }
 
-// TestStart_distribution runs a member from the layout of Apache's archive, made
+// TestStart_runsADistribution runs a member from the layout of Apache's archive, made
 // of the jars that are here.
-func TestStart_distribution(t *testing.T) {
+func TestStart_runsADistribution(t *testing.T) {
 	home := t.TempDir()
-	ok(t, os.MkdirAll(filepath.Join(home, "lib"), 0o755))
-	ok(t, os.MkdirAll(filepath.Join(home, "conf"), 0o755))
+	check.OK(t, os.MkdirAll(filepath.Join(home, "lib"), 0o755))
+	check.OK(t, os.MkdirAll(filepath.Join(home, "conf"), 0o755))
 	for name, jar := range map[string]string{"zookeeper-3.8.0.jar": debianJar, "slf4j-simple.jar": "/usr/share/java/slf4j-simple.jar"} {
-		ok(t, os.Symlink(jar, filepath.Join(home, "lib", name)))
+		check.OK(t, os.Symlink(jar, filepath.Join(home, "lib", name)))
 	}
 	e := up(t, ensembles.Options{Members: 1, Home: home})
 	if !strings.Contains(e.About, home) {
@@ -54,7 +56,7 @@ func TestStart_distribution(t *testing.T) {
 	}
 }
 
-func TestStart_endedAtOnce(t *testing.T) {
+func TestStart_showsWhyTheServerEnded(t *testing.T) {
 	home := t.TempDir()
 	script(t, filepath.Join(home, "bin", "java"), "echo no room for the heap >&2; exit 1")
 	t.Setenv("JAVA_HOME", home)
@@ -64,8 +66,8 @@ func TestStart_endedAtOnce(t *testing.T) {
 			t.Errorf("%q is not in %v", want, err)
 		}
 	}
-	records, err := List()
-	ok(t, err)
+	records, err := state.List()
+	check.OK(t, err)
 	if len(records) > 0 {
 		t.Errorf("left behind: %+v", records)
 	}
@@ -73,6 +75,6 @@ func TestStart_endedAtOnce(t *testing.T) {
 
 func script(t *testing.T, name, text string) {
 	t.Helper()
-	ok(t, os.MkdirAll(filepath.Dir(name), 0o755))
-	ok(t, os.WriteFile(name, []byte("#!/bin/sh\n"+text+"\n"), 0o755))
+	check.OK(t, os.MkdirAll(filepath.Dir(name), 0o755))
+	check.OK(t, os.WriteFile(name, []byte("#!/bin/sh\n"+text+"\n"), 0o755))
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// listens tells whether a TCP socket in the network of this process listens on
+// listens reports whether a TCP socket in the network of this process listens on
 // the port. It asks the kernel, not the network: a member may be started while
 // a fault keeps everybody from reaching it.
 func listens(pid, port int) bool {

@@ -4,9 +4,7 @@ package process
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -16,10 +14,12 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/zkbench/zkbench/ensembles/internal/logtail"
+	"github.com/zkbench/zkbench/ensembles/internal/wait"
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
-// poll is how often we look whether a process has done what it was told.
+// poll is the time between two questions whether a process has done what it was asked for.
 const poll = 5 * time.Millisecond
 
 // machine is the power over one member's JVM.
@@ -53,9 +53,9 @@ func (m *machine) Start(ctx context.Context) error {
 		return err
 	}
 	listening := func() bool { return listens(m.process.PID, m.member.Ports[0]) }
-	err := await(ctx, func() bool { return listening() || !m.process.Alive() })
+	err := wait.Until(ctx, poll, func() bool { return listening() || !m.process.Alive() })
 	if err != nil {
-		return fmt.Errorf("starting %s: it does not listen on %s: %w%s", m.member.Name, addr(m.member), err, m.lastLines())
+		return fmt.Errorf("starting %s: it does not listen on %s: %w%s", m.member.Name, m.member.Addr(), err, m.lastLines())
 	}
 	if !m.process.Alive() {
 		return fmt.Errorf("starting %s: it ended at once%s", m.member.Name, m.lastLines())
@@ -141,7 +141,7 @@ func (m *machine) signalAndAwait(ctx context.Context, act string, s os.Signal, d
 	if err := m.process.Signal(s); err != nil {
 		return fmt.Errorf("%s %s: %w", act, m.member.Name, err)
 	}
-	if err := await(ctx, func() bool { return done() || !m.process.Alive() }); err != nil {
+	if err := wait.Until(ctx, poll, func() bool { return done() || !m.process.Alive() }); err != nil {
 		return fmt.Errorf("%s %s: %w", act, m.member.Name, err)
 	}
 	if !m.process.Alive() {
@@ -150,37 +150,11 @@ func (m *machine) signalAndAwait(ctx context.Context, act string, s os.Signal, d
 	return nil
 }
 
-// Running tells whether the process lives, paused or not.
+// Running reports whether the process lives, paused or not.
 func (m *machine) Running(context.Context) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.process.Alive(), nil
-}
-
-// Save copies the member's configuration and log to dir.
-func (m *machine) Save(_ context.Context, dir string) error {
-	from := memberDir(m.record, m.member)
-	err := errors.Join(
-		copyFile(filepath.Join(dir, m.member.Name+".cfg"), filepath.Join(from, cfgFile)),
-		copyFile(filepath.Join(dir, m.member.Name+".log"), filepath.Join(from, logFile)))
-	if err != nil {
-		return fmt.Errorf("saving configuration and log of %s: %w", m.member.Name, err)
-	}
-	return nil
-}
-
-func copyFile(to, from string) error {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	out, err := os.Create(to)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Close())
 }
 
 // awaitEnd waits until the process is gone.
@@ -193,27 +167,13 @@ func (m *machine) awaitEnd(ctx context.Context, act string) error {
 			return fmt.Errorf("%s %s: process %d still runs: %w", act, m.member.Name, m.process.PID, ctx.Err())
 		}
 	}
-	if err := await(ctx, func() bool { return !m.process.Alive() }); err != nil {
+	if err := wait.Until(ctx, poll, func() bool { return !m.process.Alive() }); err != nil {
 		return fmt.Errorf("%s %s: process %d still runs: %w", act, m.member.Name, m.process.PID, err)
 	}
 	return nil
 }
 
-// await polls until the condition holds or the context ends.
-func await(ctx context.Context, done func() bool) error {
-	ticker := time.NewTicker(poll)
-	defer ticker.Stop()
-	for !done() {
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	return nil
-}
-
-// portsFree tells early, and in words, what the JVM would only write to its log.
+// portsFree returns early, and in words, what the JVM would only write to its log.
 // In a namespace of its own nobody else can have the member's ports.
 func (m *machine) portsFree() error {
 	if m.member.NetNS != "" {
@@ -230,5 +190,11 @@ func (m *machine) portsFree() error {
 	return nil
 }
 
-// lastLines is the end of the member's log, to be put behind an error.
-func (m *machine) lastLines() string { return lastLines(m.record, m.member) }
+// lastLines is the end of the member's log, for an error.
+func (m *machine) lastLines() string {
+	log, err := os.ReadFile(filepath.Join(memberDir(m.record, m.member), logFile))
+	if err != nil {
+		return fmt.Sprintf("\n    | (its log cannot be had: %v)", err)
+	}
+	return logtail.Lines(log)
+}

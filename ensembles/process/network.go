@@ -7,19 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/rand/v2"
-	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"syscall"
-	"time"
 
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netns"
 
+	"github.com/zkbench/zkbench/ensembles/internal/setup"
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
@@ -36,16 +33,6 @@ import (
 // runNetNS is where named namespaces are mounted, as ip-netns(8) does it.
 const runNetNS = "/run/netns"
 
-// testNet is set aside for benchmarks of networks (RFC 2544): no private network
-// and no Docker network is there.
-var testNet = netip.MustParsePrefix("198.18.0.0/15")
-
-// subnetBits leaves each ensemble room for the host and 29 members.
-const subnetBits = 27
-
-// The ports of members that need not share their address with anybody.
-var ownPorts = [3]int{2181, 2888, 3888}
-
 // planNetwork names what setUpNetwork is going to make, so that it can be written
 // down before it exists.
 func planNetwork(r *state.Record) {
@@ -55,16 +42,22 @@ func planNetwork(r *state.Record) {
 		name := "zkbench-" + r.ID + "-" + r.Members[i].Name
 		r.Namespaces = append(r.Namespaces, name)
 		r.Members[i].NetNS = filepath.Join(runNetNS, name)
-		r.Members[i].Ports = ownPorts
 	}
 }
 
-// unplanNetwork takes planNetwork back.
-func unplanNetwork(r *state.Record) {
+// useLoopback gives all members 127.0.0.1 and ports that are free now, instead of
+// what planNetwork gave them.
+func useLoopback(r *state.Record) error {
 	r.Links, r.Namespaces = nil, nil
-	for i := range r.Members {
-		r.Members[i].NetNS, r.Members[i].Ports, r.Members[i].IP = "", [3]int{}, ""
+	ports, err := setup.FreePorts(3 * len(r.Members))
+	if err != nil {
+		return err
 	}
+	for i := range r.Members {
+		m := &r.Members[i]
+		m.NetNS, m.IP, m.Ports = "", "127.0.0.1", [3]int(ports[3*i:])
+	}
+	return nil
 }
 
 // setUpNetwork makes the planned network, gives each member its address, and
@@ -145,32 +138,6 @@ func linkHost(name string, bridge netns.NsHandle) (netip.Prefix, error) {
 	return netip.Prefix{}, fmt.Errorf("no free subnet in %v after %d tries (zkbench ensemble down removes what crashed runs left)", testNet, tries)
 }
 
-// takeSubnet gives the link the subnet's first address, and takes it back where
-// another route leads there. Looking afterwards leaves no gap in which two
-// ensembles could both find the subnet free. No valid prefix means: taken.
-func takeSubnet(link netlink.Link, subnet netip.Prefix) (netip.Prefix, error) {
-	address := netlinkAddr(nth(subnet, 1))
-	if err := netlink.AddrAdd(link, address); err != nil {
-		return netip.Prefix{}, fmt.Errorf("giving link %s address %v: %w", link.Attrs().Name, address, err)
-	}
-	routes, err := netlink.RouteList(nil, netlink.FAMILY_V4)
-	if err != nil {
-		return netip.Prefix{}, fmt.Errorf("listing routes: %w", err)
-	}
-	for _, route := range routes {
-		if route.LinkIndex == link.Attrs().Index || route.Dst == nil {
-			continue
-		}
-		if bits, _ := route.Dst.Mask.Size(); bits == 0 {
-			continue // the default route leads everywhere
-		}
-		if route.Dst.Contains(address.IP) || subnet.Contains(netip.AddrFrom4([4]byte(route.Dst.IP.To4()))) {
-			return netip.Prefix{}, netlink.AddrDel(link, address)
-		}
-	}
-	return subnet, nil
-}
-
 // linkMembers makes the bridge in its namespace and ties the uplink and every member to it.
 func linkMembers(r *state.Record, subnet netip.Prefix, middle netns.NsHandle, ends []netns.NsHandle) error {
 	net, err := netlink.NewHandleAt(middle)
@@ -235,59 +202,6 @@ func setUpEnd(end netns.NsHandle, address netip.Prefix) error {
 	return nil
 }
 
-// probe proves that this host and every member reach every member.
-func probe(ctx context.Context, r *state.Record) error {
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
-	defer cancel()
-	const port = 2181 // that no member has opened yet
-	for _, m := range r.Members {
-		to := net.JoinHostPort(m.IP, strconv.Itoa(port))
-		listener, err := listenIn(m.NetNS, to)
-		if err != nil {
-			return fmt.Errorf("probing the network of %s: %w", m.Name, err)
-		}
-		defer listener.Close()
-		if err := dialIn(ctx, "", to); err != nil {
-			return fmt.Errorf("this host does not reach %s (does a firewall drop it?): %w", m.Name, err)
-		}
-		for _, from := range r.Members {
-			if err := dialIn(ctx, from.NetNS, to); err != nil {
-				return fmt.Errorf("%s does not reach %s: %w", from.Name, m.Name, err)
-			}
-		}
-	}
-	return nil
-}
-
-func listenIn(path, address string) (l net.Listener, err error) {
-	err = onThread(path, func() error {
-		l, err = net.Listen("tcp4", address)
-		return err
-	})
-	return l, err
-}
-
-func dialIn(ctx context.Context, path, address string) error {
-	return onThread(path, func() error {
-		// One address and no name: the socket is made on this thread, in its namespace.
-		c, err := (&net.Dialer{}).DialContext(ctx, "tcp4", address)
-		if err != nil {
-			return err
-		}
-		return c.Close()
-	})
-}
-
-// onThread calls do on a thread that is in the namespace; in ours when path is empty.
-func onThread(path string, do func() error) error {
-	if path == "" {
-		return do()
-	}
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	return inNetNS(path, do)
-}
-
 // tearDownNetwork removes what setUpNetwork made, or as much of it as is there.
 func tearDownNetwork(r *state.Record) error {
 	var errs []error
@@ -315,23 +229,4 @@ func tearDownNetwork(r *state.Record) error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// randomSubnet picks one of the subnets of testNet.
-func randomSubnet() netip.Prefix {
-	n := rand.IntN(1 << (subnetBits - testNet.Bits()))
-	base := testNet.Addr().As4()
-	v := uint32(base[0])<<24 | uint32(base[1])<<16 | uint32(n)<<(32-subnetBits)
-	return netip.PrefixFrom(netip.AddrFrom4([4]byte{byte(v >> 24), byte(v >> 16), byte(v >> 8), byte(v)}), subnetBits)
-}
-
-// nth is the nth address of the subnet, with the subnet's length.
-func nth(subnet netip.Prefix, n int) netip.Prefix {
-	b := subnet.Addr().As4()
-	b[3] += byte(n)
-	return netip.PrefixFrom(netip.AddrFrom4(b), subnet.Bits())
-}
-
-func netlinkAddr(p netip.Prefix) *netlink.Addr {
-	return &netlink.Addr{IPNet: &net.IPNet{IP: p.Addr().AsSlice(), Mask: net.CIDRMask(p.Bits(), 32)}}
 }

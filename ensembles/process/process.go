@@ -11,33 +11,29 @@
 //
 // Where we may (root, or CAP_NET_ADMIN and CAP_SYS_ADMIN) each member gets a
 // network namespace, so that its network can be cut. Elsewhere members share
-// 127.0.0.1 and only their processes can be hurt.
+// 127.0.0.1, and faults can hit only their processes.
 //
 // The JVMs die with the process that started them, unless the ensemble is kept.
-// What cannot die by itself (namespaces, folders) stands in the state registry
+// What cannot die by itself (namespaces, folders) is recorded in the state registry
 // before it is made, and [Sweep] removes it when its owner is dead.
 package process
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles/internal/setup"
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
-// Limits of one ensemble.
 const (
-	maxMembers   = 29               // what fits the subnet
 	serveTimeout = 30 * time.Second // from the first JVM started to a quorum that serves
 	downTimeout  = 10 * time.Second // for killed JVMs to be gone
 )
@@ -45,59 +41,23 @@ const (
 // Start runs the members and returns when all of them serve. On an error nothing
 // stays behind. The caller calls Down, unless the ensemble is to be kept.
 func Start(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error) {
-	if o.Members < 0 || o.Members > maxMembers {
-		return nil, fmt.Errorf("an ensemble of %d members: between 1 and %d are possible", o.Members, maxMembers)
-	}
-	logf := o.Logf
-	if logf == nil {
-		logf = func(string, ...any) {}
-	}
-	record, err := plan(o)
+	record, err := setup.New(ensembles.Process, o)
 	if err != nil {
 		return nil, err
 	}
+	if record.Command, record.About, err = javaCommand(o.Home); err != nil {
+		return nil, err
+	}
+	record.Dir = filepath.Join(os.TempDir(), "zkbench-"+record.ID)
+	logf := setup.Logf(o)
 	l := newLocal(record)
-	if err := l.start(ctx, logf); err != nil {
+	e, err := l.start(ctx, logf)
+	if err != nil {
 		return nil, errors.Join(err, l.down(ctx))
 	}
-	e := l.ensemble()
-	e.Down = l.down
-	logf("ensemble %s: %d local JVMs, ZooKeeper %s from %s", e.ID, len(e.Members), e.Version, record.About)
+	e.Down = setup.Once(l.down)
+	logf("ensemble %s: %d %s", e.ID, len(e.Members), e.About)
 	return e, nil
-}
-
-// plan decides on everything about an ensemble but its network.
-func plan(o ensembles.Options) (*state.Record, error) {
-	command, about, err := javaCommand(o.Home)
-	if err != nil {
-		return nil, err
-	}
-	id := make([]byte, 4)
-	_, _ = rand.Read(id) // never fails: crypto/rand documents that it crashes the program instead
-	r := &state.Record{
-		ID:      hex.EncodeToString(id),
-		Kind:    ensembles.Process,
-		Owner:   state.Self(),
-		Keep:    o.Keep,
-		Created: time.Now(),
-		About:   about,
-		Tick:    o.Tick,
-		Command: command,
-	}
-	if r.Tick == 0 {
-		r.Tick = 2 * time.Second
-	}
-	if r.Tick < time.Millisecond {
-		return nil, fmt.Errorf("a tick of %v: ZooKeeper counts ticks in whole milliseconds", r.Tick)
-	}
-	if o.Members == 0 {
-		o.Members = 3
-	}
-	for i := range o.Members {
-		r.Members = append(r.Members, state.Member{Name: fmt.Sprintf("zk%d", i+1), ID: i + 1})
-	}
-	r.Dir = filepath.Join(os.TempDir(), "zkbench-"+r.ID)
-	return r, nil
 }
 
 // local is an ensemble of JVMs on this machine.
@@ -106,25 +66,32 @@ type local struct {
 	launcher *launcher
 	machines []*machine
 	used     *os.File // the lock of one who has attached; nil for the owner
-
-	mu   sync.Mutex
-	gone bool
 }
 
 func newLocal(r *state.Record) *local { return &local{record: r, launcher: newLauncher()} }
 
 // start makes the network and the members, and waits until they serve.
-func (l *local) start(ctx context.Context, logf func(string, ...any)) error {
+func (l *local) start(ctx context.Context, logf func(string, ...any)) (*ensembles.Ensemble, error) {
 	r := l.record
 	if err := l.network(ctx, logf); err != nil {
-		return err
+		return nil, err
 	}
 	for _, m := range r.Members {
 		if err := writeConfig(r, m); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	l.makeMachines()
+	e := l.ensemble()
+	if err := l.run(ctx, e); err != nil {
+		return nil, err
+	}
+	r.Version = setup.Version(ctx, e)
+	e.Version, e.About = r.Version, about(r)
+	return e, state.Save(*r)
+}
+
+// run starts all JVMs at once and waits until they serve.
+func (l *local) run(ctx context.Context, e *ensembles.Ensemble) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, serveTimeout, fmt.Errorf("not within %v", serveTimeout))
 	defer cancel()
 	group, groupCtx := errgroup.WithContext(ctx)
@@ -134,16 +101,7 @@ func (l *local) start(ctx context.Context, logf func(string, ...any)) error {
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	e := l.ensemble()
-	if err := ensembles.WaitServing(ctx, e); err != nil {
-		return err
-	}
-	for _, s := range ensembles.Status(ctx, e) {
-		if s.Serves() {
-			r.Version = s.Server.Version
-		}
-	}
-	return state.Save(*r)
+	return ensembles.WaitServing(ctx, e)
 }
 
 // network gives the members addresses: namespaces where we can have them, else loopback.
@@ -162,50 +120,30 @@ func (l *local) network(ctx context.Context, logf func(string, ...any)) error {
 		return err
 	}
 	logf("ensemble %s: all members share 127.0.0.1, so nobody can cut their network: %v", r.ID, err)
-	unplanNetwork(r)
-	if err := planLoopback(r); err != nil {
+	if err := useLoopback(r); err != nil {
 		return err
 	}
 	return state.Save(*r)
 }
 
-func (l *local) makeMachines() {
-	for _, m := range l.record.Members {
-		l.machines = append(l.machines, &machine{record: l.record, member: m, launcher: l.launcher})
-	}
-}
-
-// ensemble is the plain data about it, without Down.
+// ensemble makes the machines, and the plain data about the ensemble.
 func (l *local) ensemble() *ensembles.Ensemble {
-	r := l.record
-	e := &ensembles.Ensemble{
-		ID:      r.ID,
-		Kind:    ensembles.Process,
-		About:   fmt.Sprintf("local JVMs, ZooKeeper %s from %s", r.Version, r.About),
-		Version: r.Version,
-		Tick:    r.Tick,
-	}
-	for _, m := range l.machines {
-		e.Members = append(e.Members, &ensembles.Member{
-			Name:    m.member.Name,
-			ID:      m.member.ID,
-			Addr:    addr(m.member),
-			IP:      m.member.IP,
-			NetNS:   m.member.NetNS,
-			Machine: m,
-		})
+	e := l.record.Ensemble()
+	e.About = about(l.record)
+	for i, m := range l.record.Members {
+		l.machines = append(l.machines, &machine{record: l.record, member: m, launcher: l.launcher})
+		e.Members[i].Machine = l.machines[i]
 	}
 	return e
 }
 
-// down kills the members and removes everything of theirs. It does so for a
-// cancelled context as well: being interrupted is no reason to leave things behind.
+func about(r *state.Record) string {
+	return fmt.Sprintf("local JVMs, ZooKeeper %s from %s", r.Version, r.About)
+}
+
+// down kills the members and removes everything of theirs, also for a cancelled
+// context: an interrupted run must leave nothing behind.
 func (l *local) down(ctx context.Context) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.gone {
-		return nil
-	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), downTimeout)
 	defer cancel()
 	if err := remove(ctx, l.record); err != nil {
@@ -217,19 +155,12 @@ func (l *local) down(ctx context.Context) error {
 		}
 	}
 	l.launcher.stop()
-	l.gone = true
 	return nil
 }
 
-// letGo ends what we hold of an ensemble that goes on without us. Its JVMs have
-// no Pdeathsig, since it is a kept one.
-func (l *local) letGo(context.Context) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.gone {
-		return nil
-	}
+// detach leaves a kept ensemble running. Its JVMs have no Pdeathsig, so they
+// survive the launcher.
+func (l *local) detach(context.Context) error {
 	l.launcher.stop()
-	l.gone = true
 	return l.used.Close()
 }

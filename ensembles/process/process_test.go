@@ -10,13 +10,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles/internal/check"
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
@@ -29,15 +29,7 @@ func TestMain(m *testing.M) {
 		own(kind == "keep")
 		return
 	}
-	dir, err := os.MkdirTemp("", "zkbench-test-state-")
-	if err != nil {
-		panic(err)
-	}
-	os.Setenv("ZKBENCH_STATE", dir)
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		os.RemoveAll(dir)
-		os.Exit(code)
-	}))
+	check.Main(m)
 }
 
 func own(keep bool) {
@@ -84,59 +76,39 @@ func startOwner(t *testing.T, kind string) (*exec.Cmd, string) {
 func up(tb testing.TB, o ensembles.Options) *ensembles.Ensemble {
 	tb.Helper()
 	o.Logf = tb.Logf
-	e, err := Start(within(tb, time.Minute), o)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		if err := e.Down(context.Background()); err != nil {
-			tb.Error(err)
-		}
-	})
+	e, err := Start(check.Within(tb, time.Minute), o)
+	check.OK(tb, err)
+	check.Down(tb, e)
 	return e
 }
 
-func within(tb testing.TB, d time.Duration) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), d)
-	tb.Cleanup(cancel)
-	return ctx
-}
-
-func ok(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func TestStart(t *testing.T) {
+func TestStart_leavesNothingBehind(t *testing.T) {
 	t.Run("members have the names, ids and tick that were asked for, and Down leaves nothing", func(t *testing.T) {
-		e, err := Start(within(t, time.Minute), ensembles.Options{Members: 1, Tick: 500 * time.Millisecond, Logf: t.Logf})
-		ok(t, err)
-		r, err := state.Load(e.ID)
-		ok(t, err)
+		e, err := Start(check.Within(t, time.Minute), ensembles.Options{Members: 1, Tick: 500 * time.Millisecond, Logf: t.Logf})
+		check.OK(t, err)
+		r := recorded(t, e.ID)
 		if len(e.Members) != 1 || e.Members[0].Name != "zk1" || e.Members[0].ID != 1 || e.Tick != 500*time.Millisecond {
 			t.Errorf("got %+v of tick %v", e.Members[0], e.Tick)
 		}
 		if !strings.HasPrefix(e.Version, "3.") || e.Kind != ensembles.Process {
 			t.Errorf("got version %q, kind %q", e.Version, e.Kind)
 		}
-		ok(t, e.Down(context.Background()))
-		ok(t, e.Down(context.Background()))
+		check.OK(t, e.Down(context.Background()))
+		check.OK(t, e.Down(context.Background()))
 		nothingLeft(t, r)
 	})
 	t.Run("an interrupted start leaves nothing", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		before, err := filepath.Glob(filepath.Join(os.TempDir(), "zkbench-*"))
-		ok(t, err)
+		check.OK(t, err)
 		_, err = Start(ctx, ensembles.Options{Logf: func(string, ...any) { cancel() }}) // the first line: the network stands
 		if !errors.Is(err, context.Canceled) {
 			t.Fatalf("got %v", err)
 		}
-		records, err := List()
-		ok(t, err)
+		records, err := state.List()
+		check.OK(t, err)
 		after, err := filepath.Glob(filepath.Join(os.TempDir(), "zkbench-*"))
-		ok(t, err)
+		check.OK(t, err)
 		if len(records) != 0 || len(after) > len(before) {
 			t.Errorf("left behind: %+v, %v", records, after)
 		}
@@ -145,9 +117,8 @@ func TestStart(t *testing.T) {
 		e := up(t, ensembles.Options{Members: 1})
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
-		r, err := state.Load(e.ID)
-		ok(t, err)
-		ok(t, e.Down(ctx))
+		r := recorded(t, e.ID)
+		check.OK(t, e.Down(ctx))
 		nothingLeft(t, r)
 	})
 	for _, test := range []struct {
@@ -187,24 +158,26 @@ func nothingLeft(t *testing.T, r state.Record) {
 			t.Errorf("left behind: %s (%v)", path, err)
 		}
 	}
-	if _, err := state.Load(r.ID); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the record is left: %v", err)
+	records, err := state.List()
+	check.OK(t, err)
+	if slices.ContainsFunc(records, func(left state.Record) bool { return left.ID == r.ID }) {
+		t.Error("the record is left")
 	}
 }
 
-// TestStartWithoutRights runs the machine's tests again in a process that may
+// TestStart_worksWithoutRights runs the machine's tests again in a process that may
 // not make network namespaces.
-func TestStartWithoutRights(t *testing.T) {
+func TestStart_worksWithoutRights(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("without root the other tests run without rights already")
 	}
 	cmd := exec.Command("setpriv", "--bounding-set=-net_admin,-sys_admin",
-		os.Args[0], "-test.run=^(TestMachine|TestMember_NetNS)$", "-test.v")
+		os.Args[0], "-test.run=^(TestMachine_killsStopsAndPauses|TestMember_hasItsOwnNamespace)$", "-test.v")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for _, want := range []string{"all members share 127.0.0.1", "--- PASS: TestMachine", "operation not permitted"} {
+	for _, want := range []string{"all members share 127.0.0.1", "--- PASS: TestMachine_killsStopsAndPauses", "operation not permitted"} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("%q is not in:\n%s", want, out)
 		}

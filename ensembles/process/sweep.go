@@ -6,57 +6,34 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"syscall"
 
 	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles/internal/setup"
+	"github.com/zkbench/zkbench/ensembles/internal/wait"
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
-// List returns what the state registry knows about ensembles of local JVMs,
-// living or not.
-func List() ([]state.Record, error) {
-	records, err := state.List()
-	var ours []state.Record
-	for _, r := range records {
-		if r.Kind == ensembles.Process {
-			ours = append(ours, r)
-		}
-	}
-	return ours, err
-}
-
 // Attach returns a kept ensemble that another process has started, with the same
-// power over its members. Its Down only lets go.
-func Attach(_ context.Context, id string) (*ensembles.Ensemble, error) {
-	r, err := state.Load(id)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("no ensemble %s on this machine (zkbench ensemble status lists them): %w", id, err)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if r.Kind != ensembles.Process {
-		return nil, fmt.Errorf("ensemble %s is of kind %s, not of local JVMs", id, r.Kind)
-	}
+// power over its members. Its Down only detaches.
+func Attach(_ context.Context, r state.Record) (*ensembles.Ensemble, error) {
 	if !r.Keep {
-		return nil, fmt.Errorf("ensemble %s belongs to process %d and ends with it", id, r.Owner.PID)
+		return nil, fmt.Errorf("ensemble %s belongs to process %d and ends with it", r.ID, r.Owner.PID)
 	}
 	used, err := use(r.Dir)
 	if err != nil {
-		return nil, fmt.Errorf("attaching to ensemble %s: %w", id, err)
+		return nil, fmt.Errorf("attaching to ensemble %s: %w", r.ID, err)
 	}
 	l := newLocal(&r)
 	l.used = used
-	l.makeMachines()
+	e := l.ensemble()
+	e.Down = setup.Once(l.detach)
 	for _, m := range l.machines {
 		if found := state.FindAll(memberMark(r.ID, m.member.Name)); len(found) > 0 {
 			m.process = found[0]
 		}
 	}
-	e := l.ensemble()
-	e.Down = l.letGo
 	return e, nil
 }
 
@@ -65,7 +42,7 @@ func Attach(_ context.Context, id string) (*ensembles.Ensemble, error) {
 // living owner, and those that somebody has attached to, are never touched. It
 // returns one line for each ensemble removed.
 func Sweep(ctx context.Context, all bool) (removed []string, err error) {
-	records, err := List()
+	records, err := state.List()
 	errs := []error{err}
 	for _, r := range records {
 		line, err := sweep(ctx, &r, all)
@@ -77,10 +54,10 @@ func Sweep(ctx context.Context, all bool) (removed []string, err error) {
 	return removed, errors.Join(errs...)
 }
 
-// sweep removes one ensemble and says so, or returns "" where it is to be spared.
+// sweep removes one ensemble and returns a line about it, or "" where it spares it.
 func sweep(ctx context.Context, r *state.Record, all bool) (string, error) {
 	running := len(state.FindAll(mark(r.ID)))
-	if r.Owner.Alive() || r.Keep && running > 0 && !all {
+	if r.OwnerAlive() || r.Keep && running > 0 && !all {
 		return "", nil
 	}
 	claimed, ours, err := claim(r.Dir)
@@ -110,7 +87,7 @@ func remove(ctx context.Context, r *state.Record) error {
 		}
 	}
 	for _, p := range left {
-		if err := await(ctx, func() bool { return !p.Alive() }); err != nil {
+		if err := wait.Until(ctx, poll, func() bool { return !p.Alive() }); err != nil {
 			return fmt.Errorf("removing ensemble %s: process %d still runs: %w", r.ID, p.PID, err)
 		}
 	}

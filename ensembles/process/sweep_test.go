@@ -8,28 +8,26 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/ensembles/internal/check"
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
-func TestSweep(t *testing.T) {
+func TestSweep_removesWhatDeadOwnersLeft(t *testing.T) {
 	t.Run("an ensemble whose owner was killed is removed, one whose owner lives is not", func(t *testing.T) {
 		owner, id := startOwner(t, "run")
-		r, err := state.Load(id)
-		ok(t, err)
+		r := recorded(t, id)
 		removed, err := Sweep(context.Background(), true)
-		ok(t, err)
+		check.OK(t, err)
 		if len(removed) != 0 || len(state.FindAll(mark(id))) != 3 {
 			t.Fatalf("a living owner's ensemble was touched: %q", removed)
 		}
 
-		ok(t, owner.Process.Kill())
+		check.OK(t, owner.Process.Kill())
 		_ = owner.Wait() // its error is that it was killed
 		// The JVMs die with their owner, before anybody sweeps.
-		if err := await(within(t, 5*time.Second), func() bool { return len(state.FindAll(mark(id))) == 0 }); err != nil {
-			t.Errorf("JVMs outlive their owner: %v", state.FindAll(mark(id)))
-		}
+		check.Eventually(t, "the JVMs are gone", func() bool { return len(state.FindAll(mark(id))) == 0 })
 		removed, err = Sweep(context.Background(), false)
-		ok(t, err)
+		check.OK(t, err)
 		if len(removed) != 1 || !strings.Contains(removed[0], id) {
 			t.Errorf("removed %q", removed)
 		}
@@ -37,39 +35,38 @@ func TestSweep(t *testing.T) {
 	})
 }
 
-func TestSweep_kept(t *testing.T) {
+func TestSweep_sparesKeptOnes(t *testing.T) {
 	t.Run("a kept ensemble outlives its owner, is attached, restarted, and goes with all", func(t *testing.T) {
 		owner, id := startOwner(t, "keep")
-		ok(t, owner.Wait())
-		r, err := state.Load(id)
-		ok(t, err)
+		check.OK(t, owner.Wait())
+		r := recorded(t, id)
 		removed, err := Sweep(context.Background(), false)
-		ok(t, err)
+		check.OK(t, err)
 		if len(removed) != 0 {
 			t.Fatalf("a kept ensemble was swept: %q", removed)
 		}
 
-		ctx := within(t, time.Minute)
-		e, err := Attach(ctx, id)
-		ok(t, err)
+		ctx := check.Within(t, time.Minute)
+		e, err := Attach(ctx, r)
+		check.OK(t, err)
 		awaitMode(t, e.Members[0], "leader", "follower")
-		ok(t, e.Members[0].Machine.Kill(ctx))
-		ok(t, e.Members[0].Machine.Start(ctx))
+		check.OK(t, e.Members[0].Machine.Kill(ctx))
+		check.OK(t, e.Members[0].Machine.Start(ctx))
 		awaitMode(t, e.Members[0], "leader", "follower")
 		if e.Version != r.Version || e.Tick != 2*time.Second {
 			t.Errorf("attached to version %q, tick %v", e.Version, e.Tick)
 		}
 		removed, err = Sweep(ctx, true)
-		ok(t, err)
+		check.OK(t, err)
 		if len(removed) != 0 {
 			t.Errorf("an ensemble that we have attached to was swept: %q", removed)
 		}
-		ok(t, e.Down(ctx))
-		ok(t, e.Down(ctx))
+		check.OK(t, e.Down(ctx))
+		check.OK(t, e.Down(ctx))
 		awaitMode(t, e.Members[0], "leader", "follower") // Down only let go
 
 		removed, err = Sweep(context.Background(), true)
-		ok(t, err)
+		check.OK(t, err)
 		if len(removed) != 1 {
 			t.Errorf("removed %q", removed)
 		}
@@ -78,33 +75,26 @@ func TestSweep_kept(t *testing.T) {
 
 	t.Run("a kept ensemble whose members are all dead is removed", func(t *testing.T) {
 		owner, id := startOwner(t, "keep")
-		ok(t, owner.Wait())
-		ctx := within(t, time.Minute)
-		e, err := Attach(ctx, id)
-		ok(t, err)
+		check.OK(t, owner.Wait())
+		ctx := check.Within(t, time.Minute)
+		r := recorded(t, id)
+		e, err := Attach(ctx, r)
+		check.OK(t, err)
 		for _, m := range e.Members {
-			ok(t, m.Machine.Kill(ctx))
+			check.OK(t, m.Machine.Kill(ctx))
 		}
-		ok(t, e.Down(ctx))
+		check.OK(t, e.Down(ctx))
 		removed, err := Sweep(ctx, false)
-		ok(t, err)
+		check.OK(t, err)
 		if len(removed) != 1 {
 			t.Errorf("removed %q", removed)
 		}
 	})
 }
 
-func TestAttach(t *testing.T) {
-	t.Run("nobody knows the id", func(t *testing.T) {
-		if _, err := Attach(t.Context(), "nope"); err == nil || !strings.Contains(err.Error(), "no ensemble nope") {
-			t.Errorf("got %v", err)
-		}
-	})
-	t.Run("an ensemble that is not kept is its owner's alone", func(t *testing.T) {
-		ok(t, state.Save(state.Record{ID: "theirs", Kind: "process", Owner: state.Self()}))
-		defer func() { ok(t, state.Remove("theirs")) }()
-		if _, err := Attach(t.Context(), "theirs"); err == nil || !strings.Contains(err.Error(), "ends with it") {
-			t.Errorf("got %v", err)
-		}
-	})
+func TestAttach_refusesWhatIsItsOwnersAlone(t *testing.T) {
+	r := state.Record{ID: "theirs", Kind: "process", Owner: state.Self()}
+	if _, err := Attach(t.Context(), r); err == nil || !strings.Contains(err.Error(), "ends with it") {
+		t.Errorf("got %v", err)
+	}
 }

@@ -6,24 +6,40 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 )
 
-// Process is one operating system process for good: process ids come again,
-// together with the start time they do not.
+// Process names one operating system process for ever: a process id is used
+// again, an id with its start time is not.
 type Process struct {
 	PID   int    `json:"pid"`
 	Start string `json:"start"` // boot id and clock ticks since boot, opaque
+}
+
+// String returns the process as PID:START, which [ParseProcess] reads.
+func (p Process) String() string { return fmt.Sprintf("%d:%s", p.PID, p.Start) }
+
+// ParseProcess reads what String wrote. Anything else is the zero Process, which
+// is nobody.
+func ParseProcess(text string) Process {
+	pid, start, _ := strings.Cut(text, ":")
+	n, err := strconv.Atoi(pid)
+	if err != nil || n <= 0 {
+		return Process{}
+	}
+	return Process{PID: n, Start: start}
 }
 
 // Self returns the calling process.
 func Self() Process {
 	p, err := Find(os.Getpid())
 	if err != nil {
-		// Without /proc nobody can tell; a process without a start is never taken for dead.
+		// Without /proc the start is not known.
 		return Process{PID: os.Getpid()}
 	}
 	return p
@@ -38,9 +54,9 @@ func Find(pid int) (Process, error) {
 	return Process{PID: pid, Start: boot() + "/" + s.start}, nil
 }
 
-// FindAll returns the processes that were started with this argument. A record
-// needs no list of processes that way, and none is missed because whoever
-// started it died before writing it down.
+// FindAll returns the processes that were started with this argument. So a record
+// needs no list of processes, and misses none whose parent died before it could
+// write it down.
 func FindAll(argument string) []Process {
 	names, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
@@ -83,11 +99,20 @@ func (p Process) Signal(s os.Signal) error {
 	return nil
 }
 
-// Alive tells whether the process still runs. One that has ended and that its
-// parent has not yet waited for is not alive.
+// Alive reports whether the process still runs. One that has ended and that its
+// parent has not yet waited for is not alive. Without /proc there is no start
+// time, and an id that is in use is taken for the process.
 func (p Process) Alive() bool {
 	if p.PID == 0 {
 		return false
+	}
+	if runtime.GOOS != "linux" {
+		handle, err := os.FindProcess(p.PID)
+		if err != nil {
+			return false
+		}
+		defer handle.Release()
+		return runtime.GOOS == "windows" || handle.Signal(syscall.Signal(0)) == nil
 	}
 	dir := filepath.Join("/proc", fmt.Sprint(p.PID))
 	s, err := readStat(filepath.Join(dir, "stat"))
@@ -105,7 +130,7 @@ func (p Process) Alive() bool {
 	return err == nil && len(tasks) > 1
 }
 
-// Stopped tells whether every thread of the process is stopped by a signal.
+// Stopped reports whether every thread of the process is stopped by a signal.
 func (p Process) Stopped() bool {
 	tasks, err := filepath.Glob(filepath.Join("/proc", fmt.Sprint(p.PID), "task", "*", "stat"))
 	if err != nil || len(tasks) == 0 {
@@ -144,7 +169,7 @@ func parseStat(line []byte) (stat, error) {
 	return stat{state: fields[0], start: fields[19]}, nil // fields 3 and 22 of the man page
 }
 
-// boot tells this boot of the machine from earlier ones, which counted the same ticks.
+// boot names this boot of the machine: earlier ones counted the same ticks.
 var boot = sync.OnceValue(func() string {
 	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {

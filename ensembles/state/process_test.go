@@ -7,38 +7,25 @@ import (
 	"slices"
 	"syscall"
 	"testing"
-	"time"
+
+	"github.com/zkbench/zkbench/ensembles/internal/check"
 )
 
 // sleeper starts a process that does nothing, and reaps it when it ends.
 func sleeper(t *testing.T, argument string) (Process, *exec.Cmd) {
 	t.Helper()
 	cmd := exec.Command("sleep", argument)
-	check(t, cmd.Start())
+	check.OK(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill() // it may be dead already
 		_ = cmd.Wait()
 	})
 	p, err := Find(cmd.Process.Pid)
-	check(t, err)
+	check.OK(t, err)
 	return p, cmd
 }
 
-func eventually(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	deadline := time.After(5 * time.Second)
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for !done() {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatal("never: " + what)
-		}
-	}
-}
-
-func TestProcess_Alive(t *testing.T) {
+func TestProcess_isAliveUntilItEnds(t *testing.T) {
 	if !Self().Alive() {
 		t.Error("we are not alive")
 	}
@@ -49,29 +36,29 @@ func TestProcess_Alive(t *testing.T) {
 		t.Error("another process that had our id is alive")
 	}
 	p, cmd := sleeper(t, "3600.1")
-	check(t, p.Signal(syscall.SIGKILL))
-	eventually(t, "a zombie is not alive", func() bool { return !p.Alive() })
+	check.OK(t, p.Signal(syscall.SIGKILL))
+	check.Eventually(t, "a zombie is not alive", func() bool { return !p.Alive() })
 	_ = cmd.Wait() // its error is that it was killed
-	check(t, p.Signal(syscall.SIGKILL))
+	check.OK(t, p.Signal(syscall.SIGKILL))
 }
 
-func TestProcess_Signal(t *testing.T) {
+func TestProcess_signalsNobodyElse(t *testing.T) {
 	p, _ := sleeper(t, "3600.2")
 	impostor := Process{PID: p.PID, Start: p.Start + "1"} // who had this id before
-	check(t, impostor.Signal(syscall.SIGKILL))
-	check(t, p.Signal(syscall.SIGSTOP))
-	eventually(t, "it is stopped, not killed", p.Stopped)
+	check.OK(t, impostor.Signal(syscall.SIGKILL))
+	check.OK(t, p.Signal(syscall.SIGSTOP))
+	check.Eventually(t, "it is stopped, not killed", p.Stopped)
 	if !p.Alive() {
 		t.Error("a stopped process is not alive")
 	}
-	check(t, p.Signal(syscall.SIGCONT))
-	eventually(t, "it goes on", func() bool { return !p.Stopped() })
+	check.OK(t, p.Signal(syscall.SIGCONT))
+	check.Eventually(t, "it goes on", func() bool { return !p.Stopped() })
 }
 
-func TestFindAll(t *testing.T) {
+func TestFindAll_findsByArgument(t *testing.T) {
 	p, _ := sleeper(t, "3600.333")
-	other, _ := sleeper(t, "3600.3333")                  // an argument that only begins like it
-	eventually(t, "found by its argument", func() bool { // between fork and exec it still has ours
+	other, _ := sleeper(t, "3600.3333")                        // an argument that only begins like it
+	check.Eventually(t, "found by its argument", func() bool { // between fork and exec it still has ours
 		return slices.Equal(FindAll("3600.333"), []Process{p})
 	})
 	if found := FindAll("3600.333"); slices.Contains(found, other) {
@@ -91,9 +78,9 @@ func FuzzParseStat(f *testing.F) {
 	})
 }
 
-func TestParseStat(t *testing.T) {
+func TestParseStat_readsStateAndStart(t *testing.T) {
 	got, err := parseStat([]byte("42 (a) b) S 1 42 42 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 9876 1 2 3"))
-	check(t, err)
+	check.OK(t, err)
 	if got != (stat{state: "S", start: "9876"}) {
 		t.Errorf("got %+v", got)
 	}

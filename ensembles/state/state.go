@@ -1,8 +1,9 @@
-// Package state remembers which ensembles this machine runs, so that what a
-// crashed run left behind can be found, and what a living run uses is left alone.
+// Package state records which ensembles this machine runs. What a crashed run left
+// behind can be found by it, and what a living run uses is left alone.
 //
-// Each live ensemble has one JSON file in [Dir]. It is written before the first
-// thing is made and removed after the last one is gone:
+// Each live ensemble of local JVMs has one JSON file in [Dir]. It is written before
+// the first thing is made and removed after the last one is gone. Docker keeps the
+// records of ensembles of containers, as labels.
 //
 //	r := state.Record{ID: id, Kind: ensembles.Process, Owner: state.Self(), Dir: dir}
 //	err := state.Save(r)
@@ -11,19 +12,22 @@
 package state
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// Record is what one ensemble has on this machine.
+// Record is one ensemble on this machine, and all that was made for it.
 type Record struct {
 	ID      string         `json:"id"`
 	Kind    ensembles.Kind `json:"kind"`
@@ -45,11 +49,42 @@ type Record struct {
 
 // Member is the part of a record about one server.
 type Member struct {
-	Name  string `json:"name"`
-	ID    int    `json:"id"` // myid, 1 based
-	IP    string `json:"ip"`
-	Ports [3]int `json:"ports"`           // client, quorum, election
-	NetNS string `json:"netns,omitempty"` // a path that setns accepts
+	Name      string `json:"name"`
+	ID        int    `json:"id"`                  // myid, 1 based
+	IP        string `json:"ip"`                  // in the ensemble's network
+	Ports     [3]int `json:"ports"`               // client, quorum, election
+	Published int    `json:"published,omitempty"` // the client port on 127.0.0.1, where clients cannot dial IP
+	NetNS     string `json:"netns,omitempty"`     // a path that setns accepts
+	Container string `json:"container,omitempty"` // container id
+}
+
+// Addr returns the address, host:port, at which clients reach the member.
+func (m Member) Addr() string {
+	if m.Published != 0 {
+		return net.JoinHostPort("127.0.0.1", strconv.Itoa(m.Published))
+	}
+	return net.JoinHostPort(m.IP, strconv.Itoa(m.Ports[0]))
+}
+
+// OwnerAlive reports whether the process that started the ensemble runs. A
+// process of another host counts as alive: nobody here can know.
+func (r Record) OwnerAlive() bool {
+	return r.Host != "" && r.Host != Host() || r.Owner.Alive()
+}
+
+// Ensemble returns what the record says as an ensemble: enough to ask the members
+// for their status, without power over them. Its Down does nothing.
+func (r Record) Ensemble() *ensembles.Ensemble {
+	e := &ensembles.Ensemble{
+		ID: r.ID, Kind: r.Kind, About: r.About, Version: r.Version, Tick: r.Tick,
+		Down: func(context.Context) error { return nil },
+	}
+	for _, m := range r.Members {
+		e.Members = append(e.Members, &ensembles.Member{
+			Name: m.Name, ID: m.ID, Addr: m.Addr(), IP: m.IP, NetNS: m.NetNS, ContainerID: m.Container,
+		})
+	}
+	return e
 }
 
 // Dir returns the folder of the records: $ZKBENCH_STATE, or zkbench in the user's
@@ -68,7 +103,7 @@ func Dir() string {
 // Save writes the record, replacing an older one of the same ensemble. A reader
 // sees the old or the new one, never half of either.
 func Save(r Record) error {
-	r.Host = host()
+	r.Host = Host()
 	text, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return fmt.Errorf("recording ensemble %s: %w", r.ID, err)
@@ -84,12 +119,6 @@ func Save(r Record) error {
 		return fmt.Errorf("recording ensemble %s: %w", r.ID, err)
 	}
 	return nil
-}
-
-// Load reads the record of one ensemble. The error wraps fs.ErrNotExist where
-// there is none.
-func Load(id string) (Record, error) {
-	return read(file(id))
 }
 
 // List reads all records of this host: the folder may be shared with others, such
@@ -108,7 +137,7 @@ func List() ([]Record, error) {
 		case errors.Is(err, fs.ErrNotExist): // removed by its owner just now
 		case err != nil:
 			errs = append(errs, err)
-		case r.Host == host():
+		case r.Host == Host():
 			records = append(records, r)
 		}
 	}
@@ -123,8 +152,8 @@ func Remove(id string) error {
 	return nil
 }
 
-// host names this machine and process namespace.
-func host() string {
+// Host names this machine and process namespace: where a process id means something.
+func Host() string {
 	name, err := os.Hostname()
 	if err != nil {
 		name = "unknown"

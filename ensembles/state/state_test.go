@@ -1,8 +1,7 @@
 package state
 
 import (
-	"errors"
-	"io/fs"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -11,9 +10,10 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles/internal/check"
 )
 
-func TestSave(t *testing.T) {
+func TestSave_isReadBack(t *testing.T) {
 	t.Setenv("ZKBENCH_STATE", filepath.Join(t.TempDir(), "new"))
 	r := Record{
 		ID: "a1", Kind: ensembles.Process, Owner: Self(), Keep: true,
@@ -21,42 +21,39 @@ func TestSave(t *testing.T) {
 		Members: []Member{{Name: "zk1", ID: 1, IP: "198.18.0.2", Ports: [3]int{2181, 2888, 3888}}},
 		Dir:     "/tmp/zkbench-a1", Namespaces: []string{"zkbench-a1-net"}, Links: []string{"zkba1"},
 	}
-	check(t, Save(r))
-	got, err := Load("a1")
-	check(t, err)
-	r.Host = host()
-	if !reflect.DeepEqual(got, r) {
-		t.Errorf("saved %+v, loaded %+v", r, got)
+	check.OK(t, Save(r))
+	got, err := List()
+	check.OK(t, err)
+	r.Host = Host()
+	if !reflect.DeepEqual(got, []Record{r}) {
+		t.Errorf("saved %+v, listed %+v", r, got)
 	}
 	r.Version = "3.8.0"
-	check(t, Save(r))
+	check.OK(t, Save(r))
 	all, err := List()
-	check(t, err)
+	check.OK(t, err)
 	if len(all) != 1 || all[0].Version != "3.8.0" {
 		t.Errorf("listed %+v", all)
 	}
-	check(t, Remove("a1"))
-	check(t, Remove("a1"))
-	if _, err := Load("a1"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("got %v", err)
-	}
+	check.OK(t, Remove("a1"))
+	check.OK(t, Remove("a1"))
 	left, err := os.ReadDir(Dir())
-	check(t, err)
+	check.OK(t, err)
 	if len(left) != 0 {
 		t.Errorf("left behind: %v", left)
 	}
 }
 
-func TestSave_unwritable(t *testing.T) {
+func TestSave_saysWhereItCannotWrite(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
-	check(t, os.WriteFile(file, nil, 0o644))
+	check.OK(t, os.WriteFile(file, nil, 0o644))
 	t.Setenv("ZKBENCH_STATE", file)
 	if err := Save(Record{ID: "a1"}); err == nil || !strings.Contains(err.Error(), "set ZKBENCH_STATE") {
 		t.Errorf("got %v", err)
 	}
 }
 
-func TestList(t *testing.T) {
+func TestList_leavesOutWhatIsNotOurs(t *testing.T) {
 	for _, test := range []struct {
 		name, file, text string
 		wantErr          string
@@ -68,8 +65,8 @@ func TestList(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Setenv("ZKBENCH_STATE", t.TempDir())
-			check(t, Save(Record{ID: "a1"}))
-			check(t, os.WriteFile(filepath.Join(Dir(), test.file), []byte(test.text), 0o644))
+			check.OK(t, Save(Record{ID: "a1"}))
+			check.OK(t, os.WriteFile(filepath.Join(Dir(), test.file), []byte(test.text), 0o644))
 			got, err := List()
 			if len(got) != 1 || got[0].ID != "a1" {
 				t.Errorf("listed %+v, want a1 only", got)
@@ -81,7 +78,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-func TestDir(t *testing.T) {
+func TestDir_needsNoHome(t *testing.T) {
 	t.Setenv("ZKBENCH_STATE", "")
 	t.Setenv("XDG_CACHE_HOME", "")
 	t.Setenv("HOME", "/home/somebody")
@@ -94,9 +91,39 @@ func TestDir(t *testing.T) {
 	}
 }
 
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
+func TestRecord_describesAnEnsemble(t *testing.T) {
+	r := Record{ID: "a1", Kind: ensembles.Container, About: "an image", Tick: time.Second, Members: []Member{
+		{Name: "zk1", ID: 1, IP: "172.18.0.10", Ports: [3]int{2181, 2888, 3888}, Container: "c0ffee"},
+		{Name: "zk2", ID: 2, IP: "172.18.0.11", Ports: [3]int{2181, 2888, 3888}, Published: 20001},
+	}}
+	e := r.Ensemble()
+	if e.ID != r.ID || e.Kind != r.Kind || e.Tick != r.Tick || e.Members[0].ContainerID != "c0ffee" || e.Members[0].Machine != nil {
+		t.Errorf("got %+v", e)
+	}
+	if want := []string{"172.18.0.10:2181", "127.0.0.1:20001"}; !reflect.DeepEqual(e.Servers(), want) {
+		t.Errorf("clients dial %v, want %v", e.Servers(), want)
+	}
+	check.OK(t, e.Down(t.Context()))
+}
+
+func TestRecord_knowsWhetherItsOwnerLives(t *testing.T) {
+	self := Self()
+	for name, test := range map[string]struct {
+		owner, host string
+		want        bool
+	}{
+		"this process lives":                                   {self.String(), Host(), true},
+		"a process with our id from before is dead":            {fmt.Sprintf("%d:before", self.PID), Host(), false},
+		"an id that is not in use is dead":                     {"4194304:1", Host(), false}, // one above the highest that Linux gives
+		"a text that names no process is nobody":               {"somebody", Host(), false},
+		"nobody knows about a process on another machine":      {"4194304:1", "elsewhere/pid:[1]", true},
+		"a record without a host is of this machine":           {"4194304:1", "", false},
+		"process 0 and negative ones are never taken for ours": {"-1:", Host(), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := (Record{Owner: ParseProcess(test.owner), Host: test.host}).OwnerAlive(); got != test.want {
+				t.Errorf("alive: %v", got)
+			}
+		})
 	}
 }

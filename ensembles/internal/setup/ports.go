@@ -1,42 +1,36 @@
-//go:build linux
-
-package process
+package setup
 
 import (
 	"fmt"
 	"math/rand/v2"
 	"net"
 	"strconv"
-
-	"github.com/zkbench/zkbench/ensembles/state"
 )
 
-// Ports are taken from below the range that Linux hands to outgoing connections
+// Ports are taken from below the range that Linux gives to outgoing connections
 // (32768 and up): from there, one could be gone when its member is down.
 const (
 	lowestPort  = 20000
 	highestPort = 32000
 )
 
-// planLoopback gives all members 127.0.0.1 and ports that are free now.
-func planLoopback(r *state.Record) error {
+// FreePorts returns n different ports of 127.0.0.1 on which nobody listens.
+func FreePorts(n int) ([]int, error) {
+	var ports []int
 	taken := map[int]bool{}
-	for i := range r.Members {
-		r.Members[i].IP = "127.0.0.1"
-		for j := range r.Members[i].Ports {
-			port, err := freePort(taken)
-			if err != nil {
-				return err
-			}
-			taken[port] = true
-			r.Members[i].Ports[j] = port
+	for len(ports) < n {
+		port, err := freePort(taken)
+		if err != nil {
+			return nil, err
 		}
+		taken[port] = true
+		ports = append(ports, port)
 	}
-	return nil
+	return ports, nil
 }
 
-// freePort picks a port on which nobody listens, at random, so that ensembles
-// that start at the same time hardly ever pick the same.
+// freePort picks a port at random, so that ensembles that start at the same time
+// hardly ever pick the same.
 func freePort(taken map[int]bool) (int, error) {
 	const tries = 100
 	for range tries {

@@ -25,7 +25,7 @@ import (
 
 // Name is the image that Build makes, named after the ZooKeeper that Debian
 // bookworm ships.
-const Name = "github.com/zkbench/zkbench/zookeeper:3.8.0"
+const Name = "zkbench/zookeeper:3.8.0"
 
 // stopTimeout is how long an interrupted build may take to clear its folders away.
 const stopTimeout = 20 * time.Second

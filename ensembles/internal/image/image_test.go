@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/zkbench/zkbench/ensembles/internal/wait"
 )
 
 // needBuild skips a test where the image cannot be built.
@@ -55,7 +57,7 @@ func TestZkServer_knowsOneVerb(t *testing.T) {
 }
 
 // An interrupted build leaves neither folders nor mounts.
-func TestBuild_interrupted(t *testing.T) {
+func TestBuild_leavesNothingWhenInterrupted(t *testing.T) {
 	needBuild(t)
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)
@@ -63,16 +65,12 @@ func TestBuild_interrupted(t *testing.T) {
 	defer cancel()
 	go func() { // until mmdebstrap has made its folder, and so has begun
 		defer cancel()
-		ticker := time.NewTicker(20 * time.Millisecond)
-		defer ticker.Stop()
-		for ctx.Err() == nil {
-			<-ticker.C
-			if found, _ := filepath.Glob(filepath.Join(tmp, "zkbench-image-*", "mmdebstrap.*", "*")); len(found) > 0 {
-				return
-			}
-		}
+		_ = wait.Until(ctx, 20*time.Millisecond, func() bool { // or until the time is up
+			found, _ := filepath.Glob(filepath.Join(tmp, "zkbench-image-*", "mmdebstrap.*", "*"))
+			return len(found) > 0
+		})
 	}()
-	err := build(ctx, "", "github.com/zkbench/zkbench/interrupted:3.8.0")
+	err := build(ctx, "", "zkbench/interrupted:3.8.0")
 	if !errors.Is(err, context.Canceled) {
 		t.Fatalf("not interrupted: %v", err)
 	}

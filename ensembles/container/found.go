@@ -1,0 +1,96 @@
+package container
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/client"
+
+	"github.com/zkbench/zkbench/ensembles/state"
+)
+
+// found is what Docker holds of one ensemble.
+type found struct {
+	id         string
+	labels     map[string]string
+	containers []container.Summary // the members'
+	agents     []container.Summary // helpers that package chaos put into members' networks
+	networks   []string            // ids
+}
+
+// find returns everything of ours in Docker, by ensemble; with an id, only that one.
+func find(ctx context.Context, docker *client.Client, id string) ([]*found, error) {
+	filters := make(client.Filters).Add("label", labelOurs+"=1")
+	if id != "" {
+		filters.Add("label", labelEnsemble+"="+id)
+	}
+	containers, err := docker.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: filters})
+	if err != nil {
+		return nil, fmt.Errorf("listing the containers of ours: %w", err)
+	}
+	networks, err := docker.NetworkList(ctx, client.NetworkListOptions{Filters: filters})
+	if err != nil {
+		return nil, fmt.Errorf("listing the networks of ours: %w", err)
+	}
+	byID := map[string]*found{}
+	at := func(labels map[string]string) *found {
+		id := labels[labelEnsemble]
+		if byID[id] == nil {
+			byID[id] = &found{id: id, labels: labels}
+		}
+		return byID[id]
+	}
+	// Networks first: their labels are those of the ensemble's owner.
+	for _, n := range networks.Items {
+		f := at(n.Labels)
+		f.networks = append(f.networks, n.ID)
+	}
+	slices.SortFunc(containers.Items, func(a, b container.Summary) int { // members before agents
+		return cmp.Compare(b.Labels[labelMember], a.Labels[labelMember])
+	})
+	for _, c := range containers.Items {
+		f := at(c.Labels)
+		if c.Labels[labelMember] != "" {
+			f.containers = append(f.containers, c)
+		} else {
+			f.agents = append(f.agents, c)
+		}
+	}
+	all := make([]*found, 0, len(byID))
+	for _, f := range byID {
+		all = append(all, f)
+	}
+	slices.SortFunc(all, func(a, b *found) int { return cmp.Compare(a.id, b.id) })
+	return all, nil
+}
+
+// record is the ensemble as its labels describe it. What they lack is an error,
+// beside the rest.
+func (f *found) record() (state.Record, error) {
+	r, err := parseRecord(f.labels)
+	errs := []error{err}
+	for _, c := range f.containers {
+		m, err := parseMember(c.Labels, c.ID)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("ensemble %s: %w", f.id, err))
+		}
+		r.About = c.Image
+		r.Members = append(r.Members, m)
+	}
+	slices.SortFunc(r.Members, func(a, b state.Member) int { return cmp.Compare(a.ID, b.ID) })
+	return r, errors.Join(errs...)
+}
+
+// used reports whether a living process owns the ensemble, or an agent in it: one
+// that somebody has attached to.
+func (f *found) used() bool {
+	alive := func(labels map[string]string) bool {
+		r, _ := parseRecord(labels) // a bad tick changes nothing
+		return r.OwnerAlive()
+	}
+	return alive(f.labels) || slices.ContainsFunc(f.agents, func(c container.Summary) bool { return alive(c.Labels) })
+}

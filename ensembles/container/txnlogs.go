@@ -1,0 +1,60 @@
+package container
+
+import (
+	"archive/tar"
+	"bytes"
+	"io"
+	"maps"
+	"path"
+	"slices"
+
+	"github.com/zkbench/zkbench/ensembles/txnlog"
+)
+
+// headerSize is what a log file begins with: magic, version, database id.
+const headerSize = 16
+
+// logFile is one of a member's transaction logs. It has a name, as an os.File does.
+type logFile struct {
+	io.Reader
+	name string
+}
+
+func (f logFile) Name() string { return f.name }
+func (f logFile) Close() error { return nil }
+
+// untar returns the transaction logs in an archive of a member's folder that can
+// hold entries after a zxid. It keeps no more of them in memory than it must:
+// names say which are needed, and the zeros that fill a file are left out.
+func untar(archive io.Reader, after int64) ([]io.ReadCloser, error) {
+	files := map[string][]byte{}
+	needed := func() []string { return txnlog.Select(slices.Collect(maps.Keys(files)), after) }
+	for in := tar.NewReader(archive); ; {
+		header, err := in.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		name := path.Base(header.Name)
+		files[name] = nil
+		keep := needed()
+		maps.DeleteFunc(files, func(name string, _ []byte) bool { return !slices.Contains(keep, name) })
+		if !slices.Contains(keep, name) {
+			continue
+		}
+		content, err := io.ReadAll(in)
+		if err != nil {
+			return nil, err
+		}
+		// An entry ends in a byte that is not zero; the file's header may not.
+		end := max(len(bytes.TrimRight(content, "\x00")), min(len(content), headerSize))
+		files[name] = bytes.Clone(content[:end])
+	}
+	var logs []io.ReadCloser
+	for _, name := range needed() {
+		logs = append(logs, logFile{bytes.NewReader(files[name]), name})
+	}
+	return logs, nil
+}

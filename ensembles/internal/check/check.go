@@ -1,0 +1,89 @@
+// Package check is what the tests of all kinds of ensemble share.
+package check
+
+import (
+	"context"
+	"os"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles/internal/wait"
+)
+
+// Main runs a package's tests with a state registry of their own, and fails when
+// a goroutine is left.
+func Main(m *testing.M) {
+	dir, err := os.MkdirTemp("", "zkbench-test-state-")
+	if err != nil {
+		panic(err)
+	}
+	os.Setenv("ZKBENCH_STATE", dir)
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		os.RemoveAll(dir)
+		os.Exit(code)
+	}))
+}
+
+// OK ends the test where there is an error.
+func OK(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Within returns a context that ends with the test, or after d.
+func Within(t testing.TB, d time.Duration) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// Eventually waits until a condition holds, and ends the test where it does not
+// within 30 s. What names the condition.
+func Eventually(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	if err := wait.Until(Within(t, 30*time.Second), 10*time.Millisecond, holds); err != nil {
+		t.Fatalf("not within 30 s: %s", what)
+	}
+}
+
+// Down takes an ensemble down at the end of the test.
+func Down(t testing.TB, e *ensembles.Ensemble) {
+	t.Helper()
+	t.Cleanup(func() {
+		if err := e.Down(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Mode returns what a member says that it is; "" where it does not serve.
+func Mode(ctx context.Context, m *ensembles.Member) string {
+	return ensembles.Status(ctx, &ensembles.Ensemble{Members: []*ensembles.Member{m}})[0].Server.Mode
+}
+
+// WithMode returns a member of this mode.
+func WithMode(t testing.TB, e *ensembles.Ensemble, mode string) *ensembles.Member {
+	t.Helper()
+	for _, s := range ensembles.Status(t.Context(), e) {
+		if s.Server.Mode == mode {
+			return s.Member
+		}
+	}
+	t.Fatalf("no member is %s", mode)
+	return nil
+}
+
+// Running ends the test where a member's process does not run, or runs against
+// what is wanted.
+func Running(t testing.TB, m *ensembles.Member, want bool) {
+	t.Helper()
+	if got, err := m.Machine.Running(t.Context()); err != nil || got != want {
+		t.Fatalf("%s runs: %v, %v; want %v", m.Name, got, err, want)
+	}
+}

@@ -1,0 +1,95 @@
+// Package setup is what all kinds of ensemble that we start have in common.
+package setup
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles/state"
+)
+
+// MaxMembers is what fits the smallest subnet that an ensemble gets.
+const MaxMembers = 29
+
+// The ports of a member that has an address of its own.
+const (
+	ClientPort   = 2181
+	QuorumPort   = 2888
+	ElectionPort = 3888
+)
+
+// New checks the options and returns the record of an ensemble of this process,
+// with everything in it that does not depend on the kind.
+func New(kind ensembles.Kind, o ensembles.Options) (*state.Record, error) {
+	if o.Members == 0 {
+		o.Members = 3
+	}
+	if o.Members < 0 || o.Members > MaxMembers {
+		return nil, fmt.Errorf("an ensemble of %d members: between 1 and %d are possible", o.Members, MaxMembers)
+	}
+	if o.Tick == 0 {
+		o.Tick = 2 * time.Second
+	}
+	if o.Tick < time.Millisecond {
+		return nil, fmt.Errorf("a tick of %v: ZooKeeper counts ticks in whole milliseconds", o.Tick)
+	}
+	id := make([]byte, 4)
+	_, _ = rand.Read(id) // never fails: crypto/rand documents that it crashes the program instead
+	r := &state.Record{
+		ID: hex.EncodeToString(id), Kind: kind, Owner: state.Self(), Keep: o.Keep,
+		Created: time.Now(), Tick: o.Tick,
+	}
+	for i := range o.Members {
+		r.Members = append(r.Members, state.Member{
+			Name: fmt.Sprintf("zk%d", i+1), ID: i + 1,
+			Ports: [3]int{ClientPort, QuorumPort, ElectionPort},
+		})
+	}
+	return r, nil
+}
+
+// Logf returns the options' Logf, or one that is silent.
+func Logf(o ensembles.Options) func(format string, args ...any) {
+	if o.Logf != nil {
+		return o.Logf
+	}
+	return func(string, ...any) {}
+}
+
+// WaitServing waits until the ensemble serves, for as long as the timeout.
+func WaitServing(ctx context.Context, e *ensembles.Ensemble, timeout time.Duration) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("not within %v", timeout))
+	defer cancel()
+	return ensembles.WaitServing(ctx, e)
+}
+
+// Version returns what the first member that serves says; "" where none does.
+func Version(ctx context.Context, e *ensembles.Ensemble) string {
+	for _, s := range ensembles.Status(ctx, e) {
+		if s.Serves() {
+			return s.Server.Version
+		}
+	}
+	return ""
+}
+
+// Once returns a function that calls do until it has succeeded, and then no more.
+func Once(do func(context.Context) error) func(context.Context) error {
+	var mu sync.Mutex
+	done := false
+	return func(ctx context.Context) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if done {
+			return nil
+		}
+		err := do(ctx)
+		done = err == nil
+		return err
+	}
+}

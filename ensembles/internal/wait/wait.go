@@ -1,0 +1,24 @@
+// Package wait polls for what sends no word: processes, sockets, servers.
+//
+//	err := wait.Until(ctx, 5*time.Millisecond, func() bool { return !p.Alive() })
+package wait
+
+import (
+	"context"
+	"time"
+)
+
+// Until returns nil as soon as done returns true. It calls done at once, and again
+// after every interval. When the context ends first, it returns the cause.
+func Until(ctx context.Context, interval time.Duration, done func() bool) error {
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	for !done() {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,215 @@
+package txnlog
+
+import (
+	"encoding/binary"
+	"slices"
+	"strings"
+	"time"
+)
+
+// digestSize is the length of a TxnDigest (version, digest of the tree), which
+// servers from 3.6 on write after the body.
+const digestSize = 4 + 8
+
+// The types as ZooKeeper numbers them (ZooDefs.OpCode).
+var types = map[int32]Type{
+	1: Create, 15: Create, 19: Create, 21: Create,
+	2: Delete, 20: Delete,
+	5: SetData, 7: SetACL, 13: Check, 14: Multi, 16: Reconfig,
+	-10: OpenSession, -11: CloseSession, -1: Error,
+}
+
+// Two of the creates have a body of their own.
+const (
+	createContainer = 19
+	createTTL       = 21
+)
+
+// fields reads the fields of a record one after the other. After the first that
+// is not there, short is set and all others are zero.
+type fields struct {
+	rest  []byte
+	short bool
+}
+
+func (f *fields) take(n int) []byte {
+	if f.short || n < 0 || n > len(f.rest) {
+		f.short = true
+		return nil
+	}
+	taken := f.rest[:n]
+	f.rest = f.rest[n:]
+	return taken
+}
+
+func (f *fields) int32() int32 {
+	if b := f.take(4); b != nil {
+		return int32(binary.BigEndian.Uint32(b))
+	}
+	return 0
+}
+
+func (f *fields) int64() int64 {
+	if b := f.take(8); b != nil {
+		return int64(binary.BigEndian.Uint64(b))
+	}
+	return 0
+}
+
+func (f *fields) bool() bool {
+	b := f.take(1)
+	return b != nil && b[0] != 0
+}
+
+// bytes reads a buffer or a string. Length -1 stands for null.
+func (f *fields) bytes() []byte {
+	n := f.int32()
+	if n == -1 {
+		return nil
+	}
+	return f.take(int(n))
+}
+
+func (f *fields) string() string { return string(f.bytes()) }
+
+// each calls do for every element of a vector. It ends where the elements do,
+// whatever the length says.
+func (f *fields) each(do func()) {
+	for n := f.int32(); n > 0 && !f.short; n-- {
+		do()
+	}
+}
+
+// acl skips a vector of access rights (perms, scheme, id).
+func (f *fields) acl() {
+	f.each(func() { f.int32(); f.bytes(); f.bytes() })
+}
+
+// header reads a TxnHeader. The type is as ZooKeeper numbers it.
+func (f *fields) header() (e Entry, code int32) {
+	e.Session, e.Cxid, e.Zxid = f.int64(), f.int32(), f.int64()
+	e.Time = time.UnixMilli(f.int64())
+	return e, f.int32()
+}
+
+// body reads what follows the header. Known is false where it cannot be
+// understood to its end.
+func (e *Entry) body(code int32, f *fields) (known bool) {
+	known = true
+	switch e.Type = types[code]; e.Type {
+	case Multi:
+		known = e.multi(f)
+	case OpenSession:
+		e.Timeout = time.Duration(f.int32()) * time.Millisecond
+	case CloseSession:
+		return e.closeSession(f)
+	default:
+		e.Op = operation(code, f)
+	}
+	if e.Type == Unknown {
+		return false
+	}
+	if f.short {
+		e.Op, e.Parts, e.Timeout = Op{}, nil, 0
+		return false
+	}
+	return known && onlyDigest(f.rest)
+}
+
+// onlyDigest reports whether what is left after a body is nothing or a digest.
+func onlyDigest(rest []byte) bool { return len(rest) == 0 || len(rest) == digestSize }
+
+// operation reads one change: a body, or a part of a multi.
+func operation(code int32, f *fields) Op {
+	o := Op{Type: types[code]}
+	switch o.Type {
+	case Create:
+		o.Path = f.string()
+		o.data(f)
+		f.acl()
+		switch code {
+		case createContainer:
+			f.int32() // parentCVersion
+		case createTTL:
+			f.int32() // parentCVersion
+			f.int64() // ttl
+		default:
+			o.Ephemeral = f.bool()
+			if len(f.rest) > 0 { // servers before 3.4 do not write it
+				f.int32() // parentCVersion
+			}
+		}
+	case Delete:
+		o.Path = f.string()
+	case SetData, Reconfig:
+		o.Path = f.string()
+		o.data(f)
+		o.Version = f.int32()
+	case SetACL:
+		o.Path = f.string()
+		f.acl()
+		o.Version = f.int32()
+	case Check:
+		o.Path, o.Version = f.string(), f.int32()
+	case Error:
+		o.Err = f.int32()
+	default:
+		return Op{}
+	}
+	return o
+}
+
+func (o *Op) data(f *fields) {
+	data := f.bytes()
+	if o.Size = len(data); o.Size <= MaxData {
+		o.Data = slices.Clone(data)
+	}
+}
+
+// multi reads the parts: a type, and a body of its own length.
+func (e *Entry) multi(f *fields) (known bool) {
+	known = true
+	f.each(func() {
+		code := f.int32()
+		part := fields{rest: f.bytes()}
+		o := operation(code, &part)
+		if o.Type == Unknown || part.short || len(part.rest) > 0 {
+			known = false
+		}
+		if part.short {
+			o = Op{}
+		}
+		e.Parts = append(e.Parts, o)
+	})
+	// A part that failed undid the others (DataTree.processTxn). The servers write
+	// those before it as they would have been.
+	if slices.ContainsFunc(e.Parts, func(o Op) bool { return o.Type == Error }) {
+		for i, o := range e.Parts {
+			e.Parts[i] = Op{Type: Error, Path: o.Path, Err: o.Err}
+			if e.Err == 0 {
+				e.Err = o.Err
+			}
+		}
+	}
+	return known
+}
+
+// closeSession reads the removed paths. Servers before 3.6, and later ones that
+// are told so, write none; a digest that follows is no list.
+func (e *Entry) closeSession(f *fields) (known bool) {
+	body := f.rest
+	f.each(func() {
+		path := f.string()
+		if !strings.HasPrefix(path, "/") {
+			f.short = true
+			return
+		}
+		e.Removed = append(e.Removed, path)
+	})
+	if f.short || !onlyDigest(f.rest) {
+		e.Removed = nil
+		return onlyDigest(body)
+	}
+	e.Listed = true
+	return true
+}

@@ -1,0 +1,209 @@
+package txnlog
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+)
+
+// Summary says how complete a merged log is.
+type Summary struct {
+	Entries int   // delivered
+	Last    int64 // zxid of the last one
+	Gaps    []Gap
+	// Uncommitted counts entries that were left out: a member wrote them down and
+	// was cut off before the ensemble agreed.
+	Uncommitted int
+	Torn        int // files that ended in half an entry
+	Unknown     int // entries that were not understood, or not to their end, in all logs
+}
+
+// Gap is a row of zxids of one epoch that no log has.
+type Gap struct{ From, To int64 }
+
+func (g Gap) String() string {
+	return fmt.Sprintf("epoch %d: %d transactions, %#x to %#x", epoch(g.From), g.To-g.From+1, g.From, g.To)
+}
+
+// Merge calls each for what an ensemble committed, in order: entries with zxids
+// above after and up to upTo. Logs are those of the members, each file by file;
+// the leader's comes first. UpTo is the last zxid that the leader said is
+// committed; 0 for whatever the logs hold.
+//
+// What the leader's log lacks is taken from the others. Zxids of an epoch count by
+// one, so what nobody has is a [Gap], except for the end of an earlier epoch: how
+// far that one went can only be seen in a log that has it. Logs that disagree are
+// an error, as is a log that is damaged before its end.
+func Merge(after, upTo int64, each func(Entry) error, logs ...[]io.Reader) (Summary, error) {
+	if upTo > 0 && upTo <= after {
+		return Summary{Last: after}, nil
+	}
+	m := merger{upTo: upTo, each: each, s: Summary{Last: after}}
+	for _, files := range logs {
+		m.logs = append(m.logs, &head{r: NewReader(after, files...)})
+	}
+	err := m.run()
+	for _, l := range m.logs {
+		m.s.Torn += l.r.Torn()
+		m.s.Unknown += l.r.Unknown()
+	}
+	return m.s, err
+}
+
+// head is a log and its next entry; none at its end.
+type head struct {
+	r     *Reader
+	next  Entry
+	ended bool
+}
+
+type merger struct {
+	upTo    int64
+	each    func(Entry) error
+	logs    []*head // the leader's first
+	by      []*head // those that have the entry in hand
+	pending []claimed
+	s       Summary
+}
+
+// claimed is an entry of which it is not known yet whether it was committed, and
+// the logs that have it.
+type claimed struct {
+	entry Entry
+	by    []*head
+}
+
+func (m *merger) run() error {
+	if err := m.advance(m.logs); err != nil {
+		return err
+	}
+	for {
+		e, err := m.lowest()
+		if err != nil {
+			return err
+		}
+		over := len(m.by) == 0 || m.upTo > 0 && e.Zxid > m.upTo
+		if len(m.pending) > 0 && (over || epoch(e.Zxid) > epoch(m.pending[0].entry.Zxid)) {
+			if err := m.decide(); err != nil {
+				return err
+			}
+		}
+		if over {
+			break
+		}
+		if err := m.take(e); err != nil {
+			return err
+		}
+		// What comes after upTo may be half written: it is not even read.
+		if e.Zxid == m.upTo {
+			break
+		}
+		if err := m.advance(m.by); err != nil {
+			return err
+		}
+	}
+	if m.upTo > m.s.Last {
+		m.gap(m.upTo + 1)
+	}
+	return nil
+}
+
+// advance reads the next entry of each log.
+func (m *merger) advance(logs []*head) (err error) {
+	for _, l := range logs {
+		l.next, err = l.r.Next()
+		if err == io.EOF {
+			l.ended, err = true, nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lowest returns the entry with the lowest zxid of all that are next, and sets by
+// to the logs that have it: to none where all have ended.
+func (m *merger) lowest() (e Entry, err error) {
+	m.by = m.by[:0]
+	for _, l := range m.logs {
+		switch {
+		case l.ended || len(m.by) > 0 && l.next.Zxid > e.Zxid:
+		case len(m.by) == 0 || l.next.Zxid < e.Zxid:
+			e, m.by = l.next, append(m.by[:0], l)
+		case !same(&e, &l.next):
+			return e, fmt.Errorf("the members' logs disagree on transaction %#x: %v %s by session %#x, and %v %s by session %#x",
+				e.Zxid, e.Type, e.Path, e.Session, l.next.Type, l.next.Path, l.next.Session)
+		default:
+			m.by = append(m.by, l)
+		}
+	}
+	return e, nil
+}
+
+// take delivers an entry, or keeps it until it is known whether it was committed.
+func (m *merger) take(e Entry) error {
+	if m.committed(e.Zxid) {
+		return m.deliver(e)
+	}
+	m.pending = append(m.pending, claimed{e, slices.Clone(m.by)})
+	return nil
+}
+
+// committed reports whether an entry is known to be committed: the leader has it or
+// a later one of its epoch, or the leader has said so.
+func (m *merger) committed(zxid int64) bool {
+	leader := m.logs[0]
+	return m.by[0] == leader ||
+		!leader.ended && epoch(leader.next.Zxid) == epoch(zxid) ||
+		m.upTo > 0 && epoch(zxid) == epoch(m.upTo)
+}
+
+// decide delivers those of the pending entries, all of one epoch, that a log has
+// which goes on in a later epoch: a member that follows a new leader has dropped
+// what was not committed before.
+func (m *merger) decide() error {
+	for _, p := range m.pending {
+		if !slices.ContainsFunc(p.by, func(l *head) bool { return !l.ended }) {
+			m.s.Uncommitted++
+			continue
+		}
+		if err := m.deliver(p.entry); err != nil {
+			return err
+		}
+	}
+	m.pending = nil
+	return nil
+}
+
+func (m *merger) deliver(e Entry) error {
+	m.gap(e.Zxid)
+	m.s.Last = e.Zxid
+	m.s.Entries++
+	return m.each(e)
+}
+
+// gap notes what is missing between the last entry and the one with this zxid.
+func (m *merger) gap(next int64) {
+	from := m.s.Last + 1
+	if epoch(next) != epoch(m.s.Last) {
+		from = epoch(next)<<32 + 1
+	}
+	if from < next {
+		m.s.Gaps = append(m.s.Gaps, Gap{From: from, To: next - 1})
+	}
+}
+
+// same reports whether two members mean the same transaction. What only one of two
+// versions of ZooKeeper writes is not compared.
+func same(a, b *Entry) bool {
+	return a.Session == b.Session && a.Cxid == b.Cxid && a.Time.Equal(b.Time) && a.Timeout == b.Timeout &&
+		sameOp(a.Op, b.Op) && slices.EqualFunc(a.Parts, b.Parts, sameOp) &&
+		(!a.Listed || !b.Listed || slices.Equal(a.Removed, b.Removed))
+}
+
+func sameOp(a, b Op) bool {
+	return a.Type == b.Type && a.Path == b.Path && a.Ephemeral == b.Ephemeral && bytes.Equal(a.Data, b.Data) &&
+		a.Size == b.Size && a.Version == b.Version && a.Err == b.Err
+}

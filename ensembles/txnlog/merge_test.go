@@ -1,0 +1,164 @@
+package txnlog
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// z is a zxid.
+func z(epoch, count int64) int64 { return epoch<<32 + count }
+
+// having is a member's log with these entries.
+func having(zxids ...int64) []byte {
+	entries := [][]byte{}
+	for _, zxid := range zxids {
+		entries = append(entries, created(zxid, fmt.Sprintf("/%x", zxid)))
+	}
+	return logFile(entries...)
+}
+
+func merge(after, upTo int64, logs ...[]byte) (got []int64, s Summary, err error) {
+	var members [][]io.Reader
+	for _, log := range logs {
+		members = append(members, []io.Reader{bytes.NewReader(log)})
+	}
+	s, err = Merge(after, upTo, func(e Entry) error {
+		got = append(got, e.Zxid)
+		return nil
+	}, members...)
+	return got, s, err
+}
+
+func TestMerge_joinsWhatTheMembersHave(t *testing.T) {
+	for name, test := range map[string]struct {
+		after, upTo int64
+		logs        [][]byte // the leader's first
+		want        []int64
+		gaps        []Gap
+		uncommitted int
+	}{
+		"all have all": {0, 0, [][]byte{having(z(1, 1), z(1, 2)), having(z(1, 1), z(1, 2))},
+			[]int64{z(1, 1), z(1, 2)}, nil, 0},
+		"a gap of the leader is filled": {0, 0, [][]byte{having(z(1, 1), z(1, 4)), having(z(1, 1), z(1, 2)), having(z(1, 3), z(1, 4))},
+			[]int64{z(1, 1), z(1, 2), z(1, 3), z(1, 4)}, nil, 0},
+		"the leader came late, by a snapshot": {0, 0, [][]byte{having(z(2, 2)), having(z(1, 1), z(2, 1), z(2, 2))},
+			[]int64{z(1, 1), z(2, 1), z(2, 2)}, nil, 0},
+		"a gap that stays is named": {0, 0, [][]byte{having(z(1, 1), z(1, 5)), having(z(1, 3))},
+			[]int64{z(1, 1), z(1, 3), z(1, 5)}, []Gap{{z(1, 2), z(1, 2)}, {z(1, 4), z(1, 4)}}, 0},
+		"an epoch begins with one": {0, 0, [][]byte{having(z(1, 1), z(3, 3))},
+			[]int64{z(1, 1), z(3, 3)}, []Gap{{z(3, 1), z(3, 2)}}, 0},
+		"what comes after a zxid": {z(1, 2), 0, [][]byte{having(z(1, 1), z(1, 2), z(1, 3)), having(z(1, 2))},
+			[]int64{z(1, 3)}, nil, 0},
+		"what comes after a zxid, with a gap behind it": {z(1, 2), 0, [][]byte{having(z(1, 4))},
+			[]int64{z(1, 4)}, []Gap{{z(1, 3), z(1, 3)}}, 0},
+		"up to what the leader has said": {0, z(1, 2), [][]byte{having(z(1, 1), z(1, 2), z(1, 3))},
+			[]int64{z(1, 1), z(1, 2)}, nil, 0},
+		"the leader has said more than it has written": {0, z(1, 3), [][]byte{having(z(1, 1)), having(z(1, 1), z(1, 2), z(1, 3), z(1, 4))},
+			[]int64{z(1, 1), z(1, 2), z(1, 3)}, nil, 0},
+		"the leader has said more than anybody has written": {0, z(1, 3), [][]byte{having(z(1, 1))},
+			[]int64{z(1, 1)}, []Gap{{z(1, 2), z(1, 3)}}, 0},
+		"a new epoch without a transaction": {0, z(2, 0), [][]byte{having(z(1, 1)), having(z(1, 1))},
+			[]int64{z(1, 1)}, nil, 0},
+		"a leader that was cut off wrote what nobody agreed to": {0, 0, [][]byte{having(z(1, 1), z(2, 1)), having(z(1, 1), z(1, 2), z(1, 3))},
+			[]int64{z(1, 1), z(2, 1)}, nil, 2},
+		"the end of an epoch that the leader had by snapshot": {0, 0, [][]byte{having(z(1, 1), z(2, 1)), having(z(1, 1), z(1, 2), z(2, 1)), having(z(1, 1), z(1, 2), z(1, 3))},
+			[]int64{z(1, 1), z(1, 2), z(2, 1)}, nil, 1},
+		"what others write while they are read": {0, 0, [][]byte{having(z(1, 1)), having(z(1, 1), z(1, 2))},
+			[]int64{z(1, 1)}, nil, 1},
+		"nothing yet":   {0, 0, [][]byte{having(), having()}, nil, nil, 0},
+		"no log at all": {0, z(1, 1), nil, nil, []Gap{{z(1, 1), z(1, 1)}}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, s, err := merge(test.after, test.upTo, test.logs...)
+			if err != nil || !slices.Equal(got, test.want) || s.Entries != len(got) {
+				t.Errorf("got %#x, %v; want %#x", got, err, test.want)
+			}
+			if !slices.Equal(s.Gaps, test.gaps) || s.Uncommitted != test.uncommitted {
+				t.Errorf("gaps %v, %d uncommitted; want %v, %d", s.Gaps, s.Uncommitted, test.gaps, test.uncommitted)
+			}
+			if n := len(got); n > 0 && s.Last != got[n-1] {
+				t.Errorf("the last is %#x", s.Last)
+			}
+		})
+	}
+}
+
+func TestMerge_failsWhereLogsCannotBeTrusted(t *testing.T) {
+	good := having(z(1, 1), z(1, 2))
+	damaged := slices.Clone(good)
+	damaged[60] ^= 1
+	stop := errors.New("enough")
+	for name, test := range map[string]struct {
+		logs [][]byte
+		each error
+		want string
+	}{
+		"where logs disagree":         {[][]byte{good, logFile(created(z(1, 1), "/other"))}, nil, "disagree on transaction 0x100000001: create /100000001 by session 0x7, and create /other by session 0x7"},
+		"where a log is damaged":      {[][]byte{good, damaged}, nil, "is damaged"},
+		"where the caller has enough": {[][]byte{good}, stop, "enough"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var members [][]io.Reader
+			for _, log := range test.logs {
+				members = append(members, []io.Reader{bytes.NewReader(log)})
+			}
+			_, err := Merge(0, 0, func(Entry) error { return test.each }, members...)
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want %q in it", err, test.want)
+			}
+		})
+	}
+}
+
+func TestMerge_readsNoFurtherThanItIsAsked(t *testing.T) {
+	half := created(z(1, 3), "/half")
+	half[40] = 0
+	log := logFile(created(z(1, 1), "/a"), created(z(1, 2), "/b"), half, created(z(1, 4), "/c"))
+	for after := z(1, 0); after <= z(1, 2); after++ {
+		got, s, err := merge(after, z(1, 2), log, log)
+		if err != nil || len(got) != int(z(1, 2)-after) || s.Gaps != nil {
+			t.Errorf("after %#x: got %#x, %+v, %v", after, got, s, err)
+		}
+	}
+}
+
+func TestMerge_allowsForTwoVersions(t *testing.T) {
+	old := logFile(entry(txn(1, -11)))
+	recent := logFile(entry(txn(1, -11, int32(1), "/a", int32(2), int64(5))))
+	got, _, err := merge(0, 0, recent, old)
+	if err != nil || len(got) != 1 {
+		t.Errorf("got %#x, %v", got, err)
+	}
+}
+
+func TestMerge_countsWhatTheReadersSay(t *testing.T) {
+	_, s, err := merge(0, 0, logFile(created(1, "/a"), entry(txn(2, 99))), logFile(created(1, "/a"), created(2, "/b")[:30]))
+	if err != nil || s.Torn != 1 || s.Unknown != 1 || s.Entries != 2 {
+		t.Errorf("got %+v, %v", s, err)
+	}
+}
+
+func TestGap_namesItsEpoch(t *testing.T) {
+	if got, want := (Gap{z(3, 5), z(3, 7)}).String(), "epoch 3: 3 transactions, 0x300000005 to 0x300000007"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// BenchmarkMerge merges the logs of three members that agree.
+func BenchmarkMerge(b *testing.B) {
+	const n = 100_000
+	file := lockLog(n)
+	b.ReportAllocs()
+	for b.Loop() {
+		_, s, err := merge(0, 0, file, file, file)
+		if err != nil || s.Entries != n {
+			b.Fatalf("%+v, %v", s, err)
+		}
+	}
+	b.ReportMetric(n*float64(b.N)/b.Elapsed().Seconds(), "entries/s")
+}

@@ -1,0 +1,213 @@
+package txnlog
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/adler32"
+	"io"
+	"iter"
+	"slices"
+)
+
+// Reader reads one member's log.
+type Reader struct {
+	after int64
+	files []io.Reader
+
+	file   io.Reader
+	src    *bufio.Reader // of file; nil between files
+	offset int64         // in file, of the next entry
+	buf    []byte
+	last   int64 // zxid
+
+	torn, unknown int
+	err           error
+}
+
+// NewReader returns a reader of one member's log files, oldest first. It skips
+// entries up to the zxid after.
+func NewReader(after int64, files ...io.Reader) *Reader {
+	return &Reader{after: after, last: after, files: files}
+}
+
+// Torn returns how many files ended in half an entry so far: a server was killed
+// while it wrote, or is writing now. Such an entry is not delivered.
+func (r *Reader) Torn() int { return r.torn }
+
+// Unknown returns how many entries were not understood, or not to their end, so far.
+func (r *Reader) Unknown() int { return r.unknown }
+
+// All returns the entries that are left, in the order of their zxids. It ends
+// after the first error.
+func (r *Reader) All() iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		for {
+			e, err := r.Next()
+			if err == io.EOF || !yield(e, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// Next returns the next entry, and io.EOF after the last one. An entry that is
+// damaged, with others behind it, is an error that says where.
+func (r *Reader) Next() (Entry, error) {
+	for r.err == nil {
+		txn, err := r.txn()
+		if err != nil {
+			r.err = err
+			break
+		}
+		f := fields{rest: txn}
+		e, code := f.header()
+		switch {
+		case f.short:
+			r.unknown++
+		case e.Zxid > r.last: // else it comes again after a restart, or is not asked for
+			r.last = e.Zxid
+			if !e.body(code, &f) {
+				r.unknown++
+			}
+			return e, nil
+		}
+	}
+	return Entry{}, r.err
+}
+
+// txn returns the bytes of the next transaction. They are valid until the next call.
+func (r *Reader) txn() ([]byte, error) {
+	for {
+		if r.src == nil {
+			if len(r.files) == 0 {
+				return nil, io.EOF
+			}
+			r.file, r.files = r.files[0], r.files[1:]
+			if err := r.open(); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		txn, err := r.entry()
+		if txn != nil || err != nil {
+			return txn, err
+		}
+		r.src = nil
+	}
+}
+
+// open reads a file's header: magic, version, database id. A server that died
+// before it wrote one leaves an empty file.
+func (r *Reader) open() error {
+	src := bufio.NewReaderSize(r.file, 1<<16)
+	var head [16]byte
+	n, err := io.ReadFull(src, head[:])
+	switch {
+	case err == io.EOF || err == io.ErrUnexpectedEOF:
+		if n > 0 {
+			r.torn++
+		}
+		return nil
+	case err != nil:
+		return r.failed(err)
+	case string(head[:4]) != "ZKLG":
+		return r.failed(fmt.Errorf("no transaction log: it begins with %q", head[:4]))
+	}
+	if version := binary.BigEndian.Uint32(head[4:]); version != 2 {
+		return r.failed(fmt.Errorf("a transaction log of version %d: only 2 is known", version))
+	}
+	r.src, r.offset = src, int64(len(head))
+	return nil
+}
+
+// entry reads one entry: checksum, length, transaction, and the byte 'B'. It
+// returns nil at the end of the file, which zeros may fill.
+func (r *Reader) entry() ([]byte, error) {
+	var head [12]byte
+	n, err := io.ReadFull(r.src, head[:])
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		if !zeros(head[:n]) {
+			r.torn++
+		}
+		return nil, nil
+	}
+	if err != nil {
+		return nil, r.failed(err)
+	}
+	sum, size := binary.BigEndian.Uint64(head[:]), int32(binary.BigEndian.Uint32(head[8:]))
+	if size <= 0 {
+		if zeros(head[:]) {
+			return nil, nil
+		}
+		return nil, r.damaged(fmt.Sprintf("its length is %d", size))
+	}
+	txn, err := r.read(int(size) + 1)
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		r.torn++
+		return nil, nil
+	}
+	if err != nil {
+		return nil, r.failed(err)
+	}
+	txn, end := txn[:size], txn[size]
+	if got := uint64(adler32.Checksum(txn)); got != sum {
+		return nil, r.damaged(fmt.Sprintf("its checksum is %#x, not %#x", got, sum))
+	}
+	if end != 'B' {
+		return nil, r.damaged("its last byte is missing")
+	}
+	r.offset += int64(len(head)) + int64(size) + 1
+	return txn, nil
+}
+
+// read returns the next n bytes. It does not believe n before the bytes are
+// there, so a damaged length takes no more memory than the file has bytes.
+func (r *Reader) read(n int) ([]byte, error) {
+	r.buf = r.buf[:0]
+	for len(r.buf) < n {
+		have := len(r.buf)
+		step := min(n-have, max(have, cap(r.buf)-have, 1<<12))
+		r.buf = slices.Grow(r.buf, step)[:have+step]
+		if _, err := io.ReadFull(r.src, r.buf[have:]); err != nil {
+			return nil, err
+		}
+	}
+	return r.buf, nil
+}
+
+// damaged ends the file where the damaged entry is its last, and is an error
+// where more follows.
+func (r *Reader) damaged(how string) error {
+	for {
+		chunk, err := r.src.Peek(1)
+		if err == nil {
+			chunk, _ = r.src.Peek(r.src.Buffered())
+		}
+		switch {
+		case err == io.EOF:
+			r.torn++
+			return nil
+		case err != nil:
+			return r.failed(err)
+		case !zeros(chunk):
+			return r.failed(errors.New("the entry is damaged: " + how))
+		}
+		_, _ = r.src.Discard(len(chunk)) // it is buffered
+	}
+}
+
+// failed says where in which file something is wrong.
+func (r *Reader) failed(err error) error {
+	name := "transaction log"
+	if named, ok := r.file.(interface{ Name() string }); ok {
+		name = named.Name()
+	}
+	return fmt.Errorf("%s, byte %d, after zxid %#x: %w", name, r.offset, r.last, err)
+}
+
+var noBytes [1 << 16]byte
+
+func zeros(b []byte) bool { return bytes.Equal(b, noBytes[:len(b)]) }

@@ -1,0 +1,177 @@
+package txnlog
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+var padding = make([]byte, 1<<17)
+
+func TestReader_endsWhereTheLogDoes(t *testing.T) {
+	one, two := created(1, "/a"), created(2, "/b")
+	flipped := slices.Clone(two)
+	flipped[40] ^= 1
+	unended := slices.Clone(two)
+	unended[len(unended)-1] = 0
+	for name, test := range map[string]struct {
+		file []byte
+		want int // entries
+		torn int
+		err  string
+	}{
+		"at the end of the file":                       {logFile(one, two), 2, 0, ""},
+		"at zeros":                                     {logFile(one, two, padding), 2, 0, ""},
+		"at a few zeros":                               {logFile(one, two, padding[:5]), 2, 0, ""},
+		"nothing is in it but the header":              {logFile(padding), 0, 0, ""},
+		"the server died before the header":            {nil, 0, 0, ""},
+		"the server died within the header":            {logFile()[:9], 0, 1, ""},
+		"the file is cut within an entry":              {logFile(one, two[:30]), 1, 1, ""},
+		"the file is cut within a checksum":            {logFile(one, two[:6]), 1, 1, ""},
+		"half an entry, then zeros":                    {logFile(one, two[:30], padding), 1, 1, ""},
+		"a checksum, then zeros":                       {logFile(one, two[:8], padding), 1, 1, ""},
+		"the last entry has the wrong checksum":        {logFile(one, flipped, padding), 1, 1, ""},
+		"the last entry has no end":                    {logFile(one, unended, padding), 1, 1, ""},
+		"an entry in the middle is damaged":            {logFile(one, flipped, created(3, "/c"), padding), 1, 0, "byte 84, after zxid 0x1: the entry is damaged: its checksum is"},
+		"an entry in the middle has no end":            {logFile(one, unended, created(3, "/c")), 1, 0, "its last byte is missing"},
+		"a length is negative":                         {logFile(one, pack(int64(1), int32(-5)), two), 1, 0, "its length is -5"},
+		"a length is more than the file has":           {logFile(one, pack(int64(1), int32(1<<31-2)), two), 1, 1, ""},
+		"the file is something else":                   {[]byte("this is a snapshot"), 0, 0, `it begins with "this"`},
+		"the file is of a version that nobody writes":  {pack([]byte("ZKLG"), int32(3), int64(0)), 0, 0, "version 3"},
+		"damage far behind, beyond what is read ahead": {logFile(one, flipped, padding, two), 1, 0, "byte 84"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, r, err := readAll(0, test.file)
+			if len(got) != test.want || r.Torn() != test.torn {
+				t.Errorf("%d entries, %d torn; want %d, %d", len(got), r.Torn(), test.want, test.torn)
+			}
+			if (err != nil) != (test.err != "") || err != nil && !strings.Contains(err.Error(), test.err) {
+				t.Errorf("got %v, want %q in it", err, test.err)
+			}
+			if _, again := r.Next(); err != nil && again != err || err == nil && again != io.EOF {
+				t.Errorf("after %v it says %v", err, again)
+			}
+		})
+	}
+}
+
+func TestReader_joinsFiles(t *testing.T) {
+	first := logFile(created(1, "/a"), created(2, "/b"), created(3, "/c")[:20], padding) // killed, and started again
+	second := logFile(created(2, "/b"), created(3, "/c"), created(1<<32+1, "/d"))
+	got, r, err := readAll(0, first, nil, second)
+	if want := []int64{1, 2, 3, 1<<32 + 1}; err != nil || !slices.Equal(zxids(got), want) || r.Torn() != 1 {
+		t.Errorf("got %#x, %v, %d torn; want %#x", zxids(got), err, r.Torn(), want)
+	}
+	got, _, err = readAll(2, first, second)
+	if want := []int64{3, 1<<32 + 1}; err != nil || !slices.Equal(zxids(got), want) {
+		t.Errorf("after 2: got %#x, %v; want %#x", zxids(got), err, want)
+	}
+}
+
+type namedReader struct{ io.Reader }
+
+func (namedReader) Name() string { return "log.1" }
+
+func TestReader_saysWhichFileCannotBeRead(t *testing.T) {
+	broken := errors.New("disk on fire")
+	for name, file := range map[string]io.Reader{
+		"in the header": iotest.ErrReader(broken),
+		"in an entry":   io.MultiReader(bytes.NewReader(logFile(created(1, "/a")[:50])), iotest.ErrReader(broken)),
+		"in the end":    io.MultiReader(bytes.NewReader(logFile(created(1, "/a"))), iotest.ErrReader(broken)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			var err error
+			for _, err = range NewReader(0, namedReader{file}).All() {
+			}
+			if !errors.Is(err, broken) || !strings.HasPrefix(err.Error(), "log.1, byte ") {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+// FuzzReader reads any bytes as a file, and as a transaction whose frame is right.
+// It must not fail on the latter, nor take memory that the bytes do not account for.
+func FuzzReader(f *testing.F) {
+	recorded, err := os.ReadFile("testdata/zookeeper-3.8.0.log")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(recorded)
+	f.Add(logFile(created(1, "/a"), created(2, "/b")))
+	f.Add(txn(1, 14, int32(2), int32(2), "/a", int32(-1), "\xff\xff\xff\x9b"))
+	f.Add(txn(1, -11, int32(2), "/a", "/b"))
+	f.Add(txn(1, 7, "/a", int32(1<<31-1), int32(31)))
+	f.Add(pack([]byte("ZKLG"), int32(2), int64(0), int64(1), int32(1<<31-1)))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		bound := uint64(1<<18 + 128*len(b))
+		if used := allocated(func() { _, _, _ = readAll(0, b) }); used > bound { // whatever it says
+			t.Errorf("a file of %d bytes took %d bytes of memory", len(b), used)
+		}
+		if len(b) == 0 {
+			return // length 0 is the end
+		}
+		file := logFile(entry(b))
+		used := allocated(func() {
+			if _, r, err := readAll(0, file); err != nil || r.Torn() > 0 {
+				t.Errorf("got %v, %d torn", err, r.Torn())
+			}
+		})
+		if used > bound {
+			t.Errorf("a transaction of %d bytes took %d bytes of memory", len(b), used)
+		}
+	})
+}
+
+func allocated(do func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	do()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// BenchmarkReader reads a log of locks: create, delete, set-data in turn.
+func BenchmarkReader(b *testing.B) {
+	const n = 100_000
+	file := lockLog(n)
+	b.SetBytes(int64(len(file)))
+	b.ReportAllocs()
+	for b.Loop() {
+		got := 0
+		for _, err := range NewReader(0, bytes.NewReader(file)).All() {
+			if err != nil {
+				b.Fatal(err)
+			}
+			got++
+		}
+		if got != n {
+			b.Fatalf("%d entries", got)
+		}
+	}
+	b.ReportMetric(n*float64(b.N)/b.Elapsed().Seconds(), "entries/s")
+}
+
+func lockLog(n int64) []byte {
+	digest := pack(int32(2), int64(0x1234567890))
+	acl := pack(int32(1), int32(31), "world", "anyone")
+	entries := [][]byte{logFile()}
+	for i := int64(1); i <= n; i++ {
+		const path = "/zkbench/herd-1/lock/_c_0123456789abcdef0123456789abcdef-lock-0000000001"
+		switch i % 3 {
+		case 0:
+			entries = append(entries, entry(txn(i, 15, path, "client-1", acl, true, int32(1), digest)))
+		case 1:
+			entries = append(entries, entry(txn(i, 5, "/zkbench/herd-1/resource", "4294967301", int32(i), digest)))
+		case 2:
+			entries = append(entries, entry(txn(i, 2, path, digest)))
+		}
+	}
+	return concat(entries...)
+}
