@@ -37,6 +37,9 @@ func fastSample(raw []byte) (s *Sample, ok bool) {
 	s.Path = c.optionalText(`,"path":`)
 	s.Item = c.optionalText(`,"item":`)
 	s.Version = c.optionalNumber(`,"version":`)
+	s.Zxid = c.optionalNumber(`,"zxid":`)
+	s.Cxid = c.optionalInt32(`,"cxid":`)
+	s.LastCxid = c.optionalInt32(`,"last_cxid":`)
 	s.Err = c.optionalText(`,"err":`)
 	return s, c.ok && string(c.raw) == "}}"
 }
@@ -62,6 +65,14 @@ func (c *scanner) optionalNumber(key string) int64 {
 		return 0
 	}
 	return c.number()
+}
+
+func (c *scanner) optionalInt32(key string) int32 {
+	n := c.optionalNumber(key)
+	if n != int64(int32(n)) {
+		c.ok = false
+	}
+	return int32(n)
 }
 
 // number reads an integer. The few that are next to overflowing go the slow way.

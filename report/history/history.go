@@ -19,8 +19,10 @@ type History struct {
 	Faults  []Fault       // in order of their start
 	Phases  []Phase       // in order of their start
 	Timeout time.Duration // the longest negotiated session timeout; 0 where none is recorded
-	// Records yields all records in order. It can be ranged over again. An error
-	// is the last thing that it yields.
+	Commits bool          // there are commits among the records: the servers' own word
+	// Records yields all records in order, each commit before the first record of a client
+	// that may know of it. It can be ranged over again. An error is the last thing that
+	// it yields.
 	Records iter.Seq2[Numbered, error]
 }
 
@@ -74,6 +76,11 @@ func Open(path string) (*History, error) {
 	} else {
 		h.Records = all(kept, last)
 	}
+	commits, err := commitsOf(path)
+	if err != nil {
+		return nil, err
+	}
+	h.Commits, h.Records = commits != nil, withCommits(h.Records, commits)
 	return h, nil
 }
 
@@ -102,16 +109,25 @@ func ReadHeader(path string) (Header, error) {
 	return r.Header, f.Close()
 }
 
-// Of makes a history of records in memory.
+// Of makes a history of records in memory; commits may stand anywhere among them, in
+// their own order.
 func Of(header Header, records ...Record) *History {
 	h := &History{Header: header}
-	kept := make([]Numbered, len(records))
-	for i, r := range records {
-		kept[i] = Numbered{N: i + 1, Record: r}
-		h.collect(kept[i])
+	var kept, commits []Numbered
+	for _, r := range records {
+		switch r.(type) {
+		case *Commit, *CommitsEnd:
+			commits = append(commits, Numbered{Record: r})
+		default:
+			kept = append(kept, Numbered{N: len(kept) + 1, Record: r})
+			h.collect(kept[len(kept)-1])
+		}
 	}
 	h.sort()
 	h.Records = all(kept, nil)
+	if h.Commits = len(commits) > 0; h.Commits {
+		h.Records = withCommits(h.Records, all(commits, nil))
+	}
 	return h
 }
 

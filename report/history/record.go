@@ -55,6 +55,8 @@ var kinds = map[string]reflect.Type{
 	"claim.check": reflect.TypeFor[ClaimCheck](),
 	"snapshot":    reflect.TypeFor[Snapshot](),
 	"committed":   reflect.TypeFor[Committed](),
+	"commit":      reflect.TypeFor[Commit](),
+	"commits.end": reflect.TypeFor[CommitsEnd](),
 	"self":        reflect.TypeFor[Self](),
 }
 

@@ -41,7 +41,14 @@ type Sample struct {
 	Path    string        `json:"path,omitempty"`    // of the grant's or item's node
 	Item    string        `json:"item,omitempty"`    // queue: identity of the item
 	Version int64         `json:"version,omitempty"` // write: version of the resource that the write made
-	Err     string        `json:"err,omitempty"`
+	// Zxid is the highest in any reply that the client had been sent by then: it acted on
+	// no newer state. 0 where it is not known.
+	Zxid int64 `json:"zxid,omitempty"`
+	// Cxid and LastCxid number the first and the last request of the client's session
+	// during the operation; 0 where there was none.
+	Cxid     int32  `json:"cxid,omitempty"`
+	LastCxid int32  `json:"last_cxid,omitempty"`
+	Err      string `json:"err,omitempty"`
 }
 
 // Time is the return of the operation.

@@ -1,0 +1,123 @@
+package history
+
+import (
+	"errors"
+	"io/fs"
+	"iter"
+	"path/filepath"
+	"time"
+)
+
+// What a transaction did, as Commit.Op.
+const (
+	CommitOpen   = "open"   // a session was opened
+	CommitClose  = "close"  // it was closed by its client, or by the servers' own expiry: then Cxid is 0
+	CommitCreate = "create" // a node
+	CommitDelete = "delete" // a node, by a request; the nodes of a closed session are in Removed
+	CommitSet    = "set"    // a node's data
+	CommitError  = "error"  // a request was refused, which is logged too
+)
+
+// Commit is one operation that the servers committed, by their own transaction logs, cut
+// to the trial's part of the tree and to its sessions. A transaction of several
+// operations is as many commits with one zxid.
+type Commit struct {
+	Zxid      int64    `json:"zxid"`
+	Session   int64    `json:"session"`
+	Cxid      int32    `json:"cxid,omitempty"` // the client's number of its request; 0: the servers' own
+	Op        string   `json:"op"`
+	Path      string   `json:"path,omitempty"`
+	Ephemeral bool     `json:"ephemeral,omitempty"` // create: the node goes with its session
+	Item      string   `json:"item,omitempty"`      // create: identity of the queue's item in it
+	Version   int32    `json:"version,omitempty"`   // set: of the data, afterwards
+	Removed   []string `json:"removed,omitempty"`   // close: the session's nodes, which went with it
+	Code      int32    `json:"code,omitempty"`      // error: ZooKeeper's error code
+}
+
+// Time is 0: a commit has a place in the servers' order, not on the trial's clock.
+func (c *Commit) Time() time.Duration { return 0 }
+
+// CommitsEnd comes after the last commit, and says how whole they are.
+type CommitsEnd struct {
+	After   int64     `json:"after"` // the zxid at which they begin
+	Last    int64     `json:"last"`  // and that of the last transaction that was read
+	Read    int       `json:"read"`  // transactions, of everybody
+	Gaps    []ZxidGap `json:"gaps,omitempty"`
+	Unknown int       `json:"unknown,omitempty"` // transactions of a type that nobody here knows
+	Err     string    `json:"err,omitempty"`     // why the reading ended early
+}
+
+// ZxidGap is transactions that stand in no member's log: From to To, both missing.
+type ZxidGap struct {
+	From int64 `json:"from"`
+	To   int64 `json:"to"`
+}
+
+// Time is 0, as that of a Commit.
+func (c *CommitsEnd) Time() time.Duration { return 0 }
+
+// CommitsPath is the file with the commits of the history at path, in a folder beside
+// that of the histories.
+func CommitsPath(path string) string {
+	return filepath.Join(filepath.Dir(filepath.Dir(path)), "commits", filepath.Base(path))
+}
+
+// withCommits yields the records of a history, and among them its commits: each before
+// the first record of a client that may know of it. A sample whose reply had zxid z comes
+// after every commit up to z. Commits have no number. commits is nil where there are none.
+func withCommits(records, commits iter.Seq2[Numbered, error]) iter.Seq2[Numbered, error] {
+	if commits == nil {
+		return records
+	}
+	return func(yield func(Numbered, error) bool) {
+		next, stop := iter.Pull2(commits)
+		defer stop()
+		c, err, more := next()
+		// upTo yields commits up to a zxid; false ends everything.
+		upTo := func(zxid int64) bool {
+			for more && err == nil && zxidOf(c.Record) <= zxid {
+				if !yield(Numbered{Record: c.Record}, nil) {
+					return false
+				}
+				c, err, more = next()
+			}
+			return true
+		}
+		for n, readErr := range records {
+			if readErr == nil {
+				if s, ok := n.Record.(*Sample); ok && !upTo(s.Zxid) {
+					return
+				}
+			}
+			if !yield(n, readErr) || readErr != nil {
+				return
+			}
+		}
+		if upTo(1<<63-1) && err != nil {
+			yield(Numbered{}, errors.Join(errCommits, err))
+		}
+	}
+}
+
+var errCommits = errors.New("the commits cannot be read")
+
+// zxidOf is a commit's zxid; that of the end is higher than all.
+func zxidOf(r Record) int64 {
+	if c, ok := r.(*Commit); ok {
+		return c.Zxid
+	}
+	return 1<<63 - 1
+}
+
+// commitsOf returns the commits of the history at path; nil where there are none.
+func commitsOf(path string) (iter.Seq2[Numbered, error], error) {
+	r, f, err := openReader(CommitsPath(path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.Close()
+	return file(CommitsPath(path), nil), f.Close()
+}
