@@ -105,7 +105,7 @@ func TestPhase_draw(t *testing.T) {
 		t.Fatal(err)
 	}
 	for seed := range uint64(200) {
-		p := draw(s, Cell{Scenario: s, Clients: 5}, "t", seed)
+		p := drawPlan(s, cell{Scenario: s, Clients: 5}, "t", seed)
 		faults := p.Phases[0].Faults
 		if f := faults[0]; f.At != time.Second || f.Gaps != nil {
 			t.Fatalf("a fault without jitter was moved: %+v", f)

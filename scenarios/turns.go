@@ -58,6 +58,9 @@ func (s *seat) take(ctx context.Context) error {
 
 // yield gives the others their turn, and returns when it is this trial's again.
 func (s *seat) yield(ctx context.Context) error {
+	if s == nil {
+		return nil
+	}
 	s.pass()
 	return s.take(ctx)
 }
@@ -120,7 +123,7 @@ func sideBySide(ctx context.Context, trials []*trial) error {
 }
 
 // subjects names what runs side by side.
-func subjects(group []Cell) string {
+func subjects(group []cell) string {
 	var names []string
 	for _, c := range group {
 		names = append(names, c.Subject.Name)
@@ -130,14 +133,14 @@ func subjects(group []Cell) string {
 
 // groups parts cells into those that run side by side: the neighbours of one trial,
 // where there is a base to compare them with.
-func groups(cells []Cell, base string) [][]Cell {
-	var out [][]Cell
+func groups(cells []cell, base string) [][]cell {
+	var out [][]cell
 	for i, c := range cells {
 		if base != "" && i > 0 && c.Trial > 0 && c.Trial == cells[i-1].Trial && c.Clients == cells[i-1].Clients {
 			out[len(out)-1] = append(out[len(out)-1], c)
 			continue
 		}
-		out = append(out, []Cell{c})
+		out = append(out, []cell{c})
 	}
 	return out
 }

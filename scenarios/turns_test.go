@@ -87,18 +87,18 @@ func TestTurns_cancelled(t *testing.T) {
 }
 
 func TestGroups(t *testing.T) {
-	cells := []Cell{
+	cells := []cell{
 		{Clients: 5, Trial: 1}, {Clients: 5, Trial: 1}, {Clients: 5, Trial: 2}, {Clients: 5, Trial: 2},
 		{Clients: 9, Trial: 1}, {Clients: 9, Trial: 1},
 	}
 	for _, row := range []struct {
 		about, base string
-		cells       []Cell
+		cells       []cell
 		want        string
 	}{
 		{"with a base, what is compared stands together", "lock/a", cells, "2 2 2"},
 		{"without a base, each runs by itself", "", cells, "1 1 1 1 1 1"},
-		{"cells that are not repeated have no neighbours", "lock/a", []Cell{{Clients: 5}, {Clients: 5}}, "1 1"},
+		{"cells that are not repeated have no neighbours", "lock/a", []cell{{Clients: 5}, {Clients: 5}}, "1 1"},
 	} {
 		var got []string
 		for _, g := range groups(row.cells, row.base) {
