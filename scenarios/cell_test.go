@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestScenario_Cells_interleaved(t *testing.T) {
+func TestScenario_cells_interleaved(t *testing.T) {
 	for _, row := range []struct {
 		about  string
 		trials int
@@ -24,11 +24,11 @@ func TestScenario_Cells_interleaved(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s, err := Load(name, text, []string{"clients=[5, 9]", fmt.Sprintf("trials=%d", row.trials)})
+			s, err := Load(name, text, "clients=[5, 9]", fmt.Sprintf("trials=%d", row.trials))
 			if err != nil {
 				t.Fatal(err)
 			}
-			cells, err := s.Cells()
+			cells, err := s.cells()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -69,7 +69,7 @@ func TestScenario_Validate_trials(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = Load(name, text, row.set)
+			_, err = Load(name, text, row.set...)
 			switch {
 			case row.want == "" && err != nil:
 				t.Errorf("error %v, want none", err)
@@ -93,11 +93,11 @@ func TestScenario_spent(t *testing.T) {
 		{"past it, the few that an interval takes are", 6, 61 * time.Second, false},
 		{"past it, a cell that is run once is", 0, 61 * time.Second, false},
 	} {
-		if got := s.spent([]Cell{{Trial: row.trial}}, row.elapsed); got != row.want {
+		if got := s.spent([]cell{{Trial: row.trial}}, row.elapsed); got != row.want {
 			t.Errorf("%s: %v, want %v", row.about, got, row.want)
 		}
 	}
-	if (&Scenario{}).spent([]Cell{{Trial: 99}}, time.Hour) {
+	if (&Scenario{}).spent([]cell{{Trial: 99}}, time.Hour) {
 		t.Error("a budget that nobody gave is spent")
 	}
 }

@@ -23,7 +23,7 @@ func TestFault_validate(t *testing.T) {
 		{"the fault must exist", "{at: 1s, fault: session.cloze}", `did you mean "session.close"`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			_, err := Load("x", fmt.Appendf(nil, "{name: x, subjects: [lock/parent], clients: [4], session_timeout: 4s, phases: [{name: p, kind: churn, duration: 10s, hold: 1ms, faults: [%s]}]}", row.fault), nil)
+			_, err := Load("x", fmt.Appendf(nil, "{name: x, subjects: [lock/parent], clients: [4], session_timeout: 4s, phases: [{name: p, kind: churn, duration: 10s, hold: 1ms, faults: [%s]}]}", row.fault))
 			switch {
 			case row.want == "" && err != nil:
 				t.Errorf("it is refused: %v", err)
@@ -34,9 +34,9 @@ func TestFault_validate(t *testing.T) {
 	}
 }
 
-func TestPhase_Stretch(t *testing.T) {
+func TestPhase_stretch(t *testing.T) {
 	p := Phase{Duration: 10 * time.Second, Faults: []Fault{{At: 2 * time.Second, For: time.Second, Every: 3 * time.Second, Jitter: time.Second}}}
-	p.Stretch(5 * time.Second)
+	p.stretch(5 * time.Second)
 	if f := p.Faults[0]; p.Duration != 5*time.Second || f.At != time.Second || f.For != 500*time.Millisecond ||
 		f.Every != 1500*time.Millisecond || f.Jitter != 500*time.Millisecond {
 		t.Errorf("half the time: %+v", p)

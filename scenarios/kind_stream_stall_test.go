@@ -45,7 +45,7 @@ func (q *stalling) Close(context.Context) error { return nil }
 var _ recipes.QueueClient = (*stalling)(nil)
 
 // A second in which nothing moves, in ten seconds at a hundred items a second, delays
-// a tenth of them. The lab's own producers and consumers, clock, record and folding
+// a tenth of them. The harness's own producers and consumers, clock, record and folding
 // must show that; the clock is synctest's, so that the right answer is known exactly.
 func TestStream_aStallCannotHide(t *testing.T) {
 	const (
@@ -56,29 +56,29 @@ func TestStream_aStallCannotHide(t *testing.T) {
 	)
 	path := filepath.Join(t.TempDir(), "history.zst")
 	synctest.Test(t, func(t *testing.T) {
-		record, err := history.Create(path, history.Header{Trial: "stall", Subject: "queue/stalling", Clients: 1})
+		record, err := history.Create(path, history.Header{Trial: "stall", Cell: history.Cell{Subject: "queue/stalling", Clients: 1}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		phase := Phase{Name: "stream", Kind: Stream, Duration: length, Producers: 1, Rate: rate}
-		tr := &trial{
+		phase := Phase{Name: "stream", Kind: "stream", Duration: length, Producers: 1, Rate: rate}
+		st := &stage{
 			scenario: &Scenario{SessionTimeout: time.Minute, Phases: []Phase{phase}}, phase: phase,
-			clock: history.Start(), record: record, pin: newPin(),
+			clock: history.Start(), record: record, holder: newHolder(),
 		}
-		tr.tap = wire.New(tr.clock.Now)
+		st.tap = wire.New(st.clock.Now)
 		start := time.Now()
 		q := &stalling{items: make(chan []byte, rate), cost: cost, from: start.Add(5 * time.Second), to: start.Add(5*time.Second + stall)}
-		producer, consumer := newClient(tr, 0), newClient(tr, 1)
+		producer, consumer := newClient(st, 0), newClient(st, 1)
 		producer.subject, consumer.subject = q, q
 		ctx, cancel := context.WithCancel(t.Context())
-		tr.note(history.Note{Kind: history.PhaseStart, Client: -1, Text: phase.Name})
+		record.Record(&history.PhaseStart{Name: phase.Name, Kind: phase.Kind, Pace: history.ByRate})
 		consumed := make(chan bool)
-		go func() { consumer.consume(ctx); close(consumed) }()
+		go func() { consumer.consumeSlowly(ctx); close(consumed) }()
 		producer.produce(ctx, 0, 0)
 		synctest.Wait()
 		cancel()
 		<-consumed
-		tr.note(history.Note{Kind: history.PhaseEnd, Client: -1, Text: phase.Name})
+		record.Record(&history.PhaseEnd{At: st.clock.Now(), Name: phase.Name})
 		if err := record.Close(); err != nil {
 			t.Fatal(err)
 		}

@@ -44,7 +44,7 @@ func benchmarkRecord(b *testing.B, path func(client int) string) {
 		locks[i] = recipes.NewLock(s, path(i), recipes.Predecessor)
 	}
 	recordTurn(b, locks, 20*block, nil) // until the members' JVMs have compiled what they run
-	w, err := history.Create(filepath.Join(b.TempDir(), "record.jsonl.zst"), history.Header{Trial: "record", Clients: clients})
+	w, err := history.Create(filepath.Join(b.TempDir(), "record.jsonl.zst"), history.Header{Trial: "record", Cell: history.Cell{Clients: clients}})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func recordTurn(b *testing.B, locks []*recipes.Lock, block time.Duration, w *his
 	return t
 }
 
-// pass acquires and releases once, as a client of the lab does.
+// pass acquires and releases once, as a client of a trial does.
 func pass(ctx context.Context, client int, l *recipes.Lock, start time.Time, w *history.Writer) error {
 	due := time.Since(start)
 	g, err := l.Acquire(ctx)

@@ -9,33 +9,33 @@ import (
 
 // toldBy runs a scenario on the real ensemble and returns what each trial told of
 // itself, by its number, in order.
-func toldBy(t *testing.T, text string) (cells []Cell, told map[int][]Status) {
+func toldBy(t *testing.T, text string) (cells []cell, told map[int][]Status) {
 	t.Helper()
-	s, err := Load(t.Name(), []byte(text), nil)
+	s, err := Load(t.Name(), []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	batches, err := s.Batches()
+	batches, err := s.batches()
 	if err != nil {
 		t.Fatal(err)
 	}
 	var mu sync.Mutex
 	told = map[int][]Status{}
-	lab := Lab{Ensemble: ensemble, RunID: fmt.Sprintf("test-%d", runs.Add(1)), Seed: 1, Dir: t.TempDir(), Course: NewCourse(batches)}
-	lab.Progress = func(s Status) {
+	r := runner{ensemble: ensemble, id: fmt.Sprintf("test-%d", runs.Add(1)), seed: 1, dir: t.TempDir(), estimate: newEstimate(batches)}
+	r.progress = func(s Status) {
 		mu.Lock()
 		defer mu.Unlock()
 		told[s.Trial] = append(told[s.Trial], s)
 	}
-	if err := lab.Run(t.Context(), s, batches[0], 0, len(batches[0].Cells)); err != nil {
+	if err := r.run(t.Context(), s, batches[0], 0, len(batches[0].cells)); err != nil {
 		t.Fatal(err)
 	}
-	return batches[0].Cells, told
+	return batches[0].cells, told
 }
 
 // Whatever runs beside it, a trial tells of itself: its subject, its number, counts
 // that only grow, and in the end all of them.
-func TestLab_Run_eachTrialTellsOfItself(t *testing.T) {
+func TestRunner_eachTrialReportsItself(t *testing.T) {
 	for _, row := range []struct {
 		about, text string
 		grants      int64 // of each trial
@@ -72,13 +72,14 @@ func TestLab_Run_eachTrialTellsOfItself(t *testing.T) {
 	}
 }
 
-// A rate is over a trial's own turns, which takes one floor for all that take turns.
-func TestLab_beside(t *testing.T) {
-	lab, s := &Lab{Ensemble: ensemble}, &Scenario{Name: "told"}
-	cells := []Cell{{Scenario: s, Trial: 1}, {Scenario: s, Trial: 1}}
-	pair, next := lab.beside(cells, 0, 4), lab.beside(cells, 2, 4)
-	if pair[0].telling.floor != pair[1].telling.floor || pair[0].telling.floor == next[0].telling.floor {
-		t.Error("want one floor for each two trials that take turns")
+// A rate is over a trial's own turns, which takes one clock for all that take turns.
+func TestRunner_trialsThatTakeTurnsShareAClock(t *testing.T) {
+	r, s := &runner{ensemble: ensemble}, &Scenario{Name: "told"}
+	cells := []cell{{Scenario: s, Trial: 1}, {Scenario: s, Trial: 1}}
+	pair, next := r.group(cells, make([]plan, 2), 0, 4), r.group(cells, make([]plan, 2), 2, 4)
+	clock := func(t *trial) *turnClock { return t.stage.status.turns }
+	if clock(pair[0]) != clock(pair[1]) || clock(pair[0]) == clock(next[0]) {
+		t.Error("want one clock for each two trials that take turns")
 	}
 }
 

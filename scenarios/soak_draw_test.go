@@ -116,7 +116,7 @@ func TestDrawSoak(t *testing.T) {
 		if text != drawSoak(seed, kinds, soaked) {
 			t.Fatalf("seed %d gives two different trials", seed)
 		}
-		s, err := Load("soak", []byte(text), nil)
+		s, err := Load("soak", []byte(text))
 		if err != nil {
 			t.Fatalf("seed %d: %v\n%s", seed, err, text)
 		}

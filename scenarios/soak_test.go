@@ -141,19 +141,19 @@ func (s *soak) run(seed uint64, dir string) (trial report.Trial, wrong []string)
 	if err := os.WriteFile(filepath.Join(dir, "scenario.yaml"), text, 0o644); err != nil {
 		s.t.Fatal(err)
 	}
-	scenario, err := Load("soak", text, nil)
+	scenario, err := Load("soak", text)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	batches, err := scenario.Batches()
-	if err != nil || len(batches) != 1 || len(batches[0].Cells) != 1 {
+	batches, err := scenario.batches()
+	if err != nil || len(batches) != 1 || len(batches[0].cells) != 1 {
 		s.t.Fatalf("%d batches (%v), want one of one trial", len(batches), err)
 	}
-	lab := Lab{Ensemble: ensemble, Network: s.network, RunID: fmt.Sprintf("soak-%d", seed), Seed: seed, Dir: dir}
-	if err := lab.Run(s.t.Context(), scenario, batches[0], 0, 1); err != nil {
+	r := runner{ensemble: ensemble, network: s.network, id: fmt.Sprintf("soak-%d", seed), seed: seed, dir: dir}
+	if err := r.run(s.t.Context(), scenario, batches[0], 0, 1); err != nil {
 		wrong = append(wrong, fmt.Sprintf("it did not end well: %v", err))
 	}
-	h, err := history.Open(filepath.Join(dir, "history", batches[0].Cells[0].trialName()+".jsonl.zst"))
+	h, err := history.Open(report.HistoryPath(dir, batches[0].cells[0].trialName()))
 	if err != nil {
 		return trial, append(wrong, err.Error())
 	}

@@ -29,8 +29,8 @@ func TestEstimate_left(t *testing.T) {
 	} {
 		t.Run(row.about, func(t *testing.T) {
 			c, start := newEstimate(ten), time.Unix(100, 0)
-			if c.trialCount() != 4 {
-				t.Fatalf("%d trials, want 4", c.trialCount())
+			if len(c.trials) != 4 {
+				t.Fatalf("%d trials, want 4", len(c.trials))
 			}
 			c.left(start, 0, 0)
 			for i := range row.trial {

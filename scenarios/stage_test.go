@@ -9,7 +9,7 @@ import (
 
 // What a client can do decides, and only where it can do both, or before there is one,
 // the name.
-func TestTrial_suits(t *testing.T) {
+func TestStage_accept(t *testing.T) {
 	type closes struct{ recipes.Client }
 	type contends struct{ recipes.Contender }
 	type takes struct{ recipes.QueueClient }
@@ -25,18 +25,18 @@ func TestTrial_suits(t *testing.T) {
 		{"queue/x", contends{}, false, ""},
 		{"queue/x", closes{}, true, "neither a recipes.Contender"},
 	} {
-		tr := &trial{cell: Cell{Subject: recipes.Subject{Name: row.name}}}
-		err := tr.suits(row.client)
-		if tr.queue() != row.queue || (err == nil) != (row.err == "") || err != nil && !strings.Contains(err.Error(), row.err) {
-			t.Errorf("%s with %T: queue %v, %v", row.name, row.client, tr.queue(), err)
+		st := &stage{cell: cell{Subject: recipes.Subject{Name: row.name}}}
+		err := st.accept(row.client)
+		if st.queue() != row.queue || (err == nil) != (row.err == "") || err != nil && !strings.Contains(err.Error(), row.err) {
+			t.Errorf("%s with %T: queue %v, %v", row.name, row.client, st.queue(), err)
 		}
 	}
-	tr := &trial{cell: Cell{Subject: recipes.Subject{Name: "zoo/queue-x"}}}
-	if err := tr.suits(takes{}); err != nil {
+	st := &stage{cell: cell{Subject: recipes.Subject{Name: "zoo/queue-x"}}}
+	if err := st.accept(takes{}); err != nil {
 		t.Fatal(err)
 	}
-	for kind, want := range map[string]bool{Failover: true, Succession: true, Stream: false, Churn: false} {
-		if err := tr.suited(Phase{Kind: kind}); (err != nil) != want {
+	for kind, want := range map[string]bool{"failover": true, "succession": true, "stream": false, "churn": false} {
+		if err := st.suits(kindNamed(kind)); (err != nil) != want {
 			t.Errorf("a queue in a %s: %v", kind, err)
 		}
 	}
