@@ -24,7 +24,7 @@ type cell struct {
 	Provocation string
 	Caught      []string
 
-	suffix string // tells the choice apart in the trial's name
+	suffix string // of the trial's name, by the choice
 }
 
 // cells returns the matrix, subject by subject inside everything else, so that the

@@ -10,12 +10,12 @@ import (
 // counts is what has been counted at one instant.
 type counts struct {
 	wire    wire.Counts
-	fired   int64 // notifications fired, by the members' own counters; -1 if they do not tell
-	watches int64 // watches that stand now; -1 if they do not tell
+	fired   int64 // notifications fired, by the members' own counters; -1 if unknown
+	watches int64 // watches that stand now; -1 if unknown
 }
 
 // count counts at the taps and asks every member for its counters. A member that does
-// not tell them is no error.
+// not have them is no error.
 func (st *stage) count(ctx context.Context) (c counts, err error) {
 	c.wire = st.tap.Totals()
 	c.fired, c.watches, err = st.members.count(ctx)

@@ -61,7 +61,7 @@ func TestMoments(t *testing.T) {
 		{"3 grants", func(m *moments) { m.acquired(0, true); m.acquired(0, true) }, func(m *moments) { m.acquired(1, true) }},
 	} {
 		t.Run(row.event, func(t *testing.T) {
-			m := newMoments([]plannedFault{{On: row.event}}, 4)
+			m := newMoments([]plannedFault{{Fault: Fault{On: row.event}}}, 4)
 			f := told{make(chan string, 1)}
 			start := time.Now()
 			played := make(chan error)

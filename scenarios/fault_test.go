@@ -34,9 +34,9 @@ func TestFault_validate(t *testing.T) {
 	}
 }
 
-func TestPhase_stretch(t *testing.T) {
+func TestPhase_resize(t *testing.T) {
 	p := Phase{Duration: 10 * time.Second, Faults: []Fault{{At: 2 * time.Second, For: time.Second, Every: 3 * time.Second, Jitter: time.Second}}}
-	p.stretch(5 * time.Second)
+	p.resize(5 * time.Second)
 	if f := p.Faults[0]; p.Duration != 5*time.Second || f.At != time.Second || f.For != 500*time.Millisecond ||
 		f.Every != 1500*time.Millisecond || f.Jitter != 500*time.Millisecond {
 		t.Errorf("half the time: %+v", p)

@@ -11,7 +11,7 @@ import (
 )
 
 // hostFacts says what machine a run was measured on. A fact that the machine does
-// not tell is absent.
+// not reveal is absent.
 func hostFacts() map[string]string {
 	facts := map[string]string{"os": runtime.GOOS, "arch": runtime.GOARCH, "cpus": strconv.Itoa(runtime.NumCPU())}
 	if name, err := os.Hostname(); err == nil {

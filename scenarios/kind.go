@@ -55,6 +55,19 @@ func kindNamed(name string) *kind {
 
 func kindNames() []string { return kindsWith("") }
 
+// Kinds describes the kinds of phase, two lines each: the name, what happens in such a
+// phase, and the fields that it has beside name, kind and hold.
+func Kinds() string {
+	var b strings.Builder
+	for _, k := range kinds {
+		fmt.Fprintf(&b, "  %-11s %s\n", k.name, k.about)
+		if len(k.fields) > 0 {
+			fmt.Fprintf(&b, "  %-11s (%s)\n", "", strings.Join(k.fields, ", "))
+		}
+	}
+	return b.String()
+}
+
 // kindsWith returns the names of the kinds that know a field; of all for "".
 func kindsWith(field string) []string {
 	var names []string
@@ -89,7 +102,7 @@ const (
 )
 
 // lackedBy says what a recipe lacks; "" for nothing, or where the recipe's name does not
-// tell.
+// say.
 func (n needs) lackedBy(recipe string) string {
 	switch {
 	case n == needsGrants && recipe == "queue":

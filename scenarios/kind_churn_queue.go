@@ -39,7 +39,7 @@ func (c *client) exchange(phase, taking context.Context) {
 }
 
 // exchangePut puts an item unless the phase is over. It counts as putting from before
-// it looks: whoever sees the phase over and nobody putting has seen the last put.
+// it checks: whoever sees the phase over and nobody putting has seen the last put.
 func (c *client) exchangePut(phase context.Context) error {
 	c.st.putting.Add(1)
 	defer c.st.putting.Add(-1)

@@ -95,7 +95,7 @@ func (s *Scenario) setAll(choice map[string]string) error {
 		allHold: func(p *Phase, d time.Duration) { p.Hold = d },
 		allDuration: func(p *Phase, d time.Duration) {
 			if p.Duration > 0 {
-				p.stretch(d)
+				p.resize(d)
 			}
 		},
 	} {
@@ -175,7 +175,7 @@ func (s *Scenario) tryChoice(known problems, choice map[string]string) string {
 	return strings.Join(texts, "; ")
 }
 
-// suffix tells the combination apart in the name of a trial.
+// suffix makes the combination unique in the name of a trial.
 func (c combination) suffix() string {
 	var b strings.Builder
 	for _, key := range c.keys {

@@ -33,7 +33,7 @@ var firedCounters = []string{
 }
 
 // count asks every member how many notifications it has fired, and how many watches stand.
-// Both are -1 where a member does not tell, because mntr is not on its white list.
+// Both are -1 where a member does not say, because mntr is not on its white list.
 func (m members) count(ctx context.Context) (fired, watches int64, err error) {
 	if m.shared {
 		return -1, -1, nil
@@ -60,7 +60,7 @@ func (m members) leads(ctx context.Context, addr string) bool {
 	return err == nil && leader.Addr == addr
 }
 
-// target is what faults act on. holder tells who holds; nil where nobody can.
+// target is what faults act on. holder returns who holds; nil where nobody can.
 func (m members) target(clients []*client, holder func() int) chaos.Target {
 	taps := make([]*wire.Client, len(clients))
 	for i, c := range clients {

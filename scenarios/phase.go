@@ -114,8 +114,8 @@ func (p *Phase) fits(s *Scenario, at string, bad problemFunc) {
 	}
 }
 
-// stretch gives the phase another duration; its faults keep their place in it.
-func (p *Phase) stretch(d time.Duration) {
+// resize gives the phase another duration; its faults keep their place in it.
+func (p *Phase) resize(d time.Duration) {
 	ratio := float64(d) / float64(p.Duration)
 	for i := range p.Faults {
 		f := &p.Faults[i]

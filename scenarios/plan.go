@@ -26,17 +26,10 @@ type phasePlan struct {
 	Rounds []plannedRound `yaml:"rounds,omitempty"` // of a failover
 }
 
-// plannedFault is a scenario's Fault with its jitter drawn.
+// plannedFault is a scenario's fault with its jitter drawn.
 type plannedFault struct {
-	Fault  string            `yaml:"fault"`
-	Target string            `yaml:"target,omitempty"`
-	Params map[string]string `yaml:"params,omitempty"`
-	On     string            `yaml:"on,omitempty"`
-	At     time.Duration     `yaml:"at"`
-	For    time.Duration     `yaml:"for,omitempty"`
-	Every  time.Duration     `yaml:"every,omitempty"`
-	Times  int               `yaml:"times,omitempty"`
-	Gaps   []time.Duration   `yaml:"gaps,omitempty,flow"` // in place of every and times: from each start to the next
+	Fault `yaml:",inline"`
+	Gaps  []time.Duration `yaml:"gaps,omitempty,flow"` // in place of every and times: from each start to the next
 }
 
 // plannedRound is one round of a failover.
@@ -74,9 +67,8 @@ func (p *Phase) draw(r *rand.Rand, timeout time.Duration, clients int) phasePlan
 
 // draw draws the fault's jitter.
 func (f Fault) draw(r *rand.Rand, phase time.Duration) plannedFault {
-	out := plannedFault{
-		Fault: f.Fault, Target: f.Target, Params: f.Params, On: f.On, At: f.At, For: f.For, Every: f.Every, Times: f.Times,
-	}
+	out := plannedFault{Fault: f}
+	out.Jitter = 0
 	if f.Jitter == 0 {
 		return out
 	}
@@ -101,7 +93,7 @@ func (f Fault) draw(r *rand.Rand, phase time.Duration) plannedFault {
 func (p phasePlan) entries() ([]chaos.Entry, error) {
 	var out []chaos.Entry
 	for _, f := range p.Faults {
-		fault, err := chaos.Parse(f.Fault, f.Target, f.Params)
+		fault, err := chaos.Parse(f.Fault.Fault, f.Target, f.Params)
 		if err != nil {
 			return nil, err
 		}

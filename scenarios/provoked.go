@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,13 +19,12 @@ type provoked struct {
 	calls context.Context    // that the acquires run under
 	stop  context.CancelFunc // calls off every acquire that is under way
 
-	mu       sync.Mutex
-	attempts []*attempt // by client: its last; nil before the first
-	begun    []*attempt // all
+	mu    sync.Mutex
+	begun []*attempt // by all clients
 }
 
 func newProvoked(ctx context.Context, st *stage) *provoked {
-	p := &provoked{st: st, attempts: make([]*attempt, len(st.clients))}
+	p := &provoked{st: st}
 	p.calls, p.stop = context.WithCancel(ctx)
 	return p
 }
@@ -44,7 +44,7 @@ func (p *provoked) begin(i int) *attempt {
 	a := p.st.clients[i].begin(p.calls)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.attempts[i], p.begun = a, append(p.begun, a)
+	p.begun = append(p.begun, a)
 	return a
 }
 
@@ -52,7 +52,12 @@ func (p *provoked) begin(i int) *attempt {
 func (p *provoked) last(i int) *attempt {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.attempts[i]
+	for _, a := range slices.Backward(p.begun) {
+		if a.c.n == i {
+			return a
+		}
+	}
+	return nil
 }
 
 // first has client i acquire, and write as its holder; it must be granted.

@@ -36,7 +36,7 @@ func newRecovery(ctx context.Context, st *stage) *recovery {
 	return &recovery{st: st, ctx: ctx, force: map[string]bool{}}
 }
 
-// key tells faults that were played apart.
+// key identifies a fault that was played.
 func key(p chaos.Played) string { return fmt.Sprint(p.Fault, p.Start) }
 
 // injected takes a fault in force. While one is, nothing can recover.

@@ -24,7 +24,7 @@ type Config struct {
 	Dir      string            // run folder, which must be empty or missing; "" is a temporary one, which is removed
 	// Progress is called now and then, by each trial for itself.
 	Progress func(Status)
-	Logf     func(format string, args ...any) // one line for each thing worth telling the user
+	Logf     func(format string, args ...any) // one line for each thing worth saying
 	Versions map[string]string                // of what measures, for the result; ZooKeeper's is added
 	Command  func(report.Run) string          // repeats the run, for the result
 }

@@ -83,7 +83,7 @@ func share(v float64) *float64 { return new(math.Round(v*1000) / 1000) }
 type usage struct {
 	known     bool
 	self      float64 // by this process
-	busy, all float64 // by the machine, of what there was; 0 where it does not tell
+	busy, all float64 // by the machine, of what there was; 0 where it is unknown
 }
 
 func used() usage {

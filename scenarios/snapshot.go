@@ -51,7 +51,7 @@ func (st *stage) snapshot(ctx context.Context, apart time.Duration) error {
 	if err != nil {
 		return err
 	}
-	watches, told := st.members.watches(ctx)
+	watches, known := st.members.watches(ctx)
 	after := st.states()
 	r := &history.Snapshot{Asked: asked, Path: st.parent, Queue: st.queue()}
 	stayed := slices.DeleteFunc(second, func(n node) bool { return !slices.Contains(first, n) })
@@ -65,7 +65,7 @@ func (st *stage) snapshot(ctx context.Context, apart time.Duration) error {
 	}
 	for i := range st.clients {
 		if w, waits := waiter(i, before[i], after[i]); waits {
-			if told {
+			if known {
 				st.countWatches(&w, watches[w.Session], stayed)
 			}
 			r.Waiters = append(r.Waiters, w)
@@ -122,7 +122,7 @@ func waiter(i int, before, after state) (history.Waiter, bool) {
 	}, true
 }
 
-// countWatches tells the watches that a change in the line can fire from others.
+// countWatches counts the watches that a change in the line can fire, and the others.
 func (st *stage) countWatches(w *history.Waiter, paths []string, there []node) {
 	w.Watches = new(int64)
 	for _, p := range paths {

@@ -50,7 +50,7 @@ type stage struct {
 }
 
 // queue says whether the subject is a queue: by what its clients can do, which a name
-// like "zoo/queue-lifo" does not tell; before there are any, by its name.
+// like "zoo/queue-lifo" does not say; before there are any, by its name.
 func (st *stage) queue() bool {
 	if is := st.takes.Load(); is != nil {
 		return *is

@@ -26,7 +26,7 @@ func parseWatches(reply string, bySession map[int64][]string) {
 }
 
 // watches returns by session what it watches, by the members' own word (wchp). ok is
-// false where a member does not tell.
+// false where a member does not say.
 func (m members) watches(ctx context.Context) (bySession map[int64][]string, ok bool) {
 	bySession = map[int64][]string{}
 	for _, member := range m.ensemble.Members {
