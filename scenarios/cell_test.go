@@ -80,7 +80,7 @@ func TestScenario_Validate_trials(t *testing.T) {
 	}
 }
 
-func TestScenario_spent(t *testing.T) {
+func TestScenario_spentAfterItsBudget(t *testing.T) {
 	s := Scenario{Budget: time.Minute}
 	for _, row := range []struct {
 		about   string

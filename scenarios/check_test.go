@@ -53,7 +53,7 @@ func TestLoad_namesEveryProblemInItsPlace(t *testing.T) {
 	}
 }
 
-func TestLoad_builtIn(t *testing.T) {
+func TestLoad_acceptsWhatIsBuiltIn(t *testing.T) {
 	for _, name := range Builtin() {
 		t.Run(name, func(t *testing.T) {
 			_, text, err := Source(name)
@@ -92,7 +92,7 @@ phases:
   - {name: drain, kind: drain, rounds: 1, hold: 0s}
 `
 
-func TestLoad_overrides(t *testing.T) {
+func TestLoad_appliesOverrides(t *testing.T) {
 	for _, row := range []struct{ about, override, want string }{
 		{"a field that is there", "clients=[3, 4]", ""},
 		{"a field that is not there yet", "about=a test", ""},
@@ -158,7 +158,7 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-func TestFind(t *testing.T) {
+func TestFind_isTheNearestNode(t *testing.T) {
 	var root yaml.Node
 	if err := yaml.Load([]byte(small), &root); err != nil {
 		t.Fatal(err)

@@ -101,14 +101,14 @@ func (c *client) consumeSlowly(ctx context.Context) {
 }
 
 // emptied waits until no member has an item any more and no request is under way,
-// while consumers go on taking, and records that. When nothing has been taken for a
-// while it gives up, and records what stands in the queue and who waits: what is
+// while consumers go on taking, and records that. When nothing has been taken for so
+// long it gives up, and records what stands in the queue and who waits: what is
 // missing is then unknown, and whether somebody should have taken it is for the
 // verdicts to say. No put may begin after it was called, but by those who are putting.
-func (st *stage) emptied(ctx context.Context) error {
+func (st *stage) emptied(ctx context.Context, patience time.Duration) error {
 	last, since := st.grants.Load(), time.Now()
 	for {
-		err := poll(ctx, time.Second, func(ctx context.Context) (bool, error) {
+		err := poll(ctx, min(time.Second, patience), func(ctx context.Context) (bool, error) {
 			_, most, err := st.observer.children(ctx, st.parent, sequential)
 			return err == nil && most == 0 && st.putting.Load() == 0 && st.tap.Totals().InFlight == 0, nil // a member may still be recovering
 		})
@@ -120,7 +120,7 @@ func (st *stage) emptied(ctx context.Context) error {
 			return nil
 		case now != last:
 			last, since = now, time.Now()
-		case time.Since(since) > st.patience():
+		case time.Since(since) > patience:
 			return st.snapshotStuck(ctx)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/zkbench/zkbench/chaos"
 )
 
-func TestParseEvent(t *testing.T) {
+func TestParseEvent_readsEveryForm(t *testing.T) {
 	for text, want := range map[string]event{
 		"":               {"", 1},
 		"first grant":    {firstGrant, 1},
@@ -49,7 +49,7 @@ func (f told) Inject(context.Context, chaos.Target) (chaos.Effect, error) {
 	return chaos.Effect{Client: -1, Proof: "told"}, nil
 }
 
-func TestMoments(t *testing.T) {
+func TestMoments_fireOnceAndInTime(t *testing.T) {
 	for _, row := range []struct {
 		event string
 		do    func(m *moments) // what must not fire it, then what must

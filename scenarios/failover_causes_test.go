@@ -9,7 +9,7 @@ import (
 	"github.com/zkbench/zkbench/chaos"
 )
 
-func TestCause_predict(t *testing.T) {
+func TestCause_predictsByTheFormulas(t *testing.T) {
 	const T, tick, slack = 4 * time.Second, 2 * time.Second, 500 * time.Millisecond
 	for _, row := range []struct {
 		cause       string
@@ -34,7 +34,7 @@ func TestCause_predict(t *testing.T) {
 	}
 }
 
-func TestCauses_knownFaults(t *testing.T) {
+func TestCauses_haveKnownFaults(t *testing.T) {
 	for _, name := range causeNames() {
 		for _, fault := range causes[name].faultNames() {
 			if _, err := chaos.Parse(fault, "", nil); err != nil {
@@ -44,7 +44,7 @@ func TestCauses_knownFaults(t *testing.T) {
 	}
 }
 
-func TestPhase_validateFailover(t *testing.T) {
+func TestFailover_refusesWhatMakesNoSense(t *testing.T) {
 	for _, row := range []struct{ name, phase, want string }{
 		{"a cause and rounds are all it needs", "cause: crash, rounds: 3", ""},
 		{"no rounds leave it out", "cause: leader.kill, rounds: 0", ""},
@@ -65,7 +65,7 @@ func TestPhase_validateFailover(t *testing.T) {
 	}
 }
 
-func TestPhase_memberFaults(t *testing.T) {
+func TestPhase_memberFaultsAreThoseOfItsKindToo(t *testing.T) {
 	for _, row := range []struct {
 		name  string
 		phase Phase

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestFault_validate(t *testing.T) {
+func TestFault_isRefusedWhereItMakesNoSense(t *testing.T) {
 	for _, row := range []struct{ name, fault, want string }{
 		{"a fault at a time is fine", "{at: 1s, fault: session.close}", ""},
 		{"one that repeats is fine", "{at: 1s, every: 1s, times: 3, jitter: 200ms, fault: session.close}", ""},
@@ -34,7 +34,7 @@ func TestFault_validate(t *testing.T) {
 	}
 }
 
-func TestPhase_resize(t *testing.T) {
+func TestPhase_resizeMovesItsFaults(t *testing.T) {
 	p := Phase{Duration: 10 * time.Second, Faults: []Fault{{At: 2 * time.Second, For: time.Second, Every: 3 * time.Second, Jitter: time.Second}}}
 	p.resize(5 * time.Second)
 	if f := p.Faults[0]; p.Duration != 5*time.Second || f.At != time.Second || f.For != 500*time.Millisecond ||

@@ -18,7 +18,7 @@ func exchange(ctx context.Context, st *stage) error {
 		clients.Go(func() { c.exchange(phase, taking) })
 	}
 	st.during(phase)
-	return st.emptied(ctx)
+	return st.emptied(ctx, st.patience())
 }
 
 // exchange is the life of one client in a closed loop: it puts while the phase lasts,

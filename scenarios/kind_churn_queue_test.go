@@ -8,8 +8,8 @@ import (
 	"github.com/zkbench/zkbench/report"
 )
 
-// TestExchange: every item that is put is taken once, also while a session is lost.
-func TestExchange(t *testing.T) {
+// TestExchange_everyItemIsTakenOnce: every item that is put is taken once, also while a session is lost.
+func TestExchange_everyItemIsTakenOnce(t *testing.T) {
 	trials := runTrials(t, `
 name: exchange
 subjects: [queue/parent, queue/predecessor]
@@ -34,7 +34,7 @@ phases:
 	}
 }
 
-func TestFill(t *testing.T) {
+func TestFill_keepsTheIdentity(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		id := rapid.StringMatching(`[0-9]{1,4}-[0-9]{1,9}`).Draw(t, "id")
 		size := rapid.IntRange(0, 300).Draw(t, "size")

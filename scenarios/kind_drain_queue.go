@@ -61,7 +61,7 @@ func (d *delivery) run(ctx context.Context) error {
 		}
 	}
 	// All consumers are idle: nothing that an observation of every member does not see.
-	return d.st.emptied(ctx)
+	return d.st.emptied(ctx, d.st.patience())
 }
 
 // deal is one round: it delivers an item for each consumer, and records what that

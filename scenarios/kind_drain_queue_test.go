@@ -6,9 +6,9 @@ import (
 	"github.com/zkbench/zkbench/report"
 )
 
-// TestDeliver: an item wakes exactly as many consumers as the formula says, on the
+// TestDeliver_wakesAsManyAsTheFormulaSays: an item wakes exactly as many consumers as the formula says, on the
 // wire and by the members' own counters.
-func TestDeliver(t *testing.T) {
+func TestDeliver_wakesAsManyAsTheFormulaSays(t *testing.T) {
 	trials := runTrials(t, `
 name: deliver
 subjects: [queue/parent, queue/predecessor]

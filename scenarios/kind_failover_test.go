@@ -8,7 +8,7 @@ import (
 	"github.com/zkbench/zkbench/report"
 )
 
-func TestFailover(t *testing.T) {
+func TestFailover_isWithinThePrediction(t *testing.T) {
 	trials := runTrials(t, `
 name: failing
 subjects: [election/parent]

@@ -90,7 +90,7 @@ func (f *flaps) runQueue(ctx context.Context) error {
 				return err
 			}
 		}
-		return f.st.emptied(ctx)
+		return f.st.emptied(ctx, f.st.patience())
 	})
 }
 

@@ -6,9 +6,9 @@ import (
 	"github.com/zkbench/zkbench/report"
 )
 
-// TestFlap: what the others do when one in the middle of the line is gone for a moment
+// TestFlap_costsWhatTheFormulaSays: what the others do when one in the middle of the line is gone for a moment
 // is exactly what the formulas say, on the wire and by the members' own counters.
-func TestFlap(t *testing.T) {
+func TestFlap_costsWhatTheFormulaSays(t *testing.T) {
 	trials := runTrials(t, `
 name: flap
 subjects: [lock/parent, lock/predecessor, election/parent, election/predecessor, queue/parent, queue/predecessor, lock/go-zookeeper]

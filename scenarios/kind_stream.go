@@ -72,7 +72,7 @@ func flow(ctx context.Context, st *stage, start time.Duration) error {
 	}
 	st.during(phase)
 	producers.Wait()
-	return st.emptied(ctx)
+	return st.emptied(ctx, st.patience())
 }
 
 // produce puts every item that is due in the phase and that it is producer i's turn

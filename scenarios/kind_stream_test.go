@@ -6,7 +6,7 @@ import (
 	"github.com/zkbench/zkbench/report"
 )
 
-func TestStream(t *testing.T) {
+func TestStream_everyItemArrives(t *testing.T) {
 	trials := runTrials(t, `
 name: stream
 subjects: [queue/parent, queue/predecessor]

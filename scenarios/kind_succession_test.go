@@ -8,9 +8,9 @@ import (
 	"github.com/zkbench/zkbench/report/verdict"
 )
 
-// TestSuccession is the classic drill: 0, 1, 3, 4 and 2 leave in that order, and the
+// TestSuccession_passesToTheNextInLine is the classic drill: 0, 1, 3, 4 and 2 leave in that order, and the
 // leaders must be 0, 1, 2, 2, 2, 5, however they leave.
-func TestSuccession(t *testing.T) {
+func TestSuccession_passesToTheNextInLine(t *testing.T) {
 	trials := runTrials(t, `
 name: drill
 subjects: [election/parent, election/predecessor, lock/go-zookeeper]
@@ -28,7 +28,7 @@ phases:
 	}
 }
 
-func TestSuccession_resign(t *testing.T) {
+func TestSuccession_byResigning(t *testing.T) {
 	trials := runTrials(t, `
 name: drill
 subjects: [election/parent, election/predecessor]
@@ -43,7 +43,7 @@ phases:
 	}
 }
 
-func TestSuccession_expire(t *testing.T) {
+func TestSuccession_byExpiry(t *testing.T) {
 	trials := runTrials(t, `
 name: drill
 subjects: [election/predecessor]

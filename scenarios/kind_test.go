@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestKind_validate(t *testing.T) {
+func TestKind_refusesWhatItDoesNotKnow(t *testing.T) {
 	for _, c := range []struct {
 		name, subject string
 		clients, kind string

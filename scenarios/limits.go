@@ -1,6 +1,9 @@
 package scenarios
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Limits say how badly the harness itself may be treated by the machine before a
 // trial counts as unfit: what it measured then says more about the machine than about
@@ -27,22 +30,10 @@ type Limits struct {
 
 // within fills in what is left to the session timeout or to us.
 func (l Limits) within(sessionTimeout time.Duration) Limits {
-	if l.Late == 0 {
-		l.Late = sessionTimeout / 3
+	return Limits{
+		Late: cmp.Or(l.Late, sessionTimeout/3), LateShare: cmp.Or(l.LateShare, 0.3), Backlog: cmp.Or(l.Backlog, 100_000),
+		CPU: cmp.Or(l.CPU, 0.9), MachineCPU: cmp.Or(l.MachineCPU, 1),
 	}
-	if l.LateShare == 0 {
-		l.LateShare = 0.3
-	}
-	if l.Backlog == 0 {
-		l.Backlog = 100_000
-	}
-	if l.CPU == 0 {
-		l.CPU = 0.9
-	}
-	if l.MachineCPU == 0 {
-		l.MachineCPU = 1
-	}
-	return l
 }
 
 func (l Limits) validate(bad problemFunc) {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-func TestLogAge(t *testing.T) {
+func TestLogAge_inEveryTimeZone(t *testing.T) {
 	now := time.Date(2026, 11, 21, 10, 0, 2, 500e6, time.UTC)
 	for _, row := range []struct {
 		name, line string

@@ -24,7 +24,7 @@ import (
 type observer struct {
 	ensemble *ensembles.Ensemble
 	timeout  time.Duration
-	root     string       // everything of the trial in the tree is below it
+	root     string       // everything that is ours in the tree is below it
 	serving  atomic.Int64 // index of the member that answered last
 
 	mu       sync.Mutex
@@ -234,11 +234,14 @@ func (o *observer) open(ctx context.Context, parent string) error {
 	return nil
 }
 
-// close removes the trial's part of the tree and closes the sessions.
-func (o *observer) close() {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+// close removes everything below the root and closes the sessions.
+func (o *observer) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
 	defer cancel()
-	_ = o.any(ctx, 10*time.Second, func(ctx context.Context, s *recipes.Session) error { return s.RemoveTree(ctx, o.root) })
+	err := o.any(ctx, 10*time.Second, func(ctx context.Context, s *recipes.Session) error { return s.RemoveTree(ctx, o.root) })
+	if err != nil {
+		err = fmt.Errorf("remove %s: %w", o.root, err)
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, s := range o.sessions {
@@ -246,4 +249,5 @@ func (o *observer) close() {
 			s.Close()
 		}
 	}
+	return err
 }

@@ -50,16 +50,19 @@ func (p *Phase) given() []string {
 // params are the fields of the phase as the scenario has them, by their names in YAML.
 func (p *Phase) params() map[string]string {
 	out := map[string]string{}
-	v := reflect.ValueOf(*p)
-	for _, name := range append(p.given(), "hold") {
-		f, _ := fieldNamed(v.Type(), name)
-		value := v.FieldByIndex(f.Index).Interface()
-		if text, err := yaml.Dump(value); f.Type.Kind() == reflect.Slice && err == nil {
-			out[name] = strings.TrimSpace(string(text))
-			continue
-		}
-		out[name] = fmt.Sprint(value)
+	var root yaml.Node
+	if text, err := yaml.Dump(p); err != nil || yaml.Load(text, &root) != nil {
+		return out // cannot be: it was read from YAML
 	}
+	fields := resolve(&root).Content
+	for i := 0; i+1 < len(fields); i += 2 {
+		out[fields[i].Value] = fields[i+1].Value
+		if text, err := yaml.Dump(fields[i+1]); fields[i+1].Kind != yaml.ScalarNode && err == nil {
+			out[fields[i].Value] = strings.Join(strings.Fields(string(text)), " ")
+		}
+	}
+	delete(out, "name")
+	delete(out, "kind")
 	return out
 }
 

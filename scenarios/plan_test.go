@@ -99,7 +99,7 @@ func TestPlans_replayed(t *testing.T) {
 	}
 }
 
-func TestPhase_draw(t *testing.T) {
+func TestPhase_drawsWithinTheJitter(t *testing.T) {
 	s, err := Load(t.Name(), []byte(stormy))
 	if err != nil {
 		t.Fatal(err)

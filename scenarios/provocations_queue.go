@@ -23,7 +23,7 @@ func (p *provoked) produce(ctx context.Context, n int) {
 func (p *provoked) takeAll(ctx context.Context, consumers []*client) error {
 	stop := p.consumers(ctx, consumers)
 	defer stop()
-	return p.drained(ctx)
+	return p.st.emptied(ctx, grantLimit)
 }
 
 // consumers has them take until stopped.
@@ -34,21 +34,6 @@ func (p *provoked) consumers(ctx context.Context, consumers []*client) (stop fun
 		all.Go(func() { c.consume(taking, func(string) {}) })
 	}
 	return func() { cancel(); all.Wait() }
-}
-
-// drained returns when the queue was seen empty, or has given up and recorded
-// what stands in it and who waits.
-func (p *provoked) drained(ctx context.Context) error {
-	err := poll(ctx, 2*grantLimit, func(ctx context.Context) (bool, error) {
-		items, err := p.items(ctx)
-		return len(items) == 0, err
-	})
-	if err != nil {
-		return p.st.snapshotStuck(ctx)
-	}
-	_ = p.st.still(ctx, stillLimit)
-	p.st.record.Record(&history.Emptied{At: p.st.clock.Now(), Phase: p.st.phase.Name})
-	return nil
 }
 
 // items returns the identities of what is in the queue, by path.
@@ -191,5 +176,5 @@ func putBetween(ctx context.Context, p *provoked) error {
 	}
 	shot.Release()
 	shot.Disarm()
-	return p.drained(ctx)
+	return p.st.emptied(ctx, grantLimit)
 }

@@ -30,28 +30,22 @@ func (st *stage) done(inPhase time.Duration) (effort float64) {
 // estimate estimates how long the trials of a run still take, by the effort of those that
 // are done.
 type estimate struct {
-	mu      sync.Mutex
-	start   time.Time
-	batches []*batchShare
-	trials  []*trialShare // of all batches, in order
-}
-
-// batchShare is the trials of a batch, by those that run side by side. The budget counts
-// from its start.
-type batchShare struct {
+	mu     sync.Mutex
 	start  time.Time
-	groups []groupShare
+	groups []*groupShare
+	trials []*trialShare // of all groups, in order
 }
 
 // groupShare is trials that run side by side: they begin together, or not at all.
 type groupShare struct {
 	cells  []cell
 	trials []*trialShare
+	start  *time.Time // of its batch, from which the budget counts
 }
 
 // trialShare is the effort of one trial, and how much of it is done.
 type trialShare struct {
-	batch       *batchShare
+	group       *groupShare
 	whole, done float64
 	begun       bool
 }
@@ -59,16 +53,15 @@ type trialShare struct {
 func newEstimate(batches []batch) *estimate {
 	e := &estimate{}
 	for _, b := range batches {
-		share := &batchShare{}
+		start := new(time.Time)
 		for _, cells := range groups(b.cells, b.cells[0].Scenario.Base) {
-			g := groupShare{cells: cells}
+			g := &groupShare{cells: cells, start: start}
 			for _, c := range cells {
-				g.trials = append(g.trials, &trialShare{batch: share, whole: c.effort()})
+				g.trials = append(g.trials, &trialShare{group: g, whole: c.effort()})
 			}
-			share.groups = append(share.groups, g)
+			e.groups = append(e.groups, g)
 			e.trials = append(e.trials, g.trials...)
 		}
-		e.batches = append(e.batches, share)
 	}
 	return e
 }
@@ -97,11 +90,10 @@ func (e *estimate) left(now time.Time, i int, done float64) time.Duration {
 	defer e.mu.Unlock()
 	at := e.trials[i]
 	at.begun, at.done = true, min(max(at.done, done), at.whole)
-	if at.batch.start.IsZero() {
-		at.batch.start = now
-	}
-	if e.start.IsZero() {
-		e.start = now
+	for _, start := range []*time.Time{&e.start, at.group.start} {
+		if start.IsZero() {
+			*start = now
+		}
 	}
 	var whole, sum float64
 	for _, t := range e.trials {
@@ -129,27 +121,21 @@ func (e *estimate) end(i int) {
 // groups begin one after the other, as in a run, without those that would begin when the
 // budget is spent.
 func (e *estimate) ahead(now time.Time, pace float64) (sum time.Duration) {
-	for _, b := range e.batches {
-		var elapsed time.Duration
-		if !b.start.IsZero() {
-			elapsed = now.Sub(b.start)
+	elapsed := map[*time.Time]time.Duration{} // of each batch
+	for _, g := range e.groups {
+		if _, known := elapsed[g.start]; !known && !g.start.IsZero() {
+			elapsed[g.start] = now.Sub(*g.start)
 		}
-		for _, g := range b.groups {
-			effort, begun := g.ahead()
-			if !begun && g.cells[0].Scenario.spent(g.cells, elapsed) {
-				continue
-			}
-			takes := time.Duration(effort * pace * float64(time.Second))
-			sum, elapsed = sum+takes, elapsed+takes
+		effort, begun := 0.0, false
+		for _, t := range g.trials {
+			effort, begun = effort+t.whole-t.done, begun || t.begun
 		}
+		if !begun && g.cells[0].Scenario.spent(g.cells, elapsed[g.start]) {
+			continue
+		}
+		takes := time.Duration(effort * pace * float64(time.Second))
+		sum += takes
+		elapsed[g.start] += takes
 	}
 	return sum
-}
-
-// ahead is the effort that a group has ahead of it, and whether it has begun.
-func (g groupShare) ahead() (effort float64, begun bool) {
-	for _, t := range g.trials {
-		effort, begun = effort+t.whole-t.done, begun || t.begun
-	}
-	return effort, begun
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/zkbench/zkbench/chaos"
 	"github.com/zkbench/zkbench/ensembles"
-	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report"
 )
 
@@ -40,7 +39,8 @@ func (r *runner) run(ctx context.Context, s *Scenario, b batch, before, all int)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, r.clean()) }()
+	// The ensemble may be somebody else's, or be kept: nothing of ours should stay.
+	defer func() { err = errors.Join(err, newObserver(r.ensemble, sweepTimeout, r.root()).close()) }()
 	if err := r.warm(ctx, s.Warmup); err != nil {
 		return reason(ctx, err)
 	}
@@ -64,6 +64,9 @@ func (r *runner) run(ctx context.Context, s *Scenario, b batch, before, all int)
 	}
 	return nil
 }
+
+// sweepTimeout is that of the session with which a run removes its part of the tree.
+const sweepTimeout = 10 * time.Second
 
 // zooAtOnce is how many trials of a zoo run at the same time. Each has a part of the
 // tree, sessions and a tap of its own, and mostly waits; nothing is timed.
@@ -130,16 +133,3 @@ func (r *runner) trial(c cell, p plan, i, all int) *trial {
 
 // root is the node below which everything of this run is.
 func (r *runner) root() string { return r.ensemble.Chroot + "/zkbench-" + r.id }
-
-// clean removes this run's part of the tree. The ensemble may be somebody else's, or
-// be kept, and nothing of ours should stay.
-func (r *runner) clean() error {
-	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
-	defer cancel()
-	s, err := recipes.Open(ctx, r.ensemble.Servers(), recipes.Options{MaxPacket: 1 << 20})
-	if err != nil {
-		return fmt.Errorf("remove %s: %w", r.root(), err)
-	}
-	defer s.Close()
-	return s.RemoveTree(ctx, r.root())
-}

@@ -105,7 +105,7 @@ func drawSoakFault(r *rand.Rand, k chaos.Kind) (text string, until time.Duration
 	return f + "}", until
 }
 
-func TestDrawSoak(t *testing.T) {
+func TestDrawSoak_meetsEveryPair(t *testing.T) {
 	kinds, without := soakFaults(true, 3)
 	if len(kinds)+len(without) != len(chaos.Catalogue()) {
 		t.Fatalf("%d faults and %d without", len(kinds), len(without))

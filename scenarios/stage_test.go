@@ -9,7 +9,7 @@ import (
 
 // What a client can do decides, and only where it can do both, or before there is one,
 // the name.
-func TestStage_accept(t *testing.T) {
+func TestStage_learnsWhatTheClientCanDo(t *testing.T) {
 	type closes struct{ recipes.Client }
 	type contends struct{ recipes.Contender }
 	type takes struct{ recipes.QueueClient }

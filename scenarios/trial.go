@@ -51,7 +51,7 @@ func (t *trial) run(ctx context.Context) (err error) {
 	watch := watchSelf(st.record, st.scenario.Limits.within(st.scenario.SessionTimeout))
 	defer watch.stop(st.clock.Now)
 
-	defer st.observer.close()
+	defer func() { _ = st.observer.close() }() // the runner removes what is left, or says why it cannot
 	if err := errors.Join(st.observer.open(ctx, st.parent), st.fence.open(ctx)); err != nil {
 		return reason(ctx, err)
 	}
