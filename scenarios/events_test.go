@@ -39,14 +39,14 @@ func FuzzParseEvent(f *testing.F) {
 	})
 }
 
-// told is a fault that says when it was injected.
-type told struct{ c chan string }
+// marked is a fault that marks its injection.
+type marked struct{ c chan string }
 
-func (told) String() string { return "told" }
+func (marked) String() string { return "marked" }
 
-func (f told) Inject(context.Context, chaos.Target) (chaos.Effect, error) {
+func (f marked) Inject(context.Context, chaos.Target) (chaos.Effect, error) {
 	f.c <- "now"
-	return chaos.Effect{Client: -1, Proof: "told"}, nil
+	return chaos.Effect{Client: -1, Proof: "marked"}, nil
 }
 
 func TestMoments_fireOnceAndInTime(t *testing.T) {
@@ -62,7 +62,7 @@ func TestMoments_fireOnceAndInTime(t *testing.T) {
 	} {
 		t.Run(row.event, func(t *testing.T) {
 			m := newMoments([]plannedFault{{Fault: Fault{On: row.event}}}, 4)
-			f := told{make(chan string, 1)}
+			f := marked{make(chan string, 1)}
 			start := time.Now()
 			played := make(chan error)
 			go func() {

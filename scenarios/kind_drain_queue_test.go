@@ -31,7 +31,7 @@ phases:
 			t.Errorf("%s: %v requests an item, the formula allows %v", name, *r.Value, *r.Expected)
 		}
 		if m, rated := trial.Metrics[report.Throughput]; rated {
-			t.Errorf("%s: a throughput of %v, where the lab sets the pace", name, *m.Value)
+			t.Errorf("%s: a throughput of %v, where the harness sets the pace", name, *m.Value)
 		}
 	}
 }

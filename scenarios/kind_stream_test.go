@@ -47,7 +47,7 @@ phases:
 	}
 }
 
-// TestStream_producersThatCannotKeepUp: what was due and never put is told, and is no
+// TestStream_producersThatCannotKeepUp: what was due and never put is counted, and is no
 // loss.
 func TestStream_producersThatCannotKeepUp(t *testing.T) {
 	trials := runTrials(t, `

@@ -8,11 +8,11 @@ import (
 	"github.com/zkbench/zkbench/report/verdict"
 )
 
-// TestSuccession_passesToTheNextInLine is the classic drill: 0, 1, 3, 4 and 2 leave in that order, and the
+// TestSuccession_passesToTheNextInLine is the classic case: 0, 1, 3, 4 and 2 leave in that order, and the
 // leaders must be 0, 1, 2, 2, 2, 5, however they leave.
 func TestSuccession_passesToTheNextInLine(t *testing.T) {
 	trials := runTrials(t, `
-name: drill
+name: succession
 subjects: [election/parent, election/predecessor, lock/go-zookeeper]
 clients: [8]
 session_timeout: 4s
@@ -21,7 +21,7 @@ phases:
   - {name: lose, kind: succession, rounds: 1, leave: lose, order: [0, 1, 3, 4, 2], hold: 5ms}
 `)
 	for _, trial := range trials {
-		drilled(t, trial, "close: leaders 0, 1, 2, 2, 2, 5", "lose: leaders 0, 1, 2, 2, 2, 5")
+		succeeded(t, trial, "close: leaders 0, 1, 2, 2, 2, 5", "lose: leaders 0, 1, 2, 2, 2, 5")
 		if m := trial.Metrics[report.LeaderlessTime]; m.Count == nil || *m.Count != 6 {
 			t.Errorf("%s: %v leaderless times, want one for each of 6 changes of leader", trial.Name, m.Count)
 		}
@@ -30,7 +30,7 @@ phases:
 
 func TestSuccession_byResigning(t *testing.T) {
 	trials := runTrials(t, `
-name: drill
+name: succession
 subjects: [election/parent, election/predecessor]
 clients: [8]
 session_timeout: 4s
@@ -39,13 +39,13 @@ phases:
 `)
 	for _, trial := range trials {
 		sound(t, trial)
-		drilled(t, trial, "resign: leaders 0, 1, 2, 2, 2, 5")
+		succeeded(t, trial, "resign: leaders 0, 1, 2, 2, 2, 5")
 	}
 }
 
 func TestSuccession_byExpiry(t *testing.T) {
 	trials := runTrials(t, `
-name: drill
+name: succession
 subjects: [election/predecessor]
 clients: [3]
 session_timeout: 1s
@@ -53,7 +53,7 @@ phases:
   - {name: expire, kind: succession, rounds: 1, leave: expire, order: [1, 0], hold: 5ms}
 `)
 	for _, trial := range trials {
-		drilled(t, trial, "expire: leaders 0, 0, 2")
+		succeeded(t, trial, "expire: leaders 0, 0, 2")
 		m := trial.Metrics[report.FailoverLatency]
 		// The servers heard of the leader within the last third of its timeout of 1 s.
 		if m.Min == nil || *m.Min < 0.6e9 {
@@ -62,8 +62,8 @@ phases:
 	}
 }
 
-// drilled checks the verdict of the drill, and what it says about each phase.
-func drilled(t *testing.T, trial report.Trial, reasons ...string) {
+// succeeded checks the verdict of the succession, and what it says about each phase.
+func succeeded(t *testing.T, trial report.Trial, reasons ...string) {
 	t.Helper()
 	for _, v := range trial.Verdicts {
 		if v.Result == report.Fail {

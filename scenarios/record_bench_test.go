@@ -22,7 +22,7 @@ import (
 //
 // us-cpu/op is the processor time that recording adds to an operation, and machine-share
 // what that is of all processors at this rate: what the ratio would be without the
-// machine's weather, which is larger, lies that far below 1.
+// machine's noise, which is larger, lies that far below 1.
 //
 //	go test ./scenarios -run '^$' -bench Record -benchtime 120x
 func BenchmarkRecord(b *testing.B) {
@@ -149,7 +149,7 @@ func pass(ctx context.Context, client int, l *recipes.Lock, start time.Time, w *
 }
 
 // reportRatio reports the median of ratios, and its confidence interval where there are
-// enough of them: without it nobody can tell a cost from the machine's weather.
+// enough of them: without it nobody knows a cost from the machine's noise.
 func reportRatio(b *testing.B, name string, ratios []float64) {
 	ratio := report.IntervalOf(ratios)
 	b.ReportMetric(ratio.Center, name)

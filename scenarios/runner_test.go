@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// toldBy runs a scenario on the real ensemble and returns what each trial told of
+// reportsOf runs a scenario on the real ensemble and returns what each trial reported of
 // itself, by its number, in order.
-func toldBy(t *testing.T, text string) (cells []cell, told map[int][]Status) {
+func reportsOf(t *testing.T, text string) (cells []cell, reports map[int][]Status) {
 	t.Helper()
 	s, err := Load(t.Name(), []byte(text))
 	if err != nil {
@@ -20,20 +20,20 @@ func toldBy(t *testing.T, text string) (cells []cell, told map[int][]Status) {
 		t.Fatal(err)
 	}
 	var mu sync.Mutex
-	told = map[int][]Status{}
+	reports = map[int][]Status{}
 	r := runner{ensemble: ensemble, id: fmt.Sprintf("test-%d", runs.Add(1)), seed: 1, dir: t.TempDir(), estimate: newEstimate(batches)}
 	r.progress = func(s Status) {
 		mu.Lock()
 		defer mu.Unlock()
-		told[s.Trial] = append(told[s.Trial], s)
+		reports[s.Trial] = append(reports[s.Trial], s)
 	}
 	if err := r.run(t.Context(), s, batches[0], 0, len(batches[0].cells)); err != nil {
 		t.Fatal(err)
 	}
-	return batches[0].cells, told
+	return batches[0].cells, reports
 }
 
-// Whatever runs beside it, a trial tells of itself: its subject, its number, counts
+// Whatever runs beside it, a trial reports itself: its subject, its number, counts
 // that only grow, and in the end all of them.
 func TestRunner_eachTrialReportsItself(t *testing.T) {
 	for _, row := range []struct {
@@ -41,19 +41,19 @@ func TestRunner_eachTrialReportsItself(t *testing.T) {
 		grants      int64 // of each trial
 		beside      bool
 	}{
-		{"trials that take turns", `{name: told, subjects: [lock/go-zookeeper, lock/predecessor], base: lock/go-zookeeper,
+		{"trials that take turns", `{name: reported, subjects: [lock/go-zookeeper, lock/predecessor], base: lock/go-zookeeper,
 			clients: [3], trials: 2, session_timeout: 4s, phases: [{name: drain, kind: drain, rounds: 20, hold: 1ms}]}`, 60, true},
-		{"specimens of a zoo", `{name: told, session_timeout: 4s, phases: [{name: provoke, kind: provoke, hold: 20ms}], specimens: [
+		{"specimens of a zoo", `{name: reported, session_timeout: 4s, phases: [{name: provoke, kind: provoke, hold: 20ms}], specimens: [
 			{subject: zoo/spin-lock, provocation: crowd, caught: [busy-loop]}, {subject: zoo/herd-lock, provocation: line, caught: [fan-out]},
 			{subject: lock/parent, provocation: line}, {subject: lock/predecessor, provocation: line}]}`, 0, false},
 	} {
 		t.Run(row.about, func(t *testing.T) {
-			cells, told := toldBy(t, row.text)
-			if len(told) != len(cells) {
-				t.Errorf("%d trials told of themselves, want %d", len(told), len(cells))
+			cells, reports := reportsOf(t, row.text)
+			if len(reports) != len(cells) {
+				t.Errorf("%d trials reported, want %d", len(reports), len(cells))
 			}
 			for i, cell := range cells {
-				all := told[i+1]
+				all := reports[i+1]
 				grows(t, all)
 				for _, s := range all {
 					if s.Subject != cell.Subject.Name || s.Trials != len(cells) {
@@ -74,7 +74,7 @@ func TestRunner_eachTrialReportsItself(t *testing.T) {
 
 // A rate is over a trial's own turns, which takes one clock for all that take turns.
 func TestRunner_trialsThatTakeTurnsShareAClock(t *testing.T) {
-	r, s := &runner{ensemble: ensemble}, &Scenario{Name: "told"}
+	r, s := &runner{ensemble: ensemble}, &Scenario{Name: "reported"}
 	cells := []cell{{Scenario: s, Trial: 1}, {Scenario: s, Trial: 1}}
 	pair, next := r.group(cells, make([]plan, 2), 0, 4), r.group(cells, make([]plan, 2), 2, 4)
 	clock := func(t *trial) *turnClock { return t.stage.status.turns }
@@ -87,7 +87,7 @@ func TestRunner_trialsThatTakeTurnsShareAClock(t *testing.T) {
 func grows(t *testing.T, all []Status) {
 	t.Helper()
 	if len(all) < 2 {
-		t.Fatalf("told %d times, want more", len(all))
+		t.Fatalf("reported %d times, want more", len(all))
 	}
 	for k, s := range all[1:] {
 		before := all[k]
@@ -95,7 +95,7 @@ func grows(t *testing.T, all []Status) {
 			t.Errorf("trial %d goes back from %+v to %+v", s.Trial, before, s)
 		}
 		if before.Over {
-			t.Errorf("trial %d tells of itself after its end", s.Trial)
+			t.Errorf("trial %d reports after its end", s.Trial)
 		}
 	}
 }
