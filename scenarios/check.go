@@ -16,14 +16,14 @@ import (
 // and repeated fields, values of the wrong kind, durations without a unit. It finds
 // all of it at once, where a decoder's errors would say less and stop sooner, and
 // takes it out of the tree, so that the rest can be decoded.
-type checker struct{ mistakes Mistakes }
+type checker struct{ problems problems }
 
 // maxDepth is how deep a tree may nest; an alias can be made to contain itself.
 const maxDepth = 20
 
-// bad notes a mistake and returns false.
+// bad notes a problem and returns false.
 func (c *checker) bad(n *yaml.Node, path, format string, args ...any) bool {
-	c.mistakes = append(c.mistakes, &Mistake{Line: n.Line, Column: n.Column, Path: path, Text: fmt.Sprintf(format, args...)})
+	c.problems = append(c.problems, &problem{Line: n.Line, Column: n.Column, Path: path, Text: fmt.Sprintf(format, args...)})
 	return false
 }
 
@@ -76,7 +76,7 @@ func (c *checker) fields(n *yaml.Node, t reflect.Type, path string, depth int) b
 		}
 		c.bad(key, join(path, key.Value), "there is no such field%s", units.Nearest(key.Value, fieldNames(t)))
 		if best := units.Closest(key.Value, fieldNames(t)); best != "" {
-			c.mistakes[len(c.mistakes)-1].meant = join(path, best)
+			c.problems[len(c.problems)-1].meant = join(path, best)
 		}
 		return false
 	})

@@ -12,9 +12,9 @@ import (
 	_ "github.com/zkbench/zkbench/recipes/zoo" // the scenario zoo is about them
 )
 
-// Each file in testdata/wrong has one mistake a line that ends in "# want: TEXT", and
-// each of them must be told, in that line, and nothing else.
-func TestLoad_tellsEveryMistakeInItsPlace(t *testing.T) {
+// Each file in testdata/wrong has one problem a line that ends in "# want: TEXT", and
+// each of them must be named, in that line, and nothing else.
+func TestLoad_namesEveryProblemInItsPlace(t *testing.T) {
 	files, err := filepath.Glob("testdata/wrong/*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatal("no files", err)
@@ -25,42 +25,42 @@ func TestLoad_tellsEveryMistakeInItsPlace(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = Load(file, text, nil)
-			var ms Mistakes
+			_, err = Load(file, text)
+			var ms problems
 			if !errors.As(err, &ms) {
-				t.Fatalf("no mistakes are found: %v", err)
+				t.Fatalf("no problems are found: %v", err)
 			}
-			told := map[int]string{}
+			named := map[int]string{}
 			for _, m := range ms {
-				if _, twice := told[m.Line]; twice || m.Column < 1 {
-					t.Errorf("line %d is told of twice, or has no column: %v", m.Line, m)
+				if _, twice := named[m.Line]; twice || m.Column < 1 {
+					t.Errorf("line %d is named twice, or has no column: %v", m.Line, m)
 				}
-				told[m.Line] = m.Error()
+				named[m.Line] = m.Error()
 			}
 			for i, line := range strings.Split(string(text), "\n") {
 				_, want, ok := strings.Cut(line, "# want: ")
 				if !ok {
-					if told[i+1] != "" {
-						t.Errorf("line %d is right, and it says %s", i+1, told[i+1])
+					if named[i+1] != "" {
+						t.Errorf("line %d is right, and it says %s", i+1, named[i+1])
 					}
 					continue
 				}
-				if !strings.Contains(told[i+1], want) {
-					t.Errorf("line %d: want %q, got %q", i+1, want, told[i+1])
+				if !strings.Contains(named[i+1], want) {
+					t.Errorf("line %d: want %q, got %q", i+1, want, named[i+1])
 				}
 			}
 		})
 	}
 }
 
-func TestLoad_builtIn(t *testing.T) {
+func TestLoad_acceptsWhatIsBuiltIn(t *testing.T) {
 	for _, name := range Builtin() {
 		t.Run(name, func(t *testing.T) {
 			_, text, err := Source(name)
 			if err != nil {
 				t.Fatal(err)
 			}
-			s, err := Load(name, text, nil)
+			s, err := Load(name, text)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -68,15 +68,15 @@ func TestLoad_builtIn(t *testing.T) {
 				t.Errorf("%s.yaml calls itself %q", name, s.Name)
 			}
 			// What is written into the run folder must be the same scenario.
-			dumped, err := s.Dump()
+			dumped, err := s.dump()
 			if err != nil {
 				t.Fatal(err)
 			}
-			again, err := Load(name, dumped, nil)
+			again, err := Load(name, dumped)
 			if err != nil {
 				t.Fatalf("as it was run, it cannot be run again: %v", err)
 			}
-			if twice, _ := again.Dump(); string(twice) != string(dumped) {
+			if twice, _ := again.dump(); string(twice) != string(dumped) {
 				t.Errorf("it changes when it is read back:\n%s\n%s", dumped, twice)
 			}
 		})
@@ -92,7 +92,7 @@ phases:
   - {name: drain, kind: drain, rounds: 1, hold: 0s}
 `
 
-func TestLoad_overrides(t *testing.T) {
+func TestLoad_appliesOverrides(t *testing.T) {
 	for _, row := range []struct{ about, override, want string }{
 		{"a field that is there", "clients=[3, 4]", ""},
 		{"a field that is not there yet", "about=a test", ""},
@@ -101,11 +101,16 @@ func TestLoad_overrides(t *testing.T) {
 		{"an unknown field", "phases.0.round=2", `phases.0.round: there is no such field; did you mean "rounds"?`},
 		{"an unknown phase", "phases.churn.rounds=2", `"churn" is not an index from 0 to 0`},
 		{"a duration without a unit", "session_timeout=4", "session_timeout: 4 has no unit; is it 4ms or 4s?"},
+		{"a hold of all phases", "hold=5ms", ""},
+		{"a duration of all phases that have one", "duration=5s", ""},
+		{"a hold that is none", "hold=5", "hold: \"5\" is no duration"},
+		{"a threshold that is misspelt", "thresholds=[handof.latency.p99 < 1s]", "handof"},
+		{"a threshold on a parameter that is not there", "thresholds=[handoff.latency.p99 < promise]", "no parameter"},
 		{"no path", "=4", "want path=value"},
 		{"a value that is no YAML", "about=[", "the value is not YAML"},
 	} {
 		t.Run(row.about, func(t *testing.T) {
-			_, err := Load("small.yaml", []byte(small), []string{row.override})
+			_, err := Load("small.yaml", []byte(small), row.override)
 			switch {
 			case row.want == "" && err != nil:
 				t.Errorf("refused: %v", err)
@@ -133,27 +138,27 @@ func FuzzLoad(f *testing.F) {
 	f.Add([]byte("a: &a [*a]"))
 	f.Add([]byte("matrix: {matrix: [1]}"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		s, err := Load("fuzz", text, nil)
+		s, err := Load("fuzz", text)
 		if err != nil {
 			if strings.TrimSpace(err.Error()) == "" {
 				t.Error("an error that says nothing")
 			}
 			return
 		}
-		dumped, err := s.Dump()
+		dumped, err := s.dump()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Load("dumped", dumped, nil); err != nil {
+		if _, err := Load("dumped", dumped); err != nil {
 			t.Fatalf("%v\n%s", err, dumped)
 		}
-		if _, err := s.Batches(); err != nil {
+		if _, err := s.batches(); err != nil {
 			t.Fatal(err)
 		}
 	})
 }
 
-func TestFind(t *testing.T) {
+func TestFind_isTheNearestNode(t *testing.T) {
 	var root yaml.Node
 	if err := yaml.Load([]byte(small), &root); err != nil {
 		t.Fatal(err)

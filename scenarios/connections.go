@@ -21,21 +21,21 @@ const connectionsCounter = "connection_request_count"
 // After a heal this shows the storm of those who return. Until something goes wrong
 // it asks nothing: a plan that waits must not cost what it is to be compared with.
 type connections struct {
-	t    *trial
+	st   *stage
 	last []float64     // by member; -1 until it has answered
 	at   time.Duration // of the last count; -1 before the first
 
 	first sync.Once
-	begun chan struct{} // closed when the first fault strikes
+	begun chan struct{} // closed when the first fault is injected
 	done  chan struct{}
 	end   context.CancelFunc
 }
 
 // countConnections reads the counters and waits for begin. It returns at once: what is
 // measured does not wait for members' answers.
-func (t *trial) countConnections(ctx context.Context) *connections {
+func (st *stage) countConnections(ctx context.Context) *connections {
 	ctx, cancel := context.WithCancel(ctx)
-	c := &connections{t: t, last: make([]float64, len(t.lab.Ensemble.Members)), at: -1,
+	c := &connections{st: st, last: make([]float64, len(st.members.ensemble.Members)), at: -1,
 		begun: make(chan struct{}), done: make(chan struct{}), end: cancel}
 	for i := range c.last {
 		c.last[i] = -1
@@ -44,7 +44,7 @@ func (t *trial) countConnections(ctx context.Context) *connections {
 	return c
 }
 
-// begin says that a fault is about to strike.
+// begin says that a fault is about to be injected.
 func (c *connections) begin() {
 	if c != nil {
 		c.first.Do(func() { close(c.begun) })
@@ -59,7 +59,7 @@ func (c *connections) stop() {
 	}
 }
 
-// run counts once a second from the first strike on. What came before it is a count
+// run counts once a second from the first fault on. What came before it is a count
 // of its own, so that the quiet time does not dilute the first second's rate.
 func (c *connections) run(ctx context.Context) {
 	defer close(c.done)
@@ -84,8 +84,8 @@ func (c *connections) run(ctx context.Context) {
 func (c *connections) count(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, connectionsEvery/2)
 	defer cancel()
-	made, now := 0.0, c.t.clock.Now()
-	for i, m := range c.t.lab.Ensemble.Members {
+	made, now := 0.0, c.st.clock.Now()
+	for i, m := range c.st.members.ensemble.Members {
 		mntr, err := ensembles.Monitor(ctx, m.Addr)
 		n, ok := mntr[connectionsCounter]
 		if err != nil || !ok {
@@ -101,7 +101,7 @@ func (c *connections) count(ctx context.Context) {
 		c.last[i] = n
 	}
 	if c.at >= 0 {
-		c.t.record.Record(&history.Connections{At: now, Phase: c.t.phase.Name, Made: int64(made), Over: now - c.at})
+		c.st.record.Record(&history.Connections{At: now, Phase: c.st.phase.Name, Made: int64(made), Over: now - c.at})
 	}
 	c.at = now
 }

@@ -1,29 +1,21 @@
 package scenarios
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"time"
 
-	"github.com/zkbench/zkbench/report/units"
+	"github.com/zkbench/zkbench/chaos"
 )
 
-// How a holder ends in a failover.
-const (
-	CauseRelease    = "release"           // it lets go, or resigns
-	CauseClose      = "close"             // it closes its session
-	CauseExpel      = "expel"             // its session is closed from elsewhere
-	CauseCrash      = "crash"             // its connections are cut, and it cannot make new ones
-	CauseFreeze     = "freeze"            // its process stands still
-	CauseServerKill = "server.kill"       // the member that serves it is killed
-	CauseLeaderKill = "leader.kill"       // the leader of the ensemble is killed
-	CauseBoth       = "crash+leader.kill" // it crashes while the leader is killed
-)
-
-// ending is one way in which a holder can end.
-type ending struct {
-	about  string
-	faults []string // names in the catalogue, injected at once; nil: the client itself acts
+// cause is one way in which a holder can end in a failover.
+type cause struct {
+	name string
+	// act is what the client does itself; nil where faults do it.
+	act    func(ctx context.Context, held *attempt) error
+	faults []causeFault // injected at once
+	stays  bool         // the holder keeps its session, and has let go
 	// keeps says that the session can survive it: then the holder goes on holding,
 	// and nothing need be passed on.
 	keeps   bool
@@ -31,20 +23,58 @@ type ending struct {
 	elects  bool // the ensemble must elect a leader first
 }
 
-var causes = map[string]ending{
-	CauseRelease:    {about: "the holder lets go"},
-	CauseClose:      {about: "the holder closes its session"},
-	CauseExpel:      {about: "the holder's session is closed from elsewhere", faults: []string{"session.close"}},
-	CauseCrash:      {about: "the holder's connections are cut until its session has expired", faults: []string{"session.expire"}, expires: true},
-	CauseFreeze:     {about: "the holder's process stands still until the next one is in", faults: []string{"session.freeze"}, expires: true},
-	CauseServerKill: {about: "the member that serves the holder is killed", faults: []string{"member.kill"}, keeps: true},
-	CauseLeaderKill: {about: "the leader of the ensemble is killed", faults: []string{"member.kill"}, keeps: true, elects: true},
-	CauseBoth: {about: "the holder crashes while the leader is killed", faults: []string{"session.expire", "member.kill"},
-		expires: true, elects: true},
+// causeFault is a fault by its name, and what it hits.
+type causeFault struct{ fault, target string }
+
+// itsMember stands for the member that serves the holder.
+const itsMember = "its member"
+
+var causes = map[string]*cause{}
+
+func init() {
+	crash := causeFault{"session.expire", chaos.Holder}
+	leaderKill := causeFault{"member.kill", chaos.Leader}
+	for _, c := range []cause{
+		{name: "release", stays: true, act: func(ctx context.Context, held *attempt) error { return held.release(ctx) }},
+		{name: "close", act: func(_ context.Context, held *attempt) error { return held.c.leave() }},
+		{name: "expel", faults: []causeFault{{"session.close", chaos.Holder}}}, // its session is closed from elsewhere
+		{name: "crash", faults: []causeFault{crash}, expires: true},            // its connections are cut, and it cannot make new ones
+		{name: "freeze", faults: []causeFault{{"session.freeze", chaos.Holder}}, expires: true},
+		{name: "server.kill", faults: []causeFault{{"member.kill", itsMember}}, keeps: true},
+		{name: "leader.kill", faults: []causeFault{leaderKill}, keeps: true, elects: true},
+		{name: "crash+leader.kill", faults: []causeFault{crash, leaderKill}, expires: true, elects: true},
+	} {
+		causes[c.name] = &c
+	}
 }
 
-// Causes returns the names of all causes of a failover, in order.
-func Causes() []string { return slices.Sorted(maps.Keys(causes)) }
+// causeNames returns the names of all causes of a failover, in order.
+func causeNames() []string { return slices.Sorted(maps.Keys(causes)) }
+
+func (c *cause) faultNames() []string {
+	var names []string
+	for _, f := range c.faults {
+		names = append(names, f.fault)
+	}
+	return names
+}
+
+// entries are the faults to be played. server is the address of the member that serves
+// the holder.
+func (c *cause) entries(server string) ([]chaos.Entry, error) {
+	var entries []chaos.Entry
+	for _, f := range c.faults {
+		if f.target == itsMember {
+			f.target = server
+		}
+		fault, err := chaos.Parse(f.fault, f.target, nil)
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, chaos.Entry{Fault: fault})
+	}
+	return entries, nil
+}
 
 // Allowances in the prediction.
 const (
@@ -56,17 +86,17 @@ const (
 	electLimit = 3 * time.Second
 )
 
-// prediction is how long the next grant may take after a strike.
+// prediction is how long the next grant may take after a hit.
 type prediction struct {
 	least, most time.Duration
-	mean        time.Duration // of many, the strikes at any moment alike; 0 where no formula says
+	mean        time.Duration // of many, the hits at any moment alike; 0 where no formula says
 }
 
 // predict applies the formulas of ZooKeeper's expiry. timeout is T, negotiated; unheard
-// is how long before the strike the servers heard the session last; onLeader says
+// is how long before the hit the servers heard the session last; onLeader says
 // whether the leader itself served it.
 //
-// The servers count from what they heard last, which the strike follows by unheard: at
+// The servers count from what they heard last, which the hit follows by unheard: at
 // most T/3, the interval of pings. A follower tells the leader up to tick/2 later. The
 // leader rounds the end up to the next tick. Then come the commit of the session's
 // end, the notification and, in some variants, a list: slack.
@@ -75,7 +105,7 @@ type prediction struct {
 //	mean = T - T/6 + lag + tick/2, lag being tick/4 on average behind a follower
 //
 // A new leader arms every session anew when it takes over.
-func (c ending) predict(timeout, tick, unheard, slack time.Duration, onLeader bool) prediction {
+func (c *cause) predict(timeout, tick, unheard, slack time.Duration, onLeader bool) prediction {
 	p := prediction{most: slack}
 	if c.expires {
 		p.least = timeout - min(unheard, timeout)
@@ -93,20 +123,4 @@ func (c ending) predict(timeout, tick, unheard, slack time.Duration, onLeader bo
 		p.mean = 0
 	}
 	return p
-}
-
-// validateFailover checks a phase of that kind.
-func (p *Phase) validateFailover(at string, bad func(field, format string, args ...any)) {
-	if p.Rounds < 0 || p.Rounds > maxRounds {
-		bad(at+".rounds", "%d is not between 0 (leave it out) and %d", p.Rounds, maxRounds)
-	}
-	if p.Duration != 0 {
-		bad(at+".duration", "a failover ends when its rounds are done; give rounds")
-	}
-	if len(p.Faults) > 0 {
-		bad(at+".faults", "a failover has one fault, its cause; put others into a churn phase")
-	}
-	if _, ok := causes[p.Cause]; !ok {
-		bad(at+".cause", "%q is no cause%s", p.Cause, units.Nearest(p.Cause, Causes()))
-	}
 }

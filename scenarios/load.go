@@ -7,8 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"reflect"
-	"slices"
-	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -43,200 +41,74 @@ func Source(nameOrFile string) (name string, text []byte, err error) {
 	return nameOrFile, text, err
 }
 
-// Check is a further check of a scenario, beyond [Scenario.Validate].
-type Check func(s *Scenario) Mistakes
-
-// Load reads a scenario, applies overrides ("hold=5ms", "phases.0.rounds=1") in
-// order, and validates the result. name is for error messages. The error is
-// [Mistakes]: everything that is wrong, each with its place in the text.
-func Load(name string, text []byte, overrides []string, checks ...Check) (*Scenario, error) {
+// Load reads a scenario, applies overrides in order, and validates the result. An
+// override is PATH=VALUE: "phases.0.rounds=1", "params.promise=9s", and "hold=5ms" or
+// "duration=8s" for all phases. name is for error messages. The error has everything that
+// is wrong, a line each, with its place in the text.
+func Load(name string, text []byte, overrides ...string) (*Scenario, error) {
 	var root yaml.Node
 	if err := yaml.Load(text, &root); err != nil {
-		return nil, notYAML(err).In(name)
+		return nil, notYAML(err).in(name)
 	}
 	if resolve(&root) == nil {
-		return nil, Mistakes{{File: name, Text: "is empty; zkbench list scenarios herd prints one to begin with"}}
+		return nil, problems{{File: name, Text: "is empty; zkbench list scenarios herd prints one to begin with"}}
 	}
-	var ms Mistakes
+	var ps problems
+	forAll := map[string]string{}
 	for _, o := range overrides {
-		if err := override(&root, o); err != nil {
-			ms = append(ms, &Mistake{Text: err.Error()})
+		if err := override(&root, o, forAll); err != nil {
+			ps = append(ps, &problem{Text: err.Error()})
 		}
 	}
 	s, found := decode(&root)
-	for _, check := range append([]Check{(*Scenario).mistakes}, checks...) {
-		found = append(found, check(s).beyond(found)...)
+	if err := s.setAll(forAll); err != nil {
+		ps = append(ps, &problem{Text: err.Error()})
 	}
+	found = append(found, s.problems().beyond(found)...)
 	found.locate(&root)
 	found.sort()
-	if ms = append(ms, found.In(name)...); len(ms) > 0 {
-		return nil, ms
+	if ps = append(ps, found.in(name)...); len(ps) > 0 {
+		return nil, ps
 	}
 	return s, nil
 }
 
-// mistakes is Validate as a Check.
-func (s *Scenario) mistakes() Mistakes {
-	ms, _ := s.Validate().(Mistakes)
-	return ms
-}
-
 // decode makes a scenario of a tree: of all of it that has the right shape.
-func decode(root *yaml.Node) (*Scenario, Mistakes) {
+func decode(root *yaml.Node) (*Scenario, problems) {
 	c := &checker{}
 	c.check(root, reflect.TypeFor[Scenario](), "", 0)
 	var s Scenario
-	if err := root.Load(&s, yaml.WithKnownFields()); err != nil && len(c.mistakes) == 0 {
+	if err := root.Load(&s, yaml.WithKnownFields()); err != nil && len(c.problems) == 0 {
 		return &s, notYAML(err) // the checker should have seen it
 	}
-	return &s, c.mistakes
+	return &s, c.problems
 }
 
 // notYAML is what the YAML library says, with its place.
-func notYAML(err error) Mistakes {
+func notYAML(err error) problems {
 	var all *yaml.LoadErrors
 	var one *yaml.LoadError
 	switch {
 	case errors.As(err, &all):
-		var ms Mistakes
+		var ps problems
 		for _, e := range all.Errors {
-			ms = append(ms, &Mistake{Line: e.Mark.Line, Column: e.Mark.Column, Text: e.Message})
+			ps = append(ps, &problem{Line: e.Mark.Line, Column: e.Mark.Column, Text: e.Message})
 		}
-		return ms
+		return ps
 	case errors.As(err, &one):
-		return Mistakes{{Line: one.Mark.Line, Column: one.Mark.Column, Text: one.Message}}
+		return problems{{Line: one.Mark.Line, Column: one.Mark.Column, Text: one.Message}}
 	}
-	return Mistakes{{Text: err.Error()}}
+	return problems{{Text: err.Error()}}
 }
 
-// override is set for what a flag has: "path=value".
-func override(root *yaml.Node, o string) error {
-	path, value, ok := strings.Cut(o, "=")
-	if !ok || path == "" {
-		return fmt.Errorf("--set %s: want path=value, like phases.0.rounds=5", o)
-	}
-	if err := set(root, abbreviated(resolve(root), path), value); err != nil {
-		return fmt.Errorf("--set %s: %w", o, err)
-	}
-	return nil
-}
+// dump returns the scenario as YAML, every default spelled out.
+func (s *Scenario) dump() ([]byte, error) { return yaml.Dump(s) }
 
-// set sets one scalar or list in the tree. The path's steps are field names, list
-// indices and names of phases, the value is YAML.
-func set(root *yaml.Node, path, value string) error {
-	var v yaml.Node
-	if err := yaml.Load([]byte(value), &v); err != nil {
-		return fmt.Errorf("the value is not YAML: %w", err)
-	}
-	node := resolve(root)
-	decide(node, path)
-	steps := strings.Split(path, ".")
-	if len(steps) > 1 && slices.Contains(optional, steps[0]) && child(node, steps[0]) == nil {
-		node.Content = append(node.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: steps[0]}, &yaml.Node{Kind: yaml.MappingNode})
-	}
-	for i, step := range steps {
-		next, err := descend(node, step, i == len(steps)-1)
-		if err != nil {
-			return err
-		}
-		node = next
-	}
-	if len(v.Content) == 1 && v.Kind == yaml.DocumentNode {
-		v = *v.Content[0]
-	}
-	displace(&v)
-	*node = v
-	return nil
-}
-
-// optional are the fields of a scenario that have fields of their own, and that most
-// scenarios leave out: one can be set in them all the same.
-var optional = []string{"limits", "params", "matrix"}
-
-// decide takes the field at path out of the matrix, if it is there: it has one value now.
-func decide(root *yaml.Node, path string) {
-	matrix := resolve(child(root, "matrix"))
-	if matrix == nil || matrix.Kind != yaml.MappingNode {
-		return
-	}
-	for i := 0; i+1 < len(matrix.Content); i += 2 {
-		if matrix.Content[i].Value == path {
-			matrix.Content = slices.Delete(matrix.Content, i, i+2)
-			return
-		}
-	}
-}
-
-// displace takes the tree's places away: they are not those of the file.
-func displace(n *yaml.Node) {
-	n.Line, n.Column = 0, 0
-	for _, child := range n.Content {
-		displace(child)
-	}
-}
-
-// descend returns the child of node that step names; the last step of a path may
-// name a field that is not there yet.
-func descend(node *yaml.Node, step string, last bool) (*yaml.Node, error) {
-	node = resolve(node)
-	switch node.Kind {
-	case yaml.MappingNode:
-		var keys []string
-		for i := 0; i+1 < len(node.Content); i += 2 {
-			if node.Content[i].Value == step {
-				return node.Content[i+1], nil
-			}
-			keys = append(keys, node.Content[i].Value)
-		}
-		if !last {
-			return nil, fmt.Errorf("there is no %q%s", step, units.Nearest(step, keys))
-		}
-		child := &yaml.Node{Kind: yaml.ScalarNode}
-		node.Content = append(node.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: step}, child)
-		return child, nil
-	case yaml.SequenceNode:
-		for _, item := range node.Content { // a phase goes by its name, too
-			if name := child(resolve(item), "name"); name != nil && name.Value == step {
-				return resolve(item), nil
-			}
-		}
-		i, err := strconv.Atoi(step)
-		if err != nil || i < 0 || i >= len(node.Content) {
-			return nil, fmt.Errorf("%q is not an index from 0 to %d", step, len(node.Content)-1)
-		}
-		return node.Content[i], nil
-	}
-	return nil, fmt.Errorf("there is nothing below %q", step)
-}
-
-// Dump returns the scenario as YAML, every default spelled out.
-func (s *Scenario) Dump() ([]byte, error) { return yaml.Dump(s) }
-
-// SubjectNames returns the names of all registered subjects.
-func SubjectNames() []string {
+// subjectNames returns the names of all registered subjects.
+func subjectNames() []string {
 	var names []string
 	for _, s := range recipes.Subjects() {
 		names = append(names, s.Name)
 	}
 	return names
-}
-
-// abbreviated lets a parameter be set by its name alone, where that is no field.
-func abbreviated(root *yaml.Node, path string) string {
-	if root.Kind != yaml.MappingNode {
-		return path
-	}
-	for i := 0; i+1 < len(root.Content); i += 2 {
-		switch params := root.Content[i+1]; {
-		case root.Content[i].Value == path:
-			return path
-		case root.Content[i].Value == "params" && params.Kind == yaml.MappingNode:
-			for k := 0; k+1 < len(params.Content); k += 2 {
-				if params.Content[k].Value == path {
-					return "params." + path
-				}
-			}
-		}
-	}
-	return path
 }

@@ -59,17 +59,17 @@ func runTrials(t testing.TB, text string) map[string]report.Trial {
 // is not nil.
 func runTrialsOn(t testing.TB, e *ensembles.Ensemble, network *chaos.Network, text string) map[string]report.Trial {
 	t.Helper()
-	s, err := Load(t.Name(), []byte(text), nil)
+	s, err := Load(t.Name(), []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	lab := Lab{Ensemble: e, Network: network, RunID: fmt.Sprintf("test-%d", runs.Add(1)), Seed: 1, Dir: dir}
-	batches, err := s.Batches()
+	r := runner{ensemble: e, network: network, id: fmt.Sprintf("test-%d", runs.Add(1)), seed: 1, dir: dir}
+	batches, err := s.batches()
 	if err != nil || len(batches) != 1 {
 		t.Fatalf("%d batches (%v), want one: there is one ensemble", len(batches), err)
 	}
-	if err := lab.Run(t.Context(), s, batches[0], 0, len(batches[0].Cells)); err != nil {
+	if err := r.run(t.Context(), s, batches[0], 0, len(batches[0].cells)); err != nil {
 		t.Fatal(err)
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "history", "*"))

@@ -11,12 +11,14 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Keys of a matrix that are no fields of a scenario, but of all its phases.
+// Keys of a matrix, and of overrides, that are no fields of a scenario, but of all its
+// phases.
 const (
-	matrixHold     = "hold"     // of every phase
-	matrixDuration = "duration" // of every phase that has one; its faults move with it
-	matrixTick     = "tick"
+	allHold     = "hold"     // of every phase
+	allDuration = "duration" // of every phase that has one; its faults move with it
 )
+
+const tickKey = "tick"
 
 // combination is one choice from the scenario's matrix.
 type combination struct {
@@ -30,8 +32,8 @@ type combination struct {
 // first, so that all that can share an ensemble stands together.
 func (s *Scenario) combinations() ([]combination, error) {
 	keys := slices.Sorted(maps.Keys(s.Matrix))
-	if i := slices.Index(keys, matrixTick); i > 0 {
-		keys = slices.Insert(slices.Delete(keys, i, i+1), 0, matrixTick)
+	if i := slices.Index(keys, tickKey); i > 0 {
+		keys = slices.Insert(slices.Delete(keys, i, i+1), 0, tickKey)
 	}
 	choices := []map[string]string{{}}
 	for _, key := range keys {
@@ -61,7 +63,7 @@ func (s *Scenario) combinations() ([]combination, error) {
 func (s *Scenario) with(choice map[string]string) (*Scenario, error) {
 	plain := *s
 	plain.Matrix = nil
-	text, err := plain.Dump()
+	text, err := plain.dump()
 	if err != nil {
 		return nil, err
 	}
@@ -70,30 +72,30 @@ func (s *Scenario) with(choice map[string]string) (*Scenario, error) {
 		return nil, err
 	}
 	for _, key := range slices.Sorted(maps.Keys(choice)) {
-		if key == matrixHold || key == matrixDuration {
+		if key == allHold || key == allDuration {
 			continue
 		}
 		if err := set(&root, key, choice[key]); err != nil {
 			return nil, err
 		}
 	}
-	out, mistakes := decode(&root)
-	if len(mistakes) > 0 {
-		return nil, mistakes
+	out, problems := decode(&root)
+	if len(problems) > 0 {
+		return nil, problems
 	}
-	if err := out.all(choice); err != nil {
+	if err := out.setAll(choice); err != nil {
 		return nil, err
 	}
-	return out, out.Validate()
+	return out, out.check().err()
 }
 
-// all sets what a choice has for all phases.
-func (s *Scenario) all(choice map[string]string) error {
+// setAll sets what a choice has for all phases.
+func (s *Scenario) setAll(choice map[string]string) error {
 	for key, set := range map[string]func(p *Phase, d time.Duration){
-		matrixHold: func(p *Phase, d time.Duration) { p.Hold = d },
-		matrixDuration: func(p *Phase, d time.Duration) {
+		allHold: func(p *Phase, d time.Duration) { p.Hold = d },
+		allDuration: func(p *Phase, d time.Duration) {
 			if p.Duration > 0 {
-				p.Stretch(d)
+				p.resize(d)
 			}
 		},
 	} {
@@ -103,7 +105,7 @@ func (s *Scenario) all(choice map[string]string) error {
 		}
 		d, err := time.ParseDuration(text)
 		if err != nil {
-			return fmt.Errorf("%q is no duration; want a number and a unit, like 20ms", text)
+			return fmt.Errorf("%s: %q is no duration; want a number and a unit, like 20ms", key, text)
 		}
 		for i := range s.Phases {
 			set(&s.Phases[i], d)
@@ -121,7 +123,7 @@ var listed = map[string]string{
 }
 
 // validateMatrix tries every value alone, and if each makes sense, every choice.
-func (s *Scenario) validateMatrix(known Mistakes, bad func(field, format string, args ...any)) {
+func (s *Scenario) validateMatrix(known problems, bad problemFunc) {
 	size, sound := 1, true
 	for _, key := range slices.Sorted(maps.Keys(s.Matrix)) {
 		values := s.Matrix[key]
@@ -157,23 +159,23 @@ func (s *Scenario) validateMatrix(known Mistakes, bad func(field, format string,
 }
 
 // tryChoice says what is wrong with a choice, beyond what is wrong without it.
-func (s *Scenario) tryChoice(known Mistakes, choice map[string]string) string {
+func (s *Scenario) tryChoice(known problems, choice map[string]string) string {
 	_, err := s.with(choice)
-	ms, ok := err.(Mistakes)
+	ms, ok := err.(problems)
 	if err != nil && !ok {
 		return err.Error()
 	}
 	var texts []string
 	for _, m := range ms {
-		same := func(k *Mistake) bool { return k.Path == m.Path && k.Text == m.Text }
+		same := func(k *problem) bool { return k.Path == m.Path && k.Text == m.Text }
 		if !slices.ContainsFunc(known, same) {
-			texts = append(texts, (&Mistake{Path: m.Path, Text: m.Text}).Error())
+			texts = append(texts, (&problem{Path: m.Path, Text: m.Text}).Error())
 		}
 	}
 	return strings.Join(texts, "; ")
 }
 
-// suffix tells the combination apart in the name of a trial.
+// suffix makes the combination unique in the name of a trial.
 func (c combination) suffix() string {
 	var b strings.Builder
 	for _, key := range c.keys {
@@ -187,24 +189,8 @@ func (c combination) suffix() string {
 	}, b.String())
 }
 
-// name writes the cell's choice from the matrix into its parameters.
-func (c Cell) name(params map[string]string) {
-	for key, value := range c.Choice {
-		switch field := c.Scenario.field(key); {
-		case key == matrixHold:
-			for _, p := range c.Scenario.Phases {
-				delete(params, p.Name+".hold")
-			}
-			params[key] = value
-		case strings.HasPrefix(key, "params."): // is there under its own name
-		case params[field] == "":
-			params[field] = value
-		}
-	}
-}
-
-// Parameters are the names of what a threshold may compare with.
-func (s *Scenario) Parameters() []string {
+// parameters are the names of what a threshold may compare with.
+func (s *Scenario) parameters() []string {
 	names := slices.Collect(maps.Keys(s.Params))
 	names = append(names, "session_timeout")
 	if s.Tick > 0 {
@@ -231,27 +217,4 @@ func (s *Scenario) field(path string) string {
 		steps[1] = s.Phases[i].Name
 	}
 	return strings.Join(steps[1:], ".")
-}
-
-// Batch is those cells of a scenario that can share an ensemble, in order.
-type Batch struct {
-	Tick  time.Duration // that of the ensemble; 0 where the scenario does not say
-	Cells []Cell
-}
-
-// Batches returns the cells of the scenario, by the ensemble that they need.
-func (s *Scenario) Batches() ([]Batch, error) {
-	cells, err := s.Cells()
-	if err != nil {
-		return nil, err
-	}
-	var out []Batch
-	for _, c := range cells {
-		if tick := c.Scenario.Tick; len(out) == 0 || out[len(out)-1].Tick != tick {
-			out = append(out, Batch{Tick: tick})
-		}
-		b := &out[len(out)-1]
-		b.Cells = append(b.Cells, c)
-	}
-	return out, nil
 }

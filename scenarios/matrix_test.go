@@ -6,13 +6,11 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/zkbench/zkbench/ensembles"
 )
 
 func load(t *testing.T, text string, overrides ...string) *Scenario {
 	t.Helper()
-	s, err := Load("test.yaml", []byte(text), overrides)
+	s, err := Load("test.yaml", []byte(text), overrides...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,8 +33,8 @@ phases:
   - {name: churn, kind: churn, duration: 1s, hold: 1ms}
 `
 
-func TestScenario_Cells_matrix(t *testing.T) {
-	cells, err := load(t, varied).Cells()
+func TestScenario_cells_matrix(t *testing.T) {
+	cells, err := load(t, varied).cells()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,43 +58,41 @@ func TestScenario_Cells_matrix(t *testing.T) {
 	}
 }
 
-func TestScenario_Batches_oneEnsembleForEachTick(t *testing.T) {
-	batches, err := load(t, varied).Batches()
+func TestScenario_batches_oneEnsembleForEachTick(t *testing.T) {
+	batches, err := load(t, varied).batches()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(batches) != 2 || batches[0].Tick != time.Second || batches[1].Tick != 2*time.Second || len(batches[0].Cells) != len(batches[1].Cells) {
+	if len(batches) != 2 || batches[0].tick != time.Second || batches[1].tick != 2*time.Second || len(batches[0].cells) != len(batches[1].cells) {
 		t.Errorf("want a batch for 1s and one for 2s, got %d", len(batches))
 	}
-	if plain, err := load(t, small).Batches(); err != nil || len(plain) != 1 || plain[0].Tick != 0 {
+	if plain, err := load(t, small).batches(); err != nil || len(plain) != 1 || plain[0].tick != 0 {
 		t.Errorf("a scenario without a tick wants one ensemble, of any tick: %v %v", plain, err)
 	}
 }
 
 // Two trials must not share a name, and their parameters must tell them apart.
-func TestLab_trial_namesAndParams(t *testing.T) {
+func TestCell_namesAndParamsDiffer(t *testing.T) {
 	s := load(t, varied)
-	cells, err := s.Cells()
+	cells, err := s.cells()
 	if err != nil {
 		t.Fatal(err)
 	}
-	lab := &Lab{Ensemble: &ensembles.Ensemble{Chroot: "/test"}, RunID: "id"}
 	var names, params []string
-	for i, c := range cells {
-		trial := lab.trial(c, i)
-		p := trial.params()
+	for _, c := range cells {
+		name, p := c.trialName(), c.params()
 		for _, want := range []string{"session_timeout", "tick", "hold", "churn.duration", "promise"} {
 			if p[want] == "" {
-				t.Errorf("%s has no parameter %s: %v", trial.name, want, p)
+				t.Errorf("%s has no parameter %s: %v", name, want, p)
 			}
 		}
 		if p["drain.hold"] != "" {
-			t.Errorf("%s has its hold twice: %v", trial.name, p)
+			t.Errorf("%s has its hold twice: %v", name, p)
 		}
-		if strings.ContainsAny(trial.name, "/ =") {
-			t.Errorf("%q is no name for a file", trial.name)
+		if strings.ContainsAny(name, "/ =") {
+			t.Errorf("%q is no name for a file", name)
 		}
-		names, params = append(names, trial.name), append(params, fmt.Sprint(c.Subject.Name, c.Clients, p))
+		names, params = append(names, name), append(params, fmt.Sprint(c.Subject.Name, c.Clients, p))
 	}
 	for _, list := range [][]string{names, params} {
 		slices.Sort(list)
@@ -112,7 +108,7 @@ func TestLoad_aFlagDecidesWhatTheMatrixVaries(t *testing.T) {
 	if _, ok := s.Matrix["session_timeout"]; ok || s.SessionTimeout != 6*time.Second {
 		t.Errorf("the session timeout is still varied: %v", s.Matrix)
 	}
-	cells, err := s.Cells()
+	cells, err := s.cells()
 	if err != nil || len(cells) != 16 {
 		t.Errorf("%d cells, want 16: %v", len(cells), err)
 	}
@@ -134,7 +130,7 @@ phases:
     hold: 0s
     faults:
       - {at: 1s, fault: session.close, target: holder}
-`), nil)
+`))
 	if err == nil || !strings.Contains(err.Error(), "6s is not within the phase (0 to 4s)") {
 		t.Errorf("each value is right alone, but a fault at 6s is not within a phase of 4s: %v", err)
 	}

@@ -4,54 +4,129 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"regexp"
 	"slices"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/recipes"
 )
 
-// What the lab sees of the contested parent with its own sessions. They do not go
-// through the tap and leave no watch, so nothing that is counted is disturbed: not
-// on the wire, and not by the members.
+// observer looks at the tree with sessions of its own, one with each member, so that it
+// sees every member's state, and reaches the tree while some members are cut off. They
+// do not go through the tap and leave no watch: nothing that is counted is disturbed.
+type observer struct {
+	ensemble *ensembles.Ensemble
+	timeout  time.Duration
+	root     string       // everything that is ours in the tree is below it
+	serving  atomic.Int64 // index of the member that answered last
 
-// sighting is one child of the contested parent.
-type sighting struct {
+	mu       sync.Mutex
+	sessions []*recipes.Session // one a member; nil or ended: to be opened on demand
+}
+
+func newObserver(e *ensembles.Ensemble, timeout time.Duration, root string) *observer {
+	return &observer{ensemble: e, timeout: timeout, root: root, sessions: make([]*recipes.Session, len(e.Members))}
+}
+
+// member returns the session with the i-th member, opened anew if the last has ended.
+func (o *observer) member(ctx context.Context, i int) (*recipes.Session, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if s := o.sessions[i]; s != nil && s.Err() == nil {
+		return s, nil
+	}
+	s, err := recipes.Open(ctx, []string{o.ensemble.Members[i].Addr}, recipes.Options{Timeout: o.timeout, MaxPacket: 1 << 20})
+	if err != nil {
+		return nil, err
+	}
+	o.sessions[i] = s
+	return s, nil
+}
+
+// tryFor is how long the observer waits for one member before it asks the next.
+const tryFor = 500 * time.Millisecond
+
+// any calls f with the session of the member that answered last, and with the next
+// member's where that fails; an error that is final ends that.
+func (o *observer) any(ctx context.Context, limit time.Duration, f func(context.Context, *recipes.Session) error) (err error) {
+	n := int64(len(o.sessions))
+	for range 2 * n {
+		i := o.serving.Load()
+		if err = o.ask(ctx, int(i), limit, f); err == nil || ctx.Err() != nil || errors.As(err, new(final)) {
+			return err
+		}
+		o.serving.CompareAndSwap(i, (i+1)%n)
+	}
+	return err
+}
+
+func (o *observer) ask(ctx context.Context, i int, limit time.Duration, f func(context.Context, *recipes.Session) error) error {
+	opening, cancel := context.WithTimeout(ctx, tryFor)
+	defer cancel()
+	s, err := o.member(opening, i)
+	if err == nil {
+		err = s.AwaitConnected(opening)
+	}
+	if err != nil {
+		return err
+	}
+	ctx, cancel = context.WithTimeout(ctx, limit)
+	defer cancel()
+	return f(ctx, s)
+}
+
+// final is an error that another member would give as well.
+type final struct{ error }
+
+func (f final) Unwrap() error { return f.error }
+
+// node is a child of the contested parent.
+type node struct {
 	path         string
 	czxid, owner int64
 }
 
-// survey returns the children of the contested parent, oldest first, as of now: a
+// nodes returns the children of the contested parent, oldest first, as of now: a
 // write goes before the read, so that no member answers from the past.
-func (h *harness) survey(ctx context.Context, parent string) (found []sighting, err error) {
-	for range 2 * len(h.servers) {
-		i := int(h.serving.Load())
-		if found, err = h.look(ctx, parent); err == nil || ctx.Err() != nil {
-			break
+func (o *observer) nodes(ctx context.Context, parent string) (found []node, err error) {
+	err = o.any(ctx, 4*tryFor, func(ctx context.Context, s *recipes.Session) error {
+		if err := s.Delete(ctx, o.root+"/nothing"); err != nil && !errors.Is(err, zk.ErrNoNode) {
+			return err
 		}
-		h.failover(i)
-	}
+		found, err = nodesBelow(ctx, s, parent)
+		return err
+	})
 	return found, err
 }
 
-func (h *harness) look(ctx context.Context, parent string) ([]sighting, error) {
-	s, err := h.any(ctx)
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, 4*tryFor)
-	defer cancel()
-	if err := s.Delete(ctx, h.root+"/nothing"); err != nil && !errors.Is(err, zk.ErrNoNode) {
-		return nil, err
-	}
+// owned returns the sequential node below parent that the session owns.
+func (o *observer) owned(ctx context.Context, parent string, session int64) (mine node, found bool, err error) {
+	err = o.any(ctx, 4*tryFor, func(ctx context.Context, s *recipes.Session) error {
+		nodes, err := nodesBelow(ctx, s, parent)
+		i := slices.IndexFunc(nodes, func(n node) bool { return n.owner == session && sequential.MatchString(n.path) })
+		if found = i >= 0; found {
+			mine = nodes[i]
+		}
+		return err
+	})
+	return mine, found, err
+}
+
+// nodesBelow returns the children of a path as a member has them, oldest first.
+func nodesBelow(ctx context.Context, s *recipes.Session, parent string) ([]node, error) {
 	names, err := s.List(ctx, parent)
 	if err != nil {
 		return nil, err
 	}
 	var mu sync.Mutex
-	var found []sighting
+	var found []node
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(16)
 	for _, name := range names {
@@ -62,25 +137,117 @@ func (h *harness) look(ctx context.Context, parent string) ([]sighting, error) {
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			found = append(found, sighting{parent + "/" + name, stat.Czxid, stat.EphemeralOwner})
+			found = append(found, node{parent + "/" + name, stat.Czxid, stat.EphemeralOwner})
 			return nil
 		})
 	}
 	err = g.Wait()
-	slices.SortFunc(found, func(a, b sighting) int { return cmp.Compare(a.czxid, b.czxid) })
+	slices.SortFunc(found, func(a, b node) int { return cmp.Compare(a.czxid, b.czxid) })
 	return found, err
 }
 
-// watches returns by session what it watches, by the members' own word (wchp). ok is
-// false where a member does not tell.
-func (t *trial) watches(ctx context.Context) (bySession map[int64][]string, ok bool) {
-	bySession = map[int64][]string{}
-	for _, m := range t.lab.Ensemble.Members {
-		reply, err := ensembles.FourLetter(ctx, m.Addr, "wchp")
+var (
+	anyName    = regexp.MustCompile(``)
+	sequential = regexp.MustCompile(`[-0-9][0-9]{9}$`) // names of sequential nodes
+)
+
+// children returns the smallest and the largest number of children with a matching
+// name that the members see at path. A path that is missing has none.
+func (o *observer) children(ctx context.Context, path string, match *regexp.Regexp) (fewest, most int, err error) {
+	for i := range o.sessions {
+		s, err := o.member(ctx, i)
 		if err != nil {
-			return nil, false
+			return 0, 0, err
 		}
-		parseWatches(reply, bySession)
+		names, err := s.List(ctx, path)
+		if err != nil && !errors.Is(err, zk.ErrNoNode) {
+			return 0, 0, err
+		}
+		n := len(slices.DeleteFunc(names, func(name string) bool { return !match.MatchString(name) }))
+		if i == 0 {
+			fewest = n
+		}
+		fewest, most = min(fewest, n), max(most, n)
 	}
-	return bySession, true
+	return fewest, most, nil
+}
+
+// gone says whether no member has the node any more.
+func (o *observer) gone(ctx context.Context, path string) (bool, error) {
+	for i := range o.sessions {
+		s, err := o.member(ctx, i)
+		if err != nil {
+			return false, err
+		}
+		if stat, err := s.Exists(ctx, path); stat != nil || err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// removal watches a node at every member, and knows when the first of them removed it.
+type removal struct {
+	stop func()
+
+	mu sync.Mutex
+	at time.Duration // 0: not seen
+}
+
+// watchRemoval begins to watch, with a watch at each member: polling would be a load of
+// its own. A member that is killed meanwhile tells nothing: the others do.
+func (o *observer) watchRemoval(ctx context.Context, path string, now func() time.Duration) *removal {
+	ctx, cancel := context.WithCancel(ctx)
+	r := &removal{}
+	var all sync.WaitGroup
+	r.stop = func() { cancel(); all.Wait() }
+	for i := range o.sessions {
+		all.Go(func() {
+			s, err := o.member(ctx, i)
+			if err != nil || s.AwaitGone(ctx, path) != nil {
+				return
+			}
+			at := now()
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			if r.at == 0 || at < r.at {
+				r.at = at
+			}
+		})
+	}
+	return r
+}
+
+// seen returns when the first member removed the node; 0 where none was seen to.
+func (r *removal) seen() time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.at
+}
+
+// open makes the trial's part of the tree.
+func (o *observer) open(ctx context.Context, parent string) error {
+	err := o.any(ctx, o.timeout+tryFor, func(ctx context.Context, s *recipes.Session) error { return s.MakePath(ctx, parent) })
+	if err != nil {
+		return fmt.Errorf("prepare %s: %w", o.root, err)
+	}
+	return nil
+}
+
+// close removes everything below the root and closes the sessions.
+func (o *observer) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
+	defer cancel()
+	err := o.any(ctx, 10*time.Second, func(ctx context.Context, s *recipes.Session) error { return s.RemoveTree(ctx, o.root) })
+	if err != nil {
+		err = fmt.Errorf("remove %s: %w", o.root, err)
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, s := range o.sessions {
+		if s != nil {
+			s.Close()
+		}
+	}
+	return err
 }

@@ -12,7 +12,7 @@ import (
 // BenchmarkChurn_armed compares a churn in which faults wait for an event that does not
 // come with one that has none: armed/disarmed is the ratio of their throughputs, and
 // noise that of two that have none. The three take turns, phase by phase in one trial,
-// so that the machine's weather is the same for all; each ratio is the median of those
+// so that what else the machine does is the same for all; each ratio is the median of those
 // of neighbours.
 //
 //	go test ./scenarios -run '^$' -bench armed -benchtime 8x

@@ -30,16 +30,16 @@ phases:
 
 func plansOf(t *testing.T, text string, seed uint64) map[string]string {
 	t.Helper()
-	s, err := Load(t.Name(), []byte(text), nil)
+	s, err := Load(t.Name(), []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	cells, err := s.Cells()
+	cells, err := s.cells()
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	if _, err := (&Lab{Seed: seed, Dir: dir}).plans(cells); err != nil {
+	if _, err := makePlans(cells, seed, "", dir); err != nil {
 		t.Fatal(err)
 	}
 	out := map[string]string{}
@@ -63,27 +63,27 @@ func TestPlans_sameSeedSamePlan(t *testing.T) {
 		t.Error("another seed gave the same plan")
 	}
 	if strings.ReplaceAll(a[one], one, "") != strings.ReplaceAll(a[other], other, "") {
-		t.Error("two subjects that are compared are not struck alike")
+		t.Error("two subjects that are compared do not meet the same faults")
 	}
 }
 
 func TestPlans_replayed(t *testing.T) {
-	s, err := Load(t.Name(), []byte(stormy), nil)
+	s, err := Load(t.Name(), []byte(stormy))
 	if err != nil {
 		t.Fatal(err)
 	}
-	cells, err := s.Cells()
+	cells, err := s.cells()
 	if err != nil {
 		t.Fatal(err)
 	}
 	first, second := t.TempDir(), t.TempDir()
-	if _, err := (&Lab{Seed: 7, Dir: first}).plans(cells); err != nil {
+	if _, err := makePlans(cells, 7, "", first); err != nil {
 		t.Fatal(err)
 	}
-	if seed, err := s.Replayable(first); err != nil || seed != 7 {
+	if seed, err := s.replaySeed(first); err != nil || seed != 7 {
 		t.Errorf("replayable: seed %d, %v; want 7", seed, err)
 	}
-	if _, err := (&Lab{Seed: 99, Dir: second, Replay: first}).plans(cells); err != nil {
+	if _, err := makePlans(cells, 99, first, second); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range cells {
@@ -94,18 +94,18 @@ func TestPlans_replayed(t *testing.T) {
 		}
 	}
 	s.Clients = []int{6}
-	if _, err := s.Replayable(first); err == nil || !strings.Contains(err.Error(), "there is no plan of trial stormy-lock-predecessor-6") {
+	if _, err := s.replaySeed(first); err == nil || !strings.Contains(err.Error(), "there is no plan of trial stormy-lock-predecessor-6") {
 		t.Errorf("a trial without a plan can be replayed: %v", err)
 	}
 }
 
-func TestPhase_draw(t *testing.T) {
-	s, err := Load(t.Name(), []byte(stormy), nil)
+func TestPhase_drawsWithinTheJitter(t *testing.T) {
+	s, err := Load(t.Name(), []byte(stormy))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for seed := range uint64(200) {
-		p := draw(s, Cell{Scenario: s, Clients: 5}, "t", seed)
+		p := drawPlan(s, cell{Scenario: s, Clients: 5}, "t", seed)
 		faults := p.Phases[0].Faults
 		if f := faults[0]; f.At != time.Second || f.Gaps != nil {
 			t.Fatalf("a fault without jitter was moved: %+v", f)
@@ -133,7 +133,7 @@ func TestPhase_draw(t *testing.T) {
 }
 
 func TestParsePlan_refuses(t *testing.T) {
-	s, err := Load(t.Name(), []byte(stormy), nil)
+	s, err := Load(t.Name(), []byte(stormy))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func TestParsePlan_refuses(t *testing.T) {
 
 func FuzzParsePlan(f *testing.F) {
 	f.Add([]byte("trial: a\nseed: 1\nphases:\n- name: blows\n  faults:\n  - {fault: session.close, at: 1s, gaps: [1s]}\n- name: crash\n"))
-	s, err := Load("stormy", []byte(stormy), nil)
+	s, err := Load("stormy", []byte(stormy))
 	if err != nil {
 		f.Fatal(err)
 	}

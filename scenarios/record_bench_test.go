@@ -22,7 +22,7 @@ import (
 //
 // us-cpu/op is the processor time that recording adds to an operation, and machine-share
 // what that is of all processors at this rate: what the ratio would be without the
-// machine's weather, which is larger, lies that far below 1.
+// machine's noise, which is larger, lies that far below 1.
 //
 //	go test ./scenarios -run '^$' -bench Record -benchtime 120x
 func BenchmarkRecord(b *testing.B) {
@@ -44,7 +44,7 @@ func benchmarkRecord(b *testing.B, path func(client int) string) {
 		locks[i] = recipes.NewLock(s, path(i), recipes.Predecessor)
 	}
 	recordTurn(b, locks, 20*block, nil) // until the members' JVMs have compiled what they run
-	w, err := history.Create(filepath.Join(b.TempDir(), "record.jsonl.zst"), history.Header{Trial: "record", Clients: clients})
+	w, err := history.Create(filepath.Join(b.TempDir(), "record.jsonl.zst"), history.Header{Trial: "record", Cell: history.Cell{Clients: clients}})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func recordTurn(b *testing.B, locks []*recipes.Lock, block time.Duration, w *his
 	return t
 }
 
-// pass acquires and releases once, as a client of the lab does.
+// pass acquires and releases once, as a client of a trial does.
 func pass(ctx context.Context, client int, l *recipes.Lock, start time.Time, w *history.Writer) error {
 	due := time.Since(start)
 	g, err := l.Acquire(ctx)
@@ -149,7 +149,7 @@ func pass(ctx context.Context, client int, l *recipes.Lock, start time.Time, w *
 }
 
 // reportRatio reports the median of ratios, and its confidence interval where there are
-// enough of them: without it nobody can tell a cost from the machine's weather.
+// enough of them: without it nobody knows a cost from the machine's noise.
 func reportRatio(b *testing.B, name string, ratios []float64) {
 	ratio := report.IntervalOf(ratios)
 	b.ReportMetric(ratio.Center, name)

@@ -19,27 +19,27 @@ import (
 // given up: what would be measured afterwards says nothing.
 const recoveryLimit = 90 * time.Second
 
-// recovery looks after each healing whether the ensemble is whole again, and how
+// recovery finds out after each healing whether the ensemble is whole again, and how
 // long that took from the moment at which healing began.
 type recovery struct {
-	t   *trial
+	st  *stage
 	ctx context.Context
 
 	mu      sync.Mutex
 	force   map[string]bool    // faults in force that touch members
-	abandon context.CancelFunc // ends the look that is under way; nil where none is
-	looks   sync.WaitGroup
+	abandon context.CancelFunc // ends the wait that is under way; nil where none is
+	waits   sync.WaitGroup
 	errs    []error
 }
 
-func newRecovery(ctx context.Context, t *trial) *recovery {
-	return &recovery{t: t, ctx: ctx, force: map[string]bool{}}
+func newRecovery(ctx context.Context, st *stage) *recovery {
+	return &recovery{st: st, ctx: ctx, force: map[string]bool{}}
 }
 
-// key tells faults that were played apart.
+// key identifies a fault that was played.
 func key(p chaos.Window) string { return fmt.Sprint(p.Fault, p.Start) }
 
-// injected hears of a fault in force. While one is, nothing can recover.
+// injected takes a fault in force. While one is, nothing can recover.
 func (r *recovery) injected(p chaos.Window) {
 	if !chaos.TouchesMembers(p.Fault) {
 		return
@@ -52,7 +52,7 @@ func (r *recovery) injected(p chaos.Window) {
 	}
 }
 
-// healed hears of a fault that is over, and looks once none is in force any more.
+// healed takes a fault that is over, and waits for recovery once none is in force any more.
 func (r *recovery) healed(p chaos.Window) {
 	if !chaos.TouchesMembers(p.Fault) {
 		return
@@ -68,16 +68,16 @@ func (r *recovery) healed(p chaos.Window) {
 	}
 	ctx, cancel := context.WithCancel(r.ctx)
 	r.abandon = cancel
-	r.looks.Go(func() {
+	r.waits.Go(func() {
 		defer cancel()
-		r.look(ctx, p)
+		r.await(ctx, p)
 	})
 }
 
-// look waits until the ensemble is whole, and records how long that took. A new
-// fault ends the look, and what it would have measured is not.
-func (r *recovery) look(ctx context.Context, p chaos.Window) {
-	err := whole(ctx, r.t.lab.Ensemble, r.t.root+"/whole")
+// await waits until the ensemble is whole, and records how long that took. A new
+// fault ends the wait, and nothing is recorded.
+func (r *recovery) await(ctx context.Context, p chaos.Window) {
+	err := whole(ctx, r.st.members.ensemble, r.st.observer.root+"/whole")
 	if ctx.Err() != nil {
 		return
 	}
@@ -87,15 +87,15 @@ func (r *recovery) look(ctx context.Context, p chaos.Window) {
 		r.errs = append(r.errs, fmt.Errorf("after %s of %s: %w", p.Fault, p.Target, err))
 		return
 	}
-	r.t.record.Record(&history.Recovered{At: r.t.clock.Now(), Phase: r.t.phase.Name, Fault: p.Fault, Healing: p.Healing})
+	r.st.record.Record(&history.Recovered{At: r.st.clock.Now(), Phase: r.st.phase.Name, Fault: p.Fault, Healing: p.Healing})
 }
 
-// wait returns when the last look is over: an error if the ensemble has not recovered.
+// wait returns when the last wait is over: an error if the ensemble has not recovered.
 func (r *recovery) wait() error {
 	if r == nil {
 		return nil
 	}
-	r.looks.Wait()
+	r.waits.Wait()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return errors.Join(r.errs...)

@@ -1,7 +1,19 @@
-// Package scenarios says what is measured, and drives it: a [Scenario] is read from
-// YAML (some are built in), spans a matrix of trials, and each trial sends clients
-// of one subject through phases while faults strike. What happened goes into a
-// history; what it means is concluded by package report, afterwards.
+// Package scenarios measures subjects of package recipes on a real ensemble. A [Scenario]
+// says what is measured: it is read from YAML (some are built in) and spans a matrix of
+// trials, each of which sends clients of one subject through phases while faults are in
+// force. [Run] plays it and returns what it means:
+//
+//	name, text, err := scenarios.Source("herd")
+//	scenario, err := scenarios.Load(name, text, "subjects=[lock/mine]", "clients=[5, 10]")
+//	result, err := scenarios.Run(ctx, scenarios.Config{Scenario: scenario, Dir: "herd-of-mine"})
+//
+// # How to read it
+//
+// scenario.go, phase.go, fault.go, zoo.go and limits.go are what a file may say; load.go,
+// check.go, override.go and matrix.go read it. A kind of phase is one file: kind_drain.go
+// and the others, listed in a registry that kind.go describes. They know [Run]'s trials as
+// a stage (stage.go): clients, clock, record, the tree and faults. trial.go, runner.go and
+// run.go are around that: ensemble, network, plans, turns and folders.
 package scenarios
 
 import (
@@ -38,66 +50,6 @@ type Scenario struct {
 	Params     map[string]string   `yaml:"params,omitempty"`     // named values for thresholds, like promise: 12s
 }
 
-// Kinds of phase.
-const (
-	// Drain is a number of rounds: all clients join, then the line drains, each
-	// acquiring, holding and leaving, without re-entering.
-	Drain = "drain"
-	// Churn is a closed loop: each client re-enters as soon as it has released.
-	Churn = "churn"
-	// Succession is a drill: candidates join one after the other and leave in a given
-	// order, by resigning, by closing or by losing their sessions.
-	Succession = "succession"
-	// Flap has one waiter lose its session and come back, while all others stand still.
-	Flap = "flap"
-	// Stream is an open loop: producers put items when they are due, consumers take them.
-	Stream = "stream"
-	// Failover is a number of rounds: a holder is in place, others wait, the cause
-	// strikes it, and the time to the next grant is taken.
-	Failover = "failover"
-)
-
-var phaseKinds = []string{Drain, Churn, Succession, Flap, Stream, Provoke, Failover}
-
-// Phase is one part of a trial.
-type Phase struct {
-	Name     string        `yaml:"name"`               // of the phase in results and plots
-	Kind     string        `yaml:"kind"`               // what happens in it
-	Rounds   int           `yaml:"rounds,omitempty"`   // drain, succession; flap: how many flaps
-	Duration time.Duration `yaml:"duration,omitempty"` // churn, stream
-	// Leave says how candidates leave in a succession: LeaveResign and so on.
-	Leave string `yaml:"leave,omitempty"`
-	// Order is the order in which they leave: client numbers, which is the order in
-	// which they joined.
-	Order     []int   `yaml:"order,omitempty,flow"`
-	Producers int     `yaml:"producers,omitempty"` // stream: clients beside the consumers
-	Rate      float64 `yaml:"rate,omitempty"`      // stream: items due a second, over all producers
-	Size      int     `yaml:"size,omitempty"`      // stream, and drain and churn of a queue: bytes an item, at least its identity
-	// Hold is how long a holder keeps the grant, at least. In a drain it keeps it
-	// longer where the wake-ups of the last hand-off are still under way, so that
-	// no two releases coalesce.
-	Hold   time.Duration `yaml:"hold"`
-	Faults []Fault       `yaml:"faults,omitempty,flow"` // what goes wrong in a churn or a stream, and when
-	Cause  string        `yaml:"cause,omitempty"`       // failover: what happens to the holder, see Causes
-}
-
-// Cell is one cell of the matrix.
-type Cell struct {
-	Subject recipes.Subject
-	Clients int
-	Trial   int // 1 based; 0 where the cell is run once
-	// Scenario is the scenario as it is in this cell: the matrix's choice is made.
-	Scenario *Scenario
-	// Choice is the matrix's choice, by key.
-	Choice map[string]string
-	// In a zoo: what is done to the subject, and which guarantees it must be caught
-	// breaking then; none for a sound one.
-	Provocation string
-	Caught      []string
-
-	suffix string // tells the choice apart in the trial's name
-}
-
 // Limits on what a scenario may ask for; a typing error should not occupy a machine
 // for a week.
 const (
@@ -106,42 +58,25 @@ const (
 	maxRounds   = 10_000
 	maxTrials   = 1000
 	maxCells    = 10_000
+	maxSize     = 1<<20 - 4096 // bytes: what fits into a znode
 )
 
-// Cells returns the matrix, subject by subject inside everything else, so that the
-// subjects are compared under the same weather.
-func (s *Scenario) Cells() ([]Cell, error) {
-	if len(s.Specimens) > 0 {
-		return s.zoo()
-	}
-	combinations, err := s.combinations()
-	if err != nil {
-		return nil, err
-	}
-	var cells []Cell
-	for _, c := range combinations {
-		for _, n := range s.Clients {
-			var row []Cell
-			for _, name := range s.Subjects {
-				subject, err := recipes.Find(name)
-				if err != nil {
-					return nil, err
-				}
-				row = append(row, Cell{Subject: subject, Clients: n, Scenario: c.scenario, Choice: c.params, suffix: c.suffix()})
-			}
-			cells = append(cells, interleave(row, s.Trials)...)
-		}
-	}
-	return cells, nil
+// Validate returns everything that is wrong with the scenario, a line each, which names
+// the field, what it has and what it may be.
+func (s *Scenario) Validate() error { return s.problems().err() }
+
+// problems is everything that is wrong with the scenario.
+func (s *Scenario) problems() problems {
+	ps := s.check()
+	s.validateThresholds(ps.add)
+	return ps
 }
 
-// Validate returns everything that is wrong with the scenario, as [Mistakes]; each
-// names the field, what it has and what it may be.
-func (s *Scenario) Validate() error {
-	var ms Mistakes
-	bad := func(field, format string, args ...any) {
-		ms = append(ms, &Mistake{Path: field, Text: fmt.Sprintf(format, args...)})
-	}
+// check is problems without those of thresholds, which may compare with what a matrix
+// varies.
+func (s *Scenario) check() problems {
+	var ps problems
+	bad := problemFunc(ps.add)
 	if s.Name == "" || strings.ContainsAny(s.Name, "/\\ ") {
 		bad("name", "%q must be a word without spaces and slashes", s.Name)
 	}
@@ -150,37 +85,43 @@ func (s *Scenario) Validate() error {
 	} else {
 		s.validateCells(bad)
 	}
-	if s.SessionTimeout < 100*time.Millisecond || s.SessionTimeout > maxDuration {
-		bad("session_timeout", "%v is not between 100ms and %v", s.SessionTimeout, maxDuration)
-	}
-	if s.Tick != 0 && (s.Tick < 100*time.Millisecond || s.Tick > time.Minute) {
-		bad("tick", "%v is not between 100ms and 1m", s.Tick)
+	between(bad, "session_timeout", s.SessionTimeout, 100*time.Millisecond, maxDuration)
+	if s.Tick != 0 {
+		between(bad, "tick", s.Tick, 100*time.Millisecond, time.Minute)
 	}
 	s.validateTrials(bad)
-	if s.Warmup < 0 || s.Warmup > time.Hour {
-		bad("warmup", "%v is not between 0 and 1h", s.Warmup)
-	}
+	between(bad, "warmup", s.Warmup, 0, time.Hour)
+	s.validatePhases(bad)
+	s.Limits.validate(bad.in("limits"))
+	s.validateMatrix(slices.Clone(ps), bad)
+	return ps
+}
+
+func (s *Scenario) validatePhases(bad problemFunc) {
 	if len(s.Phases) == 0 {
 		bad("phases", "at least one is needed")
 	}
+	names := map[string]bool{}
 	for i := range s.Phases {
-		s.Phases[i].validate(fmt.Sprintf("phases.%d", i), bad)
-		s.validateMatch(i, bad)
+		p, at := &s.Phases[i], fmt.Sprintf("phases.%d", i)
+		p.validate(bad.in(at))
+		p.fits(s, at, bad)
+		if names[p.Name] {
+			bad(at+".name", "%s is the name of another phase already", p.Name)
+		}
+		names[p.Name] = true
 	}
-	s.Limits.validate(bad)
-	s.validateMatrix(slices.Clone(ms), bad)
-	return ms.err()
 }
 
 // validateCells checks the subjects and client counts.
-func (s *Scenario) validateCells(bad func(field, format string, args ...any)) {
+func (s *Scenario) validateCells(bad problemFunc) {
 	if len(s.Subjects) == 0 {
 		bad("subjects", "at least one is needed (zkbench list subjects)")
 	}
 	for i, name := range s.Subjects {
 		at := fmt.Sprintf("subjects.%d", i)
 		if _, err := recipes.Find(name); err != nil {
-			bad(at, "%v%s", err, units.Nearest(name, SubjectNames()))
+			bad(at, "%v%s", err, units.Nearest(name, subjectNames()))
 		} else if slices.Contains(s.Subjects[:i], name) {
 			bad(at, "%s stands here twice; to run it more often, set trials", name)
 		}
@@ -190,53 +131,9 @@ func (s *Scenario) validateCells(bad func(field, format string, args ...any)) {
 	}
 	for i, n := range s.Clients {
 		at := fmt.Sprintf("clients.%d", i)
-		if n < 1 || n > maxClients {
-			bad(at, "%d is not between 1 and %d", n, maxClients)
-		} else if slices.Contains(s.Clients[:i], n) {
+		between(bad, at, n, 1, maxClients)
+		if slices.Contains(s.Clients[:i], n) {
 			bad(at, "%d stands here twice; to run it more often, set trials", n)
 		}
-	}
-}
-
-func (p *Phase) validate(at string, bad func(field, format string, args ...any)) {
-	if p.Name == "" {
-		bad(at+".name", "is missing")
-	}
-	if p.Hold < 0 || p.Hold > maxDuration {
-		bad(at+".hold", "%v is not between 0 and %v", p.Hold, maxDuration)
-	}
-	switch p.Kind {
-	case Drain:
-		if p.Rounds < 1 || p.Rounds > maxRounds {
-			bad(at+".rounds", "%d is not between 1 and %d", p.Rounds, maxRounds)
-		}
-		if p.Duration != 0 {
-			bad(at+".duration", "a drain ends when its rounds are done; give rounds")
-		}
-		if len(p.Faults) > 0 {
-			bad(at+".faults", "a drain is counted exactly and has no faults; put them into a churn phase")
-		}
-	case Churn:
-		if p.Duration <= 0 || p.Duration > maxDuration {
-			bad(at+".duration", "%v is not between 1ns and %v", p.Duration, maxDuration)
-		}
-		if p.Rounds != 0 {
-			bad(at+".rounds", "a churn runs for a time; give duration")
-		}
-	case Provoke:
-		p.validateProvoke(at, bad)
-	case Succession:
-		p.validateSuccession(at, bad)
-	case Flap:
-		p.validateFlap(at, bad)
-	case Stream:
-		p.validateStream(at, bad)
-	case Failover:
-		p.validateFailover(at, bad)
-	default:
-		bad(at+".kind", "%q is not a kind of phase%s", p.Kind, units.Nearest(p.Kind, phaseKinds))
-	}
-	for j, f := range p.Faults {
-		f.validate(fmt.Sprintf("%s.faults.%d", at, j), p.Duration, bad)
 	}
 }

@@ -10,14 +10,12 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/zkbench/zkbench/chaos"
 )
 
 // The comments on the fields are what an editor shows beside them, so that there is
 // one text for whoever reads the code and whoever writes a scenario.
 //
-//go:embed scenario.go plan_fault.go zoo.go self.go
+//go:embed scenario.go phase.go fault.go zoo.go limits.go
 var source embed.FS
 
 // schema is the part of JSON Schema that a scenario needs.
@@ -50,14 +48,16 @@ var required = map[string][]string{
 
 // choices are the fields that have one of some words.
 func choices() map[string][]string {
-	var faults []string
-	for _, k := range chaos.Catalogue() {
-		faults = append(faults, k.Name)
+	words := map[string][]string{
+		"Scenario.subjects": subjectNames(), "Scenario.base": subjectNames(), "Specimen.subject": subjectNames(),
+		"Phase.kind": kindNames(), "Fault.fault": faultNames(), "Specimen.provocation": append(provocationNames(), every),
 	}
-	return map[string][]string{
-		"Scenario.subjects": SubjectNames(), "Scenario.base": SubjectNames(), "Specimen.subject": SubjectNames(),
-		"Phase.kind": phaseKinds, "Phase.leave": leaves, "Phase.cause": Causes(), "Fault.fault": faults, "Specimen.provocation": append(Provocations(), every),
+	for _, k := range kinds {
+		for field, of := range k.words {
+			words["Phase."+field] = of
+		}
 	}
+	return words
 }
 
 // Schema is a JSON schema of scenario files, for editors that complete and check what

@@ -11,66 +11,6 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// Limits say how badly the harness itself may be treated by the machine before a
-// trial counts as unfit: what it measured then says more about the machine than about
-// the recipe. A dropped record makes a trial unfit always.
-type Limits struct {
-	// Late is by how much a timer of the harness may fire too late, at worst. 0 is a
-	// third of the session timeout: past it, heartbeats are late as well, and sessions
-	// may expire for the harness's sake.
-	Late time.Duration `yaml:"late,omitempty"`
-	// LateShare is how many of the harness's timers may fire more than 10 ms late, as a
-	// share of all; 0 is 0.3. On two cores with
-	// six busy JVMs it is 0.05, with a thousand clients more 0.2.
-	LateShare float64 `yaml:"late_share,omitempty"`
-	// Backlog is how many records may wait to be written; 0 is 100000.
-	Backlog int `yaml:"backlog,omitempty"`
-	// CPU is the share of all processors that the harness itself may use, over the
-	// trial; 0 is 0.9. Above it, clients wait for each other in here, not in ZooKeeper.
-	CPU float64 `yaml:"cpu,omitempty"`
-	// MachineCPU is the share of all processors that everything together may use, over
-	// the trial. 0 is no limit: an ensemble on the same machine fills it with reason,
-	// and what that does to the harness is seen in Late and LateShare.
-	MachineCPU float64 `yaml:"machine_cpu,omitempty"`
-}
-
-// within fills in what is left to the session timeout or to us.
-func (l Limits) within(sessionTimeout time.Duration) Limits {
-	if l.Late == 0 {
-		l.Late = sessionTimeout / 3
-	}
-	if l.LateShare == 0 {
-		l.LateShare = 0.3
-	}
-	if l.Backlog == 0 {
-		l.Backlog = 100_000
-	}
-	if l.CPU == 0 {
-		l.CPU = 0.9
-	}
-	if l.MachineCPU == 0 {
-		l.MachineCPU = 1
-	}
-	return l
-}
-
-func (l Limits) validate(bad func(field, format string, args ...any)) {
-	if l.Late < 0 || l.Late > maxDuration {
-		bad("limits.late", "%v is not between 0 and %v", l.Late, maxDuration)
-	}
-	if l.Backlog < 0 {
-		bad("limits.backlog", "%d is below 0", l.Backlog)
-	}
-	for _, share := range []struct {
-		field string
-		is    float64
-	}{{"late_share", l.LateShare}, {"cpu", l.CPU}, {"machine_cpu", l.MachineCPU}} {
-		if !(share.is >= 0 && share.is <= 1) {
-			bad("limits."+share.field, "%v is not a share from 0 to 1", share.is)
-		}
-	}
-}
-
 // self watches the harness itself: how late its own timers fire, and how full the
 // processors are, says whether the machine had time for the measurement.
 type self struct {
@@ -143,7 +83,7 @@ func share(v float64) *float64 { return new(math.Round(v*1000) / 1000) }
 type usage struct {
 	known     bool
 	self      float64 // by this process
-	busy, all float64 // by the machine, of what there was; 0 where it does not tell
+	busy, all float64 // by the machine, of what there was; 0 where it is unknown
 }
 
 func used() usage {

@@ -11,10 +11,10 @@ import (
 )
 
 // watched runs something under the self-watch and returns the verdict on it.
-func watched(t *testing.T, limits Limits, run func()) (verdict.Verdict, map[string]int64) {
+func watched(t *testing.T, limits Limits, run func()) (verdict.Verdict, *history.Self) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "history.zst")
-	w, err := history.Create(path, history.Header{Trial: "test", Subject: "test"})
+	w, err := history.Create(path, history.Header{Trial: "test", Cell: history.Cell{Subject: "test"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,16 +29,16 @@ func watched(t *testing.T, limits Limits, run func()) (verdict.Verdict, map[stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	var counts map[string]int64
+	var saw *history.Self
 	for n, err := range h.Records {
 		if err != nil {
 			t.Fatal(err)
 		}
-		counts = n.Note.Counts
+		saw = n.Record.(*history.Self)
 	}
 	for _, v := range verdict.Judge(h) {
 		if v.Guarantee == verdict.Fit {
-			return v, counts
+			return v, saw
 		}
 	}
 	t.Fatal("the harness is not judged")
@@ -63,17 +63,17 @@ func burn(d time.Duration) {
 func TestSelf_seesItsOwnHunger(t *testing.T) {
 	wide := Limits{Late: time.Minute, LateShare: 1, CPU: 1}
 	rest := func() { time.Sleep(300 * time.Millisecond) }
-	if v, counts := watched(t, wide.within(time.Second), rest); v.Result != verdict.Pass || counts[history.CountTicks] < 3 {
-		t.Errorf("a harness at rest is unfit: %v %v", v.Reasons, counts)
+	if v, saw := watched(t, wide.within(time.Second), rest); v.Result != verdict.Pass || saw.Ticks < 3 {
+		t.Errorf("a harness at rest is unfit: %v %v", v.Reasons, saw)
 	}
 	hungry := wide
 	hungry.CPU = 0.02 // other processes may leave it little
-	if v, counts := watched(t, hungry.within(time.Second), func() { burn(time.Second) }); v.Result != verdict.Unknown {
-		t.Errorf("a harness that burns its processors is fit: %v", counts)
+	if v, saw := watched(t, hungry.within(time.Second), func() { burn(time.Second) }); v.Result != verdict.Unknown {
+		t.Errorf("a harness that burns its processors is fit: %+v", saw)
 	}
 	late := wide
 	late.Late = time.Nanosecond
-	if v, counts := watched(t, late.within(time.Second), rest); v.Result != verdict.Unknown {
-		t.Errorf("no timer is on time to the nanosecond, and yet it is fit: %v", counts)
+	if v, saw := watched(t, late.within(time.Second), rest); v.Result != verdict.Unknown {
+		t.Errorf("no timer is on time to the nanosecond, and yet it is fit: %+v", saw)
 	}
 }

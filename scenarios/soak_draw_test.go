@@ -110,7 +110,7 @@ func drawSoakFault(r *rand.Rand, k chaos.Kind) (text string, until time.Duration
 	return f + "}", until
 }
 
-func TestDrawSoak(t *testing.T) {
+func TestDrawSoak_meetsEveryPair(t *testing.T) {
 	kinds, without := soakFaults(true, 3)
 	if len(kinds)+len(without) != len(chaos.Catalogue()) {
 		t.Fatalf("%d faults and %d without", len(kinds), len(without))
@@ -121,7 +121,7 @@ func TestDrawSoak(t *testing.T) {
 		if text != drawSoak(seed, kinds, soaked) {
 			t.Fatalf("seed %d gives two different trials", seed)
 		}
-		s, err := Load("soak", []byte(text), nil)
+		s, err := Load("soak", []byte(text))
 		if err != nil {
 			t.Fatalf("seed %d: %v\n%s", seed, err, text)
 		}

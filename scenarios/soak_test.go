@@ -22,16 +22,16 @@ import (
 // soakTrials is how many trials a soak has where nobody says.
 const soakTrials = 30
 
-// TestSoak tries recipes against faults at random moments, trial after trial on one
+// TestSoak_findsNothing tries recipes against faults at random moments, trial after trial on one
 // ensemble. Everything about a trial follows from its seed.
 //
-//	SOAK=500 go test ./scenarios -run TestSoak -v -timeout 3h    # seeds 1 to 500
-//	SOAK=1 SOAK_SEED=17 go test ./scenarios -run TestSoak -v     # seed 17 once more
-//	SOAK_SUBJECT=lock/go-zookeeper go test ./scenarios -run TestSoak -v    # of these recipes alone, by commas
+//	SOAK=500 go test ./scenarios -run TestSoak_findsNothing -v -timeout 3h    # seeds 1 to 500
+//	SOAK=1 SOAK_SEED=17 go test ./scenarios -run TestSoak_findsNothing -v     # seed 17 once more
+//	SOAK_SUBJECT=lock/go-zookeeper go test ./scenarios -run TestSoak_findsNothing -v    # of these recipes alone, by commas
 //
 // A broken guarantee fails it, and so does a trial that does not end and an unknown
 // that nothing explains. The run folder of such a trial is kept.
-func TestSoak(t *testing.T) {
+func TestSoak_findsNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes two minutes")
 	}
@@ -131,7 +131,7 @@ func (s *soak) try(seed uint64) {
 		s.t.Logf("seed %d: %v", seed, took)
 		return
 	}
-	s.t.Errorf("seed %d, after %v:\n  %s\nkept in %s; once more:\nSOAK=1 SOAK_SEED=%d SOAK_SUBJECT=%s go test ./scenarios -run TestSoak -v",
+	s.t.Errorf("seed %d, after %v:\n  %s\nkept in %s; once more:\nSOAK=1 SOAK_SEED=%d SOAK_SUBJECT=%s go test ./scenarios -run TestSoak_findsNothing -v",
 		seed, took, strings.Join(wrong, "\n  "), dir, seed, strings.Join(s.subjects, ","))
 }
 
@@ -141,19 +141,19 @@ func (s *soak) run(seed uint64, dir string) (trial report.Trial, wrong []string)
 	if err := os.WriteFile(filepath.Join(dir, "scenario.yaml"), text, 0o644); err != nil {
 		s.t.Fatal(err)
 	}
-	scenario, err := Load("soak", text, nil)
+	scenario, err := Load("soak", text)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	batches, err := scenario.Batches()
-	if err != nil || len(batches) != 1 || len(batches[0].Cells) != 1 {
+	batches, err := scenario.batches()
+	if err != nil || len(batches) != 1 || len(batches[0].cells) != 1 {
 		s.t.Fatalf("%d batches (%v), want one of one trial", len(batches), err)
 	}
-	lab := Lab{Ensemble: ensemble, Network: s.network, RunID: fmt.Sprintf("soak-%d", seed), Seed: seed, Dir: dir}
-	if err := lab.Run(s.t.Context(), scenario, batches[0], 0, 1); err != nil {
+	r := runner{ensemble: ensemble, network: s.network, id: fmt.Sprintf("soak-%d", seed), seed: seed, dir: dir}
+	if err := r.run(s.t.Context(), scenario, batches[0], 0, 1); err != nil {
 		wrong = append(wrong, fmt.Sprintf("it did not end well: %v", err))
 	}
-	h, err := history.Open(filepath.Join(dir, "history", batches[0].Cells[0].trialName()+".jsonl.zst"))
+	h, err := history.Open(report.HistoryPath(dir, batches[0].cells[0].trialName()))
 	if err != nil {
 		return trial, append(wrong, err.Error())
 	}
@@ -209,7 +209,7 @@ func explained(v report.Verdict) (why string) {
 	return ""
 }
 
-func TestExplained(t *testing.T) {
+func TestExplained_byExcusesAlone(t *testing.T) {
 	for _, row := range []struct {
 		name string
 		v    report.Verdict

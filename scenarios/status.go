@@ -1,14 +1,16 @@
 package scenarios
 
 import (
+	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/zkbench/zkbench/chaos"
 	"github.com/zkbench/zkbench/chaos/wire"
 )
 
-// Status is how far one trial of a run is. Trials that run beside each other each tell
-// their own.
+// Status is how far one trial of a run is. Each trial reports its own.
 type Status struct {
 	Trial   int // 1 based; 0 before the first
 	Trials  int // of the run
@@ -32,86 +34,95 @@ type Status struct {
 	Over    bool          // the trial has ended: nothing of it changes any more
 }
 
-// tellEvery is how often progress is told, unless something new begins.
-const tellEvery = 100 * time.Millisecond
+// reportEvery is how often a trial reports, unless something new begins.
+const reportEvery = 100 * time.Millisecond
 
-// telling is what a trial remembers between two reports of its progress.
-type telling struct {
+// reporter reports how far a trial is.
+type reporter struct {
+	send     func(Status) // nil: nobody asks
+	estimate *estimate
+	turns    *turnClock                   // of the trials that take turns
+	fault    atomic.Pointer[chaos.Window] // in force now; nil
+
 	mu     sync.Mutex
-	last   time.Time
+	last   time.Time // of the last report
 	status Status
 	phase  time.Time     // when the phase began
-	floor  *floor        // on which the trial speaks
-	turns  time.Duration // own turns since grants were counted for the rate
+	own    time.Duration // of the trial's turns, since grants were counted for the rate
 	grants int64         // as many
 }
 
-// floor is where trials that take turns speak, one at a time: it tells which time is
-// whose, so that a rate is not diluted by the time in which a trial waits.
-type floor struct {
+// turnClock says which time is whose among trials that take turns, so that a rate is not
+// diluted by the time in which a trial waits.
+type turnClock struct {
 	mu   sync.Mutex
-	last time.Time // when somebody spoke
+	last time.Time // when a trial has asked
 }
 
-// own returns how much of the time until now is the caller's: all since anybody has
-// last spoken. What one trial does after its last word of a turn falls to the next,
-// which is a few milliseconds either way.
-func (f *floor) own(now time.Time) time.Duration {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	last := f.last
-	f.last = now
+// own returns how much of the time until now is the caller's: all since any trial has
+// last asked. What one trial does at the end of its turn falls to the next, which is a few
+// milliseconds either way.
+func (c *turnClock) own(now time.Time) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	last := c.last
+	c.last = now
 	if last.IsZero() {
 		return 0
 	}
 	return now.Sub(last)
 }
 
-// tell reports progress.
-func (t *trial) tell(detail, fault string) {
-	if t.lab.Progress == nil {
+// report reports what is done in the phase now.
+func (st *stage) report(format string, args ...any) {
+	r, now := st.status, time.Now()
+	if r.send == nil {
 		return
 	}
-	s, now := &t.telling, time.Now()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.turns += s.floor.own(now)
-	begins := s.status.Phase != t.phase.Name || s.status.Fault != fault
-	if !begins && now.Sub(s.last) < tellEvery {
+	fault := ""
+	if f := r.fault.Load(); f != nil {
+		fault = f.Fault + " on " + f.Target
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.own += r.turns.own(now)
+	begins := r.status.Phase != st.phase.Name
+	if !begins && r.status.Fault == fault && now.Sub(r.last) < reportEvery {
 		return
 	}
-	if s.status.Phase != t.phase.Name || s.phase.IsZero() {
-		s.phase = now
-		s.turns, s.grants = 0, t.grants.Load()
+	if begins || r.phase.IsZero() {
+		r.phase = now
+		r.own, r.grants = 0, st.grants.Load()
 	}
-	s.last = now
-	s.status.Phase, s.status.Detail, s.status.Fault = t.phase.Name, detail, fault
-	s.status.Left = t.lab.Course.left(now, s.status.Trial-1, t.behind(now.Sub(s.phase)))
-	t.send()
+	r.last = now
+	r.status.Phase, r.status.Detail, r.status.Fault = st.phase.Name, fmt.Sprintf(format, args...), fault
+	r.status.Left = r.estimate.left(now, r.status.Trial-1, st.done(now.Sub(r.phase)))
+	st.sendStatus()
 }
 
-// send sends the status with what the trial has counted so far. telling.mu is held.
-func (t *trial) send() {
-	s := &t.telling
-	s.status.Wire = t.tap.Totals()
-	stats := t.record.Stats()
-	s.status.Backlog, s.status.Lost = stats.Backlog, stats.Lost
-	s.count(t.grants.Load())
-	t.lab.Progress(s.status)
-}
-
-// end reports what the trial has come to, now that it has ended: its last grants were
-// too close together to be told.
-func (t *trial) end() {
-	s := &t.telling
-	t.lab.Course.end(s.status.Trial - 1)
-	if t.lab.Progress == nil || t.tap == nil { // it has told nothing
+// reportEnd reports what the trial has come to, now that it has ended: its last grants
+// were too close together for a report of their own. A trial that never began reports
+// nothing.
+func (st *stage) reportEnd() {
+	r := st.status
+	r.estimate.end(r.status.Trial - 1)
+	if r.send == nil || st.tap == nil {
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.status.Fault, s.status.Over = "", true
-	t.send()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.status.Fault, r.status.Over = "", true
+	st.sendStatus()
+}
+
+// sendStatus sends the status with what the trial has counted so far. reporter.mu is held.
+func (st *stage) sendStatus() {
+	r := st.status
+	r.status.Wire = st.tap.Totals()
+	stats := st.record.Stats()
+	r.status.Backlog, r.status.Lost = stats.Backlog, stats.Lost
+	r.count(st.grants.Load())
+	r.send(r.status)
 }
 
 // rateOver is the time over which a rate is taken, at least. All turns of a trial of a
@@ -119,10 +130,10 @@ func (t *trial) end() {
 const rateOver = 500 * time.Millisecond
 
 // count takes the number of grants and, every now and then, their rate.
-func (s *telling) count(grants int64) {
-	s.status.Grants = grants
-	if s.turns >= rateOver {
-		s.status.Rate = float64(grants-s.grants) / s.turns.Seconds()
-		s.turns, s.grants = 0, grants
+func (r *reporter) count(grants int64) {
+	r.status.Grants = grants
+	if r.own >= rateOver {
+		r.status.Rate = float64(grants-r.grants) / r.own.Seconds()
+		r.own, r.grants = 0, grants
 	}
 }

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-func TestCourse_left(t *testing.T) {
+func TestEstimate_left(t *testing.T) {
 	churn := func(seconds int) *Scenario {
-		return &Scenario{Phases: []Phase{{Kind: Churn, Duration: time.Duration(seconds) * time.Second}}}
+		return &Scenario{Phases: []Phase{{Kind: "churn", Duration: time.Duration(seconds) * time.Second}}}
 	}
-	ten := []Batch{{Cells: []Cell{{Scenario: churn(10)}, {Scenario: churn(10)}}}, {Cells: []Cell{{Scenario: churn(10)}, {Scenario: churn(10)}}}}
+	ten := []batch{{cells: []cell{{Scenario: churn(10)}, {Scenario: churn(10)}}}, {cells: []cell{{Scenario: churn(10)}, {Scenario: churn(10)}}}}
 	for _, row := range []struct {
 		about  string
 		after  time.Duration
@@ -28,9 +28,9 @@ func TestCourse_left(t *testing.T) {
 		{"a trial that nobody planned", 50 * time.Second, 4, 1, 0, 0},
 	} {
 		t.Run(row.about, func(t *testing.T) {
-			c, start := NewCourse(ten), time.Unix(100, 0)
-			if c.Trials() != 4 {
-				t.Fatalf("%d trials, want 4", c.Trials())
+			c, start := newEstimate(ten), time.Unix(100, 0)
+			if len(c.trials) != 4 {
+				t.Fatalf("%d trials, want 4", len(c.trials))
 			}
 			c.left(start, 0, 0)
 			for i := range row.trial {
@@ -45,10 +45,10 @@ func TestCourse_left(t *testing.T) {
 }
 
 // Trials that run beside each other do not end in order: what the first ones have ahead
-// of them is ahead, whoever tells.
-func TestCourse_left_besideEachOther(t *testing.T) {
-	s := &Scenario{Phases: []Phase{{Kind: Churn, Duration: 10 * time.Second}}}
-	c, start := NewCourse([]Batch{{Cells: []Cell{{Scenario: s}, {Scenario: s}, {Scenario: s}, {Scenario: s}}}}), time.Unix(100, 0)
+// of them is ahead, whoever asks.
+func TestEstimate_left_besideEachOther(t *testing.T) {
+	s := &Scenario{Phases: []Phase{{Kind: "churn", Duration: 10 * time.Second}}}
+	c, start := newEstimate([]batch{{cells: []cell{{Scenario: s}, {Scenario: s}, {Scenario: s}, {Scenario: s}}}}), time.Unix(100, 0)
 	c.left(start, 0, 0)
 	c.left(start, 1, 0)
 	at := start.Add(10 * time.Second)
@@ -63,11 +63,11 @@ func TestCourse_left_besideEachOther(t *testing.T) {
 }
 
 // A budget of a minute, forty trials of two subjects side by side, a second each.
-func TestCourse_left_budget(t *testing.T) {
-	compared := func(clients, trials int) (cells []Cell) {
-		s := &Scenario{Base: "lock/a", Budget: time.Minute, Phases: []Phase{{Kind: Drain, Rounds: 10}}}
+func TestEstimate_left_budget(t *testing.T) {
+	compared := func(clients, trials int) (cells []cell) {
+		s := &Scenario{Base: "lock/a", Budget: time.Minute, Phases: []Phase{{Kind: "drain", Rounds: 10}}}
 		for k := range trials {
-			c := Cell{Scenario: s, Clients: clients, Trial: k + 1}
+			c := cell{Scenario: s, Clients: clients, Trial: k + 1}
 			cells = append(cells, c, c)
 		}
 		return cells
@@ -76,7 +76,7 @@ func TestCourse_left_budget(t *testing.T) {
 	two := append(compared(10, 40), compared(11, 40)...) // as much effort, about
 	for _, row := range []struct {
 		about  string
-		cells  []Cell
+		cells  []cell
 		after  time.Duration
 		trials int // that have ended
 		least  time.Duration
@@ -89,7 +89,7 @@ func TestCourse_left_budget(t *testing.T) {
 		{"where it does not forbid anything it changes nothing", compared(10, 8), 8 * time.Second, 8, 7 * time.Second, 9 * time.Second},
 	} {
 		t.Run(row.about, func(t *testing.T) {
-			c, start := NewCourse([]Batch{{Cells: row.cells}}), time.Unix(100, 0)
+			c, start := newEstimate([]batch{{cells: row.cells}}), time.Unix(100, 0)
 			c.left(start, 0, 0)
 			for i := range row.trials {
 				c.end(i)
@@ -102,10 +102,10 @@ func TestCourse_left_budget(t *testing.T) {
 	}
 }
 
-func TestTelling_count(t *testing.T) {
-	var s telling
+func TestReporter_count(t *testing.T) {
+	var s reporter
 	count := func(over time.Duration, grants int64) {
-		s.turns += over
+		s.own += over
 		s.count(grants)
 	}
 	count(0, 0)
@@ -125,16 +125,16 @@ func TestTelling_count(t *testing.T) {
 
 // Two trials take turns of a second: what one does in its own is not divided by the
 // time in which it waits.
-func TestFloor_own(t *testing.T) {
-	var f floor
-	var fast, slow telling
+func TestTurnClock_own(t *testing.T) {
+	var f turnClock
+	var fast, slow reporter
 	now := time.Unix(100, 0)
 	f.own(now)
 	for turn := range int64(4) {
-		for s, rate := range map[*telling]int64{&fast: 100, &slow: 10} {
+		for s, rate := range map[*reporter]int64{&fast: 100, &slow: 10} {
 			for part := range int64(4) {
 				now = now.Add(250 * time.Millisecond)
-				s.turns += f.own(now)
+				s.own += f.own(now)
 				s.count((4*turn + part + 1) * rate / 4)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -11,12 +12,12 @@ import (
 
 // sit plays trials of so many rounds side by side and returns who ran when.
 func sit(ctx context.Context, rounds []int, at func(i, round int)) (log []string, errs []error) {
-	turns := newTurns(len(rounds))
+	seats := slices.Clone(newTurns(len(rounds)).queue)
 	errs = make([]error, len(rounds))
 	var running int
 	var wg sync.WaitGroup
 	for i, n := range rounds {
-		seat := turns.seat(i)
+		seat := seats[i]
 		wg.Go(func() {
 			defer seat.leave()
 			if errs[i] = seat.take(ctx); errs[i] != nil {
@@ -41,7 +42,7 @@ func sit(ctx context.Context, rounds []int, at func(i, round int)) (log []string
 	return log, errs
 }
 
-func TestTurns(t *testing.T) {
+func TestTurns_goRound(t *testing.T) {
 	for _, row := range []struct {
 		about  string
 		rounds []int
@@ -86,19 +87,19 @@ func TestTurns_cancelled(t *testing.T) {
 	}
 }
 
-func TestGroups(t *testing.T) {
-	cells := []Cell{
+func TestGroups_standTogetherWhereTheyAreCompared(t *testing.T) {
+	cells := []cell{
 		{Clients: 5, Trial: 1}, {Clients: 5, Trial: 1}, {Clients: 5, Trial: 2}, {Clients: 5, Trial: 2},
 		{Clients: 9, Trial: 1}, {Clients: 9, Trial: 1},
 	}
 	for _, row := range []struct {
 		about, base string
-		cells       []Cell
+		cells       []cell
 		want        string
 	}{
 		{"with a base, what is compared stands together", "lock/a", cells, "2 2 2"},
 		{"without a base, each runs by itself", "", cells, "1 1 1 1 1 1"},
-		{"cells that are not repeated have no neighbours", "lock/a", []Cell{{Clients: 5}, {Clients: 5}}, "1 1"},
+		{"cells that are not repeated have no neighbours", "lock/a", []cell{{Clients: 5}, {Clients: 5}}, "1 1"},
 	} {
 		var got []string
 		for _, g := range groups(row.cells, row.base) {

@@ -16,17 +16,17 @@ const warmers = 12
 // warm keeps the members busy for a while, with what contenders do, before the first
 // trial: a JVM that has just started is several times slower, and would make the
 // first trial look unlike the others. Nothing of it is recorded.
-func (l *Lab) warm(ctx context.Context, d time.Duration) error {
+func (r *runner) warm(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return nil
 	}
-	if l.Progress != nil {
-		l.Progress(Status{Phase: "warm-up"})
+	if r.progress != nil {
+		r.progress(Status{Phase: "warm-up"})
 	}
 	until := time.Now().Add(d)
 	g, ctx := errgroup.WithContext(ctx)
 	for i := range warmers {
-		g.Go(func() error { return l.warmOne(ctx, i, fmt.Sprintf("%s/warm-%d", l.root(), i/2), until) })
+		g.Go(func() error { return r.warmOne(ctx, i, fmt.Sprintf("%s/warm-%d", r.root(), i/2), until) })
 	}
 	if err := g.Wait(); err != nil {
 		return fmt.Errorf("warm-up: %w", err)
@@ -36,10 +36,8 @@ func (l *Lab) warm(ctx context.Context, d time.Duration) error {
 
 // warmOne has one session acquire and release, alone and behind a neighbour, in both
 // variants, until the time has come.
-func (l *Lab) warmOne(ctx context.Context, i int, parent string, until time.Time) error {
-	servers := l.Ensemble.Servers()
-	k := i % len(servers)
-	s, err := recipes.Open(ctx, append(append([]string(nil), servers[k:]...), servers[:k]...), recipes.Options{})
+func (r *runner) warmOne(ctx context.Context, i int, parent string, until time.Time) error {
+	s, err := recipes.Open(ctx, rotated(r.ensemble.Servers(), i), recipes.Options{})
 	if err != nil {
 		return err
 	}

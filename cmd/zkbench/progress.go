@@ -18,7 +18,7 @@ import (
 	"github.com/zkbench/zkbench/scenarios"
 )
 
-// progress tells how far a run is: one line, repainted, on a terminal; plain lines,
+// progress shows how far a run is: one line, repainted, on a terminal; plain lines,
 // one a phase, elsewhere.
 type progress struct {
 	w     io.Writer
@@ -101,8 +101,8 @@ func (p *progress) hear(head string, s scenarios.Status) (news, shows bool) {
 	if trial > 0 {
 		delete(p.said, 0) // the warm-up, which does not say when it is over
 	}
-	said, told := p.said[trial]
-	if told && s.Phase == "" { // the second of a pair opens its sessions
+	said, known := p.said[trial]
+	if known && s.Phase == "" { // the second of a pair opens its sessions
 		head = said
 	}
 	news = said != head
@@ -126,7 +126,7 @@ func heading(s scenarios.Status) string {
 }
 
 // rate is that of the trial, and of those with which it takes turns in the order of
-// their names: each tells its own only, and a number that stood for one and then the
+// their names: each reports its own only, and a number that stood for one and then the
 // other could not be read.
 func (p *progress) rate(s scenarios.Status) string {
 	if s.First == 0 || s.First != p.first {

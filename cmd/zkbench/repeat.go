@@ -16,15 +16,16 @@ import (
 const defaultTick = 2 * time.Second
 
 // command is what repeats the run that is in dir. Whatever changed the scenario is in
-// its file; what the run was made on must be said again. e is empty where none came up.
-func (f *runFlags) command(dir string, s *scenarios.Scenario, e report.Ensemble) string {
+// its file; what the run was made on must be said again. Its ensemble is empty where none
+// came up.
+func (f *runFlags) command(dir string, s *scenarios.Scenario, r report.Run) string {
 	args := []string{"zkbench", "run"}
 	if f.replay != "" {
 		args = append(args, "--replay", f.replay)
 	} else {
-		args = append(args, filepath.Join(dir, report.ScenarioFile), "--seed", strconv.FormatUint(f.seed, 10))
+		args = append(args, filepath.Join(dir, report.ScenarioFile), "--seed", strconv.FormatUint(r.Seed, 10))
 	}
-	args = append(args, f.place(s, e)...)
+	args = append(args, f.place(s, r.Ensemble)...)
 	for i, a := range args {
 		args[i] = quote(a)
 	}

@@ -52,12 +52,12 @@ func TestCommand_repeatsTheRun(t *testing.T) {
 	} {
 		t.Run(row.about, func(t *testing.T) {
 			f := parsed(t, strings.Fields(row.flags)...)
-			got := f.command("out", &scenarios.Scenario{Tick: row.tick}, row.on)
+			got := f.command("out", &scenarios.Scenario{Tick: row.tick}, report.Run{Seed: f.seed, Ensemble: row.on})
 			if got != row.want {
 				t.Fatalf("%s\nwant %s", got, row.want)
 			}
 			again := parsed(t, strings.Fields(got)[2:]...)
-			if again.command("out", &scenarios.Scenario{Tick: row.tick}, row.on) != got || !reflect.DeepEqual(again.ensemble.Servers, f.ensemble.Servers) {
+			if again.command("out", &scenarios.Scenario{Tick: row.tick}, report.Run{Seed: again.seed, Ensemble: row.on}) != got || !reflect.DeepEqual(again.ensemble.Servers, f.ensemble.Servers) {
 				t.Errorf("what it says, given again, says something else")
 			}
 			if _, err := again.options(); err != nil {

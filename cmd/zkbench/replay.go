@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/zkbench/zkbench/report"
-	"github.com/zkbench/zkbench/scenarios"
 )
 
 // replayed returns what is to be run: with --replay the scenario of that run folder,
@@ -39,15 +38,6 @@ func (f *runFlags) replayed(cmd *cobra.Command, args []string) ([]string, error)
 		}
 	}
 	return []string{filepath.Join(f.replay, report.ScenarioFile)}, nil
-}
-
-// checkReplay makes sure, before anything starts, that there is a plan for every trial.
-func (f *runFlags) checkReplay(s *scenarios.Scenario) (err error) {
-	if f.replay == "" {
-		return nil
-	}
-	f.seed, err = s.Replayable(f.replay)
-	return err
 }
 
 // same says whether two paths are the same folder.

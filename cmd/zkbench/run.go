@@ -1,19 +1,14 @@
 package main
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/zkbench/zkbench/chaos"
 	"github.com/zkbench/zkbench/ensembles"
-	"github.com/zkbench/zkbench/ensembles/auto"
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/units"
 	"github.com/zkbench/zkbench/scenarios"
@@ -79,26 +74,9 @@ func (f *runFlags) runAll(cmd *cobra.Command, names []string) error {
 	if f.out != "" && len(names) > 1 {
 		return usageError("--out names one folder, but %d scenarios are to be run: run them one by one", len(names))
 	}
-	opts, err := f.options()
+	configs, err := f.configs(names)
 	if err != nil {
-		return err
-	}
-	var loaded []*scenarios.Scenario
-	for _, name := range names {
-		s, err := f.scenario.load(name)
-		if err == nil {
-			err = refuseTick(s, opts)
-		}
-		if err == nil {
-			err = f.checkReplay(s)
-		}
-		if err != nil {
-			return usage(err)
-		}
-		loaded = append(loaded, s)
-	}
-	if f.seed == 0 {
-		f.seed = uint64(time.Now().UnixNano())
+		return usage(err)
 	}
 	p := newProgress(cmd.ErrOrStderr(), f.quiet)
 	stop, err := f.live.serve(p.log)
@@ -107,8 +85,8 @@ func (f *runFlags) runAll(cmd *cobra.Command, names []string) error {
 	}
 	defer stop()
 	var worst error
-	for _, s := range loaded {
-		if err := f.runOne(cmd, s, opts, p); severity(err) > severity(worst) {
+	for _, c := range configs {
+		if err := f.runOne(cmd, c, p); severity(err) > severity(worst) {
 			worst = err
 		}
 		if cmd.Context().Err() != nil {
@@ -118,12 +96,32 @@ func (f *runFlags) runAll(cmd *cobra.Command, names []string) error {
 	return worst
 }
 
-// refuseTick refuses a tick for somebody else's ensemble, which has its own.
-func refuseTick(s *scenarios.Scenario, o ensembles.Options) error {
-	if _, varied := s.Matrix["tick"]; o.Kind == ensembles.External && (varied || s.Tick > 0) {
-		return fmt.Errorf("%s sets the tick, and an external ensemble has its own; leave --tick out, and of the scenario with --set tick=0s", s.Name)
+// configs is what is to be run, checked before anything starts.
+func (f *runFlags) configs(names []string) ([]scenarios.Config, error) {
+	options, err := f.options()
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	if f.seed == 0 {
+		f.seed = uint64(time.Now().UnixNano())
+	}
+	own := map[string]string{}
+	for _, v := range versions() {
+		own[v[0]] = v[1]
+	}
+	var configs []scenarios.Config
+	for _, name := range names {
+		s, err := f.scenario.load(name)
+		if err != nil {
+			return nil, err
+		}
+		c := scenarios.Config{Scenario: s, Ensemble: options, Seed: f.seed, Replay: f.replay, Versions: own}
+		if err := c.Validate(); err != nil {
+			return nil, err
+		}
+		configs = append(configs, c)
+	}
+	return configs, nil
 }
 
 // severity orders results: a broken guarantee is worse than an unknown.
@@ -166,141 +164,19 @@ func (f *runFlags) options() (ensembles.Options, error) {
 }
 
 // runOne runs one scenario from an empty folder to a drawn report.
-func (f *runFlags) runOne(cmd *cobra.Command, s *scenarios.Scenario, o ensembles.Options, p *progress) error {
-	ctx := cmd.Context()
-	o.Logf = p.log
-	start := time.Now()
-	dir, err := f.makeFolder(s, start)
-	if err != nil {
+func (f *runFlags) runOne(cmd *cobra.Command, c scenarios.Config, p *progress) (err error) {
+	if c.Dir, err = f.makeFolder(c.Scenario, time.Now()); err != nil {
 		return err
 	}
-	if err := writeScenario(dir, s); err != nil {
-		return err
-	}
-	r := report.Run{
-		ID: filepath.Base(dir), Scenario: s.Name, Seed: f.seed, Start: start.UTC(),
-		Host: hostFacts(), Versions: map[string]string{},
-	}
-	for _, v := range versions() {
-		r.Versions[v[0]] = v[1]
-	}
-	runErr := f.execute(ctx, s, o, dir, &r, p)
+	c.Logf = p.log
+	c.Progress = func(at scenarios.Status) { p.status(at); f.live.status(c.Scenario.Name, at) }
+	c.Command = func(r report.Run) string { return f.command(c.Dir, c.Scenario, r) }
+	result, err := scenarios.Run(cmd.Context(), c)
 	p.done()
-	if wrong := (coded{}); errors.As(runErr, &wrong) && wrong.code == exitUsage {
-		return runErr // nothing was run
-	}
-	r.Elapsed, r.Command = time.Since(start), f.command(dir, s, r.Ensemble)
-	switch {
-	case ctx.Err() != nil:
-		r.Ended = "interrupted"
-	case runErr != nil:
-		r.Ended = runErr.Error()
-	}
-	return errors.Join(runErr, f.conclude(cmd, dir, r))
-}
-
-// execute runs every batch of the scenario's trials, each on an ensemble of its own.
-func (f *runFlags) execute(ctx context.Context, s *scenarios.Scenario, o ensembles.Options, dir string, r *report.Run, p *progress) error {
-	batches, err := s.Batches()
-	if err != nil {
-		return usage(err)
-	}
-	before, course := 0, scenarios.NewCourse(batches)
-	for _, b := range batches {
-		o, logs := o, filepath.Join(dir, report.EnsembleDir)
-		if b.Tick > 0 {
-			o.Tick = b.Tick
-		}
-		if len(batches) > 1 {
-			logs = filepath.Join(logs, "tick-"+o.Tick.String())
-		}
-		err := f.withEnsemble(ctx, s, o, logs, r, p, func(lab *scenarios.Lab) error {
-			lab.Dir, lab.Replay, lab.Course = dir, f.replay, course
-			lab.Progress = func(at scenarios.Status) { p.status(at); f.live.status(s.Name, at) }
-			return lab.Run(ctx, s, b, before, course.Trials())
-		})
-		if err != nil {
-			return err
-		}
-		before += len(b.Cells)
-	}
-	if len(batches) > 1 {
-		r.Ensemble.Tick = 0 // there were several; each trial names its own
-	}
-	return nil
-}
-
-// withEnsemble brings an ensemble up, has the trials run on it, saves what its
-// members have to say to logs, and takes it down again.
-func (f *runFlags) withEnsemble(ctx context.Context, s *scenarios.Scenario, o ensembles.Options, logs string, r *report.Run, p *progress, trials func(*scenarios.Lab) error) (err error) {
-	e, err := auto.Start(ctx, o)
-	if err != nil {
+	if result.Schema == "" { // nothing was judged
 		return err
 	}
-	defer func() { err = errors.Join(err, down(e, logs)) }()
-	r.Ensemble = report.Ensemble{Kind: string(e.Kind), About: e.About, Members: len(e.Members), Tick: e.Tick}
-	r.Versions["zookeeper"] = e.Version
-	p.log("ensemble: %s, %d members (%s)", e.Kind, len(e.Members), e.About)
-	if err := refuseFaults(s, e); err != nil {
-		return err
-	}
-	network, err := chaos.NewNetwork(ctx, e)
-	switch {
-	case errors.Is(err, chaos.ErrSkipped):
-		p.log("network faults: %v", err)
-	case err != nil:
-		return err
-	default:
-		defer func() { err = errors.Join(err, limited(network.Close)) }()
-	}
-	return trials(&scenarios.Lab{Ensemble: e, Network: network, RunID: e.ID + "-" + r.Start.Format("150405"), Seed: f.seed})
-}
-
-// down saves what the members have to say and takes the ensemble down.
-func down(e *ensembles.Ensemble, logs string) error {
-	return limited(func(ctx context.Context) error {
-		errs := []error{os.MkdirAll(logs, 0o755)}
-		for _, m := range e.Members {
-			if m.Machine != nil {
-				errs = append(errs, m.Machine.Save(ctx, logs))
-			}
-		}
-		return errors.Join(append(errs, e.Down(ctx))...)
-	})
-}
-
-// limited runs a clean-up that must happen although the run may be cancelled.
-func limited(f func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
-	return f(ctx)
-}
-
-// refuseFaults says before the run which faults an ensemble of somebody else's
-// cannot have.
-func refuseFaults(s *scenarios.Scenario, e *ensembles.Ensemble) error {
-	if e.Kind != ensembles.External {
-		return nil
-	}
-	for i, p := range s.Phases {
-		if faults := p.MemberFaults(); len(faults) > 0 {
-			leave := "faults=[]"
-			if p.Kind == scenarios.Failover {
-				leave = "rounds=0"
-			}
-			return usageError("phases.%d (%s): %s would touch a member, and an external ensemble is not ours to touch; leave it out: --set phases.%d.%s",
-				i, p.Name, strings.Join(faults, ", "), i, leave)
-		}
-	}
-	return nil
-}
-
-func writeScenario(dir string, s *scenarios.Scenario) error {
-	text, err := s.Dump()
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(dir, "scenario.yaml"), text, 0o644)
+	return errors.Join(err, f.conclude(cmd, c.Dir, result))
 }
 
 // makeFolder makes the run folder, and refuses one that is not empty.
@@ -320,10 +196,8 @@ func (f *runFlags) makeFolder(s *scenarios.Scenario, start time.Time) (string, e
 	case err != nil && !errors.Is(err, os.ErrNotExist):
 		return "", usageError("--out %s: %v", dir, err)
 	}
-	for _, part := range []string{"ensemble", report.HistoryDir} {
-		if err := os.MkdirAll(filepath.Join(dir, part), 0o755); err != nil {
-			return "", usageError("--out %s: %v", dir, err)
-		}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", usageError("--out %s: %v", dir, err)
 	}
 	return dir, nil
 }

@@ -1,17 +1,13 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 
-	"github.com/zkbench/zkbench/report"
-	"github.com/zkbench/zkbench/report/units"
 	"github.com/zkbench/zkbench/scenarios"
 )
 
@@ -50,63 +46,7 @@ func (f *scenarioFlags) load(name string) (*scenarios.Scenario, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := scenarios.Load(name, text, overrides, thresholds)
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range []string{"hold", "duration"} {
-		if f.flags.Changed(name) {
-			delete(s.Matrix, name)
-		}
-	}
-	for i := range s.Phases {
-		p := &s.Phases[i]
-		if f.flags.Changed("hold") {
-			p.Hold = f.hold
-		}
-		if f.flags.Changed("duration") && p.Duration > 0 {
-			p.Stretch(f.duration)
-		}
-	}
-	var mistakes scenarios.Mistakes
-	if errors.As(s.Validate(), &mistakes) { // what the flags have made of it
-		return nil, mistakes.In(name)
-	}
-	return s, nil
-}
-
-// thresholds parses the scenario's thresholds: one that is misspelt, or that the
-// scenario can never answer, should not be found after an hour of measuring.
-func thresholds(s *scenarios.Scenario) scenarios.Mistakes {
-	var ms scenarios.Mistakes
-	for i, expr := range s.Thresholds {
-		c, err := report.ParseThreshold(expr)
-		if err == nil {
-			err = answerable(s, c)
-		}
-		if err != nil {
-			ms = append(ms, &scenarios.Mistake{Path: fmt.Sprintf("thresholds.%d", i), Text: err.Error()})
-		}
-	}
-	return ms
-}
-
-// answerable says what the scenario lacks for the condition.
-func answerable(s *scenarios.Scenario, c report.Condition) error {
-	var phases []string
-	for _, p := range s.Phases {
-		phases = append(phases, p.Name)
-	}
-	parameter, phase := c.Parameter(), c.Phase()
-	switch {
-	case parameter != "" && !slices.Contains(s.Parameters(), parameter):
-		return fmt.Errorf("threshold %q: the scenario has no parameter %q%s", c.Expr, parameter, units.Nearest(parameter, s.Parameters()))
-	case phase != "" && !slices.Contains(phases, phase):
-		return fmt.Errorf("threshold %q: the scenario has no phase %q%s", c.Expr, phase, units.Nearest(phase, phases))
-	case c.TakesBase() && s.Base == "":
-		return fmt.Errorf("threshold %q: the scenario names no base; say which subject is, like base: %s", c.Expr, strings.Join(s.Subjects[:min(1, len(s.Subjects))], ""))
-	}
-	return nil
+	return scenarios.Load(name, text, overrides...)
 }
 
 // abTrials is how many trials of each subject --ab runs where nobody says: enough
@@ -130,6 +70,12 @@ func (f *scenarioFlags) overrides() ([]string, error) {
 	}
 	if f.flags.Changed("tick") {
 		out = append(out, "tick="+f.flags.Lookup("tick").Value.String())
+	}
+	if f.flags.Changed("hold") {
+		out = append(out, "hold="+f.hold.String())
+	}
+	if f.flags.Changed("duration") {
+		out = append(out, "duration="+f.duration.String())
 	}
 	repeated, err := f.repeated()
 	if err != nil {

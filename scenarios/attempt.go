@@ -1,0 +1,166 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/zkbench/zkbench/recipes"
+)
+
+// attempt is an acquire, or a take from a queue, in the background.
+type attempt struct {
+	c      *client
+	giveUp context.CancelFunc
+	done   chan struct{} // closed when it has returned; then the rest is known
+	claim  recipes.Claim
+	err    error
+	at     time.Duration // when it was granted, or returned
+	over   bool          // the client has let go, or given up for good
+}
+
+// begin has the client stand in line. Whoever calls it waits for done in the end.
+func (c *client) begin(ctx context.Context) *attempt {
+	a := &attempt{c: c, done: make(chan struct{})}
+	ctx, a.giveUp = context.WithCancel(ctx)
+	go func() {
+		defer close(a.done)
+		defer a.giveUp()
+		if c.st.queue() {
+			_, a.err = c.take(ctx)
+		} else {
+			a.claim, a.err = c.acquire(ctx)
+		}
+		a.at = c.st.clock.Now()
+		if !a.claim.At.IsZero() {
+			a.at -= time.Since(a.claim.At)
+		}
+	}()
+	return a
+}
+
+// returned waits until the attempt has returned, within limit.
+func (a *attempt) returned(ctx context.Context, limit time.Duration) bool {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-a.done:
+		return true
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return false
+}
+
+// ended says whether the attempt has returned.
+func (a *attempt) ended() bool {
+	select {
+	case <-a.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// inDoubt says that the holder was told that its grant is suspended or lost.
+func (a *attempt) inDoubt() bool { return a.c.inDoubt(a.claim.Token) }
+
+// write writes to the resource, as every holder must.
+func (a *attempt) write(ctx context.Context) { a.c.write(ctx, a.claim) }
+
+// release lets go of the grant.
+func (a *attempt) release(ctx context.Context) error {
+	a.over = true
+	if err := a.c.release(ctx, a.claim); err != nil {
+		return fmt.Errorf("client %d: %w", a.c.n, err)
+	}
+	return nil
+}
+
+var errNoGrant = errors.New("nobody was granted")
+
+// first acquires where nobody should be in the way. A client that is not granted in time,
+// because something was left behind, is in a snapshot while it waits, which is for the
+// verdicts to judge; then it gives up.
+func (c *client) first(ctx context.Context) (*attempt, error) {
+	limit := c.st.patience()
+	a := c.begin(ctx)
+	late := !a.returned(context.WithoutCancel(ctx), limit)
+	if late {
+		_ = c.st.snapshotStuck(ctx)
+		a.giveUp()
+		if !a.returned(context.WithoutCancel(ctx), limit) { // it cannot be called off
+			c.close()
+			return nil, fmt.Errorf("client %d: %w within %v, though nobody is known to hold", c.n, errNoGrant, limit)
+		}
+		if a.err != nil {
+			a.err = fmt.Errorf("%w within %v, though nobody is known to hold", errNoGrant, limit)
+		}
+	}
+	if a.err != nil {
+		return nil, fmt.Errorf("client %d: %w", c.n, a.err)
+	}
+	return a, nil
+}
+
+// line is clients that stand in line, and who is granted in turn.
+type line struct {
+	st      *stage
+	granted chan *attempt // attempts that have returned, in that order
+	waiting sync.WaitGroup
+	giveUp  context.CancelFunc
+	calls   context.Context
+}
+
+// newLine makes an empty line. leave must be called.
+func (st *stage) newLine(ctx context.Context) *line {
+	l := &line{st: st, granted: make(chan *attempt, len(st.clients))}
+	l.calls, l.giveUp = context.WithCancel(ctx)
+	return l
+}
+
+// leave calls off everybody who still waits.
+func (l *line) leave() {
+	l.giveUp()
+	l.waiting.Wait()
+}
+
+// join has all clients but one stand in line behind it. comeBack says that a waiter that
+// loses its session stands in line anew.
+func (l *line) join(first *client, comeBack bool) {
+	for _, c := range l.st.clients {
+		if c == first {
+			continue
+		}
+		l.waiting.Go(func() {
+			a := c.begin(l.calls)
+			<-a.done
+			for comeBack && errors.Is(a.err, recipes.ErrSessionEnded) && c.reopen(l.calls) == nil {
+				a = c.begin(l.calls)
+				<-a.done
+			}
+			l.granted <- a
+		})
+	}
+}
+
+// next returns the client to which the line has passed the grant.
+func (l *line) next(ctx context.Context) (*attempt, error) {
+	limit := l.st.scenario.SessionTimeout + settleLimit
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case a := <-l.granted:
+		if a.err != nil {
+			return nil, fmt.Errorf("client %d: %w", a.c.n, a.err)
+		}
+		return a, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-timer.C:
+		_ = l.st.snapshotStuck(ctx)
+		return nil, fmt.Errorf("%w within %v of a release", errNoGrant, limit)
+	}
+}

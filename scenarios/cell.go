@@ -1,0 +1,182 @@
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/report/units"
+)
+
+// cell is one cell of the matrix.
+type cell struct {
+	Subject recipes.Subject
+	Clients int
+	Trial   int // 1 based; 0 where the cell is run once
+	// Scenario is the scenario as it is in this cell: the matrix's choice is made.
+	Scenario *Scenario
+	// Choice is the matrix's choice, by key.
+	Choice map[string]string
+	// In a zoo: what is done to the subject, and which guarantees it must be caught
+	// breaking then; none for a sound one.
+	Provocation string
+	Caught      []string
+
+	suffix string // of the trial's name, by the choice
+}
+
+// cells returns the matrix, subject by subject inside everything else, so that the
+// subjects are compared under the same conditions.
+func (s *Scenario) cells() ([]cell, error) {
+	if len(s.Specimens) > 0 {
+		return s.zoo()
+	}
+	combinations, err := s.combinations()
+	if err != nil {
+		return nil, err
+	}
+	var cells []cell
+	for _, c := range combinations {
+		for _, n := range s.Clients {
+			var row []cell
+			for _, name := range s.Subjects {
+				subject, err := recipes.Find(name)
+				if err != nil {
+					return nil, err
+				}
+				row = append(row, cell{Subject: subject, Clients: n, Scenario: c.scenario, Choice: c.params, suffix: c.suffix()})
+			}
+			cells = append(cells, interleave(row, s.Trials)...)
+		}
+	}
+	return cells, nil
+}
+
+// interleave repeats a row of cells, which differ only in their subject, n times:
+// A B, then B A, then A B again. Whatever else the machine does, it does to
+// neighbours alike, and a drift that goes on favours nobody. Once or less leaves
+// the row as it is.
+func interleave(row []cell, n int) []cell {
+	if n <= 1 {
+		return row
+	}
+	var out []cell
+	for k := 1; k <= n; k++ {
+		turn := slices.Clone(row)
+		for i := range turn {
+			turn[i].Trial = k
+		}
+		if k%2 == 0 {
+			slices.Reverse(turn)
+		}
+		out = append(out, turn...)
+	}
+	return out
+}
+
+// fewTrials is how many trials of a cell are run whatever the budget says: with fewer
+// there is no confidence interval.
+const fewTrials = 6
+
+// spent says whether the budget, counted from the start of the first trial, forbids
+// another repetition.
+func (s *Scenario) spent(group []cell, elapsed time.Duration) bool {
+	return s.Budget > 0 && elapsed > s.Budget && group[0].Trial > fewTrials
+}
+
+// validateTrials checks what repeats and compares the cells.
+func (s *Scenario) validateTrials(bad problemFunc) {
+	between(bad, "trials", s.Trials, 0, maxTrials)
+	between(bad, "budget", s.Budget, 0, maxDuration)
+	if s.Budget > 0 && s.Trials <= fewTrials {
+		bad("budget", "the first %d trials of a cell are run in any case: it needs more trials than that", fewTrials)
+	}
+	if s.Base == "" {
+		return
+	}
+	others := slices.DeleteFunc(slices.Clone(s.Subjects), func(name string) bool { return name == s.Base })
+	switch {
+	case len(others) == len(s.Subjects):
+		if _, err := recipes.Find(s.Base); err != nil {
+			bad("base", "%v%s", err, units.Nearest(s.Base, s.Subjects))
+			return
+		}
+		bad("base", "%s is not among the subjects %v", s.Base, s.Subjects)
+	case len(others) == 0:
+		bad("base", "there is no other subject to compare %s with", s.Base)
+	case s.Trials < 2:
+		bad("base", "comparing takes several trials of each subject: give trials, 10 or more")
+	}
+}
+
+// trialName is the name of the cell's trial, unique in its run.
+func (c cell) trialName() string {
+	start := c.Scenario.Name + "-" + strings.ReplaceAll(c.Subject.Name, "/", "-")
+	switch {
+	case c.Provocation != "":
+		return start + "-" + c.Provocation
+	case c.Trial > 0:
+		return fmt.Sprintf("%s-%d%s-%d", start, c.Clients, c.suffix, c.Trial)
+	}
+	return fmt.Sprintf("%s-%d%s", start, c.Clients, c.suffix)
+}
+
+// params are the settings of the cell's trial, for result.json and for thresholds. What the
+// matrix varies is among them, under the name of its field: session_timeout, tick,
+// drain.hold, drain.rounds; but a choice for all phases is one parameter.
+func (c cell) params() map[string]string {
+	s := c.Scenario
+	p := map[string]string{"session_timeout": s.SessionTimeout.String()}
+	if s.Tick > 0 {
+		p["tick"] = s.Tick.String()
+	}
+	for _, phase := range s.Phases {
+		p[phase.Name+".hold"] = phase.Hold.String()
+	}
+	c.name(p)
+	for k, v := range s.Params {
+		p[k] = v
+	}
+	return p
+}
+
+// name writes the cell's choice from the matrix into its parameters.
+func (c cell) name(params map[string]string) {
+	for key, value := range c.Choice {
+		switch field := c.Scenario.field(key); {
+		case key == allHold:
+			for _, p := range c.Scenario.Phases {
+				delete(params, p.Name+".hold")
+			}
+			params[key] = value
+		case strings.HasPrefix(key, "params."): // is there under its own name
+		case params[field] == "":
+			params[field] = value
+		}
+	}
+}
+
+// batch is those cells of a scenario that can share an ensemble, in order.
+type batch struct {
+	tick  time.Duration // that of the ensemble; 0 where the scenario does not say
+	cells []cell
+}
+
+// batches returns the cells of the scenario, by the ensemble that they need.
+func (s *Scenario) batches() ([]batch, error) {
+	cells, err := s.cells()
+	if err != nil {
+		return nil, err
+	}
+	var out []batch
+	for _, c := range cells {
+		if tick := c.Scenario.Tick; len(out) == 0 || out[len(out)-1].tick != tick {
+			out = append(out, batch{tick: tick})
+		}
+		b := &out[len(out)-1]
+		b.cells = append(b.cells, c)
+	}
+	return out, nil
+}

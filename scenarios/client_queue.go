@@ -1,0 +1,127 @@
+package scenarios
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/report/history"
+)
+
+func (c *client) queue() recipes.QueueClient {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.subject.(recipes.QueueClient)
+}
+
+// itemID names an item: unique in the trial, and short, because many are empty else.
+func (st *stage) itemID(producer int) string {
+	return fmt.Sprintf("%d-%d", producer, st.items.Add(1))
+}
+
+// fill makes an item of that identity, padded to size bytes.
+func fill(id string, size int) []byte {
+	item := append([]byte(id), '\n')
+	if len(item) < size {
+		item = append(item, make([]byte, size-len(item))...)
+	}
+	return item
+}
+
+// identity reads the identity back. Of an item that the harness did not put it is the
+// beginning.
+func identity(item []byte) string {
+	id, _, _ := bytes.Cut(item, []byte("\n"))
+	return string(id[:min(len(id), 64)])
+}
+
+// put puts an item that was due at due. It is not given up when ctx ends: an item of
+// which nobody knows whether it is there would spoil the count.
+func (c *client) put(ctx context.Context, id string, due time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.st.scenario.SessionTimeout+5*time.Second)
+	defer cancel()
+	call := c.st.clock.Now()
+	err := c.queue().Put(ctx, fill(id, c.st.phase.Size))
+	s := c.sample(history.Put, due, err)
+	s.Call, s.Item = call, id
+	c.st.record.Sample(s)
+	return err
+}
+
+// putNext puts an item of the next identity, due now.
+func (c *client) putNext(ctx context.Context) (id string, err error) {
+	id = c.st.itemID(c.n)
+	return id, c.put(ctx, id, c.st.clock.Now())
+}
+
+// take waits for an item and returns its identity.
+func (c *client) take(ctx context.Context) (id string, err error) {
+	call := c.st.clock.Now()
+	var item []byte
+	err = c.operation(call, func() error { item, err = c.queue().Take(ctx); return err })
+	s := c.sample(history.Take, call, err)
+	if item != nil {
+		s.Item = identity(item)
+	}
+	c.st.record.Sample(s)
+	if err == nil {
+		c.st.grants.Add(1)
+	}
+	return s.Item, err
+}
+
+// mend brings the client back after an error: with a new session where the old one
+// has ended, else after a moment, so that it does not spin where every call fails.
+func (c *client) mend(ctx context.Context, err error) {
+	if errors.Is(err, recipes.ErrSessionEnded) {
+		_ = c.reopen(ctx) // its error is that ctx is done, which the caller sees
+		return
+	}
+	_ = pause(ctx, 5*time.Millisecond)
+}
+
+// consume takes items until ctx is done, and calls taken with the identity of each.
+func (c *client) consume(ctx context.Context, taken func(id string)) {
+	for ctx.Err() == nil {
+		id, err := c.take(ctx)
+		if err != nil {
+			c.mend(ctx, err)
+			continue
+		}
+		taken(id)
+	}
+}
+
+// consumeSlowly takes items until ctx is done, and spends the phase's hold time on each.
+func (c *client) consumeSlowly(ctx context.Context) {
+	c.consume(ctx, func(string) { _ = pause(ctx, c.st.phase.Hold) })
+}
+
+// emptied waits until no member has an item any more and no request is under way,
+// while consumers go on taking, and records that. When nothing has been taken for so
+// long it gives up, and records what stands in the queue and who waits: what is
+// missing is then unknown, and whether somebody should have taken it is for the
+// verdicts to say. No put may begin after it was called, but by those who are putting.
+func (st *stage) emptied(ctx context.Context, patience time.Duration) error {
+	last, since := st.grants.Load(), time.Now()
+	for {
+		err := poll(ctx, min(time.Second, patience), func(ctx context.Context) (bool, error) {
+			_, most, err := st.observer.children(ctx, st.parent, sequential)
+			return err == nil && most == 0 && st.putting.Load() == 0 && st.tap.Totals().InFlight == 0, nil // a member may still be recovering
+		})
+		switch now := st.grants.Load(); {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err == nil:
+			st.record.Record(&history.Emptied{At: st.clock.Now(), Phase: st.phase.Name})
+			return nil
+		case now != last:
+			last, since = now, time.Now()
+		case time.Since(since) > patience:
+			return st.snapshotStuck(ctx)
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package scenarios
+
+import (
+	"context"
+
+	"github.com/zkbench/zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/report/history"
+)
+
+// counts is what has been counted at one instant.
+type counts struct {
+	wire    wire.Counts
+	fired   int64 // notifications fired, by the members' own counters; -1 if unknown
+	watches int64 // watches that stand now; -1 if unknown
+}
+
+// count counts at the taps and asks every member for its counters. A member that does
+// not have them is no error.
+func (st *stage) count(ctx context.Context) (c counts, err error) {
+	c.wire = st.tap.Totals()
+	c.fired, c.watches, err = st.members.count(ctx)
+	return c, err
+}
+
+// traffic is what passed on the wire between two counts, in which something was done n
+// times in a round; 0 where there are no rounds.
+func (st *stage) traffic(of string, n, round int, base, now counts) *history.Traffic {
+	w := now.wire.Sub(base.wire)
+	r := &history.Traffic{
+		At: st.clock.Now(), Phase: st.phase.Name, Round: round, Of: of, Count: int64(n),
+		Notifications: w.Notifications.Total(), Requests: w.Requests.Total(), Lists: lists(w), Bytes: w.BytesIn + w.BytesOut,
+	}
+	if now.fired >= 0 && base.fired >= 0 {
+		r.ServerNotifications = new(now.fired - base.fired)
+	}
+	return r
+}
+
+// lists counts requests for children.
+func lists(c wire.Counts) int64 {
+	return c.Requests.Of(wire.GetChildren) + c.Requests.Of(wire.GetChildren2)
+}
+
+// effort is what a client has done so far.
+type effort struct {
+	calls int64
+	wire  wire.Counts
+}
+
+func (st *stage) efforts() []effort {
+	out := make([]effort, len(st.clients))
+	for i, c := range st.clients {
+		out[i] = effort{c.calls.Load(), c.wire.Counts()}
+	}
+	return out
+}
+
+// recordEfforts records what every client has asked since before, by its own count.
+func (st *stage) recordEfforts(before []effort) {
+	for i, e := range st.efforts() {
+		calls := e.calls - before[i].calls
+		if calls == 0 {
+			continue
+		}
+		w := e.wire.Sub(before[i].wire)
+		var refused int64
+		for _, n := range w.Errors {
+			refused += n
+		}
+		st.record.Record(&history.Effort{At: st.clock.Now(), Phase: st.phase.Name, Client: i, Queue: st.queue(), Calls: calls,
+			Requests: w.Requests.Total(), Notifications: w.Notifications.Total(), Connections: w.Connections, Refusals: refused})
+	}
+}

@@ -1,0 +1,208 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/report/history"
+)
+
+// failoverRound is one round.
+type failoverRound struct {
+	st      *stage
+	cause   *cause
+	line    *line
+	victim  *client
+	held    *attempt     // the victim's
+	learned chan learned // what the victim learned about its grant
+
+	hitAt   time.Duration
+	session int64            // the victim's
+	server  string           // that serves the victim
+	leads   bool             // and leads the ensemble
+	seen    history.Failover // what becomes of it
+}
+
+// learned is something that the victim learned, and when.
+type learned struct {
+	kind recipes.EventKind
+	at   time.Duration
+}
+
+// run plays the round, and leaves every client with a session and out of line.
+func (f *failoverRound) run(ctx context.Context, wait time.Duration) (err error) {
+	defer f.line.leave()
+	f.held, err = f.victim.first(ctx)
+	if errors.Is(err, recipes.ErrSessionEnded) { // in the phase before
+		if err = f.victim.reopen(ctx); err == nil {
+			f.held, err = f.victim.first(ctx)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	f.line.join(f.victim, true)
+	if err := f.st.inLine(ctx, len(f.st.clients), joinLimit); err != nil {
+		return err
+	}
+	answered := func(context.Context) (bool, error) { return f.st.tap.Totals().InFlight == 0, nil }
+	if err := poll(ctx, joinLimit, answered); err != nil {
+		return fmt.Errorf("wait until all who stand in line have their replies: %w", err)
+	}
+	if err := f.hold(ctx, wait); err != nil {
+		return err
+	}
+	next, err := f.hit(ctx)
+	if err != nil {
+		return err
+	}
+	f.record()
+	if next == nil && f.seen.Restored == 0 {
+		return fmt.Errorf("%s of client %d: %w", f.cause.name, f.victim.n, errNoGrant)
+	}
+	return f.reset(ctx, next)
+}
+
+// hold lets the planned time pass before the hit. The holder does what holders do.
+func (f *failoverRound) hold(ctx context.Context, wait time.Duration) error {
+	until := time.After(wait)
+	f.held.write(ctx)
+	select {
+	case <-until:
+		return nil
+	case a := <-f.line.granted:
+		return fmt.Errorf("client %d was granted while client %d held undisturbed: %v", a.c.n, f.victim.n, a.err)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// hit has the cause hit the holder and waits for what becomes of it: the next grant, or nil
+// where the holder holds on, or nothing comes.
+func (f *failoverRound) hit(ctx context.Context) (*attempt, error) {
+	f.victim.listen(func(e recipes.Event) {
+		select {
+		case f.learned <- learned{e.Kind, f.st.clock.Now()}:
+		default: // more than anybody asked for
+		}
+	})
+	defer f.victim.listen(nil)
+	removed := f.st.observer.watchRemoval(ctx, f.held.claim.Path, f.st.clock.Now)
+	defer removed.stop()
+	s := f.victim.wire.Session()
+	f.session, f.server = s.ID, s.Server
+	f.leads = f.cause.expires && f.st.members.leads(ctx, s.Server)
+	heal, err := f.apply(ctx)
+	if err != nil {
+		return nil, err
+	}
+	next := f.await(ctx, f.predict().most)
+	f.stages(ctx, removed, next)
+	if err := errors.Join(heal(), ctx.Err()); err != nil {
+		return nil, err
+	}
+	return next, nil
+}
+
+// apply makes the cause happen; heal undoes it, and waits until that is done.
+func (f *failoverRound) apply(ctx context.Context) (heal func() error, err error) {
+	if f.cause.act != nil {
+		f.hitAt = f.st.clock.Now()
+		return func() error { return nil }, f.cause.act(ctx, f.held)
+	}
+	entries, err := f.cause.entries(f.server)
+	if err != nil {
+		return nil, err
+	}
+	faults := f.st.newFaults(ctx, entries, f.st.planned.Seed+uint64(f.st.round))
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	f.hitAt = f.st.clock.Now()
+	go func() {
+		defer close(ended)
+		faults.play(ctx, func() int { return f.victim.n })
+	}()
+	return func() error {
+		defer cancel()
+		faults.proven(ctx, ended) // a fault that is healed before its proof would count as none
+		cancel()
+		<-ended
+		return faults.close()
+	}, nil
+}
+
+// await waits for the next grant, or for the news that the holder holds on.
+func (f *failoverRound) await(ctx context.Context, most time.Duration) *attempt {
+	limit := time.NewTimer(2*most + settleLimit)
+	defer limit.Stop()
+	for {
+		select {
+		case a := <-f.line.granted:
+			if a.err != nil {
+				return nil
+			}
+			f.seen.Granted, f.seen.Next = a.at, a.c.n
+			return a
+		case l := <-f.learned:
+			switch {
+			case l.kind == recipes.EventSuspended && f.seen.Suspended == 0:
+				f.seen.Suspended = l.at
+			case l.kind == recipes.EventRestored && f.cause.keeps:
+				f.seen.Restored = l.at
+				return nil
+			}
+		case <-limit.C:
+			return nil
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// reset has the one who holds now let go, and everybody else in turn, and gives
+// the victim a new session where it has lost its own.
+func (f *failoverRound) reset(ctx context.Context, next *attempt) error {
+	left := len(f.st.clients) - 1
+	if next == nil {
+		next = f.held
+	} else {
+		left--
+		next.write(ctx)
+	}
+	if err := next.release(ctx); err != nil {
+		return err
+	}
+	if next != f.held {
+		if err := f.comeBack(ctx); err != nil {
+			return err
+		}
+	}
+	for range left {
+		a, err := f.line.next(ctx)
+		if err == nil {
+			err = a.release(ctx)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// comeBack has the victim let go of what it may still think it holds, and open a new
+// session, as the cause has it.
+func (f *failoverRound) comeBack(ctx context.Context) error {
+	if f.cause.stays {
+		return nil
+	}
+	if f.victim.opened() {
+		_ = f.held.release(ctx) // as a rule it is lost, and the record says so
+	}
+	if err := f.victim.reopen(ctx); err != nil {
+		return fmt.Errorf("client %d comes back: %w", f.victim.n, err)
+	}
+	return nil
+}

@@ -1,0 +1,62 @@
+package scenarios
+
+import (
+	"context"
+	"time"
+)
+
+// stages records what was seen on the way to the next grant. What was seen later than
+// it can have been is put right: a node was gone when the next one was woken.
+func (f *failoverRound) stages(ctx context.Context, removed *removal, next *attempt) {
+	if s := f.victim.wire.Session(); s.ID == f.session {
+		f.seen.Heard = min(s.LastAckSent, f.hitAt)
+	}
+	if next == nil {
+		return
+	}
+	latest := next.at
+	see := func(instant *time.Duration, at time.Duration) {
+		latest = min(latest, at)
+		*instant = latest
+	}
+	if n := next.c.wire.Notified(); n > f.hitAt && n <= next.at {
+		see(&f.seen.Woken, n)
+	}
+	committed := removed.seen()
+	if committed == 0 {
+		committed = latest // our watches were slower: it cannot have been later
+	}
+	see(&f.seen.Committed, committed)
+	if !f.cause.expires {
+		return
+	}
+	if ago, ok := f.st.members.expiredAgo(ctx, f.session); ok {
+		if at := f.st.clock.Now() - ago; at > f.hitAt {
+			see(&f.seen.Expired, at)
+		}
+	}
+}
+
+// predict says how long the next grant may take after this hit.
+func (f *failoverRound) predict() prediction {
+	s := f.victim.wire.Session()
+	slack := defaultSlack
+	if d, err := time.ParseDuration(f.st.scenario.Params["slack"]); err == nil {
+		slack = d
+	}
+	unheard := s.Timeout / 3
+	if s.ID == f.session {
+		unheard = max(0, f.hitAt-s.LastAckSent)
+	}
+	return f.cause.predict(s.Timeout, f.st.members.ensemble.Tick, unheard, slack, f.leads)
+}
+
+// record records the round.
+func (f *failoverRound) record() {
+	p, r, claim := f.predict(), &f.seen, f.held.claim
+	r.At, r.Phase, r.Round, r.Cause = f.st.clock.Now(), f.st.phase.Name, f.st.round, f.cause.name
+	r.Client, r.Session, r.Token, r.Path = f.victim.n, f.session, claim.Token, claim.Path
+	r.Timeout, r.Injected = f.victim.wire.Session().Timeout, f.hitAt
+	r.Least, r.Most, r.Mean, r.Expires = p.least, p.most, max(p.mean, 0), f.cause.expires
+	f.st.record.Record(r)
+}

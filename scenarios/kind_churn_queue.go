@@ -1,0 +1,51 @@
+package scenarios
+
+import (
+	"context"
+	"sync"
+)
+
+// exchange is the churn of a queue, a closed loop: each client puts an item and takes
+// one, again and again, for the phase's duration. There are never more items than clients.
+func exchange(ctx context.Context, st *stage) error {
+	phase, cancel := context.WithTimeout(ctx, st.phase.Duration)
+	defer cancel()
+	taking, stop := context.WithCancel(ctx)
+	var clients sync.WaitGroup
+	defer clients.Wait()
+	defer stop()
+	for _, c := range st.clients {
+		clients.Go(func() { c.exchange(phase, taking) })
+	}
+	st.during(phase)
+	return st.emptied(ctx, st.patience())
+}
+
+// exchange is the life of one client in a closed loop: it puts while the phase lasts,
+// and takes until taking is done.
+func (c *client) exchange(phase, taking context.Context) {
+	for phase.Err() == nil {
+		err := c.exchangePut(phase)
+		if err == nil { // else there may be nothing to take, and everybody could come to wait
+			_, err = c.take(taking)
+		}
+		if err != nil {
+			c.mend(taking, err) // not phase: without a session it could not take what is left
+			continue
+		}
+		_ = pause(phase, c.st.phase.Hold)
+	}
+	c.consumeSlowly(taking)
+}
+
+// exchangePut puts an item unless the phase is over. It counts as putting from before
+// it checks: whoever sees the phase over and nobody putting has seen the last put.
+func (c *client) exchangePut(phase context.Context) error {
+	c.st.putting.Add(1)
+	defer c.st.putting.Add(-1)
+	if phase.Err() != nil {
+		return phase.Err()
+	}
+	_, err := c.putNext(phase)
+	return err
+}

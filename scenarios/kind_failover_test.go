@@ -1,0 +1,121 @@
+package scenarios
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/report"
+)
+
+func TestFailover_isWithinThePrediction(t *testing.T) {
+	trials := runTrials(t, `
+name: failing
+subjects: [election/parent]
+clients: [3]
+session_timeout: 2s
+params: {slack: 3s}
+phases:
+  - {name: release, kind: failover, cause: release, rounds: 2, hold: 1ms}
+  - {name: close, kind: failover, cause: close, rounds: 1, hold: 1ms}
+  - {name: expel, kind: failover, cause: expel, rounds: 1, hold: 1ms}
+  - {name: crash, kind: failover, cause: crash, rounds: 1, hold: 1ms}
+  - {name: freeze, kind: failover, cause: freeze, rounds: 1, hold: 1ms}
+  - {name: left-out, kind: failover, cause: leader.kill, rounds: 0, hold: 1ms}
+  - {name: server-kill, kind: failover, cause: server.kill, rounds: 1, hold: 1ms}
+  - {name: crash-leader-kill, kind: failover, cause: crash+leader.kill, rounds: 1, hold: 1ms}
+thresholds: [failover.outside == 0]
+`)
+	if len(trials) != 1 {
+		t.Fatalf("%d trials", len(trials))
+	}
+	for _, trial := range trials {
+		sound(t, trial)
+		if m := value(t, trial, report.FailoverOutside); *m.Value != 0 || *m.Count != 8 {
+			t.Errorf("%s: %v of %v rounds are outside the prediction: %s", trial.Name, *m.Value, *m.Count, m.Note)
+		}
+		for _, phase := range []string{"release", "close", "expel", "crash", "freeze", "server-kill", "crash-leader-kill"} {
+			if m := trial.Metrics[report.FailoverLatency+"."+phase]; m.Count == nil {
+				t.Errorf("%s: %s was not measured", trial.Name, phase)
+			}
+		}
+		for _, stage := range report.Stages {
+			if m := trial.Metrics[stage]; m.Count == nil || *m.Count != 3 {
+				t.Errorf("%s: %s should be seen in each of 3 rounds: %+v", trial.Name, stage, m)
+			}
+		}
+		crash := trial.Metrics[report.FailoverLatency+".crash"]
+		if crash.Min != nil && *crash.Min < float64(time.Second) {
+			t.Errorf("%s: a session of 2s had run out after %v", trial.Name, time.Duration(*crash.Min))
+		}
+		if m := trial.Metrics[report.RecoveryTime]; m.Count == nil || *m.Count != 2 {
+			t.Errorf("%s: the ensemble should have recovered from 2 faults: %+v", trial.Name, m)
+		}
+	}
+}
+
+func TestChurn_faultsAtEvents(t *testing.T) {
+	trials := runTrials(t, `
+name: events
+subjects: [lock/predecessor]
+clients: [4]
+session_timeout: 2s
+phases:
+  - name: churn
+    kind: churn
+    duration: 9s
+    hold: 5ms
+    faults:
+      - {on: client 2 holds, fault: session.close, target: "2"}
+      - {on: 50% wait, at: 100ms, every: 700ms, times: 2, fault: session.flap, target: "1", params: {down: 50ms}}
+      - {on: 5 grants, at: 2s, fault: member.pause, target: follower, for: 1s}
+`)
+	trial := trials["events-lock-predecessor-4"]
+	for _, v := range trial.Verdicts { // there is no quiet time in which progress could be judged
+		if v.Result == report.Fail {
+			t.Errorf("%s is %s: %q", v.Guarantee, v.Result, v.Reasons)
+		}
+	}
+	count := map[string]int{}
+	for _, f := range trial.Faults {
+		if f.Err != "" {
+			t.Errorf("%s: %s", f.Fault, f.Err)
+		}
+		count[f.Fault]++
+	}
+	if count["session.close"] != 1 || count["session.flap"] != 2 || count["member.pause"] != 1 {
+		t.Errorf("faults: %v", count)
+	}
+	if m := trial.Metrics[report.RecoveryTime]; m.Count == nil || *m.Count != 1 {
+		t.Errorf("the ensemble should have recovered once: %+v", m)
+	}
+	if m := value(t, trial, report.ConnectionsPeak); *m.Value <= 0 {
+		t.Errorf("the members took no connections")
+	}
+}
+
+// A fault that does nothing makes the trial unknown: it must not look as if the
+// subject had withstood it.
+func TestChurn_faultWithoutEffect(t *testing.T) {
+	trials := runTrials(t, `
+name: harmless
+subjects: [lock/predecessor]
+clients: [2]
+session_timeout: 2s
+phases:
+  - name: churn
+    kind: churn
+    duration: 2s
+    hold: 1ms
+    faults:
+      - {at: 100ms, fault: request.drop, target: holder, params: {path: /nobody/asks/for/this, within: 500ms}}
+thresholds: [verdicts == pass]
+`)
+	trial := trials["harmless-lock-predecessor-2"]
+	if len(trial.Faults) != 1 || !strings.Contains(trial.Faults[0].Err, "no proven effect") {
+		t.Errorf("faults: %+v", trial.Faults)
+	}
+	if got := trial.Thresholds[0]; got.Result != report.Unknown {
+		t.Errorf("%s is %s (%s), want %s", got.Expr, got.Result, got.Measured, report.Unknown)
+	}
+}

@@ -1,0 +1,187 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/zkbench/zkbench/report/history"
+)
+
+func init() {
+	addKind(kind{
+		name:     history.FlapPhase,
+		about:    "one waiter loses its session and comes back; what the others have to do with it is counted",
+		pace:     history.ByHarness,
+		fields:   []string{"rounds", "size"},
+		validate: (*Phase).rounds,
+		tooFew: func(p *Phase, clients int) string {
+			if clients < 2 {
+				return fmt.Sprintf("%d leaves nobody to wait while it flaps", clients)
+			}
+			return ""
+		},
+		effort: drainEffort,
+		run:    flap,
+	})
+}
+
+// flap has a waiter in the middle of the line lose its session and come back, again
+// and again, while nobody else does anything: what is counted on the wire is what
+// the others have to do with it.
+func flap(ctx context.Context, st *stage) error {
+	settler, err := st.newSettler(ctx, st.cell.Subject.Formulas.Flap != nil)
+	if err != nil {
+		return err
+	}
+	f := &flaps{settler: settler}
+	if st.queue() {
+		err = f.runQueue(ctx)
+	} else {
+		err = f.run(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	// What the waiters left behind is not of the next phase.
+	if err := st.renew(ctx); err != nil || st.queue() {
+		return err
+	}
+	// It must not be in the way of the next grant either, and one grant alone has no order.
+	return f.holdOnce(ctx, st.clients[1], func() error { return nil })
+}
+
+// flaps is the phase: those who wait for a grant or an item that does not come.
+type flaps struct {
+	*settler
+	line []*attempt // in order of joining
+}
+
+// run flaps behind a holder.
+func (f *flaps) run(ctx context.Context) error {
+	return f.holdOnce(ctx, f.st.clients[0], func() error {
+		return f.wave(ctx, f.st.clients[1:], func(context.Context) error { return nil })
+	})
+}
+
+// holdOnce has a client acquire and let go, and calls f meanwhile.
+func (f *flaps) holdOnce(ctx context.Context, c *client, meanwhile func() error) error {
+	holder, err := c.first(ctx)
+	if err != nil {
+		return err
+	}
+	err = meanwhile()
+	holder.write(ctx)
+	return errors.Join(err, holder.release(ctx))
+}
+
+// runQueue flaps at an empty queue. Afterwards two items, of which the first must arrive
+// first, are for those who wait: whatever the flaps left behind must not be in their way.
+// That they arrive is for the verdicts to say.
+func (f *flaps) runQueue(ctx context.Context) error {
+	if err := f.st.hire(ctx, 1); err != nil {
+		return err
+	}
+	defer f.st.dismiss()
+	return f.wave(ctx, f.st.clients, func(ctx context.Context) error {
+		for range 2 {
+			if _, err := f.st.producers[0].putNext(ctx); err != nil {
+				return err
+			}
+		}
+		return f.st.emptied(ctx, f.st.patience())
+	})
+}
+
+// wave has the clients wait, flaps, and calls last before they give up.
+func (f *flaps) wave(ctx context.Context, waiters []*client, last func(context.Context) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer func() {
+		cancel()
+		for _, a := range f.line {
+			<-a.done
+		}
+	}()
+	for _, c := range waiters {
+		if err := f.join(ctx, c); err != nil {
+			return err
+		}
+	}
+	if _, err := f.wait(ctx, f.quiet.wire, 0, int64(len(f.line))); err != nil {
+		return err
+	}
+	for k := 1; k <= f.st.phase.Rounds; k++ {
+		f.st.report("flap %d of %d", k, f.st.phase.Rounds)
+		if err := f.once(ctx, k); err != nil {
+			return fmt.Errorf("flap %d: %w", k, err)
+		}
+	}
+	return last(ctx)
+}
+
+// join has the client wait at the end of the line.
+func (f *flaps) join(ctx context.Context, c *client) error {
+	f.line = append(f.line, c.begin(ctx))
+	return f.stand(ctx)
+}
+
+// stand waits until every member sees the nodes of all who are in line: who flaps is
+// chosen by its place.
+func (f *flaps) stand(ctx context.Context) error {
+	switch {
+	case !f.st.queue():
+		return f.st.standing(ctx, f.st.parent, len(f.line)+1, joinLimit)
+	case f.st.cell.Subject.Line != "":
+		return f.st.standing(ctx, f.st.parent+"/"+f.st.cell.Subject.Line, len(f.line), joinLimit)
+	}
+	return nil
+}
+
+var errGranted = errors.New("a waiter was granted although nobody had let go")
+
+// once is the k-th flap: the waiter in the middle goes, and stands at the end of the line again.
+func (f *flaps) once(ctx context.Context, k int) error {
+	formula := f.st.cell.Subject.Formulas.Flap
+	i := (len(f.line) - 1) / 2
+	a, behind := f.line[i], len(f.line)-1-i
+	var leave, back int64
+	if formula != nil {
+		leave, back = formula(len(f.st.clients), behind)
+	}
+	base, err := f.st.count(ctx)
+	if err != nil {
+		return err
+	}
+	a.c.close()
+	select {
+	case <-a.done:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	f.line = append(f.line[:i:i], f.line[i+1:]...)
+	if a.err == nil {
+		return fmt.Errorf("client %d: %w", a.c.n, errGranted)
+	}
+	if err := f.stand(ctx); err != nil {
+		return err
+	}
+	if _, err := f.wait(ctx, base.wire, leave, int64(len(f.line))); err != nil {
+		return err
+	}
+	if err := a.c.open(ctx); err != nil {
+		return err
+	}
+	if err := f.join(ctx, a.c); err != nil {
+		return err
+	}
+	now, err := f.wait(ctx, base.wire, leave+back, int64(len(f.line)))
+	if err != nil {
+		return err
+	}
+	r := f.st.traffic(history.OfFlap, 1, k, base, now)
+	if formula != nil {
+		r.ExpectedNotifications = new(leave + back)
+	}
+	f.st.record.Record(r)
+	return nil
+}

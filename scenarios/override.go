@@ -1,0 +1,138 @@
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/zkbench/zkbench/report/units"
+)
+
+// override sets what a flag has, "path=value", in the tree; what it has for all phases it
+// adds to forAll.
+func override(root *yaml.Node, o string, forAll map[string]string) error {
+	path, value, ok := strings.Cut(o, "=")
+	if !ok || path == "" {
+		return fmt.Errorf("--set %s: want path=value, like phases.0.rounds=5", o)
+	}
+	if path == allHold || path == allDuration {
+		decide(resolve(root), path)
+		forAll[path] = value
+		return nil
+	}
+	if err := set(root, abbreviated(resolve(root), path), value); err != nil {
+		return fmt.Errorf("--set %s: %w", o, err)
+	}
+	return nil
+}
+
+// set sets one scalar or list in the tree. The path's steps are field names, list
+// indices and names of phases, the value is YAML.
+func set(root *yaml.Node, path, value string) error {
+	var v yaml.Node
+	if err := yaml.Load([]byte(value), &v); err != nil {
+		return fmt.Errorf("the value is not YAML: %w", err)
+	}
+	node := resolve(root)
+	decide(node, path)
+	steps := strings.Split(path, ".")
+	if len(steps) > 1 && slices.Contains(optional, steps[0]) && child(node, steps[0]) == nil {
+		node.Content = append(node.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: steps[0]}, &yaml.Node{Kind: yaml.MappingNode})
+	}
+	for i, step := range steps {
+		next, err := descend(node, step, i == len(steps)-1)
+		if err != nil {
+			return err
+		}
+		node = next
+	}
+	if len(v.Content) == 1 && v.Kind == yaml.DocumentNode {
+		v = *v.Content[0]
+	}
+	displace(&v)
+	*node = v
+	return nil
+}
+
+// optional are the fields of a scenario that have fields of their own, and that most
+// scenarios leave out: one can be set in them all the same.
+var optional = []string{"limits", "params", "matrix"}
+
+// decide takes the field at path out of the matrix, if it is there: it has one value now.
+func decide(root *yaml.Node, path string) {
+	matrix := resolve(child(root, "matrix"))
+	if matrix == nil || matrix.Kind != yaml.MappingNode {
+		return
+	}
+	for i := 0; i+1 < len(matrix.Content); i += 2 {
+		if matrix.Content[i].Value == path {
+			matrix.Content = slices.Delete(matrix.Content, i, i+2)
+			return
+		}
+	}
+}
+
+// displace takes the tree's places away: they are not those of the file.
+func displace(n *yaml.Node) {
+	n.Line, n.Column = 0, 0
+	for _, child := range n.Content {
+		displace(child)
+	}
+}
+
+// descend returns the child of node that step names; the last step of a path may
+// name a field that is not there yet.
+func descend(node *yaml.Node, step string, last bool) (*yaml.Node, error) {
+	node = resolve(node)
+	switch node.Kind {
+	case yaml.MappingNode:
+		var keys []string
+		for i := 0; i+1 < len(node.Content); i += 2 {
+			if node.Content[i].Value == step {
+				return node.Content[i+1], nil
+			}
+			keys = append(keys, node.Content[i].Value)
+		}
+		if !last {
+			return nil, fmt.Errorf("there is no %q%s", step, units.Nearest(step, keys))
+		}
+		child := &yaml.Node{Kind: yaml.ScalarNode}
+		node.Content = append(node.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: step}, child)
+		return child, nil
+	case yaml.SequenceNode:
+		for _, item := range node.Content { // a phase goes by its name, too
+			if name := child(resolve(item), "name"); name != nil && name.Value == step {
+				return resolve(item), nil
+			}
+		}
+		i, err := strconv.Atoi(step)
+		if err != nil || i < 0 || i >= len(node.Content) {
+			return nil, fmt.Errorf("%q is not an index from 0 to %d", step, len(node.Content)-1)
+		}
+		return node.Content[i], nil
+	}
+	return nil, fmt.Errorf("there is nothing below %q", step)
+}
+
+// abbreviated lets a parameter be set by its name alone, where that is no field.
+func abbreviated(root *yaml.Node, path string) string {
+	if root.Kind != yaml.MappingNode {
+		return path
+	}
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		switch params := root.Content[i+1]; {
+		case root.Content[i].Value == path:
+			return path
+		case root.Content[i].Value == "params" && params.Kind == yaml.MappingNode:
+			for k := 0; k+1 < len(params.Content); k += 2 {
+				if params.Content[k].Value == path {
+					return "params." + path
+				}
+			}
+		}
+	}
+	return path
+}

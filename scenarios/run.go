@@ -1,0 +1,148 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/draw"
+)
+
+// Config says what to run, and on what. All but the scenario may be left out.
+type Config struct {
+	Scenario *Scenario
+	Ensemble ensembles.Options // the zero value is three members, of the best kind that this machine can run
+	Seed     uint64            // decides every random choice; 0 draws one
+	Replay   string            // run folder whose faults are played again at the same times; its seed is taken, too
+	Dir      string            // run folder, which must be empty or missing; "" is a temporary one, which is removed
+	// Progress is called now and then, by each trial for itself.
+	Progress func(Status)
+	Logf     func(format string, args ...any) // one line for each thing worth saying
+	Versions map[string]string                // of what measures, for the result; ZooKeeper's is added
+	Command  func(report.Run) string          // repeats the run, for the result
+}
+
+// Validate returns what is wrong with the configuration, before anything is started.
+func (c Config) Validate() error {
+	if c.Scenario == nil {
+		return errors.New("the configuration has no scenario")
+	}
+	if err := c.Scenario.Validate(); err != nil {
+		return err
+	}
+	if c.external() {
+		if err := c.Scenario.refuseExternal(); err != nil {
+			return err
+		}
+	}
+	if c.Replay == "" {
+		return nil
+	}
+	_, err := c.Scenario.replaySeed(c.Replay)
+	return err
+}
+
+// external says whether the ensemble is somebody else's.
+func (c Config) external() bool {
+	return c.Ensemble.Kind == ensembles.External || len(c.Ensemble.Servers) > 0
+}
+
+// refuseExternal says what the scenario asks of an ensemble that somebody else's cannot
+// have: a tick of its own, and faults that touch members.
+func (s *Scenario) refuseExternal() error {
+	if _, varied := s.Matrix[tickKey]; varied || s.Tick > 0 {
+		return fmt.Errorf("%s sets the tick, and an external ensemble has its own; leave --tick out, and of the scenario with --set tick=0s", s.Name)
+	}
+	for i := range s.Phases {
+		p := &s.Phases[i]
+		if faults := p.memberFaults(); len(faults) > 0 {
+			leave := "faults=[]"
+			if len(p.Faults) == 0 {
+				leave = "rounds=0"
+			}
+			return fmt.Errorf("phases.%d (%s): %s would touch a member, and an external ensemble is not ours to touch; leave it out: --set phases.%d.%s",
+				i, p.Name, strings.Join(faults, ", "), i, leave)
+		}
+	}
+	return nil
+}
+
+// Run runs a scenario: it starts an ensemble or attaches to one, plays the trials, judges
+// what they recorded, writes the run folder and takes down what it has started. The result
+// is that of all trials that were begun, also where an error ended the run early.
+//
+// When ctx is done, Run heals what it has broken and returns what was measured until then.
+func Run(ctx context.Context, c Config) (result report.Result, err error) {
+	if err := c.Validate(); err != nil {
+		return result, err
+	}
+	if c.Dir == "" {
+		if c.Dir, err = os.MkdirTemp("", "zkbench-run-"); err != nil {
+			return result, err
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(c.Dir)) }()
+	}
+	if err := c.complete(); err != nil {
+		return result, err
+	}
+	start := time.Now()
+	run := report.Run{
+		ID: filepath.Base(c.Dir), Scenario: c.Scenario.Name, Seed: c.Seed, Start: start.UTC(),
+		Host: hostFacts(), Versions: map[string]string{},
+	}
+	for what, version := range c.Versions {
+		run.Versions[what] = version
+	}
+	runErr := c.play(ctx, &run)
+	run.Elapsed = time.Since(start)
+	if c.Command != nil {
+		run.Command = c.Command(run)
+	}
+	switch {
+	case ctx.Err() != nil:
+		run.Ended = "interrupted"
+	case runErr != nil:
+		run.Ended = runErr.Error()
+	}
+	if result, err = report.Conclude(c.Dir, run); err == nil {
+		err = draw.Folder(c.Dir)
+	}
+	return result, errors.Join(runErr, err)
+}
+
+// complete fills in what was left out, and begins the run folder.
+func (c *Config) complete() (err error) {
+	if c.Logf == nil {
+		c.Logf = func(string, ...any) {}
+	}
+	c.Ensemble.Logf = c.Logf
+	if c.Ensemble.Kind == "" && c.external() {
+		c.Ensemble.Kind = ensembles.External
+	}
+	if c.Replay != "" {
+		if c.Seed, err = c.Scenario.replaySeed(c.Replay); err != nil {
+			return err
+		}
+	}
+	for c.Seed == 0 {
+		c.Seed = rand.Uint64()
+	}
+	if entries, err := os.ReadDir(c.Dir); err == nil && len(entries) > 0 {
+		return fmt.Errorf("the run folder %s is not empty", c.Dir)
+	}
+	if err := os.MkdirAll(filepath.Join(c.Dir, report.HistoryDir), 0o755); err != nil {
+		return err
+	}
+	text, err := c.Scenario.dump()
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(c.Dir, report.ScenarioFile), text, 0o644)
+}

@@ -1,0 +1,170 @@
+package scenarios
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/zkbench/zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/report/history"
+)
+
+// How far apart the two observations of a snapshot are.
+const (
+	stuckFor = 1200 * time.Millisecond // of a line in which nobody gets on
+	idleFor  = 200 * time.Millisecond  // of a line in which nobody stands
+)
+
+// clearLimit is how long a recipe may take to clear away what it has left behind.
+const clearLimit = 2 * time.Second
+
+// state is what a client is about at one instant.
+type state struct {
+	session int64
+	server  string // "" where it is not connected
+	counts  wire.Counts
+	since   int64 // in an operation since, as client.busy
+}
+
+func (st *stage) states() []state {
+	out := make([]state, len(st.clients))
+	for i, c := range st.clients {
+		s := c.wire.Session()
+		out[i] = state{s.ID, s.Server, c.wire.Counts(), c.busy.Load()}
+	}
+	return out
+}
+
+// snapshot observes the contested parent twice, so far apart, and records what was there
+// all the time: nodes, whose they are, and clients that wait, and for what.
+func (st *stage) snapshot(ctx context.Context, apart time.Duration) error {
+	asked, before := st.clock.Now(), st.states()
+	first, err := st.observer.nodes(ctx, st.parent)
+	if err != nil {
+		return err
+	}
+	if err := pause(ctx, apart); err != nil {
+		return err
+	}
+	second, err := st.observer.nodes(ctx, st.parent)
+	if err != nil {
+		return err
+	}
+	watches, known := st.members.watches(ctx)
+	after := st.states()
+	r := &history.Snapshot{Asked: asked, Path: st.parent, Queue: st.queue()}
+	stayed := slices.DeleteFunc(second, func(n node) bool { return !slices.Contains(first, n) })
+	for _, n := range stayed {
+		switch {
+		case !r.Queue || n.owner != 0:
+			r.Nodes = append(r.Nodes, history.SnapshotNode{Path: n.path, Token: n.czxid, Session: n.owner, Client: owner(n.owner, before, after)})
+		case sequentialName.MatchString(n.path): // else it is where consumers stand in line
+			r.Items = append(r.Items, history.SnapshotItem{Path: n.path, Token: n.czxid})
+		}
+	}
+	for i := range st.clients {
+		if w, waits := waiter(i, before[i], after[i]); waits {
+			if known {
+				st.countWatches(&w, watches[w.Session], stayed)
+			}
+			r.Waiters = append(r.Waiters, w)
+		}
+	}
+	r.At = st.clock.Now()
+	st.record.Record(r)
+	return nil
+}
+
+// snapshotStuck takes a snapshot of a line in which nothing moves, for the verdicts. What
+// cannot be seen, because the ensemble does not answer, proves nothing.
+func (st *stage) snapshotStuck(ctx context.Context) error {
+	_ = st.snapshot(ctx, stuckFor)
+	return ctx.Err()
+}
+
+// snapshotIdle takes a snapshot of the line when no client stands in it any more. What a
+// recipe still clears away in the background has a while to go.
+func (st *stage) snapshotIdle(ctx context.Context) error {
+	_ = poll(ctx, clearLimit, func(ctx context.Context) (bool, error) {
+		found, err := st.observer.nodes(ctx, st.parent)
+		now := st.states()
+		mine := slices.ContainsFunc(found, func(n node) bool { return owner(n.owner, now, now) >= 0 })
+		return err == nil && !mine, nil
+	})
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return st.snapshot(ctx, idleFor)
+}
+
+// owner returns the client that was connected with the session both times; -1 if none.
+func owner(session int64, before, after []state) int {
+	for i := range before {
+		b, a := before[i], after[i]
+		if session != 0 && b.session == session && a.session == session && b.server != "" && a.server != "" {
+			return i
+		}
+	}
+	return -1
+}
+
+// waiter describes a client that was in the same acquire or take, with the same session
+// and connected, at both times.
+func waiter(i int, before, after state) (history.Waiter, bool) {
+	if before.since == 0 || before.since != after.since || before.session != after.session || before.server == "" || after.server == "" {
+		return history.Waiter{}, false
+	}
+	moved := after.counts.Sub(before.counts)
+	return history.Waiter{Client: i, Session: after.session,
+		Moved:    moved.Requests.Total() + moved.Notifications.Total() + moved.Connections,
+		InFlight: after.counts.InFlight,
+	}, true
+}
+
+// countWatches counts the watches that a change in the line can fire, and the others.
+func (st *stage) countWatches(w *history.Waiter, paths []string, there []node) {
+	w.Watches = new(int64)
+	for _, p := range paths {
+		if p == st.parent || slices.ContainsFunc(there, func(n node) bool { return n.path == p && n.owner != w.Session }) {
+			*w.Watches++
+		} else {
+			w.Others++
+		}
+	}
+}
+
+// checkEvery is how often a claim is held against the tree while clients churn: often
+// enough to catch what is wrong for long, and too seldom to be felt.
+const checkEvery = 250 * time.Millisecond
+
+// check compares a claim with its node. Only the client itself may call it, before it
+// lets go: the claim stands meanwhile.
+func (c *client) check(ctx context.Context, claim recipes.Claim) {
+	st := c.st
+	asked := st.clock.Now()
+	found, err := st.observer.nodes(ctx, st.parent)
+	if err != nil {
+		return // what was not seen proves nothing
+	}
+	r := &history.ClaimCheck{Asked: asked, Client: c.n, Path: claim.Path}
+	for _, n := range found {
+		if n.path == claim.Path {
+			r.Token, r.Session = n.czxid, n.owner
+		}
+		if n.owner != 0 && n.czxid < claim.Token {
+			r.Ahead++
+		}
+	}
+	r.At = st.clock.Now()
+	st.record.Record(r)
+}
+
+// checkSometimes is check, at most once in a while for all clients together.
+func (c *client) checkSometimes(ctx context.Context, claim recipes.Claim) {
+	now := int64(c.st.clock.Now())
+	last := c.st.checked.Load()
+	if now-last >= int64(checkEvery) && c.st.checked.CompareAndSwap(last, now) {
+		c.check(ctx, claim)
+	}
+}

@@ -1,0 +1,171 @@
+package scenarios
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/zkbench/zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/report/history"
+)
+
+// stage is what a kind of phase may use of the trial that it is a part of: the clients,
+// the clock and the record, what is counted, what stands in the tree, and faults.
+type stage struct {
+	scenario *Scenario
+	cell     cell
+	parent   string // the contested node
+
+	clock     history.Clock
+	record    *history.Writer
+	tap       *wire.Tap
+	members   members
+	observer  *observer
+	fence     *fence
+	clients   []*client
+	producers []*client // put items into a queue, for the clients to take
+	holder    *holder
+	status    *reporter
+	yield     func(context.Context) error // lets the trials that take turns with this one have theirs
+
+	phase   Phase
+	planned phasePlan
+	round   int // of the phase, from 1; 0 outside of rounds
+	faults  *faults
+
+	grants  atomic.Int64            // had, or items taken
+	items   atomic.Int64            // of a queue: identities given so far
+	putting atomic.Int64            // clients that may be putting, of those that put while they see the phase last
+	events  atomic.Pointer[moments] // of the phase; nil where no fault is planned
+	checked atomic.Int64            // when a claim was last held against the tree
+
+	dial func(wire.Dialer) wire.Dialer // what lies between a client and its tap; nil for nothing
+}
+
+// queue says whether the subject is a queue.
+func (st *stage) queue() bool { return st.cell.Subject.Recipe == recipes.RecipeQueue }
+
+// accept checks that a client which the subject has opened is what its recipe says.
+func (st *stage) accept(c recipes.Client) error {
+	s := st.cell.Subject
+	_, contends := c.(recipes.Contender)
+	_, takes := c.(recipes.QueueClient)
+	switch {
+	case st.queue() && !takes:
+		return fmt.Errorf("%s: its client (%T) is no recipes.QueueClient, with Put and Take, as a queue needs", s.Name, c)
+	case !st.queue() && !contends:
+		return fmt.Errorf("%s: its client (%T) is no recipes.Contender, with Acquire and Release, as a %s needs", s.Name, c, s.Recipe)
+	}
+	return nil
+}
+
+// suits says why a kind of phase cannot be run with the subject.
+func (st *stage) suits(k *kind) error {
+	if why := k.needs.lackedBy(st.cell.Subject.Recipe); why != "" {
+		return fmt.Errorf("%s %s; a %s needs %s", st.cell.Subject.Name, why, k.name, k.needs)
+	}
+	return nil
+}
+
+// each calls f for clients, so many at a time.
+func each(clients []*client, atOnce int, f func(*client) error) error {
+	var g errgroup.Group
+	g.SetLimit(atOnce)
+	for _, c := range clients {
+		g.Go(func() error { return f(c) })
+	}
+	return g.Wait()
+}
+
+// opensAtOnce is how many sessions are opened at a time: a herd of connects is not what
+// is measured.
+const opensAtOnce = 16
+
+// openClients makes the clients, each with a session.
+func (st *stage) openClients(ctx context.Context) error {
+	st.report("opening sessions")
+	for i := range st.cell.Clients {
+		st.clients = append(st.clients, newClient(st, i))
+	}
+	return each(st.clients, opensAtOnce, func(c *client) error { return c.open(ctx) })
+}
+
+// rejoin brings back the clients that were about to open a new session when the phase
+// before ended.
+func (st *stage) rejoin(ctx context.Context) error {
+	return each(slices.Concat(st.clients, st.producers), opensAtOnce, func(c *client) error {
+		if c.opened() {
+			return nil
+		}
+		return c.reopen(ctx)
+	})
+}
+
+// renew gives every client a new session. What the old ones left behind (the watches
+// of waiters that gave up) must not be counted in the next round.
+func (st *stage) renew(ctx context.Context) error {
+	st.closeClients()
+	return each(st.clients, opensAtOnce, func(c *client) error { return c.open(ctx) })
+}
+
+func (st *stage) closeClients() {
+	_ = each(slices.Concat(st.clients, st.producers), 64, func(c *client) error { c.close(); return nil })
+}
+
+// hire opens producers until there are n. Their numbers follow those of the clients.
+func (st *stage) hire(ctx context.Context, n int) error {
+	from := len(st.producers)
+	for i := from; i < n; i++ {
+		st.producers = append(st.producers, newClient(st, st.cell.Clients+i))
+	}
+	return each(st.producers[from:], opensAtOnce, func(c *client) error { return c.open(ctx) })
+}
+
+// dismiss closes the producers' sessions.
+func (st *stage) dismiss() {
+	for _, p := range st.producers {
+		p.close()
+	}
+	st.producers = nil
+}
+
+// patience is how long the next in line may take to be let in after a session was
+// lost: until it has expired, and a margin.
+func (st *stage) patience() time.Duration {
+	return st.scenario.SessionTimeout + st.scenario.SessionTimeout/2 + settleLimit
+}
+
+// during plays the phase's faults and reports progress until the phase is over.
+func (st *stage) during(phase context.Context) {
+	start := time.Now()
+	reported := make(chan struct{})
+	go func() {
+		defer close(reported)
+		for phase.Err() == nil {
+			st.report("%v of %v", time.Since(start).Truncate(time.Second), st.phase.Duration)
+			pause(phase, 200*time.Millisecond)
+		}
+	}()
+	st.faults.play(phase, st.holder.aim)
+	<-phase.Done()
+	<-reported
+}
+
+// packet is the largest request or reply that a client must be ready for, in bytes.
+func (st *stage) packet() int {
+	n := max(64<<10, st.cell.Clients*64+4096) // a list of all their names, with plenty to spare
+	if !st.queue() {
+		return n
+	}
+	size := 0
+	for _, p := range st.scenario.Phases {
+		size = max(size, p.Size)
+		n = max(n, kindNamed(p.Kind).room)
+	}
+	return min(1<<20, n+size)
+}

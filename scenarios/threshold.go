@@ -1,0 +1,42 @@
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/units"
+)
+
+// validateThresholds finds a threshold that is misspelt, or that the scenario can never
+// answer: it should not be found after an hour of measuring.
+func (s *Scenario) validateThresholds(bad problemFunc) {
+	for i, expr := range s.Thresholds {
+		c, err := report.ParseThreshold(expr)
+		if err == nil {
+			err = s.answers(c)
+		}
+		if err != nil {
+			bad(fmt.Sprintf("thresholds.%d", i), "%v", err)
+		}
+	}
+}
+
+// answers says what the scenario lacks for the condition.
+func (s *Scenario) answers(c report.Condition) error {
+	var phases []string
+	for _, p := range s.Phases {
+		phases = append(phases, p.Name)
+	}
+	parameter, phase := c.Parameter(), c.Phase()
+	switch {
+	case parameter != "" && !slices.Contains(s.parameters(), parameter):
+		return fmt.Errorf("threshold %q: the scenario has no parameter %q%s", c.Expr, parameter, units.Nearest(parameter, s.parameters()))
+	case phase != "" && !slices.Contains(phases, phase):
+		return fmt.Errorf("threshold %q: the scenario has no phase %q%s", c.Expr, phase, units.Nearest(phase, phases))
+	case c.TakesBase() && s.Base == "":
+		return fmt.Errorf("threshold %q: the scenario names no base; say which subject is, like base: %s", c.Expr, strings.Join(s.Subjects[:min(1, len(s.Subjects))], ""))
+	}
+	return nil
+}

@@ -1,0 +1,107 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/zkbench/zkbench/chaos/wire"
+)
+
+// Limits on waiting. All are far above what a sound recipe needs.
+const (
+	joinLimit   = 30 * time.Second // for all clients to stand in line
+	settleLimit = 10 * time.Second // for wake-ups that a formula promises
+)
+
+var errPollLimit = errors.New("it did not come true")
+
+// poll asks until the answer is yes, an error, ctx is done, or limit has passed.
+func poll(ctx context.Context, limit time.Duration, yes func(context.Context) (bool, error)) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w within %v", errPollLimit, limit))
+	defer cancel()
+	ticker := time.NewTicker(2 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		ok, err := yes(ctx)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if ok || err != nil {
+			return err
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// pause returns after d, or when ctx is done, with its error.
+func pause(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// stillPolls is how many polls in a row must show the same for a line to be still.
+const stillPolls = 25
+
+// stillness counts polls of the wire in which nothing has moved.
+type stillness struct {
+	last  wire.Counts
+	polls int
+}
+
+// see takes a poll, and says whether nothing has moved for long enough.
+func (s *stillness) see(now wire.Counts) bool {
+	s.polls++
+	if now.InFlight > 0 || now.Requests.Total() != s.last.Requests.Total() || now.Notifications != s.last.Notifications {
+		s.polls = 0
+	}
+	s.last = now
+	return s.polls >= stillPolls
+}
+
+// still waits until nothing moves on the wire any more, at most for limit.
+func (st *stage) still(ctx context.Context, limit time.Duration) error {
+	var s stillness
+	return poll(ctx, limit, func(context.Context) (bool, error) { return s.see(st.tap.Totals()), nil })
+}
+
+// inLine waits until every member has the nodes of n clients. A member that was down a
+// moment ago may fail to answer meanwhile.
+func (st *stage) inLine(ctx context.Context, n int, limit time.Duration) error {
+	var last error
+	err := poll(ctx, limit, func(ctx context.Context) (bool, error) {
+		var fewest int
+		fewest, _, last = st.observer.children(ctx, st.parent, anyName)
+		return last == nil && fewest >= n, nil
+	})
+	if err != nil {
+		return fmt.Errorf("wait until %d clients stand in line: %w", n, errors.Join(err, last))
+	}
+	return nil
+}
+
+// standing waits until every member sees exactly n nodes in the line at path.
+func (st *stage) standing(ctx context.Context, path string, n int, limit time.Duration) error {
+	err := poll(ctx, limit, func(ctx context.Context) (bool, error) {
+		fewest, most, err := st.observer.children(ctx, path, sequential)
+		return fewest == n && most == n, err
+	})
+	if err != nil {
+		return fmt.Errorf("wait until every member has %d nodes at %s: %w", n, path, err)
+	}
+	return nil
+}
