@@ -43,12 +43,10 @@ func (c *client) begin(ctx context.Context) *attempt {
 
 // returned waits until the attempt has returned, within limit.
 func (a *attempt) returned(ctx context.Context, limit time.Duration) bool {
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
 	select {
 	case <-a.done:
 		return true
-	case <-timer.C:
+	case <-time.After(limit):
 	case <-ctx.Done():
 	}
 	return false
@@ -149,8 +147,6 @@ func (l *line) join(first *client, comeBack bool) {
 // next returns the client to which the line has passed the grant.
 func (l *line) next(ctx context.Context) (*attempt, error) {
 	limit := l.st.scenario.SessionTimeout + settleLimit
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
 	select {
 	case a := <-l.granted:
 		if a.err != nil {
@@ -159,7 +155,7 @@ func (l *line) next(ctx context.Context) (*attempt, error) {
 		return a, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
-	case <-timer.C:
+	case <-time.After(limit):
 		_ = l.st.snapshotStuck(ctx)
 		return nil, fmt.Errorf("%w within %v of a release", errNoGrant, limit)
 	}

@@ -136,8 +136,7 @@ func (f *failoverRound) apply(ctx context.Context) (heal func() error, err error
 
 // await waits for the next grant, or for the news that the holder holds on.
 func (f *failoverRound) await(ctx context.Context, most time.Duration) *attempt {
-	limit := time.NewTimer(2*most + settleLimit)
-	defer limit.Stop()
+	limit := time.After(2*most + settleLimit)
 	for {
 		select {
 		case a := <-f.line.granted:
@@ -154,7 +153,7 @@ func (f *failoverRound) await(ctx context.Context, most time.Duration) *attempt 
 				f.seen.Restored = l.at
 				return nil
 			}
-		case <-limit.C:
+		case <-limit:
 			return nil
 		case <-ctx.Done():
 			return nil

@@ -81,14 +81,11 @@ func (p *provoked) everybody(ctx context.Context) (stuck bool) {
 	defer turns.Wait()
 	defer cancel()
 	for range p.st.clients {
-		late := time.NewTimer(grantLimit)
 		select {
 		case <-finished:
-			late.Stop()
-		case <-late.C:
+		case <-time.After(grantLimit):
 			return true
 		case <-ctx.Done():
-			late.Stop()
 			return true
 		}
 	}
