@@ -82,7 +82,7 @@ func (l *ticketLock) Close(context.Context) error {
 }
 
 func init() {
-	recipes.Register(recipes.Subject{Name: "lock/ticket", About: "a lock of our own", Open: openTicketLock})
+	recipes.Register(recipes.Subject{Name: "lock/ticket", Recipe: recipes.RecipeLock, About: "a lock of our own", Open: openTicketLock})
 }
 
 // A lock of one's own is measured in the program that has it: five clients stand in line,

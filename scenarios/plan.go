@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"errors"
 	"math/rand/v2"
 	"time"
 
@@ -95,7 +96,7 @@ func (p phasePlan) entries() ([]chaos.Entry, error) {
 	for _, f := range p.Faults {
 		fault, err := chaos.Parse(f.Fault.Fault, f.Target, f.Params)
 		if err != nil {
-			return nil, err
+			return nil, errors.New(suggest(err))
 		}
 		out = append(out, chaos.Entry{
 			Fault: fault, On: f.On, At: f.At, For: f.For, Every: f.Every, Times: f.Times, Gaps: f.Gaps,
