@@ -19,19 +19,19 @@ import (
 // conclude judges the run folder, writes everything that follows from its histories,
 // prints the summary, and returns the result as an error that decides the exit code.
 func (f *runFlags) conclude(cmd *cobra.Command, dir string, run report.Run) error {
-	r, err := report.Conclude(dir, run)
+	c, err := report.Conclude(dir, run)
 	if err != nil {
 		return err
 	}
 	// Whatever else goes wrong, a broken guarantee decides the exit code.
-	errs := []error{draw.Folder(dir), show(cmd.OutOrStdout(), r, f.json)}
+	errs := []error{draw.Folder(dir, c), show(cmd.OutOrStdout(), c.Result, f.json)}
 	if !f.json {
-		errs = append(errs, tell(cmd.OutOrStdout(), dir, r, false))
+		errs = append(errs, tell(cmd.OutOrStdout(), dir, c, false))
 	}
 	if page, err := filepath.Abs(filepath.Join(dir, report.PageFile)); errs[0] == nil && err == nil {
 		fmt.Fprintf(cmd.ErrOrStderr(), "report: %s\n", page)
 	}
-	errs = append(errs, tellGitHub(cmd.ErrOrStderr(), dir, r), verdictError(r))
+	errs = append(errs, tellGitHub(cmd.ErrOrStderr(), dir, c.Result), verdictError(c.Result))
 	return errors.Join(errs...)
 }
 
@@ -52,7 +52,7 @@ func show(w io.Writer, r report.Result, asJSON bool) error {
 
 // verdictError turns what was concluded into an exit code; the summary has said why.
 func verdictError(r report.Result) error {
-	switch text.Outcome(r) {
+	switch r.Outcome() {
 	case report.Pass:
 		return nil
 	case report.Fail:

@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/metrics"
 )
 
 // Whatever a report or a threshold names is explained.
@@ -18,7 +19,7 @@ func TestHelp_explainsEveryName(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, name := range names {
-			if !strings.Contains(string(text), strings.TrimSuffix(name, report.NaiveSuffix)) {
+			if !strings.Contains(string(text), strings.TrimSuffix(name, metrics.NaiveSuffix)) {
 				t.Errorf("zkbench help %s does not name %s", page, name)
 			}
 		}

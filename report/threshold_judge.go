@@ -2,9 +2,9 @@ package report
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
+	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/units"
 	"github.com/zkbench/zkbench/report/verdict"
 )
@@ -17,13 +17,13 @@ func (c Condition) Judge(t Trial) Threshold {
 		return out
 	}
 	m := t.Metrics[c.Metric]
-	v := m.field(c.Field)
+	v := m.Field(c.Field)
 	switch {
 	case v == nil:
 		out.Measured = "not measured"
 		return out
-	case m.tooFew(c.Field):
-		out.Measured = fmt.Sprintf("measured in %s, and %s takes %d", units.Plural(m.samples(), "sample"), c.Field, fewest[c.Field])
+	case m.TooFew(c.Field):
+		out.Measured = fmt.Sprintf("measured in %s, and %s takes %d", units.Plural(m.Samples(), "sample"), c.Field, metrics.Fewest(c.Field))
 		return out
 	}
 	unit := m.Unit
@@ -53,21 +53,21 @@ func (c Condition) Judge(t Trial) Threshold {
 }
 
 func (c Condition) judgeVerdicts(vs []Verdict) (result, measured string) {
-	judged := vs
-	if c.Field != "" {
-		judged = slices.DeleteFunc(slices.Clone(vs), func(v Verdict) bool { return v.Guarantee != c.Field })
-	}
-	if len(judged) == 0 {
-		return Unknown, "not judged"
-	}
-	result = verdict.Worst(judged)
-	var names []string
-	for _, v := range judged {
-		if v.Result == result && result != Pass {
-			names = append(names, v.Guarantee)
+	names := map[string][]string{} // of guarantees, by result
+	var results []string
+	for _, v := range vs {
+		if c.Field == "" || v.Guarantee == c.Field {
+			names[v.Result] = append(names[v.Result], v.Guarantee)
+			results = append(results, v.Result)
 		}
 	}
-	return result, strings.TrimSuffix(result+": "+strings.Join(names, ", "), ": ")
+	if len(results) == 0 {
+		return Unknown, "not judged"
+	}
+	if result = verdict.Worst(results...); result == Pass {
+		return Pass, Pass
+	}
+	return result, result + ": " + strings.Join(names[result], ", ")
 }
 
 // limit returns what the value stands for, or why nobody knows.
@@ -112,49 +112,4 @@ func holds(v float64, op string, limit float64) bool {
 		return !equal
 	}
 	return equal
-}
-
-// fewest is how many samples a quantile takes: of fewer it is only another name for
-// the largest.
-var fewest = map[string]int{"p90": 10, "p99": 100, "p999": 1000}
-
-// tooFew says that the field is a quantile of too few samples.
-func (m Metric) tooFew(field string) bool { return m.samples() < fewest[field] }
-
-func (m Metric) samples() int {
-	if m.Count == nil {
-		return 0
-	}
-	return int(*m.Count)
-}
-
-func (m Metric) field(name string) *float64 {
-	switch name {
-	case "count":
-		if m.Count == nil {
-			return nil
-		}
-		return new(float64(*m.Count))
-	case "min":
-		return m.Min
-	case "mean":
-		return m.Mean
-	case "p50":
-		return m.P50
-	case "p90":
-		return m.P90
-	case "p99":
-		return m.P99
-	case "p999":
-		return m.P999
-	case "max":
-		return m.Max
-	case "value":
-		return m.Value
-	case "expected":
-		return m.Expected
-	case "servers":
-		return m.Servers
-	}
-	return nil
 }

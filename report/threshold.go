@@ -2,13 +2,11 @@ package report
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/zkbench/zkbench/report/units"
-	"github.com/zkbench/zkbench/report/verdict"
+	"github.com/zkbench/zkbench/report/metrics"
 )
 
 // Condition is a threshold that was parsed: METRIC[.FIELD] OP VALUE.
@@ -35,22 +33,7 @@ const (
 	byFormula   = "expected"
 )
 
-var (
-	operators     = []string{"<=", ">=", "==", "!=", "<", ">"} // the longer first
-	distribFields = []string{"count", "min", "mean", "p50", "p90", "p99", "p999", "max"}
-	valueFields   = []string{"value", "expected", "servers", "count"}
-	guarantees    = []string{
-		verdict.MutualExclusion, verdict.Fencing, verdict.Progress, verdict.FIFO, verdict.ClaimValidity, verdict.FanOut,
-		verdict.Succession, verdict.NoOrphan, verdict.BusyLoop, verdict.NoPhantom, verdict.NoDuplicate, verdict.NoLoss, verdict.QueueFIFO,
-		verdict.Faults, verdict.Fit,
-	}
-)
-
-// MetricNames are the names of all metrics, but for those of single phases.
-func MetricNames() []string { return slices.Concat(distributions, values, selfs) }
-
-// GuaranteeNames are the names of the verdicts that a threshold can be about.
-func GuaranteeNames() []string { return slices.Clone(guarantees) }
+var operators = []string{"<=", ">=", "==", "!=", "<", ">"} // the longer first
 
 // ParseThreshold parses a condition. The error names the column (1 based) and
 // what may stand there.
@@ -90,69 +73,7 @@ func ParseThreshold(expr string) (Condition, error) {
 	return c, nil
 }
 
-// splitMetric tells the metric's name, which has dots, from the field after it.
-func splitMetric(s string) (metric, field string, err error) {
-	if s == allVerdicts {
-		return s, "", nil
-	}
-	if name, ok := strings.CutPrefix(s, allVerdicts+"."); ok {
-		if !slices.Contains(guarantees, name) {
-			return "", "", fmt.Errorf("no guarantee %q%s", name, units.Nearest(name, guarantees))
-		}
-		return allVerdicts, name, nil
-	}
-	if metric, field, ok := knownMetric(s); ok {
-		if slices.Contains(distributions, metric) && field == "" {
-			return "", "", fmt.Errorf("%s is a distribution: say which of %s, like %s.p99", metric, strings.Join(distribFields, ", "), metric)
-		}
-		return metric, field, nil
-	}
-	dot := strings.LastIndexByte(s, '.')
-	known := append(MetricNames(), allVerdicts)
-	if dot > 0 {
-		if m := s[:dot]; slices.Contains(distributions, m) {
-			return "", "", fmt.Errorf("%s has no field %q%s", m, s[dot+1:], units.Nearest(s[dot+1:], distribFields))
-		} else if slices.Contains(values, m) {
-			return "", "", fmt.Errorf("%s has no field %q%s", m, s[dot+1:], units.Nearest(s[dot+1:], valueFields))
-		}
-		if slices.Contains(distribFields, s[dot+1:]) {
-			s = s[:dot]
-		}
-	}
-	return "", "", fmt.Errorf("no metric %q%s", s, units.Nearest(s, known))
-}
-
-func knownMetric(s string) (metric, field string, ok bool) {
-	if slices.Contains(distributions, s) {
-		return s, "", true
-	}
-	if metric, field, ok := phaseMetric(s); ok {
-		return metric, field, true
-	}
-	if slices.Contains(values, s) || slices.Contains(selfs, s) {
-		return s, "value", true
-	}
-	dot := strings.LastIndexByte(s, '.')
-	if dot < 0 {
-		return "", "", false
-	}
-	metric, field = s[:dot], s[dot+1:]
-	ok = slices.Contains(distributions, metric) && slices.Contains(distribFields, field) ||
-		slices.Contains(values, metric) && slices.Contains(valueFields, field)
-	return metric, field, ok
-}
-
-// phaseMetric reads failover.latency.PHASE.FIELD, and throughput.PHASE.
-func phaseMetric(s string) (metric, field string, ok bool) {
-	if phase, ok := strings.CutPrefix(s, Throughput+"."); ok && phase != "" && !slices.Contains(valueFields, phase) {
-		return s, "value", true
-	}
-	dot := strings.LastIndexByte(s, '.')
-	if dot < 0 || !strings.HasPrefix(s[:dot], FailoverLatency+".") || !slices.Contains(distribFields, s[dot+1:]) {
-		return "", "", false
-	}
-	return s[:dot], s[dot+1:], true
-}
+func (c Condition) measure() Measure { return Measure{c.Metric, c.Field} }
 
 // Parameter is the name of the scenario's parameter that the value stands for, like
 // promise; "" where it is none.
@@ -168,12 +89,8 @@ func (c Condition) Parameter() string {
 
 // Phase is the phase whose metric is meant, "" where it is that of the whole trial.
 func (c Condition) Phase() string {
-	for _, metric := range []string{FailoverLatency, Throughput} {
-		if phase, ok := strings.CutPrefix(c.Metric, metric+"."); ok {
-			return phase
-		}
-	}
-	return ""
+	_, phase, _ := metrics.Find(c.Metric)
+	return phase
 }
 
 func (c Condition) checkValue() error {
@@ -190,36 +107,22 @@ func (c Condition) checkValue() error {
 		return nil
 	case strings.HasSuffix(c.Value, againstBase):
 		return c.checkFactor()
-	case c.Value == byFormula && c.distribution():
+	}
+	d, _, _ := metrics.Find(c.Metric)
+	if c.Value == byFormula && d.Distribution {
 		return fmt.Errorf("no formula gives %s: compare it with a duration or a parameter", c.Metric)
 	}
 	v, isDuration, ok := literal(c.Value)
-	wantDuration := c.distribution() && c.Field != "count"
+	mayBeDuration := d.Unit == "ns" && c.Field != "count"
 	switch {
-	case ok && wantDuration && !isDuration && v != 0:
+	case ok && d.Distribution && mayBeDuration && !isDuration && v != 0:
 		return fmt.Errorf("%s.%s is a duration: write a unit, like %sms", c.Metric, c.Field, c.Value)
-	case ok && !wantDuration && isDuration && !strings.HasPrefix(c.Metric, selfPrefix):
+	case ok && !mayBeDuration && isDuration:
 		return fmt.Errorf("%s is no duration: write a number without a unit", c.Metric)
 	case !ok && !isName(c.Value):
 		return fmt.Errorf("%q is neither a duration (50ms), a number, %q nor the name of a parameter", c.Value, byFormula)
 	}
 	return nil
-}
-
-// checkFactor checks a value like 1.05*base.
-func (c Condition) checkFactor() error {
-	if c.Op == "==" || c.Op == "!=" {
-		return fmt.Errorf("no two measurements are equal: compare with the base by <= or >=, not %s", c.Op)
-	}
-	if _, ok := c.factor(); !ok {
-		return fmt.Errorf("%q is no multiple of the base: write a number before it, like 1.05%s", c.Value, againstBase)
-	}
-	return nil
-}
-
-// distribution says whether the metric is one: then its values are durations.
-func (c Condition) distribution() bool {
-	return slices.Contains(distributions, c.Metric) || strings.HasPrefix(c.Metric, FailoverLatency+".")
 }
 
 // literal reads a number, or a duration in nanoseconds.

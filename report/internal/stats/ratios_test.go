@@ -1,4 +1,4 @@
-package report
+package stats
 
 import (
 	"math"
@@ -20,7 +20,7 @@ func TestSignedRank(t *testing.T) {
 }
 
 // The interval must hold the true ratio as often as it says.
-func TestRatioOf_coverage(t *testing.T) {
+func TestRatios_coverage(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 8))
 	const runs, truth = 3000, 1.07
 	for _, n := range []int{6, 20, 100} {
@@ -31,7 +31,7 @@ func TestRatioOf_coverage(t *testing.T) {
 				// Each of two neighbours has its own long-tailed moment.
 				ratios = append(ratios, truth*math.Exp(0.1*(r.ExpFloat64()-r.ExpFloat64())))
 			}
-			if i := ratioOf(ratios); *i.Low <= truth && truth <= *i.High {
+			if i := Ratios(ratios); *i.Low <= truth && truth <= *i.High {
 				held++
 			}
 		}
@@ -41,8 +41,8 @@ func TestRatioOf_coverage(t *testing.T) {
 	}
 }
 
-func TestRatioOf_few(t *testing.T) {
-	if i := ratioOf([]float64{1, 4}); math.Abs(i.Center-2) > 1e-9 || i.Low != nil {
+func TestRatios_few(t *testing.T) {
+	if i := Ratios([]float64{1, 4}); math.Abs(i.Center-2) > 1e-9 || i.Low != nil {
 		t.Errorf("%+v, want 2 and no interval", i)
 	}
 }

@@ -1,4 +1,4 @@
-package report
+package stats
 
 import (
 	"errors"
@@ -32,7 +32,7 @@ func NewHistogram() *Histogram {
 	return &Histogram{hdr: hdrhistogram.New(lowest, highest, significantFigures), min: math.MaxInt64}
 }
 
-// Record adds one value. Negative ones, which no clock of ours gives, count as 0.
+// Record adds one value. A negative one counts as 0.
 func (h *Histogram) Record(d time.Duration) {
 	d = max(d, 0)
 	h.min, h.max = min(h.min, d), max(h.max, d)
@@ -44,21 +44,20 @@ func (h *Histogram) Record(d time.Duration) {
 // Count returns how many values were recorded.
 func (h *Histogram) Count() int64 { return h.hdr.TotalCount() }
 
-// Metric returns the distribution in nanoseconds. Quantiles are exact to three
-// significant digits; minimum, mean and maximum are exact.
-func (h *Histogram) Metric() Metric {
-	if h.Count() == 0 {
-		return Metric{Unit: "ns"}
-	}
-	at := func(q float64) *float64 {
-		// A bucket's top may lie above the highest value that was recorded.
-		v := min(max(float64(h.hdr.ValueAtQuantile(q)), float64(h.min)), float64(h.max))
-		return &v
-	}
-	return Metric{
-		Unit: "ns", Count: new(h.Count()), Min: new(float64(h.min)), Mean: new(h.sum / float64(h.Count())),
-		P50: at(50), P90: at(90), P99: at(99), P999: at(99.9), Max: new(float64(h.max)),
-	}
+// Min, Mean and Max are exact, in nanoseconds; of an empty histogram they mean nothing.
+func (h *Histogram) Min() float64 { return float64(h.min) }
+
+// Mean is the average of all values.
+func (h *Histogram) Mean() float64 { return h.sum / float64(h.Count()) }
+
+// Max is the largest value.
+func (h *Histogram) Max() float64 { return float64(h.max) }
+
+// Percentile returns the value below which that many percent are, in nanoseconds, exact
+// to three significant digits.
+func (h *Histogram) Percentile(percent float64) float64 {
+	// A bucket's top may lie above the highest value that was recorded.
+	return min(max(float64(h.hdr.ValueAtQuantile(percent)), float64(h.min)), float64(h.max))
 }
 
 // WriteHistograms writes an HdrHistogram V2 interval log with one line a

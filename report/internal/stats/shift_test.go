@@ -1,4 +1,4 @@
-package compare
+package stats
 
 import (
 	"math"
@@ -8,16 +8,16 @@ import (
 
 // The ranks are those of tables of the U statistic at 95 %, two-sided: the largest
 // value that is still significant, and one.
-func TestRank(t *testing.T) {
+func TestURank(t *testing.T) {
 	for _, row := range []struct{ m, n, want int }{
 		{3, 3, 0}, {4, 4, 1}, {5, 5, 3}, {6, 6, 6}, {8, 8, 14}, {10, 10, 24}, {20, 20, 128}, {5, 10, 9}, {3, 20, 9},
 	} {
-		if got := rank(row.m, row.n); got != row.want {
-			t.Errorf("rank(%d, %d) = %d, want %d", row.m, row.n, got, row.want)
+		if got := uRank(row.m, row.n); got != row.want {
+			t.Errorf("uRank(%d, %d) = %d, want %d", row.m, row.n, got, row.want)
 		}
 	}
-	if a, b := rank(20, 20), rank(21, 20); b < a || b > a+12 {
-		t.Errorf("rank(20, 20) = %d, rank(21, 20) = %d: counted out and approximated must meet", a, b)
+	if a, b := uRank(20, 20), uRank(21, 20); b < a || b > a+12 {
+		t.Errorf("uRank(20, 20) = %d, uRank(21, 20) = %d: counted out and approximated must meet", a, b)
 	}
 }
 
@@ -26,8 +26,8 @@ func TestFewest(t *testing.T) {
 		p    float64
 		want int
 	}{{1, 1}, {0.05, 4}, {0.02857142857142858, 4}, {0.01, 5}, {0.05 / 4, 5}, {0.05 / 16, 6}} {
-		if got := fewest(row.p); got != row.want {
-			t.Errorf("fewest(%v) = %d, want %d", row.p, got, row.want)
+		if got := Fewest(row.p); got != row.want {
+			t.Errorf("Fewest(%v) = %d, want %d", row.p, got, row.want)
 		}
 	}
 }
@@ -44,7 +44,7 @@ func TestShift_coverage(t *testing.T) {
 				old = append(old, math.Exp(0.2*r.ExpFloat64()))
 				new = append(new, truth*math.Exp(0.2*r.ExpFloat64()))
 			}
-			if i := shift(old, new); *i.Low <= truth && truth <= *i.High {
+			if i := Shift(old, new); *i.Low <= truth && truth <= *i.High {
 				held++
 			}
 		}
@@ -55,7 +55,7 @@ func TestShift_coverage(t *testing.T) {
 }
 
 func TestShift_zero(t *testing.T) {
-	if i := shift([]float64{1, 0}, []float64{1, 2}); i != nil {
+	if i := Shift([]float64{1, 0}, []float64{1, 2}); i != nil {
 		t.Errorf("a factor of %v from nothing", i)
 	}
 }

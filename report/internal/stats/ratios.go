@@ -1,17 +1,16 @@
-package report
+package stats
 
 import (
 	"math"
 	"slices"
 )
 
-// ratioOf returns the middle of the ratios of neighbours, with its confidence
+// Ratios returns the middle of the ratios of neighbours, with its confidence
 // interval: Hodges and Lehmann's estimator for pairs, by the distribution of
 // Wilcoxon's signed-rank statistic. It takes the logarithms to be spread evenly about
-// their middle, which neighbours that only chance tells apart are: who of the two had
-// the worse moment is a coin's toss. For that it needs a third fewer pairs than an
-// interval by order alone.
-func ratioOf(ratios []float64) Interval {
+// their middle: which of two neighbours had the worse moment is chance. For that it
+// needs a third fewer pairs than [Median].
+func Ratios(ratios []float64) Interval {
 	logs := make([]float64, len(ratios))
 	for i, r := range ratios {
 		logs[i] = math.Log(r)
@@ -39,9 +38,8 @@ const countedOut = 60
 func signedRank(n int) int {
 	half := (1 - Confidence) / 2
 	if n > countedOut {
-		const z = 1.959964 // of the normal distribution, for 95 %
 		f := float64(n)
-		return int(math.Floor(f*(f+1)/4 - z*math.Sqrt(f*(f+1)*(2*f+1)/24)))
+		return int(math.Floor(f*(f+1)/4 - normal95*math.Sqrt(f*(f+1)*(2*f+1)/24)))
 	}
 	// chances[s] is the chance that the ranks with a plus sum up to s.
 	chances := make([]float64, n*(n+1)/2+1)
