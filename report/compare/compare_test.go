@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -36,8 +35,8 @@ func invent(r *rand.Rand, id string, n int, cost, noise float64) report.Result {
 			base := []float64{5, cost}[i]
 			p50 := base * 1e6 * math.Exp(noise*r.NormFloat64())
 			res.Trials = append(res.Trials, report.Trial{
-				Name: fmt.Sprintf("herd-%d-%d", i, k), Scenario: "herd", Subject: subject, Clients: 10,
-				Params: map[string]string{history.ParamTrial: strconv.Itoa(k), "hold": "20ms"},
+				Name: fmt.Sprintf("herd-%d-%d", i, k), Repetition: k,
+				Cell: history.Cell{Scenario: "herd", Subject: subject, Clients: 10, Params: map[string]string{"hold": "20ms"}},
 				Metrics: map[string]report.Metric{
 					metrics.HandoffLatency:      {Unit: "ns", Count: new(int64(27)), P50: new(p50), P99: new(3 * p50)},
 					metrics.FanoutNotifications: {Unit: "1/handoff", Value: new([]float64{6, 1}[i])},
@@ -260,12 +259,12 @@ func TestRuns_besideABase(t *testing.T) {
 	run := func(machine, cost float64) report.Result {
 		res := invent(r, "r", 12, 5*cost, 0)
 		weather := map[int]float64{}
-		for _, x := range res.Trials {
-			x.Params[history.ParamBase] = "lock/parent"
-			if weather[x.Repetition()] == 0 {
-				weather[x.Repetition()] = machine * math.Exp(0.3*r.NormFloat64())
+		for i, x := range res.Trials {
+			res.Trials[i].Base = "lock/parent"
+			if weather[x.Repetition] == 0 {
+				weather[x.Repetition] = machine * math.Exp(0.3*r.NormFloat64())
 			}
-			*x.Metrics[metrics.HandoffLatency].P50 *= weather[x.Repetition()] * math.Exp(0.01*r.NormFloat64())
+			*x.Metrics[metrics.HandoffLatency].P50 *= weather[x.Repetition] * math.Exp(0.01*r.NormFloat64())
 			delete(x.Metrics, metrics.Throughput)
 		}
 		return res
@@ -309,7 +308,7 @@ func TestUnlike(t *testing.T) {
 			}
 		}, "only the old run has herd, lock/parent, 10 clients"},
 		{"a subject that is new", func(new *report.Result) {
-			new.Trials = append(new.Trials, report.Trial{Scenario: "herd", Subject: "lock/new", Clients: 10})
+			new.Trials = append(new.Trials, report.Trial{Cell: history.Cell{Scenario: "herd", Subject: "lock/new", Clients: 10}})
 		}, "only the new run has herd, lock/new, 10 clients"},
 	} {
 		t.Run(row.about, func(t *testing.T) {

@@ -104,3 +104,10 @@ func TestWorst(t *testing.T) {
 		})
 	}
 }
+
+// What is neither a pass nor a failure is worse than one and better than the other.
+func TestSeverity(t *testing.T) {
+	if !(Severity(Pass) < Severity(Unknown) && Severity(Unknown) < Severity(Fail) && Severity("splendid") == Severity(Unknown)) {
+		t.Errorf("pass %d, unknown %d, fail %d, splendid %d", Severity(Pass), Severity(Unknown), Severity(Fail), Severity("splendid"))
+	}
+}
