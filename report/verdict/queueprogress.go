@@ -11,8 +11,8 @@ import (
 // deliveries judges rule 8 for a queue: while items stand in it, somebody who waits
 // takes one. The observer takes snapshots of a queue from which nothing is taken any more.
 //
-//   - Nobody gets on: items are there, and all consumers that wait ask nothing and are
-//     nothing passes on their connections.
+//   - Nobody gets on: items are there, and nothing passes on the connections of all
+//     consumers that wait.
 //   - The time limit: items are there, consumers wait, and nothing was put
 //     or taken without a fault for longer than a dead session needs to expire.
 type deliveries struct {
