@@ -79,7 +79,7 @@ func (s *Scenario) refuseExternal() error {
 // is that of all trials that were begun, also where an error ended the run early.
 //
 // When ctx is done, Run heals what it has broken and returns what was measured until then.
-func Run(ctx context.Context, c Config) (result report.Result, err error) {
+func Run(ctx context.Context, c Config) (result report.Conclusion, err error) {
 	if err := c.Validate(); err != nil {
 		return result, err
 	}
@@ -112,7 +112,7 @@ func Run(ctx context.Context, c Config) (result report.Result, err error) {
 		run.Ended = runErr.Error()
 	}
 	if result, err = report.Conclude(c.Dir, run); err == nil {
-		err = draw.Folder(c.Dir)
+		err = draw.Folder(c.Dir, result)
 	}
 	return result, errors.Join(runErr, err)
 }

@@ -17,11 +17,11 @@ import (
 
 // conclude prints what a run has come to, and returns the result as an error that decides
 // the exit code.
-func (f *runFlags) conclude(cmd *cobra.Command, dir string, r report.Result) error {
+func (f *runFlags) conclude(cmd *cobra.Command, dir string, c report.Conclusion) error {
 	// Whatever else goes wrong, a broken guarantee decides the exit code.
-	errs := []error{show(cmd.OutOrStdout(), r, f.json)}
+	errs := []error{show(cmd.OutOrStdout(), c.Result, f.json)}
 	if !f.json {
-		errs = append(errs, tell(cmd.OutOrStdout(), dir, r, false))
+		errs = append(errs, tell(cmd.OutOrStdout(), dir, c, false))
 	}
 	page := filepath.Join(dir, report.PageFile)
 	if _, err := os.Stat(page); err == nil {
@@ -30,7 +30,7 @@ func (f *runFlags) conclude(cmd *cobra.Command, dir string, r report.Result) err
 		}
 		fmt.Fprintf(cmd.ErrOrStderr(), "report: %s\n", page)
 	}
-	errs = append(errs, tellGitHub(cmd.ErrOrStderr(), dir, r), verdictError(r))
+	errs = append(errs, tellGitHub(cmd.ErrOrStderr(), dir, c.Result), verdictError(c.Result))
 	return errors.Join(errs...)
 }
 
@@ -51,7 +51,7 @@ func show(w io.Writer, r report.Result, asJSON bool) error {
 
 // verdictError turns what was concluded into an exit code; the summary has said why.
 func verdictError(r report.Result) error {
-	switch text.Outcome(r) {
+	switch r.Outcome() {
 	case report.Pass:
 		return nil
 	case report.Fail:

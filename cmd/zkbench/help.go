@@ -5,8 +5,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-
-	"github.com/zkbench/zkbench/scenarios"
 )
 
 //go:embed help/*.md
@@ -29,7 +27,7 @@ func helpTopics() []*cobra.Command {
 		if err != nil {
 			panic(err) // a topic without its page is a mistake in the program
 		}
-		out = append(out, &cobra.Command{Use: t.name, Short: t.short, Long: strings.TrimSpace(strings.ReplaceAll(string(text), "{{phases}}\n", scenarios.Kinds()))})
+		out = append(out, &cobra.Command{Use: t.name, Short: t.short, Long: strings.TrimSpace(withRegistered(string(text)))})
 	}
 	return out
 }

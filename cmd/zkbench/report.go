@@ -21,15 +21,15 @@ func reportCmd() *cobra.Command {
 			if err != nil {
 				return usage(err)
 			}
-			r, err := report.Conclude(args[0], run)
+			c, err := report.Conclude(args[0], run)
 			if err != nil {
 				return usage(err)
 			}
-			if err := draw.Folder(args[0]); err != nil {
+			if err := draw.Folder(args[0], c); err != nil {
 				return err
 			}
 			fmt.Fprintf(cmd.ErrOrStderr(), "drawn again: %s\n", args[0])
-			return show(cmd.OutOrStdout(), r, false)
+			return show(cmd.OutOrStdout(), c.Result, false)
 		},
 	}
 }
@@ -42,20 +42,21 @@ func checkCmd() *cobra.Command {
 		Short: "Judge a run folder's histories again; writes nothing (needs no ensemble)",
 		Args:  oneFolder,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			r, err := report.Judge(args[0])
+			c, err := report.Judge(args[0])
 			if err != nil {
 				return usage(err)
 			}
+			r := &c.Result
 			if trial != "" {
 				if r.Trials = slices.DeleteFunc(r.Trials, func(t report.Trial) bool { return t.Name != trial }); len(r.Trials) == 0 {
 					return usageError("--trial %s: no such trial in %s", trial, args[0])
 				}
 			}
-			errs := []error{show(cmd.OutOrStdout(), r, asJSON)}
+			errs := []error{show(cmd.OutOrStdout(), *r, asJSON)}
 			if !asJSON {
-				errs = append(errs, tell(cmd.OutOrStdout(), args[0], r, trial != ""))
+				errs = append(errs, tell(cmd.OutOrStdout(), args[0], c, trial != ""))
 			}
-			return errors.Join(append(errs, verdictError(r))...)
+			return errors.Join(append(errs, verdictError(*r))...)
 		},
 	}
 	cmd.Flags().StringVar(&trial, "trial", "", "only this trial; of one that is broken on purpose, tell how it was caught")

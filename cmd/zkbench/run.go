@@ -173,7 +173,7 @@ func (f *runFlags) runOne(cmd *cobra.Command, c scenarios.Config, p *progress) (
 	c.Command = func(r report.Run) string { return f.command(c.Dir, c.Scenario, r) }
 	result, err := scenarios.Run(cmd.Context(), c)
 	p.done()
-	if result.Schema == "" { // nothing was judged
+	if result.Result.Schema == "" { // nothing was judged
 		return err
 	}
 	return errors.Join(err, f.conclude(cmd, c.Dir, result))

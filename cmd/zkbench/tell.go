@@ -16,11 +16,8 @@ const toldLimit = 5
 
 // tell prints the stories behind failed verdicts. What is broken on purpose is told
 // only where it was asked for.
-func tell(w io.Writer, dir string, r report.Result, onPurpose bool) error {
-	stories, err := explain.Folder(dir, r)
-	if err != nil {
-		return err
-	}
+func tell(w io.Writer, dir string, c report.Conclusion, onPurpose bool) error {
+	stories := explain.Folder(c)
 	width := 100
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		if columns, _, err := term.GetSize(int(f.Fd())); err == nil {

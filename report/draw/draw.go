@@ -1,5 +1,5 @@
 // Package draw turns a run folder into what people and CI systems read: plots,
-// report.html, summary.md, junit.xml and bench.txt. It needs result.json and the
+// report.html, summary.md, junit.xml and bench.txt. It needs what was concluded from the
 // histories, nothing else; the same folder always gives the same bytes.
 package draw
 
@@ -20,23 +20,20 @@ import (
 	"github.com/zkbench/zkbench/report/explain"
 	"github.com/zkbench/zkbench/report/html"
 	"github.com/zkbench/zkbench/report/matrix"
+	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/plot"
 	"github.com/zkbench/zkbench/report/text"
 )
 
-// Folder draws the run folder at dir, over what was drawn there before. A history
-// that is missing or damaged costs its own plots only, and the page says so. The
-// error joins everything that could not be written; the rest is there.
-func Folder(dir string) error {
-	r, err := report.ReadResult(dir)
-	if err != nil {
-		return err
-	}
-	traces := observe(dir, r.Trials)
+// Folder draws the run folder at dir from what was concluded of it, over what was drawn
+// there before. A history that is missing or damaged costs its own plots only, and the
+// page says so. The error joins everything that could not be written; the rest is there.
+func Folder(dir string, c report.Conclusion) error {
+	r, traces := c.Result, tracesOf(c)
 	figures := figures(r, traces)
 	errs := []error{plots(filepath.Join(dir, report.PlotDir), figures)}
-	told, _ := explain.Folder(dir, r) // a history that cannot be read has a verdict that says so
-	errs = append(errs, opinions(dir, told))
+	told := explain.Folder(c)
+	errs = append(errs, opinions(dir, c, told))
 	for _, f := range []struct {
 		name  string
 		write func(io.Writer) error
@@ -51,36 +48,18 @@ func Folder(dir string) error {
 		var b bytes.Buffer
 		err := f.write(&b)
 		if err == nil {
-			err = replace(filepath.Join(dir, f.name), b.Bytes())
+			err = report.WriteFile(filepath.Join(dir, f.name), b.Bytes())
 		}
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }
 
-// observe reads the histories of all trials, as many at once as there are processors.
-func observe(dir string, trials []report.Trial) map[string]*trace {
-	found := make([]*trace, len(trials))
-	var g errgroup.Group
-	g.SetLimit(runtime.GOMAXPROCS(0))
-	labels := map[string]string{}
-	for _, s := range matrix.Of(trials) {
-		for _, x := range s.Series {
-			for _, t := range x.Trials {
-				labels[t.Name] = x.Label
-			}
-		}
-	}
-	for i, t := range trials {
-		g.Go(func() error {
-			found[i] = read(report.HistoryPath(dir, t.Name), t, labels[t.Name])
-			return nil
-		})
-	}
-	_ = g.Wait() // read has no error: what it could not read, the trace says
+func tracesOf(c report.Conclusion) map[string]*trace {
+	names := matrix.NamesOf(c.Result.Trials)
 	out := map[string]*trace{}
-	for i, t := range trials {
-		out[t.Name] = found[i]
+	for _, t := range c.Result.Trials {
+		out[t.Name] = newTrace(c.Traces[t.Name], t, names.Label(t))
 	}
 	return out
 }
@@ -88,7 +67,7 @@ func observe(dir string, trials []report.Trial) map[string]*trace {
 func timelines(trials []report.Trial, traces map[string]*trace) []plot.Timeline {
 	var out []plot.Timeline
 	for _, t := range text.InOrder(trials) {
-		out = append(out, traces[t.Name].Timeline)
+		out = append(out, traces[t.Name].timeline)
 	}
 	return out
 }
@@ -131,7 +110,7 @@ func overview(s matrix.Scenario, traces map[string]*trace, looks plot.Looks) []*
 	for _, l := range latencies(s) {
 		out = append(out, plot.Growth(s.Merged(), l.Name, l.Head, looks))
 		for _, n := range slices.Backward(s.Counts) {
-			dists := plot.Latencies(s, n, l.Name, func(trial string) []float64 { return traces[trial].exact[l.Name] })
+			dists := plot.Latencies(s, n, l.Name, func(trial string) []float64 { return traces[trial].Latencies[l.Name] })
 			out = append(out, plot.Percentiles(l.Name, l.Head, n, dists, looks))
 		}
 	}
@@ -140,14 +119,14 @@ func overview(s matrix.Scenario, traces map[string]*trace, looks plot.Looks) []*
 
 // latencies returns the metrics that the scenario measured. The wait in line of
 // acquiring says little beside a hand-off and is left to the tables then.
-func latencies(s matrix.Scenario) []text.Latency {
+func latencies(s matrix.Scenario) []metrics.Definition {
 	has := func(metric string) bool {
 		return slices.ContainsFunc(s.Series, func(x matrix.Series) bool {
 			return slices.ContainsFunc(x.Trials, func(t report.Trial) bool { return t.Metrics[metric].P50 != nil })
 		})
 	}
-	return slices.DeleteFunc(slices.Clone(text.Latencies), func(l text.Latency) bool {
-		return !has(l.Name) || l.Name == report.AcquireLatency && has(report.HandoffLatency)
+	return slices.DeleteFunc(slices.Clone(text.Latencies), func(l metrics.Definition) bool {
+		return !has(l.Name) || l.Name == metrics.AcquireLatency && has(metrics.HandoffLatency)
 	})
 }
 
@@ -179,7 +158,7 @@ func plots(dir string, figures []*plot.Figure) error {
 func write(dir string, f *plot.Figure) error {
 	svg, err := f.SVG()
 	if err == nil {
-		err = replace(filepath.Join(dir, f.Name+".svg"), svg)
+		err = report.WriteFile(filepath.Join(dir, f.Name+".svg"), svg)
 	}
 	if err != nil {
 		return err
@@ -188,7 +167,7 @@ func write(dir string, f *plot.Figure) error {
 	if err != nil {
 		return err
 	}
-	return replace(filepath.Join(dir, f.Name+".png"), png)
+	return report.WriteFile(filepath.Join(dir, f.Name+".png"), png)
 }
 
 func sweep(dir string, kept map[string]bool) error {
@@ -203,24 +182,6 @@ func sweep(dir string, kept map[string]bool) error {
 				return fmt.Errorf("plots: removing a former plot: %w", err)
 			}
 		}
-	}
-	return nil
-}
-
-// replace writes a file whole or not at all, so that whoever has the old one open
-// never sees half of the new one.
-func replace(path string, data []byte) error {
-	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // as report.Clear knows it
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	_, err = tmp.Write(data)
-	err = errors.Join(err, tmp.Chmod(0o644), tmp.Close())
-	if err == nil {
-		err = os.Rename(tmp.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(fmt.Errorf("write %s: %w", path, err), os.Remove(tmp.Name()))
 	}
 	return nil
 }

@@ -2,105 +2,59 @@ package draw
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/zkbench/zkbench/report"
-	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/plot"
-	"github.com/zkbench/zkbench/report/units"
 	"github.com/zkbench/zkbench/report/verdict"
 )
 
-// traceLimit bounds the grants and hand-offs of one trial that are kept for
-// drawing: some 50 bytes each.
-const traceLimit = 500_000
-
-// trace is what one history has to draw.
+// trace is what one trial has to draw.
 type trace struct {
-	plot.Timeline
-	exact map[string][]float64 // every latency by metric, in nanoseconds; absent where there were too many
-	depth depth
-	pace  paces
-	lines drills
-	fails plot.Drills
+	*report.Trace
+	timeline plot.Timeline
+	fails    plot.Drills
 }
 
-// read folds the history at path. It has no error: where a history is missing or
-// damaged, the timeline is partial and says why.
-func read(path string, t report.Trial, label string) *trace {
-	tr := &trace{exact: map[string][]float64{}}
-	tr.Trial, tr.Label, tr.Clients = t.Name, label, t.Clients
-	h, err := history.Open(path)
-	if err != nil {
-		tr.Partial = err.Error()
-		return tr
+func newTrace(x *report.Trace, t report.Trial, label string) *trace {
+	return &trace{
+		Trace:    x,
+		timeline: timeline(x, t, label),
+		fails:    plot.Drills{Trial: t.Name, Label: label, Clients: t.Clients, Rounds: x.Failovers, Promise: promise(t)},
 	}
-	tr.pace = newPaces(h)
-	tr.fails = plot.Drills{Trial: t.Name, Label: label, Clients: t.Clients, Promise: promise(t)}
-	left, leftHandoffs := 0, 0
-	folded := report.Observe(h, report.Observer{
-		Record: func(n history.Numbered) {
-			tr.depth.record(n)
-			tr.pace.record(n)
-			tr.lines.record(n)
-		},
-		Failover: func(r report.Failover) { tr.fails.Rounds = append(tr.fails.Rounds, r) },
-		Belief: func(b verdict.Belief) {
-			tr.lines.belief(b)
-			if len(tr.Beliefs) >= traceLimit {
-				left++
-				return
-			}
-			tr.Beliefs = append(tr.Beliefs, plot.Belief{Client: b.Client, Start: b.Start, End: b.End})
-		},
-		Overlap: func(o verdict.Overlap) {
-			if len(tr.Overlaps) < traceLimit {
-				tr.Overlaps = append(tr.Overlaps, plot.Overlap{Clients: [2]int{o.Older, o.Newer}, Start: o.Start, End: o.End, Exposure: o.Exposure})
-			}
-		},
-		Handoff: func(metric string, h report.Handoff) {
-			if len(tr.Handoffs) >= traceLimit {
-				leftHandoffs++
-				return
-			}
-			tr.Handoffs = append(tr.Handoffs, plot.Handoff{At: h.At, Latency: h.Latency, Failover: h.Failover})
-			tr.exact[metric] = append(tr.exact[metric], float64(h.Latency))
-		},
-	})
-	if leftHandoffs > 0 { // a part of the samples would pass for all of them
-		clear(tr.exact)
-	}
-	tr.Windows = windows(h.Faults, folded.Length)
-	tr.Queue, tr.Paces = tr.pace.queue, tr.pace.over(folded.Length)
-	switch {
-	case folded.Err != nil:
-		tr.Partial = folded.Err.Error()
-	case left > 0:
-		tr.Partial = fmt.Sprintf("only the first %s are drawn, %d more are not", units.Plural(traceLimit, "grant"), left)
-	case leftHandoffs > 0:
-		tr.Partial = fmt.Sprintf("only the first %s are drawn, %d more are not", units.Plural(traceLimit, "hand-off"), leftHandoffs)
-	}
-	return tr
 }
 
-// windows are the faults as they are shaded. One that was never healed lasts
-// until the end of the trial.
-func windows(faults []history.Fault, end time.Duration) []plot.Window {
-	var out []plot.Window
-	for _, f := range faults {
-		w := plot.Window{Fault: f.Fault, Target: f.Target, Start: f.Start, End: f.End, Proven: f.Proof != ""}
-		if w.End < w.Start {
-			w.End = max(end, w.Start)
-		}
-		out = append(out, w)
+// timeline puts a trace into the terms of the plots over time.
+func timeline(x *report.Trace, t report.Trial, label string) plot.Timeline {
+	return plot.Timeline{
+		Trial: t.Name, Label: label, Clients: t.Clients, Queue: x.Queue, Partial: x.Partial,
+		Handoffs: each(x.Handoffs, func(h metrics.Handoff) plot.Handoff { return plot.Handoff(h) }),
+		Paces:    each(x.Paces, func(p report.Pace) plot.Pace { return plot.Pace(p) }),
+		Beliefs:  each(x.Holds, func(h report.Hold) plot.Belief { return plot.Belief(h) }),
+		Windows: each(x.Faults, func(f report.Fault) plot.Window {
+			return plot.Window{Fault: f.Fault, Target: f.Target, Start: f.Start, End: f.End, Proven: f.Proof != ""}
+		}),
+		Overlaps: each(x.Overlaps, func(o verdict.Overlap) plot.Overlap {
+			return plot.Overlap{Clients: [2]int{o.Older, o.Newer}, Start: o.Start, End: o.End, Exposure: o.Exposure}
+		}),
+	}
+}
+
+// each converts a slice.
+func each[A, B any](in []A, convert func(A) B) []B {
+	var out []B
+	for _, a := range in {
+		out = append(out, convert(a))
 	}
 	return out
 }
 
 // figures are the plots of one trial. Where it stands for so many, they say so.
 func (tr *trace) figures(looks plot.Looks, trials int) []*plot.Figure {
-	out := append(tr.terms(), tr.failovers()...)
-	out = append(out, plot.OverTime(tr.Timeline, looks), plot.ThroughputOverTime(tr.Timeline, looks), plot.Holders(tr.Timeline), tr.queueDepth())
+	out := append(tr.terms(), plot.Failovers(tr.fails), plot.Budget(tr.fails))
+	out = append(out, plot.OverTime(tr.timeline, looks), plot.ThroughputOverTime(tr.timeline, looks), plot.Holders(tr.timeline), tr.depth())
 	for _, f := range out {
 		if f != nil && trials > 0 {
 			f.About += fmt.Sprintf(" Of the %d trials of this cell this is the worst, or else the first.", trials)
@@ -109,9 +63,34 @@ func (tr *trace) figures(looks plot.Looks, trials int) []*plot.Figure {
 	return out
 }
 
-// failovers are the plots of a trial whose holders were struck.
-func (tr *trace) failovers() []*plot.Figure {
-	return []*plot.Figure{plot.Failovers(tr.fails), plot.Budget(tr.fails)}
+// depth draws the items that wait; nil where nothing streamed.
+func (tr *trace) depth() *plot.Figure {
+	if tr.Depth == nil {
+		return nil
+	}
+	return plot.QueueDepth(plot.Depth{Trial: tr.timeline.Trial, Label: tr.timeline.Label, Clients: tr.timeline.Clients, Windows: tr.timeline.Windows,
+		Points: each(tr.Depth, func(p report.DepthPoint) plot.DepthPoint { return plot.DepthPoint(p) })})
+}
+
+// terms draws the first round of each succession: the others look alike.
+func (tr *trace) terms() []*plot.Figure {
+	var out []*plot.Figure
+	var drawn []string
+	for _, r := range tr.Rounds {
+		if r.End == 0 || slices.Contains(drawn, r.Phase) {
+			continue
+		}
+		drawn = append(drawn, r.Phase)
+		k := plot.Drill{Trial: tr.timeline.Trial, Label: tr.timeline.Label, Phase: r.Phase, Windows: tr.timeline.Windows, End: r.End,
+			Line: each(r.Line, func(s report.Stand) plot.Stand { return plot.Stand(s) })}
+		for _, b := range tr.timeline.Beliefs {
+			if b.Start <= r.End && b.End >= r.Line[0].From {
+				k.Terms = append(k.Terms, b)
+			}
+		}
+		out = append(out, plot.Terms(k))
+	}
+	return out
 }
 
 // promise is what the scenario promises about failovers; 0 where it does not.

@@ -2,15 +2,14 @@
 // by whom and when, which records of the history prove it, and what the clients, the
 // faults and the requests around it looked like. It reads histories and nothing else.
 //
-//	stories, err := explain.Folder(dir, result)
-//	for _, s := range stories {
+//	c, err := report.Judge(dir)
+//	for _, s := range explain.Folder(c) {
 //		s.Text(os.Stdout, 100)
 //	}
 package explain
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -26,8 +25,8 @@ import (
 type Story struct {
 	Trial     report.Trial
 	Label     string // names the trial's cell: the subject, and what varies in the run
-	Guarantee string
-	Promise   Promise
+	Guarantee string // its name
+	Promise   verdict.Guarantee
 	Reasons   []string
 	From, To  time.Duration // what is drawn
 	Lanes     []Lane
@@ -74,40 +73,32 @@ const (
 	prelude     = 10 * time.Second // how long before the proof a fault may have struck to be told with it
 )
 
-// Folder tells the failed verdicts of a run folder. Of a subject that is broken on
-// purpose those are told that had to catch it. The error joins what could not be read.
-func Folder(dir string, r report.Result) ([]Story, error) {
+// Folder tells the failed verdicts of a run. Of a subject that is broken on purpose those
+// are told that had to catch it.
+func Folder(c report.Conclusion) []Story {
 	var stories []Story
-	var errs []error
-	names := matrix.NamesOf(r.Trials)
-	for _, t := range r.Trials {
-		var h *history.History
+	names := matrix.NamesOf(c.Result.Trials)
+	for _, t := range c.Result.Trials {
 		for _, v := range t.Verdicts {
 			if v.Result != report.Fail || len(v.Records) == 0 || len(t.Expect) > 0 && !slices.Contains(t.Expect, v.Guarantee) {
 				continue
 			}
 			if len(stories) == storyLimit {
-				return stories, errors.Join(errs...)
+				return stories
 			}
-			if h == nil {
-				var err error
-				if h, err = history.Open(report.HistoryPath(dir, t.Name)); err != nil {
-					errs = append(errs, err)
-					break
-				}
-			}
-			s := Tell(h, t, v)
+			s := Tell(c.Histories[t.Name], t, v)
 			s.Label = names.Label(t)
 			stories = append(stories, s)
 		}
 	}
-	return stories, errors.Join(errs...)
+	return stories
 }
 
 // Tell tells one failed verdict of a trial. A history that is cut short is told as far
 // as it goes. Of one trial it is not known what varies in its run: [Folder] knows.
 func Tell(h *history.History, t report.Trial, v verdict.Verdict) Story {
-	s := Story{Trial: t, Label: matrix.NamesOf([]report.Trial{t}).Label(t), Guarantee: v.Guarantee, Promise: PromiseOf(v.Guarantee), Reasons: slices.Clone(v.Reasons)}
+	s := Story{Trial: t, Label: matrix.NamesOf([]report.Trial{t}).Label(t), Guarantee: v.Guarantee, Reasons: slices.Clone(v.Reasons)}
+	s.Promise, _ = verdict.Find(v.Guarantee)
 	for i, r := range s.Reasons {
 		s.Reasons[i] = units.Times(r)
 	}

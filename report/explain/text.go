@@ -14,7 +14,7 @@ var marks = map[string]rune{Held: '█', Waited: '·', Fault: '╳'}
 
 // Title says what was broken, by what.
 func (s Story) Title() string {
-	t := fmt.Sprintf("%s (%s) was broken by %s with %s", s.Guarantee, s.Promise.Rule, s.Label, units.Plural(s.Trial.Clients, "client"))
+	t := fmt.Sprintf("%s (rule %d) was broken by %s with %s", s.Guarantee, s.Promise.Rule, s.Label, units.Plural(s.Trial.Clients, "client"))
 	if n := s.Trial.Repetition; n > 0 {
 		t += fmt.Sprintf(" in trial %d", n)
 	}
@@ -26,7 +26,7 @@ func (s Story) Text(w io.Writer, width int) error {
 	width = max(width, 60)
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", fold(s.Title(), "", width))
-	fmt.Fprintf(&b, "%s\n", fold("The promise: "+s.Promise.Words, "  ", width))
+	fmt.Fprintf(&b, "%s\n", fold("The promise: "+s.Promise.Promise, "  ", width))
 	if s.Promise.Harm != "" {
 		fmt.Fprintf(&b, "%s\n", fold("When it is broken: "+s.Promise.Harm, "  ", width))
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/zkbench/zkbench/report/plot"
 	"github.com/zkbench/zkbench/report/text"
 	"github.com/zkbench/zkbench/report/units"
+	"github.com/zkbench/zkbench/report/verdict"
 )
 
 var (
@@ -196,7 +197,7 @@ func (v *view) ofTrials(byTrial map[string][]*plot.Figure, room int) error {
 func byInterest(trials []report.Trial) []report.Trial {
 	out := slices.Clone(trials)
 	slices.SortStableFunc(out, func(a, b report.Trial) int {
-		worse := matrix.Rank(text.TrialOutcome(b)) - matrix.Rank(text.TrialOutcome(a))
+		worse := verdict.Severity(b.Outcome()) - verdict.Severity(a.Outcome())
 		return cmp.Or(worse, b.Clients-a.Clients)
 	})
 	return out

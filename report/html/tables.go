@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/zkbench/zkbench/report"
-	"github.com/zkbench/zkbench/report/matrix"
 	"github.com/zkbench/zkbench/report/text"
 	"github.com/zkbench/zkbench/report/units"
+	"github.com/zkbench/zkbench/report/verdict"
 )
 
 // row is a verdict or a threshold of one trial.
@@ -62,7 +62,7 @@ func specimen(t report.Trial) row {
 }
 
 func worstFirst(rows []row) {
-	slices.SortStableFunc(rows, func(a, b row) int { return matrix.Rank(b.Result) - matrix.Rank(a.Result) })
+	slices.SortStableFunc(rows, func(a, b row) int { return verdict.Severity(b.Result) - verdict.Severity(a.Result) })
 }
 
 // known maps anything but pass and fail to unknown.
@@ -124,7 +124,7 @@ func newFaultRow(f report.Fault) faultRow {
 		r.For = units.Duration(float64(f.End - f.Start))
 	}
 	switch {
-	case text.Skipped(f):
+	case f.Skipped():
 		r.Class, r.Effect, r.Words = "skipped", "skipped", f.Err
 	case f.Proof == "":
 		r.Class, r.Effect, r.Words = report.Unknown, report.Unknown, cmp.Or(f.Err, "no proof of its effect")

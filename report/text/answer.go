@@ -23,7 +23,7 @@ type Answer struct {
 
 // Answers says what the run found.
 func Answers(r report.Result) Answer {
-	a := Answer{Asked: asked(r), Result: Outcome(r)}
+	a := Answer{Asked: asked(r), Result: r.Outcome()}
 	a.Verdict = verdict(r, a.Result)
 	for _, s := range matrix.Of(r.Trials) {
 		a.Found = append(a.Found, found(s, compared(r, s.Name))...)
@@ -77,7 +77,7 @@ func ensemble(e report.Ensemble) string {
 const verdictFindings = 3
 
 func verdict(r report.Result, result string) string {
-	verdicts, thresholds := Tallies(r.Trials)
+	verdicts, thresholds := report.Tallies(r.Trials)
 	switch result {
 	case report.Pass:
 		s := "Passed: " + allOf(verdicts.Pass, "verdict")
@@ -144,8 +144,8 @@ func doubtWords(r report.Result) []string {
 	}
 	skipped, without := 0, 0
 	for _, t := range r.Trials {
-		s := skippedFaults(t)
-		skipped, without = skipped+s, without+unproven(t)-s
+		s := t.Skipped()
+		skipped, without = skipped+s, without+t.Unproven()-s
 	}
 	if skipped > 0 {
 		out = append(out, units.Plural(skipped, "fault")+" could not be injected here and "+was(skipped)+" skipped")
@@ -168,7 +168,7 @@ func doubts(r report.Result) []string {
 	if n, why := unfit(r.Trials); n > 0 {
 		out = append(out, fmt.Sprintf("%s unfit, so that the numbers may say more about the machine than about the recipe (%s)", trialsWere(n), why))
 	}
-	if open := findings(r.Trials, false); len(open) > 0 && Outcome(r) == report.Fail {
+	if open := findings(r.Trials, false); len(open) > 0 && r.Outcome() == report.Fail {
 		out = append(out, units.Plural(len(open), "result")+" could not be judged")
 	}
 	for i := range out {

@@ -6,20 +6,12 @@ import (
 	"strings"
 
 	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// Latency is a latency metric and how it is called in a sentence and in a table.
-type Latency struct{ Name, Noun, Head string }
-
-// Latencies are the latency metrics, the most telling first.
-var Latencies = []Latency{
-	{"handoff.latency", "one hand-off", "hand-off"},
-	{"failover.latency", "a failover", "failover"},
-	{"leaderless.time", "a leaderless time", "leaderless"},
-	{"queue.latency", "an item's way through the queue", "queue"},
-	{"acquire.latency", "acquiring", "acquire"},
-}
+// Latencies are the latencies that tables show, the most telling first.
+var Latencies = metrics.Latencies()
 
 // Column is one column of the table of trials.
 type Column struct {
@@ -91,7 +83,7 @@ func Result(t report.Trial) string {
 	case report.Fail:
 		return "FAIL: " + strings.Join(what, ", ")
 	}
-	if n := unproven(t); n > 0 && len(what) == 0 {
+	if n := t.Unproven(); n > 0 && len(what) == 0 {
 		what = append(what, units.Plural(n, "fault")+" without proof")
 	}
 	return "unknown: " + strings.Join(what, ", ")
@@ -120,7 +112,7 @@ func p50Of(metric string) func(report.Trial) *float64 {
 func p99Of(metric string) func(report.Trial) *float64 {
 	return func(t report.Trial) *float64 {
 		m := t.Metrics[metric]
-		if m.Count == nil || *m.Count < 100 { // it would only be the maximum
+		if m.TooFew("p99") {
 			return nil
 		}
 		return m.P99

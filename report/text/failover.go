@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/matrix"
+	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/units"
 )
 
@@ -16,7 +16,7 @@ func failovers(x matrix.Series) []string {
 	var out []string
 	rounds, outside := 0, 0
 	for _, t := range x.Trials {
-		if m := t.Metrics[report.FailoverOutside]; m.Count != nil && m.Value != nil {
+		if m := t.Metrics[metrics.FailoverOutside]; m.Count != nil && m.Value != nil {
 			rounds, outside = rounds+int(*m.Count), outside+int(*m.Value)
 		}
 	}
@@ -36,7 +36,7 @@ func promised(x matrix.Series) []string {
 	var out []string
 	for _, t := range x.Trials {
 		promise, err := time.ParseDuration(t.Params["promise"])
-		m := t.Metrics[report.FailoverLatency]
+		m := t.Metrics[metrics.FailoverLatency]
 		if err != nil || m.Max == nil {
 			continue
 		}
@@ -57,11 +57,11 @@ func promised(x matrix.Series) []string {
 // and says how fair it was. Where items were put at a rate, throughput is only that rate.
 func calmAndStorm(x matrix.Series, clients int) string {
 	t := matrix.Merge(x.At(clients))
-	if _, open := t.Metrics[report.QueueYield]; open {
+	if _, open := t.Metrics[metrics.QueueYield]; open {
 		return ""
 	}
 	var parts []string
-	for _, name := range report.PhaseThroughputs(t.Metrics) {
+	for _, name := range metrics.OfPhases(metrics.Throughput, t.Metrics) {
 		m := t.Metrics[name]
 		parts = append(parts, fmt.Sprintf("%s in %s", units.Quantity(*m.Value, m.Unit), m.Phase))
 	}
@@ -69,7 +69,7 @@ func calmAndStorm(x matrix.Series, clients int) string {
 		return ""
 	}
 	s := fmt.Sprintf("Grants of %s: %s", where(x.Label, t), list(parts))
-	if m := t.Metrics[report.Fairness]; m.Value != nil {
+	if m := t.Metrics[metrics.Fairness]; m.Value != nil {
 		s += fmt.Sprintf("; shared with a fairness of %.2f (1 is alike)", *m.Value)
 	}
 	return s + "."

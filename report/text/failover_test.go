@@ -7,6 +7,7 @@ import (
 
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/metrics"
 )
 
 // TestAnswers_promise: the answer to each trial says which one it was.
@@ -14,8 +15,8 @@ func TestAnswers_promise(t *testing.T) {
 	trial := func(n string, longest float64) report.Trial {
 		return report.Trial{Name: "f-" + n, Scenario: "f", Subject: "lock/a", Clients: 3, Params: map[string]string{"promise": "12s", history.ParamTrial: n},
 			Metrics: map[string]report.Metric{
-				report.FailoverLatency: {Unit: "ns", Count: new(int64(3)), Max: &longest},
-				report.FailoverOutside: {Unit: "1", Count: new(int64(3)), Value: new(0.0)},
+				metrics.FailoverLatency: {Unit: "ns", Count: new(int64(3)), Max: &longest},
+				metrics.FailoverOutside: {Unit: "1", Count: new(int64(3)), Value: new(0.0)},
 			}}
 	}
 	got := Answers(report.Result{Trials: []report.Trial{trial("1", 9e9), trial("2", 13e9)}}).Found
@@ -35,12 +36,12 @@ func TestAnswers_phases(t *testing.T) {
 	trial := func(n, subject string, calm float64) report.Trial {
 		return report.Trial{Name: "s-" + n, Scenario: "s", Subject: subject, Clients: 3, Params: map[string]string{history.ParamTrial: n},
 			Metrics: map[string]report.Metric{
-				report.Throughput + ".calm":  {Unit: "1/s", Phase: "calm", Value: new(calm)},
-				report.Throughput + ".storm": {Unit: "1/s", Phase: "storm", Value: new(20.0)},
+				metrics.Throughput + ".calm":  {Unit: "1/s", Phase: "calm", Value: new(calm)},
+				metrics.Throughput + ".storm": {Unit: "1/s", Phase: "storm", Value: new(20.0)},
 			}}
 	}
 	stream := trial("1", "queue/a", 50)
-	stream.Metrics[report.QueueYield] = report.Metric{Unit: "1", Value: new(1.0)}
+	stream.Metrics[metrics.QueueYield] = report.Metric{Unit: "1", Value: new(1.0)}
 	got := Answers(report.Result{Trials: []report.Trial{trial("1", "lock/a", 40), trial("2", "lock/a", 60), trial("3", "lock/a", 50), stream}}).Found
 	var of []string
 	for _, s := range got {

@@ -94,7 +94,7 @@ func suite(t report.Trial) junitSuite {
 		s.add(judgedCase(class, what, result, reason))
 	}
 	if len(t.Expect) > 0 {
-		judged("caught by "+list(t.Expect), caught(t), "not caught by "+list(t.Missed())+": "+overlooked(t))
+		judged("caught by "+list(t.Expect), t.Caught(), "not caught by "+list(t.Missed())+": "+overlooked(t))
 		return s
 	}
 	for _, v := range t.Verdicts {
@@ -111,7 +111,7 @@ func suite(t report.Trial) junitSuite {
 			continue
 		}
 		k := junitCase{Class: class, Name: units.Clean(fmt.Sprintf("fault %s on %s at %s", f.Fault, f.Target, f.Start.Round(time.Millisecond)))}
-		if Skipped(f) {
+		if f.Skipped() {
 			k.Skipped = words(f.Err)
 		} else {
 			k.Error = words(cmp.Or(f.Err, "no proven effect"))

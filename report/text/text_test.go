@@ -97,7 +97,7 @@ func TestOutcome(t *testing.T) {
 		{"no trial is not a pass", "", nil, report.Unknown},
 	} {
 		r := report.Result{Run: report.Run{Ended: c.ended}, Trials: c.trials}
-		if got := Outcome(r); got != c.want {
+		if got := r.Outcome(); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 		if a := Answers(r); c.want != report.Pass && strings.HasPrefix(a.Verdict, "Passed") {

@@ -19,23 +19,6 @@ func zoo(s matrix.Scenario) bool {
 	})
 }
 
-// caught is the result of a trial whose subject is broken on purpose: it passes when
-// every verdict that must catch it has.
-func caught(t report.Trial) string {
-	switch {
-	case len(t.Missed()) == 0:
-		return report.Pass
-	case unproven(t) > 0:
-		return report.Unknown
-	}
-	for _, v := range t.Verdicts {
-		if v.Result == report.Pass && slices.Contains(t.Expect, v.Guarantee) {
-			return report.Fail // it was judged, and not seen
-		}
-	}
-	return report.Unknown // there was nothing to judge it by
-}
-
 // zooRow is one line of the zoo's table. Sound subjects that passed share one.
 type zooRow struct {
 	cells  [5]string
@@ -168,13 +151,13 @@ func foundInZoo(s matrix.Scenario) []string {
 	return out
 }
 
-func censusOf(s matrix.Scenario) (specimens, sound Tally) {
+func censusOf(s matrix.Scenario) (specimens, sound report.Tally) {
 	for _, x := range s.Series {
 		for _, t := range x.Trials {
 			if len(t.Expect) > 0 {
-				specimens.count(TrialOutcome(t))
+				specimens.Add(TrialOutcome(t))
 			} else {
-				sound.count(TrialOutcome(t))
+				sound.Add(TrialOutcome(t))
 			}
 		}
 	}
