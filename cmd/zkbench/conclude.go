@@ -13,7 +13,8 @@ import (
 
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/draw"
-	"github.com/zkbench/zkbench/report/text"
+	"github.com/zkbench/zkbench/report/render"
+	"github.com/zkbench/zkbench/report/view"
 )
 
 // conclude judges the run folder, writes everything that follows from its histories,
@@ -24,35 +25,42 @@ func (f *runFlags) conclude(cmd *cobra.Command, dir string, run report.Run) erro
 		return err
 	}
 	// Whatever else goes wrong, a broken guarantee decides the exit code.
-	errs := []error{draw.Folder(dir), show(cmd.OutOrStdout(), r, f.json)}
-	if !f.json {
-		errs = append(errs, tell(cmd.OutOrStdout(), dir, r, false))
-	}
-	if page, err := filepath.Abs(filepath.Join(dir, report.PageFile)); errs[0] == nil && err == nil {
+	v, drawn := draw.Folder(dir)
+	if page, err := filepath.Abs(filepath.Join(dir, report.PageFile)); drawn == nil && err == nil {
 		fmt.Fprintf(cmd.ErrOrStderr(), "report: %s\n", page)
 	}
-	errs = append(errs, tellGitHub(cmd.ErrOrStderr(), dir, r), verdictError(r))
-	return errors.Join(errs...)
+	if v == nil {
+		v = view.Of(view.Input{Result: r, Dir: dir})
+	}
+	shown := show(cmd.OutOrStdout(), v)
+	if f.json {
+		shown = printJSON(cmd.OutOrStdout(), r)
+	}
+	return errors.Join(drawn, shown, annotate(cmd.ErrOrStderr(), v), verdictError(v.Result))
 }
 
-// show prints the summary, or result.json.
-func show(w io.Writer, r report.Result, asJSON bool) error {
-	if asJSON {
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		return e.Encode(r)
-	}
-	var t text.Terminal
+// show prints the summary.
+func show(w io.Writer, v *view.View) error { return render.Terminal(w, v, terminal(w)) }
+
+// terminal says what the terminal can do; nothing where w is none.
+func terminal(w io.Writer) render.Term {
+	var t render.Term
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		t.Color = os.Getenv("NO_COLOR") == ""
 		t.Width, _, _ = term.GetSize(int(f.Fd()))
 	}
-	return text.Summary(w, r, t)
+	return t
 }
 
-// verdictError turns what was concluded into an exit code; the summary has said why.
-func verdictError(r report.Result) error {
-	switch text.Outcome(r) {
+func printJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+// verdictError turns the result into an exit code; the summary has said why.
+func verdictError(result string) error {
+	switch result {
 	case report.Pass:
 		return nil
 	case report.Fail:

@@ -105,8 +105,8 @@ func TrendTable(runs []report.Result, asked []report.Measure) string {
 	return out
 }
 
-// Figure draws the comparison: every number of every cell by how it changed.
-func (c Comparison) Figure() *plot.Figure {
+// figure draws the comparison: every number of every cell by how it changed.
+func (c Comparison) figure() *plot.Figure {
 	var rows []plot.Change
 	for _, r := range c.Rows {
 		if r.Ratio == nil {

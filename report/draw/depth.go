@@ -43,18 +43,18 @@ func (d *depth) sample(s *history.Sample) {
 	}
 }
 
-// queueDepth draws the items that wait; nil where nothing streamed.
-func (tr *trace) queueDepth() *plot.Figure {
+// queueDepth is how many items wait over time; empty where nothing streamed.
+func (tr *trace) queueDepth() plot.Depth {
+	d := plot.Depth{Trial: tr.Trial, Label: tr.Label, Clients: tr.Clients, Windows: tr.Windows}
 	if !tr.depth.streams {
-		return nil
+		return d
 	}
 	steps := slices.Clone(tr.depth.steps)
 	slices.SortStableFunc(steps, func(a, b step) int { return cmp.Compare(a.at, b.at) })
-	d := plot.Depth{Trial: tr.Trial, Label: tr.Label, Clients: tr.Clients, Windows: tr.Windows}
 	var now plot.DepthPoint
 	for _, s := range steps {
 		now = plot.DepthPoint{At: s.at, Queued: now.Queued + s.queued, Due: now.Due + s.due}
 		d.Points = append(d.Points, now)
 	}
-	return plot.QueueDepth(d)
+	return d
 }

@@ -21,7 +21,7 @@ type trace struct {
 	exact map[string][]float64 // every latency by metric, in nanoseconds; absent where there were too many
 	depth depth
 	pace  paces
-	lines drills
+	lines rounds
 	fails plot.Drills
 }
 
@@ -46,7 +46,6 @@ func read(path string, t report.Trial, label string) *trace {
 		},
 		Failover: func(r report.Failover) { tr.fails.Rounds = append(tr.fails.Rounds, r) },
 		Belief: func(b verdict.Belief) {
-			tr.lines.belief(b)
 			if len(tr.Beliefs) >= traceLimit {
 				left++
 				return
@@ -71,6 +70,7 @@ func read(path string, t report.Trial, label string) *trace {
 		clear(tr.exact)
 	}
 	tr.Windows = windows(h.Faults, folded.Length)
+	tr.Rounds = tr.lines.all
 	tr.Queue, tr.Paces = tr.pace.queue, tr.pace.over(folded.Length)
 	switch {
 	case folded.Err != nil:
@@ -95,23 +95,6 @@ func windows(faults []history.Fault, end time.Duration) []plot.Window {
 		out = append(out, w)
 	}
 	return out
-}
-
-// figures are the plots of one trial. Where it stands for so many, they say so.
-func (tr *trace) figures(looks plot.Looks, trials int) []*plot.Figure {
-	out := append(tr.terms(), tr.failovers()...)
-	out = append(out, plot.OverTime(tr.Timeline, looks), plot.ThroughputOverTime(tr.Timeline, looks), plot.Holders(tr.Timeline), tr.queueDepth())
-	for _, f := range out {
-		if f != nil && trials > 0 {
-			f.About += fmt.Sprintf(" Of the %d trials of this cell this is the worst, or else the first.", trials)
-		}
-	}
-	return out
-}
-
-// failovers are the plots of a trial whose holders were struck.
-func (tr *trace) failovers() []*plot.Figure {
-	return []*plot.Figure{plot.Failovers(tr.fails), plot.Budget(tr.fails)}
 }
 
 // promise is what the scenario promises about failovers; 0 where it does not.

@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"cmp"
 	"image/color"
 	"math"
 	"slices"
@@ -12,7 +13,7 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// band is a stretch of time, shaded, with a label above the data.
+// band is a time, shaded, with a label above the data.
 type band struct {
 	from, to float64
 	label    string
@@ -30,16 +31,13 @@ func bandsOf(windows []Window) []band {
 		out = append(out, band{from: seconds(w.Start), to: max(seconds(w.End), seconds(w.Start)),
 			label: units.Short(units.Clean(label), 40), proven: w.Proven})
 	}
-	slices.SortStableFunc(out, func(a, b band) int {
-		switch {
-		case a.from < b.from:
-			return -1
-		case a.from > b.from:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(out, func(a, b band) int { return cmp.Compare(a.from, b.from) })
 	return out
+}
+
+// within leaves out the bands that lie outside.
+func within(bands []band, from, to float64) []band {
+	return slices.DeleteFunc(bands, func(b band) bool { return b.to < from || b.from > to })
 }
 
 // bandEntries are the legend's words for the bands.

@@ -93,7 +93,7 @@ func fanOutPoints(s matrix.Series, metric string) (measured, expected []xy, none
 // a whisker up to its 99th percentile, and in the legend the fitted slope. It is
 // nil when no trial has the metric, or all have the same number of clients.
 func Growth(s matrix.Scenario, metric, title string, looks Looks) *Figure {
-	f := newFigure(short(metric)+"-by-clients", upper(quantity(metric, title))+" by contenders",
+	f := newFigure(short(metric)+"-by-clients", units.Capital(quantity(metric, title))+" by contenders",
 		"The median of each trial; the whisker ends at the 99th percentile.")
 	c := curves{f: f, of: len(s.Series)}
 	fitted := false

@@ -22,7 +22,7 @@ func OverTime(t Timeline, looks Looks) *Figure {
 		what, latency = "item", "delivery latency"
 		each = "Each point is one item, at the time at which it was taken; its latency counts from when it was due."
 	}
-	f := newFigure("latency-"+t.Trial, fmt.Sprintf("%s over time: %s, %s", upper(latency), t.Label, t.who()), each+" Shaded: a fault was in force.")
+	f := newFigure("latency-"+t.Trial, fmt.Sprintf("%s over time: %s, %s", units.Capital(latency), t.Label, t.who()), each+" Shaded: a fault was in force.")
 	f.Trial, f.Clients = t.Trial, t.Clients
 	var plain, failover []xy
 	var values []float64

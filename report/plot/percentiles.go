@@ -29,7 +29,7 @@ type Distribution struct {
 // when no series has samples enough.
 func Percentiles(metric, title string, clients int, dists []Distribution, looks Looks) *Figure {
 	f := newFigure(fmt.Sprintf("%s-percentiles-%d", short(metric), clients),
-		fmt.Sprintf("%s by percentile, %s", upper(quantity(metric, title)), units.Plural(clients, "contender")),
+		fmt.Sprintf("%s by percentile, %s", units.Capital(quantity(metric, title)), units.Plural(clients, "contender")),
 		"Read: at 99 %, 99 of 100 were at most this slow. Each line ends at the slowest that was measured.")
 	f.Clients = clients
 	var values []float64

@@ -21,7 +21,8 @@ type Timeline struct {
 	Windows  []Window
 	Beliefs  []Belief
 	Overlaps []Overlap
-	Partial  string // why the history is incomplete; empty when it is whole
+	Rounds   []Round // of successions
+	Partial  string  // why the history is incomplete; empty when it is whole
 }
 
 // who counts the clients in the word for them.
@@ -57,6 +58,20 @@ type Overlap struct {
 	Clients    [2]int
 	Start, End time.Duration
 	Exposure   bool // inherent in leases, not a violation
+}
+
+// Round is one round of a succession: who stood in line, and who was made to leave.
+type Round struct {
+	Phase string // says how they were made to leave
+	Line  []Stand
+	End   time.Duration // of the round; 0 where it did not come to one
+}
+
+// Stand is a candidate's time in the line.
+type Stand struct {
+	Client   int
+	From, To time.Duration // To is when it was made to leave, or the end of the round
+	Left     bool          // it was made to leave
 }
 
 // thin keeps at most about limit points: of each slice of x the first, the lowest

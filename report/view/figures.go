@@ -1,0 +1,69 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/matrix"
+	"github.com/zkbench/zkbench/report/plot"
+)
+
+// figures draws up every plot that the data has something for; none without traces.
+func (b builder) figures() []*plot.Figure {
+	if b.Traces == nil {
+		return nil
+	}
+	// What is provoked is explained, not measured: its plots would say nothing.
+	all := matrix.Of(slices.DeleteFunc(slices.Clone(b.Result.Trials), func(t report.Trial) bool { return t.Provocation != "" }))
+	var labels []string
+	for _, s := range all {
+		for _, x := range s.Series {
+			labels = append(labels, x.Label)
+		}
+	}
+	looks := plot.NewLooks(labels)
+	var out []*plot.Figure
+	for _, s := range all {
+		figs := append(b.overview(s, looks), changes(s.Name, b.Result.Comparisons))
+		for _, x := range s.Merged().Series { // of a repeated cell, its worst trial
+			for _, t := range x.Trials {
+				figs = append(figs, b.overTime(t, looks)...)
+			}
+		}
+		figs = slices.DeleteFunc(figs, func(f *plot.Figure) bool { return f == nil })
+		for _, f := range figs {
+			if len(all) > 1 && f.Trial == "" { // a trial's name is unique already
+				f.Rename(s.Name)
+			}
+		}
+		out = append(out, figs...)
+	}
+	return out
+}
+
+// overview is the plots that compare the series of a scenario.
+func (b builder) overview(s matrix.Scenario, looks plot.Looks) []*plot.Figure {
+	merged := s.Merged()
+	out := []*plot.Figure{plot.FanOut(merged, looks), plot.Flap(merged, looks)}
+	for _, l := range measuredLatencies(seriesOrder([]matrix.Scenario{s})) {
+		out = append(out, plot.Growth(merged, l.name, l.head, looks))
+		for _, n := range slices.Backward(s.Counts) {
+			dists := plot.Latencies(s, n, l.name, func(trial string) []float64 { return b.Traces[trial].Latencies[l.name] })
+			out = append(out, plot.Percentiles(l.name, l.head, n, dists, looks))
+		}
+	}
+	return append(out, plot.Throughput(s, looks))
+}
+
+// overTime is the plots of one trial. Where it stands for several, they say so.
+func (b builder) overTime(t report.Trial, looks plot.Looks) []*plot.Figure {
+	tr := b.Traces[t.Name]
+	out := []*plot.Figure{plot.Failovers(tr.Failovers), plot.Budget(tr.Failovers), plot.OverTime(tr.Timeline, looks), plot.ThroughputOverTime(tr.Timeline, looks), plot.QueueDepth(tr.Depth)}
+	for _, f := range out {
+		if f != nil && t.Merged > 0 {
+			f.About += fmt.Sprintf(" Of the %d trials of this cell this is the worst, or else the first.", t.Merged)
+		}
+	}
+	return out
+}
