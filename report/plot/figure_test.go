@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/matrix"
 )
 
@@ -29,8 +30,7 @@ func figures() []*Figure {
 	}
 	return []*Figure{
 		FanOut(s, looks), Growth(s, "handoff.latency", "hand-off", looks), Percentiles("handoff.latency", "hand-off", 100, dists, looks),
-		OverTime(sampleTimeline(100, 10, false), looks), Holders(sampleTimeline(8, 12, true)), Holders(sampleTimeline(100, 5, true)),
-		Terms(sampleDrill()), QueueDepth(sampleDepth()), Flap(flapping(), looks),
+		OverTime(sampleTimeline(100, 10, false), looks), QueueDepth(sampleDepth()), Flap(flapping(), looks),
 		Failovers(sampleDrills()), Budget(sampleDrills()),
 		Throughput(s, looks), ThroughputOverTime(samplePaces(), looks), OverTime(sampleDeliveries(), looks),
 	}
@@ -150,7 +150,7 @@ func TestHardData(t *testing.T) {
 		}
 	}
 	cell := func(n int, v *float64) report.Trial {
-		return report.Trial{Scenario: "s", Subject: "a<b>&\"'\x00é漢", Clients: n, Metrics: metric(v)}
+		return report.Trial{Cell: history.Cell{Scenario: "s", Subject: "a<b>&\"'\x00é漢", Clients: n}, Metrics: metric(v)}
 	}
 	long := cell(10, &tiny)
 	long.Subject = strings.Repeat("lock/a-very-long-name-of-a-subject-", 8)
@@ -160,7 +160,7 @@ func TestHardData(t *testing.T) {
 		drawn  bool
 	}{
 		{"no trial at all", nil, false},
-		{"a trial without metrics", []report.Trial{{Scenario: "s", Clients: 3}}, false},
+		{"a trial without metrics", []report.Trial{{Cell: history.Cell{Scenario: "s", Clients: 3}}}, false},
 		{"only zeros, which have no place on a log axis", []report.Trial{cell(0, &zero), cell(5, &zero)}, false},
 		{"one point", []report.Trial{cell(10, &tiny)}, true},
 		{"zero clients", []report.Trial{cell(0, &tiny), cell(10, &tiny)}, true},
@@ -234,11 +234,19 @@ func TestHardTimelines(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			start := time.Now()
 			check(t, OverTime(c.t, NewLooks(nil)))
-			check(t, Holders(c.t))
 			check(t, ThroughputOverTime(c.t, NewLooks(nil)))
 			if d := time.Since(start); d > 20*time.Second {
 				t.Errorf("took %v", d)
 			}
 		})
 	}
+}
+
+// legendText is what the legend says.
+func legendText(f *Figure) string {
+	var parts []string
+	for _, e := range f.legend {
+		parts = append(parts, e.text)
+	}
+	return strings.Join(parts, "; ")
 }

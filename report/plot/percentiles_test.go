@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/matrix"
 )
 
@@ -66,7 +67,7 @@ func TestQuantity(t *testing.T) {
 
 // repeated is a trial of a cell that was run several times.
 func repeated(name string, p50 float64, n int64) report.Trial {
-	return report.Trial{Name: name, Scenario: "s", Subject: "queue/a", Clients: 10, Metrics: map[string]report.Metric{
+	return report.Trial{Name: name, Cell: history.Cell{Scenario: "s", Subject: "queue/a", Clients: 10}, Metrics: map[string]report.Metric{
 		"queue.latency": {Unit: "ns", Count: &n, Min: new(p50 / 2), P50: &p50, P90: new(2 * p50), P99: new(3 * p50), Max: new(4 * p50)}}}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/matrix"
 )
 
@@ -26,7 +27,7 @@ func sampleTrial(subject string, clients int, p50, expected float64) report.Tria
 	ptr := func(v float64) *float64 { return &v }
 	count := int64(clients * 10)
 	return report.Trial{
-		Name: "herd-" + fileName(subject) + "-" + string(rune('a'+clients%26)), Scenario: "herd", Subject: subject, Clients: clients,
+		Name: "herd-" + fileName(subject) + "-" + string(rune('a'+clients%26)), Cell: history.Cell{Scenario: "herd", Subject: subject, Clients: clients},
 		Metrics: map[string]report.Metric{
 			"handoff.latency": {Unit: "ns", Count: &count, Min: ptr(p50 / 3), Mean: ptr(p50 * 1.2), P50: ptr(p50),
 				P90: ptr(p50 * 2), P99: ptr(p50 * 4), P999: ptr(p50 * 6), Max: ptr(p50 * 7)},

@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/matrix"
 )
 
 func busy(subject string, clients int, rates ...float64) []report.Trial {
 	var out []report.Trial
 	for _, v := range rates {
-		out = append(out, report.Trial{Scenario: "s", Subject: subject, Clients: clients,
+		out = append(out, report.Trial{Cell: history.Cell{Scenario: "s", Subject: subject, Clients: clients},
 			Metrics: map[string]report.Metric{report.Throughput: {Unit: "1/s", Value: &v}}})
 	}
 	return out
@@ -50,7 +51,7 @@ func TestThroughput_nothingToCompare(t *testing.T) {
 	if Throughput(scenarioOf(busy("a", 10, 300, 100)), NewLooks(nil)) != nil {
 		t.Error("one client count shows no trend, and was drawn")
 	}
-	if Throughput(scenarioOf([]report.Trial{{Scenario: "s", Clients: 1}, {Scenario: "s", Clients: 2}}), NewLooks(nil)) != nil {
+	if Throughput(scenarioOf([]report.Trial{{Cell: history.Cell{Scenario: "s", Clients: 1}}, {Cell: history.Cell{Scenario: "s", Clients: 2}}}), NewLooks(nil)) != nil {
 		t.Error("a plot of nothing")
 	}
 }

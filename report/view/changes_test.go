@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 // drawn returns the plot of comparisons of these cells, as text.
@@ -15,8 +16,8 @@ func drawn(t *testing.T, subjects, timeouts []string, counts []int) string {
 	for _, subject := range subjects {
 		for _, timeout := range timeouts {
 			for _, n := range counts {
-				all = append(all, report.Comparison{Scenario: "s", Subject: subject, Base: "lock/b", Clients: n, Metric: "handoff.latency.p50",
-					Params: map[string]string{"session_timeout": timeout, "hold": "2ms"}, Ratio: report.Interval{Center: 1.1}})
+				all = append(all, report.Comparison{Metric: "handoff.latency.p50", Cell: history.Cell{Scenario: "s", Subject: subject, Base: "lock/b", Clients: n,
+					Params: map[string]string{"session_timeout": timeout, "hold": "2ms"}}, Ratio: report.Interval{Center: 1.1}})
 			}
 		}
 	}

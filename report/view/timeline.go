@@ -21,8 +21,8 @@ type Timeline struct {
 	Overlaps []plot.Overlap
 	Windows  []plot.Window
 	Rounds   []plot.Round
-	Gaps     []Gap  // of rounds, in which nobody led
-	Says     string // what there is, and what is left out
+	Gaps     []Gap         // of rounds, in which nobody led
+	Says     string        // what there is, and what is left out
 	Still    explain.Chart // a part of it, to be seen where nobody can zoom; empty but for the first ones
 }
 
