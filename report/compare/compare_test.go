@@ -1,15 +1,10 @@
 package compare
 
 import (
-	"bytes"
-	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -17,8 +12,6 @@ import (
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/history"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // invent makes a run of n trials of lock/parent and lock/predecessor with 10 clients.
 // cost is what a hand-off of the latter costs, in ms, before noise.
@@ -34,8 +27,8 @@ func invent(r *rand.Rand, id string, n int, cost, noise float64) report.Result {
 			base := []float64{5, cost}[i]
 			p50 := base * 1e6 * math.Exp(noise*r.NormFloat64())
 			res.Trials = append(res.Trials, report.Trial{
-				Name: fmt.Sprintf("herd-%d-%d", i, k), Scenario: "herd", Subject: subject, Clients: 10,
-				Params: map[string]string{history.ParamTrial: strconv.Itoa(k), "hold": "20ms"},
+				Name: fmt.Sprintf("herd-%d-%d", i, k), Repetition: k,
+				Cell: history.Cell{Scenario: "herd", Subject: subject, Clients: 10, Params: map[string]string{"hold": "20ms"}},
 				Metrics: map[string]report.Metric{
 					report.HandoffLatency:      {Unit: "ns", Count: new(int64(27)), P50: new(p50), P99: new(3 * p50)},
 					report.FanoutNotifications: {Unit: "1/handoff", Value: new([]float64{6, 1}[i])},
@@ -258,12 +251,13 @@ func TestRuns_besideABase(t *testing.T) {
 	run := func(machine, cost float64) report.Result {
 		res := invent(r, "r", 12, 5*cost, 0)
 		weather := map[int]float64{}
-		for _, x := range res.Trials {
-			x.Params[history.ParamBase] = "lock/parent"
-			if weather[x.Repetition()] == 0 {
-				weather[x.Repetition()] = machine * math.Exp(0.3*r.NormFloat64())
+		for i := range res.Trials {
+			x := &res.Trials[i]
+			x.Base = "lock/parent"
+			if weather[x.Repetition] == 0 {
+				weather[x.Repetition] = machine * math.Exp(0.3*r.NormFloat64())
 			}
-			*x.Metrics[report.HandoffLatency].P50 *= weather[x.Repetition()] * math.Exp(0.01*r.NormFloat64())
+			*x.Metrics[report.HandoffLatency].P50 *= weather[x.Repetition] * math.Exp(0.01*r.NormFloat64())
 			delete(x.Metrics, report.Throughput)
 		}
 		return res
@@ -307,7 +301,7 @@ func TestUnlike(t *testing.T) {
 			}
 		}, "only the old run has herd, lock/parent, 10 clients"},
 		{"a subject that is new", func(new *report.Result) {
-			new.Trials = append(new.Trials, report.Trial{Scenario: "herd", Subject: "lock/new", Clients: 10})
+			new.Trials = append(new.Trials, report.Trial{Cell: history.Cell{Scenario: "herd", Subject: "lock/new", Clients: 10}})
 		}, "only the new run has herd, lock/new, 10 clients"},
 	} {
 		t.Run(row.about, func(t *testing.T) {
@@ -318,42 +312,5 @@ func TestUnlike(t *testing.T) {
 				t.Errorf("unlike: %q, want %q", got, row.want)
 			}
 		})
-	}
-}
-
-// TestGolden compares what people read with what a person approved.
-func TestGolden(t *testing.T) {
-	r := rand.New(rand.NewPCG(4, 4))
-	old, new := invent(r, "main", 10, 1, 0.01), invent(r, "branch", 10, 1.12, 0.01)
-	new.Run.Versions["zookeeper"] = "3.9.4"
-	*new.Trials[2].Metrics[report.FanoutNotifications].Value = 6.5
-	few := invent(r, "few", 2, 1, 0.01)
-	for name, c := range map[string]Comparison{"worse": Runs(old, new, five), "few": Runs(few, few, five)} {
-		var table, markdown bytes.Buffer
-		if err := c.Table(&table); err != nil {
-			t.Fatal(err)
-		}
-		if err := c.Markdown(&markdown); err != nil {
-			t.Fatal(err)
-		}
-		golden(t, name+".txt", table.Bytes())
-		golden(t, name+".md", markdown.Bytes())
-	}
-}
-
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s differs from its golden file; got:\n%s", name, got)
 	}
 }

@@ -78,7 +78,7 @@ func (c Comparison) name(result string) string {
 
 // View is what there is to say about the comparison: a table a cell.
 func (c Comparison) View() *view.View {
-	v := &view.View{Name: "compare", Asked: fmt.Sprintf("%s against %s", about(c.New), about(c.Old)), Result: c.Result, Verdict: c.Sentence(), Figures: []*plot.Figure{c.figure()}}
+	v := &view.View{Name: "compare", Asked: fmt.Sprintf("%s against %s.", about(c.New), about(c.Old)), Result: c.Result, Verdict: c.Sentence(), Figures: []*plot.Figure{c.figure()}}
 	if v.Figures[0] == nil {
 		v.Figures = nil
 	}
@@ -102,7 +102,9 @@ func (c Comparison) View() *view.View {
 
 // columns are those of the table of a cell, which stands at their head.
 func columns(cell string) []view.Column {
-	number := func(head string, spare int) view.Column { return view.Column{Head: head, Kind: view.Number, Spare: spare} }
+	number := func(head string, spare int) view.Column {
+		return view.Column{Head: head, Kind: view.Number, Spare: spare}
+	}
 	return []view.Column{{Head: cell}, number("old", 0), number("new", 0), number("change", 0), number("95 %", 1), number("p", 2), number("A/A", 3), {Head: "result", Kind: view.Status}}
 }
 

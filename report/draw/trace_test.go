@@ -4,39 +4,33 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/history"
-	"github.com/zkbench/zkbench/report/plot"
-	"github.com/zkbench/zkbench/report/verdict"
 )
 
-// writeQueue writes the history of a queue: a drain, in which the lab sets the pace, and
+// writeQueue writes the history of a queue: a drain, in which the harness sets the pace, and
 // a stream of an item each 20 ms, of which a fault holds up those of its fourth second.
 func writeQueue(t *testing.T, dir string, clients int) (name string) {
 	t.Helper()
 	name = fmt.Sprintf("queue-queue-parent-%d", clients)
-	w, err := history.Create(report.HistoryPath(dir, name), history.Header{Trial: name, Scenario: "queue", Subject: "queue/parent", Clients: clients})
+	w, err := history.Create(report.HistoryPath(dir, name), history.Header{Trial: name, Cell: history.Cell{Scenario: "queue", Subject: "queue/parent", Clients: clients}})
 	if err != nil {
 		t.Fatal(err)
-	}
-	phase := func(kind, phase string, at time.Duration) {
-		w.Note(history.Note{Kind: kind, Client: -1, Phase: phase, Text: phase, At: at})
 	}
 	item := func(phase, id string, due, taken time.Duration) {
 		w.Sample(history.Sample{Client: clients, Phase: phase, Op: history.Put, Item: id, Due: due, Call: due, Return: due + time.Millisecond, Outcome: history.OK})
 		w.Sample(history.Sample{Phase: phase, Op: history.Take, Item: id, Due: due, Call: due, Return: taken, Outcome: history.OK})
 	}
-	phase(history.PhaseStart, "deliver", 0)
+	w.Record(&history.PhaseStart{Name: "deliver", Kind: history.DrainPhase, Pace: history.ByHarness})
 	item("deliver", "first", time.Second/2, time.Second/2+3*time.Millisecond)
-	w.Note(history.Note{Kind: history.Fan, Client: -1, Phase: "deliver", At: time.Second, Counts: map[string]int64{verdict.CountHandoffs: 1, verdict.CountNotifications: 1}})
-	phase(history.PhaseEnd, "deliver", time.Second)
-	phase(history.PhaseStart, "stream", time.Second)
+	w.Record(&history.Traffic{Phase: "deliver", At: time.Second, Of: history.OfHandoff, Count: 1, Notifications: 1})
+	w.Record(&history.PhaseEnd{Name: "deliver", At: time.Second})
+	w.Record(&history.PhaseStart{Name: "stream", Index: 1, Kind: "stream", Pace: history.ByRate, At: time.Second})
 	struck, healed := 4*time.Second, 5*time.Second
-	w.Window(history.Window{Fault: "session.close", Target: "client 1", Client: 1, Start: struck, End: healed, Proof: "seen"})
+	w.Record(&history.Window{Fault: "session.close", Target: "client 1", Client: 1, Start: struck, End: healed, Proof: "seen"})
 	for i := range 350 {
 		due := time.Second + time.Duration(i)*20*time.Millisecond
 		taken := due + 2*time.Millisecond
@@ -45,8 +39,8 @@ func writeQueue(t *testing.T, dir string, clients int) (name string) {
 		}
 		item("stream", fmt.Sprint(i), due, taken)
 	}
-	w.Note(history.Note{Kind: history.Traffic, Client: -1, Phase: "stream", At: 8 * time.Second, Counts: map[string]int64{"items": 350}})
-	phase(history.PhaseEnd, "stream", 8*time.Second)
+	w.Record(&history.Traffic{Phase: "stream", At: 8 * time.Second, Of: history.OfItem, Count: 350})
+	w.Record(&history.PhaseEnd{Name: "stream", Index: 1, At: 8 * time.Second})
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +53,7 @@ func TestRead_queue(t *testing.T) {
 		t.Fatal(err)
 	}
 	name := writeQueue(t, dir, 2)
-	tr := read(report.HistoryPath(dir, name), report.Trial{Name: name, Clients: 2}, "queue/parent")
+	tr := read(report.HistoryPath(dir, name), report.Trial{Name: name, Cell: history.Cell{Clients: 2}}, "queue/parent")
 	if !tr.Queue || len(tr.Handoffs) != 351 {
 		t.Fatalf("queue %v, %d deliveries; want 351", tr.Queue, len(tr.Handoffs))
 	}
@@ -67,7 +61,7 @@ func TestRead_queue(t *testing.T) {
 		t.Errorf("the first item of the stream: %+v, want 2 ms from due to taken", h)
 	}
 	if len(tr.Paces) != 1 {
-		t.Fatalf("%d phases, want the stream alone: in the drain the lab sets the pace", len(tr.Paces))
+		t.Fatalf("%d phases, want the stream alone: in the drain the harness sets the pace", len(tr.Paces))
 	}
 	p := tr.Paces[0]
 	sum := 0
@@ -84,10 +78,10 @@ func TestRead_queue(t *testing.T) {
 
 // A history that is cut short says nothing about what would have come.
 func TestPaces_cutShort(t *testing.T) {
-	h := history.Of(history.Header{}, history.Record{Note: &history.Note{Kind: history.PhaseStart, Client: -1, Text: "churn", At: time.Second}})
+	h := history.Of(history.Header{}, &history.PhaseStart{Name: "churn", Pace: history.ByClients, At: time.Second})
 	c := newPaces(h)
-	c.record(history.Numbered{Record: history.Record{Sample: &history.Sample{Phase: "churn", Op: history.Acquire, Return: 1450 * time.Millisecond, Outcome: history.OK}}})
-	c.record(history.Numbered{Record: history.Record{Sample: &history.Sample{Phase: "churn", Op: history.Acquire, Return: 1460 * time.Millisecond, Outcome: history.Unknown}}})
+	c.record(history.Numbered{Record: &history.Sample{Phase: "churn", Op: history.Acquire, Return: 1450 * time.Millisecond, Outcome: history.OK}})
+	c.record(history.Numbered{Record: &history.Sample{Phase: "churn", Op: history.Acquire, Return: 1460 * time.Millisecond, Outcome: history.Unknown}})
 	got := c.over(1460 * time.Millisecond)
 	if len(got) != 1 || got[0].End != 1460*time.Millisecond || len(got[0].Done) != 5 || got[0].Done[4] != 1 {
 		t.Errorf("%+v, want one grant, and an end where the history ends", got)
@@ -105,24 +99,12 @@ func TestFolder_queue(t *testing.T) {
 	if _, err := report.Conclude(dir, report.Run{ID: "r1", Scenario: "queue"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := Folder(dir); err != nil {
+	if _, err := Folder(dir); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"latency-queue-queue-parent-10.svg", "throughput-queue-queue-parent-2.png"} {
 		if _, err := os.Stat(filepath.Join(dir, report.PlotDir, name)); err != nil {
 			t.Error(err)
-		}
-	}
-}
-
-// A plot of one trial of several says which.
-func TestTrace_figuresOfOneOfSeveral(t *testing.T) {
-	tr := trace{Timeline: plot.Timeline{Handoffs: []plot.Handoff{{At: 1, Latency: 1}}}}
-	for trials, want := range map[string]bool{"": false, "3": true} {
-		for _, f := range tr.figures(nil, trials) {
-			if f != nil && strings.Contains(f.About, "Of the 3 trials of this cell") != want {
-				t.Errorf("of %q trials: %s", trials, f.About)
-			}
 		}
 	}
 }

@@ -20,8 +20,11 @@ const markdownReasons = 20
 func Markdown(w io.Writer, v *view.View) error {
 	var b strings.Builder
 	mark := cmp.Or(map[string]string{report.Pass: "✅", report.Fail: "❌"}[v.Result], "❔")
-	fmt.Fprintf(&b, "### %s zkbench %s\n\n%s\n\n**%s**\n\n", mark, units.Markdown(v.Name), units.Markdown(v.Asked), units.Markdown(v.Verdict))
-	for _, f := range v.Of(view.Measures, view.Doubt, view.Note) {
+	fmt.Fprintf(&b, "### %s zkbench %s\n\n%s\n\n**%s**\n", mark, units.Markdown(v.Name), units.Markdown(v.Asked), units.Markdown(v.Verdict))
+	for i, f := range v.Of(view.Measures, view.Doubt, view.Note) {
+		if i == 0 {
+			fmt.Fprintln(&b)
+		}
 		fmt.Fprintf(&b, "- %s\n", units.Markdown(f.String()))
 	}
 	for _, t := range v.Tables {
