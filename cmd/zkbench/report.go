@@ -32,6 +32,7 @@ func reportCmd() *cobra.Command {
 				return err
 			}
 			fmt.Fprintf(cmd.ErrOrStderr(), "drawn again: %s\n", args[0])
+			v.Shown, v.More = 0, nil // the page that it has drawn explains what was broken
 			return show(cmd.OutOrStdout(), v)
 		},
 	}

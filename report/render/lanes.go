@@ -53,7 +53,7 @@ func lanes(c explain.Chart) template.HTML {
 		return ""
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg class="lanes" viewBox="0 0 %d %d" role="img" aria-label="From %s to %s">`, laneWidth, laneHeight*len(c.Lanes)+4, units.Moment(c.From), units.Moment(c.To))
+	fmt.Fprintf(&b, `<svg class="lanes" viewBox="0 0 %d %d" role="img" aria-label="From %s to %s">`, laneWidth, laneHeight*(len(c.Lanes)+1), units.Moment(c.From), units.Moment(c.To))
 	x := func(t time.Duration) float64 { return laneLabel + share(c, t)*(laneWidth-laneLabel) }
 	for i, l := range c.Lanes {
 		y := laneHeight*i + 4
@@ -63,7 +63,8 @@ func lanes(c explain.Chart) template.HTML {
 			fmt.Fprintf(&b, `<rect x="%.1f" y="%d" width="%.1f" height="18" class="%s"/>`, from, y, max(x(bar.To)-from, 1.5), bar.Kind)
 		}
 	}
-	b.WriteString("</svg>")
+	y := laneHeight*len(c.Lanes) + 16
+	fmt.Fprintf(&b, `<text x="%d" y="%d" class="time">%s</text><text x="%d" y="%d" class="time end">%s</text></svg>`, laneLabel, y, units.Moment(c.From), laneWidth, y, units.Moment(c.To))
 	return template.HTML(b.String())
 }
 

@@ -32,14 +32,20 @@ type Gap struct{ From, To time.Duration }
 // barLimit bounds the bars of all timelines together; about 30 bytes each on the page.
 const barLimit = 14_000
 
-// TimelineMarks are the marks of a timeline.
-var TimelineMarks = []Mark{{explain.Held, "holds, or leads"}, {"alarm", "two at once, or nobody leads"}, {"warned", "exposure"},
-	{"proven", "fault in force"}, {"unclear", "fault without proof"}, {"stands", "stands in line"}}
+// marksOf are the marks of timelines.
+func marksOf(lines []Timeline) []Mark {
+	marks := []Mark{{explain.Held, "holds, or leads"}, {"alarm", "two at once, or nobody leads"}, {"warned", "exposure"},
+		{"proven", "fault in force"}, {"unclear", "fault without proof"}}
+	if slices.ContainsFunc(lines, func(t Timeline) bool { return len(t.Rounds) > 0 }) {
+		marks = append(marks, Mark{"stands", "stands in line"}, Mark{"left", "made to leave"})
+	}
+	return marks
+}
 
 // timelines has the trials in which somebody held, by their interest.
 func (b builder) timelines() Section {
-	s := Section{ID: "holders", Title: "Who held when", Marks: TimelineMarks,
-		Intro: "Each bar is the time in which a client believed that it held the grant. Drag to move, pinch or press Ctrl and turn the wheel to zoom, point at a bar to read it."}
+	s := Section{ID: "holders", Title: "Who held when",
+		Intro: "Each bar is the time in which a client believed that it held the grant."}
 	var all []*Trace
 	for _, t := range byInterest(b.Result.Trials) {
 		if tr := b.Traces[t.Name]; tr != nil && len(tr.Beliefs) > 0 {
@@ -56,7 +62,7 @@ func (b builder) timelines() Section {
 		lines = append(lines, t)
 	}
 	if len(lines) > 0 {
-		s.Blocks = []Block{{Timelines: lines}}
+		s.Blocks, s.Marks = []Block{{Timelines: lines}}, marksOf(lines)
 	}
 	return s
 }
