@@ -48,9 +48,10 @@ type renderer func(io.Writer, *view.View) error
 // files are the files of a run folder, by name.
 var files = map[string]renderer{}
 
-// register adds a file to every run folder.
+// register adds a file to every run folder. It returns the renderer, to be assigned.
 func register(name string, r renderer) renderer {
 	files[name] = r
+	report.Rendered(name)
 	return r
 }
 
