@@ -22,7 +22,7 @@ func Trend(runs []report.Result, asked []report.Measure) []*plot.Figure {
 	var out []*plot.Figure
 	for _, m := range asked {
 		lines, unit := lines(runs, m)
-		if f := plot.Trend(m.String(), m.String(), unit, lines, looks(lines)); f != nil {
+		if f := plot.Trend(m.String(), m.String(), unit, lines, glyphs(lines)); f != nil {
 			out = append(out, f)
 		}
 	}
@@ -50,12 +50,12 @@ func Breaks(runs []report.Result) []string {
 	return out
 }
 
-func looks(lines []plot.Line) plot.Looks {
+func glyphs(lines []plot.Line) plot.Glyphs {
 	var labels []string
 	for _, l := range lines {
 		labels = append(labels, l.Label)
 	}
-	return plot.NewLooks(labels)
+	return plot.NewGlyphs(labels)
 }
 
 // lines gathers one measure over runs, cell by cell.

@@ -22,7 +22,7 @@ type trace struct {
 	depth depth
 	pace  paces
 	lines rounds
-	fails plot.Drills
+	fails plot.FailoverRounds
 }
 
 // read folds the history at path. It has no error: where a history is missing or
@@ -36,7 +36,7 @@ func read(path string, t report.Trial, label string) *trace {
 		return tr
 	}
 	tr.pace = newPaces(h)
-	tr.fails = plot.Drills{Trial: t.Name, Label: label, Clients: t.Clients, Promise: promise(t)}
+	tr.fails = plot.FailoverRounds{Trial: t.Name, Label: label, Clients: t.Clients, Promise: promise(t)}
 	left, leftHandoffs := 0, 0
 	folded := report.Observe(h, report.Observer{
 		Record: func(n history.Numbered) {

@@ -45,10 +45,10 @@ func bandEntries(bands []band) []entry {
 	var out []entry
 	proof := func(b band) bool { return b.proven }
 	if slices.ContainsFunc(bands, proof) {
-		out = append(out, entry{text: "fault in force", look: look{color: proven}, area: true})
+		out = append(out, entry{text: "fault in force", glyph: glyph{color: proven}, area: true})
 	}
 	if slices.ContainsFunc(bands, func(b band) bool { return !b.proven }) {
-		out = append(out, entry{text: "fault without proof of effect", look: look{color: unclear}, area: true})
+		out = append(out, entry{text: "fault without proof of effect", glyph: glyph{color: unclear}, area: true})
 	}
 	return out
 }

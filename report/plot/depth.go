@@ -47,12 +47,12 @@ func QueueDepth(d Depth) *Figure {
 	itemsAxis(f, most)
 	f.body.Add(shading(f.bands), gridlines{y: true})
 	for _, l := range []struct {
-		text string
-		at   []xy
-		look look
-	}{{"due and not taken", due, look{color: palette[1]}}, {"in the queue", queued, look{color: palette[0]}}} {
-		f.body.Add(line{at: steps(thin(l.at, depthPoints)), style: stroke(l.look.color, 1.2)})
-		f.legend = append(f.legend, entry{text: l.text, look: l.look, line: true})
+		text  string
+		at    []xy
+		glyph glyph
+	}{{"due and not taken", due, glyph{color: palette[1]}}, {"in the queue", queued, glyph{color: palette[0]}}} {
+		f.body.Add(line{at: steps(thin(l.at, depthPoints)), style: stroke(l.glyph.color, 1.2)})
+		f.legend = append(f.legend, entry{text: l.text, glyph: l.glyph, line: true})
 	}
 	f.legend = append(f.legend, bandEntries(f.bands)...)
 	return f

@@ -8,10 +8,10 @@ import (
 	"github.com/zkbench/zkbench/report"
 )
 
-// sampleDrills is failovers of three causes: one round of them took too long, one
+// sampleFailovers is failovers of three causes: one round of them took too long, one
 // never ended, and in one the holder held on.
-func sampleDrills() Drills {
-	d := Drills{Trial: "failover-lock-predecessor-3", Label: "lock/predecessor", Clients: 3, Promise: 7 * time.Second}
+func sampleFailovers() FailoverRounds {
+	d := FailoverRounds{Trial: "failover-lock-predecessor-3", Label: "lock/predecessor", Clients: 3, Promise: 7 * time.Second}
 	round := func(phase string, n int, f report.Failover) {
 		f.Phase, f.Round, f.At = phase, n, time.Duration(len(d.Rounds))*10*time.Second
 		d.Rounds = append(d.Rounds, f)
@@ -39,7 +39,7 @@ func sampleDrills() Drills {
 }
 
 func TestFailovers_legend(t *testing.T) {
-	f := Failovers(sampleDrills())
+	f := Failovers(sampleFailovers())
 	var words []string
 	for _, e := range f.legend {
 		words = append(words, e.text)
@@ -47,13 +47,13 @@ func TestFailovers_legend(t *testing.T) {
 	if got, want := strings.Join(words, "; "), "predicted; predicted mean; passed on (9); the holder held on (1); not as predicted (1); promise: 7.00 s"; got != want {
 		t.Errorf("the legend says %q, want %q", got, want)
 	}
-	if Failovers(Drills{}) != nil || Budget(Drills{Rounds: []report.Failover{{Phase: "release"}}}) != nil {
+	if Failovers(FailoverRounds{}) != nil || Budget(FailoverRounds{Rounds: []report.Failover{{Phase: "release"}}}) != nil {
 		t.Error("a figure was drawn of nothing")
 	}
 }
 
 func TestBudget_leavesOutTheMiddle(t *testing.T) {
-	d := sampleDrills()
+	d := sampleFailovers()
 	for i := range 40 {
 		d.Rounds = append(d.Rounds, report.Failover{Phase: "crash", Round: 10 + i, Latency: time.Duration(i) * time.Second,
 			Stages: map[string]time.Duration{report.FailoverExpire: time.Duration(i) * time.Second}})

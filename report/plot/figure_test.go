@@ -22,17 +22,17 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 // figures draws every kind of plot from the sample data.
 func figures() []*Figure {
-	s, looks := sampleScenario()
+	s, glyphs := sampleScenario()
 	var dists []Distribution
 	for _, x := range s.Series {
 		t := x.At(100)[0]
 		dists = append(dists, Distribution{Label: x.Label, Exact: sampleExact(*t.Metrics["handoff.latency"].P50, 1000)})
 	}
 	return []*Figure{
-		FanOut(s, looks), Growth(s, "handoff.latency", "hand-off", looks), Percentiles("handoff.latency", "hand-off", 100, dists, looks),
-		OverTime(sampleTimeline(100, 10, false), looks), QueueDepth(sampleDepth()), Flap(flapping(), looks),
-		Failovers(sampleDrills()), Budget(sampleDrills()),
-		Throughput(s, looks), ThroughputOverTime(samplePaces(), looks), OverTime(sampleDeliveries(), looks),
+		FanOut(s, glyphs), Growth(s, "handoff.latency", "hand-off", glyphs), Percentiles("handoff.latency", "hand-off", 100, dists, glyphs),
+		OverTime(sampleTimeline(100, 10, false), glyphs), QueueDepth(sampleDepth()), Flap(flapping(), glyphs),
+		Failovers(sampleFailovers()), Budget(sampleFailovers()),
+		Throughput(s, glyphs), ThroughputOverTime(samplePaces(), glyphs), OverTime(sampleDeliveries(), glyphs),
 	}
 }
 
@@ -172,10 +172,10 @@ func TestHardData(t *testing.T) {
 			if all := matrix.Of(c.trials); len(all) > 0 {
 				s = all[0]
 			}
-			if f := FanOut(s, NewLooks(nil)); (f != nil) != c.drawn {
+			if f := FanOut(s, NewGlyphs(nil)); (f != nil) != c.drawn {
 				t.Errorf("fan-out drawn: %v, want %v", f != nil, c.drawn)
 			}
-			figs := []*Figure{FanOut(s, NewLooks(nil)), Throughput(s, NewLooks(nil)), Growth(s, "handoff.latency", "hand-off", NewLooks(nil))}
+			figs := []*Figure{FanOut(s, NewGlyphs(nil)), Throughput(s, NewGlyphs(nil)), Growth(s, "handoff.latency", "hand-off", NewGlyphs(nil))}
 			for _, f := range append(figs, Percentiles("handoff.latency", "hand-off", 1, Latencies(s, 10, "handoff.latency", func(string) []float64 { return nil }), nil)) {
 				check(t, f)
 			}
@@ -233,8 +233,8 @@ func TestHardTimelines(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			start := time.Now()
-			check(t, OverTime(c.t, NewLooks(nil)))
-			check(t, ThroughputOverTime(c.t, NewLooks(nil)))
+			check(t, OverTime(c.t, NewGlyphs(nil)))
+			check(t, ThroughputOverTime(c.t, NewGlyphs(nil)))
 			if d := time.Since(start); d > 20*time.Second {
 				t.Errorf("took %v", d)
 			}

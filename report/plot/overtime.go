@@ -16,7 +16,7 @@ const overTimePoints = 900
 
 // OverTime plots each hand-off's latency at the time it ended, over shaded fault
 // windows; of a queue, each delivery's. It is nil when the trial has none.
-func OverTime(t Timeline, looks Looks) *Figure {
+func OverTime(t Timeline, glyphs Glyphs) *Figure {
 	what, latency, each := "hand-off", "hand-off latency", "Each point is one hand-off, at the time at which it ended."
 	if t.Queue {
 		what, latency = "item", "delivery latency"
@@ -51,13 +51,13 @@ func OverTime(t Timeline, looks Looks) *Figure {
 	logAxis(&f.body.Y, values, units.Tick)
 	f.yTitle = latency + " (log scale)"
 	f.body.Add(shading(f.bands), gridlines{y: true})
-	f.addPoints(what, plain, look{looks.of(t.Label).color, circle}, 2.4)
-	f.addPoints("failover (a fault caused it)", failover, look{ink, triangle}, glyphSize)
+	f.addPoints(what, plain, glyph{glyphs.of(t.Label).color, circle}, 2.4)
+	f.addPoints("failover (a fault caused it)", failover, glyph{ink, triangle}, glyphSize)
 	f.legend = append(f.legend, bandEntries(f.bands)...)
 	return f
 }
 
-func (f *Figure) addPoints(text string, pts []xy, l look, size vg.Length) {
+func (f *Figure) addPoints(text string, pts []xy, l glyph, size vg.Length) {
 	if len(pts) == 0 {
 		return
 	}
@@ -67,8 +67,8 @@ func (f *Figure) addPoints(text string, pts []xy, l look, size vg.Length) {
 	if len(shown) < len(pts) {
 		text += fmt.Sprintf(", %s drawn, every extreme among them", units.Number(float64(len(shown))))
 	}
-	f.legend = append(f.legend, entry{text: text + ")", look: l, point: true})
-	f.body.Add(points{at: shown, look: l, size: size})
+	f.legend = append(f.legend, entry{text: text + ")", glyph: l, point: true})
+	f.body.Add(points{at: shown, glyph: l, size: size})
 }
 
 // extent returns the seconds that a timeline covers.

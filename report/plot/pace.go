@@ -23,7 +23,7 @@ type Pace struct {
 // ThroughputOverTime plots grants, or items taken, a second over the time of one
 // trial, over shaded fault windows. It is nil where nothing was done, or where the lab
 // set the pace.
-func ThroughputOverTime(t Timeline, looks Looks) *Figure {
+func ThroughputOverTime(t Timeline, glyphs Glyphs) *Figure {
 	k := paceSlices(t.Paces)
 	if k == 0 {
 		return nil
@@ -33,20 +33,20 @@ func ThroughputOverTime(t Timeline, looks Looks) *Figure {
 		what = "items taken"
 	}
 	f := newFigure("throughput-"+t.Trial, fmt.Sprintf("Throughput over time: %s, %s", t.Label, t.who()),
-		"How many "+what+" a second; the axis begins at 0. Phases in which the lab sets the pace have no line. Shaded: a fault was in force.")
+		"How many "+what+" a second; the axis begins at 0. Phases in which the harness sets the pace have no line. Shaded: a fault was in force.")
 	f.Trial, f.Clients = t.Trial, t.Clients
 	from, to := paceExtent(t.Paces)
 	secondsAxis(&f.body.X, from, to)
 	f.bands = within(bandsOf(t.Windows), from, to)
 	f.body.Add(shading(f.bands), gridlines{y: true})
-	f.addPaces(t.Paces, k, what+" per second, in steps of "+units.Tick(float64(k)*float64(PaceWidth)), look{color: looks.of(t.Label).color})
+	f.addPaces(t.Paces, k, what+" per second, in steps of "+units.Tick(float64(k)*float64(PaceWidth)), glyph{color: glyphs.of(t.Label).color})
 	f.yTitle = what + " per second (1/s)"
 	f.legend = append(f.legend, bandEntries(f.bands)...)
 	return f
 }
 
 // addPaces draws a line for each phase, in steps of k slices.
-func (f *Figure) addPaces(paces []Pace, k int, text string, l look) {
+func (f *Figure) addPaces(paces []Pace, k int, text string, l glyph) {
 	most, drawn, of := 0.0, 0, 0
 	for _, p := range paces {
 		all := rates(p, k)
@@ -64,7 +64,7 @@ func (f *Figure) addPaces(paces []Pace, k int, text string, l look) {
 	if drawn < of {
 		text += fmt.Sprintf(" (%s steps, %s drawn, every extreme among them)", units.Number(float64(of)), units.Number(float64(drawn)))
 	}
-	f.legend = append(f.legend, entry{text: text, look: l, line: true})
+	f.legend = append(f.legend, entry{text: text, glyph: l, line: true})
 	rateAxis(&f.body.Y, most)
 }
 

@@ -49,7 +49,7 @@ func sampleDeliveries() Timeline {
 }
 
 func TestThroughputOverTime(t *testing.T) {
-	f := ThroughputOverTime(samplePaces(), NewLooks(nil))
+	f := ThroughputOverTime(samplePaces(), NewGlyphs(nil))
 	if f.Trial != "churn-lock-predecessor-20" || f.Name != "throughput-churn-lock-predecessor-20" || f.Clients != 20 {
 		t.Errorf("it is %s of trial %s", f.Name, f.Trial)
 	}
@@ -64,11 +64,11 @@ func TestThroughputOverTime(t *testing.T) {
 	}
 	line := samplePaces()
 	line.Queue = true
-	if f := ThroughputOverTime(line, NewLooks(nil)); f.yTitle != "items taken per second (1/s)" || !strings.Contains(f.Title, "20 consumers") {
+	if f := ThroughputOverTime(line, NewGlyphs(nil)); f.yTitle != "items taken per second (1/s)" || !strings.Contains(f.Title, "20 consumers") {
 		t.Errorf("of a queue: %q, axis %q", f.Title, f.yTitle)
 	}
 	for name, line := range map[string]Timeline{"no phase": {}, "nothing done": {Paces: []Pace{pace(0, time.Second, func(int) int { return 0 })}}} {
-		if ThroughputOverTime(line, NewLooks(nil)) != nil {
+		if ThroughputOverTime(line, NewGlyphs(nil)) != nil {
 			t.Errorf("%s: a plot of nothing", name)
 		}
 	}
@@ -132,13 +132,13 @@ func TestThroughputOverTime_keepsExtremes(t *testing.T) {
 	if len(shown) > pacePoints || low != 0 {
 		t.Errorf("%d steps, the lowest %v; want the stall among %d", len(shown), low, pacePoints)
 	}
-	if text := legendText(ThroughputOverTime(Timeline{Paces: []Pace{day}}, NewLooks(nil))); !strings.Contains(text, "every extreme among them") {
+	if text := legendText(ThroughputOverTime(Timeline{Paces: []Pace{day}}, NewGlyphs(nil))); !strings.Contains(text, "every extreme among them") {
 		t.Errorf("the legend says %q", text)
 	}
 }
 
 func TestOverTime_queue(t *testing.T) {
-	f := OverTime(sampleDeliveries(), NewLooks(nil))
+	f := OverTime(sampleDeliveries(), NewGlyphs(nil))
 	if f == nil {
 		t.Fatal("no plot of a queue's deliveries")
 	}

@@ -37,13 +37,13 @@ func sampleTrial(subject string, clients int, p50, expected float64) report.Tria
 	}
 }
 
-func sampleScenario() (matrix.Scenario, Looks) {
+func sampleScenario() (matrix.Scenario, Glyphs) {
 	s := matrix.Of(sampleTrials())[0]
 	var labels []string
 	for _, x := range s.Series {
 		labels = append(labels, x.Label)
 	}
-	return s, NewLooks(labels)
+	return s, NewGlyphs(labels)
 }
 
 // sampleExact invents the single latencies behind a trial.

@@ -28,7 +28,7 @@ func scenarioOf(cells ...[]report.Trial) matrix.Scenario {
 
 func TestThroughput(t *testing.T) {
 	s := scenarioOf(busy("a", 10, 300, 100, 250), busy("a", 20, 90), busy("b", 10, 0), busy("b", 20, 0))
-	f := Throughput(s, NewLooks([]string{"a", "b"}))
+	f := Throughput(s, NewGlyphs([]string{"a", "b"}))
 	if f.Clients != 0 || f.yTitle != "throughput, 1/s (log scale)" {
 		t.Errorf("clients %d, axis %q", f.Clients, f.yTitle)
 	}
@@ -48,10 +48,10 @@ func TestThroughput(t *testing.T) {
 }
 
 func TestThroughput_nothingToCompare(t *testing.T) {
-	if Throughput(scenarioOf(busy("a", 10, 300, 100)), NewLooks(nil)) != nil {
+	if Throughput(scenarioOf(busy("a", 10, 300, 100)), NewGlyphs(nil)) != nil {
 		t.Error("one client count shows no trend, and was drawn")
 	}
-	if Throughput(scenarioOf([]report.Trial{{Cell: history.Cell{Scenario: "s", Clients: 1}}, {Cell: history.Cell{Scenario: "s", Clients: 2}}}), NewLooks(nil)) != nil {
+	if Throughput(scenarioOf([]report.Trial{{Cell: history.Cell{Scenario: "s", Clients: 1}}, {Cell: history.Cell{Scenario: "s", Clients: 2}}}), NewGlyphs(nil)) != nil {
 		t.Error("a plot of nothing")
 	}
 }
@@ -63,7 +63,7 @@ func TestThroughput_openLoop(t *testing.T) {
 	for _, x := range s.Series[0].Trials {
 		x.Metrics[report.QueueYield] = report.Metric{Value: new(1.0)}
 	}
-	if Throughput(s, NewLooks(nil)) != nil {
+	if Throughput(s, NewGlyphs(nil)) != nil {
 		t.Error("the rate of an open loop was drawn")
 	}
 }

@@ -22,13 +22,13 @@ func (b builder) figures() []*plot.Figure {
 			labels = append(labels, x.Label)
 		}
 	}
-	looks := plot.NewLooks(labels)
+	glyphs := plot.NewGlyphs(labels)
 	var out []*plot.Figure
 	for _, s := range all {
-		figs := append(b.overview(s, looks), changes(s.Name, b.Result.Comparisons))
+		figs := append(b.overview(s, glyphs), changes(s.Name, b.Result.Comparisons))
 		for _, x := range s.Merged().Series { // of a repeated cell, its worst trial
 			for _, t := range x.Trials {
-				figs = append(figs, b.overTime(t, looks)...)
+				figs = append(figs, b.overTime(t, glyphs)...)
 			}
 		}
 		figs = slices.DeleteFunc(figs, func(f *plot.Figure) bool { return f == nil })
@@ -43,23 +43,23 @@ func (b builder) figures() []*plot.Figure {
 }
 
 // overview is the plots that compare the series of a scenario.
-func (b builder) overview(s matrix.Scenario, looks plot.Looks) []*plot.Figure {
+func (b builder) overview(s matrix.Scenario, glyphs plot.Glyphs) []*plot.Figure {
 	merged := s.Merged()
-	out := []*plot.Figure{plot.FanOut(merged, looks), plot.Flap(merged, looks)}
+	out := []*plot.Figure{plot.FanOut(merged, glyphs), plot.Flap(merged, glyphs)}
 	for _, l := range measuredLatencies(seriesOrder([]matrix.Scenario{s})) {
-		out = append(out, plot.Growth(merged, l.name, l.head, looks))
+		out = append(out, plot.Growth(merged, l.name, l.head, glyphs))
 		for _, n := range slices.Backward(s.Counts) {
 			dists := plot.Latencies(s, n, l.name, func(trial string) []float64 { return b.Traces[trial].Latencies[l.name] })
-			out = append(out, plot.Percentiles(l.name, l.head, n, dists, looks))
+			out = append(out, plot.Percentiles(l.name, l.head, n, dists, glyphs))
 		}
 	}
-	return append(out, plot.Throughput(s, looks))
+	return append(out, plot.Throughput(s, glyphs))
 }
 
 // overTime is the plots of one trial. Where it stands for several, they say so.
-func (b builder) overTime(t report.Trial, looks plot.Looks) []*plot.Figure {
+func (b builder) overTime(t report.Trial, glyphs plot.Glyphs) []*plot.Figure {
 	tr := b.Traces[t.Name]
-	out := []*plot.Figure{plot.Failovers(tr.Failovers), plot.Budget(tr.Failovers), plot.OverTime(tr.Timeline, looks), plot.ThroughputOverTime(tr.Timeline, looks), plot.QueueDepth(tr.Depth)}
+	out := []*plot.Figure{plot.Failovers(tr.Failovers), plot.Budget(tr.Failovers), plot.OverTime(tr.Timeline, glyphs), plot.ThroughputOverTime(tr.Timeline, glyphs), plot.QueueDepth(tr.Depth)}
 	for _, f := range out {
 		if f != nil && t.Merged > 0 {
 			f.About += fmt.Sprintf(" Of the %d trials of this cell this is the worst, or else the first.", t.Merged)

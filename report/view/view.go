@@ -51,7 +51,7 @@ type Input struct {
 type Trace struct {
 	plot.Timeline
 	Latencies map[string][]float64 // every single one by metric, in nanoseconds; absent where there were too many
-	Failovers plot.Drills
+	Failovers plot.FailoverRounds
 	Depth     plot.Depth // of a queue into which items streamed
 }
 
