@@ -2,82 +2,95 @@ package report
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/internal/stats"
+	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/verdict"
 )
 
 // Folded is what one history comes to.
 type Folded struct {
-	Trial      Trial
-	Histograms map[string]*Histogram // by metric
-	Against    []Condition           // thresholds that take other trials to judge
-	Length     time.Duration         // of the trial
-	Err        error                 // what the reading of the history ended with; the verdicts say so too
+	Trial   Trial
+	Trace   *Trace           // what is to be drawn
+	History *history.History // nil where it could not be opened
+	Err     error            // what the reading of the history ended with; the verdicts say so too
+
+	against    []Condition // thresholds that take other trials to judge
+	histograms string      // of every distribution, as a log
 }
 
-// Observer is told, while a history is folded, what there is to be drawn. A nil
-// field is not told.
-type Observer struct {
-	Failover func(Failover) // one round of a failover
-
-	Belief  func(verdict.Belief)
-	Overlap func(verdict.Overlap)
-	Handoff func(metric string, h Handoff) // of a queue: a delivery; metric is the one that it counts for
-	Record  func(n history.Numbered)       // every record; what it points to must not be kept
-}
-
-// Fold reads a history once and concludes everything from it: metrics, verdicts,
-// faults, and the thresholds of its header.
-func Fold(h *history.History) Folded { return Observe(h, Observer{}) }
-
-// Observe folds like [Fold] and tells the observer what it sees.
-func Observe(h *history.History, o Observer) Folded {
-	court, f := verdict.NewCourt(h), newFolding(h)
-	court.OnOverlap, f.onHandoff, f.onFailover = o.Overlap, o.Handoff, o.Failover
-	court.OnBelief = func(b verdict.Belief) {
-		f.believe(b)
-		if o.Belief != nil {
-			o.Belief(b)
-		}
+// Fold reads a history once, and concludes everything from it: metrics, verdicts,
+// faults, the thresholds of its header, and what is to be drawn.
+func Fold(h *history.History) Folded {
+	sweep, fold, tracer := verdict.NewSweep(h), metrics.NewFold(h), newTracer(h)
+	sweep.OnOverlap, fold.OnHandoff, fold.OnFailover = tracer.overlap, tracer.handoff, tracer.failover
+	sweep.OnBelief = func(b verdict.Belief) {
+		fold.Belief(b)
+		tracer.belief(b)
 	}
+	var at []time.Duration // of each record, in a zoo
 	var readErr error
 	for n, err := range h.Records {
 		if err != nil {
 			readErr = err
 			break
 		}
-		court.Add(n)
-		f.add(n)
-		if o.Record != nil {
-			o.Record(n)
+		sweep.Add(n)
+		fold.Record(n)
+		tracer.record(n)
+		if h.Header.Provocation != "" {
+			at = append(at, n.Time())
 		}
 	}
 	t := Trial{
 		Name: h.Header.Trial, Cell: h.Header.Cell, Repetition: h.Header.Repetition, Expect: h.Header.Expect,
-		Verdicts: court.Close(readErr), Faults: faults(h.Faults), Formulas: h.Header.Formulas,
+		Verdicts: sweep.Close(readErr), Faults: faults(h.Faults), Formulas: h.Header.Formulas,
 	}
-	t.Metrics = f.metrics()
-	t.provoked(h)
-	out := Folded{Histograms: f.histograms, Length: f.end, Err: readErr}
+	t.Metrics = fold.Close()
+	if len(h.Phases) > 0 {
+		timeFailures(t.Verdicts, at, h.Phases[0].Start)
+	}
+	out := Folded{Trace: tracer.close(fold.Length(), readErr), History: h, Err: readErr}
+	out.histograms = histogramLog(fold)
 	for _, expr := range h.Header.Thresholds {
-		if c, err := ParseThreshold(expr); err == nil && c.TakesBase() {
-			out.Against = append(out.Against, c)
-			continue
+		c, err := ParseThreshold(expr)
+		switch {
+		case err != nil:
+			t.Thresholds = append(t.Thresholds, Threshold{Expr: expr, Result: Unknown, Measured: err.Error()})
+		case c.TakesBase():
+			out.against = append(out.against, c)
+		default:
+			t.Thresholds = append(t.Thresholds, c.Judge(t))
 		}
-		t.Thresholds = append(t.Thresholds, judgeThreshold(expr, t))
 	}
 	out.Trial = t
 	return out
 }
 
-func judgeThreshold(expr string, t Trial) Threshold {
-	c, err := ParseThreshold(expr)
-	if err != nil {
-		return Threshold{Expr: expr, Result: Unknown, Measured: err.Error()}
+// timeFailures sets how long after start the last record was made that proves a failure.
+// at has the times of all records, or none.
+func timeFailures(verdicts []Verdict, at []time.Duration, start time.Duration) {
+	for i, v := range verdicts {
+		var last time.Duration
+		for _, n := range v.Records {
+			if v.Result == Fail && n <= len(at) {
+				last = max(last, at[n-1])
+			}
+		}
+		if last > 0 {
+			verdicts[i].After = last - start
+		}
 	}
-	return c.Judge(t)
+}
+
+func histogramLog(f *metrics.Fold) string {
+	var log strings.Builder
+	// A string can be written to without an error.
+	_ = stats.WriteHistograms(&log, f.Histograms(), f.Length())
+	return log.String()
 }
 
 func faults(ws []history.Fault) []Fault {

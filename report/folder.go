@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,9 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/zkbench/zkbench/report/history"
-	"github.com/zkbench/zkbench/report/verdict"
 )
 
 // Names inside a run folder.
@@ -95,27 +91,7 @@ func WriteResult(dir string, r Result) error {
 	if err != nil {
 		return fmt.Errorf("write result: %w", err)
 	}
-	return writeWhole(filepath.Join(dir, ResultFile), append(raw, '\n'))
-}
-
-// writeWhole writes beside the file and renames, so that a crash leaves the old
-// file or the new one.
-func writeWhole(path string, raw []byte) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(fmt.Errorf("write %s: %w", path, err), os.Remove(f.Name()))
-		}
-	}()
-	_, err = f.Write(raw)
-	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
-	if err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return writeSynced(filepath.Join(dir, ResultFile), append(raw, '\n'))
 }
 
 // Trials returns the names of the trials whose histories are in the run folder.
@@ -134,80 +110,6 @@ func Trials(dir string) ([]string, error) {
 		}
 	}
 	return names, nil
-}
-
-// Judge concludes the trials of a run folder from their histories alone, and
-// writes nothing. What it says about the run is what [ReadRun] returns. It refuses a
-// folder with a history that a newer zkbench wrote.
-func Judge(dir string) (Result, error) {
-	run, err := ReadRun(dir)
-	if err != nil {
-		return Result{}, err
-	}
-	return judge(dir, run, nil)
-}
-
-// Conclude concludes the trials from their histories, and writes result.json and
-// the histograms. It refuses, as Judge does, what a newer zkbench wrote.
-func Conclude(dir string, run Run) (Result, error) {
-	if err := os.MkdirAll(filepath.Join(dir, HistogramDir), 0o755); err != nil {
-		return Result{}, err
-	}
-	r, err := judge(dir, run, func(f Folded) error {
-		var log strings.Builder
-		if err := WriteHistograms(&log, f.Histograms, f.Length); err != nil {
-			return err
-		}
-		return writeWhole(HistogramPath(dir, f.Trial.Name), []byte(log.String()))
-	})
-	if err != nil {
-		return Result{}, err
-	}
-	return r, WriteResult(dir, r)
-}
-
-func judge(dir string, run Run, each func(Folded) error) (Result, error) {
-	names, err := Trials(dir)
-	if err != nil {
-		return Result{}, err
-	}
-	r := Result{Schema: Schema, Run: run, Trials: []Trial{}}
-	asked := map[string][]Condition{}
-	for _, name := range names {
-		f := foldFile(dir, name)
-		if errors.Is(f.Err, history.ErrNewer) || errors.Is(f.Err, history.ErrOlder) {
-			return Result{}, f.Err // what is known of it must not be written over with what we cannot read
-		}
-		r.Trials = append(r.Trials, f.Trial)
-		asked[name] = f.Against
-		if each != nil {
-			if err := each(f); err != nil {
-				return Result{}, err
-			}
-		}
-	}
-	// The subjects stand beside each other inside each client count.
-	slices.SortStableFunc(r.Trials, func(a, b Trial) int {
-		return cmp.Or(cmp.Compare(a.Scenario, b.Scenario), cmp.Compare(a.Clients, b.Clients),
-			cmp.Compare(a.Subject, b.Subject), cmp.Compare(a.Repetition, b.Repetition), cmp.Compare(a.Name, b.Name))
-	})
-	r.settle(asked)
-	return r, nil
-}
-
-// foldFile folds one history. One that cannot be opened is a trial of which
-// nothing is known: it must not hide the others, nor be forgotten.
-func foldFile(dir, name string) Folded {
-	h, err := history.Open(HistoryPath(dir, name))
-	if err != nil {
-		return Folded{Err: err, Trial: Trial{
-			Name: name, Metrics: map[string]Metric{},
-			Verdicts: []Verdict{{Guarantee: verdict.Readable, Result: Unknown, Reasons: []string{err.Error()}}},
-		}}
-	}
-	f := Fold(h)
-	f.Trial.Name = name // the file's name leads to the history, whatever its header says
-	return f
 }
 
 // Clear removes a former run from its folder. It touches only what a run writes:

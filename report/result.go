@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/verdict"
 )
 
@@ -60,34 +61,8 @@ type Trial struct {
 	Expect []string `json:"expect,omitempty"`
 }
 
-// Metric is one measured quantity. Distributions have Count and quantiles,
-// rates and counts have Value. Pointers, so that absent and 0 differ.
-type Metric struct {
-	Unit     string   `json:"unit"` // "ns", "1/handoff", "1/s"
-	Phase    string   `json:"phase,omitempty"`
-	Count    *int64   `json:"count,omitempty"`
-	Min      *float64 `json:"min,omitempty"`
-	Mean     *float64 `json:"mean,omitempty"`
-	P50      *float64 `json:"p50,omitempty"`
-	P90      *float64 `json:"p90,omitempty"`
-	P99      *float64 `json:"p99,omitempty"`
-	P999     *float64 `json:"p999,omitempty"`
-	Max      *float64 `json:"max,omitempty"`
-	Value    *float64 `json:"value,omitempty"`
-	Expected *float64 `json:"expected,omitempty"` // the formula's value, where there is one
-	Servers  *float64 `json:"servers,omitempty"`  // the same, counted by the members themselves
-	Note     string   `json:"note,omitempty"`     // what stands behind the value, in words
-}
-
-// The results of a verdict or a threshold.
-const (
-	Pass    = verdict.Pass
-	Fail    = verdict.Fail
-	Unknown = verdict.Unknown
-)
-
-// Fit names the verdict on the harness itself: was the machine fit to measure on?
-const Fit = verdict.Fit
+// Metric is one measured quantity.
+type Metric = metrics.Metric
 
 // Verdict is what the history proves about one guarantee.
 type Verdict = verdict.Verdict

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/metrics"
 )
 
 func TestFailover(t *testing.T) {
@@ -31,24 +32,24 @@ thresholds: [failover.outside == 0]
 	}
 	for _, trial := range trials {
 		sound(t, trial)
-		if m := value(t, trial, report.FailoverOutside); *m.Value != 0 || *m.Count != 8 {
+		if m := value(t, trial, metrics.FailoverOutside); *m.Value != 0 || *m.Count != 8 {
 			t.Errorf("%s: %v of %v rounds are outside the prediction: %s", trial.Name, *m.Value, *m.Count, m.Note)
 		}
 		for _, phase := range []string{"release", "close", "expel", "crash", "freeze", "server-kill", "crash-leader-kill"} {
-			if m := trial.Metrics[report.FailoverLatency+"."+phase]; m.Count == nil {
+			if m := trial.Metrics[metrics.FailoverLatency+"."+phase]; m.Count == nil {
 				t.Errorf("%s: %s was not measured", trial.Name, phase)
 			}
 		}
-		for _, stage := range report.Stages {
+		for _, stage := range metrics.Stages {
 			if m := trial.Metrics[stage]; m.Count == nil || *m.Count != 3 {
 				t.Errorf("%s: %s should be seen in each of 3 rounds: %+v", trial.Name, stage, m)
 			}
 		}
-		crash := trial.Metrics[report.FailoverLatency+".crash"]
+		crash := trial.Metrics[metrics.FailoverLatency+".crash"]
 		if crash.Min != nil && *crash.Min < float64(time.Second) {
 			t.Errorf("%s: a session of 2s had run out after %v", trial.Name, time.Duration(*crash.Min))
 		}
-		if m := trial.Metrics[report.RecoveryTime]; m.Count == nil || *m.Count != 2 {
+		if m := trial.Metrics[metrics.RecoveryTime]; m.Count == nil || *m.Count != 2 {
 			t.Errorf("%s: the ensemble should have recovered from 2 faults: %+v", trial.Name, m)
 		}
 	}
@@ -86,10 +87,10 @@ phases:
 	if count["session.close"] != 1 || count["session.flap"] != 2 || count["member.pause"] != 1 {
 		t.Errorf("faults: %v", count)
 	}
-	if m := trial.Metrics[report.RecoveryTime]; m.Count == nil || *m.Count != 1 {
+	if m := trial.Metrics[metrics.RecoveryTime]; m.Count == nil || *m.Count != 1 {
 		t.Errorf("the ensemble should have recovered once: %+v", m)
 	}
-	if m := value(t, trial, report.ConnectionsPeak); *m.Value <= 0 {
+	if m := value(t, trial, metrics.ConnectionsPeak); *m.Value <= 0 {
 		t.Errorf("the members took no connections")
 	}
 }

@@ -3,7 +3,7 @@ package scenarios
 import (
 	"testing"
 
-	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/metrics"
 )
 
 // TestFlap: what the others do when one in the middle of the line is gone for a moment
@@ -24,7 +24,7 @@ phases:
 	} {
 		trial := trials[name]
 		sound(t, trial)
-		m := value(t, trial, report.FlapNotifications)
+		m := value(t, trial, metrics.FlapNotifications)
 		if *m.Value != want || m.Expected == nil || *m.Expected != want || m.Servers == nil || *m.Servers != want {
 			t.Errorf("%s: %v notifications a flap on the wire, %v by the members, formula %v; want %v", name, *m.Value, m.Servers, m.Expected, want)
 		}
@@ -44,7 +44,7 @@ session_timeout: 10s
 phases:
   - {name: flap, kind: flap, rounds: 1, hold: 0s}
 `)
-	if m := value(t, trials["flap-lock-predecessor-2"], report.FlapNotifications); *m.Value != 0 || *m.Expected != 0 {
+	if m := value(t, trials["flap-lock-predecessor-2"], metrics.FlapNotifications); *m.Value != 0 || *m.Expected != 0 {
 		t.Errorf("%v notifications, formula %v; want none", *m.Value, *m.Expected)
 	}
 }

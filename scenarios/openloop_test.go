@@ -12,6 +12,7 @@ import (
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/metrics"
 )
 
 // stalling is a queue that serves one request after the other, each in cost, and that
@@ -88,7 +89,7 @@ func TestStream_aStallCannotHide(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := report.Fold(h).Trial.Metrics
-	got, naive := m[report.QueueLatency], m[report.QueueLatency+report.NaiveSuffix]
+	got, naive := m[metrics.QueueLatency], m[metrics.QueueLatency+metrics.NaiveSuffix]
 	if got.Count == nil || *got.Count != rate*int64(length/time.Second) {
 		t.Fatalf("%+v: want every item that was due", got)
 	}

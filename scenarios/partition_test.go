@@ -11,7 +11,7 @@ import (
 	"github.com/zkbench/zkbench/chaos"
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/ensembles/process"
-	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/metrics"
 )
 
 // A member that is cut off from the others goes on answering the pings of its clients
@@ -63,7 +63,7 @@ thresholds: [verdicts == pass]
 				t.Errorf("%s: %s: %q", trial.Name, v.Guarantee, v.Reasons)
 			}
 		}
-		if m := trial.Metrics[report.RecoveryTime]; m.Count == nil || *m.Count != 1 {
+		if m := trial.Metrics[metrics.RecoveryTime]; m.Count == nil || *m.Count != 1 {
 			t.Errorf("%s: the ensemble should have recovered from a partition: %+v", trial.Name, m)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/metrics"
 )
 
 // BenchmarkChurn_armed compares a churn in which faults wait for an event that does not
@@ -36,7 +36,7 @@ func BenchmarkChurn_armed(b *testing.B) {
 		trial := runTrials(b, text.String())["idle-lock-predecessor-10"]
 		for i := range rounds {
 			throughput := func(name string) float64 {
-				m := trial.Metrics[fmt.Sprintf("%s.%s-%d", report.Throughput, name, i)]
+				m := trial.Metrics[fmt.Sprintf("%s.%s-%d", metrics.Throughput, name, i)]
 				if m.Value == nil || *m.Value == 0 {
 					b.Fatalf("%s-%d was not measured: %+v", name, i, m)
 				}

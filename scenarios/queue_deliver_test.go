@@ -3,7 +3,7 @@ package scenarios
 import (
 	"testing"
 
-	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/metrics"
 )
 
 // TestDeliver: an item wakes exactly as many consumers as the formula says, on the
@@ -23,14 +23,14 @@ phases:
 	} {
 		trial := trials[name]
 		sound(t, trial)
-		m := value(t, trial, report.FanoutNotifications)
+		m := value(t, trial, metrics.FanoutNotifications)
 		if *m.Value != want || m.Expected == nil || *m.Expected != want || m.Servers == nil || *m.Servers != want {
 			t.Errorf("%s: %v notifications an item on the wire, %v by the members, formula %v; want %v", name, *m.Value, m.Servers, m.Expected, want)
 		}
-		if r := value(t, trial, report.FanoutRequests); *r.Value > *r.Expected {
+		if r := value(t, trial, metrics.FanoutRequests); *r.Value > *r.Expected {
 			t.Errorf("%s: %v requests an item, the formula allows %v", name, *r.Value, *r.Expected)
 		}
-		if m, rated := trial.Metrics[report.Throughput]; rated {
+		if m, rated := trial.Metrics[metrics.Throughput]; rated {
 			t.Errorf("%s: a throughput of %v, where the lab sets the pace", name, *m.Value)
 		}
 	}

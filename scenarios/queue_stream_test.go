@@ -3,7 +3,7 @@ package scenarios
 import (
 	"testing"
 
-	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/metrics"
 )
 
 func TestStream(t *testing.T) {
@@ -17,13 +17,13 @@ phases:
 `)
 	for _, trial := range trials {
 		sound(t, trial)
-		if m := trial.Metrics[report.QueueLatency]; m.Count == nil || *m.Count != 60 {
+		if m := trial.Metrics[metrics.QueueLatency]; m.Count == nil || *m.Count != 60 {
 			t.Errorf("%s: %v items arrived, want the 60 that were due", trial.Name, m.Count)
 		}
-		if m := value(t, trial, report.QueueUndelivered); *m.Value != 0 {
+		if m := value(t, trial, metrics.QueueUndelivered); *m.Value != 0 {
 			t.Errorf("%s: %v items were not delivered", trial.Name, *m.Value)
 		}
-		if m := value(t, trial, report.QueueYield); *m.Value <= 0 || *m.Count != 60 {
+		if m := value(t, trial, metrics.QueueYield); *m.Value <= 0 || *m.Count != 60 {
 			t.Errorf("%s: %v items a notification, of %d", trial.Name, *m.Value, *m.Count)
 		}
 	}
@@ -41,7 +41,7 @@ session_timeout: 4s
 phases:
   - {name: stream, kind: stream, duration: 1s, producers: 1, rate: 20, hold: 100ms}
 `)
-	m := trials["stream-queue-predecessor-1"].Metrics[report.QueueLatency]
+	m := trials["stream-queue-predecessor-1"].Metrics[metrics.QueueLatency]
 	if m.Max == nil || *m.Max < 19*50e6 {
 		t.Errorf("the last item took %v, want at least 950 ms", m.Max)
 	}
@@ -60,8 +60,8 @@ phases:
 `)
 	trial := trials["stream-queue-parent-1"]
 	sound(t, trial)
-	m := value(t, trial, report.QueueUndelivered)
-	taken := *trial.Metrics[report.QueueLatency].Count
+	m := value(t, trial, metrics.QueueUndelivered)
+	taken := *trial.Metrics[metrics.QueueLatency].Count
 	if *m.Count != 5000 || *m.Value == 0 || int64(*m.Value)+taken != 5000 {
 		t.Errorf("%d items were due, %v not delivered and %d taken; want 5000 in all, some of each", *m.Count, *m.Value, taken)
 	}

@@ -5,7 +5,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/metrics"
 )
 
 // TestExchange: every item that is put is taken once, also while a session is lost.
@@ -28,7 +28,7 @@ phases:
 		if len(trial.Faults) != 1 || trial.Faults[0].Proof == "" {
 			t.Errorf("%s: faults %+v, want one with a proof", trial.Name, trial.Faults)
 		}
-		if m := value(t, trial, report.Throughput); *m.Count < 10 {
+		if m := value(t, trial, metrics.Throughput); *m.Count < 10 {
 			t.Errorf("%s: only %d items were taken", trial.Name, *m.Count)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/verdict"
 )
 
@@ -22,7 +23,7 @@ phases:
 `)
 	for _, trial := range trials {
 		drilled(t, trial, "close: leaders 0, 1, 2, 2, 2, 5", "lose: leaders 0, 1, 2, 2, 2, 5")
-		if m := trial.Metrics[report.LeaderlessTime]; m.Count == nil || *m.Count != 6 {
+		if m := trial.Metrics[metrics.LeaderlessTime]; m.Count == nil || *m.Count != 6 {
 			t.Errorf("%s: %v leaderless times, want one for each of 6 changes of leader", trial.Name, m.Count)
 		}
 	}
@@ -54,7 +55,7 @@ phases:
 `)
 	for _, trial := range trials {
 		drilled(t, trial, "expire: leaders 0, 0, 2")
-		m := trial.Metrics[report.FailoverLatency]
+		m := trial.Metrics[metrics.FailoverLatency]
 		// The servers heard of the leader within the last third of its timeout of 1 s.
 		if m.Min == nil || *m.Min < 0.6e9 {
 			t.Errorf("the failover took %v, less than a session takes to run out", m.Min)

@@ -20,21 +20,18 @@ import (
 // conclude judges the run folder, writes everything that follows from its histories,
 // prints the summary, and returns the result as an error that decides the exit code.
 func (f *runFlags) conclude(cmd *cobra.Command, dir string, run report.Run) error {
-	r, err := report.Conclude(dir, run)
+	c, err := report.Conclude(dir, run)
 	if err != nil {
 		return err
 	}
 	// Whatever else goes wrong, a broken guarantee decides the exit code.
-	v, drawn := draw.Folder(dir)
+	v, drawn := draw.Folder(dir, c)
 	if page, err := filepath.Abs(filepath.Join(dir, report.PageFile)); drawn == nil && err == nil {
 		fmt.Fprintf(cmd.ErrOrStderr(), "report: %s\n", page)
 	}
-	if v == nil {
-		v = view.Of(view.Input{Result: r, Dir: dir})
-	}
 	shown := show(cmd.OutOrStdout(), v)
 	if f.json {
-		shown = printJSON(cmd.OutOrStdout(), r)
+		shown = printJSON(cmd.OutOrStdout(), c.Result)
 	}
 	return errors.Join(drawn, shown, annotate(cmd.ErrOrStderr(), v), verdictError(v.Result))
 }

@@ -27,7 +27,7 @@ func helpTopics() []*cobra.Command {
 		if err != nil {
 			panic(err) // a topic without its page is a mistake in the program
 		}
-		out = append(out, &cobra.Command{Use: t.name, Short: t.short, Long: strings.TrimSpace(string(text))})
+		out = append(out, &cobra.Command{Use: t.name, Short: t.short, Long: strings.TrimSpace(withRegistered(string(text)))})
 	}
 	return out
 }

@@ -7,19 +7,26 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/metrics"
+	"github.com/zkbench/zkbench/report/verdict"
 )
 
 // Whatever a report or a threshold names is explained.
 func TestHelp_explainsEveryName(t *testing.T) {
-	for page, names := range map[string][]string{"metrics": report.MetricNames(), "violations": report.GuaranteeNames()} {
+	for page, names := range map[string][]string{"metrics": metrics.Names(), "violations": verdict.Names()} {
 		text, err := helpTexts.ReadFile("help/" + page + ".md")
 		if err != nil {
 			t.Fatal(err)
 		}
+		whole := withRegistered(string(text))
 		for _, name := range names {
-			if !strings.Contains(string(text), strings.TrimSuffix(name, report.NaiveSuffix)) {
+			if !strings.Contains(whole, "  "+name) {
 				t.Errorf("zkbench help %s does not name %s", page, name)
+			}
+		}
+		for line := range strings.Lines(whole) {
+			if line == guaranteesMark || line == metricsMark {
+				t.Errorf("zkbench help %s: %q", page, line)
 			}
 		}
 	}

@@ -17,8 +17,8 @@ import (
 
 func listCmd() *cobra.Command {
 	return &cobra.Command{
-		Use:   "list [scenarios [NAME] | subjects | faults | schema]",
-		Short: "List what there is: scenarios, subjects, faults; or print one scenario, or the JSON schema of scenarios",
+		Use:   "list [scenarios [NAME] | subjects | faults | guarantees | metrics | schema]",
+		Short: "List what there is: scenarios, subjects, faults, guarantees, metrics; or print one scenario, or the JSON schema of scenarios",
 		Args:  func(cmd *cobra.Command, args []string) error { return usage(cobra.MaximumNArgs(2)(cmd, args)) },
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return list(cmd.OutOrStdout(), args)
@@ -28,7 +28,7 @@ func listCmd() *cobra.Command {
 
 func list(w io.Writer, args []string) error {
 	if len(args) == 0 {
-		for _, what := range []string{"scenarios", "subjects", "faults"} {
+		for _, what := range []string{"scenarios", "subjects", "faults", "guarantees", "metrics"} {
 			fmt.Fprintf(w, "%s\n", what)
 			if err := list(w, []string{what}); err != nil {
 				return err
@@ -47,10 +47,16 @@ func list(w io.Writer, args []string) error {
 		return listSubjects(w)
 	case "faults":
 		return listFaults(w)
+	case "guarantees":
+		listGuarantees(w)
+		return nil
+	case "metrics":
+		listMetrics(w)
+		return nil
 	case "schema":
 		return listSchema(w)
 	}
-	return usageError("cannot list %q%s", args[0], units.Nearest(args[0], []string{"scenarios", "subjects", "faults", "schema"}))
+	return usageError("cannot list %q%s", args[0], units.Nearest(args[0], []string{"scenarios", "subjects", "faults", "guarantees", "metrics", "schema"}))
 }
 
 func listScenarios(w io.Writer, names []string) error {

@@ -24,10 +24,11 @@ func reportCmd() *cobra.Command {
 			if err != nil {
 				return usage(err)
 			}
-			if _, err := report.Conclude(args[0], run); err != nil {
+			c, err := report.Conclude(args[0], run)
+			if err != nil {
 				return usage(err)
 			}
-			v, err := draw.Folder(args[0])
+			v, err := draw.Folder(args[0], c)
 			if err != nil {
 				return err
 			}
@@ -46,22 +47,22 @@ func checkCmd() *cobra.Command {
 		Short: "Judge a run folder's histories again; writes nothing (needs no ensemble)",
 		Args:  oneFolder,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			r, err := report.Judge(args[0])
+			c, err := report.Judge(args[0])
 			if err != nil {
 				return usage(err)
 			}
+			r := &c.Result
 			if trial != "" {
 				if r.Trials = slices.DeleteFunc(r.Trials, func(t report.Trial) bool { return t.Name != trial }); len(r.Trials) == 0 {
 					return usageError("--trial %s: no such trial in %s", trial, args[0])
 				}
 			}
-			stories, err := explain.Folder(args[0], r)
-			v := view.Of(view.Input{Result: r, Dir: args[0], Stories: stories, OnPurpose: trial != ""})
+			v := view.Of(view.Input{Result: *r, Dir: args[0], Stories: explain.Failures(c), OnPurpose: trial != ""})
 			shown := show
 			if asJSON {
-				shown = func(w io.Writer, _ *view.View) error { return printJSON(w, r) }
+				shown = func(w io.Writer, _ *view.View) error { return printJSON(w, *r) }
 			}
-			return errors.Join(err, shown(cmd.OutOrStdout(), v), verdictError(v.Result))
+			return errors.Join(shown(cmd.OutOrStdout(), v), verdictError(v.Result))
 		},
 	}
 	cmd.Flags().StringVar(&trial, "trial", "", "only this trial; of one that is broken on purpose, explain how it was caught")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/matrix"
+	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/units"
 )
 
@@ -39,8 +40,8 @@ func cells(trials []report.Trial) map[string]cell {
 	return out
 }
 
-// lonely lists the cells that only one run has.
-func lonely(when string, has, lacks map[string]cell) []string {
+// onlyIn lists the cells that only one run has.
+func onlyIn(when string, has, lacks map[string]cell) []string {
 	var out []string
 	for _, key := range slices.Sorted(maps.Keys(has)) {
 		if _, both := lacks[key]; !both {
@@ -76,11 +77,13 @@ func (c *Comparison) cell(old, new cell, o Options) []Row {
 	for _, g := range judged(old.trials, new.trials) {
 		add(g, true)
 	}
-	for _, k := range counts {
-		add(count(old.trials, new.trials, k.metric, k.slack))
+	for _, d := range metrics.All() {
+		if d.Exact {
+			add(count(old.trials, new.trials, d.Name, d.Slack))
+		}
 	}
 	relative := old.base != "" && old.base == new.base
-	for _, m := range slices.Concat(shown, o.Measures) {
+	for _, m := range slices.Concat(shown(), o.Measures) {
 		decides := slices.Contains(o.Measures, m)
 		if slices.ContainsFunc(rows, func(r Row) bool { return r.What == m.String() }) {
 			continue

@@ -30,27 +30,8 @@ const Schema = "zkbench.comparison/v1"
 // Options say how much worse is too much.
 type Options struct {
 	MaxRegression float64          // as a fraction: 0.05 lets a latency grow by 5 %
-	Measures      []report.Measure // whose rows decide, beside counts and guarantees; nil is Deciding
+	Measures      []report.Measure // whose rows decide, beside counts and guarantees; nil is what the metrics say
 }
-
-// Deciding are the measures that decide where nobody says. Others are shown.
-var Deciding = []report.Measure{
-	{Metric: report.HandoffLatency, Field: "p50"}, {Metric: report.QueueLatency, Field: "p50"}, {Metric: report.Throughput, Field: "value"},
-}
-
-// shown are the measures that have rows.
-var shown = []report.Measure{
-	{Metric: report.HandoffLatency, Field: "p50"}, {Metric: report.HandoffLatency, Field: "p99"},
-	{Metric: report.FailoverLatency, Field: "p50"}, {Metric: report.LeaderlessTime, Field: "p50"},
-	{Metric: report.QueueLatency, Field: "p50"}, {Metric: report.QueueLatency, Field: "p99"},
-	{Metric: report.AcquireLatency, Field: "p50"}, {Metric: report.Throughput, Field: "value"},
-}
-
-// counts are compared exactly; bytes with a slack, because keep-alives are in them.
-var counts = []struct {
-	metric string
-	slack  float64
-}{{report.FanoutNotifications, 0}, {report.FanoutRequests, 0}, {report.FanoutBytes, 0.01}, {report.FlapNotifications, 0}}
 
 // Side is one run's values of a row.
 type Side struct {
@@ -94,7 +75,7 @@ type Comparison struct {
 func Runs(old, new report.Result, o Options) Comparison {
 	asked := o.Measures != nil
 	if !asked {
-		o.Measures = Deciding
+		o.Measures = deciding()
 	}
 	c := Comparison{Schema: Schema, Old: old.Run, New: new.Run, Limit: o.MaxRegression, Notes: notes(old.Run, new.Run)}
 	for _, r := range []report.Run{old.Run, new.Run} {
@@ -103,8 +84,8 @@ func Runs(old, new report.Result, o Options) Comparison {
 		}
 	}
 	olds, news := cells(old.Trials), cells(new.Trials)
-	c.Notes = append(c.Notes, lonely("before", olds, news)...)
-	c.Notes = append(c.Notes, lonely("now", news, olds)...)
+	c.Notes = append(c.Notes, onlyIn("before", olds, news)...)
+	c.Notes = append(c.Notes, onlyIn("now", news, olds)...)
 	for _, key := range slices.Sorted(maps.Keys(olds)) {
 		if b, both := news[key]; both {
 			c.Rows = append(c.Rows, c.cell(olds[key], b, o)...)
@@ -118,7 +99,7 @@ func Runs(old, new report.Result, o Options) Comparison {
 	return c
 }
 
-// judge concludes the rows.
+// judge decides the rows and the comparison.
 func (c *Comparison) judge() {
 	tests := 0
 	for _, r := range c.Rows {

@@ -11,6 +11,8 @@ import (
 
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/metrics"
+	"github.com/zkbench/zkbench/report/verdict"
 )
 
 // invent makes a run of n trials of lock/parent and lock/predecessor with 10 clients.
@@ -30,11 +32,11 @@ func invent(r *rand.Rand, id string, n int, cost, noise float64) report.Result {
 				Name: fmt.Sprintf("herd-%d-%d", i, k), Repetition: k,
 				Cell: history.Cell{Scenario: "herd", Subject: subject, Clients: 10, Params: map[string]string{"hold": "20ms"}},
 				Metrics: map[string]report.Metric{
-					report.HandoffLatency:      {Unit: "ns", Count: new(int64(27)), P50: new(p50), P99: new(3 * p50)},
-					report.FanoutNotifications: {Unit: "1/handoff", Value: new([]float64{6, 1}[i])},
-					report.FanoutRequests:      {Unit: "1/handoff", Value: new([]float64{6, 2}[i])},
-					report.FanoutBytes:         {Unit: "B/handoff", Value: new([]float64{2000, 500}[i])},
-					report.Throughput:          {Unit: "1/s", Value: new(1e9 / (p50 + 2e6))},
+					metrics.HandoffLatency:      {Unit: "ns", Count: new(int64(27)), P50: new(p50), P99: new(3 * p50)},
+					metrics.FanoutNotifications: {Unit: "1/handoff", Value: new([]float64{6, 1}[i])},
+					metrics.FanoutRequests:      {Unit: "1/handoff", Value: new([]float64{6, 2}[i])},
+					metrics.FanoutBytes:         {Unit: "B/handoff", Value: new([]float64{2000, 500}[i])},
+					metrics.Throughput:          {Unit: "1/s", Value: new(1e9 / (p50 + 2e6))},
 				},
 				Verdicts: []report.Verdict{{Guarantee: "fifo", Result: report.Pass}, {Guarantee: "mutual-exclusion", Result: report.Pass}},
 			})
@@ -65,13 +67,13 @@ func TestRuns(t *testing.T) {
 		{"three trials of each neither", 3, 2, 0.01, nil, report.Unknown, "run 2 more trials of each"},
 		{"noise hides a difference", 10, 1.03, 0.2, nil, report.Unknown, "too noisy to rule out a regression of 5 %"},
 		{"one more request a hand-off is worse, in a single trial", 1, 1, 0.01, func(new *report.Result) {
-			*new.Trials[1].Metrics[report.FanoutRequests].Value = 2.1
+			*new.Trials[1].Metrics[metrics.FanoutRequests].Value = 2.1
 		}, report.Fail, "fanout.requests of herd, lock/predecessor, 10 clients by +5.0 % (at most 2/handoff before, up to 2.10/handoff now)"},
 		{"a few keep-alives are no more bytes", 10, 1, 0.01, func(new *report.Result) {
-			*new.Trials[11].Metrics[report.FanoutBytes].Value = 503
+			*new.Trials[11].Metrics[metrics.FanoutBytes].Value = 503
 		}, report.Pass, "Not worse"},
 		{"many more bytes are", 10, 1, 0.01, func(new *report.Result) {
-			*new.Trials[11].Metrics[report.FanoutBytes].Value = 600
+			*new.Trials[11].Metrics[metrics.FanoutBytes].Value = 600
 		}, report.Fail, "fanout.bytes"},
 		{"a guarantee that broke in one of ten trials is worse", 10, 1, 0.01, func(new *report.Result) {
 			new.Trials[3].Verdicts[1].Result = report.Fail
@@ -82,19 +84,19 @@ func TestRuns(t *testing.T) {
 		{"a run that ended early is not a pass", 10, 1, 0.01, func(new *report.Result) { new.Run.Ended = "interrupted" }, report.Unknown, "it ended early: interrupted"},
 		{"another unit is not compared", 10, 1, 0.01, func(new *report.Result) {
 			for i := range new.Trials {
-				m := new.Trials[i].Metrics[report.HandoffLatency]
+				m := new.Trials[i].Metrics[metrics.HandoffLatency]
 				m.Unit = "ms"
-				new.Trials[i].Metrics[report.HandoffLatency] = m
+				new.Trials[i].Metrics[metrics.HandoffLatency] = m
 			}
 		}, report.Unknown, `its unit was "ns" before, and is "ms" now`},
 		{"nor is one in a single trial", 10, 1, 0.01, func(new *report.Result) {
-			m := new.Trials[3].Metrics[report.FanoutRequests]
+			m := new.Trials[3].Metrics[metrics.FanoutRequests]
 			m.Unit = "1"
-			new.Trials[3].Metrics[report.FanoutRequests] = m
+			new.Trials[3].Metrics[metrics.FanoutRequests] = m
 		}, report.Unknown, `its unit was "1/handoff" before, and is "1" and "1/handoff" now`},
 		{"what is no longer measured is not a pass", 10, 1, 0.01, func(new *report.Result) {
 			for i := range new.Trials {
-				delete(new.Trials[i].Metrics, report.HandoffLatency)
+				delete(new.Trials[i].Metrics, metrics.HandoffLatency)
 			}
 		}, report.Unknown, "handoff.latency.p50 of herd, lock/parent, 10 clients (it was measured before, and is not now)"},
 		{"a guarantee that is no longer judged is not a pass", 10, 1, 0.01, func(new *report.Result) {
@@ -111,7 +113,7 @@ func TestRuns(t *testing.T) {
 			new.Trials[0].Verdicts = append(new.Trials[0].Verdicts, report.Verdict{Guarantee: "fencing", Result: report.Fail})
 		}, report.Fail, "verdict fencing of herd, lock/parent, 10 clients (not judged before, fail now)"},
 		{"times of a machine that was not fit say nothing", 10, 1, 0.01, func(new *report.Result) {
-			new.Trials[0].Verdicts = append(new.Trials[0].Verdicts, report.Verdict{Guarantee: report.Fit, Result: report.Unknown})
+			new.Trials[0].Verdicts = append(new.Trials[0].Verdicts, report.Verdict{Guarantee: verdict.Fit, Result: report.Unknown})
 		}, report.Unknown, "none before, unknown now: times of a machine that was not fit say nothing"},
 		{"a threshold that failed is worse", 10, 1, 0.01, func(new *report.Result) {
 			new.Trials[0].Thresholds = append(new.Trials[0].Thresholds, report.Threshold{Expr: "throughput > 5", Result: report.Fail})
@@ -142,10 +144,10 @@ func TestRuns_whatIsWrongInBoth(t *testing.T) {
 		}
 		return Runs(old, new, five)
 	}
-	if c := both(report.Verdict{Guarantee: report.Fit, Result: report.Unknown}); c.Result != report.Unknown {
+	if c := both(report.Verdict{Guarantee: verdict.Fit, Result: report.Unknown}); c.Result != report.Unknown {
 		t.Errorf("unfit both times: %s %s", c.Result, c.Sentence())
 	}
-	if c := both(report.Verdict{Guarantee: report.Fit, Result: report.Pass}); c.Result != report.Pass {
+	if c := both(report.Verdict{Guarantee: verdict.Fit, Result: report.Pass}); c.Result != report.Pass {
 		t.Errorf("fit both times: %s %s", c.Result, c.Sentence())
 	}
 	c := both(report.Verdict{Guarantee: "fencing", Result: report.Fail})
@@ -161,17 +163,17 @@ func TestRuns_measuresThatWereAskedFor(t *testing.T) {
 		before, after := invent(r, "old", 10, 1, 0.01), invent(r, "new", 10, 1, 0.01)
 		for i, x := range []report.Result{before, after} {
 			for _, trial := range x.Trials {
-				trial.Metrics[report.Fairness] = report.Metric{Unit: "1", Value: new([]float64{1, fairness}[i] * (1 + 1e-4*r.Float64()))}
+				trial.Metrics[metrics.Fairness] = report.Metric{Unit: "1", Value: new([]float64{1, fairness}[i] * (1 + 1e-4*r.Float64()))}
 			}
 		}
 		return Runs(before, after, Options{MaxRegression: 0.05, Measures: []report.Measure{m}})
 	}
-	for _, m := range []report.Measure{{Metric: report.HandoffLatency, Field: "p99"}, {Metric: report.FailoverLatency, Field: "p50"}} {
+	for _, m := range []report.Measure{{Metric: metrics.HandoffLatency, Field: "p99"}, {Metric: metrics.FailoverLatency, Field: "p50"}} {
 		if c := compared(m, 1); c.Result != report.Unknown || !strings.Contains(c.Sentence(), m.String()+" of both runs (it was asked for, and measured in no cell") {
 			t.Errorf("%v, which nobody measured: %s %s", m, c.Result, c.Sentence())
 		}
 	}
-	fairness := report.Measure{Metric: report.Fairness, Field: "value"}
+	fairness := report.Measure{Metric: metrics.Fairness, Field: "value"}
 	for now, want := range map[float64]string{0.5: report.Fail, 1: report.Pass, 2: report.Pass} {
 		if c := compared(fairness, now); c.Result != want {
 			t.Errorf("fairness %v after 1: %s, want %s; %s", now, c.Result, want, c.Sentence())
@@ -215,12 +217,12 @@ func TestRuns_rates(t *testing.T) {
 				old, new := invent(r, "old", n, 1, 0), invent(r, "new", n, 1, 0)
 				for side, res := range []report.Result{old, new} {
 					for _, x := range res.Trials {
-						p50 := x.Metrics[report.HandoffLatency].P50
+						p50 := x.Metrics[metrics.HandoffLatency].P50
 						*p50 *= row.noise(r)
 						if side == 1 && x.Subject == "lock/predecessor" {
 							*p50 *= shift
 						}
-						*x.Metrics[report.Throughput].Value = 1e9 / *p50
+						*x.Metrics[metrics.Throughput].Value = 1e9 / *p50
 					}
 				}
 				return Runs(old, new, five).Result
@@ -251,14 +253,13 @@ func TestRuns_besideABase(t *testing.T) {
 	run := func(machine, cost float64) report.Result {
 		res := invent(r, "r", 12, 5*cost, 0)
 		weather := map[int]float64{}
-		for i := range res.Trials {
-			x := &res.Trials[i]
-			x.Base = "lock/parent"
+		for i, x := range res.Trials {
+			res.Trials[i].Base = "lock/parent"
 			if weather[x.Repetition] == 0 {
 				weather[x.Repetition] = machine * math.Exp(0.3*r.NormFloat64())
 			}
-			*x.Metrics[report.HandoffLatency].P50 *= weather[x.Repetition] * math.Exp(0.01*r.NormFloat64())
-			delete(x.Metrics, report.Throughput)
+			*x.Metrics[metrics.HandoffLatency].P50 *= weather[x.Repetition] * math.Exp(0.01*r.NormFloat64())
+			delete(x.Metrics, metrics.Throughput)
 		}
 		return res
 	}

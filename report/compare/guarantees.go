@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/zkbench/zkbench/report"
-	"github.com/zkbench/zkbench/report/matrix"
+	"github.com/zkbench/zkbench/report/verdict"
 )
 
 // unjudged is what a guarantee is that was judged before and is not now.
@@ -15,8 +15,8 @@ const unjudged = "not judged"
 // judged lists the guarantees and thresholds of which something must be said: those
 // whose worst result changed, and those without which nothing else can be trusted.
 func judged(old, new []report.Trial) []Row {
-	rows := changed("verdict", worst(old, verdicts), worst(new, verdicts))
-	rows = append(rows, changed("threshold", worst(old, thresholds), worst(new, thresholds))...)
+	rows := changed("verdict", worstByName(old, verdicts), worstByName(new, verdicts))
+	rows = append(rows, changed("threshold", worstByName(old, thresholds), worstByName(new, thresholds))...)
 	for i := range rows {
 		rows[i].Decides, rows[i].Old, rows[i].New = true, Side{N: len(old)}, Side{N: len(new)}
 	}
@@ -36,7 +36,7 @@ func changed(kind string, before, after map[string]string) []Row {
 		now := after[name]
 		r := Row{What: kind + " " + name, Result: Unknown}
 		switch {
-		case kind == "verdict" && name == report.Fit && (unsure(now) || known && unsure(was)):
+		case kind == "verdict" && name == report.Fit && (notPassed(now) || known && notPassed(was)):
 			r.Why = fmt.Sprintf("%s before, %s now: times of a machine that was not fit say nothing", or(was), now)
 		case !known && now == report.Fail:
 			r.Result, r.Why = Worse, "not judged before, fail now"
@@ -55,12 +55,12 @@ func changed(kind string, before, after map[string]string) []Row {
 	return out
 }
 
-func unsure(result string) bool { return result != report.Pass }
+func notPassed(result string) bool { return result != report.Pass }
 
 // still lists the guarantees that are broken in both: they are no regression, and must
 // not be overlooked for that. What is broken on purpose is left out.
 func still(cell string, old, new []report.Trial) []string {
-	before, after := worst(old, verdicts), worst(new, verdicts)
+	before, after := worstByName(old, verdicts), worstByName(new, verdicts)
 	if slices.ContainsFunc(new, func(t report.Trial) bool { return len(t.Expect) > 0 }) {
 		return nil
 	}
@@ -73,12 +73,12 @@ func still(cell string, old, new []report.Trial) []string {
 	return out
 }
 
-// worst returns the worst result by name over repeated trials.
-func worst(trials []report.Trial, results func(report.Trial) map[string]string) map[string]string {
+// worstByName returns the worst result by name over repeated trials.
+func worstByName(trials []report.Trial, results func(report.Trial) map[string]string) map[string]string {
 	out := map[string]string{}
 	for _, t := range trials {
 		for name, result := range results(t) {
-			if was, ok := out[name]; !ok || matrix.Rank(result) > matrix.Rank(was) {
+			if was, ok := out[name]; !ok || verdict.Severity(result) > verdict.Severity(was) {
 				out[name] = result
 			}
 		}

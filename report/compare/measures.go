@@ -7,7 +7,30 @@ import (
 	"strings"
 
 	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/metrics"
 )
+
+// shown returns the measures that have rows.
+func shown() []report.Measure {
+	var out []report.Measure
+	for _, d := range metrics.All() {
+		for _, field := range d.Shown {
+			out = append(out, report.Measure{Metric: d.Name, Field: field})
+		}
+	}
+	return out
+}
+
+// deciding returns those that decide where nobody says.
+func deciding() []report.Measure {
+	var out []report.Measure
+	for _, d := range metrics.All() {
+		if d.Decides {
+			out = append(out, report.Measure{Metric: d.Name, Field: d.Main})
+		}
+	}
+	return out
+}
 
 // values reads a measure of each trial that has it.
 func values(trials []report.Trial, m report.Measure) []float64 {
@@ -56,7 +79,8 @@ func missing(rows []Row, asked []report.Measure) []Row {
 			return r.Decides && (r.What == m.String() || strings.HasPrefix(r.What, m.String()+" over "))
 		}
 		if !slices.ContainsFunc(rows, has) {
-			why := "it was asked for, and measured in no cell; a p90 takes 10 samples a trial, a p99 100, a p999 1000"
+			why := fmt.Sprintf("it was asked for, and measured in no cell; a p90 takes %d samples a trial, a p99 %d, a p999 %d",
+				metrics.Fewest("p90"), metrics.Fewest("p99"), metrics.Fewest("p999"))
 			out = append(out, Row{Cell: "both runs", What: m.String(), Decides: true, Result: Unknown, Why: why})
 		}
 	}

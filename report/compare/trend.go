@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/internal/stats"
+	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/plot"
 	"github.com/zkbench/zkbench/report/units"
 )
@@ -17,7 +19,7 @@ import (
 func Trend(runs []report.Result, asked []report.Measure) []*plot.Figure {
 	runs = byStart(runs)
 	if asked == nil {
-		asked = append(slices.Clone(shown), report.Measure{Metric: report.FanoutNotifications, Field: "value"})
+		asked = append(shown(), report.Measure{Metric: metrics.FanoutNotifications, Field: "value"})
 	}
 	var out []*plot.Figure
 	for _, m := range asked {
@@ -72,7 +74,7 @@ func lines(runs []report.Result, m report.Measure) (out []plot.Line, unitName st
 				at[k] = &plot.Line{Label: c.name}
 			}
 			p := plot.Point{At: r.Run.Start}
-			i := report.IntervalOf(v)
+			i := stats.Median(v)
 			if p.Median = i.Center; i.Low != nil {
 				p.Low, p.High = *i.Low, *i.High
 			}
@@ -89,7 +91,7 @@ func lines(runs []report.Result, m report.Measure) (out []plot.Line, unitName st
 func TrendTable(runs []report.Result, asked []report.Measure) string {
 	runs = byStart(runs)
 	if asked == nil {
-		asked = Deciding
+		asked = deciding()
 	}
 	out := ""
 	for _, m := range asked {
@@ -124,6 +126,18 @@ func (c Comparison) figure() *plot.Figure {
 	}
 	return plot.Changes("What changed: "+about(c.New)+" against "+about(c.Old),
 		"Each row is one number of the new run over the same of the old one. Left of the line at 0 % it is less, right of it more; "+
-			"an interval that crosses 0 % may be chance. Throughput, fairness and yield are better on the right, everything else on the left.",
+			"an interval that crosses 0 % may be chance. "+betterOnTheRight()+" are better on the right, everything else on the left.",
 		rows, 1+c.Limit)
+}
+
+// betterOnTheRight names the metrics of which more is better: "A, b and c".
+func betterOnTheRight() string {
+	var names []string
+	for _, d := range metrics.All() {
+		if d.Better == metrics.Higher {
+			names = append(names, d.Name)
+		}
+	}
+	last := len(names) - 1
+	return strings.ToUpper(names[0][:1]) + strings.Join(names[:last], ", ")[1:] + " and " + names[last]
 }

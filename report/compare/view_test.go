@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/render"
 )
 
@@ -19,7 +19,7 @@ func TestGolden(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	old, new := invent(r, "main", 10, 1, 0.01), invent(r, "branch", 10, 1.12, 0.01)
 	new.Run.Versions["zookeeper"] = "3.9.4"
-	*new.Trials[2].Metrics[report.FanoutNotifications].Value = 6.5
+	*new.Trials[2].Metrics[metrics.FanoutNotifications].Value = 6.5
 	few := invent(r, "few", 2, 1, 0.01)
 	for name, c := range map[string]Comparison{"worse": Runs(old, new, five), "few": Runs(few, few, five)} {
 		var table, markdown bytes.Buffer

@@ -8,25 +8,21 @@ import (
 
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/explain"
-	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/second"
 	"github.com/zkbench/zkbench/report/verdict"
 )
 
 // opinions asks for a second opinion on every story of two holders at once, and
 // leaves the search's own drawing beside the plots.
-func opinions(dir string, stories []explain.Story) error {
+func opinions(dir string, c report.Conclusion, stories []explain.Story) error {
 	var errs []error
 	for i := range stories {
 		s := &stories[i]
 		if s.Guarantee != verdict.MutualExclusion {
 			continue
 		}
-		h, err := history.Open(report.HistoryPath(dir, s.Trial.Name))
-		if err != nil {
-			continue // its story was told, so it was there a moment ago; the verdicts say what is wrong with it
-		}
-		o := second.Look(h, s.From, s.To, verdict.Patience(h))
+		h := c.Histories[s.Trial.Name]
+		o := second.Search(h, s.From, s.To, verdict.Patience(h))
 		if o.Result != report.Fail {
 			continue // what broke was no overlap, or the window was too much for a search
 		}

@@ -14,7 +14,7 @@ import (
 func TestPage_inABrowser(t *testing.T) {
 	b := openBrowser(t)
 	dir := runFolder(t, "failover", "overlap")
-	if _, err := Folder(dir); err != nil {
+	if err := again(t, dir); err != nil {
 		t.Fatal(err)
 	}
 	for _, look := range looks {

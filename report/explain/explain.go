@@ -2,15 +2,14 @@
 // which records of the history prove it, and what the clients, the faults and the
 // requests around it looked like. It reads histories and nothing else.
 //
-//	stories, err := explain.Folder(dir, result)
-//	for _, s := range stories {
+//	c, err := report.Judge(dir)
+//	for _, s := range explain.Failures(c) {
 //		fmt.Println(s.Guarantee, s.Label, s.Reasons)
 //	}
 package explain
 
 import (
 	"cmp"
-	"errors"
 	"slices"
 	"time"
 
@@ -26,7 +25,7 @@ type Story struct {
 	Trial     report.Trial
 	Label     string // names the trial's cell: the subject, and what varies in the run
 	Guarantee string
-	Promise   Promise
+	Promise   verdict.Guarantee
 	Reasons   []string
 	Chart
 	Events  []Event
@@ -53,41 +52,33 @@ const (
 	prelude     = 10 * time.Second // how long before the proof a fault may have begun to be part of the story
 )
 
-// Folder explains the failed verdicts of a run folder. Of a subject that is broken on
-// purpose it explains those that had to catch it. The error joins what could not be read.
-func Folder(dir string, r report.Result) ([]Story, error) {
+// Failures explains the failed verdicts of a run. Of a subject that is broken on purpose
+// it explains those that had to catch it.
+func Failures(c report.Conclusion) []Story {
 	var stories []Story
-	var errs []error
-	names := matrix.NamesOf(r.Trials)
-	for _, t := range r.Trials {
-		var h *history.History
+	names := matrix.NamesOf(c.Result.Trials)
+	for _, t := range c.Result.Trials {
 		for _, v := range t.Verdicts {
 			if v.Result != report.Fail || len(v.Records) == 0 || len(t.Expect) > 0 && !slices.Contains(t.Expect, v.Guarantee) {
 				continue
 			}
 			if len(stories) == storyLimit {
-				return stories, errors.Join(errs...)
+				return stories
 			}
-			if h == nil {
-				var err error
-				if h, err = history.Open(report.HistoryPath(dir, t.Name)); err != nil {
-					errs = append(errs, err)
-					break
-				}
-			}
-			s := Failure(h, t, v)
+			s := Failure(c.Histories[t.Name], t, v)
 			s.Label = names.Label(t)
 			stories = append(stories, s)
 		}
 	}
-	return stories, errors.Join(errs...)
+	return stories
 }
 
 // Failure explains one failed verdict of a trial. A history that is cut short is explained
 // as far as it goes. The label is that of the trial alone: what varies in its run, only
-// [Folder] knows.
+// [Failures] knows.
 func Failure(h *history.History, t report.Trial, v verdict.Verdict) Story {
-	s := Story{Trial: t, Label: matrix.NamesOf([]report.Trial{t}).Label(t), Guarantee: v.Guarantee, Promise: PromiseOf(v.Guarantee), Reasons: slices.Clone(v.Reasons)}
+	s := Story{Trial: t, Label: matrix.NamesOf([]report.Trial{t}).Label(t), Guarantee: v.Guarantee, Reasons: slices.Clone(v.Reasons)}
+	s.Promise, _ = verdict.Find(v.Guarantee)
 	for i, r := range s.Reasons {
 		s.Reasons[i] = units.Times(r)
 	}

@@ -1,10 +1,8 @@
 package explain
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -50,7 +48,7 @@ func corpus(t *testing.T) (all []told) {
 func TestFailure_explainsEveryRecordedOne(t *testing.T) {
 	for _, c := range corpus(t) {
 		s := c.story
-		if s.Promise.Rule == "" || s.Promise.Harm == "" {
+		if s.Promise.Rule == 0 || s.Promise.Harm == "" {
 			t.Errorf("%s: no promise is told", c.name)
 		}
 		if s.From >= s.To || s.From < 0 {
@@ -127,67 +125,47 @@ func TestFailure_ofTwoHolders(t *testing.T) {
 	}
 }
 
-func TestFolder_explainsWhatFailed(t *testing.T) {
-	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "history"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	file, err := os.ReadFile(filepath.Join(corpusDir, "zoo-worker-unsorted-newcomers.jsonl.zst"))
+// recorded is a history in which the guarantees may well be broken.
+func recorded(t *testing.T) *history.History {
+	t.Helper()
+	h, err := history.Open(filepath.Join(corpusDir, "zoo-worker-unsorted-newcomers.jsonl.zst"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(report.HistoryPath(dir, "a"), file, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	return h
+}
+
+func TestFailures_areThoseWithAProof(t *testing.T) {
 	failed := func(guarantee string) report.Verdict {
 		return report.Verdict{Guarantee: guarantee, Result: report.Fail, Records: []int{1}}
 	}
-	trial := func(name string, expect []string, vs ...report.Verdict) report.Result {
-		return report.Result{Trials: []report.Trial{{Name: name, Expect: expect, Verdicts: vs}}}
-	}
 	for _, row := range []struct {
-		about string
-		of    report.Result
-		want  int
-		bad   bool
+		about  string
+		expect []string
+		of     []report.Verdict
+		want   int
 	}{
-		{"every failure is told", trial("a", nil, failed("fifo"), failed("mutual-exclusion")), 2, false},
-		{"of a broken subject those that had to catch it", trial("a", []string{"fifo"}, failed("fifo"), failed("mutual-exclusion")), 1, false},
-		{"a pass is no story", trial("a", nil, report.Verdict{Guarantee: "fifo", Result: report.Pass, Records: []int{1}}), 0, false},
-		{"a failure without records cannot be told", trial("a", nil, report.Verdict{Guarantee: "fifo", Result: report.Fail}), 0, false},
-		{"a history that is gone is an error", trial("b", nil, failed("fifo")), 0, true},
+		{"every failure is explained", nil, []report.Verdict{failed("fifo"), failed("mutual-exclusion")}, 2},
+		{"of a broken subject those that had to catch it", []string{"fifo"}, []report.Verdict{failed("fifo"), failed("mutual-exclusion")}, 1},
+		{"a pass is no failure", nil, []report.Verdict{{Guarantee: "fifo", Result: report.Pass, Records: []int{1}}}, 0},
+		{"a failure without records cannot be explained", nil, []report.Verdict{{Guarantee: "fifo", Result: report.Fail}}, 0},
 	} {
-		stories, err := Folder(dir, row.of)
-		if len(stories) != row.want || (err != nil) != row.bad {
-			t.Errorf("%s: %d stories, want %d; %v", row.about, len(stories), row.want, err)
+		c := report.Conclusion{Result: report.Result{Trials: []report.Trial{{Name: "a", Expect: row.expect, Verdicts: row.of}}}, Histories: map[string]*history.History{"a": recorded(t)}}
+		if stories := Failures(c); len(stories) != row.want {
+			t.Errorf("%s: %d stories, want %d", row.about, len(stories), row.want)
 		}
 	}
 }
 
-// The same failure in other cells of a matrix, in another trial, or
-// provoked otherwise, is another story.
-func TestFolder_namesTheCell(t *testing.T) {
-	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "history"), 0o755); err != nil {
-		t.Fatal(err)
+// The same failure in another cell of a matrix, or provoked otherwise, is another story.
+func TestFailures_nameTheCell(t *testing.T) {
+	trial := func(timeout, provocation string) report.Trial {
+		return report.Trial{Name: "a", Verdicts: []report.Verdict{{Guarantee: "fifo", Result: report.Fail, Records: []int{1}}},
+			Cell: history.Cell{Subject: "lock/a", Clients: 3, Provocation: provocation, Params: map[string]string{"session_timeout": timeout, "hold": "2ms"}}}
 	}
-	file, err := os.ReadFile(filepath.Join(corpusDir, "zoo-worker-unsorted-newcomers.jsonl.zst"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(report.HistoryPath(dir, "a"), file, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	failed := []report.Verdict{{Guarantee: "fifo", Result: report.Fail, Records: []int{1}}}
-	trial := func(timeout string, n int, provocation string) report.Trial {
-		return report.Trial{Name: "a", Repetition: n, Verdicts: failed, Cell: history.Cell{Subject: "lock/a", Clients: 3, Provocation: provocation,
-			Params: map[string]string{"session_timeout": timeout, "hold": "2ms"}}}
-	}
-	stories, err := Folder(dir, report.Result{Trials: []report.Trial{trial("4s", 1, ""), trial("10s", 1, ""), trial("10s", 2, ""), trial("4s", 0, "line")}})
-	if err != nil || len(stories) != 4 {
-		t.Fatalf("%d stories; %v", len(stories), err)
-	}
-	for i, want := range []string{"lock/a session_timeout=4s", "lock/a session_timeout=10s", "lock/a session_timeout=10s", "lock/a session_timeout=4s provocation=line"} {
+	stories := Failures(report.Conclusion{Result: report.Result{Trials: []report.Trial{trial("4s", ""), trial("10s", ""), trial("4s", "line")}},
+		Histories: map[string]*history.History{"a": recorded(t)}})
+	for i, want := range []string{"lock/a session_timeout=4s", "lock/a session_timeout=10s", "lock/a session_timeout=4s provocation=line"} {
 		if stories[i].Label != want {
 			t.Errorf("%q, want %q", stories[i].Label, want)
 		}
@@ -205,17 +183,5 @@ func TestStory_leavesOutWhatProvesNothing(t *testing.T) {
 	}
 	if last := s.Events[eventLimit-1]; !last.Proof || last.Record != eventLimit+9 {
 		t.Errorf("what proves it was left out: %+v", last)
-	}
-}
-
-func TestPromiseOf_everyGuarantee(t *testing.T) {
-	for _, name := range []string{verdict.MutualExclusion, verdict.Fencing, verdict.Progress, verdict.FIFO, verdict.FanOut, verdict.ClaimValidity,
-		verdict.Succession, verdict.NoPhantom, verdict.NoDuplicate, verdict.NoLoss, verdict.QueueFIFO, verdict.NoOrphan, verdict.BusyLoop} {
-		if p := PromiseOf(name); p.Rule == "" || p.Words == "" || p.Harm == "" {
-			t.Errorf("%s: %+v", name, p)
-		}
-	}
-	if p := PromiseOf("new-one"); !strings.Contains(p.Words, "new-one") {
-		t.Errorf("a guarantee without a promise: %+v", p)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/internal/stats"
 	"github.com/zkbench/zkbench/report/units"
 )
 
@@ -144,11 +145,7 @@ func Median(trials []report.Trial, read func(report.Trial) *float64) (float64, b
 			found = append(found, *v)
 		}
 	}
-	if len(found) == 0 {
-		return 0, false
-	}
-	slices.Sort(found)
-	return found[(len(found)-1)/2], true
+	return stats.Middle(found)
 }
 
 // Cells returns one trial for each client count of the series: the trial itself, or

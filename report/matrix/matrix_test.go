@@ -5,10 +5,11 @@ import (
 	"testing"
 
 	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 func trial(scenario, subject string, clients int, params map[string]string) report.Trial {
-	return report.Trial{Scenario: scenario, Subject: subject, Clients: clients, Params: params}
+	return report.Trial{Cell: history.Cell{Scenario: scenario, Subject: subject, Clients: clients, Params: params}}
 }
 
 func TestOf(t *testing.T) {
@@ -48,8 +49,8 @@ func TestOf_repetitionsShareASeries(t *testing.T) {
 // TestOf_provocations: the trials of a zoo differ in what was done to the subject, and
 // in nothing else. One of them must not stand for another.
 func TestOf_provocations(t *testing.T) {
-	caught := report.Trial{Name: "a", Scenario: "zoo", Subject: "lock/x", Clients: 3, Provocation: "waiter-expires", Expect: []string{"progress"}}
-	sound := report.Trial{Name: "b", Scenario: "zoo", Subject: "lock/x", Clients: 3, Provocation: "holder-expires"}
+	caught := report.Trial{Name: "a", Cell: history.Cell{Scenario: "zoo", Subject: "lock/x", Clients: 3, Provocation: "waiter-expires"}, Expect: []string{"progress"}}
+	sound := report.Trial{Name: "b", Cell: history.Cell{Scenario: "zoo", Subject: "lock/x", Clients: 3, Provocation: "holder-expires"}}
 	got := Of([]report.Trial{caught, sound})[0]
 	if len(got.Series) != 2 {
 		t.Fatalf("%d series, want one for each provocation", len(got.Series))
@@ -58,7 +59,7 @@ func TestOf_provocations(t *testing.T) {
 		t.Errorf("label = %q, want the provocation in it", l)
 	}
 	for _, x := range got.Merged().Series {
-		if len(x.Trials) != 1 || x.Trials[0].Params[ParamTrials] != "" {
+		if len(x.Trials) != 1 || x.Trials[0].Merged != 0 {
 			t.Errorf("%s: %+v, want the trial as it is", x.Label, x.Trials)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/verdict"
 )
 
 // Merge makes one trial of the repetitions of a cell, for people to read. Each
@@ -24,7 +25,7 @@ func Merge(trials []report.Trial) report.Trial {
 		return out
 	}
 	for _, t := range trials {
-		if Rank(outcome(t)) > Rank(outcome(out)) {
+		if verdict.Severity(t.Outcome()) > verdict.Severity(out.Outcome()) {
 			out = t
 		}
 	}
@@ -77,7 +78,7 @@ func mergeMetric(trials []report.Trial, name string) report.Metric {
 		if m.Max != nil && (out.Max == nil || *m.Max > *out.Max) {
 			out.Max = m.Max
 		}
-		if m.Count == nil || *m.Count < 100 { // the 99th percentile of so few is only their maximum
+		if m.TooFew("p99") {
 			out.P99, out.P999 = nil, nil
 		}
 	}
@@ -96,7 +97,7 @@ func mergeVerdicts(trials []report.Trial) []report.Verdict {
 			switch {
 			case i < 0:
 				out = append(out, v)
-			case Rank(v.Result) > Rank(out[i].Result):
+			case verdict.Severity(v.Result) > verdict.Severity(out[i].Result):
 				v.Reasons = slices.Concat(v.Reasons, out[i].Reasons)
 				out[i] = v
 			default:
@@ -133,7 +134,7 @@ func mergeThreshold(trials []report.Trial, expr string) report.Threshold {
 				continue
 			}
 			held++
-			if held == 1 || Rank(h.Result) > Rank(worst.Result) {
+			if held == 1 || verdict.Severity(h.Result) > verdict.Severity(worst.Result) {
 				worst, measured = h, nil
 			}
 			if h.Result == worst.Result {
@@ -169,32 +170,4 @@ func prefix(t report.Trial, s string) string {
 		return fmt.Sprintf("trial %d: %s", n, s)
 	}
 	return s
-}
-
-// outcome is the worst result that a trial has.
-func outcome(t report.Trial) string {
-	worst := report.Pass
-	add := func(result string) {
-		if Rank(result) > Rank(worst) {
-			worst = result
-		}
-	}
-	for _, v := range t.Verdicts {
-		add(v.Result)
-	}
-	for _, h := range t.Thresholds {
-		add(h.Result)
-	}
-	return worst
-}
-
-// Rank orders results: the worse, the higher.
-func Rank(result string) int {
-	switch result {
-	case report.Fail:
-		return 2
-	case report.Pass:
-		return 0
-	}
-	return 1
 }

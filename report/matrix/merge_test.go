@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -8,21 +9,22 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-func repeated(k string, p50 float64, n int64, fifo string) report.Trial {
+func repeated(k int, p50 float64, n int64, fifo string) report.Trial {
 	return report.Trial{
-		Name: "t-" + k, Scenario: "s", Subject: "lock/a", Clients: 5, Params: map[string]string{history.ParamTrial: k, "hold": "1ms"},
+		Name: fmt.Sprint("t-", k), Repetition: k,
+		Cell: history.Cell{Scenario: "s", Subject: "lock/a", Clients: 5, Params: map[string]string{"hold": "1ms"}},
 		Metrics: map[string]report.Metric{
 			"handoff.latency":      {Unit: "ns", Count: &n, Min: new(p50 / 2), P50: &p50, P99: new(p50 * 3), Max: new(p50 * 4)},
 			"fanout.notifications": {Unit: "1/handoff", Value: new(1.0), Expected: new(1.0)},
 		},
 		Verdicts:   []report.Verdict{{Guarantee: "fifo", Result: fifo, Reasons: []string{"because"}}},
-		Thresholds: []report.Threshold{{Expr: "e", Result: report.Pass, Measured: k}},
+		Thresholds: []report.Threshold{{Expr: "e", Result: report.Pass, Measured: fmt.Sprint(k)}},
 	}
 }
 
 func TestMerge(t *testing.T) {
 	m := Merge([]report.Trial{
-		repeated("1", 10, 200, report.Pass), repeated("2", 30, 300, report.Fail), repeated("3", 20, 100, report.Unknown),
+		repeated(1, 10, 200, report.Pass), repeated(2, 30, 300, report.Fail), repeated(3, 20, 100, report.Unknown),
 	})
 	h := m.Metrics["handoff.latency"]
 	if *h.P50 != 20 || *h.P99 != 60 || *h.Min != 5 || *h.Max != 120 || *h.Count != 600 {
@@ -37,13 +39,13 @@ func TestMerge(t *testing.T) {
 	if len(m.Thresholds) != 1 || m.Thresholds[0].Measured != "1 (as the other 2)" {
 		t.Errorf("thresholds %+v, want one", m.Thresholds)
 	}
-	if m.Params[ParamTrials] != "3" || m.Params[history.ParamTrial] != "" {
-		t.Errorf("params %v, want three trials and the number of none", m.Params)
+	if m.Merged != 3 || m.Repetition != 0 {
+		t.Errorf("it stands for %d trials and has the number %d, want three trials and the number of none", m.Merged, m.Repetition)
 	}
 }
 
 func TestMerge_fewSamples(t *testing.T) {
-	m := Merge([]report.Trial{repeated("1", 10, 60, report.Pass), repeated("2", 30, 60, report.Pass)})
+	m := Merge([]report.Trial{repeated(1, 10, 60, report.Pass), repeated(2, 30, 60, report.Pass)})
 	if m.Metrics["handoff.latency"].P99 != nil {
 		t.Error("the 99th percentile of 60 samples is only their maximum, however often it is repeated")
 	}
@@ -51,8 +53,8 @@ func TestMerge_fewSamples(t *testing.T) {
 
 // TestMerge_thresholds: one that did not hold says in which trials, and what was measured there.
 func TestMerge_thresholds(t *testing.T) {
-	trial := func(k, result, measured string) report.Trial {
-		return report.Trial{Params: map[string]string{history.ParamTrial: k}, Thresholds: []report.Threshold{{Expr: "e", Result: result, Measured: measured}}}
+	trial := func(k int, result, measured string) report.Trial {
+		return report.Trial{Repetition: k, Thresholds: []report.Threshold{{Expr: "e", Result: result, Measured: measured}}}
 	}
 	fail, pass, unknown := report.Fail, report.Pass, report.Unknown
 	for _, c := range []struct {
@@ -60,14 +62,14 @@ func TestMerge_thresholds(t *testing.T) {
 		trials []report.Trial
 		want   string
 	}{
-		{"the first is the worst", []report.Trial{trial("1", fail, "7 ms"), trial("2", pass, "4 ms")}, "7 ms in trial 1"},
-		{"it failed twice", []report.Trial{trial("1", fail, "7 ms"), trial("2", pass, "4 ms"), trial("3", fail, "6 ms")}, "7 ms in trial 1; 6 ms in trial 3"},
-		{"a failure outweighs what is not known", []report.Trial{trial("1", unknown, ""), trial("2", fail, "7 ms")}, "7 ms in trial 2"},
-		{"nothing was measured", []report.Trial{trial("1", pass, "4 ms"), trial("2", unknown, "")}, "nothing in trial 2"},
-		{"it held in both", []report.Trial{trial("1", pass, "4 ms"), trial("2", pass, "5 ms")}, "4 ms (as the other)"},
-		{"it failed often", []report.Trial{trial("1", fail, "a"), trial("2", fail, "b"), trial("3", fail, "c"), trial("4", fail, "d"), trial("5", fail, "e"),
-			trial("6", fail, "f"), trial("7", fail, "g")}, "a in trial 1; b in trial 2; c in trial 3; d in trial 4; e in trial 5; 2 more"},
-		{"only the last was held to it", []report.Trial{{Params: map[string]string{history.ParamTrial: "1"}}, trial("2", fail, "0.9 of lock/b's")}, "0.9 of lock/b's"},
+		{"the first is the worst", []report.Trial{trial(1, fail, "7 ms"), trial(2, pass, "4 ms")}, "7 ms in trial 1"},
+		{"it failed twice", []report.Trial{trial(1, fail, "7 ms"), trial(2, pass, "4 ms"), trial(3, fail, "6 ms")}, "7 ms in trial 1; 6 ms in trial 3"},
+		{"a failure outweighs what is not known", []report.Trial{trial(1, unknown, ""), trial(2, fail, "7 ms")}, "7 ms in trial 2"},
+		{"nothing was measured", []report.Trial{trial(1, pass, "4 ms"), trial(2, unknown, "")}, "nothing in trial 2"},
+		{"it held in both", []report.Trial{trial(1, pass, "4 ms"), trial(2, pass, "5 ms")}, "4 ms (as the other)"},
+		{"it failed often", []report.Trial{trial(1, fail, "a"), trial(2, fail, "b"), trial(3, fail, "c"), trial(4, fail, "d"), trial(5, fail, "e"),
+			trial(6, fail, "f"), trial(7, fail, "g")}, "a in trial 1; b in trial 2; c in trial 3; d in trial 4; e in trial 5; 2 more"},
+		{"only the last was held to it", []report.Trial{{Repetition: 1}, trial(2, fail, "0.9 of lock/b's")}, "0.9 of lock/b's"},
 	} {
 		if got := Merge(c.trials).Thresholds; len(got) != 1 || got[0].Measured != c.want {
 			t.Errorf("%s: %+v, want measured %q", c.about, got, c.want)
@@ -76,21 +78,14 @@ func TestMerge_thresholds(t *testing.T) {
 }
 
 func TestMerge_withoutParams(t *testing.T) {
-	if m := Merge([]report.Trial{{Name: "a"}, {Name: "b"}}); m.Params[ParamTrials] != "2" {
-		t.Errorf("params %v, want two trials", m.Params)
-	}
-}
-
-// TestRank: what is neither a pass nor a failure is worse than one and better than the other.
-func TestRank(t *testing.T) {
-	if !(Rank(report.Pass) < Rank(report.Unknown) && Rank(report.Unknown) < Rank(report.Fail) && Rank("splendid") == Rank(report.Unknown)) {
-		t.Errorf("pass %d, unknown %d, fail %d, splendid %d", Rank(report.Pass), Rank(report.Unknown), Rank(report.Fail), Rank("splendid"))
+	if m := Merge([]report.Trial{{Name: "a"}, {Name: "b"}}); m.Merged != 2 {
+		t.Errorf("it stands for %d trials, want two", m.Merged)
 	}
 }
 
 func TestMerge_one(t *testing.T) {
-	one := repeated("1", 10, 60, report.Pass)
-	if m := Merge([]report.Trial{one}); m.Name != one.Name || *m.Metrics["handoff.latency"].P99 != 30 || m.Params[ParamTrials] != "" {
+	one := repeated(1, 10, 60, report.Pass)
+	if m := Merge([]report.Trial{one}); m.Name != one.Name || *m.Metrics["handoff.latency"].P99 != 30 || m.Merged != 0 {
 		t.Errorf("%+v, want the trial as it is", m)
 	}
 	if m := Merge(nil); m.Name != "" {
@@ -101,15 +96,15 @@ func TestMerge_one(t *testing.T) {
 func TestSeries_Cells(t *testing.T) {
 	var trials []report.Trial
 	for _, n := range []int{5, 9} {
-		for _, k := range []string{"10", "2", "1"} {
+		for _, k := range []int{10, 2, 1} {
 			x := repeated(k, 10, 60, report.Pass)
 			x.Clients = n
 			trials = append(trials, x)
 		}
 	}
 	s := Of(trials)[0]
-	if got := s.Series[0].Trials; got[0].Repetition() != 1 || got[2].Repetition() != 10 {
-		t.Errorf("repetitions %d %d %d, want them by number", got[0].Repetition(), got[1].Repetition(), got[2].Repetition())
+	if got := s.Series[0].Trials; got[0].Repetition != 1 || got[2].Repetition != 10 {
+		t.Errorf("repetitions %d %d %d, want them by number", got[0].Repetition, got[1].Repetition, got[2].Repetition)
 	}
 	cells := s.Merged().Series[0].Trials
 	if len(cells) != 2 || cells[0].Clients != 5 || cells[1].Clients != 9 || *cells[1].Metrics["handoff.latency"].Count != 180 {

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
+	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/units"
 )
 
@@ -21,15 +22,15 @@ type band struct {
 }
 
 // bandsOf shades the fault windows.
-func bandsOf(windows []Window) []band {
+func bandsOf(faults []report.Fault) []band {
 	var out []band
-	for _, w := range windows {
+	for _, w := range faults {
 		label := w.Fault
 		if w.Target != "" {
 			label += " " + w.Target
 		}
 		out = append(out, band{from: seconds(w.Start), to: max(seconds(w.End), seconds(w.Start)),
-			label: units.Short(units.Clean(label), 40), proven: w.Proven})
+			label: units.Short(units.Clean(label), 40), proven: w.Proof != ""})
 	}
 	slices.SortStableFunc(out, func(a, b band) int { return cmp.Compare(a.from, b.from) })
 	return out

@@ -12,22 +12,14 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
-	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// FailoverRounds is the failovers of one trial.
-type FailoverRounds struct {
-	Trial, Label string
-	Clients      int
-	Rounds       []report.Failover
-	Promise      time.Duration // the longest that one may take; 0: nobody promised anything
-}
-
 // Failovers plots how long each failover took, one row a cause, over the time that
 // was predicted. It is nil where there was none.
-func Failovers(d FailoverRounds) *Figure {
-	rows := causesOf(d.Rounds)
+func Failovers(d Timeline) *Figure {
+	rows := causesOf(d.Failovers)
 	if len(rows) == 0 {
 		return nil
 	}
@@ -62,11 +54,11 @@ var expected = color.RGBA{0xd6, 0xe8, 0xf7, 0xff}
 // causeRow is the rounds of one phase.
 type causeRow struct {
 	name   string
-	rounds []report.Failover
+	rounds []metrics.Failover
 }
 
 // causesOf sorts rounds into rows, in the order in which they were run.
-func causesOf(rounds []report.Failover) []causeRow {
+func causesOf(rounds []metrics.Failover) []causeRow {
 	var out []causeRow
 	for _, r := range rounds {
 		i := slices.IndexFunc(out, func(c causeRow) bool { return c.name == r.Phase })
@@ -113,11 +105,11 @@ func (f *Figure) spots(rows []causeRow) {
 	kinds := []struct {
 		words string
 		glyph glyph
-		is    func(report.Failover) bool
+		is    func(metrics.Failover) bool
 	}{
-		{"passed on", glyph{color: palette[0], shape: circle}, func(r report.Failover) bool { return !r.Kept && !r.Outside() }},
-		{"the holder held on", glyph{color: palette[2], shape: diamond}, func(r report.Failover) bool { return r.Kept && !r.Outside() }},
-		{"not as predicted", glyph{color: alarm, shape: cross}, report.Failover.Outside},
+		{"passed on", glyph{color: palette[0], shape: circle}, func(r metrics.Failover) bool { return !r.Kept && !r.Outside() }},
+		{"the holder held on", glyph{color: palette[2], shape: diamond}, func(r metrics.Failover) bool { return r.Kept && !r.Outside() }},
+		{"not as predicted", glyph{color: alarm, shape: cross}, metrics.Failover.Outside},
 	}
 	for _, k := range kinds {
 		var at []xy
@@ -160,16 +152,16 @@ const budgetRows = 30
 
 // Budget plots what each failover consists of, one bar a round in which the session
 // had to expire first. It is nil where there was none.
-func Budget(d FailoverRounds) *Figure {
-	rounds := slices.DeleteFunc(slices.Clone(d.Rounds), func(r report.Failover) bool { return len(r.Stages) == 0 })
+func Budget(d Timeline) *Figure {
+	rounds := slices.DeleteFunc(slices.Clone(d.Failovers), func(r metrics.Failover) bool { return len(r.Stages) == 0 })
 	if len(rounds) == 0 {
 		return nil
 	}
 	left := max(0, len(rounds)-budgetRows)
 	if left > 0 {
-		slices.SortStableFunc(rounds, func(a, b report.Failover) int { return cmp.Compare(b.Latency, a.Latency) })
+		slices.SortStableFunc(rounds, func(a, b metrics.Failover) int { return cmp.Compare(b.Latency, a.Latency) })
 		rounds = slices.Delete(rounds, budgetRows/2, budgetRows/2+left)
-		slices.SortStableFunc(rounds, func(a, b report.Failover) int { return cmp.Compare(a.At, b.At) })
+		slices.SortStableFunc(rounds, func(a, b metrics.Failover) int { return cmp.Compare(a.At, b.At) })
 	}
 	f := newFigure("failover-budget-"+d.Trial, "What a failover consists of: "+d.Label,
 		"Each bar is one failover, from the injection to the next grant. Nearly all of it is waiting for the session to expire; what the recipe adds is at the end of the bar.")
@@ -180,12 +172,12 @@ func Budget(d FailoverRounds) *Figure {
 	end := 0.0
 	rows := make([]causeRow, len(rounds))
 	for i, r := range rounds {
-		rows[i] = causeRow{name: fmt.Sprintf("%s %d", r.Phase, r.Round), rounds: []report.Failover{r}}
+		rows[i] = causeRow{name: fmt.Sprintf("%s %d", r.Phase, r.Round), rounds: []metrics.Failover{r}}
 		end = max(end, seconds(r.Latency))
 	}
 	causeAxis(f, rows, end)
 	f.body.Add(gridlines{x: true}, stacks{rows})
-	for i, name := range report.Stages {
+	for i, name := range metrics.Stages {
 		f.legend = append(f.legend, entry{text: stageWords[name] + typical(rounds, name), glyph: glyph{color: palette[i%len(palette)]}, area: true})
 	}
 	f.height = 205 + 17*vg.Length(len(rows))
@@ -194,12 +186,12 @@ func Budget(d FailoverRounds) *Figure {
 
 // stageWords say what each stage waits for.
 var stageWords = map[string]string{
-	report.FailoverDetect: "session timeout left", report.FailoverExpire: "rounding to a tick", report.FailoverCommit: "commit",
-	report.FailoverNotify: "notification", report.FailoverRelist: "next client",
+	metrics.FailoverDetect: "session timeout left", metrics.FailoverExpire: "rounding to a tick", metrics.FailoverCommit: "commit",
+	metrics.FailoverNotify: "notification", metrics.FailoverRelist: "next client",
 }
 
 // typical is the median of a stage, in brackets.
-func typical(rounds []report.Failover, stage string) string {
+func typical(rounds []metrics.Failover, stage string) string {
 	var all []time.Duration
 	for _, r := range rounds {
 		if d, ok := r.Stages[stage]; ok {
@@ -221,7 +213,7 @@ func (m stacks) Plot(c draw.Canvas, p *plot.Plot) {
 	tx, ty := p.Transforms(&c)
 	for i, r := range m.rows {
 		y, at := float64(len(m.rows)-1-i), time.Duration(0)
-		for k, name := range report.Stages {
+		for k, name := range metrics.Stages {
 			d := r.rounds[0].Stages[name]
 			if d <= 0 {
 				continue

@@ -6,35 +6,36 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/metrics"
 )
 
 // sampleFailovers is failovers of three causes: one round of them took too long, one
 // never ended, and in one the holder held on.
-func sampleFailovers() FailoverRounds {
-	d := FailoverRounds{Trial: "failover-lock-predecessor-3", Label: "lock/predecessor", Clients: 3, Promise: 7 * time.Second}
-	round := func(phase string, n int, f report.Failover) {
-		f.Phase, f.Round, f.At = phase, n, time.Duration(len(d.Rounds))*10*time.Second
-		d.Rounds = append(d.Rounds, f)
+func sampleFailovers() Timeline {
+	d := Timeline{Trial: "failover-lock-predecessor-3", Label: "lock/predecessor", Clients: 3, Promise: 7 * time.Second, Trace: &report.Trace{}}
+	round := func(phase string, n int, f metrics.Failover) {
+		f.Phase, f.Round, f.At = phase, n, time.Duration(len(d.Failovers))*10*time.Second
+		d.Failovers = append(d.Failovers, f)
 	}
 	for i := range 4 {
-		round("release", i+1, report.Failover{Latency: time.Duration(5+i) * time.Millisecond, Most: 500 * time.Millisecond})
+		round("release", i+1, metrics.Failover{Latency: time.Duration(5+i) * time.Millisecond, Most: 500 * time.Millisecond})
 	}
 	for i := range 6 {
 		detect, expire := time.Duration(2700+200*i)*time.Millisecond, time.Duration(1900-250*i)*time.Millisecond
-		f := report.Failover{Least: detect, Most: 7500 * time.Millisecond, Mean: 4833 * time.Millisecond, Stages: map[string]time.Duration{
-			report.FailoverDetect: detect, report.FailoverExpire: expire, report.FailoverCommit: 30 * time.Millisecond,
-			report.FailoverNotify: 2 * time.Millisecond, report.FailoverRelist: time.Millisecond,
+		f := metrics.Failover{Least: detect, Most: 7500 * time.Millisecond, Mean: 4833 * time.Millisecond, Stages: map[string]time.Duration{
+			metrics.FailoverDetect: detect, metrics.FailoverExpire: expire, metrics.FailoverCommit: 30 * time.Millisecond,
+			metrics.FailoverNotify: 2 * time.Millisecond, metrics.FailoverRelist: time.Millisecond,
 		}}
 		if i == 5 {
-			f.Stages[report.FailoverExpire] = 4 * time.Second
+			f.Stages[metrics.FailoverExpire] = 4 * time.Second
 		}
 		for _, s := range f.Stages {
 			f.Latency += s
 		}
 		round("crash", i+1, f)
 	}
-	round("leader-kill", 1, report.Failover{Latency: 600 * time.Millisecond, Most: 10 * time.Second, Kept: true})
-	round("leader-kill", 2, report.Failover{Most: 10 * time.Second, Never: true})
+	round("leader-kill", 1, metrics.Failover{Latency: 600 * time.Millisecond, Most: 10 * time.Second, Kept: true})
+	round("leader-kill", 2, metrics.Failover{Most: 10 * time.Second, Never: true})
 	return d
 }
 
@@ -47,7 +48,7 @@ func TestFailovers_legend(t *testing.T) {
 	if got, want := strings.Join(words, "; "), "predicted; predicted mean; passed on (9); the holder held on (1); not as predicted (1); promise: 7.00 s"; got != want {
 		t.Errorf("the legend says %q, want %q", got, want)
 	}
-	if Failovers(FailoverRounds{}) != nil || Budget(FailoverRounds{Rounds: []report.Failover{{Phase: "release"}}}) != nil {
+	if Failovers(Timeline{Trace: &report.Trace{}}) != nil || Budget(Timeline{Trace: &report.Trace{Failovers: []metrics.Failover{{Phase: "release"}}}}) != nil {
 		t.Error("a figure was drawn of nothing")
 	}
 }
@@ -55,8 +56,8 @@ func TestFailovers_legend(t *testing.T) {
 func TestBudget_leavesOutTheMiddle(t *testing.T) {
 	d := sampleFailovers()
 	for i := range 40 {
-		d.Rounds = append(d.Rounds, report.Failover{Phase: "crash", Round: 10 + i, Latency: time.Duration(i) * time.Second,
-			Stages: map[string]time.Duration{report.FailoverExpire: time.Duration(i) * time.Second}})
+		d.Failovers = append(d.Failovers, metrics.Failover{Phase: "crash", Round: 10 + i, Latency: time.Duration(i) * time.Second,
+			Stages: map[string]time.Duration{metrics.FailoverExpire: time.Duration(i) * time.Second}})
 	}
 	if f := Budget(d); !strings.Contains(f.About, "Of 46 failovers 16 of middling length are left out") {
 		t.Errorf("it does not say what it leaves out: %s", f.About)

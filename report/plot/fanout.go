@@ -5,8 +5,8 @@ import (
 
 	"gonum.org/v1/plot/vg"
 
-	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/matrix"
+	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/units"
 )
 
@@ -164,4 +164,4 @@ func growthPoints(s matrix.Series, metric string) ([]xy, whiskers) {
 
 // enough says whether a distribution has the samples that a quantile needs: below
 // 100 the 99th percentile is only another name for the maximum.
-func enough(m report.Metric, samples int64) bool { return m.Count != nil && *m.Count >= samples }
+func enough(m metrics.Metric, samples int64) bool { return m.Count != nil && *m.Count >= samples }

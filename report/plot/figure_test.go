@@ -16,6 +16,8 @@ import (
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/matrix"
+	"github.com/zkbench/zkbench/report/metrics"
+	"github.com/zkbench/zkbench/report/verdict"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -142,8 +144,8 @@ func TestFigure_PNG(t *testing.T) {
 func TestHardData(t *testing.T) {
 	zero, tiny, huge := 0.0, 1e-9, 1e18
 	count := int64(1)
-	metric := func(v *float64) map[string]report.Metric {
-		return map[string]report.Metric{
+	metric := func(v *float64) map[string]metrics.Metric {
+		return map[string]metrics.Metric{
 			"handoff.latency":      {Unit: "ns", Count: &count, P50: v, P99: v},
 			"fanout.notifications": {Unit: "1/handoff", Value: v, Expected: v},
 			"throughput":           {Unit: "1/s", Value: v},
@@ -203,33 +205,33 @@ func check(t *testing.T, f *Figure) {
 
 // everybody is a lock that locks nothing.
 func everybody() Timeline {
-	t := Timeline{Trial: "x", Label: "x", Clients: 100}
+	t := Timeline{Trial: "x", Label: "x", Clients: 100, Trace: &report.Trace{}}
 	for i := range 2000 {
 		at := time.Duration(i) * time.Millisecond
-		t.Beliefs = append(t.Beliefs, Belief{Client: i % 100, Start: at, End: at + 90*time.Millisecond})
+		t.Holds = append(t.Holds, report.Hold{Client: i % 100, Start: at, End: at + 90*time.Millisecond})
 		for j := range min(i, 80) {
-			t.Overlaps = append(t.Overlaps, Overlap{Clients: [2]int{i % 100, (i - j + 99) % 100}, Start: at, End: at + time.Millisecond})
+			t.Overlaps = append(t.Overlaps, verdict.Overlap{Older: i % 100, Newer: (i - j + 99) % 100, Start: at, End: at + time.Millisecond})
 		}
 	}
 	return t
 }
 
 func TestHardTimelines(t *testing.T) {
-	instant := []Belief{{Client: 1, Start: time.Second, End: time.Second}}
+	instant := []report.Hold{{Client: 1, Start: time.Second, End: time.Second}}
 	for _, c := range []struct {
 		name string
 		t    Timeline
 	}{
-		{"nothing", Timeline{}},
-		{"only faults", Timeline{Windows: []Window{{Fault: "f", Start: 1, End: 2}}}},
-		{"one instant", Timeline{Beliefs: instant, Handoffs: []Handoff{{At: time.Second, Latency: 1}}}},
-		{"hand-offs of no time or less", Timeline{Handoffs: []Handoff{{At: 1}, {At: 2, Latency: -5}}}},
-		{"a fault that never ended", Timeline{Beliefs: instant, Windows: []Window{{Fault: "f", Start: time.Second}}, Handoffs: []Handoff{{At: time.Second, Latency: 7}}}},
+		{"nothing", Timeline{Trace: &report.Trace{}}},
+		{"only faults", Timeline{Trace: &report.Trace{Faults: []report.Fault{{Fault: "f", Start: 1, End: 2}}}}},
+		{"one instant", Timeline{Trace: &report.Trace{Holds: instant, Handoffs: []metrics.Handoff{{At: time.Second, Latency: 1}}}}},
+		{"hand-offs of no time or less", Timeline{Trace: &report.Trace{Handoffs: []metrics.Handoff{{At: 1}, {At: 2, Latency: -5}}}}},
+		{"a fault that never ended", Timeline{Trace: &report.Trace{Holds: instant, Faults: []report.Fault{{Fault: "f", Start: time.Second}}, Handoffs: []metrics.Handoff{{At: time.Second, Latency: 7}}}}},
 		{"everybody holds at once", everybody()},
 		{"a very long trial", sampleTimeline(100, 300, true)},
-		{"a phase of no time", Timeline{Paces: []Pace{{Start: 5, End: 5, Done: []int{3}}}}},
-		{"a phase without slices", Timeline{Paces: []Pace{{Start: 5, End: time.Second}, {Start: time.Second, End: 2 * time.Second, Done: []int{0, 1}}}}},
-		{"a day of grants", Timeline{Trial: "x", Paces: []Pace{{End: 24 * time.Hour, Done: make([]int, 863_999)}, {Start: 24 * time.Hour, End: 24*time.Hour + 1, Done: []int{1}}}}},
+		{"a phase of no time", Timeline{Trace: &report.Trace{Paces: []report.Pace{{Start: 5, End: 5, Done: []int{3}}}}}},
+		{"a phase without slices", Timeline{Trace: &report.Trace{Paces: []report.Pace{{Start: 5, End: time.Second}, {Start: time.Second, End: 2 * time.Second, Done: []int{0, 1}}}}}},
+		{"a day of grants", Timeline{Trial: "x", Trace: &report.Trace{Paces: []report.Pace{{End: 24 * time.Hour, Done: make([]int, 863_999)}, {Start: 24 * time.Hour, End: 24*time.Hour + 1, Done: []int{1}}}}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			start := time.Now()

@@ -44,7 +44,7 @@ func OverTime(t Timeline, glyphs Glyphs) *Figure {
 	if t.Partial != "" {
 		f.About += " The history is incomplete: " + units.Clean(t.Partial) + "."
 	}
-	f.bands = bandsOf(t.Windows)
+	f.bands = bandsOf(t.Faults)
 	from, to := extent(t)
 	pad := (to - from) * 0.012 // so that the first and last points stand clear of the edge
 	secondsAxis(&f.body.X, from-pad, to+pad)
@@ -84,10 +84,10 @@ func extent(t Timeline) (from, to float64) {
 	for _, h := range t.Handoffs {
 		add(seconds(h.At), seconds(h.At))
 	}
-	for _, b := range t.Beliefs {
+	for _, b := range t.Holds {
 		add(seconds(b.Start), seconds(b.End))
 	}
-	for _, w := range t.Windows {
+	for _, w := range t.Faults {
 		add(seconds(w.Start), max(seconds(w.Start), seconds(w.End)))
 	}
 	return from, to

@@ -5,12 +5,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/metrics"
 )
 
 // pace invents a phase in which so much is done in each slice.
-func pace(from, to time.Duration, done func(k int) int) Pace {
-	p := Pace{Start: from, End: to}
-	for k := range int((to - from + PaceWidth/2) / PaceWidth) {
+func pace(from, to time.Duration, done func(k int) int) report.Pace {
+	p := report.Pace{Start: from, End: to}
+	for k := range int((to - from + report.PaceWidth/2) / report.PaceWidth) {
 		p.Done = append(p.Done, done(k))
 	}
 	return p
@@ -19,7 +22,7 @@ func pace(from, to time.Duration, done func(k int) int) Pace {
 // samplePaces invents a calm phase and one in which a fault stops everything for two
 // seconds.
 func samplePaces() Timeline {
-	return Timeline{Trial: "churn-lock-predecessor-20", Label: "lock/predecessor", Clients: 20, Paces: []Pace{
+	return Timeline{Trial: "churn-lock-predecessor-20", Label: "lock/predecessor", Clients: 20, Trace: &report.Trace{Paces: []report.Pace{
 		pace(2*time.Second, 8030*time.Millisecond, func(k int) int { return 35 + k*13%11 }),
 		pace(9*time.Second, 19*time.Second, func(k int) int {
 			if k > 30 && k < 50 {
@@ -27,23 +30,23 @@ func samplePaces() Timeline {
 			}
 			return 30 + k*7%13
 		}),
-	}, Windows: []Window{
-		{Fault: "session.close", Target: "client 3", Start: time.Second, End: 1001 * time.Millisecond, Proven: true}, // before the phases
-		{Fault: "partition.isolate", Target: "zk2 (leader)", Start: 12 * time.Second, End: 14 * time.Second, Proven: true},
-	}}
+	}, Faults: []report.Fault{
+		{Fault: "session.close", Target: "client 3", Start: time.Second, End: 1001 * time.Millisecond, Proof: "seen"}, // before the phases
+		{Fault: "partition.isolate", Target: "zk2 (leader)", Start: 12 * time.Second, End: 14 * time.Second, Proof: "seen"},
+	}}}
 }
 
 // sampleDeliveries invents a queue of which a fault holds up the items.
 func sampleDeliveries() Timeline {
-	t := Timeline{Trial: "queue-queue-predecessor-10", Label: "queue/predecessor", Clients: 10, Queue: true,
-		Windows: []Window{{Fault: "session.close", Target: "client 3", Start: 6 * time.Second, End: 7 * time.Second, Proven: true}}}
+	t := Timeline{Trial: "queue-queue-predecessor-10", Label: "queue/predecessor", Clients: 10, Trace: &report.Trace{Queue: true,
+		Faults: []report.Fault{{Fault: "session.close", Target: "client 3", Start: 6 * time.Second, End: 7 * time.Second, Proof: "seen"}}}}
 	for i := range 500 {
 		due := time.Duration(i) * 20 * time.Millisecond
 		wait := 2*time.Millisecond + time.Duration(i*7919%1000)*time.Microsecond
 		if due > 6*time.Second && due < 7*time.Second {
 			wait += 7*time.Second - due
 		}
-		t.Handoffs = append(t.Handoffs, Handoff{At: due + wait, Latency: wait})
+		t.Handoffs = append(t.Handoffs, metrics.Handoff{At: due + wait, Latency: wait})
 	}
 	return t
 }
@@ -67,7 +70,7 @@ func TestThroughputOverTime(t *testing.T) {
 	if f := ThroughputOverTime(line, NewGlyphs(nil)); f.yTitle != "items taken per second (1/s)" || !strings.Contains(f.Title, "20 consumers") {
 		t.Errorf("of a queue: %q, axis %q", f.Title, f.yTitle)
 	}
-	for name, line := range map[string]Timeline{"no phase": {}, "nothing done": {Paces: []Pace{pace(0, time.Second, func(int) int { return 0 })}}} {
+	for name, line := range map[string]Timeline{"no phase": {Trace: &report.Trace{}}, "nothing done": {Trace: &report.Trace{Paces: []report.Pace{pace(0, time.Second, func(int) int { return 0 })}}}} {
 		if ThroughputOverTime(line, NewGlyphs(nil)) != nil {
 			t.Errorf("%s: a plot of nothing", name)
 		}
@@ -91,7 +94,7 @@ func TestRates(t *testing.T) {
 			if want := float64(3 * len(p.Done)); math.Abs(total-want) > 1e-6 {
 				t.Errorf("%d slices of %v: %v done in all steps, want %v", k, length, total, want)
 			}
-			if last := at[len(at)-1].x - at[len(at)-2].x; len(at) > 2 && last < float64(k)*PaceWidth.Seconds()/2 {
+			if last := at[len(at)-1].x - at[len(at)-2].x; len(at) > 2 && last < float64(k)*report.PaceWidth.Seconds()/2 {
 				t.Errorf("%d slices of %v: the last step is only %v s long", k, length, last)
 			}
 		}
@@ -110,7 +113,7 @@ func TestPaceSlices(t *testing.T) {
 		{"a short phase has some steps however little is done", 8 * time.Second, 1, 10},
 		{"an hour has steps of a second", time.Hour, 100, 10},
 	} {
-		if got := paceSlices([]Pace{pace(0, row.length, func(int) int { return row.each })}); got != row.want {
+		if got := paceSlices([]report.Pace{pace(0, row.length, func(int) int { return row.each })}); got != row.want {
 			t.Errorf("%s: %d slices, want %d", row.name, got, row.want)
 		}
 	}
@@ -132,7 +135,7 @@ func TestThroughputOverTime_keepsExtremes(t *testing.T) {
 	if len(shown) > pacePoints || low != 0 {
 		t.Errorf("%d steps, the lowest %v; want the stall among %d", len(shown), low, pacePoints)
 	}
-	if text := legendText(ThroughputOverTime(Timeline{Paces: []Pace{day}}, NewGlyphs(nil))); !strings.Contains(text, "every extreme among them") {
+	if text := legendText(ThroughputOverTime(Timeline{Trace: &report.Trace{Paces: []report.Pace{day}}}, NewGlyphs(nil))); !strings.Contains(text, "every extreme among them") {
 		t.Errorf("the legend says %q", text)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/matrix"
+	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/units"
 )
 
@@ -20,7 +21,7 @@ import (
 type Distribution struct {
 	Label   string
 	Exact   []float64
-	Summary report.Metric
+	Summary metrics.Metric
 	Trials  int // that Summary stands for; 0 and 1 are the same
 }
 

@@ -9,13 +9,15 @@ import (
 
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/internal/stats"
 	"github.com/zkbench/zkbench/report/matrix"
+	"github.com/zkbench/zkbench/report/metrics"
 )
 
 // The caption says that each line ends at the slowest that was measured: also where
 // only a summary is at hand.
 func TestDistribution_curveEndsAtTheSlowest(t *testing.T) {
-	summary := report.Metric{Count: new(int64(15)), Min: new(1e6), P50: new(2e6), P90: new(5e6), Max: new(1.2e9)}
+	summary := metrics.Metric{Count: new(int64(15)), Min: new(1e6), P50: new(2e6), P90: new(5e6), Max: new(1.2e9)}
 	for _, row := range []struct {
 		name string
 		of   Distribution
@@ -23,7 +25,7 @@ func TestDistribution_curveEndsAtTheSlowest(t *testing.T) {
 	}{
 		{"every sample", Distribution{Exact: []float64{3e6, 1e6, 9e6, 2e6}}, xy{nines(0.75), 9e6}},
 		{"a summary", Distribution{Summary: summary}, xy{nines(14.0 / 15), 1.2e9}},
-		{"a summary without a largest", Distribution{Summary: report.Metric{Count: new(int64(15)), Min: new(1e6), P90: new(5e6)}}, xy{1, 5e6}},
+		{"a summary without a largest", Distribution{Summary: metrics.Metric{Count: new(int64(15)), Min: new(1e6), P90: new(5e6)}}, xy{1, 5e6}},
 	} {
 		curve := row.of.curve()
 		got := curve[len(curve)-1]
@@ -36,14 +38,14 @@ func TestDistribution_curveEndsAtTheSlowest(t *testing.T) {
 // What stands at a percentile is what the table has there: 99 of 100 samples were at
 // most as slow as the 99th of them, not as the 100th.
 func TestDistribution_asTheTables(t *testing.T) {
-	h := report.NewHistogram()
+	h := stats.NewHistogram()
 	var exact []float64
 	for i := range 500 {
 		v := time.Duration(i+1) * 10 * time.Millisecond
 		h.Record(v)
 		exact = append(exact, float64(v))
 	}
-	m := h.Metric()
+	m := metrics.Metric{Count: new(h.Count()), Min: new(h.Min()), Max: new(h.Max()), P50: new(h.Percentile(50)), P90: new(h.Percentile(90)), P99: new(h.Percentile(99)), P999: new(h.Percentile(99.9))}
 	for name, d := range map[string]Distribution{"with a summary": {Exact: exact, Summary: m}, "without one": {Exact: exact}} {
 		curve := d.curve()
 		for _, points := range [][]xy{curve, d.marks(curve)} {
@@ -67,7 +69,7 @@ func TestQuantity(t *testing.T) {
 
 // repeated is a trial of a cell that was run several times.
 func repeated(name string, p50 float64, n int64) report.Trial {
-	return report.Trial{Name: name, Cell: history.Cell{Scenario: "s", Subject: "queue/a", Clients: 10}, Metrics: map[string]report.Metric{
+	return report.Trial{Name: name, Cell: history.Cell{Scenario: "s", Subject: "queue/a", Clients: 10}, Metrics: map[string]metrics.Metric{
 		"queue.latency": {Unit: "ns", Count: &n, Min: new(p50 / 2), P50: &p50, P90: new(2 * p50), P99: new(3 * p50), Max: new(4 * p50)}}}
 }
 

@@ -3,8 +3,8 @@ package plot
 import (
 	"slices"
 
-	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/matrix"
+	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/units"
 )
 
@@ -47,8 +47,8 @@ func throughputPoints(counts []int, s matrix.Series) (medians []xy, w whiskers, 
 	for _, n := range counts {
 		var all []float64
 		for _, t := range s.At(n) {
-			_, open := t.Metrics[report.QueueYield]
-			if v := t.Metrics[report.Throughput].Value; v != nil && !open {
+			_, open := t.Metrics[metrics.QueueYield]
+			if v := t.Metrics[metrics.Throughput].Value; v != nil && !open {
 				all = append(all, *v)
 			}
 		}

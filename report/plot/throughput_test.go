@@ -7,13 +7,14 @@ import (
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/matrix"
+	"github.com/zkbench/zkbench/report/metrics"
 )
 
 func busy(subject string, clients int, rates ...float64) []report.Trial {
 	var out []report.Trial
 	for _, v := range rates {
 		out = append(out, report.Trial{Cell: history.Cell{Scenario: "s", Subject: subject, Clients: clients},
-			Metrics: map[string]report.Metric{report.Throughput: {Unit: "1/s", Value: &v}}})
+			Metrics: map[string]metrics.Metric{metrics.Throughput: {Unit: "1/s", Value: &v}}})
 	}
 	return out
 }
@@ -61,7 +62,7 @@ func TestThroughput_nothingToCompare(t *testing.T) {
 func TestThroughput_openLoop(t *testing.T) {
 	s := scenarioOf(busy("a", 10, 50), busy("a", 20, 50))
 	for _, x := range s.Series[0].Trials {
-		x.Metrics[report.QueueYield] = report.Metric{Value: new(1.0)}
+		x.Metrics[metrics.QueueYield] = metrics.Metric{Value: new(1.0)}
 	}
 	if Throughput(s, NewGlyphs(nil)) != nil {
 		t.Error("the rate of an open loop was drawn")

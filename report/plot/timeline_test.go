@@ -6,6 +6,9 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/metrics"
 )
 
 // TestThin: whatever the points, the thinned ones are some of them, in order, few
@@ -56,7 +59,7 @@ func TestFormatFixed(t *testing.T) {
 }
 
 func TestExtent(t *testing.T) {
-	from, to := extent(Timeline{Windows: []Window{{Start: 3 * time.Second, End: time.Second}}, Handoffs: []Handoff{{At: 5 * time.Second}}})
+	from, to := extent(Timeline{Trace: &report.Trace{Faults: []report.Fault{{Start: 3 * time.Second, End: time.Second}}, Handoffs: []metrics.Handoff{{At: 5 * time.Second}}}})
 	if from != 3 || to != 5 {
 		t.Errorf("extent %v to %v, want 3 to 5: a fault does not end before it starts", from, to)
 	}

@@ -23,7 +23,7 @@ type Line struct {
 }
 
 // Trend plots a measure over runs, by the time at which they started. unit is that
-// of a report.Metric. It is nil without points.
+// of a metrics.Metric. It is nil without points.
 func Trend(name, title, unit string, lines []Line, glyphs Glyphs) *Figure {
 	title += per(unit)
 	f := newFigure("trend-"+name, title, "Each point is one run: the median of its trials, with its 95 % confidence interval where it has trials enough.")
@@ -82,7 +82,7 @@ func Trend(name, title, unit string, lines []Line, glyphs Glyphs) *Figure {
 	return f
 }
 
-// per writes the unit of a report.Metric as it stands after the name of the measure:
+// per writes the unit of a metrics.Metric as it stands after the name of the measure:
 // ", 1/s", ", per hand-off". Of a time it is nothing: its ticks say "ms" or "s".
 func per(unit string) string {
 	count, of, rate := strings.Cut(unit, "/")

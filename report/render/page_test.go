@@ -11,36 +11,38 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/plot"
+	"github.com/zkbench/zkbench/report/verdict"
 	"github.com/zkbench/zkbench/report/view"
 )
 
 // pageOf is the view of a result with invented timelines, so many grants each.
 func pageOf(r report.Result, grants int) *view.View {
-	in := view.Input{Result: r, Traces: map[string]*view.Trace{}}
+	in := view.Input{Result: r, Traces: map[string]*report.Trace{}}
 	for _, t := range r.Trials {
-		in.Traces[t.Name] = &view.Trace{Timeline: timelineOf(t, t.Subject, grants)}
+		in.Traces[t.Name] = timelineOf(t, grants)
 	}
 	return view.Of(in)
 }
 
-func timelineOf(t report.Trial, label string, grants int) plot.Timeline {
-	line := plot.Timeline{Trial: t.Name, Label: label, Clients: t.Clients}
+func timelineOf(t report.Trial, grants int) *report.Trace {
+	line := &report.Trace{}
 	now := time.Second
 	for i := range grants {
 		wait := time.Duration(1+i*7919%13) * time.Millisecond
 		if i%50 == 30 {
 			wait += 400 * time.Millisecond
-			line.Windows = append(line.Windows, plot.Window{Fault: "session.close", Target: "client </script><b>", Start: now, End: now + time.Millisecond, Proven: i%100 == 30})
+			line.Faults = append(line.Faults, report.Fault{Fault: "session.close", Target: "client </script><b>", Start: now, End: now + time.Millisecond, Proof: map[bool]string{true: "seen"}[i%100 == 30]})
 		}
 		now += wait
-		line.Handoffs = append(line.Handoffs, plot.Handoff{At: now, Latency: wait, Failover: i%50 == 30})
-		line.Beliefs = append(line.Beliefs, plot.Belief{Client: i * 3 % t.Clients, Start: now, End: now + 20*time.Millisecond})
+		line.Handoffs = append(line.Handoffs, metrics.Handoff{At: now, Latency: wait, Failover: i%50 == 30})
+		line.Holds = append(line.Holds, report.Hold{Client: i * 3 % t.Clients, Start: now, End: now + 20*time.Millisecond})
 		if i == grants-5 {
-			line.Beliefs[i].End += 18 * time.Millisecond
+			line.Holds[i].End += 18 * time.Millisecond
 		}
 		if i == grants-4 {
-			line.Overlaps = append(line.Overlaps, plot.Overlap{Clients: [2]int{(i - 1) * 3 % t.Clients, i * 3 % t.Clients}, Start: now, End: line.Beliefs[i-1].End})
+			line.Overlaps = append(line.Overlaps, verdict.Overlap{Older: (i - 1) * 3 % t.Clients, Newer: i * 3 % t.Clients, Start: now, End: line.Holds[i-1].End})
 		}
 		now += 20 * time.Millisecond
 	}

@@ -72,10 +72,10 @@ func packed(t view.Timeline) timeline {
 		if o.Exposure {
 			exposure = 1
 		}
-		out.Overlaps = append(out.Overlaps, [5]int64{int64(o.Clients[0]), int64(o.Clients[1]), us(o.Start), us(o.End), exposure})
+		out.Overlaps = append(out.Overlaps, [5]int64{int64(o.Older), int64(o.Newer), us(o.Start), us(o.End), exposure})
 	}
-	for _, w := range t.Windows {
-		out.Windows = append(out.Windows, window{units.Clean(w.Fault), units.Clean(w.Target), us(w.Start), us(max(w.Start, w.End)), w.Proven})
+	for _, w := range t.Faults {
+		out.Windows = append(out.Windows, window{units.Clean(w.Fault), units.Clean(w.Target), us(w.Start), us(max(w.Start, w.End)), w.Proof != ""})
 	}
 	for _, r := range t.Rounds {
 		for _, s := range r.Line {

@@ -1,7 +1,9 @@
-// Package second asks porcupine, a linearizability checker, for a second opinion on
-// mutual exclusion. It searches where the verdict sweeps, so the two have little in
-// common but the truth; its memory grows with the square of the history, so it is
-// asked about windows only.
+// Package second has a second opinion on mutual exclusion, by porcupine, a
+// linearizability checker. It searches where the verdict sweeps, so the two share hardly
+// any code; its memory grows with the square of the history, so it judges windows only.
+//
+//	o := second.Search(h, from, to, verdict.Patience(h))
+//	if o.Result == verdict.Fail { ... }
 package second
 
 import (
@@ -72,14 +74,14 @@ var model = porcupine.Model{
 	},
 }
 
-// Look asks about the beliefs that meet [from, to]. excuse is how long after a fault
-// its victim may not know yet that it has lost the grant.
-func Look(h *history.History, from, to, excuse time.Duration) Opinion {
-	return ask(h, from, to, excuse, windowLimit)
+// Search judges the beliefs that meet [from, to]. excuse is how long after a fault its
+// victim may not know yet that it has lost the grant.
+func Search(h *history.History, from, to, excuse time.Duration) Opinion {
+	return search(h, from, to, excuse, windowLimit)
 }
 
-// ask is Look with a limit on the beliefs.
-func ask(h *history.History, from, to, excuse time.Duration, limit int) Opinion {
+// search is Search with a limit on the beliefs.
+func search(h *history.History, from, to, excuse time.Duration, limit int) Opinion {
 	var holds []hold
 	var youngest int64 // token that was let in
 	tracker := verdict.NewBeliefs(func(b verdict.Belief) {
@@ -98,11 +100,11 @@ func ask(h *history.History, from, to, excuse time.Duration, limit int) Opinion 
 		tracker.Add(n)
 	}
 	tracker.Close(end)
-	return search(holds)
+	return check(holds)
 }
 
 // split makes of a belief what certainly was held. A fault may have taken the grant
-// away at any time from its strike to the end of the excuse; who still believes after
+// away at any time from its injection to the end of the excuse; who still believes after
 // that has taken it anew, and wrongly if somebody else has it. late says that one with
 // a younger token was let in before.
 func split(b verdict.Belief, late bool, faults []history.Fault, excuse time.Duration) []hold {
@@ -121,7 +123,7 @@ func split(b verdict.Belief, late bool, faults []history.Fault, excuse time.Dura
 		}
 		whole.mayEnd = max(b.Start, f.Start)
 		if served && late {
-			whole.mayEnd = max(whole.asked, f.Start) // it never held what it was told of so late
+			whole.mayEnd = max(whole.asked, f.Start) // it never held what it was granted so late
 		}
 		if excused := over + excuse; excused < b.End {
 			again := hold{b.Client, b.Token, excused, excused, b.End, b.End}
@@ -133,7 +135,7 @@ func split(b verdict.Belief, late bool, faults []history.Fault, excuse time.Dura
 	return []hold{whole}
 }
 
-func search(holds []hold) Opinion {
+func check(holds []hold) Opinion {
 	var ops []porcupine.Operation
 	slices.SortStableFunc(holds, func(a, b hold) int { return cmp.Compare(a.from, b.from) })
 	for i, h := range holds {

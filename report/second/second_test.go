@@ -22,12 +22,11 @@ const excuse = 8 * time.Second
 func invented(r *rand.Rand) *history.History {
 	clients := 2 + r.IntN(5)
 	var records []history.Record
-	add := func(s history.Sample) { records = append(records, history.Record{Sample: &s}) }
+	add := func(s history.Sample) { records = append(records, &s) }
 	for c := range clients {
-		n := history.Note{Kind: history.Opened, Client: c, Session: int64(c + 1), Timeout: 4 * time.Second}
-		records = append(records, history.Record{Note: &n})
+		records = append(records, &history.Session{Event: history.Opened, Client: c, Session: int64(c + 1), Timeout: 4 * time.Second})
 	}
-	struck := false // once: where two were hit, the search lets either be the one that lost its grant, the verdict only the elder
+	hit := false // once: where two were hit, the search lets either be the one that lost its grant, the verdict only the elder
 	busy := make([]time.Duration, clients)
 	now := time.Second
 	for i := range 2 + r.IntN(10) {
@@ -35,13 +34,13 @@ func invented(r *rand.Rand) *history.History {
 		from := max(now+time.Duration(r.IntN(40)-8)*time.Millisecond, busy[c]+time.Millisecond)
 		call := max(from-time.Duration(r.IntN(30))*time.Millisecond, busy[c])
 		let := from + time.Duration(r.IntN(60))*time.Millisecond
-		if r.IntN(6) == 0 && !struck {
-			struck = true // a fault, and a holder that is told late, or very late
+		if r.IntN(6) == 0 && !hit {
+			hit = true // a fault, and a holder that learns of it late, or very late
 			w := history.Window{Fault: "session.close", Target: "client", Client: c, Start: from + (let-from)/2, End: from + (let-from)/2, Proof: "seen"}
 			if r.IntN(2) == 0 { // of the member that serves it
 				w.Fault, w.Client, w.Served = "partition.peers", -1, []int{c}
 			}
-			records = append(records, history.Record{Window: &w})
+			records = append(records, &w)
 			now = w.End
 			let += time.Duration(r.IntN(3)) * 5 * time.Second
 		} else {
@@ -55,10 +54,10 @@ func invented(r *rand.Rand) *history.History {
 		busy[c] = let + time.Millisecond
 	}
 	slices.SortStableFunc(records, func(a, b history.Record) int { return cmp.Compare(a.Time(), b.Time()) })
-	return history.Of(history.Header{Trial: "invented", Subject: "lock/invented"}, records...)
+	return history.Of(history.Header{Trial: "invented", Cell: history.Cell{Subject: "lock/invented"}}, records...)
 }
 
-func TestLook_agreesWithTheVerdict(t *testing.T) {
+func TestSearch_agreesWithTheVerdict(t *testing.T) {
 	rounds := 4000
 	if testing.Short() {
 		rounds = 400
@@ -72,7 +71,7 @@ func TestLook_agreesWithTheVerdict(t *testing.T) {
 				first = v
 			}
 		}
-		got := Look(h, 0, time.Hour, excuse)
+		got := Search(h, 0, time.Hour, excuse)
 		tally[got.Result]++
 		if got.Result != first.Result {
 			t.Errorf("seed %d: the verdict says %s (%v), the search says %s", seed, first.Result, first.Reasons, got.Result)
@@ -86,7 +85,7 @@ func TestLook_agreesWithTheVerdict(t *testing.T) {
 func TestOpinion_draw(t *testing.T) {
 	var o Opinion
 	for seed := uint64(0); o.Result != verdict.Fail; seed++ {
-		o = Look(invented(rand.New(rand.NewPCG(seed, 1))), 0, time.Hour, excuse)
+		o = Search(invented(rand.New(rand.NewPCG(seed, 1))), 0, time.Hour, excuse)
 	}
 	path := filepath.Join(t.TempDir(), "page.html")
 	if err := o.Draw(path); err != nil {

@@ -30,19 +30,19 @@ type Belief struct {
 }
 
 const (
-	// reorder is by how much a record may come later in the history than the
-	// instant that it tells of, before the order of beliefs is in doubt.
+	// reorder is by how much a record may come later in the history than its own
+	// instant, before the order of beliefs is in doubt.
 	reorder = 10 * time.Second
-	// settleAfter is how long a belief that a note ended waits for the record of
-	// a release that was called before that note, and may still hang.
-	settleAfter = time.Minute
+	// releaseWait is how long a belief that a session event ended waits for the record
+	// of a release that was called before that event, and may still hang.
+	releaseWait = time.Minute
 )
 
-// Beliefs folds records into beliefs, and hands them on in the order of their
-// start. It keeps the beliefs since the oldest that is still held.
+// Beliefs folds records into beliefs, and emits them in the order of their start. It
+// keeps the beliefs since the oldest that is still held.
 type Beliefs struct {
-	// Late counts records that came so late that a belief had been handed on
-	// without them; conclusions are then in doubt.
+	// Late counts records that came so late that a belief had been emitted without
+	// them; conclusions are then in doubt.
 	Late int
 
 	emit    func(Belief)
@@ -51,8 +51,8 @@ type Beliefs struct {
 	head    int
 	free    []*entry
 	fresh   []entry       // not used yet
-	now     time.Duration // the latest instant heard of
-	emitted time.Duration // start of the last belief handed on
+	now     time.Duration // the latest instant in the records
+	emitted time.Duration // start of the last belief emitted
 }
 
 // holder is one client and the grants that it has not let go of.
@@ -70,26 +70,26 @@ type remembered struct {
 
 type grant struct {
 	session, token int64
-	parts          []*entry      // not yet handed on; the last is the current one
-	dead           bool          // ended by a note after which it cannot resume
+	parts          []*entry      // not yet emitted; the last is the current one
+	dead           bool          // ended by an event after which it cannot be restored
 	held           bool          // the last part has no end yet
-	start          Belief        // the first part, to make a resumed one
-	final          time.Duration // end of the last part that was handed on unsettled
+	start          Belief        // the first part, to make a restored one
+	emitted        time.Duration // end of the last part that was emitted before it was final
 }
 
 // entry is a belief in the making.
 type entry struct {
 	Belief
-	live    bool // no end is known
-	settled bool // nothing can change it any more
+	live  bool // no end is known
+	final bool // nothing can change it any more
 }
 
-// NewBeliefs returns a tracker that hands beliefs to emit.
+// NewBeliefs returns a tracker that calls emit with each belief.
 func NewBeliefs(emit func(Belief)) *Beliefs {
 	return &Beliefs{emit: emit}
 }
 
-// Add hears the next record.
+// Add takes the next record.
 func (t *Beliefs) Add(n history.Numbered) {
 	t.now = max(t.now, n.Time())
 	switch r := n.Record.(type) {
@@ -103,7 +103,7 @@ func (t *Beliefs) Add(n history.Numbered) {
 			return
 		}
 	case *history.Session:
-		t.told(r, n.N)
+		t.event(r, n.N)
 	default:
 		return
 	}
@@ -112,9 +112,9 @@ func (t *Beliefs) Add(n history.Numbered) {
 
 func (t *Beliefs) acquired(s *history.Sample, record int) {
 	h := t.clients.of(s.Client)
-	// A client does one thing after the other: what it was told to have lost
-	// earlier has no release in flight any more.
-	h.settle(s.Call)
+	// A client does one thing after the other: of what it had lost before, no release
+	// is in flight any more.
+	h.finish(s.Call)
 	if s.Outcome != history.OK {
 		return
 	}
@@ -126,7 +126,7 @@ func (t *Beliefs) acquired(s *history.Sample, record int) {
 	h.spare = nil
 	g := &h.grants[len(h.grants)-1]
 	t.begin(g, b)
-	// Notes that were recorded before this sample, but tell of a later instant.
+	// Events that were recorded before this sample, but came later.
 	for i := range h.events {
 		r := &h.events[(h.next+i)%len(h.events)]
 		if r.record > 0 && r.event.At >= s.Return {
@@ -154,25 +154,25 @@ func (t *Beliefs) released(s *history.Sample, record int) {
 	h := t.clients.of(s.Client)
 	i := h.find(s)
 	if i < 0 {
-		return // a grant that was never believed, or settled long ago
+		return // a grant that was never believed, or ended long ago
 	}
 	g := h.grants[i]
-	if g.final > s.Call {
+	if g.emitted > s.Call {
 		t.Late++
 	}
 	for _, e := range g.parts {
-		// Belief ends at the call, even where a note came before the reply.
+		// Belief ends at the call, even where an event came before the reply.
 		if e.live || e.End > s.Call {
 			e.End, e.Ended, e.EndRecord = max(s.Call, e.Start), Released, record
 		}
-		e.live, e.settled = false, true
+		e.live, e.final = false, true
 	}
 	h.spare = g.parts[:0]
 	h.grants = slices.Delete(h.grants, i, i+1)
 }
 
-// find returns the grant that is released: by its token where one is noted,
-// else the last one.
+// find returns the index of the grant that is released: by its token where the sample
+// has one, else the last; -1 where there is none.
 func (h *holder) find(s *history.Sample) int {
 	for i := len(h.grants) - 1; i >= 0; i-- {
 		if s.Token == 0 || h.grants[i].token == s.Token {
@@ -182,8 +182,8 @@ func (h *holder) find(s *history.Sample) int {
 	return -1
 }
 
-// settle closes the books on the grants that a note ended before the instant.
-func (h *holder) settle(before time.Duration) {
+// finish makes final what an event ended before the instant.
+func (h *holder) finish(before time.Duration) {
 	kept := h.grants[:0]
 	for _, g := range h.grants {
 		ended := !g.held && (len(g.parts) == 0 || g.parts[len(g.parts)-1].End <= before)
@@ -192,14 +192,14 @@ func (h *holder) settle(before time.Duration) {
 			continue
 		}
 		for _, e := range g.parts {
-			e.settled = true
+			e.final = true
 		}
 	}
 	clear(h.grants[len(kept):])
 	h.grants = kept
 }
 
-func (t *Beliefs) told(e *history.Session, record int) {
+func (t *Beliefs) event(e *history.Session, record int) {
 	switch e.Event {
 	case history.Suspended, history.Lost, history.Killed, history.Closed, history.Deadline, history.Restored:
 	default:
@@ -244,15 +244,15 @@ func (g *grant) meant(e *history.Session) bool {
 	return e.Session == 0 || g.session == 0 || e.Session == g.session
 }
 
-// flush hands on what is finished and can have no earlier belief before it.
+// flush emits what has ended and can have no earlier belief before it.
 func (t *Beliefs) flush(until time.Duration) {
 	for t.head < len(t.queue) {
 		e := t.queue[t.head]
 		if e.live || e.Start > until {
 			break
 		}
-		if !e.settled {
-			if t.now-e.End < settleAfter {
+		if !e.final {
+			if t.now-e.End < releaseWait {
 				break
 			}
 			t.forget(e)
@@ -269,13 +269,13 @@ func (t *Beliefs) flush(until time.Duration) {
 	}
 }
 
-// forget takes an unsettled part from its grant, so that nothing writes to it later.
+// forget takes a part that is not final from its grant, so that nothing writes to it later.
 func (t *Beliefs) forget(e *entry) {
 	h := t.clients.of(e.Client)
 	for i := range h.grants {
 		g := &h.grants[i]
 		if k := slices.Index(g.parts, e); k >= 0 {
-			g.parts, g.final = slices.Delete(g.parts, k, k+1), e.End
+			g.parts, g.emitted = slices.Delete(g.parts, k, k+1), e.End
 		}
 	}
 }
@@ -299,13 +299,13 @@ func (t *Beliefs) take() *entry {
 // many as there are grants in the time by which records may be late.
 const entriesAtOnce = 64
 
-// Close hands on everything that is left. What is still believed ends at end.
+// Close emits everything that is left. What is still believed ends at end.
 func (t *Beliefs) Close(end time.Duration) {
 	for _, e := range t.queue[t.head:] {
 		if e.live {
 			e.End, e.Ended, e.live = max(end, e.Start), AtEnd, false
 		}
-		e.settled = true
+		e.final = true
 	}
 	t.flush(max(end, t.now) + 1)
 }

@@ -24,21 +24,21 @@ func believed(h *history.History) (out []Belief, late int) {
 	return out, t.Late
 }
 
-func TestBeliefsComeInOrderWithTheirEnds(t *testing.T) {
+func TestBeliefs_comeInOrderWithTheirEnds(t *testing.T) {
 	got, late := believed(story(t, `
 		opened 1 101
 		opened 2 102
 		acquire 2 6 0 30
 		acquire 1 5 0 10
-		note suspended 1 15
-		note resumed 1 18
+		session suspended 1 15
+		session restored 1 18
 		release 1 5 20 21
 		release 2 6 40 41
 		acquire 1 7 30 50`))
 	type short struct {
 		client, start, end int
 		ended              string
-		resumed            bool
+		restored           bool
 		record, endRecord  int
 	}
 	want := []short{
@@ -51,14 +51,14 @@ func TestBeliefsComeInOrderWithTheirEnds(t *testing.T) {
 		t.Fatalf("got %d beliefs, %d late: %+v", len(got), late, got)
 	}
 	for i, b := range got {
-		s := short{b.Client, int(b.Start.Milliseconds()), int(b.End.Milliseconds()), b.Ended, b.Resumed, b.Record, b.EndRecord}
+		s := short{b.Client, int(b.Start.Milliseconds()), int(b.End.Milliseconds()), b.Ended, b.Restored, b.Record, b.EndRecord}
 		if s != want[i] {
 			t.Errorf("belief %d is %+v, want %+v", i, s, want[i])
 		}
 	}
 }
 
-func TestBeliefsThatComeFarTooLateAreCounted(t *testing.T) {
+func TestBeliefs_thatComeFarTooLateAreCounted(t *testing.T) {
 	_, late := believed(story(t, `
 		acquire 1 5 0 10000
 		release 1 5 10001 10002
@@ -71,19 +71,19 @@ func TestBeliefsThatComeFarTooLateAreCounted(t *testing.T) {
 	}
 }
 
-func TestBeliefsThatNobodyReleasedDoNotHoldUpTheOthersForEver(t *testing.T) {
+func TestBeliefs_thatNobodyReleasedDoNotHoldUpTheOthersForEver(t *testing.T) {
 	emitted := 0
 	tracker := NewBeliefs(func(Belief) { emitted++ })
-	h := story(t, "opened 1 101\nacquire 1 5 0 10\nnote killed 1 20")
+	h := story(t, "opened 1 101\nacquire 1 5 0 10\nsession killed 1 20")
 	for n := range h.Records {
 		tracker.Add(n)
 	}
 	for i := range 1000 {
 		at := time.Duration(i) * time.Second
-		tracker.Add(history.Numbered{N: i, Record: history.Record{Sample: &history.Sample{Op: history.Acquire, Client: 2,
-			Outcome: history.OK, Token: int64(10 + i), Call: at, Return: at + 1}}})
-		tracker.Add(history.Numbered{N: i, Record: history.Record{Sample: &history.Sample{Op: history.Release, Client: 2,
-			Outcome: history.OK, Token: int64(10 + i), Call: at + 2, Return: at + 3}}})
+		tracker.Add(history.Numbered{N: i, Record: &history.Sample{Op: history.Acquire, Client: 2,
+			Outcome: history.OK, Token: int64(10 + i), Call: at, Return: at + 1}})
+		tracker.Add(history.Numbered{N: i, Record: &history.Sample{Op: history.Release, Client: 2,
+			Outcome: history.OK, Token: int64(10 + i), Call: at + 2, Return: at + 3}})
 	}
 	if waiting := len(tracker.queue) - tracker.head; emitted < 900 || waiting > 100 {
 		t.Errorf("%d handed on, %d wait", emitted, waiting)
@@ -92,7 +92,7 @@ func TestBeliefsThatNobodyReleasedDoNotHoldUpTheOthersForEver(t *testing.T) {
 
 // A mutual exclusion that is judged by the sweep must agree with the definition:
 // some pair of intervals overlaps.
-func TestMutualExclusionAgreesWithItsDefinition(t *testing.T) {
+func TestMutualExclusion_agreesWithItsDefinition(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		type hold struct{ start, end time.Duration }
 		holds := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) hold {
@@ -109,7 +109,7 @@ func TestMutualExclusionAgreesWithItsDefinition(t *testing.T) {
 			}
 			s := history.Sample{Client: i, Op: history.Acquire, Outcome: history.OK, Token: int64(i + 1), Return: a.start}
 			r := history.Sample{Client: i, Op: history.Release, Outcome: history.OK, Token: int64(i + 1), Call: a.end, Return: a.end + 1}
-			records = append(records, history.Record{Sample: &s}, history.Record{Sample: &r})
+			records = append(records, &s, &r)
 		}
 		vs := Judge(history.Of(history.Header{}, records...))
 		i := slices.IndexFunc(vs, func(v Verdict) bool { return v.Guarantee == MutualExclusion })

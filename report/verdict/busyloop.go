@@ -7,6 +7,19 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
+// BusyLoop names the guarantee that waiting costs no requests.
+const BusyLoop = "busy-loop"
+
+func init() {
+	register(Guarantee{
+		Name: BusyLoop, Rule: 11, Concerns: anyRecipe,
+		Promise: "A client that waits, waits for a notification; it does not ask again and again.",
+		Harm:    "Waiting clients keep every member busy.",
+		Help:    "requests that repeat without a notification between them",
+		check:   newBusyLoop,
+	})
+}
+
 // busy judges the second part of rule 11: a client that waits waits for a
 // notification. Requests that nothing brings about (no call, no notification, no
 // reconnect; for a queue, no reply that somebody was faster) are a loop.
@@ -24,12 +37,9 @@ const (
 	requestsForNothing = 40 // in one phase
 )
 
-func newBusyLoop(*history.History) checker {
+func newBusyLoop(*inputs) checker {
 	b := &busy{}
-	return checker{
-		name: BusyLoop, applies: func() bool { return b.judged > 0 }, record: b.record,
-		finish: func(time.Duration) Verdict { return b.finish() },
-	}
+	return checker{applies: func() bool { return b.judged > 0 }, record: b.record, finish: b.finish}
 }
 
 func (b *busy) record(n history.Numbered) {
@@ -52,7 +62,7 @@ func (b *busy) record(n history.Numbered) {
 	}, n.N)
 }
 
-func (b *busy) finish() Verdict {
+func (b *busy) finish(time.Duration) Verdict {
 	switch {
 	case b.broken.count > 0:
 		return b.broken.fail("clients in a loop")

@@ -7,22 +7,35 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// claims judges rule 1. Without a look at the servers: a grant names its node, its
-// session and its token; the session is the one that the client has; and it is not
-// claimed when the client knows the session to be lost. Where the lab has looked at
-// the node while the client held: it is there, its owner is that session, its czxid
-// the token, and nobody older stands in line.
+// ClaimValidity names the guarantee that a grant is the client's own.
+const ClaimValidity = "claim-validity"
+
+func init() {
+	register(Guarantee{
+		Name: ClaimValidity, Rule: 1, Concerns: granting,
+		Promise: "Whoever is granted something has a node in line that exists, that its own session owns, and before which nobody older stands.",
+		Harm:    "The client believes in a grant that is not its own: it ends when another session ends, and nothing tells the client.",
+		Help:    "a grant whose node did not exist, was another session's, or not first",
+		check:   newClaimValidity,
+	})
+}
+
+// claims judges rule 1. By what the clients know: a grant names its node, its session
+// and its token; the session is the one that the client has; and it is not claimed when
+// the client knows that the session is lost. Where the observer has checked the node
+// while the client held: it is there, its owner is that session, its czxid is the token,
+// and nobody older stands in line.
 type claims struct {
 	faults   spans         // with the time to recover
 	held     map[int]claim // the last grant of each client
 	checked  int
 	sessions map[int]*sessions
 	judged   int
-	unopened int // grants of clients whose session was never noted
+	unopened int // grants of clients whose session was never recorded
 	broken   evidence
 }
 
-// sessions is what one client was told about its own.
+// sessions is what one client has heard of its own.
 type sessions struct {
 	opened       int64 // the one it has
 	openedAt     time.Duration
@@ -31,19 +44,16 @@ type sessions struct {
 	lost         loss  // the last that was lost or closed
 }
 
-// claim is a grant that a look at its node can be held against.
+// claim is a grant that a check of its node can be compared with.
 type claim struct {
 	sample history.Sample
 	record int
-	doubt  bool // the client was told something about it since
+	doubt  bool // the client has heard something of its session since
 }
 
-func newClaimValidity(h *history.History, s *seen) checker {
-	c := &claims{sessions: map[int]*sessions{}, held: map[int]claim{}, faults: aftermath(h, patience(h))}
-	return checker{
-		name: ClaimValidity, applies: s.granting, record: c.record,
-		finish: func(time.Duration) Verdict { return c.finish() },
-	}
+func newClaimValidity(in *inputs) checker {
+	c := &claims{sessions: map[int]*sessions{}, held: map[int]claim{}, faults: aftermath(in.history, Patience(in.history))}
+	return checker{record: c.record, finish: c.finish}
 }
 
 func (c *claims) record(n history.Numbered) {
@@ -86,7 +96,7 @@ func (c *claims) check(n *history.ClaimCheck, record int) {
 		return
 	}
 	c.broken.add(func() string {
-		return fmt.Sprintf("client %d claimed token %d by node %s of session %#x at %v (record %d), but when the lab looked, at %v, %s (record %d)",
+		return fmt.Sprintf("client %d claimed token %d by node %s of session %#x at %v (record %d), but when the observer checked, at %v, %s (record %d)",
 			s.Client, s.Token, s.Path, uint64(s.Session), s.Return, k.record, n.At, wrong, record)
 	}, k.record, record)
 }
@@ -128,14 +138,14 @@ func (c *claims) claim(s *history.Sample, record int) {
 		c.unopened++
 		return
 	}
-	if l := k.lost; l.session == s.Session && (s.Call > l.at || s.Return > l.at+Grace) {
+	if l := k.lost; l.session == s.Session && (s.Call > l.at || s.Return > l.at+grace) {
 		c.broken.add(func() string {
 			return fmt.Sprintf("client %d was granted token %d at %v (record %d), %v after it was told that session %#x was gone (record %d)",
 				s.Client, s.Token, s.Return, record, s.Return-l.at, uint64(l.session), l.record)
 		}, l.record, record)
 		return
 	}
-	if s.Session == k.opened || s.Session == k.previous && s.Return <= k.openedAt+Grace {
+	if s.Session == k.opened || s.Session == k.previous && s.Return <= k.openedAt+grace {
 		return
 	}
 	c.broken.add(func() string {
@@ -144,16 +154,16 @@ func (c *claims) claim(s *history.Sample, record int) {
 	}, k.openedRecord, record)
 }
 
-func (c *claims) finish() Verdict {
+func (c *claims) finish(time.Duration) Verdict {
 	switch {
 	case c.broken.count > 0:
 		return c.broken.fail("invalid claims")
 	case c.judged == 0:
 		return unknown("nothing was granted: there is no claim to judge")
 	case c.unopened > 0:
-		return unknown(fmt.Sprintf("%d of %d grants belong to clients whose session was not noted", c.unopened, c.judged))
+		return unknown(fmt.Sprintf("%d of %d grants belong to clients whose session was not recorded", c.unopened, c.judged))
 	case c.checked > 0:
-		return pass(fmt.Sprintf("%d of %d grants were held against the tree", c.checked, c.judged))
+		return pass(fmt.Sprintf("%d of %d grants were checked in the tree", c.checked, c.judged))
 	}
-	return pass("no grant was held against the tree: judged is what the clients were told")
+	return pass("no grant was checked in the tree: only what the clients knew is judged")
 }

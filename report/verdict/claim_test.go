@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"github.com/zkbench/zkbench/report/history"
 )
 
 func TestClaimValidity(t *testing.T) {
-	judgeStories(t, ClaimValidity, []telling{
+	judgeStories(t, ClaimValidity, []row{
 		{"a grant of the client's own session is valid", `
 			opened 1 101
 			acquire 1 5 0 10`, Pass, ""},
@@ -16,22 +18,22 @@ func TestClaimValidity(t *testing.T) {
 			acquire 1 0 0 10`, Fail, "token 0 (record 2)"},
 		{"a grant that was asked for after the loss was delivered is invalid", `
 			opened 1 101
-			note lost 1 5
+			session lost 1 5
 			acquire 1 5 6 10`, Fail, "5ms after it was told that session 0x65 was gone (record 2)"},
 		{"a grant that returned while the loss was being delivered is no proof", `
 			opened 1 101
-			note lost 1 5
+			session lost 1 5
 			acquire 1 5 0 10`, Pass, ""},
 		{"a grant that returned long after the loss is invalid", `
 			opened 1 101
-			note lost 1 5
+			session lost 1 5
 			acquire 1 5 0 2000`, Fail, "1.995s after"},
 		{"a grant that names no session is an invalid claim", "acquire 1 5 0 10\nopened 2 7", Fail, "without a node"},
 		{"no grant, no verdict", "opened 1 101\nacquire 1 5 0 10 failed", Unknown, "nothing was granted"},
 	})
 }
 
-func TestClaimValidityOfAGrantFromAnotherSession(t *testing.T) {
+func TestClaimValidity_ofAGrantFromAnotherSession(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		session  int64
@@ -46,8 +48,8 @@ func TestClaimValidityOfAGrantFromAnotherSession(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			h := story(t, fmt.Sprintf("opened 1 101\nopened 1 102\nopened 1 103\nacquire 1 6 10 %d", c.returned))
 			for n := range h.Records {
-				if n.Sample != nil {
-					n.Sample.Session = c.session
+				if s, ok := n.Record.(*history.Sample); ok {
+					s.Session = c.session
 				}
 			}
 			vs := Judge(h)

@@ -110,10 +110,10 @@ func TestCorpus_damage(t *testing.T) {
 		{"a record stands there twice", func() [][]byte { return slices.Insert(slices.Clone(whole), middle, whole[middle]) }},
 		{"a record is not JSON", func() [][]byte { return slices.Replace(slices.Clone(whole), middle, middle+1, []byte("{broken\n")) }},
 		{"a record has a field that nobody knows", func() [][]byte {
-			return slices.Replace(slices.Clone(whole), middle, middle+1, []byte(`{"note":{"at":1,"kind":"x","client":0,"colour":"red"}}`+"\n"))
+			return slices.Replace(slices.Clone(whole), middle, middle+1, []byte(`{"emptied":{"at":1,"phase":"x","colour":"red"}}`+"\n"))
 		}},
 		{"a record is two things", func() [][]byte {
-			return slices.Replace(slices.Clone(whole), middle, middle+1, []byte(`{"note":{"at":1,"kind":"x","client":0},"window":{"fault":"f","target":"t","client":0,"start":0,"end":0}}`+"\n"))
+			return slices.Replace(slices.Clone(whole), middle, middle+1, []byte(`{"emptied":{"at":1,"phase":"x"},"fault":{"fault":"f","target":"t","client":0,"start":0,"end":0}}`+"\n"))
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -121,7 +121,7 @@ func TestCorpus_damage(t *testing.T) {
 			if err != nil {
 				return // refused, with words
 			}
-			if Worst(verdicts) == Pass {
+			if worst(verdicts) == Pass {
 				t.Error("it passed")
 			}
 			for _, v := range verdicts {
@@ -144,7 +144,7 @@ func FuzzJudge(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if Worst(verdicts) == Pass && !bytes.Contains(plain, []byte(`{"end":`)) {
+		if worst(verdicts) == Pass && !bytes.Contains(plain, []byte(`{"end":`)) {
 			t.Error("a history without an end passed")
 		}
 	})

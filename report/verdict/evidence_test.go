@@ -2,72 +2,72 @@ package verdict
 
 import "testing"
 
-// What the lab saw, told in stories: see story_test.go for the lines.
+// What the observer saw, as stories: see story_test.go for the lines.
 
 func TestNoOrphan(t *testing.T) {
-	judgeStories(t, NoOrphan, []telling{
-		{"a line in which nothing stands has no orphans", "opened 0 9\nacquire 0 5 10 20\nrelease 0 5 30 31\nlooked 40 60", Pass, "1 times"},
-		{"without a look there is nothing to judge", "opened 0 9\nacquire 0 5 10 20", "", ""},
-		{"the node of a holder is its own", "opened 0 9\nacquire 0 5 10 20\nnode 0 5 40 60\nlooked 40 60\nrelease 0 5 70 71", Pass, ""},
-		{"the node of a holder that never lets go is its own", "opened 0 9\nacquire 0 5 10 20\nnode 0 5 40 60\nlooked 40 60", Pass, ""},
-		{"the node of a waiter is its own", "opened 0 9\nnode 0 5 40 60\nlooked 40 60\nacquire 0 0 10 90 failed", Pass, ""},
-		{"a node that goes during the look was still its own", "opened 0 9\nacquire 0 5 10 20\nrelease 0 5 30 40\nnode 0 5 40 60\nlooked 40 60", Pass, ""},
-		{"a node after its release is an orphan", "opened 0 9\nacquire 0 5 10 20\nrelease 0 5 30 39\nnode 0 5 40 60\nlooked 40 60", Fail, "client 0 neither held nor waited"},
-		{"a node of an acquire that failed is an orphan", "opened 0 9\nacquire 0 0 10 39 failed\nnode 0 5 40 60\nlooked 40 60", Fail, "stood in line"},
-		{"a node before an acquire that came later is an orphan", "opened 0 9\nnode 0 5 40 60\nlooked 40 60\nacquire 0 6 61 70", Fail, "stood in line"},
-		{"an acquire at the last instant of the look may claim it", "opened 0 9\nnode 0 5 40 60\nlooked 40 60\nacquire 0 6 60 70", Pass, ""},
-		{"of two nodes of a waiter one is an orphan", "opened 0 9\nnode 0 5 40 60\nnode 0 6 40 60\nlooked 40 60\nacquire 0 0 10 90 failed", Fail, "had 2 nodes in line"},
-		{"one node in two looks is one node", "opened 0 9\nnode 0 5 40 60\nlooked 40 60\nnode 0 5 70 90\nlooked 70 90\nacquire 0 0 10 95 failed", Pass, "2 times"},
-		{"nodes of two waiters are one each", "opened 0 9\nopened 1 8\nnode 0 5 40 60\nnode 1 6 40 60\nlooked 40 60\nacquire 0 0 10 90 failed\nacquire 1 0 10 90 failed", Pass, ""},
-		{"a node of nobody's session will expire", "opened 0 9\nacquire 0 5 10 20\nrelease 0 5 30 31\nnode -1 5 40 60\nlooked 40 60", Pass, ""},
+	judgeStories(t, NoOrphan, []row{
+		{"a line in which nothing stands has no orphans", "opened 0 9\nacquire 0 5 10 20\nrelease 0 5 30 31\nsnapshot 40 60", Pass, "1 times"},
+		{"without a snapshot there is nothing to judge", "opened 0 9\nacquire 0 5 10 20", "", ""},
+		{"the node of a holder is its own", "opened 0 9\nacquire 0 5 10 20\nsnapshot 40 60 node=0:5\nrelease 0 5 70 71", Pass, ""},
+		{"the node of a holder that never lets go is its own", "opened 0 9\nacquire 0 5 10 20\nsnapshot 40 60 node=0:5", Pass, ""},
+		{"the node of a waiter is its own", "opened 0 9\nsnapshot 40 60 node=0:5\nacquire 0 0 10 90 failed", Pass, ""},
+		{"a node that goes during the snapshot was still its own", "opened 0 9\nacquire 0 5 10 20\nrelease 0 5 30 40\nsnapshot 40 60 node=0:5", Pass, ""},
+		{"a node after its release is an orphan", "opened 0 9\nacquire 0 5 10 20\nrelease 0 5 30 39\nsnapshot 40 60 node=0:5", Fail, "client 0 neither held nor waited"},
+		{"a node of an acquire that failed is an orphan", "opened 0 9\nacquire 0 0 10 39 failed\nsnapshot 40 60 node=0:5", Fail, "stood in line"},
+		{"a node before an acquire that came later is an orphan", "opened 0 9\nsnapshot 40 60 node=0:5\nacquire 0 6 61 70", Fail, "stood in line"},
+		{"an acquire at the last instant of the snapshot may claim it", "opened 0 9\nsnapshot 40 60 node=0:5\nacquire 0 6 60 70", Pass, ""},
+		{"of two nodes of a waiter one is an orphan", "opened 0 9\nsnapshot 40 60 node=0:5 node=0:6\nacquire 0 0 10 90 failed", Fail, "had 2 nodes in line"},
+		{"one node in two snapshots is one node", "opened 0 9\nsnapshot 40 60 node=0:5\nsnapshot 70 90 node=0:5\nacquire 0 0 10 95 failed", Pass, "2 times"},
+		{"nodes of two waiters are one each", "opened 0 9\nopened 1 8\nsnapshot 40 60 node=0:5 node=1:6\nacquire 0 0 10 90 failed\nacquire 1 0 10 90 failed", Pass, ""},
+		{"a node of nobody's session will expire", "opened 0 9\nacquire 0 5 10 20\nrelease 0 5 30 31\nsnapshot 40 60 node=-1:5", Pass, ""},
 	})
 }
 
-func TestProgress_byLooks(t *testing.T) {
+func TestProgress_bySnapshots(t *testing.T) {
 	const before = "opened 0 9\nopened 1 8\nacquire 0 5 10 20\nrelease 0 5 30 31\n"
 	const waits = "\nacquire 1 0 25 5000 failed"
-	judgeStories(t, Progress, []telling{
-		{"a waiter that nothing can wake is lost", before + "node 1 6 2000 3000\nwaiter 1 2000 3000 0 0 1\nlooked 2000 3000" + waits, Fail, "nobody will wake it"},
-		{"a line that does not move and that nobody holds is stuck", before + "node 1 6 2000 3000\nwaiter 1 2000 3000 0 1 0\nlooked 2000 3000" + waits, Fail, "nothing moved"},
-		{"a waiter that moves is not stuck", before + "node 1 6 2000 3000\nwaiter 1 2000 3000 1 1 0\nlooked 2000 3000" + waits, Pass, ""},
-		{"a look that is too short proves nothing", before + "node 1 6 2001 3000\nwaiter 1 2001 3000 0 1 0\nlooked 2001 3000" + waits, Pass, ""},
-		{"behind a holder the line stands still", before + "acquire 0 7 100 200\nnode 1 6 2000 3000\nwaiter 1 2000 3000 0 1 0\nlooked 2000 3000" + waits, Pass, ""},
-		{"a session that will expire holds the line up for a while", before + "node -1 6 2000 3000\nwaiter 1 2000 3000 0 1 0\nlooked 2000 3000" + waits, Pass, ""},
-		{"while a fault is in force nobody is judged", before + "fault session.flap 1 2500 2600\nnode 1 6 2000 3000\nwaiter 1 2000 3000 0 0 1\nlooked 2000 3000" + waits, Pass, ""},
-		{"one that waits blindly behind a holder is lost all the same", before + "acquire 0 7 100 200\nwaiter 1 2000 3000 0 0 1\nlooked 2000 3000" + waits, Fail, "nobody will wake it"},
+	judgeStories(t, Progress, []row{
+		{"a waiter that nothing can wake is lost", before + "snapshot 2000 3000 node=1:6 waiter=1:0:0:1" + waits, Fail, "nobody will wake it"},
+		{"a line that does not move and that nobody holds is stuck", before + "snapshot 2000 3000 node=1:6 waiter=1:0:1:0" + waits, Fail, "nothing moved"},
+		{"a waiter that moves is not stuck", before + "snapshot 2000 3000 node=1:6 waiter=1:1:1:0" + waits, Pass, ""},
+		{"a snapshot that is too short proves nothing", before + "snapshot 2001 3000 node=1:6 waiter=1:0:1:0" + waits, Pass, ""},
+		{"behind a holder the line stands still", before + "acquire 0 7 100 200\nsnapshot 2000 3000 node=1:6 waiter=1:0:1:0" + waits, Pass, ""},
+		{"a session that will expire holds the line up for a while", before + "snapshot 2000 3000 node=-1:6 waiter=1:0:1:0" + waits, Pass, ""},
+		{"while a fault is in force nobody is judged", before + "fault session.flap 1 2500 2600\nsnapshot 2000 3000 node=1:6 waiter=1:0:0:1" + waits, Pass, ""},
+		{"one that waits blindly behind a holder is lost all the same", before + "acquire 0 7 100 200\nsnapshot 2000 3000 waiter=1:0:0:1" + waits, Fail, "nobody will wake it"},
 	})
 }
 
-func TestClaimValidity_byLooks(t *testing.T) {
+func TestClaimValidity_bySnapshots(t *testing.T) {
 	const held = "opened 0 9\nacquire 0 5 10 20\n"
-	judgeStories(t, ClaimValidity, []telling{
+	judgeStories(t, ClaimValidity, []row{
 		{"a claim that the tree confirms is valid", held + "checked 0 5 9 0 21 25", Pass, "1 of 1"},
-		{"a claim that nobody checked is valid as far as is known", held, Pass, "no grant was held against the tree"},
+		{"a claim that nobody checked is valid as far as is known", held, Pass, "no grant was checked in the tree"},
 		{"another session's node gives no claim", held + "checked 0 5 7 0 21 25", Fail, "it belonged to session 0x7"},
 		{"another node of the same name gives no claim", held + "checked 0 6 9 0 21 25", Fail, "its czxid was 6"},
 		{"a node that is not there gives no claim", held + "checked 0 0 0 0 21 25", Fail, "it was not there"},
 		{"after a fault the node may be gone before the client knows", held + "fault session.close 0 15 16\nchecked 0 0 0 0 21 25", Pass, ""},
-		{"after a warning the node may be gone", held + "note suspended 0 20\nchecked 0 0 0 0 21 25", Pass, ""},
+		{"after a warning the node may be gone", held + "session suspended 0 20\nchecked 0 0 0 0 21 25", Pass, ""},
 		{"a fault is no excuse for another's node", held + "fault session.close 0 15 16\nchecked 0 5 7 0 21 25", Fail, "it belonged to session 0x7"},
 		{"who is not first in line has no claim", held + "checked 0 5 9 1 21 25", Fail, "1 older nodes"},
-		{"a look from before the grant proves nothing", held + "checked 0 0 0 0 19 25", Pass, ""},
+		{"a check from before the grant proves nothing", held + "checked 0 0 0 0 19 25", Pass, ""},
 	})
 }
 
 func TestMutualExclusion_afterTheServersWord(t *testing.T) {
 	const held = "opened 0 9\nopened 1 8\nacquire 0 5 10 20\n"
-	judgeStories(t, MutualExclusion, []telling{
-		{"who stops when the word comes is sound", held + "note expired 0 100\nnote lost 0 101\nacquire 1 6 50 200", Pass, ""},
-		{"who stops within the grace is sound", held + "note expired 0 100\nrelease 0 5 1100 1101", Pass, ""},
-		{"who holds on after the grace still believes", held + "note expired 0 100\nrelease 0 5 1101 1102", Fail, "it still believed"},
-		{"who writes after the grace still believes", held + "note expired 0 100\nwrite 0 5 1 1101\nnote lost 0 1102", Fail, "began a write"},
+	judgeStories(t, MutualExclusion, []row{
+		{"who stops when the word comes is sound", held + "session expired 0 100\nsession lost 0 101\nacquire 1 6 50 200", Pass, ""},
+		{"who stops within the grace is sound", held + "session expired 0 100\nrelease 0 5 1100 1101", Pass, ""},
+		{"who holds on after the grace still believes", held + "session expired 0 100\nrelease 0 5 1101 1102", Fail, "it still believed"},
+		{"who writes after the grace still believes", held + "session expired 0 100\nwrite 0 5 1 1101\nsession lost 0 1102", Fail, "began a write"},
 		{"a grant whose session is not told is not one that has ended", "acquire 0 5 0 0\nrelease 0 5 3000 3001", Pass, ""},
-		{"another session's end is not its own", "opened 0 7\nnote expired 0 5\nopened 0 9\nacquire 0 5 10 20\nrelease 0 5 3000 3001", Pass, ""},
+		{"another session's end is not its own", "opened 0 7\nsession expired 0 5\nopened 0 9\nacquire 0 5 10 20\nrelease 0 5 3000 3001", Pass, ""},
 	})
 }
 
 func TestBusyLoop(t *testing.T) {
-	judgeStories(t, BusyLoop, []telling{
+	judgeStories(t, BusyLoop, []row{
 		{"requests that calls explain are no loop", "effort 0 10 200 0 0 0", Pass, ""},
 		{"one request more than calls explain is a loop", "effort 0 10 201 0 0 0", Fail, "client 0 made 201 requests for 10 calls"},
 		{"notifications explain requests", "effort 0 10 212 1 1 0", Pass, ""},
@@ -79,7 +79,7 @@ func TestBusyLoop(t *testing.T) {
 }
 
 func TestQueueFIFO(t *testing.T) {
-	judgeStories(t, QueueFIFO, []telling{
+	judgeStories(t, QueueFIFO, []row{
 		{"items that leave as they came are in order", "put a 1\nput b 2\ntake a 3\ntake b 4", Pass, ""},
 		{"an item that leaves before its elder overtakes", "put a 1\nput b 2\ntake b 3\ntake a 4", Fail, `item "a" was put`},
 		{"items that were put at the same time have no order", "put a 1\nput b 1\ntake b 3\ntake a 4", Pass, ""},
@@ -93,7 +93,7 @@ func TestQueueFIFO(t *testing.T) {
 }
 
 func TestNoLoss_byTheWire(t *testing.T) {
-	judgeStories(t, NoLoss, []telling{
+	judgeStories(t, NoLoss, []row{
 		{"a delete that was carried out and that nobody got is a loss", "put a 1\nput b 1\ncommitted a 2\ntake - 3 unknown\ntake b 4", Fail, `item "a" was put (record 1) and deleted by client 1`},
 		{"a delete whose item was handed over with a doubt is none", "put a 1\nput b 1\ncommitted a 2\ntake a 3 unknown\ntake b 4", Pass, ""},
 		{"a delete whose item was handed over is none", "put a 1\nput b 1\ncommitted a 2\ntake a 3\ntake b 4", Pass, ""},

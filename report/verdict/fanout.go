@@ -7,8 +7,21 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
+// FanOut names the guarantee that a hand-off wakes and asks no more than its formula says.
+const FanOut = "fan-out"
+
+func init() {
+	register(Guarantee{
+		Name: FanOut, Rule: 11, Concerns: anyRecipe,
+		Promise: "A hand-off wakes no more clients than the variant's formula says.",
+		Harm:    "Every release costs the servers and all waiters more the more wait: a herd.",
+		Help:    "a hand-off woke more clients, or asked more, than the formula allows",
+		check:   newFanOut,
+	})
+}
+
 // fan judges rule 11: a hand-off wakes no more clients, and costs no more
-// requests, than the variant's formula allows. Fewer is well: watches coalesce.
+// requests, than the variant's formula allows. Fewer is good: watches coalesce.
 // Rounds that a fault disturbed are not judged.
 type fan struct {
 	history   *history.History
@@ -19,12 +32,9 @@ type fan struct {
 	broken    evidence
 }
 
-func newFanOut(h *history.History) checker {
-	f := &fan{history: h, faults: aftermath(h, patience(h))}
-	return checker{
-		name: FanOut, applies: func() bool { return f.rounds > 0 }, record: f.record,
-		finish: func(time.Duration) Verdict { return f.finish() },
-	}
+func newFanOut(in *inputs) checker {
+	f := &fan{history: in.history, faults: aftermath(in.history, Patience(in.history))}
+	return checker{applies: func() bool { return f.rounds > 0 }, record: f.record, finish: f.finish}
 }
 
 func (f *fan) record(n history.Numbered) {
@@ -70,7 +80,7 @@ func (f *fan) since(t *history.Traffic) time.Duration {
 	return from
 }
 
-func (f *fan) finish() Verdict {
+func (f *fan) finish(time.Duration) Verdict {
 	switch {
 	case f.broken.count > 0:
 		return f.broken.fail("rounds or counts above the formula")

@@ -4,7 +4,7 @@ import "testing"
 
 func TestFanOut(t *testing.T) {
 	const grant = "opened 1 101\nacquire 1 5 0 10\nphase drain 100 900\n"
-	judgeStories(t, FanOut, []telling{
+	judgeStories(t, FanOut, []row{
 		{"exactly the formula is well", grant + "fan 200 9 9", Pass, ""},
 		{"one fewer is well, because watches coalesce", grant + "fan 200 8 9", Pass, ""},
 		{"one more is a herd", grant + "fan 200 10 9", Fail, "10 notifications in 9 hand-offs, the formula allows 9 (record 5)"},

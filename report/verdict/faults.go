@@ -3,15 +3,26 @@ package verdict
 import (
 	"fmt"
 	"time"
-
-	"github.com/zkbench/zkbench/report/history"
 )
+
+// Faults names the guarantee that every fault has shown its effect.
+const Faults = "faults"
+
+func init() {
+	register(Guarantee{
+		Name: Faults, Rule: 12, Concerns: anyRecipe,
+		Promise: "Every fault that was injected has shown its effect, and was healed.",
+		Harm:    "Nobody knows what the recipe has endured.",
+		Help:    "a fault that could not be proven; the trial is unknown",
+		check:   newFaults,
+	})
+}
 
 // newFaults judges rule 12: a fault without proof of its effect was perhaps no
 // fault, and what the subject endured is then unknown.
-func newFaults(h *history.History) checker {
+func newFaults(in *inputs) checker {
+	h := in.history
 	return checker{
-		name:    Faults,
 		applies: func() bool { return len(h.Faults) > 0 },
 		finish: func(time.Duration) Verdict {
 			var bare evidence

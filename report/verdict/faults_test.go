@@ -7,7 +7,7 @@ import (
 )
 
 func TestFaults(t *testing.T) {
-	judgeStories(t, Faults, []telling{
+	judgeStories(t, Faults, []row{
 		{"a fault with a proof is well", "fault session.close 1 1 2", Pass, ""},
 		{"a fault without a proof makes the trial unknown and is named", "fault session.close 1 1 2 noproof", Unknown, "session.close on client 1 at 1ms (record 1): no proven effect"},
 		{"without a fault the verdict is not given", "acquire 1 5 0 10", "", ""},
@@ -15,7 +15,7 @@ func TestFaults(t *testing.T) {
 }
 
 func TestFaults_provenAndNotHealed(t *testing.T) {
-	h := history.Of(history.Header{}, history.Record{Window: &history.Window{Fault: "member.kill", Proof: "seen", Err: "not healed"}})
+	h := history.Of(history.Header{}, &history.Window{Fault: "member.kill", Proof: "seen", Err: "not healed"})
 	for _, v := range Judge(h) {
 		if v.Guarantee == Faults && v.Result == Unknown && len(v.Records) == 1 {
 			return

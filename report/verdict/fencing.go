@@ -8,6 +8,19 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
+// Fencing names the guarantee that the protected resource accepts no stale write.
+const Fencing = "fencing"
+
+func init() {
+	register(Guarantee{
+		Name: Fencing, Rule: 5, Concerns: granting,
+		Promise: "The tokens (czxid of the grant's node) that the protected resource accepts never go down.",
+		Harm:    "A holder of the past overwrites what its successor has written.",
+		Help:    "the fenced resource took a token lower than one that it had seen",
+		check:   newFencing,
+	})
+}
+
 // fences judges rule 5: the fenced resource accepts writes with tokens that
 // never go down. The order of the writes is that of the versions which they
 // made, so no clock is needed. There is one such resource in a trial.
@@ -34,12 +47,9 @@ type accepted struct {
 // keepWrites is how many writes a late reply can be compared with.
 const keepWrites = 1 << 12
 
-func newFencing(s *seen) checker {
+func newFencing(*inputs) checker {
 	f := &fences{}
-	return checker{
-		name: Fencing, applies: s.granting, record: f.record,
-		finish: func(time.Duration) Verdict { return f.finish() },
-	}
+	return checker{record: f.record, finish: f.finish}
 }
 
 func (f *fences) record(n history.Numbered) {
@@ -109,7 +119,7 @@ func (f *fences) stale(w accepted) {
 	}, w.highRecord, w.record)
 }
 
-func (f *fences) finish() Verdict {
+func (f *fences) finish(time.Duration) Verdict {
 	about := fmt.Sprintf("%d writes accepted, %d refused as stale, %d of unknown outcome", f.accepted, f.refused, f.open)
 	switch {
 	case f.broken.count > 0:

@@ -11,7 +11,7 @@ import (
 )
 
 func TestFencing(t *testing.T) {
-	judgeStories(t, Fencing, []telling{
+	judgeStories(t, Fencing, []row{
 		{"tokens that rise with the versions are well", `
 			acquire 1 5 0 1
 			write 1 5 1 2
@@ -48,7 +48,7 @@ func TestFencing(t *testing.T) {
 }
 
 // However the replies are shuffled within reach, the verdict is that of the order.
-func TestFencingDoesNotDependOnTheOrderOfReplies(t *testing.T) {
+func TestFencing_doesNotDependOnTheOrderOfReplies(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tokens := rapid.SliceOfN(rapid.Int64Range(1, 6), 1, 40).Draw(t, "tokens")
 		stale, high := 0, int64(0)
@@ -60,8 +60,8 @@ func TestFencingDoesNotDependOnTheOrderOfReplies(t *testing.T) {
 		}
 		f := &fences{}
 		for _, i := range rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1)).Perm(len(tokens)) {
-			f.record(history.Numbered{N: i + 1, Record: history.Record{Sample: &history.Sample{
-				Op: history.Write, Outcome: history.OK, Token: tokens[i], Version: int64(i + 1)}}})
+			f.record(history.Numbered{N: i + 1, Record: &history.Sample{
+				Op: history.Write, Outcome: history.OK, Token: tokens[i], Version: int64(i + 1)}})
 		}
 		if got := f.broken.count; (got > 0) != (stale > 0) {
 			t.Fatalf("%v: %d stale writes found, want %d", tokens, got, stale)
@@ -69,11 +69,11 @@ func TestFencingDoesNotDependOnTheOrderOfReplies(t *testing.T) {
 	})
 }
 
-func TestFencingForgetsOldWritesAndStillKnowsTheHighestToken(t *testing.T) {
+func TestFencing_forgetsOldWritesAndStillKnowsTheHighestToken(t *testing.T) {
 	f := &fences{}
 	write := func(version, token int64) {
-		f.record(history.Numbered{N: int(version), Record: history.Record{Sample: &history.Sample{
-			Op: history.Write, Outcome: history.OK, Token: token, Version: version, Return: time.Duration(version)}}})
+		f.record(history.Numbered{N: int(version), Record: &history.Sample{
+			Op: history.Write, Outcome: history.OK, Token: token, Version: version, Return: time.Duration(version)}})
 	}
 	const many = 5 * keepWrites
 	for v := range int64(many) {

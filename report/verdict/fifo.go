@@ -7,11 +7,24 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
+// FIFO names the guarantee that grants come in the order of the line.
+const FIFO = "fifo"
+
+func init() {
+	register(Guarantee{
+		Name: FIFO, Rule: 6, Concerns: granting,
+		Promise: "Grants are given in the order in which the servers created the nodes in line.",
+		Harm:    "Some overtake, and others may wait for ever.",
+		Help:    "grants came in another order than their nodes were created",
+		check:   newFIFO,
+	})
+}
+
 // order judges rule 6: grants follow the order in which the server created
 // their nodes, which is the order of the tokens. A grant whose session was
 // already dying does not count: its node was gone, and it overtook nobody.
 type order struct {
-	hits    map[int][]history.Fault
+	faults  map[int][]history.Fault // by client
 	after   time.Duration
 	last    Belief // the grant with the highest token so far
 	judged  int
@@ -19,12 +32,9 @@ type order struct {
 	broken  evidence
 }
 
-func newFIFO(h *history.History, s *seen) checker {
-	o := &order{hits: strikes(h), after: patience(h)}
-	return checker{
-		name: FIFO, applies: s.granting, belief: o.belief,
-		finish: func(time.Duration) Verdict { return o.finish() },
-	}
+func newFIFO(in *inputs) checker {
+	o := &order{faults: faultsByClient(in.history), after: Patience(in.history)}
+	return checker{belief: o.belief, finish: o.finish}
 }
 
 func (o *order) belief(b Belief) {
@@ -51,7 +61,7 @@ func (o *order) dying(b Belief) bool {
 	if b.Ended != Released && b.Ended != AtEnd && b.Ended != string(history.Closed) {
 		return true
 	}
-	for _, w := range o.hits[b.Client] {
+	for _, w := range o.faults[b.Client] {
 		if w.Start <= b.Start && later(ended(w), o.after) >= b.Call {
 			return true
 		}
@@ -59,7 +69,7 @@ func (o *order) dying(b Belief) bool {
 	return false
 }
 
-func (o *order) finish() Verdict {
+func (o *order) finish(time.Duration) Verdict {
 	switch {
 	case o.broken.count > 0:
 		return o.broken.fail("overtakings")

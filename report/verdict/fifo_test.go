@@ -3,7 +3,7 @@ package verdict
 import "testing"
 
 func TestFIFO(t *testing.T) {
-	judgeStories(t, FIFO, []telling{
+	judgeStories(t, FIFO, []row{
 		{"grants in the order of their nodes are fair", `
 			acquire 1 5 0 10
 			release 1 5 20 21
@@ -31,7 +31,7 @@ func TestFIFO(t *testing.T) {
 			acquire 2 6 0 10
 			release 2 6 20 21
 			acquire 1 5 0 25
-			note lost 1 30
+			session lost 1 30
 			acquire 3 7 0 35`, Pass, "1 late grants of dying sessions"},
 		{"a late grant of a client that a fault had hit does not count", `
 			opened 1 101
@@ -57,10 +57,10 @@ func TestFIFO(t *testing.T) {
 		{"who resumes an old grant overtakes nobody", `
 			opened 1 101
 			acquire 1 5 0 10
-			note suspended 1 15
+			session suspended 1 15
 			acquire 2 6 0 20
 			release 2 6 25 26
-			note resumed 1 30
+			session restored 1 30
 			release 1 5 40 41`, Pass, ""},
 		{"one grant has no order", "acquire 1 5 0 10", Unknown, "an order needs two"},
 	})

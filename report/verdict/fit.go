@@ -8,19 +8,32 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
+// Fit names the guarantee that the machine was good enough to measure on.
+const Fit = "fit"
+
+func init() {
+	register(Guarantee{
+		Name: Fit, Rule: 12, Concerns: anyRecipe,
+		Promise: "The machine and the harness were quick enough to measure on.",
+		Harm:    "The numbers may say more about the machine than about the recipe.",
+		Help:    "the machine was not fit to measure on; the trial is unknown",
+		check:   newFit,
+	})
+}
+
 // fit judges the harness, not the subject: was the machine good enough to measure on?
-// A trial that is unfit is unknown, whatever its numbers say. The harness has noted
+// A trial that is unfit is unknown, whatever its numbers say. The harness has recorded
 // what it saw of itself, and the limits beside it.
 type fit struct {
 	untimed bool // a zoo: nothing is timed, and trials run beside each other
-	notes   int
+	judged  int
 	unfit   evidence
 }
 
-func newFit(h *history.History) checker {
-	f := &fit{untimed: h.Header.Provocation != ""}
+func newFit(in *inputs) checker {
+	f := &fit{untimed: in.history.Header.Provocation != ""}
 	return checker{
-		name: Fit, applies: func() bool { return f.notes > 0 }, record: f.record,
+		applies: func() bool { return f.judged > 0 }, record: f.record,
 		finish: func(time.Duration) Verdict {
 			if f.unfit.count == 0 {
 				return pass()
@@ -37,7 +50,7 @@ func (f *fit) record(n history.Numbered) {
 	if !ok {
 		return
 	}
-	f.notes++
+	f.judged++
 	passed := func(format string, args ...any) {
 		f.unfit.add(func() string { return fmt.Sprintf(format, args...) }, n.N)
 	}

@@ -11,18 +11,18 @@ func TestGrant_meant(t *testing.T) {
 	for _, row := range []struct {
 		name  string
 		grant grant
-		note  history.Note
+		event history.Session
 		want  bool
 	}{
-		{"by its token", grant{token: 5, session: 9}, history.Note{Token: 5, Session: 8}, true},
-		{"by its session, and of another token", grant{token: 5, session: 9}, history.Note{Token: 6, Session: 9}, false},
-		{"by its session, without a token", grant{token: 5, session: 9}, history.Note{Session: 9}, true},
-		{"of another session", grant{token: 5, session: 9}, history.Note{Session: 8}, false},
-		{"of another session, and the grant has no token", grant{session: 9}, history.Note{Token: 6, Session: 8}, false},
-		{"by the client alone", grant{token: 5, session: 9}, history.Note{}, true},
-		{"by the client, for the grant has no session", grant{}, history.Note{Session: 8}, true},
+		{"by its token", grant{token: 5, session: 9}, history.Session{Token: 5, Session: 8}, true},
+		{"by its session, and of another token", grant{token: 5, session: 9}, history.Session{Token: 6, Session: 9}, false},
+		{"by its session, without a token", grant{token: 5, session: 9}, history.Session{Session: 9}, true},
+		{"of another session", grant{token: 5, session: 9}, history.Session{Session: 8}, false},
+		{"of another session, and the grant has no token", grant{session: 9}, history.Session{Token: 6, Session: 8}, false},
+		{"by the client alone", grant{token: 5, session: 9}, history.Session{}, true},
+		{"by the client, for the grant has no session", grant{}, history.Session{Session: 8}, true},
 	} {
-		if got := row.grant.meant(&row.note); got != row.want {
+		if got := row.grant.meant(&row.event); got != row.want {
 			t.Errorf("%s: %v", row.name, got)
 		}
 	}
@@ -37,13 +37,13 @@ func TestHolder_find(t *testing.T) {
 	}
 }
 
-// A grant that a note ended is settled by the next call of its client; one that is held,
+// A grant that an event ended is final at the next call of its client; one that is held,
 // or that ended later than that call, is not.
-func TestHolder_settle(t *testing.T) {
+func TestHolder_finish(t *testing.T) {
 	part := func(end int) []*entry { return []*entry{{Belief: Belief{End: time.Duration(end)}}} }
 	early, late, held := part(10), part(20), part(0)
 	h := holder{grants: []grant{{token: 1, parts: early}, {token: 2, parts: late}, {token: 3, parts: held, held: true}, {token: 4}}}
-	h.settle(15)
+	h.finish(15)
 	var left []int64
 	for _, g := range h.grants {
 		left = append(left, g.token)
@@ -51,21 +51,21 @@ func TestHolder_settle(t *testing.T) {
 	if len(left) != 2 || left[0] != 2 || left[1] != 3 {
 		t.Errorf("left are %v, want 2 and 3", left)
 	}
-	if !early[0].settled || late[0].settled || held[0].settled {
-		t.Errorf("settled: %v, %v, %v", early[0].settled, late[0].settled, held[0].settled)
+	if !early[0].final || late[0].final || held[0].final {
+		t.Errorf("final: %v, %v, %v", early[0].final, late[0].final, held[0].final)
 	}
 }
 
-// What cannot resume must not: a client that was told that its grant is lost, was killed
-// or has closed its session does not hold again by a note that says so.
+// A client whose grant is lost, that was killed or has closed its session does not hold
+// again by an event that says so.
 func TestBeliefs_apply_endsForGood(t *testing.T) {
-	for kind, dead := range map[string]bool{
+	for event, dead := range map[history.SessionEvent]bool{
 		history.Lost: true, history.Killed: true, history.Closed: true, history.Suspended: false, history.Deadline: false,
 	} {
 		g := &grant{held: true, parts: []*entry{{}}}
-		NewBeliefs(func(Belief) {}).apply(g, &history.Note{Kind: kind, At: 5}, 1)
+		NewBeliefs(func(Belief) {}).apply(g, &history.Session{Event: event, At: 5}, 1)
 		if g.dead != dead || g.held {
-			t.Errorf("after %s: dead %v, held %v", kind, g.dead, g.held)
+			t.Errorf("after %s: dead %v, held %v", event, g.dead, g.held)
 		}
 	}
 }

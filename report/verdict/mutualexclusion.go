@@ -7,24 +7,37 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
+// MutualExclusion names the guarantee that two clients never hold at once.
+const MutualExclusion = "mutual-exclusion"
+
+func init() {
+	register(Guarantee{
+		Name: MutualExclusion, Rule: 4, Concerns: granting,
+		Promise: "At any moment at most one client believes that it holds the lock, or leads; and nobody goes on believing after it has heard that its session is gone.",
+		Harm:    "Two clients act at once on what the lock was to protect.",
+		Help:    "two clients believed at the same time that they held",
+		check:   newMutualExclusion,
+	})
+}
+
 // exclusion judges rule 4: no two beliefs overlap. Where the older holder was
-// hit by a fault and had not been told yet, the overlap is exposure, inherent in
-// leases: it is counted, and measured as belief.overlap, but breaks nothing.
+// hit by a fault and did not know yet, the overlap is exposure, inherent in leases:
+// it is counted, and measured as belief.overlap, but breaks nothing.
 //
 // Beliefs come in the order of their start, so those that can still overlap are
 // the few that have not ended.
 type exclusion struct {
-	hits     map[int][]history.Fault
-	excuse   time.Duration // how long after a fault the victim may not know yet
+	faults   map[int][]history.Fault // by client
+	excuse   time.Duration           // how long after a fault the victim may not know yet
 	beliefs  int
 	active   []claimed
 	youngest int64 // token that was let in
 	exposed  time.Duration
 	exposure int
-	lost     map[int]loss   // the last loss that each client was told of
+	lost     map[int]loss   // the last loss that was delivered to each client
 	acted    map[int64]bool // tokens under which somebody wrote after that
 	expired  map[int]loss   // and the last that has reached it on the wire
-	tracker  *Beliefs
+	late     func() int
 	report   func(Overlap)
 
 	broken evidence
@@ -45,18 +58,18 @@ type loss struct {
 }
 
 // silence is the longest session timeout that ZooKeeper grants by default (20
-// ticks of 2 s), used where the history does not tell the real one.
+// ticks of 2 s), used where the history does not have the real one.
 const silence = 40 * time.Second
 
-func newMutualExclusion(h *history.History, s *seen, tracker *Beliefs, report func(Overlap)) checker {
-	x := &exclusion{hits: strikes(h), excuse: patience(h), lost: map[int]loss{}, expired: map[int]loss{}, acted: map[int64]bool{}, tracker: tracker, report: report}
+func newMutualExclusion(in *inputs) checker {
+	x := &exclusion{
+		faults: faultsByClient(in.history), excuse: Patience(in.history), lost: map[int]loss{}, expired: map[int]loss{},
+		acted: map[int64]bool{}, late: in.late, report: in.overlap,
+	}
 	if x.excuse == 0 {
 		x.excuse = silence + silence/2 + margin
 	}
-	return checker{
-		name: MutualExclusion, applies: s.granting,
-		record: x.record, belief: x.belief, finish: func(time.Duration) Verdict { return x.finish() },
-	}
+	return checker{record: x.record, belief: x.belief, finish: x.finish}
 }
 
 // claimed is a belief; a late one began after somebody with a younger token had been
@@ -115,9 +128,9 @@ func (x *exclusion) overlap(a, b claimed, until time.Duration) {
 }
 
 // excused returns until when the stale belief is excused of overlapping the good one,
-// and by which fault, which struck before the good one was let in; 0 where it is not.
+// and by which fault, injected before the good one was let in; 0 where it is not.
 func (x *exclusion) excused(stale, good claimed) (until time.Duration, cause history.Fault) {
-	for _, w := range x.hits[stale.Client] {
+	for _, w := range x.faults[stale.Client] {
 		over, since := ended(w), stale.Start
 		if stale.late && w.Client != stale.Client {
 			since = stale.Call // the member that served it was hit, and had it wait
@@ -133,7 +146,7 @@ func (x *exclusion) excused(stale, good claimed) (until time.Duration, cause his
 // is gone has reached the client.
 func (x *exclusion) outlived(b Belief) {
 	l, ok := x.expired[b.Client]
-	if !ok || l.session != b.Session || l.at < b.Start || b.End <= l.at+Grace {
+	if !ok || l.session != b.Session || l.at < b.Start || b.End <= l.at+grace {
 		return
 	}
 	x.broken.add(func() string {
@@ -164,7 +177,7 @@ func (x *exclusion) written(s *history.Sample, record int) {
 	if !ok {
 		l, ok = x.expired[s.Client]
 	}
-	if !ok || l.session == 0 || s.Session != l.session || s.Call <= l.at+Grace || x.acted[s.Token] {
+	if !ok || l.session == 0 || s.Session != l.session || s.Call <= l.at+grace || x.acted[s.Token] {
 		return
 	}
 	x.acted[s.Token] = true // once is enough: a holder that does not know goes on and on
@@ -174,11 +187,11 @@ func (x *exclusion) written(s *history.Sample, record int) {
 	}, l.record, record)
 }
 
-func (x *exclusion) finish() Verdict {
+func (x *exclusion) finish(time.Duration) Verdict {
 	switch {
-	case x.broken.count > 0 && x.tracker.Late > 0:
+	case x.broken.count > 0 && x.late() > 0:
 		return unknown(fmt.Sprintf("beliefs seem to overlap %d times, but %d records came more than %v late: their order is in doubt",
-			x.broken.count, x.tracker.Late, reorder))
+			x.broken.count, x.late(), reorder))
 	case x.broken.count > 0:
 		return x.broken.fail("violations")
 	case x.beliefs == 0:

@@ -4,7 +4,7 @@ import "testing"
 
 func TestMutualExclusion(t *testing.T) {
 	const two = "opened 1 101\nopened 2 102\n"
-	judgeStories(t, MutualExclusion, []telling{
+	judgeStories(t, MutualExclusion, []row{
 		{"one after the other is exclusive", two + `
 			acquire 1 5 0 10
 			release 1 5 20 30
@@ -30,52 +30,52 @@ func TestMutualExclusion(t *testing.T) {
 			release 2 6 40 41`, Fail, "from 15ms to 40ms"},
 		{"belief ends when the holder is told that it is suspended", two + `
 			acquire 1 5 0 10
-			note suspended 1 12
+			session suspended 1 12
 			acquire 2 6 0 15
 			release 2 6 40 41`, Pass, ""},
 		{"belief ends when the holder is told that the session is lost", two + `
 			acquire 1 5 0 10
-			note lost 1 12
+			session lost 1 12
 			acquire 2 6 0 15`, Pass, ""},
 		{"belief ends when the harness kills the client", two + `
 			acquire 1 5 0 10
-			note killed 1 12
+			session killed 1 12
 			acquire 2 6 0 15`, Pass, ""},
 		{"belief ends at the session's own deadline", two + `
 			acquire 1 5 0 10
-			note deadline 1 12
+			session deadline 1 12
 			acquire 2 6 0 15`, Pass, ""},
 		{"a note about another session ends nothing", `
 			opened 1 100
 			acquire 1 5 0 10
 			opened 1 999
-			note lost 1 12
+			session lost 1 12
 			opened 2 102
 			acquire 2 6 0 15
 			release 2 6 16 17
 			release 1 5 20 21`, Fail, "token 5"},
 		{"a resumed belief starts again for the same token", two + `
 			acquire 1 5 0 10
-			note suspended 1 12
+			session suspended 1 12
 			acquire 2 6 0 15
-			note resumed 1 18
+			session restored 1 18
 			release 2 6 20 21
 			release 1 5 30 31`, Fail, "from 18ms to 20ms"},
 		{"a blip that nobody used is well", two + `
 			acquire 1 5 0 10
-			note suspended 1 12
-			note resumed 1 18
+			session suspended 1 12
+			session restored 1 18
 			release 1 5 30 31
 			acquire 2 6 0 35
 			release 2 6 40 41`, Pass, ""},
 		{"a release called before the suspension ends belief at its call", two + `
 			acquire 1 5 0 10
 			acquire 2 6 0 22
-			note suspended 1 25
+			session suspended 1 25
 			release 1 5 20 30 unknown
 			release 2 6 40 41`, Pass, ""},
 		{"a note that was recorded before the acquire it follows still ends the belief", two + `
-			note lost 1 12
+			session lost 1 12
 			acquire 1 5 0 10
 			acquire 2 6 0 15
 			release 2 6 40 41`, Pass, ""},
@@ -86,19 +86,19 @@ func TestMutualExclusion(t *testing.T) {
 		{"an overlap between the fault and the victim's notification is exposure", two + `
 			acquire 1 5 0 10
 			acquire 2 6 0 1000
-			note lost 1 1500
+			session lost 1 1500
 			fault session.close 1 900 950
 			release 2 6 2000 2001`, Pass, "1 exposures, 500ms in all"},
 		{"a fault on the younger of the two excuses nothing", two + `
 			acquire 1 5 0 10
 			acquire 2 6 0 1000
-			note lost 2 1500
+			session lost 2 1500
 			fault session.close 2 900 950
 			release 1 5 2000 2001`, Fail, "no fault had hit it"},
 		{"a fault on a member excuses nothing", two + `
 			acquire 1 5 0 10
 			acquire 2 6 0 1000
-			note lost 1 1500
+			session lost 1 1500
 			fault member.kill -1 900 950
 			release 2 6 2000 2001`, Fail, "no fault had hit it"},
 		{"a holder whose member is cut off from the others cannot know", two + `
@@ -142,7 +142,7 @@ func TestMutualExclusion(t *testing.T) {
 		{"a fault after the overlap began excuses nothing", two + `
 			acquire 1 5 0 10
 			acquire 2 6 0 1000
-			note lost 1 1500
+			session lost 1 1500
 			fault session.close 1 1100 1150
 			release 2 6 2000 2001`, Fail, "no fault had hit it"},
 		{"a fault excuses the victim only as long as it can be unaware", two + `
@@ -153,15 +153,15 @@ func TestMutualExclusion(t *testing.T) {
 			release 1 5 70000 70001`, Fail, "excuses only until 8.95s"},
 		{"who writes long after it was told of the loss still believes", two + `
 			acquire 1 5 0 10
-			note lost 1 100
+			session lost 1 100
 			write 1 5 1 2000`, Fail, "1.9s after it was told that its session 0x65 was lost"},
 		{"a write that was under way when the loss came is no proof", two + `
 			acquire 1 5 0 10
-			note lost 1 100
+			session lost 1 100
 			write 1 5 1 150`, Pass, ""},
 		{"a new session may write", two + `
 			acquire 1 5 0 10
-			note lost 1 100
+			session lost 1 100
 			opened 1 103
 			acquire 1 6 200 210
 			write 1 6 1 2000`, Pass, ""},

@@ -8,6 +8,19 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
+// NoOrphan names the guarantee that no node stays in line that nobody claims.
+const NoOrphan = "no-orphan"
+
+func init() {
+	register(Guarantee{
+		Name: NoOrphan, Rule: 7, Concerns: granting,
+		Promise: "A node in line whose session lives belongs to a client that holds, or waits, by it.",
+		Harm:    "Everybody behind the node waits for a grant that nobody uses, until its session ends.",
+		Help:    "a node stayed behind that no client claims",
+		check:   newNoOrphan,
+	})
+}
+
 // orphans judges rule 7: a node in line whose session lives has an owner who claims
 // it: who holds by it, or waits with it. A client does one thing at a time, so one
 // node is all that it can claim.
@@ -30,12 +43,9 @@ type inLine struct {
 	claimed   bool // it held, waited or let go at some moment of the snapshot
 }
 
-func newNoOrphan(h *history.History, s *seen) checker {
+func newNoOrphan(*inputs) checker {
 	o := &orphans{last: map[int]time.Duration{}}
-	return checker{
-		name: NoOrphan, applies: func() bool { return s.granting() && o.snapshots > 0 },
-		record: o.record, belief: o.belief, finish: func(time.Duration) Verdict { return o.finish() },
-	}
+	return checker{applies: func() bool { return o.snapshots > 0 }, record: o.record, belief: o.belief, finish: o.finish}
 }
 
 func (o *orphans) record(n history.Numbered) {
@@ -79,7 +89,7 @@ func (o *orphans) claim(client int, from, to time.Duration) {
 	}
 }
 
-func (o *orphans) finish() Verdict {
+func (o *orphans) finish(time.Duration) Verdict {
 	for _, k := range o.seen {
 		allowed := 0
 		if k.claimed {
@@ -104,5 +114,5 @@ func (o *orphans) finish() Verdict {
 	case o.snapshots == 0:
 		return unknown("there is no snapshot of the line")
 	}
-	return pass(fmt.Sprintf("the observer looked at the line %d times", o.snapshots))
+	return pass(fmt.Sprintf("the line was observed %d times", o.snapshots))
 }

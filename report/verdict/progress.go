@@ -8,10 +8,23 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// progress judges rule 8. Where the lab has looked at the line and no fault was in
-// force: by what stands in it, and what those in it wait for (stuck.go). Else by the
-// fallback, the time limit: where no fault is in force or just over, nobody may wait
-// longer than a dead session needs to expire while nobody holds.
+// Progress names the guarantee that somebody who waits gets on.
+const Progress = "progress"
+
+func init() {
+	register(Guarantee{
+		Name: Progress, Rule: 8, Concerns: anyRecipe,
+		Promise: "While the ensemble serves and sessions live, somebody who waits is granted, or given an item.",
+		Harm:    "The lock is free, or its holder does not know of it, or items are there, and everybody waits.",
+		Help:    "nobody was granted, or given an item, although nothing was in the way",
+		check:   newProgress,
+	})
+}
+
+// progress judges rule 8. Where there are snapshots of the line and no fault was in
+// force: by what stands in it, and what those in it wait for (stuck.go). Else by a time
+// limit: where no fault is in force or just over, nobody may wait longer than a dead
+// session needs to expire while nobody holds.
 //
 // A queue is judged by deliveries (queueprogress.go).
 //
@@ -21,14 +34,15 @@ type progress struct {
 	limit  time.Duration
 	faults spans // with the time to recover
 
-	covered time.Duration // up to here, idle times are known
-	by      int           // record that ended the last belief
-	waits   []wait        // long ones that have ended
-	idle    []idle        // long idle times without a fault
-	calm    int           // acquires that returned without a fault near
-	granted int
-	looks   *stuck
-	broken  evidence
+	covered  time.Duration // up to here, idle times are known
+	by       int           // record that ended the last belief
+	waits    []wait        // long ones that have ended
+	idle     []idle        // long idle times without a fault
+	acquires int
+	calm     int // acquires that returned without a fault near
+	granted  int
+	stuck    *stuck
+	broken   evidence
 }
 
 type wait struct {
@@ -39,34 +53,35 @@ type wait struct {
 
 type idle struct {
 	span
-	after, before int // the records around it
-	told          bool
+	after, before int  // the records around it
+	cited         bool // it has broken the promise already
 }
 
-func newProgress(h *history.History, s *seen) checker {
-	p := &progress{limit: patience(h), looks: newStuck(h)}
-	p.faults = aftermath(h, p.limit)
-	queue := newDeliveries(h)
+func newProgress(in *inputs) checker {
+	p := &progress{limit: Patience(in.history), stuck: newStuck(in.history)}
+	p.faults = aftermath(in.history, p.limit)
+	queue := newDeliveries(in.history)
 	return checker{
-		name: Progress, belief: p.belief,
+		belief: p.belief,
 		record: func(n history.Numbered) { p.record(n); queue.record(n) },
 		finish: func(end time.Duration) Verdict {
-			if s.granting() {
-				return p.finish(end)
+			if p.acquires == 0 && queue.operations > 0 {
+				return queue.finish()
 			}
-			return queue.finish()
+			return p.finish(end)
 		},
 	}
 }
 
 func (p *progress) record(n history.Numbered) {
-	p.looks.record(n)
+	p.stuck.record(n)
 	if s, ok := n.Record.(*history.Sample); ok && s.Op == history.Acquire {
 		p.acquired(s, n.N)
 	}
 }
 
 func (p *progress) acquired(s *history.Sample, record int) {
+	p.acquires++
 	if s.Outcome == history.OK {
 		p.granted++
 		if !p.faults.touches(s.Call, s.Return) {
@@ -89,10 +104,10 @@ func (p *progress) waited(w wait) {
 
 func (p *progress) meet(i *idle, w wait) {
 	from, to := max(i.from, w.from), min(i.to, w.to)
-	if i.told || to-from <= p.limit {
+	if i.cited || to-from <= p.limit {
 		return
 	}
-	i.told = true
+	i.cited = true
 	p.broken.add(func() string {
 		return fmt.Sprintf("nobody held anything from %v to %v without a fault near, %v and more than the limit of %v, while client %d waited (record %d)",
 			from, to, to-from, p.limit, w.client, w.record)
@@ -100,7 +115,7 @@ func (p *progress) meet(i *idle, w wait) {
 }
 
 func (p *progress) belief(b Belief) {
-	p.looks.belief(b)
+	p.stuck.belief(b)
 	p.gap(b.Start, b.Record)
 	if b.End > p.covered {
 		p.covered, p.by = b.End, b.EndRecord
@@ -129,7 +144,7 @@ func (p *progress) gap(until time.Duration, record int) {
 
 func (p *progress) finish(end time.Duration) Verdict {
 	p.gap(end, 0)
-	p.looks.judge(&p.broken)
+	p.stuck.judge(&p.broken)
 	switch {
 	case p.broken.count > 0:
 		return p.broken.fail("times without progress")
@@ -137,8 +152,8 @@ func (p *progress) finish(end time.Duration) Verdict {
 		return unknown("the session timeout is not in the history: nobody can say how long is too long")
 	case p.granted == 0:
 		return unknown("nothing was ever granted")
-	case p.calm == 0 && p.looks.judged > 0:
-		return pass(fmt.Sprintf("faults were near all the time; the lab looked at the line %d times without, and found nobody stuck", p.looks.judged))
+	case p.calm == 0 && p.stuck.judged > 0:
+		return pass(fmt.Sprintf("faults were near all the time; %d snapshots of the line were taken without, and nobody was stuck", p.stuck.judged))
 	case p.calm == 0:
 		return unknown("every acquire met a fault or its aftermath: progress is judged only without")
 	}

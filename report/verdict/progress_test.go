@@ -5,7 +5,7 @@ import "testing"
 // The session timeout of the stories is 4 s, so the limit is 4 + 2 + 2 = 8 s.
 func TestProgress(t *testing.T) {
 	const two = "opened 1 101\nopened 2 102\n"
-	judgeStories(t, Progress, []telling{
+	judgeStories(t, Progress, []row{
 		{"who waits gets its turn", two + `
 			acquire 1 5 0 10
 			release 1 5 20 21
@@ -30,31 +30,16 @@ func TestProgress(t *testing.T) {
 			acquire 1 5 0 10
 			release 1 5 20 21
 			acquire 2 6 10 20000 failed`, Fail, "client 2 waited (record 5)"},
-		{"who still stands in line at the end waited until then", two + `
-			acquire 1 5 0 10
-			waiting 2 15
-			release 1 5 20 21
-			phase idle 30 30000`, Fail, "from 20ms to 30s"},
-		{"who still stands in line behind a holder may do so", two + `
-			acquire 1 5 0 10
-			waiting 2 15
-			phase hold 30 30000`, Pass, "1 clients still waited at the end"},
-		{"the dead stand in no line", two + `
-			acquire 1 5 0 10
-			waiting 2 15
-			release 1 5 20 21
-			note killed 2 25
-			phase idle 30 30000`, Pass, ""},
 		{"a fault excuses an idle time, and its aftermath too", two + `
 			acquire 1 5 0 10
-			note killed 1 1000
+			session killed 1 1000
 			fault session.freeze 1 1000 1100
 			acquire 2 6 0 9050
 			release 2 6 9060 9061
 			acquire 1 7 30000 30001`, Pass, ""},
 		{"long after the fault the excuse is over", two + `
 			acquire 1 5 0 10
-			note killed 1 1000
+			session killed 1 1000
 			fault session.freeze 1 1000 1100
 			acquire 2 6 0 17500
 			release 2 6 17600 17601`, Fail, "from 9.1s to 17.5s"},

@@ -8,8 +8,21 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
+// QueueFIFO names the guarantee that items leave a queue in the order in which they came.
+const QueueFIFO = "queue-fifo"
+
+func init() {
+	register(Guarantee{
+		Name: QueueFIFO, Rule: 9, Concerns: queues,
+		Promise: "Items leave in the order in which they were put.",
+		Harm:    "Newer items overtake older ones, which may never be taken.",
+		Help:    "an item was taken although an older one was there",
+		check:   newQueueFIFO,
+	})
+}
+
 // sequence judges the order in which items leave a queue (rule 9), by what needs no
-// look at the nodes: where one put had returned before another was called, its node
+// snapshot of the nodes: where one put had returned before another was called, its node
 // came first. If the later item was in somebody's hands before the take of the
 // earlier one was even called, it has overtaken.
 //
@@ -48,12 +61,9 @@ type departure struct {
 // keepTakes is how many takes are kept for those that were called before them.
 const keepTakes = 1 << 14
 
-func newQueueFIFO(s *seen) checker {
+func newQueueFIFO(*inputs) checker {
 	q := &sequence{puts: map[string]putTimes{}, early: map[string]earlyTake{}}
-	return checker{
-		name: QueueFIFO, applies: s.queueing, record: q.record,
-		finish: func(time.Duration) Verdict { return q.finish() },
-	}
+	return checker{record: q.record, finish: q.finish}
 }
 
 func (q *sequence) record(n history.Numbered) {
@@ -128,7 +138,7 @@ func (q *sequence) before(at time.Duration) int {
 	return low + sort.Search(high-low, func(i int) bool { return q.left[low+i].at >= at })
 }
 
-func (q *sequence) finish() Verdict {
+func (q *sequence) finish(time.Duration) Verdict {
 	switch {
 	case q.broken.count > 0:
 		return q.broken.fail("overtakings")

@@ -9,26 +9,27 @@ import (
 )
 
 // deliveries judges rule 8 for a queue: while items stand in it, somebody who waits
-// takes one. The lab looks at a queue from which nothing is taken any more.
+// takes one. The observer takes snapshots of a queue from which nothing is taken any more.
 //
 //   - Nobody gets on: items are there, and all consumers that wait ask nothing and are
 //     told nothing.
-//   - The fallback, the time limit: items are there, consumers wait, and nothing was put
+//   - The time limit: items are there, consumers wait, and nothing was put
 //     or taken without a fault for longer than a dead session needs to expire.
 type deliveries struct {
-	limit  time.Duration
-	faults spans
-	near   spans         // with the time to recover
-	moved  time.Duration // return of the last put or take
-	taken  int
-	calm   int  // takes that returned without a fault near
-	empty  bool // the queue ran empty after the last fault
-	judged int
-	broken evidence
+	limit      time.Duration
+	faults     spans
+	near       spans         // with the time to recover
+	moved      time.Duration // return of the last put or take
+	taken      int
+	operations int  // puts and takes
+	calm       int  // takes that returned without a fault near
+	empty      bool // the queue ran empty after the last fault
+	judged     int
+	broken     evidence
 }
 
 func newDeliveries(h *history.History) *deliveries {
-	return &deliveries{limit: patience(h), faults: aftermath(h, 0), near: aftermath(h, patience(h))}
+	return &deliveries{limit: Patience(h), faults: aftermath(h, 0), near: aftermath(h, Patience(h))}
 }
 
 func (d *deliveries) record(n history.Numbered) {
@@ -47,6 +48,7 @@ func (d *deliveries) record(n history.Numbered) {
 }
 
 func (d *deliveries) done(s *history.Sample) {
+	d.operations++
 	d.moved = max(d.moved, s.Return)
 	if s.Op != history.Take || s.Outcome != history.OK {
 		return
@@ -81,7 +83,7 @@ func (d *deliveries) snapshot(l *history.Snapshot, record int) {
 func (d *deliveries) finish() Verdict {
 	switch {
 	case d.broken.count > 0:
-		return d.broken.fail("looks at a queue that nobody takes from")
+		return d.broken.fail("snapshots of a queue that nobody takes from")
 	case d.taken == 0:
 		return unknown("nothing was ever taken")
 	case d.calm > 0:
@@ -89,7 +91,7 @@ func (d *deliveries) finish() Verdict {
 	case d.empty:
 		return pass("faults were near all the time; afterwards the queue ran empty")
 	case d.judged > 0:
-		return pass(fmt.Sprintf("faults were near all the time; the lab looked at the queue %d times without, and found nobody stuck", d.judged))
+		return pass(fmt.Sprintf("faults were near all the time; %d snapshots of the queue were taken without, and nobody was stuck", d.judged))
 	}
 	return unknown("every take met a fault or its aftermath, and the queue was not seen to run empty: progress is judged only without")
 }

@@ -11,130 +11,156 @@ import (
 // A story is a hand-made history, one line a record, in milliseconds:
 //
 //	opened  client session [timeout]
+//	session event client at                      (of the client's last session)
 //	acquire client token call return [outcome]   (the session is the client's last)
 //	release client token call return
 //	write   client token version call [outcome]
-//	note    kind client at                       (of the client's last session)
-//	waiting client at
 //	fault   name client start end [noproof]
+//	cut-off client start end                     (of a member that goes on serving the client)
 //	fan     at notifications expected
 //	phase   name start end
 //	put     item call [outcome]
 //	take    item call [outcome]                  (item -: nothing was handed over)
-//	item    name asked at                        (seen in the look that the next looked ends)
 //	emptied at
 //	joined  client token at                      (the same phase and round as leaving)
 //	leaving client at                            (client -1: the drill is over)
-//	looked  asked at [queue]                     (ends a look; what it saw comes before)
-//	node    client token asked at
-//	waiter  client asked at moved watches else
-//	checked client token session ahead asked at  (a look at the client's node)
-//	effort  client calls requests notified connects refusals [queue]
+//	snapshot asked at [queue] [node=client:token] [item=name] [waiter=client:moved:watches:others]
+//	checked client token session ahead asked at  (of the client's node)
+//	effort  client calls requests notifications connections refusals [queue]
 //	committed item at
 //
 // It is written so that a table can be read as what happened.
 func story(t testing.TB, lines string) *history.History {
 	t.Helper()
-	b := &teller{sessions: map[int]int64{}}
+	sessions := map[int]int64{}
+	var records []history.Record
 	for line := range strings.Lines(lines) {
 		if f := strings.Fields(line); len(f) > 0 {
-			b.tell(t, f)
+			records = append(records, (&storyLine{t, f, sessions}).records()...)
 		}
 	}
-	return history.Of(history.Header{Trial: "story", Subject: "lock/predecessor"}, b.records...)
+	return history.Of(history.Header{Trial: "story", Cell: history.Cell{Subject: "lock/predecessor"}}, records...)
 }
 
-type teller struct {
-	sessions map[int]int64
-	records  []history.Record
+// storyLine is a line of a story, in fields.
+type storyLine struct {
+	testing.TB
+	fields   []string
+	sessions map[int]int64 // the last of each client
 }
 
-func (b *teller) sample(s history.Sample) {
-	b.records = append(b.records, history.Record{Sample: &s})
-}
-
-func (b *teller) note(n history.Note) {
-	b.records = append(b.records, history.Record{Note: &n})
-}
-
-func (b *teller) tell(t testing.TB, f []string) {
-	num := func(i int) int { return number(t, f, i) }
-	ms := func(i int) time.Duration { return time.Duration(num(i)) * time.Millisecond }
-	outcome := func(i int) history.Outcome {
-		if len(f) > i {
-			return history.Outcome(f[i])
-		}
-		return history.OK
+func (l *storyLine) records() []history.Record {
+	kind, client := l.fields[0], 0
+	switch kind {
+	case "opened", "acquire", "release", "write", "cut-off", "joined", "leaving", "checked", "effort":
+		client = l.int(1)
+	case "session", "fault":
+		client = l.int(2)
 	}
-	switch f[0] {
+	one := func(r history.Record) []history.Record { return []history.Record{r} }
+	switch kind {
 	case "opened":
 		timeout := 4 * time.Second
-		if len(f) > 3 {
-			timeout = ms(3)
+		if len(l.fields) > 3 {
+			timeout = l.ms(3)
 		}
-		b.sessions[num(1)] = int64(num(2))
-		b.note(history.Note{Kind: history.Opened, Client: num(1), Session: int64(num(2)), Timeout: timeout})
+		l.sessions[client] = l.int64(2)
+		return one(&history.Session{Event: history.Opened, Client: client, Session: l.int64(2), Timeout: timeout})
+	case "session":
+		return one(&history.Session{Event: history.SessionEvent(l.fields[1]), Client: client, At: l.ms(3), Session: l.sessions[client]})
 	case "acquire", "release":
-		s := history.Sample{Client: num(1), Op: f[0], Token: int64(num(2)), Session: b.sessions[num(1)], Path: "/l/n-1",
-			Due: ms(3), Call: ms(3), Return: ms(4), Outcome: outcome(5)}
-		b.sample(s)
+		return one(&history.Sample{Client: client, Op: kind, Token: l.int64(2), Session: l.sessions[client], Path: "/l/n-1",
+			Due: l.ms(3), Call: l.ms(3), Return: l.ms(4), Outcome: l.outcome(5)})
 	case "write":
-		b.sample(history.Sample{Client: num(1), Op: "write", Token: int64(num(2)), Session: b.sessions[num(1)],
-			Version: int64(num(3)), Call: ms(4), Return: ms(4), Outcome: outcome(5)})
-	case "note":
-		b.note(history.Note{Kind: f[1], Client: num(2), At: ms(3), Session: b.sessions[num(2)]})
-	case "waiting":
-		b.note(history.Note{Kind: history.Waiting, Client: num(1), At: ms(2), Path: "/l/n-2"})
+		return one(&history.Sample{Client: client, Op: "write", Token: l.int64(2), Session: l.sessions[client],
+			Version: l.int64(3), Call: l.ms(4), Return: l.ms(4), Outcome: l.outcome(5)})
 	case "fault":
-		w := history.Window{Fault: f[1], Target: "client " + f[2], Client: num(2), Start: ms(3), End: ms(4), Proof: "seen"}
-		if len(f) > 5 {
+		w := history.Window{Fault: l.fields[1], Target: "client " + l.fields[2], Client: client, Start: l.ms(3), End: l.ms(4), Proof: "seen"}
+		if len(l.fields) > 5 {
 			w.Proof, w.Err = "", "no proven effect"
 		}
-		b.records = append(b.records, history.Record{Window: &w})
-	case "cut-off": // a member that goes on serving the client
-		b.records = append(b.records, history.Record{Window: &history.Window{Fault: "partition.peers", Target: "zk1", Client: -1,
-			Served: []int{num(1)}, Start: ms(2), End: ms(3), Proof: "seen"}})
+		return one(&w)
+	case "cut-off":
+		return one(&history.Window{Fault: "partition.peers", Target: "zk1", Client: -1, Served: []int{client}, Start: l.ms(2), End: l.ms(3), Proof: "seen"})
 	case "fan":
-		b.note(history.Note{Kind: history.Fan, At: ms(1), Client: -1, Phase: "drain", Counts: map[string]int64{
-			"handoffs": 9, "notifications": int64(num(2)), "expected.notifications": int64(num(3))}})
+		return one(&history.Traffic{At: l.ms(1), Phase: "drain", Of: history.OfHandoff, Count: 9,
+			Notifications: l.int64(2), ExpectedNotifications: new(l.int64(3))})
 	case "phase":
-		b.note(history.Note{Kind: history.PhaseStart, At: ms(2), Client: -1, Text: f[1]})
-		b.note(history.Note{Kind: history.PhaseEnd, At: ms(3), Client: -1, Text: f[1]})
+		return []history.Record{&history.PhaseStart{At: l.ms(2), Name: l.fields[1]}, &history.PhaseEnd{At: l.ms(3), Name: l.fields[1]}}
 	case "put", "take":
-		b.sample(history.Sample{Client: 1, Op: f[0], Item: strings.TrimPrefix(f[1], "-"), Call: ms(2), Return: ms(2), Outcome: outcome(3)})
+		return one(&history.Sample{Client: 1, Op: kind, Item: strings.TrimPrefix(l.fields[1], "-"), Call: l.ms(2), Return: l.ms(2), Outcome: l.outcome(3)})
 	case "emptied":
-		b.note(history.Note{Kind: history.Emptied, Client: -1, At: ms(1)})
+		return one(&history.Emptied{At: l.ms(1)})
 	case "joined":
-		b.note(history.Note{Kind: history.Joined, Client: num(1), Token: int64(num(2)), At: ms(3)})
+		return one(&history.Joined{Client: client, Token: l.int64(2), At: l.ms(3)})
 	case "leaving":
-		b.note(history.Note{Kind: history.Leaving, Client: num(1), At: ms(2), Text: "resign"})
-	case "looked", "node", "item", "waiter", "checked", "effort", "committed":
-		b.note(observed(f[0], f, num, ms))
-	default:
-		t.Fatalf("no such line: %v", f)
+		return one(&history.Leaving{Client: client, At: l.ms(2), How: "resign"})
+	case "snapshot":
+		return one(l.snapshot())
+	case "checked":
+		return one(&history.ClaimCheck{Client: client, Token: l.int64(2), Session: l.int64(3), Ahead: l.int(4), Asked: l.ms(5), At: l.ms(6), Path: "/l/n-1"})
+	case "effort":
+		return one(&history.Effort{Client: client, Calls: l.int64(2), Requests: l.int64(3), Notifications: l.int64(4),
+			Connections: l.int64(5), Refusals: l.int64(6), Queue: len(l.fields) > 7})
+	case "committed":
+		return one(&history.Committed{Client: 1, Item: l.fields[1], At: l.ms(2), Zxid: 99})
 	}
+	l.Fatalf("no such line: %v", l.fields)
+	return nil
 }
 
-func number(t testing.TB, f []string, i int) int {
-	t.Helper()
-	if i >= len(f) {
-		t.Fatalf("%v has no field %d", f, i)
+func (l *storyLine) snapshot() *history.Snapshot {
+	s := &history.Snapshot{Asked: l.ms(1), At: l.ms(2)}
+	for _, f := range l.fields[3:] {
+		key, value, _ := strings.Cut(f, "=")
+		v := &storyLine{l.TB, strings.Split(value, ":"), nil}
+		switch key {
+		case "queue":
+			s.Queue = true
+		case "node":
+			s.Nodes = append(s.Nodes, history.SnapshotNode{Client: v.int(0), Token: v.int64(1), Session: 77, Path: "/l/n-" + v.fields[1]})
+		case "item":
+			s.Items = append(s.Items, history.SnapshotItem{Path: "/q/" + value})
+		case "waiter":
+			s.Waiters = append(s.Waiters, history.Waiter{Client: v.int(0), Moved: v.int64(1), Watches: new(v.int64(2)), Others: v.int64(3)})
+		default:
+			l.Fatalf("no such part of a snapshot: %s", f)
+		}
 	}
-	d, err := time.ParseDuration(f[i] + "ns")
+	return s
+}
+
+func (l *storyLine) int(i int) int {
+	l.Helper()
+	if i >= len(l.fields) {
+		l.Fatalf("%v has no field %d", l.fields, i)
+	}
+	d, err := time.ParseDuration(l.fields[i] + "ns")
 	if err != nil {
-		t.Fatalf("%v: field %d: %v", f, i, err)
+		l.Fatalf("%v: field %d: %v", l.fields, i, err)
 	}
 	return int(d)
 }
 
-// telling is a table row: a story and what the verdict must be.
-type telling struct {
+func (l *storyLine) int64(i int) int64 { return int64(l.int(i)) }
+
+func (l *storyLine) ms(i int) time.Duration { return time.Duration(l.int(i)) * time.Millisecond }
+
+func (l *storyLine) outcome(i int) history.Outcome {
+	if len(l.fields) > i {
+		return history.Outcome(l.fields[i])
+	}
+	return history.OK
+}
+
+// row is a row of a table: a story and what the verdict must be.
+type row struct {
 	name, story string
 	result      string
 	reason      string // part of a reason; empty for any
 }
 
-func judgeStories(t *testing.T, guarantee string, rows []telling) {
+func judgeStories(t *testing.T, guarantee string, rows []row) {
 	t.Helper()
 	for _, c := range rows {
 		t.Run(c.name, func(t *testing.T) {
@@ -155,36 +181,4 @@ func judgeStories(t *testing.T, guarantee string, rows []telling) {
 			}
 		})
 	}
-}
-
-// observed makes the lab's own notes.
-func observed(kind string, f []string, num func(int) int, ms func(int) time.Duration) history.Note {
-	n := history.Note{Kind: kind, Client: -1}
-	switch kind {
-	case "looked":
-		n.At, n.Counts = ms(2), map[string]int64{history.CountAsked: int64(ms(1))}
-		n.Text = strings.Join(f[3:], "")
-	case "item":
-		n.At, n.Path, n.Counts = ms(3), "/q/"+f[1], map[string]int64{history.CountAsked: int64(ms(2))}
-	case "node":
-		n.Client, n.Token, n.Session, n.At, n.Path = num(1), int64(num(2)), 77, ms(4), "/l/n-"+f[2]
-		n.Counts = map[string]int64{history.CountAsked: int64(ms(3))}
-	case "waiter":
-		n.Client, n.At = num(1), ms(3)
-		n.Counts = map[string]int64{history.CountAsked: int64(ms(2)), history.CountMoved: int64(num(4)), history.CountFlying: 0,
-			history.CountWatches: int64(num(5)), history.CountElse: int64(num(6))}
-	case "checked":
-		n.Client, n.Token, n.Session, n.At, n.Path = num(1), int64(num(2)), int64(num(3)), ms(6), "/l/n-1"
-		n.Counts = map[string]int64{history.CountAhead: int64(num(4)), history.CountAsked: int64(ms(5))}
-	case "effort":
-		n.Client = num(1)
-		n.Counts = map[string]int64{history.CountCalls: int64(num(2)), history.CountRequests: int64(num(3)), history.CountNotified: int64(num(4)),
-			history.CountConnects: int64(num(5)), history.CountRefusals: int64(num(6))}
-		if len(f) > 7 {
-			n.Text = f[7]
-		}
-	case "committed":
-		n.Client, n.Text, n.At, n.Token = 1, f[1], ms(2), 99
-	}
-	return n
 }

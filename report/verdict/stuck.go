@@ -8,8 +8,7 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// stuck is the structural half of progress: what the lab saw when it looked at the
-// line for a while.
+// stuck is the structural half of progress: what a snapshot of the line shows.
 //
 //   - Nobody gets on: clients wait and ask nothing, nobody holds, and every node in
 //     line belongs to a client that is connected. Nothing that could change this is

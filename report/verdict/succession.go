@@ -10,6 +10,19 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
+// Succession names the guarantee that the next in line is the next leader.
+const Succession = "succession"
+
+func init() {
+	register(Guarantee{
+		Name: Succession, Rule: 6, Concerns: granting,
+		Promise: "When a leader leaves, the candidate that joined next is the next leader.",
+		Harm:    "Leadership goes to somebody whom nobody expects.",
+		Help:    "a change of leader did not go to the next in line",
+		check:   newSuccession,
+	})
+}
+
 // succession judges a drill: clients joined a line one after the other, and were
 // made to leave it. Whenever the next one is about to leave, and when the drill ends,
 // the leader must be the first of those who still stand, and nobody else who stands
@@ -50,12 +63,9 @@ type check struct {
 	record int
 }
 
-func newSuccession() checker {
+func newSuccession(*inputs) checker {
 	s := &succession{}
-	return checker{
-		name: Succession, applies: func() bool { return len(s.drills) > 0 },
-		record: s.record, belief: s.belief, finish: func(time.Duration) Verdict { return s.finish() },
-	}
+	return checker{applies: func() bool { return len(s.drills) > 0 }, record: s.record, belief: s.belief, finish: s.finish}
 }
 
 func (s *succession) record(n history.Numbered) {
@@ -92,7 +102,7 @@ func (d *drill) joined(n *history.Joined, record int) {
 	d.line = slices.Insert(d.line, i, standing{client: n.Client, token: n.Token, record: record})
 }
 
-// leaving notes who must lead at this instant, before the client leaves.
+// leaving records who must lead at this instant, before the client leaves.
 func (d *drill) leaving(n *history.Leaving, record int) {
 	c := check{at: n.At, first: -1, record: record, after: "after all had joined"}
 	var last time.Duration
@@ -124,7 +134,7 @@ func (d *drill) stands(client int, at time.Duration) bool {
 	return slices.ContainsFunc(d.line, func(k standing) bool { return k.client == client && (k.left == 0 || k.left >= at) })
 }
 
-func (s *succession) finish() Verdict {
+func (s *succession) finish(time.Duration) Verdict {
 	var broken evidence
 	var doubts []string
 	led := map[string][]string{} // phase to the leaders of its drills
@@ -144,11 +154,11 @@ func (s *succession) finish() Verdict {
 	case len(doubts) > 0:
 		return unknown(doubts[:min(len(doubts), evidenceLimit)]...)
 	}
-	var told []string
+	var passed []string
 	for _, p := range phases {
-		told = append(told, fmt.Sprintf("%s: leaders %s", p, strings.Join(led[p], " and ")))
+		passed = append(passed, fmt.Sprintf("%s: leaders %s", p, strings.Join(led[p], " and ")))
 	}
-	return pass(told...)
+	return pass(passed...)
 }
 
 // judge holds the drill's terms to its checks, and returns the leaders in words.

@@ -4,7 +4,7 @@ import "testing"
 
 func TestSuccession(t *testing.T) {
 	const all = "joined 0 1 1\njoined 1 2 2\njoined 2 3 3\n"
-	judgeStories(t, Succession, []telling{
+	judgeStories(t, Succession, []row{
 		{"the next in line leads after the one before has left", all + `
 			acquire 0 1 0 1
 			leaving 0 10
@@ -57,18 +57,18 @@ func TestSuccession(t *testing.T) {
 			acquire 0 1 0 1
 			leaving 0 10
 			acquire 1 2 0 12
-			note lost 0 18
+			session lost 0 18
 			leaving -1 20`, Pass, "leaders 0, 1"},
 		{"a leader whose connection is gone at the moment may lead still", all + `
 			opened 0 100
 			acquire 0 1 0 1
-			note suspended 0 5
+			session suspended 0 5
 			leaving 0 10
 			leaving -1 20`, Fail, "nobody led until 20ms"},
 		{"whether a suspended leader leads is not known", all + `
 			opened 0 100
 			acquire 0 1 0 1
-			note suspended 0 5
+			session suspended 0 5
 			leaving -1 20`, Unknown, "client 0 led, and was suspended"},
 		{"a drill that was broken off proves nothing", all + `
 			acquire 0 1 0 1

@@ -18,8 +18,8 @@ import (
 // that what a sweep keeps is all that is kept.
 func churned(operations int) iter.Seq[history.Numbered] {
 	return func(yield func(history.Numbered) bool) {
-		opened := history.Note{Kind: history.Opened, Client: 1, Session: 7, Timeout: 4 * time.Second}
-		if !yield(history.Numbered{N: 1, Record: history.Record{Note: &opened}}) {
+		opened := history.Session{Event: history.Opened, Client: 1, Session: 7, Timeout: 4 * time.Second}
+		if !yield(history.Numbered{N: 1, Record: &opened}) {
 			return
 		}
 		for i := range operations {
@@ -33,7 +33,7 @@ func churned(operations int) iter.Seq[history.Numbered] {
 			case 2:
 				s.Op, s.Call, s.Return = history.Release, at+40_000, at+90_000
 			}
-			if !yield(history.Numbered{N: i + 2, Record: history.Record{Sample: &s}}) {
+			if !yield(history.Numbered{N: i + 2, Record: &s}) {
 				return
 			}
 		}
@@ -55,7 +55,7 @@ func exchanged(operations int) iter.Seq[history.Numbered] {
 				continue
 			}
 			s.Item = strconv.Itoa(n%100) + "-" + strconv.Itoa(n)
-			if !yield(history.Numbered{N: i + 1, Record: history.Record{Sample: &s}}) {
+			if !yield(history.Numbered{N: i + 1, Record: &s}) {
 				return
 			}
 		}
@@ -72,7 +72,7 @@ var loads = []struct {
 func sweep(tb testing.TB, records iter.Seq[history.Numbered], step func(n int)) time.Duration {
 	tb.Helper()
 	start := time.Now()
-	c := NewCourt(history.Of(history.Header{}))
+	c := NewSweep(history.Of(history.Header{}))
 	n := 0
 	for r := range records {
 		c.Add(r)
@@ -156,8 +156,8 @@ func BenchmarkSweep(b *testing.B) {
 		for _, name := range sweepsOf[load.name] {
 			b.Run(load.name+"/"+strings.Join(name, "+"), func(b *testing.B) {
 				for b.Loop() {
-					c := NewCourt(h)
-					c.checkers = slices.DeleteFunc(c.checkers[1:], func(k checker) bool { return !slices.Contains(name, k.name) })
+					c := NewSweep(h)
+					c.judges = slices.DeleteFunc(c.judges, func(j judge) bool { return !slices.Contains(name, j.Name) })
 					for _, r := range records {
 						c.Add(r)
 					}
@@ -169,9 +169,8 @@ func BenchmarkSweep(b *testing.B) {
 	}
 }
 
-// sweepsOf are the verdicts that each kind of load has something for; what hears the
-// records for several has no name.
+// sweepsOf are the verdicts that each kind of load has something for.
 var sweepsOf = map[string][][]string{
 	"lock":  {{MutualExclusion}, {Fencing}, {Progress}, {FIFO}, {ClaimValidity}, {NoOrphan}, {Succession}},
-	"queue": {{"", NoPhantom, NoDuplicate, NoLoss}, {QueueFIFO}, {Progress}},
+	"queue": {{NoPhantom, NoDuplicate, NoLoss}, {QueueFIFO}, {Progress}},
 }

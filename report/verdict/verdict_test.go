@@ -9,6 +9,14 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
+func worst(vs []Verdict) string {
+	var results []string
+	for _, v := range vs {
+		results = append(results, v.Result)
+	}
+	return Worst(results...)
+}
+
 func names(vs []Verdict) []string {
 	var out []string
 	for _, v := range vs {
@@ -17,7 +25,7 @@ func names(vs []Verdict) []string {
 	return out
 }
 
-func TestJudgeOfAnEmptyHistoryIsUnknownThroughout(t *testing.T) {
+func TestJudge_ofAnEmptyHistoryIsUnknownThroughout(t *testing.T) {
 	vs := Judge(history.Of(history.Header{}))
 	if !slices.Contains(names(vs), MutualExclusion) || !slices.Contains(names(vs), Readable) {
 		t.Errorf("verdicts %v", names(vs))
@@ -29,7 +37,7 @@ func TestJudgeOfAnEmptyHistoryIsUnknownThroughout(t *testing.T) {
 	}
 }
 
-func TestJudgeGivesOnlyTheVerdictsThatWereAskedFor(t *testing.T) {
+func TestJudge_givesOnlyTheVerdictsThatWereAskedFor(t *testing.T) {
 	h := story(t, "opened 1 101\nacquire 1 5 0 10\nfault f 1 2 3")
 	h.Header.Guarantees = []string{FIFO, "fairness"}
 	vs := Judge(h)
@@ -41,7 +49,7 @@ func TestJudgeGivesOnlyTheVerdictsThatWereAskedFor(t *testing.T) {
 	}
 }
 
-func TestJudgeOfADamagedHistoryKeepsFailuresAndTakesPassesBack(t *testing.T) {
+func TestJudge_ofADamagedHistoryKeepsFailuresAndTakesPassesBack(t *testing.T) {
 	h := story(t, `
 		opened 1 101
 		opened 2 102
@@ -69,7 +77,7 @@ func TestJudgeOfADamagedHistoryKeepsFailuresAndTakesPassesBack(t *testing.T) {
 	}
 }
 
-func TestEvidenceIsBounded(t *testing.T) {
+func TestEvidence_isBounded(t *testing.T) {
 	var e evidence
 	for i := range 100 {
 		e.add(func() string { return "reason" }, i+1, 0)
@@ -90,13 +98,16 @@ func TestWorst(t *testing.T) {
 		{"a failure is worse than unknown", "unknown fail pass", Fail},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var vs []Verdict
-			for _, r := range strings.Fields(c.results) {
-				vs = append(vs, Verdict{Result: r})
-			}
-			if got := Worst(vs); got != c.want {
+			if got := Worst(strings.Fields(c.results)...); got != c.want {
 				t.Errorf("got %s, want %s", got, c.want)
 			}
 		})
+	}
+}
+
+// What is neither a pass nor a failure is worse than one and better than the other.
+func TestSeverity(t *testing.T) {
+	if !(Severity(Pass) < Severity(Unknown) && Severity(Unknown) < Severity(Fail) && Severity("splendid") == Severity(Unknown)) {
+		t.Errorf("pass %d, unknown %d, fail %d, splendid %d", Severity(Pass), Severity(Unknown), Severity(Fail), Severity("splendid"))
 	}
 }

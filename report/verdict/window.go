@@ -10,12 +10,22 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
+// grace is how long after a loss was delivered an act of the holder may still
+// be one that it had begun before: the time between its check of the grant and
+// the act, on a machine that stalls.
+const grace = time.Second
+
+// margin is added to every time limit, for stalls of the machine that runs us.
+const margin = 2 * time.Second
+
 const forever = time.Duration(math.MaxInt64)
 
-// patience is how long ZooKeeper may take to notice that a session is dead and
-// to let the next in: the session timeout, rounded up to a tick twice (a tick is
-// at most half the timeout), and a margin. Without a known timeout, 0.
-func patience(h *history.History) time.Duration {
+// Patience returns how long ZooKeeper may take to notice that a session is dead and to
+// let the next in: the session timeout, rounded up to a tick twice (a tick is at most
+// half the timeout), and a margin. So long after a fault its victim may not know of it
+// yet, and so long nobody may wait without one. It is 0 where the session timeout is not
+// known.
+func Patience(h *history.History) time.Duration {
 	t := h.Timeout
 	if t == 0 {
 		t, _ = time.ParseDuration(h.Header.Params["session_timeout"])
@@ -26,11 +36,7 @@ func patience(h *history.History) time.Duration {
 	return t + t/2 + margin
 }
 
-// Patience is how long after a fault its victim may not know of it yet, and how long
-// nobody may wait without one; 0 where the session timeout is not known.
-func Patience(h *history.History) time.Duration { return patience(h) }
-
-// ended returns the instant a fault was healed; forever where that is not noted.
+// ended returns the instant at which a fault was healed; forever where none is recorded.
 func ended(w history.Fault) time.Duration {
 	if w.End < w.Start {
 		return forever
@@ -56,10 +62,10 @@ func aftermath(h *history.History, after time.Duration) spans {
 	return union(s)
 }
 
-// strikes are the faults that hit clients, by client, in order of their start. A
+// faultsByClient returns the faults that hit each client, in order of their start. A
 // client is hit, too, when the member that serves it is cut off from the others: the
 // member goes on answering its pings, while the others let its session expire.
-func strikes(h *history.History) map[int][]history.Fault {
+func faultsByClient(h *history.History) map[int][]history.Fault {
 	out := map[int][]history.Fault{}
 	for _, w := range h.Faults {
 		if w.Client >= 0 {

@@ -34,24 +34,24 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-func TestPatienceComesFromTheSessionTimeout(t *testing.T) {
+func TestPatience_comesFromTheSessionTimeout(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		h       history.History
 		seconds float64
 	}{
-		{"the negotiated timeout counts", history.History{Timeout: 4 * time.Second, Header: history.Header{Params: map[string]string{"session_timeout": "9s"}}}, 8},
-		{"the requested one stands in", history.History{Header: history.Header{Params: map[string]string{"session_timeout": "10s"}}}, 17},
+		{"the negotiated timeout counts", history.History{Timeout: 4 * time.Second, Header: history.Header{Cell: history.Cell{Params: map[string]string{"session_timeout": "9s"}}}}, 8},
+		{"the requested one stands in", history.History{Header: history.Header{Cell: history.Cell{Params: map[string]string{"session_timeout": "10s"}}}}, 17},
 		{"without either there is none", history.History{}, 0},
 	} {
-		if got := patience(&c.h).Seconds(); got != c.seconds {
+		if got := Patience(&c.h).Seconds(); got != c.seconds {
 			t.Errorf("%s: %v s, want %v", c.name, got, c.seconds)
 		}
 	}
 }
 
-func TestAFaultThatWasNeverHealedLastsForEver(t *testing.T) {
-	h := history.Of(history.Header{}, history.Record{Window: &history.Window{Start: 5, End: 0}})
+func TestAftermath_ofAFaultThatWasNeverHealedLastsForEver(t *testing.T) {
+	h := history.Of(history.Header{}, &history.Window{Start: 5, End: 0})
 	if s := aftermath(h, time.Hour); len(s) != 1 || s[0].to != forever {
 		t.Errorf("got %v", s)
 	}

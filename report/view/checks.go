@@ -49,7 +49,7 @@ func checks(t report.Trial) []Check {
 
 // specimen checks that a subject which is broken on purpose was caught.
 func specimen(t report.Trial) Check {
-	c := Check{What: "caught by " + units.List(t.Expect), Broken: "not caught by " + units.List(t.Missed()), Result: caught(t)}
+	c := Check{What: "caught by " + units.List(t.Expect), Broken: "not caught by " + units.List(t.Missed()), Result: t.Caught()}
 	for _, v := range t.Verdicts {
 		if slices.Contains(t.Expect, v.Guarantee) && v.Result == report.Fail {
 			c.Reasons, c.Records = slices.Concat(c.Reasons, v.Reasons), slices.Concat(c.Records, v.Records)
@@ -108,7 +108,7 @@ func withoutProof(t report.Trial) []Check {
 			continue
 		}
 		c := Check{What: fmt.Sprintf("fault %s on %s at %s", f.Fault, f.Target, f.Start.Round(time.Millisecond)), Result: report.Unknown, Reasons: []string{cmp.Or(f.Err, noProof)}}
-		if skipped(f) {
+		if f.Skipped() {
 			c.Result = Skipped
 		}
 		out = append(out, c)
@@ -117,3 +117,11 @@ func withoutProof(t report.Trial) []Check {
 }
 
 const noProof = "no proven effect"
+
+// known maps anything but pass and fail to unknown.
+func known(result string) string {
+	if result == report.Pass || result == report.Fail {
+		return result
+	}
+	return report.Unknown
+}

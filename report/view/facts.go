@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/units"
 )
 
@@ -44,7 +45,7 @@ func facts(r report.Result) []Fact {
 
 // harness is what the harness measured about itself: the worst over all trials.
 func harness(trials []report.Trial) []Fact {
-	worst := map[string]report.Metric{}
+	worst := map[string]metrics.Metric{}
 	for _, t := range trials {
 		for name, m := range t.Metrics {
 			if w, seen := worst[name]; strings.HasPrefix(name, "self.") && m.Value != nil && (!seen || *m.Value > *w.Value) {

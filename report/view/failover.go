@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/matrix"
+	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/units"
 )
 
@@ -14,11 +14,11 @@ import (
 // says how fair it was. Where items were put at a rate, throughput is only that rate.
 func phases(x matrix.Series, clients int) string {
 	t := matrix.Merge(x.At(clients))
-	if _, open := t.Metrics[report.QueueYield]; open {
+	if _, open := t.Metrics[metrics.QueueYield]; open {
 		return ""
 	}
 	var parts []string
-	for _, name := range report.PhaseThroughputs(t.Metrics) {
+	for _, name := range metrics.OfPhases(metrics.Throughput, t.Metrics) {
 		m := t.Metrics[name]
 		parts = append(parts, fmt.Sprintf("%s in %s", units.Quantity(*m.Value, m.Unit), m.Phase))
 	}
@@ -26,7 +26,7 @@ func phases(x matrix.Series, clients int) string {
 		return ""
 	}
 	s := fmt.Sprintf("Grants of %s: %s", where(x.Label, t), units.List(parts))
-	if m := t.Metrics[report.Fairness]; m.Value != nil {
+	if m := t.Metrics[metrics.Fairness]; m.Value != nil {
 		s += fmt.Sprintf("; shared with a fairness of %.2f (1 is alike)", *m.Value)
 	}
 	return s + "."
@@ -36,8 +36,8 @@ func phases(x matrix.Series, clients int) string {
 func recoveries(x matrix.Series) []string {
 	var out []string
 	for _, m := range []struct{ name, words, noun string }{
-		{report.FailoverLatency, "After a fault, the next grant of %s came %s later (p50), at worst %s, over %s.", "failover"},
-		{report.LeaderlessTime, "%s was without a leader for %s (p50), at worst %s, over %s.", "spell"},
+		{metrics.FailoverLatency, "After a fault, the next grant of %s came %s later (p50), at worst %s, over %s.", "failover"},
+		{metrics.LeaderlessTime, "%s was without a leader for %s (p50), at worst %s, over %s.", "spell"},
 	} {
 		longest, count := 0.0, int64(0)
 		for _, t := range x.Trials {
@@ -58,7 +58,7 @@ func recoveries(x matrix.Series) []string {
 func longestOverlap(x matrix.Series) float64 {
 	longest := 0.0
 	for _, t := range x.Trials {
-		m := t.Metrics[report.BeliefOverlap]
+		m := t.Metrics[metrics.BeliefOverlap]
 		for _, v := range []*float64{m.Max, m.Value} {
 			if v != nil {
 				longest = max(longest, *v)
@@ -73,7 +73,7 @@ func longestOverlap(x matrix.Series) float64 {
 func failovers(x matrix.Series) []string {
 	rounds, outside := 0, 0
 	for _, t := range x.Trials {
-		if m := t.Metrics[report.FailoverOutside]; m.Count != nil && m.Value != nil {
+		if m := t.Metrics[metrics.FailoverOutside]; m.Count != nil && m.Value != nil {
 			rounds, outside = rounds+int(*m.Count), outside+int(*m.Value)
 		}
 	}
@@ -92,7 +92,7 @@ func promises(x matrix.Series) []string {
 	var out []string
 	for _, t := range x.Trials {
 		promise, err := time.ParseDuration(t.Params["promise"])
-		m := t.Metrics[report.FailoverLatency]
+		m := t.Metrics[metrics.FailoverLatency]
 		if err != nil || m.Max == nil {
 			continue
 		}

@@ -8,14 +8,15 @@ import (
 
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/metrics"
 )
 
 func TestView_saysOfWhichTrialAPromiseHolds(t *testing.T) {
 	trial := func(n int, longest float64) report.Trial {
 		return report.Trial{Name: fmt.Sprint("f-", n), Repetition: n, Cell: history.Cell{Scenario: "f", Subject: "lock/a", Clients: 3, Params: map[string]string{"promise": "12s"}},
-			Metrics: map[string]report.Metric{
-				report.FailoverLatency: {Unit: "ns", Count: new(int64(3)), Max: &longest},
-				report.FailoverOutside: {Unit: "1", Count: new(int64(3)), Value: new(0.0)},
+			Metrics: map[string]metrics.Metric{
+				metrics.FailoverLatency: {Unit: "ns", Count: new(int64(3)), Max: &longest},
+				metrics.FailoverOutside: {Unit: "1", Count: new(int64(3)), Value: new(0.0)},
 			}}
 	}
 	got := found([]report.Trial{trial(1, 9e9), trial(2, 13e9)}...)
@@ -34,13 +35,13 @@ func TestView_saysOfWhichTrialAPromiseHolds(t *testing.T) {
 func TestView_comparesPhasesOnceACell(t *testing.T) {
 	trial := func(n int, subject string, calm float64) report.Trial {
 		return report.Trial{Name: fmt.Sprint("s-", n), Repetition: n, Cell: history.Cell{Scenario: "s", Subject: subject, Clients: 3},
-			Metrics: map[string]report.Metric{
-				report.Throughput + ".calm":  {Unit: "1/s", Phase: "calm", Value: new(calm)},
-				report.Throughput + ".storm": {Unit: "1/s", Phase: "storm", Value: new(20.0)},
+			Metrics: map[string]metrics.Metric{
+				metrics.Throughput + ".calm":  {Unit: "1/s", Phase: "calm", Value: new(calm)},
+				metrics.Throughput + ".storm": {Unit: "1/s", Phase: "storm", Value: new(20.0)},
 			}}
 	}
 	stream := trial(1, "queue/a", 50)
-	stream.Metrics[report.QueueYield] = report.Metric{Unit: "1", Value: new(1.0)}
+	stream.Metrics[metrics.QueueYield] = metrics.Metric{Unit: "1", Value: new(1.0)}
 	got := found(trial(1, "lock/a", 40), trial(2, "lock/a", 60), trial(3, "lock/a", 50), stream)
 	var of []string
 	for _, s := range got {

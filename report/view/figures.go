@@ -1,8 +1,10 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/matrix"
@@ -47,10 +49,10 @@ func (b builder) overview(s matrix.Scenario, glyphs plot.Glyphs) []*plot.Figure 
 	merged := s.Merged()
 	out := []*plot.Figure{plot.FanOut(merged, glyphs), plot.Flap(merged, glyphs)}
 	for _, l := range measuredLatencies(seriesOrder([]matrix.Scenario{s})) {
-		out = append(out, plot.Growth(merged, l.name, l.head, glyphs))
+		out = append(out, plot.Growth(merged, l.Name, l.Head, glyphs))
 		for _, n := range slices.Backward(s.Counts) {
-			dists := plot.Latencies(s, n, l.name, func(trial string) []float64 { return b.Traces[trial].Latencies[l.name] })
-			out = append(out, plot.Percentiles(l.name, l.head, n, dists, glyphs))
+			dists := plot.Latencies(s, n, l.Name, func(trial string) []float64 { return cmp.Or(b.Traces[trial], &report.Trace{}).Latencies[l.Name] })
+			out = append(out, plot.Percentiles(l.Name, l.Head, n, dists, glyphs))
 		}
 	}
 	return append(out, plot.Throughput(s, glyphs))
@@ -58,12 +60,18 @@ func (b builder) overview(s matrix.Scenario, glyphs plot.Glyphs) []*plot.Figure 
 
 // overTime is the plots of one trial. Where it stands for several, they say so.
 func (b builder) overTime(t report.Trial, glyphs plot.Glyphs) []*plot.Figure {
-	tr := b.Traces[t.Name]
-	out := []*plot.Figure{plot.Failovers(tr.Failovers), plot.Budget(tr.Failovers), plot.OverTime(tr.Timeline, glyphs), plot.ThroughputOverTime(tr.Timeline, glyphs), plot.QueueDepth(tr.Depth)}
+	line := b.line(t)
+	out := []*plot.Figure{plot.Failovers(line), plot.Budget(line), plot.OverTime(line, glyphs), plot.ThroughputOverTime(line, glyphs), plot.QueueDepth(line)}
 	for _, f := range out {
 		if f != nil && t.Merged > 0 {
 			f.About += fmt.Sprintf(" Of the %d trials of this cell this is the worst, or else the first.", t.Merged)
 		}
 	}
 	return out
+}
+
+// line is what the trial has to draw over time.
+func (b builder) line(t report.Trial) plot.Timeline {
+	promise, _ := time.ParseDuration(t.Params["promise"]) // what is no duration is for the threshold to say
+	return plot.Timeline{Trial: t.Name, Label: b.names.Label(t), Clients: t.Clients, Promise: max(promise, 0), Trace: cmp.Or(b.Traces[t.Name], &report.Trace{})}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/matrix"
+	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/units"
 )
 
@@ -54,22 +55,22 @@ func (b builder) measures() []Finding {
 func cost(x matrix.Series, clients int) string {
 	at := "At " + units.Plural(clients, "contender")
 	var says []string
-	if p50, ok := median(x, clients, p50Of(report.HandoffLatency)); ok {
+	if p50, ok := median(x, clients, p50Of(metrics.HandoffLatency)); ok {
 		s := fmt.Sprintf("takes %s (p50", units.Duration(p50))
-		if p99 := p99Of(report.HandoffLatency)(matrix.Merge(x.At(clients))); p99 != nil { // as in the table
+		if p99 := p99Of(metrics.HandoffLatency)(matrix.Merge(x.At(clients))); p99 != nil { // as in the table
 			s += ", p99 " + units.Duration(*p99)
 		}
 		says = append(says, s+")")
 	}
-	if s := notifications(x, clients, report.FanoutNotifications); s != "" {
+	if s := notifications(x, clients, metrics.FanoutNotifications); s != "" {
 		says = append(says, "causes "+s)
 	}
 	if len(says) > 0 {
 		return fmt.Sprintf("%s, one hand-off of %s %s.", at, x.Label, units.List(says))
 	}
 	for _, m := range latencies {
-		if p50, ok := median(x, clients, p50Of(m.name)); ok && m.name != report.HandoffLatency {
-			return fmt.Sprintf("%s, %s of %s takes %s (p50).", at, m.noun, x.Label, units.Duration(p50))
+		if p50, ok := median(x, clients, p50Of(m.Name)); ok && m.Name != metrics.HandoffLatency {
+			return fmt.Sprintf("%s, %s of %s takes %s (p50).", at, m.Noun, x.Label, units.Duration(p50))
 		}
 	}
 	return ""
@@ -97,7 +98,7 @@ func counted(v float64, noun string) string {
 
 // flap says what it causes that a waiter is gone for a moment.
 func flap(x matrix.Series, clients int) string {
-	if s := notifications(x, clients, report.FlapNotifications); s != "" {
+	if s := notifications(x, clients, metrics.FlapNotifications); s != "" {
 		return fmt.Sprintf("At %s, a waiter of %s that is gone for a moment causes %s.", units.Plural(clients, "contender"), x.Label, s)
 	}
 	return ""
@@ -105,12 +106,12 @@ func flap(x matrix.Series, clients int) string {
 
 // yield says what a notification was good for, in a stream of items.
 func yield(x matrix.Series, clients int) string {
-	v, ok := median(x, clients, valueOf(report.QueueYield))
+	v, ok := median(x, clients, valueOf(metrics.QueueYield))
 	if !ok {
 		return ""
 	}
 	s := fmt.Sprintf("At %s, %s took %s for each notification", units.Plural(clients, "consumer"), x.Label, counted(v, "item"))
-	if r, ok := median(x, clients, valueOf(report.QueueRequests)); ok {
+	if r, ok := median(x, clients, valueOf(metrics.QueueRequests)); ok {
 		s += fmt.Sprintf(" and sent %s for each item", counted(r, "request"))
 	}
 	return s + "."
@@ -128,7 +129,7 @@ func fastest(s matrix.Scenario, clients int) string {
 	for _, m := range latencies {
 		var have []ranked
 		for _, x := range s.Series {
-			if v, ok := median(x, clients, p50Of(m.name)); ok && v > 0 {
+			if v, ok := median(x, clients, p50Of(m.Name)); ok && v > 0 {
 				have = append(have, ranked{x, v})
 			}
 		}
@@ -138,9 +139,9 @@ func fastest(s matrix.Scenario, clients int) string {
 		slices.SortStableFunc(have, func(a, b ranked) int { return cmp.Compare(a.p50, b.p50) })
 		fast, slow := have[0], have[len(have)-1]
 		if ratio := slow.p50 / fast.p50; ratio >= 1.2 {
-			return fmt.Sprintf("%s of %s is %s faster than that of %s%s.", units.Capital(m.noun), fast.Label, units.Ratio(ratio), slow.Label, parting(s, m.name, fast, slow))
+			return fmt.Sprintf("%s of %s is %s faster than that of %s%s.", units.Capital(m.Noun), fast.Label, units.Ratio(ratio), slow.Label, parting(s, m.Name, fast, slow))
 		}
-		return fmt.Sprintf("%s differs by less than a fifth between %s and %s.", units.Capital(m.noun), fast.Label, slow.Label)
+		return fmt.Sprintf("%s differs by less than a fifth between %s and %s.", units.Capital(m.Noun), fast.Label, slow.Label)
 	}
 	return ""
 }

@@ -8,16 +8,17 @@ import (
 
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/metrics"
 )
 
 func TestView_saysWhatAFlapCausesAndANotificationYields(t *testing.T) {
-	trial := func(subject string, metrics map[string]report.Metric) report.Trial {
+	trial := func(subject string, metrics map[string]metrics.Metric) report.Trial {
 		return report.Trial{Name: subject, Cell: history.Cell{Scenario: "s", Subject: subject, Clients: 10}, Metrics: metrics}
 	}
 	got := strings.Join(found(
-		trial("lock/parent", map[string]report.Metric{"flap.notifications": {Unit: "1/flap", Value: new(17.0), Expected: new(17.0)}}),
-		trial("lock/predecessor", map[string]report.Metric{"flap.notifications": {Unit: "1/flap", Value: new(1.0)}}),
-		trial("queue/parent", map[string]report.Metric{
+		trial("lock/parent", map[string]metrics.Metric{"flap.notifications": {Unit: "1/flap", Value: new(17.0), Expected: new(17.0)}}),
+		trial("lock/predecessor", map[string]metrics.Metric{"flap.notifications": {Unit: "1/flap", Value: new(1.0)}}),
+		trial("queue/parent", map[string]metrics.Metric{
 			"queue.yield": {Unit: "1/notification", Value: new(0.25)}, "queue.requests": {Unit: "1/item", Value: new(30.0)}}),
 	), "\n")
 	for _, want := range []string{
@@ -45,7 +46,7 @@ func found(trials ...report.Trial) []string {
 func TestView_hasNoQuantileOfFewSamples(t *testing.T) {
 	trial := func(n int, count int64) report.Trial {
 		return report.Trial{Name: fmt.Sprint("s-", n), Repetition: n, Cell: history.Cell{Scenario: "s", Subject: "lock/a", Clients: 3},
-			Metrics: map[string]report.Metric{"handoff.latency": {Unit: "ns", Count: &count, P50: new(2e6), P99: new(9e6)}}}
+			Metrics: map[string]metrics.Metric{"handoff.latency": {Unit: "ns", Count: &count, P50: new(2e6), P99: new(9e6)}}}
 	}
 	for want, trials := range map[string][]report.Trial{
 		"At 3 contenders, one hand-off of lock/a takes 2.00 ms (p50).":              {trial(1, 60), trial(2, 400)},

@@ -114,7 +114,7 @@ func overviewBlocks(figures []*plot.Figure) []Block {
 func (b builder) trialBlocks(figures []*plot.Figure) []Block {
 	var out []Block
 	for i, t := range byInterest(b.trials) {
-		block := Block{Fold: where(t.Subject, t) + ", over time", Open: i < 2 || outcomeOf(t) == report.Fail}
+		block := Block{Fold: where(t.Subject, t) + ", over time", Open: i < 2 || t.Outcome() == report.Fail}
 		for _, f := range figures {
 			if f.Trial == t.Name {
 				block.Figures = append(block.Figures, f)
@@ -133,7 +133,7 @@ func withFigures(blocks ...Block) []Block {
 func byInterest(trials []report.Trial) []report.Trial {
 	out := slices.Clone(trials)
 	slices.SortStableFunc(out, func(a, b report.Trial) int {
-		if worse := rank(outcomeOf(b)) - rank(outcomeOf(a)); worse != 0 {
+		if worse := rank(b.Outcome()) - rank(a.Outcome()); worse != 0 {
 			return worse
 		}
 		return b.Clients - a.Clients

@@ -3,7 +3,6 @@ package view
 import (
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/explain"
@@ -53,9 +52,8 @@ func (b builder) stories() (all []Story, shown int, more []string) {
 
 func story(s explain.Story) Story {
 	out := Story{Story: s, Proof: "zstdcat " + report.HistoryPath("", units.Clean(s.Trial.Name)),
-		Title: units.Clean(fmt.Sprintf("%s (%s) was broken by %s", s.Guarantee, s.Promise.Rule, where(s.Label, s.Trial))),
-		Says:  []Fact{{"The promise", s.Promise.Words}}}
-	out.Title = strings.Replace(out.Title, " ()", "", 1)
+		Title: units.Clean(fmt.Sprintf("%s (rule %d) was broken by %s", s.Guarantee, s.Promise.Rule, where(s.Label, s.Trial))),
+		Says:  []Fact{{"The promise", s.Promise.Promise}}}
 	if s.Promise.Harm != "" {
 		out.Says = append(out.Says, Fact{"When it is broken", s.Promise.Harm})
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/matrix"
+	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/units"
 )
 
@@ -80,7 +81,7 @@ func (b builder) faults() []Block {
 func faultRow(f report.Fault) Row {
 	result, effect, words, long := report.Pass, "proven", f.Proof, ""
 	switch {
-	case skipped(f):
+	case f.Skipped():
 		result, effect, words = Skipped, Skipped, f.Err
 	case f.Proof == "":
 		result, effect, words = report.Unknown, report.Unknown, cmp.Or(f.Err, noProof)
@@ -112,23 +113,23 @@ func (b builder) metrics() []Block {
 	return out
 }
 
-func metricRow(name string, m report.Metric) Row {
+func metricRow(name string, m metrics.Metric) Row {
 	if m.Phase != "" {
 		name += " (" + m.Phase + ")"
 	}
 	write := func(v *float64) string { return quantity(v, m.Unit) }
-	enough := func(v *float64, samples int64) string { // of fewer a quantile is only another name for the largest
-		if m.Count != nil && *m.Count < samples {
+	enough := func(field string) string {
+		if m.TooFew(field) {
 			return ""
 		}
-		return write(v)
+		return write(m.Field(field))
 	}
 	samples := ""
 	if m.Count != nil {
 		samples = units.Number(float64(*m.Count))
 	}
 	return Row{Cells: []string{name, samples, write(m.Value), write(m.Expected), write(m.Servers), write(m.Min), write(m.Mean),
-		write(m.P50), enough(m.P90, 10), enough(m.P99, 100), enough(m.P999, 1000), write(m.Max)}}
+		write(m.P50), enough("p90"), enough("p99"), enough("p999"), write(m.Max)}}
 }
 
 // formulas lists what is expected of each subject that was run, once, in whatever cells

@@ -5,18 +5,19 @@ import (
 	"slices"
 	"time"
 
-	"github.com/zkbench/zkbench/report/plot"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/verdict"
 )
 
 // extent is the time that the trial takes, whatever of it is left out.
-func extent(t plot.Timeline) (from, to time.Duration) {
-	if len(t.Beliefs) > 0 {
-		from, to = t.Beliefs[0].Start, t.Beliefs[0].End
+func extent(t *report.Trace) (from, to time.Duration) {
+	if len(t.Holds) > 0 {
+		from, to = t.Holds[0].Start, t.Holds[0].End
 	}
-	for _, b := range t.Beliefs {
+	for _, b := range t.Holds {
 		from, to = min(from, b.Start), max(to, b.End)
 	}
-	for _, w := range t.Windows {
+	for _, w := range t.Faults {
 		from, to = min(from, w.Start), max(to, w.End)
 	}
 	return from, to
@@ -24,21 +25,21 @@ func extent(t plot.Timeline) (from, to time.Duration) {
 
 // worst chooses overlaps: violations before exposures, then the longest. They come in
 // the order of their start, as everything that the script draws.
-func worst(all []plot.Overlap, limit int) []plot.Overlap {
+func worst(all []verdict.Overlap, limit int) []verdict.Overlap {
 	exposure := map[bool]int{true: 1}
-	chosen := slices.SortedStableFunc(slices.Values(all), func(a, b plot.Overlap) int {
+	chosen := slices.SortedStableFunc(slices.Values(all), func(a, b verdict.Overlap) int {
 		return cmp.Or(exposure[a.Exposure]-exposure[b.Exposure], cmp.Compare(b.End-b.Start, a.End-a.Start))
 	})
 	chosen = chosen[:min(len(chosen), limit)]
-	slices.SortStableFunc(chosen, func(a, b plot.Overlap) int { return cmp.Compare(a.Start, b.Start) })
+	slices.SortStableFunc(chosen, func(a, b verdict.Overlap) int { return cmp.Compare(a.Start, b.Start) })
 	return chosen
 }
 
 // longest chooses fault windows.
-func longest(all []plot.Window, limit int) []plot.Window {
-	chosen := slices.SortedStableFunc(slices.Values(all), func(a, b plot.Window) int { return cmp.Compare(b.End-b.Start, a.End-a.Start) })
+func longest(all []report.Fault, limit int) []report.Fault {
+	chosen := slices.SortedStableFunc(slices.Values(all), func(a, b report.Fault) int { return cmp.Compare(b.End-b.Start, a.End-a.Start) })
 	chosen = chosen[:min(len(chosen), limit)]
-	slices.SortStableFunc(chosen, func(a, b plot.Window) int { return cmp.Compare(a.Start, b.Start) })
+	slices.SortStableFunc(chosen, func(a, b report.Fault) int { return cmp.Compare(a.Start, b.Start) })
 	return chosen
 }
 
@@ -47,7 +48,7 @@ const sliceGrants = 20
 
 // grants chooses at most limit of them: those in the overlaps, of which there may be
 // at most a quarter as many, and then a fair share in each of equal slices of time.
-func grants(all []plot.Belief, overlaps []plot.Overlap, limit int) []plot.Belief {
+func grants(all []report.Hold, overlaps []verdict.Overlap, limit int) []report.Hold {
 	all = byStart(all)
 	if len(all) <= limit {
 		return all
@@ -69,7 +70,7 @@ func grants(all []plot.Belief, overlaps []plot.Overlap, limit int) []plot.Belief
 			keep[i] = true
 		}
 	}
-	var out []plot.Belief
+	var out []report.Hold
 	for i, b := range all {
 		if keep[i] {
 			out = append(out, b)
@@ -79,10 +80,10 @@ func grants(all []plot.Belief, overlaps []plot.Overlap, limit int) []plot.Belief
 }
 
 // overlapping marks, for each overlap, the grant of either client in which it begins.
-func overlapping(all []plot.Belief, overlaps []plot.Overlap) []bool {
+func overlapping(all []report.Hold, overlaps []verdict.Overlap) []bool {
 	starts := map[int][]time.Duration{} // by client, in order; each until its grant is found
 	for _, o := range overlaps {
-		for _, c := range o.Clients {
+		for _, c := range []int{o.Older, o.Newer} {
 			starts[c] = append(starts[c], o.Start)
 		}
 	}
@@ -100,7 +101,7 @@ func overlapping(all []plot.Belief, overlaps []plot.Overlap) []bool {
 
 // gaps returns for each grant how long the longer of the times beside it is in which
 // nobody held. Grants come in the order of their start.
-func gaps(all []plot.Belief) []time.Duration {
+func gaps(all []report.Hold) []time.Duration {
 	out := make([]time.Duration, len(all))
 	last := 0 // the one that ends last so far
 	for i, b := range all {
@@ -130,7 +131,7 @@ func fairShares(parts [][]int, room int) []int {
 
 // notable picks n of some grants: in turns the longest, and the one beside the longest
 // time in which nobody held.
-func notable(some []int, n int, all []plot.Belief, empty []time.Duration) []int {
+func notable(some []int, n int, all []report.Hold, empty []time.Duration) []int {
 	most := func(of func(i int) time.Duration) []int {
 		return slices.SortedStableFunc(slices.Values(some), func(a, b int) int { return cmp.Compare(of(b), of(a)) })
 	}

@@ -7,9 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/explain"
-	"github.com/zkbench/zkbench/report/plot"
 	"github.com/zkbench/zkbench/report/units"
+	"github.com/zkbench/zkbench/report/verdict"
 )
 
 // Timeline is who held when in one trial, to be looked at closely. Of a long trial it has
@@ -17,10 +18,10 @@ import (
 type Timeline struct {
 	Title    string
 	From, To time.Duration
-	Held     []plot.Belief
-	Overlaps []plot.Overlap
-	Windows  []plot.Window
-	Rounds   []plot.Round
+	Held     []report.Hold
+	Overlaps []verdict.Overlap
+	Faults   []report.Fault
+	Rounds   []report.Round
 	Gaps     []Gap         // of rounds, in which nobody led
 	Says     string        // what there is, and what is left out
 	Still    explain.Chart // a part of it, to be seen where nobody can zoom; empty but for the first ones
@@ -46,20 +47,18 @@ func marksOf(lines []Timeline) []Mark {
 func (b builder) timelines() Section {
 	s := Section{ID: "holders", Title: "Who held when",
 		Intro: "Each bar is the time in which a client believed that it held the grant."}
-	var all []*Trace
-	for _, t := range byInterest(b.Result.Trials) {
-		if tr := b.Traces[t.Name]; tr != nil && len(tr.Beliefs) > 0 {
-			all = append(all, tr)
-		}
-	}
+	all := slices.DeleteFunc(byInterest(b.Result.Trials), func(t report.Trial) bool {
+		trace := b.Traces[t.Name]
+		return trace == nil || len(trace.Holds) == 0
+	})
 	var lines []Timeline
-	for i, tr := range all {
-		t := pack(tr.Timeline, barLimit/len(all))
+	for i, t := range all {
+		line := pack(b.Traces[t.Name], barLimit/len(all))
 		if i < stills {
-			t.Still = still(tr.Timeline)
+			line.Still = still(b.Traces[t.Name])
 		}
-		t.Title = fmt.Sprintf("%s at %s", tr.Label, units.Plural(tr.Clients, "contender"))
-		lines = append(lines, t)
+		line.Title = where(b.names.Label(t), t)
+		lines = append(lines, line)
 	}
 	if len(lines) > 0 {
 		s.Blocks, s.Marks = []Block{{Timelines: lines}}, marksOf(lines)
@@ -70,21 +69,21 @@ func (b builder) timelines() Section {
 // pack keeps at most limit grants, a quarter as many overlaps and a tenth as many fault
 // windows, chosen over the whole length of the trial: what happens late in it counts for
 // as much as what happens first.
-func pack(t plot.Timeline, limit int) Timeline {
+func pack(t *report.Trace, limit int) Timeline {
 	overlaps := worst(t.Overlaps, limit/4)
-	out := Timeline{Held: grants(t.Beliefs, overlaps, limit), Overlaps: overlaps, Windows: longest(t.Windows, max(limit/10, 50)), Rounds: t.Rounds, Gaps: gapsOf(t)}
+	out := Timeline{Held: grants(t.Holds, overlaps, limit), Overlaps: overlaps, Faults: longest(t.Faults, max(limit/10, 50)), Rounds: t.Rounds, Gaps: gapsOf(t)}
 	out.From, out.To = extent(t)
 	out.Says = out.summary(t)
 	return out
 }
 
 // summary says what there is, and what is left out.
-func (t Timeline) summary(all plot.Timeline) string {
+func (t Timeline) summary(all *report.Trace) string {
 	clients := map[int]bool{}
 	for _, b := range t.Held {
 		clients[b.Client] = true
 	}
-	parts := []string{units.Plural(len(t.Held), "grant") + " of " + units.Plural(len(clients), "client"), units.Plural(len(t.Overlaps), "overlap"), units.Plural(len(t.Windows), "fault")}
+	parts := []string{units.Plural(len(t.Held), "grant") + " of " + units.Plural(len(clients), "client"), units.Plural(len(t.Overlaps), "overlap"), units.Plural(len(t.Faults), "fault")}
 	if len(t.Rounds) > 0 {
 		var nobody time.Duration
 		for _, g := range t.Gaps {
@@ -94,14 +93,14 @@ func (t Timeline) summary(all plot.Timeline) string {
 	}
 	s := strings.Join(parts, ", ") + "."
 	var missing []string
-	left := len(all.Beliefs) - len(t.Held)
+	left := len(all.Holds) - len(t.Held)
 	if left > 0 {
 		missing = append(missing, units.Plural(left, "grant")+" of ordinary length, all over the trial")
 	}
 	if n := len(all.Overlaps) - len(t.Overlaps); n > 0 {
 		missing = append(missing, units.Plural(n, "overlap"))
 	}
-	if n := len(all.Windows) - len(t.Windows); n > 0 {
+	if n := len(all.Faults) - len(t.Faults); n > 0 {
 		missing = append(missing, units.Plural(n, "fault"))
 	}
 	if len(missing) > 0 {
@@ -118,8 +117,8 @@ func (t Timeline) summary(all plot.Timeline) string {
 
 // gapsOf returns the times in the rounds of successions, after the first term of each, in
 // which nobody led.
-func gapsOf(t plot.Timeline) []Gap {
-	terms := byStart(t.Beliefs)
+func gapsOf(t *report.Trace) []Gap {
+	terms := byStart(t.Holds)
 	var out []Gap
 	for _, r := range t.Rounds {
 		if len(r.Line) == 0 {
@@ -139,6 +138,6 @@ func gapsOf(t plot.Timeline) []Gap {
 	return out
 }
 
-func byStart(all []plot.Belief) []plot.Belief {
-	return slices.SortedStableFunc(slices.Values(all), func(a, b plot.Belief) int { return cmp.Compare(a.Start, b.Start) })
+func byStart(all []report.Hold) []report.Hold {
+	return slices.SortedStableFunc(slices.Values(all), func(a, b report.Hold) int { return cmp.Compare(a.Start, b.Start) })
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/matrix"
+	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/units"
 )
 
@@ -36,7 +37,7 @@ func trialTable(trials []report.Trial) Table {
 		t.Columns = append(t.Columns, c.Column)
 	}
 	for _, trial := range trials {
-		r := Row{Result: outcomeOf(trial)}
+		r := Row{Result: trial.Outcome()}
 		for _, c := range cols {
 			r.Cells = append(r.Cells, c.cell(trial))
 		}
@@ -57,17 +58,17 @@ func columns(trials []report.Trial) []column {
 		}),
 	}
 	for _, l := range measuredLatencies(trials) {
-		i := slices.Index(latencies, l) // the more important, the later they go
-		all = append(all, number(l.head+" p50", i+1, duration(p50Of(l.name))), number("p99", i+4, duration(p99Of(l.name))), number("max", i+5, duration(maxOf(l.name))))
+		i := slices.IndexFunc(latencies, func(x metrics.Definition) bool { return x.Name == l.Name }) // the more important, the later they go
+		all = append(all, number(l.Head+" p50", i+1, duration(p50Of(l.Name))), number("p99", i+4, duration(p99Of(l.Name))), number("max", i+5, duration(maxOf(l.Name))))
 	}
 	return append(all,
-		number("notif./hand-off", 1, plain(valueOf(report.FanoutNotifications))),
-		number("formula", 3, plain(expectedOf(report.FanoutNotifications))),
-		number("notif./flap", 1, plain(valueOf(report.FlapNotifications))),
-		number("formula", 3, plain(expectedOf(report.FlapNotifications))),
-		number("items/notif.", 3, plain(valueOf(report.QueueYield))),
-		number("requests", 6, plain(valueOf(report.FanoutRequests))),
-		number("throughput", 7, func(t report.Trial) string { return quantity(t.Metrics[report.Throughput].Value, "1/s") }),
+		number("notif./hand-off", 1, plain(valueOf(metrics.FanoutNotifications))),
+		number("formula", 3, plain(expectedOf(metrics.FanoutNotifications))),
+		number("notif./flap", 1, plain(valueOf(metrics.FlapNotifications))),
+		number("formula", 3, plain(expectedOf(metrics.FlapNotifications))),
+		number("items/notif.", 3, plain(valueOf(metrics.QueueYield))),
+		number("requests", 6, plain(valueOf(metrics.FanoutRequests))),
+		number("throughput", 7, func(t report.Trial) string { return quantity(t.Metrics[metrics.Throughput].Value, "1/s") }),
 		column{Column{Head: "result", Kind: Status}, status})
 }
 
@@ -93,7 +94,7 @@ func quantity(v *float64, unit string) string {
 
 // status says in words what became of a trial: pass, or what was broken or left open.
 func status(t report.Trial) string {
-	outcome := outcomeOf(t)
+	outcome := t.Outcome()
 	if outcome == report.Pass {
 		return outcome
 	}
@@ -103,7 +104,7 @@ func status(t report.Trial) string {
 			what = append(what, units.Clean(c.Broken))
 		}
 	}
-	if n := unproven(t); n > 0 && len(what) == 0 {
+	if n := t.Unproven(); n > 0 && len(what) == 0 {
 		what = append(what, units.Plural(n, "fault")+" without proof")
 	}
 	if outcome == report.Fail {
@@ -151,17 +152,17 @@ func (m *Measured) read(t report.Trial) {
 		}
 	}
 	for _, l := range latencies {
-		d := t.Metrics[l.name]
-		short, _, _ := strings.Cut(l.name, ".")
+		d := t.Metrics[l.Name]
+		short, _, _ := strings.Cut(l.Name, ".")
 		if d.P50 != nil && d.Count != nil && m.Samples == 1 {
 			m.Samples = max(1, *d.Count)
 		}
 		add(d.P50, "ns/"+short+"-p50")
-		add(p99Of(l.name)(t), "ns/"+short+"-p99")
+		add(p99Of(l.Name)(t), "ns/"+short+"-p99")
 	}
 	for _, c := range []struct{ metric, unit string }{
-		{report.FanoutNotifications, "notifications/handoff"}, {report.FanoutRequests, "requests/handoff"},
-		{report.FanoutBytes, "B/handoff"}, {report.Throughput, perSecond},
+		{metrics.FanoutNotifications, "notifications/handoff"}, {metrics.FanoutRequests, "requests/handoff"},
+		{metrics.FanoutBytes, "B/handoff"}, {metrics.Throughput, perSecond},
 	} {
 		add(t.Metrics[c.metric].Value, c.unit)
 	}

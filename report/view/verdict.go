@@ -28,12 +28,12 @@ func (b builder) verdict(v *View) string {
 
 // held counts what passed.
 func held(trials []report.Trial) string {
-	verdicts, thresholds := tallies(trials)
-	s := allOf(verdicts.pass, "verdict")
+	verdicts, thresholds := report.Tallies(trials)
+	s := allOf(verdicts.Pass, "verdict")
 	switch {
-	case thresholds.pass > 0:
-		return s + " and " + allOf(thresholds.pass, "threshold") + " hold."
-	case verdicts.pass == 1:
+	case thresholds.Pass > 0:
+		return s + " and " + allOf(thresholds.Pass, "threshold") + " hold."
+	case verdicts.Pass == 1:
 		return s + " holds."
 	}
 	return s + " hold."
@@ -118,8 +118,8 @@ func (b builder) interrupted() []string {
 	}
 	not, without := 0, 0
 	for _, t := range b.Result.Trials {
-		n := countFaults(t, skipped)
-		not, without = not+n, without+unproven(t)-n
+		n := t.Skipped()
+		not, without = not+n, without+t.Unproven()-n
 	}
 	if not > 0 {
 		out = append(out, units.Plural(not, "fault")+" could not be injected here and "+was(not)+" skipped")

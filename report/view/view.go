@@ -39,7 +39,7 @@ type View struct {
 // Input is what a view is made of. Only the result is needed.
 type Input struct {
 	Result  report.Result
-	Traces  map[string]*Trace // by the trial's name
+	Traces  map[string]*report.Trace // by the trial's name
 	Stories []explain.Story
 	// Dir is the run folder, to be named in commands. OnPurpose asks to be shown also
 	// what was broken on purpose.
@@ -47,20 +47,12 @@ type Input struct {
 	OnPurpose bool
 }
 
-// Trace is what the history of one trial has to draw.
-type Trace struct {
-	plot.Timeline
-	Latencies map[string][]float64 // every single one by metric, in nanoseconds; absent where there were too many
-	Failovers plot.FailoverRounds
-	Depth     plot.Depth // of a queue into which items streamed
-}
-
 // Of says what there is to say about a run.
 func Of(in Input) *View {
 	r := in.Result
 	b := builder{Input: in, scenarios: matrix.Of(r.Trials), names: matrix.NamesOf(r.Trials), trials: inOrder(r.Trials)}
 	v := &View{
-		Name: r.Run.Scenario, Asked: b.asked(), Result: outcome(r), Findings: b.findings(), Tables: b.tables(),
+		Name: r.Run.Scenario, Asked: b.asked(), Result: r.Outcome(), Findings: b.findings(), Tables: b.tables(),
 		Figures: b.figures(), Suites: b.suites(), Measured: b.measurements(), Better: []string{perSecond},
 		Origin: origin(r.Run), Run: r.Run,
 	}

@@ -5,28 +5,20 @@ import (
 
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/matrix"
+	"github.com/zkbench/zkbench/report/metrics"
 )
 
-// latency is a metric of latencies, and what it is called in a sentence and in a table.
-type latency struct{ name, noun, head string }
-
 // latencies are the metrics of latencies, the most important first.
-var latencies = []latency{
-	{report.HandoffLatency, "one hand-off", "hand-off"},
-	{report.FailoverLatency, "a failover", "failover"},
-	{report.LeaderlessTime, "a leaderless time", "leaderless"},
-	{report.QueueLatency, "an item's way through the queue", "queue"},
-	{report.AcquireLatency, "acquiring", "acquire"},
-}
+var latencies = metrics.Latencies()
 
 // measuredLatencies returns those that one of the trials has. The wait in line of
 // acquiring says little beside a hand-off, and is left to the table of metrics then.
-func measuredLatencies(trials []report.Trial) []latency {
+func measuredLatencies(trials []report.Trial) []metrics.Definition {
 	has := func(metric string) bool {
 		return slices.ContainsFunc(trials, func(t report.Trial) bool { return t.Metrics[metric].P50 != nil })
 	}
-	return slices.DeleteFunc(slices.Clone(latencies), func(l latency) bool {
-		return !has(l.name) || l.name == report.AcquireLatency && has(report.HandoffLatency)
+	return slices.DeleteFunc(slices.Clone(latencies), func(l metrics.Definition) bool {
+		return !has(l.Name) || l.Name == metrics.AcquireLatency && has(metrics.HandoffLatency)
 	})
 }
 
@@ -45,7 +37,7 @@ func maxOf(metric string) reader {
 func p99Of(metric string) reader {
 	return func(t report.Trial) *float64 {
 		m := t.Metrics[metric]
-		if m.Count == nil || *m.Count < 100 {
+		if m.TooFew("p99") {
 			return nil
 		}
 		return m.P99

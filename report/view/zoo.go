@@ -10,6 +10,7 @@ import (
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/matrix"
 	"github.com/zkbench/zkbench/report/units"
+	"github.com/zkbench/zkbench/report/verdict"
 )
 
 // zoo says whether the scenario's trials were provoked on purpose.
@@ -25,7 +26,7 @@ func zooTable(trials []report.Trial) Table {
 	var broken, sound []Row
 	passed := map[string]int{}
 	for _, t := range trials {
-		result := outcomeOf(t)
+		result := t.Outcome()
 		row := func(cells ...string) Row {
 			return Row{Result: result, Cells: append([]string{units.Clean(t.Subject), units.Clean(t.Provocation)}, cells...)}
 		}
@@ -54,7 +55,7 @@ func zooTable(trials []report.Trial) Table {
 const mustPass = "none: it must pass"
 
 // rank orders results: the worse, the higher.
-func rank(result string) int { return matrix.Rank(result) }
+func rank(result string) int { return verdict.Severity(result) }
 
 // answer says whether the subject was caught.
 func answer(t report.Trial) string {
@@ -93,16 +94,16 @@ func wrong(t report.Trial) string {
 func askedInZoo(s matrix.Scenario) string {
 	specimens, sound := census(s)
 	return fmt.Sprintf("%s: is each of %s caught by its verdict, and do %s pass",
-		units.Clean(s.Name), units.Plural(specimens.all(), "broken case"), units.Plural(sound.all(), "sound one"))
+		units.Clean(s.Name), units.Plural(specimens.All(), "broken case"), units.Plural(sound.All(), "sound one"))
 }
 
 // foundInZoo is the census in sentences.
 func foundInZoo(s matrix.Scenario) []string {
 	specimens, sound := census(s)
 	out := []string{fmt.Sprintf("Of %s of subjects that are known to be broken %d %s caught by %s.",
-		units.Plural(specimens.all(), "case"), specimens.pass, was(specimens.pass), theirVerdicts(specimens.pass))}
-	if sound.all() > 0 {
-		out = append(out, fmt.Sprintf("Of %s of sound subjects %d passed every verdict.", units.Plural(sound.all(), "provocation"), sound.pass))
+		units.Plural(specimens.All(), "case"), specimens.Pass, was(specimens.Pass), theirVerdicts(specimens.Pass))}
+	if sound.All() > 0 {
+		out = append(out, fmt.Sprintf("Of %s of sound subjects %d passed every verdict.", units.Plural(sound.All(), "provocation"), sound.Pass))
 	}
 	return out
 }
@@ -115,13 +116,13 @@ func theirVerdicts(n int) string {
 }
 
 // census counts the trials of subjects that are broken on purpose, and the others.
-func census(s matrix.Scenario) (specimens, sound tally) {
+func census(s matrix.Scenario) (specimens, sound report.Tally) {
 	for _, x := range s.Series {
 		for _, t := range x.Trials {
 			if len(t.Expect) > 0 {
-				specimens.count(outcomeOf(t))
+				specimens.Add(t.Outcome())
 			} else {
-				sound.count(outcomeOf(t))
+				sound.Add(t.Outcome())
 			}
 		}
 	}

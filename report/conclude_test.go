@@ -1,0 +1,142 @@
+package report
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/internal/stats"
+	"github.com/zkbench/zkbench/report/metrics"
+)
+
+func writeHistory(t *testing.T, dir string, h history.Header, records ...history.Record) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Join(dir, HistoryDir), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	w, err := history.Create(HistoryPath(dir, h.Trial), h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range records {
+		w.Record(r)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestConclude_agreesWithJudge(t *testing.T) {
+	dir := t.TempDir()
+	records := slices.Concat(hold("p", 1, 5, 0, 10, 20), hold("p", 2, 6, 0, 27, 40), []history.Record{closed(1, 100, 110)})
+	for _, clients := range []int{100, 5} {
+		writeHistory(t, dir, history.Header{Trial: map[int]string{5: "a-5", 100: "a-100"}[clients], Cell: history.Cell{Scenario: "a", Clients: clients},
+			Thresholds: []string{"handoff.latency.p50 < 1s"}}, records...)
+	}
+	concluded, err := Conclude(dir, Run{ID: "r", Seed: 7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := ReadResult(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	judged, err := Judge(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(read, concluded.Result) || !reflect.DeepEqual(judged, concluded) {
+		t.Errorf("concluded %+v\nread %+v\njudged %+v", concluded, read, judged)
+	}
+	trials := judged.Result.Trials
+	if trials[0].Name != "a-5" || trials[1].Name != "a-100" {
+		t.Errorf("trials are not in order of their clients: %s, %s", trials[0].Name, trials[1].Name)
+	}
+	if len(judged.Traces) != 2 || len(judged.Histories) != 0 {
+		t.Errorf("%d traces and %d histories, want two of trials that nobody has to explain", len(judged.Traces), len(judged.Histories))
+	}
+	if th := trials[0].Thresholds; len(th) != 1 || th[0].Result != Pass {
+		t.Errorf("thresholds %+v", th)
+	}
+	f, err := os.Open(HistogramPath(dir, "a-5"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if hs, err := stats.ReadHistograms(f); err != nil || hs[metrics.HandoffLatency].Count() != 1 {
+		t.Errorf("histograms %v, %v", hs, err)
+	}
+}
+
+func TestJudge_showsAHistoryThatCannotBeOpened(t *testing.T) {
+	dir := t.TempDir()
+	writeHistory(t, dir, history.Header{Trial: "good"}, hold("p", 1, 5, 0, 10, 20)...)
+	if err := os.WriteFile(HistoryPath(dir, "bad"), []byte("not zstd"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c, err := Judge(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := c.Result; len(r.Trials) != 2 || r.Trials[0].Name != "bad" || r.Trials[0].Verdicts[0].Result != Unknown {
+		t.Errorf("trials %+v", r.Trials)
+	}
+	if c.Traces["bad"].Partial == "" {
+		t.Error("nothing says why there is nothing to draw")
+	}
+}
+
+func TestJudge_ofAFolderThatIsNoRunFolder(t *testing.T) {
+	if _, err := Judge(t.TempDir()); err == nil || !strings.Contains(err.Error(), "is it a run folder?") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A failed verdict is explained from the history that was read for it.
+func TestJudge_keepsTheHistoriesOfFailedVerdicts(t *testing.T) {
+	dir := t.TempDir()
+	writeHistory(t, dir, history.Header{Trial: "good"}, slices.Concat(hold("p", 1, 5, 0, 10, 20), hold("p", 2, 6, 0, 27, 40))...)
+	writeHistory(t, dir, history.Header{Trial: "bad"}, slices.Concat(hold("p", 1, 5, 0, 10, 50), hold("p", 2, 6, 0, 27, 40))...)
+	c, err := Judge(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(filepath.Join(dir, HistoryDir)); err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Histories) != 1 || c.Histories["bad"] == nil {
+		t.Fatalf("kept are %v, want that of the trial that failed", c.Histories)
+	}
+	for n, err := range c.Histories["bad"].Records {
+		if err != nil {
+			t.Fatalf("record %d: %v: it is not in memory", n.N, err)
+		}
+	}
+}
+
+// What another version wrote is refused before anything is written over.
+func TestConclude_refusesAnotherVersionAndLeavesTheFolderAsItIs(t *testing.T) {
+	dir := t.TempDir()
+	writeHistory(t, dir, history.Header{Trial: "good"}, hold("p", 1, 5, 0, 10, 20)...)
+	zw, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := zw.EncodeAll([]byte(`{"schema":"zkbench.history/v1"}`+"\n"), nil)
+	if err := os.WriteFile(HistoryPath(dir, "old"), old, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Conclude(dir, Run{ID: "r"}); !errors.Is(err, history.ErrOlder) {
+		t.Errorf("got %v", err)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+		t.Errorf("%v was written (%v)", entries, err)
+	}
+}

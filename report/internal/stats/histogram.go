@@ -1,0 +1,102 @@
+package stats
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// The range and resolution of every histogram, in nanoseconds. What lies outside
+// is counted at the edge; the exact minimum and maximum are kept beside it.
+const (
+	lowest             = int64(time.Microsecond)
+	highest            = int64(time.Hour)
+	significantFigures = 3
+)
+
+// Histogram is a distribution of durations. It is not safe for concurrent use.
+type Histogram struct {
+	hdr      *hdrhistogram.Histogram
+	min, max time.Duration // exact: a bucket knows only its top
+	sum      float64
+}
+
+// NewHistogram returns an empty histogram.
+func NewHistogram() *Histogram {
+	return &Histogram{hdr: hdrhistogram.New(lowest, highest, significantFigures), min: math.MaxInt64}
+}
+
+// Record adds one value. A negative one counts as 0.
+func (h *Histogram) Record(d time.Duration) {
+	d = max(d, 0)
+	h.min, h.max = min(h.min, d), max(h.max, d)
+	h.sum += float64(d)
+	// The value is in range, so this cannot fail.
+	_ = h.hdr.RecordValue(min(int64(d), highest))
+}
+
+// Count returns how many values were recorded.
+func (h *Histogram) Count() int64 { return h.hdr.TotalCount() }
+
+// Min, Mean and Max are exact, in nanoseconds; of an empty histogram they mean nothing.
+func (h *Histogram) Min() float64 { return float64(h.min) }
+
+// Mean is the average of all values.
+func (h *Histogram) Mean() float64 { return h.sum / float64(h.Count()) }
+
+// Max is the largest value.
+func (h *Histogram) Max() float64 { return float64(h.max) }
+
+// Percentile returns the value below which that many percent are, in nanoseconds, exact
+// to three significant digits.
+func (h *Histogram) Percentile(percent float64) float64 {
+	// A bucket's top may lie above the highest value that was recorded.
+	return min(max(float64(h.hdr.ValueAtQuantile(percent)), float64(h.min)), float64(h.max))
+}
+
+// WriteHistograms writes an HdrHistogram V2 interval log with one line a
+// histogram, tagged with its metric's name. length is that of the trial. The same
+// histograms give the same bytes.
+func WriteHistograms(out io.Writer, histograms map[string]*Histogram, length time.Duration) error {
+	w := hdrhistogram.NewHistogramLogWriter(out)
+	err := errors.Join(
+		w.OutputComment("[zkbench: nanoseconds; times count from the start of the trial]"),
+		w.OutputLogFormatVersion(), w.OutputLegend())
+	for _, name := range slices.Sorted(maps.Keys(histograms)) {
+		h := histograms[name].hdr
+		h.SetTag(name)
+		h.SetStartTimeMs(0)
+		h.SetEndTimeMs(length.Milliseconds())
+		err = errors.Join(err, w.OutputIntervalHistogram(h))
+	}
+	if err != nil {
+		return fmt.Errorf("write histogram log: %w", err)
+	}
+	return nil
+}
+
+// ReadHistograms reads what WriteHistograms wrote. Minimum and maximum are then
+// only as exact as the buckets.
+func ReadHistograms(in io.Reader) (map[string]*Histogram, error) {
+	r := hdrhistogram.NewHistogramLogReader(in)
+	out := map[string]*Histogram{}
+	for {
+		h, err := r.NextIntervalHistogram()
+		if err != nil {
+			return nil, fmt.Errorf("histogram log, after %d histograms: %w", len(out), err)
+		}
+		if h == nil {
+			return out, nil
+		}
+		out[h.Tag()] = &Histogram{
+			hdr: h, min: time.Duration(h.Min()), max: time.Duration(h.Max()),
+			sum: h.Mean() * float64(h.TotalCount()),
+		}
+	}
+}

@@ -1,0 +1,63 @@
+package stats
+
+import (
+	"bytes"
+	"math"
+	"testing"
+	"time"
+)
+
+func TestHistogram_keepsTheExactEnds(t *testing.T) {
+	h := NewHistogram()
+	for i := 1; i <= 1000; i++ {
+		h.Record(time.Duration(i)*time.Millisecond + 1)
+	}
+	if h.Count() != 1000 || h.Min() != 1e6+1 || h.Max() != 1e9+1 || h.Mean() != 500.5e6+1 {
+		t.Errorf("count %d min %v max %v mean %v", h.Count(), h.Min(), h.Max(), h.Mean())
+	}
+	for percent, want := range map[float64]float64{50: 500e6, 90: 900e6, 99: 990e6, 99.9: 999e6} {
+		if got := h.Percentile(percent); math.Abs(got-want) > want/500 {
+			t.Errorf("quantile %v %% is %v, want about %v", percent, got, want)
+		}
+	}
+}
+
+func TestHistogram_takesWhatIsOutOfRange(t *testing.T) {
+	h := NewHistogram()
+	h.Record(-time.Second)
+	h.Record(3 * time.Hour)
+	if h.Count() != 2 || h.Min() != 0 || h.Max() != float64(3*time.Hour) {
+		t.Errorf("count %d min %v max %v", h.Count(), h.Min(), h.Max())
+	}
+}
+
+func TestHistograms_surviveTheirLog(t *testing.T) {
+	a, b := NewHistogram(), NewHistogram()
+	for i := range 5000 {
+		a.Record(time.Duration(i) * time.Microsecond)
+		b.Record(time.Duration(i) * time.Second)
+	}
+	write := func() []byte {
+		var out bytes.Buffer
+		if err := WriteHistograms(&out, map[string]*Histogram{"a": a, "b": b}, time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		return out.Bytes()
+	}
+	log := write()
+	if !bytes.Equal(log, write()) {
+		t.Error("writing twice gives different bytes")
+	}
+	got, err := ReadHistograms(bytes.NewReader(log))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != 2 {
+		t.Fatalf("%d histograms came back", len(got))
+	}
+	for name, want := range map[string]*Histogram{"a": a, "b": b} {
+		if !got[name].hdr.Equals(want.hdr) {
+			t.Errorf("%s came back changed", name)
+		}
+	}
+}

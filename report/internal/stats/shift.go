@@ -1,0 +1,68 @@
+package stats
+
+import (
+	"math"
+	"slices"
+	"sort"
+
+	"github.com/aclements/go-moremath/stats"
+	"golang.org/x/perf/benchmath"
+)
+
+// Alike returns the probability that two samples as different as these are of one
+// distribution, by the Mann-Whitney U test.
+func Alike(old, new []float64) float64 {
+	return benchmath.AssumeNothing.Compare(sample(old), sample(new)).P
+}
+
+// Shift returns by what factor new differs from old: the median of all quotients of one
+// of new over one of old, with its confidence interval by the distribution of the U
+// statistic (Hodges and Lehmann's estimator, on logarithms). It goes with [Alike]: the
+// interval holds 1 where that sees no difference. It is nil where a value is not positive.
+func Shift(old, new []float64) *Interval {
+	var quotients []float64
+	for _, a := range old {
+		for _, b := range new {
+			if a <= 0 || b <= 0 {
+				return nil
+			}
+			quotients = append(quotients, b/a)
+		}
+	}
+	slices.Sort(quotients)
+	n := len(quotients)
+	i := &Interval{Center: math.Sqrt(quotients[(n-1)/2] * quotients[n/2])}
+	if k := uRank(len(old), len(new)); k > 0 {
+		i.Low, i.High = &quotients[k-1], &quotients[n-k]
+	}
+	return i
+}
+
+// exactUpTo is the size of a sample up to which the U statistic is counted out.
+const exactUpTo = 20
+
+// uRank is the rank of the quotient that bounds the confidence interval from below,
+// from 1; 0 where the samples are too small for one.
+func uRank(m, n int) int {
+	half := (1 - Confidence) / 2
+	if m > exactUpTo || n > exactUpTo {
+		fm, fn := float64(m), float64(n)
+		return max(0, int(math.Floor(fm*fn/2-normal95*math.Sqrt(fm*fn*(fm+fn+1)/12))))
+	}
+	u := stats.UDist{N1: m, N2: n}
+	return sort.Search(m*n+1, func(k int) bool { return u.CDF(float64(k)) > half })
+}
+
+// normal95 bounds 95 % of the normal distribution, both sides together.
+const normal95 = 1.959964
+
+// Fewest returns how many values of each sample it takes until the U test can be that
+// sure: with n of each, the least that it can say is 2 in (2n choose n).
+func Fewest(p float64) int {
+	n, ways := 1, 2.0
+	for 2/ways > p {
+		n++
+		ways = ways * float64(2*n) * float64(2*n-1) / float64(n*n)
+	}
+	return n
+}

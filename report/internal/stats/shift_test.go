@@ -1,0 +1,61 @@
+package stats
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// The ranks are those of tables of the U statistic at 95 %, two-sided: the largest
+// value that is still significant, and one.
+func TestURank(t *testing.T) {
+	for _, row := range []struct{ m, n, want int }{
+		{3, 3, 0}, {4, 4, 1}, {5, 5, 3}, {6, 6, 6}, {8, 8, 14}, {10, 10, 24}, {20, 20, 128}, {5, 10, 9}, {3, 20, 9},
+	} {
+		if got := uRank(row.m, row.n); got != row.want {
+			t.Errorf("uRank(%d, %d) = %d, want %d", row.m, row.n, got, row.want)
+		}
+	}
+	if a, b := uRank(20, 20), uRank(21, 20); b < a || b > a+12 {
+		t.Errorf("uRank(20, 20) = %d, uRank(21, 20) = %d: counted out and approximated must meet", a, b)
+	}
+}
+
+func TestFewest(t *testing.T) {
+	for _, row := range []struct {
+		p    float64
+		want int
+	}{{1, 1}, {0.05, 4}, {0.02857142857142858, 4}, {0.01, 5}, {0.05 / 4, 5}, {0.05 / 16, 6}} {
+		if got := Fewest(row.p); got != row.want {
+			t.Errorf("Fewest(%v) = %d, want %d", row.p, got, row.want)
+		}
+	}
+}
+
+// The interval of the shift must hold the true one as often as it says.
+func TestShift_coverage(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 5))
+	const runs, truth = 2000, 1.07
+	for _, n := range []int{5, 12, 30} {
+		held := 0
+		for range runs {
+			var old, new []float64
+			for range n {
+				old = append(old, math.Exp(0.2*r.ExpFloat64()))
+				new = append(new, truth*math.Exp(0.2*r.ExpFloat64()))
+			}
+			if i := Shift(old, new); *i.Low <= truth && truth <= *i.High {
+				held++
+			}
+		}
+		if held < runs*94/100 {
+			t.Errorf("with %d trials the interval holds the truth in %d of %d", n, held, runs)
+		}
+	}
+}
+
+func TestShift_zero(t *testing.T) {
+	if i := Shift([]float64{1, 0}, []float64{1, 2}); i != nil {
+		t.Errorf("a factor of %v from nothing", i)
+	}
+}

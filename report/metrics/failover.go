@@ -1,0 +1,208 @@
+package metrics
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/units"
+	"github.com/zkbench/zkbench/report/verdict"
+)
+
+// Names of the metrics of failovers. The five stages add up to the latency of one in
+// which the session had to expire first. Where the members' logs are not at hand, the
+// first two are absent, and FailoverExpire has all that comes before the commit.
+const (
+	FailoverLatency = "failover.latency"
+	LeaderlessTime  = "leaderless.time"
+	BeliefOverlap   = "belief.overlap"
+	FailoverOutside = "failover.outside"
+	FailoverDetect  = "failover.detect"
+	FailoverExpire  = "failover.expire"
+	FailoverCommit  = "failover.commit"
+	FailoverNotify  = "failover.notify"
+	FailoverRelist  = "failover.relist"
+)
+
+// Stages are the stages of a failover in their order.
+var Stages = []string{FailoverDetect, FailoverExpire, FailoverCommit, FailoverNotify, FailoverRelist}
+
+func init() {
+	stage := func(name, help string) Definition {
+		return Definition{Name: name, Unit: "ns", Better: Lower, Distribution: true, Help: help}
+	}
+	register(Family{
+		Order: 20, About: "What faults cost the holder, in a churn or in a failover scenario:",
+		Definitions: []Definition{
+			{Name: FailoverLatency, Unit: "ns", Better: Lower, Distribution: true, PerPhase: true, Noun: "a failover", Head: "failover",
+				Shown: []string{"p50"}, Main: "p50", Help: "from the fault that hit the holder to the next grant"},
+			{Name: LeaderlessTime, Unit: "ns", Better: Lower, Distribution: true, Noun: "a leaderless time", Head: "leaderless", Shown: []string{"p50"},
+				Help: "the part of a failover in which nobody believed to hold; in a succession that of every change of leader"},
+			{Name: BeliefOverlap, Unit: "ns", Better: Lower, Distribution: true,
+				Help: "the part of a failover in which the victim still believed although the next was in: exposure, not violation; 0 is the usual"},
+			{Name: FailoverOutside, Unit: "1", Better: Lower, Help: "rounds that took less or more than was predicted"},
+			stage(FailoverDetect, "the stages of a failover in which the session had to expire: what was left of the timeout at the fault"),
+			stage(FailoverExpire, "until the leader let the session run out: rounding to a tick, and a follower's lag"),
+			stage(FailoverCommit, "until the first member had removed the node"),
+			stage(FailoverNotify, "until the notification reached the next client"),
+			stage(FailoverRelist, "until its grant returned"),
+		},
+		collect: func(f *Fold) collector {
+			x := &failovers{fold: f}
+			return collector{record: x.record, handoff: x.handoff, close: x.close}
+		},
+	})
+}
+
+// failovers collects what faults cost the holder.
+type failovers struct {
+	fold    *Fold
+	rounds  int
+	outside []string  // rounds outside the prediction, in words
+	longest *Failover // of those that were predicted
+}
+
+func (x *failovers) handoff(h Handoff, last, next *verdict.Belief) {
+	phase := next.Phase
+	if p := x.fold.phases[phase]; h.Failover || p != nil && p.Kind == history.SuccessionPhase {
+		x.fold.observe(LeaderlessTime, phase, max(0, next.Start-last.End))
+	}
+	if h.Failover {
+		x.fold.handedOff(FailoverLatency, phase, h)
+		x.fold.observe(BeliefOverlap, phase, max(0, min(last.End, next.End)-next.Start))
+	}
+}
+
+func (x *failovers) record(r history.Record) {
+	n, ok := r.(*history.Failover)
+	if !ok {
+		return
+	}
+	round := failoverOf(n)
+	x.rounds++
+	if round.Outside() {
+		x.outside = append(x.outside, round.String())
+	}
+	if x.fold.OnFailover != nil {
+		x.fold.OnFailover(round)
+	}
+	if round.Never {
+		return
+	}
+	x.fold.observe(FailoverLatency+"."+round.Phase, round.Phase, round.Latency)
+	for name, d := range round.Stages {
+		x.fold.observe(name, round.Phase, d)
+	}
+	if round.Kept && n.Suspended > 0 {
+		x.fold.observe(LeaderlessTime, round.Phase, n.Restored-n.Suspended)
+	}
+	if !round.Kept && n.Most > 0 && (x.longest == nil || round.Latency > x.longest.Latency) {
+		x.longest = &round
+	}
+}
+
+// outsideNamed is how many rounds outside the prediction are named.
+const outsideNamed = 3
+
+func (x *failovers) close(out map[string]Metric) {
+	if x.rounds == 0 {
+		return
+	}
+	m := Metric{Unit: "1", Value: new(float64(len(x.outside))), Expected: new(0.0), Count: new(int64(x.rounds))}
+	if len(x.outside) > 0 {
+		named := x.outside[:min(len(x.outside), outsideNamed)]
+		m.Note = strings.Join(named, "; ")
+		if more := len(x.outside) - len(named); more > 0 {
+			m.Note += fmt.Sprintf("; and %d more", more)
+		}
+	}
+	out[FailoverOutside] = m
+	if total := x.fold.distributions[FailoverLatency]; total != nil && x.longest != nil {
+		total.note = "the longest was " + x.longest.String()
+	}
+}
+
+// Failover is one round of a failover.
+type Failover struct {
+	Phase   string
+	Cause   string
+	Round   int
+	Timeout time.Duration // negotiated
+	At      time.Duration // of the injection
+	// Latency is from the injection to the next grant; where the holder kept its grant
+	// (Kept), until it knew that it had. Never says that nothing came.
+	Latency time.Duration
+	Kept    bool
+	Never   bool
+	// Least and Most bound what was predicted, Mean is the average over many, 0
+	// where no formula says.
+	Least, Most, Mean time.Duration
+	// Stages are what Latency is made of, by the names in Stages; nil where the session
+	// had not to expire.
+	Stages map[string]time.Duration
+}
+
+// Outside says whether it took less or more time than predicted.
+func (f Failover) Outside() bool { return f.Never || f.Latency < f.Least || f.Latency > f.Most }
+
+// String says in one line what happened.
+func (f Failover) String() string {
+	if f.Never {
+		return fmt.Sprintf("%s, round %d: nobody was granted", f.Phase, f.Round)
+	}
+	s := fmt.Sprintf("%s, round %d: %s, predicted %s to %s", f.Phase, f.Round,
+		units.Duration(float64(f.Latency)), units.Duration(float64(f.Least)), units.Duration(float64(f.Most)))
+	var parts []string
+	for _, name := range Stages {
+		if d, ok := f.Stages[name]; ok {
+			parts = append(parts, strings.TrimPrefix(name, "failover.")+" "+units.Duration(float64(d)))
+		}
+	}
+	if len(parts) > 0 {
+		s += " (" + strings.Join(parts, ", ") + ")"
+	}
+	return s
+}
+
+// failoverOf makes a round of its record.
+func failoverOf(r *history.Failover) Failover {
+	f := Failover{
+		Phase: r.Phase, Cause: r.Cause, Round: r.Round, Timeout: r.Timeout, At: r.Injected,
+		Least: r.Least, Most: r.Most, Mean: r.Mean,
+	}
+	switch {
+	case r.Granted > 0:
+		f.Latency = r.Granted - f.At
+	case r.Restored > 0:
+		f.Latency, f.Kept, f.Least = r.Restored-f.At, true, 0
+	default:
+		f.Never = true
+	}
+	if r.Expires && !f.Kept && !f.Never {
+		f.Stages = stages(r)
+	}
+	return f
+}
+
+// stages splits a failover at the instants that were seen.
+func stages(r *history.Failover) map[string]time.Duration {
+	out := map[string]time.Duration{}
+	last := r.Injected
+	until := func(name string, at time.Duration) {
+		if at > 0 {
+			out[name] = max(0, at-last)
+			last = max(last, at)
+		}
+	}
+	if r.Heard > 0 && r.Expired > 0 {
+		until(FailoverDetect, min(r.Heard+r.Timeout, r.Expired)) // what follows is rounding and lag
+		until(FailoverExpire, r.Expired)
+		until(FailoverCommit, r.Committed)
+	} else {
+		until(FailoverExpire, r.Committed)
+	}
+	until(FailoverNotify, r.Woken)
+	until(FailoverRelist, r.Granted)
+	return out
+}

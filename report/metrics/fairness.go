@@ -1,0 +1,51 @@
+package metrics
+
+import "github.com/zkbench/zkbench/report/history"
+
+// Fairness names Jain's index of the grants of each client.
+const Fairness = "fairness"
+
+func init() {
+	register(Family{
+		Order: 52,
+		Definitions: []Definition{
+			{Name: Fairness, Unit: "1", Better: Higher,
+				Help: "Jain's index of the grants that each client had: 1 where all had as many, 1/N where one had them all"},
+		},
+		collect: collectFairness,
+	})
+}
+
+// fewestGrants is how many grants a client should have had before shares are compared,
+// and a second before it can be called slow.
+const fewestGrants = 4
+
+func collectFairness(f *Fold) collector {
+	grants := map[int]int{} // by client
+	return collector{
+		sample: func(s *history.Sample, p *history.Phase) {
+			if counted(s, p) {
+				grants[s.Client]++
+			}
+		},
+		close: func(out map[string]Metric) {
+			clients := f.history.Header.Clients
+			if v, ok := jain(grants, clients); ok {
+				out[Fairness] = Metric{Unit: "1", Value: &v, Count: new(int64(clients))}
+			}
+		},
+	}
+}
+
+// jain is Jain's index: the square of the sum over n times the sum of the squares. It is
+// false where there is too little to share.
+func jain(shares map[int]int, n int) (float64, bool) {
+	var sum, squares float64
+	for _, k := range shares {
+		sum, squares = sum+float64(k), squares+float64(k)*float64(k)
+	}
+	if n < 2 || sum < float64(fewestGrants*n) {
+		return 0, false
+	}
+	return sum * sum / (float64(n) * squares), true
+}

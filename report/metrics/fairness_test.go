@@ -1,0 +1,27 @@
+package metrics
+
+import (
+	"math"
+	"testing"
+)
+
+func TestJain(t *testing.T) {
+	for _, row := range []struct {
+		name    string
+		clients int
+		grants  map[int]int
+		want    float64
+		ok      bool
+	}{
+		{"all had as many", 4, map[int]int{0: 10, 1: 10, 2: 10, 3: 10}, 1, true},
+		{"one had them all", 4, map[int]int{2: 40}, 0.25, true},
+		{"half had them all", 4, map[int]int{0: 20, 1: 20}, 0.5, true},
+		{"too few to say", 4, map[int]int{0: 15}, 0, false},
+		{"nobody to share with", 1, map[int]int{0: 100}, 0, false},
+	} {
+		got, ok := jain(row.grants, row.clients)
+		if ok != row.ok || math.Abs(got-row.want) > 1e-9 {
+			t.Errorf("%s: %v, %v; want %v, %v", row.name, got, ok, row.want, row.ok)
+		}
+	}
+}

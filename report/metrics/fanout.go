@@ -1,0 +1,90 @@
+package metrics
+
+import "github.com/zkbench/zkbench/report/history"
+
+// Names of the metrics that are counted on the wire.
+const (
+	FanoutNotifications = "fanout.notifications"
+	FanoutRequests      = "fanout.requests"
+	FanoutBytes         = "fanout.bytes"
+	FlapNotifications   = "flap.notifications"
+)
+
+func init() {
+	register(Family{
+		Order: 70, About: "Counted, not timed:",
+		Definitions: []Definition{
+			{Name: FanoutNotifications, Unit: "1/handoff", Better: Lower, Exact: true,
+				Help: "notifications per hand-off of a drain, frame by frame on the clients' connections; beside them what the recipe's formula says (expected) and what the members counted (servers)"},
+			{Name: FanoutRequests, Unit: "1/handoff", Better: Lower, Exact: true, Help: "requests per hand-off, in the same way"},
+			{Name: FanoutBytes, Unit: "B/handoff", Better: Lower, Exact: true, Slack: 0.01, // keep-alives are in them
+				Help: "bytes per hand-off, both ways"},
+			{Name: FlapNotifications, Unit: "1/flap", Better: Lower, Exact: true,
+				Help: "notifications that one waiter causes that loses its session and comes back"},
+		},
+		collect: func(*Fold) collector {
+			x := &fanout{}
+			return collector{record: x.record, close: x.close}
+		},
+	})
+}
+
+type fanout struct{ notifications, requests, bytes, flaps ratio }
+
+func (x *fanout) record(r history.Record) {
+	t, ok := r.(*history.Traffic)
+	if !ok {
+		return
+	}
+	switch t.Of {
+	case history.OfHandoff:
+		x.notifications.add(t.Count, t.Notifications, t.ExpectedNotifications, t.ServerNotifications)
+		x.requests.add(t.Count, t.Requests, t.ExpectedRequests, nil)
+		x.bytes.add(t.Count, t.Bytes, nil, nil)
+	case history.OfFlap:
+		x.flaps.add(t.Count, t.Notifications, t.ExpectedNotifications, t.ServerNotifications)
+	}
+}
+
+func (x *fanout) close(out map[string]Metric) {
+	x.notifications.close(out, FanoutNotifications)
+	x.requests.close(out, FanoutRequests)
+	x.bytes.close(out, FanoutBytes)
+	x.flaps.close(out, FlapNotifications)
+}
+
+// ratio sums a count, the formula's value and the servers' count over rounds.
+type ratio struct {
+	times, count, expectedTimes, expected, serverTimes, servers int64
+}
+
+// add adds a round; expected and servers are nil where nobody knows them.
+func (r *ratio) add(times, count int64, expected, servers *int64) {
+	if times <= 0 {
+		return
+	}
+	r.times, r.count = r.times+times, r.count+count
+	if expected != nil {
+		r.expectedTimes, r.expected = r.expectedTimes+times, r.expected+*expected
+	}
+	if servers != nil {
+		r.serverTimes, r.servers = r.serverTimes+times, r.servers+*servers
+	}
+}
+
+func (r *ratio) close(out map[string]Metric, name string) {
+	if r.times == 0 {
+		return
+	}
+	per := func(n, times int64) *float64 {
+		if times == 0 {
+			return nil
+		}
+		return new(float64(n) / float64(times))
+	}
+	d, _, _ := Find(name)
+	out[name] = Metric{
+		Unit: d.Unit, Count: &r.times, Value: per(r.count, r.times),
+		Expected: per(r.expected, r.expectedTimes), Servers: per(r.servers, r.serverTimes),
+	}
+}

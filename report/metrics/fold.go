@@ -1,0 +1,141 @@
+package metrics
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/internal/stats"
+	"github.com/zkbench/zkbench/report/verdict"
+)
+
+// Fold folds one history into metrics, record by record and belief by belief.
+type Fold struct {
+	OnHandoff  func(metric string, h Handoff) // receives every hand-off, of a queue every delivery; may be nil
+	OnFailover func(Failover)                 // receives every round of a failover; may be nil
+
+	history       *history.History
+	phases        map[string]*history.Phase
+	healed        []time.Duration // see healing
+	distributions map[string]*distributed
+	collectors    []collector
+	holders       holders
+	end           time.Duration
+}
+
+// collector collects the metrics of one family. Each function may be nil.
+type collector struct {
+	sample  func(s *history.Sample, p *history.Phase) // every operation, and its phase
+	record  func(r history.Record)                    // every other record
+	changed func(last, next *verdict.Belief)          // another client holds, in the same round
+	handoff func(h Handoff, last, next *verdict.Belief)
+	close   func(out map[string]Metric) // after the last record; adds what has a value
+}
+
+// distributed is a distribution in the making.
+type distributed struct {
+	histogram *stats.Histogram
+	phase     string // the one that all values are of; "" where there are several
+	note      string
+	naive     *naive
+}
+
+// NewFold returns a fold of the history, of which nothing was read yet.
+func NewFold(h *history.History) *Fold {
+	f := &Fold{history: h, phases: map[string]*history.Phase{}, healed: healing(h.Faults), distributions: map[string]*distributed{}}
+	for i := range h.Phases {
+		f.phases[h.Phases[i].Name] = &h.Phases[i]
+	}
+	for _, x := range families {
+		f.collectors = append(f.collectors, x.collect(f))
+	}
+	return f
+}
+
+// noPhase is the phase of samples outside any that is recorded.
+var noPhase history.Phase
+
+// Record takes the next record.
+func (f *Fold) Record(n history.Numbered) {
+	f.end = max(f.end, n.Time())
+	s, ok := n.Record.(*history.Sample)
+	if !ok {
+		for i := range f.collectors {
+			if take := f.collectors[i].record; take != nil {
+				take(n.Record)
+			}
+		}
+		return
+	}
+	p := f.phases[s.Phase]
+	if p == nil {
+		p = &noPhase
+	}
+	for i := range f.collectors {
+		if take := f.collectors[i].sample; take != nil {
+			take(s, p)
+		}
+	}
+}
+
+// Close returns everything that was measured, by name. What was not is absent.
+func (f *Fold) Close() map[string]Metric {
+	out := map[string]Metric{}
+	for _, c := range f.collectors {
+		if c.close != nil {
+			c.close(out)
+		}
+	}
+	for name, d := range f.distributions {
+		m := distribution(d.histogram)
+		m.Phase, m.Note = d.phase, d.note
+		out[name] = m
+		if d.naive.shown() {
+			n := distribution(d.naive.histogram)
+			n.Phase = d.phase
+			out[name+NaiveSuffix] = n
+		}
+	}
+	return out
+}
+
+// Histograms returns the distributions, by metric.
+func (f *Fold) Histograms() map[string]*stats.Histogram {
+	out := map[string]*stats.Histogram{}
+	for name, d := range f.distributions {
+		out[name] = d.histogram
+	}
+	return out
+}
+
+// Length returns the latest instant in the records.
+func (f *Fold) Length() time.Duration { return f.end }
+
+// observe adds a value to a distribution.
+func (f *Fold) observe(metric, phase string, d time.Duration) *distributed {
+	x := f.distributions[metric]
+	if x == nil {
+		x = &distributed{histogram: stats.NewHistogram(), phase: phase}
+		f.distributions[metric] = x
+	}
+	x.histogram.Record(d)
+	if x.phase != phase {
+		x.phase = ""
+	}
+	return x
+}
+
+// latency adds an operation to a latency, from due to end, and to its naive twin.
+func (f *Fold) latency(metric, phase string, due, call, end time.Duration) {
+	f.observe(metric, phase, end-due).observeNaive(due, call, end)
+}
+
+// endOf returns when a phase ended, at the history's end where none is recorded.
+func (f *Fold) endOf(p *history.Phase) time.Duration { return cmp.Or(p.End, f.end) }
+
+// counted says whether the operation is a grant or an item taken that counts for rates:
+// not in a flap, where operations only show that all is well, nor at the harness's pace.
+func counted(s *history.Sample, p *history.Phase) bool {
+	return s.Outcome == history.OK && (s.Op == history.Acquire || s.Op == history.Take) &&
+		p.Kind != history.FlapPhase && p.Pace != history.ByHarness
+}

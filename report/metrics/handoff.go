@@ -1,0 +1,127 @@
+package metrics
+
+import (
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/verdict"
+)
+
+// Names of the latencies of hand-offs.
+const (
+	HandoffLatency = "handoff.latency"
+	// HandoffLatencyDrain is apart, because the line of a drain is half as long on average
+	// as in a churn, where all clients are in line all the time.
+	HandoffLatencyDrain = "handoff.latency.drain"
+)
+
+func init() {
+	register(Family{
+		Order: 10, About: "Hand-offs:",
+		Definitions: []Definition{
+			{Name: HandoffLatency, Unit: "ns", Better: Lower, Distribution: true, Noun: "one hand-off", Head: "hand-off",
+				Shown: []string{"p50", "p99"}, Main: "p50", Decides: true,
+				Help: "from the call of release to the return of the next grant, no fault near; from the churn, where there is one: there the line is always full"},
+			{Name: HandoffLatencyDrain, Unit: "ns", Better: Lower, Distribution: true,
+				Help: "the same in the drain, whose line is half as long on average"},
+		},
+		collect: collectHandoffs,
+	})
+}
+
+func collectHandoffs(f *Fold) collector {
+	churns := slices.ContainsFunc(f.history.Phases, func(p history.Phase) bool { return p.Pace != history.ByHarness })
+	return collector{handoff: func(h Handoff, _, next *verdict.Belief) {
+		switch p := f.phases[next.Phase]; {
+		case h.Failover:
+		case churns && p != nil && p.Kind == history.DrainPhase:
+			f.handedOff(HandoffLatencyDrain, next.Phase, h)
+		default:
+			f.handedOff(HandoffLatency, next.Phase, h)
+		}
+	}}
+}
+
+// handedOff counts a hand-off for the metric.
+func (f *Fold) handedOff(metric, phase string, h Handoff) {
+	f.observe(metric, phase, h.Latency)
+	if f.OnHandoff != nil {
+		f.OnHandoff(metric, h)
+	}
+}
+
+// Handoff is the passing of a grant from one holder to the next.
+type Handoff struct {
+	At       time.Duration // when the next grant returned
+	Latency  time.Duration // since the holder let go, or since the fault that hit it
+	Failover bool          // a fault was the cause
+}
+
+// holders follows who holds.
+type holders struct {
+	last verdict.Belief
+	some bool // last is set
+}
+
+// Belief takes the next belief. They come in the order of their start.
+func (f *Fold) Belief(b verdict.Belief) {
+	last, some := f.holders.last, f.holders.some
+	if some && b.Client == last.Client && b.Token == last.Token {
+		f.holders.last.End, f.holders.last.Ended = b.End, b.Ended // the same grant goes on
+		return
+	}
+	f.holders = holders{b, true}
+	if !some || b.Phase != last.Phase || b.Round != last.Round {
+		return
+	}
+	h, passed := f.passed(&last, &b)
+	for i := range f.collectors {
+		c := &f.collectors[i]
+		if c.changed != nil {
+			c.changed(&last, &b)
+		}
+		if c.handoff != nil && passed {
+			c.handoff(h, &last, &b)
+		}
+	}
+}
+
+// passed says whether b took over from last, and since when the grant was free.
+// A graceful hand-off that a fault was near is neither that nor a failover.
+func (f *Fold) passed(last, b *verdict.Belief) (Handoff, bool) {
+	h := Handoff{At: b.Start, Latency: b.Start - last.End}
+	graceful := last.Ended == verdict.Released || last.Ended == string(history.Closed)
+	if w, ok := cause(last, b, f.history.Faults, graceful); ok {
+		h.Latency, h.Failover = b.Start-w.Start, true
+		return h, true
+	}
+	switch {
+	case last.End > b.Start:
+		return Handoff{}, false // an overlap without a fault: the verdict's business
+	case !graceful:
+		h.Failover = true
+		return h, true
+	}
+	// Somebody waited for it, and no fault was in the way.
+	return h, b.Call <= last.End && !f.disturbed(last.End, b.Start)
+}
+
+// cause returns the latest fault that began while last held and that explains why it
+// holds no longer: one that hit the holder itself, or, where it has heard of a loss,
+// one that hit a member.
+func cause(last, b *verdict.Belief, faults []history.Fault, graceful bool) (history.Fault, bool) {
+	until := min(last.End, b.Start)
+	i := sort.Search(len(faults), func(i int) bool { return faults[i].Start > until })
+	for _, w := range slices.Backward(faults[:i]) {
+		if w.Start < last.Start {
+			break
+		}
+		hit := w.Client == last.Client || w.Client < 0 && !graceful
+		if hit && (!graceful || last.End > b.Start) {
+			return w, true
+		}
+	}
+	return history.Fault{}, false
+}

@@ -1,0 +1,85 @@
+package metrics
+
+import "github.com/zkbench/zkbench/report/internal/stats"
+
+// Metric is one measured quantity. A distribution has Count and quantiles, a rate or a
+// count has Value. Pointers, so that absent and 0 differ.
+type Metric struct {
+	Unit     string   `json:"unit"` // "ns", "1/handoff", "1/s"
+	Phase    string   `json:"phase,omitempty"`
+	Count    *int64   `json:"count,omitempty"`
+	Min      *float64 `json:"min,omitempty"`
+	Mean     *float64 `json:"mean,omitempty"`
+	P50      *float64 `json:"p50,omitempty"`
+	P90      *float64 `json:"p90,omitempty"`
+	P99      *float64 `json:"p99,omitempty"`
+	P999     *float64 `json:"p999,omitempty"`
+	Max      *float64 `json:"max,omitempty"`
+	Value    *float64 `json:"value,omitempty"`
+	Expected *float64 `json:"expected,omitempty"` // the formula's value, where there is one
+	Servers  *float64 `json:"servers,omitempty"`  // the same, counted by the members themselves
+	Note     string   `json:"note,omitempty"`     // what stands behind the value, in words
+}
+
+// Fields of a distribution, and of any other metric, as thresholds name them.
+var (
+	DistributionFields = []string{"count", "min", "mean", "p50", "p90", "p99", "p999", "max"}
+	ValueFields        = []string{"value", "expected", "servers", "count"}
+)
+
+// distribution returns what a histogram comes to, in nanoseconds.
+func distribution(h *stats.Histogram) Metric {
+	return Metric{
+		Unit: "ns", Count: new(h.Count()), Min: new(h.Min()), Mean: new(h.Mean()), Max: new(h.Max()),
+		P50: new(h.Percentile(50)), P90: new(h.Percentile(90)), P99: new(h.Percentile(99)), P999: new(h.Percentile(99.9)),
+	}
+}
+
+// Field returns the field of that name; nil where it was not measured.
+func (m Metric) Field(name string) *float64 {
+	switch name {
+	case "count":
+		if m.Count == nil {
+			return nil
+		}
+		return new(float64(*m.Count))
+	case "min":
+		return m.Min
+	case "mean":
+		return m.Mean
+	case "p50":
+		return m.P50
+	case "p90":
+		return m.P90
+	case "p99":
+		return m.P99
+	case "p999":
+		return m.P999
+	case "max":
+		return m.Max
+	case "value":
+		return m.Value
+	case "expected":
+		return m.Expected
+	case "servers":
+		return m.Servers
+	}
+	return nil
+}
+
+// Samples returns how many samples are behind the metric.
+func (m Metric) Samples() int {
+	if m.Count == nil {
+		return 0
+	}
+	return int(*m.Count)
+}
+
+// Fewest returns how many samples the field takes: of fewer a quantile is only another
+// name for the largest.
+func Fewest(field string) int {
+	return map[string]int{"p90": 10, "p99": 100, "p999": 1000}[field]
+}
+
+// TooFew says that the field is a quantile of too few samples.
+func (m Metric) TooFew(field string) bool { return m.Samples() < Fewest(field) }

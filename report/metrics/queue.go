@@ -1,0 +1,138 @@
+package metrics
+
+import (
+	"time"
+
+	"github.com/zkbench/zkbench/report/history"
+)
+
+// Names of the metrics of queues.
+const (
+	QueueLatency       = "queue.latency"
+	QueueLatencyFaults = "queue.latency.faults"
+	QueueYield         = "queue.yield"
+	QueueRequests      = "queue.requests"
+	QueueUndelivered   = "queue.undelivered"
+)
+
+func init() {
+	register(Family{
+		Order: 30, About: "Queues:",
+		Definitions: []Definition{
+			{Name: QueueLatency, Unit: "ns", Better: Lower, Distribution: true, Noun: "an item's way through the queue", Head: "queue",
+				Shown: []string{"p50", "p99"}, Main: "p50", Decides: true,
+				Help: "from the due time of a put to the return of the take"},
+			naiveOf(QueueLatency),
+			{Name: QueueLatencyFaults, Unit: "ns", Better: Lower, Distribution: true,
+				Help: "the same in phases in which a fault was injected"},
+			naiveOf(QueueLatencyFaults),
+			{Name: QueueYield, Unit: "1/notification", Better: Higher,
+				Help: "items taken per notification, in streams: below 1 where consumers are woken in vain, above where they find more than they were woken for"},
+			{Name: QueueRequests, Unit: "1/item", Better: Lower, Help: "requests per item taken, in streams"},
+			{Name: QueueUndelivered, Unit: "1", Better: Lower, Help: "items that were due, and not put and taken in the end"},
+		},
+		collect: func(f *Fold) collector {
+			x := &queue{fold: f, items: map[string]item{}}
+			return collector{sample: x.sample, record: x.record, close: x.close}
+		},
+	})
+}
+
+// queue collects what only queues have.
+type queue struct {
+	fold       *Fold
+	items      map[string]item // those that were put and not taken, or taken and not put
+	due, taken int64           // items
+
+	// Over the streams only.
+	streamed, notifications, requests int64
+}
+
+// item is a queue's item of which one half is known: put, or taken before the put
+// returned.
+type item struct {
+	isPut     bool
+	phase     string
+	due, call time.Duration // of the put
+	taken     time.Duration
+}
+
+func (x *queue) sample(s *history.Sample, p *history.Phase) {
+	ok, flap := s.Outcome == history.OK, p.Kind == history.FlapPhase
+	switch s.Op {
+	case history.Put:
+		x.due++
+		if ok && !flap {
+			x.put(s)
+		}
+	case history.Take:
+		if ok {
+			x.taken++
+		}
+		if ok && !flap {
+			x.take(s)
+		}
+	}
+}
+
+func (x *queue) put(s *history.Sample) {
+	put := item{isPut: true, phase: s.Phase, due: s.Due, call: s.Call}
+	if i, ok := x.items[s.Item]; ok && !i.isPut {
+		delete(x.items, s.Item)
+		x.delivered(put, i.taken)
+		return
+	}
+	x.items[s.Item] = put
+}
+
+func (x *queue) take(s *history.Sample) {
+	if i, ok := x.items[s.Item]; ok && i.isPut {
+		delete(x.items, s.Item)
+		x.delivered(i, s.Return)
+		return
+	}
+	x.items[s.Item] = item{taken: s.Return}
+}
+
+// delivered counts the latency of an item that was taken at that time.
+func (x *queue) delivered(put item, taken time.Duration) {
+	metric := x.latency(put.phase)
+	x.fold.latency(metric, put.phase, put.due, put.call, taken)
+	if x.fold.OnHandoff != nil {
+		x.fold.OnHandoff(metric, Handoff{At: taken, Latency: taken - put.due})
+	}
+}
+
+// latency is the metric for items of the phase: those that met a fault are kept
+// apart, or one fault would be all that the high percentiles show.
+func (x *queue) latency(phase string) string {
+	p := x.fold.phases[phase]
+	for _, w := range x.fold.history.Faults {
+		if p != nil && w.Start >= p.Start && (p.End == 0 || w.Start <= p.End) {
+			return QueueLatencyFaults
+		}
+	}
+	return QueueLatency
+}
+
+func (x *queue) record(r history.Record) {
+	if t, ok := r.(*history.Traffic); ok && t.Of == history.OfItem {
+		x.streamed += t.Count
+		x.notifications += t.Notifications
+		x.requests += t.Requests
+	}
+}
+
+func (x *queue) close(out map[string]Metric) {
+	if x.due > 0 {
+		// A put without a reply may have come to nothing, or to several copies: more
+		// taken than due is no debt.
+		out[QueueUndelivered] = Metric{Unit: "1", Value: new(float64(max(0, x.due-x.taken))), Count: &x.due}
+	}
+	if x.streamed > 0 && x.notifications > 0 {
+		out[QueueYield] = Metric{Unit: "1/notification", Value: new(float64(x.streamed) / float64(x.notifications)), Count: &x.streamed}
+	}
+	if x.streamed > 0 {
+		out[QueueRequests] = Metric{Unit: "1/item", Value: new(float64(x.requests) / float64(x.streamed)), Count: &x.streamed}
+	}
+}

@@ -1,0 +1,57 @@
+package metrics
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/report/history"
+)
+
+// stream is a phase in which items are due every 10 ms, and one with a fault.
+func stream() *line {
+	op := func(phase, op, item string, due, ret int, outcome history.Outcome) history.Record {
+		return &history.Sample{Phase: phase, Op: op, Item: item, Due: time.Duration(due) * ms, Call: time.Duration(ret-1) * ms,
+			Return: time.Duration(ret) * ms, Outcome: outcome}
+	}
+	return new(line).phaseOf("stream", "stream", history.ByRate, 0, 100).phaseOf("stormy", "stream", history.ByRate, 100, 2000).add(
+		op("stream", history.Put, "a", 10, 12, history.OK),
+		op("stream", history.Take, "a", 11, 15, history.OK),
+		op("stream", history.Take, "b", 16, 30, history.OK), // overtakes its put
+		op("stream", history.Put, "b", 20, 31, history.OK),
+		op("stream", history.Put, "c", 30, 32, history.Failed),
+		&history.Traffic{Phase: "stream", Of: history.OfItem, Count: 2, Notifications: 8, Requests: 30},
+	).fault(1, 110, 111).add(
+		op("stormy", history.Put, "d", 110, 112, history.OK),
+		op("stormy", history.Take, "d", 111, 1110, history.OK),
+	)
+}
+
+func TestQueue(t *testing.T) {
+	m := stream().measure()
+	for _, c := range []struct {
+		name, metric, field string
+		want                float64
+	}{
+		{"latency counts from due to the return of the take, and not from the put", QueueLatency, "max", 10e6},
+		{"an item that was taken before its put returned counts too", QueueLatency, "mean", 7.5e6},
+		{"an item that met a fault is kept apart", QueueLatencyFaults, "max", 1000e6},
+		{"items per notification", QueueYield, "value", 0.25},
+		{"requests per item", QueueRequests, "value", 15},
+		{"an item that could not be put was due and not delivered", QueueUndelivered, "value", 1},
+	} {
+		if v := m[c.metric].Field(c.field); v == nil || math.Abs(*v-c.want) > 1e-3*c.want {
+			t.Errorf("%s: %s is %v, want %v", c.name, c.metric, v, c.want)
+		}
+	}
+}
+
+func TestQueue_latencyWhicheverRecordComesFirst(t *testing.T) {
+	put := &history.Sample{Op: history.Put, Item: "a", Due: 1 * ms, Call: 2 * ms, Return: 3 * ms, Outcome: history.OK}
+	take := &history.Sample{Op: history.Take, Item: "a", Return: 9 * ms, Outcome: history.OK}
+	for _, order := range [][]history.Record{{put, take}, {take, put}} {
+		if count, mean := meanOf(new(line).add(order...).measure(), QueueLatency); count != 1 || mean != 8 {
+			t.Errorf("%d values with mean %v ms, want 1 with 8", count, mean)
+		}
+	}
+}

@@ -1,0 +1,131 @@
+// Package metrics says what is measured, and folds histories into it.
+//
+// A [Family] has a file of its own: the definitions of its metrics (name, unit, which
+// direction is better, help), and the collector that folds the records of a history into
+// them. [All] lists the definitions: thresholds, comparisons, tables and help pages read
+// them there.
+//
+//	f := metrics.NewFold(h)
+//	for n, err := range h.Records { ... f.Record(n) }
+//	f.Close()["handoff.latency"].P50
+package metrics
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Direction says which values are better.
+type Direction int
+
+// The directions.
+const (
+	Neither Direction = iota
+	Lower
+	Higher
+)
+
+// Definition is what a metric is. Metrics of kind "ns" are times, in nanoseconds.
+type Definition struct {
+	Name         string
+	Unit         string // "ns", "1/handoff", "1/s"
+	Better       Direction
+	Distribution bool   // it has quantiles, else a value
+	PerPhase     bool   // NAME.PHASE is the same of one phase
+	Help         string // what it is, in a line
+
+	// Noun and Head are what a table and a sentence call the latency that tells most
+	// of a scenario: "one hand-off", "hand-off". Other metrics have none.
+	Noun, Head string
+
+	// Shown are the fields that a comparison of two runs shows: "p50". Main is the one
+	// that is compared with the run's base. Where Decides is set, Main decides a
+	// comparison of two runs unless the caller names other measures.
+	Shown   []string
+	Main    string
+	Decides bool
+	// Exact says that the value hardly varies, so that two runs are compared exactly,
+	// but for the fraction Slack.
+	Exact bool
+	Slack float64
+}
+
+// Family is metrics that are collected together.
+type Family struct {
+	Order       int    // place among the families: the most telling first
+	About       string // heads the family in the help
+	Definitions []Definition
+
+	collect func(f *Fold) collector
+}
+
+var families []Family
+
+// register adds a family to the registry, which stays in order.
+func register(f Family) {
+	families = append(families, f)
+	slices.SortFunc(families, func(a, b Family) int { return cmp.Compare(a.Order, b.Order) })
+}
+
+// Families returns the families in order.
+func Families() []Family { return slices.Clone(families) }
+
+// All returns the definitions of all metrics, the most telling first.
+func All() []Definition {
+	var out []Definition
+	for _, f := range families {
+		out = append(out, f.Definitions...)
+	}
+	return out
+}
+
+// Names returns the names of all metrics, but for those of single phases.
+func Names() []string {
+	var out []string
+	for _, d := range All() {
+		out = append(out, d.Name)
+	}
+	return out
+}
+
+// Find returns the definition of a metric, and the phase where the name is that of one
+// phase: "failover.latency.crash".
+func Find(name string) (d Definition, phase string, ok bool) {
+	all := All()
+	for _, d := range all {
+		if d.Name == name {
+			return d, "", true
+		}
+	}
+	for _, d := range all {
+		if phase, ok := strings.CutPrefix(name, d.Name+"."); ok && d.PerPhase && phase != "" {
+			return d, phase, true
+		}
+	}
+	return Definition{}, "", false
+}
+
+// OfPhases returns the names of a metric in single phases, of those that were measured,
+// in order.
+func OfPhases(name string, measured map[string]Metric) []string {
+	var out []string
+	for _, n := range slices.Sorted(maps.Keys(measured)) {
+		if d, phase, ok := Find(n); ok && phase != "" && d.Name == name {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// Latencies returns the latencies that tables show, the most telling first.
+func Latencies() []Definition {
+	return slices.DeleteFunc(All(), func(d Definition) bool { return d.Head == "" })
+}
+
+// value makes a metric of the value, in the unit of its definition.
+func value(name string, v float64) Metric {
+	d, _, _ := Find(name)
+	return Metric{Unit: d.Unit, Value: &v}
+}

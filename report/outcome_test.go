@@ -1,0 +1,73 @@
+package report
+
+import (
+	"testing"
+
+	"github.com/zkbench/zkbench/report/history"
+)
+
+func judged(results ...string) Trial {
+	t := Trial{Name: "t"}
+	for _, r := range results {
+		t.Verdicts = append(t.Verdicts, Verdict{Guarantee: "g-" + r, Result: r})
+	}
+	return t
+}
+
+func TestOutcome(t *testing.T) {
+	with := func(t Trial, change func(*Trial)) Trial { change(&t); return t }
+	for _, c := range []struct {
+		name   string
+		trials []Trial
+		ended  string
+		want   string
+	}{
+		{"all pass", []Trial{judged(Pass, Pass)}, "", Pass},
+		{"one unknown", []Trial{judged(Pass), judged(Pass, Unknown)}, "", Unknown},
+		{"one failure is worse than unknown", []Trial{judged(Fail), judged(Unknown)}, "", Fail},
+		{"a threshold counts like a verdict", []Trial{with(judged(Pass), func(t *Trial) { t.Thresholds = []Threshold{{Result: Fail}} })}, "", Fail},
+		{"a result that nobody knows is unknown", []Trial{judged(Pass, "perhaps")}, "", Unknown},
+		{"a trial without a verdict", []Trial{judged(Pass), judged()}, "", Unknown},
+		{"no trial at all", nil, "", Unknown},
+		{"a run that ended early", []Trial{judged(Pass)}, "interrupted", Unknown},
+		{"a run that ended early and failed", []Trial{judged(Fail)}, "interrupted", Fail},
+		{"a fault without proof", []Trial{with(judged(Pass), func(t *Trial) { t.Faults = []Fault{{Err: "no effect"}} })}, "", Unknown},
+		{"a broken specimen that was caught", []Trial{with(judged(Fail), func(t *Trial) { t.Expect = []string{"g-fail"} })}, "", Pass},
+		{"a broken specimen that passed", []Trial{with(judged(Pass), func(t *Trial) { t.Expect = []string{"g-pass"} })}, "", Fail},
+		{"a broken specimen that nobody judged", []Trial{with(judged(Pass), func(t *Trial) { t.Expect = []string{"other"} })}, "", Unknown},
+		{"a broken specimen whose fault had no proof", []Trial{with(judged(Pass), func(t *Trial) {
+			t.Expect, t.Faults = []string{"g-pass"}, []Fault{{Err: "no effect"}}
+		})}, "", Unknown},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := (Result{Run: Run{Ended: c.ended}, Trials: c.trials}).Outcome(); got != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestTallies_countASpecimenOnce(t *testing.T) {
+	specimen := judged(Fail, Pass, Pass)
+	specimen.Expect, specimen.Cell = []string{"g-fail"}, history.Cell{Provocation: "crowd"}
+	verdicts, thresholds := Tallies([]Trial{specimen, judged(Pass, Unknown)})
+	if verdicts != (Tally{Pass: 2, Unknown: 1}) || thresholds.All() != 0 {
+		t.Errorf("verdicts %+v, thresholds %+v", verdicts, thresholds)
+	}
+}
+
+func TestFault_Skipped(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		fault Fault
+		want  bool
+	}{
+		{"it could not be had here", Fault{Err: "skipped: no root"}, true},
+		{"it had no effect", Fault{Err: "no proven effect"}, false},
+		{"it had one", Fault{Proof: "seen", Err: "skipped the rest"}, false},
+	} {
+		if got := c.fault.Skipped(); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}

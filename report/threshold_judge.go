@@ -1,0 +1,115 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/zkbench/zkbench/report/metrics"
+	"github.com/zkbench/zkbench/report/units"
+	"github.com/zkbench/zkbench/report/verdict"
+)
+
+// Judge holds the trial to the condition. What was not measured is unknown.
+func (c Condition) Judge(t Trial) Threshold {
+	out := Threshold{Expr: c.Expr, Result: Unknown}
+	if c.Metric == allVerdicts {
+		out.Result, out.Measured = c.judgeVerdicts(t.Verdicts)
+		return out
+	}
+	m := t.Metrics[c.Metric]
+	v := m.Field(c.Field)
+	switch {
+	case v == nil:
+		out.Measured = "not measured"
+		return out
+	case m.TooFew(c.Field):
+		out.Measured = fmt.Sprintf("measured in %s, and %s takes %d", units.Plural(m.Samples(), "sample"), c.Field, metrics.Fewest(c.Field))
+		return out
+	}
+	unit := m.Unit
+	if c.Field == "count" {
+		unit = "1"
+	}
+	out.Measured = units.Quantity(*v, unit)
+	limit, why := c.limit(m, t.Params)
+	if why != "" {
+		out.Measured += " (" + why + ")"
+		return out
+	}
+	if c.Value == byFormula {
+		out.Measured += ", expected " + units.Quantity(limit, unit)
+	}
+	out.Result = Fail
+	if holds(*v, c.Op, limit) {
+		out.Result = Pass
+	}
+	if c.Value != byFormula && isName(c.Value) {
+		out.Measured += fmt.Sprintf(", %s %s", c.Value, units.Quantity(limit, unit))
+	}
+	if m.Note != "" && (c.Field == "max" || c.Field == "value") {
+		out.Measured += ": " + m.Note
+	}
+	return out
+}
+
+func (c Condition) judgeVerdicts(vs []Verdict) (result, measured string) {
+	names := map[string][]string{} // of guarantees, by result
+	var results []string
+	for _, v := range vs {
+		if c.Field == "" || v.Guarantee == c.Field {
+			names[v.Result] = append(names[v.Result], v.Guarantee)
+			results = append(results, v.Result)
+		}
+	}
+	if len(results) == 0 {
+		return Unknown, "not judged"
+	}
+	if result = verdict.Worst(results...); result == Pass {
+		return Pass, Pass
+	}
+	return result, result + ": " + strings.Join(names[result], ", ")
+}
+
+// limit returns what the value stands for, or why nobody knows.
+func (c Condition) limit(m Metric, params map[string]string) (limit float64, why string) {
+	if c.Value == byFormula {
+		if m.Expected == nil {
+			return 0, "no formula gives the expected value"
+		}
+		return *m.Expected, ""
+	}
+	if v, _, ok := literal(c.Value); ok {
+		return v, ""
+	}
+	text, ok := params[c.Value]
+	if !ok {
+		return 0, fmt.Sprintf("the scenario has no parameter %q", c.Value)
+	}
+	if text == "" {
+		return 0, fmt.Sprintf("the parameter %q is empty", c.Value)
+	}
+	v, isDuration, ok := literal(text)
+	if !ok || (m.Unit == "ns" && c.Field != "count") != isDuration && v != 0 {
+		return 0, fmt.Sprintf("the parameter %s=%q does not compare with it", c.Value, text)
+	}
+	return v, ""
+}
+
+// holds compares; equal means equal but for rounding.
+func holds(v float64, op string, limit float64) bool {
+	diff := max(v, limit) - min(v, limit)
+	equal := v == limit || diff <= 1e-9*max(v, -v, limit, -limit)
+	switch op {
+	case "<":
+		return v < limit && !equal
+	case "<=":
+		return v < limit || equal
+	case ">":
+		return v > limit && !equal
+	case ">=":
+		return v > limit || equal
+	case "!=":
+		return !equal
+	}
+	return equal
+}

@@ -1,0 +1,113 @@
+package report
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/metrics"
+)
+
+func TestParseThreshold_errorsNameTheColumnAndTheCure(t *testing.T) {
+	for _, c := range []struct{ expr, want string }{
+		{"", "column 1: a comparison is missing: one of <= >= == != < >"},
+		{"handoff.latency.p99", "column 20: a comparison is missing"},
+		{"handoff.latency.p99 = 5ms", `column 21: "=" is no comparison`},
+		{"< 5ms", "column 1: a metric is missing before <, like handoff.latency.p99"},
+		{"  handof.latency.p99 < 5ms", `column 3: no metric "handof.latency"; did you mean "handoff.latency"?`},
+		{"handoff.latency < 5ms", "handoff.latency is a distribution: say which of count, min"},
+		{"handoff.latency.p95 < 5ms", `handoff.latency has no field "p95"; did you mean "p90"?`},
+		{"fanout.bytes.p99 < 5", `fanout.bytes has no field "p99"`},
+		{"xyzzy < 5", `no metric "xyzzy"; there is handoff.latency, handoff.latency.drain`},
+		{"handoff.latency.p99 < 50", "column 23: handoff.latency.p99 is a duration: write a unit, like 50ms"},
+		{"handoff.latency.p99 < 50mms", "column 23: \"50mms\" is neither a duration"},
+		{"throughput > 5ms", "throughput is no duration: write a number without a unit"},
+		{"handoff.latency.p99 <", "a value is missing after <"},
+		{"handoff.latency.p99 < expected", "no formula gives handoff.latency"},
+		{"1s < handoff.latency.p99 < 5s", "no metric"},
+		{"handoff.latency.p99 < 5s < 6s", "one threshold is one comparison"},
+		{"verdicts != pass", "verdicts can only be compared with =="},
+		{"verdicts == fail", "verdicts can only be held to pass"},
+		{"self.lateness < 1s", `no metric "self.lateness"`},
+		{"verdicts.fifi == pass", `no guarantee "fifi"; did you mean "fifo"?`},
+	} {
+		t.Run(c.expr, func(t *testing.T) {
+			_, err := ParseThreshold(c.expr)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %q in it", err, c.want)
+			}
+		})
+	}
+}
+
+func TestCondition_Judge(t *testing.T) {
+	trial := Trial{
+		Cell: history.Cell{Params: map[string]string{"promise": "2s", "crew": "7", "odd": "many"}},
+		Metrics: map[string]Metric{
+			metrics.HandoffLatency:      {Unit: "ns", Count: new(int64(100)), P99: new(12e6), P999: new(13e6), Max: new(3e9)},
+			metrics.FanoutNotifications: {Unit: "1/handoff", Value: new(25.5), Expected: new(25.5)},
+			metrics.FanoutRequests:      {Unit: "1/handoff", Value: new(3.0)},
+			"self.late.max":             {Unit: "ns", Value: new(4e6)},
+		},
+		Verdicts: []Verdict{{Guarantee: "fifo", Result: Pass}, {Guarantee: "progress", Result: Unknown}},
+	}
+	for _, c := range []struct{ name, expr, result, measured string }{
+		{"below its limit", "handoff.latency.p99 < 50ms", Pass, "12.0 ms"},
+		{"above its limit", "handoff.latency.p99<=11ms", Fail, "12.0 ms"},
+		{"not below what it equals", "handoff.latency.p99 < 12ms", Fail, "12.0 ms"},
+		{"at most what it equals", "handoff.latency.p99 <= 12ms", Pass, "12.0 ms"},
+		{"enough samples", "handoff.latency.count >= 5", Pass, "100"},
+		{"a quantile of too few samples", "handoff.latency.p999 < 50ms", Unknown, "measured in 100 samples, and p999 takes 1000"},
+		{"equal to the formula", "fanout.notifications == expected", Pass, "expected 25.5"},
+		{"not unequal to the formula", "fanout.notifications != expected", Fail, "expected 25.5"},
+		{"a formula that nobody has", "fanout.requests == expected", Unknown, "no formula gives the expected value"},
+		{"beyond a promised time", "handoff.latency.max < promise", Fail, "3.00 s"},
+		{"a parameter that the scenario lacks", "handoff.latency.max < promisse", Unknown, `no parameter "promisse"`},
+		{"a number where a duration belongs", "handoff.latency.max < crew", Unknown, `crew="7" does not compare`},
+		{"a parameter without a number", "fanout.requests < odd", Unknown, `odd="many" does not compare`},
+		{"a parameter that is a number", "fanout.requests < crew", Pass, "3"},
+		{"a metric that was not measured", "failover.latency.max < 3s", Unknown, "not measured"},
+		{"a field that was not measured", "handoff.latency.p50 < 3s", Unknown, "not measured"},
+		{"what the harness says of itself", "self.late.max < 5ms", Pass, "4.00 ms"},
+		{"an unknown verdict is no pass", "verdicts == pass", Unknown, "unknown: progress"},
+		{"one verdict that passes", "verdicts.fifo == pass", Pass, "pass"},
+		{"one verdict that was not given", "verdicts.fencing == pass", Unknown, "not judged"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cond, err := ParseThreshold(c.expr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := cond.Judge(trial); got.Result != c.result || !strings.Contains(got.Measured, c.measured) || got.Expr != c.expr {
+				t.Errorf("got %+v, want %s with %q", got, c.result, c.measured)
+			}
+		})
+	}
+}
+
+func TestParseThreshold_keepsWhatItSays(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		metric := rapid.SampledFrom(slices.DeleteFunc(metrics.All(), func(d metrics.Definition) bool { return !d.Distribution })).Draw(t, "metric").Name
+		field := rapid.SampledFrom(metrics.DistributionFields[1:]).Draw(t, "field")
+		op := rapid.SampledFrom(operators).Draw(t, "op")
+		gap := rapid.SampledFrom([]string{"", " ", "\t "}).Draw(t, "gap")
+		c, err := ParseThreshold(gap + metric + "." + field + gap + op + gap + "5ms" + gap)
+		if err != nil || c.Metric != metric || c.Field != field || c.Op != op || c.Value != "5ms" {
+			t.Fatalf("%+v, %v", c, err)
+		}
+	})
+}
+
+func FuzzParseThreshold(f *testing.F) {
+	for _, s := range []string{"handoff.latency.p99 < 50ms", "verdicts == pass", "fanout.bytes >= -.5", "a.b.c!=", "throughput == 1_0"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if c, err := ParseThreshold(s); err == nil {
+			c.Judge(Trial{Metrics: map[string]Metric{c.Metric: {Unit: "ns", Value: new(1.0), P99: new(1.0)}}, Cell: history.Cell{Params: map[string]string{c.Value: s}}})
+		}
+	})
+}

@@ -1,0 +1,109 @@
+package report
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/report/history"
+)
+
+// streamed is the history of a queue: a phase in which the harness sets the pace, and a
+// stream of an item each 20 ms, of which a fault holds up those of its fourth second.
+func streamed() *history.History {
+	const injected, healed = 4 * time.Second, 5 * time.Second
+	records := []history.Record{
+		&history.PhaseStart{Name: "deliver", Kind: history.DrainPhase, Pace: history.ByHarness},
+		&history.PhaseEnd{Name: "deliver", At: time.Second},
+		&history.PhaseStart{Name: "stream", Index: 1, Kind: "stream", Pace: history.ByRate, At: time.Second},
+		&history.Window{Fault: "session.close", Target: "client 1", Client: 1, Start: injected, End: healed, Proof: "seen"},
+	}
+	item := func(phase, id string, due, taken time.Duration) {
+		records = append(records,
+			&history.Sample{Client: 2, Phase: phase, Op: history.Put, Item: id, Due: due, Call: due, Return: due + ms, Outcome: history.OK},
+			&history.Sample{Phase: phase, Op: history.Take, Item: id, Due: due, Call: due, Return: taken, Outcome: history.OK})
+	}
+	item("deliver", "first", time.Second/2, time.Second/2+3*ms)
+	for i := range 350 {
+		due := time.Second + time.Duration(i)*20*ms
+		taken := due + 2*ms
+		if due >= injected && due < healed {
+			taken = healed + time.Duration(i)*time.Microsecond
+		}
+		item("stream", fmt.Sprint(i), due, taken)
+	}
+	records = append(records, &history.Traffic{At: 8 * time.Second, Phase: "stream", Of: history.OfItem, Count: 350},
+		&history.PhaseEnd{Name: "stream", Index: 1, At: 8 * time.Second})
+	return history.Of(history.Header{Trial: "queue-2", Cell: history.Cell{Clients: 2}}, records...)
+}
+
+func TestTrace_ofAQueue(t *testing.T) {
+	tr := Fold(streamed()).Trace
+	if !tr.Queue || len(tr.Handoffs) != 351 || tr.Partial != "" {
+		t.Fatalf("queue %v, %d deliveries, partial %q; want 351", tr.Queue, len(tr.Handoffs), tr.Partial)
+	}
+	if h := tr.Handoffs[1]; h.At != time.Second+2*ms || h.Latency != 2*ms || h.Failover {
+		t.Errorf("the first item of the stream: %+v, want 2 ms from due to taken", h)
+	}
+	if n := len(tr.Latencies["queue.latency"]) + len(tr.Latencies["queue.latency.faults"]); n != 351 {
+		t.Errorf("%d latencies, want all", n)
+	}
+	if len(tr.Paces) != 1 {
+		t.Fatalf("%d phases, want the stream alone: in the other the harness sets the pace", len(tr.Paces))
+	}
+	p := tr.Paces[0]
+	sum := 0
+	for _, n := range p.Done {
+		sum += n
+	}
+	if p.Start != time.Second || p.End != 8*time.Second || len(p.Done) != 70 || sum != 350 {
+		t.Errorf("from %v to %v, %d slices, %d items", p.Start, p.End, len(p.Done), sum)
+	}
+	if p.Done[5] != 5 || p.Done[35] != 0 || p.Done[40] != 55 {
+		t.Errorf("%d in a slice before the fault, %d in one within, %d at its end; want 5, 0 and all that waited", p.Done[5], p.Done[35], p.Done[40])
+	}
+	deepest := DepthPoint{}
+	for _, d := range tr.Depth {
+		if d.Queued > deepest.Queued {
+			deepest = d
+		}
+	}
+	if last := tr.Depth[len(tr.Depth)-1]; last.Queued != 0 || last.Due != 0 || deepest.Queued != 51 {
+		t.Errorf("at most %d items waited, and %+v at the end; want those of the fault's second, and none", deepest.Queued, last)
+	}
+}
+
+// A history that is cut short says nothing about what would have come.
+func TestTrace_paceOfAPhaseThatIsCutShort(t *testing.T) {
+	grant := func(at time.Duration, outcome history.Outcome) history.Record {
+		return &history.Sample{Phase: "churn", Op: history.Acquire, Call: at, Return: at, Outcome: outcome}
+	}
+	got := Fold(history.Of(history.Header{}, &history.PhaseStart{Name: "churn", At: time.Second},
+		grant(1450*ms, history.OK), grant(1460*ms, history.Unknown))).Trace.Paces
+	if len(got) != 1 || got[0].End != 1460*ms || len(got[0].Done) != 5 || got[0].Done[4] != 1 {
+		t.Errorf("%+v, want one grant, and an end where the history ends", got)
+	}
+}
+
+func TestTrace_aFaultThatNeverHealedLastsUntilTheEnd(t *testing.T) {
+	h := history.Of(history.Header{}, append(hold("p", 1, 5, 0, 10, 20), &history.Window{Start: 5 * ms})...)
+	if f := Fold(h).Trace.Faults; len(f) != 1 || f[0].End != 21*ms {
+		t.Errorf("%+v, want it to last until 21 ms", f)
+	}
+}
+
+func TestTrace_roundsOfASuccession(t *testing.T) {
+	joined := func(round, client, at int) history.Record {
+		return &history.Joined{Phase: "resign", Round: round, Client: client, At: time.Duration(at) * ms}
+	}
+	leaving := func(round, client, at int) history.Record {
+		return &history.Leaving{Phase: "resign", Round: round, Client: client, At: time.Duration(at) * ms}
+	}
+	got := Fold(history.Of(history.Header{}, joined(1, 0, 1), joined(1, 1, 2), leaving(1, 0, 5), leaving(1, -1, 9), joined(2, 0, 10))).Trace.Rounds
+	if len(got) != 2 || got[0].End != 9*ms || got[1].End != 0 || len(got[0].Line) != 2 {
+		t.Fatalf("%+v, want a round of two clients, and one that came to no end", got)
+	}
+	if first, second := got[0].Line[0], got[0].Line[1]; !first.Left || first.To != 5*ms || second.Left || second.To != 9*ms {
+		t.Errorf("%+v and %+v, want one that left after 5 ms, and one that stood until the end", first, second)
+	}
+}

@@ -1,0 +1,107 @@
+package verdict
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/zkbench/zkbench/report/history"
+)
+
+// Kinds of recipe, as Guarantee.Concerns.
+const (
+	Lock     = "lock"
+	Election = "election"
+	Queue    = "queue"
+)
+
+// Guarantee is something that a recipe promises, or that a trial needs. Each has a
+// file of its own, which registers it.
+type Guarantee struct {
+	Name     string
+	Rule     int      // the number in the safety definitions
+	Concerns []string // the kinds of recipe that it is about
+	Promise  string   // what holds, for a reader who knows ZooKeeper
+	Harm     string   // what comes of it when it is broken
+	Help     string   // what breaks it, in a line
+
+	// check returns a checker of one history, of which no record was read yet.
+	check func(in *inputs) checker
+}
+
+// checker judges one guarantee in one history. All but finish may be nil.
+type checker struct {
+	record func(n history.Numbered) // every record, in order
+	belief func(b Belief)           // every belief, in the order of its start
+	// applies says, after the last record, whether the history has something to judge.
+	applies func() bool
+	// finish returns the verdict. end is the latest instant in the history.
+	finish func(end time.Duration) Verdict
+}
+
+// inputs are what a checker may ask for besides records and beliefs.
+type inputs struct {
+	history *history.History
+	late    func() int // records that came too late to keep the order of beliefs
+	overlap func(Overlap)
+	items   *items // shared by the guarantees about a queue's items; nil until one asks
+}
+
+var registry []Guarantee
+
+// register adds a guarantee to the registry, which stays in the order of the rules.
+func register(g Guarantee) {
+	registry = append(registry, g)
+	slices.SortFunc(registry, func(a, b Guarantee) int {
+		return cmp.Or(cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Name, b.Name))
+	})
+}
+
+// All returns the guarantees in the order of their rules, which is that of the
+// verdicts of a history.
+func All() []Guarantee { return slices.Clone(registry) }
+
+// Find returns the guarantee of that name.
+func Find(name string) (Guarantee, bool) {
+	i := slices.IndexFunc(registry, func(g Guarantee) bool { return g.Name == name })
+	if i < 0 {
+		return Guarantee{}, false
+	}
+	return registry[i], true
+}
+
+// Names returns the names of all guarantees.
+func Names() []string {
+	var names []string
+	for _, g := range registry {
+		names = append(names, g.Name)
+	}
+	return names
+}
+
+var (
+	anyRecipe = []string{Lock, Election, Queue}
+	granting  = []string{Lock, Election}
+	queues    = []string{Queue}
+)
+
+// seen says which kinds of recipe the operations of a history are of.
+type seen struct{ grants, items bool }
+
+func (s *seen) record(n history.Numbered) {
+	if sample, ok := n.Record.(*history.Sample); ok {
+		switch sample.Op {
+		case history.Acquire:
+			s.grants = true
+		case history.Put, history.Take:
+			s.items = true
+		}
+	}
+}
+
+// concerned says whether the guarantee is about a recipe that was seen. A history
+// without any operation counts as a lock's, so that emptiness is not skipped over.
+func (s *seen) concerned(g Guarantee) bool {
+	return s.items && slices.Contains(g.Concerns, Queue) ||
+		(s.grants || !s.items) && (slices.Contains(g.Concerns, Lock) || slices.Contains(g.Concerns, Election))
+}

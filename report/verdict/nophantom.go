@@ -1,0 +1,35 @@
+package verdict
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// NoPhantom names the guarantee that nothing is taken that nobody put.
+const NoPhantom = "no-phantom"
+
+func init() {
+	register(Guarantee{
+		Name: NoPhantom, Rule: 9, Concerns: queues,
+		Promise: "Nobody takes an item that nobody has put.",
+		Harm:    "Work is done that nobody asked for.",
+		Help:    "an item was taken that nobody had put",
+		check: func(in *inputs) checker {
+			q, record := in.queueItems()
+			return checker{record: record, finish: func(time.Duration) Verdict { return q.noPhantom() }}
+		},
+	})
+}
+
+func (q *items) noPhantom() Verdict {
+	q.resolve()
+	var broken evidence
+	for _, id := range slices.Sorted(maps.Keys(q.states)) {
+		if i := q.states[id]; i.put == 0 && i.taken > 0 {
+			broken.add(func() string { return fmt.Sprintf("item %q was taken (record %d) and never put", id, i.taken) }, i.taken)
+		}
+	}
+	return q.verdict(broken, "phantoms")
+}

@@ -1,0 +1,151 @@
+package verdict
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/zkbench/zkbench/report/history"
+)
+
+// Sweep judges a history record by record.
+type Sweep struct {
+	OnBelief  func(b Belief)  // receives every belief in the order of its start; may be nil
+	OnOverlap func(o Overlap) // receives every time in which two clients held at once; may be nil
+
+	history *history.History
+	judges  []judge
+	beliefs *Beliefs
+	seen    seen
+	end     time.Duration
+	records int
+}
+
+// judge is a guarantee and its checker.
+type judge struct {
+	Guarantee
+	checker
+}
+
+// NewSweep returns a sweep over the history, of which nothing was read yet. The
+// guarantees that the header names are judged, or all where it names none.
+func NewSweep(h *history.History) *Sweep {
+	s := &Sweep{history: h}
+	s.beliefs = NewBeliefs(s.believe)
+	in := &inputs{history: h, late: func() int { return s.beliefs.Late }, overlap: s.overlap}
+	for _, g := range registry {
+		if s.wanted(g.Name) {
+			s.judges = append(s.judges, judge{g, g.check(in)})
+		}
+	}
+	return s
+}
+
+func (s *Sweep) believe(b Belief) {
+	for i := range s.judges {
+		if hear := s.judges[i].belief; hear != nil {
+			hear(b)
+		}
+	}
+	if s.OnBelief != nil {
+		s.OnBelief(b)
+	}
+}
+
+func (s *Sweep) overlap(o Overlap) {
+	if s.OnOverlap != nil {
+		s.OnOverlap(o)
+	}
+}
+
+// Add takes the next record.
+func (s *Sweep) Add(n history.Numbered) {
+	s.records++
+	s.end = max(s.end, n.Time())
+	s.seen.record(n)
+	for i := range s.judges {
+		if hear := s.judges[i].record; hear != nil {
+			hear(n)
+		}
+	}
+	s.beliefs.Add(n)
+}
+
+// Close returns the verdicts, in the order of [All]. readErr is what reading the
+// history ended with, nil at its end: a history that is cut short can prove a failure,
+// never a pass.
+func (s *Sweep) Close(readErr error) []Verdict {
+	s.beliefs.Close(s.end)
+	var out []Verdict
+	for _, j := range s.judges {
+		if !s.due(j) {
+			continue
+		}
+		v := j.finish(s.end)
+		v.Guarantee = j.Name
+		if readErr != nil && v.Result == Pass {
+			v.Result = Unknown
+			v.Reasons = append([]string{"the history could not be read to its end"}, v.Reasons...)
+		}
+		if v.Reasons == nil {
+			v.Reasons = []string{}
+		}
+		out = append(out, v)
+	}
+	if v := s.readable(readErr); v.Result != Pass {
+		out = append(out, v)
+	}
+	return out
+}
+
+// wanted says whether the guarantee is to be judged. Those about the trial always are.
+func (s *Sweep) wanted(name string) bool {
+	asked := s.history.Header.Guarantees
+	return len(asked) == 0 || name == Faults || name == Fit || slices.Contains(asked, name)
+}
+
+// due says whether there is a verdict: where the header asks for guarantees by name, on
+// each of them, whatever is in the history.
+func (s *Sweep) due(j judge) bool {
+	if slices.Contains(s.history.Header.Guarantees, j.Name) {
+		return true
+	}
+	return s.seen.concerned(j.Guarantee) && (j.applies == nil || j.applies())
+}
+
+// readable judges the history itself.
+func (s *Sweep) readable(readErr error) Verdict {
+	v := Verdict{Guarantee: Readable, Result: Pass}
+	switch {
+	case errors.Is(readErr, history.ErrTruncated):
+		v.Reasons = []string{fmt.Sprintf("%v: what came after is not known", readErr)}
+	case readErr != nil:
+		v.Reasons = []string{readErr.Error()}
+	case s.records == 0:
+		v.Reasons = []string{"the history holds no record: nothing was measured"}
+	}
+	for _, name := range s.history.Header.Guarantees {
+		if _, known := Find(name); !known {
+			v.Reasons = append(v.Reasons, fmt.Sprintf("nobody judges the guarantee %q that was asked for", name))
+		}
+	}
+	if len(v.Reasons) > 0 {
+		v.Result = Unknown
+	}
+	return v
+}
+
+// Judge reads the history once and returns a verdict for each guarantee that is at
+// stake in it. It has no error: a history that cannot be read is an unknown verdict
+// that says so.
+func Judge(h *history.History) []Verdict {
+	s := NewSweep(h)
+	for n, err := range h.Records {
+		if err != nil {
+			return s.Close(err)
+		}
+		s.Add(n)
+	}
+	return s.Close(nil)
+}
