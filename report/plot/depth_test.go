@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-func TestQueueDepth(t *testing.T) {
+func TestQueueDepth_showsAllThatWaits(t *testing.T) {
 	if QueueDepth(Depth{}) != nil {
 		t.Error("a queue without items is drawn")
 	}
