@@ -7,7 +7,7 @@ import (
 	"github.com/zkbench/zkbench/report"
 )
 
-func TestQueueDepth(t *testing.T) {
+func TestQueueDepth_showsAllThatWaits(t *testing.T) {
 	if QueueDepth(Timeline{Trace: &report.Trace{}}) != nil {
 		t.Error("a queue without items is drawn")
 	}

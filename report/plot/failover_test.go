@@ -39,7 +39,7 @@ func sampleFailovers() Timeline {
 	return d
 }
 
-func TestFailovers_legend(t *testing.T) {
+func TestFailovers_saysWhatBecameOfEach(t *testing.T) {
 	f := Failovers(sampleFailovers())
 	var words []string
 	for _, e := range f.legend {

@@ -80,7 +80,7 @@ func wellFormed(t *testing.T, name string, svg []byte) (paths int) {
 	}
 }
 
-func TestFigure(t *testing.T) {
+func TestFigure_isWhatWasApproved(t *testing.T) {
 	for _, f := range figures() {
 		t.Run(f.Name, func(t *testing.T) {
 			svg, err := f.SVG()
@@ -119,7 +119,7 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
-func TestFigure_PNG(t *testing.T) {
+func TestFigure_isAPictureToo(t *testing.T) {
 	for _, f := range figures() {
 		b, err := f.PNG()
 		if err != nil {
@@ -140,8 +140,8 @@ func TestFigure_PNG(t *testing.T) {
 	}
 }
 
-// TestHardData draws what plotting libraries panic on.
-func TestHardData(t *testing.T) {
+// TestFigures_standHardData draws what plotting libraries panic on.
+func TestFigures_standHardData(t *testing.T) {
 	zero, tiny, huge := 0.0, 1e-9, 1e18
 	count := int64(1)
 	metric := func(v *float64) map[string]metrics.Metric {
@@ -216,7 +216,7 @@ func everybody() Timeline {
 	return t
 }
 
-func TestHardTimelines(t *testing.T) {
+func TestFigures_standHardTimelines(t *testing.T) {
 	instant := []report.Hold{{Client: 1, Start: time.Second, End: time.Second}}
 	for _, c := range []struct {
 		name string

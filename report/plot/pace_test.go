@@ -51,7 +51,7 @@ func sampleDeliveries() Timeline {
 	return t
 }
 
-func TestThroughputOverTime(t *testing.T) {
+func TestThroughputOverTime_isOfTheTrial(t *testing.T) {
 	f := ThroughputOverTime(samplePaces(), NewGlyphs(nil))
 	if f.Trial != "churn-lock-predecessor-20" || f.Name != "throughput-churn-lock-predecessor-20" || f.Clients != 20 {
 		t.Errorf("it is %s of trial %s", f.Name, f.Trial)
@@ -77,9 +77,9 @@ func TestThroughputOverTime(t *testing.T) {
 	}
 }
 
-// TestRates: no step is so short that one grant makes a spike, and what was done in the
+// TestRates_coverThePhase: no step is so short that one grant makes a spike, and what was done in the
 // steps together is what was done.
-func TestRates(t *testing.T) {
+func TestRates_coverThePhase(t *testing.T) {
 	for _, k := range []int{1, 2, 5, 10, 50} {
 		for _, length := range []time.Duration{50 * time.Millisecond, 440 * time.Millisecond, 1030 * time.Millisecond, 7700 * time.Millisecond} {
 			p := pace(time.Second, time.Second+length, func(int) int { return 3 })
@@ -101,7 +101,7 @@ func TestRates(t *testing.T) {
 	}
 }
 
-func TestPaceSlices(t *testing.T) {
+func TestPaceSlices_areAsManyAsCanBeSeen(t *testing.T) {
 	for _, row := range []struct {
 		name   string
 		length time.Duration
@@ -140,7 +140,7 @@ func TestThroughputOverTime_keepsExtremes(t *testing.T) {
 	}
 }
 
-func TestOverTime_queue(t *testing.T) {
+func TestOverTime_ofAQueueSpeaksOfItems(t *testing.T) {
 	f := OverTime(sampleDeliveries(), NewGlyphs(nil))
 	if f == nil {
 		t.Fatal("no plot of a queue's deliveries")

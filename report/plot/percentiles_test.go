@@ -37,7 +37,7 @@ func TestDistribution_curveEndsAtTheSlowest(t *testing.T) {
 
 // What stands at a percentile is what the table has there: 99 of 100 samples were at
 // most as slow as the 99th of them, not as the 100th.
-func TestDistribution_asTheTables(t *testing.T) {
+func TestDistribution_isThatOfTheTables(t *testing.T) {
 	h := stats.NewHistogram()
 	var exact []float64
 	for i := range 500 {
@@ -59,7 +59,7 @@ func TestDistribution_asTheTables(t *testing.T) {
 	}
 }
 
-func TestQuantity(t *testing.T) {
+func TestQuantity_namesLatencyOrTime(t *testing.T) {
 	for metric, want := range map[string]string{"handoff.latency": "x latency", "leaderless.time": "x time"} {
 		if got := quantity(metric, "x"); got != want {
 			t.Errorf("%s is called a %s, want a %s", metric, got, want)
@@ -74,7 +74,7 @@ func repeated(name string, p50 float64, n int64) report.Trial {
 }
 
 // A repeated cell is drawn as the tables have it, and not as its first trial was.
-func TestLatencies_repeated(t *testing.T) {
+func TestLatencies_ofARepeatedCellAreMedians(t *testing.T) {
 	trials := []report.Trial{repeated("1", 1e6, 200), repeated("2", 3e6, 300), repeated("3", 2e6, 100)}
 	s := matrix.Of(trials)[0]
 	for _, row := range []struct {
@@ -99,7 +99,7 @@ func TestLatencies_repeated(t *testing.T) {
 	}
 }
 
-func TestLatencies_once(t *testing.T) {
+func TestLatencies_ofOneTrialAreItsOwn(t *testing.T) {
 	s := matrix.Of([]report.Trial{repeated("1", 1e6, 200)})[0]
 	d := Latencies(s, 10, "queue.latency", func(string) []float64 { return sampleExact(1e6, 200) })
 	if len(d[0].Exact) != 200 {
@@ -111,7 +111,7 @@ func TestLatencies_once(t *testing.T) {
 }
 
 // The plots by contenders take merged trials, and say so.
-func TestGrowth_repeated(t *testing.T) {
+func TestGrowth_ofARepeatedCellIsItsMedian(t *testing.T) {
 	more := repeated("4", 5e6, 200)
 	more.Clients = 20
 	s := matrix.Of([]report.Trial{repeated("1", 1e6, 200), repeated("2", 3e6, 300), more})[0]

@@ -27,7 +27,7 @@ func scenarioOf(cells ...[]report.Trial) matrix.Scenario {
 	return matrix.Of(all)[0]
 }
 
-func TestThroughput(t *testing.T) {
+func TestThroughput_isTheMedianOfACell(t *testing.T) {
 	s := scenarioOf(busy("a", 10, 300, 100, 250), busy("a", 20, 90), busy("b", 10, 0), busy("b", 20, 0))
 	f := Throughput(s, NewGlyphs([]string{"a", "b"}))
 	if f.Clients != 0 || f.yTitle != "throughput, 1/s (log scale)" {
@@ -48,7 +48,7 @@ func TestThroughput(t *testing.T) {
 	}
 }
 
-func TestThroughput_nothingToCompare(t *testing.T) {
+func TestThroughput_ofOneCountIsNotDrawn(t *testing.T) {
 	if Throughput(scenarioOf(busy("a", 10, 300, 100)), NewGlyphs(nil)) != nil {
 		t.Error("one client count shows no trend, and was drawn")
 	}
@@ -59,7 +59,7 @@ func TestThroughput_nothingToCompare(t *testing.T) {
 
 // In an open loop the rate is that at which items were put: it says nothing about the
 // queue.
-func TestThroughput_openLoop(t *testing.T) {
+func TestThroughput_ofAnOpenLoopIsNotDrawn(t *testing.T) {
 	s := scenarioOf(busy("a", 10, 50), busy("a", 20, 50))
 	for _, x := range s.Series[0].Trials {
 		x.Metrics[metrics.QueueYield] = metrics.Metric{Value: new(1.0)}

@@ -11,9 +11,9 @@ import (
 	"github.com/zkbench/zkbench/report/metrics"
 )
 
-// TestThin: whatever the points, the thinned ones are some of them, in order, few
+// TestThin_keepsTheExtremes: whatever the points, the thinned ones are some of them, in order, few
 // enough, and the lowest and the highest are among them.
-func TestThin(t *testing.T) {
+func TestThin_keepsTheExtremes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, limit := rapid.IntRange(0, 3000).Draw(t, "points"), rapid.IntRange(3, 400).Draw(t, "limit")
 		pts := make([]xy, n)
@@ -49,7 +49,7 @@ func TestThin(t *testing.T) {
 	})
 }
 
-func TestFormatFixed(t *testing.T) {
+func TestFormatFixed_hasNoMinusBeforeNothing(t *testing.T) {
 	if got := formatFixed(-0.001, 2); got != "0.00" {
 		t.Errorf("formatFixed(-0.001, 2) = %q, want no minus before nothing", got)
 	}
@@ -58,7 +58,7 @@ func TestFormatFixed(t *testing.T) {
 	}
 }
 
-func TestExtent(t *testing.T) {
+func TestExtent_coversFaults(t *testing.T) {
 	from, to := extent(Timeline{Trace: &report.Trace{Faults: []report.Fault{{Start: 3 * time.Second, End: time.Second}}, Handoffs: []metrics.Handoff{{At: 5 * time.Second}}}})
 	if from != 3 || to != 5 {
 		t.Errorf("extent %v to %v, want 3 to 5: a fault does not end before it starts", from, to)

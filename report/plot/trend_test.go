@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestTrend(t *testing.T) {
+func TestTrend_drawsALineACell(t *testing.T) {
 	day := func(d int) time.Time { return time.Date(2026, 11, d, 3, 0, 0, 0, time.UTC) }
 	for _, row := range []struct {
 		about string
@@ -41,7 +41,7 @@ func TestTrend(t *testing.T) {
 }
 
 // A number without its unit says nothing.
-func TestTrend_units(t *testing.T) {
+func TestTrend_isInTheUnitOfItsMetric(t *testing.T) {
 	day := time.Date(2026, 11, 1, 3, 0, 0, 0, time.UTC)
 	for _, row := range []struct {
 		title, unit string

@@ -180,3 +180,25 @@ func TestPage_hasADarkTwinOfEachColour(t *testing.T) {
 		}
 	}
 }
+
+// The timeline of a succession has who stood in line, who was made to leave, and when
+// nobody led.
+func TestPage_hasTheRoundsOfASuccession(t *testing.T) {
+	r := load(t, "herd")
+	r.Trials = r.Trials[:1]
+	v := pageOf(r, 30)
+	for _, s := range v.Sections {
+		for _, b := range s.Blocks {
+			for i := range b.Timelines {
+				b.Timelines[i].Rounds = []report.Round{{Phase: "lose", Line: []report.Stand{{Client: 3, From: time.Second, To: 2 * time.Second, Left: true}}}}
+				b.Timelines[i].Gaps = []view.Gap{{From: time.Second, To: 1500 * time.Millisecond}}
+			}
+		}
+	}
+	page := html(t, v)
+	for _, want := range []string{`{"phase":"lose","client":3,"from":1000000,"to":2000000,"left":true}`, `"gaps":[[1000000,1500000]]`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %s", want)
+		}
+	}
+}

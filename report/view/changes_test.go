@@ -31,9 +31,9 @@ func drawn(t *testing.T, subjects, timeouts []string, counts []int) string {
 	return html.UnescapeString(string(svg))
 }
 
-// TestChanges: every row says which cell it is of, and what all share stands in the title.
+// TestChanges_sayOfWhichCell: every row says which cell it is of, and what all share stands in the title.
 // No label is so long that two cells look alike when it is cut.
-func TestChanges(t *testing.T) {
+func TestChanges_sayOfWhichCell(t *testing.T) {
 	long := "lock/predecessor"
 	for _, c := range []struct {
 		about    string
