@@ -86,7 +86,11 @@ func Folder(c report.Conclusion) []Story {
 			if len(stories) == storyLimit {
 				return stories
 			}
-			s := Tell(c.Histories[t.Name], t, v)
+			h := c.Histories[t.Name]
+			if h == nil {
+				break
+			}
+			s := Tell(h, t, v)
 			s.Label = names.Label(t)
 			stories = append(stories, s)
 		}
