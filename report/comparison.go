@@ -28,7 +28,7 @@ type Comparison struct {
 	// Ratio is subject over base, the middle of all pairs.
 	Ratio Interval `json:"ratio"`
 	// Noise is the base against itself, each odd trial over the even one after it:
-	// what a ratio of two equal things looks like here and now. Absent below two pairs.
+	// the ratio of two equal things here and now. Absent below two pairs.
 	Noise *Interval `json:"noise,omitempty"`
 }
 

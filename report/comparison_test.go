@@ -16,13 +16,13 @@ import (
 func pairs(r *rand.Rand, n int, slower, jitter float64) []Trial {
 	var out []Trial
 	for k := 1; k <= n; k++ {
-		weather := 1e6 * math.Exp(0.5*r.NormFloat64())
+		speed := 1e6 * math.Exp(0.5*r.NormFloat64())
 		for i, subject := range []string{"lock/a", "lock/b"} {
 			cost := []float64{1, slower}[i]
 			out = append(out, Trial{
 				Name: subject + "-" + strconv.Itoa(k), Repetition: k,
 				Cell:    history.Cell{Scenario: "s", Subject: subject, Clients: 5, Base: "lock/a", Params: map[string]string{"hold": "1ms"}},
-				Metrics: map[string]Metric{metrics.HandoffLatency: {Unit: "ns", P50: new(weather * cost * math.Exp(jitter*r.NormFloat64()))}},
+				Metrics: map[string]Metric{metrics.HandoffLatency: {Unit: "ns", P50: new(speed * cost * math.Exp(jitter*r.NormFloat64()))}},
 			})
 		}
 	}

@@ -47,26 +47,26 @@ func Conclude(dir string, run Run) (Conclusion, error) {
 	if err != nil {
 		return Conclusion{}, err
 	}
-	if err := os.MkdirAll(filepath.Join(dir, HistogramDir), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Join(dir, histogramDir), 0o755); err != nil {
 		return Conclusion{}, err
 	}
 	for _, f := range folded {
 		if f.histograms == "" {
 			continue // the history could not be opened
 		}
-		if err := writeSynced(HistogramPath(dir, f.Trial.Name), []byte(f.histograms)); err != nil {
+		if err := writeSynced(histogramPath(dir, f.Trial.Name), []byte(f.histograms)); err != nil {
 			return Conclusion{}, err
 		}
 	}
 	c := conclude(run, folded)
-	return c, WriteResult(dir, c.Result)
+	return c, writeResult(dir, c.Result)
 }
 
 // foldFolder folds all histories of a run folder, as many at once as there are
 // processors. What another version wrote is an error: what is known of it must not be
 // written over with what we cannot read.
 func foldFolder(dir string) ([]Folded, error) {
-	names, err := Trials(dir)
+	names, err := trialNames(dir)
 	if err != nil {
 		return nil, err
 	}

@@ -65,7 +65,7 @@ func TestConclude_agreesWithJudge(t *testing.T) {
 	if th := trials[0].Thresholds; len(th) != 1 || th[0].Result != Pass {
 		t.Errorf("thresholds %+v", th)
 	}
-	f, err := os.Open(HistogramPath(dir, "a-5"))
+	f, err := os.Open(histogramPath(dir, "a-5"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,8 +17,8 @@ const (
 	ScenarioFile  = "scenario.yaml"
 	ResultFile    = "result.json"
 	HistoryDir    = "history"
-	FaultPlanDir  = "plan"
-	HistogramDir  = "hdr"
+	faultPlanDir  = "plan"
+	histogramDir  = "hdr"
 	PlotDir       = "plots"
 	EnsembleDir   = "ensemble"
 	PageFile      = "report.html"
@@ -39,9 +39,9 @@ func HistoryPath(dir, trial string) string {
 	return filepath.Join(dir, HistoryDir, trial+historySuffix)
 }
 
-// HistogramPath is where the trial's histograms are in the run folder.
-func HistogramPath(dir, trial string) string {
-	return filepath.Join(dir, HistogramDir, trial+hdrSuffix)
+// histogramPath is where the trial's histograms are in the run folder.
+func histogramPath(dir, trial string) string {
+	return filepath.Join(dir, histogramDir, trial+hdrSuffix)
 }
 
 // ReadResult reads result.json of a run folder, or the file itself. It refuses
@@ -84,8 +84,8 @@ func checkSchema(schema string) error {
 	return nil
 }
 
-// WriteResult writes result.json into the run folder, whole or not at all.
-func WriteResult(dir string, r Result) error {
+// writeResult writes result.json into the run folder, whole or not at all.
+func writeResult(dir string, r Result) error {
 	r.Schema = Schema
 	raw, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
@@ -94,8 +94,8 @@ func WriteResult(dir string, r Result) error {
 	return writeSynced(filepath.Join(dir, ResultFile), append(raw, '\n'))
 }
 
-// Trials returns the names of the trials whose histories are in the run folder.
-func Trials(dir string) ([]string, error) {
+// trialNames returns the names of the trials whose histories are in the run folder.
+func trialNames(dir string) ([]string, error) {
 	entries, err := os.ReadDir(filepath.Join(dir, HistoryDir))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s has no folder %s: is it a run folder?", dir, HistoryDir)
@@ -141,6 +141,6 @@ func Clear(dir string) error {
 // ours says whether a run writes a file or folder of that name; a crash may leave
 // a file that was not renamed yet, like .result.json.123.
 func ours(name string) bool {
-	known := []string{ScenarioFile, ResultFile, HistoryDir, FaultPlanDir, HistogramDir, PlotDir, EnsembleDir, PageFile, SummaryFile, JUnitFile, BenchFile}
+	known := []string{ScenarioFile, ResultFile, HistoryDir, faultPlanDir, histogramDir, PlotDir, EnsembleDir, PageFile, SummaryFile, JUnitFile, BenchFile}
 	return slices.ContainsFunc(append(known, rendered...), func(known string) bool { return name == known || strings.HasPrefix(name, "."+known+".") })
 }

@@ -37,7 +37,7 @@ func TestReadResult(t *testing.T) {
 func TestWriteResult_leavesNoTemporaryFileAndReplacesTheOldOne(t *testing.T) {
 	dir := t.TempDir()
 	for _, id := range []string{"first", "second"} {
-		if err := WriteResult(dir, Result{Run: Run{ID: id}}); err != nil {
+		if err := writeResult(dir, Result{Run: Run{ID: id}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -51,7 +51,7 @@ func TestWriteResult_leavesNoTemporaryFileAndReplacesTheOldOne(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "sub"), 0o555); err != nil {
 		t.Fatal(err)
 	}
-	if err := WriteResult(filepath.Join(dir, "none"), Result{}); err == nil {
+	if err := writeResult(filepath.Join(dir, "none"), Result{}); err == nil {
 		t.Error("writing into a folder that does not exist succeeded")
 	}
 }

@@ -1,5 +1,13 @@
-// Package report says what was measured and what it means: metrics, verdicts,
-// plots, pages. It never talks to ZooKeeper; a saved run folder is all it needs.
+// Package report concludes from the histories of a run what was measured, and which
+// guarantees were kept. It never talks to ZooKeeper: a saved run folder is all it needs.
+//
+//	c, err := report.Judge("zkbench-out/herd-20261122-091500")
+//	if err != nil { ... }
+//	for _, t := range c.Result.Trials {
+//		fmt.Println(t.Name, t.Outcome(), t.Metrics["handoff.latency"].P50)
+//	}
+//
+// What is measured is defined in package metrics, what is promised in package verdict.
 package report
 
 import (

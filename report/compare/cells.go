@@ -20,8 +20,8 @@ type cell struct {
 }
 
 // cells sorts trials into cells. Runs whose params differ have no cell in common,
-// unless they have the same matrix: then the params that do not vary do not tell
-// cells apart.
+// unless they have the same matrix: then the params that do not vary do not
+// distinguish cells.
 func cells(trials []report.Trial) map[string]cell {
 	out := map[string]cell{}
 	for _, s := range matrix.Of(trials) {

@@ -1,10 +1,13 @@
 // Package compare says whether one run is worse than another, and refuses to guess.
 //
+//	c := compare.Runs(before, after, compare.Options{MaxRegression: 0.05})
+//	fmt.Println(c.Result, c.Sentence())
+//
 // Counts (notifications and requests a hand-off) hardly vary and are held to each
 // other exactly. Latencies and throughput vary: one value a trial goes into the
-// comparison, never one an operation, because operations of one trial share its
-// weather. Where the trials are too few or too noisy to tell, the answer is unknown,
-// with the number of trials that would probably tell.
+// comparison, never one an operation, because operations of one trial are not
+// independent. Where the trials are too few or too noisy, the answer is unknown, with the
+// number of trials that would probably decide it.
 package compare
 
 import (
@@ -71,7 +74,7 @@ type Comparison struct {
 
 // Runs compares two runs that are alike (see [Unlike]). Cells that only one of them has
 // are noted, and not compared. What decides and is no longer measured in a cell that
-// both have is unknown: a gate must not pass because nobody looked.
+// both have is unknown: a gate must not pass because nobody measured.
 func Runs(old, new report.Result, o Options) Comparison {
 	asked := o.Measures != nil
 	if !asked {

@@ -252,13 +252,13 @@ func TestRuns_besideABase(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 2))
 	run := func(machine, cost float64) report.Result {
 		res := invent(r, "r", 12, 5*cost, 0)
-		weather := map[int]float64{}
+		speed := map[int]float64{}
 		for i, x := range res.Trials {
 			res.Trials[i].Base = "lock/parent"
-			if weather[x.Repetition] == 0 {
-				weather[x.Repetition] = machine * math.Exp(0.3*r.NormFloat64())
+			if speed[x.Repetition] == 0 {
+				speed[x.Repetition] = machine * math.Exp(0.3*r.NormFloat64())
 			}
-			*x.Metrics[metrics.HandoffLatency].P50 *= weather[x.Repetition] * math.Exp(0.01*r.NormFloat64())
+			*x.Metrics[metrics.HandoffLatency].P50 *= speed[x.Repetition] * math.Exp(0.01*r.NormFloat64())
 			delete(x.Metrics, metrics.Throughput)
 		}
 		return res

@@ -65,7 +65,11 @@ func Failures(c report.Conclusion) []Story {
 			if len(stories) == storyLimit {
 				return stories
 			}
-			s := Failure(c.Histories[t.Name], t, v)
+			h := c.Histories[t.Name]
+			if h == nil {
+				break
+			}
+			s := Failure(h, t, v)
 			s.Label = names.Label(t)
 			stories = append(stories, s)
 		}

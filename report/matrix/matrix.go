@@ -22,20 +22,20 @@ type Scenario struct {
 
 // Series is the trials that share a subject, parameters and provocation, by client count.
 type Series struct {
-	Label   string // the subject, and what tells it apart within the scenario
+	Label   string // the subject, and what distinguishes it within the scenario
 	Subject string
 	Varying []Param // the parameters in Label
 	Trials  []report.Trial
 }
 
-// ParamProvocation is how a label names what was done to a subject in a zoo. It counts
+// paramProvocation is how a label names what was done to a subject in a zoo. It counts
 // like a parameter that varies: two provocations are two cells, whatever else is equal.
-const ParamProvocation = "provocation"
+const paramProvocation = "provocation"
 
 // Param is one parameter of a trial.
 type Param struct{ Name, Value string }
 
-// notCells are parameters that tell repetitions apart, not cells of the matrix.
+// notCells are parameters that distinguish repetitions, not cells of the matrix.
 var notCells = []string{"clients", "subject", "seed", "repeat"}
 
 // Of sorts trials into scenarios, in the order in which those were run.
@@ -55,10 +55,10 @@ func scenario(name string, trials []report.Trial) Scenario {
 	s := Scenario{Name: name}
 	for _, t := range mine {
 		params := pick(t, keys)
-		label := Label(t.Subject, params)
-		i := slices.IndexFunc(s.Series, func(x Series) bool { return x.Label == label })
+		name := label(t.Subject, params)
+		i := slices.IndexFunc(s.Series, func(x Series) bool { return x.Label == name })
 		if i < 0 {
-			s.Series = append(s.Series, Series{Label: label, Subject: t.Subject, Varying: params})
+			s.Series = append(s.Series, Series{Label: name, Subject: t.Subject, Varying: params})
 			i = len(s.Series) - 1
 		}
 		s.Series[i].Trials = append(s.Series[i].Trials, t)
@@ -76,8 +76,8 @@ func scenario(name string, trials []report.Trial) Scenario {
 	return s
 }
 
-// Label names a series for people.
-func Label(subject string, params []Param) string {
+// label names a series for people.
+func label(subject string, params []Param) string {
 	parts := []string{units.Clean(subject)}
 	for _, p := range params {
 		parts = append(parts, units.Clean(p.Name+"="+p.Value))
@@ -121,7 +121,7 @@ func varying(trials []report.Trial) []string {
 	return keys
 }
 
-// pick returns what tells a trial apart: its values of the keys, and its provocation.
+// pick returns what distinguishes a trial: its values of the keys, and its provocation.
 func pick(t report.Trial, keys []string) []Param {
 	var out []Param
 	for _, k := range keys {
@@ -130,7 +130,7 @@ func pick(t report.Trial, keys []string) []Param {
 		}
 	}
 	if t.Provocation != "" {
-		out = append(out, Param{ParamProvocation, t.Provocation})
+		out = append(out, Param{paramProvocation, t.Provocation})
 	}
 	return out
 }

@@ -12,7 +12,7 @@ import (
 
 // Merge makes one trial of the repetitions of a cell, for people to read. Each
 // number is the median of the trials' own, never a quantile of all operations
-// together: operations of one trial share its weather. Counts are summed, extremes
+// together: operations of one trial are not independent. Counts are summed, extremes
 // are those of all. A guarantee or a threshold is as good as in its worst trial. It
 // bears the name of the worst trial, or of the first, so that history and plots of
 // that one can be found. One trial stays as it is.

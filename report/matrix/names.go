@@ -2,7 +2,7 @@ package matrix
 
 import "github.com/zkbench/zkbench/report"
 
-// Names tells the trials of a run apart in words: each is called as [Of] calls its
+// Names gives the trials of a run their names: each is called as [Of] calls its
 // series. It holds the parameters that vary, by scenario.
 type Names map[string][]string
 
@@ -21,7 +21,7 @@ func NamesOf(trials []report.Trial) Names {
 }
 
 // Label is the label of the series that the trial belongs to.
-func (n Names) Label(t report.Trial) string { return Label(t.Subject, pick(t, n[t.Scenario])) }
+func (n Names) Label(t report.Trial) string { return label(t.Subject, pick(t, n[t.Scenario])) }
 
 // CellOf returns a trial without numbers that stands in the cell of a comparison, to
 // be named like the trials that were compared.

@@ -11,7 +11,7 @@ import (
 )
 
 // Names of the metrics of failovers. The five stages add up to the latency of one in
-// which the session had to expire first. Where the members' logs are not at hand, the
+// which the session had to expire first. Without the members' logs, the
 // first two are absent, and FailoverExpire has all that comes before the commit.
 const (
 	FailoverLatency = "failover.latency"

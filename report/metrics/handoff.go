@@ -12,9 +12,9 @@ import (
 // Names of the latencies of hand-offs.
 const (
 	HandoffLatency = "handoff.latency"
-	// HandoffLatencyDrain is apart, because the line of a drain is half as long on average
+	// handoffLatencyDrain is apart, because the line of a drain is half as long on average
 	// as in a churn, where all clients are in line all the time.
-	HandoffLatencyDrain = "handoff.latency.drain"
+	handoffLatencyDrain = "handoff.latency.drain"
 )
 
 func init() {
@@ -24,7 +24,7 @@ func init() {
 			{Name: HandoffLatency, Unit: "ns", Better: Lower, Distribution: true, Noun: "one hand-off", Head: "hand-off",
 				Shown: []string{"p50", "p99"}, Main: "p50", Decides: true,
 				Help: "from the call of release to the return of the next grant, no fault near; from the churn, where there is one: there the line is always full"},
-			{Name: HandoffLatencyDrain, Unit: "ns", Better: Lower, Distribution: true,
+			{Name: handoffLatencyDrain, Unit: "ns", Better: Lower, Distribution: true,
 				Help: "the same in the drain, whose line is half as long on average"},
 		},
 		collect: collectHandoffs,
@@ -37,7 +37,7 @@ func collectHandoffs(f *Fold) collector {
 		switch p := f.phases[next.Phase]; {
 		case h.Failover:
 		case churns && p != nil && p.Kind == history.DrainPhase:
-			f.handedOff(HandoffLatencyDrain, next.Phase, h)
+			f.handedOff(handoffLatencyDrain, next.Phase, h)
 		default:
 			f.handedOff(HandoffLatency, next.Phase, h)
 		}

@@ -9,7 +9,7 @@ import (
 // Names of the metrics of queues.
 const (
 	QueueLatency       = "queue.latency"
-	QueueLatencyFaults = "queue.latency.faults"
+	queueLatencyFaults = "queue.latency.faults"
 	QueueYield         = "queue.yield"
 	QueueRequests      = "queue.requests"
 	QueueUndelivered   = "queue.undelivered"
@@ -23,9 +23,9 @@ func init() {
 				Shown: []string{"p50", "p99"}, Main: "p50", Decides: true,
 				Help: "from the due time of a put to the return of the take"},
 			naiveOf(QueueLatency),
-			{Name: QueueLatencyFaults, Unit: "ns", Better: Lower, Distribution: true,
+			{Name: queueLatencyFaults, Unit: "ns", Better: Lower, Distribution: true,
 				Help: "the same in phases in which a fault was injected"},
-			naiveOf(QueueLatencyFaults),
+			naiveOf(queueLatencyFaults),
 			{Name: QueueYield, Unit: "1/notification", Better: Higher,
 				Help: "items taken per notification, in streams: below 1 where consumers are woken in vain, above where they find more than they were woken for"},
 			{Name: QueueRequests, Unit: "1/item", Better: Lower, Help: "requests per item taken, in streams"},
@@ -109,7 +109,7 @@ func (x *queue) latency(phase string) string {
 	p := x.fold.phases[phase]
 	for _, w := range x.fold.history.Faults {
 		if p != nil && w.Start >= p.Start && (p.End == 0 || w.Start <= p.End) {
-			return QueueLatencyFaults
+			return queueLatencyFaults
 		}
 	}
 	return QueueLatency

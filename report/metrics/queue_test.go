@@ -35,7 +35,7 @@ func TestQueue(t *testing.T) {
 	}{
 		{"latency counts from due to the return of the take, and not from the put", QueueLatency, "max", 10e6},
 		{"an item that was taken before its put returned counts too", QueueLatency, "mean", 7.5e6},
-		{"an item that met a fault is kept apart", QueueLatencyFaults, "max", 1000e6},
+		{"an item that met a fault is kept apart", queueLatencyFaults, "max", 1000e6},
 		{"items per notification", QueueYield, "value", 0.25},
 		{"requests per item", QueueRequests, "value", 15},
 		{"an item that could not be put was due and not delivered", QueueUndelivered, "value", 1},

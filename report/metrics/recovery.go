@@ -11,7 +11,7 @@ import (
 
 // Names of the metrics of what follows a fault.
 const (
-	OutageTime      = "outage.time"
+	outageTime      = "outage.time"
 	RecoveryTime    = "recovery.time"
 	ConnectionsPeak = "connections.peak"
 )
@@ -20,7 +20,7 @@ func init() {
 	register(Family{
 		Order: 60, About: "What faults cost everybody:",
 		Definitions: []Definition{
-			{Name: OutageTime, Unit: "ns", Better: Lower, Distribution: true,
+			{Name: outageTime, Unit: "ns", Better: Lower, Distribution: true,
 				Help: "for how long nobody held while a fault was in force, each time, although somebody waited"},
 			{Name: RecoveryTime, Unit: "ns", Better: Lower, Distribution: true,
 				Help: "from the beginning of healing until all members serve, one leads, and a write was seen by each"},
@@ -54,7 +54,7 @@ func (x *recovery) record(r history.Record) {
 
 func (x *recovery) changed(last, next *verdict.Belief) {
 	if next.Start > last.End && x.fold.disturbed(last.End, next.Start) {
-		x.fold.observe(OutageTime, next.Phase, next.Start-last.End)
+		x.fold.observe(outageTime, next.Phase, next.Start-last.End)
 	}
 }
 

@@ -36,8 +36,8 @@ type Definition struct {
 	PerPhase     bool   // NAME.PHASE is the same of one phase
 	Help         string // what it is, in a line
 
-	// Noun and Head are what a table and a sentence call the latency that tells most
-	// of a scenario: "one hand-off", "hand-off". Other metrics have none.
+	// Noun and Head are what a table and a sentence call a latency that says much
+	// about a scenario: "one hand-off", "hand-off". Other metrics have none.
 	Noun, Head string
 
 	// Shown are the fields that a comparison of two runs shows: "p50". Main is the one
@@ -54,7 +54,7 @@ type Definition struct {
 
 // Family is metrics that are collected together.
 type Family struct {
-	Order       int    // place among the families: the most telling first
+	Order       int    // place among the families: the most important first
 	About       string // heads the family in the help
 	Definitions []Definition
 
@@ -72,7 +72,7 @@ func register(f Family) {
 // Families returns the families in order.
 func Families() []Family { return slices.Clone(families) }
 
-// All returns the definitions of all metrics, the most telling first.
+// All returns the definitions of all metrics, the most important first.
 func All() []Definition {
 	var out []Definition
 	for _, f := range families {
@@ -119,7 +119,7 @@ func OfPhases(name string, measured map[string]Metric) []string {
 	return out
 }
 
-// Latencies returns the latencies that tables show, the most telling first.
+// Latencies returns the latencies that tables show, the most important first.
 func Latencies() []Definition {
 	return slices.DeleteFunc(All(), func(d Definition) bool { return d.Head == "" })
 }

@@ -9,14 +9,14 @@ import (
 	"github.com/zkbench/zkbench/report/internal/stats"
 )
 
-// SlowTime names the times with few grants.
-const SlowTime = "slow.time"
+// slowTime names the times with few grants.
+const slowTime = "slow.time"
 
 func init() {
 	register(Family{
 		Order: 62,
 		Definitions: []Definition{
-			{Name: SlowTime, Unit: "ns", Better: Lower, Distribution: true,
+			{Name: slowTime, Unit: "ns", Better: Lower, Distribution: true,
 				Help: "times, in whole seconds, in which a phase with faults had fewer than half of the grants of an undisturbed second"},
 		},
 		collect: func(f *Fold) collector {
@@ -53,7 +53,7 @@ func (x *slow) close(map[string]Metric) {
 	end := func(run time.Duration) {
 		if run > 0 {
 			slow = true
-			x.fold.observe(SlowTime, "", run)
+			x.fold.observe(slowTime, "", run)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(x.grants)) {
@@ -73,7 +73,7 @@ func (x *slow) close(map[string]Metric) {
 		end(run)
 	}
 	if faults && !slow {
-		x.fold.observe(SlowTime, "", 0)
+		x.fold.observe(slowTime, "", 0)
 	}
 }
 

@@ -40,7 +40,7 @@ func TestSlow(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			measured := measure(looped(row.slow, row.long))
-			if m := measured[SlowTime]; m.Max == nil || time.Duration(*m.Max) != row.want {
+			if m := measured[slowTime]; m.Max == nil || time.Duration(*m.Max) != row.want {
 				t.Errorf("slow.time %+v, want %v", m, row.want)
 			}
 			if calm := measured["throughput.calm"]; *calm.Value != 10 {

@@ -14,7 +14,7 @@ func init() {
 	register(Guarantee{
 		Name: ClaimValidity, Rule: 1, Concerns: granting,
 		Promise: "Whoever is granted something has a node in line that exists, that its own session owns, and before which nobody older stands.",
-		Harm:    "The client believes in a grant that is not its own: it ends when another session ends, and nothing tells the client.",
+		Harm:    "The client believes in a grant that is not its own: it ends when another session ends, and the client does not learn of it.",
 		Help:    "a grant whose node did not exist, was another session's, or not first",
 		check:   newClaimValidity,
 	})
@@ -140,7 +140,7 @@ func (c *claims) claim(s *history.Sample, record int) {
 	}
 	if l := k.lost; l.session == s.Session && (s.Call > l.at || s.Return > l.at+grace) {
 		c.broken.add(func() string {
-			return fmt.Sprintf("client %d was granted token %d at %v (record %d), %v after it was told that session %#x was gone (record %d)",
+			return fmt.Sprintf("client %d was granted token %d at %v (record %d), %v after it had heard that session %#x was gone (record %d)",
 				s.Client, s.Token, s.Return, record, s.Return-l.at, uint64(l.session), l.record)
 		}, l.record, record)
 		return

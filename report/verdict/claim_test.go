@@ -19,7 +19,7 @@ func TestClaimValidity(t *testing.T) {
 		{"a grant that was asked for after the loss was delivered is invalid", `
 			opened 1 101
 			session lost 1 5
-			acquire 1 5 6 10`, Fail, "5ms after it was told that session 0x65 was gone (record 2)"},
+			acquire 1 5 6 10`, Fail, "5ms after it had heard that session 0x65 was gone (record 2)"},
 		{"a grant that returned while the loss was being delivered is no proof", `
 			opened 1 101
 			session lost 1 5

@@ -12,14 +12,14 @@ func init() {
 	register(Guarantee{
 		Name: Faults, Rule: 12, Concerns: anyRecipe,
 		Promise: "Every fault that was injected has shown its effect, and was healed.",
-		Harm:    "Nobody knows what the recipe has endured.",
+		Harm:    "It is unknown what the recipe was tested with.",
 		Help:    "a fault that could not be proven; the trial is unknown",
 		check:   newFaults,
 	})
 }
 
-// newFaults judges rule 12: a fault without proof of its effect was perhaps no
-// fault, and what the subject endured is then unknown.
+// newFaults judges rule 12: a fault without proof of its effect was perhaps no fault,
+// and then it is unknown what the subject was tested with.
 func newFaults(in *inputs) checker {
 	h := in.history
 	return checker{

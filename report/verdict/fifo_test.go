@@ -40,7 +40,7 @@ func TestFIFO(t *testing.T) {
 			fault freeze 1 5 15
 			acquire 1 5 0 25
 			release 1 5 30 31`, Pass, "1 late grants of dying sessions"},
-		{"a fault that struck after the grant is no excuse", `
+		{"a fault after the grant is no excuse", `
 			opened 1 101
 			acquire 2 6 0 10
 			release 2 6 20 21

@@ -46,7 +46,7 @@ func newItems() *items {
 }
 
 // queueItems returns the sweep over a queue's items, which several guarantees share, and
-// what records it. The first that asks hears the records; the others have nothing to hear.
+// what feeds it with records: nil for all but the first that asks.
 func (in *inputs) queueItems() (q *items, record func(history.Numbered)) {
 	if in.items != nil {
 		return in.items, nil
@@ -90,7 +90,7 @@ func (q *items) put(s *history.Sample, record int) {
 		return
 	}
 	if _, strange := q.states[s.Item]; !strange && s.Outcome == history.OK {
-		q.waiting[s.Item] = record // one that was taken once is not looked for: this is another copy of it
+		q.waiting[s.Item] = record // an item that was taken once is not searched: this is another copy of it
 		return
 	}
 	i := q.state(s.Item)

@@ -142,7 +142,7 @@ func (x *exclusion) excused(stale, good claimed) (until time.Duration, cause his
 	return until, cause
 }
 
-// outlived looks for a belief that goes on after the servers' word that its session
+// outlived finds a belief that goes on after the servers' word that its session
 // is gone has reached the client.
 func (x *exclusion) outlived(b Belief) {
 	l, ok := x.expired[b.Client]
@@ -155,7 +155,7 @@ func (x *exclusion) outlived(b Belief) {
 	}, b.Record, l.record, b.EndRecord)
 }
 
-// record looks for holders that act on a session that they know to be lost.
+// record finds holders that act on a session that they know to be lost.
 func (x *exclusion) record(n history.Numbered) {
 	switch r := n.Record.(type) {
 	case *history.Session:
@@ -182,7 +182,7 @@ func (x *exclusion) written(s *history.Sample, record int) {
 	}
 	x.acted[s.Token] = true // once is enough: a holder that does not know goes on and on
 	x.broken.add(func() string {
-		return fmt.Sprintf("client %d began a write under token %d at %v (record %d), %v after it was told that its session %#x was lost (record %d): it still believed",
+		return fmt.Sprintf("client %d began a write under token %d at %v (record %d), %v after it had heard that its session %#x was lost (record %d): it still believed",
 			s.Client, s.Token, s.Call, record, s.Call-l.at, uint64(l.session), l.record)
 	}, l.record, record)
 }
@@ -197,7 +197,7 @@ func (x *exclusion) finish(time.Duration) Verdict {
 	case x.beliefs == 0:
 		return unknown("no grant was ever believed: there is nothing to judge")
 	case x.exposure > 0:
-		return pass(fmt.Sprintf("%d exposures, %v in all: a holder that a fault had hit was not told yet when the next was let in, which leases cannot prevent",
+		return pass(fmt.Sprintf("%d exposures, %v in all: a holder that a fault had hit did not know yet when the next was let in, which leases cannot prevent",
 			x.exposure, x.exposed))
 	}
 	return pass()

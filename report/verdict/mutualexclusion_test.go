@@ -28,12 +28,12 @@ func TestMutualExclusion(t *testing.T) {
 			acquire 1 5 0 10
 			acquire 2 6 0 15
 			release 2 6 40 41`, Fail, "from 15ms to 40ms"},
-		{"belief ends when the holder is told that it is suspended", two + `
+		{"belief ends when the holder is suspended", two + `
 			acquire 1 5 0 10
 			session suspended 1 12
 			acquire 2 6 0 15
 			release 2 6 40 41`, Pass, ""},
-		{"belief ends when the holder is told that the session is lost", two + `
+		{"belief ends when the holder hears that the session is lost", two + `
 			acquire 1 5 0 10
 			session lost 1 12
 			acquire 2 6 0 15`, Pass, ""},
@@ -45,7 +45,7 @@ func TestMutualExclusion(t *testing.T) {
 			acquire 1 5 0 10
 			session deadline 1 12
 			acquire 2 6 0 15`, Pass, ""},
-		{"a note about another session ends nothing", `
+		{"an event of another session ends nothing", `
 			opened 1 100
 			acquire 1 5 0 10
 			opened 1 999
@@ -74,7 +74,7 @@ func TestMutualExclusion(t *testing.T) {
 			session suspended 1 25
 			release 1 5 20 30 unknown
 			release 2 6 40 41`, Pass, ""},
-		{"a note that was recorded before the acquire it follows still ends the belief", two + `
+		{"an event that was recorded before the acquire it follows still ends the belief", two + `
 			session lost 1 12
 			acquire 1 5 0 10
 			acquire 2 6 0 15
@@ -151,10 +151,10 @@ func TestMutualExclusion(t *testing.T) {
 			fault session.close 1 900 950
 			release 2 6 60000 60001
 			release 1 5 70000 70001`, Fail, "excuses only until 8.95s"},
-		{"who writes long after it was told of the loss still believes", two + `
+		{"who writes long after it heard of the loss still believes", two + `
 			acquire 1 5 0 10
 			session lost 1 100
-			write 1 5 1 2000`, Fail, "1.9s after it was told that its session 0x65 was lost"},
+			write 1 5 1 2000`, Fail, "1.9s after it had heard that its session 0x65 was lost"},
 		{"a write that was under way when the loss came is no proof", two + `
 			acquire 1 5 0 10
 			session lost 1 100

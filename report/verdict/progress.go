@@ -125,7 +125,7 @@ func (p *progress) belief(b Belief) {
 	}
 }
 
-// gap looks at the idle time from the last belief's end until the instant.
+// gap judges the idle time from the last belief's end until the instant.
 func (p *progress) gap(until time.Duration, record int) {
 	if p.limit == 0 || until-p.covered <= p.limit {
 		return

@@ -18,7 +18,7 @@ func TestQueue(t *testing.T) {
 		{NoDuplicate, row{"a put without a reply may have put twice", "take a 2\ntake a 3\nput a 1 unknown", Pass, ""}},
 		{NoDuplicate, row{"another put without a reply may have put again what was taken", "put a 1\ntake a 2\nput a 3 unknown\ntake a 4", Pass, ""}},
 		{NoDuplicate, row{"another put that is certain is no excuse", "put a 1\ntake a 2\nput a 3\ntake a 4", Fail, "records 2 and 4"}},
-		{NoDuplicate, row{"of three deliveries the last two are told", "put a 1\ntake a 2\ntake a 3\ntake a 4", Fail, "records 3 and 4"}},
+		{NoDuplicate, row{"of three deliveries the last two are cited", "put a 1\ntake a 2\ntake a 3\ntake a 4", Fail, "records 3 and 4"}},
 		{NoPhantom, row{"what was taken before anybody put it, twice, is no phantom", "take a 2\ntake a 3\nput a 1", Pass, ""}},
 		{NoLoss, row{"without a put nothing can be lost", "take a 2" + drained, Unknown, "nothing was ever put and taken"}},
 		{NoLoss, row{"without a take nothing is shown", "put a 1" + drained, Unknown, "nothing was ever put and taken"}},

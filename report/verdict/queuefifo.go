@@ -23,7 +23,7 @@ func init() {
 
 // sequence judges the order in which items leave a queue (rule 9), by what needs no
 // snapshot of the nodes: where one put had returned before another was called, its node
-// came first. If the later item was in somebody's hands before the take of the
+// came first. If the later item had been delivered before the take of the
 // earlier one was even called, it has overtaken.
 //
 // It keeps the times of the items that are in the queue, and of the last takes the
@@ -42,8 +42,8 @@ type putTimes struct {
 	record     int
 }
 
-// earlyTake is a take that was recorded before its put: an item can be in a
-// consumer's hands before the producer has the reply.
+// earlyTake is a take that was recorded before its put: an item can be delivered before
+// the producer has the reply.
 type earlyTake struct {
 	sample history.Sample
 	record int

@@ -11,8 +11,8 @@ import (
 // deliveries judges rule 8 for a queue: while items stand in it, somebody who waits
 // takes one. The observer takes snapshots of a queue from which nothing is taken any more.
 //
-//   - Nobody gets on: items are there, and all consumers that wait ask nothing and are
-//     told nothing.
+//   - Nobody gets on: items are there, and nothing passes on the connections of all
+//     consumers that wait.
 //   - The time limit: items are there, consumers wait, and nothing was put
 //     or taken without a fault for longer than a dead session needs to expire.
 type deliveries struct {
@@ -69,7 +69,7 @@ func (d *deliveries) snapshot(l *history.Snapshot, record int) {
 	switch since := free[len(free)-1].from; {
 	case still && l.At-l.Asked >= quiet:
 		d.broken.add(func() string {
-			return fmt.Sprintf("%d items stood in the queue from %v to %v without a fault, the first %s; %d consumers waited for one, asked nothing, and were told nothing (record %d)",
+			return fmt.Sprintf("%d items stood in the queue from %v to %v without a fault, the first %s; %d consumers waited for one, and nothing passed on their connections (record %d)",
 				len(l.Items), l.Asked, l.At, l.Items[0].Path, len(l.Waiters), record)
 		}, record)
 	case d.limit > 0 && l.At-since > d.limit:

@@ -44,8 +44,8 @@ func NewSweep(h *history.History) *Sweep {
 
 func (s *Sweep) believe(b Belief) {
 	for i := range s.judges {
-		if hear := s.judges[i].belief; hear != nil {
-			hear(b)
+		if take := s.judges[i].belief; take != nil {
+			take(b)
 		}
 	}
 	if s.OnBelief != nil {
@@ -65,8 +65,8 @@ func (s *Sweep) Add(n history.Numbered) {
 	s.end = max(s.end, n.Time())
 	s.seen.record(n)
 	for i := range s.judges {
-		if hear := s.judges[i].record; hear != nil {
-			hear(n)
+		if take := s.judges[i].record; take != nil {
+			take(n)
 		}
 	}
 	s.beliefs.Add(n)

@@ -4,7 +4,7 @@ import "hash/maphash"
 
 // takenOnce are the items of which nothing more should come, because they were put with
 // certainty and taken once: the record that took each, by its identity's digest. There
-// are as many as there are items. They are only looked through at the end, one part
+// are as many as there are items. They are only read at the end, one part
 // after the other, each small enough for the processor's cache: a map of all of them
 // would wait for memory at every item.
 type takenOnce struct {

@@ -5,7 +5,7 @@
 //		fmt.Println(v.Guarantee, v.Result, v.Reasons)
 //	}
 //
-// Every [Guarantee] has a file of its own: what it promises, and a checker that hears
+// Every [Guarantee] has a file of its own: what it promises, and a checker that takes
 // the records one by one, keeps little and never goes back, so that a history larger
 // than memory is judged in one reading. [All] lists them.
 //
