@@ -141,8 +141,6 @@ func Clear(dir string) error {
 // ours says whether a run writes a file or folder of that name; a crash may leave
 // a file that was not renamed yet, like .result.json.123.
 func ours(name string) bool {
-	return slices.ContainsFunc([]string{
-		ScenarioFile, ResultFile, HistoryDir, FaultPlanDir, histogramDir, PlotDir, EnsembleDir,
-		PageFile, SummaryFile, JUnitFile, BenchFile,
-	}, func(known string) bool { return name == known || strings.HasPrefix(name, "."+known+".") })
+	known := []string{ScenarioFile, ResultFile, HistoryDir, FaultPlanDir, histogramDir, PlotDir, EnsembleDir, PageFile, SummaryFile, JUnitFile, BenchFile}
+	return slices.ContainsFunc(append(known, rendered...), func(known string) bool { return name == known || strings.HasPrefix(name, "."+known+".") })
 }

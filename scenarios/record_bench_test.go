@@ -3,6 +3,7 @@ package scenarios
 import (
 	"context"
 	"fmt"
+	"math"
 	"path/filepath"
 	"runtime"
 	"sync"
@@ -10,8 +11,8 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/recipes"
-	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/history"
+	"golang.org/x/perf/benchmath"
 )
 
 // BenchmarkRecord compares clients whose operations are recorded, to a file, with the
@@ -151,10 +152,10 @@ func pass(ctx context.Context, client int, l *recipes.Lock, start time.Time, w *
 // reportRatio reports the median of ratios, and its confidence interval where there are
 // enough of them: without it nobody knows a cost from the machine's noise.
 func reportRatio(b *testing.B, name string, ratios []float64) {
-	ratio := report.IntervalOf(ratios)
+	ratio := benchmath.AssumeNothing.Summary(benchmath.NewSample(ratios, &benchmath.DefaultThresholds), 0.95)
 	b.ReportMetric(ratio.Center, name)
-	if ratio.Low != nil {
-		b.ReportMetric(*ratio.Low, name+"-low")
-		b.ReportMetric(*ratio.High, name+"-high")
+	if !math.IsInf(ratio.Lo, 0) {
+		b.ReportMetric(ratio.Lo, name+"-low")
+		b.ReportMetric(ratio.Hi, name+"-high")
 	}
 }

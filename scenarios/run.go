@@ -112,7 +112,7 @@ func Run(ctx context.Context, c Config) (result report.Conclusion, err error) {
 		run.Ended = runErr.Error()
 	}
 	if result, err = report.Conclude(c.Dir, run); err == nil {
-		err = draw.Folder(c.Dir, result)
+		_, err = draw.Folder(c.Dir, result)
 	}
 	return result, errors.Join(runErr, err)
 }

@@ -2,7 +2,7 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -17,7 +17,8 @@ import (
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/compare"
 	"github.com/zkbench/zkbench/report/plot"
-	"github.com/zkbench/zkbench/report/text"
+	"github.com/zkbench/zkbench/report/render"
+	"github.com/zkbench/zkbench/report/view"
 )
 
 // compareFlags are the flags of zkbench compare.
@@ -80,10 +81,23 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	c := compare.Runs(runs[0], runs[1], o)
 	c.Unlike = unlike
-	if err := f.show(cmd.OutOrStdout(), c); err != nil {
+	v := c.View()
+	if f.json {
+		err = printJSON(cmd.OutOrStdout(), c)
+	} else {
+		t := terminal(cmd.OutOrStdout())
+		t.Width = cmp.Or(t.Width, unlimited)
+		err = render.Terminal(cmd.OutOrStdout(), v, t)
+	}
+	var page bytes.Buffer
+	if err := errors.Join(err, render.Markdown(&page, v)); err != nil {
 		return err
 	}
-	if err := f.write(cmd.ErrOrStderr(), "compare.md", c.Markdown, []*plot.Figure{c.Figure()}); err != nil {
+	dir, err := f.draw(cmd.ErrOrStderr(), v.Figures)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, "compare.md"), page.Bytes(), 0o644), stepSummary(page.Bytes())); err != nil {
 		return err
 	}
 	switch c.Result {
@@ -126,15 +140,6 @@ func readAll(paths []string) ([]report.Result, error) {
 	return runs, nil
 }
 
-func (f *compareFlags) show(w io.Writer, c compare.Comparison) error {
-	if f.json {
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		return e.Encode(c)
-	}
-	return c.Table(w)
-}
-
 func (f *compareFlags) drawTrend(cmd *cobra.Command, args []string) error {
 	if len(args) < 2 {
 		return usageError("%s --trend wants at least two runs, not %d", cmd.CommandPath(), len(args))
@@ -163,65 +168,39 @@ func (f *compareFlags) drawTrend(cmd *cobra.Command, args []string) error {
 	if _, err := io.WriteString(cmd.OutOrStdout(), table); err != nil {
 		return err
 	}
-	return f.write(cmd.ErrOrStderr(), "", nil, figures)
+	_, err = f.draw(cmd.ErrOrStderr(), figures)
+	return err
 }
 
-// write writes the plots, and the page for a pull request where there is one.
-func (f *compareFlags) write(stderr io.Writer, page string, markdown func(io.Writer) error, figures []*plot.Figure) error {
-	dir := f.out
-	if dir == "" {
-		dir = filepath.Join("zkbench-out", "compare-"+time.Now().Format("20060102-150405"))
-	}
+// draw writes the plots into the folder that --out names.
+func (f *compareFlags) draw(stderr io.Writer, figures []*plot.Figure) (dir string, err error) {
+	dir = cmp.Or(f.out, filepath.Join("zkbench-out", "compare-"+time.Now().Format("20060102-150405")))
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return usageError("--out %s: %v", dir, err)
+		return dir, usageError("--out %s: %v", dir, err)
 	}
 	for _, fig := range figures {
-		if fig == nil {
-			continue
-		}
-		svg, err := fig.SVG()
-		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, fig.Name+".svg"), svg, 0o644)
-		}
-		if err != nil {
-			return err
-		}
-		png, err := fig.PNG()
-		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, fig.Name+".png"), png, 0o644)
-		}
-		if err != nil {
-			return err
-		}
 		fmt.Fprintf(stderr, "plot: %s\n", filepath.Join(dir, fig.Name+".svg"))
 	}
-	if markdown == nil {
-		return nil
-	}
-	var b bytes.Buffer
-	if err := markdown(&b); err != nil {
-		return err
-	}
-	return errors.Join(os.WriteFile(filepath.Join(dir, page), b.Bytes(), 0o644), stepSummary(b.Bytes()))
+	return dir, render.Figures(dir, figures)
 }
+
+// unlimited is the width of what is no terminal: lines stay whole, to be searched.
+const unlimited = 1000
 
 // onGitHub says whether a GitHub workflow runs us.
 func onGitHub() bool { return os.Getenv("GITHUB_ACTIONS") == "true" }
 
-// tellGitHub puts what did not pass beside the workflow's run, and the summary on
-// its page. Annotations go to stderr, which GitHub reads as well: stdout may be JSON.
-func tellGitHub(stderr io.Writer, dir string, r report.Result) error {
+// annotate puts what did not pass beside the workflow's run, and the summary on its page.
+// Annotations go to stderr, which GitHub reads as well: stdout may be JSON.
+func annotate(stderr io.Writer, v *view.View) error {
 	if !onGitHub() {
 		return nil
 	}
-	for _, line := range text.Annotations(r) {
+	for _, line := range render.Annotations(v) {
 		fmt.Fprintln(stderr, line)
 	}
-	page, err := os.ReadFile(filepath.Join(dir, report.SummaryFile))
-	if err != nil {
-		return err
-	}
-	return stepSummary(page)
+	var page bytes.Buffer
+	return errors.Join(render.Markdown(&page, v), stepSummary(page.Bytes()))
 }
 
 // stepSummary appends to the page of the workflow's step, where there is one.

@@ -12,17 +12,14 @@ import (
 	"golang.org/x/term"
 
 	"github.com/zkbench/zkbench/report"
-	"github.com/zkbench/zkbench/report/text"
+	"github.com/zkbench/zkbench/report/explain"
+	"github.com/zkbench/zkbench/report/render"
+	"github.com/zkbench/zkbench/report/view"
 )
 
 // conclude prints what a run has come to, and returns the result as an error that decides
 // the exit code.
 func (f *runFlags) conclude(cmd *cobra.Command, dir string, c report.Conclusion) error {
-	// Whatever else goes wrong, a broken guarantee decides the exit code.
-	errs := []error{show(cmd.OutOrStdout(), c.Result, f.json)}
-	if !f.json {
-		errs = append(errs, tell(cmd.OutOrStdout(), dir, c, false))
-	}
 	page := filepath.Join(dir, report.PageFile)
 	if _, err := os.Stat(page); err == nil {
 		if whole, err := filepath.Abs(page); err == nil {
@@ -30,28 +27,37 @@ func (f *runFlags) conclude(cmd *cobra.Command, dir string, c report.Conclusion)
 		}
 		fmt.Fprintf(cmd.ErrOrStderr(), "report: %s\n", page)
 	}
-	errs = append(errs, tellGitHub(cmd.ErrOrStderr(), dir, c.Result), verdictError(c.Result))
-	return errors.Join(errs...)
+	v := view.Of(view.Input{Result: c.Result, Dir: dir, Stories: explain.Failures(c)})
+	shown := show(cmd.OutOrStdout(), v)
+	if f.json {
+		shown = printJSON(cmd.OutOrStdout(), c.Result)
+	}
+	// Whatever else goes wrong, a broken guarantee decides the exit code.
+	return errors.Join(shown, annotate(cmd.ErrOrStderr(), v), verdictError(v.Result))
 }
 
-// show prints the summary, or result.json.
-func show(w io.Writer, r report.Result, asJSON bool) error {
-	if asJSON {
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		return e.Encode(r)
-	}
-	var t text.Terminal
+// show prints the summary.
+func show(w io.Writer, v *view.View) error { return render.Terminal(w, v, terminal(w)) }
+
+// terminal says what the terminal can do; nothing where w is none.
+func terminal(w io.Writer) render.Term {
+	var t render.Term
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		t.Color = os.Getenv("NO_COLOR") == ""
 		t.Width, _, _ = term.GetSize(int(f.Fd()))
 	}
-	return text.Summary(w, r, t)
+	return t
 }
 
-// verdictError turns what was concluded into an exit code; the summary has said why.
-func verdictError(r report.Result) error {
-	switch r.Outcome() {
+func printJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+// verdictError turns the result into an exit code; the summary has said why.
+func verdictError(result string) error {
+	switch result {
 	case report.Pass:
 		return nil
 	case report.Fail:

@@ -98,9 +98,9 @@ func TestReport_redrawsTheSameBytes(t *testing.T) {
 	}
 }
 
-// Older folders are read; a newer one is refused, in words that help, and is left as it is.
+// A folder of another version is refused, in words that help, and is left as it is.
 func TestFolderOfAnotherVersion(t *testing.T) {
-	const newer = "written by a newer zkbench"
+	const newer, older = "written by a newer zkbench", "written by an older zkbench"
 	compared := exitUnknown // one trial is too few to say more
 	for _, c := range []struct {
 		name           string
@@ -110,10 +110,10 @@ func TestFolderOfAnotherVersion(t *testing.T) {
 		refusedBecause string
 	}{
 		{"this version's", func(*testing.T, string) {}, 0, 0, compared, ""},
-		{"an older result", inResult(`"zkbench.result/v1"`, `"zkbench.result/v0"`), 0, 0, compared, ""},
+		{"an older result", inResult(`"zkbench.result/v2"`, `"zkbench.result/v1"`), exitUsage, exitUsage, exitUsage, older},
 		{"no result, as a crash leaves it", func(t *testing.T, dir string) { remove(t, filepath.Join(dir, report.ResultFile)) }, 0, exitUnknown, exitUsage, ""},
-		{"a newer result", inResult(`"zkbench.result/v1"`, `"zkbench.result/v2"`), exitUsage, exitUsage, exitUsage, newer},
-		{"a newer history", inHistory(`"zkbench.history/v1"`, `"zkbench.history/v2"`), exitUsage, exitUsage, compared, newer},
+		{"a newer result", inResult(`"zkbench.result/v2"`, `"zkbench.result/v3"`), exitUsage, exitUsage, exitUsage, newer},
+		{"a newer history", inHistory(`"zkbench.history/v2"`, `"zkbench.history/v3"`), exitUsage, exitUsage, compared, newer},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir, other := savedRun(t), savedRun(t)

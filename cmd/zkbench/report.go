@@ -3,12 +3,15 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/draw"
+	"github.com/zkbench/zkbench/report/explain"
+	"github.com/zkbench/zkbench/report/view"
 )
 
 func reportCmd() *cobra.Command {
@@ -25,11 +28,13 @@ func reportCmd() *cobra.Command {
 			if err != nil {
 				return usage(err)
 			}
-			if err := draw.Folder(args[0], c); err != nil {
+			v, err := draw.Folder(args[0], c)
+			if err != nil {
 				return err
 			}
 			fmt.Fprintf(cmd.ErrOrStderr(), "drawn again: %s\n", args[0])
-			return show(cmd.OutOrStdout(), c.Result, false)
+			v.Shown, v.More = 0, nil // the page that it has drawn explains what was broken
+			return show(cmd.OutOrStdout(), v)
 		},
 	}
 }
@@ -52,14 +57,15 @@ func checkCmd() *cobra.Command {
 					return usageError("--trial %s: no such trial in %s", trial, args[0])
 				}
 			}
-			errs := []error{show(cmd.OutOrStdout(), *r, asJSON)}
-			if !asJSON {
-				errs = append(errs, tell(cmd.OutOrStdout(), args[0], c, trial != ""))
+			v := view.Of(view.Input{Result: *r, Dir: args[0], Stories: explain.Failures(c), OnPurpose: trial != ""})
+			shown := show
+			if asJSON {
+				shown = func(w io.Writer, _ *view.View) error { return printJSON(w, *r) }
 			}
-			return errors.Join(append(errs, verdictError(*r))...)
+			return errors.Join(shown(cmd.OutOrStdout(), v), verdictError(v.Result))
 		},
 	}
-	cmd.Flags().StringVar(&trial, "trial", "", "only this trial; of one that is broken on purpose, tell how it was caught")
+	cmd.Flags().StringVar(&trial, "trial", "", "only this trial; of one that is broken on purpose, explain how it was caught")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print it as result.json")
 	return cmd
 }

@@ -1,13 +1,9 @@
 package compare
 
 import (
-	"bytes"
-	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -18,8 +14,6 @@ import (
 	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/verdict"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // invent makes a run of n trials of lock/parent and lock/predecessor with 10 clients.
 // cost is what a hand-off of the latter costs, in ms, before noise.
@@ -319,42 +313,5 @@ func TestUnlike(t *testing.T) {
 				t.Errorf("unlike: %q, want %q", got, row.want)
 			}
 		})
-	}
-}
-
-// TestGolden compares what people read with what a person approved.
-func TestGolden(t *testing.T) {
-	r := rand.New(rand.NewPCG(4, 4))
-	old, new := invent(r, "main", 10, 1, 0.01), invent(r, "branch", 10, 1.12, 0.01)
-	new.Run.Versions["zookeeper"] = "3.9.4"
-	*new.Trials[2].Metrics[metrics.FanoutNotifications].Value = 6.5
-	few := invent(r, "few", 2, 1, 0.01)
-	for name, c := range map[string]Comparison{"worse": Runs(old, new, five), "few": Runs(few, few, five)} {
-		var table, markdown bytes.Buffer
-		if err := c.Table(&table); err != nil {
-			t.Fatal(err)
-		}
-		if err := c.Markdown(&markdown); err != nil {
-			t.Fatal(err)
-		}
-		golden(t, name+".txt", table.Bytes())
-		golden(t, name+".md", markdown.Bytes())
-	}
-}
-
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s differs from its golden file; got:\n%s", name, got)
 	}
 }

@@ -24,7 +24,7 @@ func Trend(runs []report.Result, asked []report.Measure) []*plot.Figure {
 	var out []*plot.Figure
 	for _, m := range asked {
 		lines, unit := lines(runs, m)
-		if f := plot.Trend(m.String(), m.String(), unit, lines, looks(lines)); f != nil {
+		if f := plot.Trend(m.String(), m.String(), unit, lines, glyphs(lines)); f != nil {
 			out = append(out, f)
 		}
 	}
@@ -52,12 +52,12 @@ func Breaks(runs []report.Result) []string {
 	return out
 }
 
-func looks(lines []plot.Line) plot.Looks {
+func glyphs(lines []plot.Line) plot.Glyphs {
 	var labels []string
 	for _, l := range lines {
 		labels = append(labels, l.Label)
 	}
-	return plot.NewLooks(labels)
+	return plot.NewGlyphs(labels)
 }
 
 // lines gathers one measure over runs, cell by cell.
@@ -107,8 +107,8 @@ func TrendTable(runs []report.Result, asked []report.Measure) string {
 	return out
 }
 
-// Figure draws the comparison: every number of every cell by how it changed.
-func (c Comparison) Figure() *plot.Figure {
+// figure draws the comparison: every number of every cell by how it changed.
+func (c Comparison) figure() *plot.Figure {
 	var rows []plot.Change
 	for _, r := range c.Rows {
 		if r.Ratio == nil {

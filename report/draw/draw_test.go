@@ -16,7 +16,6 @@ import (
 
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/history"
-	"github.com/zkbench/zkbench/report/verdict"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -48,8 +47,8 @@ func runFolder(t *testing.T, scenarios ...string) string {
 func writeHistory(t *testing.T, dir, scenario, subject string, clients int) {
 	t.Helper()
 	name := fmt.Sprintf("%s-%s-%d", scenario, strings.ReplaceAll(subject, "/", "-"), clients)
-	w, err := history.Create(report.HistoryPath(dir, name), history.Header{Trial: name, Scenario: scenario, Subject: subject, Clients: clients, Seed: 7,
-		Params: map[string]string{"hold": "20ms"}})
+	w, err := history.Create(report.HistoryPath(dir, name), history.Header{Trial: name, Seed: 7,
+		Cell: history.Cell{Scenario: scenario, Subject: subject, Clients: clients, Params: map[string]string{"hold": "20ms"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +58,7 @@ func writeHistory(t *testing.T, dir, scenario, subject string, clients int) {
 		cost *= math.Sqrt(float64(clients))
 	}
 	for c := range clients {
-		w.Note(history.Note{Kind: history.Opened, Client: c, Session: int64(100 + c), Timeout: 10 * time.Second})
+		w.Record(&history.Session{Event: history.Opened, Client: c, Session: int64(100 + c), Timeout: 10 * time.Second})
 	}
 	now := time.Second
 	lost := -1
@@ -72,12 +71,12 @@ func writeHistory(t *testing.T, dir, scenario, subject string, clients int) {
 		granted := now + time.Duration(cost*math.Exp(r.NormFloat64()*0.4))
 		released := granted + 20*time.Millisecond
 		if scenario == "failover" && i == clients*3 {
-			w.Window(history.Window{Fault: "session.close", Target: fmt.Sprintf("client %d (holder)", c), Client: c, Start: granted + time.Millisecond,
+			w.Record(&history.Window{Fault: "session.close", Target: fmt.Sprintf("client %d (holder)", c), Client: c, Start: granted + time.Millisecond,
 				End: granted + 2*time.Millisecond, Proof: "the server no longer knows the session id"})
-			w.Note(history.Note{Kind: history.Lost, Client: c, Session: int64(100 + c), At: granted + 9*time.Millisecond})
+			w.Record(&history.Session{Event: history.Lost, Client: c, Session: int64(100 + c), At: granted + 9*time.Millisecond})
 			released = granted + 9*time.Millisecond
 			lost = c
-			w.Note(history.Note{Kind: history.Opened, Client: c, Session: int64(1100 + c), Timeout: 10 * time.Second, At: granted + 10*time.Millisecond})
+			w.Record(&history.Session{Event: history.Opened, Client: c, Session: int64(1100 + c), Timeout: 10 * time.Second, At: granted + 10*time.Millisecond})
 		}
 		s := history.Sample{Client: c, Phase: "churn", Op: history.Acquire, Due: now - 15*time.Millisecond, Call: now - 15*time.Millisecond, Return: granted,
 			Outcome: history.OK, Token: int64(1000 + i), Session: session, Path: fmt.Sprintf("/n%d", i)}
@@ -97,8 +96,8 @@ func writeHistory(t *testing.T, dir, scenario, subject string, clients int) {
 	}
 	n := int64(clients - 1)
 	if scenario != "failover" { // beside faults nothing is counted
-		w.Note(history.Note{Kind: history.Fan, At: now, Client: -1, Counts: map[string]int64{verdict.CountHandoffs: n, verdict.CountNotifications: n * int64(clients) / 2,
-			verdict.CountExpected + verdict.CountNotifications: n * int64(clients) / 2}})
+		woken := n * int64(clients) / 2
+		w.Record(&history.Traffic{At: now, Of: history.OfHandoff, Count: n, Notifications: woken, ExpectedNotifications: &woken})
 	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
@@ -123,16 +122,16 @@ func sums(t *testing.T, dir string) map[string][32]byte {
 	return out
 }
 
-func TestFolder(t *testing.T) {
+func TestFolder_drawnAgainIsTheSame(t *testing.T) {
 	dir := runFolder(t, "failover")
-	if err := Folder(dir); err != nil {
+	if err := again(t, dir); err != nil {
 		t.Fatal(err)
 	}
 	first := sums(t, dir)
 	for _, name := range []string{
 		"report.html", "summary.md", "junit.xml", "bench.txt", "plots/handoff-by-clients.svg",
 		"plots/handoff-percentiles-20.png", "plots/handoff-percentiles-5.svg", "plots/failover-by-clients.svg",
-		"plots/throughput.svg", "plots/throughput-failover-lock-parent-20.svg", "plots/latency-failover-lock-parent-20.svg", "plots/holders-failover-lock-predecessor-5.png",
+		"plots/throughput.svg", "plots/throughput-failover-lock-parent-20.svg", "plots/latency-failover-lock-parent-20.svg",
 	} {
 		if _, ok := first[name]; !ok {
 			t.Errorf("%s is missing", name)
@@ -142,7 +141,7 @@ func TestFolder(t *testing.T) {
 	if err := os.WriteFile(stale, []byte("x"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := Folder(dir); err != nil {
+	if err := again(t, dir); err != nil {
 		t.Fatal(err)
 	}
 	again := sums(t, dir)
@@ -174,7 +173,7 @@ func TestFolder(t *testing.T) {
 
 func TestFolder_scenariosDoNotOverwriteEachOther(t *testing.T) {
 	dir := runFolder(t, "failover", "herd")
-	if err := Folder(dir); err != nil {
+	if err := again(t, dir); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"failover-handoff-by-clients.svg", "herd-handoff-by-clients.svg", "latency-herd-lock-parent-5.svg"} {
@@ -197,7 +196,7 @@ func TestFolder_damagedHistories(t *testing.T) {
 	if err := os.Remove(gone); err != nil {
 		t.Fatal(err)
 	}
-	if err := Folder(dir); err != nil {
+	if err := again(t, dir); err != nil {
 		t.Fatalf("a damaged history costs its own plots, not the report: %v", err)
 	}
 	got := sums(t, dir)
@@ -209,12 +208,17 @@ func TestFolder_damagedHistories(t *testing.T) {
 	}
 }
 
-func TestFolder_noRunFolder(t *testing.T) {
-	dir := t.TempDir()
-	if err := Folder(dir); err == nil || !strings.Contains(err.Error(), report.ResultFile) {
-		t.Errorf("error = %v, want one that names %s", err, report.ResultFile)
+// again draws a folder as zkbench report does.
+func again(t *testing.T, dir string) error {
+	t.Helper()
+	run, err := report.ReadRun(dir)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if entries, _ := os.ReadDir(dir); len(entries) != 0 {
-		t.Error("something was written into a folder that holds no run")
+	c, err := report.Conclude(dir, run)
+	if err != nil {
+		t.Fatal(err)
 	}
+	_, err = Folder(dir, c)
+	return err
 }

@@ -9,12 +9,12 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestPage opens report.html as a person would, in a real browser. With ZKBENCH_LOOK
+// TestPage_inABrowser opens report.html as a person would, in a real browser. With ZKBENCH_LOOK
 // set to a folder, it leaves a picture of each look there.
-func TestPage(t *testing.T) {
+func TestPage_inABrowser(t *testing.T) {
 	b := openBrowser(t)
 	dir := runFolder(t, "failover", "overlap")
-	if err := Folder(dir); err != nil {
+	if err := again(t, dir); err != nil {
 		t.Fatal(err)
 	}
 	for _, look := range looks {
@@ -93,8 +93,11 @@ func prints(p *page) {
 	if paper := eval[string](p, `getComputedStyle(document.body).backgroundColor`); paper != "rgb(255, 255, 255)" {
 		p.t.Errorf("the paper is %s", paper)
 	}
-	if eval[bool](p, `document.getElementById("holders").checkVisibility()`) {
+	if eval[bool](p, `document.getElementById("live").checkVisibility()`) {
 		p.t.Error("the interactive timeline is printed")
+	}
+	if !eval[bool](p, `document.querySelector("#still .lanes rect.held").checkVisibility()`) {
+		p.t.Error("nothing shows who held when")
 	}
 	if folded := eval[int](p, `[...document.querySelectorAll("details > :not(summary)")].filter((e) => !e.checkVisibility({contentVisibilityAuto: true})).length`); folded > 0 {
 		p.t.Errorf("%d folded elements are not printed", folded)

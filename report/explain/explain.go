@@ -1,16 +1,15 @@
-// Package explain tells the story behind a failed verdict: which promise was broken,
-// by whom and when, which records of the history prove it, and what the clients, the
-// faults and the requests around it looked like. It reads histories and nothing else.
+// Package explain explains a failed verdict: which promise was broken, by whom and when,
+// which records of the history prove it, and what the clients, the faults and the
+// requests around it looked like. It reads histories and nothing else.
 //
 //	c, err := report.Judge(dir)
-//	for _, s := range explain.Folder(c) {
-//		s.Text(os.Stdout, 100)
+//	for _, s := range explain.Failures(c) {
+//		fmt.Println(s.Guarantee, s.Label, s.Reasons)
 //	}
 package explain
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
@@ -21,39 +20,19 @@ import (
 	"github.com/zkbench/zkbench/report/verdict"
 )
 
-// Story is one failed verdict, told.
+// Story is one failed verdict, explained.
 type Story struct {
 	Trial     report.Trial
 	Label     string // names the trial's cell: the subject, and what varies in the run
-	Guarantee string // its name
+	Guarantee string
 	Promise   verdict.Guarantee
 	Reasons   []string
-	From, To  time.Duration // what is drawn
-	Lanes     []Lane
-	Events    []Event
-	LeftOut   int // events that were left out
+	Chart
+	Events  []Event
+	LeftOut int // events that were left out
 	// Second is the page of a second opinion that agrees, relative to the run folder;
 	// empty where none was asked for.
 	Second string
-}
-
-// Lane is what one client did, or the faults.
-type Lane struct {
-	Name string
-	Bars []Bar
-}
-
-// Kinds of bar.
-const (
-	Held   = "held"   // it believed that it held
-	Waited = "waited" // an operation was under way
-	Fault  = "fault"  // a fault was in force
-)
-
-// Bar is a time in a lane.
-type Bar struct {
-	From, To time.Duration
-	Kind     string
 }
 
 // Event is something that happened.
@@ -65,17 +44,17 @@ type Event struct {
 	Proof  bool // the verdict cites it
 }
 
-// Limits that keep a story short enough to be read.
+// Limits that keep a story short.
 const (
 	storyLimit  = 60 // in a folder
 	clientLimit = 8
 	eventLimit  = 36
-	prelude     = 10 * time.Second // how long before the proof a fault may have struck to be told with it
+	prelude     = 10 * time.Second // how long before the proof a fault may have begun to be part of the story
 )
 
-// Folder tells the failed verdicts of a run. Of a subject that is broken on purpose those
-// are told that had to catch it.
-func Folder(c report.Conclusion) []Story {
+// Failures explains the failed verdicts of a run. Of a subject that is broken on purpose
+// it explains those that had to catch it.
+func Failures(c report.Conclusion) []Story {
 	var stories []Story
 	names := matrix.NamesOf(c.Result.Trials)
 	for _, t := range c.Result.Trials {
@@ -86,7 +65,11 @@ func Folder(c report.Conclusion) []Story {
 			if len(stories) == storyLimit {
 				return stories
 			}
-			s := Tell(c.Histories[t.Name], t, v)
+			h := c.Histories[t.Name]
+			if h == nil {
+				break
+			}
+			s := Failure(h, t, v)
 			s.Label = names.Label(t)
 			stories = append(stories, s)
 		}
@@ -94,29 +77,23 @@ func Folder(c report.Conclusion) []Story {
 	return stories
 }
 
-// Tell tells one failed verdict of a trial. A history that is cut short is told as far
-// as it goes. Of one trial it is not known what varies in its run: [Folder] knows.
-func Tell(h *history.History, t report.Trial, v verdict.Verdict) Story {
+// Failure explains one failed verdict of a trial. A history that is cut short is explained
+// as far as it goes. The label is that of the trial alone: what varies in its run, only
+// [Failures] knows.
+func Failure(h *history.History, t report.Trial, v verdict.Verdict) Story {
 	s := Story{Trial: t, Label: matrix.NamesOf([]report.Trial{t}).Label(t), Guarantee: v.Guarantee, Reasons: slices.Clone(v.Reasons)}
 	s.Promise, _ = verdict.Find(v.Guarantee)
 	for i, r := range s.Reasons {
 		s.Reasons[i] = units.Times(r)
 	}
-	cast := castOf(h, v.Records)
-	s.From, s.To = cast.from, cast.to
-	s.perform(h, cast, v.Records)
+	clients := s.locate(h, v.Records)
+	s.draw(h, clients)
+	s.collect(h, clients, v.Records)
 	return s
 }
 
-// cast is who takes part in a story, and when it plays.
-type cast struct {
-	clients  []int
-	from, to time.Duration
-}
-
-// castOf reads the records that prove a failure: the clients in them, and their times.
-func castOf(h *history.History, proof []int) cast {
-	var c cast
+// locate finds the clients in the records that prove a failure, and when it happened.
+func (s *Story) locate(h *history.History, proof []int) (clients []int) {
 	first := true
 	for n, err := range h.Records {
 		if err != nil {
@@ -125,28 +102,28 @@ func castOf(h *history.History, proof []int) cast {
 		if !slices.Contains(proof, n.N) {
 			continue
 		}
-		from, to, client := scene(n)
-		if client >= 0 && !slices.Contains(c.clients, client) && len(c.clients) < clientLimit {
-			c.clients = append(c.clients, client)
+		from, to, client := span(n)
+		if client >= 0 && !slices.Contains(clients, client) && len(clients) < clientLimit {
+			clients = append(clients, client)
 		}
-		if first || from < c.from {
-			c.from = from
+		if first || from < s.From {
+			s.From = from
 		}
-		c.to, first = max(c.to, to), false
+		s.To, first = max(s.To, to), false
 	}
-	slices.Sort(c.clients)
+	slices.Sort(clients)
 	for _, f := range h.Faults { // what went before is often why
-		if f.Start < c.from && f.Start > c.from-prelude && (f.Client < 0 || slices.Contains(c.clients, f.Client)) {
-			c.from = f.Start
+		if f.Start < s.From && f.Start > s.From-prelude && (f.Client < 0 || slices.Contains(clients, f.Client)) {
+			s.From = f.Start
 		}
 	}
-	pad := max((c.to-c.from)/12, 5*time.Millisecond)
-	c.from, c.to = max(c.from-pad, 0), c.to+pad
-	return c
+	pad := max((s.To-s.From)/12, 5*time.Millisecond)
+	s.From, s.To = max(s.From-pad, 0), s.To+pad
+	return clients
 }
 
-// scene is when a record plays, and whose it is; -1 for nobody's.
-func scene(n history.Numbered) (from, to time.Duration, client int) {
+// span is the time that a record speaks of, and the client; -1 for none.
+func span(n history.Numbered) (from, to time.Duration, client int) {
 	switch r := n.Record.(type) {
 	case *history.Sample:
 		if r.Op == history.Acquire { // a long wait would push all else together
@@ -173,22 +150,17 @@ func scene(n history.Numbered) (from, to time.Duration, client int) {
 	return n.Time(), n.Time(), -1
 }
 
-// perform fills lanes and events.
-func (s *Story) perform(h *history.History, c cast, proof []int) {
-	lanes := map[int]*Lane{}
-	lane := func(client int, kind string) *Lane {
-		extra := len(c.clients) > 0 && !slices.Contains(c.clients, client)
-		if client < 0 || extra && kind != Held { // who else held is of interest
-			return nil
-		}
-		if lanes[client] == nil && len(lanes) < clientLimit {
-			lanes[client] = &Lane{Name: fmt.Sprintf("client %d", client)}
-		}
-		return lanes[client]
-	}
+// draw fills the lanes: what the clients did, who else held, and the faults.
+func (s *Story) draw(h *history.History, clients []int) {
+	drawn := map[int]bool{}
 	bar := func(client int, from, to time.Duration, kind string) {
-		if l := lane(client, kind); l != nil && from <= s.To && to >= s.From {
-			l.Bars = append(l.Bars, Bar{max(from, s.From), min(to, s.To), kind})
+		other := len(clients) > 0 && !slices.Contains(clients, client)
+		if client < 0 || other && kind != Held || from > s.To || to < s.From {
+			return
+		}
+		if drawn[client] || len(drawn) < clientLimit {
+			drawn[client] = true
+			s.Add(client, from, to, kind)
 		}
 	}
 	beliefs := verdict.NewBeliefs(func(b verdict.Belief) { bar(b.Client, b.Start, b.End, Held) })
@@ -199,41 +171,45 @@ func (s *Story) perform(h *history.History, c cast, proof []int) {
 		}
 		end = max(end, n.Time())
 		beliefs.Add(n)
-		if s, ok := n.Record.(*history.Sample); ok && s.Op != history.Write {
-			bar(s.Client, s.Call, s.Return, Waited)
-		}
-		if e, ok := tell(n); ok && (slices.Contains(proof, n.N) || s.belongs(n, c)) {
-			e.Proof = slices.Contains(proof, n.N)
-			s.Events = append(s.Events, e)
+		if x, ok := n.Record.(*history.Sample); ok && x.Op != history.Write {
+			bar(x.Client, x.Call, x.Return, Waited)
 		}
 	}
 	beliefs.Close(end)
-	faults := Lane{Name: "faults"}
 	for _, f := range h.Faults {
-		if to := max(f.End, f.Start); f.Start <= s.To && to >= s.From {
-			faults.Bars = append(faults.Bars, Bar{max(f.Start, s.From), min(to, s.To), Fault})
+		s.Add(-1, f.Start, max(f.End, f.Start), Fault)
+	}
+}
+
+// collect fills the events.
+func (s *Story) collect(h *history.History, clients, proof []int) {
+	for n, err := range h.Records {
+		if err != nil {
+			break
 		}
-	}
-	for _, client := range sorted(lanes) {
-		s.Lanes = append(s.Lanes, *lanes[client])
-	}
-	if len(faults.Bars) > 0 {
-		s.Lanes = append(s.Lanes, faults)
+		proves := slices.Contains(proof, n.N)
+		if !proves && !s.belongs(n, clients) {
+			continue
+		}
+		if e, ok := eventOf(n); ok {
+			e.Proof = proves
+			s.Events = append(s.Events, e)
+		}
 	}
 	s.shorten()
 }
 
 // belongs says whether a record that proves nothing is part of the story.
-func (s *Story) belongs(n history.Numbered, c cast) bool {
-	from, to, client := scene(n)
+func (s *Story) belongs(n history.Numbered, clients []int) bool {
+	from, to, client := span(n)
 	if from > s.To || to < s.From {
 		return false
 	}
-	if s, ok := n.Record.(*history.Sample); ok && s.Op == history.Acquire && s.Outcome == history.OK {
+	if x, ok := n.Record.(*history.Sample); ok && x.Op == history.Acquire && x.Outcome == history.OK {
 		return true
 	}
 	_, fault := n.Record.(*history.Window)
-	return fault || len(c.clients) == 0 || slices.Contains(c.clients, client)
+	return fault || len(clients) == 0 || slices.Contains(clients, client)
 }
 
 // shorten orders the events, and leaves out the last of those that prove nothing.
@@ -245,13 +221,4 @@ func (s *Story) shorten() {
 			s.LeftOut++
 		}
 	}
-}
-
-func sorted(m map[int]*Lane) []int {
-	var keys []int
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }

@@ -1,13 +1,10 @@
 package explain
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/history"
@@ -37,8 +34,8 @@ func corpus(t *testing.T) (all []told) {
 		}
 		for _, v := range verdict.Judge(h) {
 			if v.Result == verdict.Fail {
-				trial := report.Trial{Name: h.Header.Trial, Subject: h.Header.Subject, Clients: h.Header.Clients}
-				all = append(all, told{filepath.Base(file) + " " + v.Guarantee, v, Tell(h, trial, v)})
+				trial := report.Trial{Name: h.Header.Trial, Cell: h.Header.Cell}
+				all = append(all, told{filepath.Base(file) + " " + v.Guarantee, v, Failure(h, trial, v)})
 			}
 		}
 	}
@@ -48,10 +45,10 @@ func corpus(t *testing.T) (all []told) {
 	return all
 }
 
-func TestTell_corpus(t *testing.T) {
+func TestFailure_explainsEveryRecordedOne(t *testing.T) {
 	for _, c := range corpus(t) {
 		s := c.story
-		if s.Promise.Rule == "" || s.Promise.Harm == "" {
+		if s.Promise.Rule == 0 || s.Promise.Harm == "" {
 			t.Errorf("%s: no promise is told", c.name)
 		}
 		if s.From >= s.To || s.From < 0 {
@@ -78,28 +75,7 @@ func TestTell_corpus(t *testing.T) {
 		for _, l := range s.Lanes {
 			for _, b := range l.Bars {
 				if b.From < s.From || b.To > s.To || b.From > b.To {
-					t.Errorf("%s: %s has a bar from %v to %v in a story from %v to %v", c.name, l.Name, b.From, b.To, s.From, s.To)
-				}
-			}
-		}
-	}
-}
-
-func TestStory_textFitsTheTerminal(t *testing.T) {
-	for _, c := range corpus(t) {
-		for _, width := range []int{60, 100} {
-			var b strings.Builder
-			if err := c.story.Text(&b, width); err != nil {
-				t.Fatal(err)
-			}
-			for line := range strings.Lines(b.String()) {
-				longest := 0
-				for _, word := range strings.Fields(line) {
-					longest = max(longest, utf8.RuneCountInString(word))
-				}
-				// A word that is longer than the line stays whole, like the path to copy.
-				if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > width && longest < width/2 {
-					t.Errorf("%s: %d columns of %d: %s", c.name, n, width, line)
+					t.Errorf("%s: %s has a bar from %v to %v in a story from %v to %v", c.name, l.Name(), b.From, b.To, s.From, s.To)
 				}
 			}
 		}
@@ -111,127 +87,92 @@ func twoHolders() *history.History {
 	ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 	var records []history.Record
 	op := func(client int, op string, token int64, call, ret int) {
-		records = append(records, history.Record{Sample: &history.Sample{Client: client, Op: op, Token: token, Session: int64(client), Path: "/l/n-1",
-			Due: ms(call), Call: ms(call), Return: ms(ret), Outcome: history.OK}})
+		records = append(records, &history.Sample{Client: client, Op: op, Token: token, Session: int64(client), Path: "/l/n-1",
+			Due: ms(call), Call: ms(call), Return: ms(ret), Outcome: history.OK})
 	}
 	for _, client := range []int{1, 2, 3} {
-		records = append(records, history.Record{Note: &history.Note{Kind: history.Opened, Client: client, Session: int64(client), Timeout: 4 * time.Second}})
+		records = append(records, &history.Session{Event: history.Opened, Client: client, Session: int64(client), Timeout: 4 * time.Second})
 	}
 	op(1, history.Acquire, 5, 100, 110)
 	op(3, history.Write, 4, 10, 20)
 	op(2, history.Acquire, 6, 120, 200)
 	op(1, history.Release, 5, 300, 301)
 	op(2, history.Release, 6, 400, 401)
-	return history.Of(history.Header{Trial: "two", Subject: "lock/two", Clients: 3}, records...)
+	return history.Of(history.Header{Trial: "two", Cell: history.Cell{Subject: "lock/two", Clients: 3}}, records...)
 }
 
-func TestTell_twoHolders(t *testing.T) {
+func TestFailure_ofTwoHolders(t *testing.T) {
 	h := twoHolders()
 	vs := verdict.Judge(h)
 	i := slices.IndexFunc(vs, func(v verdict.Verdict) bool { return v.Guarantee == verdict.MutualExclusion })
 	if vs[i].Result != verdict.Fail {
 		t.Fatalf("%+v", vs[i])
 	}
-	s := Tell(h, report.Trial{Name: "two", Subject: "lock/two", Clients: 3}, vs[i])
-	if got := s.Title(); got != "mutual-exclusion (rule 4) was broken by lock/two with 3 clients" {
-		t.Error(got)
-	}
-	if len(s.Lanes) != 2 || s.Lanes[0].Name != "client 1" || s.Lanes[1].Name != "client 2" {
+	s := Failure(h, report.Trial{Name: "two", Cell: h.Header.Cell}, vs[i])
+	if len(s.Lanes) != 2 || s.Lanes[0].Name() != "client 1" || s.Lanes[1].Name() != "client 2" {
 		t.Fatalf("clients 1 and 2 take part: %+v", s.Lanes)
 	}
 	held := func(l Lane) Bar { return l.Bars[slices.IndexFunc(l.Bars, func(b Bar) bool { return b.Kind == Held })] }
 	if a, b := held(s.Lanes[0]), held(s.Lanes[1]); a.To != 300*time.Millisecond || b.From != 200*time.Millisecond {
 		t.Errorf("client 1 held to 300ms, client 2 from 200ms: %+v, %+v", a, b)
 	}
-	var text strings.Builder
-	if err := s.Text(&text, 100); err != nil {
-		t.Fatal(err)
+	i = slices.IndexFunc(s.Events, func(e Event) bool { return e.Record == 6 })
+	if e := s.Events[i]; !e.Proof || e.Who != "client 2" || e.What != "is granted: token 6 by node n-1 of session 0x2; it had asked at 0.120 s" {
+		t.Errorf("the second grant: %+v", e)
 	}
-	for _, want := range []string{
-		"The promise: At any moment at most one client", "client 1 lets go of token 5 (record 7)", "█",
-		"*   0.200 s  client 2  is granted: token 6 by node n-1 of session 0x2; it had asked at 0.120 s",
-		"zstdcat history/two.jsonl.zst",
-	} {
-		if !strings.Contains(strings.Join(strings.Fields(text.String()), " "), strings.Join(strings.Fields(want), " ")) {
-			t.Errorf("the story does not say %q:\n%s", want, &text)
-		}
-	}
-	if strings.Contains(text.String(), "client 3 ") {
-		t.Errorf("client 3 had no part in it:\n%s", &text)
+	if slices.ContainsFunc(s.Events, func(e Event) bool { return e.Who == "client 3" }) {
+		t.Errorf("client 3 had no part in it: %+v", s.Events)
 	}
 }
 
-func TestFolder(t *testing.T) {
-	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "history"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	file, err := os.ReadFile(filepath.Join(corpusDir, "zoo-worker-unsorted-newcomers.jsonl.zst"))
+// recorded is a history in which the guarantees may well be broken.
+func recorded(t *testing.T) *history.History {
+	t.Helper()
+	h, err := history.Open(filepath.Join(corpusDir, "zoo-worker-unsorted-newcomers.jsonl.zst"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(report.HistoryPath(dir, "a"), file, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	return h
+}
+
+func TestFailures_areThoseWithAProof(t *testing.T) {
 	failed := func(guarantee string) report.Verdict {
 		return report.Verdict{Guarantee: guarantee, Result: report.Fail, Records: []int{1}}
 	}
-	trial := func(name string, expect []string, vs ...report.Verdict) report.Result {
-		return report.Result{Trials: []report.Trial{{Name: name, Expect: expect, Verdicts: vs}}}
-	}
 	for _, row := range []struct {
-		about string
-		of    report.Result
-		want  int
-		bad   bool
+		about  string
+		expect []string
+		of     []report.Verdict
+		want   int
 	}{
-		{"every failure is told", trial("a", nil, failed("fifo"), failed("mutual-exclusion")), 2, false},
-		{"of a broken subject those that had to catch it", trial("a", []string{"fifo"}, failed("fifo"), failed("mutual-exclusion")), 1, false},
-		{"a pass is no story", trial("a", nil, report.Verdict{Guarantee: "fifo", Result: report.Pass, Records: []int{1}}), 0, false},
-		{"a failure without records cannot be told", trial("a", nil, report.Verdict{Guarantee: "fifo", Result: report.Fail}), 0, false},
-		{"a history that is gone is an error", trial("b", nil, failed("fifo")), 0, true},
+		{"every failure is explained", nil, []report.Verdict{failed("fifo"), failed("mutual-exclusion")}, 2},
+		{"of a broken subject those that had to catch it", []string{"fifo"}, []report.Verdict{failed("fifo"), failed("mutual-exclusion")}, 1},
+		{"a pass is no failure", nil, []report.Verdict{{Guarantee: "fifo", Result: report.Pass, Records: []int{1}}}, 0},
+		{"a failure without records cannot be explained", nil, []report.Verdict{{Guarantee: "fifo", Result: report.Fail}}, 0},
 	} {
-		stories, err := Folder(dir, row.of)
-		if len(stories) != row.want || (err != nil) != row.bad {
-			t.Errorf("%s: %d stories, want %d; %v", row.about, len(stories), row.want, err)
+		c := report.Conclusion{Result: report.Result{Trials: []report.Trial{{Name: "a", Expect: row.expect, Verdicts: row.of}}}, Histories: map[string]*history.History{"a": recorded(t)}}
+		if stories := Failures(c); len(stories) != row.want {
+			t.Errorf("%s: %d stories, want %d", row.about, len(stories), row.want)
 		}
 	}
 }
 
-// TestFolder_titles: the same failure in other cells of a matrix, in another trial, or
-// provoked otherwise, is another story.
-func TestFolder_titles(t *testing.T) {
-	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "history"), 0o755); err != nil {
-		t.Fatal(err)
+// The same failure in another cell of a matrix, or provoked otherwise, is another story.
+func TestFailures_nameTheCell(t *testing.T) {
+	trial := func(timeout, provocation string) report.Trial {
+		return report.Trial{Name: "a", Verdicts: []report.Verdict{{Guarantee: "fifo", Result: report.Fail, Records: []int{1}}},
+			Cell: history.Cell{Subject: "lock/a", Clients: 3, Provocation: provocation, Params: map[string]string{"session_timeout": timeout, "hold": "2ms"}}}
 	}
-	file, err := os.ReadFile(filepath.Join(corpusDir, "zoo-worker-unsorted-newcomers.jsonl.zst"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(report.HistoryPath(dir, "a"), file, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	failed := []report.Verdict{{Guarantee: "fifo", Result: report.Fail, Records: []int{1}}}
-	trial := func(timeout, n, provocation string) report.Trial {
-		return report.Trial{Name: "a", Subject: "lock/a", Clients: 3, Provocation: provocation, Verdicts: failed,
-			Params: map[string]string{"session_timeout": timeout, "hold": "2ms", history.ParamTrial: n}}
-	}
-	stories, err := Folder(dir, report.Result{Trials: []report.Trial{trial("4s", "1", ""), trial("10s", "1", ""), trial("10s", "2", ""), trial("4s", "", "line")}})
-	if err != nil || len(stories) != 4 {
-		t.Fatalf("%d stories; %v", len(stories), err)
-	}
-	for i, want := range []string{
-		"lock/a session_timeout=4s with 3 clients in trial 1", "lock/a session_timeout=10s with 3 clients in trial 1",
-		"lock/a session_timeout=10s with 3 clients in trial 2", "lock/a session_timeout=4s provocation=line with 3 clients",
-	} {
-		if got, ok := strings.CutPrefix(stories[i].Title(), "fifo (rule 6) was broken by "); !ok || got != want {
-			t.Errorf("%q, want %q", stories[i].Title(), want)
+	stories := Failures(report.Conclusion{Result: report.Result{Trials: []report.Trial{trial("4s", ""), trial("10s", ""), trial("4s", "line")}},
+		Histories: map[string]*history.History{"a": recorded(t)}})
+	for i, want := range []string{"lock/a session_timeout=4s", "lock/a session_timeout=10s", "lock/a session_timeout=4s provocation=line"} {
+		if stories[i].Label != want {
+			t.Errorf("%q, want %q", stories[i].Label, want)
 		}
 	}
 }
 
-func TestStory_shorten(t *testing.T) {
+func TestStory_leavesOutWhatProvesNothing(t *testing.T) {
 	var s Story
 	for i := range eventLimit + 10 {
 		s.Events = append(s.Events, Event{At: time.Duration(i), Record: i, Proof: i >= eventLimit})
@@ -242,17 +183,5 @@ func TestStory_shorten(t *testing.T) {
 	}
 	if last := s.Events[eventLimit-1]; !last.Proof || last.Record != eventLimit+9 {
 		t.Errorf("what proves it was left out: %+v", last)
-	}
-}
-
-func TestPromiseOf(t *testing.T) {
-	for _, name := range []string{verdict.MutualExclusion, verdict.Fencing, verdict.Progress, verdict.FIFO, verdict.FanOut, verdict.ClaimValidity,
-		verdict.Succession, verdict.NoPhantom, verdict.NoDuplicate, verdict.NoLoss, verdict.QueueFIFO, verdict.NoOrphan, verdict.BusyLoop} {
-		if p := PromiseOf(name); p.Rule == "" || p.Words == "" || p.Harm == "" {
-			t.Errorf("%s: %+v", name, p)
-		}
-	}
-	if p := PromiseOf("new-one"); !strings.Contains(p.Words, "new-one") {
-		t.Errorf("a guarantee without a promise: %+v", p)
 	}
 }

@@ -20,7 +20,7 @@ func labels(t []plot.Tick) []string {
 	return out
 }
 
-func TestLogAxis(t *testing.T) {
+func TestLogAxis_endsAtFriendlyNumbers(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		values []float64
@@ -42,7 +42,7 @@ func TestLogAxis(t *testing.T) {
 	}
 }
 
-func TestCountAxis(t *testing.T) {
+func TestCountAxis_marksWhatWasRun(t *testing.T) {
 	p := plot.New()
 	countAxis(&p.X, []int{10, 25, 50, 100})
 	if got := labels(p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max)); !slices.Equal(got, []string{"10", "25", "50", "100"}) {
@@ -54,7 +54,7 @@ func TestCountAxis(t *testing.T) {
 	}
 }
 
-func TestSecondsAxis(t *testing.T) {
+func TestSecondsAxis_isNeverEmpty(t *testing.T) {
 	for _, c := range []struct {
 		from, to    float64
 		first, last string

@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"cmp"
 	"image/color"
 	"math"
 	"slices"
@@ -9,10 +10,11 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
+	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// band is a stretch of time, shaded, with a label above the data.
+// band is a time, shaded, with a label above the data.
 type band struct {
 	from, to float64
 	label    string
@@ -20,26 +22,23 @@ type band struct {
 }
 
 // bandsOf shades the fault windows.
-func bandsOf(windows []Window) []band {
+func bandsOf(faults []report.Fault) []band {
 	var out []band
-	for _, w := range windows {
+	for _, w := range faults {
 		label := w.Fault
 		if w.Target != "" {
 			label += " " + w.Target
 		}
 		out = append(out, band{from: seconds(w.Start), to: max(seconds(w.End), seconds(w.Start)),
-			label: units.Short(units.Clean(label), 40), proven: w.Proven})
+			label: units.Short(units.Clean(label), 40), proven: w.Proof != ""})
 	}
-	slices.SortStableFunc(out, func(a, b band) int {
-		switch {
-		case a.from < b.from:
-			return -1
-		case a.from > b.from:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(out, func(a, b band) int { return cmp.Compare(a.from, b.from) })
 	return out
+}
+
+// within leaves out the bands that lie outside.
+func within(bands []band, from, to float64) []band {
+	return slices.DeleteFunc(bands, func(b band) bool { return b.to < from || b.from > to })
 }
 
 // bandEntries are the legend's words for the bands.
@@ -47,10 +46,10 @@ func bandEntries(bands []band) []entry {
 	var out []entry
 	proof := func(b band) bool { return b.proven }
 	if slices.ContainsFunc(bands, proof) {
-		out = append(out, entry{text: "fault in force", look: look{color: proven}, area: true})
+		out = append(out, entry{text: "fault in force", glyph: glyph{color: proven}, area: true})
 	}
 	if slices.ContainsFunc(bands, func(b band) bool { return !b.proven }) {
-		out = append(out, entry{text: "fault without proof of effect", look: look{color: unclear}, area: true})
+		out = append(out, entry{text: "fault without proof of effect", glyph: glyph{color: unclear}, area: true})
 	}
 	return out
 }

@@ -10,18 +10,18 @@ type curves struct {
 }
 
 // add adds a line, under the words in the legend.
-func (c *curves) add(words string, l look, at []xy, w whiskers) {
+func (c *curves) add(words string, l glyph, at []xy, w whiskers) {
 	for _, q := range at {
 		c.values = append(c.values, q.y)
 		c.spread = c.spread || q.x != at[0].x
 	}
 	c.values = append(append(c.values, w.low...), w.high...)
-	c.f.legend = append(c.f.legend, entry{text: words, look: l, point: true, line: true})
+	c.f.legend = append(c.f.legend, entry{text: words, glyph: l, point: true, line: true})
 	shift := beside(len(c.marks), c.of)
 	w.color, w.shift = l.color, shift
 	c.marks = append(c.marks, func() {
 		c.f.body.Add(w, line{at: at, style: stroke(l.color, lineWidth), shift: shift},
-			points{at: at, look: l, size: glyphSize + 1, shift: shift})
+			points{at: at, glyph: l, size: glyphSize + 1, shift: shift})
 	})
 }
 

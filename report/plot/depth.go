@@ -2,25 +2,9 @@ package plot
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/zkbench/zkbench/report/units"
 )
-
-// Depth is how many items waited in a queue over the time of one trial.
-type Depth struct {
-	Trial, Label string
-	Clients      int // consumers
-	Points       []DepthPoint
-	Windows      []Window
-}
-
-// DepthPoint is the state from one instant on.
-type DepthPoint struct {
-	At     time.Duration
-	Queued int // items that were put, or were being put, and not taken
-	Due    int // items that were due and not taken: those that the producers were behind with are among them
-}
 
 // depthPoints bounds the corners of one line: more than there are pixels only make
 // the page slow.
@@ -28,8 +12,8 @@ const depthPoints = 1200
 
 // QueueDepth plots how many items wait, over shaded fault windows. It is nil when
 // there are none.
-func QueueDepth(d Depth) *Figure {
-	if len(d.Points) == 0 {
+func QueueDepth(d Timeline) *Figure {
+	if len(d.Depth) == 0 {
 		return nil
 	}
 	f := newFigure("depth-"+d.Trial, fmt.Sprintf("Items that wait over time: %s, %s", d.Label, units.Plural(d.Clients, "consumer")),
@@ -38,21 +22,21 @@ func QueueDepth(d Depth) *Figure {
 	f.Trial, f.Clients = d.Trial, d.Clients
 	var queued, due []xy
 	most := 1
-	for _, p := range d.Points {
+	for _, p := range d.Depth {
 		queued, due = append(queued, xy{seconds(p.At), float64(p.Queued)}), append(due, xy{seconds(p.At), float64(p.Due)})
 		most = max(most, p.Queued, p.Due)
 	}
-	f.bands = bandsOf(d.Windows)
+	f.bands = bandsOf(d.Faults)
 	secondsAxis(&f.body.X, due[0].x, due[len(due)-1].x)
 	itemsAxis(f, most)
 	f.body.Add(shading(f.bands), gridlines{y: true})
 	for _, l := range []struct {
-		text string
-		at   []xy
-		look look
-	}{{"due and not taken", due, look{color: palette[1]}}, {"in the queue", queued, look{color: palette[0]}}} {
-		f.body.Add(line{at: steps(thin(l.at, depthPoints)), style: stroke(l.look.color, 1.2)})
-		f.legend = append(f.legend, entry{text: l.text, look: l.look, line: true})
+		text  string
+		at    []xy
+		glyph glyph
+	}{{"due and not taken", due, glyph{color: palette[1]}}, {"in the queue", queued, glyph{color: palette[0]}}} {
+		f.body.Add(line{at: steps(thin(l.at, depthPoints)), style: stroke(l.glyph.color, 1.2)})
+		f.legend = append(f.legend, entry{text: l.text, glyph: l.glyph, line: true})
 	}
 	f.legend = append(f.legend, bandEntries(f.bands)...)
 	return f

@@ -3,10 +3,12 @@ package plot
 import (
 	"testing"
 	"time"
+
+	"github.com/zkbench/zkbench/report"
 )
 
-func TestQueueDepth(t *testing.T) {
-	if QueueDepth(Depth{}) != nil {
+func TestQueueDepth_showsAllThatWaits(t *testing.T) {
+	if QueueDepth(Timeline{Trace: &report.Trace{}}) != nil {
 		t.Error("a queue without items is drawn")
 	}
 	f := QueueDepth(sampleDepth())
@@ -20,16 +22,16 @@ func TestQueueDepth(t *testing.T) {
 }
 
 // sampleDepth invents a queue that a fault holds up for a second.
-func sampleDepth() Depth {
-	d := Depth{Trial: "queue-queue-parent-10", Label: "queue/parent", Clients: 10,
-		Windows: []Window{{Fault: "partition.isolate", Target: "zk2 (leader)", Start: 3 * time.Second, End: 4 * time.Second, Proven: true}}}
+func sampleDepth() Timeline {
+	d := Timeline{Trial: "queue-queue-parent-10", Label: "queue/parent", Clients: 10, Trace: &report.Trace{
+		Faults: []report.Fault{{Fault: "partition.isolate", Target: "zk2 (leader)", Start: 3 * time.Second, End: 4 * time.Second, Proof: "seen"}}}}
 	for i := range 1000 {
-		p := DepthPoint{At: time.Duration(i) * 8 * time.Millisecond, Queued: i % 2, Due: i % 2}
+		p := report.DepthPoint{At: time.Duration(i) * 8 * time.Millisecond, Queued: i % 2, Due: i % 2}
 		if i > 375 && i < 500 {
 			p.Due = i - 350
 			p.Queued = min(p.Due, 20)
 		}
-		d.Points = append(d.Points, p)
+		d.Depth = append(d.Depth, p)
 	}
 	return d
 }

@@ -16,22 +16,14 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// Drills is the failovers of one trial.
-type Drills struct {
-	Trial, Label string
-	Clients      int
-	Rounds       []metrics.Failover
-	Promise      time.Duration // the longest that one may take; 0: nobody promised anything
-}
-
 // Failovers plots how long each failover took, one row a cause, over the time that
 // was predicted. It is nil where there was none.
-func Failovers(d Drills) *Figure {
-	rows := causesOf(d.Rounds)
+func Failovers(d Timeline) *Figure {
+	rows := causesOf(d.Failovers)
 	if len(rows) == 0 {
 		return nil
 	}
-	f := newFigure("failover-"+d.Trial, "From the strike to the next grant: "+d.Label,
+	f := newFigure("failover-"+d.Trial, "From the injection to the next grant: "+d.Label,
 		"Each point is one failover. The bars are what ZooKeeper's own arithmetic allows: from what is left of the session timeout to the timeout, "+
 			"rounded up to ticks, with the delay of a follower, and a margin for a busy machine.")
 	f.Trial, f.Clients = d.Trial, d.Clients
@@ -43,14 +35,14 @@ func Failovers(d Drills) *Figure {
 	}
 	causeAxis(f, rows, end)
 	f.body.Add(gridlines{x: true}, predicted{rows})
-	f.legend = append(f.legend, entry{text: "predicted", look: look{color: expected}, area: true})
+	f.legend = append(f.legend, entry{text: "predicted", glyph: glyph{color: expected}, area: true})
 	if slices.ContainsFunc(rows, func(r causeRow) bool { return r.mean() > 0 }) {
-		f.legend = append(f.legend, entry{text: "predicted mean", look: look{color: faint}, line: true})
+		f.legend = append(f.legend, entry{text: "predicted mean", glyph: glyph{color: faint}, line: true})
 	}
 	f.spots(rows)
 	if d.Promise > 0 {
 		f.body.Add(line{at: []xy{{seconds(d.Promise), -0.5}, {seconds(d.Promise), float64(len(rows)) - 0.5}}, style: dashed(alarm, lineWidth)})
-		f.legend = append(f.legend, entry{text: "promise: " + units.Duration(float64(d.Promise)), look: look{color: alarm}, line: true, dash: true})
+		f.legend = append(f.legend, entry{text: "promise: " + units.Duration(float64(d.Promise)), glyph: glyph{color: alarm}, line: true, dash: true})
 	}
 	f.height = 165 + 34*vg.Length(len(rows))
 	return f
@@ -112,12 +104,12 @@ func causeAxis(f *Figure, rows []causeRow, end float64) {
 func (f *Figure) spots(rows []causeRow) {
 	kinds := []struct {
 		words string
-		look  look
+		glyph glyph
 		is    func(metrics.Failover) bool
 	}{
-		{"passed on", look{color: palette[0], shape: circle}, func(r metrics.Failover) bool { return !r.Kept && !r.Outside() }},
-		{"the holder held on", look{color: palette[2], shape: diamond}, func(r metrics.Failover) bool { return r.Kept && !r.Outside() }},
-		{"not as predicted", look{color: alarm, shape: cross}, metrics.Failover.Outside},
+		{"passed on", glyph{color: palette[0], shape: circle}, func(r metrics.Failover) bool { return !r.Kept && !r.Outside() }},
+		{"the holder held on", glyph{color: palette[2], shape: diamond}, func(r metrics.Failover) bool { return r.Kept && !r.Outside() }},
+		{"not as predicted", glyph{color: alarm, shape: cross}, metrics.Failover.Outside},
 	}
 	for _, k := range kinds {
 		var at []xy
@@ -131,8 +123,8 @@ func (f *Figure) spots(rows []causeRow) {
 			}
 		}
 		if len(at) > 0 {
-			f.body.Add(points{at: at, look: k.look, size: glyphSize})
-			f.legend = append(f.legend, entry{text: fmt.Sprintf("%s (%d)", k.words, len(at)), look: k.look, point: true})
+			f.body.Add(points{at: at, glyph: k.glyph, size: glyphSize})
+			f.legend = append(f.legend, entry{text: fmt.Sprintf("%s (%d)", k.words, len(at)), glyph: k.glyph, point: true})
 		}
 	}
 }
@@ -160,8 +152,8 @@ const budgetRows = 30
 
 // Budget plots what each failover consists of, one bar a round in which the session
 // had to expire first. It is nil where there was none.
-func Budget(d Drills) *Figure {
-	rounds := slices.DeleteFunc(slices.Clone(d.Rounds), func(r metrics.Failover) bool { return len(r.Stages) == 0 })
+func Budget(d Timeline) *Figure {
+	rounds := slices.DeleteFunc(slices.Clone(d.Failovers), func(r metrics.Failover) bool { return len(r.Stages) == 0 })
 	if len(rounds) == 0 {
 		return nil
 	}
@@ -172,7 +164,7 @@ func Budget(d Drills) *Figure {
 		slices.SortStableFunc(rounds, func(a, b metrics.Failover) int { return cmp.Compare(a.At, b.At) })
 	}
 	f := newFigure("failover-budget-"+d.Trial, "What a failover consists of: "+d.Label,
-		"Each bar is one failover, from the strike to the next grant. Nearly all of it is waiting for the session to expire; what the recipe adds is at the end of the bar.")
+		"Each bar is one failover, from the injection to the next grant. Nearly all of it is waiting for the session to expire; what the recipe adds is at the end of the bar.")
 	if left > 0 {
 		f.About += fmt.Sprintf(" Of %d failovers %d of middling length are left out.", len(rounds)+left, left)
 	}
@@ -186,7 +178,7 @@ func Budget(d Drills) *Figure {
 	causeAxis(f, rows, end)
 	f.body.Add(gridlines{x: true}, stacks{rows})
 	for i, name := range metrics.Stages {
-		f.legend = append(f.legend, entry{text: stageWords[name] + typical(rounds, name), look: look{color: palette[i%len(palette)]}, area: true})
+		f.legend = append(f.legend, entry{text: stageWords[name] + typical(rounds, name), glyph: glyph{color: palette[i%len(palette)]}, area: true})
 	}
 	f.height = 205 + 17*vg.Length(len(rows))
 	return f

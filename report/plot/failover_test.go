@@ -5,16 +5,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/metrics"
 )
 
-// sampleDrills is failovers of three causes: one round of them took too long, one
+// sampleFailovers is failovers of three causes: one round of them took too long, one
 // never ended, and in one the holder held on.
-func sampleDrills() Drills {
-	d := Drills{Trial: "failover-lock-predecessor-3", Label: "lock/predecessor", Clients: 3, Promise: 7 * time.Second}
+func sampleFailovers() Timeline {
+	d := Timeline{Trial: "failover-lock-predecessor-3", Label: "lock/predecessor", Clients: 3, Promise: 7 * time.Second, Trace: &report.Trace{}}
 	round := func(phase string, n int, f metrics.Failover) {
-		f.Phase, f.Round, f.At = phase, n, time.Duration(len(d.Rounds))*10*time.Second
-		d.Rounds = append(d.Rounds, f)
+		f.Phase, f.Round, f.At = phase, n, time.Duration(len(d.Failovers))*10*time.Second
+		d.Failovers = append(d.Failovers, f)
 	}
 	for i := range 4 {
 		round("release", i+1, metrics.Failover{Latency: time.Duration(5+i) * time.Millisecond, Most: 500 * time.Millisecond})
@@ -38,8 +39,8 @@ func sampleDrills() Drills {
 	return d
 }
 
-func TestFailovers_legend(t *testing.T) {
-	f := Failovers(sampleDrills())
+func TestFailovers_saysWhatBecameOfEach(t *testing.T) {
+	f := Failovers(sampleFailovers())
 	var words []string
 	for _, e := range f.legend {
 		words = append(words, e.text)
@@ -47,15 +48,15 @@ func TestFailovers_legend(t *testing.T) {
 	if got, want := strings.Join(words, "; "), "predicted; predicted mean; passed on (9); the holder held on (1); not as predicted (1); promise: 7.00 s"; got != want {
 		t.Errorf("the legend says %q, want %q", got, want)
 	}
-	if Failovers(Drills{}) != nil || Budget(Drills{Rounds: []metrics.Failover{{Phase: "release"}}}) != nil {
+	if Failovers(Timeline{Trace: &report.Trace{}}) != nil || Budget(Timeline{Trace: &report.Trace{Failovers: []metrics.Failover{{Phase: "release"}}}}) != nil {
 		t.Error("a figure was drawn of nothing")
 	}
 }
 
 func TestBudget_leavesOutTheMiddle(t *testing.T) {
-	d := sampleDrills()
+	d := sampleFailovers()
 	for i := range 40 {
-		d.Rounds = append(d.Rounds, metrics.Failover{Phase: "crash", Round: 10 + i, Latency: time.Duration(i) * time.Second,
+		d.Failovers = append(d.Failovers, metrics.Failover{Phase: "crash", Round: 10 + i, Latency: time.Duration(i) * time.Second,
 			Stages: map[string]time.Duration{metrics.FailoverExpire: time.Duration(i) * time.Second}})
 	}
 	if f := Budget(d); !strings.Contains(f.About, "Of 46 failovers 16 of middling length are left out") {

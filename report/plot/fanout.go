@@ -5,42 +5,42 @@ import (
 
 	"gonum.org/v1/plot/vg"
 
-	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/matrix"
+	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/units"
 )
 
 // FanOut plots notifications per hand-off against contenders: measured as
 // points, the formula as a dashed line. It is nil when no trial counted them.
-func FanOut(s matrix.Scenario, looks Looks) *Figure {
+func FanOut(s matrix.Scenario, glyphs Glyphs) *Figure {
 	f := newFigure("fanout", "Notifications per hand-off",
 		"How many notifications one hand-off causes (of a queue: one item put and taken), counted on the wire. Points are "+
 			"measured, dashed lines are the formula for the recipe. A line that climbs is a herd; a flat one wakes only the next in line.")
 	f.yTitle = "notifications per hand-off (log scale)"
-	return f.notifications(s, "fanout.notifications", looks)
+	return f.notifications(s, "fanout.notifications", glyphs)
 }
 
 // Flap plots against contenders how many notifications it causes that one waiter is
 // gone for a moment. It is nil when no trial counted them.
-func Flap(s matrix.Scenario, looks Looks) *Figure {
+func Flap(s matrix.Scenario, glyphs Glyphs) *Figure {
 	f := newFigure("flap", "Notifications when a waiter is gone for a moment",
 		"One waiter in the middle of the line loses its session and comes back, and nobody else does anything: how many "+
 			"notifications that causes, counted on the wire. Points are measured, dashed lines are the formula for the recipe. "+
 			"A line that climbs: a short disconnect of one makes everybody respond.")
 	f.yTitle = "notifications per flap (log scale)"
-	return f.notifications(s, "flap.notifications", looks)
+	return f.notifications(s, "flap.notifications", glyphs)
 }
 
 // notifications plots a count of notifications and its formula, or returns nil.
-func (f *Figure) notifications(s matrix.Scenario, metric string, looks Looks) *Figure {
+func (f *Figure) notifications(s matrix.Scenario, metric string, glyphs Glyphs) *Figure {
 	var marks []func()
 	var values []float64
 	formula := false
 	for _, series := range s.Series {
-		look := looks.of(series.Label)
+		glyph := glyphs.of(series.Label)
 		measured, expected, none := fanOutPoints(series, metric)
 		if none { // it has no place on a log axis
-			f.legend = append(f.legend, entry{text: series.Label + ": none at all", look: look, point: true})
+			f.legend = append(f.legend, entry{text: series.Label + ": none at all", glyph: glyph, point: true})
 		}
 		if len(measured) == 0 {
 			continue
@@ -48,19 +48,19 @@ func (f *Figure) notifications(s matrix.Scenario, metric string, looks Looks) *F
 		for _, q := range append(append([]xy{}, measured...), expected...) {
 			values = append(values, q.y)
 		}
-		f.legend = append(f.legend, entry{text: series.Label, look: look, point: true})
+		f.legend = append(f.legend, entry{text: series.Label, glyph: glyph, point: true})
 		formula = formula || len(expected) > 0
 		shift := beside(len(marks), len(s.Series))
 		marks = append(marks, func() {
-			f.body.Add(line{at: expected, style: dashed(look.color, lineWidth), shift: shift},
-				points{at: measured, look: look, size: glyphSize + 1, shift: shift})
+			f.body.Add(line{at: expected, style: dashed(glyph.color, lineWidth), shift: shift},
+				points{at: measured, glyph: glyph, size: glyphSize + 1, shift: shift})
 		})
 	}
 	if len(marks) == 0 {
 		return nil
 	}
 	if formula {
-		f.legend = append(f.legend, entry{text: "formula", look: look{color: faint}, line: true, dash: true})
+		f.legend = append(f.legend, entry{text: "formula", glyph: glyph{color: faint}, line: true, dash: true})
 	}
 	f.About += medians(s)
 	countAxis(&f.body.X, s.Counts)
@@ -92,8 +92,8 @@ func fanOutPoints(s matrix.Series, metric string) (measured, expected []xy, none
 // Growth plots a latency against contenders, log-log: the median of each trial,
 // a whisker up to its 99th percentile, and in the legend the fitted slope. It is
 // nil when no trial has the metric, or all have the same number of clients.
-func Growth(s matrix.Scenario, metric, title string, looks Looks) *Figure {
-	f := newFigure(short(metric)+"-by-clients", upper(quantity(metric, title))+" by contenders",
+func Growth(s matrix.Scenario, metric, title string, glyphs Glyphs) *Figure {
+	f := newFigure(short(metric)+"-by-clients", units.Capital(quantity(metric, title))+" by contenders",
 		"The median of each trial; the whisker ends at the 99th percentile.")
 	c := curves{f: f, of: len(s.Series)}
 	fitted := false
@@ -104,7 +104,7 @@ func Growth(s matrix.Scenario, metric, title string, looks Looks) *Figure {
 		}
 		words, slope := growthLegend(series.Label, p50)
 		fitted = fitted || slope
-		c.add(words, looks.of(series.Label), p50, whisk)
+		c.add(words, glyphs.of(series.Label), p50, whisk)
 	}
 	if !c.draw(s.Counts, units.Tick) {
 		return nil
@@ -164,4 +164,4 @@ func growthPoints(s matrix.Series, metric string) ([]xy, whiskers) {
 
 // enough says whether a distribution has the samples that a quantile needs: below
 // 100 the 99th percentile is only another name for the maximum.
-func enough(m report.Metric, samples int64) bool { return m.Count != nil && *m.Count >= samples }
+func enough(m metrics.Metric, samples int64) bool { return m.Count != nil && *m.Count >= samples }

@@ -1,7 +1,7 @@
 // Package plot draws what was measured: notifications per hand-off against their
-// formula, latency against contenders, by percentile and over time, and who held
-// when. It takes plain data and returns figures, each as SVG and as PNG; it reads
-// no files. The same data always gives the same bytes.
+// formula, latency against contenders, by percentile and over time. It takes plain data
+// and returns figures, each as SVG and as PNG; it reads no files. The same data always
+// gives the same bytes.
 package plot
 
 import (
@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -35,6 +36,10 @@ type Figure struct {
 	legend []entry
 	bands  []band // whose labels stand above the data
 	height vg.Length
+
+	once sync.Once
+	svg  []byte
+	err  error
 }
 
 // newFigure returns a figure with our style on its axes.
@@ -77,8 +82,13 @@ func (f *Figure) draw(c draw.Canvas) {
 
 // SVG returns the figure as a standalone SVG document. It carries presentation
 // attributes instead of style attributes: a strict content security policy
-// refuses the latter, and a style sheet can override the former.
+// refuses the latter, and a style sheet can override the former. It is rendered once.
 func (f *Figure) SVG() ([]byte, error) {
+	f.once.Do(func() { f.svg, f.err = f.renderSVG() })
+	return f.svg, f.err
+}
+
+func (f *Figure) renderSVG() ([]byte, error) {
 	c := vgsvg.New(width, f.height)
 	if err := f.render(draw.New(c)); err != nil {
 		return nil, err
@@ -137,19 +147,12 @@ func attributes(svg []byte, title string) []byte {
 		}
 		return []byte(out.String())
 	})
-	var label bytes.Buffer
-	for _, r := range title {
-		if s, special := map[rune]string{'<': "&lt;", '>': "&gt;", '&': "&amp;", '"': "&quot;"}[r]; special {
-			label.WriteString(s)
-		} else {
-			label.WriteRune(r)
-		}
-	}
+	label := html.EscapeString(title)
 	head := svgHead.FindSubmatch(svg)
 	if head == nil {
 		return svg
 	}
-	open := fmt.Sprintf("<svg role=\"img\" aria-label=\"%s\"%s>\n<title>%s</title>\n", label.String(), head[1], label.String())
+	open := fmt.Sprintf("<svg role=\"img\" aria-label=\"%s\"%s>\n<title>%s</title>\n", label, head[1], label)
 	return append([]byte(open), svg[len(head[0]):]...)
 }
 

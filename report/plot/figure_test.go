@@ -14,25 +14,27 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/matrix"
+	"github.com/zkbench/zkbench/report/metrics"
+	"github.com/zkbench/zkbench/report/verdict"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
 // figures draws every kind of plot from the sample data.
 func figures() []*Figure {
-	s, looks := sampleScenario()
+	s, glyphs := sampleScenario()
 	var dists []Distribution
 	for _, x := range s.Series {
 		t := x.At(100)[0]
 		dists = append(dists, Distribution{Label: x.Label, Exact: sampleExact(*t.Metrics["handoff.latency"].P50, 1000)})
 	}
 	return []*Figure{
-		FanOut(s, looks), Growth(s, "handoff.latency", "hand-off", looks), Percentiles("handoff.latency", "hand-off", 100, dists, looks),
-		OverTime(sampleTimeline(100, 10, false), looks), Holders(sampleTimeline(8, 12, true)), Holders(sampleTimeline(100, 5, true)),
-		Terms(sampleDrill()), QueueDepth(sampleDepth()), Flap(flapping(), looks),
-		Failovers(sampleDrills()), Budget(sampleDrills()),
-		Throughput(s, looks), ThroughputOverTime(samplePaces(), looks), OverTime(sampleDeliveries(), looks),
+		FanOut(s, glyphs), Growth(s, "handoff.latency", "hand-off", glyphs), Percentiles("handoff.latency", "hand-off", 100, dists, glyphs),
+		OverTime(sampleTimeline(100, 10, false), glyphs), QueueDepth(sampleDepth()), Flap(flapping(), glyphs),
+		Failovers(sampleFailovers()), Budget(sampleFailovers()),
+		Throughput(s, glyphs), ThroughputOverTime(samplePaces(), glyphs), OverTime(sampleDeliveries(), glyphs),
 	}
 }
 
@@ -78,7 +80,7 @@ func wellFormed(t *testing.T, name string, svg []byte) (paths int) {
 	}
 }
 
-func TestFigure(t *testing.T) {
+func TestFigure_isWhatWasApproved(t *testing.T) {
 	for _, f := range figures() {
 		t.Run(f.Name, func(t *testing.T) {
 			svg, err := f.SVG()
@@ -117,7 +119,7 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
-func TestFigure_PNG(t *testing.T) {
+func TestFigure_isAPictureToo(t *testing.T) {
 	for _, f := range figures() {
 		b, err := f.PNG()
 		if err != nil {
@@ -138,19 +140,19 @@ func TestFigure_PNG(t *testing.T) {
 	}
 }
 
-// TestHardData draws what plotting libraries panic on.
-func TestHardData(t *testing.T) {
+// TestFigures_standHardData draws what plotting libraries panic on.
+func TestFigures_standHardData(t *testing.T) {
 	zero, tiny, huge := 0.0, 1e-9, 1e18
 	count := int64(1)
-	metric := func(v *float64) map[string]report.Metric {
-		return map[string]report.Metric{
+	metric := func(v *float64) map[string]metrics.Metric {
+		return map[string]metrics.Metric{
 			"handoff.latency":      {Unit: "ns", Count: &count, P50: v, P99: v},
 			"fanout.notifications": {Unit: "1/handoff", Value: v, Expected: v},
 			"throughput":           {Unit: "1/s", Value: v},
 		}
 	}
 	cell := func(n int, v *float64) report.Trial {
-		return report.Trial{Scenario: "s", Subject: "a<b>&\"'\x00é漢", Clients: n, Metrics: metric(v)}
+		return report.Trial{Cell: history.Cell{Scenario: "s", Subject: "a<b>&\"'\x00é漢", Clients: n}, Metrics: metric(v)}
 	}
 	long := cell(10, &tiny)
 	long.Subject = strings.Repeat("lock/a-very-long-name-of-a-subject-", 8)
@@ -160,7 +162,7 @@ func TestHardData(t *testing.T) {
 		drawn  bool
 	}{
 		{"no trial at all", nil, false},
-		{"a trial without metrics", []report.Trial{{Scenario: "s", Clients: 3}}, false},
+		{"a trial without metrics", []report.Trial{{Cell: history.Cell{Scenario: "s", Clients: 3}}}, false},
 		{"only zeros, which have no place on a log axis", []report.Trial{cell(0, &zero), cell(5, &zero)}, false},
 		{"one point", []report.Trial{cell(10, &tiny)}, true},
 		{"zero clients", []report.Trial{cell(0, &tiny), cell(10, &tiny)}, true},
@@ -172,10 +174,10 @@ func TestHardData(t *testing.T) {
 			if all := matrix.Of(c.trials); len(all) > 0 {
 				s = all[0]
 			}
-			if f := FanOut(s, NewLooks(nil)); (f != nil) != c.drawn {
+			if f := FanOut(s, NewGlyphs(nil)); (f != nil) != c.drawn {
 				t.Errorf("fan-out drawn: %v, want %v", f != nil, c.drawn)
 			}
-			figs := []*Figure{FanOut(s, NewLooks(nil)), Throughput(s, NewLooks(nil)), Growth(s, "handoff.latency", "hand-off", NewLooks(nil))}
+			figs := []*Figure{FanOut(s, NewGlyphs(nil)), Throughput(s, NewGlyphs(nil)), Growth(s, "handoff.latency", "hand-off", NewGlyphs(nil))}
 			for _, f := range append(figs, Percentiles("handoff.latency", "hand-off", 1, Latencies(s, 10, "handoff.latency", func(string) []float64 { return nil }), nil)) {
 				check(t, f)
 			}
@@ -203,42 +205,50 @@ func check(t *testing.T, f *Figure) {
 
 // everybody is a lock that locks nothing.
 func everybody() Timeline {
-	t := Timeline{Trial: "x", Label: "x", Clients: 100}
+	t := Timeline{Trial: "x", Label: "x", Clients: 100, Trace: &report.Trace{}}
 	for i := range 2000 {
 		at := time.Duration(i) * time.Millisecond
-		t.Beliefs = append(t.Beliefs, Belief{Client: i % 100, Start: at, End: at + 90*time.Millisecond})
+		t.Holds = append(t.Holds, report.Hold{Client: i % 100, Start: at, End: at + 90*time.Millisecond})
 		for j := range min(i, 80) {
-			t.Overlaps = append(t.Overlaps, Overlap{Clients: [2]int{i % 100, (i - j + 99) % 100}, Start: at, End: at + time.Millisecond})
+			t.Overlaps = append(t.Overlaps, verdict.Overlap{Older: i % 100, Newer: (i - j + 99) % 100, Start: at, End: at + time.Millisecond})
 		}
 	}
 	return t
 }
 
-func TestHardTimelines(t *testing.T) {
-	instant := []Belief{{Client: 1, Start: time.Second, End: time.Second}}
+func TestFigures_standHardTimelines(t *testing.T) {
+	instant := []report.Hold{{Client: 1, Start: time.Second, End: time.Second}}
 	for _, c := range []struct {
 		name string
 		t    Timeline
 	}{
-		{"nothing", Timeline{}},
-		{"only faults", Timeline{Windows: []Window{{Fault: "f", Start: 1, End: 2}}}},
-		{"one instant", Timeline{Beliefs: instant, Handoffs: []Handoff{{At: time.Second, Latency: 1}}}},
-		{"hand-offs of no time or less", Timeline{Handoffs: []Handoff{{At: 1}, {At: 2, Latency: -5}}}},
-		{"a fault that never ended", Timeline{Beliefs: instant, Windows: []Window{{Fault: "f", Start: time.Second}}, Handoffs: []Handoff{{At: time.Second, Latency: 7}}}},
+		{"nothing", Timeline{Trace: &report.Trace{}}},
+		{"only faults", Timeline{Trace: &report.Trace{Faults: []report.Fault{{Fault: "f", Start: 1, End: 2}}}}},
+		{"one instant", Timeline{Trace: &report.Trace{Holds: instant, Handoffs: []metrics.Handoff{{At: time.Second, Latency: 1}}}}},
+		{"hand-offs of no time or less", Timeline{Trace: &report.Trace{Handoffs: []metrics.Handoff{{At: 1}, {At: 2, Latency: -5}}}}},
+		{"a fault that never ended", Timeline{Trace: &report.Trace{Holds: instant, Faults: []report.Fault{{Fault: "f", Start: time.Second}}, Handoffs: []metrics.Handoff{{At: time.Second, Latency: 7}}}}},
 		{"everybody holds at once", everybody()},
 		{"a very long trial", sampleTimeline(100, 300, true)},
-		{"a phase of no time", Timeline{Paces: []Pace{{Start: 5, End: 5, Done: []int{3}}}}},
-		{"a phase without slices", Timeline{Paces: []Pace{{Start: 5, End: time.Second}, {Start: time.Second, End: 2 * time.Second, Done: []int{0, 1}}}}},
-		{"a day of grants", Timeline{Trial: "x", Paces: []Pace{{End: 24 * time.Hour, Done: make([]int, 863_999)}, {Start: 24 * time.Hour, End: 24*time.Hour + 1, Done: []int{1}}}}},
+		{"a phase of no time", Timeline{Trace: &report.Trace{Paces: []report.Pace{{Start: 5, End: 5, Done: []int{3}}}}}},
+		{"a phase without slices", Timeline{Trace: &report.Trace{Paces: []report.Pace{{Start: 5, End: time.Second}, {Start: time.Second, End: 2 * time.Second, Done: []int{0, 1}}}}}},
+		{"a day of grants", Timeline{Trial: "x", Trace: &report.Trace{Paces: []report.Pace{{End: 24 * time.Hour, Done: make([]int, 863_999)}, {Start: 24 * time.Hour, End: 24*time.Hour + 1, Done: []int{1}}}}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			start := time.Now()
-			check(t, OverTime(c.t, NewLooks(nil)))
-			check(t, Holders(c.t))
-			check(t, ThroughputOverTime(c.t, NewLooks(nil)))
+			check(t, OverTime(c.t, NewGlyphs(nil)))
+			check(t, ThroughputOverTime(c.t, NewGlyphs(nil)))
 			if d := time.Since(start); d > 20*time.Second {
 				t.Errorf("took %v", d)
 			}
 		})
 	}
+}
+
+// legendText is what the legend says.
+func legendText(f *Figure) string {
+	var parts []string
+	for _, e := range f.legend {
+		parts = append(parts, e.text)
+	}
+	return strings.Join(parts, "; ")
 }

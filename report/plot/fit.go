@@ -2,7 +2,6 @@ package plot
 
 import (
 	"math"
-	"strings"
 )
 
 // slope is a fitted line through logarithms, y = c * x^slope.
@@ -53,12 +52,4 @@ func student95(freedom int) float64 {
 	const z = 1.959964
 	n := float64(freedom)
 	return z + (z*z*z+z)/(4*n) + (5*z*z*z*z*z+16*z*z*z+3*z)/(96*n*n)
-}
-
-// upper writes a word with a capital.
-func upper(s string) string {
-	if s == "" {
-		return s
-	}
-	return strings.ToUpper(s[:1]) + s[1:]
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestFitLogLog(t *testing.T) {
+func TestFitLogLog_findsTheSlope(t *testing.T) {
 	power := func(exponent float64, noise ...float64) []xy {
 		var out []xy
 		for i, x := range []float64{10, 25, 50, 100, 200} {
@@ -42,7 +42,7 @@ func TestFitLogLog_knownInterval(t *testing.T) {
 	}
 }
 
-func TestFitLogLog_refuses(t *testing.T) {
+func TestFitLogLog_refusesTooFewPoints(t *testing.T) {
 	for name, pts := range map[string][]xy{
 		"nothing": nil, "two counts": {{10, 1}, {20, 2}}, "two counts, repeated": {{10, 1}, {10, 2}, {20, 2}, {20, 3}}, "a zero": {{1, 1}, {2, 0}, {3, 1}},
 	} {
@@ -52,7 +52,7 @@ func TestFitLogLog_refuses(t *testing.T) {
 	}
 }
 
-func TestStudent95(t *testing.T) {
+func TestStudent95_isThatOfTables(t *testing.T) {
 	for freedom, want := range map[int]float64{1: 12.706, 10: 2.228, 30: 2.042, 40: 2.021, 60: 2.000, 120: 1.980, 100000: 1.960} {
 		if got := student95(freedom); math.Abs(got-want) > 0.0015 {
 			t.Errorf("student95(%d) = %v, want %v", freedom, got, want)

@@ -11,11 +11,11 @@ import (
 // entry is one line of a legend: a sample of the mark, and what it stands for.
 type entry struct {
 	text  string
-	look  look
+	glyph glyph
 	point bool // a glyph
 	line  bool // a line, dashed or not
 	dash  bool
-	area  bool // a filled box in the look's colour
+	area  bool // a filled box in the glyph's colour
 }
 
 const (
@@ -48,19 +48,19 @@ func drawLegend(c draw.Canvas, entries []entry) vg.Length {
 func drawSample(c draw.Canvas, e entry, x, y vg.Length) {
 	if e.area {
 		box := vg.Rectangle{Min: vg.Point{X: x, Y: y - 5}, Max: vg.Point{X: x + sampleWidth, Y: y + 5}}
-		c.SetColor(e.look.color)
+		c.SetColor(e.glyph.color)
 		c.Fill(box.Path())
 	}
 	if e.line {
-		sty := stroke(e.look.color, lineWidth)
+		sty := stroke(e.glyph.color, lineWidth)
 		if e.dash {
-			sty = dashed(e.look.color, lineWidth)
+			sty = dashed(e.glyph.color, lineWidth)
 		}
 		c.StrokeLine2(sty, x, y, x+sampleWidth, y)
 	}
 	if e.point {
-		c.SetColor(e.look.color)
-		c.Fill(e.look.shape.path(nil, vg.Point{X: x + sampleWidth/2, Y: y}, glyphSize+0.5))
+		c.SetColor(e.glyph.color)
+		c.Fill(e.glyph.shape.path(nil, vg.Point{X: x + sampleWidth/2, Y: y}, glyphSize+0.5))
 	}
 }
 

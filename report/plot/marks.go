@@ -56,7 +56,7 @@ func (s shape) path(p vg.Path, pt vg.Point, r vg.Length) vg.Path {
 // points draws glyphs, all in one path: a path a glyph makes a big, slow SVG.
 type points struct {
 	at    []xy
-	look  look
+	glyph glyph
 	size  vg.Length
 	shift vg.Length // sideways, so that series at the same x stand side by side
 }
@@ -66,10 +66,10 @@ func (m points) Plot(c draw.Canvas, p *plot.Plot) {
 	tx, ty := p.Transforms(&c)
 	var path vg.Path
 	for _, q := range m.at {
-		path = m.look.shape.path(path, vg.Point{X: tx(q.x) + m.shift, Y: ty(q.y)}, m.size)
+		path = m.glyph.shape.path(path, vg.Point{X: tx(q.x) + m.shift, Y: ty(q.y)}, m.size)
 	}
 	if len(path) > 0 {
-		c.SetColor(m.look.color)
+		c.SetColor(m.glyph.color)
 		c.Fill(path)
 	}
 }

@@ -16,13 +16,13 @@ const overTimePoints = 900
 
 // OverTime plots each hand-off's latency at the time it ended, over shaded fault
 // windows; of a queue, each delivery's. It is nil when the trial has none.
-func OverTime(t Timeline, looks Looks) *Figure {
+func OverTime(t Timeline, glyphs Glyphs) *Figure {
 	what, latency, each := "hand-off", "hand-off latency", "Each point is one hand-off, at the time at which it ended."
 	if t.Queue {
 		what, latency = "item", "delivery latency"
 		each = "Each point is one item, at the time at which it was taken; its latency counts from when it was due."
 	}
-	f := newFigure("latency-"+t.Trial, fmt.Sprintf("%s over time: %s, %s", upper(latency), t.Label, t.who()), each+" Shaded: a fault was in force.")
+	f := newFigure("latency-"+t.Trial, fmt.Sprintf("%s over time: %s, %s", units.Capital(latency), t.Label, t.who()), each+" Shaded: a fault was in force.")
 	f.Trial, f.Clients = t.Trial, t.Clients
 	var plain, failover []xy
 	var values []float64
@@ -44,20 +44,20 @@ func OverTime(t Timeline, looks Looks) *Figure {
 	if t.Partial != "" {
 		f.About += " The history is incomplete: " + units.Clean(t.Partial) + "."
 	}
-	f.bands = bandsOf(t.Windows)
+	f.bands = bandsOf(t.Faults)
 	from, to := extent(t)
 	pad := (to - from) * 0.012 // so that the first and last points stand clear of the edge
 	secondsAxis(&f.body.X, from-pad, to+pad)
 	logAxis(&f.body.Y, values, units.Tick)
 	f.yTitle = latency + " (log scale)"
 	f.body.Add(shading(f.bands), gridlines{y: true})
-	f.addPoints(what, plain, look{looks.of(t.Label).color, circle}, 2.4)
-	f.addPoints("failover (a fault caused it)", failover, look{ink, triangle}, glyphSize)
+	f.addPoints(what, plain, glyph{glyphs.of(t.Label).color, circle}, 2.4)
+	f.addPoints("failover (a fault caused it)", failover, glyph{ink, triangle}, glyphSize)
 	f.legend = append(f.legend, bandEntries(f.bands)...)
 	return f
 }
 
-func (f *Figure) addPoints(text string, pts []xy, l look, size vg.Length) {
+func (f *Figure) addPoints(text string, pts []xy, l glyph, size vg.Length) {
 	if len(pts) == 0 {
 		return
 	}
@@ -67,8 +67,8 @@ func (f *Figure) addPoints(text string, pts []xy, l look, size vg.Length) {
 	if len(shown) < len(pts) {
 		text += fmt.Sprintf(", %s drawn, every extreme among them", units.Number(float64(len(shown))))
 	}
-	f.legend = append(f.legend, entry{text: text + ")", look: l, point: true})
-	f.body.Add(points{at: shown, look: l, size: size})
+	f.legend = append(f.legend, entry{text: text + ")", glyph: l, point: true})
+	f.body.Add(points{at: shown, glyph: l, size: size})
 }
 
 // extent returns the seconds that a timeline covers.
@@ -84,10 +84,10 @@ func extent(t Timeline) (from, to float64) {
 	for _, h := range t.Handoffs {
 		add(seconds(h.At), seconds(h.At))
 	}
-	for _, b := range t.Beliefs {
+	for _, b := range t.Holds {
 		add(seconds(b.Start), seconds(b.End))
 	}
-	for _, w := range t.Windows {
+	for _, w := range t.Faults {
 		add(seconds(w.Start), max(seconds(w.Start), seconds(w.End)))
 	}
 	return from, to

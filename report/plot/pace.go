@@ -7,23 +7,14 @@ import (
 
 	"gonum.org/v1/plot"
 
+	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/units"
 )
-
-// PaceWidth is the width of the slices in which a Pace counts.
-const PaceWidth = 100 * time.Millisecond
-
-// Pace is how much was done in one phase in which the clients set the pace: grants had,
-// or items taken, in each slice of PaceWidth from Start. The last slice ends at End.
-type Pace struct {
-	Start, End time.Duration
-	Done       []int
-}
 
 // ThroughputOverTime plots grants, or items taken, a second over the time of one
 // trial, over shaded fault windows. It is nil where nothing was done, or where the lab
 // set the pace.
-func ThroughputOverTime(t Timeline, looks Looks) *Figure {
+func ThroughputOverTime(t Timeline, glyphs Glyphs) *Figure {
 	k := paceSlices(t.Paces)
 	if k == 0 {
 		return nil
@@ -33,20 +24,20 @@ func ThroughputOverTime(t Timeline, looks Looks) *Figure {
 		what = "items taken"
 	}
 	f := newFigure("throughput-"+t.Trial, fmt.Sprintf("Throughput over time: %s, %s", t.Label, t.who()),
-		"How many "+what+" a second; the axis begins at 0. Phases in which the lab sets the pace have no line. Shaded: a fault was in force.")
+		"How many "+what+" a second; the axis begins at 0. Phases in which the harness sets the pace have no line. Shaded: a fault was in force.")
 	f.Trial, f.Clients = t.Trial, t.Clients
 	from, to := paceExtent(t.Paces)
 	secondsAxis(&f.body.X, from, to)
-	f.bands = within(bandsOf(t.Windows), from, to)
+	f.bands = within(bandsOf(t.Faults), from, to)
 	f.body.Add(shading(f.bands), gridlines{y: true})
-	f.addPaces(t.Paces, k, what+" per second, in steps of "+units.Tick(float64(k)*float64(PaceWidth)), look{color: looks.of(t.Label).color})
+	f.addPaces(t.Paces, k, what+" per second, in steps of "+units.Tick(float64(k)*float64(report.PaceWidth)), glyph{color: glyphs.of(t.Label).color})
 	f.yTitle = what + " per second (1/s)"
 	f.legend = append(f.legend, bandEntries(f.bands)...)
 	return f
 }
 
 // addPaces draws a line for each phase, in steps of k slices.
-func (f *Figure) addPaces(paces []Pace, k int, text string, l look) {
+func (f *Figure) addPaces(paces []report.Pace, k int, text string, l glyph) {
 	most, drawn, of := 0.0, 0, 0
 	for _, p := range paces {
 		all := rates(p, k)
@@ -64,12 +55,12 @@ func (f *Figure) addPaces(paces []Pace, k int, text string, l look) {
 	if drawn < of {
 		text += fmt.Sprintf(" (%s steps, %s drawn, every extreme among them)", units.Number(float64(of)), units.Number(float64(drawn)))
 	}
-	f.legend = append(f.legend, entry{text: text, look: l, line: true})
+	f.legend = append(f.legend, entry{text: text, glyph: l, line: true})
 	rateAxis(&f.body.Y, most)
 }
 
 // paceExtent returns the seconds from the first phase to the last.
-func paceExtent(paces []Pace) (from, to float64) {
+func paceExtent(paces []report.Pace) (from, to float64) {
 	from = seconds(paces[0].Start)
 	for _, p := range paces {
 		from, to = min(from, seconds(p.Start)), max(to, seconds(p.End))
@@ -86,10 +77,10 @@ const (
 	paceDone = 25
 )
 
-// paceSlices is how many slices of a Pace make a step of the line: narrow, so that a
+// paceSlices is how many slices of a pace make a step of the line: narrow, so that a
 // stall shows, but not so narrow that chance is all that shows. It is 0 where nothing
 // was done.
-func paceSlices(paces []Pace) int {
+func paceSlices(paces []report.Pace) int {
 	done, span := 0, 0.0
 	for _, p := range paces {
 		span += seconds(p.End - p.Start)
@@ -102,11 +93,11 @@ func paceSlices(paces []Pace) int {
 	}
 	width := math.Max(paceDone*span/float64(done), math.Min(1, span/300))
 	width = math.Min(width, math.Max(1, span/20)) // the line must have some steps
-	return max(1, int(math.Round(niceStep(width)/PaceWidth.Seconds())))
+	return max(1, int(math.Round(niceStep(width)/report.PaceWidth.Seconds())))
 }
 
 // rates returns the start of each step of k slices, and what was done in it a second.
-func rates(p Pace, k int) []xy {
+func rates(p report.Pace, k int) []xy {
 	var out []xy
 	for i := 0; i < len(p.Done); {
 		next := i + k
@@ -117,7 +108,7 @@ func rates(p Pace, k int) []xy {
 		for _, n := range p.Done[i:next] {
 			done += n
 		}
-		from, to := p.Start+time.Duration(i)*PaceWidth, p.Start+time.Duration(next)*PaceWidth
+		from, to := p.Start+time.Duration(i)*report.PaceWidth, p.Start+time.Duration(next)*report.PaceWidth
 		if next == len(p.Done) {
 			to = max(p.End, from+1)
 		}

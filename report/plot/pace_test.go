@@ -5,12 +5,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/metrics"
 )
 
 // pace invents a phase in which so much is done in each slice.
-func pace(from, to time.Duration, done func(k int) int) Pace {
-	p := Pace{Start: from, End: to}
-	for k := range int((to - from + PaceWidth/2) / PaceWidth) {
+func pace(from, to time.Duration, done func(k int) int) report.Pace {
+	p := report.Pace{Start: from, End: to}
+	for k := range int((to - from + report.PaceWidth/2) / report.PaceWidth) {
 		p.Done = append(p.Done, done(k))
 	}
 	return p
@@ -19,7 +22,7 @@ func pace(from, to time.Duration, done func(k int) int) Pace {
 // samplePaces invents a calm phase and one in which a fault stops everything for two
 // seconds.
 func samplePaces() Timeline {
-	return Timeline{Trial: "churn-lock-predecessor-20", Label: "lock/predecessor", Clients: 20, Paces: []Pace{
+	return Timeline{Trial: "churn-lock-predecessor-20", Label: "lock/predecessor", Clients: 20, Trace: &report.Trace{Paces: []report.Pace{
 		pace(2*time.Second, 8030*time.Millisecond, func(k int) int { return 35 + k*13%11 }),
 		pace(9*time.Second, 19*time.Second, func(k int) int {
 			if k > 30 && k < 50 {
@@ -27,29 +30,29 @@ func samplePaces() Timeline {
 			}
 			return 30 + k*7%13
 		}),
-	}, Windows: []Window{
-		{Fault: "session.close", Target: "client 3", Start: time.Second, End: 1001 * time.Millisecond, Proven: true}, // before the phases
-		{Fault: "partition.isolate", Target: "zk2 (leader)", Start: 12 * time.Second, End: 14 * time.Second, Proven: true},
-	}}
+	}, Faults: []report.Fault{
+		{Fault: "session.close", Target: "client 3", Start: time.Second, End: 1001 * time.Millisecond, Proof: "seen"}, // before the phases
+		{Fault: "partition.isolate", Target: "zk2 (leader)", Start: 12 * time.Second, End: 14 * time.Second, Proof: "seen"},
+	}}}
 }
 
 // sampleDeliveries invents a queue of which a fault holds up the items.
 func sampleDeliveries() Timeline {
-	t := Timeline{Trial: "queue-queue-predecessor-10", Label: "queue/predecessor", Clients: 10, Queue: true,
-		Windows: []Window{{Fault: "session.close", Target: "client 3", Start: 6 * time.Second, End: 7 * time.Second, Proven: true}}}
+	t := Timeline{Trial: "queue-queue-predecessor-10", Label: "queue/predecessor", Clients: 10, Trace: &report.Trace{Queue: true,
+		Faults: []report.Fault{{Fault: "session.close", Target: "client 3", Start: 6 * time.Second, End: 7 * time.Second, Proof: "seen"}}}}
 	for i := range 500 {
 		due := time.Duration(i) * 20 * time.Millisecond
 		wait := 2*time.Millisecond + time.Duration(i*7919%1000)*time.Microsecond
 		if due > 6*time.Second && due < 7*time.Second {
 			wait += 7*time.Second - due
 		}
-		t.Handoffs = append(t.Handoffs, Handoff{At: due + wait, Latency: wait})
+		t.Handoffs = append(t.Handoffs, metrics.Handoff{At: due + wait, Latency: wait})
 	}
 	return t
 }
 
-func TestThroughputOverTime(t *testing.T) {
-	f := ThroughputOverTime(samplePaces(), NewLooks(nil))
+func TestThroughputOverTime_isOfTheTrial(t *testing.T) {
+	f := ThroughputOverTime(samplePaces(), NewGlyphs(nil))
 	if f.Trial != "churn-lock-predecessor-20" || f.Name != "throughput-churn-lock-predecessor-20" || f.Clients != 20 {
 		t.Errorf("it is %s of trial %s", f.Name, f.Trial)
 	}
@@ -64,19 +67,19 @@ func TestThroughputOverTime(t *testing.T) {
 	}
 	line := samplePaces()
 	line.Queue = true
-	if f := ThroughputOverTime(line, NewLooks(nil)); f.yTitle != "items taken per second (1/s)" || !strings.Contains(f.Title, "20 consumers") {
+	if f := ThroughputOverTime(line, NewGlyphs(nil)); f.yTitle != "items taken per second (1/s)" || !strings.Contains(f.Title, "20 consumers") {
 		t.Errorf("of a queue: %q, axis %q", f.Title, f.yTitle)
 	}
-	for name, line := range map[string]Timeline{"no phase": {}, "nothing done": {Paces: []Pace{pace(0, time.Second, func(int) int { return 0 })}}} {
-		if ThroughputOverTime(line, NewLooks(nil)) != nil {
+	for name, line := range map[string]Timeline{"no phase": {Trace: &report.Trace{}}, "nothing done": {Trace: &report.Trace{Paces: []report.Pace{pace(0, time.Second, func(int) int { return 0 })}}}} {
+		if ThroughputOverTime(line, NewGlyphs(nil)) != nil {
 			t.Errorf("%s: a plot of nothing", name)
 		}
 	}
 }
 
-// TestRates: no step is so short that one grant makes a spike, and what was done in the
+// TestRates_coverThePhase: no step is so short that one grant makes a spike, and what was done in the
 // steps together is what was done.
-func TestRates(t *testing.T) {
+func TestRates_coverThePhase(t *testing.T) {
 	for _, k := range []int{1, 2, 5, 10, 50} {
 		for _, length := range []time.Duration{50 * time.Millisecond, 440 * time.Millisecond, 1030 * time.Millisecond, 7700 * time.Millisecond} {
 			p := pace(time.Second, time.Second+length, func(int) int { return 3 })
@@ -91,14 +94,14 @@ func TestRates(t *testing.T) {
 			if want := float64(3 * len(p.Done)); math.Abs(total-want) > 1e-6 {
 				t.Errorf("%d slices of %v: %v done in all steps, want %v", k, length, total, want)
 			}
-			if last := at[len(at)-1].x - at[len(at)-2].x; len(at) > 2 && last < float64(k)*PaceWidth.Seconds()/2 {
+			if last := at[len(at)-1].x - at[len(at)-2].x; len(at) > 2 && last < float64(k)*report.PaceWidth.Seconds()/2 {
 				t.Errorf("%d slices of %v: the last step is only %v s long", k, length, last)
 			}
 		}
 	}
 }
 
-func TestPaceSlices(t *testing.T) {
+func TestPaceSlices_areAsManyAsCanBeSeen(t *testing.T) {
 	for _, row := range []struct {
 		name   string
 		length time.Duration
@@ -110,7 +113,7 @@ func TestPaceSlices(t *testing.T) {
 		{"a short phase has some steps however little is done", 8 * time.Second, 1, 10},
 		{"an hour has steps of a second", time.Hour, 100, 10},
 	} {
-		if got := paceSlices([]Pace{pace(0, row.length, func(int) int { return row.each })}); got != row.want {
+		if got := paceSlices([]report.Pace{pace(0, row.length, func(int) int { return row.each })}); got != row.want {
 			t.Errorf("%s: %d slices, want %d", row.name, got, row.want)
 		}
 	}
@@ -132,13 +135,13 @@ func TestThroughputOverTime_keepsExtremes(t *testing.T) {
 	if len(shown) > pacePoints || low != 0 {
 		t.Errorf("%d steps, the lowest %v; want the stall among %d", len(shown), low, pacePoints)
 	}
-	if text := legendText(ThroughputOverTime(Timeline{Paces: []Pace{day}}, NewLooks(nil))); !strings.Contains(text, "every extreme among them") {
+	if text := legendText(ThroughputOverTime(Timeline{Trace: &report.Trace{Paces: []report.Pace{day}}}, NewGlyphs(nil))); !strings.Contains(text, "every extreme among them") {
 		t.Errorf("the legend says %q", text)
 	}
 }
 
-func TestOverTime_queue(t *testing.T) {
-	f := OverTime(sampleDeliveries(), NewLooks(nil))
+func TestOverTime_ofAQueueSpeaksOfItems(t *testing.T) {
+	f := OverTime(sampleDeliveries(), NewGlyphs(nil))
 	if f == nil {
 		t.Fatal("no plot of a queue's deliveries")
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/matrix"
+	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/units"
 )
 
@@ -20,16 +21,16 @@ import (
 type Distribution struct {
 	Label   string
 	Exact   []float64
-	Summary report.Metric
+	Summary metrics.Metric
 	Trials  int // that Summary stands for; 0 and 1 are the same
 }
 
 // Percentiles plots latency by percentile, one line a series, for one client
 // count. The x axis stretches the tail: each nine has the same width. It is nil
 // when no series has samples enough.
-func Percentiles(metric, title string, clients int, dists []Distribution, looks Looks) *Figure {
+func Percentiles(metric, title string, clients int, dists []Distribution, glyphs Glyphs) *Figure {
 	f := newFigure(fmt.Sprintf("%s-percentiles-%d", short(metric), clients),
-		fmt.Sprintf("%s by percentile, %s", upper(quantity(metric, title)), units.Plural(clients, "contender")),
+		fmt.Sprintf("%s by percentile, %s", units.Capital(quantity(metric, title)), units.Plural(clients, "contender")),
 		"Read: at 99 %, 99 of 100 were at most this slow. Each line ends at the slowest that was measured.")
 	f.Clients = clients
 	var values []float64
@@ -41,14 +42,14 @@ func Percentiles(metric, title string, clients int, dists []Distribution, looks 
 		if len(curve) == 0 || d.count() < fewest {
 			continue
 		}
-		look := looks.of(d.Label)
+		glyph := glyphs.of(d.Label)
 		for _, q := range curve {
 			values, end = append(values, q.y), math.Max(end, q.x)
 		}
 		repeated = repeated || d.Trials > 1
-		f.legend = append(f.legend, entry{text: d.legend(), look: look, point: true, line: true})
+		f.legend = append(f.legend, entry{text: d.legend(), glyph: glyph, point: true, line: true})
 		marks = append(marks, func() {
-			f.body.Add(line{at: thin(curve, 600), style: stroke(look.color, lineWidth)}, points{at: d.marks(curve), look: look, size: glyphSize})
+			f.body.Add(line{at: thin(curve, 600), style: stroke(glyph.color, lineWidth)}, points{at: d.marks(curve), glyph: glyph, size: glyphSize})
 		})
 	}
 	if len(marks) == 0 {

@@ -8,13 +8,16 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/internal/stats"
 	"github.com/zkbench/zkbench/report/matrix"
+	"github.com/zkbench/zkbench/report/metrics"
 )
 
 // The caption says that each line ends at the slowest that was measured: also where
 // only a summary is at hand.
 func TestDistribution_curveEndsAtTheSlowest(t *testing.T) {
-	summary := report.Metric{Count: new(int64(15)), Min: new(1e6), P50: new(2e6), P90: new(5e6), Max: new(1.2e9)}
+	summary := metrics.Metric{Count: new(int64(15)), Min: new(1e6), P50: new(2e6), P90: new(5e6), Max: new(1.2e9)}
 	for _, row := range []struct {
 		name string
 		of   Distribution
@@ -22,7 +25,7 @@ func TestDistribution_curveEndsAtTheSlowest(t *testing.T) {
 	}{
 		{"every sample", Distribution{Exact: []float64{3e6, 1e6, 9e6, 2e6}}, xy{nines(0.75), 9e6}},
 		{"a summary", Distribution{Summary: summary}, xy{nines(14.0 / 15), 1.2e9}},
-		{"a summary without a largest", Distribution{Summary: report.Metric{Count: new(int64(15)), Min: new(1e6), P90: new(5e6)}}, xy{1, 5e6}},
+		{"a summary without a largest", Distribution{Summary: metrics.Metric{Count: new(int64(15)), Min: new(1e6), P90: new(5e6)}}, xy{1, 5e6}},
 	} {
 		curve := row.of.curve()
 		got := curve[len(curve)-1]
@@ -34,15 +37,15 @@ func TestDistribution_curveEndsAtTheSlowest(t *testing.T) {
 
 // What stands at a percentile is what the table has there: 99 of 100 samples were at
 // most as slow as the 99th of them, not as the 100th.
-func TestDistribution_asTheTables(t *testing.T) {
-	h := report.NewHistogram()
+func TestDistribution_isThatOfTheTables(t *testing.T) {
+	h := stats.NewHistogram()
 	var exact []float64
 	for i := range 500 {
 		v := time.Duration(i+1) * 10 * time.Millisecond
 		h.Record(v)
 		exact = append(exact, float64(v))
 	}
-	m := h.Metric()
+	m := metrics.Metric{Count: new(h.Count()), Min: new(h.Min()), Max: new(h.Max()), P50: new(h.Percentile(50)), P90: new(h.Percentile(90)), P99: new(h.Percentile(99)), P999: new(h.Percentile(99.9))}
 	for name, d := range map[string]Distribution{"with a summary": {Exact: exact, Summary: m}, "without one": {Exact: exact}} {
 		curve := d.curve()
 		for _, points := range [][]xy{curve, d.marks(curve)} {
@@ -56,7 +59,7 @@ func TestDistribution_asTheTables(t *testing.T) {
 	}
 }
 
-func TestQuantity(t *testing.T) {
+func TestQuantity_namesLatencyOrTime(t *testing.T) {
 	for metric, want := range map[string]string{"handoff.latency": "x latency", "leaderless.time": "x time"} {
 		if got := quantity(metric, "x"); got != want {
 			t.Errorf("%s is called a %s, want a %s", metric, got, want)
@@ -66,12 +69,12 @@ func TestQuantity(t *testing.T) {
 
 // repeated is a trial of a cell that was run several times.
 func repeated(name string, p50 float64, n int64) report.Trial {
-	return report.Trial{Name: name, Scenario: "s", Subject: "queue/a", Clients: 10, Metrics: map[string]report.Metric{
+	return report.Trial{Name: name, Cell: history.Cell{Scenario: "s", Subject: "queue/a", Clients: 10}, Metrics: map[string]metrics.Metric{
 		"queue.latency": {Unit: "ns", Count: &n, Min: new(p50 / 2), P50: &p50, P90: new(2 * p50), P99: new(3 * p50), Max: new(4 * p50)}}}
 }
 
 // A repeated cell is drawn as the tables have it, and not as its first trial was.
-func TestLatencies_repeated(t *testing.T) {
+func TestLatencies_ofARepeatedCellAreMedians(t *testing.T) {
 	trials := []report.Trial{repeated("1", 1e6, 200), repeated("2", 3e6, 300), repeated("3", 2e6, 100)}
 	s := matrix.Of(trials)[0]
 	for _, row := range []struct {
@@ -86,7 +89,7 @@ func TestLatencies_repeated(t *testing.T) {
 		if *m.P50 != 2e6 || *m.P99 != 6e6 || *m.Min != 0.5e6 || *m.Max != 12e6 || *m.Count != 600 || d.Trials != 3 || d.Exact != nil {
 			t.Errorf("%s: p50 %v, p99 %v, min %v, max %v of %v in %d trials", row.name, *m.P50, *m.P99, *m.Min, *m.Max, *m.Count, d.Trials)
 		}
-		f := Percentiles("queue.latency", "queue", 10, []Distribution{d}, NewLooks(nil))
+		f := Percentiles("queue.latency", "queue", 10, []Distribution{d}, NewGlyphs(nil))
 		if got := legendText(f); got != "queue/a (600 samples of 3 trials)" {
 			t.Errorf("%s: the legend says %q", row.name, got)
 		}
@@ -96,23 +99,23 @@ func TestLatencies_repeated(t *testing.T) {
 	}
 }
 
-func TestLatencies_once(t *testing.T) {
+func TestLatencies_ofOneTrialAreItsOwn(t *testing.T) {
 	s := matrix.Of([]report.Trial{repeated("1", 1e6, 200)})[0]
 	d := Latencies(s, 10, "queue.latency", func(string) []float64 { return sampleExact(1e6, 200) })
 	if len(d[0].Exact) != 200 {
 		t.Errorf("%d exact samples, want those of the one trial", len(d[0].Exact))
 	}
-	if f := Percentiles("queue.latency", "queue", 10, d, NewLooks(nil)); strings.Contains(f.About, "repeated") || legendText(f) != "queue/a (200 samples)" {
+	if f := Percentiles("queue.latency", "queue", 10, d, NewGlyphs(nil)); strings.Contains(f.About, "repeated") || legendText(f) != "queue/a (200 samples)" {
 		t.Errorf("about %q, legend %q: nothing was repeated", f.About, legendText(f))
 	}
 }
 
 // The plots by contenders take merged trials, and say so.
-func TestGrowth_repeated(t *testing.T) {
+func TestGrowth_ofARepeatedCellIsItsMedian(t *testing.T) {
 	more := repeated("4", 5e6, 200)
 	more.Clients = 20
 	s := matrix.Of([]report.Trial{repeated("1", 1e6, 200), repeated("2", 3e6, 300), more})[0]
-	if f := Growth(s.Merged(), "queue.latency", "queue", NewLooks(nil)); !strings.Contains(f.About, "the median of its trials") {
+	if f := Growth(s.Merged(), "queue.latency", "queue", NewGlyphs(nil)); !strings.Contains(f.About, "the median of its trials") {
 		t.Errorf("about: %s", f.About)
 	}
 }

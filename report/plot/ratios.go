@@ -92,21 +92,21 @@ func changeTicks(low, high float64) ticks {
 }
 
 func changeLegend(rows []Change, limit float64) []entry {
-	out := []entry{{text: "change, with its 95 % confidence interval", look: look{palette[0], circle}, point: true, line: true}}
+	out := []entry{{text: "change, with its 95 % confidence interval", glyph: glyph{palette[0], circle}, point: true, line: true}}
 	for _, r := range rows {
 		if r.Alarm {
-			out = append(out, entry{text: "worse", look: look{alarm, circle}, point: true, line: true})
+			out = append(out, entry{text: "worse", glyph: glyph{alarm, circle}, point: true, line: true})
 			break
 		}
 	}
 	for _, r := range rows {
 		if r.Noise > 0 {
-			out = append(out, entry{text: "the same against itself", look: look{palette[4], diamond}, point: true})
+			out = append(out, entry{text: "the same against itself", glyph: glyph{palette[4], diamond}, point: true})
 			break
 		}
 	}
 	if limit > 0 {
-		out = append(out, entry{text: "limit", look: look{color: ink}, line: true, dash: true})
+		out = append(out, entry{text: "limit", glyph: glyph{color: ink}, line: true, dash: true})
 	}
 	return out
 }

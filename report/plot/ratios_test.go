@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestChanges(t *testing.T) {
+func TestChanges_sayWhatEachRowMeans(t *testing.T) {
 	if Changes("t", "a", nil, 1.05) != nil {
 		t.Error("a plot of nothing")
 	}

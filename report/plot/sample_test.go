@@ -6,7 +6,10 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/matrix"
+	"github.com/zkbench/zkbench/report/metrics"
+	"github.com/zkbench/zkbench/report/verdict"
 )
 
 // sampleTrials invents a plausible herd run: the parent variant pays per
@@ -26,8 +29,8 @@ func sampleTrial(subject string, clients int, p50, expected float64) report.Tria
 	ptr := func(v float64) *float64 { return &v }
 	count := int64(clients * 10)
 	return report.Trial{
-		Name: "herd-" + fileName(subject) + "-" + string(rune('a'+clients%26)), Scenario: "herd", Subject: subject, Clients: clients,
-		Metrics: map[string]report.Metric{
+		Name: "herd-" + fileName(subject) + "-" + string(rune('a'+clients%26)), Cell: history.Cell{Scenario: "herd", Subject: subject, Clients: clients},
+		Metrics: map[string]metrics.Metric{
 			"handoff.latency": {Unit: "ns", Count: &count, Min: ptr(p50 / 3), Mean: ptr(p50 * 1.2), P50: ptr(p50),
 				P90: ptr(p50 * 2), P99: ptr(p50 * 4), P999: ptr(p50 * 6), Max: ptr(p50 * 7)},
 			"fanout.notifications": {Unit: "1/handoff", Value: ptr(expected * 0.97), Expected: ptr(expected)},
@@ -36,13 +39,13 @@ func sampleTrial(subject string, clients int, p50, expected float64) report.Tria
 	}
 }
 
-func sampleScenario() (matrix.Scenario, Looks) {
+func sampleScenario() (matrix.Scenario, Glyphs) {
 	s := matrix.Of(sampleTrials())[0]
 	var labels []string
 	for _, x := range s.Series {
 		labels = append(labels, x.Label)
 	}
-	return s, NewLooks(labels)
+	return s, NewGlyphs(labels)
 }
 
 // sampleExact invents the single latencies behind a trial.
@@ -59,28 +62,28 @@ func sampleExact(p50 float64, n int) []float64 {
 // two holders at once.
 func sampleTimeline(clients, rounds int, overlaps bool) Timeline {
 	r := rand.New(rand.NewPCG(7, uint64(clients)))
-	t := Timeline{Trial: "herd-lock-parent-" + string(rune('a'+clients%26)), Label: "lock/parent", Clients: clients}
+	t := Timeline{Trial: "herd-lock-parent-" + string(rune('a'+clients%26)), Label: "lock/parent", Clients: clients, Trace: &report.Trace{}}
 	now := 2 * time.Second
 	for i := range clients * rounds {
 		wait := time.Duration(2e6 * math.Exp(r.NormFloat64()*0.5))
 		failover := i%37 == 20
 		if failover {
-			t.Windows = append(t.Windows, Window{Fault: "session.close", Target: "client 3 (holder)", Start: now, End: now + 5*time.Millisecond, Proven: i%2 == 0})
+			t.Faults = append(t.Faults, report.Fault{Fault: "session.close", Target: "client 3 (holder)", Start: now, End: now + 5*time.Millisecond, Proof: map[bool]string{true: "seen"}[i%2 == 0]})
 			wait += 300 * time.Millisecond
 		}
 		now += wait
-		t.Handoffs = append(t.Handoffs, Handoff{At: now, Latency: wait, Failover: failover})
+		t.Handoffs = append(t.Handoffs, metrics.Handoff{At: now, Latency: wait, Failover: failover})
 		end := now + 20*time.Millisecond
 		if overlaps && i == clients/2 {
 			end += 12 * time.Millisecond
-			o := Overlap{Clients: [2]int{i * 7 % clients, (i + 1) * 7 % clients}, Start: end - 10*time.Millisecond, End: end}
+			o := verdict.Overlap{Older: i * 7 % clients, Newer: (i + 1) * 7 % clients, Start: end - 10*time.Millisecond, End: end}
 			t.Overlaps = append(t.Overlaps, o)
 			o.Exposure, o.Start, o.End = true, o.Start+time.Second, o.End+time.Second
 			t.Overlaps = append(t.Overlaps, o)
 		}
-		t.Beliefs = append(t.Beliefs, Belief{Client: i * 7 % clients, Start: now, End: end})
+		t.Holds = append(t.Holds, report.Hold{Client: i * 7 % clients, Start: now, End: end})
 		now += 20 * time.Millisecond
 	}
-	t.Windows = append(t.Windows, Window{Fault: "partition.isolate", Target: "zk2 (leader)", Start: 4 * time.Second, End: 5 * time.Second, Proven: true})
+	t.Faults = append(t.Faults, report.Fault{Fault: "partition.isolate", Target: "zk2 (leader)", Start: 4 * time.Second, End: 5 * time.Second, Proof: "seen"})
 	return t
 }

@@ -45,34 +45,34 @@ var Dark = map[string]string{
 	hex(palette[6]): "#c9d1d9", hex(expected): "#1c3550",
 }
 
-// look is how one series is told from the others: by colour and by shape.
-type look struct {
+// glyph is what tells one series from the others: a colour and a shape.
+type glyph struct {
 	color color.RGBA
 	shape shape
 }
 
-// Looks gives every label a look of its own that is the same in all plots.
-type Looks map[string]look
+// Glyphs gives every label a glyph of its own that is the same in all plots.
+type Glyphs map[string]glyph
 
-// NewLooks gives looks to labels in their order. Colours and shapes repeat at
+// NewGlyphs gives glyphs to labels in their order. Colours and shapes repeat at
 // different periods, so that their pairs repeat only after 35 series.
-func NewLooks(labels []string) Looks {
-	l := Looks{}
+func NewGlyphs(labels []string) Glyphs {
+	l := Glyphs{}
 	for _, label := range labels {
 		if _, known := l[label]; !known {
 			n := len(l)
-			l[label] = look{color: palette[n%len(palette)], shape: shape(n % int(shapes))}
+			l[label] = glyph{color: palette[n%len(palette)], shape: shape(n % int(shapes))}
 		}
 	}
 	return l
 }
 
-// of returns the look of a label, and the first one for a label that has none.
-func (l Looks) of(label string) look {
+// of returns the glyph of a label, and the first one for a label that has none.
+func (l Glyphs) of(label string) glyph {
 	if v, ok := l[label]; ok {
 		return v
 	}
-	return look{color: palette[0]}
+	return glyph{color: palette[0]}
 }
 
 // Sizes in points. A plot is 720 points wide, so one point is about a pixel of the page.

@@ -13,23 +13,23 @@ import (
 // highest. The scenario has all of its trials, not merged ones. It is nil when all have
 // the same number of clients, or none has a throughput of its own making: in an open
 // loop it is the rate at which items were put. [ThroughputOverTime] says more then.
-func Throughput(s matrix.Scenario, looks Looks) *Figure {
+func Throughput(s matrix.Scenario, glyphs Glyphs) *Figure {
 	f := newFigure("throughput", "Throughput by contenders",
 		"How many grants were had, or items taken, a second, in the phases in which the clients set the pace; faults in them count. "+
 			"A line that falls: more contenders get less done together.")
 	c := curves{f: f, of: len(s.Series)}
 	repeated := false
 	for _, series := range s.Series {
-		look := looks.of(series.Label)
+		glyph := glyphs.of(series.Label)
 		medians, whisk, none := throughputPoints(s.Counts, series)
 		if none { // it has no place on a log axis
-			f.legend = append(f.legend, entry{text: series.Label + ": none at all", look: look, point: true})
+			f.legend = append(f.legend, entry{text: series.Label + ": none at all", glyph: glyph, point: true})
 		}
 		if len(medians) == 0 {
 			continue
 		}
 		repeated = repeated || len(whisk.x) > 0
-		c.add(series.Label, look, medians, whisk)
+		c.add(series.Label, glyph, medians, whisk)
 	}
 	if !c.draw(s.Counts, units.TickNumber) {
 		return nil

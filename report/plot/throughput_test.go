@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/matrix"
 	"github.com/zkbench/zkbench/report/metrics"
 )
@@ -12,8 +13,8 @@ import (
 func busy(subject string, clients int, rates ...float64) []report.Trial {
 	var out []report.Trial
 	for _, v := range rates {
-		out = append(out, report.Trial{Scenario: "s", Subject: subject, Clients: clients,
-			Metrics: map[string]report.Metric{metrics.Throughput: {Unit: "1/s", Value: &v}}})
+		out = append(out, report.Trial{Cell: history.Cell{Scenario: "s", Subject: subject, Clients: clients},
+			Metrics: map[string]metrics.Metric{metrics.Throughput: {Unit: "1/s", Value: &v}}})
 	}
 	return out
 }
@@ -26,9 +27,9 @@ func scenarioOf(cells ...[]report.Trial) matrix.Scenario {
 	return matrix.Of(all)[0]
 }
 
-func TestThroughput(t *testing.T) {
+func TestThroughput_isTheMedianOfACell(t *testing.T) {
 	s := scenarioOf(busy("a", 10, 300, 100, 250), busy("a", 20, 90), busy("b", 10, 0), busy("b", 20, 0))
-	f := Throughput(s, NewLooks([]string{"a", "b"}))
+	f := Throughput(s, NewGlyphs([]string{"a", "b"}))
 	if f.Clients != 0 || f.yTitle != "throughput, 1/s (log scale)" {
 		t.Errorf("clients %d, axis %q", f.Clients, f.yTitle)
 	}
@@ -47,23 +48,23 @@ func TestThroughput(t *testing.T) {
 	}
 }
 
-func TestThroughput_nothingToCompare(t *testing.T) {
-	if Throughput(scenarioOf(busy("a", 10, 300, 100)), NewLooks(nil)) != nil {
+func TestThroughput_ofOneCountIsNotDrawn(t *testing.T) {
+	if Throughput(scenarioOf(busy("a", 10, 300, 100)), NewGlyphs(nil)) != nil {
 		t.Error("one client count shows no trend, and was drawn")
 	}
-	if Throughput(scenarioOf([]report.Trial{{Scenario: "s", Clients: 1}, {Scenario: "s", Clients: 2}}), NewLooks(nil)) != nil {
+	if Throughput(scenarioOf([]report.Trial{{Cell: history.Cell{Scenario: "s", Clients: 1}}, {Cell: history.Cell{Scenario: "s", Clients: 2}}}), NewGlyphs(nil)) != nil {
 		t.Error("a plot of nothing")
 	}
 }
 
 // In an open loop the rate is that at which items were put: it says nothing about the
 // queue.
-func TestThroughput_openLoop(t *testing.T) {
+func TestThroughput_ofAnOpenLoopIsNotDrawn(t *testing.T) {
 	s := scenarioOf(busy("a", 10, 50), busy("a", 20, 50))
 	for _, x := range s.Series[0].Trials {
-		x.Metrics[metrics.QueueYield] = report.Metric{Value: new(1.0)}
+		x.Metrics[metrics.QueueYield] = metrics.Metric{Value: new(1.0)}
 	}
-	if Throughput(s, NewLooks(nil)) != nil {
+	if Throughput(s, NewGlyphs(nil)) != nil {
 		t.Error("the rate of an open loop was drawn")
 	}
 }

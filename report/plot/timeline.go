@@ -6,22 +6,17 @@ import (
 	"strings"
 	"time"
 
+	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// Timeline is what the plots over time need to know about one trial, folded from
-// its history. All times count from the start of the run.
+// Timeline is what the plots of one trial need to know.
 type Timeline struct {
-	Trial    string // its name
-	Label    string // its series, as in the other plots
-	Clients  int
-	Queue    bool      // its clients are consumers, and what they have is items
-	Handoffs []Handoff // of a queue: deliveries, each from when the item was due until it was taken
-	Paces    []Pace
-	Windows  []Window
-	Beliefs  []Belief
-	Overlaps []Overlap
-	Partial  string // why the history is incomplete; empty when it is whole
+	Trial   string // its name
+	Label   string // its series, as in the other plots
+	Clients int
+	Promise time.Duration // the longest that a failover may take; 0: nobody promised anything
+	*report.Trace
 }
 
 // who counts the clients in the word for them.
@@ -30,33 +25,6 @@ func (t Timeline) who() string {
 		return units.Plural(t.Clients, "consumer")
 	}
 	return units.Plural(t.Clients, "contender")
-}
-
-// Handoff is one hand-off, placed at the time at which it ended.
-type Handoff struct {
-	At       time.Duration
-	Latency  time.Duration
-	Failover bool // a fault caused it
-}
-
-// Window is a fault and the time in which it was in force.
-type Window struct {
-	Fault, Target string
-	Start, End    time.Duration
-	Proven        bool
-}
-
-// Belief is the time in which a client believed that it held the grant.
-type Belief struct {
-	Client     int
-	Start, End time.Duration
-}
-
-// Overlap is the time in which two clients believed so at once.
-type Overlap struct {
-	Clients    [2]int
-	Start, End time.Duration
-	Exposure   bool // inherent in leases, not a violation
 }
 
 // thin keeps at most about limit points: of each slice of x the first, the lowest

@@ -2,16 +2,18 @@ package plot
 
 import (
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/metrics"
 )
 
-// TestThin: whatever the points, the thinned ones are some of them, in order, few
+// TestThin_keepsTheExtremes: whatever the points, the thinned ones are some of them, in order, few
 // enough, and the lowest and the highest are among them.
-func TestThin(t *testing.T) {
+func TestThin_keepsTheExtremes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, limit := rapid.IntRange(0, 3000).Draw(t, "points"), rapid.IntRange(3, 400).Draw(t, "limit")
 		pts := make([]xy, n)
@@ -47,41 +49,7 @@ func TestThin(t *testing.T) {
 	})
 }
 
-func TestHolders_slice(t *testing.T) {
-	line := sampleTimeline(100, 60, false)
-	from, to, cut := slice(line)
-	first := slices.MinFunc(line.Windows, func(a, b Window) int { return int(a.Start - b.Start) }).Start
-	if !cut || from > first || to < first {
-		t.Errorf("slice from %v to %v, cut %v; want one around the first fault at %v", from, to, cut, first)
-	}
-	late := line.Beliefs[len(line.Beliefs)-3]
-	line.Overlaps = []Overlap{{Clients: [2]int{1, 2}, Start: line.Beliefs[9].Start, End: line.Beliefs[9].End, Exposure: true},
-		{Clients: [2]int{late.Client, 99}, Start: late.Start, End: late.End}}
-	from, to, _ = slice(line)
-	if from > late.Start || to < late.End {
-		t.Errorf("slice from %v to %v misses the violation at %v, which goes before exposure", from, to, late.Start)
-	}
-	rows, dropped := holderRowsOf(line, from, to)
-	if !slices.Contains(rows, late.Client) || !slices.Contains(rows, 99) {
-		t.Errorf("rows %v lack the clients %d and 99 of the overlap", rows, late.Client)
-	}
-	if len(rows) != holderRows || dropped == 0 || !slices.IsSorted(rows) {
-		t.Errorf("%d rows, %d dropped; want %d in order and the rest counted", len(rows), dropped, holderRows)
-	}
-	short := sampleTimeline(5, 3, false)
-	if _, _, cut := slice(short); cut {
-		t.Error("a short trial was cut")
-	}
-}
-
-// The interactive timeline draws grants from the whole trial, not all of them.
-func TestHolders_saysWhereTheRestIs(t *testing.T) {
-	if about := Holders(sampleTimeline(100, 60, false)).About; !strings.Contains(about, "the interactive timeline on the page covers all of it") || strings.Contains(about, "the rest") {
-		t.Errorf("about: %s", about)
-	}
-}
-
-func TestFormatFixed(t *testing.T) {
+func TestFormatFixed_hasNoMinusBeforeNothing(t *testing.T) {
 	if got := formatFixed(-0.001, 2); got != "0.00" {
 		t.Errorf("formatFixed(-0.001, 2) = %q, want no minus before nothing", got)
 	}
@@ -90,8 +58,8 @@ func TestFormatFixed(t *testing.T) {
 	}
 }
 
-func TestExtent(t *testing.T) {
-	from, to := extent(Timeline{Windows: []Window{{Start: 3 * time.Second, End: time.Second}}, Handoffs: []Handoff{{At: 5 * time.Second}}})
+func TestExtent_coversFaults(t *testing.T) {
+	from, to := extent(Timeline{Trace: &report.Trace{Faults: []report.Fault{{Start: 3 * time.Second, End: time.Second}}, Handoffs: []metrics.Handoff{{At: 5 * time.Second}}}})
 	if from != 3 || to != 5 {
 		t.Errorf("extent %v to %v, want 3 to 5: a fault does not end before it starts", from, to)
 	}

@@ -23,18 +23,18 @@ type Line struct {
 }
 
 // Trend plots a measure over runs, by the time at which they started. unit is that
-// of a report.Metric. It is nil without points.
-func Trend(name, title, unit string, lines []Line, looks Looks) *Figure {
+// of a metrics.Metric. It is nil without points.
+func Trend(name, title, unit string, lines []Line, glyphs Glyphs) *Figure {
 	title += per(unit)
 	f := newFigure("trend-"+name, title, "Each point is one run: the median of its trials, with its 95 % confidence interval where it has trials enough.")
 	var values []float64
 	var from, to time.Time
 	var marks []func()
 	for _, l := range lines {
-		look := looks.of(l.Label)
+		glyph := glyphs.of(l.Label)
 		var at []xy
 		shift := beside(len(marks), len(lines))
-		w := whiskers{color: look.color, shift: shift}
+		w := whiskers{color: glyph.color, shift: shift}
 		for _, p := range l.Points {
 			if !(p.Median > 0) || math.IsInf(p.Median, 0) {
 				continue
@@ -55,10 +55,10 @@ func Trend(name, title, unit string, lines []Line, looks Looks) *Figure {
 		if len(at) == 0 {
 			continue
 		}
-		f.legend = append(f.legend, entry{text: l.Label, look: look, point: true, line: true})
+		f.legend = append(f.legend, entry{text: l.Label, glyph: glyph, point: true, line: true})
 		marks = append(marks, func() {
-			f.body.Add(w, line{at: at, style: stroke(look.color, lineWidth), shift: shift},
-				points{at: at, look: look, size: glyphSize, shift: shift})
+			f.body.Add(w, line{at: at, style: stroke(glyph.color, lineWidth), shift: shift},
+				points{at: at, glyph: glyph, size: glyphSize, shift: shift})
 		})
 	}
 	if len(marks) == 0 {
@@ -82,7 +82,7 @@ func Trend(name, title, unit string, lines []Line, looks Looks) *Figure {
 	return f
 }
 
-// per writes the unit of a report.Metric as it stands after the name of the measure:
+// per writes the unit of a metrics.Metric as it stands after the name of the measure:
 // ", 1/s", ", per hand-off". Of a time it is nothing: its ticks say "ms" or "s".
 func per(unit string) string {
 	count, of, rate := strings.Cut(unit, "/")

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestTrend(t *testing.T) {
+func TestTrend_drawsALineACell(t *testing.T) {
 	day := func(d int) time.Time { return time.Date(2026, 11, d, 3, 0, 0, 0, time.UTC) }
 	for _, row := range []struct {
 		about string
@@ -20,7 +20,7 @@ func TestTrend(t *testing.T) {
 		{"a single run is a point", []Line{{"lock/a", []Point{{day(1), 1e6, 0, 0}}}}, []string{"lock/a"}},
 		{"no points are no plot", []Line{{"lock/a", []Point{{day(1), 0, 0, 0}, {day(2), math.Inf(1), 0, 0}, {day(2), math.NaN(), 0, 0}}}}, nil},
 	} {
-		f := Trend("handoff", "hand-off", "ns", row.lines, NewLooks([]string{"lock/a"}))
+		f := Trend("handoff", "hand-off", "ns", row.lines, NewGlyphs([]string{"lock/a"}))
 		if f == nil {
 			if row.says != nil {
 				t.Errorf("%s: no plot", row.about)
@@ -41,7 +41,7 @@ func TestTrend(t *testing.T) {
 }
 
 // A number without its unit says nothing.
-func TestTrend_units(t *testing.T) {
+func TestTrend_isInTheUnitOfItsMetric(t *testing.T) {
 	day := time.Date(2026, 11, 1, 3, 0, 0, 0, time.UTC)
 	for _, row := range []struct {
 		title, unit string
@@ -55,7 +55,7 @@ func TestTrend_units(t *testing.T) {
 		{"handoff.latency.p50", "ns", 3e6, []string{"handoff.latency.p50 (log scale; each tick has its unit)", "2 ms", "5 ms"}},
 		{"fairness", "1", 0.9, []string{"fairness (log scale)"}},
 	} {
-		f := Trend("x", row.title, row.unit, []Line{{"a", []Point{{day, row.value, 0, 0}}}}, NewLooks(nil))
+		f := Trend("x", row.title, row.unit, []Line{{"a", []Point{{day, row.value, 0, 0}}}}, NewGlyphs(nil))
 		svg, err := f.SVG()
 		if err != nil {
 			t.Fatal(err)

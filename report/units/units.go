@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // Duration writes nanoseconds with three significant digits and the unit that
@@ -207,3 +208,37 @@ func Markdown(s string) string { return markdown.Replace(Clean(s)) }
 
 var markdown = strings.NewReplacer("\\", "\\\\", "|", "\\|", "<", "&lt;", ">", "&gt;", "*", "\\*", "_", "\\_",
 	"`", "\\`", "[", "\\[", "]", "\\]", "@", "&#64;", "#", "\\#")
+
+// Code writes an inline code span of Markdown around text that may hold backquotes.
+func Code(s string) string {
+	s = Clean(s)
+	fence := "`"
+	for strings.Contains(s, fence) {
+		fence += "`"
+	}
+	if fence == "`" {
+		return fence + s + fence
+	}
+	return fence + " " + s + " " + fence
+}
+
+// List joins with commas and a last "and".
+func List(parts []string) string {
+	if len(parts) < 2 {
+		return strings.Join(parts, "")
+	}
+	last := len(parts) - 1
+	return strings.Join(parts[:last], ", ") + " and " + parts[last]
+}
+
+// Capital writes the first letter as a capital one.
+func Capital(s string) string {
+	r := []rune(s)
+	if len(r) > 0 {
+		r[0] = unicode.ToUpper(r[0])
+	}
+	return string(r)
+}
+
+// Moment writes an instant on the trial's clock: "0.200 s".
+func Moment(t time.Duration) string { return strconv.FormatFloat(t.Seconds(), 'f', 3, 64) + " s" }

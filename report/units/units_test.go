@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestDuration(t *testing.T) {
+func TestDuration_hasThreeDigitsAndAUnit(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		ns   float64
@@ -30,7 +30,7 @@ func TestDuration(t *testing.T) {
 	}
 }
 
-func TestQuantity(t *testing.T) {
+func TestQuantity_isWrittenInItsUnit(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		v    float64
@@ -52,7 +52,7 @@ func TestQuantity(t *testing.T) {
 	}
 }
 
-func TestClean(t *testing.T) {
+func TestClean_leavesNothingDangerous(t *testing.T) {
 	got := Clean("lock\x00/\x1b[31mred\nnext\xff")
 	if strings.ContainsAny(got, "\x00\x1b\n") || strings.Contains(got, "\xff") {
 		t.Errorf("Clean left something dangerous: %q", got)
@@ -62,7 +62,7 @@ func TestClean(t *testing.T) {
 	}
 }
 
-func TestShort(t *testing.T) {
+func TestShort_marksTheCut(t *testing.T) {
 	if got := Short("lock/predecessor", 8); got != "lock/pr…" {
 		t.Errorf("Short = %q", got)
 	}
@@ -71,14 +71,14 @@ func TestShort(t *testing.T) {
 	}
 }
 
-func TestTimes(t *testing.T) {
+func TestTimes_areAsPreciseAsAReaderCanUse(t *testing.T) {
 	const long = "from 75.162462ms to 653.45228ms, after 12.345678901s, within 10s, 1.2345 times"
 	if got, want := Times(long), "from 75.162ms to 653.452ms, after 12.346s, within 10s, 1.2345 times"; got != want {
 		t.Errorf("Times = %q, want %q", got, want)
 	}
 }
 
-func TestRatioAndPlural(t *testing.T) {
+func TestRatio_andPluralAreWords(t *testing.T) {
 	for got, want := range map[string]string{
 		Ratio(34.4): "34 times", Ratio(1.24): "1.2 times", Ratio(math.Inf(1)): "unknown times",
 		Plural(1, "verdict"): "1 verdict", Plural(0, "verdict"): "0 verdicts",
@@ -89,7 +89,7 @@ func TestRatioAndPlural(t *testing.T) {
 	}
 }
 
-func TestTick(t *testing.T) {
+func TestTick_hasNoIdleZeros(t *testing.T) {
 	for ns, want := range map[float64]string{1e6: "1 ms", 10e6: "10 ms", 100e6: "100 ms", 0.5e3: "500 ns", 2.5e6: "2.5 ms", 300e9: "5 min 0 s"} {
 		if got := Tick(ns); got != want {
 			t.Errorf("Tick(%v) = %q, want %q", ns, got, want)

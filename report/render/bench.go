@@ -1,0 +1,78 @@
+package render
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/units"
+	"github.com/zkbench/zkbench/report/view"
+)
+
+// bench writes the Go benchmark format, so that benchstat compares two runs. One line a
+// trial:
+//
+//	BenchmarkHerd/subject=lock:parent/clients=50 490 5200000 ns/handoff-p50 25.5 notifications/handoff
+//
+// In a benchmark's name a slash parts its keys and a space ends it, so a subject's slash
+// becomes a colon and spaces become underscores: `benchstat -col /subject` then sets
+// whole subjects side by side. The iterations are the samples behind the first number.
+// Seed and versions are left out: benchstat parts tables by whatever stands above them,
+// and two runs would not meet in one.
+var _ = register(report.BenchFile, func(w io.Writer, v *view.View) error {
+	var b strings.Builder
+	for _, c := range []struct{ key, value string }{
+		{"goos", v.Run.Host["os"]}, {"goarch", v.Run.Host["arch"]}, {"pkg", "zkbench"}, {"cpu", v.Run.Host["cpu"]},
+		{"ensemble", v.Run.Ensemble.Kind},
+	} {
+		if value := strings.TrimSpace(units.Clean(c.value)); value != "" {
+			fmt.Fprintf(&b, "%s: %s\n", c.key, value)
+		}
+	}
+	for _, unit := range v.Better {
+		fmt.Fprintf(&b, "Unit %s better=higher\n", unit)
+	}
+	fmt.Fprintln(&b)
+	for _, m := range v.Measured {
+		benchLine(&b, m)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+})
+
+func benchLine(b *strings.Builder, m view.Measured) {
+	var numbers []string
+	for _, n := range m.Numbers {
+		if !math.IsNaN(n.Value) && !math.IsInf(n.Value, 0) {
+			numbers = append(numbers, strconv.FormatFloat(n.Value, 'f', -1, 64)+" "+n.Unit)
+		}
+	}
+	if len(numbers) == 0 { // a line without a number is none
+		return
+	}
+	// The format wants the letter after "Benchmark" not to be a small one.
+	fmt.Fprintf(b, "Benchmark%s/subject=%s", cmp.Or(units.Capital(benchName(m.Scenario)), "Run"), benchName(m.Subject))
+	for _, p := range m.Varying {
+		fmt.Fprintf(b, "/%s=%s", benchName(p.Name), benchName(p.Value))
+	}
+	fmt.Fprintf(b, "/clients=%d %d %s\n", m.Clients, m.Samples, strings.Join(numbers, " "))
+}
+
+// benchName makes a name that the format can carry. A dash before digits at its end would
+// be read as GOMAXPROCS, but clients always come last.
+func benchName(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '/':
+			return ':'
+		case unicode.IsSpace(r) || r == '=':
+			return '_'
+		}
+		return r
+	}, units.Clean(s))
+}

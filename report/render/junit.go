@@ -1,0 +1,113 @@
+package render
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/units"
+	"github.com/zkbench/zkbench/report/view"
+)
+
+// The parts of a JUnit file that CI systems agree on.
+type (
+	junitRun struct {
+		XMLName  xml.Name     `xml:"testsuites"`
+		Name     string       `xml:"name,attr"`
+		Tests    int          `xml:"tests,attr"`
+		Failures int          `xml:"failures,attr"`
+		Errors   int          `xml:"errors,attr"`
+		Skipped  int          `xml:"skipped,attr"`
+		Time     string       `xml:"time,attr"`
+		Suites   []junitSuite `xml:"testsuite"`
+	}
+	junitSuite struct {
+		Name      string      `xml:"name,attr"`
+		Timestamp string      `xml:"timestamp,attr,omitempty"`
+		Tests     int         `xml:"tests,attr"`
+		Failures  int         `xml:"failures,attr"`
+		Errors    int         `xml:"errors,attr"`
+		Skipped   int         `xml:"skipped,attr"`
+		Cases     []junitCase `xml:"testcase"`
+	}
+	junitCase struct {
+		Class   string      `xml:"classname,attr"`
+		Name    string      `xml:"name,attr"`
+		Failure *junitWords `xml:"failure"`
+		Error   *junitWords `xml:"error"`
+		Skipped *junitWords `xml:"skipped"`
+	}
+	junitWords struct {
+		Message string `xml:"message,attr"`
+		Text    string `xml:",chardata"`
+	}
+)
+
+// JUnit has a suite for each cell, and in it a case for each check. A broken one is a
+// failure. An unknown one is an error, not skipped: CI systems show skipped in green, and
+// unknown is never a pass. Skipped is only a fault that this machine cannot inject.
+var _ = register(report.JUnitFile, func(w io.Writer, v *view.View) error {
+	out := junitRun{Name: "zkbench " + units.Clean(v.Name), Time: fmt.Sprintf("%.3f", v.Run.Elapsed.Seconds())}
+	for _, suite := range v.Suites {
+		s := junitSuite{Name: units.Clean(suite.Name)}
+		if !v.Run.Start.IsZero() {
+			s.Timestamp = v.Run.Start.UTC().Format("2006-01-02T15:04:05")
+		}
+		for _, c := range suite.Checks {
+			s.add(junitCaseOf(suite.Class, c))
+		}
+		out.add(s)
+	}
+	body, err := xml.MarshalIndent(out, "", "  ")
+	if err != nil {
+		return fmt.Errorf("%s: %w", report.JUnitFile, err)
+	}
+	_, err = fmt.Fprintf(w, "%s%s\n", xml.Header, body)
+	return err
+})
+
+func junitCaseOf(class string, c view.Check) junitCase {
+	k := junitCase{Class: strings.ReplaceAll(units.Clean(class), " ", "_"), Name: units.Clean(c.What)}
+	said := words(strings.Join(c.Reasons, "\n"))
+	switch c.Result {
+	case report.Pass:
+	case report.Fail:
+		k.Failure = said
+	case view.Skipped:
+		k.Skipped = said
+	default:
+		k.Error = words(c.Result + ": " + strings.Join(c.Reasons, "\n"))
+	}
+	return k
+}
+
+func words(s string) *junitWords {
+	lines := strings.Split(s, "\n")
+	for i := range lines {
+		lines[i] = units.Clean(lines[i])
+	}
+	return &junitWords{Message: units.Short(lines[0], 200), Text: strings.Join(lines, "\n")}
+}
+
+func (s *junitSuite) add(k junitCase) {
+	s.Cases = append(s.Cases, k)
+	s.Tests++
+	switch {
+	case k.Failure != nil:
+		s.Failures++
+	case k.Error != nil:
+		s.Errors++
+	case k.Skipped != nil:
+		s.Skipped++
+	}
+}
+
+func (r *junitRun) add(s junitSuite) {
+	r.Suites = append(r.Suites, s)
+	r.Tests += s.Tests
+	r.Failures += s.Failures
+	r.Errors += s.Errors
+	r.Skipped += s.Skipped
+}

@@ -1,0 +1,72 @@
+package render
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/units"
+	"github.com/zkbench/zkbench/report/view"
+)
+
+var _ = register(report.SummaryFile, Markdown)
+
+// markdownReasons bounds the list of what did not pass, so that a comment stays a comment.
+const markdownReasons = 20
+
+// Markdown writes a summary that is short enough for a comment on a pull request.
+func Markdown(w io.Writer, v *view.View) error {
+	var b strings.Builder
+	mark := cmp.Or(map[string]string{report.Pass: "✅", report.Fail: "❌"}[v.Result], "❔")
+	fmt.Fprintf(&b, "### %s zkbench %s\n\n%s\n\n**%s**\n", mark, units.Markdown(v.Name), units.Markdown(v.Asked), units.Markdown(v.Verdict))
+	for i, f := range v.Of(view.Measures, view.Doubt, view.Note) {
+		if i == 0 {
+			fmt.Fprintln(&b)
+		}
+		fmt.Fprintf(&b, "- %s\n", units.Markdown(f.String()))
+	}
+	for _, t := range v.Tables {
+		markdownTable(&b, t)
+	}
+	if all := v.Of(view.Broken, view.Open); len(all) > 0 {
+		fmt.Fprint(&b, "\n<details><summary>What did not pass, and why</summary>\n\n")
+		for i, f := range all {
+			if i == markdownReasons {
+				fmt.Fprintf(&b, "- and %d more, in the report\n", len(all)-i)
+				break
+			}
+			fmt.Fprintf(&b, "- **%s**, %s: %s\n", units.Markdown(f.Text), units.Markdown(f.Subject), units.Markdown(units.Short(f.Why, 300)))
+		}
+		fmt.Fprint(&b, "\n</details>\n")
+	}
+	if v.Origin != "" {
+		fmt.Fprintf(&b, "\n%s Repeat with %s.\n", units.Markdown(v.Origin), units.Code(v.Run.Command))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func markdownTable(b *strings.Builder, t view.Table) {
+	line := func(cells []string) {
+		for _, c := range cells {
+			fmt.Fprintf(b, "| %s ", units.Markdown(c))
+		}
+		fmt.Fprint(b, "|\n")
+	}
+	var heads []string
+	rule := ""
+	for _, c := range t.Columns {
+		heads, rule = append(heads, c.Head), rule+"|---"
+		if c.Kind == view.Number {
+			rule += ":"
+		}
+	}
+	fmt.Fprintln(b)
+	line(heads)
+	fmt.Fprintf(b, "%s|\n", rule)
+	for _, r := range t.Rows {
+		line(r.Cells)
+	}
+}

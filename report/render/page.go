@@ -1,0 +1,156 @@
+package render
+
+import (
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/plot"
+	"github.com/zkbench/zkbench/report/units"
+	"github.com/zkbench/zkbench/report/view"
+)
+
+var (
+	//go:embed page/page.html
+	pageHTML string
+	//go:embed page/page.css
+	pageCSS string
+	//go:embed page/timeline.js
+	timelineJS string
+)
+
+// figureBytes is how much of the plots' SVG the page has room for, to stay below 2 MB.
+const figureBytes = 900_000
+
+// page writes one file that needs no network and no server. Its content security policy
+// allows only what is written in it.
+var _ = register(report.PageFile, func(w io.Writer, v *view.View) error {
+	p := page{View: v, CSS: template.CSS(pageCSS + darkCSS()), Script: template.JS(timelineJS), room: figureBytes}
+	p.Policy = policy(string(p.CSS), string(p.Script))
+	if err := p.timelines(); err != nil {
+		return err
+	}
+	t := template.Must(template.New("page").Funcs(template.FuncMap{
+		"clean": units.Clean, "mark": mark, "class": class, "paragraphs": paragraphs, "scrolling": statusFirst, "lanes": lanes, "figure": p.figure,
+	}).Parse(pageHTML))
+	// Which plots there is no room for is known when the others are written.
+	if err := t.Execute(w, &p); err != nil {
+		return fmt.Errorf("%s: %w", report.PageFile, err)
+	}
+	return nil
+})
+
+// page is what the template reads.
+type page struct {
+	*view.View
+	Policy string
+	CSS    template.CSS
+	Script template.JS
+	Data   template.JS // of the timelines
+
+	room, leftOut int
+}
+
+// drawing is a plot as the page shows it.
+type drawing struct {
+	*plot.Figure
+	SVG template.HTML // package plot escapes what it writes
+}
+
+// figure returns the plot while there is room for it.
+func (p *page) figure(f *plot.Figure) (*drawing, error) {
+	svg, err := f.SVG()
+	if err != nil {
+		return nil, err
+	}
+	if p.room -= len(svg); p.room < 0 {
+		p.leftOut++
+		return nil, nil
+	}
+	return &drawing{f, template.HTML(svg)}, nil
+}
+
+// LeftOut says how many plots there was no room for, once the others are written.
+func (p *page) LeftOut() string {
+	if p.leftOut == 0 {
+		return ""
+	}
+	return view.LeftOut(p.leftOut)
+}
+
+// statusFirst moves the status to the front: at the far end of a table that scrolls, a
+// failure would be out of sight.
+func statusFirst(t view.Table) view.Table {
+	var status, others []int
+	for i, c := range t.Columns {
+		if c.Kind == view.Status {
+			status = append(status, i)
+		} else {
+			others = append(others, i)
+		}
+	}
+	return t.Pick(append(status, others...))
+}
+
+// class is the style of a cell.
+func class(c view.Column, r view.Row) string {
+	switch c.Kind {
+	case view.Number:
+		return "n"
+	case view.Status:
+		return "r " + r.Result
+	case view.Whole:
+		return "whole"
+	}
+	return ""
+}
+
+// paragraphs writes the lines of a cell.
+func paragraphs(s string) template.HTML {
+	lines := strings.Split(s, "\n")
+	for i := range lines {
+		lines[i] = template.HTMLEscapeString(units.Clean(lines[i]))
+	}
+	if len(lines) == 1 {
+		return template.HTML(lines[0])
+	}
+	return template.HTML("<p>" + strings.Join(lines, "</p><p>") + "</p>")
+}
+
+// darkCSS recolours the plots by the colours that they are drawn in.
+func darkCSS() string {
+	var b strings.Builder
+	b.WriteString("@media screen and (prefers-color-scheme: dark) {\n")
+	for _, light := range slices.Sorted(maps.Keys(plot.Dark)) {
+		fmt.Fprintf(&b, "  .plot [fill=\"%[1]s\"] { fill: %[2]s; } .plot [stroke=\"%[1]s\"] { stroke: %[2]s; }\n", light, plot.Dark[light])
+	}
+	b.WriteString("}\n")
+	return b.String()
+}
+
+// policy allows the one style sheet and the one script of the page, by their hashes, and
+// nothing else: no network, no other script, no form.
+func policy(css, script string) string {
+	hash := func(s string) string {
+		sum := sha256.Sum256([]byte(s))
+		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+	}
+	return fmt.Sprintf("default-src 'none'; style-src %s; script-src %s; img-src data:; base-uri 'none'; form-action 'none'", hash(css), hash(script))
+}
+
+func mark(result string) string {
+	switch result {
+	case report.Pass:
+		return "✓"
+	case report.Fail:
+		return "✗"
+	}
+	return "?"
+}

@@ -1,0 +1,204 @@
+package render
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/metrics"
+	"github.com/zkbench/zkbench/report/plot"
+	"github.com/zkbench/zkbench/report/verdict"
+	"github.com/zkbench/zkbench/report/view"
+)
+
+// pageOf is the view of a result with invented timelines, so many grants each.
+func pageOf(r report.Result, grants int) *view.View {
+	in := view.Input{Result: r, Traces: map[string]*report.Trace{}}
+	for _, t := range r.Trials {
+		in.Traces[t.Name] = timelineOf(t, grants)
+	}
+	return view.Of(in)
+}
+
+func timelineOf(t report.Trial, grants int) *report.Trace {
+	line := &report.Trace{}
+	now := time.Second
+	for i := range grants {
+		wait := time.Duration(1+i*7919%13) * time.Millisecond
+		if i%50 == 30 {
+			wait += 400 * time.Millisecond
+			line.Faults = append(line.Faults, report.Fault{Fault: "session.close", Target: "client </script><b>", Start: now, End: now + time.Millisecond, Proof: map[bool]string{true: "seen"}[i%100 == 30]})
+		}
+		now += wait
+		line.Handoffs = append(line.Handoffs, metrics.Handoff{At: now, Latency: wait, Failover: i%50 == 30})
+		line.Holds = append(line.Holds, report.Hold{Client: i * 3 % t.Clients, Start: now, End: now + 20*time.Millisecond})
+		if i == grants-5 {
+			line.Holds[i].End += 18 * time.Millisecond
+		}
+		if i == grants-4 {
+			line.Overlaps = append(line.Overlaps, verdict.Overlap{Older: (i - 1) * 3 % t.Clients, Newer: i * 3 % t.Clients, Start: now, End: line.Holds[i-1].End})
+		}
+		now += 20 * time.Millisecond
+	}
+	return line
+}
+
+// html is the page. With ZKBENCH_LOOK set to a folder, it stays there to be looked at.
+func html(t *testing.T, v *view.View) string {
+	t.Helper()
+	page := written(t, report.PageFile, v)
+	if dir := os.Getenv("ZKBENCH_LOOK"); dir != "" {
+		name := strings.ReplaceAll(t.Name(), "/", "-") + ".html"
+		if err := os.WriteFile(filepath.Join(dir, name), page, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return string(page)
+}
+
+func TestPage_saysWhatWasFound(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		want  []string
+		never []string
+	}{
+		{"herd", []string{"34 times faster", "Passed: all 24 verdicts", "zkbench run herd --clients 10,50,100 --seed 42", "prefers-color-scheme: dark"}, []string{"ZgotmplZ"}},
+		{"broken", []string{"Failed: mutual-exclusion", "skipped: no right", "the process still answers", "could not be judged"}, []string{"<script>alert", "a<b>", "ZgotmplZ"}},
+		{"empty", []string{"Could not be judged", "No guarantee was judged"}, []string{"Passed", "ZgotmplZ"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := html(t, pageOf(load(t, c.name), 400))
+			for _, s := range c.want {
+				if !strings.Contains(got, s) {
+					t.Errorf("the page lacks %q", s)
+				}
+			}
+			for _, s := range c.never {
+				if strings.Contains(got, s) {
+					t.Errorf("the page holds %q", s)
+				}
+			}
+			if again := html(t, pageOf(load(t, c.name), 400)); again != got {
+				t.Error("drawn again, the page differs")
+			}
+		})
+	}
+}
+
+// What nobody expects stands above what must be so.
+func TestPage_ofAZooHasTheUnexpectedFirst(t *testing.T) {
+	page := html(t, viewOf(t, "zoo"))
+	at := 0
+	for _, want := range []string{
+		">NO: progress did not fail<", `id="guarantees"`,
+		"<td class=\"r fail\">fail</td><td class=\"whole\">mutual-exclusion</td><td class=\"whole\">lock/go-zookeeper provocation=holder-expires at 3 contenders</td>",
+		"<td class=\"whole\">caught by progress</td><td class=\"whole\">zoo/missed-wakeup provocation=predecessor-leaves at 3 contenders</td>",
+		"<td class=\"r pass\">pass</td><td class=\"whole\">caught by no-orphan</td><td class=\"whole\">lock/go-zookeeper provocation=cut-at-list at 3 contenders</td>",
+	} {
+		i := strings.Index(page[at:], want)
+		if i < 0 {
+			t.Fatalf("the page lacks %q, or has it too early", want)
+		}
+		at += i
+	}
+}
+
+// Of each cell there is a row, and a failure says in which trial it was.
+func TestPage_ofAMatrixHasARowACell(t *testing.T) {
+	page := html(t, viewOf(t, "matrix"))
+	for _, want := range []string{
+		"<td>lock/parent session_timeout=4s</td>", "lock/parent session_timeout=10s at 5 contenders", "trial 2: nobody was granted",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+}
+
+// What the browser checks: the hashes are those of
+// the style sheet and the script, and that nothing would be refused.
+func TestPage_isAllowedByItsOwnPolicy(t *testing.T) {
+	got := html(t, pageOf(load(t, "broken"), 100))
+	policy := regexp.MustCompile(`Content-Security-Policy" content="([^"]*)"`).FindStringSubmatch(got)
+	if policy == nil || !strings.HasPrefix(policy[1], "default-src &#39;none&#39;;") {
+		t.Fatalf("no strict policy: %q", policy)
+	}
+	for _, body := range regexp.MustCompile(`(?s)<(?:style|script)>(.*?)</(?:style|script)>`).FindAllStringSubmatch(got, -1) {
+		sum := sha256.Sum256([]byte(body[1]))
+		hash := strings.NewReplacer("+", "&#43;").Replace(base64.StdEncoding.EncodeToString(sum[:]))
+		if !strings.Contains(policy[1], hash) {
+			t.Errorf("the policy lacks the hash of a block that begins %.40q", body[1])
+		}
+	}
+	for _, refused := range []string{` style="`, ` onclick=`, ` onload=`, `javascript:`, `<link`, ` src="`, `@import`} {
+		if strings.Contains(got, refused) {
+			t.Errorf("the page holds %q, which the policy refuses", refused)
+		}
+	}
+	if n := strings.Count(got, "<script"); n != 2 {
+		t.Errorf("%d script elements, want 2: the data and ours", n)
+	}
+	for _, url := range regexp.MustCompile(`https?://[^"'\s<)]*`).FindAllString(got, -1) {
+		if !strings.HasPrefix(url, "http://www.w3.org/") { // names of XML namespaces
+			t.Errorf("the page names %s", url)
+		}
+	}
+}
+
+// Far more than a page can show.
+func TestPage_staysSmall(t *testing.T) {
+	r := load(t, "herd")
+	base := r.Trials
+	for i := range 6 {
+		for _, x := range base {
+			x.Name += strings.Repeat("x", i+1)
+			x.Clients += i + 1
+			r.Trials = append(r.Trials, x)
+		}
+	}
+	got := html(t, pageOf(r, 4000))
+	if len(got) > 2<<20 {
+		t.Errorf("%d bytes, more than 2 MB", len(got))
+	}
+	if !strings.Contains(got, "more in the folder plots") {
+		t.Error("plots were left out, and the page does not say so")
+	}
+}
+
+// A colour without a dark twin would be unreadable at night.
+func TestPage_hasADarkTwinOfEachColour(t *testing.T) {
+	got := html(t, pageOf(load(t, "herd"), 400))
+	for _, m := range regexp.MustCompile(`(?:fill|stroke)="(#[0-9A-F]{6})"`).FindAllStringSubmatch(got, -1) {
+		if plot.Dark[m[1]] == "" {
+			t.Errorf("colour %s has no dark twin", m[1])
+		}
+	}
+}
+
+// The timeline of a succession has who stood in line, who was made to leave, and when
+// nobody led.
+func TestPage_hasTheRoundsOfASuccession(t *testing.T) {
+	r := load(t, "herd")
+	r.Trials = r.Trials[:1]
+	v := pageOf(r, 30)
+	for _, s := range v.Sections {
+		for _, b := range s.Blocks {
+			for i := range b.Timelines {
+				b.Timelines[i].Rounds = []report.Round{{Phase: "lose", Line: []report.Stand{{Client: 3, From: time.Second, To: 2 * time.Second, Left: true}}}}
+				b.Timelines[i].Gaps = []view.Gap{{From: time.Second, To: 1500 * time.Millisecond}}
+			}
+		}
+	}
+	page := html(t, v)
+	for _, want := range []string{`{"phase":"lose","client":3,"from":1000000,"to":2000000,"left":true}`, `"gaps":[[1000000,1500000]]`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %s", want)
+		}
+	}
+}

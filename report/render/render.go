@@ -1,0 +1,128 @@
+// Package render writes a view: as the page, as plots, as the summary on a terminal and
+// in a comment on a pull request, and in the formats that CI systems and benchstat read.
+// A renderer computes nothing, and has no sentences of its own: it writes what the
+// [view.View] says.
+//
+//	v := view.Of(view.Input{Result: r})
+//	err := render.Terminal(os.Stdout, v, render.Term{Width: 80})
+//
+// A file of a run folder is one entry in this package's registry. To add one takes a file
+// here, for instance trials.csv.go:
+//
+//	var _ = register("trials.csv", func(w io.Writer, v *view.View) error {
+//		out := csv.NewWriter(w)
+//		for _, t := range v.Tables {
+//			for _, r := range t.Rows {
+//				_ = out.Write(r.Cells) // Flush keeps the error
+//			}
+//		}
+//		out.Flush()
+//		return out.Error()
+//	})
+//
+// and the file's approved content beside those in testdata, of which a test makes sure.
+package render
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/plot"
+	"github.com/zkbench/zkbench/report/view"
+)
+
+// renderer writes a view.
+type renderer func(io.Writer, *view.View) error
+
+// files are the files of a run folder, by name.
+var files = map[string]renderer{}
+
+// register adds a file to every run folder. It returns the renderer, to be assigned.
+func register(name string, r renderer) renderer {
+	files[name] = r
+	report.Rendered(name)
+	return r
+}
+
+// Folder writes every file that people and CI systems read into the run folder, over
+// what was written there before, and removes former plots. The error joins everything
+// that could not be written; the rest is there.
+func Folder(dir string, v *view.View) error {
+	plots := filepath.Join(dir, report.PlotDir)
+	errs := []error{Figures(plots, v.Figures), sweep(plots, v.Figures)}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		errs = append(errs, replace(filepath.Join(dir, name), func(w io.Writer) error { return files[name](w, v) }))
+	}
+	return errors.Join(errs...)
+}
+
+// Figures writes each figure as SVG and PNG into the folder, which it makes.
+func Figures(dir string, figures []*plot.Figure) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("plots: %w", err)
+	}
+	errs := make([]error, len(figures))
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i, f := range figures {
+		g.Go(func() error {
+			path := filepath.Join(dir, f.Name)
+			errs[i] = errors.Join(replace(path+".svg", bytesOf(f.SVG)), replace(path+".png", bytesOf(f.PNG)))
+			return nil
+		})
+	}
+	_ = g.Wait() // the errors are in errs: one plot must not stop the others
+	return errors.Join(errs...)
+}
+
+func bytesOf(draw func() ([]byte, error)) func(io.Writer) error {
+	return func(w io.Writer) error {
+		data, err := draw()
+		if err == nil {
+			_, err = w.Write(data)
+		}
+		return err
+	}
+}
+
+// sweep removes the plots of a former drawing.
+func sweep(dir string, figures []*plot.Figure) error {
+	kept := map[string]bool{}
+	for _, f := range figures {
+		kept[f.Name+".svg"], kept[f.Name+".png"] = true, true
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("plots: %w", err)
+	}
+	for _, e := range entries {
+		picture := strings.HasSuffix(e.Name(), ".svg") || strings.HasSuffix(e.Name(), ".png")
+		if e.Type().IsRegular() && picture && !kept[e.Name()] {
+			if err := os.Remove(filepath.Join(dir, e.Name())); err != nil {
+				return fmt.Errorf("plots: removing a former plot: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// replace writes a file whole or not at all, so that whoever has the old one open never
+// sees half of the new one.
+func replace(path string, write func(io.Writer) error) error {
+	var b bytes.Buffer
+	if err := write(&b); err != nil {
+		return err
+	}
+	return report.WriteFile(path, b.Bytes())
+}

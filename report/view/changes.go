@@ -1,0 +1,82 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/matrix"
+	"github.com/zkbench/zkbench/report/plot"
+	"github.com/zkbench/zkbench/report/units"
+)
+
+// changes draws what the repeated trials of a scenario say about its subjects
+// beside their base.
+func changes(scenario string, all []report.Comparison) *plot.Figure {
+	all = slices.DeleteFunc(slices.Clone(all), func(c report.Comparison) bool { return c.Scenario != scenario })
+	if len(all) == 0 {
+		return nil
+	}
+	base, label := all[0].Base, rowLabels(all)
+	title := "Beside " + base + ", trial by trial"
+	if len(apart(all, subjectOf)) == 1 {
+		title = subjectOf(all[0]) + " beside " + base + ", trial by trial"
+	}
+	if len(apart(all, clientsOf)) == 1 {
+		title += ", at " + clientsOf(all[0])
+	}
+	var rows []plot.Change
+	for _, c := range all {
+		row := plot.Change{Label: label(c), Factor: c.Ratio.Center, Faint: c.Ratio.Low == nil}
+		if c.Ratio.Low != nil {
+			row.Low, row.High = *c.Ratio.Low, *c.Ratio.High
+		}
+		if c.Noise != nil {
+			row.Noise = c.Noise.Center
+		}
+		rows = append(rows, row)
+	}
+	return plot.Changes(title,
+		"Each row is one number of a subject over the same of "+base+", the median over neighbouring trials. At 0 % they are equal; "+
+			"an interval that crosses it may be chance. Throughput is better on the right, everything else on the left.", rows, 0)
+}
+
+// rowLabels returns what tells the rows apart: the cell, then the metric. A label that is
+// too long is cut at its end, so the cell comes first; and the subject or the clients
+// that all rows share stand in the title alone.
+func rowLabels(all []report.Comparison) func(report.Comparison) string {
+	var cells []report.Trial
+	for _, c := range all {
+		cells = append(cells, matrix.CellOf(c))
+	}
+	names := matrix.NamesOf(cells)
+	oneSubject, oneCount := len(apart(all, subjectOf)) == 1, len(apart(all, clientsOf)) == 1
+	return func(c report.Comparison) string {
+		label := names.Label(matrix.CellOf(c))
+		if oneSubject {
+			label = strings.TrimPrefix(label, subjectOf(c))
+		}
+		parts := []string{strings.TrimSpace(label)}
+		if !oneCount {
+			parts = append(parts, fmt.Sprint(c.Clients))
+		}
+		parts = append(parts, c.Metric)
+		return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
+	}
+}
+
+func subjectOf(c report.Comparison) string { return units.Clean(c.Subject) }
+
+func clientsOf(c report.Comparison) string { return units.Plural(c.Clients, "contender") }
+
+// apart lists the different values.
+func apart(all []report.Comparison, of func(report.Comparison) string) []string {
+	var out []string
+	for _, c := range all {
+		if v := of(c); !slices.Contains(out, v) {
+			out = append(out, v)
+		}
+	}
+	return out
+}

@@ -1,0 +1,127 @@
+package view
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"fmt"
+
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/units"
+)
+
+// Check is one thing that a trial was held to: a guarantee, a threshold, that a subject
+// which is broken on purpose is caught, or that a fault had an effect.
+type Check struct {
+	What    string // "fifo", "handoff.latency.p50 < 5ms", "caught by no-orphan"
+	Broken  string // what to call it where it did not pass: "not caught by no-orphan"
+	Result  string // report.Pass, Fail or Unknown, or [Skipped]
+	Reasons []string
+	Records []int // of the history, that prove it
+
+	threshold bool
+}
+
+// checks lists what a trial was held to. Of a subject that is broken on purpose there is
+// only one: its failed verdicts would hide those that nobody expects.
+func checks(t report.Trial) []Check {
+	if len(t.Expect) > 0 {
+		return []Check{specimen(t)}
+	}
+	var out []Check
+	for _, v := range t.Verdicts {
+		out = append(out, Check{What: v.Guarantee, Broken: v.Guarantee, Result: known(v.Result), Reasons: v.Reasons, Records: v.Records})
+	}
+	for _, h := range t.Thresholds {
+		measured := "not measured"
+		if h.Measured != "" {
+			measured = "measured " + h.Measured
+		}
+		out = append(out, Check{What: h.Expr, Broken: h.Expr, Result: known(h.Result), Reasons: []string{measured}, threshold: true})
+	}
+	if len(t.Verdicts) == 0 {
+		out = append(out, Check{What: "judged", Broken: "not judged", Result: report.Unknown, Reasons: []string{"no guarantee was judged"}})
+	}
+	return out
+}
+
+// specimen checks that a subject which is broken on purpose was caught.
+func specimen(t report.Trial) Check {
+	c := Check{What: "caught by " + units.List(t.Expect), Broken: "not caught by " + units.List(t.Missed()), Result: t.Caught()}
+	for _, v := range t.Verdicts {
+		if slices.Contains(t.Expect, v.Guarantee) && v.Result == report.Fail {
+			c.Reasons, c.Records = slices.Concat(c.Reasons, v.Reasons), slices.Concat(c.Records, v.Records)
+		}
+	}
+	for _, name := range t.Missed() {
+		became := "was not judged"
+		for _, v := range t.Verdicts {
+			if v.Guarantee == name {
+				became = "is " + strings.Join(append([]string{v.Result}, v.Reasons...), ": ")
+			}
+		}
+		c.Reasons = append(c.Reasons, name+" "+became)
+	}
+	return c
+}
+
+// Suite is every check of one cell. Repetitions of a cell are one suite, with the worst
+// of each.
+type Suite struct {
+	Name   string // of the trial
+	Class  string // scenario, subject and count of clients
+	Checks []Check
+}
+
+// suites lists what was checked. In a zoo a check says what provoked it, since the same
+// subject is provoked in many ways. A fault without a proven effect is unknown, and so is
+// a trial without a verdict, and a run that ended early.
+func (b builder) suites() []Suite {
+	var out []Suite
+	for _, t := range b.trials {
+		s := Suite{Name: t.Name, Class: fmt.Sprintf("%s.%s.%d", t.Scenario, t.Subject, t.Clients), Checks: checks(t)}
+		for i := range s.Checks {
+			if t.Provocation != "" {
+				s.Checks[i].What += ", provoked by " + t.Provocation
+			}
+		}
+		if len(t.Expect) == 0 {
+			s.Checks = append(s.Checks, withoutProof(t)...)
+		}
+		out = append(out, s)
+	}
+	ended := b.Result.Run.Ended
+	if ended != "" || len(b.trials) == 0 {
+		c := Check{What: "the run was completed", Result: report.Unknown, Reasons: []string{cmp.Or(ended, "no trial was run")}}
+		out = append(out, Suite{Name: "run", Class: "zkbench", Checks: []Check{c}})
+	}
+	return out
+}
+
+// withoutProof lists the faults of a trial that had no proven effect.
+func withoutProof(t report.Trial) []Check {
+	var out []Check
+	for _, f := range t.Faults {
+		if f.Proof != "" {
+			continue
+		}
+		c := Check{What: fmt.Sprintf("fault %s on %s at %s", f.Fault, f.Target, f.Start.Round(time.Millisecond)), Result: report.Unknown, Reasons: []string{cmp.Or(f.Err, noProof)}}
+		if f.Skipped() {
+			c.Result = Skipped
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+const noProof = "no proven effect"
+
+// known maps anything but pass and fail to unknown.
+func known(result string) string {
+	if result == report.Pass || result == report.Fail {
+		return result
+	}
+	return report.Unknown
+}

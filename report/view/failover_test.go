@@ -1,0 +1,55 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/metrics"
+)
+
+func TestView_saysOfWhichTrialAPromiseHolds(t *testing.T) {
+	trial := func(n int, longest float64) report.Trial {
+		return report.Trial{Name: fmt.Sprint("f-", n), Repetition: n, Cell: history.Cell{Scenario: "f", Subject: "lock/a", Clients: 3, Params: map[string]string{"promise": "12s"}},
+			Metrics: map[string]metrics.Metric{
+				metrics.FailoverLatency: {Unit: "ns", Count: new(int64(3)), Max: &longest},
+				metrics.FailoverOutside: {Unit: "1", Count: new(int64(3)), Value: new(0.0)},
+			}}
+	}
+	got := found([]report.Trial{trial(1, 9e9), trial(2, 13e9)}...)
+	for _, want := range []string{
+		"Yes, the promise of 12.0 s holds for lock/a at 3 contenders, trial 1: the longest failover took 9.00 s.",
+		"No, the promise of 12.0 s does not hold for lock/a at 3 contenders, trial 2: the longest failover took 13.0 s.",
+	} {
+		if !slices.Contains(got, want) {
+			t.Errorf("it does not say %q, but %q", want, got)
+		}
+	}
+}
+
+// What is said of the phases is said once for all trials of a cell, and not of a queue
+// whose items come at a rate.
+func TestView_comparesPhasesOnceACell(t *testing.T) {
+	trial := func(n int, subject string, calm float64) report.Trial {
+		return report.Trial{Name: fmt.Sprint("s-", n), Repetition: n, Cell: history.Cell{Scenario: "s", Subject: subject, Clients: 3},
+			Metrics: map[string]metrics.Metric{
+				metrics.Throughput + ".calm":  {Unit: "1/s", Phase: "calm", Value: new(calm)},
+				metrics.Throughput + ".storm": {Unit: "1/s", Phase: "storm", Value: new(20.0)},
+			}}
+	}
+	stream := trial(1, "queue/a", 50)
+	stream.Metrics[metrics.QueueYield] = metrics.Metric{Unit: "1", Value: new(1.0)}
+	got := found(trial(1, "lock/a", 40), trial(2, "lock/a", 60), trial(3, "lock/a", 50), stream)
+	var of []string
+	for _, s := range got {
+		if strings.HasPrefix(s, "Grants of ") {
+			of = append(of, s)
+		}
+	}
+	if want := []string{"Grants of lock/a at 3 contenders: 50/s in calm and 20/s in storm."}; !slices.Equal(of, want) {
+		t.Errorf("it says %q, want %q", of, want)
+	}
+}

@@ -1,0 +1,147 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/plot"
+	"github.com/zkbench/zkbench/report/units"
+)
+
+// Section is a part of the page, under a heading. Sections come in the order of their
+// importance.
+type Section struct {
+	ID, Title, Intro string
+	Marks            []Mark // what the bars in it stand for
+	Blocks           []Block
+	Note             string // stands at the end
+}
+
+// Block is one thing in a section: whichever of its fields is set.
+type Block struct {
+	Fold      string // where set, the block is folded under these words
+	Open      bool   // unfolded
+	Story     *Story
+	Table     *Table
+	Figures   []*plot.Figure
+	Timelines []Timeline
+	Facts     []Fact
+	Code      string
+}
+
+// openStories is how many stories are unfolded when the page is opened.
+const openStories = 3
+
+// sections lists the parts of the page that have something in them.
+func (b builder) sections(v *View) []Section {
+	guarantees, thresholds := b.checkTables()
+	all := []Section{
+		{ID: "stories", Title: "What was broken, and how", Marks: StoryMarks, Blocks: storyBlocks(v.Stories),
+			Intro: "Events in bold prove it; all times are on the trial's clock."},
+		{ID: "measured", Title: "What was measured", Blocks: overviewBlocks(v.Figures)},
+		b.timelines(),
+		{ID: "formulas", Title: "How many notifications are expected", Blocks: blockOf(b.formulas())},
+		{ID: "trials", Title: "Trials", Blocks: append(tableBlocks(v.Tables), b.trialBlocks(v.Figures)...)},
+		{ID: "guarantees", Title: "Guarantees", Blocks: blockOf(&guarantees)},
+		{ID: "thresholds", Title: "Thresholds", Blocks: blockOf(&thresholds)},
+		{ID: "faults", Title: "Faults", Blocks: b.faults()},
+		{ID: "metrics", Title: "Every metric", Blocks: b.metrics()},
+		{ID: "conditions", Title: "How it was measured", Blocks: []Block{{Facts: facts(b.Result)}},
+			Note: "All times come from one monotonic clock in the process that drove the clients. An operation is timed from the moment at which it was due. " +
+				"Notifications, requests and bytes were counted on the wire, frame by frame. A quantile is only shown where there are samples enough for it. Unknown is never a pass."},
+		repeat(b.Result.Run),
+	}
+	return slices.DeleteFunc(all, func(s Section) bool { return len(s.Blocks) == 0 })
+}
+
+func repeat(run report.Run) Section {
+	s := Section{ID: "repeat", Title: "How to repeat it", Blocks: []Block{{Code: run.Command}},
+		Note: "The run folder holds the histories behind all of this. zkbench check judges them again, zkbench report draws them again."}
+	if run.Command == "" {
+		s.Intro = "The command is unknown."
+	}
+	return s
+}
+
+func storyBlocks(stories []Story) []Block {
+	var out []Block
+	for i := range stories {
+		out = append(out, Block{Fold: stories[i].Title, Open: i < openStories, Story: &stories[i]})
+	}
+	return out
+}
+
+func tableBlocks(tables []Table) []Block {
+	var out []Block
+	for i := range tables {
+		out = append(out, blockOf(&tables[i])...)
+	}
+	return out
+}
+
+func blockOf(t *Table) []Block {
+	if t == nil || len(t.Rows) == 0 {
+		return nil
+	}
+	return []Block{{Table: t}}
+}
+
+// overviewBlocks has the plots of the whole run; the percentiles at the largest count of
+// clients only, the others folded.
+func overviewBlocks(figures []*plot.Figure) []Block {
+	most := 0
+	for _, f := range figures {
+		if f.Trial == "" {
+			most = max(most, f.Clients)
+		}
+	}
+	var first, fewer Block
+	fewer.Fold = "The same at fewer contenders"
+	for _, f := range figures {
+		switch {
+		case f.Trial != "":
+		case f.Clients > 0 && f.Clients != most:
+			fewer.Figures = append(fewer.Figures, f)
+		default:
+			first.Figures = append(first.Figures, f)
+		}
+	}
+	return withFigures(first, fewer)
+}
+
+// trialBlocks has the plots of each trial, by their interest.
+func (b builder) trialBlocks(figures []*plot.Figure) []Block {
+	var out []Block
+	for i, t := range byInterest(b.trials) {
+		block := Block{Fold: where(t.Subject, t) + ", over time", Open: i < 2 || t.Outcome() == report.Fail}
+		for _, f := range figures {
+			if f.Trial == t.Name {
+				block.Figures = append(block.Figures, f)
+			}
+		}
+		out = append(out, block)
+	}
+	return withFigures(out...)
+}
+
+func withFigures(blocks ...Block) []Block {
+	return slices.DeleteFunc(blocks, func(b Block) bool { return len(b.Figures) == 0 })
+}
+
+// byInterest puts broken trials first, then unknown ones, then the most clients.
+func byInterest(trials []report.Trial) []report.Trial {
+	out := slices.Clone(trials)
+	slices.SortStableFunc(out, func(a, b report.Trial) int {
+		if worse := rank(b.Outcome()) - rank(a.Outcome()); worse != 0 {
+			return worse
+		}
+		return b.Clients - a.Clients
+	})
+	return out
+}
+
+// LeftOut says that a renderer had no room for so many plots.
+func LeftOut(plots int) string {
+	return fmt.Sprintf("%s more in the folder %s beside this page; here they would make it too big.", units.Plural(plots, "plot"), report.PlotDir)
+}

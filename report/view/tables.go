@@ -1,0 +1,163 @@
+package view
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/matrix"
+	"github.com/zkbench/zkbench/report/metrics"
+	"github.com/zkbench/zkbench/report/units"
+)
+
+// checkTables list guarantees and thresholds by trial, the broken first, the unknown next.
+func (b builder) checkTables() (guarantees, thresholds Table) {
+	guarantees.Columns = []Column{{Head: "result", Kind: Status}, {Head: "guarantee", Kind: Whole}, {Head: "trial", Kind: Whole}, {Head: "reasons"}}
+	thresholds.Columns = []Column{{Head: "result", Kind: Status}, {Head: "threshold", Kind: Code}, {Head: "trial"}, {Head: "measured"}}
+	for _, t := range b.trials {
+		for _, c := range checks(t) {
+			reasons := slices.Clone(c.Reasons)
+			if len(c.Records) > 0 {
+				reasons = append(reasons, "records "+numbers(c.Records)+" of the history")
+			}
+			to := &guarantees
+			if c.threshold {
+				to = &thresholds
+			}
+			to.Rows = append(to.Rows, Row{Result: c.Result, Cells: []string{c.Result, c.What, where(t.Subject, t), strings.Join(reasons, "\n")}})
+		}
+	}
+	if len(guarantees.Rows) == 0 {
+		guarantees.Rows = []Row{{Result: report.Unknown, Cells: []string{report.Unknown, "", "", "No guarantee was judged."}}}
+	}
+	for _, rows := range [][]Row{guarantees.Rows, thresholds.Rows} {
+		slices.SortStableFunc(rows, func(a, b Row) int { return rank(b.Result) - rank(a.Result) })
+	}
+	return guarantees, thresholds
+}
+
+// numbersLimit bounds the record numbers of one row.
+const numbersLimit = 20
+
+func numbers(records []int) string {
+	var parts []string
+	for i, n := range records {
+		if i == numbersLimit {
+			parts = append(parts, "…")
+			break
+		}
+		parts = append(parts, strconv.Itoa(n))
+	}
+	return strings.Join(parts, ", ")
+}
+
+const (
+	faultLimit = 200 // rows of one trial
+	fewFaults  = 10  // as many are not folded
+)
+
+// faults lists the faults of each trial.
+func (b builder) faults() []Block {
+	var out []Block
+	for _, t := range b.trials {
+		n := len(t.Faults)
+		if n == 0 {
+			continue
+		}
+		table := Table{Columns: []Column{{Head: "effect", Kind: Status}, {Head: "fault"}, {Head: "target"}, {Head: "at", Kind: Number}, {Head: "for", Kind: Number}, {Head: "proof"}}}
+		for _, f := range t.Faults[:min(n, faultLimit)] {
+			table.Rows = append(table.Rows, faultRow(f))
+		}
+		if n > faultLimit {
+			table.Note = "and " + strconv.Itoa(n-faultLimit) + " more, in " + report.ResultFile
+		}
+		out = append(out, Block{Fold: where(t.Subject, t) + ": " + units.Plural(n, "fault"), Open: n <= fewFaults, Table: &table})
+	}
+	return out
+}
+
+func faultRow(f report.Fault) Row {
+	result, effect, words, long := report.Pass, "proven", f.Proof, ""
+	switch {
+	case f.Skipped():
+		result, effect, words = Skipped, Skipped, f.Err
+	case f.Proof == "":
+		result, effect, words = report.Unknown, report.Unknown, cmp.Or(f.Err, noProof)
+	case f.Err != "":
+		words += " (" + f.Err + ")"
+	}
+	if f.End >= f.Start {
+		long = units.Duration(float64(f.End - f.Start))
+	}
+	return Row{Result: result, Cells: []string{effect, f.Fault, f.Target, units.Duration(float64(f.Start)), long, words}}
+}
+
+// metrics lists every metric of each trial.
+func (b builder) metrics() []Block {
+	var out []Block
+	for _, t := range b.trials {
+		if len(t.Metrics) == 0 {
+			continue
+		}
+		table := Table{Columns: []Column{{Head: "metric"}}}
+		for _, head := range []string{"samples", "value", "formula", "by the servers", "min", "mean", "p50", "p90", "p99", "p99.9", "max"} {
+			table.Columns = append(table.Columns, Column{Head: head, Kind: Number})
+		}
+		for _, name := range keys(t.Metrics) {
+			table.Rows = append(table.Rows, metricRow(name, t.Metrics[name]))
+		}
+		out = append(out, Block{Fold: where(t.Subject, t), Table: &table})
+	}
+	return out
+}
+
+func metricRow(name string, m metrics.Metric) Row {
+	if m.Phase != "" {
+		name += " (" + m.Phase + ")"
+	}
+	write := func(v *float64) string { return quantity(v, m.Unit) }
+	enough := func(field string) string {
+		if m.TooFew(field) {
+			return ""
+		}
+		return write(m.Field(field))
+	}
+	samples := ""
+	if m.Count != nil {
+		samples = units.Number(float64(*m.Count))
+	}
+	return Row{Cells: []string{name, samples, write(m.Value), write(m.Expected), write(m.Servers), write(m.Min), write(m.Mean),
+		write(m.P50), enough("p90"), enough("p99"), enough("p999"), write(m.Max)}}
+}
+
+// formulas lists what is expected of each subject that was run, once, in whatever cells
+// it was.
+func (b builder) formulas() *Table {
+	t := Table{Columns: []Column{{Head: "subject"}, {Head: "cause"}, {Head: "notifications, with N clients"}},
+		Note: "A flap: one waiter loses its session and comes back with a new one, while nobody else does anything."}
+	for _, trial := range seriesOrder(b.scenarios) {
+		for _, cause := range keys(trial.Formulas) {
+			cells := []string{trial.Subject, "one " + cause, trial.Formulas[cause]}
+			if !slices.ContainsFunc(t.Rows, func(r Row) bool { return slices.Equal(r.Cells, cells) }) {
+				t.Rows = append(t.Rows, Row{Cells: cells})
+			}
+		}
+	}
+	if len(t.Rows) == 0 {
+		return nil
+	}
+	return &t
+}
+
+// seriesOrder lists all trials, series by series.
+func seriesOrder(all []matrix.Scenario) []report.Trial {
+	var out []report.Trial
+	for _, s := range all {
+		for _, x := range s.Series {
+			out = append(out, x.Trials...)
+		}
+	}
+	return out
+}

@@ -1,0 +1,169 @@
+package view
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/matrix"
+	"github.com/zkbench/zkbench/report/metrics"
+	"github.com/zkbench/zkbench/report/units"
+)
+
+// tables lists the trials, a table a scenario.
+func (b builder) tables() []Table {
+	var out []Table
+	for _, s := range b.scenarios {
+		if zoo(s) {
+			out = append(out, zooTable(ofScenario(b.Result.Trials, s.Name)))
+		} else {
+			out = append(out, trialTable(ofScenario(b.trials, s.Name)))
+		}
+	}
+	return out
+}
+
+// column is a column of the table of trials.
+type column struct {
+	Column
+	cell func(report.Trial) string
+}
+
+// trialTable has the columns that at least one trial fills.
+func trialTable(trials []report.Trial) Table {
+	cols := columns(trials)
+	var t Table
+	for _, c := range cols {
+		t.Columns = append(t.Columns, c.Column)
+	}
+	for _, trial := range trials {
+		r := Row{Result: trial.Outcome()}
+		for _, c := range cols {
+			r.Cells = append(r.Cells, c.cell(trial))
+		}
+		t.Rows = append(t.Rows, r)
+	}
+	return t.filled()
+}
+
+func columns(trials []report.Trial) []column {
+	all := []column{
+		{Column{Head: "subject"}, func(t report.Trial) string { return units.Clean(t.Subject) }},
+		number("clients", 0, func(t report.Trial) string { return units.Number(float64(t.Clients)) }),
+		number("trials", 2, func(t report.Trial) string {
+			if t.Merged == 0 {
+				return ""
+			}
+			return units.Number(float64(t.Merged))
+		}),
+	}
+	for _, l := range measuredLatencies(trials) {
+		i := slices.IndexFunc(latencies, func(x metrics.Definition) bool { return x.Name == l.Name }) // the more important, the later they go
+		all = append(all, number(l.Head+" p50", i+1, duration(p50Of(l.Name))), number("p99", i+4, duration(p99Of(l.Name))), number("max", i+5, duration(maxOf(l.Name))))
+	}
+	return append(all,
+		number("notif./hand-off", 1, plain(valueOf(metrics.FanoutNotifications))),
+		number("formula", 3, plain(expectedOf(metrics.FanoutNotifications))),
+		number("notif./flap", 1, plain(valueOf(metrics.FlapNotifications))),
+		number("formula", 3, plain(expectedOf(metrics.FlapNotifications))),
+		number("items/notif.", 3, plain(valueOf(metrics.QueueYield))),
+		number("requests", 6, plain(valueOf(metrics.FanoutRequests))),
+		number("throughput", 7, func(t report.Trial) string { return quantity(t.Metrics[metrics.Throughput].Value, "1/s") }),
+		column{Column{Head: "result", Kind: Status}, status})
+}
+
+func number(head string, spare int, cell func(report.Trial) string) column {
+	return column{Column{Head: head, Kind: Number, Spare: spare}, cell}
+}
+
+func duration(read reader) func(report.Trial) string {
+	return func(t report.Trial) string { return quantity(read(t), "ns") }
+}
+
+func plain(read reader) func(report.Trial) string {
+	return func(t report.Trial) string { return quantity(read(t), "1") }
+}
+
+// quantity writes a number; "" where it was not measured.
+func quantity(v *float64, unit string) string {
+	if v == nil {
+		return ""
+	}
+	return units.Quantity(*v, unit)
+}
+
+// status says in words what became of a trial: pass, or what was broken or left open.
+func status(t report.Trial) string {
+	outcome := t.Outcome()
+	if outcome == report.Pass {
+		return outcome
+	}
+	var what []string
+	for _, c := range checks(t) {
+		if c.Result == outcome {
+			what = append(what, units.Clean(c.Broken))
+		}
+	}
+	if n := t.Unproven(); n > 0 && len(what) == 0 {
+		what = append(what, units.Plural(n, "fault")+" without proof")
+	}
+	if outcome == report.Fail {
+		outcome = "FAIL"
+	}
+	return outcome + ": " + strings.Join(what, ", ")
+}
+
+// Measured is the numbers of one trial, for programs.
+type Measured struct {
+	Scenario, Subject string
+	Varying           []matrix.Param // what tells its series apart
+	Clients           int
+	Samples           int64 // behind the first number
+	Numbers           []NumberOf
+}
+
+// NumberOf is a number and its unit: 5200000 of "ns/handoff-p50".
+type NumberOf struct {
+	Value float64
+	Unit  string
+}
+
+const perSecond = "throughput/s"
+
+// measurements lists the numbers of every trial, series by series.
+func (b builder) measurements() []Measured {
+	var out []Measured
+	for _, s := range b.scenarios {
+		for _, x := range s.Series {
+			for _, t := range x.Trials {
+				m := Measured{Scenario: t.Scenario, Subject: x.Subject, Varying: x.Varying, Clients: t.Clients, Samples: 1}
+				m.read(t)
+				out = append(out, m)
+			}
+		}
+	}
+	return out
+}
+
+func (m *Measured) read(t report.Trial) {
+	add := func(v *float64, unit string) {
+		if v != nil {
+			m.Numbers = append(m.Numbers, NumberOf{*v, unit})
+		}
+	}
+	for _, l := range latencies {
+		d := t.Metrics[l.Name]
+		short, _, _ := strings.Cut(l.Name, ".")
+		if d.P50 != nil && d.Count != nil && m.Samples == 1 {
+			m.Samples = max(1, *d.Count)
+		}
+		add(d.P50, "ns/"+short+"-p50")
+		add(p99Of(l.Name)(t), "ns/"+short+"-p99")
+	}
+	for _, c := range []struct{ metric, unit string }{
+		{metrics.FanoutNotifications, "notifications/handoff"}, {metrics.FanoutRequests, "requests/handoff"},
+		{metrics.FanoutBytes, "B/handoff"}, {metrics.Throughput, perSecond},
+	} {
+		add(t.Metrics[c.metric].Value, c.unit)
+	}
+}

@@ -1,0 +1,107 @@
+// Package view decides what there is to say about a run, in which words and in which
+// order. It builds one value, a [View], of a result and of what its histories show.
+// The renderers of package render write it down, and add nothing.
+//
+//	v := view.Of(view.Input{Result: r})
+//	fmt.Println(v.Verdict) // Passed: all 24 verdicts and all 6 thresholds hold.
+//
+// A comparison of two runs is a View too: see package compare.
+package view
+
+import (
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/explain"
+	"github.com/zkbench/zkbench/report/matrix"
+	"github.com/zkbench/zkbench/report/plot"
+)
+
+// View is what there is to say. Text is plain and may hold anything that a name can
+// hold: each renderer escapes it in its own way.
+type View struct {
+	Name     string // what it is about: the scenario, or "compare"
+	Asked    string // what was asked, in a sentence
+	Result   string // report.Pass, Fail or Unknown
+	Verdict  string // the same in a sentence, with what was broken
+	Findings []Finding
+	Tables   []Table  // the answer in numbers: one a scenario, or one a cell of a comparison
+	Stories  []Story  // failed verdicts, explained
+	Shown    int      // how many stories a terminal shows; they stand first
+	More     []string // where a terminal's reader finds the others
+	Sections []Section
+	Figures  []*plot.Figure
+	Suites   []Suite    // every check, for CI systems
+	Measured []Measured // numbers, for benchstat
+	Better   []string   // the units of Measured that are better when higher
+	Origin   string     // what it was made of, in a sentence
+	Run      report.Run
+}
+
+// Input is what a view is made of. Only the result is needed.
+type Input struct {
+	Result  report.Result
+	Traces  map[string]*report.Trace // by the trial's name
+	Stories []explain.Story
+	// Dir is the run folder, to be named in commands. OnPurpose asks to be shown also
+	// what was broken on purpose.
+	Dir       string
+	OnPurpose bool
+}
+
+// Of says what there is to say about a run.
+func Of(in Input) *View {
+	r := in.Result
+	b := builder{Input: in, scenarios: matrix.Of(r.Trials), names: matrix.NamesOf(r.Trials), trials: inOrder(r.Trials)}
+	v := &View{
+		Name: r.Run.Scenario, Asked: b.asked(), Result: r.Outcome(), Findings: b.findings(), Tables: b.tables(),
+		Figures: b.figures(), Suites: b.suites(), Measured: b.measurements(), Better: []string{perSecond},
+		Origin: origin(r.Run), Run: r.Run,
+	}
+	v.Verdict = b.verdict(v)
+	v.Stories, v.Shown, v.More = b.stories()
+	v.Sections = b.sections(v)
+	return v
+}
+
+// builder holds what all parts of a view are made from.
+type builder struct {
+	Input
+	scenarios []matrix.Scenario
+	names     matrix.Names
+	trials    []report.Trial // cell by cell, as the tables show them: see inOrder
+}
+
+// Finding is one thing that was found. Findings are ordered by kind, and of one kind by
+// importance.
+type Finding struct {
+	Kind    Kind
+	Subject string // the trial or the series that it is about; empty where it is several, or the run
+	Text    string // a sentence; of what is broken or open, the name of what was checked
+	Why     string // it is broken or open
+}
+
+// Kind is what a finding is.
+type Kind string
+
+// The kinds of finding.
+const (
+	Measures Kind = "measures" // something was measured
+	Doubt    Kind = "doubt"    // something about the run as a whole weakens the answer
+	Note     Kind = "note"     // something else to know, that other findings or tables show too
+	Broken   Kind = "broken"   // a guarantee or a threshold does not hold
+	Open     Kind = "open"     // it could not be judged whether it does
+)
+
+// String is the finding in a line.
+func (f Finding) String() string {
+	s := f.Text
+	if f.Kind == Broken || f.Kind == Open {
+		s += " in " + f.Subject
+	}
+	if f.Why != "" {
+		s += ": " + f.Why
+	}
+	return s
+}
+
+// Of returns the findings of these kinds.
+func (v *View) Of(kinds ...Kind) []Finding { return ofKinds(v.Findings, kinds...) }

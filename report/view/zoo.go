@@ -1,0 +1,130 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/matrix"
+	"github.com/zkbench/zkbench/report/units"
+	"github.com/zkbench/zkbench/report/verdict"
+)
+
+// zoo says whether the scenario's trials were provoked on purpose.
+func zoo(s matrix.Scenario) bool {
+	return slices.ContainsFunc(s.Series, func(x matrix.Series) bool {
+		return slices.ContainsFunc(x.Trials, func(t report.Trial) bool { return t.Provocation != "" })
+	})
+}
+
+// zooTable lists the specimens first, then what must pass, subject by subject; sound
+// trials that passed are summed up.
+func zooTable(trials []report.Trial) Table {
+	var broken, sound []Row
+	passed := map[string]int{}
+	for _, t := range trials {
+		result := t.Outcome()
+		row := func(cells ...string) Row {
+			return Row{Result: result, Cells: append([]string{units.Clean(t.Subject), units.Clean(t.Provocation)}, cells...)}
+		}
+		switch {
+		case t.Provocation == "":
+		case len(t.Expect) > 0:
+			broken = append(broken, row(units.Clean(strings.Join(t.Expect, ", ")), answer(t), after(t)))
+		case result == report.Pass:
+			passed[t.Subject]++
+		default:
+			sound = append(sound, row(mustPass, wrong(t), ""))
+		}
+	}
+	for subject, n := range passed {
+		sound = append(sound, Row{Result: report.Pass, Cells: []string{units.Clean(subject), units.Plural(n, "provocation"), mustPass, "passed", ""}})
+	}
+	bySubject := func(a, b Row) int {
+		return cmp.Or(cmp.Compare(a.Cells[0], b.Cells[0]), cmp.Compare(rank(b.Result), rank(a.Result)))
+	}
+	slices.SortStableFunc(broken, func(a, b Row) int { return cmp.Compare(a.Cells[0], b.Cells[0]) })
+	slices.SortStableFunc(sound, bySubject)
+	return Table{Rows: append(broken, sound...), Columns: []Column{
+		{Head: "subject"}, {Head: "provocation"}, {Head: "verdict that must fail"}, {Head: "caught", Kind: Status}, {Head: "after", Kind: Number}}}
+}
+
+const mustPass = "none: it must pass"
+
+// rank orders results: the worse, the higher.
+func rank(result string) int { return verdict.Severity(result) }
+
+// answer says whether the subject was caught.
+func answer(t report.Trial) string {
+	if missed := t.Missed(); len(missed) > 0 {
+		return "NO: " + units.Clean(strings.Join(missed, ", ")) + " did not fail"
+	}
+	return "yes"
+}
+
+// after is how long it took until all the records were there that prove it.
+func after(t report.Trial) string {
+	var longest time.Duration
+	for _, v := range t.Verdicts {
+		if slices.Contains(t.Expect, v.Guarantee) && v.Result == report.Fail {
+			longest = max(longest, v.After)
+		}
+	}
+	if longest == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.1fs", longest.Seconds())
+}
+
+// wrong names what a sound subject did not pass.
+func wrong(t report.Trial) string {
+	var parts []string
+	for _, v := range t.Verdicts {
+		if v.Result != report.Pass {
+			parts = append(parts, units.Clean(v.Guarantee+" "+v.Result))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// askedInZoo says what the zoo was asked.
+func askedInZoo(s matrix.Scenario) string {
+	specimens, sound := census(s)
+	return fmt.Sprintf("%s: is each of %s caught by its verdict, and do %s pass",
+		units.Clean(s.Name), units.Plural(specimens.All(), "broken case"), units.Plural(sound.All(), "sound one"))
+}
+
+// foundInZoo is the census in sentences.
+func foundInZoo(s matrix.Scenario) []string {
+	specimens, sound := census(s)
+	out := []string{fmt.Sprintf("Of %s of subjects that are known to be broken %d %s caught by %s.",
+		units.Plural(specimens.All(), "case"), specimens.Pass, was(specimens.Pass), theirVerdicts(specimens.Pass))}
+	if sound.All() > 0 {
+		out = append(out, fmt.Sprintf("Of %s of sound subjects %d passed every verdict.", units.Plural(sound.All(), "provocation"), sound.Pass))
+	}
+	return out
+}
+
+func theirVerdicts(n int) string {
+	if n == 1 {
+		return "its verdict"
+	}
+	return "their verdicts"
+}
+
+// census counts the trials of subjects that are broken on purpose, and the others.
+func census(s matrix.Scenario) (specimens, sound report.Tally) {
+	for _, x := range s.Series {
+		for _, t := range x.Trials {
+			if len(t.Expect) > 0 {
+				specimens.Add(t.Outcome())
+			} else {
+				sound.Add(t.Outcome())
+			}
+		}
+	}
+	return specimens, sound
+}
