@@ -109,7 +109,7 @@ thresholds:
 	if err != nil {
 		log.Fatal(err)
 	}
-	for _, trial := range result.Trials {
+	for _, trial := range result.Result.Trials {
 		for _, t := range trial.Thresholds {
 			fmt.Printf("%s: %s is a %s\n", trial.Subject, t.Expr, t.Result)
 		}
