@@ -16,6 +16,8 @@ type Sweep struct {
 
 	history *history.History
 	judges  []judge
+	record  []func(history.Numbered) // of the judges that take records
+	belief  []func(Belief)           // of those that take beliefs
 	beliefs *Beliefs
 	seen    seen
 	end     time.Duration
@@ -31,22 +33,36 @@ type judge struct {
 // NewSweep returns a sweep over the history, of which nothing was read yet. The
 // guarantees that the header names are judged, or all where it names none.
 func NewSweep(h *history.History) *Sweep {
+	asked := h.Header.Guarantees
+	return newSweep(h, func(name string) bool {
+		// Those about the trial are always judged.
+		return len(asked) == 0 || name == Faults || name == Fit || slices.Contains(asked, name)
+	})
+}
+
+func newSweep(h *history.History, wanted func(name string) bool) *Sweep {
 	s := &Sweep{history: h}
 	s.beliefs = NewBeliefs(s.believe)
 	in := &inputs{history: h, late: func() int { return s.beliefs.Late }, overlap: s.overlap}
 	for _, g := range registry {
-		if s.wanted(g.Name) {
-			s.judges = append(s.judges, judge{g, g.check(in)})
+		if !wanted(g.Name) {
+			continue
+		}
+		j := judge{g, g.check(in)}
+		s.judges = append(s.judges, j)
+		if j.record != nil {
+			s.record = append(s.record, j.record)
+		}
+		if j.belief != nil {
+			s.belief = append(s.belief, j.belief)
 		}
 	}
 	return s
 }
 
 func (s *Sweep) believe(b Belief) {
-	for i := range s.judges {
-		if take := s.judges[i].belief; take != nil {
-			take(b)
-		}
+	for _, take := range s.belief {
+		take(b)
 	}
 	if s.OnBelief != nil {
 		s.OnBelief(b)
@@ -64,10 +80,8 @@ func (s *Sweep) Add(n history.Numbered) {
 	s.records++
 	s.end = max(s.end, n.Time())
 	s.seen.record(n)
-	for i := range s.judges {
-		if take := s.judges[i].record; take != nil {
-			take(n)
-		}
+	for _, take := range s.record {
+		take(n)
 	}
 	s.beliefs.Add(n)
 }
@@ -97,12 +111,6 @@ func (s *Sweep) Close(readErr error) []Verdict {
 		out = append(out, v)
 	}
 	return out
-}
-
-// wanted says whether the guarantee is to be judged. Those about the trial always are.
-func (s *Sweep) wanted(name string) bool {
-	asked := s.history.Header.Guarantees
-	return len(asked) == 0 || name == Faults || name == Fit || slices.Contains(asked, name)
 }
 
 // due says whether there is a verdict: where the header asks for guarantees by name, on

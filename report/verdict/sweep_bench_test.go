@@ -156,8 +156,7 @@ func BenchmarkSweep(b *testing.B) {
 		for _, name := range sweepsOf[load.name] {
 			b.Run(load.name+"/"+strings.Join(name, "+"), func(b *testing.B) {
 				for b.Loop() {
-					c := NewSweep(h)
-					c.judges = slices.DeleteFunc(c.judges, func(j judge) bool { return !slices.Contains(name, j.Name) })
+					c := newSweep(h, func(g string) bool { return slices.Contains(name, g) })
 					for _, r := range records {
 						c.Add(r)
 					}
