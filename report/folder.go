@@ -17,6 +17,7 @@ const (
 	ScenarioFile  = "scenario.yaml"
 	ResultFile    = "result.json"
 	HistoryDir    = "history"
+	commitsDir    = "commits" // see history.CommitsPath
 	FaultPlanDir  = "plan"
 	histogramDir  = "hdr"
 	PlotDir       = "plots"
@@ -141,6 +142,6 @@ func Clear(dir string) error {
 // ours says whether a run writes a file or folder of that name; a crash may leave
 // a file that was not renamed yet, like .result.json.123.
 func ours(name string) bool {
-	known := []string{ScenarioFile, ResultFile, HistoryDir, FaultPlanDir, histogramDir, PlotDir, EnsembleDir, PageFile, SummaryFile, JUnitFile, BenchFile}
+	known := []string{ScenarioFile, ResultFile, HistoryDir, commitsDir, FaultPlanDir, histogramDir, PlotDir, EnsembleDir, PageFile, SummaryFile, JUnitFile, BenchFile}
 	return slices.ContainsFunc(append(known, rendered...), func(known string) bool { return name == known || strings.HasPrefix(name, "."+known+".") })
 }

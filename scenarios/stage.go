@@ -38,6 +38,8 @@ type stage struct {
 	round   int // of the phase, from 1; 0 outside of rounds
 	faults  *faults
 
+	sessions sessions // of its clients, so far
+
 	grants  atomic.Int64            // had, or items taken
 	items   atomic.Int64            // of a queue: identities given so far
 	putting atomic.Int64            // clients that may be putting, of those that put while they see the phase last

@@ -45,6 +45,11 @@ func (t *trial) run(ctx context.Context) (err error) {
 		case <-ctx.Done():
 		}
 	}()
+	after, err := st.members.lastZxid(ctx)
+	if err != nil {
+		return reason(ctx, err)
+	}
+	defer func() { err = errors.Join(err, t.saveCommits(after)) }()
 	st.tap = wire.New(st.clock.Now)
 	st.tap.OnEvent(st.recordSession)
 	watch := watchSelf(st.record, st.scenario.Limits.within(st.scenario.SessionTimeout))
@@ -119,6 +124,7 @@ func (t *trial) runPhase(ctx context.Context, i int) (err error) {
 func (st *stage) recordSession(e wire.Event) {
 	switch {
 	case e.Kind == wire.Connected && !e.Resumed:
+		st.sessions.add(e.Session)
 		st.record.Record(&history.Session{At: e.At, Event: history.Opened, Client: e.Client, Session: e.Session, Timeout: e.Timeout})
 	case e.Kind == wire.Expired:
 		st.record.Record(&history.Session{At: e.At, Event: history.Expired, Client: e.Client, Session: e.Session})

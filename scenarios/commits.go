@@ -1,0 +1,149 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles/txnlog"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/history"
+)
+
+// commitsTimeout is how long reading the members' logs may take. A trial that was
+// interrupted reads them, too.
+const commitsTimeout = 30 * time.Second
+
+// sessions are those that a trial's clients have had.
+type sessions struct {
+	mu  sync.Mutex
+	ids map[int64]bool
+}
+
+func (s *sessions) add(id int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ids == nil {
+		s.ids = map[int64]bool{}
+	}
+	s.ids[id] = true
+}
+
+// saveCommits reads what the members have committed after a zxid, and stores what
+// concerns the trial beside its history. It does nothing where the members are not
+// ours: then the verdicts are judged without.
+func (t *trial) saveCommits(after int64) (err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), commitsTimeout)
+	defer cancel()
+	path := history.CommitsPath(report.HistoryPath(t.runner.dir, t.name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	var all []txnlog.Entry
+	cut := t.stage.commitsCut()
+	summary, readErr := ensembles.Commits(ctx, t.runner.ensemble, after, func(e txnlog.Entry) error {
+		if cut.concerns(e) {
+			all = append(all, e)
+		}
+		return nil
+	})
+	if errors.Is(readErr, ensembles.ErrNotOurs) {
+		return nil
+	}
+	w, err := history.Create(path, t.header())
+	if err != nil {
+		return fmt.Errorf("%w: %w", errBroken, err)
+	}
+	for _, e := range all {
+		for _, c := range cut.commits(e) {
+			w.Record(c)
+		}
+	}
+	w.Record(commitsEnd(after, summary, readErr))
+	return w.Close()
+}
+
+// lastZxid is the last transaction that the ensemble has committed.
+func (m members) lastZxid(ctx context.Context) (int64, error) {
+	if !m.ours() {
+		return 0, nil
+	}
+	leader, err := ensembles.Leader(ctx, m.ensemble)
+	if err != nil {
+		return 0, err
+	}
+	server, err := ensembles.Ask(ctx, leader.Addr)
+	return server.Zxid, err
+}
+
+func commitsEnd(after int64, s txnlog.Summary, err error) *history.CommitsEnd {
+	end := &history.CommitsEnd{After: after, Last: s.Last, Read: s.Entries, Unknown: s.Unknown}
+	for _, g := range s.Gaps {
+		end.Gaps = append(end.Gaps, history.ZxidGap(g))
+	}
+	if err != nil {
+		end.Err = err.Error()
+	}
+	return end
+}
+
+// commitsCut is what concerns a trial: its part of the tree, and its clients' sessions.
+type commitsCut struct {
+	root     string
+	sessions map[int64]bool
+	queue    bool
+}
+
+func (st *stage) commitsCut() commitsCut {
+	st.sessions.mu.Lock()
+	defer st.sessions.mu.Unlock()
+	return commitsCut{root: strings.TrimSuffix(st.parent, "/line") + "/", sessions: st.sessions.ids, queue: st.queue()}
+}
+
+func (c commitsCut) concerns(e txnlog.Entry) bool {
+	if c.sessions[e.Session] {
+		return true
+	}
+	for _, o := range ops(e) {
+		if strings.HasPrefix(o.Path, c.root) {
+			return true
+		}
+	}
+	return false
+}
+
+// ops are the operations of a transaction.
+func ops(e txnlog.Entry) []txnlog.Op {
+	if e.Type == txnlog.Multi {
+		return e.Parts
+	}
+	return []txnlog.Op{e.Op}
+}
+
+var commitOps = map[txnlog.Type]string{
+	txnlog.OpenSession: history.CommitOpen, txnlog.CloseSession: history.CommitClose, txnlog.Create: history.CommitCreate,
+	txnlog.Delete: history.CommitDelete, txnlog.SetData: history.CommitSet, txnlog.Error: history.CommitError,
+}
+
+// commits puts a transaction into the terms of the history.
+func (c commitsCut) commits(e txnlog.Entry) (out []*history.Commit) {
+	for _, o := range ops(e) {
+		op, ok := commitOps[o.Type]
+		if !ok {
+			continue // a check, a reconfiguration: nothing that a trial's verdicts need
+		}
+		k := &history.Commit{Zxid: e.Zxid, Session: e.Session, Cxid: e.Cxid, Op: op, Path: o.Path,
+			Ephemeral: o.Ephemeral, Version: o.Version, Code: o.Err, Removed: e.Removed}
+		if op == history.CommitCreate && c.queue && !o.Ephemeral {
+			k.Item = identity(o.Data)
+		}
+		out = append(out, k)
+	}
+	return out
+}
