@@ -138,7 +138,11 @@ func (c *client) write(ctx context.Context, claim recipes.Claim) {
 func (c *client) sample(op string, due time.Duration, err error) history.Sample {
 	s := history.Sample{
 		Client: c.n, Phase: c.st.phase.Name, Round: c.st.round, Op: op,
-		Due: due, Call: due, Return: c.st.clock.Now(), Outcome: outcome(err), Zxid: c.wire.Zxid(),
+		Due: due, Call: due, Return: c.st.clock.Now(), Outcome: outcome(err),
+	}
+	known := c.wire.Known()
+	if s.Zxid = known.Zxid; known.RemovedAt >= due {
+		s.Removed = known.Removed
 	}
 	if err != nil {
 		s.Err = err.Error()

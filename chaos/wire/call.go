@@ -34,12 +34,20 @@ type Call struct {
 // call the tap.
 func (t *Tap) OnCall(f func(Call)) { t.onCall = f }
 
-// Zxid returns the highest zxid in any reply that reached the client: it acted on no
-// state that is newer. 0 before the first reply.
-func (c *Client) Zxid() int64 {
+// Known is what a client can know of the servers' state: it acts on nothing newer.
+type Known struct {
+	Zxid int64 // the highest in any reply that has reached it; 0 before the first
+	// Removed is the path of the node of whose removal it was notified last, and
+	// RemovedAt when. Before version 3.9 a notification has no zxid.
+	Removed   string
+	RemovedAt time.Duration
+}
+
+// Known returns what the client can know now.
+func (c *Client) Known() Known {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.zxid
+	return c.known
 }
 
 // called reports that a request is over, where somebody asks. reply is the head of its

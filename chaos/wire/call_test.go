@@ -61,7 +61,7 @@ func TestClient_Zxid_isTheHighestThatReachedTheClient(t *testing.T) {
 	b := newBench(t)
 	defer b.tap.Close()
 	b.greet()
-	if got := b.c.Zxid(); got != 0 {
+	if got := b.c.Known().Zxid; got != 0 {
 		t.Errorf("before the first reply: %d", got)
 	}
 	b.write(ask(1, Create, "/a"), ask(2, Exists, "/a"), ask(3, Create, "/b"))
@@ -71,7 +71,7 @@ func TestClient_Zxid_isTheHighestThatReachedTheClient(t *testing.T) {
 	b.read(answer(3, 42, 0, ""))
 	b.far.feed(answer(4, 43, 0, ""))
 	_, _ = b.conn.Read(make([]byte, 1)) // the end of the tape, behind the swallowed reply
-	if got := b.c.Zxid(); got != 42 {
+	if got := b.c.Known().Zxid; got != 42 {
 		t.Errorf("got %d, want 42", got)
 	}
 }

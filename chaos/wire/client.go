@@ -33,7 +33,7 @@ type Client struct {
 	current    *conn         // that has the session; nil when none has
 	notified   time.Duration // when the latest notification came by
 	session    Session
-	zxid       int64 // the highest in any reply
+	known      Known
 	counts     Counts
 	conns      map[*conn]struct{}
 	gate       bool

@@ -172,10 +172,13 @@ func (k *conn) deliver() {
 	if xid == notification {
 		n.notified(head)
 		k.c.notified = k.c.tap.now()
+		if path, removed := removedPath(head); removed {
+			k.c.known.Removed, k.c.known.RemovedAt = path, k.c.notified
+		}
 		return
 	}
 	n.Replies++
-	k.c.zxid = max(k.c.zxid, int64At(head, 4))
+	k.c.known.Zxid = max(k.c.known.Zxid, int64At(head, 4))
 	i, ok := k.pending.find(xid)
 	if !ok {
 		n.Unmatched++
@@ -192,6 +195,20 @@ func (k *conn) deliver() {
 
 // notification is the xid of a watch event.
 const notification = -1
+
+// removedPath returns the path of a notification that a node is gone. One that is longer
+// than the head has room for is left out.
+func removedPath(head []byte) (path string, ok bool) {
+	const at = 28
+	if len(head) < at || int32At(head, 16) != 2 {
+		return "", false
+	}
+	end := at + int(int32At(head, 24))
+	if end < at || end > len(head) {
+		return "", false
+	}
+	return string(head[at:end]), true
+}
 
 func (c *Counts) notified(head []byte) {
 	n := &c.Notifications

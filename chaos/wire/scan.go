@@ -31,7 +31,7 @@ type extent struct {
 // The extents of a connection's first frame and of all after it.
 var (
 	requestExtents = [2]extent{{28, 44}, {8, headLimit}} // ConnectRequest; header and path
-	replyExtents   = [2]extent{{20, 36}, {16, 24}}       // ConnectResponse; header, type and state of a notification
+	replyExtents   = [2]extent{{20, 36}, {16, 284}}      // ConnectResponse; header, and a notification with its path
 )
 
 // scanner finds the frames in the bytes of one direction of a connection, which come in

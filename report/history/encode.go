@@ -28,8 +28,7 @@ func appendSample(b []byte, s *Sample) []byte {
 	b = appendText(b, `,"item":`, s.Item)
 	b = appendInt(b, `,"version":`, s.Version)
 	b = appendInt(b, `,"zxid":`, s.Zxid)
-	b = appendInt(b, `,"cxid":`, int64(s.Cxid))
-	b = appendInt(b, `,"last_cxid":`, int64(s.LastCxid))
+	b = appendText(b, `,"removed":`, s.Removed)
 	b = appendText(b, `,"err":`, s.Err)
 	return append(b, '}', '}', '\n')
 }

@@ -83,7 +83,7 @@ func drawSample(t *rapid.T) *Sample {
 		Outcome: rapid.SampledFrom([]Outcome{OK, Failed, Unknown}).Draw(t, "outcome"),
 		Token:   number.Draw(t, "token"), Session: number.Draw(t, "session"), Path: text.Draw(t, "path"),
 		Item: text.Draw(t, "item"), Version: number.Draw(t, "version"), Err: text.Draw(t, "err"),
-		Zxid: number.Draw(t, "zxid"), Cxid: rapid.Int32().Draw(t, "cxid"), LastCxid: rapid.Int32().Draw(t, "last"),
+		Zxid: number.Draw(t, "zxid"), Removed: text.Draw(t, "removed"),
 	}
 }
 

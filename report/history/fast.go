@@ -38,8 +38,7 @@ func fastSample(raw []byte) (s *Sample, ok bool) {
 	s.Item = c.optionalText(`,"item":`)
 	s.Version = c.optionalNumber(`,"version":`)
 	s.Zxid = c.optionalNumber(`,"zxid":`)
-	s.Cxid = c.optionalInt32(`,"cxid":`)
-	s.LastCxid = c.optionalInt32(`,"last_cxid":`)
+	s.Removed = c.optionalText(`,"removed":`)
 	s.Err = c.optionalText(`,"err":`)
 	return s, c.ok && string(c.raw) == "}}"
 }
@@ -65,14 +64,6 @@ func (c *scanner) optionalNumber(key string) int64 {
 		return 0
 	}
 	return c.number()
-}
-
-func (c *scanner) optionalInt32(key string) int32 {
-	n := c.optionalNumber(key)
-	if n != int64(int32(n)) {
-		c.ok = false
-	}
-	return int32(n)
 }
 
 // number reads an integer. The few that are next to overflowing go the slow way.

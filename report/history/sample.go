@@ -44,11 +44,10 @@ type Sample struct {
 	// Zxid is the highest in any reply that the client had been sent by then: it acted on
 	// no newer state. 0 where it is not known.
 	Zxid int64 `json:"zxid,omitempty"`
-	// Cxid and LastCxid number the first and the last request of the client's session
-	// during the operation; 0 where there was none.
-	Cxid     int32  `json:"cxid,omitempty"`
-	LastCxid int32  `json:"last_cxid,omitempty"`
-	Err      string `json:"err,omitempty"`
+	// Removed is the path of a node of whose removal the client was notified during the
+	// operation, the last if there were several: it may know of that, too.
+	Removed string `json:"removed,omitempty"`
+	Err     string `json:"err,omitempty"`
 }
 
 // Time is the return of the operation.

@@ -24,14 +24,19 @@ func init() {
 // and its token; the session is the one that the client has; and it is not claimed when
 // the client knows that the session is lost. Where the observer has checked the node
 // while the client held: it is there, its owner is that session, its czxid is the token,
-// and nobody older stands in line.
+// and nobody older stands in line. Where there are commits, every grant is looked up
+// there: its node was created by its session, with its token as the czxid, and was the
+// first of its line at some time before the client's last reply.
 type claims struct {
+	line     *line         // nil without commits
+	open     []granted     // whose commits have not all come
 	faults   spans         // with the time to recover
 	held     map[int]claim // the last grant of each client
 	checked  int
 	sessions map[int]*sessions
 	judged   int
 	unopened int // grants of clients whose session was never recorded
+	absent   int // grants whose node no commit has
 	broken   evidence
 }
 
@@ -52,11 +57,14 @@ type claim struct {
 }
 
 func newClaimValidity(in *inputs) checker {
-	c := &claims{sessions: map[int]*sessions{}, held: map[int]claim{}, faults: aftermath(in.history, Patience(in.history))}
+	c := &claims{sessions: map[int]*sessions{}, held: map[int]claim{}, faults: aftermath(in.history, Patience(in.history)), line: in.line}
 	return checker{record: c.record, finish: c.finish}
 }
 
 func (c *claims) record(n history.Numbered) {
+	if len(c.open) > 0 {
+		c.committed(false)
+	}
 	switch r := n.Record.(type) {
 	case *history.ClaimCheck:
 		c.check(r, n.N)
@@ -66,6 +74,9 @@ func (c *claims) record(n history.Numbered) {
 		if r.Op == history.Acquire && r.Outcome == history.OK {
 			c.judged++
 			c.claim(r, n.N)
+			if c.line != nil && r.Path != "" && r.Session != 0 && r.Token != 0 {
+				c.open = append(c.open, granted{*r, n.N})
+			}
 			c.held[r.Client] = claim{sample: *r, record: n.N}
 		}
 	}
@@ -154,12 +165,82 @@ func (c *claims) claim(s *history.Sample, record int) {
 	}, k.openedRecord, record)
 }
 
-func (c *claims) finish(time.Duration) Verdict {
+// granted is a grant whose node is to be looked up in the commits.
+type granted struct {
+	history.Sample
+	record int
+}
+
+// known is the last transaction that the client can have known of when it was granted.
+// ok is false while the commits have not come to the removal that it was notified of.
+func (l *line) known(s *history.Sample) (zxid int64, ok bool) {
+	n := l.nodes[s.Removed]
 	switch {
+	case s.Removed == "" || n == nil:
+		return s.Zxid, true
+	case n.gone == 0:
+		return 0, false
+	}
+	return max(s.Zxid, n.gone), true
+}
+
+// committed judges the grants whose commits have come.
+func (c *claims) committed(all bool) {
+	later := c.open[:0]
+	for _, g := range c.open {
+		zxid, ok := c.line.known(&g.Sample)
+		if !ok && !all {
+			later = append(later, g)
+			continue
+		}
+		if !ok {
+			zxid = g.Zxid
+		}
+		c.lookUp(g, zxid)
+	}
+	c.open = later
+}
+
+// lookUp judges a grant by what the servers have committed, up to what its client knew.
+func (c *claims) lookUp(g granted, zxid int64) {
+	n := c.line.find(g.Path, g.Token)
+	var wrong string
+	switch {
+	case n == nil:
+		wrong = "no transaction created that node"
+		c.absent++
+	case n.session != g.Session:
+		wrong = fmt.Sprintf("session %#x created that node", uint64(n.session))
+	default:
+		ahead := c.line.aheadOf(n, zxid)
+		if ahead == nil {
+			return
+		}
+		wrong = fmt.Sprintf("the older node %s (czxid %#x) stood before it all the time", ahead.path, uint64(ahead.czxid))
+	}
+	c.broken.add(func() string {
+		return fmt.Sprintf("client %d was granted token %#x by node %s of session %#x, knowing of no commit after %#x (record %d), but %s",
+			g.Client, uint64(g.Token), g.Path, uint64(g.Session), uint64(zxid), g.record, wrong)
+	}, g.record)
+}
+
+func (c *claims) finish(time.Duration) Verdict {
+	why := ""
+	if c.line != nil {
+		c.committed(true)
+		why = c.line.incomplete()
+	}
+	switch {
+	case why != "" && c.absent > 0 && c.absent == c.broken.count:
+		return unknown(fmt.Sprintf("%d of %d grants have no node in the commits, but %s", c.absent, c.judged, why))
 	case c.broken.count > 0:
 		return c.broken.fail("invalid claims")
 	case c.judged == 0:
 		return unknown("nothing was granted: there is no claim to judge")
+	case why != "":
+		return unknown(why)
+	case c.line != nil:
+		return pass(fmt.Sprintf("all %d grants were found in the servers' commits", c.judged))
 	case c.unopened > 0:
 		return unknown(fmt.Sprintf("%d of %d grants belong to clients whose session was not recorded", c.unopened, c.judged))
 	case c.checked > 0:

@@ -45,6 +45,7 @@ type inputs struct {
 	late    func() int // records that came too late to keep the order of beliefs
 	overlap func(Overlap)
 	items   *items // shared by the guarantees about a queue's items; nil until one asks
+	line    *line  // by the commits; nil where there are none
 }
 
 var registry []Guarantee

@@ -19,6 +19,7 @@ type Sweep struct {
 	record  []func(history.Numbered) // of the judges that take records
 	belief  []func(Belief)           // of those that take beliefs
 	beliefs *Beliefs
+	line    *line // nil without commits
 	seen    seen
 	end     time.Duration
 	records int
@@ -43,7 +44,10 @@ func NewSweep(h *history.History) *Sweep {
 func newSweep(h *history.History, wanted func(name string) bool) *Sweep {
 	s := &Sweep{history: h}
 	s.beliefs = NewBeliefs(s.believe)
-	in := &inputs{history: h, late: func() int { return s.beliefs.Late }, overlap: s.overlap}
+	if h.Commits {
+		s.line = newLine()
+	}
+	in := &inputs{history: h, late: func() int { return s.beliefs.Late }, overlap: s.overlap, line: s.line}
 	for _, g := range registry {
 		if !wanted(g.Name) {
 			continue
@@ -77,6 +81,10 @@ func (s *Sweep) overlap(o Overlap) {
 
 // Add takes the next record.
 func (s *Sweep) Add(n history.Numbered) {
+	if n.N == 0 { // a commit
+		s.line.record(n.Record)
+		return
+	}
 	s.records++
 	s.end = max(s.end, n.Time())
 	s.seen.record(n)
