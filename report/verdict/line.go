@@ -13,6 +13,7 @@ import (
 type line struct {
 	nodes    map[string]*node   // by path: the one that stands, or stood last
 	sessions map[int64][]*node  // by owner: the ephemeral nodes that stand
+	youngest map[int64]int64    // by owner: the czxid of its last ephemeral node
 	dirs     map[string]*lineIn // by parent
 	end      *history.CommitsEnd
 }
@@ -36,7 +37,7 @@ type lineIn struct {
 const remember = 4096
 
 func newLine() *line {
-	return &line{nodes: map[string]*node{}, sessions: map[int64][]*node{}, dirs: map[string]*lineIn{}}
+	return &line{nodes: map[string]*node{}, sessions: map[int64][]*node{}, youngest: map[int64]int64{}, dirs: map[string]*lineIn{}}
 }
 
 func (l *line) record(r history.Record) {
@@ -72,6 +73,7 @@ func (l *line) create(n *node) {
 	d.standing = append(d.standing, n)
 	l.nodes[n.path] = n
 	l.sessions[n.session] = append(l.sessions[n.session], n)
+	l.youngest[n.session] = n.czxid
 }
 
 func (l *line) remove(p string, zxid int64, withSession bool) {

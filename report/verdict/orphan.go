@@ -28,6 +28,7 @@ func init() {
 // Snapshots are few, and each has few nodes: they are kept until the end, when all
 // operations are known.
 type orphans struct {
+	leftovers *leftovers // by the commits; nil where there are none
 	snapshots int
 	seen      []*inLine
 	last      map[int]time.Duration // by client: return of the last operation in the records so far
@@ -43,12 +44,18 @@ type inLine struct {
 	claimed   bool // it held, waited or let go at some moment of the snapshot
 }
 
-func newNoOrphan(*inputs) checker {
+func newNoOrphan(in *inputs) checker {
 	o := &orphans{last: map[int]time.Duration{}}
-	return checker{applies: func() bool { return o.snapshots > 0 }, record: o.record, belief: o.belief, finish: o.finish}
+	if in.line != nil {
+		o.leftovers = newLeftovers(in)
+	}
+	return checker{applies: func() bool { return o.snapshots > 0 || o.leftovers != nil }, record: o.record, belief: o.belief, finish: o.finish}
 }
 
 func (o *orphans) record(n history.Numbered) {
+	if o.leftovers != nil {
+		o.leftovers.record(n)
+	}
 	switch r := n.Record.(type) {
 	case *history.Snapshot:
 		o.snapshot(r, n.N)
@@ -89,7 +96,13 @@ func (o *orphans) claim(client int, from, to time.Duration) {
 	}
 }
 
-func (o *orphans) finish(time.Duration) Verdict {
+func (o *orphans) finish(end time.Duration) Verdict {
+	if o.leftovers != nil {
+		o.leftovers.finish(end)
+		if o.leftovers.broken.count > 0 {
+			return o.leftovers.broken.fail("orphans")
+		}
+	}
 	for _, k := range o.seen {
 		allowed := 0
 		if k.claimed {
@@ -111,8 +124,12 @@ func (o *orphans) finish(time.Duration) Verdict {
 	switch {
 	case o.broken.count > 0:
 		return o.broken.fail("orphans")
+	case o.leftovers != nil && o.leftovers.line.incomplete() != "":
+		return unknown(o.leftovers.line.incomplete())
+	case o.leftovers != nil && o.leftovers.judged > 0:
+		return pass(fmt.Sprintf("%d acquires and releases left nothing in line, by the servers' commits", o.leftovers.judged))
 	case o.snapshots == 0:
-		return unknown("there is no snapshot of the line")
+		return unknown("nobody let go, and there is no snapshot of the line")
 	}
 	return pass(fmt.Sprintf("the line was observed %d times", o.snapshots))
 }
