@@ -76,7 +76,7 @@ func Load(name string, text []byte, overrides ...string) (*Scenario, error) {
 // decode makes a scenario of a tree: of all of it that has the right shape.
 func decode(root *yaml.Node) (*Scenario, problems) {
 	c := &checker{}
-	c.check(root, reflect.TypeFor[Scenario](), "", 0)
+	c.check(root, reflect.TypeFor[Scenario](), "")
 	var s Scenario
 	if err := root.Load(&s, yaml.WithKnownFields()); err != nil && len(c.problems) == 0 {
 		return &s, notYAML(err) // the checker should have seen it

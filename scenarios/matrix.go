@@ -91,14 +91,7 @@ func (s *Scenario) with(choice map[string]string) (*Scenario, error) {
 
 // setAll sets what a choice has for all phases.
 func (s *Scenario) setAll(choice map[string]string) error {
-	for key, set := range map[string]func(p *Phase, d time.Duration){
-		allHold: func(p *Phase, d time.Duration) { p.Hold = d },
-		allDuration: func(p *Phase, d time.Duration) {
-			if p.Duration > 0 {
-				p.resize(d)
-			}
-		},
-	} {
+	for _, key := range []string{allHold, allDuration} {
 		text, ok := choice[key]
 		if !ok {
 			continue
@@ -108,7 +101,11 @@ func (s *Scenario) setAll(choice map[string]string) error {
 			return fmt.Errorf("%s: %q is no duration; want a number and a unit, like 20ms", key, text)
 		}
 		for i := range s.Phases {
-			set(&s.Phases[i], d)
+			if p := &s.Phases[i]; key == allHold {
+				p.Hold = d
+			} else if p.Duration > 0 {
+				p.resize(d)
+			}
 		}
 	}
 	return nil
