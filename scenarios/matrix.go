@@ -188,14 +188,7 @@ func (c combination) suffix() string {
 
 // parameters are the names of what a threshold may compare with.
 func (s *Scenario) parameters() []string {
-	names := slices.Collect(maps.Keys(s.Params))
-	names = append(names, "session_timeout")
-	if s.Tick > 0 {
-		names = append(names, "tick")
-	}
-	for _, p := range s.Phases {
-		names = append(names, p.Name+".hold")
-	}
+	names := slices.Collect(maps.Keys(cell{Scenario: s}.params()))
 	for key := range s.Matrix {
 		names = append(names, s.field(strings.TrimPrefix(key, "params.")))
 	}

@@ -106,8 +106,8 @@ func (p *Phase) fits(s *Scenario, at string, bad problemFunc) {
 		if err != nil {
 			continue // another check says so
 		}
-		if why := k.needs.lackedBy(subject.Recipe); why != "" {
-			bad(at+".kind", "%s %s; a %s needs %s", name, why, k.name, k.needs)
+		if err := k.suits(subject); err != nil {
+			bad(at+".kind", "%v", err)
 		}
 	}
 	for _, n := range s.Clients {

@@ -43,7 +43,7 @@ func (p *provoked) items() map[string]string {
 	out := map[string]string{}
 	p.must(p.st.observer.any(p.ctx, 4*tryFor, func(ctx context.Context, s *recipes.Session) error {
 		for _, n := range found {
-			if n.owner != 0 || !sequentialName.MatchString(n.path) {
+			if n.owner != 0 || !sequential.MatchString(n.path) {
 				continue
 			}
 			if data, _, err := s.Get(ctx, n.path); err == nil {

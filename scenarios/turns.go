@@ -111,11 +111,7 @@ func sideBySide(ctx context.Context, trials []*trial) error {
 
 // subjects names what runs side by side.
 func subjects(group []cell) string {
-	var names []string
-	for _, c := range group {
-		names = append(names, c.Subject.Name)
-	}
-	return strings.Join(names, " beside ")
+	return strings.Join(namesOf(group, func(c cell) string { return c.Subject.Name }), " beside ")
 }
 
 // groups parts cells into those that run side by side: the neighbours of one trial,
