@@ -15,7 +15,7 @@ type trial struct {
 	runner *runner
 	name   string
 	plan   plan
-	seat   *seat // among the trials that take turns with it; nil where there are none
+	seat   *seat // among the trials that take turns with it
 	stage  *stage
 }
 
