@@ -121,7 +121,6 @@ func predecessorLeaves(p *provoked) {
 		p.everywhere(1)
 		p.hit(shot)
 	}
-	shot.Release()
 	shot.Disarm()
 }
 

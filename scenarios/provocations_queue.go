@@ -114,7 +114,6 @@ func race(p *provoked) {
 				}
 			default:
 			}
-			s.Release()
 			s.Disarm()
 		}
 	})
@@ -146,7 +145,6 @@ func putBetween(p *provoked) {
 		p.everywhere(2)
 		p.hit(shot)
 	}
-	shot.Release()
 	shot.Disarm()
 	p.must(p.st.emptied(p.ctx, grantLimit))
 }
