@@ -46,7 +46,7 @@ func (s *Scenario) cells() ([]cell, error) {
 				if err != nil {
 					return nil, err
 				}
-				row = append(row, cell{Subject: subject, Clients: n, Scenario: c.scenario, Choice: c.params, suffix: c.suffix()})
+				row = append(row, cell{Subject: subject, Clients: n, Scenario: c.scenario, Choice: c.params, suffix: c.suffix})
 			}
 			cells = append(cells, interleave(row, s.Trials)...)
 		}

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,84 +15,52 @@ import (
 
 // checker holds a tree of YAML to the shape of the Go type that it is for: unknown
 // and repeated fields, values of the wrong kind, durations without a unit. It finds
-// all of it at once, where a decoder's errors would say less and stop sooner, and
-// takes it out of the tree, so that the rest can be decoded.
+// all of it at once, where a decoder's errors would say less and stop sooner. It takes
+// wrong fields out of the tree and has zeros replace wrong values, so that it can be decoded.
 type checker struct{ problems problems }
 
-// maxDepth is how deep a tree may nest; an alias can be made to contain itself.
-const maxDepth = 20
-
-// bad notes a problem and returns false.
-func (c *checker) bad(n *yaml.Node, path, format string, args ...any) bool {
-	c.problems = append(c.problems, &problem{Line: n.Line, Column: n.Column, Path: path, Text: fmt.Sprintf(format, args...)})
-	return false
+// add notes what is wrong with a node.
+func (c *checker) add(n *yaml.Node, path, format string, args ...any) *problem {
+	p := &problem{Line: n.Line, Column: n.Column, Path: path, Text: fmt.Sprintf(format, args...)}
+	c.problems = append(c.problems, p)
+	return p
 }
 
-// check returns whether anything of the node can stay.
-func (c *checker) check(n *yaml.Node, t reflect.Type, path string, depth int) bool {
-	n = resolve(n)
+// check checks the node for a value of the type.
+func (c *checker) check(at *yaml.Node, t reflect.Type, path string) {
+	n := resolve(at)
+	if why := misfit(n, t); why != "" {
+		c.add(n, path, "%s", why)
+		place := *n
+		_ = at.Dump(reflect.Zero(t).Interface())
+		at.Line, at.Column = place.Line, place.Column
+		return
+	}
 	switch {
-	case n == nil:
-		return true
-	case depth > maxDepth:
-		return c.bad(n, path, "nests deeper than %d", maxDepth)
-	case t == reflect.TypeFor[time.Duration]():
-		return c.duration(n, path)
-	case t.Kind() == reflect.Pointer:
-		return c.check(n, t.Elem(), path, depth)
-	case t.Kind() == reflect.Struct:
-		return c.fields(n, t, path, depth)
 	case t.Kind() == reflect.Slice:
-		return c.list(n, t, path, depth)
+		for i, item := range n.Content {
+			c.check(item, t.Elem(), join(path, strconv.Itoa(i)))
+		}
 	case t.Kind() == reflect.Map:
-		return c.names(n, t, path, depth)
+		c.keys(n, path, func(key, value *yaml.Node) bool {
+			c.check(value, t.Elem(), join(path, key.Value))
+			return true
+		})
+	case t.Kind() == reflect.Struct:
+		names := fieldNames(t)
+		c.keys(n, path, func(key, value *yaml.Node) bool {
+			i := slices.Index(names, key.Value)
+			if i >= 0 {
+				c.check(value, t.Field(i).Type, join(path, key.Value))
+				return true
+			}
+			p := c.add(key, join(path, key.Value), "there is no such field%s", units.Nearest(key.Value, names))
+			if best := units.Closest(key.Value, names); best != "" {
+				p.meant = join(path, best)
+			}
+			return false
+		})
 	}
-	return c.scalar(n, t.Kind(), path)
-}
-
-// duration wants a number and a unit.
-func (c *checker) duration(n *yaml.Node, path string) bool {
-	const want = "a number and a unit: 500us, 20ms, 1.5s, 2m, 1h"
-	if n.Kind != yaml.ScalarNode {
-		return c.bad(n, path, "is %s; want %s", kindName(n), want)
-	}
-	if _, err := time.ParseDuration(n.Value); err == nil {
-		return true
-	}
-	if _, err := strconv.ParseFloat(n.Value, 64); err == nil {
-		return c.bad(n, path, "%s has no unit; is it %sms or %ss?", n.Value, n.Value, n.Value)
-	}
-	return c.bad(n, path, "%q is no duration; want %s", n.Value, want)
-}
-
-// fields wants the fields of a struct.
-func (c *checker) fields(n *yaml.Node, t reflect.Type, path string, depth int) bool {
-	if n.Kind != yaml.MappingNode {
-		return c.bad(n, path, "is %s; want the fields %s", kindName(n), strings.Join(fieldNames(t), ", "))
-	}
-	c.keys(n, path, func(key, value *yaml.Node) bool {
-		f, ok := fieldNamed(t, key.Value)
-		if ok {
-			return c.check(value, f.Type, join(path, key.Value), depth+1)
-		}
-		c.bad(key, join(path, key.Value), "there is no such field%s", units.Nearest(key.Value, fieldNames(t)))
-		if best := units.Closest(key.Value, fieldNames(t)); best != "" {
-			c.problems[len(c.problems)-1].meant = join(path, best)
-		}
-		return false
-	})
-	return true
-}
-
-// names wants a map from names of the user's choice.
-func (c *checker) names(n *yaml.Node, t reflect.Type, path string, depth int) bool {
-	if n.Kind != yaml.MappingNode {
-		return c.bad(n, path, "is %s; want name: value", kindName(n))
-	}
-	c.keys(n, path, func(key, value *yaml.Node) bool {
-		return c.check(value, t.Elem(), join(path, key.Value), depth+1)
-	})
-	return true
 }
 
 // keys goes through the keys of a mapping, each of which may be there once, and
@@ -99,14 +68,13 @@ func (c *checker) names(n *yaml.Node, t reflect.Type, path string, depth int) bo
 func (c *checker) keys(n *yaml.Node, path string, check func(key, value *yaml.Node) bool) {
 	lines := map[string]int{}
 	var stay []*yaml.Node
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		key, value := n.Content[i], n.Content[i+1]
+	for key, value := range pairs(n) {
 		first, again := lines[key.Value]
 		switch {
 		case key.Kind != yaml.ScalarNode || key.ShortTag() == "!!merge":
-			c.bad(key, path, "want a name before the colon, not a list, a group or a merge of fields")
+			c.add(key, path, "want a name before the colon, not a list, a group or a merge of fields")
 		case again:
-			c.bad(key, join(path, key.Value), "stands here again; it is in line %d already", first)
+			c.add(key, join(path, key.Value), "stands here again; it is in line %d already", first)
 		case check(key, value):
 			stay = append(stay, key, value)
 		}
@@ -115,68 +83,53 @@ func (c *checker) keys(n *yaml.Node, path string, check func(key, value *yaml.No
 	n.Content = stay
 }
 
-func (c *checker) list(n *yaml.Node, t reflect.Type, path string, depth int) bool {
-	if n.Kind != yaml.SequenceNode {
-		return c.bad(n, path, "is %s; want a list: [...]", kindName(n))
+// misfit says why the node alone is no value of the type; "" if it is one.
+func misfit(n *yaml.Node, t reflect.Type) string {
+	kind, want := yaml.ScalarNode, ""
+	switch {
+	case t == reflect.TypeFor[time.Duration]():
+		want = "a number and a unit: 500us, 20ms, 1.5s, 2m, 1h"
+	case t.Kind() == reflect.Struct:
+		kind, want = yaml.MappingNode, "the fields "+strings.Join(fieldNames(t), ", ")
+	case t.Kind() == reflect.Slice:
+		kind, want = yaml.SequenceNode, "a list: [...]"
+	case t.Kind() == reflect.Map:
+		kind, want = yaml.MappingNode, "name: value"
+	case t.Kind() == reflect.Int:
+		want = "a whole number"
+	case t.Kind() == reflect.Float64:
+		want = "a number"
+	case t.Kind() == reflect.String:
+		want = "a text"
 	}
-	for i, item := range n.Content {
-		if !c.check(item, t.Elem(), join(path, strconv.Itoa(i)), depth+1) {
-			// The others keep their numbers.
-			n.Content[i] = empty(t.Elem(), item)
-		}
+	_, err := strconv.ParseFloat(n.Value, 64)
+	switch {
+	case n.Kind != kind:
+		return fmt.Sprintf("is %s; want %s", kindName(n), want)
+	case kind != yaml.ScalarNode || fits(n, t):
+		return ""
+	case t != reflect.TypeFor[time.Duration]():
+		return fmt.Sprintf("%q is not %s", n.Value, want)
+	case err == nil:
+		return fmt.Sprintf("%s has no unit; is it %sms or %ss?", n.Value, n.Value, n.Value)
 	}
-	return true
+	return fmt.Sprintf("%q is no duration; want %s", n.Value, want)
 }
 
-// empty is the zero value of a type, in the place of n.
-func empty(t reflect.Type, n *yaml.Node) *yaml.Node {
-	zero := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: "0", Line: n.Line, Column: n.Column}
-	switch t.Kind() {
-	case reflect.Struct, reflect.Map:
-		zero.Kind, zero.Tag, zero.Value = yaml.MappingNode, "!!map", ""
-	case reflect.Slice:
-		zero.Kind, zero.Tag, zero.Value = yaml.SequenceNode, "!!seq", ""
-	case reflect.String:
-		zero.Tag, zero.Value, zero.Style = "!!str", "", yaml.DoubleQuotedStyle
-	case reflect.Bool:
-		zero.Tag, zero.Value = "!!bool", "false"
-	}
-	return zero
-}
-
-func (c *checker) scalar(n *yaml.Node, k reflect.Kind, path string) bool {
-	if n.Kind != yaml.ScalarNode {
-		return c.bad(n, path, "is %s; want %s", kindName(n), scalarName(k))
-	}
+// fits says whether a scalar is of the type.
+func fits(n *yaml.Node, t reflect.Type) bool {
 	tag := n.ShortTag()
-	var ok bool
-	switch k {
-	case reflect.Int, reflect.Int64:
+	switch {
+	case t == reflect.TypeFor[time.Duration]():
+		_, err := time.ParseDuration(n.Value)
+		return err == nil
+	case t.Kind() == reflect.Int:
 		_, err := strconv.ParseInt(n.Value, 10, 64)
-		ok = tag == "!!int" && err == nil
-	case reflect.Float64:
-		ok = tag == "!!int" || tag == "!!float"
-	case reflect.Bool:
-		ok = tag == "!!bool"
-	default:
-		ok = tag != "!!null" && tag != "!!binary"
+		return tag == "!!int" && err == nil
+	case t.Kind() == reflect.Float64:
+		return tag == "!!int" || tag == "!!float"
 	}
-	if !ok {
-		return c.bad(n, path, "%q is not %s", n.Value, scalarName(k))
-	}
-	return true
-}
-
-func scalarName(k reflect.Kind) string {
-	switch k {
-	case reflect.Int, reflect.Int64:
-		return "a whole number"
-	case reflect.Float64:
-		return "a number"
-	case reflect.Bool:
-		return "true or false"
-	}
-	return "a text"
+	return tag != "!!null" && tag != "!!binary"
 }
 
 func kindName(n *yaml.Node) string {
@@ -191,38 +144,14 @@ func kindName(n *yaml.Node) string {
 	return fmt.Sprintf("%q", n.Value)
 }
 
-func join(path, step string) string {
-	if path == "" {
-		return step
-	}
-	return path + "." + step
-}
+func join(path, step string) string { return strings.TrimPrefix(path+"."+step, ".") }
 
-// fieldNames are the names of a struct's fields in YAML, in order.
+// fieldNames are the names of a struct's fields in YAML, in order. Every field has one.
 func fieldNames(t reflect.Type) []string {
 	var names []string
-	for i := range t.NumField() {
-		if name := fieldName(t.Field(i)); name != "" {
-			names = append(names, name)
-		}
+	for f := range t.Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+		names = append(names, name)
 	}
 	return names
-}
-
-// fieldName is a field's name in YAML; "" if it has none.
-func fieldName(f reflect.StructField) string {
-	name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
-	if name == "-" {
-		return ""
-	}
-	return name
-}
-
-func fieldNamed(t reflect.Type, name string) (reflect.StructField, bool) {
-	for i := range t.NumField() {
-		if f := t.Field(i); name != "" && fieldName(f) == name {
-			return f, true
-		}
-	}
-	return reflect.StructField{}, false
 }

@@ -3,7 +3,6 @@ package scenarios
 import (
 	"context"
 	"errors"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -19,9 +18,8 @@ type client struct {
 	st   *stage
 	wire *wire.Client
 
-	mu      sync.Mutex
-	subject recipes.Client
-	heard   func(recipes.Event) // is called with what the client learns, beside the record; nil is allowed
+	subject atomic.Pointer[recipes.Client]      // nil where it has no session
+	heard   atomic.Pointer[func(recipes.Event)] // is called with what the client learns, beside the record; it returns at once
 
 	busy  atomic.Int64 // when the operation under way was called, plus 1 ns; 0 without one
 	calls atomic.Int64 // operations called
@@ -44,19 +42,12 @@ func (c *client) event(e recipes.Event) {
 	}
 	c.learned.Store(&e)
 	c.st.record.Record(&history.Session{At: c.st.clock.Now(), Event: event, Client: c.n, Token: e.Token, Session: c.wire.Session().ID})
-	c.mu.Lock()
-	heard := c.heard
-	c.mu.Unlock()
-	if heard != nil {
-		heard(e)
+	if heard := c.heard.Load(); heard != nil {
+		(*heard)(e)
 	}
 }
 
-func (c *client) contender() recipes.Contender {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.subject.(recipes.Contender)
-}
+func (c *client) contender() recipes.Contender { return (*c.subject.Load()).(recipes.Contender) }
 
 // inDoubt says that the client was told that the grant with that token is suspended or
 // lost.

@@ -11,11 +11,7 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-func (c *client) queue() recipes.QueueClient {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.subject.(recipes.QueueClient)
-}
+func (c *client) queue() recipes.QueueClient { return (*c.subject.Load()).(recipes.QueueClient) }
 
 // itemID names an item: unique in the trial, and short, because many are empty else.
 func (st *stage) itemID(producer int) string {

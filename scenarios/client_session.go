@@ -27,9 +27,7 @@ func (c *client) open(ctx context.Context) error {
 	if err := st.accept(subject); err != nil {
 		return errors.Join(err, subject.Close(ctx))
 	}
-	c.mu.Lock()
-	c.subject = subject
-	c.mu.Unlock()
+	c.subject.Store(&subject)
 	return nil // the tap has recorded the session
 }
 
@@ -48,11 +46,7 @@ func (c *client) dialer() zk.Dialer {
 }
 
 // opened says whether the client has a session, or had one until it ended.
-func (c *client) opened() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.subject != nil
-}
+func (c *client) opened() bool { return c.subject.Load() != nil }
 
 // close closes the client's session in good order.
 func (c *client) close() {
@@ -74,29 +68,18 @@ func (c *client) leave() error {
 
 // closeSubject says whether there was anything to close.
 func (c *client) closeSubject() (closed bool, err error) {
-	c.mu.Lock()
-	subject := c.subject
-	c.subject = nil
-	c.mu.Unlock()
+	subject := c.subject.Swap(nil)
 	if subject == nil {
 		return false, nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	return true, subject.Close(ctx)
+	return true, (*subject).Close(ctx)
 }
 
 // closed records that the client closes its session.
 func (c *client) closed(session int64) {
 	c.st.record.Record(&history.Session{At: c.st.clock.Now(), Event: history.Closed, Client: c.n, Session: session})
-}
-
-// listen has f called with what the client learns about its grant; nil ends that. f must
-// return at once.
-func (c *client) listen(f func(recipes.Event)) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.heard = f
 }
 
 // reopen replaces a client whose session has ended. It tries until ctx is done: the

@@ -63,11 +63,7 @@ func (st *stage) recordEfforts(before []effort) {
 			continue
 		}
 		w := e.wire.Sub(before[i].wire)
-		var refused int64
-		for _, n := range w.Errors {
-			refused += n
-		}
 		st.record.Record(&history.Effort{At: st.clock.Now(), Phase: st.phase.Name, Client: i, Queue: st.queue(), Calls: calls,
-			Requests: w.Requests.Total(), Notifications: w.Notifications.Total(), Connections: w.Connections, Refusals: refused})
+			Requests: w.Requests.Total(), Notifications: w.Notifications.Total(), Connections: w.Connections, Refusals: w.Errors.Total()})
 	}
 }

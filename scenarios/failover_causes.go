@@ -52,11 +52,7 @@ func init() {
 func causeNames() []string { return slices.Sorted(maps.Keys(causes)) }
 
 func (c *cause) faultNames() []string {
-	var names []string
-	for _, f := range c.faults {
-		names = append(names, f.fault)
-	}
-	return names
+	return namesOf(c.faults, func(f causeFault) string { return f.fault })
 }
 
 // entries are the faults to be played. server is the address of the member that serves

@@ -83,15 +83,15 @@ func (f *failoverRound) hold(ctx context.Context, wait time.Duration) error {
 // hit has the cause hit the holder and waits for what becomes of it: the next grant, or nil
 // where the holder holds on, or nothing comes.
 func (f *failoverRound) hit(ctx context.Context) (*attempt, error) {
-	f.victim.listen(func(e recipes.Event) {
+	f.victim.heard.Store(new(func(e recipes.Event) {
 		select {
 		case f.learned <- learned{e.Kind, f.st.clock.Now()}:
 		default: // more than anybody asked for
 		}
-	})
-	defer f.victim.listen(nil)
-	removed := f.st.observer.watchRemoval(ctx, f.held.claim.Path, f.st.clock.Now)
-	defer removed.stop()
+	}))
+	defer f.victim.heard.Store(nil)
+	removed, stop := f.st.observer.watchRemoval(ctx, f.held.claim.Path, f.st.clock.Now)
+	defer stop()
 	s := f.victim.wire.Session()
 	f.session, f.server = s.ID, s.Server
 	f.leads = f.cause.expires && f.st.members.leads(ctx, s.Server)

@@ -1,13 +1,14 @@
 package scenarios
 
 import (
+	"cmp"
 	"context"
 	"time"
 )
 
 // stages records what was seen on the way to the next grant. What was seen later than
 // it can have been is put right: a node was gone when the next one was woken.
-func (f *failoverRound) stages(ctx context.Context, removed *removal, next *attempt) {
+func (f *failoverRound) stages(ctx context.Context, removed func() time.Duration, next *attempt) {
 	if s := f.victim.wire.Session(); s.ID == f.session {
 		f.seen.Heard = min(s.LastAckSent, f.hitAt)
 	}
@@ -22,11 +23,8 @@ func (f *failoverRound) stages(ctx context.Context, removed *removal, next *atte
 	if n := next.c.wire.Notified(); n > f.hitAt && n <= next.at {
 		see(&f.seen.Woken, n)
 	}
-	committed := removed.seen()
-	if committed == 0 {
-		committed = latest // our watches were slower: it cannot have been later
-	}
-	see(&f.seen.Committed, committed)
+	// Where our watches were slower, it was not later than what is known.
+	see(&f.seen.Committed, cmp.Or(removed(), latest))
 	if !f.cause.expires {
 		return
 	}

@@ -82,11 +82,7 @@ func suggest(err error) string {
 
 // faultNames are the names of all faults.
 func faultNames() []string {
-	var names []string
-	for _, k := range chaos.Catalogue() {
-		names = append(names, k.Name)
-	}
-	return names
+	return namesOf(chaos.Catalogue(), func(k chaos.Kind) string { return k.Name })
 }
 
 // minEvery bounds how many repetitions a plan can have.

@@ -101,15 +101,15 @@ const (
 	needsItems  needs = "a queue"
 )
 
-// lackedBy says what a recipe lacks; "" for nothing.
-func (n needs) lackedBy(recipe recipes.Recipe) string {
-	switch {
-	case n == needsGrants && recipe == recipes.RecipeQueue:
-		return "grants nothing"
-	case n == needsItems && recipe != recipes.RecipeQueue:
-		return "takes no items"
+// suits says why a phase of the kind cannot be run with the subject.
+func (k *kind) suits(s recipes.Subject) error {
+	switch queue := s.Recipe == recipes.RecipeQueue; {
+	case k.needs == needsGrants && queue:
+		return fmt.Errorf("%s grants nothing; a %s needs %s", s.Name, k.name, k.needs)
+	case k.needs == needsItems && !queue:
+		return fmt.Errorf("%s takes no items; a %s needs %s", s.Name, k.name, k.needs)
 	}
-	return ""
+	return nil
 }
 
 // handoff is about how long a hand-off takes, beside the time of holding.
@@ -138,10 +138,7 @@ func drainEffort(p *Phase, clients int) time.Duration {
 // memberFaults returns the faults of the phase that touch members, which an ensemble of
 // somebody else's cannot have.
 func (p *Phase) memberFaults() []string {
-	var names []string
-	for _, f := range p.Faults {
-		names = append(names, f.Fault)
-	}
+	names := namesOf(p.Faults, func(f Fault) string { return f.Fault })
 	if k := kindNamed(p.Kind); k != nil && k.faults != nil {
 		names = append(names, k.faults(p)...)
 	}

@@ -28,7 +28,7 @@ type provocation struct {
 	name    string
 	clients int
 	queue   bool // for queues; else for locks and elections
-	run     func(ctx context.Context, p *provoked) error
+	run     func(p *provoked)
 }
 
 // Limits of a provocation. All are far above what a sound recipe needs.
@@ -48,7 +48,7 @@ func provoke(ctx context.Context, st *stage) error {
 	defer p.callOff()
 	before := st.efforts()
 	st.report("%s", what.name)
-	err := what.run(ctx, p)
+	err := p.play(what.run)
 	st.recordEfforts(before)
 	if err != nil {
 		return fmt.Errorf("provocation %s: %w", what.name, err)
@@ -56,7 +56,7 @@ func provoke(ctx context.Context, st *stage) error {
 	if what.queue {
 		return nil
 	}
-	if stuck := p.everybody(ctx); stuck {
+	if stuck := p.everybody(); stuck {
 		if err := st.snapshot(ctx, stuckFor); err != nil {
 			return err
 		}
@@ -67,8 +67,8 @@ func provoke(ctx context.Context, st *stage) error {
 
 // everybody lets every client have a turn that ends: those who wait get theirs, those
 // who do not stand in line. stuck says that nobody got on any more.
-func (p *provoked) everybody(ctx context.Context) (stuck bool) {
-	ctx, cancel := context.WithCancel(ctx)
+func (p *provoked) everybody() (stuck bool) {
+	ctx, cancel := context.WithCancel(p.ctx)
 	finished := make(chan struct{}, len(p.st.clients))
 	var turns sync.WaitGroup
 	for i := range p.st.clients {
@@ -115,8 +115,8 @@ func (p *provoked) oneTurn(ctx context.Context, i int) bool {
 		if a.inDoubt() {
 			return false // it steps back and does not come back: nothing for it to let go
 		}
-		p.act(ctx, a)
-		p.letGo(ctx, a)
+		p.act(a)
+		p.letGo(a)
 		return true
 	}
 	return true // it gave up, and stands in nobody's way unless it left something

@@ -68,9 +68,10 @@ func TestStream_aStallCannotHide(t *testing.T) {
 		}
 		st.tap = wire.New(st.clock.Now)
 		start := time.Now()
-		q := &stalling{items: make(chan []byte, rate), cost: cost, from: start.Add(5 * time.Second), to: start.Add(5*time.Second + stall)}
+		var q recipes.Client = &stalling{items: make(chan []byte, rate), cost: cost, from: start.Add(5 * time.Second), to: start.Add(5*time.Second + stall)}
 		producer, consumer := newClient(st, 0), newClient(st, 1)
-		producer.subject, consumer.subject = q, q
+		producer.subject.Store(&q)
+		consumer.subject.Store(&q)
 		ctx, cancel := context.WithCancel(t.Context())
 		record.Record(&history.PhaseStart{Name: phase.Name, Kind: phase.Kind, Pace: history.ByRate})
 		consumed := make(chan bool)

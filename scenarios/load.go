@@ -21,11 +21,7 @@ var builtin embed.FS
 // Builtin returns the names of the built-in scenarios, in order.
 func Builtin() []string {
 	files, _ := fs.Glob(builtin, "builtin/*.yaml")
-	names := make([]string, len(files))
-	for i, f := range files {
-		names[i] = strings.TrimSuffix(strings.TrimPrefix(f, "builtin/"), ".yaml")
-	}
-	return names
+	return namesOf(files, func(f string) string { return strings.TrimSuffix(strings.TrimPrefix(f, "builtin/"), ".yaml") })
 }
 
 // Source returns the YAML of a scenario: a built-in one by name, or a file by path.
@@ -76,7 +72,7 @@ func Load(name string, text []byte, overrides ...string) (*Scenario, error) {
 // decode makes a scenario of a tree: of all of it that has the right shape.
 func decode(root *yaml.Node) (*Scenario, problems) {
 	c := &checker{}
-	c.check(root, reflect.TypeFor[Scenario](), "", 0)
+	c.check(root, reflect.TypeFor[Scenario](), "")
 	var s Scenario
 	if err := root.Load(&s, yaml.WithKnownFields()); err != nil && len(c.problems) == 0 {
 		return &s, notYAML(err) // the checker should have seen it
@@ -104,11 +100,16 @@ func notYAML(err error) problems {
 // dump returns the scenario as YAML, every default spelled out.
 func (s *Scenario) dump() ([]byte, error) { return yaml.Dump(s) }
 
-// subjectNames returns the names of all registered subjects.
-func subjectNames() []string {
-	var names []string
-	for _, s := range recipes.Subjects() {
-		names = append(names, s.Name)
+// namesOf returns the names of all.
+func namesOf[T any](all []T, name func(T) string) []string {
+	names := make([]string, len(all))
+	for i, one := range all {
+		names[i] = name(one)
 	}
 	return names
+}
+
+// subjectNames returns the names of all registered subjects.
+func subjectNames() []string {
+	return namesOf(recipes.Subjects(), func(s recipes.Subject) string { return s.Name })
 }

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,7 +25,7 @@ const tickKey = "tick"
 type combination struct {
 	scenario *Scenario         // as it is with that choice; it has no matrix
 	params   map[string]string // the choice, by key
-	keys     []string          // in order
+	suffix   string            // makes it unique in the name of a trial
 }
 
 // combinations returns every choice of one value for each key. Keys are in
@@ -53,7 +54,7 @@ func (s *Scenario) combinations() ([]combination, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, combination{chosen, choice, keys})
+		out = append(out, combination{chosen, choice, suffix(keys, choice)})
 	}
 	return out, nil
 }
@@ -91,14 +92,7 @@ func (s *Scenario) with(choice map[string]string) (*Scenario, error) {
 
 // setAll sets what a choice has for all phases.
 func (s *Scenario) setAll(choice map[string]string) error {
-	for key, set := range map[string]func(p *Phase, d time.Duration){
-		allHold: func(p *Phase, d time.Duration) { p.Hold = d },
-		allDuration: func(p *Phase, d time.Duration) {
-			if p.Duration > 0 {
-				p.resize(d)
-			}
-		},
-	} {
+	for _, key := range []string{allHold, allDuration} {
 		text, ok := choice[key]
 		if !ok {
 			continue
@@ -108,7 +102,11 @@ func (s *Scenario) setAll(choice map[string]string) error {
 			return fmt.Errorf("%s: %q is no duration; want a number and a unit, like 20ms", key, text)
 		}
 		for i := range s.Phases {
-			set(&s.Phases[i], d)
+			if p := &s.Phases[i]; key == allHold {
+				p.Hold = d
+			} else if p.Duration > 0 {
+				p.resize(d)
+			}
 		}
 	}
 	return nil
@@ -175,30 +173,20 @@ func (s *Scenario) tryChoice(known problems, choice map[string]string) string {
 	return strings.Join(texts, "; ")
 }
 
-// suffix makes the combination unique in the name of a trial.
-func (c combination) suffix() string {
-	var b strings.Builder
-	for _, key := range c.keys {
-		b.WriteString("-" + key[strings.LastIndexByte(key, '.')+1:] + "-" + c.params[key])
+// unnamable is what no name of a trial has.
+var unnamable = regexp.MustCompile(`[^a-zA-Z0-9._-]`)
+
+// suffix names a choice, its keys in order.
+func suffix(keys []string, choice map[string]string) (name string) {
+	for _, key := range keys {
+		name += "-" + key[strings.LastIndexByte(key, '.')+1:] + "-" + choice[key]
 	}
-	return strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-", r) {
-			return r
-		}
-		return '_'
-	}, b.String())
+	return unnamable.ReplaceAllString(name, "_")
 }
 
 // parameters are the names of what a threshold may compare with.
 func (s *Scenario) parameters() []string {
-	names := slices.Collect(maps.Keys(s.Params))
-	names = append(names, "session_timeout")
-	if s.Tick > 0 {
-		names = append(names, "tick")
-	}
-	for _, p := range s.Phases {
-		names = append(names, p.Name+".hold")
-	}
+	names := slices.Collect(maps.Keys(cell{Scenario: s}.params()))
 	for key := range s.Matrix {
 		names = append(names, s.field(strings.TrimPrefix(key, "params.")))
 	}

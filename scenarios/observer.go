@@ -148,7 +148,7 @@ func nodesBelow(ctx context.Context, s *recipes.Session, parent string) ([]node,
 
 var (
 	anyName    = regexp.MustCompile(``)
-	sequential = regexp.MustCompile(`[-0-9][0-9]{9}$`) // names of sequential nodes
+	sequential = regexp.MustCompile(`[-0-9][0-9]{9}$`) // the end of a name that a sequential create has made
 )
 
 // children returns the smallest and the largest number of children with a matching
@@ -184,6 +184,31 @@ func (o *observer) gone(ctx context.Context, path string) (bool, error) {
 		}
 	}
 	return true, nil
+}
+
+// watchRemoval has every member watch a node, because polling would be a load of its own.
+// seen returns when the first of them removed it, once; 0 where none was seen to. A member
+// that is killed meanwhile tells nothing: the others do. stop must be called.
+func (o *observer) watchRemoval(ctx context.Context, path string, now func() time.Duration) (seen func() time.Duration, stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	removed := make(chan time.Duration, len(o.sessions))
+	var all sync.WaitGroup
+	for i := range o.sessions {
+		all.Go(func() {
+			if s, err := o.member(ctx, i); err == nil && s.AwaitGone(ctx, path) == nil {
+				removed <- now()
+			}
+		})
+	}
+	seen = func() time.Duration {
+		select {
+		case at := <-removed:
+			return at
+		default:
+			return 0
+		}
+	}
+	return seen, func() { cancel(); all.Wait() }
 }
 
 // open makes the trial's part of the tree.

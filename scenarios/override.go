@@ -3,7 +3,6 @@ package scenarios
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -19,11 +18,14 @@ func override(root *yaml.Node, o string, forAll map[string]string) error {
 		return fmt.Errorf("--set %s: want path=value, like phases.0.rounds=5", o)
 	}
 	if path == allHold || path == allDuration {
-		decide(resolve(root), path)
+		decide(root, path)
 		forAll[path] = value
 		return nil
 	}
-	if err := set(root, abbreviated(resolve(root), path), value); err != nil {
+	if child(root, path) == nil && child(child(root, "params"), path) != nil {
+		path = "params." + path // its name is enough
+	}
+	if err := set(root, path, value); err != nil {
 		return fmt.Errorf("--set %s: %w", o, err)
 	}
 	return nil
@@ -49,11 +51,8 @@ func set(root *yaml.Node, path, value string) error {
 		}
 		node = next
 	}
-	if len(v.Content) == 1 && v.Kind == yaml.DocumentNode {
-		v = *v.Content[0]
-	}
 	displace(&v)
-	*node = v
+	*node = *resolve(&v)
 	return nil
 }
 
@@ -64,15 +63,16 @@ var optional = []string{"limits", "params", "matrix"}
 // decide takes the field at path out of the matrix, if it is there: it has one value now.
 func decide(root *yaml.Node, path string) {
 	matrix := resolve(child(root, "matrix"))
-	if matrix == nil || matrix.Kind != yaml.MappingNode {
+	if child(matrix, path) == nil {
 		return
 	}
-	for i := 0; i+1 < len(matrix.Content); i += 2 {
-		if matrix.Content[i].Value == path {
-			matrix.Content = slices.Delete(matrix.Content, i, i+2)
-			return
+	var others []*yaml.Node
+	for key, value := range pairs(matrix) {
+		if key.Value != path {
+			others = append(others, key, value)
 		}
 	}
+	matrix.Content = others
 }
 
 // displace takes the tree's places away: they are not those of the file.
@@ -89,14 +89,14 @@ func descend(node *yaml.Node, step string, last bool) (*yaml.Node, error) {
 	node = resolve(node)
 	switch node.Kind {
 	case yaml.MappingNode:
-		var keys []string
-		for i := 0; i+1 < len(node.Content); i += 2 {
-			if node.Content[i].Value == step {
-				return node.Content[i+1], nil
-			}
-			keys = append(keys, node.Content[i].Value)
+		if next := child(node, step); next != nil {
+			return next, nil
 		}
 		if !last {
+			var keys []string
+			for key := range pairs(node) {
+				keys = append(keys, key.Value)
+			}
 			return nil, fmt.Errorf("there is no %q%s", step, units.Nearest(step, keys))
 		}
 		child := &yaml.Node{Kind: yaml.ScalarNode}
@@ -104,35 +104,14 @@ func descend(node *yaml.Node, step string, last bool) (*yaml.Node, error) {
 		return child, nil
 	case yaml.SequenceNode:
 		for _, item := range node.Content { // a phase goes by its name, too
-			if name := child(resolve(item), "name"); name != nil && name.Value == step {
+			if name := child(item, "name"); name != nil && name.Value == step {
 				return resolve(item), nil
 			}
 		}
-		i, err := strconv.Atoi(step)
-		if err != nil || i < 0 || i >= len(node.Content) {
-			return nil, fmt.Errorf("%q is not an index from 0 to %d", step, len(node.Content)-1)
+		if item := child(node, step); item != nil {
+			return item, nil
 		}
-		return node.Content[i], nil
+		return nil, fmt.Errorf("%q is not an index from 0 to %d", step, len(node.Content)-1)
 	}
 	return nil, fmt.Errorf("there is nothing below %q", step)
-}
-
-// abbreviated lets a parameter be set by its name alone, where that is no field.
-func abbreviated(root *yaml.Node, path string) string {
-	if root.Kind != yaml.MappingNode {
-		return path
-	}
-	for i := 0; i+1 < len(root.Content); i += 2 {
-		switch params := root.Content[i+1]; {
-		case root.Content[i].Value == path:
-			return path
-		case root.Content[i].Value == "params" && params.Kind == yaml.MappingNode:
-			for k := 0; k+1 < len(params.Content); k += 2 {
-				if params.Content[k].Value == path {
-					return "params." + path
-				}
-			}
-		}
-	}
-	return path
 }

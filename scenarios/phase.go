@@ -39,8 +39,7 @@ var common = []string{"name", "kind", "hold"}
 func (p *Phase) given() []string {
 	var names []string
 	v := reflect.ValueOf(*p)
-	for i := range v.NumField() {
-		name := fieldName(v.Type().Field(i))
+	for i, name := range fieldNames(v.Type()) {
 		if !slices.Contains(common, name) && !v.Field(i).IsZero() {
 			names = append(names, name)
 		}
@@ -55,11 +54,10 @@ func (p *Phase) params() map[string]string {
 	if text, err := yaml.Dump(p); err != nil || yaml.Load(text, &root) != nil {
 		return out // cannot be: it was read from YAML
 	}
-	fields := resolve(&root).Content
-	for i := 0; i+1 < len(fields); i += 2 {
-		out[fields[i].Value] = fields[i+1].Value
-		if text, err := yaml.Dump(fields[i+1]); fields[i+1].Kind != yaml.ScalarNode && err == nil {
-			out[fields[i].Value] = strings.Join(strings.Fields(string(text)), " ")
+	for key, value := range pairs(resolve(&root)) {
+		out[key.Value] = value.Value
+		if text, err := yaml.Dump(value); value.Kind != yaml.ScalarNode && err == nil {
+			out[key.Value] = strings.Join(strings.Fields(string(text)), " ")
 		}
 	}
 	delete(out, "name")
@@ -108,8 +106,8 @@ func (p *Phase) fits(s *Scenario, at string, bad problemFunc) {
 		if err != nil {
 			continue // another check says so
 		}
-		if why := k.needs.lackedBy(subject.Recipe); why != "" {
-			bad(at+".kind", "%s %s; a %s needs %s", name, why, k.name, k.needs)
+		if err := k.suits(subject); err != nil {
+			bad(at+".kind", "%v", err)
 		}
 	}
 	for _, n := range s.Clients {

@@ -33,20 +33,20 @@ var provocations = []provocation{
 
 // crowd has everybody contend and hold in turn for a while, and for some rounds even
 // where the machine is slow.
-func crowd(ctx context.Context, p *provoked) error {
-	ctx, cancel := context.WithTimeout(ctx, 6*time.Second)
+func crowd(p *provoked) {
+	ctx, cancel := context.WithTimeout(p.ctx, 6*time.Second)
 	defer cancel()
 	enough, before := time.Now().Add(1500*time.Millisecond), p.st.grants.Load()
-	return each(p.st.clients, len(p.st.clients), func(c *client) error {
+	_ = each(p.st.clients, len(p.st.clients), func(c *client) error {
 		for ctx.Err() == nil {
 			a := c.begin(ctx)
 			if <-a.done; a.err != nil {
 				return nil
 			}
 			until := time.Now().Add(p.st.phase.Hold)
-			p.act(context.WithoutCancel(ctx), a)
-			_ = pause(context.WithoutCancel(ctx), time.Until(until))
-			p.letGo(ctx, a)
+			p.act(a)
+			_ = pause(p.ctx, time.Until(until))
+			p.letGo(a)
 			if time.Now().After(enough) && p.st.grants.Load()-before >= 40 {
 				cancel()
 			}
@@ -58,21 +58,16 @@ func crowd(ctx context.Context, p *provoked) error {
 // newcomers has seven join behind a holder and give up, eight times over. Each holder
 // should notice nothing. Where a newcomer's name stands is a matter of chance, so it takes
 // some rounds.
-func newcomers(ctx context.Context, p *provoked) error {
+func newcomers(p *provoked) {
 	n := len(p.st.clients)
 	for k := range n {
-		holder, err := p.first(ctx, k)
-		if err != nil {
-			return err
-		}
+		holder := p.first(k)
 		for i := range n {
 			if i != k {
 				p.begin(i)
 			}
 		}
-		if err := p.inLine(ctx, n); err != nil {
-			return err
-		}
+		p.inLine(n)
 		for i := range n {
 			if i != k {
 				p.last(i).giveUp()
@@ -81,30 +76,27 @@ func newcomers(ctx context.Context, p *provoked) error {
 		for i := range n {
 			if a := p.last(i); a != holder {
 				if <-a.done; a.err == nil {
-					p.letGo(ctx, a)
+					p.letGo(a)
 				}
 			}
 		}
-		p.letGo(ctx, holder)
+		p.letGo(holder)
 	}
-	return nil
 }
 
 // standInLine drains a full line once and counts what that costs.
-func standInLine(ctx context.Context, p *provoked) error {
+func standInLine(p *provoked) {
 	p.st.round = 1
-	return drainOnce(ctx, p.st)
+	p.must(drainOnce(p.ctx, p.st))
 }
 
 // wrappedNumbers is a crowd whose sequence numbers are negative, as after the wrap of the
 // parent's counter.
-func wrappedNumbers(ctx context.Context, p *provoked) error {
+func wrappedNumbers(p *provoked) {
 	p.st.dial = wire.Renumber
-	if err := p.st.renew(ctx); err != nil {
-		return err
-	}
+	p.must(p.st.renew(p.ctx))
 	now := p.st.clock.Now()
 	p.st.record.Record(&history.Window{Fault: "numbers.wrap", Target: "every client", Client: -1, Start: now, End: now,
 		Proof: fmt.Sprintf("every number from the servers is handed on less %d", wire.Renumbered)})
-	return crowd(ctx, p)
+	crowd(p)
 }

@@ -13,9 +13,11 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// provoked is a provocation under way.
+// provoked is a provocation under way. Its methods are the steps of the scripts: what
+// makes the rest of a script meaningless ends it, by must.
 type provoked struct {
 	st    *stage
+	ctx   context.Context    // of the provocation
 	calls context.Context    // that the acquires run under
 	stop  context.CancelFunc // calls off every acquire that is under way
 
@@ -24,9 +26,34 @@ type provoked struct {
 }
 
 func newProvoked(ctx context.Context, st *stage) *provoked {
-	p := &provoked{st: st}
+	p := &provoked{st: st, ctx: ctx}
 	p.calls, p.stop = context.WithCancel(ctx)
 	return p
+}
+
+// scriptError is what must panics with.
+type scriptError struct{ error }
+
+// must ends the script if there is an error. It must not be called by other goroutines.
+func (p *provoked) must(err error) {
+	if err != nil {
+		panic(scriptError{err})
+	}
+}
+
+// play runs a script, and returns the error that has ended it.
+func (p *provoked) play(script func(*provoked)) (err error) {
+	defer func() {
+		switch why := recover().(type) {
+		case nil:
+		case scriptError:
+			err = why.error
+		default:
+			panic(why)
+		}
+	}()
+	script(p)
+	return nil
 }
 
 // callOff ends every acquire that is under way.
@@ -61,67 +88,61 @@ func (p *provoked) last(i int) *attempt {
 }
 
 // first has client i acquire, and write as its holder; it must be granted.
-func (p *provoked) first(ctx context.Context, i int) (*attempt, error) {
+func (p *provoked) first(i int) *attempt {
 	a := p.begin(i)
-	if !a.returned(ctx, grantLimit) {
-		return nil, fmt.Errorf("client %d was not granted what nobody held within %v", i, grantLimit)
+	if !a.returned(p.ctx, grantLimit) {
+		p.must(fmt.Errorf("client %d was not granted what nobody held within %v", i, grantLimit))
 	}
 	if a.err != nil {
-		return nil, fmt.Errorf("client %d was not granted what nobody held: %w", i, a.err)
+		p.must(fmt.Errorf("client %d was not granted what nobody held: %w", i, a.err))
 	}
-	p.act(ctx, a)
-	return a, nil
+	p.act(a)
+	return a
 }
 
 // waiting has client 0 hold and the next n wait behind it, in their order.
-func (p *provoked) waiting(ctx context.Context, n int) (holder *attempt, err error) {
-	if holder, err = p.first(ctx, 0); err != nil {
-		return nil, err
-	}
+func (p *provoked) waiting(n int) (holder *attempt) {
+	holder = p.first(0)
 	for i := 1; i <= n; i++ {
 		p.begin(i)
-		if err := p.inLine(ctx, i+1); err != nil {
-			return nil, err
-		}
+		p.inLine(i + 1)
 	}
-	return holder, nil
+	return holder
 }
 
 // act is what a holder does: it writes to the resource, and its node is checked.
-func (p *provoked) act(ctx context.Context, a *attempt) {
-	a.write(ctx)
-	a.c.check(ctx, a.claim)
+func (p *provoked) act(a *attempt) {
+	a.write(p.ctx)
+	a.c.check(p.ctx, a.claim)
 }
 
 // letGo releases, and once more where the first time has failed: whoever is told
 // that a release failed has a right to try again.
-func (p *provoked) letGo(ctx context.Context, a *attempt) {
-	if err := a.release(ctx); err != nil && !errors.Is(err, recipes.ErrGrantLost) {
-		_ = a.release(ctx) // what is left behind is in the snapshot
+func (p *provoked) letGo(a *attempt) {
+	if err := a.release(p.ctx); err != nil && !errors.Is(err, recipes.ErrGrantLost) {
+		_ = a.release(p.ctx) // what is left behind is in the snapshot
 	}
 }
 
 // inLine waits until n nodes stand in line, and then until nothing moves any more.
 // A line that does not come to rest is left as it is.
-func (p *provoked) inLine(ctx context.Context, n int) error {
-	if err := p.st.inLine(ctx, n, grantLimit); err != nil {
-		return err
-	}
-	_ = p.st.still(ctx, stillLimit)
-	return ctx.Err()
+func (p *provoked) inLine(n int) {
+	p.must(p.st.inLine(p.ctx, n, grantLimit))
+	_ = p.st.still(p.ctx, stillLimit)
+	p.must(context.Cause(p.ctx))
 }
 
 // everywhere returns when every member has n nodes in the line: a request that is let
 // go then is not answered from the past.
-func (p *provoked) everywhere(ctx context.Context, n int) error {
-	return p.st.standing(ctx, p.st.parent, n, grantLimit)
+func (p *provoked) everywhere(n int) {
+	p.must(p.st.standing(p.ctx, p.st.parent, n, grantLimit))
 }
 
 // connected waits until client i has a session, the same or another.
-func (p *provoked) connected(ctx context.Context, i int) error {
-	return poll(ctx, grantLimit, func(context.Context) (bool, error) {
+func (p *provoked) connected(i int) {
+	p.must(poll(p.ctx, grantLimit, func(context.Context) (bool, error) {
 		return p.st.clients[i].wire.Session().Server != "", nil
-	})
+	}))
 }
 
 // cutOff keeps client i from connecting, and breaks its connection, until back is called.
@@ -133,13 +154,17 @@ func (p *provoked) cutOff(i int) (back func()) {
 }
 
 // aim aims a rule at client i.
-func (p *provoked) aim(i int, r wire.Rule) (*wire.Shot, error) { return p.st.clients[i].wire.Arm(r) }
+func (p *provoked) aim(i int, r wire.Rule) *wire.Shot {
+	shot, err := p.st.clients[i].wire.Arm(r)
+	p.must(err)
+	return shot
+}
 
 // hit waits until one of the rules has hit, and records it as the fault that it is. The
 // others, and all where none hits in time, are taken out of force.
-func (p *provoked) hit(ctx context.Context, shots ...*wire.Shot) (proof wire.Proof, hit bool) {
+func (p *provoked) hit(shots ...*wire.Shot) (proof wire.Proof, hit bool) {
 	which := -1
-	_ = poll(ctx, 2*time.Second, func(context.Context) (bool, error) {
+	_ = poll(p.ctx, 2*time.Second, func(context.Context) (bool, error) {
 		for k, s := range shots {
 			select {
 			case proof, hit = <-s.Fired():

@@ -84,7 +84,7 @@ func (r *recovery) await(ctx context.Context, p chaos.Window) {
 	if err != nil {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.errs = append(r.errs, fmt.Errorf("after %s of %s: %w", p.Fault, p.Target, err))
+		r.errs = append(r.errs, fmt.Errorf("after %s of %s: the ensemble has not recovered: %w", p.Fault, p.Target, err))
 		return
 	}
 	r.st.record.Record(&history.Recovered{At: r.st.clock.Now(), Phase: r.st.phase.Name, Fault: p.Fault, Healing: p.Healing})
@@ -108,7 +108,7 @@ func whole(ctx context.Context, e *ensembles.Ensemble, path string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, recoveryLimit, fmt.Errorf("not within %v", recoveryLimit))
 	defer cancel()
 	if err := ensembles.WaitServing(ctx, e); err != nil {
-		return fmt.Errorf("the ensemble has not recovered: %w", err)
+		return err
 	}
 	sessions := make([]*recipes.Session, len(e.Members))
 	defer func() {
@@ -126,10 +126,10 @@ func whole(ctx context.Context, e *ensembles.Ensemble, path string) error {
 		})
 	}
 	if err := g.Wait(); err != nil {
-		return fmt.Errorf("the ensemble has not recovered: %w", err)
+		return err
 	}
 	if err := seen(ctx, sessions, path); err != nil {
-		return fmt.Errorf("the ensemble has not recovered: a write is not seen by every member: %w", err)
+		return fmt.Errorf("a write is not seen by every member: %w", err)
 	}
 	return nil
 }

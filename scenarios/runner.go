@@ -83,7 +83,7 @@ func (r *runner) runZoo(ctx context.Context, cells []cell, plans []plan) error {
 			if ctx.Err() != nil {
 				return nil
 			}
-			t := r.trial(c, plans[i], i, len(cells))
+			t := r.trial(c, plans[i], i, len(cells), newTurns(1)[0])
 			t.stage.members.shared = true
 			defer t.stage.reportEnd()
 			if err := t.run(ctx); err != nil {
@@ -102,10 +102,8 @@ func (r *runner) runZoo(ctx context.Context, cells []cell, plans []plan) error {
 // group prepares the trials of a group, which take turns; the first is the i-th of all.
 func (r *runner) group(cells []cell, plans []plan, i, all int) []*trial {
 	var trials []*trial
-	clock := &turnClock{}
-	for k, c := range cells {
-		t := r.trial(c, plans[k], i+k, all)
-		t.stage.status.turns = clock
+	for k, seat := range newTurns(len(cells)) {
+		t := r.trial(cells[k], plans[k], i+k, all, seat)
 		if len(cells) > 1 {
 			s := &t.stage.status.status
 			s.First, s.Last, s.Beside = i+1, i+len(cells), subjects(cells)
@@ -116,19 +114,17 @@ func (r *runner) group(cells []cell, plans []plan, i, all int) []*trial {
 }
 
 // trial prepares the cell, the i-th of all.
-func (r *runner) trial(c cell, p plan, i, all int) *trial {
+func (r *runner) trial(c cell, p plan, i, all int, seat *seat) *trial {
 	name := c.trialName()
 	root := r.root() + "/" + name
 	observer := newObserver(r.ensemble, c.Scenario.SessionTimeout, root)
-	t := &trial{runner: r, name: name, plan: p, stage: &stage{
+	return &trial{runner: r, name: name, plan: p, seat: seat, stage: &stage{
 		scenario: c.Scenario, cell: c, parent: root + "/line",
 		members:  members{ensemble: r.ensemble, network: r.network},
-		observer: observer, fence: &fence{observer: observer, path: root + "/resource"}, holder: newHolder(),
-		status: &reporter{send: r.progress, estimate: r.estimate, turns: &turnClock{},
+		observer: observer, fence: &fence{observer: observer, path: root + "/resource"}, holder: newHolder(), yield: seat.yield,
+		status: &reporter{send: r.progress, estimate: r.estimate, turns: &seat.turns.clock,
 			status: Status{Trial: i + 1, Trials: all, Subject: c.Subject.Name, Clients: c.Clients}},
 	}}
-	t.stage.yield = func(ctx context.Context) error { return t.seat.yield(ctx) }
-	return t
 }
 
 // root is the node below which everything of this run is.

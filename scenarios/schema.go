@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"embed"
 	"encoding/json"
 	"go/ast"
@@ -63,11 +64,7 @@ func choices() map[string][]string {
 // Schema is a JSON schema of scenario files, for editors that complete and check what
 // is written.
 func Schema() ([]byte, error) {
-	docs, err := comments()
-	if err != nil {
-		return nil, err
-	}
-	b := &schemaBuilder{docs: docs, choices: choices()}
+	b := &schemaBuilder{docs: comments(), choices: choices()}
 	s := b.of(reflect.TypeFor[Scenario](), "")
 	s.Schema, s.Title = "https://json-schema.org/draft/2020-12/schema", "zkbench scenario"
 	s.AnyOf = []*schema{{Required: []string{"subjects", "clients"}}, {Required: []string{"specimens"}}}
@@ -88,11 +85,7 @@ func (b *schemaBuilder) of(t reflect.Type, field string) *schema {
 	switch t.Kind() {
 	case reflect.Struct:
 		s := &schema{Type: "object", Properties: map[string]*schema{}, Additional: false, Required: required[t.Name()]}
-		for i := range t.NumField() {
-			name := fieldName(t.Field(i))
-			if name == "" {
-				continue
-			}
+		for i, name := range fieldNames(t) {
 			s.Properties[name] = b.of(t.Field(i).Type, t.Name()+"."+name)
 			s.Properties[name].Description = b.docs[t.Name()+"."+name]
 		}
@@ -101,12 +94,10 @@ func (b *schemaBuilder) of(t reflect.Type, field string) *schema {
 		return &schema{Type: "array", Items: b.of(t.Elem(), field)}
 	case reflect.Map:
 		return &schema{Type: "object", Additional: b.of(t.Elem(), "")}
-	case reflect.Int, reflect.Int64:
+	case reflect.Int:
 		return &schema{Type: "integer"}
 	case reflect.Float64:
 		return &schema{Type: "number"}
-	case reflect.Bool:
-		return &schema{Type: "boolean"}
 	}
 	if words := b.choices[field]; words != nil {
 		return &schema{Type: "string", Enum: words}
@@ -118,22 +109,13 @@ func (b *schemaBuilder) of(t reflect.Type, field string) *schema {
 }
 
 // comments returns the comments on the fields of all types, by Type.field, where field
-// is the name in YAML.
-func comments() (map[string]string, error) {
+// is the name in YAML. Our own source, which has been compiled, can be read and parsed.
+func comments() map[string]string {
 	docs := map[string]string{}
-	files, err := source.ReadDir(".")
-	if err != nil {
-		return nil, err
-	}
+	files, _ := source.ReadDir(".")
 	for _, f := range files {
-		text, err := source.ReadFile(f.Name())
-		if err != nil {
-			return nil, err
-		}
-		tree, err := parser.ParseFile(token.NewFileSet(), f.Name(), text, parser.ParseComments|parser.SkipObjectResolution)
-		if err != nil {
-			return nil, err
-		}
+		text, _ := source.ReadFile(f.Name())
+		tree, _ := parser.ParseFile(token.NewFileSet(), f.Name(), text, parser.ParseComments|parser.SkipObjectResolution)
 		ast.Inspect(tree, func(n ast.Node) bool {
 			if spec, ok := n.(*ast.TypeSpec); ok {
 				commentsOf(spec, docs)
@@ -141,9 +123,10 @@ func comments() (map[string]string, error) {
 			return true
 		})
 	}
-	return docs, nil
+	return docs
 }
 
+// commentsOf adds the comments on the fields of a type; one that is no struct has none.
 func commentsOf(spec *ast.TypeSpec, docs map[string]string) {
 	fields, ok := spec.Type.(*ast.StructType)
 	if !ok {
@@ -155,12 +138,7 @@ func commentsOf(spec *ast.TypeSpec, docs map[string]string) {
 		}
 		tag, _ := strconv.Unquote(f.Tag.Value)
 		name, _, _ := strings.Cut(reflect.StructTag(tag).Get("yaml"), ",")
-		text := f.Doc.Text()
-		if text == "" {
-			text = f.Comment.Text()
-		}
-		if name != "" {
-			docs[spec.Name.Name+"."+name] = strings.Join(strings.Fields(text), " ")
-		}
+		text := cmp.Or(f.Doc.Text(), f.Comment.Text())
+		docs[spec.Name.Name+"."+name] = strings.Join(strings.Fields(text), " ")
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"runtime"
+	"sync"
 	"time"
 
 	"github.com/shirou/gopsutil/v4/cpu"
@@ -17,7 +18,7 @@ type self struct {
 	record *history.Writer
 	limits Limits
 	quit   chan struct{}
-	done   chan struct{}
+	done   sync.WaitGroup
 	start  time.Time
 	before usage
 	ticks  int64
@@ -31,13 +32,12 @@ const (
 )
 
 func watchSelf(record *history.Writer, limits Limits) *self {
-	w := &self{record: record, limits: limits, quit: make(chan struct{}), done: make(chan struct{}), start: time.Now(), before: used()}
-	go w.run()
+	w := &self{record: record, limits: limits, quit: make(chan struct{}), start: time.Now(), before: used()}
+	w.done.Go(w.run)
 	return w
 }
 
 func (w *self) run() {
-	defer close(w.done)
 	for {
 		due := time.Now().Add(selfEvery)
 		select {
@@ -57,7 +57,7 @@ func (w *self) run() {
 // stop ends the watch and records what it saw, and what it may see.
 func (w *self) stop(now func() time.Duration) {
 	close(w.quit)
-	<-w.done
+	w.done.Wait()
 	stats := w.record.Stats()
 	s := &history.Self{
 		At: now(), Ticks: w.ticks, LateTicks: w.late, LateMax: w.max,

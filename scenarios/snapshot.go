@@ -59,7 +59,7 @@ func (st *stage) snapshot(ctx context.Context, apart time.Duration) error {
 		switch {
 		case !r.Queue || n.owner != 0:
 			r.Nodes = append(r.Nodes, history.SnapshotNode{Path: n.path, Token: n.czxid, Session: n.owner, Client: owner(n.owner, before, after)})
-		case sequentialName.MatchString(n.path): // else it is where consumers stand in line
+		case sequential.MatchString(n.path): // else it is where consumers stand in line
 			r.Items = append(r.Items, history.SnapshotItem{Path: n.path, Token: n.czxid})
 		}
 	}

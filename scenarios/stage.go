@@ -66,14 +66,6 @@ func (st *stage) accept(c recipes.Client) error {
 	return nil
 }
 
-// suits says why a kind of phase cannot be run with the subject.
-func (st *stage) suits(k *kind) error {
-	if why := k.needs.lackedBy(st.cell.Subject.Recipe); why != "" {
-		return fmt.Errorf("%s %s; a %s needs %s", st.cell.Subject.Name, why, k.name, k.needs)
-	}
-	return nil
-}
-
 // each calls f for clients, so many at a time.
 func each(clients []*client, atOnce int, f func(*client) error) error {
 	var g errgroup.Group

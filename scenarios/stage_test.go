@@ -32,10 +32,10 @@ func TestStage_acceptsAClientThatCanDoWhatItsRecipeNeeds(t *testing.T) {
 	}
 }
 
-func TestStage_suitsOnlyTheKindsThatTheRecipeCanDo(t *testing.T) {
-	st := &stage{cell: cell{Subject: recipes.Subject{Name: "zoo/queue-x", Recipe: recipes.RecipeQueue}}}
+func TestKind_suitsOnlyRecipesThatCanDoIt(t *testing.T) {
+	queue := recipes.Subject{Name: "zoo/queue-x", Recipe: recipes.RecipeQueue}
 	for kind, want := range map[string]bool{"failover": true, "succession": true, "stream": false, "churn": false} {
-		if err := st.suits(kindNamed(kind)); (err != nil) != want {
+		if err := kindNamed(kind).suits(queue); (err != nil) != want {
 			t.Errorf("a queue in a %s: %v", kind, err)
 		}
 	}

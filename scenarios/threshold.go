@@ -25,10 +25,7 @@ func (s *Scenario) validateThresholds(bad problemFunc) {
 
 // answers says what the scenario lacks for the condition.
 func (s *Scenario) answers(c report.Condition) error {
-	var phases []string
-	for _, p := range s.Phases {
-		phases = append(phases, p.Name)
-	}
+	phases := namesOf(s.Phases, func(p Phase) string { return p.Name })
 	parameter, phase := c.Parameter(), c.Phase()
 	switch {
 	case parameter != "" && !slices.Contains(s.parameters(), parameter):

@@ -15,7 +15,7 @@ type trial struct {
 	runner *runner
 	name   string
 	plan   plan
-	seat   *seat // among the trials that take turns with it; nil where there are none
+	seat   *seat // among the trials that take turns with it
 	stage  *stage
 }
 
@@ -98,7 +98,7 @@ func reason(ctx context.Context, err error) error {
 func (t *trial) runPhase(ctx context.Context, i int) (err error) {
 	st := t.stage
 	p, k := st.phase, kindNamed(st.phase.Kind)
-	if err := st.suits(k); err != nil {
+	if err := k.suits(st.cell.Subject); err != nil {
 		return err
 	}
 	st.round = 0

@@ -18,21 +18,23 @@ import (
 type turns struct {
 	mu    sync.Mutex
 	queue []*seat // the first has the turn
+	clock turnClock
 }
 
-// seat is one trial's place among the turns. A nil seat has nobody beside it.
+// seat is one trial's place among the turns.
 type seat struct {
 	turns *turns
 	turn  chan struct{} // holds the turn until it is taken
 }
 
-func newTurns(n int) *turns {
+// newTurns returns the seats of n trials, of which the first begins.
+func newTurns(n int) []*seat {
 	t := &turns{}
 	for range n {
 		t.queue = append(t.queue, &seat{turns: t, turn: make(chan struct{}, 1)})
 	}
 	t.wake()
-	return t
+	return slices.Clone(t.queue)
 }
 
 // wake gives the turn to the first in the queue.
@@ -44,9 +46,6 @@ func (t *turns) wake() {
 
 // take waits for this trial's turn.
 func (s *seat) take(ctx context.Context) error {
-	if s == nil {
-		return nil
-	}
 	if ctx.Err() != nil { // the turn may be there as well
 		return context.Cause(ctx)
 	}
@@ -60,19 +59,12 @@ func (s *seat) take(ctx context.Context) error {
 
 // yield gives the others their turn, and returns when it is this trial's again.
 func (s *seat) yield(ctx context.Context) error {
-	if s == nil {
-		return nil
-	}
 	s.pass(true)
 	return s.take(ctx)
 }
 
 // leave gives up the seat for good, in turn or not.
-func (s *seat) leave() {
-	if s != nil {
-		s.pass(false)
-	}
-}
+func (s *seat) leave() { s.pass(false) }
 
 // pass takes the seat out of the queue, to its end if it stays. If it had the turn, the
 // next one has it.
@@ -94,11 +86,7 @@ func (s *seat) pass(stays bool) {
 // The first error ends all of them.
 func sideBySide(ctx context.Context, trials []*trial) error {
 	g, ctx := errgroup.WithContext(ctx)
-	seats := slices.Clone(newTurns(len(trials)).queue)
-	for i, t := range trials {
-		if len(trials) > 1 {
-			t.seat = seats[i]
-		}
+	for _, t := range trials {
 		g.Go(func() error {
 			if err := t.run(ctx); err != nil {
 				return fmt.Errorf("trial %s: %w", t.name, err)
@@ -111,11 +99,7 @@ func sideBySide(ctx context.Context, trials []*trial) error {
 
 // subjects names what runs side by side.
 func subjects(group []cell) string {
-	var names []string
-	for _, c := range group {
-		names = append(names, c.Subject.Name)
-	}
-	return strings.Join(names, " beside ")
+	return strings.Join(namesOf(group, func(c cell) string { return c.Subject.Name }), " beside ")
 }
 
 // groups parts cells into those that run side by side: the neighbours of one trial,

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -12,7 +11,7 @@ import (
 
 // sit plays trials of so many rounds side by side and returns who ran when.
 func sit(ctx context.Context, rounds []int, at func(i, round int)) (log []string, errs []error) {
-	seats := slices.Clone(newTurns(len(rounds)).queue)
+	seats := newTurns(len(rounds))
 	errs = make([]error, len(rounds))
 	var running int
 	var wg sync.WaitGroup

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"iter"
 	"strconv"
 	"strings"
 
@@ -12,47 +13,40 @@ func within(path, outer string) bool {
 	return outer == "" || path == outer || strings.HasPrefix(path, outer+".")
 }
 
-// find returns the node of the field at path, or the nearest around it.
+// find returns the node of the field at path, or the nearest around it. A matrix has paths
+// for keys: of two keys that fit, the longer is meant.
 func find(root *yaml.Node, path string) *yaml.Node {
-	node := resolve(root)
-	for path != "" {
-		step, next := longest(node, path)
-		if next == nil {
-			break
-		}
-		node, path = next, strings.TrimPrefix(path[len(step):], ".")
-	}
-	return node
-}
-
-// longest returns the field or item that the path's first step names, and the step.
-// A matrix has paths for keys: of two that fit, the longer is meant.
-func longest(node *yaml.Node, path string) (step string, next *yaml.Node) {
 	for at := len(path); at > 0; at = strings.LastIndexByte(path[:at], '.') {
-		if next := resolve(child(node, path[:at])); next != nil {
-			return path[:at], next
+		if next := child(root, path[:at]); next != nil {
+			return find(next, strings.TrimPrefix(path[at:], "."))
 		}
 	}
-	return "", nil
+	return resolve(root)
 }
 
 // child returns the field or item that step names, or nil.
 func child(node *yaml.Node, step string) *yaml.Node {
-	switch {
-	case node == nil:
-		return nil
-	case node.Kind == yaml.MappingNode:
-		for i := 0; i+1 < len(node.Content); i += 2 {
-			if node.Content[i].Value == step {
-				return node.Content[i+1]
-			}
-		}
-	case node.Kind == yaml.SequenceNode:
-		if i, err := strconv.Atoi(step); err == nil && i >= 0 && i < len(node.Content) {
-			return node.Content[i]
+	node = resolve(node)
+	for key, value := range pairs(node) {
+		if key.Value == step {
+			return value
 		}
 	}
+	if i, err := strconv.Atoi(step); err == nil && node != nil && node.Kind == yaml.SequenceNode && i >= 0 && i < len(node.Content) {
+		return node.Content[i]
+	}
 	return nil
+}
+
+// pairs iterates over the keys and values of a mapping; of anything else there are none.
+func pairs(node *yaml.Node) iter.Seq2[*yaml.Node, *yaml.Node] {
+	return func(yield func(key, value *yaml.Node) bool) {
+		if node == nil || node.Kind != yaml.MappingNode {
+			return
+		}
+		for i := 0; i+1 < len(node.Content) && yield(node.Content[i], node.Content[i+1]); i += 2 {
+		}
+	}
 }
 
 // resolve goes through the document and through aliases to what is meant.

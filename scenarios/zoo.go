@@ -84,11 +84,7 @@ func (s *Scenario) validateZoo(bad problemFunc) {
 
 // provocationNames returns the names of all provocations.
 func provocationNames() []string {
-	var names []string
-	for _, p := range provocations {
-		names = append(names, p.name)
-	}
-	return names
+	return namesOf(provocations, func(p provocation) string { return p.name })
 }
 
 func findProvocation(name string) (provocation, bool) {
