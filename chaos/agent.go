@@ -35,7 +35,6 @@ type answer struct {
 	Cut     int      `json:"cut,omitempty"`
 	Dropped uint64   `json:"dropped,omitzero"`
 	Owners  []string `json:"owners,omitempty"`
-	Swept   int      `json:"swept,omitempty"`
 	Skipped bool     `json:"skipped,omitempty"` // Err wraps ErrSkipped
 	Err     string   `json:"err,omitempty"`
 }
@@ -58,7 +57,7 @@ func (f *filter) do(o order) (a answer) {
 	case "owners":
 		a.Owners, err = f.owners()
 	case "sweep":
-		a.Swept, err = f.sweep(o.Owner)
+		_, err = f.sweep(o.Owner)
 	default:
 		err = fmt.Errorf("the agent does not know the order %q", o.Do)
 	}
