@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"errors"
 	"net"
 	"sync"
 	"time"
@@ -230,10 +231,7 @@ func (k *conn) Close() error {
 
 // SetDeadline sets both deadlines.
 func (k *conn) SetDeadline(t time.Time) error {
-	if err := k.SetWriteDeadline(t); err != nil {
-		return err
-	}
-	return k.SetReadDeadline(t)
+	return errors.Join(k.SetWriteDeadline(t), k.SetReadDeadline(t))
 }
 
 // SetReadDeadline sets the time at which reads give up.
