@@ -2,12 +2,15 @@ package chaos
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"time"
+
+	"github.com/zkbench/zkbench/ensembles"
 )
 
 // The agent is this executable, started again in a small container that shares a
@@ -35,7 +38,6 @@ type answer struct {
 	Cut     int      `json:"cut,omitempty"`
 	Dropped uint64   `json:"dropped,omitzero"`
 	Owners  []string `json:"owners,omitempty"`
-	Swept   int      `json:"swept,omitempty"`
 	Skipped bool     `json:"skipped,omitempty"` // Err wraps ErrSkipped
 	Err     string   `json:"err,omitempty"`
 }
@@ -58,7 +60,7 @@ func (f *filter) do(o order) (a answer) {
 	case "owners":
 		a.Owners, err = f.owners()
 	case "sweep":
-		a.Swept, err = f.sweep(o.Owner)
+		_, err = f.sweep(o.Owner)
 	default:
 		err = fmt.Errorf("the agent does not know the order %q", o.Do)
 	}
@@ -67,6 +69,53 @@ func (f *filter) do(o order) (a answer) {
 	}
 	return a
 }
+
+// access carries out orders in one member's network namespace: directly, or by an
+// agent.
+type access struct {
+	// namespace identifies the namespace. A member that was started again may have a
+	// new one, to which this is no access.
+	namespace string
+	alive     func() bool // false once it takes no more orders
+	ask       func(ctx context.Context, o order) (answer, error)
+	close     func(ctx context.Context) error
+}
+
+// do carries out an order, and turns an error in the answer into an error.
+func (a *access) do(ctx context.Context, o order) (answer, error) {
+	got, err := a.ask(ctx, o)
+	switch {
+	case err != nil || got.Err == "":
+		return got, err
+	case got.Skipped:
+		return got, skipped{got.Err}
+	}
+	return got, errors.New(got.Err)
+}
+
+// openPath opens a namespace that has a path here, with this process's rights.
+func openPath(m *ensembles.Member, owner string) (*access, error) {
+	ns, err := os.Open(m.NetNS)
+	if err != nil {
+		return nil, fmt.Errorf("%s: open its network namespace: %w", m.Name, err)
+	}
+	defer ns.Close() // the socket keeps the namespace
+	f, err := openFilter(int(ns.Fd()), owner)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %s: %w", m.Name, m.NetNS, err)
+	}
+	return &access{
+		alive: func() bool { return true },
+		ask:   func(_ context.Context, o order) (answer, error) { return f.do(o), nil },
+		close: func(context.Context) error { return f.close() },
+	}, nil
+}
+
+// skipped is the text of an agent's error that wrapped ErrSkipped there.
+type skipped struct{ text string }
+
+func (s skipped) Error() string { return s.text }
+func (s skipped) Unwrap() error { return ErrSkipped }
 
 // RunAgentIfAsked makes this process a network agent and never returns, if the process
 // was started as one; otherwise it returns at once. Call it first in main, and in

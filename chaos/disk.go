@@ -23,14 +23,10 @@ func unavailable(name, about, needs string) Kind {
 		Name: name, About: about, Proof: "none: it is unavailable",
 		needs:  []need{{about: needs, members: true, missing: func(Abilities) error { return missing }}},
 		Target: Follower, Targets: memberTargets,
-		build: func(string, settings) injector { return absent{} },
+		build: func(string, settings) injector {
+			return func(context.Context, Target) (Effect, error) {
+				return Effect{}, fmt.Errorf("%w: no machine can have it", ErrSkipped)
+			}
+		},
 	})
-}
-
-// absent is a fault that no machine can have.
-type absent struct{}
-
-// inject returns an error that wraps ErrSkipped.
-func (absent) inject(context.Context, Target) (Effect, error) {
-	return Effect{}, fmt.Errorf("%w: no machine can have it", ErrSkipped)
 }

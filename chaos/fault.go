@@ -14,9 +14,9 @@
 //	defer effect.Heal(context.WithoutCancel(ctx))
 //	fmt.Println(effect.Target, effect.Proof)
 //
-// A new kind of fault is a new file: a struct with the parameters, its [Kind] with
-// what it needs and what proves it, and inject. A test beside the file shows that the
-// fault takes effect and heals. The page "zkbench help faults" adds one.
+// A new kind of fault is a new file: its [Kind], with what it needs and what proves it, and
+// the function that injects it. A test beside the file shows that the fault takes effect
+// and heals. The page "zkbench help faults" adds one.
 package chaos
 
 import (

@@ -3,6 +3,8 @@ package chaos
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/google/nftables"
@@ -133,10 +135,7 @@ func (f *filter) dropped(id int) (uint64, error) {
 // close heals every cut and closes the socket.
 func (f *filter) close() error {
 	f.mu.Lock()
-	ids := make([]int, 0, len(f.cuts))
-	for id := range f.cuts {
-		ids = append(ids, id)
-	}
+	ids := slices.Collect(maps.Keys(f.cuts))
 	f.mu.Unlock()
 	var errs []error
 	for _, id := range ids {

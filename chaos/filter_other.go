@@ -26,3 +26,9 @@ func (*filter) delay(time.Duration, time.Duration) error { return ErrSkipped }
 func (*filter) removeDelay() error                       { return ErrSkipped }
 
 func inode(string) (string, error) { return "", ErrSkipped }
+
+// probeNetwork says that networks can be cut on Linux only.
+func probeNetwork() Abilities {
+	_, err := openFilter(0, "")
+	return Abilities{Namespaces: err, Filter: err, Delay: err}
+}

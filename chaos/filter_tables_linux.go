@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/google/nftables"
@@ -11,50 +12,54 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// tables returns all tables of ours in the namespace, of any owner.
+func (f *filter) tables() ([]*nftables.Table, error) {
+	all, err := f.conn.ListTablesOfFamily(nftables.TableFamilyINet)
+	if err != nil {
+		return nil, fmt.Errorf("list packet filter tables: %w", err)
+	}
+	return slices.DeleteFunc(all, func(t *nftables.Table) bool { return !strings.HasPrefix(t.Name, tablePrefix) }), nil
+}
+
+// owner returns the owner of a table of ours. It may hold slashes, the number behind it
+// does not.
+func owner(t *nftables.Table) string {
+	name := strings.TrimPrefix(t.Name, tablePrefix)
+	return name[:max(0, strings.LastIndexByte(name, '/'))]
+}
+
 // owners returns the owners of all tables of ours in the namespace.
 func (f *filter) owners() ([]string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	tables, err := f.conn.ListTablesOfFamily(nftables.TableFamilyINet)
-	if err != nil {
-		return nil, fmt.Errorf("list packet filter tables: %w", err)
-	}
+	tables, err := f.tables()
 	var out []string
 	for _, t := range tables {
-		if name, ok := strings.CutPrefix(t.Name, tablePrefix); ok {
-			// The owner may hold slashes, the number does not.
-			out = append(out, name[:max(0, strings.LastIndexByte(name, '/'))])
-		}
+		out = append(out, owner(t))
 	}
-	return out, nil
+	return out, err
 }
 
 // sweep removes the tables of an owner that is dead, and returns how many there
 // were. One whose owner lives after all, where its process id means nothing to us,
 // is spared by the kernel.
-func (f *filter) sweep(owner string) (int, error) {
+func (f *filter) sweep(dead string) (n int, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	tables, err := f.conn.ListTablesOfFamily(nftables.TableFamilyINet)
-	if err != nil {
-		return 0, fmt.Errorf("list packet filter tables: %w", err)
-	}
-	n := 0
+	tables, err := f.tables()
 	for _, t := range tables {
-		if !strings.HasPrefix(t.Name, tablePrefix+owner+"/") {
+		if owner(t) != dead {
 			continue
 		}
 		f.conn.DelTable(t)
-		err := f.conn.Flush()
-		if errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENOENT) {
-			continue
-		}
-		if err != nil {
+		switch err := f.conn.Flush(); {
+		case err == nil:
+			n++
+		case !errors.Is(err, unix.EPERM) && !errors.Is(err, unix.ENOENT):
 			return n, fmt.Errorf("sweep: delete table %s: %w", t.Name, err)
 		}
-		n++
 	}
-	return n, nil
+	return n, err
 }
 
 // newTable adds a table that the kernel removes when our socket closes. The

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/zkbench/zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/ensembles"
 )
 
 // Kind is one kind of fault. Each is declared in the file of its fault, which
@@ -27,15 +30,13 @@ type Param struct {
 	Name, Default, About string
 }
 
-// injector is a fault without its name.
-type injector interface {
-	inject(ctx context.Context, t Target) (Effect, error) // see Fault.Inject
-}
+// injector injects a fault, as Fault.Inject says.
+type injector func(ctx context.Context, t Target) (Effect, error)
 
 // named is a fault of a registered kind.
 type named struct {
-	name string
-	injector
+	name   string
+	inject injector
 }
 
 func (f named) String() string { return f.name }
@@ -47,6 +48,46 @@ func (f named) Inject(ctx context.Context, t Target) (Effect, error) {
 		return Effect{}, fmt.Errorf("%s: %w", f.name, err)
 	}
 	return e, nil
+}
+
+// onMember makes a fault that hits the member that who describes. The target of the
+// effect is that member, unless inject sets another.
+func onMember(who string, inject func(context.Context, Target, victim) (Effect, error)) injector {
+	return func(ctx context.Context, t Target) (Effect, error) {
+		v, err := pickMember(ctx, t, who)
+		if err != nil {
+			return Effect{}, err
+		}
+		e, err := inject(ctx, t, v)
+		e.Target, e.Client = cmp.Or(e.Target, v.String()), -1
+		return e, err
+	}
+}
+
+// onMachine is onMember, of members whose process is ours.
+func onMachine(who string, inject func(context.Context, Target, victim) (Effect, error)) injector {
+	return onMember(who, func(ctx context.Context, t Target, v victim) (Effect, error) {
+		if v.Machine == nil {
+			return Effect{}, fmt.Errorf("%w: %s: %w", ErrSkipped, v.Name, ensembles.ErrNotOurs)
+		}
+		return inject(ctx, t, v)
+	})
+}
+
+// onClient makes a fault that hits the client that who describes.
+func onClient(who string, inject func(context.Context, Target, *wire.Client) (Effect, error)) injector {
+	return func(ctx context.Context, t Target) (Effect, error) {
+		n, name, err := pickClient(ctx, t, who)
+		if err != nil {
+			return Effect{}, err
+		}
+		e, err := inject(ctx, t, t.Clients[n])
+		if err != nil {
+			return e, fmt.Errorf("%s: %w", name, err)
+		}
+		e.Target, e.Client = name, n
+		return e, nil
+	}
 }
 
 // What faults can hit.

@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -39,10 +40,11 @@ func TestCatalogue_saysAllOfEachKind(t *testing.T) {
 }
 
 func TestParse_readsNameTargetAndParameters(t *testing.T) {
-	f, err := Parse("session.close", "client 17", nil)
-	must(t, err)
-	if want := (named{"session.close", sessionClose{client: "client 17"}}); f != want {
-		t.Errorf("got %#v", f)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	f := parse(t, "session.close", "client 17")
+	if _, err := f.Inject(ctx, Target{}); f.String() != "session.close" || !strings.Contains(err.Error(), "client 17 of 0") {
+		t.Errorf("got %v, %v", f, err)
 	}
 	for _, row := range []struct {
 		name, fault, target string

@@ -10,14 +10,8 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// linkDelay delays the packets that a member sends, as distance does. It needs the
-// kernel's network emulator.
-type linkDelay struct {
-	member string // Leader, Follower, Any or a member's name
-	delay  time.Duration
-	jitter time.Duration // at most so much more or less, by the kernel's choice
-}
-
+// link.delay delays as distance does. The kernel's network emulator chooses the jitter,
+// not the seed.
 var _ = register(Kind{
 	Name:   "link.delay",
 	About:  "delays the packets that a member sends",
@@ -29,50 +23,44 @@ var _ = register(Kind{
 	},
 	needs: []need{needsNetwork, needsNetem},
 	build: func(target string, s settings) injector {
-		f := linkDelay{member: target, delay: s.duration("delay"), jitter: s.duration("jitter")}
-		if f.delay < time.Millisecond {
+		delay, jitter := s.duration("delay"), s.duration("jitter")
+		if delay < time.Millisecond {
 			s.bad("delay", "is less than 1ms")
 		}
-		if f.jitter > f.delay {
+		if jitter > delay {
 			s.bad("jitter", "is more than the delay")
 		}
-		return f
+		return onMember(target, func(ctx context.Context, t Target, v victim) (Effect, error) {
+			return delayLink(ctx, t, v, delay, jitter)
+		})
 	},
 })
 
-func (f linkDelay) inject(ctx context.Context, t Target) (Effect, error) {
-	v, err := pickMember(ctx, t, f.member)
-	if err != nil {
-		return Effect{}, err
-	}
+func delayLink(ctx context.Context, t Target, v victim, delay, jitter time.Duration) (e Effect, err error) {
 	if t.Network == nil {
-		return Effect{}, errNoNetwork
+		return e, errNoNetwork
 	}
 	before, err := roundTrip(ctx, v.Member)
 	if err != nil {
-		return Effect{}, err
+		return e, err
 	}
-	var after time.Duration
 	remove := func(context.Context) error { return nil }
 	err = act(ctx,
 		func(ctx context.Context) (err error) {
-			remove, err = t.Network.delay(ctx, v.Member, f.delay, f.jitter)
+			remove, err = t.Network.delay(ctx, v.Member, delay, jitter)
 			return err
 		},
 		func() error {
-			if after, err = roundTrip(ctx, v.Member); err == nil && after < before+(f.delay-f.jitter)*9/10 {
-				err = fmt.Errorf("%w: connecting to %s took %v before and %v after", ErrNoEffect, v.Name, before, after)
+			after, err := roundTrip(ctx, v.Member)
+			e.Proof = fmt.Sprintf("connecting to %s took %v before and %v after", v.Name, before, after)
+			if err == nil && after < before+(delay-jitter)*9/10 {
+				err = fmt.Errorf("%w: %s", ErrNoEffect, e.Proof)
 			}
 			return err
 		},
 		func(ctx context.Context) error { return remove(ctx) })
-	if err != nil {
-		return Effect{}, err
-	}
-	return Effect{
-		Target: v.String(), Client: -1, Undo: remove,
-		Proof: fmt.Sprintf("connecting to %s took %v before and %v after", v.Name, before, after),
-	}, nil
+	e.Undo = remove
+	return e, err
 }
 
 // roundTrip returns the shortest time of five connections to the member: a busy

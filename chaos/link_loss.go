@@ -6,13 +6,8 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// linkLoss drops a share of a member's packets, both ways, except on loopback.
-// Which ones is the kernel's choice, not the seed's.
-type linkLoss struct {
-	member  string  // Leader, Follower, Any or a member's name
-	percent float64 // of the packets
-}
-
+// link.loss spares loopback. Which packets it drops is the kernel's choice, not the
+// seed's.
 var _ = register(Kind{
 	Name:   "link.loss",
 	About:  "drops a share of a member's packets, both ways",
@@ -21,20 +16,8 @@ var _ = register(Kind{
 	Params: []Param{{"percent", "5", "the share; more than 0, at most 100"}},
 	needs:  []need{needsNetwork},
 	build: func(target string, s settings) injector {
-		return linkLoss{member: target, percent: s.positive("percent", 100)}
+		return cutsSome(target, packetRule{Loss: s.positive("percent", 100)}, func(ctx context.Context, m *ensembles.Member) {
+			reachable(ctx, m, silence)
+		})
 	},
 })
-
-func (f linkLoss) inject(ctx context.Context, t Target) (Effect, error) {
-	v, err := pickMember(ctx, t, f.member)
-	if err != nil {
-		return Effect{}, err
-	}
-	e, err := cutSome(ctx, t, v, packetRule{Loss: f.percent}, func(ctx context.Context, m *ensembles.Member) {
-		reachable(ctx, m, silence)
-	})
-	if err != nil {
-		return Effect{}, err
-	}
-	return e, nil
-}

@@ -8,7 +8,7 @@ import (
 
 func TestLinkLoss_losesPacketsThatTCPRepairs(t *testing.T) {
 	target := cuttable(t)
-	e := inject(t, linkLoss{member: Follower, percent: 30}, target)
+	e := inject(t, parse(t, "link.loss", Follower, "percent", "30"), target)
 	if !strings.Contains(e.Proof, "30% of the packets") {
 		t.Errorf("proof %s", e.Proof)
 	}

@@ -8,14 +8,7 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// linkRate limits the bytes a second to and from a member, by dropping what
-// exceeds the rate, as a provider's policer does. It does not queue: TCP slows down
-// because it loses packets.
-type linkRate struct {
-	member string // Leader, Follower, Any or a member's name
-	rate   uint64 // bytes a second, each way
-}
-
+// link.rate does not queue: TCP slows down because it loses packets.
 var _ = register(Kind{
 	Name:   "link.rate",
 	About:  "drops what exceeds a rate to or from a member, as a provider's policer does",
@@ -24,17 +17,10 @@ var _ = register(Kind{
 	Params: []Param{{"kbit", "1000", "the rate, each way, in thousands of bits a second"}},
 	needs:  []need{needsNetwork},
 	build: func(target string, s settings) injector {
-		return linkRate{member: target, rate: uint64(s.positive("kbit", 1e8) * 1000 / 8)}
+		bytes := uint64(s.positive("kbit", 1e8) * 1000 / 8)
+		return cutsSome(target, packetRule{Rate: max(bytes, 1)}, flood)
 	},
 })
-
-func (f linkRate) inject(ctx context.Context, t Target) (Effect, error) {
-	v, err := pickMember(ctx, t, f.member)
-	if err != nil {
-		return Effect{}, err
-	}
-	return cutSome(ctx, t, v, packetRule{Rate: max(f.rate, 1)}, flood)
-}
 
 // flood has the member send its longest short answer many times at once.
 func flood(ctx context.Context, m *ensembles.Member) {

@@ -10,7 +10,7 @@ import (
 
 func TestLinkRate_dropsWhatExceedsTheRate(t *testing.T) {
 	target := cuttable(t)
-	e := inject(t, linkRate{member: Follower, rate: 20_000}, target)
+	e := inject(t, parse(t, "link.rate", Follower, "kbit", "160"), target)
 	if !strings.Contains(e.Proof, "exceeds 20000 bytes/s") {
 		t.Errorf("proof %s", e.Proof)
 	}
@@ -22,7 +22,7 @@ func TestLinkRate_hasNoEffectWhereNothingExceedsIt(t *testing.T) {
 	target := cuttable(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	if _, err := (linkRate{member: Follower, rate: 1 << 32}).inject(ctx, target); !errors.Is(err, ErrNoEffect) || errors.Is(err, ErrNotHealed) {
+	if _, err := parse(t, "link.rate", Follower, "kbit", "3e7").Inject(ctx, target); !errors.Is(err, ErrNoEffect) || errors.Is(err, ErrNotHealed) {
 		t.Errorf("got %v", err)
 	}
 }

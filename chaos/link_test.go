@@ -20,7 +20,7 @@ func TestCutSome_isRemovedWhenItDropsNothing(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	asked := 0
-	_, err = cutSome(ctx, target, v, stranger, func(context.Context, *ensembles.Member) { asked++ })
+	_, err = cutsSome(v.Name, stranger, func(context.Context, *ensembles.Member) { asked++ })(ctx, target)
 	if !errors.Is(err, ErrNoEffect) || errors.Is(err, ErrNotHealed) || asked == 0 {
 		t.Errorf("asked %d times: %v", asked, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -96,13 +97,25 @@ func cuttable(t testing.TB) Target {
 	return target
 }
 
+// parse makes a fault. The parameters are names, each before its value.
+func parse(t testing.TB, name, target string, params ...string) Fault {
+	t.Helper()
+	given := map[string]string{}
+	for pair := range slices.Chunk(params, 2) {
+		given[pair[0]] = pair[1]
+	}
+	f, err := Parse(name, target, given)
+	must(t, err)
+	return f
+}
+
 // inject injects the fault; it is healed at the end of the test at the latest.
-func inject(t testing.TB, f injector, target Target) Effect {
+func inject(t testing.TB, f Fault, target Target) Effect {
 	t.Helper()
 	begin := time.Now()
-	e, err := f.inject(t.Context(), target)
+	e, err := f.Inject(t.Context(), target)
 	must(t, err)
-	t.Logf("%T on %s: %s (%v)", f, e.Target, e.Proof, time.Since(begin).Round(100*time.Microsecond))
+	t.Logf("%v on %s: %s (%v)", f, e.Target, e.Proof, time.Since(begin).Round(100*time.Microsecond))
 	if e.Target == "" || e.Proof == "" {
 		t.Errorf("an effect without a target or a proof: %+v", e)
 	}

@@ -12,16 +12,6 @@ import (
 // undoLimit bounds the undoing of a fault whose injection failed.
 const undoLimit = 30 * time.Second
 
-// pickMachine returns the member that who describes. It returns an error that wraps
-// ErrSkipped where the member's process is not ours.
-func pickMachine(ctx context.Context, t Target, who string) (victim, error) {
-	v, err := pickMember(ctx, t, who)
-	if err == nil && v.Machine == nil {
-		err = fmt.Errorf("%w: %s: %w", ErrSkipped, v.Name, ensembles.ErrNotOurs)
-	}
-	return v, err
-}
-
 // act calls do, unless it is nil, and then proof. When either fails, by an error, an
 // ended context or a panic, it calls undo.
 func act(ctx context.Context, do func(context.Context) error, proof func() error, undo func(context.Context) error) (err error) {
@@ -85,23 +75,17 @@ func back(ctx context.Context, t Target, v victim) error {
 	return nil
 }
 
-// downFault is the part that member.kill and member.stop share.
-func downFault(ctx context.Context, t Target, who, how string, end func(ensembles.Machine, context.Context) error) (Effect, error) {
-	v, err := pickMachine(ctx, t, who)
-	if err != nil {
-		return Effect{}, err
-	}
-	begin := time.Now()
-	err = takeDown(ctx, v, func(ctx context.Context) error { return end(v.Machine, ctx) })
-	if err != nil {
-		return Effect{}, err
-	}
-	return Effect{
-		Target: v.String(), Client: -1,
-		Proof: fmt.Sprintf("%s, its process was gone after %v, and nobody answers srvr", how, time.Since(begin).Round(time.Millisecond)),
-		Undo:  func(ctx context.Context) error { return startAgain(ctx, v) },
-		Back:  func(ctx context.Context) error { return back(ctx, t, v) },
-	}, nil
+// takesDown makes a fault that ends a member's process by end, which how names.
+func takesDown(who, how string, end func(ensembles.Machine, context.Context) error) injector {
+	return onMachine(who, func(ctx context.Context, t Target, v victim) (Effect, error) {
+		begin := time.Now()
+		err := takeDown(ctx, v, func(ctx context.Context) error { return end(v.Machine, ctx) })
+		return Effect{
+			Proof: fmt.Sprintf("%s, its process was gone after %v, and nobody answers srvr", how, time.Since(begin).Round(time.Millisecond)),
+			Undo:  func(ctx context.Context) error { return startAgain(ctx, v) },
+			Back:  func(ctx context.Context) error { return back(ctx, t, v) },
+		}, err
+	})
 }
 
 // restart ends a member's process and starts it again. It returns how long the member

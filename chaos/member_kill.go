@@ -1,26 +1,14 @@
 package chaos
 
-import (
-	"context"
+import "github.com/zkbench/zkbench/ensembles"
 
-	"github.com/zkbench/zkbench/ensembles"
-)
-
-// memberKill ends a member's process with SIGKILL: a crash. Healing starts it
-// again with the same data and address.
-type memberKill struct {
-	member string // Leader, Follower, Any or a member's name
-}
-
+// member.kill is a crash. Healing starts the process again with the same data and
+// address.
 var _ = register(Kind{
 	Name:   "member.kill",
 	About:  "kills a member's process (SIGKILL), and starts it again to heal",
 	Proof:  "the process is gone, and nobody answers srvr",
 	Target: Leader, Targets: memberTargets,
 	needs: []need{needsProcess},
-	build: func(target string, _ settings) injector { return memberKill{member: target} },
+	build: func(target string, _ settings) injector { return takesDown(target, "killed", ensembles.Machine.Kill) },
 })
-
-func (f memberKill) inject(ctx context.Context, t Target) (Effect, error) {
-	return downFault(ctx, t, f.member, "killed", ensembles.Machine.Kill)
-}

@@ -10,7 +10,7 @@ import (
 
 func TestMemberKill_endsTheProcessUntilItHeals(t *testing.T) {
 	target := shared(t)
-	e := inject(t, memberKill{member: Leader}, target)
+	e := inject(t, parse(t, "member.kill", Leader), target)
 	m := hit(t, target, e)
 	if connectsTo(m.Addr) {
 		t.Error("somebody listens at the killed member's address")
@@ -27,9 +27,9 @@ func TestMemberFaults_areSkippedWhereTheProcessIsNotOurs(t *testing.T) {
 	theirs := *target.Ensemble.Members[0]
 	theirs.Machine = nil
 	target.Ensemble = &ensembles.Ensemble{Members: []*ensembles.Member{&theirs}}
-	for _, f := range []injector{memberKill{}, memberStop{}, memberPause{}, memberRestart{}} {
-		if _, err := f.inject(t.Context(), target); !errors.Is(err, ErrSkipped) || !errors.Is(err, ensembles.ErrNotOurs) {
-			t.Errorf("%T: %v", f, err)
+	for _, name := range []string{"member.kill", "member.stop", "member.pause", "member.restart"} {
+		if _, err := parse(t, name, Any).Inject(t.Context(), target); !errors.Is(err, ErrSkipped) || !errors.Is(err, ensembles.ErrNotOurs) {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 func TestMemberPause_keepsTheSocketsOpen(t *testing.T) {
 	target := shared(t)
-	e := inject(t, memberPause{member: Follower}, target)
+	e := inject(t, parse(t, "member.pause", Follower), target)
 	m := hit(t, target, e)
 	if !connectsTo(m.Addr) {
 		t.Error("a frozen member's kernel accepts connections, and this one does not")
@@ -31,7 +31,7 @@ func TestMemberPause_needsAnAnswerFirst(t *testing.T) {
 	target.Ensemble = &ensembles.Ensemble{Members: []*ensembles.Member{&deaf}}
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	if _, err := (memberPause{member: m.Name}).inject(ctx, target); !errors.Is(err, ErrNoEffect) {
+	if _, err := parse(t, "member.pause", m.Name).Inject(ctx, target); !errors.Is(err, ErrNoEffect) {
 		t.Errorf("got %v", err)
 	}
 	if !reachable(t.Context(), m, time.Second) {

@@ -5,13 +5,7 @@ import (
 	"fmt"
 )
 
-// memberRestart ends a member's process and starts it again at once. It returns
-// when the member serves, so there is nothing to heal.
-type memberRestart struct {
-	member string // Leader, Follower, Any or a member's name
-	how    string // "stop" (SIGTERM) or "kill" (SIGKILL)
-}
-
+// member.restart returns when the member serves again, so there is nothing to heal.
 var _ = register(Kind{
 	Name:   "member.restart",
 	About:  "ends a member's process and starts it again at once",
@@ -20,21 +14,10 @@ var _ = register(Kind{
 	Params: []Param{paramHow},
 	needs:  []need{needsProcess},
 	build: func(target string, s settings) injector {
-		return memberRestart{member: target, how: s.choice("how", "stop", "kill")}
+		how := s.choice("how", "stop", "kill")
+		return onMachine(target, func(ctx context.Context, t Target, v victim) (Effect, error) {
+			took, err := restart(ctx, t, v, how)
+			return Effect{Proof: fmt.Sprintf("%s was gone (%s), and served again after %v", v.Name, how, took)}, err
+		})
 	},
 })
-
-func (f memberRestart) inject(ctx context.Context, t Target) (Effect, error) {
-	v, err := pickMachine(ctx, t, f.member)
-	if err != nil {
-		return Effect{}, err
-	}
-	took, err := restart(ctx, t, v, f.how)
-	if err != nil {
-		return Effect{}, err
-	}
-	return Effect{
-		Target: v.String(), Client: -1,
-		Proof: fmt.Sprintf("%s was gone (%s), and served again after %v", v.Name, f.how, took),
-	}, nil
-}

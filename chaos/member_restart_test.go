@@ -12,7 +12,7 @@ func TestMemberRestart_returnsWhenTheMemberServes(t *testing.T) {
 	target := shared(t)
 	for _, how := range []string{"stop", "kill"} {
 		t.Run(how, func(t *testing.T) {
-			e := inject(t, memberRestart{member: "zk2", how: how}, target)
+			e := inject(t, parse(t, "member.restart", "zk2", "how", how), target)
 			if e.Target != "zk2" || e.Undo != nil {
 				t.Errorf("effect %+v", e)
 			}
@@ -29,7 +29,7 @@ func TestMemberRestart_leavesTheMemberUpWhenInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	m.Machine = interrupted{m.Machine, cancel}
 	target.Ensemble = &ensembles.Ensemble{Members: []*ensembles.Member{&m}}
-	if _, err := (memberRestart{member: m.Name, how: "kill"}).inject(ctx, target); !errors.Is(err, context.Canceled) || errors.Is(err, ErrNotHealed) {
+	if _, err := parse(t, "member.restart", m.Name, "how", "kill").Inject(ctx, target); !errors.Is(err, context.Canceled) || errors.Is(err, ErrNotHealed) {
 		t.Errorf("got %v", err)
 	}
 	if up, err := m.Machine.Running(t.Context()); err != nil || !up {

@@ -4,18 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// memberRolling restarts all members, one after the other, the leader last: an
-// upgrade by the book. Each one serves before the next one goes.
-type memberRolling struct {
-	how string // "stop" (SIGTERM) or "kill" (SIGKILL)
-}
-
+// member.rolling is an upgrade by the book. Each member serves before the next one goes.
 var _ = register(Kind{
 	Name:   "member.rolling",
 	About:  "restarts all members, one after the other, the leader last",
@@ -23,20 +17,17 @@ var _ = register(Kind{
 	Params: []Param{paramHow},
 	needs:  []need{needsProcess},
 	build: func(_ string, s settings) injector {
-		return memberRolling{how: s.choice("how", "stop", "kill")}
+		how := s.choice("how", "stop", "kill")
+		return onMachine(Leader, func(ctx context.Context, t Target, leader victim) (Effect, error) {
+			return rolling(ctx, t, leader, how)
+		})
 	},
 })
 
-func (f memberRolling) inject(ctx context.Context, t Target) (Effect, error) {
-	leader, err := pickMachine(ctx, t, Leader)
-	if err != nil {
-		return Effect{}, err
-	}
-	order := slices.DeleteFunc(slices.Clone(t.Ensemble.Members), func(m *ensembles.Member) bool { return m == leader.Member })
-	order = append(order, leader.Member)
+func rolling(ctx context.Context, t Target, leader victim, how string) (Effect, error) {
 	var proof, targets []string
-	for _, m := range order {
-		took, err := restart(ctx, t, victim{Member: m}, f.how)
+	for _, m := range append(others(t.Ensemble, leader.Member), leader.Member) {
+		took, err := restart(ctx, t, victim{Member: m}, how)
 		if err == nil {
 			err = allServe(ctx, t.Ensemble)
 		}
@@ -47,8 +38,8 @@ func (f memberRolling) inject(ctx context.Context, t Target) (Effect, error) {
 		targets = append(targets, m.Name)
 	}
 	return Effect{
-		Target: strings.Join(targets, ", "), Client: -1,
-		Proof: "each was gone (" + f.how + ") and served again: " + strings.Join(proof, ", "),
+		Target: strings.Join(targets, ", "),
+		Proof:  "each was gone (" + how + ") and served again: " + strings.Join(proof, ", "),
 	}, nil
 }
 

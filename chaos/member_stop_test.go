@@ -8,7 +8,7 @@ import (
 
 func TestMemberStop_endsTheProcessUntilItHeals(t *testing.T) {
 	target := shared(t)
-	e := inject(t, memberStop{member: Follower}, target)
+	e := inject(t, parse(t, "member.stop", Follower), target)
 	m := hit(t, target, e)
 	if connectsTo(m.Addr) {
 		t.Error("somebody listens at the stopped member's address")

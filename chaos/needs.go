@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/zkbench/zkbench/ensembles/container"
@@ -37,22 +38,14 @@ func (k Kind) Needs() string {
 
 // TouchesMembers reports whether the fault does something to members.
 func (k Kind) TouchesMembers() bool {
-	for _, n := range k.needs {
-		if n.members {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(k.needs, func(n need) bool { return n.members })
 }
 
 // Missing returns nil where a machine can have the fault, or else why not.
 func (k Kind) Missing(a Abilities) error {
 	for _, n := range k.needs {
-		if n.missing == nil {
-			continue
-		}
-		if err := n.missing(a); err != nil {
-			return err
+		if n.missing != nil && n.missing(a) != nil {
+			return n.missing(a)
 		}
 	}
 	return nil

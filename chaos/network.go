@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -41,7 +39,7 @@ type memberAccess struct {
 //
 // Close the Network before the ensemble goes down.
 func NewNetwork(ctx context.Context, e *ensembles.Ensemble) (*Network, error) {
-	n := &Network{ensemble: e, owner: selfOwner(), members: map[*ensembles.Member]*memberAccess{}}
+	n := &Network{ensemble: e, owner: state.Self().String(), members: map[*ensembles.Member]*memberAccess{}}
 	for _, m := range e.Members {
 		n.members[m] = &memberAccess{}
 	}
@@ -71,7 +69,12 @@ func (n *Network) Close(ctx context.Context) error {
 	errs := make([]error, len(n.ensemble.Members))
 	var all sync.WaitGroup
 	for i, m := range n.ensemble.Members {
-		all.Go(func() { errs[i] = n.members[m].close(ctx) })
+		all.Go(func() {
+			a := n.members[m]
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			errs[i] = a.close(ctx)
+		})
 	}
 	all.Wait()
 	if n.docker != nil {
@@ -80,9 +83,8 @@ func (n *Network) Close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
+// close closes the access, if there is one. The caller holds m.mu.
 func (m *memberAccess) close(ctx context.Context) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	if m.current == nil {
 		return nil
 	}
@@ -161,11 +163,9 @@ func (n *Network) access(ctx context.Context, m *ensembles.Member) (*access, err
 	if a := known.current; a != nil && a.namespace == namespace && a.alive() {
 		return a, nil
 	}
-	if known.current != nil { // the member was started again, or the agent died
-		if err := known.current.close(ctx); err != nil {
-			return nil, err
-		}
-		known.current = nil
+	// The member was started again, or the agent died.
+	if err := known.close(ctx); err != nil {
+		return nil, err
 	}
 	fresh, err := n.open(ctx, m, namespace, image)
 	if err != nil {
@@ -214,26 +214,14 @@ func sweep(ctx context.Context, a *access) error {
 	found, err := a.do(ctx, order{Do: "owners"})
 	inUse := false
 	for _, owner := range found.Owners {
-		if inUse = inUse || alive(owner); alive(owner) || err != nil {
-			continue
+		if state.ParseProcess(owner).Alive() {
+			inUse = true
+		} else if err == nil {
+			_, err = a.do(ctx, order{Do: "sweep", Owner: owner})
 		}
-		_, err = a.do(ctx, order{Do: "sweep", Owner: owner})
 	}
 	if err == nil && !inUse {
 		_, err = a.do(ctx, order{Do: "undelay"}) // a delay that is there now was left behind
 	}
 	return err
-}
-
-// selfOwner is the owner label of this process.
-func selfOwner() string {
-	self := state.Self()
-	return fmt.Sprintf("%d:%s", self.PID, self.Start)
-}
-
-// alive reports whether the process that an owner label names still runs.
-func alive(owner string) bool {
-	pid, start, _ := strings.Cut(owner, ":")
-	n, err := strconv.Atoi(pid)
-	return err == nil && state.Process{PID: n, Start: start}.Alive()
 }

@@ -3,6 +3,7 @@ package chaos
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -51,13 +52,8 @@ func (r packetRule) String() string {
 	return way + ", " + who
 }
 
-func addrs(list []netip.Addr) string {
-	out := make([]string, len(list))
-	for i, a := range list {
-		out[i] = a.String()
-	}
-	return strings.Join(out, " ")
-}
+// addrs joins addresses by spaces.
+func addrs(list []netip.Addr) string { return strings.Trim(fmt.Sprint(list), "[]") }
 
 // check refuses rules that would silently drop nothing.
 func (r packetRule) check() error {
@@ -72,7 +68,7 @@ func (r packetRule) check() error {
 	if r.Loss > 0 && r.Rate > 0 {
 		return fmt.Errorf("cut: a loss of %g%% and a rate of %d bytes/s in one rule; make two cuts", r.Loss, r.Rate)
 	}
-	for _, a := range append(append([]netip.Addr{}, r.Peers...), r.Except...) {
+	for _, a := range slices.Concat(r.Peers, r.Except) {
 		if !a.IsValid() || a.IsUnspecified() {
 			return fmt.Errorf("cut: %q is not the address of a peer", a)
 		}

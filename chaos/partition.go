@@ -31,20 +31,24 @@ type memberRule struct {
 	rule packetRule
 }
 
-// newPartition puts all rules in force, or none.
-func newPartition(ctx context.Context, t Target, list []memberRule) (*partition, error) {
+// newPartition puts all rules in force and proves it, or leaves none in force.
+func newPartition(ctx context.Context, t Target, list []memberRule, proof func(*partition) (string, error)) (e Effect, err error) {
 	if t.Network == nil {
-		return nil, errNoNetwork
+		return e, errNoNetwork
 	}
 	p := &partition{}
-	for _, r := range list {
-		c, err := t.Network.cut(ctx, r.Member, r.rule)
-		if err != nil {
-			return nil, errors.Join(err, p.remove(context.WithoutCancel(ctx)))
+	err = act(ctx, func(ctx context.Context) error {
+		for _, r := range list {
+			c, err := t.Network.cut(ctx, r.Member, r.rule)
+			if err != nil {
+				return err
+			}
+			p.cuts = append(p.cuts, c)
 		}
-		p.cuts = append(p.cuts, c)
-	}
-	return p, nil
+		return nil
+	}, func() (err error) { e.Proof, err = proof(p); return err }, p.remove)
+	e.Target, e.Client, e.Undo, e.Back = names(list), -1, p.remove, p.back
+	return e, err
 }
 
 // remove removes all cuts, the last one first.
@@ -58,12 +62,6 @@ func (p *partition) remove(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// prove calls proof, and removes the partition when that fails, as act does.
-func (p *partition) prove(ctx context.Context, proof func() (string, error)) (text string, err error) {
-	err = act(ctx, nil, func() (err error) { text, err = proof(); return err }, p.remove)
-	return text, err
-}
-
 // back waits until every member that was cut serves again.
 func (p *partition) back(ctx context.Context) error {
 	for _, c := range p.cuts {
@@ -74,11 +72,15 @@ func (p *partition) back(ctx context.Context) error {
 	return nil
 }
 
-// dropped waits until every cut has dropped a packet, and returns their sum.
-func (p *partition) dropped(ctx context.Context) (sum uint64, err error) {
+// dropped waits until every cut has dropped a packet, and returns their sum. traffic, if
+// set, makes a member receive or send packets.
+func (p *partition) dropped(ctx context.Context, traffic func(context.Context, *ensembles.Member)) (sum uint64, err error) {
 	err = poll(ctx, dropLimit, func(ctx context.Context) error {
 		sum = 0
 		for _, c := range p.cuts {
+			if traffic != nil {
+				traffic(ctx, c.member)
+			}
 			d, err := c.dropped(ctx)
 			if err != nil {
 				return err
@@ -95,19 +97,14 @@ func (p *partition) dropped(ctx context.Context) (sum uint64, err error) {
 
 // cutPeers makes cuts among the members, and proves each by what it drops.
 func cutPeers(ctx context.Context, t Target, list []memberRule) (Effect, error) {
-	p, err := newPartition(ctx, t, list)
-	if err != nil {
-		return Effect{}, err
-	}
-	served := servedBy(t, list)
-	proof, err := p.prove(ctx, func() (string, error) {
-		d, err := p.dropped(ctx)
+	var served []int
+	e, err := newPartition(ctx, t, list, func(p *partition) (string, error) {
+		served = servedBy(t, list)
+		d, err := p.dropped(ctx, nil)
 		return fmt.Sprintf("%d packets among the members were dropped", d), err
 	})
-	if err != nil {
-		return Effect{}, err
-	}
-	return Effect{Target: names(list), Client: -1, Served: served, Proof: proof, Undo: p.remove, Back: p.back}, nil
+	e.Served = served
+	return e, err
 }
 
 // servedBy returns the clients that have their session on one of the members.
@@ -123,54 +120,53 @@ func servedBy(t Target, list []memberRule) (clients []int) {
 
 // cutOff makes a cut that keeps a member from us, and proves it by the member's
 // silence and by what the cut drops.
-func cutOff(ctx context.Context, t Target, v victim, r packetRule) (Effect, *partition, error) {
+func cutOff(ctx context.Context, t Target, v victim, r packetRule) (Effect, error) {
 	if t.Network == nil {
-		return Effect{}, nil, errNoNetwork
+		return Effect{}, errNoNetwork
 	}
 	if err := speaks(ctx, v.Member); err != nil {
-		return Effect{}, nil, err
+		return Effect{}, err
 	}
-	p, err := newPartition(ctx, t, []memberRule{{v, r}})
-	if err != nil {
-		return Effect{}, nil, err
-	}
-	proof, err := p.prove(ctx, func() (string, error) {
+	return newPartition(ctx, t, []memberRule{{v, r}}, func(p *partition) (string, error) {
 		if err := silent(ctx, v.Member); err != nil {
 			return "", err
 		}
-		d, err := p.dropped(ctx)
+		d, err := p.dropped(ctx, nil)
 		return fmt.Sprintf("%s answered srvr before, and not for %v after; %d packets dropped by then", v.Name, silence, d), err
 	})
-	if err != nil {
-		return Effect{}, nil, err
-	}
-	return Effect{Target: v.String(), Client: -1, Proof: proof, Undo: p.remove, Back: p.back}, p, nil
 }
 
-// fromPeers makes r a rule for the packets between a member and its peers.
-func fromPeers(ctx context.Context, t Target, who string, r packetRule) ([]memberRule, error) {
-	v, err := pickMember(ctx, t, who)
-	if err != nil {
-		return nil, err
-	}
-	if r.Peers, err = peers(t.Ensemble, v.Member); err != nil {
-		return nil, err
-	}
-	if len(r.Peers) == 0 {
-		return nil, fmt.Errorf("%w: %s has no peers", ErrSkipped, v.Name)
-	}
-	return []memberRule{{v, r}}, nil
+// cutsSome makes a fault that drops only some of a member's packets. It sends the member
+// packets until one has been dropped.
+func cutsSome(who string, r packetRule, traffic func(context.Context, *ensembles.Member)) injector {
+	return onMember(who, func(ctx context.Context, t Target, v victim) (Effect, error) {
+		return newPartition(ctx, t, []memberRule{{v, r}}, func(p *partition) (string, error) {
+			d, err := p.dropped(ctx, traffic)
+			return fmt.Sprintf("%d packets were dropped at once (%s)", d, r), err
+		})
+	})
 }
 
-// peers returns the addresses of the other members.
-func peers(e *ensembles.Ensemble, m *ensembles.Member) ([]netip.Addr, error) {
-	var others []*ensembles.Member
-	for _, o := range e.Members {
-		if o != m {
-			others = append(others, o)
+// cutsFromPeers makes a fault that drops, as r says, packets between a member and its
+// peers.
+func cutsFromPeers(who string, r packetRule) injector {
+	return onMember(who, func(ctx context.Context, t Target, v victim) (Effect, error) {
+		peers, err := ips(others(t.Ensemble, v.Member))
+		if err != nil {
+			return Effect{}, err
 		}
-	}
-	return ips(others)
+		if len(peers) == 0 {
+			return Effect{}, fmt.Errorf("%w: %s has no peers", ErrSkipped, v.Name)
+		}
+		r := r
+		r.Peers = peers
+		return cutPeers(ctx, t, []memberRule{{v, r}})
+	})
+}
+
+// others returns the members but m.
+func others(e *ensembles.Ensemble, m *ensembles.Member) []*ensembles.Member {
+	return slices.DeleteFunc(slices.Clone(e.Members), func(o *ensembles.Member) bool { return o == m })
 }
 
 func ips(members []*ensembles.Member) ([]netip.Addr, error) {

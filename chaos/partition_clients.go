@@ -1,36 +1,21 @@
 package chaos
 
-import (
-	"context"
-)
+import "context"
 
-// partitionClients cuts a member off from all but its peers: the ensemble is whole,
-// and clients have to find another member.
-type partitionClients struct {
-	member string // Leader, Follower, Any or a member's name
-}
-
+// partition.clients leaves the ensemble whole: clients have to find another member.
 var _ = register(Kind{
 	Name:   "partition.clients",
 	About:  "cuts a member off from all clients; its peers reach it",
 	Proof:  "clients' packets are dropped, and a member that answered srvr does not",
 	Target: Leader, Targets: memberTargets,
 	needs: []need{needsNetwork},
-	build: func(target string, _ settings) injector { return partitionClients{member: target} },
+	build: func(target string, _ settings) injector {
+		return onMember(target, func(ctx context.Context, t Target, v victim) (Effect, error) {
+			spared, err := ips(others(t.Ensemble, v.Member))
+			if err != nil {
+				return Effect{}, err
+			}
+			return cutOff(ctx, t, v, packetRule{Except: spared})
+		})
+	},
 })
-
-func (f partitionClients) inject(ctx context.Context, t Target) (Effect, error) {
-	v, err := pickMember(ctx, t, f.member)
-	if err != nil {
-		return Effect{}, err
-	}
-	spared, err := peers(t.Ensemble, v.Member)
-	if err != nil {
-		return Effect{}, err
-	}
-	e, _, err := cutOff(ctx, t, v, packetRule{Except: spared})
-	if err != nil {
-		return Effect{}, err
-	}
-	return e, nil
-}

@@ -10,7 +10,7 @@ func TestPartitionClients_leavesTheEnsembleWhole(t *testing.T) {
 	target := cuttable(t)
 	before, err := ensembles.Leader(t.Context(), target.Ensemble)
 	must(t, err)
-	e := inject(t, partitionClients{member: Leader}, target)
+	e := inject(t, parse(t, "partition.clients", Leader), target)
 	m := hit(t, target, e)
 	if connectsTo(m.Addr) {
 		t.Error("clients reach it")

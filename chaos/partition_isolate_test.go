@@ -23,7 +23,7 @@ func isolateOnce(t *testing.T, target Target, who string) {
 	e := target.Ensemble
 	must(t, ensembles.WaitServing(t.Context(), e))
 	begin := time.Now()
-	effect, err := partitionIsolate{member: who}.inject(t.Context(), target)
+	effect, err := parse(t, "partition.isolate", who).Inject(t.Context(), target)
 	must(t, err)
 	t.Logf("%s: %s (%v)", effect.Target, effect.Proof, time.Since(begin))
 	defer effect.Heal(context.Background())
@@ -49,10 +49,10 @@ func isolateOnce(t *testing.T, target Target, who string) {
 
 func TestPartitionIsolate_refusesWhatItCannotCut(t *testing.T) {
 	e := shared(t).Ensemble
-	if _, err := (partitionIsolate{member: "zk1"}).inject(t.Context(), Target{Ensemble: e}); !errors.Is(err, ErrSkipped) {
+	if _, err := parse(t, "partition.isolate", "zk1").Inject(t.Context(), Target{Ensemble: e}); !errors.Is(err, ErrSkipped) {
 		t.Errorf("without a network: %v", err)
 	}
-	if _, err := (partitionIsolate{member: "zk9"}).inject(t.Context(), Target{Ensemble: e}); err == nil {
+	if _, err := parse(t, "partition.isolate", "zk9").Inject(t.Context(), Target{Ensemble: e}); err == nil {
 		t.Error("a member that does not exist was cut off")
 	}
 	if !connectsTo(e.Members[0].Addr) {

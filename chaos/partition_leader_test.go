@@ -12,7 +12,7 @@ func TestPartitionLeader_lastsUntilAnotherLeads(t *testing.T) {
 	target := cuttable(t)
 	before, err := ensembles.Leader(t.Context(), target.Ensemble)
 	must(t, err)
-	e := inject(t, partitionLeader{}, target)
+	e := inject(t, parse(t, "partition.leader", ""), target)
 	if hit(t, target, e) != before || !strings.Contains(e.Proof, " leads now") {
 		t.Errorf("the leader was %s; effect %+v", before.Name, e)
 	}
@@ -28,7 +28,7 @@ func TestPartitionLeader_lastsUntilAnotherLeads(t *testing.T) {
 func TestPartitionLeader_needsThreeMembers(t *testing.T) {
 	target := cuttable(t)
 	target.Ensemble = &ensembles.Ensemble{Members: target.Ensemble.Members[:2]}
-	if _, err := (partitionLeader{}).inject(t.Context(), target); !errors.Is(err, ErrSkipped) {
+	if _, err := parse(t, "partition.leader", "").Inject(t.Context(), target); !errors.Is(err, ErrSkipped) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -11,7 +11,7 @@ func TestPartitionOneway_costsTheMemberItsQuorum(t *testing.T) {
 	for _, d := range []direction{inOnly, outOnly} {
 		t.Run(string(d), func(t *testing.T) {
 			target := cuttable(t)
-			e := inject(t, partitionOneway{member: Follower, direction: d}, target)
+			e := inject(t, parse(t, "partition.oneway", Follower, "direction", string(d)), target)
 			m := hit(t, target, e)
 			if !connectsTo(m.Addr) {
 				t.Error("clients do not reach it")

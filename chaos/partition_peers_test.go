@@ -10,7 +10,7 @@ import (
 
 func TestPartitionPeers_costsTheMemberItsQuorum(t *testing.T) {
 	target := cuttable(t)
-	e := inject(t, partitionPeers{member: Leader}, target)
+	e := inject(t, parse(t, "partition.peers", Leader), target)
 	m := hit(t, target, e)
 	if !connectsTo(m.Addr) {
 		t.Error("clients do not reach it")
@@ -24,7 +24,7 @@ func TestPartitionPeers_costsTheMemberItsQuorum(t *testing.T) {
 func TestPartitionPeers_needsPeers(t *testing.T) {
 	target := cuttable(t)
 	target.Ensemble = &ensembles.Ensemble{Members: target.Ensemble.Members[:1]}
-	if _, err := (partitionPeers{member: Any}).inject(t.Context(), target); !errors.Is(err, ErrSkipped) {
+	if _, err := parse(t, "partition.peers", Any).Inject(t.Context(), target); !errors.Is(err, ErrSkipped) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -8,26 +8,24 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// partitionRing connects each member with its two neighbours only, in the order of
-// their ids: each member reaches a part of the ensemble, and no two the same part. With
-// five members each still reaches a majority.
-type partitionRing struct{}
-
+// partition.ring goes by the order of the members' ids: each member reaches a part of
+// the ensemble, and no two the same part. With five members each still reaches a
+// majority.
 var _ = register(Kind{
 	Name:  "partition.ring",
 	About: "lets each member hear only its two neighbours: majorities that overlap and differ",
 	Proof: "packets between members that are no neighbours are dropped",
 	needs: []need{needsNetwork, {about: "4 members or more"}},
-	build: func(string, settings) injector { return partitionRing{} },
+	build: func(string, settings) injector {
+		return func(ctx context.Context, t Target) (Effect, error) {
+			list, err := ring(t.Ensemble)
+			if err != nil {
+				return Effect{}, err
+			}
+			return cutPeers(ctx, t, list)
+		}
+	},
 })
-
-func (f partitionRing) inject(ctx context.Context, t Target) (Effect, error) {
-	list, err := ring(t.Ensemble)
-	if err != nil {
-		return Effect{}, err
-	}
-	return cutPeers(ctx, t, list)
-}
 
 func ring(e *ensembles.Ensemble) ([]memberRule, error) {
 	n := len(e.Members)

@@ -11,7 +11,7 @@ import (
 func TestPartitionRing_dropsPacketsAndHeals(t *testing.T) {
 	e := ensemble(t, ensembles.Options{Members: 5, Tick: tick})
 	target := Target{Ensemble: e, Network: network(t, e)}
-	heal(t, target, inject(t, partitionRing{}, target))
+	heal(t, target, inject(t, parse(t, "partition.ring", ""), target))
 }
 
 func TestRing_cutsAllButNeighbours(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 
 func TestPartitionSplit_letsTheMajorityElect(t *testing.T) {
 	target := cuttable(t)
-	e := inject(t, partitionSplit{member: Leader}, target)
+	e := inject(t, parse(t, "partition.split", Leader), target)
 	m := hit(t, target, e)
 	if !connectsTo(m.Addr) {
 		t.Error("clients do not reach the minority")
@@ -47,7 +47,7 @@ func TestPartitionSplit_takesAMinority(t *testing.T) {
 				Ensemble: &ensembles.Ensemble{Members: members[:row.members]},
 				Random:   func(n int) int { return n - 1 },
 			}
-			list, err := partitionSplit{member: "zk2", size: row.size}.sides(t.Context(), target)
+			list, err := minority(target, victim{Member: members[1]}, row.size)
 			if row.minority == 0 {
 				if !errors.Is(err, ErrSkipped) {
 					t.Errorf("got %v, %v", list, err)

@@ -15,7 +15,9 @@ func TestNewPartition_makesAllCutsOrNone(t *testing.T) {
 	target := cuttable(t)
 	good := victim{Member: target.Ensemble.Members[0]}
 	bad := victim{Member: &ensembles.Member{Name: "stranger"}}
-	if _, err := newPartition(t.Context(), target, []memberRule{{good, packetRule{}}, {bad, packetRule{}}}); err == nil || !strings.Contains(err.Error(), "stranger is not a member") {
+	list := []memberRule{{good, packetRule{}}, {bad, packetRule{}}}
+	proof := func(*partition) (string, error) { t.Error("it wants a proof"); return "", nil }
+	if _, err := newPartition(t.Context(), target, list, proof); err == nil || !strings.Contains(err.Error(), "stranger is not a member") {
 		t.Errorf("got %v", err)
 	}
 	if !reachable(t.Context(), good.Member, time.Second) {
@@ -29,20 +31,22 @@ func TestPartition_isRemovedWhenItCannotBeProven(t *testing.T) {
 	broken := errors.New("broken")
 	for _, row := range []struct {
 		name  string
-		proof func() (string, error)
+		proof func() error
 	}{
-		{"an error", func() (string, error) { return "", broken }},
-		{"a panic", func() (string, error) { panic(broken) }},
+		{"an error", func() error { return broken }},
+		{"a panic", func() error { panic(broken) }},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			p, err := newPartition(t.Context(), target, []memberRule{{victim{Member: m}, packetRule{}}})
-			must(t, err)
-			if reachable(t.Context(), m, silence) {
-				t.Fatal("not cut")
-			}
 			func() {
 				defer func() { recover() }()
-				if _, err := p.prove(t.Context(), row.proof); !errors.Is(err, broken) {
+				list := []memberRule{{victim{Member: m}, packetRule{}}}
+				_, err := newPartition(t.Context(), target, list, func(*partition) (string, error) {
+					if reachable(t.Context(), m, silence) {
+						t.Error("not cut")
+					}
+					return "", row.proof()
+				})
+				if !errors.Is(err, broken) {
 					t.Errorf("got %v", err)
 				}
 			}()

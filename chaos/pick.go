@@ -131,7 +131,11 @@ func tryClient(t Target, who string) (int, string, error) {
 		return holder, fmt.Sprintf("client %d (holder)", holder), nil
 	}
 	if fixed(who) {
-		return numbered(t, who)
+		n, err := clientNumber(who)
+		if err == nil && !lives(t, n) {
+			err = fmt.Errorf("client %d of %d has no session", n, len(t.Clients))
+		}
+		return n, fmt.Sprintf("client %d", n), err
 	}
 	var found []int
 	for i := range t.Clients {
@@ -151,17 +155,6 @@ func tryClient(t Target, who string) (int, string, error) {
 
 // fixed reports whether who is always the same client.
 func fixed(who string) bool { return who != Holder && who != Waiter && who != Random && who != "" }
-
-func numbered(t Target, who string) (int, string, error) {
-	n, err := clientNumber(who)
-	if err != nil {
-		return -1, "", err
-	}
-	if !lives(t, n) {
-		return -1, "", fmt.Errorf("client %d of %d has no session", n, len(t.Clients))
-	}
-	return n, fmt.Sprintf("client %d", n), nil
-}
 
 // clientNumber parses "17" and "client 17".
 func clientNumber(who string) (int, error) {

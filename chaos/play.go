@@ -53,8 +53,9 @@ func (s *play) entry(ctx context.Context, index int) {
 		case hit == nil:
 		case e.For == 0:
 			stays = true
-		case sleepUntil(ctx, time.Now().Add(e.For)):
-			s.heal(ctx, hit)
+		case sleepUntil(ctx, time.Now().Add(e.For)) && s.claim(hit):
+			s.undo(ctx, hit)
+			s.awaitBack(ctx, hit)
 		}
 		if !again {
 			return
@@ -113,16 +114,8 @@ func (s *play) generator(index, n int) func(int) int {
 	}
 }
 
-// heal heals a fault, also when the context has ended.
-func (s *play) heal(ctx context.Context, f *inForce) {
-	if !s.claim(f) {
-		return // it is being healed with all others
-	}
-	s.undo(ctx, f)
-	s.awaitBack(ctx, f)
-}
-
-// claim takes a fault from those in force, and reports whether it was still there.
+// claim takes a fault from those in force, and reports whether it was still there: else
+// it is being healed with all others.
 func (s *play) claim(f *inForce) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

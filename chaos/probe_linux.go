@@ -8,6 +8,8 @@ import (
 
 	rtnetlink "github.com/vishvananda/netlink"
 	"github.com/vishvananda/netns"
+
+	"github.com/zkbench/zkbench/ensembles/state"
 )
 
 // probeNetwork tries everything in a network namespace that nobody else sees. The
@@ -31,7 +33,7 @@ func probeHere() Abilities {
 		return Abilities{Namespaces: err, Filter: err, Delay: err}
 	}
 	defer ns.Close()
-	f, err := openFilter(int(ns), selfOwner())
+	f, err := openFilter(int(ns), state.Self().String())
 	if err != nil {
 		return Abilities{Filter: err, Delay: err}
 	}

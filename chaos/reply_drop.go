@@ -1,18 +1,9 @@
 package chaos
 
-import (
-	"context"
+import "github.com/zkbench/zkbench/chaos/wire"
 
-	"github.com/zkbench/zkbench/chaos/wire"
-)
-
-// replyDrop lets one request reach the server and swallows the reply: the client
-// cannot know whether the request was carried out, and the proof says it.
-type replyDrop struct {
-	request
-	keep bool // the connection stays; else it is cut
-}
-
+// reply.drop leaves nothing to heal. The client cannot know whether the request was
+// carried out, and the proof says it.
 var _ = register(Kind{
 	Name:   "reply.drop",
 	About:  "lets one request reach the server, and swallows the reply",
@@ -21,12 +12,6 @@ var _ = register(Kind{
 	Params: requestParams(Param{"keep", "false", "true: the connection stays, and the client waits; false: it is cut"}),
 	needs:  []need{needsTap, needsRequest},
 	build: func(target string, s settings) injector {
-		return replyDrop{parseRequest(target, s), s.truth("keep")}
+		return onRequest(target, wire.Rule{Act: wire.DropReply, Keep: s.truth("keep")}, s)
 	},
 })
-
-// inject leaves nothing to heal.
-func (f replyDrop) inject(ctx context.Context, t Target) (Effect, error) {
-	e, _, err := f.hit(ctx, t, wire.Rule{Act: wire.DropReply, Keep: f.keep})
-	return e, err
-}

@@ -1,20 +1,19 @@
 package chaos
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/go-zookeeper/zk"
-
-	"github.com/zkbench/zkbench/chaos/wire"
 )
 
 func TestReplyDrop_hidesARequestThatWasCarriedOut(t *testing.T) {
 	l := connect(t, shared(t), 1, 10*time.Second)
 	unanswered := l.createUntilError(0, "/reply-drop")
-	e := inject(t, replyDrop{request: request{client: "0", op: wire.Create, path: "/reply-drop-*", nth: 3, within: 10 * time.Second}}, l.Target)
+	e := inject(t, parse(t, "reply.drop", "0", "op", "create", "path", "/reply-drop-*", "nth", "3"), l.Target)
 	if !strings.Contains(e.Proof, "swallowed its success") || e.Client != 0 {
 		t.Errorf("effect %+v", e)
 	}
@@ -27,10 +26,25 @@ func TestReplyDrop_hidesARequestThatWasCarriedOut(t *testing.T) {
 	}
 }
 
+func TestReplyDrop_keepsTheConnectionWhereAsked(t *testing.T) {
+	for _, keep := range []string{"true", "false"} {
+		t.Run(keep, func(t *testing.T) {
+			l := connect(t, shared(t), 1, 10*time.Second)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			l.askOften(ctx, 0)
+			inject(t, parse(t, "reply.drop", "0", "op", "exists", "keep", keep), l.Target)
+			if kept := l.Clients[0].Session().Server != ""; kept != (keep == "true") {
+				t.Errorf("the connection was kept: %v", kept)
+			}
+		})
+	}
+}
+
 func TestReplyDrop_hasNoEffectWhereNothingMatches(t *testing.T) {
 	l := connect(t, shared(t), 1, 10*time.Second)
-	f := replyDrop{request: request{client: "0", op: wire.Delete, nth: 1, within: 50 * time.Millisecond}}
-	if _, err := f.inject(t.Context(), l.Target); !errors.Is(err, ErrNoEffect) || !strings.Contains(err.Error(), "within 50ms") {
+	f := parse(t, "reply.drop", "0", "op", "delete", "within", "50ms")
+	if _, err := f.Inject(t.Context(), l.Target); !errors.Is(err, ErrNoEffect) || !strings.Contains(err.Error(), "within 50ms") {
 		t.Errorf("got %v", err)
 	}
 	// The rule is out of force: a delete is answered.

@@ -1,15 +1,8 @@
 package chaos
 
-import (
-	"context"
+import "github.com/zkbench/zkbench/chaos/wire"
 
-	"github.com/zkbench/zkbench/chaos/wire"
-)
-
-// requestHold keeps one request of a client, and all that it sends after, until it
-// is healed. Replies and notifications still reach the client.
-type requestHold struct{ request }
-
+// request.hold lets replies and notifications still reach the client.
 var _ = register(Kind{
 	Name:   "request.hold",
 	About:  "keeps one request of a client, and all after it, until healed",
@@ -17,13 +10,7 @@ var _ = register(Kind{
 	Target: Holder, Targets: clientTargets,
 	Params: requestParams(),
 	needs:  []need{needsTap, needsRequest},
-	build:  func(target string, s settings) injector { return requestHold{parseRequest(target, s)} },
+	build: func(target string, s settings) injector {
+		return onRequest(target, wire.Rule{Act: wire.HoldRequest}, s)
+	},
 })
-
-func (f requestHold) inject(ctx context.Context, t Target) (Effect, error) {
-	e, shot, err := f.hit(ctx, t, wire.Rule{Act: wire.HoldRequest})
-	if err == nil {
-		e.Undo = func(context.Context) error { shot.Release(); return nil }
-	}
-	return e, err
-}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"testing"
 	"time"
-
-	"github.com/zkbench/zkbench/chaos/wire"
 )
 
 func TestRequestHold_lastsUntilItHeals(t *testing.T) {
@@ -13,7 +11,7 @@ func TestRequestHold_lastsUntilItHeals(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	took := l.askOften(ctx, 0)
-	e := inject(t, requestHold{request{client: "0", op: wire.Exists, nth: 2, within: 10 * time.Second}}, l.Target)
+	e := inject(t, parse(t, "request.hold", "0", "op", "exists", "nth", "2"), l.Target)
 	for len(took) > 0 { // answered before
 		<-took
 	}

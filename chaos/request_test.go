@@ -1,19 +1,29 @@
 package chaos
 
 import (
+	"reflect"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/zkbench/zkbench/chaos/wire"
 )
 
-func TestParse_readsWhichRequest(t *testing.T) {
-	f, err := Parse("reply.drop", "3", map[string]string{"op": "create", "path": "/lock/**", "nth": "2", "within": "1s", "keep": "true"})
+// aimed returns the rule with the request that a fault's parameters say.
+func aimed(t *testing.T, name string, params map[string]string) wire.Rule {
+	t.Helper()
+	k, err := find(name)
 	must(t, err)
-	want := replyDrop{request: request{client: "3", op: wire.Create, path: "/lock/**", nth: 2, within: time.Second}, keep: true}
-	if f != (named{"reply.drop", want}) {
-		t.Errorf("got %+v", f)
+	s, err := k.settings(params)
+	must(t, err)
+	rule := aim(wire.Rule{}, s)
+	must(t, s.err())
+	return rule
+}
+
+func TestParse_readsWhichRequest(t *testing.T) {
+	got := aimed(t, "reply.drop", map[string]string{"op": "create", "path": "/lock/**", "nth": "2", "within": "1s", "keep": "true"})
+	if want := (wire.Rule{Op: wire.Create, Path: "/lock/**", Nth: 2}); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v", got)
 	}
 	for _, row := range []struct {
 		name, param, value, want string
@@ -37,9 +47,7 @@ func TestParse_readsWhichRequest(t *testing.T) {
 
 func TestParse_readsEveryKindOfRequest(t *testing.T) {
 	for _, op := range []wire.Op{wire.Any, wire.Create, wire.GetChildren2, wire.CloseSession, wire.WhoAmI} {
-		f, err := Parse("request.drop", "", map[string]string{"op": op.String()})
-		must(t, err)
-		if got := f.(named).injector.(requestDrop).op; got != op {
+		if got := aimed(t, "request.drop", map[string]string{"op": op.String()}).Op; got != op {
 			t.Errorf("%s: got %s", op, got)
 		}
 	}

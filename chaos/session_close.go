@@ -11,22 +11,31 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// sessionClose closes a client's session as if the client had: another connection
-// shows the session's id and password and sends closeSession. The server forgets
-// the session and removes its nodes at once; the client learns of it when it
-// reconnects. That is the quickest way to lose a session without waiting for its
-// timeout.
-type sessionClose struct {
-	client string // Holder, Waiter, Random or a client's number
-}
-
+// session.close acts as the client would: another connection shows the session's id and
+// password and sends closeSession. The server removes the session's nodes at once; the
+// client learns of it when it reconnects. That is the quickest way to lose a session
+// without waiting for its timeout.
 var _ = register(Kind{
 	Name:   "session.close",
 	About:  "closes a client's session from another connection: the server forgets it at once",
 	Proof:  "closeSession was acknowledged, and a member refuses the session's id",
 	Target: Holder, Targets: clientTargets,
 	needs: []need{needsTap},
-	build: func(target string, _ settings) injector { return sessionClose{client: target} },
+	build: func(target string, _ settings) injector {
+		once := onClient(target, closeSession)
+		return func(ctx context.Context, t Target) (Effect, error) {
+			e, err := once(ctx, t)
+			if errors.Is(err, errGoneBefore) && !fixed(target) {
+				// Another fault has ended the session of the client that was picked, and the
+				// client does not know yet. Another client is the target, or will be.
+				err = poll(ctx, t.clientLimit(), func(ctx context.Context) (err error) {
+					e, err = once(ctx, t)
+					return err
+				})
+			}
+			return e, err
+		}
+	},
 })
 
 // sessionCloseLimit bounds the fault: it takes a few milliseconds, unless the
@@ -36,45 +45,30 @@ const sessionCloseLimit = 10 * time.Second
 // errGoneBefore says that there was no session to close.
 var errGoneBefore = fmt.Errorf("%w: the session was gone before", ErrNoEffect)
 
-func (f sessionClose) inject(ctx context.Context, t Target) (Effect, error) {
-	effect, err := f.close(ctx, t)
-	if err != nil && errors.Is(err, errGoneBefore) && !fixed(f.client) {
-		// Another fault has ended the session of the client that was picked, and the
-		// client does not know yet. Another client is the target, or will be.
-		err = poll(ctx, t.clientLimit(), func(ctx context.Context) error {
-			effect, err = f.close(ctx, t)
-			return err
-		})
-	}
-	if err != nil {
-		return Effect{}, err
-	}
-	return effect, nil
-}
-
-// close closes the session of the client that it picks.
-func (f sessionClose) close(ctx context.Context, t Target) (Effect, error) {
-	n, name, err := pickClient(ctx, t, f.client)
-	if err != nil {
-		return Effect{}, err
-	}
-	s := t.Clients[n].Session()
+func closeSession(ctx context.Context, t Target, c *wire.Client) (Effect, error) {
+	s := c.Session()
 	asked, err := closeAnywhere(ctx, t, s)
 	if err != nil {
-		return Effect{}, fmt.Errorf("close session %#x of %s: %w", s.ID, name, err)
+		return Effect{}, fmt.Errorf("close session %#x: %w", s.ID, err)
 	}
-	var known bool
-	_, err = anyMember(ctx, t.Ensemble, asked, func(ctx context.Context, addr string) (err error) {
+	if asked, err = unknown(ctx, t, s, asked); err != nil {
+		return Effect{}, fmt.Errorf("session %#x was closed: %w", s.ID, err)
+	}
+	return Effect{Proof: fmt.Sprintf("closeSession was acknowledged; then %s no longer knew session %#x", asked, s.ID)}, nil
+}
+
+// unknown returns the address of a member that does not know the session. It asks the
+// one at first before all others; one that does know it is an error.
+func unknown(ctx context.Context, t Target, s wire.Session, first string) (string, error) {
+	known := false
+	asked, err := anyMember(ctx, t.Ensemble, first, func(ctx context.Context, addr string) (err error) {
 		known, err = s.KnownAt(ctx, addr)
 		return err
 	})
 	if err != nil || known {
-		return Effect{}, fmt.Errorf("%w: session %#x of %s was closed, and still known: %v (%w)", ErrNoEffect, s.ID, name, known, err)
+		return "", errors.Join(fmt.Errorf("%w: session %#x: %s knows it: %v", ErrNoEffect, s.ID, asked, known), err)
 	}
-	return Effect{
-		Target: name, Client: n,
-		Proof: fmt.Sprintf("closeSession was acknowledged; then %s no longer knew session %#x", asked, s.ID),
-	}, nil
+	return asked, nil
 }
 
 // closeAnywhere closes the session over any member, and returns the member's address.

@@ -35,7 +35,7 @@ func TestSessionClose_endsTheSessionAndItsNodes(t *testing.T) {
 			_, err := victim.Create(path, nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
 			must(t, err)
 			begin := time.Now()
-			effect, err := sessionClose{client: row.who}.inject(t.Context(), l.Target)
+			effect, err := parse(t, "session.close", row.who).Inject(t.Context(), l.Target)
 			took := time.Since(begin)
 			must(t, err)
 			if effect.Target != row.want || effect.Client != n || effect.Proof == "" || effect.Undo != nil {
@@ -66,7 +66,7 @@ func TestSessionClose_asksAMemberThatAnswers(t *testing.T) {
 	must(t, m.Machine.Pause(t.Context()))
 	defer m.Machine.Resume(context.Background())
 	begin := time.Now()
-	_, err = sessionClose{client: Holder}.inject(t.Context(), l.Target)
+	_, err = parse(t, "session.close", Holder).Inject(t.Context(), l.Target)
 	must(t, err)
 	t.Logf("past a frozen member in %v", time.Since(begin))
 	must(t, m.Machine.Resume(t.Context()))
@@ -91,7 +91,7 @@ func TestSessionClose_refusesWhereThereIsNothingToClose(t *testing.T) {
 		{"a word that is no client", l.Target, "hodler", `use "holder"`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			if _, err := (sessionClose{client: row.who}).inject(ctx, row.target); err == nil || !strings.Contains(err.Error(), row.want) {
+			if _, err := onClient(row.who, closeSession)(ctx, row.target); err == nil || !strings.Contains(err.Error(), row.want) {
 				t.Errorf("got %v", err)
 			}
 		})
@@ -99,7 +99,7 @@ func TestSessionClose_refusesWhereThereIsNothingToClose(t *testing.T) {
 	// A session that somebody else has closed is not this fault's doing.
 	l.Clients[0].Gate(true)
 	endSession(t, l, 0)
-	if _, err := (sessionClose{client: "0"}).inject(t.Context(), l.Target); !errors.Is(err, ErrNoEffect) {
+	if _, err := parse(t, "session.close", "0").Inject(t.Context(), l.Target); !errors.Is(err, ErrNoEffect) {
 		t.Errorf("a session that was gone before: %v", err)
 	}
 }
@@ -118,7 +118,7 @@ func TestSessionClose_picksAgainWhereTheSessionWasGone(t *testing.T) {
 		}
 		return 1
 	}
-	effect, err := sessionClose{client: Holder}.inject(t.Context(), l.Target)
+	effect, err := parse(t, "session.close", Holder).Inject(t.Context(), l.Target)
 	must(t, err)
 	if effect.Client != 1 || picks != 3 {
 		t.Errorf("hit client %d after %d picks; session %#x was gone before", effect.Client, picks, gone)
@@ -152,7 +152,7 @@ func BenchmarkSessionClose(b *testing.B) {
 		l := connect(b, target, 1, 30*time.Second)
 		b.StartTimer()
 		begin := time.Now()
-		_, err := sessionClose{client: Holder}.inject(b.Context(), l.Target)
+		_, err := parse(b, "session.close", Holder).Inject(b.Context(), l.Target)
 		all = append(all, time.Since(begin))
 		must(b, err)
 	}

@@ -2,7 +2,6 @@ package chaos
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -11,41 +10,28 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// sessionExpire keeps a client away from all members until its session has expired, as
-// a crash of the client or of its network does. Then the client may connect again, and
-// learns of it. That takes a session timeout, and a tick or two.
-type sessionExpire struct {
-	client string // Holder, Waiter, Random or a client's number
-}
-
+// session.expire does what a crash of the client or of its network does. It takes a
+// session timeout, and a tick or two.
 var _ = register(Kind{
 	Name:   "session.expire",
 	About:  "keeps a client away until its session has expired, then lets it connect and learn of it",
 	Proof:  "the leader no longer lists the session, and a member refuses its id",
 	Target: Holder, Targets: clientTargets,
 	needs: []need{needsTap, {about: "the four-letter word dump"}},
-	build: func(target string, _ settings) injector { return sessionExpire{client: target} },
+	build: func(target string, _ settings) injector { return onClient(target, expire) },
 })
 
 // expireMargin is how much later than its timeout a session may expire: servers round
 // up to the next tick, and an election restarts the timeouts of all sessions.
 const expireMargin = 30 * time.Second
 
-func (f sessionExpire) inject(ctx context.Context, t Target) (Effect, error) {
-	n, name, err := pickClient(ctx, t, f.client)
-	if err != nil {
-		return Effect{}, err
-	}
-	client := t.Clients[n]
+func expire(ctx context.Context, t Target, client *wire.Client) (Effect, error) {
 	defer client.Gate(false)
 	client.Gate(true)
 	client.Cut()
 	begin := time.Now()
 	proof, err := expired(ctx, t, client.Session())
-	if err != nil {
-		return Effect{}, fmt.Errorf("%s: %w", name, err)
-	}
-	return Effect{Target: name, Client: n, Proof: fmt.Sprintf("after %v %s", time.Since(begin).Round(time.Millisecond), proof)}, nil
+	return Effect{Proof: fmt.Sprintf("after %v %s", time.Since(begin).Round(time.Millisecond), proof)}, err
 }
 
 // expired waits until the session has expired. To ask a member whether it knows
@@ -71,13 +57,9 @@ func expired(ctx context.Context, t Target, s wire.Session) (proof string, err e
 	if err != nil {
 		return "", err
 	}
-	known := false
-	asked, err := anyMember(ctx, t.Ensemble, leader.Addr, func(ctx context.Context, addr string) (err error) {
-		known, err = s.KnownAt(ctx, addr)
-		return err
-	})
-	if err != nil || known {
-		return "", errors.Join(fmt.Errorf("%w: session %#x: %s knows it: %v", ErrNoEffect, s.ID, asked, known), err)
+	asked, err := unknown(ctx, t, s, leader.Addr)
+	if err != nil {
+		return "", err
 	}
 	return fmt.Sprintf("%s (leader) no longer listed session %#x, and %s refused it", leader.Name, s.ID, asked), nil
 }

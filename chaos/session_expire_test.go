@@ -13,7 +13,7 @@ func TestSessionExpire_takesASessionTimeout(t *testing.T) {
 	l := connect(t, shared(t), 2, 1500*time.Millisecond)
 	id := l.Clients[0].Session().ID
 	begin := time.Now()
-	e := inject(t, sessionExpire{client: Holder}, l.Target)
+	e := inject(t, parse(t, "session.expire", Holder), l.Target)
 	if took := time.Since(begin); took < time.Second {
 		t.Errorf("a session of 1.5 s was gone after %v", took)
 	}
@@ -32,7 +32,7 @@ func TestSessionExpire_leavesTheSessionWhenInterrupted(t *testing.T) {
 	l := connect(t, shared(t), 1, 10*time.Second)
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	if _, err := (sessionExpire{client: "0"}).inject(ctx, l.Target); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := parse(t, "session.expire", "0").Inject(ctx, l.Target); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)
 	}
 	if e := l.await(t, 0, wire.Connected); !e.Resumed {

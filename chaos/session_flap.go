@@ -9,13 +9,8 @@ import (
 	"github.com/zkbench/zkbench/chaos/wire"
 )
 
-// sessionFlap cuts a client's connection and lets it come back a little later: a
-// blip of the network. The session goes on, and it must not be mistaken for lost.
-type sessionFlap struct {
-	client string        // Holder, Waiter, Random or a client's number
-	down   time.Duration // how long it must not connect
-}
-
+// session.flap is a blip of the network. The session goes on, and must not be mistaken
+// for lost.
 var _ = register(Kind{
 	Name:   "session.flap",
 	About:  "cuts a client's connection, and lets it come back with the same session",
@@ -23,26 +18,19 @@ var _ = register(Kind{
 	Target: Holder, Targets: clientTargets,
 	Params: []Param{paramDown},
 	needs:  []need{needsTap},
-	build:  func(target string, s settings) injector { return sessionFlap{client: target, down: s.duration("down")} },
+	build: func(target string, s settings) injector {
+		down := s.duration("down")
+		return onClient(target, func(ctx context.Context, _ Target, c *wire.Client) (Effect, error) {
+			begin := time.Now()
+			b := disconnect(ctx, []*wire.Client{c}, down)[0]
+			err := b.back(ctx)
+			return Effect{Proof: fmt.Sprintf("%d connection cut; session %#x had another one after %v",
+				b.cut, b.session.ID, time.Since(begin).Round(time.Millisecond))}, err
+		})
+	},
 })
 
 var paramDown = Param{"down", "200ms", "how long a client that was cut off must not connect"}
-
-func (f sessionFlap) inject(ctx context.Context, t Target) (Effect, error) {
-	n, name, err := pickClient(ctx, t, f.client)
-	if err != nil {
-		return Effect{}, err
-	}
-	begin := time.Now()
-	all := disconnect(ctx, []*wire.Client{t.Clients[n]}, f.down)
-	if err := all[0].back(ctx); err != nil {
-		return Effect{}, fmt.Errorf("%s: %w", name, err)
-	}
-	return Effect{
-		Target: name, Client: n,
-		Proof: fmt.Sprintf("%d connection cut; session %#x had another one after %v", all[0].cut, all[0].session.ID, time.Since(begin).Round(time.Millisecond)),
-	}, nil
-}
 
 // disconnection is one client that was cut off.
 type disconnection struct {

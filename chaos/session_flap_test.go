@@ -13,7 +13,7 @@ func TestSessionFlap_keepsTheSession(t *testing.T) {
 	before := l.Clients[1].Session()
 	begin := time.Now()
 	const down = 100 * time.Millisecond
-	e := inject(t, sessionFlap{client: Waiter, down: down}, l.Target)
+	e := inject(t, parse(t, "session.flap", Waiter, "down", down.String()), l.Target)
 	if took := time.Since(begin); took < down || e.Client != 1 {
 		t.Errorf("it took %v; effect %+v", took, e)
 	}
@@ -28,7 +28,7 @@ func TestSessionFlap_keepsTheSession(t *testing.T) {
 
 func TestSessionFlap_hasNoEffectWhereTheSessionIsLost(t *testing.T) {
 	l := connect(t, shared(t), 1, time.Second)
-	if _, err := (sessionFlap{client: "0", down: 4 * time.Second}).inject(t.Context(), l.Target); !errors.Is(err, ErrNoEffect) {
+	if _, err := parse(t, "session.flap", "0", "down", "4s").Inject(t.Context(), l.Target); !errors.Is(err, ErrNoEffect) {
 		t.Errorf("a session of 1 s outlived 4 s without a connection: %v", err)
 	}
 }

@@ -9,13 +9,10 @@ import (
 )
 
 func TestSessionFreeze_keepsRequestsUntilItHeals(t *testing.T) {
-	for _, row := range []struct {
-		name string
-		mode wire.HoldMode
-	}{{"deaf", wire.Deaf}, {"stalled", wire.Stall}} {
-		t.Run(row.name, func(t *testing.T) {
+	for _, mode := range []string{"deaf", "stall"} {
+		t.Run(mode, func(t *testing.T) {
 			l := connect(t, shared(t), 1, 10*time.Second)
-			e := inject(t, sessionFreeze{client: Holder, mode: row.mode}, l.Target)
+			e := inject(t, parse(t, "session.freeze", Holder, "mode", mode), l.Target)
 			done := make(chan error, 1)
 			go func() {
 				_, _, err := l.conns[0].Exists("/")
@@ -36,8 +33,8 @@ func TestSessionFreeze_keepsRequestsUntilItHeals(t *testing.T) {
 
 func TestSessionFreeze_isRefusedTwice(t *testing.T) {
 	l := connect(t, shared(t), 1, 10*time.Second)
-	inject(t, sessionFreeze{client: "0"}, l.Target)
-	if _, err := (sessionFreeze{client: "0"}).inject(t.Context(), l.Target); !errors.Is(err, wire.ErrHeld) {
+	inject(t, parse(t, "session.freeze", "0", "mode", "stall"), l.Target)
+	if _, err := parse(t, "session.freeze", "0", "mode", "stall").Inject(t.Context(), l.Target); !errors.Is(err, wire.ErrHeld) {
 		t.Errorf("got %v", err)
 	}
 	if err := l.Clients[0].Hold(wire.Deaf); !errors.Is(err, wire.ErrHeld) {

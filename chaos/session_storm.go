@@ -8,13 +8,7 @@ import (
 	"github.com/zkbench/zkbench/chaos/wire"
 )
 
-// sessionStorm cuts many clients' connections at once and lets them all come back
-// at once: what the members see after a switch was restarted.
-type sessionStorm struct {
-	share int           // of the clients that have a session, in percent
-	down  time.Duration // how long they must not connect
-}
-
+// session.storm is what the members see after a switch was restarted.
 var _ = register(Kind{
 	Name:  "session.storm",
 	About: "cuts many clients' connections at once, and lets them all come back at once",
@@ -25,11 +19,13 @@ var _ = register(Kind{
 	},
 	needs: []need{needsTap},
 	build: func(_ string, s settings) injector {
-		return sessionStorm{share: s.number("share", 1, 100), down: s.duration("down")}
+		share, down := s.number("share", 1, 100), s.duration("down")
+		return func(ctx context.Context, t Target) (Effect, error) { return storm(ctx, t, share, down) }
 	},
 })
 
-func (f sessionStorm) inject(ctx context.Context, t Target) (Effect, error) {
+// storm cuts off a share of the clients that have a session, in percent.
+func storm(ctx context.Context, t Target, share int, down time.Duration) (Effect, error) {
 	var clients []*wire.Client
 	for i := range t.Clients {
 		if lives(t, i) {
@@ -43,9 +39,9 @@ func (f sessionStorm) inject(ctx context.Context, t Target) (Effect, error) {
 		j := i + t.random(len(clients)-i)
 		clients[i], clients[j] = clients[j], clients[i]
 	}
-	clients = clients[:max(1, len(clients)*f.share/100)]
+	clients = clients[:max(1, len(clients)*share/100)]
 	begin, cut := time.Now(), 0
-	for _, b := range disconnect(ctx, clients, f.down) {
+	for _, b := range disconnect(ctx, clients, down) {
 		if err := b.back(ctx); err != nil {
 			return Effect{}, fmt.Errorf("client %d: %w", b.client.Number(), err)
 		}

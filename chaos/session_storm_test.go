@@ -16,7 +16,7 @@ func TestSessionStorm_cutsAShareOfTheClients(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			l := connect(t, shared(t), 6, 10*time.Second)
-			e := inject(t, sessionStorm{share: row.share, down: 50 * time.Millisecond}, l.Target)
+			e := inject(t, parse(t, "session.storm", "", "share", fmt.Sprint(row.share), "down", "50ms"), l.Target)
 			if want := fmt.Sprintf("%d clients", row.want); e.Target != want || e.Client != -1 {
 				t.Errorf("got %+v, want %s", e, want)
 			}
@@ -37,7 +37,7 @@ func TestSessionStorm_cutsAShareOfTheClients(t *testing.T) {
 }
 
 func TestSessionStorm_hasNoEffectWithoutClients(t *testing.T) {
-	if _, err := (sessionStorm{share: 100}).inject(t.Context(), Target{}); !errors.Is(err, ErrNoEffect) {
+	if _, err := parse(t, "session.storm", "").Inject(t.Context(), Target{}); !errors.Is(err, ErrNoEffect) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -1,19 +1,8 @@
 package chaos
 
-import (
-	"context"
-	"time"
+import "github.com/zkbench/zkbench/chaos/wire"
 
-	"github.com/zkbench/zkbench/chaos/wire"
-)
-
-// wireDelay keeps one request of a client, and all that it sends after, for a while.
-type wireDelay struct {
-	request
-	delay  time.Duration
-	jitter time.Duration // at most so much more or less
-}
-
+// wire.delay leaves nothing to heal.
 var _ = register(Kind{
 	Name:   "wire.delay",
 	About:  "delivers one request of a client, and all after it, late",
@@ -24,19 +13,13 @@ var _ = register(Kind{
 		Param{"jitter", "0s", "at most so much more or less, by the seed"}),
 	needs: []need{needsTap, needsRequest},
 	build: func(target string, s settings) injector {
-		f := wireDelay{request: parseRequest(target, s), delay: s.duration("delay"), jitter: s.duration("jitter")}
-		if f.delay == 0 {
+		r := wire.Rule{Act: wire.Delay, Delay: s.duration("delay"), Jitter: s.duration("jitter")}
+		if r.Delay == 0 {
 			s.bad("delay", "delays nothing")
 		}
-		if f.jitter > f.delay {
+		if r.Jitter > r.Delay {
 			s.bad("jitter", "is more than the delay")
 		}
-		return f
+		return onRequest(target, r, s)
 	},
 })
-
-// inject leaves nothing to heal.
-func (f wireDelay) inject(ctx context.Context, t Target) (Effect, error) {
-	e, _, err := f.hit(ctx, t, wire.Rule{Act: wire.Delay, Delay: f.delay, Jitter: f.jitter})
-	return e, err
-}

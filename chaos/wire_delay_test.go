@@ -4,8 +4,6 @@ import (
 	"context"
 	"testing"
 	"time"
-
-	"github.com/zkbench/zkbench/chaos/wire"
 )
 
 func TestWireDelay_delaysOneRequest(t *testing.T) {
@@ -14,8 +12,8 @@ func TestWireDelay_delaysOneRequest(t *testing.T) {
 	defer cancel()
 	took := l.askOften(ctx, 0)
 	const delay, jitter = 300 * time.Millisecond, 100 * time.Millisecond
-	exists := request{client: "0", op: wire.Exists, nth: 2, within: 10 * time.Second}
-	inject(t, wireDelay{request: exists, delay: delay, jitter: jitter}, l.Target)
+	f := parse(t, "wire.delay", "0", "op", "exists", "nth", "2", "delay", delay.String(), "jitter", jitter.String())
+	inject(t, f, l.Target)
 	cancel()
 	late := 0
 	for d := range took {

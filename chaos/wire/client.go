@@ -3,8 +3,10 @@ package wire
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
+	"slices"
 	"sync"
 	"time"
 )
@@ -128,7 +130,7 @@ func (c *Client) adopt(raw net.Conn, addr string) (net.Conn, error) {
 func (c *Client) Cut() int {
 	n := 0
 	for _, k := range c.connections() {
-		if k.end(ErrCut) {
+		if k.end(ErrCut, nil) {
 			n++
 		}
 	}
@@ -146,11 +148,7 @@ func (c *Client) Gate(closed bool) {
 func (c *Client) connections() []*conn {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	all := make([]*conn, 0, len(c.conns))
-	for k := range c.conns {
-		all = append(all, k)
-	}
-	return all
+	return slices.Collect(maps.Keys(c.conns))
 }
 
 func (c *Client) count(f func(*Counts)) {
@@ -172,7 +170,7 @@ func (c *Client) isClosed() bool {
 func (c *Client) shut() {
 	c.mu.Lock()
 	close(c.closed)
-	shots := append([]*Shot(nil), c.shots...)
+	shots := slices.Clone(c.shots)
 	c.mu.Unlock()
 	for _, s := range shots {
 		s.Disarm()

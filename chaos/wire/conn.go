@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"errors"
 	"net"
 	"sync"
 	"time"
@@ -10,8 +11,9 @@ import (
 // While a rule is in force, or the client is held, they take the slow way through
 // filters and queues (read.go, write.go).
 type conn struct {
+	net.Conn // to the server; LocalAddr, RemoteAddr and SetWriteDeadline are its. In a hold writes do not wait.
+
 	c     *Client
-	raw   net.Conn
 	addr  string
 	done  chan struct{} // closed at its end
 	clock readClock
@@ -37,7 +39,7 @@ type conn struct {
 }
 
 func newConn(c *Client, raw net.Conn, addr string) *conn {
-	k := &conn{c: c, raw: raw, addr: addr, done: make(chan struct{})}
+	k := &conn{c: c, Conn: raw, addr: addr, done: make(chan struct{})}
 	k.out.scan.extents = &requestExtents
 	k.in.scan.extents = &replyExtents
 	return k
@@ -51,7 +53,7 @@ func (k *conn) Write(p []byte) (int, error) {
 	if !k.watchOut(p, now) {
 		return k.writeSlow(p, now)
 	}
-	n, err := k.raw.Write(p)
+	n, err := k.Conn.Write(p)
 	if err != nil {
 		err = k.failed(err)
 	}
@@ -110,7 +112,7 @@ func (k *conn) Read(b []byte) (int, error) {
 	if k.back.waiting() || k.in.busy() {
 		return k.readSlow(b)
 	}
-	n, err := k.raw.Read(b)
+	n, err := k.Conn.Read(b)
 	ok, todo := k.watchIn(b[:n])
 	if !ok {
 		if err = k.keep(b[:n], err); err != nil {
@@ -170,7 +172,7 @@ func (k *conn) deliver() {
 	}
 	xid := int32At(head, 0)
 	if xid == notification {
-		n.notified(head)
+		n.Notifications.add(head)
 		k.c.notified = k.c.tap.now()
 		if path, removed := removedPath(head); removed {
 			k.c.known.Removed, k.c.known.RemovedAt = path, k.c.notified
@@ -210,24 +212,16 @@ func removedPath(head []byte) (path string, ok bool) {
 	return string(head[at:end]), true
 }
 
-func (c *Counts) notified(head []byte) {
-	n := &c.Notifications
-	if len(head) < 20 {
-		n.Other++
-		return
+func (n *Notifications) add(head []byte) {
+	types := [...]*int64{&n.Other, &n.Created, &n.Deleted, &n.Changed, &n.Child}
+	t := int32(0)
+	if len(head) >= 20 {
+		t = int32At(head, 16)
 	}
-	switch int32At(head, 16) {
-	case 1:
-		n.Created++
-	case 2:
-		n.Deleted++
-	case 3:
-		n.Changed++
-	case 4:
-		n.Child++
-	default:
-		n.Other++
+	if t < 0 || int(t) >= len(types) {
+		t = 0
 	}
+	*types[t]++
 }
 
 // afterRead does what must wait until c.mu is free. It delivers events. Once the client
@@ -239,35 +233,23 @@ func (k *conn) afterRead(delivered bool) {
 	over := k.over && delivered
 	c.mu.Unlock()
 	if over {
-		k.end(net.ErrClosed)
+		k.end(net.ErrClosed, nil)
 	}
 	c.deliverEvents()
 }
 
 // Close ends the connection for the client.
 func (k *conn) Close() error {
-	if !k.end(net.ErrClosed) {
+	if !k.end(net.ErrClosed, nil) {
 		return net.ErrClosed
 	}
 	return nil
 }
 
-// LocalAddr is the connection's own end.
-func (k *conn) LocalAddr() net.Addr { return k.raw.LocalAddr() }
-
-// RemoteAddr is the server's end.
-func (k *conn) RemoteAddr() net.Addr { return k.raw.RemoteAddr() }
-
 // SetDeadline sets both deadlines.
 func (k *conn) SetDeadline(t time.Time) error {
-	if err := k.SetWriteDeadline(t); err != nil {
-		return err
-	}
-	return k.SetReadDeadline(t)
+	return errors.Join(k.SetWriteDeadline(t), k.SetReadDeadline(t))
 }
 
 // SetReadDeadline sets the time at which reads give up.
-func (k *conn) SetReadDeadline(t time.Time) error { return k.clock.set(k.raw, t) }
-
-// SetWriteDeadline sets the time at which writes give up. In a hold writes do not wait.
-func (k *conn) SetWriteDeadline(t time.Time) error { return k.raw.SetWriteDeadline(t) }
+func (k *conn) SetReadDeadline(t time.Time) error { return k.clock.set(k.Conn, t) }

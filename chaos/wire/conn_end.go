@@ -3,6 +3,7 @@ package wire
 import (
 	"errors"
 	"net"
+	"slices"
 )
 
 // failed takes in an error of the raw connection, and returns the error for the client.
@@ -11,7 +12,7 @@ func (k *conn) failed(err error) error {
 	if isTimeout(err) {
 		return err
 	}
-	k.end(err)
+	k.end(err, nil)
 	k.c.mu.Lock()
 	defer k.c.mu.Unlock()
 	if errors.Is(k.why, ErrCut) {
@@ -25,11 +26,9 @@ func isTimeout(err error) bool {
 	return errors.As(err, &t) && t.Timeout()
 }
 
-// end ends the connection, once. It returns false when it had ended before.
-func (k *conn) end(why error) bool { return k.endBy(why, nil) }
-
-// endBy is end as the act of a rule, which fires once that is done.
-func (k *conn) endBy(why error, by *Shot) bool {
+// end ends the connection, once. It returns false when it had ended before. by is the
+// rule whose act that is, which fires once it is done; nil where it is none's.
+func (k *conn) end(why error, by *Shot) bool {
 	c := k.c
 	c.mu.Lock()
 	if k.why != nil {
@@ -49,7 +48,7 @@ func (k *conn) endBy(why error, by *Shot) bool {
 	k.dropShots(by)
 	k.lost(why)
 	c.mu.Unlock()
-	_ = k.raw.Close() // it has ended, whatever Close returns
+	_ = k.Conn.Close() // it has ended, whatever Close returns
 	c.deliverEvents()
 	if by != nil {
 		c.mu.Lock()
@@ -63,7 +62,7 @@ func (k *conn) endBy(why error, by *Shot) bool {
 // dropShots takes rules out of force that have hit here and can do no more, except the
 // one that ends the connection. The caller holds c.mu.
 func (k *conn) dropShots(but *Shot) {
-	for _, s := range append([]*Shot(nil), k.c.shots...) {
+	for _, s := range slices.Clone(k.c.shots) {
 		if s.hit != k || s == but {
 			continue
 		}

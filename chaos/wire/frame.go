@@ -14,15 +14,16 @@ import (
 // closeSession are short.
 const readLimit = 1 << 10
 
-// readFrame reads one short frame and returns its body.
-func readFrame(r io.Reader) ([]byte, error) {
+// readFrame reads one short frame and returns its body, which has a number of bytes at
+// least.
+func readFrame(r io.Reader, least int) ([]byte, error) {
 	var size [4]byte
 	if _, err := io.ReadFull(r, size[:]); err != nil {
 		return nil, err
 	}
 	n := binary.BigEndian.Uint32(size[:])
-	if n > readLimit {
-		return nil, fmt.Errorf("a frame of %d bytes, where at most %d are expected", n, readLimit)
+	if int(n) < least || n > readLimit {
+		return nil, fmt.Errorf("a frame of %d bytes, where %d to %d are expected", n, least, readLimit)
 	}
 	body := make([]byte, n)
 	_, err := io.ReadFull(r, body)
@@ -53,23 +54,6 @@ func closeRequest() []byte {
 	b := binary.BigEndian.AppendUint32(nil, 8)
 	b = binary.BigEndian.AppendUint32(b, closeXid)
 	return binary.BigEndian.AppendUint32(b, uint32(op))
-}
-
-// connectReply returns the session id in a ConnectResponse; 0 means that the server
-// does not know the session, or that the password is wrong.
-func connectReply(body []byte) (id int64, err error) {
-	if len(body) < replyExtents[0].least {
-		return 0, fmt.Errorf("a ConnectResponse of %d bytes, too few", len(body))
-	}
-	return int64At(body, 8), nil
-}
-
-// replyHeader returns the xid and the error code of a reply.
-func replyHeader(body []byte) (xid, code int32, err error) {
-	if len(body) < replyExtents[1].least {
-		return 0, 0, fmt.Errorf("a reply of %d bytes, too few", len(body))
-	}
-	return int32At(body, 0), int32At(body, 12), nil
 }
 
 func int32At(b []byte, at int) int32 { return int32(binary.BigEndian.Uint32(b[at:])) }

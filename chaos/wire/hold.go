@@ -39,7 +39,7 @@ func (c *Client) Hold(mode HoldMode) error {
 	c.hold = &hold{mode: mode, over: make(chan struct{})}
 	if mode == Deaf {
 		for k := range c.conns {
-			k.clock.stop(k.raw)
+			k.clock.stop(k.Conn)
 		}
 	}
 	return nil
@@ -56,7 +56,7 @@ func (c *Client) Thaw() {
 	close(c.hold.over)
 	c.hold = nil
 	for k := range c.conns {
-		k.clock.start(k.raw)
+		k.clock.start(k.Conn)
 		if len(k.queue) > 0 {
 			go k.flush() // ends with the connection at the latest
 		}

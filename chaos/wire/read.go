@@ -32,13 +32,13 @@ func (k *conn) readSlow(b []byte) (int, error) {
 			return n, nil
 		}
 		if back.cut != nil {
-			k.endBy(ErrCut, back.cut)
+			k.end(ErrCut, back.cut)
 			return 0, ErrCut
 		}
 		if back.err != nil {
 			return 0, k.failed(back.err)
 		}
-		n, err := k.raw.Read(back.scratch)
+		n, err := k.Conn.Read(back.scratch)
 		if err = k.keep(back.scratch[:n], err); err != nil {
 			return 0, err
 		}

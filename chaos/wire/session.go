@@ -63,20 +63,19 @@ func (c *Client) Session() Session {
 // handshake records a ConnectResponse. The caller holds c.mu.
 func (k *conn) handshake(head []byte) {
 	c := k.c
-	e := Event{Kind: Connected, Session: int64At(head, 8), Server: k.addr,
-		Timeout: time.Duration(int32At(head, 4)) * time.Millisecond}
+	e := Event{Kind: Connected, Session: int64At(head, 8), Timeout: time.Duration(int32At(head, 4)) * time.Millisecond}
 	if e.Session == 0 {
 		e.Kind, e.Session = Expired, k.helloFor
 		k.expired = true
 		c.session.Expired, c.session.Server = true, ""
-		c.note(e)
+		k.note(e)
 		return
 	}
 	e.Resumed = e.Session == c.session.ID
 	c.session = Session{ID: e.Session, Password: bytes.Clone(bytesAt(head, 16)), Timeout: e.Timeout,
 		Server: k.addr, LastAckSent: k.helloAt}
 	c.current, k.session = k, e.Session
-	c.note(e)
+	k.note(e)
 }
 
 // acknowledged records that a request has been answered. The caller holds c.mu.
@@ -88,7 +87,7 @@ func (k *conn) acknowledged(s sent) {
 	c.session.LastAckSent = max(c.session.LastAckSent, s.at)
 	if s.op == CloseSession {
 		c.session.Closed, c.session.Server, c.current = true, "", nil
-		c.note(Event{Kind: Closed, Session: c.session.ID, Timeout: c.session.Timeout, Server: k.addr})
+		k.note(Event{Kind: Closed, Session: c.session.ID, Timeout: c.session.Timeout})
 	}
 }
 
@@ -99,15 +98,16 @@ func (k *conn) lost(why error) {
 		return
 	}
 	c.session.Server, c.current = "", nil
-	c.note(Event{Kind: Lost, Session: c.session.ID, Timeout: c.session.Timeout, Server: k.addr, Err: why})
+	k.note(Event{Kind: Lost, Session: c.session.ID, Timeout: c.session.Timeout, Err: why})
 }
 
 // note queues an event for deliverEvents. The caller holds c.mu.
-func (c *Client) note(e Event) {
+func (k *conn) note(e Event) {
+	c := k.c
 	if c.tap.onEvent == nil {
 		return
 	}
-	e.At, e.Client = c.tap.now(), c.number
+	e.At, e.Client, e.Server = c.tap.now(), c.number, k.addr
 	c.events = append(c.events, e)
 }
 

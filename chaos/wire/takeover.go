@@ -30,17 +30,14 @@ func (s Session) CloseAt(ctx context.Context, addr string) error {
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	for {
-		body, err := readFrame(conn)
+		body, err := readFrame(conn, replyExtents[1].least)
 		if err != nil {
 			return fmt.Errorf("%s did not answer closeSession: %w", addr, err)
 		}
-		xid, code, err := replyHeader(body)
-		switch {
-		case err != nil:
-			return fmt.Errorf("%s: %w", addr, err)
-		case xid != closeXid:
+		if int32At(body, 0) != closeXid {
 			continue
-		case code != 0:
+		}
+		if code := int32At(body, 12); code != 0 {
 			return fmt.Errorf("%s refused closeSession: error %d", addr, code)
 		}
 		return nil
@@ -84,15 +81,11 @@ func (s Session) takeOver(ctx context.Context, addr string, first []byte) (_ net
 	if _, err := conn.Write(append(connectRequest(s), first...)); err != nil {
 		return nil, err
 	}
-	body, err := readFrame(conn)
+	body, err := readFrame(conn, replyExtents[0].least)
 	if err != nil {
 		return nil, fmt.Errorf("%s did not answer the ConnectRequest: %w", addr, err)
 	}
-	id, err := connectReply(body)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", addr, err)
-	}
-	if id != s.ID {
+	if int64At(body, 8) != s.ID { // 0 where the password is wrong, too
 		return nil, ErrUnknownSession
 	}
 	return conn, nil

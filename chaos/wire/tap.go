@@ -2,6 +2,7 @@ package wire
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -49,12 +50,7 @@ func (t *Tap) Client(n int) *Client {
 func (t *Tap) all() []*Client {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	all := make([]*Client, 0, len(t.clients))
-	for _, c := range t.clients {
-		all = append(all, c)
-	}
-	slices.SortFunc(all, func(a, b *Client) int { return cmp.Compare(a.number, b.number) })
-	return all
+	return slices.SortedFunc(maps.Values(t.clients), func(a, b *Client) int { return cmp.Compare(a.number, b.number) })
 }
 
 // Totals returns the sum of all clients' counts. Each client's share is exact;

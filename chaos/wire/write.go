@@ -20,7 +20,7 @@ type item struct {
 // holds wmu.
 func (k *conn) writeSlow(p []byte, now time.Duration) (int, error) {
 	if err := k.enqueue(p, now); err != nil {
-		k.end(err)
+		k.end(err, nil)
 		return 0, err
 	}
 	if err := k.drain(); err != nil {
@@ -106,7 +106,7 @@ func (k *conn) flush() {
 	k.wmu.Lock()
 	defer k.wmu.Unlock()
 	// The write that brought these bytes is long over, and so is its deadline.
-	if k.raw.SetWriteDeadline(time.Time{}) == nil {
+	if k.Conn.SetWriteDeadline(time.Time{}) == nil {
 		_ = k.drain() // the connection has ended then, and the client learns it there
 	}
 }
@@ -118,7 +118,7 @@ func (k *conn) drain() error {
 		if !ok {
 			return nil
 		}
-		if _, err := k.raw.Write(next.data); err != nil {
+		if _, err := k.Conn.Write(next.data); err != nil {
 			return k.failed(err)
 		}
 		if next.gate != nil {
@@ -128,7 +128,7 @@ func (k *conn) drain() error {
 			k.c.mu.Unlock()
 		}
 		if next.cut != nil {
-			k.endBy(ErrCut, next.cut)
+			k.end(ErrCut, next.cut)
 		}
 	}
 }
