@@ -95,10 +95,9 @@ func (c *claims) check(n *history.ClaimCheck, record int) {
 	default:
 		return
 	}
-	c.broken.add(func() string {
-		return fmt.Sprintf("client %d claimed token %d by node %s of session %#x at %v (record %d), but when the observer checked, at %v, %s (record %d)",
-			s.Client, s.Token, s.Path, uint64(s.Session), s.Return, k.record, n.At, wrong, record)
-	}, k.record, record)
+	c.broken.add([]int{k.record, record},
+		"client %d claimed token %d by node %s of session %#x at %v (record %d), but when the observer checked, at %v, %s (record %d)",
+		s.Client, s.Token, s.Path, uint64(s.Session), s.Return, k.record, n.At, wrong, record)
 }
 
 func (c *claims) event(n *history.Session, record int) {
@@ -127,10 +126,9 @@ func (c *claims) event(n *history.Session, record int) {
 
 func (c *claims) claim(s *history.Sample, record int) {
 	if s.Path == "" || s.Session == 0 || s.Token == 0 {
-		c.broken.add(func() string {
-			return fmt.Sprintf("client %d claims a grant without a node, a session or a token: path %q, session %#x, token %d (record %d)",
-				s.Client, s.Path, uint64(s.Session), s.Token, record)
-		}, record)
+		c.broken.add([]int{record},
+			"client %d claims a grant without a node, a session or a token: path %q, session %#x, token %d (record %d)",
+			s.Client, s.Path, uint64(s.Session), s.Token, record)
 		return
 	}
 	k := c.sessions[s.Client]
@@ -139,19 +137,17 @@ func (c *claims) claim(s *history.Sample, record int) {
 		return
 	}
 	if l := k.lost; l.session == s.Session && (s.Call > l.at || s.Return > l.at+grace) {
-		c.broken.add(func() string {
-			return fmt.Sprintf("client %d was granted token %d at %v (record %d), %v after it had heard that session %#x was gone (record %d)",
-				s.Client, s.Token, s.Return, record, s.Return-l.at, uint64(l.session), l.record)
-		}, l.record, record)
+		c.broken.add([]int{l.record, record},
+			"client %d was granted token %d at %v (record %d), %v after it had heard that session %#x was gone (record %d)",
+			s.Client, s.Token, s.Return, record, s.Return-l.at, uint64(l.session), l.record)
 		return
 	}
 	if s.Session == k.opened || s.Session == k.previous && s.Return <= k.openedAt+grace {
 		return
 	}
-	c.broken.add(func() string {
-		return fmt.Sprintf("client %d claims a grant of session %#x (record %d), but its session is %#x (record %d): the grant is not its own",
-			s.Client, uint64(s.Session), record, uint64(k.opened), k.openedRecord)
-	}, k.openedRecord, record)
+	c.broken.add([]int{k.openedRecord, record},
+		"client %d claims a grant of session %#x (record %d), but its session is %#x (record %d): the grant is not its own",
+		s.Client, uint64(s.Session), record, uint64(k.opened), k.openedRecord)
 }
 
 func (c *claims) finish(time.Duration) Verdict {

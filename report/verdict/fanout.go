@@ -58,10 +58,8 @@ func (f *fan) record(n history.Numbered) {
 		}
 		judged = true
 		if c.measured > *c.expected {
-			f.broken.add(func() string {
-				return fmt.Sprintf("%d %s in %d %ss, the formula allows %d (record %d)",
-					c.measured, c.what, t.Count, t.Of, *c.expected, n.N)
-			}, n.N)
+			f.broken.add([]int{n.N}, "%d %s in %d %ss, the formula allows %d (record %d)",
+				c.measured, c.what, t.Count, t.Of, *c.expected, n.N)
 		}
 	}
 	if judged {

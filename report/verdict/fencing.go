@@ -113,10 +113,9 @@ func (f *fences) raise(i int) {
 
 // stale reports a write that was accepted after one with a higher token.
 func (f *fences) stale(w accepted) {
-	f.broken.add(func() string {
-		return fmt.Sprintf("token %d was accepted as version %d (record %d) after token %d (record %d): the write was stale",
-			w.token, w.version, w.record, w.high, w.highRecord)
-	}, w.highRecord, w.record)
+	f.broken.add([]int{w.highRecord, w.record},
+		"token %d was accepted as version %d (record %d) after token %d (record %d): the write was stale",
+		w.token, w.version, w.record, w.high, w.highRecord)
 }
 
 func (f *fences) finish(time.Duration) Verdict {

@@ -51,10 +51,9 @@ func (o *order) belief(b Belief) {
 		return
 	}
 	last := o.last
-	o.broken.add(func() string {
-		return fmt.Sprintf("client %d was granted token %d at %v (record %d), although client %d with the younger token %d had been let in before it, at %v (record %d)",
-			b.Client, b.Token, b.Start, b.Record, last.Client, last.Token, last.Start, last.Record)
-	}, last.Record, b.Record)
+	o.broken.add([]int{last.Record, b.Record},
+		"client %d was granted token %d at %v (record %d), although client %d with the younger token %d had been let in before it, at %v (record %d)",
+		b.Client, b.Token, b.Start, b.Record, last.Client, last.Token, last.Start, last.Record)
 }
 
 func (o *order) dying(b Belief) bool {

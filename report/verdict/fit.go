@@ -51,9 +51,7 @@ func (f *fit) record(n history.Numbered) {
 		return
 	}
 	f.judged++
-	passed := func(format string, args ...any) {
-		f.unfit.add(func() string { return fmt.Sprintf(format, args...) }, n.N)
-	}
+	passed := func(format string, args ...any) { f.unfit.add([]int{n.N}, format, args...) }
 	if s.Lost > 0 {
 		passed("%d records were dropped", s.Lost)
 	}

@@ -1,7 +1,6 @@
 package verdict
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -30,16 +29,12 @@ func (q *items) noDuplicate() Verdict {
 	var broken evidence
 	for _, id := range slices.Sorted(maps.Keys(q.twice)) {
 		if at := q.twice[id]; !q.states[id].maybe {
-			broken.add(func() string {
-				return fmt.Sprintf("item %q was delivered twice, records %d and %d", id, at[0], at[1])
-			}, at[0], at[1])
+			broken.add([]int{at[0], at[1]}, "item %q was delivered twice, records %d and %d", id, at[0], at[1])
 		}
 	}
 	slices.SortFunc(q.again, func(a, b [2]int) int { return a[1] - b[1] })
 	for _, at := range q.again {
-		broken.add(func() string {
-			return fmt.Sprintf("one item was put again and delivered twice, records %d and %d", at[0], at[1])
-		}, at[0], at[1])
+		broken.add([]int{at[0], at[1]}, "one item was put again and delivered twice, records %d and %d", at[0], at[1])
 	}
 	return q.verdict(broken, "duplicates")
 }

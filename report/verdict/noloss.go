@@ -48,9 +48,8 @@ func (q *items) noLoss() Verdict {
 	}
 	var broken evidence
 	for _, id := range missing {
-		broken.add(func() string {
-			return fmt.Sprintf("item %q was put (record %d) and not taken, although the queue was drained", id, q.states[id].put)
-		}, q.states[id].put)
+		broken.add([]int{q.states[id].put}, "item %q was put (record %d) and not taken, although the queue was drained",
+			id, q.states[id].put)
 	}
 	v := broken.fail("items")
 	if q.open > 0 {
@@ -66,10 +65,9 @@ func (q *items) deleted(missing []string) (Verdict, bool) {
 	var lost evidence
 	for _, id := range missing {
 		if g, ok := q.vanished[id]; ok {
-			lost.add(func() string {
-				return fmt.Sprintf("item %q was put (record %d) and deleted by client %d at zxid %#x, as the wire shows (record %d); the reply was lost, and no take handed the item over",
-					id, q.states[id].put, g.client, uint64(g.zxid), g.record)
-			}, q.states[id].put, g.record)
+			lost.add([]int{q.states[id].put, g.record},
+				"item %q was put (record %d) and deleted by client %d at zxid %#x, as the wire shows (record %d); the reply was lost, and no take handed the item over",
+				id, q.states[id].put, g.client, uint64(g.zxid), g.record)
 		}
 	}
 	return lost.fail("items"), lost.count > 0

@@ -1,7 +1,6 @@
 package verdict
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -28,7 +27,7 @@ func (q *items) noPhantom() Verdict {
 	var broken evidence
 	for _, id := range slices.Sorted(maps.Keys(q.states)) {
 		if i := q.states[id]; i.put == 0 && i.taken > 0 {
-			broken.add(func() string { return fmt.Sprintf("item %q was taken (record %d) and never put", id, i.taken) }, i.taken)
+			broken.add([]int{i.taken}, "item %q was taken (record %d) and never put", id, i.taken)
 		}
 	}
 	return q.verdict(broken, "phantoms")

@@ -108,10 +108,9 @@ func (p *progress) meet(i *idle, w wait) {
 		return
 	}
 	i.cited = true
-	p.broken.add(func() string {
-		return fmt.Sprintf("nobody held anything from %v to %v without a fault near, %v and more than the limit of %v, while client %d waited (record %d)",
-			from, to, to-from, p.limit, w.client, w.record)
-	}, i.after, w.record, i.before)
+	p.broken.add([]int{i.after, w.record, i.before},
+		"nobody held anything from %v to %v without a fault near, %v and more than the limit of %v, while client %d waited (record %d)",
+		from, to, to-from, p.limit, w.client, w.record)
 }
 
 func (p *progress) belief(b Belief) {

@@ -97,10 +97,9 @@ func (q *sequence) take(s *history.Sample, record int) {
 	switch {
 	case i > 0 && q.left[i-1].put > p.back:
 		d := q.left[i-1]
-		q.broken.add(func() string {
-			return fmt.Sprintf("item %q was put at %v (record %d) before item %q was (record %d), and yet %q had been taken (record %d) when the take of %q was called, at %v (record %d)",
-				s.Item, p.back, p.record, d.item, d.records[0], d.item, d.records[1], s.Item, s.Call, record)
-		}, p.record, d.records[0], d.records[1], record)
+		q.broken.add([]int{p.record, d.records[0], d.records[1], record},
+			"item %q was put at %v (record %d) before item %q was (record %d), and yet %q had been taken (record %d) when the take of %q was called, at %v (record %d)",
+			s.Item, p.back, p.record, d.item, d.records[0], d.item, d.records[1], s.Item, s.Call, record)
 	case i == 0 && len(q.left) == 2*keepTakes:
 		q.late++
 	}

@@ -68,15 +68,13 @@ func (d *deliveries) snapshot(l *history.Snapshot, record int) {
 	free := d.faults.outside(d.moved, l.At)
 	switch since := free[len(free)-1].from; {
 	case still && l.At-l.Asked >= quiet:
-		d.broken.add(func() string {
-			return fmt.Sprintf("%d items stood in the queue from %v to %v without a fault, the first %s; %d consumers waited for one, and nothing passed on their connections (record %d)",
-				len(l.Items), l.Asked, l.At, l.Items[0].Path, len(l.Waiters), record)
-		}, record)
+		d.broken.add([]int{record},
+			"%d items stood in the queue from %v to %v without a fault, the first %s; %d consumers waited for one, and nothing passed on their connections (record %d)",
+			len(l.Items), l.Asked, l.At, l.Items[0].Path, len(l.Waiters), record)
 	case d.limit > 0 && l.At-since > d.limit:
-		d.broken.add(func() string {
-			return fmt.Sprintf("%d items stood in the queue at %v, the first %s, and nothing was put or taken without a fault for %v, more than the limit of %v, while %d consumers waited (record %d)",
-				len(l.Items), l.At, l.Items[0].Path, l.At-since, d.limit, len(l.Waiters), record)
-		}, record)
+		d.broken.add([]int{record},
+			"%d items stood in the queue at %v, the first %s, and nothing was put or taken without a fault for %v, more than the limit of %v, while %d consumers waited (record %d)",
+			len(l.Items), l.At, l.Items[0].Path, l.At-since, d.limit, len(l.Waiters), record)
 	}
 }
 
