@@ -15,16 +15,13 @@ func init() {
 		Promise: "An item that was put once is delivered at most once with certainty.",
 		Harm:    "The same work is done twice.",
 		Help:    "an item that was put once was delivered twice",
-		check: func(in *inputs) checker {
-			q, record := in.queueItems()
-			return checker{record: record, finish: func(time.Duration) Verdict { return q.noDuplicate() }}
-		},
+		check:   func(in *inputs) checker { return checker{finish: in.items.noDuplicate} },
 	})
 }
 
 // noDuplicate lets an item whose put had no reply be delivered more than once:
 // there may be several copies of it (rule 10).
-func (q *items) noDuplicate() Verdict {
+func (q *items) noDuplicate(time.Duration) Verdict {
 	q.resolve()
 	var broken evidence
 	for _, id := range slices.Sorted(maps.Keys(q.twice)) {

@@ -15,16 +15,13 @@ func init() {
 		Promise: "An item that was put is taken by somebody, or is still in the queue.",
 		Harm:    "The item is gone, and nobody has worked on it.",
 		Help:    "an item was put and never taken, although the queue was emptied",
-		check: func(in *inputs) checker {
-			q, record := in.queueItems()
-			return checker{record: record, finish: func(time.Duration) Verdict { return q.noLoss() }}
-		},
+		check:   func(in *inputs) checker { return checker{finish: in.items.noLoss} },
 	})
 }
 
 // noLoss needs a queue that was taken empty. As many items as there are takes
 // without a reply may be gone with them.
-func (q *items) noLoss() Verdict {
+func (q *items) noLoss(time.Duration) Verdict {
 	q.resolve()
 	var missing []string
 	for id, i := range q.states {

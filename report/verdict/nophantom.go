@@ -15,14 +15,11 @@ func init() {
 		Promise: "Nobody takes an item that nobody has put.",
 		Harm:    "Work is done that nobody asked for.",
 		Help:    "an item was taken that nobody had put",
-		check: func(in *inputs) checker {
-			q, record := in.queueItems()
-			return checker{record: record, finish: func(time.Duration) Verdict { return q.noPhantom() }}
-		},
+		check:   func(in *inputs) checker { return checker{finish: in.items.noPhantom} },
 	})
 }
 
-func (q *items) noPhantom() Verdict {
+func (q *items) noPhantom(time.Duration) Verdict {
 	q.resolve()
 	var broken evidence
 	for _, id := range slices.Sorted(maps.Keys(q.states)) {

@@ -17,6 +17,7 @@ type Sweep struct {
 	history *history.History
 	judges  []judge
 	beliefs *Beliefs
+	items   *items
 	seen    seen
 	end     time.Duration
 	records int
@@ -31,9 +32,9 @@ type judge struct {
 // NewSweep returns a sweep over the history, of which nothing was read yet. The
 // guarantees that the header names are judged, or all where it names none.
 func NewSweep(h *history.History) *Sweep {
-	s := &Sweep{history: h}
+	s := &Sweep{history: h, items: newItems()}
 	s.beliefs = NewBeliefs(s.believe)
-	in := &inputs{history: h, late: func() int { return s.beliefs.Late }, overlap: s.overlap}
+	in := &inputs{history: h, late: func() int { return s.beliefs.Late }, overlap: s.overlap, items: s.items}
 	for _, g := range registry {
 		if s.wanted(g.Name) {
 			s.judges = append(s.judges, judge{g, g.check(in)})
@@ -70,6 +71,7 @@ func (s *Sweep) Add(n history.Numbered) {
 		}
 	}
 	s.beliefs.Add(n)
+	s.items.record(n)
 }
 
 // Close returns the verdicts, in the order of [All]. readErr is what reading the
