@@ -16,7 +16,7 @@ type Fold struct {
 
 	history       *history.History
 	phases        map[string]*history.Phase
-	healed        []time.Duration // see healing
+	faults        verdict.Spans // in which one was in force
 	distributions map[string]*distributed
 	collectors    []collector
 	holders       holders
@@ -42,7 +42,7 @@ type distributed struct {
 
 // NewFold returns a fold of the history, of which nothing was read yet.
 func NewFold(h *history.History) *Fold {
-	f := &Fold{history: h, phases: map[string]*history.Phase{}, healed: healing(h.Faults), distributions: map[string]*distributed{}}
+	f := &Fold{history: h, phases: map[string]*history.Phase{}, faults: verdict.Aftermath(h, 0), distributions: map[string]*distributed{}}
 	for i := range h.Phases {
 		f.phases[h.Phases[i].Name] = &h.Phases[i]
 	}

@@ -105,7 +105,7 @@ func (f *Fold) passed(last, b *verdict.Belief) (Handoff, bool) {
 		return h, true
 	}
 	// Somebody waited for it, and no fault was in the way.
-	return h, b.Call <= last.End && !f.disturbed(last.End, b.Start)
+	return h, b.Call <= last.End && !f.faults.Touches(last.End, b.Start)
 }
 
 // cause returns the latest fault that began while last held and that explains why it

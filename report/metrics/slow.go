@@ -86,7 +86,7 @@ func (x *slow) phase(name string) *history.Phase {
 
 func (x *slow) disturbed(name string) bool {
 	p := x.phase(name)
-	return x.fold.disturbed(p.Start, x.fold.endOf(p))
+	return x.fold.faults.Touches(p.Start, x.fold.endOf(p))
 }
 
 // seconds returns the grants of each whole second of a phase, in order.

@@ -26,7 +26,7 @@ func init() {
 // while the client held: it is there, its owner is that session, its czxid is the token,
 // and nobody older stands in line.
 type claims struct {
-	faults   spans         // with the time to recover
+	faults   Spans         // with the time to recover
 	held     map[int]claim // the last grant of each client
 	checked  int
 	sessions map[int]*sessions
@@ -52,7 +52,7 @@ type claim struct {
 }
 
 func newClaimValidity(in *inputs) checker {
-	c := &claims{sessions: map[int]*sessions{}, held: map[int]claim{}, faults: aftermath(in.history, Patience(in.history))}
+	c := &claims{sessions: map[int]*sessions{}, held: map[int]claim{}, faults: Aftermath(in.history, Patience(in.history))}
 	return checker{record: c.record, finish: c.finish}
 }
 
@@ -82,7 +82,7 @@ func (c *claims) check(n *history.ClaimCheck, record int) {
 	s := k.sample
 	var wrong string
 	switch {
-	case n.Token == 0 && (k.doubt || c.faults.touches(s.Call, n.At)):
+	case n.Token == 0 && (k.doubt || c.faults.Touches(s.Call, n.At)):
 		return // the session may have died, and the client not know yet: exposure
 	case n.Token == 0:
 		wrong = "it was not there"

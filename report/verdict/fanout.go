@@ -25,7 +25,7 @@ func init() {
 // Rounds that a fault disturbed are not judged.
 type fan struct {
 	history   *history.History
-	faults    spans
+	faults    Spans
 	rounds    int
 	judged    int
 	disturbed int
@@ -33,7 +33,7 @@ type fan struct {
 }
 
 func newFanOut(in *inputs) checker {
-	f := &fan{history: in.history, faults: aftermath(in.history, Patience(in.history))}
+	f := &fan{history: in.history, faults: Aftermath(in.history, Patience(in.history))}
 	return checker{applies: func() bool { return f.rounds > 0 }, record: f.record, finish: f.finish}
 }
 
@@ -43,7 +43,7 @@ func (f *fan) record(n history.Numbered) {
 		return
 	}
 	f.rounds++
-	if f.faults.touches(f.since(t), t.At) {
+	if f.faults.Touches(f.since(t), t.At) {
 		f.disturbed++
 		return
 	}

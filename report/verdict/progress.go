@@ -32,7 +32,7 @@ func init() {
 // Only waits longer than the limit are kept, until no idle time can meet them.
 type progress struct {
 	limit  time.Duration
-	faults spans // with the time to recover
+	faults Spans // with the time to recover
 
 	covered  time.Duration // up to here, idle times are known
 	by       int           // record that ended the last belief
@@ -59,7 +59,7 @@ type idle struct {
 
 func newProgress(in *inputs) checker {
 	p := &progress{limit: Patience(in.history), stuck: newStuck(in.history)}
-	p.faults = aftermath(in.history, p.limit)
+	p.faults = Aftermath(in.history, p.limit)
 	queue := newDeliveries(in.history)
 	return checker{
 		belief: p.belief,
@@ -84,7 +84,7 @@ func (p *progress) acquired(s *history.Sample, record int) {
 	p.acquires++
 	if s.Outcome == history.OK {
 		p.granted++
-		if !p.faults.touches(s.Call, s.Return) {
+		if !p.faults.Touches(s.Call, s.Return) {
 			p.calm++
 		}
 	}

@@ -16,7 +16,7 @@ import (
 //   - A lost wake-up: a client waits and asks nothing, and has no watch that a change
 //     in the line could fire.
 type stuck struct {
-	faults spans
+	faults Spans
 	kept   []lineSnapshot // those in which somebody waited
 	judged int
 }
@@ -30,11 +30,11 @@ type lineSnapshot struct {
 // quiet is how long a line must have been observed before its stillness counts.
 const quiet = time.Second
 
-func newStuck(h *history.History) *stuck { return &stuck{faults: aftermath(h, 0)} }
+func newStuck(h *history.History) *stuck { return &stuck{faults: Aftermath(h, 0)} }
 
 func (s *stuck) record(n history.Numbered) {
 	l, ok := n.Record.(*history.Snapshot)
-	if !ok || l.Queue || s.faults.touches(l.Asked, l.At) {
+	if !ok || l.Queue || s.faults.Touches(l.Asked, l.At) {
 		return
 	}
 	s.judged++
