@@ -40,12 +40,12 @@ func cells(trials []report.Trial) map[string]cell {
 	return out
 }
 
-// onlyIn lists the cells that only one run has.
-func onlyIn(when string, has, lacks map[string]cell) []string {
+// onlyIn names the cells that only one run has.
+func onlyIn(has, lacks map[string]cell) []string {
 	var out []string
 	for _, key := range slices.Sorted(maps.Keys(has)) {
 		if _, both := lacks[key]; !both {
-			out = append(out, "only "+when+", and not compared: "+has[key].name)
+			out = append(out, has[key].name)
 		}
 	}
 	return out
