@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"time"
 
@@ -91,9 +92,7 @@ func (f *fences) accept(w accepted) {
 	} else {
 		w.high, w.highRecord = w.token, w.record
 	}
-	f.recent = append(f.recent, accepted{})
-	copy(f.recent[i+1:], f.recent[i:])
-	f.recent[i] = w
+	f.recent = slices.Insert(f.recent, i, w)
 	f.raise(i)
 	if len(f.recent) == 2*keepWrites {
 		f.forgot = f.recent[keepWrites-1]

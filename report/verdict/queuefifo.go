@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"time"
 
@@ -106,22 +107,18 @@ func (q *sequence) take(s *history.Sample, record int) {
 	q.leave(departure{at: s.Return, put: p.call, item: s.Item, records: [2]int{p.record, record}})
 }
 
-// leave inserts a departure, and lets those after it know of it.
+// leave takes in a departure, unless a younger item had left before. Those after it with
+// older items say nothing any more.
 func (q *sequence) leave(d departure) {
 	i := q.before(d.at)
-	q.left = append(q.left, departure{})
-	copy(q.left[i+1:], q.left[i:])
 	if i > 0 && q.left[i-1].put > d.put {
-		at := d.at
-		d = q.left[i-1]
-		d.at = at
+		return
 	}
-	q.left[i] = d
-	for j := i + 1; j < len(q.left) && q.left[j].put < d.put; j++ {
-		at := q.left[j].at
-		q.left[j] = d
-		q.left[j].at = at
+	j := i
+	for j < len(q.left) && q.left[j].put < d.put {
+		j++
 	}
+	q.left = slices.Replace(q.left, i, j, d)
 	if len(q.left) > 2*keepTakes {
 		q.left = append(q.left[:0], q.left[keepTakes:]...)
 	}
