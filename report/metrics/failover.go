@@ -125,11 +125,9 @@ func (x *failovers) close(out map[string]Metric) {
 
 // Failover is one round of a failover.
 type Failover struct {
-	Phase   string
-	Cause   string
-	Round   int
-	Timeout time.Duration // negotiated
-	At      time.Duration // of the injection
+	Phase string
+	Round int
+	At    time.Duration // of the injection
 	// Latency is from the injection to the next grant; where the holder kept its grant
 	// (Kept), until it knew that it had. Never says that nothing came.
 	Latency time.Duration
@@ -168,8 +166,7 @@ func (f Failover) String() string {
 // failoverOf makes a round of its record.
 func failoverOf(r *history.Failover) Failover {
 	f := Failover{
-		Phase: r.Phase, Cause: r.Cause, Round: r.Round, Timeout: r.Timeout, At: r.Injected,
-		Least: r.Least, Most: r.Most, Mean: r.Mean,
+		Phase: r.Phase, Round: r.Round, At: r.Injected, Least: r.Least, Most: r.Most, Mean: r.Mean,
 	}
 	switch {
 	case r.Granted > 0:

@@ -6,7 +6,6 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// BusyLoop names the guarantee that waiting costs no requests.
 const BusyLoop = "busy-loop"
 
 func init() {

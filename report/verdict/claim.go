@@ -7,7 +7,6 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// ClaimValidity names the guarantee that a grant is the client's own.
 const ClaimValidity = "claim-validity"
 
 func init() {

@@ -7,7 +7,6 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// FanOut names the guarantee that a hand-off wakes and asks no more than its formula says.
 const FanOut = "fan-out"
 
 func init() {

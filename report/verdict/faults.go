@@ -5,7 +5,6 @@ import (
 	"time"
 )
 
-// Faults names the guarantee that every fault has shown its effect.
 const Faults = "faults"
 
 func init() {

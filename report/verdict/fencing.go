@@ -9,7 +9,6 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// Fencing names the guarantee that the protected resource accepts no stale write.
 const Fencing = "fencing"
 
 func init() {

@@ -7,7 +7,6 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// FIFO names the guarantee that grants come in the order of the line.
 const FIFO = "fifo"
 
 func init() {

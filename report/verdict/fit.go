@@ -8,7 +8,6 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// Fit names the guarantee that the machine was good enough to measure on.
 const Fit = "fit"
 
 func init() {

@@ -7,7 +7,6 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// MutualExclusion names the guarantee that two clients never hold at once.
 const MutualExclusion = "mutual-exclusion"
 
 func init() {

@@ -6,7 +6,6 @@ import (
 	"time"
 )
 
-// NoDuplicate names the guarantee that an item is delivered once.
 const NoDuplicate = "no-duplicate"
 
 func init() {

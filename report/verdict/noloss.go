@@ -6,7 +6,6 @@ import (
 	"time"
 )
 
-// NoLoss names the guarantee that no item that was put is lost.
 const NoLoss = "no-loss"
 
 func init() {

@@ -6,7 +6,6 @@ import (
 	"time"
 )
 
-// NoPhantom names the guarantee that nothing is taken that nobody put.
 const NoPhantom = "no-phantom"
 
 func init() {

@@ -8,7 +8,6 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// NoOrphan names the guarantee that no node stays in line that nobody claims.
 const NoOrphan = "no-orphan"
 
 func init() {

@@ -8,7 +8,6 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// Progress names the guarantee that somebody who waits gets on.
 const Progress = "progress"
 
 func init() {

@@ -9,7 +9,6 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// QueueFIFO names the guarantee that items leave a queue in the order in which they came.
 const QueueFIFO = "queue-fifo"
 
 func init() {

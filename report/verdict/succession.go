@@ -10,7 +10,6 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// Succession names the guarantee that the next in line is the next leader.
 const Succession = "succession"
 
 func init() {
