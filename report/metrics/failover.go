@@ -65,7 +65,7 @@ type failovers struct {
 
 func (x *failovers) handoff(h Handoff, last, next *verdict.Belief) {
 	phase := next.Phase
-	if p := x.fold.phases[phase]; h.Failover || p != nil && p.Kind == history.SuccessionPhase {
+	if h.Failover || x.fold.phase(phase).Kind == history.SuccessionPhase {
 		x.fold.observe(LeaderlessTime, phase, max(0, next.Start-last.End))
 	}
 	if h.Failover {
@@ -84,9 +84,7 @@ func (x *failovers) record(r history.Record) {
 	if round.Outside() {
 		x.outside = append(x.outside, round.String())
 	}
-	if x.fold.OnFailover != nil {
-		x.fold.OnFailover(round)
-	}
+	x.fold.OnFailover(round)
 	if round.Never {
 		return
 	}

@@ -11,8 +11,8 @@ import (
 
 // Sweep judges a history record by record.
 type Sweep struct {
-	OnBelief  func(b Belief)  // receives every belief in the order of its start; may be nil
-	OnOverlap func(o Overlap) // receives every time in which two clients held at once; may be nil
+	OnBelief  func(b Belief)  // receives every belief in the order of its start
+	OnOverlap func(o Overlap) // receives every time in which two clients held at once
 
 	history *history.History
 	judges  []judge
@@ -32,9 +32,9 @@ type judge struct {
 // NewSweep returns a sweep over the history, of which nothing was read yet. The
 // guarantees that the header names are judged, or all where it names none.
 func NewSweep(h *history.History) *Sweep {
-	s := &Sweep{history: h, items: newItems()}
+	s := &Sweep{history: h, items: newItems(), OnBelief: func(Belief) {}, OnOverlap: func(Overlap) {}}
 	s.beliefs = NewBeliefs(s.believe)
-	in := &inputs{history: h, late: func() int { return s.beliefs.Late }, overlap: s.overlap, items: s.items}
+	in := &inputs{history: h, late: func() int { return s.beliefs.Late }, overlap: func(o Overlap) { s.OnOverlap(o) }, items: s.items}
 	for _, g := range registry {
 		if s.wanted(g.Name) {
 			s.judges = append(s.judges, judge{g, g.check(in)})
@@ -49,15 +49,7 @@ func (s *Sweep) believe(b Belief) {
 			take(b)
 		}
 	}
-	if s.OnBelief != nil {
-		s.OnBelief(b)
-	}
-}
-
-func (s *Sweep) overlap(o Overlap) {
-	if s.OnOverlap != nil {
-		s.OnOverlap(o)
-	}
+	s.OnBelief(b)
 }
 
 // Add takes the next record.
