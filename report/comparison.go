@@ -66,6 +66,18 @@ func (t Trial) inCell(subject string, beside history.Cell) bool {
 	return t.Subject == subject && t.Beside(beside)
 }
 
+// Repetitions returns the trials of the subject in a cell, or in the cell beside it, by
+// their repetition.
+func Repetitions(trials []Trial, subject string, beside history.Cell) map[int]Trial {
+	out := map[int]Trial{}
+	for _, t := range trials {
+		if t.inCell(subject, beside) {
+			out[t.Repetition] = t
+		}
+	}
+	return out
+}
+
 // compareWithBase compares the repeated cells with their base, and gives each threshold
 // against it to the last trial of its cell. asked has these, by trial.
 func (r *Result) compareWithBase(asked map[string][]Condition) {
@@ -85,7 +97,8 @@ func (r *Result) compareWithBase(asked map[string][]Condition) {
 	r.Comparisons = against(r.Trials, slices.Concat(measures, slices.Compact(others)))
 	for i := range r.Trials {
 		t := &r.Trials[i]
-		if t.Subject == t.Base || !lastOfCell(r.Trials, *t) {
+		last := slices.Max(slices.Collect(maps.Keys(Repetitions(r.Trials, t.Subject, t.Cell))))
+		if t.Subject == t.Base || t.Repetition < last {
 			continue
 		}
 		for _, c := range asked[t.Name] {
@@ -102,15 +115,7 @@ func against(trials []Trial, measures []Measure) []Comparison {
 		if t.Base == "" || t.Base == t.Subject || slices.ContainsFunc(trials[:i], mine) {
 			continue // a cell is compared with its first trial
 		}
-		subject, base := map[int]Trial{}, map[int]Trial{} // by repetition
-		for _, x := range trials {
-			switch {
-			case mine(x):
-				subject[x.Repetition] = x
-			case x.inCell(t.Base, t.Cell):
-				base[x.Repetition] = x
-			}
-		}
+		subject, base := Repetitions(trials, t.Subject, t.Cell), Repetitions(trials, t.Base, t.Cell)
 		for _, m := range measures {
 			done := slices.ContainsFunc(out, func(c Comparison) bool { return c.isOf(m, t) })
 			if c, ok := compareCells(m, subject, base); ok && !done {
@@ -166,10 +171,4 @@ func (c Condition) against(t Trial, all []Comparison) Threshold {
 		why = "the scenario names no base"
 	}
 	return Threshold{Expr: c.Expr, Result: Unknown, Measured: why}
-}
-
-func lastOfCell(trials []Trial, t Trial) bool {
-	return !slices.ContainsFunc(trials, func(x Trial) bool {
-		return x.inCell(t.Subject, t.Cell) && x.Repetition > t.Repetition
-	})
 }

@@ -34,17 +34,12 @@ func (r Result) Outcome() string {
 // where a fault is without proof. Of a trial that is broken on purpose it says whether
 // it was caught.
 func (t Trial) Outcome() string {
-	results := t.results()
+	verdicts, thresholds := t.counting()
+	results := slices.Concat(verdicts, thresholds)
 	if len(t.Verdicts) == 0 && len(t.Expect) == 0 || t.Unproven() > 0 {
 		results = append(results, Unknown)
 	}
 	return verdict.Worst(results...)
-}
-
-// results are those that count.
-func (t Trial) results() []string {
-	verdicts, thresholds := t.counting()
-	return slices.Concat(verdicts, thresholds)
 }
 
 // counting returns the results of verdicts and of thresholds. Of a trial that is broken

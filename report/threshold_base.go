@@ -39,24 +39,16 @@ func (c Condition) judgeAgainst(x Comparison) Threshold {
 		out.Measured += fmt.Sprintf("; not enough trials for a confidence interval: run %s", more(stats.More(x.Pairs, r, limit)))
 		return out
 	}
-	low, high := *r.Low, *r.High
-	switch c.Op {
-	case "<", "<=":
-		switch {
-		case holds(high, c.Op, limit):
-			out.Result = Pass
-		case !holds(low, c.Op, limit):
-			out.Result = Fail
-		}
-	case ">", ">=":
-		switch {
-		case holds(low, c.Op, limit):
-			out.Result = Pass
-		case !holds(high, c.Op, limit):
-			out.Result = Fail
-		}
+	best, worst := *r.Low, *r.High
+	if c.Op[0] == '>' {
+		best, worst = worst, best
 	}
-	if out.Result == Unknown {
+	switch {
+	case holds(worst, c.Op, limit):
+		out.Result = Pass
+	case !holds(best, c.Op, limit):
+		out.Result = Fail
+	default:
 		out.Measured += "; the interval holds the limit: run " + more(stats.More(x.Pairs, r, limit))
 	}
 	return out

@@ -113,7 +113,7 @@ func recordTurn(b *testing.B, locks []*recipes.Lock, block time.Duration, w *his
 	wg.Wait()
 	t := blocks{wall: time.Since(start)}
 	if w != nil { // what was recorded is written in its own block
-		written := func(context.Context) (bool, error) { return w.Backlog() == 0, w.Err() }
+		written := func(context.Context) (bool, error) { return w.Stats().Backlog == 0, w.Err() }
 		if err := poll(b.Context(), time.Minute, written); err != nil {
 			b.Error(err)
 		}

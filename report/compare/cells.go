@@ -33,33 +33,23 @@ func cells(trials []report.Trial) map[string]cell {
 				}
 				name := fmt.Sprintf("%s, %s, %s", s.Name, x.Label, units.Plural(n, "client"))
 				k := fmt.Sprintf("%s\x00%06d\x00%s", s.Name, n, x.Label)
-				out[k] = cell{name: name, trials: at, bases: neighbours(trials, at[0]), base: at[0].Base}
+				c := cell{name: name, trials: at, base: at[0].Base}
+				if c.base != "" && c.base != at[0].Subject {
+					c.bases = report.Repetitions(trials, c.base, at[0].Cell)
+				}
+				out[k] = c
 			}
 		}
 	}
 	return out
 }
 
-// onlyIn lists the cells that only one run has.
-func onlyIn(when string, has, lacks map[string]cell) []string {
+// onlyIn names the cells that only one run has.
+func onlyIn(has, lacks map[string]cell) []string {
 	var out []string
 	for _, key := range slices.Sorted(maps.Keys(has)) {
 		if _, both := lacks[key]; !both {
-			out = append(out, "only "+when+", and not compared: "+has[key].name)
-		}
-	}
-	return out
-}
-
-// neighbours returns the trials of the base in the same cell, by repetition.
-func neighbours(trials []report.Trial, t report.Trial) map[int]report.Trial {
-	if t.Base == "" || t.Base == t.Subject {
-		return nil
-	}
-	out := map[int]report.Trial{}
-	for _, x := range trials {
-		if x.Subject == t.Base && x.Beside(t.Cell) {
-			out[x.Repetition] = x
+			out = append(out, has[key].name)
 		}
 	}
 	return out

@@ -11,7 +11,6 @@
 package compare
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
@@ -87,8 +86,12 @@ func Runs(old, new report.Result, o Options) Comparison {
 		}
 	}
 	olds, news := cells(old.Trials), cells(new.Trials)
-	c.Notes = append(c.Notes, onlyIn("before", olds, news)...)
-	c.Notes = append(c.Notes, onlyIn("now", news, olds)...)
+	for _, name := range onlyIn(olds, news) {
+		c.Notes = append(c.Notes, "only before, and not compared: "+name)
+	}
+	for _, name := range onlyIn(news, olds) {
+		c.Notes = append(c.Notes, "only now, and not compared: "+name)
+	}
 	for _, key := range slices.Sorted(maps.Keys(olds)) {
 		if b, both := news[key]; both {
 			c.Rows = append(c.Rows, c.cell(olds[key], b, o)...)
@@ -149,12 +152,9 @@ func (c Comparison) More() int {
 func notes(old, new report.Run) []string {
 	var out []string
 	for _, k := range slices.Sorted(maps.Keys(new.Versions)) {
-		if was, ok := old.Versions[k]; ok && was != new.Versions[k] {
-			out = append(out, fmt.Sprintf("%s: %s before, %s now", k, was, new.Versions[k]))
+		if was, ok := old.Versions[k]; ok {
+			out = append(out, differ(k, was, new.Versions[k])...)
 		}
 	}
-	if a, b := old.Host["name"], new.Host["name"]; a != b {
-		out = append(out, fmt.Sprintf("host: %s before, %s now", or(a), or(b)))
-	}
-	return out
+	return append(out, differ("host", old.Host["name"], new.Host["name"])...)
 }

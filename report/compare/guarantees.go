@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,8 +16,9 @@ const unjudged = "not judged"
 // judged lists the guarantees and thresholds of which something must be said: those
 // whose worst result changed, and those without which nothing else can be trusted.
 func judged(old, new []report.Trial) []Row {
-	rows := changed("verdict", worstByName(old, verdicts), worstByName(new, verdicts))
-	rows = append(rows, changed("threshold", worstByName(old, thresholds), worstByName(new, thresholds))...)
+	verdictsBefore, thresholdsBefore := worst(old)
+	verdictsNow, thresholdsNow := worst(new)
+	rows := slices.Concat(changed("verdict", verdictsBefore, verdictsNow), changed("threshold", thresholdsBefore, thresholdsNow))
 	for i := range rows {
 		rows[i].Decides, rows[i].Old, rows[i].New = true, Side{N: len(old)}, Side{N: len(new)}
 	}
@@ -36,8 +38,8 @@ func changed(kind string, before, after map[string]string) []Row {
 		now := after[name]
 		r := Row{What: kind + " " + name, Result: Unknown}
 		switch {
-		case kind == "verdict" && name == report.Fit && (notPassed(now) || known && notPassed(was)):
-			r.Why = fmt.Sprintf("%s before, %s now: times of a machine that was not fit say nothing", or(was), now)
+		case kind == "verdict" && name == report.Fit && (now != report.Pass || known && was != report.Pass):
+			r.Why = fmt.Sprintf("%s before, %s now: times of a machine that was not fit say nothing", cmp.Or(was, "none"), now)
 		case !known && now == report.Fail:
 			r.Result, r.Why = Worse, "not judged before, fail now"
 		case !known || was == now:
@@ -55,12 +57,11 @@ func changed(kind string, before, after map[string]string) []Row {
 	return out
 }
 
-func notPassed(result string) bool { return result != report.Pass }
-
 // still lists the guarantees that are broken in both: they are no regression, and must
 // not be overlooked for that. What is broken on purpose is left out.
 func still(cell string, old, new []report.Trial) []string {
-	before, after := worstByName(old, verdicts), worstByName(new, verdicts)
+	before, _ := worst(old)
+	after, _ := worst(new)
 	if slices.ContainsFunc(new, func(t report.Trial) bool { return len(t.Expect) > 0 }) {
 		return nil
 	}
@@ -73,31 +74,16 @@ func still(cell string, old, new []report.Trial) []string {
 	return out
 }
 
-// worstByName returns the worst result by name over repeated trials.
-func worstByName(trials []report.Trial, results func(report.Trial) map[string]string) map[string]string {
-	out := map[string]string{}
+// worst returns the worst result by name over repeated trials.
+func worst(trials []report.Trial) (verdicts, thresholds map[string]string) {
+	verdicts, thresholds = map[string]string{}, map[string]string{}
 	for _, t := range trials {
-		for name, result := range results(t) {
-			if was, ok := out[name]; !ok || verdict.Severity(result) > verdict.Severity(was) {
-				out[name] = result
-			}
+		for _, v := range t.Verdicts {
+			verdicts[v.Guarantee] = verdict.Worst(cmp.Or(verdicts[v.Guarantee], report.Pass), v.Result)
+		}
+		for _, x := range t.Thresholds {
+			thresholds[x.Expr] = verdict.Worst(cmp.Or(thresholds[x.Expr], report.Pass), x.Result)
 		}
 	}
-	return out
-}
-
-func verdicts(t report.Trial) map[string]string {
-	out := map[string]string{}
-	for _, v := range t.Verdicts {
-		out[v.Guarantee] = v.Result
-	}
-	return out
-}
-
-func thresholds(t report.Trial) map[string]string {
-	out := map[string]string{}
-	for _, x := range t.Thresholds {
-		out[x.Expr] = x.Result
-	}
-	return out
+	return verdicts, thresholds
 }

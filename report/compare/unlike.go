@@ -1,9 +1,11 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/zkbench/zkbench/report"
@@ -15,19 +17,12 @@ import (
 // Another host is forgiven where every subject was measured beside a base: then
 // ratios are compared, and the host's speed falls out of them.
 func Unlike(old, new report.Result) []string {
-	var out []string
-	differ := func(what string, a, b any) {
-		if before, now := fmt.Sprint(a), fmt.Sprint(b); before != now {
-			out = append(out, fmt.Sprintf("%s: %s before, %s now", what, or(before), or(now)))
-		}
-	}
 	a, b := old.Run.Ensemble, new.Run.Ensemble
-	differ("ensemble", a.Kind, b.Kind)
-	differ("members", a.Members, b.Members)
-	differ("tick", a.Tick, b.Tick)
+	out := slices.Concat(differ("ensemble", a.Kind, b.Kind),
+		differ("members", strconv.Itoa(a.Members), strconv.Itoa(b.Members)), differ("tick", a.Tick.String(), b.Tick.String()))
 	if !(based(old.Trials) && based(new.Trials)) {
 		for _, fact := range []string{"os", "arch", "cpus", "cpu"} {
-			differ("host's "+fact, old.Run.Host[fact], new.Run.Host[fact])
+			out = append(out, differ("host's "+fact, old.Run.Host[fact], new.Run.Host[fact])...)
 		}
 	}
 	return append(out, unlikeCells(old.Trials, new.Trials)...)
@@ -41,30 +36,18 @@ func based(trials []report.Trial) bool {
 func unlikeCells(old, new []report.Trial) []string {
 	var out []string
 	olds, news := cells(old), cells(new)
-	for _, side := range []struct {
-		who        string
-		some, rest map[string]cell
-	}{{"old", olds, news}, {"new", news, olds}} {
-		var only []string
-		for _, k := range slices.Sorted(maps.Keys(side.some)) {
-			if _, both := side.rest[k]; !both {
-				only = append(only, side.some[k].name)
-			}
-		}
-		if len(only) > 0 {
-			out = append(out, fmt.Sprintf("only the %s run has %s", side.who, strings.Join(only, "; ")))
-		}
+	if only := onlyIn(olds, news); len(only) > 0 {
+		out = append(out, "only the old run has "+strings.Join(only, "; "))
 	}
-	params := map[string]bool{}
+	if only := onlyIn(news, olds); len(only) > 0 {
+		out = append(out, "only the new run has "+strings.Join(only, "; "))
+	}
 	for _, k := range slices.Sorted(maps.Keys(olds)) {
-		n, both := news[k]
-		if !both {
-			continue
-		}
-		for _, d := range unlikeParams(olds[k].trials[0], n.trials[0]) {
-			if !params[d] {
-				params[d] = true
-				out = append(out, d)
+		if n, both := news[k]; both {
+			for _, d := range unlikeParams(olds[k].trials[0], n.trials[0]) {
+				if !slices.Contains(out, d) {
+					out = append(out, d)
+				}
 			}
 		}
 	}
@@ -72,29 +55,23 @@ func unlikeCells(old, new []report.Trial) []string {
 }
 
 func unlikeParams(old, new report.Trial) []string {
-	a, b := map[string]string{}, map[string]string{}
+	a, b, either := map[string]string{}, map[string]string{}, map[string]string{}
 	maps.Copy(a, old.Params)
 	maps.Copy(b, new.Params)
 	a["base"], b["base"] = old.Base, new.Base
-	keys := slices.Collect(maps.Keys(a))
-	for k := range b {
-		if _, ok := a[k]; !ok {
-			keys = append(keys, k)
-		}
-	}
-	slices.Sort(keys)
+	maps.Copy(either, a)
+	maps.Copy(either, b)
 	var out []string
-	for _, k := range keys {
-		if a[k] != b[k] {
-			out = append(out, fmt.Sprintf("%s: %s before, %s now", k, or(a[k]), or(b[k])))
-		}
+	for _, k := range slices.Sorted(maps.Keys(either)) {
+		out = append(out, differ(k, a[k], b[k])...)
 	}
 	return out
 }
 
-func or(s string) string {
-	if s == "" {
-		return "none"
+// differ says in words that a fact changed, or nothing where it did not.
+func differ(what, before, now string) []string {
+	if before == now {
+		return nil
 	}
-	return s
+	return []string{fmt.Sprintf("%s: %s before, %s now", what, cmp.Or(before, "none"), cmp.Or(now, "none"))}
 }

@@ -30,6 +30,3 @@ type Failover struct {
 	Mean    time.Duration `json:"mean,omitempty"`    // predicted over many; 0 where no formula says
 	Expires bool          `json:"expires,omitempty"` // the session must expire first
 }
-
-// Time is the instant at which all of it was known.
-func (f *Failover) Time() time.Duration { return f.At }

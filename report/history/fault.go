@@ -17,9 +17,6 @@ type Window struct {
 	Err    string        `json:"err,omitempty"` // why it had no proven effect; empty when Proof is set
 }
 
-// Time is the end of the fault.
-func (w *Window) Time() time.Duration { return max(w.Start, w.End) }
-
 // Recovered says that the ensemble is whole again after a fault: all members serve,
 // one leads, and a write was seen by each.
 type Recovered struct {
@@ -29,9 +26,6 @@ type Recovered struct {
 	Healing time.Duration `json:"healing"` // when healing began
 }
 
-// Time is the instant at which it was whole.
-func (r *Recovered) Time() time.Duration { return r.At }
-
 // Connections counts the connections that the members took, by their own counters.
 type Connections struct {
 	At    time.Duration `json:"at"`
@@ -39,6 +33,3 @@ type Connections struct {
 	Made  int64         `json:"made"`
 	Over  time.Duration `json:"over"` // the time in which they were made, up to At
 }
-
-// Time is the end of the count.
-func (c *Connections) Time() time.Duration { return c.At }

@@ -13,9 +13,6 @@ type Joined struct {
 	Path    string        `json:"path"`
 }
 
-// Time is the instant at which it was seen.
-func (j *Joined) Time() time.Duration { return j.At }
-
 // Leaving says that the client is made to leave the line now; client -1, that the
 // drill of this round is over.
 type Leaving struct {
@@ -28,14 +25,8 @@ type Leaving struct {
 	How     string        `json:"how,omitempty"` // resign, close, lose or expire
 }
 
-// Time is the instant before it leaves.
-func (l *Leaving) Time() time.Duration { return l.At }
-
 // Emptied says that the harness saw the queue empty, after every put that has returned.
 type Emptied struct {
 	At    time.Duration `json:"at"`
 	Phase string        `json:"phase"`
 }
-
-// Time is the instant at which it was seen.
-func (e *Emptied) Time() time.Duration { return e.At }

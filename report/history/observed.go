@@ -14,9 +14,6 @@ type ClaimCheck struct {
 	Ahead   int           `json:"ahead,omitempty"`   // ephemeral children that are older than the node
 }
 
-// Time is the end of the check.
-func (c *ClaimCheck) Time() time.Duration { return c.At }
-
 // Snapshot is what stood at the contested parent all the time from Asked to At, and
 // who waited all that time.
 type Snapshot struct {
@@ -56,9 +53,6 @@ type Waiter struct {
 	Others  int64  `json:"others,omitempty"`
 }
 
-// Time is the end of the snapshot.
-func (s *Snapshot) Time() time.Duration { return s.At }
-
 // Committed says what the wire shows: a request whose reply never arrived was carried out.
 type Committed struct {
 	At      time.Duration `json:"at"`
@@ -68,6 +62,3 @@ type Committed struct {
 	Zxid    int64         `json:"zxid"`
 	Item    string        `json:"item,omitempty"` // identity of the item that the node held
 }
-
-// Time is the instant at which it was known.
-func (c *Committed) Time() time.Duration { return c.At }

@@ -30,15 +30,9 @@ type PhaseStart struct {
 	Params map[string]string `json:"params,omitempty"` // the phase's fields in the scenario
 }
 
-// Time is the start of the phase.
-func (p *PhaseStart) Time() time.Duration { return p.At }
-
 // PhaseEnd ends the phase that began last under that index.
 type PhaseEnd struct {
 	At    time.Duration `json:"at"`
 	Name  string        `json:"phase"`
 	Index int           `json:"index"`
 }
-
-// Time is the end of the phase.
-func (p *PhaseEnd) Time() time.Duration { return p.At }

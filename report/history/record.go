@@ -68,3 +68,23 @@ var names = func() map[reflect.Type]string {
 	}
 	return out
 }()
+
+// The instants that the kinds of record speak of.
+
+func (r *Sample) Time() time.Duration      { return r.Return }
+func (r *Window) Time() time.Duration      { return max(r.Start, r.End) }
+func (r *Recovered) Time() time.Duration   { return r.At }
+func (r *Connections) Time() time.Duration { return r.At }
+func (r *PhaseStart) Time() time.Duration  { return r.At }
+func (r *PhaseEnd) Time() time.Duration    { return r.At }
+func (r *Session) Time() time.Duration     { return r.At }
+func (r *Joined) Time() time.Duration      { return r.At }
+func (r *Leaving) Time() time.Duration     { return r.At }
+func (r *Emptied) Time() time.Duration     { return r.At }
+func (r *Traffic) Time() time.Duration     { return r.At }
+func (r *Effort) Time() time.Duration      { return r.At }
+func (r *Failover) Time() time.Duration    { return r.At }
+func (r *ClaimCheck) Time() time.Duration  { return r.At }
+func (r *Snapshot) Time() time.Duration    { return r.At }
+func (r *Committed) Time() time.Duration   { return r.At }
+func (r *Self) Time() time.Duration        { return r.At }

@@ -50,9 +50,6 @@ type Sample struct {
 	Err     string `json:"err,omitempty"`
 }
 
-// Time is the return of the operation.
-func (s *Sample) Time() time.Duration { return s.Return }
-
 func (s *Sample) check() error {
 	switch s.Outcome {
 	case OK, Failed, Unknown:

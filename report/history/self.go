@@ -24,6 +24,3 @@ type SelfLimits struct {
 	CPU        float64       `json:"cpu"`
 	MachineCPU float64       `json:"machine_cpu"`
 }
-
-// Time is the end of the trial.
-func (s *Self) Time() time.Duration { return s.At }

@@ -26,6 +26,3 @@ type Session struct {
 	Token   int64         `json:"token,omitempty"`   // of the grant that the event is about
 	Timeout time.Duration `json:"timeout,omitempty"` // opened: negotiated
 }
-
-// Time is the instant of the event.
-func (s *Session) Time() time.Duration { return s.At }

@@ -28,9 +28,6 @@ type Traffic struct {
 	ServerNotifications   *int64 `json:"server_notifications,omitempty"` // by the members' own counters
 }
 
-// Time is the end of the count.
-func (t *Traffic) Time() time.Duration { return t.At }
-
 // Effort is what one client asked over a phase, and what gave it a reason to.
 type Effort struct {
 	At            time.Duration `json:"at"`
@@ -43,6 +40,3 @@ type Effort struct {
 	Connections   int64         `json:"connections"` // made
 	Refusals      int64         `json:"refusals"`    // replies with an error, like no node
 }
-
-// Time is the end of the count.
-func (e *Effort) Time() time.Duration { return e.At }

@@ -172,9 +172,6 @@ func (w *Writer) Stats() Stats {
 	return w.stats
 }
 
-// Backlog returns how many records wait to be written.
-func (w *Writer) Backlog() int { return w.Stats().Backlog }
-
 // Err returns the first write error, or nil. It stays once it is set.
 func (w *Writer) Err() error {
 	w.mu.Lock()

@@ -213,7 +213,7 @@ func TestWriter_allocatesNothingForASample(t *testing.T) {
 		for range samples {
 			w.Sample(s)
 		}
-		for w.Backlog() > 0 {
+		for w.Stats().Backlog > 0 {
 			runtime.Gosched()
 		}
 	}) / samples
@@ -235,7 +235,7 @@ func BenchmarkSample(b *testing.B) {
 	b.RunParallel(func(pb *testing.PB) {
 		for i := 0; pb.Next(); i++ {
 			w.Sample(s)
-			for i%1024 == 0 && w.Backlog() > 2*batchSize {
+			for i%1024 == 0 && w.Stats().Backlog > 2*batchSize {
 				runtime.Gosched()
 			}
 		}
@@ -257,7 +257,7 @@ func BenchmarkSampleBurst(b *testing.B) {
 			w.Sample(s)
 		}
 		b.StopTimer()
-		for w.Backlog() > 0 {
+		for w.Stats().Backlog > 0 {
 			runtime.Gosched()
 		}
 		b.StartTimer()

@@ -65,7 +65,7 @@ type failovers struct {
 
 func (x *failovers) handoff(h Handoff, last, next *verdict.Belief) {
 	phase := next.Phase
-	if p := x.fold.phases[phase]; h.Failover || p != nil && p.Kind == history.SuccessionPhase {
+	if h.Failover || x.fold.phase(phase).Kind == history.SuccessionPhase {
 		x.fold.observe(LeaderlessTime, phase, max(0, next.Start-last.End))
 	}
 	if h.Failover {
@@ -84,9 +84,7 @@ func (x *failovers) record(r history.Record) {
 	if round.Outside() {
 		x.outside = append(x.outside, round.String())
 	}
-	if x.fold.OnFailover != nil {
-		x.fold.OnFailover(round)
-	}
+	x.fold.OnFailover(round)
 	if round.Never {
 		return
 	}
@@ -125,11 +123,9 @@ func (x *failovers) close(out map[string]Metric) {
 
 // Failover is one round of a failover.
 type Failover struct {
-	Phase   string
-	Cause   string
-	Round   int
-	Timeout time.Duration // negotiated
-	At      time.Duration // of the injection
+	Phase string
+	Round int
+	At    time.Duration // of the injection
 	// Latency is from the injection to the next grant; where the holder kept its grant
 	// (Kept), until it knew that it had. Never says that nothing came.
 	Latency time.Duration
@@ -168,8 +164,7 @@ func (f Failover) String() string {
 // failoverOf makes a round of its record.
 func failoverOf(r *history.Failover) Failover {
 	f := Failover{
-		Phase: r.Phase, Cause: r.Cause, Round: r.Round, Timeout: r.Timeout, At: r.Injected,
-		Least: r.Least, Most: r.Most, Mean: r.Mean,
+		Phase: r.Phase, Round: r.Round, At: r.Injected, Least: r.Least, Most: r.Most, Mean: r.Mean,
 	}
 	switch {
 	case r.Granted > 0:

@@ -11,12 +11,12 @@ import (
 
 // Fold folds one history into metrics, record by record and belief by belief.
 type Fold struct {
-	OnHandoff  func(metric string, h Handoff) // receives every hand-off, of a queue every delivery; may be nil
-	OnFailover func(Failover)                 // receives every round of a failover; may be nil
+	OnHandoff  func(metric string, h Handoff) // receives every hand-off, of a queue every delivery
+	OnFailover func(Failover)                 // receives every round of a failover
 
 	history       *history.History
 	phases        map[string]*history.Phase
-	healed        []time.Duration // see healing
+	faults        verdict.Spans // in which one was in force
 	distributions map[string]*distributed
 	collectors    []collector
 	holders       holders
@@ -42,7 +42,10 @@ type distributed struct {
 
 // NewFold returns a fold of the history, of which nothing was read yet.
 func NewFold(h *history.History) *Fold {
-	f := &Fold{history: h, phases: map[string]*history.Phase{}, healed: healing(h.Faults), distributions: map[string]*distributed{}}
+	f := &Fold{
+		OnHandoff: func(string, Handoff) {}, OnFailover: func(Failover) {}, history: h,
+		phases: map[string]*history.Phase{}, faults: verdict.Aftermath(h, 0), distributions: map[string]*distributed{},
+	}
 	for i := range h.Phases {
 		f.phases[h.Phases[i].Name] = &h.Phases[i]
 	}
@@ -54,6 +57,9 @@ func NewFold(h *history.History) *Fold {
 
 // noPhase is the phase of samples outside any that is recorded.
 var noPhase history.Phase
+
+// phase returns the phase of that name, or noPhase.
+func (f *Fold) phase(name string) *history.Phase { return cmp.Or(f.phases[name], &noPhase) }
 
 // Record takes the next record.
 func (f *Fold) Record(n history.Numbered) {
@@ -67,10 +73,7 @@ func (f *Fold) Record(n history.Numbered) {
 		}
 		return
 	}
-	p := f.phases[s.Phase]
-	if p == nil {
-		p = &noPhase
-	}
+	p := f.phase(s.Phase)
 	for i := range f.collectors {
 		if take := f.collectors[i].sample; take != nil {
 			take(s, p)

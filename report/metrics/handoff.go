@@ -34,9 +34,9 @@ func init() {
 func collectHandoffs(f *Fold) collector {
 	churns := slices.ContainsFunc(f.history.Phases, func(p history.Phase) bool { return p.Pace != history.ByHarness })
 	return collector{handoff: func(h Handoff, _, next *verdict.Belief) {
-		switch p := f.phases[next.Phase]; {
+		switch {
 		case h.Failover:
-		case churns && p != nil && p.Kind == history.DrainPhase:
+		case churns && f.phase(next.Phase).Kind == history.DrainPhase:
 			f.handedOff(handoffLatencyDrain, next.Phase, h)
 		default:
 			f.handedOff(HandoffLatency, next.Phase, h)
@@ -47,9 +47,7 @@ func collectHandoffs(f *Fold) collector {
 // handedOff counts a hand-off for the metric.
 func (f *Fold) handedOff(metric, phase string, h Handoff) {
 	f.observe(metric, phase, h.Latency)
-	if f.OnHandoff != nil {
-		f.OnHandoff(metric, h)
-	}
+	f.OnHandoff(metric, h)
 }
 
 // Handoff is the passing of a grant from one holder to the next.
@@ -105,7 +103,7 @@ func (f *Fold) passed(last, b *verdict.Belief) (Handoff, bool) {
 		return h, true
 	}
 	// Somebody waited for it, and no fault was in the way.
-	return h, b.Call <= last.End && !f.disturbed(last.End, b.Start)
+	return h, b.Call <= last.End && !f.faults.Touches(last.End, b.Start)
 }
 
 // cause returns the latest fault that began while last held and that explains why it

@@ -37,34 +37,13 @@ func distribution(h *stats.Histogram) Metric {
 
 // Field returns the field of that name; nil where it was not measured.
 func (m Metric) Field(name string) *float64 {
-	switch name {
-	case "count":
-		if m.Count == nil {
-			return nil
-		}
+	if name == "count" && m.Count != nil {
 		return new(float64(*m.Count))
-	case "min":
-		return m.Min
-	case "mean":
-		return m.Mean
-	case "p50":
-		return m.P50
-	case "p90":
-		return m.P90
-	case "p99":
-		return m.P99
-	case "p999":
-		return m.P999
-	case "max":
-		return m.Max
-	case "value":
-		return m.Value
-	case "expected":
-		return m.Expected
-	case "servers":
-		return m.Servers
 	}
-	return nil
+	return map[string]*float64{
+		"min": m.Min, "mean": m.Mean, "p50": m.P50, "p90": m.P90, "p99": m.P99, "p999": m.P999, "max": m.Max,
+		"value": m.Value, "expected": m.Expected, "servers": m.Servers,
+	}[name]
 }
 
 // Samples returns how many samples are behind the metric.

@@ -98,9 +98,7 @@ func (x *queue) take(s *history.Sample) {
 func (x *queue) delivered(put item, taken time.Duration) {
 	metric := x.latency(put.phase)
 	x.fold.latency(metric, put.phase, put.due, put.call, taken)
-	if x.fold.OnHandoff != nil {
-		x.fold.OnHandoff(metric, Handoff{At: taken, Latency: taken - put.due})
-	}
+	x.fold.OnHandoff(metric, Handoff{At: taken, Latency: taken - put.due})
 }
 
 // latency is the metric for items of the phase: those that met a fault are kept

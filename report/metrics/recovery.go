@@ -1,10 +1,6 @@
 package metrics
 
 import (
-	"math"
-	"sort"
-	"time"
-
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/verdict"
 )
@@ -53,7 +49,7 @@ func (x *recovery) record(r history.Record) {
 }
 
 func (x *recovery) changed(last, next *verdict.Belief) {
-	if next.Start > last.End && x.fold.disturbed(last.End, next.Start) {
+	if next.Start > last.End && x.fold.faults.Touches(last.End, next.Start) {
 		x.fold.observe(outageTime, next.Phase, next.Start-last.End)
 	}
 }
@@ -62,27 +58,4 @@ func (x *recovery) close(out map[string]Metric) {
 	if x.counted {
 		out[ConnectionsPeak] = Metric{Unit: "1/s", Value: new(x.peak)}
 	}
-}
-
-// healing returns, for each fault in order of their start, when the last of it and
-// those before it was healed.
-func healing(faults []history.Fault) []time.Duration {
-	var out []time.Duration
-	last := time.Duration(0)
-	for _, w := range faults {
-		end := w.End
-		if end < w.Start {
-			end = math.MaxInt64 // never
-		}
-		last = max(last, end)
-		out = append(out, last)
-	}
-	return out
-}
-
-// disturbed says whether any fault was in force in [from, to].
-func (f *Fold) disturbed(from, to time.Duration) bool {
-	faults := f.history.Faults
-	i := sort.Search(len(faults), func(i int) bool { return faults[i].Start > to })
-	return i > 0 && f.healed[i-1] >= from
 }

@@ -77,21 +77,14 @@ func (x *slow) close(map[string]Metric) {
 	}
 }
 
-func (x *slow) phase(name string) *history.Phase {
-	if p := x.fold.phases[name]; p != nil {
-		return p
-	}
-	return &noPhase
-}
-
 func (x *slow) disturbed(name string) bool {
-	p := x.phase(name)
-	return x.fold.disturbed(p.Start, x.fold.endOf(p))
+	p := x.fold.phase(name)
+	return x.fold.faults.Touches(p.Start, x.fold.endOf(p))
 }
 
 // seconds returns the grants of each whole second of a phase, in order.
 func (x *slow) seconds(name string) []int {
-	p := x.phase(name)
+	p := x.fold.phase(name)
 	var out []int
 	for at := (p.Start + time.Second - 1) / time.Second; (at+1)*time.Second <= x.fold.endOf(p); at++ {
 		out = append(out, x.grants[name][at])

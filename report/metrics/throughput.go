@@ -19,7 +19,7 @@ func init() {
 				Help: "grants, or items taken, a second; not in a drain"},
 		},
 		collect: func(f *Fold) collector {
-			x := &throughput{fold: f, done: map[string]*int64{}}
+			x := &throughput{fold: f, done: map[string]int64{}}
 			return collector{sample: x.sample, close: x.close}
 		},
 	})
@@ -27,19 +27,13 @@ func init() {
 
 type throughput struct {
 	fold *Fold
-	done map[string]*int64 // grants and items taken, by phase
+	done map[string]int64 // grants and items taken, by phase
 }
 
 func (x *throughput) sample(s *history.Sample, p *history.Phase) {
-	if !counted(s, p) {
-		return
+	if counted(s, p) {
+		x.done[s.Phase]++
 	}
-	n := x.done[s.Phase]
-	if n == nil {
-		n = new(int64)
-		x.done[s.Phase] = n
-	}
-	*n++
 }
 
 func (x *throughput) close(out map[string]Metric) {
@@ -47,17 +41,13 @@ func (x *throughput) close(out map[string]Metric) {
 	var long time.Duration
 	names := slices.Sorted(maps.Keys(x.done))
 	for _, name := range names {
-		p := x.fold.phases[name]
-		recorded := p != nil
-		if !recorded {
-			p = &noPhase // a history without phases is one phase
-		}
-		n, took := *x.done[name], x.fold.endOf(p)-p.Start
+		p := x.fold.phase(name) // a history without phases is one phase
+		n, took := x.done[name], x.fold.endOf(p)-p.Start
 		if took <= 0 {
 			continue
 		}
 		all, long = all+n, long+took
-		if recorded && len(names) > 1 {
+		if p != &noPhase && len(names) > 1 {
 			out[Throughput+"."+name] = Metric{Unit: "1/s", Phase: name, Count: &n, Value: new(float64(n) / took.Seconds())}
 		}
 	}

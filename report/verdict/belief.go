@@ -47,10 +47,8 @@ type Beliefs struct {
 
 	emit    func(Belief)
 	clients perClient[holder]
-	queue   []*entry // in order of Start, from head
-	head    int
-	free    []*entry
-	fresh   []entry       // not used yet
+	queue   []*entry      // in order of Start
+	free    []*entry      // to be used again
 	now     time.Duration // the latest instant in the records
 	emitted time.Duration // start of the last belief emitted
 }
@@ -141,10 +139,10 @@ func (t *Beliefs) begin(g *grant, b Belief) {
 		b.Start = t.emitted // keeps the order; Late says that it is not the truth
 	}
 	e := t.take()
-	e.Belief, e.live = b, true
+	*e = entry{Belief: b, live: true}
 	g.parts, g.held = append(g.parts, e), true
 	i := len(t.queue)
-	for i > t.head && t.queue[i-1].Start > b.Start {
+	for i > 0 && t.queue[i-1].Start > b.Start {
 		i--
 	}
 	t.queue = slices.Insert(t.queue, i, e)
@@ -246,8 +244,8 @@ func (g *grant) meant(e *history.Session) bool {
 
 // flush emits what has ended and can have no earlier belief before it.
 func (t *Beliefs) flush(until time.Duration) {
-	for t.head < len(t.queue) {
-		e := t.queue[t.head]
+	for len(t.queue) > 0 {
+		e := t.queue[0]
 		if e.live || e.Start > until {
 			break
 		}
@@ -257,15 +255,10 @@ func (t *Beliefs) flush(until time.Duration) {
 			}
 			t.forget(e)
 		}
-		t.queue[t.head] = nil
-		t.head++
+		t.queue = t.queue[1:]
 		t.emitted = e.Start
 		t.emit(e.Belief)
 		t.free = append(t.free, e)
-	}
-	if t.head > 1024 && t.head*2 > len(t.queue) {
-		t.queue = append(t.queue[:0], t.queue[t.head:]...)
-		t.head = 0
 	}
 }
 
@@ -281,27 +274,18 @@ func (t *Beliefs) forget(e *entry) {
 }
 
 func (t *Beliefs) take() *entry {
-	if k := len(t.free); k > 0 {
-		e := t.free[k-1]
-		t.free = t.free[:k-1]
-		*e = entry{}
-		return e
+	k := len(t.free)
+	if k == 0 {
+		return new(entry)
 	}
-	if len(t.fresh) == 0 {
-		t.fresh = make([]entry, entriesAtOnce)
-	}
-	e := &t.fresh[0]
-	t.fresh = t.fresh[1:]
+	e := t.free[k-1]
+	t.free = t.free[:k-1]
 	return e
 }
 
-// entriesAtOnce is how many entries are allocated together, some 8 KiB: there are as
-// many as there are grants in the time by which records may be late.
-const entriesAtOnce = 64
-
 // Close emits everything that is left. What is still believed ends at end.
 func (t *Beliefs) Close(end time.Duration) {
-	for _, e := range t.queue[t.head:] {
+	for _, e := range t.queue {
 		if e.live {
 			e.End, e.Ended, e.live = max(end, e.Start), AtEnd, false
 		}

@@ -1,13 +1,11 @@
 package verdict
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// BusyLoop names the guarantee that waiting costs no requests.
 const BusyLoop = "busy-loop"
 
 func init() {
@@ -56,10 +54,9 @@ func (b *busy) record(n history.Numbered) {
 	if e.Requests <= allowed {
 		return
 	}
-	b.broken.add(func() string {
-		return fmt.Sprintf("client %d made %d requests for %d calls, with %d notifications and %d connections to give a reason for them (record %d): more than %d need a loop that asks again and again",
-			e.Client, e.Requests, e.Calls, e.Notifications, e.Connections, n.N, allowed)
-	}, n.N)
+	b.broken.add([]int{n.N},
+		"client %d made %d requests for %d calls, with %d notifications and %d connections to give a reason for them (record %d): more than %d need a loop that asks again and again",
+		e.Client, e.Requests, e.Calls, e.Notifications, e.Connections, n.N, allowed)
 }
 
 func (b *busy) finish(time.Duration) Verdict {

@@ -7,7 +7,6 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// ClaimValidity names the guarantee that a grant is the client's own.
 const ClaimValidity = "claim-validity"
 
 func init() {
@@ -30,7 +29,7 @@ func init() {
 type claims struct {
 	line     *line         // nil without commits
 	open     []granted     // whose commits have not all come
-	faults   spans         // with the time to recover
+	faults   Spans         // with the time to recover
 	held     map[int]claim // the last grant of each client
 	checked  int
 	sessions map[int]*sessions
@@ -57,7 +56,7 @@ type claim struct {
 }
 
 func newClaimValidity(in *inputs) checker {
-	c := &claims{sessions: map[int]*sessions{}, held: map[int]claim{}, faults: aftermath(in.history, Patience(in.history)), line: in.line}
+	c := &claims{sessions: map[int]*sessions{}, held: map[int]claim{}, faults: Aftermath(in.history, Patience(in.history)), line: in.line}
 	return checker{record: c.record, finish: c.finish}
 }
 
@@ -93,7 +92,7 @@ func (c *claims) check(n *history.ClaimCheck, record int) {
 	s := k.sample
 	var wrong string
 	switch {
-	case n.Token == 0 && (k.doubt || c.faults.touches(s.Call, n.At)):
+	case n.Token == 0 && (k.doubt || c.faults.Touches(s.Call, n.At)):
 		return // the session may have died, and the client not know yet: exposure
 	case n.Token == 0:
 		wrong = "it was not there"
@@ -106,10 +105,9 @@ func (c *claims) check(n *history.ClaimCheck, record int) {
 	default:
 		return
 	}
-	c.broken.add(func() string {
-		return fmt.Sprintf("client %d claimed token %d by node %s of session %#x at %v (record %d), but when the observer checked, at %v, %s (record %d)",
-			s.Client, s.Token, s.Path, uint64(s.Session), s.Return, k.record, n.At, wrong, record)
-	}, k.record, record)
+	c.broken.add([]int{k.record, record},
+		"client %d claimed token %d by node %s of session %#x at %v (record %d), but when the observer checked, at %v, %s (record %d)",
+		s.Client, s.Token, s.Path, uint64(s.Session), s.Return, k.record, n.At, wrong, record)
 }
 
 func (c *claims) event(n *history.Session, record int) {
@@ -138,10 +136,9 @@ func (c *claims) event(n *history.Session, record int) {
 
 func (c *claims) claim(s *history.Sample, record int) {
 	if s.Path == "" || s.Session == 0 || s.Token == 0 {
-		c.broken.add(func() string {
-			return fmt.Sprintf("client %d claims a grant without a node, a session or a token: path %q, session %#x, token %d (record %d)",
-				s.Client, s.Path, uint64(s.Session), s.Token, record)
-		}, record)
+		c.broken.add([]int{record},
+			"client %d claims a grant without a node, a session or a token: path %q, session %#x, token %d (record %d)",
+			s.Client, s.Path, uint64(s.Session), s.Token, record)
 		return
 	}
 	k := c.sessions[s.Client]
@@ -150,19 +147,17 @@ func (c *claims) claim(s *history.Sample, record int) {
 		return
 	}
 	if l := k.lost; l.session == s.Session && (s.Call > l.at || s.Return > l.at+grace) {
-		c.broken.add(func() string {
-			return fmt.Sprintf("client %d was granted token %d at %v (record %d), %v after it had heard that session %#x was gone (record %d)",
-				s.Client, s.Token, s.Return, record, s.Return-l.at, uint64(l.session), l.record)
-		}, l.record, record)
+		c.broken.add([]int{l.record, record},
+			"client %d was granted token %d at %v (record %d), %v after it had heard that session %#x was gone (record %d)",
+			s.Client, s.Token, s.Return, record, s.Return-l.at, uint64(l.session), l.record)
 		return
 	}
 	if s.Session == k.opened || s.Session == k.previous && s.Return <= k.openedAt+grace {
 		return
 	}
-	c.broken.add(func() string {
-		return fmt.Sprintf("client %d claims a grant of session %#x (record %d), but its session is %#x (record %d): the grant is not its own",
-			s.Client, uint64(s.Session), record, uint64(k.opened), k.openedRecord)
-	}, k.openedRecord, record)
+	c.broken.add([]int{k.openedRecord, record},
+		"client %d claims a grant of session %#x (record %d), but its session is %#x (record %d): the grant is not its own",
+		s.Client, uint64(s.Session), record, uint64(k.opened), k.openedRecord)
 }
 
 // granted is a grant whose node is to be looked up in the commits.
@@ -218,10 +213,8 @@ func (c *claims) lookUp(g granted, zxid int64) {
 		}
 		wrong = fmt.Sprintf("the older node %s (czxid %#x) stood before it all the time", ahead.path, uint64(ahead.czxid))
 	}
-	c.broken.add(func() string {
-		return fmt.Sprintf("client %d was granted token %#x by node %s of session %#x, knowing of no commit after %#x (record %d), but %s",
-			g.Client, uint64(g.Token), g.Path, uint64(g.Session), uint64(zxid), g.record, wrong)
-	}, g.record)
+	c.broken.add([]int{g.record}, "client %d was granted token %#x by node %s of session %#x, knowing of no commit after %#x (record %d), but %s",
+		g.Client, uint64(g.Token), g.Path, uint64(g.Session), uint64(zxid), g.record, wrong)
 }
 
 func (c *claims) finish(time.Duration) Verdict {

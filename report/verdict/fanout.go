@@ -7,7 +7,6 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// FanOut names the guarantee that a hand-off wakes and asks no more than its formula says.
 const FanOut = "fan-out"
 
 func init() {
@@ -25,7 +24,7 @@ func init() {
 // Rounds that a fault disturbed are not judged.
 type fan struct {
 	history   *history.History
-	faults    spans
+	faults    Spans
 	rounds    int
 	judged    int
 	disturbed int
@@ -33,7 +32,7 @@ type fan struct {
 }
 
 func newFanOut(in *inputs) checker {
-	f := &fan{history: in.history, faults: aftermath(in.history, Patience(in.history))}
+	f := &fan{history: in.history, faults: Aftermath(in.history, Patience(in.history))}
 	return checker{applies: func() bool { return f.rounds > 0 }, record: f.record, finish: f.finish}
 }
 
@@ -43,7 +42,7 @@ func (f *fan) record(n history.Numbered) {
 		return
 	}
 	f.rounds++
-	if f.faults.touches(f.since(t), t.At) {
+	if f.faults.Touches(f.since(t), t.At) {
 		f.disturbed++
 		return
 	}
@@ -58,10 +57,8 @@ func (f *fan) record(n history.Numbered) {
 		}
 		judged = true
 		if c.measured > *c.expected {
-			f.broken.add(func() string {
-				return fmt.Sprintf("%d %s in %d %ss, the formula allows %d (record %d)",
-					c.measured, c.what, t.Count, t.Of, *c.expected, n.N)
-			}, n.N)
+			f.broken.add([]int{n.N}, "%d %s in %d %ss, the formula allows %d (record %d)",
+				c.measured, c.what, t.Count, t.Of, *c.expected, n.N)
 		}
 	}
 	if judged {

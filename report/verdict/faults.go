@@ -1,11 +1,10 @@
 package verdict
 
 import (
-	"fmt"
+	"cmp"
 	"time"
 )
 
-// Faults names the guarantee that every fault has shown its effect.
 const Faults = "faults"
 
 func init() {
@@ -30,13 +29,8 @@ func newFaults(in *inputs) checker {
 				if w.Proof != "" && w.Err == "" {
 					continue
 				}
-				bare.add(func() string {
-					why := w.Err
-					if why == "" {
-						why = "nothing proves its effect"
-					}
-					return fmt.Sprintf("%s on %s at %v (record %d): %s", w.Fault, w.Target, w.Start, w.N, why)
-				}, w.N)
+				bare.add([]int{w.N}, "%s on %s at %v (record %d): %s",
+					w.Fault, w.Target, w.Start, w.N, cmp.Or(w.Err, "nothing proves its effect"))
 			}
 			if bare.count == 0 {
 				return pass()

@@ -2,13 +2,13 @@ package verdict
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"time"
 
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// Fencing names the guarantee that the protected resource accepts no stale write.
 const Fencing = "fencing"
 
 func init() {
@@ -91,9 +91,7 @@ func (f *fences) accept(w accepted) {
 	} else {
 		w.high, w.highRecord = w.token, w.record
 	}
-	f.recent = append(f.recent, accepted{})
-	copy(f.recent[i+1:], f.recent[i:])
-	f.recent[i] = w
+	f.recent = slices.Insert(f.recent, i, w)
 	f.raise(i)
 	if len(f.recent) == 2*keepWrites {
 		f.forgot = f.recent[keepWrites-1]
@@ -113,10 +111,9 @@ func (f *fences) raise(i int) {
 
 // stale reports a write that was accepted after one with a higher token.
 func (f *fences) stale(w accepted) {
-	f.broken.add(func() string {
-		return fmt.Sprintf("token %d was accepted as version %d (record %d) after token %d (record %d): the write was stale",
-			w.token, w.version, w.record, w.high, w.highRecord)
-	}, w.highRecord, w.record)
+	f.broken.add([]int{w.highRecord, w.record},
+		"token %d was accepted as version %d (record %d) after token %d (record %d): the write was stale",
+		w.token, w.version, w.record, w.high, w.highRecord)
 }
 
 func (f *fences) finish(time.Duration) Verdict {

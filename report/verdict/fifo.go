@@ -7,7 +7,6 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// FIFO names the guarantee that grants come in the order of the line.
 const FIFO = "fifo"
 
 func init() {
@@ -50,11 +49,9 @@ func (o *order) belief(b Belief) {
 		o.skipped++
 		return
 	}
-	last := o.last
-	o.broken.add(func() string {
-		return fmt.Sprintf("client %d was granted token %d at %v (record %d), although client %d with the younger token %d had been let in before it, at %v (record %d)",
-			b.Client, b.Token, b.Start, b.Record, last.Client, last.Token, last.Start, last.Record)
-	}, last.Record, b.Record)
+	o.broken.add([]int{o.last.Record, b.Record},
+		"client %d was granted token %d at %v (record %d), although client %d with the younger token %d had been let in before it, at %v (record %d)",
+		b.Client, b.Token, b.Start, b.Record, o.last.Client, o.last.Token, o.last.Start, o.last.Record)
 }
 
 func (o *order) dying(b Belief) bool {

@@ -8,7 +8,6 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// Fit names the guarantee that the machine was good enough to measure on.
 const Fit = "fit"
 
 func init() {
@@ -51,9 +50,7 @@ func (f *fit) record(n history.Numbered) {
 		return
 	}
 	f.judged++
-	passed := func(format string, args ...any) {
-		f.unfit.add(func() string { return fmt.Sprintf(format, args...) }, n.N)
-	}
+	passed := func(format string, args ...any) { f.unfit.add([]int{n.N}, format, args...) }
 	if s.Lost > 0 {
 		passed("%d records were dropped", s.Lost)
 	}

@@ -44,7 +44,7 @@ type inputs struct {
 	history *history.History
 	late    func() int // records that came too late to keep the order of beliefs
 	overlap func(Overlap)
-	items   *items // shared by the guarantees about a queue's items; nil until one asks
+	items   *items // of a queue
 	line    *line  // by the commits; nil where there are none
 }
 

@@ -45,16 +45,6 @@ func newItems() *items {
 	return &items{waiting: map[string]int{}, states: map[string]item{}, taken: newTakenOnce(), twice: map[string][2]int{}, emptied: -1, vanished: map[string]gone{}}
 }
 
-// queueItems returns the sweep over a queue's items, which several guarantees share, and
-// what feeds it with records: nil for all but the first that asks.
-func (in *inputs) queueItems() (q *items, record func(history.Numbered)) {
-	if in.items != nil {
-		return in.items, nil
-	}
-	in.items = newItems()
-	return in.items, in.items.record
-}
-
 func (q *items) record(n history.Numbered) {
 	switch r := n.Record.(type) {
 	case *history.Sample:

@@ -1,7 +1,6 @@
 package verdict
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -23,8 +22,8 @@ const cleanUp = 2 * time.Second
 // client knew of a transaction before the removal.
 type leftovers struct {
 	line     *line
-	members  spans         // faults that hit members, with the time to recover
-	hits     map[int]spans // by client: faults that hit it
+	members  Spans         // faults that hit members, with the time to recover
+	hits     map[int]Spans // by client: faults that hit it
 	sessions map[int64]*owner
 	current  map[int]int64 // by client: its session
 	suspects []*leftover
@@ -48,7 +47,7 @@ type leftover struct {
 }
 
 func newLeftovers(in *inputs) *leftovers {
-	o := &leftovers{line: in.line, hits: map[int]spans{}, sessions: map[int64]*owner{}, current: map[int]int64{}}
+	o := &leftovers{line: in.line, hits: map[int]Spans{}, sessions: map[int64]*owner{}, current: map[int]int64{}}
 	for _, f := range in.history.Faults {
 		if f.Client >= 0 {
 			o.hits[f.Client] = append(o.hits[f.Client], span{f.Start, later(ended(f), cleanUp)})
@@ -152,10 +151,8 @@ func (o *leftovers) check(s *history.Sample) {
 }
 
 func (o *leftovers) report(x *leftover, until time.Duration) {
-	o.broken.add(func() string {
-		return fmt.Sprintf("node %s (czxid %#x) of client %d still stood at %v, %v after %s (record %d), while its session %#x lived: it blocks all behind it",
-			x.path, uint64(x.czxid), x.owner.client, until, (until - x.since).Round(time.Millisecond), x.why, x.record, uint64(x.session))
-	}, x.record)
+	o.broken.add([]int{x.record}, "node %s (czxid %#x) of client %d still stood at %v, %v after %s (record %d), while its session %#x lived: it blocks all behind it",
+		x.path, uint64(x.czxid), x.owner.client, until, (until - x.since).Round(time.Millisecond), x.why, x.record, uint64(x.session))
 }
 
 // finish judges what has stood until its session ended.

@@ -7,7 +7,6 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// MutualExclusion names the guarantee that two clients never hold at once.
 const MutualExclusion = "mutual-exclusion"
 
 func init() {
@@ -117,14 +116,13 @@ func (x *exclusion) overlap(a, b claimed, until time.Duration) {
 		return
 	}
 	x.report(Overlap{a.Client, b.Client, excused, until, false})
-	x.broken.add(func() string {
-		why := "no fault had hit it"
-		if cause.N > 0 {
-			why = fmt.Sprintf("%s had hit it, but that excuses only until %v", cause.Fault, excused)
-		}
-		return fmt.Sprintf("clients %d (token %d) and %d (token %d) both believed that they held the grant from %v to %v, records %d and %d: %s, and %s",
-			a.Client, a.Token, b.Client, b.Token, b.Start, until, a.Record, b.Record, fmt.Sprintf(wrong, who), why)
-	}, a.Record, a.EndRecord, b.Record, cause.N)
+	why := "no fault had hit it"
+	if cause.N > 0 {
+		why = fmt.Sprintf("%s had hit it, but that excuses only until %v", cause.Fault, excused)
+	}
+	x.broken.add([]int{a.Record, a.EndRecord, b.Record, cause.N},
+		"clients %d (token %d) and %d (token %d) both believed that they held the grant from %v to %v, records %d and %d: %s, and %s",
+		a.Client, a.Token, b.Client, b.Token, b.Start, until, a.Record, b.Record, fmt.Sprintf(wrong, who), why)
 }
 
 // excused returns until when the stale belief is excused of overlapping the good one,
@@ -149,10 +147,9 @@ func (x *exclusion) outlived(b Belief) {
 	if !ok || l.session != b.Session || l.at < b.Start || b.End <= l.at+grace {
 		return
 	}
-	x.broken.add(func() string {
-		return fmt.Sprintf("client %d held token %d until %v, %v after the servers' word that its session %#x was gone had reached it (records %d and %d): it still believed",
-			b.Client, b.Token, b.End, b.End-l.at, uint64(l.session), b.Record, l.record)
-	}, b.Record, l.record, b.EndRecord)
+	x.broken.add([]int{b.Record, l.record, b.EndRecord},
+		"client %d held token %d until %v, %v after the servers' word that its session %#x was gone had reached it (records %d and %d): it still believed",
+		b.Client, b.Token, b.End, b.End-l.at, uint64(l.session), b.Record, l.record)
 }
 
 // record finds holders that act on a session that they know to be lost.
@@ -181,10 +178,9 @@ func (x *exclusion) written(s *history.Sample, record int) {
 		return
 	}
 	x.acted[s.Token] = true // once is enough: a holder that does not know goes on and on
-	x.broken.add(func() string {
-		return fmt.Sprintf("client %d began a write under token %d at %v (record %d), %v after it had heard that its session %#x was lost (record %d): it still believed",
-			s.Client, s.Token, s.Call, record, s.Call-l.at, uint64(l.session), l.record)
-	}, l.record, record)
+	x.broken.add([]int{l.record, record},
+		"client %d began a write under token %d at %v (record %d), %v after it had heard that its session %#x was lost (record %d): it still believed",
+		s.Client, s.Token, s.Call, record, s.Call-l.at, uint64(l.session), l.record)
 }
 
 func (x *exclusion) finish(time.Duration) Verdict {

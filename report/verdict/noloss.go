@@ -6,7 +6,6 @@ import (
 	"time"
 )
 
-// NoLoss names the guarantee that no item that was put is lost.
 const NoLoss = "no-loss"
 
 func init() {
@@ -15,16 +14,13 @@ func init() {
 		Promise: "An item that was put is taken by somebody, or is still in the queue.",
 		Harm:    "The item is gone, and nobody has worked on it.",
 		Help:    "an item was put and never taken, although the queue was emptied",
-		check: func(in *inputs) checker {
-			q, record := in.queueItems()
-			return checker{record: record, finish: func(time.Duration) Verdict { return q.noLoss() }}
-		},
+		check:   func(in *inputs) checker { return checker{finish: in.items.noLoss} },
 	})
 }
 
 // noLoss needs a queue that was taken empty. As many items as there are takes
 // without a reply may be gone with them.
-func (q *items) noLoss() Verdict {
+func (q *items) noLoss(time.Duration) Verdict {
 	q.resolve()
 	var missing []string
 	for id, i := range q.states {
@@ -48,9 +44,8 @@ func (q *items) noLoss() Verdict {
 	}
 	var broken evidence
 	for _, id := range missing {
-		broken.add(func() string {
-			return fmt.Sprintf("item %q was put (record %d) and not taken, although the queue was drained", id, q.states[id].put)
-		}, q.states[id].put)
+		broken.add([]int{q.states[id].put}, "item %q was put (record %d) and not taken, although the queue was drained",
+			id, q.states[id].put)
 	}
 	v := broken.fail("items")
 	if q.open > 0 {
@@ -66,10 +61,9 @@ func (q *items) deleted(missing []string) (Verdict, bool) {
 	var lost evidence
 	for _, id := range missing {
 		if g, ok := q.vanished[id]; ok {
-			lost.add(func() string {
-				return fmt.Sprintf("item %q was put (record %d) and deleted by client %d at zxid %#x, as the wire shows (record %d); the reply was lost, and no take handed the item over",
-					id, q.states[id].put, g.client, uint64(g.zxid), g.record)
-			}, q.states[id].put, g.record)
+			lost.add([]int{q.states[id].put, g.record},
+				"item %q was put (record %d) and deleted by client %d at zxid %#x, as the wire shows (record %d); the reply was lost, and no take handed the item over",
+				id, q.states[id].put, g.client, uint64(g.zxid), g.record)
 		}
 	}
 	return lost.fail("items"), lost.count > 0

@@ -1,13 +1,11 @@
 package verdict
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"time"
 )
 
-// NoPhantom names the guarantee that nothing is taken that nobody put.
 const NoPhantom = "no-phantom"
 
 func init() {
@@ -16,19 +14,16 @@ func init() {
 		Promise: "Nobody takes an item that nobody has put.",
 		Harm:    "Work is done that nobody asked for.",
 		Help:    "an item was taken that nobody had put",
-		check: func(in *inputs) checker {
-			q, record := in.queueItems()
-			return checker{record: record, finish: func(time.Duration) Verdict { return q.noPhantom() }}
-		},
+		check:   func(in *inputs) checker { return checker{finish: in.items.noPhantom} },
 	})
 }
 
-func (q *items) noPhantom() Verdict {
+func (q *items) noPhantom(time.Duration) Verdict {
 	q.resolve()
 	var broken evidence
 	for _, id := range slices.Sorted(maps.Keys(q.states)) {
 		if i := q.states[id]; i.put == 0 && i.taken > 0 {
-			broken.add(func() string { return fmt.Sprintf("item %q was taken (record %d) and never put", id, i.taken) }, i.taken)
+			broken.add([]int{i.taken}, "item %q was taken (record %d) and never put", id, i.taken)
 		}
 	}
 	return q.verdict(broken, "phantoms")

@@ -8,7 +8,6 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// NoOrphan names the guarantee that no node stays in line that nobody claims.
 const NoOrphan = "no-orphan"
 
 func init() {
@@ -112,14 +111,15 @@ func (o *orphans) finish(end time.Duration) Verdict {
 			continue
 		}
 		n := k.nodes[0]
-		o.broken.add(func() string {
-			if k.claimed {
-				return fmt.Sprintf("client %d had %d nodes in line from %v to %v (record %d), and can have use for one: %s and others of its session %#x",
-					k.client, len(k.nodes), k.asked, k.at, k.record, n.Path, uint64(n.Session))
-			}
-			return fmt.Sprintf("client %d neither held nor waited from %v to %v, and yet its node %s stood in line (record %d): its session %#x lives, so the node stays, and blocks all behind it",
-				k.client, k.asked, k.at, n.Path, k.record, uint64(n.Session))
-		}, k.record)
+		if k.claimed {
+			o.broken.add([]int{k.record},
+				"client %d had %d nodes in line from %v to %v (record %d), and can have use for one: %s and others of its session %#x",
+				k.client, len(k.nodes), k.asked, k.at, k.record, n.Path, uint64(n.Session))
+			continue
+		}
+		o.broken.add([]int{k.record},
+			"client %d neither held nor waited from %v to %v, and yet its node %s stood in line (record %d): its session %#x lives, so the node stays, and blocks all behind it",
+			k.client, k.asked, k.at, n.Path, k.record, uint64(n.Session))
 	}
 	switch {
 	case o.broken.count > 0:

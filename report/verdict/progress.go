@@ -8,7 +8,6 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// Progress names the guarantee that somebody who waits gets on.
 const Progress = "progress"
 
 func init() {
@@ -32,7 +31,7 @@ func init() {
 // Only waits longer than the limit are kept, until no idle time can meet them.
 type progress struct {
 	limit  time.Duration
-	faults spans // with the time to recover
+	faults Spans // with the time to recover
 
 	covered  time.Duration // up to here, idle times are known
 	by       int           // record that ended the last belief
@@ -59,7 +58,7 @@ type idle struct {
 
 func newProgress(in *inputs) checker {
 	p := &progress{limit: Patience(in.history), stuck: newStuck(in.history)}
-	p.faults = aftermath(in.history, p.limit)
+	p.faults = Aftermath(in.history, p.limit)
 	queue := newDeliveries(in.history)
 	return checker{
 		belief: p.belief,
@@ -84,7 +83,7 @@ func (p *progress) acquired(s *history.Sample, record int) {
 	p.acquires++
 	if s.Outcome == history.OK {
 		p.granted++
-		if !p.faults.touches(s.Call, s.Return) {
+		if !p.faults.Touches(s.Call, s.Return) {
 			p.calm++
 		}
 	}
@@ -108,10 +107,9 @@ func (p *progress) meet(i *idle, w wait) {
 		return
 	}
 	i.cited = true
-	p.broken.add(func() string {
-		return fmt.Sprintf("nobody held anything from %v to %v without a fault near, %v and more than the limit of %v, while client %d waited (record %d)",
-			from, to, to-from, p.limit, w.client, w.record)
-	}, i.after, w.record, i.before)
+	p.broken.add([]int{i.after, w.record, i.before},
+		"nobody held anything from %v to %v without a fault near, %v and more than the limit of %v, while client %d waited (record %d)",
+		from, to, to-from, p.limit, w.client, w.record)
 }
 
 func (p *progress) belief(b Belief) {

@@ -2,13 +2,13 @@ package verdict
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"time"
 
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// QueueFIFO names the guarantee that items leave a queue in the order in which they came.
 const QueueFIFO = "queue-fifo"
 
 func init() {
@@ -97,32 +97,27 @@ func (q *sequence) take(s *history.Sample, record int) {
 	switch {
 	case i > 0 && q.left[i-1].put > p.back:
 		d := q.left[i-1]
-		q.broken.add(func() string {
-			return fmt.Sprintf("item %q was put at %v (record %d) before item %q was (record %d), and yet %q had been taken (record %d) when the take of %q was called, at %v (record %d)",
-				s.Item, p.back, p.record, d.item, d.records[0], d.item, d.records[1], s.Item, s.Call, record)
-		}, p.record, d.records[0], d.records[1], record)
+		q.broken.add([]int{p.record, d.records[0], d.records[1], record},
+			"item %q was put at %v (record %d) before item %q was (record %d), and yet %q had been taken (record %d) when the take of %q was called, at %v (record %d)",
+			s.Item, p.back, p.record, d.item, d.records[0], d.item, d.records[1], s.Item, s.Call, record)
 	case i == 0 && len(q.left) == 2*keepTakes:
 		q.late++
 	}
 	q.leave(departure{at: s.Return, put: p.call, item: s.Item, records: [2]int{p.record, record}})
 }
 
-// leave inserts a departure, and lets those after it know of it.
+// leave takes in a departure, unless a younger item had left before. Those after it with
+// older items say nothing any more.
 func (q *sequence) leave(d departure) {
 	i := q.before(d.at)
-	q.left = append(q.left, departure{})
-	copy(q.left[i+1:], q.left[i:])
 	if i > 0 && q.left[i-1].put > d.put {
-		at := d.at
-		d = q.left[i-1]
-		d.at = at
+		return
 	}
-	q.left[i] = d
-	for j := i + 1; j < len(q.left) && q.left[j].put < d.put; j++ {
-		at := q.left[j].at
-		q.left[j] = d
-		q.left[j].at = at
+	j := i
+	for j < len(q.left) && q.left[j].put < d.put {
+		j++
 	}
+	q.left = slices.Replace(q.left, i, j, d)
 	if len(q.left) > 2*keepTakes {
 		q.left = append(q.left[:0], q.left[keepTakes:]...)
 	}

@@ -17,8 +17,8 @@ import (
 //     or taken without a fault for longer than a dead session needs to expire.
 type deliveries struct {
 	limit      time.Duration
-	faults     spans
-	near       spans         // with the time to recover
+	faults     Spans
+	near       Spans         // with the time to recover
 	moved      time.Duration // return of the last put or take
 	taken      int
 	operations int  // puts and takes
@@ -29,7 +29,7 @@ type deliveries struct {
 }
 
 func newDeliveries(h *history.History) *deliveries {
-	return &deliveries{limit: Patience(h), faults: aftermath(h, 0), near: aftermath(h, Patience(h))}
+	return &deliveries{limit: Patience(h), faults: Aftermath(h, 0), near: Aftermath(h, Patience(h))}
 }
 
 func (d *deliveries) record(n history.Numbered) {
@@ -41,7 +41,7 @@ func (d *deliveries) record(n history.Numbered) {
 	case *history.Emptied:
 		d.empty = len(d.faults) == 0 || r.At > d.faults[len(d.faults)-1].to
 	case *history.Snapshot:
-		if r.Queue && !d.faults.touches(r.Asked, r.At) {
+		if r.Queue && !d.faults.Touches(r.Asked, r.At) {
 			d.snapshot(r, n.N)
 		}
 	}
@@ -54,7 +54,7 @@ func (d *deliveries) done(s *history.Sample) {
 		return
 	}
 	d.taken++
-	if !d.near.touches(s.Call, s.Return) {
+	if !d.near.Touches(s.Call, s.Return) {
 		d.calm++
 	}
 }
@@ -68,15 +68,13 @@ func (d *deliveries) snapshot(l *history.Snapshot, record int) {
 	free := d.faults.outside(d.moved, l.At)
 	switch since := free[len(free)-1].from; {
 	case still && l.At-l.Asked >= quiet:
-		d.broken.add(func() string {
-			return fmt.Sprintf("%d items stood in the queue from %v to %v without a fault, the first %s; %d consumers waited for one, and nothing passed on their connections (record %d)",
-				len(l.Items), l.Asked, l.At, l.Items[0].Path, len(l.Waiters), record)
-		}, record)
+		d.broken.add([]int{record},
+			"%d items stood in the queue from %v to %v without a fault, the first %s; %d consumers waited for one, and nothing passed on their connections (record %d)",
+			len(l.Items), l.Asked, l.At, l.Items[0].Path, len(l.Waiters), record)
 	case d.limit > 0 && l.At-since > d.limit:
-		d.broken.add(func() string {
-			return fmt.Sprintf("%d items stood in the queue at %v, the first %s, and nothing was put or taken without a fault for %v, more than the limit of %v, while %d consumers waited (record %d)",
-				len(l.Items), l.At, l.Items[0].Path, l.At-since, d.limit, len(l.Waiters), record)
-		}, record)
+		d.broken.add([]int{record},
+			"%d items stood in the queue at %v, the first %s, and nothing was put or taken without a fault for %v, more than the limit of %v, while %d consumers waited (record %d)",
+			len(l.Items), l.At, l.Items[0].Path, l.At-since, d.limit, len(l.Waiters), record)
 	}
 }
 

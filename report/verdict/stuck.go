@@ -16,7 +16,7 @@ import (
 //   - A lost wake-up: a client waits and asks nothing, and has no watch that a change
 //     in the line could fire.
 type stuck struct {
-	faults spans
+	faults Spans
 	kept   []lineSnapshot // those in which somebody waited
 	judged int
 }
@@ -30,11 +30,11 @@ type lineSnapshot struct {
 // quiet is how long a line must have been observed before its stillness counts.
 const quiet = time.Second
 
-func newStuck(h *history.History) *stuck { return &stuck{faults: aftermath(h, 0)} }
+func newStuck(h *history.History) *stuck { return &stuck{faults: Aftermath(h, 0)} }
 
 func (s *stuck) record(n history.Numbered) {
 	l, ok := n.Record.(*history.Snapshot)
-	if !ok || l.Queue || s.faults.touches(l.Asked, l.At) {
+	if !ok || l.Queue || s.faults.Touches(l.Asked, l.At) {
 		return
 	}
 	s.judged++
@@ -57,10 +57,9 @@ func (s *stuck) judge(broken *evidence) {
 		for _, w := range l.Waiters {
 			still = still && asleep(w)
 			if asleep(w) && w.Watches != nil && *w.Watches == 0 {
-				broken.add(func() string {
-					return fmt.Sprintf("client %d waited from %v to %v, asked nothing, and had no watch that a change in the line could fire (record %d): nobody will wake it",
-						w.Client, l.Asked, l.At, l.record)
-				}, l.record)
+				broken.add([]int{l.record},
+					"client %d waited from %v to %v, asked nothing, and had no watch that a change in the line could fire (record %d): nobody will wake it",
+					w.Client, l.Asked, l.At, l.record)
 			}
 		}
 		// A node of a session that is nobody's any more will go when that expires.
@@ -68,13 +67,13 @@ func (s *stuck) judge(broken *evidence) {
 		if !still || l.held || foreign {
 			continue
 		}
-		broken.add(func() string {
-			first := "the line was empty"
-			if len(l.Nodes) > 0 {
-				first = fmt.Sprintf("the first of %d nodes in line, %s, belongs to session %#x, which lives", len(l.Nodes), l.Nodes[0].Path, uint64(l.Nodes[0].Session))
-			}
-			return fmt.Sprintf("%d clients waited from %v to %v without a fault, nobody held, and nothing moved (record %d): %s", len(l.Waiters), l.Asked, l.At, l.record, first)
-		}, l.record)
+		first := "the line was empty"
+		if len(l.Nodes) > 0 {
+			first = fmt.Sprintf("the first of %d nodes in line, %s, belongs to session %#x, which lives",
+				len(l.Nodes), l.Nodes[0].Path, uint64(l.Nodes[0].Session))
+		}
+		broken.add([]int{l.record}, "%d clients waited from %v to %v without a fault, nobody held, and nothing moved (record %d): %s",
+			len(l.Waiters), l.Asked, l.At, l.record, first)
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// Succession names the guarantee that the next in line is the next leader.
 const Succession = "succession"
 
 func init() {
@@ -193,10 +192,8 @@ func (d *drill) judgeAt(c check, from time.Duration, broken *evidence, doubts *[
 				doubt = fmt.Sprintf("client %d led, and was %s at %v", b.Client, b.Ended, b.End)
 			}
 		case d.stands(b.Client, c.at):
-			broken.add(func() string {
-				return fmt.Sprintf("%s, round %d: %s client %d led from %v (record %d), although %s",
-					d.phase, d.round, c.after, b.Client, b.Start, b.Record, due.first())
-			}, b.Record, c.record)
+			broken.add([]int{b.Record, c.record}, "%s, round %d: %s client %d led from %v (record %d), although %s",
+				d.phase, d.round, c.after, b.Client, b.Start, b.Record, due.first())
 		}
 	}
 	switch {
@@ -208,9 +205,8 @@ func (d *drill) judgeAt(c check, from time.Duration, broken *evidence, doubts *[
 		*doubts = append(*doubts, fmt.Sprintf("%s, round %d: %s", d.phase, d.round, doubt))
 		return "?"
 	}
-	broken.add(func() string {
-		return fmt.Sprintf("%s, round %d: %s nobody led until %v (record %d), although %s", d.phase, d.round, c.after, c.at, c.record, due.first())
-	}, due.record, c.record)
+	broken.add([]int{due.record, c.record}, "%s, round %d: %s nobody led until %v (record %d), although %s",
+		d.phase, d.round, c.after, c.at, c.record, due.first())
 	return "nobody"
 }
 

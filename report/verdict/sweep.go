@@ -11,8 +11,8 @@ import (
 
 // Sweep judges a history record by record.
 type Sweep struct {
-	OnBelief  func(b Belief)  // receives every belief in the order of its start; may be nil
-	OnOverlap func(o Overlap) // receives every time in which two clients held at once; may be nil
+	OnBelief  func(b Belief)  // receives every belief in the order of its start
+	OnOverlap func(o Overlap) // receives every time in which two clients held at once
 
 	history *history.History
 	judges  []judge
@@ -20,6 +20,7 @@ type Sweep struct {
 	belief  []func(Belief)           // of those that take beliefs
 	beliefs *Beliefs
 	line    *line // nil without commits
+	items   *items
 	seen    seen
 	end     time.Duration
 	records int
@@ -42,12 +43,12 @@ func NewSweep(h *history.History) *Sweep {
 }
 
 func newSweep(h *history.History, wanted func(name string) bool) *Sweep {
-	s := &Sweep{history: h}
+	s := &Sweep{history: h, items: newItems(), OnBelief: func(Belief) {}, OnOverlap: func(Overlap) {}}
 	s.beliefs = NewBeliefs(s.believe)
 	if h.Commits {
 		s.line = newLine()
 	}
-	in := &inputs{history: h, late: func() int { return s.beliefs.Late }, overlap: s.overlap, line: s.line}
+	in := &inputs{history: h, late: func() int { return s.beliefs.Late }, overlap: func(o Overlap) { s.OnOverlap(o) }, items: s.items, line: s.line}
 	for _, g := range registry {
 		if !wanted(g.Name) {
 			continue
@@ -68,15 +69,7 @@ func (s *Sweep) believe(b Belief) {
 	for _, take := range s.belief {
 		take(b)
 	}
-	if s.OnBelief != nil {
-		s.OnBelief(b)
-	}
-}
-
-func (s *Sweep) overlap(o Overlap) {
-	if s.OnOverlap != nil {
-		s.OnOverlap(o)
-	}
+	s.OnBelief(b)
 }
 
 // Add takes the next record.
@@ -92,6 +85,7 @@ func (s *Sweep) Add(n history.Numbered) {
 		take(n)
 	}
 	s.beliefs.Add(n)
+	s.items.record(n)
 }
 
 // Close returns the verdicts, in the order of [All]. readErr is what reading the

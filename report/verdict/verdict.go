@@ -80,12 +80,13 @@ type evidence struct {
 	records []int
 }
 
-func (e *evidence) add(reason func() string, records ...int) {
+// add takes the reason in words, and the records that prove it; 0 is none.
+func (e *evidence) add(records []int, format string, args ...any) {
 	e.count++
 	if e.count > evidenceLimit {
 		return
 	}
-	e.reasons = append(e.reasons, reason())
+	e.reasons = append(e.reasons, fmt.Sprintf(format, args...))
 	for _, r := range records {
 		if r > 0 {
 			e.records = append(e.records, r)

@@ -80,7 +80,7 @@ func TestJudge_ofADamagedHistoryKeepsFailuresAndTakesPassesBack(t *testing.T) {
 func TestEvidence_isBounded(t *testing.T) {
 	var e evidence
 	for i := range 100 {
-		e.add(func() string { return "reason" }, i+1, 0)
+		e.add([]int{i + 1, 0}, "reason")
 	}
 	v := e.fail("things")
 	if len(v.Reasons) != evidenceLimit+1 || v.Reasons[evidenceLimit] != "and 95 more things" || len(v.Records) != evidenceLimit {

@@ -52,10 +52,10 @@ func later(t, d time.Duration) time.Duration {
 	return t + d
 }
 
-// aftermath returns the times in which a fault was in force, and another after
+// Aftermath returns the times in which a fault was in force, and another after
 // it in which the ensemble may still recover.
-func aftermath(h *history.History, after time.Duration) spans {
-	var s spans
+func Aftermath(h *history.History, after time.Duration) Spans {
+	var s Spans
 	for _, w := range h.Faults {
 		s = append(s, span{w.Start, later(ended(w), after)})
 	}
@@ -78,20 +78,20 @@ func faultsByClient(h *history.History) map[int][]history.Fault {
 	return out
 }
 
-// spans is a set of times, as disjoint spans in order.
-type spans []span
+// Spans is a set of times, as disjoint Spans in order.
+type Spans []span
 
 type span struct{ from, to time.Duration }
 
-// touches says whether any span meets [from, to].
-func (s spans) touches(from, to time.Duration) bool {
+// Touches says whether any span meets [from, to].
+func (s Spans) Touches(from, to time.Duration) bool {
 	i := sort.Search(len(s), func(i int) bool { return s[i].to >= from })
 	return i < len(s) && s[i].from <= to
 }
 
 // outside returns the parts of [from, to] that no span covers.
-func (s spans) outside(from, to time.Duration) spans {
-	var out spans
+func (s Spans) outside(from, to time.Duration) Spans {
+	var out Spans
 	for _, w := range s {
 		if w.to < from {
 			continue
@@ -111,9 +111,9 @@ func (s spans) outside(from, to time.Duration) spans {
 }
 
 // union sorts and merges.
-func union(s spans) spans {
+func union(s Spans) Spans {
 	slices.SortFunc(s, func(a, b span) int { return cmp.Compare(a.from, b.from) })
-	var out spans
+	var out Spans
 	for _, w := range s {
 		if k := len(out); k > 0 && w.from <= out[k-1].to {
 			out[k-1].to = max(out[k-1].to, w.to)

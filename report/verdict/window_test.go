@@ -9,23 +9,23 @@ import (
 )
 
 func TestSpans(t *testing.T) {
-	s := union(spans{{50, 60}, {10, 20}, {15, 30}, {30, 35}})
-	if !slices.Equal(s, spans{{10, 35}, {50, 60}}) {
+	s := union(Spans{{50, 60}, {10, 20}, {15, 30}, {30, 35}})
+	if !slices.Equal(s, Spans{{10, 35}, {50, 60}}) {
 		t.Fatalf("union is %v", s)
 	}
 	for _, c := range []struct {
 		from, to time.Duration
 		touches  bool
-		outside  spans
+		outside  Spans
 	}{
-		{0, 9, false, spans{{0, 9}}},
-		{0, 10, true, spans{{0, 10}}},
+		{0, 9, false, Spans{{0, 9}}},
+		{0, 10, true, Spans{{0, 10}}},
 		{12, 20, true, nil},
-		{0, 100, true, spans{{0, 10}, {35, 50}, {60, 100}}},
-		{40, 45, false, spans{{40, 45}}},
-		{61, 70, false, spans{{61, 70}}},
+		{0, 100, true, Spans{{0, 10}, {35, 50}, {60, 100}}},
+		{40, 45, false, Spans{{40, 45}}},
+		{61, 70, false, Spans{{61, 70}}},
 	} {
-		if got := s.touches(c.from, c.to); got != c.touches {
+		if got := s.Touches(c.from, c.to); got != c.touches {
 			t.Errorf("touches(%d, %d) is %v", c.from, c.to, got)
 		}
 		if got := s.outside(c.from, c.to); !slices.Equal(got, c.outside) {
@@ -52,7 +52,7 @@ func TestPatience_comesFromTheSessionTimeout(t *testing.T) {
 
 func TestAftermath_ofAFaultThatWasNeverHealedLastsForEver(t *testing.T) {
 	h := history.Of(history.Header{}, &history.Window{Start: 5, End: 0})
-	if s := aftermath(h, time.Hour); len(s) != 1 || s[0].to != forever {
+	if s := Aftermath(h, time.Hour); len(s) != 1 || s[0].to != forever {
 		t.Errorf("got %v", s)
 	}
 }
