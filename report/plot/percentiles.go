@@ -33,26 +33,21 @@ func Percentiles(metric, title string, clients int, dists []Distribution, glyphs
 		fmt.Sprintf("%s by percentile, %s", units.Capital(quantity(metric, title)), units.Plural(clients, "contender")),
 		"Read: at 99 %, 99 of 100 were at most this slow. Each line ends at the slowest that was measured.")
 	f.Clients = clients
-	var values []float64
-	var marks []func()
+	c := newCurves(f, 0)
 	end := 1.0 // nines on the axis, at least one
 	repeated := false
 	for _, d := range dists {
-		curve := d.curve()
-		if len(curve) == 0 || d.count() < fewest {
+		at := d.curve()
+		if len(at) == 0 || d.count() < fewest {
 			continue
 		}
-		glyph := glyphs.of(d.Label)
-		for _, q := range curve {
-			values, end = append(values, q.y), math.Max(end, q.x)
+		for _, q := range at {
+			end = math.Max(end, q.x)
 		}
 		repeated = repeated || d.Trials > 1
-		f.legend = append(f.legend, entry{text: d.legend(), glyph: glyph, point: true, line: true})
-		marks = append(marks, func() {
-			f.body.Add(line{at: thin(curve, 600), style: stroke(glyph.color, lineWidth)}, points{at: d.marks(curve), glyph: glyph, size: glyphSize})
-		})
+		c.add(curve{words: d.legend(), glyph: glyphs.of(d.Label), at: d.marks(at), line: thin(at, 600), size: glyphSize})
 	}
-	if len(marks) == 0 {
+	if c.drawn == 0 {
 		return nil
 	}
 	if repeated {
@@ -61,12 +56,8 @@ func Percentiles(metric, title string, clients int, dists []Distribution, glyphs
 	f.body.X.Min, f.body.X.Max = 0, end
 	f.body.X.Label.Text = "percentile"
 	f.body.X.Tick.Marker = nineTicks(end)
-	logAxis(&f.body.Y, values, units.Tick)
+	logAxis(&f.body.Y, c.values, units.Tick)
 	f.yTitle = quantity(metric, title) + " (log scale)"
-	f.body.Add(gridlines{x: true, y: true})
-	for _, add := range marks {
-		add()
-	}
 	return f
 }
 
