@@ -80,13 +80,15 @@ func bounds(rows []Change, limit float64) []float64 {
 
 func changeTicks(low, high float64) ticks {
 	step := niceStep((high - low) / 8)
-	var out ticks
-	for k := math.Ceil((low - 1) / step); 1+k*step <= high; k++ {
-		label := formatFixed(k*step*100, max(0, int(math.Ceil(-math.Log10(step*100)-1e-9)))) + " %"
-		if k > 0 {
+	out := linearTicks(low-1, high-1, step, func(v float64) string {
+		label := asPrecise(v*100, step*100) + " %"
+		if v > 0 {
 			label = "+" + label
 		}
-		out = append(out, plot.Tick{Value: 1 + k*step, Label: label})
+		return label
+	})
+	for i := range out {
+		out[i].Value++
 	}
 	return out
 }
