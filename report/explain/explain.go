@@ -70,7 +70,7 @@ func Failures(c report.Conclusion) []Story {
 				break
 			}
 			s := Failure(h, t, v)
-			s.Label = names.Label(t)
+			s.Label = names.Label(t.Cell)
 			stories = append(stories, s)
 		}
 	}
@@ -81,7 +81,7 @@ func Failures(c report.Conclusion) []Story {
 // as far as it goes. The label is that of the trial alone: what varies in its run, only
 // [Failures] knows.
 func Failure(h *history.History, t report.Trial, v verdict.Verdict) Story {
-	s := Story{Trial: t, Label: matrix.NamesOf([]report.Trial{t}).Label(t), Guarantee: v.Guarantee, Reasons: slices.Clone(v.Reasons)}
+	s := Story{Trial: t, Label: matrix.NamesOf([]report.Trial{t}).Label(t.Cell), Guarantee: v.Guarantee, Reasons: slices.Clone(v.Reasons)}
 	s.Promise, _ = verdict.Find(v.Guarantee)
 	for i, r := range s.Reasons {
 		s.Reasons[i] = units.Times(r)

@@ -15,7 +15,7 @@ func FanOut(s matrix.Scenario, glyphs Glyphs) *Figure {
 		"How many notifications one hand-off causes (of a queue: one item put and taken), counted on the wire. Points are "+
 			"measured, dashed lines are the formula for the recipe. A line that climbs is a herd; a flat one wakes only the next in line.")
 	f.yTitle = "notifications per hand-off (log scale)"
-	return f.notifications(s, "fanout.notifications", glyphs)
+	return f.notifications(s, metrics.FanoutNotifications, glyphs)
 }
 
 // Flap plots against contenders how many notifications it causes that one waiter is
@@ -26,7 +26,7 @@ func Flap(s matrix.Scenario, glyphs Glyphs) *Figure {
 			"notifications that causes, counted on the wire. Points are measured, dashed lines are the formula for the recipe. "+
 			"A line that climbs: a short disconnect of one makes everybody respond.")
 	f.yTitle = "notifications per flap (log scale)"
-	return f.notifications(s, "flap.notifications", glyphs)
+	return f.notifications(s, metrics.FlapNotifications, glyphs)
 }
 
 // notifications plots a count of notifications and its formula, or returns nil.
@@ -119,13 +119,9 @@ func growthPoints(s matrix.Series, metric string) ([]xy, whiskers) {
 			continue
 		}
 		p50 = append(p50, xy{float64(t.Clients), *m.P50})
-		if m.P99 != nil && *m.P99 >= *m.P50 && enough(m, 100) {
+		if m.P99 != nil && *m.P99 >= *m.P50 && !m.TooFew("p99") {
 			w.add(float64(t.Clients), *m.P50, *m.P99)
 		}
 	}
 	return p50, w
 }
-
-// enough says whether a distribution has the samples that a quantile needs: below
-// 100 the 99th percentile is only another name for the maximum.
-func enough(m metrics.Metric, samples int64) bool { return m.Count != nil && *m.Count >= samples }

@@ -107,11 +107,10 @@ func (d Distribution) quantiles() []xy {
 	m := d.Summary
 	for _, q := range []struct {
 		fraction float64
-		v        *float64
-		needs    int64
-	}{{0, m.Min, 1}, {0.5, m.P50, 1}, {0.9, m.P90, 10}, {0.99, m.P99, 100}, {0.999, m.P999, 1000}} {
-		if q.v != nil && *q.v > 0 && enough(m, q.needs) {
-			out = append(out, xy{nines(q.fraction), *q.v})
+		field    string
+	}{{0, "min"}, {0.5, "p50"}, {0.9, "p90"}, {0.99, "p99"}, {0.999, "p999"}} {
+		if v := m.Field(q.field); v != nil && *v > 0 && m.Samples() > 0 && !m.TooFew(q.field) {
+			out = append(out, xy{nines(q.fraction), *v})
 		}
 	}
 	if n := len(out); n > 0 && m.Max != nil && m.Count != nil {
@@ -128,8 +127,8 @@ const fewest = 10
 
 // count is how many latencies stand behind a line.
 func (d Distribution) count() int {
-	if len(d.Exact) == 0 && d.Summary.Count != nil {
-		return int(*d.Summary.Count)
+	if len(d.Exact) == 0 {
+		return d.Summary.Samples()
 	}
 	return len(d.Exact)
 }

@@ -45,7 +45,7 @@ func recoveries(x matrix.Series) []string {
 				longest, count = max(longest, *d.Max), count+*d.Count
 			}
 		}
-		if p50, ok := matrix.Median(x.Trials, p50Of(m.name)); ok && count > 0 {
+		if p50, ok := matrix.Median(x.Trials, field(m.name, "p50")); ok && count > 0 {
 			out = append(out, fmt.Sprintf(m.words, x.Label, units.Duration(p50), units.Duration(longest), units.Plural(int(count), m.noun)))
 		}
 	}
