@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"image/color"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -95,17 +96,11 @@ func changeTicks(low, high float64) ticks {
 
 func changeLegend(rows []Change, limit float64) []entry {
 	out := []entry{{text: "change, with its 95 % confidence interval", glyph: glyph{palette[0], circle}, point: true, line: true}}
-	for _, r := range rows {
-		if r.Alarm {
-			out = append(out, entry{text: "worse", glyph: glyph{alarm, circle}, point: true, line: true})
-			break
-		}
+	if slices.ContainsFunc(rows, func(r Change) bool { return r.Alarm }) {
+		out = append(out, entry{text: "worse", glyph: glyph{alarm, circle}, point: true, line: true})
 	}
-	for _, r := range rows {
-		if r.Noise > 0 {
-			out = append(out, entry{text: "the same against itself", glyph: glyph{palette[4], diamond}, point: true})
-			break
-		}
+	if slices.ContainsFunc(rows, func(r Change) bool { return r.Noise > 0 }) {
+		out = append(out, entry{text: "the same against itself", glyph: glyph{palette[4], diamond}, point: true})
 	}
 	if limit > 0 {
 		out = append(out, entry{text: "limit", glyph: glyph{color: ink}, line: true, dash: true})
