@@ -74,8 +74,8 @@ func storyBlocks(stories []Story) []Block {
 
 func tableBlocks(tables []Table) []Block {
 	var out []Block
-	for i := range tables {
-		out = append(out, blockOf(&tables[i])...)
+	for _, t := range tables {
+		out = append(out, blockOf(&t)...)
 	}
 	return out
 }
