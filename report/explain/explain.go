@@ -10,6 +10,7 @@ package explain
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"time"
 
@@ -70,7 +71,7 @@ func Failures(c report.Conclusion) []Story {
 				break
 			}
 			s := Failure(h, t, v)
-			s.Label = names.Label(t)
+			s.Label = names.Label(t.Cell)
 			stories = append(stories, s)
 		}
 	}
@@ -81,7 +82,7 @@ func Failures(c report.Conclusion) []Story {
 // as far as it goes. The label is that of the trial alone: what varies in its run, only
 // [Failures] knows.
 func Failure(h *history.History, t report.Trial, v verdict.Verdict) Story {
-	s := Story{Trial: t, Label: matrix.NamesOf([]report.Trial{t}).Label(t), Guarantee: v.Guarantee, Reasons: slices.Clone(v.Reasons)}
+	s := Story{Trial: t, Label: matrix.NamesOf([]report.Trial{t}).Label(t.Cell), Guarantee: v.Guarantee, Reasons: slices.Clone(v.Reasons)}
 	s.Promise, _ = verdict.Find(v.Guarantee)
 	for i, r := range s.Reasons {
 		s.Reasons[i] = units.Times(r)
@@ -92,13 +93,21 @@ func Failure(h *history.History, t report.Trial, v verdict.Verdict) Story {
 	return s
 }
 
+// readable yields the records of a history up to where it is damaged.
+func readable(h *history.History) iter.Seq[history.Numbered] {
+	return func(yield func(history.Numbered) bool) {
+		for n, err := range h.Records {
+			if err != nil || !yield(n) {
+				return
+			}
+		}
+	}
+}
+
 // locate finds the clients in the records that prove a failure, and when it happened.
 func (s *Story) locate(h *history.History, proof []int) (clients []int) {
 	first := true
-	for n, err := range h.Records {
-		if err != nil {
-			break
-		}
+	for n := range readable(h) {
 		if !slices.Contains(proof, n.N) {
 			continue
 		}
@@ -165,10 +174,7 @@ func (s *Story) draw(h *history.History, clients []int) {
 	}
 	beliefs := verdict.NewBeliefs(func(b verdict.Belief) { bar(b.Client, b.Start, b.End, Held) })
 	var end time.Duration
-	for n, err := range h.Records {
-		if err != nil {
-			break
-		}
+	for n := range readable(h) {
 		end = max(end, n.Time())
 		beliefs.Add(n)
 		if x, ok := n.Record.(*history.Sample); ok && x.Op != history.Write {
@@ -183,10 +189,7 @@ func (s *Story) draw(h *history.History, clients []int) {
 
 // collect fills the events.
 func (s *Story) collect(h *history.History, clients, proof []int) {
-	for n, err := range h.Records {
-		if err != nil {
-			break
-		}
+	for n := range readable(h) {
 		proves := slices.Contains(proof, n.N)
 		if !proves && !s.belongs(n, clients) {
 			continue

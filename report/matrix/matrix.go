@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/internal/stats"
 	"github.com/zkbench/zkbench/report/units"
 )
@@ -54,7 +55,7 @@ func scenario(name string, trials []report.Trial) Scenario {
 	keys := varying(mine)
 	s := Scenario{Name: name}
 	for _, t := range mine {
-		params := pick(t, keys)
+		params := pick(t.Cell, keys)
 		name := label(t.Subject, params)
 		i := slices.IndexFunc(s.Series, func(x Series) bool { return x.Label == name })
 		if i < 0 {
@@ -121,16 +122,16 @@ func varying(trials []report.Trial) []string {
 	return keys
 }
 
-// pick returns what distinguishes a trial: its values of the keys, and its provocation.
-func pick(t report.Trial, keys []string) []Param {
+// pick returns what distinguishes a cell: its values of the keys, and its provocation.
+func pick(c history.Cell, keys []string) []Param {
 	var out []Param
 	for _, k := range keys {
-		if v, ok := t.Params[k]; ok {
+		if v, ok := c.Params[k]; ok {
 			out = append(out, Param{k, v})
 		}
 	}
-	if t.Provocation != "" {
-		out = append(out, Param{paramProvocation, t.Provocation})
+	if c.Provocation != "" {
+		out = append(out, Param{paramProvocation, c.Provocation})
 	}
 	return out
 }
@@ -168,3 +169,24 @@ func (s Scenario) Merged() Scenario {
 	}
 	return s
 }
+
+// Names gives the trials of a run their names: each is called as [Of] calls its
+// series. It holds the parameters that vary, by scenario.
+type Names map[string][]string
+
+// NamesOf returns the names for the trials of a run. All of them are needed: what
+// varies is not to be seen in one.
+func NamesOf(trials []report.Trial) Names {
+	byScenario := map[string][]report.Trial{}
+	for _, t := range trials {
+		byScenario[t.Scenario] = append(byScenario[t.Scenario], t)
+	}
+	n := Names{}
+	for name, mine := range byScenario {
+		n[name] = varying(mine)
+	}
+	return n
+}
+
+// Label is the label of the series that the cell belongs to.
+func (n Names) Label(c history.Cell) string { return label(c.Subject, pick(c, n[c.Scenario])) }

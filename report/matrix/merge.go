@@ -52,18 +52,15 @@ func mergeMetric(trials []report.Trial, name string) report.Metric {
 			all = append(all, m)
 		}
 	}
-	median := func(read func(report.Metric) *float64) *float64 {
-		if v, ok := Median(trials, func(t report.Trial) *float64 { return read(t.Metrics[name]) }); ok {
+	median := func(field string) *float64 {
+		if v, ok := Median(trials, func(t report.Trial) *float64 { return t.Metrics[name].Field(field) }); ok {
 			return &v
 		}
 		return nil
 	}
 	out := report.Metric{
-		Unit: all[0].Unit, Phase: all[0].Phase,
-		Mean: median(func(m report.Metric) *float64 { return m.Mean }), P50: median(func(m report.Metric) *float64 { return m.P50 }),
-		P90: median(func(m report.Metric) *float64 { return m.P90 }), P99: median(func(m report.Metric) *float64 { return m.P99 }),
-		P999: median(func(m report.Metric) *float64 { return m.P999 }), Value: median(func(m report.Metric) *float64 { return m.Value }),
-		Expected: median(func(m report.Metric) *float64 { return m.Expected }), Servers: median(func(m report.Metric) *float64 { return m.Servers }),
+		Unit: all[0].Unit, Phase: all[0].Phase, Mean: median("mean"), P50: median("p50"), P90: median("p90"), P99: median("p99"),
+		P999: median("p999"), Value: median("value"), Expected: median("expected"), Servers: median("servers"),
 	}
 	for _, m := range all {
 		if m.Count != nil {

@@ -117,15 +117,26 @@ func secondsAxis(a *plot.Axis, from, to float64) {
 	a.Min, a.Max = from, to
 	a.Label.Text = "seconds since the start of the run"
 	step := niceStep((to - from) / 8)
-	var out ticks
-	for k := math.Ceil(from / step); k*step <= to; k++ {
-		out = append(out, plot.Tick{Value: k * step, Label: secondsLabel(k*step, step)})
-	}
-	a.Tick.Marker = out
+	a.Tick.Marker = linearTicks(from, to, step, func(v float64) string { return asPrecise(v, step) })
 }
 
-// secondsLabel writes as many decimals as the step has.
-func secondsLabel(v, step float64) string {
+// axisFromZero is a linear axis from 0, with labels at least a step apart.
+func axisFromZero(a *plot.Axis, most, step float64) {
+	a.Min, a.Max = 0, most*1.05
+	a.Tick.Marker = linearTicks(0, a.Max, max(step, niceStep(most/6)), units.TickNumber)
+}
+
+// linearTicks labels the multiples of step.
+func linearTicks(low, high, step float64, write func(float64) string) ticks {
+	var out ticks
+	for k := math.Ceil(low / step); k*step <= high; k++ {
+		out = append(out, plot.Tick{Value: k * step, Label: write(k * step)})
+	}
+	return out
+}
+
+// asPrecise writes as many decimals as the step has.
+func asPrecise(v, step float64) string {
 	decimals := max(0, int(math.Ceil(-math.Log10(step)-1e-9)))
 	return formatFixed(v, decimals)
 }
@@ -153,13 +164,4 @@ func span(values []float64) (low, high float64) {
 		high = math.Max(high, v)
 	}
 	return low, high
-}
-
-// wholeTicks labels the multiples of step from 0 to high.
-func wholeTicks(step, high float64) ticks {
-	var out ticks
-	for v := 0.0; v <= high; v += step {
-		out = append(out, plot.Tick{Value: v, Label: units.Number(v)})
-	}
-	return out
 }

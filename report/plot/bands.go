@@ -41,14 +41,13 @@ func within(bands []band, from, to float64) []band {
 	return slices.DeleteFunc(bands, func(b band) bool { return b.to < from || b.from > to })
 }
 
-// bandEntries are the legend's words for the bands.
-func bandEntries(bands []band) []entry {
-	var out []entry
-	proof := func(b band) bool { return b.proven }
-	if slices.ContainsFunc(bands, proof) {
+// entries is all of the legend: what was drawn, and what the bands stand for.
+func (f *Figure) entries() []entry {
+	out := slices.Clone(f.legend)
+	if slices.ContainsFunc(f.bands, func(b band) bool { return b.proven }) {
 		out = append(out, entry{text: "fault in force", glyph: glyph{color: proven}, area: true})
 	}
-	if slices.ContainsFunc(bands, func(b band) bool { return !b.proven }) {
+	if slices.ContainsFunc(f.bands, func(b band) bool { return !b.proven }) {
 		out = append(out, entry{text: "fault without proof of effect", glyph: glyph{color: unclear}, area: true})
 	}
 	return out

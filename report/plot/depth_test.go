@@ -23,7 +23,7 @@ func TestQueueDepth_showsAllThatWaits(t *testing.T) {
 
 // sampleDepth invents a queue that a fault holds up for a second.
 func sampleDepth() Timeline {
-	d := Timeline{Trial: "queue-queue-parent-10", Label: "queue/parent", Clients: 10, Trace: &report.Trace{
+	d := Timeline{Trial: "queue-queue-parent-10", Label: "queue/parent", Clients: 10, Trace: &report.Trace{Queue: true,
 		Faults: []report.Fault{{Fault: "partition.isolate", Target: "zk2 (leader)", Start: 3 * time.Second, End: 4 * time.Second, Proof: "seen"}}}}
 	for i := range 1000 {
 		p := report.DepthPoint{At: time.Duration(i) * 8 * time.Millisecond, Queued: i % 2, Due: i % 2}

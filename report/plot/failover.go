@@ -23,10 +23,9 @@ func Failovers(d Timeline) *Figure {
 	if len(rows) == 0 {
 		return nil
 	}
-	f := newFigure("failover-"+d.Trial, "From the injection to the next grant: "+d.Label,
+	f := d.figure("failover", "From the injection to the next grant: "+d.Label,
 		"Each point is one failover. The bars are what ZooKeeper's own arithmetic allows: from what is left of the session timeout to the timeout, "+
 			"rounded up to ticks, with the delay of a follower, and a margin for a busy machine.")
-	f.Trial, f.Clients = d.Trial, d.Clients
 	end := seconds(d.Promise)
 	for _, r := range rows {
 		for _, x := range r.rounds {
@@ -163,12 +162,11 @@ func Budget(d Timeline) *Figure {
 		rounds = slices.Delete(rounds, budgetRows/2, budgetRows/2+left)
 		slices.SortStableFunc(rounds, func(a, b metrics.Failover) int { return cmp.Compare(a.At, b.At) })
 	}
-	f := newFigure("failover-budget-"+d.Trial, "What a failover consists of: "+d.Label,
+	f := d.figure("failover-budget", "What a failover consists of: "+d.Label,
 		"Each bar is one failover, from the injection to the next grant. Nearly all of it is waiting for the session to expire; what the recipe adds is at the end of the bar.")
 	if left > 0 {
 		f.About += fmt.Sprintf(" Of %d failovers %d of middling length are left out.", len(rounds)+left, left)
 	}
-	f.Trial, f.Clients = d.Trial, d.Clients
 	end := 0.0
 	rows := make([]causeRow, len(rounds))
 	for i, r := range rounds {

@@ -3,8 +3,6 @@ package plot
 import (
 	"fmt"
 
-	"gonum.org/v1/plot/vg"
-
 	"github.com/zkbench/zkbench/report/matrix"
 	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/units"
@@ -17,7 +15,7 @@ func FanOut(s matrix.Scenario, glyphs Glyphs) *Figure {
 		"How many notifications one hand-off causes (of a queue: one item put and taken), counted on the wire. Points are "+
 			"measured, dashed lines are the formula for the recipe. A line that climbs is a herd; a flat one wakes only the next in line.")
 	f.yTitle = "notifications per hand-off (log scale)"
-	return f.notifications(s, "fanout.notifications", glyphs)
+	return f.notifications(s, metrics.FanoutNotifications, glyphs)
 }
 
 // Flap plots against contenders how many notifications it causes that one waiter is
@@ -28,47 +26,33 @@ func Flap(s matrix.Scenario, glyphs Glyphs) *Figure {
 			"notifications that causes, counted on the wire. Points are measured, dashed lines are the formula for the recipe. "+
 			"A line that climbs: a short disconnect of one makes everybody respond.")
 	f.yTitle = "notifications per flap (log scale)"
-	return f.notifications(s, "flap.notifications", glyphs)
+	return f.notifications(s, metrics.FlapNotifications, glyphs)
 }
 
 // notifications plots a count of notifications and its formula, or returns nil.
 func (f *Figure) notifications(s matrix.Scenario, metric string, glyphs Glyphs) *Figure {
-	var marks []func()
-	var values []float64
+	c := newCurves(f, len(s.Series))
 	formula := false
 	for _, series := range s.Series {
 		glyph := glyphs.of(series.Label)
 		measured, expected, none := fanOutPoints(series, metric)
-		if none { // it has no place on a log axis
-			f.legend = append(f.legend, entry{text: series.Label + ": none at all", glyph: glyph, point: true})
+		if none {
+			c.none(series.Label, glyph)
 		}
 		if len(measured) == 0 {
 			continue
 		}
-		for _, q := range append(append([]xy{}, measured...), expected...) {
-			values = append(values, q.y)
-		}
-		f.legend = append(f.legend, entry{text: series.Label, glyph: glyph, point: true})
 		formula = formula || len(expected) > 0
-		shift := beside(len(marks), len(s.Series))
-		marks = append(marks, func() {
-			f.body.Add(line{at: expected, style: dashed(glyph.color, lineWidth), shift: shift},
-				points{at: measured, glyph: glyph, size: glyphSize + 1, shift: shift})
-		})
+		c.add(curve{words: series.Label, glyph: glyph, at: measured, line: expected, dash: true, size: glyphSize + 1})
 	}
-	if len(marks) == 0 {
+	if c.drawn == 0 {
 		return nil
 	}
 	if formula {
 		f.legend = append(f.legend, entry{text: "formula", glyph: glyph{color: faint}, line: true, dash: true})
 	}
 	f.About += medians(s)
-	countAxis(&f.body.X, s.Counts)
-	logAxis(&f.body.Y, values, units.TickNumber)
-	f.body.Add(gridlines{x: true, y: true})
-	for _, add := range marks {
-		add()
-	}
+	c.scales(s.Counts, units.TickNumber)
 	return f
 }
 
@@ -95,7 +79,7 @@ func fanOutPoints(s matrix.Series, metric string) (measured, expected []xy, none
 func Growth(s matrix.Scenario, metric, title string, glyphs Glyphs) *Figure {
 	f := newFigure(short(metric)+"-by-clients", units.Capital(quantity(metric, title))+" by contenders",
 		"The median of each trial; the whisker ends at the 99th percentile.")
-	c := curves{f: f, of: len(s.Series)}
+	c := newCurves(f, len(s.Series))
 	fitted := false
 	for _, series := range s.Series {
 		p50, whisk := growthPoints(series, metric)
@@ -104,38 +88,18 @@ func Growth(s matrix.Scenario, metric, title string, glyphs Glyphs) *Figure {
 		}
 		words, slope := growthLegend(series.Label, p50)
 		fitted = fitted || slope
-		c.add(words, glyphs.of(series.Label), p50, whisk)
+		c.add(curve{words: words, glyph: glyphs.of(series.Label), at: p50, line: p50, size: glyphSize + 1, whiskers: whisk})
 	}
-	if !c.draw(s.Counts, units.Tick) {
+	if !c.spread {
 		return nil
 	}
+	c.scales(s.Counts, units.Tick)
 	if fitted {
 		f.About += " The slope is fitted through the logarithms: 0 is flat, 1 is twice the contenders, twice the time. In brackets its 95 % confidence interval."
 	}
 	f.About += medians(s)
 	f.yTitle = quantity(metric, title) + ", p50 to p99 (log scale)"
 	return f
-}
-
-// medians says so where the scenario has trials that stand for several.
-func medians(s matrix.Scenario) string {
-	for _, x := range s.Series {
-		for _, t := range x.Trials {
-			if t.Merged > 0 {
-				return " Where a cell was repeated, it is the median of its trials, as in the tables."
-			}
-		}
-	}
-	return ""
-}
-
-// beside moves the nth of several series sideways by some points, so that equal
-// values do not hide each other.
-func beside(n, of int) vg.Length {
-	if of > 7 {
-		return 0
-	}
-	return (vg.Length(n) - vg.Length(of-1)/2) * 7
 }
 
 func growthLegend(label string, p50 []xy) (words string, fitted bool) {
@@ -155,13 +119,9 @@ func growthPoints(s matrix.Series, metric string) ([]xy, whiskers) {
 			continue
 		}
 		p50 = append(p50, xy{float64(t.Clients), *m.P50})
-		if m.P99 != nil && *m.P99 >= *m.P50 && enough(m, 100) {
-			w.x, w.low, w.high = append(w.x, float64(t.Clients)), append(w.low, *m.P50), append(w.high, *m.P99)
+		if m.P99 != nil && *m.P99 >= *m.P50 && !m.TooFew("p99") {
+			w.add(float64(t.Clients), *m.P50, *m.P99)
 		}
 	}
 	return p50, w
 }
-
-// enough says whether a distribution has the samples that a quantile needs: below
-// 100 the 99th percentile is only another name for the maximum.
-func enough(m metrics.Metric, samples int64) bool { return m.Count != nil && *m.Count >= samples }

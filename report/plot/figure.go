@@ -70,7 +70,7 @@ func (f *Figure) draw(c draw.Canvas) {
 	title := typeface(titleSize, ink)
 	c.FillText(title, vg.Point{X: c.Min.X, Y: c.Max.Y - titleSize}, fit(title, units.Clean(f.Title), c.Size().X))
 	c.Max.Y -= titleSize + 12
-	c.Max.Y -= drawLegend(c, f.legend) + 6
+	c.Max.Y -= drawLegend(c, f.entries()) + 6
 	yTitle := typeface(smallSize, faint)
 	c.FillText(yTitle, vg.Point{X: c.Min.X, Y: c.Max.Y - smallSize}, f.yTitle)
 	c.Max.Y -= smallSize + 8

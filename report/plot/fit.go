@@ -2,6 +2,8 @@ package plot
 
 import (
 	"math"
+
+	"github.com/aclements/go-moremath/stats"
 )
 
 // slope is a fitted line through logarithms, y = c * x^slope.
@@ -40,16 +42,8 @@ func fitLogLog(pts []xy) (slope, bool) {
 
 // student95 is the two-sided 95 % quantile of Student's t distribution.
 func student95(freedom int) float64 {
-	table := []float64{12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
-		2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042}
-	switch {
-	case freedom < 1:
+	if freedom < 1 {
 		return math.Inf(1)
-	case freedom <= len(table):
-		return table[freedom-1]
 	}
-	// The first terms of the expansion around the normal quantile z.
-	const z = 1.959964
-	n := float64(freedom)
-	return z + (z*z*z+z)/(4*n) + (5*z*z*z*z*z+16*z*z*z+3*z)/(96*n*n)
+	return stats.InvCDF(stats.TDist{V: float64(freedom)})(0.975)
 }

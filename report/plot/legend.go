@@ -47,9 +47,7 @@ func drawLegend(c draw.Canvas, entries []entry) vg.Length {
 
 func drawSample(c draw.Canvas, e entry, x, y vg.Length) {
 	if e.area {
-		box := vg.Rectangle{Min: vg.Point{X: x, Y: y - 5}, Max: vg.Point{X: x + sampleWidth, Y: y + 5}}
-		c.SetColor(e.glyph.color)
-		c.Fill(box.Path())
+		fillBox(c, e.glyph.color, x, y-5, x+sampleWidth, y+5)
 	}
 	if e.line {
 		sty := stroke(e.glyph.color, lineWidth)

@@ -104,6 +104,10 @@ type whiskers struct {
 	shift        vg.Length
 }
 
+func (m *whiskers) add(x, low, high float64) {
+	m.x, m.low, m.high = append(m.x, x), append(m.low, low), append(m.high, high)
+}
+
 // Plot implements plot.Plotter.
 func (m whiskers) Plot(c draw.Canvas, p *plot.Plot) {
 	tx, ty := p.Transforms(&c)

@@ -22,8 +22,6 @@ func OverTime(t Timeline, glyphs Glyphs) *Figure {
 		what, latency = "item", "delivery latency"
 		each = "Each point is one item, at the time at which it was taken; its latency counts from when it was due."
 	}
-	f := newFigure("latency-"+t.Trial, fmt.Sprintf("%s over time: %s, %s", units.Capital(latency), t.Label, t.who()), each+" Shaded: a fault was in force.")
-	f.Trial, f.Clients = t.Trial, t.Clients
 	var plain, failover []xy
 	var values []float64
 	for _, h := range t.Handoffs {
@@ -41,19 +39,16 @@ func OverTime(t Timeline, glyphs Glyphs) *Figure {
 	if len(values) == 0 {
 		return nil
 	}
+	from, to := extent(t)
+	pad := (to - from) * 0.012 // so that the first and last points stand clear of the edge
+	f := t.overTime("latency", units.Capital(latency), each, from-pad, to+pad)
 	if t.Partial != "" {
 		f.About += " The history is incomplete: " + units.Clean(t.Partial) + "."
 	}
-	f.bands = bandsOf(t.Faults)
-	from, to := extent(t)
-	pad := (to - from) * 0.012 // so that the first and last points stand clear of the edge
-	secondsAxis(&f.body.X, from-pad, to+pad)
 	logAxis(&f.body.Y, values, units.Tick)
 	f.yTitle = latency + " (log scale)"
-	f.body.Add(shading(f.bands), gridlines{y: true})
 	f.addPoints(what, plain, glyph{glyphs.of(t.Label).color, circle}, 2.4)
 	f.addPoints("failover (a fault caused it)", failover, glyph{ink, triangle}, glyphSize)
-	f.legend = append(f.legend, bandEntries(f.bands)...)
 	return f
 }
 
@@ -71,24 +66,17 @@ func (f *Figure) addPoints(text string, pts []xy, l glyph, size vg.Length) {
 	f.body.Add(points{at: shown, glyph: l, size: size})
 }
 
-// extent returns the seconds that a timeline covers.
+// extent returns the seconds that a timeline with hand-offs covers.
 func extent(t Timeline) (from, to float64) {
-	first := true
-	add := func(a, b float64) {
-		if first {
-			from, to, first = a, b, false
-			return
-		}
-		from, to = min(from, a), max(to, b)
-	}
+	var at []float64
 	for _, h := range t.Handoffs {
-		add(seconds(h.At), seconds(h.At))
+		at = append(at, seconds(h.At))
 	}
 	for _, b := range t.Holds {
-		add(seconds(b.Start), seconds(b.End))
+		at = append(at, seconds(b.Start), seconds(b.End))
 	}
 	for _, w := range t.Faults {
-		add(seconds(w.Start), max(seconds(w.Start), seconds(w.End)))
+		at = append(at, seconds(w.Start), seconds(max(w.Start, w.End)))
 	}
-	return from, to
+	return slices.Min(at), slices.Max(at)
 }

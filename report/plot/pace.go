@@ -2,10 +2,9 @@ package plot
 
 import (
 	"fmt"
+	"image/color"
 	"math"
 	"time"
-
-	"gonum.org/v1/plot"
 
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/units"
@@ -23,21 +22,18 @@ func ThroughputOverTime(t Timeline, glyphs Glyphs) *Figure {
 	if t.Queue {
 		what = "items taken"
 	}
-	f := newFigure("throughput-"+t.Trial, fmt.Sprintf("Throughput over time: %s, %s", t.Label, t.who()),
-		"How many "+what+" a second; the axis begins at 0. Phases in which the harness sets the pace have no line. Shaded: a fault was in force.")
-	f.Trial, f.Clients = t.Trial, t.Clients
-	from, to := paceExtent(t.Paces)
-	secondsAxis(&f.body.X, from, to)
-	f.bands = within(bandsOf(t.Faults), from, to)
-	f.body.Add(shading(f.bands), gridlines{y: true})
-	f.addPaces(t.Paces, k, what+" per second, in steps of "+units.Tick(float64(k)*float64(report.PaceWidth)), glyph{color: glyphs.of(t.Label).color})
+	from, to := math.Inf(1), math.Inf(-1)
+	for _, p := range t.Paces {
+		from, to = min(from, seconds(p.Start)), max(to, seconds(p.End))
+	}
+	f := t.overTime("throughput", "Throughput", "How many "+what+" a second; the axis begins at 0. Phases in which the harness sets the pace have no line.", from, to)
+	f.addPaces(t.Paces, k, what+" per second, in steps of "+units.Tick(float64(k)*float64(report.PaceWidth)), glyphs.of(t.Label).color)
 	f.yTitle = what + " per second (1/s)"
-	f.legend = append(f.legend, bandEntries(f.bands)...)
 	return f
 }
 
 // addPaces draws a line for each phase, in steps of k slices.
-func (f *Figure) addPaces(paces []report.Pace, k int, text string, l glyph) {
+func (f *Figure) addPaces(paces []report.Pace, k int, text string, c color.RGBA) {
 	most, drawn, of := 0.0, 0, 0
 	for _, p := range paces {
 		all := rates(p, k)
@@ -50,22 +46,13 @@ func (f *Figure) addPaces(paces []report.Pace, k int, text string, l glyph) {
 		}
 		drawn, of = drawn+len(shown), of+len(all)
 		end := xy{seconds(p.End), shown[len(shown)-1].y}
-		f.body.Add(line{at: steps(append(shown, end)), style: stroke(l.color, 1.2)})
+		f.stairs("", c, append(shown, end))
 	}
 	if drawn < of {
 		text += fmt.Sprintf(" (%s steps, %s drawn, every extreme among them)", units.Number(float64(of)), units.Number(float64(drawn)))
 	}
-	f.legend = append(f.legend, entry{text: text, glyph: l, line: true})
-	rateAxis(&f.body.Y, most)
-}
-
-// paceExtent returns the seconds from the first phase to the last.
-func paceExtent(paces []report.Pace) (from, to float64) {
-	from = seconds(paces[0].Start)
-	for _, p := range paces {
-		from, to = min(from, seconds(p.Start)), max(to, seconds(p.End))
-	}
-	return from, to
+	f.legend = append(f.legend, entry{text: text, glyph: glyph{color: c}, line: true})
+	axisFromZero(&f.body.Y, most, 0)
 }
 
 const (
@@ -116,15 +103,4 @@ func rates(p report.Pace, k int) []xy {
 		i = next
 	}
 	return out
-}
-
-// rateAxis is a linear axis from 0.
-func rateAxis(a *plot.Axis, most float64) {
-	a.Min, a.Max = 0, most*1.05
-	var out ticks
-	step := niceStep(most / 6)
-	for k := 0.0; k*step <= a.Max; k++ {
-		out = append(out, plot.Tick{Value: k * step, Label: units.TickNumber(k * step)})
-	}
-	a.Tick.Marker = out
 }

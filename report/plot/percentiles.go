@@ -33,26 +33,21 @@ func Percentiles(metric, title string, clients int, dists []Distribution, glyphs
 		fmt.Sprintf("%s by percentile, %s", units.Capital(quantity(metric, title)), units.Plural(clients, "contender")),
 		"Read: at 99 %, 99 of 100 were at most this slow. Each line ends at the slowest that was measured.")
 	f.Clients = clients
-	var values []float64
-	var marks []func()
+	c := newCurves(f, 0)
 	end := 1.0 // nines on the axis, at least one
 	repeated := false
 	for _, d := range dists {
-		curve := d.curve()
-		if len(curve) == 0 || d.count() < fewest {
+		at := d.curve()
+		if len(at) == 0 || d.count() < fewest {
 			continue
 		}
-		glyph := glyphs.of(d.Label)
-		for _, q := range curve {
-			values, end = append(values, q.y), math.Max(end, q.x)
+		for _, q := range at {
+			end = math.Max(end, q.x)
 		}
 		repeated = repeated || d.Trials > 1
-		f.legend = append(f.legend, entry{text: d.legend(), glyph: glyph, point: true, line: true})
-		marks = append(marks, func() {
-			f.body.Add(line{at: thin(curve, 600), style: stroke(glyph.color, lineWidth)}, points{at: d.marks(curve), glyph: glyph, size: glyphSize})
-		})
+		c.add(curve{words: d.legend(), glyph: glyphs.of(d.Label), at: d.marks(at), line: thin(at, 600), size: glyphSize})
 	}
-	if len(marks) == 0 {
+	if c.drawn == 0 {
 		return nil
 	}
 	if repeated {
@@ -61,12 +56,8 @@ func Percentiles(metric, title string, clients int, dists []Distribution, glyphs
 	f.body.X.Min, f.body.X.Max = 0, end
 	f.body.X.Label.Text = "percentile"
 	f.body.X.Tick.Marker = nineTicks(end)
-	logAxis(&f.body.Y, values, units.Tick)
+	logAxis(&f.body.Y, c.values, units.Tick)
 	f.yTitle = quantity(metric, title) + " (log scale)"
-	f.body.Add(gridlines{x: true, y: true})
-	for _, add := range marks {
-		add()
-	}
 	return f
 }
 
@@ -116,11 +107,10 @@ func (d Distribution) quantiles() []xy {
 	m := d.Summary
 	for _, q := range []struct {
 		fraction float64
-		v        *float64
-		needs    int64
-	}{{0, m.Min, 1}, {0.5, m.P50, 1}, {0.9, m.P90, 10}, {0.99, m.P99, 100}, {0.999, m.P999, 1000}} {
-		if q.v != nil && *q.v > 0 && enough(m, q.needs) {
-			out = append(out, xy{nines(q.fraction), *q.v})
+		field    string
+	}{{0, "min"}, {0.5, "p50"}, {0.9, "p90"}, {0.99, "p99"}, {0.999, "p999"}} {
+		if v := m.Field(q.field); v != nil && *v > 0 && m.Samples() > 0 && !m.TooFew(q.field) {
+			out = append(out, xy{nines(q.fraction), *v})
 		}
 	}
 	if n := len(out); n > 0 && m.Max != nil && m.Count != nil {
@@ -137,8 +127,8 @@ const fewest = 10
 
 // count is how many latencies stand behind a line.
 func (d Distribution) count() int {
-	if len(d.Exact) == 0 && d.Summary.Count != nil {
-		return int(*d.Summary.Count)
+	if len(d.Exact) == 0 {
+		return d.Summary.Samples()
 	}
 	return len(d.Exact)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"image/color"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -80,30 +81,26 @@ func bounds(rows []Change, limit float64) []float64 {
 
 func changeTicks(low, high float64) ticks {
 	step := niceStep((high - low) / 8)
-	var out ticks
-	for k := math.Ceil((low - 1) / step); 1+k*step <= high; k++ {
-		label := formatFixed(k*step*100, max(0, int(math.Ceil(-math.Log10(step*100)-1e-9)))) + " %"
-		if k > 0 {
+	out := linearTicks(low-1, high-1, step, func(v float64) string {
+		label := asPrecise(v*100, step*100) + " %"
+		if v > 0 {
 			label = "+" + label
 		}
-		out = append(out, plot.Tick{Value: 1 + k*step, Label: label})
+		return label
+	})
+	for i := range out {
+		out[i].Value++
 	}
 	return out
 }
 
 func changeLegend(rows []Change, limit float64) []entry {
 	out := []entry{{text: "change, with its 95 % confidence interval", glyph: glyph{palette[0], circle}, point: true, line: true}}
-	for _, r := range rows {
-		if r.Alarm {
-			out = append(out, entry{text: "worse", glyph: glyph{alarm, circle}, point: true, line: true})
-			break
-		}
+	if slices.ContainsFunc(rows, func(r Change) bool { return r.Alarm }) {
+		out = append(out, entry{text: "worse", glyph: glyph{alarm, circle}, point: true, line: true})
 	}
-	for _, r := range rows {
-		if r.Noise > 0 {
-			out = append(out, entry{text: "the same against itself", glyph: glyph{palette[4], diamond}, point: true})
-			break
-		}
+	if slices.ContainsFunc(rows, func(r Change) bool { return r.Noise > 0 }) {
+		out = append(out, entry{text: "the same against itself", glyph: glyph{palette[4], diamond}, point: true})
 	}
 	if limit > 0 {
 		out = append(out, entry{text: "limit", glyph: glyph{color: ink}, line: true, dash: true})

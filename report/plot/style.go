@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"fmt"
 	"image/color"
 
 	"gonum.org/v1/plot"
@@ -107,10 +108,5 @@ func dashed(c color.Color, w vg.Length) draw.LineStyle {
 }
 
 func hex(c color.RGBA) string {
-	const digits = "0123456789ABCDEF"
-	out := []byte{'#'}
-	for _, v := range []uint8{c.R, c.G, c.B} {
-		out = append(out, digits[v>>4], digits[v&15])
-	}
-	return string(out)
+	return fmt.Sprintf("#%02X%02X%02X", c.R, c.G, c.B)
 }

@@ -17,23 +17,24 @@ func Throughput(s matrix.Scenario, glyphs Glyphs) *Figure {
 	f := newFigure("throughput", "Throughput by contenders",
 		"How many grants were had, or items taken, a second, in the phases in which the clients set the pace; faults in them count. "+
 			"A line that falls: more contenders get less done together.")
-	c := curves{f: f, of: len(s.Series)}
+	c := newCurves(f, len(s.Series))
 	repeated := false
 	for _, series := range s.Series {
 		glyph := glyphs.of(series.Label)
 		medians, whisk, none := throughputPoints(s.Counts, series)
-		if none { // it has no place on a log axis
-			f.legend = append(f.legend, entry{text: series.Label + ": none at all", glyph: glyph, point: true})
+		if none {
+			c.none(series.Label, glyph)
 		}
 		if len(medians) == 0 {
 			continue
 		}
 		repeated = repeated || len(whisk.x) > 0
-		c.add(series.Label, glyph, medians, whisk)
+		c.add(curve{words: series.Label, glyph: glyph, at: medians, line: medians, size: glyphSize + 1, whiskers: whisk})
 	}
-	if !c.draw(s.Counts, units.TickNumber) {
+	if !c.spread {
 		return nil
 	}
+	c.scales(s.Counts, units.TickNumber)
 	if repeated {
 		f.About += " Where a cell was repeated, the point is the median of its trials, and the whisker goes from the lowest to the highest."
 	}
@@ -63,7 +64,7 @@ func throughputPoints(counts []int, s matrix.Series) (medians []xy, w whiskers, 
 		}
 		medians = append(medians, xy{x, mid})
 		if low > 0 && low < high {
-			w.x, w.low, w.high = append(w.x, x), append(w.low, low), append(w.high, high)
+			w.add(x, low, high)
 		}
 	}
 	return medians, w, none && len(medians) == 0

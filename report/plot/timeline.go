@@ -1,6 +1,8 @@
 package plot
 
 import (
+	"fmt"
+	"image/color"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,6 +27,42 @@ func (t Timeline) who() string {
 		return units.Plural(t.Clients, "consumer")
 	}
 	return units.Plural(t.Clients, "contender")
+}
+
+// figure returns a figure of the trial.
+func (t Timeline) figure(kind, title, about string) *Figure {
+	f := newFigure(kind+"-"+t.Trial, title, about)
+	f.Trial, f.Clients = t.Trial, t.Clients
+	return f
+}
+
+// overTime returns a figure of the trial from one second to another, over shaded fault
+// windows.
+func (t Timeline) overTime(kind, what, about string, from, to float64) *Figure {
+	f := t.figure(kind, fmt.Sprintf("%s over time: %s, %s", what, t.Label, t.who()), about+" Shaded: a fault was in force.")
+	f.bands = within(bandsOf(t.Faults), from, to)
+	secondsAxis(&f.body.X, from, to)
+	f.body.Add(shading(f.bands), gridlines{y: true})
+	return f
+}
+
+// stairs adds a line of steps, under words in the legend, if any.
+func (f *Figure) stairs(words string, c color.RGBA, pts []xy) {
+	f.body.Add(line{at: steps(pts), style: stroke(c, 1.2)})
+	if words != "" {
+		f.legend = append(f.legend, entry{text: words, glyph: glyph{color: c}, line: true})
+	}
+}
+
+// steps makes a line that stays level until the next point.
+func steps(pts []xy) (out []xy) {
+	for i, q := range pts {
+		if i > 0 {
+			out = append(out, xy{q.x, pts[i-1].y})
+		}
+		out = append(out, q)
+	}
+	return out
 }
 
 // thin keeps at most about limit points: of each slice of x the first, the lowest

@@ -2,6 +2,7 @@ package plot
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,58 +28,37 @@ type Line struct {
 func Trend(name, title, unit string, lines []Line, glyphs Glyphs) *Figure {
 	title += per(unit)
 	f := newFigure("trend-"+name, title, "Each point is one run: the median of its trials, with its 95 % confidence interval where it has trials enough.")
-	var values []float64
-	var from, to time.Time
-	var marks []func()
+	c := newCurves(f, len(lines))
+	var starts []time.Time
 	for _, l := range lines {
-		glyph := glyphs.of(l.Label)
 		var at []xy
-		shift := beside(len(marks), len(lines))
-		w := whiskers{color: glyph.color, shift: shift}
+		var w whiskers
 		for _, p := range l.Points {
 			if !(p.Median > 0) || math.IsInf(p.Median, 0) {
 				continue
 			}
-			if from.IsZero() || p.At.Before(from) {
-				from = p.At
-			}
-			if to.IsZero() || p.At.After(to) {
-				to = p.At
-			}
+			starts = append(starts, p.At)
 			x := unixSeconds(p.At)
-			at, values = append(at, xy{x, p.Median}), append(values, p.Median)
+			at = append(at, xy{x, p.Median})
 			if p.Low > 0 {
-				w.x, w.low, w.high = append(w.x, x), append(w.low, p.Low), append(w.high, p.High)
-				values = append(values, p.Low, p.High)
+				w.add(x, p.Low, p.High)
 			}
 		}
-		if len(at) == 0 {
-			continue
+		if len(at) > 0 {
+			c.add(curve{words: l.Label, glyph: glyphs.of(l.Label), at: at, line: at, size: glyphSize, whiskers: w})
 		}
-		f.legend = append(f.legend, entry{text: l.Label, glyph: glyph, point: true, line: true})
-		marks = append(marks, func() {
-			f.body.Add(w, line{at: at, style: stroke(glyph.color, lineWidth), shift: shift},
-				points{at: at, glyph: glyph, size: glyphSize, shift: shift})
-		})
 	}
-	if len(marks) == 0 {
+	if c.drawn == 0 {
 		return nil
 	}
-	timeAxis(&f.body.X, from, to)
-	logAxis(&f.body.Y, values, func(v float64) string {
-		if unit == "ns" {
-			return units.Tick(v)
-		}
-		return units.TickNumber(v)
-	})
+	timeAxis(&f.body.X, slices.MinFunc(starts, time.Time.Compare), slices.MaxFunc(starts, time.Time.Compare))
+	tick := units.TickNumber
 	f.yTitle = title + " (log scale)"
 	if unit == "ns" {
+		tick = units.Tick
 		f.yTitle = title + " (log scale; each tick has its unit)"
 	}
-	f.body.Add(gridlines{x: true, y: true})
-	for _, add := range marks {
-		add()
-	}
+	logAxis(&f.body.Y, c.values, tick)
 	return f
 }
 

@@ -14,23 +14,23 @@ import (
 // The parts of a JUnit file that CI systems agree on.
 type (
 	junitRun struct {
-		XMLName  xml.Name     `xml:"testsuites"`
-		Name     string       `xml:"name,attr"`
-		Tests    int          `xml:"tests,attr"`
-		Failures int          `xml:"failures,attr"`
-		Errors   int          `xml:"errors,attr"`
-		Skipped  int          `xml:"skipped,attr"`
-		Time     string       `xml:"time,attr"`
-		Suites   []junitSuite `xml:"testsuite"`
+		XMLName xml.Name `xml:"testsuites"`
+		Name    string   `xml:"name,attr"`
+		junitCounts
+		Time   string       `xml:"time,attr"`
+		Suites []junitSuite `xml:"testsuite"`
 	}
 	junitSuite struct {
-		Name      string      `xml:"name,attr"`
-		Timestamp string      `xml:"timestamp,attr,omitempty"`
-		Tests     int         `xml:"tests,attr"`
-		Failures  int         `xml:"failures,attr"`
-		Errors    int         `xml:"errors,attr"`
-		Skipped   int         `xml:"skipped,attr"`
-		Cases     []junitCase `xml:"testcase"`
+		Name      string `xml:"name,attr"`
+		Timestamp string `xml:"timestamp,attr,omitempty"`
+		junitCounts
+		Cases []junitCase `xml:"testcase"`
+	}
+	junitCounts struct {
+		Tests    int `xml:"tests,attr"`
+		Failures int `xml:"failures,attr"`
+		Errors   int `xml:"errors,attr"`
+		Skipped  int `xml:"skipped,attr"`
 	}
 	junitCase struct {
 		Class   string      `xml:"classname,attr"`
@@ -56,9 +56,12 @@ var _ = register(report.JUnitFile, func(w io.Writer, v *view.View) error {
 			s.Timestamp = v.Run.Start.UTC().Format("2006-01-02T15:04:05")
 		}
 		for _, c := range suite.Checks {
-			s.add(junitCaseOf(suite.Class, c))
+			k := junitCaseOf(suite.Class, c)
+			s.Cases = append(s.Cases, k)
+			s.count(k)
+			out.count(k)
 		}
-		out.add(s)
+		out.Suites = append(out.Suites, s)
 	}
 	body, err := xml.MarshalIndent(out, "", "  ")
 	if err != nil {
@@ -91,23 +94,14 @@ func words(s string) *junitWords {
 	return &junitWords{Message: units.Short(lines[0], 200), Text: strings.Join(lines, "\n")}
 }
 
-func (s *junitSuite) add(k junitCase) {
-	s.Cases = append(s.Cases, k)
-	s.Tests++
+func (n *junitCounts) count(k junitCase) {
+	n.Tests++
 	switch {
 	case k.Failure != nil:
-		s.Failures++
+		n.Failures++
 	case k.Error != nil:
-		s.Errors++
+		n.Errors++
 	case k.Skipped != nil:
-		s.Skipped++
+		n.Skipped++
 	}
-}
-
-func (r *junitRun) add(s junitSuite) {
-	r.Suites = append(r.Suites, s)
-	r.Tests += s.Tests
-	r.Failures += s.Failures
-	r.Errors += s.Errors
-	r.Skipped += s.Skipped
 }

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
@@ -78,12 +79,7 @@ func (p *page) figure(f *plot.Figure) (*drawing, error) {
 }
 
 // LeftOut says how many plots there was no room for, once the others are written.
-func (p *page) LeftOut() string {
-	if p.leftOut == 0 {
-		return ""
-	}
-	return view.LeftOut(p.leftOut)
-}
+func (p *page) LeftOut() string { return view.LeftOut(p.leftOut) }
 
 // statusFirst moves the status to the front: at the far end of a table that scrolls, a
 // failure would be out of sight.
@@ -146,11 +142,5 @@ func policy(css, script string) string {
 }
 
 func mark(result string) string {
-	switch result {
-	case report.Pass:
-		return "✓"
-	case report.Fail:
-		return "✗"
-	}
-	return "?"
+	return cmp.Or(map[string]string{report.Pass: "✓", report.Fail: "✗"}[result], "?")
 }

@@ -3,6 +3,7 @@ package render
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -48,8 +49,9 @@ func Terminal(w io.Writer, v *view.View, term Term) error {
 func writeTable(b *strings.Builder, t view.Table, term Term) {
 	for tableWidth(t) > term.Width {
 		drop := -1
-		var keep []int
+		keep := make([]int, len(t.Columns))
 		for i, c := range t.Columns {
+			keep[i] = i
 			if c.Spare > 0 && (drop < 0 || c.Spare >= t.Columns[drop].Spare) {
 				drop = i
 			}
@@ -57,12 +59,7 @@ func writeTable(b *strings.Builder, t view.Table, term Term) {
 		if drop < 0 {
 			break
 		}
-		for i := range t.Columns {
-			if i != drop {
-				keep = append(keep, i)
-			}
-		}
-		t = t.Pick(keep)
+		t = t.Pick(slices.Delete(keep, drop, drop+1))
 	}
 	line := func(cell func(i int) string) string {
 		parts := make([]string, len(t.Columns))

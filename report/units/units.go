@@ -84,10 +84,7 @@ func Number(v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return "unknown"
 	}
-	if v == math.Trunc(v) && math.Abs(v) < 1e15 {
-		return group(strconv.FormatFloat(v, 'f', 0, 64))
-	}
-	if math.Abs(v) >= 1000 {
+	if v == math.Trunc(v) || math.Abs(v) >= 1000 {
 		return group(strconv.FormatFloat(v, 'f', 0, 64))
 	}
 	if math.Abs(v) < 0.001 {
@@ -165,10 +162,7 @@ func digits(v float64) string {
 		return strconv.FormatFloat(v, 'f', 0, 64)
 	case abs >= 10:
 		return strconv.FormatFloat(v, 'f', 1, 64)
-	case abs >= 1:
-		return strconv.FormatFloat(v, 'f', 2, 64)
-	}
-	if abs >= 0.1 {
+	case abs >= 0.1:
 		return strconv.FormatFloat(v, 'f', 2, 64)
 	}
 	return strconv.FormatFloat(v, 'g', 3, 64)

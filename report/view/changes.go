@@ -48,12 +48,12 @@ func changes(scenario string, all []report.Comparison) *plot.Figure {
 func rowLabels(all []report.Comparison) func(report.Comparison) string {
 	var cells []report.Trial
 	for _, c := range all {
-		cells = append(cells, matrix.CellOf(c))
+		cells = append(cells, report.Trial{Cell: c.Cell})
 	}
 	names := matrix.NamesOf(cells)
 	oneSubject, oneCount := len(apart(all, subjectOf)) == 1, len(apart(all, clientsOf)) == 1
 	return func(c report.Comparison) string {
-		label := names.Label(matrix.CellOf(c))
+		label := names.Label(c.Cell)
 		if oneSubject {
 			label = strings.TrimPrefix(label, subjectOf(c))
 		}

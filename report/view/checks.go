@@ -2,11 +2,10 @@ package view
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
-
-	"fmt"
 
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/units"

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -45,7 +46,7 @@ func recoveries(x matrix.Series) []string {
 				longest, count = max(longest, *d.Max), count+*d.Count
 			}
 		}
-		if p50, ok := matrix.Median(x.Trials, p50Of(m.name)); ok && count > 0 {
+		if p50, ok := matrix.Median(x.Trials, field(m.name, "p50")); ok && count > 0 {
 			out = append(out, fmt.Sprintf(m.words, x.Label, units.Duration(p50), units.Duration(longest), units.Plural(int(count), m.noun)))
 		}
 	}
@@ -77,14 +78,15 @@ func failovers(x matrix.Series) []string {
 			rounds, outside = rounds+int(*m.Count), outside+int(*m.Value)
 		}
 	}
-	of := fmt.Sprintf("%s of %s", units.Plural(rounds, "round"), x.Label)
-	switch {
-	case rounds == 0:
+	if rounds == 0 {
 		return nil
-	case outside == 0:
-		return append([]string{"In each of " + of + " the next grant came when ZooKeeper's own arithmetic predicts it."}, promises(x)...)
 	}
-	return append([]string{fmt.Sprintf("In %d of %s the next grant came earlier or later than ZooKeeper's own arithmetic predicts.", outside, of)}, promises(x)...)
+	of := fmt.Sprintf("%s of %s", units.Plural(rounds, "round"), x.Label)
+	says := "In each of " + of + " the next grant came when ZooKeeper's own arithmetic predicts it."
+	if outside > 0 {
+		says = fmt.Sprintf("In %d of %s the next grant came earlier or later than ZooKeeper's own arithmetic predicts.", outside, of)
+	}
+	return append([]string{says}, promises(x)...)
 }
 
 // promises answers an operator's question with yes or no.
@@ -100,10 +102,7 @@ func promises(x matrix.Series) []string {
 		if *m.Max > float64(promise) {
 			answer = "No, the promise of %s does not hold for %s: %s."
 		}
-		why := m.Note
-		if why == "" {
-			why = "the longest failover took " + units.Duration(*m.Max)
-		}
+		why := cmp.Or(m.Note, "the longest failover took "+units.Duration(*m.Max))
 		out = append(out, fmt.Sprintf(answer, units.Duration(float64(promise)), where(x.Label, t), strings.TrimSuffix(why, ".")))
 	}
 	return out

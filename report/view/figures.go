@@ -73,5 +73,5 @@ func (b builder) overTime(t report.Trial, glyphs plot.Glyphs) []*plot.Figure {
 // line is what the trial has to draw over time.
 func (b builder) line(t report.Trial) plot.Timeline {
 	promise, _ := time.ParseDuration(t.Params["promise"]) // what is no duration is for the threshold to say
-	return plot.Timeline{Trial: t.Name, Label: b.names.Label(t), Clients: t.Clients, Promise: max(promise, 0), Trace: cmp.Or(b.Traces[t.Name], &report.Trace{})}
+	return plot.Timeline{Trial: t.Name, Label: b.names.Label(t.Cell), Clients: t.Clients, Promise: max(promise, 0), Trace: cmp.Or(b.Traces[t.Name], &report.Trace{})}
 }

@@ -45,7 +45,7 @@ func (b builder) measures() []Finding {
 		}
 	}
 	for _, c := range b.Result.Comparisons {
-		label := b.names.Label(matrix.CellOf(c))
+		label := b.names.Label(c.Cell)
 		say(label, fmt.Sprintf("At %s, trial by trial, %s of %s is %s.", units.Plural(c.Clients, "contender"), c.Metric, label, c))
 	}
 	return out
@@ -55,9 +55,9 @@ func (b builder) measures() []Finding {
 func cost(x matrix.Series, clients int) string {
 	at := "At " + units.Plural(clients, "contender")
 	var says []string
-	if p50, ok := median(x, clients, p50Of(metrics.HandoffLatency)); ok {
+	if p50, ok := median(x, clients, metrics.HandoffLatency, "p50"); ok {
 		s := fmt.Sprintf("takes %s (p50", units.Duration(p50))
-		if p99 := p99Of(metrics.HandoffLatency)(matrix.Merge(x.At(clients))); p99 != nil { // as in the table
+		if p99 := field(metrics.HandoffLatency, "p99")(matrix.Merge(x.At(clients))); p99 != nil { // as in the table
 			s += ", p99 " + units.Duration(*p99)
 		}
 		says = append(says, s+")")
@@ -69,7 +69,7 @@ func cost(x matrix.Series, clients int) string {
 		return fmt.Sprintf("%s, one hand-off of %s %s.", at, x.Label, units.List(says))
 	}
 	for _, m := range latencies {
-		if p50, ok := median(x, clients, p50Of(m.Name)); ok && m.Name != metrics.HandoffLatency {
+		if p50, ok := median(x, clients, m.Name, "p50"); ok && m.Name != metrics.HandoffLatency {
 			return fmt.Sprintf("%s, %s of %s takes %s (p50).", at, m.Noun, x.Label, units.Duration(p50))
 		}
 	}
@@ -78,12 +78,12 @@ func cost(x matrix.Series, clients int) string {
 
 // notifications says how many there were, and how many the formula gives.
 func notifications(x matrix.Series, clients int, metric string) string {
-	v, ok := median(x, clients, valueOf(metric))
+	v, ok := median(x, clients, metric, "value")
 	if !ok {
 		return ""
 	}
 	s := counted(v, "notification")
-	if e, ok := median(x, clients, expectedOf(metric)); ok {
+	if e, ok := median(x, clients, metric, "expected"); ok {
 		s += " (formula " + units.Number(e) + ")"
 	}
 	return s
@@ -106,12 +106,12 @@ func flap(x matrix.Series, clients int) string {
 
 // yield says what a notification was good for, in a stream of items.
 func yield(x matrix.Series, clients int) string {
-	v, ok := median(x, clients, valueOf(metrics.QueueYield))
+	v, ok := median(x, clients, metrics.QueueYield, "value")
 	if !ok {
 		return ""
 	}
 	s := fmt.Sprintf("At %s, %s took %s for each notification", units.Plural(clients, "consumer"), x.Label, counted(v, "item"))
-	if r, ok := median(x, clients, valueOf(metrics.QueueRequests)); ok {
+	if r, ok := median(x, clients, metrics.QueueRequests, "value"); ok {
 		s += fmt.Sprintf(" and sent %s for each item", counted(r, "request"))
 	}
 	return s + "."
@@ -129,7 +129,7 @@ func fastest(s matrix.Scenario, clients int) string {
 	for _, m := range latencies {
 		var have []ranked
 		for _, x := range s.Series {
-			if v, ok := median(x, clients, p50Of(m.Name)); ok && v > 0 {
+			if v, ok := median(x, clients, m.Name, "p50"); ok && v > 0 {
 				have = append(have, ranked{x, v})
 			}
 		}
@@ -151,8 +151,8 @@ func fastest(s matrix.Scenario, clients int) string {
 func parting(s matrix.Scenario, metric string, fast, slow ranked) string {
 	from, first := -1, -1
 	for _, n := range s.Counts {
-		a, okA := median(fast.Series, n, p50Of(metric))
-		b, okB := median(slow.Series, n, p50Of(metric))
+		a, okA := median(fast.Series, n, metric, "p50")
+		b, okB := median(slow.Series, n, metric, "p50")
 		if !okA || !okB || a <= 0 {
 			continue
 		}

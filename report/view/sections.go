@@ -74,8 +74,8 @@ func storyBlocks(stories []Story) []Block {
 
 func tableBlocks(tables []Table) []Block {
 	var out []Block
-	for i := range tables {
-		out = append(out, blockOf(&tables[i])...)
+	for _, t := range tables {
+		out = append(out, blockOf(&t)...)
 	}
 	return out
 }
@@ -141,7 +141,10 @@ func byInterest(trials []report.Trial) []report.Trial {
 	return out
 }
 
-// LeftOut says that a renderer had no room for so many plots.
+// LeftOut says that a renderer had no room for so many plots; nothing of none.
 func LeftOut(plots int) string {
+	if plots == 0 {
+		return ""
+	}
 	return fmt.Sprintf("%s more in the folder %s beside this page; here they would make it too big.", units.Plural(plots, "plot"), report.PlotDir)
 }

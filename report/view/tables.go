@@ -117,19 +117,14 @@ func metricRow(name string, m metrics.Metric) Row {
 	if m.Phase != "" {
 		name += " (" + m.Phase + ")"
 	}
-	write := func(v *float64) string { return quantity(v, m.Unit) }
-	enough := func(field string) string {
-		if m.TooFew(field) {
-			return ""
-		}
-		return write(m.Field(field))
-	}
-	samples := ""
+	cells := []string{name, ""}
 	if m.Count != nil {
-		samples = units.Number(float64(*m.Count))
+		cells[1] = units.Number(float64(*m.Count))
 	}
-	return Row{Cells: []string{name, samples, write(m.Value), write(m.Expected), write(m.Servers), write(m.Min), write(m.Mean),
-		write(m.P50), enough("p90"), enough("p99"), enough("p999"), write(m.Max)}}
+	for _, field := range []string{"value", "expected", "servers", "min", "mean", "p50", "p90", "p99", "p999", "max"} {
+		cells = append(cells, quantity(fieldOf(m, field), m.Unit))
+	}
+	return Row{Cells: cells}
 }
 
 // formulas lists what is expected of each subject that was run, once, in whatever cells

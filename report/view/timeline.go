@@ -57,7 +57,7 @@ func (b builder) timelines() Section {
 		if i < stills {
 			line.Still = still(b.Traces[t.Name])
 		}
-		line.Title = where(b.names.Label(t), t)
+		line.Title = where(b.names.Label(t.Cell), t)
 		lines = append(lines, line)
 	}
 	if len(lines) > 0 {

@@ -59,16 +59,16 @@ func columns(trials []report.Trial) []column {
 	}
 	for _, l := range measuredLatencies(trials) {
 		i := slices.IndexFunc(latencies, func(x metrics.Definition) bool { return x.Name == l.Name }) // the more important, the later they go
-		all = append(all, number(l.Head+" p50", i+1, duration(p50Of(l.Name))), number("p99", i+4, duration(p99Of(l.Name))), number("max", i+5, duration(maxOf(l.Name))))
+		all = append(all, number(l.Head+" p50", i+1, measured(field(l.Name, "p50"), "ns")), number("p99", i+4, measured(field(l.Name, "p99"), "ns")), number("max", i+5, measured(field(l.Name, "max"), "ns")))
 	}
 	return append(all,
-		number("notif./hand-off", 1, plain(valueOf(metrics.FanoutNotifications))),
-		number("formula", 3, plain(expectedOf(metrics.FanoutNotifications))),
-		number("notif./flap", 1, plain(valueOf(metrics.FlapNotifications))),
-		number("formula", 3, plain(expectedOf(metrics.FlapNotifications))),
-		number("items/notif.", 3, plain(valueOf(metrics.QueueYield))),
-		number("requests", 6, plain(valueOf(metrics.FanoutRequests))),
-		number("throughput", 7, func(t report.Trial) string { return quantity(t.Metrics[metrics.Throughput].Value, "1/s") }),
+		number("notif./hand-off", 1, measured(field(metrics.FanoutNotifications, "value"), "1")),
+		number("formula", 3, measured(field(metrics.FanoutNotifications, "expected"), "1")),
+		number("notif./flap", 1, measured(field(metrics.FlapNotifications, "value"), "1")),
+		number("formula", 3, measured(field(metrics.FlapNotifications, "expected"), "1")),
+		number("items/notif.", 3, measured(field(metrics.QueueYield, "value"), "1")),
+		number("requests", 6, measured(field(metrics.FanoutRequests, "value"), "1")),
+		number("throughput", 7, measured(field(metrics.Throughput, "value"), "1/s")),
 		column{Column{Head: "result", Kind: Status}, status})
 }
 
@@ -76,12 +76,8 @@ func number(head string, spare int, cell func(report.Trial) string) column {
 	return column{Column{Head: head, Kind: Number, Spare: spare}, cell}
 }
 
-func duration(read reader) func(report.Trial) string {
-	return func(t report.Trial) string { return quantity(read(t), "ns") }
-}
-
-func plain(read reader) func(report.Trial) string {
-	return func(t report.Trial) string { return quantity(read(t), "1") }
+func measured(read reader, unit string) func(report.Trial) string {
+	return func(t report.Trial) string { return quantity(read(t), unit) }
 }
 
 // quantity writes a number; "" where it was not measured.
@@ -158,7 +154,7 @@ func (m *Measured) read(t report.Trial) {
 			m.Samples = max(1, *d.Count)
 		}
 		add(d.P50, "ns/"+short+"-p50")
-		add(p99Of(l.Name)(t), "ns/"+short+"-p99")
+		add(field(l.Name, "p99")(t), "ns/"+short+"-p99")
 	}
 	for _, c := range []struct{ metric, unit string }{
 		{metrics.FanoutNotifications, "notifications/handoff"}, {metrics.FanoutRequests, "requests/handoff"},

@@ -95,7 +95,7 @@ func (b builder) checked(result string, kind Kind) []Finding {
 	for _, t := range b.Result.Trials {
 		for _, c := range checks(t) {
 			if c.Result == result {
-				out = append(out, Finding{kind, where(b.names.Label(t), t), c.Broken, strings.Join(c.Reasons, "; ")})
+				out = append(out, Finding{kind, where(b.names.Label(t.Cell), t), c.Broken, strings.Join(c.Reasons, "; ")})
 			}
 		}
 	}

@@ -25,34 +25,19 @@ func measuredLatencies(trials []report.Trial) []metrics.Definition {
 // reader reads a number of a trial; nil where it was not measured.
 type reader func(report.Trial) *float64
 
-func p50Of(metric string) reader {
-	return func(t report.Trial) *float64 { return t.Metrics[metric].P50 }
+// field reads a number of a metric; nil also where it is a quantile of too few samples.
+func field(metric, name string) reader {
+	return func(t report.Trial) *float64 { return fieldOf(t.Metrics[metric], name) }
 }
 
-func maxOf(metric string) reader {
-	return func(t report.Trial) *float64 { return t.Metrics[metric].Max }
-}
-
-// p99Of reads the 99th percentile. Of fewer than 100 samples it is only the maximum.
-func p99Of(metric string) reader {
-	return func(t report.Trial) *float64 {
-		m := t.Metrics[metric]
-		if m.TooFew("p99") {
-			return nil
-		}
-		return m.P99
+func fieldOf(m metrics.Metric, name string) *float64 {
+	if m.TooFew(name) {
+		return nil
 	}
-}
-
-func valueOf(metric string) reader {
-	return func(t report.Trial) *float64 { return t.Metrics[metric].Value }
-}
-
-func expectedOf(metric string) reader {
-	return func(t report.Trial) *float64 { return t.Metrics[metric].Expected }
+	return m.Field(name)
 }
 
 // median is the median of a series' trials at that many clients.
-func median(x matrix.Series, clients int, read reader) (float64, bool) {
-	return matrix.Median(x.At(clients), read)
+func median(x matrix.Series, clients int, metric, name string) (float64, bool) {
+	return matrix.Median(x.At(clients), field(metric, name))
 }
