@@ -16,29 +16,23 @@ import (
 // its network namespace, and the kernel's promise to kill it when that thread
 // dies (Pdeathsig), which a passing goroutine's thread could break at any time.
 type launcher struct {
-	jobs    chan job
+	jobs    chan func()
 	once    sync.Once
 	stopped chan struct{}
 }
 
-type job struct {
-	cmd   *exec.Cmd
-	netNS string // path, or empty for ours
-	done  chan error
-}
-
 func newLauncher() *launcher {
-	l := &launcher{jobs: make(chan job), stopped: make(chan struct{})}
+	l := &launcher{jobs: make(chan func()), stopped: make(chan struct{})}
 	go l.loop()
 	return l
 }
 
-// start starts cmd in the namespace.
+// start starts cmd in the namespace at a path, or in ours where that is empty.
 func (l *launcher) start(cmd *exec.Cmd, netNS string) error {
-	j := job{cmd: cmd, netNS: netNS, done: make(chan error, 1)}
+	done := make(chan error, 1)
 	select {
-	case l.jobs <- j:
-		return <-j.done
+	case l.jobs <- func() { done <- inNetNS(netNS, cmd.Start) }:
+		return <-done
 	case <-l.stopped:
 		return fmt.Errorf("starting %s: the ensemble is down", cmd.Path)
 	}
@@ -54,22 +48,19 @@ func (l *launcher) stop() {
 func (l *launcher) loop() {
 	defer close(l.stopped)
 	runtime.LockOSThread() // never unlocked: the thread ends with this goroutine
-	for j := range l.jobs {
-		j.done <- startIn(j.cmd, j.netNS)
+	for job := range l.jobs {
+		job()
 	}
 }
 
-// startIn starts cmd in the namespace and leaves the thread in its own again.
-func startIn(cmd *exec.Cmd, path string) error {
-	if path == "" {
-		return cmd.Start()
-	}
-	return inNetNS(path, cmd.Start)
-}
-
-// inNetNS calls do with the calling thread in the namespace at path. The caller
-// has locked its goroutine to the thread.
+// inNetNS calls do on a thread that is in the namespace at path, or in ours where that
+// is empty, and leaves the thread in its own again.
 func inNetNS(path string, do func() error) error {
+	if path == "" {
+		return do()
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	home, err := netns.Get()
 	if err != nil {
 		return fmt.Errorf("finding our network namespace: %w", err)

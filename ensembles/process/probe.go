@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"runtime"
 	"time"
 
 	"github.com/zkbench/zkbench/ensembles/state"
@@ -36,7 +35,7 @@ func probe(ctx context.Context, r *state.Record) error {
 }
 
 func listenIn(path, address string) (l net.Listener, err error) {
-	err = onThread(path, func() error {
+	err = inNetNS(path, func() error {
 		l, err = net.Listen("tcp4", address)
 		return err
 	})
@@ -44,7 +43,7 @@ func listenIn(path, address string) (l net.Listener, err error) {
 }
 
 func dialIn(ctx context.Context, path, address string) error {
-	return onThread(path, func() error {
+	return inNetNS(path, func() error {
 		// One address and no name: the socket is made on this thread, in its namespace.
 		c, err := (&net.Dialer{}).DialContext(ctx, "tcp4", address)
 		if err != nil {
@@ -52,14 +51,4 @@ func dialIn(ctx context.Context, path, address string) error {
 		}
 		return c.Close()
 	})
-}
-
-// onThread calls do on a thread that is in the namespace; in ours when path is empty.
-func onThread(path string, do func() error) error {
-	if path == "" {
-		return do()
-	}
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	return inNetNS(path, do)
 }

@@ -150,7 +150,7 @@ func (l *local) down(ctx context.Context) error {
 		return err
 	}
 	for _, m := range l.machines {
-		if err := m.awaitEnd(ctx, "killing"); err != nil {
+		if err := m.act("killing", func() error { return m.awaitEnd(ctx) }); err != nil {
 			return err
 		}
 	}
