@@ -26,7 +26,7 @@ func doctorCmd() *cobra.Command {
 				return nil
 			case !d.runs():
 				return errors.New("no ensemble can be started here; one that is up elsewhere can be used with --servers")
-			case slices.ContainsFunc(d.findings, func(f finding) bool { return f.result == findingNo }):
+			case d.uncured():
 				return errors.New("nothing can be run until what is marked no is cured")
 			}
 			return nil
@@ -47,6 +47,14 @@ type finding struct {
 	cure               string // how, where it is not ok
 }
 
+// weakIf is the result of what measures badly on a condition.
+func weakIf(bad bool) string {
+	if bad {
+		return findingWeak
+	}
+	return findingOK
+}
+
 // diagnosis is everything that was checked.
 type diagnosis struct {
 	able     chaos.Abilities
@@ -55,6 +63,11 @@ type diagnosis struct {
 
 // runs says whether the main job can be done: there can be an ensemble.
 func (d diagnosis) runs() bool { return d.able.Docker == nil || d.able.Java == nil }
+
+// uncured says whether something keeps every run from being made.
+func (d diagnosis) uncured() bool {
+	return slices.ContainsFunc(d.findings, func(f finding) bool { return f.result == findingNo })
+}
 
 // examine checks everything.
 func examine(ctx context.Context) diagnosis {
@@ -83,14 +96,19 @@ func (d *diagnosis) works(what string, err error, seen, otherwise string) {
 	d.findings = append(d.findings, f)
 }
 
-// skipped lists the faults that this machine cannot have, and why.
-func (d diagnosis) skipped() (names []string, why []error) {
+// skipped lists the faults that this machine cannot have, by the reason why.
+func (d diagnosis) skipped() (whys []string, names map[string][]string) {
+	names = map[string][]string{}
 	for _, k := range chaos.Catalogue() {
 		if err := k.Missing(d.able); err != nil {
-			names, why = append(names, k.Name), append(why, err)
+			why := oneLine(strings.TrimPrefix(err.Error(), "skipped: "))
+			if names[why] == nil {
+				whys = append(whys, why)
+			}
+			names[why] = append(names[why], k.Name)
 		}
 	}
-	return names, why
+	return whys, names
 }
 
 func (d diagnosis) print(w io.Writer) {
@@ -101,26 +119,15 @@ func (d diagnosis) print(w io.Writer) {
 		}
 	}
 	fmt.Fprintln(w)
-	names, why := d.skipped()
-	if len(names) == 0 {
+	whys, names := d.skipped()
+	if len(whys) == 0 {
 		fmt.Fprintf(w, "all %d faults can be had\n", len(chaos.Catalogue()))
 	}
-	for i := range names {
-		if slices.ContainsFunc(why[:i], func(e error) bool { return e.Error() == why[i].Error() }) {
-			continue
-		}
-		var alike []string
-		for k := range names {
-			if why[k].Error() == why[i].Error() {
-				alike = append(alike, names[k])
-			}
-		}
-		fmt.Fprintf(w, "skipped: %s: %s\n", strings.Join(alike, ", "), oneLine(strings.TrimPrefix(why[i].Error(), "skipped: ")))
-	}
-	if slices.ContainsFunc(d.findings, func(f finding) bool { return f.result == findingNo }) {
-		return
+	for _, why := range whys {
+		fmt.Fprintf(w, "skipped: %s: %s\n", strings.Join(names[why], ", "), why)
 	}
 	switch {
+	case d.uncured():
 	case d.able.Docker == nil:
 		fmt.Fprintln(w, "zkbench run herd can run here, in containers")
 	case d.able.Java == nil:

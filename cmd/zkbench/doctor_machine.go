@@ -13,12 +13,11 @@ import (
 )
 
 func rights() finding {
-	f := finding{what: "rights", result: findingOK, seen: "root"}
-	if os.Geteuid() != 0 {
-		f.result, f.seen = findingWeak, fmt.Sprintf("user %d: no network namespaces for local JVMs", os.Geteuid())
-		f.cure = "run as root, or use containers, to cut members' networks"
+	if os.Geteuid() == 0 {
+		return finding{what: "rights", result: findingOK, seen: "root"}
 	}
-	return f
+	return finding{"rights", findingWeak, fmt.Sprintf("user %d: no network namespaces for local JVMs", os.Geteuid()),
+		"run as root, or use containers, to cut members' networks"}
 }
 
 // Limits of what measures well.
@@ -41,20 +40,14 @@ func clockResolution() finding {
 		}
 		least = min(least, d)
 	}
-	f := finding{what: "clock", result: findingOK, seen: fmt.Sprintf("steps of %v", least)}
-	if least > clockCoarse {
-		f.result, f.cure = findingWeak, "choose a finer clock source of the kernel (tsc): short latencies will be rounded"
-	}
-	return f
+	return finding{"clock", weakIf(least > clockCoarse), fmt.Sprintf("steps of %v", least),
+		"choose a finer clock source of the kernel (tsc): short latencies will be rounded"}
 }
 
 func cores() finding {
 	n := runtime.NumCPU()
-	f := finding{what: "cores", result: findingOK, seen: fmt.Sprint(n)}
-	if n < coresFew {
-		f.result, f.cure = findingWeak, fmt.Sprintf("give it %d or more: members and clients wait for each other", coresFew)
-	}
-	return f
+	return finding{"cores", weakIf(n < coresFew), fmt.Sprint(n),
+		fmt.Sprintf("give it %d or more: members and clients wait for each other", coresFew)}
 }
 
 func memory() finding {
@@ -62,11 +55,8 @@ func memory() finding {
 	if err != nil {
 		return finding{what: "memory", result: findingWeak, seen: err.Error()}
 	}
-	f := finding{what: "memory", result: findingOK, seen: fmt.Sprintf("%d MiB available", m.Available>>20)}
-	if m.Available < memoryLeast {
-		f.result, f.cure = findingWeak, fmt.Sprintf("free some: three members and the harness want %d MiB", memoryLeast>>20)
-	}
-	return f
+	return finding{"memory", weakIf(m.Available < memoryLeast), fmt.Sprintf("%d MiB available", m.Available>>20),
+		fmt.Sprintf("free some: three members and the harness want %d MiB", memoryLeast>>20)}
 }
 
 // diskSync measures how long a small write takes to reach the disk that the members'
@@ -76,11 +66,8 @@ func diskSync() finding {
 	if err != nil {
 		return finding{what: "disk", result: findingNo, seen: err.Error(), cure: "set ZKBENCH_STATE to a folder that can be written"}
 	}
-	f := finding{what: "disk", result: findingOK, seen: fmt.Sprintf("a forced write takes %v (median)", took.Round(time.Microsecond))}
-	if took > syncSlow {
-		f.result, f.cure = findingWeak, "every commit waits for the disk: latencies will be the disk's; use a faster one"
-	}
-	return f
+	return finding{"disk", weakIf(took > syncSlow), fmt.Sprintf("a forced write takes %v (median)", took.Round(time.Microsecond)),
+		"every commit waits for the disk: latencies will be the disk's; use a faster one"}
 }
 
 // syncLatency returns the median of n forced writes to a file in dir.

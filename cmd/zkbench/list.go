@@ -26,48 +26,42 @@ func listCmd() *cobra.Command {
 	}
 }
 
+// listings are what can be listed. All but the schema are listed together.
+var listings = map[string]func(io.Writer) error{
+	"scenarios": listScenarios, "subjects": listSubjects, "faults": listFaults,
+	"guarantees": listGuarantees, "metrics": listMetrics, "schema": listSchema,
+}
+
 func list(w io.Writer, args []string) error {
+	all := []string{"scenarios", "subjects", "faults", "guarantees", "metrics"}
 	if len(args) == 0 {
-		for _, what := range []string{"scenarios", "subjects", "faults", "guarantees", "metrics"} {
+		for _, what := range all {
 			fmt.Fprintf(w, "%s\n", what)
-			if err := list(w, []string{what}); err != nil {
+			if err := listings[what](w); err != nil {
 				return err
 			}
 			fmt.Fprintln(w)
 		}
 		return nil
 	}
-	if len(args) == 2 && args[0] != "scenarios" {
+	listing := listings[args[0]]
+	switch {
+	case len(args) == 2 && args[0] != "scenarios":
 		return usageError("list %s takes no name", args[0])
-	}
-	switch args[0] {
-	case "scenarios":
-		return listScenarios(w, args[1:])
-	case "subjects":
-		return listSubjects(w)
-	case "faults":
-		return listFaults(w)
-	case "guarantees":
-		listGuarantees(w)
-		return nil
-	case "metrics":
-		listMetrics(w)
-		return nil
-	case "schema":
-		return listSchema(w)
-	}
-	return usageError("cannot list %q%s", args[0], units.Nearest(args[0], []string{"scenarios", "subjects", "faults", "guarantees", "metrics", "schema"}))
-}
-
-func listScenarios(w io.Writer, names []string) error {
-	if len(names) == 1 {
-		_, text, err := scenarios.Source(names[0])
+	case len(args) == 2:
+		_, text, err := scenarios.Source(args[1])
 		if err != nil {
 			return usage(err)
 		}
 		_, err = w.Write(text)
 		return err
+	case listing == nil:
+		return usageError("cannot list %q%s", args[0], units.Nearest(args[0], append(all, "schema")))
 	}
+	return listing(w)
+}
+
+func listScenarios(w io.Writer) error {
 	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	for _, name := range scenarios.Builtin() {
 		_, text, err := scenarios.Source(name)

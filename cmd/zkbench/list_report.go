@@ -11,15 +11,16 @@ import (
 )
 
 // listGuarantees lists what histories are judged by.
-func listGuarantees(w io.Writer) {
+func listGuarantees(w io.Writer) error {
 	for _, g := range verdict.All() {
 		fmt.Fprintf(w, "  %s (rule %d; of a %s)\n", g.Name, g.Rule, strings.Join(g.Concerns, ", "))
 		fmt.Fprintf(w, "    promise: %s\n    broken:  %s\n", g.Promise, g.Harm)
 	}
+	return nil
 }
 
 // listMetrics lists what is measured.
-func listMetrics(w io.Writer) {
+func listMetrics(w io.Writer) error {
 	better := map[metrics.Direction]string{metrics.Lower: "lower is better", metrics.Higher: "higher is better"}
 	for _, d := range metrics.All() {
 		about := []string{d.Unit}
@@ -31,6 +32,7 @@ func listMetrics(w io.Writer) {
 		}
 		fmt.Fprintf(w, "  %s (%s)\n    %s\n", d.Name, strings.Join(about, "; "), d.Help)
 	}
+	return nil
 }
 
 // Marks in the help pages that stand for what is registered.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -138,14 +139,10 @@ func severity(err error) int {
 // options checks the flags that describe the ensemble.
 func (f *runFlags) options() (ensembles.Options, error) {
 	o := f.ensemble
+	o.Kind = ensembles.Kind(f.kind)
 	kinds := []string{"auto", "container", "process", "external"}
-	for _, k := range kinds {
-		if k == f.kind {
-			o.Kind = ensembles.Kind(k)
-		}
-	}
 	switch {
-	case o.Kind == "":
+	case !slices.Contains(kinds, f.kind):
 		return o, usageError("--ensemble %s: no such kind%s", f.kind, units.Nearest(f.kind, kinds))
 	case len(o.Servers) > 0 && o.Kind == ensembles.Auto:
 		o.Kind = ensembles.External
