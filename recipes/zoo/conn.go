@@ -80,8 +80,13 @@ func lost(err error) bool {
 	}, func(answer error) bool { return errors.Is(err, answer) })
 }
 
-// unknown makes an error say that the outcome is open.
-func unknown(err error) error { return fmt.Errorf("%w: %w", recipes.ErrConnectionLost, err) }
+// outcome makes an error say that the outcome is open, where the reply was lost.
+func outcome(err error) error {
+	if lost(err) {
+		return fmt.Errorf("%w: %w", recipes.ErrConnectionLost, err)
+	}
+	return err
+}
 
 func (c *conn) create(ctx context.Context, path string, data []byte, flags int32) (string, error) {
 	return once(ctx, func() (string, error) { return c.Create(path, data, flags, client.OpenACL) })
@@ -107,10 +112,14 @@ func (c *conn) remove(ctx context.Context, path string) error {
 }
 
 func (c *conn) list(ctx context.Context, path string) ([]string, error) {
-	return steady(ctx, c, func() ([]string, error) {
+	return steady(ctx, c, c.listing(path))
+}
+
+func (c *conn) listing(path string) func() ([]string, error) {
+	return func() ([]string, error) {
 		names, _, err := c.Children(path)
 		return names, err
-	})
+	}
 }
 
 // stat returns the Stat of a node, nil if there is none.
@@ -145,10 +154,10 @@ func (c *conn) watchChildren(ctx context.Context, path string) (watched, error) 
 	})
 }
 
-// fired waits for a watch.
-func fired(ctx context.Context, watch <-chan zk.Event) error {
+// fired waits for the watch.
+func (w watched) fired(ctx context.Context) error {
 	select {
-	case <-watch:
+	case <-w.watch:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

@@ -68,7 +68,7 @@ func guidName(_ *conn, id string) string { return id + marker }
 func createOnce(ctx context.Context, l *line) (string, error) {
 	name := l.steps.name(l.c, client.NewID())
 	for {
-		path, err := l.c.create(context.WithoutCancel(ctx), l.env.Parent+"/"+name, nil, zk.FlagEphemeral|zk.FlagSequence)
+		path, err := l.create(context.WithoutCancel(ctx), name)
 		if err == nil && ctx.Err() != nil {
 			return "", errors.Join(ctx.Err(), l.c.remove(context.WithoutCancel(ctx), path))
 		}
@@ -83,6 +83,11 @@ func createOnce(ctx context.Context, l *line) (string, error) {
 			return path, err
 		}
 	}
+}
+
+// create creates an ephemeral sequential node in line, once.
+func (l *line) create(ctx context.Context, name string) (path string, err error) {
+	return l.c.create(ctx, l.env.Parent+"/"+name, nil, zk.FlagEphemeral|zk.FlagSequence)
 }
 
 // find returns the path of the node of this session whose name begins so.
@@ -131,7 +136,7 @@ func awaitNode(ctx context.Context, l *line, _, ahead string) (turn bool, err er
 	if err != nil || !w.found {
 		return false, err
 	}
-	return false, fired(ctx, w.watch)
+	return false, w.fired(ctx)
 }
 
 // awaitParent waits for any change in the line.
@@ -143,5 +148,5 @@ func awaitParent(ctx context.Context, l *line, ours, _ string) (turn bool, err e
 	if first, _ := l.steps.order(w.names, ours); first {
 		return true, nil
 	}
-	return false, fired(ctx, w.watch)
+	return false, w.fired(ctx)
 }
