@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -81,7 +82,6 @@ func parse(servers []string) ([]*ensembles.Member, error) {
 		return nil, errors.New("an external ensemble needs --servers host:port[,host:port]")
 	}
 	var members []*ensembles.Member
-	seen := map[string]bool{}
 	for i, server := range servers {
 		host, port, err := net.SplitHostPort(server)
 		if err != nil {
@@ -94,10 +94,9 @@ func parse(servers []string) ([]*ensembles.Member, error) {
 		if host == "" {
 			return nil, fmt.Errorf("--servers %q: the host is missing", server)
 		}
-		if seen[server] {
+		if slices.Contains(servers[:i], server) {
 			return nil, fmt.Errorf("--servers: %q is there twice", server)
 		}
-		seen[server] = true
 		members = append(members, &ensembles.Member{Name: fmt.Sprintf("zk%d", i+1), ID: i + 1, Addr: server, IP: host})
 	}
 	return members, nil
@@ -131,10 +130,8 @@ func ask(ctx context.Context, address string) (version string, err error) {
 // oneVersion is the version that all members agree on, else all that they have.
 func oneVersion(versions []string) string {
 	var different []string
-	seen := map[string]bool{}
 	for _, v := range versions {
-		if v != "" && !seen[v] {
-			seen[v] = true
+		if v != "" && !slices.Contains(different, v) {
 			different = append(different, v)
 		}
 	}

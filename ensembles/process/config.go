@@ -3,6 +3,7 @@
 package process
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -24,13 +25,13 @@ func memberDir(r *state.Record, m state.Member) string { return filepath.Join(r.
 // writeConfig makes the folder of a member: zoo.cfg, myid, and an empty data folder.
 func writeConfig(r *state.Record, m state.Member) error {
 	data := filepath.Join(memberDir(r, m), "data")
-	if err := os.MkdirAll(data, 0o755); err != nil {
-		return fmt.Errorf("making the data folder of %s: %w", m.Name, err)
+	err := os.MkdirAll(data, 0o755)
+	if err == nil {
+		err = errors.Join(
+			os.WriteFile(filepath.Join(data, "myid"), []byte(strconv.Itoa(m.ID)+"\n"), 0o644),
+			os.WriteFile(filepath.Join(memberDir(r, m), cfgFile), []byte(zooCfg(r, m)), 0o644))
 	}
-	if err := os.WriteFile(filepath.Join(data, "myid"), []byte(strconv.Itoa(m.ID)+"\n"), 0o644); err != nil {
-		return fmt.Errorf("configuring %s: %w", m.Name, err)
-	}
-	if err := os.WriteFile(filepath.Join(memberDir(r, m), cfgFile), []byte(zooCfg(r, m)), 0o644); err != nil {
+	if err != nil {
 		return fmt.Errorf("configuring %s: %w", m.Name, err)
 	}
 	return nil

@@ -80,22 +80,31 @@ func sweep(ctx context.Context, r *state.Record, all bool) (string, error) {
 // remove kills the members of an ensemble and removes everything of theirs, the
 // record last.
 func remove(ctx context.Context, r *state.Record) error {
-	left := state.FindAll(mark(r.ID))
+	err := kill(ctx, r.ID)
+	if err == nil {
+		err = tearDownNetwork(r)
+	}
+	if err == nil {
+		err = os.RemoveAll(r.Dir)
+	}
+	if err != nil {
+		return fmt.Errorf("removing ensemble %s: %w", r.ID, err)
+	}
+	return state.Remove(r.ID)
+}
+
+// kill kills the members of an ensemble and waits until they are gone.
+func kill(ctx context.Context, id string) error {
+	left := state.FindAll(mark(id))
 	for _, p := range left {
 		if err := p.Signal(syscall.SIGKILL); err != nil {
-			return fmt.Errorf("removing ensemble %s: %w", r.ID, err)
+			return err
 		}
 	}
 	for _, p := range left {
 		if err := wait.Until(ctx, poll, func() bool { return !p.Alive() }); err != nil {
-			return fmt.Errorf("removing ensemble %s: process %d still runs: %w", r.ID, p.PID, err)
+			return fmt.Errorf("process %d still runs: %w", p.PID, err)
 		}
 	}
-	if err := tearDownNetwork(r); err != nil {
-		return fmt.Errorf("removing ensemble %s: %w", r.ID, err)
-	}
-	if err := os.RemoveAll(r.Dir); err != nil {
-		return fmt.Errorf("removing ensemble %s: %w", r.ID, err)
-	}
-	return state.Remove(r.ID)
+	return nil
 }

@@ -45,8 +45,8 @@ func Merge(after, upTo int64, each func(Entry) error, logs ...[]io.Reader) (Summ
 	}
 	err := m.run()
 	for _, l := range m.logs {
-		m.s.Torn += l.r.Torn()
-		m.s.Unknown += l.r.Unknown()
+		m.s.Torn += l.r.Torn
+		m.s.Unknown += l.r.Unknown
 	}
 	return m.s, err
 }
