@@ -48,11 +48,15 @@ func zooCfg(r *state.Record, m state.Member) string {
 
 // Save copies the member's configuration and log to dir.
 func (m *machine) Save(_ context.Context, dir string) error {
-	from := memberDir(m.record, m.member)
-	err := errors.Join(
-		copyFile(filepath.Join(dir, m.member.Name+".cfg"), filepath.Join(from, cfgFile)),
-		copyFile(filepath.Join(dir, m.member.Name+".log"), filepath.Join(from, logFile)))
-	if err != nil {
+	var errs []error
+	for ending, name := range map[string]string{".cfg": cfgFile, ".log": logFile} {
+		text, err := os.ReadFile(filepath.Join(memberDir(m.record, m.member), name))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, m.member.Name+ending), text, 0o644)
+		}
+		errs = append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("saving configuration and log of %s: %w", m.member.Name, err)
 	}
 	return nil
@@ -84,18 +88,4 @@ func (m *machine) TxnLogs(_ context.Context, after int64) ([]io.ReadCloser, erro
 		logs = append(logs, f)
 	}
 	return logs, nil
-}
-
-func copyFile(to, from string) error {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	out, err := os.Create(to)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Close())
 }
