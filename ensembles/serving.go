@@ -49,7 +49,6 @@ func WaitServing(ctx context.Context, e *Ensemble) error {
 	return nil
 }
 
-// serving reports whether all members serve and exactly one leads.
 func serving(all []MemberStatus) bool {
 	modes := []string{ModeLeader, ModeStandalone, ModeFollower, ModeObserver} // not read-only: without a quorum
 	for _, s := range all {
@@ -60,7 +59,6 @@ func serving(all []MemberStatus) bool {
 	return len(leadersOf(all)) == 1
 }
 
-// stopped returns an error that names the members whose process does not run.
 func stopped(ctx context.Context, e *Ensemble) error {
 	var names []string
 	for _, m := range e.Members {

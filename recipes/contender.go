@@ -6,10 +6,8 @@ import (
 	"sync"
 )
 
-// acquirer acquires a lock, or wins an election.
 type acquirer func(context.Context) (*Grant, error)
 
-// contender makes our lock or election a client of a subject.
 type contender struct {
 	s       *Session
 	acquire acquirer
@@ -19,7 +17,6 @@ type contender struct {
 	grant *Grant
 }
 
-// openContender returns a function for Subject.Open. bind says how a session acquires.
 func openContender(bind func(s *Session, parent string) acquirer) func(context.Context, Env) (Client, error) {
 	return func(ctx context.Context, env Env) (Client, error) {
 		s, err := env.open(ctx)
@@ -30,12 +27,10 @@ func openContender(bind func(s *Session, parent string) acquirer) func(context.C
 	}
 }
 
-// open opens a session of ours.
 func (e Env) open(ctx context.Context) (*Session, error) {
 	return Open(ctx, e.Servers, Options{Timeout: e.Timeout, Dial: e.Dial, MaxPacket: e.MaxPacket})
 }
 
-// event calls Events, if there is one.
 func (e Env) event(what Event) {
 	if e.Events != nil {
 		e.Events(what)

@@ -30,7 +30,6 @@ func sequence(name, prefix string) (n int32, ok bool) {
 	return 0, false
 }
 
-// number parses digits, with a minus sign or without.
 func number(s string) (n int32, ok bool) {
 	digits, negative := strings.CutPrefix(s, "-")
 	var v int64

@@ -35,7 +35,6 @@ func init() {
 	}
 }
 
-// queueClient makes our queue a client of a subject.
 type queueClient struct{ *Queue }
 
 func (c queueClient) Close(context.Context) error { return c.s.Close() }

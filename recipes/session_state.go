@@ -6,7 +6,6 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// sessionState is what a session knows about itself.
 type sessionState int
 
 const (

@@ -21,7 +21,6 @@ import (
 	"github.com/zkbench/zkbench/report/view"
 )
 
-// compareFlags are the flags of zkbench compare.
 type compareFlags struct {
 	regression string
 	metrics    []string
@@ -173,7 +172,6 @@ func (f *compareFlags) draw(stderr io.Writer, figures []*plot.Figure) (dir strin
 // unlimited is the width of what is no terminal: lines stay whole, to be searched.
 const unlimited = 1000
 
-// onGitHub says whether a GitHub workflow runs us.
 func onGitHub() bool { return os.Getenv("GITHUB_ACTIONS") == "true" }
 
 // annotate puts what did not pass beside the workflow's run, and the summary on its page.

@@ -36,7 +36,6 @@ func (f *runFlags) conclude(cmd *cobra.Command, dir string, c report.Conclusion)
 	return errors.Join(shown, annotate(cmd.ErrOrStderr(), v), verdictError(v.Result))
 }
 
-// show prints the summary.
 func show(w io.Writer, v *view.View) error { return render.Terminal(w, v, terminal(w)) }
 
 // terminal says what the terminal can do; nothing where w is none.

@@ -46,7 +46,6 @@ const (
 	findingNo   = "no"
 )
 
-// finding is one thing that was checked.
 type finding struct {
 	what, result, seen string
 	cure               string // how, where it is not ok
@@ -60,7 +59,6 @@ func weakIf(bad bool) string {
 	return findingOK
 }
 
-// diagnosis is everything that was checked.
 type diagnosis struct {
 	able     chaos.Abilities
 	findings []finding
@@ -74,7 +72,6 @@ func (d diagnosis) uncured() bool {
 	return slices.ContainsFunc(d.findings, func(f finding) bool { return f.result == findingNo })
 }
 
-// examine checks everything.
 func examine(ctx context.Context) diagnosis {
 	d := diagnosis{able: chaos.Probe(ctx)}
 	either := findingNo
@@ -160,7 +157,6 @@ const (
 	syncSlow    = 10 * time.Millisecond
 )
 
-// clockResolution measures the smallest step that the clock makes.
 func clockResolution() finding {
 	least := time.Hour
 	for range 2000 {

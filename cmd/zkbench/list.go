@@ -101,7 +101,6 @@ func listFaults(w io.Writer) error {
 	return tw.Flush()
 }
 
-// listSchema prints the JSON schema of scenario files.
 func listSchema(w io.Writer) error {
 	text, err := scenarios.Schema()
 	if err != nil {
@@ -111,7 +110,6 @@ func listSchema(w io.Writer) error {
 	return err
 }
 
-// listGuarantees lists what histories are judged by.
 func listGuarantees(w io.Writer) error {
 	for _, g := range verdict.All() {
 		fmt.Fprintf(w, "  %s (rule %d; of a %s)\n", g.Name, g.Rule, strings.Join(g.Concerns, ", "))
@@ -120,7 +118,6 @@ func listGuarantees(w io.Writer) error {
 	return nil
 }
 
-// listMetrics lists what is measured.
 func listMetrics(w io.Writer) error {
 	better := map[metrics.Direction]string{metrics.Lower: "lower is better", metrics.Higher: "higher is better"}
 	for _, d := range metrics.All() {

@@ -59,7 +59,6 @@ func (l *live) register(fl *pflag.FlagSet) {
 	fl.StringVar(&l.pprof, "pprof", "", "serve profiles of zkbench itself while running, at host:port; may be that of --metrics")
 }
 
-// status takes the status of one trial.
 func (l *live) status(scenario string, s scenarios.Status) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -81,7 +80,6 @@ func (l *live) status(scenario string, s scenarios.Status) {
 	l.forget()
 }
 
-// keepLatest replaces the last status of a trial.
 func (l *live) keepLatest(scenario string, s scenarios.Status) {
 	i := slices.IndexFunc(l.latest, func(h *latest) bool { return h.scenario == scenario && h.Trial == s.Trial })
 	h := &latest{scenario: scenario}
@@ -99,7 +97,6 @@ func (l *live) keepLatest(scenario string, s scenarios.Status) {
 	h.Status = s
 }
 
-// running says whether any trial runs.
 func (l *live) running() bool {
 	return slices.ContainsFunc(l.latest, func(h *latest) bool { return !h.Over })
 }

@@ -43,7 +43,6 @@ func newProgress(w io.Writer, quiet bool) *progress {
 	return p
 }
 
-// columns is how wide the terminal is now.
 func (p *progress) columns() int {
 	width, _, err := term.GetSize(int(p.tty.Fd()))
 	if err != nil || width < 20 {
@@ -52,7 +51,6 @@ func (p *progress) columns() int {
 	return width
 }
 
-// log prints a line of its own.
 func (p *progress) log(format string, args ...any) {
 	if p.quiet {
 		return
@@ -113,7 +111,6 @@ func (p *progress) hear(head string, s scenarios.Status) (news, shows bool) {
 	return news, p.shown == trial
 }
 
-// heading says which trial and which phase it is.
 func heading(s scenarios.Status) string {
 	if s.Trial == 0 {
 		return s.Phase

@@ -15,7 +15,6 @@ import (
 	"github.com/zkbench/zkbench/scenarios"
 )
 
-// runFlags are the flags of zkbench run.
 type runFlags struct {
 	ensemble ensembles.Options
 	kind     string
@@ -136,7 +135,6 @@ func severity(err error) int {
 	return 1
 }
 
-// options checks the flags that describe the ensemble.
 func (f *runFlags) options() (ensembles.Options, error) {
 	o := f.ensemble
 	o.Kind = ensembles.Kind(f.kind)

@@ -84,7 +84,6 @@ func (f *scenarioFlags) overrides() ([]string, error) {
 	return append(append(out, repeated...), f.set...), nil
 }
 
-// repeated is what --trials and --ab set.
 func (f *scenarioFlags) repeated() ([]string, error) {
 	trials := f.trials
 	if f.flags.Changed("trials") && trials < 1 {

@@ -96,7 +96,6 @@ func ownImage(ctx context.Context, docker *client.Client) (string, error) {
 	return "", nil
 }
 
-// present reports whether the daemon has the image.
 func present(ctx context.Context, docker *client.Client, name string) (bool, error) {
 	_, err := docker.ImageInspect(ctx, name)
 	if errdefs.IsNotFound(err) {

@@ -27,7 +27,6 @@ const (
 	labelPort     = "zkbench.published" // port on 127.0.0.1; "0": clients dial the address
 )
 
-// labels are those of the whole ensemble.
 func labels(r *state.Record) map[string]string {
 	return map[string]string{
 		labelOurs:     "1",
@@ -40,7 +39,6 @@ func labels(r *state.Record) map[string]string {
 	}
 }
 
-// memberLabels are those of a member's container.
 func memberLabels(r *state.Record, m state.Member) map[string]string {
 	l := labels(r)
 	l[labelMember] = m.Name
@@ -64,7 +62,6 @@ func parseRecord(l map[string]string) (state.Record, error) {
 	return r, nil
 }
 
-// parseMember reads back memberLabels.
 func parseMember(l map[string]string, container string) (state.Member, error) {
 	id, idErr := strconv.Atoi(l[labelID])
 	published, portErr := strconv.Atoi(l[labelPort])

@@ -19,7 +19,6 @@ import (
 // stopGrace is how long a stopped server has before Docker kills it, in seconds.
 const stopGrace = 10
 
-// machine is power over the container of one member.
 type machine struct {
 	docker *client.Client
 	id     string // container id

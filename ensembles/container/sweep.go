@@ -46,7 +46,6 @@ func remove(ctx context.Context, docker *client.Client, id string) error {
 	return nil
 }
 
-// remove removes the containers, then the networks that they stood in.
 func (f *found) remove(ctx context.Context, docker *client.Client) error {
 	errs := []error{removeContainers(ctx, docker, slices.Concat(f.agents, f.containers))}
 	for _, id := range f.networks {
@@ -56,7 +55,6 @@ func (f *found) remove(ctx context.Context, docker *client.Client) error {
 	return errors.Join(errs...)
 }
 
-// removeContainers removes all of them at once.
 func removeContainers(ctx context.Context, docker *client.Client, containers []container.Summary) error {
 	var group errgroup.Group
 	for _, c := range containers {

@@ -23,7 +23,6 @@ import (
 // defaultChroot is the part of the tree that is ours where Options name none.
 const defaultChroot = "/zkbench"
 
-// askTimeout is how long one member may take to answer srvr.
 const askTimeout = 5 * time.Second
 
 // Start checks the addresses, asks every member for its version, and returns
@@ -76,7 +75,6 @@ func about(version string, servers []string) string {
 	return fmt.Sprintf("external ensemble %s, ZooKeeper %s", strings.Join(servers, ","), version)
 }
 
-// parse makes members of addresses.
 func parse(servers []string) ([]*ensembles.Member, error) {
 	if len(servers) == 0 {
 		return nil, errors.New("an external ensemble needs --servers host:port[,host:port]")

@@ -41,7 +41,6 @@ func writeConfig(r *state.Record, m state.Member) error {
 	return nil
 }
 
-// zooCfg is the content of a member's zoo.cfg.
 func zooCfg(r *state.Record, m state.Member) string {
 	return setup.ZooCfg(r, m.NetNS != "", "dataDir="+filepath.Join(memberDir(r, m), "data"))
 }

@@ -23,7 +23,6 @@ import (
 // poll is the time between two questions whether a process has done what it was asked for.
 const poll = 5 * time.Millisecond
 
-// machine is the power over one member's JVM.
 type machine struct {
 	record   *state.Record
 	member   state.Member

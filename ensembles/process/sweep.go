@@ -94,7 +94,6 @@ func remove(ctx context.Context, r *state.Record) error {
 	return state.Remove(r.ID)
 }
 
-// kill kills the members of an ensemble and waits until they are gone.
 func kill(ctx context.Context, id string) error {
 	left := state.FindAll(mark(id))
 	for _, p := range left {

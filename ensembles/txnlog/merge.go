@@ -109,7 +109,6 @@ func (m *merger) run() error {
 	return nil
 }
 
-// advance reads the next entry of each log.
 func (m *merger) advance(logs []*head) (err error) {
 	for _, l := range logs {
 		l.next, err = l.r.Next()

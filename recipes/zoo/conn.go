@@ -23,7 +23,6 @@ type conn struct {
 
 var errDead = fmt.Errorf("%w: %w", recipes.ErrSessionEnded, client.ErrExpired)
 
-// connect returns when the session stands. onState is called with every state, at once.
 func connect(ctx context.Context, env recipes.Env, onState func(zk.State)) (*conn, error) {
 	c, err := client.Open(ctx, client.Options{
 		Servers: env.Servers, Timeout: env.Timeout, Dial: env.Dial, MaxPacket: env.MaxPacket,
@@ -34,7 +33,6 @@ func connect(ctx context.Context, env recipes.Env, onState func(zk.State)) (*con
 	return &conn{Conn: c}, nil
 }
 
-// await returns when the connection has a session.
 func (c *conn) await(ctx context.Context) error {
 	err := c.Await(ctx, c.spans)
 	if errors.Is(err, client.ErrExpired) {
@@ -154,7 +152,6 @@ func (c *conn) watchChildren(ctx context.Context, path string) (watched, error) 
 	})
 }
 
-// fired waits for the watch.
 func (w watched) fired(ctx context.Context) error {
 	select {
 	case <-w.watch:

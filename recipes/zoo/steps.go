@@ -50,7 +50,6 @@ func (s steps) orSound() steps {
 	return s
 }
 
-// or sets a step that is nil.
 func or[F any](step *F, sound F) {
 	if reflect.ValueOf(*step).IsNil() {
 		*step = sound
@@ -85,7 +84,6 @@ func createOnce(ctx context.Context, l *line) (string, error) {
 	}
 }
 
-// create creates an ephemeral sequential node in line, once.
 func (l *line) create(ctx context.Context, name string) (path string, err error) {
 	return l.c.create(ctx, l.env.Parent+"/"+name, nil, zk.FlagEphemeral|zk.FlagSequence)
 }
@@ -120,7 +118,6 @@ func byNumber(names []string, ours string) (first bool, ahead string) {
 	return ordered(names, ours, func(a, b string) bool { return number(a)-number(b) < 0 })
 }
 
-// ordered finds our place in line by an order.
 func ordered(names []string, ours string, before func(a, b string) bool) (first bool, ahead string) {
 	for _, n := range names {
 		if before(n, ours) && (ahead == "" || before(ahead, n)) {
@@ -130,7 +127,6 @@ func ordered(names []string, ours string, before func(a, b string) bool) (first 
 	return ahead == "", ahead
 }
 
-// awaitNode waits for the end of the node ahead.
 func awaitNode(ctx context.Context, l *line, _, ahead string) (turn bool, err error) {
 	w, err := l.c.watchNode(ctx, l.env.Parent+"/"+ahead)
 	if err != nil || !w.found {
@@ -139,7 +135,6 @@ func awaitNode(ctx context.Context, l *line, _, ahead string) (turn bool, err er
 	return false, w.fired(ctx)
 }
 
-// awaitParent waits for any change in the line.
 func awaitParent(ctx context.Context, l *line, ours, _ string) (turn bool, err error) {
 	w, err := l.c.watchChildren(ctx, l.env.Parent)
 	if err != nil {
