@@ -37,6 +37,9 @@ func (e Env) event(what Event) {
 	}
 }
 
+// eventOf is what a change of a grant's state is to a subject's client.
+var eventOf = map[GrantState]EventKind{Suspended: EventSuspended, Held: EventRestored, Lost: EventLost}
+
 func (c *contender) Acquire(ctx context.Context) (Claim, error) {
 	g, err := c.acquire(ctx)
 	if err != nil {
@@ -46,13 +49,8 @@ func (c *contender) Acquire(ctx context.Context) (Claim, error) {
 	c.grant = g
 	c.mu.Unlock()
 	g.notify(func(state GrantState) {
-		switch state {
-		case Suspended:
-			c.events(Event{EventSuspended, g.Token})
-		case Held:
-			c.events(Event{EventRestored, g.Token})
-		case Lost:
-			c.events(Event{EventLost, g.Token})
+		if kind, known := eventOf[state]; known {
+			c.events(Event{kind, g.Token})
 		}
 	})
 	return Claim{Token: g.Token, Session: g.SessionID, Path: g.Path}, nil

@@ -4,24 +4,24 @@ package process
 
 import (
 	"fmt"
-
-	"github.com/prometheus/procfs"
+	"os"
+	"strings"
 )
 
 // listens reports whether a TCP socket in the network of this process listens on
 // the port. It asks the kernel, not the network: a member may be started while
 // a fault keeps everybody from reaching it.
 func listens(pid, port int) bool {
-	const listening = 0x0A                                // TCP_LISTEN
-	fs, err := procfs.NewFS(fmt.Sprintf("/proc/%d", pid)) // whose net is that of its namespace
-	if err != nil {
-		return false
-	}
-	v4, _ := fs.NetTCP() // what cannot be read does not listen yet
-	v6, _ := fs.NetTCP6()
-	for _, socket := range append(v4, v6...) {
-		if socket.St == listening && socket.LocalPort == uint64(port) {
-			return true
+	suffix := fmt.Sprintf(":%04X", port)
+	for _, table := range []string{"tcp", "tcp6"} {
+		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/net/%s", pid, table)) // who is gone listens nowhere
+		for line := range strings.Lines(string(text)) {
+			// proc_net(5): the second column is the local address, HEX:HEXPORT, the fourth
+			// the state, 0A for listening.
+			columns := strings.Fields(line)
+			if len(columns) > 3 && columns[3] == "0A" && strings.HasSuffix(columns[1], suffix) {
+				return true
+			}
 		}
 	}
 	return false
