@@ -108,18 +108,14 @@ const keep = 100
 // forget drops the ended trials that began first, beyond keep.
 func (l *live) forget() {
 	over := 0
-	for _, h := range l.latest {
+	for i, h := range slices.Backward(l.latest) {
 		if h.Over {
 			over++
 		}
-	}
-	l.latest = slices.DeleteFunc(l.latest, func(h *latest) bool {
-		drop := h.Over && over > keep
-		if drop {
-			over--
+		if h.Over && over > keep {
+			l.latest = slices.Delete(l.latest, i, i+1)
 		}
-		return drop
-	})
+	}
 }
 
 // serve listens at the addresses of the flags until stop is called.

@@ -36,11 +36,7 @@ type progress struct {
 }
 
 func newProgress(w io.Writer, quiet bool) *progress {
-	p := &progress{w: w, quiet: quiet, start: time.Now(), said: map[int]string{}}
-	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		p.tty = f
-	}
-	return p
+	return &progress{w: w, quiet: quiet, tty: tty(w), start: time.Now(), said: map[int]string{}}
 }
 
 func (p *progress) columns() int {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"path/filepath"
@@ -176,10 +177,7 @@ func (f *runFlags) runOne(cmd *cobra.Command, c scenarios.Config, p *progress) (
 
 // makeFolder makes the run folder, and refuses one that is not empty.
 func (f *runFlags) makeFolder(s *scenarios.Scenario, start time.Time) (string, error) {
-	dir := f.out
-	if dir == "" {
-		dir = filepath.Join("zkbench-out", s.Name+"-"+start.Format("20060102-150405"))
-	}
+	dir := cmp.Or(f.out, filepath.Join("zkbench-out", s.Name+"-"+start.Format("20060102-150405")))
 	entries, err := os.ReadDir(dir)
 	switch {
 	case err == nil && len(entries) > 0 && !f.force:
@@ -188,10 +186,13 @@ func (f *runFlags) makeFolder(s *scenarios.Scenario, start time.Time) (string, e
 		if err := report.Clear(dir); err != nil {
 			return "", usage(err)
 		}
-	case err != nil && !errors.Is(err, os.ErrNotExist):
-		return "", usageError("--out %s: %v", dir, err)
+	case errors.Is(err, os.ErrNotExist):
+		err = nil
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err == nil {
+		err = os.MkdirAll(dir, 0o755)
+	}
+	if err != nil {
 		return "", usageError("--out %s: %v", dir, err)
 	}
 	return dir, nil
