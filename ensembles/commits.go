@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/zkbench/zkbench/ensembles/txnlog"
 )
@@ -20,14 +21,9 @@ func Commits(ctx context.Context, e *Ensemble, after int64, each func(txnlog.Ent
 	if err != nil {
 		return txnlog.Summary{}, fmt.Errorf("reading what was committed: %w", err)
 	}
-	members := []*Member{leader}
-	for _, m := range e.Members {
-		if m != leader {
-			members = append(members, m)
-		}
-	}
+	others := slices.DeleteFunc(slices.Clone(e.Members), func(m *Member) bool { return m == leader })
 	var logs [][]io.Reader
-	for _, m := range members {
+	for _, m := range append([]*Member{leader}, others...) {
 		if m.Machine == nil {
 			return txnlog.Summary{}, fmt.Errorf("reading what was committed: %s: %w", m.Name, ErrNotOurs)
 		}

@@ -1,11 +1,13 @@
 package ensembles
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,34 +43,22 @@ func WaitServing(ctx context.Context, e *Ensemble) error {
 		}
 		return gone != nil
 	})
-	if gone != nil {
-		err = gone
-	}
-	if err != nil {
+	if err = cmp.Or(gone, err); err != nil {
 		return noQuorum(ctx, last, err)
 	}
 	return nil
 }
 
-// serving reports whether all members serve and exactly one leads.
 func serving(all []MemberStatus) bool {
-	leaders := 0
+	modes := []string{ModeLeader, ModeStandalone, ModeFollower, ModeObserver} // not read-only: without a quorum
 	for _, s := range all {
-		if !s.Serves() {
-			return false
-		}
-		switch s.Server.Mode {
-		case ModeLeader, ModeStandalone:
-			leaders++
-		case ModeFollower, ModeObserver:
-		default: // read-only: it serves without a quorum
+		if !s.Serves() || !slices.Contains(modes, s.Server.Mode) {
 			return false
 		}
 	}
-	return leaders == 1
+	return len(leadersOf(all)) == 1
 }
 
-// stopped returns an error that names the members whose process does not run.
 func stopped(ctx context.Context, e *Ensemble) error {
 	var names []string
 	for _, m := range e.Members {

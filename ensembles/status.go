@@ -1,7 +1,6 @@
 package ensembles
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -38,35 +37,35 @@ func FourLetter(ctx context.Context, addr, word string) (string, error) {
 	if len(word) != 4 {
 		return "", fmt.Errorf("%q is not a four-letter word", word)
 	}
-	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
-	if err != nil {
+	reply, err := converse(ctx, addr, word)
+	switch {
+	case err != nil:
 		return "", fmt.Errorf("asking %s for %s: %w", addr, word, err)
-	}
-	defer conn.Close()
-	// Closing is what ends a read when the context is cancelled.
-	defer context.AfterFunc(ctx, func() { conn.Close() })()
-	if _, err := io.WriteString(conn, word); err != nil {
-		return "", fmt.Errorf("asking %s for %s: %w", addr, word, cause(ctx, err))
-	}
-	reply, err := io.ReadAll(io.LimitReader(conn, maxReply+1))
-	if err != nil {
-		return "", fmt.Errorf("asking %s for %s: %w", addr, word, cause(ctx, err))
-	}
-	if len(reply) > maxReply {
+	case len(reply) > maxReply:
 		return "", fmt.Errorf("asking %s for %s: the reply is longer than %d bytes", addr, word, maxReply)
-	}
-	if strings.Contains(string(reply), "is not executed because it is not in the whitelist") {
+	case strings.Contains(reply, "is not executed because it is not in the whitelist"):
 		return "", fmt.Errorf("%s does not answer %s: %w", addr, word, ErrNotWhitelisted)
 	}
-	return string(reply), nil
+	return reply, nil
 }
 
-// cause returns the context's reason rather than the error of the connection that it closed.
-func cause(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
+// converse writes a word and reads all that comes back. A context that ends closes the
+// connection, and its cause is the error then.
+func converse(ctx context.Context, addr, word string) (string, error) {
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return "", err
 	}
-	return err
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	var reply []byte
+	if _, err = io.WriteString(conn, word); err == nil {
+		reply, err = io.ReadAll(io.LimitReader(conn, maxReply+1))
+	}
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return string(reply), err
 }
 
 // Server is what one member says about itself in reply to srvr.
@@ -81,9 +80,8 @@ type Server struct {
 // is an error that quotes it.
 func parseServer(reply string) (Server, error) {
 	var s Server
-	lines := bufio.NewScanner(strings.NewReader(reply))
-	for lines.Scan() {
-		key, value, _ := strings.Cut(lines.Text(), ": ")
+	for line := range strings.SplitSeq(reply, "\n") {
+		key, value, _ := strings.Cut(line, ": ")
 		var err error
 		switch key {
 		case "Zookeeper version":
@@ -96,7 +94,7 @@ func parseServer(reply string) (Server, error) {
 			s.Connections, err = strconv.Atoi(value)
 		}
 		if err != nil {
-			return Server{}, fmt.Errorf("srvr replied %q: %w", lines.Text(), err)
+			return Server{}, fmt.Errorf("srvr replied %q: %w", line, err)
 		}
 	}
 	if s.Mode == "" {
@@ -118,18 +116,11 @@ func excerpt(reply string) string {
 // the prefix "zk_". Counters that are not numbers (the version, the mode) are left out.
 func parseMonitor(reply string) (map[string]float64, error) {
 	counters := make(map[string]float64)
-	lines := bufio.NewScanner(strings.NewReader(reply))
-	for lines.Scan() {
-		key, value, found := strings.Cut(lines.Text(), "\t")
-		if !found {
-			continue
-		}
+	for line := range strings.SplitSeq(reply, "\n") {
+		key, value, _ := strings.Cut(line, "\t")
 		if n, err := strconv.ParseFloat(strings.TrimSpace(value), 64); err == nil {
 			counters[strings.TrimPrefix(key, "zk_")] = n
 		}
-	}
-	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("reading mntr: %w", err)
 	}
 	if len(counters) == 0 {
 		return nil, fmt.Errorf("mntr gave no counters: %s", excerpt(reply))
@@ -139,15 +130,7 @@ func parseMonitor(reply string) (map[string]float64, error) {
 
 // Monitor asks the member at a client address for its counters.
 func Monitor(ctx context.Context, addr string) (map[string]float64, error) {
-	reply, err := FourLetter(ctx, addr, "mntr")
-	if err != nil {
-		return nil, err
-	}
-	counters, err := parseMonitor(reply)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", addr, err)
-	}
-	return counters, nil
+	return ask(ctx, addr, "mntr", parseMonitor)
 }
 
 // MemberStatus is what a member says about itself, or why it does not.
@@ -180,15 +163,18 @@ func Status(ctx context.Context, e *Ensemble) []MemberStatus {
 // Ask asks the member at a client address about itself. A member that is up and
 // does not serve is an error that quotes its reply.
 func Ask(ctx context.Context, addr string) (Server, error) {
-	reply, err := FourLetter(ctx, addr, "srvr")
+	return ask(ctx, addr, "srvr", parseServer)
+}
+
+func ask[T any](ctx context.Context, addr, word string, parse func(reply string) (T, error)) (answer T, err error) {
+	reply, err := FourLetter(ctx, addr, word)
 	if err != nil {
-		return Server{}, err
+		return answer, err
 	}
-	s, err := parseServer(reply)
-	if err != nil {
-		return Server{}, fmt.Errorf("%s: %w", addr, err)
+	if answer, err = parse(reply); err != nil {
+		return answer, fmt.Errorf("%s: %w", addr, err)
 	}
-	return s, nil
+	return answer, nil
 }
 
 // errNoLeader says that no member leads, or that two claim to: the one that was
@@ -203,16 +189,20 @@ func Leader(ctx context.Context, e *Ensemble) (*Member, error) {
 
 // leading returns the one member that leads, and what it says about itself.
 func leading(all []MemberStatus) (*Member, Server, error) {
-	var leaders []MemberStatus
+	leaders := leadersOf(all)
+	if len(leaders) != 1 {
+		return nil, Server{}, fmt.Errorf("%w in the ensemble: %s", errNoLeader, describe(all))
+	}
+	return leaders[0].Member, leaders[0].Server, nil
+}
+
+func leadersOf(all []MemberStatus) (leaders []MemberStatus) {
 	for _, s := range all {
 		if s.Serves() && (s.Server.Mode == ModeLeader || s.Server.Mode == ModeStandalone) {
 			leaders = append(leaders, s)
 		}
 	}
-	if len(leaders) != 1 {
-		return nil, Server{}, fmt.Errorf("%w in the ensemble: %s", errNoLeader, describe(all))
-	}
-	return leaders[0].Member, leaders[0].Server, nil
+	return leaders
 }
 
 // describe puts the members' status on one line: "zk1 follower, zk2 leader, zk3 not serving (...)".

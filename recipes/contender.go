@@ -6,10 +6,8 @@ import (
 	"sync"
 )
 
-// acquirer acquires a lock, or wins an election.
 type acquirer func(context.Context) (*Grant, error)
 
-// contender makes our lock or election a client of a subject.
 type contender struct {
 	s       *Session
 	acquire acquirer
@@ -19,7 +17,6 @@ type contender struct {
 	grant *Grant
 }
 
-// openContender returns a function for Subject.Open. bind says how a session acquires.
 func openContender(bind func(s *Session, parent string) acquirer) func(context.Context, Env) (Client, error) {
 	return func(ctx context.Context, env Env) (Client, error) {
 		s, err := env.open(ctx)
@@ -30,17 +27,18 @@ func openContender(bind func(s *Session, parent string) acquirer) func(context.C
 	}
 }
 
-// open opens a session of ours.
 func (e Env) open(ctx context.Context) (*Session, error) {
 	return Open(ctx, e.Servers, Options{Timeout: e.Timeout, Dial: e.Dial, MaxPacket: e.MaxPacket})
 }
 
-// event calls Events, if there is one.
 func (e Env) event(what Event) {
 	if e.Events != nil {
 		e.Events(what)
 	}
 }
+
+// eventOf is what a change of a grant's state is to a subject's client.
+var eventOf = map[GrantState]EventKind{Suspended: EventSuspended, Held: EventRestored, Lost: EventLost}
 
 func (c *contender) Acquire(ctx context.Context) (Claim, error) {
 	g, err := c.acquire(ctx)
@@ -51,13 +49,8 @@ func (c *contender) Acquire(ctx context.Context) (Claim, error) {
 	c.grant = g
 	c.mu.Unlock()
 	g.notify(func(state GrantState) {
-		switch state {
-		case Suspended:
-			c.events(Event{EventSuspended, g.Token})
-		case Held:
-			c.events(Event{EventRestored, g.Token})
-		case Lost:
-			c.events(Event{EventLost, g.Token})
+		if kind, known := eventOf[state]; known {
+			c.events(Event{kind, g.Token})
 		}
 	})
 	return Claim{Token: g.Token, Session: g.SessionID, Path: g.Path}, nil

@@ -31,7 +31,6 @@ type created struct {
 	err error
 }
 
-// spot is a node of ours in line.
 type spot struct {
 	node  string // its path
 	czxid int64
@@ -106,7 +105,6 @@ func (e *entry) createAndList(ctx context.Context) (at spot, names []string, err
 	}
 }
 
-// answered notes what the answer proves.
 func (e *entry) answered(r created) error {
 	e.pending = nil
 	e.made = r.err == nil || Indeterminate(r.err)

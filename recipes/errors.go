@@ -3,6 +3,7 @@ package recipes
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/go-zookeeper/zk"
 )
@@ -43,15 +44,10 @@ func Indeterminate(err error) bool {
 // ErrConnectionLost. Whatever is not in this list came from a server, or from the
 // encoder before anything was sent.
 func replyLost(err error) bool {
-	for _, known := range []error{
+	return slices.ContainsFunc([]error{
 		ErrConnectionLost, zk.ErrConnectionClosed, zk.ErrClosing, zk.ErrNoServer,
 		zk.ErrSessionExpired, zk.ErrSessionMoved,
-	} {
-		if errors.Is(err, known) {
-			return true
-		}
-	}
-	return false
+	}, func(known error) bool { return errors.Is(err, known) })
 }
 
 // sessionEnded wraps the cause of a session's end for callers.

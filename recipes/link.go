@@ -36,7 +36,6 @@ type link struct {
 	sentFirst bool // the connect request has been written; go-zookeeper's writes come one by one
 }
 
-// sent is a frame on its way.
 type sent struct {
 	at     time.Time
 	xid    int32       // 0 for the connect request

@@ -30,7 +30,6 @@ func sequence(name, prefix string) (n int32, ok bool) {
 	return 0, false
 }
 
-// number parses digits, with a minus sign or without.
 func number(s string) (n int32, ok bool) {
 	digits, negative := strings.CutPrefix(s, "-")
 	var v int64
@@ -63,15 +62,7 @@ func line(names []string, prefix string) []place {
 			out = append(out, place{name, n})
 		}
 	}
-	slices.SortFunc(out, func(a, b place) int {
-		switch {
-		case a.seq == b.seq:
-			return cmp.Compare(a.name, b.name)
-		case before(a.seq, b.seq):
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(out, func(a, b place) int { return cmp.Or(int(a.seq-b.seq), cmp.Compare(a.name, b.name)) }) // see before
 	return out
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/go-zookeeper/zk"
@@ -35,7 +36,6 @@ func init() {
 	}
 }
 
-// queueClient makes our queue a client of a subject.
 type queueClient struct{ *Queue }
 
 func (c queueClient) Close(context.Context) error { return c.s.Close() }
@@ -116,10 +116,8 @@ func (q *Queue) Put(ctx context.Context, item []byte) error {
 	if unknown != nil {
 		return errors.Join(err, unknown)
 	}
-	for _, name := range names {
-		if strings.HasPrefix(name, id) {
-			return nil
-		}
+	if slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, id) }) {
+		return nil
 	}
 	return err
 }
@@ -149,11 +147,7 @@ func (q *Queue) Element(ctx context.Context) ([]byte, error) {
 
 // Peek is Element, with nil for an empty queue.
 func (q *Queue) Peek(ctx context.Context) ([]byte, error) {
-	data, err := q.Element(ctx)
-	if errors.Is(err, ErrEmpty) {
-		return nil, nil
-	}
-	return data, err
+	return nilIfEmpty(q.Element(ctx))
 }
 
 // Remove takes the item at the head; ErrEmpty if there is none, as far as the member
@@ -170,7 +164,10 @@ func (q *Queue) Remove(ctx context.Context) ([]byte, error) {
 
 // Poll is Remove, with nil for an empty queue.
 func (q *Queue) Poll(ctx context.Context) ([]byte, error) {
-	data, err := q.Remove(ctx)
+	return nilIfEmpty(q.Remove(ctx))
+}
+
+func nilIfEmpty(data []byte, err error) ([]byte, error) {
 	if errors.Is(err, ErrEmpty) {
 		return nil, nil
 	}
@@ -229,5 +226,5 @@ func (q *Queue) read(ctx context.Context, path string) (*item, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &item{path, append(make([]byte, 0, len(data)), data...)}, nil
+	return &item{path, append([]byte{}, data...)}, nil
 }

@@ -1,6 +1,5 @@
 package recipes
 
-// queueFormulas are the formulas of the queue.
 var queueFormulas = map[Variant]Formulas{
 	Parent: {
 		Deliver: deliverParent,

@@ -85,7 +85,6 @@ func (s *Session) again(ctx context.Context, f func() error) error {
 	}
 }
 
-// reply is the reply to a read.
 type reply struct {
 	names []string
 	data  []byte

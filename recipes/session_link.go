@@ -7,7 +7,6 @@ import (
 
 // What a session learns from its connections.
 
-// attach makes l the session's connection.
 func (s *Session) attach(l *link) (*link, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

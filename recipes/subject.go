@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -151,12 +152,7 @@ func Register(s Subject) {
 
 // Subjects returns all registered subjects, ordered by name.
 func Subjects() []Subject {
-	out := make([]Subject, 0, len(subjects))
-	for _, s := range subjects {
-		out = append(out, s)
-	}
-	slices.SortFunc(out, func(a, b Subject) int { return cmp.Compare(a.Name, b.Name) })
-	return out
+	return slices.SortedFunc(maps.Values(subjects), func(a, b Subject) int { return cmp.Compare(a.Name, b.Name) })
 }
 
 // Find returns the subject with that name.

@@ -21,7 +21,6 @@ import (
 	"github.com/zkbench/zkbench/report/view"
 )
 
-// compareFlags are the flags of zkbench compare.
 type compareFlags struct {
 	regression string
 	metrics    []string
@@ -67,11 +66,7 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 	if len(args) != 2 {
 		return usageError("%s wants two runs, OLD and NEW, not %d arguments (--trend takes any number)", cmd.CommandPath(), len(args))
 	}
-	o, err := f.options()
-	if err != nil {
-		return usage(err)
-	}
-	runs, err := readAll(args)
+	runs, o, err := f.inputs(args)
 	if err != nil {
 		return usage(err)
 	}
@@ -109,35 +104,29 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 	return coded{errors.New("the runs do not say whether the new one is worse, and unknown is not a pass"), exitUnknown}
 }
 
-// options checks the flags that say what is too much.
-func (f *compareFlags) options() (compare.Options, error) {
-	var o compare.Options
+// inputs checks the flags that say what is too much, and reads the runs.
+func (f *compareFlags) inputs(paths []string) (runs []report.Result, o compare.Options, err error) {
 	digits, ok := strings.CutSuffix(f.regression, "%")
 	v, err := strconv.ParseFloat(digits, 64)
 	if !ok || err != nil || !(v >= 0 && v <= 1000) { // NaN is neither
-		return o, fmt.Errorf("--max-regression %s: want a percentage from 0%% to 1000%%, like 5%%", f.regression)
+		return nil, o, fmt.Errorf("--max-regression %s: want a percentage from 0%% to 1000%%, like 5%%", f.regression)
 	}
 	o.MaxRegression = v / 100
 	for _, name := range f.metrics {
 		m, err := report.ParseMeasure(name)
 		if err != nil {
-			return o, fmt.Errorf("--metrics %s: %w", name, err)
+			return nil, o, fmt.Errorf("--metrics %s: %w", name, err)
 		}
 		o.Measures = append(o.Measures, m)
 	}
-	return o, nil
-}
-
-func readAll(paths []string) ([]report.Result, error) {
-	var runs []report.Result
 	for _, path := range paths {
 		r, err := report.ReadResult(path)
 		if err != nil {
-			return nil, err
+			return nil, o, err
 		}
 		runs = append(runs, r)
 	}
-	return runs, nil
+	return runs, o, nil
 }
 
 func (f *compareFlags) drawTrend(cmd *cobra.Command, args []string) error {
@@ -149,11 +138,7 @@ func (f *compareFlags) drawTrend(cmd *cobra.Command, args []string) error {
 			return usageError("--%s goes with a comparison of two runs; --trend draws a history and judges nothing", name)
 		}
 	}
-	o, err := f.options()
-	if err != nil {
-		return usage(err)
-	}
-	runs, err := readAll(args)
+	runs, o, err := f.inputs(args)
 	if err != nil {
 		return usage(err)
 	}
@@ -187,7 +172,6 @@ func (f *compareFlags) draw(stderr io.Writer, figures []*plot.Figure) (dir strin
 // unlimited is the width of what is no terminal: lines stay whole, to be searched.
 const unlimited = 1000
 
-// onGitHub says whether a GitHub workflow runs us.
 func onGitHub() bool { return os.Getenv("GITHUB_ACTIONS") == "true" }
 
 // annotate puts what did not pass beside the workflow's run, and the summary on its page.

@@ -36,17 +36,24 @@ func (f *runFlags) conclude(cmd *cobra.Command, dir string, c report.Conclusion)
 	return errors.Join(shown, annotate(cmd.ErrOrStderr(), v), verdictError(v.Result))
 }
 
-// show prints the summary.
 func show(w io.Writer, v *view.View) error { return render.Terminal(w, v, terminal(w)) }
 
 // terminal says what the terminal can do; nothing where w is none.
 func terminal(w io.Writer) render.Term {
 	var t render.Term
-	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if f := tty(w); f != nil {
 		t.Color = os.Getenv("NO_COLOR") == ""
 		t.Width, _, _ = term.GetSize(int(f.Fd()))
 	}
 	return t
+}
+
+// tty returns the terminal that w is; nil where it is none.
+func tty(w io.Writer) *os.File {
+	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		return f
+	}
+	return nil
 }
 
 func printJSON(w io.Writer, v any) error {

@@ -5,12 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"runtime"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/shirou/gopsutil/v4/mem"
 	"github.com/spf13/cobra"
 
 	"github.com/zkbench/zkbench/chaos"
+	"github.com/zkbench/zkbench/ensembles/state"
 )
 
 func doctorCmd() *cobra.Command {
@@ -26,7 +31,7 @@ func doctorCmd() *cobra.Command {
 				return nil
 			case !d.runs():
 				return errors.New("no ensemble can be started here; one that is up elsewhere can be used with --servers")
-			case slices.ContainsFunc(d.findings, func(f finding) bool { return f.result == findingNo }):
+			case d.uncured():
 				return errors.New("nothing can be run until what is marked no is cured")
 			}
 			return nil
@@ -41,13 +46,19 @@ const (
 	findingNo   = "no"
 )
 
-// finding is one thing that was checked.
 type finding struct {
 	what, result, seen string
 	cure               string // how, where it is not ok
 }
 
-// diagnosis is everything that was checked.
+// weakIf is the result of what measures badly on a condition.
+func weakIf(bad bool) string {
+	if bad {
+		return findingWeak
+	}
+	return findingOK
+}
+
 type diagnosis struct {
 	able     chaos.Abilities
 	findings []finding
@@ -56,7 +67,11 @@ type diagnosis struct {
 // runs says whether the main job can be done: there can be an ensemble.
 func (d diagnosis) runs() bool { return d.able.Docker == nil || d.able.Java == nil }
 
-// examine checks everything.
+// uncured says whether something keeps every run from being made.
+func (d diagnosis) uncured() bool {
+	return slices.ContainsFunc(d.findings, func(f finding) bool { return f.result == findingNo })
+}
+
 func examine(ctx context.Context) diagnosis {
 	d := diagnosis{able: chaos.Probe(ctx)}
 	either := findingNo
@@ -83,14 +98,19 @@ func (d *diagnosis) works(what string, err error, seen, otherwise string) {
 	d.findings = append(d.findings, f)
 }
 
-// skipped lists the faults that this machine cannot have, and why.
-func (d diagnosis) skipped() (names []string, why []error) {
+// skipped lists the faults that this machine cannot have, by the reason why.
+func (d diagnosis) skipped() (whys []string, names map[string][]string) {
+	names = map[string][]string{}
 	for _, k := range chaos.Catalogue() {
 		if err := k.Missing(d.able); err != nil {
-			names, why = append(names, k.Name), append(why, err)
+			why := oneLine(strings.TrimPrefix(err.Error(), "skipped: "))
+			if names[why] == nil {
+				whys = append(whys, why)
+			}
+			names[why] = append(names[why], k.Name)
 		}
 	}
-	return names, why
+	return whys, names
 }
 
 func (d diagnosis) print(w io.Writer) {
@@ -101,26 +121,15 @@ func (d diagnosis) print(w io.Writer) {
 		}
 	}
 	fmt.Fprintln(w)
-	names, why := d.skipped()
-	if len(names) == 0 {
+	whys, names := d.skipped()
+	if len(whys) == 0 {
 		fmt.Fprintf(w, "all %d faults can be had\n", len(chaos.Catalogue()))
 	}
-	for i := range names {
-		if slices.ContainsFunc(why[:i], func(e error) bool { return e.Error() == why[i].Error() }) {
-			continue
-		}
-		var alike []string
-		for k := range names {
-			if why[k].Error() == why[i].Error() {
-				alike = append(alike, names[k])
-			}
-		}
-		fmt.Fprintf(w, "skipped: %s: %s\n", strings.Join(alike, ", "), oneLine(strings.TrimPrefix(why[i].Error(), "skipped: ")))
-	}
-	if slices.ContainsFunc(d.findings, func(f finding) bool { return f.result == findingNo }) {
-		return
+	for _, why := range whys {
+		fmt.Fprintf(w, "skipped: %s: %s\n", strings.Join(names[why], ", "), why)
 	}
 	switch {
+	case d.uncured():
 	case d.able.Docker == nil:
 		fmt.Fprintln(w, "zkbench run herd can run here, in containers")
 	case d.able.Java == nil:
@@ -130,3 +139,86 @@ func (d diagnosis) print(w io.Writer) {
 
 // oneLine puts an error of several lines on one.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+func rights() finding {
+	if os.Geteuid() == 0 {
+		return finding{what: "rights", result: findingOK, seen: "root"}
+	}
+	return finding{"rights", findingWeak, fmt.Sprintf("user %d: no network namespaces for local JVMs", os.Geteuid()),
+		"run as root, or use containers, to cut members' networks"}
+}
+
+// Limits of what measures well.
+const (
+	clockCoarse = 10 * time.Microsecond // a notification takes some 100 us
+	coresFew    = 2
+	memoryLeast = 1 << 30 // three members of 70 to 200 MB each, and the harness
+	filesFew    = 4096    // a client has one, a container a few
+	syncSlow    = 10 * time.Millisecond
+)
+
+func clockResolution() finding {
+	least := time.Hour
+	for range 2000 {
+		a := time.Now()
+		d := time.Since(a)
+		for d == 0 {
+			d = time.Since(a)
+		}
+		least = min(least, d)
+	}
+	return finding{"clock", weakIf(least > clockCoarse), fmt.Sprintf("steps of %v", least),
+		"choose a finer clock source of the kernel (tsc): short latencies will be rounded"}
+}
+
+func cores() finding {
+	n := runtime.NumCPU()
+	return finding{"cores", weakIf(n < coresFew), fmt.Sprint(n),
+		fmt.Sprintf("give it %d or more: members and clients wait for each other", coresFew)}
+}
+
+func memory() finding {
+	m, err := mem.VirtualMemory()
+	if err != nil {
+		return finding{what: "memory", result: findingWeak, seen: err.Error()}
+	}
+	return finding{"memory", weakIf(m.Available < memoryLeast), fmt.Sprintf("%d MiB available", m.Available>>20),
+		fmt.Sprintf("free some: three members and the harness want %d MiB", memoryLeast>>20)}
+}
+
+// diskSync measures how long a small write takes to reach the disk that the members'
+// transaction logs are on: every commit waits for one.
+func diskSync() finding {
+	took, err := syncLatency(state.Dir(), 20)
+	if err != nil {
+		return finding{what: "disk", result: findingNo, seen: err.Error(), cure: "set ZKBENCH_STATE to a folder that can be written"}
+	}
+	return finding{"disk", weakIf(took > syncSlow), fmt.Sprintf("a forced write takes %v (median)", took.Round(time.Microsecond)),
+		"every commit waits for the disk: latencies will be the disk's; use a faster one"}
+}
+
+// syncLatency returns the median of n forced writes to a file in dir.
+func syncLatency(dir string, n int) (time.Duration, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return 0, err
+	}
+	file, err := os.CreateTemp(dir, ".doctor-*")
+	if err != nil {
+		return 0, err
+	}
+	defer os.Remove(file.Name())
+	defer file.Close()
+	took := make([]time.Duration, n)
+	for i := range took {
+		begin := time.Now()
+		if _, err := file.Write(make([]byte, 512)); err != nil {
+			return 0, err
+		}
+		if err := file.Sync(); err != nil {
+			return 0, err
+		}
+		took[i] = time.Since(begin)
+	}
+	slices.Sort(took)
+	return took[n/2], nil
+}

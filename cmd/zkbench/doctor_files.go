@@ -13,9 +13,6 @@ func openFiles() finding {
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {
 		return finding{what: "open files", result: findingWeak, seen: err.Error()}
 	}
-	f := finding{what: "open files", result: findingOK, seen: fmt.Sprintf("up to %d", l.Cur)}
-	if l.Cur < filesFew {
-		f.result, f.cure = findingWeak, fmt.Sprintf("ulimit -n %d: more clients than that cannot connect", filesFew)
-	}
-	return f
+	return finding{"open files", weakIf(l.Cur < filesFew), fmt.Sprintf("up to %d", l.Cur),
+		fmt.Sprintf("ulimit -n %d: more clients than that cannot connect", filesFew)}
 }

@@ -29,18 +29,16 @@ func ensembleCmd() *cobra.Command {
 
 func ensembleUpCmd() *cobra.Command {
 	o := ensembles.Options{Keep: true}
-	kind := ""
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Start an ensemble that stays up, for `zkbench run` to use",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			o.Kind = ensembles.Kind(kind)
 			o.Logf = func(format string, args ...any) { fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", args...) }
 			return ensembleUp(cmd.Context(), cmd.OutOrStdout(), o)
 		},
 	}
-	cmd.Flags().StringVar(&kind, "ensemble", "auto", "where it runs: auto, container or process")
+	cmd.Flags().StringVar((*string)(&o.Kind), "ensemble", "auto", "where it runs: auto, container or process")
 	cmd.Flags().IntVar(&o.Members, "members", 3, "number of members")
 	cmd.Flags().StringVar(&o.Image, "image", "", "container image (default zookeeper:3.9, else one built here)")
 	cmd.Flags().DurationVar(&o.Tick, "tick", defaultTick, "ZooKeeper's tickTime; session timeouts are clamped to 2 to 20 ticks")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -11,7 +12,9 @@ import (
 	"github.com/zkbench/zkbench/chaos"
 	"github.com/zkbench/zkbench/recipes"
 	_ "github.com/zkbench/zkbench/recipes/zoo" // the specimens of the scenario zoo
+	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/units"
+	"github.com/zkbench/zkbench/report/verdict"
 	"github.com/zkbench/zkbench/scenarios"
 )
 
@@ -26,48 +29,42 @@ func listCmd() *cobra.Command {
 	}
 }
 
+// listings are what can be listed. All but the schema are listed together.
+var listings = map[string]func(io.Writer) error{
+	"scenarios": listScenarios, "subjects": listSubjects, "faults": listFaults,
+	"guarantees": listGuarantees, "metrics": listMetrics, "schema": listSchema,
+}
+
 func list(w io.Writer, args []string) error {
+	all := []string{"scenarios", "subjects", "faults", "guarantees", "metrics"}
 	if len(args) == 0 {
-		for _, what := range []string{"scenarios", "subjects", "faults", "guarantees", "metrics"} {
+		for _, what := range all {
 			fmt.Fprintf(w, "%s\n", what)
-			if err := list(w, []string{what}); err != nil {
+			if err := listings[what](w); err != nil {
 				return err
 			}
 			fmt.Fprintln(w)
 		}
 		return nil
 	}
-	if len(args) == 2 && args[0] != "scenarios" {
+	listing := listings[args[0]]
+	switch {
+	case len(args) == 2 && args[0] != "scenarios":
 		return usageError("list %s takes no name", args[0])
-	}
-	switch args[0] {
-	case "scenarios":
-		return listScenarios(w, args[1:])
-	case "subjects":
-		return listSubjects(w)
-	case "faults":
-		return listFaults(w)
-	case "guarantees":
-		listGuarantees(w)
-		return nil
-	case "metrics":
-		listMetrics(w)
-		return nil
-	case "schema":
-		return listSchema(w)
-	}
-	return usageError("cannot list %q%s", args[0], units.Nearest(args[0], []string{"scenarios", "subjects", "faults", "guarantees", "metrics", "schema"}))
-}
-
-func listScenarios(w io.Writer, names []string) error {
-	if len(names) == 1 {
-		_, text, err := scenarios.Source(names[0])
+	case len(args) == 2:
+		_, text, err := scenarios.Source(args[1])
 		if err != nil {
 			return usage(err)
 		}
 		_, err = w.Write(text)
 		return err
+	case listing == nil:
+		return usageError("cannot list %q%s", args[0], units.Nearest(args[0], append(all, "schema")))
 	}
+	return listing(w)
+}
+
+func listScenarios(w io.Writer) error {
 	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	for _, name := range scenarios.Builtin() {
 		_, text, err := scenarios.Source(name)
@@ -104,7 +101,6 @@ func listFaults(w io.Writer) error {
 	return tw.Flush()
 }
 
-// listSchema prints the JSON schema of scenario files.
 func listSchema(w io.Writer) error {
 	text, err := scenarios.Schema()
 	if err != nil {
@@ -112,4 +108,80 @@ func listSchema(w io.Writer) error {
 	}
 	_, err = fmt.Fprintf(w, "%s\n", text)
 	return err
+}
+
+func listGuarantees(w io.Writer) error {
+	for _, g := range verdict.All() {
+		fmt.Fprintf(w, "  %s (rule %d; of a %s)\n", g.Name, g.Rule, strings.Join(g.Concerns, ", "))
+		fmt.Fprintf(w, "    promise: %s\n    broken:  %s\n", g.Promise, g.Harm)
+	}
+	return nil
+}
+
+func listMetrics(w io.Writer) error {
+	better := map[metrics.Direction]string{metrics.Lower: "lower is better", metrics.Higher: "higher is better"}
+	for _, d := range metrics.All() {
+		about := []string{d.Unit}
+		if d.Distribution {
+			about = append(about, "a distribution")
+		}
+		if b := better[d.Better]; b != "" {
+			about = append(about, b)
+		}
+		fmt.Fprintf(w, "  %s (%s)\n    %s\n", d.Name, strings.Join(about, "; "), d.Help)
+	}
+	return nil
+}
+
+// Marks in the help pages that stand for what is registered.
+const (
+	guaranteesMark = "{{guarantees}}\n"
+	metricsMark    = "{{metrics}}\n"
+	phasesMark     = "{{phases}}\n"
+)
+
+// withRegistered puts what is registered into a help page.
+func withRegistered(page string) string {
+	var guarantees, measured strings.Builder
+	for _, g := range verdict.All() {
+		guarantees.WriteString(entry(g.Name, g.Help))
+	}
+	for i, f := range metrics.Families() {
+		if f.About != "" && i > 0 {
+			measured.WriteString("\n")
+		}
+		if f.About != "" {
+			measured.WriteString(f.About + "\n\n")
+		}
+		for _, d := range f.Definitions {
+			name := d.Name
+			if d.PerPhase {
+				name += "[.PHASE]"
+			}
+			measured.WriteString(entry(name, d.Help))
+		}
+	}
+	return strings.NewReplacer(guaranteesMark, guarantees.String(), metricsMark, measured.String(), phasesMark, scenarios.Kinds()).Replace(page)
+}
+
+// entry is a name, and what it is about in a column beside it.
+func entry(name, about string) string {
+	const column, width = 26, 96
+	line := fmt.Sprintf("  %-*s", column-2, name)
+	if len(name) > column-4 {
+		line = "  " + name + "\n" + strings.Repeat(" ", column)
+	}
+	out, used := line, column
+	for i, word := range strings.Fields(about) {
+		if i > 0 && used+1+len(word) > width {
+			out += "\n" + strings.Repeat(" ", column)
+			used = column
+		} else if i > 0 {
+			out += " "
+			used++
+		}
+		out += word
+		used += len(word)
+	}
+	return out + "\n"
 }

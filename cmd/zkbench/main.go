@@ -69,7 +69,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return code
 }
 
-// exitCode maps an error to an exit code.
 func exitCode(ctx context.Context, err error) int {
 	if ctx.Err() != nil {
 		return exitInterrupted
@@ -126,7 +125,6 @@ func rootCmd() *cobra.Command {
 	return root
 }
 
-// flagError names the nearest flag when one is unknown.
 func flagError(cmd *cobra.Command, err error) error {
 	msg := err.Error()
 	if name, ok := strings.CutPrefix(msg, "unknown flag: --"); ok {

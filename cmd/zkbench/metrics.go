@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/http/pprof"
+	_ "net/http/pprof" // registers itself at http.DefaultServeMux
 	"slices"
 	"strings"
 	"sync"
@@ -59,7 +59,6 @@ func (l *live) register(fl *pflag.FlagSet) {
 	fl.StringVar(&l.pprof, "pprof", "", "serve profiles of zkbench itself while running, at host:port; may be that of --metrics")
 }
 
-// status takes the status of one trial.
 func (l *live) status(scenario string, s scenarios.Status) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -81,7 +80,6 @@ func (l *live) status(scenario string, s scenarios.Status) {
 	l.forget()
 }
 
-// keepLatest replaces the last status of a trial.
 func (l *live) keepLatest(scenario string, s scenarios.Status) {
 	i := slices.IndexFunc(l.latest, func(h *latest) bool { return h.scenario == scenario && h.Trial == s.Trial })
 	h := &latest{scenario: scenario}
@@ -99,7 +97,6 @@ func (l *live) keepLatest(scenario string, s scenarios.Status) {
 	h.Status = s
 }
 
-// running says whether any trial runs.
 func (l *live) running() bool {
 	return slices.ContainsFunc(l.latest, func(h *latest) bool { return !h.Over })
 }
@@ -111,66 +108,52 @@ const keep = 100
 // forget drops the ended trials that began first, beyond keep.
 func (l *live) forget() {
 	over := 0
-	for _, h := range l.latest {
+	for i, h := range slices.Backward(l.latest) {
 		if h.Over {
 			over++
 		}
-	}
-	l.latest = slices.DeleteFunc(l.latest, func(h *latest) bool {
-		drop := h.Over && over > keep
-		if drop {
-			over--
+		if h.Over && over > keep {
+			l.latest = slices.Delete(l.latest, i, i+1)
 		}
-		return drop
-	})
+	}
 }
 
 // serve listens at the addresses of the flags until stop is called.
 func (l *live) serve(logf func(format string, args ...any)) (stop func(), err error) {
-	muxes := map[string]*http.ServeMux{} // by address
-	at := func(addr string) *http.ServeMux {
-		if muxes[addr] == nil {
-			muxes[addr] = http.NewServeMux()
-		}
-		return muxes[addr]
-	}
-	if l.metrics != "" {
-		at(local(l.metrics)).Handle("/metrics", l.handler())
-	}
-	if l.pprof != "" {
-		profiles(at(local(l.pprof)))
-	}
-	var servers []*http.Server
+	servers := map[string]*http.Server{} // by the address that the flags give
 	stop = func() {
 		for _, s := range servers {
 			s.Close()
 		}
 	}
-	for flag, addr := range map[string]string{"metrics": l.metrics, "pprof": l.pprof} {
-		mux := muxes[local(addr)]
-		if addr == "" || mux == nil {
+	for _, page := range []struct {
+		flag, at, what, path string
+		handler              http.Handler
+	}{
+		{"metrics", l.metrics, "metrics", "/metrics", l.handler()},
+		{"pprof", l.pprof, "profiles", "/debug/pprof/", http.DefaultServeMux}, // where net/http/pprof is
+	} {
+		if page.at == "" {
 			continue
 		}
-		delete(muxes, local(addr))
-		var listen net.ListenConfig
-		on, err := listen.Listen(context.Background(), "tcp", local(addr))
-		if err != nil {
-			stop()
-			return nil, fmt.Errorf("--%s %s: %w", flag, addr, err)
-		}
-		s := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
-		servers = append(servers, s)
-		go func() {
-			if err := s.Serve(on); err != nil && !errors.Is(err, http.ErrServerClosed) {
-				logf("--%s %s: %v", flag, addr, err)
+		at := local(page.at)
+		if servers[at] == nil {
+			var listen net.ListenConfig
+			on, err := listen.Listen(context.Background(), "tcp", at)
+			if err != nil {
+				stop()
+				return nil, fmt.Errorf("--%s %s: %w", page.flag, page.at, err)
 			}
-		}()
-		if l.metrics != "" && local(l.metrics) == local(addr) {
-			logf("metrics: http://%s/metrics", on.Addr())
+			s := &http.Server{Addr: on.Addr().String(), Handler: http.NewServeMux(), ReadHeaderTimeout: 5 * time.Second}
+			servers[at] = s
+			go func() {
+				if err := s.Serve(on); err != nil && !errors.Is(err, http.ErrServerClosed) {
+					logf("--%s %s: %v", page.flag, page.at, err)
+				}
+			}()
 		}
-		if l.pprof != "" && local(l.pprof) == local(addr) {
-			logf("profiles: http://%s/debug/pprof/", on.Addr())
-		}
+		servers[at].Handler.(*http.ServeMux).Handle(page.path, page.handler)
+		logf("%s: http://%s%s", page.what, servers[at].Addr, page.path)
 	}
 	return stop, nil
 }
@@ -182,14 +165,6 @@ func local(addr string) string {
 		return "127.0.0.1" + addr
 	}
 	return addr
-}
-
-func profiles(mux *http.ServeMux) {
-	mux.HandleFunc("/debug/pprof/", pprof.Index)
-	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
-	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
-	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
-	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 }
 
 func (l *live) handler() http.Handler {

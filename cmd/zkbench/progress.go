@@ -36,14 +36,9 @@ type progress struct {
 }
 
 func newProgress(w io.Writer, quiet bool) *progress {
-	p := &progress{w: w, quiet: quiet, start: time.Now(), said: map[int]string{}}
-	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		p.tty = f
-	}
-	return p
+	return &progress{w: w, quiet: quiet, tty: tty(w), start: time.Now(), said: map[int]string{}}
 }
 
-// columns is how wide the terminal is now.
 func (p *progress) columns() int {
 	width, _, err := term.GetSize(int(p.tty.Fd()))
 	if err != nil || width < 20 {
@@ -52,7 +47,6 @@ func (p *progress) columns() int {
 	return width
 }
 
-// log prints a line of its own.
 func (p *progress) log(format string, args ...any) {
 	if p.quiet {
 		return
@@ -113,7 +107,6 @@ func (p *progress) hear(head string, s scenarios.Status) (news, shows bool) {
 	return news, p.shown == trial
 }
 
-// heading says which trial and which phase it is.
 func heading(s scenarios.Status) string {
 	if s.Trial == 0 {
 		return s.Phase

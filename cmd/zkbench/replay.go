@@ -40,7 +40,6 @@ func (f *runFlags) replayed(cmd *cobra.Command, args []string) ([]string, error)
 	return []string{filepath.Join(f.replay, report.ScenarioFile)}, nil
 }
 
-// same says whether two paths are the same folder.
 func same(a, b string) bool {
 	x, errA := os.Stat(a)
 	y, errB := os.Stat(b)

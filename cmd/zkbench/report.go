@@ -70,7 +70,6 @@ func checkCmd() *cobra.Command {
 	return cmd
 }
 
-// oneFolder wants exactly one argument.
 func oneFolder(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 {
 		return usageError("%s wants one run folder, not %d arguments", cmd.CommandPath(), len(args))

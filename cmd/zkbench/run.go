@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,7 +16,6 @@ import (
 	"github.com/zkbench/zkbench/scenarios"
 )
 
-// runFlags are the flags of zkbench run.
 type runFlags struct {
 	ensemble ensembles.Options
 	kind     string
@@ -135,17 +136,12 @@ func severity(err error) int {
 	return 1
 }
 
-// options checks the flags that describe the ensemble.
 func (f *runFlags) options() (ensembles.Options, error) {
 	o := f.ensemble
+	o.Kind = ensembles.Kind(f.kind)
 	kinds := []string{"auto", "container", "process", "external"}
-	for _, k := range kinds {
-		if k == f.kind {
-			o.Kind = ensembles.Kind(k)
-		}
-	}
 	switch {
-	case o.Kind == "":
+	case !slices.Contains(kinds, f.kind):
 		return o, usageError("--ensemble %s: no such kind%s", f.kind, units.Nearest(f.kind, kinds))
 	case len(o.Servers) > 0 && o.Kind == ensembles.Auto:
 		o.Kind = ensembles.External
@@ -181,10 +177,7 @@ func (f *runFlags) runOne(cmd *cobra.Command, c scenarios.Config, p *progress) (
 
 // makeFolder makes the run folder, and refuses one that is not empty.
 func (f *runFlags) makeFolder(s *scenarios.Scenario, start time.Time) (string, error) {
-	dir := f.out
-	if dir == "" {
-		dir = filepath.Join("zkbench-out", s.Name+"-"+start.Format("20060102-150405"))
-	}
+	dir := cmp.Or(f.out, filepath.Join("zkbench-out", s.Name+"-"+start.Format("20060102-150405")))
 	entries, err := os.ReadDir(dir)
 	switch {
 	case err == nil && len(entries) > 0 && !f.force:
@@ -193,10 +186,13 @@ func (f *runFlags) makeFolder(s *scenarios.Scenario, start time.Time) (string, e
 		if err := report.Clear(dir); err != nil {
 			return "", usage(err)
 		}
-	case err != nil && !errors.Is(err, os.ErrNotExist):
-		return "", usageError("--out %s: %v", dir, err)
+	case errors.Is(err, os.ErrNotExist):
+		err = nil
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err == nil {
+		err = os.MkdirAll(dir, 0o755)
+	}
+	if err != nil {
 		return "", usageError("--out %s: %v", dir, err)
 	}
 	return dir, nil

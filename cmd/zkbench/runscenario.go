@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/pflag"
 
@@ -13,24 +12,19 @@ import (
 
 // scenarioFlags are the flags of run that change the scenario.
 type scenarioFlags struct {
-	flags    *pflag.FlagSet
-	subjects []string
-	clients  []int
-	timeout  time.Duration
-	duration time.Duration
-	hold     time.Duration
-	trials   int
-	ab       []string
-	set      []string
+	flags  *pflag.FlagSet
+	trials int
+	ab     []string
+	set    []string
 }
 
 func (f *scenarioFlags) register(fl *pflag.FlagSet) {
 	f.flags = fl
-	fl.StringSliceVar(&f.subjects, "subject", nil, "subjects to run, like lock/parent,lock/predecessor (zkbench list subjects)")
-	fl.IntSliceVar(&f.clients, "clients", nil, "client counts, like 10,50,100")
-	fl.DurationVar(&f.timeout, "session-timeout", 0, "session timeout to ask for")
-	fl.DurationVar(&f.duration, "duration", 0, "duration of every phase that has one; its faults move with it")
-	fl.DurationVar(&f.hold, "hold", 0, "how long a holder keeps the grant, in every phase")
+	fl.StringSlice("subject", nil, "subjects to run, like lock/parent,lock/predecessor (zkbench list subjects)")
+	fl.IntSlice("clients", nil, "client counts, like 10,50,100")
+	fl.Duration("session-timeout", 0, "session timeout to ask for")
+	fl.Duration("duration", 0, "duration of every phase that has one; its faults move with it")
+	fl.Duration("hold", 0, "how long a holder keeps the grant, in every phase")
 	fl.IntVar(&f.trials, "trials", 0, "run every cell that many times, the subjects in turn")
 	fl.StringSliceVar(&f.ab, "ab", nil, "compare two subjects in one run, trials interleaved A B B A: lock/a,lock/b (10 trials, unless --trials says otherwise)")
 	fl.StringArrayVar(&f.set, "set", nil, "any field of the scenario: path=value, like phases.0.rounds=10 (repeatable)")
@@ -55,27 +49,13 @@ const abTrials = 10
 
 func (f *scenarioFlags) overrides() ([]string, error) {
 	var out []string
-	if f.flags.Changed("subject") {
-		out = append(out, "subjects=["+strings.Join(f.subjects, ", ")+"]")
-	}
-	if f.flags.Changed("clients") {
-		counts := make([]string, len(f.clients))
-		for i, n := range f.clients {
-			counts[i] = strconv.Itoa(n)
+	for _, set := range [][2]string{
+		{"subject", "subjects"}, {"clients", "clients"}, {"session-timeout", "session_timeout"},
+		{"tick", "tick"}, {"hold", "hold"}, {"duration", "duration"},
+	} {
+		if flag := f.flags.Lookup(set[0]); flag.Changed {
+			out = append(out, set[1]+"="+flag.Value.String()) // lists are in brackets, as in YAML
 		}
-		out = append(out, "clients=["+strings.Join(counts, ", ")+"]")
-	}
-	if f.flags.Changed("session-timeout") {
-		out = append(out, "session_timeout="+f.timeout.String())
-	}
-	if f.flags.Changed("tick") {
-		out = append(out, "tick="+f.flags.Lookup("tick").Value.String())
-	}
-	if f.flags.Changed("hold") {
-		out = append(out, "hold="+f.hold.String())
-	}
-	if f.flags.Changed("duration") {
-		out = append(out, "duration="+f.duration.String())
 	}
 	repeated, err := f.repeated()
 	if err != nil {
@@ -84,7 +64,6 @@ func (f *scenarioFlags) overrides() ([]string, error) {
 	return append(append(out, repeated...), f.set...), nil
 }
 
-// repeated is what --trials and --ab set.
 func (f *scenarioFlags) repeated() ([]string, error) {
 	trials := f.trials
 	if f.flags.Changed("trials") && trials < 1 {

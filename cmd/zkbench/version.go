@@ -44,7 +44,6 @@ func versions() [][2]string {
 	return out
 }
 
-// noArgs refuses arguments as a usage error.
 func noArgs(cmd *cobra.Command, args []string) error { return usage(cobra.NoArgs(cmd, args)) }
 
 func flagNames(cmd *cobra.Command) []string {

@@ -7,6 +7,7 @@
 package auto
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,10 +60,7 @@ func Start(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error
 // choose returns the kind that the options ask for. Options that belong to one
 // kind decide when the kind is left open, and are refused for another.
 func choose(o ensembles.Options) (ensembles.Kind, error) {
-	kind := o.Kind
-	if kind == "" {
-		kind = ensembles.Auto
-	}
+	kind := cmp.Or(o.Kind, ensembles.Auto)
 	switch kind {
 	case ensembles.Auto, ensembles.Container, ensembles.Process, ensembles.External:
 	default:
@@ -126,7 +124,7 @@ func findKept(ctx context.Context, o ensembles.Options) *ensembles.Ensemble {
 			o.Logf("kept ensemble %s is not used: %s", r.ID, why)
 			continue
 		}
-		e, err := attachServing(ctx, r)
+		e, err := attach(ctx, r)
 		if err != nil {
 			o.Logf("kept ensemble %s is not used: %v (zkbench ensemble down removes it)", r.ID, err)
 			continue
@@ -148,8 +146,13 @@ func unfit(r state.Record, o ensembles.Options) string {
 	return ""
 }
 
-func attachServing(ctx context.Context, r state.Record) (*ensembles.Ensemble, error) {
-	e, err := attach(ctx, r)
+// attach returns a kept ensemble of either kind, once it serves.
+func attach(ctx context.Context, r state.Record) (*ensembles.Ensemble, error) {
+	attachKind := process.Attach
+	if r.Kind == ensembles.Container {
+		attachKind = container.Attach
+	}
+	e, err := attachKind(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -159,22 +162,12 @@ func attachServing(ctx context.Context, r state.Record) (*ensembles.Ensemble, er
 	return e, nil
 }
 
-func attach(ctx context.Context, r state.Record) (*ensembles.Ensemble, error) {
-	if r.Kind == ensembles.Container {
-		return container.Attach(ctx, r)
-	}
-	return process.Attach(ctx, r)
-}
-
 // List returns the ensembles of both kinds that this machine has, kept or not.
 // Those that can be listed come beside an error about the others.
 func List(ctx context.Context) ([]state.Record, error) {
 	records, err := state.List() // of local JVMs: Docker remembers its own
 	inContainers, containerErr := container.List(ctx)
-	if noDocker(containerErr) {
-		containerErr = nil
-	}
-	return append(records, inContainers...), errors.Join(err, containerErr)
+	return append(records, inContainers...), errors.Join(err, tolerate(containerErr))
 }
 
 // Sweep removes what ensembles of both kinds left behind whose owner is dead; kept
@@ -183,14 +176,14 @@ func List(ctx context.Context) ([]state.Record, error) {
 func Sweep(ctx context.Context, all bool) ([]string, error) {
 	removed, err := process.Sweep(ctx, all)
 	fromContainers, containerErr := container.Sweep(ctx, all)
-	if noDocker(containerErr) {
-		containerErr = nil
-	}
-	return append(removed, fromContainers...), errors.Join(err, containerErr)
+	return append(removed, fromContainers...), errors.Join(err, tolerate(containerErr))
 }
 
-// noDocker reports whether an error says that there is no Docker for us here. Then
-// there are no containers of ours either.
-func noDocker(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ECONNREFUSED)
+// tolerate forgets an error that says that there is no Docker for us here: then there
+// are no containers of ours either.
+func tolerate(err error) error {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ECONNREFUSED) {
+		return nil
+	}
+	return err
 }

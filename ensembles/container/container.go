@@ -64,7 +64,6 @@ func Start(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error
 	return e, nil
 }
 
-// ensemble is one that this process makes.
 type ensemble struct {
 	*state.Record // its About is the image
 	docker        *client.Client
@@ -97,7 +96,6 @@ func (p *ensemble) down(ctx context.Context) error {
 	return p.docker.Close()
 }
 
-// start makes the network and the containers, and waits until they serve.
 func (p *ensemble) start(ctx context.Context) (*ensembles.Ensemble, error) {
 	if err := p.makeNetwork(ctx); err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/moby/moby/api/types/container"
@@ -60,12 +61,7 @@ func find(ctx context.Context, docker *client.Client, id string) ([]*found, erro
 			f.agents = append(f.agents, c)
 		}
 	}
-	all := make([]*found, 0, len(byID))
-	for _, f := range byID {
-		all = append(all, f)
-	}
-	slices.SortFunc(all, func(a, b *found) int { return cmp.Compare(a.id, b.id) })
-	return all, nil
+	return slices.SortedFunc(maps.Values(byID), func(a, b *found) int { return cmp.Compare(a.id, b.id) }), nil
 }
 
 // record is the ensemble as its labels describe it. What they lack is an error,

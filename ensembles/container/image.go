@@ -29,10 +29,8 @@ func Available(ctx context.Context) error {
 		return err
 	}
 	defer docker.Close()
-	for _, name := range []string{defaultImage, localImage} {
-		if here, err := present(ctx, docker, name); here || err != nil {
-			return err
-		}
+	if name, err := ownImage(ctx, docker); name != "" || err != nil {
+		return err
 	}
 	cannotBuild := image.CanBuild()
 	if cannotBuild == nil {
@@ -67,16 +65,9 @@ func pickImage(ctx context.Context, docker *client.Client, wanted string, logf f
 		}
 		return wanted, nil
 	}
-	for _, name := range []string{defaultImage, localImage} {
-		if here, err := present(ctx, docker, name); here || err != nil {
-			return name, err
-		}
+	if name, err := ownImage(ctx, docker); name != "" || err != nil {
+		return name, err
 	}
-	return fetch(ctx, docker, logf)
-}
-
-// fetch pulls the official image, or builds the local one.
-func fetch(ctx context.Context, docker *client.Client, logf func(string, ...any)) (string, error) {
 	logf("pulling %s", defaultImage)
 	cannotPull := pull(ctx, docker, defaultImage)
 	if cannotPull == nil {
@@ -95,7 +86,16 @@ func fetch(ctx context.Context, docker *client.Client, logf func(string, ...any)
 	return localImage, nil
 }
 
-// present reports whether the daemon has the image.
+// ownImage returns which of our images is here; "" where none is.
+func ownImage(ctx context.Context, docker *client.Client) (string, error) {
+	for _, name := range []string{defaultImage, localImage} {
+		if here, err := present(ctx, docker, name); here || err != nil {
+			return name, err
+		}
+	}
+	return "", nil
+}
+
 func present(ctx context.Context, docker *client.Client, name string) (bool, error) {
 	_, err := docker.ImageInspect(ctx, name)
 	if errdefs.IsNotFound(err) {
@@ -117,10 +117,7 @@ func pull(ctx context.Context, docker *client.Client, name string) error {
 		return err
 	}
 	defer reply.Close()
-	if err := reply.Wait(ctx); err != nil {
-		return fmt.Errorf("pulling %s: %w", name, err)
-	}
-	return nil
+	return reply.Wait(ctx)
 }
 
 // auth returns the user's credentials for the registry of an image, as Docker's
@@ -130,9 +127,6 @@ func auth(ctx context.Context, name string) string {
 	if err != nil {
 		return ""
 	}
-	encoded, err := authconfig.Encode(config)
-	if err != nil {
-		return ""
-	}
+	encoded, _ := authconfig.Encode(config) // "" on an error
 	return encoded
 }

@@ -1,6 +1,7 @@
 package container
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -26,7 +27,6 @@ const (
 	labelPort     = "zkbench.published" // port on 127.0.0.1; "0": clients dial the address
 )
 
-// labels are those of the whole ensemble.
 func labels(r *state.Record) map[string]string {
 	return map[string]string{
 		labelOurs:     "1",
@@ -39,7 +39,6 @@ func labels(r *state.Record) map[string]string {
 	}
 }
 
-// memberLabels are those of a member's container.
 func memberLabels(r *state.Record, m state.Member) map[string]string {
 	l := labels(r)
 	l[labelMember] = m.Name
@@ -49,33 +48,29 @@ func memberLabels(r *state.Record, m state.Member) map[string]string {
 	return l
 }
 
-// parseRecord reads back labels. A bad one is an error, beside the rest.
-func parseRecord(l map[string]string) (r state.Record, err error) {
-	r = state.Record{
+// parseRecord reads back labels. Bad ones are an error, beside the rest.
+func parseRecord(l map[string]string) (state.Record, error) {
+	tick, tickErr := time.ParseDuration(l[labelTick])
+	created, createdErr := time.Parse(time.RFC3339, l[labelCreated])
+	r := state.Record{
 		ID: l[labelEnsemble], Kind: ensembles.Container, Keep: l[labelKeep] == "true",
-		Host: l[labelHost], Owner: state.ParseProcess(l[labelOwner]),
+		Host: l[labelHost], Owner: state.ParseProcess(l[labelOwner]), Tick: tick, Created: created,
 	}
-	if r.Tick, err = time.ParseDuration(l[labelTick]); err != nil {
-		return r, fmt.Errorf("ensemble %s has a bad label %s: %w", r.ID, labelTick, err)
-	}
-	if r.Created, err = time.Parse(time.RFC3339, l[labelCreated]); err != nil {
-		return r, fmt.Errorf("ensemble %s has a bad label %s: %w", r.ID, labelCreated, err)
+	if err := errors.Join(tickErr, createdErr); err != nil {
+		return r, fmt.Errorf("ensemble %s has a bad label %s or %s: %w", r.ID, labelTick, labelCreated, err)
 	}
 	return r, nil
 }
 
-// parseMember reads back memberLabels.
 func parseMember(l map[string]string, container string) (state.Member, error) {
+	id, idErr := strconv.Atoi(l[labelID])
+	published, portErr := strconv.Atoi(l[labelPort])
 	m := state.Member{
-		Name: l[labelMember], IP: l[labelIP], Container: container,
+		Name: l[labelMember], ID: id, IP: l[labelIP], Container: container, Published: published,
 		Ports: [3]int{setup.ClientPort, setup.QuorumPort, setup.ElectionPort},
 	}
-	var err error
-	if m.ID, err = strconv.Atoi(l[labelID]); err != nil {
-		return m, fmt.Errorf("container %.12s has a bad label %s: %w", container, labelID, err)
-	}
-	if m.Published, err = strconv.Atoi(l[labelPort]); err != nil {
-		return m, fmt.Errorf("container %.12s has a bad label %s: %w", container, labelPort, err)
+	if err := errors.Join(idErr, portErr); err != nil {
+		return m, fmt.Errorf("container %.12s has a bad label %s or %s: %w", container, labelID, labelPort, err)
 	}
 	return m, nil
 }

@@ -19,7 +19,6 @@ import (
 // stopGrace is how long a stopped server has before Docker kills it, in seconds.
 const stopGrace = 10
 
-// machine is power over the container of one member.
 type machine struct {
 	docker *client.Client
 	id     string // container id
@@ -29,10 +28,8 @@ type machine struct {
 // Start runs the container again, with the same data and address. It does nothing
 // to one that runs.
 func (m *machine) Start(ctx context.Context) error {
-	if _, err := m.docker.ContainerStart(ctx, m.id, client.ContainerStartOptions{}); err != nil {
-		return m.failed("starting", err)
-	}
-	return nil
+	_, err := m.docker.ContainerStart(ctx, m.id, client.ContainerStartOptions{})
+	return m.failed("starting", err)
 }
 
 // Stop ends the server with SIGTERM, and with SIGKILL if it does not end in 10 s.
@@ -41,10 +38,8 @@ func (m *machine) Stop(ctx context.Context) error {
 		return err
 	}
 	grace := stopGrace
-	if _, err := m.docker.ContainerStop(ctx, m.id, client.ContainerStopOptions{Timeout: &grace}); err != nil {
-		return m.failed("stopping", err)
-	}
-	return nil
+	_, err := m.docker.ContainerStop(ctx, m.id, client.ContainerStopOptions{Timeout: &grace})
+	return m.failed("stopping", err)
 }
 
 // Kill ends the server with SIGKILL and waits until it is gone. Docker refuses to
@@ -72,10 +67,8 @@ func (m *machine) Pause(ctx context.Context) error {
 	if err != nil || state.Paused {
 		return err
 	}
-	if _, err := m.docker.ContainerPause(ctx, m.id, client.ContainerPauseOptions{}); err != nil {
-		return m.failed("pausing", err)
-	}
-	return nil
+	_, err = m.docker.ContainerPause(ctx, m.id, client.ContainerPauseOptions{})
+	return m.failed("pausing", err)
 }
 
 // Resume thaws the server's processes. It does nothing to one that is not frozen.
@@ -84,10 +77,8 @@ func (m *machine) Resume(ctx context.Context) error {
 	if err != nil || !state.Paused {
 		return err
 	}
-	if _, err := m.docker.ContainerUnpause(ctx, m.id, client.ContainerUnpauseOptions{}); err != nil {
-		return m.failed("resuming", err)
-	}
-	return nil
+	_, err = m.docker.ContainerUnpause(ctx, m.id, client.ContainerUnpauseOptions{})
+	return m.failed("resuming", err)
 }
 
 // Running reports whether the server process exists, frozen or not.
@@ -123,10 +114,7 @@ func (m *machine) Save(ctx context.Context, dir string) error {
 	if err != nil {
 		return fmt.Errorf("saving the log of %s: %w", m.name, err)
 	}
-	if err := errors.Join(m.log(ctx, log), log.Close()); err != nil {
-		return m.failed("saving the log of", err)
-	}
-	return nil
+	return m.failed("saving the log of", errors.Join(m.log(ctx, log), log.Close()))
 }
 
 // config reads zoo.cfg out of the container; Docker hands it out as an archive.
@@ -156,10 +144,7 @@ func (m *machine) TxnLogs(ctx context.Context, after int64) ([]io.ReadCloser, er
 	}
 	defer reply.Content.Close()
 	logs, err := untar(reply.Content, after)
-	if err != nil {
-		return nil, m.failed("reading the transaction logs of", err)
-	}
-	return logs, nil
+	return logs, m.failed("reading the transaction logs of", err)
 }
 
 // log writes what the server has printed since the container was made.
@@ -175,8 +160,11 @@ func (m *machine) log(ctx context.Context, to io.Writer) error {
 	return err
 }
 
-// failed says what could not be done to whom.
+// failed says what could not be done to whom; nil for no error.
 func (m *machine) failed(doing string, err error) error {
+	if err == nil {
+		return nil
+	}
 	if errdefs.IsNotFound(err) {
 		return fmt.Errorf("%s %s (container %.12s): somebody removed the container: %w", doing, m.name, m.id, err)
 	}

@@ -23,7 +23,6 @@ const (
 	logDir   = "/datalog"
 )
 
-// runMember creates the member's container and starts it.
 func (p *ensemble) runMember(ctx context.Context, m *state.Member) error {
 	made, err := testcontainers.GenericContainer(ctx, testcontainers.GenericContainerRequest{
 		ContainerRequest: p.request(*m),
@@ -38,7 +37,6 @@ func (p *ensemble) runMember(ctx context.Context, m *state.Member) error {
 	return nil
 }
 
-// request says how the member's container is to be.
 func (p *ensemble) request(m state.Member) testcontainers.ContainerRequest {
 	port := network.MustParsePort(strconv.Itoa(setup.ClientPort) + "/tcp")
 	// testcontainers publishes every port of the image unless one is named. Where
@@ -71,7 +69,6 @@ func (p *ensemble) request(m state.Member) testcontainers.ContainerRequest {
 	}
 }
 
-// zooCfg is the content of every member's zoo.cfg.
 func (p *ensemble) zooCfg() string {
 	return setup.ZooCfg(p.Record, true, "dataDir="+dataDir, "dataLogDir="+logDir,
 		"preAllocSize=16384") // KiB of transaction log at a time: the default would fill small disks

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,7 +23,6 @@ import (
 // defaultChroot is the part of the tree that is ours where Options name none.
 const defaultChroot = "/zkbench"
 
-// askTimeout is how long one member may take to answer srvr.
 const askTimeout = 5 * time.Second
 
 // Start checks the addresses, asks every member for its version, and returns
@@ -75,13 +75,11 @@ func about(version string, servers []string) string {
 	return fmt.Sprintf("external ensemble %s, ZooKeeper %s", strings.Join(servers, ","), version)
 }
 
-// parse makes members of addresses.
 func parse(servers []string) ([]*ensembles.Member, error) {
 	if len(servers) == 0 {
 		return nil, errors.New("an external ensemble needs --servers host:port[,host:port]")
 	}
 	var members []*ensembles.Member
-	seen := map[string]bool{}
 	for i, server := range servers {
 		host, port, err := net.SplitHostPort(server)
 		if err != nil {
@@ -94,10 +92,9 @@ func parse(servers []string) ([]*ensembles.Member, error) {
 		if host == "" {
 			return nil, fmt.Errorf("--servers %q: the host is missing", server)
 		}
-		if seen[server] {
+		if slices.Contains(servers[:i], server) {
 			return nil, fmt.Errorf("--servers: %q is there twice", server)
 		}
-		seen[server] = true
 		members = append(members, &ensembles.Member{Name: fmt.Sprintf("zk%d", i+1), ID: i + 1, Addr: server, IP: host})
 	}
 	return members, nil
@@ -131,10 +128,8 @@ func ask(ctx context.Context, address string) (version string, err error) {
 // oneVersion is the version that all members agree on, else all that they have.
 func oneVersion(versions []string) string {
 	var different []string
-	seen := map[string]bool{}
 	for _, v := range versions {
-		if v != "" && !seen[v] {
-			seen[v] = true
+		if v != "" && !slices.Contains(different, v) {
 			different = append(different, v)
 		}
 	}

@@ -10,17 +10,52 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 
+	"github.com/zkbench/zkbench/ensembles/internal/setup"
+	"github.com/zkbench/zkbench/ensembles/state"
 	"github.com/zkbench/zkbench/ensembles/txnlog"
 )
 
+// Files of one member, in the folder DIR/NAME.
+const (
+	cfgFile = "zoo.cfg"
+	logFile = "zookeeper.log"
+)
+
+// memberDir is the folder that holds everything of one member.
+func memberDir(r *state.Record, m state.Member) string { return filepath.Join(r.Dir, m.Name) }
+
+// writeConfig makes the folder of a member: zoo.cfg, myid, and an empty data folder.
+func writeConfig(r *state.Record, m state.Member) error {
+	data := filepath.Join(memberDir(r, m), "data")
+	err := os.MkdirAll(data, 0o755)
+	if err == nil {
+		err = errors.Join(
+			os.WriteFile(filepath.Join(data, "myid"), []byte(strconv.Itoa(m.ID)+"\n"), 0o644),
+			os.WriteFile(filepath.Join(memberDir(r, m), cfgFile), []byte(zooCfg(r, m)), 0o644))
+	}
+	if err != nil {
+		return fmt.Errorf("configuring %s: %w", m.Name, err)
+	}
+	return nil
+}
+
+func zooCfg(r *state.Record, m state.Member) string {
+	return setup.ZooCfg(r, m.NetNS != "", "dataDir="+filepath.Join(memberDir(r, m), "data"))
+}
+
 // Save copies the member's configuration and log to dir.
 func (m *machine) Save(_ context.Context, dir string) error {
-	from := memberDir(m.record, m.member)
-	err := errors.Join(
-		copyFile(filepath.Join(dir, m.member.Name+".cfg"), filepath.Join(from, cfgFile)),
-		copyFile(filepath.Join(dir, m.member.Name+".log"), filepath.Join(from, logFile)))
-	if err != nil {
+	var errs []error
+	for ending, name := range map[string]string{".cfg": cfgFile, ".log": logFile} {
+		text, err := os.ReadFile(filepath.Join(memberDir(m.record, m.member), name))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, m.member.Name+ending), text, 0o644)
+		}
+		errs = append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("saving configuration and log of %s: %w", m.member.Name, err)
 	}
 	return nil
@@ -52,18 +87,4 @@ func (m *machine) TxnLogs(_ context.Context, after int64) ([]io.ReadCloser, erro
 		logs = append(logs, f)
 	}
 	return logs, nil
-}
-
-func copyFile(to, from string) error {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	out, err := os.Create(to)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Close())
 }

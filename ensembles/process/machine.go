@@ -4,6 +4,7 @@ package process
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -22,7 +23,6 @@ import (
 // poll is the time between two questions whether a process has done what it was asked for.
 const poll = 5 * time.Millisecond
 
-// machine is the power over one member's JVM.
 type machine struct {
 	record   *state.Record
 	member   state.Member
@@ -39,28 +39,41 @@ func mark(id string) string { return "-Dzkbench.ensemble=" + id }
 // memberMark is the argument by which the JVM of one member is found again.
 func memberMark(id, name string) string { return "-Dzkbench.member=" + id + "/" + name }
 
-// Start runs the member and returns when it listens for clients.
-func (m *machine) Start(ctx context.Context) error {
+// act does one thing at a time with the member, and says what failed.
+func (m *machine) act(doing string, do func() error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.process.Alive() {
-		return fmt.Errorf("starting %s: it runs already (process %d)", m.member.Name, m.process.PID)
-	}
-	if err := m.portsFree(); err != nil {
-		return err
-	}
-	if err := m.launch(); err != nil {
-		return err
-	}
-	listening := func() bool { return listens(m.process.PID, m.member.Ports[0]) }
-	err := wait.Until(ctx, poll, func() bool { return listening() || !m.process.Alive() })
-	if err != nil {
-		return fmt.Errorf("starting %s: it does not listen on %s: %w%s", m.member.Name, m.member.Addr(), err, m.lastLines())
-	}
-	if !m.process.Alive() {
-		return fmt.Errorf("starting %s: it ended at once%s", m.member.Name, m.lastLines())
+	if err := do(); err != nil {
+		return fmt.Errorf("%s %s: %w", doing, m.member.Name, err)
 	}
 	return nil
+}
+
+// Start runs the member and returns when it listens for clients.
+func (m *machine) Start(ctx context.Context) error {
+	return m.act("starting", func() error {
+		if m.process.Alive() {
+			return fmt.Errorf("it runs already (process %d)", m.process.PID)
+		}
+		if err := m.portsFree(); err != nil {
+			return err
+		}
+		if err := m.launch(); err != nil {
+			return err
+		}
+		if err := m.await(ctx, func() bool { return listens(m.process.PID, m.member.Ports[0]) }); err != nil {
+			return fmt.Errorf("it does not listen on %s: %w%s", m.member.Addr(), err, m.lastLines())
+		}
+		if !m.process.Alive() {
+			return fmt.Errorf("it ended at once%s", m.lastLines())
+		}
+		return nil
+	})
+}
+
+// await waits until the process has done what it was asked for, or is gone.
+func (m *machine) await(ctx context.Context, done func() bool) error {
+	return wait.Until(ctx, poll, func() bool { return done() || !m.process.Alive() })
 }
 
 // launch forks the JVM.
@@ -68,7 +81,7 @@ func (m *machine) launch() error {
 	dir := memberDir(m.record, m.member)
 	log, err := os.OpenFile(filepath.Join(dir, logFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
-		return fmt.Errorf("starting %s: %w", m.member.Name, err)
+		return err
 	}
 	defer log.Close() // the JVM has its own by then
 	command := m.record.Command
@@ -83,7 +96,7 @@ func (m *machine) launch() error {
 		cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
 	}
 	if err := m.launcher.start(cmd, m.member.NetNS); err != nil {
-		return fmt.Errorf("starting %s: %w", m.member.Name, err)
+		return err
 	}
 	m.process, err = state.Find(cmd.Process.Pid) // our child cannot vanish before Wait
 	reaped := make(chan struct{})
@@ -92,62 +105,55 @@ func (m *machine) launch() error {
 		defer close(reaped)
 		_ = cmd.Wait() // how it ended is in its log; that it ended is what callers wait for
 	}()
-	if err != nil {
-		return fmt.Errorf("starting %s: %w", m.member.Name, err)
-	}
-	return nil
+	return err
 }
 
 // Stop asks the member to end and waits until it has. A paused member is resumed
 // first, since a process that is stopped cannot heed SIGTERM.
 func (m *machine) Stop(ctx context.Context) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if err := m.process.Signal(syscall.SIGTERM); err != nil {
-		return fmt.Errorf("stopping %s: %w", m.member.Name, err)
-	}
-	if err := m.process.Signal(syscall.SIGCONT); err != nil {
-		return fmt.Errorf("stopping %s: %w", m.member.Name, err)
-	}
-	return m.awaitEnd(ctx, "stopping")
+	return m.end(ctx, "stopping", syscall.SIGTERM, syscall.SIGCONT)
 }
 
 // Kill ends the member without a warning and waits until it has ended.
-func (m *machine) Kill(ctx context.Context) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if err := m.process.Signal(syscall.SIGKILL); err != nil {
-		return fmt.Errorf("killing %s: %w", m.member.Name, err)
-	}
-	return m.awaitEnd(ctx, "killing")
+func (m *machine) Kill(ctx context.Context) error { return m.end(ctx, "killing", syscall.SIGKILL) }
+
+func (m *machine) end(ctx context.Context, doing string, signals ...os.Signal) error {
+	return m.act(doing, func() error {
+		for _, s := range signals {
+			if err := m.process.Signal(s); err != nil {
+				return err
+			}
+		}
+		return m.awaitEnd(ctx)
+	})
 }
 
 // Pause freezes the member and returns when all its threads stand still.
 func (m *machine) Pause(ctx context.Context) error {
-	return m.signalAndAwait(ctx, "pausing", syscall.SIGSTOP, func() bool { return m.process.Stopped() })
+	return m.freeze(ctx, "pausing", syscall.SIGSTOP, true)
 }
 
 // Resume lets a paused member go on.
 func (m *machine) Resume(ctx context.Context) error {
-	return m.signalAndAwait(ctx, "resuming", syscall.SIGCONT, func() bool { return !m.process.Stopped() })
+	return m.freeze(ctx, "resuming", syscall.SIGCONT, false)
 }
 
-func (m *machine) signalAndAwait(ctx context.Context, act string, s os.Signal, done func() bool) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if !m.process.Alive() {
-		return fmt.Errorf("%s %s: it does not run", act, m.member.Name)
-	}
-	if err := m.process.Signal(s); err != nil {
-		return fmt.Errorf("%s %s: %w", act, m.member.Name, err)
-	}
-	if err := wait.Until(ctx, poll, func() bool { return done() || !m.process.Alive() }); err != nil {
-		return fmt.Errorf("%s %s: %w", act, m.member.Name, err)
-	}
-	if !m.process.Alive() {
-		return fmt.Errorf("%s %s: it ended meanwhile%s", act, m.member.Name, m.lastLines())
-	}
-	return nil
+func (m *machine) freeze(ctx context.Context, doing string, s os.Signal, stopped bool) error {
+	return m.act(doing, func() error {
+		if !m.process.Alive() {
+			return errors.New("it does not run")
+		}
+		if err := m.process.Signal(s); err != nil {
+			return err
+		}
+		if err := m.await(ctx, func() bool { return m.process.Stopped() == stopped }); err != nil {
+			return err
+		}
+		if !m.process.Alive() {
+			return fmt.Errorf("it ended meanwhile%s", m.lastLines())
+		}
+		return nil
+	})
 }
 
 // Running reports whether the process lives, paused or not.
@@ -158,17 +164,18 @@ func (m *machine) Running(context.Context) (bool, error) {
 }
 
 // awaitEnd waits until the process is gone.
-func (m *machine) awaitEnd(ctx context.Context, act string) error {
+func (m *machine) awaitEnd(ctx context.Context) (err error) {
 	if m.reaped != nil {
 		select {
 		case <-m.reaped:
-			return nil
 		case <-ctx.Done():
-			return fmt.Errorf("%s %s: process %d still runs: %w", act, m.member.Name, m.process.PID, ctx.Err())
+			err = ctx.Err()
 		}
+	} else {
+		err = m.await(ctx, func() bool { return false })
 	}
-	if err := wait.Until(ctx, poll, func() bool { return !m.process.Alive() }); err != nil {
-		return fmt.Errorf("%s %s: process %d still runs: %w", act, m.member.Name, m.process.PID, err)
+	if err != nil {
+		return fmt.Errorf("process %d still runs: %w", m.process.PID, err)
 	}
 	return nil
 }
@@ -182,8 +189,7 @@ func (m *machine) portsFree() error {
 	for _, port := range m.member.Ports {
 		l, err := net.Listen("tcp", net.JoinHostPort(m.member.IP, strconv.Itoa(port)))
 		if err != nil {
-			return fmt.Errorf("starting %s: port %d is taken: %w (end the process that listens there: ss -ltnp 'sport = :%d')",
-				m.member.Name, port, err, port)
+			return fmt.Errorf("port %d is taken: %w (end the process that listens there: ss -ltnp 'sport = :%d')", port, err, port)
 		}
 		l.Close()
 	}

@@ -92,22 +92,18 @@ func setUpNetwork(ctx context.Context, r *state.Record) (err error) {
 }
 
 // newNamespace makes a named network namespace and returns a handle to it.
-func newNamespace(name string) (netns.NsHandle, error) {
-	type answer struct {
-		handle netns.NsHandle
-		err    error
-	}
-	answers := make(chan answer)
+func newNamespace(name string) (handle netns.NsHandle, err error) {
+	made := make(chan struct{})
 	go func() {
+		defer close(made)
 		runtime.LockOSThread() // and never unlocked: NewNamed leaves the thread in the new namespace
-		handle, err := netns.NewNamed(name)
-		answers <- answer{handle, err}
+		handle, err = netns.NewNamed(name)
 	}()
-	a := <-answers
-	if a.err != nil {
-		return netns.None(), fmt.Errorf("making network namespace %s: %w", name, a.err)
+	<-made
+	if err != nil {
+		return netns.None(), fmt.Errorf("making network namespace %s: %w", name, err)
 	}
-	return a.handle, nil
+	return handle, nil
 }
 
 // linkHost joins this host and the namespace of the bridge by a veth pair, and

@@ -60,7 +60,6 @@ func Start(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error
 	return e, nil
 }
 
-// local is an ensemble of JVMs on this machine.
 type local struct {
 	record   *state.Record
 	launcher *launcher
@@ -70,7 +69,6 @@ type local struct {
 
 func newLocal(r *state.Record) *local { return &local{record: r, launcher: newLauncher()} }
 
-// start makes the network and the members, and waits until they serve.
 func (l *local) start(ctx context.Context, logf func(string, ...any)) (*ensembles.Ensemble, error) {
 	r := l.record
 	if err := l.network(ctx, logf); err != nil {
@@ -150,7 +148,7 @@ func (l *local) down(ctx context.Context) error {
 		return err
 	}
 	for _, m := range l.machines {
-		if err := m.awaitEnd(ctx, "killing"); err != nil {
+		if err := m.act("killing", func() error { return m.awaitEnd(ctx) }); err != nil {
 			return err
 		}
 	}

@@ -44,7 +44,6 @@ func takeSubnet(link netlink.Link, subnet netip.Prefix) (netip.Prefix, error) {
 	return subnet, nil
 }
 
-// randomSubnet picks one of the subnets of testNet.
 func randomSubnet() netip.Prefix {
 	n := rand.IntN(1 << (subnetBits - testNet.Bits()))
 	base := testNet.Addr().As4()

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"syscall"
 
@@ -80,22 +81,67 @@ func sweep(ctx context.Context, r *state.Record, all bool) (string, error) {
 // remove kills the members of an ensemble and removes everything of theirs, the
 // record last.
 func remove(ctx context.Context, r *state.Record) error {
-	left := state.FindAll(mark(r.ID))
+	err := kill(ctx, r.ID)
+	if err == nil {
+		err = tearDownNetwork(r)
+	}
+	if err == nil {
+		err = os.RemoveAll(r.Dir)
+	}
+	if err != nil {
+		return fmt.Errorf("removing ensemble %s: %w", r.ID, err)
+	}
+	return state.Remove(r.ID)
+}
+
+func kill(ctx context.Context, id string) error {
+	left := state.FindAll(mark(id))
 	for _, p := range left {
 		if err := p.Signal(syscall.SIGKILL); err != nil {
-			return fmt.Errorf("removing ensemble %s: %w", r.ID, err)
+			return err
 		}
 	}
 	for _, p := range left {
 		if err := wait.Until(ctx, poll, func() bool { return !p.Alive() }); err != nil {
-			return fmt.Errorf("removing ensemble %s: process %d still runs: %w", r.ID, p.PID, err)
+			return fmt.Errorf("process %d still runs: %w", p.PID, err)
 		}
 	}
-	if err := tearDownNetwork(r); err != nil {
-		return fmt.Errorf("removing ensemble %s: %w", r.ID, err)
+	return nil
+}
+
+// Whoever attaches to an ensemble holds a shared lock on its folder, and whoever
+// removes it an exclusive one. The kernel lets go of both when their holder dies,
+// so that a crashed run never blocks a later one.
+
+// use takes the shared lock. Closing the file gives it back.
+func use(dir string) (*os.File, error) {
+	f, err := lock(dir, syscall.LOCK_SH)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return nil, errors.New("somebody is removing it")
 	}
-	if err := os.RemoveAll(r.Dir); err != nil {
-		return fmt.Errorf("removing ensemble %s: %w", r.ID, err)
+	return f, err
+}
+
+// claim takes the exclusive lock; ok is false when somebody uses the ensemble, or
+// removes it already. Without a folder there is nothing to lock, and f is nil.
+func claim(dir string) (f *os.File, ok bool, err error) {
+	f, err = lock(dir, syscall.LOCK_EX)
+	switch {
+	case errors.Is(err, syscall.EWOULDBLOCK):
+		return nil, false, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, true, nil
 	}
-	return state.Remove(r.ID)
+	return f, err == nil, err
+}
+
+func lock(dir string, how int) (*os.File, error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB); err != nil {
+		return nil, errors.Join(fmt.Errorf("locking %s: %w", dir, err), f.Close())
+	}
+	return f, nil
 }

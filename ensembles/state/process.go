@@ -1,17 +1,17 @@
 package state
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"syscall"
+
+	"github.com/prometheus/procfs"
 )
 
 // Process names one operating system process for ever: a process id is used
@@ -47,32 +47,25 @@ func Self() Process {
 
 // Find returns the process that has this id now.
 func Find(pid int) (Process, error) {
-	s, err := readStat(filepath.Join("/proc", fmt.Sprint(pid), "stat"))
+	_, start, err := observe(pid)
 	if err != nil {
 		return Process{}, fmt.Errorf("no process %d: %w", pid, err)
 	}
-	return Process{PID: pid, Start: boot() + "/" + s.start}, nil
+	return Process{PID: pid, Start: start}, nil
 }
 
 // FindAll returns the processes that were started with this argument. So a record
 // needs no list of processes, and misses none whose parent died before it could
 // write it down.
 func FindAll(argument string) []Process {
-	names, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil {
-		return nil
-	}
+	all, _ := procfs.AllProcs() // none without /proc
 	var found []Process
-	for _, name := range names {
-		line, err := os.ReadFile(name)
-		if err != nil || !slices.Contains(strings.Split(string(line), "\x00"), argument) {
+	for _, candidate := range all {
+		arguments, err := candidate.CmdLine()
+		if err != nil || !slices.Contains(arguments, argument) {
 			continue
 		}
-		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(name)))
-		if err != nil {
-			continue
-		}
-		if p, err := Find(pid); err == nil && p.Alive() {
+		if p, err := Find(candidate.PID); err == nil && p.Alive() {
 			found = append(found, p)
 		}
 	}
@@ -114,59 +107,39 @@ func (p Process) Alive() bool {
 		defer handle.Release()
 		return runtime.GOOS == "windows" || handle.Signal(syscall.Signal(0)) == nil
 	}
-	dir := filepath.Join("/proc", fmt.Sprint(p.PID))
-	s, err := readStat(filepath.Join(dir, "stat"))
-	if err != nil {
+	state, start, err := observe(p.PID)
+	if err != nil || p.Start != "" && p.Start != start {
 		return false
 	}
-	if p.Start != "" && p.Start != boot()+"/"+s.start {
-		return false
-	}
-	if s.state != "Z" && s.state != "X" {
+	if state != "Z" && state != "X" {
 		return true
 	}
 	// The first thread of a dying process shows as Z while others still hold its sockets.
-	tasks, err := os.ReadDir(filepath.Join(dir, "task"))
-	return err == nil && len(tasks) > 1
+	threads, err := procfs.AllThreads(p.PID)
+	return err == nil && len(threads) > 1
 }
 
 // Stopped reports whether every thread of the process is stopped by a signal.
 func (p Process) Stopped() bool {
-	tasks, err := filepath.Glob(filepath.Join("/proc", fmt.Sprint(p.PID), "task", "*", "stat"))
-	if err != nil || len(tasks) == 0 {
+	threads, err := procfs.AllThreads(p.PID)
+	if err != nil || len(threads) == 0 {
 		return false
 	}
-	for _, task := range tasks {
-		if s, err := readStat(task); err == nil && s.state != "T" {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(threads, func(thread procfs.Proc) bool {
+		stat, err := thread.Stat()
+		return err == nil && stat.State != "T"
+	})
 }
 
-// stat is what we need of /proc/PID/stat, described in proc(5).
-type stat struct{ state, start string }
-
-func readStat(name string) (stat, error) {
-	line, err := os.ReadFile(name)
+// observe returns the state of the process that has this id, a letter of proc(5), and
+// when it was started.
+func observe(pid int) (state, start string, err error) {
+	p, err := procfs.NewProc(pid)
 	if err != nil {
-		return stat{}, err
+		return "", "", err
 	}
-	return parseStat(line)
-}
-
-// parseStat reads the line after the command's name, which is in parentheses
-// and may itself hold spaces and parentheses.
-func parseStat(line []byte) (stat, error) {
-	end := bytes.LastIndexByte(line, ')')
-	if end < 0 {
-		return stat{}, fmt.Errorf("not a stat line: %q", line)
-	}
-	fields := strings.Fields(string(line[end+1:]))
-	if len(fields) < 20 {
-		return stat{}, fmt.Errorf("not a stat line: %q", line)
-	}
-	return stat{state: fields[0], start: fields[19]}, nil // fields 3 and 22 of the man page
+	stat, err := p.Stat()
+	return stat.State, boot() + "/" + strconv.FormatUint(stat.Starttime, 10), err
 }
 
 // boot names this boot of the machine: earlier ones counted the same ticks.

@@ -3,7 +3,9 @@
 package state
 
 import (
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"syscall"
 	"testing"
@@ -66,22 +68,22 @@ func TestFindAll_findsByArgument(t *testing.T) {
 	}
 }
 
-func FuzzParseStat(f *testing.F) {
-	f.Add([]byte("42 (a) b) S 1 42 42 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 9876 1 2 3"))
-	f.Add([]byte("42 (sleep"))
-	f.Add([]byte(") S"))
-	f.Fuzz(func(t *testing.T, line []byte) {
-		s, err := parseStat(line)
-		if err == nil && (s.state == "" || s.start == "") {
-			t.Errorf("%q gave %+v", line, s)
-		}
-	})
-}
-
-func TestParseStat_readsStateAndStart(t *testing.T) {
-	got, err := parseStat([]byte("42 (a) b) S 1 42 42 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 9876 1 2 3"))
+func TestFind_readsPastTheNameOfTheCommand(t *testing.T) {
+	program, err := exec.LookPath("sleep")
 	check.OK(t, err)
-	if got != (stat{state: "S", start: "9876"}) {
-		t.Errorf("got %+v", got)
+	named := filepath.Join(t.TempDir(), "a) S 1 (b")
+	check.OK(t, os.Symlink(program, named))
+	cmd := exec.Command(named, "3600.4")
+	check.OK(t, cmd.Start())
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	check.Eventually(t, "it has its name", func() bool { return len(FindAll("3600.4")) == 1 })
+	p := FindAll("3600.4")[0]
+	if !p.Alive() || p.PID != cmd.Process.Pid {
+		t.Errorf("found %+v", p)
 	}
+	check.OK(t, p.Signal(syscall.SIGSTOP))
+	check.Eventually(t, "it is stopped", p.Stopped)
 }

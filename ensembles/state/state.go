@@ -108,11 +108,11 @@ func Save(r Record) error {
 	if err != nil {
 		return fmt.Errorf("recording ensemble %s: %w", r.ID, err)
 	}
-	if err := os.MkdirAll(Dir(), 0o755); err != nil {
-		return fmt.Errorf("recording ensemble %s: %w (set ZKBENCH_STATE to a folder that can be written)", r.ID, err)
-	}
 	half := file(r.ID) + ".new"
-	if err := os.WriteFile(half, append(text, '\n'), 0o644); err != nil {
+	if err = os.MkdirAll(Dir(), 0o755); err == nil {
+		err = os.WriteFile(half, append(text, '\n'), 0o644)
+	}
+	if err != nil {
 		return fmt.Errorf("recording ensemble %s: %w (set ZKBENCH_STATE to a folder that can be written)", r.ID, err)
 	}
 	if err := os.Rename(half, file(r.ID)); err != nil {

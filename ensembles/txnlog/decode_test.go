@@ -62,8 +62,8 @@ func TestReader_understandsEveryType(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			test.want.Zxid, test.want.Session, test.want.Cxid, test.want.Time = 1, 7, 9, time.UnixMilli(1000)
 			got, r, err := readAll(0, logFile(entry(txn(1, test.code, test.body...))))
-			if err != nil || len(got) != 1 || r.Unknown() != 0 || r.Torn() != 0 {
-				t.Fatalf("got %+v, %v; %d unknown, %d torn", got, err, r.Unknown(), r.Torn())
+			if err != nil || len(got) != 1 || r.Unknown != 0 || r.Torn != 0 {
+				t.Fatalf("got %+v, %v; %d unknown, %d torn", got, err, r.Unknown, r.Torn)
 			}
 			if !reflect.DeepEqual(got[0], test.want) {
 				t.Errorf("got  %+v\nwant %+v", got[0], test.want)
@@ -90,14 +90,14 @@ func TestReader_countsWhatItDoesNotUnderstand(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, r, err := readAll(0, logFile(entry(test.txn), created(2, "/b")))
-			if err != nil || r.Unknown() != 1 || len(got) != 2 || got[0].Type != test.want || got[0].Zxid != 1 || got[1].Path != "/b" {
-				t.Errorf("got %+v, %v; %d unknown", got, err, r.Unknown())
+			if err != nil || r.Unknown != 1 || len(got) != 2 || got[0].Type != test.want || got[0].Zxid != 1 || got[1].Path != "/b" {
+				t.Errorf("got %+v, %v; %d unknown", got, err, r.Unknown)
 			}
 		})
 	}
 	got, r, err := readAll(0, logFile(entry([]byte("tiny")), created(2, "/b")))
-	if err != nil || r.Unknown() != 1 || len(got) != 1 {
-		t.Errorf("an entry without a header: got %+v, %v; %d unknown", got, err, r.Unknown())
+	if err != nil || r.Unknown != 1 || len(got) != 1 {
+		t.Errorf("an entry without a header: got %+v, %v; %d unknown", got, err, r.Unknown)
 	}
 }
 

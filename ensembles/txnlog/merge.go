@@ -45,8 +45,8 @@ func Merge(after, upTo int64, each func(Entry) error, logs ...[]io.Reader) (Summ
 	}
 	err := m.run()
 	for _, l := range m.logs {
-		m.s.Torn += l.r.Torn()
-		m.s.Unknown += l.r.Unknown()
+		m.s.Torn += l.r.Torn
+		m.s.Unknown += l.r.Unknown
 	}
 	return m.s, err
 }
@@ -109,7 +109,6 @@ func (m *merger) run() error {
 	return nil
 }
 
-// advance reads the next entry of each log.
 func (m *merger) advance(logs []*head) (err error) {
 	for _, l := range logs {
 		l.next, err = l.r.Next()

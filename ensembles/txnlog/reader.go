@@ -14,6 +14,11 @@ import (
 
 // Reader reads one member's log.
 type Reader struct {
+	// Torn counts files that ended in half an entry so far: a server was killed while it
+	// wrote, or is writing now. Such an entry is not delivered.
+	Torn    int
+	Unknown int // entries so far that were not understood, or not to their end
+
 	after int64
 	files []io.Reader
 
@@ -23,8 +28,7 @@ type Reader struct {
 	buf    []byte
 	last   int64 // zxid
 
-	torn, unknown int
-	err           error
+	err error
 }
 
 // NewReader returns a reader of one member's log files, oldest first. It skips
@@ -32,13 +36,6 @@ type Reader struct {
 func NewReader(after int64, files ...io.Reader) *Reader {
 	return &Reader{after: after, last: after, files: files}
 }
-
-// Torn returns how many files ended in half an entry so far: a server was killed
-// while it wrote, or is writing now. Such an entry is not delivered.
-func (r *Reader) Torn() int { return r.torn }
-
-// Unknown returns how many entries were not understood, or not to their end, so far.
-func (r *Reader) Unknown() int { return r.unknown }
 
 // All returns the entries that are left, in the order of their zxids. It ends
 // after the first error.
@@ -66,11 +63,11 @@ func (r *Reader) Next() (Entry, error) {
 		e, code := f.header()
 		switch {
 		case f.short:
-			r.unknown++
+			r.Unknown++
 		case e.Zxid > r.last: // else it comes again after a restart, or is not asked for
 			r.last = e.Zxid
 			if !e.body(code, &f) {
-				r.unknown++
+				r.Unknown++
 			}
 			return e, nil
 		}
@@ -108,7 +105,7 @@ func (r *Reader) open() error {
 	switch {
 	case err == io.EOF || err == io.ErrUnexpectedEOF:
 		if n > 0 {
-			r.torn++
+			r.Torn++
 		}
 		return nil
 	case err != nil:
@@ -130,7 +127,7 @@ func (r *Reader) entry() ([]byte, error) {
 	n, err := io.ReadFull(r.src, head[:])
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
 		if !zeros(head[:n]) {
-			r.torn++
+			r.Torn++
 		}
 		return nil, nil
 	}
@@ -146,7 +143,7 @@ func (r *Reader) entry() ([]byte, error) {
 	}
 	txn, err := r.read(int(size) + 1)
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
-		r.torn++
+		r.Torn++
 		return nil, nil
 	}
 	if err != nil {
@@ -188,7 +185,7 @@ func (r *Reader) damaged(how string) error {
 		}
 		switch {
 		case err == io.EOF:
-			r.torn++
+			r.Torn++
 			return nil
 		case err != nil:
 			return r.failed(err)

@@ -4,8 +4,6 @@ import (
 	"context"
 	"strings"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/zkbench/zkbench/recipes/internal/client"
 )
 
@@ -17,7 +15,7 @@ func init() {
 	contestant("adopts-foreign-node", "adopts a node by the id in its name, though it belongs to its session before, which is dying", steps{
 		create: func(ctx context.Context, l *line) (string, error) {
 			name := l.steps.name(l.c, client.NewID())
-			path, err := l.c.create(ctx, l.env.Parent+"/"+name, nil, zk.FlagEphemeral|zk.FlagSequence)
+			path, err := l.create(ctx, name)
 			if !lost(err) {
 				return path, err
 			}
@@ -34,7 +32,7 @@ func init() {
 			if err != nil {
 				return "", err
 			}
-			return l.c.create(ctx, l.env.Parent+"/"+name, nil, zk.FlagEphemeral|zk.FlagSequence)
+			return l.create(ctx, name)
 		},
 	})
 }

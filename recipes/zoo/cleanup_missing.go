@@ -8,14 +8,8 @@ import "context"
 func init() {
 	contestant("cleanup-missing", "leaves its node in line when anything fails after the create", steps{
 		list: func(ctx context.Context, l *line) ([]string, error) {
-			names, err := once(ctx, func() ([]string, error) {
-				names, _, err := l.c.Children(l.env.Parent)
-				return names, err
-			})
-			if lost(err) {
-				return nil, unknown(err)
-			}
-			return names, err
+			names, err := once(ctx, l.c.listing(l.env.Parent))
+			return names, outcome(err)
 		},
 		abandon: func(context.Context, *line, string) {},
 	})

@@ -23,7 +23,6 @@ type conn struct {
 
 var errDead = fmt.Errorf("%w: %w", recipes.ErrSessionEnded, client.ErrExpired)
 
-// connect returns when the session stands. onState is called with every state, at once.
 func connect(ctx context.Context, env recipes.Env, onState func(zk.State)) (*conn, error) {
 	c, err := client.Open(ctx, client.Options{
 		Servers: env.Servers, Timeout: env.Timeout, Dial: env.Dial, MaxPacket: env.MaxPacket,
@@ -34,7 +33,6 @@ func connect(ctx context.Context, env recipes.Env, onState func(zk.State)) (*con
 	return &conn{Conn: c}, nil
 }
 
-// await returns when the connection has a session.
 func (c *conn) await(ctx context.Context) error {
 	err := c.Await(ctx, c.spans)
 	if errors.Is(err, client.ErrExpired) {
@@ -80,8 +78,13 @@ func lost(err error) bool {
 	}, func(answer error) bool { return errors.Is(err, answer) })
 }
 
-// unknown makes an error say that the outcome is open.
-func unknown(err error) error { return fmt.Errorf("%w: %w", recipes.ErrConnectionLost, err) }
+// outcome makes an error say that the outcome is open, where the reply was lost.
+func outcome(err error) error {
+	if lost(err) {
+		return fmt.Errorf("%w: %w", recipes.ErrConnectionLost, err)
+	}
+	return err
+}
 
 func (c *conn) create(ctx context.Context, path string, data []byte, flags int32) (string, error) {
 	return once(ctx, func() (string, error) { return c.Create(path, data, flags, client.OpenACL) })
@@ -107,10 +110,14 @@ func (c *conn) remove(ctx context.Context, path string) error {
 }
 
 func (c *conn) list(ctx context.Context, path string) ([]string, error) {
-	return steady(ctx, c, func() ([]string, error) {
+	return steady(ctx, c, c.listing(path))
+}
+
+func (c *conn) listing(path string) func() ([]string, error) {
+	return func() ([]string, error) {
 		names, _, err := c.Children(path)
 		return names, err
-	})
+	}
 }
 
 // stat returns the Stat of a node, nil if there is none.
@@ -145,10 +152,9 @@ func (c *conn) watchChildren(ctx context.Context, path string) (watched, error) 
 	})
 }
 
-// fired waits for a watch.
-func fired(ctx context.Context, watch <-chan zk.Event) error {
+func (w watched) fired(ctx context.Context) error {
 	select {
-	case <-watch:
+	case <-w.watch:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

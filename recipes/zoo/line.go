@@ -58,7 +58,6 @@ func (l *line) Acquire(ctx context.Context) (recipes.Claim, error) {
 	return claim, err
 }
 
-// stand waits until it is our turn.
 func (l *line) stand(ctx context.Context, path string) (recipes.Claim, error) {
 	for {
 		names, err := l.steps.list(ctx, l)
@@ -102,7 +101,6 @@ func (l *line) Release(ctx context.Context) error {
 	return l.steps.release(ctx, l, path)
 }
 
-// drop forgets the grant and returns the path of its node.
 func (l *line) drop() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -12,7 +12,7 @@ func init() {
 			if err != nil {
 				return false, err
 			}
-			return false, fired(ctx, w.watch)
+			return false, w.fired(ctx)
 		},
 	})
 }

@@ -24,7 +24,6 @@ func init() {
 	})
 }
 
-// split cuts a name before its number.
 func split(name string) (prefix, number string) {
 	i := strings.LastIndexByte(name, '-')
 	return name[:i], name[i+1:]

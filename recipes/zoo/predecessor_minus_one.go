@@ -30,7 +30,7 @@ func init() {
 					return true, nil // else every hand-off in that moment would end here
 				}
 			}
-			return false, fired(ctx, w.watch)
+			return false, w.fired(ctx)
 		},
 	})
 }

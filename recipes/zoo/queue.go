@@ -53,10 +53,7 @@ func (q *items) Put(ctx context.Context, item []byte) error { return q.steps.put
 // putOnce says so when it does not know whether the item is in.
 func putOnce(ctx context.Context, q *items, item []byte) error {
 	_, err := q.c.create(ctx, q.env.Parent+"/"+client.NewID()+marker, item, zk.FlagSequence)
-	if lost(err) {
-		return unknown(err)
-	}
-	return err
+	return outcome(err)
 }
 
 // Take implements recipes.QueueClient.
@@ -80,10 +77,7 @@ func (q *items) Take(ctx context.Context) ([]byte, error) {
 			if err != nil {
 				return nil, err
 			}
-			switch taken, err := q.steps.take(ctx, q, path, item); {
-			case taken:
-				return item, nil
-			case err != nil:
+			if taken, err := q.steps.take(ctx, q, path, item); taken || err != nil {
 				return item, err
 			}
 		}
@@ -100,20 +94,15 @@ func oldestFirst(names []string) {
 	slices.SortFunc(names, func(a, b string) int { return int(number(a) - number(b)) })
 }
 
-func awaitItem(ctx context.Context, _ *items, empty watched) error { return fired(ctx, empty.watch) }
+func awaitItem(ctx context.Context, _ *items, empty watched) error { return empty.fired(ctx) }
 
 // takeConfirmed takes what it is confirmed to have taken.
 func takeConfirmed(ctx context.Context, q *items, path string, _ []byte) (taken bool, err error) {
 	err = q.c.delete(ctx, path)
-	switch {
-	case err == nil:
-		return true, nil
-	case errors.Is(err, zk.ErrNoNode):
+	if errors.Is(err, zk.ErrNoNode) {
 		return false, nil
-	case lost(err):
-		return false, unknown(err)
 	}
-	return false, err
+	return err == nil, outcome(err)
 }
 
 // Close implements recipes.Client.

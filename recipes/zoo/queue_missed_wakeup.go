@@ -11,7 +11,7 @@ func init() {
 			if err != nil {
 				return err
 			}
-			return fired(ctx, w.watch)
+			return w.fired(ctx)
 		},
 	})
 }

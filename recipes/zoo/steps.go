@@ -50,7 +50,6 @@ func (s steps) orSound() steps {
 	return s
 }
 
-// or sets a step that is nil.
 func or[F any](step *F, sound F) {
 	if reflect.ValueOf(*step).IsNil() {
 		*step = sound
@@ -68,7 +67,7 @@ func guidName(_ *conn, id string) string { return id + marker }
 func createOnce(ctx context.Context, l *line) (string, error) {
 	name := l.steps.name(l.c, client.NewID())
 	for {
-		path, err := l.c.create(context.WithoutCancel(ctx), l.env.Parent+"/"+name, nil, zk.FlagEphemeral|zk.FlagSequence)
+		path, err := l.create(context.WithoutCancel(ctx), name)
 		if err == nil && ctx.Err() != nil {
 			return "", errors.Join(ctx.Err(), l.c.remove(context.WithoutCancel(ctx), path))
 		}
@@ -83,6 +82,10 @@ func createOnce(ctx context.Context, l *line) (string, error) {
 			return path, err
 		}
 	}
+}
+
+func (l *line) create(ctx context.Context, name string) (path string, err error) {
+	return l.c.create(ctx, l.env.Parent+"/"+name, nil, zk.FlagEphemeral|zk.FlagSequence)
 }
 
 // find returns the path of the node of this session whose name begins so.
@@ -115,7 +118,6 @@ func byNumber(names []string, ours string) (first bool, ahead string) {
 	return ordered(names, ours, func(a, b string) bool { return number(a)-number(b) < 0 })
 }
 
-// ordered finds our place in line by an order.
 func ordered(names []string, ours string, before func(a, b string) bool) (first bool, ahead string) {
 	for _, n := range names {
 		if before(n, ours) && (ahead == "" || before(ahead, n)) {
@@ -125,16 +127,14 @@ func ordered(names []string, ours string, before func(a, b string) bool) (first 
 	return ahead == "", ahead
 }
 
-// awaitNode waits for the end of the node ahead.
 func awaitNode(ctx context.Context, l *line, _, ahead string) (turn bool, err error) {
 	w, err := l.c.watchNode(ctx, l.env.Parent+"/"+ahead)
 	if err != nil || !w.found {
 		return false, err
 	}
-	return false, fired(ctx, w.watch)
+	return false, w.fired(ctx)
 }
 
-// awaitParent waits for any change in the line.
 func awaitParent(ctx context.Context, l *line, ours, _ string) (turn bool, err error) {
 	w, err := l.c.watchChildren(ctx, l.env.Parent)
 	if err != nil {
@@ -143,5 +143,5 @@ func awaitParent(ctx context.Context, l *line, ours, _ string) (turn bool, err e
 	if first, _ := l.steps.order(w.names, ours); first {
 		return true, nil
 	}
-	return false, fired(ctx, w.watch)
+	return false, w.fired(ctx)
 }

@@ -8,11 +8,7 @@ import "context"
 func init() {
 	contestant("unlock-local-only", "forgets the lock although the delete failed", steps{
 		release: func(ctx context.Context, l *line, path string) error {
-			err := l.c.delete(ctx, path)
-			if lost(err) {
-				return unknown(err)
-			}
-			return err
+			return outcome(l.c.delete(ctx, path))
 		},
 	})
 }

@@ -11,7 +11,7 @@ func init() {
 			if err != nil || !w.found {
 				return false, err
 			}
-			err = fired(ctx, w.watch)
+			err = w.fired(ctx)
 			return err == nil, err
 		},
 	})

@@ -13,7 +13,6 @@ import (
 	"github.com/zkbench/zkbench/recipes"
 )
 
-// contestant registers a lock that gets the steps wrong.
 func contestant(name, about string, wrong steps) {
 	recipes.Register(lock(name, about, wrong))
 }

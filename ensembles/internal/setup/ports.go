@@ -14,35 +14,25 @@ const (
 	highestPort = 32000
 )
 
-// FreePorts returns n different ports of 127.0.0.1 on which nobody listens.
+// FreePorts returns n different ports of 127.0.0.1 on which nobody listens. It picks
+// them at random, so that ensembles that start at the same time hardly ever pick the same.
 func FreePorts(n int) ([]int, error) {
-	var ports []int
-	taken := map[int]bool{}
-	for len(ports) < n {
-		port, err := freePort(taken)
-		if err != nil {
-			return nil, err
-		}
-		taken[port] = true
-		ports = append(ports, port)
-	}
-	return ports, nil
-}
-
-// freePort picks a port at random, so that ensembles that start at the same time
-// hardly ever pick the same.
-func freePort(taken map[int]bool) (int, error) {
 	const tries = 100
-	for range tries {
-		port := lowestPort + rand.IntN(highestPort-lowestPort)
-		if taken[port] {
-			continue
+	var ports []int
+	for range tries * n {
+		if len(ports) == n {
+			break
 		}
+		port := lowestPort + rand.IntN(highestPort-lowestPort)
 		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 		if err != nil {
 			continue
 		}
-		return port, l.Close()
+		defer l.Close() // held until the end, so that none is picked twice
+		ports = append(ports, port)
 	}
-	return 0, fmt.Errorf("no free port on 127.0.0.1 in %d to %d after %d tries", lowestPort, highestPort, tries)
+	if len(ports) < n {
+		return nil, fmt.Errorf("no free port on 127.0.0.1 in %d to %d after %d tries", lowestPort, highestPort, tries*n)
+	}
+	return ports, nil
 }
