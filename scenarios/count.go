@@ -56,6 +56,7 @@ func (st *stage) efforts() []effort {
 }
 
 // recordEfforts records what every client has asked since before, by its own count.
+// Pings are not its doing.
 func (st *stage) recordEfforts(before []effort) {
 	for i, e := range st.efforts() {
 		calls := e.calls - before[i].calls
@@ -64,6 +65,6 @@ func (st *stage) recordEfforts(before []effort) {
 		}
 		w := e.wire.Sub(before[i].wire)
 		st.record.Record(&history.Effort{At: st.clock.Now(), Phase: st.phase.Name, Client: i, Queue: st.queue(), Calls: calls,
-			Requests: w.Requests.Total(), Notifications: w.Notifications.Total(), Connections: w.Connections, Refusals: w.Errors.Total()})
+			Requests: w.Requests.Total() - w.Requests.Of(wire.Ping), Notifications: w.Notifications.Total(), Connections: w.Connections, Refusals: w.Errors.Total()})
 	}
 }

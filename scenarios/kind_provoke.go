@@ -46,10 +46,8 @@ func provoke(ctx context.Context, st *stage) error {
 	defer cancel()
 	p := newProvoked(ctx, st)
 	defer p.callOff()
-	before := st.efforts()
 	st.report("%s", what.name)
 	err := p.play(what.run)
-	st.recordEfforts(before)
 	if err != nil {
 		return fmt.Errorf("provocation %s: %w", what.name, err)
 	}

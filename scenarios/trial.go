@@ -116,6 +116,8 @@ func (t *trial) runPhase(ctx context.Context, i int) (err error) {
 	if err := st.rejoin(ctx); err != nil {
 		return err
 	}
+	before := st.efforts()
+	defer func() { st.recordEfforts(before) }()
 	return k.run(ctx, st)
 }
 
