@@ -96,9 +96,6 @@ func (k *conn) request(m mark, now time.Duration) *sent {
 		return nil
 	}
 	s := sent{xid: int32At(head, 0), op: Op(int32At(head, 4)), at: now}
-	if k.c.tap.onCall != nil {
-		s.more().call = &Call{Client: k.c.number, Session: k.session, Op: s.op, Path: string(pathIn(head, s.op)), Xid: s.xid, Sent: now}
-	}
 	n.Requests[s.op.slot()]++
 	n.InFlight++
 	k.pending.push(s)
@@ -192,7 +189,6 @@ func (k *conn) deliver() {
 		n.Errors[s.op.slot()]++
 	}
 	k.acknowledged(s)
-	k.c.called(s, head, nil)
 }
 
 // notification is the xid of a watch event.

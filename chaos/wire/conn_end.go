@@ -38,9 +38,6 @@ func (k *conn) end(why error, by *Shot) bool {
 	k.why = why
 	close(k.done)
 	delete(c.conns, k)
-	for i := range k.pending.n {
-		c.called(*k.pending.at(i), nil, why)
-	}
 	n := int64(k.pending.clear())
 	c.counts.InFlight -= n
 	c.counts.Abandoned += n

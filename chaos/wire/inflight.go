@@ -4,24 +4,10 @@ import "time"
 
 // sent is a request on its way, until its reply comes.
 type sent struct {
-	xid   int32
-	op    Op
-	at    time.Duration // when the client sent it
-	extra *extra        // mostly nil: a bigger sent would slow every request down
-}
-
-// extra is what is kept of few requests.
-type extra struct {
-	shot *Shot // a rule that waits for the reply; nil: none
-	call *Call // for Tap.OnCall; nil: nobody asks
-}
-
-// more returns the request's extra, for writing.
-func (s *sent) more() *extra {
-	if s.extra == nil {
-		s.extra = &extra{}
-	}
-	return s.extra
+	xid  int32
+	op   Op
+	at   time.Duration // when the client sent it
+	shot *Shot         // a rule that waits for the reply; mostly nil
 }
 
 // inflight is the queue of a connection's unanswered requests, oldest first. It

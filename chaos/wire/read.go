@@ -105,12 +105,11 @@ func (k *conn) swallow() bool {
 	if !ok {
 		return false
 	}
-	x := k.pending.at(i).extra
-	if x == nil || x.shot == nil || x.shot.done {
+	s := k.pending.at(i).shot
+	if s == nil || s.done {
 		return false
 	}
-	s := x.shot
-	c.called(k.pending.remove(i), head, errSwallowed)
+	k.pending.remove(i)
 	c.counts.InFlight--
 	c.counts.Abandoned++
 	s.proof.Replied, s.proof.Zxid, s.proof.Code = true, int64At(head, 4), int32At(head, 12)

@@ -12,7 +12,6 @@ import (
 type Tap struct {
 	now     func() time.Duration
 	onEvent func(Event)
-	onCall  func(Call)
 
 	mu      sync.Mutex
 	clients map[int]*Client

@@ -66,7 +66,7 @@ func (k *conn) enqueue(p []byte, now time.Duration) error {
 func (k *conn) apply(s *Shot, q *sent) fate {
 	switch s.rule.Act {
 	case DropReply:
-		q.more().shot = s
+		q.shot = s
 	case CutAfter:
 		k.cutting, k.mute = s, true
 	case HoldRequest:
