@@ -13,9 +13,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/zkbench/zkbench/ensembles"
 )
@@ -27,7 +26,7 @@ const askTimeout = 5 * time.Second
 
 // Start checks the addresses, asks every member for its version, and returns
 // the ensemble. A member that refuses the srvr command still counts as there;
-// one that nobody can reach is an error. Down does nothing.
+// those that cannot be used are all named in the error. Down does nothing.
 func Start(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error) {
 	members, err := parse(o.Servers)
 	if err != nil {
@@ -40,15 +39,8 @@ func Start(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error
 	if o.Members != 0 && o.Members != len(members) {
 		return nil, fmt.Errorf("--members %d and %d --servers: name one server for each member, or leave --members out", o.Members, len(members))
 	}
-	versions := make([]string, len(members))
-	group, groupCtx := errgroup.WithContext(ctx)
-	for i, m := range members {
-		group.Go(func() (err error) {
-			versions[i], err = ask(groupCtx, m.Addr)
-			return err
-		})
-	}
-	if err := group.Wait(); err != nil {
+	versions, err := askAll(ctx, members)
+	if err != nil {
 		return nil, err
 	}
 	version := oneVersion(versions)
@@ -109,6 +101,18 @@ func checkChroot(chroot string) (string, error) {
 		return "", fmt.Errorf("chroot %q: give an absolute path below the root, such as %s", chroot, defaultChroot)
 	}
 	return chroot, nil
+}
+
+// askAll returns the version of every member. Its error names each one that cannot be
+// used: while one is down, the others may be electing.
+func askAll(ctx context.Context, members []*ensembles.Member) ([]string, error) {
+	versions, errs := make([]string, len(members)), make([]error, len(members))
+	var all sync.WaitGroup
+	for i, m := range members {
+		all.Go(func() { versions[i], errs[i] = ask(ctx, m.Addr) })
+	}
+	all.Wait()
+	return versions, errors.Join(errs...)
 }
 
 // ask returns the version of a member, or "" where the member may not say it.

@@ -59,6 +59,16 @@ func TestStart_touchesNothing(t *testing.T) {
 	})
 }
 
+func TestStart_namesEveryMemberThatCannotBeUsed(t *testing.T) {
+	servers := []string{replies(t, "HTTP/1.1 400 Bad Request\r\n\r\n"), replies(t, "")}
+	_, err := Start(t.Context(), ensembles.Options{Servers: servers})
+	for _, server := range servers {
+		if err == nil || !strings.Contains(err.Error(), server) {
+			t.Errorf("%s is not in: %v", server, err)
+		}
+	}
+}
+
 // TestAsk_allowsARefusal answers as a gateway or another implementation of the protocol
 // may: Apache's server always answers srvr, since zkServer.sh needs it.
 func TestAsk_allowsARefusal(t *testing.T) {
