@@ -65,8 +65,6 @@ func newFigure(name, title, about string) *Figure {
 // draw lays the figure out from the top: title, legend, fault labels, data. The
 // legend has room of its own and so never covers data.
 func (f *Figure) draw(c draw.Canvas) {
-	c.SetColor(paper)
-	c.Fill(c.Path())
 	c = draw.Crop(c, margin, -margin-8, margin, -margin)
 	title := typeface(titleSize, ink)
 	c.FillText(title, vg.Point{X: c.Min.X, Y: c.Max.Y - titleSize}, fit(title, units.Clean(f.Title), c.Size().X))
@@ -91,7 +89,10 @@ func (f *Figure) SVG() ([]byte, error) {
 
 func (f *Figure) renderSVG() ([]byte, error) {
 	c := vgsvg.New(width, f.height)
-	if err := f.render(draw.New(c)); err != nil {
+	sheet := draw.New(c)
+	sheet.SetColor(paper)
+	sheet.Fill(sheet.Path())
+	if err := f.render(sheet); err != nil {
 		return nil, err
 	}
 	var b bytes.Buffer
@@ -103,7 +104,7 @@ func (f *Figure) renderSVG() ([]byte, error) {
 
 // PNG returns the figure as a picture 1440 pixels wide.
 func (f *Figure) PNG() ([]byte, error) {
-	c := vgimg.NewWith(vgimg.UseWH(width, f.height), vgimg.UseDPI(resolution))
+	c := vgimg.NewWith(vgimg.UseWH(width, f.height), vgimg.UseDPI(resolution), vgimg.UseBackgroundColor(paper))
 	if err := f.render(draw.New(c)); err != nil {
 		return nil, err
 	}
