@@ -35,7 +35,7 @@ type claims struct {
 	sessions map[int]*sessions
 	judged   int
 	unopened int // grants of clients whose session was never recorded
-	absent   int // grants whose node no commit has
+	missing  int // grants that a commit which was not read might bear out
 	broken   evidence
 }
 
@@ -203,7 +203,7 @@ func (c *claims) lookUp(g granted, zxid int64) {
 	switch {
 	case n == nil:
 		wrong = "no transaction created that node"
-		c.absent++
+		c.missing++
 	case n.session != g.Session:
 		wrong = fmt.Sprintf("session %#x created that node", uint64(n.session))
 	default:
@@ -211,6 +211,7 @@ func (c *claims) lookUp(g granted, zxid int64) {
 		if ahead == nil {
 			return
 		}
+		c.missing++
 		wrong = fmt.Sprintf("the older node %s (czxid %#x) stood before it all the time", ahead.path, uint64(ahead.czxid))
 	}
 	c.broken.add([]int{g.record}, "client %d was granted token %#x by node %s of session %#x, knowing of no commit after %#x (record %d), but %s",
@@ -224,8 +225,8 @@ func (c *claims) finish(time.Duration) Verdict {
 		why = c.line.incomplete()
 	}
 	switch {
-	case why != "" && c.absent > 0 && c.absent == c.broken.count:
-		return unknown(fmt.Sprintf("%d of %d grants have no node in the commits, but %s", c.absent, c.judged, why))
+	case why != "" && c.missing > 0 && c.missing == c.broken.count:
+		return unknown(fmt.Sprintf("the commits do not bear out %d of %d grants, but %s", c.missing, c.judged, why))
 	case c.broken.count > 0:
 		return c.broken.fail("invalid claims")
 	case c.judged == 0:

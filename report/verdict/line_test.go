@@ -43,6 +43,10 @@ func operation(op string, client int, czxid, zxid int64, at time.Duration) *hist
 
 func whole() *history.CommitsEnd { return &history.CommitsEnd{Last: 99} }
 
+func withGap() *history.CommitsEnd {
+	return &history.CommitsEnd{Last: 99, Gaps: []history.ZxidGap{{From: 3, To: 20}}}
+}
+
 func judgeOne(t *testing.T, guarantee string, records []history.Record, result, reason string) {
 	t.Helper()
 	for _, v := range Judge(history.Of(history.Header{Trial: "t"}, records...)) {
@@ -86,7 +90,11 @@ func TestClaimValidity_isJudgedByTheCommits(t *testing.T) {
 		{"another session's node", []history.Record{created(102, 10), acquired(1, 10, 10), whole()}, Fail, "session 0x66 created that node"},
 		{"a node that was never created", []history.Record{created(101, 9), acquired(1, 10, 10), whole()}, Fail, "no transaction created that node"},
 		{"a node that may stand in a gap",
-			[]history.Record{acquired(1, 10, 10), &history.CommitsEnd{Gaps: []history.ZxidGap{{From: 3, To: 12}}}}, Unknown, "gaps in the commits"},
+			[]history.Record{acquired(1, 10, 10), withGap()}, Unknown, "gaps in the commits"},
+		{"one ahead whose removal may stand in a gap",
+			[]history.Record{created(102, 9), created(101, 10), acquired(1, 10, 12), withGap()}, Unknown, "gaps in the commits"},
+		{"another session's node, whatever stands in a gap",
+			[]history.Record{created(102, 10), acquired(1, 10, 10), withGap()}, Fail, "session 0x66 created that node"},
 		{"commits that could not be read", []history.Record{created(101, 10), acquired(1, 10, 10), &history.CommitsEnd{Err: "no leader"}}, Unknown, "no leader"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -118,6 +126,8 @@ func TestNoOrphan_isJudgedByTheCommits(t *testing.T) {
 		{"a release that removed its node", []history.Record{created(101, 10), deleted(101, 10, 11), released(1, 10, 11, second), whole()}, Pass, "1 acquires and releases left nothing"},
 		{"a release whose node stands seconds later",
 			[]history.Record{created(101, 10), released(1, 10, 10, second), released(2, 9, 12, 9*second), whole()}, Fail, "after it was released, with success"},
+		{"a release whose node may have gone in a gap",
+			[]history.Record{created(101, 10), released(1, 10, 10, second), released(2, 9, 12, 9*second), withGap()}, Unknown, "gaps in the commits"},
 		{"a release whose node goes a moment later",
 			[]history.Record{created(101, 10), released(1, 10, 10, second), deleted(101, 10, 11), released(2, 9, 12, 9*second), whole()}, Pass, ""},
 		{"an acquire that gave up, and its node goes in the background",
