@@ -2,17 +2,13 @@ package compare
 
 import (
 	"bytes"
-	"flag"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"testing"
 
+	"github.com/zkbench/zkbench/report/internal/golden"
 	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/render"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // What people read is what a person approved.
 func TestGolden(t *testing.T) {
@@ -29,24 +25,7 @@ func TestGolden(t *testing.T) {
 		if err := render.Markdown(&markdown, c.View()); err != nil {
 			t.Fatal(err)
 		}
-		golden(t, name+".txt", table.Bytes())
-		golden(t, name+".md", markdown.Bytes())
-	}
-}
-
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s differs from its golden file; got:\n%s", name, got)
+		golden.Compare(t, name+".txt", table.Bytes())
+		golden.Compare(t, name+".md", markdown.Bytes())
 	}
 }

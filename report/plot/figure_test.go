@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/xml"
 	"errors"
-	"flag"
 	"image/png"
 	"io"
 	"os"
@@ -15,12 +14,11 @@ import (
 
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/internal/golden"
 	"github.com/zkbench/zkbench/report/matrix"
 	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/verdict"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // figures draws every kind of plot from the sample data.
 func figures() []*Figure {
@@ -97,25 +95,8 @@ func TestFigure_isWhatWasApproved(t *testing.T) {
 			if err != nil || !bytes.Equal(svg, again) {
 				t.Errorf("drawn again, the bytes differ (%v)", err)
 			}
-			golden(t, f.Name+".svg", svg)
+			golden.Compare(t, f.Name+".svg", svg)
 		})
-	}
-}
-
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s differs from its golden file; look at it, then run go test -update", name)
 	}
 }
 

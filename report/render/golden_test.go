@@ -3,16 +3,14 @@ package render
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/internal/golden"
 	"github.com/zkbench/zkbench/report/view"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 func load(t *testing.T, name string) report.Result {
 	t.Helper()
@@ -25,23 +23,6 @@ func load(t *testing.T, name string) report.Result {
 		t.Fatal(err)
 	}
 	return r
-}
-
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s differs from its golden file; got:\n%s", name, got)
-	}
 }
 
 // viewOf is the view of a result in testdata.
@@ -66,13 +47,13 @@ func TestGolden(t *testing.T) {
 		v := viewOf(t, name)
 		for file := range files {
 			if file != report.PageFile { // too big to approve; it has tests of its own
-				golden(t, name+"."+file, written(t, file, v))
+				golden.Compare(t, name+"."+file, written(t, file, v))
 			}
 		}
 		var b bytes.Buffer
 		if err := Terminal(&b, v, Term{Width: 100}); err != nil {
 			t.Fatal(err)
 		}
-		golden(t, name+".txt", b.Bytes())
+		golden.Compare(t, name+".txt", b.Bytes())
 	}
 }

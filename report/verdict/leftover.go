@@ -136,7 +136,7 @@ func (o *leftovers) check(s *history.Sample) {
 	for _, x := range o.suspects {
 		another := o.line.youngest[x.session] > x.czxid // the client has stood in line by another node since
 		switch {
-		case x.gone != 0 && !x.withSession && x.gone <= s.Zxid: // it went by itself
+		case x.gone != 0 && !x.withSession: // it went by itself
 		case x.gone != 0 && x.withSession && x.owner.ended > 0:
 			if o.free(x, x.owner.ended) {
 				o.report(x, x.owner.ended)

@@ -1,0 +1,31 @@
+// Package golden compares what a test has made with a file that somebody has looked at.
+package golden
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew; look at what has changed before you commit it")
+
+// Compare fails the test where got is not what testdata/name holds, byte by byte. With
+// -update it writes the file first.
+func Compare(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s differs from its golden file; got:\n%s", name, got)
+	}
+}
