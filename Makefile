@@ -3,10 +3,13 @@
 # make soak     500 trials at random; SOAK=n for n, SOAK_SEED=n to begin with that seed,
 #               SOAK_SUBJECT=lock/mine,... for recipes of your choice
 # make lint     what must be clean before a commit
+# make gallery  run every scenario in small, and renew docs/gallery; some 15 minutes on a quiet
+#               machine; ONLY='herd audit' runs these again, and keeps the others' last runs
+# make release  a static binary in dist/: the same commit gives the same bytes
 # make setup    install what is missing; bench and test do it too
 # make clean    remove what was built, and ensembles that crashed runs left
 
-.PHONY: help setup build bench test soak lint clean
+.PHONY: help setup build release bench gallery test soak lint clean
 
 help:
 	@sed -n '/^# make\|^#  /s/^# //p' Makefile
@@ -20,8 +23,16 @@ stamp := $(shell git status >/dev/null 2>&1 && echo true || echo false)
 build:
 	CGO_ENABLED=0 go build -buildvcs=$(stamp) -o bin/zkbench ./cmd/zkbench
 
+# The paths of this machine stay out of it, so that anybody can build the same bytes.
+release:
+	CGO_ENABLED=0 go build -trimpath -buildvcs=$(stamp) -ldflags='-s -w' -o dist/zkbench ./cmd/zkbench
+
 bench: setup build
 	bin/zkbench run herd
+
+gallery: build
+	@.ci/setup foreign
+	go run ./cmd/zkbench/gallery $(ONLY)
 
 # The race detector needs a C compiler. It is for code of ours that has goroutines
 # and no go-zookeeper: that library races with itself when it reconnects
@@ -46,4 +57,4 @@ lint:
 
 clean:
 	@if [ -x bin/zkbench ]; then bin/zkbench ensemble down; fi
-	rm -rf bin
+	rm -rf bin dist

@@ -75,7 +75,9 @@ func TestNetwork_followsAContainerThatStartsAgain(t *testing.T) {
 	if answers(m.IP) {
 		t.Error("the cut missed the new namespace")
 	}
-	must(t, old.remove(t.Context()))
+	if err := old.remove(t.Context()); !errors.Is(err, errVanished) {
+		t.Errorf("the cut of the old namespace was not missed when it was healed: %v", err)
+	}
 	if answers(m.IP) {
 		t.Error("healing the cut of the old namespace healed the new one")
 	}

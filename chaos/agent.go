@@ -117,11 +117,12 @@ type skipped struct{ text string }
 func (s skipped) Error() string { return s.text }
 func (s skipped) Unwrap() error { return ErrSkipped }
 
-// RunAgentIfAsked makes this process a network agent and never returns, if the process
-// was started as one; otherwise it returns at once. Call it first in main, and in
-// TestMain of packages whose tests cut networks: the agents are started from the
-// executable that calls NewNetwork.
+// RunAgentIfAsked makes this process a network agent, or one that tries for [Probe] what can
+// be done to networks, and never returns, if the process was started as one; otherwise it
+// returns at once. Call it first in main, and in TestMain of packages whose tests cut
+// networks: the agents are started from the executable that calls NewNetwork.
 func RunAgentIfAsked() {
+	probeIfAsked()
 	owner := os.Getenv(agentEnv)
 	if owner == "" {
 		return

@@ -27,7 +27,7 @@ func connect(t testing.TB, target Target, n int, timeout time.Duration) *clients
 	t.Helper()
 	tap := wire.New(clock())
 	l := &clients{Target: target}
-	l.Holder = func() int { return 0 }
+	l.Holder = func(bool) int { return 0 }
 	for range n {
 		l.events = append(l.events, make(chan wire.Event, 100))
 	}

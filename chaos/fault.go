@@ -33,11 +33,28 @@ type Target struct {
 	Network  *Network // cuts members' networks; nil where nobody can
 	// Clients are the taps of the trial's clients, by client number.
 	Clients []*wire.Client
-	// Holder returns the client that holds the grant now, or -1. Nil where no client can
-	// hold one: a queue. A fault that targets the holder then hits any client.
-	Holder func() int
+	// Holder returns the client that holds the grant, or -1, and with stay has it hold
+	// until it is hit. Nil where no client can hold one: a queue. A fault that targets the
+	// holder then hits any client.
+	Holder func(stay bool) int
+	// Next returns the client that stands in line right behind the holder, or -1. Nil where
+	// nobody stands in line, or nobody knows who does.
+	Next func() int
+	// Process returns the process that a client lives in. The error says why there is none
+	// that can be stopped or killed. Nil where no client is a process of its own.
+	Process func(client int) (Process, error)
 	// Random picks a number in [0, n) from the run's seed.
 	Random func(n int) int
+}
+
+// Process is the process of one or several clients.
+type Process interface {
+	PID() int       // its own, and that of the group that it and all that it has started are in
+	Clients() []int // that live in it
+	Pause() error   // stops the group: SIGSTOP
+	Resume() error  // lets it go on: SIGCONT. Safe to call twice, and after its end
+	Kill() error    // ends the group, SIGKILL, and returns when it is gone. Its clients have no process until Replace is called
+	Replace()       // lets another process take its place, when a client comes back
 }
 
 // Effect is a fault in force.
@@ -45,7 +62,8 @@ type Effect struct {
 	Target string // what was hit, for people: "client 17 (holder)", "zk2 (leader)"
 	Client int    // the client that was hit; -1 for members
 	// Served are the clients that had their session on a member that was hit, and that
-	// it still answers: they cannot know that it is cut off from the other members.
+	// it still answers: they cannot know that it is cut off from the other members, or slow.
+	// Of a process that was hit they are the other clients in it.
 	Served []int
 	Proof  string // what proved that the fault took effect
 	// Undo removes the fault, and waits for nothing else. Nil when there is nothing to
@@ -84,6 +102,11 @@ var ErrSkipped = errors.New("skipped")
 
 // ErrNoEffect says that the fault was injected and its effect could not be proven.
 var ErrNoEffect = errors.New("no proven effect")
+
+// untouched is an error of a fault that has touched nothing.
+type untouched struct{ error }
+
+func (u untouched) Unwrap() error { return u.error }
 
 // ErrNotHealed says that a fault may still be in force.
 var ErrNotHealed = errors.New("not healed")

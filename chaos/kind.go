@@ -18,7 +18,7 @@ type Kind struct {
 	About   string   // what it does, in one line
 	Proof   string   // what proves that it took effect
 	Target  string   // the default target
-	Targets []string // what it can hit, besides a member's name or a client's number; nil: it takes no target
+	Targets []string // what it can hit, besides a member's name, a client's member or a client's number; nil: it takes no target
 	Params  []Param
 
 	needs []need
@@ -50,16 +50,20 @@ func (f named) Inject(ctx context.Context, t Target) (Effect, error) {
 	return e, nil
 }
 
-// onMember makes a fault that hits the member that who describes. The target of the
-// effect is that member, unless inject sets another.
+// onMember makes a fault that hits the member that who describes, or each of them. The
+// target of the effect is that member, unless inject sets another.
 func onMember(who string, inject func(context.Context, Target, victim) (Effect, error)) injector {
-	return func(ctx context.Context, t Target) (Effect, error) {
-		v, err := pickMember(ctx, t, who)
+	return func(ctx context.Context, t Target) (e Effect, err error) {
+		all, err := pickMembers(ctx, t, who)
 		if err != nil {
-			return Effect{}, err
+			return Effect{}, untouched{err}
 		}
-		e, err := inject(ctx, t, v)
-		e.Target, e.Client = cmp.Or(e.Target, v.String()), -1
+		if len(all) == 1 {
+			e, err = inject(ctx, t, all[0])
+		} else {
+			e, err = hitAll(ctx, t, all, inject)
+		}
+		e.Target, e.Client = cmp.Or(e.Target, all[0].String()), -1
 		return e, err
 	}
 }
@@ -79,7 +83,7 @@ func onClient(who string, inject func(context.Context, Target, *wire.Client) (Ef
 	return func(ctx context.Context, t Target) (Effect, error) {
 		n, name, err := pickClient(ctx, t, who)
 		if err != nil {
-			return Effect{}, err
+			return Effect{}, untouched{err}
 		}
 		e, err := inject(ctx, t, t.Clients[n])
 		if err != nil {
@@ -92,8 +96,10 @@ func onClient(who string, inject func(context.Context, Target, *wire.Client) (Ef
 
 // What faults can hit.
 var (
-	memberTargets = []string{Leader, Follower, Any}
-	clientTargets = []string{Holder, Waiter, Random}
+	memberTargets  = []string{Leader, Follower, Any, Observer} // one
+	severalTargets = []string{Minority, Majority}
+	membersTargets = slices.Concat(memberTargets, severalTargets)
+	clientTargets  = []string{Holder, Next, Waiter, Random}
 )
 
 var registry []Kind
@@ -109,8 +115,10 @@ func Catalogue() []Kind {
 	return slices.SortedFunc(slices.Values(registry), func(a, b Kind) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// TouchesMembers reports whether the fault with that name does something to members,
-// which only an ensemble of our own can have.
+// KindOf returns the kind of fault with that name.
+func KindOf(name string) (Kind, error) { return find(name) }
+
+// TouchesMembers reports whether the fault with that name does something to members.
 func TouchesMembers(name string) bool {
 	k, err := find(name)
 	return err == nil && k.TouchesMembers()
@@ -167,7 +175,20 @@ func Parse(name, target string, params map[string]string) (Fault, error) {
 	return named{name, f}, nil
 }
 
+// Hits says what the fault can target, the default first; "" where it takes no target.
+func (k Kind) Hits() string {
+	if k.Targets == nil {
+		return ""
+	}
+	all := append([]string{k.Target}, slices.DeleteFunc(slices.Clone(k.Targets), func(who string) bool { return who == k.Target })...)
+	if slices.Equal(k.Targets, clientTargets) {
+		return strings.Join(all, ", ") + ", a client's number"
+	}
+	return strings.Join(all, ", ") + ", " + MemberOf + "CLIENT, a member's name"
+}
+
 func (k Kind) checkTarget(target string) error {
+	client, ofClient := strings.CutPrefix(target, MemberOf)
 	switch {
 	case target == "" || slices.Contains(k.Targets, target):
 		return nil
@@ -178,6 +199,12 @@ func (k Kind) checkTarget(target string) error {
 			return nil
 		}
 		return &UnknownError{fmt.Sprintf("target %q: it hits a client, and that is no client's number", target), target, k.Targets}
+	case ofClient && !slices.Contains(clientTargets, client):
+		if _, err := clientNumber(client); err != nil {
+			return fmt.Errorf("target %q: %w", target, err)
+		}
+	case slices.Contains(severalTargets, target):
+		return fmt.Errorf("target %q is several members, and it hits one: %s, or its name", target, strings.Join(k.Targets, ", "))
 	case slices.Contains(clientTargets, target):
 		return fmt.Errorf("target %q is a client, and it hits a member: %s, or its name", target, strings.Join(k.Targets, ", "))
 	}

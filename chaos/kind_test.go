@@ -51,10 +51,10 @@ func TestParse_readsNameTargetAndParameters(t *testing.T) {
 		params              map[string]string
 		want                string
 	}{
-		{"a name with a slip", "session.clsoe", "", nil, `"session.clsoe" is no fault; there is disk.full, `},
+		{"a name with a slip", "session.clsoe", "", nil, `"session.clsoe" is no fault; there is client.kill, client.pause, client.restart, link.delay, `},
 		{"a name from nowhere", "x", "", nil, ", wire.delay"},
 		{"a client where a member belongs", "partition.isolate", "holder", nil, "it hits a member: leader, follower, any"},
-		{"a member where a client belongs", "session.close", "leader", nil, `target "leader": it hits a client, and that is no client's number; there is holder, waiter, random`},
+		{"a member where a client belongs", "session.close", "leader", nil, `target "leader": it hits a client, and that is no client's number; there is holder, next, waiter, random`},
 		{"a target with a slip", "session.close", "hodler", nil, `"hodler": it hits a client`},
 		{"a parameter of nothing", "session.close", "", map[string]string{"now": "yes"}, `"now" is no parameter of it; there is none`},
 	} {
@@ -89,7 +89,7 @@ func TestKind_isMissingWhereAMachineLacksANeed(t *testing.T) {
 		able        Abilities
 		missing     bool
 	}{
-		{"a client's fault needs nothing of the machine", "session.close", Abilities{none, none, none, none, none}, false},
+		{"a client's fault needs nothing of the machine", "session.close", Abilities{Docker: none, Java: none, Namespaces: none, Filter: none, Delay: none}, false},
 		{"a member's fault needs an ensemble of ours", "member.kill", Abilities{Docker: none, Java: none}, true},
 		{"local members do", "member.kill", Abilities{Docker: none, Namespaces: none}, false},
 		{"local members cannot be cut without rights", "partition.isolate", Abilities{Docker: none, Namespaces: none}, true},
@@ -97,7 +97,6 @@ func TestKind_isMissingWhereAMachineLacksANeed(t *testing.T) {
 		{"Docker has the rights that we lack", "partition.isolate", Abilities{Namespaces: none, Filter: none}, false},
 		{"a kernel without netem delays nothing, in a container either", "link.delay", Abilities{Delay: none}, true},
 		{"whether the kernel has netem is not known without rights", "link.delay", Abilities{Namespaces: none, Delay: none}, false},
-		{"a disk that can be hurt is nowhere", "disk.full", Abilities{}, true},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			k, err := find(row.fault)
@@ -106,5 +105,20 @@ func TestKind_isMissingWhereAMachineLacksANeed(t *testing.T) {
 				t.Errorf("missing: %v", err)
 			}
 		})
+	}
+}
+
+func TestKind_hitsItsDefaultFirst(t *testing.T) {
+	for name, want := range map[string]string{
+		"link.loss":       "follower, leader, any, observer, minority, majority, member of CLIENT, a member's name",
+		"partition.split": "leader, follower, any, observer, member of CLIENT, a member's name",
+		"session.close":   "holder, next, waiter, random, a client's number",
+		"partition.ring":  "",
+	} {
+		k, err := find(name)
+		must(t, err)
+		if got := k.Hits(); got != want {
+			t.Errorf("%s hits %q, want %q", name, got, want)
+		}
 	}
 }

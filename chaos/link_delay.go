@@ -16,12 +16,12 @@ var _ = register(Kind{
 	Name:   "link.delay",
 	About:  "delays the packets that a member sends",
 	Proof:  "connecting to it takes longer by the delay",
-	Target: Follower, Targets: memberTargets,
+	Target: Follower, Targets: membersTargets,
 	Params: []Param{
 		{"delay", "100ms", "how long, at least 1ms"},
 		{"jitter", "0s", "at most so much more or less"},
 	},
-	needs: []need{needsNetwork, needsNetem},
+	needs: []need{needsPackets, needsNetem},
 	build: func(target string, s settings) injector {
 		delay, jitter := s.duration("delay"), s.duration("jitter")
 		if delay < time.Millisecond {
@@ -44,6 +44,7 @@ func delayLink(ctx context.Context, t Target, v victim, delay, jitter time.Durat
 	if err != nil {
 		return e, err
 	}
+	e.Served = servedBy(t, []memberRule{{victim: v}})
 	remove := func(context.Context) error { return nil }
 	err = act(ctx,
 		func(ctx context.Context) (err error) {

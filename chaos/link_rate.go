@@ -13,9 +13,9 @@ var _ = register(Kind{
 	Name:   "link.rate",
 	About:  "drops what exceeds a rate to or from a member, as a provider's policer does",
 	Proof:  "packets that exceeded the rate were dropped",
-	Target: Follower, Targets: memberTargets,
+	Target: Follower, Targets: membersTargets,
 	Params: []Param{{"kbit", "1000", "the rate, each way, in thousands of bits a second"}},
-	needs:  []need{needsNetwork},
+	needs:  []need{needsPackets},
 	build: func(target string, s settings) injector {
 		bytes := uint64(s.positive("kbit", 1e8) * 1000 / 8)
 		return cutsSome(target, packetRule{Rate: max(bytes, 1)}, flood)
@@ -32,7 +32,7 @@ func flood(ctx context.Context, m *ensembles.Member) {
 		all.Go(func() {
 			for time.Since(begin) < silence && ctx.Err() == nil {
 				// Answers that are lost or late are the purpose.
-				_, _ = ensembles.FourLetter(ctx, m.Addr, "mntr")
+				_, _ = ensembles.FourLetter(ctx, m, "mntr")
 			}
 		})
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/netip"
+	"slices"
 	"testing"
 	"time"
 
@@ -28,5 +29,25 @@ func TestCutSome_isRemovedWhenItDropsNothing(t *testing.T) {
 	must(t, err)
 	if a, err := h.do(t.Context(), order{Do: "owners"}); err != nil || len(a.Owners) != 0 {
 		t.Errorf("left behind: %v, %v", a.Owners, err)
+	}
+}
+
+// Clients of a member with a bad link are slow to learn, and a verdict must know whose.
+func TestLink_namesTheClientsThatItServes(t *testing.T) {
+	target := cuttable(t)
+	l := connect(t, target, 6, 10*time.Second)
+	for _, name := range []string{"link.loss", "link.rate"} {
+		e := inject(t, parse(t, name, Follower), l.Target)
+		m := hit(t, target, e)
+		var want []int
+		for _, c := range l.Clients {
+			if c.Session().Server == m.Addr {
+				want = append(want, c.Number())
+			}
+		}
+		if !slices.Equal(e.Served, want) {
+			t.Errorf("%s of %s: it serves %v, want %v", name, m.Name, e.Served, want)
+		}
+		heal(t, target, e)
 	}
 }

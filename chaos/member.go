@@ -22,7 +22,7 @@ func act(ctx context.Context, do func(context.Context) error, proof func() error
 		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoLimit)
 		defer cancel()
-		if left := undo(ctx); left != nil {
+		if left := undo(ctx); left != nil && !errors.Is(left, errVanished) {
 			err = errors.Join(err, fmt.Errorf("%w: %w", ErrNotHealed, left))
 		}
 	}()

@@ -8,7 +8,7 @@ var _ = register(Kind{
 	Name:   "member.kill",
 	About:  "kills a member's process (SIGKILL), and starts it again to heal",
 	Proof:  "the process is gone, and nobody answers srvr",
-	Target: Leader, Targets: memberTargets,
-	needs: []need{needsProcess},
+	Target: Leader, Targets: membersTargets,
+	needs: []need{needsKill},
 	build: func(target string, _ settings) injector { return takesDown(target, "killed", ensembles.Machine.Kill) },
 })

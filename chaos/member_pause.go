@@ -11,8 +11,8 @@ var _ = register(Kind{
 	Name:   "member.pause",
 	About:  "freezes a member's process; its sockets stay open",
 	Proof:  "the process runs, and a member that answered srvr does not",
-	Target: Leader, Targets: memberTargets,
-	needs: []need{needsProcess},
+	Target: Leader, Targets: membersTargets,
+	needs: []need{needsPause},
 	build: func(target string, _ settings) injector { return onMachine(target, pause) },
 })
 
@@ -27,7 +27,7 @@ func pause(ctx context.Context, _ Target, v victim) (Effect, error) {
 		return nil
 	}
 	return Effect{
-		Proof: fmt.Sprintf("%s answered srvr before, and not for %v after it was frozen", v.Name, silence),
+		Proof: fmt.Sprintf("%s answered srvr before, and not for %v after it was frozen", v.Name, silenceOf(v.Member)),
 		Undo:  resume,
 		Back:  func(ctx context.Context) error { return serves(ctx, v.Member) },
 	}, act(ctx, v.Machine.Pause, func() error { return silent(ctx, v.Member) }, resume)

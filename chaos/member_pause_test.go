@@ -34,7 +34,7 @@ func TestMemberPause_needsAnAnswerFirst(t *testing.T) {
 	if _, err := parse(t, "member.pause", m.Name).Inject(ctx, target); !errors.Is(err, ErrNoEffect) {
 		t.Errorf("got %v", err)
 	}
-	if !reachable(t.Context(), m, time.Second) {
+	if !reachable(t.Context(), m, 20*time.Second) {
 		t.Error("the member was left frozen")
 	}
 }

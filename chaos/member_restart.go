@@ -10,7 +10,7 @@ var _ = register(Kind{
 	Name:   "member.restart",
 	About:  "ends a member's process and starts it again at once",
 	Proof:  "the process was gone, and serves again",
-	Target: Leader, Targets: memberTargets,
+	Target: Leader, Targets: membersTargets,
 	Params: []Param{paramHow},
 	needs:  []need{needsProcess},
 	build: func(target string, s settings) injector {

@@ -8,7 +8,7 @@ var _ = register(Kind{
 	Name:   "member.stop",
 	About:  "stops a member's process (SIGTERM), and starts it again to heal",
 	Proof:  "the process is gone, and nobody answers srvr",
-	Target: Leader, Targets: memberTargets,
+	Target: Leader, Targets: membersTargets,
 	needs: []need{needsProcess},
 	build: func(target string, _ settings) injector { return takesDown(target, "stopped", ensembles.Machine.Stop) },
 })

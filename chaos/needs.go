@@ -4,28 +4,85 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/ensembles/container"
 	"github.com/zkbench/zkbench/ensembles/process"
+	"github.com/zkbench/zkbench/ensembles/rootless"
 )
 
 // need is one thing that must be there to have a fault.
 type need struct {
 	about   string
-	members bool                  // only members of our own have it
+	members bool                  // only members of our own have it, and those whose owner lends commands
+	words   []string              // the commands that will do; nil: none
+	process bool                  // only a client that is a process of its own has it
 	missing func(Abilities) error // why a machine does not have it; nil: every machine does
+	// lacking is why an ensemble that is up does not have it; nil: every ensemble does.
+	lacking func(context.Context, Target) error
 }
 
 // What faults need. A fault can add needs of its own.
 var (
 	needsTap     = need{about: "the client's tap"}
 	needsRequest = need{about: "a request that matches"}
-	needsProcess = need{about: "members that zkbench runs itself", members: true, missing: Abilities.noEnsemble}
-	needsNetwork = need{about: "members in containers, or in network namespaces of their own (root)", members: true, missing: Abilities.noCuts}
-	needsNetem   = need{about: "a kernel with netem (modprobe sch_netem)", missing: Abilities.noDelay}
+	needsProcess = ofMembers("stop", "start")
+	needsKill    = ofMembers("kill", "start")
+	needsPause   = ofMembers("pause", "resume")
+	needsNetwork = ofNetworks("isolate", "heal")
+	needsExcept  = ofNetworks("isolate", "heal", "{except}")
+	needsPeers   = ofNetworks("isolate", "heal", "{peers}")
+	needsOneWay  = ofNetworks("isolate", "heal", "{peers}", "{direction}")
+	needsPackets = ofNetworks()
+	needsNetem   = need{about: "a kernel with netem (CONFIG_NET_SCH_NETEM; modprobe sch_netem)", missing: Abilities.noDelay, lacking: noNetem}
 )
+
+func ofMembers(words ...string) need {
+	return need{about: "members that zkbench runs itself", members: true, words: words, missing: Abilities.noEnsemble, lacking: notOurs}
+}
+
+func ofNetworks(words ...string) need {
+	return need{about: "members in containers, or in network namespaces of their own (root, or a kernel that lets users make them)", members: true, words: words,
+		missing: Abilities.noCuts, lacking: noNetwork}
+}
+
+// Lacks returns what a member's commands lack for the fault: the words that name them in a
+// file, or what has to stand in isolate. possible is false where no command will do.
+func (k Kind) Lacks(c ensembles.Commands) (words []string, possible bool) {
+	for _, n := range k.needs {
+		if n.members && n.words == nil {
+			return nil, false
+		}
+		for _, word := range n.words {
+			there := c.ByWord()[word] != nil || word == "kill" && c.Stop != nil
+			if strings.HasPrefix(word, "{") {
+				there = strings.Contains(strings.Join(c.Isolate, " "), word)
+			}
+			if !there {
+				words = append(words, word)
+			}
+		}
+	}
+	return words, true
+}
+
+// Words are the commands of a member's owner that the fault may run.
+func (k Kind) Words() (words []string) {
+	for _, n := range k.needs {
+		for _, word := range n.words {
+			if !strings.HasPrefix(word, "{") {
+				words = append(words, word)
+			}
+		}
+	}
+	if len(k.Params) > 0 && k.Params[0] == paramHow {
+		words = append(words, "kill")
+	}
+	return words
+}
 
 // Needs says what must be there to have the fault.
 func (k Kind) Needs() string {
@@ -51,6 +108,48 @@ func (k Kind) Missing(a Abilities) error {
 	return nil
 }
 
+// Lacking returns nil where faults of that name can be had on an ensemble that is up, or else
+// why not.
+func Lacking(ctx context.Context, name string, t Target) error {
+	k, err := find(name)
+	if err != nil {
+		return err
+	}
+	for _, n := range k.needs {
+		if n.lacking == nil {
+			continue
+		}
+		if err := n.lacking(ctx, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func notOurs(_ context.Context, t Target) error {
+	if slices.ContainsFunc(t.Ensemble.Members, func(m *ensembles.Member) bool { return m.Machine == nil }) {
+		return ensembles.ErrNotOurs
+	}
+	return nil
+}
+
+func noNetwork(_ context.Context, t Target) error {
+	if t.Network != nil {
+		return nil
+	}
+	if err := rootless.Forbidden(); err != nil && rootless.Rights() != nil {
+		return fmt.Errorf("%w: %w", ErrSkipped, err)
+	}
+	return errNoNetwork
+}
+
+func noNetem(ctx context.Context, t Target) error {
+	if err := noNetwork(ctx, t); err != nil {
+		return err
+	}
+	return t.Network.delays(ctx)
+}
+
 // Abilities says of each thing that faults need whether a machine has it: nil, or
 // why not.
 type Abilities struct {
@@ -60,11 +159,13 @@ type Abilities struct {
 	Namespaces error // make a network namespace
 	Filter     error // drop packets in it
 	Delay      error // delay packets in it
+
+	Rootless bool // these three need a user namespace, in which zkbench starts itself again
 }
 
 // Probe tries what this machine can do.
 func Probe(ctx context.Context) Abilities {
-	a := probeNetwork()
+	a := probeNetworkAnywhere(ctx)
 	a.Docker, a.Java = container.Available(ctx), process.Available("")
 	return a
 }

@@ -95,12 +95,27 @@ func (m *memberAccess) close(ctx context.Context) error {
 	return err
 }
 
+// errVanished says that what a fault did to a member's network was gone before it was
+// healed: nobody knows for how long it was in force.
+var errVanished = fmt.Errorf("%w until it was healed: it was gone before", ErrNoEffect)
+
+// vanished returns nil where the access is still one to the member's network, in which what
+// was done by it is in force.
+func (n *Network) vanished(ctx context.Context, m *ensembles.Member, a *access) error {
+	now, _, err := n.namespace(ctx, m)
+	if err == nil && now == a.namespace && a.alive() {
+		return nil
+	}
+	return errors.Join(fmt.Errorf("%w: the network of %s is not the one in which it was made", errVanished, m.Name), err)
+}
+
 // cut is a rule in force on one member.
 type cut struct {
-	member *ensembles.Member
-	rule   packetRule
-	access *access
-	id     int
+	network *Network
+	member  *ensembles.Member
+	rule    packetRule
+	access  *access
+	id      int
 }
 
 // cut drops the member's packets as the rule says, from before it returns until the
@@ -115,7 +130,7 @@ func (n *Network) cut(ctx context.Context, m *ensembles.Member, r packetRule) (*
 	if err != nil {
 		return nil, fmt.Errorf("cut %s off (%s): %w", m.Name, r, err)
 	}
-	return &cut{member: m, rule: r, access: a, id: done.Cut}, nil
+	return &cut{network: n, member: m, rule: r, access: a, id: done.Cut}, nil
 }
 
 // dropped returns what the cut has dropped so far.
@@ -124,17 +139,19 @@ func (c *cut) dropped(ctx context.Context) (uint64, error) {
 	return a.Dropped, err
 }
 
-// remove lets the member's packets through again. It is safe to call twice.
+// remove lets the member's packets through again. It is safe to call twice. The error
+// wraps errVanished where they went through before.
 func (c *cut) remove(ctx context.Context) error {
+	vanished := c.network.vanished(ctx, c.member, c.access)
 	_, err := c.access.do(ctx, order{Do: "heal", Cut: c.id})
 	if err == nil {
-		return nil
+		return vanished
 	}
 	// An agent that takes no orders can be ended, and its cuts end with it.
 	if end := c.access.close(ctx); end != nil {
 		return fmt.Errorf("heal %s: %w", c.member.Name, errors.Join(err, end))
 	}
-	return nil
+	return vanished
 }
 
 // delay delays the member's packets until remove, which is safe to call twice.
@@ -143,9 +160,24 @@ func (n *Network) delay(ctx context.Context, m *ensembles.Member, delay, jitter 
 	if err != nil {
 		return nil, err
 	}
-	remove = func(ctx context.Context) error { _, err := a.do(ctx, order{Do: "undelay"}); return err }
+	remove = func(ctx context.Context) error {
+		if err := n.vanished(ctx, m, a); err != nil {
+			return err
+		}
+		_, err := a.do(ctx, order{Do: "undelay"})
+		return err
+	}
 	_, err = a.do(ctx, order{Do: "delay", Delay: delay, Jitter: jitter})
 	return remove, err
+}
+
+// delays returns nil where the members' packets can be delayed. It tries, for an instant.
+func (n *Network) delays(ctx context.Context) error {
+	remove, err := n.delay(ctx, n.ensemble.Members[0], time.Millisecond, 0)
+	if err != nil {
+		return err
+	}
+	return remove(ctx)
 }
 
 // access returns the access to the member's present network namespace.
@@ -179,6 +211,8 @@ func (n *Network) access(ctx context.Context, m *ensembles.Member) (*access, err
 // is in a container.
 func (n *Network) namespace(ctx context.Context, m *ensembles.Member) (id, image string, err error) {
 	switch {
+	case m.Cutter != nil:
+		return "the commands of " + m.Name, "", nil
 	case m.ContainerID != "":
 		return inspect(ctx, n.docker, m)
 	case m.NetNS != "":
@@ -188,14 +222,17 @@ func (n *Network) namespace(ctx context.Context, m *ensembles.Member) (id, image
 		}
 		return id, "", err
 	}
-	return "", "", fmt.Errorf("%w: %s has no network of its own that we could cut; use --ensemble container, or run as root", ErrSkipped, m.Name)
+	return "", "", fmt.Errorf("%w: %s has no network of its own that we could cut; use --ensemble container, or run as root; of an external one, name commands to isolate and heal it", ErrSkipped, m.Name)
 }
 
 // open opens the member's namespace, and removes what dead runs left in it.
 func (n *Network) open(ctx context.Context, m *ensembles.Member, namespace, image string) (a *access, err error) {
-	if m.ContainerID != "" {
+	switch {
+	case m.Cutter != nil:
+		return &access{namespace: namespace, alive: func() bool { return true }, ask: commands{m}.do, close: m.Cutter.Heal}, nil
+	case m.ContainerID != "":
 		a, err = n.openContainer(ctx, m, image)
-	} else {
+	default:
 		a, err = openPath(m, n.owner)
 	}
 	if err != nil {

@@ -127,3 +127,21 @@ func TestNetwork_takesEffectAtOnce(t *testing.T) {
 		})
 	}
 }
+
+// A member that is started again in a container has a new network, in which nothing is
+// cut.
+func TestNetwork_noticesThatACutIsGoneBeforeItIsHealed(t *testing.T) {
+	e := start(t, ensembles.Container, ensembles.Options{})
+	target := Target{Ensemble: e, Network: network(t, e)}
+	for _, name := range []string{"partition.peers", "link.loss"} {
+		effect, err := parse(t, name, "zk1").Inject(t.Context(), target)
+		must(t, err)
+		m := hit(t, target, effect)
+		must(t, m.Machine.Kill(t.Context()))
+		must(t, m.Machine.Start(t.Context()))
+		if err := effect.Undo(t.Context()); !errors.Is(err, ErrNoEffect) || errors.Is(err, ErrNotHealed) {
+			t.Errorf("%s of a member that was started again meanwhile: %v", name, err)
+		}
+		must(t, effect.Back(t.Context()))
+	}
+}

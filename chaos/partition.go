@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,7 +24,7 @@ type partition struct {
 	cuts []*cut
 }
 
-var errNoNetwork = fmt.Errorf("%w: nobody here can cut members' networks; use --ensemble container, or run as root", ErrSkipped)
+var errNoNetwork = fmt.Errorf("%w: nobody here can cut members' networks; use --ensemble container, or run as root (zkbench doctor says what forbids it)", ErrSkipped)
 
 // memberRule is a rule for one member's packets.
 type memberRule struct {
@@ -59,7 +60,21 @@ func (p *partition) remove(ctx context.Context) error {
 	for _, c := range slices.Backward(p.cuts) {
 		errs = append(errs, c.remove(ctx))
 	}
-	return errors.Join(errs...)
+	return worst(errs)
+}
+
+// worst joins the errors of healing: that something may be in force matters more than that
+// something had vanished.
+func worst(all []error) error {
+	var vanished, errs []error
+	for _, err := range all {
+		if errors.Is(err, errVanished) {
+			vanished = append(vanished, err)
+		} else {
+			errs = append(errs, err)
+		}
+	}
+	return cmp.Or(errors.Join(errs...), errors.Join(vanished...))
 }
 
 // back waits until every member that was cut serves again.
@@ -95,16 +110,52 @@ func (p *partition) dropped(ctx context.Context, traffic func(context.Context, *
 	return sum, err
 }
 
-// cutPeers makes cuts among the members, and proves each by what it drops.
+// cutPeers makes cuts among the members, and proves each by what it drops; one that
+// commands make, by what becomes of the members. Of several, those are proven that part
+// somebody from the leader.
 func cutPeers(ctx context.Context, t Target, list []memberRule) (Effect, error) {
+	proven, err := fromLeader(ctx, t, list)
+	if err != nil {
+		return Effect{}, err
+	}
 	var served []int
+	was := modes(ctx, proven)
 	e, err := newPartition(ctx, t, list, func(p *partition) (string, error) {
 		served = servedBy(t, list)
-		d, err := p.dropped(ctx, nil)
+		if p.commanded() {
+			return changed(ctx, proven, was)
+		}
+		d, err := p.of(proven).dropped(ctx, nil)
 		return fmt.Sprintf("%d packets among the members were dropped", d), err
 	})
 	e.Served = served
 	return e, err
+}
+
+// fromLeader returns those of several cuts that part somebody from the leader, which speaks
+// to everybody all the time. Followers may have nothing to say to each other before they
+// elect.
+func fromLeader(ctx context.Context, t Target, list []memberRule) ([]memberRule, error) {
+	if len(list) == 1 {
+		return list, nil
+	}
+	leader, err := pickMember(ctx, t, Leader)
+	if err != nil {
+		return nil, err
+	}
+	if i := slices.IndexFunc(list, func(r memberRule) bool { return r.Member == leader.Member }); i >= 0 {
+		return list[i : i+1], nil
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(r memberRule) bool {
+		return !slices.ContainsFunc(r.rule.Peers, func(a netip.Addr) bool { return a.String() == leader.IP })
+	}), nil
+}
+
+// of returns the part of the partition that lies in the list.
+func (p *partition) of(list []memberRule) *partition {
+	return &partition{cuts: slices.DeleteFunc(slices.Clone(p.cuts), func(c *cut) bool {
+		return !slices.ContainsFunc(list, func(r memberRule) bool { return r.Member == c.member })
+	})}
 }
 
 // servedBy returns the clients that have their session on one of the members.
@@ -127,12 +178,20 @@ func cutOff(ctx context.Context, t Target, v victim, r packetRule) (Effect, erro
 	if err := speaks(ctx, v.Member); err != nil {
 		return Effect{}, err
 	}
+	s, err := stand(ctx, v.Member)
+	if err != nil {
+		return Effect{}, err
+	}
+	defer s.close()
 	return newPartition(ctx, t, []memberRule{{v, r}}, func(p *partition) (string, error) {
 		if err := silent(ctx, v.Member); err != nil {
 			return "", err
 		}
+		if p.commanded() {
+			return fmt.Sprintf("%s answered srvr before, and not for %v after, nor on a connection that stood before", v.Name, silenceOf(v.Member)), s.silent(ctx)
+		}
 		d, err := p.dropped(ctx, nil)
-		return fmt.Sprintf("%s answered srvr before, and not for %v after; %d packets dropped by then", v.Name, silence, d), err
+		return fmt.Sprintf("%s answered srvr before, and not for %v after; %d packets dropped by then", v.Name, silenceOf(v.Member), d), err
 	})
 }
 
@@ -140,10 +199,14 @@ func cutOff(ctx context.Context, t Target, v victim, r packetRule) (Effect, erro
 // packets until one has been dropped.
 func cutsSome(who string, r packetRule, traffic func(context.Context, *ensembles.Member)) injector {
 	return onMember(who, func(ctx context.Context, t Target, v victim) (Effect, error) {
-		return newPartition(ctx, t, []memberRule{{v, r}}, func(p *partition) (string, error) {
+		list := []memberRule{{v, r}}
+		served := servedBy(t, list)
+		e, err := newPartition(ctx, t, list, func(p *partition) (string, error) {
 			d, err := p.dropped(ctx, traffic)
 			return fmt.Sprintf("%d packets were dropped at once (%s)", d, r), err
 		})
+		e.Served = served
+		return e, err
 	})
 }
 

@@ -7,8 +7,8 @@ var _ = register(Kind{
 	Name:   "partition.clients",
 	About:  "cuts a member off from all clients; its peers reach it",
 	Proof:  "clients' packets are dropped, and a member that answered srvr does not",
-	Target: Leader, Targets: memberTargets,
-	needs: []need{needsNetwork},
+	Target: Leader, Targets: membersTargets,
+	needs: []need{needsExcept},
 	build: func(target string, _ settings) injector {
 		return onMember(target, func(ctx context.Context, t Target, v victim) (Effect, error) {
 			spared, err := ips(others(t.Ensemble, v.Member))

@@ -17,7 +17,7 @@ var _ = register(Kind{
 })
 
 func partitionLeader(ctx context.Context, t Target) (Effect, error) {
-	if n := len(t.Ensemble.Members); n < 3 {
+	if n := len(t.Ensemble.Voting()); n < 3 {
 		return Effect{}, fmt.Errorf("%w: the rest of %d members has no majority that could elect; use 3", ErrSkipped, n)
 	}
 	return onMember(Leader, func(ctx context.Context, t Target, v victim) (Effect, error) {

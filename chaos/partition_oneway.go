@@ -4,9 +4,9 @@ var _ = register(Kind{
 	Name:   "partition.oneway",
 	About:  "drops what goes one way between a member and its peers; clients reach it",
 	Proof:  "its peers' packets, or its own, are dropped",
-	Target: Leader, Targets: memberTargets,
+	Target: Leader, Targets: membersTargets,
 	Params: []Param{{"direction", "in", "in: it does not hear its peers; out: they do not hear it"}},
-	needs:  []need{needsNetwork, {about: "2 members or more"}},
+	needs:  []need{needsOneWay, {about: "2 members or more"}},
 	build: func(target string, s settings) injector {
 		return cutsFromPeers(target, packetRule{Direction: direction(s.choice("direction", string(inOnly), string(outOnly)))})
 	},

@@ -5,7 +5,7 @@ var _ = register(Kind{
 	Name:   "partition.peers",
 	About:  "cuts a member off from its peers; clients reach it",
 	Proof:  "packets between it and its peers are dropped",
-	Target: Leader, Targets: memberTargets,
-	needs: []need{needsNetwork, {about: "2 members or more"}},
+	Target: Leader, Targets: membersTargets,
+	needs: []need{needsPeers, {about: "2 members or more"}},
 	build: func(target string, _ settings) injector { return cutsFromPeers(target, packetRule{}) },
 })

@@ -8,40 +8,59 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// partition.ring goes by the order of the members' ids: each member reaches a part of
-// the ensemble, and no two the same part. With five members each still reaches a
-// majority.
+// partition.ring goes by the order of the ids of the members that vote: each reaches a part
+// of them, and no two the same part. With five members each still reaches a majority.
+// Observers are reached by all.
 var _ = register(Kind{
 	Name:  "partition.ring",
-	About: "lets each member hear only its two neighbours: majorities that overlap and differ",
-	Proof: "packets between members that are no neighbours are dropped",
-	needs: []need{needsNetwork, {about: "4 members or more"}},
-	build: func(string, settings) injector {
-		return func(ctx context.Context, t Target) (Effect, error) {
-			list, err := ring(t.Ensemble)
-			if err != nil {
-				return Effect{}, err
-			}
-			return cutPeers(ctx, t, list)
-		}
-	},
+	About: "lets each member that votes hear only its two neighbours: majorities that overlap and differ",
+	Proof: "packets between the leader and those that are no neighbours of it are dropped",
+	needs: []need{needsPeers, {about: "4 members or more", lacking: noRing}},
+	build: func(string, settings) injector { return partitionRing },
 })
 
-func ring(e *ensembles.Ensemble) ([]memberRule, error) {
-	n := len(e.Members)
+func partitionRing(ctx context.Context, t Target) (Effect, error) {
+	if err := noRing(ctx, t); err != nil { // without a wait for a leader
+		return Effect{}, err
+	}
+	return onMember(Leader, func(ctx context.Context, t Target, leader victim) (Effect, error) {
+		list, err := ring(t.Ensemble, leader.Member)
+		if err != nil {
+			return Effect{}, err
+		}
+		e, err := cutPeers(ctx, t, list)
+		var all []memberRule
+		for _, m := range t.Ensemble.Voting() {
+			all = append(all, memberRule{victim: victim{Member: m}})
+		}
+		e.Target, e.Served = names(all), servedBy(t, all)
+		return e, err
+	})(ctx, t)
+}
+
+func noRing(_ context.Context, t Target) error {
+	_, err := ring(t.Ensemble, nil)
+	return err
+}
+
+// ring is what members are to drop. Each pair is cut on one side only: the later member's,
+// but never the leader's, whose packets prove that they are dropped.
+func ring(e *ensembles.Ensemble, leader *ensembles.Member) ([]memberRule, error) {
+	voting := e.Voting()
+	n := len(voting)
 	if n < 4 {
 		return nil, fmt.Errorf("%w: in a ring of %d members all are neighbours; use --members 5", ErrSkipped, n)
 	}
-	all, err := ips(e.Members)
+	all, err := ips(voting)
 	if err != nil {
 		return nil, err
 	}
 	var list []memberRule
-	for i, m := range e.Members {
+	for i, m := range voting {
 		var far []netip.Addr
 		for j, a := range all {
-			// Each pair is cut on one side only: the later member's.
-			if d := (i - j + n) % n; j < i && d != 1 && d != n-1 {
+			cuts := j < i && m != leader || voting[j] == leader
+			if d := (i - j + n) % n; cuts && d > 1 && d < n-1 {
 				far = append(far, a)
 			}
 		}

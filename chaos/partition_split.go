@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"github.com/zkbench/zkbench/ensembles"
 )
 
 // partition.split parts the members. Clients reach both sides, so a client can talk to
@@ -13,8 +15,8 @@ var _ = register(Kind{
 	About:  "parts the members into a minority, with the target, and a majority; clients reach both",
 	Proof:  "packets between the sides are dropped",
 	Target: Leader, Targets: memberTargets,
-	Params: []Param{{"size", "0", "members in the minority; 0: as many as make a minority"}},
-	needs:  []need{needsNetwork, {about: "3 members"}},
+	Params: []Param{{"size", "0", "members that vote in the minority; 0: as many as make a minority"}},
+	needs:  []need{needsPeers, {about: "3 members"}},
 	build: func(target string, s settings) injector {
 		size := s.number("size", 0, 100)
 		return onMember(target, func(ctx context.Context, t Target, v victim) (Effect, error) {
@@ -28,9 +30,10 @@ var _ = register(Kind{
 })
 
 // minority picks a minority of that size, v and others by the seed, and cuts it off. Size
-// 0 means as many as make a minority.
+// 0 means as many as make a minority. Observers do not count, and stay with the majority
+// but for v.
 func minority(t Target, v victim, size int) ([]memberRule, error) {
-	all := len(t.Ensemble.Members)
+	all := len(t.Ensemble.Voting())
 	if size == 0 {
 		size = (all - 1) / 2
 	}
@@ -38,10 +41,14 @@ func minority(t Target, v victim, size int) ([]memberRule, error) {
 		return nil, fmt.Errorf("%w: %d of %d members are no minority; use more members or a smaller size", ErrSkipped, size, all)
 	}
 	list, majority := []memberRule{{victim: v}}, others(t.Ensemble, v.Member)
+	if v.Observer {
+		size++
+	}
 	for len(list) < size {
-		i := t.random(len(majority))
-		list = append(list, memberRule{victim: victim{Member: majority[i]}})
-		majority = slices.Delete(majority, i, i+1)
+		voting := slices.DeleteFunc(slices.Clone(majority), func(m *ensembles.Member) bool { return m.Observer })
+		m := voting[t.random(len(voting))]
+		list = append(list, memberRule{victim: victim{Member: m}})
+		majority = slices.DeleteFunc(majority, func(o *ensembles.Member) bool { return o == m })
 	}
 	rest, err := ips(majority)
 	for i := range list {

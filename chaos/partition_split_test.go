@@ -71,3 +71,20 @@ func TestPartitionSplit_takesAMinority(t *testing.T) {
 		})
 	}
 }
+
+func TestPartitionSplit_countsThoseThatVote(t *testing.T) {
+	e := shaped(5, 2)
+	for _, row := range []struct {
+		target   int
+		minority string
+	}{
+		{0, "zk1, zk2"},
+		{6, "zk7, zk1, zk2"}, // an observer comes on top
+	} {
+		list, err := minority(Target{Ensemble: e}, victim{Member: e.Members[row.target]}, 0)
+		must(t, err)
+		if names(list) != row.minority || len(list[0].rule.Peers) != 7-len(list) {
+			t.Errorf("minority %s is cut off from %v", names(list), list[0].rule.Peers)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -11,15 +12,22 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// What a fault can target. Members: one of the first three, or a member's name or
-// address. Clients: one of the others, or a client's number.
+// What a fault can target. Members: one of the first, or a member's name or address.
+// Clients: one of the others, or a client's number.
 const (
 	Leader   = "leader"
 	Follower = "follower"
-	Any      = "any" // a member that serves
+	Observer = "observer" // a member that has no vote
+	Any      = "any"      // a member that serves
+
+	Minority = "minority" // as many members that vote as may be lost: the rest is a quorum
+	Majority = "majority" // as few as have to be lost to leave no quorum
+
+	MemberOf = "member of " // and a client: the member with which it has its session
 
 	Holder = "holder" // the client that holds the grant
-	Waiter = "waiter" // one that does not
+	Next   = "next"   // the one in line behind it, by the order of the nodes
+	Waiter = "waiter" // one that does not hold
 	Random = "random"
 )
 
@@ -51,14 +59,18 @@ func (v victim) String() string {
 	return v.Name + " (" + v.mode + ")"
 }
 
-// pickMember returns the member that who describes. It waits while the ensemble is
+// pickMember returns the one member that who describes. It waits while the ensemble is
 // electing.
 func pickMember(ctx context.Context, t Target, who string) (v victim, err error) {
-	switch who {
-	case "", Leader, Follower, Any:
-	default:
+	if client, ok := strings.CutPrefix(who, MemberOf); ok {
+		return clientsMember(ctx, t, client)
+	}
+	if err := NoTarget(t.Ensemble, who); err != nil {
+		return v, err
+	}
+	if who != "" && !slices.Contains(memberTargets, who) {
 		if v.Member, err = t.Ensemble.Member(who); err != nil {
-			return v, fmt.Errorf("target %q: %w; use %q, %q, %q or a member's name", who, err, Leader, Follower, Any)
+			return v, fmt.Errorf("target %q: %w; use %s or a member's name", who, err, strings.Join(memberTargets, ", "))
 		}
 		return v, nil
 	}
@@ -83,7 +95,7 @@ func tryMember(ctx context.Context, t Target, who string) (victim, error) {
 		switch {
 		case s.Err != nil:
 			why = append(why, fmt.Errorf("%s: %w", s.Member.Name, s.Err))
-		case who == Follower && s.Server.Mode != ensembles.ModeFollower:
+		case (who == Follower || who == Observer) && s.Server.Mode != who:
 			why = append(why, fmt.Errorf("%s is %s", s.Member.Name, s.Server.Mode))
 		default:
 			found = append(found, victim{s.Member, s.Server.Mode})
@@ -121,14 +133,24 @@ func (t Target) clientLimit() time.Duration {
 
 func tryClient(t Target, who string) (int, string, error) {
 	holder := -1
-	if t.Holder != nil {
-		holder = t.Holder()
+	if t.Holder != nil && (who == Holder || who == Waiter) {
+		holder = t.Holder(who == Holder)
 	}
 	if who == Holder && t.Holder != nil {
 		if !lives(t, holder) {
 			return -1, "", errors.New("nobody holds a grant")
 		}
 		return holder, fmt.Sprintf("client %d (holder)", holder), nil
+	}
+	if who == Next {
+		if t.Next == nil {
+			return -1, "", fmt.Errorf("%w: who is next is known of the clients of drivers that stand in line; use %q", ErrSkipped, Waiter)
+		}
+		n := t.Next()
+		if !lives(t, n) {
+			return -1, "", errors.New("nobody stands in line behind a holder")
+		}
+		return n, fmt.Sprintf("client %d (next)", n), nil
 	}
 	if fixed(who) {
 		n, err := clientNumber(who)
@@ -154,13 +176,13 @@ func tryClient(t Target, who string) (int, string, error) {
 }
 
 // fixed reports whether who is always the same client.
-func fixed(who string) bool { return who != Holder && who != Waiter && who != Random && who != "" }
+func fixed(who string) bool { return !slices.Contains(clientTargets, who) && who != "" }
 
 // clientNumber parses "17" and "client 17".
 func clientNumber(who string) (int, error) {
 	n, err := strconv.Atoi(strings.TrimPrefix(who, "client "))
 	if err != nil || n < 0 {
-		return -1, fmt.Errorf("%q is no client; use %q, %q, %q or a client's number", who, Holder, Waiter, Random)
+		return -1, fmt.Errorf("%q is no client; use %q, %q, %q, %q or a client's number", who, Holder, Next, Waiter, Random)
 	}
 	return n, nil
 }

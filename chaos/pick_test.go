@@ -33,7 +33,7 @@ func TestPickMember_findsEachKindOfMember(t *testing.T) {
 	if err != nil || v.Name != "zk2" {
 		t.Errorf("by address: %v, %v", v, err)
 	}
-	if _, err := pickMember(t.Context(), target, "leeder"); err == nil || !strings.Contains(err.Error(), `use "leader"`) {
+	if _, err := pickMember(t.Context(), target, "leeder"); err == nil || !strings.Contains(err.Error(), "use leader, follower, any, observer or") {
 		t.Errorf("a name with a slip: %v", err)
 	}
 }
@@ -52,7 +52,7 @@ func TestPickMember_saysWhyThereIsNone(t *testing.T) {
 func TestPickClient_waitsForAHolder(t *testing.T) {
 	l := connect(t, shared(t), 2, 10*time.Second)
 	var asked atomic.Int32
-	l.Holder = func() int {
+	l.Holder = func(bool) int {
 		if asked.Add(1) < 5 {
 			return -1
 		}

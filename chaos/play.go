@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -83,10 +84,13 @@ func (s *play) inject(ctx context.Context, f Fault, index, n int) *inForce {
 	w.Proven, w.Err = s.Now(), err
 	w.Healing, w.End = w.Proven, w.Proven
 	if err != nil {
-		// A repetition that the end of the play overtook is no loss.
-		if n == 0 || ctx.Err() == nil || errors.Is(err, ErrNotHealed) {
-			s.done(w)
+		if n > 0 && ctx.Err() != nil && !errors.Is(err, ErrNotHealed) { // the end of the play overtook a repetition
+			if errors.As(err, new(untouched)) {
+				return nil
+			}
+			w.Err, w.CutShort = nil, true
 		}
+		s.done(w)
 		return nil
 	}
 	w.Target, w.Client, w.Served, w.Proof = effect.Target, effect.Client, effect.Served, effect.Proof
@@ -132,8 +136,8 @@ func (s *play) undo(ctx context.Context, f *inForce) {
 
 // awaitBack waits for what a fault hit to come back. The fault is over then.
 func (s *play) awaitBack(ctx context.Context, f *inForce) {
-	if f.window.Err == nil && f.effect.Back != nil {
-		f.window.Err = s.limited(ctx, f, f.effect.Back)
+	if !errors.Is(f.window.Err, ErrNotHealed) && f.effect.Back != nil {
+		f.window.Err = cmp.Or(s.limited(ctx, f, f.effect.Back), f.window.Err)
 	}
 	f.window.End = s.Now()
 	s.done(f.window)
@@ -143,7 +147,11 @@ func (s *play) awaitBack(ctx context.Context, f *inForce) {
 func (s *play) limited(ctx context.Context, f *inForce, step func(context.Context) error) error {
 	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), s.HealLimit, fmt.Errorf("not healed within %v", s.HealLimit))
 	defer cancel()
-	if _, err := try(func() (Effect, error) { return Effect{}, step(ctx) }); err != nil {
+	_, err := try(func() (Effect, error) { return Effect{}, step(ctx) })
+	if errors.Is(err, errVanished) {
+		return fmt.Errorf("%s of %s: %w", f.window.Fault, f.window.Target, err)
+	}
+	if err != nil {
 		return fmt.Errorf("%w: %s of %s: %w", ErrNotHealed, f.window.Fault, f.window.Target, err)
 	}
 	return nil

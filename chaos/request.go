@@ -14,7 +14,7 @@ import (
 // requestParams returns the parameters that say which request, and more.
 func requestParams(more ...Param) []Param {
 	return append([]Param{
-		{"op", "any", "the kind of request: create, delete, getChildren2, exists, ..."},
+		{"op", "any", "the kind of request: create, delete, getChildren2, exists, ...; change, read: any that changes or reads nodes"},
 		{"path", "", "a pattern for its path, /** at the end for all below; empty: every path"},
 		{"nth", "1", "which such request from now on"},
 		{"within", "10s", "how long to wait for it"},
@@ -53,20 +53,28 @@ func onRequest(who string, rule wire.Rule, s settings) injector {
 		defer late.Stop()
 		select {
 		case p, fired := <-shot.Fired():
-			if err := p.Err; err != nil || !fired {
-				return Effect{}, fmt.Errorf("%w: the rule was disarmed: %v", ErrNoEffect, err)
-			}
-			e := Effect{Proof: p.String()}
-			if rule.Act == wire.HoldRequest {
-				e.Undo = func(context.Context) error { shot.Release(); return nil }
-			}
-			return e, nil
+			return shotEffect(shot, p, fired)
 		case <-ctx.Done():
 			err = context.Cause(ctx)
 		case <-late.C:
 			err = fmt.Errorf("%w: no request of it matched (%v) within %v", ErrNoEffect, rule, within)
 		}
-		shot.Disarm()
-		return Effect{}, err
+		if !shot.Disarm() { // it has hit at the same time
+			p, fired := <-shot.Fired()
+			return shotEffect(shot, p, fired)
+		}
+		return Effect{}, untouched{err}
 	})
+}
+
+// shotEffect is the effect of a rule that has hit.
+func shotEffect(shot *wire.Shot, p wire.Proof, fired bool) (Effect, error) {
+	if err := p.Err; err != nil || !fired {
+		return Effect{}, fmt.Errorf("%w: the rule was disarmed: %v", ErrNoEffect, err)
+	}
+	e := Effect{Proof: p.String()}
+	if p.Rule.Act == wire.HoldRequest {
+		e.Undo = func(context.Context) error { shot.Release(); return nil }
+	}
+	return e, nil
 }

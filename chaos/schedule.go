@@ -69,6 +69,9 @@ type Window struct {
 	End     time.Duration // healed; of a fault that needs no healing: Proven
 	Proof   string        // empty when Err is set
 	Err     error         // it could not be had, had no proven effect, or did not heal
+	// CutShort says that it is a repetition which the end of the play overtook: it may have
+	// struck, and nothing proves it.
+	CutShort bool
 }
 
 const healLimit = 2 * time.Minute

@@ -234,20 +234,53 @@ func recordsWhatWasPlayed(t *testing.T) {
 	}
 }
 
-// A repetition that was about to be injected when the play ended is no failure.
-func TestPlan_forgivesTheLastRepetition(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	n := 0
-	f := scripted{name: "a", log: &logbook{}, instant: true, inject: func(ctx context.Context, _ Target) error {
-		if n++; n == 2 {
-			cancel()
-			return ctx.Err()
-		}
-		return nil
-	}}
-	plan := Plan{Entries: []Entry{{Fault: f, Every: time.Millisecond}}, Now: clock()}
-	must(t, plan.Play(ctx, Target{}))
+// A repetition that was being injected when the play ended is no failure. It may have
+// struck, unless it is certain that it has not.
+func TestPlan_recordsARepetitionThatItsEndOvertook(t *testing.T) {
+	for about, row := range map[string]struct {
+		err      func(error) error
+		recorded int
+	}{
+		"it may have struck":     {func(err error) error { return err }, 2},
+		"it has touched nothing": {func(err error) error { return fmt.Errorf("a: %w", untouched{err}) }, 1},
+	} {
+		t.Run(about, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			n := 0
+			f := scripted{name: "a", log: &logbook{}, instant: true, inject: func(ctx context.Context, _ Target) error {
+				if n++; n == 2 {
+					cancel()
+					return row.err(ctx.Err())
+				}
+				return nil
+			}}
+			var played []Window
+			plan := Plan{Entries: []Entry{{Fault: f, Every: time.Millisecond}}, Now: clock(), Healed: func(w Window) { played = append(played, w) }}
+			must(t, plan.Play(ctx, Target{}))
+			if len(played) != row.recorded {
+				t.Fatalf("recorded %+v", played)
+			}
+			if last := played[len(played)-1]; row.recorded == 2 && (!last.CutShort || last.Err != nil || last.Proof != "") {
+				t.Errorf("recorded %+v", last)
+			}
+		})
+	}
+}
+
+// What was gone before it was healed has no proof, and is not in force any more either.
+func TestPlan_takesTheProofFromAFaultThatVanished(t *testing.T) {
+	back := false
+	f := scripted{name: "a", log: &logbook{}, heal: func(context.Context) error { return errVanished }, back: func(context.Context) error { back = true; return nil }}
+	var played []Window
+	plan := Plan{Entries: []Entry{{Fault: f, For: time.Millisecond}}, Now: clock(), Healed: func(w Window) { played = append(played, w) }}
+	err := plan.Play(t.Context(), Target{})
+	if !errors.Is(err, ErrNoEffect) || errors.Is(err, ErrNotHealed) {
+		t.Errorf("got %v", err)
+	}
+	if len(played) != 1 || played[0].Proof != "" || !errors.Is(played[0].Err, errVanished) || !back {
+		t.Errorf("recorded %+v; waited for what it had hit: %v", played, back)
+	}
 }
 
 func TestPlan_drawsTheSameFromTheSameSeed(t *testing.T) {

@@ -78,7 +78,7 @@ func TestSessionClose_refusesWhereThereIsNothingToClose(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	nobody := l.Target
-	nobody.Holder = func() int { return -1 }
+	nobody.Holder = func(bool) int { return -1 }
 	for _, row := range []struct {
 		name   string
 		target Target
@@ -111,7 +111,7 @@ func TestSessionClose_picksAgainWhereTheSessionWasGone(t *testing.T) {
 	l.Clients[0].Gate(true)
 	gone := endSession(t, l, 0)
 	picks := 0
-	l.Target.Holder = func() int {
+	l.Target.Holder = func(bool) int {
 		picks++
 		if picks <= 2 {
 			return 0 // which is yet to hear of it

@@ -34,15 +34,24 @@ func expire(ctx context.Context, t Target, client *wire.Client) (Effect, error) 
 	return Effect{Proof: fmt.Sprintf("after %v %s", time.Since(begin).Round(time.Millisecond), proof)}, err
 }
 
+// Expired waits until the servers have expired the session of a client that is cut off or
+// stands still, and returns what proves it.
+func Expired(ctx context.Context, t Target, client *wire.Client) (proof string, err error) {
+	return expired(ctx, t, client.Session())
+}
+
 // expired waits until the session has expired. To ask a member whether it knows
-// the session would keep it alive, so the leader's list is read first.
+// the session would keep it alive, so the leader's list is read first: until it has lacked
+// the session twice, since a list that is made while a session moves from one time to
+// the next can lack it.
 func expired(ctx context.Context, t Target, s wire.Session) (proof string, err error) {
 	var leader *ensembles.Member
+	lacked := 0
 	err = poll(ctx, s.Timeout+expireMargin, func(ctx context.Context) (err error) {
 		if leader, err = ensembles.Leader(ctx, t.Ensemble); err != nil {
 			return err
 		}
-		list, err := ensembles.FourLetter(ctx, leader.Addr, "dump")
+		list, err := ensembles.FourLetter(ctx, leader, "dump")
 		if err != nil {
 			return err
 		}
@@ -50,7 +59,11 @@ func expired(ctx context.Context, t Target, s wire.Session) (proof string, err e
 			return fmt.Errorf("%s does not lead any more", leader.Name)
 		}
 		if listsSession(list, s.ID) {
+			lacked = 0
 			return fmt.Errorf("%w: %s still lists session %#x", ErrNoEffect, leader.Name, s.ID)
+		}
+		if lacked++; lacked < 2 {
+			return fmt.Errorf("%w: %s has lacked session %#x for one list only", ErrNoEffect, leader.Name, s.ID)
 		}
 		return nil
 	})

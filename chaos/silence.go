@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -12,26 +13,43 @@ const (
 	// silence is how long a member must not answer srvr to count as silent, if it
 	// answered within half of that before.
 	silence = 60 * time.Millisecond
+	// lagLimit bounds how much later than the command of a member's owner its effect may come.
+	lagLimit = 5 * time.Second
 	// returnLimit bounds the wait for a healed member to serve again. Members try
 	// to reach a lost one at growing intervals, up to a minute.
 	returnLimit = 90 * time.Second
 )
+
+// silenceOf is how long a member must not answer to count as silent: where it takes a TLS
+// handshake, or somebody else's network, an answer takes longer.
+func silenceOf(m *ensembles.Member) time.Duration {
+	if m.Dial != nil || m.Theirs {
+		return 15 * silence
+	}
+	return silence
+}
 
 // reachable reports whether the member answers srvr. Any answer counts, also that
 // it has no quorum.
 func reachable(ctx context.Context, m *ensembles.Member, limit time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	answer, err := ensembles.FourLetter(ctx, m.Addr, "srvr")
-	return err == nil && answer != ""
+	answer, err := ensembles.FourLetter(ctx, m, "srvr")
+	return err == nil && answer != "" || errors.Is(err, ensembles.ErrNotWhitelisted)
 }
 
 // silent returns nil when a member that answered before does not answer any more.
 func silent(ctx context.Context, m *ensembles.Member) error {
-	if reachable(ctx, m, silence) {
-		return fmt.Errorf("%w: %s still answers srvr", ErrNoEffect, m.Name)
+	try := func(ctx context.Context) error {
+		if reachable(ctx, m, silenceOf(m)) {
+			return fmt.Errorf("%w: %s still answers srvr", ErrNoEffect, m.Name)
+		}
+		return context.Cause(ctx)
 	}
-	return context.Cause(ctx)
+	if m.Theirs {
+		return poll(ctx, lagLimit, try)
+	}
+	return try(ctx)
 }
 
 // speaks waits until a member answers quickly. The silence of one that did not would
@@ -39,8 +57,8 @@ func silent(ctx context.Context, m *ensembles.Member) error {
 func speaks(ctx context.Context, m *ensembles.Member) error {
 	err := poll(ctx, memberLimit, func(ctx context.Context) error {
 		begin := time.Now()
-		if !reachable(ctx, m, silence) || time.Since(begin) > silence/2 {
-			return fmt.Errorf("%s did not answer srvr within %v", m.Name, silence/2)
+		if !reachable(ctx, m, silenceOf(m)) || time.Since(begin) > silenceOf(m)/2 {
+			return fmt.Errorf("%s did not answer srvr within %v", m.Name, silenceOf(m)/2)
 		}
 		return nil
 	})
@@ -54,7 +72,11 @@ func speaks(ctx context.Context, m *ensembles.Member) error {
 func serves(ctx context.Context, m *ensembles.Member) error {
 	alone := &ensembles.Ensemble{Members: []*ensembles.Member{m}}
 	err := poll(ctx, returnLimit, func(ctx context.Context) error {
-		return ensembles.Status(ctx, alone)[0].Err
+		err := ensembles.Status(ctx, alone)[0].Err
+		if errors.Is(err, ensembles.ErrNotWhitelisted) {
+			return nil // it is up, and says no more
+		}
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("%s does not serve again: %w", m.Name, err)

@@ -10,23 +10,25 @@ import (
 )
 
 // Commits calls each for every transaction that the ensemble has committed after a
-// zxid, in order, until now. It reads the members' own logs: the leader's, and
-// those of the others for what the leader was sent as a snapshot. The summary
+// zxid, in order, until now. It reads the logs of the members that vote: the leader's, and
+// those of the others for what the leader was sent as a snapshot. A majority of them has
+// written down all that was committed, so those of observers say nothing more. The summary
 // says what is missing.
 //
-// The error wraps [ErrNotOurs] where we do not run the members. An error of each
-// ends it.
+// The error wraps [ErrNotOurs] where the ensemble is not [Logged]. An error of each ends
+// it.
 func Commits(ctx context.Context, e *Ensemble, after int64, each func(txnlog.Entry) error) (txnlog.Summary, error) {
-	leader, server, err := leading(Status(ctx, e))
+	if !Logged(e) {
+		return txnlog.Summary{}, fmt.Errorf("reading what was committed: %w", ErrNotOurs)
+	}
+	status := Status(ctx, e)
+	leader, err := leading(status)
 	if err != nil {
 		return txnlog.Summary{}, fmt.Errorf("reading what was committed: %w", err)
 	}
-	others := slices.DeleteFunc(slices.Clone(e.Members), func(m *Member) bool { return m == leader })
+	others := slices.DeleteFunc(e.Voting(), func(m *Member) bool { return m == leader })
 	var logs [][]io.Reader
 	for _, m := range append([]*Member{leader}, others...) {
-		if m.Machine == nil {
-			return txnlog.Summary{}, fmt.Errorf("reading what was committed: %s: %w", m.Name, ErrNotOurs)
-		}
 		files, err := m.Machine.TxnLogs(ctx, after)
 		if err != nil {
 			return txnlog.Summary{}, fmt.Errorf("reading what was committed: %w", err)
@@ -38,6 +40,26 @@ func Commits(ctx context.Context, e *Ensemble, after int64, each func(txnlog.Ent
 		}
 		logs = append(logs, log)
 	}
-	// The leader has applied this much: a majority has written it down, though perhaps not itself.
-	return txnlog.Merge(after, server.Zxid, each, logs...)
+	return txnlog.Merge(after, applied(status), each, logs...)
+}
+
+// applied is how much the members have applied: a majority of them has written it down, though
+// perhaps not each of them. The leader tells the others what is committed before it applies it
+// itself, so that a client of another can have its reply before the leader shows it.
+func applied(all []MemberStatus) (zxid int64) {
+	for _, s := range all {
+		if s.Err == nil {
+			zxid = max(zxid, s.Server.Zxid)
+		}
+	}
+	return zxid
+}
+
+// Logged reports whether the transaction logs of all members that vote can be read: of ours,
+// and of those whose owner names a command for it.
+func Logged(e *Ensemble) bool {
+	return !slices.ContainsFunc(e.Voting(), func(m *Member) bool {
+		lent, ok := m.Machine.(interface{ Logged() bool })
+		return m.Machine == nil || ok && !lent.Logged()
+	})
 }

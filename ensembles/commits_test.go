@@ -186,4 +186,8 @@ func TestCommits_areNotForOthersEnsembles(t *testing.T) {
 	if err != nil || s.Entries != 0 {
 		t.Errorf("of an ensemble that nobody has used: %+v, %v", s, err)
 	}
+	theirs.Members = []*ensembles.Member{e.Members[0], {Name: "zk2", Addr: "127.0.0.1:1", Observer: true}}
+	if _, err := ensembles.Commits(t.Context(), &theirs, 0, nil); err != nil {
+		t.Errorf("where an observer's log cannot be had: %v", err)
+	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"strconv"
 	"strings"
 	"sync"
@@ -30,29 +29,33 @@ const maxReply = 64 << 20
 // ErrNotWhitelisted says that a member is up and may not answer a four-letter word.
 var ErrNotWhitelisted = errors.New("add it to 4lw.commands.whitelist in its zoo.cfg")
 
-// FourLetter sends one of ZooKeeper's four-letter words to a client address
-// (host:port) and returns the reply. A member that is starting or has lost its
-// quorum replies as well, with a text that says so.
-func FourLetter(ctx context.Context, addr, word string) (string, error) {
+// ErrMute says that a member takes a question and closes the connection without a word, as
+// other implementations of the protocol do.
+var ErrMute = errors.New("an empty reply")
+
+// FourLetter sends one of ZooKeeper's four-letter words to a member and returns the
+// reply. A member that is starting or has lost its quorum replies as well, with a text
+// that says so.
+func FourLetter(ctx context.Context, m *Member, word string) (string, error) {
 	if len(word) != 4 {
 		return "", fmt.Errorf("%q is not a four-letter word", word)
 	}
-	reply, err := converse(ctx, addr, word)
+	reply, err := converse(ctx, m, word)
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("asking %s for %s: %w", addr, word, err)
+		return "", fmt.Errorf("asking %s for %s: %w", m.Addr, word, err)
 	case len(reply) > maxReply:
-		return "", fmt.Errorf("asking %s for %s: the reply is longer than %d bytes", addr, word, maxReply)
+		return "", fmt.Errorf("asking %s for %s: the reply is longer than %d bytes", m.Addr, word, maxReply)
 	case strings.Contains(reply, "is not executed because it is not in the whitelist"):
-		return "", fmt.Errorf("%s does not answer %s: %w", addr, word, ErrNotWhitelisted)
+		return "", fmt.Errorf("%s does not answer %s: %w", m.Addr, word, ErrNotWhitelisted)
 	}
 	return reply, nil
 }
 
 // converse writes a word and reads all that comes back. A context that ends closes the
 // connection, and its cause is the error then.
-func converse(ctx context.Context, addr, word string) (string, error) {
-	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
+func converse(ctx context.Context, m *Member, word string) (string, error) {
+	conn, err := m.Connect(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -97,6 +100,9 @@ func parseServer(reply string) (Server, error) {
 			return Server{}, fmt.Errorf("srvr replied %q: %w", line, err)
 		}
 	}
+	if strings.TrimSpace(reply) == "" {
+		return Server{}, fmt.Errorf("it does not serve: %w", ErrMute)
+	}
 	if s.Mode == "" {
 		return Server{}, fmt.Errorf("it does not serve: %s", excerpt(reply))
 	}
@@ -107,7 +113,7 @@ func parseServer(reply string) (Server, error) {
 func excerpt(reply string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(reply), "\n")
 	if line == "" {
-		return "an empty reply"
+		return ErrMute.Error()
 	}
 	return strconv.Quote(line[:min(len(line), 200)])
 }
@@ -128,9 +134,9 @@ func parseMonitor(reply string) (map[string]float64, error) {
 	return counters, nil
 }
 
-// Monitor asks the member at a client address for its counters.
-func Monitor(ctx context.Context, addr string) (map[string]float64, error) {
-	return ask(ctx, addr, "mntr", parseMonitor)
+// Monitor asks the member for its counters.
+func Monitor(ctx context.Context, m *Member) (map[string]float64, error) {
+	return ask(ctx, m, "mntr", parseMonitor)
 }
 
 // MemberStatus is what a member says about itself, or why it does not.
@@ -150,9 +156,13 @@ func Status(ctx context.Context, e *Ensemble) []MemberStatus {
 	var wait sync.WaitGroup
 	for i, m := range e.Members {
 		wait.Go(func() {
-			ctx, cancel := context.WithTimeout(ctx, tryTimeout)
+			limit := tryTimeout
+			if m.Dial != nil {
+				limit *= 3 // a TLS handshake costs more than the question
+			}
+			ctx, cancel := context.WithTimeout(ctx, limit)
 			defer cancel()
-			server, err := Ask(ctx, m.Addr)
+			server, err := Ask(ctx, m)
 			all[i] = MemberStatus{Member: m, Server: server, Err: err}
 		})
 	}
@@ -160,19 +170,19 @@ func Status(ctx context.Context, e *Ensemble) []MemberStatus {
 	return all
 }
 
-// Ask asks the member at a client address about itself. A member that is up and
-// does not serve is an error that quotes its reply.
-func Ask(ctx context.Context, addr string) (Server, error) {
-	return ask(ctx, addr, "srvr", parseServer)
+// Ask asks the member about itself. A member that is up and does not serve is an error
+// that quotes its reply.
+func Ask(ctx context.Context, m *Member) (Server, error) {
+	return ask(ctx, m, "srvr", parseServer)
 }
 
-func ask[T any](ctx context.Context, addr, word string, parse func(reply string) (T, error)) (answer T, err error) {
-	reply, err := FourLetter(ctx, addr, word)
+func ask[T any](ctx context.Context, m *Member, word string, parse func(reply string) (T, error)) (answer T, err error) {
+	reply, err := FourLetter(ctx, m, word)
 	if err != nil {
 		return answer, err
 	}
 	if answer, err = parse(reply); err != nil {
-		return answer, fmt.Errorf("%s: %w", addr, err)
+		return answer, fmt.Errorf("%s: %w", m.Addr, err)
 	}
 	return answer, nil
 }
@@ -183,17 +193,16 @@ var errNoLeader = errors.New("no single leader")
 
 // Leader returns the member that leads. A standalone server leads itself.
 func Leader(ctx context.Context, e *Ensemble) (*Member, error) {
-	leader, _, err := leading(Status(ctx, e))
-	return leader, err
+	return leading(Status(ctx, e))
 }
 
-// leading returns the one member that leads, and what it says about itself.
-func leading(all []MemberStatus) (*Member, Server, error) {
+// leading returns the one member that leads.
+func leading(all []MemberStatus) (*Member, error) {
 	leaders := leadersOf(all)
 	if len(leaders) != 1 {
-		return nil, Server{}, fmt.Errorf("%w in the ensemble: %s", errNoLeader, describe(all))
+		return nil, fmt.Errorf("%w in the ensemble: %s", errNoLeader, describe(all))
 	}
-	return leaders[0].Member, leaders[0].Server, nil
+	return leaders[0].Member, nil
 }
 
 func leadersOf(all []MemberStatus) (leaders []MemberStatus) {

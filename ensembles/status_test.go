@@ -114,18 +114,18 @@ func TestFourLetter_endsWithItsContext(t *testing.T) {
 	t.Run("a cancelled context ends the wait for a frozen member", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(50*time.Millisecond, cancel)
-		if _, err := FourLetter(ctx, silent(t), "srvr"); !errors.Is(err, context.Canceled) {
+		if _, err := FourLetter(ctx, &Member{Addr: silent(t)}, "srvr"); !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)
 		}
 	})
 	t.Run("a refused connection names the address", func(t *testing.T) {
 		addr := closed(t)
-		if _, err := FourLetter(t.Context(), addr, "ruok"); err == nil || !strings.Contains(err.Error(), addr) {
+		if _, err := FourLetter(t.Context(), &Member{Addr: addr}, "ruok"); err == nil || !strings.Contains(err.Error(), addr) {
 			t.Errorf("got %v", err)
 		}
 	})
 	t.Run("five letters are no word", func(t *testing.T) {
-		if _, err := FourLetter(t.Context(), closed(t), "hello"); err == nil || !strings.Contains(err.Error(), "not a four-letter word") {
+		if _, err := FourLetter(t.Context(), &Member{Addr: closed(t)}, "hello"); err == nil || !strings.Contains(err.Error(), "not a four-letter word") {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -140,5 +140,17 @@ func TestLeader_saysWhatEachMemberSays(t *testing.T) {
 	}
 	if took := time.Since(began); took > 3*tryTimeout {
 		t.Errorf("two members that do not serve took %v", took)
+	}
+}
+
+// A client of a follower may have its reply before the leader shows what it was for.
+func TestApplied_isWhatAnyMemberShows(t *testing.T) {
+	all := []MemberStatus{
+		{Server: Server{Mode: ModeLeader, Zxid: 0x100000007}},
+		{Server: Server{Mode: ModeFollower, Zxid: 0x100000008}},
+		{Server: Server{Zxid: 0x100000009}, Err: errors.New("gone")},
+	}
+	if got := applied(all); got != 0x100000008 {
+		t.Errorf("got %#x", got)
 	}
 }

@@ -28,7 +28,7 @@ func openContender(bind func(s *Session, parent string) acquirer) func(context.C
 }
 
 func (e Env) open(ctx context.Context) (*Session, error) {
-	return Open(ctx, e.Servers, Options{Timeout: e.Timeout, Dial: e.Dial, MaxPacket: e.MaxPacket})
+	return Open(ctx, e.Servers, Options{Timeout: e.Timeout, Dial: e.Dial, MaxPacket: e.MaxPacket, Auth: e.Auth, ACL: e.ACL})
 }
 
 func (e Env) event(what Event) {
@@ -50,7 +50,7 @@ func (c *contender) Acquire(ctx context.Context) (Claim, error) {
 	c.mu.Unlock()
 	g.notify(func(state GrantState) {
 		if kind, known := eventOf[state]; known {
-			c.events(Event{kind, g.Token})
+			c.events(Event{Kind: kind, Token: g.Token})
 		}
 	})
 	return Claim{Token: g.Token, Session: g.SessionID, Path: g.Path}, nil
@@ -68,6 +68,19 @@ func (c *contender) Release(ctx context.Context) error {
 		return errNothingHeld
 	}
 	return g.Release(ctx)
+}
+
+// Write implements Worker.
+func (c *contender) Write(ctx context.Context, path, value string) error {
+	_, err := c.s.Set(ctx, path, []byte(value), -1)
+	return err
+}
+
+// Holds implements Teller.
+func (c *contender) Holds() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.grant != nil && c.grant.State() == Held
 }
 
 func (c *contender) Close(context.Context) error { return c.s.Close() }

@@ -19,6 +19,12 @@ type contest struct {
 	prefix  string // "-lock-": what node names carry between id and sequence
 	variant Variant
 	data    []byte // what observers see of this contender; may be empty
+
+	plain bool // without the mark of the last holder: whoever was woken lists (mark.go)
+
+	newID func() string // what node names begin with; nil: client.NewID
+	// wait returns when it is the node's turn; nil: as the variant says.
+	wait func(ctx context.Context, node string, names []string) error
 }
 
 // errVanished says that our node was deleted while its session lives, by an operator
@@ -39,7 +45,11 @@ func (c contest) win(ctx context.Context) (*Grant, error) {
 // try stands in line once. Without wait it gives up with ErrNotAcquired when
 // somebody is ahead.
 func (c contest) try(ctx context.Context, wait bool) (*Grant, error) {
-	at, names, err := enter(ctx, c.s, c.parent, c.prefix, c.data)
+	newID := c.newID
+	if newID == nil {
+		newID = client.NewID
+	}
+	at, names, err := enter(ctx, c.s, c.parent, newID(), c.prefix, c.data)
 	if err != nil {
 		return nil, err
 	}
@@ -66,16 +76,15 @@ func (c contest) try(ctx context.Context, wait bool) (*Grant, error) {
 			if err := c.await(ctx, node, names); err != nil {
 				return nil, err
 			}
-			if !c.s.confirmed() {
-				if err := c.s.barrier(ctx, node+"-barrier"); err != nil {
-					return nil, err
-				}
-				names = nil
-				continue
+			if err := c.confirm(ctx, node); err != nil {
+				return nil, err
 			}
 		}
 		g, standing := newGrant(c.s, node, at.czxid)
 		if standing {
+			if c.marks() {
+				g.markAt = c.parent
+			}
 			granted = true
 			return g, nil
 		}
@@ -85,6 +94,23 @@ func (c contest) try(ctx context.Context, wait bool) (*Grant, error) {
 		}
 		names = nil
 	}
+}
+
+// confirm makes sure of a session that waited for so long that it may have run out: by
+// a write that changes nothing, and a look at our node. It is our turn still: nobody
+// can have come in ahead.
+func (c contest) confirm(ctx context.Context, node string) error {
+	if c.s.confirmed() {
+		return nil
+	}
+	if err := c.s.barrier(ctx, node+"-barrier"); err != nil {
+		return err
+	}
+	stat, err := c.s.Exists(ctx, node)
+	if err == nil && stat == nil {
+		err = errVanished
+	}
+	return err
 }
 
 // turn reports whether it is our turn. names is a fresh list of the parent.
@@ -108,7 +134,10 @@ func (c contest) list(ctx context.Context) ([]string, error) {
 
 // await returns when it is our turn. names is what the parent held when it was not.
 func (c contest) await(ctx context.Context, node string, names []string) error {
-	if c.variant == Parent {
+	switch {
+	case c.wait != nil:
+		return c.wait(ctx, node, names)
+	case c.variant == Parent:
 		return c.awaitParent(ctx, node)
 	}
 	return c.awaitPredecessor(ctx, node, names)
@@ -164,10 +193,16 @@ func (c contest) awaitPredecessor(ctx context.Context, node string, names []stri
 		if err != nil {
 			return err
 		}
-		// It was the only one ahead of us and it is gone. Numbers only grow, so
-		// nobody can have come in ahead since: no need to list again.
-		if n == 1 && event.Type == zk.EventNodeDeleted {
+		if event.Type != zk.EventNodeDeleted {
+			continue
+		}
+		// It is gone. Was it the only one ahead of us, or had it nobody ahead of itself,
+		// then nobody is ahead now, since numbers only grow: no need to list again.
+		if n == 1 {
 			return nil
+		}
+		if turn, err := c.releasedByHolder(ctx, next); turn || err != nil {
+			return err
 		}
 	}
 }

@@ -2,8 +2,8 @@ package recipes
 
 // contestFormulas are the formulas of lock and election. Both are exact.
 //
-// Who has waited for longer than its session timeout adds a write and a list, with
-// which it confirms its session (Session.confirmed). They are not counted here.
+// Who has waited for longer than its session timeout adds a write and a read, with
+// which it confirms its session (contest.confirm). They are not counted here.
 var contestFormulas = map[Variant]Formulas{
 	Parent: {
 		Drain: drainParent,
@@ -14,13 +14,27 @@ var contestFormulas = map[Variant]Formulas{
 		},
 	},
 	Predecessor: {
-		Drain: drainPredecessor,
+		Drain: drainMarked,
 		Flap:  flapPredecessor,
 		Text: map[string]string{
 			"hand-off": "1: the next in line; N-1 in all while N contenders drain",
 			"flap":     "1: the contender right behind; 0 when the last in line flaps",
 		},
 	},
+}
+
+// plainFormulas are those of a predecessor lock without the mark.
+var plainFormulas = Formulas{Drain: drainPredecessor, Flap: flapPredecessor, Text: contestFormulas[Predecessor].Text}
+
+// relisting are the formulas of a lock whose every waiter lists again before it takes
+// what the node ahead has left.
+var relisting = Formulas{
+	Drain: func(n, k int) Cost {
+		woken := int64(min(k, n-1))
+		return Cost{Notifications: woken, Lists: woken, Deletes: int64(k)}
+	},
+	Flap: flapPredecessor,
+	Text: contestFormulas[Predecessor].Text,
 }
 
 // drainParent: at the i-th release n-i waiters watch the parent. Each is notified and
@@ -41,8 +55,23 @@ func drainParent(n, k int) Cost {
 	return Cost{Notifications: woken + int64(k-1), Lists: woken, Deletes: int64(k)}
 }
 
-// drainPredecessor: a release deletes one node, which exactly one waiter watches. That
-// waiter lists once to make sure. The second in line need not: it knows that the node
+// drainMarked: a release is one transaction, which deletes the one node that exactly one
+// waiter watches. That waiter reads the mark that the holder has left. The second in
+// line need not: it knows that the node before it was the only one ahead
+// (contest.awaitPredecessor). Nobody lists. The last release wakes nobody.
+//
+//	notifications = k            (at most n-1)
+//	others        = k + (k-1)    (the transactions, and at most n-2 reads)
+func drainMarked(n, k int) Cost {
+	if n <= 0 || k <= 0 {
+		return Cost{}
+	}
+	woken := int64(min(k, n-1))
+	return Cost{Notifications: woken, Others: int64(k) + max(woken-1, 0)}
+}
+
+// drainPredecessor, without the mark: a release deletes one node, which exactly one
+// waiter watches. That waiter lists once to make sure. The second in line need not: it knows that the node
 // before it was the only one ahead (contest.awaitPredecessor). The last release wakes
 // nobody.
 //

@@ -3,6 +3,7 @@ package recipes
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -11,23 +12,34 @@ import (
 
 // kind is a recipe that grants.
 type kind struct {
-	name   string
-	prefix string
-	bind   func(s *Session, path string, v Variant) func(context.Context) (*Grant, error)
+	name     string
+	prefix   string
+	variants []Variant
+	bind     func(s *Session, path string, v Variant) func(context.Context) (*Grant, error)
 }
 
 var kinds = []kind{
-	{"lock", lockPrefix, func(s *Session, path string, v Variant) func(context.Context) (*Grant, error) {
+	{"lock", lockPrefix, variants, func(s *Session, path string, v Variant) func(context.Context) (*Grant, error) {
 		return NewLock(s, path, v).Acquire
 	}},
-	{"election", candidatePrefix, func(s *Session, path string, v Variant) func(context.Context) (*Grant, error) {
+	{"election", candidatePrefix, variants, func(s *Session, path string, v Variant) func(context.Context) (*Grant, error) {
 		return NewElection(s, path, "candidate", v).Campaign
 	}},
 }
 
+// tutorials are the recipes of others, done again: their formulas are relisting.
+var tutorials = []kind{
+	{"resource lock", resourcePrefix, variants[1:], func(s *Session, path string, _ Variant) func(context.Context) (*Grant, error) {
+		return NewResourceLock(func(context.Context) (*Session, error) { return s, nil }, path).Acquire
+	}},
+	{"write lock", writeLockPrefix, variants[1:], func(s *Session, path string, _ Variant) func(context.Context) (*Grant, error) {
+		return NewWriteLock(s, path, nil, LockListener{}).Lock
+	}},
+}
+
 func TestContest_standsADisturbanceAtEveryStep(t *testing.T) {
-	for _, k := range kinds {
-		for _, v := range variants {
+	for _, k := range slices.Concat(kinds, tutorials) {
+		for _, v := range k.variants {
 			for _, row := range []struct {
 				about string
 				run   func(t *testing.T, k kind, v Variant, helper *Session, s *step) bool

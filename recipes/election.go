@@ -16,7 +16,7 @@ func init() {
 		Register(Subject{
 			Name: "election/" + string(v), Recipe: RecipeElection, Variant: v,
 			About:    "ours; " + who + ". One leader at a time while sessions live; terms fenced by czxid, in order of candidacy",
-			Promises: Promises{Exclusive: true, FIFO: true}, Formulas: contestFormulas[v],
+			Promises: Promises{Exclusive: true, FIFO: true, Deadline: true, Events: true}, Formulas: contestFormulas[v], Writes: true, Tells: true,
 			Open: openContender(func(s *Session, parent string) acquirer { return NewElection(s, parent, "", v).Campaign }),
 		})
 	}
@@ -31,7 +31,8 @@ const candidatePrefix = "-n_"
 type Election struct{ contest contest }
 
 // NewElection returns the election at parent, which is made when it is missing.
-// name is what observers see of this candidate when it leads; it may be empty.
+// name is what observers see of this candidate when it leads; it may be empty. The
+// parent's data belongs to a predecessor election: each end of a term writes there (mark.go).
 func NewElection(s *Session, parent, name string, v Variant) *Election {
 	return &Election{contest{s: s, parent: parent, prefix: candidatePrefix, variant: v, data: []byte(name)}}
 }

@@ -17,6 +17,7 @@ type entry struct {
 	id     string // the random id at the start of its name
 	parent string
 	data   []byte
+	acl    []zk.ACL // nil: that of the session
 
 	made bool // a node of ours may exist
 
@@ -40,11 +41,10 @@ type spot struct {
 // right behind it, both on the wire together: one round trip instead of two. names
 // is nil if the list failed.
 //
-// The create is protected: its name carries a random id, so that after a lost reply
-// the node can be found again. A node is adopted only if its ephemeralOwner is this
+// The create is protected: its name begins with id, which is random, so that after a lost
+// reply the node can be found again. A node is adopted only if its ephemeralOwner is this
 // very session. If enter fails, whatever it may have created is removed.
-func enter(ctx context.Context, s *Session, parent, prefix string, data []byte) (at spot, names []string, err error) {
-	id := client.NewID()
+func enter(ctx context.Context, s *Session, parent, id, prefix string, data []byte) (at spot, names []string, err error) {
 	e := &entry{s: s, parent: parent, id: id, path: parent + "/" + id + prefix, data: data}
 	in := false
 	defer func() {
@@ -85,7 +85,7 @@ func (e *entry) createAndList(ctx context.Context) (at spot, names []string, err
 	e.sent, e.pending, e.made = sent, pending, true
 	forever := context.WithoutCancel(ctx)
 	go func() {
-		node, err := s.Create(forever, e.path, e.data, zk.FlagEphemeral|zk.FlagSequence)
+		node, err := s.create(forever, e.path, e.data, zk.FlagEphemeral|zk.FlagSequence, e.acl)
 		s.dropCreate(e.path)
 		pending <- created{spot{node, sent.zxid}, err}
 	}()

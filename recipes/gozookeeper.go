@@ -17,7 +17,8 @@ func init() {
 	Register(Subject{
 		Name: "lock/go-zookeeper", Recipe: RecipeLock, Variant: Predecessor,
 		About:    "go-zookeeper's own zk.Lock, as it is: waits on the node before its own. No context; an error after its create leaves the node behind",
-		Promises: Promises{Exclusive: true, FIFO: true},
+		Promises: Promises{Exclusive: true, FIFO: true, Events: true},
+		NoCancel: true, Writes: true,
 		Formulas: Formulas{
 			// Every waiter lists again before it takes the lock, and this adapter asks for
 			// its token.
@@ -48,12 +49,15 @@ func openGoZooKeeper(ctx context.Context, env Env) (*goZooKeeper, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open a session with %v: %w", env.Servers, err)
 	}
-	c.conn, c.lock = conn, zk.NewLock(conn.Conn, env.Parent, client.OpenACL)
+	c.conn, c.lock = conn, zk.NewLock(conn.Conn, env.Parent, client.ACL(env.ACL))
 	return c, nil
 }
 
 func (e Env) client() client.Options {
-	return client.Options{Servers: e.Servers, Timeout: e.Timeout, Dial: e.Dial, MaxPacket: e.MaxPacket}
+	return client.Options{
+		Servers: e.Servers, Timeout: e.Timeout, Dial: e.Dial, Auth: e.Auth,
+		MaxPacket: e.MaxPacket, MaxRequest: firstRequest, // its requests have a path or two
+	}
 }
 
 // changed is called at every change of the connection's state. That is all that a user
@@ -69,7 +73,7 @@ func (c *goZooKeeper) changed(state zk.State) {
 	}
 	c.mu.Unlock()
 	if known && token != 0 {
-		c.env.event(Event{kind, token})
+		c.env.event(Event{Kind: kind, Token: token})
 	}
 }
 
@@ -93,7 +97,7 @@ func (c *goZooKeeper) Acquire(ctx context.Context) (Claim, error) {
 		return Claim{}, fmt.Errorf("lock: %w: %w", ErrUnfinished, context.Cause(ctx))
 	}
 	claim := Claim{At: time.Now(), Session: c.conn.SessionID(), Path: c.path()}
-	found, stat, err := c.conn.Exists(claim.Path)
+	found, stat, err := c.ask(ctx, claim.Path)
 	if err == nil && !found {
 		err = errors.New("the node of the lock that was just granted is not there")
 	}
@@ -105,6 +109,19 @@ func (c *goZooKeeper) Acquire(ctx context.Context) (Claim, error) {
 	c.token = claim.Token
 	c.mu.Unlock()
 	return claim, nil
+}
+
+// ask asks for the lock's node, over losses of the connection: what the adapter needs to
+// know must not look like a mistake of zk.Lock's.
+func (c *goZooKeeper) ask(ctx context.Context, path string) (found bool, stat *zk.Stat, err error) {
+	for {
+		if found, stat, err = c.conn.Exists(path); err == nil {
+			return found, stat, nil
+		}
+		if c.conn.Await(ctx, false) != nil {
+			return false, nil, err
+		}
+	}
 }
 
 // path reads the path of the lock's node, which zk.Lock keeps to itself.
@@ -119,6 +136,15 @@ func (c *goZooKeeper) Release(ctx context.Context) error {
 	_, answered, err := client.Call(ctx, func() (struct{}, error) { return struct{}{}, c.lock.Unlock() })
 	if !answered {
 		return fmt.Errorf("unlock: %w: %w", ErrUnfinished, context.Cause(ctx))
+	}
+	return err
+}
+
+// Write implements Worker, as a user of zk.Lock writes: on the connection that the lock has.
+func (c *goZooKeeper) Write(ctx context.Context, path, value string) error {
+	_, answered, err := client.Call(ctx, func() (*zk.Stat, error) { return c.conn.Set(path, []byte(value), -1) })
+	if !answered {
+		return fmt.Errorf("write: %w: %w", ErrUnfinished, context.Cause(ctx))
 	}
 	return err
 }

@@ -30,7 +30,8 @@ type Grant struct {
 	SessionID int64  // of the session that owns the node
 	Path      string // of the node
 
-	s *Session
+	s      *Session
+	markAt string // where a release leaves its mark (mark.go); "" nowhere
 
 	mu          sync.Mutex
 	state       GrantState
@@ -145,10 +146,10 @@ func (g *Grant) remove(ctx context.Context) error {
 	if err := g.s.Err(); err != nil {
 		return fmt.Errorf("release %s: %w: %w", g.Path, ErrGrantLost, err)
 	}
-	err := g.s.remove(ctx, g.Path)
+	err := g.delete(ctx)
 	if err != nil {
 		var last error
-		if g.s.sweep(ctx, func(ctx context.Context) error { last = g.s.remove(ctx, g.Path); return last }) {
+		if g.s.sweep(ctx, func(ctx context.Context) error { last = g.delete(ctx); return last }) {
 			err = last
 		}
 	}

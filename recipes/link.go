@@ -56,7 +56,7 @@ const (
 	replyHead           = 4 + 8     // xid, zxid
 	connectResponseHead = 4 + 4 + 8 // protocol version, timeout, session id
 
-	readAhead = 4 << 10 // bytes; longer replies are read straight into go-zookeeper's buffer
+	readAhead = 1 << 10 // bytes; longer replies are read straight into go-zookeeper's buffer
 )
 
 var errOutOfOrder = errors.New("a reply that is not the oldest request's: one was lost")
@@ -185,6 +185,15 @@ func (l *link) acknowledged(xid int32, zxid int64) error {
 	}
 	l.s.heard(one.at, one.write)
 	return nil
+}
+
+// SetWriteDeadline is called before every write, and after it with the zero time, when
+// nothing that go-zookeeper's buffer has is needed any more.
+func (l *link) SetWriteDeadline(t time.Time) error {
+	if t.IsZero() {
+		l.s.makeRoom()
+	}
+	return l.Conn.SetWriteDeadline(t)
 }
 
 // SetReadDeadline shortens go-zookeeper's patience for the connect response,

@@ -5,14 +5,24 @@ import "context"
 func init() {
 	for v, about := range map[Variant]string{
 		Parent:      "ours; every waiter watches the parent: each release wakes all (the herd). Exclusive while sessions live; fenced by czxid; fifo",
-		Predecessor: "ours; each waiter watches the node before its own: each release wakes one. Exclusive while sessions live; fenced by czxid; fifo",
+		Predecessor: "ours; each waiter watches the node before its own: each release wakes one, who need not list. Exclusive while sessions live; fenced by czxid; fifo",
 	} {
 		Register(Subject{
 			Name: "lock/" + string(v), About: about, Recipe: RecipeLock, Variant: v,
-			Promises: Promises{Exclusive: true, FIFO: true}, Formulas: contestFormulas[v],
+			Promises: Promises{Exclusive: true, FIFO: true, Deadline: true, Events: true}, Formulas: contestFormulas[v], Writes: true, Tells: true,
 			Open: openContender(func(s *Session, parent string) acquirer { return NewLock(s, parent, v).Acquire }),
 		})
 	}
+	Register(Subject{
+		Name: "lock/predecessor-plain", Recipe: RecipeLock, Variant: Predecessor,
+		About:    "ours, without the mark of the last holder: whoever is woken lists the whole line, as ZooKeeper's documentation has it",
+		Promises: Promises{Exclusive: true, FIFO: true, Deadline: true, Events: true}, Formulas: plainFormulas,
+		Open: openContender(func(s *Session, parent string) acquirer {
+			l := NewLock(s, parent, Predecessor)
+			l.contest.plain = true
+			return l.Acquire
+		}),
+	})
 }
 
 // lockPrefix stands between the random id and the sequence number in the names of
@@ -25,7 +35,8 @@ const lockPrefix = "-lock-"
 type Lock struct{ contest contest }
 
 // NewLock returns the lock at parent, an absolute path, which is made when it is
-// missing. Nothing is sent yet.
+// missing. Nothing is sent yet. The parent's data belongs to a predecessor lock: each
+// release writes there (mark.go).
 func NewLock(s *Session, parent string, v Variant) *Lock {
 	return &Lock{contest{s: s, parent: parent, prefix: lockPrefix, variant: v}}
 }

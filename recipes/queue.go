@@ -4,12 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/go-zookeeper/zk"
-
-	"github.com/zkbench/zkbench/recipes/internal/client"
 )
 
 func init() {
@@ -87,14 +83,15 @@ func NewQueue(s *Session, parent string, v Variant) *Queue {
 
 // Put appends an item. After a nil error it is in the queue exactly once. After an
 // error for which Indeterminate is true it may be there, once, or not at all; any
-// other error means that it is not.
+// other error means that it is not. Nothing is looked up after a lost reply: an item's name
+// is all that ZooKeeper's own clients of the queue take for one, "qn-" and ten digits, and
+// has no room for an id.
 func (q *Queue) Put(ctx context.Context, item []byte) error {
 	if len(item) > q.room {
 		return fmt.Errorf("put into %s: %w: %d bytes, at most %d (split it, or put a reference)", q.parent, ErrItemTooLarge, len(item), q.room)
 	}
-	id := client.NewID()
 	create := func() error {
-		_, err := q.s.Create(ctx, q.parent+"/"+id+"-"+itemPrefix, item, zk.FlagSequence)
+		_, err := q.s.Create(ctx, q.parent+"/"+itemPrefix, item, zk.FlagSequence)
 		return err
 	}
 	err := create()
@@ -103,21 +100,6 @@ func (q *Queue) Put(ctx context.Context, item []byte) error {
 			return err
 		}
 		err = create()
-	}
-	if !errors.Is(err, ErrConnectionLost) {
-		return err
-	}
-	// The reply is lost. If the node is there, it is in. If not, it may have been
-	// taken already, so putting it again could make two of it.
-	if unknown := q.s.barrier(ctx, q.parent+"/"+id); unknown != nil {
-		return errors.Join(err, unknown)
-	}
-	names, unknown := q.s.List(ctx, q.parent)
-	if unknown != nil {
-		return errors.Join(err, unknown)
-	}
-	if slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, id) }) {
-		return nil
 	}
 	return err
 }

@@ -46,20 +46,20 @@ func deliverParent(n, k int) Cost {
 //
 //	notifications = 2            an item; 1 with a single consumer, who has no next
 //
-// The head lists, reads, and deletes item and ticket together. The next lists the
-// line (unless only one was ahead of it), lists the items, and lists them with a
+// The head lists, reads, and deletes item and ticket in one transaction. The next reads
+// the mark (unless only one was ahead of it), lists the items, and lists them with a
 // watch. The one that took the item stands in line again: it creates a ticket, lists
 // the line, and watches the one ahead. A single consumer goes from the end of the line
 // to its head without waiting in between.
 //
-//	lists <= 5, deletes = 1, others = 4 (lists <= 4, others = 3 with a single consumer)
+//	lists <= 4, others <= 6 (others = 4 with a single consumer)
 func deliverPredecessor(n, k int) Cost {
 	items := int64(k)
 	switch {
 	case n <= 0 || k <= 0:
 		return Cost{}
 	case n == 1:
-		return Cost{Notifications: items, Lists: 4 * items, Deletes: items, Others: 3 * items}
+		return Cost{Notifications: items, Lists: 4 * items, Others: 4 * items}
 	}
-	return Cost{Notifications: 2 * items, Lists: 5 * items, Deletes: items, Others: 4 * items}
+	return Cost{Notifications: 2 * items, Lists: 4 * items, Others: 6 * items}
 }

@@ -145,7 +145,7 @@ func (q *Queue) takeInTurn(ctx context.Context, ticket *Grant) (*item, error) {
 // happened, since only we delete it: if it is gone, the item is ours.
 func (q *Queue) leaveWith(ctx context.Context, item *item, ticket *Grant) (left bool, err error) {
 	for {
-		err := q.s.multi(ctx, &zk.DeleteRequest{Path: item.path, Version: -1}, &zk.DeleteRequest{Path: ticket.Path, Version: -1})
+		err := q.s.multi(ctx, &zk.DeleteRequest{Path: item.path, Version: -1}, &zk.DeleteRequest{Path: ticket.Path, Version: -1}, marked(ticket.markAt, ticket.Path))
 		switch {
 		case err == nil:
 			return true, nil

@@ -19,9 +19,17 @@ type Options struct {
 	Timeout time.Duration // session timeout to ask for; default 10 s. The servers may grant another
 	Dial    zk.Dialer     // default net.DialTimeout
 	// MaxPacket is the largest request or reply, in bytes; default 64 KiB, at least
-	// 4 KiB. Two buffers of this size are most of what a session costs in memory.
+	// 4 KiB. A session keeps a buffer for requests and one for replies: of 4 KiB each, and
+	// of more once there was a longer one. The first request of some 3.5 KiB or more costs
+	// one round trip beside its own.
 	MaxPacket int
+	Auth      []Auth   // with which every connection authenticates
+	ACL       []zk.ACL // of the nodes that it creates; nil: open to all
 }
+
+// Auth is with what a connection authenticates: a scheme, like "digest", and what that
+// asks for, like "user:password".
+type Auth = client.Auth
 
 // Session is exactly one ZooKeeper session. Once it has ended, because the servers
 // expired it, because nothing was acknowledged for a whole timeout, or because it
@@ -48,6 +56,8 @@ type Session struct {
 	watchers    map[int]func(sessionState)
 	nextWatcher int
 	creates     map[string]*sentCreate // by path
+	buffer      int                    // bytes; the size of go-zookeeper's, for requests
+	wantsRoom   bool                   // it is to be of MaxPacket bytes (session_room.go)
 }
 
 // Open establishes a session with one of the servers (host:port), tried in the
@@ -59,7 +69,8 @@ func Open(ctx context.Context, servers []string, o Options) (*Session, error) {
 	s := newSession(o)
 	d := &dialer{s: s, servers: slices.Clone(servers)}
 	conn, events, err := client.Connect(client.Options{
-		Servers: d.servers, Timeout: s.options.Timeout, Dial: d.dial, MaxPacket: s.options.MaxPacket, Hosts: d,
+		Servers: d.servers, Timeout: s.options.Timeout, Dial: d.dial, Hosts: d,
+		MaxPacket: s.options.MaxPacket, MaxRequest: s.buffer,
 	}, s.observe)
 	if err != nil {
 		return nil, fmt.Errorf("open a session with %v: %w", servers, err)
@@ -67,7 +78,11 @@ func Open(ctx context.Context, servers []string, o Options) (*Session, error) {
 	s.mu.Lock()
 	s.conn, s.loop = conn, events
 	s.mu.Unlock()
-	if err := s.AwaitConnected(ctx); err != nil {
+	err = s.AwaitConnected(ctx)
+	if err == nil {
+		err = client.Authenticate(ctx, conn, o.Auth)
+	}
+	if err != nil {
 		s.mu.Lock()
 		dialErr := s.dialErr
 		s.mu.Unlock()
@@ -92,7 +107,7 @@ func newSession(o Options) *Session {
 	}
 	o.MaxPacket = max(o.MaxPacket, 4<<10)
 	return &Session{
-		options: o, negotiated: o.Timeout, lastHeard: time.Now(),
+		options: o, negotiated: o.Timeout, lastHeard: time.Now(), buffer: min(o.MaxPacket, firstRequest),
 		done: make(chan struct{}), changed: make(chan struct{}),
 		watchers: map[int]func(sessionState){}, creates: map[string]*sentCreate{},
 	}

@@ -21,6 +21,9 @@ func (s *Session) do(ctx context.Context, what, path string, f func(*zk.Conn) er
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%s %s: not sent: %w", what, path, err)
 	}
+	if err := s.room(ctx, what, path, len(path)); err != nil {
+		return err
+	}
 	answered, err := s.call(ctx, f)
 	switch {
 	case !answered && ctx.Err() != nil:
@@ -162,7 +165,18 @@ func (s *Session) get(ctx context.Context, path string, watch bool) (reply, erro
 // Create makes a node and returns its path, once: after ErrConnectionLost the node
 // may exist. Flags as in package zk.
 func (s *Session) Create(ctx context.Context, path string, data []byte, flags int32) (string, error) {
-	return once(ctx, s, "create", path, func(c *zk.Conn) (string, error) { return c.Create(path, data, flags, client.OpenACL) })
+	return s.create(ctx, path, data, flags, nil)
+}
+
+// create is Create with an ACL; nil is that of the session's options.
+func (s *Session) create(ctx context.Context, path string, data []byte, flags int32, acl []zk.ACL) (string, error) {
+	if acl == nil {
+		acl = client.ACL(s.options.ACL)
+	}
+	if err := s.room(ctx, "create", path, len(path)+len(data)+aclSize(acl)); err != nil {
+		return "", err
+	}
+	return once(ctx, s, "create", path, func(c *zk.Conn) (string, error) { return c.Create(path, data, flags, acl) })
 }
 
 // Delete removes a node whatever its version, once.
@@ -172,11 +186,17 @@ func (s *Session) Delete(ctx context.Context, path string) error {
 
 // Set writes data to path if it still has that version, once.
 func (s *Session) Set(ctx context.Context, path string, data []byte, version int32) (*zk.Stat, error) {
+	if err := s.room(ctx, "set", path, len(path)+len(data)); err != nil {
+		return nil, err
+	}
 	return once(ctx, s, "set", path, func(c *zk.Conn) (*zk.Stat, error) { return c.Set(path, data, version) })
 }
 
 // multi runs the operations as one transaction, once.
 func (s *Session) multi(ctx context.Context, ops ...any) error {
+	if err := s.room(ctx, "multi", "", multiSize(ops)); err != nil {
+		return err
+	}
 	return s.do(ctx, "multi", "", func(c *zk.Conn) error {
 		_, err := c.Multi(ops...)
 		return err

@@ -22,7 +22,7 @@ func TestSession_takesLittleHeap(t *testing.T) {
 	if testing.Short() {
 		t.Skip("opens a thousand sessions")
 	}
-	const n, limit = 1000, 200 << 10
+	const n, limit = 1000, 64 << 10
 	ctx, goroutines, before := within(t, 2*time.Minute), goleak.IgnoreCurrent(), heap()
 	sessions := make([]*Session, n)
 	var all sync.WaitGroup

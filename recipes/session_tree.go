@@ -18,6 +18,11 @@ func (s *Session) MakePath(ctx context.Context, path string) error {
 			_, err := s.Create(ctx, path[:i], nil, 0)
 			return err
 		})
+		if errors.Is(err, zk.ErrNoAuth) { // asked before whether the node is there
+			if stat, _ := s.Exists(ctx, path[:i]); stat != nil {
+				continue
+			}
+		}
 		if err != nil && !errors.Is(err, zk.ErrNodeExists) {
 			return fmt.Errorf("make %s: %w", path, err)
 		}
@@ -54,6 +59,22 @@ func (s *Session) AwaitGone(ctx context.Context, path string) error {
 		}
 		e, err := s.wake(ctx, got.watch)
 		if err != nil || e.Type == zk.EventNodeDeleted {
+			return err
+		}
+	}
+}
+
+// WatchChildren calls see with the names of the children of path, now and after every
+// change that it sees, until ctx is done or the session has ended; it returns why. It is
+// for observers: each change wakes it.
+func (s *Session) WatchChildren(ctx context.Context, path string, see func(names []string)) error {
+	for {
+		got, err := s.list(ctx, path, true)
+		if err != nil {
+			return err
+		}
+		see(got.names)
+		if _, err := s.wake(ctx, got.watch); err != nil {
 			return err
 		}
 	}

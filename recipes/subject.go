@@ -25,12 +25,13 @@ const (
 // Variant says whom a waiter watches.
 type Variant string
 
-// The two variants. With Parent every waiter watches the parent's children, so every
+// The variants. With Parent every waiter watches the parent's children, so every
 // release wakes everyone: the herd. With Predecessor each watches the node right
 // before its own, so a release wakes one.
 const (
 	Parent      Variant = "parent"
 	Predecessor Variant = "predecessor"
+	Polling     Variant = "polling" // it watches nobody, and asks again and again
 )
 
 // Delivery is how often a queue hands out an item.
@@ -50,6 +51,8 @@ type Promises struct {
 	FIFO      bool     // grants in the order of the waiters' nodes; items in the order of their puts
 	Delivery  Delivery // of a queue; "" if it promises none
 	Requeues  bool     // a client that has released stands in line again by itself
+	Deadline  bool     // a holder stops by itself when its session may have expired
+	Events    bool     // a holder is told by Env.Events that its grant is suspended, restored or lost
 }
 
 // Subject is one implementation of a recipe under test: ours, someone else's, or one
@@ -64,9 +67,38 @@ type Subject struct {
 	// Line is the child of a queue's node below which every waiting consumer has a node
 	// of its own; "" if they have none. Contenders have theirs below the parent itself.
 	Line string
+	// Pipe returns how long a request and its answer take, p50 and p99, between the harness
+	// and a subject that is another process; nil within one.
+	Pipe func() (p50, p99 time.Duration)
+	// Writes says that its clients are Workers, and Tells that they are Tellers.
+	Writes, Tells bool
+	// NoCancel says that Acquire and Take cannot be called off: they go on when the context
+	// has ended, and return ErrUnfinished meanwhile.
+	NoCancel bool
 	// Open makes one client of the subject, with a session of its own, and returns
 	// when the session stands. The client is a Contender or a QueueClient.
 	Open func(ctx context.Context, env Env) (Client, error)
+	// Missing says what has to be installed before the subject can be opened; nil, as the
+	// function or as what it returns, is nothing.
+	Missing func() error
+	// Start makes the subject ready for one trial, and returns it as it is then, with an
+	// Open; nil where it is ready as it is. stop ends what was started, also after an
+	// error. A driver (package driver/host) starts its processes, which say what it is.
+	Start func(ctx context.Context, t Trial) (s Subject, stop func(), err error)
+}
+
+// Trial is what Start needs to know.
+type Trial struct {
+	Clients int    // clients that will be opened; there may be some more
+	Stderr  string // files for what processes print begin with it; "" is nowhere
+	Owner   string // names this process for ever; what is started carries it, so that a sweep finds it
+	// Alone says which clients must not share a process with others; nil: all may.
+	Alone func(client int) bool
+	// Kept is what is kept for the next trial of the run; nil keeps nothing.
+	Kept *Kept
+	// Fail is called, from any goroutine, when the subject breaks a rule of its protocol,
+	// so that the trial cannot be judged. It returns at once.
+	Fail func(error)
 }
 
 // Env is what a client of a subject needs to know.
@@ -76,9 +108,17 @@ type Env struct {
 	Timeout   time.Duration // session timeout to ask for
 	Dial      zk.Dialer     // every connection must be made through it
 	MaxPacket int           // bytes: room for the longest list of names, and for an item
+	Auth      []Auth        // with which every connection must authenticate; nil: with nothing
+	ACL       []zk.ACL      // that every node must be created with; nil: open to all
 	// Events must be called at the instant at which the client learns that its grant is
 	// suspended, restored or lost. It returns at once.
 	Events func(Event)
+
+	// For a client that is another process:
+	Client   int                      // its number in the trial
+	Connect  func() ([]string, error) // the servers as listeners in front of Dial
+	Resource string                   // path of a node to which a holder may write, as its work
+	Seen     func() Claim             // what the wire shows of its session, and the newest node of that below Parent
 }
 
 // EventKind is what a client learns about its grant.
@@ -91,12 +131,15 @@ const (
 	EventSuspended EventKind = "suspended"
 	EventRestored  EventKind = "restored"
 	EventLost      EventKind = "lost"
+	EventEnded     EventKind = "ended" // the grant is over although the session lives: revoked, resigned
 )
 
 // Event is what a client has learned about the grant with that token.
 type Event struct {
-	Kind  EventKind
-	Token int64
+	Kind    EventKind
+	Token   int64
+	At      time.Time // when the client learned it; zero: when Env.Events is called
+	Session int64     // of the grant; 0: the one that the client has on the wire
 }
 
 // Client is a client of a subject, with a session of its own.
@@ -114,6 +157,30 @@ type Claim struct {
 	// what an adapter does afterwards is not the recipe's time. Zero means when Acquire
 	// returned.
 	At time.Time
+}
+
+// Timed is a client that knows when the recipe's own calls were made and returned: what
+// lies between the harness and the recipe is not the recipe's time.
+type Timed interface {
+	// Times are those of the operation that returned last.
+	Times() Times
+}
+
+// Times of an operation. Zero is when the client's method was called and returned.
+type Times struct {
+	Called, Returned time.Time
+	Error            time.Duration // that both may have
+}
+
+// Worker is a client that can write to a node on its own session, as a holder does its
+// work: with a plain setData, once, whatever has become of its grant.
+type Worker interface {
+	Write(ctx context.Context, path, value string) error
+}
+
+// Teller is a client that says, without asking the servers, whether it holds.
+type Teller interface {
+	Holds() bool
 }
 
 // Contender is a client of a lock or an election.

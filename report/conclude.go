@@ -3,8 +3,8 @@ package report
 import (
 	"cmp"
 	"errors"
-	"os"
-	"path/filepath"
+	"fmt"
+	"io/fs"
 	"runtime"
 	"slices"
 
@@ -33,7 +33,7 @@ func Judge(dir string) (Conclusion, error) {
 	if err != nil {
 		return Conclusion{}, err
 	}
-	folded, err := foldFolder(dir)
+	folded, err := foldFolder(dir, run)
 	if err != nil {
 		return Conclusion{}, err
 	}
@@ -43,18 +43,15 @@ func Judge(dir string) (Conclusion, error) {
 // Conclude concludes the trials from their histories, and writes result.json and
 // the histograms. It refuses what Judge refuses.
 func Conclude(dir string, run Run) (Conclusion, error) {
-	folded, err := foldFolder(dir)
+	folded, err := foldFolder(dir, run)
 	if err != nil {
-		return Conclusion{}, err
-	}
-	if err := os.MkdirAll(filepath.Join(dir, histogramDir), 0o755); err != nil {
 		return Conclusion{}, err
 	}
 	for _, f := range folded {
 		if f.histograms == "" {
 			continue // the history could not be opened
 		}
-		if err := writeSynced(histogramPath(dir, f.Trial.Name), []byte(f.histograms)); err != nil {
+		if err := writeSynced(dir, histogramFile(f.Trial.Name), []byte(f.histograms)); err != nil {
 			return Conclusion{}, err
 		}
 	}
@@ -63,19 +60,26 @@ func Conclude(dir string, run Run) (Conclusion, error) {
 }
 
 // foldFolder folds all histories of a run folder, as many at once as there are
-// processors. What another version wrote is an error: what is known of it must not be
-// written over with what we cannot read.
-func foldFolder(dir string) ([]Folded, error) {
-	names, err := trialNames(dir)
+// processors, and those that are missing. What another version wrote is an error: what is
+// known of it must not be written over with what we cannot read.
+func foldFolder(dir string, run Run) ([]Folded, error) {
+	names, err := TrialNames(dir)
 	if err != nil {
 		return nil, err
 	}
-	folded := make([]Folded, len(names))
+	lost, err := missing(dir, names)
+	if err != nil {
+		return nil, err
+	}
+	folded := make([]Folded, len(names), len(names)+len(lost))
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for i, name := range names {
 		g.Go(func() error {
 			f := foldFile(dir, name)
+			if f.History != nil && !f.History.Commits && run.Ensemble.ours() {
+				f.Trial.inDoubt("its commits are missing: " + history.CommitsPath(HistoryPath(dir, name)) + " is not there, and it was judged without them")
+			}
 			if !slices.ContainsFunc(f.Trial.Verdicts, func(v Verdict) bool { return v.Result == Fail }) {
 				f.History = nil // nobody asks for its records any more
 			}
@@ -86,7 +90,40 @@ func foldFolder(dir string) ([]Folded, error) {
 			return nil
 		})
 	}
-	return folded, g.Wait()
+	err = g.Wait()
+	return append(folded, lost...), err
+}
+
+// missing returns the trials that the result in the folder names and whose histories are
+// not there any more.
+func missing(dir string, there []string) ([]Folded, error) {
+	former, err := ReadResult(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var out []Folded
+	for _, t := range former.Trials {
+		if slices.Contains(there, t.Name) {
+			continue
+		}
+		err := fmt.Errorf("the history is missing: %s is not there any more", HistoryPath(dir, t.Name))
+		f := unreadable(t.Name, err)
+		f.Trial.Cell, f.Trial.Repetition, f.Trial.Expect = t.Cell, t.Repetition, t.Expect
+		out = append(out, f)
+	}
+	return out, err
+}
+
+// unreadable is a trial of which nothing is known.
+func unreadable(name string, err error) Folded {
+	f := Folded{Err: err, Trace: &Trace{Partial: err.Error()}, Trial: Trial{Name: name, Metrics: map[string]metrics.Metric{}}}
+	f.Trial.inDoubt(err.Error())
+	return f
+}
+
+// inDoubt says why the history does not tell everything.
+func (t *Trial) inDoubt(why string) {
+	t.Verdicts = append(t.Verdicts, Verdict{Guarantee: verdict.Readable, Result: Unknown, Reasons: []string{why}})
 }
 
 // foldFile folds one history. One that cannot be opened is a trial of which
@@ -94,10 +131,7 @@ func foldFolder(dir string) ([]Folded, error) {
 func foldFile(dir, name string) Folded {
 	h, err := history.Open(HistoryPath(dir, name))
 	if err != nil {
-		return Folded{Err: err, Trace: &Trace{Partial: err.Error()}, Trial: Trial{
-			Name: name, Metrics: map[string]metrics.Metric{},
-			Verdicts: []Verdict{{Guarantee: verdict.Readable, Result: Unknown, Reasons: []string{err.Error()}}},
-		}}
+		return unreadable(name, err)
 	}
 	f := Fold(h)
 	f.Trial.Name = name // the file's name leads to the history, whatever its header says

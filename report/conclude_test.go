@@ -65,7 +65,7 @@ func TestConclude_agreesWithJudge(t *testing.T) {
 	if th := trials[0].Thresholds; len(th) != 1 || th[0].Result != Pass {
 		t.Errorf("thresholds %+v", th)
 	}
-	f, err := os.Open(histogramPath(dir, "a-5"))
+	f, err := os.Open(filepath.Join(dir, histogramFile("a-5")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,6 +90,55 @@ func TestJudge_showsAHistoryThatCannotBeOpened(t *testing.T) {
 	}
 	if c.Traces["bad"].Partial == "" {
 		t.Error("nothing says why there is nothing to draw")
+	}
+}
+
+// A trial whose history somebody has removed is not forgotten, however often the folder
+// is judged.
+func TestJudge_showsTheTrialsWhoseHistoriesAreMissing(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"kept", "removed"} {
+		writeHistory(t, dir, history.Header{Trial: name, Cell: history.Cell{Scenario: "s", Subject: "lock/parent", Clients: 5}}, hold("p", 1, 5, 0, 10, 20)...)
+	}
+	if _, err := Conclude(dir, Run{ID: "r"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(HistoryPath(dir, "removed")); err != nil {
+		t.Fatal(err)
+	}
+	shows := func(c Conclusion, err error) {
+		t.Helper()
+		if err != nil || len(c.Result.Trials) != 2 {
+			t.Fatalf("%d trials, %v", len(c.Result.Trials), err)
+		}
+		gone := c.Result.Trials[1]
+		if v := gone.Verdicts; gone.Subject != "lock/parent" || len(v) != 1 || v[0].Result != Unknown || !strings.Contains(v[0].Reasons[0], "the history is missing") {
+			t.Errorf("%+v", gone)
+		}
+		if c.Traces["removed"].Partial == "" {
+			t.Error("nothing says why there is nothing to draw")
+		}
+	}
+	shows(Judge(dir))
+	shows(Conclude(dir, Run{ID: "r"}))
+	shows(Judge(dir))
+}
+
+// Where the members are ours there are commits; without them the verdicts are weaker.
+func TestJudge_saysThatCommitsAreMissing(t *testing.T) {
+	for kind, want := range map[string]bool{"process": true, "container": true, "external": false} {
+		dir := t.TempDir()
+		writeHistory(t, dir, history.Header{Trial: "t"}, hold("p", 1, 5, 0, 10, 20)...)
+		c, err := Conclude(dir, Run{ID: "r", Ensemble: Ensemble{Kind: kind}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := slices.ContainsFunc(c.Result.Trials[0].Verdicts, func(v Verdict) bool {
+			return v.Guarantee == "history" && v.Result == Unknown && strings.Contains(v.Reasons[0], "its commits are missing")
+		})
+		if said != want {
+			t.Errorf("%s: %+v", kind, c.Result.Trials[0].Verdicts)
+		}
 	}
 }
 

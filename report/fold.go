@@ -8,6 +8,7 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/internal/stats"
 	"github.com/zkbench/zkbench/report/metrics"
+	"github.com/zkbench/zkbench/report/second"
 	"github.com/zkbench/zkbench/report/verdict"
 )
 
@@ -25,30 +26,43 @@ type Folded struct {
 // Fold reads a history once, and concludes everything from it: metrics, verdicts,
 // faults, the thresholds of its header, and what is to be drawn.
 func Fold(h *history.History) Folded {
-	sweep, fold, tracer := verdict.NewSweep(h), metrics.NewFold(h), newTracer(h)
-	sweep.OnOverlap, fold.OnHandoff, fold.OnFailover = tracer.overlap, tracer.handoff, tracer.failover
+	sweep, fold, tracer, opinions := verdict.NewSweep(h), metrics.NewFold(h), newTracer(h), second.NewOpinions(h)
+	fold.OnHandoff, fold.OnFailover = tracer.handoff, tracer.failover
+	fold.OnRamp, fold.OnPause = tracer.ramp, tracer.pause
+	sweep.OnOverlap = func(o verdict.Overlap) {
+		opinions.Overlap(o)
+		tracer.overlap(o)
+	}
 	sweep.OnBelief = func(b verdict.Belief) {
+		opinions.Belief(b)
 		fold.Belief(b)
 		tracer.belief(b)
 	}
 	var at []time.Duration // of each record, in a zoo
+	var steps []Step
 	var readErr error
 	for n, err := range h.Records {
 		if err != nil {
 			readErr = err
 			break
 		}
+		opinions.Record(n)
 		sweep.Add(n)
 		fold.Record(n)
 		tracer.record(n)
+		if s, ok := n.Record.(*history.Step); ok {
+			steps = append(steps, Step{s.Step, s.Faults})
+		}
 		if h.Header.Provocation != "" {
 			at = append(at, n.Time())
 		}
 	}
 	t := Trial{
-		Name: h.Header.Trial, Cell: h.Header.Cell, Repetition: h.Header.Repetition, Expect: h.Header.Expect,
-		Verdicts: sweep.Close(readErr), Faults: faults(h.Faults), Formulas: h.Header.Formulas,
+		Name: h.Header.Trial, Cell: h.Header.Cell, Repetition: h.Header.Repetition, Again: h.Header.Again, Expect: h.Header.Expect,
+		Verdicts: sweep.Close(readErr), Faults: faults(h.Faults), Steps: steps, Formulas: h.Header.Formulas,
 	}
+	disagree(t.Verdicts, opinions.Close())
+	t.Verdicts = append(t.Verdicts, second.Queue(h, t.Verdicts)...)
 	t.Metrics = fold.Close()
 	if len(h.Phases) > 0 {
 		timeFailures(t.Verdicts, at, h.Phases[0].Start)
@@ -68,6 +82,16 @@ func Fold(h *history.History) Folded {
 	}
 	out.Trial = t
 	return out
+}
+
+// disagree fails the verdict on mutual exclusion where it passed, and the second opinion is
+// against it.
+func disagree(verdicts []Verdict, why string) {
+	for i := range verdicts {
+		if v := &verdicts[i]; why != "" && v.Guarantee == verdict.MutualExclusion && v.Result == Pass {
+			v.Result, v.Reasons = Fail, append(v.Reasons, why)
+		}
+	}
 }
 
 // timeFailures sets how long after start the last record was made that proves a failure.
@@ -96,6 +120,9 @@ func histogramLog(f *metrics.Fold) string {
 func faults(ws []history.Fault) []Fault {
 	var out []Fault
 	for _, w := range ws {
+		if w.CutShort { // it is in the history
+			continue
+		}
 		out = append(out, Fault{Fault: w.Fault, Target: w.Target, Start: w.Start, End: w.End, Proof: w.Proof, Err: w.Err})
 	}
 	return slices.Clip(out)

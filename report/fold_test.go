@@ -9,6 +9,7 @@ import (
 
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/metrics"
+	"github.com/zkbench/zkbench/report/verdict"
 )
 
 const ms = time.Millisecond
@@ -111,4 +112,19 @@ func BenchmarkFold(b *testing.B) {
 		}
 	}
 	b.ReportMetric(2*cycles*float64(b.N)/b.Elapsed().Seconds(), "records/s")
+}
+
+// A second opinion that is against a pass fails it; it has no say in anything else.
+func TestDisagree(t *testing.T) {
+	verdicts := []Verdict{
+		{Guarantee: verdict.MutualExclusion, Result: Pass}, {Guarantee: verdict.FIFO, Result: Pass},
+		{Guarantee: verdict.MutualExclusion, Result: Unknown}, {Guarantee: verdict.MutualExclusion, Result: NotPromised},
+	}
+	disagree(verdicts, "")
+	disagree(verdicts, "it is against it")
+	for i, want := range []string{Fail, Pass, Unknown, NotPromised} {
+		if v := verdicts[i]; v.Result != want || (len(v.Reasons) == 1) != (want == Fail) {
+			t.Errorf("%s: %s %q, want %s", v.Guarantee, v.Result, v.Reasons, want)
+		}
+	}
 }

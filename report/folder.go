@@ -22,6 +22,7 @@ const (
 	histogramDir  = "hdr"
 	PlotDir       = "plots"
 	EnsembleDir   = "ensemble"
+	DriverDir     = "drivers" // what drivers print on stderr
 	PageFile      = "report.html"
 	SummaryFile   = "summary.md"
 	JUnitFile     = "junit.xml"
@@ -40,21 +41,27 @@ func HistoryPath(dir, trial string) string {
 	return filepath.Join(dir, HistoryDir, trial+historySuffix)
 }
 
-// histogramPath is where the trial's histograms are in the run folder.
-func histogramPath(dir, trial string) string {
-	return filepath.Join(dir, histogramDir, trial+hdrSuffix)
-}
+// histogramFile is where the trial's histograms are, below the run folder.
+func histogramFile(trial string) string { return filepath.Join(histogramDir, trial+hdrSuffix) }
 
 // ReadResult reads result.json of a run folder, or the file itself. It refuses
 // one that a newer zkbench wrote.
 func ReadResult(path string) (Result, error) {
+	read := os.ReadFile
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		dir := path
+		read = func(string) ([]byte, error) { return readFile(dir, ResultFile) }
 		path = filepath.Join(path, ResultFile)
 	}
-	raw, err := os.ReadFile(path)
+	raw, err := read(path)
 	if err != nil {
 		return Result{}, fmt.Errorf("read result: %w", err)
 	}
+	return ParseResult(path, raw)
+}
+
+// ParseResult is [ReadResult] of a text that is at hand; path names it in errors.
+func ParseResult(path string, raw []byte) (Result, error) {
 	var probe struct {
 		Schema string `json:"schema"`
 	}
@@ -92,12 +99,16 @@ func writeResult(dir string, r Result) error {
 	if err != nil {
 		return fmt.Errorf("write result: %w", err)
 	}
-	return writeSynced(filepath.Join(dir, ResultFile), append(raw, '\n'))
+	return writeSynced(dir, ResultFile, append(raw, '\n'))
 }
 
-// trialNames returns the names of the trials whose histories are in the run folder.
-func trialNames(dir string) ([]string, error) {
-	entries, err := os.ReadDir(filepath.Join(dir, HistoryDir))
+// TrialNames returns the names of the trials whose histories are in the run folder.
+func TrialNames(dir string) ([]string, error) {
+	var entries []fs.DirEntry
+	err := within(dir, func(root *os.Root) (err error) {
+		entries, err = fs.ReadDir(root.FS(), HistoryDir)
+		return err
+	})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s has no folder %s: is it a run folder?", dir, HistoryDir)
 	}
@@ -106,7 +117,7 @@ func trialNames(dir string) ([]string, error) {
 	}
 	var names []string
 	for _, e := range entries {
-		if name, ok := strings.CutSuffix(e.Name(), historySuffix); ok && e.Type().IsRegular() {
+		if name, ok := strings.CutSuffix(e.Name(), historySuffix); ok && !e.IsDir() {
 			names = append(names, name)
 		}
 	}
@@ -142,6 +153,6 @@ func Clear(dir string) error {
 // ours says whether a run writes a file or folder of that name; a crash may leave
 // a file that was not renamed yet, like .result.json.123.
 func ours(name string) bool {
-	known := []string{ScenarioFile, ResultFile, HistoryDir, commitsDir, FaultPlanDir, histogramDir, PlotDir, EnsembleDir, PageFile, SummaryFile, JUnitFile, BenchFile}
+	known := []string{ScenarioFile, ResultFile, HistoryDir, commitsDir, FaultPlanDir, histogramDir, PlotDir, EnsembleDir, DriverDir, PageFile, SummaryFile, JUnitFile, BenchFile}
 	return slices.ContainsFunc(append(known, rendered...), func(known string) bool { return name == known || strings.HasPrefix(name, "."+known+".") })
 }

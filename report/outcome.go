@@ -12,6 +12,9 @@ const (
 	Pass    = verdict.Pass
 	Fail    = verdict.Fail
 	Unknown = verdict.Unknown
+
+	NotPromised = verdict.NotPromised // as a verdict only
+	NotJudged   = verdict.NotJudged
 )
 
 // Fit names the verdict on the harness itself: was the machine fit to measure on?
@@ -116,15 +119,16 @@ type Tally struct{ Pass, Fail, Unknown int }
 // All is how many results were counted.
 func (t Tally) All() int { return t.Pass + t.Fail + t.Unknown }
 
-// Add counts results. Anything that is neither pass nor fail is unknown.
+// Add counts results. What is not promised or not judged does not count; anything else
+// that is neither pass nor fail is unknown.
 func (t *Tally) Add(results ...string) {
 	for _, r := range results {
-		switch r {
-		case Pass:
+		switch {
+		case r == Pass:
 			t.Pass++
-		case Fail:
+		case r == Fail:
 			t.Fail++
-		default:
+		case verdict.Counts(r):
 			t.Unknown++
 		}
 	}

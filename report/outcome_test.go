@@ -27,6 +27,9 @@ func TestOutcome(t *testing.T) {
 		{"one failure is worse than unknown", []Trial{judged(Fail), judged(Unknown)}, "", Fail},
 		{"a threshold counts like a verdict", []Trial{with(judged(Pass), func(t *Trial) { t.Thresholds = []Threshold{{Result: Fail}} })}, "", Fail},
 		{"a result that nobody knows is unknown", []Trial{judged(Pass, "perhaps")}, "", Unknown},
+		{"what is not promised, or not judged, counts neither way", []Trial{judged(Pass, NotPromised, NotJudged)}, "", Pass},
+		{"and excuses nothing", []Trial{judged(Fail, NotPromised), judged(Unknown, NotJudged)}, "", Fail},
+		{"a broken specimen that does not promise what it was to break", []Trial{with(judged(Pass, NotPromised), func(t *Trial) { t.Expect = []string{"g-not promised"} })}, "", Unknown},
 		{"a trial without a verdict", []Trial{judged(Pass), judged()}, "", Unknown},
 		{"no trial at all", nil, "", Unknown},
 		{"a run that ended early", []Trial{judged(Pass)}, "interrupted", Unknown},
@@ -50,7 +53,7 @@ func TestOutcome(t *testing.T) {
 func TestTallies_countASpecimenOnce(t *testing.T) {
 	specimen := judged(Fail, Pass, Pass)
 	specimen.Expect, specimen.Cell = []string{"g-fail"}, history.Cell{Provocation: "crowd"}
-	verdicts, thresholds := Tallies([]Trial{specimen, judged(Pass, Unknown)})
+	verdicts, thresholds := Tallies([]Trial{specimen, judged(Pass, Unknown, NotPromised, NotJudged)})
 	if verdicts != (Tally{Pass: 2, Unknown: 1}) || thresholds.All() != 0 {
 		t.Errorf("verdicts %+v, thresholds %+v", verdicts, thresholds)
 	}

@@ -42,27 +42,52 @@ type Run struct {
 	Host     map[string]string `json:"host"`     // os, arch, cpus, cpu model, memory, kernel
 	Versions map[string]string `json:"versions"` // zkbench, go, zookeeper, client library
 	Ensemble Ensemble          `json:"ensemble"`
-	Ended    string            `json:"ended,omitempty"` // why it ended early: "interrupted", "disk full"
+	Ended    string            `json:"ended,omitempty"` // why it ended early: "interrupted", or an error
+	LeftOut  []LeftOut         `json:"left_out,omitempty"`
+	Incident *Incident         `json:"incident,omitempty"`
+}
+
+// Incident is a known mistake of a released library that the run was to show.
+type Incident struct {
+	About   string `json:"about"`           // what happened
+	Thread  string `json:"thread"`          // where it is told: an address
+	Version string `json:"version"`         // of what made it, like kazoo 2.8.0
+	Cause   string `json:"cause"`           // the lines that do it
+	Tried   string `json:"tried,omitempty"` // where it does not show: what was tried
+}
+
+// LeftOut is a fault of a built-in scenario that its question can do without, and that could
+// not be had where it was run. The result is that of the rest.
+type LeftOut struct {
+	Phase string `json:"phase"`
+	Fault string `json:"fault"` // its name
+	Why   string `json:"why"`   // it could not be had
 }
 
 // Ensemble is what the trials ran against.
 type Ensemble struct {
-	Kind    string        `json:"kind"`
-	About   string        `json:"about"`
-	Members int           `json:"members"`
-	Tick    time.Duration `json:"tick,omitempty"`
+	Kind      string        `json:"kind"`
+	About     string        `json:"about"`
+	Members   int           `json:"members"`             // that vote
+	Observers []string      `json:"observers,omitempty"` // the names of those that do not
+	Tick      time.Duration `json:"tick,omitempty"`
 }
+
+// ours says whether we run the members, so that there are commits of every trial.
+func (e Ensemble) ours() bool { return e.Kind == "process" || e.Kind == "container" }
 
 // Trial is one cell of the scenario's matrix, executed.
 type Trial struct {
 	Name string `json:"name"` // file name of its history: herd-lock-parent-50
 	history.Cell
 	Repetition int               `json:"repetition,omitempty"` // which trial of its cell it is, from 1; 0 where there is only one
+	Again      int               `json:"again,omitempty"`      // how often it was played before, and nothing came of it: a fault had missed its step
 	Merged     int               `json:"-"`                    // how many trials it stands for, where it stands for several
 	Metrics    map[string]Metric `json:"metrics"`
 	Verdicts   []Verdict         `json:"verdicts"`
 	Thresholds []Threshold       `json:"thresholds,omitempty"`
 	Faults     []Fault           `json:"faults,omitempty"`
+	Steps      []Step            `json:"steps,omitempty"`    // of an audit, that its calm episodes have shown
 	Formulas   map[string]string `json:"formulas,omitempty"` // in words, as in the history's header
 	// Expect are, in a zoo, the guarantees that the subject must be caught breaking. It
 	// is as it should be when each of those verdicts fails.
@@ -80,6 +105,13 @@ type Threshold struct {
 	Expr     string `json:"expr"`
 	Result   string `json:"result"`
 	Measured string `json:"measured"`
+}
+
+// Step is a place in a subject's protocol, and the faults that fit it: what an audit is to
+// play there.
+type Step struct {
+	Step   string   `json:"step"`
+	Faults []string `json:"faults"`
 }
 
 // Fault is one window of the history, as the report shows it.

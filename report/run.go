@@ -20,7 +20,7 @@ func ReadRun(dir string) (Run, error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return r.Run, err
 	}
-	names, err := trialNames(dir)
+	names, err := TrialNames(dir)
 	if err != nil {
 		return Run{}, err
 	}

@@ -31,6 +31,11 @@ func (c Condition) Judge(t Trial) Threshold {
 		unit = "1"
 	}
 	out.Measured = units.Quantity(*v, unit)
+	if c.Value == byFormula && m.Expected == nil && len(t.Formulas) == 0 {
+		out.Result = NotJudged
+		out.Measured += " (the subject has no formula)"
+		return out
+	}
 	limit, why := c.limit(m, t.Params)
 	if why != "" {
 		out.Measured += " (" + why + ")"
@@ -61,10 +66,13 @@ func (c Condition) judgeVerdicts(vs []Verdict) (result, measured string) {
 			results = append(results, v.Result)
 		}
 	}
-	if len(results) == 0 {
-		return Unknown, "not judged"
+	if len(results) == 0 || c.Field != "" && results[0] == NotJudged {
+		return Unknown, NotJudged
 	}
 	if result = verdict.Worst(results...); result == Pass {
+		if len(names[Pass]) == 0 {
+			return Pass, results[0]
+		}
 		return Pass, Pass
 	}
 	return result, result + ": " + strings.Join(names[result], ", ")

@@ -43,16 +43,29 @@ func TestParseThreshold_errorsNameTheColumnAndTheCure(t *testing.T) {
 	}
 }
 
+func TestCondition_Judge_ofASubjectWithoutAFormula(t *testing.T) {
+	trial := Trial{Metrics: map[string]Metric{metrics.FanoutNotifications: {Unit: "1/handoff", Value: new(25.5)}}}
+	c, err := ParseThreshold("fanout.notifications == expected")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := c.Judge(trial); got.Result != NotJudged || !strings.Contains(got.Measured, "25.5/handoff (the subject has no formula)") {
+		t.Errorf("got %+v", got)
+	}
+}
+
 func TestCondition_Judge(t *testing.T) {
 	trial := Trial{
-		Cell: history.Cell{Params: map[string]string{"promise": "2s", "crew": "7", "odd": "many"}},
+		Formulas: map[string]string{"notifications": "1"},
+		Cell:     history.Cell{Params: map[string]string{"promise": "2s", "crew": "7", "odd": "many"}},
 		Metrics: map[string]Metric{
 			metrics.HandoffLatency:      {Unit: "ns", Count: new(int64(100)), P99: new(12e6), P999: new(13e6), Max: new(3e9)},
 			metrics.FanoutNotifications: {Unit: "1/handoff", Value: new(25.5), Expected: new(25.5)},
 			metrics.FanoutRequests:      {Unit: "1/handoff", Value: new(3.0)},
 			"self.late.max":             {Unit: "ns", Value: new(4e6)},
 		},
-		Verdicts: []Verdict{{Guarantee: "fifo", Result: Pass}, {Guarantee: "progress", Result: Unknown}},
+		Verdicts: []Verdict{{Guarantee: "fifo", Result: Pass}, {Guarantee: "progress", Result: Unknown},
+			{Guarantee: "succession", Result: NotPromised}, {Guarantee: "fan-out", Result: NotJudged}},
 	}
 	for _, c := range []struct{ name, expr, result, measured string }{
 		{"below its limit", "handoff.latency.p99 < 50ms", Pass, "12.0 ms"},
@@ -74,6 +87,8 @@ func TestCondition_Judge(t *testing.T) {
 		{"what the harness says of itself", "self.late.max < 5ms", Pass, "4.00 ms"},
 		{"an unknown verdict is no pass", "verdicts == pass", Unknown, "unknown: progress"},
 		{"one verdict that passes", "verdicts.fifo == pass", Pass, "pass"},
+		{"one verdict that is not promised", "verdicts.succession == pass", Pass, "not promised"},
+		{"one verdict that is not judged", "verdicts.fan-out == pass", Unknown, "not judged"},
 		{"one verdict that was not given", "verdicts.fencing == pass", Unknown, "not judged"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -19,7 +19,9 @@ type Trace struct {
 	Overlaps  []verdict.Overlap
 	Handoffs  []metrics.Handoff  // of a queue: deliveries, each from when the item was due until it was taken
 	Failovers []metrics.Failover // rounds
+	Pauses    []metrics.Pause    // rounds, of holders whose process was paused
 	Rounds    []Round            // of successions
+	Ramps     []metrics.Ramp     // in which operations were due at a rate that rises
 	Paces     []Pace             // of the phases in which the clients, or a rate, set the pace
 	Depth     []DepthPoint       // of a queue with a stream of items
 	// Latencies are all that were measured, by metric, in nanoseconds; absent where
@@ -86,7 +88,11 @@ func (t *tracer) handoff(metric string, h metrics.Handoff) {
 	t.trace.Latencies[metric] = append(t.trace.Latencies[metric], float64(h.Latency))
 }
 
+func (t *tracer) ramp(r metrics.Ramp) { t.trace.Ramps = append(t.trace.Ramps, r) }
+
 func (t *tracer) failover(f metrics.Failover) { t.trace.Failovers = append(t.trace.Failovers, f) }
+
+func (t *tracer) pause(p metrics.Pause) { t.trace.Pauses = append(t.trace.Pauses, p) }
 
 // close returns the trace of a trial of that length. err is what the reading of the
 // history ended with.

@@ -42,6 +42,9 @@ func (c *pace) sample(s *history.Sample) {
 	if i < 0 {
 		return
 	}
+	if stopped := c.phases[i].Stopped; stopped > 0 && s.Return > stopped {
+		return
+	}
 	k := int(max(0, s.Return-c.phases[i].Start) / PaceWidth)
 	for len(c.done[i]) <= k {
 		c.done[i] = append(c.done[i], 0)
@@ -54,7 +57,7 @@ func (c *pace) sample(s *history.Sample) {
 func (c *pace) over(end time.Duration) []Pace {
 	var out []Pace
 	for i, p := range c.phases {
-		x := Pace{Start: p.Start, End: cmp.Or(p.End, end)}
+		x := Pace{Start: p.Start, End: cmp.Or(p.Over(), end)}
 		if x.End <= x.Start {
 			continue
 		}

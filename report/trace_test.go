@@ -37,6 +37,26 @@ func streamed() *history.History {
 	return history.Of(history.Header{Trial: "queue-2", Cell: history.Cell{Clients: 2}}, records...)
 }
 
+// What is drawn over time ends when the clients were told to stop.
+func TestTrace_endsAPaceWhenClientsAreToldToStop(t *testing.T) {
+	h := streamed()
+	var records []history.Record
+	for n := range h.Records {
+		if e, ok := n.Record.(*history.PhaseEnd); ok && e.Index == 1 {
+			e.Stopped, e.At = 7*time.Second, 9*time.Second
+		}
+		records = append(records, n.Record)
+	}
+	p := Fold(history.Of(h.Header, records...)).Trace.Paces[0]
+	sum := 0
+	for _, n := range p.Done {
+		sum += n
+	}
+	if p.End != 7*time.Second || sum != 300 {
+		t.Errorf("%d items until %v, want 300 until 7 s", sum, p.End)
+	}
+}
+
 func TestTrace_ofAQueue(t *testing.T) {
 	tr := Fold(streamed()).Trace
 	if !tr.Queue || len(tr.Handoffs) != 351 || tr.Partial != "" {

@@ -23,9 +23,23 @@ type attempt struct {
 
 // begin has the client stand in line. Whoever calls it waits for done in the end.
 func (c *client) begin(ctx context.Context) *attempt {
-	a := &attempt{c: c, done: make(chan struct{})}
+	a, run := c.attempt(ctx)
+	go run()
+	return a
+}
+
+// try has the client stand in line, and returns when the attempt has returned.
+func (c *client) try(ctx context.Context) *attempt {
+	a, run := c.attempt(ctx)
+	run()
+	return a
+}
+
+// attempt is one that run makes.
+func (c *client) attempt(ctx context.Context) (a *attempt, run func()) {
+	a = &attempt{c: c, done: make(chan struct{})}
 	ctx, a.giveUp = context.WithCancel(ctx)
-	go func() {
+	return a, func() {
 		defer close(a.done)
 		defer a.giveUp()
 		if c.st.queue() {
@@ -33,12 +47,8 @@ func (c *client) begin(ctx context.Context) *attempt {
 		} else {
 			a.claim, a.err = c.acquire(ctx)
 		}
-		a.at = c.st.clock.Now()
-		if !a.claim.At.IsZero() {
-			a.at -= time.Since(a.claim.At)
-		}
-	}()
-	return a
+		a.at = c.st.instant(a.claim.At)
+	}
 }
 
 // returned waits until the attempt has returned, within limit.
@@ -88,6 +98,7 @@ func (c *client) first(ctx context.Context) (*attempt, error) {
 	late := !a.returned(context.WithoutCancel(ctx), limit)
 	if late {
 		_ = c.st.snapshotStuck(ctx)
+		c.st.waiting()
 		a.giveUp()
 		if !a.returned(context.WithoutCancel(ctx), limit) { // it cannot be called off
 			c.close()
@@ -121,6 +132,7 @@ func (st *stage) newLine(ctx context.Context) *line {
 
 // leave calls off everybody who still waits.
 func (l *line) leave() {
+	l.st.waiting()
 	l.giveUp()
 	l.waiting.Wait()
 }
@@ -133,11 +145,9 @@ func (l *line) join(first *client, comeBack bool) {
 			continue
 		}
 		l.waiting.Go(func() {
-			a := c.begin(l.calls)
-			<-a.done
+			a := c.try(l.calls)
 			for comeBack && errors.Is(a.err, recipes.ErrSessionEnded) && c.reopen(l.calls) == nil {
-				a = c.begin(l.calls)
-				<-a.done
+				a = c.try(l.calls)
 			}
 			l.granted <- a
 		})

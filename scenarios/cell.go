@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report/units"
 )
@@ -24,14 +25,47 @@ type cell struct {
 	Provocation string
 	Caught      []string
 
+	// In an audit: the step at which the fault strikes, and the fault, as Provocation names
+	// them together.
+	Step, Fault string
+
+	versions []ensembles.Version // of ZooKeeper, that its ensemble runs; none: that of the options
+
+	aims   []aim  // the same
 	suffix string // of the trial's name, by the choice
 }
 
 // cells returns the matrix, subject by subject inside everything else, so that the
 // subjects are compared under the same conditions.
+// Of a scenario that names its trials only those.
 func (s *Scenario) cells() ([]cell, error) {
+	cells, err := s.everyCell()
+	return s.chosen(cells), err
+}
+
+// everyCell is cells, also those that the scenario leaves out: all of one version of
+// ZooKeeper, then all of the next.
+func (s *Scenario) everyCell() (all []cell, err error) {
+	for _, versions := range s.perEnsemble() {
+		cells, err := s.cellsOfOne()
+		if err != nil {
+			return nil, err
+		}
+		for i := range cells {
+			cells[i].versions = versions
+		}
+		all = append(all, cells...)
+	}
+	return all, nil
+}
+
+// cellsOfOne is the cells of one version.
+func (s *Scenario) cellsOfOne() ([]cell, error) {
 	if len(s.Specimens) > 0 {
 		return s.zoo()
+	}
+	if p := s.audit(); p != nil {
+		return s.auditCells(p)
 	}
 	combinations, err := s.combinations()
 	if err != nil {
@@ -42,7 +76,7 @@ func (s *Scenario) cells() ([]cell, error) {
 		for _, n := range s.Clients {
 			var row []cell
 			for _, name := range s.Subjects {
-				subject, err := recipes.Find(name)
+				subject, err := s.find(name)
 				if err != nil {
 					return nil, err
 				}
@@ -99,7 +133,7 @@ func (s *Scenario) validateTrials(bad problemFunc) {
 	others := slices.DeleteFunc(slices.Clone(s.Subjects), func(name string) bool { return name == s.Base })
 	switch {
 	case len(others) == len(s.Subjects):
-		if _, err := recipes.Find(s.Base); err != nil {
+		if _, err := s.find(s.Base); err != nil {
 			bad("base", "%v%s", err, units.Nearest(s.Base, s.Subjects))
 			return
 		}
@@ -113,10 +147,12 @@ func (s *Scenario) validateTrials(bad problemFunc) {
 
 // trialName is the name of the cell's trial, unique in its run.
 func (c cell) trialName() string {
-	start := c.Scenario.Name + "-" + strings.ReplaceAll(c.Subject.Name, "/", "-")
+	start := c.Scenario.Name + "-" + strings.ReplaceAll(c.Subject.Name, "/", "-") + c.versionSuffix()
 	switch {
+	case c.Provocation != "" && c.Trial > 0:
+		return fmt.Sprintf("%s-%s-%d", start, fileName(c.Provocation), c.Trial)
 	case c.Provocation != "":
-		return start + "-" + c.Provocation
+		return start + "-" + fileName(c.Provocation)
 	case c.Trial > 0:
 		return fmt.Sprintf("%s-%d%s-%d", start, c.Clients, c.suffix, c.Trial)
 	}
@@ -131,6 +167,9 @@ func (c cell) params() map[string]string {
 	p := map[string]string{"session_timeout": s.SessionTimeout.String()}
 	if s.Tick > 0 {
 		p["tick"] = s.Tick.String()
+	}
+	if label := c.versionsLabel(); label != "" {
+		p[versionKey] = label
 	}
 	for _, phase := range s.Phases {
 		p[phase.Name+".hold"] = phase.Hold.String()
@@ -160,8 +199,15 @@ func (c cell) name(params map[string]string) {
 
 // batch is those cells of a scenario that can share an ensemble, in order.
 type batch struct {
-	tick  time.Duration // that of the ensemble; 0 where the scenario does not say
-	cells []cell
+	tick     time.Duration       // that of the ensemble; 0 where the scenario does not say
+	versions []ensembles.Version // that it runs; none where the scenario does not say
+	cells    []cell
+}
+
+// takes says whether the cell can share the batch's ensemble. A trial that upgrades members
+// has one for itself: each begins with the old version.
+func (b *batch) takes(c cell) bool {
+	return b.tick == c.Scenario.Tick && slices.Equal(b.versions, c.versions) && !c.Scenario.upgrades()
 }
 
 // batches returns the cells of the scenario, by the ensemble that they need.
@@ -172,8 +218,8 @@ func (s *Scenario) batches() ([]batch, error) {
 	}
 	var out []batch
 	for _, c := range cells {
-		if tick := c.Scenario.Tick; len(out) == 0 || out[len(out)-1].tick != tick {
-			out = append(out, batch{tick: tick})
+		if len(out) == 0 || !out[len(out)-1].takes(c) {
+			out = append(out, batch{tick: c.Scenario.Tick, versions: c.versions})
 		}
 		b := &out[len(out)-1]
 		b.cells = append(b.cells, c)

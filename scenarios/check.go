@@ -99,6 +99,8 @@ func misfit(n *yaml.Node, t reflect.Type) string {
 		want = "a whole number"
 	case t.Kind() == reflect.Float64:
 		want = "a number"
+	case t.Kind() == reflect.Bool:
+		want = "true or false"
 	case t.Kind() == reflect.String:
 		want = "a text"
 	}
@@ -128,6 +130,8 @@ func fits(n *yaml.Node, t reflect.Type) bool {
 		return tag == "!!int" && err == nil
 	case t.Kind() == reflect.Float64:
 		return tag == "!!int" || tag == "!!float"
+	case t.Kind() == reflect.Bool:
+		return tag == "!!bool"
 	}
 	return tag != "!!null" && tag != "!!binary"
 }
@@ -146,10 +150,14 @@ func kindName(n *yaml.Node) string {
 
 func join(path, step string) string { return strings.TrimPrefix(path+"."+step, ".") }
 
-// fieldNames are the names of a struct's fields in YAML, in order. Every field has one.
+// fieldNames are the names of a struct's fields in YAML, in order. Every exported field has
+// one.
 func fieldNames(t reflect.Type) []string {
 	var names []string
 	for f := range t.Fields() {
+		if !f.IsExported() { // these stand last
+			break
+		}
 		name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
 		names = append(names, name)
 	}

@@ -1,8 +1,10 @@
 package scenarios
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -21,8 +23,12 @@ type client struct {
 	subject atomic.Pointer[recipes.Client]      // nil where it has no session
 	heard   atomic.Pointer[func(recipes.Event)] // is called with what the client learns, beside the record; it returns at once
 
-	busy  atomic.Int64 // when the operation under way was called, plus 1 ns; 0 without one
-	calls atomic.Int64 // operations called
+	under atomic.Pointer[operation] // the one under way; nil without one
+	calls atomic.Int64              // acquires and takes called
+	token atomic.Int64              // of its last grant
+	grant atomic.Int64              // the number of that among all grants of the trial
+	moves atomic.Int64              // its grants and releases so far, or the items that it took
+	back  backOff
 
 	learned atomic.Pointer[recipes.Event] // the last that it learned about a grant
 }
@@ -31,20 +37,40 @@ func newClient(st *stage, n int) *client {
 	return &client{n: n, st: st, wire: st.tap.Client(n)}
 }
 
-// event records what the client learns about its grant, at the instant it does.
+// operation is an acquire, a take, a release or a put under way.
+type operation struct {
+	op   string        // as Sample.Op
+	call time.Duration // when it was called
+}
+
+// instant is t on the trial's clock; of the zero time it is now.
+func (st *stage) instant(t time.Time) time.Duration {
+	if t.IsZero() {
+		return st.clock.Now()
+	}
+	return st.clock.At(t)
+}
+
+// event records what the client learns about its grant.
 func (c *client) event(e recipes.Event) {
+	c.learned.Store(&e)
+	c.recordEvent(e, c.st.instant(e.At))
+	if heard := c.heard.Load(); heard != nil {
+		(*heard)(e)
+	}
+}
+
+func (c *client) recordEvent(e recipes.Event, at time.Duration) {
 	event := history.Lost
 	switch e.Kind {
 	case recipes.EventSuspended:
 		event = history.Suspended
 	case recipes.EventRestored:
 		event = history.Restored
+	case recipes.EventEnded:
+		event = history.Ended
 	}
-	c.learned.Store(&e)
-	c.st.record.Record(&history.Session{At: c.st.clock.Now(), Event: event, Client: c.n, Token: e.Token, Session: c.wire.Session().ID})
-	if heard := c.heard.Load(); heard != nil {
-		(*heard)(e)
-	}
+	c.st.record.Record(&history.Session{At: at, Event: event, Client: c.n, Token: e.Token, Session: cmp.Or(e.Session, c.wire.Session().ID)})
 }
 
 func (c *client) contender() recipes.Contender { return (*c.subject.Load()).(recipes.Contender) }
@@ -61,39 +87,65 @@ func (c *client) lost(token int64) bool {
 	return c.inDoubt(token) && c.learned.Load().Kind == recipes.EventLost
 }
 
-// operation calls f, which acquires or takes, and counts that.
-func (c *client) operation(due time.Duration, f func() error) error {
+// enter calls f, which acquires or takes, and counts that.
+func (c *client) enter(op string, call time.Duration, f func() error) error {
 	c.calls.Add(1)
-	c.busy.Store(int64(due) + 1)
 	moments := c.st.events.Load()
 	moments.acquiring()
-	err := f()
+	err := c.do(op, call, f)
 	moments.acquired(c.n, err == nil)
-	c.busy.Store(0)
 	return err
 }
 
+// do calls f, which is an operation of the client.
+func (c *client) do(op string, call time.Duration, f func() error) error {
+	c.under.Store(&operation{op, call})
+	defer c.under.Store(nil)
+	return f()
+}
+
+// waiting records the operations that are under way.
+func (st *stage) waiting() {
+	now := st.clock.Now()
+	for _, c := range slices.Concat(st.clients, st.producers) {
+		if o := c.under.Load(); o != nil {
+			st.record.Record(&history.Waiting{At: now, Phase: st.phase.Name, Client: c.n, Op: o.op, Call: o.call})
+		}
+	}
+}
+
 // acquire acquires, due now.
-func (c *client) acquire(ctx context.Context) (claim recipes.Claim, err error) {
-	due := c.st.clock.Now()
-	err = c.operation(due, func() error { claim, err = c.contender().Acquire(ctx); return err })
+func (c *client) acquire(ctx context.Context) (recipes.Claim, error) {
+	now := c.st.clock.Now()
+	return c.acquireDue(ctx, now, now)
+}
+
+// acquireDue acquires, which was due at due, and is called at call, which is now.
+func (c *client) acquireDue(ctx context.Context, due, call time.Duration) (claim recipes.Claim, err error) {
+	err = c.enter(history.Acquire, call, func() error { claim, err = c.contender().Acquire(ctx); return err })
 	if c.st.dial != nil {
 		claim.Path = wire.RealPath(claim.Path)
 	}
-	s := c.sample(history.Acquire, due, err)
-	s.Token, s.Session, s.Path = claim.Token, claim.Session, claim.Path
-	if !claim.At.IsZero() {
-		s.Return -= time.Since(claim.At)
+	returned := c.st.instant(claim.At)
+	if err == nil && claim.Token == 0 && claim.Path != "" {
+		claim.Token = c.st.observer.czxid(ctx, claim.Path)
 	}
+	s := c.sample(history.Acquire, call, err)
+	s.Due, s.Token, s.Session, s.Path = due, claim.Token, claim.Session, claim.Path
+	s.Return = min(s.Return, max(s.Call, returned))
+	c.timed(&s)
 	c.st.record.Sample(s)
 	if c.inDoubt(claim.Token) {
-		// The grant was in doubt before the clock was read for its return. Belief
-		// begins with the return, so what ended it is recorded once more.
-		c.event(*c.learned.Load())
+		// The grant may have been in doubt before it returned. Belief begins with the
+		// return, so what ended it is recorded once more.
+		e := *c.learned.Load()
+		c.recordEvent(e, max(s.Return, c.st.instant(e.At)))
 	}
 	if err == nil {
+		c.token.Store(claim.Token)
 		c.st.holder.holds(c.n)
-		c.st.grants.Add(1)
+		c.grant.Store(c.st.grants.Add(1))
+		c.moves.Add(1)
 	}
 	return claim, err
 }
@@ -105,17 +157,19 @@ func (c *client) release(ctx context.Context, claim recipes.Claim) error {
 	defer cancel()
 	c.st.holder.letGo(ctx, c.n)
 	due := c.st.clock.Now()
-	err := c.contender().Release(ctx)
+	err := c.do(history.Release, due, func() error { return c.contender().Release(ctx) })
 	s := c.sample(history.Release, due, err)
 	s.Token, s.Session, s.Path = claim.Token, claim.Session, claim.Path
+	c.timed(&s)
 	c.st.record.Sample(s)
 	return err
 }
 
-// write writes to the fenced resource with the claim's token, as every holder must.
+// write writes to the fenced resource with the token that the subject has handed out, as
+// every holder must.
 func (c *client) write(ctx context.Context, claim recipes.Claim) {
 	due := c.st.clock.Now()
-	version, err := c.st.fence.write(ctx, claim.Token, c.n)
+	version, err := c.st.fence.write(ctx, claim.Token, c.grant.Load())
 	s := c.sample(history.Write, due, err)
 	s.Token, s.Session, s.Version = claim.Token, claim.Session, version
 	if err != nil && !errors.Is(err, errFenced) {
@@ -139,6 +193,35 @@ func (c *client) sample(op string, due time.Duration, err error) history.Sample 
 		s.Err = err.Error()
 	}
 	return s
+}
+
+// timed takes the times of the recipe's own call, where the client knows them. Belief is
+// narrowed by what they may be wrong by: it begins with the return of an acquire, and ends
+// with the call of a release.
+func (c *client) timed(s *history.Sample) {
+	subject := c.subject.Load()
+	if subject == nil {
+		return
+	}
+	t, ok := (*subject).(recipes.Timed)
+	if !ok {
+		return
+	}
+	times := t.Times()
+	called, returned := c.st.instant(times.Called), c.st.instant(times.Returned)
+	if times.Called.IsZero() || called < s.Call || returned > s.Return {
+		return
+	}
+	if s.Due == s.Call {
+		s.Due = called // the harness did not wait
+	}
+	s.Call, s.Return = called, returned
+	switch s.Op {
+	case history.Acquire:
+		s.Return += times.Error
+	case history.Release:
+		s.Call, s.Due = s.Call-times.Error, s.Due-times.Error
+	}
 }
 
 // outcome says what an error proves. Only an answer, a cancellation that was

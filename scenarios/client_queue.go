@@ -40,9 +40,10 @@ func (c *client) put(ctx context.Context, id string, due time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.st.scenario.SessionTimeout+5*time.Second)
 	defer cancel()
 	call := c.st.clock.Now()
-	err := c.queue().Put(ctx, fill(id, c.st.phase.Size))
+	err := c.do(history.Put, call, func() error { return c.queue().Put(ctx, fill(id, c.st.phase.Size)) })
 	s := c.sample(history.Put, due, err)
 	s.Call, s.Item = call, id
+	c.timed(&s)
 	c.st.record.Sample(s)
 	return err
 }
@@ -57,26 +58,28 @@ func (c *client) putNext(ctx context.Context) (id string, err error) {
 func (c *client) take(ctx context.Context) (id string, err error) {
 	call := c.st.clock.Now()
 	var item []byte
-	err = c.operation(call, func() error { item, err = c.queue().Take(ctx); return err })
+	err = c.enter(history.Take, call, func() error { item, err = c.queue().Take(ctx); return err })
 	s := c.sample(history.Take, call, err)
 	if item != nil {
 		s.Item = identity(item)
 	}
+	c.timed(&s)
 	c.st.record.Sample(s)
 	if err == nil {
 		c.st.grants.Add(1)
+		c.moves.Add(1)
 	}
 	return s.Item, err
 }
 
 // mend brings the client back after an error: with a new session where the old one
-// has ended, else after a moment, so that it does not spin where every call fails.
+// has ended, else after a while, so that it does not spin where every call fails.
 func (c *client) mend(ctx context.Context, err error) {
 	if errors.Is(err, recipes.ErrSessionEnded) {
 		_ = c.reopen(ctx) // its error is that ctx is done, which the caller sees
 		return
 	}
-	_ = pause(ctx, 5*time.Millisecond)
+	c.backOff(ctx)
 }
 
 // consume takes items until ctx is done, and calls taken with the identity of each.
@@ -87,8 +90,15 @@ func (c *client) consume(ctx context.Context, taken func(id string)) {
 			c.mend(ctx, err)
 			continue
 		}
+		c.back.succeeded()
 		taken(id)
 	}
+}
+
+// taking returns a context for consumers, which stop ends.
+func (st *stage) taking(ctx context.Context) (taking context.Context, stop func()) {
+	taking, cancel := context.WithCancel(ctx)
+	return taking, func() { st.waiting(); cancel() }
 }
 
 // consumeSlowly takes items until ctx is done, and spends the phase's hold time on each.
@@ -105,8 +115,8 @@ func (st *stage) emptied(ctx context.Context, patience time.Duration) error {
 	last, since := st.grants.Load(), time.Now()
 	for {
 		err := poll(ctx, min(time.Second, patience), func(ctx context.Context) (bool, error) {
-			_, most, err := st.observer.children(ctx, st.parent, sequential)
-			return err == nil && most == 0 && st.putting.Load() == 0 && st.tap.Totals().InFlight == 0, nil // a member may still be recovering
+			none, err := st.observer.itemless(ctx, st.parent)
+			return err == nil && none && st.putting.Load() == 0 && st.tap.Totals().InFlight == 0, nil // a member may still be recovering
 		})
 		switch now := st.grants.Load(); {
 		case ctx.Err() != nil:

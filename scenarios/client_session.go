@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zkbench/zkbench/chaos/wire"
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report/history"
 )
@@ -18,8 +19,10 @@ import (
 func (c *client) open(ctx context.Context) error {
 	st := c.st
 	subject, err := st.cell.Subject.Open(ctx, recipes.Env{
-		Servers: rotated(st.members.ensemble.Servers(), c.n), Parent: st.parent, Timeout: st.scenario.SessionTimeout,
+		Servers: rotated(st.members.ensemble.Servers(), c.n+st.shift), Parent: st.parent, Timeout: st.scenario.SessionTimeout,
 		Dial: c.dialer(), MaxPacket: st.packet(), Events: c.event,
+		Auth: authFor(st.members.ensemble), ACL: aclFor(st.members.ensemble),
+		Client: c.n, Connect: c.listeners, Resource: st.resource(), Seen: c.seen,
 	})
 	if err != nil {
 		return fmt.Errorf("client %d: %w", c.n, err)
@@ -38,11 +41,37 @@ func rotated(servers []string, n int) []string {
 }
 
 // dialer is the client's tap, and what the trial puts before it.
-func (c *client) dialer() zk.Dialer {
+func (c *client) dialer() zk.Dialer { return zk.Dialer(c.before(c.wire.Dial)) }
+
+// before puts before the client's tap what the trial wants there.
+func (c *client) before(tap wire.Dialer) wire.Dialer {
 	if c.st.dial != nil {
-		return c.st.dial(c.wire.Dial)
+		tap = c.st.dial(tap)
 	}
-	return c.wire.Dial
+	if c.st.joint != nil && c.n == c.st.cell.aims[0].step.client() {
+		tap = c.st.joint.lead(c.wire, tap)
+	}
+	return tap
+}
+
+// listeners are the members as the client reaches them where it is another process: on
+// listeners with the tap behind them, in the order in which it should try them.
+func (c *client) listeners() (addrs []string, err error) {
+	for _, server := range rotated(c.st.members.ensemble.Servers(), c.n+c.st.shift) {
+		addr, err := c.wire.Listen(server, c.before)
+		if err != nil {
+			return nil, fmt.Errorf("client %d: a listener for %s: %w", c.n, server, err)
+		}
+		addrs = append(addrs, addr)
+	}
+	return addrs, nil
+}
+
+// seen is what the wire shows of the client: its session, and the newest node of that in
+// line.
+func (c *client) seen() recipes.Claim {
+	n, _ := c.wire.Node(c.st.parent)
+	return recipes.Claim{Session: c.wire.Session().ID, Path: n.Path, Token: n.Czxid}
 }
 
 // opened says whether the client has a session, or had one until it ended.
@@ -72,7 +101,7 @@ func (c *client) closeSubject() (closed bool, err error) {
 	if subject == nil {
 		return false, nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second+c.st.scenario.SessionTimeout)
 	defer cancel()
 	return true, (*subject).Close(ctx)
 }
@@ -91,5 +120,6 @@ func (c *client) reopen(ctx context.Context) error {
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
+		c.backOff(ctx)
 	}
 }

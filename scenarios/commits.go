@@ -36,8 +36,8 @@ func (s *sessions) add(id int64) {
 }
 
 // saveCommits reads what the members have committed after a zxid, and stores what
-// concerns the trial beside its history. It does nothing where the members are not
-// ours: then the verdicts are judged without.
+// concerns the trial beside its history. It does nothing where nobody
+// lets us read their logs: then the verdicts are judged without.
 func (t *trial) saveCommits(after int64) (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), commitsTimeout)
 	defer cancel()
@@ -47,7 +47,13 @@ func (t *trial) saveCommits(after int64) (err error) {
 	}
 	var all []txnlog.Entry
 	cut := t.stage.commitsCut()
+	strayed := false
 	summary, readErr := ensembles.Commits(ctx, t.runner.ensemble, after, func(e txnlog.Entry) error {
+		if path := t.stage.stray(cut, e); path != "" && !strayed {
+			strayed = true
+			t.stage.record.Record(&history.Unplayed{At: t.stage.clock.Now(), Why: fmt.Sprintf("session %#x, which came through none of zkbench's listeners, "+
+				"touched %s (zxid %#x): the driver's clients must stay on the addresses that open names (zkbench help drivers)", uint64(e.Session), path, uint64(e.Zxid))})
+		}
 		if cut.concerns(e) {
 			all = append(all, e)
 		}
@@ -71,14 +77,14 @@ func (t *trial) saveCommits(after int64) (err error) {
 
 // lastZxid is the last transaction that the ensemble has committed.
 func (m members) lastZxid(ctx context.Context) (int64, error) {
-	if !m.ours() {
+	if !ensembles.Logged(m.ensemble) {
 		return 0, nil
 	}
 	leader, err := ensembles.Leader(ctx, m.ensemble)
 	if err != nil {
 		return 0, err
 	}
-	server, err := ensembles.Ask(ctx, leader.Addr)
+	server, err := ensembles.Ask(ctx, leader)
 	return server.Zxid, err
 }
 
@@ -118,6 +124,21 @@ func (c commitsCut) concerns(e txnlog.Entry) bool {
 	return false
 }
 
+// stray returns the path in the line that a transaction has touched whose session is neither
+// a client's nor the harness's; "" where there is none. Only drivers can leave their
+// listeners.
+func (st *stage) stray(cut commitsCut, e txnlog.Entry) string {
+	if !st.driven || cut.sessions[e.Session] || st.observer.owns(e.Session) {
+		return ""
+	}
+	for _, o := range ops(e) {
+		if o.Type != txnlog.Error && (o.Path == st.parent || strings.HasPrefix(o.Path, st.parent+"/")) {
+			return o.Path
+		}
+	}
+	return ""
+}
+
 // ops are the operations of a transaction.
 func ops(e txnlog.Entry) []txnlog.Op {
 	if e.Type == txnlog.Multi {
@@ -140,7 +161,7 @@ func (c commitsCut) commits(e txnlog.Entry) (out []*history.Commit) {
 		}
 		k := &history.Commit{Zxid: e.Zxid, Session: e.Session, Cxid: e.Cxid, Op: op, Path: o.Path,
 			Ephemeral: o.Ephemeral, Version: o.Version, Code: o.Err, Removed: e.Removed}
-		if op == history.CommitCreate && c.queue && !o.Ephemeral {
+		if op == history.CommitCreate && c.queue && strings.HasPrefix(o.Path, c.root+"line/") {
 			k.Item = identity(o.Data)
 		}
 		out = append(out, k)

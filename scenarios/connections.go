@@ -86,7 +86,7 @@ func (c *connections) count(ctx context.Context) {
 	defer cancel()
 	made, now := 0.0, c.st.clock.Now()
 	for i, m := range c.st.members.ensemble.Members {
-		mntr, err := ensembles.Monitor(ctx, m.Addr)
+		mntr, err := ensembles.Monitor(ctx, m)
 		n, ok := mntr[connectionsCounter]
 		if err != nil || !ok {
 			continue // cut off, or down: it takes no connection that we could miss, but for its last ones

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"context"
+	"time"
 
 	"github.com/zkbench/zkbench/chaos/wire"
 	"github.com/zkbench/zkbench/report/history"
@@ -43,14 +44,15 @@ func lists(c wire.Counts) int64 {
 
 // effort is what a client has done so far.
 type effort struct {
-	calls int64
-	wire  wire.Counts
+	calls   int64
+	backOff time.Duration
+	wire    wire.Counts
 }
 
 func (st *stage) efforts() []effort {
 	out := make([]effort, len(st.clients))
 	for i, c := range st.clients {
-		out[i] = effort{c.calls.Load(), c.wire.Counts()}
+		out[i] = effort{c.calls.Load(), time.Duration(c.back.total.Load()), c.wire.Counts()}
 	}
 	return out
 }
@@ -65,6 +67,6 @@ func (st *stage) recordEfforts(before []effort) {
 		}
 		w := e.wire.Sub(before[i].wire)
 		st.record.Record(&history.Effort{At: st.clock.Now(), Phase: st.phase.Name, Client: i, Queue: st.queue(), Calls: calls,
-			Requests: w.Requests.Total() - w.Requests.Of(wire.Ping), Notifications: w.Notifications.Total(), Connections: w.Connections, Refusals: w.Errors.Total()})
+			Requests: w.Requests.Total(), Notifications: w.Notifications.Total(), Connections: w.Connections, Refusals: w.Errors.Total(), BackOff: e.backOff - before[i].backOff})
 	}
 }

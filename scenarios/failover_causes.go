@@ -20,14 +20,12 @@ type cause struct {
 	// and nothing need be passed on.
 	keeps   bool
 	expires bool // the servers must let the session run out first
+	goesOn  bool // the holder goes on where it was, once another has been granted
 	elects  bool // the ensemble must elect a leader first
 }
 
 // causeFault is a fault by its name, and what it hits.
 type causeFault struct{ fault, target string }
-
-// itsMember stands for the member that serves the holder.
-const itsMember = "its member"
 
 var causes = map[string]*cause{}
 
@@ -40,7 +38,8 @@ func init() {
 		{name: "expel", faults: []causeFault{{"session.close", chaos.Holder}}}, // its session is closed from elsewhere
 		{name: "crash", faults: []causeFault{crash}, expires: true},            // its connections are cut, and it cannot make new ones
 		{name: "freeze", faults: []causeFault{{"session.freeze", chaos.Holder}}, expires: true},
-		{name: "server.kill", faults: []causeFault{{"member.kill", itsMember}}, keeps: true},
+		{name: "pause", faults: []causeFault{{"client.pause", chaos.Holder}}, expires: true, goesOn: true}, // its process stands still
+		{name: "server.kill", faults: []causeFault{{"member.kill", chaos.MemberOf + chaos.Holder}}, keeps: true},
 		{name: "leader.kill", faults: []causeFault{leaderKill}, keeps: true, elects: true},
 		{name: "crash+leader.kill", faults: []causeFault{crash, leaderKill}, expires: true, elects: true},
 	} {
@@ -55,14 +54,10 @@ func (c *cause) faultNames() []string {
 	return namesOf(c.faults, func(f causeFault) string { return f.fault })
 }
 
-// entries are the faults to be played. server is the address of the member that serves
-// the holder.
-func (c *cause) entries(server string) ([]chaos.Entry, error) {
+// entries are the faults to be played.
+func (c *cause) entries() ([]chaos.Entry, error) {
 	var entries []chaos.Entry
 	for _, f := range c.faults {
-		if f.target == itsMember {
-			f.target = server
-		}
 		fault, err := chaos.Parse(f.fault, f.target, nil)
 		if err != nil {
 			return nil, err

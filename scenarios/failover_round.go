@@ -21,8 +21,7 @@ type failoverRound struct {
 
 	hitAt   time.Duration
 	session int64            // the victim's
-	server  string           // that serves the victim
-	leads   bool             // and leads the ensemble
+	leads   bool             // the member that serves the victim leads the ensemble
 	seen    history.Failover // what becomes of it
 }
 
@@ -85,7 +84,7 @@ func (f *failoverRound) hold(ctx context.Context, wait time.Duration) error {
 func (f *failoverRound) hit(ctx context.Context) (*attempt, error) {
 	f.victim.heard.Store(new(func(e recipes.Event) {
 		select {
-		case f.learned <- learned{e.Kind, f.st.clock.Now()}:
+		case f.learned <- learned{e.Kind, f.st.instant(e.At)}:
 		default: // more than anybody asked for
 		}
 	}))
@@ -93,7 +92,7 @@ func (f *failoverRound) hit(ctx context.Context) (*attempt, error) {
 	removed, stop := f.st.observer.watchRemoval(ctx, f.held.claim.Path, f.st.clock.Now)
 	defer stop()
 	s := f.victim.wire.Session()
-	f.session, f.server = s.ID, s.Server
+	f.session = s.ID
 	f.leads = f.cause.expires && f.st.members.leads(ctx, s.Server)
 	heal, err := f.apply(ctx)
 	if err != nil {
@@ -101,7 +100,12 @@ func (f *failoverRound) hit(ctx context.Context) (*attempt, error) {
 	}
 	next := f.await(ctx, f.predict().most)
 	f.stages(ctx, removed, next)
-	if err := errors.Join(heal(), ctx.Err()); err != nil {
+	if f.cause.goesOn && next != nil {
+		err = f.goOn(ctx, next, heal)
+	} else {
+		err = heal()
+	}
+	if err := errors.Join(err, ctx.Err()); err != nil {
 		return nil, err
 	}
 	return next, nil
@@ -113,7 +117,7 @@ func (f *failoverRound) apply(ctx context.Context) (heal func() error, err error
 		f.hitAt = f.st.clock.Now()
 		return func() error { return nil }, f.cause.act(ctx, f.held)
 	}
-	entries, err := f.cause.entries(f.server)
+	entries, err := f.cause.entries()
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +127,7 @@ func (f *failoverRound) apply(ctx context.Context) (heal func() error, err error
 	f.hitAt = f.st.clock.Now()
 	go func() {
 		defer close(ended)
-		faults.play(ctx, func() int { return f.victim.n })
+		faults.play(ctx, func(bool) int { return f.victim.n })
 	}()
 	return func() error {
 		defer cancel()

@@ -28,6 +28,12 @@ type Fault struct {
 	Target string            `yaml:"target,omitempty"` // what it hits: holder, leader, a client's number, a member's name; "" is the kind's own
 	For    time.Duration     `yaml:"for,omitempty"`    // until it is healed; 0: to the end of the phase
 	Params map[string]string `yaml:"params,omitempty"` // of the kind of fault (zkbench list faults)
+	// Essential says that the scenario's question cannot be answered without it. A built-in
+	// scenario leaves out, aloud, what is not essential and cannot be had on this machine. What
+	// is asked for (a file, --set, --replay) is essential in any case.
+	Essential bool `yaml:"essential,omitempty"`
+
+	builtin bool // it is a built-in scenario's, and nobody asked for it
 }
 
 // validate checks a fault of a phase that lasts so long.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 	"sync/atomic"
 
 	"github.com/go-zookeeper/zk"
@@ -14,7 +12,7 @@ import (
 )
 
 // fence is the resource to which every holder writes with its token. It refuses a token
-// that is lower than one that has written before.
+// that is lower than one that has written before, and one under which another grant has.
 type fence struct {
 	observer *observer
 	path     string
@@ -24,7 +22,7 @@ type fence struct {
 // open makes the resource, to which nobody has written.
 func (f *fence) open(ctx context.Context) error {
 	return f.observer.any(ctx, 4*tryFor, func(ctx context.Context, s *recipes.Session) error {
-		_, err := s.Create(ctx, f.path, []byte("0 -1 0"), 0)
+		_, err := s.Create(ctx, f.path, []byte("0 0 0"), 0)
 		if errors.Is(err, zk.ErrNodeExists) {
 			return nil
 		}
@@ -32,16 +30,23 @@ func (f *fence) open(ctx context.Context) error {
 	})
 }
 
-// errFenced says that the resource has seen a higher token.
-var errFenced = errors.New("refused by the fence: a higher token has written")
+// The errors of a write that the resource refuses.
+var (
+	errFenced = errors.New("refused by the fence")
+	errHigher = fmt.Errorf("%w: a higher token has written", errFenced)
+	errTwice  = fmt.Errorf("%w: another grant has written under this token", errFenced)
+)
 
-// write writes under token. version is the resource's version after the write. An error
+// write writes under the token of a grant, which has a number of its own. version is the resource's version after the write. An error
 // other than errFenced leaves the outcome open.
-func (f *fence) write(ctx context.Context, token int64, client int) (version int64, err error) {
-	data := fmt.Sprintf("%d %d %d", token, client, f.writes.Add(1))
+func (f *fence) write(ctx context.Context, token, grant int64) (version int64, err error) {
+	if token == 0 {
+		return 0, errors.New("the token of the grant is not known")
+	}
+	data := f.text(token, grant)
 	unsure := false // an earlier try may have succeeded
 	err = f.observer.any(ctx, tryFor, func(ctx context.Context, s *recipes.Session) error {
-		version, err = f.try(ctx, s, token, data, &unsure)
+		version, err = f.try(ctx, s, token, grant, data, &unsure)
 		return err
 	})
 	if errors.Is(err, errFenced) && unsure {
@@ -50,9 +55,14 @@ func (f *fence) write(ctx context.Context, token int64, client int) (version int
 	return version, err
 }
 
+// text is what a write writes, unlike any other.
+func (f *fence) text(token, grant int64) string {
+	return fmt.Sprintf("%d %d %d", token, grant, f.writes.Add(1))
+}
+
 // try is one compare-and-set, and another where somebody else wrote in between. What it
 // finds tells whether an earlier try has succeeded.
-func (f *fence) try(ctx context.Context, s *recipes.Session, token int64, data string, unsure *bool) (version int64, err error) {
+func (f *fence) try(ctx context.Context, s *recipes.Session, token, grant int64, data string, unsure *bool) (version int64, err error) {
 	for {
 		was, stat, err := s.Get(ctx, f.path)
 		if err != nil {
@@ -61,12 +71,15 @@ func (f *fence) try(ctx context.Context, s *recipes.Session, token int64, data s
 		if string(was) == data {
 			return int64(stat.Version), nil
 		}
-		seen, err := strconv.ParseInt(strings.Fields(string(was))[0], 10, 64)
-		if err != nil {
+		var seen, by, n int64
+		if _, err := fmt.Sscan(string(was), &seen, &by, &n); err != nil {
 			return 0, final{fmt.Errorf("%w, which holds %q", errFenced, was)}
 		}
-		if seen > token {
-			return 0, final{errFenced}
+		switch {
+		case seen > token:
+			return 0, final{errHigher}
+		case seen == token && by != grant:
+			return 0, final{errTwice}
 		}
 		stat, err = s.Set(ctx, f.path, []byte(data), stat.Version)
 		if err == nil {

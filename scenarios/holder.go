@@ -28,6 +28,21 @@ func (p *holder) holds(n int) {
 	p.now = n
 }
 
+// holding returns the client that holds, or -1.
+func (p *holder) holding() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.now
+}
+
+// aimedAt returns the client that holds, or -1; with stay it holds until freed.
+func (p *holder) aimedAt(stay bool) int {
+	if stay {
+		return p.aim()
+	}
+	return p.holding()
+}
+
 // aim returns the client that holds, or -1, and has it hold until freed.
 func (p *holder) aim() int {
 	p.mu.Lock()

@@ -26,6 +26,8 @@ type kind struct {
 
 	// validate checks the fields that it knows.
 	validate func(p *Phase, bad problemFunc)
+	// fits checks the fields that depend on the subject. It may be nil.
+	fits func(p *Phase, s recipes.Subject, bad problemFunc)
 	// tooFew says why a count of clients is too small; "" where it is not. It may be nil.
 	tooFew func(p *Phase, clients int) string
 	// plan draws the rounds, where the seed decides about them. It may be nil.
@@ -96,18 +98,12 @@ func (k *kind) refusal(field string) string {
 // needs is what a kind of phase needs of its subject; "" is nothing.
 type needs string
 
-const (
-	needsGrants needs = "a lock or an election"
-	needsItems  needs = "a queue"
-)
+const needsGrants needs = "a lock or an election"
 
 // suits says why a phase of the kind cannot be run with the subject.
 func (k *kind) suits(s recipes.Subject) error {
-	switch queue := s.Recipe == recipes.RecipeQueue; {
-	case k.needs == needsGrants && queue:
+	if k.needs == needsGrants && s.Recipe == recipes.RecipeQueue {
 		return fmt.Errorf("%s grants nothing; a %s needs %s", s.Name, k.name, k.needs)
-	case k.needs == needsItems && !queue:
-		return fmt.Errorf("%s takes no items; a %s needs %s", s.Name, k.name, k.needs)
 	}
 	return nil
 }
@@ -136,11 +132,22 @@ func drainEffort(p *Phase, clients int) time.Duration {
 }
 
 // memberFaults returns the faults of the phase that touch members, which an ensemble of
-// somebody else's cannot have.
+// somebody else's can have only by its owner's commands.
 func (p *Phase) memberFaults() []string {
+	return slices.DeleteFunc(p.faultNames(), func(name string) bool { return !chaos.TouchesMembers(name) })
+}
+
+// faultNames returns the names of all faults of the phase, each once.
+func (p *Phase) faultNames() []string {
 	names := namesOf(p.Faults, func(f Fault) string { return f.Fault })
 	if k := kindNamed(p.Kind); k != nil && k.faults != nil {
 		names = append(names, k.faults(p)...)
 	}
-	return slices.DeleteFunc(names, func(name string) bool { return !chaos.TouchesMembers(name) })
+	var once []string
+	for _, name := range names {
+		if !slices.Contains(once, name) {
+			once = append(once, name)
+		}
+	}
+	return once
 }

@@ -2,7 +2,6 @@ package scenarios
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -30,19 +29,31 @@ func init() {
 // churn sends every client through a closed loop (acquire, write, hold, release,
 // again) for the phase's duration.
 func churn(ctx context.Context, st *stage) error {
-	phase, cancel := context.WithTimeout(ctx, st.phase.Duration)
-	defer cancel()
+	phase, _, end := st.timed(ctx)
+	defer end()
 	var clients sync.WaitGroup
 	for _, c := range st.clients {
 		clients.Go(func() { c.loop(phase) })
 	}
 	st.during(phase)
 	clients.Wait()
+	return st.lookAtEmpty(ctx)
+}
+
+// lookAtEmpty takes a snapshot of the line that everybody has left. It says nothing where
+// somebody still clears away what he has left behind.
+func (st *stage) lookAtEmpty(ctx context.Context) error {
+	st.awaitEmpty(ctx)
+	before, asking := st.tap.Totals(), st.asking()
+	r, err := st.observe(ctx, idleFor)
+	if now := st.tap.Totals(); err == nil && !asking && changes(now) == changes(before) {
+		st.record.Record(r)
+	}
 	return ctx.Err()
 }
 
 // loop is the life of one client in a churn. A client whose session has ended comes
-// back with a new one.
+// back with a new one; after another error it backs off.
 func (c *client) loop(ctx context.Context) {
 	for ctx.Err() == nil {
 		claim, err := c.acquire(ctx)
@@ -50,11 +61,17 @@ func (c *client) loop(ctx context.Context) {
 			c.hold(ctx, claim)
 			err = c.release(ctx, claim)
 		}
-		if errors.Is(err, recipes.ErrSessionEnded) && c.reopen(ctx) != nil {
-			return // the phase is over
+		if err != nil {
+			c.mend(ctx, err)
+			continue
 		}
+		c.back.succeeded()
 	}
 }
+
+// watchesGrant is from which hold time on a holder that is told that its grant is suspended
+// waits for what becomes of it. One with less to do lets go.
+const watchesGrant = 100 * time.Millisecond
 
 // hold keeps the claim for the phase's hold time, and writes to the resource.
 func (c *client) hold(ctx context.Context, claim recipes.Claim) {
@@ -62,4 +79,9 @@ func (c *client) hold(ctx context.Context, claim recipes.Claim) {
 	c.write(ctx, claim)
 	c.checkSometimes(ctx, claim)
 	_ = pause(ctx, time.Until(until))
+	if c.st.phase.Hold >= watchesGrant {
+		_ = poll(ctx, c.st.patience(), func(context.Context) (bool, error) {
+			return !c.inDoubt(claim.Token) || c.lost(claim.Token), nil
+		})
+	}
 }

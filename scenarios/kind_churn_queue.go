@@ -8,9 +8,9 @@ import (
 // exchange is the churn of a queue, a closed loop: each client puts an item and takes
 // one, again and again, for the phase's duration. There are never more items than clients.
 func exchange(ctx context.Context, st *stage) error {
-	phase, cancel := context.WithTimeout(ctx, st.phase.Duration)
-	defer cancel()
-	taking, stop := context.WithCancel(ctx)
+	phase, _, end := st.timed(ctx)
+	defer end()
+	taking, stop := st.taking(ctx)
 	var clients sync.WaitGroup
 	defer clients.Wait()
 	defer stop()
@@ -33,6 +33,7 @@ func (c *client) exchange(phase, taking context.Context) {
 			c.mend(taking, err) // not phase: without a session it could not take what is left
 			continue
 		}
+		c.back.succeeded()
 		_ = pause(phase, c.st.phase.Hold)
 	}
 	c.consumeSlowly(taking)

@@ -154,7 +154,7 @@ func (d *drained) account(ctx context.Context, n int) error {
 }
 
 // confirmations returns the requests of waiters that made sure of their session: a
-// write that changes nothing and a list each (recipes.DrainCost). Nobody does that
+// write that changes nothing and a read each. Nobody does that
 // has waited for less than a session timeout.
 func (d *drained) confirmations(w wire.Counts) int64 {
 	if d.st.clock.Now()-d.began < d.st.scenario.SessionTimeout {

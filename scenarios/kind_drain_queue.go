@@ -36,10 +36,10 @@ type delivery struct {
 }
 
 func (d *delivery) run(ctx context.Context) error {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, stop := d.st.taking(ctx)
 	var consumers sync.WaitGroup
 	defer consumers.Wait()
-	defer cancel()
+	defer stop()
 	for _, c := range d.st.clients {
 		consumers.Go(func() {
 			c.consume(ctx, func(id string) {

@@ -35,7 +35,10 @@ func init() {
 			if p.Rounds == 0 {
 				return nil
 			}
-			return causes[p.Cause].faultNames()
+			if c := causes[p.Cause]; c != nil { // else another check says so
+				return c.faultNames()
+			}
+			return nil
 		},
 		effort: drainEffort,
 		run:    failover,

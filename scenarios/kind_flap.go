@@ -97,6 +97,7 @@ func (f *flaps) runQueue(ctx context.Context) error {
 func (f *flaps) wave(ctx context.Context, waiters []*client, last func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer func() {
+		f.st.waiting()
 		cancel()
 		for _, a := range f.line {
 			<-a.done

@@ -2,100 +2,164 @@ package scenarios
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
+	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// What one process can put in time.
+// What one process can do in time, and judge afterwards.
 const (
 	maxProducers = 1000
 	maxRate      = 100_000
+	maxArrivals  = 1_000_000 // in a phase
+	maxSteps     = 1000
 )
+
+// behind is the part of a ramp for which an operation that is due has to wait for a client
+// before the ramp ends: the subject no longer keeps up.
+const behind = 0.2
 
 func init() {
 	addKind(kind{
-		name:   "stream",
-		about:  "a queue's items are due at a rate, an open loop, while faults are in force",
-		pace:   history.ByRate,
-		needs:  needsItems,
-		fields: []string{"duration", "faults", "producers", "rate", "size"},
-		room:   512 << 10, // for the items that wait when producers are faster than consumers: some 40 bytes a name
-		validate: func(p *Phase, bad problemFunc) {
-			p.duration(bad)
-			between(bad, "producers", p.Producers, 1, maxProducers)
-			if !(p.Rate > 0 && p.Rate <= maxRate) { // NaN is neither
-				bad("rate", "%v items a second is not above 0 and up to %d", p.Rate, maxRate)
+		name:     "stream",
+		about:    "acquires, or a queue's items, are due at a rate, an open loop, while faults are in force",
+		pace:     history.ByRate,
+		fields:   []string{"duration", "faults", "rate", "rate_to", "steps", "arrivals", "producers", "size"},
+		words:    map[string][]string{"arrivals": {constant, poisson}},
+		room:     512 << 10, // for the items that wait when producers are faster than consumers: some 40 bytes a name
+		validate: validateStream,
+		fits: func(p *Phase, s recipes.Subject, bad problemFunc) {
+			switch queue := s.Recipe == recipes.RecipeQueue; {
+			case queue:
+				between(bad, "producers", p.Producers, 1, maxProducers)
+			case p.Producers != 0:
+				bad("producers", "%s takes no items: its own clients acquire what is due", s.Name)
 			}
 		},
 		effort: timedEffort,
-		run:    stream,
+		run: func(ctx context.Context, st *stage) error {
+			if st.queue() {
+				return streamItems(ctx, st)
+			}
+			return stream(ctx, st)
+		},
 	})
 }
 
-// stream is an open loop: items are due at a fixed rate, whether or not the queue
-// keeps up; producers take turns to put them, consumers take them. Latency counts from
-// due, so that a stall cannot hide behind the items that were not put because of it.
+func validateStream(p *Phase, bad problemFunc) {
+	p.duration(bad)
+	if !(p.Rate > 0 && p.Rate <= maxRate) { // NaN is neither
+		bad("rate", "%v a second is not above 0 and up to %d", p.Rate, maxRate)
+		return
+	}
+	if p.Arrivals != "" && p.Arrivals != constant && p.Arrivals != poisson {
+		bad("arrivals", "%q is neither %s nor %s", p.Arrivals, constant, poisson)
+	}
+	most := p.Rate
+	switch ramp := p.RateTo != 0; {
+	case ramp && !(p.RateTo > p.Rate && p.RateTo <= maxRate):
+		bad("rate_to", "%v a second is not above rate (%v) and up to %d", p.RateTo, p.Rate, maxRate)
+		return
+	case ramp:
+		most = (p.Rate + p.RateTo) / 2
+		if len(p.Faults) > 0 {
+			bad("faults", "a ramp has none: it finds out what the subject keeps up with undisturbed")
+		}
+		if p.Steps != 0 {
+			between(bad, "steps", p.Steps, 2, maxSteps)
+		}
+	case p.Steps != 0:
+		bad("steps", "without rate_to the rate does not rise")
+	}
+	if n := most * p.Duration.Seconds(); n > maxArrivals {
+		bad("rate", "some %.0f would be due in %v, and %d are the most", n, p.Duration, maxArrivals)
+	}
+}
+
+// openLoop is what the clients of a stream do with what is due.
+type openLoop struct {
+	*arrivals
+	op      string          // as Sample.Op
+	serving context.Context // ends when nothing is called any more
+	over    func()          // ends the phase
+	do      func(c *client, due time.Duration) error
+}
+
+// open begins an open loop, and records at which rate its operations are due. stop must be
+// called.
+func (st *stage) open(ctx context.Context, op string, over func(), do func(context.Context, *client, time.Duration) error) (l *openLoop, stop func()) {
+	serving, stop := context.WithTimeout(ctx, 2*st.phase.Duration)
+	l = &openLoop{newArrivals(&st.phase, st.clock.Now(), st.planned.Seed), op, serving, over,
+		func(c *client, due time.Duration) error { return do(serving, c, due) }}
+	st.record.Record(&l.Arrivals)
+	return l, stop
+}
+
+// stream is an open loop: acquires are due at a rate, whether or not the subject keeps up.
+// Each is called by one of the clients that are free; where none is, it waits for one, first
+// come, first served. Latency counts from due, so that no stall can hide behind the acquires
+// that were not called because of it.
 func stream(ctx context.Context, st *stage) error {
-	if err := st.hire(ctx, st.phase.Producers); err != nil {
-		return err
+	phase, over, end := st.timed(ctx)
+	defer end()
+	due, stop := st.open(ctx, history.Acquire, over, holdDue)
+	defer stop()
+	var clients sync.WaitGroup
+	for _, c := range st.clients {
+		clients.Go(func() { c.attend(ctx, due) })
 	}
-	base, before, start := st.tap.Totals(), st.grants.Load(), st.clock.Now()
-	err := flow(ctx, st, start)
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	st.record.Record(st.traffic(history.OfItem, int(st.grants.Load()-before), 0,
-		counts{wire: base, fired: -1}, counts{wire: st.tap.Totals(), fired: -1}))
-	st.dismiss()
+	st.during(phase)
+	st.report("serving what was due")
+	clients.Wait()
+	return st.lookAtEmpty(ctx)
+}
+
+// holdDue acquires, which was due at due, holds and lets go.
+func holdDue(ctx context.Context, c *client, due time.Duration) error {
+	claim, err := c.acquireDue(ctx, due, c.st.clock.Now())
 	if err != nil {
 		return err
 	}
-	return st.renew(ctx)
+	c.hold(ctx, claim)
+	return c.release(ctx, claim)
 }
 
-// flow runs producers and consumers until the phase is over, all items are put, and
-// the queue is empty again.
-func flow(ctx context.Context, st *stage, start time.Duration) error {
-	phase, cancel := context.WithTimeout(ctx, st.phase.Duration)
-	defer cancel()
-	taking, stop := context.WithCancel(ctx)
-	var producers, consumers sync.WaitGroup
-	defer consumers.Wait()
-	defer stop()
-	for _, c := range st.clients {
-		consumers.Go(func() { c.consumeSlowly(taking) })
-	}
-	for i, p := range st.producers {
-		producers.Go(func() { p.produce(ctx, start, i) })
-	}
-	st.during(phase)
-	producers.Wait()
-	return st.emptied(ctx, st.patience())
-}
-
-// produce puts every item that is due in the phase and that it is producer i's turn
-// to put. A producer that is behind goes on after the phase, for as long again; what
-// it cannot put by then is recorded as failed, for nobody will wait for it.
-func (c *client) produce(ctx context.Context, start time.Duration, i int) {
-	p := c.st.phase
-	for k := i; ; k += p.Producers {
-		due := start + time.Duration(float64(k)/p.Rate*float64(time.Second))
-		if due-start >= p.Duration {
-			return
+// attend does what is due, one after the other, whenever the client is free. What is not done
+// when the phase is over goes on for as long again; what could not be called by then is
+// recorded as failed, for nobody will wait for it. A ramp is over when it is clear that the
+// subject does not keep up.
+func (c *client) attend(ctx context.Context, l *openLoop) {
+	for {
+		due, ok := l.next()
+		if !ok || pause(ctx, due-c.st.clock.Now()) != nil {
+			return // in the latter case perhaps without a session
 		}
-		id := c.st.itemID(c.n)
-		if pause(ctx, due-c.st.clock.Now()) != nil {
-			return // perhaps without a session
+		now := c.st.clock.Now()
+		if l.Ramp() && now-due > time.Duration(behind*float64(l.For)) {
+			l.end(now)
+			l.over()
 		}
-		if now := c.st.clock.Now(); now-start > 2*p.Duration {
-			c.st.record.Sample(history.Sample{Client: c.n, Phase: p.Name, Op: history.Put, Due: due, Call: now, Return: now,
-				Outcome: history.Failed, Item: id, Err: "not put: the producers are behind by more than the phase's duration"})
+		if l.serving.Err() != nil {
+			c.unserved(l.op, due, now)
 			continue
 		}
-		if err := c.put(ctx, id, due); err != nil {
-			c.mend(ctx, err)
+		if err := l.do(c, due); err != nil {
+			c.mend(l.serving, err)
+			continue
 		}
+		c.back.succeeded()
 	}
+}
+
+// unserved records an operation that was due and that nobody was free to call.
+func (c *client) unserved(op string, due, now time.Duration) {
+	s := history.Sample{Client: c.n, Phase: c.st.phase.Name, Op: op, Due: due, Call: now, Return: now, Outcome: history.Failed,
+		Err: fmt.Sprintf("not called: no client was free for %v", (now - due).Round(time.Millisecond))}
+	if op == history.Put {
+		s.Item = c.st.itemID(c.n)
+	}
+	c.st.record.Sample(s)
 }

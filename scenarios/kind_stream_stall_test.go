@@ -76,7 +76,9 @@ func TestStream_aStallCannotHide(t *testing.T) {
 		record.Record(&history.PhaseStart{Name: phase.Name, Kind: phase.Kind, Pace: history.ByRate})
 		consumed := make(chan bool)
 		go func() { consumer.consumeSlowly(ctx); close(consumed) }()
-		producer.produce(ctx, 0, 0)
+		due, stop := st.open(ctx, history.Put, func() {}, putDue)
+		producer.attend(ctx, due)
+		stop()
 		synctest.Wait()
 		cancel()
 		<-consumed

@@ -27,12 +27,15 @@ func init() {
 		about:    "candidates join one after the other and leave in a given order",
 		pace:     history.ByHarness,
 		needs:    needsGrants,
-		fields:   []string{"rounds", "leave", "order"},
+		fields:   []string{"rounds", "leave", "order", "warn"},
 		words:    map[string][]string{"leave": leaves},
 		validate: validateSuccession,
 		tooFew: func(p *Phase, clients int) string {
 			if last := slices.Max(append(p.Order, -1)); clients <= last {
 				return fmt.Sprintf("%d candidates have no number %d, which is to leave in order", clients, last)
+			}
+			if p.Warn > clients {
+				return fmt.Sprintf("%d candidates are fewer than warn (%d) from the first", clients, p.Warn)
 			}
 			return ""
 		},
@@ -49,6 +52,7 @@ func validateSuccession(p *Phase, bad problemFunc) {
 	if len(p.Order) == 0 {
 		bad("order", "is missing: the clients that leave, like [0, 1, 3, 4, 2]")
 	}
+	between(bad, "warn", p.Warn, 0, maxClients)
 	for i, n := range p.Order {
 		if n < 0 || n >= maxClients || slices.Contains(p.Order[:i], n) {
 			bad(fmt.Sprintf("order.%d", i), "%d is not a client's number, or stands there twice", n)
@@ -93,6 +97,7 @@ func (k *candidate) leads() bool { return k.ended() && k.err == nil }
 func (s *successions) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer func() {
+		s.st.waiting()
 		cancel()
 		for _, k := range s.line {
 			<-k.done
@@ -103,6 +108,11 @@ func (s *successions) run(ctx context.Context) error {
 			return fmt.Errorf("client %d joins: %w", c.n, err)
 		}
 	}
+	warning, err := s.st.warnBelow(ctx)
+	if err != nil {
+		return err
+	}
+	defer warning.close()
 	if err := s.term(ctx); err != nil {
 		return err
 	}
@@ -112,10 +122,14 @@ func (s *successions) run(ctx context.Context) error {
 		if err := s.leave(ctx, s.line[n]); err != nil {
 			return fmt.Errorf("client %d leaves: %w", n, err)
 		}
+		if err := warning.await(ctx, len(s.line)-k-1); err != nil {
+			return err
+		}
 		if err := s.term(ctx); err != nil {
 			return err
 		}
 	}
+	warning.close() // everybody leaves now
 	return s.disband(ctx)
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-//go:embed builtin/*.yaml
+//go:embed builtin/*.yaml incidents/*.yaml
 var builtin embed.FS
 
 // Builtin returns the names of the built-in scenarios, in order.
@@ -24,14 +24,19 @@ func Builtin() []string {
 	return namesOf(files, func(f string) string { return strings.TrimSuffix(strings.TrimPrefix(f, "builtin/"), ".yaml") })
 }
 
-// Source returns the YAML of a scenario: a built-in one by name, or a file by path.
+// Source returns the YAML of a scenario: a built-in one or an incident by name, or a file by
+// path.
 func Source(nameOrFile string) (name string, text []byte, err error) {
-	if text, err := builtin.ReadFile("builtin/" + nameOrFile + ".yaml"); err == nil {
+	file := "builtin/" + nameOrFile
+	if what, ok := strings.CutPrefix(nameOrFile, incident); ok {
+		file = incidentDir + what
+	}
+	if text, err := builtin.ReadFile(file + ".yaml"); err == nil {
 		return nameOrFile, text, nil
 	}
 	if !strings.HasSuffix(nameOrFile, ".yaml") && !strings.HasSuffix(nameOrFile, ".yml") {
 		return "", nil, fmt.Errorf("no scenario is called %q%s; a scenario of your own is a file whose name ends in .yaml",
-			nameOrFile, units.Nearest(nameOrFile, Builtin()))
+			nameOrFile, units.Nearest(nameOrFile, append(Builtin(), Incidents()...)))
 	}
 	text, err = os.ReadFile(nameOrFile)
 	return nameOrFile, text, err
@@ -49,6 +54,7 @@ func Load(name string, text []byte, overrides ...string) (*Scenario, error) {
 	if resolve(&root) == nil {
 		return nil, problems{{File: name, Text: "is empty; zkbench list scenarios herd prints one to begin with"}}
 	}
+	liftDrivers(&root)
 	var ps problems
 	forAll := map[string]string{}
 	for _, o := range overrides {
@@ -57,6 +63,9 @@ func Load(name string, text []byte, overrides ...string) (*Scenario, error) {
 		}
 	}
 	s, found := decode(&root)
+	if isBuiltin(name, text) {
+		s.markBuiltin(overrides)
+	}
 	if err := s.setAll(forAll); err != nil {
 		ps = append(ps, &problem{Text: err.Error()})
 	}

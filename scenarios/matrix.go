@@ -87,6 +87,7 @@ func (s *Scenario) with(choice map[string]string) (*Scenario, error) {
 	if err := out.setAll(choice); err != nil {
 		return nil, err
 	}
+	out.markAs(s)
 	return out, out.check().err()
 }
 
@@ -114,10 +115,11 @@ func (s *Scenario) setAll(choice map[string]string) error {
 
 // listed are fields that a matrix cannot have, because they say what it is made of.
 var listed = map[string]string{
-	"subjects": "it has a list of its own", "clients": "it has a list of its own", "trials": "it says how often each cell is run",
-	"base": "it is the same for all", "name": "it is the same for all", "about": "it is the same for all",
+	"subjects": "it has a list of its own", "clients": "it has a list of its own", "images": "it has a list of its own",
+	"homes": "it has a list of its own", "trials": "it says how often each cell is run",
+	"base": "it is the same for all", "drivers": "they are the same for all", "name": "it is the same for all", "about": "it is the same for all",
 	"matrix": "a matrix has no matrix", "thresholds": "they hold for all; compare with a parameter, and vary that: params.NAME",
-	"warmup": "it comes before all trials",
+	"warmup": "it comes before all trials", "only": "it says which trials there are",
 }
 
 // validateMatrix tries every value alone, and if each makes sense, every choice.
@@ -145,7 +147,7 @@ func (s *Scenario) validateMatrix(known problems, bad problemFunc) {
 			}
 		}
 	}
-	if cells := size * len(s.Subjects) * len(s.Clients) * max(s.Trials, 1); cells > maxCells {
+	if cells := size * len(s.Subjects) * len(s.Clients) * max(s.Trials, 1) * len(s.perEnsemble()); cells > maxCells {
 		bad("matrix", "makes %d trials, more than %d", cells, maxCells)
 		return
 	}
@@ -187,6 +189,9 @@ func suffix(keys []string, choice map[string]string) (name string) {
 // parameters are the names of what a threshold may compare with.
 func (s *Scenario) parameters() []string {
 	names := slices.Collect(maps.Keys(cell{Scenario: s}.params()))
+	if len(s.versions()) > 1 {
+		names = append(names, versionKey)
+	}
 	for key := range s.Matrix {
 		names = append(names, s.field(strings.TrimPrefix(key, "params.")))
 	}

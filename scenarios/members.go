@@ -39,7 +39,7 @@ func (m members) count(ctx context.Context) (fired, watches int64, err error) {
 		return -1, -1, nil
 	}
 	for _, member := range m.ensemble.Members {
-		mntr, err := ensembles.Monitor(ctx, member.Addr)
+		mntr, err := ensembles.Monitor(ctx, member)
 		if ctx.Err() != nil {
 			return -1, -1, ctx.Err()
 		}
@@ -61,7 +61,7 @@ func (m members) leads(ctx context.Context, addr string) bool {
 }
 
 // target is what faults act on. holder returns who holds; nil where nobody can.
-func (m members) target(clients []*client, holder func() int) chaos.Target {
+func (m members) target(clients []*client, holder func(stay bool) int) chaos.Target {
 	taps := make([]*wire.Client, len(clients))
 	for i, c := range clients {
 		taps[i] = c.wire

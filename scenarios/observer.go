@@ -29,10 +29,11 @@ type observer struct {
 
 	mu       sync.Mutex
 	sessions []*recipes.Session // one a member; nil or ended: to be opened on demand
+	ids      map[int64]bool     // of all of them, so far
 }
 
 func newObserver(e *ensembles.Ensemble, timeout time.Duration, root string) *observer {
-	return &observer{ensemble: e, timeout: timeout, root: root, sessions: make([]*recipes.Session, len(e.Members))}
+	return &observer{ensemble: e, timeout: timeout, root: root, sessions: make([]*recipes.Session, len(e.Members)), ids: map[int64]bool{}}
 }
 
 // member returns the session with the i-th member, opened anew if the last has ended.
@@ -42,12 +43,21 @@ func (o *observer) member(ctx context.Context, i int) (*recipes.Session, error) 
 	if s := o.sessions[i]; s != nil && s.Err() == nil {
 		return s, nil
 	}
-	s, err := recipes.Open(ctx, []string{o.ensemble.Members[i].Addr}, recipes.Options{Timeout: o.timeout, MaxPacket: 1 << 20})
+	options := harnessOptions(o.ensemble, o.timeout)
+	options.MaxPacket = 1 << 20
+	s, err := recipes.Open(ctx, []string{o.ensemble.Members[i].Addr}, options)
 	if err != nil {
 		return nil, err
 	}
-	o.sessions[i] = s
+	o.sessions[i], o.ids[s.ID()] = s, true
 	return s, nil
+}
+
+// owns says whether a session is the observer's, or was.
+func (o *observer) owns(session int64) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.ids[session]
 }
 
 // tryFor is how long the observer waits for one member before it asks the next.
@@ -68,7 +78,7 @@ func (o *observer) any(ctx context.Context, limit time.Duration, f func(context.
 }
 
 func (o *observer) ask(ctx context.Context, i int, limit time.Duration, f func(context.Context, *recipes.Session) error) error {
-	opening, cancel := context.WithTimeout(ctx, tryFor)
+	opening, cancel := context.WithTimeout(ctx, o.tryFor())
 	defer cancel()
 	s, err := o.member(opening, i)
 	if err == nil {
@@ -93,14 +103,35 @@ type node struct {
 	czxid, owner int64
 }
 
-// nodes returns the children of the contested parent, oldest first, as of now: a
-// write goes before the read, so that no member answers from the past.
-func (o *observer) nodes(ctx context.Context, parent string) (found []node, err error) {
+// nodes returns the children of the contested parent, oldest first, as of now.
+func (o *observer) nodes(ctx context.Context, parent string) ([]node, error) {
+	return o.now(ctx, parent, nodesBelow)
+}
+
+// inQueue is nodes of a queue, with the items that its recipe keeps in folders of its own.
+func (o *observer) inQueue(ctx context.Context, parent string) ([]node, error) {
+	return o.now(ctx, parent, func(ctx context.Context, s *recipes.Session, parent string) ([]node, error) {
+		found, err := nodesBelow(ctx, s, parent)
+		for _, folder := range found {
+			if folder.owner != 0 || sequential.MatchString(folder.path) || err != nil {
+				continue
+			}
+			var inside []node
+			inside, err = nodesBelow(ctx, s, folder.path)
+			found = append(found, slices.DeleteFunc(inside, func(n node) bool { return n.owner != 0 })...)
+		}
+		return found, err
+	})
+}
+
+// now reads below the parent as of now: a write goes before the read, so that no member
+// answers from the past.
+func (o *observer) now(ctx context.Context, parent string, read func(context.Context, *recipes.Session, string) ([]node, error)) (found []node, err error) {
 	err = o.any(ctx, 4*tryFor, func(ctx context.Context, s *recipes.Session) error {
 		if err := s.Delete(ctx, o.root+"/nothing"); err != nil && !errors.Is(err, zk.ErrNoNode) {
 			return err
 		}
-		found, err = nodesBelow(ctx, s, parent)
+		found, err = read(ctx, s, parent)
 		return err
 	})
 	return found, err
@@ -117,6 +148,18 @@ func (o *observer) owned(ctx context.Context, parent string, session int64) (min
 		return err
 	})
 	return mine, found, err
+}
+
+// czxid returns that of a node; 0 where it is not known.
+func (o *observer) czxid(ctx context.Context, path string) (id int64) {
+	_ = o.any(ctx, 4*tryFor, func(ctx context.Context, s *recipes.Session) error {
+		stat, err := s.Exists(ctx, path)
+		if stat != nil {
+			id = stat.Czxid
+		}
+		return err
+	})
+	return id
 }
 
 // nodesBelow returns the children of a path as a member has them, oldest first.
@@ -172,6 +215,48 @@ func (o *observer) children(ctx context.Context, path string, match *regexp.Rege
 	return fewest, most, nil
 }
 
+// itemless says whether no member has an item of the queue at path: a node with a number,
+// there or in a folder of the recipe's own, that belongs to no session. A path that is
+// missing has none.
+func (o *observer) itemless(ctx context.Context, path string) (bool, error) {
+	for i := range o.sessions {
+		s, err := o.member(ctx, i)
+		if err != nil {
+			return false, err
+		}
+		if found, err := anyItem(ctx, s, path, true); found || err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// anyItem says whether there is an item at path, or with folders in one of its children.
+func anyItem(ctx context.Context, s *recipes.Session, path string, folders bool) (bool, error) {
+	names, err := s.List(ctx, path)
+	if err != nil && !errors.Is(err, zk.ErrNoNode) {
+		return false, err
+	}
+	for _, name := range names {
+		if !sequential.MatchString(name) {
+			continue
+		}
+		stat, err := s.Exists(ctx, path+"/"+name)
+		if found := stat != nil && stat.EphemeralOwner == 0; found || err != nil {
+			return found, err
+		}
+	}
+	for _, name := range names {
+		if !folders || sequential.MatchString(name) {
+			continue
+		}
+		if found, err := anyItem(ctx, s, path+"/"+name, false); found || err != nil {
+			return found, err
+		}
+	}
+	return false, nil
+}
+
 // gone says whether no member has the node any more.
 func (o *observer) gone(ctx context.Context, path string) (bool, error) {
 	for i := range o.sessions {
@@ -184,6 +269,25 @@ func (o *observer) gone(ctx context.Context, path string) (bool, error) {
 		}
 	}
 	return true, nil
+}
+
+// caughtUp returns when the member with that address has all that was committed before: it
+// has carried out a write that changes nothing.
+func (o *observer) caughtUp(ctx context.Context, server string) error {
+	i := slices.Index(o.ensemble.Servers(), server)
+	if i < 0 {
+		return fmt.Errorf("%q is no member", server)
+	}
+	ctx, cancel := context.WithTimeout(ctx, tryFor)
+	defer cancel()
+	s, err := o.member(ctx, i)
+	if err != nil {
+		return err
+	}
+	if err := s.Delete(ctx, o.root+"/nothing"); !errors.Is(err, zk.ErrNoNode) {
+		return err
+	}
+	return nil
 }
 
 // watchRemoval has every member watch a node, because polling would be a load of its own.
@@ -213,7 +317,7 @@ func (o *observer) watchRemoval(ctx context.Context, path string, now func() tim
 
 // open makes the trial's part of the tree.
 func (o *observer) open(ctx context.Context, parent string) error {
-	err := o.any(ctx, o.timeout+tryFor, func(ctx context.Context, s *recipes.Session) error { return s.MakePath(ctx, parent) })
+	err := o.any(ctx, o.timeout+o.tryFor(), func(ctx context.Context, s *recipes.Session) error { return s.MakePath(ctx, parent) })
 	if err != nil {
 		return fmt.Errorf("prepare %s: %w", o.root, err)
 	}

@@ -17,6 +17,9 @@ func override(root *yaml.Node, o string, forAll map[string]string) error {
 	if !ok || path == "" {
 		return fmt.Errorf("--set %s: want path=value, like phases.0.rounds=5", o)
 	}
+	if path == execKey {
+		return overrideExec(root, value)
+	}
 	if path == allHold || path == allDuration {
 		decide(root, path)
 		forAll[path] = value

@@ -9,7 +9,6 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report/units"
 )
 
@@ -21,8 +20,12 @@ type Phase struct {
 	Duration  time.Duration `yaml:"duration,omitempty"`   // churn, stream
 	Leave     string        `yaml:"leave,omitempty"`      // succession: how candidates leave
 	Order     []int         `yaml:"order,omitempty,flow"` // succession: who leaves, one after the other: client numbers, which is the order in which they joined
-	Producers int           `yaml:"producers,omitempty"`  // stream: clients beside the consumers
-	Rate      float64       `yaml:"rate,omitempty"`       // stream: items due a second, over all producers
+	Warn      int           `yaml:"warn,omitempty"`       // succession: an observer warns when fewer candidates stand than this
+	Producers int           `yaml:"producers,omitempty"`  // stream of a queue: clients beside the consumers
+	Rate      float64       `yaml:"rate,omitempty"`       // stream: acquires, or a queue's items, due a second
+	RateTo    float64       `yaml:"rate_to,omitempty"`    // stream: a ramp, which ends at this rate, or before it where the subject no longer keeps up
+	Steps     int           `yaml:"steps,omitempty"`      // stream: in how many steps of the same length a ramp rises; it rises evenly without
+	Arrivals  string        `yaml:"arrivals,omitempty"`   // stream: constant (the default), or poisson, drawn from the seed
 	Size      int           `yaml:"size,omitempty"`       // of a queue's items: bytes, at least those of the identity
 	// Hold is how long a holder keeps the grant, at least. In a drain it keeps it
 	// longer where the wake-ups of the last hand-off are still under way, so that
@@ -30,6 +33,8 @@ type Phase struct {
 	Hold   time.Duration `yaml:"hold"`
 	Faults []Fault       `yaml:"faults,omitempty,flow"` // churn, stream: what goes wrong, and when
 	Cause  string        `yaml:"cause,omitempty"`       // failover: what happens to the holder
+	Cells  []string      `yaml:"cells,omitempty,flow"`  // episode: play these only, like "next exists #1/reply.drop"
+	Depth  int           `yaml:"depth,omitempty"`       // episode: how many faults strike in one; 2 draws pairs, for the duration
 }
 
 // common are the fields that every kind of phase knows.
@@ -102,12 +107,14 @@ func (p *Phase) fits(s *Scenario, at string, bad problemFunc) {
 		return
 	}
 	for _, name := range s.Subjects {
-		subject, err := recipes.Find(name)
+		subject, err := s.find(name)
 		if err != nil {
 			continue // another check says so
 		}
 		if err := k.suits(subject); err != nil {
 			bad(at+".kind", "%v", err)
+		} else if k.fits != nil {
+			k.fits(p, subject, bad.in(at))
 		}
 	}
 	for _, n := range s.Clients {

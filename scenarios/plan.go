@@ -20,8 +20,8 @@ type plan struct {
 // phasePlan is what goes wrong in one phase.
 type phasePlan struct {
 	Name string `yaml:"name"`
-	// Seed decides what can only be chosen when a fault is injected: a random member,
-	// a waiter.
+	// Seed decides what can only be chosen when a fault is injected (a random member, a
+	// waiter), and when what arrives at random is due.
 	Seed   uint64         `yaml:"seed,omitempty"`
 	Faults []plannedFault `yaml:"faults,omitempty"`
 	Rounds []plannedRound `yaml:"rounds,omitempty"` // of a failover
@@ -54,7 +54,7 @@ func drawPlan(s *Scenario, c cell, trial string, seed uint64) plan {
 func (p *Phase) draw(r *rand.Rand, timeout time.Duration, clients int) phasePlan {
 	out := phasePlan{Name: p.Name}
 	k := kindNamed(p.Kind)
-	if len(p.Faults) > 0 || k.plan != nil {
+	if len(p.Faults) > 0 || k.plan != nil || p.Arrivals == poisson {
 		out.Seed = r.Uint64()
 	}
 	for _, f := range p.Faults {

@@ -6,29 +6,57 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// provocations is everything that is done to subjects, locks and elections first.
+// provocation is something that is done to a subject on purpose, in one cell of an audit.
+type provocation struct {
+	name    string
+	about   string // and why it is no fault at one step of an episode
+	clients int
+	fits    func(recipes.Subject) bool
+	aims    []aim // of an episode: what strikes
+	run     func(p *provoked)
+}
+
+// provocations are what is done with a line as a whole.
 var provocations = []provocation{
-	{name: "crowd", clients: 8, run: crowd},
-	{name: "newcomers", clients: 8, run: newcomers},
-	{name: "line", clients: 10, run: standInLine},
-	{name: "wrapped-numbers", clients: 6, run: wrappedNumbers},
-	{name: "waiter-dies", clients: 4, run: waiterDies},
-	{name: "create-reply-lost", clients: 3, run: createReplyLost},
-	{name: "create-reply-lost-away", clients: 3, run: createReplyLostAway},
-	{name: "cut-at-list", clients: 3, run: cutAtList},
-	{name: "request-unsent", clients: 2, run: requestUnsent},
-	{name: "holder-expires", clients: 3, run: holderExpires},
-	{name: "holder-blinks", clients: 3, run: holderBlinks},
-	{name: "predecessor-leaves", clients: 3, run: predecessorLeaves},
-	{name: "cut-at-delete", clients: 3, run: cutAtDelete},
-	{name: "take-reply-lost", clients: 2, queue: true, run: takeReplyLost},
-	{name: "put-reply-lost", clients: 2, queue: true, run: putReplyLost},
-	{name: "race", clients: 3, queue: true, run: race},
-	{name: "put-between", clients: 2, queue: true, run: putBetween},
-	{name: "backlog", clients: 2, queue: true, run: putThenTake},
+	{name: "crowd", clients: 8, fits: forLocks, run: crowd,
+		about: "eight contend, for 40 grants at least: what goes wrong by chance, or needs many, shows in no single episode"},
+	{name: "wrapped-numbers", clients: 6, fits: forLocks, run: wrappedNumbers,
+		about: "six contend, with sequence numbers as after the wrap of the parent's counter: that is no matter of one step"},
+	{name: "newcomers", clients: 8, fits: forCancels, run: newcomers,
+		about: "seven join behind a holder and give up, eight times: where the servers list a newcomer is a matter of chance"},
+	{name: "line", clients: 10, fits: forFormula, run: standInLine,
+		about: "a line of ten drains once: what a hand-off costs is counted, and grows with the line"},
+	{name: "backlog", clients: 2, fits: forQueues, run: putThenTake,
+		about: "five items are there before anybody takes: in an episode each is taken as it comes"},
+}
+
+func forQueues(s recipes.Subject) bool  { return s.Recipe == recipes.RecipeQueue }
+func forLocks(s recipes.Subject) bool   { return !forQueues(s) } // and for elections
+func forCancels(s recipes.Subject) bool { return forLocks(s) && !s.NoCancel }
+func forFormula(s recipes.Subject) bool { return forLocks(s) && s.Formulas.Drain != nil }
+
+// wholeLine returns the names of the provocations that fit the subject.
+func wholeLine(s recipes.Subject) (names []string) {
+	for _, p := range provocations {
+		if p.fits(s) {
+			names = append(names, p.name)
+		}
+	}
+	return names
+}
+
+// WholeLine returns the names of all that an audit does with a line as a whole, and what it
+// is.
+func WholeLine() [][2]string {
+	var out [][2]string
+	for _, p := range provocations {
+		out = append(out, [2]string{p.name, p.about})
+	}
+	return out
 }
 
 // crowd has everybody contend and hold in turn for a while, and for some rounds even
@@ -56,8 +84,7 @@ func crowd(p *provoked) {
 }
 
 // newcomers has seven join behind a holder and give up, eight times over. Each holder
-// should notice nothing. Where a newcomer's name stands is a matter of chance, so it takes
-// some rounds.
+// should notice nothing.
 func newcomers(p *provoked) {
 	n := len(p.st.clients)
 	for k := range n {
@@ -90,8 +117,7 @@ func standInLine(p *provoked) {
 	p.must(drainOnce(p.ctx, p.st))
 }
 
-// wrappedNumbers is a crowd whose sequence numbers are negative, as after the wrap of the
-// parent's counter.
+// wrappedNumbers is a crowd whose sequence numbers are negative.
 func wrappedNumbers(p *provoked) {
 	p.st.dial = wire.Renumber
 	p.must(p.st.renew(p.ctx))
@@ -99,4 +125,19 @@ func wrappedNumbers(p *provoked) {
 	p.st.record.Record(&history.Window{Fault: "numbers.wrap", Target: "every client", Client: -1, Start: now, End: now,
 		Proof: fmt.Sprintf("every number from the servers is handed on less %d", wire.Renumbered)})
 	crowd(p)
+}
+
+// putThenTake puts five items, which are then taken.
+func putThenTake(p *provoked) {
+	for range 5 {
+		_, _ = p.st.clients[0].putNext(p.ctx) // the history has it
+	}
+	taking, stop := context.WithCancel(p.ctx)
+	taken := make(chan struct{})
+	go func() {
+		defer close(taken)
+		p.st.clients[1].consume(taking, func(string) {})
+	}()
+	defer func() { stop(); <-taken }()
+	p.must(p.st.emptied(p.ctx, grantLimit))
 }

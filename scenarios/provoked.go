@@ -8,9 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/zkbench/zkbench/chaos/wire"
 	"github.com/zkbench/zkbench/recipes"
-	"github.com/zkbench/zkbench/report/history"
 )
 
 // provoked is a provocation under way. Its methods are the steps of the scripts: what
@@ -21,9 +19,20 @@ type provoked struct {
 	calls context.Context    // that the acquires run under
 	stop  context.CancelFunc // calls off every acquire that is under way
 
+	strikes []*strike // faults that wait for their step, in an episode
+	course  course
+
 	mu    sync.Mutex
 	begun []*attempt // by all clients
 }
+
+// Limits of a provocation. All are far above what a sound recipe needs.
+const (
+	provokeLimit = 40 * time.Second       // the whole of it; a member that was killed must be back
+	grantLimit   = 10 * time.Second       // for a grant that nothing stands in the way of
+	stillLimit   = time.Second            // for a line in which nothing moves any more
+	writeEvery   = 100 * time.Millisecond // by a holder that goes on holding
+)
 
 func newProvoked(ctx context.Context, st *stage) *provoked {
 	p := &provoked{st: st, ctx: ctx}
@@ -58,6 +67,7 @@ func (p *provoked) play(script func(*provoked)) (err error) {
 
 // callOff ends every acquire that is under way.
 func (p *provoked) callOff() {
+	p.st.waiting()
 	p.stop()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -100,27 +110,27 @@ func (p *provoked) first(i int) *attempt {
 	return a
 }
 
-// waiting has client 0 hold and the next n wait behind it, in their order.
-func (p *provoked) waiting(n int) (holder *attempt) {
-	holder = p.first(0)
-	for i := 1; i <= n; i++ {
-		p.begin(i)
-		p.inLine(i + 1)
-	}
-	return holder
-}
-
 // act is what a holder does: it writes to the resource, and its node is checked.
 func (p *provoked) act(a *attempt) {
 	a.write(p.ctx)
 	a.c.check(p.ctx, a.claim)
 }
 
-// letGo releases, and once more where the first time has failed: whoever is told
-// that a release failed has a right to try again.
+// releaseTries is how often a holder tries to let go, 300 ms in all: go-zookeeper fails what it
+// is given while it learns that its connection is gone, and that may be the second try, too.
+const releaseTries = 6
+
+// letGo releases, and again where that has failed: whoever is told that a release failed has
+// a right to try again. What is left behind then is in the snapshot.
 func (p *provoked) letGo(a *attempt) {
-	if err := a.release(p.ctx); err != nil && !errors.Is(err, recipes.ErrGrantLost) {
-		_ = a.release(p.ctx) // what is left behind is in the snapshot
+	defer p.course.letGo()
+	defer a.c.moves.Add(1)
+	for try := range releaseTries {
+		err := a.release(p.ctx)
+		if err == nil || errors.Is(err, recipes.ErrGrantLost) || errors.Is(err, recipes.ErrSessionEnded) {
+			return
+		}
+		_ = pause(p.ctx, 10*time.Millisecond<<try)
 	}
 }
 
@@ -132,77 +142,11 @@ func (p *provoked) inLine(n int) {
 	p.must(context.Cause(p.ctx))
 }
 
-// everywhere returns when every member has n nodes in the line: a request that is let
-// go then is not answered from the past.
-func (p *provoked) everywhere(n int) {
-	p.must(p.st.standing(p.ctx, p.st.parent, n, grantLimit))
-}
-
-// connected waits until client i has a session, the same or another.
-func (p *provoked) connected(i int) {
-	p.must(poll(p.ctx, grantLimit, func(context.Context) (bool, error) {
-		return p.st.clients[i].wire.Session().Server != "", nil
-	}))
-}
-
-// cutOff keeps client i from connecting, and breaks its connection, until back is called.
-func (p *provoked) cutOff(i int) (back func()) {
-	w := p.st.clients[i].wire
-	w.Gate(true)
-	w.Cut()
-	return func() { w.Gate(false) }
-}
-
-// aim aims a rule at client i.
-func (p *provoked) aim(i int, r wire.Rule) *wire.Shot {
-	shot, err := p.st.clients[i].wire.Arm(r)
-	p.must(err)
-	return shot
-}
-
-// hit waits until one of the rules has hit, and records it as the fault that it is. The
-// others, and all where none hits in time, are taken out of force.
-func (p *provoked) hit(shots ...*wire.Shot) (proof wire.Proof, hit bool) {
-	which := -1
-	_ = poll(p.ctx, 2*time.Second, func(context.Context) (bool, error) {
-		for k, s := range shots {
-			select {
-			case proof, hit = <-s.Fired():
-				which = k
-				return true, nil
-			default:
-			}
-		}
-		return false, nil
-	})
-	for k, s := range shots {
-		if k != which {
-			s.Disarm()
-		}
+// believe has a holder act for as long as it believes, at most for a while.
+func (p *provoked) believe(a *attempt, limit time.Duration) {
+	until := time.Now().Add(limit)
+	for !a.inDoubt() && time.Now().Before(until) && p.ctx.Err() == nil {
+		a.write(p.ctx)
+		_ = pause(p.ctx, writeEvery)
 	}
-	if hit && proof.Err == nil {
-		p.record(proof, proof.Done)
-		return proof, true
-	}
-	now := p.st.clock.Now()
-	p.st.record.Record(&history.Window{Fault: "wire rule", Target: "clients", Client: -1, Start: now, End: now,
-		Err: fmt.Sprintf("no request came that it was aimed at: %v", proof.Err)})
-	return proof, false
-}
-
-// record records a rule that has hit.
-func (p *provoked) record(proof wire.Proof, end time.Duration) {
-	p.st.record.Record(&history.Window{Fault: faultOf(proof.Rule.Act), Target: fmt.Sprintf("client %d", proof.Client), Client: proof.Client,
-		Start: proof.Matched, End: end, Proof: proof.String()})
-}
-
-// faultOf is what the catalogue of faults calls an act.
-func faultOf(a wire.Act) string {
-	switch a {
-	case wire.DropReply:
-		return "reply.drop"
-	case wire.HoldRequest:
-		return "request.hold"
-	}
-	return "request.drop"
 }

@@ -36,6 +36,10 @@ func newRecovery(ctx context.Context, st *stage) *recovery {
 	return &recovery{st: st, ctx: ctx, force: map[string]bool{}}
 }
 
+// errNotWhole says that the ensemble is not as it should be: what would be played on it says
+// nothing.
+var errNotWhole = errors.New("the ensemble is not whole")
+
 // key identifies a fault that was played.
 func key(p chaos.Window) string { return fmt.Sprint(p.Fault, p.Start) }
 
@@ -84,7 +88,7 @@ func (r *recovery) await(ctx context.Context, p chaos.Window) {
 	if err != nil {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.errs = append(r.errs, fmt.Errorf("after %s of %s: the ensemble has not recovered: %w", p.Fault, p.Target, err))
+		r.errs = append(r.errs, fmt.Errorf("%w: after %s of %s it has not recovered: %w", errNotWhole, p.Fault, p.Target, err))
 		return
 	}
 	r.st.record.Record(&history.Recovered{At: r.st.clock.Now(), Phase: r.st.phase.Name, Fault: p.Fault, Healing: p.Healing})
@@ -121,7 +125,7 @@ func whole(ctx context.Context, e *ensembles.Ensemble, path string) error {
 	var g errgroup.Group
 	for i, m := range e.Members {
 		g.Go(func() (err error) {
-			sessions[i], err = recipes.Open(ctx, []string{m.Addr}, recipes.Options{})
+			sessions[i], err = recipes.Open(ctx, []string{m.Addr}, harnessOptions(e, 0))
 			return err
 		})
 	}

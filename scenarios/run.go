@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/zkbench/zkbench/chaos"
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/draw"
@@ -22,6 +23,9 @@ type Config struct {
 	Seed     uint64            // decides every random choice; 0 draws one
 	Replay   string            // run folder whose faults are played again at the same times; its seed is taken, too
 	Dir      string            // run folder, which must be empty or missing; "" is a temporary one, which is removed
+	// Driver starts a driver of a subject that is compiled in, whose name is added: the program
+	// and its arguments, like zkbench driver. Scenarios need it whose subjects run apart.
+	Driver []string
 	// Progress is called now and then, by each trial for itself.
 	Progress func(Status)
 	Logf     func(format string, args ...any) // one line for each thing worth saying
@@ -37,8 +41,11 @@ func (c Config) Validate() error {
 	if err := c.Scenario.Validate(); err != nil {
 		return err
 	}
+	if err := c.checkVersions(); err != nil {
+		return err
+	}
 	if c.external() {
-		if err := c.Scenario.refuseExternal(); err != nil {
+		if err := c.Scenario.refuseExternal(c.Ensemble); err != nil {
 			return err
 		}
 	}
@@ -55,23 +62,49 @@ func (c Config) external() bool {
 }
 
 // refuseExternal says what the scenario asks of an ensemble that somebody else's cannot
-// have: a tick of its own, and faults that touch members.
-func (s *Scenario) refuseExternal() error {
+// have: a tick of its own, and faults that touch members for which there are no commands.
+func (s *Scenario) refuseExternal(o ensembles.Options) error {
 	if _, varied := s.Matrix[tickKey]; varied || s.Tick > 0 {
 		return fmt.Errorf("%s sets the tick, and an external ensemble has its own; leave --tick out, and of the scenario with --set tick=0s", s.Name)
 	}
 	for i := range s.Phases {
 		p := &s.Phases[i]
-		if faults := p.memberFaults(); len(faults) > 0 {
-			leave := "faults=[]"
-			if len(p.Faults) == 0 {
-				leave = "rounds=0"
+		leave := "faults=[]"
+		if len(p.Faults) == 0 {
+			leave = "rounds=0"
+		}
+		leave = fmt.Sprintf("leave it out: --set phases.%d.%s", i, leave)
+		faults := p.memberFaults()
+		if len(faults) > 0 && o.Terms.Commands == nil {
+			return fmt.Errorf("phases.%d (%s): %s would touch a member, and an external ensemble is not ours to touch; %s, or name commands for it in a file (zkbench help ensembles)",
+				i, p.Name, strings.Join(faults, ", "), leave)
+		}
+		for _, fault := range faults {
+			if why := lacks(fault, o); why != "" {
+				return fmt.Errorf("phases.%d (%s): %s %s; %s", i, p.Name, fault, why, leave)
 			}
-			return fmt.Errorf("phases.%d (%s): %s would touch a member, and an external ensemble is not ours to touch; leave it out: --set phases.%d.%s",
-				i, p.Name, strings.Join(faults, ", "), i, leave)
 		}
 	}
 	return nil
+}
+
+// lacks says why the commands of an external ensemble's members will not do for a fault; ""
+// where they do.
+func lacks(fault string, o ensembles.Options) string {
+	kind, err := chaos.KindOf(fault)
+	if err != nil {
+		return err.Error()
+	}
+	for i, c := range o.Terms.Commands {
+		words, possible := kind.Lacks(c)
+		switch {
+		case !possible:
+			return "cannot be had by commands"
+		case len(words) > 0:
+			return fmt.Sprintf("needs %s of every member, and %s in %s has none", strings.Join(words, " and "), o.Servers[i], o.Terms.File)
+		}
+	}
+	return ""
 }
 
 // Run runs a scenario: it starts an ensemble or attaches to one, plays the trials, judges
@@ -95,7 +128,7 @@ func Run(ctx context.Context, c Config) (result report.Conclusion, err error) {
 	start := time.Now()
 	run := report.Run{
 		ID: filepath.Base(c.Dir), Scenario: c.Scenario.Name, Seed: c.Seed, Start: start.UTC(),
-		Host: hostFacts(), Versions: map[string]string{},
+		Host: hostFacts(), Versions: map[string]string{}, Incident: c.Scenario.told(),
 	}
 	for what, version := range c.Versions {
 		run.Versions[what] = version
@@ -140,7 +173,12 @@ func (c *Config) complete() (err error) {
 	if err := os.MkdirAll(filepath.Join(c.Dir, report.HistoryDir), 0o755); err != nil {
 		return err
 	}
-	text, err := c.Scenario.dump()
+	return c.writeScenario(c.Scenario)
+}
+
+// writeScenario writes the scenario into the run folder, as it is run.
+func (c Config) writeScenario(s *Scenario) error {
+	text, err := s.dump()
 	if err != nil {
 		return err
 	}

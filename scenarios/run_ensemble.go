@@ -2,14 +2,19 @@ package scenarios
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/zkbench/zkbench/chaos"
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/ensembles/auto"
+	"github.com/zkbench/zkbench/ensembles/state"
 	"github.com/zkbench/zkbench/report"
 )
 
@@ -20,16 +25,16 @@ func (c Config) play(ctx context.Context, run *report.Run) error {
 	if err != nil {
 		return err
 	}
+	if err := auto.Fetch(ctx, c.images(), c.Logf); err != nil {
+		return err
+	}
 	before, estimate := 0, newEstimate(batches)
-	for _, b := range batches {
-		o, logs := c.Ensemble, filepath.Join(c.Dir, report.EnsembleDir)
-		if b.tick > 0 {
-			o.Tick = b.tick
-		}
+	for i, b := range batches {
+		o, logs := c.on(b), filepath.Join(c.Dir, report.EnsembleDir)
 		if len(batches) > 1 {
-			logs = filepath.Join(logs, "tick-"+o.Tick.String())
+			logs = filepath.Join(logs, c.folder(batches, i))
 		}
-		err := c.withEnsemble(ctx, o, logs, run, func(r *runner) error {
+		err := c.withEnsemble(ctx, o, logs, run, b.cells, func(r *runner) error {
 			r.estimate = estimate
 			return r.run(ctx, c.Scenario, b, before, len(estimate.trials))
 		})
@@ -38,7 +43,7 @@ func (c Config) play(ctx context.Context, run *report.Run) error {
 		}
 		before += len(b.cells)
 	}
-	if len(batches) > 1 {
+	if slices.ContainsFunc(batches, func(b batch) bool { return b.tick != batches[0].tick }) {
 		run.Ensemble.Tick = 0 // there were several; each trial names its own
 	}
 	return nil
@@ -46,28 +51,95 @@ func (c Config) play(ctx context.Context, run *report.Run) error {
 
 // withEnsemble brings an ensemble up, has the trials run on it, saves what its
 // members have to say to logs, and takes it down again.
-func (c Config) withEnsemble(ctx context.Context, o ensembles.Options, logs string, run *report.Run, trials func(*runner) error) (err error) {
+//
+// What cannot be had on the ensemble is left out of the cells, or said.
+func (c Config) withEnsemble(ctx context.Context, o ensembles.Options, logs string, run *report.Run, cells []cell, trials func(*runner) error) (err error) {
 	e, err := auto.Start(ctx, o)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, down(e, logs)) }()
-	run.Ensemble = report.Ensemble{Kind: string(e.Kind), About: e.About, Members: len(e.Members), Tick: e.Tick}
-	run.Versions["zookeeper"] = e.Version
-	c.Logf("ensemble: %s, %d members (%s)", e.Kind, len(e.Members), e.About)
+	about, version := ofEnsemble(e)
+	about = also(run.Ensemble.About, about, "; ")
+	run.Ensemble = ensembleOf(e)
+	run.Ensemble.About = about
+	run.Versions["zookeeper"] = also(run.Versions["zookeeper"], version, ", ")
+	c.Logf("ensemble: %s, %s (%s)", e.Kind, e.Size(), e.About)
+	unlock, err := c.lock(e)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
 	network, err := chaos.NewNetwork(ctx, e)
 	switch {
-	case errors.Is(err, chaos.ErrSkipped):
-		c.Logf("network faults: %v", err)
+	case errors.Is(err, chaos.ErrSkipped): // its faults say so, if there are any
 	case err != nil:
 		return err
 	default:
 		defer func() { err = errors.Join(err, limited(network.Close)) }()
 	}
+	if run.LeftOut, err = c.leaveOut(ctx, chaos.Target{Ensemble: e, Network: network}, cells); err != nil {
+		return err
+	}
 	return trials(&runner{
-		ensemble: e, network: network, id: e.ID + "-" + run.Start.Format("150405"),
-		seed: c.Seed, dir: c.Dir, replay: c.Replay, progress: c.Progress,
+		ensemble: e, network: network, id: e.ID + "-" + randomID(), log: c.Logf,
+		seed: c.Seed, dir: c.Dir, replay: c.Replay, driver: c.Driver, progress: c.Progress,
 	})
+}
+
+// ensembleOf is what the report says of an ensemble.
+func ensembleOf(e *ensembles.Ensemble) report.Ensemble {
+	out := report.Ensemble{Kind: string(e.Kind), About: e.About, Members: len(e.Voting()), Tick: e.Tick}
+	for _, m := range e.Members {
+		if m.Observer {
+			out.Observers = append(out.Observers, m.Name)
+		}
+	}
+	return out
+}
+
+// lock keeps runs from disturbing each other on an ensemble that outlives them: any number
+// may share it, and one whose faults touch members has it alone. unlock must be called.
+func (c Config) lock(e *ensembles.Ensemble) (unlock func() error, err error) {
+	id, err := kept(e)
+	if id == "" || err != nil {
+		return func() error { return nil }, err
+	}
+	exclusive := slices.ContainsFunc(c.Scenario.Phases, func(p Phase) bool { return len(p.memberFaults()) > 0 })
+	l, err := state.Acquire(id, c.Scenario.Name, exclusive)
+	switch {
+	case errors.Is(err, state.ErrLocked) && exclusive:
+		return nil, fmt.Errorf("%w, and the faults of %s touch its members: wait until it is free, or start an ensemble for this run (--ensemble process or container)", err, c.Scenario.Name)
+	case errors.Is(err, state.ErrLocked):
+		return nil, fmt.Errorf("%w, whose faults touch its members: wait until it is free, or start an ensemble for this run (--ensemble process or container)", err)
+	case err != nil:
+		return nil, err
+	}
+	return l.Release, nil
+}
+
+// kept returns the id of the ensemble of ours that e is; "" where it is somebody else's.
+// One of ours can be named by its addresses, too.
+func kept(e *ensembles.Ensemble) (id string, err error) {
+	if e.Kind != ensembles.External {
+		return e.ID, nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	records, err := auto.List(ctx)
+	for _, r := range records {
+		if slices.ContainsFunc(r.Members, func(m state.Member) bool { return slices.Contains(e.Servers(), m.Addr()) }) {
+			return r.ID, nil
+		}
+	}
+	return "", err
+}
+
+// randomID tells the runs on one ensemble apart: two may start at the same instant.
+func randomID() string {
+	var b [6]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	return hex.EncodeToString(b[:])
 }
 
 // down saves what the members have to say and takes the ensemble down.

@@ -6,13 +6,17 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/zkbench/zkbench/chaos"
 	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 // runner plays trials on an ensemble.
@@ -23,20 +27,27 @@ type runner struct {
 	seed     uint64         // decides every random choice
 	dir      string         // the run folder; histories go to dir/history, plans to dir/plan
 	replay   string         // the run folder whose plans are played again; "" draws new ones
+	driver   []string       // starts a driver of a subject that is compiled in, whose name is added
+	kept     *recipes.Kept  // what subjects keep from one trial to the next; nil where each begins afresh
 	progress func(Status)   // nil is allowed
-	estimate *estimate      // of all trials of the run; nil is allowed
+	log      func(format string, args ...any)
+	estimate *estimate // of all trials of the run; nil is allowed
+}
+
+// logf says one thing worth saying, if anybody listens.
+func (r *runner) logf(format string, args ...any) {
+	if r.log != nil {
+		r.log(format, args...)
+	}
 }
 
 // run runs the trials of a batch, one after the other; those that are compared with a
 // base take turns. before is how many trials of the scenario came before the batch,
-// of all. It returns early when ctx is done or a history cannot be written; what was
-// measured until then is in the run folder, healed and closed in order.
+// of all. It returns early when ctx is done, a history cannot be written, or the ensemble
+// is not whole any more; what was measured until then is in the run folder, healed and
+// closed in order. A trial that cannot be played says so in its history.
 func (r *runner) run(ctx context.Context, s *Scenario, b batch, before, all int) (err error) {
 	if err := os.MkdirAll(filepath.Join(r.dir, report.HistoryDir), 0o755); err != nil {
-		return err
-	}
-	plans, err := makePlans(b.cells, r.seed, r.replay, r.dir)
-	if err != nil {
 		return err
 	}
 	// The ensemble may be somebody else's, or be kept: nothing of ours should stay.
@@ -45,7 +56,14 @@ func (r *runner) run(ctx context.Context, s *Scenario, b batch, before, all int)
 		return reason(ctx, err)
 	}
 	if len(s.Specimens) > 0 {
-		return r.runZoo(ctx, b.cells, plans)
+		return r.beside(ctx, b.cells, besides{all: len(b.cells), atOnce: zooAtOnce, tries: 2})
+	}
+	if s.audit() != nil {
+		return r.audit(ctx, s, b.cells)
+	}
+	plans, err := makePlans(b.cells, r.seed, r.replay, r.dir)
+	if err != nil {
+		return err
 	}
 	i, start := 0, time.Now()
 	for _, group := range groups(b.cells, s.Base) {
@@ -72,31 +90,95 @@ const sweepTimeout = 10 * time.Second
 // tree, sessions and a tap of its own, and mostly waits; nothing is timed.
 const zooAtOnce = 6
 
-// runZoo runs the cells of a zoo beside each other. A trial that fails does not stop
-// the others: its history is judged as far as it goes, and the error is returned.
-func (r *runner) runZoo(ctx context.Context, cells []cell, plans []plan) error {
-	var g errgroup.Group
-	g.SetLimit(zooAtOnce)
-	errs := make([]error, len(cells))
+// driversAtOnce is how many of them at most run at the same time whose clients are programs
+// of their own: one that starts takes a processor for a second.
+func driversAtOnce() int { return max(2, runtime.NumCPU()) }
+
+// besides says how trials run beside each other.
+type besides struct {
+	before, all int          // trials of the run before these, and with them
+	atOnce      int          // how many run at the same time
+	tries       int          // how often one is begun that cannot be played; 0 is once
+	until       time.Time    // none begins after it; zero: all begin
+	prepare     func(*trial) // is called before each; may be nil
+}
+
+// beside runs cells beside each other. An error that ends the run leaves out those that
+// have not begun.
+func (r *runner) beside(ctx context.Context, cells []cell, b besides) error {
+	plans, err := makePlans(cells, r.seed, r.replay, r.dir)
+	if err != nil {
+		return err
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(b.atOnce)
+	programs := make(chan struct{}, driversAtOnce())
 	for i, c := range cells {
 		g.Go(func() error {
+			if c.driven() {
+				programs <- struct{}{}
+				defer func() { <-programs }()
+			}
 			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			if !b.until.IsZero() && time.Now().After(b.until) {
 				return nil
 			}
-			t := r.trial(c, plans[i], i, len(cells), newTurns(1)[0])
-			t.stage.members.shared = true
-			defer t.stage.reportEnd()
-			if err := t.run(ctx); err != nil {
-				errs[i] = fmt.Errorf("trial %s: %w", t.name, err)
-			}
-			return nil
+			return r.try(ctx, b, func() *trial { return r.trial(c, plans[i], b.before+i, b.all, newTurns(1)[0]) })
 		})
 	}
-	_ = g.Wait() // the errors are in errs
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
+	return g.Wait()
+}
+
+// try plays a trial beside others, and again where it could not be played.
+func (r *runner) try(ctx context.Context, b besides, begin func() *trial) error {
+	for n := 1; ; n++ {
+		t := begin()
+		t.again, t.stage.members.shared = n-1, true
+		if b.prepare != nil {
+			b.prepare(t)
+		}
+		err := t.run(ctx)
+		t.stage.reportEnd()
+		if n >= b.tries || ctx.Err() != nil || err == nil && !t.unplayed && !t.missed() {
+			if err != nil {
+				err = fmt.Errorf("trial %s: %w", t.name, err)
+			}
+			return err
+		}
+		if again, err := r.again(t.name); !again {
+			return err
+		}
 	}
-	return errors.Join(errs...)
+}
+
+// missed says that the one fault of an audit's cell did not strike at its step, or one of a
+// specimen's, so that nothing was tried.
+func (t *trial) missed() bool {
+	c := t.stage.cell
+	return (len(c.aims) == 1 || len(c.Caught) > 0) && t.stage.missed.Load()
+}
+
+// again makes room for a trial that is to be played again: it removes what the trial has
+// recorded. It returns false where that stays: the trial has broken a guarantee, and no
+// second try takes that back.
+func (r *runner) again(trial string) (bool, error) {
+	path := report.HistoryPath(r.dir, trial)
+	if broken(path) {
+		return false, nil
+	}
+	err := os.Remove(path)
+	if commits := os.Remove(history.CommitsPath(path)); !errors.Is(commits, os.ErrNotExist) {
+		err = errors.Join(err, commits)
+	}
+	return err == nil, err
+}
+
+// broken says whether the history breaks a guarantee.
+func broken(path string) bool {
+	h, err := history.Open(path)
+	return err == nil && slices.ContainsFunc(report.Fold(h).Trial.Verdicts, func(v report.Verdict) bool { return v.Result == report.Fail })
 }
 
 // group prepares the trials of a group, which take turns; the first is the i-th of all.

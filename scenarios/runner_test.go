@@ -2,9 +2,15 @@ package scenarios
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 // reportsOf runs a scenario on the real ensemble and returns what each trial reported of
@@ -33,6 +39,39 @@ func reportsOf(t *testing.T, text string) (cells []cell, reports map[int][]Statu
 	return batches[0].cells, reports
 }
 
+// A second try takes no failure back.
+func TestRunner_playsNoTrialAgainThatHasBrokenAGuarantee(t *testing.T) {
+	r := runner{dir: t.TempDir()}
+	for name, again := range map[string]bool{"sound": true, "broken": false} {
+		path := report.HistoryPath(r.dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		w, err := history.Create(path, history.Header{Trial: name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for client := range 2 {
+			at := time.Duration(client)
+			if again {
+				at *= time.Minute
+			}
+			grant := history.Sample{Client: client, Op: history.Acquire, Call: at, Return: at, Outcome: history.OK, Token: int64(client + 1), Session: int64(client + 7), Path: "/n"}
+			release := grant
+			release.Op, release.Call, release.Return = history.Release, at+time.Second, at+time.Second
+			w.Sample(grant)
+			w.Sample(release)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		got, err := r.again(name)
+		if _, gone := os.Stat(path); err != nil || got != again || (gone == nil) == again {
+			t.Errorf("%s: again %v, %v; its history: %v", name, got, err, gone)
+		}
+	}
+}
+
 // Whatever runs beside it, a trial reports itself: its subject, its number, counts
 // that only grow, and in the end all of them.
 func TestRunner_eachTrialReportsItself(t *testing.T) {
@@ -43,9 +82,9 @@ func TestRunner_eachTrialReportsItself(t *testing.T) {
 	}{
 		{"trials that take turns", `{name: reported, subjects: [lock/go-zookeeper, lock/predecessor], base: lock/go-zookeeper,
 			clients: [3], trials: 2, session_timeout: 4s, phases: [{name: drain, kind: drain, rounds: 20, hold: 1ms}]}`, 60, true},
-		{"specimens of a zoo", `{name: reported, session_timeout: 4s, phases: [{name: provoke, kind: provoke, hold: 20ms}], specimens: [
-			{subject: zoo/spin-lock, provocation: crowd, caught: [busy-loop]}, {subject: zoo/herd-lock, provocation: line, caught: [fan-out]},
-			{subject: lock/parent, provocation: line}, {subject: lock/predecessor, provocation: line}]}`, 0, false},
+		{"specimens of a zoo", `{name: reported, session_timeout: 4s, phases: [{name: episode, kind: episode, hold: 20ms}], specimens: [
+			{subject: zoo/spin-lock, provocation: all/crowd, caught: [busy-loop]}, {subject: zoo/herd-lock, provocation: all/line, caught: [fan-out]},
+			{subject: lock/parent, provocation: all/line}, {subject: lock/predecessor, provocation: all/line}]}`, 0, false},
 	} {
 		t.Run(row.about, func(t *testing.T) {
 			cells, reports := reportsOf(t, row.text)

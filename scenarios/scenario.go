@@ -21,24 +21,25 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/zkbench/zkbench/recipes"
-	"github.com/zkbench/zkbench/report/units"
 )
 
 // Scenario is what a run measures: a matrix of subjects and client counts, the
 // phases that each trial goes through, and the conditions on the result.
 type Scenario struct {
-	Name           string        `yaml:"name"`             // a word; it names the run folder and the trials
-	About          string        `yaml:"about,omitempty"`  // what is asked, for people
-	Subjects       []string      `yaml:"subjects,flow"`    // what is tested (zkbench list subjects), each beside the others
-	Clients        []int         `yaml:"clients,flow"`     // how many clients compete or consume; each count is a trial of its own
-	SessionTimeout time.Duration `yaml:"session_timeout"`  // what clients ask for; the servers grant 2 to 20 ticks
-	Tick           time.Duration `yaml:"tick,omitempty"`   // ZooKeeper's tickTime; 0 leaves it to --tick. Each tick has an ensemble of its own
-	Warmup         time.Duration `yaml:"warmup,omitempty"` // load before the first trial, unrecorded: members that just started are slow
-	Trials         int           `yaml:"trials,omitempty"` // how often each cell is run, the subjects in turn; 0 is once
-	Base           string        `yaml:"base,omitempty"`   // the subject that the others are compared with, trial by trial
-	Budget         time.Duration `yaml:"budget,omitempty"` // of trials that repeat a cell, those beyond the first few are not begun after it; 0 is no end
+	Name           string        `yaml:"name"`                  // a word; it names the run folder and the trials
+	About          string        `yaml:"about,omitempty"`       // what is asked, for people
+	Subjects       []string      `yaml:"subjects,flow"`         // what is tested (zkbench list subjects), each beside the others
+	Drivers        []Driver      `yaml:"drivers,omitempty"`     // subjects that are programs of their own, by name; an entry of subjects may have these fields itself
+	Apart          bool          `yaml:"apart,omitempty"`       // subjects that are compiled in run in processes of their own, as drivers do
+	Clients        []int         `yaml:"clients,flow"`          // how many clients compete or consume; each count is a trial of its own
+	SessionTimeout time.Duration `yaml:"session_timeout"`       // what clients ask for; the servers grant 2 to 20 ticks
+	Tick           time.Duration `yaml:"tick,omitempty"`        // ZooKeeper's tickTime; 0 leaves it to --tick. Each tick has an ensemble of its own
+	Images         []string      `yaml:"images,omitempty,flow"` // ZooKeeper's versions, as container images (IMAGE or NAME=IMAGE); each has ensembles of its own, unless members are upgraded
+	Homes          []string      `yaml:"homes,omitempty,flow"`  // the same, as folders of unpacked distributions (FOLDER or NAME=FOLDER)
+	Warmup         time.Duration `yaml:"warmup,omitempty"`      // load before the first trial, unrecorded: members that just started are slow
+	Trials         int           `yaml:"trials,omitempty"`      // how often each cell is run, the subjects in turn; 0 is once
+	Base           string        `yaml:"base,omitempty"`        // the subject that the others are compared with, trial by trial
+	Budget         time.Duration `yaml:"budget,omitempty"`      // of trials that repeat a cell, those beyond the first few are not begun after it; 0 is no end
 	// Matrix varies any other field, like session_timeout, tick, phases.0.rounds or
 	// params.promise, and hold or duration of all phases: every combination of the
 	// values is run with every subject and every client count.
@@ -48,6 +49,8 @@ type Scenario struct {
 	Thresholds []string            `yaml:"thresholds,omitempty"` // conditions on the result, like handoff.latency.p99 < 50ms (zkbench help metrics)
 	Limits     Limits              `yaml:"limits,omitempty"`     // on how badly the machine may treat the harness
 	Params     map[string]string   `yaml:"params,omitempty"`     // named values for thresholds, like promise: 12s
+	Only       []string            `yaml:"only,omitempty,flow"`  // names of trials: of all that there would be, these are played
+	Incident   Incident            `yaml:"incident,omitempty"`   // of a known mistake: where it is told, and why it happens
 }
 
 // Limits on what a scenario may ask for; a typing error should not occupy a machine
@@ -69,11 +72,14 @@ func (s *Scenario) Validate() error { return s.problems().err() }
 func (s *Scenario) problems() problems {
 	ps := s.check()
 	s.validateThresholds(ps.add)
+	if len(ps) == 0 {
+		s.validateOnly(ps.add)
+	}
 	return ps
 }
 
 // check is problems without those of thresholds, which may compare with what a matrix
-// varies.
+// varies, and of trials by name, which a choice from the matrix has only some of.
 func (s *Scenario) check() problems {
 	var ps problems
 	bad := problemFunc(ps.add)
@@ -89,9 +95,18 @@ func (s *Scenario) check() problems {
 	if s.Tick != 0 {
 		between(bad, "tick", s.Tick, 100*time.Millisecond, time.Minute)
 	}
+	s.validateIncident(bad)
+	s.validateDrivers(bad)
+	s.validateVersions(bad)
 	s.validateTrials(bad)
 	between(bad, "warmup", s.Warmup, 0, time.Hour)
 	s.validatePhases(bad)
+	s.validateProcesses(bad)
+	if p := s.audit(); p != nil && len(ps) == 0 {
+		if _, err := s.auditCells(p); err != nil {
+			bad("phases.0.cells", "%v", err)
+		}
+	}
 	s.Limits.validate(bad.in("limits"))
 	s.validateMatrix(slices.Clone(ps), bad)
 	return ps
@@ -110,6 +125,9 @@ func (s *Scenario) validatePhases(bad problemFunc) {
 			bad(at+".name", "%s is the name of another phase already", p.Name)
 		}
 		names[p.Name] = true
+		if p.Kind == episodeKind && len(s.Phases) > 1 {
+			bad(at+".kind", "an %s is a trial of its own: leave the other phases out", episodeKind)
+		}
 	}
 }
 
@@ -120,8 +138,8 @@ func (s *Scenario) validateCells(bad problemFunc) {
 	}
 	for i, name := range s.Subjects {
 		at := fmt.Sprintf("subjects.%d", i)
-		if _, err := recipes.Find(name); err != nil {
-			bad(at, "%v%s", err, units.Nearest(name, subjectNames()))
+		if _, err := s.find(name); err != nil {
+			bad(at, "%s", s.unknownSubject(name, err))
 		} else if slices.Contains(s.Subjects[:i], name) {
 			bad(at, "%s stands here twice; to run it more often, set trials", name)
 		}

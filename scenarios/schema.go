@@ -16,7 +16,7 @@ import (
 // The comments on the fields are what an editor shows beside them, so that there is
 // one text for whoever reads the code and whoever writes a scenario.
 //
-//go:embed scenario.go phase.go fault.go zoo.go limits.go
+//go:embed scenario.go driver.go phase.go fault.go zoo.go limits.go incident.go
 var source embed.FS
 
 // schema is the part of JSON Schema that a scenario needs.
@@ -45,13 +45,15 @@ var required = map[string][]string{
 	"Phase":    {"name", "kind"},
 	"Fault":    {"fault"},
 	"Specimen": {"subject", "provocation"},
+	"Driver":   {"name", "exec"},
+	"Incident": {"thread", "version", "cause"},
 }
 
 // choices are the fields that have one of some words.
 func choices() map[string][]string {
 	words := map[string][]string{
 		"Scenario.subjects": subjectNames(), "Scenario.base": subjectNames(), "Specimen.subject": subjectNames(),
-		"Phase.kind": kindNames(), "Fault.fault": faultNames(), "Specimen.provocation": append(provocationNames(), every),
+		"Phase.kind": kindNames(), "Fault.fault": faultNames(),
 	}
 	for _, k := range kinds {
 		for field, of := range k.words {
@@ -67,6 +69,10 @@ func Schema() ([]byte, error) {
 	b := &schemaBuilder{docs: comments(), choices: choices()}
 	s := b.of(reflect.TypeFor[Scenario](), "")
 	s.Schema, s.Title = "https://json-schema.org/draft/2020-12/schema", "zkbench scenario"
+	fields := s.Properties
+	driver := &schema{Type: "string", Pattern: driverName.String()}
+	fields["subjects"].Items = &schema{AnyOf: []*schema{fields["subjects"].Items, driver, fields["drivers"].Items}}
+	fields["base"] = &schema{Description: fields["base"].Description, AnyOf: []*schema{fields["base"], driver}}
 	s.AnyOf = []*schema{{Required: []string{"subjects", "clients"}}, {Required: []string{"specimens"}}}
 	return json.MarshalIndent(s, "", "  ")
 }
@@ -94,6 +100,8 @@ func (b *schemaBuilder) of(t reflect.Type, field string) *schema {
 		return &schema{Type: "array", Items: b.of(t.Elem(), field)}
 	case reflect.Map:
 		return &schema{Type: "object", Additional: b.of(t.Elem(), "")}
+	case reflect.Bool:
+		return &schema{Type: "boolean"}
 	case reflect.Int:
 		return &schema{Type: "integer"}
 	case reflect.Float64:

@@ -50,12 +50,13 @@ func (s *settler) wait(ctx context.Context, since wire.Counts, notifications, wa
 	return s.still(ctx)
 }
 
-// still returns what is counted once nothing moves any more, for the members either.
+// still returns what is counted once nothing moves any more, for the members either, or
+// nothing but clients that poll.
 func (s *settler) still(ctx context.Context) (now counts, err error) {
 	var still stillness
 	err = poll(ctx, joinLimit, func(ctx context.Context) (bool, error) {
 		now, err = s.st.count(ctx)
-		return still.see(now.wire), err
+		return still.see(now.wire) || still.polling(), err
 	})
 	if err != nil {
 		return now, fmt.Errorf("wait until nothing moves (%d requests under way): %w", now.wire.InFlight, err)

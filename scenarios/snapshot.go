@@ -19,37 +19,51 @@ const (
 // clearLimit is how long a recipe may take to clear away what it has left behind.
 const clearLimit = 2 * time.Second
 
-// state is what a client is about at one instant.
-type state struct {
-	session int64
-	server  string // "" where it is not connected
-	counts  wire.Counts
-	since   int64 // in an operation since, as client.busy
+// clientState is what a client is about at one instant.
+type clientState struct {
+	session    int64
+	server     string // "" where it is not connected
+	counts     wire.Counts
+	unanswered int64      // requests under way
+	under      *operation // nil where none is under way
 }
 
-func (st *stage) states() []state {
-	out := make([]state, len(st.clients))
+func (st *stage) states() []clientState {
+	out := make([]clientState, len(st.clients))
 	for i, c := range st.clients {
 		s := c.wire.Session()
-		out[i] = state{s.ID, s.Server, c.wire.Counts(), c.busy.Load()}
+		out[i] = clientState{s.ID, s.Server, c.wire.Counts(), c.wire.Unanswered(), c.under.Load()}
 	}
 	return out
 }
 
-// snapshot observes the contested parent twice, so far apart, and records what was there
-// all the time: nodes, whose they are, and clients that wait, and for what.
+// snapshot records what was at the contested parent for a while.
 func (st *stage) snapshot(ctx context.Context, apart time.Duration) error {
+	r, err := st.observe(ctx, apart)
+	if err == nil {
+		st.record.Record(r)
+	}
+	return err
+}
+
+// observe observes the contested parent twice, so far apart, and returns what was there
+// all the time: nodes, whose they are, and clients that wait, and for what.
+func (st *stage) observe(ctx context.Context, apart time.Duration) (*history.Snapshot, error) {
+	nodes := st.observer.nodes
+	if st.queue() {
+		nodes = st.observer.inQueue
+	}
 	asked, before := st.clock.Now(), st.states()
-	first, err := st.observer.nodes(ctx, st.parent)
+	first, err := nodes(ctx, st.parent)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := pause(ctx, apart); err != nil {
-		return err
+		return nil, err
 	}
-	second, err := st.observer.nodes(ctx, st.parent)
+	second, err := nodes(ctx, st.parent)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	watches, known := st.members.watches(ctx)
 	after := st.states()
@@ -72,8 +86,7 @@ func (st *stage) snapshot(ctx context.Context, apart time.Duration) error {
 		}
 	}
 	r.At = st.clock.Now()
-	st.record.Record(r)
-	return nil
+	return r, nil
 }
 
 // snapshotStuck takes a snapshot of a line in which nothing moves, for the verdicts. What
@@ -86,20 +99,25 @@ func (st *stage) snapshotStuck(ctx context.Context) error {
 // snapshotIdle takes a snapshot of the line when no client stands in it any more. What a
 // recipe still clears away in the background has a while to go.
 func (st *stage) snapshotIdle(ctx context.Context) error {
-	_ = poll(ctx, clearLimit, func(ctx context.Context) (bool, error) {
-		found, err := st.observer.nodes(ctx, st.parent)
-		now := st.states()
-		mine := slices.ContainsFunc(found, func(n node) bool { return owner(n.owner, now, now) >= 0 })
-		return err == nil && !mine, nil
-	})
+	st.awaitEmpty(ctx)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	return st.snapshot(ctx, idleFor)
 }
 
+// awaitEmpty waits until no client that is connected has a node in line, for a while.
+func (st *stage) awaitEmpty(ctx context.Context) {
+	_ = poll(ctx, clearLimit, func(ctx context.Context) (bool, error) {
+		found, err := st.observer.nodes(ctx, st.parent)
+		now := st.states()
+		mine := slices.ContainsFunc(found, func(n node) bool { return owner(n.owner, now, now) >= 0 })
+		return err == nil && !mine, nil
+	})
+}
+
 // owner returns the client that was connected with the session both times; -1 if none.
-func owner(session int64, before, after []state) int {
+func owner(session int64, before, after []clientState) int {
 	for i := range before {
 		b, a := before[i], after[i]
 		if session != 0 && b.session == session && a.session == session && b.server != "" && a.server != "" {
@@ -111,14 +129,18 @@ func owner(session int64, before, after []state) int {
 
 // waiter describes a client that was in the same acquire or take, with the same session
 // and connected, at both times.
-func waiter(i int, before, after state) (history.Waiter, bool) {
-	if before.since == 0 || before.since != after.since || before.session != after.session || before.server == "" || after.server == "" {
+func waiter(i int, before, after clientState) (history.Waiter, bool) {
+	o := after.under
+	if o == nil || o != before.under || o.op != history.Acquire && o.op != history.Take {
+		return history.Waiter{}, false
+	}
+	if before.session != after.session || before.server == "" || after.server == "" {
 		return history.Waiter{}, false
 	}
 	moved := after.counts.Sub(before.counts)
 	return history.Waiter{Client: i, Session: after.session,
 		Moved:    moved.Requests.Total() + moved.Notifications.Total() + moved.Connections,
-		InFlight: after.counts.InFlight,
+		InFlight: after.unanswered,
 	}, true
 }
 
@@ -138,10 +160,13 @@ func (st *stage) countWatches(w *history.Waiter, paths []string, there []node) {
 // enough to catch what is wrong for long, and too seldom to be felt.
 const checkEvery = 250 * time.Millisecond
 
-// check compares a claim with its node. Only the client itself may call it, before it
-// lets go: the claim stands meanwhile.
+// check compares a claim with its node, where there are no commits that do. Only the client
+// itself may call it, before it lets go: the claim stands meanwhile.
 func (c *client) check(ctx context.Context, claim recipes.Claim) {
 	st := c.st
+	if st.members.ours() {
+		return
+	}
 	asked := st.clock.Now()
 	found, err := st.observer.nodes(ctx, st.parent)
 	if err != nil {

@@ -18,7 +18,8 @@ var soaked = []string{
 }
 
 // soakFaults are all faults that can be had with so many members of our own, and the
-// names of those that cannot.
+// names of those that cannot. link.delay is never among them: a seed must draw the same
+// whether or not a kernel has netem.
 func soakFaults(network bool, members int) (kinds []chaos.Kind, without []string) {
 	able := chaos.Abilities{Delay: errors.New("not in a soak")}
 	if !network {
@@ -26,7 +27,8 @@ func soakFaults(network bool, members int) (kinds []chaos.Kind, without []string
 	}
 	for _, k := range chaos.Catalogue() {
 		ring := k.Name == "partition.ring" && members < 4
-		if k.Missing(able) != nil || ring {
+		versions := k.Name == chaos.MemberUpgrade                                         // takes two; a soak has one
+		if k.Missing(able) != nil || ring || versions || chaos.TouchesProcesses(k.Name) { // its subjects run in our process
 			without = append(without, k.Name)
 			continue
 		}
@@ -90,8 +92,12 @@ func drawSoakFault(r *rand.Rand, k chaos.Kind) (text string, until time.Duration
 		lasts, until = ms(1200, 2400), 4*time.Second
 	}
 	f := fmt.Sprintf("{at: %s, for: %s, fault: %s", ms(150, 450), lasts, k.Name)
-	if len(k.Targets) > 0 {
-		f += ", target: " + k.Targets[r.IntN(len(k.Targets))]
+	// Three members have no observer, a minority of them is a follower, and without a majority
+	// nothing goes on.
+	if targets := slices.DeleteFunc(slices.Clone(k.Targets), func(who string) bool {
+		return who == chaos.Observer || who == chaos.Minority || who == chaos.Majority
+	}); len(targets) > 0 {
+		f += ", target: " + targets[r.IntN(len(targets))]
 	}
 	params := map[string]string{"within": "600ms", "delay": ms(20, 600), "percent": fmt.Sprint(10 + r.IntN(50)), "kbit": fmt.Sprint(20 + r.IntN(200)), "down": ms(50, 300)}
 	choices := map[string][]string{"how": {"stop", "kill"}, "direction": {"in", "out"}, "mode": {"deaf", "stall"}, "keep": {"true", "false"}}

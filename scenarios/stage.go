@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -45,9 +47,21 @@ type stage struct {
 	putting atomic.Int64            // clients that may be putting, of those that put while they see the phase last
 	events  atomic.Pointer[moments] // of the phase; nil where no fault is planned
 	checked atomic.Int64            // when a claim was last held against the tree
+	stopped atomic.Int64            // when the clients were told to stop, in this phase; 0: not yet
+	backing atomic.Int64            // clients that back off after errors
+
+	driven bool        // its clients are another process
+	watch  *stepWatch  // of a calm episode; nil elsewhere
+	joint  *joint      // the fault that the trial shares with others; nil where it has none
+	missed atomic.Bool // a fault that was aimed at a step did not strike there
+	shift  int         // by how many the members are shifted with which the clients begin
 
 	dial func(wire.Dialer) wire.Dialer // what lies between a client and its tap; nil for nothing
 }
+
+// resource is a node to which a client that is another process may write on its own
+// session, as its work.
+func (st *stage) resource() string { return strings.TrimSuffix(st.parent, "/line") + "/work" }
 
 // queue says whether the subject is a queue.
 func (st *stage) queue() bool { return st.cell.Subject.Recipe == recipes.RecipeQueue }
@@ -134,18 +148,43 @@ func (st *stage) patience() time.Duration {
 	return st.scenario.SessionTimeout + st.scenario.SessionTimeout/2 + settleLimit
 }
 
-// during plays the phase's faults and reports progress until the phase is over.
+// timed returns a context that ends with the phase's duration, which tells its clients to
+// stop; later where a fault that takes as long as it takes is not done. over ends it before;
+// end must be called.
+func (st *stage) timed(ctx context.Context) (phase context.Context, over, end func()) {
+	phase, cancel := context.WithCancel(ctx)
+	over = sync.OnceFunc(func() {
+		st.stopped.Store(int64(st.clock.Now()))
+		if !st.queue() && st.phase.Rate == 0 { // else they go on with what was due until then
+			st.waiting()
+		}
+		cancel()
+	})
+	timer := time.AfterFunc(st.phase.Duration, func() {
+		select {
+		case <-st.faults.settled:
+			over()
+		case <-phase.Done():
+		}
+	})
+	return phase, over, func() { timer.Stop(); cancel() }
+}
+
+// during plays the phase's faults, reports progress and watches the line until the phase
+// is over.
 func (st *stage) during(phase context.Context) {
 	start := time.Now()
 	reported := make(chan struct{})
 	go func() {
 		defer close(reported)
+		watch := st.watchLine()
 		for phase.Err() == nil {
-			st.report("%v of %v", time.Since(start).Truncate(time.Second), st.phase.Duration)
+			st.report("%v of %v%s", time.Since(start).Truncate(time.Second), st.phase.Duration, st.backingOff())
+			watch.look(phase)
 			pause(phase, 200*time.Millisecond)
 		}
 	}()
-	st.faults.play(phase, st.holder.aim)
+	st.faults.play(phase, st.holder.aimedAt)
 	<-phase.Done()
 	<-reported
 }

@@ -4,8 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"time"
 
 	"github.com/zkbench/zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/ensembles/state"
+	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/history"
 )
@@ -17,6 +22,9 @@ type trial struct {
 	plan   plan
 	seat   *seat // among the trials that take turns with it
 	stage  *stage
+
+	again    int  // how often it was played before
+	unplayed bool // it could not be played to its end
 }
 
 // errBroken says that the history could not be written.
@@ -31,6 +39,9 @@ func (t *trial) run(ctx context.Context) (err error) {
 	defer t.seat.leave()
 	st := t.stage
 	st.clock = history.Start()
+	failed := make(chan error, 1)
+	stop, unready := t.ready(ctx, failed)
+	defer stop()
 	st.record, err = history.Create(report.HistoryPath(t.runner.dir, t.name), t.header())
 	if err != nil {
 		return fmt.Errorf("%w: %w", errBroken, err)
@@ -51,7 +62,9 @@ func (t *trial) run(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, t.saveCommits(after)) }()
 	st.tap = wire.New(st.clock.Now)
+	st.tap.Through(wayTo(st.members.ensemble))
 	st.tap.OnEvent(st.recordSession)
+	go st.watchDeadlines(ctx)
 	watch := watchSelf(st.record, st.scenario.Limits.within(st.scenario.SessionTimeout))
 	defer watch.stop(st.clock.Now)
 
@@ -59,7 +72,80 @@ func (t *trial) run(ctx context.Context) (err error) {
 	if err := errors.Join(st.observer.open(ctx, st.parent), st.fence.open(ctx)); err != nil {
 		return reason(ctx, err)
 	}
+	if st.driven {
+		if err := st.observer.open(ctx, st.resource()); err != nil {
+			return reason(ctx, err)
+		}
+	}
+	defer st.tap.Close()
+	defer func() {
+		if pipe := st.cell.Subject.Pipe; pipe != nil {
+			p50, p99 := pipe()
+			st.record.Record(&history.Pipe{At: st.clock.Now(), P50: p50, P99: p99})
+		}
+	}()
 	defer st.closeClients()
+	if unready != nil {
+		return t.playable(ctx, unready)
+	}
+	return t.playable(ctx, t.phasesUnless(ctx, failed))
+}
+
+// ready starts a subject that has to be started. failed gets the first error that makes the
+// trial one that cannot be judged.
+func (t *trial) ready(ctx context.Context, failed chan<- error) (stop func(), err error) {
+	st := t.stage
+	if st.scenario.Apart && st.cell.Subject.Start == nil {
+		if st.cell.Subject, err = t.runner.apart(st.cell.Subject); err != nil {
+			return func() {}, err
+		}
+	}
+	given := st.cell.Subject
+	if given.Start == nil {
+		return func() {}, nil
+	}
+	st.driven = true
+	dir := filepath.Join(t.runner.dir, report.DriverDir)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return func() {}, err
+	}
+	st.cell.Subject, stop, err = given.Start(ctx, recipes.Trial{
+		Clients: st.cell.Clients, Stderr: filepath.Join(dir, t.name), Owner: state.Self().String(),
+		Alone: st.cell.separate(), Kept: t.runner.kept,
+		Fail: func(err error) {
+			select {
+			case failed <- err:
+			default: // the first says why
+			}
+		},
+	})
+	if given.Open != nil { // it is compiled in, and more is known of it than a driver can say
+		open, pipe := st.cell.Subject.Open, st.cell.Subject.Pipe
+		st.cell.Subject = given
+		st.cell.Subject.Start, st.cell.Subject.Open, st.cell.Subject.Pipe = nil, open, pipe
+	}
+	return stop, err
+}
+
+// phasesUnless plays the trial's phases until one ends with an error, or failed has one.
+func (t *trial) phasesUnless(ctx context.Context, failed <-chan error) error {
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	over := make(chan struct{})
+	defer close(over)
+	go func() {
+		select {
+		case err := <-failed:
+			fail(err)
+		case <-over:
+		}
+	}()
+	return t.phases(ctx)
+}
+
+// phases plays the trial's phases.
+func (t *trial) phases(ctx context.Context) error {
+	st := t.stage
 	if err := st.openClients(ctx); err != nil {
 		return reason(ctx, err)
 	}
@@ -72,17 +158,43 @@ func (t *trial) run(ctx context.Context) (err error) {
 	return nil
 }
 
+// playable makes a record of an error that concerns the trial alone: it could not be played
+// to its end, and the others can. It returns the errors that end a run: it was interrupted,
+// the history cannot be written, the ensemble is not whole.
+func (t *trial) playable(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() != nil || errors.Is(err, errBroken) || errors.Is(err, errNotWhole) {
+		return err
+	}
+	st := t.stage
+	if st.members.ours() {
+		if sick := whole(ctx, st.members.ensemble, st.observer.root+"/whole"); sick != nil {
+			return reason(ctx, fmt.Errorf("%w: %w, after %w", errNotWhole, sick, err))
+		}
+	}
+	t.unplayed = true
+	st.record.Record(&history.Unplayed{At: st.clock.Now(), Why: err.Error()})
+	t.runner.logf("trial %s could not be played: %v", t.name, err)
+	return nil
+}
+
 // header is the history's.
 func (t *trial) header() history.Header {
 	c := t.stage.cell
 	s := c.Scenario
 	return history.Header{
-		Trial: t.name, Repetition: c.Trial, Seed: t.runner.seed,
+		Trial: t.name, Repetition: c.Trial, Again: t.again, Seed: t.runner.seed,
 		Cell: history.Cell{
 			Scenario: s.Name, Subject: c.Subject.Name, Clients: c.Clients, Params: c.params(),
-			Base: s.Base, Provocation: c.Provocation,
+			Base: s.Base, Provocation: c.Provocation, Step: c.Step, Fault: c.Fault,
 		},
+		Recipe: string(c.Subject.Recipe), Variant: string(c.Subject.Variant), Promises: promises(c.Subject.Promises),
 		Thresholds: s.Thresholds, Formulas: c.Subject.Formulas.Text, Expect: c.Caught,
+	}
+}
+
+func promises(p recipes.Promises) history.Promises {
+	return history.Promises{
+		Exclusive: p.Exclusive, FIFO: p.FIFO, Delivery: string(p.Delivery), Requeues: p.Requeues, Deadline: p.Deadline, Events: p.Events,
 	}
 }
 
@@ -102,9 +214,11 @@ func (t *trial) runPhase(ctx context.Context, i int) (err error) {
 		return err
 	}
 	st.round = 0
+	st.stopped.Store(0)
 	st.record.Record(&history.PhaseStart{At: st.clock.Now(), Name: p.Name, Index: i, Kind: p.Kind, Pace: k.pace, Params: p.params()})
 	defer func() {
-		st.record.Record(&history.PhaseEnd{At: st.clock.Now(), Name: p.Name, Index: i})
+		st.waiting()
+		st.record.Record(&history.PhaseEnd{At: st.clock.Now(), Name: p.Name, Index: i, Stopped: time.Duration(st.stopped.Load())})
 	}()
 	if err := st.prepareFaults(ctx); err != nil {
 		return err
@@ -122,7 +236,7 @@ func (t *trial) runPhase(ctx context.Context, i int) (err error) {
 }
 
 // recordSession records what the wire shows of sessions: a new one, whoever opened it,
-// and the servers' word that one is gone.
+// the servers' word that one is gone, a deadline that passed, a reply that was lost.
 func (st *stage) recordSession(e wire.Event) {
 	switch {
 	case e.Kind == wire.Connected && !e.Resumed:
@@ -130,5 +244,27 @@ func (st *stage) recordSession(e wire.Event) {
 		st.record.Record(&history.Session{At: e.At, Event: history.Opened, Client: e.Client, Session: e.Session, Timeout: e.Timeout})
 	case e.Kind == wire.Expired:
 		st.record.Record(&history.Session{At: e.At, Event: history.Expired, Client: e.Client, Session: e.Session})
+	case e.Kind == wire.Deadline:
+		st.record.Record(&history.Session{At: e.At, Event: history.Deadline, Client: e.Client, Session: e.Session})
+	case e.Kind == wire.ReplyLost:
+		st.record.Record(&history.LostReply{At: e.At, Client: e.Client, Session: e.Session, Cxid: e.Request.Xid,
+			Request: e.Request.Op.String(), Sent: e.Request.Sent})
+	}
+}
+
+// deadlinesEvery is how late the record of a deadline may come. The instant in it is exact.
+const deadlinesEvery = time.Second
+
+// watchDeadlines records the deadlines of sessions that pass until ctx is done.
+func (st *stage) watchDeadlines(ctx context.Context) {
+	ticker := time.NewTicker(deadlinesEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			st.tap.CheckDeadlines()
+		case <-ctx.Done():
+			return
+		}
 	}
 }

@@ -55,14 +55,37 @@ func pause(ctx context.Context, d time.Duration) error {
 // stillPolls is how many polls in a row must show the same for a line to be still.
 const stillPolls = 25
 
+// onlyAsked is for how long nothing but questions must have been asked for those who wait
+// to be polling.
+const onlyAsked = 2 * time.Second
+
 // stillness counts polls of the wire in which nothing has moved.
 type stillness struct {
-	last  wire.Counts
-	polls int
+	last    wire.Counts
+	polls   int
+	changed time.Time // when something was last changed, or somebody told
+}
+
+// polling says that for a while clients have done nothing but ask, and nobody was told
+// anything: they will not come to rest.
+func (s *stillness) polling() bool { return time.Since(s.changed) >= onlyAsked }
+
+// changes counts what is done to the tree, who is told, and who connects.
+func changes(c wire.Counts) int64 {
+	n := c.Notifications.Total() + c.Connections
+	for _, op := range wire.Ops() {
+		if op.Changes() {
+			n += c.Requests.Of(op)
+		}
+	}
+	return n
 }
 
 // see takes a poll, and says whether nothing has moved for long enough.
 func (s *stillness) see(now wire.Counts) bool {
+	if s.changed.IsZero() || changes(now) != changes(s.last) {
+		s.changed = time.Now()
+	}
 	s.polls++
 	if now.InFlight > 0 || now.Requests.Total() != s.last.Requests.Total() || now.Notifications != s.last.Notifications {
 		s.polls = 0

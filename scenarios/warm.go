@@ -37,7 +37,7 @@ func (r *runner) warm(ctx context.Context, d time.Duration) error {
 // warmOne has one session acquire and release, alone and behind a neighbour, in both
 // variants, until the time has come.
 func (r *runner) warmOne(ctx context.Context, i int, parent string, until time.Time) error {
-	s, err := recipes.Open(ctx, rotated(r.ensemble.Servers(), i), recipes.Options{})
+	s, err := recipes.Open(ctx, rotated(r.ensemble.Servers(), i), harnessOptions(r.ensemble, 0))
 	if err != nil {
 		return err
 	}

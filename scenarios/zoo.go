@@ -3,6 +3,7 @@ package scenarios
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report/units"
@@ -11,8 +12,11 @@ import (
 // Specimen is a subject, what is done to it, and which guarantees it is known to
 // break then.
 type Specimen struct {
-	Subject     string `yaml:"subject"`     // what is provoked
-	Provocation string `yaml:"provocation"` // "every": all that go with its kind, except those that stand beside the subject elsewhere
+	Subject string `yaml:"subject"` // what is provoked
+	// Provocation is a cell of an audit, like "next exists #1/reply.drop", or "all/crowd".
+	// "every" is whatever shows a mistake of one of its kind in this zoo, and all that is
+	// done with a line as a whole, except those that stand beside the subject elsewhere.
+	Provocation string `yaml:"provocation"`
 	// Caught are the guarantees that must be seen broken. Without any the subject is
 	// sound, and must pass them all.
 	Caught []string `yaml:"caught,omitempty,flow"`
@@ -29,32 +33,47 @@ func (s *Scenario) zoo() ([]cell, error) {
 		if len(s.Subjects) > 0 && !slices.Contains(s.Subjects, x.Subject) {
 			continue
 		}
-		subject, err := recipes.Find(x.Subject)
+		subject, err := s.find(x.Subject)
 		if err != nil {
 			return nil, err
 		}
-		for _, p := range s.provocationsOf(x) {
-			cells = append(cells, cell{Subject: subject, Clients: p.clients, Provocation: p.name, Caught: x.Caught, Scenario: s})
+		for _, name := range s.provocationsOf(x, subject) {
+			c, err := s.auditCell(subject, name)
+			if err != nil {
+				return nil, err
+			}
+			c.Caught, c.Step, c.Fault = x.Caught, "", "" // it has no place in a matrix
+			cells = append(cells, interleave([]cell{c}, s.Trials)...)
 		}
 	}
 	return cells, nil
 }
 
-func (s *Scenario) provocationsOf(x Specimen) []provocation {
+// provocationsOf returns the names of the cells that are played with a specimen.
+func (s *Scenario) provocationsOf(x Specimen, subject recipes.Subject) (names []string) {
 	if x.Provocation != every {
-		p, _ := findProvocation(x.Provocation)
-		return []provocation{p}
+		return []string{x.Provocation}
 	}
-	subject, _ := recipes.Find(x.Subject) // zoo has found it before
-	queue := subject.Recipe == recipes.RecipeQueue
-	var out []provocation
-	for _, p := range provocations {
-		named := slices.ContainsFunc(s.Specimens, func(y Specimen) bool { return y.Subject == x.Subject && y.Provocation == p.name })
-		if p.queue == queue && !named && !slices.Contains(x.Except, p.name) {
-			out = append(out, p)
+	for _, name := range s.everyProvocation(subject) {
+		named := slices.ContainsFunc(s.Specimens, func(y Specimen) bool { return y.Subject == x.Subject && y.Provocation == name })
+		if !named && !slices.Contains(x.Except, name) {
+			names = append(names, name)
 		}
 	}
-	return out
+	return names
+}
+
+// everyProvocation returns the names of all provocations that fit the subject.
+func (s *Scenario) everyProvocation(subject recipes.Subject) (names []string) {
+	for _, name := range wholeLine(subject) {
+		names = append(names, allSteps+"/"+name)
+	}
+	for _, x := range s.Specimens {
+		if _, err := s.auditCell(subject, x.Provocation); err == nil && len(x.Caught) > 0 && !slices.Contains(names, x.Provocation) {
+			names = append(names, x.Provocation)
+		}
+	}
+	return names
 }
 
 func (s *Scenario) validateZoo(bad problemFunc) {
@@ -62,35 +81,66 @@ func (s *Scenario) validateZoo(bad problemFunc) {
 		bad("clients", "a provocation knows how many clients it takes; leave clients out of a zoo")
 	}
 	for i, x := range s.Specimens {
-		at := fmt.Sprintf("specimens.%d", i)
-		if _, err := recipes.Find(x.Subject); err != nil {
-			bad(at+".subject", "%v%s", err, units.Nearest(x.Subject, subjectNames()))
-		}
-		if _, ok := findProvocation(x.Provocation); !ok && x.Provocation != every {
-			bad(at+".provocation", "%q is no provocation%s", x.Provocation, units.Nearest(x.Provocation, provocationNames()))
-		}
-		for _, name := range x.Except {
-			if _, ok := findProvocation(name); !ok || x.Provocation != every {
-				bad(at+".except", "%q is no provocation that could be left out%s", name, units.Nearest(name, provocationNames()))
-			}
-		}
+		s.validateSpecimen(x, bad.in(fmt.Sprintf("specimens.%d", i)))
 	}
 	for _, name := range s.Subjects {
 		if !slices.ContainsFunc(s.Specimens, func(x Specimen) bool { return x.Subject == name }) {
 			bad("subjects", "%s is not among the specimens", name)
 		}
 	}
-}
-
-// provocationNames returns the names of all provocations.
-func provocationNames() []string {
-	return namesOf(provocations, func(p provocation) string { return p.name })
-}
-
-func findProvocation(name string) (provocation, bool) {
-	i := slices.IndexFunc(provocations, func(p provocation) bool { return p.name == name })
-	if i < 0 {
-		return provocation{}, false
+	for i, p := range s.Phases {
+		at := fmt.Sprintf("phases.%d", i)
+		if p.Kind != episodeKind {
+			bad(at+".kind", "a zoo has one phase, an %s", episodeKind)
+		}
+		if len(p.Cells) > 0 || p.Depth > 0 {
+			bad(at, "the specimens say what is played in a zoo: leave out cells, depth and duration")
+		}
 	}
-	return provocations[i], true
+}
+
+func (s *Scenario) validateSpecimen(x Specimen, bad problemFunc) {
+	subject, err := s.find(x.Subject)
+	if err != nil {
+		bad("subject", "%v%s", err, units.Nearest(x.Subject, subjectNames()))
+		return
+	}
+	if x.Provocation != every {
+		if len(x.Except) > 0 {
+			bad("except", "goes with provocation: %s", every)
+		}
+		c, err := s.auditCell(subject, x.Provocation)
+		switch {
+		case err != nil:
+			bad("provocation", "%v; %q are all that fit", err, every)
+		case c.alone():
+			bad("provocation", "%s hits a member, which others use at the same time: audit plays that", x.Provocation)
+		}
+		return
+	}
+	all := s.everyProvocation(subject)
+	for _, name := range x.Except {
+		if !slices.Contains(all, name) {
+			bad("except", "%q is no provocation that could be left out%s", name, units.Nearest(name, all))
+		}
+	}
+}
+
+// Caught returns the broken recipes of the built-in zoo, and the cell in which each is
+// caught, and by which guarantees.
+func Caught() (out [][2]string) {
+	name, text, err := Source("zoo")
+	if err != nil {
+		return nil
+	}
+	s, err := Load(name, text)
+	if err != nil {
+		return nil // a test loads it
+	}
+	for _, x := range s.Specimens {
+		if len(x.Caught) > 0 {
+			out = append(out, [2]string{x.Subject, fmt.Sprintf("%s: %s", x.Provocation, strings.Join(x.Caught, ", "))})
+		}
+	}
+	return out
 }

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -32,12 +33,17 @@ type Client struct {
 	hold       *hold
 	shots      []*Shot // rules that have not done their work yet, in the order they were armed
 	events     []Event
+	script     *Transcript   // of what goes by; nil where nobody asked
 	current    *conn         // that has the session; nil when none has
 	notified   time.Duration // when the latest notification came by
 	session    Session
+	due        []Session     // that were replaced before their deadlines
+	missed     time.Duration // the last deadline of session that has passed
 	known      Known
 	counts     Counts
 	conns      map[*conn]struct{}
+	listeners  map[string]*listener // by the server that they stand for
+	nodes      []Node               // of the session, the newest last
 	gate       bool
 	delivering bool
 }
@@ -53,6 +59,20 @@ func (c *Client) Counts() Counts {
 	return c.counts
 }
 
+// Unanswered is how many requests wait for their replies, pings aside.
+func (c *Client) Unanswered() (n int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for k := range c.conns {
+		for i := range k.pending.n {
+			if k.pending.at(i).op != Ping {
+				n++
+			}
+		}
+	}
+	return n
+}
+
 // Notified is when the latest notification came by, on the run's clock; 0 before
 // the first one.
 func (c *Client) Notified() time.Duration {
@@ -65,12 +85,22 @@ func (c *Client) Notified() time.Duration {
 // to zk.WithDialer. During a hold it waits for Thaw; in a Stall it returns an error
 // after timeout.
 func (c *Client) Dial(network, addr string, timeout time.Duration) (net.Conn, error) {
+	return c.dial(context.Background(), network, addr, timeout, c.admit)
+}
+
+// dial connects to a server once admit lets it.
+func (c *Client) dial(ctx context.Context, network, addr string, timeout time.Duration, admit func(time.Duration) error) (net.Conn, error) {
 	c.count(func(n *Counts) { n.Dials++ })
-	if err := c.admit(timeout); err != nil {
+	if err := admit(timeout); err != nil {
 		c.count(func(n *Counts) { n.Refused++ })
 		return nil, fmt.Errorf("client %d: dial %s: %w", c.number, addr, err)
 	}
-	raw, err := net.DialTimeout(network, addr, timeout)
+	if timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, timeout)
+		defer cancel()
+	}
+	raw, err := c.tap.way.dial(ctx, network, addr)
 	if err != nil {
 		return nil, err
 	}
@@ -175,6 +205,7 @@ func (c *Client) shut() {
 	for _, s := range shots {
 		s.Disarm()
 	}
+	c.closeListeners()
 	c.Cut()
 	c.Thaw()
 }

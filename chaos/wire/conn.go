@@ -33,7 +33,9 @@ type conn struct {
 	expired  bool          // the server answered that this session is gone
 	over     bool          // expired, and the client has read all of that answer
 	queue    []item        // what is to be written and cannot be yet
-	mute     bool          // CutAfter has hit: no more replies reach the client
+	mute     bool          // a cut is certain: no more replies reach the client
+	kept     *Shot         // HoldReply, which keeps a notification
+	parting  *Shot         // CutReplied, which has hit the frame that is being read
 	cutting  *Shot         // CutAfter, which has hit the request that is being written
 	refused  bool          // CutBefore has hit: the client's write fails
 }
@@ -96,9 +98,13 @@ func (k *conn) request(m mark, now time.Duration) *sent {
 		return nil
 	}
 	s := sent{xid: int32At(head, 0), op: Op(int32At(head, 4)), at: now}
+	k.c.noteNode(&s, head)
 	n.Requests[s.op.slot()]++
 	n.InFlight++
 	k.pending.push(s)
+	if k.c.script != nil {
+		k.c.script.add(Frame{At: now, Kind: RequestFrame, Op: s.op, Path: string(pathIn(head, s.op))})
+	}
 	return k.pending.last()
 }
 
@@ -152,8 +158,12 @@ func (k *conn) reply(m mark) {
 	if m&gaveUp != 0 {
 		k.c.counts.ParseErrors++
 	}
-	if m&atEnd != 0 {
-		k.over = k.expired
+	if m&atEnd == 0 {
+		return
+	}
+	k.over = k.expired
+	if k.parting != nil {
+		k.back.cut, k.parting = k.parting, nil
 	}
 }
 
@@ -171,6 +181,9 @@ func (k *conn) deliver() {
 	if xid == notification {
 		n.Notifications.add(head)
 		k.c.notified = k.c.tap.now()
+		if k.c.script != nil {
+			k.c.script.add(Frame{At: k.c.notified, Kind: NotificationFrame, Op: Notified, Path: string(notifiedPath(head))})
+		}
 		if path, removed := removedPath(head); removed {
 			k.c.known.Removed, k.c.known.RemovedAt = path, k.c.notified
 		}
@@ -187,12 +200,20 @@ func (k *conn) deliver() {
 	n.InFlight--
 	if int32At(head, 12) != 0 {
 		n.Errors[s.op.slot()]++
+	} else {
+		k.c.noteReply(&s, head)
+	}
+	if k.c.script != nil {
+		k.c.script.add(Frame{At: k.c.tap.now(), Kind: ReplyFrame, Op: s.op, Code: int32At(head, 12)})
 	}
 	k.acknowledged(s)
 }
 
 // notification is the xid of a watch event.
 const notification = -1
+
+// notifiedPath is the path of a notification; a long one is cut off.
+func notifiedPath(head []byte) []byte { return bytesAt(head, 24) }
 
 // removedPath returns the path of a notification that a node is gone. One that is longer
 // than the head has room for is left out.

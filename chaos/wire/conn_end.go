@@ -38,6 +38,9 @@ func (k *conn) end(why error, by *Shot) bool {
 	k.why = why
 	close(k.done)
 	delete(c.conns, k)
+	for i := range k.pending.n {
+		k.replyLost(k.pending.at(i))
+	}
 	n := int64(k.pending.clear())
 	c.counts.InFlight -= n
 	c.counts.Abandoned += n
@@ -54,6 +57,14 @@ func (k *conn) end(why error, by *Shot) bool {
 		by.retire()
 	}
 	return true
+}
+
+// replyLost notes a request that changes something and whose reply will not reach the
+// client. The caller holds c.mu.
+func (k *conn) replyLost(s *sent) {
+	if s.op.Changes() {
+		k.note(Event{Kind: ReplyLost, Session: k.session, Request: Request{Xid: s.xid, Op: s.op, Sent: s.at}})
+	}
 }
 
 // dropShots takes rules out of force that have hit here and can do no more, except the

@@ -19,9 +19,13 @@ func (b *bench) reading(n int) <-chan error {
 func TestConn_countsAbandonedRequests(t *testing.T) {
 	b := newBench(t)
 	b.greet()
-	b.write(ask(1, Create, "/a"), ask(2, Create, "/b"), ask(3, Delete, "/c"))
+	b.write(ask(1, Create, "/a"), ask(2, Create, "/b"), ask(-2, Ping, ""), ask(3, Delete, "/c"))
 	b.read(answer(1, 1, 0, ""), answer(99, 1, 0, ""))
-	if n := b.c.Counts(); n.InFlight != 2 || n.Replies != 2 || n.Unmatched != 1 {
+	if n := b.c.Unanswered(); n != 2 {
+		t.Errorf("%d requests are unanswered, want 2: a ping is none", n)
+	}
+	b.read(answer(-2, 1, 0, ""))
+	if n := b.c.Counts(); n.InFlight != 2 || n.Replies != 3 || n.Unmatched != 1 {
 		t.Errorf("with two requests open: %v", n.Map())
 	}
 	b.check(b.conn.Close())

@@ -1,5 +1,7 @@
 package wire
 
+import "slices"
+
 // fate is what becomes of a frame.
 type fate uint8
 
@@ -7,6 +9,7 @@ const (
 	undecided fate = iota
 	pass
 	drop
+	keep // it and what comes behind it must wait
 )
 
 // filter passes or drops whole frames of one direction, so that the rest of the
@@ -25,8 +28,8 @@ func (f *filter) busy() bool { return len(f.kept) > 0 || f.fate == drop && f.sca
 // begins here, once its head is whole; else all frames pass. decide is called for each
 // mark of the scanner; it has a say only where free is true. emit gets the bytes that
 // pass, which are valid only for the call; ended is called behind the last byte of a
-// frame.
-func (f *filter) run(p []byte, ruled bool, decide func(m mark, free bool) fate, emit func([]byte), ended func()) {
+// frame. run returns the bytes from a frame on that decide keeps: they are to come again.
+func (f *filter) run(p []byte, ruled bool, decide func(m mark, free bool) fate, emit func([]byte), ended func()) (kept []byte) {
 	if !ruled && len(f.kept) > 0 {
 		emit(f.kept)
 		f.kept, f.fate = f.kept[:0], pass
@@ -52,6 +55,11 @@ func (f *filter) run(p []byte, ruled bool, decide func(m mark, free bool) fate, 
 		if f.fate == undecided {
 			continue
 		}
+		if f.fate == keep {
+			kept = slices.Concat(f.kept, p)
+			f.kept, f.fate, f.scan.got = f.kept[:0], undecided, 0
+			return kept
+		}
 		if f.fate == pass {
 			emit(chunk)
 		}
@@ -61,4 +69,5 @@ func (f *filter) run(p []byte, ruled bool, decide func(m mark, free bool) fate, 
 			ended()
 		}
 	}
+	return nil
 }

@@ -76,7 +76,7 @@ func (k *conn) awaitThaw() error {
 		if h == nil {
 			return nil
 		}
-		if err := k.clock.wait(h, k.done); err != nil {
+		if err := k.clock.wait(h.over, k.done); err != nil {
 			return err
 		}
 	}

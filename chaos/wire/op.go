@@ -5,10 +5,13 @@ import "strconv"
 // Op is a ZooKeeper opcode, as it stands in a request's header.
 type Op int32
 
-// The opcodes (org.apache.zookeeper.ZooDefs.OpCode, 3.9). Any is no opcode: in
-// a [Rule] it stands for all of them.
+// The opcodes (org.apache.zookeeper.ZooDefs.OpCode, 3.9). Any, AnyChange and AnyRead are
+// none: in a [Rule] they stand for all of them, for those that change nodes, and for those
+// that read a node or its children, with a watch or without.
 const (
 	Any             Op = 0
+	AnyChange       Op = -1 << 16
+	AnyRead         Op = -2 << 16
 	Create          Op = 1
 	Delete          Op = 2
 	Exists          Op = 3
@@ -39,6 +42,8 @@ const (
 	AddWatch        Op = 106
 	WhoAmI          Op = 107
 	CloseSession    Op = -11
+	// Notified is no opcode: in a [Rule] and a [Frame] it stands for a notification.
+	Notified Op = -1
 )
 
 // opcodes lists the opcodes that are counted by name. Its first entry stands for
@@ -90,6 +95,12 @@ func (o Op) String() string {
 	switch s := o.slot(); {
 	case o == Any:
 		return "any"
+	case o == AnyChange:
+		return "change"
+	case o == AnyRead:
+		return "read"
+	case o == Notified:
+		return "notification"
 	case s == 0:
 		return "op " + strconv.Itoa(int(o))
 	default:
@@ -97,11 +108,34 @@ func (o Op) String() string {
 	}
 }
 
-// Ops returns Any and all opcodes that have a name.
+// Changes says whether a request changes nodes.
+func (o Op) Changes() bool {
+	switch o {
+	case Create, Create2, CreateContainer, CreateTTL, Delete, DeleteContainer, SetData, Multi:
+		return true
+	}
+	return false
+}
+
+// reads says whether a request reads a node or its children.
+func (o Op) reads() bool {
+	switch o {
+	case Exists, GetData, GetChildren, GetChildren2:
+		return true
+	}
+	return false
+}
+
+// covers says whether a rule for o is one for a request with the opcode.
+func (o Op) covers(op Op) bool {
+	return o == op || o == Any && op != Notified || o == AnyChange && op.Changes() || o == AnyRead && op.reads()
+}
+
+// Ops returns Any, AnyChange, AnyRead and all opcodes that have a name.
 func Ops() []Op {
-	all := make([]Op, len(opcodes))
-	for i, o := range opcodes {
-		all[i] = o.op
+	all := []Op{AnyChange, AnyRead}
+	for _, o := range opcodes {
+		all = append(all, o.op)
 	}
 	return all
 }

@@ -6,6 +6,7 @@ type backlog struct {
 	err     error  // that came behind it
 	ready   []byte // what of it is to go to the client
 	cut     *Shot  // cuts the connection once ready is empty
+	gate    *Shot  // keeps arrived, until it is released; nil where nothing does
 	scratch []byte
 }
 
@@ -34,6 +35,12 @@ func (k *conn) readSlow(b []byte) (int, error) {
 		if back.cut != nil {
 			k.end(ErrCut, back.cut)
 			return 0, ErrCut
+		}
+		if back.gate != nil {
+			if err := k.clock.wait(back.gate.released, k.done); err != nil {
+				return 0, err
+			}
+			continue
 		}
 		if back.err != nil {
 			return 0, k.failed(back.err)
@@ -66,6 +73,10 @@ func (k *conn) filterArrived() {
 	c, back := k.c, &k.back
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if back.gate != nil && !back.gate.open && !back.gate.done {
+		return
+	}
+	back.gate = nil
 	if len(back.ready) == 0 {
 		back.ready = nil // so that append does not creep through memory
 	}
@@ -74,9 +85,9 @@ func (k *conn) filterArrived() {
 		c.counts.BytesIn += int64(len(p))
 	}
 	ended := func() {}
-	k.in.run(back.arrived, len(c.shots) > 0 || k.mute, k.decideReply, emit, ended)
-	back.arrived = back.arrived[:0]
-	if back.err != nil && !k.mute {
+	kept := k.in.run(back.arrived, len(c.shots) > 0 || k.mute, k.decideReply, emit, ended)
+	back.arrived = append(back.arrived[:0], kept...)
+	if back.err != nil && !k.mute && back.gate == nil {
 		k.in.run(nil, false, k.decideReply, emit, ended) // the rest of the frame never comes
 	}
 }
@@ -84,40 +95,75 @@ func (k *conn) filterArrived() {
 // decideReply decides what becomes of a frame for the client. The caller holds
 // c.mu and rmu.
 func (k *conn) decideReply(m mark, free bool) fate {
-	defer k.reply(m)
-	if m&atHead == 0 {
-		return pass
+	what := pass
+	if m&atHead != 0 && free && k.in.opened && !k.mute {
+		what = k.aimed()
 	}
-	if free && k.mute {
-		return drop
+	switch {
+	case m&atHead == 0:
+	case free && k.mute && k.parting == nil:
+		what = drop
+	case what == pass:
+		k.deliver()
 	}
-	if free && k.in.opened && k.swallow() {
-		return drop
+	if what != keep {
+		k.reply(m)
 	}
-	k.deliver()
-	return pass
+	return what
 }
 
-// swallow keeps the reply in the filter from the client if a rule waits for it. The caller holds c.mu and rmu.
-func (k *conn) swallow() bool {
-	head, c := k.in.scan.head(), k.c
-	i, ok := k.pending.find(int32At(head, 0))
-	if !ok {
-		return false
+// aimed says what becomes of the frame in the filter by the rule that waits for it. The
+// caller holds c.mu and rmu.
+func (k *conn) aimed() fate {
+	head := k.in.scan.head()
+	var s *Shot
+	i, answers := k.pending.find(int32At(head, 0))
+	switch {
+	case int32At(head, 0) == notification:
+		s = k.matchNotification(head)
+	case answers:
+		s = k.pending.at(i).shot
 	}
-	s := k.pending.at(i).shot
 	if s == nil || s.done {
-		return false
+		return pass
 	}
+	s.proof.Replied, s.proof.Zxid, s.proof.Code = answers, int64At(head, 4), int32At(head, 12)
+	switch s.rule.Act {
+	case HoldReply:
+		return k.holdReply(s)
+	case CutReplied:
+		k.mute, k.parting = true, s
+		return pass
+	case CutBefore: // a notification
+		k.mute, k.back.cut = true, s
+		return drop
+	}
+	k.swallow(s, i)
+	return drop
+}
+
+// holdReply keeps the frame in the filter, unless it may go. The caller holds c.mu.
+func (k *conn) holdReply(s *Shot) fate {
+	s.fire(nil)
+	if s.open {
+		s.retire()
+		return pass
+	}
+	k.back.gate = s
+	return keep
+}
+
+// swallow keeps the reply to the i-th pending request from the client. The caller holds
+// c.mu and rmu.
+func (k *conn) swallow(s *Shot, i int) {
+	k.replyLost(k.pending.at(i))
 	k.pending.remove(i)
-	c.counts.InFlight--
-	c.counts.Abandoned++
-	s.proof.Replied, s.proof.Zxid, s.proof.Code = true, int64At(head, 4), int32At(head, 12)
+	k.c.counts.InFlight--
+	k.c.counts.Abandoned++
 	if s.rule.Keep {
 		s.fire(nil)
 		s.retire()
 	} else {
 		k.mute, k.back.cut = true, s
 	}
-	return true
 }

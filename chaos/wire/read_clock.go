@@ -59,9 +59,9 @@ func (r *readClock) start(raw net.Conn) {
 	_ = raw.SetReadDeadline(r.due) // fails on a closed connection only
 }
 
-// wait returns nil when the hold is over, the connection done, or the deadline
-// changed, and an error when a running clock has reached it.
-func (r *readClock) wait(h *hold, done <-chan struct{}) error {
+// wait returns nil when what keeps the bytes back is over, the connection done, or the
+// deadline changed, and an error when a running clock has reached it.
+func (r *readClock) wait(over, done <-chan struct{}) error {
 	r.mu.Lock()
 	if r.changed == nil {
 		r.changed = make(chan struct{})
@@ -75,7 +75,7 @@ func (r *readClock) wait(h *hold, done <-chan struct{}) error {
 		late = t.C
 	}
 	select {
-	case <-h.over:
+	case <-over:
 	case <-done:
 	case <-changed:
 	case <-late:

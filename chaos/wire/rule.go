@@ -3,6 +3,7 @@ package wire
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"time"
 )
@@ -30,20 +31,29 @@ const (
 	HoldRequest
 	// Delay does the same for Rule.Delay, give or take Rule.Jitter.
 	Delay
+	// HoldReply keeps the reply, and everything that the server sends after it, until
+	// Shot.Release. Requests go on. The client's read deadline goes on, too.
+	HoldReply
+	// CutReplied cuts the connection once the reply has reached the client.
+	CutReplied
 )
 
 // String is the act in words.
 func (a Act) String() string {
-	names := [...]string{"", "drop-reply", "drop-request", "cut-before", "cut-after", "hold-request", "delay"}
-	if a < DropReply || a > Delay {
+	names := [...]string{"", "drop-reply", "drop-request", "cut-before", "cut-after", "hold-request", "delay", "hold-reply", "cut-replied"}
+	if a < DropReply || a > CutReplied {
 		return fmt.Sprintf("act %d", int(a))
 	}
 	return names[a]
 }
 
-// Rule aims an act at one request of a client.
+// onNotifications are the acts for rules whose Op is Notified: the notification is held,
+// or the connection cut before or behind it.
+var onNotifications = []Act{CutBefore, HoldReply, CutReplied}
+
+// Rule aims an act at one request of a client, or at one notification.
 type Rule struct {
-	Op Op // Any: every opcode, pings too
+	Op Op // Any: every opcode, pings too; AnyChange, AnyRead: several; Notified: notifications
 	// Path is a pattern for the request's path, with the syntax of path.Match; one
 	// that ends in "/**" matches all that is below. Empty matches every request,
 	// with or without a path. A multi has the path of its first operation. Paths
@@ -70,8 +80,10 @@ func (r Rule) String() string {
 
 func (r Rule) check() error {
 	switch {
-	case r.Act < DropReply || r.Act > Delay:
-		return fmt.Errorf("rule %v: no such act; use one of DropReply to Delay", r)
+	case r.Act < DropReply || r.Act > CutReplied:
+		return fmt.Errorf("rule %v: no such act; use one of DropReply to CutReplied", r)
+	case r.Op == Notified && !slices.Contains(onNotifications, r.Act):
+		return fmt.Errorf("rule %v: a notification has no request; use one of %v", r, onNotifications)
 	case r.Nth < 0:
 		return fmt.Errorf("rule %v: the match to hit counts from 1", r)
 	case r.Keep && r.Act != DropReply:
@@ -90,7 +102,7 @@ func (r Rule) check() error {
 }
 
 func (r Rule) matches(op Op, p []byte) bool {
-	if r.Op != Any && r.Op != op {
+	if !r.Op.covers(op) {
 		return false
 	}
 	if r.Path == "" {

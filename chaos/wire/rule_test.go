@@ -17,6 +17,10 @@ func TestRule_matchesOpcodeAndPath(t *testing.T) {
 	}{
 		{"any opcode and no path match all", Rule{}, Ping, "", true},
 		{"another opcode does not match", Rule{Op: Create}, Delete, "/a", false},
+		{"a change is one of several", Rule{Op: AnyChange}, Create2, "/a", true},
+		{"a read is no change", Rule{Op: AnyChange}, Exists, "/a", false},
+		{"a read is one of several", Rule{Op: AnyRead}, GetChildren2, "/a", true},
+		{"a change is no read", Rule{Op: AnyRead}, Delete, "/a", false},
 		{"a star stands for one name", Rule{Path: "/lock/*"}, Create, "/lock/x-1", true},
 		{"a star stays within its level", Rule{Path: "/lock/*"}, Create, "/lock/x/y", false},
 		{"part of a name", Rule{Path: "/lock/_c_*-lock-"}, Create, "/lock/_c_0a-lock-", true},
@@ -41,7 +45,8 @@ func TestClient_Arm_refusesNonsense(t *testing.T) {
 		says string
 	}{
 		{Rule{}, "no such act"},
-		{Rule{Act: Delay + 1}, "no such act"},
+		{Rule{Act: CutReplied + 1}, "no such act"},
+		{Rule{Op: Notified, Act: DropReply}, "a notification has no request"},
 		{Rule{Act: DropReply, Nth: -1}, "counts from 1"},
 		{Rule{Act: CutAfter, Keep: true}, "only drop-reply"},
 		{Rule{Act: CutAfter, Delay: time.Second}, "need the act Delay"},

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"slices"
 	"time"
 )
 
@@ -17,6 +18,8 @@ type Session struct {
 	LastAckSent time.Duration
 	Expired     bool // the server's word that the session is gone was delivered
 	Closed      bool // the client closed it, and that was acknowledged
+
+	way Way // to the servers
 }
 
 // Deadline is when the session may have expired, by what the client knows. No grant
@@ -32,11 +35,13 @@ const (
 	Lost                       // the connection that carried it ended; the session may live
 	Expired                    // the server said that the session is gone
 	Closed                     // the server acknowledged that the client closed it
+	Deadline                   // its deadline passed, and no request of it had been acknowledged since; At is that instant
+	ReplyLost                  // the reply to a request that changes something never reaches the client
 )
 
 // String is the kind in one word.
 func (k EventKind) String() string {
-	return [...]string{"connected", "lost", "expired", "closed"}[k]
+	return [...]string{"connected", "lost", "expired", "closed", "deadline", "reply-lost"}[k]
 }
 
 // Event is something that became of a client's session.
@@ -49,6 +54,14 @@ type Event struct {
 	Timeout time.Duration // negotiated
 	Server  string        // where
 	Err     error         // Lost: why
+	Request Request       // ReplyLost: which
+}
+
+// Request is one request of a client.
+type Request struct {
+	Xid  int32 // the client's number of it, cxid in a transaction log
+	Op   Op
+	Sent time.Duration // when the client sent it
 }
 
 // Session returns the client's latest session; before the first, the zero Session.
@@ -72,8 +85,12 @@ func (k *conn) handshake(head []byte) {
 		return
 	}
 	e.Resumed = e.Session == c.session.ID
+	c.overdue(e.Resumed)
+	if !e.Resumed {
+		c.nodes = nil
+	}
 	c.session = Session{ID: e.Session, Password: bytes.Clone(bytesAt(head, 16)), Timeout: e.Timeout,
-		Server: k.addr, LastAckSent: k.helloAt}
+		Server: k.addr, LastAckSent: k.helloAt, way: c.tap.way}
 	c.current, k.session = k, e.Session
 	k.note(e)
 }
@@ -84,6 +101,7 @@ func (k *conn) acknowledged(s sent) {
 	if c.current != k {
 		return
 	}
+	c.overdue(true)
 	c.session.LastAckSent = max(c.session.LastAckSent, s.at)
 	if s.op == CloseSession {
 		c.session.Closed, c.session.Server, c.current = true, "", nil
@@ -103,12 +121,54 @@ func (k *conn) lost(why error) {
 
 // note queues an event for deliverEvents. The caller holds c.mu.
 func (k *conn) note(e Event) {
-	c := k.c
-	if c.tap.onEvent == nil {
+	e.At, e.Server = k.c.tap.now(), k.addr
+	k.c.note(e)
+}
+
+func (c *Client) note(e Event) {
+	if c.tap.onEvent != nil {
+		e.Client = c.number
+		c.events = append(c.events, e)
+	}
+}
+
+// overdue notes the sessions whose deadlines have passed, each once. It is called before
+// the latest session is acknowledged again, or replaced, and now and then. A session that
+// is replaced stays due: nothing of it will be acknowledged any more. The caller holds
+// c.mu.
+func (c *Client) overdue(stays bool) {
+	now := c.tap.now()
+	c.due = slices.DeleteFunc(c.due, func(s Session) bool { return c.passed(s, now) })
+	s := c.session
+	if s.ID == 0 || s.Closed || s.Deadline() == c.missed {
 		return
 	}
-	e.At, e.Client, e.Server = c.tap.now(), c.number, k.addr
-	c.events = append(c.events, e)
+	switch {
+	case c.passed(s, now):
+		c.missed = s.Deadline()
+	case !stays:
+		c.due = append(c.due, s)
+	}
+}
+
+// passed notes the session if its deadline has passed.
+func (c *Client) passed(s Session, now time.Duration) bool {
+	if now < s.Deadline() {
+		return false
+	}
+	c.note(Event{Kind: Deadline, At: s.Deadline(), Session: s.ID, Timeout: s.Timeout, Server: s.Server})
+	return true
+}
+
+// CheckDeadlines delivers the event of every session whose deadline has passed. One that
+// is acknowledged afterwards is noticed without it, at the latest then.
+func (t *Tap) CheckDeadlines() {
+	for _, c := range t.all() {
+		c.mu.Lock()
+		c.overdue(true)
+		c.mu.Unlock()
+		c.deliverEvents()
+	}
 }
 
 // deliverEvents calls back with the queued events, in order. A call that is under way

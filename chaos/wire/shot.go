@@ -8,14 +8,15 @@ import (
 
 // Shot is an armed rule. It hits one request, once, on any connection of its client.
 type Shot struct {
-	rule  Rule
-	c     *Client
-	fired chan Proof
+	rule     Rule
+	c        *Client
+	fired    chan Proof
+	released chan struct{} // closed when what it keeps may go
 
 	// Under c.mu.
 	seen     int         // matches so far
 	hit      *conn       // where it hit; nil before
-	open     bool        // HoldRequest, Delay: the request may go
+	open     bool        // HoldRequest, Delay, HoldReply: what is kept may go
 	done     bool        // nothing is left to do
 	reported bool        // the proof was sent, or fired was closed
 	timer    *time.Timer // Delay
@@ -29,7 +30,7 @@ func (c *Client) Arm(r Rule) (*Shot, error) {
 	if err := r.check(); err != nil {
 		return nil, err
 	}
-	s := &Shot{rule: r, c: c, fired: make(chan Proof, 1)}
+	s := &Shot{rule: r, c: c, fired: make(chan Proof, 1), released: make(chan struct{})}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.isClosed() {
@@ -39,13 +40,14 @@ func (c *Client) Arm(r Rule) (*Shot, error) {
 	return s, nil
 }
 
-// Fired delivers the proof, once the act took effect: for HoldRequest once the
-// request is kept, for Delay once it was sent, for DropReply once the reply was
+// Fired delivers the proof, once the act took effect: for HoldRequest and HoldReply once
+// the request, or the reply, is kept, for Delay once it was sent, for DropReply once the reply was
 // swallowed, and for all that cut, once the connection is. Then, and when the
 // rule was disarmed, it is closed.
 func (s *Shot) Fired() <-chan Proof { return s.fired }
 
-// Release lets a request go that HoldRequest or Delay keeps.
+// Release lets a request go that HoldRequest or Delay keeps, or a reply that HoldReply
+// keeps.
 func (s *Shot) Release() {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
@@ -73,6 +75,7 @@ func (s *Shot) release() {
 		return
 	}
 	s.open = true
+	close(s.released)
 	if s.timer != nil {
 		s.timer.Stop()
 	}
@@ -102,8 +105,9 @@ func (s *Shot) retire() {
 	}
 }
 
-// match returns the rule that hits a request, or nil. The caller holds c.mu.
-func (k *conn) match(q *sent, p []byte) *Shot {
+// match returns the rule that hits a request, or a notification, or nil. The caller holds
+// c.mu.
+func (k *conn) match(q sent, p []byte) *Shot {
 	var hit *Shot
 	for _, s := range k.c.shots {
 		if s.hit != nil || !s.rule.matches(q.op, p) {
@@ -119,4 +123,18 @@ func (k *conn) match(q *sent, p []byte) *Shot {
 			Session: k.c.session.ID, Matched: q.at}
 	}
 	return hit
+}
+
+// matchNotification returns the rule that hits the notification with that head, or nil.
+// One that is kept comes again. The caller holds c.mu.
+func (k *conn) matchNotification(head []byte) *Shot {
+	if s := k.kept; s != nil {
+		k.kept = nil
+		return s
+	}
+	s := k.match(sent{xid: notification, op: Notified, at: k.c.tap.now()}, notifiedPath(head))
+	if s != nil && s.rule.Act == HoldReply {
+		k.kept = s
+	}
+	return s
 }

@@ -60,8 +60,13 @@ func (s Session) KnownAt(ctx context.Context, addr string) (bool, error) {
 // takeOver opens a connection to a server as the session's client. It sends first
 // right behind the ConnectRequest.
 func (s Session) takeOver(ctx context.Context, addr string, first []byte) (_ net.Conn, err error) {
-	d := net.Dialer{Timeout: takeoverLimit}
-	conn, err := d.DialContext(ctx, "tcp", addr)
+	limit := takeoverLimit
+	if s.way.Dial != nil {
+		limit *= 4 // a handshake costs more than what follows
+	}
+	dialing, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	conn, err := s.way.dial(dialing, "tcp", addr)
 	if err != nil {
 		return nil, err
 	}
@@ -75,8 +80,11 @@ func (s Session) takeOver(ctx context.Context, addr string, first []byte) (_ net
 			conn.Close()
 		}
 	}()
-	if err := conn.SetDeadline(time.Now().Add(takeoverLimit)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(limit)); err != nil {
 		return nil, err
+	}
+	if first != nil {
+		first = append(s.way.authRequest(), first...)
 	}
 	if _, err := conn.Write(append(connectRequest(s), first...)); err != nil {
 		return nil, err

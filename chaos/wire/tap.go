@@ -12,6 +12,7 @@ import (
 type Tap struct {
 	now     func() time.Duration
 	onEvent func(Event)
+	way     Way
 
 	mu      sync.Mutex
 	clients map[int]*Client

@@ -10,7 +10,7 @@ func Until(tb testing.TB, what string, ok func() bool) {
 	tb.Helper()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	late := time.After(20 * time.Second)
+	late := time.After(60 * time.Second)
 	for !ok() {
 		select {
 		case <-late:

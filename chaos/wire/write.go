@@ -48,7 +48,7 @@ func (k *conn) enqueue(p []byte, now time.Duration) error {
 		if q == nil || !free {
 			return pass
 		}
-		if s := k.match(q, pathIn(k.out.scan.head(), q.op)); s != nil {
+		if s := k.match(*q, pathIn(k.out.scan.head(), q.op)); s != nil {
 			return k.apply(s, q)
 		}
 		return pass
@@ -65,7 +65,7 @@ func (k *conn) enqueue(p []byte, now time.Duration) error {
 // the filter. The caller holds c.mu.
 func (k *conn) apply(s *Shot, q *sent) fate {
 	switch s.rule.Act {
-	case DropReply:
+	case DropReply, HoldReply, CutReplied:
 		q.shot = s
 	case CutAfter:
 		k.cutting, k.mute = s, true

@@ -6,6 +6,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/ensembles/state"
+	"github.com/zkbench/zkbench/recipes/driver/host"
 )
 
 // A full disk stops the trial; what was written stays, and the exit code says that
@@ -29,6 +33,46 @@ func TestRun_diskFull(t *testing.T) {
 	}
 	if h, err := filepath.Glob(filepath.Join(out, "history", "*.zst")); err != nil || len(h) != 1 {
 		t.Errorf("the history is not kept: %v %v", h, err)
+	}
+	r.gone()
+}
+
+// A driver may be started by a script. The kernel ends what we have started ourselves together
+// with us, and not what that has started; and what is stopped does not end by itself.
+func TestRun_killedWhileADriverIsPausedAndDownSweeps(t *testing.T) {
+	r := startHerd(t, "--exec", `lock/scripted=sh -c "zkbench driver lock/predecessor; true"`, "--set", "subjects=[lock/scripted]",
+		"--set", "phases.1.faults=[{at: 100ms, fault: client.pause, target: 0, for: 50s}]")
+	r.await("fault: client.pause")
+	owner, err := state.Find(r.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	drivers := func() (left, stopped int) {
+		for p, by := range state.Marked(host.Mark) {
+			if by == owner.String() {
+				left++
+				if p.Stopped() {
+					stopped++
+				}
+			}
+		}
+		return left, stopped
+	}
+	if left, stopped := drivers(); left != 6 || stopped != 2 { // a shell and what it has started, for each of three clients
+		t.Errorf("%d processes of drivers, of which %d are stopped; want 6 and 2", left, stopped)
+	}
+	r.Process.Kill()
+	r.end()
+	r.sweep()
+	for begun := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		left, stopped := drivers()
+		if left == 0 {
+			break
+		}
+		if time.Since(begun) > 20*time.Second {
+			t.Errorf("%d processes of drivers are left, %d of them stopped", left, stopped)
+			break
+		}
 	}
 	r.gone()
 }

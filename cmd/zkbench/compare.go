@@ -33,8 +33,9 @@ type compareFlags struct {
 func compareCmd() *cobra.Command {
 	var f compareFlags
 	cmd := &cobra.Command{
-		Use:   "compare OLD NEW",
-		Short: "Say whether NEW is worse than OLD (run folders or result.json files; needs no ensemble)",
+		Use:               "compare OLD NEW",
+		ValidArgsFunction: completeFolders,
+		Short:             "Say whether NEW is worse than OLD (run folders or result.json files; needs no ensemble)",
 		Long: `Say whether the run NEW is worse than the run OLD.
 
 Notifications and requests a hand-off are held to each other exactly. Latencies and
@@ -52,14 +53,20 @@ Exit code 0: not worse; 1: worse; 2: the call was wrong, or the runs are unlike;
 			return f.run(cmd, args)
 		},
 	}
+	f.registerJudging(cmd)
+	fl := cmd.Flags()
+	fl.BoolVar(&f.trend, "trend", false, "draw a history of all the runs named, by start time, instead of comparing two; --metrics says what is drawn")
+	fl.BoolVar(&f.force, "force", false, "compare runs although they are unlike")
+	return cmd
+}
+
+// registerJudging registers the flags that say what is too much, and where that is written.
+func (f *compareFlags) registerJudging(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVar(&f.regression, "max-regression", "5%", "how much slower is let pass")
-	fl.StringSliceVar(&f.metrics, "metrics", nil, "what decides beside counts and guarantees, like handoff.latency.p99 (default handoff.latency.p50,queue.latency.p50,throughput); with --trend, what is drawn")
-	fl.BoolVar(&f.trend, "trend", false, "draw a history of all the runs named, by start time, instead of comparing two")
-	fl.BoolVar(&f.force, "force", false, "compare runs although they are unlike")
+	fl.StringSliceVar(&f.metrics, "metrics", nil, "what decides beside counts and guarantees, like handoff.latency.p99 (default handoff.latency.p50,queue.latency.p50,throughput)")
 	fl.BoolVar(&f.json, "json", false, "print the comparison as JSON on stdout instead of a table")
 	fl.StringVar(&f.out, "out", "", "folder for plots and compare.md (default zkbench-out/compare-TIME)")
-	return cmd
 }
 
 func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
@@ -70,11 +77,16 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return usage(err)
 	}
-	unlike := compare.Unlike(runs[0], runs[1])
+	return f.judge(cmd, runs[0], runs[1], o)
+}
+
+// judge says whether now is worse than old: on stdout, in plots and in compare.md.
+func (f *compareFlags) judge(cmd *cobra.Command, old, now report.Result, o compare.Options) (err error) {
+	unlike := compare.Unlike(old, now)
 	if len(unlike) > 0 && !f.force {
 		return usageError("the runs are unlike, and a difference would say nothing; compare them nevertheless with --force:\n  %s", strings.Join(unlike, "\n  "))
 	}
-	c := compare.Runs(runs[0], runs[1], o)
+	c := compare.Runs(old, now, o)
 	c.Unlike = unlike
 	v := c.View()
 	if f.json {
@@ -104,8 +116,9 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 	return coded{errors.New("the runs do not say whether the new one is worse, and unknown is not a pass"), exitUnknown}
 }
 
-// inputs checks the flags that say what is too much, and reads the runs.
+// inputs checks the flags that say what is too much, where there are such, and reads the runs.
 func (f *compareFlags) inputs(paths []string) (runs []report.Result, o compare.Options, err error) {
+	f.regression = cmp.Or(f.regression, "5%")
 	digits, ok := strings.CutSuffix(f.regression, "%")
 	v, err := strconv.ParseFloat(digits, 64)
 	if !ok || err != nil || !(v >= 0 && v <= 1000) { // NaN is neither
@@ -147,7 +160,7 @@ func (f *compareFlags) drawTrend(cmd *cobra.Command, args []string) error {
 	}
 	figures := compare.Trend(runs, o.Measures)
 	if len(figures) == 0 {
-		return coded{errors.New("there is nothing to draw: no run measured a latency, a count or a throughput"), exitUnknown}
+		return coded{errNothingToDraw, exitUnknown}
 	}
 	table := compare.TrendTable(runs, o.Measures)
 	if _, err := io.WriteString(cmd.OutOrStdout(), table); err != nil {
@@ -156,6 +169,8 @@ func (f *compareFlags) drawTrend(cmd *cobra.Command, args []string) error {
 	_, err = f.draw(cmd.ErrOrStderr(), figures)
 	return err
 }
+
+var errNothingToDraw = errors.New("there is nothing to draw: no run measured a latency, a count or a throughput")
 
 // draw writes the plots into the folder that --out names.
 func (f *compareFlags) draw(stderr io.Writer, figures []*plot.Figure) (dir string, err error) {
@@ -166,7 +181,7 @@ func (f *compareFlags) draw(stderr io.Writer, figures []*plot.Figure) (dir strin
 	for _, fig := range figures {
 		fmt.Fprintf(stderr, "plot: %s\n", filepath.Join(dir, fig.Name+".svg"))
 	}
-	return dir, render.Figures(dir, figures)
+	return dir, render.Figures(dir, "", figures)
 }
 
 // unlimited is the width of what is no terminal: lines stay whole, to be searched.

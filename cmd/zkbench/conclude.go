@@ -15,11 +15,12 @@ import (
 	"github.com/zkbench/zkbench/report/explain"
 	"github.com/zkbench/zkbench/report/render"
 	"github.com/zkbench/zkbench/report/view"
+	"github.com/zkbench/zkbench/scenarios"
 )
 
-// conclude prints what a run has come to, and returns the result as an error that decides
-// the exit code.
-func (f *runFlags) conclude(cmd *cobra.Command, dir string, c report.Conclusion) error {
+// conclude prints what a run of a scenario has come to, and returns the result as an error
+// that decides the exit code.
+func (f *runFlags) conclude(cmd *cobra.Command, dir string, s *scenarios.Scenario, c report.Conclusion) error {
 	page := filepath.Join(dir, report.PageFile)
 	if _, err := os.Stat(page); err == nil {
 		if whole, err := filepath.Abs(page); err == nil {
@@ -28,12 +29,17 @@ func (f *runFlags) conclude(cmd *cobra.Command, dir string, c report.Conclusion)
 		fmt.Fprintf(cmd.ErrOrStderr(), "report: %s\n", page)
 	}
 	v := view.Of(view.Input{Result: c.Result, Dir: dir, Stories: explain.Failures(c)})
+	v.OneScreen()
 	shown := show(cmd.OutOrStdout(), v)
 	if f.json {
 		shown = printJSON(cmd.OutOrStdout(), c.Result)
 	}
+	result := verdictError(v.Result)
+	if s.Incident.Thread != "" {
+		result = incidentError(cmd.ErrOrStderr(), s, v.Result)
+	}
 	// Whatever else goes wrong, a broken guarantee decides the exit code.
-	return errors.Join(shown, annotate(cmd.ErrOrStderr(), v), verdictError(v.Result))
+	return errors.Join(shown, annotate(cmd.ErrOrStderr(), v), result)
 }
 
 func show(w io.Writer, v *view.View) error { return render.Terminal(w, v, terminal(w)) }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/scenarios"
 )
 
 // A run that broke its threshold says so by its exit code, also where nothing can be drawn.
@@ -33,7 +34,7 @@ func TestConclude_aFailureCountsMoreThanADrawing(t *testing.T) {
 			cmd := &cobra.Command{}
 			cmd.SetOut(&out)
 			cmd.SetErr(&out)
-			err = errors.Join(errors.New("nothing can be drawn"), new(runFlags).conclude(cmd, dir, result))
+			err = errors.Join(errors.New("nothing can be drawn"), new(runFlags).conclude(cmd, dir, &scenarios.Scenario{}, result))
 			if got := codeOf(err); got != row.want {
 				t.Errorf("exit code %d, want %d: %v\n%s", got, row.want, err, &out)
 			}

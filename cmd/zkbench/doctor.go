@@ -15,7 +15,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/zkbench/zkbench/chaos"
+	"github.com/zkbench/zkbench/ensembles/rootless"
 	"github.com/zkbench/zkbench/ensembles/state"
+	"github.com/zkbench/zkbench/recipes/foreign"
 )
 
 func doctorCmd() *cobra.Command {
@@ -80,10 +82,13 @@ func examine(ctx context.Context) diagnosis {
 	}
 	d.works("Docker", d.able.Docker, "an image can be had: members in containers", either)
 	d.works("Java and ZooKeeper", d.able.Java, "members as local JVMs", either)
-	d.findings = append(d.findings, rights())
+	d.findings = append(d.findings, rights(d.able))
 	d.works("network namespaces", d.able.Namespaces, "local JVMs get one each", findingWeak)
 	d.works("nftables", d.able.Filter, "packets can be dropped", findingWeak)
 	d.works("netem", d.able.Delay, "packets can be delayed", findingWeak)
+	for _, l := range foreign.Libraries() {
+		d.works(l.Name(), l.Missing(), "drivers of its recipes can be started", findingWeak)
+	}
 	d.findings = append(d.findings, clockResolution(), cores(), memory(), openFiles(), diskSync())
 	return d
 }
@@ -140,12 +145,22 @@ func (d diagnosis) print(w io.Writer) {
 // oneLine puts an error of several lines on one.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-func rights() finding {
+// rights says with which rights the networks of local JVMs are made.
+func rights(a chaos.Abilities) finding {
+	user := fmt.Sprintf("user %d", os.Geteuid())
 	if os.Geteuid() == 0 {
-		return finding{what: "rights", result: findingOK, seen: "root"}
+		user = "root"
 	}
-	return finding{"rights", findingWeak, fmt.Sprintf("user %d: no network namespaces for local JVMs", os.Geteuid()),
-		"run as root, or use containers, to cut members' networks"}
+	var refused *rootless.Refused
+	switch {
+	case a.Rootless:
+		return finding{what: "rights", result: findingOK, seen: user + ", and zkbench starts itself again in namespaces of this user's own"}
+	case errors.As(a.Namespaces, &refused):
+		return finding{"rights", findingWeak, user + ", who may make no namespaces: " + refused.Why, refused.Cure + ", or run as root, or use containers, to cut members' networks"}
+	case a.Namespaces != nil:
+		return finding{"rights", findingWeak, user + ", who may make no network namespaces", "run as root, or use containers, to cut members' networks"}
+	}
+	return finding{what: "rights", result: findingOK, seen: user}
 }
 
 // Limits of what measures well.

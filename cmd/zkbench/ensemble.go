@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/ensembles/auto"
+	"github.com/zkbench/zkbench/ensembles/process"
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
@@ -23,7 +26,7 @@ func ensembleCmd() *cobra.Command {
 		Args:  noArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(ensembleUpCmd(), ensembleStatusCmd(), ensembleDownCmd())
+	cmd.AddCommand(ensembleUpCmd(), ensembleStatusCmd(), statusHereCmd(), ensembleDownCmd())
 	return cmd
 }
 
@@ -39,7 +42,8 @@ func ensembleUpCmd() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar((*string)(&o.Kind), "ensemble", "auto", "where it runs: auto, container or process")
-	cmd.Flags().IntVar(&o.Members, "members", 3, "number of members")
+	cmd.Flags().IntVar(&o.Members, "members", 3, "number of members that vote")
+	cmd.Flags().IntVar(&o.Observers, "observers", 0, "number of members beside them that only serve clients")
 	cmd.Flags().StringVar(&o.Image, "image", "", "container image (default zookeeper:3.9, else one built here)")
 	cmd.Flags().DurationVar(&o.Tick, "tick", defaultTick, "ZooKeeper's tickTime; session timeouts are clamped to 2 to 20 ticks")
 	return cmd
@@ -54,6 +58,9 @@ func ensembleUp(ctx context.Context, w io.Writer, o ensembles.Options) error {
 	if o.Members < 1 || o.Tick < time.Millisecond {
 		return usageError("--members %d --tick %v: at least one member and a millisecond are needed", o.Members, o.Tick)
 	}
+	if o.Observers < 0 {
+		return usageError("--observers %d: must be 0 or more", o.Observers)
+	}
 	if o.Image != "" && o.Kind == ensembles.Process {
 		return usageError("--image is for --ensemble container, not process")
 	}
@@ -66,6 +73,9 @@ func ensembleUp(ctx context.Context, w io.Writer, o ensembles.Options) error {
 			return fmt.Errorf("ensemble %s is up already (see it: zkbench ensemble status; remove it: zkbench ensemble down)", r.ID)
 		}
 	}
+	if err := auto.Enter(ctx, o, os.Args, nothing); err != nil {
+		return err
+	}
 	e, err := auto.Start(ctx, o)
 	if err != nil {
 		return err
@@ -77,7 +87,14 @@ func ensembleUp(ctx context.Context, w io.Writer, o ensembles.Options) error {
 	return nil
 }
 
+// nothing is what is to be done before this process is replaced.
+func nothing() error { return nil }
+
 func serves(ctx context.Context, r state.Record) bool {
+	if !r.Here() {
+		_, err := process.Place(r)
+		return err == nil
+	}
 	_, err := ensembles.Leader(ctx, r.Ensemble())
 	return err == nil
 }
@@ -90,7 +107,11 @@ func ensembleStatusCmd() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			records, err := auto.List(cmd.Context())
 			for _, r := range records {
-				if err := showEnsemble(cmd.Context(), cmd.OutOrStdout(), r); err != nil {
+				show := showEnsemble
+				if !r.Here() {
+					show = showElsewhere
+				}
+				if err := show(cmd.Context(), cmd.OutOrStdout(), r); err != nil {
 					return err
 				}
 			}
@@ -102,9 +123,42 @@ func ensembleStatusCmd() *cobra.Command {
 	}
 }
 
+// statusHereCmd is status of one ensemble, started where its networks are.
+func statusHereCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:    "status-here ID",
+		Hidden: true,
+		Args:   func(cmd *cobra.Command, args []string) error { return usage(cobra.ExactArgs(1)(cmd, args)) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			records, err := state.List()
+			for _, r := range records {
+				if r.ID == args[0] && r.Here() {
+					return showEnsemble(cmd.Context(), cmd.OutOrStdout(), r)
+				}
+			}
+			return errors.Join(fmt.Errorf("there is no ensemble %s here", args[0]), err)
+		},
+	}
+}
+
+// showElsewhere shows an ensemble that this process cannot reach, by another one that can.
+func showElsewhere(ctx context.Context, w io.Writer, r state.Record) error {
+	there, err := auto.Elsewhere(ctx, r, "ensemble", "status-here", r.ID)
+	if err != nil {
+		_, err = fmt.Fprintf(w, "ensemble %s: %s, %s, %s: %v\n", r.ID, r.Kind, r.About, whose(r), err)
+		return err
+	}
+	there.Stdout, there.Stderr = w, os.Stderr
+	return there.Run()
+}
+
 func showEnsemble(ctx context.Context, w io.Writer, r state.Record) error {
 	fmt.Fprintf(w, "ensemble %s: %s, %s, tick %v, since %s, %s\n",
 		r.ID, r.Kind, r.About, r.Tick, r.Created.Local().Format(time.DateTime), whose(r))
+	if slices.Contains(r.Secure, "tls") {
+		_, err := fmt.Fprintln(w, "  its members ask for a certificate, which only the run that started it has")
+		return err
+	}
 	table := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(table, "  MEMBER\tADDRESS\tMODE\tVERSION\tZXID\tCONNECTIONS")
 	for _, s := range ensembles.Status(ctx, r.Ensemble()) {
@@ -142,6 +196,8 @@ func ensembleDownCmd() *cobra.Command {
 
 func ensembleDown(ctx context.Context, w io.Writer) error {
 	removed, err := auto.Sweep(ctx, true)
+	drivers, driversErr := sweepDrivers()
+	removed, err = append(removed, drivers...), errors.Join(err, driversErr)
 	for _, line := range removed {
 		fmt.Fprintf(w, "removed %s\n", line)
 	}

@@ -51,20 +51,21 @@ func TestEnsemble(t *testing.T) {
 	out, _ = zkbench(exitOK, "ensemble", "down")
 	matches("down of none", out, `^nothing to remove\n$`)
 
-	out, said := zkbench(exitOK, "ensemble", "up", "--members", "2", "--tick", "1s")
-	matches("up", out, `^ensemble [0-9a-f]{8} is up: local JVMs, ZooKeeper 3\.\S+ from .*\n[0-9.]+:\d+,[0-9.]+:\d+\n$`)
+	out, said := zkbench(exitOK, "ensemble", "up", "--members", "2", "--observers", "1", "--tick", "1s")
+	matches("up", out, `^ensemble [0-9a-f]{8} is up: local JVMs, ZooKeeper 3\.\S+ from .*\n[0-9.]+:\d+,[0-9.]+:\d+,[0-9.]+:\d+\n$`)
 	matches("what up says", said, `local JVMs instead of containers: .*none.sock`)
 
 	out, _ = zkbench(exitOK, "ensemble", "status")
 	matches("status", out, `^ensemble [0-9a-f]{8}: process, \S+, tick 1s, since .*, kept\n  MEMBER +ADDRESS +MODE +VERSION +ZXID +CONNECTIONS\n`)
 	matches("the leader's line", out, `\n  zk[12] +[0-9.]+:\d+ +leader +3\.\S+ +0x\w+ +\d+\n`)
 	matches("the follower's line", out, `\n  zk[12] +[0-9.]+:\d+ +follower +3\.\S+ +0x\w+ +\d+\n`)
+	matches("the observer's line", out, `\n  zk3 +[0-9.]+:\d+ +observer +3\.\S+ +0x\w+ +\d+\n`)
 
 	_, said = zkbench(exitUnknown, "ensemble", "up")
 	matches("a second up", said, `is up already .*zkbench ensemble down`)
 
 	out, _ = zkbench(exitOK, "ensemble", "down")
-	matches("down", out, `^removed process ensemble [0-9a-f]{8} .*2 of 2 members ran`)
+	matches("down", out, `^removed process ensemble [0-9a-f]{8} .*3 of 3 members ran`)
 	out, _ = zkbench(exitOK, "ensemble", "status")
 	matches("status after down", out, `^no ensemble is up`)
 }
@@ -77,6 +78,7 @@ func TestEnsemble_wrongCalls(t *testing.T) {
 	}{
 		{"nobody can keep up what is somebody else's", []string{"up", "--ensemble", "external"}, "choose auto, container or process"},
 		{"an ensemble without members", []string{"up", "--members", "0"}, "at least one member"},
+		{"fewer observers than none", []string{"up", "--observers", "-1"}, "--observers -1"},
 		{"an image for local JVMs", []string{"up", "--ensemble", "process", "--image", "x"}, "--image is for --ensemble container"},
 		{"an argument too many", []string{"down", "now"}, "unknown command"},
 		{"a flag that is none", []string{"up", "--member", "3"}, "no flag --member"},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/zkbench/zkbench/chaos"
 	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/recipes/driver/templates"
 	_ "github.com/zkbench/zkbench/recipes/zoo" // the specimens of the scenario zoo
 	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/units"
@@ -20,9 +21,10 @@ import (
 
 func listCmd() *cobra.Command {
 	return &cobra.Command{
-		Use:   "list [scenarios [NAME] | subjects | faults | guarantees | metrics | schema]",
-		Short: "List what there is: scenarios, subjects, faults, guarantees, metrics; or print one scenario, or the JSON schema of scenarios",
-		Args:  func(cmd *cobra.Command, args []string) error { return usage(cobra.MaximumNArgs(2)(cmd, args)) },
+		Use:               "list [scenarios [NAME] | incidents [NAME] | subjects | faults | guarantees | metrics | schema]",
+		Short:             "List what there is: scenarios, incidents, subjects, faults, guarantees, metrics; or print one scenario, or the JSON schema of scenarios",
+		ValidArgsFunction: completeListings,
+		Args:              func(cmd *cobra.Command, args []string) error { return usage(cobra.MaximumNArgs(2)(cmd, args)) },
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return list(cmd.OutOrStdout(), args)
 		},
@@ -31,12 +33,12 @@ func listCmd() *cobra.Command {
 
 // listings are what can be listed. All but the schema are listed together.
 var listings = map[string]func(io.Writer) error{
-	"scenarios": listScenarios, "subjects": listSubjects, "faults": listFaults,
+	"scenarios": listScenarios, "incidents": listIncidents, "subjects": listSubjects, "faults": listFaults,
 	"guarantees": listGuarantees, "metrics": listMetrics, "schema": listSchema,
 }
 
 func list(w io.Writer, args []string) error {
-	all := []string{"scenarios", "subjects", "faults", "guarantees", "metrics"}
+	all := []string{"scenarios", "incidents", "subjects", "faults", "guarantees", "metrics"}
 	if len(args) == 0 {
 		for _, what := range all {
 			fmt.Fprintf(w, "%s\n", what)
@@ -49,10 +51,14 @@ func list(w io.Writer, args []string) error {
 	}
 	listing := listings[args[0]]
 	switch {
-	case len(args) == 2 && args[0] != "scenarios":
+	case len(args) == 2 && args[0] != "scenarios" && args[0] != "incidents":
 		return usageError("list %s takes no name", args[0])
 	case len(args) == 2:
-		_, text, err := scenarios.Source(args[1])
+		name := args[1]
+		if args[0] == "incidents" && !strings.Contains(name, "/") {
+			name = "incident/" + name
+		}
+		_, text, err := scenarios.Source(name)
 		if err != nil {
 			return usage(err)
 		}
@@ -67,11 +73,7 @@ func list(w io.Writer, args []string) error {
 func listScenarios(w io.Writer) error {
 	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	for _, name := range scenarios.Builtin() {
-		_, text, err := scenarios.Source(name)
-		if err != nil {
-			return err
-		}
-		s, err := scenarios.Load(name, text)
+		s, err := builtIn(name)
 		if err != nil {
 			return err
 		}
@@ -84,6 +86,12 @@ func listSubjects(w io.Writer) error {
 	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	for _, s := range recipes.Subjects() {
 		fmt.Fprintf(tw, "  %s\t%s\n", s.Name, s.About)
+		if s.Missing == nil {
+			continue
+		}
+		if err := s.Missing(); err != nil {
+			fmt.Fprintf(tw, "\there: no: %s\n", oneLine(err.Error()))
+		}
 	}
 	return tw.Flush()
 }
@@ -97,6 +105,9 @@ func listFaults(w io.Writer) error {
 			here = "no: " + oneLine(err.Error())
 		}
 		fmt.Fprintf(tw, "  %s\t%s\n\tneeds: %s\n\there: %s\n\tproof: %s\n", f.Name, f.About, f.Needs(), here, f.Proof)
+		if hits := f.Hits(); hits != "" {
+			fmt.Fprintf(tw, "\ttarget: %s\n", hits)
+		}
 	}
 	return tw.Flush()
 }
@@ -138,11 +149,20 @@ const (
 	guaranteesMark = "{{guarantees}}\n"
 	metricsMark    = "{{metrics}}\n"
 	phasesMark     = "{{phases}}\n"
+	pythonMark     = "{{python}}\n"
+	javaMark       = "{{java}}\n"
+	stepFaultsMark = "{{stepfaults}}\n"
+	wholeLineMark  = "{{wholeline}}\n"
+	zooMark        = "{{zoo}}\n"
 )
 
 // withRegistered puts what is registered into a help page.
 func withRegistered(page string) string {
 	var guarantees, measured strings.Builder
+	caught := ""
+	if strings.Contains(page, zooMark) { // a scenario is read for it
+		caught = entries(scenarios.Caught())
+	}
 	for _, g := range verdict.All() {
 		guarantees.WriteString(entry(g.Name, g.Help))
 	}
@@ -161,7 +181,23 @@ func withRegistered(page string) string {
 			measured.WriteString(entry(name, d.Help))
 		}
 	}
-	return strings.NewReplacer(guaranteesMark, guarantees.String(), metricsMark, measured.String(), phasesMark, scenarios.Kinds()).Replace(page)
+	return strings.NewReplacer(guaranteesMark, guarantees.String(), metricsMark, measured.String(), phasesMark, scenarios.Kinds(),
+		stepFaultsMark, entries(scenarios.StepFaults()), wholeLineMark, entries(scenarios.WholeLine()), zooMark, caught,
+		pythonMark, indented(templates.Python), javaMark, indented(templates.Java)).Replace(page)
+}
+
+// indented is a program as a page shows it.
+func indented(program string) string {
+	return strings.ReplaceAll("  "+strings.TrimRight(strings.ReplaceAll(program, "\n", "\n  "), " "), "\n  \n", "\n\n")
+}
+
+// entries are names, each with what it is about.
+func entries(all [][2]string) string {
+	var b strings.Builder
+	for _, e := range all {
+		b.WriteString(entry(e[0], e[1]))
+	}
+	return b.String()
 }
 
 // entry is a name, and what it is about in a column beside it.
@@ -171,11 +207,17 @@ func entry(name, about string) string {
 	if len(name) > column-4 {
 		line = "  " + name + "\n" + strings.Repeat(" ", column)
 	}
-	out, used := line, column
-	for i, word := range strings.Fields(about) {
+	return line + filled(about, column, width) + "\n"
+}
+
+// filled breaks text into lines of so many columns; all but the first are indented, where the
+// first has begun. A word that is longer stays whole.
+func filled(text string, indent, width int) (out string) {
+	used := indent
+	for i, word := range strings.Fields(text) {
 		if i > 0 && used+1+len(word) > width {
-			out += "\n" + strings.Repeat(" ", column)
-			used = column
+			out += "\n" + strings.Repeat(" ", indent)
+			used = indent
 		} else if i > 0 {
 			out += " "
 			used++
@@ -183,5 +225,5 @@ func entry(name, about string) string {
 		out += word
 		used += len(word)
 	}
-	return out + "\n"
+	return out
 }

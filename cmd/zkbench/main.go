@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/zkbench/zkbench/chaos"
+	"github.com/zkbench/zkbench/ensembles/rootless"
 	"github.com/zkbench/zkbench/report/units"
 )
 
@@ -50,6 +51,10 @@ func usageError(format string, args ...any) error { return usage(fmt.Errorf(form
 
 func main() {
 	chaos.RunAgentIfAsked()
+	if err := rootless.SetUp(); err != nil {
+		fmt.Fprintf(os.Stderr, "zkbench: %v\n", err)
+		os.Exit(exitUnknown)
+	}
 	ctx, stop := interruptible(os.Stderr)
 	defer stop()
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
@@ -119,9 +124,8 @@ func rootCmd() *cobra.Command {
 		},
 	}
 	root.SetFlagErrorFunc(flagError)
-	root.CompletionOptions.DisableDefaultCmd = true
 	root.AddCommand(helpTopics()...)
-	root.AddCommand(runCmd(), reportCmd(), checkCmd(), compareCmd(), ensembleCmd(), listCmd(), doctorCmd(), versionCmd())
+	root.AddCommand(runCmd(), auditCmd(), reportCmd(), checkCmd(), traceCmd(), rerunCmd(), compareCmd(), baselineCmd(), ensembleCmd(), subjectCmd(), driverCmd(), listCmd(), doctorCmd(), manCmd(), versionCmd())
 	return root
 }
 

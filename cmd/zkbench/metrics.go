@@ -1,10 +1,8 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	_ "net/http/pprof" // registers itself at http.DefaultServeMux
 	"slices"
@@ -138,8 +136,7 @@ func (l *live) serve(logf func(format string, args ...any)) (stop func(), err er
 		}
 		at := local(page.at)
 		if servers[at] == nil {
-			var listen net.ListenConfig
-			on, err := listen.Listen(context.Background(), "tcp", at)
+			on, err := listen(at)
 			if err != nil {
 				stop()
 				return nil, fmt.Errorf("--%s %s: %w", page.flag, page.at, err)

@@ -256,3 +256,21 @@ func TestLive_anAddressThatIsTaken(t *testing.T) {
 		t.Errorf("want an error that names the flag, got %v", err)
 	}
 }
+
+// A process that is replaced hands its listener over: the one that goes on may be in a
+// network in which nobody reaches it.
+func TestLive_handsItsListenerOver(t *testing.T) {
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := free.Addr().String()
+	free.Close()
+	t.Setenv(listenersKey+addr, "") // and removed afterwards
+	l := &live{metrics: addr, pprof: addr}
+	if err := l.handOver(); err != nil {
+		t.Fatal(err)
+	}
+	// The address is taken, by what was handed over.
+	get(t, url(t, serving(t, l), "/metrics"))
+}

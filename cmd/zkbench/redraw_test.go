@@ -113,7 +113,7 @@ func TestFolderOfAnotherVersion(t *testing.T) {
 		{"an older result", inResult(`"zkbench.result/v2"`, `"zkbench.result/v1"`), exitUsage, exitUsage, exitUsage, older},
 		{"no result, as a crash leaves it", func(t *testing.T, dir string) { remove(t, filepath.Join(dir, report.ResultFile)) }, 0, exitUnknown, exitUsage, ""},
 		{"a newer result", inResult(`"zkbench.result/v2"`, `"zkbench.result/v3"`), exitUsage, exitUsage, exitUsage, newer},
-		{"a newer history", inHistory(`"zkbench.history/v2"`, `"zkbench.history/v3"`), exitUsage, exitUsage, compared, newer},
+		{"a newer history", inHistory(`"zkbench.history/v3"`, `"zkbench.history/v4"`), exitUsage, exitUsage, compared, newer},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir, other := savedRun(t), savedRun(t)

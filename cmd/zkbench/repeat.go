@@ -22,6 +22,9 @@ func (f *runFlags) command(dir string, s *scenarios.Scenario, r report.Run) stri
 	args := []string{"zkbench", "run"}
 	if f.replay != "" {
 		args = append(args, "--replay", f.replay)
+		for _, set := range f.scenario.set { // what changes the scenario is not in that folder's file
+			args = append(args, "--set", set)
+		}
 	} else {
 		args = append(args, filepath.Join(dir, report.ScenarioFile), "--seed", strconv.FormatUint(r.Seed, 10))
 	}
@@ -38,21 +41,33 @@ func (f *runFlags) place(s *scenarios.Scenario, e report.Ensemble) []string {
 	kind := ensembles.Kind(cmp.Or(e.Kind, f.kind))
 	args := []string{"--ensemble", string(kind)}
 	if kind == ensembles.External {
-		args = append(args, "--servers", strings.Join(o.Servers, ","))
+		if isFile(f.kind) {
+			args = []string{"--ensemble", f.kind}
+		} else {
+			args = append(args, "--servers", strings.Join(o.Servers, ","))
+		}
+		if f.watches {
+			args = append(args, "--wchp")
+		}
 		if o.Chroot != "" {
 			args = append(args, "--chroot", o.Chroot)
 		}
 		return args
 	}
 	args = append(args, "--members", strconv.Itoa(cmp.Or(e.Members, o.Members)))
+	if n := len(e.Observers); n > 0 || e.Kind == "" && o.Observers > 0 {
+		args = append(args, "--observers", strconv.Itoa(cmp.Or(n, o.Observers)))
+	}
 	if _, varied := s.Matrix["tick"]; s.Tick == 0 && !varied && e.Tick != 0 && e.Tick != defaultTick {
 		args = append(args, "--tick", e.Tick.String())
 	}
-	if o.Image != "" && kind != ensembles.Process {
-		args = append(args, "--image", o.Image)
+	if len(o.Secure) > 0 {
+		args = append(args, "--secure", strings.Join(o.Secure, ","))
 	}
-	if f.scenario.flags.Changed("zookeeper-home") && kind != ensembles.Container {
-		args = append(args, "--zookeeper-home", o.Home)
+	for _, v := range versionFlags {
+		if f.scenario.flags.Changed(v.flag) {
+			args = append(args, "--"+v.flag, strings.Join(f.scenario.list(v.flag), ","))
+		}
 	}
 	return args
 }

@@ -41,14 +41,20 @@ func TestCommand_repeatsTheRun(t *testing.T) {
 			"zkbench run out/scenario.yaml --seed 7 --ensemble process --members 5 --tick 1s"},
 		{"somebody else's ensemble", "--seed 7 --servers zk1:2181,zk2:2181 --chroot /mine", 0, report.Ensemble{Kind: "external", Members: 2},
 			"zkbench run out/scenario.yaml --seed 7 --ensemble external --servers zk1:2181,zk2:2181 --chroot /mine"},
+		{"with observers", "--seed 7", 0, report.Ensemble{Kind: "process", Members: 5, Observers: []string{"zk6", "zk7"}, Tick: 2 * time.Second},
+			"zkbench run out/scenario.yaml --seed 7 --ensemble process --members 5 --observers 2"},
 		{"an image", "--seed 7 --image zookeeper:3.9.4", 0, report.Ensemble{Kind: "container", Members: 3},
 			"zkbench run out/scenario.yaml --seed 7 --ensemble container --members 3 --image zookeeper:3.9.4"},
 		{"a distribution", "--seed 7 --zookeeper-home /opt/zk", 0, report.Ensemble{Kind: "process", Members: 3},
 			"zkbench run out/scenario.yaml --seed 7 --ensemble process --members 3 --zookeeper-home /opt/zk"},
+		{"two versions", "--seed 7 --image old=zookeeper:3.8,zookeeper:3.9", 0, report.Ensemble{Kind: "container", Members: 3},
+			"zkbench run out/scenario.yaml --seed 7 --ensemble container --members 3 --image old=zookeeper:3.8,zookeeper:3.9"},
 		{"a replay", "--replay before", 0, report.Ensemble{Kind: "process", Members: 3},
 			"zkbench run --replay before --ensemble process --members 3"},
-		{"no ensemble came up", "--seed 7 --members 5", 0, report.Ensemble{},
-			"zkbench run out/scenario.yaml --seed 7 --ensemble auto --members 5"},
+		{"a replay of a part", "--replay before --set hold=5ms", 0, report.Ensemble{Kind: "process", Members: 3},
+			"zkbench run --replay before --set hold=5ms --ensemble process --members 3"},
+		{"no ensemble came up", "--seed 7 --members 5 --observers 1", 0, report.Ensemble{},
+			"zkbench run out/scenario.yaml --seed 7 --ensemble auto --members 5 --observers 1"},
 	} {
 		t.Run(row.about, func(t *testing.T) {
 			f := parsed(t, strings.Fields(row.flags)...)
@@ -64,6 +70,15 @@ func TestCommand_repeatsTheRun(t *testing.T) {
 				t.Errorf("it is refused: %v", err)
 			}
 		})
+	}
+}
+
+// An ensemble of somebody else's has as many members as servers are named.
+func TestOptions_membersOfOthers(t *testing.T) {
+	for flags, want := range map[string]int{"": 3, "--members 5": 5, "--servers zk1:2181": 0, "--servers zk1:2181 --members 2": 2} {
+		if o, err := parsed(t, strings.Fields(flags)...).options(); err != nil || o.Members != want {
+			t.Errorf("%q: %d members, %v; want %d", flags, o.Members, err, want)
+		}
 	}
 }
 

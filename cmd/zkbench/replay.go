@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/report"
 )
 
@@ -26,18 +27,26 @@ func (f *runFlags) replayed(cmd *cobra.Command, args []string) ([]string, error)
 	}
 	old, err := report.ReadResult(f.replay)
 	if err == nil && old.Run.Ensemble.Members > 0 { // a run that crashed has no result, and is replayed by the flags alone
-		e := old.Run.Ensemble
-		if !cmd.Flags().Changed("members") {
-			f.ensemble.Members = e.Members
-		}
-		if !cmd.Flags().Changed("tick") && e.Tick > 0 {
-			f.ensemble.Tick = e.Tick
-		}
-		if !cmd.Flags().Changed("ensemble") && e.Kind != "external" {
-			f.kind = e.Kind
-		}
+		f.like(old.Run.Ensemble)
 	}
 	return []string{filepath.Join(f.replay, report.ScenarioFile)}, nil
+}
+
+// like chooses an ensemble like e, but for what flags say.
+func (f *runFlags) like(e report.Ensemble) {
+	given := func(flag string) bool { return f.scenario.flags.Changed(flag) }
+	if !given("members") && e.Members > 0 {
+		f.ensemble.Members = e.Members
+	}
+	if !given("observers") && e.Kind != string(ensembles.External) {
+		f.ensemble.Observers = len(e.Observers)
+	}
+	if !given("tick") && e.Tick > 0 {
+		f.ensemble.Tick = e.Tick
+	}
+	if !given("ensemble") && !given("servers") && e.Kind != "" && e.Kind != "external" {
+		f.kind = e.Kind
+	}
 }
 
 func same(a, b string) bool {

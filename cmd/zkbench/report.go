@@ -16,36 +16,44 @@ import (
 
 func reportCmd() *cobra.Command {
 	return &cobra.Command{
-		Use:   "report DIR",
-		Short: "Draw a run folder again, from its histories (needs no ensemble)",
-		Args:  oneFolder,
+		Use:               "report DIR",
+		ValidArgsFunction: completeFolders,
+		Short:             "Draw a run folder again, from its histories (needs no ensemble)",
+		Args:              oneFolder,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			run, err := report.ReadRun(args[0])
-			if err != nil {
-				return usage(err)
-			}
-			c, err := report.Conclude(args[0], run)
-			if err != nil {
-				return usage(err)
-			}
-			v, err := draw.Folder(args[0], c)
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(cmd.ErrOrStderr(), "drawn again: %s\n", args[0])
-			v.Shown, v.More = 0, nil // the page that it has drawn explains what was broken
-			return show(cmd.OutOrStdout(), v)
+			_, err := redraw(cmd, args[0], cmd.OutOrStdout())
+			return err
 		},
 	}
+}
+
+// redraw judges the run folder again, draws it, and writes its summary to w.
+func redraw(cmd *cobra.Command, dir string, w io.Writer) (report.Result, error) {
+	run, err := report.ReadRun(dir)
+	if err != nil {
+		return report.Result{}, usage(err)
+	}
+	c, err := report.Conclude(dir, run)
+	if err != nil {
+		return report.Result{}, usage(err)
+	}
+	v, err := draw.Folder(dir, c)
+	if err != nil {
+		return report.Result{}, err
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "drawn again: %s\n", dir)
+	v.OneScreen()
+	return c.Result, show(w, v)
 }
 
 func checkCmd() *cobra.Command {
 	var asJSON bool
 	var trial string
 	cmd := &cobra.Command{
-		Use:   "check DIR",
-		Short: "Judge a run folder's histories again; writes nothing (needs no ensemble)",
-		Args:  oneFolder,
+		Use:               "check DIR",
+		ValidArgsFunction: completeFolders,
+		Short:             "Judge a run folder's histories again; writes nothing (needs no ensemble)",
+		Args:              oneFolder,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := report.Judge(args[0])
 			if err != nil {

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles/auto"
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/units"
 	"github.com/zkbench/zkbench/scenarios"
@@ -26,6 +28,8 @@ type runFlags struct {
 	out      string
 	force    bool
 	quiet    bool
+	watches  bool
+	dryRun   bool
 	json     bool
 }
 
@@ -37,6 +41,7 @@ func runCmd() *cobra.Command {
 		Example: `  zkbench run herd
   zkbench run herd --clients 10,50 --ensemble process --out herd-10-50
   zkbench run my-scenario.yaml --set phases.0.rounds=10 --seed 7`,
+		ValidArgsFunction: completeScenarios,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if args, err = f.replayed(cmd, args); err != nil {
 				return err
@@ -53,13 +58,17 @@ func runCmd() *cobra.Command {
 
 func (f *runFlags) register(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.StringVar(&f.kind, "ensemble", "auto", "where to run: auto, container, process or external")
+	fl.StringVar(&f.kind, "ensemble", "auto", "where to run: auto, container, process, external, or a FILE.yaml that describes an external one (zkbench help ensembles)")
 	fl.StringSliceVar(&f.ensemble.Servers, "servers", nil, "external: client addresses host:port,...")
 	fl.StringVar(&f.ensemble.Chroot, "chroot", "", "external: our part of the tree (default /zkbench)")
-	fl.IntVar(&f.ensemble.Members, "members", 3, "number of members")
+	fl.BoolVar(&f.watches, "wchp", false, "external: the members may be asked for all watches, which costs those that have many")
+	fl.BoolVar(&f.dryRun, "dry-run", false, "external: print the commands that would be executed, and do nothing")
+	fl.IntVar(&f.ensemble.Members, "members", 3, "number of members that vote")
+	fl.IntVar(&f.ensemble.Observers, "observers", 0, "container, process: number of members beside them that only serve clients")
 	fl.DurationVar(&f.ensemble.Tick, "tick", defaultTick, "ZooKeeper's tickTime")
-	fl.StringVar(&f.ensemble.Image, "image", "", "container: image (default zookeeper:3.9, else the local one)")
-	fl.StringVar(&f.ensemble.Home, "zookeeper-home", os.Getenv("ZOOKEEPER_HOME"), "process: a ZooKeeper distribution (default $ZOOKEEPER_HOME, else Debian's)")
+	fl.StringSlice("image", nil, "container: image (default zookeeper:3.9, else the local one), or several versions, like zookeeper:3.8,zookeeper:3.9")
+	fl.StringSlice("zookeeper-home", nil, "process: folder of a ZooKeeper distribution (default $ZOOKEEPER_HOME, else Debian's), or of several versions")
+	fl.StringSliceVar(&f.ensemble.Secure, "secure", nil, "container, process: what the members ask of clients: tls, digest, or both (zkbench help ensembles)")
 	f.scenario.register(fl)
 	f.live.register(fl)
 	fl.Uint64Var(&f.seed, "seed", 0, "decides every random choice (default: a new one, printed and stored)")
@@ -68,6 +77,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	fl.BoolVar(&f.force, "force", false, "replace what is in --out")
 	fl.BoolVarP(&f.quiet, "quiet", "q", false, "print no progress, only the summary")
 	fl.BoolVar(&f.json, "json", false, "print result.json on stdout instead of the summary")
+	completeFlags(cmd)
 }
 
 // runAll runs the named scenarios one after the other and returns the worst result.
@@ -79,7 +89,15 @@ func (f *runFlags) runAll(cmd *cobra.Command, names []string) error {
 	if err != nil {
 		return usage(err)
 	}
+	if f.dryRun {
+		return dryRun(cmd.OutOrStdout(), configs)
+	}
 	p := newProgress(cmd.ErrOrStderr(), f.quiet)
+	options := configs[0].First()
+	options.Logf = p.log
+	if err := auto.Enter(cmd.Context(), options, os.Args, f.live.handOver); err != nil {
+		return err
+	}
 	stop, err := f.live.serve(p.log)
 	if err != nil {
 		return usage(err)
@@ -103,6 +121,7 @@ func (f *runFlags) configs(names []string) ([]scenarios.Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	options.Home = os.Getenv("ZOOKEEPER_HOME") // where neither a flag nor the scenario names one
 	if f.seed == 0 {
 		f.seed = uint64(time.Now().UnixNano())
 	}
@@ -117,6 +136,9 @@ func (f *runFlags) configs(names []string) ([]scenarios.Config, error) {
 			return nil, err
 		}
 		c := scenarios.Config{Scenario: s, Ensemble: options, Seed: f.seed, Replay: f.replay, Versions: own}
+		if program, err := os.Executable(); err == nil {
+			c.Driver = []string{program, "driver"}
+		}
 		if err := c.Validate(); err != nil {
 			return nil, err
 		}
@@ -140,6 +162,9 @@ func (f *runFlags) options() (ensembles.Options, error) {
 	o := f.ensemble
 	o.Kind = ensembles.Kind(f.kind)
 	kinds := []string{"auto", "container", "process", "external"}
+	if isFile(f.kind) {
+		return f.theirs(o)
+	}
 	switch {
 	case !slices.Contains(kinds, f.kind):
 		return o, usageError("--ensemble %s: no such kind%s", f.kind, units.Nearest(f.kind, kinds))
@@ -150,11 +175,24 @@ func (f *runFlags) options() (ensembles.Options, error) {
 	case len(o.Servers) == 0 && o.Kind == ensembles.External:
 		return o, usageError("--ensemble external needs --servers host:port,...")
 	}
+	if err := checkSecurity(o, f.watches); err != nil {
+		return o, err
+	}
+	o.Terms.Watches = f.watches
 	if o.Members < 1 || o.Members > 9 {
 		return o, usageError("--members %d: must be between 1 and 9", o.Members)
 	}
+	if o.Observers < 0 || o.Observers > 9 {
+		return o, usageError("--observers %d: must be between 0 and 9", o.Observers)
+	}
+	if o.Observers > 0 && o.Kind == ensembles.External {
+		return o, usageError("--observers is for --ensemble container or process; which members of an external one are observers is seen by their srvr")
+	}
 	if o.Tick < 100*time.Millisecond || o.Tick > time.Minute {
 		return o, usageError("--tick %v: must be between 100ms and 1m", o.Tick)
+	}
+	if o.Kind == ensembles.External && !f.scenario.flags.Changed("members") {
+		o.Members = 0 // as many as there are servers
 	}
 	return o, nil
 }
@@ -167,13 +205,22 @@ func (f *runFlags) runOne(cmd *cobra.Command, c scenarios.Config, p *progress) (
 	c.Logf = p.log
 	c.Progress = func(at scenarios.Status) { p.status(at); f.live.status(c.Scenario.Name, at) }
 	c.Command = func(r report.Run) string { return f.command(c.Dir, c.Scenario, r) }
+	many := slices.ContainsFunc(c.Scenario.Clients, func(n int) bool { return n >= manyClients })
+	if many && os.Getenv("GOGC") == "" {
+		defer debug.SetGCPercent(debug.SetGCPercent(50))
+	}
 	result, err := scenarios.Run(cmd.Context(), c)
 	p.done()
 	if result.Result.Schema == "" { // nothing was judged
 		return err
 	}
-	return errors.Join(err, f.conclude(cmd, c.Dir, result))
+	return errors.Join(err, f.conclude(cmd, c.Dir, c.Scenario, result))
 }
+
+// manyClients is from how many clients on Go is to collect garbage twice as early: it keeps
+// as many bytes of that as are in use, and go-zookeeper keeps the longest reply to each
+// client, which is a list of all. An environment that sets GOGC is obeyed.
+const manyClients = 1000
 
 // makeFolder makes the run folder, and refuses one that is not empty.
 func (f *runFlags) makeFolder(s *scenarios.Scenario, start time.Time) (string, error) {

@@ -16,6 +16,8 @@ type scenarioFlags struct {
 	trials int
 	ab     []string
 	set    []string
+	exec   []string
+	once   bool
 }
 
 func (f *scenarioFlags) register(fl *pflag.FlagSet) {
@@ -27,6 +29,8 @@ func (f *scenarioFlags) register(fl *pflag.FlagSet) {
 	fl.Duration("hold", 0, "how long a holder keeps the grant, in every phase")
 	fl.IntVar(&f.trials, "trials", 0, "run every cell that many times, the subjects in turn")
 	fl.StringSliceVar(&f.ab, "ab", nil, "compare two subjects in one run, trials interleaved A B B A: lock/a,lock/b (10 trials, unless --trials says otherwise)")
+	fl.BoolVar(&f.once, "once", false, "see whether it plays at all: each phase's least work, the fewest clients; too few samples for numbers")
+	fl.StringArrayVar(&f.exec, "exec", nil, "the program behind a subject that is not compiled in: 'lock/mine=python3 driver.py' (repeatable; zkbench help drivers)")
 	fl.StringArrayVar(&f.set, "set", nil, "any field of the scenario: path=value, like phases.0.rounds=10 (repeatable)")
 }
 
@@ -40,7 +44,11 @@ func (f *scenarioFlags) load(name string) (*scenarios.Scenario, error) {
 	if err != nil {
 		return nil, err
 	}
-	return scenarios.Load(name, text, overrides...)
+	s, err := scenarios.Load(name, text, overrides...)
+	if err == nil && f.once {
+		err = s.Once()
+	}
+	return s, err
 }
 
 // abTrials is how many trials of each subject --ab runs where nobody says: enough
@@ -49,6 +57,9 @@ const abTrials = 10
 
 func (f *scenarioFlags) overrides() ([]string, error) {
 	var out []string
+	for _, program := range f.exec {
+		out = append(out, "exec="+program)
+	}
 	for _, set := range [][2]string{
 		{"subject", "subjects"}, {"clients", "clients"}, {"session-timeout", "session_timeout"},
 		{"tick", "tick"}, {"hold", "hold"}, {"duration", "duration"},
@@ -57,11 +68,34 @@ func (f *scenarioFlags) overrides() ([]string, error) {
 			out = append(out, set[1]+"="+flag.Value.String()) // lists are in brackets, as in YAML
 		}
 	}
+	for _, set := range versionFlags {
+		if f.flags.Changed(set.flag) {
+			out = append(out, set.field+"=["+strings.Join(quoted(f.list(set.flag)), ", ")+"]")
+		}
+	}
 	repeated, err := f.repeated()
 	if err != nil {
 		return nil, err
 	}
 	return append(append(out, repeated...), f.set...), nil
+}
+
+// versionFlags are the flags that name versions of ZooKeeper, and the fields of a scenario
+// that they set.
+var versionFlags = []struct{ flag, field string }{{"image", "images"}, {"zookeeper-home", "homes"}}
+
+// list returns the values of a flag that takes several.
+func (f *scenarioFlags) list(flag string) []string {
+	values, _ := f.flags.GetStringSlice(flag) // which it is
+	return values
+}
+
+// quoted writes texts as YAML reads them, whatever is in them.
+func quoted(texts []string) (out []string) {
+	for _, t := range texts {
+		out = append(out, strconv.Quote(t))
+	}
+	return out
 }
 
 func (f *scenarioFlags) repeated() ([]string, error) {

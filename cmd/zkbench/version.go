@@ -1,47 +1,86 @@
 package main
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 func versionCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
-		Short: "Print the version of zkbench and of what it is built from",
+		Short: "Print the version of zkbench, what it is built from, and which files it reads",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			for _, v := range versions() {
-				fmt.Fprintf(cmd.OutOrStdout(), "%-10s %s\n", v[0], v[1])
+			info, ok := debug.ReadBuildInfo()
+			if !ok {
+				return errors.New("this program was built without build facts: build it with go build in module mode")
+			}
+			for _, fact := range buildFacts(info) {
+				fmt.Fprintf(cmd.OutOrStdout(), "%-10s %s\n", fact[0], fact[1])
 			}
 			return nil
 		},
 	}
 }
 
+// buildFacts returns names and values of what the program was built from.
+func buildFacts(info *debug.BuildInfo) [][2]string {
+	revision := "unknown: git was not asked when it was built (-buildvcs, and a clone, make it known)"
+	if r := setting(info, "vcs.revision"); r != "" {
+		revision = r + " of " + setting(info, "vcs.time")
+		if setting(info, "vcs.modified") == "true" {
+			revision += ", and changes that were not committed"
+		}
+	}
+	target := setting(info, "GOOS") + "/" + setting(info, "GOARCH")
+	return [][2]string{
+		{"zkbench", info.Main.Version},
+		{"revision", revision},
+		{"go", info.GoVersion + " for " + target + ", CGO_ENABLED=" + setting(info, "CGO_ENABLED")},
+		{"client", clientVersion(info)},
+		{"formats", report.Schema + ", " + history.Schema},
+	}
+}
+
 // versions returns names and versions of what decides a measurement on our side.
 func versions() [][2]string {
-	out := [][2]string{{"zkbench", "unknown"}}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return out
+		return [][2]string{{"zkbench", "unknown"}}
 	}
-	out[0][1] = info.Main.Version
-	out = append(out, [2]string{"go", info.GoVersion})
+	return [][2]string{
+		{"zkbench", cmp.Or(setting(info, "vcs.revision"), info.Main.Version)},
+		{"go", info.GoVersion},
+		{"client", clientVersion(info)},
+	}
+}
+
+// setting is what the program was built with; empty where that is not known.
+func setting(info *debug.BuildInfo, key string) string {
 	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			out[0][1] = s.Value
+		if s.Key == key {
+			return s.Value
 		}
 	}
+	return ""
+}
+
+// clientVersion is that of the ZooKeeper client library.
+func clientVersion(info *debug.BuildInfo) string {
 	for _, dep := range info.Deps {
 		if dep.Path == "github.com/go-zookeeper/zk" {
-			out = append(out, [2]string{"client", dep.Path + " " + dep.Version})
+			return dep.Path + " " + dep.Version
 		}
 	}
-	return out
+	return "unknown"
 }
 
 func noArgs(cmd *cobra.Command, args []string) error { return usage(cobra.NoArgs(cmd, args)) }

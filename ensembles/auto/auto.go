@@ -20,6 +20,7 @@ import (
 	"github.com/zkbench/zkbench/ensembles/external"
 	"github.com/zkbench/zkbench/ensembles/internal/setup"
 	"github.com/zkbench/zkbench/ensembles/process"
+	"github.com/zkbench/zkbench/ensembles/rootless"
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
@@ -83,11 +84,20 @@ func choose(o ensembles.Options) (ensembles.Kind, error) {
 		}
 		kind = belongs.to
 	}
+	if kind == ensembles.External && o.Observers > 0 {
+		return "", errors.New("which members of an external ensemble are observers is seen by their srvr")
+	}
+	if kind == ensembles.External && len(o.Secure) > 0 {
+		return "", errors.New("an external ensemble cannot be secured by us: what it asks of clients stands in its file (zkbench help ensembles)")
+	}
 	return kind, nil
 }
 
 // best starts containers, or local JVMs where containers cannot be had.
 func best(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error) {
+	if rootless.Inside() {
+		return process.Start(ctx, o) // no container can be reached, and Enter has said why
+	}
 	err := container.Available(ctx)
 	if err == nil {
 		var e *ensembles.Ensemble
@@ -137,8 +147,23 @@ func findKept(ctx context.Context, o ensembles.Options) *ensembles.Ensemble {
 
 // unfit says why a kept ensemble is not what the options ask for; "" when it is.
 func unfit(r state.Record, o ensembles.Options) string {
-	if o.Members != 0 && o.Members != len(r.Members) {
-		return fmt.Sprintf("its number of members is %d, not %d", len(r.Members), o.Members)
+	if why := misfit(r, o); why != "" || r.Here() {
+		return why
+	}
+	return "it is in another network than this process"
+}
+
+// misfit is unfit of an ensemble, wherever its networks are.
+func misfit(r state.Record, o ensembles.Options) string {
+	voting := len(r.Ensemble().Voting())
+	if o.Members != 0 && o.Members != voting {
+		return fmt.Sprintf("its number of members is %d, not %d", voting, o.Members)
+	}
+	if observers := len(r.Members) - voting; o.Observers != observers {
+		return fmt.Sprintf("its number of observers is %d, not %d", observers, o.Observers)
+	}
+	if len(o.Secure) > 0 {
+		return "its members ask nothing of clients"
 	}
 	if o.Tick != 0 && o.Tick != r.Tick {
 		return fmt.Sprintf("its tick is %v, not %v", r.Tick, o.Tick)

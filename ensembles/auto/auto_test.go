@@ -191,6 +191,7 @@ func TestChoose_takesTheKindThatOptionsName(t *testing.T) {
 		{"servers and another kind", ensembles.Options{Kind: ensembles.Process, Servers: servers}, "", "servers can be named for an ensemble of kind external, not process"},
 		{"an image and another kind", ensembles.Options{Kind: ensembles.Process, Image: "x"}, "", "an image can be named for"},
 		{"servers and an image", ensembles.Options{Servers: servers, Image: "x"}, "", "container, not external"},
+		{"servers and observers", ensembles.Options{Servers: servers, Observers: 1}, "", "is seen by their srvr"},
 		{"a kind that is none", ensembles.Options{Kind: "cloud"}, "", `no ensemble of kind "cloud"`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -215,6 +216,7 @@ func TestUnfit_saysWhy(t *testing.T) {
 		{"defaults fit everything", ensembles.Options{}, ""},
 		{"the same size and tick", ensembles.Options{Members: 3, Tick: 2 * time.Second}, ""},
 		{"another size", ensembles.Options{Members: 5}, "its number of members is 3, not 5"},
+		{"observers that it lacks", ensembles.Options{Members: 3, Observers: 2}, "its number of observers is 0, not 2"},
 		{"another tick", ensembles.Options{Tick: time.Second}, "its tick is 2s, not 1s"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -222,5 +224,12 @@ func TestUnfit_saysWhy(t *testing.T) {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})
+	}
+	r.Members[2].Observer = true
+	if got, want := unfit(r, ensembles.Options{Members: 3}), "its number of members is 2, not 3"; got != want {
+		t.Errorf("where one of three is an observer: %q, want %q", got, want)
+	}
+	if got, want := unfit(r, ensembles.Options{}), "its number of observers is 1, not 0"; got != want {
+		t.Errorf("where nobody asks for an observer: %q, want %q", got, want)
 	}
 }

@@ -54,7 +54,7 @@ func Start(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error
 		return nil, err
 	}
 	p := newEnsemble(record, docker)
-	p.logf = setup.Logf(o)
+	p.logf, p.versions = setup.Logf(o), o.Versions
 	e, err := p.prepareAndStart(ctx, o.Image)
 	if err != nil {
 		return nil, errors.Join(err, p.down(ctx))
@@ -69,6 +69,8 @@ type ensemble struct {
 	docker        *client.Client
 	network       string // its name
 	direct        bool   // clients dial the containers' own addresses
+	secured       setup.Secured
+	versions      []ensembles.Version // that members can be upgraded to and back
 	logf          func(string, ...any)
 }
 
@@ -100,10 +102,16 @@ func (p *ensemble) start(ctx context.Context) (*ensembles.Ensemble, error) {
 	if err := p.makeNetwork(ctx); err != nil {
 		return nil, err
 	}
+	var err error
+	if p.secured, err = setup.Secure(p.Record); err != nil {
+		return nil, err
+	}
 	if err := p.runMembers(ctx); err != nil {
 		return nil, err
 	}
 	e := assemble(p.docker, p.Record)
+	p.letUpgrade(e)
+	e.Secure(p.secured.Security)
 	if err := setup.WaitServing(ctx, e, serveTimeout); err != nil {
 		return nil, fmt.Errorf("ensemble of containers from %s: %w", p.About, err)
 	}
@@ -131,6 +139,7 @@ func (p *ensemble) runMembers(ctx context.Context) error {
 func assemble(docker *client.Client, r *state.Record) *ensembles.Ensemble {
 	e := r.Ensemble()
 	for _, m := range e.Members {
+		m.ContainerID = containerName(r.ID, m.Name) // which it keeps when another takes its place
 		m.Machine = &machine{docker: docker, id: m.ContainerID, name: m.Name}
 	}
 	return e

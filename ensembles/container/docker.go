@@ -39,7 +39,7 @@ func connect(ctx context.Context) (*client.Client, error) {
 	if err := reachable(ctx); err != nil {
 		return nil, err
 	}
-	tc, err := testcontainers.NewDockerClientWithOpts(ctx)
+	tc, err := newClient(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("no Docker daemon found: %w (start it, or set DOCKER_HOST)", err)
 	}
@@ -47,6 +47,17 @@ func connect(ctx context.Context) (*client.Client, error) {
 		return nil, errors.Join(fmt.Errorf("the Docker daemon at %s does not answer: %w", tc.DaemonHost(), err), tc.Close())
 	}
 	return tc.Client, nil
+}
+
+// newClient returns an error where testcontainers panics: its search for the daemon's
+// socket does when a daemon that is busy does not answer in time.
+func newClient(ctx context.Context) (tc *testcontainers.DockerClient, err error) {
+	defer func() {
+		if why := recover(); why != nil {
+			err = fmt.Errorf("it does not answer: %v", why)
+		}
+	}()
+	return testcontainers.NewDockerClientWithOpts(ctx)
 }
 
 // reachable dials the daemon's socket where DOCKER_HOST or the system's default

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/zkbench/zkbench/ensembles"
@@ -21,10 +22,13 @@ const (
 	labelKeep     = "zkbench.keep"     // "true": it outlives its owner
 	labelCreated  = "zkbench.created"  // RFC 3339
 	labelTick     = "zkbench.tick"     // a Go duration
+	labelSecure   = "zkbench.secure"   // what the members ask of clients: "tls,digest"
 	labelMember   = "zkbench.member"   // a member's name; on its container only
 	labelID       = "zkbench.myid"
+	labelObserver = "zkbench.observer" // "true": it has no vote
 	labelIP       = "zkbench.ip"
 	labelPort     = "zkbench.published" // port on 127.0.0.1; "0": clients dial the address
+	labelVersion  = "zkbench.version"   // the name of the version that it runs, where members are upgraded
 )
 
 func labels(r *state.Record) map[string]string {
@@ -36,6 +40,7 @@ func labels(r *state.Record) map[string]string {
 		labelKeep:     strconv.FormatBool(r.Keep),
 		labelCreated:  r.Created.Format(time.RFC3339),
 		labelTick:     r.Tick.String(),
+		labelSecure:   strings.Join(r.Secure, ","),
 	}
 }
 
@@ -43,6 +48,7 @@ func memberLabels(r *state.Record, m state.Member) map[string]string {
 	l := labels(r)
 	l[labelMember] = m.Name
 	l[labelID] = strconv.Itoa(m.ID)
+	l[labelObserver] = strconv.FormatBool(m.Observer)
 	l[labelIP] = m.IP
 	l[labelPort] = strconv.Itoa(m.Published)
 	return l
@@ -56,6 +62,9 @@ func parseRecord(l map[string]string) (state.Record, error) {
 		ID: l[labelEnsemble], Kind: ensembles.Container, Keep: l[labelKeep] == "true",
 		Host: l[labelHost], Owner: state.ParseProcess(l[labelOwner]), Tick: tick, Created: created,
 	}
+	if words := l[labelSecure]; words != "" {
+		r.Secure = strings.Split(words, ",")
+	}
 	if err := errors.Join(tickErr, createdErr); err != nil {
 		return r, fmt.Errorf("ensemble %s has a bad label %s or %s: %w", r.ID, labelTick, labelCreated, err)
 	}
@@ -66,7 +75,7 @@ func parseMember(l map[string]string, container string) (state.Member, error) {
 	id, idErr := strconv.Atoi(l[labelID])
 	published, portErr := strconv.Atoi(l[labelPort])
 	m := state.Member{
-		Name: l[labelMember], ID: id, IP: l[labelIP], Container: container, Published: published,
+		Name: l[labelMember], ID: id, Observer: l[labelObserver] == "true", IP: l[labelIP], Container: container, Published: published,
 		Ports: [3]int{setup.ClientPort, setup.QuorumPort, setup.ElectionPort},
 	}
 	if err := errors.Join(idErr, portErr); err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 func TestLabels_sayAllThatAttachNeeds(t *testing.T) {
-	m := state.Member{Name: "zk2", ID: 2, IP: "172.18.0.11", Ports: [3]int{2181, 2888, 3888}, Published: 40001, Container: "c0ffee"}
+	m := state.Member{Name: "zk2", ID: 2, Observer: true, IP: "172.18.0.11", Ports: [3]int{2181, 2888, 3888}, Published: 40001, Container: "c0ffee"}
 	made := state.Record{
 		ID: "abc", Kind: ensembles.Container, Tick: 3 * time.Second, Keep: true, About: "an image", Host: state.Host(),
 		Owner: state.Process{PID: 7, Start: "boot:x/9"}, Created: time.Unix(1e9, 0).UTC(), Members: []state.Member{m},

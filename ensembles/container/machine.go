@@ -9,11 +9,16 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"github.com/containerd/errdefs"
 	"github.com/moby/moby/api/pkg/stdcopy"
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
+	"github.com/testcontainers/testcontainers-go"
+
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles/txnlog"
 )
 
 // stopGrace is how long a stopped server has before Docker kills it, in seconds.
@@ -21,8 +26,14 @@ const stopGrace = 10
 
 type machine struct {
 	docker *client.Client
-	id     string // container id
+	id     string // name of the container
 	name   string // member
+
+	// request is what is asked of Docker for a container of a version; nil where nobody
+	// upgrades members.
+	request func(ensembles.Version) testcontainers.ContainerRequest
+	mu      sync.Mutex
+	earlier []byte // what the containers printed that this one has replaced
 }
 
 // Start runs the container again, with the same data and address. It does nothing
@@ -91,14 +102,8 @@ func (m *machine) Running(ctx context.Context) (bool, error) {
 }
 
 func (m *machine) state(ctx context.Context) (*container.State, error) {
-	reply, err := m.docker.ContainerInspect(ctx, m.id, client.ContainerInspectOptions{})
-	if err != nil {
-		return nil, m.failed("inspecting", err)
-	}
-	if reply.Container.State == nil {
-		return nil, m.failed("inspecting", errors.New("no state in the daemon's reply"))
-	}
-	return reply.Container.State, nil
+	c, err := m.inspect(ctx)
+	return c.State, err
 }
 
 // Save copies the member's zoo.cfg and the log of all its lives to dir.
@@ -114,7 +119,10 @@ func (m *machine) Save(ctx context.Context, dir string) error {
 	if err != nil {
 		return fmt.Errorf("saving the log of %s: %w", m.name, err)
 	}
-	return m.failed("saving the log of", errors.Join(m.log(ctx, log), log.Close()))
+	m.mu.Lock()
+	_, err = log.Write(m.earlier)
+	m.mu.Unlock()
+	return m.failed("saving the log of", errors.Join(err, m.log(ctx, log), log.Close()))
 }
 
 // config reads zoo.cfg out of the container; Docker hands it out as an archive.
@@ -143,7 +151,7 @@ func (m *machine) TxnLogs(ctx context.Context, after int64) ([]io.ReadCloser, er
 		return nil, m.failed("reading the transaction logs of", err)
 	}
 	defer reply.Content.Close()
-	logs, err := untar(reply.Content, after)
+	logs, err := txnlog.Untar(reply.Content, after)
 	return logs, m.failed("reading the transaction logs of", err)
 }
 
@@ -166,7 +174,7 @@ func (m *machine) failed(doing string, err error) error {
 		return nil
 	}
 	if errdefs.IsNotFound(err) {
-		return fmt.Errorf("%s %s (container %.12s): somebody removed the container: %w", doing, m.name, m.id, err)
+		return fmt.Errorf("%s %s (container %s): somebody removed the container: %w", doing, m.name, m.id, err)
 	}
-	return fmt.Errorf("%s %s (container %.12s): %w", doing, m.name, m.id, err)
+	return fmt.Errorf("%s %s (container %s): %w", doing, m.name, m.id, err)
 }

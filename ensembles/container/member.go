@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"path"
 	"strconv"
 	"strings"
 
@@ -11,21 +12,30 @@ import (
 	"github.com/moby/moby/api/types/network"
 	"github.com/testcontainers/testcontainers-go"
 
+	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/ensembles/internal/setup"
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
 // Where the image expects the member's files, and keeps its data.
 const (
-	confFile = "/conf/zoo.cfg"
+	confDir  = "/conf"
+	confFile = confDir + "/zoo.cfg"
 	idFile   = "/data/myid"
 	dataDir  = "/data"
 	logDir   = "/datalog"
 )
 
+// containerName is the name of a member's container.
+func containerName(ensemble, member string) string { return "zkbench-" + ensemble + "-" + member }
+
 func (p *ensemble) runMember(ctx context.Context, m *state.Member) error {
+	first := ensembles.Version{From: p.About}
+	if len(p.versions) > 0 {
+		first.Name = p.versions[0].Name
+	}
 	made, err := testcontainers.GenericContainer(ctx, testcontainers.GenericContainerRequest{
-		ContainerRequest: p.request(*m),
+		ContainerRequest: p.request(*m, first),
 		Started:          true,
 	})
 	if made != nil {
@@ -37,14 +47,16 @@ func (p *ensemble) runMember(ctx context.Context, m *state.Member) error {
 	return nil
 }
 
-func (p *ensemble) request(m state.Member) testcontainers.ContainerRequest {
+// request is what is asked of Docker for a member's container. The image may be the
+// official one, or ours.
+func (p *ensemble) request(m state.Member, v ensembles.Version) testcontainers.ContainerRequest {
 	port := network.MustParsePort(strconv.Itoa(setup.ClientPort) + "/tcp")
 	// testcontainers publishes every port of the image unless one is named. Where
 	// containers are dialled at their own addresses nobody uses it, so Docker may choose.
 	published := network.PortBinding{HostIP: netip.MustParseAddr("127.0.0.1"), HostPort: strconv.Itoa(m.Published)}
-	return testcontainers.ContainerRequest{
-		Image:          p.About,
-		Name:           p.network + "-" + m.Name,
+	r := testcontainers.ContainerRequest{
+		Image:          v.From,
+		Name:           containerName(p.ID, m.Name),
 		Labels:         memberLabels(p.Record, m),
 		Networks:       []string{p.network},
 		NetworkAliases: map[string][]string{p.network: {m.Name}},
@@ -54,10 +66,7 @@ func (p *ensemble) request(m state.Member) testcontainers.ContainerRequest {
 			"SERVER_JVMFLAGS": "-XX:+UseSerialGC",
 			"JMXDISABLE":      "true", // nobody asks, and it makes the start slower
 		},
-		Files: []testcontainers.ContainerFile{
-			{Reader: strings.NewReader(p.zooCfg()), ContainerFilePath: confFile, FileMode: 0o644},
-			{Reader: strings.NewReader(strconv.Itoa(m.ID) + "\n"), ContainerFilePath: idFile, FileMode: 0o644},
-		},
+		Files: p.files(m),
 		HostConfigModifier: func(c *dockercontainer.HostConfig) {
 			c.PortBindings = network.PortMap{port: {published}}
 		},
@@ -67,9 +76,28 @@ func (p *ensemble) request(m state.Member) testcontainers.ContainerRequest {
 			}
 		},
 	}
+	if v.Name != "" {
+		r.Labels[labelVersion] = v.Name
+	}
+	return r
 }
 
-func (p *ensemble) zooCfg() string {
-	return setup.ZooCfg(p.Record, true, "dataDir="+dataDir, "dataLogDir="+logDir,
-		"preAllocSize=16384") // KiB of transaction log at a time: the default would fill small disks
+// files are what a container has of its member's before it starts. All may read them: the
+// server runs as a user whose number only the image knows.
+func (p *ensemble) files(m state.Member) []testcontainers.ContainerFile {
+	files := map[string]string{confFile: p.zooCfg(m), idFile: strconv.Itoa(m.ID) + "\n"}
+	for name, text := range p.secured.Files {
+		files[path.Join(confDir, name)] = string(text)
+	}
+	var out []testcontainers.ContainerFile
+	for path, text := range files {
+		out = append(out, testcontainers.ContainerFile{Reader: strings.NewReader(text), ContainerFilePath: path, FileMode: 0o644})
+	}
+	return out
+}
+
+func (p *ensemble) zooCfg(m state.Member) string {
+	lines := []string{"dataDir=" + dataDir, "dataLogDir=" + logDir,
+		"preAllocSize=16384"} // KiB of transaction log at a time: the default would fill small disks
+	return setup.ZooCfg(p.Record, m, true, append(lines, setup.SecureLines(p.Record, m, confDir)...)...)
 }

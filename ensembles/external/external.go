@@ -1,10 +1,18 @@
-// Package external uses an ensemble that somebody else runs. We have no power
-// over its members: no machine to kill, no network to cut, nothing to tear down.
+// Package external uses an ensemble that somebody else runs. We have no power over its
+// members (no machine to kill, no network to cut, nothing to tear down) but by commands
+// that a file names for each.
 //
 //	e, err := external.Start(ctx, ensembles.Options{Servers: []string{"zk1.example.org:2181"}})
+//
+//	o, err := external.Load("theirs.yaml")
+//	if err != nil {
+//		return err
+//	}
+//	e, err := external.Start(ctx, o)
 package external
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,9 +32,9 @@ const defaultChroot = "/zkbench"
 
 const askTimeout = 5 * time.Second
 
-// Start checks the addresses, asks every member for its version, and returns
-// the ensemble. A member that refuses the srvr command still counts as there;
-// those that cannot be used are all named in the error. Down does nothing.
+// Start checks the addresses, asks every member what it is, and returns the ensemble. A
+// member that refuses the srvr command still counts as there, and as one that votes; those
+// that cannot be used are all named in the error. Down does nothing.
 func Start(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error) {
 	members, err := parse(o.Servers)
 	if err != nil {
@@ -39,9 +47,15 @@ func Start(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error
 	if o.Members != 0 && o.Members != len(members) {
 		return nil, fmt.Errorf("--members %d and %d --servers: name one server for each member, or leave --members out", o.Members, len(members))
 	}
-	versions, err := askAll(ctx, members)
+	give(members, o.Terms)
+	said, err := askAll(ctx, members)
 	if err != nil {
 		return nil, err
+	}
+	var versions []string
+	for i, m := range members {
+		m.Observer = said[i].Mode == ensembles.ModeObserver
+		versions = append(versions, said[i].Version)
 	}
 	version := oneVersion(versions)
 	e := &ensembles.Ensemble{
@@ -52,8 +66,10 @@ func Start(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error
 		Tick:    o.Tick,
 		Chroot:  chroot,
 		Members: members,
+		Watches: o.Terms.Watches,
 		Down:    func(context.Context) error { return nil },
 	}
+	e.Security = o.Terms.Security
 	if o.Logf != nil {
 		o.Logf("%s; our znodes live under %s", e.About, chroot)
 	}
@@ -92,6 +108,29 @@ func parse(servers []string) ([]*ensembles.Member, error) {
 	return members, nil
 }
 
+// give gives the members what their terms allow.
+func give(members []*ensembles.Member, t ensembles.Terms) {
+	for i, m := range members {
+		m.Theirs = true
+		if t.Security.TLS != nil {
+			m.Dial = t.Security.Dial
+		}
+		if i >= len(t.Commands) {
+			continue
+		}
+		c := t.Commands[i]
+		m.Name, m.IP = cmp.Or(c.Name, m.Name), cmp.Or(c.Address, m.IP)
+		if !c.Any() {
+			continue
+		}
+		power := &commanded{member: m, commands: c}
+		m.Machine = power
+		if c.Isolate != nil {
+			m.Cutter = power
+		}
+	}
+}
+
 // checkChroot returns the chroot to use. The root of somebody else's tree is not ours to fill.
 func checkChroot(chroot string) (string, error) {
 	if chroot == "" {
@@ -103,30 +142,30 @@ func checkChroot(chroot string) (string, error) {
 	return chroot, nil
 }
 
-// askAll returns the version of every member. Its error names each one that cannot be
-// used: while one is down, the others may be electing.
-func askAll(ctx context.Context, members []*ensembles.Member) ([]string, error) {
-	versions, errs := make([]string, len(members)), make([]error, len(members))
+// askAll returns what every member says about itself. Its error names each one that cannot
+// be used: while one is down, the others may be electing.
+func askAll(ctx context.Context, members []*ensembles.Member) ([]ensembles.Server, error) {
+	said, errs := make([]ensembles.Server, len(members)), make([]error, len(members))
 	var all sync.WaitGroup
 	for i, m := range members {
-		all.Go(func() { versions[i], errs[i] = ask(ctx, m.Addr) })
+		all.Go(func() { said[i], errs[i] = ask(ctx, m) })
 	}
 	all.Wait()
-	return versions, errors.Join(errs...)
+	return said, errors.Join(errs...)
 }
 
-// ask returns the version of a member, or "" where the member may not say it.
-func ask(ctx context.Context, address string) (version string, err error) {
+// ask returns what a member says about itself: nothing where it may not say it.
+func ask(ctx context.Context, m *ensembles.Member) (ensembles.Server, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, askTimeout, fmt.Errorf("no answer in %v", askTimeout))
 	defer cancel()
-	server, err := ensembles.Ask(ctx, address)
-	if errors.Is(err, ensembles.ErrNotWhitelisted) {
-		return "", nil
+	server, err := ensembles.Ask(ctx, m)
+	if errors.Is(err, ensembles.ErrNotWhitelisted) || errors.Is(err, ensembles.ErrMute) && greet(ctx, m) == nil {
+		return ensembles.Server{}, nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("a member cannot be used: %w (is it up, reachable from here, and is that its client port?)", err)
+		return ensembles.Server{}, fmt.Errorf("a member cannot be used: %w (is it up, reachable from here, and is that its client port?)", err)
 	}
-	return server.Version, nil
+	return server, nil
 }
 
 // oneVersion is the version that all members agree on, else all that they have.

@@ -69,6 +69,16 @@ func TestStart_namesEveryMemberThatCannotBeUsed(t *testing.T) {
 	}
 }
 
+func TestStart_seesObserversByTheirMode(t *testing.T) {
+	e, err := Start(t.Context(), ensembles.Options{Servers: []string{replies(t, "Mode: leader\n"), replies(t, "Mode: observer\n")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e.Members[0].Observer || !e.Members[1].Observer {
+		t.Errorf("%s votes", e.Size())
+	}
+}
+
 // TestAsk_allowsARefusal answers as a gateway or another implementation of the protocol
 // may: Apache's server always answers srvr, since zkServer.sh needs it.
 func TestAsk_allowsARefusal(t *testing.T) {
@@ -81,9 +91,9 @@ func TestAsk_allowsARefusal(t *testing.T) {
 		{"something else that listens cannot be used", "HTTP/1.1 400 Bad Request\r\n\r\n", "400 Bad Request"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			version, err := ask(t.Context(), replies(t, test.reply))
-			if version != "" {
-				t.Errorf("got version %q", version)
+			said, err := ask(t.Context(), &ensembles.Member{Addr: replies(t, test.reply)})
+			if said != (ensembles.Server{}) {
+				t.Errorf("got %+v", said)
 			}
 			if (err != nil) != (test.want != "") || err != nil && !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want %q in it", err, test.want)

@@ -27,9 +27,12 @@ const (
 func memberDir(r *state.Record, m state.Member) string { return filepath.Join(r.Dir, m.Name) }
 
 // writeConfig makes the folder of a member: zoo.cfg, myid, and an empty data folder.
-func writeConfig(r *state.Record, m state.Member) error {
+func writeConfig(r *state.Record, m state.Member, files map[string][]byte) error {
 	data := filepath.Join(memberDir(r, m), "data")
 	err := os.MkdirAll(data, 0o755)
+	for name, text := range files {
+		err = errors.Join(err, os.WriteFile(filepath.Join(memberDir(r, m), name), text, 0o600))
+	}
 	if err == nil {
 		err = errors.Join(
 			os.WriteFile(filepath.Join(data, "myid"), []byte(strconv.Itoa(m.ID)+"\n"), 0o644),
@@ -42,7 +45,9 @@ func writeConfig(r *state.Record, m state.Member) error {
 }
 
 func zooCfg(r *state.Record, m state.Member) string {
-	return setup.ZooCfg(r, m.NetNS != "", "dataDir="+filepath.Join(memberDir(r, m), "data"))
+	dir := memberDir(r, m)
+	lines := append([]string{"dataDir=" + filepath.Join(dir, "data")}, setup.SecureLines(r, m, dir)...)
+	return setup.ZooCfg(r, m, m.NetNS != "", lines...)
 }
 
 // Save copies the member's configuration and log to dir.

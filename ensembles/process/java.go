@@ -76,17 +76,30 @@ func findZooKeeper(home string) (classPath, about string, err error) {
 	if _, err := os.Stat(debianJar); err != nil {
 		return "", "", errNoZooKeeper
 	}
+	return debian()
+}
+
+// debian returns the class path of Debian's package.
+func debian() (classPath, about string, err error) {
 	dir := filepath.Dir(debianJar)
-	jars := []string{debianJar, filepath.Join(dir, "slf4j-simple.jar")}
+	jars := []string{debianJar}
+	// What its manifest does not name: a logger, and what Netty needs for TLS.
+	for _, name := range []string{"slf4j-simple.jar", "netty-codec.jar", "netty-resolver.jar"} {
+		jars = append(jars, filepath.Join(dir, name))
+	}
 	return strings.Join(jars, ":"), debianJar, nil
 }
 
 // distribution returns the class path of an unpacked ZooKeeper 3.5 or later.
-// Its conf folder comes first: it configures the logger that lib brings.
+// Its conf folder comes first: it configures the logger that lib brings. The folder of
+// Debian's jars will do as well.
 func distribution(home string) (classPath, about string, err error) {
 	home, err = filepath.Abs(home)
 	if err != nil {
 		return "", "", fmt.Errorf("ZooKeeper distribution %s: %w", home, err)
+	}
+	if _, err := os.Stat(debianJar); err == nil && home == filepath.Dir(debianJar) {
+		return debian()
 	}
 	jars, err := filepath.Glob(filepath.Join(home, "lib", "zookeeper-[0-9]*.jar"))
 	if err != nil || len(jars) == 0 {

@@ -56,6 +56,40 @@ func TestStart_runsADistribution(t *testing.T) {
 	}
 }
 
+func TestDistribution_debiansFolderWillDo(t *testing.T) {
+	_, want, err := debian()
+	check.OK(t, err)
+	if path, about, err := distribution("/usr/share/java/"); err != nil || about != want || !strings.Contains(path, debianJar+":") {
+		t.Errorf("%s of %s, %v", path, about, err)
+	}
+}
+
+func TestUpgrade_refusesWhatCannotBe(t *testing.T) {
+	p, err := state.Find(os.Getpid())
+	check.OK(t, err)
+	m := &machine{member: state.Member{Name: "zk1"}, command: []string{"java", versionMark(ensembles.Version{Name: "old"})}}
+	if name, err := m.Runs(t.Context()); err != nil || name != "old" {
+		t.Errorf("a member that is down is %s, %v", name, err)
+	}
+	for _, test := range []struct {
+		process state.Process
+		to      ensembles.Version
+		want    string
+	}{
+		{p, ensembles.Version{Name: "new", From: "/usr/share/java"}, "upgrading zk1: it runs"},
+		{state.Process{}, ensembles.Version{Name: "new", From: t.TempDir()}, "upgrading zk1 to new: no ZooKeeper found"},
+	} {
+		m.process = test.process
+		if err := m.Upgrade(t.Context(), test.to); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%v, want %q", err, test.want)
+		}
+	}
+	m.process = p // this test, whose command line names no version
+	if _, err := m.Runs(t.Context()); err == nil || !strings.Contains(err.Error(), "does not name one") {
+		t.Errorf("a process that is no member of ours: %v", err)
+	}
+}
+
 func TestStart_showsWhyTheServerEnded(t *testing.T) {
 	home := t.TempDir()
 	script(t, filepath.Join(home, "bin", "java"), "echo no room for the heap >&2; exit 1")

@@ -29,6 +29,7 @@ type machine struct {
 	launcher *launcher
 
 	mu      sync.Mutex // one act at a time
+	command []string   // java and its arguments, up to those of one member
 	process state.Process
 	reaped  chan struct{} // closed when our child was waited for; nil for somebody else's child
 }
@@ -84,8 +85,7 @@ func (m *machine) launch() error {
 		return err
 	}
 	defer log.Close() // the JVM has its own by then
-	command := m.record.Command
-	cmd := exec.Command(command[0], command[1:]...)
+	cmd := exec.Command(m.command[0], m.command[1:]...)
 	cmd.Args = append(cmd.Args, mark(m.record.ID), memberMark(m.record.ID, m.member.Name),
 		"-Djava.io.tmpdir="+dir, "-XX:ErrorFile="+filepath.Join(dir, "crash.log"),
 		"org.apache.zookeeper.server.quorum.QuorumPeerMain", filepath.Join(dir, cfgFile))

@@ -17,6 +17,7 @@ import (
 	"github.com/vishvananda/netns"
 
 	"github.com/zkbench/zkbench/ensembles/internal/setup"
+	"github.com/zkbench/zkbench/ensembles/rootless"
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
@@ -29,26 +30,46 @@ import (
 //	                                                 └ zk2 ──── zkbench-ID-zk2: eth0
 //
 // Deleting the namespaces deletes all of it.
+//
+// Where an ordinary user is inside namespaces of package rootless, "host" is the network
+// namespace there. It is named like the others, zkbench-ID-host, so that it stays with an
+// ensemble that is kept.
 
 // runNetNS is where named namespaces are mounted, as ip-netns(8) does it.
 const runNetNS = "/run/netns"
 
+// netNSPath is where a network namespace of the ensemble is mounted. Whoever is not root
+// outside cannot write to /run, and nobody outside sees what is mounted inside.
+func netNSPath(r *state.Record, name string) string {
+	if r.UserNS != "" {
+		return filepath.Join(state.Dir(), name)
+	}
+	return filepath.Join(runNetNS, name)
+}
+
+func bridgeNetNS(r *state.Record) string { return r.Prefix() + "net" }
+func hostNetNS(r *state.Record) string   { return r.Prefix() + "host" }
+
 // planNetwork names what setUpNetwork is going to make, so that it can be written
 // down before it exists.
 func planNetwork(r *state.Record) {
-	r.Links = []string{"zkb" + r.ID}
-	r.Namespaces = []string{"zkbench-" + r.ID + "-net"}
+	r.UserNS = rootless.ID()
+	r.Links = []string{r.LinkName()}
+	r.Namespaces = []string{bridgeNetNS(r)}
 	for i := range r.Members {
-		name := "zkbench-" + r.ID + "-" + r.Members[i].Name
+		name := r.Prefix() + r.Members[i].Name
 		r.Namespaces = append(r.Namespaces, name)
-		r.Members[i].NetNS = filepath.Join(runNetNS, name)
+		r.Members[i].NetNS = netNSPath(r, name)
+	}
+	if r.UserNS != "" {
+		r.Namespaces = append(r.Namespaces, hostNetNS(r))
 	}
 }
 
 // useLoopback gives all members 127.0.0.1 and ports that are free now, instead of
 // what planNetwork gave them.
 func useLoopback(r *state.Record) error {
-	r.Links, r.Namespaces = nil, nil
+	r.Links, r.Namespaces, r.UserNS = nil, nil, rootless.ID()
 	ports, err := setup.FreePorts(3 * len(r.Members))
 	if err != nil {
 		return err
@@ -75,7 +96,7 @@ func setUpNetwork(ctx context.Context, r *state.Record) (err error) {
 		}
 	}()
 	for _, name := range r.Namespaces {
-		h, err := newNamespace(name)
+		h, err := newNamespace(netNSPath(r, name), name != hostNetNS(r))
 		if err != nil {
 			return err
 		}
@@ -91,17 +112,42 @@ func setUpNetwork(ctx context.Context, r *state.Record) (err error) {
 	return probe(ctx, r)
 }
 
-// newNamespace makes a named network namespace and returns a handle to it.
-func newNamespace(name string) (handle netns.NsHandle, err error) {
+// newNamespace mounts a network namespace at a path, a fresh one or this process's own,
+// and returns a handle to it.
+func newNamespace(path string, fresh bool) (handle netns.NsHandle, err error) {
 	made := make(chan struct{})
 	go func() {
 		defer close(made)
-		runtime.LockOSThread() // and never unlocked: NewNamed leaves the thread in the new namespace
-		handle, err = netns.NewNamed(name)
+		runtime.LockOSThread() // and never unlocked: nothing else may run in the new namespace
+		handle, err = mountNamespace(path, fresh)
 	}()
 	<-made
 	if err != nil {
-		return netns.None(), fmt.Errorf("making network namespace %s: %w", name, err)
+		return netns.None(), fmt.Errorf("making network namespace %s: %w", filepath.Base(path), err)
+	}
+	return handle, nil
+}
+
+// mountNamespace is newNamespace on the calling thread, which stays in the namespace.
+func mountNamespace(path string, fresh bool) (netns.NsHandle, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return netns.None(), err
+	}
+	get := netns.Get
+	if fresh {
+		get = netns.New
+	}
+	handle, err := get()
+	if err != nil {
+		return netns.None(), err
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL, 0o444)
+	if err == nil {
+		own := fmt.Sprintf("/proc/self/task/%d/ns/net", syscall.Gettid())
+		err = errors.Join(f.Close(), os.NewSyscallError("mount", syscall.Mount(own, path, "", syscall.MS_BIND, "")))
+	}
+	if err != nil {
+		return netns.None(), errors.Join(err, handle.Close())
 	}
 	return handle, nil
 }
@@ -198,9 +244,18 @@ func setUpEnd(end netns.NsHandle, address netip.Prefix) error {
 	return nil
 }
 
-// tearDownNetwork removes what setUpNetwork made, or as much of it as is there.
+// tearDownNetwork removes what setUpNetwork made, or as much of it as is there. What is in
+// other namespaces than ours ends with the last process in them, and leaves empty files.
 func tearDownNetwork(r *state.Record) error {
 	var errs []error
+	if !r.Here() {
+		for _, name := range r.Namespaces {
+			if err := os.Remove(netNSPath(r, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				errs = append(errs, fmt.Errorf("removing network namespace %s: %w", name, err))
+			}
+		}
+		return errors.Join(errs...)
+	}
 	for _, name := range r.Links {
 		link, err := netlink.LinkByName(name)
 		if errors.As(err, &netlink.LinkNotFoundError{}) {
@@ -214,7 +269,7 @@ func tearDownNetwork(r *state.Record) error {
 		}
 	}
 	for _, name := range r.Namespaces {
-		path := filepath.Join(runNetNS, name)
+		path := netNSPath(r, name)
 		// EINVAL: the file is there and nothing is mounted on it.
 		if err := syscall.Unmount(path, syscall.MNT_DETACH); err != nil &&
 			!errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.EINVAL) {

@@ -62,7 +62,7 @@ func TestSetUpNetwork_provesItselfOrLeavesNothing(t *testing.T) {
 	})
 	t.Run("what is half there is taken down on an error", func(t *testing.T) {
 		r := planned(2)
-		blocker := filepath.Join(runNetNS, r.Namespaces[2])
+		blocker := netNSPath(r, r.Namespaces[2])
 		check.OK(t, os.WriteFile(blocker, nil, 0o444)) // zk2's name is taken
 		if err := setUpNetwork(t.Context(), r); err == nil || !strings.Contains(err.Error(), "zk2") {
 			t.Fatalf("got %v", err)

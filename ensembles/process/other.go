@@ -7,6 +7,7 @@ import (
 	"errors"
 
 	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles/rootless"
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
@@ -21,6 +22,9 @@ func Start(context.Context, ensembles.Options) (*ensembles.Ensemble, error) { re
 
 // Attach says that there are no local JVMs here.
 func Attach(context.Context, state.Record) (*ensembles.Ensemble, error) { return nil, errNotLinux }
+
+// Place says that there are no local JVMs here.
+func Place(state.Record) (rootless.Place, error) { return rootless.Place{}, errNotLinux }
 
 // Sweep finds nothing: there are no local JVMs here.
 func Sweep(context.Context, bool) ([]string, error) { return nil, nil }

@@ -9,9 +9,9 @@
 //	}
 //	defer e.Down(context.WithoutCancel(ctx))
 //
-// Where we may (root, or CAP_NET_ADMIN and CAP_SYS_ADMIN) each member gets a
-// network namespace, so that its network can be cut. Elsewhere members share
-// 127.0.0.1, and faults can hit only their processes.
+// Where we may (root, CAP_NET_ADMIN and CAP_SYS_ADMIN, or inside namespaces of package
+// rootless) each member gets a network namespace, so that its network can be cut.
+// Elsewhere members share 127.0.0.1, and faults can hit only their processes.
 //
 // The JVMs die with the process that started them, unless the ensemble is kept.
 // What cannot die by itself (namespaces, folders) is recorded in the state registry
@@ -20,10 +20,12 @@ package process
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -48,9 +50,11 @@ func Start(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error
 	if record.Command, record.About, err = javaCommand(o.Home); err != nil {
 		return nil, err
 	}
-	record.Dir = filepath.Join(os.TempDir(), "zkbench-"+record.ID)
+	// Nobody can guess the name, and have something there already.
+	record.Dir = filepath.Join(os.TempDir(), record.Prefix()+rand.Text())
 	logf := setup.Logf(o)
 	l := newLocal(record)
+	l.versions = o.Versions
 	e, err := l.start(ctx, logf)
 	if err != nil {
 		return nil, errors.Join(err, l.down(ctx))
@@ -64,6 +68,7 @@ type local struct {
 	record   *state.Record
 	launcher *launcher
 	machines []*machine
+	versions []ensembles.Version
 	used     *os.File // the lock of one who has attached; nil for the owner
 }
 
@@ -74,12 +79,20 @@ func (l *local) start(ctx context.Context, logf func(string, ...any)) (*ensemble
 	if err := l.network(ctx, logf); err != nil {
 		return nil, err
 	}
+	if err := os.Mkdir(r.Dir, 0o700); err != nil {
+		return nil, err
+	}
+	secured, err := setup.Secure(r)
+	if err != nil {
+		return nil, err
+	}
 	for _, m := range r.Members {
-		if err := writeConfig(r, m); err != nil {
+		if err := writeConfig(r, m, secured.Files); err != nil {
 			return nil, err
 		}
 	}
 	e := l.ensemble()
+	e.Secure(secured.Security)
 	if err := l.run(ctx, e); err != nil {
 		return nil, err
 	}
@@ -127,12 +140,20 @@ func (l *local) network(ctx context.Context, logf func(string, ...any)) error {
 // ensemble makes the machines, and the plain data about the ensemble.
 func (l *local) ensemble() *ensembles.Ensemble {
 	e := l.record.Ensemble()
-	e.About = about(l.record)
+	e.About, e.Versions = about(l.record), l.versions
 	for i, m := range l.record.Members {
-		l.machines = append(l.machines, &machine{record: l.record, member: m, launcher: l.launcher})
+		l.machines = append(l.machines, &machine{record: l.record, member: m, launcher: l.launcher, command: l.command()})
 		e.Members[i].Machine = l.machines[i]
 	}
 	return e
+}
+
+// command is java with the arguments that all members share, until one is upgraded.
+func (l *local) command() []string {
+	if len(l.versions) == 0 {
+		return l.record.Command
+	}
+	return append(slices.Clone(l.record.Command), versionMark(l.versions[0]))
 }
 
 func about(r *state.Record) string {

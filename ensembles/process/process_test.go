@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/ensembles/internal/check"
+	"github.com/zkbench/zkbench/ensembles/internal/setup"
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
@@ -148,7 +150,7 @@ func nothingLeft(t *testing.T, r state.Record) {
 	}
 	paths := []string{r.Dir}
 	for _, name := range r.Namespaces {
-		paths = append(paths, filepath.Join(runNetNS, name))
+		paths = append(paths, netNSPath(&r, name))
 	}
 	for _, link := range r.Links {
 		paths = append(paths, filepath.Join("/sys/class/net", link))
@@ -196,5 +198,33 @@ func BenchmarkStart(b *testing.B) {
 			b.Fatal(err)
 		}
 		b.StartTimer()
+	}
+}
+
+// Another user of this machine may plant a folder, or a link to one, under every name
+// that can be guessed.
+func TestStart_usesNoFolderThatIsThere(t *testing.T) {
+	planted, elsewhere := filepath.Join(t.TempDir(), "planted"), t.TempDir()
+	check.OK(t, os.Symlink(elsewhere, planted))
+	record, err := setup.New(ensembles.Process, ensembles.Options{})
+	check.OK(t, err)
+	record.Command, record.Dir = []string{"java"}, planted
+	l := newLocal(record)
+	t.Cleanup(func() { check.OK(t, l.down(context.Background())) })
+	if _, err := l.start(check.Within(t, time.Minute), t.Logf); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("started in a folder that was there: %v", err)
+	}
+	if left, err := os.ReadDir(elsewhere); err != nil || len(left) != 0 {
+		t.Errorf("it wrote %v (%v)", left, err)
+	}
+}
+
+func TestStart_hasAFolderThatNobodyElseCanRead(t *testing.T) {
+	e := up(t, ensembles.Options{Members: 1})
+	dir := recorded(t, e.ID).Dir
+	info, err := os.Stat(dir)
+	check.OK(t, err)
+	if info.Mode().Perm() != 0o700 || strings.HasSuffix(dir, e.ID) {
+		t.Errorf("%s is %v", dir, info.Mode())
 	}
 }

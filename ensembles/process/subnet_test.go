@@ -17,7 +17,7 @@ func TestTakeSubnet_refusesWhatSomebodyHas(t *testing.T) {
 	check.OK(t, setUpNetwork(t.Context(), r))
 	defer func() { check.OK(t, tearDownNetwork(r)) }()
 	subnet := netip.MustParsePrefix(r.Members[0].IP + "/27").Masked()
-	other, err := newNamespace("zkbench-" + r.ID + "-other")
+	other, err := newNamespace(netNSPath(r, r.Prefix()+"other"), true)
 	check.OK(t, err)
 	defer other.Close()
 	also := &state.Record{ID: r.ID, Links: []string{"zkb" + r.ID + "x"}, Namespaces: []string{"zkbench-" + r.ID + "-other"}}

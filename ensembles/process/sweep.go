@@ -8,11 +8,13 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"syscall"
 
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/ensembles/internal/setup"
 	"github.com/zkbench/zkbench/ensembles/internal/wait"
+	"github.com/zkbench/zkbench/ensembles/rootless"
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
@@ -21,6 +23,9 @@ import (
 func Attach(_ context.Context, r state.Record) (*ensembles.Ensemble, error) {
 	if !r.Keep {
 		return nil, fmt.Errorf("ensemble %s belongs to process %d and ends with it", r.ID, r.Owner.PID)
+	}
+	if !r.Here() {
+		return nil, fmt.Errorf("ensemble %s is in another network than this process", r.ID)
 	}
 	used, err := use(r.Dir)
 	if err != nil {
@@ -36,6 +41,22 @@ func Attach(_ context.Context, r state.Record) (*ensembles.Ensemble, error) {
 		}
 	}
 	return e, nil
+}
+
+// Place returns where a kept ensemble's networks are, so that who is not there can join.
+func Place(r state.Record) (rootless.Place, error) {
+	network, err := filepath.Abs(netNSPath(&r, hostNetNS(&r)))
+	if err == nil { // a link would be followed from here, and lead to what is there here
+		network, err = filepath.EvalSymlinks(network)
+	}
+	if err != nil {
+		return rootless.Place{}, fmt.Errorf("finding the network of ensemble %s: %w", r.ID, err)
+	}
+	running := state.FindAll(mark(r.ID))
+	if len(running) == 0 {
+		return rootless.Place{}, fmt.Errorf("no member of ensemble %s runs, and nobody else keeps its networks (zkbench ensemble down removes it)", r.ID)
+	}
+	return rootless.Place{PID: running[0].PID, Network: network}, nil
 }
 
 // Sweep removes ensembles whose owner is dead: their JVMs, namespaces, links and

@@ -150,3 +150,38 @@ var boot = sync.OnceValue(func() string {
 	}
 	return strings.TrimSpace(string(id))
 })
+
+// Group returns the processes of a process group.
+func Group(id int) []Process {
+	all, _ := procfs.AllProcs() // none without /proc
+	var found []Process
+	for _, candidate := range all {
+		if stat, err := candidate.Stat(); err != nil || stat.PGRP != id {
+			continue
+		}
+		if p, err := Find(candidate.PID); err == nil && p.Alive() {
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
+// Marked returns the processes that have a variable in their environment, with its value,
+// as far as their environments can be read.
+func Marked(variable string) map[Process]string {
+	all, _ := procfs.AllProcs() // none without /proc
+	found := map[Process]string{}
+	for _, candidate := range all {
+		environment, _ := candidate.Environ() // none of another user's
+		for _, entry := range environment {
+			value, ok := strings.CutPrefix(entry, variable+"=")
+			if !ok {
+				continue
+			}
+			if p, err := Find(candidate.PID); err == nil && p.Alive() {
+				found[p] = value
+			}
+		}
+	}
+	return found
+}

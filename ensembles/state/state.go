@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles/rootless"
 )
 
 // Record is one ensemble on this machine, and all that was made for it.
@@ -37,20 +38,25 @@ type Record struct {
 	Created time.Time      `json:"created"`
 
 	About   string        `json:"about"`
-	Version string        `json:"version"` // empty until the ensemble serves
-	Tick    time.Duration `json:"tick"`    // nanoseconds
+	Version string        `json:"version"`          // empty until the ensemble serves
+	Tick    time.Duration `json:"tick"`             // nanoseconds
+	Secure  []string      `json:"secure,omitempty"` // what the members ask of clients
 	Members []Member      `json:"members"`
 
 	Dir        string   `json:"dir"`                  // holds every member's data, configuration and log
-	Namespaces []string `json:"namespaces,omitempty"` // names under /run/netns
+	Namespaces []string `json:"namespaces,omitempty"` // names of its network namespaces
 	Links      []string `json:"links,omitempty"`      // network links on the host's side
-	Command    []string `json:"command,omitempty"`    // java and its arguments, up to those of one member
+	// UserNS is the user namespace, of [rootless.ID], in which its networks are; "" where they
+	// are the machine's. Who is not in it neither reaches the members nor sees the namespaces.
+	UserNS  string   `json:"userns,omitempty"`
+	Command []string `json:"command,omitempty"` // java and its arguments, up to those of one member
 }
 
 // Member is the part of a record about one server.
 type Member struct {
 	Name      string `json:"name"`
 	ID        int    `json:"id"`                  // myid, 1 based
+	Observer  bool   `json:"observer,omitempty"`  // it has no vote
 	IP        string `json:"ip"`                  // in the ensemble's network
 	Ports     [3]int `json:"ports"`               // client, quorum, election
 	Published int    `json:"published,omitempty"` // the client port on 127.0.0.1, where clients cannot dial IP
@@ -72,6 +78,9 @@ func (r Record) OwnerAlive() bool {
 	return r.Host != "" && r.Host != Host() || r.Owner.Alive()
 }
 
+// Here reports whether this process is where the ensemble's networks are.
+func (r Record) Here() bool { return r.UserNS == rootless.ID() }
+
 // Ensemble returns what the record says as an ensemble: enough to ask the members
 // for their status, without power over them. Its Down does nothing.
 func (r Record) Ensemble() *ensembles.Ensemble {
@@ -81,23 +90,46 @@ func (r Record) Ensemble() *ensembles.Ensemble {
 	}
 	for _, m := range r.Members {
 		e.Members = append(e.Members, &ensembles.Member{
-			Name: m.Name, ID: m.ID, Addr: m.Addr(), IP: m.IP, NetNS: m.NetNS, ContainerID: m.Container,
+			Name: m.Name, ID: m.ID, Observer: m.Observer, Addr: m.Addr(), IP: m.IP, NetNS: m.NetNS, ContainerID: m.Container,
 		})
 	}
 	return e
 }
 
 // Dir returns the folder of the records: $ZKBENCH_STATE, or zkbench in the user's
-// cache folder, or in the temporary folder where the user has no home.
+// cache folder, or one of the user's in the temporary folder where there is no home.
 func Dir() string {
 	if dir := os.Getenv("ZKBENCH_STATE"); dir != "" {
 		return dir
 	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		cache = os.TempDir()
+	if cache, err := os.UserCacheDir(); err == nil {
+		return filepath.Join(cache, "zkbench")
 	}
-	return filepath.Join(cache, "zkbench")
+	return filepath.Join(os.TempDir(), fmt.Sprintf("zkbench-%d", os.Geteuid()))
+}
+
+// trusted returns an error if the folder of the records is not ours alone to write. That
+// it is not there wraps fs.ErrNotExist.
+func trusted() error {
+	info, err := os.Lstat(Dir())
+	if err == nil {
+		err = ours(Dir(), info)
+	}
+	if err != nil {
+		return fmt.Errorf("the folder of the records: %w (set ZKBENCH_STATE to a folder of your own)", err)
+	}
+	return nil
+}
+
+// open makes the folder of the records where there is none.
+func open() error {
+	if err := os.MkdirAll(filepath.Dir(Dir()), 0o755); err != nil {
+		return err
+	}
+	if err := os.Mkdir(Dir(), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return trusted()
 }
 
 // Save writes the record, replacing an older one of the same ensemble. A reader
@@ -108,11 +140,11 @@ func Save(r Record) error {
 	if err != nil {
 		return fmt.Errorf("recording ensemble %s: %w", r.ID, err)
 	}
-	half := file(r.ID) + ".new"
-	if err = os.MkdirAll(Dir(), 0o755); err == nil {
-		err = os.WriteFile(half, append(text, '\n'), 0o644)
+	if err := open(); err != nil {
+		return fmt.Errorf("recording ensemble %s: %w", r.ID, err)
 	}
-	if err != nil {
+	half := file(r.ID) + ".new"
+	if err = os.WriteFile(half, append(text, '\n'), 0o600); err != nil {
 		return fmt.Errorf("recording ensemble %s: %w (set ZKBENCH_STATE to a folder that can be written)", r.ID, err)
 	}
 	if err := os.Rename(half, file(r.ID)); err != nil {
@@ -125,6 +157,11 @@ func Save(r Record) error {
 // as development containers. Records that cannot be read are left out and named
 // in the error, which comes beside the others.
 func List() ([]Record, error) {
+	if err := trusted(); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
 	names, err := filepath.Glob(filepath.Join(Dir(), "*.json"))
 	if err != nil {
 		return nil, fmt.Errorf("listing ensembles: %w", err)
@@ -146,8 +183,10 @@ func List() ([]Record, error) {
 
 // Remove forgets an ensemble. It is no error when there is no record of it.
 func Remove(id string) error {
-	if err := os.Remove(file(id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("forgetting ensemble %s: %w", id, err)
+	for _, name := range []string{file(id), lockFile(id)} {
+		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("forgetting ensemble %s: %w", id, err)
+		}
 	}
 	return nil
 }
@@ -165,7 +204,8 @@ func Host() string {
 	return name + "/" + namespace
 }
 
-func file(id string) string { return filepath.Join(Dir(), id+".json") }
+func file(id string) string     { return filepath.Join(Dir(), id+".json") }
+func lockFile(id string) string { return filepath.Join(Dir(), id+".lock") }
 
 func read(name string) (Record, error) {
 	text, err := os.ReadFile(name)
@@ -179,5 +219,33 @@ func read(name string) (Record, error) {
 	if r.ID != strings.TrimSuffix(filepath.Base(name), ".json") {
 		return Record{}, fmt.Errorf("%s is the record of ensemble %q (delete it)", name, r.ID)
 	}
+	if strange := r.strange(); strange != "" {
+		return Record{}, fmt.Errorf("%s names %s, which no ensemble %s has (delete it)", name, strange, r.ID)
+	}
 	return r, nil
 }
+
+// strange returns something that the record names and that was not made for its ensemble;
+// "" where there is nothing. All that it names is removed with the ensemble.
+func (r Record) strange() string {
+	if r.Dir != "" && (!filepath.IsAbs(r.Dir) || !strings.HasPrefix(filepath.Base(r.Dir), r.Prefix()) || r.Dir != filepath.Clean(r.Dir)) {
+		return "the folder " + strconv.Quote(r.Dir)
+	}
+	for _, name := range r.Namespaces {
+		if !strings.HasPrefix(name, r.Prefix()) || filepath.Base(name) != name {
+			return "the network namespace " + strconv.Quote(name)
+		}
+	}
+	for _, name := range r.Links {
+		if name != r.LinkName() {
+			return "the network link " + strconv.Quote(name)
+		}
+	}
+	return ""
+}
+
+// Prefix begins the names of the folder and of the network namespaces of an ensemble.
+func (r Record) Prefix() string { return "zkbench-" + r.ID + "-" }
+
+// LinkName is the name of the network link by which this host reaches the ensemble.
+func (r Record) LinkName() string { return "zkb" + r.ID }

@@ -19,7 +19,7 @@ func TestSave_isReadBack(t *testing.T) {
 		ID: "a1", Kind: ensembles.Process, Owner: Self(), Keep: true,
 		Created: time.Now().UTC().Truncate(time.Second), Tick: 2 * time.Second,
 		Members: []Member{{Name: "zk1", ID: 1, IP: "198.18.0.2", Ports: [3]int{2181, 2888, 3888}}},
-		Dir:     "/tmp/zkbench-a1", Namespaces: []string{"zkbench-a1-net"}, Links: []string{"zkba1"},
+		Dir:     "/tmp/zkbench-a1-x", Namespaces: []string{"zkbench-a1-net"}, Links: []string{"zkba1"},
 	}
 	check.OK(t, Save(r))
 	got, err := List()
@@ -61,6 +61,11 @@ func TestList_leavesOutWhatIsNotOurs(t *testing.T) {
 		{"a record of another host is not ours", "b2.json", `{"id": "b2", "host": "elsewhere/pid:[1]"}`, ""},
 		{"half a record is named", "b2.json", `{"id": "b2", `, "is not a record"},
 		{"a record under another's name is named", "b2.json", `{"id": "c3"}`, "record of ensemble \"c3\""},
+		{"a record may not name somebody's folder", "b2.json", `{"id": "b2", "dir": "/home/somebody"}`, `the folder "/home/somebody"`},
+		{"nor reach one by the way of its own", "b2.json", `{"id": "b2", "dir": "/tmp/zkbench-b2-x/.."}`, "the folder"},
+		{"nor a relative one", "b2.json", `{"id": "b2", "dir": "zkbench-b2-x"}`, "the folder"},
+		{"a record may not name a mount elsewhere", "b2.json", `{"id": "b2", "namespaces": ["zkbench-b2-/../../../home"]}`, "the network namespace"},
+		{"a record may not name another's link", "b2.json", `{"id": "b2", "links": ["eth0"]}`, `the network link "eth0"`},
 		{"other files are nobody's business", "notes.txt", `hello`, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -86,7 +91,7 @@ func TestDir_needsNoHome(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	t.Setenv("HOME", "")
-	if got, want := Dir(), filepath.Join(os.TempDir(), "zkbench"); got != want {
+	if got, want := Dir(), filepath.Join(os.TempDir(), fmt.Sprintf("zkbench-%d", os.Geteuid())); got != want {
 		t.Errorf("without a home: got %s, want %s", got, want)
 	}
 }
@@ -125,5 +130,53 @@ func TestRecord_knowsWhetherItsOwnerLives(t *testing.T) {
 				t.Errorf("alive: %v", got)
 			}
 		})
+	}
+}
+
+// What a record names is removed, and its command is run: a folder to which somebody else
+// can write is not believed.
+func TestList_believesNobodyElse(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		make func(t *testing.T, dir string)
+		want string
+	}{
+		{"a folder that everybody may write to", func(t *testing.T, dir string) {
+			check.OK(t, os.Mkdir(dir, 0o700))
+			check.OK(t, os.Chmod(dir, 0o777))
+		}, "can be written by others"},
+		{"a link to a folder", func(t *testing.T, dir string) {
+			check.OK(t, os.Symlink(t.TempDir(), dir))
+		}, "is no folder"},
+		{"another user's folder", func(t *testing.T, dir string) {
+			if os.Geteuid() != 0 {
+				t.Skip("only root can make another user's folder")
+			}
+			check.OK(t, os.Mkdir(dir, 0o700))
+			check.OK(t, os.Chown(dir, 4711, -1))
+		}, "belongs to user 4711"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "records")
+			t.Setenv("ZKBENCH_STATE", dir)
+			test.make(t, dir)
+			check.OK(t, os.WriteFile(filepath.Join(dir, "a1.json"), fmt.Appendf(nil, `{"id": "a1", "host": %q}`, Host()), 0o644))
+			if got, err := List(); err == nil || !strings.Contains(err.Error(), test.want) || len(got) != 0 {
+				t.Errorf("listed %v, %v", got, err)
+			}
+			if err := Save(Record{ID: "b2"}); err == nil || !strings.Contains(err.Error(), "set ZKBENCH_STATE") {
+				t.Errorf("saved: %v", err)
+			}
+		})
+	}
+}
+
+func TestSave_letsNobodyElseRead(t *testing.T) {
+	t.Setenv("ZKBENCH_STATE", filepath.Join(t.TempDir(), "records"))
+	check.OK(t, Save(Record{ID: "a1"}))
+	for _, path := range []string{Dir(), file("a1")} {
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s: %v, %v", path, info.Mode(), err)
+		}
 	}
 }

@@ -27,9 +27,9 @@ func (g Gap) String() string {
 }
 
 // Merge calls each for what an ensemble committed, in order: entries with zxids
-// above after and up to upTo. Logs are those of the members, each file by file;
-// the leader's comes first. UpTo is the last zxid that the leader said is
-// committed; 0 for whatever the logs hold.
+// above after and up to upTo. Logs are those of the members that vote, each file by file;
+// the leader's comes first. UpTo is the last zxid that a member has applied,
+// which is committed; 0 for whatever the logs hold.
 //
 // What the leader's log lacks is taken from the others. Zxids of an epoch count by
 // one, so what nobody has is a [Gap], except for the end of an earlier epoch: how
@@ -41,7 +41,7 @@ func Merge(after, upTo int64, each func(Entry) error, logs ...[]io.Reader) (Summ
 	}
 	m := merger{upTo: upTo, each: each, s: Summary{Last: after}}
 	for _, files := range logs {
-		m.logs = append(m.logs, &head{r: NewReader(after, files...)})
+		m.logs = append(m.logs, &head{r: NewReader(after, files...), last: after})
 	}
 	err := m.run()
 	for _, l := range m.logs {
@@ -54,6 +54,7 @@ func Merge(after, upTo int64, each func(Entry) error, logs ...[]io.Reader) (Summ
 // head is a log and its next entry; none at its end.
 type head struct {
 	r     *Reader
+	last  int64 // zxid of the entry before
 	next  Entry
 	ended bool
 }
@@ -111,6 +112,9 @@ func (m *merger) run() error {
 
 func (m *merger) advance(logs []*head) (err error) {
 	for _, l := range logs {
+		if l.next.Zxid != 0 {
+			l.last = l.next.Zxid
+		}
 		l.next, err = l.r.Next()
 		if err == io.EOF {
 			l.ended, err = true, nil
@@ -159,12 +163,16 @@ func (m *merger) committed(zxid int64) bool {
 		m.upTo > 0 && epoch(zxid) == epoch(m.upTo)
 }
 
-// decide delivers those of the pending entries, all of one epoch, that a log has
-// which goes on in a later epoch: a member that follows a new leader has dropped
-// what was not committed before.
+// decide delivers those of the pending entries, all of one epoch, that were committed. What
+// a majority has written down was. What fewer have was not where the leader went from the
+// entry before straight on to a new epoch: a leader that was cut off keeps in its log what
+// nobody agreed to, even when it follows again. Else the leader had it by a snapshot, if a
+// log has it that goes on in a later epoch.
 func (m *merger) decide() error {
+	straight := m.logs[0].straight(m.pending[0].entry.Zxid)
 	for _, p := range m.pending {
-		if !slices.ContainsFunc(p.by, func(l *head) bool { return !l.ended }) {
+		goesOn := slices.ContainsFunc(p.by, func(l *head) bool { return !l.ended })
+		if 2*len(p.by) <= len(m.logs) && (straight || !goesOn) {
 			m.s.Uncommitted++
 			continue
 		}
@@ -174,6 +182,12 @@ func (m *merger) decide() error {
 	}
 	m.pending = nil
 	return nil
+}
+
+// straight says whether the log has the entry before the one with this zxid, and then the
+// first of a later epoch.
+func (l *head) straight(zxid int64) bool {
+	return !l.ended && l.last == zxid-1 && l.next.Zxid == epoch(l.next.Zxid)<<32+1
 }
 
 func (m *merger) deliver(e Entry) error {

@@ -19,18 +19,19 @@ type conn struct {
 	// spans lets requests go on after the session has expired, in the next one, as
 	// the library does when nobody stops it.
 	spans bool
+	acl   []zk.ACL // of the nodes that it creates
 }
 
 var errDead = fmt.Errorf("%w: %w", recipes.ErrSessionEnded, client.ErrExpired)
 
 func connect(ctx context.Context, env recipes.Env, onState func(zk.State)) (*conn, error) {
 	c, err := client.Open(ctx, client.Options{
-		Servers: env.Servers, Timeout: env.Timeout, Dial: env.Dial, MaxPacket: env.MaxPacket,
+		Servers: env.Servers, Timeout: env.Timeout, Dial: env.Dial, MaxPacket: env.MaxPacket, Auth: env.Auth,
 	}, onState)
 	if err != nil {
 		return nil, err
 	}
-	return &conn{Conn: c}, nil
+	return &conn{Conn: c, acl: client.ACL(env.ACL)}, nil
 }
 
 func (c *conn) await(ctx context.Context) error {
@@ -87,7 +88,7 @@ func outcome(err error) error {
 }
 
 func (c *conn) create(ctx context.Context, path string, data []byte, flags int32) (string, error) {
-	return once(ctx, func() (string, error) { return c.Create(path, data, flags, client.OpenACL) })
+	return once(ctx, func() (string, error) { return c.Create(path, data, flags, c.acl) })
 }
 
 // delete deletes a node, once.

@@ -16,7 +16,7 @@ func init() {
 	contestant("create-reply-lost", "repeats a create whose reply was lost, and cannot find the first node again", steps{
 		create: func(ctx context.Context, l *line) (string, error) {
 			return steady(ctx, l.c, func() (string, error) {
-				return l.c.Create(l.env.Parent+"/"+l.steps.name(l.c, client.NewID()), nil, zk.FlagEphemeral|zk.FlagSequence, client.OpenACL)
+				return l.c.Create(l.env.Parent+"/"+l.steps.name(l.c, client.NewID()), nil, zk.FlagEphemeral|zk.FlagSequence, l.c.acl)
 			})
 		},
 	})

@@ -22,7 +22,9 @@ type line struct {
 
 	mu    sync.Mutex
 	path  string // of what is held; ""
-	token int64
+	czxid int64
+	token int64 // that the holder was handed
+	count int64 // of its grants
 }
 
 func openLine(ctx context.Context, env recipes.Env, s steps) (*line, error) {
@@ -85,9 +87,11 @@ func (l *line) granted(ctx context.Context, path string) (recipes.Claim, error) 
 		return recipes.Claim{}, errors.New("our node is gone")
 	}
 	l.mu.Lock()
-	l.path, l.token = path, stat.Czxid
+	l.count++
+	l.path, l.czxid, l.token = path, stat.Czxid, l.steps.token(l, stat.Czxid)
+	token := l.token
 	l.mu.Unlock()
-	return recipes.Claim{Token: stat.Czxid, Session: l.steps.session(l), Path: path}, nil
+	return recipes.Claim{Token: token, Session: l.steps.session(l), Path: path}, nil
 }
 
 var errNothingHeld = errors.New("release: nothing is held")
@@ -119,7 +123,7 @@ func (l *line) Close(context.Context) error {
 // connection, restored only once the node is seen to be there and its own.
 func (l *line) learn(s zk.State) {
 	l.mu.Lock()
-	token, path, c := l.token, l.path, l.c
+	token, czxid, path, c := l.token, l.czxid, l.path, l.c
 	l.mu.Unlock()
 	if token == 0 {
 		return
@@ -131,11 +135,11 @@ func (l *line) learn(s zk.State) {
 		l.drop()
 		l.env.Events(recipes.Event{Kind: recipes.EventLost, Token: token})
 	case zk.StateHasSession:
-		go l.check(c, token, path)
+		go l.check(c, token, czxid, path)
 	}
 }
 
-func (l *line) check(c *conn, token int64, path string) {
+func (l *line) check(c *conn, token, czxid int64, path string) {
 	ctx, cancel := context.WithTimeout(context.Background(), l.env.Timeout)
 	defer cancel()
 	stat, err := c.stat(ctx, path)
@@ -143,7 +147,7 @@ func (l *line) check(c *conn, token int64, path string) {
 	switch {
 	case err != nil:
 		return // the next state says more
-	case stat == nil || stat.Czxid != token || stat.EphemeralOwner != c.SessionID():
+	case stat == nil || stat.Czxid != czxid || stat.EphemeralOwner != c.SessionID():
 		kind = recipes.EventLost
 	}
 	l.env.Events(recipes.Event{Kind: kind, Token: token})

@@ -33,6 +33,21 @@ func init() {
 			return false, w.fired(ctx)
 		},
 	})
+	// With a GUID in the names (the resource lock as it is) a name cannot be computed: the
+	// tutorial looks its number less one up in a map of those that it has listed, and asks
+	// for what a map returns that has nothing.
+	contestant("predecessor-minus-one-guid", "looks for its own number less one among those that it has listed, and asks for the node null again and again if that is gone", steps{
+		order: func(names []string, ours string) (first bool, ahead string) {
+			first, _ = byNumber(names, ours)
+			ahead = "null"
+			for _, name := range names {
+				if number(name) == number(ours)-1 {
+					ahead = name
+				}
+			}
+			return first, ahead
+		},
+	})
 }
 
 // plainName makes names that can be computed from their numbers.

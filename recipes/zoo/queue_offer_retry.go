@@ -14,7 +14,7 @@ func init() {
 	queue("queue-offer-retry", "puts an item again when the reply was lost, and says that it is there once", queueSteps{
 		put: func(ctx context.Context, q *items, item []byte) error {
 			_, err := steady(ctx, q.c, func() (string, error) {
-				return q.c.Create(q.env.Parent+"/"+client.NewID()+marker, item, zk.FlagSequence, client.OpenACL)
+				return q.c.Create(q.env.Parent+"/"+client.NewID()+marker, item, zk.FlagSequence, q.c.acl)
 			})
 			return err
 		},

@@ -31,6 +31,8 @@ type steps struct {
 	release func(ctx context.Context, l *line, path string) error
 	// state is called at every change of the connection's state.
 	state func(l *line, s zk.State)
+	// token is the number that the holder is handed, for the node's czxid.
+	token func(l *line, czxid int64) int64
 	// session is the id that a grant is claimed to be bound to.
 	session func(l *line) int64
 	// spans lets the client go on after its session has expired.
@@ -46,6 +48,7 @@ func (s steps) orSound() steps {
 	or(&s.abandon, func(ctx context.Context, l *line, path string) { _ = l.c.remove(ctx, path) }) // a dead session takes it along
 	or(&s.release, func(ctx context.Context, l *line, path string) error { return l.c.remove(ctx, path) })
 	or(&s.state, (*line).learn)
+	or(&s.token, func(_ *line, czxid int64) int64 { return czxid })
 	or(&s.session, func(l *line) int64 { return l.c.SessionID() })
 	return s
 }

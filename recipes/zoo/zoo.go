@@ -21,7 +21,7 @@ func contestant(name, about string, wrong steps) {
 func lock(name, about string, wrong steps) recipes.Subject {
 	return recipes.Subject{
 		Name: "zoo/" + name, About: "BROKEN: " + about, Recipe: recipes.RecipeLock,
-		Promises: recipes.Promises{Exclusive: true, FIFO: true},
+		Promises: recipes.Promises{Exclusive: true, FIFO: true, Events: true},
 		Open: func(ctx context.Context, env recipes.Env) (recipes.Client, error) {
 			return openLine(ctx, env, wrong.orSound())
 		},

@@ -3,8 +3,8 @@
 //	c := compare.Runs(before, after, compare.Options{MaxRegression: 0.05})
 //	fmt.Println(c.Result, c.Sentence())
 //
-// Counts (notifications and requests a hand-off) hardly vary and are held to each
-// other exactly. Latencies and throughput vary: one value a trial goes into the
+// Counts (notifications and requests a hand-off) that a formula says exactly are held to
+// each other exactly. Other counts, latencies and throughput vary: one value a trial goes into the
 // comparison, never one an operation, because operations of one trial are not
 // independent. Where the trials are too few or too noisy, the answer is unknown, with the
 // number of trials that would probably decide it.
@@ -56,7 +56,8 @@ type Row struct {
 	Why     string           `json:"why,omitempty"`  // where the result is unknown, or is no matter of numbers
 	More    int              `json:"more,omitempty"` // trials of each that would probably decide it
 
-	higher bool // is better
+	higher bool    // is better
+	alpha  float64 // how often all rows like it together may be called different by chance
 }
 
 // Comparison is what setting two runs side by side came to.
@@ -107,10 +108,10 @@ func Runs(old, new report.Result, o Options) Comparison {
 
 // judge decides the rows and the comparison.
 func (c *Comparison) judge() {
-	tests := 0
+	tests := map[float64]int{} // by the chance that they share
 	for _, r := range c.Rows {
 		if r.Decides && r.P != nil {
-			tests++
+			tests[r.alpha]++
 		}
 	}
 	c.Result = report.Pass
@@ -118,7 +119,7 @@ func (c *Comparison) judge() {
 	for i := range c.Rows {
 		r := &c.Rows[i]
 		if r.P != nil {
-			r.decide(c.Limit, max(tests, 1))
+			r.decide(c.Limit, max(tests[r.alpha], 1))
 		}
 		if !r.Decides {
 			continue

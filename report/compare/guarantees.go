@@ -10,9 +10,6 @@ import (
 	"github.com/zkbench/zkbench/report/verdict"
 )
 
-// unjudged is what a guarantee is that was judged before and is not now.
-const unjudged = "not judged"
-
 // judged lists the guarantees and thresholds of which something must be said: those
 // whose worst result changed, and those without which nothing else can be trusted.
 func judged(old, new []report.Trial) []Row {
@@ -29,12 +26,13 @@ func judged(old, new []report.Trial) []Row {
 func changed(kind string, before, after map[string]string) []Row {
 	for name := range before {
 		if after[name] == "" {
-			after[name] = unjudged
+			after[name] = report.NotJudged
 		}
 	}
 	var out []Row
 	for _, name := range slices.Sorted(maps.Keys(after)) {
 		was, known := before[name]
+		known = known && was != report.NotPromised
 		now := after[name]
 		r := Row{What: kind + " " + name, Result: Unknown}
 		switch {
@@ -79,7 +77,10 @@ func worst(trials []report.Trial) (verdicts, thresholds map[string]string) {
 	verdicts, thresholds = map[string]string{}, map[string]string{}
 	for _, t := range trials {
 		for _, v := range t.Verdicts {
-			verdicts[v.Guarantee] = verdict.Worst(cmp.Or(verdicts[v.Guarantee], report.Pass), v.Result)
+			was := verdicts[v.Guarantee]
+			if v.Result != report.NotJudged && (was == "" || verdict.Severity(v.Result) > verdict.Severity(was)) {
+				verdicts[v.Guarantee] = v.Result
+			}
 		}
 		for _, x := range t.Thresholds {
 			thresholds[x.Expr] = verdict.Worst(cmp.Or(thresholds[x.Expr], report.Pass), x.Result)

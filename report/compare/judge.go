@@ -15,8 +15,14 @@ import (
 // called different by chance.
 const alpha = 0.05
 
-// count compares a count exactly, but for the slack: the most that new has against
-// the most that old had.
+// countAlpha is the same for counts that vary. Only those are tested of which new has
+// more, which doubles the chance.
+const countAlpha = 0.005
+
+// count compares a count. Where a formula says what it is, and every trial of old has
+// just that, it is exact: any more is worse. Another count may vary, because notifications
+// coalesce and consumers race: what is no more than old had, but for the slack, is not
+// worse, and else samples are compared as times are.
 func count(old, new []report.Trial, metric string, slack float64) (Row, bool) {
 	m := report.Measure{Metric: metric, Field: "value"}
 	a, b := values(old, m), values(new, m)
@@ -34,13 +40,28 @@ func count(old, new []report.Trial, metric string, slack float64) (Row, bool) {
 	most, least := slices.Max(a), slices.Min(a)
 	r.Ratio = ratioOf(slices.Max(b), most)
 	switch eps := 1e-9; {
-	case slices.Max(b) > most*(1+slack+eps):
+	case slices.Max(b) > most*(1+slack+eps) && exact(old, metric):
 		r.Result = Worse
 		r.Why = fmt.Sprintf("at most %s before, up to %s now", units.Quantity(most, r.Unit), units.Quantity(slices.Max(b), r.Unit))
+	case slices.Max(b) > most*(1+slack+eps):
+		varies, _ := statistic(m, a, b)
+		varies.What, varies.Unit, varies.Decides, varies.alpha = r.What, r.Unit, true, countAlpha
+		return varies, true
 	case slices.Min(b) < least*(1-slack-eps):
 		r.Result = Better
 	}
 	return r, true
+}
+
+// exact says that a formula has said what the metric is, and that it was just that in
+// every trial.
+func exact(trials []report.Trial, metric string) bool {
+	for _, t := range trials {
+		if m, ok := t.Metrics[metric]; ok && (m.Expected == nil || m.Value == nil || *m.Value != *m.Expected) {
+			return false
+		}
+	}
+	return true
 }
 
 func ratioOf(new, old float64) *report.Interval {
@@ -55,7 +76,7 @@ func statistic(m report.Measure, old, new []float64) (Row, bool) {
 	if len(old) == 0 || len(new) == 0 {
 		return Row{}, false
 	}
-	r := Row{What: m.String(), Result: Unknown, Old: Side{stats.Median(old), len(old)}, New: Side{stats.Median(new), len(new)}, higher: m.HigherIsBetter()}
+	r := Row{What: m.String(), Result: Unknown, alpha: alpha, Old: Side{stats.Median(old), len(old)}, New: Side{stats.Median(new), len(new)}, higher: m.HigherIsBetter()}
 	if noise, ok := stats.Halves(old); ok {
 		r.Noise = &noise
 	}
@@ -77,13 +98,13 @@ func (r *Row) decide(limit float64, tests int) {
 		r.Result, r.Why = Unknown, "a value is 0"
 		return
 	}
-	need := stats.Fewest(alpha / float64(tests))
+	need := stats.Fewest(r.alpha / float64(tests))
 	if n := min(r.Old.N, r.New.N); n < need || cost.Low == nil {
 		r.Result, r.More = Unknown, max(1, need-n)
 		r.Why = fmt.Sprintf("not enough trials: run %s", more(r.More))
 		return
 	}
-	likely := *r.P < alpha/float64(tests)
+	likely := *r.P < r.alpha/float64(tests)
 	switch {
 	case likely && cost.Center > 1+limit:
 		r.Result = Worse

@@ -19,7 +19,8 @@ import (
 func Unlike(old, new report.Result) []string {
 	a, b := old.Run.Ensemble, new.Run.Ensemble
 	out := slices.Concat(differ("ensemble", a.Kind, b.Kind),
-		differ("members", strconv.Itoa(a.Members), strconv.Itoa(b.Members)), differ("tick", a.Tick.String(), b.Tick.String()))
+		differ("members", strconv.Itoa(a.Members), strconv.Itoa(b.Members)),
+		differ("observers", strconv.Itoa(len(a.Observers)), strconv.Itoa(len(b.Observers))), differ("tick", a.Tick.String(), b.Tick.String()))
 	if !(based(old.Trials) && based(new.Trials)) {
 		for _, fact := range []string{"os", "arch", "cpus", "cpu"} {
 			out = append(out, differ("host's "+fact, old.Run.Host[fact], new.Run.Host[fact])...)

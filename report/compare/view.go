@@ -97,6 +97,7 @@ func (c Comparison) View() *view.View {
 		t := &v.Tables[len(v.Tables)-1]
 		t.Rows = append(t.Rows, r.row())
 	}
+	v.Brief = v.Tables
 	return v
 }
 

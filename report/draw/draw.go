@@ -5,8 +5,6 @@ package draw
 
 import (
 	"errors"
-	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/zkbench/zkbench/report"
@@ -23,8 +21,7 @@ import (
 // could not be written; the rest is there.
 func Folder(dir string, c report.Conclusion) (*view.View, error) {
 	stories := explain.Failures(c)
-	err := os.MkdirAll(filepath.Join(dir, report.PlotDir), 0o755)
-	err = errors.Join(err, opinions(dir, c, stories))
+	err := opinions(dir, c, stories)
 	v := view.Of(view.Input{Result: c.Result, Dir: dir, Traces: c.Traces, Stories: stories})
 	return v, errors.Join(err, render.Folder(dir, v))
 }
@@ -46,9 +43,9 @@ func opinions(dir string, c report.Conclusion, stories []explain.Story) error {
 		s.Second = filepath.ToSlash(filepath.Join(report.PlotDir, "linearization-"+s.Trial.Name+".html"))
 		// The search draws ties in another order each time. Its page is made once, so
 		// that a folder that is drawn again stays as it is.
-		page := filepath.Join(dir, s.Second)
-		if _, err := os.Stat(page); errors.Is(err, fs.ErrNotExist) {
-			errs = append(errs, o.Draw(page))
+		if !report.Holds(dir, s.Second) {
+			page, err := o.Draw()
+			errs = append(errs, err, report.WriteFile(dir, s.Second, page))
 		}
 	}
 	return errors.Join(errs...)

@@ -33,6 +33,8 @@ func TestPage_inABrowser(t *testing.T) {
 			p.quiet()
 		})
 	}
+	t.Run("links", func(t *testing.T) { leads(b.visit(t, dir, looks[0])) })
+	t.Run("enlarge", func(t *testing.T) { enlarges(b.visit(t, dir, looks[0])) })
 	t.Run("timeline", func(t *testing.T) { timelineWorks(b.visit(t, dir, looks[0])) })
 	t.Run("print", func(t *testing.T) { prints(b.visit(t, dir, looks[2])) })
 	t.Run("policy", func(t *testing.T) { refusesStrangers(b.visit(t, dir, looks[0])) })
@@ -51,6 +53,31 @@ var looks = []look{
 	{"dark", 1280, "dark", false},
 	{"phone", 390, "light", true},
 	{"phone-dark", 390, "dark", true},
+}
+
+// leads follows the marks of the scorecard by keyboard: what failed to its story, what passed
+// to its row, which is unfolded.
+func leads(p *page) {
+	for _, mark := range []string{"fail", "pass"} {
+		link := `document.querySelector(".scorecard a.` + mark + `")`
+		p.do(chromedp.Evaluate[chromedp.Void](link+`.focus()`), chromedp.KeyEvent("\r"))
+		p.waitFor(`location.hash !== "" && location.hash === ` + link + `.hash`)
+		p.waitFor(`(() => { const e = document.querySelector(":target"), r = e && e.getBoundingClientRect();
+			return e && e.checkVisibility({contentVisibilityAuto: true}) && r.top < innerHeight && r.bottom > 0 && (e.tagName !== "DETAILS" || e.open); })()`)
+	}
+	if unnamed := eval[int](p, `[...document.querySelectorAll("td.mark a")].filter((a) => !a.querySelector(".sr")?.textContent.trim()).length`); unnamed > 0 {
+		p.t.Errorf("%d marks say nothing to a screen reader", unnamed)
+	}
+	p.quiet()
+}
+
+// enlarges opens a plot large, and closes it with the Escape key.
+func enlarges(p *page) {
+	p.do(chromedp.Evaluate[chromedp.Void](`document.querySelector("button.enlarge").focus()`), chromedp.KeyEvent("\r"))
+	p.waitFor(`document.querySelector("dialog").open && document.querySelector("dialog svg").checkVisibility()`)
+	p.do(chromedp.KeyEvent("\u001b"))
+	p.waitFor(`!document.querySelector("dialog").open`)
+	p.quiet()
 }
 
 // timelineWorks points at a grant, zooms in on it and out again.

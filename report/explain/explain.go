@@ -28,6 +28,7 @@ type Story struct {
 	Guarantee string
 	Promise   verdict.Guarantee
 	Reasons   []string
+	Under     []string // the faults that had just been in force, by name
 	Chart
 	Events  []Event
 	LeftOut int // events that were left out
@@ -41,15 +42,17 @@ type Event struct {
 	At     time.Duration
 	Who    string
 	What   string
-	Record int
+	Record int  // 0 for a commit
 	Proof  bool // the verdict cites it
+	lane   int  // of the chart
 }
 
 // Limits that keep a story short.
 const (
-	storyLimit  = 60 // in a folder
-	clientLimit = 8
-	eventLimit  = 36
+	storyLimit  = 60  // in a folder
+	cellLimit   = 400 // in that of an audit
+	clientLimit = 4
+	eventLimit  = 16
 	prelude     = 10 * time.Second // how long before the proof a fault may have begun to be part of the story
 )
 
@@ -63,7 +66,7 @@ func Failures(c report.Conclusion) []Story {
 			if v.Result != report.Fail || len(v.Records) == 0 || len(t.Expect) > 0 && !slices.Contains(t.Expect, v.Guarantee) {
 				continue
 			}
-			if len(stories) == storyLimit {
+			if len(stories) == storyLimit && t.Step == "" || len(stories) == cellLimit {
 				return stories
 			}
 			h := c.Histories[t.Name]
@@ -73,6 +76,9 @@ func Failures(c report.Conclusion) []Story {
 			s := Failure(h, t, v)
 			s.Label = names.Label(t.Cell)
 			stories = append(stories, s)
+			if t.Step != "" {
+				break // of an audit's cells each has its story
+			}
 		}
 	}
 	return stories
@@ -85,11 +91,16 @@ func Failure(h *history.History, t report.Trial, v verdict.Verdict) Story {
 	s := Story{Trial: t, Label: matrix.NamesOf([]report.Trial{t}).Label(t.Cell), Guarantee: v.Guarantee, Reasons: slices.Clone(v.Reasons)}
 	s.Promise, _ = verdict.Find(v.Guarantee)
 	for i, r := range s.Reasons {
-		s.Reasons[i] = units.Times(r)
+		s.Reasons[i] = units.Reason(r)
 	}
-	clients := s.locate(h, v.Records)
+	proof := v.First // the shortest story has one reason
+	if len(proof) == 0 {
+		proof = v.Records
+	}
+	clients := s.locate(h, proof)
 	s.draw(h, clients)
-	s.collect(h, clients, v.Records)
+	s.collect(h, clients, proof)
+	s.mark()
 	return s
 }
 
@@ -121,14 +132,30 @@ func (s *Story) locate(h *history.History, proof []int) (clients []int) {
 		s.To, first = max(s.To, to), false
 	}
 	slices.Sort(clients)
-	for _, f := range h.Faults { // what went before is often why
-		if f.Start < s.From && f.Start > s.From-prelude && (f.Client < 0 || slices.Contains(clients, f.Client)) {
-			s.From = f.Start
-		}
-	}
+	s.blame(h.Faults, clients)
 	pad := max((s.To-s.From)/12, 5*time.Millisecond)
 	s.From, s.To = max(s.From-pad, 0), s.To+pad
 	return clients
+}
+
+// underLimit is how many faults a title names.
+const underLimit = 2
+
+// blame finds the faults that had last been in force, and begins with them: what went
+// before is often why.
+func (s *Story) blame(faults []history.Fault, clients []int) {
+	least := s.From - prelude
+	for _, f := range slices.Backward(faults) {
+		hit := f.Client < 0 || slices.Contains(clients, f.Client)
+		if !hit || f.Start > s.To || max(f.End, f.Start) < least || slices.Contains(s.Under, f.Fault) {
+			continue
+		}
+		s.Under = append(s.Under, f.Fault)
+		s.From = min(s.From, max(f.Start, least))
+		if len(s.Under) == underLimit {
+			return
+		}
+	}
 }
 
 // span is the time that a record speaks of, and the client; -1 for none.
@@ -151,8 +178,6 @@ func span(n history.Numbered) (from, to time.Duration, client int) {
 		return r.At, r.At, r.Client
 	case *history.Leaving:
 		return r.At, r.At, r.Client
-	case *history.Committed:
-		return r.At, r.At, r.Client
 	case *history.Effort:
 		return r.At, r.At, r.Client
 	}
@@ -164,7 +189,7 @@ func (s *Story) draw(h *history.History, clients []int) {
 	drawn := map[int]bool{}
 	bar := func(client int, from, to time.Duration, kind string) {
 		other := len(clients) > 0 && !slices.Contains(clients, client)
-		if client < 0 || other && kind != Held || from > s.To || to < s.From {
+		if client < 0 || other && (kind != Held || len(clients) > 1) || from > s.To || to < s.From {
 			return
 		}
 		if drawn[client] || len(drawn) < clientLimit {
@@ -172,12 +197,12 @@ func (s *Story) draw(h *history.History, clients []int) {
 			s.Add(client, from, to, kind)
 		}
 	}
-	beliefs := verdict.NewBeliefs(func(b verdict.Belief) { bar(b.Client, b.Start, b.End, Held) })
+	beliefs := verdict.NewBeliefs(h.Header, func(b verdict.Belief) { bar(b.Client, b.Start, b.End, Held) })
 	var end time.Duration
 	for n := range readable(h) {
 		end = max(end, n.Time())
 		beliefs.Add(n)
-		if x, ok := n.Record.(*history.Sample); ok && x.Op != history.Write {
+		if x, ok := n.Record.(*history.Sample); ok && x.Op != history.Write && x.Op != history.Effect {
 			bar(x.Client, x.Call, x.Return, Waited)
 		}
 	}
@@ -189,7 +214,12 @@ func (s *Story) draw(h *history.History, clients []int) {
 
 // collect fills the events.
 func (s *Story) collect(h *history.History, clients, proof []int) {
+	c := commits{clients: map[int64]int{}}
 	for n := range readable(h) {
+		if c.add(n.Record) {
+			continue
+		}
+		s.Events = append(s.Events, c.known(n, s.Chart, clients)...)
 		proves := slices.Contains(proof, n.N)
 		if !proves && !s.belongs(n, clients) {
 			continue
@@ -202,26 +232,71 @@ func (s *Story) collect(h *history.History, clients, proof []int) {
 	s.shorten()
 }
 
+// mark numbers the events in the lanes of the chart. A single event needs none.
+func (s *Story) mark() {
+	if len(s.Events) < 2 {
+		s.Lanes = nil
+		return
+	}
+	for i, e := range s.Events {
+		if e.At < s.From || e.At > s.To {
+			continue
+		}
+		if e.lane != noLane {
+			l := s.lane(e.lane)
+			l.Marks = append(l.Marks, Mark{At: e.At, Number: i + 1, Proof: e.Proof})
+		}
+		if e.At > s.From && e.At < s.To && !slices.Contains(s.Stops, e.At) {
+			s.Stops = append(s.Stops, e.At)
+		}
+	}
+	if s.Guarantee == verdict.MutualExclusion {
+		s.both()
+	}
+}
+
 // belongs says whether a record that proves nothing is part of the story.
 func (s *Story) belongs(n history.Numbered, clients []int) bool {
 	from, to, client := span(n)
 	if from > s.To || to < s.From {
 		return false
 	}
-	if x, ok := n.Record.(*history.Sample); ok && x.Op == history.Acquire && x.Outcome == history.OK {
-		return true
-	}
 	_, fault := n.Record.(*history.Window)
 	return fault || len(clients) == 0 || slices.Contains(clients, client)
 }
 
-// shorten orders the events, and leaves out the last of those that prove nothing.
+// shorten orders the events, and leaves out those that prove nothing and are furthest from
+// what does.
 func (s *Story) shorten() {
 	slices.SortStableFunc(s.Events, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
-	for i := len(s.Events) - 1; i >= 0 && len(s.Events) > eventLimit; i-- {
-		if !s.Events[i].Proof {
-			s.Events = slices.Delete(s.Events, i, i+1)
-			s.LeftOut++
+	var proofs []time.Duration
+	for _, e := range s.Events {
+		if e.Proof {
+			proofs = append(proofs, e.At)
 		}
 	}
+	for len(s.Events) > eventLimit {
+		furthest, far := -1, time.Duration(-1)
+		for i, e := range s.Events {
+			if d := distance(e.At, proofs); !e.Proof && d >= far {
+				furthest, far = i, d
+			}
+		}
+		if furthest < 0 {
+			return
+		}
+		s.Events = slices.Delete(s.Events, furthest, furthest+1)
+		s.LeftOut++
+	}
+}
+
+// distance is how far an instant is from the nearest of others; 0 where there are none.
+func distance(at time.Duration, others []time.Duration) time.Duration {
+	var least time.Duration
+	for i, o := range others {
+		if d := (at - o).Abs(); i == 0 || d < least {
+			least = d
+		}
+	}
+	return least
 }

@@ -57,10 +57,14 @@ func TestFailure_explainsEveryRecordedOne(t *testing.T) {
 		if !slices.IsSortedFunc(s.Events, func(a, b Event) int { return int(a.At - b.At) }) {
 			t.Errorf("%s: its events are out of order", c.name)
 		}
+		proof := c.verdict.First
+		if len(proof) == 0 {
+			proof = c.verdict.Records
+		}
 		proofs := 0
 		for _, e := range s.Events {
-			if e.Proof != slices.Contains(c.verdict.Records, e.Record) {
-				t.Errorf("%s: record %d proves it: %v, by the verdict %v", c.name, e.Record, e.Proof, c.verdict.Records)
+			if e.Proof != slices.Contains(proof, e.Record) {
+				t.Errorf("%s: record %d proves it: %v, by the verdict %v", c.name, e.Record, e.Proof, proof)
 			}
 			if e.Proof {
 				proofs++
@@ -122,6 +126,41 @@ func TestFailure_ofTwoHolders(t *testing.T) {
 	}
 	if slices.ContainsFunc(s.Events, func(e Event) bool { return e.Who == "client 3" }) {
 		t.Errorf("client 3 had no part in it: %+v", s.Events)
+	}
+	if len(s.Both) != 1 || s.Both[0].From != 200*time.Millisecond || s.Both[0].To != 300*time.Millisecond {
+		t.Errorf("both held from 200ms to 300ms: %+v", s.Both)
+	}
+	if m := s.Lanes[1].Marks; len(m) == 0 || !m[0].Proof || s.Events[m[0].Number-1].Record != 6 {
+		t.Errorf("the lane of client 2 does not lead to its grant: %+v", m)
+	}
+}
+
+// The story begins with the faults that were last in force before the proof; one that hit
+// somebody else, or was long ago, is no part of it. What the servers committed is told when
+// a client may know of it.
+func TestFailure_namesFaultsAndCommits(t *testing.T) {
+	two := twoHolders()
+	window := func(fault string, client int, at time.Duration) history.Fault {
+		return history.Fault{Window: &history.Window{Fault: fault, Target: "x", Client: client, Start: at, End: at + time.Millisecond, Proof: "seen"}}
+	}
+	two.Faults = []history.Fault{window("session.flap", 3, 90*time.Millisecond), window("session.close", 1, 105*time.Millisecond)}
+	var records []history.Record
+	for n := range readable(two) {
+		if s, ok := n.Record.(*history.Sample); ok {
+			s.Zxid = s.Token
+		}
+		records = append(records, n.Record)
+	}
+	records = append(records, &history.Commit{Zxid: 6, Session: 2, Op: history.CommitCreate, Path: "/l/n-2", Ephemeral: true}, &history.CommitsEnd{Last: 9})
+	h := history.Of(two.Header, records...)
+	h.Faults = two.Faults
+	s := Failure(h, report.Trial{Cell: h.Header.Cell}, verdict.Verdict{Guarantee: verdict.MutualExclusion, Result: verdict.Fail, Records: []int{4, 6}})
+	if !slices.Equal(s.Under, []string{"session.close"}) || s.From > 105*time.Millisecond {
+		t.Errorf("under %q, from %v", s.Under, s.From)
+	}
+	i := slices.IndexFunc(s.Events, func(e Event) bool { return e.Who == "servers" })
+	if i < 0 || s.Events[i].At != 200*time.Millisecond || s.Events[i].What != "had committed 0x6: node n-2 is made by session 0x2 of client 2" {
+		t.Errorf("the commit is not told at the grant that knows of it: %+v", s.Events)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 
 // eventOf puts a record into words; ok is false for records that are no part of a story.
 func eventOf(n history.Numbered) (e Event, ok bool) {
-	e.Record, e.At, e.Who = n.N, n.Time(), "observer"
+	e.Record, e.At, e.Who, e.lane = n.N, n.Time(), "observer", noLane
 	switch r := n.Record.(type) {
 	case *history.Sample:
 		e.What = sample(r)
@@ -19,14 +19,14 @@ func eventOf(n history.Numbered) (e Event, ok bool) {
 			e.At = r.Call
 		}
 	case *history.Window:
-		e.At, e.Who, e.What = r.Start, "fault", window(r)
+		e.At, e.Who, e.What, e.lane = r.Start, "fault", window(r), Faults
 	case *history.Session:
 		e.What = session(r)
 	default:
 		e.What = observation(n.Record)
 	}
 	if _, _, client := span(n); client >= 0 && e.Who != "fault" {
-		e.Who = fmt.Sprintf("client %d", client)
+		e.Who, e.lane = fmt.Sprintf("client %d", client), client
 	}
 	return e, e.What != ""
 }
@@ -39,17 +39,21 @@ func sample(s *history.Sample) string {
 	}
 	switch {
 	case s.Op == history.Acquire && s.Outcome == history.OK:
-		return fmt.Sprintf("is granted: token %d by node %s of session %#x; it had asked at %s", s.Token, last(s.Path), uint64(s.Session), units.Moment(s.Call))
+		return fmt.Sprintf("is granted: token %s by node %s of session %#x; it had asked at %s", units.Zxid(s.Token), last(s.Path), uint64(s.Session), units.Moment(s.Call))
 	case s.Op == history.Acquire:
 		return fmt.Sprintf("asked at %s, %s%s", units.Moment(s.Call), how, why)
 	case s.Op == history.Release && s.Outcome == history.OK:
-		return fmt.Sprintf("lets go of token %d", s.Token)
+		return fmt.Sprintf("lets go of token %s", units.Zxid(s.Token))
 	case s.Op == history.Release:
-		return fmt.Sprintf("lets go of token %d, %s%s", s.Token, how, why)
+		return fmt.Sprintf("lets go of token %s, %s%s", units.Zxid(s.Token), how, why)
 	case s.Op == history.Write && s.Outcome == history.OK:
-		return fmt.Sprintf("writes to the protected resource under token %d, which makes version %d", s.Token, s.Version)
+		return fmt.Sprintf("writes to the protected resource under token %s, which makes version %d", units.Zxid(s.Token), s.Version)
 	case s.Op == history.Write:
-		return fmt.Sprintf("writes to the protected resource under token %d, %s%s", s.Token, how, why)
+		return fmt.Sprintf("writes to the protected resource under token %s, %s%s", units.Zxid(s.Token), how, why)
+	case s.Op == history.Effect && s.Outcome == history.OK:
+		return fmt.Sprintf("writes to a node that nothing fences, under token %s: it went through", units.Zxid(s.Token))
+	case s.Op == history.Effect:
+		return fmt.Sprintf("writes to a node that nothing fences, under token %s, %s%s", units.Zxid(s.Token), how, why)
 	case s.Outcome == history.OK:
 		return fmt.Sprintf("%ss item %q", s.Op, s.Item)
 	}
@@ -71,11 +75,11 @@ func session(r *history.Session) string {
 	case history.Closed:
 		return fmt.Sprintf("closes session %#x", uint64(r.Session))
 	case history.Suspended:
-		return fmt.Sprintf("learns that the connection is gone: token %d is suspended", r.Token)
+		return fmt.Sprintf("learns that the connection is gone: token %s is suspended", units.Zxid(r.Token))
 	case history.Restored:
-		return fmt.Sprintf("is connected with the same session again: token %d is restored", r.Token)
+		return fmt.Sprintf("is connected with the same session again: token %s is restored", units.Zxid(r.Token))
 	case history.Lost:
-		return fmt.Sprintf("learns that token %d is lost", r.Token)
+		return fmt.Sprintf("learns that token %s is lost", units.Zxid(r.Token))
 	case history.Expired:
 		return fmt.Sprintf("hears from the servers that session %#x is gone", uint64(r.Session))
 	}
@@ -89,19 +93,25 @@ func observation(r history.Record) string {
 		if r.Token == 0 {
 			return fmt.Sprintf("holds by node %s: the observer finds none there", last(r.Path))
 		}
-		return fmt.Sprintf("holds by node %s: the observer sees that its owner is session %#x, its czxid %d, %d older nodes are before it", last(r.Path), uint64(r.Session), r.Token, r.Ahead)
+		return fmt.Sprintf("holds by node %s: the observer sees that its owner is session %#x, its czxid %s, %d older nodes are before it", last(r.Path), uint64(r.Session), units.Zxid(r.Token), r.Ahead)
 	case *history.Snapshot:
 		return snapshot(r)
-	case *history.Committed:
-		return fmt.Sprintf("the wire shows that its request for %s was carried out (zxid %#x); the reply never reached it: item %q", last(r.Path), uint64(r.Zxid), r.Item)
 	case *history.Effort:
 		return fmt.Sprintf("made %d requests for %d calls; %d notifications and %d connections were the only causes", r.Requests, r.Calls, r.Notifications, r.Connections)
+	case *history.Paused:
+		told := "was told by " + r.By + " at " + units.Moment(r.Told)
+		if r.By == "" {
+			told = "was never told that it holds no more"
+		}
+		return fmt.Sprintf("its process stood still from %s to %s; client %d was granted at %s; it %s", units.Moment(r.Stopped), units.Moment(r.Resumed), r.Next, units.Moment(r.Granted), told)
 	case *history.Emptied:
 		return "sees the queue empty"
 	case *history.Joined:
 		return "joined"
 	case *history.Leaving:
 		return strings.TrimSpace("leaving " + r.How)
+	case *history.Warning:
+		return fmt.Sprintf("the observer warns: %d stand, %d should", r.Standing, r.Below)
 	case *history.Traffic:
 		expected := "no formula says how many"
 		if r.ExpectedNotifications != nil {
@@ -124,7 +134,7 @@ func snapshot(s *history.Snapshot) string {
 		if n.Client >= 0 {
 			whose = fmt.Sprintf("client %d, session %#x lives", n.Client, uint64(n.Session))
 		}
-		parts = append(parts, fmt.Sprintf("node %s (czxid %d) of %s", last(n.Path), n.Token, whose))
+		parts = append(parts, fmt.Sprintf("node %s (czxid %s) of %s", last(n.Path), units.Zxid(n.Token), whose))
 	}
 	if len(s.Items) > 0 {
 		parts = append(parts, fmt.Sprintf("%d items, the first %s", len(s.Items), last(s.Items[0].Path)))

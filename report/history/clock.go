@@ -11,3 +11,6 @@ func Start() Clock { return Clock{start: time.Now()} }
 // Now returns the time since Start. It never goes back: Go's monotonic reading
 // is used, so setting the machine's clock changes nothing.
 func (c Clock) Now() time.Duration { return time.Since(c.start) }
+
+// At returns what the clock showed at t, a reading of this process's clock (time.Now).
+func (c Clock) At(t time.Time) time.Duration { return t.Sub(c.start) }

@@ -9,12 +9,15 @@ type Window struct {
 	Target string `json:"target"` // "client 17 (holder)", "zk2 (leader)"
 	Client int    `json:"client"` // the client that it hit; -1 for members
 	// Served are the clients that a member went on serving while it was cut off from
-	// the others: they could not know.
+	// the others: they could not know. Or those in the process that was hit, beside Client.
 	Served []int         `json:"served,omitempty"`
 	Start  time.Duration `json:"start"` // the call to Inject
 	End    time.Duration `json:"end"`   // healed; before Start if it never was
 	Proof  string        `json:"proof,omitempty"`
 	Err    string        `json:"err,omitempty"` // why it had no proven effect; empty when Proof is set
+	// CutShort says that it is a repetition which the end of the phase overtook: it may have
+	// struck, and nothing proves it.
+	CutShort bool `json:"cut_short,omitempty"`
 }
 
 // Recovered says that the ensemble is whole again after a fault: all members serve,

@@ -10,11 +10,11 @@ import (
 )
 
 // Schema is the version of the history format that this code writes.
-const Schema = "zkbench.history/v2"
+const Schema = "zkbench.history/v3"
 
 const (
 	schemaPrefix  = "zkbench.history/v"
-	schemaVersion = 2
+	schemaVersion = 3
 )
 
 // Header is the first line of a history: what is needed to judge the records
@@ -23,8 +23,12 @@ type Header struct {
 	Schema string `json:"schema"` // filled in by the Writer
 	Trial  string `json:"trial"`
 	Cell
-	Repetition int    `json:"repetition,omitempty"` // which trial of its cell it is, from 1; 0 where there is only one
-	Seed       uint64 `json:"seed"`
+	Repetition int      `json:"repetition,omitempty"` // which trial of its cell it is, from 1; 0 where there is only one
+	Again      int      `json:"again,omitempty"`      // how often it was played before, and nothing came of it: a fault had missed its step
+	Seed       uint64   `json:"seed"`
+	Recipe     string   `json:"recipe"`            // of the subject: lock, election or queue
+	Variant    string   `json:"variant,omitempty"` // whom its waiters watch: parent or predecessor; polling; "" is unknown
+	Promises   Promises `json:"promises"`          // of the subject to its users; what is absent is not promised
 	// Guarantees are the names of the verdicts that the scenario asks for. Empty
 	// means all that apply to the operations in the history.
 	Guarantees []string `json:"guarantees,omitempty"`
@@ -38,6 +42,16 @@ type Header struct {
 	Thresholds []string `json:"thresholds,omitempty"`
 }
 
+// Promises are what a subject promises its users. What it does not promise is not judged.
+type Promises struct {
+	Exclusive bool   `json:"exclusive,omitempty"` // one holder or leader at a time
+	FIFO      bool   `json:"fifo,omitempty"`      // grants in the order of the waiters' nodes; items in the order of their puts
+	Delivery  string `json:"delivery,omitempty"`  // of a queue: exactly-once, at-least-once or at-most-once
+	Requeues  bool   `json:"requeues,omitempty"`  // a client that has released stands in line again by itself
+	Deadline  bool   `json:"deadline,omitempty"`  // a holder stops by itself when its session may have expired
+	Events    bool   `json:"events,omitempty"`    // a holder is told that its grant is suspended, restored or lost
+}
+
 // Cell is what is measured: one subject at one count of clients with one choice of
 // settings. A cell may be run several times, as several trials.
 type Cell struct {
@@ -46,7 +60,9 @@ type Cell struct {
 	Clients     int               `json:"clients"`
 	Params      map[string]string `json:"params,omitempty"`      // the settings, as in result.json; durations as Go writes them
 	Base        string            `json:"base,omitempty"`        // the subject with which the others are compared
-	Provocation string            `json:"provocation,omitempty"` // what was done to the subject on purpose, in a zoo
+	Provocation string            `json:"provocation,omitempty"` // what was done to the subject on purpose, in a zoo or an audit
+	Step        string            `json:"step,omitempty"`        // of an audit: where the fault struck: "next exists #1", or "all"
+	Fault       string            `json:"fault,omitempty"`       // of an audit: what went wrong there: "reply.drop"
 }
 
 // Beside says whether two cells differ in nothing but their subject.

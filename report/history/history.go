@@ -7,6 +7,7 @@ import (
 	"io"
 	"iter"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 )
@@ -18,6 +19,7 @@ type History struct {
 	Header  Header
 	Faults  []Fault       // in order of their start
 	Phases  []Phase       // in order of their start
+	Lost    []*LostReply  // requests whose reply never came
 	Timeout time.Duration // the longest negotiated session timeout; 0 where none is recorded
 	Commits bool          // there are commits among the records: the servers' own word
 	// Records yields all records in order, each commit before the first record of a client
@@ -39,7 +41,17 @@ type Phase struct {
 	Kind       string
 	Pace       Pace
 	Start, End time.Duration // End is 0 where it is not recorded
+	Stopped    time.Duration // when its clients were told to stop; 0 where they were not
+	Arrivals   *Arrivals     // of an open loop
 }
+
+// Ramp says whether operations were due in it at a rate that rises: over all of it no rate and
+// no latency means anything.
+func (p *Phase) Ramp() bool { return p.Arrivals.Ramp() }
+
+// Over returns when the phase was over for its clients: when they were told to stop, or
+// else at its end; 0 where neither is recorded.
+func (p *Phase) Over() time.Duration { return cmp.Or(p.Stopped, p.End) }
 
 // inMemory is how many records of a file are kept once they are decoded: some 50 MB.
 // Of a longer history all but the samples are kept, and those are decoded anew each
@@ -132,7 +144,7 @@ func Of(header Header, records ...Record) *History {
 }
 
 func openReader(path string) (*Reader, io.Closer, error) {
-	f, err := os.Open(path)
+	f, err := openFile(path)
 	if err != nil {
 		return nil, nil, fmt.Errorf("open history: %w", err)
 	}
@@ -141,6 +153,28 @@ func openReader(path string) (*Reader, io.Closer, error) {
 		return nil, nil, errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
 	}
 	return r, f, nil
+}
+
+// openFile opens a regular file of a run folder, which is the one above the file's own. The
+// folder may be a stranger's: no link in it leads out of it.
+func openFile(path string) (*os.File, error) {
+	whole, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	folder := filepath.Dir(whole)
+	root, err := os.OpenRoot(filepath.Dir(folder))
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	name := filepath.Join(filepath.Base(folder), filepath.Base(whole))
+	if info, err := root.Stat(name); err != nil {
+		return nil, err
+	} else if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no file (%v)", path, info.Mode().Type())
+	}
+	return root.Open(name)
 }
 
 // file opens the file anew each time that it is ranged over; known are the records
@@ -164,16 +198,22 @@ func (h *History) collect(n Numbered) {
 	switch r := n.Record.(type) {
 	case *Window:
 		h.Faults = append(h.Faults, Fault{N: n.N, Window: r})
+	case *LostReply:
+		h.Lost = append(h.Lost, r)
 	case *Session:
 		if r.Event == Opened {
 			h.Timeout = max(h.Timeout, r.Timeout)
 		}
 	case *PhaseStart:
 		h.Phases = append(h.Phases, Phase{Name: r.Name, Index: r.Index, Kind: r.Kind, Pace: r.Pace, Start: r.At})
+	case *Arrivals:
+		if p := h.Phase(r.Phase); p != nil {
+			p.Arrivals = r
+		}
 	case *PhaseEnd:
 		for i := range slices.Backward(h.Phases) {
 			if p := &h.Phases[i]; p.Index == r.Index && p.End == 0 {
-				p.End = r.At
+				p.End, p.Stopped = r.At, r.Stopped
 				return
 			}
 		}

@@ -25,6 +25,15 @@ type Leaving struct {
 	How     string        `json:"how,omitempty"` // resign, close, lose or expire
 }
 
+// Warning says that an observer saw too few candidates standing.
+type Warning struct {
+	At       time.Duration `json:"at"`
+	Phase    string        `json:"phase"`
+	Round    int           `json:"round"`
+	Standing int           `json:"standing"`
+	Below    int           `json:"below"` // as many should stand
+}
+
 // Emptied says that the harness saw the queue empty, after every put that has returned.
 type Emptied struct {
 	At    time.Duration `json:"at"`

@@ -45,7 +45,7 @@ type SnapshotItem struct {
 type Waiter struct {
 	Client   int   `json:"client"`
 	Session  int64 `json:"session"`
-	Moved    int64 `json:"moved"`    // its requests, replies, notifications and connections meanwhile
+	Moved    int64 `json:"moved"`    // its requests, notifications and connections meanwhile, pings aside
 	InFlight int64 `json:"inflight"` // its requests without a reply
 	// Watches counts the watches of its session that a change in the line can fire, on
 	// the parent or on a node of it; Others the rest. nil where the members do not tell.
@@ -53,12 +53,21 @@ type Waiter struct {
 	Others  int64  `json:"others,omitempty"`
 }
 
-// Committed says what the wire shows: a request whose reply never arrived was carried out.
-type Committed struct {
-	At      time.Duration `json:"at"`
+// Step is a place in a subject's protocol that an audit has seen in calm episodes, and
+// what can go wrong there: a row of its matrix.
+type Step struct {
+	At     time.Duration `json:"at"`
+	Step   string        `json:"step"`   // "next exists #1"; "all" is no place, but the line as a whole
+	Faults []string      `json:"faults"` // that fit it
+}
+
+// LostReply is a request whose reply never reached its client. The commits say what
+// became of it: they have one of that session and cxid where it was carried out.
+type LostReply struct {
+	At      time.Duration `json:"at"` // when the reply was certain not to come
 	Client  int           `json:"client"`
 	Session int64         `json:"session"`
-	Path    string        `json:"path"`
-	Zxid    int64         `json:"zxid"`
-	Item    string        `json:"item,omitempty"` // identity of the item that the node held
+	Cxid    int32         `json:"cxid"`    // the client's number of the request
+	Request string        `json:"request"` // "create", "delete", ...
+	Sent    time.Duration `json:"sent"`
 }

@@ -35,4 +35,23 @@ type PhaseEnd struct {
 	At    time.Duration `json:"at"`
 	Name  string        `json:"phase"`
 	Index int           `json:"index"`
+	// Stopped is when the clients were told to stop; what they did afterwards is no part of
+	// what the phase measures. 0: they were not told, and all of it counts.
+	Stopped time.Duration `json:"stopped,omitempty"`
+}
+
+// Waiting is an operation that was under way when its phase ended, or when its client was
+// told to stop: how long it had lasted by then counts, although no sample of it tells.
+type Waiting struct {
+	At     time.Duration `json:"at"`
+	Phase  string        `json:"phase"`
+	Client int           `json:"client"`
+	Op     string        `json:"op"`   // as Sample.Op
+	Call   time.Duration `json:"call"` // when it was called
+}
+
+// Unplayed says that the trial could not be played, or not to its end, and why.
+type Unplayed struct {
+	At  time.Duration `json:"at"`
+	Why string        `json:"why"`
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"time"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -20,6 +21,9 @@ const (
 	lineLimit = 1 << 20
 	// windowLimit bounds what the decompressor may ask for. Our frames use far less.
 	windowLimit = 64 << 20
+	// longest is how long a trial may take: what is drawn and counted over time needs
+	// memory for it.
+	longest = 7 * 24 * time.Hour
 )
 
 // Reader reads a history as a stream.
@@ -28,7 +32,8 @@ type Reader struct {
 
 	zr    *zstd.Decoder
 	lines *bufio.Reader
-	n     int // records read
+	n     int           // records read
+	phase time.Duration // of the last phase, start or end
 
 	skipSamples bool
 	known       []Numbered // records to come that were decoded before
@@ -93,6 +98,9 @@ func (r *Reader) next() (rec Record, ended bool, err error) {
 		return nil, false, nil
 	}
 	rec, end, err := decode(raw)
+	if err == nil && end == nil {
+		err = r.inTime(rec)
+	}
 	if err != nil {
 		return nil, false, fmt.Errorf("history record %d: %w", r.n+1, err)
 	}
@@ -107,6 +115,22 @@ func (r *Reader) next() (rec Record, ended bool, err error) {
 		return nil, false, fmt.Errorf("history goes on after its end, at record %d", r.n+1)
 	}
 	return nil, true, nil
+}
+
+// inTime refuses instants that no trial has, and phases that run at the same time.
+func (r *Reader) inTime(rec Record) error {
+	at := rec.Time()
+	if at < 0 || at > longest {
+		return fmt.Errorf("an instant of %v: a trial lasts from 0 to at most %v", at, longest)
+	}
+	switch rec.(type) {
+	case *PhaseStart, *PhaseEnd:
+		if at < r.phase {
+			return fmt.Errorf("a phase at %v after one at %v: phases follow each other", at, r.phase)
+		}
+		r.phase = at
+	}
+	return nil
 }
 
 // errEmpty is ErrTruncated at a clean line boundary.

@@ -10,7 +10,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-const head = `{"schema":"zkbench.history/v2","trial":"t","subject":"lock/parent","clients":2,"seed":7}` + "\n"
+const head = `{"schema":"zkbench.history/v3","trial":"t","subject":"lock/parent","clients":2,"seed":7}` + "\n"
 const one = `{"session":{"at":1,"event":"opened","client":0}}` + "\n"
 
 func squeeze(tb testing.TB, text string) []byte {
@@ -50,6 +50,9 @@ func TestReader_refusesWhatIsNotWhole(t *testing.T) {
 		{"a history without an end is cut short", head + one, 1, "cut short: no closing line (after record 1)"},
 		{"half a line is cut short", head + one + one[:20], 1, "cut short: its last line is not whole (after record 1)"},
 		{"an end that counts more records than there are is refused", head + one + `{"end":{"records":2}}` + "\n", 1, "closed after 2 records, but 1 were read"},
+		{"an instant that no trial reaches is refused", head + `{"phase.end":{"at":9223372036854775807,"phase":"p","index":0}}` + "\n", 0, "record 1: an instant of 2562047h47m16.854775807s"},
+		{"so is one before its start", head + `{"sample":{"op":"acquire","outcome":"ok","call":-9,"return":-8}}` + "\n", 0, "record 1: an instant of -8ns"},
+		{"phases follow each other", head + `{"phase.start":{"at":5,"phase":"p","index":0,"kind":"churn","pace":"clients"}}` + "\n" + `{"phase.end":{"at":4,"phase":"p","index":0}}` + "\n", 1, "phases follow each other"},
 		{"nothing may follow the end", head + `{"end":{"records":0}}` + "\n" + one, 0, "goes on after its end"},
 		{"broken JSON is named by its record", head + one + "{nope}\n" + one, 1, "record 2: invalid character"},
 		{"a field that nobody knows is refused", head + `{"session":{"at":1,"event":"opened","client":0,"sesion":5}}` + "\n", 0, `record 1: session: json: unknown field "sesion"`},
@@ -60,10 +63,10 @@ func TestReader_refusesWhatIsNotWhole(t *testing.T) {
 		{"a sample that returned before its call is refused", head + `{"sample":{"op":"acquire","outcome":"ok","call":5,"return":4}}` + "\n", 0, "record 1: sample that returned (4ns) before it was called (5ns)"},
 		{"a line without end is refused before it fills the memory", head + `{"session":{"event":"` + strings.Repeat("x", lineLimit+1), 0, "record 1: a line longer than"},
 		{"two values on one line are refused", head + strings.TrimSpace(one) + one, 0, "record 1: more than one JSON value"},
-		{"a newer history is refused for being newer", `{"schema":"zkbench.history/v3","trial":{}}` + "\n", 0, "upgrade"},
+		{"a newer history is refused for being newer", `{"schema":"zkbench.history/v4","trial":{}}` + "\n", 0, "upgrade"},
 		{"an older history is refused for being older", `{"schema":"zkbench.history/v1","trial":"t"}` + "\n", 0, "an older zkbench"},
 		{"another file is no history", `{"hello":"world"}` + "\n", 0, "not a zkbench history"},
-		{"a misspelt header field is refused", `{"schema":"zkbench.history/v2","trail":"t"}` + "\n", 0, `unknown field "trail"`},
+		{"a misspelt header field is refused", `{"schema":"zkbench.history/v3","trail":"t"}` + "\n", 0, `unknown field "trail"`},
 		{"an empty file is cut short", "", 0, "cut short"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

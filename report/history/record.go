@@ -43,20 +43,27 @@ var kinds = map[string]reflect.Type{
 	"fault":       reflect.TypeFor[Window](),
 	"phase.start": reflect.TypeFor[PhaseStart](),
 	"phase.end":   reflect.TypeFor[PhaseEnd](),
+	"arrivals":    reflect.TypeFor[Arrivals](),
+	"waiting":     reflect.TypeFor[Waiting](),
+	"unplayed":    reflect.TypeFor[Unplayed](),
+	"lost.reply":  reflect.TypeFor[LostReply](),
 	"session":     reflect.TypeFor[Session](),
 	"joined":      reflect.TypeFor[Joined](),
 	"leaving":     reflect.TypeFor[Leaving](),
+	"warning":     reflect.TypeFor[Warning](),
 	"emptied":     reflect.TypeFor[Emptied](),
 	"traffic":     reflect.TypeFor[Traffic](),
+	"pipe":        reflect.TypeFor[Pipe](),
 	"effort":      reflect.TypeFor[Effort](),
 	"failover":    reflect.TypeFor[Failover](),
+	"paused":      reflect.TypeFor[Paused](),
 	"recovered":   reflect.TypeFor[Recovered](),
 	"connections": reflect.TypeFor[Connections](),
 	"claim.check": reflect.TypeFor[ClaimCheck](),
 	"snapshot":    reflect.TypeFor[Snapshot](),
-	"committed":   reflect.TypeFor[Committed](),
 	"commit":      reflect.TypeFor[Commit](),
 	"commits.end": reflect.TypeFor[CommitsEnd](),
+	"step":        reflect.TypeFor[Step](),
 	"self":        reflect.TypeFor[Self](),
 }
 
@@ -74,17 +81,24 @@ var names = func() map[reflect.Type]string {
 func (r *Sample) Time() time.Duration      { return r.Return }
 func (r *Window) Time() time.Duration      { return max(r.Start, r.End) }
 func (r *Recovered) Time() time.Duration   { return r.At }
+func (r *Pipe) Time() time.Duration        { return r.At }
 func (r *Connections) Time() time.Duration { return r.At }
 func (r *PhaseStart) Time() time.Duration  { return r.At }
 func (r *PhaseEnd) Time() time.Duration    { return r.At }
+func (r *Arrivals) Time() time.Duration    { return r.At }
+func (r *Waiting) Time() time.Duration     { return r.At }
+func (r *Unplayed) Time() time.Duration    { return r.At }
+func (r *LostReply) Time() time.Duration   { return r.At }
 func (r *Session) Time() time.Duration     { return r.At }
 func (r *Joined) Time() time.Duration      { return r.At }
 func (r *Leaving) Time() time.Duration     { return r.At }
+func (r *Warning) Time() time.Duration     { return r.At }
 func (r *Emptied) Time() time.Duration     { return r.At }
 func (r *Traffic) Time() time.Duration     { return r.At }
 func (r *Effort) Time() time.Duration      { return r.At }
 func (r *Failover) Time() time.Duration    { return r.At }
+func (r *Paused) Time() time.Duration      { return r.At }
 func (r *ClaimCheck) Time() time.Duration  { return r.At }
 func (r *Snapshot) Time() time.Duration    { return r.At }
-func (r *Committed) Time() time.Duration   { return r.At }
+func (r *Step) Time() time.Duration        { return r.At }
 func (r *Self) Time() time.Duration        { return r.At }

@@ -22,7 +22,8 @@ const (
 	Release = "release" // let go; also resign
 	Put     = "put"
 	Take    = "take"
-	Write   = "write" // to the fenced resource, under a grant
+	Write   = "write"  // to the fenced resource, under a grant
+	Effect  = "effect" // a holder's write to a node that nothing fences, on its own session
 )
 
 // Sample is one operation of one client. Due, Call and Return count from the

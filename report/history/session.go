@@ -11,6 +11,7 @@ const (
 	Suspended SessionEvent = "suspended" // delivered to the client: connection lost, session unknown
 	Restored  SessionEvent = "restored"  // delivered: the same session, ownership checked
 	Lost      SessionEvent = "lost"      // delivered: the session, and every grant bound to it, is gone
+	Ended     SessionEvent = "ended"     // delivered: the grant is over although the session lives: revoked, resigned
 	Expired   SessionEvent = "expired"   // on the wire: the servers' word that it is gone has reached the client
 	Closed    SessionEvent = "closed"    // the client closed it
 	Deadline  SessionEvent = "deadline"  // its own deadline passed unheard: belief ends as if suspended

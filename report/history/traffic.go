@@ -37,6 +37,14 @@ type Effort struct {
 	Calls         int64         `json:"calls"`           // operations called
 	Requests      int64         `json:"requests"`
 	Notifications int64         `json:"notifications"`
-	Connections   int64         `json:"connections"` // made
-	Refusals      int64         `json:"refusals"`    // replies with an error, like no node
+	Connections   int64         `json:"connections"`        // made
+	Refusals      int64         `json:"refusals"`           // replies with an error, like no node
+	BackOff       time.Duration `json:"back_off,omitempty"` // that it waited after operations that failed
+}
+
+// Pipe is how long a request to a driver and its answer take, over the trial.
+type Pipe struct {
+	At  time.Duration `json:"at"`
+	P50 time.Duration `json:"p50"`
+	P99 time.Duration `json:"p99"`
 }

@@ -29,9 +29,16 @@ type Series struct {
 	Trials  []report.Trial
 }
 
+// paramVersion names the version of ZooKeeper, in trials of runs that have several. It is in
+// every label: an upgrade has one trial, and it is the first thing to know about it.
+const paramVersion = "version"
+
 // paramProvocation is how a label names what was done to a subject in a zoo. It counts
 // like a parameter that varies: two provocations are two cells, whatever else is equal.
 const paramProvocation = "provocation"
+
+// paramCell is how a label names the cell of an audit.
+const paramCell = "cell"
 
 // Param is one parameter of a trial.
 type Param struct{ Name, Value string }
@@ -116,7 +123,7 @@ func varying(trials []report.Trial) []string {
 		}
 	}
 	keys = slices.DeleteFunc(keys, func(k string) bool {
-		return !slices.ContainsFunc(trials, func(t report.Trial) bool { return t.Params[k] != trials[0].Params[k] })
+		return k != paramVersion && !slices.ContainsFunc(trials, func(t report.Trial) bool { return t.Params[k] != trials[0].Params[k] })
 	})
 	slices.Sort(keys)
 	return keys
@@ -129,6 +136,9 @@ func pick(c history.Cell, keys []string) []Param {
 		if v, ok := c.Params[k]; ok {
 			out = append(out, Param{k, v})
 		}
+	}
+	if c.Step != "" {
+		return append(out, Param{paramCell, c.Provocation})
 	}
 	if c.Provocation != "" {
 		out = append(out, Param{paramProvocation, c.Provocation})

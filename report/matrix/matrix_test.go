@@ -36,6 +36,14 @@ func TestOf(t *testing.T) {
 	}
 }
 
+// What a trial ran on is named where it is the only one, too: an upgrade.
+func TestOf_namesTheVersion(t *testing.T) {
+	one := []report.Trial{{Cell: history.Cell{Scenario: "upgrade", Subject: "lock/parent", Params: map[string]string{"version": "3.8.0 to 3.9.3", "hold": "5ms"}}}}
+	if l := Of(one)[0].Series[0].Label; l != "lock/parent version=3.8.0 to 3.9.3" {
+		t.Errorf("label = %q", l)
+	}
+}
+
 func TestOf_repetitionsShareASeries(t *testing.T) {
 	got := Of([]report.Trial{
 		trial("herd", "lock/parent", 10, map[string]string{"repeat": "1"}),

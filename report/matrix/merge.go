@@ -29,7 +29,7 @@ func Merge(trials []report.Trial) report.Trial {
 			out = t
 		}
 	}
-	out.Repetition, out.Merged = 0, len(trials)
+	out.Repetition, out.Again, out.Merged = 0, 0, len(trials)
 	out.Metrics = map[string]report.Metric{}
 	for _, t := range trials {
 		for name := range t.Metrics {
@@ -40,6 +40,7 @@ func Merge(trials []report.Trial) report.Trial {
 	}
 	out.Verdicts, out.Thresholds, out.Faults = mergeVerdicts(trials), mergeThresholds(trials), nil
 	for _, t := range trials {
+		out.Again += t.Again
 		out.Faults = append(out.Faults, t.Faults...)
 	}
 	return out

@@ -44,6 +44,18 @@ func TestMerge(t *testing.T) {
 	}
 }
 
+// Of a guarantee that only some trials judge, those count.
+func TestMerge_whatIsNotJudged(t *testing.T) {
+	for _, c := range [][3]string{
+		{report.NotJudged, report.Pass, report.Pass}, {report.Pass, report.NotJudged, report.Pass}, {report.NotPromised, report.Fail, report.Fail},
+		{report.NotPromised, report.NotPromised, report.NotPromised},
+	} {
+		if got := Merge([]report.Trial{repeated(1, 10, 200, c[0]), repeated(2, 10, 200, c[1])}).Verdicts[0].Result; got != c[2] {
+			t.Errorf("%s and %s: %s", c[0], c[1], got)
+		}
+	}
+}
+
 func TestMerge_fewSamples(t *testing.T) {
 	m := Merge([]report.Trial{repeated(1, 10, 60, report.Pass), repeated(2, 30, 60, report.Pass)})
 	if m.Metrics["handoff.latency"].P99 != nil {

@@ -13,6 +13,8 @@ import (
 type Fold struct {
 	OnHandoff  func(metric string, h Handoff) // receives every hand-off, of a queue every delivery
 	OnFailover func(Failover)                 // receives every round of a failover
+	OnRamp     func(Ramp)                     // receives every ramp, from Close
+	OnPause    func(Pause)                    // receives every round in which the holder's process was paused past its session
 
 	history       *history.History
 	phases        map[string]*history.Phase
@@ -20,6 +22,7 @@ type Fold struct {
 	distributions map[string]*distributed
 	collectors    []collector
 	holders       holders
+	arrived       *arrived
 	end           time.Duration
 }
 
@@ -43,8 +46,9 @@ type distributed struct {
 // NewFold returns a fold of the history, of which nothing was read yet.
 func NewFold(h *history.History) *Fold {
 	f := &Fold{
-		OnHandoff: func(string, Handoff) {}, OnFailover: func(Failover) {}, history: h,
-		phases: map[string]*history.Phase{}, faults: verdict.Aftermath(h, 0), distributions: map[string]*distributed{},
+		OnHandoff: func(string, Handoff) {}, OnFailover: func(Failover) {}, OnRamp: func(Ramp) {}, OnPause: func(Pause) {},
+		history: h,
+		phases:  map[string]*history.Phase{}, faults: verdict.Aftermath(h, 0), distributions: map[string]*distributed{},
 	}
 	for i := range h.Phases {
 		f.phases[h.Phases[i].Name] = &h.Phases[i]
@@ -128,17 +132,24 @@ func (f *Fold) observe(metric, phase string, d time.Duration) *distributed {
 	return x
 }
 
-// latency adds an operation to a latency, from due to end, and to its naive twin.
+// latency adds an operation to a latency, from due to end, and to its naive twin; not in a
+// ramp, where it says for how long that went on after the subject did not keep up any more.
 func (f *Fold) latency(metric, phase string, due, call, end time.Duration) {
+	if f.phase(phase).Ramp() {
+		return
+	}
 	f.observe(metric, phase, end-due).observeNaive(due, call, end)
 }
 
-// endOf returns when a phase ended, at the history's end where none is recorded.
-func (f *Fold) endOf(p *history.Phase) time.Duration { return cmp.Or(p.End, f.end) }
+// endOf returns when a phase was over for its clients, at the history's end where that is
+// not recorded. What comes after (faults that heal, an ensemble that recovers) is no part
+// of what it measures.
+func (f *Fold) endOf(p *history.Phase) time.Duration { return cmp.Or(p.Over(), f.end) }
 
 // counted says whether the operation is a grant or an item taken that counts for rates:
-// not in a flap, where operations only show that all is well, nor at the harness's pace.
+// not in a flap, where operations only show that all is well, nor at the harness's pace,
+// nor in a ramp, nor after the clients were told to stop.
 func counted(s *history.Sample, p *history.Phase) bool {
 	return s.Outcome == history.OK && (s.Op == history.Acquire || s.Op == history.Take) &&
-		p.Kind != history.FlapPhase && p.Pace != history.ByHarness
+		p.Kind != history.FlapPhase && p.Pace != history.ByHarness && !p.Ramp() && (p.Stopped == 0 || s.Return <= p.Stopped)
 }

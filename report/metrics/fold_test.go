@@ -13,7 +13,7 @@ const ms = time.Millisecond
 // measure folds a history.
 func measure(h *history.History) map[string]Metric {
 	f := NewFold(h)
-	beliefs := verdict.NewBeliefs(f.Belief)
+	beliefs := verdict.NewBeliefs(h.Header, f.Belief)
 	for n := range h.Records {
 		beliefs.Add(n)
 		f.Record(n)

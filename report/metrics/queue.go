@@ -96,6 +96,10 @@ func (x *queue) take(s *history.Sample) {
 
 // delivered counts the latency of an item that was taken at that time.
 func (x *queue) delivered(put item, taken time.Duration) {
+	if p := x.fold.phase(put.phase); p.Ramp() {
+		x.fold.arrived.add(p, served{put.due, taken, true})
+		return
+	}
 	metric := x.latency(put.phase)
 	x.fold.latency(metric, put.phase, put.due, put.call, taken)
 	x.fold.OnHandoff(metric, Handoff{At: taken, Latency: taken - put.due})

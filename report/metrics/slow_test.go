@@ -28,6 +28,30 @@ func looped(slow, long int) *history.History {
 	return history.Of(history.Header{Trial: "t", Cell: history.Cell{Clients: 2}}, b.fault(1, 12_000, 13_000).records...)
 }
 
+// After the clients were told to stop, a fault healed for 5 s, and one more grant came.
+func TestRates_endWhenClientsAreToldToStop(t *testing.T) {
+	h := looped(0, 0)
+	var records []history.Record
+	for n := range h.Records {
+		if e, ok := n.Record.(*history.PhaseEnd); ok && e.Name == "storm" {
+			e.Stopped, e.At = e.At, e.At+5*time.Second
+		}
+		records = append(records, n.Record)
+	}
+	late := 24 * time.Second
+	records = append(records, &history.Sample{Client: 1, Phase: "storm", Op: history.Acquire, Due: late, Call: late, Return: late + 1, Outcome: history.OK, Token: 1 << 20})
+	measured := measure(history.Of(h.Header, records...))
+	if storm := measured["throughput.storm"]; *storm.Value != 10 || *storm.Count != 100 {
+		t.Errorf("throughput.storm %v of %d grants, want 10 of 100", *storm.Value, *storm.Count)
+	}
+	if m := measured[slowTime]; m.Max == nil || *m.Max != 0 {
+		t.Errorf("slow.time %+v, want none", m)
+	}
+	if fair := measured[Fairness]; *fair.Value != 1 {
+		t.Errorf("fairness %v: the grant after the end counts", *fair.Value)
+	}
+}
+
 func TestSlow(t *testing.T) {
 	for _, row := range []struct {
 		name       string

@@ -88,7 +88,7 @@ func countAxis(a *plot.Axis, counts []int) {
 
 // countTicks labels as many counts as fit side by side, the largest for certain.
 func countTicks(values []float64, low, high float64) ticks {
-	const room = 600 // points that the axis has, roughly
+	const room = 520 // points that the axis has, roughly
 	sty := typeface(smallSize, ink)
 	var out ticks
 	edge := vg.Length(math.Inf(1))

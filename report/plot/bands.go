@@ -41,9 +41,10 @@ func within(bands []band, from, to float64) []band {
 	return slices.DeleteFunc(bands, func(b band) bool { return b.to < from || b.from > to })
 }
 
-// entries is all of the legend: what was drawn, and what the bands stand for.
-func (f *Figure) entries() []entry {
-	out := slices.Clone(f.legend)
+// entries is all of the legend: what was drawn, but for what has its name where it ends, and
+// what the bands stand for.
+func (f *Figure) entries(named bool) []entry {
+	out := slices.DeleteFunc(slices.Clone(f.legend), func(e entry) bool { return named && e.end })
 	if slices.ContainsFunc(f.bands, func(b band) bool { return b.proven }) {
 		out = append(out, entry{text: "fault in force", glyph: glyph{color: proven}, area: true})
 	}

@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"cmp"
 	"slices"
 
 	"gonum.org/v1/plot/vg"
@@ -10,9 +11,11 @@ import (
 
 // curve is one series of a figure: points, a line, and whiskers. All are optional.
 type curve struct {
-	words string // in the legend
+	label string // of the series, where its line ends
+	words string // in the legend; empty: the label
 	glyph glyph
 	at    []xy // the points
+	all   []xy // what the data are, where the points are only some of them
 	line  []xy // joins the points or, dashed, is their formula
 	dash  bool
 	size  vg.Length // of the points
@@ -28,7 +31,8 @@ type curves struct {
 	spread bool // some line has two places on the x axis: otherwise there is no trend
 }
 
-func newCurves(f *Figure, of int) *curves {
+func newCurves(f *Figure, of int, y string) *curves {
+	f.data.x, f.data.y = "contenders", y
 	f.body.Add(gridlines{x: true, y: true})
 	return &curves{f: f, of: of}
 }
@@ -39,7 +43,8 @@ func (c *curves) add(s curve) {
 		c.spread = c.spread || q.x != s.at[0].x
 	}
 	c.values = slices.Concat(c.values, s.low, s.high)
-	c.f.legend = append(c.f.legend, entry{text: s.words, glyph: s.glyph, point: true, line: !s.dash})
+	c.f.legend = append(c.f.legend, entry{text: cmp.Or(s.words, s.label), glyph: s.glyph, point: true, line: !s.dash, end: true})
+	c.keep(s)
 	style := stroke(s.glyph.color, lineWidth)
 	if s.dash {
 		style = dashed(s.glyph.color, lineWidth)
@@ -47,7 +52,45 @@ func (c *curves) add(s curve) {
 	shift := beside(c.drawn, c.of)
 	s.color, s.shift = s.glyph.color, shift
 	c.f.body.Add(s.whiskers, line{at: s.line, style: style, shift: shift}, points{at: s.at, glyph: s.glyph, size: s.size, shift: shift})
+	if last := s.last(); len(last) > 0 {
+		c.f.ends = append(c.f.ends, end{text: s.label, glyph: s.glyph, at: last[0], shift: shift})
+	}
 	c.drawn++
+}
+
+// last is where the curve ends.
+func (s curve) last() []xy {
+	if len(s.line) > 0 && !s.dash {
+		return s.line[len(s.line)-1:]
+	}
+	return s.at[max(0, len(s.at)-1):]
+}
+
+// keep adds the curve to the figure's data.
+func (c *curves) keep(s curve) {
+	all := s.at
+	if len(s.all) > 0 {
+		all = s.all
+	}
+	c.f.data.add(s.label, all)
+	if s.dash {
+		c.f.data.add(s.label+" (formula)", s.line)
+	}
+	for _, w := range []struct {
+		name string
+		y    []float64
+	}{{s.lowest, s.low}, {s.highest, s.high}} {
+		if w.name != "" {
+			c.f.data.add(s.label+" ("+w.name+")", zip(s.whiskers.x, w.y))
+		}
+	}
+}
+
+func zip(x, y []float64) (out []xy) {
+	for i := range x {
+		out = append(out, xy{x[i], y[i]})
+	}
+	return out
 }
 
 // none says in the legend that a series was 0 everywhere: it has no place on a log axis.

@@ -20,6 +20,9 @@ func QueueDepth(t Timeline) *Figure {
 		due[0].x, due[len(due)-1].x)
 	axisFromZero(&f.body.Y, float64(most), 1)
 	f.yTitle = "items"
+	f.data.y = "items"
+	f.data.add("due and not taken", due)
+	f.data.add("in the queue", queued)
 	f.stairs("due and not taken", palette[1], thin(due, depthPoints))
 	f.stairs("in the queue", palette[0], thin(queued, depthPoints))
 	return f

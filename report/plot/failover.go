@@ -32,7 +32,20 @@ func Failovers(d Timeline) *Figure {
 			end = max(end, seconds(x.Latency), seconds(x.Most))
 		}
 	}
+	f.Answer = true
 	causeAxis(f, rows, end)
+	f.data.x, f.data.y = "round", "seconds"
+	for _, r := range rows {
+		least, most := r.bounds()
+		f.data.add(r.name+" (predicted)", []xy{{0, seconds(least)}, {0, seconds(most)}})
+		var at []xy
+		for _, x := range r.rounds {
+			if !x.Never {
+				at = append(at, xy{float64(x.Round), seconds(x.Latency)})
+			}
+		}
+		f.data.add(r.name, at)
+	}
 	f.body.Add(gridlines{x: true}, predicted{rows})
 	f.legend = append(f.legend, entry{text: "predicted", glyph: glyph{color: expected}, area: true})
 	if slices.ContainsFunc(rows, func(r causeRow) bool { return r.mean() > 0 }) {
@@ -173,7 +186,16 @@ func Budget(d Timeline) *Figure {
 		rows[i] = causeRow{name: fmt.Sprintf("%s %d", r.Phase, r.Round), rounds: []metrics.Failover{r}}
 		end = max(end, seconds(r.Latency))
 	}
+	f.Answer = true
 	causeAxis(f, rows, end)
+	f.data.x, f.data.y = "round", "seconds"
+	for _, r := range rounds {
+		for _, name := range metrics.Stages {
+			if d, ok := r.Stages[name]; ok {
+				f.data.add(r.Phase+" "+stageWords[name], []xy{{float64(r.Round), seconds(d)}})
+			}
+		}
+	}
 	f.body.Add(gridlines{x: true}, stacks{rows})
 	for i, name := range metrics.Stages {
 		f.legend = append(f.legend, entry{text: stageWords[name] + typical(rounds, name), glyph: glyph{color: palette[i%len(palette)]}, area: true})

@@ -2,6 +2,7 @@ package plot
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/zkbench/zkbench/report/matrix"
 	"github.com/zkbench/zkbench/report/metrics"
@@ -31,7 +32,7 @@ func Flap(s matrix.Scenario, glyphs Glyphs) *Figure {
 
 // notifications plots a count of notifications and its formula, or returns nil.
 func (f *Figure) notifications(s matrix.Scenario, metric string, glyphs Glyphs) *Figure {
-	c := newCurves(f, len(s.Series))
+	c := newCurves(f, len(s.Series), "notifications")
 	formula := false
 	for _, series := range s.Series {
 		glyph := glyphs.of(series.Label)
@@ -43,7 +44,7 @@ func (f *Figure) notifications(s matrix.Scenario, metric string, glyphs Glyphs) 
 			continue
 		}
 		formula = formula || len(expected) > 0
-		c.add(curve{words: series.Label, glyph: glyph, at: measured, line: expected, dash: true, size: glyphSize + 1})
+		c.add(curve{label: series.Label, glyph: glyph, at: measured, line: expected, dash: true, size: glyphSize + 1})
 	}
 	if c.drawn == 0 {
 		return nil
@@ -73,49 +74,56 @@ func fanOutPoints(s matrix.Series, metric string) (measured, expected []xy, none
 	return measured, expected, counted && len(measured) == 0
 }
 
-// Growth plots a latency against contenders, log-log: the median of each trial,
-// a whisker up to its 99th percentile, and in the legend the fitted slope. It is
-// nil when no trial has the metric, or all have the same number of clients.
+// Growth plots a latency against contenders, log-log: the median of each trial with
+// samples enough, a whisker up to its 99th percentile, and below it the fitted slope. It
+// is nil when no trial has the metric, or all have the same number of clients.
 func Growth(s matrix.Scenario, metric, title string, glyphs Glyphs) *Figure {
 	f := newFigure(short(metric)+"-by-clients", units.Capital(quantity(metric, title))+" by contenders",
 		"The median of each trial; the whisker ends at the 99th percentile.")
-	c := newCurves(f, len(s.Series))
-	fitted := false
+	c := newCurves(f, len(s.Series), quantity(metric, title)+" p50, ns")
+	var slopes []string
 	for _, series := range s.Series {
 		p50, whisk := growthPoints(series, metric)
 		if len(p50) == 0 {
 			continue
 		}
-		words, slope := growthLegend(series.Label, p50)
-		fitted = fitted || slope
-		c.add(curve{words: words, glyph: glyphs.of(series.Label), at: p50, line: p50, size: glyphSize + 1, whiskers: whisk})
+		if words := trend(p50); words != "" {
+			slopes = append(slopes, series.Label+" "+words)
+		}
+		c.add(curve{label: series.Label, glyph: glyphs.of(series.Label), at: p50, line: p50, size: glyphSize + 1, whiskers: whisk})
 	}
 	if !c.spread {
 		return nil
 	}
 	c.scales(s.Counts, units.Tick)
-	if fitted {
-		f.About += " The slope is fitted through the logarithms: 0 is flat, 1 is twice the contenders, twice the time. In brackets its 95 % confidence interval."
+	if len(slopes) > 0 {
+		f.About += " Slope through the logarithms (0 is flat, 1 is twice the contenders, twice the time), with its 95 % confidence interval: " +
+			units.Clean(strings.Join(slopes, "; ")) + "."
 	}
 	f.About += medians(s)
 	f.yTitle = quantity(metric, title) + ", p50 to p99 (log scale)"
 	return f
 }
 
-func growthLegend(label string, p50 []xy) (words string, fitted bool) {
+// trend is the slope in words; empty where there are too few points for one. An interval
+// that holds 0 is no trend.
+func trend(p50 []xy) string {
 	fit, ok := fitLogLog(p50)
-	if !ok {
-		return label, false
+	switch {
+	case !ok:
+		return ""
+	case fit.low <= 0 && fit.high >= 0:
+		return "no trend seen"
 	}
-	return fmt.Sprintf("%s: slope %s (95 %% CI %s to %s)", label, formatFixed(fit.slope, 2), formatFixed(fit.low, 2), formatFixed(fit.high, 2)), true
+	return fmt.Sprintf("%s (%s to %s)", formatFixed(fit.slope, 2), formatFixed(fit.low, 2), formatFixed(fit.high, 2))
 }
 
 func growthPoints(s matrix.Series, metric string) ([]xy, whiskers) {
 	var p50 []xy
-	var w whiskers
+	w := whiskers{highest: "p99"}
 	for _, t := range s.Trials {
 		m := t.Metrics[metric]
-		if m.P50 == nil || *m.P50 <= 0 {
+		if m.P50 == nil || *m.P50 <= 0 || m.Samples() < fewest {
 			continue
 		}
 		p50 = append(p50, xy{float64(t.Clients), *m.P50})

@@ -29,6 +29,8 @@ type Figure struct {
 	Title string
 	About string // one or two sentences: what is seen, and how to read it
 	Trial string // name of the trial it shows; empty when it shows several
+	// Answer says that it answers what the scenario asks, although it shows one trial.
+	Answer bool
 	// Clients is the contender count that it shows; 0 when it shows several.
 	Clients int
 
@@ -36,7 +38,9 @@ type Figure struct {
 	yTitle string // stands above the y axis: a rotated one is hard to read, and gonum makes odd room for it
 	legend []entry
 	bands  []band // whose labels stand above the data
+	ends   []end  // names of lines, where they end
 	height vg.Length
+	data   data
 
 	once sync.Once
 	svg  []byte
@@ -69,14 +73,18 @@ func (f *Figure) draw(c draw.Canvas) {
 	title := typeface(titleSize, ink)
 	c.FillText(title, vg.Point{X: c.Min.X, Y: c.Max.Y - titleSize}, fit(title, units.Clean(f.Title), c.Size().X))
 	c.Max.Y -= titleSize + 12
-	c.Max.Y -= drawLegend(c, f.entries()) + 6
+	right := endsWidth(f.ends, c)
+	c.Max.Y -= drawLegend(c, f.entries(right > 0)) + 6
 	yTitle := typeface(smallSize, faint)
 	c.FillText(yTitle, vg.Point{X: c.Min.X, Y: c.Max.Y - smallSize}, f.yTitle)
 	c.Max.Y -= smallSize + 8
 	rows := bandRows(f.bands)
-	data := draw.Crop(c, 0, 0, 0, -vg.Length(rows)*(smallSize+4))
+	data := draw.Crop(c, 0, -right, 0, -vg.Length(rows)*(smallSize+4))
 	f.body.Draw(data)
 	drawBandLabels(f.body.DataCanvas(data), f.body, f.bands, rows)
+	if right > 0 {
+		drawEnds(f.body.DataCanvas(data), f.body, f.ends)
+	}
 }
 
 // SVG returns the figure as a standalone SVG document. It carries presentation
@@ -102,7 +110,7 @@ func (f *Figure) renderSVG() ([]byte, error) {
 	return lengths(attributes(b.Bytes(), units.Clean(f.Title))), nil
 }
 
-// PNG returns the figure as a picture 1440 pixels wide.
+// PNG returns the figure as a picture 1280 pixels wide.
 func (f *Figure) PNG() ([]byte, error) {
 	c := vgimg.NewWith(vgimg.UseWH(width, f.height), vgimg.UseDPI(resolution), vgimg.UseBackgroundColor(paper))
 	if err := f.render(draw.New(c)); err != nil {

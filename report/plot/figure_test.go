@@ -31,8 +31,8 @@ func figures() []*Figure {
 	return []*Figure{
 		FanOut(s, glyphs), Growth(s, "handoff.latency", "hand-off", glyphs), Percentiles("handoff.latency", "hand-off", 100, dists, glyphs),
 		OverTime(sampleTimeline(100, 10, false), glyphs), QueueDepth(sampleDepth()), Flap(flapping(), glyphs),
-		Failovers(sampleFailovers()), Budget(sampleFailovers()),
-		Throughput(s, glyphs), ThroughputOverTime(samplePaces(), glyphs), OverTime(sampleDeliveries(), glyphs),
+		Failovers(sampleFailovers()), Budget(sampleFailovers()), Paused(samplePauses()), Resumed(samplePauses()),
+		Throughput(s, glyphs), ThroughputOverTime(samplePaces(), glyphs), OverTime(sampleDeliveries(), glyphs), sampleCapacity(),
 	}
 }
 
@@ -110,8 +110,8 @@ func TestFigure_isAPictureToo(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", f.Name, err)
 		}
-		if w := img.Bounds().Dx(); w != 1440 {
-			t.Errorf("%s is %d pixels wide, want 1440", f.Name, w)
+		if w := img.Bounds().Dx(); w != 1280 {
+			t.Errorf("%s is %d pixels wide, want 1280", f.Name, w)
 		}
 		if dir := os.Getenv("ZKBENCH_LOOK"); dir != "" { // to look at them
 			if err := os.WriteFile(filepath.Join(dir, f.Name+".png"), b, 0o644); err != nil {
@@ -228,7 +228,7 @@ func TestFigures_standHardTimelines(t *testing.T) {
 // legendText is what the legend says.
 func legendText(f *Figure) string {
 	var parts []string
-	for _, e := range f.entries() {
+	for _, e := range f.entries(false) {
 		parts = append(parts, e.text)
 	}
 	return strings.Join(parts, "; ")

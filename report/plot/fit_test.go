@@ -62,3 +62,20 @@ func TestStudent95_isThatOfTables(t *testing.T) {
 		t.Error("no freedom, no bound")
 	}
 }
+
+// A slope whose interval holds 0 is no trend.
+func TestTrend_isSeenOrNot(t *testing.T) {
+	for _, row := range []struct {
+		about string
+		at    []xy
+		want  string
+	}{
+		{"two points have no interval", []xy{{1, 1}, {2, 4}}, ""},
+		{"a clear climb", []xy{{1, 1}, {10, 10}, {100, 100}, {1000, 1001}}, "1.00 (1.00 to 1.00)"},
+		{"up and down", []xy{{1, 4}, {10, 1}, {100, 9}, {1000, 2}}, "no trend seen"},
+	} {
+		if got := trend(row.at); got != row.want {
+			t.Errorf("%s: %q, want %q", row.about, got, row.want)
+		}
+	}
+}

@@ -16,6 +16,7 @@ type entry struct {
 	line  bool // a line, dashed or not
 	dash  bool
 	area  bool // a filled box in the glyph's colour
+	end   bool // its name may stand where its line ends instead
 }
 
 const (

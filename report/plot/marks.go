@@ -99,9 +99,10 @@ func (m line) Plot(c draw.Canvas, p *plot.Plot) {
 
 // whiskers draws a vertical line from low to high at each x, with a cap on top.
 type whiskers struct {
-	x, low, high []float64
-	color        color.Color
-	shift        vg.Length
+	x, low, high    []float64
+	lowest, highest string // what the ends are, in the data; empty where other points say it
+	color           color.Color
+	shift           vg.Length
 }
 
 func (m *whiskers) add(x, low, high float64) {
@@ -139,5 +140,25 @@ func (m gridlines) Plot(c draw.Canvas, p *plot.Plot) {
 				c.StrokeLine2(sty, x, c.Min.Y, x, c.Max.Y)
 			}
 		}
+	}
+}
+
+// spans draws bars along x.
+type spans struct {
+	from, to, y []float64
+	half        float64 // of a bar's height
+	color       color.RGBA
+}
+
+func (m *spans) add(from, to, y float64) {
+	m.from, m.to, m.y = append(m.from, from), append(m.to, to), append(m.y, y)
+}
+
+// Plot implements plot.Plotter.
+func (m spans) Plot(c draw.Canvas, p *plot.Plot) {
+	tx, ty := p.Transforms(&c)
+	for i, y := range m.y {
+		from := tx(m.from[i])
+		fillBox(c, m.color, from, ty(y-m.half), max(tx(m.to[i]), from+1.5), ty(y+m.half)) // one of an instant must still be seen
 	}
 }

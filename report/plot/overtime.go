@@ -47,6 +47,7 @@ func OverTime(t Timeline, glyphs Glyphs) *Figure {
 	}
 	logAxis(&f.body.Y, values, units.Tick)
 	f.yTitle = latency + " (log scale)"
+	f.data.y = latency + ", ns"
 	f.addPoints(what, plain, glyph{glyphs.of(t.Label).color, circle}, 2.4)
 	f.addPoints("failover (a fault caused it)", failover, glyph{ink, triangle}, glyphSize)
 	return f
@@ -58,6 +59,7 @@ func (f *Figure) addPoints(text string, pts []xy, l glyph, size vg.Length) {
 	}
 	slices.SortStableFunc(pts, func(a, b xy) int { return cmp.Compare(a.x, b.x) })
 	shown := thin(pts, overTimePoints)
+	f.data.add(text, pts)
 	text += fmt.Sprintf(" (%s", units.Number(float64(len(pts))))
 	if len(shown) < len(pts) {
 		text += fmt.Sprintf(", %s drawn, every extreme among them", units.Number(float64(len(shown))))

@@ -29,6 +29,7 @@ func ThroughputOverTime(t Timeline, glyphs Glyphs) *Figure {
 	f := t.overTime("throughput", "Throughput", "How many "+what+" a second; the axis begins at 0. Phases in which the harness sets the pace have no line.", from, to)
 	f.addPaces(t.Paces, k, what+" per second, in steps of "+units.Tick(float64(k)*float64(report.PaceWidth)), glyphs.of(t.Label).color)
 	f.yTitle = what + " per second (1/s)"
+	f.data.y = what + ", 1/s"
 	return f
 }
 
@@ -40,6 +41,7 @@ func (f *Figure) addPaces(paces []report.Pace, k int, text string, c color.RGBA)
 		if len(all) == 0 {
 			continue
 		}
+		f.data.add(text, all)
 		shown := thin(all, pacePoints/len(paces))
 		for _, q := range shown {
 			most = math.Max(most, q.y)

@@ -33,7 +33,8 @@ func Percentiles(metric, title string, clients int, dists []Distribution, glyphs
 		fmt.Sprintf("%s by percentile, %s", units.Capital(quantity(metric, title)), units.Plural(clients, "contender")),
 		"Read: at 99 %, 99 of 100 were at most this slow. Each line ends at the slowest that was measured.")
 	f.Clients = clients
-	c := newCurves(f, 0)
+	c := newCurves(f, 0, quantity(metric, title)+", ns")
+	f.data.x = "percentile"
 	end := 1.0 // nines on the axis, at least one
 	repeated := false
 	for _, d := range dists {
@@ -45,7 +46,7 @@ func Percentiles(metric, title string, clients int, dists []Distribution, glyphs
 			end = math.Max(end, q.x)
 		}
 		repeated = repeated || d.Trials > 1
-		c.add(curve{words: d.legend(), glyph: glyphs.of(d.Label), at: d.marks(at), line: thin(at, 600), size: glyphSize})
+		c.add(curve{label: d.Label, words: d.legend(), glyph: glyphs.of(d.Label), at: d.marks(at), all: percents(at), line: thin(at, 600), size: glyphSize})
 	}
 	if c.drawn == 0 {
 		return nil
@@ -78,6 +79,15 @@ func quantity(metric, title string) string {
 
 // nines maps a fraction to the axis: 0.9 is 1, 0.99 is 2.
 func nines(fraction float64) float64 { return -math.Log10(1 - fraction) }
+
+// percents are the same points with their x in percent.
+func percents(at []xy) []xy {
+	out := make([]xy, len(at))
+	for i, q := range at {
+		out[i] = xy{100 * (1 - math.Pow(10, -q.x)), q.y}
+	}
+	return out
+}
 
 // curve returns latency by nines, ascending.
 func (d Distribution) curve() []xy {

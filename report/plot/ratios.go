@@ -58,6 +58,10 @@ func Changes(title, about string, rows []Change, limit float64) *Figure {
 	f.body.Y.Tick.Marker = names
 	f.body.Add(gridlines{x: true}, changeMarks{rows: rows, limit: limit})
 	f.legend = changeLegend(rows, limit)
+	f.data.x, f.data.y = "factor", "95 % interval"
+	for _, r := range rows {
+		f.data.add(r.Label, []xy{{r.Factor, r.Low}, {r.Factor, r.High}})
+	}
 	return f
 }
 

@@ -76,17 +76,18 @@ func (l Glyphs) of(label string) glyph {
 	return glyph{color: palette[0]}
 }
 
-// Sizes in points. A plot is 720 points wide, so one point is about a pixel of the page.
+// Sizes in points. A plot is 640 points wide, so one point is about a pixel of the page,
+// where two stand beside each other.
 const (
-	width      = vg.Length(720)
-	height     = vg.Length(420)
+	width      = vg.Length(640)
+	height     = vg.Length(370)
 	margin     = vg.Length(14)
-	titleSize  = vg.Length(17)
+	titleSize  = vg.Length(15)
 	textSize   = vg.Length(13)
 	smallSize  = vg.Length(12)
 	glyphSize  = vg.Length(4)
 	lineWidth  = vg.Length(1.6)
-	resolution = 144 // dots per inch of a PNG: 1440 pixels wide
+	resolution = 144 // dots per inch of a PNG: 1280 pixels wide
 )
 
 // typeface returns sans-serif text of that size.

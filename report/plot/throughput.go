@@ -12,12 +12,12 @@ import (
 // each cell's trials and, where there are several, a whisker from the lowest to the
 // highest. The scenario has all of its trials, not merged ones. It is nil when all have
 // the same number of clients, or none has a throughput of its own making: in an open
-// loop it is the rate at which items were put. [ThroughputOverTime] says more then.
+// loop it is the rate at which operations were due. [ThroughputOverTime] says more then.
 func Throughput(s matrix.Scenario, glyphs Glyphs) *Figure {
 	f := newFigure("throughput", "Throughput by contenders",
 		"How many grants were had, or items taken, a second, in the phases in which the clients set the pace; faults in them count. "+
 			"A line that falls: more contenders get less done together.")
-	c := newCurves(f, len(s.Series))
+	c := newCurves(f, len(s.Series), "throughput, 1/s")
 	repeated := false
 	for _, series := range s.Series {
 		glyph := glyphs.of(series.Label)
@@ -29,7 +29,7 @@ func Throughput(s matrix.Scenario, glyphs Glyphs) *Figure {
 			continue
 		}
 		repeated = repeated || len(whisk.x) > 0
-		c.add(curve{words: series.Label, glyph: glyph, at: medians, line: medians, size: glyphSize + 1, whiskers: whisk})
+		c.add(curve{label: series.Label, glyph: glyph, at: medians, line: medians, size: glyphSize + 1, whiskers: whisk})
 	}
 	if !c.spread {
 		return nil
@@ -45,11 +45,11 @@ func Throughput(s matrix.Scenario, glyphs Glyphs) *Figure {
 // throughputPoints reads a series. Values of 0 have no place on a log axis; none says
 // that it was 0 everywhere.
 func throughputPoints(counts []int, s matrix.Series) (medians []xy, w whiskers, none bool) {
+	w.lowest, w.highest = "lowest", "highest"
 	for _, n := range counts {
 		var all []float64
 		for _, t := range s.At(n) {
-			_, open := t.Metrics[metrics.QueueYield]
-			if v := t.Metrics[metrics.Throughput].Value; v != nil && !open {
+			if v := t.Metrics[metrics.Throughput].Value; v != nil && !metrics.AtRate(t.Metrics) {
 				all = append(all, *v)
 			}
 		}

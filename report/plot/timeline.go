@@ -41,6 +41,7 @@ func (t Timeline) figure(kind, title, about string) *Figure {
 func (t Timeline) overTime(kind, what, about string, from, to float64) *Figure {
 	f := t.figure(kind, fmt.Sprintf("%s over time: %s, %s", what, t.Label, t.who()), about+" Shaded: a fault was in force.")
 	f.bands = within(bandsOf(t.Faults), from, to)
+	f.data.x = "seconds"
 	secondsAxis(&f.body.X, from, to)
 	f.body.Add(shading(f.bands), gridlines{y: true})
 	return f

@@ -28,11 +28,12 @@ type Line struct {
 func Trend(name, title, unit string, lines []Line, glyphs Glyphs) *Figure {
 	title += per(unit)
 	f := newFigure("trend-"+name, title, "Each point is one run: the median of its trials, with its 95 % confidence interval where it has trials enough.")
-	c := newCurves(f, len(lines))
+	c := newCurves(f, len(lines), title)
+	f.data.x = "start of the run, seconds since 1970"
 	var starts []time.Time
 	for _, l := range lines {
 		var at []xy
-		var w whiskers
+		w := whiskers{lowest: "95 % from", highest: "95 % to"}
 		for _, p := range l.Points {
 			if !(p.Median > 0) || math.IsInf(p.Median, 0) {
 				continue
@@ -45,7 +46,7 @@ func Trend(name, title, unit string, lines []Line, glyphs Glyphs) *Figure {
 			}
 		}
 		if len(at) > 0 {
-			c.add(curve{words: l.Label, glyph: glyphs.of(l.Label), at: at, line: at, size: glyphSize, whiskers: w})
+			c.add(curve{label: l.Label, glyph: glyphs.of(l.Label), at: at, line: at, size: glyphSize, whiskers: w})
 		}
 	}
 	if c.drawn == 0 {

@@ -45,8 +45,8 @@ func TestAnnotations_nameCellAndTrial(t *testing.T) {
 		all += "\n" + f.String()
 	}
 	for _, want := range []string{
-		"Failed: handoff.latency.p50 < 5ms in lock/parent session_timeout=10s at 5 contenders, trial 1 and 1 more trial (measured 5.28 ms); " +
-			"progress in lock/parent session_timeout=10s at 5 contenders, trial 2 (nobody",
+		"Failed: progress in lock/parent session_timeout=10s at 5 contenders, trial 2; " +
+			"handoff.latency.p50 < 5ms in lock/parent session_timeout=10s at 5 contenders, trial 1 and 1 more trial.",
 		"At 5 contenders, trial by trial, handoff.latency.p50 of lock/predecessor session_timeout=4s is 0.250",
 		"At 5 contenders, trial by trial, handoff.latency.p50 of lock/predecessor session_timeout=10s is 0.270",
 		"::handoff.latency.p50 < 5ms in lock/parent session_timeout=10s at 5 contenders, trial 1: measured 5.28 ms",

@@ -48,20 +48,26 @@ var _ = register(report.BenchFile, func(w io.Writer, v *view.View) error {
 func benchLine(b *strings.Builder, m view.Measured) {
 	var numbers []string
 	for _, n := range m.Numbers {
-		if !math.IsNaN(n.Value) && !math.IsInf(n.Value, 0) {
+		if finite(n.Value) {
 			numbers = append(numbers, strconv.FormatFloat(n.Value, 'f', -1, 64)+" "+n.Unit)
 		}
 	}
 	if len(numbers) == 0 { // a line without a number is none
 		return
 	}
-	// The format wants the letter after "Benchmark" not to be a small one.
-	fmt.Fprintf(b, "Benchmark%s/subject=%s", cmp.Or(units.Capital(benchName(m.Scenario)), "Run"), benchName(m.Subject))
-	for _, p := range m.Varying {
-		fmt.Fprintf(b, "/%s=%s", benchName(p.Name), benchName(p.Value))
-	}
-	fmt.Fprintf(b, "/clients=%d %d %s\n", m.Clients, m.Samples, strings.Join(numbers, " "))
+	fmt.Fprintf(b, "Benchmark%s %d %s\n", benchLabel(m), m.Samples, strings.Join(numbers, " "))
 }
+
+// benchLabel names a cell. The format wants the letter after "Benchmark" not to be a small one.
+func benchLabel(m view.Measured) string {
+	label := cmp.Or(units.Capital(benchName(m.Scenario)), "Run") + "/subject=" + benchName(m.Subject)
+	for _, p := range m.Varying {
+		label += "/" + benchName(p.Name) + "=" + benchName(p.Value)
+	}
+	return label + "/clients=" + strconv.Itoa(m.Clients)
+}
+
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
 // benchName makes a name that the format can carry. A dash before digits at its end would
 // be read as GOMAXPROCS, but clients always come last.

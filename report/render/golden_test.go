@@ -43,7 +43,7 @@ func written(t *testing.T, file string, v *view.View) []byte {
 
 // Everything that is written is what a person approved; of a file of one's own too.
 func TestGolden(t *testing.T) {
-	for _, name := range []string{"herd", "broken", "empty", "zoo", "matrix"} {
+	for _, name := range []string{"herd", "broken", "empty", "zoo", "matrix", "audit"} {
 		v := viewOf(t, name)
 		for file := range files {
 			if file != report.PageFile { // too big to approve; it has tests of its own

@@ -47,7 +47,8 @@ type (
 
 // JUnit has a suite for each cell, and in it a case for each check. A broken one is a
 // failure. An unknown one is an error, not skipped: CI systems show skipped in green, and
-// unknown is never a pass. Skipped is only a fault that this machine cannot inject.
+// unknown is never a pass. Skipped is a fault that this machine cannot inject, and what is
+// not promised or not judged.
 var _ = register(report.JUnitFile, func(w io.Writer, v *view.View) error {
 	out := junitRun{Name: "zkbench " + units.Clean(v.Name), Time: fmt.Sprintf("%.3f", v.Run.Elapsed.Seconds())}
 	for _, suite := range v.Suites {
@@ -80,6 +81,8 @@ func junitCaseOf(class string, c view.Check) junitCase {
 		k.Failure = said
 	case view.Skipped:
 		k.Skipped = said
+	case report.NotPromised, report.NotJudged:
+		k.Skipped = words(c.Result + ": " + strings.Join(c.Reasons, "\n"))
 	default:
 		k.Error = words(c.Result + ": " + strings.Join(c.Reasons, "\n"))
 	}

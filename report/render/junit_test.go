@@ -54,3 +54,13 @@ func TestJUnit_partsProvocations(t *testing.T) {
 		t.Errorf("failed: %q, want %q", failed, want)
 	}
 }
+
+// What is not promised, or not judged, is skipped: it is neither green nor red.
+func TestJUnit_skipsWhatDoesNotCount(t *testing.T) {
+	for result, want := range map[string]bool{report.NotPromised: true, report.NotJudged: true, report.Unknown: false, report.Pass: false} {
+		k := junitCaseOf("c", view.Check{What: "fifo", Result: result, Reasons: []string{"because"}})
+		if (k.Skipped != nil) != want || (k.Error != nil) != (result == report.Unknown) || want && k.Skipped.Message != result+": because" {
+			t.Errorf("%s: %+v", result, k)
+		}
+	}
+}

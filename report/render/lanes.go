@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html/template"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -22,7 +23,7 @@ func writeLanes(b *strings.Builder, c explain.Chart, marks []view.Mark, width in
 	if len(c.Lanes) == 0 || c.To <= c.From {
 		return
 	}
-	column := func(t time.Duration) int { return min(max(int(share(c, t)*float64(cols-1)), 0), cols-1) }
+	column := func(t time.Duration) int { return min(max(int(c.Share(t)*float64(cols-1)), 0), cols-1) }
 	from, to := units.Moment(c.From), units.Moment(c.To)
 	fmt.Fprintf(b, "\n  %*s%s%s%s\n", label, "", from, strings.Repeat(" ", max(cols-len(from)-len(to), 1)), to)
 	for _, l := range c.Lanes {
@@ -32,19 +33,27 @@ func writeLanes(b *strings.Builder, c explain.Chart, marks []view.Mark, width in
 				row[i] = runes[bar.Kind]
 			}
 		}
+		for _, m := range l.Marks { // over the bars: what happened is in the list, by number
+			digits := []rune(strconv.Itoa(m.Number))
+			copy(row[min(column(m.At), cols-len(digits)):], digits)
+		}
 		fmt.Fprintf(b, "  %-*s%s\n", label, l.Name(), strings.TrimRight(string(row), " "))
 	}
 	var key []string
 	for _, m := range marks {
-		key = append(key, string(runes[m.Kind])+" "+m.Text)
+		if r, drawn := runes[m.Kind]; drawn {
+			key = append(key, string(r)+" "+m.Text)
+		}
 	}
 	fmt.Fprintf(b, "%s\n\n", wrap("  "+strings.Join(key, "  "), "  ", width))
 }
 
 const (
 	laneWidth  = 1000 // of the drawing, with laneLabel of it for the names
-	laneLabel  = 110
-	laneHeight = 26
+	laneLabel  = 90
+	laneHeight = 34
+	markRadius = 10
+	stopWidth  = 62 // of a time below the lanes
 )
 
 // lanes draws the same as SVG, to be coloured by the style sheet.
@@ -53,27 +62,78 @@ func lanes(c explain.Chart) template.HTML {
 		return ""
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg class="lanes" viewBox="0 0 %d %d" role="img" aria-label="From %s to %s">`, laneWidth, laneHeight*(len(c.Lanes)+1), units.Moment(c.From), units.Moment(c.To))
-	x := func(t time.Duration) float64 { return laneLabel + share(c, t)*(laneWidth-laneLabel) }
-	for i, l := range c.Lanes {
-		y := laneHeight*i + 4
-		fmt.Fprintf(&b, `<text x="0" y="%d" class="lane">%s</text>`, y+14, template.HTMLEscapeString(l.Name()))
-		for _, bar := range fromBottom(l) {
-			from := x(bar.From)
-			fmt.Fprintf(&b, `<rect x="%.1f" y="%d" width="%.1f" height="18" class="%s"/>`, from, y, max(x(bar.To)-from, 1.5), bar.Kind)
+	bottom := laneHeight * len(c.Lanes)
+	fmt.Fprintf(&b, `<svg class="lanes" viewBox="0 0 %d %d" role="img" aria-label="From %s to %s, a lane each for %s">`,
+		laneWidth, bottom+26, units.Moment(c.From), units.Moment(c.To), units.List(laneNames(c)))
+	x := func(t time.Duration) float64 {
+		return laneLabel + markRadius + c.Share(t)*(laneWidth-laneLabel-2*markRadius)
+	}
+	box := func(bar explain.Bar, y, high int, kind string) {
+		fmt.Fprintf(&b, `<rect x="%.1f" y="%d" width="%.1f" height="%d" class="%s"/>`, x(bar.From), y, max(x(bar.To)-x(bar.From), 1.5), high, kind)
+	}
+	for _, l := range c.Lanes {
+		for _, bar := range l.Bars {
+			if bar.Kind == explain.Fault && len(c.Stops) > 0 {
+				box(bar, 0, bottom, "band")
+			}
 		}
 	}
-	y := laneHeight*len(c.Lanes) + 16
-	fmt.Fprintf(&b, `<text x="%d" y="%d" class="time">%s</text><text x="%d" y="%d" class="time end">%s</text></svg>`, laneLabel, y, units.Moment(c.From), laneWidth, y, units.Moment(c.To))
+	for i, l := range c.Lanes {
+		y := laneHeight*i + 6
+		fmt.Fprintf(&b, `<text x="0" y="%d" class="lane">%s</text>`, y+16, template.HTMLEscapeString(l.Name()))
+		fmt.Fprintf(&b, `<line x1="%d" x2="%d" y1="%d" y2="%[3]d" class="rail"/>`, laneLabel, laneWidth, y+11)
+		for _, bar := range fromBottom(l) {
+			box(bar, y, 22, bar.Kind)
+		}
+	}
+	for _, both := range c.Both {
+		box(both, 0, bottom, "both")
+	}
+	for i, l := range c.Lanes {
+		writeMarks(&b, l, laneHeight*i+17, x)
+	}
+	writeStops(&b, c, bottom+18, x)
+	b.WriteString("</svg>")
 	return template.HTML(b.String())
 }
 
-// share is how far into the chart an instant is, from 0 to 1.
-func share(c explain.Chart, t time.Duration) float64 {
-	if c.To <= c.From {
-		return 0
+func laneNames(c explain.Chart) (out []string) {
+	for _, l := range c.Lanes {
+		out = append(out, template.HTMLEscapeString(l.Name()))
 	}
-	return float64(t-c.From) / float64(c.To-c.From)
+	return out
+}
+
+// writeMarks draws the events of a lane: each its number, in a circle, beside the one before
+// it where they are at the same time.
+func writeMarks(b *strings.Builder, l explain.Lane, y int, x func(time.Duration) float64) {
+	free := 0.0
+	for _, m := range l.Marks {
+		at := max(x(m.At), free)
+		free = at + 2*markRadius + 1
+		kind := "event"
+		if m.Proof {
+			kind += " proof"
+		}
+		fmt.Fprintf(b, `<g class="%s"><circle cx="%.1f" cy="%d" r="%d"/><text x="%.1f" y="%d">%d</text></g>`, kind, at, y, markRadius, at, y+4, m.Number)
+	}
+}
+
+// writeStops writes below the lanes when it begins and ends, and the instants between for
+// which there is room.
+func writeStops(b *strings.Builder, c explain.Chart, y int, x func(time.Duration) float64) {
+	write := func(t time.Duration, at float64, place string) {
+		fmt.Fprintf(b, `<text x="%.1f" y="%d" class="time %s">%s</text>`, at, y, place, units.Moment(t))
+	}
+	write(c.From, laneLabel, "")
+	free := laneLabel + 1.6*stopWidth
+	for _, t := range c.Stops {
+		if at := x(t); at >= free && at < laneWidth-1.6*stopWidth {
+			write(t, at, "mid")
+			free = at + stopWidth + 8
+		}
+	}
+	write(c.To, laneWidth, "end")
 }
 
 // fromBottom lists the bars of a lane as they lie upon each other.

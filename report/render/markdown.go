@@ -21,14 +21,26 @@ func Markdown(w io.Writer, v *view.View) error {
 	var b strings.Builder
 	mark := cmp.Or(map[string]string{report.Pass: "✅", report.Fail: "❌"}[v.Result], "❔")
 	fmt.Fprintf(&b, "### %s zkbench %s\n\n%s\n\n**%s**\n", mark, units.Markdown(v.Name), units.Markdown(v.Asked), units.Markdown(v.Verdict))
-	for i, f := range v.Of(view.Measures, view.Doubt, view.Note) {
+	var lines []string
+	for _, h := range v.Headlines {
+		if !h.Tabled {
+			lines = append(lines, h.String())
+		}
+	}
+	for _, f := range v.Of(view.Measures, view.Doubt, view.Note) {
+		lines = append(lines, f.String())
+	}
+	for i, s := range lines {
 		if i == 0 {
 			fmt.Fprintln(&b)
 		}
-		fmt.Fprintf(&b, "- %s\n", units.Markdown(f.String()))
+		fmt.Fprintf(&b, "- %s\n", units.Markdown(s))
 	}
 	for _, t := range v.Tables {
-		markdownTable(&b, t)
+		MarkdownTable(&b, t)
+	}
+	if v.Scorecard != nil && len(v.Scorecard.Rows) > 1 {
+		MarkdownTable(&b, *v.Scorecard)
 	}
 	if all := v.Of(view.Broken, view.Open); len(all) > 0 {
 		fmt.Fprint(&b, "\n<details><summary>What did not pass, and why</summary>\n\n")
@@ -48,13 +60,15 @@ func Markdown(w io.Writer, v *view.View) error {
 	return err
 }
 
-func markdownTable(b *strings.Builder, t view.Table) {
+// MarkdownTable writes a table, and what explains it.
+func MarkdownTable(b *strings.Builder, t view.Table) {
 	line := func(cells []string) {
 		for _, c := range cells {
 			fmt.Fprintf(b, "| %s ", units.Markdown(c))
 		}
 		fmt.Fprint(b, "|\n")
 	}
+	t, legend := shortened(t)
 	var heads []string
 	rule := ""
 	for _, c := range t.Columns {
@@ -68,5 +82,8 @@ func markdownTable(b *strings.Builder, t view.Table) {
 	fmt.Fprintf(b, "%s|\n", rule)
 	for _, r := range t.Rows {
 		line(r.Cells)
+	}
+	for _, s := range legend {
+		fmt.Fprintf(b, "\n%s\n", units.Markdown(s))
 	}
 }

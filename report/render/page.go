@@ -23,30 +23,38 @@ var (
 	pageHTML string
 	//go:embed page/page.css
 	pageCSS string
+	//go:embed page/page.js
+	pageJS string
 	//go:embed page/timeline.js
 	timelineJS string
 )
 
-// figureBytes is how much of the plots' SVG the page has room for, to stay below 2 MB.
-const figureBytes = 900_000
+// figureBytes is how much of the plots' SVG the page has room for, to stay below 1 MB.
+const figureBytes = 500_000
 
-// page writes one file that needs no network and no server. Its content security policy
-// allows only what is written in it.
-var _ = register(report.PageFile, func(w io.Writer, v *view.View) error {
-	p := page{View: v, CSS: template.CSS(pageCSS + darkCSS()), Script: template.JS(timelineJS), room: figureBytes}
-	p.Policy = policy(string(p.CSS), string(p.Script))
+var _ = register(report.PageFile, Page)
+
+// Page writes one file that needs no network and no server. Its content security policy
+// allows only what is written in it. That of a view that stands alone links to no other file.
+func Page(w io.Writer, v *view.View) error {
+	p := page{View: v, CSS: template.CSS(pageCSS + darkCSS()), Script: template.JS(pageJS), room: figureBytes}
+	p.First, p.Rest = v.Ranked()
 	if err := p.timelines(); err != nil {
 		return err
 	}
+	if p.Data != "" {
+		p.Script += template.JS(timelineJS)
+	}
+	p.Policy = policy(string(p.CSS), string(p.Script))
 	t := template.Must(template.New("page").Funcs(template.FuncMap{
-		"clean": units.Clean, "mark": mark, "class": class, "paragraphs": paragraphs, "scrolling": statusFirst, "lanes": lanes, "figure": p.figure,
+		"clean": units.Clean, "mark": mark, "class": class, "paragraphs": paragraphs, "capital": units.Capital, "outcome": outcomeOf, "scrolling": statusFirst, "lanes": lanes, "link": link, "figure": p.figure,
 	}).Parse(pageHTML))
 	// Which plots there is no room for is known when the others are written.
 	if err := t.Execute(w, &p); err != nil {
 		return fmt.Errorf("%s: %w", report.PageFile, err)
 	}
 	return nil
-})
+}
 
 // page is what the template reads.
 type page struct {
@@ -55,6 +63,8 @@ type page struct {
 	CSS    template.CSS
 	Script template.JS
 	Data   template.JS // of the timelines
+	First  []view.Finding
+	Rest   []view.Finding // folded
 
 	room, leftOut int
 }
@@ -62,7 +72,8 @@ type page struct {
 // drawing is a plot as the page shows it.
 type drawing struct {
 	*plot.Figure
-	SVG template.HTML // package plot escapes what it writes
+	SVG  template.HTML // package plot escapes what it writes
+	Path string        // of its files beside the page, without their ending; "" where there are none
 }
 
 // figure returns the plot while there is room for it.
@@ -75,11 +86,20 @@ func (p *page) figure(f *plot.Figure) (*drawing, error) {
 		p.leftOut++
 		return nil, nil
 	}
-	return &drawing{f, template.HTML(svg)}, nil
+	d := &drawing{Figure: f, SVG: template.HTML(svg)}
+	if !p.Alone {
+		d.Path = report.PlotDir + "/" + f.Name
+	}
+	return d, nil
 }
 
 // LeftOut says how many plots there was no room for, once the others are written.
-func (p *page) LeftOut() string { return view.LeftOut(p.leftOut) }
+func (p *page) LeftOut() string {
+	if p.Alone {
+		return ""
+	}
+	return view.LeftOut(p.leftOut)
+}
 
 // statusFirst moves the status to the front: at the far end of a table that scrolls, a
 // failure would be out of sight.
@@ -95,6 +115,14 @@ func statusFirst(t view.Table) view.Table {
 	return t.Pick(append(status, others...))
 }
 
+// link is the id of what explains the i-th cell of a row; "" where nothing does.
+func link(r view.Row, i int) string {
+	if r.Links == nil {
+		return ""
+	}
+	return r.Links[i]
+}
+
 // class is the style of a cell.
 func class(c view.Column, r view.Row) string {
 	switch c.Kind {
@@ -104,6 +132,8 @@ func class(c view.Column, r view.Row) string {
 		return "r " + r.Result
 	case view.Whole:
 		return "whole"
+	case view.Outcome:
+		return "mark"
 	}
 	return ""
 }
@@ -139,6 +169,24 @@ func policy(css, script string) string {
 		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 	}
 	return fmt.Sprintf("default-src 'none'; style-src %s; script-src %s; img-src data:; base-uri 'none'; form-action 'none'", hash(css), hash(script))
+}
+
+// glyphs are what the page shows for a mark of a matrix, and the classes that colour it.
+var glyphs = map[string][2]string{
+	view.MarkPass: {"✓", "pass"}, view.MarkFail: {"✗", "fail"}, view.MarkUnknown: {"?", "unknown"}, view.MarkNone: {"–", "none"}, view.MarkIdle: {"·", "none"},
+}
+
+// outcome is a mark of a matrix, and what it stands for there.
+type outcome struct{ Class, Glyph, Words string }
+
+func outcomeOf(t view.Table, mark string) outcome {
+	o := outcome{Class: glyphs[mark][1], Glyph: glyphs[mark][0]}
+	for _, m := range t.Marks {
+		if m.Kind == mark {
+			o.Words = m.Text
+		}
+	}
+	return o
 }
 
 func mark(result string) string {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/explain"
 	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/plot"
 	"github.com/zkbench/zkbench/report/verdict"
@@ -163,8 +164,8 @@ func TestPage_staysSmall(t *testing.T) {
 		}
 	}
 	got := html(t, pageOf(r, 4000))
-	if len(got) > 2<<20 {
-		t.Errorf("%d bytes, more than 2 MB", len(got))
+	if len(got) > 1_200_000 { // far more tables than any built-in scenario has
+		t.Errorf("%d bytes, more than 1.2 MB", len(got))
 	}
 	if !strings.Contains(got, "more in the folder plots") {
 		t.Error("plots were left out, and the page does not say so")
@@ -199,6 +200,51 @@ func TestPage_hasTheRoundsOfASuccession(t *testing.T) {
 	for _, want := range []string{`{"phase":"lose","client":3,"from":1000000,"to":2000000,"left":true}`, `"gaps":[[1000000,1500000]]`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %s", want)
+		}
+	}
+}
+
+func TestPage_leadsFromAFailedCellToItsExplanation(t *testing.T) {
+	r := load(t, "audit")
+	var stories []explain.Story
+	for _, trial := range r.Trials {
+		if trial.Outcome() == report.Fail {
+			stories = append(stories, explain.Story{Trial: trial, Guarantee: "no-orphan"})
+		}
+	}
+	page := string(written(t, report.PageFile, view.Of(view.Input{Result: r, Stories: stories})))
+	_, matrix, _ := strings.Cut(page, `id="audit"`)
+	links := regexp.MustCompile(`<a href="#(story-[^"]+)" class="fail">✗<`).FindAllStringSubmatch(matrix, -1)
+	if len(links) != 1 {
+		t.Fatalf("%d links, want one for each of %d failed cells", len(links), len(stories))
+	}
+	if !strings.Contains(page, `id="`+links[0][1]+`"`) {
+		t.Errorf("nothing has the id %s", links[0][1])
+	}
+	if !strings.Contains(page, "<span>reply.drop</span>") || strings.Contains(page, "a request.drop, b") {
+		t.Error("the heads are to be written out, without a legend")
+	}
+}
+
+// No link of a page leads nowhere, and no two places have the same name.
+func TestPage_hasAPlaceForEveryLink(t *testing.T) {
+	for _, name := range []string{"herd", "broken", "zoo", "matrix", "audit"} {
+		page := html(t, pageOf(load(t, name), 100))
+		ids := map[string]bool{}
+		for _, m := range regexp.MustCompile(` id="([^"]+)"`).FindAllStringSubmatch(page, -1) {
+			if ids[m[1]] {
+				t.Errorf("%s: two places are called %s", name, m[1])
+			}
+			ids[m[1]] = true
+		}
+		links := regexp.MustCompile(` href="#([^"]*)"`).FindAllStringSubmatch(page, -1)
+		for _, m := range links {
+			if !ids[m[1]] {
+				t.Errorf("%s: a link leads to %q, which is not there", name, m[1])
+			}
+		}
+		if len(links) < 3 {
+			t.Errorf("%s: %d links", name, len(links))
 		}
 	}
 }

@@ -26,14 +26,11 @@ package render
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -59,26 +56,23 @@ func register(name string, r renderer) renderer {
 // what was written there before, and removes former plots. The error joins everything
 // that could not be written; the rest is there.
 func Folder(dir string, v *view.View) error {
-	plots := filepath.Join(dir, report.PlotDir)
-	errs := []error{Figures(plots, v.Figures), sweep(plots, v.Figures)}
+	errs := []error{Figures(dir, report.PlotDir, v.Figures), sweep(dir, v.Figures)}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		errs = append(errs, replace(filepath.Join(dir, name), func(w io.Writer) error { return files[name](w, v) }))
+		errs = append(errs, write(dir, name, func(w io.Writer) error { return files[name](w, v) }))
 	}
 	return errors.Join(errs...)
 }
 
-// Figures writes each figure as SVG and PNG into the folder, which it makes.
-func Figures(dir string, figures []*plot.Figure) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("plots: %w", err)
-	}
+// Figures writes each figure as SVG and PNG, and its numbers as CSV, into the folder called name below dir, which it
+// makes.
+func Figures(dir, name string, figures []*plot.Figure) error {
 	errs := make([]error, len(figures))
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for i, f := range figures {
 		g.Go(func() error {
-			path := filepath.Join(dir, f.Name)
-			errs[i] = errors.Join(replace(path+".svg", bytesOf(f.SVG)), replace(path+".png", bytesOf(f.PNG)))
+			file := filepath.Join(name, f.Name)
+			errs[i] = errors.Join(write(dir, file+".svg", bytesOf(f.SVG)), write(dir, file+".png", bytesOf(f.PNG)), write(dir, file+".csv", bytesOf(f.CSV)))
 			return nil
 		})
 	}
@@ -100,29 +94,17 @@ func bytesOf(draw func() ([]byte, error)) func(io.Writer) error {
 func sweep(dir string, figures []*plot.Figure) error {
 	kept := map[string]bool{}
 	for _, f := range figures {
-		kept[f.Name+".svg"], kept[f.Name+".png"] = true, true
+		kept[f.Name+".svg"], kept[f.Name+".png"], kept[f.Name+".csv"] = true, true, true
 	}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return fmt.Errorf("plots: %w", err)
-	}
-	for _, e := range entries {
-		picture := strings.HasSuffix(e.Name(), ".svg") || strings.HasSuffix(e.Name(), ".png")
-		if e.Type().IsRegular() && picture && !kept[e.Name()] {
-			if err := os.Remove(filepath.Join(dir, e.Name())); err != nil {
-				return fmt.Errorf("plots: removing a former plot: %w", err)
-			}
-		}
-	}
-	return nil
+	return report.Sweep(dir, report.PlotDir, func(name string) bool {
+		return slices.Contains([]string{".svg", ".png", ".csv"}, filepath.Ext(name)) && !kept[name]
+	})
 }
 
-// replace writes a file whole or not at all, so that whoever has the old one open never
-// sees half of the new one.
-func replace(path string, write func(io.Writer) error) error {
+func write(dir, name string, content func(io.Writer) error) error {
 	var b bytes.Buffer
-	if err := write(&b); err != nil {
+	if err := content(&b); err != nil {
 		return err
 	}
-	return report.WriteFile(path, b.Bytes())
+	return report.WriteFile(dir, name, b.Bytes())
 }

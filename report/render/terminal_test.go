@@ -2,6 +2,8 @@ package render
 
 import (
 	"bytes"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -27,6 +29,59 @@ func TestTerminal_fits(t *testing.T) {
 		}
 		if !strings.Contains(b.String(), "hand-off p50") {
 			t.Errorf("at width %d the most telling column is gone:\n%s", width, b.String())
+		}
+	}
+}
+
+// What passes, with as many subjects and client counts as a built-in scenario has, is one
+// screen of a terminal.
+func TestTerminal_fitsOneScreen(t *testing.T) {
+	many := load(t, "herd")
+	for _, x := range many.Trials {
+		for i, subject := range []string{"election/parent", "election/predecessor", "queue/parent", "queue/predecessor"} {
+			x.Subject, x.Name = subject, fmt.Sprint(x.Name, i)
+			many.Trials = append(many.Trials, x)
+		}
+	}
+	sound := load(t, "zoo")
+	sound.Trials = slices.DeleteFunc(sound.Trials, func(t report.Trial) bool { return t.Outcome() != report.Pass })
+	for about, r := range map[string]report.Result{"two subjects": load(t, "herd"), "six subjects, more cells than rows": many, "a zoo": sound} {
+		var b bytes.Buffer
+		if err := Terminal(&b, view.Of(view.Input{Result: r}), Term{Width: 80}); err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(b.String(), "\n"); n > 23 { // the prompt takes one of 24
+			t.Errorf("%s: %d lines\n%s", about, n, b.String())
+		}
+		if last := strings.Split(strings.TrimSpace(b.String()), "\n"); !strings.HasPrefix(last[len(last)-1], "Passed: ") {
+			t.Errorf("%s: the verdict is not the last line:\n%s", about, b.String())
+		}
+	}
+}
+
+// What fails is one screen, too: what broke, in which subject, and where the rest is.
+func TestTerminal_whatFailsFitsOneScreen(t *testing.T) {
+	several := load(t, "broken")
+	for i := range 12 {
+		for _, x := range load(t, "broken").Trials {
+			x.Subject, x.Name = fmt.Sprint("lock/mine-", i), fmt.Sprint(x.Name, i)
+			several.Trials = append(several.Trials, x)
+		}
+	}
+	zoo := load(t, "zoo")
+	for about, r := range map[string]report.Result{"one subject": load(t, "broken"), "a matrix of parameters": load(t, "matrix"), "thirteen subjects": several, "a zoo": zoo} {
+		v := view.Of(view.Input{Result: r, Dir: "zkbench-out/broken-20261122-091500"})
+		v.OneScreen()
+		var b bytes.Buffer
+		term := Term{Width: 80}
+		if err := Terminal(&b, v, term); err != nil {
+			t.Fatal(err)
+		}
+		if n := term.lines(b.String()); n > 23 {
+			t.Errorf("%s: %d lines\n%s", about, n, b.String())
+		}
+		if r.Outcome() == report.Fail && !strings.Contains(b.String(), "\nFailed: ") {
+			t.Errorf("%s: it does not say what failed:\n%s", about, b.String())
 		}
 	}
 }
@@ -74,7 +129,7 @@ func TestTerminal_storyFits(t *testing.T) {
 				t.Errorf("%d columns of %d: %s", n, width, line)
 			}
 		}
-		for _, want := range []string{"was broken by", "The promise: ", "Here: ", "█ believes that it holds", "  *  ", "zstdcat history/" + trial.Name} {
+		for _, want := range []string{"was broken by", "The promise: ", "Here: ", "█ believes that it holds", " * 1 ", "zstdcat history/" + trial.Name} {
 			if !strings.Contains(b.String(), want) {
 				t.Errorf("at width %d the story does not say %q:\n%s", width, want, &b)
 			}

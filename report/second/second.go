@@ -1,15 +1,17 @@
 // Package second has a second opinion on mutual exclusion, by porcupine, a
 // linearizability checker. It searches where the verdict sweeps, so the two share hardly
 // any code; its memory grows with the square of the history, so it judges windows only.
+// Every trial is asked about some of its own while it is judged:
 //
-//	o := second.Search(h, from, to, verdict.Patience(h))
-//	if o.Result == verdict.Fail { ... }
+//	o := second.NewOpinions(h)
+//	for n := range h.Records { o.Record(n) } // and each belief and overlap of the sweep
+//	if window, agrees := o.Close(); !agrees { ... }
 package second
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
-	"os"
 	"slices"
 	"time"
 
@@ -75,19 +77,19 @@ var model = porcupine.Model{
 }
 
 // Search judges the beliefs that meet [from, to]. excuse is how long after a fault its
-// victim may not know yet that it has lost the grant.
+// victim may not know yet that it has lost the grant, where there are no commits.
 func Search(h *history.History, from, to, excuse time.Duration) Opinion {
 	return search(h, from, to, excuse, windowLimit)
 }
 
 // search is Search with a limit on the beliefs.
 func search(h *history.History, from, to, excuse time.Duration, limit int) Opinion {
-	var holds []hold
+	known := newKnown(h, excuse)
+	var beliefs []late
 	var youngest int64 // token that was let in
-	tracker := verdict.NewBeliefs(func(b verdict.Belief) {
-		// A belief without duration is no time in which somebody held.
-		if b.Start < b.End && b.Start <= to && b.End >= from && len(holds) < limit {
-			holds = append(holds, split(b, b.Token < youngest, h.Faults, excuse)...)
+	tracker := verdict.NewBeliefs(h.Header, func(b verdict.Belief) {
+		if b.Start <= to && b.End >= from && len(beliefs) < limit {
+			beliefs = append(beliefs, late{b, b.Token < youngest})
 		}
 		youngest = max(youngest, b.Token)
 	})
@@ -97,35 +99,107 @@ func search(h *history.History, from, to, excuse time.Duration, limit int) Opini
 			break
 		}
 		end = max(end, n.Time())
+		known.record(n)
 		tracker.Add(n)
 	}
 	tracker.Close(end)
-	return check(holds)
+	return check(known.holds(beliefs), searchLimit)
 }
 
-// split makes of a belief what certainly was held. A fault may have taken the grant
-// away at any time from its injection to the end of the excuse; who still believes after
-// that has taken it anew, and wrongly if somebody else has it. late says that one with
-// a younger token was let in before.
-func split(b verdict.Belief, late bool, faults []history.Fault, excuse time.Duration) []hold {
-	whole := hold{b.Client, b.Token, min(b.Call, b.Start), b.Start, b.End, b.End}
-	if b.Restored {
-		whole.asked = b.Start
+// late is a belief, and whether one with a younger token was let in before.
+type late struct {
+	verdict.Belief
+	late bool
+}
+
+// known is what the history tells of sessions and faults.
+type known struct {
+	faults  []history.Fault
+	excuse  time.Duration
+	commits bool
+	ended   map[int64]bool          // by the commits: sessions that expired, or were closed on request; true for those that expired
+	opened  map[int64]time.Duration // by session
+	back    map[int][]time.Duration // by client: when it was connected again
+}
+
+func newKnown(h *history.History, excuse time.Duration) *known {
+	return &known{faults: h.Faults, excuse: excuse, commits: h.Commits, ended: map[int64]bool{}, opened: map[int64]time.Duration{}, back: map[int][]time.Duration{}}
+}
+
+func (k *known) record(n history.Numbered) {
+	switch r := n.Record.(type) {
+	case *history.Commit:
+		if r.Op == history.CommitClose {
+			k.ended[r.Session] = r.Cxid == 0
+		}
+	case *history.Session:
+		if r.Event == history.Opened {
+			k.opened[r.Session] = r.At
+		}
+		if r.Event == history.Opened || r.Event == history.Restored {
+			k.back[r.Client] = append(k.back[r.Client], r.At)
+		}
 	}
-	for _, f := range faults {
+}
+
+// holds makes of beliefs what certainly was held.
+func (k *known) holds(beliefs []late) []hold {
+	var out []hold
+	for _, b := range beliefs {
+		switch {
+		case b.Start >= b.End: // it is no time in which somebody held
+		case k.commits:
+			out = append(out, k.byCommits(b))
+		default:
+			out = append(out, k.split(b)...)
+		}
+	}
+	return out
+}
+
+// whole is a belief that was true from its beginning to its end.
+func whole(b verdict.Belief) hold {
+	h := hold{b.Client, b.Token, min(b.Call, b.Start), b.Start, b.End, b.End}
+	if b.Restored {
+		h.asked = b.Start
+	}
+	return h
+}
+
+// byCommits takes into account that the servers may have taken the grant away at any time,
+// if they let its session expire, or a fault closed it in the client's name.
+func (k *known) byCommits(b late) hold {
+	h := whole(b.Belief)
+	expired, ended := k.ended[b.Session]
+	closed := slices.ContainsFunc(k.faults, func(f history.Fault) bool {
+		return f.Client == b.Client && f.Start <= b.End && f.Start >= k.opened[b.Session]
+	})
+	if expired || ended && closed {
+		h.mayEnd = h.asked
+	}
+	return h
+}
+
+// split takes into account that a fault may have taken the grant away at any time from its
+// injection to the end of the excuse; who still believes after that has taken it anew, and
+// wrongly if somebody else has it.
+func (k *known) split(b late) []hold {
+	whole := whole(b.Belief)
+	for _, f := range k.faults {
 		over, since := max(f.End, f.Start), b.Start
 		served := slices.Contains(f.Served, b.Client)
-		if served && late {
+		if served && b.late {
 			since = b.Call
 		}
-		if f.Client != b.Client && !served || f.Start > b.End || over < since {
+		if f.Client != b.Client && !served || f.Start > b.End || over < since || over < k.opened[b.Session] {
 			continue
 		}
 		whole.mayEnd = max(b.Start, f.Start)
-		if served && late {
+		if served && b.late {
 			whole.mayEnd = max(whole.asked, f.Start) // it never held what it was granted so late
 		}
-		if excused := over + excuse; excused < b.End {
+		if excused := k.excused(b.Client, over); excused < b.End {
+			excused = max(excused, b.Start)
 			again := hold{b.Client, b.Token, excused, excused, b.End, b.End}
 			whole.certainly = excused
 			return []hold{whole, again}
@@ -135,7 +209,18 @@ func split(b verdict.Belief, late bool, faults []history.Fault, excuse time.Dura
 	return []hold{whole}
 }
 
-func check(holds []hold) Opinion {
+// excused returns until when the victim of a fault that was over then may not know.
+func (k *known) excused(client int, over time.Duration) time.Duration {
+	end := over + k.excuse
+	for _, at := range k.back[client] {
+		if at >= over {
+			return min(end, at+time.Second)
+		}
+	}
+	return end
+}
+
+func check(holds []hold, limit time.Duration) Opinion {
 	var ops []porcupine.Operation
 	slices.SortStableFunc(holds, func(a, b hold) int { return cmp.Compare(a.from, b.from) })
 	for i, h := range holds {
@@ -144,7 +229,7 @@ func check(holds []hold) Opinion {
 			porcupine.Operation{ClientId: h.client, Input: act{false, i + 1, h}, Call: int64(h.mayEnd), Return: int64(h.certainly)})
 	}
 	o := Opinion{Operations: len(ops), model: model}
-	result, info := porcupine.CheckOperationsVerbose(model, ops, searchLimit)
+	result, info := porcupine.CheckOperationsVerbose(model, ops, limit)
 	o.info = info
 	o.Result = map[porcupine.CheckResult]string{porcupine.Ok: verdict.Pass, porcupine.Illegal: verdict.Fail}[result]
 	if o.Result == "" {
@@ -153,15 +238,11 @@ func check(holds []hold) Opinion {
 	return o
 }
 
-// Draw writes porcupine's own drawing of what it found, a page for a browser.
-func (o Opinion) Draw(path string) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return fmt.Errorf("second opinion: %w", err)
+// Draw returns porcupine's own drawing of what it found, a page for a browser.
+func (o Opinion) Draw() ([]byte, error) {
+	var page bytes.Buffer
+	if err := porcupine.Visualize(o.model, o.info, &page); err != nil {
+		return nil, fmt.Errorf("second opinion: %w", err)
 	}
-	defer f.Close()
-	if err := porcupine.Visualize(o.model, o.info, f); err != nil {
-		return fmt.Errorf("second opinion: %w", err)
-	}
-	return nil
+	return page.Bytes(), nil
 }

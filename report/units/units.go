@@ -121,6 +121,33 @@ func Times(s string) string {
 	})
 }
 
+var (
+	nodePath  = regexp.MustCompile(`(^|[ (])/[^\s,;:()]+/([^\s,;:()/]+)`)
+	longToken = regexp.MustCompile(`\btoken (\d{10,18})\b`)
+)
+
+// Reason writes why something is so in short: of each node's path its last element, which
+// tells the nodes of one line apart; tokens as zxids; times with three digits.
+// "token 4294967302 by node /zkbench-1f/herd/line/ac-n-0000000001" becomes "token
+// 0x100000006 by node ac-n-0000000001".
+func Reason(s string) string {
+	s = nodePath.ReplaceAllString(Clean(s), "$1$2")
+	s = longToken.ReplaceAllStringFunc(s, func(m string) string {
+		n, _ := strconv.ParseInt(strings.TrimPrefix(m, "token "), 10, 64) // 18 digits always fit
+		return "token " + Zxid(n)
+	})
+	return Times(s)
+}
+
+// Zxid writes a zxid, or a token that is one, as ZooKeeper does: the epoch stands before
+// the counter. A small token is none, and is written as the number that it is.
+func Zxid(v int64) string {
+	if v >= 1<<32 {
+		return "0x" + strconv.FormatInt(v, 16)
+	}
+	return strconv.FormatInt(v, 10)
+}
+
 // Plural writes a count and its noun: "1 verdict", "18 verdicts".
 func Plural(n int, noun string) string {
 	if n != 1 {

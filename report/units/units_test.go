@@ -96,3 +96,14 @@ func TestTick_hasNoIdleZeros(t *testing.T) {
 		}
 	}
 }
+
+func TestReason_isShort(t *testing.T) {
+	for in, want := range map[string]string{
+		"client 0 was granted token 4294968106 by node /zkbench-24a1/herd/line/c8-n-0000000000 of it": "client 0 was granted token 0x10000032a by node c8-n-0000000000 of it",
+		"item \"0-5\" (node /a/line/9d-n-4, made by zxid 0x1) of lock/parent, token 5":                "item \"0-5\" (node 9d-n-4, made by zxid 0x1) of lock/parent, token 5",
+	} {
+		if got := Reason(in); got != want {
+			t.Errorf("%q becomes %q, want %q", in, got, want)
+		}
+	}
+}

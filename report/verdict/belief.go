@@ -8,7 +8,7 @@ import (
 )
 
 // What ended a belief, as Belief.Ended. Otherwise it is the session event
-// that ended it: history.Suspended, Lost, Killed, Closed or Deadline.
+// that ended it: history.Suspended, Lost, Killed, Closed, Ended or Deadline.
 const (
 	Released = "released"
 	AtEnd    = "end" // still believed when the history ended
@@ -27,6 +27,8 @@ type Belief struct {
 	Restored       bool // it goes on after a suspension
 	Record         int  // number of the record that began it
 	EndRecord      int  // and that ended it; 0 at the history's end
+
+	granted *granted // what the commits have of it; nil without
 }
 
 const (
@@ -46,6 +48,9 @@ type Beliefs struct {
 	Late int
 
 	emit    func(Belief)
+	granted func(record int) *granted // the grant of a record, as the commits have it
+	stops   bool                      // the deadline of its session ends a belief
+	told    bool                      // the subject tells its holders what becomes of their session
 	clients perClient[holder]
 	queue   []*entry      // in order of Start
 	free    []*entry      // to be used again
@@ -82,9 +87,12 @@ type entry struct {
 	final bool // nothing can change it any more
 }
 
-// NewBeliefs returns a tracker that calls emit with each belief.
-func NewBeliefs(emit func(Belief)) *Beliefs {
-	return &Beliefs{emit: emit}
+// NewBeliefs returns a tracker of the beliefs in a history that calls emit with each. The
+// deadline of its session ends the belief of a subject that promises to stop then, or
+// that hears of nothing else; the servers' word of the end on the wire only the latter's.
+func NewBeliefs(h history.Header, emit func(Belief)) *Beliefs {
+	p := promisesOf(h)
+	return &Beliefs{emit: emit, stops: p.Deadline || !p.Events, told: p.Events, granted: func(int) *granted { return nil }}
 }
 
 // Add takes the next record.
@@ -118,7 +126,7 @@ func (t *Beliefs) acquired(s *history.Sample, record int) {
 	}
 	b := Belief{
 		Client: s.Client, Session: s.Session, Token: s.Token, Phase: s.Phase, Round: s.Round,
-		Call: s.Call, Start: s.Return, Record: record,
+		Call: s.Call, Start: s.Return, Record: record, granted: t.granted(record),
 	}
 	h.grants = append(h.grants, grant{session: s.Session, token: s.Token, start: b, parts: h.spare})
 	h.spare = nil
@@ -199,7 +207,15 @@ func (h *holder) finish(before time.Duration) {
 
 func (t *Beliefs) event(e *history.Session, record int) {
 	switch e.Event {
-	case history.Suspended, history.Lost, history.Killed, history.Closed, history.Deadline, history.Restored:
+	case history.Suspended, history.Lost, history.Killed, history.Closed, history.Ended, history.Restored:
+	case history.Deadline:
+		if !t.stops {
+			return
+		}
+	case history.Expired:
+		if t.told {
+			return
+		}
 	default:
 		return
 	}
@@ -224,7 +240,7 @@ func (t *Beliefs) apply(g *grant, e *history.Session, record int) {
 		}
 		return
 	}
-	g.dead = e.Event == history.Lost || e.Event == history.Killed || e.Event == history.Closed
+	g.dead = e.Event == history.Lost || e.Event == history.Expired || e.Event == history.Killed || e.Event == history.Closed || e.Event == history.Ended
 	if !g.held {
 		return
 	}

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -12,7 +13,7 @@ import (
 
 func believed(h *history.History) (out []Belief, late int) {
 	var end time.Duration
-	t := NewBeliefs(func(b Belief) { out = append(out, b) })
+	t := NewBeliefs(history.Header{}, func(b Belief) { out = append(out, b) })
 	for n, err := range h.Records {
 		if err != nil {
 			panic(err)
@@ -73,7 +74,7 @@ func TestBeliefs_thatComeFarTooLateAreCounted(t *testing.T) {
 
 func TestBeliefs_thatNobodyReleasedDoNotHoldUpTheOthersForEver(t *testing.T) {
 	emitted := 0
-	tracker := NewBeliefs(func(Belief) { emitted++ })
+	tracker := NewBeliefs(history.Header{}, func(Belief) { emitted++ })
 	h := story(t, "opened 1 101\nacquire 1 5 0 10\nsession killed 1 20")
 	for n := range h.Records {
 		tracker.Add(n)
@@ -117,4 +118,32 @@ func TestMutualExclusion_agreesWithItsDefinition(t *testing.T) {
 			t.Fatalf("%v: got %s %q, want %s", holds, vs[i].Result, vs[i].Reasons, want)
 		}
 	})
+}
+
+// The deadline of its session ends the belief of a subject that promises to stop then, and
+// of one that hears of nothing; the servers' word on the wire only the latter's.
+func TestBeliefs_endWithTheSessionWhereNobodyIsTold(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		event    history.SessionEvent
+		promises history.Promises
+		end      int
+	}{
+		{"it promises to stop", history.Deadline, history.Promises{Deadline: true, Events: true}, 20},
+		{"it hears of its session, and promises nothing else", history.Deadline, history.Promises{Events: true}, 30},
+		{"it hears of nothing", history.Deadline, history.Promises{}, 20},
+		{"it hears of nothing, and the servers say that its session is gone", history.Expired, history.Promises{}, 20},
+		{"it should have been told that it is gone", history.Expired, history.Promises{Events: true}, 30},
+	} {
+		h := story(t, fmt.Sprintf("opened 1 101\nacquire 1 5 0 10\nsession %s 1 20\nrelease 1 5 30 31", c.event))
+		tracker := NewBeliefs(history.Header{Recipe: Lock, Promises: c.promises}, func(b Belief) {
+			if want := time.Duration(c.end) * time.Millisecond; b.End != want {
+				t.Errorf("%s: it believes until %v, want %v", c.name, b.End, want)
+			}
+		})
+		for n := range h.Records {
+			tracker.Add(n)
+		}
+		tracker.Close(second)
+	}
 }

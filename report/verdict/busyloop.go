@@ -23,21 +23,27 @@ func init() {
 // reconnect; for a queue, no reply that somebody was faster) are a loop.
 //
 // The bounds are wide: a sound recipe needs some six requests a call and two a
-// notification, a loop makes hundreds.
+// notification, a loop makes hundreds. A subject that says of itself that it polls may
+// ask as often as once in 10 ms all the time.
 type busy struct {
-	judged int
-	broken evidence
+	history *history.History
+	judged  int
+	broken  evidence
 }
 
 const (
 	requestsPerCall    = 16
-	requestsPerCause   = 6  // for each notification, connection and, in a queue, refusal
-	requestsForNothing = 40 // in one phase
+	requestsPerCause   = 6   // for each notification, connection and, in a queue, refusal
+	requestsForNothing = 40  // in one phase
+	requestsPerSecond  = 100 // of a client that polls
 )
 
-func newBusyLoop(*inputs) checker {
-	b := &busy{}
-	return checker{applies: func() bool { return b.judged > 0 }, record: b.record, finish: b.finish}
+// Polling is the variant of a subject whose waiters watch nobody, as Header.Variant.
+const Polling = "polling"
+
+func newBusyLoop(in *inputs) checker {
+	b := &busy{history: in.history}
+	return checker{record: b.record, finish: b.finish}
 }
 
 func (b *busy) record(n history.Numbered) {
@@ -51,6 +57,9 @@ func (b *busy) record(n history.Numbered) {
 		causes += e.Refusals
 	}
 	allowed := requestsPerCall*e.Calls + requestsPerCause*causes + requestsForNothing
+	if b.history.Header.Variant == Polling {
+		allowed += int64(requestsPerSecond * (e.At - phaseStart(b.history, e.Phase, e.At)).Seconds())
+	}
 	if e.Requests <= allowed {
 		return
 	}
@@ -64,7 +73,7 @@ func (b *busy) finish(time.Duration) Verdict {
 	case b.broken.count > 0:
 		return b.broken.fail("clients in a loop")
 	case b.judged == 0:
-		return unknown("no client's requests were counted")
+		return notJudged("no client's requests were counted")
 	}
 	return pass()
 }

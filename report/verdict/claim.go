@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -19,24 +20,30 @@ func init() {
 	})
 }
 
-// claims judges rule 1. By what the clients know: a grant names its node, its session
-// and its token; the session is the one that the client has; and it is not claimed when
-// the client knows that the session is lost. Where the observer has checked the node
-// while the client held: it is there, its owner is that session, its czxid is the token,
-// and nobody older stands in line. Where there are commits, every grant is looked up
-// there: its node was created by its session, with its token as the czxid, and was the
-// first of its line at some time before the client's last reply.
+// claims judges rule 1. By what the clients know: the session of a grant is the one that
+// the client has, and it is not claimed when the client knows that the session is lost; nor
+// is a grant restored whose holder was told that it is lost.
+//
+// Where there are commits, every grant is looked up there: its node was created by its
+// session, with its token as the czxid, and was the first of its line at some time before
+// the client's last reply. A claim that names no node is by its session's newest.
+//
+// Where there are none, a grant names its node, its session and its token, and the observer
+// has checked some of the nodes while the client held: it is there, its owner is that
+// session, its czxid is the token, and nobody older stands in line.
 type claims struct {
-	line     *line         // nil without commits
-	open     []granted     // whose commits have not all come
-	faults   Spans         // with the time to recover
-	held     map[int]claim // the last grant of each client
-	checked  int
-	sessions map[int]*sessions
-	judged   int
-	unopened int // grants of clients whose session was never recorded
-	missing  int // grants that a commit which was not read might bear out
-	broken   evidence
+	line      *line         // nil without commits
+	hits      map[int]Spans // by client: faults that hit it, with the time in which it may not know
+	held      map[int]claim // the last grant of each client
+	inOrder   bool          // the subject promises it
+	checked   int
+	sessions  map[int]*sessions
+	judged    int
+	unchecked int // grants that lack what a check would compare with
+	unsure    int // grants of which the commits cannot say whose they are
+	missing   int // findings that a commit which was not read might right
+	broken    evidence
+	guests    evidence // grants of clients that have opened no session
 }
 
 // sessions is what one client has heard of its own.
@@ -46,6 +53,7 @@ type sessions struct {
 	openedRecord int
 	previous     int64 // the one before
 	lost         loss  // the last that was lost or closed
+	over         loss  // the loss that the client was told of last, until it is granted something again
 }
 
 // claim is a grant that a check of its node can be compared with.
@@ -56,29 +64,63 @@ type claim struct {
 }
 
 func newClaimValidity(in *inputs) checker {
-	c := &claims{sessions: map[int]*sessions{}, held: map[int]claim{}, faults: Aftermath(in.history, Patience(in.history)), line: in.line}
+	c := &claims{sessions: map[int]*sessions{}, line: in.line, inOrder: in.promises.FIFO}
+	if in.grants != nil {
+		in.grants.judged = c.committed
+	} else {
+		c.held, c.hits = map[int]claim{}, hitsByClient(in.history)
+	}
 	return checker{record: c.record, finish: c.finish}
 }
 
-func (c *claims) record(n history.Numbered) {
-	if len(c.open) > 0 {
-		c.committed(false)
+// hitsByClient returns when each client may not know what a fault has done to its session.
+func hitsByClient(h *history.History) map[int]Spans {
+	out := map[int]Spans{}
+	for client, faults := range faultsByClient(h) {
+		for _, f := range faults {
+			out[client] = append(out[client], span{f.Start, later(ended(f), Patience(h))})
+		}
+		out[client] = union(out[client])
 	}
+	return out
+}
+
+func (c *claims) record(n history.Numbered) {
 	switch r := n.Record.(type) {
 	case *history.ClaimCheck:
-		c.check(r, n.N)
+		if c.line == nil {
+			c.check(r, n.N)
+		}
 	case *history.Session:
 		c.event(r, n.N)
 	case *history.Sample:
 		if r.Op == history.Acquire && r.Outcome == history.OK {
 			c.judged++
 			c.claim(r, n.N)
-			if c.line != nil && r.Path != "" && r.Session != 0 && r.Token != 0 {
-				c.open = append(c.open, granted{*r, n.N})
+			if c.line == nil {
+				c.held[r.Client] = claim{sample: *r, record: n.N}
 			}
-			c.held[r.Client] = claim{sample: *r, record: n.N}
 		}
 	}
+}
+
+// committed takes a grant that was looked up in the commits.
+func (c *claims) committed(g *granted) {
+	wrong := g.wrong
+	if wrong == "" && g.mistaken() {
+		wrong = fmt.Sprintf("the node's czxid is %#x: that is no token of it", uint64(g.node.czxid))
+	}
+	if g.unsure {
+		c.unsure++
+	}
+	if wrong == "" {
+		return
+	}
+	if g.missing || g.mistaken() {
+		c.missing++
+	}
+	c.broken.add([]int{g.record}, "client %d was granted token %#x by node %s of session %#x, knowing of no commit after %#x (record %d), but %s",
+		g.client, uint64(g.token), cmp.Or(g.path, "(unnamed)"), uint64(g.session), uint64(g.zxid), g.record, wrong)
 }
 
 // check compares what was seen of a node with the claim. The client had not let go
@@ -92,7 +134,7 @@ func (c *claims) check(n *history.ClaimCheck, record int) {
 	s := k.sample
 	var wrong string
 	switch {
-	case n.Token == 0 && (k.doubt || c.faults.Touches(s.Call, n.At)):
+	case n.Token == 0 && (k.doubt || c.hits[n.Client].Touches(s.Call, n.At)):
 		return // the session may have died, and the client not know yet: exposure
 	case n.Token == 0:
 		wrong = "it was not there"
@@ -100,7 +142,7 @@ func (c *claims) check(n *history.ClaimCheck, record int) {
 		wrong = fmt.Sprintf("it belonged to session %#x", uint64(n.Session))
 	case n.Token != s.Token:
 		wrong = fmt.Sprintf("its czxid was %d", n.Token)
-	case n.Ahead > 0:
+	case n.Ahead > 0 && c.inOrder:
 		wrong = fmt.Sprintf("%d older nodes stood before it in line", n.Ahead)
 	default:
 		return
@@ -112,7 +154,7 @@ func (c *claims) check(n *history.ClaimCheck, record int) {
 
 func (c *claims) event(n *history.Session, record int) {
 	switch n.Event {
-	case history.Suspended, history.Lost, history.Killed, history.Closed, history.Deadline, history.Expired:
+	case history.Suspended, history.Lost, history.Killed, history.Closed, history.Ended, history.Deadline, history.Expired:
 		if k, ok := c.held[n.Client]; ok {
 			k.doubt = true
 			c.held[n.Client] = k
@@ -130,20 +172,32 @@ func (c *claims) event(n *history.Session, record int) {
 	case history.Opened:
 		k.previous, k.opened, k.openedAt, k.openedRecord = k.opened, n.Session, n.At, record
 	case history.Lost, history.Closed:
-		k.lost = loss{n.Session, n.At, record}
+		k.lost, k.over = loss{n.Session, n.At, record}, loss{}
+		if n.Event == history.Lost {
+			k.over = k.lost
+		}
+	case history.Restored:
+		if k.over.record > 0 && n.At > k.over.at {
+			c.broken.add([]int{k.over.record, record},
+				"client %d was told at %v (record %d) that what it held is restored, and had been told at %v (record %d) that it is lost: nothing brings that back",
+				n.Client, n.At, record, k.over.at, k.over.record)
+		}
 	}
 }
 
 func (c *claims) claim(s *history.Sample, record int) {
-	if s.Path == "" || s.Session == 0 || s.Token == 0 {
-		c.broken.add([]int{record},
-			"client %d claims a grant without a node, a session or a token: path %q, session %#x, token %d (record %d)",
-			s.Client, s.Path, uint64(s.Session), s.Token, record)
-		return
-	}
 	k := c.sessions[s.Client]
-	if k == nil || k.opened == 0 {
-		c.unopened++
+	if k != nil {
+		k.over = loss{}
+	}
+	if s.Path == "" || s.Session == 0 || s.Token == 0 || k == nil || k.opened == 0 {
+		c.unchecked++
+	}
+	if s.Session != 0 && (k == nil || k.opened == 0) {
+		c.guests.add([]int{record}, "client %d was granted token %d under session %#x (record %d), and on its own connections no session was ever opened: "+
+			"it shares another client's", s.Client, s.Token, uint64(s.Session), record)
+	}
+	if s.Session == 0 || k == nil || k.opened == 0 {
 		return
 	}
 	if l := k.lost; l.session == s.Session && (s.Call > l.at || s.Return > l.at+grace) {
@@ -160,69 +214,13 @@ func (c *claims) claim(s *history.Sample, record int) {
 		s.Client, uint64(s.Session), record, uint64(k.opened), k.openedRecord)
 }
 
-// granted is a grant whose node is to be looked up in the commits.
-type granted struct {
-	history.Sample
-	record int
-}
-
-// known is the last transaction that the client can have known of when it was granted.
-// ok is false while the commits have not come to the removal that it was notified of.
-func (l *line) known(s *history.Sample) (zxid int64, ok bool) {
-	n := l.nodes[s.Removed]
-	switch {
-	case s.Removed == "" || n == nil:
-		return s.Zxid, true
-	case n.gone == 0:
-		return 0, false
-	}
-	return max(s.Zxid, n.gone), true
-}
-
-// committed judges the grants whose commits have come.
-func (c *claims) committed(all bool) {
-	later := c.open[:0]
-	for _, g := range c.open {
-		zxid, ok := c.line.known(&g.Sample)
-		if !ok && !all {
-			later = append(later, g)
-			continue
-		}
-		if !ok {
-			zxid = g.Zxid
-		}
-		c.lookUp(g, zxid)
-	}
-	c.open = later
-}
-
-// lookUp judges a grant by what the servers have committed, up to what its client knew.
-func (c *claims) lookUp(g granted, zxid int64) {
-	n := c.line.find(g.Path, g.Token)
-	var wrong string
-	switch {
-	case n == nil:
-		wrong = "no transaction created that node"
-		c.missing++
-	case n.session != g.Session:
-		wrong = fmt.Sprintf("session %#x created that node", uint64(n.session))
-	default:
-		ahead := c.line.aheadOf(n, zxid)
-		if ahead == nil {
-			return
-		}
-		c.missing++
-		wrong = fmt.Sprintf("the older node %s (czxid %#x) stood before it all the time", ahead.path, uint64(ahead.czxid))
-	}
-	c.broken.add([]int{g.record}, "client %d was granted token %#x by node %s of session %#x, knowing of no commit after %#x (record %d), but %s",
-		g.Client, uint64(g.Token), g.Path, uint64(g.Session), uint64(zxid), g.record, wrong)
-}
-
 func (c *claims) finish(time.Duration) Verdict {
 	why := ""
 	if c.line != nil {
-		c.committed(true)
 		why = c.line.incomplete()
+	}
+	if len(c.sessions) > 0 && c.guests.count > 0 { // else nobody's sessions are recorded
+		return c.guests.fail("grants of clients without a session of their own")
 	}
 	switch {
 	case why != "" && c.missing > 0 && c.missing == c.broken.count:
@@ -233,12 +231,14 @@ func (c *claims) finish(time.Duration) Verdict {
 		return unknown("nothing was granted: there is no claim to judge")
 	case why != "":
 		return unknown(why)
+	case c.unsure > 0:
+		return unknown(fmt.Sprintf("the commits cannot say by which node %d of %d grants are claimed", c.unsure, c.judged))
 	case c.line != nil:
 		return pass(fmt.Sprintf("all %d grants were found in the servers' commits", c.judged))
-	case c.unopened > 0:
-		return unknown(fmt.Sprintf("%d of %d grants belong to clients whose session was not recorded", c.unopened, c.judged))
+	case c.unchecked > 0:
+		return unknown(fmt.Sprintf("%d of %d grants say nothing of their node, session or token, or their client's session was not recorded", c.unchecked, c.judged))
 	case c.checked > 0:
 		return pass(fmt.Sprintf("%d of %d grants were checked in the tree", c.checked, c.judged))
 	}
-	return pass("no grant was checked in the tree: only what the clients knew is judged")
+	return unknown("no grant was checked in the tree, and there are no commits: only what the clients knew was judged")
 }

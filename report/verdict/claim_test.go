@@ -3,6 +3,7 @@ package verdict
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/zkbench/zkbench/report/history"
@@ -12,10 +13,14 @@ func TestClaimValidity(t *testing.T) {
 	judgeStories(t, ClaimValidity, []row{
 		{"a grant of the client's own session is valid", `
 			opened 1 101
-			acquire 1 5 0 10`, Pass, ""},
-		{"a grant without a token is a claim without a node", `
+			acquire 1 5 0 10
+			checked 1 5 101 0 11 12`, Pass, "1 of 1 grants were checked"},
+		{"what nobody has checked is unknown", `
 			opened 1 101
-			acquire 1 0 0 10`, Fail, "token 0 (record 2)"},
+			acquire 1 5 0 10`, Unknown, "no grant was checked"},
+		{"a grant without a token cannot be checked", `
+			opened 1 101
+			acquire 1 0 0 10`, Unknown, "1 of 1 grants say nothing of their node"},
 		{"a grant that was asked for after the loss was delivered is invalid", `
 			opened 1 101
 			session lost 1 5
@@ -23,14 +28,49 @@ func TestClaimValidity(t *testing.T) {
 		{"a grant that returned while the loss was being delivered is no proof", `
 			opened 1 101
 			session lost 1 5
-			acquire 1 5 0 10`, Pass, ""},
+			acquire 1 5 0 10`, Unknown, "no grant was checked"},
 		{"a grant that returned long after the loss is invalid", `
 			opened 1 101
 			session lost 1 5
 			acquire 1 5 0 2000`, Fail, "1.995s after"},
-		{"a grant that names no session is an invalid claim", "acquire 1 5 0 10\nopened 2 7", Fail, "without a node"},
+		{"a grant that is restored after it was suspended is the same", `
+			opened 1 101
+			acquire 1 5 0 10
+			checked 1 5 101 0 11 12
+			session suspended 1 20
+			session restored 1 30`, Pass, ""},
+		{"one that is restored after it was lost is invalid", `
+			opened 1 101
+			acquire 1 5 0 10
+			session suspended 1 20
+			session lost 1 30
+			session restored 1 31`, Fail, "told at 31ms (record 5) that what it held is restored, and had been told at 30ms (record 4) that it is lost"},
+		{"a grant of its own may be restored after another was lost", `
+			opened 1 101
+			acquire 1 5 0 10
+			session lost 1 20
+			opened 1 102
+			acquire 1 6 30 40
+			checked 1 6 102 0 41 42
+			session suspended 1 50
+			session restored 1 60`, Pass, ""},
+		{"a grant that names no session cannot be checked", "acquire 1 5 0 10\nopened 2 7", Unknown, "say nothing of their node"},
 		{"no grant, no verdict", "opened 1 101\nacquire 1 5 0 10 failed", Unknown, "nothing was granted"},
 	})
+}
+
+func TestClaimValidity_ofAClientThatSharesAnothersConnection(t *testing.T) {
+	h := story(t, "opened 1 101\nacquire 2 6 0 10")
+	for n := range h.Records {
+		if s, ok := n.Record.(*history.Sample); ok {
+			s.Session = 101
+		}
+	}
+	vs := Judge(h)
+	i := slices.IndexFunc(vs, func(v Verdict) bool { return v.Guarantee == ClaimValidity })
+	if v := vs[i]; v.Result != Fail || !strings.Contains(fmt.Sprint(v), "no session was ever opened: it shares another client's") {
+		t.Errorf("got %+v", v)
+	}
 }
 
 func TestClaimValidity_ofAGrantFromAnotherSession(t *testing.T) {
@@ -42,8 +82,8 @@ func TestClaimValidity_ofAGrantFromAnotherSession(t *testing.T) {
 	}{
 		{"a grant of a session long gone is not the client's own", 101, 9010, Fail},
 		{"nor is one of the session before, long after the new one", 102, 9010, Fail},
-		{"a grant of the session before may return while the new one opens", 102, 500, Pass},
-		{"a grant of the present session is the client's own", 103, 9010, Pass},
+		{"a grant of the session before may return while the new one opens", 102, 500, Unknown},
+		{"a grant of the present session is the client's own", 103, 9010, Unknown},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := story(t, fmt.Sprintf("opened 1 101\nopened 1 102\nopened 1 103\nacquire 1 6 10 %d", c.returned))

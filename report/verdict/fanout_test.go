@@ -1,6 +1,10 @@
 package verdict
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/zkbench/zkbench/report/history"
+)
 
 func TestFanOut(t *testing.T) {
 	const grant = "opened 1 101\nacquire 1 5 0 10\nphase drain 100 900\n"
@@ -11,6 +15,43 @@ func TestFanOut(t *testing.T) {
 		{"a round with a fault in force is not judged", grant + "fault freeze 1 150 160\nfan 200 99 9", Unknown, "all 1 rounds"},
 		{"a fault of the phase before disturbs nothing", "opened 1 101\nacquire 1 5 0 10\nfault flap 1 10 20\nphase churn 10 30\nphase drain 20000 20900\nfan 20200 10 9", Fail, "10 notifications"},
 		{"a fault after the round disturbs nothing", grant + "fan 200 10 9\nfault freeze 1 300 400", Fail, "10 notifications"},
-		{"without a count the guarantee is not at stake", grant, "", ""},
+		{"without a count nothing is judged", grant, NotJudged, "no round was counted"},
 	})
+}
+
+// Where no round was counted, the declared variant says how many clients may be woken.
+func TestFanOut_byTheVariant(t *testing.T) {
+	effort := func(client int, calls, notifications, connections int64) history.Record {
+		return &history.Effort{Phase: "churn", Client: client, Calls: calls, Notifications: notifications, Connections: connections}
+	}
+	churn := func(notifications int64) []history.Record {
+		return []history.Record{effort(1, 10, notifications, 0), effort(2, 10, notifications, 1), effort(3, 10, notifications, 0)}
+	}
+	for _, c := range []struct {
+		name, variant  string
+		records        []history.Record
+		result, reason string
+	}{
+		{"a wake-up or two a call", Predecessor, churn(22), Pass, "within what the variant allows"},
+		{"more of them are a herd", Predecessor, churn(23), Fail, "69 notifications of 3 clients in churn, for 30 calls and 1 connections (record 3)"},
+		{"everybody at every change", Parent, churn(60), Pass, ""},
+		{"more than everybody", Parent, churn(69), Fail, "has 204 at most"},
+		{"nobody says whom its waiters watch", "", churn(1000), NotJudged, "nothing that is declared says"},
+		{"a faulty phase is judged, too", Predecessor, append(churn(23), &history.Window{Fault: "session.flap", Client: 1, End: second, Proof: "seen"}), Fail, "69 notifications"},
+		{"phases are judged one by one", Predecessor, []history.Record{effort(1, 100, 0, 0), &history.Effort{Phase: "storm", Notifications: 9}}, Fail, "in storm"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			judgeHeader(t, history.Header{Recipe: Lock, Variant: c.variant}, FanOut, c.records, c.result, c.reason)
+		})
+	}
+}
+
+// A subject that says of itself that it polls may do so at a rate.
+func TestBusyLoop_ofASubjectThatPolls(t *testing.T) {
+	polls := func(requests int64) []history.Record {
+		return []history.Record{&history.PhaseStart{Name: "churn", At: second}, &history.Effort{Phase: "churn", At: 11 * second, Requests: requests}}
+	}
+	judgeHeader(t, history.Header{Recipe: Lock, Variant: Polling}, BusyLoop, polls(1040), Pass, "")
+	judgeHeader(t, history.Header{Recipe: Lock, Variant: Polling}, BusyLoop, polls(1041), Fail, "more than 1040")
+	judgeHeader(t, history.Header{Recipe: Lock, Variant: Predecessor}, BusyLoop, polls(1040), Fail, "more than 40")
 }

@@ -3,7 +3,6 @@ package verdict
 import (
 	"fmt"
 	"slices"
-	"sort"
 	"time"
 
 	"github.com/zkbench/zkbench/report/history"
@@ -13,43 +12,52 @@ const Fencing = "fencing"
 
 func init() {
 	register(Guarantee{
-		Name: Fencing, Rule: 5, Concerns: granting,
-		Promise: "The tokens (czxid of the grant's node) that the protected resource accepts never go down.",
-		Harm:    "A holder of the past overwrites what its successor has written.",
-		Help:    "the fenced resource took a token lower than one that it had seen",
+		Name: Fencing, Rule: 5, Concerns: granting, promised: exclusive,
+		Promise: "Every grant has a token of its own, higher than that of the grant before, so that a resource can refuse whoever held in the past.",
+		Harm:    "A holder of the past overwrites what its successor has written, or the holder of the present is refused.",
+		Help:    "a token that repeats or goes down, or a valid holder that the fenced resource refused",
 		check:   newFencing,
 	})
 }
 
-// fences judges rule 5: the fenced resource accepts writes with tokens that
-// never go down. The order of the writes is that of the versions which they
-// made, so no clock is needed. There is one such resource in a trial.
+// fences judges rule 5 by those who held without a doubt: no other belief overlaps theirs,
+// and their node stood until they let go of it. From one to the next the token rises, and
+// the resource, which refuses tokens lower than one that it has seen, refuses none of their
+// writes. Refused writes of others are what fencing is for: they are counted.
 //
-// Replies may come in another order than the versions. The last writes are kept
-// in order of version, so that a late one finds its place.
+// The czxid of a node is a token only where grants are given in that order. Where the
+// subject does not promise that, and hands out no other token, a lower one proves nothing.
+//
+// Beliefs come in the order of their start, so whether one is overlapped is known when the
+// next comes.
 type fences struct {
-	recent   []accepted
-	forgot   accepted // the last one that left recent
+	faults   map[int]Spans // by client, where there are no commits: the times of which nobody knows what a session was worth
+	inOrder  bool
+	last     Belief // the one that came last
+	has      bool
+	covered  time.Duration // the latest end of those before it
+	certain  Belief        // the last that held without a doubt
+	judged   int
+	refused  map[int][]refusal // by client, until its belief has come
 	accepted int
-	refused  int
-	open     int // writes of unknown outcome: they may be anywhere, and prove nothing
-	unplaced int // accepted without a version, or too late to compare
+	stopped  int // stale writes that were refused
+	open     int // writes of unknown outcome
 	broken   evidence
 }
 
-type accepted struct {
-	version, token int64
-	record         int
-	high           int64 // the highest token up to and with this write
-	highRecord     int
+// refusal is a write that the resource refused.
+type refusal struct {
+	token        int64
+	call, answer time.Duration
+	record       int
 }
 
-// keepWrites is how many writes a late reply can be compared with.
-const keepWrites = 1 << 12
-
-func newFencing(*inputs) checker {
-	f := &fences{}
-	return checker{record: f.record, finish: f.finish}
+func newFencing(in *inputs) checker {
+	f := &fences{inOrder: in.promises.FIFO, refused: map[int][]refusal{}}
+	if in.line == nil {
+		f.faults = hitsByClient(in.history)
+	}
+	return checker{record: f.record, belief: f.belief, finish: f.finish}
 }
 
 func (f *fences) record(n history.Numbered) {
@@ -59,74 +67,96 @@ func (f *fences) record(n history.Numbered) {
 	}
 	switch s.Outcome {
 	case history.Failed:
-		f.refused++
+		f.stopped++
+		f.refused[s.Client] = append(f.refused[s.Client], refusal{s.Token, s.Call, s.Return, n.N})
 	case history.Unknown:
 		f.open++
 	case history.OK:
 		f.accepted++
-		if s.Version == 0 || s.Token == 0 {
-			f.unplaced++
-			return
-		}
-		f.accept(accepted{version: s.Version, token: s.Token, record: n.N})
 	}
 }
 
-func (f *fences) accept(w accepted) {
-	if w.version < f.forgot.version {
-		f.unplaced++
+func (f *fences) belief(b Belief) {
+	if f.has {
+		f.judge(b.Start)
+		f.covered = max(f.covered, f.last.End)
+	}
+	f.last, f.has = b, true
+}
+
+// judge judges the last belief. next is when another began; forever if none did.
+func (f *fences) judge(next time.Duration) {
+	b := f.last
+	if b.Start < f.covered || next < b.End || !f.held(b) {
+		f.forget(b)
 		return
 	}
-	i := len(f.recent)
-	if i > 0 && f.recent[i-1].version >= w.version {
-		i = sort.Search(i, func(i int) bool { return f.recent[i].version >= w.version })
+	f.refusals(b)
+	if b.Token == 0 || b.Restored || !f.inOrder && (b.granted == nil || !b.granted.mistaken()) {
+		return
 	}
-	before := f.forgot
-	if i > 0 {
-		before = f.recent[i-1]
+	f.judged++
+	if f.certain.Record > 0 && b.Token <= f.certain.Token {
+		how := "is lower than"
+		if b.Token == f.certain.Token {
+			how = "repeats"
+		}
+		f.broken.add([]int{f.certain.Record, b.Record},
+			"token %d of client %d, granted at %v (record %d), %s token %d of client %d, granted before it at %v (record %d): the resource cannot tell one from the other",
+			b.Token, b.Client, b.Start, b.Record, how, f.certain.Token, f.certain.Client, f.certain.Start, f.certain.Record)
 	}
-	w.high, w.highRecord = before.high, before.highRecord
-	if w.token < before.high {
-		f.stale(w)
-	} else {
-		w.high, w.highRecord = w.token, w.record
-	}
-	f.recent = slices.Insert(f.recent, i, w)
-	f.raise(i)
-	if len(f.recent) == 2*keepWrites {
-		f.forgot = f.recent[keepWrites-1]
-		f.recent = append(f.recent[:0], f.recent[keepWrites:]...)
-	}
+	f.certain = b
 }
 
-// raise corrects the writes after a late one, which nobody could compare with it.
-func (f *fences) raise(i int) {
-	w := f.recent[i]
-	for j := i + 1; j < len(f.recent) && f.recent[j].high < w.high; j++ {
-		later := &f.recent[j]
-		later.high, later.highRecord = w.high, w.highRecord
-		f.stale(*later)
+// held says that the client held without a doubt as long as it believed so, if nobody
+// else did.
+func (f *fences) held(b Belief) bool {
+	if b.Ended != Released && b.Ended != AtEnd {
+		return false
 	}
+	if g := b.granted; g != nil {
+		return g.node != nil && g.wrong == "" && !g.unsure && (g.node.gone == 0 || g.node.removal == byRequest)
+	}
+	return !f.faults[b.Client].Touches(b.Call, b.End)
 }
 
-// stale reports a write that was accepted after one with a higher token.
-func (f *fences) stale(w accepted) {
-	f.broken.add([]int{w.highRecord, w.record},
-		"token %d was accepted as version %d (record %d) after token %d (record %d): the write was stale",
-		w.token, w.version, w.record, w.high, w.highRecord)
+// refusals judges what the resource refused of a client that held without a doubt.
+func (f *fences) refusals(b Belief) {
+	for _, r := range f.refused[b.Client] {
+		if r.token != b.Token || r.call < b.Start || r.answer > b.End {
+			continue
+		}
+		f.stopped--
+		f.broken.add([]int{b.Record, r.record},
+			"client %d held by token %d from %v (record %d), valid and alone, and its write at %v was refused as stale (record %d): a higher token had been used before",
+			b.Client, b.Token, b.Start, b.Record, r.call, r.record)
+	}
+	f.forget(b)
+}
+
+// forget drops the refusals that the client had by then.
+func (f *fences) forget(b Belief) {
+	if all := f.refused[b.Client]; len(all) > 0 {
+		f.refused[b.Client] = slices.DeleteFunc(all, func(r refusal) bool { return r.answer <= b.End })
+	}
 }
 
 func (f *fences) finish(time.Duration) Verdict {
-	about := fmt.Sprintf("%d writes accepted, %d refused as stale, %d of unknown outcome", f.accepted, f.refused, f.open)
+	if f.has {
+		f.judge(forever)
+	}
+	about := fmt.Sprintf("%d writes accepted, %d refused as stale, %d of unknown outcome", f.accepted, f.stopped, f.open)
 	switch {
 	case f.broken.count > 0:
-		v := f.broken.fail("stale writes accepted")
+		v := f.broken.fail("tokens that are none")
 		v.Reasons = append(v.Reasons, about)
 		return v
-	case f.accepted == 0:
-		return unknown("the fenced resource accepted no write: " + about)
-	case f.unplaced > 0:
-		return unknown(fmt.Sprintf("%d accepted writes have no version or token, or came too late to be compared: %s", f.unplaced, about))
+	case !f.has:
+		return unknown("nothing was granted: there is no token to judge")
+	case f.judged == 0 && !f.inOrder:
+		return pass("no order of grants is promised, so the tokens of their nodes have none; " + about)
+	case f.judged < 2:
+		return notJudged(fmt.Sprintf("%d grants with a token were held without a doubt: an order needs two; %s", f.judged, about))
 	}
-	return pass(about)
+	return pass(fmt.Sprintf("the tokens of %d grants rise; %s", f.judged, about))
 }

@@ -1,93 +1,100 @@
 package verdict
 
 import (
-	"math/rand/v2"
 	"testing"
-	"time"
-
-	"pgregory.net/rapid"
 
 	"github.com/zkbench/zkbench/report/history"
 )
 
 func TestFencing(t *testing.T) {
+	const two = "opened 1 101\nopened 2 102\n"
 	judgeStories(t, Fencing, []row{
-		{"tokens that rise with the versions are well", `
+		{"tokens that rise from grant to grant are well", two + `
 			acquire 1 5 0 1
 			write 1 5 1 2
-			write 1 5 2 3
-			write 2 6 3 4`, Pass, "3 writes accepted, 0 refused"},
-		{"a token that goes down was a stale write", `
-			write 2 6 1 2
+			release 1 5 3 4
+			acquire 2 6 0 5
+			write 2 6 2 6
+			release 2 6 7 8`, Pass, "the tokens of 2 grants rise; 2 writes accepted, 0 refused"},
+		{"a token that repeats tells nobody apart", two + `
 			acquire 1 5 0 1
-			write 1 5 2 3`, Fail, "token 5 was accepted as version 2 (record 3) after token 6 (record 1)"},
-		{"the version decides the order, not the reply", `
+			release 1 5 3 4
+			acquire 2 5 0 5
+			release 2 5 7 8`, Fail, "token 5 of client 2, granted at 5ms (record 5), repeats token 5 of client 1"},
+		{"a token that goes down lets the past overwrite the present", two + `
 			acquire 1 5 0 1
-			write 2 6 2 2
-			write 1 5 1 3
-			write 2 7 3 4`, Pass, ""},
-		{"a late reply convicts the writes after it", `
+			release 1 5 3 4
+			acquire 2 4 0 5
+			release 2 4 7 8`, Fail, "token 4 of client 2, granted at 5ms (record 5), is lower than token 5 of client 1"},
+		{"a token is compared with the last one that held without a doubt", two + `
 			acquire 1 5 0 1
-			write 1 5 2 2
-			write 2 6 3 3
-			write 2 6 1 4`, Fail, "token 5 was accepted as version 2 (record 2) after token 6 (record 4)"},
-		{"a refused stale write is counted, and well", `
+			release 1 5 3 4
+			acquire 2 9 0 5
+			session lost 2 6
+			acquire 1 7 0 10
+			release 1 7 11 12`, Pass, "the tokens of 2 grants rise"},
+		{"who holds beside another holds in doubt", two + `
 			acquire 1 5 0 1
-			write 2 6 1 2
-			write 1 5 0 3 failed`, Pass, "1 refused as stale"},
-		{"a write without a reply proves nothing", `
+			release 1 5 3 4
+			acquire 2 9 0 5
+			acquire 1 7 4 6
+			release 2 9 11 12
+			release 1 7 13 14
+			acquire 2 8 13 15
+			release 2 8 16 17`, Pass, "the tokens of 2 grants rise"},
+		{"a fault near the grant leaves a doubt", two + `
 			acquire 1 5 0 1
-			write 2 6 1 2
-			write 1 5 0 3 unknown`, Pass, "1 of unknown outcome"},
-		{"an accepted write without a version cannot be placed", `
+			release 1 5 3 4
+			fault session.flap 2 2 3
+			acquire 2 4 0 5
+			release 2 4 7 8`, NotJudged, "1 grants with a token"},
+		{"a holder without a doubt that is refused", two + `
 			acquire 1 5 0 1
-			write 2 6 1 2
-			write 1 5 0 3`, Unknown, "1 accepted writes have no version"},
-		{"no write, no verdict", "acquire 1 5 0 1", Unknown, "accepted no write"},
+			write 1 5 0 2 failed
+			release 1 5 3 4`, Fail, "client 1 held by token 5 from 1ms (record 3), valid and alone, and its write at 2ms was refused as stale (record 4)"},
+		{"a stale write that is refused is what fencing is for", two + `
+			acquire 1 5 0 1
+			session lost 1 3
+			acquire 2 6 0 4
+			write 2 6 1 5
+			write 1 5 0 6 failed
+			release 2 6 7 8`, NotJudged, "1 writes accepted, 1 refused as stale"},
+		{"a write without a reply proves nothing", two + `
+			acquire 1 5 0 1
+			write 1 5 0 2 unknown
+			release 1 5 3 4`, NotJudged, "1 of unknown outcome"},
+		{"no grant, no verdict", two, Unknown, "nothing was granted"},
 	})
 }
 
-// However the replies are shuffled within reach, the verdict is that of the order.
-func TestFencing_doesNotDependOnTheOrderOfReplies(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		tokens := rapid.SliceOfN(rapid.Int64Range(1, 6), 1, 40).Draw(t, "tokens")
-		stale, high := 0, int64(0)
-		for _, k := range tokens {
-			if k < high {
-				stale++
-			}
-			high = max(high, k)
-		}
-		f := &fences{}
-		for _, i := range rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1)).Perm(len(tokens)) {
-			f.record(history.Numbered{N: i + 1, Record: &history.Sample{
-				Op: history.Write, Outcome: history.OK, Token: tokens[i], Version: int64(i + 1)}})
-		}
-		if got := f.broken.count; (got > 0) != (stale > 0) {
-			t.Fatalf("%v: %d stale writes found, want %d", tokens, got, stale)
-		}
-	})
-}
-
-func TestFencing_forgetsOldWritesAndStillKnowsTheHighestToken(t *testing.T) {
-	f := &fences{}
-	write := func(version, token int64) {
-		f.record(history.Numbered{N: int(version), Record: &history.Sample{
-			Op: history.Write, Outcome: history.OK, Token: token, Version: version, Return: time.Duration(version)}})
+// By the commits, who held without a doubt is known whatever faults there were.
+func TestFencing_isJudgedByTheCommits(t *testing.T) {
+	held := func(client int, czxid, token int64, from, to int64) []history.Record {
+		a := operation(history.Acquire, client, czxid, from, seconds(from))
+		r := operation(history.Release, client, czxid, to, seconds(to))
+		a.Token, r.Token = token, token
+		return []history.Record{created(int64(100+client), czxid), a, deleted(int64(100+client), czxid, to), r}
 	}
-	const many = 5 * keepWrites
-	for v := range int64(many) {
-		write(v+1, 1000+v)
-	}
-	if len(f.recent) > 2*keepWrites || f.broken.count > 0 {
-		t.Fatalf("%d kept, %d stale", len(f.recent), f.broken.count)
-	}
-	write(many+1, 999)
-	if f.broken.count != 1 {
-		t.Error("the stale write was not found")
-	}
-	write(3, 1002)
-	if f.unplaced != 1 {
-		t.Error("a reply that is too late to be compared was not counted")
+	flap := &history.Window{Fault: "session.flap", Client: 2, Start: 1, End: 20 * second, Proof: "seen"}
+	for _, c := range []struct {
+		name           string
+		promises       history.Promises
+		records        []history.Record
+		result, reason string
+	}{
+		{"the tokens are those of the nodes", fair, join(held(1, 10, 10, 11, 12), held(2, 13, 13, 14, 15)), Pass, "the tokens of 2 grants rise"},
+		{"a constant is no token", fair, join(held(1, 10, 7, 11, 12), held(2, 13, 7, 14, 15)), Fail, "repeats token 7"},
+		{"a number that goes down is no token", fair, join(held(1, 10, 8, 11, 12), held(2, 13, 7, 14, 15)), Fail, "is lower than token 8"},
+		{"a fault does not excuse it", fair, join([]history.Record{flap}, held(1, 10, 8, 11, 12), held(2, 13, 7, 14, 15)), Fail, "is lower than token 8"},
+		{"nodes that are granted in another order than they came", unfair,
+			join([]history.Record{created(102, 9)}, held(1, 10, 10, 11, 12), held(2, 9, 9, 13, 14)[1:]), Pass, "no order of grants is promised"},
+		{"a token of the subject's own has an order all the same", unfair, join(held(1, 10, 7, 11, 12), held(2, 13, 7, 14, 15)), Fail, "repeats token 7"},
+		{"whose node went with its session held in doubt", fair,
+			join(held(1, 10, 10, 11, 12), []history.Record{created(102, 13), operation(history.Acquire, 2, 13, 13, seconds(13)), sessionGone(102, 14, 13),
+				operation(history.Release, 2, 13, 15, seconds(15))}), NotJudged, "1 grants"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			judgeFor(t, c.promises, Fencing, join([]history.Record{opened(1, 101), opened(2, 102)}, c.records, []history.Record{whole()}), c.result, c.reason)
+		})
 	}
 }

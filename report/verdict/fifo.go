@@ -11,7 +11,7 @@ const FIFO = "fifo"
 
 func init() {
 	register(Guarantee{
-		Name: FIFO, Rule: 6, Concerns: granting,
+		Name: FIFO, Rule: 6, Concerns: granting, promised: inOrder,
 		Promise: "Grants are given in the order in which the servers created the nodes in line.",
 		Harm:    "Some overtake, and others may wait for ever.",
 		Help:    "grants came in another order than their nodes were created",
@@ -19,13 +19,17 @@ func init() {
 	})
 }
 
-// order judges rule 6: grants follow the order in which the server created
-// their nodes, which is the order of the tokens. A grant whose session was
-// already dying does not count: its node was gone, and it overtook nobody.
+// order judges rule 6: grants follow the order in which the servers created their nodes:
+// that of the czxids, whatever the numbers in their names. By the commits, or by the tokens
+// where there are none.
+//
+// A grant whose node went with its session does not count: its client may have been let
+// in when its node was gone, and then it overtook nobody.
 type order struct {
 	faults  map[int][]history.Fault // by client
 	after   time.Duration
-	last    Belief // the grant with the highest token so far
+	last    Belief // the grant with the youngest node so far
+	czxid   int64  // of its node
 	judged  int
 	skipped int
 	broken  evidence
@@ -37,12 +41,19 @@ func newFIFO(in *inputs) checker {
 }
 
 func (o *order) belief(b Belief) {
-	if b.Token == 0 || b.Restored {
+	czxid := b.Token
+	if b.granted != nil {
+		czxid = 0
+		if n := b.granted.node; n != nil && !b.granted.unsure {
+			czxid = n.czxid
+		}
+	}
+	if czxid == 0 || b.Restored {
 		return
 	}
 	o.judged++
-	if b.Token >= o.last.Token {
-		o.last = b
+	if czxid >= o.czxid {
+		o.last, o.czxid = b, czxid
 		return
 	}
 	if o.dying(b) {
@@ -51,10 +62,13 @@ func (o *order) belief(b Belief) {
 	}
 	o.broken.add([]int{o.last.Record, b.Record},
 		"client %d was granted token %d at %v (record %d), although client %d with the younger token %d had been let in before it, at %v (record %d)",
-		b.Client, b.Token, b.Start, b.Record, o.last.Client, o.last.Token, o.last.Start, o.last.Record)
+		b.Client, czxid, b.Start, b.Record, o.last.Client, o.czxid, o.last.Start, o.last.Record)
 }
 
 func (o *order) dying(b Belief) bool {
+	if b.granted != nil {
+		return b.granted.node.withSession()
+	}
 	if b.Ended != Released && b.Ended != AtEnd && b.Ended != string(history.Closed) {
 		return true
 	}

@@ -1,6 +1,10 @@
 package verdict
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/zkbench/zkbench/report/history"
+)
 
 func TestFIFO(t *testing.T) {
 	judgeStories(t, FIFO, []row{
@@ -64,4 +68,33 @@ func TestFIFO(t *testing.T) {
 			release 1 5 40 41`, Pass, ""},
 		{"one grant has no order", "acquire 1 5 0 10", Unknown, "an order needs two"},
 	})
+}
+
+// By the commits, the order is that of the nodes, whatever the tokens and names say; a node
+// that went with its session overtakes nobody, and a fault excuses nothing else.
+func TestFIFO_isJudgedByTheCommits(t *testing.T) {
+	hit := &history.Window{Fault: "session.flap", Client: 2, Start: 0, End: 9 * second, Proof: "seen"}
+	held := func(client int, czxid, at int64) []history.Record {
+		return []history.Record{operation(history.Acquire, client, czxid, at, seconds(at)), deleted(int64(100+client), czxid, at+1),
+			operation(history.Release, client, czxid, at+1, seconds(at+1))}
+	}
+	begin := []history.Record{opened(1, 101), opened(2, 102), created(101, 10), created(102, 11)}
+	mistaken := held(1, 10, 12)
+	mistaken[0].(*history.Sample).Token = 99
+	for _, c := range []struct {
+		name           string
+		records        []history.Record
+		result, reason string
+	}{
+		{"in the order of the nodes", join(held(1, 10, 12), held(2, 11, 14)), Pass, ""},
+		{"in another order", join(held(2, 11, 12), held(1, 10, 14)), Fail, "client 1 was granted token 10"},
+		{"a fault is no excuse", join([]history.Record{hit}, held(2, 11, 12), held(1, 10, 14)), Fail, "client 1 was granted token 10"},
+		{"a token that is none changes nothing", join(mistaken, held(2, 11, 14)), Pass, ""},
+		{"a grant whose node went with its session", join(held(2, 11, 12),
+			[]history.Record{sessionGone(101, 13, 10), operation(history.Acquire, 1, 10, 14, seconds(14)), operation(history.Release, 1, 10, 15, seconds(15))}), Pass, "1 late grants"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			judgeOne(t, FIFO, join(begin, c.records, []history.Record{whole()}), c.result, c.reason)
+		})
+	}
 }

@@ -32,9 +32,12 @@ type fit struct {
 func newFit(in *inputs) checker {
 	f := &fit{untimed: in.history.Header.Provocation != ""}
 	return checker{
-		applies: func() bool { return f.judged > 0 }, record: f.record,
+		record: f.record,
 		finish: func(time.Duration) Verdict {
-			if f.unfit.count == 0 {
+			switch {
+			case f.judged == 0:
+				return notJudged("the harness has recorded nothing about itself")
+			case f.unfit.count == 0:
 				return pass()
 			}
 			v := f.unfit.fail("limits passed")

@@ -63,7 +63,7 @@ func TestBeliefs_apply_endsForGood(t *testing.T) {
 		history.Lost: true, history.Killed: true, history.Closed: true, history.Suspended: false, history.Deadline: false,
 	} {
 		g := &grant{held: true, parts: []*entry{{}}}
-		NewBeliefs(func(Belief) {}).apply(g, &history.Session{Event: event, At: 5}, 1)
+		NewBeliefs(history.Header{}, func(Belief) {}).apply(g, &history.Session{Event: event, At: 5}, 1)
 		if g.dead != dead || g.held {
 			t.Errorf("after %s: dead %v, held %v", event, g.dead, g.held)
 		}

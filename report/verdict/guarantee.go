@@ -25,6 +25,8 @@ type Guarantee struct {
 	Harm     string   // what comes of it when it is broken
 	Help     string   // what breaks it, in a line
 
+	// promised says whether a subject with these promises promises it; nil: every one does.
+	promised func(p history.Promises) bool
 	// check returns a checker of one history, of which no record was read yet.
 	check func(in *inputs) checker
 }
@@ -33,19 +35,20 @@ type Guarantee struct {
 type checker struct {
 	record func(n history.Numbered) // every record, in order
 	belief func(b Belief)           // every belief, in the order of its start
-	// applies says, after the last record, whether the history has something to judge.
-	applies func() bool
+	commit func(r history.Record)   // every commit and their end, each before the first record of a client that may know of it
 	// finish returns the verdict. end is the latest instant in the history.
 	finish func(end time.Duration) Verdict
 }
 
 // inputs are what a checker may ask for besides records and beliefs.
 type inputs struct {
-	history *history.History
-	late    func() int // records that came too late to keep the order of beliefs
-	overlap func(Overlap)
-	items   *items // of a queue
-	line    *line  // by the commits; nil where there are none
+	history  *history.History
+	promises history.Promises
+	late     func() int // records that came too late to keep the order of beliefs
+	overlap  func(Overlap)
+	items    *items  // of a queue
+	line     *line   // by the commits; nil where there are none
+	grants   *grants // looked up in them; nil likewise
 }
 
 var registry []Guarantee
@@ -80,16 +83,43 @@ func Names() []string {
 	return names
 }
 
+func exclusive(p history.Promises) bool   { return p.Exclusive }
+func inOrder(p history.Promises) bool     { return p.FIFO }
+func anyDelivery(p history.Promises) bool { return p.Delivery != "" }
+
+// What a queue promises of each item, as history.Promises.Delivery.
+const (
+	ExactlyOnce = "exactly-once"
+	AtLeastOnce = "at-least-once"
+	AtMostOnce  = "at-most-once"
+)
+
+// promisesOf are the promises of the subject; those of a history that does not say what
+// the subject is are all that there are.
+func promisesOf(h history.Header) history.Promises {
+	if h.Recipe == "" {
+		return history.Promises{Exclusive: true, FIFO: true, Delivery: ExactlyOnce, Deadline: true, Events: true}
+	}
+	return h.Promises
+}
+
 var (
 	anyRecipe = []string{Lock, Election, Queue}
 	granting  = []string{Lock, Election}
 	queues    = []string{Queue}
 )
 
-// seen says which kinds of recipe the operations of a history are of.
-type seen struct{ grants, items bool }
+// seen says which kinds of recipe the operations of a history are of, where its header
+// does not.
+type seen struct {
+	recipe        string // by the header
+	grants, items bool
+}
 
 func (s *seen) record(n history.Numbered) {
+	if s.recipe != "" {
+		return
+	}
 	if sample, ok := n.Record.(*history.Sample); ok {
 		switch sample.Op {
 		case history.Acquire:
@@ -100,9 +130,13 @@ func (s *seen) record(n history.Numbered) {
 	}
 }
 
-// concerned says whether the guarantee is about a recipe that was seen. A history
-// without any operation counts as a lock's, so that emptiness is not skipped over.
+// concerned says whether the guarantee is about the subject's recipe, or about one that
+// was seen. A history without any operation counts as a lock's, so that emptiness is not
+// skipped over.
 func (s *seen) concerned(g Guarantee) bool {
+	if s.recipe != "" {
+		return slices.Contains(g.Concerns, s.recipe)
+	}
 	return s.items && slices.Contains(g.Concerns, Queue) ||
 		(s.grants || !s.items) && (slices.Contains(g.Concerns, Lock) || slices.Contains(g.Concerns, Election))
 }

@@ -1,35 +1,49 @@
 package verdict
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// cleanUp is how long a recipe may take to remove a node that it has no use for any
-// more: some do it in the background.
+// cleanUp is how long a recipe may take to remove a node that it has released: some do it
+// in the background. A node of an acquire that ended without a grant has a session timeout.
 const cleanUp = 2 * time.Second
 
 // leftovers judges rule 7 by the servers' commits, in every phase.
 //
 //   - A release returned ok: the node is gone.
-//   - An acquire gave up, failed or was cancelled: its node goes, too, unless the client's
-//     next acquire takes it over.
+//   - An acquire gave up, failed, was cancelled, or its outcome is unknown: its node goes,
+//     too, unless the client's next acquire takes it over.
+//   - A client that holds or waits has use for one node: of two in the same line the older
+//     goes.
 //
-// A node has cleanUp to go, in which its session lives and no fault keeps its client from
-// removing it. Commits have no time: that a node still stands is seen at a sample whose
-// client knew of a transaction before the removal.
+// A node has its time to go, in which its session lives and no fault keeps its client from
+// removing it. Commits have no time: that a node still stands is seen at the end of an
+// operation that has committed something itself, before the node's removal.
+//
+// Nodes that are unlike all by which grants were claimed are in no line. Of a subject that
+// stands in line again by itself only the third is judged.
 type leftovers struct {
 	line     *line
+	grants   *grants
+	requeues bool
+	bound    time.Duration // for a node of an acquire without a grant
 	members  Spans         // faults that hit members, with the time to recover
 	hits     map[int]Spans // by client: faults that hit it
 	sessions map[int64]*owner
 	current  map[int]int64 // by client: its session
+	claimed  []*node       // of the first grants
 	suspects []*leftover
+	now      time.Duration
 	judged   int
 	broken   evidence
 }
+
+// claimedLimit is how many grants are kept to know the nodes of a line by.
+const claimedLimit = 32
 
 // owner is one session, as far as the client has heard of it.
 type owner struct {
@@ -41,13 +55,17 @@ type leftover struct {
 	*node
 	owner  *owner
 	since  time.Duration
+	bound  time.Duration // how long it may stand after that
 	why    string
 	record int
 	failed bool // its acquire failed: the next one may take it over
 }
 
 func newLeftovers(in *inputs) *leftovers {
-	o := &leftovers{line: in.line, hits: map[int]Spans{}, sessions: map[int64]*owner{}, current: map[int]int64{}}
+	o := &leftovers{
+		line: in.line, grants: in.grants, requeues: in.promises.Requeues, bound: max(cleanUp, in.history.Timeout),
+		hits: map[int]Spans{}, sessions: map[int64]*owner{}, current: map[int]int64{},
+	}
 	for _, f := range in.history.Faults {
 		if f.Client >= 0 {
 			o.hits[f.Client] = append(o.hits[f.Client], span{f.Start, later(ended(f), cleanUp)})
@@ -61,23 +79,41 @@ func newLeftovers(in *inputs) *leftovers {
 // free says whether there was time enough for the client to remove its node.
 func (o *leftovers) free(x *leftover, until time.Duration) bool {
 	faults := union(slices.Concat(o.members, o.hits[x.owner.client]))
-	return slices.ContainsFunc(faults.outside(x.since, until), func(s span) bool { return s.to-s.from > cleanUp })
+	return slices.ContainsFunc(faults.outside(x.since, until), func(s span) bool { return s.to-s.from > x.bound })
+}
+
+// commit finds a second node of one client in the line. Commits come before the first
+// record of a client that may know of them, so it stands from the next record on, at the
+// latest.
+func (o *leftovers) commit(r history.Record) {
+	c, ok := r.(*history.Commit)
+	if !ok || c.Op != history.CommitCreate || !c.Ephemeral {
+		return
+	}
+	all := o.line.of(c.Session)
+	for _, n := range all[:max(0, len(all)-1)] {
+		if n.sequential() && n.czxid < c.Zxid && alike(n, all[len(all)-1]) {
+			o.suspect(n, -1, o.bound, "its client had stood in line by another node, "+c.Path, 0, false)
+		}
+	}
 }
 
 func (o *leftovers) record(n history.Numbered) {
+	o.now = max(o.now, n.Time())
 	switch r := n.Record.(type) {
 	case *history.Session:
 		o.event(r)
 	case *history.Sample:
-		o.check(r)
 		switch {
+		case r.Op == history.Acquire && r.Outcome == history.OK:
+			o.granted(o.grants.last(n.N), r.Return)
+		case o.requeues:
 		case r.Op == history.Release && r.Outcome == history.OK:
 			o.released(r, n.N)
-		case r.Op == history.Acquire && r.Outcome == history.OK:
-			o.granted(r)
 		case r.Op == history.Acquire:
 			o.gaveUp(r, n.N)
 		}
+		o.check(r, n.N)
 	}
 }
 
@@ -93,56 +129,78 @@ func (o *leftovers) event(e *history.Session) {
 	}
 }
 
-func (o *leftovers) suspect(n *node, since time.Duration, why string, record int, failed bool) {
+func (o *leftovers) suspect(n *node, since, bound time.Duration, why string, record int, failed bool) {
 	own := o.sessions[n.session]
 	if own == nil || slices.ContainsFunc(o.suspects, func(s *leftover) bool { return s.node == n }) {
 		return
 	}
-	o.suspects = append(o.suspects, &leftover{node: n, owner: own, since: since, why: why, record: record, failed: failed})
+	o.suspects = append(o.suspects, &leftover{node: n, owner: own, since: since, bound: bound, why: why, record: record, failed: failed})
 }
 
 func (o *leftovers) released(s *history.Sample, record int) {
 	o.judged++
-	if n := o.line.find(s.Path, s.Token); n != nil && n.stoodAt(s.Zxid) {
-		o.suspect(n, s.Return, "it was released, with success", record, false)
+	session := cmp.Or(s.Session, o.current[s.Client])
+	for _, n := range o.line.of(session) {
+		if (n.path == s.Path || s.Path == "") && n.czxid <= s.Zxid {
+			o.suspect(n, s.Return, cleanUp, "it was released, with success", record, false)
+		}
 	}
 }
 
-// granted clears the node that the client holds by now.
-func (o *leftovers) granted(s *history.Sample) {
-	o.suspects = slices.DeleteFunc(o.suspects, func(x *leftover) bool { return x.failed && x.path == s.Path && x.czxid == s.Token })
+// granted clears the node that the client holds by now, and suspects the others that it
+// has in the same line.
+func (o *leftovers) granted(g *granted, at time.Duration) {
+	n := g.node
+	if n == nil {
+		return
+	}
+	if len(o.claimed) < claimedLimit {
+		o.claimed = append(o.claimed, n)
+	}
+	if len(o.suspects) > 0 {
+		o.suspects = slices.DeleteFunc(o.suspects, func(x *leftover) bool { return x.node == n })
+	}
+	if all := n.owned.standing; len(all) > 1 {
+		for _, other := range all {
+			if other != n && other.sequential() && alike(other, n) {
+				o.suspect(other, at, o.bound, "its client was granted by another node, "+n.path, g.record, false)
+			}
+		}
+	}
 }
 
 // gaveUp suspects what the client has in line after its acquire has ended without a grant.
 func (o *leftovers) gaveUp(s *history.Sample, record int) {
 	o.judged++
-	for _, n := range o.line.sessions[o.current[s.Client]] {
+	for _, n := range o.line.of(o.current[s.Client]) {
 		i := slices.IndexFunc(o.suspects, func(x *leftover) bool { return x.node == n })
 		switch {
 		case i < 0:
-			o.suspect(n, s.Return, "its acquire had ended without a grant", record, true)
-		case o.line.youngest[n.session] == n.czxid:
+			o.suspect(n, s.Return, o.bound, "its acquire had ended without a grant", record, true)
+		case n.owned.youngest == n:
 			o.suspects[i].since = s.Return // that acquire may have waited by it
 		}
 	}
 }
 
 // check looks at the suspects as of a sample.
-func (o *leftovers) check(s *history.Sample) {
+func (o *leftovers) check(s *history.Sample, record int) {
 	if len(o.suspects) == 0 {
 		return
 	}
+	committed := s.Outcome == history.OK && (s.Op == history.Acquire || s.Op == history.Release)
 	kept := o.suspects[:0]
 	for _, x := range o.suspects {
-		another := o.line.youngest[x.session] > x.czxid // the client has stood in line by another node since
+		if x.since < 0 {
+			x.since, x.record = o.now, record
+		}
+		another := x.owned.youngest != x.node // the client has stood in line by another node since
 		switch {
-		case x.gone != 0 && !x.withSession: // it went by itself
-		case x.gone != 0 && x.withSession && x.owner.ended > 0:
-			if o.free(x, x.owner.ended) {
-				o.report(x, x.owner.ended)
-			}
-		case x.gone == 0 && (another || !x.failed) && o.free(x, s.Call):
-			o.report(x, s.Call)
+		case x.gone != 0 && !x.withSession(): // it went by itself
+		case x.gone != 0 && x.removal == byExpiry: // its client was not heard of for a session timeout: it could not remove it
+		case x.withSession() && x.owner.ended > 0:
+			o.judge(x, x.owner.ended)
+		case x.gone == 0 && committed && (another || !x.failed) && o.judge(x, s.Call):
 		default:
 			kept = append(kept, x)
 		}
@@ -150,9 +208,23 @@ func (o *leftovers) check(s *history.Sample) {
 	o.suspects = kept
 }
 
-func (o *leftovers) report(x *leftover, until time.Duration) {
+// judge reports a node that stood at an instant, if it stood too long.
+func (o *leftovers) judge(x *leftover, until time.Duration) bool {
+	if x.since < 0 || !o.inLine(x.node) || !o.free(x, until) {
+		return false
+	}
 	o.broken.add([]int{x.record}, "node %s (czxid %#x) of client %d still stood at %v, %v after %s (record %d), while its session %#x lived: it blocks all behind it",
 		x.path, uint64(x.czxid), x.owner.client, until, (until - x.since).Round(time.Millisecond), x.why, x.record, uint64(x.session))
+	return true
+}
+
+// inLine says whether a node is like those by which grants were claimed. Where there was
+// no grant, it is one that has a number.
+func (o *leftovers) inLine(n *node) bool {
+	if len(o.claimed) == 0 {
+		return n.sequential()
+	}
+	return slices.ContainsFunc(o.claimed, func(c *node) bool { return alike(c, n) })
 }
 
 // finish judges what has stood until its session ended.
@@ -162,8 +234,8 @@ func (o *leftovers) finish(end time.Duration) {
 		if x.owner.ended > 0 {
 			until = x.owner.ended
 		}
-		if (x.gone == 0 || x.withSession) && o.free(x, until) {
-			o.report(x, until)
+		if x.gone == 0 || x.removal == byClose && x.owner.ended > 0 {
+			o.judge(x, until)
 		}
 	}
 }

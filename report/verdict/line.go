@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"path"
+	"regexp"
 	"slices"
 
 	"github.com/zkbench/zkbench/report/history"
@@ -12,8 +13,7 @@ import (
 // speaks of has been seen here.
 type line struct {
 	nodes    map[string]*node   // by path: the one that stands, or stood last
-	sessions map[int64][]*node  // by owner: the ephemeral nodes that stand
-	youngest map[int64]int64    // by owner: the czxid of its last ephemeral node
+	sessions map[int64]*owned   // by owner
 	dirs     map[string]*lineIn // by parent
 	end      *history.CommitsEnd
 }
@@ -21,14 +21,37 @@ type line struct {
 // node is one node's life.
 type node struct {
 	path           string
+	in             *lineIn
 	session, czxid int64
-	gone           int64 // zxid of its removal; 0 while it stands
-	withSession    bool  // it went when its session was closed, or had expired
+	owned          *owned // what its session has
+	gone           int64  // zxid of its removal; 0 while it stands
+	removal        removal
+	before, after  *node // at the same path, as far as they are remembered
+}
+
+// removal is how a node went.
+type removal byte
+
+const (
+	byRequest removal = iota // its own session deleted it
+	byAnother                // another session did
+	byClose                  // its session was closed on request
+	byExpiry                 // the servers let its session expire
+)
+
+// withSession says whether the node went when its session was closed, or had expired.
+func (n *node) withSession() bool { return n.gone != 0 && n.removal >= byClose }
+
+// owned is the ephemeral nodes of one session.
+type owned struct {
+	standing []*node
+	youngest *node // the last that it has made, whether or not it stands
 }
 
 // lineIn is the ephemeral nodes below one parent.
 type lineIn struct {
-	standing []*node // by czxid; some of the first may be gone
+	standing []*node // by czxid; up to half of them may be gone
+	gone     int     // of them
 	removed  []*node // of late, by zxid of the removal
 }
 
@@ -37,7 +60,7 @@ type lineIn struct {
 const remember = 4096
 
 func newLine() *line {
-	return &line{nodes: map[string]*node{}, sessions: map[int64][]*node{}, youngest: map[int64]int64{}, dirs: map[string]*lineIn{}}
+	return &line{nodes: map[string]*node{}, sessions: map[int64]*owned{}, dirs: map[string]*lineIn{}}
 }
 
 func (l *line) record(r history.Record) {
@@ -53,61 +76,152 @@ func (l *line) commit(c *history.Commit) {
 	switch c.Op {
 	case history.CommitCreate:
 		if c.Ephemeral {
-			l.create(&node{path: c.Path, session: c.Session, czxid: c.Zxid})
+			l.create(&node{path: c.Path, session: c.Session, czxid: c.Zxid, before: l.nodes[c.Path]})
 		}
 	case history.CommitDelete:
-		l.remove(c.Path, c.Zxid, false)
+		l.remove(c.Path, c)
 	case history.CommitClose:
 		for _, p := range c.Removed {
-			l.remove(p, c.Zxid, true)
+			l.remove(p, c)
 		}
 	}
 }
 
 func (l *line) create(n *node) {
-	d := l.dirs[path.Dir(n.path)]
-	if d == nil {
-		d = &lineIn{}
-		l.dirs[path.Dir(n.path)] = d
+	n.in, n.owned = valueAt(l.dirs, path.Dir(n.path)), valueAt(l.sessions, n.session)
+	if n.before != nil {
+		n.before.after = n
 	}
-	d.standing = append(d.standing, n)
+	n.in.standing = append(n.in.standing, n)
+	n.owned.standing = append(n.owned.standing, n)
+	n.owned.youngest = n
 	l.nodes[n.path] = n
-	l.sessions[n.session] = append(l.sessions[n.session], n)
-	l.youngest[n.session] = n.czxid
 }
 
-func (l *line) remove(p string, zxid int64, withSession bool) {
+// valueAt returns the value of a key, at first a new one.
+func valueAt[K comparable, V any](m map[K]*V, key K) *V {
+	v := m[key]
+	if v == nil {
+		v = new(V)
+		m[key] = v
+	}
+	return v
+}
+
+// of returns the nodes of the session that stand.
+func (l *line) of(session int64) []*node {
+	if o := l.sessions[session]; o != nil {
+		return o.standing
+	}
+	return nil
+}
+
+func (l *line) remove(p string, c *history.Commit) {
 	n := l.nodes[p]
 	if n == nil || n.gone != 0 {
 		return
 	}
-	n.gone, n.withSession = zxid, withSession
-	l.sessions[n.session] = slices.DeleteFunc(l.sessions[n.session], func(o *node) bool { return o == n })
-	d := l.dirs[path.Dir(p)]
-	for len(d.standing) > 0 && d.standing[0].gone != 0 {
-		d.standing = d.standing[1:]
+	n.gone, n.removal = c.Zxid, removedBy(n, c)
+	n.owned.standing = slices.DeleteFunc(n.owned.standing, func(o *node) bool { return o == n })
+	d := n.in
+	if d.gone++; 2*d.gone > len(d.standing) {
+		d.standing = slices.DeleteFunc(d.standing, func(o *node) bool { return o.gone != 0 })
+		d.gone = 0
 	}
 	if d.removed = append(d.removed, n); len(d.removed) == 2*remember {
 		for _, old := range d.removed[:remember] {
-			if l.nodes[old.path] == old {
-				delete(l.nodes, old.path)
-			}
+			l.forget(old)
 		}
 		d.removed = append(d.removed[:0], d.removed[remember:]...)
+	}
+}
+
+func removedBy(n *node, c *history.Commit) removal {
+	switch {
+	case c.Op == history.CommitClose && c.Cxid == 0:
+		return byExpiry
+	case c.Op == history.CommitClose:
+		return byClose
+	case c.Session != n.session:
+		return byAnother
+	}
+	return byRequest
+}
+
+func (l *line) forget(n *node) {
+	if n.after != nil {
+		n.after.before = nil
+	}
+	if l.nodes[n.path] == n {
+		delete(l.nodes, n.path)
 	}
 }
 
 // find returns the node at the path that was created by that transaction; nil where no
 // commit has it.
 func (l *line) find(p string, czxid int64) *node {
-	if n := l.nodes[p]; n != nil && n.czxid == czxid {
+	if n := l.at(p, czxid); n != nil && n.czxid == czxid {
 		return n
 	}
 	return nil
 }
 
-// stoodAt says whether the node stood after that transaction.
-func (n *node) stoodAt(zxid int64) bool { return n.czxid <= zxid && (n.gone == 0 || n.gone > zxid) }
+// at returns the last node that was created at the path up to that transaction.
+func (l *line) at(p string, zxid int64) *node {
+	n := l.nodes[p]
+	for n != nil && n.czxid > zxid {
+		n = n.before
+	}
+	return n
+}
+
+// newest returns the last node of the session that was created up to that transaction,
+// those with a sequence before others, and the last that it had where none stands. sure
+// is false where there are two.
+func (l *line) newest(session, zxid int64) (n *node, sure bool) {
+	own := l.sessions[session]
+	if own == nil {
+		return nil, true
+	}
+	sure = true
+	for _, o := range own.standing {
+		switch {
+		case o.czxid > zxid, n != nil && n.sequential() && !o.sequential():
+		case n != nil && n.czxid == o.czxid && n.sequential() == o.sequential():
+			sure = false // one transaction created both
+		default:
+			n, sure = o, true
+		}
+	}
+	if n == nil {
+		n = own.youngest
+	}
+	return n, sure
+}
+
+// sequential says whether the node's name ends as that of a sequential node does: in ten
+// characters of a number, which may have come out negative.
+func (n *node) sequential() bool {
+	if len(n.path) < 10 {
+		return false
+	}
+	for i, c := range []byte(n.path[len(n.path)-10:]) {
+		if (c < '0' || c > '9') && (i != 0 || c != '-') {
+			return false
+		}
+	}
+	return true
+}
+
+// drawn is what tells a node's path from those of others in the same line: numbers, and
+// ids that a program has drawn.
+var drawn = regexp.MustCompile(`[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|0x[0-9a-fA-F]+|[0-9a-fA-F]{8,}|-?[0-9]+`)
+
+// alike says whether two nodes are of one kind, by their paths. Nodes of another kind, as
+// a reader's beside a writer's, or a member's that says that it is there, do not contend.
+func alike(a, b *node) bool {
+	return drawn.ReplaceAllString(a.path, "#") == drawn.ReplaceAllString(b.path, "#")
+}
 
 // aheadOf returns an older node of the same line that stood as long as n did, up to that
 // transaction; nil if n was the first at some time.
@@ -115,20 +229,19 @@ func (l *line) aheadOf(n *node, zxid int64) *node {
 	if n.gone != 0 {
 		zxid = min(zxid, n.gone-1)
 	}
-	d := l.dirs[path.Dir(n.path)]
-	for _, o := range d.standing {
+	for _, o := range n.in.standing {
 		if o.czxid >= n.czxid {
 			break
 		}
-		if o.gone == 0 {
+		if (o.gone == 0 || o.gone > zxid) && alike(o, n) {
 			return o
 		}
 	}
-	for _, o := range slices.Backward(d.removed) {
+	for _, o := range slices.Backward(n.in.removed) {
 		if o.gone <= zxid {
 			break
 		}
-		if o.czxid < n.czxid {
+		if o.czxid < n.czxid && alike(o, n) {
 			return o
 		}
 	}

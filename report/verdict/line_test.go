@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,7 +13,7 @@ import (
 const second = time.Second
 
 // nodeOf is the path of the node that a transaction created.
-func nodeOf(czxid int64) string { return fmt.Sprintf("/l/n-%d", czxid) }
+func nodeOf(czxid int64) string { return fmt.Sprintf("/l/n-%010d", czxid) }
 
 func opened(client int, session int64) *history.Session {
 	return &history.Session{Event: history.Opened, Client: client, Session: session, Timeout: 4 * second}
@@ -47,105 +48,82 @@ func withGap() *history.CommitsEnd {
 	return &history.CommitsEnd{Last: 99, Gaps: []history.ZxidGap{{From: 3, To: 20}}}
 }
 
+// What a lock promises: to be fair, or not.
+var (
+	fair   = history.Promises{Exclusive: true, FIFO: true, Deadline: true, Events: true}
+	unfair = history.Promises{Exclusive: true, Deadline: true, Events: true}
+)
+
+func seconds(n int64) time.Duration { return time.Duration(n) * second }
+
+func join(parts ...[]history.Record) []history.Record { return slices.Concat(parts...) }
+
 func judgeOne(t *testing.T, guarantee string, records []history.Record, result, reason string) {
 	t.Helper()
-	for _, v := range Judge(history.Of(history.Header{Trial: "t"}, records...)) {
+	judgeFor(t, fair, guarantee, records, result, reason)
+}
+
+// judgeFor judges a lock that makes these promises.
+func judgeFor(t *testing.T, promises history.Promises, guarantee string, records []history.Record, result, reason string) {
+	t.Helper()
+	judgeHeader(t, history.Header{Trial: "t", Recipe: Lock, Promises: promises}, guarantee, records, result, reason)
+}
+
+func judgeHeader(t *testing.T, header history.Header, guarantee string, records []history.Record, result, reason string) {
+	t.Helper()
+	for _, v := range Judge(history.Of(header, records...)) {
 		if v.Guarantee != guarantee {
 			continue
 		}
 		if why := strings.Join(v.Reasons, "\n"); v.Result != result || !strings.Contains(why, reason) {
 			t.Errorf("%s %q, want %s with %q", v.Result, why, result, reason)
 		}
+		if v.Result == Fail && len(v.Records) == 0 {
+			t.Error("a failure without a record that proves it")
+		}
 		return
 	}
 	t.Errorf("%s is not judged", guarantee)
 }
 
-func TestClaimValidity_isJudgedByTheCommits(t *testing.T) {
-	acquired := func(client int, czxid, zxid int64) *history.Sample {
-		return operation(history.Acquire, client, czxid, zxid, second)
+// A line whose first node stands for ever keeps no more than those that stand, and as many.
+func TestLine_forgetsWhoHasGone(t *testing.T) {
+	l := newLine()
+	l.record(created(1, 1))
+	for z := int64(2); z < 100_000; z += 2 {
+		l.record(created(2, z))
+		l.record(deleted(2, z, z+1))
 	}
-	notified := func(s *history.Sample, removed int64) *history.Sample {
-		s.Removed = nodeOf(removed)
-		return s
-	}
-	for _, c := range []struct {
-		name           string
-		records        []history.Record
-		result, reason string
-	}{
-		{"the first in line", []history.Record{created(101, 10), acquired(1, 10, 10), whole()}, Pass, "all 1 grants were found"},
-		{"the one ahead has gone, and the client has seen a later reply",
-			[]history.Record{created(102, 9), created(101, 10), deleted(102, 9, 12), acquired(1, 10, 12), whole()}, Pass, ""},
-		{"the one ahead has gone, and the client was notified of that",
-			[]history.Record{created(102, 9), created(101, 10), deleted(102, 9, 12), notified(acquired(1, 10, 10), 9), whole()}, Pass, ""},
-		{"the one ahead has gone, and the client could not know",
-			[]history.Record{created(102, 9), created(101, 10), deleted(102, 9, 12), acquired(1, 10, 11), whole()}, Fail, "/l/n-9 (czxid 0x9) stood before it all the time"},
-		{"notified of one, while another is ahead",
-			[]history.Record{created(102, 8), created(102, 9), created(101, 10), deleted(102, 9, 12), notified(acquired(1, 10, 10), 9), whole()}, Fail, "/l/n-8"},
-		{"it was the first before its session ended",
-			[]history.Record{created(102, 9), created(101, 10), deleted(102, 9, 12), sessionGone(101, 13, 10), acquired(1, 10, 14), whole()}, Pass, ""},
-		{"its session ended before the one ahead went",
-			[]history.Record{created(102, 9), created(101, 10), sessionGone(101, 11, 10), deleted(102, 9, 12), acquired(1, 10, 14), whole()}, Fail, "stood before it"},
-		{"another session's node", []history.Record{created(102, 10), acquired(1, 10, 10), whole()}, Fail, "session 0x66 created that node"},
-		{"a node that was never created", []history.Record{created(101, 9), acquired(1, 10, 10), whole()}, Fail, "no transaction created that node"},
-		{"a node that may stand in a gap",
-			[]history.Record{acquired(1, 10, 10), withGap()}, Unknown, "gaps in the commits"},
-		{"one ahead whose removal may stand in a gap",
-			[]history.Record{created(102, 9), created(101, 10), acquired(1, 10, 12), withGap()}, Unknown, "gaps in the commits"},
-		{"another session's node, whatever stands in a gap",
-			[]history.Record{created(102, 10), acquired(1, 10, 10), withGap()}, Fail, "session 0x66 created that node"},
-		{"commits that could not be read", []history.Record{created(101, 10), acquired(1, 10, 10), &history.CommitsEnd{Err: "no leader"}}, Unknown, "no leader"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			judgeOne(t, ClaimValidity, append([]history.Record{opened(1, 101), opened(2, 102)}, c.records...), c.result, c.reason)
-		})
+	d := l.dirs["/l"]
+	if len(d.standing) > 4 || len(d.removed) > 2*remember || len(l.nodes) > 2*remember+1 {
+		t.Errorf("%d stand, %d are remembered, %d by name", len(d.standing), len(d.removed), len(l.nodes))
 	}
 }
 
-func TestNoOrphan_isJudgedByTheCommits(t *testing.T) {
-	released := func(client int, czxid, zxid int64, at time.Duration) *history.Sample {
-		return operation(history.Release, client, czxid, zxid, at)
+// A name that is used again and again is not remembered for ever.
+func TestLine_forgetsOldNodesOfOneName(t *testing.T) {
+	l := newLine()
+	for z := int64(2); z < 100_000; z += 2 {
+		c, d := created(2, z), deleted(2, z, z+1)
+		c.Path, d.Path = "/l/lock", "/l/lock"
+		l.record(c)
+		l.record(d)
 	}
-	acquired := func(client int, czxid, zxid int64, at time.Duration) *history.Sample {
-		return operation(history.Acquire, client, czxid, zxid, at)
+	kept := 0
+	for n := l.nodes["/l/lock"]; n != nil; n = n.before {
+		kept++
 	}
-	gaveUp := func(client int, zxid int64, at time.Duration) *history.Sample {
-		s := operation(history.Acquire, client, 0, zxid, at)
-		s.Outcome, s.Err, s.Path, s.Session = history.Failed, "cancelled", "", 0
-		return s
+	if kept > 2*remember || l.find("/l/lock", 99_998-2) == nil {
+		t.Errorf("%d nodes are remembered", kept)
 	}
-	closed := func(client int, at time.Duration) *history.Session {
-		return &history.Session{Event: history.Closed, Client: client, Session: int64(100 + client), At: at}
-	}
-	for _, c := range []struct {
-		name           string
-		records        []history.Record
-		result, reason string
-	}{
-		{"a release that removed its node", []history.Record{created(101, 10), deleted(101, 10, 11), released(1, 10, 11, second), whole()}, Pass, "1 acquires and releases left nothing"},
-		{"a release whose node stands seconds later",
-			[]history.Record{created(101, 10), released(1, 10, 10, second), released(2, 9, 12, 9*second), whole()}, Fail, "after it was released, with success"},
-		{"a release whose node may have gone in a gap",
-			[]history.Record{created(101, 10), released(1, 10, 10, second), released(2, 9, 12, 9*second), withGap()}, Unknown, "gaps in the commits"},
-		{"a release whose node goes a moment later",
-			[]history.Record{created(101, 10), released(1, 10, 10, second), deleted(101, 10, 11), released(2, 9, 12, 9*second), whole()}, Pass, ""},
-		{"an acquire that gave up, and its node goes in the background",
-			[]history.Record{created(101, 10), gaveUp(1, 10, second), deleted(101, 10, 11), released(2, 9, 12, 9*second), whole()}, Pass, ""},
-		{"an acquire that gave up, and the next one takes its node over",
-			[]history.Record{created(101, 10), gaveUp(1, 10, second), acquired(1, 10, 11, 9*second), deleted(101, 10, 12), released(1, 10, 12, 10*second), whole()}, Pass, ""},
-		{"an acquire that gave up, and the client stands in line behind its own node",
-			[]history.Record{created(101, 10), gaveUp(1, 10, second), created(101, 11), released(2, 9, 12, 9*second), whole()}, Fail, "its acquire had ended without a grant"},
-		{"a node that stands until its session ends, seconds later",
-			[]history.Record{created(101, 10), gaveUp(1, 10, second), sessionGone(101, 20, 10), closed(1, 9*second), whole()}, Fail, "while its session 0x65 lived"},
-		{"a node that stands until its session ends at once",
-			[]history.Record{created(101, 10), gaveUp(1, 10, second), sessionGone(101, 20, 10), closed(1, 2*second), whole()}, Pass, ""},
-		{"a fault keeps the client from removing its node",
-			[]history.Record{&history.Window{Fault: "session.flap", Client: 1, Start: second / 2, End: 9 * second, Proof: "seen"},
-				created(101, 10), gaveUp(1, 10, second), sessionGone(101, 20, 10), closed(1, 9*second), whole()}, Pass, ""},
+}
+
+func TestNode_sequential(t *testing.T) {
+	for path, want := range map[string]bool{
+		"/l/n-0000000000": true, "/l/n--000000001": true, "/l/n-2147483647": true, "/l/lock": false, "/l/n-00000000": false, "/l/n-000000000x": false,
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			judgeOne(t, NoOrphan, append([]history.Record{opened(1, 101), opened(2, 102)}, c.records...), c.result, c.reason)
-		})
+		if got := (&node{path: path}).sequential(); got != want {
+			t.Errorf("%s: %v", path, got)
+		}
 	}
 }

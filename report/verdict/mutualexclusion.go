@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/zkbench/zkbench/report/history"
@@ -11,7 +12,7 @@ const MutualExclusion = "mutual-exclusion"
 
 func init() {
 	register(Guarantee{
-		Name: MutualExclusion, Rule: 4, Concerns: granting,
+		Name: MutualExclusion, Rule: 4, Concerns: granting, promised: exclusive,
 		Promise: "At any moment at most one client believes that it holds the lock, or leads; and nobody goes on believing after it has heard that its session is gone.",
 		Harm:    "Two clients act at once on what the lock was to protect.",
 		Help:    "two clients believed at the same time that they held",
@@ -19,23 +20,36 @@ func init() {
 	})
 }
 
-// exclusion judges rule 4: no two beliefs overlap. Where the older holder was
-// hit by a fault and did not know yet, the overlap is exposure, inherent in leases:
-// it is counted, and measured as belief.overlap, but breaks nothing.
+// exclusion judges rule 4: no two beliefs overlap.
+//
+// Where there are commits, they say who had no right: whose node went first. The overlap is
+// exposure, inherent in leases, where the servers had let that client's session expire
+// before the other was let in, and the client had heard of nothing. It is counted, and
+// measured as belief.overlap, but breaks nothing. All else is a violation, and no fault
+// excuses it.
+//
+// Where there are none, an overlap is exposure where a fault had hit the session of the
+// older holder, and it did not know yet; at most until that client is connected again.
 //
 // Beliefs come in the order of their start, so those that can still overlap are
 // the few that have not ended.
 type exclusion struct {
+	told     bool                    // holders are told what becomes of their session
+	line     *line                   // nil without commits
 	faults   map[int][]history.Fault // by client
 	excuse   time.Duration           // how long after a fault the victim may not know yet
+	since    map[int64]time.Duration // by session: when it was opened
+	back     map[int][]time.Duration // by client: when it was connected again
 	beliefs  int
 	active   []claimed
 	youngest int64 // token that was let in
 	exposed  time.Duration
 	exposure int
+	unsure   int            // overlaps of claims of which the commits cannot say whose they are
+	missing  int            // violations that a commit which was not read might right
 	lost     map[int]loss   // the last loss that was delivered to each client
 	acted    map[int64]bool // tokens under which somebody wrote after that
-	expired  map[int]loss   // and the last that has reached it on the wire
+	expired  map[int64]loss // by session: the servers' word of its end has reached its client
 	late     func() int
 	report   func(Overlap)
 
@@ -62,8 +76,8 @@ const silence = 40 * time.Second
 
 func newMutualExclusion(in *inputs) checker {
 	x := &exclusion{
-		faults: faultsByClient(in.history), excuse: Patience(in.history), lost: map[int]loss{}, expired: map[int]loss{},
-		acted: map[int64]bool{}, late: in.late, report: in.overlap,
+		line: in.line, told: in.promises.Events, faults: faultsByClient(in.history), excuse: Patience(in.history), lost: map[int]loss{}, expired: map[int64]loss{},
+		since: map[int64]time.Duration{}, back: map[int][]time.Duration{}, acted: map[int64]bool{}, late: in.late, report: in.overlap,
 	}
 	if x.excuse == 0 {
 		x.excuse = silence + silence/2 + margin
@@ -98,6 +112,10 @@ func (x *exclusion) belief(next Belief) {
 
 // overlap is [b.Start, until]; a is the belief that began earlier.
 func (x *exclusion) overlap(a, b claimed, until time.Duration) {
+	if x.line != nil && a.granted != nil && b.granted != nil {
+		x.byCommits(a.Belief, b.Belief, until)
+		return
+	}
 	wrong, who := "client %d should have stopped", a.Client
 	excused, cause := x.excused(a, b)
 	if b.late {
@@ -108,43 +126,122 @@ func (x *exclusion) overlap(a, b claimed, until time.Duration) {
 	}
 	excused = max(excused, b.Start)
 	if excused > b.Start {
-		x.exposure++
-		x.exposed += min(until, excused) - b.Start
-		x.report(Overlap{a.Client, b.Client, b.Start, min(until, excused), true})
+		x.expose(a.Belief, b.Belief, min(until, excused))
 	}
 	if until <= excused {
 		return
 	}
-	x.report(Overlap{a.Client, b.Client, excused, until, false})
 	why := "no fault had hit it"
 	if cause.N > 0 {
 		why = fmt.Sprintf("%s had hit it, but that excuses only until %v", cause.Fault, excused)
 	}
-	x.broken.add([]int{a.Record, a.EndRecord, b.Record, cause.N},
-		"clients %d (token %d) and %d (token %d) both believed that they held the grant from %v to %v, records %d and %d: %s, and %s",
-		a.Client, a.Token, b.Client, b.Token, b.Start, until, a.Record, b.Record, fmt.Sprintf(wrong, who), why)
+	x.violated(a.Belief, b.Belief, excused, until, []int{cause.N}, fmt.Sprintf(wrong, who)+", and "+why)
+}
+
+// expose counts the overlap of two beliefs until an instant as exposure.
+func (x *exclusion) expose(a, b Belief, until time.Duration) {
+	x.exposure++
+	x.exposed += until - b.Start
+	x.report(Overlap{a.Client, b.Client, b.Start, until, true})
+}
+
+// violated reports the overlap of two beliefs as a violation, from an instant on.
+func (x *exclusion) violated(a, b Belief, from, until time.Duration, proof []int, why string) {
+	x.report(Overlap{a.Client, b.Client, from, until, false})
+	x.broken.add(append(proof, a.Record, a.EndRecord, b.Record),
+		"clients %d (token %d) and %d (token %d) both believed that they held the grant from %v to %v, records %d and %d: %s",
+		a.Client, a.Token, b.Client, b.Token, b.Start, until, a.Record, b.Record, why)
+}
+
+// byCommits judges the overlap of two beliefs by what the servers committed.
+func (x *exclusion) byCommits(a, b Belief, until time.Duration) {
+	stale, good := a, b
+	if went(b) < went(a) {
+		stale, good = b, a
+	}
+	why := ""
+	switch n := stale.granted.node; {
+	case a.granted.unsure || b.granted.unsure:
+		x.unsure++
+		return
+	case a.granted.wrong != "" || b.granted.wrong != "":
+		who := a
+		if a.granted.wrong == "" {
+			who = b
+		}
+		why = fmt.Sprintf("the claim of client %d is not valid: %s", who.Client, who.granted.wrong)
+		if who.granted.missing {
+			x.missing++
+		}
+	case n.gone == 0 || n.gone > good.granted.zxid:
+		why = fmt.Sprintf("the node of client %d, %s, stood when client %d was let in", stale.Client, n.path, good.Client)
+		x.missing++
+	case n.removal == byRequest:
+		why = fmt.Sprintf("client %d had deleted its own node, %s, in transaction %#x", stale.Client, n.path, uint64(n.gone))
+	case n.removal == byAnother:
+		why = fmt.Sprintf("another session had deleted the node of client %d, %s, in transaction %#x", stale.Client, n.path, uint64(n.gone))
+	case n.removal == byClose && !x.hit(stale):
+		why = fmt.Sprintf("client %d had closed its session itself, in transaction %#x", stale.Client, uint64(n.gone))
+	default:
+		x.expose(a, b, until)
+		return
+	}
+	x.violated(a, b, b.Start, until, nil, why)
+}
+
+// went is the transaction in which the node of a belief went; forever if it stands.
+func went(b Belief) int64 {
+	if n := b.granted.node; n != nil && n.gone != 0 {
+		return n.gone
+	}
+	return int64(forever)
+}
+
+// hit says whether a fault had hit the client of a belief before its end: it may have
+// closed the client's session in its name.
+func (x *exclusion) hit(stale Belief) bool {
+	return slices.ContainsFunc(x.faults[stale.Client], func(w history.Fault) bool {
+		return w.Client == stale.Client && w.Start <= stale.End && w.Start >= x.since[stale.Session]
+	})
 }
 
 // excused returns until when the stale belief is excused of overlapping the good one,
-// and by which fault, injected before the good one was let in; 0 where it is not.
+// and by which fault, injected before the good one was let in; 0 where it is not. A fault
+// excuses only a session that was there while it was in force, and until its client is
+// connected again.
 func (x *exclusion) excused(stale, good claimed) (until time.Duration, cause history.Fault) {
 	for _, w := range x.faults[stale.Client] {
 		over, since := ended(w), stale.Start
 		if stale.late && w.Client != stale.Client {
 			since = stale.Call // the member that served it was hit, and had it wait
 		}
-		if w.Start <= good.Start && over >= since && later(over, x.excuse) > until {
-			until, cause = later(over, x.excuse), w
+		if w.Start > good.Start || over < since || over < x.since[stale.Session] {
+			continue
+		}
+		if end := min(later(over, x.excuse), x.again(stale.Client, w)); end > until {
+			until, cause = end, w
 		}
 	}
 	return until, cause
 }
 
+// again returns when the client is known to be connected again after a fault, and has had
+// the time to see what became of its grant; forever where it is not known.
+func (x *exclusion) again(client int, w history.Fault) time.Duration {
+	for _, at := range x.back[client] {
+		if at >= ended(w) {
+			return later(at, grace)
+		}
+	}
+	return forever
+}
+
 // outlived finds a belief that goes on after the servers' word that its session
 // is gone has reached the client.
 func (x *exclusion) outlived(b Belief) {
-	l, ok := x.expired[b.Client]
-	if !ok || l.session != b.Session || l.at < b.Start || b.End <= l.at+grace {
+	l, ok := x.expired[b.Session]
+	// A grant that came after the word is claim-validity's; one that was restored is the same grant.
+	if !ok || l.at < b.Start && !b.Restored || b.End <= l.at+grace {
 		return
 	}
 	x.broken.add([]int{b.Record, l.record, b.EndRecord},
@@ -160,7 +257,15 @@ func (x *exclusion) record(n history.Numbered) {
 		case history.Lost:
 			x.lost[r.Client] = loss{r.Session, r.At, n.N}
 		case history.Expired:
-			x.expired[r.Client] = loss{r.Session, r.At, n.N}
+			if !x.told {
+				return // nobody was told: its belief ends here, and the next write shows nothing
+			}
+			x.expired[r.Session] = loss{r.Session, r.At, n.N}
+		case history.Opened:
+			x.since[r.Session] = r.At
+			x.back[r.Client] = append(x.back[r.Client], r.At)
+		case history.Restored:
+			x.back[r.Client] = append(x.back[r.Client], r.At)
 		}
 	case *history.Sample:
 		if r.Op == history.Write {
@@ -171,10 +276,10 @@ func (x *exclusion) record(n history.Numbered) {
 
 func (x *exclusion) written(s *history.Sample, record int) {
 	l, ok := x.lost[s.Client]
-	if !ok {
-		l, ok = x.expired[s.Client]
+	if l.session != s.Session {
+		l, ok = x.expired[s.Session]
 	}
-	if !ok || l.session == 0 || s.Session != l.session || s.Call <= l.at+grace || x.acted[s.Token] {
+	if !ok || l.session == 0 || s.Call <= l.at+grace || x.acted[s.Token] {
 		return
 	}
 	x.acted[s.Token] = true // once is enough: a holder that does not know goes on and on
@@ -184,7 +289,13 @@ func (x *exclusion) written(s *history.Sample, record int) {
 }
 
 func (x *exclusion) finish(time.Duration) Verdict {
+	why := ""
+	if x.line != nil {
+		why = x.line.incomplete()
+	}
 	switch {
+	case why != "" && x.missing > 0 && x.missing == x.broken.count:
+		return unknown(fmt.Sprintf("beliefs overlap %d times, and the commits do not say why, but %s", x.missing, why))
 	case x.broken.count > 0 && x.late() > 0:
 		return unknown(fmt.Sprintf("beliefs seem to overlap %d times, but %d records came more than %v late: their order is in doubt",
 			x.broken.count, x.late(), reorder))
@@ -192,8 +303,10 @@ func (x *exclusion) finish(time.Duration) Verdict {
 		return x.broken.fail("violations")
 	case x.beliefs == 0:
 		return unknown("no grant was ever believed: there is nothing to judge")
+	case x.unsure > 0:
+		return unknown(fmt.Sprintf("beliefs overlap %d times, and the commits cannot say by which nodes they are claimed", x.unsure))
 	case x.exposure > 0:
-		return pass(fmt.Sprintf("%d exposures, %v in all: a holder that a fault had hit did not know yet when the next was let in, which leases cannot prevent",
+		return pass(fmt.Sprintf("%d exposures, %v in all: a holder whose session was gone did not know yet when the next was let in, which leases cannot prevent",
 			x.exposure, x.exposed))
 	}
 	return pass()

@@ -1,6 +1,11 @@
 package verdict
 
-import "testing"
+import (
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/report/history"
+)
 
 func TestMutualExclusion(t *testing.T) {
 	const two = "opened 1 101\nopened 2 102\n"
@@ -167,4 +172,91 @@ func TestMutualExclusion(t *testing.T) {
 			write 1 6 1 2000`, Pass, ""},
 		{"without any grant there is nothing to judge", two + "acquire 1 0 0 10 failed", Unknown, "no grant was ever believed"},
 	})
+}
+
+// Without commits a fault excuses the session that it hit, until its client is connected
+// again.
+func TestMutualExclusion_excusesSessionsNotClients(t *testing.T) {
+	const both = `
+		release 2 6 20000 20001
+		release 1 5 20000 20001`
+	judgeStories(t, MutualExclusion, []row{
+		{"a session that was there while the fault was in force", `
+			opened 1 101
+			opened 2 102
+			fault session.close 1 900 950
+			acquire 1 5 0 940
+			acquire 2 6 0 1000
+			release 1 5 3000 3001`, Pass, "1 exposures, 2s"},
+		{"a new session is healthy, though its client had been hit", `
+			opened 1 101
+			opened 2 102
+			fault session.close 1 900 950
+			opened 1 103 4000 1000
+			acquire 1 5 1001 1002
+			acquire 2 6 0 1010` + both, Fail, "no fault had hit it"},
+		{"a client that is connected again knows", `
+			opened 1 101
+			opened 2 102
+			acquire 1 5 0 1
+			fault session.close 1 900 950
+			acquire 2 6 0 1000
+			opened 1 103 4000 2000` + both, Fail, "that excuses only until 3s"},
+	})
+}
+
+// By the commits, who had no right is known, and no fault excuses anybody.
+func TestMutualExclusion_isJudgedByTheCommits(t *testing.T) {
+	hit := &history.Window{Fault: "session.close", Client: 1, Start: second, End: 2 * second, Proof: "seen"}
+	acquired := func(client int, czxid, zxid int64, at time.Duration) *history.Sample {
+		return operation(history.Acquire, client, czxid, zxid, at)
+	}
+	released := func(client int, czxid, zxid int64, at time.Duration) *history.Sample {
+		return operation(history.Release, client, czxid, zxid, at)
+	}
+	asked := func(c *history.Commit) *history.Commit {
+		c.Cxid = 7
+		return c
+	}
+	// The first client holds from 1 s on, the second from 3 s on, both until 5 s.
+	two := func(between []history.Record, zxid int64) []history.Record {
+		return join([]history.Record{created(101, 10), created(102, 11), acquired(1, 10, 11, second)}, between,
+			[]history.Record{acquired(2, 11, zxid, 3*second), released(1, 10, 30, 5*second), released(2, 11, 31, 5*second), whole()})
+	}
+	for _, c := range []struct {
+		name           string
+		records        []history.Record
+		result, reason string
+	}{
+		{"the servers had let the session expire, and nobody had told the client", two([]history.Record{sessionGone(101, 20, 10)}, 20), Pass, "1 exposures, 1.999s"},
+		{"a fault had closed the session in the client's name", join([]history.Record{hit}, two([]history.Record{asked(sessionGone(101, 20, 10))}, 20)), Pass, "1 exposures"},
+		{"the client had closed its session itself", two([]history.Record{asked(sessionGone(101, 20, 10))}, 20), Fail, "client 1 had closed its session itself"},
+		{"the client had deleted its own node", two([]history.Record{deleted(101, 10, 20)}, 20), Fail, "client 1 had deleted its own node, /l/n-0000000010, in transaction 0x14"},
+		{"another had deleted it", two([]history.Record{deleted(102, 10, 20)}, 20), Fail, "another session had deleted the node of client 1"},
+		{"a fault is no excuse for that", join([]history.Record{hit}, two([]history.Record{deleted(101, 10, 20)}, 20)), Fail, "had deleted its own node"},
+		{"the node stood when the other was let in, whatever fault there was", join([]history.Record{hit}, two(nil, 20)), Fail, "the claim of client 2 is not valid"},
+		{"the session expired only afterwards", two([]history.Record{sessionGone(101, 25, 10)}, 20), Fail, "is not valid: the older node /l/n-0000000010"},
+		{"who is let in late, after its session had gone, had no right",
+			[]history.Record{created(101, 10), sessionGone(101, 11, 10), created(102, 12), acquired(2, 12, 12, second), acquired(1, 10, 10, 2*second),
+				released(1, 10, 10, 3*second), released(2, 12, 20, 5*second), whole()}, Pass, "1 exposures, 999ms"},
+		{"the word had reached the client",
+			two([]history.Record{sessionGone(101, 20, 10), &history.Session{Event: history.Expired, Client: 1, Session: 101, At: 2 * second}}, 20), Fail, "it still believed"},
+		{"a removal that may stand in a gap", append(two(nil, 20)[:6], withGap()), Unknown, "gaps in the commits"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			judgeOne(t, MutualExclusion, join([]history.Record{opened(1, 101), opened(2, 102)}, c.records), c.result, c.reason)
+		})
+	}
+}
+
+// Who promises no order may grant the younger node first, but not while the older holds.
+func TestMutualExclusion_ofALockWithoutAnOrder(t *testing.T) {
+	records := func(zxid int64) []history.Record {
+		return []history.Record{opened(1, 101), opened(2, 102), created(101, 10), created(102, 11),
+			operation(history.Acquire, 1, 10, 11, second), sessionGone(101, 20, 10), operation(history.Acquire, 2, 11, zxid, 3*second),
+			operation(history.Release, 1, 10, 30, 5*second), operation(history.Release, 2, 11, 31, 5*second), whole()}
+	}
+	judgeFor(t, unfair, MutualExclusion, records(20), Pass, "1 exposures")
+	judgeFor(t, unfair, MutualExclusion, records(19), Fail, "the node of client 1, /l/n-0000000010, stood when client 2 was let in")
+	judgeFor(t, history.Promises{}, MutualExclusion, records(19), NotPromised, "does not promise it")
 }

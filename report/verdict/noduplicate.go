@@ -1,7 +1,7 @@
 package verdict
 
 import (
-	"maps"
+	"fmt"
 	"slices"
 	"time"
 )
@@ -10,27 +10,37 @@ const NoDuplicate = "no-duplicate"
 
 func init() {
 	register(Guarantee{
-		Name: NoDuplicate, Rule: 9, Concerns: queues,
+		Name: NoDuplicate, Rule: 9, Concerns: queues, promised: anyDelivery,
 		Promise: "An item that was put once is delivered at most once with certainty.",
 		Harm:    "The same work is done twice.",
-		Help:    "an item that was put once was delivered twice",
+		Help:    "an item that was put once was delivered twice, or stood in the queue twice",
 		check:   func(in *inputs) checker { return checker{finish: in.items.noDuplicate} },
 	})
 }
 
-// noDuplicate lets an item whose put had no reply be delivered more than once:
-// there may be several copies of it (rule 10).
+// noDuplicate judges what was delivered twice, and what one put has put twice, of which
+// the second copy will be delivered. Without commits an item whose put had no reply may be
+// delivered more than once: there may be several copies of it (rule 10).
 func (q *items) noDuplicate(time.Duration) Verdict {
 	q.resolve()
 	var broken evidence
-	for _, id := range slices.Sorted(maps.Keys(q.twice)) {
-		if at := q.twice[id]; !q.states[id].maybe {
-			broken.add([]int{at[0], at[1]}, "item %q was delivered twice, records %d and %d", id, at[0], at[1])
+	decided := q.commits != nil && q.commits.linked && q.commits.incomplete() == ""
+	for _, i := range q.sorted() {
+		switch {
+		case i.maybe && !decided:
+		case i.before > 0:
+			broken.add([]int{i.before, i.taken}, "item %q was delivered twice, records %d and %d", i.id, i.before, i.taken)
+		case i.nodes.again > 0 && i.put > 0:
+			broken.add([]int{i.put}, "item %q was put once (record %d), and its producer made two nodes of it, at zxid %#x and %#x",
+				i.id, i.put, uint64(i.created), uint64(i.nodes.again))
 		}
 	}
 	slices.SortFunc(q.again, func(a, b [2]int) int { return a[1] - b[1] })
 	for _, at := range q.again {
 		broken.add([]int{at[0], at[1]}, "one item was put again and delivered twice, records %d and %d", at[0], at[1])
+	}
+	if broken.count > 0 && q.delivery == AtLeastOnce {
+		return pass(fmt.Sprintf("%d items came twice, as a delivery %s may", broken.count, q.delivery))
 	}
 	return q.verdict(broken, "duplicates")
 }

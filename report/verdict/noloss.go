@@ -2,7 +2,6 @@ package verdict
 
 import (
 	"fmt"
-	"slices"
 	"time"
 )
 
@@ -10,27 +9,95 @@ const NoLoss = "no-loss"
 
 func init() {
 	register(Guarantee{
-		Name: NoLoss, Rule: 9, Concerns: queues,
+		Name: NoLoss, Rule: 9, Concerns: queues, promised: anyDelivery,
 		Promise: "An item that was put is taken by somebody, or is still in the queue.",
 		Harm:    "The item is gone, and nobody has worked on it.",
-		Help:    "an item was put and never taken, although the queue was emptied",
+		Help:    "an item was put, and removed from the queue, and no take returned it",
 		check:   func(in *inputs) checker { return checker{finish: in.items.noLoss} },
 	})
 }
 
-// noLoss needs a queue that was taken empty. As many items as there are takes
-// without a reply may be gone with them.
+// noLoss judges by the commits where they show the items.
 func (q *items) noLoss(time.Duration) Verdict {
 	q.resolve()
-	var missing []string
-	for id, i := range q.states {
-		if i.put > 0 && i.taken == 0 && !i.had && !i.maybe {
-			missing = append(missing, id)
+	if q.commits != nil && q.commits.linked {
+		return q.lossByCommits()
+	}
+	return q.lossByCalls()
+}
+
+// lossByCommits judges every item whose nodes are all gone and that no take has handed
+// over, and every one that was put with success and never had a node. What stands at the
+// end of the trial is not lost. Excused is what the client could not help (see excused).
+func (q *items) lossByCommits() Verdict {
+	if why := q.commits.incomplete(); why != "" {
+		return unknown(why)
+	}
+	var broken evidence
+	excused, standing := 0, 0
+	hidden := false // some items are not told from what nodes hold
+	for _, i := range q.open {
+		hidden = hidden || i.taken > 0 && i.made == 0
+	}
+	for _, i := range q.sorted() {
+		switch {
+		case i.taken > 0 || i.had || i.put == 0:
+		case i.standing > 0:
+			standing++
+		case i.made == 0 && (i.maybe || hidden):
+		case i.made == 0:
+			broken.add([]int{i.put}, "item %q was put, with success (record %d), and no transaction ever put it into the queue", i.id, i.put)
+		case i.maybe && q.commits.clientOf(i.by.session) == i.producer: // withdrawn
+		case q.excused(i):
+			excused++
+		default:
+			broken.add([]int{i.put}, "item %q was put (record %d) and removed by client %d at zxid %#x (node %s, session %#x), and no take handed it over",
+				i.id, i.put, q.commits.clientOf(i.by.session), uint64(i.gone), i.path, uint64(i.by.session))
 		}
 	}
-	slices.Sort(missing)
-	if v, lost := q.deleted(missing); lost {
-		return v
+	var notes []string
+	if standing > 0 {
+		notes = append(notes, fmt.Sprintf("%d items still stood in the queue at the end", standing))
+	}
+	if excused > 0 {
+		notes = append(notes, fmt.Sprintf("%d items went with a client that was killed, or never learned that it had removed them", excused))
+	}
+	switch {
+	case broken.count > 0:
+		return broken.fail("items")
+	case q.puts == 0:
+		return unknown("nothing was ever put")
+	}
+	return pass(notes...)
+}
+
+// excused says that the client which removed an item could not hand it over: it was
+// killed, or its session ended before it had any reply from after the removal. A queue
+// that promises at-most-once may lose an item with the reply, too.
+func (q *items) excused(i *item) bool {
+	by := q.commits.sessions[i.by.session]
+	switch {
+	case by == nil:
+		return false
+	case by.killed || by.ended && by.knew < i.gone:
+		return true
+	case q.delivery != AtMostOnce:
+		return false
+	case q.commits.lost[i.by]:
+		return true
+	}
+	q.unnamed-- // that take may have been the one
+	return q.unnamed >= 0
+}
+
+// lossByCalls needs a queue that was taken empty. As many items as there are takes
+// without a reply may be gone with them.
+func (q *items) lossByCalls() Verdict {
+	var missing []*item
+	for _, i := range q.sorted() {
+		if i.put > 0 && i.taken == 0 && !i.had && !i.maybe {
+			missing = append(missing, i)
+		}
 	}
 	switch {
 	case q.puts == 0 || q.takes == 0:
@@ -39,32 +106,16 @@ func (q *items) noLoss(time.Duration) Verdict {
 		return pass()
 	case !q.drained():
 		return unknown(fmt.Sprintf("%d items were put and not taken, but the queue was not drained: they may still be in it", len(missing)))
-	case len(missing) <= q.open:
-		return unknown(fmt.Sprintf("%d items were put and not taken, but %d takes had no reply and may have taken them", len(missing), q.open))
+	case len(missing) <= q.unnamed:
+		return unknown(fmt.Sprintf("%d items were put and not taken, but %d takes had no reply and may have taken them", len(missing), q.unnamed))
 	}
 	var broken evidence
-	for _, id := range missing {
-		broken.add([]int{q.states[id].put}, "item %q was put (record %d) and not taken, although the queue was drained",
-			id, q.states[id].put)
+	for _, i := range missing {
+		broken.add([]int{i.put}, "item %q was put (record %d) and not taken, although the queue was drained", i.id, i.put)
 	}
 	v := broken.fail("items")
-	if q.open > 0 {
-		v.Reasons = append(v.Reasons, fmt.Sprintf("%d takes without a reply explain only as many of the %d", q.open, len(missing)))
+	if q.unnamed > 0 {
+		v.Reasons = append(v.Reasons, fmt.Sprintf("%d takes without a reply explain only as many of the %d", q.unnamed, len(missing)))
 	}
 	return v
-}
-
-// deleted judges those of the missing items of which the wire shows that they were
-// deleted: no draining can find them any more, and no take without a reply explains
-// them, since the one that deleted them is known.
-func (q *items) deleted(missing []string) (Verdict, bool) {
-	var lost evidence
-	for _, id := range missing {
-		if g, ok := q.vanished[id]; ok {
-			lost.add([]int{q.states[id].put, g.record},
-				"item %q was put (record %d) and deleted by client %d at zxid %#x, as the wire shows (record %d); the reply was lost, and no take handed the item over",
-				id, q.states[id].put, g.client, uint64(g.zxid), g.record)
-		}
-	}
-	return lost.fail("items"), lost.count > 0
 }

@@ -1,10 +1,6 @@
 package verdict
 
-import (
-	"maps"
-	"slices"
-	"time"
-)
+import "time"
 
 const NoPhantom = "no-phantom"
 
@@ -18,12 +14,18 @@ func init() {
 	})
 }
 
+// noPhantom lets an item be taken whose put has not returned, if the commits show its
+// node.
 func (q *items) noPhantom(time.Duration) Verdict {
 	q.resolve()
 	var broken evidence
-	for _, id := range slices.Sorted(maps.Keys(q.states)) {
-		if i := q.states[id]; i.put == 0 && i.taken > 0 {
-			broken.add([]int{i.taken}, "item %q was taken (record %d) and never put", id, i.taken)
+	for _, i := range q.sorted() {
+		switch {
+		case i.taken == 0 || i.put > 0:
+		case i.failed:
+			broken.add([]int{i.taken}, "item %q was taken (record %d) and never put: its put had failed", i.id, i.taken)
+		case i.made == 0:
+			broken.add([]int{i.taken}, "item %q was taken (record %d) and never put", i.id, i.taken)
 		}
 	}
 	return q.verdict(broken, "phantoms")

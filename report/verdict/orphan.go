@@ -48,7 +48,11 @@ func newNoOrphan(in *inputs) checker {
 	if in.line != nil {
 		o.leftovers = newLeftovers(in)
 	}
-	return checker{applies: func() bool { return o.snapshots > 0 || o.leftovers != nil }, record: o.record, belief: o.belief, finish: o.finish}
+	c := checker{record: o.record, belief: o.belief, finish: o.finish}
+	if o.leftovers != nil {
+		c.commit = o.leftovers.commit
+	}
+	return c
 }
 
 func (o *orphans) record(n history.Numbered) {
@@ -129,8 +133,12 @@ func (o *orphans) finish(end time.Duration) Verdict {
 		return unknown(o.leftovers.line.incomplete())
 	case o.leftovers != nil && o.leftovers.judged > 0:
 		return pass(fmt.Sprintf("%d acquires and releases left nothing in line, by the servers' commits", o.leftovers.judged))
-	case o.snapshots == 0:
+	case o.leftovers != nil && o.leftovers.requeues:
+		return pass("no client had two nodes in line for long; they stand in line again by themselves, so that one is no orphan")
+	case o.leftovers != nil && o.snapshots == 0:
 		return unknown("nobody let go, and there is no snapshot of the line")
+	case o.snapshots == 0:
+		return notJudged("there are no commits, and no snapshot of the line")
 	}
 	return pass(fmt.Sprintf("the line was observed %d times", o.snapshots))
 }

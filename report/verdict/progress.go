@@ -1,7 +1,6 @@
 package verdict
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -25,6 +24,12 @@ func init() {
 // limit: where no fault is in force or just over, nobody may wait longer than a dead
 // session needs to expire while nobody holds.
 //
+// Waiting is from the call of an acquire until it is granted: acquires that end without
+// a grant, one after the other, are one wait; one that is still under way when its phase
+// ends has waited so far. A phase in which somebody waited and nobody was granted, or
+// that ended while nobody had been for longer than the limit, is unknown unless it fails,
+// whatever other phases show (phases.go).
+//
 // A queue is judged by deliveries (queueprogress.go).
 //
 // Beliefs come late, in the order of their start, and the waits as they end.
@@ -36,10 +41,11 @@ type progress struct {
 	covered  time.Duration // up to here, idle times are known
 	by       int           // record that ended the last belief
 	waits    []wait        // long ones that have ended
+	prune    int           // how many waits there may be before those are let go that are over
+	trying   map[int]*wait // by client: acquires that ended without a grant, the last of late
 	idle     []idle        // long idle times without a fault
+	phases   *phases
 	acquires int
-	calm     int // acquires that returned without a fault near
-	granted  int
 	stuck    *stuck
 	broken   evidence
 }
@@ -52,14 +58,18 @@ type wait struct {
 
 type idle struct {
 	span
-	after, before int  // the records around it
-	cited         bool // it has broken the promise already
+	phase         *phase // that it has outlasted, faults or not; nil for a time without a fault
+	after, before int    // the records around it
+	cited         bool   // it has broken the promise already
 }
 
+// again is how soon an acquire that has failed is called anew by a client that still waits.
+const again = 2 * time.Second
+
 func newProgress(in *inputs) checker {
-	p := &progress{limit: Patience(in.history), stuck: newStuck(in.history)}
+	p := &progress{limit: Patience(in.history), stuck: newStuck(in.history), phases: newPhases(in.history), trying: map[int]*wait{}, prune: 64}
 	p.faults = Aftermath(in.history, p.limit)
-	queue := newDeliveries(in.history)
+	queue := newDeliveries(in, p.phases)
 	return checker{
 		belief: p.belief,
 		record: func(n history.Numbered) { p.record(n); queue.record(n) },
@@ -74,27 +84,53 @@ func newProgress(in *inputs) checker {
 
 func (p *progress) record(n history.Numbered) {
 	p.stuck.record(n)
-	if s, ok := n.Record.(*history.Sample); ok && s.Op == history.Acquire {
-		p.acquired(s, n.N)
+	switch r := n.Record.(type) {
+	case *history.Sample:
+		if r.Op == history.Acquire {
+			p.acquired(r, n.N)
+		}
+	case *history.Waiting:
+		if r.Op == history.Acquire {
+			p.acquires++
+			p.phases.named(r.Phase).tried++
+			w := p.since(r.Client, r.Call)
+			p.waited(wait{client: r.Client, from: w, to: r.At, record: n.N})
+		}
 	}
 }
 
 func (p *progress) acquired(s *history.Sample, record int) {
 	p.acquires++
+	ph := p.phases.named(s.Phase)
+	ph.tried++
+	w := wait{client: s.Client, from: p.since(s.Client, s.Call), to: s.Return, record: record}
 	if s.Outcome == history.OK {
-		p.granted++
-		if !p.faults.Touches(s.Call, s.Return) {
-			p.calm++
-		}
+		ph.done++
+		ph.calm = ph.calm || !p.faults.Touches(s.Call, s.Return)
+		delete(p.trying, s.Client)
+		p.waited(w)
+		return
 	}
-	if p.limit > 0 && s.Return-s.Call > p.limit {
-		p.waited(wait{client: s.Client, from: s.Call, to: s.Return, record: record})
+	if last := p.trying[s.Client]; last != nil && last.from != w.from {
+		p.waited(*last)
 	}
+	p.trying[s.Client] = &w
+}
+
+// since is when a client that calls now has begun to wait.
+func (p *progress) since(client int, call time.Duration) time.Duration {
+	if last := p.trying[client]; last != nil && call-last.to <= again {
+		return last.from
+	}
+	return call
 }
 
 // waited compares a long wait with the idle times known so far, and keeps it
 // for those that are not.
 func (p *progress) waited(w wait) {
+	if p.limit == 0 || w.to-w.from <= p.limit {
+		return
+	}
 	for i := range p.idle {
 		p.meet(&p.idle[i], w)
 	}
@@ -107,6 +143,10 @@ func (p *progress) meet(i *idle, w wait) {
 		return
 	}
 	i.cited = true
+	if i.phase != nil {
+		i.phase.open = max(i.phase.open, to-from)
+		return
+	}
 	p.broken.add([]int{i.after, w.record, i.before},
 		"nobody held anything from %v to %v without a fault near, %v and more than the limit of %v, while client %d waited (record %d)",
 		from, to, to-from, p.limit, w.client, w.record)
@@ -115,11 +155,13 @@ func (p *progress) meet(i *idle, w wait) {
 func (p *progress) belief(b Belief) {
 	p.stuck.belief(b)
 	p.gap(b.Start, b.Record)
+	p.phases.held(b)
 	if b.End > p.covered {
 		p.covered, p.by = b.End, b.EndRecord
 	}
-	if len(p.waits) > 64 {
+	if len(p.waits) > p.prune {
 		p.waits = slices.DeleteFunc(p.waits, func(w wait) bool { return w.to <= p.covered })
+		p.prune = 64 + 2*len(p.waits)
 	}
 }
 
@@ -129,18 +171,27 @@ func (p *progress) gap(until time.Duration, record int) {
 		return
 	}
 	for _, free := range p.faults.outside(p.covered, until) {
-		if free.to-free.from <= p.limit {
-			continue
-		}
-		i := idle{span: free, after: p.by, before: record}
-		for _, w := range p.waits {
-			p.meet(&i, w)
-		}
-		p.idle = append(p.idle, i)
+		p.idles(idle{span: free, after: p.by, before: record})
+	}
+	for _, ph := range p.phases.endedIn(p.covered, until) {
+		p.idles(idle{span: span{p.covered, ph.over}, phase: ph})
 	}
 }
 
+func (p *progress) idles(i idle) {
+	if i.to-i.from <= p.limit {
+		return
+	}
+	for _, w := range p.waits {
+		p.meet(&i, w)
+	}
+	p.idle = append(p.idle, i)
+}
+
 func (p *progress) finish(end time.Duration) Verdict {
+	for _, w := range p.trying {
+		p.waited(*w)
+	}
 	p.gap(end, 0)
 	p.stuck.judge(&p.broken)
 	switch {
@@ -148,12 +199,6 @@ func (p *progress) finish(end time.Duration) Verdict {
 		return p.broken.fail("times without progress")
 	case p.limit == 0:
 		return unknown("the session timeout is not in the history: nobody can say how long is too long")
-	case p.granted == 0:
-		return unknown("nothing was ever granted")
-	case p.calm == 0 && p.stuck.judged > 0:
-		return pass(fmt.Sprintf("faults were near all the time; %d snapshots of the line were taken without, and nobody was stuck", p.stuck.judged))
-	case p.calm == 0:
-		return unknown("every acquire met a fault or its aftermath: progress is judged only without")
 	}
-	return pass()
+	return p.phases.verdict("granted", p.limit, p.stuck.judged)
 }

@@ -43,9 +43,62 @@ func TestProgress(t *testing.T) {
 			fault session.freeze 1 1000 1100
 			acquire 2 6 0 17500
 			release 2 6 17600 17601`, Fail, "from 9.1s to 17.5s"},
-		{"an acquire that meets a fault is no evidence of progress", two + `
+		{"who is granted under faults that last all the time gets on", two + `
 			fault slow -1 0 5000
-			acquire 1 5 10 20`, Unknown, "every acquire met a fault"},
+			acquire 1 5 10 20`, Pass, "faults were near all the time"},
+		{"who still waits when the trial ends has waited so far", two + `
+			acquire 1 5 0 10
+			release 1 5 20 21
+			waiting 2 acquire 5 9000`, Fail, "while client 2 waited (record 5)"},
+		{"acquires that fail at once, again and again, are one long wait", two + `
+			acquire 1 5 0 10
+			release 1 5 20 21
+			acquire 2 0 30 1000 failed
+			acquire 2 0 2000 4000 failed
+			acquire 2 0 5000 7000 unknown
+			acquire 2 0 7001 9000 failed`, Fail, "nobody held anything from 30ms to 9s"},
+		{"and so they are when one is granted in the end", two + `
+			acquire 1 5 0 10
+			release 1 5 20 21
+			acquire 2 0 30 4000 failed
+			acquire 2 0 4001 8000 failed
+			acquire 2 6 8001 9000
+			release 2 6 9001 9002`, Fail, "nobody held anything from 30ms to 9s"},
+		{"a client that gives up, and comes back much later, has not waited meanwhile", two + `
+			acquire 1 5 0 10
+			release 1 5 20 21
+			acquire 2 0 30 3000 failed
+			acquire 2 6 8001 9000
+			release 2 6 9001 9002`, Pass, ""},
+		{"an outage that lasts until the phase is over, whatever other phases show", two + `
+			acquire 1 5 0 10 in=one
+			release 1 5 20 21
+			phase one 0 30
+			phase two 30 20030 9000
+			fault partition -1 40 1000
+			acquire 2 0 30 9001 failed in=two
+			phase three 9100 9900
+			acquire 1 7 9200 9300 in=three
+			release 1 7 9400 9401`, Unknown, `when it was over in phase "two"`},
+		{"one that ends before the phase is over", two + `
+			acquire 1 5 0 10 in=one
+			release 1 5 20 21
+			phase one 0 12000
+			fault partition -1 40 1000
+			acquire 2 7 30 9500 in=one
+			release 2 7 11000 11001`, Pass, ""},
+		{"a phase in which nobody is granted, though others are", two + `
+			acquire 1 5 0 10 in=one
+			release 1 5 20 21
+			phase one 0 30
+			phase two 30 900
+			acquire 2 0 40 800 failed in=two`, Unknown, `nothing was ever granted in phase "two"`},
+		{"a phase in which one holds all the time", two + `
+			acquire 1 5 0 10 in=one
+			phase one 0 30
+			phase two 30 900
+			acquire 2 0 40 800 failed in=two
+			release 1 5 1000 1001`, Pass, ""},
 		{"without a timeout nobody can say how long is too long", "acquire 1 5 10 20", Unknown, "session timeout is not in the history"},
 		{"nothing granted is nothing shown", two, Unknown, "nothing was ever granted"},
 	})

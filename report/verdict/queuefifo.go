@@ -13,7 +13,7 @@ const QueueFIFO = "queue-fifo"
 
 func init() {
 	register(Guarantee{
-		Name: QueueFIFO, Rule: 9, Concerns: queues,
+		Name: QueueFIFO, Rule: 9, Concerns: queues, promised: inOrder,
 		Promise: "Items leave in the order in which they were put.",
 		Harm:    "Newer items overtake older ones, which may never be taken.",
 		Help:    "an item was taken although an older one was there",
@@ -21,8 +21,8 @@ func init() {
 	})
 }
 
-// sequence judges the order in which items leave a queue (rule 9), by what needs no
-// snapshot of the nodes: where one put had returned before another was called, its node
+// sequence judges the order in which items leave a queue (rule 9) where there are no
+// commits (itemorder.go), or nobody finds the items in them: where one put had returned before another was called, its node
 // came first. If the later item had been delivered before the take of the
 // earlier one was even called, it has overtaken.
 //
@@ -61,9 +61,25 @@ type departure struct {
 // keepTakes is how many takes are kept for those that were called before them.
 const keepTakes = 1 << 14
 
-func newQueueFIFO(*inputs) checker {
+func newQueueFIFO(in *inputs) checker {
 	q := &sequence{puts: map[string]putTimes{}, early: map[string]earlyTake{}}
-	return checker{record: q.record, finish: q.finish}
+	c := in.items.commits
+	if c == nil {
+		return checker{record: q.record, finish: q.finish}
+	}
+	return checker{
+		record: func(n history.Numbered) {
+			if !c.linked {
+				q.record(n)
+			}
+		},
+		finish: func(end time.Duration) Verdict {
+			if !c.linked {
+				return q.finish(end)
+			}
+			return c.order.verdict(c.incomplete())
+		},
+	}
 }
 
 func (q *sequence) record(n history.Numbered) {

@@ -1,7 +1,6 @@
 package verdict
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -9,37 +8,59 @@ import (
 )
 
 // deliveries judges rule 8 for a queue: while items stand in it, somebody who waits
-// takes one. The observer takes snapshots of a queue from which nothing is taken any more.
+// takes one.
 //
-//   - Nobody gets on: items are there, and nothing passes on the connections of all
-//     consumers that wait.
-//   - The time limit: items are there, consumers wait, and nothing was put
-//     or taken without a fault for longer than a dead session needs to expire.
+//   - Nobody gets on: a snapshot of the queue shows items, and nothing passes on the
+//     connections of all consumers that wait.
+//   - The time limit: an item stands, a consumer waits, and nothing is taken without a
+//     fault for longer than a dead session needs to expire. That the item stood is known
+//     because it is taken in the end, or by a snapshot, or by the commits.
+//
+// Takes that end with nothing, one after the other, are one wait, as acquires are. A phase
+// in which items were put and nothing was taken is unknown.
 type deliveries struct {
 	limit      time.Duration
 	faults     Spans
 	near       Spans         // with the time to recover
 	moved      time.Duration // return of the last put or take
-	taken      int
-	operations int  // puts and takes
-	calm       int  // takes that returned without a fault near
-	empty      bool // the queue ran empty after the last fault
-	judged     int
+	took       time.Duration // return of the last take
+	trying     map[int]span  // by client: takes that ended with nothing, the last of late
+	late       []lateItem
+	operations int // puts and takes
+	judged     int // snapshots
+	items      *items
+	phases     *phases
 	broken     evidence
 }
 
-func newDeliveries(h *history.History) *deliveries {
-	return &deliveries{limit: Patience(h), faults: Aftermath(h, 0), near: Aftermath(h, Patience(h))}
+// lateItem is an item that had been put when a phase was over, and for which somebody
+// waited.
+type lateItem struct {
+	*item
+	id     string
+	from   time.Duration
+	wait   *history.Waiting
+	record int
+}
+
+func newDeliveries(in *inputs, p *phases) *deliveries {
+	h := in.history
+	return &deliveries{limit: Patience(h), faults: Aftermath(h, 0), near: Aftermath(h, Patience(h)), trying: map[int]span{}, items: in.items, phases: p}
 }
 
 func (d *deliveries) record(n history.Numbered) {
 	switch r := n.Record.(type) {
 	case *history.Sample:
-		if r.Op == history.Put || r.Op == history.Take {
-			d.done(r)
+		switch r.Op {
+		case history.Put:
+			d.put(r)
+		case history.Take:
+			d.take(r, n.N)
 		}
-	case *history.Emptied:
-		d.empty = len(d.faults) == 0 || r.At > d.faults[len(d.faults)-1].to
+	case *history.Waiting:
+		if r.Op == history.Take {
+			d.waiting(r, n.N)
+		}
 	case *history.Snapshot:
 		if r.Queue && !d.faults.Touches(r.Asked, r.At) {
 			d.snapshot(r, n.N)
@@ -47,16 +68,113 @@ func (d *deliveries) record(n history.Numbered) {
 	}
 }
 
-func (d *deliveries) done(s *history.Sample) {
+func (d *deliveries) put(s *history.Sample) {
 	d.operations++
 	d.moved = max(d.moved, s.Return)
-	if s.Op != history.Take || s.Outcome != history.OK {
+	if s.Outcome == history.OK {
+		d.phases.named(s.Phase).put = true
+	}
+}
+
+func (d *deliveries) take(s *history.Sample, record int) {
+	d.operations++
+	d.moved = max(d.moved, s.Return)
+	from := d.since(s.Client, s.Call)
+	ph := d.phases.named(s.Phase)
+	ph.tried++
+	if s.Outcome != history.OK {
+		d.trying[s.Client] = span{from, s.Return}
 		return
 	}
-	d.taken++
-	if !d.near.Touches(s.Call, s.Return) {
-		d.calm++
+	delete(d.trying, s.Client)
+	ph.done++
+	ph.calm = ph.calm || !d.near.Touches(s.Call, s.Return)
+	if from = max(from, d.took); d.limit > 0 && s.Return-from > d.limit {
+		d.waited(s, from, record)
 	}
+	d.took = max(d.took, s.Return)
+}
+
+// waited judges a take for which its client has waited since from, while nothing was
+// taken.
+func (d *deliveries) waited(s *history.Sample, from time.Duration, record int) {
+	i := d.items.open[s.Item]
+	if i == nil || i.put == 0 || i.maybe || i.taken > 0 {
+		return // nobody knows since when the item stood
+	}
+	if free, long := d.free(max(from, i.putAt), s.Return); long {
+		d.broken.add([]int{i.put, record}, "item %q was put (record %d), and nothing was taken from %v to %v without a fault near, %v and more than the limit of %v, while client %d waited (record %d)",
+			s.Item, i.put, free.from, free.to, free.to-free.from, d.limit, s.Client, record)
+	}
+}
+
+// since is when a client that calls now has begun to wait.
+func (d *deliveries) since(client int, call time.Duration) time.Duration {
+	if last, ok := d.trying[client]; ok && call-last.to <= again {
+		return last.from
+	}
+	return call
+}
+
+// free returns the longest part of a time without a fault near, and whether that is
+// longer than the limit.
+func (d *deliveries) free(from, to time.Duration) (longest span, long bool) {
+	for _, s := range d.near.outside(from, to) {
+		if s.to-s.from > longest.to-longest.from {
+			longest = s
+		}
+	}
+	return longest, d.limit > 0 && longest.to-longest.from > d.limit
+}
+
+// waiting keeps the item that has stood for longest when a phase is over in which a
+// consumer waits. What becomes of it is known in the end.
+func (d *deliveries) waiting(w *history.Waiting, record int) {
+	d.operations++
+	d.phases.named(w.Phase).tried++
+	from := max(d.since(w.Client, w.Call), d.took)
+	if d.limit == 0 || w.At-from <= d.limit {
+		return
+	}
+	var oldest *item
+	for _, i := range d.items.open {
+		if i.put > 0 && !i.maybe && i.taken == 0 && !i.had && (oldest == nil || i.putAt < oldest.putAt) {
+			oldest = i
+		}
+	}
+	if oldest != nil {
+		d.late = append(d.late, lateItem{item: oldest, id: oldest.id, from: max(from, oldest.putAt), wait: w, record: record})
+	}
+}
+
+// stood says whether the item of so late a phase was in the queue all the time.
+func (d *deliveries) stood(l lateItem) bool {
+	if l.id != l.item.id {
+		return false // it was taken, and another has its place
+	}
+	return l.standing > 0
+}
+
+func (d *deliveries) finish() Verdict {
+	for _, l := range d.late {
+		if !d.stood(l) {
+			continue
+		}
+		if free, long := d.free(l.from, l.wait.At); long {
+			d.broken.add([]int{l.put, l.record}, "item %q was put (record %d) and stood in the queue, and nothing was taken from %v to %v without a fault near, %v and more than the limit of %v, while client %d waited (record %d)",
+				l.id, l.put, free.from, free.to, free.to-free.from, d.limit, l.wait.Client, l.record)
+		} else if l.wait.At-l.from > d.limit {
+			ph := d.phases.named(l.wait.Phase)
+			ph.open = max(ph.open, l.wait.At-l.from)
+		}
+	}
+	if d.broken.count > 0 {
+		return d.broken.fail("times in which nobody takes anything")
+	}
+	for _, ph := range d.phases.all {
+		ph.held = !ph.put // there was nothing to take
+	}
+	return d.phases.verdict("taken", d.limit, d.judged)
 }
 
 func (d *deliveries) snapshot(l *history.Snapshot, record int) {
@@ -76,20 +194,4 @@ func (d *deliveries) snapshot(l *history.Snapshot, record int) {
 			"%d items stood in the queue at %v, the first %s, and nothing was put or taken without a fault for %v, more than the limit of %v, while %d consumers waited (record %d)",
 			len(l.Items), l.At, l.Items[0].Path, l.At-since, d.limit, len(l.Waiters), record)
 	}
-}
-
-func (d *deliveries) finish() Verdict {
-	switch {
-	case d.broken.count > 0:
-		return d.broken.fail("snapshots of a queue that nobody takes from")
-	case d.taken == 0:
-		return unknown("nothing was ever taken")
-	case d.calm > 0:
-		return pass()
-	case d.empty:
-		return pass("faults were near all the time; afterwards the queue ran empty")
-	case d.judged > 0:
-		return pass(fmt.Sprintf("faults were near all the time; %d snapshots of the queue were taken without, and nobody was stuck", d.judged))
-	}
-	return unknown("every take met a fault or its aftermath, and the queue was not seen to run empty: progress is judged only without")
 }

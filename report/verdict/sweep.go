@@ -18,9 +18,12 @@ type Sweep struct {
 	judges  []judge
 	record  []func(history.Numbered) // of the judges that take records
 	belief  []func(Belief)           // of those that take beliefs
+	commit  []func(history.Record)   // of those that take commits
 	beliefs *Beliefs
-	line    *line // nil without commits
+	line    *line   // nil without commits
+	grants  *grants // likewise
 	items   *items
+	queue   bool // it may be a queue's history: there may be items
 	seen    seen
 	end     time.Duration
 	records int
@@ -32,34 +35,54 @@ type judge struct {
 	checker
 }
 
+// notPromised is the checker of what the subject does not promise.
+var notPromised = checker{finish: func(time.Duration) Verdict {
+	return Verdict{Result: NotPromised, Reasons: []string{"the subject does not promise it"}}
+}}
+
 // NewSweep returns a sweep over the history, of which nothing was read yet. The
 // guarantees that the header names are judged, or all where it names none.
 func NewSweep(h *history.History) *Sweep {
 	asked := h.Header.Guarantees
 	return newSweep(h, func(name string) bool {
 		// Those about the trial are always judged.
-		return len(asked) == 0 || name == Faults || name == Fit || slices.Contains(asked, name)
+		return len(asked) == 0 || name == Faults || name == Fit || name == Played || slices.Contains(asked, name)
 	})
 }
 
 func newSweep(h *history.History, wanted func(name string) bool) *Sweep {
-	s := &Sweep{history: h, items: newItems(), OnBelief: func(Belief) {}, OnOverlap: func(Overlap) {}}
-	s.beliefs = NewBeliefs(s.believe)
+	s := &Sweep{history: h, seen: seen{recipe: h.Header.Recipe}, OnBelief: func(Belief) {}, OnOverlap: func(Overlap) {}}
+	s.beliefs = NewBeliefs(h.Header, s.believe)
+	in := &inputs{
+		history: h, promises: promisesOf(h.Header), late: func() int { return s.beliefs.Late },
+		overlap: func(o Overlap) { s.OnOverlap(o) },
+	}
 	if h.Commits {
 		s.line = newLine()
+		s.grants = newGrants(s.line, in.promises)
+		s.beliefs.granted = s.grants.last
+		in.line, in.grants = s.line, s.grants
 	}
-	in := &inputs{history: h, late: func() int { return s.beliefs.Late }, overlap: func(o Overlap) { s.OnOverlap(o) }, items: s.items, line: s.line}
+	s.items = newItems(h, s.line)
+	s.queue = h.Header.Recipe == "" || h.Header.Recipe == Queue
+	in.items = s.items
 	for _, g := range registry {
-		if !wanted(g.Name) {
+		if !wanted(g.Name) || s.seen.recipe != "" && !s.seen.concerned(g) && !slices.Contains(h.Header.Guarantees, g.Name) {
 			continue
 		}
-		j := judge{g, g.check(in)}
+		j := judge{g, notPromised}
+		if g.promised == nil || g.promised(in.promises) {
+			j.checker = g.check(in)
+		}
 		s.judges = append(s.judges, j)
 		if j.record != nil {
 			s.record = append(s.record, j.record)
 		}
 		if j.belief != nil {
 			s.belief = append(s.belief, j.belief)
+		}
+		if j.commit != nil {
+			s.commit = append(s.commit, j.commit)
 		}
 	}
 	return s
@@ -75,23 +98,37 @@ func (s *Sweep) believe(b Belief) {
 // Add takes the next record.
 func (s *Sweep) Add(n history.Numbered) {
 	if n.N == 0 { // a commit
+		if s.queue {
+			s.items.commits.commit(n.Record) // before the line forgets who claimed an item
+		}
 		s.line.record(n.Record)
+		for _, take := range s.commit {
+			take(n.Record)
+		}
 		return
 	}
 	s.records++
 	s.end = max(s.end, n.Time())
 	s.seen.record(n)
+	if s.grants != nil {
+		s.grants.record(n)
+	}
 	for _, take := range s.record {
 		take(n)
 	}
 	s.beliefs.Add(n)
-	s.items.record(n)
+	if s.queue {
+		s.items.record(n)
+	}
 }
 
 // Close returns the verdicts, in the order of [All]. readErr is what reading the
 // history ended with, nil at its end: a history that is cut short can prove a failure,
 // never a pass.
 func (s *Sweep) Close(readErr error) []Verdict {
+	if s.grants != nil {
+		s.grants.close()
+	}
 	s.beliefs.Close(s.end)
 	var out []Verdict
 	for _, j := range s.judges {
@@ -100,9 +137,14 @@ func (s *Sweep) Close(readErr error) []Verdict {
 		}
 		v := j.finish(s.end)
 		v.Guarantee = j.Name
-		if readErr != nil && v.Result == Pass {
-			v.Result = Unknown
-			v.Reasons = append([]string{"the history could not be read to its end"}, v.Reasons...)
+		if v.Result == Pass || v.Result == NotJudged {
+			switch {
+			case readErr != nil:
+				v = unknown(append([]string{"the history could not be read to its end"}, v.Reasons...)...)
+			case s.records == 0:
+				v = unknown("the history holds no record")
+			}
+			v.Guarantee = j.Name
 		}
 		if v.Reasons == nil {
 			v.Reasons = []string{}
@@ -121,7 +163,7 @@ func (s *Sweep) due(j judge) bool {
 	if slices.Contains(s.history.Header.Guarantees, j.Name) {
 		return true
 	}
-	return s.seen.concerned(j.Guarantee) && (j.applies == nil || j.applies())
+	return s.seen.concerned(j.Guarantee)
 }
 
 // readable judges the history itself.

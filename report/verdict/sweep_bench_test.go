@@ -18,13 +18,16 @@ import (
 // that what a sweep keeps is all that is kept.
 func churned(operations int) iter.Seq[history.Numbered] {
 	return func(yield func(history.Numbered) bool) {
-		opened := history.Session{Event: history.Opened, Client: 1, Session: 7, Timeout: 4 * time.Second}
-		if !yield(history.Numbered{N: 1, Record: &opened}) {
-			return
+		const clients = 100
+		for c := range clients {
+			opened := history.Session{Event: history.Opened, Client: c, Session: int64(c + 1), Timeout: 4 * time.Second}
+			if !yield(history.Numbered{N: c + 1, Record: &opened}) {
+				return
+			}
 		}
 		for i := range operations {
 			at := time.Duration(i/3) * 500 * time.Microsecond
-			s := history.Sample{Client: i / 3 % 100, Phase: "churn", Due: at, Outcome: history.OK, Token: int64(i/3 + 1), Session: 7, Path: "/n"}
+			s := history.Sample{Client: i / 3 % clients, Phase: "churn", Due: at, Outcome: history.OK, Token: int64(i/3 + 1), Session: int64(i/3%clients + 1), Path: "/n"}
 			switch i % 3 {
 			case 0:
 				s.Op, s.Call, s.Return = history.Acquire, max(0, at-50*time.Millisecond), at+10_000
@@ -33,7 +36,7 @@ func churned(operations int) iter.Seq[history.Numbered] {
 			case 2:
 				s.Op, s.Call, s.Return = history.Release, at+40_000, at+90_000
 			}
-			if !yield(history.Numbered{N: i + 2, Record: &s}) {
+			if !yield(history.Numbered{N: clients + i + 1, Record: &s}) {
 				return
 			}
 		}
@@ -62,19 +65,114 @@ func exchanged(operations int) iter.Seq[history.Numbered] {
 	}
 }
 
+// queued is churned with the servers' commits among the records: each client stands in
+// line again as soon as it has released, so that as many nodes stand as there are clients.
+func queued(operations int) iter.Seq[history.Numbered] {
+	return func(yield func(history.Numbered) bool) {
+		const clients = 100
+		var line []history.Commit // that created the nodes that stand
+		zxid := int64(0)
+		commit := func(c history.Commit) (history.Commit, bool) {
+			zxid++
+			c.Zxid, c.Cxid = zxid, int32(zxid)
+			return c, yield(history.Numbered{Record: &c})
+		}
+		join := func(session int64) bool {
+			c, more := commit(history.Commit{Session: session, Op: history.CommitCreate, Ephemeral: true,
+				Path: "/zkbench/churn/line/0123456789abcdef-lock-" + strconv.FormatInt(1_000_000_000+zxid, 10)})
+			line = append(line, c)
+			return more
+		}
+		removed := ""
+		for n := range churned(operations) {
+			s, ok := n.Record.(*history.Sample)
+			for ok && len(line) < clients {
+				if !join(int64(len(line) + 1)) {
+					return
+				}
+			}
+			more := true
+			switch {
+			case !ok:
+			case s.Op == history.Acquire:
+				s.Removed, s.Zxid = removed, zxid
+			case s.Op == history.Write:
+				_, more = commit(history.Commit{Op: history.CommitSet, Path: "/zkbench/churn/resource"})
+				s.Zxid = zxid
+			case s.Op == history.Release:
+				removed = line[0].Path
+				_, more = commit(history.Commit{Session: s.Session, Op: history.CommitDelete, Path: removed})
+				s.Zxid = zxid
+			}
+			if ok {
+				s.Path, s.Token = line[0].Path, line[0].Zxid
+			}
+			if !more || !yield(n) {
+				return
+			}
+			if ok && s.Op == history.Release {
+				if line = line[1:]; !join(s.Session) {
+					return
+				}
+			}
+		}
+		yield(history.Numbered{Record: &history.CommitsEnd{Last: zxid}})
+	}
+}
+
+// passing is exchanged with the servers' commits among the records: a create for each
+// put, a delete for each take.
+func passing(operations int) iter.Seq[history.Numbered] {
+	return func(yield func(history.Numbered) bool) {
+		nodes := map[string]string{}
+		zxid := int64(0)
+		for n := range exchanged(operations) {
+			s := n.Record.(*history.Sample)
+			zxid++
+			c := history.Commit{Zxid: zxid, Session: int64(s.Client), Cxid: int32(zxid), Op: history.CommitDelete}
+			if s.Op == history.Put {
+				c.Op, c.Item = history.CommitCreate, s.Item
+				nodes[s.Item] = "/q/0123456789abcdef-qn-" + strconv.FormatInt(zxid, 10)
+			}
+			c.Path, s.Zxid = nodes[s.Item], zxid
+			if s.Op == history.Take {
+				delete(nodes, s.Item)
+			}
+			if !yield(history.Numbered{Record: &c}) || !yield(n) {
+				return
+			}
+		}
+		yield(history.Numbered{Record: &history.CommitsEnd{Last: zxid}})
+	}
+}
+
 // kinds of load, by name.
-var loads = []struct {
-	name string
-	of   func(operations int) iter.Seq[history.Numbered]
-}{{"lock", churned}, {"queue", exchanged}}
+var loads = []load{
+	{"lock", Lock, churned, false}, {"queue", Queue, exchanged, false},
+	{"lock-commits", Lock, queued, true}, {"queue-commits", Queue, passing, true},
+}
+
+type load struct {
+	name    string
+	recipe  string
+	of      func(operations int) iter.Seq[history.Numbered]
+	commits bool // there are commits among the records
+}
+
+// empty is a history without records, to be swept with those of the load.
+func (l load) empty() *history.History {
+	h := history.Of(history.Header{Recipe: l.recipe, Promises: history.Promises{Exclusive: true, FIFO: true, Delivery: ExactlyOnce, Deadline: true, Events: true}})
+	h.Commits, h.Timeout = l.commits, 4*time.Second
+	return h
+}
 
 // sweep judges a history as it comes, and hands every record to step.
-func sweep(tb testing.TB, records iter.Seq[history.Numbered], step func(n int)) time.Duration {
+func sweep(tb testing.TB, l load, operations int, step func(n int)) time.Duration {
 	tb.Helper()
 	start := time.Now()
-	c := NewSweep(history.Of(history.Header{}))
+	c := NewSweep(l.empty())
 	n := 0
-	for r := range records {
+	for r := range l.of(operations) {
 		c.Add(r)
 		n++
 		step(n)
@@ -87,16 +185,19 @@ func sweep(tb testing.TB, records iter.Seq[history.Numbered], step func(n int)) 
 	return time.Since(start)
 }
 
-// BenchmarkJudge is all verdicts together, the making of the records included.
+// BenchmarkJudge is all verdicts together, the making of the records included. Where
+// there are commits, they are records, too: about as many as there are operations.
 func BenchmarkJudge(b *testing.B) {
 	const operations = 600_000
 	for _, load := range loads {
 		b.Run(load.name, func(b *testing.B) {
 			b.ReportAllocs()
+			records := 0
 			for b.Loop() {
-				sweep(b, load.of(operations), func(int) {})
+				sweep(b, load, operations, func(n int) { records = n })
 			}
 			b.ReportMetric(operations*float64(b.N)/b.Elapsed().Seconds(), "ops/s")
+			b.ReportMetric(float64(records)*float64(b.N)/b.Elapsed().Seconds(), "records/s")
 		})
 	}
 }
@@ -108,8 +209,8 @@ func BenchmarkJudge_tenfold(b *testing.B) {
 		b.Run(load.name, func(b *testing.B) {
 			var once, tenfold time.Duration
 			for b.Loop() {
-				once += sweep(b, load.of(operations), func(int) {})
-				tenfold += sweep(b, load.of(10*operations), func(int) {})
+				once += sweep(b, load, operations, func(int) {})
+				tenfold += sweep(b, load, 10*operations, func(int) {})
 			}
 			b.ReportMetric(float64(tenfold)/float64(once), "times")
 		})
@@ -125,7 +226,7 @@ func BenchmarkJudge_memory(b *testing.B) {
 			peak := uint64(0)
 			for b.Loop() {
 				debug.FreeOSMemory()
-				sweep(b, load.of(operations), func(n int) {
+				sweep(b, load, operations, func(n int) {
 					if n%100_000 == 0 {
 						peak = max(peak, mapped())
 					}
@@ -152,7 +253,7 @@ func BenchmarkSweep(b *testing.B) {
 		for r := range load.of(operations) {
 			records = append(records, r)
 		}
-		h := history.Of(history.Header{})
+		h := load.empty()
 		for _, name := range sweepsOf[load.name] {
 			b.Run(load.name+"/"+strings.Join(name, "+"), func(b *testing.B) {
 				for b.Loop() {
@@ -170,6 +271,8 @@ func BenchmarkSweep(b *testing.B) {
 
 // sweepsOf are the verdicts that each kind of load has something for.
 var sweepsOf = map[string][][]string{
-	"lock":  {{MutualExclusion}, {Fencing}, {Progress}, {FIFO}, {ClaimValidity}, {NoOrphan}, {Succession}},
-	"queue": {{NoPhantom, NoDuplicate, NoLoss}, {QueueFIFO}, {Progress}},
+	"lock":          {{MutualExclusion}, {Fencing}, {Progress}, {FIFO}, {ClaimValidity}, {NoOrphan}, {Succession}},
+	"queue":         {{NoPhantom, NoDuplicate, NoLoss}, {QueueFIFO}, {Progress}},
+	"lock-commits":  {{MutualExclusion}, {Fencing}, {Progress}, {FIFO}, {ClaimValidity}, {NoOrphan}, {Succession}},
+	"queue-commits": {{NoPhantom, NoDuplicate, NoLoss, QueueFIFO}, {Progress}},
 }

@@ -24,7 +24,14 @@ const (
 	Pass    = "pass"
 	Fail    = "fail"
 	Unknown = "unknown"
+	// The subject does not promise it: neither pass nor fail.
+	NotPromised = "not promised"
+	// The scenario does nothing by which it could be judged: neither pass nor fail.
+	NotJudged = "not judged"
 )
+
+// Counts says whether a result is a pass, or could have been one.
+func Counts(result string) bool { return result != NotPromised && result != NotJudged }
 
 // Readable names the verdict about a history itself. It is given only where the
 // history is in doubt, and is no [Guarantee].
@@ -36,24 +43,28 @@ type Verdict struct {
 	Result    string   `json:"result"`
 	Reasons   []string `json:"reasons"`
 	Records   []int    `json:"records,omitempty"` // numbers (1 based) of the history records that prove it
+	First     []int    `json:"first,omitempty"`   // those of them that prove the first reason: the shortest proof
 	// After is how long after the beginning of a provocation the last of these records
 	// was made; only in a zoo.
 	After time.Duration `json:"after,omitempty"`
 }
 
-// Severity orders results: the worse, the higher. Anything that is neither pass nor fail
-// is unknown.
+// Severity orders results: the worse, the higher. Those that do not count are below all
+// others. Anything else that is neither pass nor fail is unknown.
 func Severity(result string) int {
-	switch result {
-	case Fail:
+	switch {
+	case result == Fail:
 		return 2
-	case Pass:
+	case result == Pass:
 		return 0
+	case !Counts(result):
+		return -1
 	}
 	return 1
 }
 
-// Worst returns the worst of the results; unknown where there is none.
+// Worst returns the worst of the results; unknown where there is none. Those that do not
+// count are passed over.
 func Worst(results ...string) string {
 	if len(results) == 0 {
 		return Unknown
@@ -78,6 +89,7 @@ type evidence struct {
 	count   int
 	reasons []string
 	records []int
+	first   []int // of records, those of the first reason
 }
 
 // add takes the reason in words, and the records that prove it; 0 is none.
@@ -92,6 +104,9 @@ func (e *evidence) add(records []int, format string, args ...any) {
 			e.records = append(e.records, r)
 		}
 	}
+	if e.count == 1 {
+		e.first = slices.Sorted(slices.Values(e.records))
+	}
 }
 
 // fail turns the evidence into a failed verdict; what names one count, "overlap".
@@ -101,8 +116,9 @@ func (e *evidence) fail(what string) Verdict {
 		reasons = append(reasons, fmt.Sprintf("and %d more %s", more, what))
 	}
 	slices.Sort(e.records)
-	return Verdict{Result: Fail, Reasons: reasons, Records: slices.Compact(e.records)}
+	return Verdict{Result: Fail, Reasons: reasons, Records: slices.Compact(e.records), First: slices.Compact(e.first)}
 }
 
-func pass(reasons ...string) Verdict    { return Verdict{Result: Pass, Reasons: reasons} }
-func unknown(reasons ...string) Verdict { return Verdict{Result: Unknown, Reasons: reasons} }
+func pass(reasons ...string) Verdict      { return Verdict{Result: Pass, Reasons: reasons} }
+func unknown(reasons ...string) Verdict   { return Verdict{Result: Unknown, Reasons: reasons} }
+func notJudged(reasons ...string) Verdict { return Verdict{Result: NotJudged, Reasons: reasons} }

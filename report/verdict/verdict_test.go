@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -41,7 +42,7 @@ func TestJudge_givesOnlyTheVerdictsThatWereAskedFor(t *testing.T) {
 	h := story(t, "opened 1 101\nacquire 1 5 0 10\nfault f 1 2 3")
 	h.Header.Guarantees = []string{FIFO, "fairness"}
 	vs := Judge(h)
-	if got := names(vs); !slices.Equal(got, []string{FIFO, Faults, Readable}) {
+	if got := names(vs); !slices.Equal(got, []string{FIFO, Faults, Fit, Played, Readable}) {
 		t.Errorf("verdicts %v", got)
 	}
 	if last := vs[len(vs)-1]; last.Result != Unknown || !strings.Contains(last.Reasons[0], `"fairness"`) {
@@ -93,12 +94,13 @@ func TestWorst(t *testing.T) {
 		name, results, want string
 	}{
 		{"nothing judged is unknown", "", Unknown},
-		{"all pass", "pass pass", Pass},
-		{"one unknown spoils a pass", "pass unknown pass", Unknown},
-		{"a failure is worse than unknown", "unknown fail pass", Fail},
+		{"all pass", "pass,pass", Pass},
+		{"one unknown spoils a pass", "pass,unknown,pass", Unknown},
+		{"a failure is worse than unknown", "unknown,fail,pass", Fail},
+		{"what is not promised, or not judged, does not count", "pass,not promised,not judged", Pass},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := Worst(strings.Fields(c.results)...); got != c.want {
+			if got := Worst(strings.FieldsFunc(c.results, func(r rune) bool { return r == ',' })...); got != c.want {
 				t.Errorf("got %s, want %s", got, c.want)
 			}
 		})
@@ -107,7 +109,45 @@ func TestWorst(t *testing.T) {
 
 // What is neither a pass nor a failure is worse than one and better than the other.
 func TestSeverity(t *testing.T) {
-	if !(Severity(Pass) < Severity(Unknown) && Severity(Unknown) < Severity(Fail) && Severity("splendid") == Severity(Unknown)) {
+	if !(Severity(Pass) < Severity(Unknown) && Severity(Unknown) < Severity(Fail) && Severity("splendid") == Severity(Unknown) &&
+		Severity(NotPromised) < Severity(Pass) && Severity(NotJudged) < Severity(Pass)) {
 		t.Errorf("pass %d, unknown %d, fail %d, splendid %d", Severity(Pass), Severity(Unknown), Severity(Fail), Severity("splendid"))
+	}
+}
+
+// Every guarantee that concerns the recipe has a row in every trial, whatever was done in
+// it; of what is not promised the row says so.
+func TestJudge_givesEveryGuaranteeThatConcernsTheRecipeARow(t *testing.T) {
+	delivery := map[string]map[string]string{
+		"":          {NoLoss: NotPromised, NoDuplicate: NotPromised},
+		AtLeastOnce: {},
+		AtMostOnce:  {},
+		ExactlyOnce: {},
+	}
+	for _, recipe := range []string{Lock, Election, Queue} {
+		for often, rows := range delivery {
+			for _, p := range []history.Promises{{Delivery: often}, {Delivery: often, FIFO: true, Exclusive: true}} {
+				want := map[string]string{}
+				for _, g := range All() {
+					if slices.Contains(g.Concerns, recipe) {
+						want[g.Name] = rows[g.Name]
+					}
+				}
+				for _, name := range []string{MutualExclusion, Fencing, FIFO, Succession, QueueFIFO} {
+					if _, concerned := want[name]; concerned && !p.FIFO {
+						want[name] = NotPromised
+					}
+				}
+				got := map[string]string{}
+				for _, v := range Judge(history.Of(history.Header{Recipe: recipe, Promises: p}, opened(1, 101))) {
+					if got[v.Guarantee] = v.Result; v.Result != NotPromised {
+						got[v.Guarantee] = ""
+					}
+				}
+				if !maps.Equal(got, want) {
+					t.Errorf("%s, %+v: %v, want %v", recipe, p, got, want)
+				}
+			}
+		}
 	}
 }

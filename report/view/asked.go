@@ -16,6 +16,8 @@ func (b builder) asked() string {
 	var parts []string
 	for _, s := range b.scenarios {
 		switch {
+		case audited(s):
+			parts = append(parts, askedInAudit(s))
 		case zoo(s):
 			parts = append(parts, askedInZoo(s))
 		case s.Name == "":
@@ -27,7 +29,19 @@ func (b builder) asked() string {
 	if len(parts) == 0 {
 		return fmt.Sprintf("Scenario %s: no trial was run.", units.Clean(b.Result.Run.Scenario))
 	}
-	return strings.Join(parts, "; ") + against(b.Result.Run.Ensemble) + "."
+	return strings.Join(parts, "; ") + against(b.Result.Run.Ensemble) + "." + leftOut(b.Result.Run.LeftOut)
+}
+
+// leftOut says what was not asked after all, and why.
+func leftOut(all []report.LeftOut) string {
+	var parts []string
+	for _, l := range all {
+		parts = append(parts, fmt.Sprintf("%s in %s (%s)", units.Clean(l.Fault), units.Clean(l.Phase), units.Clean(l.Why)))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " Left out, because it cannot be had here: " + strings.Join(parts, "; ") + "."
 }
 
 func askedOf(s matrix.Scenario) string {
@@ -49,7 +63,16 @@ func against(e report.Ensemble) string {
 	if e.Kind == "" {
 		return ""
 	}
-	return fmt.Sprintf(", against %s (%s ensemble)", units.Plural(e.Members, "member"), units.Clean(e.Kind))
+	return fmt.Sprintf(", against %s (%s ensemble)", size(e), units.Clean(e.Kind))
+}
+
+// size says how many members there were, by their role: "5 members and 2 observers".
+func size(e report.Ensemble) string {
+	members := units.Plural(e.Members, "member")
+	if n := len(e.Observers); n > 0 {
+		members += " and " + units.Plural(n, "observer")
+	}
+	return members
 }
 
 // where names a trial, given the label of its series. Nothing else in the run has the

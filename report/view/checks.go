@@ -16,7 +16,7 @@ import (
 type Check struct {
 	What    string // "fifo", "handoff.latency.p50 < 5ms", "caught by no-orphan"
 	Broken  string // what to call it where it did not pass: "not caught by no-orphan"
-	Result  string // report.Pass, Fail or Unknown, or [Skipped]
+	Result  string // report.Pass, Fail, Unknown, NotPromised or NotJudged, or [Skipped]
 	Reasons []string
 	Records []int // of the history, that prove it
 
@@ -79,7 +79,17 @@ type Suite struct {
 // a trial without a verdict, and a run that ended early.
 func (b builder) suites() []Suite {
 	var out []Suite
+	for _, s := range b.scenarios {
+		if audited(s) {
+			for _, a := range b.audits(s) {
+				out = append(out, a.suite(s.Name))
+			}
+		}
+	}
 	for _, t := range b.trials {
+		if t.Step != "" {
+			continue
+		}
 		s := Suite{Name: t.Name, Class: fmt.Sprintf("%s.%s.%d", t.Scenario, t.Subject, t.Clients), Checks: checks(t)}
 		for i := range s.Checks {
 			if t.Provocation != "" {
@@ -90,6 +100,10 @@ func (b builder) suites() []Suite {
 			s.Checks = append(s.Checks, withoutProof(t)...)
 		}
 		out = append(out, s)
+	}
+	for _, l := range b.Result.Run.LeftOut {
+		c := Check{What: fmt.Sprintf("fault %s in %s", l.Fault, l.Phase), Result: Skipped, Reasons: []string{"left out: " + l.Why}}
+		out = append(out, Suite{Name: "run", Class: "zkbench", Checks: []Check{c}})
 	}
 	ended := b.Result.Run.Ended
 	if ended != "" || len(b.trials) == 0 {
@@ -117,9 +131,10 @@ func withoutProof(t report.Trial) []Check {
 
 const noProof = "no proven effect"
 
-// known maps anything but pass and fail to unknown.
+// known maps a result that nobody knows to unknown.
 func known(result string) string {
-	if result == report.Pass || result == report.Fail {
+	switch result {
+	case report.Pass, report.Fail, report.NotPromised, report.NotJudged:
 		return result
 	}
 	return report.Unknown

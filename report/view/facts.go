@@ -28,7 +28,11 @@ func facts(r report.Result) []Fact {
 	}
 	out = append(out, Fact{"ended", cmp.Or(run.Ended, "when it was complete")}, Fact{"seed", strconv.FormatUint(run.Seed, 10)})
 	e := run.Ensemble
-	about := fmt.Sprintf("%s, %s", units.Plural(e.Members, "member"), cmp.Or(e.Kind, "kind unknown"))
+	about := size(e)
+	if len(e.Observers) > 0 {
+		about += " (" + units.Clean(strings.Join(e.Observers, ", ")) + ")"
+	}
+	about += ", " + cmp.Or(e.Kind, "kind unknown")
 	if e.About != "" {
 		about += ", " + e.About
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/matrix"
+	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/plot"
 )
 
@@ -47,8 +48,14 @@ func (b builder) figures() []*plot.Figure {
 // overview is the plots that compare the series of a scenario.
 func (b builder) overview(s matrix.Scenario, glyphs plot.Glyphs) []*plot.Figure {
 	merged := s.Merged()
-	out := []*plot.Figure{plot.FanOut(merged, glyphs), plot.Flap(merged, glyphs)}
+	pauses := b.pauses(merged)
+	out := []*plot.Figure{plot.Paused(pauses), plot.Resumed(pauses)}
+	out = append(out, b.capacityFigures(s, glyphs)...)
+	out = append(out, plot.FanOut(merged, glyphs), plot.Flap(merged, glyphs))
 	for _, l := range measuredLatencies(seriesOrder([]matrix.Scenario{s})) {
+		if b.byCause(s) && (l.Name == metrics.FailoverLatency || l.Name == metrics.LeaderlessTime) {
+			continue // a plot by cause says more than one of all causes together
+		}
 		out = append(out, plot.Growth(merged, l.Name, l.Head, glyphs))
 		for _, n := range slices.Backward(s.Counts) {
 			dists := plot.Latencies(s, n, l.Name, func(trial string) []float64 { return cmp.Or(b.Traces[trial], &report.Trace{}).Latencies[l.Name] })
@@ -58,10 +65,40 @@ func (b builder) overview(s matrix.Scenario, glyphs plot.Glyphs) []*plot.Figure 
 	return append(out, plot.Throughput(s, glyphs))
 }
 
+// pauses are the rounds of a scenario in which a holder's process was paused, by series and
+// count of clients.
+func (b builder) pauses(s matrix.Scenario) (out []plot.Pauses) {
+	for _, x := range s.Series {
+		for _, t := range x.Trials {
+			p := plot.Pauses{Label: x.Label, Rounds: b.line(t).Pauses}
+			if len(s.Counts) > 1 {
+				p.Label = where(x.Label, t)
+			}
+			if len(p.Rounds) > 0 {
+				out = append(out, p)
+			}
+		}
+	}
+	return out
+}
+
+// byCause says whether a trial of the scenario played rounds of failovers.
+func (b builder) byCause(s matrix.Scenario) bool {
+	return slices.ContainsFunc(seriesOrder([]matrix.Scenario{s}), func(t report.Trial) bool {
+		return b.Traces[t.Name] != nil && len(b.Traces[t.Name].Failovers) > 0
+	})
+}
+
 // overTime is the plots of one trial. Where it stands for several, they say so.
 func (b builder) overTime(t report.Trial, glyphs plot.Glyphs) []*plot.Figure {
 	line := b.line(t)
-	out := []*plot.Figure{plot.Failovers(line), plot.Budget(line), plot.OverTime(line, glyphs), plot.ThroughputOverTime(line, glyphs), plot.QueueDepth(line)}
+	failovers := []*plot.Figure{plot.Failovers(line), plot.Budget(line)}
+	for _, f := range failovers {
+		if f != nil && len(line.Pauses) > 0 { // what became of the holder is the answer, and has plots of its own
+			f.Answer = false
+		}
+	}
+	out := append(failovers, plot.OverTime(line, glyphs), plot.ThroughputOverTime(line, glyphs), plot.QueueDepth(line))
 	for _, f := range out {
 		if f != nil && t.Merged > 0 {
 			f.About += fmt.Sprintf(" Of the %d trials of this cell this is the worst, or else the first.", t.Merged)

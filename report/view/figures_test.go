@@ -1,10 +1,12 @@
 package view
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/metrics"
 )
 
@@ -17,5 +19,23 @@ func TestFigures_ofOneTrialOfSeveralSaySo(t *testing.T) {
 				t.Errorf("of %d trials: %s", merged, f.About)
 			}
 		}
+	}
+}
+
+// What a scenario of paused holders answers is what they did, of all subjects in one plot; for
+// how long nobody held is beside the point.
+func TestFigures_ofPausedHoldersAnswer(t *testing.T) {
+	trace := &report.Trace{Pauses: []metrics.Pause{{Granted: 1, Resumed: 2, Until: 3}}, Failovers: []metrics.Failover{{Latency: 1}}}
+	v := Of(Input{Traces: map[string]*report.Trace{"a": trace, "b": trace}, Result: report.Result{Trials: []report.Trial{
+		{Name: "a", Cell: history.Cell{Scenario: "s", Subject: "lock/a", Clients: 2}}, {Name: "b", Cell: history.Cell{Scenario: "s", Subject: "lock/b", Clients: 2}},
+	}}})
+	var answers []string
+	for _, f := range v.Figures {
+		if f.Answer {
+			answers = append(answers, f.Name)
+		}
+	}
+	if want := []string{"paused", "resumed"}; !slices.Equal(answers, want) {
+		t.Errorf("%q answer, want %q", answers, want)
 	}
 }

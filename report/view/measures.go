@@ -7,114 +7,55 @@ import (
 
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/matrix"
-	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// measures says what was measured, scenario by scenario, at the largest count of clients
-// that all its series share.
+// measures says what the numbers come to, scenario by scenario. The numbers themselves are
+// headlines, and stand in tables.
 func (b builder) measures() []Finding {
 	var out []Finding
-	say := func(subject, s string) {
-		if s != "" {
-			out = append(out, Finding{Kind: Measures, Subject: subject, Text: s})
+	say := func(subject string, lines ...string) {
+		for _, s := range lines {
+			if s != "" {
+				out = append(out, Finding{Kind: Measures, Subject: subject, Text: s})
+			}
+		}
+	}
+	for _, seen := range []bool{true, false} { // differences first
+		for _, c := range b.Result.Comparisons {
+			label := b.names.Label(c.Cell)
+			if undecided := c.Ratio.Low != nil && *c.Ratio.Low <= 1 && *c.Ratio.High >= 1; undecided == seen {
+				continue
+			}
+			says := fmt.Sprintf("At %s, trial by trial, %s of %s is %s.", units.Plural(c.Clients, "contender"), c.Metric, label, c)
+			if !seen {
+				says = fmt.Sprintf("At %s, trial by trial, no difference is seen in %s of %s: %s.", units.Plural(c.Clients, "contender"), c.Metric, label, c)
+			}
+			say(label, says)
 		}
 	}
 	for _, s := range b.scenarios {
-		if zoo(s) {
-			for _, line := range foundInZoo(s) {
-				say("", line)
+		switch {
+		case audited(s):
+			if all := b.audits(s); len(all) == 1 { // several are summed up in a table
+				say("", all[0].found())
 			}
-			continue
-		}
-		n := s.Common()
-		for _, x := range s.Series {
-			say(x.Label, cost(x, n))
-			say(x.Label, flap(x, n))
-			say(x.Label, yield(x, n))
-		}
-		// Where subjects took turns, neighbouring trials say more than the medians of all.
-		if !slices.ContainsFunc(b.Result.Comparisons, func(c report.Comparison) bool { return c.Scenario == s.Name }) {
-			say("", fastest(s, n))
-		}
-		for _, x := range s.Series {
-			say(x.Label, phases(x, n))
-			for _, line := range slices.Concat(recoveries(x), failovers(x)) {
-				say(x.Label, line)
+		case zoo(s):
+			say("", foundInZoo(s)...)
+		default:
+			for _, x := range s.Series {
+				say(x.Label, promises(x)...)
+				say(x.Label, exposure(x))
+				say(x.Label, pausedHolders(x)...)
+				say(x.Label, capacities(x)...)
+			}
+			// Where subjects took turns, neighbouring trials say more than the medians of all.
+			if !slices.ContainsFunc(b.Result.Comparisons, func(c report.Comparison) bool { return c.Scenario == s.Name }) {
+				say("", fastest(s, s.Common()))
 			}
 		}
-	}
-	for _, c := range b.Result.Comparisons {
-		label := b.names.Label(c.Cell)
-		say(label, fmt.Sprintf("At %s, trial by trial, %s of %s is %s.", units.Plural(c.Clients, "contender"), c.Metric, label, c))
 	}
 	return out
-}
-
-// cost says what one hand-off of a series takes and causes, or what else takes how long.
-func cost(x matrix.Series, clients int) string {
-	at := "At " + units.Plural(clients, "contender")
-	var says []string
-	if p50, ok := median(x, clients, metrics.HandoffLatency, "p50"); ok {
-		s := fmt.Sprintf("takes %s (p50", units.Duration(p50))
-		if p99 := field(metrics.HandoffLatency, "p99")(matrix.Merge(x.At(clients))); p99 != nil { // as in the table
-			s += ", p99 " + units.Duration(*p99)
-		}
-		says = append(says, s+")")
-	}
-	if s := notifications(x, clients, metrics.FanoutNotifications); s != "" {
-		says = append(says, "causes "+s)
-	}
-	if len(says) > 0 {
-		return fmt.Sprintf("%s, one hand-off of %s %s.", at, x.Label, units.List(says))
-	}
-	for _, m := range latencies {
-		if p50, ok := median(x, clients, m.Name, "p50"); ok && m.Name != metrics.HandoffLatency {
-			return fmt.Sprintf("%s, %s of %s takes %s (p50).", at, m.Noun, x.Label, units.Duration(p50))
-		}
-	}
-	return ""
-}
-
-// notifications says how many there were, and how many the formula gives.
-func notifications(x matrix.Series, clients int, metric string) string {
-	v, ok := median(x, clients, metric, "value")
-	if !ok {
-		return ""
-	}
-	s := counted(v, "notification")
-	if e, ok := median(x, clients, metric, "expected"); ok {
-		s += " (formula " + units.Number(e) + ")"
-	}
-	return s
-}
-
-func counted(v float64, noun string) string {
-	if v != 1 {
-		noun += "s"
-	}
-	return units.Number(v) + " " + noun
-}
-
-// flap says what it causes that a waiter is gone for a moment.
-func flap(x matrix.Series, clients int) string {
-	if s := notifications(x, clients, metrics.FlapNotifications); s != "" {
-		return fmt.Sprintf("At %s, a waiter of %s that is gone for a moment causes %s.", units.Plural(clients, "contender"), x.Label, s)
-	}
-	return ""
-}
-
-// yield says what a notification was good for, in a stream of items.
-func yield(x matrix.Series, clients int) string {
-	v, ok := median(x, clients, metrics.QueueYield, "value")
-	if !ok {
-		return ""
-	}
-	s := fmt.Sprintf("At %s, %s took %s for each notification", units.Plural(clients, "consumer"), x.Label, counted(v, "item"))
-	if r, ok := median(x, clients, metrics.QueueRequests, "value"); ok {
-		s += fmt.Sprintf(" and sent %s for each item", counted(r, "request"))
-	}
-	return s + "."
 }
 
 // ranked is a series and its median.
@@ -123,13 +64,14 @@ type ranked struct {
 	p50 float64
 }
 
-// fastest sets the fastest series against the slowest, by the first latency that at
-// least two series have.
+// fastest sets the fastest series against the slowest, by the first latency that at least
+// two have. One that broke a guarantee is neither: what it does fast is not what it was
+// asked to do.
 func fastest(s matrix.Scenario, clients int) string {
 	for _, m := range latencies {
 		var have []ranked
 		for _, x := range s.Series {
-			if v, ok := median(x, clients, m.Name, "p50"); ok && v > 0 {
+			if v, ok := median(x, clients, m.Name, "p50"); ok && v > 0 && !broken(x) {
 				have = append(have, ranked{x, v})
 			}
 		}

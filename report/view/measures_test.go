@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/history"
@@ -15,16 +16,15 @@ func TestView_saysWhatAFlapCausesAndANotificationYields(t *testing.T) {
 	trial := func(subject string, metrics map[string]metrics.Metric) report.Trial {
 		return report.Trial{Name: subject, Cell: history.Cell{Scenario: "s", Subject: subject, Clients: 10}, Metrics: metrics}
 	}
-	got := strings.Join(found(
+	got := strings.Join(headlines(
 		trial("lock/parent", map[string]metrics.Metric{"flap.notifications": {Unit: "1/flap", Value: new(17.0), Expected: new(17.0)}}),
 		trial("lock/predecessor", map[string]metrics.Metric{"flap.notifications": {Unit: "1/flap", Value: new(1.0)}}),
 		trial("queue/parent", map[string]metrics.Metric{
 			"queue.yield": {Unit: "1/notification", Value: new(0.25)}, "queue.requests": {Unit: "1/item", Value: new(30.0)}}),
 	), "\n")
 	for _, want := range []string{
-		"At 10 contenders, a waiter of lock/parent that is gone for a moment causes 17 notifications (formula 17).",
-		"At 10 contenders, a waiter of lock/predecessor that is gone for a moment causes 1 notification.",
-		"At 10 consumers, queue/parent took 0.25 items for each notification and sent 30 requests for each item.",
+		"Notifications when a waiter is gone for a moment, 10 contenders: lock/predecessor 1; lock/parent 17 (formula 17).",
+		"Items for each notification, 10 consumers: queue/parent 0.25.",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("it does not say %q, but\n%s", want, got)
@@ -41,6 +41,15 @@ func found(trials ...report.Trial) []string {
 	return out
 }
 
+// headlines lists the numbers that answer what was asked.
+func headlines(trials ...report.Trial) []string {
+	var out []string
+	for _, h := range Of(Input{Result: report.Result{Trials: trials}}).Headlines {
+		out = append(out, h.String())
+	}
+	return out
+}
+
 // A sentence has no 99th percentile that the table leaves out,
 // because one of the trials has too few samples for it.
 func TestView_hasNoQuantileOfFewSamples(t *testing.T) {
@@ -49,11 +58,69 @@ func TestView_hasNoQuantileOfFewSamples(t *testing.T) {
 			Metrics: map[string]metrics.Metric{"handoff.latency": {Unit: "ns", Count: &count, P50: new(2e6), P99: new(9e6)}}}
 	}
 	for want, trials := range map[string][]report.Trial{
-		"At 3 contenders, one hand-off of lock/a takes 2.00 ms (p50).":              {trial(1, 60), trial(2, 400)},
-		"At 3 contenders, one hand-off of lock/a takes 2.00 ms (p50, p99 9.00 ms).": {trial(1, 100), trial(2, 400)},
+		"Hand-off (p50), 3 contenders: 2.00 ms.":               {trial(1, 60), trial(2, 400)},
+		"Hand-off (p50), 3 contenders: 2.00 ms (p99 9.00 ms).": {trial(1, 100), trial(2, 400)},
 	} {
-		if got := found(trials...); !slices.Contains(got, want) {
+		if got := headlines(trials...); !slices.Contains(got, want) {
 			t.Errorf("it does not say %q, but %q", want, got)
 		}
+	}
+}
+
+// A recipe that broke a guarantee is not set against others for its speed, nor shown beside
+// sound ones.
+func TestView_doesNotPraiseWhatIsBroken(t *testing.T) {
+	trial := func(subject, result string, p50 float64) report.Trial {
+		x := judged(subject, subject, 10, "fifo", result)
+		x.Metrics = map[string]metrics.Metric{"handoff.latency": {Unit: "ns", Count: new(int64(60)), P50: &p50}}
+		return x
+	}
+	broken, sound, slow := trial("lock/broken", report.Fail, 1e6), trial("lock/sound", report.Pass, 4e6), trial("lock/slow", report.Pass, 12e6)
+	if got := found(broken, sound); len(got) != 0 {
+		t.Errorf("of a broken and a sound one it says %q", got)
+	}
+	if got, want := found(broken, sound, slow), []string{"One hand-off of lock/sound is 3.0 times faster than that of lock/slow."}; !slices.Equal(got, want) {
+		t.Errorf("it says %q, want %q", got, want)
+	}
+	for want, trials := range map[string][]report.Trial{
+		"Hand-off (p50), 10 contenders: lock/sound 4.00 ms; lock/slow 12.0 ms; not shown: 1 broken.": {broken, sound, slow},
+		"Hand-off (p50), 10 contenders: 1.00 ms [broken].":                                           {broken},
+	} {
+		if got := headlines(trials...); !slices.Contains(got, want) {
+			t.Errorf("it says %q, want %q", got, want)
+		}
+	}
+}
+
+// The longest says which fault explains it.
+func TestHeadlines_sayWhichFaultExplainsTheLongest(t *testing.T) {
+	trial := judged("t", "lock/a", 3, "fifo", report.Pass)
+	trial.Metrics = map[string]metrics.Metric{metrics.FailoverLatency: {Unit: "ns", Count: new(int64(2)), P50: new(1e9), Max: new(4e9)}}
+	trace := &report.Trace{Handoffs: []metrics.Handoff{{At: 9 * time.Second, Latency: 4 * time.Second, Failover: true}},
+		Faults: []report.Fault{{Fault: "reply.drop", Start: time.Second, End: 2 * time.Second}, {Fault: "session.close", Start: 5 * time.Second, End: 6 * time.Second}}}
+	in := Input{Result: report.Result{Trials: []report.Trial{trial}}, Traces: map[string]*report.Trace{"t": trace}}
+	if got, want := Of(in).Headlines[0].String(), "From a fault to the next grant (p50), 3 contenders: 1.00 s (at worst 4.00 s, after session.close, of 2)."; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	in.Traces = nil
+	if got := Of(in).Headlines[0].String(); strings.Contains(got, "after") {
+		t.Errorf("nothing is known of faults, and it says %q", got)
+	}
+}
+
+// An interval that holds 1 is no difference, and stands after those that are one.
+func TestView_seesNoDifferenceInAnIntervalThatHoldsOne(t *testing.T) {
+	compared := func(metric string, low, high float64) report.Comparison {
+		return report.Comparison{Cell: history.Cell{Scenario: "s", Subject: "lock/a", Clients: 3, Base: "lock/b"}, Metric: metric, Pairs: 6,
+			Ratio: report.Interval{Center: 1.2, Low: &low, High: &high}}
+	}
+	var got []string
+	for _, f := range Of(Input{Result: report.Result{Comparisons: []report.Comparison{compared("throughput", 0.9, 1.5), compared("handoff.latency.p50", 1.1, 1.3)}}}).Of(Measures) {
+		got = append(got, f.String())
+	}
+	want := []string{"At 3 contenders, trial by trial, handoff.latency.p50 of lock/a is 1.200 of lock/b's (1.100 to 1.300 in 6 pairs).",
+		"At 3 contenders, trial by trial, no difference is seen in throughput of lock/a: 1.200 of lock/b's (0.900 to 1.500 in 6 pairs)."}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 func TestView_passesOnlyWhenEverythingPassed(t *testing.T) {
@@ -43,5 +44,49 @@ func TestView_passesOnlyWhenEverythingPassed(t *testing.T) {
 		if c.want != report.Pass && strings.HasPrefix(v.Verdict, "Passed") {
 			t.Errorf("%s: the verdict is %q", c.name, v.Verdict)
 		}
+	}
+}
+
+// What a subject does not promise is said once, and is in its table; it does not count.
+func TestView_saysWhatIsNotPromised(t *testing.T) {
+	trial := report.Trial{Name: "t", Cell: history.Cell{Scenario: "s", Subject: "lock/mine", Clients: 3}, Verdicts: []report.Verdict{
+		{Guarantee: "mutual-exclusion", Result: report.Pass}, {Guarantee: "fifo", Result: report.NotPromised}, {Guarantee: "fan-out", Result: report.NotJudged},
+	}}
+	again := trial
+	again.Name, again.Repetition = "t2", 2
+	v := Of(Input{Result: report.Result{Trials: []report.Trial{trial, again}}})
+	notes := v.Of(Note)
+	if len(notes) != 1 || notes[0].Text != "Not promised by lock/mine, and not judged: fifo." {
+		t.Errorf("notes %+v", notes)
+	}
+	if v.Result != report.Pass || !strings.Contains(v.Verdict, "all 2 verdicts hold") {
+		t.Errorf("%s: %s", v.Result, v.Verdict)
+	}
+	rows := map[string]int{}
+	for _, s := range v.Suites {
+		for _, c := range s.Checks {
+			rows[c.Result]++
+		}
+	}
+	if rows[report.NotPromised] == 0 || rows[report.NotJudged] == 0 {
+		t.Errorf("checks by result: %v", rows)
+	}
+}
+
+// What was left out stands at the top, and where it says that the run passed.
+func TestView_saysWhatWasLeftOut(t *testing.T) {
+	trial := report.Trial{Name: "a-5", Verdicts: []report.Verdict{{Guarantee: "g", Result: report.Pass}}}
+	trial.Scenario, trial.Subject, trial.Clients = "a", "lock/x", 5
+	left := []report.LeftOut{{Phase: "churn", Fault: "partition.isolate", Why: "no root"}}
+	v := Of(Input{Result: report.Result{Run: report.Run{LeftOut: left}, Trials: []report.Trial{trial}}})
+	if v.Result != report.Pass || !strings.HasPrefix(v.Verdict, "Passed, without partition.isolate: ") {
+		t.Errorf("%s: %s", v.Result, v.Verdict)
+	}
+	if want := "Left out, because it cannot be had here: partition.isolate in churn (no root)."; !strings.Contains(v.Asked, want) {
+		t.Errorf("%q is not in %q", want, v.Asked)
+	}
+	last := v.Suites[len(v.Suites)-1]
+	if c := last.Checks[0]; c.Result != Skipped || c.What != "fault partition.isolate in churn" {
+		t.Errorf("the last check is %+v", c)
 	}
 }

@@ -37,27 +37,35 @@ const openStories = 3
 func (b builder) sections(v *View) []Section {
 	guarantees, thresholds := b.checkTables()
 	all := []Section{
+		b.incident(),
 		{ID: "stories", Title: "What was broken, and how", Marks: StoryMarks, Blocks: storyBlocks(v.Stories),
-			Intro: "Events in bold prove it; all times are on the trial's clock."},
+			Intro: "Numbers in the lanes are those of the events below; what stands in bold proves it. Time is that of the trial, stretched where much happens. A commit is shown where the first client may know of it."},
 		{ID: "measured", Title: "What was measured", Blocks: overviewBlocks(v.Figures)},
 		b.timelines(),
 		{ID: "formulas", Title: "How many notifications are expected", Blocks: blockOf(b.formulas())},
 		{ID: "trials", Title: "Trials", Blocks: append(tableBlocks(v.Tables), b.trialBlocks(v.Figures)...)},
-		{ID: "guarantees", Title: "Guarantees", Blocks: blockOf(&guarantees)},
+		{ID: "guarantees", Title: "Guarantees", Blocks: passedFolded(guarantees)},
 		{ID: "thresholds", Title: "Thresholds", Blocks: blockOf(&thresholds)},
 		{ID: "faults", Title: "Faults", Blocks: b.faults()},
 		{ID: "metrics", Title: "Every metric", Blocks: b.metrics()},
 		{ID: "conditions", Title: "How it was measured", Blocks: []Block{{Facts: facts(b.Result)}},
 			Note: "All times come from one monotonic clock in the process that drove the clients. An operation is timed from the moment at which it was due. " +
 				"Notifications, requests and bytes were counted on the wire, frame by frame. A quantile is only shown where there are samples enough for it. Unknown is never a pass."},
-		repeat(b.Result.Run),
+		b.repeat(),
 	}
-	return slices.DeleteFunc(all, func(s Section) bool { return len(s.Blocks) == 0 })
+	if b.onlyAudits() {
+		return b.auditSections(all)
+	}
+	return slices.DeleteFunc(b.zooFirst(all), func(s Section) bool { return len(s.Blocks) == 0 })
 }
 
-func repeat(run report.Run) Section {
+func (b builder) repeat() Section {
+	run := b.Result.Run
 	s := Section{ID: "repeat", Title: "How to repeat it", Blocks: []Block{{Code: run.Command}},
 		Note: "The run folder holds the histories behind all of this. zkbench check judges them again, zkbench report draws them again."}
+	if b.Alone {
+		s.Note = "The histories behind all of this are not kept here: they are made again by the run."
+	}
 	if run.Command == "" {
 		s.Intro = "The command is unknown."
 	}
@@ -80,6 +88,18 @@ func tableBlocks(tables []Table) []Block {
 	return out
 }
 
+// passedFolded folds the rows of a table of checks that say nothing to worry about, where
+// there are others.
+func passedFolded(t Table) []Block {
+	at := slices.IndexFunc(t.Rows, func(r Row) bool { return rank(r.Result) <= 0 })
+	if at <= 0 {
+		return blockOf(&t)
+	}
+	rest := t
+	t.Rows, rest.Rows = t.Rows[:at], t.Rows[at:]
+	return []Block{{Table: &t}, {Table: &rest, Fold: fmt.Sprintf("%d more that passed, or were not to be judged", len(rest.Rows))}}
+}
+
 func blockOf(t *Table) []Block {
 	if t == nil || len(t.Rows) == 0 {
 		return nil
@@ -87,7 +107,8 @@ func blockOf(t *Table) []Block {
 	return []Block{{Table: t}}
 }
 
-// overviewBlocks has the plots of the whole run; the percentiles at the largest count of
+// overviewBlocks has the plots of the whole run, and those of a trial that answer what was
+// asked; the percentiles at the largest count of
 // clients only, the others folded.
 func overviewBlocks(figures []*plot.Figure) []Block {
 	most := 0
@@ -98,10 +119,12 @@ func overviewBlocks(figures []*plot.Figure) []Block {
 	}
 	var first, fewer Block
 	fewer.Fold = "The same at fewer contenders"
+	answers := func(f *plot.Figure) int { return map[bool]int{true: 0, false: 1}[f.Answer] }
+	figures = slices.SortedStableFunc(slices.Values(figures), func(a, b *plot.Figure) int { return answers(a) - answers(b) })
 	for _, f := range figures {
 		switch {
-		case f.Trial != "":
-		case f.Clients > 0 && f.Clients != most:
+		case f.Trial != "" && !f.Answer:
+		case f.Trial == "" && f.Clients > 0 && f.Clients != most:
 			fewer.Figures = append(fewer.Figures, f)
 		default:
 			first.Figures = append(first.Figures, f)
@@ -116,7 +139,7 @@ func (b builder) trialBlocks(figures []*plot.Figure) []Block {
 	for i, t := range byInterest(b.trials) {
 		block := Block{Fold: where(t.Subject, t) + ", over time", Open: i < 2 || t.Outcome() == report.Fail}
 		for _, f := range figures {
-			if f.Trial == t.Name {
+			if f.Trial == t.Name && !f.Answer {
 				block.Figures = append(block.Figures, f)
 			}
 		}

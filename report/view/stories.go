@@ -2,7 +2,9 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/explain"
@@ -13,8 +15,11 @@ import (
 // records prove it.
 type Story struct {
 	explain.Story
+	ID         string // of the story on the page
 	Title      string
-	Says       []Fact // the promise, what comes of it when it is broken, and the reasons
+	Here       string // the first reason
+	Says       []Fact // what comes of it when it is broken, and the other reasons
+	Again      string // the command that plays the trial again; empty where none is known
 	More       string // how many events are left out
 	Proof      string // how to read all records
 	SecondSays string // what the page of a second opinion says; empty where there is none
@@ -24,7 +29,7 @@ type Story struct {
 type Mark struct{ Kind, Text string }
 
 // StoryMarks are the marks of a story's lanes.
-var StoryMarks = []Mark{{explain.Held, "believes that it holds"}, {explain.Waited, "waits for an answer"}, {explain.Fault, "a fault is in force"}}
+var StoryMarks = []Mark{{explain.Held, "believes that it holds"}, {explain.Waited, "waits for an answer"}, {explain.Fault, "a fault is in force"}, {"both", "two hold at once"}}
 
 // shownStories is how many failed verdicts a terminal explains; the page has more.
 const shownStories = 5
@@ -35,9 +40,9 @@ func (b builder) stories() (all []Story, shown int, more []string) {
 	var onPurpose []Story
 	for _, s := range b.Stories {
 		if len(s.Trial.Expect) > 0 && !b.OnPurpose {
-			onPurpose = append(onPurpose, story(s))
+			onPurpose = append(onPurpose, b.story(s))
 		} else {
-			all = append(all, story(s))
+			all = append(all, b.story(s))
 		}
 	}
 	shown = min(len(all), shownStories)
@@ -50,15 +55,27 @@ func (b builder) stories() (all []Story, shown int, more []string) {
 	return append(all, onPurpose...), shown, more
 }
 
-func story(s explain.Story) Story {
-	out := Story{Story: s, Proof: "zstdcat " + report.HistoryPath("", units.Clean(s.Trial.Name)),
-		Title: units.Clean(fmt.Sprintf("%s (rule %d) was broken by %s", s.Guarantee, s.Promise.Rule, where(s.Label, s.Trial))),
-		Says:  []Fact{{"The promise", s.Promise.Promise}}}
-	if s.Promise.Harm != "" {
-		out.Says = append(out.Says, Fact{"When it is broken", s.Promise.Harm})
+// OneScreen has a terminal show no more than a screen has room for: the stories are left to
+// the page, and to zkbench check.
+func (v *View) OneScreen() {
+	v.Screen, v.Shown, v.More = true, 0, nil
+	if n := len(v.Stories); n > 0 {
+		v.More = []string{fmt.Sprintf("How it happened: %s, or zkbench check %s", report.PageFile, v.dir)}
 	}
-	for _, reason := range s.Reasons {
-		out.Says = append(out.Says, Fact{"Here", units.Clean(reason)})
+}
+
+func (b builder) story(s explain.Story) Story {
+	out := Story{Story: s, ID: storyID(s), Proof: "zstdcat " + report.HistoryPath("", units.Clean(s.Trial.Name)), Again: b.again(s.Trial),
+		Title: units.Clean(fmt.Sprintf("%s was broken by %s%s", s.Guarantee, where(s.Label, s.Trial), under(s)))}
+	for i, reason := range s.Reasons {
+		if reason = units.Clean(reason); i == 0 {
+			out.Here = reason
+		} else {
+			out.Says = append(out.Says, Fact{"And", strings.TrimPrefix(reason, "and ")})
+		}
+	}
+	if s.Promise.Harm != "" {
+		out.Says = append(out.Says, Fact{"What comes of it", s.Promise.Harm})
 	}
 	if s.LeftOut > 0 {
 		out.More = "and " + units.Plural(s.LeftOut, "event") + " more"
@@ -69,11 +86,56 @@ func story(s explain.Story) Story {
 	return out
 }
 
+// under names the faults of a story: ", under session.close".
+func under(s explain.Story) string {
+	if len(s.Under) == 0 {
+		return ""
+	}
+	return ", under " + units.List(s.Under)
+}
+
+// storyID is where the page tells a story.
+func storyID(s explain.Story) string { return "story-" + anchor(s.Trial.Name+"-"+s.Guarantee) }
+
+// storyOf is the id of the story of a trial's failed verdict, or of the first one where no
+// guarantee is named; empty where there is none.
+func (b builder) storyOf(trial, guarantee string) string {
+	for _, s := range b.Stories {
+		if s.Trial.Name == trial && (guarantee == "" || s.Guarantee == guarantee) {
+			return storyID(s)
+		}
+	}
+	return ""
+}
+
+// again is the command that plays one trial again.
+func (b builder) again(t report.Trial) string {
+	if t.Step != "" {
+		return (&audit{subject: t.Subject, run: b.Result.Run}).command(t)
+	}
+	s := b.Result.Run.Command
+	if s == "" {
+		return ""
+	}
+	others := func(differs func(report.Trial) bool) bool { return slices.ContainsFunc(b.Result.Trials, differs) }
+	if others(func(o report.Trial) bool { return o.Subject != t.Subject }) {
+		s += " --subject " + units.Clean(t.Subject)
+	}
+	if t.Provocation == "" && others(func(o report.Trial) bool { return o.Clients != t.Clients }) {
+		s += " --clients " + strconv.Itoa(t.Clients)
+	}
+	return s
+}
+
 // Table lists the events.
 func (s Story) Table() Table {
-	t := Table{Columns: []Column{{Head: "at", Kind: Number}, {Head: "who", Kind: Whole}, {Head: "what"}, {Head: "record", Kind: Number}}, Note: s.More}
-	for _, e := range s.Events {
-		t.Rows = append(t.Rows, Row{Strong: e.Proof, Cells: []string{units.Moment(e.At), e.Who, e.What, strconv.Itoa(e.Record)}})
+	t := Table{Columns: []Column{{Head: "", Kind: Number}, {Head: "at", Kind: Number}, {Head: "who", Kind: Whole}, {Head: "what"}, {Head: "record", Kind: Number}}, Note: s.More}
+	for i, e := range s.Events {
+		record := ""
+		if e.Record > 0 {
+			record = strconv.Itoa(e.Record)
+		}
+		t.Rows = append(t.Rows, Row{Strong: e.Proof, Cells: []string{strconv.Itoa(i + 1), units.Moment(e.At), e.Who, e.What, record}})
 	}
 	return t
 }

@@ -26,7 +26,7 @@ func (b builder) checkTables() (guarantees, thresholds Table) {
 			if c.threshold {
 				to = &thresholds
 			}
-			to.Rows = append(to.Rows, Row{Result: c.Result, Cells: []string{c.Result, c.What, where(t.Subject, t), strings.Join(reasons, "\n")}})
+			to.Rows = append(to.Rows, Row{ID: rowID(t.Subject, t, c), Result: c.Result, Cells: []string{c.Result, c.What, where(t.Subject, t), strings.Join(reasons, "\n")}})
 		}
 	}
 	if len(guarantees.Rows) == 0 {
@@ -94,11 +94,11 @@ func faultRow(f report.Fault) Row {
 	return Row{Result: result, Cells: []string{effect, f.Fault, f.Target, units.Duration(float64(f.Start)), long, words}}
 }
 
-// metrics lists every metric of each trial.
+// metrics lists every metric of each trial that was measured.
 func (b builder) metrics() []Block {
 	var out []Block
 	for _, t := range b.trials {
-		if len(t.Metrics) == 0 {
+		if len(t.Metrics) == 0 || t.Provocation != "" { // what is provoked is explained, not measured
 			continue
 		}
 		table := Table{Columns: []Column{{Head: "metric"}}}

@@ -31,7 +31,7 @@ type Timeline struct {
 type Gap struct{ From, To time.Duration }
 
 // barLimit bounds the bars of all timelines together; about 30 bytes each on the page.
-const barLimit = 14_000
+const barLimit = 10_000
 
 // marksOf are the marks of timelines.
 func marksOf(lines []Timeline) []Mark {

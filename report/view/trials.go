@@ -14,7 +14,11 @@ import (
 func (b builder) tables() []Table {
 	var out []Table
 	for _, s := range b.scenarios {
-		if zoo(s) {
+		if audited(s) {
+			for _, a := range b.audits(s) {
+				out = append(out, a.tables()...)
+			}
+		} else if zoo(s) {
 			out = append(out, zooTable(ofScenario(b.Result.Trials, s.Name)))
 		} else {
 			out = append(out, trialTable(ofScenario(b.trials, s.Name)))
@@ -62,12 +66,20 @@ func columns(trials []report.Trial) []column {
 		all = append(all, number(l.Head+" p50", i+1, measured(field(l.Name, "p50"), "ns")), number("p99", i+4, measured(field(l.Name, "p99"), "ns")), number("max", i+5, measured(field(l.Name, "max"), "ns")))
 	}
 	return append(all,
+		number("pipe p50", 2, measured(field(metrics.PipeRoundtrip, "p50"), "ns")),
 		number("notif./hand-off", 1, measured(field(metrics.FanoutNotifications, "value"), "1")),
 		number("formula", 3, measured(field(metrics.FanoutNotifications, "expected"), "1")),
 		number("notif./flap", 1, measured(field(metrics.FlapNotifications, "value"), "1")),
 		number("formula", 3, measured(field(metrics.FlapNotifications, "expected"), "1")),
 		number("items/notif.", 3, measured(field(metrics.QueueYield, "value"), "1")),
+		number("keeps up with", 1, measured(field(metrics.Capacity, "value"), "1/s")),
+		number("unserved", 2, share(metrics.Unserved)),
 		number("requests", 6, measured(field(metrics.FanoutRequests, "value"), "1")),
+		number("false belief p50", 1, measured(field(metrics.PausedBelief, "p50"), "ns")),
+		number("noticed after", 2, measured(field(metrics.PausedNotice, "p50"), "ns")),
+		number("acted before", 2, share(metrics.PausedBlind)),
+		number("unfenced through", 1, share(metrics.PausedThrough)),
+		number("stopped by token", 1, share(metrics.PausedStopped)),
 		number("throughput", 7, measured(field(metrics.Throughput, "value"), "1/s")),
 		column{Column{Head: "result", Kind: Status}, status})
 }
@@ -78,6 +90,18 @@ func number(head string, spare int, cell func(report.Trial) string) column {
 
 func measured(read reader, unit string) func(report.Trial) string {
 	return func(t report.Trial) string { return quantity(read(t), unit) }
+}
+
+// share writes how many of how many: "2 of 3". Of several trials in one row it is said of each
+// alone, in a sentence.
+func share(metric string) func(report.Trial) string {
+	return func(t report.Trial) string {
+		m := t.Metrics[metric]
+		if m.Value == nil || m.Count == nil || t.Merged > 1 {
+			return ""
+		}
+		return units.Number(*m.Value) + " of " + units.Number(float64(*m.Count))
+	}
 }
 
 // quantity writes a number; "" where it was not measured.
@@ -96,7 +120,7 @@ func status(t report.Trial) string {
 	}
 	var what []string
 	for _, c := range checks(t) {
-		if c.Result == outcome {
+		if c.Result == outcome && !c.repeats(t) {
 			what = append(what, units.Clean(c.Broken))
 		}
 	}

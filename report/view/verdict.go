@@ -16,7 +16,7 @@ const verdictFindings = 3
 func (b builder) verdict(v *View) string {
 	switch v.Result {
 	case report.Pass:
-		return "Passed: " + held(b.Result.Trials)
+		return "Passed" + without(b.Result.Run.LeftOut) + ": " + held(b.Result.Trials)
 	case report.Fail:
 		return "Failed: " + name(v.Of(Broken)) + "."
 	}
@@ -24,6 +24,20 @@ func (b builder) verdict(v *View) string {
 		return "Could not be judged: " + name(open) + "."
 	}
 	return "Could not be judged: " + units.List(b.interrupted()) + "."
+}
+
+// without names what was left out.
+func without(all []report.LeftOut) string {
+	var names []string
+	for _, l := range all {
+		if !slices.Contains(names, l.Fault) {
+			names = append(names, l.Fault)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return ", without " + units.Clean(units.List(names))
 }
 
 // held counts what passed.
@@ -46,8 +60,8 @@ func allOf(n int, noun string) string {
 	return "all " + units.Plural(n, noun)
 }
 
-// name lists findings by what was broken: the first trial with its reason, and how many
-// trials more.
+// name lists findings by what was broken: the first trial, and how many trials more. The
+// reasons stand with the findings.
 func name(all []Finding) string {
 	var first []Finding
 	trials := map[string]int{}
@@ -67,9 +81,6 @@ func name(all []Finding) string {
 		if more := trials[f.Text] - 1; more > 0 {
 			s += " and " + units.Plural(more, "more trial")
 		}
-		if reason := units.Times(units.Clean(f.Why)); reason != "" {
-			s += " (" + units.Short(reason, 160) + ")"
-		}
 		parts = append(parts, s)
 	}
 	return strings.Join(parts, "; ")
@@ -83,23 +94,46 @@ func (b builder) findings() []Finding {
 	for _, s := range b.interrupted() {
 		out = append(out, Finding{Kind: Doubt, Text: units.Capital(s) + "."})
 	}
-	for _, s := range doubts(open, len(broken) > 0) {
+	for _, s := range slices.Concat(b.notPromised(), doubts(open, len(broken) > 0)) {
 		out = append(out, Finding{Kind: Note, Text: units.Capital(s) + "."})
 	}
 	return slices.Concat(out, broken, open)
 }
 
-// checked lists the checks of all trials with that result.
+// checked lists the checks of all trials with that result, thresholds last.
 func (b builder) checked(result string, kind Kind) []Finding {
-	var out []Finding
+	var guarantees, thresholds []Finding
 	for _, t := range b.Result.Trials {
+		label := b.names.Label(t.Cell)
 		for _, c := range checks(t) {
-			if c.Result == result {
-				out = append(out, Finding{kind, where(b.names.Label(t.Cell), t), c.Broken, strings.Join(c.Reasons, "; ")})
+			if c.Result != result || c.repeats(t) || t.Step != "" && result != t.Outcome() { // what else is open in a cell that failed says nothing
+				continue
+			}
+			f := Finding{Kind: kind, Of: t.Subject, Subject: where(label, t) + b.under(t, c), Text: c.Broken, Why: strings.Join(c.Reasons, "; "), Link: b.proof(label, t, c)}
+			if c.threshold {
+				thresholds = append(thresholds, f)
+			} else {
+				guarantees = append(guarantees, f)
 			}
 		}
 	}
-	return out
+	return append(guarantees, thresholds...)
+}
+
+// repeats says whether a check only says again what another one of the trial says.
+func (c Check) repeats(t report.Trial) bool {
+	return c.threshold && strings.HasPrefix(c.What, "verdicts ") &&
+		slices.ContainsFunc(t.Verdicts, func(v report.Verdict) bool { return known(v.Result) == c.Result })
+}
+
+// under names the faults of a failed check's story.
+func (b builder) under(t report.Trial, c Check) string {
+	for _, s := range b.Stories {
+		if c.Result == report.Fail && s.Trial.Name == t.Name && s.Guarantee == c.What {
+			return under(s)
+		}
+	}
+	return ""
 }
 
 // ofKinds returns the findings of these kinds.
@@ -134,11 +168,31 @@ func (b builder) interrupted() []string {
 func doubts(open []Finding, failed bool) (out []string) {
 	unfit := slices.DeleteFunc(slices.Clone(open), func(f Finding) bool { return f.Text != report.Fit })
 	if n := len(unfit); n > 0 {
-		out = append(out, fmt.Sprintf("%s %s unfit, so that the numbers may say more about the machine than about the recipe (%s: %s)",
-			units.Plural(n, "trial"), was(n), unfit[0].Subject, units.Clean(unfit[0].Why)))
+		out = append(out, fmt.Sprintf("%s %s unfit: the numbers may say more about the machine than about the recipe", units.Plural(n, "trial"), was(n)))
 	}
 	if len(open) > 0 && failed {
 		out = append(out, units.Plural(len(open), "result")+" could not be judged")
+	}
+	return out
+}
+
+// notPromised says what the subjects do not promise, and is not held against them.
+func (b builder) notPromised() (out []string) {
+	var subjects []string
+	names := map[string][]string{}
+	for _, t := range b.Result.Trials {
+		for _, v := range t.Verdicts {
+			if v.Result != report.NotPromised || slices.Contains(names[t.Subject], v.Guarantee) {
+				continue
+			}
+			if names[t.Subject] == nil {
+				subjects = append(subjects, t.Subject)
+			}
+			names[t.Subject] = append(names[t.Subject], v.Guarantee)
+		}
+	}
+	for _, s := range subjects {
+		out = append(out, fmt.Sprintf("not promised by %s, and not judged: %s", units.Clean(s), units.List(names[s])))
 	}
 	return out
 }

@@ -12,13 +12,15 @@ import (
 var latencies = metrics.Latencies()
 
 // measuredLatencies returns those that one of the trials has. The wait in line of
-// acquiring says little beside a hand-off, and is left to the table of metrics then.
+// acquiring says little beside a hand-off, and is left to the table of metrics then, unless
+// acquires were due at a rate.
 func measuredLatencies(trials []report.Trial) []metrics.Definition {
 	has := func(metric string) bool {
 		return slices.ContainsFunc(trials, func(t report.Trial) bool { return t.Metrics[metric].P50 != nil })
 	}
+	open := slices.ContainsFunc(trials, func(t report.Trial) bool { return metrics.AtRate(t.Metrics) })
 	return slices.DeleteFunc(slices.Clone(latencies), func(l metrics.Definition) bool {
-		return !has(l.Name) || l.Name == metrics.AcquireLatency && has(metrics.HandoffLatency)
+		return !has(l.Name) || l.Name == metrics.AcquireLatency && has(metrics.HandoffLatency) && !open
 	})
 }
 

@@ -83,7 +83,7 @@ func after(t report.Trial) string {
 func wrong(t report.Trial) string {
 	var parts []string
 	for _, v := range t.Verdicts {
-		if v.Result != report.Pass {
+		if v.Result != report.Pass && verdict.Counts(v.Result) {
 			parts = append(parts, units.Clean(v.Guarantee+" "+v.Result))
 		}
 	}
@@ -93,15 +93,37 @@ func wrong(t report.Trial) string {
 // askedInZoo says what the zoo was asked.
 func askedInZoo(s matrix.Scenario) string {
 	specimens, sound := census(s)
-	return fmt.Sprintf("%s: is each of %s caught by its verdict, and do %s pass",
-		units.Clean(s.Name), units.Plural(specimens.All(), "broken case"), units.Plural(sound.All(), "sound one"))
+	var parts []string
+	if specimens.All() > 0 {
+		parts = append(parts, "is each of "+units.Plural(specimens.All(), "broken case")+" caught by its verdict")
+	}
+	if sound.All() > 0 {
+		parts = append(parts, "do "+units.Plural(sound.All(), "sound one")+" pass")
+	}
+	return units.Clean(s.Name) + ": " + strings.Join(parts, ", and ")
+}
+
+// zooHeadlines are the census in numbers.
+func zooHeadlines(s matrix.Scenario) []Headline {
+	specimens, sound := census(s)
+	count := func(title string, n report.Tally) Headline {
+		return Headline{Title: title, Tabled: true, Values: []Value{{Text: fmt.Sprintf("%d of %d", n.Pass, n.All())}}}
+	}
+	out := []Headline{count("broken cases that were caught", specimens)}
+	if sound.All() > 0 {
+		out = append(out, count("sound cases that passed", sound))
+	}
+	return out
 }
 
 // foundInZoo is the census in sentences.
 func foundInZoo(s matrix.Scenario) []string {
 	specimens, sound := census(s)
-	out := []string{fmt.Sprintf("Of %s of subjects that are known to be broken %d %s caught by %s.",
-		units.Plural(specimens.All(), "case"), specimens.Pass, was(specimens.Pass), theirVerdicts(specimens.Pass))}
+	var out []string
+	if specimens.All() > 0 {
+		out = append(out, fmt.Sprintf("Of %s of subjects that are known to be broken %d %s caught by %s.",
+			units.Plural(specimens.All(), "case"), specimens.Pass, was(specimens.Pass), theirVerdicts(specimens.Pass)))
+	}
 	if sound.All() > 0 {
 		out = append(out, fmt.Sprintf("Of %s of sound subjects %d passed every verdict.", units.Plural(sound.All(), "provocation"), sound.Pass))
 	}

@@ -24,8 +24,8 @@ import (
 )
 
 // Name is the image that Build makes, named after the ZooKeeper that Debian
-// bookworm ships.
-const Name = "zkbench/zookeeper:3.8.0"
+// bookworm ships. Unlike an older one without -tls in its name it has what TLS needs.
+const Name = "zkbench/zookeeper-tls:3.8.0"
 
 // stopTimeout is how long an interrupted build may take to clear its folders away.
 const stopTimeout = 20 * time.Second

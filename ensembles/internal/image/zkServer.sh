@@ -19,5 +19,5 @@ archive=/usr/lib/zookeeper/classes.jsa
 exec java "-Xmx${ZK_SERVER_HEAP:-1000}m" ${SERVER_JVMFLAGS:-} ${JVMFLAGS:-} \
   -Dorg.slf4j.simpleLogger.showDateTime=true \
   "-Dorg.slf4j.simpleLogger.dateTimeFormat=yyyy-MM-dd HH:mm:ss,SSS" \
-  -cp "$jars/zookeeper.jar:$jars/slf4j-simple.jar" \
+  -cp "$jars/zookeeper.jar:$jars/slf4j-simple.jar:$jars/netty-codec.jar:$jars/netty-resolver.jar" \
   org.apache.zookeeper.server.quorum.QuorumPeerMain "${ZOO_CONF_DIR:-/conf}/zoo.cfg"

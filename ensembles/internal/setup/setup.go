@@ -5,7 +5,10 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -29,8 +32,8 @@ func New(kind ensembles.Kind, o ensembles.Options) (*state.Record, error) {
 	if o.Members == 0 {
 		o.Members = 3
 	}
-	if o.Members < 0 || o.Members > MaxMembers {
-		return nil, fmt.Errorf("an ensemble of %d members: between 1 and %d are possible", o.Members, MaxMembers)
+	if o.Members < 0 || o.Observers < 0 || o.Members+o.Observers > MaxMembers {
+		return nil, fmt.Errorf("an ensemble of %d members and %d observers: between 1 and %d are possible, observers included", o.Members, o.Observers, MaxMembers)
 	}
 	if o.Tick == 0 {
 		o.Tick = 2 * time.Second
@@ -38,15 +41,23 @@ func New(kind ensembles.Kind, o ensembles.Options) (*state.Record, error) {
 	if o.Tick < time.Millisecond {
 		return nil, fmt.Errorf("a tick of %v: ZooKeeper counts ticks in whole milliseconds", o.Tick)
 	}
+	for _, word := range o.Secure {
+		if !slices.Contains(ensembles.Secures, word) {
+			return nil, fmt.Errorf("an ensemble cannot be secured by %q: choose %s", word, strings.Join(ensembles.Secures, ", "))
+		}
+	}
+	if o.Keep && len(o.Secure) > 0 {
+		return nil, errors.New("a kept ensemble cannot be secured: the certificate and the password of its clients are this process's alone")
+	}
 	id := make([]byte, 4)
 	_, _ = rand.Read(id) // never fails: crypto/rand documents that it crashes the program instead
 	r := &state.Record{
 		ID: hex.EncodeToString(id), Kind: kind, Owner: state.Self(), Keep: o.Keep,
-		Created: time.Now(), Tick: o.Tick,
+		Created: time.Now(), Tick: o.Tick, Secure: o.Secure,
 	}
-	for i := range o.Members {
+	for i := range o.Members + o.Observers {
 		r.Members = append(r.Members, state.Member{
-			Name: fmt.Sprintf("zk%d", i+1), ID: i + 1,
+			Name: fmt.Sprintf("zk%d", i+1), ID: i + 1, Observer: i >= o.Members,
 			Ports: [3]int{ClientPort, QuorumPort, ElectionPort},
 		})
 	}

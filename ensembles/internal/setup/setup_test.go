@@ -31,6 +31,8 @@ func TestNew_refuses(t *testing.T) {
 	}{
 		"more members than fit the network": {ensembles.Options{Members: 30}, "between 1 and 29"},
 		"a negative number of members":      {ensembles.Options{Members: -1}, "between 1 and 29"},
+		"more observers than fit it":        {ensembles.Options{Members: 20, Observers: 10}, "20 members and 10 observers"},
+		"a negative number of observers":    {ensembles.Options{Members: 5, Observers: -1}, "-1 observers"},
 		"a tick below ZooKeeper's unit":     {ensembles.Options{Tick: time.Microsecond}, "whole milliseconds"},
 	} {
 		t.Run(name, func(t *testing.T) {

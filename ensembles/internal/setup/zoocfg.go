@@ -2,18 +2,19 @@ package setup
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
-// ZooCfg returns the content of a member's zoo.cfg: what all kinds share, then
+// ZooCfg returns the content of m's zoo.cfg: what all kinds share, then
 // the lines of one kind, then the members. Everywhere says that the member may
 // listen on all addresses: on loopback that would open it to the outside.
 //
 // Peers stand in it by address: a member that starts before its peers' names
 // resolve starts badly.
-func ZooCfg(r *state.Record, everywhere bool, lines ...string) string {
+func ZooCfg(r *state.Record, m state.Member, everywhere bool, lines ...string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "tickTime=%d\n", r.Tick.Milliseconds())
 	b.WriteString(`initLimit=10
@@ -27,12 +28,22 @@ admin.enableServer=false
 	for _, line := range lines {
 		b.WriteString(line + "\n")
 	}
+	if m.Observer {
+		b.WriteString("peerType=observer\n")
+	}
 	for _, m := range r.Members {
-		client := ""
+		client := fmt.Sprintf(";%d", m.Ports[0])
 		if !everywhere {
-			client = m.IP + ":"
+			client = fmt.Sprintf(";%s:%d", m.IP, m.Ports[0])
 		}
-		fmt.Fprintf(&b, "server.%d=%s:%d:%d;%s%d\n", m.ID, m.IP, m.Ports[1], m.Ports[2], client, m.Ports[0])
+		if slices.Contains(r.Secure, "tls") {
+			client = "" // no port without TLS
+		}
+		role := ""
+		if m.Observer {
+			role = ":observer"
+		}
+		fmt.Fprintf(&b, "server.%d=%s:%d:%d%s%s\n", m.ID, m.IP, m.Ports[1], m.Ports[2], role, client)
 	}
 	return b.String()
 }

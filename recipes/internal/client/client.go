@@ -3,10 +3,12 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -16,11 +18,34 @@ import (
 
 // Options of a connection.
 type Options struct {
-	Servers   []string // host:port
-	Timeout   time.Duration
-	Dial      zk.Dialer
-	MaxPacket int             // bytes; the size of the connection's two buffers
-	Hosts     zk.HostProvider // nil: the library's own
+	Servers    []string // host:port
+	Timeout    time.Duration
+	Dial       zk.Dialer
+	MaxPacket  int             // bytes; the longest reply
+	MaxRequest int             // bytes; the size of the buffer for requests; 0: MaxPacket
+	Hosts      zk.HostProvider // nil: the library's own
+	Auth       []Auth          // with which every connection authenticates
+}
+
+// Auth is with what a connection authenticates.
+type Auth struct {
+	Scheme string // "digest"
+	Auth   string // "user:password"
+}
+
+// Authenticate returns when the connection, which has a session, has authenticated. The
+// library does so again whenever it connects anew.
+func Authenticate(ctx context.Context, c *zk.Conn, with []Auth) error {
+	for _, a := range with {
+		_, answered, err := Call(ctx, func() (struct{}, error) { return struct{}{}, c.AddAuth(a.Scheme, []byte(a.Auth)) })
+		if !answered {
+			err = context.Cause(ctx)
+		}
+		if err != nil {
+			return fmt.Errorf("authenticate (scheme %s): %w", a.Scheme, err)
+		}
+	}
+	return nil
 }
 
 // Connect is zk.Connect with these options. onEvent is called with every event, at once.
@@ -30,9 +55,9 @@ func Connect(o Options, onEvent func(zk.Event)) (*zk.Conn, <-chan zk.Event, erro
 			zk.WithHostProvider(o.Hosts)(c)
 		}
 	}
-	return zk.Connect(o.Servers, o.Timeout, hosts, zk.WithDialer(o.Dial), zk.WithEventCallback(onEvent),
-		zk.WithLogger(silence{}), zk.WithLogInfo(false),
-		zk.WithMaxBufferSize(o.MaxPacket), zk.WithMaxConnBufferSize(o.MaxPacket))
+	r := &receive{dial: o.Dial, max: o.MaxPacket}
+	return zk.Connect(o.Servers, o.Timeout, hosts, r.option, zk.WithDialer(r.Dial), zk.WithEventCallback(onEvent),
+		zk.WithLogger(silence{}), zk.WithLogInfo(false), zk.WithMaxConnBufferSize(cmp.Or(o.MaxRequest, o.MaxPacket)))
 }
 
 type silence struct{}
@@ -41,6 +66,14 @@ func (silence) Printf(string, ...any) {}
 
 // OpenACL lets everybody do everything.
 var OpenACL = zk.WorldACL(zk.PermAll)
+
+// ACL is acl, or open to all where there is none.
+func ACL(acl []zk.ACL) []zk.ACL {
+	if acl == nil {
+		return OpenACL
+	}
+	return acl
+}
 
 // ErrExpired says that the servers have expired the session.
 var ErrExpired = errors.New("the servers expired it")
@@ -66,7 +99,10 @@ func Open(ctx context.Context, o Options, onState func(zk.State)) (*Conn, error)
 		return nil, err
 	}
 	c.Conn = conn
-	if err := c.Await(ctx, false); err != nil {
+	if err = c.Await(ctx, false); err == nil {
+		err = Authenticate(ctx, conn, o.Auth)
+	}
+	if err != nil {
 		conn.Close()
 		return nil, err
 	}

@@ -22,6 +22,20 @@ func TestHistogram_keepsTheExactEnds(t *testing.T) {
 	}
 }
 
+func TestHistogram_hasThreeFiguresOfShortTimesToo(t *testing.T) {
+	for _, want := range []float64{12_345, 123_456, 777_777, 3_333_333} {
+		h := NewHistogram()
+		h.Record(0) // so that the ends, which are exact, say nothing
+		for range 9 {
+			h.Record(time.Duration(want))
+		}
+		h.Record(time.Second)
+		if got := h.Percentile(50); math.Abs(got-want) > want/1000 {
+			t.Errorf("the median of %v ns is %v", want, got)
+		}
+	}
+}
+
 func TestHistogram_takesWhatIsOutOfRange(t *testing.T) {
 	h := NewHistogram()
 	h.Record(-time.Second)

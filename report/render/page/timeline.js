@@ -201,7 +201,6 @@
   select.addEventListener("change", () => choose(Number(select.value)));
   window.addEventListener("resize", () => draw());
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => draw());
-  window.addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((d) => { d.open = true; }));
   document.getElementById("live").hidden = false;
   document.getElementById("still").className = "paper";
   choose(0);

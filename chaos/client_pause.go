@@ -1,0 +1,60 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/zkbench/zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/ensembles/state"
+)
+
+// client.pause does what a long garbage collection, a hypervisor or a debugger does. What
+// arrives meanwhile waits in the process's sockets. A holder that is paused past its session
+// and then goes on is what fencing is for.
+var _ = register(Kind{
+	Name:   "client.pause",
+	About:  "stops a client's process (SIGSTOP), and whatever other clients are in it, until it heals (SIGCONT)",
+	Proof:  "the kernel shows all threads of the process as stopped, state T",
+	Target: Holder, Targets: clientTargets,
+	needs: []need{needsTap, needsDriver},
+	build: func(target string, _ settings) injector { return onProcess(target, pauseProcess) },
+})
+
+func pauseProcess(ctx context.Context, _ Target, _ *wire.Client, p Process) (e Effect, err error) {
+	e.Undo = func(ctx context.Context) error { return goesOn(ctx, p) }
+	err = act(ctx, func(context.Context) error { return p.Pause() }, func() error { e.Proof, err = stopped(ctx, p); return err }, e.Undo)
+	return e, err
+}
+
+// stopped waits until every thread of the process is stopped.
+func stopped(ctx context.Context, p Process) (proof string, err error) {
+	err = poll(ctx, signalLimit, func(context.Context) error {
+		group := state.Group(p.PID())
+		for _, o := range group {
+			if !o.Stopped() {
+				return fmt.Errorf("%w: process %d still runs", ErrNoEffect, o.PID)
+			}
+		}
+		if len(group) == 0 {
+			return fmt.Errorf("%w: process %d has ended", ErrNoEffect, p.PID())
+		}
+		proof = fmt.Sprintf("SIGSTOP, and the kernel shows state T for every thread of process %d (%d in its group)", p.PID(), len(group))
+		return nil
+	})
+	return proof, err
+}
+
+// goesOn lets a process go on, and waits until nothing of it is stopped any more.
+func goesOn(ctx context.Context, p Process) error {
+	if err := p.Resume(); err != nil {
+		return err
+	}
+	return poll(ctx, signalLimit, func(context.Context) error {
+		for _, o := range state.Group(p.PID()) {
+			if o.Stopped() {
+				return fmt.Errorf("process %d is still stopped after SIGCONT", o.PID)
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,39 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/zkbench/zkbench/chaos/wire"
+)
+
+// client.restart is a crash after which the client's supervisor starts it anew. The session
+// of before lives on until it runs out, and what it holds with it.
+var _ = register(Kind{
+	Name:   "client.restart",
+	About:  "kills a client's process (SIGKILL), and whatever other clients are in it, and lets them come back in a new one at once",
+	Proof:  "the process is gone, and the client has a new session",
+	Target: Holder, Targets: clientTargets,
+	needs: []need{needsTap, needsDriver},
+	build: func(target string, _ settings) injector { return onProcess(target, restartProcess) },
+})
+
+// comeBackLimit bounds the wait for the client: it has to notice, and its process to start.
+const comeBackLimit = 60 * time.Second
+
+func restartProcess(ctx context.Context, _ Target, c *wire.Client, p Process) (Effect, error) {
+	old, begin := c.Session().ID, time.Now()
+	proof, err := killed(ctx, p)
+	p.Replace()
+	if err != nil {
+		return Effect{}, err
+	}
+	err = poll(ctx, comeBackLimit, func(context.Context) error {
+		if s := c.Session(); s.ID == 0 || s.ID == old || s.Expired || s.Closed {
+			return fmt.Errorf("%w: the client has not come back with a new session", ErrNoEffect)
+		}
+		return nil
+	})
+	return Effect{Proof: fmt.Sprintf("%s; after %v the client had session %#x", proof, time.Since(begin).Round(time.Millisecond), c.Session().ID)}, err
+}

@@ -1,0 +1,202 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/zkbench/zkbench/ensembles"
+)
+
+// What member.upgrade can be told to go to, beside the name of a version.
+const (
+	versionNew = "new" // the last of those that the ensemble was started with
+	versionOld = "old" // the first
+)
+
+// MemberUpgrade is the name of the fault that changes members' version of ZooKeeper.
+const MemberUpgrade = "member.upgrade"
+
+// member.upgrade changes the version of ZooKeeper, there or back. Each member goes on with
+// its own data, and serves before the next one goes.
+var _ = register(Kind{
+	Name:  MemberUpgrade,
+	About: "starts members again from another version of ZooKeeper, one after the other, the leader last",
+	Proof: "each process was gone, one of the other version serves with the same transaction logs, and all members served before the next one went",
+	Params: []Param{
+		{"to", versionNew, "the version: new (the last that --image or --zookeeper-home names), old (the first), or its name"},
+		{"leave", "0", "how many members stay as they are; the leader is one of them"},
+	},
+	needs: []need{ofMembers(), needsVersions},
+	build: func(_ string, s settings) injector {
+		to, leave := s.text("to"), s.number("leave", 0, 100)
+		return func(ctx context.Context, t Target) (Effect, error) { return upgrade(ctx, t, to, leave) }
+	},
+})
+
+var needsVersions = need{about: "two versions of ZooKeeper (--image OLD,NEW or --zookeeper-home OLD,NEW)", lacking: oneVersion}
+
+func oneVersion(_ context.Context, t Target) error {
+	if len(t.Ensemble.Versions) < 2 {
+		return fmt.Errorf("%w: the ensemble was started with one version of ZooKeeper: name two (--image OLD,NEW or --zookeeper-home OLD,NEW)", ErrSkipped)
+	}
+	return nil
+}
+
+// UpgradesTo returns the name of the version that the fault member.upgrade goes to by its
+// parameter to, of the versions by their names, the first of which members start from.
+func UpgradesTo(to string, names []string) string {
+	switch to {
+	case "", versionNew:
+		return names[len(names)-1]
+	case versionOld:
+		return names[0]
+	}
+	return to
+}
+
+// upgrade starts members from another version until only so many are left that are not of it.
+func upgrade(ctx context.Context, t Target, to string, leave int) (Effect, error) {
+	if err := oneVersion(ctx, t); err != nil {
+		return Effect{}, untouched{err}
+	}
+	var names []string
+	for _, v := range t.Ensemble.Versions {
+		names = append(names, v.Name)
+	}
+	version, err := t.Ensemble.VersionNamed(UpgradesTo(to, names))
+	if err != nil {
+		return Effect{}, untouched{err}
+	}
+	var proof, targets []string
+	for {
+		next, err := nextOutdated(ctx, t, version, leave)
+		if err != nil {
+			return Effect{}, err
+		}
+		if next.Member == nil {
+			break
+		}
+		said, err := upgradeMember(ctx, t, next, version)
+		if err == nil {
+			err = allServe(ctx, t.Ensemble)
+		}
+		if err != nil {
+			return Effect{}, err
+		}
+		targets, proof = append(targets, next.Name), append(proof, said)
+	}
+	if targets == nil {
+		return Effect{}, untouched{fmt.Errorf("%w: no more than %d members run anything but %s", ErrNoEffect, leave, version.Name)}
+	}
+	return Effect{Target: strings.Join(targets, ", "), Client: -1,
+		Proof: fmt.Sprintf("each was gone and served again from %s (%s): %s", version.Name, version.From, strings.Join(proof, ", "))}, nil
+}
+
+// nextOutdated returns a member that does not run the version, the leader if it is the only
+// one; none where no more of them are left than are to stay.
+func nextOutdated(ctx context.Context, t Target, v ensembles.Version, leave int) (next victim, err error) {
+	var outdated []*ensembles.Member
+	for _, m := range t.Ensemble.Members {
+		machine, ok := m.Machine.(ensembles.Upgrader)
+		if !ok {
+			return next, untouched{fmt.Errorf("%w: %s: %w", ErrSkipped, m.Name, ensembles.ErrNotOurs)}
+		}
+		name, err := machine.Runs(ctx)
+		if err != nil {
+			return next, err
+		}
+		if name != v.Name {
+			outdated = append(outdated, m)
+		}
+	}
+	if len(outdated) <= leave {
+		return next, nil
+	}
+	leader, err := pickMember(ctx, t, Leader)
+	return victim{Member: leaderLast(outdated, leader.Member)}, err
+}
+
+// leaderLast returns the first of the members that does not lead, the leader if there is no
+// other.
+func leaderLast(members []*ensembles.Member, leader *ensembles.Member) *ensembles.Member {
+	for _, m := range members {
+		if m != leader {
+			return m
+		}
+	}
+	return leader
+}
+
+// upgradeMember starts a member again from the version, and returns what proves it.
+func upgradeMember(ctx context.Context, t Target, m victim, v ensembles.Version) (said string, err error) {
+	machine := m.Machine.(ensembles.Upgrader) // nextOutdated has asked
+	was, err := statusOf(ctx, m)
+	if err != nil {
+		return "", err
+	}
+	if err := takeDown(ctx, m, m.Machine.Stop); err != nil {
+		return "", err
+	}
+	start := func(ctx context.Context) error { return startAgain(ctx, m) }
+	err = act(ctx, func(ctx context.Context) error {
+		return errors.Join(change(ctx, m, machine, v, was.Zxid), start(ctx))
+	}, func() error {
+		if err := back(ctx, t, m); err != nil {
+			return err
+		}
+		said, err = runs(ctx, m, machine, was, v)
+		return err
+	}, start)
+	return said, err
+}
+
+// change gives a member that is down another version, and proves that it still has its log.
+// The zxid is one near the log's end.
+func change(ctx context.Context, m victim, machine ensembles.Upgrader, v ensembles.Version, zxid int64) error {
+	before, err := logs(ctx, m, zxid)
+	if err == nil {
+		err = machine.Upgrade(ctx, v)
+	}
+	if err != nil {
+		return err
+	}
+	after, err := logs(ctx, m, zxid)
+	if err == nil && after < before {
+		err = fmt.Errorf("%w: %s lost its transaction logs", ErrNoEffect, m.Name)
+	}
+	return err
+}
+
+// logs counts a member's transaction logs that do not end before the zxid.
+func logs(ctx context.Context, m victim, zxid int64) (n int, err error) {
+	all, err := m.Machine.TxnLogs(ctx, zxid)
+	for _, l := range all {
+		l.Close()
+	}
+	return len(all), err
+}
+
+// runs proves that a member runs the version now: its process or container says so by how it
+// was started.
+func runs(ctx context.Context, m victim, machine ensembles.Upgrader, was ensembles.Server, v ensembles.Version) (string, error) {
+	name, err := machine.Runs(ctx)
+	if err == nil && name != v.Name {
+		err = fmt.Errorf("%w: %s runs %s, not %s", ErrNoEffect, m.Name, name, v.Name)
+	}
+	if err != nil {
+		return "", err
+	}
+	now, err := statusOf(ctx, m)
+	return fmt.Sprintf("%s %s to %s", m.Name, was.Version, now.Version), err
+}
+
+// statusOf waits until a member says what it is: it may be electing.
+func statusOf(ctx context.Context, m victim) (s ensembles.Server, err error) {
+	err = poll(ctx, returnLimit, func(ctx context.Context) error {
+		s, err = ensembles.Ask(ctx, m.Member)
+		return err
+	})
+	return s, err
+}

@@ -1,0 +1,75 @@
+package chaos
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/zkbench/zkbench/ensembles"
+)
+
+// jars is where Debian's ZooKeeper is: here it is two versions, by two names.
+const jars = "/usr/share/java"
+
+func TestMemberUpgrade_leavesTheLeader(t *testing.T) {
+	e := ensemble(t, ensembles.Options{Home: jars, Tick: tick, Versions: []ensembles.Version{{Name: "before", From: jars}, {Name: "after", From: jars}}})
+	target := Target{Ensemble: e}
+	first := inject(t, parse(t, "member.upgrade", "", "leave", "1"), target)
+	if got := versionsOf(t, e); strings.Count(first.Target, "zk") != 2 || !slices.Equal(got, []string{"after", "after", "before"}) {
+		t.Errorf("of %s: the members run %s", first.Target, got)
+	}
+	if !strings.Contains(first.Proof, "from after ("+jars+")") || !strings.Contains(first.Proof, first.Target[:3]+" "+e.Version+" to "+e.Version) {
+		t.Errorf("it is not proven by what it was before, and is: %s", first.Proof)
+	}
+	back := inject(t, parse(t, "member.upgrade", "", "to", "before", "leave", "1"), target)
+	if got := versionsOf(t, e); strings.Count(back.Target, "zk") != 1 || !slices.Equal(got, []string{"after", "before", "before"}) {
+		t.Errorf("back, of %s: the members run %s", back.Target, got)
+	}
+	if _, err := parse(t, "member.upgrade", "", "to", "old", "leave", "1").Inject(t.Context(), target); !errors.Is(err, ErrNoEffect) {
+		t.Errorf("nothing was left to do, and it says %v", err)
+	}
+}
+
+// versionsOf are the versions that the members run, in alphabetical order.
+func versionsOf(t *testing.T, e *ensembles.Ensemble) (names []string) {
+	t.Helper()
+	for _, m := range e.Members {
+		name, err := m.Machine.(ensembles.Upgrader).Runs(t.Context())
+		must(t, err)
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func TestMemberUpgrade_needsTwoVersions(t *testing.T) {
+	one := Target{Ensemble: &ensembles.Ensemble{}}
+	_, err := parse(t, "member.upgrade", "").Inject(t.Context(), one)
+	if !errors.Is(err, ErrSkipped) || !strings.Contains(err.Error(), "--image OLD,NEW or --zookeeper-home OLD,NEW") {
+		t.Errorf("with one version: %v", err)
+	}
+	if Lacking(t.Context(), MemberUpgrade, one) == nil {
+		t.Error("it is not known before")
+	}
+	two := Target{Ensemble: &ensembles.Ensemble{Versions: []ensembles.Version{{Name: "a"}, {Name: "b"}}}}
+	if _, err := parse(t, "member.upgrade", "", "to", "c").Inject(t.Context(), two); err == nil || !strings.Contains(err.Error(), `no version "c"`) {
+		t.Errorf("to a version that is none of them: %v", err)
+	}
+}
+
+func TestOutdated_theLeaderIsLast(t *testing.T) {
+	a, b := &ensembles.Member{Name: "zk1"}, &ensembles.Member{Name: "zk2"}
+	for _, row := range []struct {
+		outdated     []*ensembles.Member
+		leader, want *ensembles.Member
+	}{
+		{[]*ensembles.Member{a, b}, a, b},
+		{[]*ensembles.Member{a, b}, b, a},
+		{[]*ensembles.Member{a}, a, a},
+	} {
+		if got := leaderLast(row.outdated, row.leader); got != row.want {
+			t.Errorf("%s goes next, want %s", got.Name, row.want.Name)
+		}
+	}
+}

@@ -1,0 +1,67 @@
+package chaos
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/zkbench/zkbench/ensembles/rootless"
+)
+
+// probeEnv makes an executable of ours try what can be done to networks, and print it.
+const probeEnv = "ZKBENCH_NETWORK_PROBE"
+
+// probed are the abilities that concern networks, as texts: "" is nil.
+type probed struct{ Namespaces, Filter, Delay string }
+
+// probeNetworkAnywhere tries what this process can do to networks, or, where it has no
+// rights, what it could do in namespaces of the user's own.
+func probeNetworkAnywhere(ctx context.Context) Abilities {
+	if rootless.Inside() || rootless.Rights() == nil {
+		return probeNetwork()
+	}
+	if err := rootless.Possible(ctx); err != nil {
+		return Abilities{Namespaces: err, Filter: err, Delay: err}
+	}
+	cmd := rootless.Command(ctx)
+	cmd.Env = append(cmd.Env, probeEnv+"=1")
+	out, err := cmd.Output()
+	var p probed
+	if err == nil {
+		err = json.Unmarshal(out, &p)
+	}
+	if err != nil {
+		err = fmt.Errorf("trying what can be done in namespaces of this user's own: %w", err)
+		return Abilities{Namespaces: err, Filter: err, Delay: err}
+	}
+	return Abilities{Namespaces: asError(p.Namespaces), Filter: asError(p.Filter), Delay: asError(p.Delay), Rootless: true}
+}
+
+// probeIfAsked is what the process does that probeNetworkAnywhere starts.
+func probeIfAsked() {
+	if os.Getenv(probeEnv) == "" {
+		return
+	}
+	a := probeNetwork()
+	if err := json.NewEncoder(os.Stdout).Encode(probed{asText(a.Namespaces), asText(a.Filter), asText(a.Delay)}); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+func asText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+func asError(text string) error {
+	if text == "" {
+		return nil
+	}
+	return errors.New(text)
+}

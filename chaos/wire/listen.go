@@ -1,0 +1,188 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"time"
+)
+
+// listener stands for one server, for a client that is another process. What it accepts
+// it connects to the server through the client's tap.
+type listener struct {
+	*net.TCPListener
+	c       *Client
+	server  string
+	between func(Dialer) Dialer // nil for nothing; guarded by c.mu
+	ctx     context.Context     // done when the listener is closed
+	close   context.CancelFunc
+	all     sync.WaitGroup // what it has started
+}
+
+// Listen opens a listener on loopback for a client that is another process: a connection
+// to addr is one to the server, through the tap, as if Dial had made it. between is what
+// lies between the client and its tap; nil is nothing. A second call for the same server
+// returns the same address: its between holds for the connections that come after it.
+// Tap.Close closes it.
+//
+// While the gate is closed, a connection is reset as soon as it is made. In a hold it is
+// accepted, and its bytes are kept back.
+func (c *Client) Listen(server string, between func(Dialer) Dialer) (addr string, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.isClosed() {
+		return "", ErrClosed
+	}
+	if l := c.listeners[server]; l != nil {
+		l.between = between
+		return l.Addr().String(), nil
+	}
+	socket, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		return "", err
+	}
+	l := &listener{TCPListener: socket, c: c, server: server, between: between}
+	l.ctx, l.close = context.WithCancel(context.Background())
+	if c.listeners == nil {
+		c.listeners = map[string]*listener{}
+	}
+	c.listeners[server] = l
+	l.all.Go(l.accept)
+	return socket.Addr().String(), nil
+}
+
+// closeListeners returns when nothing of the client's listeners runs any more.
+func (c *Client) closeListeners() {
+	c.mu.Lock()
+	listeners := c.listeners
+	c.listeners = nil
+	c.mu.Unlock()
+	for _, l := range listeners {
+		l.close()
+		_ = l.TCPListener.Close() // connections end with ctx
+	}
+	for _, l := range listeners {
+		l.all.Wait()
+	}
+}
+
+// accept serves connections until the listener is closed.
+func (l *listener) accept() {
+	for l.ctx.Err() == nil {
+		near, err := l.AcceptTCP()
+		if err == nil {
+			l.all.Go(func() { l.serve(near) })
+			continue
+		}
+		select { // no file descriptor is left: the client waits
+		case <-time.After(10 * time.Millisecond):
+		case <-l.ctx.Done():
+		}
+	}
+}
+
+// serve passes on what goes over one connection until it ends.
+func (l *listener) serve(near *net.TCPConn) {
+	defer near.Close()
+	far, sent, err := l.reach(near)
+	if err != nil {
+		_ = near.SetLinger(0) // the client sees a reset
+		return
+	}
+	defer context.AfterFunc(l.ctx, func() { _, _ = far.Close(), near.Close() })()
+	var up sync.WaitGroup
+	up.Go(func() {
+		if _, err := far.Write(sent); err == nil {
+			_ = pump(far, near, 4<<10)
+		}
+		_ = far.Close() // a client that sends no more has left
+	})
+	if err := pump(near, far, 16<<10); errors.Is(err, ErrCut) {
+		_ = near.SetLinger(0)
+		_ = near.Close()
+	} else {
+		// Closed at once, the last reply could be lost on the way.
+		_, _ = near.CloseWrite(), near.SetReadDeadline(time.Now().Add(time.Second))
+	}
+	up.Wait()
+}
+
+// pump passes bytes on, and returns why it ended.
+func pump(to io.Writer, from io.Reader, size int) error {
+	b := make([]byte, size)
+	for {
+		n, err := from.Read(b)
+		if n > 0 {
+			if _, err := to.Write(b[:n]); err != nil {
+				return err
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+const (
+	// reachLimit is how long a server may take to accept. A client that gives up ends the
+	// wait sooner.
+	reachLimit = 15 * time.Second
+	// aheadLimit is how much a client may send before its connection stands, in bytes.
+	aheadLimit = 4 << 10
+)
+
+// reach connects to the server, unless the client leaves meanwhile: what it had sent would
+// take its session from the connection that it has made since. sent is what the client has
+// sent.
+func (l *listener) reach(near *net.TCPConn) (far net.Conn, sent []byte, err error) {
+	ctx, leave := context.WithCancel(l.ctx)
+	defer leave()
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		b := make([]byte, aheadLimit)
+		for n := 0; n < len(b); {
+			k, err := near.Read(b[n:])
+			n += k
+			sent = b[:n]
+			if err != nil && !isTimeout(err) {
+				leave()
+			}
+			if err != nil {
+				return
+			}
+		}
+	})
+	far, err = l.dial(ctx)
+	_ = near.SetReadDeadline(time.Unix(1, 0)) // ends the reading
+	reading.Wait()
+	if err == nil && ctx.Err() != nil {
+		return nil, nil, errors.Join(ctx.Err(), far.Close())
+	}
+	return far, sent, errors.Join(err, near.SetReadDeadline(time.Time{}))
+}
+
+// dial is the client's dial. In a hold it does not wait: the client's connection stands
+// already, and what goes over it is kept back.
+func (l *listener) dial(ctx context.Context) (net.Conn, error) {
+	c := l.c
+	open := func(time.Duration) error {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.gate {
+			return ErrGate
+		}
+		return nil
+	}
+	dial := func(network, addr string, timeout time.Duration) (net.Conn, error) {
+		return c.dial(ctx, network, addr, timeout, open)
+	}
+	c.mu.Lock()
+	between := l.between
+	c.mu.Unlock()
+	if between != nil {
+		dial = between(dial)
+	}
+	return dial("tcp", l.server, reachLimit)
+}

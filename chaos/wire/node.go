@@ -1,0 +1,102 @@
+package wire
+
+import (
+	"slices"
+	"strings"
+)
+
+// Node is an ephemeral node of a client's session, by the reply to its create.
+type Node struct {
+	Path       string
+	Czxid      int64
+	Sequential bool
+}
+
+// Node returns the newest node below path at any depth that the client's session has made
+// and not deleted, a sequential one before a plain one. It knows only nodes that were made
+// since Listen, by a single create whose reply has reached the client; ok is false where
+// there is none.
+func (c *Client) Node(path string) (newest Node, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, n := range slices.Backward(c.nodes) {
+		below := strings.HasPrefix(n.Path, path+"/")
+		if below && (!ok || n.Sequential && !newest.Sequential) {
+			newest, ok = n, true
+		}
+	}
+	return newest, ok
+}
+
+// Flags of a create.
+const (
+	flagEphemeral = 1
+	flagSequence  = 2
+)
+
+// noteNode remembers what the request whose head that is does to the session's nodes. The
+// caller holds c.mu.
+func (c *Client) noteNode(s *sent, head []byte) {
+	if c.listeners == nil {
+		return // nobody asks
+	}
+	switch s.op {
+	case Create, Create2:
+		s.flags = createFlags(head)
+	case Delete:
+		path := pathIn(head, s.op)
+		for _, n := range c.nodes {
+			if n.Path == string(path) {
+				s.removes = n.Czxid
+			}
+		}
+	}
+}
+
+// noteReply takes in the reply without an error to a request. The caller holds c.mu.
+func (c *Client) noteReply(s *sent, head []byte) {
+	switch {
+	case s.removes != 0:
+		c.nodes = slices.DeleteFunc(c.nodes, func(n Node) bool { return n.Czxid == s.removes })
+	case s.flags == flagEphemeral || s.flags == flagEphemeral|flagSequence:
+		r := reader{head[16:]} // behind xid, zxid and error code
+		whole := len(r.left) >= 4 && len(r.left) >= 4+int(int32At(r.left, 0))
+		if path := string(r.bytes()); whole && path != "" {
+			c.nodes = append(c.nodes, Node{path, int64At(head, 4), s.flags&flagSequence != 0})
+		}
+	}
+}
+
+// createFlags are the flags of a create request: xid, opcode, path, data, ACL (permissions,
+// scheme and id of each), flags. They are 0 where the head is too short for them.
+func createFlags(head []byte) int32 {
+	r := reader{head[min(8, len(head)):]}
+	r.bytes()
+	r.bytes()
+	for n := r.int32(); n > 0 && len(r.left) > 0; n-- {
+		r.int32()
+		r.bytes()
+		r.bytes()
+	}
+	return r.int32()
+}
+
+// reader reads what is left of a head; beyond its end it reads zeros.
+type reader struct{ left []byte }
+
+func (r *reader) int32() int32 {
+	if len(r.left) < 4 {
+		r.left = nil
+		return 0
+	}
+	v := int32At(r.left, 0)
+	r.left = r.left[4:]
+	return v
+}
+
+func (r *reader) bytes() []byte {
+	n := min(max(0, int(r.int32())), len(r.left))
+	b := r.left[:n]
+	r.left = r.left[n:]
+	return b
+}

@@ -1,0 +1,221 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/baseline"
+	"github.com/zkbench/zkbench/report/compare"
+)
+
+// baselineFlags say where baselines are.
+type baselineFlags struct{ dir, branch string }
+
+func baselineCmd() *cobra.Command {
+	var f baselineFlags
+	cmd := &cobra.Command{
+		Use:   "baseline",
+		Short: "Keep results, in a folder or on a git branch, and compare a new run with the last like it",
+		Long: `Keep results of runs, in a folder or on a branch of the git repository here, and compare a
+new run with the last one that is like it: the same scenario, subjects, kind of ensemble,
+members and tick, and on the same kind of machine, unless every subject ran beside a base.
+
+A branch is never checked out, and nothing is fetched or pushed: git does that.
+
+  git fetch origin zkbench-baselines || true
+  zkbench baseline compare zkbench-out/ci --branch zkbench-baselines
+  zkbench baseline save    zkbench-out/ci --branch zkbench-baselines
+  git push origin zkbench-baselines`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	fl := cmd.PersistentFlags()
+	fl.StringVar(&f.dir, "dir", "zkbench-baselines", "folder that keeps them")
+	fl.StringVar(&f.branch, "branch", "", "git branch that keeps them, instead of a folder")
+	cmd.AddCommand(baselineSaveCmd(&f), baselineListCmd(&f), baselineCompareCmd(&f), baselineTrendCmd(&f))
+	return cmd
+}
+
+// store is where the flags say that baselines are.
+func (f *baselineFlags) store(cmd *cobra.Command) (baseline.Store, error) {
+	switch {
+	case f.branch != "" && cmd.Flags().Changed("dir"):
+		return nil, usageError("--dir and --branch: baselines are in one place or the other")
+	case f.branch != "":
+		return baseline.Branch(".", f.branch), nil
+	}
+	return baseline.Folder(f.dir), nil
+}
+
+func baselineSaveCmd(f *baselineFlags) *cobra.Command {
+	return &cobra.Command{
+		Use:               "save DIR",
+		Short:             "Keep the result of a run folder",
+		ValidArgsFunction: completeFolders,
+		Args:              oneFolder,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := f.store(cmd)
+			if err != nil {
+				return err
+			}
+			path := args[0]
+			if info, err := os.Stat(path); err == nil && info.IsDir() {
+				path = filepath.Join(path, report.ResultFile)
+			}
+			raw, err := os.ReadFile(path)
+			if err != nil {
+				return usage(err)
+			}
+			r, err := report.ParseResult(path, raw)
+			if err != nil {
+				return usage(err)
+			}
+			name, err := baseline.Save(s, r, raw)
+			if err == nil {
+				fmt.Fprintf(cmd.OutOrStdout(), "%s has %s\n", s, name)
+			}
+			return usage(err)
+		},
+	}
+}
+
+func baselineListCmd(f *baselineFlags) *cobra.Command {
+	return &cobra.Command{
+		Use:   "list [SCENARIO]",
+		Short: "List what is kept, by the time of the runs",
+		Args:  atMostOneScenario,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			all, err := f.all(cmd, args)
+			if err != nil {
+				return err
+			}
+			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 8, 2, ' ', 0)
+			for _, e := range all {
+				if e.Err != nil {
+					fmt.Fprintf(w, "%s\tunreadable: %v\n", e.Name, e.Err)
+					continue
+				}
+				on := e.Result.Run.Ensemble
+				fmt.Fprintf(w, "%s\t%s\t%s of %d\t%d trials\n", e.Name, e.Result.Outcome(), cmp.Or(on.Kind, "no ensemble"), on.Members, len(e.Result.Trials))
+			}
+			return w.Flush()
+		},
+	}
+}
+
+// all are the baselines of the scenario that args names, or of all.
+func (f *baselineFlags) all(cmd *cobra.Command, args []string) ([]baseline.Entry, error) {
+	s, err := f.store(cmd)
+	if err != nil {
+		return nil, err
+	}
+	scenario := ""
+	if len(args) == 1 {
+		scenario = args[0]
+	}
+	all, err := baseline.All(s, scenario)
+	return all, usage(err)
+}
+
+func atMostOneScenario(cmd *cobra.Command, args []string) error {
+	return usage(cobra.MaximumNArgs(1)(cmd, args))
+}
+
+func baselineCompareCmd(f *baselineFlags) *cobra.Command {
+	var c compareFlags
+	cmd := &cobra.Command{
+		Use:   "compare DIR",
+		Short: "Say whether a run is worse than the last baseline that is like it",
+		Long: `Say whether a run is worse than the last baseline that is like it. Exit code 0: not worse;
+1: worse; 3: it cannot be judged, or no baseline can be compared with it, and why.`,
+		ValidArgsFunction: completeFolders,
+		Args:              oneFolder,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := f.store(cmd)
+			if err != nil {
+				return err
+			}
+			runs, o, err := c.inputs(args)
+			if err != nil {
+				return usage(err)
+			}
+			old, err := baseline.Last(s, runs[0])
+			switch {
+			case errors.Is(err, baseline.ErrNone):
+				return coded{err, exitUnknown}
+			case err != nil:
+				return usage(err)
+			}
+			fmt.Fprintf(cmd.ErrOrStderr(), "baseline: %s\n", old.Name)
+			return c.judge(cmd, old.Result, runs[0], o)
+		},
+	}
+	c.registerJudging(cmd)
+	return cmd
+}
+
+func baselineTrendCmd(f *baselineFlags) *cobra.Command {
+	var c compareFlags
+	cmd := &cobra.Command{
+		Use:   "trend SCENARIO",
+		Short: "Draw a page of all baselines of a scenario: how each number went from run to run",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usageError("%s wants one scenario, not %d arguments", cmd.CommandPath(), len(args))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			all, err := f.all(cmd, args)
+			if err != nil {
+				return err
+			}
+			var runs []report.Result
+			for _, e := range all {
+				if e.Err != nil {
+					fmt.Fprintf(cmd.ErrOrStderr(), "left out: %v\n", e.Err)
+					continue
+				}
+				runs = append(runs, e.Result)
+			}
+			if len(runs) < 2 {
+				return coded{fmt.Errorf("%d baselines of %s can be read, and a trend takes two: zkbench baseline list", len(runs), args[0]), exitUnknown}
+			}
+			return c.trendPage(cmd, runs)
+		},
+	}
+	cmd.Flags().StringSliceVar(&c.metrics, "metrics", nil, "what is drawn, like handoff.latency.p99 (default what a comparison shows)")
+	cmd.Flags().StringVar(&c.out, "out", "", "folder for the page and the plots (default zkbench-out/trend-TIME)")
+	return cmd
+}
+
+// trendPage draws the runs into the folder that --out names.
+func (f *compareFlags) trendPage(cmd *cobra.Command, runs []report.Result) error {
+	_, o, err := f.inputs(nil)
+	if err != nil {
+		return usage(err)
+	}
+	figures := compare.Trend(runs, o.Measures)
+	if len(figures) == 0 {
+		return coded{errNothingToDraw, exitUnknown}
+	}
+	page, err := compare.TrendPage(runs, figures, o.Measures)
+	if err != nil {
+		return err
+	}
+	f.out = cmp.Or(f.out, filepath.Join("zkbench-out", "trend-"+time.Now().Format("20060102-150405")))
+	dir, err := f.draw(cmd.ErrOrStderr(), figures)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "%s\n", filepath.Join(dir, "trend.html"))
+	return report.WriteFile(dir, "trend.html", page)
+}

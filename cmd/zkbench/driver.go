@@ -1,0 +1,45 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/zkbench/zkbench/ensembles/state"
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/recipes/driver"
+	"github.com/zkbench/zkbench/recipes/driver/host"
+)
+
+// driverCmd makes a process of one of our own recipes.
+func driverCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:   "driver SUBJECT",
+		Short: "Be a driver of a subject that is compiled in: speak the subject protocol on stdin and stdout",
+		Args:  func(cmd *cobra.Command, args []string) error { return usage(cobra.ExactArgs(1)(cmd, args)) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := recipes.Find(args[0])
+			if err != nil {
+				return usage(err)
+			}
+			return driver.Serve(cmd.Context(), s, cmd.InOrStdin(), cmd.OutOrStdout())
+		},
+	}
+}
+
+// sweepDrivers kills what the drivers of crashed runs have left, and returns a line for each.
+func sweepDrivers() (removed []string, err error) {
+	for p, owner := range state.Marked(host.Mark) {
+		if o := state.ParseProcess(owner); o == (state.Process{}) || o.Alive() {
+			continue
+		}
+		if killErr := p.Signal(syscall.SIGKILL); killErr != nil {
+			err = errors.Join(err, killErr)
+			continue
+		}
+		removed = append(removed, fmt.Sprintf("driver process %d of a crashed run", p.PID))
+	}
+	return removed, err
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles/external"
+	"github.com/zkbench/zkbench/report/units"
+	"github.com/zkbench/zkbench/scenarios"
+)
+
+// isFile says whether --ensemble names a file that describes somebody else's ensemble.
+func isFile(kind string) bool {
+	return strings.HasSuffix(kind, ".yaml") || strings.HasSuffix(kind, ".yml")
+}
+
+// theirs are the options for the ensemble in the file that --ensemble names.
+func (f *runFlags) theirs(o ensembles.Options) (ensembles.Options, error) {
+	if len(o.Servers) > 0 || len(o.Secure) > 0 {
+		return o, usageError("--ensemble %s says what the servers are and what they ask for: leave --servers and --secure out", f.kind)
+	}
+	theirs, err := external.Load(f.kind)
+	if err != nil {
+		return o, usage(err)
+	}
+	if o.Chroot != "" {
+		theirs.Chroot = o.Chroot
+	}
+	theirs.Tick, theirs.Terms.Watches = o.Tick, f.watches
+	return theirs, nil
+}
+
+// checkSecurity refuses what belongs to another kind of ensemble.
+func checkSecurity(o ensembles.Options, watches bool) error {
+	switch {
+	case watches && o.Kind != ensembles.External:
+		return usageError("--wchp is for external ensembles: members of our own are asked for watches anyway")
+	case len(o.Secure) > 0 && o.Kind == ensembles.External:
+		return usageError("--secure is for --ensemble container or process; what an external one asks of clients stands in its file: --ensemble FILE.yaml (zkbench help ensembles)")
+	}
+	for _, word := range o.Secure {
+		if !slices.Contains(ensembles.Secures, word) {
+			return usageError("--secure %s: no such word%s", word, units.Nearest(word, ensembles.Secures))
+		}
+	}
+	return nil
+}
+
+// dryRun prints the commands that the runs may execute.
+func dryRun(w io.Writer, configs []scenarios.Config) error {
+	for _, c := range configs {
+		commands := c.Commands()
+		if len(commands) == 0 {
+			fmt.Fprintf(w, "%s: no command would be executed\n", c.Scenario.Name)
+			continue
+		}
+		fmt.Fprintf(w, "%s: these commands may be executed\n", c.Scenario.Name)
+		for _, line := range commands {
+			fmt.Fprintf(w, "  %s\n", line)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,120 @@
+// Gallery makes docs/gallery: the reports of real runs of the built-in scenarios, and the
+// page "ZooKeeper recipes, measured". It is what make gallery runs.
+//
+//	go run ./cmd/zkbench/gallery              # runs everything, some 15 minutes on a quiet machine
+//	go run ./cmd/zkbench/gallery herd audit   # runs these; the others are drawn again from their last run
+//	go run ./cmd/zkbench/gallery -draw        # runs nothing
+//
+// The run folders stay in zkbench-out/gallery, and nobody commits them.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	_ "github.com/zkbench/zkbench/recipes/foreign" // subjects of scenarios
+	_ "github.com/zkbench/zkbench/recipes/zoo"
+)
+
+// seed is that of every run.
+const seed = 1
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "gallery:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	fl := flag.NewFlagSet("gallery", flag.ContinueOnError)
+	program := fl.String("zkbench", "bin/zkbench", "the program that plays the scenarios")
+	runs := fl.String("runs", "zkbench-out/gallery", "where the run folders are")
+	out := fl.String("out", "docs/gallery", "what is made")
+	draw := fl.Bool("draw", false, "run nothing: draw again from the last runs")
+	if err := fl.Parse(args); err != nil {
+		return err
+	}
+	chosen, err := choose(fl.Args())
+	if err != nil {
+		return err
+	}
+	if !*draw {
+		if err := playAll(ctx, chosen, *program, *runs); err != nil {
+			return err
+		}
+	}
+	return drawAll(*runs, *out)
+}
+
+// sideBySide is how many patient exhibits are played at once.
+const sideBySide = 3
+
+// playAll plays the exhibits: those that are timed one after the other, then the patient ones.
+func playAll(ctx context.Context, all []exhibit, program, runs string) error {
+	order := func(e exhibit) int {
+		return slices.Index(patient, e.name) + map[bool]int{true: len(patient)}[strings.Contains(e.name, "/")]
+	}
+	all = slices.SortedStableFunc(slices.Values(all), func(a, b exhibit) int { return order(a) - order(b) })
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(sideBySide)
+	for _, e := range all {
+		if e.timed() {
+			if err := e.play(ctx, program, runs); err != nil {
+				return err
+			}
+		}
+	}
+	for _, e := range all {
+		if !e.timed() {
+			g.Go(func() error { return e.play(ctx, program, runs) })
+		}
+	}
+	return g.Wait()
+}
+
+// choose returns the exhibits of these names; all of none.
+func choose(names []string) (out []exhibit, err error) {
+	all := exhibits()
+	if len(names) == 0 {
+		return all, nil
+	}
+	for _, name := range names {
+		i := slices.IndexFunc(all, func(e exhibit) bool { return e.name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("the gallery has no %s", name)
+		}
+		out = append(out, all[i])
+	}
+	return out, nil
+}
+
+// play runs the exhibit, over what it left the last time. What could not be judged, or was
+// broken, is shown as it is.
+func (e exhibit) play(ctx context.Context, program, runs string) error {
+	start := time.Now()
+	cmd := exec.CommandContext(ctx, program, append(e.args(), "--quiet", "--force", "--out", filepath.Join(runs, e.folder()))...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it heals, and takes down what it has started
+	said, err := cmd.CombinedOutput()
+	code := cmd.ProcessState.ExitCode()
+	var ended *exec.ExitError
+	if err != nil && !(errors.As(err, &ended) && (code == 1 || code == 3)) || ctx.Err() != nil {
+		return fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args, " "), err, said)
+	}
+	lines := strings.Split(strings.TrimSpace(string(said)), "\n")
+	fmt.Printf("%-34s %5.0fs  exit code %d  %s\n", e.name, time.Since(start).Seconds(), code, lines[len(lines)-1])
+	return nil
+}

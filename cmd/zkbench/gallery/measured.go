@@ -1,0 +1,138 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/plot"
+	"github.com/zkbench/zkbench/report/render"
+	"github.com/zkbench/zkbench/report/units"
+	"github.com/zkbench/zkbench/report/view"
+)
+
+// part is a part of the page of what was measured: of one run, the kinds of figures and the
+// tables that answer its question.
+type part struct {
+	title, text string
+	of          string   // the exhibit
+	figures     []string // their kinds
+	tables      func(*view.View) []view.Table
+}
+
+var parts = []part{
+	{"The herd", "All contenders stand in line, and the line drains. Where every waiter watches the parent, one release wakes all of them; " +
+		"where each watches the node before its own, it wakes one. Notifications were counted on the wire, frame by frame. Then the same contenders fight for the lock, and a hand-off is timed from the call to release to the next grant.",
+		"herd", []string{"fanout", "handoff-by-clients"}, all},
+	{"What a failover consists of", "The holder goes, by many causes. How long until the next one holds is held against what ZooKeeper's own arithmetic allows. " +
+		"Nearly all of it is waiting for the session to expire: the session timeout decides, not the recipe.",
+		"failover", []string{"failover", "failover-budget"}, all},
+	{"Every step, every fault", "Every step of a recipe's protocol (a request, a reply, a notification, a call) meets every fault that fits it, in an episode of its own. " +
+		"Everybody must be served once more, and every guarantee must hold.",
+		"audit", nil, matrices},
+	{"The paused holder", "The holder's process is stopped (SIGSTOP) until its session has expired and the next client holds, and then goes on. " +
+		"Nothing that a lock does can help against the write that it was about to make: a token does, where somebody looks at it.",
+		"paused-holder", []string{"paused", "resumed"}, all},
+}
+
+func all(v *view.View) []view.Table { return v.Tables }
+
+func matrices(v *view.View) []view.Table {
+	return slices.DeleteFunc(slices.Clone(v.Tables), func(t view.Table) bool { return len(t.Marks) == 0 })
+}
+
+// measured is the page, and its figures by the names of their files.
+func measured(runs []shown) (text string, figures map[string]*plot.Figure) {
+	var b strings.Builder
+	figures = map[string]*plot.Figure{}
+	b.WriteString(made + "# ZooKeeper recipes, measured\n\n" + method(runs))
+	for _, p := range parts {
+		i := slices.IndexFunc(runs, func(s shown) bool { return s.name == p.of })
+		if i >= 0 {
+			p.write(&b, runs[i], figures)
+		}
+	}
+	incidents(&b, runs)
+	return b.String(), figures
+}
+
+// write writes the part, and adds its figures to those of the page.
+func (p part) write(b *strings.Builder, s shown, figures map[string]*plot.Figure) {
+	fmt.Fprintf(b, "\n## %s\n\n%s\n\n**%s**\n", p.title, p.text, units.Markdown(s.view.Verdict))
+	for _, want := range p.figures {
+		for _, f := range s.view.Figures {
+			if kind(f) != want {
+				continue
+			}
+			name := p.file(f, figures)
+			figures[name] = f
+			fmt.Fprintf(b, "\n![%s](%s)\n\n%s\n", units.Markdown(f.Title), name, units.Markdown(f.About))
+		}
+	}
+	for _, t := range p.tables(s.view) {
+		render.MarkdownTable(b, t)
+	}
+	fmt.Fprintf(b, "\nThe whole report: [%s.html](%s.html). To run it again:\n\n    %s\n", s.folder(), s.folder(), s.command())
+}
+
+// file is what the figure is called beside the page: after the scenario and its kind and,
+// where another trial has one, after its trial.
+func (p part) file(f *plot.Figure, taken map[string]*plot.Figure) string {
+	name := kind(f)
+	if !strings.HasPrefix(name, p.of) {
+		name = p.of + "-" + name
+	}
+	file := "measured/" + name + ".svg"
+	if taken[file] != nil {
+		file = "measured/" + name + "-" + f.Trial + ".svg"
+	}
+	return file
+}
+
+// method says how, where and with what it was measured.
+func method(runs []shown) string {
+	if len(runs) == 0 {
+		return "Nothing was run.\n"
+	}
+	r := runs[0].run.Run
+	var facts []string
+	for _, k := range slices.Sorted(maps.Keys(r.Host)) {
+		facts = append(facts, k+" "+r.Host[k])
+	}
+	var versions []string
+	for _, k := range slices.Sorted(maps.Keys(r.Versions)) {
+		versions = append(versions, k+" "+r.Versions[k])
+	}
+	return fmt.Sprintf(`One machine ran everything: the three members, all clients and zkbench. Latencies are those of that machine; ratios within
+one run, and counts, are what to take home. All times of a run come from one monotonic clock; what passed on the wire was
+counted frame by frame; what became of a request is read from the members' transaction logs. A verdict that could not be
+reached is unknown, and never a pass. [What the numbers mean](../NUMBERS.md) has the rest.
+
+| | |
+|---|---|
+| machine | %s |
+| ensemble | %s |
+| versions | %s |
+| measured | %s |
+| seed of every run | %d |
+| to make all of it again | `+"`make gallery`"+` |
+`, units.Markdown(strings.Join(facts, ", ")), units.Markdown(r.Ensemble.About), units.Markdown(strings.Join(versions, ", ")), r.Start.UTC().Format("2006-01-02"), seed)
+}
+
+// incidents writes the table of known mistakes.
+func incidents(b *strings.Builder, runs []shown) {
+	var results []report.Result
+	for _, s := range runs {
+		if s.run.Run.Incident != nil {
+			results = append(results, s.run)
+		}
+	}
+	if len(results) == 0 {
+		return
+	}
+	b.WriteString("\n## Known mistakes of released libraries\n\nEach is told in public, and was provoked here by the one fault at the one step at which it shows.\n")
+	render.MarkdownTable(b, view.IncidentTable(results...))
+	b.WriteString("\nWhere each is told, and the lines that do it: `zkbench list incidents`. To play one: `zkbench run incident/writelock-missed-wakeup`.\n")
+}

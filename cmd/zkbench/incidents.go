@@ -1,0 +1,70 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/units"
+	"github.com/zkbench/zkbench/scenarios"
+)
+
+// listIncidents lists the incidents: what happened, where that is told, and what shows it.
+func listIncidents(w io.Writer) error {
+	for _, name := range scenarios.Incidents() {
+		s, err := builtIn(name)
+		if err != nil {
+			return err
+		}
+		i := s.Incident
+		told := []string{s.About, "thread: " + i.Thread, "why: " + i.Cause}
+		for _, x := range s.Specimens {
+			told = append(told, fmt.Sprintf("%s, provoked by %s: %s", x.Subject, x.Provocation, becomes(x)))
+		}
+		if i.Tried != "" {
+			told = append(told, "does not show: "+i.Tried)
+		}
+		fmt.Fprintf(w, "  %s\n", filled(name+" ("+i.Version+")", 4, 80))
+		for _, line := range told {
+			fmt.Fprintf(w, "    %s\n", filled(line, 4, 80))
+		}
+	}
+	return nil
+}
+
+// becomes says which guarantees a specimen breaks.
+func becomes(x scenarios.Specimen) string {
+	if len(x.Caught) == 0 {
+		return "keeps every guarantee"
+	}
+	return "breaks " + units.List(x.Caught)
+}
+
+// builtIn loads a built-in scenario, or an incident.
+func builtIn(name string) (*scenarios.Scenario, error) {
+	name, text, err := scenarios.Source(name)
+	if err != nil {
+		return nil, err
+	}
+	return scenarios.Load(name, text)
+}
+
+// incidentError says whether an incident has shown itself, and if it has not returns that as
+// the error that decides the exit code.
+func incidentError(w io.Writer, s *scenarios.Scenario, result string) error {
+	i, broken := s.Incident, strings.Join(s.Caught(), ", ")
+	switch {
+	case result == report.Unknown:
+		return coded{fmt.Errorf("whether %s shows could not be judged", s.Name), exitUnknown}
+	case result == report.Pass && broken != "":
+		_, err := fmt.Fprintf(w, "%s shows: %s broken, as told in %s\n", s.Name, broken, i.Thread)
+		return err
+	case result == report.Pass:
+		_, err := fmt.Fprintf(w, "%s does not show, as expected: %s\n", s.Name, i.Tried)
+		return err
+	case broken != "":
+		return coded{fmt.Errorf("%s does NOT show: %s was judged, and not broken; it was with %s", s.Name, broken, i.Version), exitBroken}
+	}
+	return coded{fmt.Errorf("%s shows after all: a guarantee was broken that was not with %s", s.Name, i.Version), exitBroken}
+}

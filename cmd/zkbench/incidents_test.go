@@ -1,0 +1,20 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// Incidents are read on a terminal: no line is longer than 80 columns, but an address is not
+// broken.
+func TestListIncidents_fits(t *testing.T) {
+	var b strings.Builder
+	if err := listIncidents(&b); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(b.String()) {
+		if line = strings.TrimRight(line, "\n"); len(line) > 80 && strings.Contains(strings.TrimSpace(line), " ") {
+			t.Errorf("%d columns: %s", len(line), line)
+		}
+	}
+}

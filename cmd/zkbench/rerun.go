@@ -1,0 +1,202 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/zkbench/zkbench/report"
+)
+
+func rerunCmd() *cobra.Command {
+	var f runFlags
+	var failed bool
+	var into string
+	cmd := &cobra.Command{
+		Use:   "rerun DIR|ZIP",
+		Short: "Judge, draw and play again a run that was made elsewhere, or only what failed in it",
+		Long: `Judge, draw and play again a run that was made elsewhere: a run folder, or the zip file that
+a CI system made of one.
+
+First the run is judged by this version, and its page is drawn. Then its scenario is played
+again, on an ensemble like the one it was made on (--ensemble for another kind), with the
+same seed and the same faults at the same times. At the end stands what came out otherwise.
+
+With --failed only the trials that failed are played, of an audit the cells. Where a subject
+is compared with a base, all trials of the two are.
+
+Exit code: that of the new run. Where nothing failed, and only that was asked for, nothing is
+played, and it is that of the old one.`,
+		Example: `  zkbench rerun zkbench.zip
+  zkbench rerun zkbench.zip --failed --ensemble process
+  zkbench rerun zkbench-out/ci --out zkbench-out/ci-again`,
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveDefault
+		},
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usageError("%s wants one run folder or zip file, not %d arguments", cmd.CommandPath(), len(args))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir, err := unpacked(args[0], into)
+			if err != nil {
+				return usage(err)
+			}
+			return f.rerun(cmd, dir, failed)
+		},
+	}
+	f.register(cmd)
+	for _, name := range otherRun {
+		_ = cmd.Flags().MarkHidden(name) // they are refused
+	}
+	cmd.Flags().BoolVar(&failed, "failed", false, "play only the trials that failed; of an audit, the cells")
+	cmd.Flags().StringVar(&into, "into", "", "where a zip file is unpacked (default zkbench-out/NAME)")
+	return cmd
+}
+
+// otherRun are the flags of run that would make it another run than the one it repeats.
+var otherRun = []string{"subject", "clients", "trials", "ab", "replay", "duration", "hold", "session-timeout", "seed", "once"}
+
+// unpacked returns the run folder that path names, which may be a zip file.
+func unpacked(path, into string) (string, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return "", err
+	case info.IsDir() && into != "":
+		return "", fmt.Errorf("--into %s is where a zip file is unpacked, and %s is a folder", into, path)
+	case info.IsDir():
+		return path, nil
+	}
+	name := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
+	into = cmp.Or(into, filepath.Join("zkbench-out", name))
+	return into, report.Unpack(path, into)
+}
+
+// rerun judges and draws the run in dir, and plays it again.
+func (f *runFlags) rerun(cmd *cobra.Command, dir string, failed bool) error {
+	if err := refuseOthers(cmd); err != nil {
+		return err
+	}
+	said, err := report.ReadResult(dir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return usage(err)
+	}
+	out := cmd.OutOrStdout()
+	if f.json {
+		out = cmd.ErrOrStderr() // stdout has the new run's result.json
+	}
+	old, err := redraw(cmd, dir, out)
+	if err != nil {
+		return err
+	}
+	if was, is := said.Outcome(), old.Outcome(); said.Schema != "" && was != is {
+		fmt.Fprintf(cmd.ErrOrStderr(), "judged by this version: %s; by the one that made it: %s\n", is, was)
+	}
+	again := old.Trials
+	if failed {
+		if again = failures(old); len(again) == 0 {
+			fmt.Fprintln(cmd.ErrOrStderr(), "nothing failed: nothing is played again")
+			return verdictError(old.Outcome())
+		}
+	}
+	if err := f.sameAs(dir, old, again, failed); err != nil {
+		return usage(err)
+	}
+	f.out = cmp.Or(f.out, filepath.Join("zkbench-out", old.Run.Scenario+"-rerun-"+time.Now().Format("20060102-150405")))
+	ran := f.runAll(cmd, []string{filepath.Join(dir, report.ScenarioFile)})
+	if now, err := report.ReadResult(f.out); err == nil {
+		printOutcomes(cmd.ErrOrStderr(), again, now.Trials)
+	}
+	return ran
+}
+
+// refuseOthers refuses flags that would make it another run.
+func refuseOthers(cmd *cobra.Command) error {
+	for _, name := range otherRun {
+		if flag := cmd.Flags().Lookup(name); flag != nil && flag.Changed {
+			return usageError("--%s would make it another run: change the scenario with zkbench run", name)
+		}
+	}
+	return nil
+}
+
+// failures are the trials to be played again for those that failed: they, and of what is
+// compared with a base all trials of the two subjects.
+func failures(r report.Result) []report.Trial {
+	bad := slices.DeleteFunc(slices.Clone(r.Trials), func(t report.Trial) bool { return t.Outcome() != report.Fail })
+	return slices.DeleteFunc(slices.Clone(r.Trials), func(t report.Trial) bool {
+		return !slices.ContainsFunc(bad, func(b report.Trial) bool {
+			compared := b.Base != "" && b.Beside(t.Cell) && (t.Subject == b.Subject || t.Subject == b.Base)
+			return b.Name == t.Name || compared
+		})
+	})
+}
+
+// sameAs has the run in dir played again: all of it, or, where only is set, these trials.
+func (f *runFlags) sameAs(dir string, old report.Result, trials []report.Trial, only bool) error {
+	if f.out != "" && same(f.out, dir) {
+		return fmt.Errorf("--out %s is the run that is to be played again: name another folder", f.out)
+	}
+	f.like(old.Run.Ensemble)
+	audited := slices.ContainsFunc(old.Trials, func(t report.Trial) bool { return t.Step != "" })
+	if audited { // which cells there are shows when it is played: the seed decides the rest
+		f.seed = old.Run.Seed
+	} else {
+		f.replay = dir
+	}
+	if !only {
+		return nil
+	}
+	var names, cells, subjects []string
+	for _, t := range trials {
+		name := t.Name
+		if audited && t.Repetition > 0 { // calm episodes, which have a number only where nobody asks for them
+			name = strings.TrimSuffix(name, "-"+strconv.Itoa(t.Repetition))
+		}
+		names, cells, subjects = append(names, name), append(cells, strconv.Quote(t.Provocation)), append(subjects, t.Subject)
+	}
+	f.scenario.set = append(f.scenario.set, "only="+yamlList(names))
+	if audited {
+		f.scenario.set = append(f.scenario.set, "subjects="+yamlList(subjects), "phases.0.cells="+yamlList(cells))
+	}
+	return nil
+}
+
+// yamlList is a list in YAML, each word in it once.
+func yamlList(words []string) string {
+	slices.Sort(words)
+	return "[" + strings.Join(slices.Compact(words), ", ") + "]"
+}
+
+// printOutcomes says what came of the trials that were played again.
+func printOutcomes(w io.Writer, old, now []report.Trial) {
+	otherwise := 0
+	for _, t := range old {
+		i := slices.IndexFunc(now, func(n report.Trial) bool {
+			return n.Name == t.Name || n.Step != "" && n.Subject == t.Subject && n.Provocation == t.Provocation
+		})
+		is := "not played"
+		if i >= 0 {
+			is = now[i].Outcome()
+		}
+		if was := t.Outcome(); was != is || was == report.Fail {
+			fmt.Fprintf(w, "%s: %s then, %s now\n", t.Name, was, is)
+			otherwise++
+		}
+	}
+	if otherwise == 0 {
+		fmt.Fprintln(w, "played again: every trial came out as it did then, and none failed")
+	}
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles/auto"
+	"github.com/zkbench/zkbench/recipes/driver/check"
+	"github.com/zkbench/zkbench/scenarios"
+)
+
+func subjectCmd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "subject",
+		Short: "Check a driver: a program around a recipe that is not compiled in",
+		Args:  noArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(subjectCheckCmd())
+	return cmd
+}
+
+func subjectCheckCmd() *cobra.Command {
+	f := runFlags{ensemble: ensembles.Options{}}
+	var verbose bool
+	cmd := &cobra.Command{
+		Use:     "check -- PROGRAM ARGS",
+		Short:   "Does this driver speak the subject protocol? Every rule, on a real ensemble (zkbench help drivers)",
+		Example: "  zkbench subject check -- python3 driver.py",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usageError("check what? name the driver behind --, like: zkbench subject check -- python3 driver.py")
+			}
+			o, err := f.options()
+			if err != nil {
+				return err
+			}
+			if verbose {
+				o.Logf = func(format string, args ...any) { fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", args...) }
+			}
+			if err := auto.Enter(cmd.Context(), o, os.Args, nothing); err != nil {
+				return err
+			}
+			return checkSubject(cmd, args, o)
+		},
+	}
+	fl := cmd.Flags()
+	f.scenario.flags = fl
+	fl.StringVar(&f.kind, "ensemble", "auto", "where to run: auto, container, process, external, or a FILE.yaml that describes an external one (zkbench help ensembles)")
+	fl.StringSliceVar(&f.ensemble.Servers, "servers", nil, "external: client addresses host:port,...")
+	fl.StringVar(&f.ensemble.Chroot, "chroot", "", "external: our part of the tree (default /zkbench)")
+	fl.IntVar(&f.ensemble.Members, "members", 1, "number of members")
+	fl.DurationVar(&f.ensemble.Tick, "tick", 500*time.Millisecond, "ZooKeeper's tickTime")
+	fl.StringSliceVar(&f.ensemble.Secure, "secure", nil, "container, process: what the members ask of clients: tls, digest, or both (zkbench help ensembles)")
+	fl.BoolVarP(&verbose, "verbose", "v", false, "say what the ensemble does")
+	return cmd
+}
+
+// checkSubject checks a driver and prints what came of every rule.
+func checkSubject(cmd *cobra.Command, args []string, o ensembles.Options) error {
+	dir, err := os.MkdirTemp("", "zkbench-driver-")
+	if err != nil {
+		return err
+	}
+	stderr, count := filepath.Join(dir, "stderr"), map[string]int{}
+	err = scenarios.CheckDriver(cmd.Context(), args, o, stderr, func(s check.Step) {
+		count[s.Result]++
+		showStep(cmd.OutOrStdout(), s)
+	})
+	printed, _ := os.Stat(stderr)
+	if count[check.Wrong] > 0 && printed != nil && printed.Size() > 0 {
+		fmt.Fprintf(cmd.OutOrStdout(), "what the driver printed: %s\n", stderr)
+	} else {
+		err = errors.Join(err, os.RemoveAll(dir))
+	}
+	switch {
+	case count[check.Wrong] > 0:
+		return errors.Join(coded{fmt.Errorf("%d rules of the protocol are broken (zkbench help drivers)", count[check.Wrong]), exitBroken}, err)
+	case err != nil || count[check.Unknown] > 0:
+		return errors.Join(fmt.Errorf("not everything could be checked"), err)
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "%d rules hold, %d are about what it does not offer\n", count[check.OK], count[check.NotOffered])
+	return nil
+}
+
+// showStep prints what came of a rule; of one that is broken the exchange, too.
+func showStep(w io.Writer, s check.Step) {
+	fmt.Fprintf(w, "%-12s %s", s.Result, s.Name)
+	if s.Why != "" && s.Result != check.Wrong {
+		fmt.Fprintf(w, ": %s", s.Why)
+	}
+	fmt.Fprintln(w)
+	if s.Result != check.Wrong {
+		return
+	}
+	fmt.Fprintf(w, "    rule: %s\n    but:  %s\n", s.Rule, s.Why)
+	for _, line := range s.Exchange {
+		fmt.Fprintf(w, "      %s\n", line)
+	}
+}

@@ -1,0 +1,113 @@
+package auto
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles/container"
+	"github.com/zkbench/zkbench/ensembles/internal/setup"
+	"github.com/zkbench/zkbench/ensembles/process"
+	"github.com/zkbench/zkbench/ensembles/rootless"
+	"github.com/zkbench/zkbench/ensembles/state"
+)
+
+// Enter replaces this process by the same program with these arguments, args[0] included,
+// inside namespaces of package rootless, where that is what it takes to cut the networks of
+// the members that [Start] is going to start or find. It calls before just before, and
+// returns its error.
+//
+// Where it takes nothing, or cannot be had, Enter returns nil: who goes on has all that
+// can be had, and Logf has said what cannot.
+func Enter(ctx context.Context, o ensembles.Options, args []string, before func() error) error {
+	o.Logf = setup.Logf(o)
+	kind, err := choose(o)
+	if err != nil || rootless.Inside() || rootless.Rights() == nil {
+		return err
+	}
+	join, why := place(ctx, kind, o)
+	if why == "" {
+		return nil
+	}
+	if join == nil {
+		if err := rootless.Possible(ctx); err != nil {
+			o.Logf("%v", err)
+			return nil
+		}
+	}
+	if err := errors.Join(before(), shareRecords()); err != nil {
+		return err
+	}
+	o.Logf("in namespaces of this user's own: %s", why)
+	if join != nil {
+		return rootless.Join(*join, args)
+	}
+	return rootless.Enter(args)
+}
+
+// shareRecords sees to it that who is inside finds the same folder of records: the user's
+// id is another one there.
+func shareRecords() error { return os.Setenv("ZKBENCH_STATE", state.Dir()) }
+
+// place returns why the ensemble of the options runs, or is to be started, inside; "" where
+// it does not. If it runs, it is at join.
+func place(ctx context.Context, kind ensembles.Kind, o ensembles.Options) (join *rootless.Place, why string) {
+	switch kind {
+	case ensembles.Process:
+		return nil, "members get their networks there"
+	case ensembles.Auto:
+	default:
+		return nil, ""
+	}
+	if r := keptElsewhere(o); r != nil {
+		p, err := process.Place(*r)
+		if err == nil {
+			return &p, "kept ensemble " + r.ID + " has its networks there"
+		}
+		o.Logf("kept ensemble %s is not used: %v", r.ID, err)
+	}
+	quiet := o
+	quiet.Logf = func(string, ...any) {}
+	if e := findKept(ctx, quiet); e != nil {
+		_ = e.Down(ctx) // it only detaches
+		return nil, ""
+	}
+	if err := container.Available(ctx); err != nil {
+		return nil, fmt.Sprintf("members get their networks there; local JVMs instead of containers: %v", err)
+	}
+	return nil, ""
+}
+
+// keptElsewhere returns a kept ensemble that fits the options and whose networks are
+// inside; nil where there is none.
+func keptElsewhere(o ensembles.Options) *state.Record {
+	if o.Keep {
+		return nil
+	}
+	records, err := state.List()
+	if err != nil {
+		o.Logf("not all kept ensembles can be listed: %v", err)
+	}
+	for _, r := range records {
+		if r.Keep && !r.Here() && misfit(r, o) == "" {
+			return &r
+		}
+	}
+	return nil
+}
+
+// Elsewhere is this program with these arguments, to be started where the networks of an
+// ensemble are that is not [state.Record.Here].
+func Elsewhere(ctx context.Context, r state.Record, args ...string) (*exec.Cmd, error) {
+	p, err := process.Place(r)
+	if err == nil {
+		err = shareRecords()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return rootless.JoinCommand(ctx, p, args...), nil
+}

@@ -1,0 +1,20 @@
+package auto
+
+import (
+	"context"
+
+	"github.com/zkbench/zkbench/ensembles/container"
+	"github.com/zkbench/zkbench/ensembles/process"
+)
+
+// Check returns an error where members cannot be local JVMs of the distribution in that
+// folder.
+func Check(home string) error { return process.Available(home) }
+
+// Fetch makes sure that images are here, and pulls those that are not.
+func Fetch(ctx context.Context, images []string, logf func(format string, args ...any)) error {
+	if len(images) == 0 {
+		return nil
+	}
+	return container.Fetch(ctx, images, logf)
+}

@@ -1,0 +1,99 @@
+package container
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	dockercontainer "github.com/moby/moby/api/types/container"
+
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles/internal/check"
+)
+
+// The official image keeps its data in /data and /datalog, reads /conf/zoo.cfg and /data/myid
+// where they are there, and starts /apache-zookeeper-VERSION-bin/bin/zkServer.sh by its own
+// entry point.
+func TestRequest_suitsTheOfficialImage(t *testing.T) {
+	p := planned(t, nil, ensembles.Options{})
+	p.Members[1].IP = "192.0.2.12"
+	r := p.request(p.Members[1], ensembles.Version{Name: "new", From: "zookeeper:3.9"})
+	if r.Image != "zookeeper:3.9" || r.Entrypoint != nil || r.Cmd != nil || r.Labels[labelVersion] != "new" || r.Name != containerName(p.ID, "zk2") {
+		t.Errorf("it is started as %+v", r)
+	}
+	if r.Env["ZK_SERVER_HEAP"] != "512" || r.Env["SERVER_JVMFLAGS"] == "" { // which its zkEnv.sh and zkServer.sh read
+		t.Errorf("its environment is %v", r.Env)
+	}
+	files := map[string]string{}
+	for _, f := range r.Files {
+		var text strings.Builder
+		_, err := f.Reader.(*strings.Reader).WriteTo(&text)
+		check.OK(t, err)
+		files[f.ContainerFilePath] = text.String()
+	}
+	if files["/data/myid"] != "2\n" || !strings.Contains(files["/conf/zoo.cfg"], "dataDir=/data\ndataLogDir=/datalog\n") {
+		t.Errorf("its files are %q", files)
+	}
+	if _, named := p.request(p.Members[0], ensembles.Version{From: "zookeeper:3.9"}).Labels[labelVersion]; named {
+		t.Error("a version without a name has one")
+	}
+}
+
+func TestReplaceable_asksForVolumes(t *testing.T) {
+	volume := func(at string) dockercontainer.MountPoint { return dockercontainer.MountPoint{Destination: at} }
+	for _, row := range []struct {
+		about   string
+		running bool
+		mounts  []dockercontainer.MountPoint
+		want    string // "" where nothing is in the way
+	}{
+		{"both volumes", false, []dockercontainer.MountPoint{volume("/data"), volume("/logs"), volume("/datalog")}, ""},
+		{"it runs", true, []dockercontainer.MountPoint{volume("/data"), volume("/datalog")}, "it runs"},
+		{"no volume for the log", false, []dockercontainer.MountPoint{volume("/data")}, "its image old:1 keeps /datalog in no volume"},
+		{"no volume", false, nil, "keeps /data in no volume"},
+	} {
+		err := replaceable(dockercontainer.InspectResponse{Mounts: row.mounts, State: &dockercontainer.State{Running: row.running}, Config: &dockercontainer.Config{Image: "old:1"}})
+		if row.want == "" && err != nil || row.want != "" && (err == nil || !strings.Contains(err.Error(), row.want)) {
+			t.Errorf("%s: %v, want %q", row.about, err, row.want)
+		}
+	}
+}
+
+// TestUpgrade_keepsTheData has a member go on with what it has stored, in another container.
+func TestUpgrade_keepsTheData(t *testing.T) {
+	d := docker(t)
+	image, err := pickImage(t.Context(), d, "", t.Logf)
+	check.OK(t, err)
+	check.OK(t, d.Close())
+	versions := []ensembles.Version{{Name: "old", From: image}, {Name: "new", From: image}}
+	e := start(t, ensembles.Options{Members: 1, Image: image, Versions: versions})
+	m := e.Members[0]
+	u := m.Machine.(ensembles.Upgrader)
+	client := check.Dial(t, m.Addr, 10*time.Second)
+	created := client.Do(1, "/kept", []byte("x"), int32(1), int32(31), "world", "anyone", int32(0)) // open to all, and persistent
+	if created.Err != 0 {
+		t.Fatalf("create: %+v", created)
+	}
+	if err := u.Upgrade(t.Context(), versions[1]); err == nil || !strings.Contains(err.Error(), "it runs") {
+		t.Errorf("a member that runs was upgraded: %v", err)
+	}
+	check.OK(t, m.Machine.Stop(t.Context()))
+	check.OK(t, u.Upgrade(t.Context(), versions[1]))
+	check.OK(t, m.Machine.Start(t.Context()))
+	check.OK(t, ensembles.WaitServing(check.Within(t, time.Minute), e))
+	if name, err := u.Runs(t.Context()); err != nil || name != "new" {
+		t.Errorf("it runs %s, %v", name, err)
+	}
+	if found := check.Dial(t, m.Addr, 10*time.Second).Do(3, "/kept", false); found.Err != 0 {
+		t.Errorf("what it had stored is gone: %+v", found)
+	}
+	dir := t.TempDir()
+	check.OK(t, m.Machine.Save(t.Context(), dir))
+	log, err := os.ReadFile(filepath.Join(dir, "zk1.log"))
+	check.OK(t, err)
+	if lives := strings.Count(string(log), "Starting quorum peer"); lives != 2 {
+		t.Errorf("its log has %d starts, want those of both containers:\n%s", lives, log)
+	}
+}

@@ -1,0 +1,185 @@
+package external
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/zkbench/zkbench/ensembles"
+)
+
+// file is somebody else's ensemble, as its file describes it (zkbench help ensembles).
+type file struct {
+	Servers []string `yaml:"servers,flow"` // client addresses, where there is no members
+	Chroot  string   `yaml:"chroot"`
+	TLS     *tlsFile `yaml:"tls"`
+	Digest  string   `yaml:"digest"`      // user:password
+	From    string   `yaml:"digest_file"` // a file that holds it
+	ACL     string   `yaml:"acl"`         // creator or open; default creator where clients authenticate
+	Members []member `yaml:"members"`
+}
+
+type member struct {
+	Server             string `yaml:"server"` // client address
+	ensembles.Commands `yaml:",inline"`
+}
+
+// tlsFile names files, relative to the one in which it stands.
+type tlsFile struct {
+	CA   string `yaml:"ca"`   // default: whom this machine trusts
+	Cert string `yaml:"cert"` // of the client, with Key
+	Key  string `yaml:"key"`
+	Name string `yaml:"server_name"` // that the members' certificates have; default their hosts
+}
+
+// Load reads a file that describes somebody else's ensemble.
+func Load(path string) (o ensembles.Options, err error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return o, err
+	}
+	var f file
+	if err := yaml.Load(text, &f, yaml.WithKnownFields()); err != nil {
+		return o, fmt.Errorf("%s: %w", path, err)
+	}
+	if o, err = f.options(filepath.Dir(path)); err != nil {
+		return o, fmt.Errorf("%s: %w (zkbench help ensembles)", path, err)
+	}
+	o.Terms.File = path
+	return o, nil
+}
+
+func (f file) options(dir string) (o ensembles.Options, err error) {
+	o = ensembles.Options{Kind: ensembles.External, Servers: f.Servers, Chroot: f.Chroot}
+	if (len(f.Servers) > 0) == (len(f.Members) > 0) {
+		return o, errors.New("it has either servers or members: members where there are commands for them")
+	}
+	var errs []error
+	for i, m := range f.Members {
+		o.Servers = append(o.Servers, m.Server)
+		o.Terms.Commands = append(o.Terms.Commands, m.Commands)
+		if m.Name != "" && slices.ContainsFunc(f.Members[:i], func(other member) bool { return other.Name == m.Name }) {
+			errs = append(errs, fmt.Errorf("members.%d: %s is the name of another member already", i, m.Name))
+		}
+		if err := validate(m.Commands); err != nil {
+			errs = append(errs, fmt.Errorf("members.%d (%s): %w", i, m.Server, err))
+		}
+	}
+	o.Terms.Security, err = f.security(dir)
+	return o, errors.Join(append(errs, err)...)
+}
+
+// pairs are the commands of which the second undoes the first.
+var pairs = [][2]string{{"stop", "start"}, {"kill", "start"}, {"pause", "resume"}, {"isolate", "heal"}}
+
+var placeholder = regexp.MustCompile(`\{[a-z]*\}`)
+
+// validate returns what is wrong with the commands of one member.
+func validate(c ensembles.Commands) error {
+	words := c.ByWord()
+	for _, pair := range pairs {
+		if words[pair[0]] != nil && words[pair[1]] == nil {
+			return fmt.Errorf("it names a command to %s and none to %s, so nothing would undo it", pair[0], pair[1])
+		}
+	}
+	for word, args := range words {
+		if args == nil {
+			continue
+		}
+		if len(args) == 0 {
+			return fmt.Errorf("%s is empty: write a program and its arguments, like [ssh, zk1, systemctl, stop, zookeeper]", word)
+		}
+		if _, err := exec.LookPath(args[0]); err != nil {
+			return fmt.Errorf("%s: %w (no shell is run: name a program, then each argument for itself)", word, err)
+		}
+		for _, p := range placeholder.FindAllString(strings.Join(args, " "), -1) {
+			if word != "isolate" || !slices.Contains([]string{"{peers}", "{except}", "{direction}"}, p) {
+				return fmt.Errorf("%s: nothing stands for %s; isolate may have {peers}, {except} and {direction}", word, p)
+			}
+		}
+	}
+	return nil
+}
+
+func (f file) security(dir string) (s ensembles.Security, err error) {
+	if s.Digest, err = f.digest(dir); err != nil {
+		return s, err
+	}
+	if f.TLS != nil {
+		if s.TLS, err = f.TLS.config(dir); err != nil {
+			return s, fmt.Errorf("tls: %w", err)
+		}
+	}
+	known := s.Digest != "" || f.TLS != nil && f.TLS.Cert != ""
+	switch f.ACL {
+	case "":
+		s.Owned = s.Digest != ""
+	case "open":
+	case "creator":
+		if s.Owned = known; !known {
+			return s, errors.New("acl: creator has the servers know who we are: name digest, or tls with cert and key")
+		}
+	default:
+		return s, fmt.Errorf("acl: %q is neither creator nor open", f.ACL)
+	}
+	return s, nil
+}
+
+func (f file) digest(dir string) (string, error) {
+	digest := f.Digest
+	if f.From != "" {
+		if digest != "" {
+			return "", errors.New("digest and digest_file: one of them is enough")
+		}
+		text, err := os.ReadFile(within(dir, f.From))
+		if err != nil {
+			return "", fmt.Errorf("digest_file: %w", err)
+		}
+		digest = strings.TrimRight(string(text), "\r\n")
+	}
+	user, password, ok := strings.Cut(digest, ":")
+	if (f.Digest != "" || f.From != "") && (!ok || user == "" || password == "") {
+		return "", errors.New("digest: want user:password")
+	}
+	return digest, nil
+}
+
+func (t tlsFile) config(dir string) (*tls.Config, error) {
+	c := &tls.Config{ServerName: t.Name, MinVersion: tls.VersionTLS12, ClientSessionCache: tls.NewLRUClientSessionCache(0)}
+	if t.CA != "" {
+		text, err := os.ReadFile(within(dir, t.CA))
+		if err != nil {
+			return nil, fmt.Errorf("ca: %w", err)
+		}
+		if c.RootCAs = x509.NewCertPool(); !c.RootCAs.AppendCertsFromPEM(text) {
+			return nil, fmt.Errorf("ca: %s has no certificate in PEM", t.CA)
+		}
+	}
+	if (t.Cert == "") != (t.Key == "") {
+		return nil, errors.New("cert and key go together")
+	}
+	if t.Cert != "" {
+		cert, err := tls.LoadX509KeyPair(within(dir, t.Cert), within(dir, t.Key))
+		if err != nil {
+			return nil, fmt.Errorf("cert, key: %w", err)
+		}
+		c.Certificates = []tls.Certificate{cert}
+	}
+	return c, nil
+}
+
+func within(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}

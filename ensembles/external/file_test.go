@@ -1,0 +1,69 @@
+package external
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/zkbench/zkbench/ensembles/internal/check"
+)
+
+func write(t *testing.T, dir, name, text string) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	check.OK(t, os.WriteFile(path, []byte(text), 0o600))
+	return path
+}
+
+func TestLoad_readsWhatAFileSays(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "password", "me:secret\n")
+	o, err := Load(write(t, dir, "theirs.yaml", `
+chroot: /team
+digest_file: password
+tls: {server_name: zk.example.org}
+members:
+  - {server: "zk1:2281", name: left, address: 192.0.2.1, stop: ["true", now], start: ["true"]}
+  - {server: "zk2:2281"}
+`))
+	check.OK(t, err)
+	if !reflect.DeepEqual(o.Servers, []string{"zk1:2281", "zk2:2281"}) || o.Chroot != "/team" {
+		t.Errorf("got %+v", o)
+	}
+	s := o.Terms.Security
+	if s.Digest != "me:secret" || !s.Owned || s.TLS == nil || s.TLS.ServerName != "zk.example.org" {
+		t.Errorf("got %+v", s)
+	}
+	if c := o.Terms.Commands[0]; c.Name != "left" || Line(c.Stop) != "true now" || o.Terms.Commands[1].Any() {
+		t.Errorf("got %+v", o.Terms.Commands)
+	}
+}
+
+func TestLoad_saysWhatIsWrong(t *testing.T) {
+	for name, test := range map[string]struct{ text, want string }{
+		"no members at all":               {"chroot: /a", "either servers or members"},
+		"servers and members":             {"servers: [\"a:1\"]\nmembers: [{server: \"a:1\"}]", "either servers or members"},
+		"a word that is none":             {"servers: [\"a:1\"]\nserver: b", "server"},
+		"what nothing would undo":         {"members: [{server: \"a:1\", stop: [\"true\"]}]", "members.0 (a:1): it names a command to stop and none to start"},
+		"a program that is not there":     {"members: [{server: \"a:1\", log: [no-such-program]}]", "log: exec: \"no-such-program\""},
+		"a command without a program":     {"members: [{server: \"a:1\", log: []}]", "log is empty"},
+		"a placeholder that is none":      {"members: [{server: \"a:1\", isolate: [\"true\", \"{peer}\"], heal: [\"true\"]}]", "nothing stands for {peer}"},
+		"a placeholder elsewhere":         {"members: [{server: \"a:1\", log: [\"true\", \"{peers}\"]}]", "nothing stands for {peers}"},
+		"a name that is there twice":      {"members: [{server: \"a:1\", name: a}, {server: \"b:1\", name: a}]", "members.1: a is the name of another"},
+		"a digest without a password":     {"servers: [\"a:1\"]\ndigest: me", "want user:password"},
+		"a digest that is there twice":    {"servers: [\"a:1\"]\ndigest: a:b\ndigest_file: c", "one of them is enough"},
+		"an authority that is not there":  {"servers: [\"a:1\"]\ntls: {ca: none.pem}", "ca: open"},
+		"a certificate without its key":   {"servers: [\"a:1\"]\ntls: {cert: none.pem}", "cert and key go together"},
+		"nodes of a creator nobody knows": {"servers: [\"a:1\"]\nacl: creator", "name digest, or tls with cert and key"},
+		"a list of rights that is none":   {"servers: [\"a:1\"]\nacl: mine", "neither creator nor open"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Load(write(t, t.TempDir(), "theirs.yaml", test.text))
+			if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "theirs.yaml") {
+				t.Errorf("got %v, want %q in it", err, test.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,137 @@
+package setup
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"net"
+	"path"
+	"slices"
+	"time"
+
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles/state"
+)
+
+// Secured is what a secured ensemble needs, made for it alone and nowhere else.
+type Secured struct {
+	Security ensembles.Security
+	Files    map[string][]byte // by name, for every member; in a folder that only it reads
+}
+
+// Names of files in Secured.
+const (
+	caFile     = "ca.pem"     // whom the members trust
+	memberFile = "member.pem" // key and certificate of the members
+)
+
+// Secure makes certificates and passwords for what the record asks for. The members must
+// have their addresses.
+func Secure(r *state.Record) (s Secured, err error) {
+	if slices.Contains(r.Secure, "digest") {
+		s.Security.Digest, s.Security.Owned = "zkbench:"+rand.Text(), true
+	}
+	if slices.Contains(r.Secure, "tls") {
+		if err := s.certify(r); err != nil {
+			return s, fmt.Errorf("making certificates: %w", err)
+		}
+	}
+	return s, nil
+}
+
+// certify makes an authority, a certificate of all members, and one of the clients.
+func (s *Secured) certify(r *state.Record) error {
+	until := time.Now().AddDate(1, 0, 0)
+	ca, err := issue(nil, x509.Certificate{
+		Subject: pkix.Name{CommonName: "zkbench " + r.ID}, NotAfter: until,
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	})
+	if err != nil {
+		return err
+	}
+	addresses := []net.IP{net.IPv4(127, 0, 0, 1)} // where ports are published
+	for _, m := range r.Members {
+		addresses = append(addresses, net.ParseIP(m.IP))
+	}
+	both := []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
+	member, err := issue(ca, x509.Certificate{
+		Subject: pkix.Name{CommonName: "member"}, NotAfter: until, IPAddresses: addresses,
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: both,
+	})
+	if err != nil {
+		return err
+	}
+	client, err := issue(ca, x509.Certificate{
+		Subject: pkix.Name{CommonName: "client"}, NotAfter: until,
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: both,
+	})
+	if err != nil {
+		return err
+	}
+	key, err := x509.MarshalPKCS8PrivateKey(member.PrivateKey)
+	if err != nil {
+		return err
+	}
+	s.Files = map[string][]byte{
+		caFile:     block("CERTIFICATE", ca.Leaf.Raw),
+		memberFile: append(block("PRIVATE KEY", key), block("CERTIFICATE", member.Leaf.Raw)...),
+	}
+	roots := x509.NewCertPool()
+	roots.AddCert(ca.Leaf)
+	s.Security.TLS = &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{*client}, MinVersion: tls.VersionTLS12,
+		ClientSessionCache: tls.NewLRUClientSessionCache(0)} // a client that comes back need not begin anew
+	return nil
+}
+
+// issue signs a certificate with a key of its own; by nil it is its own authority.
+func issue(by *tls.Certificate, template x509.Certificate) (*tls.Certificate, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	number, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
+	if err != nil {
+		return nil, err
+	}
+	template.SerialNumber, template.NotBefore = number, time.Now().Add(-time.Hour)
+	parent, signer := &template, any(key)
+	if by != nil {
+		parent, signer = by.Leaf, by.PrivateKey
+	}
+	der, err := x509.CreateCertificate(rand.Reader, &template, parent, key.Public(), signer)
+	if err != nil {
+		return nil, err
+	}
+	leaf, err := x509.ParseCertificate(der)
+	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}, err
+}
+
+func block(kind string, der []byte) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
+}
+
+// SecureLines are the lines of a member's zoo.cfg for what the record asks for. Its files
+// are in dir.
+func SecureLines(r *state.Record, m state.Member, dir string) (lines []string) {
+	if slices.Contains(r.Secure, "tls") {
+		lines = append(lines,
+			"serverCnxnFactory=org.apache.zookeeper.server.NettyServerCnxnFactory",
+			fmt.Sprintf("secureClientPort=%d", m.Ports[0]),
+			"secureClientPortAddress="+m.IP,
+			"ssl.keyStore.type=PEM", "ssl.keyStore.location="+path.Join(dir, memberFile),
+			"ssl.trustStore.type=PEM", "ssl.trustStore.location="+path.Join(dir, caFile),
+			"ssl.clientAuth=need",
+		)
+	}
+	if slices.Contains(r.Secure, "digest") {
+		// ZooKeeper 3.7 and later: whoever does not authenticate may do nothing at all.
+		lines = append(lines, "enforce.auth.enabled=true", "enforce.auth.schemes=digest")
+	}
+	return lines
+}

@@ -1,0 +1,155 @@
+package rootless
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/vishvananda/netlink"
+)
+
+// unshare(1) and nsenter(1), which come with every Linux, do what takes a process of a
+// single thread.
+var (
+	making  = []string{"unshare", "--user", "--map-root-user", "--net", "--mount", "--"}
+	joining = []string{"nsenter", "--preserve-credentials", "--user", "--mount"}
+)
+
+// ID names the user namespace of this process if it is one of ours; outside it is "".
+func ID() string {
+	if !Inside() {
+		return ""
+	}
+	id, err := os.Readlink("/proc/self/ns/user")
+	if err != nil {
+		return "unknown"
+	}
+	return id
+}
+
+// What SetUp is told by the environment.
+const (
+	trial  = "ZKBENCH_ROOTLESS_TRIAL"  // the process only tries to be inside
+	folder = "ZKBENCH_ROOTLESS_FOLDER" // the working directory, which who enters a mount namespace loses
+)
+
+// SetUp makes 127.0.0.1 answer where this process is inside. Call it first in main. A process
+// with which [Possible] only tries ends here.
+func SetUp() error {
+	if !Inside() {
+		return nil
+	}
+	err := setUp()
+	if err == nil && os.Getenv(trial) != "" {
+		os.Exit(0)
+	}
+	return err
+}
+
+func setUp() error {
+	if dir := os.Getenv(folder); dir != "" {
+		if err := errors.Join(os.Chdir(dir), os.Unsetenv(folder)); err != nil {
+			return err
+		}
+	}
+	if err := Rights(); err != nil {
+		return err
+	}
+	lo, err := netlink.LinkByName("lo")
+	if err == nil {
+		err = netlink.LinkSetUp(lo)
+	}
+	if err != nil {
+		return fmt.Errorf("setting up loopback in a network namespace of our own: %w", err)
+	}
+	return nil
+}
+
+// Enter replaces this process by the same program with these arguments, args[0] included,
+// in new namespaces. It returns only where that fails.
+func Enter(args []string) error { return replace(append(making, self()), args) }
+
+// Place is where somebody is inside: a process, and the path of the network namespace in
+// which it does not stand itself, as that process sees it.
+type Place struct {
+	PID     int
+	Network string
+}
+
+// Join is Enter into the namespaces of somebody who is there.
+func Join(p Place, args []string) error { return replace(p.command(), args) }
+
+// JoinCommand is this program with these arguments, to be started in the namespaces of
+// somebody who is there.
+func JoinCommand(ctx context.Context, p Place, args ...string) *exec.Cmd {
+	return command(ctx, p.command(), args...)
+}
+
+// Command is this program without arguments, to be started in new namespaces.
+func Command(ctx context.Context) *exec.Cmd { return command(ctx, append(making, self())) }
+
+func (p Place) command() []string {
+	pid := strconv.Itoa(p.PID)
+	return append(joining, "--target", pid, "--net=/proc/"+pid+"/root"+p.Network, "--", self())
+}
+
+func command(ctx context.Context, program []string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, program[0], append(program[1:], args...)...)
+	cmd.Env = environment()
+	return cmd
+}
+
+// environment is that of a process inside.
+func environment() []string {
+	env := append(os.Environ(), key+"=1")
+	if dir, err := os.Getwd(); err == nil {
+		env = append(env, folder+"="+dir)
+	}
+	return env
+}
+
+func replace(program, args []string) error {
+	path, err := exec.LookPath(program[0])
+	if err != nil {
+		return errNoProgram(program[0], err)
+	}
+	err = syscall.Exec(path, append(program, args[1:]...), environment())
+	return fmt.Errorf("starting %s: %w", path, err)
+}
+
+// self is the path of this program.
+func self() string {
+	path, err := os.Executable()
+	if err != nil {
+		return os.Args[0]
+	}
+	return path
+}
+
+// Possible returns nil where Enter works, or else why not: what forbids it, and what to
+// type. It starts this program, whose main calls [SetUp].
+func Possible(ctx context.Context) error {
+	try := Command(ctx)
+	try.Env = append(try.Env, trial+"=1")
+	out, err := try.CombinedOutput()
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, exec.ErrNotFound) {
+		return errNoProgram(making[0], err)
+	}
+	said := strings.TrimSpace(string(out))
+	if said == "" {
+		said = err.Error()
+	}
+	return refusal(os.DirFS("/proc"), said)
+}
+
+func errNoProgram(name string, err error) error {
+	return fmt.Errorf("no namespaces can be made without root: %w (install util-linux, which has %s)", err, name)
+}

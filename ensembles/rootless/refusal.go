@@ -1,0 +1,54 @@
+package rootless
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+)
+
+// settings are what forbids an ordinary user namespaces, by their files below /proc/sys.
+var settings = []struct{ name, forbids, allows string }{
+	{"kernel.unprivileged_userns_clone", "0", "1"},
+	{"user.max_user_namespaces", "0", "15000"},
+	{"user.max_net_namespaces", "0", "15000"},
+	{"user.max_mnt_namespaces", "0", "15000"},
+	{"kernel.apparmor_restrict_unprivileged_userns", "1", "0"},
+}
+
+// Refused is why the kernel lets this user make no namespaces.
+type Refused struct {
+	Why  string // "user.max_user_namespaces is 0"
+	Cure string // what to type, or to do
+}
+
+func (r *Refused) Error() string {
+	return fmt.Sprintf("no namespaces can be made without root: %s (%s, or run as root)", r.Why, r.Cure)
+}
+
+// Forbidden returns the setting of this machine that forbids users namespaces, as a
+// [Refused]; nil where there is none that is known.
+func Forbidden() error { return forbidden(os.DirFS("/proc")) }
+
+func forbidden(proc fs.FS) error {
+	for _, s := range settings {
+		text, err := fs.ReadFile(proc, "sys/"+strings.ReplaceAll(s.name, ".", "/"))
+		if err == nil && strings.TrimSpace(string(text)) == s.forbids {
+			return &Refused{Why: s.name + " is " + s.forbids, Cure: "sudo sysctl " + s.name + "=" + s.allows}
+		}
+	}
+	return nil
+}
+
+// refusal finds in proc, which is /proc, what forbids namespaces. said is what the attempt
+// came to.
+func refusal(proc fs.FS, said string) error {
+	if err := forbidden(proc); err != nil {
+		return err
+	}
+	if status, err := fs.ReadFile(proc, "self/status"); err == nil && strings.Contains(string(status), "\nSeccomp:\t2\n") {
+		return &Refused{Why: "a seccomp filter forbids it: " + said,
+			Cure: "start the container that this runs in with --security-opt seccomp=unconfined"}
+	}
+	return &Refused{Why: said, Cure: "ask whoever runs this machine what forbids unshare --user --map-root-user --net --mount"}
+}

@@ -1,0 +1,50 @@
+package rootless
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// Rights returns nil where this process may make network namespaces, tie them to its own
+// and mount: it has the capabilities, and they reach the namespaces that it is in.
+func Rights() error {
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var data [2]unix.CapUserData
+	if err := unix.Capget(&header, &data[0]); err != nil {
+		return fmt.Errorf("reading this process's capabilities: %w", err)
+	}
+	const wanted = 1<<unix.CAP_SYS_ADMIN | 1<<unix.CAP_NET_ADMIN
+	if data[0].Effective&wanted != wanted {
+		return errors.New("this process has no CAP_SYS_ADMIN and CAP_NET_ADMIN")
+	}
+	for _, kind := range []string{"net", "mnt"} {
+		if !oursToGovern(kind) {
+			return fmt.Errorf("this process's rights end at its user namespace, and its %s namespace is of another", kind)
+		}
+	}
+	return nil
+}
+
+// oursToGovern says whether a namespace of this process belongs to its user namespace.
+func oursToGovern(kind string) bool {
+	ns, err := os.Open("/proc/self/ns/" + kind)
+	if err != nil {
+		return false
+	}
+	defer ns.Close()
+	fd, err := unix.IoctlRetInt(int(ns.Fd()), unix.NS_GET_USERNS)
+	if err != nil { // of a user namespace that is out of sight
+		return false
+	}
+	owner := os.NewFile(uintptr(fd), "the user namespace of "+kind)
+	defer owner.Close()
+	of, err := owner.Stat()
+	if err != nil {
+		return false
+	}
+	own, err := os.Stat("/proc/self/ns/user")
+	return err == nil && os.SameFile(of, own)
+}

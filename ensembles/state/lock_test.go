@@ -1,0 +1,51 @@
+package state
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+)
+
+func TestAcquire_sharesOrRefuses(t *testing.T) {
+	for _, row := range []struct {
+		about         string
+		first, second bool // exclusive
+		refused       bool
+	}{
+		{"two without such faults", false, false, false},
+		{"one with, beside one without", false, true, true},
+		{"one without, beside one with", true, false, true},
+		{"two with", true, true, true},
+	} {
+		t.Run(row.about, func(t *testing.T) {
+			t.Setenv("ZKBENCH_STATE", t.TempDir())
+			first, err := Acquire("one", "churn", row.first)
+			must(t, err)
+			second, err := Acquire("one", "partition", row.second)
+			if !row.refused {
+				must(t, err)
+				must(t, second.Release())
+			} else if !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), "(churn)") {
+				t.Errorf("got %v, want it refused, and named who is in the way", err)
+			}
+			other, err := Acquire("other", "partition", true)
+			must(t, err)
+			must(t, other.Release())
+			must(t, first.Release())
+			again, err := Acquire("one", "partition", true)
+			must(t, err)
+			must(t, again.Release())
+			if left, err := os.ReadDir(Dir()); err != nil || len(left) > 0 {
+				t.Errorf("left behind: %v, %v", left, err)
+			}
+		})
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,58 @@
+package txnlog
+
+import (
+	"archive/tar"
+	"bytes"
+	"io"
+	"maps"
+	"path"
+	"slices"
+)
+
+// headerSize is what a log file begins with: magic, version, database id.
+const headerSize = 16
+
+// untarred is one of a member's transaction logs. It has a name, as an os.File does.
+type untarred struct {
+	io.Reader
+	name string
+}
+
+func (f untarred) Name() string { return f.name }
+func (f untarred) Close() error { return nil }
+
+// Untar returns the transaction logs in an archive of a member's folder that can
+// hold entries after a zxid. It keeps no more of them in memory than it must:
+// names say which are needed, and the zeros that fill a file are left out.
+func Untar(archive io.Reader, after int64) ([]io.ReadCloser, error) {
+	files := map[string][]byte{}
+	needed := func() []string { return Select(slices.Collect(maps.Keys(files)), after) }
+	for in := tar.NewReader(archive); ; {
+		header, err := in.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		name := path.Base(header.Name)
+		files[name] = nil
+		keep := needed()
+		maps.DeleteFunc(files, func(name string, _ []byte) bool { return !slices.Contains(keep, name) })
+		if !slices.Contains(keep, name) {
+			continue
+		}
+		content, err := io.ReadAll(in)
+		if err != nil {
+			return nil, err
+		}
+		// An entry ends in a byte that is not zero; the file's header may not.
+		end := max(len(bytes.TrimRight(content, "\x00")), min(len(content), headerSize))
+		files[name] = bytes.Clone(content[:end])
+	}
+	var logs []io.ReadCloser
+	for _, name := range needed() {
+		logs = append(logs, untarred{bytes.NewReader(files[name]), name})
+	}
+	return logs, nil
+}

@@ -1,0 +1,353 @@
+package check
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/recipes/driver/host"
+	"github.com/zkbench/zkbench/recipes/driver/internal/lines"
+)
+
+// steps are all that is checked, in order.
+var steps = []step{
+	{"hello", "hello says what the driver is; what is absent is not promised", "", "", checkHello},
+	{"protocol number", "another protocol number is answered unsupported", "", "", checkNumber},
+	{"clock", "clock is answered at once with the driver's monotonic clock, in ns", "", "", checkClock},
+	{"open", "open makes a session through connect, and answers when connected", "", "", checkOpen},
+	{"not open", "an operation on a client that is not open answers failed", "", "", checkNotOpen},
+	{"nothing held", "the release of nothing answers failed", "grant", "", checkNothingHeld},
+	{"unknown op", "an op that is not there answers unsupported", "", "", checkUnknownOp},
+	{"acquire", "acquire returns when it is held, and what it says of node, token and session is so", "grant", "", checkAcquire},
+	{"contention", "one client's waiting blocks neither another's operations nor clock", "grant", "", checkContention},
+	{"holds", "holds says what the recipe's own isOwner says now", "grant", "holds", checkHolds},
+	{"write", "write writes the value to the resource with a plain setData", "", "write", checkWrite},
+	{"cancel", "cancel gives up the operation under way, which then answers; its node goes", "grant", "cancel", checkCancel},
+	{"cancel nothing", "cancel without an operation is ok, and does not touch the next one", "grant", "cancel", checkCancelNothing},
+	{"limit", "with limit_ms acquire is the recipe's own timed try; 0 is at once or not at all", "grant", "limit", checkLimit},
+	{"put and take", "after ok an item is in the queue, and take hands it out", "queue", "", checkPutTake},
+	{"waiting take", "a take waits, and blocks neither another client's put nor clock", "queue", "", checkWaitingTake},
+	{"cancelled take", "cancel gives up a take that waits", "queue", "cancel", checkCancelledTake},
+	{"close under an operation", "close ends the session, and the operation under way is answered first", "", "", checkCloseUnder},
+	{"events", "suspended when the connection is lost, restored with the same session, lost when it is gone", "grant", "events", checkEvents},
+	{"lost session", "once the session is gone, close is ok, and the number can be opened again", "", "", checkLostSession},
+	{"end of stdin", "when stdin ends the driver ends its sessions and exits with 0, within 10 s", "", "", checkEnd},
+}
+
+func checkHello(k *checker) {
+	err := k.p.Greet()
+	k.be(err == nil, "%v", err)
+	s, err := host.SubjectOf(k.command, k.p)
+	k.be(err == nil, "%v", err)
+	h := k.p.Hello
+	k.note("%s: %s, variant %q, ops %s", h.Recipe, s.About, h.Variant, strings.Join(h.Ops, " "))
+	for _, op := range h.Ops {
+		if !slices.Contains([]string{"acquire", "release", "put", "take", "limit", "write", "cancel", "holds", lines.OpAuth}, op) {
+			k.note("its op %q is none of the protocol's", op)
+		}
+	}
+	if h.MaxClients < 0 {
+		panic(wrong{fmt.Sprintf("max_clients is %d", h.MaxClients)})
+	}
+}
+
+func checkNumber(k *checker) {
+	p, err := host.Launch(k.command, "", k.owner, nil)
+	k.must(err)
+	defer p.Stop()
+	a, err := p.Await(p.Send(lines.Request{Op: "hello", Protocol: 99}, nil), 30*time.Second)
+	k.be(err == nil, "protocol 99: %v", err)
+	k.be(a.Error != nil && a.Error.Kind == lines.Unsupported, "protocol 99 was answered %s", p.Exchange()[len(p.Exchange())-1])
+}
+
+func checkClock(k *checker) {
+	last := int64(0)
+	for range 200 {
+		a := k.ask("clock", 0)
+		k.be(a.OK != nil && a.OK.Now != nil, "clock is answered with now")
+		now := int64(*a.OK.Now)
+		k.be(now >= last, "the clock went back, from %d to %d", last, now)
+		last = now
+	}
+	k.must(k.p.MeasureClock(200))
+	p50, p99 := k.p.Overhead()
+	k.note("round trip p50 %v, p99 %v; %s", p50, p99, k.p.ClockIs())
+}
+
+func checkOpen(k *checker) {
+	c, _ := k.client()
+	seen := c.Seen()
+	if said := c.Session(); said != seen.Session {
+		panic(wrong{fmt.Sprintf("open answered session %#x, and on the wire it is %#x", uint64(said), uint64(seen.Session))})
+	}
+}
+
+func checkNotOpen(k *checker) {
+	op := "acquire"
+	if k.p.Hello.Recipe == string(recipes.RecipeQueue) {
+		op = "take"
+	}
+	k.failed(op, 1_000_000)
+}
+
+// failed asks for something that must be answered failed.
+func (k *checker) failed(op string, client int) {
+	a := k.ask(op, client)
+	k.be(a.Error != nil && a.Error.Kind == lines.Failed, "%s was not answered failed", op)
+}
+
+func checkNothingHeld(k *checker) {
+	c, _ := k.client()
+	k.failed("release", c.Number())
+}
+
+func checkUnknownOp(k *checker) {
+	c, _ := k.client()
+	a := k.ask("frobnicate", c.Number())
+	k.be(a.Error != nil && a.Error.Kind == lines.Unsupported, "an op that is not there was not answered unsupported")
+}
+
+func checkAcquire(k *checker) {
+	c, _ := k.client()
+	claim := k.acquire(c)
+	seen := c.Seen()
+	k.be(claim.Session == seen.Session, "acquire answered session %#x, and on the wire it is %#x", uint64(claim.Session), uint64(seen.Session))
+	if claim.Path == "" {
+		k.note("which node the grant is bound to does not show")
+	} else {
+		_, czxid, owner, err := k.g.Look(k.ctx, claim.Path)
+		k.must(err)
+		k.be(czxid != 0, "the grant's node is %s, and it is not there", claim.Path)
+		k.be(owner == claim.Session, "the grant's node %s belongs to session %#x, not %#x", claim.Path, uint64(owner), uint64(claim.Session))
+		k.note("node %s", claim.Path)
+	}
+	if t := c.Times(); !t.Called.IsZero() {
+		k.note("the recipe's own call took %v", t.Returned.Sub(t.Called).Round(time.Microsecond))
+	}
+	k.release(c)
+	if claim.Path != "" && !k.p.Hello.Requeues {
+		_, czxid, _, err := k.g.Look(k.ctx, claim.Path)
+		k.must(err)
+		if czxid != 0 && czxid == claim.Token {
+			k.note("after release its node is still there; with release ok it should be gone")
+		}
+	}
+	k.acquire(c)
+	k.release(c)
+}
+
+func checkContention(k *checker) {
+	a, _ := k.client()
+	b, _ := k.client()
+	k.acquire(a)
+	waiting := k.beginAcquire(b)
+	defer waiting.giveUp()
+	k.waits(waiting, "a second client's acquire, while the first holds,")
+	k.must(k.p.MeasureClock(1))
+	c, _ := k.client() // an open beside a waiting acquire
+	k.be(c != nil, "")
+	k.release(a)
+	k.be(waiting.returns(grantLimit), "the holder has released, and the client that waits was not granted within %v", grantLimit)
+	k.be(waiting.err == nil, "the client that waited was not granted: %v", waiting.err)
+	k.release(b)
+}
+
+func checkHolds(k *checker) {
+	c, _ := k.client()
+	for _, want := range []bool{false, true, false} {
+		holds, err := c.Holds()
+		k.be(err == nil, "holds: %v", err)
+		k.be(holds == want, "holds says %v where it should be %v", holds, want)
+		if want {
+			k.release(c)
+		} else {
+			k.acquire(c)
+		}
+	}
+}
+
+func checkWrite(k *checker) {
+	c, _ := k.client()
+	err := c.Write(k.ctx, "written by check")
+	k.be(err == nil, "write: %v", err)
+	data, _, _, err := k.g.Look(k.ctx, k.path+"-resource")
+	k.must(err)
+	k.be(data == "written by check", "the resource holds %q, not what was written", data)
+}
+
+func checkCancel(k *checker) {
+	a, _ := k.client()
+	b, _ := k.client()
+	k.acquire(a)
+	waiting := k.beginAcquire(b)
+	k.waits(waiting, "a second client's acquire")
+	waiting.giveUp()
+	k.be(waiting.returns(2*timeout), "the operation that was cancelled did not answer within %v", 2*timeout)
+	k.be(waiting.err != nil, "a cancelled acquire was granted although another client holds")
+	session := b.Seen().Session
+	k.be(k.until(timeout, func() bool { return k.nodes(session) == 0 }), "a session timeout after cancelled its node is still there")
+	k.release(a)
+	k.acquire(b)
+	k.release(b)
+}
+
+func checkCancelNothing(k *checker) {
+	c, _ := k.client()
+	a := k.ask("cancel", c.Number())
+	k.be(a.OK != nil, "cancel without an operation was not answered ok")
+	k.acquire(c)
+	k.release(c)
+}
+
+func checkLimit(k *checker) {
+	a, _ := k.client()
+	b, _ := k.client()
+	for _, limit := range []time.Duration{0, 300 * time.Millisecond} {
+		ctx, cancel := k.within(grantLimit)
+		defer cancel()
+		_, err := a.AcquireWithin(ctx, limit)
+		k.be(err == nil, "nobody holds, and acquire with limit_ms %d: %v", limit.Milliseconds(), err)
+		start := time.Now()
+		_, err = b.AcquireWithin(ctx, limit)
+		took := time.Since(start)
+		k.be(errors.Is(err, recipes.ErrNotAcquired), "another client holds, and acquire with limit_ms %d was not answered timeout: %v", limit.Milliseconds(), err)
+		k.be(took >= limit*9/10 && took < limit+5*time.Second, "acquire with limit_ms %d took %v", limit.Milliseconds(), took)
+		k.release(a)
+	}
+}
+
+func checkPutTake(k *checker) {
+	a, _ := k.client()
+	b, _ := k.client()
+	items := []string{"check-1", "check-2 with some more text in it", "check-3" + strings.Repeat("x", lines.MaxItem-7)}
+	for _, item := range items {
+		ctx, cancel := k.within(grantLimit)
+		defer cancel()
+		k.be(a.Put(ctx, []byte(item)) == nil, "a put, with nothing in its way, is answered ok")
+	}
+	var got []string
+	for range items {
+		t := k.beginTake(b)
+		defer t.giveUp()
+		k.be(t.returns(grantLimit) && t.err == nil, "%d items are in the queue, and a take got none within %v: %v", len(items)-len(got), grantLimit, t.err)
+		got = append(got, string(t.item))
+	}
+	sorted := slices.Sorted(slices.Values(got))
+	k.be(slices.Equal(sorted, items), "put %.60q, and took %.60q", items, got)
+	if k.p.Hello.Promises.FIFO {
+		k.be(slices.Equal(got, items), "fifo is promised: put %.60q, and took %.60q", items, got)
+	}
+}
+
+func checkWaitingTake(k *checker) {
+	a, _ := k.client()
+	b, _ := k.client()
+	t := k.beginTake(b)
+	defer t.giveUp()
+	k.waits(t, "a take from an empty queue")
+	k.must(k.p.MeasureClock(1))
+	ctx, cancel := k.within(grantLimit)
+	defer cancel()
+	k.be(a.Put(ctx, []byte("check")) == nil, "a put beside a waiting take is answered ok")
+	k.be(t.returns(grantLimit) && t.err == nil && string(t.item) == "check", "an item was put, and the take that waited returned %q, %v", t.item, t.err)
+}
+
+func checkCancelledTake(k *checker) {
+	a, _ := k.client()
+	t := k.beginTake(a)
+	k.waits(t, "a take from an empty queue")
+	t.giveUp()
+	k.be(t.returns(2*timeout), "the take that was cancelled did not answer within %v", 2*timeout)
+	k.be(t.err != nil, "a cancelled take returned an item of an empty queue: %q", t.item)
+}
+
+func checkCloseUnder(k *checker) {
+	a, _ := k.client()
+	b, _ := k.client()
+	var under *attempt
+	if k.p.Hello.Recipe == string(recipes.RecipeQueue) {
+		under = k.beginTake(b)
+		k.waits(under, "a take from an empty queue")
+	} else {
+		k.acquire(a)
+		under = k.beginAcquire(b)
+		k.waits(under, "a second client's acquire")
+	}
+	session := b.Seen().Session
+	err := b.Close(k.ctx)
+	k.be(err == nil, "close under an operation is ok: %v", err)
+	k.be(under.returns(time.Second) && under.err != nil, "the operation under way at close answered %v", under.err)
+	k.be(k.until(timeout, func() bool { return k.nodes(session) == 0 }), "close ends the session in good order, and %v later it still has a node in line", timeout)
+}
+
+func checkEvents(k *checker) {
+	c, events := k.client()
+	k.acquire(c)
+	restore := k.g.Cut(c.Number())
+	got := k.event(events, timeout)
+	restore()
+	k.be(got == recipes.EventSuspended, "the connection was lost, and the first event within %v was %q, not suspended", timeout, got)
+	got = k.event(events, 2*timeout)
+	if got == recipes.EventLost {
+		k.note("the session did not survive a cut of moments: restored could not be seen")
+		return
+	}
+	k.be(got == recipes.EventRestored, "the same session is connected again, and the next event was %q, not restored", got)
+	restore = k.g.Cut(c.Number())
+	err := k.g.End(k.ctx, c.Number())
+	restore()
+	k.must(err)
+	for got = k.event(events, 3*timeout); got == recipes.EventSuspended; got = k.event(events, 3*timeout) {
+	}
+	k.be(got == recipes.EventLost, "the session was closed at the servers, and the next event was %q, not lost", got)
+}
+
+// event returns the next event within a time; "" without one.
+func (k *checker) event(events chan recipes.Event, limit time.Duration) recipes.EventKind {
+	select {
+	case e := <-events:
+		return e.Kind
+	case <-k.ctx.Done():
+	case <-time.After(limit):
+	}
+	return ""
+}
+
+func checkLostSession(k *checker) {
+	c, _ := k.client()
+	restore := k.g.Cut(c.Number())
+	err := k.g.End(k.ctx, c.Number())
+	restore()
+	k.must(err)
+	err = c.Close(k.ctx)
+	k.be(err == nil, "close is ok even when the session is gone: %v", err)
+	k.numbers-- // the same number again
+	k.client()
+}
+
+func checkEnd(k *checker) {
+	c, _ := k.client()
+	session := c.Seen().Session
+	if k.p.Hello.Recipe != string(recipes.RecipeQueue) {
+		k.acquire(c)
+	}
+	k.open = nil
+	if err := k.p.Stop(); err != nil {
+		panic(wrong{err.Error()})
+	}
+	gone := k.untilGround(timeout/2, session)
+	if !gone {
+		panic(wrong{"the driver has exited, and the session that it had was not closed: it still has a node in line"})
+	}
+}
+
+// untilGround waits until a session has no node in line, where no driver runs any more.
+func (k *checker) untilGround(limit time.Duration, session int64) bool {
+	return k.until(limit, func() bool {
+		n, err := k.g.Below(k.ctx, k.path, session)
+		return err == nil && n == 0
+	})
+}

@@ -1,0 +1,216 @@
+// Package driver makes a driver of a lock, an election or a queue in Go: a program that
+// zkbench starts, and that puts the recipe through its trials by the subject protocol
+// (docs/PROTOCOL.md, zkbench help drivers).
+//
+//	func main() {
+//		driver.Lock{
+//			About: "mine",
+//			Open: func(ctx context.Context, env recipes.Env) (driver.Mutex, error) {
+//				conn, err := driver.Connect(ctx, env)
+//				if err != nil {
+//					return driver.Mutex{}, err
+//				}
+//				lock := mine.New(conn, env.Parent)
+//				return driver.Mutex{Lock: lock.Lock, Unlock: lock.Unlock, Close: conn.Close}, nil
+//			},
+//		}.Main()
+//	}
+//
+// A driver translates. It adds no retry, clean-up, check or wait that the recipe's
+// documentation does not tell a user to write: otherwise it repairs what is to be tested.
+package driver
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/recipes/driver/internal/lines"
+)
+
+// Main is the whole program for a subject: it serves it on stdin and stdout, and exits.
+func Main(s recipes.Subject) { exit(Serve(context.Background(), s, os.Stdin, os.Stdout)) }
+
+func exit(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// Serve answers zkbench's requests, which it reads from in, on out. When in ends it closes
+// all clients and returns. Its error is that a request cannot be read.
+func Serve(ctx context.Context, s recipes.Subject, in io.Reader, out io.Writer) error {
+	return serve(ctx, s, append(offers(s), lines.OpAuth), in, out)
+}
+
+// offers returns the requests that the subject's clients understand.
+func offers(s recipes.Subject) []string {
+	ops := []string{"acquire", "release"}
+	if s.Recipe == recipes.RecipeQueue {
+		ops = []string{"put", "take"}
+	}
+	for op, offered := range map[string]bool{"cancel": !s.NoCancel, "write": s.Writes, "holds": s.Tells} {
+		if offered {
+			ops = append(ops, op)
+		}
+	}
+	slices.Sort(ops)
+	return ops
+}
+
+func serve(ctx context.Context, s recipes.Subject, ops []string, in io.Reader, out io.Writer) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	d := &server{ctx: ctx, subject: s, ops: ops, out: json.NewEncoder(out), clients: map[int]*client{}}
+	d.out.SetEscapeHTML(false)
+	r := bufio.NewScanner(in)
+	r.Buffer(make([]byte, 4096), lines.MaxLine+1)
+	for r.Scan() {
+		var q lines.Request
+		if err := json.Unmarshal(r.Bytes(), &q); err != nil {
+			return fmt.Errorf("a request that is not one: %w: %s", err, r.Text())
+		}
+		d.serve(q)
+	}
+	cancel() // calls off what is under way
+	d.closeAll()
+	return r.Err()
+}
+
+// server is a driver at work.
+type server struct {
+	ctx     context.Context
+	subject recipes.Subject
+	ops     []string
+	working sync.WaitGroup
+
+	mu      sync.Mutex // of out as well: one line at a time
+	out     *json.Encoder
+	clients map[int]*client
+}
+
+// start is when the driver's clock stood at 0.
+var start = time.Now()
+
+func now() *lines.Int64 { return instant(time.Now()) }
+
+func instant(t time.Time) *lines.Int64 {
+	ns := lines.Int64(t.Sub(start))
+	return &ns
+}
+
+func (d *server) say(r lines.Reply) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	_ = d.out.Encode(r) // whoever does not listen any more has closed stdin, too
+}
+
+func (d *server) ok(q lines.Request, ok lines.OK) {
+	id := lines.Int64(q.ID)
+	d.say(lines.Reply{ID: &id, OK: &ok})
+}
+
+func (d *server) refuse(q lines.Request, kind, format string, args ...any) {
+	id := lines.Int64(q.ID)
+	d.say(lines.Reply{ID: &id, Error: &lines.Error{Kind: kind, Text: fmt.Sprintf(format, args...)}})
+}
+
+// serve answers a request: at once, or from a goroutine of its own where that takes time.
+func (d *server) serve(q lines.Request) {
+	n := -1
+	if q.Client != nil {
+		n = *q.Client
+	}
+	d.mu.Lock()
+	c := d.clients[n]
+	d.mu.Unlock()
+	switch {
+	case q.Op == "hello" && q.Protocol != lines.Protocol:
+		d.refuse(q, lines.Unsupported, "this driver speaks protocol %d, not %d", lines.Protocol, q.Protocol)
+	case q.Op == "hello":
+		d.ok(q, lines.OK{Hello: d.hello()})
+	case q.Op == "clock":
+		d.ok(q, lines.OK{Now: now()})
+	case q.Op == "open":
+		d.working.Go(func() { d.open(q, n) })
+	case c == nil:
+		d.refuse(q, lines.Failed, "client %d is not open", n)
+	case q.Op == "cancel" && slices.Contains(d.ops, q.Op):
+		c.callOff()
+		d.ok(q, lines.OK{})
+	case q.Op == "holds" && slices.Contains(d.ops, q.Op):
+		d.ok(q, lines.OK{Holds: new(c.Client.(recipes.Teller).Holds())})
+	case q.Op == "close":
+		d.working.Go(func() { d.close(q, n, c) })
+	case operations[q.Op] == nil || !slices.Contains(d.ops, q.Op):
+		d.refuse(q, lines.Unsupported, "there is no %q here", q.Op)
+	default:
+		d.begin(q, c)
+	}
+}
+
+func (d *server) hello() *lines.Hello {
+	s := d.subject
+	return &lines.Hello{
+		Protocol: lines.Protocol, Recipe: string(s.Recipe), About: s.About, Variant: string(s.Variant),
+		Promises: lines.Promises{Exclusive: s.Promises.Exclusive, FIFO: s.Promises.FIFO, Delivery: string(s.Promises.Delivery)},
+		Ops:      d.ops, Events: s.Promises.Events, Requeues: s.Promises.Requeues, MaxClients: 1000,
+	}
+}
+
+// openLimit is how long a session may take to be opened.
+const openLimit = 15 * time.Second
+
+func (d *server) open(q lines.Request, n int) {
+	ctx, cancel := context.WithTimeout(d.ctx, openLimit)
+	defer cancel()
+	opened, err := d.subject.Open(ctx, recipes.Env{
+		Servers: strings.Split(q.Connect, ","), Parent: q.Path, Timeout: time.Duration(q.TimeoutMS) * time.Millisecond,
+		Dial: net.DialTimeout, MaxPacket: 256 << 10, Client: n, Resource: q.Resource,
+		Events: func(e recipes.Event) { d.event(n, e) }, Auth: auth(q), ACL: acl(q),
+	})
+	if err != nil {
+		d.refuse(q, lines.Failed, "%v", err)
+		return
+	}
+	d.mu.Lock()
+	d.clients[n] = &client{Client: opened, resource: q.Resource}
+	d.mu.Unlock()
+	d.ok(q, lines.OK{})
+}
+
+func auth(q lines.Request) (with []recipes.Auth) {
+	for _, a := range q.Auth {
+		with = append(with, recipes.Auth(a))
+	}
+	return with
+}
+
+func acl(q lines.Request) (of []zk.ACL) {
+	for _, a := range q.ACL {
+		of = append(of, zk.ACL{Scheme: a.Scheme, ID: a.ID, Perms: a.Perms})
+	}
+	return of
+}
+
+// event passes an event on.
+func (d *server) event(n int, e recipes.Event) {
+	if e.At.IsZero() {
+		e.At = time.Now()
+	}
+	number := lines.Int64(n)
+	d.say(lines.Reply{Event: string(e.Kind), Client: &number, At: instant(e.At)})
+}

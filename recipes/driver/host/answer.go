@@ -1,0 +1,221 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/recipes/driver/internal/lines"
+)
+
+// spent is an error after which a client can only be closed.
+type spent struct {
+	error
+	is []error
+}
+
+func (s spent) Unwrap() error { return s.error }
+
+func (s spent) Is(target error) bool { return slices.Contains(s.is, target) }
+
+// unfinished says that an operation may have had its effect.
+func unfinished(err error) error { return fmt.Errorf("%w: %w", recipes.ErrUnfinished, err) }
+
+// ready says why the client cannot begin an operation; one that was closed because it could
+// not be cancelled is opened again.
+// lost is closed when the session goes while the operation is under way.
+func (c *Client) ready() (lost <-chan struct{}, err error) {
+	if err := c.p.Err(); err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	open, err := c.open, c.spent
+	c.lost, c.times = make(chan struct{}), recipes.Times{}
+	lost = c.lost
+	c.mu.Unlock()
+	if err == nil && !open {
+		err = c.openNow()
+	}
+	return lost, err
+}
+
+// operate has the driver carry out an operation, and returns an answer that is ok. taken is
+// called with any answer before what the driver says next; nil is allowed.
+func (c *Client) operate(ctx context.Context, r lines.Request, taken func(lines.Reply)) (lines.Reply, error) {
+	return c.begin(r, taken)(ctx)
+}
+
+// begin sends an operation. finish waits until it has returned.
+func (c *Client) begin(r lines.Request, taken func(lines.Reply)) (finish func(context.Context) (lines.Reply, error)) {
+	lost, err := c.ready()
+	if err != nil {
+		return func(context.Context) (lines.Reply, error) { return lines.Reply{}, err }
+	}
+	k := c.p.Send(r, taken)
+	return func(ctx context.Context) (lines.Reply, error) { return c.finish(ctx, k, lost) }
+}
+
+// finish waits until an operation has returned.
+func (c *Client) finish(ctx context.Context, k *Call, lost <-chan struct{}) (lines.Reply, error) {
+	var late <-chan time.Time
+	for {
+		select {
+		case a := <-k.answer:
+			return a, c.judge(ctx, k, a)
+		case <-c.p.broken:
+			return lines.Reply{}, unfinished(c.p.Err())
+		case <-lost: // the recipe may go on in a new session
+			lost, late = nil, time.After(c.env.Timeout)
+		case <-late:
+			return c.leave(k, fmt.Errorf("%s: the session was lost, and the operation has not returned for another session timeout: %w", k.Op, recipes.ErrSessionEnded))
+		case <-ctx.Done():
+			return c.giveUp(ctx, k)
+		}
+	}
+}
+
+// giveUp ends an operation that nobody waits for any more.
+func (c *Client) giveUp(ctx context.Context, k *Call) (lines.Reply, error) {
+	why := fmt.Errorf("%s: %w", k.Op, context.Cause(ctx))
+	if slices.Contains(c.p.Hello.Ops, "cancel") {
+		a, _, err := c.p.ask(c.request("cancel"), cancelLimit, nil)
+		if err != nil {
+			return a, unfinished(err)
+		}
+		if a.OK != nil {
+			return c.await(ctx, k)
+		}
+	}
+	if k.Op == "acquire" || k.Op == "take" {
+		return c.leave(k, why)
+	}
+	c.spend(spent{unfinished(why), []error{recipes.ErrSessionEnded}}, c.env.Timeout)
+	return lines.Reply{}, unfinished(why)
+}
+
+// await waits for the answer of an operation that was cancelled.
+func (c *Client) await(ctx context.Context, k *Call) (lines.Reply, error) {
+	limit := c.env.Timeout + cancelLimit
+	a, err := c.p.answer(k, limit)
+	if err == nil {
+		return a, c.judge(ctx, k, a)
+	}
+	if !errors.Is(err, errSilent) {
+		return a, unfinished(err)
+	}
+	err = c.p.breach("", fmt.Sprintf("silence: an operation that is cancelled then answers, and %s (id %d) did not within %v", k.Op, k.ID, limit))
+	c.p.fail(err)
+	return lines.Reply{}, unfinished(err)
+}
+
+// leave closes the client under an operation. What the operation answers is void: the
+// session ends.
+func (c *Client) leave(k *Call, why error) (lines.Reply, error) {
+	if err := c.shut(); err != nil {
+		return lines.Reply{}, unfinished(err)
+	}
+	if k.Op == "take" {
+		select {
+		case a := <-k.answer:
+			if a.OK != nil {
+				return a, nil // the item was handed out before the close
+			}
+			if a.Error.Kind == lines.Unknown || a.Error.Kind == lines.Lost {
+				return a, unfinished(why)
+			}
+		default:
+			return lines.Reply{}, unfinished(why)
+		}
+	}
+	return lines.Reply{}, why
+}
+
+// spend says that nothing but Close may follow, not before settle has passed.
+func (c *Client) spend(why spent, settle time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.spent, c.settle = why, time.Now().Add(settle)
+}
+
+// judge says what an answer means, and takes its times.
+func (c *Client) judge(ctx context.Context, k *Call, a lines.Reply) error {
+	var times lines.Times
+	if a.OK != nil {
+		times = a.OK.Times
+	} else {
+		times = a.Error.Times
+	}
+	if err := c.takeTimes(k, times); err != nil {
+		c.p.fail(err)
+		return unfinished(err)
+	}
+	if a.Error == nil {
+		return nil
+	}
+	err := fmt.Errorf("%s: %w", k.Op, a.Error)
+	claims := k.Op == "acquire" || k.Op == "release"
+	switch a.Error.Kind {
+	case lines.Failed, lines.Unsupported:
+		return err
+	case lines.Timeout:
+		return fmt.Errorf("%w: %w", recipes.ErrNotAcquired, err)
+	case lines.Unknown:
+		if claims {
+			s := spent{unfinished(err), []error{recipes.ErrSessionEnded}}
+			c.spend(s, c.env.Timeout)
+			return s
+		}
+		return unfinished(err)
+	case lines.Cancelled:
+		if k.Op != "acquire" && k.Op != "take" {
+			return unfinished(err)
+		}
+		return errors.Join(err, context.Cause(ctx))
+	case lines.Lost:
+		if !claims {
+			err = unfinished(err)
+		}
+		s := spent{err, []error{recipes.ErrSessionEnded}}
+		c.spend(s, 0)
+		return s
+	}
+	err = c.p.breach(c.p.lastSaid(), "the kinds of error are failed, unknown, cancelled, timeout, lost and unsupported")
+	c.p.fail(err)
+	return unfinished(err)
+}
+
+// timesSlack is by how much a driver's times may lie outside of the exchange that they are
+// of, beyond the error of its clock, before they are wrong.
+const timesSlack = 5 * time.Millisecond
+
+// takeTimes takes the times of an answer, mapped to our clock. Without them the operation
+// was called when its line was written, and returned when the answer was read.
+func (c *Client) takeTimes(k *Call, t lines.Times) error {
+	times := recipes.Times{Called: k.wrote, Returned: k.read}
+	switch {
+	case t.Called == nil && t.At == nil:
+	case t.Called == nil || t.At == nil:
+		return c.p.breach(c.p.lastSaid(), "an answer has called and at, both or neither")
+	default:
+		called, wrong := c.p.clock.at(int64(*t.Called))
+		at, _ := c.p.clock.at(int64(*t.At))
+		if slack := wrong + timesSlack; at.Before(called) || called.Before(k.wrote.Add(-slack)) || at.After(k.read.Add(slack)) {
+			return c.p.breach(c.p.lastSaid(), fmt.Sprintf("called and at are on the clock that the op clock reads: "+
+				"the call was made %v after its request was written, and returned %v before its answer was read", called.Sub(k.wrote), k.read.Sub(at)))
+		}
+		if called.After(k.wrote) {
+			times.Called = called
+		}
+		if at.Before(k.read) {
+			times.Returned = at
+		}
+		times.Error = wrong
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.times = times
+	return nil
+}

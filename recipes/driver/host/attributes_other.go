@@ -1,0 +1,18 @@
+//go:build !linux
+
+package host
+
+import (
+	"errors"
+	"os/exec"
+)
+
+func detach(*exec.Cmd) {}
+
+func killAll(cmd *exec.Cmd) { _ = cmd.Process.Kill() } // fails where it has ended
+
+var errNoPause = errors.New("a process can be paused on Linux only")
+
+func pauseAll(*exec.Cmd) error { return errNoPause }
+
+func resumeAll(*exec.Cmd) error { return nil }

@@ -1,0 +1,309 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/recipes/driver/internal/lines"
+)
+
+// Client is a client of a driver. It is a recipes.Contender and a recipes.QueueClient:
+// which of them the driver's recipe decides.
+type Client struct {
+	p   *Process
+	env recipes.Env
+
+	mu      sync.Mutex
+	open    bool      // the driver has it
+	spent   error     // nothing but Close may follow; nil while it may
+	settle  time.Time // Close waits until then
+	claim   recipes.Claim
+	session int64         // of the last answer that showed one
+	token   int64         // of what it holds; 0
+	lost    chan struct{} // closed when its session goes while an operation is under way
+	times   recipes.Times
+}
+
+// Open has the process make a client.
+func (p *Process) Open(ctx context.Context, env recipes.Env) (*Client, error) {
+	c := &Client{p: p, env: env, lost: make(chan struct{})}
+	return c, c.openNow()
+}
+
+func (c *Client) request(op string) lines.Request {
+	return lines.Request{Op: op, Client: &c.env.Client}
+}
+
+// errNoAuth is of a driver on an ensemble that it cannot use.
+var errNoAuth = errors.New("the ensemble has its clients authenticate, and this driver does not offer to: it has to heed auth and acl in open, and to name auth among the ops of its hello (zkbench help drivers)")
+
+// openNow opens the client, which the driver does not have.
+func (c *Client) openNow() error {
+	if len(c.env.Auth) > 0 && !slices.Contains(c.p.Hello.Ops, lines.OpAuth) {
+		return errNoAuth
+	}
+	connect, err := c.env.Connect()
+	if err != nil {
+		return err
+	}
+	r := c.request("open")
+	for _, a := range c.env.Auth {
+		r.Auth = append(r.Auth, lines.Auth(a))
+	}
+	for _, a := range c.env.ACL {
+		r.ACL = append(r.ACL, lines.ACL{Scheme: a.Scheme, ID: a.ID, Perms: a.Perms})
+	}
+	r.Connect, r.Path, r.Resource = strings.Join(connect, ","), c.env.Parent, c.env.Resource
+	r.TimeoutMS = c.env.Timeout.Milliseconds()
+	c.p.listen(c.env.Client, c.event)
+	a, _, err := c.p.ask(r, openLimit, c.opened)
+	if err == nil && a.Error != nil {
+		err = fmt.Errorf("open: %w", a.Error)
+	}
+	if err != nil {
+		c.p.listen(c.env.Client, nil)
+	}
+	return err
+}
+
+// opened takes in the answer to open.
+func (c *Client) opened(a lines.Reply) {
+	if a.OK == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.open, c.session = true, c.seen(a.OK).Session
+}
+
+// seen is what an answer says of the session, the node and its token, and where it is
+// silent what the wire shows.
+func (c *Client) seen(ok *lines.OK) (claim recipes.Claim) {
+	if c.env.Seen != nil {
+		claim = c.env.Seen()
+	}
+	if ok.Session != nil {
+		claim.Session = int64(*ok.Session)
+	}
+	if ok.Node != "" && ok.Node != claim.Path {
+		claim.Path, claim.Token = ok.Node, 0
+	}
+	if ok.Token != nil {
+		claim.Token = int64(*ok.Token)
+	}
+	return claim
+}
+
+// eventKinds are what the driver's events are to us.
+var eventKinds = map[string]recipes.EventKind{
+	"suspended": recipes.EventSuspended, "restored": recipes.EventRestored, "lost": recipes.EventLost, "ended": recipes.EventEnded,
+}
+
+// event takes in an event of the client. What ends a belief counts from the earliest
+// moment at which it can have been delivered, what restores it from the latest.
+func (c *Client) event(r lines.Reply, read time.Time) {
+	e := recipes.Event{Kind: eventKinds[r.Event], At: read}
+	if r.At != nil {
+		at, wrong := c.p.clock.at(int64(*r.At))
+		if e.Kind != recipes.EventRestored {
+			wrong = -wrong
+		}
+		if at = at.Add(wrong); at.Before(read) {
+			e.At = at
+		}
+	}
+	c.mu.Lock()
+	e.Token, e.Session = c.token, c.session
+	if e.Kind == recipes.EventLost {
+		c.token, c.session = 0, 0
+		select {
+		case <-c.lost:
+		default:
+			close(c.lost)
+		}
+	}
+	c.mu.Unlock()
+	if c.env.Events != nil {
+		c.env.Events(e)
+	}
+}
+
+// Acquire returns when the driver's recipe has granted. Once ctx is done it is cancelled;
+// a driver that cannot cancel has its client closed, and opened again for what comes next.
+func (c *Client) Acquire(ctx context.Context) (recipes.Claim, error) {
+	return c.acquire(ctx, c.request("acquire"))
+}
+
+// AcquireWithin is the recipe's own timed try; the error wraps recipes.ErrNotAcquired when
+// the time has passed.
+func (c *Client) AcquireWithin(ctx context.Context, limit time.Duration) (recipes.Claim, error) {
+	r := c.request("acquire")
+	ms := limit.Milliseconds()
+	r.LimitMS = &ms
+	return c.acquire(ctx, r)
+}
+
+func (c *Client) acquire(ctx context.Context, r lines.Request) (recipes.Claim, error) {
+	if _, err := c.operate(ctx, r, c.granted); err != nil {
+		return recipes.Claim{}, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	claim := c.claim
+	claim.At = c.times.Returned
+	return claim, nil
+}
+
+// granted takes in the answer to acquire, before any event that follows it.
+func (c *Client) granted(a lines.Reply) {
+	if a.OK == nil {
+		return
+	}
+	claim := c.seen(a.OK)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.claim, c.session, c.token = claim, claim.Session, claim.Token
+}
+
+// Release lets go.
+func (c *Client) Release(ctx context.Context) error {
+	_, err := c.operate(ctx, c.request("release"), func(lines.Reply) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.token = 0
+	})
+	return err
+}
+
+// Put puts an item, of at most 1 KiB, into the queue.
+func (c *Client) Put(ctx context.Context, item []byte) error {
+	r := c.request("put")
+	if r.Item = plain(item); len(r.Item) > lines.MaxItem {
+		err := fmt.Errorf("an item of %d bytes: a driver's have at most %d", len(item), lines.MaxItem)
+		c.p.fail(err)
+		return err
+	}
+	_, err := c.operate(ctx, r, nil)
+	return err
+}
+
+// plain is an item in printable ASCII: the harness's identity, and dots for its padding.
+func plain(item []byte) string {
+	id, padding, _ := strings.Cut(string(item), "\n")
+	return id + strings.Repeat(".", len(padding))
+}
+
+// Take takes an item from the queue.
+func (c *Client) Take(ctx context.Context) ([]byte, error) {
+	a, err := c.operate(ctx, c.request("take"), nil)
+	if err != nil {
+		return nil, err
+	}
+	if a.OK.Item == nil {
+		err := c.p.breach(c.p.lastSaid(), "take is answered with the item")
+		c.p.fail(err)
+		return nil, err
+	}
+	return []byte(strings.TrimRight(*a.OK.Item, ".")), nil
+}
+
+// Write writes to the resource on the client's session.
+func (c *Client) Write(ctx context.Context, value string) error { return c.BeginWrite(value)(ctx) }
+
+// BeginWrite sends a write to the resource, also to a process that is paused. finish waits
+// until it has returned.
+func (c *Client) BeginWrite(value string) (finish func(context.Context) error) {
+	r := c.request("write")
+	r.Value = value
+	f := c.begin(r, nil)
+	return func(ctx context.Context) error { _, err := f(ctx); return err }
+}
+
+// Holds asks whether the recipe says that the client holds.
+func (c *Client) Holds() (bool, error) { return c.BeginHolds()() }
+
+// BeginHolds sends the question, also to a process that is paused. answer waits for what it
+// says.
+func (c *Client) BeginHolds() (answer func() (bool, error)) {
+	k := c.p.Send(c.request("holds"), nil)
+	return func() (bool, error) {
+		a, err := c.p.Await(k, clockLimit)
+		switch {
+		case err != nil:
+			return false, err
+		case a.Error != nil:
+			return false, a.Error
+		case a.OK.Holds == nil:
+			err := c.p.breach(c.p.lastSaid(), "holds is answered with holds, true or false")
+			c.p.fail(err)
+			return false, err
+		}
+		return *a.OK.Holds, nil
+	}
+}
+
+// Close has the driver end the client's session. After an acquire or a release of unknown
+// outcome it waits one session timeout first, so that what the recipe does about it shows.
+func (c *Client) Close(context.Context) error {
+	c.mu.Lock()
+	open, settle := c.open, time.Until(c.settle)
+	c.mu.Unlock()
+	if !open {
+		return nil
+	}
+	if settle > 0 {
+		select {
+		case <-time.After(settle):
+		case <-c.p.broken:
+		}
+	}
+	err := c.shut()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.spent = spent{errors.New("the client is closed"), []error{recipes.ErrSessionEnded}}
+	return err
+}
+
+// shut has the driver close the client; it can be opened again.
+func (c *Client) shut() error {
+	a, _, err := c.p.ask(c.request("close"), closeLimit, func(lines.Reply) { c.p.listen(c.env.Client, nil) })
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.open, c.token = false, 0
+	if err == nil && a.Error != nil {
+		err = fmt.Errorf("close: %w", a.Error)
+	}
+	return err
+}
+
+// Times are those of the operation that returned last.
+func (c *Client) Times() recipes.Times {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.times
+}
+
+// Process is the process that the client is in.
+func (c *Client) Process() *Process { return c.p }
+
+// Offers says whether the driver has an operation that it need not have.
+func (c *Client) Offers(op string) bool { return slices.Contains(c.p.Hello.Ops, op) }
+
+// Number is the client's.
+func (c *Client) Number() int { return c.env.Client }
+
+// Session is the session that the last answer showed.
+func (c *Client) Session() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.session
+}
+
+// Seen is what the wire shows of the client.
+func (c *Client) Seen() recipes.Claim { return c.env.Seen() }

@@ -1,0 +1,370 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/recipes/driver/internal/lines"
+)
+
+// toyCommand is this test binary as a driver.
+func toyCommand(name, mode string) Command {
+	return Command{Name: name, Args: []string{os.Args[0]}, Env: []string{modeKey + "=" + mode}}
+}
+
+// played is a driver in a trial.
+type played struct {
+	recipes.Subject
+	stderr string
+	wrong  chan error
+	events chan recipes.Event
+}
+
+// play starts a driver as a trial does.
+func play(t *testing.T, mode string) (*played, error) {
+	t.Helper()
+	p := &played{stderr: filepath.Join(t.TempDir(), "err"), wrong: make(chan error, 10), events: make(chan recipes.Event, 10)}
+	s, stop, err := Subject(toyCommand("lock/toy", mode)).Start(t.Context(), recipes.Trial{
+		Clients: 4, Stderr: p.stderr, Owner: "test", Fail: func(err error) { p.wrong <- err },
+	})
+	t.Cleanup(stop)
+	p.Subject = s
+	return p, err
+}
+
+const testTimeout = 300 * time.Millisecond
+
+func (p *played) client(t *testing.T, n int) *Client {
+	t.Helper()
+	c, err := p.Open(t.Context(), recipes.Env{
+		Parent: "/lock", Timeout: testTimeout, Client: n, Connect: func() ([]string, error) { return []string{"127.0.0.1:1"}, nil },
+		Seen:   func() recipes.Claim { return recipes.Claim{Session: 42, Path: "/lock/seen-1", Token: 3} },
+		Events: func(e recipes.Event) { p.events <- e },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.(*Client)
+}
+
+// start plays a driver whose hello is right, with one client.
+func start(t *testing.T, mode string) (*played, *Client) {
+	t.Helper()
+	p, err := play(t, mode)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, p.client(t, 0)
+}
+
+func TestHello_whatIsWrongIsShown(t *testing.T) {
+	for mode, want := range map[string]string{
+		"wrong protocol": `hello is answered with the protocol's number, 1: {"id":1,"ok":{"protocol":2`,
+		"wrong recipe":   `its hello says recipe "semaphore"`,
+		"an election":    `lock/toy is named as a lock, and its hello says recipe "election"`,
+		"no ops":         `the ops of a lock have acquire and release`,
+		"wrong variant":  `variant is "fair", and may be parent, predecessor, polling`,
+	} {
+		if _, err := play(t, mode); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", mode, err, want)
+		}
+	}
+}
+
+func TestHello_saysWhatTheSubjectIs(t *testing.T) {
+	p, c := start(t, "sound")
+	want := recipes.Promises{Exclusive: true, FIFO: true, Events: true}
+	if p.About != "a toy" || p.Variant != recipes.Predecessor || p.Promises != want {
+		t.Errorf("got %+v", p.Subject)
+	}
+	if c.Session() != 31 {
+		t.Errorf("the session is %d, want that of the answer", c.Session())
+	}
+	if p50, p99 := p.Pipe(); p50 <= 0 || p99 < p50 {
+		t.Errorf("the pipe takes %v, %v", p50, p99)
+	}
+}
+
+func TestWrongLines_areShownWithTheirRuleAndLoseNothing(t *testing.T) {
+	for _, c := range []struct{ mode, rule, line string }{
+		{"not JSON", "a line is one JSON object", "DEBUG got the lock"},
+		{"not an object", "a line is one JSON object", `["acquire"]`},
+		{"unknown id", "no request has id", `"ok":{}`},
+		{"twice", "answered exactly once", `"ok":{}`},
+		{"neither", "either ok or error", `{"id":`},
+		{"both", "either ok or error", `"ok":{},"error"`},
+		{"no id", "has the id of its request", `{"ok":{}}`},
+		{"too long", "at most 65536 bytes", "xxx... ("},
+		{"exits", "exited in the middle (exit status 7)", ""},
+		{"unknown kind", "the kinds of error are", `"oops"`},
+		{"unknown event", "there are the events suspended", `"connected"`},
+		{"event of nobody", "an event names its client", `{"event":"lost"}`},
+		{"one time", "both or neither", `"at":5`},
+		{"times of another clock", "on the clock that the op clock reads", `"called":5`},
+	} {
+		t.Run(c.mode, func(t *testing.T) {
+			p, client := start(t, c.mode)
+			_, err := client.Acquire(t.Context())
+			if c.mode == "twice" && err == nil {
+				err = <-p.wrong
+				p.wrong <- err
+			}
+			select {
+			case said := <-p.wrong:
+				if !strings.Contains(said.Error(), c.rule) || !strings.Contains(said.Error(), c.line) {
+					t.Errorf("the trial was told %v, want %s and %s", said, c.rule, c.line)
+				}
+			case <-time.After(10 * time.Second):
+				t.Fatalf("nobody was told; acquire returned %v", err)
+			}
+			if err == nil || c.mode != "twice" && !recipes.Indeterminate(err) {
+				t.Errorf("acquire returned %v, want an error that leaves the outcome open", err)
+			}
+			if _, again := client.Acquire(t.Context()); again == nil {
+				t.Error("an operation after that did not fail")
+			}
+			if len(p.wrong) > 0 {
+				t.Errorf("it was told twice: %v", <-p.wrong)
+			}
+		})
+	}
+}
+
+func TestWhatADriverPrints_isKept(t *testing.T) {
+	p, client := start(t, "exits")
+	_, err := client.Acquire(t.Context())
+	file := p.stderr + "-0.stderr"
+	if err == nil || !strings.Contains(err.Error(), file) {
+		t.Errorf("the error does not name the file: %v", err)
+	}
+	if text, _ := os.ReadFile(file); string(text) != "out of cheese\n" {
+		t.Errorf("the file has %q", text)
+	}
+}
+
+func TestSilence_isAnError(t *testing.T) {
+	p, err := Launch(toyCommand("lock/toy", "silent"), "", "test", func(error) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Stop()
+	if err := p.Greet(); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	p.Send(lines.Request{Op: "acquire", Client: &n}, nil)
+	if _, err := p.Await(p.Send(lines.Request{Op: "clock"}, nil), 50*time.Millisecond); err == nil || !strings.Contains(err.Error(), "silence: clock") {
+		t.Errorf("got %v", err)
+	}
+	killAll(p.cmd) // it would not read the end of its stdin
+}
+
+func TestErrors_becomeOutcomes(t *testing.T) {
+	for _, c := range []struct {
+		mode                   string
+		indeterminate, endsAll bool
+	}{
+		{"failed", false, false}, {"unknown", true, true}, {"lost", false, true}, {"timeout", false, false}, {"unsupported", false, false},
+	} {
+		_, client := start(t, c.mode)
+		_, err := client.Acquire(t.Context())
+		if err == nil || recipes.Indeterminate(err) != c.indeterminate || errors.Is(err, recipes.ErrSessionEnded) != c.endsAll {
+			t.Errorf("%s: %v", c.mode, err)
+		}
+		if errors.Is(err, recipes.ErrNotAcquired) != (c.mode == "timeout") {
+			t.Errorf("%s: %v", c.mode, err)
+		}
+		if _, again := client.Acquire(t.Context()); errors.Is(again, recipes.ErrSessionEnded) != c.endsAll {
+			t.Errorf("%s: the next acquire: %v", c.mode, again)
+		}
+	}
+}
+
+func TestUnknown_waitsASessionTimeoutBeforeTheClose(t *testing.T) {
+	_, client := start(t, "unknown release")
+	if _, err := client.Acquire(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	before := time.Now()
+	if err := client.Release(t.Context()); !recipes.Indeterminate(err) || !errors.Is(err, recipes.ErrSessionEnded) {
+		t.Errorf("release: %v", err)
+	}
+	if err := client.Close(t.Context()); err != nil || time.Since(before) < testTimeout {
+		t.Errorf("closed after %v: %v", time.Since(before), err)
+	}
+}
+
+func TestCancel_givesUpTheOperation(t *testing.T) {
+	_, client := start(t, "waits")
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := client.Acquire(ctx); !errors.Is(err, context.DeadlineExceeded) || recipes.Indeterminate(err) {
+		t.Errorf("got %v", err)
+	}
+	if err := client.Release(t.Context()); err != nil {
+		t.Errorf("the client cannot go on: %v", err)
+	}
+}
+
+func TestCancel_withoutItTheClientIsClosedAndOpenedAgain(t *testing.T) {
+	_, client := start(t, "no cancel")
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := client.Acquire(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+	if client.open {
+		t.Error("the client is still open")
+	}
+	if err := client.Release(t.Context()); err != nil || !client.open {
+		t.Errorf("the client cannot go on: %v", err)
+	}
+}
+
+func TestLost_whileItWaitsTheRecipeHasATimeoutToGoOn(t *testing.T) {
+	p, client := start(t, "lost while it waits")
+	before := time.Now()
+	_, err := client.Acquire(t.Context())
+	if !errors.Is(err, recipes.ErrSessionEnded) || time.Since(before) < testTimeout {
+		t.Errorf("after %v: %v", time.Since(before), err)
+	}
+	if e := <-p.events; e.Kind != recipes.EventLost || e.Session != 31 {
+		t.Errorf("event %+v", e)
+	}
+}
+
+func TestEvents_areOfTheGrant(t *testing.T) {
+	p, client := start(t, "events")
+	claim, err := client.Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []recipes.Event{
+		{Kind: recipes.EventSuspended, Token: 7, Session: 42}, {Kind: recipes.EventRestored, Token: 7, Session: 42},
+		{Kind: recipes.EventEnded, Token: 7, Session: 42}, {Kind: recipes.EventLost, Token: 7, Session: 42},
+		{Kind: recipes.EventSuspended}, // of whichever session it has then
+	} {
+		got := <-p.events
+		if got.At.Before(claim.At) || time.Since(got.At) < 0 {
+			t.Errorf("%s at %v, the grant was at %v", got.Kind, got.At, claim.At)
+		}
+		if got.At = (time.Time{}); got != want {
+			t.Errorf("got %+v, want %+v", got, want)
+		}
+	}
+}
+
+func TestClaim_isWhatTheDriverSaysAndElseWhatTheWireShows(t *testing.T) {
+	for mode, want := range map[string]recipes.Claim{
+		"sound":   {Token: 7, Session: 42, Path: "/lock/n-1"},
+		"text":    {Token: 7, Session: -1, Path: "/lock/n-1"},
+		"doubles": {Token: 7, Session: 42, Path: "/lock/seen-1"},
+	} {
+		_, client := start(t, mode)
+		got, err := client.Acquire(t.Context())
+		got.At = time.Time{}
+		if got != want || err != nil {
+			t.Errorf("%s: %+v, %v; want %+v", mode, got, err, want)
+		}
+	}
+}
+
+func TestTimes_areTheDriversOwn(t *testing.T) {
+	for mode, exact := range map[string]bool{"sound": true, "own clock": false} {
+		_, client := start(t, mode)
+		before := time.Now()
+		if _, err := client.Acquire(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		got := client.Times()
+		if got.Called.Before(before) || got.Returned.After(time.Now()) || got.Returned.Before(got.Called) {
+			t.Errorf("%s: %+v", mode, got)
+		}
+		if runtime.GOOS == "linux" && (got.Error == 0) != exact {
+			t.Errorf("%s: the clock is wrong by up to %v", mode, got.Error)
+		}
+	}
+}
+
+func TestProcesses_areAsManyAsTheClientsNeed(t *testing.T) {
+	p, err := play(t, "two clients")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, sharesWith := range []int{0, 0, 2, 2, 4} {
+		c := p.client(t, n)
+		if first := p.client(t, sharesWith); (c.p == first.p) != true {
+			t.Errorf("client %d is not in the process of client %d", n, sharesWith)
+		}
+		if n >= 2 && c.p == p.client(t, 0).p {
+			t.Errorf("client %d is in the first process, which carries two", n)
+		}
+	}
+}
+
+func TestStop_killsWhatDoesNotEndAndWhatThatHasStarted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes 10 s")
+	}
+	stderr := filepath.Join(t.TempDir(), "err")
+	p, err := Launch(toyCommand("lock/toy", "does not end"), stderr, "test", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Stop(); err == nil || !strings.Contains(err.Error(), "exits within 10s") {
+		t.Errorf("got %v", err)
+	}
+	text, _ := os.ReadFile(stderr)
+	child, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(10 * time.Second); ; {
+		state, err := os.ReadFile("/proc/" + strconv.Itoa(child) + "/stat")
+		if err != nil || strings.Contains(string(state), ") Z ") {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatal("its child still runs")
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func TestStop_tellsOfAnExitWithAnError(t *testing.T) {
+	p, err := Launch(toyCommand("lock/toy", "ends with an error"), "", "test", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Stop(); err == nil || !strings.Contains(err.Error(), "exits with 0: exit status 3") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestStart_ofAProgramThatIsNotThere(t *testing.T) {
+	_, stop, err := Subject(Command{Name: "lock/none", Args: []string{"./no-such-program"}}).Start(t.Context(), recipes.Trial{})
+	defer stop()
+	if err == nil || !strings.Contains(err.Error(), "lock/none: start its driver") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestSplit_splitsAsAShellDoes(t *testing.T) {
+	got, err := Split(`python3 'my driver.py' --name "a b" c\ d`)
+	if strings.Join(got, "|") != "python3|my driver.py|--name|a b|c d" || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+	for _, bad := range []string{"", "  ", `"open`} {
+		if _, err := Split(bad); err == nil {
+			t.Errorf("%q was split", bad)
+		}
+	}
+}

@@ -1,0 +1,10 @@
+package host
+
+import "golang.org/x/sys/unix"
+
+// monotonic is CLOCK_MONOTONIC in ns, which drivers read as well.
+func monotonic() int64 {
+	var t unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &t) // every Linux has it
+	return t.Nano()
+}

@@ -1,0 +1,107 @@
+package host
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/zkbench/zkbench/recipes"
+)
+
+// pool has processes that wait for the next trial of a run: to start a JVM takes a second.
+type pool struct {
+	mu     sync.Mutex
+	idle   map[string][]*Process // by their command
+	ended  []*Process            // while they waited
+	closed bool
+}
+
+// poolOf is the pool of a run; nil where nothing is kept.
+func poolOf(k *recipes.Kept) *pool {
+	if k == nil {
+		return nil
+	}
+	return k.Of("driver processes", func() io.Closer { return &pool{idle: map[string][]*Process{}} }).(*pool)
+}
+
+// key is the same for commands that start the same process.
+func key(c Command) string {
+	env := slices.Sorted(slices.Values(c.Env))
+	return fmt.Sprintf("%q %q %q %q", c.Name, c.Args, env, c.Dir)
+}
+
+// take returns a process that waits; nil where there is none.
+func (q *pool) take(c Command) *Process {
+	if q == nil {
+		return nil
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for k := key(c); len(q.idle[k]) > 0; {
+		last := len(q.idle[k]) - 1
+		p := q.idle[k][last]
+		q.idle[k] = q.idle[k][:last]
+		if p.Err() == nil {
+			return p
+		}
+		q.ended = append(q.ended, p)
+	}
+	return nil
+}
+
+// keep keeps a process for the next trial, and reports whether it does: not one in which
+// anything went wrong.
+func (q *pool) keep(p *Process) bool {
+	if q == nil || !p.sound() {
+		return false
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
+		return false
+	}
+	p.attach("", nil)
+	k := key(p.command)
+	q.idle[k] = append(q.idle[k], p)
+	return true
+}
+
+// Close ends all processes that wait.
+func (q *pool) Close() error {
+	q.mu.Lock()
+	q.closed = true
+	processes := slices.Concat(append(slices.Collect(maps.Values(q.idle)), q.ended)...)
+	q.idle = nil
+	q.mu.Unlock()
+	var all sync.WaitGroup
+	for _, p := range processes {
+		all.Go(func() { _ = p.Stop() })
+	}
+	all.Wait()
+	return nil
+}
+
+// sound says that nothing has gone wrong in the process, and that nothing is under way.
+func (p *Process) sound() bool {
+	if p.halts.stopwatch().count > 0 {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	busy := false
+	for _, c := range p.calls {
+		busy = busy || c.Op != "clock"
+	}
+	return !busy && p.wrong == nil && !p.leaving && len(p.late) == 0 && len(p.clients) == 0
+}
+
+// attach gives the process to a trial: the file for what it prints, and whom to tell what it
+// does wrong.
+func (p *Process) attach(stderr string, wrong func(error)) {
+	p.output.to(stderr)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.onWrong = wrong
+}

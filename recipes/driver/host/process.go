@@ -1,0 +1,181 @@
+package host
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/zkbench/zkbench/recipes/driver/internal/lines"
+)
+
+// Mark names the environment variable that a driver's processes carry. Its value is the
+// process that has started them, as recipes.Trial.Owner has it.
+const Mark = "ZKBENCH_DRIVER"
+
+// endLimit is how long a driver may take to exit once its stdin has ended.
+const endLimit = 10 * time.Second
+
+// Process is a driver's process, and the conversation with it.
+type Process struct {
+	Hello lines.Hello // what it says it is, once Greet has returned
+
+	command  Command
+	cmd      *exec.Cmd
+	stdin    *os.File
+	output   *output       // what it prints on stderr
+	ended    chan struct{} // closed when it has exited and all that it said is read
+	broken   chan struct{} // closed when it is not listened to any more
+	clock    clock
+	halts    halts
+	greeting string // the answer to hello
+
+	writing  sync.Mutex
+	mu       sync.Mutex
+	wrong    error // why broken is closed
+	onWrong  func(error)
+	leaving  bool // it was asked to end
+	killed   bool // by us
+	replaced bool // another process may take its place
+	last     exchange
+	late     []string
+	lastID   int64
+	calls    map[int64]*Call
+	clients  map[int]func(event lines.Reply, read time.Time) // by number
+	stop     sync.Once
+	stopped  error
+	state    string // how it exited
+}
+
+// Launch starts a process. What it prints goes to the file stderr; "" is nowhere. mark is
+// the value of Mark. wrong is called once, when the process breaks a rule or exits in the
+// middle. Stop must be called.
+func Launch(c Command, stderr, mark string, wrong func(error)) (*Process, error) {
+	p := &Process{
+		command: c, output: &output{}, ended: make(chan struct{}), broken: make(chan struct{}),
+		calls: map[int64]*Call{}, clients: map[int]func(lines.Reply, time.Time){},
+	}
+	p.attach(stderr, wrong)
+	in, stdin, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close() // the process has its own
+	stdout, out, err := os.Pipe()
+	if err != nil {
+		stdin.Close()
+		return nil, err
+	}
+	defer out.Close()
+	p.cmd, p.stdin = exec.Command(c.Args[0], c.Args[1:]...), stdin
+	p.cmd.Dir, p.cmd.Env = c.Dir, append(append(os.Environ(), c.Env...), Mark+"="+mark)
+	p.cmd.Stdin, p.cmd.Stdout = in, out
+	detach(p.cmd)
+	if err := p.start(stdout); err != nil {
+		stdin.Close()
+		stdout.Close()
+		return nil, fmt.Errorf("%s: start its driver: %w", c.Name, err)
+	}
+	return p, nil
+}
+
+// start starts the process on a thread that stays until it has ended.
+func (p *Process) start(stdout *os.File) error {
+	printed, printing, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer printing.Close() // the process has its own
+	p.cmd.Stderr = printing
+	started, exited := make(chan error), make(chan struct{})
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := p.cmd.Start()
+		started <- err
+		if err != nil {
+			return
+		}
+		_ = p.cmd.Wait() // how it ended is in ProcessState
+		killAll(p.cmd)
+		close(exited)
+	}()
+	if err := <-started; err != nil {
+		printed.Close()
+		return err
+	}
+	kept := make(chan struct{})
+	go func() {
+		defer close(kept)
+		_, _ = io.Copy(p.output, printed)
+		printed.Close()
+	}()
+	go func() {
+		p.read(stdout)
+		stdout.Close()
+		select {
+		case <-exited:
+		case <-time.After(time.Second):
+			p.fail(p.breach("", "it has closed its stdout, and nothing more can be read"))
+			<-exited
+		}
+		_ = printed.SetReadDeadline(time.Now().Add(time.Second)) // where somebody has left the group, and keeps it open
+		<-kept
+		p.exited()
+		p.output.to("")
+		close(p.ended)
+	}()
+	return nil
+}
+
+// exited says that the process has ended.
+func (p *Process) exited() {
+	p.mu.Lock()
+	p.state = p.cmd.ProcessState.String()
+	leaving := p.leaving
+	p.mu.Unlock()
+	if leaving {
+		p.fail(fmt.Errorf("%s: its driver has ended", p.command.Name))
+		return
+	}
+	p.fail(p.breach("", fmt.Sprintf("it exited in the middle (%s)%s; it ends when stdin does", p.state, p.said())))
+}
+
+// said is where to read what the process printed.
+func (p *Process) said() string {
+	file := p.output.where()
+	if file == "" {
+		return ""
+	}
+	return ", and what it printed is in " + file
+}
+
+// Stop ends the process: its stdin ends, and what has not exited 10 s later is killed. The
+// error says that, or that it exited with an error.
+func (p *Process) Stop() error {
+	p.stop.Do(func() {
+		p.mu.Lock()
+		p.leaving = true
+		sound := p.wrong == nil
+		p.mu.Unlock()
+		_ = p.Resume()
+		_ = p.stdin.Close() // it reads the end, or has exited
+		late := time.NewTimer(endLimit)
+		defer late.Stop()
+		select {
+		case <-p.ended:
+			if p.cmd.ProcessState.ExitCode() != 0 && sound {
+				p.stopped = p.breach("", "when stdin ends, the driver exits with 0: "+p.state+p.said())
+			}
+			return
+		case <-late.C:
+		}
+		killAll(p.cmd)
+		<-p.ended
+		p.stopped = p.breach("", fmt.Sprintf("when stdin ends, the driver exits within %v: it was killed%s", endLimit, p.said()))
+	})
+	return p.stopped
+}

@@ -1,0 +1,216 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/recipes/driver/internal/lines"
+)
+
+// Subject is the recipe that the command's processes drive. What it promises is known once
+// a trial starts.
+func Subject(c Command) recipes.Subject {
+	recipe, _ := RecipeOf(c.Name)
+	return recipes.Subject{
+		Name: c.Name, Recipe: recipe, About: "a driver: " + strings.Join(c.Args, " "),
+		Start: func(_ context.Context, t recipes.Trial) (recipes.Subject, func(), error) {
+			d := &driver{command: c, trial: t, pool: poolOf(t.Kept), seats: map[string]*started{}}
+			s, err := d.start()
+			return s, d.stop, err
+		},
+	}
+}
+
+// driver is a driver in one trial.
+type driver struct {
+	command Command
+	trial   recipes.Trial
+	pool    *pool
+
+	each int // clients in a process that may share one; 0 is all
+
+	mu      sync.Mutex
+	seats   map[string]*started // by the name of the seat
+	killed  []*started          // whose seats others have taken
+	stopped bool
+}
+
+// started is a process that is started at its first use.
+type started struct {
+	once  sync.Once
+	p     *Process
+	err   error
+	ready atomic.Bool // it has greeted
+}
+
+// seat names the process that carries a client.
+func (d *driver) seat(client int) string {
+	if d.trial.Alone != nil && d.trial.Alone(client) && d.command.Processes == 0 {
+		return fmt.Sprintf("client-%d", client)
+	}
+	n := 0
+	if d.each > 0 {
+		n = client / d.each
+	}
+	return strconv.Itoa(n)
+}
+
+// start starts the first process, which says what the subject is.
+func (d *driver) start() (recipes.Subject, error) {
+	p, err := d.process(d.seat(0))
+	if err != nil {
+		return Subject(d.command), err
+	}
+	s, err := SubjectOf(d.command, p)
+	d.each = p.Hello.MaxClients
+	if n := d.command.Processes; n > 0 && d.trial.Clients > 0 {
+		if each := (d.trial.Clients + n - 1) / n; d.each == 0 || each < d.each {
+			d.each = each
+		}
+	}
+	s.Start, s.Open, s.Pipe = nil, d.open, d.pipe
+	return s, err
+}
+
+// SubjectOf is the subject that a process says it is. The error is what is wrong with that.
+func SubjectOf(c Command, p *Process) (recipes.Subject, error) {
+	s, h := Subject(c), p.Hello
+	if s.Recipe != "" && h.Recipe != string(s.Recipe) {
+		return s, p.breach(p.greeting, fmt.Sprintf("%s is named as a %s, and its hello says recipe %q", s.Name, s.Recipe, h.Recipe))
+	}
+	if h.About != "" {
+		s.About = h.About
+	}
+	s.Variant = recipes.Variant(h.Variant)
+	s.Promises = recipes.Promises{
+		Exclusive: h.Promises.Exclusive, FIFO: h.Promises.FIFO, Delivery: recipes.Delivery(h.Promises.Delivery),
+		Requeues: h.Requeues, Events: h.Events,
+	}
+	return s, checkHello(p, h)
+}
+
+// checkHello says what is wrong with the words of a hello.
+func checkHello(p *Process, h lines.Hello) error {
+	wrong := func(what, has string, may ...string) error {
+		if has == "" || slices.Contains(may, has) {
+			return nil
+		}
+		return p.breach(p.greeting, fmt.Sprintf("%s is %q, and may be %s", what, has, strings.Join(may, ", ")))
+	}
+	if err := wrong("recipe", h.Recipe, string(recipes.RecipeLock), string(recipes.RecipeElection), string(recipes.RecipeQueue)); err != nil || h.Recipe == "" {
+		return cmp.Or(err, error(p.breach(p.greeting, "hello says the recipe: lock, election or queue")))
+	}
+	needs := []string{"acquire", "release"}
+	if h.Recipe == string(recipes.RecipeQueue) {
+		needs = []string{"put", "take"}
+	}
+	for _, op := range needs {
+		if !slices.Contains(h.Ops, op) {
+			return p.breach(p.greeting, fmt.Sprintf("the ops of a %s have %s", h.Recipe, strings.Join(needs, " and ")))
+		}
+	}
+	if err := wrong("variant", h.Variant, string(recipes.Parent), string(recipes.Predecessor), string(recipes.Polling)); err != nil {
+		return err
+	}
+	return wrong("delivery", h.Promises.Delivery, string(recipes.ExactlyOnce), string(recipes.AtLeastOnce), string(recipes.AtMostOnce))
+}
+
+// open opens a client in the process that carries its number.
+func (d *driver) open(ctx context.Context, env recipes.Env) (recipes.Client, error) {
+	p, err := d.process(d.seat(env.Client))
+	if err != nil {
+		return nil, err
+	}
+	c, err := p.Open(ctx, env)
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// process returns the process in a seat, which is started if it is the first time, or if the
+// one before it was killed and may be replaced.
+func (d *driver) process(seat string) (*Process, error) {
+	s, err := d.taken(seat)
+	if err != nil {
+		return nil, err
+	}
+	s.once.Do(func() {
+		stderr := d.trial.Stderr
+		if stderr != "" {
+			stderr = fmt.Sprintf("%s-%s.stderr", stderr, seat)
+		}
+		if s.p = d.pool.take(d.command); s.p != nil {
+			s.p.attach(stderr, d.trial.Fail)
+		} else if s.p, s.err = Launch(d.command, stderr, d.trial.Owner, d.trial.Fail); s.err == nil {
+			s.err = s.p.Greet()
+		}
+		s.ready.Store(s.err == nil)
+	})
+	if s.err != nil {
+		return nil, s.err
+	}
+	return s.p, s.p.Err()
+}
+
+// taken returns who is in a seat.
+func (d *driver) taken(seat string) (*started, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.stopped {
+		return nil, fmt.Errorf("%s: its trial is over", d.command.Name)
+	}
+	s := d.seats[seat]
+	if s != nil && s.ready.Load() {
+		if killed, replaced := s.p.gone(); killed && replaced {
+			d.killed, s = append(d.killed, s), nil
+		}
+	}
+	if s == nil {
+		s = &started{}
+		d.seats[seat] = s
+	}
+	return s, nil
+}
+
+// pipe returns the p50 and p99 of all processes' round trips.
+func (d *driver) pipe() (p50, p99 time.Duration) {
+	var took []time.Duration
+	for _, s := range d.all() {
+		if s.ready.Load() {
+			took = append(took, s.p.clock.trips()...)
+		}
+	}
+	return percentiles(took)
+}
+
+// all returns all processes of the trial.
+func (d *driver) all() []*started {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return append(slices.Collect(maps.Values(d.seats)), d.killed...)
+}
+
+// stop ends all processes, side by side, but for those that are kept.
+func (d *driver) stop() {
+	d.mu.Lock()
+	d.stopped = true
+	d.mu.Unlock()
+	var all sync.WaitGroup
+	for _, s := range d.all() {
+		s.once.Do(func() {}) // waits for one that is being started, and begins none
+		if s.p != nil && !d.pool.keep(s.p) {
+			all.Go(func() { _ = s.p.Stop() })
+		}
+	}
+	all.Wait()
+}

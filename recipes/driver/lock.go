@@ -1,0 +1,160 @@
+package driver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/recipes/driver/internal/lines"
+)
+
+// Lock is somebody's lock or election, as a few functions.
+type Lock struct {
+	About    string
+	Election bool            // it elects a leader
+	Cancels  bool            // Lock returns soon after its context is done, and leaves nothing behind
+	Writes   bool            // each Mutex has a Write
+	Tells    bool            // each Mutex has a Holds
+	Variant  recipes.Variant // "" if it is none of them
+	Promises recipes.Promises
+	Auth     bool // Open heeds env.Auth, as Connect does, and env.ACL
+	// Open makes one client of the lock at env.Parent, with a session of its own.
+	Open func(ctx context.Context, env recipes.Env) (Mutex, error)
+}
+
+// Mutex is one client of a lock. The methods are called one at a time.
+type Mutex struct {
+	Lock   func(context.Context) error // returns when it is held; an error leaves open whether it is, unless it wraps ErrFailed
+	Unlock func() error                // the same of its errors
+	Close  func()                      // ends the session
+
+	// Write writes to a node with a plain setData on the lock's session, whatever has become
+	// of the lock. Holds is the lock's own word on whether it is held. Either may be nil: see
+	// Lock.Writes and Lock.Tells.
+	Write func(path, value string) error
+	Holds func() bool
+}
+
+// Connect returns a connection of go-zookeeper to env.Servers once it has a session, and has
+// authenticated with env.Auth: zk.Connect returns before that. Give it what options your lock's users give it.
+func Connect(ctx context.Context, env recipes.Env, options ...func(*zk.Conn)) (*zk.Conn, error) {
+	connected := make(chan struct{})
+	var once sync.Once
+	options = append(options, zk.WithEventCallback(func(e zk.Event) {
+		if e.State == zk.StateHasSession {
+			once.Do(func() { close(connected) })
+		}
+	}))
+	conn, _, err := zk.Connect(env.Servers, env.Timeout, func(c *zk.Conn) {
+		for _, o := range options {
+			o(c)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case <-connected:
+		err = authenticate(ctx, conn, env.Auth)
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return conn, nil
+}
+
+// authenticate returns when the connection has authenticated, or ctx is done: then it is to
+// be closed, which ends the request.
+func authenticate(ctx context.Context, conn *zk.Conn, with []recipes.Auth) error {
+	done := make(chan error, 1)
+	go func() {
+		var err error
+		for _, a := range with {
+			err = errors.Join(err, conn.AddAuth(a.Scheme, []byte(a.Auth)))
+		}
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// ErrFailed is for the errors of an operation that certainly had no effect.
+var ErrFailed = errors.New("it had no effect")
+
+// Main is the whole program: it serves the lock on stdin and stdout, and exits.
+func (l Lock) Main() { exit(l.Serve(context.Background(), os.Stdin, os.Stdout)) }
+
+// Serve is what the function Serve is for a subject.
+func (l Lock) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
+	s := recipes.Subject{
+		Recipe: recipes.RecipeLock, About: l.About, Variant: l.Variant, Promises: l.Promises,
+		NoCancel: !l.Cancels, Writes: l.Writes, Tells: l.Tells,
+		Open: func(ctx context.Context, env recipes.Env) (recipes.Client, error) {
+			m, err := l.Open(ctx, env)
+			return &mutex{Mutex: m}, err
+		},
+	}
+	if l.Election {
+		s.Recipe = recipes.RecipeElection
+	}
+	ops := offers(s)
+	if l.Auth {
+		ops = append(ops, lines.OpAuth)
+	}
+	return serve(ctx, s, ops, in, out)
+}
+
+// mutex is a Mutex as a contender.
+type mutex struct {
+	Mutex
+	held bool
+}
+
+func (m *mutex) Acquire(ctx context.Context) (recipes.Claim, error) {
+	err := unsure(m.Lock(ctx))
+	m.held = err == nil
+	return recipes.Claim{}, err
+}
+
+func (m *mutex) Release(context.Context) error {
+	if !m.held {
+		return fmt.Errorf("%w: nothing is held", ErrFailed)
+	}
+	err := unsure(m.Unlock())
+	m.held = err != nil
+	return err
+}
+
+// Write implements recipes.Worker.
+func (m *mutex) Write(_ context.Context, path, value string) error {
+	return unsure(m.Mutex.Write(path, value))
+}
+
+// Holds implements recipes.Teller.
+func (m *mutex) Holds() bool { return m.Mutex.Holds() }
+
+func (m *mutex) Close(context.Context) error {
+	m.Mutex.Close()
+	return nil
+}
+
+// unsure says that an error leaves the outcome open, unless it was given up.
+func unsure(err error) error {
+	if err == nil || errors.Is(err, ErrFailed) || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return errors.Join(recipes.ErrUnfinished, err)
+}

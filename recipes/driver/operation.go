@@ -1,0 +1,182 @@
+package driver
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/recipes/driver/internal/lines"
+)
+
+// client is an open client.
+type client struct {
+	recipes.Client
+	resource string // path of the node that it may write to
+	mu       sync.Mutex
+	under    *operation // nil without one
+}
+
+// operation is an operation under way.
+type operation struct {
+	request lines.Request
+	cancel  context.CancelCauseFunc
+	answer  sync.Once
+	done    chan struct{} // closed when it is answered
+}
+
+// operations carry out a request and return what the answer has beside its times.
+var operations = map[string]func(ctx context.Context, c *client, q lines.Request) (lines.OK, time.Time, error){
+	"acquire": func(ctx context.Context, c *client, _ lines.Request) (lines.OK, time.Time, error) {
+		claim, err := c.Client.(recipes.Contender).Acquire(ctx)
+		ok := lines.OK{Node: claim.Path}
+		if claim.Session != 0 {
+			ok.Session = (*lines.Int64)(&claim.Session)
+		}
+		if claim.Token != 0 {
+			ok.Token = (*lines.Int64)(&claim.Token)
+		}
+		return ok, claim.At, err
+	},
+	"release": func(ctx context.Context, c *client, _ lines.Request) (lines.OK, time.Time, error) {
+		return lines.OK{}, time.Time{}, c.Client.(recipes.Contender).Release(ctx)
+	},
+	"put": func(ctx context.Context, c *client, q lines.Request) (lines.OK, time.Time, error) {
+		return lines.OK{}, time.Time{}, c.Client.(recipes.QueueClient).Put(ctx, []byte(q.Item))
+	},
+	"take": func(ctx context.Context, c *client, _ lines.Request) (lines.OK, time.Time, error) {
+		item, err := c.Client.(recipes.QueueClient).Take(ctx)
+		return lines.OK{Item: new(string(item))}, time.Time{}, err
+	},
+	"write": func(ctx context.Context, c *client, q lines.Request) (lines.OK, time.Time, error) {
+		return lines.OK{}, time.Time{}, c.Client.(recipes.Worker).Write(ctx, c.resource, q.Value)
+	},
+}
+
+// errCancelled is why an operation's context has ended.
+var errCancelled = errors.New("given up on request")
+
+// begin carries out an operation, and answers when it returns.
+func (d *server) begin(q lines.Request, c *client) {
+	ctx, cancel := context.WithCancelCause(d.ctx)
+	o := &operation{request: q, cancel: cancel, done: make(chan struct{})}
+	if !c.enter(o) {
+		cancel(nil)
+		d.refuse(q, lines.Failed, "another operation of client %d is under way", *q.Client)
+		return
+	}
+	d.working.Go(func() {
+		defer cancel(nil)
+		called := time.Now()
+		ok, at, err := operations[q.Op](ctx, c, q)
+		if at.IsZero() {
+			at = time.Now()
+		}
+		o.answer.Do(func() {
+			c.leave()
+			defer close(o.done)
+			times := lines.Times{Called: instant(called), At: instant(at)}
+			id := lines.Int64(q.ID)
+			if err != nil {
+				d.say(lines.Reply{ID: &id, Error: &lines.Error{Times: times, Kind: kindOf(err), Text: err.Error()}})
+				return
+			}
+			ok.Times = times
+			d.say(lines.Reply{ID: &id, OK: &ok})
+		})
+	})
+}
+
+// kindOf is the protocol's word for an error.
+func kindOf(err error) string {
+	switch {
+	case recipes.Indeterminate(err):
+		return lines.Unknown
+	case errors.Is(err, recipes.ErrSessionEnded), errors.Is(err, recipes.ErrGrantLost):
+		return lines.Lost
+	case errors.Is(err, errCancelled), errors.Is(err, context.Canceled):
+		return lines.Cancelled
+	}
+	return lines.Failed
+}
+
+func (c *client) enter(o *operation) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.under != nil {
+		return false
+	}
+	c.under = o
+	return true
+}
+
+// leave says that nothing is under way: the next request may come as soon as the answer is
+// written.
+func (c *client) leave() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.under = nil
+}
+
+// callOff gives up the operation under way, and returns it; nil without one.
+func (c *client) callOff() *operation {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.under != nil {
+		c.under.cancel(errCancelled)
+	}
+	return c.under
+}
+
+// giveUpLimit is how long a recipe may take to give up before its client is closed.
+const giveUpLimit = 5 * time.Second
+
+// close ends a client's session, after the operation under way.
+func (d *server) close(q lines.Request, n int, c *client) {
+	d.mu.Lock()
+	delete(d.clients, n)
+	d.mu.Unlock()
+	o := c.callOff()
+	if o != nil && slices.Contains(d.ops, "cancel") {
+		o.await(giveUpLimit)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), giveUpLimit)
+	defer cancel()
+	_ = c.Close(ctx) // cut off it ends by itself
+	if o != nil && !o.await(time.Second) {
+		o.answer.Do(func() {
+			c.leave()
+			defer close(o.done)
+			d.refuse(o.request, lines.Cancelled, "the client was closed")
+		})
+	}
+	if q.ID != 0 {
+		d.ok(q, lines.OK{})
+	}
+}
+
+// await says whether the operation is answered within a time.
+func (o *operation) await(limit time.Duration) bool {
+	select {
+	case <-o.done:
+		return true
+	case <-time.After(limit):
+		return false
+	}
+}
+
+// closeAll closes all clients, side by side, and returns when nothing is under way.
+func (d *server) closeAll() {
+	d.mu.Lock()
+	open := make(map[int]*client)
+	for n, c := range d.clients {
+		open[n] = c
+	}
+	d.mu.Unlock()
+	for n, c := range open {
+		d.working.Go(func() { d.close(lines.Request{}, n, c) })
+	}
+	d.working.Wait()
+}

@@ -1,0 +1,120 @@
+"""A zkbench driver for a lock in Python.
+
+    zkbench subject check -- python3 lock.py
+    zkbench run churn --subject lock/mine --exec 'lock/mine=python3 lock.py'
+"""
+import json
+import sys
+import threading
+import time
+
+from kazoo.client import KazooClient, KazooState
+from kazoo.exceptions import CancelledError, SessionExpiredError
+from kazoo.recipe.lock import Lock  # your own lock comes here
+
+writing = threading.Lock()
+clients = {}
+
+
+def say(line):
+    with writing:
+        print(json.dumps(line), flush=True)
+
+
+class Client:
+    def __init__(self, request):
+        self.number, self.path = request["client"], request["path"]
+        self.lock = self.thread = None
+        self.state = KazooState.CONNECTED
+        self.zk = KazooClient(hosts=request["connect"], timeout=request["session_timeout_ms"] / 1000,
+                              randomize_hosts=False, connection_retry={"max_tries": -1, "max_delay": 1})
+        self.zk.add_listener(self.changed)
+        self.zk.start(timeout=15)
+
+    def changed(self, state):
+        event = {KazooState.SUSPENDED: "suspended", KazooState.LOST: "lost"}.get(state)
+        if state == KazooState.CONNECTED and self.state == KazooState.SUSPENDED:
+            event = "restored"
+        self.state = state
+        if event:
+            say({"event": event, "client": self.number, "at": time.monotonic_ns()})
+
+    def acquire(self):
+        self.lock = Lock(self.zk, self.path)
+        self.lock.acquire()
+        return {"node": self.path + "/" + self.lock.node}
+
+    def release(self):
+        lock, self.lock = self.lock, None
+        lock.release()
+        return {}
+
+    def cancel(self):
+        if self.thread and self.thread.is_alive() and self.lock:
+            self.lock.cancel()
+
+    def close(self):
+        self.cancel()
+        if self.thread:
+            self.thread.join(5)
+        self.zk.stop()
+        self.zk.close()
+
+
+def operate(request, call):
+    called = time.monotonic_ns()
+    answer = {"id": request["id"]}
+    try:
+        answer["ok"] = result = call()
+    except CancelledError:
+        answer["error"] = result = {"kind": "cancelled", "text": "given up"}
+    except SessionExpiredError as e:
+        answer["error"] = result = {"kind": "lost", "text": repr(e)}
+    except Exception as e:
+        answer["error"] = result = {"kind": "unknown", "text": repr(e)}
+    result.update(called=called, at=time.monotonic_ns())
+    say(answer)
+
+
+def open_client(request):
+    try:
+        clients[request["client"]] = Client(request)
+        say({"id": request["id"], "ok": {}})
+    except Exception as e:
+        say({"id": request["id"], "error": {"kind": "failed", "text": repr(e)}})
+
+
+def close_client(request):
+    clients.pop(request["client"]).close()
+    say({"id": request["id"], "ok": {}})
+
+
+HELLO = {"protocol": 1, "recipe": "lock", "about": "my lock", "variant": "predecessor",
+         "promises": {"exclusive": True, "fifo": True},
+         "ops": ["acquire", "release", "cancel"], "events": True, "max_clients": 100}
+
+for line in sys.stdin:
+    request = json.loads(line)
+    op, client = request["op"], clients.get(request.get("client"))
+    if op == "hello" and request["protocol"] == 1:
+        say({"id": request["id"], "ok": HELLO})
+    elif op == "clock":
+        say({"id": request["id"], "ok": {"now": time.monotonic_ns()}})
+    elif op == "open":
+        threading.Thread(target=open_client, args=(request,)).start()
+    elif client is None and op != "hello":
+        say({"id": request["id"], "error": {"kind": "failed", "text": "the client is not open"}})
+    elif op == "release" and not client.lock:
+        say({"id": request["id"], "error": {"kind": "failed", "text": "nothing is held"}})
+    elif op == "cancel":
+        client.cancel()
+        say({"id": request["id"], "ok": {}})
+    elif op == "close":
+        threading.Thread(target=close_client, args=(request,)).start()
+    elif op in ("acquire", "release"):
+        client.thread = threading.Thread(target=operate, args=(request, getattr(client, op)))
+        client.thread.start()
+    else:
+        say({"id": request["id"], "error": {"kind": "unsupported", "text": op}})
+for client in list(clients.values()):
+    client.close()

@@ -1,0 +1,125 @@
+package foreign
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+//go:embed java/*/*.java python/*.py
+var sources embed.FS
+
+// built returns a folder that has the sources of these folders and what build has made of them there. It is made once
+// for every content, in the user's cache. build may be nil.
+func built(build func(dir string) error, folders ...string) (string, error) {
+	files, err := read(folders)
+	if err != nil {
+		return "", err
+	}
+	dir, err := cache()
+	if err != nil {
+		return "", err
+	}
+	dir = filepath.Join(dir, path.Base(folders[len(folders)-1])+"-"+digest(files))
+	if _, err := os.Stat(dir); err == nil {
+		return dir, nil
+	}
+	return dir, fill(dir, files, build)
+}
+
+type source struct {
+	name string
+	text []byte
+}
+
+// read returns the files of these folders, in order.
+func read(folders []string) ([]source, error) {
+	var files []source
+	for _, folder := range folders {
+		entries, err := fs.ReadDir(sources, folder)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			text, err := sources.ReadFile(path.Join(folder, e.Name()))
+			if err != nil {
+				return nil, err
+			}
+			files = append(files, source{e.Name(), text})
+		}
+	}
+	return files, nil
+}
+
+func digest(files []source) string {
+	sum := sha256.New()
+	for _, f := range files {
+		fmt.Fprintf(sum, "%s %d\n%s", f.name, len(f.text), f.text)
+	}
+	return hex.EncodeToString(sum.Sum(nil))[:16]
+}
+
+// cache makes the folder of what was built, and returns it: drivers in $ZKBENCH_STATE, or in the user's cache folder.
+// Nobody else may write there, since what it has is run.
+func cache() (string, error) {
+	dir := os.Getenv("ZKBENCH_STATE")
+	if dir == "" {
+		home, err := os.UserCacheDir()
+		if err != nil {
+			return "", fmt.Errorf("no folder for the drivers: %w (or set ZKBENCH_STATE)", err)
+		}
+		dir = filepath.Join(home, "zkbench")
+	}
+	dir = filepath.Join(dir, "drivers")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("a folder for the drivers: %w (set ZKBENCH_STATE to one that can be written)", err)
+	}
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return "", err
+	}
+	if !info.IsDir() || info.Mode()&0o022 != 0 {
+		return "", fmt.Errorf("%s: others can write there, and what it has is run (remove it, or set ZKBENCH_STATE)", dir)
+	}
+	return dir, nil
+}
+
+// fill makes dir whole or not at all: several processes may do so at the same time.
+func fill(dir string, files []source, build func(dir string) error) error {
+	half, err := os.MkdirTemp(filepath.Dir(dir), ".half-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(half)
+	for _, f := range files {
+		if err := os.WriteFile(filepath.Join(half, f.name), f.text, 0o600); err != nil {
+			return err
+		}
+	}
+	if build != nil {
+		if err := build(half); err != nil {
+			return err
+		}
+	}
+	if err := os.Rename(half, dir); err != nil {
+		if _, there := os.Stat(dir); there != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lastLine returns the last line of what a program said, behind a colon.
+func lastLine(said []byte) string {
+	lines := strings.Split(strings.TrimSpace(string(said)), "\n")
+	if last := lines[len(lines)-1]; last != "" {
+		return ": " + last
+	}
+	return ""
+}

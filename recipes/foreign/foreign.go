@@ -1,0 +1,132 @@
+// Package foreign has other people's recipes as subjects: those of Curator, of kazoo and of ZooKeeper itself, each
+// behind a driver, a small program in the recipe's own language that speaks the subject protocol (zkbench help
+// drivers).
+//
+//	java/driver     the protocol, for Java
+//	java/curator    Curator's recipes, a driver each
+//	java/zookeeper  the recipes that come with ZooKeeper, a driver each
+//	python          the protocol, for Python, and kazoo's recipes, a driver each
+//
+// Importing the package registers them.
+//
+// A driver translates: it adds no retry, clean-up, check or wait that the recipe's documentation does not tell a
+// user to write. Its sources are part of zkbench. The libraries are those of the system's packages.
+package foreign
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/recipes/driver/host"
+)
+
+// Driver is a recipe of somebody else's, and the program that drives it.
+type Driver struct {
+	recipes.Subject
+	Program string // the class, or the file
+	From    Library
+}
+
+func init() {
+	for _, d := range Drivers() {
+		s := d.Subject
+		s.Missing, s.Start = d.From.Missing, d.start
+		recipes.Register(s)
+	}
+}
+
+// start builds the driver where that was not done yet, and starts it for a trial.
+func (d Driver) start(ctx context.Context, t recipes.Trial) (recipes.Subject, func(), error) {
+	args, err := d.From.Command(ctx, d.Program)
+	if err != nil {
+		return d.Subject, func() {}, err
+	}
+	return host.Subject(host.Command{Name: d.Name, Args: args}).Start(ctx, t)
+}
+
+// Library is where recipes come from.
+type Library interface {
+	// Name is what people call it.
+	Name() string
+	// Packages are Debian's packages that have it.
+	Packages() []string
+	// Missing returns nil where the library's drivers can be started, otherwise what is not there.
+	Missing() error
+	// Command returns the command that starts a driver. It builds what is not built yet.
+	Command(ctx context.Context, program string) ([]string, error)
+}
+
+// Libraries returns all.
+func Libraries() []Library { return []Library{curator, kazoo, zookeeper} }
+
+// Install returns the command that installs what a library's drivers need.
+func Install(l Library) string {
+	return "apt-get install --no-install-recommends " + strings.Join(l.Packages(), " ")
+}
+
+// missing says what is not there, and how to mend it.
+func missing(l Library, what string) error {
+	return fmt.Errorf("%s is not there: %s (install it: %s)", l.Name(), what, Install(l))
+}
+
+var (
+	oneHolder   = recipes.Promises{Exclusive: true, FIFO: true, Events: true}
+	oneLeader   = oneHolder
+	standsAgain = recipes.Promises{Exclusive: true, FIFO: true, Events: true, Requeues: true}
+)
+
+// Drivers returns all, by library.
+func Drivers() []Driver {
+	return []Driver{
+		{recipes.Subject{
+			Name: "lock/curator", Recipe: recipes.RecipeLock, Variant: recipes.Predecessor, Promises: oneHolder,
+			About: "Curator's InterProcessMutex, with its guide's retry policy and connection listener. Exclusive, fifo",
+		}, "CuratorLock", curator},
+		{recipes.Subject{
+			Name: "election/curator-latch", Recipe: recipes.RecipeElection, Variant: recipes.Predecessor, Promises: oneLeader,
+			About: "Curator's LeaderLatch: a latch a term, closed to resign. One leader, fifo",
+		}, "CuratorLatch", curator},
+		{recipes.Subject{
+			Name: "election/curator-selector", Recipe: recipes.RecipeElection, Variant: recipes.Predecessor, Promises: standsAgain,
+			About: "Curator's LeaderSelector with autoRequeue: who has led stands again by itself. One leader, fifo",
+		}, "CuratorSelector", curator},
+		{recipes.Subject{
+			Name: "queue/curator-simple", Recipe: recipes.RecipeQueue, Variant: recipes.Parent,
+			Promises: recipes.Promises{FIFO: true, Delivery: recipes.AtMostOnce, Events: true},
+			About:    "Curator's SimpleDistributedQueue: a delete whose reply is lost is repeated, and finds nothing. At most once, fifo",
+		}, "CuratorQueue", curator},
+		{recipes.Subject{
+			Name: "lock/kazoo", Recipe: recipes.RecipeLock, Variant: recipes.Predecessor, Promises: oneHolder,
+			About: "kazoo's Lock, a new one for each acquire, with its documentation's state listener. Exclusive, fifo",
+		}, "kazoo_lock.py", kazoo},
+		{recipes.Subject{
+			Name: "election/kazoo", Recipe: recipes.RecipeElection, Variant: recipes.Predecessor, Promises: oneLeader,
+			About: "kazoo's Election: run() leads until it is told to stop. One leader, fifo",
+		}, "kazoo_election.py", kazoo},
+		{recipes.Subject{
+			Name: "queue/kazoo", Recipe: recipes.RecipeQueue, Variant: recipes.Polling,
+			Promises: recipes.Promises{FIFO: true, Delivery: recipes.ExactlyOnce, Events: true},
+			About:    "kazoo's Queue: get() does not wait, so a consumer of an empty queue asks every 10 ms. Exactly once, fifo",
+		}, "kazoo_queue.py", kazoo},
+		{recipes.Subject{
+			Name: "queue/kazoo-locking", Recipe: recipes.RecipeQueue, Variant: recipes.Parent,
+			Promises: recipes.Promises{Delivery: recipes.AtLeastOnce, Events: true},
+			About:    "kazoo's LockingQueue: get() locks an entry, consume() removes it. At least once",
+		}, "kazoo_locking_queue.py", kazoo},
+		{recipes.Subject{
+			Name: "lock/zookeeper-writelock", Recipe: recipes.RecipeLock, Variant: recipes.Predecessor, Promises: oneHolder,
+			About: "WriteLock of ZooKeeper's own recipes, with a LockListener; a new one for each acquire. Exclusive, fifo",
+		}, "WriteLockDriver", zookeeper},
+		{recipes.Subject{
+			Name: "election/zookeeper-support", Recipe: recipes.RecipeElection, Variant: recipes.Predecessor, Promises: oneLeader,
+			About: "LeaderElectionSupport of ZooKeeper's own recipes: start() to stand, stop() to resign. One leader, fifo",
+		}, "ElectionSupportDriver", zookeeper},
+		{recipes.Subject{
+			Name: "queue/zookeeper", Recipe: recipes.RecipeQueue, Variant: recipes.Parent,
+			Promises: recipes.Promises{FIFO: true, Delivery: recipes.ExactlyOnce, Events: true},
+			About:    "DistributedQueue of ZooKeeper's own recipes. Exactly once, fifo",
+		}, "DistributedQueueDriver", zookeeper},
+	}
+}

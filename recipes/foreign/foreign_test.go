@@ -1,0 +1,98 @@
+package foreign
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/zkbench/zkbench/recipes"
+)
+
+// opened starts a registered subject, as a trial does, and opens n clients at the same path.
+func opened(t *testing.T, name, path, resource string, n int) []recipes.Client {
+	t.Helper()
+	s, err := recipes.Find(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Missing != nil {
+		if err := s.Missing(); err != nil {
+			t.Skip(err)
+		}
+	}
+	if s.Start != nil {
+		var stop func()
+		s, stop, err = s.Start(t.Context(), recipes.Trial{Clients: n, Owner: "test", Fail: func(err error) { t.Error(err) }})
+		t.Cleanup(stop)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	var clients []recipes.Client
+	for i := range n {
+		c, err := s.Open(t.Context(), recipes.Env{
+			Servers: servers, Parent: path, Timeout: sessionTimeout, MaxPacket: 256 << 10,
+			Client: i, Resource: resource, Connect: func() ([]string, error) { return servers, nil },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close(context.Background()) })
+		clients = append(clients, c)
+	}
+	return clients
+}
+
+func TestSubject_isServedLikeAnyOther(t *testing.T) {
+	for _, d := range Drivers() {
+		t.Run(strings.ReplaceAll(d.Name, "/", "-"), func(t *testing.T) {
+			t.Parallel()
+			path, resource := freshPath(t)
+			c := opened(t, d.Name, path, resource, 1)[0]
+			if q, ok := c.(recipes.QueueClient); ok && d.Recipe == recipes.RecipeQueue {
+				serveQueue(t, q)
+				return
+			}
+			contender := c.(recipes.Contender)
+			for range 3 {
+				claim, err := contender.Acquire(t.Context())
+				if err == nil && !claim.At.IsZero() {
+					err = contender.Release(t.Context())
+				}
+				if err != nil || claim.At.IsZero() {
+					t.Fatalf("claim %+v, %v", claim, err)
+				}
+			}
+		})
+	}
+}
+
+func serveQueue(t *testing.T, q recipes.QueueClient) {
+	for i := range 3 {
+		item := fmt.Append(nil, "item-", i)
+		if err := q.Put(t.Context(), item); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := q.Take(t.Context()); err != nil || !bytes.Equal(got, item) {
+			t.Fatalf("took %q, %v", got, err)
+		}
+	}
+}
+
+func TestDrivers_whoseLibraryIsMissingSayHowToInstallIt(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	t.Setenv("JAVA_HOME", "")
+	s, err := recipes.Find("lock/curator")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, stop, err := s.Start(t.Context(), recipes.Trial{})
+	stop()
+	for _, e := range []error{err, s.Missing()} {
+		if e == nil || !strings.Contains(e.Error(), "apt-get install --no-install-recommends default-jdk-headless libcurator-recipes-java") {
+			t.Errorf("got %v", e)
+		}
+	}
+}

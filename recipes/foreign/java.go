@@ -1,0 +1,123 @@
+package foreign
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+const jarDir = "/usr/share/java" // where Debian's packages have their jars
+
+// common are the jars that the protocol is compiled against. A logger makes the libraries' warnings appear on stderr.
+var common = []string{"zookeeper.jar", "jackson-databind.jar", "jackson-core.jar", "slf4j-simple.jar"}
+
+var (
+	curator = &java{
+		name: "Curator", packages: []string{"libcurator-recipes-java", "libcurator-framework-java"}, sources: "java/curator",
+		jars: []string{"curator-recipes.jar", "curator-framework.jar", "curator-client.jar"},
+	}
+	zookeeper = &java{
+		name: "ZooKeeper's recipes", packages: []string{"libzookeeper-java"}, sources: "java/zookeeper",
+		jars: []string{"zookeeper-recipes-lock.jar", "zookeeper-recipes-election.jar", "zookeeper-recipes-queue.jar"},
+	}
+)
+
+// java is a library in Java, whose drivers are compiled on the machine that runs them.
+type java struct {
+	name     string
+	packages []string
+	sources  string   // folder of the drivers
+	jars     []string // of the library
+}
+
+func (j *java) Name() string { return j.name }
+
+func (j *java) Packages() []string { return append([]string{"default-jdk-headless"}, j.packages...) }
+
+func (j *java) Missing() error {
+	for _, program := range []string{"java", "javac"} {
+		if _, err := find(program); err != nil {
+			return missing(j, err.Error())
+		}
+	}
+	for _, jar := range strings.Split(j.classPath(), ":") {
+		if _, err := os.Stat(jar); err != nil {
+			return missing(j, err.Error())
+		}
+	}
+	return nil
+}
+
+func (j *java) classPath() string {
+	var paths []string
+	for _, jar := range append(j.jars, common...) {
+		paths = append(paths, filepath.Join(jarDir, jar))
+	}
+	return strings.Join(paths, ":")
+}
+
+// version returns what Debian's packages name the first jar by, next to its plain name; "" if they do not.
+func (j *java) version() string {
+	name := strings.TrimSuffix(j.jars[0], ".jar")
+	named, _ := filepath.Glob(filepath.Join(jarDir, name+"-[0-9]*.jar"))
+	if len(named) == 0 {
+		return ""
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(filepath.Base(named[0]), name+"-"), ".jar")
+}
+
+func (j *java) Command(ctx context.Context, class string) ([]string, error) {
+	if err := j.Missing(); err != nil {
+		return nil, err
+	}
+	classes, err := built(func(dir string) error { return j.compile(ctx, dir) }, "java/driver", j.sources)
+	if err != nil {
+		return nil, err
+	}
+	program, err := find("java")
+	return []string{program,
+		"-Xmx512m", "-XX:+UseSerialGC",
+		"-XX:-UsePerfData", // else every killed JVM leaves a file in /tmp/hsperfdata_USER
+		"-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+		"-Dorg.slf4j.simpleLogger.log.org.apache.zookeeper.ClientCnxn=error", // else a page for every lost connection
+		"-Dorg.slf4j.simpleLogger.showDateTime=true",
+		"-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",
+		"-Dlibrary.version=" + j.version(),
+		"-cp", classes + ":" + j.classPath(), class,
+	}, err
+}
+
+// compile compiles the sources in dir into it. What it makes runs on Java 11 and later.
+func (j *java) compile(ctx context.Context, dir string) error {
+	sources, err := filepath.Glob(filepath.Join(dir, "*.java"))
+	if err != nil {
+		return err
+	}
+	compiler, err := find("javac")
+	if err != nil {
+		return err
+	}
+	args := append([]string{"--release", "11", "-proc:none", "-nowarn", "-d", dir, "-cp", j.classPath()}, sources...)
+	if said, err := exec.CommandContext(ctx, compiler, args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("compiling the drivers of %s: %w\n%s", j.name, errors.Join(context.Cause(ctx), err), said)
+	}
+	return nil
+}
+
+// find returns the path of a program of the JDK.
+func find(program string) (string, error) {
+	if home := os.Getenv("JAVA_HOME"); home != "" {
+		if path, err := exec.LookPath(filepath.Join(home, "bin", program)); err == nil {
+			return path, nil
+		}
+	}
+	path, err := exec.LookPath(program)
+	if err != nil {
+		return "", fmt.Errorf("no %s on PATH or in JAVA_HOME", program)
+	}
+	return path, nil
+}

@@ -1,0 +1,53 @@
+package client
+
+import (
+	"net"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// firstReply is how large a connection's receive buffer is at first, in bytes.
+const firstReply = 4 << 10
+
+// receive dials connections whose receive buffer grows with the replies that come. By
+// itself go-zookeeper makes it as large as the longest reply that it accepts.
+type receive struct {
+	dial zk.Dialer
+	conn *zk.Conn
+	max  int // bytes; the longest reply
+}
+
+// option takes the connection that is about to be made.
+func (r *receive) option(c *zk.Conn) { r.conn = c }
+
+// Dial runs on go-zookeeper's connect loop, when no receive loop runs. The next one is to
+// begin with a small buffer.
+func (r *receive) Dial(network, addr string, timeout time.Duration) (net.Conn, error) {
+	first := min(r.max, firstReply)
+	zk.WithMaxBufferSize(first)(r.conn)
+	c, err := r.dial(network, addr, timeout)
+	if err != nil {
+		return nil, err
+	}
+	return &received{Conn: c, r: r, first: first}, nil
+}
+
+// received is one connection.
+type received struct {
+	net.Conn
+	r     *receive
+	first int
+	large bool // it accepts the longest reply
+}
+
+// Read is called first for the handshake, with a shorter buffer, and then by the receive
+// loop with the one that it has made. From then on the limit holds for larger ones that
+// it makes. Nobody else reads the limit.
+func (c *received) Read(b []byte) (int, error) {
+	if !c.large && cap(b) >= c.first {
+		zk.WithMaxBufferSize(c.r.max)(c.r.conn)
+		c.large = true
+	}
+	return c.Conn.Read(b)
+}

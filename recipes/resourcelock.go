@@ -1,0 +1,147 @@
+package recipes
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/zkbench/zkbench/recipes/internal/client"
+)
+
+func init() {
+	Register(Subject{
+		Name: "lock/resource", Recipe: RecipeLock, Variant: Predecessor,
+		About:    "ours, after a tutorial's ResourceLock: a GUID in the name; lists at every wake-up; waits on the node before its own. Exclusive while sessions live; fenced by czxid; fifo",
+		Promises: Promises{Exclusive: true, FIFO: true, Deadline: true, Events: true}, Writes: true, Tells: true,
+		Formulas: relisting,
+		Open: func(ctx context.Context, env Env) (Client, error) {
+			l := NewResourceLock(env.open, env.Parent)
+			c := &resourceClient{contender{acquire: l.Acquire, events: env.event}, l}
+			_, err := l.session(ctx) // a client has its session from the start
+			return c, err
+		},
+	})
+}
+
+// resourcePrefix stands between the GUID and the sequence number.
+const resourcePrefix = "_"
+
+// ResourceLock is the reusable lock of a tutorial (seed 002), with its steps:
+//
+//  1. Create a node that is sequential, ephemeral, and has a GUID in its name.
+//  2. List the nodes, without a watch.
+//  3. The lowest number has the lock.
+//  4. Everybody else asks whether the node with the next lower number exists, with a watch.
+//  5. If not, go to step 2; else wait for its end first.
+//
+// Release deletes the node, and Destroy ends the session, which the first Acquire has
+// opened. Where it deviates:
+//
+//   - The tutorial's node ahead is its own number less one, which is not there once
+//     somebody in the middle has gone (zoo/predecessor-minus-one-guid).
+//   - It has the GUID, and does not use it when the reply to the create is lost. Here the
+//     node is found again, and is adopted only if it is this session's.
+//   - "_" stands between GUID and number: both may be digits.
+//   - Whoever gives up, or fails, leaves no node behind.
+type ResourceLock struct {
+	open   func(context.Context) (*Session, error)
+	parent string
+
+	mu sync.Mutex
+	s  *Session // nil before the first Acquire, and after Destroy
+	// OnRelease is called when a waiter hears that the node ahead of it is gone; nil is
+	// allowed. It returns at once.
+	OnRelease func()
+}
+
+// NewResourceLock returns the lock at parent, whose session will be opened by open.
+func NewResourceLock(open func(context.Context) (*Session, error), parent string) *ResourceLock {
+	return &ResourceLock{open: open, parent: parent}
+}
+
+func (l *ResourceLock) session(ctx context.Context) (*Session, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.s != nil {
+		return l.s, nil
+	}
+	s, err := l.open(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("lock %s: %w", l.parent, err)
+	}
+	l.s = s
+	return s, nil
+}
+
+// Acquire waits until the lock is held. Release is the grant's.
+func (l *ResourceLock) Acquire(ctx context.Context) (*Grant, error) {
+	s, err := l.session(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c := contest{s: s, parent: l.parent, prefix: resourcePrefix, newID: resourceNode}
+	c.wait = func(ctx context.Context, node string, names []string) error { return l.await(ctx, c, node) }
+	return c.win(ctx)
+}
+
+func resourceNode() string {
+	return "resource_lock_node" + strings.ReplaceAll(client.NewID(), "-", "_")
+}
+
+// await is steps 2 to 5, over and over.
+func (l *ResourceLock) await(ctx context.Context, c contest, node string) error {
+	for {
+		names, err := c.list(ctx)
+		if err != nil {
+			return err
+		}
+		n, next, found := ahead(names, c.prefix, client.Base(node))
+		switch {
+		case !found:
+			return errVanished
+		case n == 0:
+			return nil
+		}
+		got, err := c.s.exists(ctx, c.parent+"/"+next, true)
+		if err != nil {
+			return err
+		}
+		if got.stat != nil {
+			if _, err := c.s.wake(ctx, got.watch); err != nil {
+				return err
+			}
+		}
+		if l.OnRelease != nil {
+			l.OnRelease()
+		}
+	}
+}
+
+// Destroy ends the session. The next Acquire opens another one.
+func (l *ResourceLock) Destroy() error {
+	l.mu.Lock()
+	s := l.s
+	l.s = nil
+	l.mu.Unlock()
+	if s == nil {
+		return nil
+	}
+	return s.Close()
+}
+
+type resourceClient struct {
+	contender
+	lock *ResourceLock
+}
+
+// Write implements Worker.
+func (c *resourceClient) Write(ctx context.Context, path, value string) error {
+	s, err := c.lock.session(ctx)
+	if err == nil {
+		_, err = s.Set(ctx, path, []byte(value), -1)
+	}
+	return err
+}
+
+func (c *resourceClient) Close(context.Context) error { return c.lock.Destroy() }

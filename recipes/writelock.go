@@ -1,0 +1,254 @@
+package recipes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/recipes/internal/client"
+)
+
+func init() {
+	Register(Subject{
+		Name: "lock/writelock", Recipe: RecipeLock, Variant: Predecessor,
+		About:    "ours, after ZooKeeper's WriteLock: the session's id in the name; ten tries with growing delay; waits on the node before its own. Exclusive while sessions live; fenced by czxid; fifo",
+		Promises: Promises{Exclusive: true, FIFO: true, Deadline: true, Events: true}, Writes: true, Tells: true,
+		Formulas: relisting,
+		Open:     openContender(func(s *Session, parent string) acquirer { return NewWriteLock(s, parent, nil, LockListener{}).Lock }),
+	})
+}
+
+const (
+	writeLockTries = 10
+	writeLockDelay = 500 * time.Millisecond // times the number of the try
+	// writeLockPrefix stands between the session's id and the sequence number.
+	writeLockPrefix = "-"
+)
+
+// LockListener is told what becomes of a WriteLock. Each of its functions may be nil,
+// and returns at once.
+type LockListener struct {
+	LockAcquired func()
+	LockReleased func() // also where the node may still be there
+}
+
+// WriteLock is the lock of ZooKeeper's own recipes (seed 004): its node is named
+// x-SESSION-NUMBER. Step by step, and where it deviates:
+//
+//   - Look for a node with this session's id in its name, which a try before this one may
+//     have made; create it if there is none. Here a write comes first where a reply was
+//     lost: the member that serves us now may not know the node yet. And it is adopted
+//     only if it is this session's by its owner, too.
+//   - List, sort by number: the lowest has the lock. (The order by name, session first, is
+//     zoo/order-by-prefix.)
+//   - Ask whether the node before its own exists, with a watch. If it is gone, start
+//     again: the original waits, without a watch that could wake it (zoo/missed-wakeup).
+//   - A lost connection is tried again ten times, after 0, 500, 1000, ... ms; then the
+//     error is the caller's. A wait is no try: it begins the count anew.
+//   - A Lock that fails leaves no node behind: the original's user has to call unlock.
+//   - Lock waits. The original's returns false, and tells its listener later.
+//
+// One WriteLock belongs to one session, and one session has one WriteLock at a parent.
+type WriteLock struct {
+	s        *Session
+	parent   string
+	acl      []zk.ACL
+	listener LockListener
+	busy     chan struct{} // has one element from the start of a Lock until its node is gone, or held
+
+	// last is the number of the node of the last grant: an older node is not adopted, since
+	// its removal may be under way. Valid if granted.
+	last    int32
+	granted bool
+}
+
+// NewWriteLock returns the lock at parent, which is made when it is missing. acl is that
+// of its nodes; nil is open to all.
+func NewWriteLock(s *Session, parent string, acl []zk.ACL, l LockListener) *WriteLock {
+	return &WriteLock{s: s, parent: parent, acl: acl, listener: l, busy: make(chan struct{}, 1)}
+}
+
+// writeLocking is one Lock.
+type writeLocking struct {
+	*WriteLock
+	entry *entry
+	at    spot // of our node; "" while there is none for certain
+}
+
+// Lock waits until the lock is held. Release is the grant's. After an error no node of
+// it stays behind in a live session.
+func (l *WriteLock) Lock(ctx context.Context) (g *Grant, err error) {
+	select {
+	case l.busy <- struct{}{}:
+	case <-l.s.done: // what a Lock before this one has left behind is gone, and nobody sweeps it
+		return nil, fmt.Errorf("lock %s: %w", l.parent, l.s.Err())
+	case <-ctx.Done():
+		return nil, fmt.Errorf("lock %s: %w", l.parent, context.Cause(ctx))
+	}
+	id := fmt.Sprintf("x-%d", l.s.ID())
+	try := &writeLocking{WriteLock: l, entry: &entry{
+		s: l.s, parent: l.parent, id: id, path: l.parent + "/" + id + writeLockPrefix, data: []byte{0x12, 0x34}, acl: l.acl,
+	}}
+	defer func() {
+		if g != nil {
+			<-l.busy
+			return
+		}
+		l.s.sweep(ctx, func(ctx context.Context) error {
+			err := try.undo(ctx)
+			if err == nil {
+				<-l.busy
+			}
+			return err
+		})
+	}()
+	if g, err = try.retry(ctx); err != nil {
+		return nil, fmt.Errorf("lock %s: %w", l.parent, err)
+	}
+	if l.listener.LockAcquired != nil {
+		l.listener.LockAcquired()
+	}
+	return g, nil
+}
+
+// Unlock lets go of what Lock has returned.
+func (l *WriteLock) Unlock(ctx context.Context, g *Grant) error {
+	if l.listener.LockReleased != nil {
+		defer l.listener.LockReleased()
+	}
+	return g.Release(ctx)
+}
+
+// retry repeats the steps where the connection was lost, and until it is our turn.
+func (l *writeLocking) retry(ctx context.Context) (*Grant, error) {
+	for try := 0; ; {
+		g, err := l.execute(ctx)
+		switch {
+		case g != nil:
+			return g, nil
+		case err == nil:
+			try = 0
+		case !errors.Is(err, ErrConnectionLost) || errors.Is(err, ErrSessionEnded):
+			return nil, err
+		case try == writeLockTries:
+			return nil, err
+		default:
+			select {
+			case <-time.After(time.Duration(try) * writeLockDelay):
+				try++
+			case <-ctx.Done():
+				return nil, context.Cause(ctx)
+			}
+		}
+	}
+}
+
+// execute goes through the steps once. It returns neither grant nor error where it has
+// waited, or has nothing to wait for.
+func (l *writeLocking) execute(ctx context.Context) (*Grant, error) {
+	names, err := l.enter(ctx)
+	if err == nil && names == nil {
+		names, err = once(ctx, l.s, "list", l.parent, func(c *zk.Conn) ([]string, error) {
+			names, _, err := c.Children(l.parent)
+			return names, err
+		})
+	}
+	if err != nil {
+		return nil, err
+	}
+	n, next, found := ahead(names, writeLockPrefix, client.Base(l.at.node))
+	switch {
+	case !found:
+		l.at = spot{} // somebody has deleted it: stand in line again
+		return nil, nil
+	case n > 0:
+		return nil, l.await(ctx, l.parent+"/"+next)
+	case !l.s.confirmed():
+		return nil, l.s.barrier(ctx, l.at.node+"-barrier")
+	}
+	g, standing := newGrant(l.s, l.at.node, l.at.czxid)
+	if !standing {
+		return nil, l.s.AwaitConnected(ctx)
+	}
+	l.last, l.granted = sequence(l.at.node, writeLockPrefix)
+	return g, nil
+}
+
+// enter finds the session's node, or creates it. names is what the parent has then; nil
+// if that is not known.
+func (l *writeLocking) enter(ctx context.Context) (names []string, err error) {
+	if l.at.node != "" {
+		return nil, nil
+	}
+	at, found, err := l.find(ctx)
+	if !found && err == nil {
+		at, names, err = l.entry.createAndList(ctx)
+	}
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil, l.s.MakePath(ctx, l.parent)
+	}
+	if err == nil {
+		l.at = at
+	}
+	return names, err
+}
+
+// find returns the node that this Lock has made, if it has.
+func (l *writeLocking) find(ctx context.Context) (at spot, found bool, err error) {
+	if l.entry.made {
+		if err := l.s.barrier(ctx, l.parent+"/"+l.entry.id+"-barrier"); err != nil {
+			return spot{}, false, err
+		}
+	}
+	names, err := l.s.List(ctx, l.parent)
+	if err != nil {
+		return spot{}, false, err
+	}
+	names = slices.DeleteFunc(names, func(name string) bool {
+		n, ok := sequence(name, writeLockPrefix)
+		return !ok || l.granted && !before(l.last, n)
+	})
+	name, stat, err := client.OwnNode(names, l.entry.id+writeLockPrefix, l.s.ID(), func(name string) (*zk.Stat, error) {
+		return l.s.Exists(ctx, l.parent+"/"+name)
+	})
+	if err != nil || stat == nil {
+		return spot{}, false, err
+	}
+	return spot{l.parent + "/" + name, stat.Czxid}, true, nil
+}
+
+// undo removes what this Lock has made, once that is known: the next one's create has the
+// same name.
+func (l *writeLocking) undo(ctx context.Context) error {
+	if l.entry.pending != nil {
+		_ = l.entry.answered(<-l.entry.pending) // at the latest when the session ends
+	}
+	at, found, err := l.find(ctx)
+	switch {
+	case errors.Is(err, zk.ErrNoNode):
+		return nil
+	case err != nil || !found:
+		return err
+	}
+	return l.s.remove(ctx, at.node)
+}
+
+// await waits for the end of the node ahead, if it is there.
+func (l *writeLocking) await(ctx context.Context, path string) error {
+	got, err := once(ctx, l.s, "exists", path, func(c *zk.Conn) (r reply, err error) {
+		var found bool
+		if found, r.stat, r.watch, err = c.ExistsW(path); !found {
+			r.stat = nil
+		}
+		return r, err
+	})
+	if err != nil || got.stat == nil {
+		return err
+	}
+	_, err = l.s.wake(ctx, got.watch)
+	return err
+}

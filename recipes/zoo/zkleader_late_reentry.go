@@ -1,0 +1,60 @@
+package zoo
+
+import (
+	"context"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/recipes/internal/client"
+)
+
+// The ZkLeader of the tutorial as it is: it looks whether it leads whenever the parent's
+// children change, the leader too. So it leads again after a short loss of the connection,
+// but only once somebody comes or goes. Until then its node stands first in line, and
+// nobody leads.
+func init() {
+	contestant("zkleader-late-reentry", "steps down when the connection drops for a moment, and leads again when somebody comes or goes, not before", steps{
+		wait: awaitParent,
+		state: func(l *line, s zk.State) {
+			l.mu.Lock()
+			token, path := l.token, l.path
+			l.mu.Unlock()
+			switch {
+			case token == 0:
+			case s == zk.StateDisconnected:
+				l.env.Events(recipes.Event{Kind: recipes.EventSuspended, Token: token})
+				go l.reenter(token, path)
+			case s == zk.StateExpired:
+				l.drop()
+				l.env.Events(recipes.Event{Kind: recipes.EventLost, Token: token})
+			}
+		},
+	})
+}
+
+// reenter leads again when the children change and the node is the lowest.
+func (l *line) reenter(token int64, path string) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*l.env.Timeout)
+	defer cancel()
+	for first := true; ; first = false {
+		w, err := l.c.watchChildren(ctx, l.env.Parent)
+		if err != nil {
+			return
+		}
+		leads, _ := l.steps.order(w.names, client.Base(path))
+		l.mu.Lock()
+		ours := l.token == token
+		l.mu.Unlock()
+		switch {
+		case !ours:
+			return
+		case leads && !first:
+			l.env.Events(recipes.Event{Kind: recipes.EventRestored, Token: token})
+			return
+		}
+		if w.fired(ctx) != nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,218 @@
+package metrics
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/units"
+)
+
+// Names of the metrics of open loops.
+const (
+	Capacity = "capacity"
+	Unserved = "unserved"
+)
+
+func init() {
+	register(Family{
+		Order: 28, About: "Open loops (streams):",
+		Definitions: []Definition{
+			{Name: Capacity, Unit: "1/s", Better: Higher, PerPhase: true, Shown: []string{"value"}, Main: "value", Decides: true,
+				Help: "in a ramp: the highest rate at which operations may be due without falling behind; where it kept up to the end, the rate there; of several ramps the lowest"},
+			{Name: Unserved, Unit: "1", Better: Lower,
+				Help: "acquires that were due, and not granted in the end; count is all that were due. Of a queue see queue.undelivered"},
+		},
+		collect: func(f *Fold) collector {
+			f.arrived = &arrived{fold: f, ramps: map[string]*ramp{}}
+			return collector{sample: f.arrived.sample, close: f.arrived.close}
+		},
+	})
+}
+
+// AtRate says whether operations were due at a rate, an open loop: then the throughput is
+// that rate, and says nothing about the subject.
+func AtRate(measured map[string]Metric) bool {
+	return measured[QueueYield].Value != nil || measured[Unserved].Value != nil
+}
+
+// Ramp is what became of operations that were due at a rate that rises.
+type Ramp struct {
+	Phase    string
+	From, To float64     // the rates, a second
+	Points   []RampPoint // in order of the rate
+	Capacity float64     // as the metric
+	KeptUp   bool        // to the end
+	Beyond   float64     // how many were done a second from when it fell behind; 0 where it kept up
+}
+
+// RampPoint is the operations that were due at about the same rate. Those that were never
+// done count with the time for which they were waited for.
+type RampPoint struct {
+	Rate     float64 // a second
+	Count    int
+	P50, Max time.Duration // from due to done
+}
+
+// arrived collects operations that were due at a rate.
+type arrived struct {
+	fold          *Fold
+	due, unserved int64 // acquires
+	ramps         map[string]*ramp
+}
+
+// ramp collects those of one phase.
+type ramp struct {
+	all []served
+}
+
+// served is an operation that was due, and when it was done, or given up.
+type served struct {
+	due, done time.Duration
+	ok        bool
+}
+
+func (x *arrived) sample(s *history.Sample, p *history.Phase) {
+	switch ok := s.Outcome == history.OK; {
+	case p.Arrivals == nil:
+	case s.Op == history.Acquire:
+		x.due++
+		if !ok {
+			x.unserved++
+		}
+		x.add(p, served{s.Due, s.Return, ok})
+	case s.Op == history.Put && s.Outcome == history.Failed: // of one that was put, see when it was taken
+		x.add(p, served{s.Due, s.Return, false})
+	}
+}
+
+// add takes in an operation of an open loop.
+func (x *arrived) add(p *history.Phase, s served) {
+	if !p.Ramp() {
+		return
+	}
+	if x.ramps[p.Name] == nil {
+		x.ramps[p.Name] = &ramp{}
+	}
+	x.ramps[p.Name].all = append(x.ramps[p.Name].all, s)
+}
+
+func (x *arrived) close(out map[string]Metric) {
+	if x.due > 0 {
+		out[Unserved] = Metric{Unit: "1", Value: new(float64(x.unserved)), Count: &x.due}
+	}
+	for i := range x.fold.history.Phases {
+		p := &x.fold.history.Phases[i]
+		if r := x.ramps[p.Name]; r != nil {
+			done := r.fold(p.Arrivals, x.fold.history.Header.Clients)
+			x.fold.OnRamp(done)
+			m := done.metric(int64(len(r.all)))
+			if len(x.ramps) > 1 {
+				out[Capacity+"."+p.Name] = m
+			}
+			if last, some := out[Capacity]; !some || *m.Value < *last.Value {
+				out[Capacity] = m
+			}
+		}
+	}
+}
+
+func (r Ramp) metric(count int64) Metric {
+	m := Metric{Unit: "1/s", Phase: r.Phase, Count: &count, Value: &r.Capacity}
+	m.Note = fmt.Sprintf("when it fell behind, %s a second were done", units.Number(r.Beyond))
+	if r.KeptUp {
+		m.Note = "it kept up to the end: this is the least that it can"
+	}
+	return m
+}
+
+const (
+	rampSteps = 50   // in which a rate that rises evenly is shown
+	keptUp    = 0.1  // of the ramp, for which more may wait than there are clients, at its end
+	rampParts = 1000 // of the ramp: how exactly a rate is looked for, and the most steps that are shown
+)
+
+// fold finds when more began to wait than there are clients, for good, and from which rate
+// on that had to come.
+func (r *ramp) fold(a *history.Arrivals, clients int) Ramp {
+	slices.SortStableFunc(r.all, func(a, b served) int { return cmp.Compare(a.due, b.due) })
+	done := make([]time.Duration, len(r.all))
+	for i, s := range r.all {
+		done[i] = s.done
+	}
+	slices.Sort(done)
+	point, gone := 0, 0
+	for i, s := range r.all {
+		for gone < len(done) && done[gone] <= s.due {
+			gone++
+		}
+		if i+1-gone <= clients {
+			point = i
+		}
+	}
+	last := r.all[len(r.all)-1].due
+	out := Ramp{Phase: a.Phase, From: a.Rate, To: a.RateTo, Points: r.points(a)}
+	switch at := r.all[point].due; {
+	case float64(last-at) <= keptUp*float64(a.For):
+		out.KeptUp, out.Capacity = true, a.RateAt(last-a.At)
+	default:
+		out.Beyond = r.beyond(at)
+		out.Capacity = max(exceeded(a, at-a.At, clients), out.Beyond)
+	}
+	return out
+}
+
+// exceeded is the rate beyond which n more were due by that instant: who can do that many a
+// second, and no more, has n waiting then. It is 0 where fewer were due beyond the rate at
+// the beginning: that was too much already, or everything stood still for a while.
+func exceeded(a *history.Arrivals, by time.Duration, n int) float64 {
+	part := a.For / rampParts
+	by = min(by, a.For)
+	due := 0.0 // since
+	for since := by; since >= 0 && part > 0; since -= part {
+		rate := a.RateAt(since)
+		if due-rate*(by-since).Seconds() >= float64(n) {
+			return rate
+		}
+		due += rate * part.Seconds()
+	}
+	return 0
+}
+
+// beyond is how many were done a second since that instant.
+func (r *ramp) beyond(since time.Duration) float64 {
+	n, until := 0, since
+	for _, s := range r.all {
+		if s.ok && s.done > since {
+			n++
+			until = max(until, s.done)
+		}
+	}
+	if until == since {
+		return 0
+	}
+	return float64(n) / (until - since).Seconds()
+}
+
+// points puts together what was due at about the same rate; the operations are in order.
+func (r *ramp) points(a *history.Arrivals) (out []RampPoint) {
+	n := min(cmp.Or(a.Steps, rampSteps), rampParts)
+	for i := range n {
+		from, to := a.At+a.For*time.Duration(i)/time.Duration(n), a.At+a.For*time.Duration(i+1)/time.Duration(n)
+		first := sort.Search(len(r.all), func(k int) bool { return r.all[k].due >= from })
+		next := sort.Search(len(r.all), func(k int) bool { return r.all[k].due >= to })
+		if first == next {
+			continue
+		}
+		took := make([]time.Duration, 0, next-first)
+		for _, s := range r.all[first:next] {
+			took = append(took, s.done-s.due)
+		}
+		slices.Sort(took)
+		out = append(out, RampPoint{Rate: a.RateAt((from+to)/2 - a.At), Count: len(took), P50: took[(len(took)-1)/2], Max: took[len(took)-1]})
+	}
+	return out
+}

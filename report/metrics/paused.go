@@ -1,0 +1,173 @@
+package metrics
+
+import (
+	"time"
+
+	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/units"
+)
+
+// Names of the metrics of holders whose process was paused past their session.
+const (
+	PausedBelief  = "paused.belief"
+	PausedNotice  = "paused.notice"
+	PausedBlind   = "paused.blind"
+	PausedThrough = "paused.through"
+	PausedStopped = "paused.stopped"
+)
+
+func init() {
+	register(Family{
+		Order: 25, About: "What a holder does that was paused past its session, and goes on (scenario paused-holder):",
+		Definitions: []Definition{
+			{Name: PausedBelief, Unit: "ns", Better: Lower, Distribution: true, Shown: []string{"p50"},
+				Help: "its false belief: from the next client's grant until it was told that it holds no more; of one that never was, until nobody waited any longer"},
+			{Name: PausedNotice, Unit: "ns", Better: Lower, Distribution: true,
+				Help: "the part of that since its process went on: how long the recipe takes to notice. Of one that never was told there is none"},
+			{Name: PausedBlind, Unit: "1", Better: Lower,
+				Help: "rounds in which it made its next write before it was told; count is all rounds"},
+			{Name: PausedThrough, Unit: "1", Better: Lower,
+				Help: "late writes to a node that nothing fences that went through: the one that it was about to make when it was stopped, and those until it was told; count is all of them. Only where the driver offers write"},
+			{Name: PausedStopped, Unit: "1", Better: Neither,
+				Help: "late writes to the fenced resource that were refused for their token; count is all of them"},
+		},
+		collect: func(f *Fold) collector {
+			x := &pauses{fold: f, since: map[int][]history.Sample{}}
+			return collector{sample: x.sample, record: x.record, close: x.close}
+		},
+	})
+}
+
+// Pause is a round in which a holder's process was stopped past its session, and went on.
+// Times count from the signal to stop.
+type Pause struct {
+	Round   int
+	Expired time.Duration // its session, by the members' logs; 0 where that is not known
+	Granted time.Duration // the next client's grant returned
+	Resumed time.Duration // the signal to go on
+	Until   time.Duration // it was told that it holds no more; where it never was, nobody waited any longer
+	Told    bool
+	Late    []LateWrite // in their order; of a driver that offers no write only fenced ones
+}
+
+// LateWrite is a write by a holder that had lost its grant without knowing.
+type LateWrite struct {
+	At      time.Duration // of the answer
+	Fenced  bool          // it was to the fenced resource
+	Outcome history.Outcome
+}
+
+// pauses collects what paused holders did.
+type pauses struct {
+	fold             *Fold
+	since            map[int][]history.Sample // by client: what it wrote since its last pause
+	rounds, blind    int
+	untold           int
+	effects, through int
+	open             int
+	writes, stopped  int
+	last             *Pause // whose failover is still to be recorded
+}
+
+func (x *pauses) sample(s *history.Sample, p *history.Phase) {
+	if p.Kind != history.FailoverPhase {
+		return
+	}
+	switch s.Op {
+	case history.Effect, history.Write:
+		x.since[s.Client] = append(x.since[s.Client], *s)
+	}
+}
+
+func (x *pauses) record(r history.Record) {
+	switch p := r.(type) {
+	case *history.Paused:
+		x.paused(p)
+	case *history.Failover:
+		if x.last != nil && p.Round == x.last.Round && p.Expired > 0 {
+			x.last.Expired = p.Expired - p.Injected
+		}
+		x.hand()
+	}
+}
+
+// hand hands over the last round.
+func (x *pauses) hand() {
+	if x.last != nil {
+		x.fold.OnPause(*x.last)
+	}
+	x.last = nil
+}
+
+func (x *pauses) paused(p *history.Paused) {
+	x.hand()
+	x.rounds++
+	until := p.Told
+	if p.By == "" {
+		until, x.untold = p.At, x.untold+1
+	} else {
+		x.fold.observe(PausedNotice, p.Phase, until-p.Resumed)
+	}
+	x.fold.observe(PausedBelief, p.Phase, until-p.Granted)
+	x.last = &Pause{Round: p.Round, Granted: p.Granted - p.Stopped, Resumed: p.Resumed - p.Stopped, Until: until - p.Stopped, Told: p.By != ""}
+	first := map[string]bool{}
+	acted := map[string]bool{}
+	for _, s := range x.since[p.Client] {
+		if s.Return < p.Resumed {
+			continue
+		}
+		before := max(s.Call, p.Resumed) < until
+		if !first[s.Op] || before {
+			x.count(&s)
+			x.last.Late = append(x.last.Late, LateWrite{At: s.Return - p.Stopped, Fenced: s.Op == history.Write, Outcome: s.Outcome})
+		}
+		first[s.Op] = true
+		acted[s.Op] = acted[s.Op] || before
+	}
+	// When the harness gets round to writing to the fenced resource says nothing about the
+	// recipe, where that has effects of its own.
+	if acted[history.Effect] || !first[history.Effect] && acted[history.Write] {
+		x.blind++
+	}
+	clear(x.since)
+}
+
+// count counts a write by a holder that had lost its grant without knowing when it set out.
+func (x *pauses) count(s *history.Sample) {
+	if s.Op == history.Write {
+		x.writes++
+		if s.Outcome == history.Failed {
+			x.stopped++
+		}
+		return
+	}
+	x.effects++
+	switch s.Outcome {
+	case history.OK:
+		x.through++
+	case history.Unknown:
+		x.open++
+	}
+}
+
+func (x *pauses) close(out map[string]Metric) {
+	x.hand()
+	if x.rounds == 0 {
+		return
+	}
+	of := func(n, all int) Metric {
+		return Metric{Unit: "1", Value: new(float64(n)), Count: new(int64(all))}
+	}
+	out[PausedBlind] = of(x.blind, x.rounds)
+	out[PausedStopped] = of(x.stopped, x.writes)
+	if x.effects > 0 {
+		m := of(x.through, x.effects)
+		if x.open > 0 {
+			m.Note = units.Plural(x.open, "write") + " of unknown outcome beside them"
+		}
+		out[PausedThrough] = m
+	}
+	if d := x.fold.distributions[PausedBelief]; x.untold > 0 {
+		d.note = "in " + units.Plural(x.untold, "round") + " it was never told"
+	}
+}

@@ -1,0 +1,30 @@
+package metrics
+
+import "github.com/zkbench/zkbench/report/history"
+
+// PipeRoundtrip is what lies between the harness and a driver.
+const PipeRoundtrip = "pipe.roundtrip"
+
+func init() {
+	register(Family{
+		Order: 75, About: "What lies between the harness and a subject that is a program of its own:",
+		Definitions: []Definition{{Name: PipeRoundtrip, Unit: "ns", Better: Lower,
+			Help: "how long a request through the driver's pipe and its answer take (p50, p99). A driver that says " +
+				"when its recipe's own calls were made and returned has its latencies without that; those of another have it in them"}},
+		collect: func(*Fold) collector {
+			var pipe *history.Pipe
+			return collector{
+				record: func(r history.Record) {
+					if p, ok := r.(*history.Pipe); ok {
+						pipe = p
+					}
+				},
+				close: func(out map[string]Metric) {
+					if pipe != nil {
+						out[PipeRoundtrip] = Metric{Unit: "ns", P50: new(float64(pipe.P50)), P99: new(float64(pipe.P99))}
+					}
+				},
+			}
+		},
+	})
+}

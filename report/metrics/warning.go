@@ -1,0 +1,40 @@
+package metrics
+
+import (
+	"time"
+
+	"github.com/zkbench/zkbench/report/history"
+)
+
+// WarningLatency is how early an early warning is.
+const WarningLatency = "warning.latency"
+
+func init() {
+	register(Family{
+		Order: 25, About: "What an observer of an election sees, in a succession that warns:",
+		Definitions: []Definition{{Name: WarningLatency, Unit: "ns", Better: Lower, Distribution: true, PerPhase: true,
+			Help: "from when a candidate was made to leave, after which too few stand, to the observer's early warning"}},
+		collect: func(f *Fold) collector {
+			var stand int
+			left := map[int]time.Duration{} // when somebody was made to leave, by how many stood afterwards
+			return collector{record: func(r history.Record) {
+				switch r := r.(type) {
+				case *history.Joined:
+					stand++
+				case *history.Leaving:
+					if r.Client < 0 { // the round is over
+						stand = 0
+						clear(left)
+						return
+					}
+					stand--
+					left[stand] = r.At
+				case *history.Warning:
+					if at, ok := left[r.Below-1]; ok {
+						f.observe(WarningLatency, r.Phase, r.At-at)
+					}
+				}
+			}}
+		},
+	})
+}

@@ -1,0 +1,76 @@
+package plot
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/matrix"
+	"github.com/zkbench/zkbench/report/metrics"
+)
+
+// sampleRamps invents two locks that keep up with different rates, and one that does to the end.
+func sampleRamps() (matrix.Scenario, func(string) []metrics.Ramp, Glyphs) {
+	ramps := map[string][]metrics.Ramp{}
+	var trials []report.Trial
+	for subject, capacity := range map[string]float64{"lock/parent": 130, "lock/predecessor": 420, "lock/quick": 2000} {
+		r := metrics.Ramp{Phase: "ramp", From: 20, To: 1020, Capacity: capacity, KeptUp: capacity > 1020}
+		for rate := 30.0; rate < min(1020, 1.8*capacity); rate += 20 {
+			p50 := 2e6 / max(0.02, 1-rate/capacity)
+			if rate > capacity {
+				p50 = 1e8 + 2e7*(rate-capacity)
+			}
+			r.Points = append(r.Points, metrics.RampPoint{Rate: rate, Count: 10, P50: time.Duration(p50), Max: time.Duration(3*p50 + 1e6*math.Mod(rate, 7))})
+		}
+		name := "saturation-" + fileName(subject)
+		ramps[name] = []metrics.Ramp{r}
+		trials = append(trials, report.Trial{Name: name, Cell: history.Cell{Scenario: "saturation", Subject: subject, Clients: 20}})
+	}
+	return matrix.Of(trials)[0], func(trial string) []metrics.Ramp { return ramps[trial] }, NewGlyphs([]string{"lock/parent", "lock/predecessor", "lock/quick"})
+}
+
+func sampleCapacity() *Figure {
+	s, ramps, glyphs := sampleRamps()
+	return Capacity(s, 20, "ramp", ramps, glyphs)
+}
+
+func TestCapacity_namesWhatIsKeptUpWith(t *testing.T) {
+	f := sampleCapacity()
+	var names []string
+	for _, e := range f.ends {
+		names = append(names, e.text)
+	}
+	if got := fmt.Sprint(names); got != "[lock/parent 130/s lock/predecessor 420/s lock/quick]" {
+		t.Errorf("the lines are called %s", got)
+	}
+	csv, err := f.CSV()
+	if err != nil || !strings.Contains(string(csv), "lock/predecessor (capacity),420,") {
+		t.Errorf("%v in\n%s", err, csv)
+	}
+	s, ramps, glyphs := sampleRamps()
+	if Capacity(s, 10, "ramp", ramps, glyphs) != nil || Capacity(s, 20, "steady", ramps, glyphs) != nil {
+		t.Error("a ramp is drawn that there is not")
+	}
+}
+
+// Of several trials of a cell the median of each rate is drawn.
+func TestCapacity_ofSeveralTrials(t *testing.T) {
+	ramp := func(p50 time.Duration, capacity float64) metrics.Ramp {
+		return metrics.Ramp{Phase: "ramp", Capacity: capacity, Points: []metrics.RampPoint{{Rate: 20, P50: p50, Max: 2 * p50}}}
+	}
+	g := rampGroup{ramp(9, 90), ramp(2, 20), ramp(5, 50)}
+	if at, w := g.points(); len(at) != 1 || at[0] != (xy{20, 5}) || w.high[0] != 10 {
+		t.Errorf("points %v, up to %v", at, w.high)
+	}
+	if v, known := g.capacity(); v != 50 || !known {
+		t.Errorf("capacity %v (%v), want 50", v, known)
+	}
+	g[0].KeptUp = true
+	if v, known := g.capacity(); known {
+		t.Errorf("capacity %v, though one has kept up to the end", v)
+	}
+}

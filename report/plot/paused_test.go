@@ -1,0 +1,72 @@
+package plot
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/metrics"
+)
+
+// samplePauses is two series: one notices at once, the other late, after a write of its own
+// went through, and in one round never; its driver's logs do not say when its session expired.
+func samplePauses() []Pauses {
+	const ms = time.Millisecond
+	round := func(n int, expired, granted, told time.Duration, late ...metrics.LateWrite) metrics.Pause {
+		p := metrics.Pause{Round: n, Expired: expired, Granted: granted, Resumed: granted + 20*ms, Until: granted + 20*ms + told, Told: true}
+		for _, w := range late {
+			w.At += p.Resumed
+			p.Late = append(p.Late, w)
+		}
+		return p
+	}
+	refused := metrics.LateWrite{At: 3 * ms, Outcome: history.Failed}
+	lost := metrics.LateWrite{At: ms, Outcome: history.Unknown}
+	through := metrics.LateWrite{At: 40 * ms, Outcome: history.OK}
+	stopped := metrics.LateWrite{At: 60 * ms, Fenced: true, Outcome: history.Failed}
+	never := round(2, 0, 2400*ms, 10*time.Second, through, stopped)
+	never.Told = false
+	return []Pauses{
+		{"lock/predecessor", []metrics.Pause{round(1, 2100*ms, 2105*ms, ms/50, lost, stopped), round(2, 1800*ms, 1803*ms, ms, refused, stopped)}},
+		{"lock/kazoo", []metrics.Pause{round(1, 0, 2000*ms, 80*ms, through, stopped), never}},
+	}
+}
+
+func words(f *Figure) string {
+	var out []string
+	for _, e := range f.legend {
+		out = append(out, e.text)
+	}
+	return strings.Join(out, "; ")
+}
+
+func TestPaused_saysWhatBecameOfTheHolder(t *testing.T) {
+	if got, want := words(Paused(samplePauses())), "process stopped; false belief; its session expired (2); the next client's grant (4)"; got != want {
+		t.Errorf("the legend says %q, want %q", got, want)
+	}
+	if got, want := words(Resumed(samplePauses())), "believes that it holds; late write went through (2); was refused (1); got no answer (1); stopped by the token (4); never told (1)"; got != want {
+		t.Errorf("the legend says %q, want %q", got, want)
+	}
+	if Paused(nil) != nil || Resumed(nil) != nil {
+		t.Error("a figure was drawn of nothing")
+	}
+}
+
+func TestPaused_leavesOutTheMiddle(t *testing.T) {
+	all := samplePauses()
+	for i := range 60 {
+		all[0].Rounds = append(all[0].Rounds, metrics.Pause{Round: 3 + i, Granted: time.Second, Resumed: time.Second, Until: time.Second + time.Duration(i)*time.Millisecond})
+	}
+	f := Paused(all)
+	if want := "42 rounds of middling length are left out."; !strings.Contains(f.About, want) {
+		t.Errorf("it does not say %q: %s", want, f.About)
+	}
+	csv, err := f.CSV()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(csv), "lock/predecessor: false belief,62,1.059\n") {
+		t.Errorf("the longest is not among those that are left:\n%s", csv)
+	}
+}

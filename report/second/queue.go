@@ -1,0 +1,306 @@
+package second
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/verdict"
+)
+
+// Disagreement names the verdict that is given where two ways to judge the same history
+// come to different results: one of them is wrong, so neither can be relied on.
+const Disagreement = "second-opinion"
+
+// replayed is how many items of a queue are followed: those whose nodes were made first.
+const replayed = 5000
+
+// Queue replays the commits of a queue's first items on a plain model of a queue, and
+// compares what that comes to with the verdicts on the history. It returns a failed
+// verdict where they disagree; nothing where they agree, and where there are no commits
+// that are whole.
+func Queue(h *history.History, verdicts []verdict.Verdict) []verdict.Verdict {
+	if r := h.Header.Recipe; !h.Commits || r != "" && r != verdict.Queue {
+		return nil
+	}
+	q := &queue{items: map[string]*story{}, nodes: map[string]string{}, sessions: map[int64]*session{}, current: map[int]int64{}, limit: replayed}
+	read := 0
+	for n, err := range h.Records {
+		if err != nil {
+			return nil
+		}
+		q.add(n)
+		if read++; q.more && read%replayed == 0 && q.served() {
+			q.whole = true // as far as it is followed
+			break
+		}
+	}
+	if !q.whole || !q.linked() {
+		return nil
+	}
+	delivery := h.Header.Promises.Delivery
+	if h.Header.Recipe == "" {
+		delivery = verdict.ExactlyOnce
+	}
+	var wrong []string
+	for name, found := range q.judge(delivery) {
+		i := slices.IndexFunc(verdicts, func(v verdict.Verdict) bool { return v.Guarantee == name })
+		if i < 0 || verdicts[i].Result != verdict.Pass && verdicts[i].Result != verdict.Fail {
+			continue
+		}
+		said := verdicts[i].Result
+		switch {
+		case said == verdict.Pass && found != "":
+			wrong = append(wrong, fmt.Sprintf("%s passed, and a replay of the commits shows that item %q breaks it", name, found))
+		case said == verdict.Fail && found == "" && !q.more:
+			wrong = append(wrong, fmt.Sprintf("%s failed, and a replay of the commits shows nothing that breaks it", name))
+		}
+	}
+	if wrong == nil {
+		return nil
+	}
+	slices.Sort(wrong)
+	return []verdict.Verdict{{Guarantee: Disagreement, Result: verdict.Fail, Reasons: wrong}}
+}
+
+// queue is the model, and what happened to each of its items.
+type queue struct {
+	items    map[string]*story
+	line     []place           // that stand, in order of the transactions that made them
+	nodes    map[string]string // identity, by path of a node that stands
+	claims   []claim           // consumers' nodes that stand
+	sessions map[int64]*session
+	current  map[int]int64 // session, by client
+	limit    int
+	more     bool // there were more items than are followed
+	whole    bool
+}
+
+type place struct{ id, path string }
+
+type claim struct {
+	path    string
+	session int64
+}
+
+type session struct {
+	client       int
+	knew         int64
+	killed, lost bool
+}
+
+// story is everything about one item, in the order of the records.
+type story struct {
+	puts, takes []*history.Sample
+	made, gone  []*history.Commit
+	again       bool     // its producer made two nodes of it
+	elders      []string // items that stood unclaimed when its first node was removed
+}
+
+// served says that of all items everything is known that should come.
+func (q *queue) served() bool {
+	for _, x := range q.items {
+		if len(x.puts) == 0 || len(x.takes) == 0 || len(x.made) == 0 || len(x.made) > len(x.gone) {
+			return false
+		}
+	}
+	return true
+}
+
+// linked says that an item that was put was found in a node.
+func (q *queue) linked() bool {
+	for _, x := range q.items {
+		if x.put() && len(x.made) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (q *queue) of(id string) *story {
+	if q.items[id] == nil {
+		q.items[id] = &story{}
+	}
+	return q.items[id]
+}
+
+func (q *queue) add(n history.Numbered) {
+	switch r := n.Record.(type) {
+	case *history.Sample:
+		if s := q.sessions[q.current[r.Client]]; s != nil && !s.lost {
+			s.knew = max(s.knew, r.Zxid)
+		}
+		q.sample(r)
+	case *history.Session:
+		q.event(r)
+	case *history.Commit:
+		q.commit(r)
+	case *history.CommitsEnd:
+		q.whole = r.Err == "" && len(r.Gaps) == 0
+	}
+}
+
+func (q *queue) sample(s *history.Sample) {
+	switch {
+	case s.Item == "" || q.more && q.items[s.Item] == nil:
+	case s.Op == history.Put:
+		x := q.of(s.Item)
+		x.puts = append(x.puts, s)
+	case s.Op == history.Take && s.Outcome != history.Failed:
+		x := q.of(s.Item)
+		x.takes = append(x.takes, s)
+	}
+}
+
+func (q *queue) event(e *history.Session) {
+	if e.Event == history.Opened {
+		q.sessions[e.Session], q.current[e.Client] = &session{client: e.Client}, e.Session
+		return
+	}
+	id := e.Session
+	if id == 0 {
+		id = q.current[e.Client]
+	}
+	if s := q.sessions[id]; s != nil {
+		s.killed = s.killed || e.Event == history.Killed
+		s.lost = s.lost || e.Event == history.Lost || e.Event == history.Expired
+	}
+}
+
+func (q *queue) client(session int64) int {
+	if s := q.sessions[session]; s != nil {
+		return s.client
+	}
+	return -1
+}
+
+func (q *queue) commit(c *history.Commit) {
+	switch {
+	case c.Op == history.CommitCreate && c.Ephemeral:
+		q.claims = append(q.claims, claim{c.Path, c.Session})
+	case c.Op == history.CommitCreate && c.Item != "":
+		q.create(c)
+	case c.Op == history.CommitDelete:
+		q.remove(c, c.Path)
+	case c.Op == history.CommitClose:
+		for _, p := range c.Removed {
+			q.remove(c, p)
+		}
+	}
+}
+
+func (q *queue) create(c *history.Commit) {
+	if q.items[c.Item] == nil && len(q.items) >= q.limit {
+		q.more = true
+		return
+	}
+	x := q.of(c.Item)
+	q.nodes[c.Path] = c.Item
+	if x.made = append(x.made, c); len(x.made) == 1 {
+		q.line = append(q.line, place{c.Item, c.Path})
+		return
+	}
+	moved := len(x.gone) > 0 && x.gone[len(x.gone)-1].Zxid == c.Zxid
+	first := x.made[0]
+	if !moved && path.Dir(first.Path) == path.Dir(c.Path) && q.client(first.Session) == q.client(c.Session) {
+		x.again = true
+	}
+}
+
+func (q *queue) remove(c *history.Commit, p string) {
+	q.claims = slices.DeleteFunc(q.claims, func(k claim) bool { return k.path == p })
+	id, is := q.nodes[p]
+	if !is {
+		return
+	}
+	delete(q.nodes, p)
+	x := q.items[id]
+	x.gone = append(x.gone, c)
+	at := slices.Index(q.line, place{id, p})
+	if at < 0 {
+		return // not its first node
+	}
+	for _, elder := range q.line[:at] {
+		if path.Dir(elder.path) == path.Dir(p) && !q.claimed(elder, c.Session) {
+			x.elders = append(x.elders, elder.id)
+		}
+	}
+	q.line = slices.Delete(q.line, at, at+1)
+}
+
+func (q *queue) claimed(e place, session int64) bool {
+	return slices.ContainsFunc(q.claims, func(k claim) bool { return k.session != session && strings.Contains(k.path, path.Base(e.path)) })
+}
+
+// judge returns, by guarantee, an item that breaks it; "" where none does. What cannot
+// be said is left out.
+func (q *queue) judge(delivery string) map[string]string {
+	broken := map[string]string{verdict.NoDuplicate: "", verdict.NoPhantom: "", verdict.QueueFIFO: ""}
+	hidden := false
+	for _, x := range q.items {
+		hidden = hidden || len(x.takes) > 0 && len(x.made) == 0
+	}
+	if delivery != verdict.AtMostOnce && !hidden {
+		broken[verdict.NoLoss] = ""
+	}
+	for id, x := range q.items {
+		for name, is := range map[string]bool{
+			verdict.NoLoss:      q.isLost(x),
+			verdict.NoDuplicate: delivery != verdict.AtLeastOnce && (len(x.ok(x.takes)) > 1 || x.again && x.put()),
+			verdict.NoPhantom:   len(x.ok(x.takes)) > 0 && !x.put() && (len(x.puts) > 0 || len(x.made) == 0),
+			verdict.QueueFIFO:   q.overtook(x),
+		} {
+			if _, judged := broken[name]; judged && is {
+				broken[name] = id
+			}
+		}
+	}
+	return broken
+}
+
+func (*story) ok(samples []*history.Sample) (out []*history.Sample) {
+	for _, s := range samples {
+		if s.Outcome == history.OK {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// put says that it was put, or may have been.
+func (x *story) put() bool {
+	return slices.ContainsFunc(x.puts, func(s *history.Sample) bool { return s.Outcome != history.Failed })
+}
+
+func (q *queue) isLost(x *story) bool {
+	if len(x.takes) > 0 || !x.put() {
+		return false
+	}
+	certain := len(x.ok(x.puts)) > 0
+	if len(x.made) == 0 {
+		return certain && !q.more
+	}
+	if len(x.gone) < len(x.made) {
+		return false // it stands
+	}
+	last := x.gone[len(x.gone)-1]
+	by := q.sessions[last.Session]
+	if by == nil {
+		return true
+	}
+	withdrawn := !certain && by.client == x.puts[0].Client
+	return !withdrawn && !by.killed && !(by.lost && by.knew < last.Zxid)
+}
+
+// overtook says that it was taken by who removed its first node, while an elder stood
+// that somebody had put.
+func (q *queue) overtook(x *story) bool {
+	if len(x.gone) == 0 {
+		return false
+	}
+	by := q.client(x.gone[0].Session)
+	took := slices.ContainsFunc(x.ok(x.takes), func(s *history.Sample) bool { return by < 0 || s.Client == by })
+	return took && slices.ContainsFunc(x.elders, func(id string) bool { return q.items[id].put() })
+}

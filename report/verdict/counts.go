@@ -1,0 +1,76 @@
+package verdict
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/zkbench/zkbench/report/history"
+)
+
+const Counters = "counts"
+
+func init() {
+	register(Guarantee{
+		Name: Counters, Rule: 11, Concerns: anyRecipe,
+		Promise: "The wire and the members' own counters agree on how many notifications there were.",
+		Harm:    "What is said of the fan-out may be wrong.",
+		Help:    "more notifications on the wire than the members fired, which fails; or fewer, which is unknown",
+		check:   newCounts,
+	})
+}
+
+// tally compares, round by round, the notifications that passed on the wire with those
+// that the members say they have fired. On members of our own they are the same, one by
+// one. Rounds that a fault disturbed are not judged: a member that was restarted counts
+// anew, and what it fires at a connection that is gone arrives nowhere.
+//
+// A member counts once more what it keeps to itself: a client that has two watches on a
+// node is told once that the node is gone. So has somebody else's client, where there is
+// one. More on their side is unknown, not a failure.
+type tally struct {
+	faults Spans
+	rounds int
+	judged int
+	broken evidence // more on the wire
+	doubts evidence // fewer
+}
+
+func newCounts(in *inputs) checker {
+	c := &tally{faults: Aftermath(in.history, Patience(in.history))}
+	return checker{record: c.record, finish: c.finish}
+}
+
+func (c *tally) record(n history.Numbered) {
+	t, ok := n.Record.(*history.Traffic)
+	if !ok || t.ServerNotifications == nil {
+		return
+	}
+	c.rounds++
+	if c.faults.Touches(t.At, t.At) {
+		return
+	}
+	c.judged++
+	fired := *t.ServerNotifications
+	switch {
+	case t.Notifications > fired:
+		c.broken.add([]int{n.N}, "in round %d of phase %q %d notifications passed on the wire, and the members had fired %d (record %d)",
+			t.Round, t.Phase, t.Notifications, fired, n.N)
+	case t.Notifications < fired:
+		c.doubts.add([]int{n.N}, "in round %d of phase %q the members had fired %d notifications, and %d passed on the wire (record %d): some were for somebody else, or for a client that had two watches on one node",
+			t.Round, t.Phase, fired, t.Notifications, n.N)
+	}
+}
+
+func (c *tally) finish(time.Duration) Verdict {
+	switch {
+	case c.broken.count > 0:
+		return c.broken.fail("rounds")
+	case c.doubts.count > 0:
+		v := c.doubts.fail("rounds")
+		v.Result = Unknown
+		return v
+	case c.judged == 0:
+		return notJudged(fmt.Sprintf("%d rounds were counted by the members, none of them free of faults", c.rounds))
+	}
+	return pass(fmt.Sprintf("they agree in all of %d rounds", c.judged))
+}

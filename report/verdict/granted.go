@@ -1,0 +1,143 @@
+package verdict
+
+import (
+	"fmt"
+
+	"github.com/zkbench/zkbench/report/history"
+)
+
+// grants looks every grant up in the servers' commits (rule 1).
+type grants struct {
+	line    *line
+	inOrder bool           // the subject promises it: only the first of a line is granted
+	current map[int]int64  // by client: the session that it has
+	open    []*granted     // whose commits have not all come
+	newest  *granted       // that was recorded last
+	judged  func(*granted) // receives each once its commits have come
+}
+
+// granted is a grant, as its client claims it and as the commits have it.
+type granted struct {
+	client               int
+	path, removed        string // removed: as Sample.Removed
+	session, token, zxid int64
+	record               int
+
+	node    *node  // of the claim; nil where no transaction created it
+	wrong   string // why nothing was granted by that node; empty where it was
+	missing bool   // a transaction that was not read might right it
+	unsure  bool   // it is not known what the client knew, or which of two nodes it means
+}
+
+func newGrants(l *line, p history.Promises) *grants {
+	return &grants{line: l, inOrder: p.FIFO, current: map[int]int64{}, judged: func(*granted) {}}
+}
+
+func (a *grants) record(n history.Numbered) {
+	if len(a.open) > 0 {
+		a.judge(false)
+	}
+	switch r := n.Record.(type) {
+	case *history.Session:
+		if r.Event == history.Opened {
+			a.current[r.Client] = r.Session
+		}
+	case *history.Sample:
+		if r.Op != history.Acquire || r.Outcome != history.OK {
+			return
+		}
+		g := &granted{client: r.Client, path: r.Path, removed: r.Removed, session: r.Session, token: r.Token, zxid: r.Zxid, record: n.N}
+		if g.session == 0 {
+			g.session = a.current[r.Client]
+		}
+		g.node, g.unsure = a.line.claimed(g)
+		a.newest = g
+		a.open = append(a.open, g)
+		a.judge(false)
+	}
+}
+
+// last returns the grant of a record, if it was the last one.
+func (a *grants) last(record int) *granted {
+	if a.newest != nil && a.newest.record == record {
+		return a.newest
+	}
+	return nil
+}
+
+// judge looks up the grants whose commits have come.
+func (a *grants) judge(all bool) {
+	later := a.open[:0]
+	for _, g := range a.open {
+		zxid, ok := a.line.known(g)
+		switch {
+		case ok || all:
+			a.lookUp(g, zxid)
+			a.judged(g)
+		default:
+			later = append(later, g)
+		}
+	}
+	clear(a.open[len(later):])
+	a.open = later
+}
+
+// close looks up those that are left. All commits have come.
+func (a *grants) close() { a.judge(true) }
+
+// claimed finds the node of a claim. One that names none is by the session's newest;
+// unsure says that there are two.
+func (l *line) claimed(g *granted) (n *node, unsure bool) {
+	if g.zxid == 0 {
+		return nil, true
+	}
+	if g.path == "" {
+		n, sure := l.newest(g.session, g.zxid)
+		return n, !sure
+	}
+	if n = l.find(g.path, g.token); n == nil { // another token, or none, is no other node
+		if n = l.at(g.path, g.zxid); n != nil && n.session != g.session && g.token != 0 {
+			n = nil
+		}
+	}
+	return n, false
+}
+
+// known is the last transaction that the client can have known of when it was granted.
+// ok is false while the commits have not come to the removal that it was notified of.
+func (l *line) known(g *granted) (zxid int64, ok bool) {
+	if g.removed == "" || g.node == nil {
+		return g.zxid, true
+	}
+	n := l.at(g.removed, g.node.czxid-1)
+	switch {
+	case n == nil:
+		return g.zxid, true
+	case n.gone == 0:
+		return g.zxid, false
+	}
+	return max(g.zxid, n.gone), true
+}
+
+// lookUp judges a grant by what the servers have committed, up to what its client knew.
+func (a *grants) lookUp(g *granted, zxid int64) {
+	n := g.node
+	switch {
+	case g.unsure:
+	case n == nil && g.path == "":
+		g.wrong, g.missing = "that session had no node", true
+	case n == nil:
+		g.wrong, g.missing = "no transaction created that node for that session", true
+	case n.session != g.session:
+		g.wrong = fmt.Sprintf("session %#x created that node", uint64(n.session))
+	case a.inOrder && n.sequential():
+		if ahead := a.line.aheadOf(n, zxid); ahead != nil {
+			g.missing = true
+			g.wrong = fmt.Sprintf("the older node %s (czxid %#x) stood before it all the time", ahead.path, uint64(ahead.czxid))
+		}
+	}
+	g.zxid = zxid
+}
+
+// mistaken says that the claim's token is not its node's.
+func (g *granted) mistaken() bool { return g.node != nil && g.token != 0 && g.token != g.node.czxid }

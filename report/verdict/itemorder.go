@@ -1,0 +1,127 @@
+package verdict
+
+import (
+	"fmt"
+	"path"
+	"slices"
+
+	"github.com/zkbench/zkbench/report/history"
+)
+
+// itemOrder judges the order in which items leave a queue by the commits: an item whose
+// node is removed is the oldest that stands. It is compared as the servers saw it, so
+// that no two are at the same time. An older one that another consumer has claimed by a
+// node of its own, named after the item's, is passed by rightly.
+//
+// Only an item's first node has a place, among those beside it, and only a removal
+// counts by whose client the item was taken: a put that is withdrawn overtakes nobody. A
+// node of whose item no put has been recorded yet may be no item's: whoever passed it is
+// kept until that is known.
+type itemOrder struct {
+	lines  map[string]*itemLine // by parent
+	judged int                  // items that have left
+	count  int                  // overtakings
+	found  []overtaking         // the first of them
+	passed []*item              // that may be no items
+}
+
+// itemLine is the nodes of items below one parent.
+type itemLine struct {
+	line     []*item // by the transactions that made them; those that have left among them
+	standing int
+}
+
+// overtaking is an item that was taken while an older one stood.
+type overtaking struct {
+	young, old *item
+	record     int // of the take
+}
+
+func (o *itemOrder) joined(i *item) {
+	l := o.lines[path.Dir(i.path)]
+	if l == nil {
+		l = &itemLine{}
+		o.lines[path.Dir(i.path)] = l
+	}
+	if len(l.line) > 2*l.standing+64 { // many have left behind one that stands
+		l.line = slices.DeleteFunc(l.line, func(k *item) bool { return k.left })
+	}
+	l.line = append(l.line, i)
+	l.standing++
+	i.in = l
+}
+
+// leaves takes in that an item's first node is gone. claimed says that an item is
+// somebody else's.
+func (o *itemOrder) leaves(i *item, claimed func(old *item, session int64) bool) {
+	l := i.in
+	i.left = true
+	o.judged++
+	l.standing--
+	for len(l.line) > 0 && l.line[0].left {
+		l.line = l.line[1:]
+	}
+	for _, old := range l.line {
+		if old.created >= i.created || i.passed != nil && i.passed.put > 0 {
+			return
+		}
+		if !old.left && !claimed(old, i.by.session) {
+			i.passed = old
+		}
+	}
+}
+
+// overtook takes in that an item was taken that has passed an older one. remover is the
+// client that removed its node.
+func (o *itemOrder) overtook(i *item, s *history.Sample, record, remover int) {
+	old := i.passed
+	i.passed = nil
+	if remover >= 0 && remover != s.Client {
+		return
+	}
+	if old.put > 0 {
+		o.add(1, overtaking{i, old, record})
+		return
+	}
+	if old.passers++; old.passers == 1 {
+		old.passer = &overtaking{i, old, record}
+		o.passed = append(o.passed, old)
+	}
+}
+
+func (o *itemOrder) add(n int, first overtaking) {
+	if o.count += n; len(o.found) < evidenceLimit {
+		o.found = append(o.found, first)
+	}
+}
+
+func (o *itemOrder) verdict(incomplete string) Verdict {
+	for _, old := range o.passed {
+		if old.put > 0 {
+			o.add(old.passers, *old.passer)
+		}
+	}
+	switch {
+	case incomplete != "": // a removal that was not read looks like an item that stands
+		return unknown(incomplete)
+	case o.judged < 2 && o.count == 0:
+		return unknown(fmt.Sprintf("%d items were put and taken with certainty: an order needs two", o.judged))
+	case o.count == 0:
+		return pass(fmt.Sprintf("%d items left in the order in which they came, by the servers' commits", o.judged))
+	}
+	broken := evidence{count: o.count}
+	for _, f := range o.found {
+		young, old := f.young, f.old
+		broken.reasons = append(broken.reasons, fmt.Sprintf(
+			"item %q (node %s, made by zxid %#x) was removed at zxid %#x, and taken (record %d), while the older item %q (node %s, made by zxid %#x) stood and nobody had claimed it",
+			young.id, young.path, uint64(young.created), uint64(young.gone), f.record, old.id, old.path, uint64(old.created)))
+		broken.records = append(broken.records, f.record)
+		if old.put > 0 {
+			broken.records = append(broken.records, old.put)
+		}
+		if broken.first == nil {
+			broken.first = slices.Sorted(slices.Values(broken.records))
+		}
+	}
+	return broken.fail("overtakings")
+}

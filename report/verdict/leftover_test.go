@@ -1,0 +1,99 @@
+package verdict
+
+import (
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/report/history"
+)
+
+func TestNoOrphan_isJudgedByTheCommits(t *testing.T) {
+	released := func(client int, czxid, zxid int64, at time.Duration) *history.Sample {
+		return operation(history.Release, client, czxid, zxid, at)
+	}
+	acquired := func(client int, czxid, zxid int64, at time.Duration) *history.Sample {
+		return operation(history.Acquire, client, czxid, zxid, at)
+	}
+	gaveUp := func(client int, zxid int64, at time.Duration) *history.Sample {
+		s := operation(history.Acquire, client, 0, zxid, at)
+		s.Outcome, s.Err, s.Path, s.Session = history.Failed, "cancelled", "", 0
+		return s
+	}
+	closed := func(client int, at time.Duration) *history.Session {
+		return &history.Session{Event: history.Closed, Client: client, Session: int64(100 + client), At: at}
+	}
+	unknownly := func(s *history.Sample) *history.Sample {
+		s.Outcome = history.Unknown
+		return s
+	}
+	presence := func(c *history.Commit) *history.Commit {
+		c.Path = "/l/host-0000000001"
+		return c
+	}
+	for _, c := range []struct {
+		name           string
+		records        []history.Record
+		result, reason string
+	}{
+		{"a release that removed its node", []history.Record{created(101, 10), deleted(101, 10, 11), released(1, 10, 11, second), whole()}, Pass, "1 acquires and releases left nothing"},
+		{"a release whose node stands seconds later",
+			[]history.Record{created(101, 10), released(1, 10, 10, second), released(2, 9, 12, 9*second), whole()}, Fail, "after it was released, with success"},
+		{"a release whose node may have gone in a gap",
+			[]history.Record{created(101, 10), released(1, 10, 10, second), released(2, 9, 12, 9*second), withGap()}, Unknown, "gaps in the commits"},
+		{"a release whose node goes a moment later",
+			[]history.Record{created(101, 10), released(1, 10, 10, second), deleted(101, 10, 11), released(2, 9, 12, 9*second), whole()}, Pass, ""},
+		{"an acquire that gave up, and its node goes in the background",
+			[]history.Record{created(101, 10), gaveUp(1, 10, second), deleted(101, 10, 11), released(2, 9, 12, 9*second), whole()}, Pass, ""},
+		{"an acquire that gave up, and the next one takes its node over",
+			[]history.Record{created(101, 10), gaveUp(1, 10, second), acquired(1, 10, 11, 9*second), deleted(101, 10, 12), released(1, 10, 12, 10*second), whole()}, Pass, ""},
+		{"an acquire that gave up, and the client stands in line behind its own node",
+			[]history.Record{created(101, 10), gaveUp(1, 10, second), created(101, 11), released(2, 9, 12, 9*second), whole()}, Fail, "its acquire had ended without a grant"},
+		{"a node that stands until its session ends, seconds later",
+			[]history.Record{created(101, 10), gaveUp(1, 10, second), closing(101, 20, 10), closed(1, 9*second), whole()}, Fail, "while its session 0x65 lived"},
+		{"a node that stands until its session ends at once",
+			[]history.Record{created(101, 10), gaveUp(1, 10, second), closing(101, 20, 10), closed(1, 2*second), whole()}, Pass, ""},
+		{"an acquire whose outcome is unknown, and its node stands on",
+			[]history.Record{created(101, 10), unknownly(gaveUp(1, 10, second)), closing(101, 20, 10), closed(1, 9*second), whole()}, Fail, "its acquire had ended without a grant"},
+		{"an acquire whose outcome is unknown, and its node goes within a session timeout",
+			[]history.Record{created(101, 10), unknownly(gaveUp(1, 10, second)), closing(101, 20, 10), closed(1, 4*second), whole()}, Pass, ""},
+		{"a client that waits behind its own node",
+			[]history.Record{acquired(2, 9, 9, 0), created(101, 10), created(101, 11), acquired(2, 8, 11, second), closing(101, 20, 10, 11), closed(1, 9*second), gaveUp(1, 12, 9*second), whole()},
+			Fail, "its client had stood in line by another node, /l/n-0000000011"},
+		{"a client that is granted by one of its two nodes",
+			[]history.Record{created(101, 10), created(101, 11), deleted(101, 11, 20), acquired(1, 10, 11, second), deleted(101, 10, 21), released(1, 10, 21, 9*second), whole()}, Pass, ""},
+		{"and the other stands on",
+			[]history.Record{created(101, 10), created(101, 11), acquired(1, 10, 11, second), closing(101, 21, 10, 11), closed(1, 9*second), whole()}, Fail, "node /l/n-0000000011"},
+		{"a node that goes when the servers let its session expire: its client was not to be heard of",
+			[]history.Record{created(101, 10), gaveUp(1, 10, second), sessionGone(101, 20, 10), closed(1, 9*second), whole()}, Pass, ""},
+		{"a node that says that its client is there is in no line",
+			[]history.Record{presence(created(101, 8)), created(101, 10), acquired(1, 10, 10, second), deleted(101, 10, 11), released(1, 10, 11, second), gaveUp(1, 12, second),
+				closed(1, 9*second), whole()}, Pass, ""},
+		{"that it stands is not seen by who has committed nothing",
+			[]history.Record{created(101, 10), gaveUp(1, 10, second), gaveUp(2, 10, 9*second), deleted(101, 10, 11), released(2, 9, 12, 9*second), whole()}, Pass, ""},
+		{"a fault keeps the client from removing its node",
+			[]history.Record{&history.Window{Fault: "session.flap", Client: 1, Start: second / 2, End: 9 * second, Proof: "seen"},
+				created(101, 10), gaveUp(1, 10, second), closing(101, 20, 10), closed(1, 9*second), whole()}, Pass, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			judgeOne(t, NoOrphan, append([]history.Record{opened(1, 101), opened(2, 102)}, c.records...), c.result, c.reason)
+		})
+	}
+}
+
+// A client that stands in line again by itself leaves no orphan, unless it has two nodes.
+func TestNoOrphan_ofASubjectThatRequeues(t *testing.T) {
+	requeues := fair
+	requeues.Requeues = true
+	begin := []history.Record{opened(1, 101), created(101, 10), operation(history.Acquire, 1, 10, 10, second), deleted(101, 10, 11), created(101, 12)}
+	end := []history.Record{operation(history.Release, 1, 10, 13, second), closing(101, 20, 12, 13),
+		&history.Session{Event: history.Closed, Client: 1, Session: 101, At: 9 * second}, whole()}
+	judgeFor(t, requeues, NoOrphan, join(begin, end), Pass, "they stand in line again by themselves")
+	judgeFor(t, requeues, NoOrphan, join(begin, []history.Record{created(101, 13)}, end), Fail, "node /l/n-0000000012")
+}
+
+// closing is the commit by which a client has closed its session.
+func closing(session, zxid int64, removed ...int64) *history.Commit {
+	c := sessionGone(session, zxid, removed...)
+	c.Cxid = 99
+	return c
+}

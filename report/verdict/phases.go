@@ -1,0 +1,107 @@
+package verdict
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/units"
+)
+
+// phases are what progress was made in each phase of a trial.
+type phases struct {
+	all    []*phase // in order of their start
+	byName map[string]*phase
+	last   *phase // that was asked for
+}
+
+type phase struct {
+	name        string
+	start, over time.Duration
+	tried       int           // acquires, or takes; of those that were under way at its end, too
+	done        int           // granted, or items taken
+	calm        bool          // one of them without a fault near
+	held        bool          // somebody held in it: of a queue, there was nothing to take
+	put         bool          // items were
+	open        time.Duration // how long nobody had been granted at its end, where somebody waited for longer than the limit
+}
+
+func newPhases(h *history.History) *phases {
+	p := &phases{byName: map[string]*phase{}}
+	for i := range h.Phases {
+		x := &h.Phases[i]
+		ph := &phase{name: x.Name, start: x.Start, over: x.Over()}
+		if ph.over == 0 {
+			ph.over = forever
+		}
+		p.all, p.byName[x.Name] = append(p.all, ph), ph
+	}
+	return p
+}
+
+// named returns the phase of that name; one that is not recorded lasts for the whole trial.
+func (p *phases) named(name string) *phase {
+	if p.last != nil && p.last.name == name {
+		return p.last
+	}
+	ph := p.byName[name]
+	if ph == nil {
+		ph = &phase{name: name, over: forever}
+		p.all, p.byName[name] = append(p.all, ph), ph
+	}
+	p.last = ph
+	return ph
+}
+
+// held takes in that somebody held.
+func (p *phases) held(b Belief) {
+	for _, ph := range p.all {
+		ph.held = ph.held || b.Start <= ph.over && b.End >= ph.start
+	}
+}
+
+// endedIn returns the phases that were over in that time.
+func (p *phases) endedIn(from, to time.Duration) []*phase {
+	var out []*phase
+	for _, ph := range p.all {
+		if ph.over > from && ph.over <= to {
+			out = append(out, ph)
+		}
+	}
+	return out
+}
+
+// verdict is the worst of all phases; what is "granted" or "taken". Of a phase
+// with faults near all the time it is enough that those who waited got on.
+func (p *phases) verdict(what string, limit time.Duration, snapshots int) Verdict {
+	var doubts []string
+	done, calm := 0, false
+	for _, ph := range p.all {
+		done, calm = done+ph.done, calm || ph.calm
+		switch in := ph.in(); {
+		case ph.open > 0:
+			doubts = append(doubts, fmt.Sprintf("nothing had been %s for %v when it was over%s, faults and their aftermath included, while somebody waited; without them that was not longer than the limit of %v",
+				what, ph.open.Round(time.Millisecond), in, limit))
+		case ph.tried > 0 && ph.done == 0 && !ph.held:
+			doubts = append(doubts, fmt.Sprintf("nothing was ever %s%s", what, in))
+		}
+	}
+	switch {
+	case done == 0 && len(doubts) == 0:
+		return unknown("nothing was ever " + what)
+	case len(doubts) > 0:
+		return unknown(slices.Compact(doubts)...)
+	case !calm:
+		return pass(fmt.Sprintf("faults were near all the time; all the same nobody waited for long, and %s of the line without faults showed nobody who was stuck", units.Plural(snapshots, "snapshot")))
+	}
+	return pass()
+}
+
+// in names the phase, where it has a name.
+func (ph *phase) in() string {
+	if ph.name == "" {
+		return ""
+	}
+	return fmt.Sprintf(" in phase %q", ph.name)
+}

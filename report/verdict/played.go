@@ -1,0 +1,41 @@
+package verdict
+
+import (
+	"time"
+
+	"github.com/zkbench/zkbench/report/history"
+)
+
+const Played = "played"
+
+func init() {
+	register(Guarantee{
+		Name: Played, Rule: 12, Concerns: anyRecipe,
+		Promise: "The trial was played to its end.",
+		Harm:    "What was not played was not tested.",
+		Help:    "a trial that could not be played, or not to its end; it is unknown",
+		check:   newPlayed,
+	})
+}
+
+// newPlayed judges whether there was a trial to judge. What came before its end is judged
+// all the same.
+func newPlayed(*inputs) checker {
+	var cut evidence
+	return checker{
+		record: func(n history.Numbered) {
+			if u, ok := n.Record.(*history.Unplayed); ok {
+				cut.add([]int{n.N}, "at %v (record %d): %s", u.At, n.N, u.Why)
+			}
+		},
+		finish: func(time.Duration) Verdict {
+			if cut.count == 0 {
+				return pass()
+			}
+			v := cut.fail("reasons")
+			v.Result = Unknown
+			v.Reasons = append([]string{"the trial could not be played to its end"}, v.Reasons...)
+			return v
+		},
+	}
+}

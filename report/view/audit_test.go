@@ -1,0 +1,88 @@
+package view
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/explain"
+	"github.com/zkbench/zkbench/report/history"
+)
+
+// played is a cell of an audit of lock/mine.
+func played(step, fault, result string, steps ...report.Step) report.Trial {
+	name := step + "/" + fault
+	t := report.Trial{Name: "audit-" + name, Steps: steps, Cell: history.Cell{
+		Scenario: "audit", Subject: "lock/mine", Clients: 3, Provocation: name, Step: step, Fault: fault}}
+	t.Verdicts = []report.Verdict{{Guarantee: "fifo", Result: result, Reasons: []string{"because"}, Records: []int{1}}}
+	return t
+}
+
+func TestAudit_marksEveryCell(t *testing.T) {
+	seen := []report.Step{{Step: "all", Faults: []string{"calm", "crowd"}},
+		{Step: "next acquire #1", Faults: []string{"flap"}}, {Step: "next create #1", Faults: []string{"drop", "flap", "hold"}}}
+	in := Input{Result: report.Result{Run: report.Run{Scenario: "audit", Seed: 7}, Trials: []report.Trial{
+		played("all", "calm", report.Pass, seen...), played("next create #1", "drop", report.Fail),
+		played("next create #1", "flap", report.Unknown), played("next acquire #1", "flap", report.Pass)}}}
+	in.Result.Trials[2].Again = 1
+	in.Stories = []explain.Story{{Trial: in.Result.Trials[1], Guarantee: "fifo"}}
+	v := Of(in)
+	var got []string
+	for _, table := range v.Tables {
+		for _, r := range table.Rows {
+			got = append(got, strings.Join(r.Cells, "|"))
+		}
+	}
+	want := []string{
+		"next acquire #1|-|ok|-",
+		"next create #1|X|?|",
+		"calm|ok",
+		"crowd|",
+		"next create #1/drop|FAIL: fifo|zkbench audit lock/mine --cell 'next create #1/drop' --seed 7",
+		"next create #1/flap|unknown: fifo|zkbench audit lock/mine --cell 'next create #1/flap' --seed 7",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if heads := v.Tables[0].Legend; heads != "a drop, b flap, c hold." {
+		t.Errorf("legend %q", heads)
+	}
+	if link := v.Tables[0].Rows[1].Links[1]; link == "" || link != v.Stories[0].ID {
+		t.Errorf("the failed cell leads to %q, its story is %q", link, v.Stories[0].ID)
+	}
+	if found := v.Of(Measures); len(found) != 1 || found[0].Text !=
+		"lock/mine: 2 steps seen; 4 of 6 cells played, 1 of them again because a step had not come: 2 kept every guarantee, 1 broke one, 1 could not be judged (0 for want of proof)." {
+		t.Errorf("found %v", found)
+	}
+	if v.Sections[0].ID != "audit" {
+		t.Errorf("the page begins with %s", v.Sections[0].ID)
+	}
+}
+
+// Pairs of faults have no row: what did not pass is listed, and all are counted.
+func TestAudit_countsPairs(t *testing.T) {
+	seen := []report.Step{{Step: "all", Faults: []string{"calm"}}, {Step: "next create #1", Faults: []string{"drop", "flap"}}}
+	v := Of(Input{Result: report.Result{Trials: []report.Trial{played("all", "calm", report.Pass, seen...),
+		played("next create #1/drop + third create #1", "flap", report.Fail), played("next create #1/flap + third create #1", "flap", report.Pass)}}})
+	if n := len(v.Tables); n != 2 || v.Tables[1].Rows[0].Cells[0] != "next create #1/drop + third create #1/flap" {
+		t.Errorf("%d tables: %+v", n, v.Tables)
+	}
+	if found := v.Of(Measures)[0].Text; !strings.HasPrefix(found, "lock/mine: 1 step seen; 2 pairs of faults and calm episodes played, 0 of them again because a step had not come: 2 kept every guarantee, 1 broke one,") {
+		t.Error(found)
+	}
+	if n := len(v.Suites[0].Checks); n != 3 {
+		t.Errorf("%d checks", n)
+	}
+}
+
+// Cells that were named are played without a look at the steps.
+func TestAudit_hasTheCellsThatWereNamed(t *testing.T) {
+	v := Of(Input{Result: report.Result{Trials: []report.Trial{played("next create #1", "flap", report.Pass), played("next create #1", "drop", report.Pass), played("third hold #1", "drop", report.Pass)}}})
+	if rows := v.Tables[0].Rows; len(v.Tables) != 1 || len(rows) != 2 || !slices.Equal(rows[0].Cells, []string{"next create #1", "ok", "ok"}) || !slices.Equal(rows[1].Cells, []string{"third hold #1", "-", "ok"}) {
+		t.Errorf("tables %+v", v.Tables)
+	}
+	if s := v.Suites; len(s) != 1 || len(s[0].Checks) != 3 || s[0].Name != "audit lock/mine" {
+		t.Errorf("suites %+v", s)
+	}
+}

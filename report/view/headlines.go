@@ -1,0 +1,282 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/matrix"
+	"github.com/zkbench/zkbench/report/metrics"
+	"github.com/zkbench/zkbench/report/units"
+)
+
+// Headline is one number that answers what the scenario asks, of each subject.
+type Headline struct {
+	Title  string // "hand-off (p50) at 50 contenders"
+	Values []Value
+	More   string // what is left out between the best and the worst
+	Tabled bool   // the tables have it, too
+}
+
+// Value is the number of one subject.
+type Value struct {
+	Subject string // empty where there is only one
+	Text    string // "2.80 ms"
+	Note    string // "p99 9.10 ms"
+	Broken  bool   // the subject broke a guarantee: its speed is no merit
+}
+
+const (
+	headlineLimit = 5 // of a run
+	valueLimit    = 4 // of a headline
+)
+
+// headlines are the numbers that answer what was asked, the most important first.
+func (b builder) headlines() []Headline {
+	var out []Headline
+	for _, s := range b.scenarios {
+		switch {
+		case audited(s):
+			out = append(out, b.auditHeadlines(s)...)
+		case zoo(s):
+			out = append(out, zooHeadlines(s)...)
+		default:
+			out = append(out, b.scenarioHeadlines(s)...)
+		}
+	}
+	return out[:min(len(out), headlineLimit)]
+}
+
+// question is a number that a scenario may have been run for.
+type question struct {
+	title  string
+	metric string
+	field  string
+	higher bool // is better
+	tabled bool
+	open   bool    // it is told only of open loops
+	below  float64 // it is told only where some value is below; 0: always
+	note   func(builder, report.Trial) string
+}
+
+var questions = []question{
+	{title: "false belief of a paused holder (p50)", metric: metrics.PausedBelief, field: "p50", tabled: true, note: worstNote(metrics.PausedBelief)},
+	{title: "noticed after it went on (p50)", metric: metrics.PausedNotice, field: "p50", tabled: true, note: worstNote(metrics.PausedNotice)},
+	{title: "late writes that went through, unfenced", metric: metrics.PausedThrough, field: "value", tabled: true, note: countNote(metrics.PausedThrough)},
+	{title: "late writes that the token stopped", metric: metrics.PausedStopped, field: "value", higher: true, tabled: true, note: countNote(metrics.PausedStopped)},
+	{title: "rounds that ZooKeeper's arithmetic did not predict", metric: metrics.FailoverOutside, field: "value", note: roundsNote},
+	{title: "keeps up with", metric: metrics.Capacity, field: "value", higher: true, tabled: true, note: capacityNote},
+	{title: "from due to granted (p50)", metric: metrics.AcquireLatency, field: "p50", tabled: true, open: true, note: p99Note(metrics.AcquireLatency)},
+	{title: "notifications per hand-off", metric: metrics.FanoutNotifications, field: "value", tabled: true, note: formulaNote(metrics.FanoutNotifications)},
+	{title: "notifications when a waiter is gone for a moment", metric: metrics.FlapNotifications, field: "value", tabled: true, note: formulaNote(metrics.FlapNotifications)},
+	{title: "hand-off (p50)", metric: metrics.HandoffLatency, field: "p50", tabled: true, note: p99Note(metrics.HandoffLatency)},
+	{title: "from due to taken (p50)", metric: metrics.QueueLatency, field: "p50", tabled: true, note: p99Note(metrics.QueueLatency)},
+	{title: "items for each notification", metric: metrics.QueueYield, field: "value", higher: true, tabled: true},
+	{title: "from a fault to the next grant (p50)", metric: metrics.FailoverLatency, field: "p50", tabled: true, note: worstNote(metrics.FailoverLatency)},
+	{title: "nobody led (p50)", metric: metrics.LeaderlessTime, field: "p50", tabled: true, note: worstNote(metrics.LeaderlessTime)},
+	{title: "grants a second", metric: metrics.Throughput, field: "value", higher: true, tabled: true, note: phasesNote},
+	{title: "fairness (1 is alike)", metric: metrics.Fairness, field: "value", higher: true, below: 0.9},
+}
+
+// scenarioHeadlines asks at the largest count of clients that all series share.
+func (b builder) scenarioHeadlines(s matrix.Scenario) (out []Headline) {
+	n := s.Common()
+	for _, q := range questions {
+		if h := b.headline(s, n, q); len(h.Values) > 0 {
+			out = append(out, h)
+		}
+	}
+	return out
+}
+
+// measuredValue is a value that can be put in order.
+type measuredValue struct {
+	Value
+	number float64
+}
+
+func (b builder) headline(s matrix.Scenario, clients int, q question) Headline {
+	noun := "contender"
+	if strings.HasPrefix(q.metric, "queue.") {
+		noun = "consumer"
+	}
+	h := Headline{Title: fmt.Sprintf("%s, %s", q.title, units.Plural(clients, noun)), Tabled: q.tabled}
+	var all []measuredValue
+	for _, x := range s.Series {
+		t := matrix.Merge(x.At(clients))
+		v := field(q.metric, q.field)(t)
+		if v == nil || q.metric == metrics.Throughput && metrics.AtRate(t.Metrics) || q.open && !metrics.AtRate(t.Metrics) {
+			continue
+		}
+		value := Value{Text: units.Quantity(*v, unitOf(t.Metrics[q.metric])), Broken: broken(x)}
+		if len(s.Series) > 1 {
+			value.Subject = x.Label
+		}
+		if q.note != nil && len(s.Series) <= valueLimit {
+			value.Note = q.note(b, t)
+		}
+		all = append(all, measuredValue{value, *v})
+	}
+	sign := 1
+	if q.higher {
+		sign = -1
+	}
+	slices.SortStableFunc(all, func(a, b measuredValue) int { return sign * cmp.Compare(a.number, b.number) })
+	if q.below > 0 && !slices.ContainsFunc(all, func(v measuredValue) bool { return v.number < q.below }) {
+		return h
+	}
+	h.Values, h.More = best(all)
+	return h
+}
+
+// best are the values to be shown, of those that are sorted: of sound subjects, unless there
+// are none, the best and the worst; and what is left out.
+func best(all []measuredValue) (out []Value, more string) {
+	sound := slices.DeleteFunc(slices.Clone(all), func(v measuredValue) bool { return v.Broken })
+	left := len(all) - len(sound)
+	var parts []string
+	switch {
+	case len(sound) == 0:
+		sound = all
+	case left > 0:
+		parts = append(parts, fmt.Sprintf("%d broken", left))
+	}
+	if n := len(sound) - valueLimit; n > 0 {
+		parts = append(parts, fmt.Sprintf("%d between", n))
+		sound = slices.Delete(slices.Clone(sound), valueLimit/2, valueLimit/2+n)
+	}
+	if len(parts) > 0 {
+		more = "not shown: " + strings.Join(parts, ", ")
+	}
+	for _, v := range sound {
+		out = append(out, v.Value)
+	}
+	return out, more
+}
+
+// unitOf is the unit of what the title does not name: times, and rates.
+func unitOf(m metrics.Metric) string {
+	if strings.HasPrefix(m.Unit, "1/") && m.Unit != "1/s" {
+		return "1"
+	}
+	return m.Unit
+}
+
+// broken says whether a guarantee does not hold in one of the series' trials.
+func broken(x matrix.Series) bool {
+	return slices.ContainsFunc(x.Trials, func(t report.Trial) bool {
+		return slices.ContainsFunc(t.Verdicts, func(v report.Verdict) bool { return v.Result == report.Fail })
+	})
+}
+
+func countNote(metric string) func(builder, report.Trial) string {
+	return func(_ builder, t report.Trial) string {
+		if n := t.Metrics[metric].Count; n != nil {
+			return fmt.Sprintf("of %d", *n)
+		}
+		return ""
+	}
+}
+
+func roundsNote(_ builder, t report.Trial) string {
+	m := t.Metrics[metrics.FailoverOutside]
+	if m.Count == nil {
+		return ""
+	}
+	return "of " + units.Plural(int(*m.Count), "round")
+}
+
+func formulaNote(metric string) func(builder, report.Trial) string {
+	return func(_ builder, t report.Trial) string {
+		if e := t.Metrics[metric].Expected; e != nil {
+			return "formula " + units.Number(*e)
+		}
+		return ""
+	}
+}
+
+func p99Note(metric string) func(builder, report.Trial) string {
+	return func(b builder, t report.Trial) string {
+		if v := field(metric, "p99")(t); v != nil {
+			return "p99 " + units.Duration(*v)
+		}
+		return ""
+	}
+}
+
+// worstNote has the longest, the fault that explains it, and of how many it is.
+func worstNote(metric string) func(builder, report.Trial) string {
+	return func(b builder, t report.Trial) string {
+		m := t.Metrics[metric]
+		if m.Max == nil || m.Count == nil {
+			return ""
+		}
+		if *m.Count == 1 {
+			return "seen once"
+		}
+		s := "at worst " + units.Duration(*m.Max)
+		if fault := b.explained(t, *m.Max); fault != "" {
+			s += ", after " + fault
+		}
+		return fmt.Sprintf("%s, of %d", s, *m.Count)
+	}
+}
+
+// explained names the fault that began so long before a grant, or was in force all the
+// while; empty where none is known.
+func (b builder) explained(t report.Trial, longest float64) string {
+	trace := b.Traces[t.Name]
+	if trace == nil {
+		return ""
+	}
+	for _, h := range trace.Handoffs {
+		if float64(h.Latency) != longest {
+			continue
+		}
+		from := h.At - h.Latency
+		for _, f := range slices.Backward(trace.Faults) {
+			if f.Start <= from+time.Millisecond && f.End >= from || f.Start >= from && f.Start <= h.At {
+				return units.Clean(f.Fault)
+			}
+		}
+	}
+	return ""
+}
+
+// phasesNote is the same in single phases.
+func phasesNote(_ builder, t report.Trial) string {
+	var parts []string
+	for _, name := range metrics.OfPhases(metrics.Throughput, t.Metrics) {
+		m := t.Metrics[name]
+		parts = append(parts, fmt.Sprintf("%s in %s", units.Number(*m.Value), m.Phase))
+	}
+	if len(parts) < 2 {
+		return ""
+	}
+	return strings.Join(parts, ", ")
+}
+
+// String is the headline in a line.
+func (h Headline) String() string {
+	var parts []string
+	for _, v := range h.Values {
+		s := v.Text
+		if v.Subject != "" {
+			s = v.Subject + " " + s
+		}
+		if v.Note != "" {
+			s += " (" + v.Note + ")"
+		}
+		if v.Broken {
+			s += " [broken]"
+		}
+		parts = append(parts, s)
+	}
+	if h.More != "" {
+		parts = append(parts, h.More)
+	}
+	return units.Capital(h.Title) + ": " + strings.Join(parts, "; ") + "."
+}

@@ -1,0 +1,192 @@
+package scenarios
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/report/units"
+)
+
+// An audit's cells are episodes. Which there are is known once calm ones have been
+// watched: every step that came, with every fault that fits it.
+
+const (
+	episodeKind    = "episode"
+	episodeClients = 3
+	calmName       = "calm"
+	allSteps       = "all" // the step of what is no matter of one step
+)
+
+// aim is a fault and the step that it is aimed at.
+type aim struct {
+	step  step
+	fault *stepFault
+}
+
+// String is the name of a cell: "next exists #1/reply.drop".
+func (a aim) String() string { return a.step.String() + "/" + a.fault.name }
+
+// parseAims reads the name of a cell: an aim, or several with " + " between them.
+func parseAims(name string) ([]aim, error) {
+	var out []aim
+	for _, text := range strings.Split(name, " + ") {
+		at, with, _ := strings.Cut(text, "/")
+		s, err := parseStep(at)
+		if err != nil {
+			return nil, err
+		}
+		f := findStepFault(with)
+		if f == nil {
+			names := namesOf(stepFaults, func(f *stepFault) string { return f.name })
+			return nil, fmt.Errorf("%q: there is no fault %q of a step%s", text, with, units.Nearest(with, names))
+		}
+		if f.fits&s.kind() == 0 {
+			return nil, fmt.Errorf("%q: %s does not fit that kind of step", text, f.name)
+		}
+		out = append(out, aim{s, f})
+	}
+	return out, nil
+}
+
+// parseCell returns what is done in the cell of an audit.
+func parseCell(name string) (provocation, error) {
+	if what, ok := strings.CutPrefix(name, allSteps+"/"); ok {
+		if what == calmName {
+			return provocation{name: name, clients: episodeClients, run: calm}, nil
+		}
+		i := slices.IndexFunc(provocations, func(p provocation) bool { return p.name == what })
+		if i < 0 {
+			names := namesOf(provocations, func(p provocation) string { return p.name })
+			return provocation{}, fmt.Errorf("%q: there is no %q%s", name, what, units.Nearest(what, append(names, calmName)))
+		}
+		p := provocations[i]
+		p.name = name
+		return p, nil
+	}
+	aims, err := parseAims(name)
+	if err != nil {
+		return provocation{}, err
+	}
+	return provocation{name: name, clients: episodeClients, aims: aims, run: func(p *provoked) { p.episode(aims) }}, nil
+}
+
+// audit returns the phase of a scenario that audits; nil if it does not, as in a zoo.
+func (s *Scenario) audit() *Phase {
+	if len(s.Phases) == 0 || s.Phases[0].Kind != episodeKind || len(s.Specimens) > 0 {
+		return nil
+	}
+	return &s.Phases[0]
+}
+
+// auditCells returns the cells that an audit begins with: those that it names, or else the
+// calm ones.
+func (s *Scenario) auditCells(p *Phase) (cells []cell, err error) {
+	for _, name := range s.Subjects {
+		subject, err := s.find(name)
+		if err != nil {
+			return nil, err
+		}
+		for _, named := range p.Cells {
+			c, err := s.auditCell(subject, named)
+			if err != nil {
+				return nil, err
+			}
+			cells = append(cells, c)
+		}
+		for k := 1; k <= calmTimes && len(p.Cells) == 0; k++ {
+			c, err := s.auditCell(subject, allSteps+"/"+calmName)
+			if err != nil {
+				return nil, err
+			}
+			c.Trial = k
+			cells = append(cells, c)
+		}
+	}
+	return cells, nil
+}
+
+// auditCell returns the cell of that name.
+func (s *Scenario) auditCell(subject recipes.Subject, name string) (cell, error) {
+	what, err := parseCell(name)
+	if err != nil {
+		return cell{}, err
+	}
+	if what.fits != nil && !what.fits(subject) {
+		return cell{}, fmt.Errorf("%q does not go with %s; of its kind go: %s", name, subject.Name, strings.Join(wholeLine(subject), ", "))
+	}
+	for _, a := range what.aims {
+		switch {
+		case !a.step.suits(subject):
+			return cell{}, fmt.Errorf("%s is a %s: it has no %s, but %s", subject.Name, subject.Recipe, a.step.role, strings.Join(rolesOf(subject), ", "))
+		case a.fault.cancels() && subject.NoCancel:
+			return cell{}, fmt.Errorf("%q: %s cannot be called off", a, subject.Name)
+		}
+		if a.fault.process && subject.Start == nil && !s.Apart {
+			return cell{}, fmt.Errorf("%s: %s", a.fault.name, inOurProcess(subject.Name))
+		}
+	}
+	step, fault := allSteps, strings.TrimPrefix(name, allSteps+"/")
+	if len(what.aims) > 0 {
+		i := strings.LastIndexByte(name, '/')
+		step, fault = name[:i], name[i+1:]
+	}
+	return cell{Subject: subject, Clients: what.clients, Provocation: name, Step: step, Fault: fault, Scenario: s, aims: what.aims}, nil
+}
+
+// stepCells returns the cells of a subject, by the steps that were seen.
+func (s *Scenario) stepCells(subject recipes.Subject, w *stepWatch) (cells []cell, err error) {
+	var errs []error
+	for _, r := range w.records(subject) {
+		for _, f := range r.Faults {
+			if r.Step == allSteps && f == calmName {
+				continue // has been played
+			}
+			c, err := s.auditCell(subject, r.Step+"/"+f)
+			cells, errs = append(cells, c), append(errs, err)
+		}
+	}
+	return cells, errors.Join(errs...)
+}
+
+// pairLimit bounds how many pairs are drawn: a budget ends it earlier.
+const pairLimit = 2000
+
+// pairCells draws cells with two faults each from those with one.
+func (s *Scenario) pairCells(single []cell, seed uint64) (pairs []cell, err error) {
+	single = slices.DeleteFunc(slices.Clone(single), func(c cell) bool { return len(c.aims) == 0 || c.alone() })
+	r := rand.New(rand.NewPCG(seed, 2))
+	drawn := map[string]bool{}
+	for range pairLimit {
+		if len(single) < 2 {
+			break
+		}
+		a, b := single[r.IntN(len(single))], single[r.IntN(len(single))]
+		name := a.Provocation + " + " + b.Provocation
+		if a.Subject.Name != b.Subject.Name || a.aims[0].step == b.aims[0].step || drawn[a.Subject.Name+name] {
+			continue
+		}
+		drawn[a.Subject.Name+name] = true
+		c, err := s.auditCell(a.Subject, name)
+		if err != nil {
+			return nil, err
+		}
+		pairs = append(pairs, c)
+	}
+	return pairs, nil
+}
+
+// counted says that what the cell costs is counted, by the members as well: nobody else may
+// use them meanwhile.
+func (c cell) counted() bool { return c.Step == allSteps && c.Fault == "line" }
+
+// driven says that the clients of the cell are programs of their own.
+func (c cell) driven() bool { return c.Subject.Start != nil }
+
+// alone says that the cell's fault hits a member, which others use as well.
+func (c cell) alone() bool {
+	return slices.ContainsFunc(c.aims, func(a aim) bool { return a.fault.alone })
+}

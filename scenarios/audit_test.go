@@ -1,0 +1,139 @@
+package scenarios
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/zkbench/zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/report"
+)
+
+func subject(t *testing.T, name string) recipes.Subject {
+	t.Helper()
+	s, err := recipes.Find(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestRecords_haveTheFaultsThatFitEachStep(t *testing.T) {
+	made := []seenStep{{step: step{op: callAcquire}}, {step: step{op: callWait}, at: 1200000}, {step: step{op: callHold}, at: 2500000}}
+	var w stepWatch
+	for range calmTimes {
+		w.add(stepsOf("next", frames(wire.Create, wire.Notified, wire.Delete), made))
+	}
+	rows := func(name string) map[string][]string {
+		out := map[string][]string{}
+		for _, r := range w.records(subject(t, name)) {
+			out[r.Step] = r.Faults
+		}
+		return out
+	}
+	got := rows("lock/predecessor")
+	for step, want := range map[string]string{
+		"next acquire #1":      "flap.before session.close session.expire client.freeze",
+		"next hold #1":         "flap.before session.close session.expire client.freeze",
+		"next wait #1":         "flap.before session.close session.expire client.freeze cancel",
+		"next notification #1": "flap.before flap.after session.close client.freeze reply.hold cancel",
+		"next delete #1": "request.drop reply.drop reply.drop.away flap.before flap.after session.close reply.close session.expire client.freeze " +
+			"request.hold reply.hold member.kill",
+		"all": "calm crowd wrapped-numbers newcomers line",
+	} {
+		if have := strings.Join(got[step], " "); have != want {
+			t.Errorf("%s: %s\nwant %s", step, have, want)
+		}
+	}
+	if !slices.Contains(got["next create #1"], "cancel") {
+		t.Error("an acquire can be called off at its create")
+	}
+	if slices.Contains(rows("lock/go-zookeeper")["next create #1"], "cancel") {
+		t.Error("lock/go-zookeeper cannot be called off")
+	}
+}
+
+// auditOf is scenario audit with overrides.
+func auditOf(t *testing.T, overrides ...string) *Scenario {
+	t.Helper()
+	name, text, err := Source("audit")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Load(name, text, overrides...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestPairCells_areDrawnFromTheSeedAndMeetAtTwoSteps(t *testing.T) {
+	s := auditOf(t, "subjects=[lock/parent]", "phases.0.depth=2", "phases.0.duration=1s")
+	single, err := s.stepCells(subject(t, "lock/parent"), &stepWatch{steps: stepsOf("next", frames(wire.Create, wire.GetChildren2, wire.Delete), nil)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	draw := func(seed uint64) (out []string) {
+		cells, err := s.pairCells(single, seed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range cells {
+			if len(c.aims) != 2 || c.aims[0].step == c.aims[1].step || c.alone() {
+				t.Fatalf("%s: %v", c.Provocation, c.aims)
+			}
+			out = append(out, c.trialName())
+		}
+		return out
+	}
+	if a := draw(1); !slices.Equal(a, draw(1)) || slices.Equal(a, draw(2)) || len(slices.Compact(slices.Sorted(slices.Values(a)))) != len(a) {
+		t.Errorf("%d pairs: not those of their seed, or some twice", len(a))
+	}
+}
+
+func TestParseCell_knowsWhatCanBeDone(t *testing.T) {
+	for name, clients := range map[string]int{"next exists #1/reply.drop": 3, "all/calm": 3, "all/crowd": 8, "all/backlog": 2} {
+		if p, err := parseCell(name); err != nil || p.clients != clients || p.run == nil {
+			t.Errorf("%s: %v, %d clients", name, err, p.clients)
+		}
+	}
+	for _, name := range []string{"next exists #1/earthquake", "all/earthquake", "crowd", ""} {
+		if _, err := parseCell(name); err == nil {
+			t.Errorf("%q was taken for a cell", name)
+		}
+	}
+}
+
+// A few cells of a sound lock and of one that loses its node with the reply to a create,
+// on a real ensemble.
+func TestAudit_findsTheStepAtWhichALockIsBroken(t *testing.T) {
+	cells := []string{"all/calm", "next create #1/request.drop", "next create #1/reply.drop", "next notification #1/flap.before",
+		"holder hold #1/session.expire", "third create #1/cancel", "holder delete #1/reply.hold", "next getChildren2 #1/client.freeze", "next wait #1/session.close", "next getChildren2 #1/member.kill"}
+	s := auditOf(t, "subjects=[lock/predecessor-plain, zoo/create-reply-lost]", "tick=0s", "session_timeout=4s", `phases.0.cells=["`+strings.Join(cells, `", "`)+`"]`)
+	text, err := s.dump()
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken := map[string]bool{"next create #1/reply.drop": true, "third create #1/cancel": true}
+	seen := 0
+	for _, trial := range runTrials(t, string(text)) {
+		if trial.Unproven() > 0 {
+			t.Errorf("%s: %v", trial.Name, trial.Faults)
+			continue
+		}
+		seen++
+		if trial.Subject == "zoo/create-reply-lost" && broken[trial.Provocation] {
+			if i := slices.IndexFunc(trial.Verdicts, func(v report.Verdict) bool { return v.Guarantee == "no-orphan" }); i < 0 || trial.Verdicts[i].Result != report.Fail {
+				t.Errorf("%s: was not caught: %v", trial.Name, trial.Verdicts)
+			}
+			continue
+		}
+		if trial.Outcome() != report.Pass {
+			t.Errorf("%s is %s: %v", trial.Name, trial.Outcome(), trial.Verdicts)
+		}
+	}
+	if seen != 2*len(cells) {
+		t.Errorf("%d cells were proven, want %d", seen, 2*len(cells))
+	}
+}

@@ -1,0 +1,67 @@
+package scenarios
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/zkbench/zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/report/history"
+)
+
+// calm is an episode without a fault. Its steps are watched.
+func calm(p *provoked) {
+	var scripts []*wire.Transcript
+	for _, c := range p.st.clients {
+		scripts = append(scripts, c.wire.Record())
+	}
+	p.episode(nil)
+	var seen []seenStep
+	for i, role := range rolesOf(p.st.cell.Subject) {
+		seen = append(seen, stepsOf(role, scripts[i].Frames(), p.course.made[i])...)
+	}
+	if w := p.st.watch; w != nil && w.add(seen) {
+		for _, r := range w.records(p.st.cell.Subject) {
+			r.At = p.st.clock.Now()
+			p.st.record.Record(r)
+		}
+	}
+}
+
+// calmTimes is how many calm episodes are watched: steps that only one of them has are a
+// matter of chance.
+const calmTimes = 3
+
+// stepWatch gathers the steps of the calm episodes of a subject.
+type stepWatch struct {
+	mu    sync.Mutex
+	times int
+	steps []seenStep
+}
+
+// add takes in what one calm episode has shown: what counts is what all show. It says
+// whether that was the last.
+func (w *stepWatch) add(seen []seenStep) (last bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.times++; w.times > 1 {
+		seen = inBoth(w.steps, seen)
+	}
+	w.steps = seen
+	return w.times == calmTimes
+}
+
+// records are the steps and the faults that fit them: the rows of the matrix.
+func (w *stepWatch) records(subject recipes.Subject) []*history.Step {
+	out := []*history.Step{{Step: allSteps, Faults: append([]string{calmName}, wholeLine(subject)...)}}
+	for _, s := range w.steps {
+		r := &history.Step{Step: s.String()}
+		for _, f := range stepFaults {
+			if f.at(s, subject) {
+				r.Faults = append(r.Faults, f.name)
+			}
+		}
+		out = append(out, r)
+	}
+	return slices.DeleteFunc(out, func(r *history.Step) bool { return len(r.Faults) == 0 })
+}

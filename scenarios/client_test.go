@@ -1,0 +1,111 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/zkbench/zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/report/history"
+)
+
+// contender is a client whose acquire a test decides; it releases at once.
+type contender struct {
+	acquire func(ctx context.Context) (recipes.Claim, error)
+}
+
+func (c contender) Acquire(ctx context.Context) (recipes.Claim, error) { return c.acquire(ctx) }
+func (contender) Release(context.Context) error                        { return nil }
+func (contender) Close(context.Context) error                          { return nil }
+
+// alone has one such client play, without an ensemble, and returns what was recorded.
+func alone(t *testing.T, phase Phase, subject recipes.Contender, play func(st *stage, c *client)) []history.Record {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "history", "alone.zst")
+	record := create(t, path)
+	st := &stage{
+		scenario: &Scenario{SessionTimeout: time.Minute}, phase: phase, clock: history.Start(), record: record, holder: newHolder(),
+		cell: cell{Subject: recipes.Subject{Recipe: recipes.RecipeLock}},
+	}
+	st.tap, st.faults = wire.New(st.clock.Now), st.newFaults(t.Context(), nil, 0)
+	c, opened := newClient(st, 0), recipes.Client(subject)
+	c.subject.Store(&opened)
+	st.clients = []*client{c}
+	play(st, c)
+	if err := record.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return recordsOf(t, path)
+}
+
+func TestClient_convertsTheInstantsOfAdapters(t *testing.T) {
+	var at, lost time.Time
+	var clock history.Clock
+	records := alone(t, Phase{Name: "p"}, contender{func(context.Context) (recipes.Claim, error) {
+		at = time.Now()
+		time.Sleep(2 * time.Millisecond) // what an adapter does afterwards
+		return recipes.Claim{At: at, Token: 7}, nil
+	}}, func(st *stage, c *client) {
+		clock = st.clock
+		if _, err := c.acquire(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		lost = time.Now()
+		time.Sleep(2 * time.Millisecond) // on its way
+		c.event(recipes.Event{Kind: recipes.EventLost, Token: 7, At: lost})
+	})
+	s, e := only[*history.Sample](t, records), only[*history.Session](t, records)
+	if s.Return != clock.At(at) {
+		t.Errorf("the acquire returned at %v, recorded is %v", clock.At(at), s.Return)
+	}
+	if e.At != clock.At(lost) {
+		t.Errorf("the client learned at %v, recorded is %v", clock.At(lost), e.At)
+	}
+}
+
+func TestStage_recordsWhoWaitsWhenClientsAreToldToStop(t *testing.T) {
+	records := alone(t, Phase{Name: "p", Duration: 30 * time.Millisecond}, contender{func(ctx context.Context) (recipes.Claim, error) {
+		<-ctx.Done()
+		return recipes.Claim{}, ctx.Err()
+	}}, func(st *stage, c *client) {
+		phase, _, end := st.timed(t.Context())
+		defer end()
+		if _, err := c.acquire(phase); err == nil {
+			t.Error("nobody could grant that")
+		}
+		if st.stopped.Load() == 0 {
+			t.Error("nobody noted when the client was told to stop")
+		}
+	})
+	w, s := only[*history.Waiting](t, records), only[*history.Sample](t, records)
+	if w.Op != history.Acquire || w.Call != s.Call || w.At > s.Return || w.At < 30*time.Millisecond {
+		t.Errorf("it waited %+v, and its acquire is %+v", w, s)
+	}
+}
+
+// Where every acquire fails at once, a client does not spin.
+func TestClient_backsOffAfterErrors(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls := 0
+		records := alone(t, Phase{Name: "p", Duration: time.Minute}, contender{func(context.Context) (recipes.Claim, error) {
+			calls++
+			return recipes.Claim{}, errors.New("not today")
+		}}, func(st *stage, c *client) {
+			before := st.efforts()
+			phase, _, end := st.timed(t.Context())
+			defer end()
+			c.loop(phase)
+			st.recordEfforts(before)
+		})
+		if calls < 60 || calls > 200 {
+			t.Errorf("%d calls in a minute, want one in half a second to a second once it is clear that it is in vain", calls)
+		}
+		if e := only[*history.Effort](t, records); e.BackOff < 59*time.Second || e.BackOff > time.Minute {
+			t.Errorf("it backed off for %v of a minute in which nothing else happened", e.BackOff)
+		}
+	})
+}

@@ -1,0 +1,153 @@
+package scenarios
+
+import (
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/recipes/driver/host"
+	"github.com/zkbench/zkbench/report/units"
+)
+
+// Driver is a program around a recipe that is not compiled in (zkbench help drivers).
+type Driver struct {
+	Name      string            `yaml:"name"`                // of the subject, which says what it is: lock/..., election/... or queue/...
+	Exec      string            `yaml:"exec"`                // the program and its arguments, split into words as a shell would; no shell is run
+	Env       map[string]string `yaml:"env,omitempty"`       // added to the environment
+	Cwd       string            `yaml:"cwd,omitempty"`       // where it is started; here, if it is left out
+	Processes int               `yaml:"processes,omitempty"` // over how many processes the clients are spread, at least; each carries as many as it says
+}
+
+// subject returns the driver as a subject.
+func (d Driver) subject() recipes.Subject {
+	args, _ := host.Split(d.Exec) // validate says what is wrong with it
+	c := host.Command{Name: d.Name, Args: args, Dir: d.Cwd, Processes: d.Processes}
+	for key, value := range d.Env {
+		c.Env = append(c.Env, key+"="+value)
+	}
+	return host.Subject(c)
+}
+
+// find returns the subject of that name: one of the scenario's drivers, or one that is
+// compiled in.
+func (s *Scenario) find(name string) (recipes.Subject, error) {
+	for _, d := range s.Drivers {
+		if d.Name == name {
+			return d.subject(), nil
+		}
+	}
+	return recipes.Find(name)
+}
+
+// known returns the names of all subjects that the scenario can have.
+func (s *Scenario) known() []string {
+	return append(namesOf(s.Drivers, func(d Driver) string { return d.Name }), subjectNames()...)
+}
+
+// driverName is what a driver may be called.
+var driverName = regexp.MustCompile(`^(lock|election|queue)(/[A-Za-z0-9][A-Za-z0-9._-]*)+$`)
+
+func (s *Scenario) validateDrivers(bad problemFunc) {
+	for i, d := range s.Drivers {
+		d.validate(bad.in(fmt.Sprintf("drivers.%d", i)))
+		if slices.ContainsFunc(s.Drivers[:i], func(o Driver) bool { return o.Name == d.Name }) {
+			bad(fmt.Sprintf("drivers.%d.name", i), "%s is the name of another driver already", d.Name)
+		}
+	}
+}
+
+func (d Driver) validate(bad problemFunc) {
+	if !driverName.MatchString(d.Name) {
+		bad("name", "%q does not say what it is; name it lock/NAME, election/NAME or queue/NAME", d.Name)
+	} else if _, err := recipes.Find(d.Name); err == nil {
+		bad("name", "%s is compiled in; give the driver another name", d.Name)
+	}
+	if args, err := host.Split(d.Exec); err != nil {
+		bad("exec", "%q: %v; want a program and its arguments, like python3 driver.py", d.Exec, err)
+	} else if err := findable(args[0], d.Cwd); err != nil {
+		bad("exec", "%v", err)
+	}
+	between(bad, "processes", d.Processes, 0, maxClients)
+}
+
+// findable says why a program cannot be started in a folder.
+func findable(program, dir string) error {
+	if strings.Contains(program, "/") && !filepath.IsAbs(program) {
+		program = filepath.Join(dir, program) // relative to where it is started
+		if !strings.Contains(program, "/") {
+			program = "./" + program
+		}
+	}
+	_, err := exec.LookPath(program)
+	return err
+}
+
+// liftDrivers moves the entries of subjects that are drivers to the field for them, and
+// leaves their names. Their places in the text stay.
+func liftDrivers(root *yaml.Node) {
+	subjects := resolve(child(root, "subjects"))
+	if subjects == nil || subjects.Kind != yaml.SequenceNode {
+		return
+	}
+	for i, entry := range subjects.Content {
+		if entry = resolve(entry); entry.Kind != yaml.MappingNode {
+			continue
+		}
+		name := &yaml.Node{Kind: yaml.ScalarNode, Line: entry.Line, Column: entry.Column}
+		if n := resolve(child(entry, "name")); n != nil {
+			name.Value = n.Value
+		}
+		subjects.Content[i] = name
+		addDriver(root, entry)
+	}
+}
+
+// addDriver adds a driver to the field for them; one of the same name that is there makes
+// room.
+func addDriver(root, entry *yaml.Node) {
+	root = resolve(root)
+	list := resolve(child(root, "drivers"))
+	if list == nil {
+		list = &yaml.Node{Kind: yaml.SequenceNode}
+		root.Content = append(root.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: "drivers"}, list)
+	}
+	list.Content = append(list.Content, entry)
+}
+
+// execKey is the key of an override that names a program: exec=NAME=PROGRAM ARGS.
+const execKey = "exec"
+
+// overrideExec sets the program of the driver that a flag names.
+func overrideExec(root *yaml.Node, value string) error {
+	name, line, ok := strings.Cut(value, "=")
+	if !ok || name == "" || line == "" {
+		return fmt.Errorf("--exec %s: want NAME=PROGRAM ARGS, like 'lock/mine=python3 driver.py'", value)
+	}
+	var entry yaml.Node
+	if err := entry.Dump(Driver{Name: name, Exec: line}); err != nil {
+		return err
+	}
+	displace(&entry)
+	if list := resolve(child(resolve(root), "drivers")); list != nil {
+		list.Content = slices.DeleteFunc(list.Content, func(n *yaml.Node) bool {
+			old := resolve(child(n, "name"))
+			return old != nil && old.Value == name
+		})
+	}
+	addDriver(root, &entry)
+	return nil
+}
+
+// unknownSubject says that there is no such subject.
+func (s *Scenario) unknownSubject(name string, err error) string {
+	if _, notRecipe := host.RecipeOf(name); notRecipe == nil {
+		return fmt.Sprintf("%v%s; a program of your own is one with --exec '%s=PROGRAM ARGS'", err, units.Nearest(name, s.known()), name)
+	}
+	return fmt.Sprintf("%v%s", err, units.Nearest(name, s.known()))
+}

@@ -1,0 +1,249 @@
+package scenarios
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/recipes/driver"
+	"github.com/zkbench/zkbench/recipes/driver/check"
+	"github.com/zkbench/zkbench/recipes/driver/host"
+	"github.com/zkbench/zkbench/report/history"
+)
+
+// The test binary is a driver as well, of the subject that is in this variable.
+const driverKey = "ZKBENCH_TEST_SUBJECT"
+
+func beDriver(name string) {
+	switch name {
+	case "minimal":
+		minimal(nil).Main()
+	case "leaves its listeners":
+		minimal(strings.Split(os.Getenv("SERVERS"), ",")).Main()
+	case "prints":
+		s, _ := recipes.Find("lock/predecessor")
+		open := s.Open
+		s.Open = func(ctx context.Context, env recipes.Env) (recipes.Client, error) {
+			if env.Client == 2 {
+				time.AfterFunc(500*time.Millisecond, func() { fmt.Println("DEBUG: still here") })
+			}
+			return open(ctx, env)
+		}
+		driver.Main(s)
+	}
+	s, err := recipes.Find(name)
+	if err != nil {
+		panic(err)
+	}
+	driver.Main(s)
+}
+
+// minimal is a driver that says as little as it may: no node, no token, no session, no
+// events, no times, no cancel. With servers it connects to those.
+func minimal(servers []string) driver.Lock {
+	return driver.Lock{
+		About: "zk.Lock", Promises: recipes.Promises{Exclusive: true, FIFO: true},
+		Open: func(ctx context.Context, env recipes.Env) (driver.Mutex, error) {
+			if servers != nil {
+				env.Servers = servers
+			}
+			conn, err := driver.Connect(ctx, env, zk.WithLogger(log.New(io.Discard, "", 0)))
+			if err != nil {
+				return driver.Mutex{}, err
+			}
+			lock := zk.NewLock(conn, env.Parent, zk.WorldACL(zk.PermAll))
+			return driver.Mutex{Lock: func(context.Context) error { return lock.Lock() }, Unlock: lock.Unlock, Close: conn.Close}, nil
+		},
+	}
+}
+
+// asDriver is a driver of that name in a scenario.
+func asDriver(name, subject string) string {
+	return fmt.Sprintf("{name: %s, exec: %q, env: {%s: %q, SERVERS: %q}}", name, "'"+os.Args[0]+"'", driverKey, subject, strings.Join(ensemble.Servers(), ","))
+}
+
+func TestDriver_besideOursInOneRun(t *testing.T) {
+	trials := runTrials(t, `
+name: drivers
+subjects: [lock/predecessor, `+asDriver("lock/ours", "lock/predecessor")+`, `+asDriver("lock/minimal", "minimal")+`]
+clients: [5]
+session_timeout: 4s
+phases:
+  - {name: drain, kind: drain, rounds: 2, hold: 5ms}
+  - {name: churn, kind: churn, duration: 3s, faults: [{at: 1s, fault: session.close, target: holder}]}
+`)
+	for name, trial := range trials {
+		for _, v := range trial.Verdicts {
+			if v.Result == "fail" || v.Result == "unknown" && v.Guarantee != "fit" && v.Guarantee != "fan-out" && !strings.Contains(name, "minimal") {
+				t.Errorf("%s: %s is %s: %q", name, v.Guarantee, v.Result, v.Reasons)
+			}
+		}
+		if value(t, trial, "throughput").Value == nil {
+			t.Errorf("%s: nothing was granted", name)
+		}
+	}
+	ours, in := trials["drivers-lock-ours-5"], trials["drivers-lock-predecessor-5"]
+	if p := ours.Metrics["pipe.roundtrip"]; p.P50 == nil || *p.P50 <= 0 {
+		t.Errorf("the pipe's round trip is %+v", p)
+	}
+	if a, b := *value(t, ours, "fanout.notifications").Value, *value(t, in, "fanout.notifications").Value; a != b {
+		t.Errorf("as a driver a hand-off wakes %v, and %v without", a, b)
+	}
+}
+
+func TestDriver_minimalFailsOver(t *testing.T) {
+	trials := runTrials(t, `
+name: drivers
+subjects: [`+asDriver("lock/minimal", "minimal")+`]
+clients: [3]
+session_timeout: 2s
+phases: [{name: crash, kind: failover, rounds: 2, cause: crash}]
+`)
+	for _, trial := range trials {
+		if v := trial.Metrics["failover.latency"]; v.Count == nil || *v.Count != 2 {
+			t.Errorf("failovers: %+v", v)
+		}
+	}
+}
+
+func TestDriver_aQueueHandsOutWhatWasPut(t *testing.T) {
+	for _, trial := range runTrials(t, `
+name: drivers
+subjects: [`+asDriver("queue/ours", "queue/parent")+`]
+clients: [4]
+session_timeout: 4s
+phases: [{name: churn, kind: churn, duration: 2s}]
+`) {
+		for _, v := range trial.Verdicts {
+			if (v.Result == "fail" || v.Result == "unknown") && v.Guarantee != "fit" {
+				t.Errorf("%s is %s: %q", v.Guarantee, v.Result, v.Reasons)
+			}
+		}
+	}
+}
+
+// unplayed runs a scenario of one trial and returns why it could not be played.
+func unplayed(t *testing.T, text string) (why []string, samples int) {
+	t.Helper()
+	s, err := Load(t.Name(), []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	r := runner{ensemble: ensemble, id: fmt.Sprintf("test-%d", runs.Add(1)), seed: 1, dir: dir}
+	batches, err := s.batches()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.run(t.Context(), s, batches[0], 0, 1); err != nil {
+		t.Fatal(err)
+	}
+	files, _ := filepath.Glob(filepath.Join(dir, "history", "*"))
+	h, err := history.Open(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, err := range h.Records {
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch r := n.Record.(type) {
+		case *history.Unplayed:
+			why = append(why, r.Why)
+		case *history.Sample:
+			samples++
+		}
+	}
+	return why, samples
+}
+
+const aChurn = `
+clients: [3]
+session_timeout: 4s
+phases: [{name: churn, kind: churn, duration: 2s}]
+`
+
+func TestDriver_thatBreaksTheProtocolLosesNothingThatWasMeasured(t *testing.T) {
+	why, samples := unplayed(t, "name: drivers\nsubjects: ["+asDriver("lock/prints", "prints")+"]"+aChurn)
+	if len(why) != 1 || !strings.Contains(why[0], "one JSON object: DEBUG: still here") {
+		t.Errorf("the trial was not played because %q", why)
+	}
+	if samples == 0 {
+		t.Error("nothing of what was measured is left")
+	}
+}
+
+func TestDriver_whoseClientsLeaveTheirListeners(t *testing.T) {
+	why, _ := unplayed(t, "name: drivers\nsubjects: ["+asDriver("lock/leaves", "leaves its listeners")+"]"+aChurn)
+	if len(why) != 1 || !strings.Contains(why[0], "came through none of zkbench's listeners") {
+		t.Errorf("the trial was not played because %q", why)
+	}
+}
+
+func TestDriver_thatSaysItIsSomethingElse(t *testing.T) {
+	why, _ := unplayed(t, "name: drivers\nsubjects: ["+asDriver("election/mine", "lock/parent")+"]"+aChurn)
+	if len(why) != 1 || !strings.Contains(why[0], `election/mine is named as a election, and its hello says recipe "lock"`) {
+		t.Errorf("the trial was not played because %q", why)
+	}
+}
+
+func TestCheckDriver_findsOursSound(t *testing.T) {
+	for _, name := range []string{"lock/predecessor", "election/parent", "queue/predecessor", "minimal"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var last check.Step
+			c := host.Command{Args: []string{os.Args[0]}, Env: []string{driverKey + "=" + name}}
+			err := checkDriverOn(t.Context(), ensemble, c, "", func(s check.Step) {
+				if s.Result != check.OK && s.Result != check.NotOffered {
+					t.Errorf("%s: %s: %s\n%s", s.Name, s.Result, s.Why, strings.Join(s.Exchange, "\n"))
+				}
+				last = s
+			})
+			if err != nil || last.Name != "end of stdin" {
+				t.Errorf("the last step was %q: %v", last.Name, err)
+			}
+		})
+	}
+}
+
+func TestCheckDriver_showsTheExchangeOfWhatIsWrong(t *testing.T) {
+	var wrong []check.Step
+	c := host.Command{Args: []string{os.Args[0]}, Env: []string{driverKey + "=prints"}}
+	if err := checkDriverOn(t.Context(), ensemble, c, "", func(s check.Step) {
+		if s.Result != check.OK && s.Result != check.NotOffered {
+			wrong = append(wrong, s)
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if len(wrong) != 1 || !strings.Contains(wrong[0].Why, "DEBUG: still here") || len(wrong[0].Exchange) == 0 {
+		t.Errorf("found %+v", wrong)
+	}
+}
+
+func TestLoad_driversOfASubject(t *testing.T) {
+	s, err := Load("mine", []byte("name: x\nsubjects: [lock/parent, "+asDriver("lock/mine", "lock/parent")+"]"+aChurn),
+		"exec=lock/other='"+os.Args[0]+"' --flag", "subjects=[lock/other, lock/mine]")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Drivers) != 2 || s.Drivers[1].Exec != "'"+os.Args[0]+"' --flag" || s.Drivers[0].Env[driverKey] != "lock/parent" {
+		t.Errorf("drivers %+v", s.Drivers)
+	}
+	text, err := s.dump()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := Load("again", text); err != nil || len(again.Drivers) != 2 {
+		t.Errorf("the scenario that is kept cannot be read: %v", err)
+	}
+}

@@ -1,0 +1,82 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/report/history"
+)
+
+// earlyWarning is an observer beside the candidates, with a session of its own that is
+// not counted: it watches who stands, and warns once fewer do than the phase says. (Seed
+// 000: "an early warning can also be given based on the current number of workers".)
+type earlyWarning struct {
+	st     *stage
+	s      *recipes.Session
+	cancel context.CancelFunc
+	done   chan struct{} // closed when it watches no more
+	err    error         // why; valid then
+
+	once   sync.Once
+	warned chan struct{} // closed when it has warned
+}
+
+// warnBelow begins to watch, and returns nil where the phase wants no warning.
+func (st *stage) warnBelow(ctx context.Context) (*earlyWarning, error) {
+	if st.phase.Warn == 0 {
+		return nil, nil
+	}
+	open, opened := context.WithTimeout(ctx, joinLimit)
+	defer opened()
+	s, err := recipes.Open(open, st.observer.ensemble.Servers(), harnessOptions(st.observer.ensemble, st.scenario.SessionTimeout))
+	if err != nil {
+		return nil, fmt.Errorf("open the session that gives the early warning: %w", err)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	w := &earlyWarning{st: st, s: s, cancel: cancel, done: make(chan struct{}), warned: make(chan struct{})}
+	go func() {
+		defer close(w.done)
+		w.err = s.WatchChildren(ctx, st.parent, w.see)
+	}()
+	return w, nil
+}
+
+func (w *earlyWarning) see(names []string) {
+	if len(names) >= w.st.phase.Warn {
+		return
+	}
+	w.once.Do(func() {
+		w.st.record.Record(&history.Warning{At: w.st.clock.Now(), Phase: w.st.phase.Name, Round: w.st.round,
+			Standing: len(names), Below: w.st.phase.Warn})
+		close(w.warned)
+	})
+}
+
+// await returns once it has warned, if as few stand as that.
+func (w *earlyWarning) await(ctx context.Context, standing int) error {
+	if w == nil || standing >= w.st.phase.Warn {
+		return nil
+	}
+	limit, cancel := context.WithTimeout(ctx, w.st.patience())
+	defer cancel()
+	select {
+	case <-w.warned:
+		return nil
+	case <-w.done:
+		return fmt.Errorf("the early warning's observer stopped: %w", w.err)
+	case <-limit.Done():
+		return errors.Join(ctx.Err(), fmt.Errorf("no early warning within %v though only %d stand", w.st.patience(), standing))
+	}
+}
+
+func (w *earlyWarning) close() {
+	if w == nil {
+		return
+	}
+	w.cancel()
+	<-w.done
+	w.s.Close()
+}

@@ -1,0 +1,214 @@
+package scenarios
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/zkbench/zkbench/chaos"
+	"github.com/zkbench/zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/ensembles"
+)
+
+// joint is one fault of a member that strikes several trials at the same moment: each says
+// when it has come to its step, and goes on when the member is down.
+type joint struct {
+	server  string // address of the member
+	mu      sync.Mutex
+	missing int           // trials that may still come
+	timer   *time.Timer   // runs from when the first has come
+	ready   chan struct{} // closed when the member is to go down
+	closed  bool          // ready is
+	down    chan struct{} // closed when the member is down, or could not be brought down
+	back    chan struct{} // closed when it serves again, or did not go down
+	window  chaos.Window  // after back
+	dialled map[dial]bool // so far
+}
+
+// dial is a client's attempt to connect to an address.
+type dial struct {
+	c    *wire.Client
+	addr string
+}
+
+// jointFor is how long the first trial waits for the others, at most: a client hangs up
+// when nothing has come for two thirds of its session timeout. The member is down for
+// downFor.
+const (
+	jointFor = 700 * time.Millisecond
+	downFor  = 500 * time.Millisecond
+)
+
+var errLate = errors.New("its step came when the member had been killed already")
+
+func newJoint(server string, trials int) *joint {
+	return &joint{server: server, missing: trials, ready: make(chan struct{}), down: make(chan struct{}), back: make(chan struct{}),
+		dialled: map[dial]bool{}}
+}
+
+// lead has a client begin on the member: every other refuses it once before its first session.
+// Many a library tries the members in an order of its own.
+func (j *joint) lead(c *wire.Client, tap wire.Dialer) wire.Dialer {
+	return func(network, addr string, timeout time.Duration) (net.Conn, error) {
+		if addr != j.server && c.Session().ID == 0 && j.first(c, addr) {
+			return nil, fmt.Errorf("dial %s: the first session is to be with %s", addr, j.server)
+		}
+		return tap(network, addr, timeout)
+	}
+}
+
+// first says whether it is the first time that it is asked about the client and the address.
+func (j *joint) first(c *wire.Client, addr string) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	dial := dial{c, addr}
+	was := j.dialled[dial]
+	j.dialled[dial] = true
+	return !was
+}
+
+// come says that a trial has come to its step, or with here false that it never will.
+func (j *joint) come(here bool) (inTime bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	inTime = !j.closed
+	j.missing--
+	if here && j.timer == nil {
+		j.timer = time.AfterFunc(jointFor, j.fire)
+	}
+	if j.missing == 0 {
+		go j.fire()
+	}
+	return inTime
+}
+
+func (j *joint) fire() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if !j.closed {
+		j.closed = true
+		close(j.ready)
+	}
+}
+
+// strike has a trial meet the fault whose client is on the server. release is called when
+// the member is down.
+func (j *joint) strike(ctx context.Context, server string, release func()) error {
+	if server != j.server {
+		j.come(false)
+		return fmt.Errorf("its client was on %s, and %s was killed", cmp.Or(server, "no member"), j.server)
+	}
+	if !j.come(true) {
+		return errLate
+	}
+	for _, next := range []chan struct{}{j.down, j.back} {
+		select {
+		case <-next:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		release()
+	}
+	return j.window.Err
+}
+
+// play kills the member once all have come, and starts it again.
+func (j *joint) play(ctx context.Context, e *ensembles.Ensemble, member string) error {
+	defer close(j.back)
+	var downed sync.Once
+	isDown := func() { downed.Do(func() { close(j.down) }) }
+	defer isDown()
+	select {
+	case <-j.ready:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	fault, err := chaos.Parse("member.kill", member, nil)
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	return chaos.Plan{
+		Entries: []chaos.Entry{{Fault: fault, For: downFor}}, Now: func() time.Duration { return time.Since(start) },
+		Injected: func(chaos.Window) { isDown() }, Healed: func(w chaos.Window) { j.window = w },
+	}.Play(ctx, chaos.Target{Ensemble: e})
+}
+
+// waves is how often a member is killed at most: who came too late for the first time, or
+// was on another member, has another.
+const waves = 5
+
+// together plays cells whose fault hits a member. They all begin at the same time, with
+// their client on one member, which is killed for all of them at once. Those whose step
+// came too late, or whose client had gone to another member, so that nothing was tried, are
+// played again.
+func (r *runner) together(ctx context.Context, cells []cell, before, all int) error {
+	for n := range waves {
+		if len(cells) == 0 || ctx.Err() != nil {
+			break
+		}
+		late, err := r.wave(ctx, cells, n, before, all)
+		if err != nil || n == waves-1 {
+			return err
+		}
+		for cells = nil; len(late) > 0; late = late[1:] {
+			again, err := r.again(late[0].trialName())
+			if err != nil {
+				return err
+			}
+			if again {
+				cells = append(cells, late[0])
+			}
+		}
+	}
+	return ctx.Err()
+}
+
+// wave plays the cells, which have been played so often before, and returns those that
+// were not hit.
+func (r *runner) wave(ctx context.Context, cells []cell, again, before, all int) (late []cell, err error) {
+	victim, err := r.follower(ctx)
+	if err != nil {
+		return nil, err
+	}
+	j := newJoint(r.ensemble.Members[victim].Addr, len(cells))
+	played := make(chan error, 1)
+	playing, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() { played <- j.play(playing, r.ensemble, r.ensemble.Members[victim].Name) }()
+	var mu sync.Mutex
+	var trials []*trial
+	err = r.beside(ctx, cells, besides{before: before, all: all, atOnce: len(cells), prepare: func(t *trial) {
+		t.again = again
+		t.stage.joint, t.stage.shift = j, victim-t.stage.cell.aims[0].step.client()+len(r.ensemble.Members)
+		mu.Lock()
+		defer mu.Unlock()
+		trials = append(trials, t)
+	}})
+	stop()
+	<-played // what it came to is in the trials' windows
+	for _, t := range trials {
+		if t.stage.missed.Load() {
+			late = append(late, t.stage.cell)
+		}
+	}
+	return late, err
+}
+
+// follower returns the index of a member that does not lead.
+func (r *runner) follower(ctx context.Context) (int, error) {
+	leader, err := ensembles.Leader(ctx, r.ensemble)
+	if err != nil {
+		return 0, err
+	}
+	for i, m := range r.ensemble.Members {
+		if m != leader {
+			return i, nil
+		}
+	}
+	return 0, fmt.Errorf("the ensemble has no member that could be killed: it has %d", len(r.ensemble.Members))
+}

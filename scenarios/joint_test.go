@@ -1,0 +1,52 @@
+package scenarios
+
+import (
+	"context"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/chaos/wire"
+)
+
+// Whose client is on another member is not hit when one is killed, and the others do not
+// wait for it.
+func TestJoint_hitsWhoIsOnTheMember(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	j := newJoint("one:1", 2)
+	if err := j.strike(ctx, "other:1", func() {}); err == nil || !strings.Contains(err.Error(), "its client was on other:1, and one:1 was killed") {
+		t.Errorf("got %v", err)
+	}
+	hit := make(chan error, 1)
+	go func() { hit <- j.strike(ctx, "one:1", func() {}) }()
+	select {
+	case <-j.ready:
+	case <-time.After(10 * time.Second):
+		t.Fatal("the member is not killed, though all have come")
+	}
+	close(j.down)
+	close(j.back)
+	if err := <-hit; err != nil {
+		t.Error(err)
+	}
+}
+
+// A library that tries the members in another order comes to the one that is to be killed; a
+// client that cannot is not kept out.
+func TestJoint_leadsToTheMember(t *testing.T) {
+	j, c := newJoint("one:1", 1), wire.New(func() time.Duration { return 0 }).Client(0)
+	var reached []string
+	for _, addr := range []string{"two:1", "one:1", "two:1", "three:1"} {
+		lead := j.lead(c, func(_, addr string, _ time.Duration) (net.Conn, error) { // one a connection, as listeners do
+			reached = append(reached, addr)
+			return nil, nil
+		})
+		_, _ = lead("tcp", addr, 0)
+	}
+	if !slices.Equal(reached, []string{"one:1", "two:1"}) {
+		t.Errorf("it came to %s", reached)
+	}
+}

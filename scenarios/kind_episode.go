@@ -1,0 +1,68 @@
+package scenarios
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/zkbench/zkbench/report/history"
+)
+
+func init() {
+	addKind(kind{
+		name:   episodeKind,
+		about:  "three clients stand in line and hold once; every step of theirs meets every fault that fits it, one an episode",
+		pace:   history.ByHarness,
+		fields: []string{"cells", "depth", "duration"},
+		validate: func(p *Phase, bad problemFunc) {
+			between(bad, "depth", p.Depth, 0, 2)
+			if (p.Depth == 2) != (p.Duration > 0) {
+				bad("duration", "is how long pairs of faults are drawn: it goes with depth: 2, and is needed there")
+			}
+			if p.Depth == 2 && len(p.Cells) > 0 {
+				bad("cells", "names what is to be played; leave depth out")
+			}
+			for i, name := range p.Cells {
+				if _, err := parseCell(name); err != nil {
+					bad(fmt.Sprintf("cells.%d", i), "%v", err)
+				}
+			}
+		},
+		tooFew: func(_ *Phase, clients int) string {
+			if clients != episodeClients {
+				return fmt.Sprintf("an episode has %d clients", episodeClients)
+			}
+			return ""
+		},
+		effort: func(*Phase, int) time.Duration { return 0 },
+		run:    playCell,
+	})
+}
+
+// playCell plays what the trial's cell names, lets everybody have a turn, and records what
+// is left.
+func playCell(ctx context.Context, st *stage) error {
+	what, err := parseCell(st.cell.Provocation)
+	if err != nil {
+		return err
+	}
+	limit := provokeLimit + 4*st.scenario.SessionTimeout
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it took longer than %v", limit))
+	defer cancel()
+	p := newProvoked(ctx, st)
+	defer p.callOff()
+	st.report("%s", what.name)
+	if err := p.play(what.run); err != nil {
+		return fmt.Errorf("%s: %w", what.name, reason(ctx, err))
+	}
+	if st.queue() {
+		return nil
+	}
+	if stuck := p.everybody(); stuck {
+		if err := st.snapshot(ctx, stuckFor); err != nil {
+			return err
+		}
+	}
+	p.callOff()
+	return st.snapshotIdle(ctx)
+}

@@ -1,0 +1,115 @@
+package scenarios
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/zkbench/zkbench/chaos"
+	"github.com/zkbench/zkbench/report"
+)
+
+// isBuiltin says whether a text is that of the built-in scenario of this name.
+func isBuiltin(name string, text []byte) bool {
+	own, err := builtin.ReadFile("builtin/" + name + ".yaml")
+	return err == nil && bytes.Equal(own, text)
+}
+
+// markBuiltin marks the faults that nobody has asked for: those of phases in which no
+// override sets any.
+func (s *Scenario) markBuiltin(overrides []string) {
+	for i := range s.Phases {
+		p := &s.Phases[i]
+		asked := slices.ContainsFunc(overrides, func(o string) bool {
+			path, _, _ := strings.Cut(o, "=")
+			steps := strings.Split(path, ".")
+			return steps[0] == "phases" && (len(steps) == 1 || (steps[1] == strconv.Itoa(i) || steps[1] == p.Name) &&
+				(len(steps) == 2 || steps[2] == "faults"))
+		})
+		for j := range p.Faults {
+			p.Faults[j].builtin = !asked
+		}
+	}
+}
+
+// markAs marks the faults that nobody has asked for as they are marked in a scenario of the
+// same phases.
+func (s *Scenario) markAs(like *Scenario) {
+	for i := range s.Phases {
+		for j := range s.Phases[i].Faults {
+			s.Phases[i].Faults[j].builtin = i < len(like.Phases) && j < len(like.Phases[i].Faults) && like.Phases[i].Faults[j].builtin
+		}
+	}
+}
+
+// leaveOut takes from the cells what a built-in scenario can do without and the ensemble
+// cannot have, and returns it; the scenario in the run folder is then what is run. A phase
+// that has lost all its faults goes with them. Of the rest it says what the ensemble cannot
+// have: a run that is asked for it cannot pass.
+func (c Config) leaveOut(ctx context.Context, t chaos.Target, cells []cell) ([]report.LeftOut, error) {
+	var out []report.LeftOut
+	for i := range c.Scenario.Phases {
+		p := &c.Scenario.Phases[i]
+		for _, name := range p.faultNames() {
+			lacking := chaos.Lacking(ctx, name, t)
+			if lacking == nil {
+				continue
+			}
+			why := reasonWithout(lacking)
+			if p.spares(name) {
+				out = append(out, report.LeftOut{Phase: p.Name, Fault: name, Why: why})
+				c.Logf("left out: %s of phase %s, which cannot be had here: %s", name, p.Name, why)
+			} else {
+				c.Logf("phases.%d (%s): %s cannot be had here, and without it nothing can pass (exit %d): %s", i, p.Name, name, exitUnknown, why)
+			}
+		}
+		for j, f := range p.Faults {
+			if err := chaos.NoTarget(t.Ensemble, f.Target); err != nil {
+				c.Logf("phases.%d.faults.%d (%s of %s) hits nobody here, and without it nothing can pass (exit %d): %s", i, j, f.Fault, f.Target, exitUnknown, reasonWithout(err))
+			}
+		}
+	}
+	if len(out) == 0 {
+		return nil, nil
+	}
+	less := map[*Scenario]*Scenario{}
+	for i, cell := range cells {
+		if less[cell.Scenario] == nil {
+			less[cell.Scenario] = cell.Scenario.without(out)
+		}
+		cells[i].Scenario = less[cell.Scenario]
+	}
+	return out, c.writeScenario(c.Scenario.without(out))
+}
+
+// reasonWithout is why something cannot be had, without the word that it is skipped.
+func reasonWithout(err error) string {
+	return strings.TrimPrefix(err.Error(), chaos.ErrSkipped.Error()+": ")
+}
+
+// exitUnknown is the exit code of a run that could not be judged.
+const exitUnknown = 3
+
+// spares says whether the phase can do without all its faults of that name.
+func (p *Phase) spares(name string) bool {
+	those := slices.DeleteFunc(slices.Clone(p.Faults), func(f Fault) bool { return f.Fault != name })
+	return len(those) > 0 && !slices.ContainsFunc(those, func(f Fault) bool { return f.Essential || !f.builtin })
+}
+
+// without returns the scenario without what is left out.
+func (s *Scenario) without(out []report.LeftOut) *Scenario {
+	less := *s
+	less.Phases = nil
+	for _, p := range s.Phases {
+		all := len(p.Faults)
+		p.Faults = slices.DeleteFunc(slices.Clone(p.Faults), func(f Fault) bool {
+			return slices.ContainsFunc(out, func(l report.LeftOut) bool { return l.Phase == p.Name && l.Fault == f.Fault })
+		})
+		if all == 0 || len(p.Faults) > 0 {
+			less.Phases = append(less.Phases, p)
+		}
+	}
+	return &less
+}

@@ -1,0 +1,129 @@
+package scenarios
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/zkbench/zkbench/chaos"
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/report"
+)
+
+// uncut has members that are ours and whose networks nobody can cut.
+func uncut() chaos.Target {
+	e := &ensembles.Ensemble{Kind: ensembles.Process}
+	for _, m := range ensemble.Members {
+		e.Members = append(e.Members, &ensembles.Member{Name: m.Name, Machine: m.Machine})
+	}
+	return chaos.Target{Ensemble: e}
+}
+
+func TestConfig_leaveOut(t *testing.T) {
+	herd, err := builtin.ReadFile("builtin/herd.yaml")
+	must(t, err)
+	everywhere := strings.Replace(string(herd), "session.close, target: holder", "link.delay", 1)
+	for _, row := range []struct {
+		name, scenario string
+		text           []byte // nil: the built-in one
+		set            string
+		left           string // what is left out
+		said           string // beside it
+	}{
+		{"a default that the question can do without", "herd", nil, "", "partition.isolate", ""},
+		{"also where something else is set", "herd", nil, "phases.0.rounds=1", "partition.isolate", ""},
+		{"and where the phase is set to take longer", "herd", nil, "duration=20s", "partition.isolate", ""},
+		{"a fault that is set is asked for", "herd", nil, "phases.churn.faults=[{at: 1s, fault: partition.isolate, for: 1s}]", "", "phases.1 (churn): partition.isolate"},
+		{"one whose time is set is, too", "herd", nil, "phases.1.faults.1.at=2s", "", "phases.1 (churn): partition.isolate"},
+		{"a file asks for what it has, be it a copy", "herd.yaml", herd, "", "", "phases.1 (churn): partition.isolate"},
+		{"what a scenario is about is never left out", "partition", nil, "", "partition.ring", "phases.0 (isolate): partition.isolate"},
+		{"a target that nobody is", "herd", nil, "phases.churn.faults=[{at: 1s, fault: member.kill, target: observer, for: 1s}]", "",
+			"phases.1.faults.0 (member.kill of observer)"},
+		{"where everything can be had nothing is said", "rolling", nil, "", "", ""},
+		{"a text under a built-in name is no default", "herd", []byte(everywhere), "", "", "phases.1 (churn): link.delay"},
+		{"the faults of a kind of phase can be had", "failover", nil, "", "", ""},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			text := row.text
+			if text == nil {
+				_, text, err = Source(row.scenario)
+				must(t, err)
+			}
+			var sets []string
+			if row.set != "" {
+				sets = []string{row.set}
+			}
+			s, err := Load(row.scenario, text, sets...)
+			must(t, err)
+			batches, err := s.batches()
+			must(t, err)
+			var said []string
+			c := Config{Scenario: s, Dir: t.TempDir(), Logf: func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }}
+			cells := batches[0].cells
+			left, err := c.leaveOut(t.Context(), uncut(), cells)
+			must(t, err)
+			leftNames(t, left, row.left)
+			if all := strings.Join(said, "\n"); row.said != "" && !regexp.MustCompile(regexp.QuoteMeta(row.said)+" (cannot be had|hits nobody) here, and without it nothing can pass").MatchString(all) ||
+				row.said == "" && row.left == "" && all != "" {
+				t.Errorf("said %q", all)
+			}
+			_, err = os.Stat(filepath.Join(c.Dir, report.ScenarioFile))
+			if (err == nil) != (row.left != "") {
+				t.Errorf("the scenario in the run folder: %v", err)
+			}
+			for _, cell := range cells {
+				for _, p := range cell.Scenario.Phases {
+					if row.left != "" && slices.Contains(p.faultNames(), row.left) {
+						t.Errorf("%s is still to be played in %s", row.left, p.Name)
+					}
+				}
+			}
+		})
+	}
+}
+
+// leftNames compares the names of what was left out, by spaces. Each has a reason.
+func leftNames(t *testing.T, left []report.LeftOut, want string) {
+	t.Helper()
+	var names []string
+	for _, l := range left {
+		names = append(names, l.Fault)
+		if l.Why == "" || strings.HasPrefix(l.Why, "skipped") {
+			t.Errorf("%+v says badly why", l)
+		}
+	}
+	if got := strings.Join(names, " "); got != want {
+		t.Errorf("left out %q, want %q", got, want)
+	}
+}
+
+// A ring takes four members that vote. A phase that is about nothing else goes with it.
+func TestPartition_hasARingOfFourOrMore(t *testing.T) {
+	for voting, want := range map[int]bool{3: false, 4: true, 5: true} {
+		target := chaos.Target{Ensemble: &ensembles.Ensemble{}, Network: &chaos.Network{}}
+		for i := range voting + 2 {
+			target.Ensemble.Members = append(target.Ensemble.Members, &ensembles.Member{IP: fmt.Sprintf("10.0.0.%d", i+1), Observer: i >= voting})
+		}
+		_, text, err := Source("partition")
+		must(t, err)
+		s, err := Load("partition", text)
+		must(t, err)
+		cells, err := s.cells()
+		must(t, err)
+		all := len(s.Phases)
+		c := Config{Scenario: s, Dir: t.TempDir(), Logf: t.Logf}
+		left, err := c.leaveOut(t.Context(), target, cells)
+		must(t, err)
+		phases := cells[0].Scenario.Phases
+		if want && (len(left) > 0 || len(phases) != all) {
+			t.Errorf("of %d members: left out %v", voting, left)
+		}
+		if !want && (len(left) != 1 || !strings.Contains(left[0].Why, "of 3 members") || len(phases) != all-1) {
+			t.Errorf("of %d members: left out %v; %d phases of %d", voting, left, len(phases), all)
+		}
+	}
+}

@@ -1,0 +1,63 @@
+package scenarios
+
+import (
+	"slices"
+	"time"
+
+	"github.com/zkbench/zkbench/chaos"
+)
+
+// afterFault is how long a phase goes on after its last fault, played once: time enough to be
+// served again.
+const afterFault = 3 * time.Second
+
+// Once makes of the scenario the least that plays every phase: the smallest count of clients,
+// one trial of each subject (two where they are compared), the first value of whatever varies,
+// one round, each fault once, no warm-up; of an audit, a calm episode. It shows whether a
+// scenario can be played; for what it measures there are too few samples.
+func (s *Scenario) Once() error {
+	if len(s.Clients) > 0 {
+		s.Clients = []int{slices.Min(s.Clients)}
+	}
+	first := map[string]string{}
+	for key, values := range s.Matrix {
+		first[key] = values[0]
+	}
+	if !s.upgrades() {
+		s.Images, s.Homes = s.Images[:min(1, len(s.Images))], s.Homes[:min(1, len(s.Homes))]
+	}
+	thresholds, only := s.Thresholds, s.Only
+	one, err := s.with(first)
+	if err != nil {
+		return err
+	}
+	*s = *one
+	s.Thresholds, s.Only = thresholds, only
+	s.Warmup, s.Budget, s.Trials = 0, 0, min(s.Trials, 1)
+	if s.Base != "" {
+		s.Trials = 2
+	}
+	for i := range s.Phases {
+		s.Phases[i].once()
+	}
+	if p := s.audit(); p != nil && len(p.Cells) == 0 {
+		p.Cells, p.Depth, p.Duration = []string{allSteps + "/" + calmName}, 0, 0
+	}
+	return s.Validate()
+}
+
+// once leaves the phase one round, or no more time than its faults need.
+func (p *Phase) once() {
+	p.Rounds = min(p.Rounds, 1)
+	needed := time.Second
+	for i := range p.Faults {
+		f := &p.Faults[i]
+		f.Every, f.Times = 0, 0
+		f.Jitter = min(f.Jitter, f.At)
+		needed = max(needed, f.At+f.Jitter+f.For+afterFault)
+		if f.For == 0 && chaos.TouchesMembers(f.Fault) { // it takes what it takes
+			needed = p.Duration
+		}
+	}
+	p.Duration = min(p.Duration, needed)
+}

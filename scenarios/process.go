@@ -1,0 +1,135 @@
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/zkbench/zkbench/chaos"
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/recipes/driver/host"
+	"github.com/zkbench/zkbench/report/history"
+)
+
+// What goes wrong with the processes of drivers.
+
+// target is what faults act on. holder returns who holds; nil where nobody can.
+func (st *stage) target(holder func(stay bool) int) chaos.Target {
+	t := st.members.target(st.clients, holder)
+	if st.driven {
+		t.Process = st.process
+	}
+	if st.driven && !st.queue() { // of other clients the tap does not keep what nodes they have
+		t.Next = st.nextInLine
+	}
+	return t
+}
+
+// nextInLine returns the client whose node is the oldest in line behind the holder's, or -1.
+func (st *stage) nextInLine() int {
+	holder, next, oldest := st.holder.holding(), -1, int64(0)
+	for _, c := range st.clients {
+		n, _ := c.wire.Node(st.parent)
+		if n.Czxid > 0 && c.n != holder && (next < 0 || n.Czxid < oldest) {
+			next, oldest = c.n, n.Czxid
+		}
+	}
+	return next
+}
+
+// driver is the client as one of a driver; nil where it is none, or not open.
+func (c *client) driver() *host.Client {
+	subject := c.subject.Load()
+	if subject == nil {
+		return nil
+	}
+	d, _ := (*subject).(*host.Client)
+	return d
+}
+
+// process returns the process that client n lives in.
+func (st *stage) process(n int) (chaos.Process, error) {
+	d := st.clients[n].driver()
+	if d == nil {
+		return nil, fmt.Errorf("client %d is not open in any process", n)
+	}
+	p := &clientProcess{Process: d.Process(), st: st}
+	for _, c := range slices.Concat(st.clients, st.producers) {
+		if o := c.driver(); o != nil && o.Process() == p.Process {
+			p.clients = append(p.clients, c)
+		}
+	}
+	return p, nil
+}
+
+// clientProcess is a driver's process, and the clients in it.
+type clientProcess struct {
+	*host.Process
+	st      *stage
+	clients []*client
+}
+
+// Clients implements chaos.Process.
+func (p *clientProcess) Clients() []int {
+	var out []int
+	for _, c := range p.clients {
+		out = append(out, c.n)
+	}
+	return out
+}
+
+// Kill implements chaos.Process. It records that the clients were killed: whatever they
+// believed ends there.
+func (p *clientProcess) Kill() error {
+	now := p.st.clock.Now()
+	for _, c := range p.clients {
+		p.st.record.Record(&history.Session{At: now, Event: history.Killed, Client: c.n, Session: c.wire.Session().ID})
+	}
+	p.st.holder.free() // nobody is kept in place any more: it is gone
+	return p.Process.Kill()
+}
+
+// apart is a subject that is compiled in, in processes of its own: what it is stays as it is.
+func (r *runner) apart(s recipes.Subject) (recipes.Subject, error) {
+	if len(r.driver) == 0 {
+		return s, fmt.Errorf("%s is to run apart, in processes of its own: Config.Driver says what starts them, like zkbench driver", s.Name)
+	}
+	command := host.Command{Name: s.Name, Args: append(slices.Clone(r.driver), s.Name)}
+	s.Start = host.Subject(command).Start
+	return s, nil
+}
+
+// separate says which clients need a process of their own: those that a fault may single out.
+func (c cell) separate() func(client int) bool {
+	if names := c.Scenario.processFaults(); len(names) > 0 {
+		return func(int) bool { return true }
+	}
+	return func(n int) bool {
+		return slices.ContainsFunc(c.aims, func(a aim) bool { return a.fault.process && a.step.client() == n })
+	}
+}
+
+// processFaults returns the faults of the scenario that stop or kill clients' processes.
+func (s *Scenario) processFaults() (names []string) {
+	for i := range s.Phases {
+		names = append(names, slices.DeleteFunc(s.Phases[i].faultNames(), func(name string) bool { return !chaos.TouchesProcesses(name) })...)
+	}
+	return names
+}
+
+// validateProcesses says which subjects have no processes that faults could stop or kill.
+func (s *Scenario) validateProcesses(bad problemFunc) {
+	faults := s.processFaults()
+	if len(faults) == 0 || s.Apart {
+		return
+	}
+	for i, name := range s.Subjects {
+		if subject, err := s.find(name); err == nil && subject.Start == nil {
+			bad(fmt.Sprintf("subjects.%d", i), "%s: %s", faults[0], inOurProcess(name))
+		}
+	}
+}
+
+// inOurProcess says why a subject's process cannot be stopped or killed.
+func inOurProcess(subject string) string {
+	return fmt.Sprintf("it stops or kills a process, and %s runs in that of zkbench itself; have it run in processes of its own: --set apart=true", subject)
+}

@@ -1,0 +1,43 @@
+package scenarios
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles/state"
+)
+
+func TestConfig_lockKeepsFaultsOnMembersFromOtherRuns(t *testing.T) {
+	t.Setenv("ZKBENCH_STATE", t.TempDir())
+	kept := &ensembles.Ensemble{ID: "kept", Kind: ensembles.Process}
+	lock := func(scenario string) (func() error, error) {
+		name, text, err := Source(scenario)
+		must(t, err)
+		s, err := Load(name, text)
+		must(t, err)
+		return Config{Scenario: s}.lock(kept)
+	}
+	unlock, err := lock("churn")
+	must(t, err)
+	if _, err := lock("partition"); !errors.Is(err, state.ErrLocked) || !strings.Contains(err.Error(), "--ensemble process") {
+		t.Errorf("partitions beside a churn: %v, want it refused, and said what to do", err)
+	}
+	beside, err := lock("zoo")
+	must(t, err)
+	must(t, beside())
+	must(t, unlock())
+	unlock, err = lock("partition")
+	must(t, err)
+	defer func() { must(t, unlock()) }()
+	if _, err := lock("churn"); !errors.Is(err, state.ErrLocked) {
+		t.Errorf("a churn beside partitions: %v, want it refused", err)
+	}
+}
+
+func TestRandomID_tellsRunsOfTheSameSecondApart(t *testing.T) {
+	if a, b := randomID(), randomID(); a == b || len(a) < 8 {
+		t.Errorf("%s and %s", a, b)
+	}
+}

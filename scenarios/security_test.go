@@ -1,0 +1,130 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles/process"
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/report/history"
+)
+
+// The members ask for a certificate, and serve nobody who has not authenticated: whatever
+// is dialled without the one or asks without the other is refused.
+func TestRun_onASecuredEnsemble(t *testing.T) {
+	e, err := process.Start(t.Context(), ensembles.Options{Members: 1, Tick: 500 * time.Millisecond, Secure: []string{"tls", "digest"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := e.Down(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}()
+	ownedByUs(t, e)
+	trials := 0
+	for _, cells := range []string{
+		`subjects: [lock/predecessor, ` + asDriver("lock/driven", "lock/predecessor") + `]
+phases:
+  - {name: churn, kind: churn, duration: 2s, hold: 50ms, faults: [{at: 500ms, fault: session.close, target: holder}]}`,
+		`subjects: [lock/parent, election/parent, election/predecessor, lock/go-zookeeper]
+phases:
+  - {name: drain, kind: drain, rounds: 2, hold: 1ms}
+  - {name: close, kind: succession, rounds: 1, leave: close, order: [0], warn: 3, hold: 1ms}`,
+		`subjects: [queue/parent, queue/predecessor]
+phases: [{name: drain, kind: drain, rounds: 2, hold: 1ms}]`,
+	} {
+		for _, trial := range runTrialsOn(t, e, nil, "name: secured\nclients: [3]\nsession_timeout: 4s\n"+cells) {
+			sound(t, trial)
+			trials++
+		}
+	}
+	if trials != 8 {
+		t.Errorf("%d trials, want 8", trials)
+	}
+	t.Run("a driver that cannot authenticate is told so", func(t *testing.T) {
+		for _, f := range playOn(t, e, nil, "name: drivers\nsubjects: ["+asDriver("lock/mute", "minimal")+"]"+aChurn) {
+			if why := only[*history.Unplayed](t, recordsOf(t, f)).Why; !strings.Contains(why, "auth among the ops") {
+				t.Errorf("got %s", why)
+			}
+		}
+	})
+}
+
+// ownedByUs fails the test where others may touch a node of the harness.
+func ownedByUs(t *testing.T, e *ensembles.Ensemble) {
+	t.Helper()
+	o := newObserver(e, 4*time.Second, "/zkbench-owned")
+	if err := o.open(t.Context(), o.root+"/line"); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := o.close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	connect := func() *zk.Conn {
+		conn, _, err := zk.Connect(e.Servers(), 10*time.Second, zk.WithLogger(log.New(io.Discard, "", 0)), zk.WithDialer(harnessOptions(e, 0).Dial))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(conn.Close)
+		return conn
+	}
+	if _, _, err := connect().Children("/"); err == nil {
+		t.Error("a connection that has not authenticated is served")
+	}
+	conn := connect()
+	if err := conn.AddAuth("digest", []byte(e.Security.Digest)); err != nil {
+		t.Fatal(err)
+	}
+	acl, _, err := conn.GetACL(o.root)
+	digest := slices.ContainsFunc(acl, func(a zk.ACL) bool { return a.Scheme == "digest" })
+	if world := slices.ContainsFunc(acl, func(a zk.ACL) bool { return a.Scheme == "world" }); err != nil || world || !digest {
+		t.Errorf("%s may be touched by %v, %v", o.root, acl, err)
+	}
+}
+
+// Another part of the tree may be ours although we may not make it.
+func TestMakePath_belowWhatWeMayNotTouch(t *testing.T) {
+	s, err := recipes.Open(t.Context(), ensemble.Servers(), recipes.Options{Auth: []recipes.Auth{{Scheme: "digest", Auth: "me:secret"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	conn, _, err := zk.Connect(ensemble.Servers(), 10*time.Second, zk.WithLogInfo(false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := conn.AddAuth("digest", []byte("owner:secret")); err != nil {
+		t.Fatal(err)
+	}
+	ours, theirs := zk.DigestACL(zk.PermAll, "me", "secret"), zk.DigestACL(zk.PermAll, "owner", "secret")
+	theirs = append(theirs, zk.WorldACL(zk.PermRead)...)
+	for _, path := range []string{"/theirs", "/theirs/ours"} {
+		if _, err := conn.Create(path, nil, 0, zk.WorldACL(zk.PermAll)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path, acl := range map[string][]zk.ACL{"/theirs": theirs, "/theirs/ours": ours} {
+		if _, err := conn.SetACL(path, acl, -1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.MakePath(t.Context(), "/theirs/ours/trial"); err != nil {
+		t.Error(err)
+	}
+	if err := s.MakePath(t.Context(), "/theirs/other"); !errors.Is(err, zk.ErrNoAuth) {
+		t.Errorf("got %v", err)
+	}
+}

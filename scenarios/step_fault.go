@@ -1,0 +1,192 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/zkbench/zkbench/chaos"
+	"github.com/zkbench/zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/recipes"
+)
+
+// stepFault is what can go wrong at a step.
+type stepFault struct {
+	name  string
+	about string
+	fits  stepKind // of steps
+	act   wire.Act // what the tap does at a request
+	// told is what it does at a notification.
+	told wire.Act
+	away bool // the client cannot connect from the step until the fault is over
+	// play is what else goes wrong once the step has come. The fault is over when it
+	// returns. It may be nil.
+	play func(ctx context.Context, x *strike) error
+	// late says that the client comes to no rest while the fault lasts, which is until others
+	// have got on: nobody waits for it.
+	late bool
+	// under are the calls during which the fault makes sense; all where empty.
+	under []string
+	// alone says that the fault hits a member: its cells are played by themselves.
+	alone bool
+	// process says that the fault stops the client's process, which only a driver has.
+	process bool
+}
+
+// stepFaults are all that can go wrong at a step, in the order of the columns.
+var stepFaults = []*stepFault{
+	{name: "request.drop", fits: atRequest, act: wire.DropRequest,
+		about: "the request never reaches the server, and the connection breaks"},
+	{name: "reply.drop", fits: atRequest, act: wire.DropReply,
+		about: "the server carries the request out, the reply is lost, and the connection breaks"},
+	{name: "reply.drop.away", fits: atRequest, act: wire.DropReply, away: true, play: stayAway,
+		about: "the same, and the client cannot connect for most of its session timeout"},
+	{name: "flap.before", fits: atRequest | atNotification | atCall | atWait, act: wire.CutBefore, told: wire.CutBefore, away: true, play: blink,
+		about: "the connection breaks before the request is sent, before the notification comes, before the call, or while the client holds or waits; the session lives"},
+	{name: "flap.after", fits: atRequest | atNotification, act: wire.CutReplied, told: wire.CutReplied, away: true, play: blink,
+		about: "the connection breaks once the reply, or the notification, has come; the session lives"},
+	{name: "session.close", fits: atRequest | atNotification | atCall | atWait, act: wire.HoldRequest, told: wire.HoldReply, away: true, play: endSession,
+		about: "the session ends at the servers while the request waits to be sent, before the notification comes, before the call, or while the client holds or waits"},
+	{name: "reply.close", fits: atRequest, act: wire.DropReply, away: true, play: endSession,
+		about: "the server carries the request out, the reply is lost, and the session ends"},
+	{name: "session.expire", fits: atRequest | atCall | atWait, act: wire.HoldRequest, away: true, play: expireSession,
+		about: "the client is cut off until the servers have expired its session"},
+	{name: "client.freeze", fits: atRequest | atNotification | atCall | atWait, act: wire.HoldRequest, told: wire.HoldReply, play: freeze,
+		about: "the client stands still until its session has expired, and knows nothing of it"},
+	{name: "client.pause", fits: atRequest | atNotification | atCall, act: wire.HoldReply, told: wire.HoldReply, play: pauseProcess, process: true,
+		about: "the process stands still (SIGSTOP) before it reads the reply or the notification, before the call, or while it holds, until its session has expired; of drivers"},
+	{name: "request.hold", fits: atRequest, act: wire.HoldRequest, play: untilPassed, late: true,
+		about: "the request reaches the server late: another client has been granted, or has let go"},
+	{name: "reply.hold", fits: atRequest | atNotification, act: wire.HoldReply, told: wire.HoldReply, play: untilPassed, late: true,
+		about: "the reply, or the notification, comes late: another client has been granted, or has let go"},
+	{name: "member.kill", fits: atRequest, act: wire.HoldRequest, play: killMember, alone: true,
+		about: "the member that serves the client is killed, and started again"},
+	{name: "cancel", fits: atRequest | atNotification | atWait, act: wire.HoldRequest, told: wire.HoldReply, play: cancelCall, under: []string{callAcquire, callTake},
+		about: "the caller gives up"},
+}
+
+// StepFaults returns the names of all faults that an audit knows, and what they are, in the
+// order of its columns.
+func StepFaults() [][2]string {
+	var out [][2]string
+	for _, f := range stepFaults {
+		out = append(out, [2]string{f.name, f.about})
+	}
+	return out
+}
+
+func findStepFault(name string) *stepFault {
+	i := slices.IndexFunc(stepFaults, func(f *stepFault) bool { return f.name == name })
+	if i < 0 {
+		return nil
+	}
+	return stepFaults[i]
+}
+
+// cancels says that the fault takes a call that can be called off.
+func (f *stepFault) cancels() bool { return f.name == "cancel" }
+
+// at says whether the fault fits a step of the subject.
+func (f *stepFault) at(s seenStep, subject recipes.Subject) bool {
+	switch {
+	case f.fits&s.kind() == 0, len(f.under) > 0 && !slices.Contains(f.under, s.under):
+		return false
+	case f.cancels() && subject.NoCancel:
+		return false
+	case f.process && subject.Start == nil && subject.Pipe == nil:
+		return false // it runs in our own process
+	}
+	return true
+}
+
+// blinkFor is how long a connection is away in a flap.
+const blinkFor = 100 * time.Millisecond
+
+func blink(ctx context.Context, _ *strike) error { return pause(ctx, blinkFor) }
+
+func stayAway(ctx context.Context, x *strike) error {
+	return pause(ctx, x.p.st.scenario.SessionTimeout*7/10)
+}
+
+// endSession ends the client's session at the servers.
+func endSession(ctx context.Context, x *strike) error {
+	return x.p.st.inject(ctx, "session.close", fmt.Sprint(x.c.n), nil)
+}
+
+func expireSession(ctx context.Context, x *strike) error {
+	return x.p.st.inject(ctx, "session.expire", fmt.Sprint(x.c.n), nil)
+}
+
+// freeze holds everything back until the session of the client has expired.
+func freeze(ctx context.Context, x *strike) error {
+	st := x.p.st
+	if err := x.c.wire.Hold(wire.Deaf); err != nil {
+		return err
+	}
+	defer x.c.wire.Thaw()
+	x.inForce()
+	x.release()
+	proof, err := chaos.Expired(ctx, st.target(nil), x.c.wire)
+	x.proof += "; " + proof
+	return err
+}
+
+// pauseProcess stops the client's process until its session has expired: the reply, or the
+// notification, is there when it goes on.
+func pauseProcess(ctx context.Context, x *strike) (err error) {
+	st := x.p.st
+	fault, err := chaos.Parse("client.pause", fmt.Sprint(x.c.n), nil)
+	if err != nil {
+		return err
+	}
+	e, err := fault.Inject(ctx, st.target(nil))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, e.Heal(context.WithoutCancel(ctx))) }()
+	x.inForce()
+	x.release()
+	expired, err := chaos.Expired(ctx, st.target(nil), x.c.wire)
+	x.proof += "; " + e.Proof + "; " + expired
+	return err
+}
+
+// untilPassed returns when another client has been granted, or has let go, and the member
+// that serves this one knows; at the latest before the client would hang up. It is an error
+// if nobody has, though the holder could have let go.
+func untilPassed(ctx context.Context, x *strike) error {
+	limit, server := x.p.st.scenario.SessionTimeout/2, x.c.wire.Session().Server
+	err := poll(ctx, limit, func(context.Context) (bool, error) { return x.p.moves(x.c.n) > x.moves, nil })
+	switch {
+	case errors.Is(err, errPollLimit) && x.passable:
+		return errors.New("nobody was granted or let go in time")
+	case errors.Is(err, errPollLimit):
+		return nil // nobody could: the fault was that it came late
+	case err == nil:
+		err = x.p.st.observer.caughtUp(ctx, server)
+	}
+	if err == nil && x.c.wire.Session().Server != server {
+		err = errors.New("the client had hung up before")
+	}
+	return err
+}
+
+// cancelCall gives up the call under way, and lets the request go once the call has
+// returned, or does not.
+func cancelCall(ctx context.Context, x *strike) error {
+	a := x.p.last(x.c.n)
+	if a == nil || a.ended() {
+		return errors.New("no call was under way that could be given up")
+	}
+	a.giveUp()
+	a.returned(ctx, blinkFor)
+	return nil
+}
+
+// killMember has the member killed that serves the client, together with all trials that
+// wait for that.
+func killMember(ctx context.Context, x *strike) error {
+	return x.p.st.joint.strike(ctx, x.c.wire.Session().Server, x.release)
+}

@@ -1,0 +1,120 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/history"
+)
+
+// played plays a scenario of one trial, and returns its records.
+func played(t *testing.T, text string) []history.Record {
+	t.Helper()
+	files := playOn(t, ensemble, nil, text)
+	if len(files) != 1 {
+		t.Fatalf("%d histories, want one", len(files))
+	}
+	return recordsOf(t, files[0])
+}
+
+// The commits know of every lost reply whether its request was carried out.
+func TestTrial_recordsLostRepliesThatTheCommitsResolve(t *testing.T) {
+	records := played(t, `{name: x, subjects: [lock/predecessor], clients: [3], session_timeout: 4s,
+		phases: [{name: churn, kind: churn, duration: 3s, hold: 1ms, faults: [
+			{at: 300ms, every: 700ms, fault: reply.drop, target: random, params: {op: change}, times: 2},
+			{at: 600ms, every: 700ms, fault: request.drop, target: random, params: {op: change}, times: 2}]}]}`)
+	carriedOut := func(l *history.LostReply) bool {
+		return slices.ContainsFunc(of[*history.Commit](records), func(c *history.Commit) bool {
+			return c.Session == l.Session && c.Cxid == l.Cxid && (c.Op == l.Request || l.Request == "multi" || c.Op == history.CommitError)
+		})
+	}
+	lost := of[*history.LostReply](records)
+	for _, fault := range []string{"reply.drop", "request.drop"} {
+		faults := slices.DeleteFunc(of[*history.Window](records), func(w *history.Window) bool { return w.Fault != fault })
+		if len(faults) != 2 {
+			t.Fatalf("%d times %s, want 2", len(faults), fault)
+		}
+		for _, w := range faults {
+			var its *history.LostReply // the last before the fault was over: two may wait for one client
+			for _, l := range lost {
+				if l.Client == w.Client && l.At >= w.Start && l.Sent <= w.End {
+					its = l
+				}
+			}
+			if its == nil {
+				t.Errorf("%s at %v: no reply was lost", fault, w.Start)
+			} else if carriedOut(its) != (fault == "reply.drop") {
+				t.Errorf("%s at %v: %+v carried out: %v", fault, w.Start, its, carriedOut(its))
+			}
+		}
+	}
+}
+
+func TestTrial_recordsTheDeadlineOfASessionThatIsCutOff(t *testing.T) {
+	records := played(t, `{name: x, subjects: [lock/predecessor], clients: [2], session_timeout: 2s,
+		phases: [{name: churn, kind: churn, duration: 5s, hold: 1ms, faults: [
+			{at: 500ms, fault: session.freeze, target: "1", for: 3s}]}]}`)
+	w := only[*history.Window](t, records)
+	i := slices.IndexFunc(of[*history.Session](records), func(e *history.Session) bool { return e.Event == history.Deadline })
+	if i < 0 {
+		t.Fatal("no deadline was recorded")
+	}
+	if e := of[*history.Session](records)[i]; e.Client != 1 || e.At < w.Start || e.At > w.Start+3*time.Second {
+		t.Errorf("%+v, want client 1 within its timeout of 2s after %v", e, w.Start)
+	}
+}
+
+// The clients are told to stop before what a fault leaves behind is over.
+func TestTrial_recordsWhenClientsAreToldToStop(t *testing.T) {
+	records := played(t, `{name: x, subjects: [lock/predecessor], clients: [2], session_timeout: 4s,
+		phases: [{name: churn, kind: churn, duration: 500ms, hold: 20ms}]}`)
+	start, end := only[*history.PhaseStart](t, records), only[*history.PhaseEnd](t, records)
+	if ran := end.Stopped - start.At; ran < 500*time.Millisecond || end.Stopped > end.At {
+		t.Errorf("the clients ran for %v, want 500ms: %+v", ran, end)
+	}
+	if len(of[*history.Waiting](records)) == 0 {
+		t.Error("of two clients that want the same, none was waiting")
+	}
+}
+
+// Who was not woken is proven in an ordinary phase, too.
+func TestTrial_looksAtALineThatStandsStill(t *testing.T) {
+	trials := runTrials(t, `{name: x, subjects: [zoo/create-reply-lost, lock/predecessor], clients: [3], session_timeout: 4s,
+		phases: [{name: churn, kind: churn, duration: 5s, hold: 20ms, faults: [
+			{at: 300ms, fault: reply.drop, target: "1", params: {op: create}}]}]}`)
+	for name, want := range map[string]string{"x-zoo-create-reply-lost-3": report.Fail, "x-lock-predecessor-3": report.Pass} {
+		verdicts := trials[name].Verdicts
+		i := slices.IndexFunc(verdicts, func(v report.Verdict) bool { return v.Guarantee == "progress" })
+		if i < 0 || verdicts[i].Result != want {
+			t.Errorf("%s: %+v, want progress to %s", name, verdicts, want)
+		}
+	}
+}
+
+// A line of clients that poll never comes to rest, and can be drained all the same.
+func TestDrain_ofClientsThatPoll(t *testing.T) {
+	runTrials(t, `{name: x, subjects: [zoo/spin-lock], clients: [4], session_timeout: 4s,
+		phases: [{name: drain, kind: drain, rounds: 1, hold: 1ms}]}`)
+}
+
+func TestRunner_playsTheOthersWhereATrialCannotBePlayed(t *testing.T) {
+	recipes.Register(recipes.Subject{Name: "test/shut", Recipe: recipes.RecipeLock, Open: func(context.Context, recipes.Env) (recipes.Client, error) {
+		return nil, errors.New("it does not open")
+	}})
+	files := playOn(t, ensemble, nil, `{name: x, subjects: [test/shut, lock/predecessor], clients: [2], session_timeout: 4s,
+		phases: [{name: drain, kind: drain, rounds: 1, hold: 1ms}]}`)
+	if len(files) != 2 {
+		t.Fatalf("%d histories, want that of each trial", len(files))
+	}
+	if u := only[*history.Unplayed](t, recordsOf(t, files[1])); u.Why != "client 0: it does not open" && u.Why != "client 1: it does not open" {
+		t.Errorf("it could not be played because: %s", u.Why)
+	}
+	if records := recordsOf(t, files[0]); len(of[*history.Unplayed](records)) > 0 || len(of[*history.Sample](records)) == 0 {
+		t.Error("the other trial was not played")
+	}
+}

@@ -1,0 +1,187 @@
+package scenarios
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/zkbench/zkbench/ensembles"
+)
+
+const plainTrial = `
+name: plain
+subjects: [lock/parent, lock/predecessor]
+clients: [2, 3]
+session_timeout: 4s
+phases: [{name: drain, kind: drain, rounds: 1, hold: 1ms}]
+`
+
+const upgradeTrial = `
+name: change
+subjects: [lock/parent, lock/predecessor]
+clients: [2]
+session_timeout: 4s
+phases:
+  - {name: there, kind: churn, duration: 5s, hold: 1ms, faults: [{at: 1s, fault: member.upgrade}]}
+  - {name: back, kind: churn, duration: 5s, hold: 1ms, faults: [{at: 1s, fault: member.upgrade, params: {to: old}}]}
+`
+
+// batchesOf are the batches of a scenario, each told in a line: its versions, and its trials.
+func batchesOf(t *testing.T, s *Scenario) (lines []string) {
+	t.Helper()
+	batches, err := s.batches()
+	must(t, err)
+	for _, b := range batches {
+		line := strings.Join(namesOf(b.versions, func(v ensembles.Version) string { return v.Name + "=" + v.From }), ",") + ":"
+		for _, c := range b.cells {
+			line += " " + c.trialName()
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func TestBatches_ofVersions(t *testing.T) {
+	for _, row := range []struct {
+		about, text string
+		sets        []string
+		want        []string
+	}{
+		{"none is named", plainTrial, nil,
+			[]string{": plain-lock-parent-2 plain-lock-predecessor-2 plain-lock-parent-3 plain-lock-predecessor-3"}},
+		{"one is named: its trials are called as ever, to be compared with another's", plainTrial, []string{"images=[zookeeper:3.9]", "clients=[2]"},
+			[]string{"zookeeper:3.9=zookeeper:3.9: plain-lock-parent-2 plain-lock-predecessor-2"}},
+		{"each image has an ensemble", plainTrial, []string{"images=[zookeeper:3.8, new=r.example.org/zk@sha256:1]", "subjects=[lock/parent]"}, []string{
+			"zookeeper:3.8=zookeeper:3.8: plain-lock-parent-zookeeper_3.8-2 plain-lock-parent-zookeeper_3.8-3",
+			"new=r.example.org/zk@sha256:1: plain-lock-parent-new-2 plain-lock-parent-new-3"}},
+		{"folders go by their last part, and each tick has an ensemble", plainTrial,
+			[]string{"homes=[/opt/zk-3.8/, /opt/zk-3.9]", "subjects=[lock/parent]", "clients=[2]", "matrix.tick=[1s, 2s]"}, []string{
+				"zk-3.8=/opt/zk-3.8/: plain-lock-parent-zk-3.8-2-tick-1s", "zk-3.8=/opt/zk-3.8/: plain-lock-parent-zk-3.8-2-tick-2s",
+				"zk-3.9=/opt/zk-3.9: plain-lock-parent-zk-3.9-2-tick-1s", "zk-3.9=/opt/zk-3.9: plain-lock-parent-zk-3.9-2-tick-2s"}},
+		{"each trial that upgrades begins with an ensemble of its own", upgradeTrial, []string{"images=[a, b]"},
+			[]string{"a=a,b=b: change-lock-parent-2", "a=a,b=b: change-lock-predecessor-2"}},
+	} {
+		t.Run(row.about, func(t *testing.T) {
+			if got := batchesOf(t, load(t, row.text, row.sets...)); !slices.Equal(got, row.want) {
+				t.Errorf("%s\nwant %s", strings.Join(got, "\n"), strings.Join(row.want, "\n"))
+			}
+		})
+	}
+}
+
+func TestParams_nameTheVersion(t *testing.T) {
+	for _, row := range []struct {
+		text, images string
+		want         []string
+	}{
+		{plainTrial, "[a]", []string{""}},
+		{plainTrial, "[a, x=b]", []string{"a", "x"}},
+		{upgradeTrial, "[a, x=b]", []string{"a to x"}},
+	} {
+		cells, err := load(t, row.text, "images="+row.images).cells()
+		must(t, err)
+		got := namesOf(cells, func(c cell) string { return c.params()[versionKey] })
+		if got = slices.Compact(got); !slices.Equal(got, row.want) {
+			t.Errorf("images %s: %q, want %q", row.images, got, row.want)
+		}
+	}
+	load(t, plainTrial, "images=[a, b]", "thresholds=[handoff.latency.p50 < version]") // it is known
+}
+
+func TestVersions_refused(t *testing.T) {
+	for _, row := range []struct {
+		about string
+		sets  []string
+		want  string
+	}{
+		{"containers and local JVMs", []string{"images=[a]", "homes=[b]"}, "homes: an ensemble is of containers or of local JVMs"},
+		{"an empty entry", []string{"images=[a, '']"}, "images: names nothing"},
+		{"a name without an image", []string{"images=[a=]"}, "images: names nothing"},
+		{"a name that is no word", []string{"homes=['/opt/my zk']"}, `homes: "my zk" cannot be the name of a version`},
+		{"the same twice", []string{"images=[a, a]"}, "images: a is the name of another version already; give one of them another name: NAME=IMAGE"},
+		{"two folders with the same last part", []string{"homes=[/a/zk, /b/zk]"}, "homes: zk is the name of another version"},
+		{"two names that make one name of a trial", []string{"images=['a:b', a_b]"}, "images: a_b is the name of another version"},
+		{"varied by the matrix", []string{"matrix.images=[a, b]"}, "matrix.images: cannot be varied here: it has a list of its own"},
+		{"a parameter of that name", []string{"images=[a, b]", "params.version=3"}, "params.version: is how the trials of several versions are told apart"},
+		{"a comparison on an ensemble that changes", []string{"phases=[{name: up, kind: churn, duration: 5s, faults: [{at: 1s, fault: member.upgrade}]}]",
+			"base=lock/parent", "trials=10"}, "base: an upgrade is everybody's on the ensemble"},
+	} {
+		t.Run(row.about, func(t *testing.T) {
+			_, err := Load("mine.yaml", []byte(plainTrial), row.sets...)
+			if err == nil || !strings.Contains(err.Error(), row.want) {
+				t.Errorf("%v\nwant %s", err, row.want)
+			}
+		})
+	}
+	name, text, err := Source("audit")
+	must(t, err)
+	if _, err := Load(name, text, "images=[a, b]"); err == nil || !strings.Contains(err.Error(), "run it once for each") {
+		t.Errorf("an audit of two versions: %v", err)
+	}
+}
+
+func TestConfig_checkVersions(t *testing.T) {
+	home := t.TempDir()
+	must(t, os.MkdirAll(filepath.Join(home, "lib"), 0o755))
+	must(t, os.WriteFile(filepath.Join(home, "lib", "zookeeper-3.9.3.jar"), nil, 0o644))
+	for _, row := range []struct {
+		about, text string
+		sets        []string
+		on          ensembles.Options
+		want        string // "" where nothing is wrong
+	}{
+		{"an upgrade from nothing to nothing", upgradeTrial, nil, ensembles.Options{}, "name two, old and new, like --image"},
+		{"an upgrade with one version", upgradeTrial, []string{"images=[a]"}, ensembles.Options{}, "--zookeeper-home old=FOLDER,new=FOLDER"},
+		{"an upgrade of two images", upgradeTrial, []string{"images=[a, b]"}, ensembles.Options{}, ""},
+		{"an upgrade between two names of one build", upgradeTrial, []string{"homes=[old=" + home + ", new=" + home + "]"}, ensembles.Options{}, ""},
+		{"a version that nobody goes to", upgradeTrial, []string{"images=[a, b, c]"}, ensembles.Options{}, "change upgrades no member to b"},
+		{"one that somebody goes to", upgradeTrial, []string{"images=[a, b, c]", "phases.back.faults=[{at: 1s, fault: member.upgrade, params: {to: b}}]"}, ensembles.Options{}, ""},
+		{"one that is not named", upgradeTrial, []string{"images=[a, newer]", "phases.back.faults=[{at: 1s, fault: member.upgrade, params: {to: newest}}]"}, ensembles.Options{},
+			`phases.1.faults.0: to: "newest" is none of the versions a, newer; did you mean "newer"?`},
+		{"a folder without ZooKeeper", plainTrial, []string{"homes=[" + home + ", /none]"}, ensembles.Options{}, "homes.1: no ZooKeeper found"},
+		{"images for local JVMs", plainTrial, []string{"images=[a, b]"}, ensembles.Options{Kind: ensembles.Process}, "a, b can be named for an ensemble of kind container, not process"},
+		{"folders for containers", plainTrial, []string{"homes=[" + home + "]"}, ensembles.Options{Kind: ensembles.Container}, "of kind process, not container"},
+		{"somebody else's ensemble", plainTrial, []string{"images=[a]"}, ensembles.Options{Servers: []string{"zk1:2181"}}, "an external ensemble has the version that its owner gave it"},
+	} {
+		t.Run(row.about, func(t *testing.T) {
+			err := Config{Scenario: load(t, row.text, row.sets...), Ensemble: row.on}.Validate()
+			if row.want == "" && err != nil || row.want != "" && (err == nil || !strings.Contains(err.Error(), row.want)) {
+				t.Errorf("%v\nwant %s", err, row.want)
+			}
+		})
+	}
+}
+
+func TestConfig_onChoosesTheVersion(t *testing.T) {
+	given := ensembles.Options{Home: "/from/the/environment", Members: 5}
+	c := Config{Scenario: load(t, plainTrial, "images=[a, b]"), Ensemble: given}
+	batches, err := c.Scenario.batches()
+	must(t, err)
+	if o := c.on(batches[1]); o.Image != "b" || o.Home != "" || o.Versions != nil || o.Members != 5 {
+		t.Errorf("the second of two images: %+v", o)
+	}
+	c.Scenario = load(t, upgradeTrial, "homes=[old=/a, new=/b]")
+	if o := c.First(); o.Home != "/a" || len(o.Versions) != 2 || o.Versions[1] != (ensembles.Version{Name: "new", From: "/b"}) {
+		t.Errorf("an upgrade: %+v", o)
+	}
+	c.Scenario = load(t, plainTrial)
+	if o := c.First(); o.Home != given.Home {
+		t.Errorf("no version is named: %+v", o)
+	}
+}
+
+func TestAlso(t *testing.T) {
+	var about string
+	for _, what := range []string{"a", "b", "a"} {
+		about = also(about, what, "; ")
+	}
+	if about != "a; b" {
+		t.Error(about)
+	}
+	e := &ensembles.Ensemble{About: "local JVMs", Version: "3.8.0", Versions: []ensembles.Version{{Name: "old", From: "/a"}, {Name: "new", From: "/b"}}}
+	if about, version := ofEnsemble(e); about != "local JVMs, upgraded to /b" || version != "3.8.0, then new" {
+		t.Errorf("%s; %s", about, version)
+	}
+}
