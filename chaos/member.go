@@ -10,7 +10,7 @@ import (
 )
 
 // undoLimit bounds the undoing of a fault whose injection failed.
-const undoLimit = 30 * time.Second
+const undoLimit = time.Minute
 
 // act calls do, unless it is nil, and then proof. When either fails, by an error, an
 // ended context or a panic, it calls undo.
@@ -36,7 +36,8 @@ func act(ctx context.Context, do func(context.Context) error, proof func() error
 	return err
 }
 
-// takeDown ends a member's process by end, and proves that it is gone.
+// takeDown ends a member's process by end, and proves that it is gone. Where the context's
+// end cuts that short, what was asked for takes effect all the same: undoing waits for it.
 func takeDown(ctx context.Context, v victim, end func(context.Context) error) error {
 	return act(ctx, end, func() error {
 		running, err := v.Machine.Running(ctx)
@@ -47,7 +48,13 @@ func takeDown(ctx context.Context, v victim, end func(context.Context) error) er
 			return err
 		}
 		return silent(ctx, v.Member)
-	}, func(ctx context.Context) error { return startAgain(ctx, v) })
+	}, func(ctx context.Context) error {
+		_ = end(ctx) // what has ended may refuse
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("%s may still be ending: %w", v.Name, err)
+		}
+		return startAgain(ctx, v)
+	})
 }
 
 // startAgain starts a member's process, unless it runs.

@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -31,5 +32,20 @@ func TestMemberFaults_areSkippedWhereTheProcessIsNotOurs(t *testing.T) {
 		if _, err := parse(t, name, Any).Inject(t.Context(), target); !errors.Is(err, ErrSkipped) || !errors.Is(err, ensembles.ErrNotOurs) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// The play may end while a member is ending: what was asked for takes effect all the same,
+// and the member must be started again after that, not before.
+func TestTakeDown_startsAgainWhatWasStillEnding(t *testing.T) {
+	target := shared(t)
+	v := victim{Member: target.Ensemble.Members[0]}
+	for name, end := range map[string]func(context.Context) error{"member.kill": v.Machine.Kill, "member.stop": v.Machine.Stop} {
+		over, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := takeDown(over, v, end); !errors.Is(err, context.Canceled) || errors.Is(err, ErrNotHealed) {
+			t.Errorf("%s: %v", name, err)
+		}
+		must(t, allServe(t.Context(), target.Ensemble)) // fails where the process ended afterwards
 	}
 }
