@@ -100,7 +100,7 @@ func TestCommits_areWhatTheClientsDid(t *testing.T) {
 		op(create), "/m", "x", anyone, persistent, op(setData), "/a", "newer", int32(1),
 		op(checkVersion), "/c", int32(0), op(remove), "/m", int32(-1), end)
 	// Its reply says in the body what failed.
-	do(0, `multi err -101 /n err -101 err -2`, multi,
+	do(0, `multi err -101 err -101 err -2`, multi,
 		op(create), "/n", "x", anyone, persistent, op(remove), "/missing", int32(-1), op(remove), "/a", int32(-1), end)
 	do(0, `create /a/e ephemeral`, create, "/a/e", "", anyone, ephemeral)
 	do(0, `close-session [/a/e]`, closeSession)

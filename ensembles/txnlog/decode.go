@@ -166,12 +166,19 @@ func (o *Op) data(f *fields) {
 	}
 }
 
+// errorSize is the length of an error's body, in bytes.
+const errorSize = 4
+
 // multi reads the parts: a type, and a body of its own length.
 func (e *Entry) multi(f *fields) (known bool) {
 	known = true
 	f.each(func() {
 		code := f.int32()
 		part := fields{rest: f.bytes()}
+		if types[code] == Error && len(part.rest) > errorSize { // undone before this member wrote it down
+			e.Parts = append(e.Parts, Op{Type: Error})
+			return
+		}
 		o := operation(code, &part)
 		if o.Type == Unknown || part.short || len(part.rest) > 0 {
 			known = false
@@ -181,11 +188,12 @@ func (e *Entry) multi(f *fields) (known bool) {
 		}
 		e.Parts = append(e.Parts, o)
 	})
-	// A part that failed undid the others (DataTree.processTxn). The servers write
-	// those before it as they would have been.
+	// A part that failed undid the others (DataTree.processTxn). A member writes those
+	// before it as they would have been, or, if it was late with that, as errors with the
+	// bodies that they would have had: so nothing of them is kept.
 	if slices.ContainsFunc(e.Parts, func(o Op) bool { return o.Type == Error }) {
 		for i, o := range e.Parts {
-			e.Parts[i] = Op{Type: Error, Path: o.Path, Err: o.Err}
+			e.Parts[i] = Op{Type: Error, Err: o.Err}
 			if e.Err == 0 {
 				e.Err = o.Err
 			}

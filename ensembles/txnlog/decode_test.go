@@ -57,7 +57,12 @@ func TestReader_understandsEveryType(t *testing.T) {
 			int32(1), string(pack("/a", "d", acl, true, int32(4))),
 			int32(-1), string(pack(int32(-101))),
 			int32(-1), string(pack(int32(-2)))},
-			Entry{Op: Op{Type: Multi, Err: -101}, Parts: []Op{{Type: Error, Path: "/a"}, {Type: Error, Err: -101}, {Type: Error, Err: -2}}}},
+			Entry{Op: Op{Type: Multi, Err: -101}, Parts: []Op{{Type: Error}, {Type: Error, Err: -101}, {Type: Error, Err: -2}}}},
+		"one that a member wrote after it was undone": {14, []any{int32(3),
+			int32(-1), string(pack("/a", "d", acl, true, int32(4))),
+			int32(-1), string(pack(int32(-101))),
+			int32(-1), string(pack(int32(-2)))},
+			Entry{Op: Op{Type: Multi, Err: -101}, Parts: []Op{{Type: Error}, {Type: Error, Err: -101}, {Type: Error, Err: -2}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.want.Zxid, test.want.Session, test.want.Cxid, test.want.Time = 1, 7, 9, time.UnixMilli(1000)
