@@ -41,8 +41,8 @@ func TestHold_stallsOrStopsReadDeadlines(t *testing.T) {
 		least time.Duration // when the read times out, at the earliest
 		most  time.Duration
 	}{
-		{"a stall lets the deadline fire in time", Stall, time.Second, 100 * time.Millisecond, 0, 100 * time.Millisecond, 600 * time.Millisecond},
-		{"a stall follows a deadline that moves", Stall, time.Second, time.Hour, 100 * time.Millisecond, 100 * time.Millisecond, 600 * time.Millisecond},
+		{"a stall lets the deadline fire in time", Stall, 20 * time.Second, 100 * time.Millisecond, 0, 100 * time.Millisecond, 10 * time.Second},
+		{"a stall follows a deadline that moves", Stall, 20 * time.Second, time.Hour, 100 * time.Millisecond, 100 * time.Millisecond, 10 * time.Second},
 		{"a deaf client's clock stands still", Deaf, 500 * time.Millisecond, 100 * time.Millisecond, 0, 600 * time.Millisecond, 5 * time.Second},
 		{"a deaf client's new deadline counts from the end of the hold", Deaf, 500 * time.Millisecond, time.Hour, 100 * time.Millisecond, 600 * time.Millisecond, 5 * time.Second},
 	} {
