@@ -8,6 +8,7 @@ import (
 
 	"github.com/zkbench/zkbench/chaos"
 	"github.com/zkbench/zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 // Status is how far one trial of a run is. Each trial reports its own.
@@ -81,7 +82,7 @@ func (st *stage) report(format string, args ...any) {
 	}
 	fault := ""
 	if f := r.fault.Load(); f != nil {
-		fault = f.Fault + " on " + f.Target
+		fault = history.Struck(f.Fault, f.Target)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

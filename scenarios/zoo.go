@@ -81,7 +81,11 @@ func (s *Scenario) validateZoo(bad problemFunc) {
 		bad("clients", "a provocation knows how many clients it takes; leave clients out of a zoo")
 	}
 	for i, x := range s.Specimens {
-		s.validateSpecimen(x, bad.in(fmt.Sprintf("specimens.%d", i)))
+		at := bad.in(fmt.Sprintf("specimens.%d", i))
+		s.validateSpecimen(x, at)
+		if slices.ContainsFunc(s.Specimens[:i], func(y Specimen) bool { return y.Subject == x.Subject && y.Provocation == x.Provocation }) {
+			at("provocation", "%s meets %s twice: name it once, with all that catches it", x.Subject, x.Provocation)
+		}
 	}
 	for _, name := range s.Subjects {
 		if !slices.ContainsFunc(s.Specimens, func(x Specimen) bool { return x.Subject == name }) {

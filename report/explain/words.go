@@ -61,7 +61,7 @@ func sample(s *history.Sample) string {
 }
 
 func window(w *history.Window) string {
-	s := fmt.Sprintf("%s on %s for %s", w.Fault, w.Target, max(w.End-w.Start, 0).Round(time.Millisecond))
+	s := fmt.Sprintf("%s for %s", history.Struck(w.Fault, w.Target), max(w.End-w.Start, 0).Round(time.Millisecond))
 	if w.Proof != "" {
 		return s + ": " + w.Proof
 	}

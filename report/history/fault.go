@@ -20,6 +20,14 @@ type Window struct {
 	CutShort bool `json:"cut_short,omitempty"`
 }
 
+// Struck names a fault and what it hit: one that never was in force hit nothing.
+func Struck(fault, target string) string {
+	if target == "" {
+		return fault
+	}
+	return fault + " on " + target
+}
+
 // Recovered says that the ensemble is whole again after a fault: all members serve,
 // one leads, and a write was seen by each.
 type Recovered struct {

@@ -3,6 +3,8 @@ package verdict
 import (
 	"cmp"
 	"time"
+
+	"github.com/zkbench/zkbench/report/history"
 )
 
 const Faults = "faults"
@@ -28,8 +30,8 @@ func newFaults(in *inputs) checker {
 				if w.Proof != "" && w.Err == "" || w.CutShort { // its kind was proven before
 					continue
 				}
-				bare.add([]int{w.N}, "%s on %s at %v (record %d): %s",
-					w.Fault, w.Target, w.Start, w.N, cmp.Or(w.Err, "nothing proves its effect"))
+				bare.add([]int{w.N}, "%s at %v (record %d): %s",
+					history.Struck(w.Fault, w.Target), w.Start, w.N, cmp.Or(w.Err, "nothing proves its effect"))
 			}
 			switch {
 			case len(h.Faults) == 0:

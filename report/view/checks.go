@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/units"
 )
 
@@ -120,7 +121,7 @@ func withoutProof(t report.Trial) []Check {
 		if f.Proof != "" {
 			continue
 		}
-		c := Check{What: fmt.Sprintf("fault %s on %s at %s", f.Fault, f.Target, f.Start.Round(time.Millisecond)), Result: report.Unknown, Reasons: []string{cmp.Or(f.Err, noProof)}}
+		c := Check{What: fmt.Sprintf("fault %s at %s", history.Struck(f.Fault, f.Target), f.Start.Round(time.Millisecond)), Result: report.Unknown, Reasons: []string{cmp.Or(f.Err, noProof)}}
 		if f.Skipped() {
 			c.Result = Skipped
 		}
