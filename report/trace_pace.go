@@ -42,7 +42,7 @@ func (c *pace) sample(s *history.Sample) {
 	if i < 0 {
 		return
 	}
-	if stopped := c.phases[i].Stopped; stopped > 0 && s.Return > stopped {
+	if over := c.phases[i].Over(); over > 0 && s.Return > over {
 		return
 	}
 	k := int(max(0, s.Return-c.phases[i].Start) / PaceWidth)

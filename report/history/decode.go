@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"time"
 )
 
 // end is the last line of a history that was closed in order. Without it nothing
@@ -40,12 +41,42 @@ func decode(raw []byte) (Record, *end, error) {
 		if err := strict(body, r); err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", kind, err)
 		}
+		if err := timely(reflect.ValueOf(r).Elem()); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", kind, err)
+		}
 		if s, ok := r.(*Sample); ok {
 			return s, nil, s.check()
 		}
 		return r, nil, nil
 	}
 	panic("unreachable")
+}
+
+var durations = reflect.TypeFor[time.Duration]()
+
+// timely refuses a duration or an instant, of the value or in it, that no trial has.
+func timely(v reflect.Value) error {
+	switch {
+	case v.Type() == durations:
+		if d := time.Duration(v.Int()); d < -longest || d > longest {
+			return fmt.Errorf("%v is longer than a trial, which takes at most %v", d, longest)
+		}
+	case v.Kind() == reflect.Pointer && !v.IsNil():
+		return timely(v.Elem())
+	case v.Kind() == reflect.Slice && v.Type().Elem().Kind() != reflect.Uint8:
+		for i := range v.Len() {
+			if err := timely(v.Index(i)); err != nil {
+				return err
+			}
+		}
+	case v.Kind() == reflect.Struct:
+		for i := range v.NumField() {
+			if err := timely(v.Field(i)); err != nil {
+				return fmt.Errorf("%s: %w", v.Type().Field(i).Name, err)
+			}
+		}
+	}
+	return nil
 }
 
 // strict decodes one JSON value and refuses fields that it does not know: a

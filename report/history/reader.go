@@ -34,6 +34,7 @@ type Reader struct {
 	lines *bufio.Reader
 	n     int           // records read
 	phase time.Duration // of the last phase, start or end
+	open  string        // the phase that has not ended
 
 	skipSamples bool
 	known       []Numbered // records to come that were decoded before
@@ -123,13 +124,24 @@ func (r *Reader) inTime(rec Record) error {
 	if at < 0 || at > longest {
 		return fmt.Errorf("an instant of %v: a trial lasts from 0 to at most %v", at, longest)
 	}
-	switch rec.(type) {
-	case *PhaseStart, *PhaseEnd:
-		if at < r.phase {
-			return fmt.Errorf("a phase at %v after one at %v: phases follow each other", at, r.phase)
+	switch rec := rec.(type) {
+	case *PhaseStart:
+		if r.open != "" {
+			return fmt.Errorf("phase %q begins in phase %q: phases follow each other", rec.Name, r.open)
 		}
-		r.phase = at
+		r.open = rec.Name
+	case *PhaseEnd:
+		if rec.Stopped > at {
+			return fmt.Errorf("clients that were told to stop at %v, after the phase's end at %v", rec.Stopped, at)
+		}
+		r.open = ""
+	default:
+		return nil
 	}
+	if at < r.phase {
+		return fmt.Errorf("a phase at %v after one at %v: phases follow each other", at, r.phase)
+	}
+	r.phase = at
 	return nil
 }
 

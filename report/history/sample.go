@@ -63,5 +63,8 @@ func (s *Sample) check() error {
 	if s.Return < s.Call {
 		return fmt.Errorf("sample that returned (%v) before it was called (%v)", s.Return, s.Call)
 	}
+	if s.Due < -longest || s.Due > longest {
+		return fmt.Errorf("sample that was due at %v: a trial takes at most %v", s.Due, longest)
+	}
 	return nil
 }
