@@ -22,7 +22,8 @@ type kind struct {
 	needs  needs        // of the subject
 	fields []string     // of Phase that it knows, beside the common ones
 	words  map[string][]string
-	room   int // bytes that a client needs for names of items that pile up
+	room   int  // bytes that a client needs for names of items that pile up
+	opens  bool // run opens the clients' sessions: none is open when it begins
 
 	// validate checks the fields that it knows.
 	validate func(p *Phase, bad problemFunc)

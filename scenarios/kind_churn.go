@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -11,12 +12,21 @@ import (
 
 func init() {
 	addKind(kind{
-		name:     "churn",
-		about:    "everybody re-enters at once, a closed loop, while faults are in force",
-		pace:     history.ByClients,
-		fields:   []string{"duration", "faults", "size"},
-		validate: (*Phase).duration,
-		effort:   timedEffort,
+		name:   "churn",
+		about:  "everybody re-enters at once, a closed loop, while faults are in force",
+		pace:   history.ByClients,
+		fields: []string{"duration", "faults", "size", "contenders"},
+		validate: func(p *Phase, bad problemFunc) {
+			p.duration(bad)
+			between(bad, "contenders", p.Contenders, 0, maxClients)
+		},
+		tooFew: func(p *Phase, clients int) string {
+			if clients < p.Contenders {
+				return fmt.Sprintf("%d are fewer than contenders (%d)", clients, p.Contenders)
+			}
+			return ""
+		},
+		effort: timedEffort,
 		run: func(ctx context.Context, st *stage) error {
 			if st.queue() {
 				return exchange(ctx, st)

@@ -14,19 +14,22 @@ import (
 
 // Phase is one part of a trial. Each kind of phase knows some of the fields.
 type Phase struct {
-	Name      string        `yaml:"name"`                 // of the phase in results and plots; unique in the scenario
-	Kind      string        `yaml:"kind"`                 // what happens in it
-	Rounds    int           `yaml:"rounds,omitempty"`     // drain, succession, failover; flap: how many flaps
-	Duration  time.Duration `yaml:"duration,omitempty"`   // churn, stream
-	Leave     string        `yaml:"leave,omitempty"`      // succession: how candidates leave
-	Order     []int         `yaml:"order,omitempty,flow"` // succession: who leaves, one after the other: client numbers, which is the order in which they joined
-	Warn      int           `yaml:"warn,omitempty"`       // succession: an observer warns when fewer candidates stand than this
-	Producers int           `yaml:"producers,omitempty"`  // stream of a queue: clients beside the consumers
-	Rate      float64       `yaml:"rate,omitempty"`       // stream: acquires, or a queue's items, due a second
-	RateTo    float64       `yaml:"rate_to,omitempty"`    // stream: a ramp, which ends at this rate, or before it where the subject no longer keeps up
-	Steps     int           `yaml:"steps,omitempty"`      // stream: in how many steps of the same length a ramp rises; it rises evenly without
-	Arrivals  string        `yaml:"arrivals,omitempty"`   // stream: constant (the default), or poisson, drawn from the seed
-	Size      int           `yaml:"size,omitempty"`       // of a queue's items: bytes, at least those of the identity
+	Name     string        `yaml:"name"`                 // of the phase in results and plots; unique in the scenario
+	Kind     string        `yaml:"kind"`                 // what happens in it
+	Rounds   int           `yaml:"rounds,omitempty"`     // drain, succession, failover; flap: how many flaps
+	Duration time.Duration `yaml:"duration,omitempty"`   // churn, stream
+	Leave    string        `yaml:"leave,omitempty"`      // succession: how candidates leave
+	Order    []int         `yaml:"order,omitempty,flow"` // succession: who leaves, one after the other: client numbers, which is the order in which they joined
+	Warn     int           `yaml:"warn,omitempty"`       // succession: an observer warns when fewer candidates stand than this
+	// Contenders is, in a churn, how many of the clients act: the first ones. The others only
+	// have their sessions. 0 is all.
+	Contenders int     `yaml:"contenders,omitempty"`
+	Producers  int     `yaml:"producers,omitempty"` // stream of a queue: clients beside the consumers
+	Rate       float64 `yaml:"rate,omitempty"`      // stream: acquires, or a queue's items, due a second
+	RateTo     float64 `yaml:"rate_to,omitempty"`   // stream: a ramp, which ends at this rate, or before it where the subject no longer keeps up
+	Steps      int     `yaml:"steps,omitempty"`     // stream: in how many steps of the same length a ramp rises; it rises evenly without
+	Arrivals   string  `yaml:"arrivals,omitempty"`  // stream: constant (the default), or poisson, drawn from the seed
+	Size       int     `yaml:"size,omitempty"`      // of a queue's items: bytes, at least those of the identity
 	// Hold is how long a holder keeps the grant, at least. In a drain it keeps it
 	// longer where the wake-ups of the last hand-off are still under way, so that
 	// no two releases coalesce.

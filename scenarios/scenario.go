@@ -56,7 +56,7 @@ type Scenario struct {
 // Limits on what a scenario may ask for; a typing error should not occupy a machine
 // for a week.
 const (
-	maxClients  = 5000
+	maxClients  = 10_000 // 64 bytes a name (stage.packet), and a list of all is in ZooKeeper's limit of 1 MiB for a reply
 	maxDuration = 24 * time.Hour
 	maxRounds   = 10_000
 	maxTrials   = 1000

@@ -94,13 +94,32 @@ func each(clients []*client, atOnce int, f func(*client) error) error {
 // is measured.
 const opensAtOnce = 16
 
-// openClients makes the clients, each with a session.
+// openClients makes the clients, each with a session, unless the first phase opens them.
 func (st *stage) openClients(ctx context.Context) error {
 	st.report("opening sessions")
 	for i := range st.cell.Clients {
 		st.clients = append(st.clients, newClient(st, i))
 	}
+	if p := st.scenario.Phases; len(p) > 0 && kindNamed(p[0].Kind).opens {
+		return nil
+	}
 	return each(st.clients, opensAtOnce, func(c *client) error { return c.open(ctx) })
+}
+
+// enter gives every client a session, unless the phase itself does, and leaves those
+// on the stage who act in it. leave takes that back.
+func (st *stage) enter(ctx context.Context, k *kind) (leave func(), err error) {
+	all := st.clients
+	leave = func() { st.clients = all }
+	if k.opens {
+		st.closeClients()
+	} else if err := st.rejoin(ctx); err != nil {
+		return leave, err
+	}
+	if n := st.phase.Contenders; n > 0 {
+		st.clients = all[:n]
+	}
+	return leave, nil
 }
 
 // rejoin brings back the clients that were about to open a new session when the phase

@@ -215,11 +215,16 @@ func (t *trial) runPhase(ctx context.Context, i int) (err error) {
 	}
 	st.round = 0
 	st.stopped.Store(0)
-	st.record.Record(&history.PhaseStart{At: st.clock.Now(), Name: p.Name, Index: i, Kind: p.Kind, Pace: k.pace, Params: p.params()})
+	st.record.Record(&history.PhaseStart{At: st.clock.Now(), Name: p.Name, Index: i, Kind: p.Kind, Pace: k.pace, Contenders: p.Contenders, Params: p.params()})
 	defer func() {
 		st.waiting()
 		st.record.Record(&history.PhaseEnd{At: st.clock.Now(), Name: p.Name, Index: i, Stopped: time.Duration(st.stopped.Load())})
 	}()
+	leave, err := st.enter(ctx, k)
+	defer leave()
+	if err != nil {
+		return err
+	}
 	if err := st.prepareFaults(ctx); err != nil {
 		return err
 	}
@@ -227,9 +232,6 @@ func (t *trial) runPhase(ctx context.Context, i int) (err error) {
 		st.events.Store(nil)
 		err = errors.Join(err, st.faults.close())
 	}()
-	if err := st.rejoin(ctx); err != nil {
-		return err
-	}
 	before := st.efforts()
 	defer func() { st.recordEfforts(before) }()
 	return k.run(ctx, st)
@@ -242,6 +244,8 @@ func (st *stage) recordSession(e wire.Event) {
 	case e.Kind == wire.Connected && !e.Resumed:
 		st.sessions.add(e.Session)
 		st.record.Record(&history.Session{At: e.At, Event: history.Opened, Client: e.Client, Session: e.Session, Timeout: e.Timeout})
+	case e.Kind == wire.Connected && e.Lost > 0:
+		st.record.Record(&history.Reconnected{At: e.At, Client: e.Client, Session: e.Session, Lost: e.Lost})
 	case e.Kind == wire.Expired:
 		st.record.Record(&history.Session{At: e.At, Event: history.Expired, Client: e.Client, Session: e.Session})
 	case e.Kind == wire.Deadline:

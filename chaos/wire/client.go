@@ -39,6 +39,7 @@ type Client struct {
 	session    Session
 	due        []Session     // that were replaced before their deadlines
 	missed     time.Duration // the last deadline of session that has passed
+	lost       time.Duration // when the connection that had session ended; 0 while one has it
 	known      Known
 	counts     Counts
 	conns      map[*conn]struct{}

@@ -55,6 +55,9 @@ type Event struct {
 	Server  string        // where
 	Err     error         // Lost: why
 	Request Request       // ReplyLost: which
+	// Lost is when the connection before this one ended, of a session that is Resumed; 0 where
+	// none had.
+	Lost time.Duration
 }
 
 // Request is one request of a client.
@@ -86,9 +89,12 @@ func (k *conn) handshake(head []byte) {
 	}
 	e.Resumed = e.Session == c.session.ID
 	c.overdue(e.Resumed)
-	if !e.Resumed {
+	if e.Resumed {
+		e.Lost = c.lost
+	} else {
 		c.nodes = nil
 	}
+	c.lost = 0
 	c.session = Session{ID: e.Session, Password: bytes.Clone(bytesAt(head, 16)), Timeout: e.Timeout,
 		Server: k.addr, LastAckSent: k.helloAt, way: c.tap.way}
 	c.current, k.session = k, e.Session
@@ -115,7 +121,7 @@ func (k *conn) lost(why error) {
 	if c.current != k {
 		return
 	}
-	c.session.Server, c.current = "", nil
+	c.session.Server, c.current, c.lost = "", nil, c.tap.now()
 	k.note(Event{Kind: Lost, Session: c.session.ID, Timeout: c.session.Timeout, Err: why})
 }
 

@@ -43,6 +43,7 @@ type Phase struct {
 	Start, End time.Duration // End is 0 where it is not recorded
 	Stopped    time.Duration // when its clients were told to stop; 0 where they were not
 	Arrivals   *Arrivals     // of an open loop
+	Contenders int           // as PhaseStart.Contenders
 }
 
 // Ramp says whether operations were due in it at a rate that rises: over all of it no rate and
@@ -205,7 +206,7 @@ func (h *History) collect(n Numbered) {
 			h.Timeout = max(h.Timeout, r.Timeout)
 		}
 	case *PhaseStart:
-		h.Phases = append(h.Phases, Phase{Name: r.Name, Index: r.Index, Kind: r.Kind, Pace: r.Pace, Start: r.At})
+		h.Phases = append(h.Phases, Phase{Name: r.Name, Index: r.Index, Kind: r.Kind, Pace: r.Pace, Contenders: r.Contenders, Start: r.At})
 	case *Arrivals:
 		if p := h.Phase(r.Phase); p != nil {
 			p.Arrivals = r

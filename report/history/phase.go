@@ -8,6 +8,7 @@ const (
 	FlapPhase       = "flap"       // a waiter goes and comes back; operations only show that all is well
 	SuccessionPhase = "succession" // clients are made to leave in a given order
 	FailoverPhase   = "failover"   // holders are hit on purpose, one a round
+	ConnectPhase    = "connect"    // all sessions are opened, and then idle; nobody contends
 )
 
 // Pace says who decides when the clients of a phase act.
@@ -22,12 +23,15 @@ const (
 
 // PhaseStart begins a phase of the trial.
 type PhaseStart struct {
-	At     time.Duration     `json:"at"`
-	Name   string            `json:"phase"` // unique in the trial
-	Index  int               `json:"index"` // in the scenario, from 0
-	Kind   string            `json:"kind"`
-	Pace   Pace              `json:"pace"`
-	Params map[string]string `json:"params,omitempty"` // the phase's fields in the scenario
+	At    time.Duration `json:"at"`
+	Name  string        `json:"phase"` // unique in the trial
+	Index int           `json:"index"` // in the scenario, from 0
+	Kind  string        `json:"kind"`
+	Pace  Pace          `json:"pace"`
+	// Contenders is how many of the clients act, the first ones, while the others only have
+	// their sessions; 0: all.
+	Contenders int               `json:"contenders,omitempty"`
+	Params     map[string]string `json:"params,omitempty"` // the phase's fields in the scenario
 }
 
 // PhaseEnd ends the phase that began last under that index.

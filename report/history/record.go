@@ -59,6 +59,10 @@ var kinds = map[string]reflect.Type{
 	"paused":      reflect.TypeFor[Paused](),
 	"recovered":   reflect.TypeFor[Recovered](),
 	"connections": reflect.TypeFor[Connections](),
+	"connected":   reflect.TypeFor[Connected](),
+	"reconnected": reflect.TypeFor[Reconnected](),
+	"footprint":   reflect.TypeFor[Footprint](),
+	"member.load": reflect.TypeFor[MemberLoad](),
 	"claim.check": reflect.TypeFor[ClaimCheck](),
 	"snapshot":    reflect.TypeFor[Snapshot](),
 	"commit":      reflect.TypeFor[Commit](),
@@ -83,6 +87,10 @@ func (r *Window) Time() time.Duration      { return max(r.Start, r.End) }
 func (r *Recovered) Time() time.Duration   { return r.At }
 func (r *Pipe) Time() time.Duration        { return r.At }
 func (r *Connections) Time() time.Duration { return r.At }
+func (r *Connected) Time() time.Duration   { return r.At }
+func (r *Reconnected) Time() time.Duration { return r.At }
+func (r *Footprint) Time() time.Duration   { return r.At }
+func (r *MemberLoad) Time() time.Duration  { return r.At }
 func (r *PhaseStart) Time() time.Duration  { return r.At }
 func (r *PhaseEnd) Time() time.Duration    { return r.At }
 func (r *Arrivals) Time() time.Duration    { return r.At }

@@ -1,6 +1,10 @@
 package metrics
 
-import "github.com/zkbench/zkbench/report/history"
+import (
+	"cmp"
+
+	"github.com/zkbench/zkbench/report/history"
+)
 
 // Fairness names Jain's index of the grants of each client.
 const Fairness = "fairness"
@@ -10,7 +14,7 @@ func init() {
 		Order: 52,
 		Definitions: []Definition{
 			{Name: Fairness, Unit: "1", Better: Higher,
-				Help: "Jain's index of the grants that each client had: 1 where all had as many, 1/N where one had them all"},
+				Help: "Jain's index of the grants that each contender had: 1 where all had as many, 1/N where one had them all"},
 		},
 		collect: collectFairness,
 	})
@@ -22,16 +26,17 @@ const fewestGrants = 4
 
 func collectFairness(f *Fold) collector {
 	grants := map[int]int{} // by client
+	contenders := 0
 	return collector{
 		sample: func(s *history.Sample, p *history.Phase) {
 			if counted(s, p) {
 				grants[s.Client]++
+				contenders = max(contenders, cmp.Or(p.Contenders, f.history.Header.Clients))
 			}
 		},
 		close: func(out map[string]Metric) {
-			clients := f.history.Header.Clients
-			if v, ok := jain(grants, clients); ok {
-				out[Fairness] = Metric{Unit: "1", Value: &v, Count: new(int64(clients))}
+			if v, ok := jain(grants, contenders); ok {
+				out[Fairness] = Metric{Unit: "1", Value: &v, Count: new(int64(contenders))}
 			}
 		},
 	}

@@ -1,0 +1,164 @@
+package metrics
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/units"
+)
+
+// Names of the metrics of many sessions.
+const (
+	ConnectLatency    = "connect.latency"
+	ConnectAll        = "connect.all"
+	ReconnectLatency  = "reconnect.latency"
+	ReconnectAll      = "reconnect.all"
+	SessionsExpired   = "sessions.expired"
+	SessionHeap       = "session.heap"
+	SessionStacks     = "session.stacks"
+	SessionGoroutines = "session.goroutines"
+)
+
+func init() {
+	register(Family{
+		Order: 66, About: "Many sessions (connect):",
+		Definitions: []Definition{
+			{Name: ConnectLatency, Unit: "ns", Better: Lower, Distribution: true, Noun: "opening a session", Head: "connect", Shown: []string{"p50", "p99"}, Main: "p50",
+				Help: "from the call to open a session until it stands"},
+			{Name: ConnectAll, Unit: "ns", Better: Lower, Shown: []string{"value"}, Main: "value",
+				Help: "from the call to open the first session until all stand; count is how many"},
+			{Name: ReconnectLatency, Unit: "ns", Better: Lower, Distribution: true, Noun: "coming back to a member", Head: "reconnect", Shown: []string{"p50", "p99"}, Main: "p50",
+				Help: "in a connect: from the end of a session's connection until it stands on another"},
+			{Name: ReconnectAll, Unit: "ns", Better: Lower, Shown: []string{"value"}, Main: "value",
+				Help: "the longest time in which not all were connected: from the end of the first connection until every session that came back stood on another; count is how many came back"},
+			{Name: SessionsExpired, Unit: "1", Better: Lower, Shown: []string{"value"}, Main: "value",
+				Help: "sessions that the servers let expire, or whose deadline passed unheard, although no fault hit their clients; count is all that were opened"},
+			{Name: SessionHeap, Unit: "B/session", Better: Lower, Shown: []string{"value"}, Main: "value",
+				Help: "live heap of this process for each session, the tap on its connection included: with all sessions open, less before the first; count is how many"},
+			{Name: SessionStacks, Unit: "B/session", Better: Lower, Shown: []string{"value"}, Main: "value",
+				Help: "the same, of goroutines' stacks, which are no part of the heap"},
+			{Name: SessionGoroutines, Unit: "1/session", Better: Lower, Shown: []string{"value"}, Main: "value",
+				Help: "the same, of goroutines"},
+		},
+		collect: func(f *Fold) collector {
+			x := &sessions{fold: f, opened: map[int64]time.Duration{}, gone: map[int64]bool{}}
+			return collector{record: x.record, close: x.close}
+		},
+	})
+}
+
+// sessions collects what becomes of the sessions of a trial with a connect phase.
+type sessions struct {
+	fold        *Fold
+	first, last time.Duration // the call of the first connect, and when the last stood
+	connected   int64
+	back        []*history.Reconnected
+	opened      map[int64]time.Duration
+	gone        map[int64]bool // closed, killed, or expired: nothing more can be known of them
+	expired     int64
+	deadlines   int64 // of those that expired: by their own deadlines alone
+	footprint   *history.Footprint
+}
+
+func (x *sessions) record(r history.Record) {
+	switch r := r.(type) {
+	case *history.Connected:
+		if x.connected == 0 || r.Call < x.first {
+			x.first = r.Call
+		}
+		x.connected, x.last = x.connected+1, max(x.last, r.At)
+		x.fold.observe(ConnectLatency, r.Phase, r.At-r.Call)
+	case *history.Reconnected:
+		if p := x.phaseAt(r.Lost); p != nil {
+			x.back = append(x.back, r)
+			x.fold.observe(ReconnectLatency, p.Name, r.At-r.Lost)
+		}
+	case *history.Footprint:
+		x.footprint = r
+	case *history.Session:
+		x.event(r)
+	}
+}
+
+// phaseAt returns the connect phase at that instant; nil where there is none.
+func (x *sessions) phaseAt(at time.Duration) *history.Phase {
+	for i := range x.fold.history.Phases {
+		if p := &x.fold.history.Phases[i]; p.Kind == history.ConnectPhase && p.Start <= at && (p.End == 0 || at < p.End) {
+			return p
+		}
+	}
+	return nil
+}
+
+// event takes in what became of a session.
+func (x *sessions) event(e *history.Session) {
+	switch e.Event {
+	case history.Opened:
+		x.opened[e.Session] = e.At
+	case history.Closed, history.Killed:
+		x.gone[e.Session] = true
+	case history.Expired, history.Deadline:
+		opened, ours := x.opened[e.Session]
+		if !ours || x.gone[e.Session] {
+			return
+		}
+		x.gone[e.Session] = true
+		if x.hit(e.Client, opened, e.At) {
+			return
+		}
+		x.expired++
+		if e.Event == history.Deadline {
+			x.deadlines++
+		}
+	}
+}
+
+// hit says whether a fault hit the client in that time.
+func (x *sessions) hit(client int, from, to time.Duration) bool {
+	return slices.ContainsFunc(x.fold.history.Faults, func(f history.Fault) bool {
+		return f.Start <= to && (f.End < f.Start || f.End >= from) && (f.Client == client || slices.Contains(f.Served, client))
+	})
+}
+
+func (x *sessions) close(out map[string]Metric) {
+	if x.connected == 0 {
+		return
+	}
+	out[ConnectAll] = of(ConnectAll, float64(x.last-x.first), x.connected)
+	expired := of(SessionsExpired, float64(x.expired), int64(len(x.opened)))
+	if x.deadlines > 0 {
+		expired.Note = fmt.Sprintf("of %s the deadline passed unheard", units.Plural(int(x.deadlines), "session"))
+	}
+	out[SessionsExpired] = expired
+	if len(x.back) > 0 {
+		out[ReconnectAll] = of(ReconnectAll, float64(longestAway(x.back)), int64(len(x.back)))
+	}
+	if p := x.footprint; p != nil && p.Sessions > 0 {
+		for name, v := range map[string]int64{SessionHeap: p.Heap, SessionStacks: p.Stacks, SessionGoroutines: p.Goroutines} {
+			out[name] = of(name, float64(v)/float64(p.Sessions), p.Sessions)
+		}
+	}
+}
+
+// of makes a metric of a value that so many are behind.
+func of(name string, v float64, count int64) Metric {
+	m := value(name, v)
+	m.Count = &count
+	return m
+}
+
+// longestAway is the longest time in which one or more sessions were away.
+func longestAway(back []*history.Reconnected) (longest time.Duration) {
+	slices.SortFunc(back, func(a, b *history.Reconnected) int { return int(a.Lost - b.Lost) })
+	var from, to time.Duration
+	for _, r := range back {
+		if r.Lost > to {
+			from = r.Lost
+		}
+		to = max(to, r.At)
+		longest = max(longest, to-from)
+	}
+	return longest
+}

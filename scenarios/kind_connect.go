@@ -1,0 +1,86 @@
+package scenarios
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/zkbench/zkbench/report/history"
+)
+
+// connectLimit is how long all sessions may take to stand, or to stand again.
+const connectLimit = 10 * time.Minute
+
+func init() {
+	addKind(kind{
+		name:     history.ConnectPhase,
+		about:    fmt.Sprintf("all open their sessions, %d at a time, and keep them, idle, for the duration while faults are in force", opensAtOnce),
+		pace:     history.ByHarness,
+		fields:   []string{"duration", "faults"},
+		opens:    true,
+		validate: (*Phase).duration,
+		effort: func(p *Phase, clients int) time.Duration {
+			return p.Duration + time.Duration(clients)*time.Millisecond
+		},
+		run: connect,
+	})
+}
+
+// connect has every client open a session, and then do nothing: what their sessions take,
+// and what becomes of them while faults are in force, is all that there is to see.
+func connect(ctx context.Context, st *stage) error {
+	loads := st.watchLoads(ctx)
+	defer loads.stop()
+	before := memoryNow()
+	if err := st.connectAll(ctx); err != nil {
+		return err
+	}
+	loads.opening.Store(false)
+	st.recordFootprint(before)
+	phase, _, end := st.timed(ctx)
+	defer end()
+	st.during(phase)
+	return st.connectedAgain(ctx)
+}
+
+// connectAll opens the clients' sessions, and records how long each took.
+func (st *stage) connectAll(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, connectLimit, fmt.Errorf("not all sessions stand within %v", connectLimit))
+	defer cancel()
+	var stand atomic.Int64
+	return each(st.clients, opensAtOnce, func(c *client) error {
+		call := st.clock.Now()
+		if err := c.open(ctx); err != nil {
+			return err
+		}
+		st.record.Record(&history.Connected{At: st.clock.Now(), Phase: st.phase.Name, Client: c.n, Call: call})
+		st.report("%d of %d sessions", stand.Add(1), len(st.clients))
+		return nil
+	})
+}
+
+// connectedAgain returns when no client is on its way back to a member, and has given those
+// a new session who lost theirs.
+func (st *stage) connectedAgain(ctx context.Context) error {
+	st.report("waiting until all are connected")
+	err := poll(ctx, connectLimit, func(context.Context) (bool, error) {
+		return !slices.ContainsFunc(st.clients, (*client).returning), nil
+	})
+	if err != nil {
+		return fmt.Errorf("wait until every client is connected: %w", err)
+	}
+	return each(st.clients, opensAtOnce, func(c *client) error {
+		if c.wire.Session().Server != "" {
+			return nil
+		}
+		return c.reopen(ctx)
+	})
+}
+
+// returning says that the client is not connected, and may still have its session.
+func (c *client) returning() bool {
+	s := c.wire.Session()
+	return s.Server == "" && !s.Expired && c.st.clock.Now() < s.Deadline()
+}
