@@ -44,6 +44,11 @@ func (c Config) Validate() error {
 	if err := c.checkVersions(); err != nil {
 		return err
 	}
+	if most, ok := openFiles(); ok {
+		if err := c.Scenario.enoughFiles(most); err != nil {
+			return err
+		}
+	}
 	if c.external() {
 		if err := c.Scenario.refuseExternal(c.Ensemble); err != nil {
 			return err

@@ -11,6 +11,7 @@ import (
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/internal/stats"
+	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/units"
 )
 
@@ -20,6 +21,29 @@ type Scenario struct {
 	Series []Series // ordered by label
 	Counts []int    // every client count that was run, ascending
 }
+
+// Noun is what the clients of the scenario are: sessions, where most of them have no more
+// than that.
+func (s Scenario) Noun() string {
+	for _, x := range s.Series {
+		if slices.ContainsFunc(x.Trials, func(t report.Trial) bool { return t.Metrics[metrics.ConnectAll].Value != nil }) {
+			return "session"
+		}
+	}
+	return "contender"
+}
+
+// Count is a number of clients, and what they are.
+type Count struct {
+	N    int
+	Noun string
+}
+
+// String is the count in words: "50 contenders".
+func (c Count) String() string { return units.Plural(c.N, c.Noun) }
+
+// Count is a number of the scenario's clients.
+func (s Scenario) Count(n int) Count { return Count{n, s.Noun()} }
 
 // Series is the trials that share a subject, parameters and provocation, by client count.
 type Series struct {

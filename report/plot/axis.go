@@ -82,7 +82,6 @@ func countAxis(a *plot.Axis, counts []int) {
 	}
 	pad := math.Max(math.Pow(high/low, 0.06), 1.08)
 	a.Min, a.Max, a.Scale = low/pad, high*pad, logScale{}
-	a.Label.Text = "contenders (log scale)"
 	a.Tick.Marker = countTicks(values, a.Min, a.Max)
 }
 

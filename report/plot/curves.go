@@ -98,9 +98,11 @@ func (c *curves) none(label string, g glyph) {
 	c.f.legend = append(c.f.legend, entry{text: label + ": none at all", glyph: g, point: true})
 }
 
-// scales sets the axes: contenders, and what the series reach.
-func (c *curves) scales(counts []int, tick func(float64) string) {
-	countAxis(&c.f.body.X, counts)
+// scales sets the axes: the scenario's counts of clients, and what the series reach.
+func (c *curves) scales(s matrix.Scenario, tick func(float64) string) {
+	c.f.data.x = s.Noun() + "s"
+	countAxis(&c.f.body.X, s.Counts)
+	c.f.body.X.Label.Text = c.f.data.x + " (log scale)"
 	logAxis(&c.f.body.Y, c.values, tick)
 }
 

@@ -53,7 +53,7 @@ func (f *Figure) notifications(s matrix.Scenario, metric string, glyphs Glyphs) 
 		f.legend = append(f.legend, entry{text: "formula", glyph: glyph{color: faint}, line: true, dash: true})
 	}
 	f.About += medians(s)
-	c.scales(s.Counts, units.TickNumber)
+	c.scales(s, units.TickNumber)
 	return f
 }
 
@@ -78,7 +78,7 @@ func fanOutPoints(s matrix.Series, metric string) (measured, expected []xy, none
 // samples enough, a whisker up to its 99th percentile, and below it the fitted slope. It
 // is nil when no trial has the metric, or all have the same number of clients.
 func Growth(s matrix.Scenario, metric, title string, glyphs Glyphs) *Figure {
-	f := newFigure(short(metric)+"-by-clients", units.Capital(quantity(metric, title))+" by contenders",
+	f := newFigure(short(metric)+"-by-clients", units.Capital(quantity(metric, title))+" by "+s.Noun()+"s",
 		"The median of each trial; the whisker ends at the 99th percentile.")
 	c := newCurves(f, len(s.Series), quantity(metric, title)+" p50, ns")
 	var slopes []string
@@ -95,9 +95,9 @@ func Growth(s matrix.Scenario, metric, title string, glyphs Glyphs) *Figure {
 	if !c.spread {
 		return nil
 	}
-	c.scales(s.Counts, units.Tick)
+	c.scales(s, units.Tick)
 	if len(slopes) > 0 {
-		f.About += " Slope through the logarithms (0 is flat, 1 is twice the contenders, twice the time), with its 95 % confidence interval: " +
+		f.About += " Slope through the logarithms (0 is flat, 1 is twice the " + s.Noun() + "s, twice the time), with its 95 % confidence interval: " +
 			units.Clean(strings.Join(slopes, "; ")) + "."
 	}
 	f.About += medians(s)

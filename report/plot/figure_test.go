@@ -29,7 +29,7 @@ func figures() []*Figure {
 		dists = append(dists, Distribution{Label: x.Label, Exact: sampleExact(*t.Metrics["handoff.latency"].P50, 1000)})
 	}
 	return []*Figure{
-		FanOut(s, glyphs), Growth(s, "handoff.latency", "hand-off", glyphs), Percentiles("handoff.latency", "hand-off", 100, dists, glyphs),
+		FanOut(s, glyphs), Growth(s, "handoff.latency", "hand-off", glyphs), Percentiles("handoff.latency", "hand-off", matrix.Count{N: 100, Noun: "contender"}, dists, glyphs),
 		OverTime(sampleTimeline(100, 10, false), glyphs), QueueDepth(sampleDepth()), Flap(flapping(), glyphs),
 		Failovers(sampleFailovers()), Budget(sampleFailovers()), Paused(samplePauses()), Resumed(samplePauses()),
 		Throughput(s, glyphs), ThroughputOverTime(samplePaces(), glyphs), OverTime(sampleDeliveries(), glyphs), sampleCapacity(),
@@ -159,7 +159,7 @@ func TestFigures_standHardData(t *testing.T) {
 				t.Errorf("fan-out drawn: %v, want %v", f != nil, c.drawn)
 			}
 			figs := []*Figure{FanOut(s, NewGlyphs(nil)), Throughput(s, NewGlyphs(nil)), Growth(s, "handoff.latency", "hand-off", NewGlyphs(nil))}
-			for _, f := range append(figs, Percentiles("handoff.latency", "hand-off", 1, Latencies(s, 10, "handoff.latency", func(string) []float64 { return nil }), nil)) {
+			for _, f := range append(figs, Percentiles("handoff.latency", "hand-off", matrix.Count{N: 1, Noun: "contender"}, Latencies(s, 10, "handoff.latency", func(string) []float64 { return nil }), nil)) {
 				check(t, f)
 			}
 		})

@@ -28,11 +28,11 @@ type Distribution struct {
 // Percentiles plots latency by percentile, one line a series, for one client
 // count. The x axis stretches the tail: each nine has the same width. It is nil
 // when no series has samples enough.
-func Percentiles(metric, title string, clients int, dists []Distribution, glyphs Glyphs) *Figure {
-	f := newFigure(fmt.Sprintf("%s-percentiles-%d", short(metric), clients),
-		fmt.Sprintf("%s by percentile, %s", units.Capital(quantity(metric, title)), units.Plural(clients, "contender")),
+func Percentiles(metric, title string, clients matrix.Count, dists []Distribution, glyphs Glyphs) *Figure {
+	f := newFigure(fmt.Sprintf("%s-percentiles-%d", short(metric), clients.N),
+		fmt.Sprintf("%s by percentile, %s", units.Capital(quantity(metric, title)), clients),
 		"Read: at 99 %, 99 of 100 were at most this slow. Each line ends at the slowest that was measured.")
-	f.Clients = clients
+	f.Clients = clients.N
 	c := newCurves(f, 0, quantity(metric, title)+", ns")
 	f.data.x = "percentile"
 	end := 1.0 // nines on the axis, at least one

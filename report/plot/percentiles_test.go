@@ -89,7 +89,7 @@ func TestLatencies_ofARepeatedCellAreMedians(t *testing.T) {
 		if *m.P50 != 2e6 || *m.P99 != 6e6 || *m.Min != 0.5e6 || *m.Max != 12e6 || *m.Count != 600 || d.Trials != 3 || d.Exact != nil {
 			t.Errorf("%s: p50 %v, p99 %v, min %v, max %v of %v in %d trials", row.name, *m.P50, *m.P99, *m.Min, *m.Max, *m.Count, d.Trials)
 		}
-		f := Percentiles("queue.latency", "queue", 10, []Distribution{d}, NewGlyphs(nil))
+		f := Percentiles("queue.latency", "queue", matrix.Count{N: 10, Noun: "contender"}, []Distribution{d}, NewGlyphs(nil))
 		if got := legendText(f); got != "queue/a (600 samples of 3 trials)" {
 			t.Errorf("%s: the legend says %q", row.name, got)
 		}
@@ -105,7 +105,7 @@ func TestLatencies_ofOneTrialAreItsOwn(t *testing.T) {
 	if len(d[0].Exact) != 200 {
 		t.Errorf("%d exact samples, want those of the one trial", len(d[0].Exact))
 	}
-	if f := Percentiles("queue.latency", "queue", 10, d, NewGlyphs(nil)); strings.Contains(f.About, "repeated") || legendText(f) != "queue/a (200 samples)" {
+	if f := Percentiles("queue.latency", "queue", matrix.Count{N: 10, Noun: "contender"}, d, NewGlyphs(nil)); strings.Contains(f.About, "repeated") || legendText(f) != "queue/a (200 samples)" {
 		t.Errorf("about %q, legend %q: nothing was repeated", f.About, legendText(f))
 	}
 }

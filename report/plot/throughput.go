@@ -14,9 +14,9 @@ import (
 // the same number of clients, or none has a throughput of its own making: in an open
 // loop it is the rate at which operations were due. [ThroughputOverTime] says more then.
 func Throughput(s matrix.Scenario, glyphs Glyphs) *Figure {
-	f := newFigure("throughput", "Throughput by contenders",
+	f := newFigure("throughput", "Throughput by "+s.Noun()+"s",
 		"How many grants were had, or items taken, a second, in the phases in which the clients set the pace; faults in them count. "+
-			"A line that falls: more contenders get less done together.")
+			"A line that falls: more "+s.Noun()+"s get less done together.")
 	c := newCurves(f, len(s.Series), "throughput, 1/s")
 	repeated := false
 	for _, series := range s.Series {
@@ -34,7 +34,7 @@ func Throughput(s matrix.Scenario, glyphs Glyphs) *Figure {
 	if !c.spread {
 		return nil
 	}
-	c.scales(s.Counts, units.TickNumber)
+	c.scales(s, units.TickNumber)
 	if repeated {
 		f.About += " Where a cell was repeated, the point is the median of its trials, and the whisker goes from the lowest to the highest."
 	}

@@ -52,9 +52,9 @@ func askedOf(s matrix.Scenario) string {
 	for _, n := range s.Counts {
 		counts = append(counts, strconv.Itoa(n))
 	}
-	noun := "contenders"
-	if len(counts) == 1 && counts[0] == "1" {
-		noun = "contender"
+	noun := s.Noun()
+	if len(counts) != 1 || counts[0] != "1" {
+		noun += "s"
 	}
 	return fmt.Sprintf("%s: %s with %s %s", units.Clean(s.Name), units.List(subjects), units.List(counts), noun)
 }

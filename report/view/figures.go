@@ -59,7 +59,7 @@ func (b builder) overview(s matrix.Scenario, glyphs plot.Glyphs) []*plot.Figure 
 		out = append(out, plot.Growth(merged, l.Name, l.Head, glyphs))
 		for _, n := range slices.Backward(s.Counts) {
 			dists := plot.Latencies(s, n, l.Name, func(trial string) []float64 { return cmp.Or(b.Traces[trial], &report.Trace{}).Latencies[l.Name] })
-			out = append(out, plot.Percentiles(l.Name, l.Head, n, dists, glyphs))
+			out = append(out, plot.Percentiles(l.Name, l.Head, s.Count(n), dists, glyphs))
 		}
 	}
 	return append(out, plot.Throughput(s, glyphs))

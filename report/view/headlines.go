@@ -68,6 +68,10 @@ var questions = []question{
 	{title: "late writes that went through, unfenced", metric: metrics.PausedThrough, field: "value", tabled: true, note: countNote(metrics.PausedThrough)},
 	{title: "late writes that the token stopped", metric: metrics.PausedStopped, field: "value", higher: true, tabled: true, note: countNote(metrics.PausedStopped)},
 	{title: "rounds that ZooKeeper's arithmetic did not predict", metric: metrics.FailoverOutside, field: "value", note: roundsNote},
+	{title: "until all sessions stood", metric: metrics.ConnectAll, field: "value", tabled: true, note: p99Note(metrics.ConnectLatency)},
+	{title: "heap a session", metric: metrics.SessionHeap, field: "value", tabled: true, note: goroutinesNote},
+	{title: "until all were connected again", metric: metrics.ReconnectAll, field: "value", tabled: true, note: p99Note(metrics.ReconnectLatency)},
+	{title: "requests in a member's queue, at most", metric: metrics.MemberQueue, field: "value", tabled: true, note: queueNote},
 	{title: "keeps up with", metric: metrics.Capacity, field: "value", higher: true, tabled: true, note: capacityNote},
 	{title: "from due to granted (p50)", metric: metrics.AcquireLatency, field: "p50", tabled: true, open: true, note: p99Note(metrics.AcquireLatency)},
 	{title: "notifications per hand-off", metric: metrics.FanoutNotifications, field: "value", tabled: true, note: formulaNote(metrics.FanoutNotifications)},
@@ -99,11 +103,11 @@ type measuredValue struct {
 }
 
 func (b builder) headline(s matrix.Scenario, clients int, q question) Headline {
-	noun := "contender"
+	count := s.Count(clients)
 	if strings.HasPrefix(q.metric, "queue.") {
-		noun = "consumer"
+		count.Noun = "consumer"
 	}
-	h := Headline{Title: fmt.Sprintf("%s, %s", q.title, units.Plural(clients, noun)), Tabled: q.tabled}
+	h := Headline{Title: fmt.Sprintf("%s, %s", q.title, count), Tabled: q.tabled}
 	var all []measuredValue
 	for _, x := range s.Series {
 		t := matrix.Merge(x.At(clients))

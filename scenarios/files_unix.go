@@ -1,0 +1,15 @@
+//go:build unix
+
+package scenarios
+
+import "syscall"
+
+// openFiles is how many files this process may have open: its hard limit, to which the Go
+// runtime has raised the soft one. ok is false where it is not known.
+func openFiles() (most int, ok bool) {
+	var l syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l) != nil {
+		return 0, false
+	}
+	return int(min(uint64(l.Cur), 1<<31-1)), true
+}
