@@ -43,6 +43,12 @@ func TestKind_refusesWhatItDoesNotKnow(t *testing.T) {
 		{"a churn has no cause", "lock/parent", "2", "{kind: churn, duration: 1s, cause: crash, hold: 0s}", "belongs to a failover"},
 		{"a queue grants nothing", "queue/parent", "2", "{kind: failover, rounds: 1, cause: crash, hold: 0s}", "grants nothing"},
 		{"somebody must succeed the holder", "lock/parent", "1", "{kind: failover, rounds: 1, cause: crash, hold: 0s}", "leaves nobody to succeed"},
+		{"sessions that are only opened", "queue/parent", "1", "{kind: connect, duration: 1s, hold: 0s}", ""},
+		{"a connect lasts", "lock/parent", "1", "{kind: connect, hold: 0s}", "duration: 0s is not between"},
+		{"nobody contends in a connect", "lock/parent", "3", "{kind: connect, duration: 1s, contenders: 2, hold: 0s}", "contenders: belongs to a churn"},
+		{"some of many contend", "lock/parent", "3", "{kind: churn, duration: 1s, contenders: 3, hold: 0s}", ""},
+		{"contenders are clients", "lock/parent", "[3, 8]", "{kind: churn, duration: 1s, contenders: 4, hold: 0s}", "3 are fewer than contenders (4)"},
+		{"not fewer than none", "lock/parent", "3", "{kind: churn, duration: 1s, contenders: -1, hold: 0s}", "contenders: -1 is not between"},
 		{"a drain has no order", "lock/parent", "3", "{kind: drain, rounds: 1, order: [0], hold: 0s}", "belongs to a succession"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -136,7 +136,7 @@ func TestConn_thatIsOldSaysNothingAboutTheSession(t *testing.T) {
 	if after := b.c.Session(); after.LastAckSent != before.LastAckSent || after.Server == "" {
 		t.Errorf("session %+v", after)
 	}
-	if len(b.events) != 2 || b.events[0].Resumed || !b.events[1].Resumed {
+	if len(b.events) != 2 || b.events[0].Resumed || !b.events[1].Resumed || b.events[1].Lost != 0 {
 		t.Errorf("events: %+v", b.events)
 	}
 }

@@ -83,6 +83,9 @@ func TestReal_sessionIsReadFromTheWire(t *testing.T) {
 	if got := r.kinds(); got != "connected lost connected closed" {
 		t.Errorf("events: %s", got)
 	}
+	if lost := r.events[2].Lost; lost < r.events[0].At || lost > r.events[1].At || lost == 0 {
+		t.Errorf("the session came back from a connection that ended at %v, want shortly before %v", lost, r.events[1].At)
+	}
 	if !r.events[2].Resumed || r.events[0].Resumed || !errors.Is(r.events[1].Err, wire.ErrCut) {
 		t.Errorf("events: %+v", r.events)
 	}

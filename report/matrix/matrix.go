@@ -22,12 +22,22 @@ type Scenario struct {
 	Counts []int    // every client count that was run, ascending
 }
 
-// Noun is what the clients of the scenario are: sessions, where most of them have no more
-// than that.
+// Noun is what the clients of a trial are: sessions, where most of them have no more than
+// that.
+func Noun(t report.Trial) string {
+	if t.Metrics[metrics.ConnectAll].Value != nil {
+		return "session"
+	}
+	return "contender"
+}
+
+// Noun is what the clients of the scenario are.
 func (s Scenario) Noun() string {
 	for _, x := range s.Series {
-		if slices.ContainsFunc(x.Trials, func(t report.Trial) bool { return t.Metrics[metrics.ConnectAll].Value != nil }) {
-			return "session"
+		for _, t := range x.Trials {
+			if noun := Noun(t); noun != "contender" {
+				return noun
+			}
 		}
 	}
 	return "contender"

@@ -59,6 +59,7 @@ type sessions struct {
 	gone        map[int64]bool // closed, killed, or expired: nothing more can be known of them
 	expired     int64
 	deadlines   int64 // of those that expired: by their own deadlines alone
+	after       int64 // of those that expired: after a fault had hit a member
 	footprint   *history.Footprint
 }
 
@@ -112,6 +113,9 @@ func (x *sessions) event(e *history.Session) {
 		if e.Event == history.Deadline {
 			x.deadlines++
 		}
+		if x.memberHit(e.At) {
+			x.after++
+		}
 	}
 }
 
@@ -122,14 +126,21 @@ func (x *sessions) hit(client int, from, to time.Duration) bool {
 	})
 }
 
+// memberHit says whether a fault had hit a member by then. That ends no session, but keeps
+// clients away from theirs.
+func (x *sessions) memberHit(by time.Duration) bool {
+	return slices.ContainsFunc(x.fold.history.Faults, func(f history.Fault) bool { return f.Client < 0 && f.Start <= by })
+}
+
 func (x *sessions) close(out map[string]Metric) {
 	if x.connected == 0 {
 		return
 	}
 	out[ConnectAll] = of(ConnectAll, float64(x.last-x.first), x.connected)
 	expired := of(SessionsExpired, float64(x.expired), int64(len(x.opened)))
-	if x.deadlines > 0 {
-		expired.Note = fmt.Sprintf("of %s the deadline passed unheard", units.Plural(int(x.deadlines), "session"))
+	if x.expired > 0 {
+		expired.Note = fmt.Sprintf("%s by the servers' word, %s by their own deadlines; %s after a member was hit",
+			units.Number(float64(x.expired-x.deadlines)), units.Number(float64(x.deadlines)), units.Number(float64(x.after)))
 	}
 	out[SessionsExpired] = expired
 	if len(x.back) > 0 {

@@ -14,12 +14,16 @@ import (
 //
 // Peers stand in it by address: a member that starts before its peers' names
 // resolve starts badly.
+//
+// Thousands of clients may come back at once. Of those beyond the backlog of its port, by
+// default 50, a member's kernel drops the first packet, and they wait a second or more.
 func ZooCfg(r *state.Record, m state.Member, everywhere bool, lines ...string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "tickTime=%d\n", r.Tick.Milliseconds())
 	b.WriteString(`initLimit=10
 syncLimit=5
 maxClientCnxns=0
+clientPortListenBacklog=4096
 standaloneEnabled=false
 admin.enableServer=false
 4lw.commands.whitelist=*

@@ -19,6 +19,7 @@ func TestZooCfg_listsAllMembers(t *testing.T) {
 initLimit=10
 syncLimit=5
 maxClientCnxns=0
+clientPortListenBacklog=4096
 standaloneEnabled=false
 admin.enableServer=false
 4lw.commands.whitelist=*
