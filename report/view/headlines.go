@@ -68,7 +68,7 @@ var questions = []question{
 	{title: "late writes that went through, unfenced", metric: metrics.PausedThrough, field: "value", tabled: true, note: countNote(metrics.PausedThrough)},
 	{title: "late writes that the token stopped", metric: metrics.PausedStopped, field: "value", higher: true, tabled: true, note: countNote(metrics.PausedStopped)},
 	{title: "rounds that ZooKeeper's arithmetic did not predict", metric: metrics.FailoverOutside, field: "value", note: roundsNote},
-	{title: "until all sessions stood", metric: metrics.ConnectAll, field: "value", tabled: true, note: p99Note(metrics.ConnectLatency)},
+	{title: "until all were connected", metric: metrics.ConnectAll, field: "value", tabled: true, note: p99Note(metrics.ConnectLatency)},
 	{title: "heap a session", metric: metrics.SessionHeap, field: "value", tabled: true, note: goroutinesNote},
 	{title: "until all were connected again", metric: metrics.ReconnectAll, field: "value", tabled: true, note: p99Note(metrics.ReconnectLatency)},
 	{title: "requests in a member's queue, at most", metric: metrics.MemberQueue, field: "value", tabled: true, note: queueNote},

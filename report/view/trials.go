@@ -74,7 +74,7 @@ func columns(trials []report.Trial) []column {
 		number("items/notif.", 3, measured(field(metrics.QueueYield, "value"), "1")),
 		number("keeps up with", 1, measured(field(metrics.Capacity, "value"), "1/s")),
 		number("unserved", 2, share(metrics.Unserved)),
-		number("all stood", 1, measured(field(metrics.ConnectAll, "value"), "ns")),
+		number("all connected", 1, measured(field(metrics.ConnectAll, "value"), "ns")),
 		number("heap/session", 1, measured(field(metrics.SessionHeap, "value"), "B")),
 		number("goroutines", 3, measured(field(metrics.SessionGoroutines, "value"), "1")),
 		number("all back", 1, measured(field(metrics.ReconnectAll, "value"), "ns")),
