@@ -6,6 +6,14 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
+// noun is what the clients of the run are.
+func (b builder) noun() string {
+	for _, s := range b.scenarios {
+		return s.Noun()
+	}
+	return "contender"
+}
+
 // goroutinesNote says what a session takes beside heap.
 func goroutinesNote(_ builder, t report.Trial) string {
 	goroutines, stacks := t.Metrics[metrics.SessionGoroutines].Value, t.Metrics[metrics.SessionStacks].Value

@@ -42,9 +42,21 @@ func TestView_saysWhatManySessionsTake(t *testing.T) {
 			t.Errorf("it does not say\n%q, but\n%q", want, said)
 		}
 	}
-	v := Of(Input{Result: report.Result{Trials: []report.Trial{manySessions(100), manySessions(1000)}}})
+	v := Of(Input{Result: report.Result{Trials: []report.Trial{manySessions(100), manySessions(1000)}}, Traces: map[string]*report.Trace{}})
 	if !strings.Contains(v.Asked, "with 100 and 1000 sessions") {
 		t.Errorf("it was asked %q", v.Asked)
+	}
+	said = nil
+	for _, f := range v.Figures {
+		said = append(said, f.Title, f.About)
+	}
+	for _, s := range v.Sections {
+		for _, b := range s.Blocks {
+			said = append(said, b.Fold)
+		}
+	}
+	if text := strings.Join(said, "\n"); strings.Contains(text, "contender") || !strings.Contains(text, "Connect latency by sessions") {
+		t.Errorf("most of the clients do not contend, and the page says\n%s", text)
 	}
 	var heads []string
 	for _, c := range v.Tables[0].Columns {

@@ -40,7 +40,7 @@ func (b builder) sections(v *View) []Section {
 		b.incident(),
 		{ID: "stories", Title: "What was broken, and how", Marks: StoryMarks, Blocks: storyBlocks(v.Stories),
 			Intro: "Numbers in the lanes are those of the events below; what stands in bold proves it. Time is that of the trial, stretched where much happens. A commit is shown where the first client may know of it."},
-		{ID: "measured", Title: "What was measured", Blocks: overviewBlocks(v.Figures)},
+		{ID: "measured", Title: "What was measured", Blocks: overviewBlocks(v.Figures, b.noun())},
 		b.timelines(),
 		{ID: "formulas", Title: "How many notifications are expected", Blocks: blockOf(b.formulas())},
 		{ID: "trials", Title: "Trials", Blocks: append(tableBlocks(v.Tables), b.trialBlocks(v.Figures)...)},
@@ -110,7 +110,7 @@ func blockOf(t *Table) []Block {
 // overviewBlocks has the plots of the whole run, and those of a trial that answer what was
 // asked; the percentiles at the largest count of
 // clients only, the others folded.
-func overviewBlocks(figures []*plot.Figure) []Block {
+func overviewBlocks(figures []*plot.Figure, noun string) []Block {
 	most := 0
 	for _, f := range figures {
 		if f.Trial == "" {
@@ -118,7 +118,7 @@ func overviewBlocks(figures []*plot.Figure) []Block {
 		}
 	}
 	var first, fewer Block
-	fewer.Fold = "The same at fewer contenders"
+	fewer.Fold = "The same at fewer " + noun + "s"
 	answers := func(f *plot.Figure) int { return map[bool]int{true: 0, false: 1}[f.Answer] }
 	figures = slices.SortedStableFunc(slices.Values(figures), func(a, b *plot.Figure) int { return answers(a) - answers(b) })
 	for _, f := range figures {
