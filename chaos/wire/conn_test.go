@@ -141,6 +141,22 @@ func TestConn_thatIsOldSaysNothingAboutTheSession(t *testing.T) {
 	}
 }
 
+// A session that changes its connection while that is up was not away.
+func TestConn_thatTakesOverWasNotAway(t *testing.T) {
+	b := newBench(t)
+	defer b.tap.Close()
+	b.greet()
+	b.check(b.conn.Close())
+	for range 2 {
+		b.redial()
+		b.write(hello(5))
+		b.read(welcome(5, 4*time.Second))
+	}
+	if len(b.events) != 4 || b.events[2].Lost == 0 || b.events[3].Lost != 0 {
+		t.Errorf("events: %+v", b.events)
+	}
+}
+
 func TestConn_endsOnce(t *testing.T) {
 	for _, tt := range []struct {
 		name string

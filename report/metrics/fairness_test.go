@@ -3,6 +3,8 @@ package metrics
 import (
 	"math"
 	"testing"
+
+	"github.com/zkbench/zkbench/report/history"
 )
 
 func TestJain(t *testing.T) {
@@ -22,6 +24,22 @@ func TestJain(t *testing.T) {
 		got, ok := jain(row.grants, row.clients)
 		if ok != row.ok || math.Abs(got-row.want) > 1e-9 {
 			t.Errorf("%s: %v, %v; want %v, %v", row.name, got, ok, row.want, row.ok)
+		}
+	}
+}
+
+// Clients that only have their sessions do not ask for a share.
+func TestFairness_isAmongThoseWhoContend(t *testing.T) {
+	for _, row := range []struct {
+		contenders int
+		want       float64
+	}{{0, 2.0 / 3}, {2, 1}} { // of 3 clients
+		b := new(line).add(&history.PhaseStart{Name: "churn", Kind: "churn", Pace: history.ByClients, Contenders: row.contenders})
+		for i := range 20 {
+			b.hold("churn", i%2, int64(i+1), 10*i, 10*i+1, 10*i+5)
+		}
+		if m := b.measure()[Fairness]; m.Value == nil || math.Abs(*m.Value-row.want) > 1e-9 {
+			t.Errorf("with %d contenders it is %+v, want %v", row.contenders, m, row.want)
 		}
 	}
 }
