@@ -26,7 +26,7 @@ func init() {
 		Definitions: []Definition{
 			{Name: MemberQueue, Unit: "1", Better: Lower, Shown: []string{"value"}, Main: "value",
 				Help: "requests that a member had and had not answered yet, at most; count is how often members answered"},
-			{Name: MemberLatency, Unit: "ns", Better: Lower, Help: "how long a member took over a request, at worst, in milliseconds"},
+			{Name: MemberLatency, Unit: "ns", Better: Lower, Help: "how long a member took over a request, at worst, to the millisecond"},
 			{Name: MemberLatencyMean, Unit: "ns", Better: Lower, Help: "the same in the mean over the phase, or since it was started, of the slowest member"},
 			{Name: MemberConnections, Unit: "1", Help: "clients' connections that a member had, at most"},
 			{Name: MemberSilent, Unit: "1", Better: Lower, Help: "how often a member did not answer: what it had then is not known; count is how often members were asked"},
