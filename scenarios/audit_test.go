@@ -8,6 +8,7 @@ import (
 	"github.com/zkbench/zkbench/chaos/wire"
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 func subject(t *testing.T, name string) recipes.Subject {
@@ -55,6 +56,33 @@ func TestRecords_haveTheFaultsThatFitEachStep(t *testing.T) {
 }
 
 // auditOf is scenario audit with overrides.
+// Who comes to its step when the member has been killed already is played again, a program of
+// its own as well: with processes of another trial.
+func TestAudit_playsAgainWhoCameTooLate(t *testing.T) {
+	histories := playOn(t, ensemble, nil, `
+name: audit
+subjects: [`+asDriver("lock/ours", "lock/predecessor")+`]
+clients: [3]
+session_timeout: 4s
+phases:
+  - {name: episode, kind: episode, cells: ["holder create #1/member.kill", "third multi #1/member.kill"], hold: 500ms}
+`)
+	again := 0
+	for _, f := range histories {
+		h, err := history.Open(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again += h.Header.Again
+		if trial := report.Fold(h).Trial; trial.Outcome() != report.Pass {
+			t.Errorf("%s is %s: %v", trial.Name, trial.Outcome(), trial.Verdicts)
+		}
+	}
+	if again == 0 {
+		t.Error("both came in time: nothing was tried")
+	}
+}
+
 func auditOf(t *testing.T, overrides ...string) *Scenario {
 	t.Helper()
 	name, text, err := Source("audit")

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -191,9 +192,10 @@ func (r *runner) wave(ctx context.Context, cells []cell, again, before, all int)
 	}})
 	stop()
 	<-played // what it came to is in the trials' windows
-	for _, t := range trials {
-		if t.stage.missed.Load() {
-			late = append(late, t.stage.cell)
+	// Not the trials' own cells, which have the subject that was started for them.
+	for _, c := range cells {
+		if slices.ContainsFunc(trials, func(t *trial) bool { return t.name == c.trialName() && t.stage.missed.Load() }) {
+			late = append(late, c)
 		}
 	}
 	return late, err
