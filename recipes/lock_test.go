@@ -192,8 +192,10 @@ func TestLock_confirmsTheSessionAfterALongWait(t *testing.T) {
 					_, err := NewLock(s, path, v).Acquire(ctx)
 					won <- err
 				}()
+				confirmed := false // by the create, whose reply comes later than others can see its node
 				eventually(t, "the second waits", func() bool {
-					return len(lineAt(t, holder, path, lockPrefix)) == 2 && row.until(s)
+					confirmed = confirmed || s.confirmed()
+					return len(lineAt(t, holder, path, lockPrefix)) == 2 && confirmed && row.until(s)
 				})
 				if err := held.Release(ctx); err != nil {
 					t.Fatal(err)

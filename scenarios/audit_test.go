@@ -83,6 +83,23 @@ phases:
 	}
 }
 
+// A program that answers "unknown" is closed late enough to see what it leaves in line.
+func TestAudit_seesWhatAProgramLeavesInLine(t *testing.T) {
+	trials := runTrials(t, `
+name: audit
+subjects: [`+asDriver("lock/leaves", "zoo/cleanup-missing")+`]
+clients: [3]
+session_timeout: 2s
+phases:
+  - {name: episode, kind: episode, cells: ["next getChildren2 #1/flap.before"], hold: 10ms}
+`)
+	for _, trial := range trials {
+		if i := slices.IndexFunc(trial.Verdicts, func(v report.Verdict) bool { return v.Guarantee == "no-orphan" }); i < 0 || trial.Verdicts[i].Result != report.Fail {
+			t.Errorf("%s was not caught: %v", trial.Name, trial.Verdicts)
+		}
+	}
+}
+
 func auditOf(t *testing.T, overrides ...string) *Scenario {
 	t.Helper()
 	name, text, err := Source("audit")

@@ -34,8 +34,10 @@ type leftovers struct {
 	members  Spans         // faults that hit members, with the time to recover
 	hits     map[int]Spans // by client: faults that hit it
 	sessions map[int64]*owner
-	current  map[int]int64 // by client: its session
-	claimed  []*node       // of the first grants
+	current  map[int]int64             // by client: its session
+	lost     map[request]time.Duration // creates whose replies were lost: when they were sent
+	gave     map[int]givenUp           // by client: its last acquire that ended without a grant
+	claimed  []*node                   // of the first grants
 	suspects []*leftover
 	now      time.Duration
 	judged   int
@@ -49,6 +51,12 @@ const claimedLimit = 32
 type owner struct {
 	client int
 	ended  time.Duration // when the client heard that it is gone, or closed it; 0: it lives
+}
+
+// givenUp is an acquire that has ended without a grant.
+type givenUp struct {
+	at     time.Duration
+	record int
 }
 
 type leftover struct {
@@ -65,6 +73,12 @@ func newLeftovers(in *inputs) *leftovers {
 	o := &leftovers{
 		line: in.line, grants: in.grants, requeues: in.promises.Requeues, bound: max(cleanUp, in.history.Timeout),
 		hits: map[int]Spans{}, sessions: map[int64]*owner{}, current: map[int]int64{},
+		lost: map[request]time.Duration{}, gave: map[int]givenUp{},
+	}
+	for _, l := range in.history.Lost {
+		if l.Request == "create" {
+			o.lost[request{l.Session, l.Cxid}] = l.Sent
+		}
 	}
 	for _, f := range in.history.Faults {
 		if f.Client >= 0 {
@@ -91,10 +105,24 @@ func (o *leftovers) commit(r history.Record) {
 		return
 	}
 	all := o.line.of(c.Session)
+	o.unheardOf(c, all)
 	for _, n := range all[:max(0, len(all)-1)] {
 		if n.sequential() && n.czxid < c.Zxid && alike(n, all[len(all)-1]) {
 			o.suspect(n, -1, o.bound, "its client had stood in line by another node, "+c.Path, 0, false)
 		}
+	}
+}
+
+// unheardOf suspects a node whose client never had the reply to its create, and has ended its
+// acquire by then: so the node is learned of later than that.
+func (o *leftovers) unheardOf(c *history.Commit, all []*node) {
+	sent, lost := o.lost[request{c.Session, c.Cxid}]
+	own := o.sessions[c.Session]
+	if !lost || own == nil || len(all) == 0 || all[len(all)-1].czxid != c.Zxid {
+		return
+	}
+	if g, ended := o.gave[own.client]; ended && sent <= g.at {
+		o.suspect(all[len(all)-1], g.at, o.bound, "its acquire had ended without a grant", g.record, true)
 	}
 }
 
@@ -172,6 +200,7 @@ func (o *leftovers) granted(g *granted, at time.Duration) {
 // gaveUp suspects what the client has in line after its acquire has ended without a grant.
 func (o *leftovers) gaveUp(s *history.Sample, record int) {
 	o.judged++
+	o.gave[s.Client] = givenUp{s.Return, record}
 	for _, n := range o.line.of(o.current[s.Client]) {
 		i := slices.IndexFunc(o.suspects, func(x *leftover) bool { return x.node == n })
 		switch {

@@ -56,6 +56,14 @@ func TestNoOrphan_isJudgedByTheCommits(t *testing.T) {
 			[]history.Record{created(101, 10), unknownly(gaveUp(1, 10, second)), closing(101, 20, 10), closed(1, 9*second), whole()}, Fail, "its acquire had ended without a grant"},
 		{"an acquire whose outcome is unknown, and its node goes within a session timeout",
 			[]history.Record{created(101, 10), unknownly(gaveUp(1, 10, second)), closing(101, 20, 10), closed(1, 4*second), whole()}, Pass, ""},
+		{"a node of which its client never heard, and which shows only later",
+			[]history.Record{replyLost(second / 2), gaveUp(1, 0, second), created(101, 10), released(2, 9, 12, 2*second), closing(101, 20, 10), closed(1, 9*second), whole()}, Fail, "its acquire had ended without a grant"},
+		{"one that the next acquire takes over",
+			[]history.Record{replyLost(second / 2), gaveUp(1, 0, second), created(101, 10), acquired(1, 10, 11, 9*second), deleted(101, 10, 12), released(1, 10, 12, 10*second), whole()}, Pass, ""},
+		{"one of an acquire that came after",
+			[]history.Record{replyLost(2 * second), gaveUp(1, 0, second), created(101, 10), released(2, 9, 12, 9*second), closing(101, 20, 10), closed(1, 9*second), gaveUp(1, 20, 9*second), whole()}, Pass, ""},
+		{"one of which its client has heard",
+			[]history.Record{gaveUp(1, 0, second), created(101, 10), released(2, 9, 12, 9*second), closing(101, 20, 10), closed(1, 9*second), gaveUp(1, 20, 9*second), whole()}, Pass, ""},
 		{"a client that waits behind its own node",
 			[]history.Record{acquired(2, 9, 9, 0), created(101, 10), created(101, 11), acquired(2, 8, 11, second), closing(101, 20, 10, 11), closed(1, 9*second), gaveUp(1, 12, 9*second), whole()},
 			Fail, "its client had stood in line by another node, /l/n-0000000011"},
@@ -89,6 +97,11 @@ func TestNoOrphan_ofASubjectThatRequeues(t *testing.T) {
 		&history.Session{Event: history.Closed, Client: 1, Session: 101, At: 9 * second}, whole()}
 	judgeFor(t, requeues, NoOrphan, join(begin, end), Pass, "they stand in line again by themselves")
 	judgeFor(t, requeues, NoOrphan, join(begin, []history.Record{created(101, 13)}, end), Fail, "node /l/n-0000000012")
+}
+
+// replyLost is what client 1 never heard of its create.
+func replyLost(sent time.Duration) *history.LostReply {
+	return &history.LostReply{At: sent, Client: 1, Session: 101, Cxid: 1, Request: "create", Sent: sent}
 }
 
 // closing is the commit by which a client has closed its session.

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/matrix"
+	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/units"
 )
 
@@ -177,8 +179,12 @@ func (a *audit) whole() Table {
 			t.Rows = append(t.Rows, Row{Cells: []string{units.Clean(f), mark}, Links: []string{"", link}})
 		}
 	}
+	slices.SortStableFunc(t.Rows, func(a, b Row) int { return cmp.Compare(wholeRank[a.Cells[1]], wholeRank[b.Cells[1]]) })
 	return t
 }
+
+// wholeRank puts what failed first: a terminal shows the first rows only.
+var wholeRank = map[string]int{MarkFail: -2, MarkUnknown: -1}
 
 // failedLimit bounds how many cells are listed that did not pass.
 const failedLimit = 40
@@ -201,8 +207,11 @@ func (a *audit) failed() Table {
 	return t
 }
 
-// command plays one cell alone.
+// command plays one cell alone. Only the run's own scenario knows how a driver is started.
 func (a *audit) command(t report.Trial) string {
+	if _, driven := t.Metrics[metrics.PipeRoundtrip]; driven && a.run.Command != "" {
+		return fmt.Sprintf("%s --subject %s --set 'phases.0.cells=[\"%s\"]'", a.run.Command, units.Clean(a.subject), units.Clean(t.Provocation))
+	}
 	s := fmt.Sprintf("zkbench audit %s --cell '%s' --seed %d", units.Clean(a.subject), units.Clean(t.Provocation), a.run.Seed)
 	if kind := a.run.Ensemble.Kind; kind != "" {
 		s += " --ensemble " + units.Clean(kind)

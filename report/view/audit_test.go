@@ -8,6 +8,7 @@ import (
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/explain"
 	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/metrics"
 )
 
 // played is a cell of an audit of lock/mine.
@@ -84,5 +85,24 @@ func TestAudit_hasTheCellsThatWereNamed(t *testing.T) {
 	}
 	if s := v.Suites; len(s) != 1 || len(s[0].Checks) != 3 || s[0].Name != "audit lock/mine" {
 		t.Errorf("suites %+v", s)
+	}
+}
+
+// Only the run's own scenario knows how a driver is started, and what failed comes first.
+func TestAudit_ofADriverIsPlayedAgainByItsScenario(t *testing.T) {
+	crowd := played("all", "crowd", report.Fail)
+	crowd.Metrics = map[string]report.Metric{metrics.PipeRoundtrip: {}}
+	v := Of(Input{Result: report.Result{Run: report.Run{Scenario: "audit", Seed: 7, Command: "zkbench run DIR/scenario.yaml --seed 7"}, Trials: []report.Trial{
+		played("all", "calm", report.Pass, report.Step{Step: "all", Faults: []string{"calm", "crowd"}}), crowd}}})
+	var got []string
+	for _, table := range v.Tables {
+		for _, r := range table.Rows {
+			got = append(got, strings.Join(r.Cells, "|"))
+		}
+	}
+	want := []string{"crowd|X", "calm|ok",
+		`all/crowd|FAIL: fifo|zkbench run DIR/scenario.yaml --seed 7 --subject lock/mine --set 'phases.0.cells=["all/crowd"]'`}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }

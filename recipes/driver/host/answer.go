@@ -140,6 +140,11 @@ func (c *Client) spend(why spent, settle time.Duration) {
 	c.spent, c.settle = why, time.Now().Add(settle)
 }
 
+// aftermath is how long an acquire or a release of unknown outcome has to show, beyond a
+// session timeout, what becomes of its node. The verdict on nodes that stay behind counts from
+// 2 s after the fault, and gives a recipe 2 s at least to remove it.
+const aftermath = 5 * time.Second
+
 // judge says what an answer means, and takes its times.
 func (c *Client) judge(ctx context.Context, k *Call, a lines.Reply) error {
 	var times lines.Times
@@ -165,7 +170,7 @@ func (c *Client) judge(ctx context.Context, k *Call, a lines.Reply) error {
 	case lines.Unknown:
 		if claims {
 			s := spent{unfinished(err), []error{recipes.ErrSessionEnded}}
-			c.spend(s, c.env.Timeout)
+			c.spend(s, c.env.Timeout+aftermath)
 			return s
 		}
 		return unfinished(err)

@@ -249,7 +249,8 @@ func (c *Client) BeginHolds() (answer func() (bool, error)) {
 }
 
 // Close has the driver end the client's session. After an acquire or a release of unknown
-// outcome it waits one session timeout first, so that what the recipe does about it shows.
+// outcome it waits first, so that what the recipe does about it shows: whose node stays and
+// blocks the others is seen to.
 func (c *Client) Close(context.Context) error {
 	c.mu.Lock()
 	open, settle := c.open, time.Until(c.settle)
