@@ -82,10 +82,11 @@ func TestHold_swallowsADeadlineThatPassesForTheDeaf(t *testing.T) {
 		b.far.late = true
 		done := b.reading(4)
 		if mode == Deaf {
-			Until(b.tb, "the deadline has passed", func() bool {
-				b.far.mu.Lock()
-				defer b.far.mu.Unlock()
-				return !b.far.late
+			clock := &b.conn.(*conn).clock
+			Until(b.tb, "the deadline has passed, and the read waits in the tap", func() bool {
+				clock.mu.Lock()
+				defer clock.mu.Unlock()
+				return clock.changed != nil
 			})
 			b.far.feed(be32(99))
 			b.c.Thaw()
