@@ -33,8 +33,8 @@ var errNoProcess = fmt.Errorf("%w: the clients are no processes of their own: a 
 
 // onProcess makes a fault that hits the process of the client that who describes, and
 // whatever other clients live in it.
-func onProcess(who string, inject func(context.Context, Target, *wire.Client, Process) (Effect, error)) injector {
-	one := onClient(who, func(ctx context.Context, t Target, c *wire.Client) (Effect, error) {
+func onProcess(who string, inject func(context.Context, Target, wire.Client, Process) (Effect, error)) injector {
+	one := onClient(who, func(ctx context.Context, t Target, c wire.Client) (Effect, error) {
 		if t.Process == nil {
 			return Effect{}, untouched{errNoProcess}
 		}
@@ -73,9 +73,21 @@ func clientList(numbers []int) string {
 // process in the middle of a disk write stops after it.
 const signalLimit = 10 * time.Second
 
+// GroupHere returns the processes of a group on this machine that are there, and those of them
+// of which every thread is stopped.
+func GroupHere(id int) (all, stopped []int) {
+	for _, p := range state.Group(id) {
+		all = append(all, p.PID)
+		if p.Stopped() {
+			stopped = append(stopped, p.PID)
+		}
+	}
+	return all, stopped
+}
+
 // killed kills a process, and returns what proves it.
 func killed(ctx context.Context, p Process) (proof string, err error) {
-	here := state.Group(p.PID())
+	here, _ := p.Group()
 	if len(here) == 0 {
 		return "", fmt.Errorf("%w: process %d had ended before", ErrNoEffect, p.PID())
 	}
@@ -83,8 +95,8 @@ func killed(ctx context.Context, p Process) (proof string, err error) {
 		return "", err
 	}
 	err = poll(ctx, signalLimit, func(context.Context) error {
-		if left := state.Group(p.PID()); len(left) > 0 {
-			return fmt.Errorf("%w: process %d is still there after SIGKILL", ErrNoEffect, left[0].PID)
+		if left, _ := p.Group(); len(left) > 0 {
+			return fmt.Errorf("%w: process %d is still there after SIGKILL", ErrNoEffect, left[0])
 		}
 		return nil
 	})

@@ -14,7 +14,7 @@ var _ = register(Kind{
 	Target: Holder, Targets: clientTargets,
 	needs: []need{needsTap, needsDriver},
 	build: func(target string, _ settings) injector {
-		return onProcess(target, func(ctx context.Context, _ Target, _ *wire.Client, p Process) (e Effect, err error) {
+		return onProcess(target, func(ctx context.Context, _ Target, _ wire.Client, p Process) (e Effect, err error) {
 			e.Undo = func(context.Context) error { p.Replace(); return nil }
 			err = act(ctx, nil, func() error { e.Proof, err = killed(ctx, p); return err }, e.Undo)
 			return e, err

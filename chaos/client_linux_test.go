@@ -56,11 +56,12 @@ func (c *child) start() {
 	c.t.Cleanup(func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL); <-exited })
 }
 
-func (c *child) PID() int       { return c.cmd.Process.Pid }
-func (c *child) Clients() []int { return []int{0, 1} }
-func (c *child) Pause() error   { return syscall.Kill(-c.PID(), syscall.SIGSTOP) }
-func (c *child) Resume() error  { return syscall.Kill(-c.PID(), syscall.SIGCONT) }
-func (c *child) Replace()       { c.start() }
+func (c *child) PID() int                    { return c.cmd.Process.Pid }
+func (c *child) Clients() []int              { return []int{0, 1} }
+func (c *child) Group() (all, stopped []int) { return GroupHere(c.PID()) }
+func (c *child) Pause() error                { return syscall.Kill(-c.PID(), syscall.SIGSTOP) }
+func (c *child) Resume() error               { return syscall.Kill(-c.PID(), syscall.SIGCONT) }
+func (c *child) Replace()                    { c.start() }
 func (c *child) Kill() error {
 	err := syscall.Kill(-c.PID(), syscall.SIGKILL)
 	<-c.exited
@@ -82,7 +83,7 @@ func apart(t *testing.T) (Target, *child) {
 	}
 	c.servers = strings.Join(listeners, ",")
 	c.start()
-	target.Clients = []*wire.Client{tap.Client(0)}
+	target.Clients = []wire.Client{tap.Client(0)}
 	target.Process = func(int) (Process, error) { return c, nil }
 	asks(t, target)
 	return target, c

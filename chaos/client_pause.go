@@ -3,9 +3,9 @@ package chaos
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/zkbench/zkbench/chaos/wire"
-	"github.com/zkbench/zkbench/ensembles/state"
 )
 
 // client.pause does what a long garbage collection, a hypervisor or a debugger does. What
@@ -20,7 +20,7 @@ var _ = register(Kind{
 	build: func(target string, _ settings) injector { return onProcess(target, pauseProcess) },
 })
 
-func pauseProcess(ctx context.Context, _ Target, _ *wire.Client, p Process) (e Effect, err error) {
+func pauseProcess(ctx context.Context, _ Target, _ wire.Client, p Process) (e Effect, err error) {
 	e.Undo = func(ctx context.Context) error { return goesOn(ctx, p) }
 	err = act(ctx, func(context.Context) error { return p.Pause() }, func() error { e.Proof, err = stopped(ctx, p); return err }, e.Undo)
 	return e, err
@@ -29,10 +29,10 @@ func pauseProcess(ctx context.Context, _ Target, _ *wire.Client, p Process) (e E
 // stopped waits until every thread of the process is stopped.
 func stopped(ctx context.Context, p Process) (proof string, err error) {
 	err = poll(ctx, signalLimit, func(context.Context) error {
-		group := state.Group(p.PID())
-		for _, o := range group {
-			if !o.Stopped() {
-				return fmt.Errorf("%w: process %d still runs", ErrNoEffect, o.PID)
+		group, halted := p.Group()
+		for _, pid := range group {
+			if !slices.Contains(halted, pid) {
+				return fmt.Errorf("%w: process %d still runs", ErrNoEffect, pid)
 			}
 		}
 		if len(group) == 0 {
@@ -50,10 +50,8 @@ func goesOn(ctx context.Context, p Process) error {
 		return err
 	}
 	return poll(ctx, signalLimit, func(context.Context) error {
-		for _, o := range state.Group(p.PID()) {
-			if o.Stopped() {
-				return fmt.Errorf("process %d is still stopped after SIGCONT", o.PID)
-			}
+		if _, halted := p.Group(); len(halted) > 0 {
+			return fmt.Errorf("process %d is still stopped after SIGCONT", halted[0])
 		}
 		return nil
 	})

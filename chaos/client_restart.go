@@ -22,7 +22,7 @@ var _ = register(Kind{
 // comeBackLimit bounds the wait for the client: it has to notice, and its process to start.
 const comeBackLimit = 60 * time.Second
 
-func restartProcess(ctx context.Context, _ Target, c *wire.Client, p Process) (Effect, error) {
+func restartProcess(ctx context.Context, _ Target, c wire.Client, p Process) (Effect, error) {
 	old, begin := c.Session().ID, time.Now()
 	proof, err := killed(ctx, p)
 	p.Replace()

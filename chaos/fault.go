@@ -32,7 +32,7 @@ type Target struct {
 	Ensemble *ensembles.Ensemble
 	Network  *Network // cuts members' networks; nil where nobody can
 	// Clients are the taps of the trial's clients, by client number.
-	Clients []*wire.Client
+	Clients []wire.Client
 	// Holder returns the client that holds the grant, or -1, and with stay has it hold
 	// until it is hit. Nil where no client can hold one: a queue. A fault that targets the
 	// holder then hits any client.
@@ -51,6 +51,9 @@ type Target struct {
 type Process interface {
 	PID() int       // its own, and that of the group that it and all that it has started are in
 	Clients() []int // that live in it
+	// Group returns the processes of the group that are there, and those of them that are
+	// stopped, by the kernel's word (GroupHere, where it is on this machine).
+	Group() (all, stopped []int)
 	Pause() error   // stops the group: SIGSTOP
 	Resume() error  // lets it go on: SIGCONT. Safe to call twice, and after its end
 	Kill() error    // ends the group, SIGKILL, and returns when it is gone. Its clients have no process until Replace is called

@@ -79,7 +79,7 @@ func onMachine(who string, inject func(context.Context, Target, victim) (Effect,
 }
 
 // onClient makes a fault that hits the client that who describes.
-func onClient(who string, inject func(context.Context, Target, *wire.Client) (Effect, error)) injector {
+func onClient(who string, inject func(context.Context, Target, wire.Client) (Effect, error)) injector {
 	return func(ctx context.Context, t Target) (Effect, error) {
 		n, name, err := pickClient(ctx, t, who)
 		if err != nil {

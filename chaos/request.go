@@ -42,7 +42,7 @@ func aim(rule wire.Rule, s settings) wire.Rule {
 // rule has hit it.
 func onRequest(who string, rule wire.Rule, s settings) injector {
 	rule, within := aim(rule, s), s.duration("within")
-	return onClient(who, func(ctx context.Context, t Target, c *wire.Client) (Effect, error) {
+	return onClient(who, func(ctx context.Context, t Target, c wire.Client) (Effect, error) {
 		rule := rule
 		rule.Random = t.random
 		shot, err := c.Arm(rule)
@@ -68,7 +68,7 @@ func onRequest(who string, rule wire.Rule, s settings) injector {
 }
 
 // shotEffect is the effect of a rule that has hit.
-func shotEffect(shot *wire.Shot, p wire.Proof, fired bool) (Effect, error) {
+func shotEffect(shot wire.Shot, p wire.Proof, fired bool) (Effect, error) {
 	if err := p.Err; err != nil || !fired {
 		return Effect{}, fmt.Errorf("%w: the rule was disarmed: %v", ErrNoEffect, err)
 	}

@@ -45,7 +45,7 @@ const sessionCloseLimit = 10 * time.Second
 // errGoneBefore says that there was no session to close.
 var errGoneBefore = fmt.Errorf("%w: the session was gone before", ErrNoEffect)
 
-func closeSession(ctx context.Context, t Target, c *wire.Client) (Effect, error) {
+func closeSession(ctx context.Context, t Target, c wire.Client) (Effect, error) {
 	s := c.Session()
 	asked, err := closeAnywhere(ctx, t, s)
 	if err != nil {

@@ -25,7 +25,7 @@ var _ = register(Kind{
 // up to the next tick, and an election restarts the timeouts of all sessions.
 const expireMargin = 30 * time.Second
 
-func expire(ctx context.Context, t Target, client *wire.Client) (Effect, error) {
+func expire(ctx context.Context, t Target, client wire.Client) (Effect, error) {
 	defer client.Gate(false)
 	client.Gate(true)
 	client.Cut()
@@ -36,7 +36,7 @@ func expire(ctx context.Context, t Target, client *wire.Client) (Effect, error) 
 
 // Expired waits until the servers have expired the session of a client that is cut off or
 // stands still, and returns what proves it.
-func Expired(ctx context.Context, t Target, client *wire.Client) (proof string, err error) {
+func Expired(ctx context.Context, t Target, client wire.Client) (proof string, err error) {
 	return expired(ctx, t, client.Session())
 }
 

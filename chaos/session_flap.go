@@ -20,9 +20,9 @@ var _ = register(Kind{
 	needs:  []need{needsTap},
 	build: func(target string, s settings) injector {
 		down := s.duration("down")
-		return onClient(target, func(ctx context.Context, _ Target, c *wire.Client) (Effect, error) {
+		return onClient(target, func(ctx context.Context, _ Target, c wire.Client) (Effect, error) {
 			begin := time.Now()
-			b := disconnect(ctx, []*wire.Client{c}, down)[0]
+			b := disconnect(ctx, []wire.Client{c}, down)[0]
 			err := b.back(ctx)
 			return Effect{Proof: fmt.Sprintf("%d connection cut; session %#x had another one after %v",
 				b.cut, b.session.ID, time.Since(begin).Round(time.Millisecond))}, err
@@ -34,7 +34,7 @@ var paramDown = Param{"down", "200ms", "how long a client that was cut off must 
 
 // disconnection is one client that was cut off.
 type disconnection struct {
-	client  *wire.Client
+	client  wire.Client
 	session wire.Session // before
 	counts  wire.Counts  // before
 	cut     int          // connections
@@ -42,7 +42,7 @@ type disconnection struct {
 
 // disconnect cuts the clients' connections at once, and lets none of them connect
 // until down has passed.
-func disconnect(ctx context.Context, clients []*wire.Client, down time.Duration) []*disconnection {
+func disconnect(ctx context.Context, clients []wire.Client, down time.Duration) []*disconnection {
 	all := make([]*disconnection, len(clients))
 	for i, c := range clients {
 		all[i] = &disconnection{client: c, session: c.Session(), counts: c.Counts()}

@@ -22,7 +22,7 @@ var _ = register(Kind{
 		if s.choice("mode", "deaf", "stall") == "stall" {
 			mode = wire.Stall
 		}
-		return onClient(target, func(ctx context.Context, _ Target, c *wire.Client) (e Effect, err error) {
+		return onClient(target, func(ctx context.Context, _ Target, c wire.Client) (e Effect, err error) {
 			// Outside of act, which undoes: a hold that was there before must not end here.
 			if err := c.Hold(mode); err != nil {
 				return e, err
@@ -39,7 +39,7 @@ const stillness = 20 * time.Millisecond
 
 // still proves that nothing passes: the client's bytes pile up, or none reach it
 // for a while.
-func still(ctx context.Context, client *wire.Client) (proof string, err error) {
+func still(ctx context.Context, client wire.Client) (proof string, err error) {
 	last, since := client.Counts().BytesIn, time.Now()
 	err = poll(ctx, time.Second, func(context.Context) error {
 		c := client.Counts()

@@ -26,7 +26,7 @@ var _ = register(Kind{
 
 // storm cuts off a share of the clients that have a session, in percent.
 func storm(ctx context.Context, t Target, share int, down time.Duration) (Effect, error) {
-	var clients []*wire.Client
+	var clients []wire.Client
 	for i := range t.Clients {
 		if lives(t, i) {
 			clients = append(clients, t.Clients[i])

@@ -73,14 +73,14 @@ func open(t *testing.T, dial func(network, addr string, timeout time.Duration) (
 }
 
 // tapped opens a session through a wire tap.
-func tapped(t *testing.T) (*Session, *wire.Client) {
+func tapped(t *testing.T) (*Session, wire.Client) {
 	t.Helper()
 	tap := newTap(0)
 	return open(t, tap.Dial), tap
 }
 
 // newTap returns the wire tap of a client.
-func newTap(client int) *wire.Client {
+func newTap(client int) wire.Client {
 	return wire.New(clock()).Client(client)
 }
 

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/recipes/driver/site"
 )
 
 // Recipe is what a subject implements.
@@ -94,6 +96,9 @@ type Trial struct {
 	Owner   string // names this process for ever; what is started carries it, so that a sweep finds it
 	// Alone says which clients must not share a process with others; nil: all may.
 	Alone func(client int) bool
+	// Site is the machine on which a client is to live, from its opening on; nil: this one for
+	// all.
+	Site func(client int) (site.Site, error)
 	// Kept is what is kept for the next trial of the run; nil keeps nothing.
 	Kept *Kept
 	// Fail is called, from any goroutine, when the subject breaks a rule of its protocol,

@@ -12,7 +12,7 @@ import (
 )
 
 // openSubject opens a client of a subject through a tap, with its events.
-func openSubject(t *testing.T, subject Subject, parent string) (Client, *wire.Client, chan Event) {
+func openSubject(t *testing.T, subject Subject, parent string) (Client, wire.Client, chan Event) {
 	t.Helper()
 	ctx, tap, events := within(t, 10*time.Second), newTap(0), make(chan Event, 10)
 	c, err := subject.Open(ctx, Env{

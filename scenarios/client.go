@@ -18,7 +18,7 @@ import (
 type client struct {
 	n    int
 	st   *stage
-	wire *wire.Client
+	wire wire.Client
 
 	subject atomic.Pointer[recipes.Client]      // nil where it has no session
 	heard   atomic.Pointer[func(recipes.Event)] // is called with what the client learns, beside the record; it returns at once

@@ -32,7 +32,7 @@ type joint struct {
 
 // dial is a client's attempt to connect to an address.
 type dial struct {
-	c    *wire.Client
+	c    wire.Client
 	addr string
 }
 
@@ -53,7 +53,7 @@ func newJoint(server string, trials int) *joint {
 
 // lead has a client begin on the member: every other refuses it once before its first session.
 // Many a library tries the members in an order of its own.
-func (j *joint) lead(c *wire.Client, tap wire.Dialer) wire.Dialer {
+func (j *joint) lead(c wire.Client, tap wire.Dialer) wire.Dialer {
 	return func(network, addr string, timeout time.Duration) (net.Conn, error) {
 		if addr != j.server && c.Session().ID == 0 && j.first(c, addr) {
 			return nil, fmt.Errorf("dial %s: the first session is to be with %s", addr, j.server)
@@ -63,7 +63,7 @@ func (j *joint) lead(c *wire.Client, tap wire.Dialer) wire.Dialer {
 }
 
 // first says whether it is the first time that it is asked about the client and the address.
-func (j *joint) first(c *wire.Client, addr string) bool {
+func (j *joint) first(c wire.Client, addr string) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	dial := dial{c, addr}

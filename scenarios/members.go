@@ -62,7 +62,7 @@ func (m members) leads(ctx context.Context, addr string) bool {
 
 // target is what faults act on. holder returns who holds; nil where nobody can.
 func (m members) target(clients []*client, holder func(stay bool) int) chaos.Target {
-	taps := make([]*wire.Client, len(clients))
+	taps := make([]wire.Client, len(clients))
 	for i, c := range clients {
 		taps[i] = c.wire
 	}

@@ -38,7 +38,7 @@ func BenchmarkFrame(b *testing.B) {
 func passFrames(b *testing.B, tap *Tap) {
 	b.Helper()
 	raw := &endless{answer: response}
-	k := newConn(tap.Client(0), raw, "")
+	k := newConn(tap.client(0), raw, "")
 	greet(b, k, raw)
 	buf := make([]byte, 64)
 	b.ReportAllocs()
@@ -95,7 +95,7 @@ func BenchmarkThroughput(b *testing.B) {
 	tap := New(func() time.Duration { return time.Since(start) })
 	defer tap.Close()
 	conns := [3]net.Conn{
-		dialled(b, tap.Client(0).Dial, l.Addr().String()),
+		dialled(b, tap.client(0).Dial, l.Addr().String()),
 		dialled(b, net.DialTimeout, l.Addr().String()),
 		dialled(b, net.DialTimeout, l.Addr().String()),
 	}

@@ -23,15 +23,38 @@ var (
 )
 
 // Client is the tap on one client's connections: usually one at a time, many
-// over a trial. All methods are safe to call from any goroutine.
-type Client struct {
+// over a trial. All methods are safe to call from any goroutine. A [Tap] has those of this
+// process; the tap on a client elsewhere can be one, too.
+type Client interface {
+	Number() int                   // the client's number
+	Session() Session              // the latest; before the first, the zero Session
+	Known() Known                  // what the client can know of the servers' state now
+	Counts() Counts                // what went over its connections until now: one consistent snapshot
+	Unanswered() int64             // requests that wait for their replies, pings aside
+	Notified() time.Duration       // when the latest notification came by; 0 before the first one
+	Node(path string) (Node, bool) // the newest node of its session below path, where Listen was called
+
+	// Dial connects to a server and taps the connection, Listen does so for another process.
+	Dial(network, addr string, timeout time.Duration) (net.Conn, error)
+	Listen(server string, between func(Dialer) Dialer) (addr string, err error)
+
+	Arm(Rule) (Shot, error) // puts a rule in force
+	Hold(HoldMode) error    // keeps every byte back, both ways, until Thaw
+	Thaw()                  // ends a hold
+	Gate(closed bool)       // while it is closed, every dial fails at once
+	Cut() int               // closes all connections, and says how many there were
+	Record() *Transcript    // of all that goes over the connections from now on
+}
+
+// client is the tap on one client's connections, of this process.
+type client struct {
 	tap    *Tap
 	number int
 	closed chan struct{} // closed when the tap is
 
 	mu         sync.Mutex // never held while bytes are moved
 	hold       *hold
-	shots      []*Shot // rules that have not done their work yet, in the order they were armed
+	shots      []*shot // rules that have not done their work yet, in the order they were armed
 	events     []Event
 	script     *Transcript   // of what goes by; nil where nobody asked
 	current    *conn         // that has the session; nil when none has
@@ -50,18 +73,18 @@ type Client struct {
 }
 
 // Number is the client's number.
-func (c *Client) Number() int { return c.number }
+func (c *client) Number() int { return c.number }
 
 // Counts returns what went over the client's connections until now: one
 // consistent snapshot, cheap enough for the measured path.
-func (c *Client) Counts() Counts {
+func (c *client) Counts() Counts {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.counts
 }
 
 // Unanswered is how many requests wait for their replies, pings aside.
-func (c *Client) Unanswered() (n int64) {
+func (c *client) Unanswered() (n int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for k := range c.conns {
@@ -76,7 +99,7 @@ func (c *Client) Unanswered() (n int64) {
 
 // Notified is when the latest notification came by, on the run's clock; 0 before
 // the first one.
-func (c *Client) Notified() time.Duration {
+func (c *client) Notified() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.notified
@@ -85,12 +108,12 @@ func (c *Client) Notified() time.Duration {
 // Dial connects to a server and taps the connection. It is a zk.Dialer: give it
 // to zk.WithDialer. During a hold it waits for Thaw; in a Stall it returns an error
 // after timeout.
-func (c *Client) Dial(network, addr string, timeout time.Duration) (net.Conn, error) {
+func (c *client) Dial(network, addr string, timeout time.Duration) (net.Conn, error) {
 	return c.dial(context.Background(), network, addr, timeout, c.admit)
 }
 
 // dial connects to a server once admit lets it.
-func (c *Client) dial(ctx context.Context, network, addr string, timeout time.Duration, admit func(time.Duration) error) (net.Conn, error) {
+func (c *client) dial(ctx context.Context, network, addr string, timeout time.Duration, admit func(time.Duration) error) (net.Conn, error) {
 	c.count(func(n *Counts) { n.Dials++ })
 	if err := admit(timeout); err != nil {
 		c.count(func(n *Counts) { n.Refused++ })
@@ -109,7 +132,7 @@ func (c *Client) dial(ctx context.Context, network, addr string, timeout time.Du
 }
 
 // admit returns when a dial may go ahead.
-func (c *Client) admit(timeout time.Duration) error {
+func (c *client) admit(timeout time.Duration) error {
 	patience := time.NewTimer(timeout)
 	defer patience.Stop()
 	for {
@@ -138,7 +161,7 @@ func (c *Client) admit(timeout time.Duration) error {
 
 // adopt taps a new connection. It checks the gate once more: closing the gate and then
 // cutting leaves no connection that was being dialled.
-func (c *Client) adopt(raw net.Conn, addr string) (net.Conn, error) {
+func (c *client) adopt(raw net.Conn, addr string) (net.Conn, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.gate || c.isClosed() {
@@ -158,7 +181,7 @@ func (c *Client) adopt(raw net.Conn, addr string) (net.Conn, error) {
 // Cut closes the client's connections now. The client sees ErrCut, and may dial
 // again at once: close the gate first where it must not. It returns how many
 // connections there were. What a hold kept back is gone.
-func (c *Client) Cut() int {
+func (c *client) Cut() int {
 	n := 0
 	for _, k := range c.connections() {
 		if k.end(ErrCut, nil) {
@@ -170,25 +193,25 @@ func (c *Client) Cut() int {
 
 // Gate opens or closes the client's way to the servers: while it is closed,
 // every dial fails at once with ErrGate. Connections that are there stay.
-func (c *Client) Gate(closed bool) {
+func (c *client) Gate(closed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.gate = closed
 }
 
-func (c *Client) connections() []*conn {
+func (c *client) connections() []*conn {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Collect(maps.Keys(c.conns))
 }
 
-func (c *Client) count(f func(*Counts)) {
+func (c *client) count(f func(*Counts)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	f(&c.counts)
 }
 
-func (c *Client) isClosed() bool {
+func (c *client) isClosed() bool {
 	select {
 	case <-c.closed:
 		return true
@@ -198,7 +221,7 @@ func (c *Client) isClosed() bool {
 }
 
 // shut ends everything for good, for Tap.Close.
-func (c *Client) shut() {
+func (c *client) shut() {
 	c.mu.Lock()
 	close(c.closed)
 	shots := slices.Clone(c.shots)
@@ -213,4 +236,4 @@ func (c *Client) shut() {
 
 // plain reports whether bytes pass unchanged: nothing is held, and no rule is in
 // force. The caller holds c.mu.
-func (c *Client) plain() bool { return len(c.shots) == 0 && c.hold == nil }
+func (c *client) plain() bool { return len(c.shots) == 0 && c.hold == nil }

@@ -13,7 +13,7 @@ import (
 type conn struct {
 	net.Conn // to the server; LocalAddr, RemoteAddr and SetWriteDeadline are its. In a hold writes do not wait.
 
-	c     *Client
+	c     *client
 	addr  string
 	done  chan struct{} // closed at its end
 	clock readClock
@@ -34,13 +34,13 @@ type conn struct {
 	over     bool          // expired, and the client has read all of that answer
 	queue    []item        // what is to be written and cannot be yet
 	mute     bool          // a cut is certain: no more replies reach the client
-	kept     *Shot         // HoldReply, which keeps a notification
-	parting  *Shot         // CutReplied, which has hit the frame that is being read
-	cutting  *Shot         // CutAfter, which has hit the request that is being written
+	kept     *shot         // HoldReply, which keeps a notification
+	parting  *shot         // CutReplied, which has hit the frame that is being read
+	cutting  *shot         // CutAfter, which has hit the request that is being written
 	refused  bool          // CutBefore has hit: the client's write fails
 }
 
-func newConn(c *Client, raw net.Conn, addr string) *conn {
+func newConn(c *client, raw net.Conn, addr string) *conn {
 	k := &conn{c: c, Conn: raw, addr: addr, done: make(chan struct{})}
 	k.out.scan.extents = &requestExtents
 	k.in.scan.extents = &replyExtents

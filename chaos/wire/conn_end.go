@@ -28,7 +28,7 @@ func isTimeout(err error) bool {
 
 // end ends the connection, once. It returns false when it had ended before. by is the
 // rule whose act that is, which fires once it is done; nil where it is none's.
-func (k *conn) end(why error, by *Shot) bool {
+func (k *conn) end(why error, by *shot) bool {
 	c := k.c
 	c.mu.Lock()
 	if k.why != nil {
@@ -69,7 +69,7 @@ func (k *conn) replyLost(s *sent) {
 
 // dropShots takes rules out of force that have hit here and can do no more, except the
 // one that ends the connection. The caller holds c.mu.
-func (k *conn) dropShots(but *Shot) {
+func (k *conn) dropShots(but *shot) {
 	for _, s := range slices.Clone(k.c.shots) {
 		if s.hit != k || s == but {
 			continue

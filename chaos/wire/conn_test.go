@@ -266,7 +266,7 @@ func TestClient_Gate_refusesADialUnderWay(t *testing.T) {
 func TestTap_sumsItsClients(t *testing.T) {
 	tap := New(func() time.Duration { return 0 })
 	for _, n := range []int{2, 0, 1, 2} {
-		tap.Client(n).count(func(c *Counts) { c.BytesIn += int64(n) })
+		tap.client(n).count(func(c *Counts) { c.BytesIn += int64(n) })
 	}
 	all := tap.all()
 	if len(all) != 3 || all[0].Number() != 0 || all[2].Number() != 2 {

@@ -30,7 +30,7 @@ type hold struct {
 // the silence. A connection that the client closes meanwhile is closed for the
 // server too, and what was queued on it is gone. A client that is held already is
 // ErrHeld.
-func (c *Client) Hold(mode HoldMode) error {
+func (c *client) Hold(mode HoldMode) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.hold != nil {
@@ -47,7 +47,7 @@ func (c *Client) Hold(mode HoldMode) error {
 
 // Thaw ends a hold: everything that was kept back is delivered in order, ahead
 // of what comes after. It does not wait for that. Without a hold it does nothing.
-func (c *Client) Thaw() {
+func (c *client) Thaw() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.hold == nil {

@@ -177,7 +177,7 @@ func TestHold_keepsTheOrderOfBytes(t *testing.T) {
 		b := newBench(t)
 		defer b.tap.Close()
 		var want []byte
-		var shots []*Shot
+		var shots []*shot
 		var rest []byte // of the frame that is being written
 		say := func(f []byte) { rest = append(rest, f...) }
 		say(hello(0))

@@ -7,7 +7,7 @@ type sent struct {
 	xid  int32
 	op   Op
 	at   time.Duration // when the client sent it
-	shot *Shot         // a rule that waits for the reply; mostly nil
+	shot *shot         // a rule that waits for the reply; mostly nil
 
 	flags   int32 // of a create
 	removes int64 // czxid of the session's node that a delete is for; 0: none that is known

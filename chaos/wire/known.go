@@ -12,7 +12,7 @@ type Known struct {
 }
 
 // Known returns what the client can know now.
-func (c *Client) Known() Known {
+func (c *client) Known() Known {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.known

@@ -13,7 +13,7 @@ import (
 // it connects to the server through the client's tap.
 type listener struct {
 	*net.TCPListener
-	c       *Client
+	c       *client
 	server  string
 	between func(Dialer) Dialer // nil for nothing; guarded by c.mu
 	ctx     context.Context     // done when the listener is closed
@@ -29,7 +29,7 @@ type listener struct {
 //
 // While the gate is closed, a connection is reset as soon as it is made. In a hold it is
 // accepted, and its bytes are kept back.
-func (c *Client) Listen(server string, between func(Dialer) Dialer) (addr string, err error) {
+func (c *client) Listen(server string, between func(Dialer) Dialer) (addr string, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.isClosed() {
@@ -54,7 +54,7 @@ func (c *Client) Listen(server string, between func(Dialer) Dialer) (addr string
 }
 
 // closeListeners returns when nothing of the client's listeners runs any more.
-func (c *Client) closeListeners() {
+func (c *client) closeListeners() {
 	c.mu.Lock()
 	listeners := c.listeners
 	c.listeners = nil

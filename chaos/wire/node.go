@@ -16,7 +16,7 @@ type Node struct {
 // and not deleted, a sequential one before a plain one. It knows only nodes that were made
 // since Listen, by a single create whose reply has reached the client; ok is false where
 // there is none.
-func (c *Client) Node(path string) (newest Node, ok bool) {
+func (c *client) Node(path string) (newest Node, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, n := range slices.Backward(c.nodes) {
@@ -36,7 +36,7 @@ const (
 
 // noteNode remembers what the request whose head that is does to the session's nodes. The
 // caller holds c.mu.
-func (c *Client) noteNode(s *sent, head []byte) {
+func (c *client) noteNode(s *sent, head []byte) {
 	if c.listeners == nil {
 		return // nobody asks
 	}
@@ -54,7 +54,7 @@ func (c *Client) noteNode(s *sent, head []byte) {
 }
 
 // noteReply takes in the reply without an error to a request. The caller holds c.mu.
-func (c *Client) noteReply(s *sent, head []byte) {
+func (c *client) noteReply(s *sent, head []byte) {
 	switch {
 	case s.removes != 0:
 		c.nodes = slices.DeleteFunc(c.nodes, func(n Node) bool { return n.Czxid == s.removes })

@@ -5,8 +5,8 @@ type backlog struct {
 	arrived []byte // as it came
 	err     error  // that came behind it
 	ready   []byte // what of it is to go to the client
-	cut     *Shot  // cuts the connection once ready is empty
-	gate    *Shot  // keeps arrived, until it is released; nil where nothing does
+	cut     *shot  // cuts the connection once ready is empty
+	gate    *shot  // keeps arrived, until it is released; nil where nothing does
 	scratch []byte
 }
 
@@ -116,7 +116,7 @@ func (k *conn) decideReply(m mark, free bool) fate {
 // caller holds c.mu and rmu.
 func (k *conn) aimed() fate {
 	head := k.in.scan.head()
-	var s *Shot
+	var s *shot
 	i, answers := k.pending.find(int32At(head, 0))
 	switch {
 	case int32At(head, 0) == notification:
@@ -143,7 +143,7 @@ func (k *conn) aimed() fate {
 }
 
 // holdReply keeps the frame in the filter, unless it may go. The caller holds c.mu.
-func (k *conn) holdReply(s *Shot) fate {
+func (k *conn) holdReply(s *shot) fate {
 	s.fire(nil)
 	if s.open {
 		s.retire()
@@ -155,7 +155,7 @@ func (k *conn) holdReply(s *Shot) fate {
 
 // swallow keeps the reply to the i-th pending request from the client. The caller holds
 // c.mu and rmu.
-func (k *conn) swallow(s *Shot, i int) {
+func (k *conn) swallow(s *shot, i int) {
 	k.replyLost(k.pending.at(i))
 	k.pending.remove(i)
 	k.c.counts.InFlight--

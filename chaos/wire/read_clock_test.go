@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-func pair(t *testing.T) (*Client, net.Conn, net.Conn) {
+func pair(t *testing.T) (*client, net.Conn, net.Conn) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -19,7 +19,7 @@ func pair(t *testing.T) (*Client, net.Conn, net.Conn) {
 	start := time.Now()
 	tap := New(func() time.Duration { return time.Since(start) })
 	t.Cleanup(tap.Close)
-	near, err := tap.Client(0).Dial("tcp", l.Addr().String(), time.Second)
+	near, err := tap.client(0).Dial("tcp", l.Addr().String(), time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func pair(t *testing.T) (*Client, net.Conn, net.Conn) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = far.Close() })
-	return tap.Client(0), near, far
+	return tap.client(0), near, far
 }
 
 func TestHold_stallsOrStopsReadDeadlines(t *testing.T) {

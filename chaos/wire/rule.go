@@ -132,6 +132,15 @@ func below(pattern, p string) bool {
 	return ok && len(p) > end+1
 }
 
+// Drawn returns the rule with its jitter drawn, so that it can be carried out elsewhere.
+func (r Rule) Drawn() Rule {
+	if r.Jitter > 0 && r.Random != nil {
+		r.Delay, r.Jitter = max(r.after(), 1), 0
+	}
+	r.Random = nil
+	return r
+}
+
 // after is how long a delay is to last.
 func (r Rule) after() time.Duration {
 	if r.Jitter == 0 {

@@ -74,7 +74,7 @@ var never = Rule{Act: DropRequest, Nth: 1 << 60}
 func writeAll(t testing.TB, data, cuts []byte, armed bool) outcome {
 	b := newBench(t)
 	defer b.tap.Close()
-	var shot *Shot
+	var shot *shot
 	if armed {
 		shot = b.arm(never)
 	}
@@ -165,7 +165,7 @@ func TestShot_swallowsRepliesAndLeavesTheRestWhole(t *testing.T) {
 		defer b.tap.Close()
 		b.greet()
 		var want, all []byte
-		var shots []*Shot
+		var shots []*shot
 		for xid := range rapid.IntRange(1, 12).Draw(rt, "requests") {
 			swallow := rapid.Bool().Draw(rt, "swallow")
 			if swallow {

@@ -22,6 +22,12 @@ type Session struct {
 	way Way // to the servers
 }
 
+// Through returns the session, which a tap elsewhere has shown, with the way to its servers.
+func (s Session) Through(w Way) Session {
+	s.way = w
+	return s
+}
+
 // Deadline is when the session may have expired, by what the client knows. No grant
 // is safe after it.
 func (s Session) Deadline() time.Duration { return s.LastAckSent + s.Timeout }
@@ -68,7 +74,7 @@ type Request struct {
 }
 
 // Session returns the client's latest session; before the first, the zero Session.
-func (c *Client) Session() Session {
+func (c *client) Session() Session {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.session
@@ -131,7 +137,7 @@ func (k *conn) note(e Event) {
 	k.c.note(e)
 }
 
-func (c *Client) note(e Event) {
+func (c *client) note(e Event) {
 	if c.tap.onEvent != nil {
 		e.Client = c.number
 		c.events = append(c.events, e)
@@ -142,7 +148,7 @@ func (c *Client) note(e Event) {
 // the latest session is acknowledged again, or replaced, and now and then. A session that
 // is replaced stays due: nothing of it will be acknowledged any more. The caller holds
 // c.mu.
-func (c *Client) overdue(stays bool) {
+func (c *client) overdue(stays bool) {
 	now := c.tap.now()
 	c.due = slices.DeleteFunc(c.due, func(s Session) bool { return c.passed(s, now) })
 	s := c.session
@@ -158,7 +164,7 @@ func (c *Client) overdue(stays bool) {
 }
 
 // passed notes the session if its deadline has passed.
-func (c *Client) passed(s Session, now time.Duration) bool {
+func (c *client) passed(s Session, now time.Duration) bool {
 	if now < s.Deadline() {
 		return false
 	}
@@ -179,7 +185,7 @@ func (t *Tap) CheckDeadlines() {
 
 // deliverEvents calls back with the queued events, in order. A call that is under way
 // already takes the new ones too, so a callback may itself cause events.
-func (c *Client) deliverEvents() {
+func (c *client) deliverEvents() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.delivering {

@@ -7,9 +7,25 @@ import (
 )
 
 // Shot is an armed rule. It hits one request, once, on any connection of its client.
-type Shot struct {
+type Shot interface {
+	// Fired delivers the proof, once the act took effect: for HoldRequest and HoldReply once
+	// the request, or the reply, is kept, for Delay once it was sent, for DropReply once the reply was
+	// swallowed, and for all that cut, once the connection is. Then, and when the
+	// rule was disarmed, it is closed.
+	Fired() <-chan Proof
+	// Release lets a request go that HoldRequest or Delay keeps, or a reply that HoldReply
+	// keeps.
+	Release()
+	// Disarm takes the rule out of force. A request that it keeps is released, a
+	// reply that it waits for will be delivered; a cut that only a hold puts off
+	// comes still. It returns false when the rule had fired already.
+	Disarm() bool
+}
+
+// shot is an armed rule at a client of this process.
+type shot struct {
 	rule     Rule
-	c        *Client
+	c        *client
 	fired    chan Proof
 	released chan struct{} // closed when what it keeps may go
 
@@ -26,11 +42,11 @@ type Shot struct {
 // Arm puts a rule in force, from the client's next request on. Of several rules that
 // are due at one request the one armed first hits it, and the others hit their next
 // match.
-func (c *Client) Arm(r Rule) (*Shot, error) {
+func (c *client) Arm(r Rule) (Shot, error) {
 	if err := r.check(); err != nil {
 		return nil, err
 	}
-	s := &Shot{rule: r, c: c, fired: make(chan Proof, 1), released: make(chan struct{})}
+	s := &shot{rule: r, c: c, fired: make(chan Proof, 1), released: make(chan struct{})}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.isClosed() {
@@ -40,24 +56,18 @@ func (c *Client) Arm(r Rule) (*Shot, error) {
 	return s, nil
 }
 
-// Fired delivers the proof, once the act took effect: for HoldRequest and HoldReply once
-// the request, or the reply, is kept, for Delay once it was sent, for DropReply once the reply was
-// swallowed, and for all that cut, once the connection is. Then, and when the
-// rule was disarmed, it is closed.
-func (s *Shot) Fired() <-chan Proof { return s.fired }
+// Fired implements Shot.
+func (s *shot) Fired() <-chan Proof { return s.fired }
 
-// Release lets a request go that HoldRequest or Delay keeps, or a reply that HoldReply
-// keeps.
-func (s *Shot) Release() {
+// Release implements Shot.
+func (s *shot) Release() {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
 	s.release()
 }
 
-// Disarm takes the rule out of force. A request that it keeps is released, a
-// reply that it waits for will be delivered; a cut that only a hold puts off
-// comes still. It returns false when the rule had fired already.
-func (s *Shot) Disarm() bool {
+// Disarm implements Shot.
+func (s *shot) Disarm() bool {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
 	if s.done {
@@ -70,7 +80,7 @@ func (s *Shot) Disarm() bool {
 }
 
 // release opens the way for a kept request. The caller holds c.mu.
-func (s *Shot) release() {
+func (s *shot) release() {
 	if s.open || s.hit == nil || s.done {
 		return
 	}
@@ -85,7 +95,7 @@ func (s *Shot) release() {
 }
 
 // fire sends the proof. The caller holds c.mu.
-func (s *Shot) fire(err error) {
+func (s *shot) fire(err error) {
 	if s.reported {
 		return
 	}
@@ -96,9 +106,9 @@ func (s *Shot) fire(err error) {
 }
 
 // retire takes the rule out of force. The caller holds c.mu.
-func (s *Shot) retire() {
+func (s *shot) retire() {
 	s.done = true
-	s.c.shots = slices.DeleteFunc(s.c.shots, func(o *Shot) bool { return o == s })
+	s.c.shots = slices.DeleteFunc(s.c.shots, func(o *shot) bool { return o == s })
 	if !s.reported {
 		s.reported = true
 		close(s.fired)
@@ -107,8 +117,8 @@ func (s *Shot) retire() {
 
 // match returns the rule that hits a request, or a notification, or nil. The caller holds
 // c.mu.
-func (k *conn) match(q sent, p []byte) *Shot {
-	var hit *Shot
+func (k *conn) match(q sent, p []byte) *shot {
+	var hit *shot
 	for _, s := range k.c.shots {
 		if s.hit != nil || !s.rule.matches(q.op, p) {
 			continue
@@ -127,7 +137,7 @@ func (k *conn) match(q sent, p []byte) *Shot {
 
 // matchNotification returns the rule that hits the notification with that head, or nil.
 // One that is kept comes again. The caller holds c.mu.
-func (k *conn) matchNotification(head []byte) *Shot {
+func (k *conn) matchNotification(head []byte) *shot {
 	if s := k.kept; s != nil {
 		k.kept = nil
 		return s

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-func proof(t *testing.T, s *Shot) (Proof, bool) {
+func proof(t *testing.T, s *shot) (Proof, bool) {
 	t.Helper()
 	select {
 	case p, ok := <-s.Fired():
@@ -20,7 +20,7 @@ func proof(t *testing.T, s *Shot) (Proof, bool) {
 	}
 }
 
-func waiting(s *Shot) bool {
+func waiting(s *shot) bool {
 	select {
 	case <-s.Fired():
 		return false

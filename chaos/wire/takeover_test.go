@@ -27,7 +27,7 @@ func quorum(t testing.TB) *ensembles.Ensemble {
 }
 
 // openSession opens a session whose client does not come back once it is closed.
-func openSession(t testing.TB, addr string) (*wire.Client, wire.Session) {
+func openSession(t testing.TB, addr string) (wire.Client, wire.Session) {
 	t.Helper()
 	tap := wire.New(func() time.Duration { return 0 })
 	t.Cleanup(tap.Close)

@@ -15,14 +15,14 @@ type Tap struct {
 	way     Way
 
 	mu      sync.Mutex
-	clients map[int]*Client
+	clients map[int]*client
 	closed  bool
 }
 
 // New returns a tap whose times are those of now, the run's monotonic clock.
 // now is called from many goroutines.
 func New(now func() time.Duration) *Tap {
-	return &Tap{now: now, clients: make(map[int]*Client)}
+	return &Tap{now: now, clients: make(map[int]*client)}
 }
 
 // OnEvent sets the function that is called with the events of the clients' sessions.
@@ -32,12 +32,14 @@ func New(now func() time.Duration) *Tap {
 func (t *Tap) OnEvent(f func(Event)) { t.onEvent = f }
 
 // Client returns the tap on the connections of client n, the same for the same n.
-func (t *Tap) Client(n int) *Client {
+func (t *Tap) Client(n int) Client { return t.client(n) }
+
+func (t *Tap) client(n int) *client {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	c := t.clients[n]
 	if c == nil {
-		c = &Client{tap: t, number: n, conns: make(map[*conn]struct{}), closed: make(chan struct{})}
+		c = &client{tap: t, number: n, conns: make(map[*conn]struct{}), closed: make(chan struct{})}
 		if t.closed {
 			close(c.closed)
 		}
@@ -47,10 +49,10 @@ func (t *Tap) Client(n int) *Client {
 }
 
 // all returns all clients, by number.
-func (t *Tap) all() []*Client {
+func (t *Tap) all() []*client {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return slices.SortedFunc(maps.Values(t.clients), func(a, b *Client) int { return cmp.Compare(a.number, b.number) })
+	return slices.SortedFunc(maps.Values(t.clients), func(a, b *client) int { return cmp.Compare(a.number, b.number) })
 }
 
 // Totals returns the sum of all clients' counts. Each client's share is exact;

@@ -136,7 +136,7 @@ func (t *tape) SetWriteDeadline(time.Time) error { return nil }
 type bench struct {
 	tb   testing.TB
 	tap  *Tap
-	c    *Client
+	c    *client
 	far  *tape
 	conn net.Conn
 
@@ -163,7 +163,7 @@ func newBench(tb testing.TB) *bench {
 		}
 		b.events = append(b.events, e)
 	})
-	b.c = b.tap.Client(0)
+	b.c = b.tap.client(0)
 	b.redial()
 	return b
 }
@@ -217,9 +217,9 @@ func (b *bench) greet() {
 	b.read(welcome(5, 4*time.Second))
 }
 
-func (b *bench) arm(r Rule) *Shot {
+func (b *bench) arm(r Rule) *shot {
 	b.tb.Helper()
 	s, err := b.c.Arm(r)
 	b.check(err)
-	return s
+	return s.(*shot)
 }

@@ -46,7 +46,7 @@ func (t *Transcript) Frames() []Frame {
 
 // Record begins a new transcript of all that goes over the client's connections from now
 // on. It costs memory for each frame: it is for short episodes.
-func (c *Client) Record() *Transcript {
+func (c *client) Record() *Transcript {
 	t := &Transcript{}
 	c.mu.Lock()
 	defer c.mu.Unlock()

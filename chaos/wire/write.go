@@ -12,8 +12,8 @@ const queueLimit = 16 << 20
 // item is a piece of what is to be written. Any part may be missing.
 type item struct {
 	data []byte
-	gate *Shot // keeps it, and all behind it
-	cut  *Shot // cuts the connection once it is written
+	gate *shot // keeps it, and all behind it
+	cut  *shot // cuts the connection once it is written
 }
 
 // writeSlow is Write while a rule is in force or the client is held. The caller
@@ -63,7 +63,7 @@ func (k *conn) enqueue(p []byte, now time.Duration) error {
 
 // apply carries out a rule's act on the request that the rule hit, which is the one in
 // the filter. The caller holds c.mu.
-func (k *conn) apply(s *Shot, q *sent) fate {
+func (k *conn) apply(s *shot, q *sent) fate {
 	switch s.rule.Act {
 	case DropReply, HoldReply, CutReplied:
 		q.shot = s

@@ -36,6 +36,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/recipes/driver/clock"
 	"github.com/zkbench/zkbench/recipes/driver/internal/lines"
 )
 
@@ -102,13 +103,10 @@ type server struct {
 	clients map[int]*client
 }
 
-// start is when the driver's clock stood at 0.
-var start = time.Now()
-
 func now() *lines.Int64 { return instant(time.Now()) }
 
 func instant(t time.Time) *lines.Int64 {
-	ns := lines.Int64(t.Sub(start))
+	ns := lines.Int64(clock.Reading(t))
 	return &ns
 }
 

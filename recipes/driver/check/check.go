@@ -12,6 +12,7 @@ import (
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/recipes/driver/host"
 	"github.com/zkbench/zkbench/recipes/driver/internal/lines"
+	"github.com/zkbench/zkbench/recipes/driver/site"
 )
 
 // Ground is what a check needs of the ensemble and of the wire.
@@ -53,7 +54,7 @@ const timeout = 4 * time.Second
 // some of its own, and a part of the tree below root. The error is that the ensemble does
 // not serve, or that ctx is done.
 func Run(ctx context.Context, c host.Command, stderr, owner string, g Ground, root string, each func(Step)) error {
-	p, err := host.Launch(c, stderr, owner, nil)
+	p, err := host.Launch(c, site.Here{}, stderr, owner, nil)
 	if err != nil {
 		each(Step{"start", "the driver is a program that can be started", Wrong, err.Error(), nil})
 		return nil

@@ -10,6 +10,7 @@ import (
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/recipes/driver/host"
 	"github.com/zkbench/zkbench/recipes/driver/internal/lines"
+	"github.com/zkbench/zkbench/recipes/driver/site"
 )
 
 // steps are all that is checked, in order.
@@ -55,7 +56,7 @@ func checkHello(k *checker) {
 }
 
 func checkNumber(k *checker) {
-	p, err := host.Launch(k.command, "", k.owner, nil)
+	p, err := host.Launch(k.command, site.Here{}, "", k.owner, nil)
 	k.must(err)
 	defer p.Stop()
 	a, err := p.Await(p.Send(lines.Request{Op: "hello", Protocol: 99}, nil), 30*time.Second)

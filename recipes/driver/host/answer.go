@@ -205,8 +205,8 @@ func (c *Client) takeTimes(k *Call, t lines.Times) error {
 	case t.Called == nil || t.At == nil:
 		return c.p.breach(c.p.lastSaid(), "an answer has called and at, both or neither")
 	default:
-		called, wrong := c.p.clock.at(int64(*t.Called))
-		at, _ := c.p.clock.at(int64(*t.At))
+		called, wrong := c.p.clock.At(int64(*t.Called))
+		at, _ := c.p.clock.At(int64(*t.At))
 		if slack := wrong + timesSlack; at.Before(called) || called.Before(k.wrote.Add(-slack)) || at.After(k.read.Add(slack)) {
 			return c.p.breach(c.p.lastSaid(), fmt.Sprintf("called and at are on the clock that the op clock reads: "+
 				"the call was made %v after its request was written, and returned %v before its answer was read", called.Sub(k.wrote), k.read.Sub(at)))

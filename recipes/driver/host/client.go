@@ -110,7 +110,7 @@ var eventKinds = map[string]recipes.EventKind{
 func (c *Client) event(r lines.Reply, read time.Time) {
 	e := recipes.Event{Kind: eventKinds[r.Event], At: read}
 	if r.At != nil {
-		at, wrong := c.p.clock.at(int64(*r.At))
+		at, wrong := c.p.clock.At(int64(*r.At))
 		if e.Kind != recipes.EventRestored {
 			wrong = -wrong
 		}

@@ -6,13 +6,17 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/recipes/driver/site"
 )
 
 // A process can be paused, as by a debugger or a hypervisor, and killed. While it is paused
 // its silence breaks no rule.
 
+// Running is the process as its machine has started it.
+func (p *Process) Running() site.Process { return p.run }
+
 // PID is the id of the process, and of the group that it and all that it starts are in.
-func (p *Process) PID() int { return p.cmd.Process.Pid }
+func (p *Process) PID() int { return p.run.PID() }
 
 // Pause stops the process and all that it has started: SIGSTOP. Resume lets them go on.
 func (p *Process) Pause() error {
@@ -20,7 +24,7 @@ func (p *Process) Pause() error {
 		return err
 	}
 	p.halts.begin(time.Now())
-	if err := pauseAll(p.cmd); err != nil {
+	if err := p.run.Pause(); err != nil {
 		p.halts.end(time.Now())
 		return fmt.Errorf("%s: stop process %d: %w", p.command.Name, p.PID(), err)
 	}
@@ -33,7 +37,7 @@ func (p *Process) Resume() error {
 	if p.here() != nil {
 		return nil
 	}
-	if err := resumeAll(p.cmd); err != nil {
+	if err := p.run.Resume(); err != nil {
 		return fmt.Errorf("%s: let process %d go on: %w", p.command.Name, p.PID(), err)
 	}
 	p.halts.end(time.Now())
@@ -57,7 +61,7 @@ func (p *Process) Kill() error {
 	p.mu.Lock()
 	p.killed = true
 	p.mu.Unlock()
-	killAll(p.cmd)
+	p.run.Kill()
 	select {
 	case <-p.ended:
 		return nil

@@ -13,6 +13,7 @@ import (
 
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/recipes/driver/internal/lines"
+	"github.com/zkbench/zkbench/recipes/driver/site"
 )
 
 // toyCommand is this test binary as a driver.
@@ -151,7 +152,7 @@ func TestWhatADriverPrints_isKept(t *testing.T) {
 }
 
 func TestSilence_isAnError(t *testing.T) {
-	p, err := Launch(toyCommand("lock/toy", "silent"), "", "test", func(error) {})
+	p, err := Launch(toyCommand("lock/toy", "silent"), site.Here{}, "", "test", func(error) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +165,7 @@ func TestSilence_isAnError(t *testing.T) {
 	if _, err := p.Await(p.Send(lines.Request{Op: "clock"}, nil), 50*time.Millisecond); err == nil || !strings.Contains(err.Error(), "silence: clock") {
 		t.Errorf("got %v", err)
 	}
-	killAll(p.cmd) // it would not read the end of its stdin
+	p.run.Kill() // it would not read the end of its stdin
 }
 
 func TestErrors_becomeOutcomes(t *testing.T) {
@@ -315,7 +316,7 @@ func TestStop_killsWhatDoesNotEndAndWhatThatHasStarted(t *testing.T) {
 		t.Skip("it takes 10 s")
 	}
 	stderr := filepath.Join(t.TempDir(), "err")
-	p, err := Launch(toyCommand("lock/toy", "does not end"), stderr, "test", nil)
+	p, err := Launch(toyCommand("lock/toy", "does not end"), site.Here{}, stderr, "test", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -340,7 +341,7 @@ func TestStop_killsWhatDoesNotEndAndWhatThatHasStarted(t *testing.T) {
 }
 
 func TestStop_tellsOfAnExitWithAnError(t *testing.T) {
-	p, err := Launch(toyCommand("lock/toy", "ends with an error"), "", "test", nil)
+	p, err := Launch(toyCommand("lock/toy", "ends with an error"), site.Here{}, "", "test", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/recipes/driver/site"
 )
 
 // pool has processes that wait for the next trial of a run: to start a JVM takes a second.
@@ -26,20 +27,20 @@ func poolOf(k *recipes.Kept) *pool {
 	return k.Of("driver processes", func() io.Closer { return &pool{idle: map[string][]*Process{}} }).(*pool)
 }
 
-// key is the same for commands that start the same process.
-func key(c Command) string {
+// key is the same for commands that start the same process on the same machine.
+func key(c Command, on string) string {
 	env := slices.Sorted(slices.Values(c.Env))
-	return fmt.Sprintf("%q %q %q %q", c.Name, c.Args, env, c.Dir)
+	return fmt.Sprintf("%q %q %q %q %q", c.Name, c.Args, env, c.Dir, on)
 }
 
 // take returns a process that waits; nil where there is none.
-func (q *pool) take(c Command) *Process {
+func (q *pool) take(c Command, on site.Site) *Process {
 	if q == nil {
 		return nil
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for k := key(c); len(q.idle[k]) > 0; {
+	for k := key(c, on.Name()); len(q.idle[k]) > 0; {
 		last := len(q.idle[k]) - 1
 		p := q.idle[k][last]
 		q.idle[k] = q.idle[k][:last]
@@ -63,7 +64,7 @@ func (q *pool) keep(p *Process) bool {
 		return false
 	}
 	p.attach("", nil)
-	k := key(p.command)
+	k := key(p.command, p.machine)
 	q.idle[k] = append(q.idle[k], p)
 	return true
 }

@@ -3,13 +3,12 @@ package host
 import (
 	"fmt"
 	"io"
-	"os"
-	"os/exec"
-	"runtime"
 	"sync"
 	"time"
 
+	"github.com/zkbench/zkbench/recipes/driver/clock"
 	"github.com/zkbench/zkbench/recipes/driver/internal/lines"
+	"github.com/zkbench/zkbench/recipes/driver/site"
 )
 
 // Mark names the environment variable that a driver's processes carry. Its value is the
@@ -24,12 +23,12 @@ type Process struct {
 	Hello lines.Hello // what it says it is, once Greet has returned
 
 	command  Command
-	cmd      *exec.Cmd
-	stdin    *os.File
+	run      site.Process
+	machine  string        // its name; "" is this one
 	output   *output       // what it prints on stderr
 	ended    chan struct{} // closed when it has exited and all that it said is read
 	broken   chan struct{} // closed when it is not listened to any more
-	clock    clock
+	clock    clock.Map
 	halts    halts
 	greeting string // the answer to hello
 
@@ -50,91 +49,57 @@ type Process struct {
 	state    string // how it exited
 }
 
-// Launch starts a process. What it prints goes to the file stderr; "" is nowhere. mark is
-// the value of Mark. wrong is called once, when the process breaks a rule or exits in the
-// middle. Stop must be called.
-func Launch(c Command, stderr, mark string, wrong func(error)) (*Process, error) {
+// Launch starts a process on a machine. What it prints goes to the file stderr; "" is
+// nowhere. mark is the value of Mark. wrong is called once, when the process breaks a rule or
+// exits in the middle. Stop must be called.
+func Launch(c Command, on site.Site, stderr, mark string, wrong func(error)) (*Process, error) {
 	p := &Process{
 		command: c, output: &output{}, ended: make(chan struct{}), broken: make(chan struct{}),
 		calls: map[int64]*Call{}, clients: map[int]func(lines.Reply, time.Time){},
 	}
 	p.attach(stderr, wrong)
-	in, stdin, err := os.Pipe()
+	run, err := on.Start(site.Program{Args: c.Args, Env: c.Env, Dir: c.Dir, Mark: Mark + "=" + mark})
 	if err != nil {
-		return nil, err
-	}
-	defer in.Close() // the process has its own
-	stdout, out, err := os.Pipe()
-	if err != nil {
-		stdin.Close()
-		return nil, err
-	}
-	defer out.Close()
-	p.cmd, p.stdin = exec.Command(c.Args[0], c.Args[1:]...), stdin
-	p.cmd.Dir, p.cmd.Env = c.Dir, append(append(os.Environ(), c.Env...), Mark+"="+mark)
-	p.cmd.Stdin, p.cmd.Stdout = in, out
-	detach(p.cmd)
-	if err := p.start(stdout); err != nil {
-		stdin.Close()
-		stdout.Close()
 		return nil, fmt.Errorf("%s: start its driver: %w", c.Name, err)
 	}
-	return p, nil
-}
-
-// start starts the process on a thread that stays until it has ended.
-func (p *Process) start(stdout *os.File) error {
-	printed, printing, err := os.Pipe()
-	if err != nil {
-		return err
-	}
-	defer printing.Close() // the process has its own
-	p.cmd.Stderr = printing
-	started, exited := make(chan error), make(chan struct{})
-	go func() {
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := p.cmd.Start()
-		started <- err
-		if err != nil {
-			return
-		}
-		_ = p.cmd.Wait() // how it ended is in ProcessState
-		killAll(p.cmd)
-		close(exited)
-	}()
-	if err := <-started; err != nil {
-		printed.Close()
-		return err
+	p.run, p.machine = run, on.Name()
+	if p.machine != "" {
+		p.clock.Elsewhere()
 	}
 	kept := make(chan struct{})
 	go func() {
 		defer close(kept)
-		_, _ = io.Copy(p.output, printed)
-		printed.Close()
+		_, _ = io.Copy(p.output, run.Stderr())
+		_ = run.Stderr().Close()
 	}()
-	go func() {
-		p.read(stdout)
-		stdout.Close()
-		select {
-		case <-exited:
-		case <-time.After(time.Second):
-			p.fail(p.breach("", "it has closed its stdout, and nothing more can be read"))
-			<-exited
-		}
-		_ = printed.SetReadDeadline(time.Now().Add(time.Second)) // where somebody has left the group, and keeps it open
-		<-kept
-		p.exited()
-		p.output.to("")
-		close(p.ended)
-	}()
-	return nil
+	go p.listening(kept)
+	return p, nil
+}
+
+// listening reads what the process says until it has exited, and all that it printed is kept.
+func (p *Process) listening(kept <-chan struct{}) {
+	p.read(p.run.Stdout())
+	_ = p.run.Stdout().Close()
+	select {
+	case <-p.run.Exited():
+	case <-time.After(time.Second):
+		p.fail(p.breach("", "it has closed its stdout, and nothing more can be read"))
+		<-p.run.Exited()
+	}
+	_ = p.run.Stderr().SetReadDeadline(time.Now().Add(time.Second)) // where somebody has left the group, and keeps it open
+	<-kept
+	p.exited()
+	p.output.to("")
+	close(p.ended)
 }
 
 // exited says that the process has ended.
 func (p *Process) exited() {
+	_, lost := p.run.Lost()
 	p.mu.Lock()
-	p.state = p.cmd.ProcessState.String()
+	p.state, _ = p.run.State()
+	p.killed = p.killed || lost
+	p.replaced = p.replaced || lost
 	leaving := p.leaving
 	p.mu.Unlock()
 	if leaving {
@@ -162,18 +127,18 @@ func (p *Process) Stop() error {
 		sound := p.wrong == nil
 		p.mu.Unlock()
 		_ = p.Resume()
-		_ = p.stdin.Close() // it reads the end, or has exited
+		_ = p.run.Stdin().Close() // it reads the end, or has exited
 		late := time.NewTimer(endLimit)
 		defer late.Stop()
 		select {
 		case <-p.ended:
-			if p.cmd.ProcessState.ExitCode() != 0 && sound {
+			if _, code := p.run.State(); code != 0 && sound {
 				p.stopped = p.breach("", "when stdin ends, the driver exits with 0: "+p.state+p.said())
 			}
 			return
 		case <-late.C:
 		}
-		killAll(p.cmd)
+		p.run.Kill()
 		<-p.ended
 		p.stopped = p.breach("", fmt.Sprintf("when stdin ends, the driver exits within %v: it was killed%s", endLimit, p.said()))
 	})

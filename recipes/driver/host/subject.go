@@ -13,7 +13,9 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/recipes/driver/clock"
 	"github.com/zkbench/zkbench/recipes/driver/internal/lines"
+	"github.com/zkbench/zkbench/recipes/driver/site"
 )
 
 // Subject is the recipe that the command's processes drive. What it promises is known once
@@ -52,8 +54,22 @@ type started struct {
 	ready atomic.Bool // it has greeted
 }
 
-// seat names the process that carries a client.
-func (d *driver) seat(client int) string {
+// seat is the machine of a client, and the name of the process there that carries it.
+func (d *driver) seat(client int) (on site.Site, name string, err error) {
+	on = site.Here{}
+	if d.trial.Site != nil {
+		if on, err = d.trial.Site(client); err != nil {
+			return nil, "", err
+		}
+	}
+	if name = d.process(client); on.Name() != "" {
+		name = on.Name() + "-" + name
+	}
+	return on, name, nil
+}
+
+// process names the process that carries a client, of those on its machine.
+func (d *driver) process(client int) string {
 	if d.trial.Alone != nil && d.trial.Alone(client) && d.command.Processes == 0 {
 		return fmt.Sprintf("client-%d", client)
 	}
@@ -66,7 +82,7 @@ func (d *driver) seat(client int) string {
 
 // start starts the first process, which says what the subject is.
 func (d *driver) start() (recipes.Subject, error) {
-	p, err := d.process(d.seat(0))
+	p, err := d.carrier(0)
 	if err != nil {
 		return Subject(d.command), err
 	}
@@ -126,7 +142,7 @@ func checkHello(p *Process, h lines.Hello) error {
 
 // open opens a client in the process that carries its number.
 func (d *driver) open(ctx context.Context, env recipes.Env) (recipes.Client, error) {
-	p, err := d.process(d.seat(env.Client))
+	p, err := d.carrier(env.Client)
 	if err != nil {
 		return nil, err
 	}
@@ -137,9 +153,13 @@ func (d *driver) open(ctx context.Context, env recipes.Env) (recipes.Client, err
 	return c, nil
 }
 
-// process returns the process in a seat, which is started if it is the first time, or if the
-// one before it was killed and may be replaced.
-func (d *driver) process(seat string) (*Process, error) {
+// carrier returns the process that carries a client. It is started if it is the first time, or
+// if the one before it was killed and may be replaced.
+func (d *driver) carrier(client int) (*Process, error) {
+	on, seat, err := d.seat(client)
+	if err != nil {
+		return nil, err
+	}
 	s, err := d.taken(seat)
 	if err != nil {
 		return nil, err
@@ -149,9 +169,9 @@ func (d *driver) process(seat string) (*Process, error) {
 		if stderr != "" {
 			stderr = fmt.Sprintf("%s-%s.stderr", stderr, seat)
 		}
-		if s.p = d.pool.take(d.command); s.p != nil {
+		if s.p = d.pool.take(d.command, on); s.p != nil {
 			s.p.attach(stderr, d.trial.Fail)
-		} else if s.p, s.err = Launch(d.command, stderr, d.trial.Owner, d.trial.Fail); s.err == nil {
+		} else if s.p, s.err = Launch(d.command, on, stderr, d.trial.Owner, d.trial.Fail); s.err == nil {
 			s.err = s.p.Greet()
 		}
 		s.ready.Store(s.err == nil)
@@ -187,10 +207,10 @@ func (d *driver) pipe() (p50, p99 time.Duration) {
 	var took []time.Duration
 	for _, s := range d.all() {
 		if s.ready.Load() {
-			took = append(took, s.p.clock.trips()...)
+			took = append(took, s.p.clock.Trips()...)
 		}
 	}
-	return percentiles(took)
+	return clock.Percentiles(took)
 }
 
 // all returns all processes of the trial.

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/zkbench/zkbench/recipes/driver/clock"
 	"github.com/zkbench/zkbench/recipes/driver/internal/lines"
 )
 
@@ -127,8 +128,8 @@ func (p *Process) Send(r lines.Request, taken func(lines.Reply)) *Call {
 // has ended, which is noticed where its output ends.
 func (p *Process) write(line []byte) bool {
 	for watch := p.halts.stopwatch(); ; {
-		_ = p.stdin.SetWriteDeadline(time.Now().Add(max(watch.left(endLimit), tryAgain)))
-		n, err := p.stdin.Write(line)
+		_ = p.run.Stdin().SetWriteDeadline(time.Now().Add(max(watch.left(endLimit), tryAgain)))
+		n, err := p.run.Stdin().Write(line)
 		if !errors.Is(err, os.ErrDeadlineExceeded) {
 			return true
 		}
@@ -365,9 +366,9 @@ func (p *Process) keepTime() {
 
 func (p *Process) askClock() error {
 	watch := p.halts.stopwatch()
-	before := monotonic()
+	before := clock.Monotonic()
 	a, c, err := p.ask(lines.Request{Op: "clock"}, clockLimit, nil)
-	after := monotonic()
+	after := clock.Monotonic()
 	if err != nil {
 		return err
 	}
@@ -379,12 +380,12 @@ func (p *Process) askClock() error {
 	if watch.met() {
 		return nil // it shows how long the pause was
 	}
-	p.clock.add(sample{sent: c.wrote, got: c.read, before: before, after: after, now: int64(*a.OK.Now)})
+	p.clock.Add(clock.Trip{Sent: c.wrote, Got: c.read, Before: before, After: after, Now: int64(*a.OK.Now)})
 	return nil
 }
 
 // Overhead returns the p50 and p99 of the clock's round trips.
-func (p *Process) Overhead() (p50, p99 time.Duration) { return percentiles(p.clock.trips()) }
+func (p *Process) Overhead() (p50, p99 time.Duration) { return clock.Percentiles(p.clock.Trips()) }
 
 // MeasureClock asks the driver's clock so many times.
 func (p *Process) MeasureClock(times int) error {
@@ -397,4 +398,4 @@ func (p *Process) MeasureClock(times int) error {
 }
 
 // ClockIs says how the driver's clock is mapped.
-func (p *Process) ClockIs() string { return p.clock.about() }
+func (p *Process) ClockIs() string { return p.clock.About() }

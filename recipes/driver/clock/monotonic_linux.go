@@ -1,9 +1,9 @@
-package host
+package clock
 
 import "golang.org/x/sys/unix"
 
-// monotonic is CLOCK_MONOTONIC in ns, which drivers read as well.
-func monotonic() int64 {
+// Monotonic is CLOCK_MONOTONIC in ns, which drivers read as well.
+func Monotonic() int64 {
 	var t unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &t) // every Linux has it
 	return t.Nano()

@@ -1,0 +1,164 @@
+package agents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/zkbench/zkbench/recipes/driver/site"
+)
+
+// joinLimit is how long agents may take to join: a cluster may have to fetch an image.
+const joinLimit = 5 * time.Minute
+
+// endLimit is how long an agent may take to end once it was told to.
+const endLimit = 10 * time.Second
+
+// local has agents be processes on this machine.
+type local struct {
+	Place
+	n int
+}
+
+func parseLocal(rest string, p Place) (Engine, error) {
+	n, err := count(rest)
+	return local{p, n}, err
+}
+
+func (l local) Agents() int { return l.n }
+
+// Reach implements Engine.
+func (l local) Reach(context.Context) (listen, host string, err error) {
+	if l.Listen != "" {
+		return l.Listen, "", nil
+	}
+	return "127.0.0.1:0", "", nil
+}
+
+// Start implements Engine.
+func (l local) Start(_ context.Context, j Join, ended func(error)) (stop func() error, err error) {
+	file := filepath.Join(l.Dir, "join.pem")
+	if err := writeJoin(file, j); err != nil {
+		return nil, err
+	}
+	s := &started{}
+	stop = func() error { return errors.Join(s.end(), os.Remove(file)) }
+	for i := range l.n {
+		name := fmt.Sprintf("local-%d", i+1)
+		args := slices.Concat(l.Self, []string{"agent", "--join", file, "--name", name, "--index", fmt.Sprint(i)})
+		if err := s.start(l.Place, name, args, nil, ended); err != nil {
+			return stop, err
+		}
+	}
+	return stop, nil
+}
+
+// started are processes on this machine that are agents, or stand for some.
+type started struct {
+	mu       sync.Mutex
+	ending   bool
+	all      []site.Process
+	watchers sync.WaitGroup
+}
+
+// Mark names the environment variable that agents carry which were started here. Its value is
+// the process that has started them.
+const Mark = "ZKBENCH_AGENT"
+
+// start starts a process that stands for an agent. What it prints goes to a file. feed is
+// written to its stdin, which then stays open: its end tells an agent to end.
+func (s *started) start(p Place, name string, args []string, feed []byte, ended func(error)) error {
+	r, err := site.Here{}.Start(site.Program{Args: args, Mark: Mark + "=" + p.Owner})
+	if err != nil {
+		return fmt.Errorf("start agent %s: %w", name, err)
+	}
+	log, err := os.Create(filepath.Join(p.Dir, name+".log"))
+	if err != nil {
+		r.Kill()
+		return err
+	}
+	s.mu.Lock()
+	s.all = append(s.all, r)
+	s.mu.Unlock()
+	printed := &tail{to: log}
+	s.watchers.Go(func() { // what it says is for people
+		defer r.Stdout().Close()
+		_, _ = io.Copy(printed, r.Stdout())
+	})
+	s.watchers.Go(func() {
+		defer r.Stderr().Close()
+		_, _ = io.Copy(printed, r.Stderr())
+	})
+	if feed != nil {
+		s.watchers.Go(func() { _, _ = r.Stdin().Write(feed) })
+	}
+	s.watchers.Go(func() {
+		<-r.Exited()
+		_ = r.Stdin().Close()
+		s.mu.Lock()
+		ending := s.ending
+		s.mu.Unlock()
+		if text, _ := r.State(); !ending {
+			ended(fmt.Errorf("agent %s has ended (%s)%s; what it printed is in %s", name, text, printed.last(), log.Name()))
+		}
+	})
+	return nil
+}
+
+// end ends all processes: their stdin ends, and what has not exited after a while is killed.
+func (s *started) end() error {
+	s.mu.Lock()
+	s.ending = true
+	all := s.all
+	s.mu.Unlock()
+	var ends sync.WaitGroup
+	for _, r := range all {
+		ends.Go(func() {
+			_ = r.Stdin().Close()
+			select {
+			case <-r.Exited():
+			case <-time.After(endLimit):
+				r.Kill()
+				<-r.Exited()
+			}
+			_ = r.Stderr().SetReadDeadline(time.Now().Add(time.Second)) // somebody else may keep it open
+		})
+	}
+	ends.Wait()
+	s.watchers.Wait()
+	return nil
+}
+
+// tail writes to a file and keeps the last line.
+type tail struct {
+	mu   sync.Mutex
+	to   *os.File
+	line string
+}
+
+// Write implements io.Writer.
+func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if line := strings.TrimSpace(string(b)); line != "" {
+		t.line = line[strings.LastIndexByte(line, '\n')+1:]
+	}
+	return t.to.Write(b)
+}
+
+// last is what was printed last, to be added to a sentence.
+func (t *tail) last() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.line == "" {
+		return ""
+	}
+	return ": " + t.line
+}

@@ -1,0 +1,219 @@
+package agents
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/yamux"
+)
+
+// Fleet is the agents of a run, as the coordinator has them. All methods are safe to call
+// from any goroutine.
+type Fleet struct {
+	version     string
+	logf        func(format string, args ...any)
+	credentials *credentials
+	listener    net.Listener
+	work        sync.WaitGroup
+
+	mu      sync.Mutex
+	peers   []*peer // that have joined, in their order; those that are lost stay
+	changed chan struct{}
+	refused error // why the last one that wanted to join was not let in
+	closed  bool
+}
+
+// Listen begins a fleet without agents. They dial address, host:port; port 0 is one that is
+// free. Their version must be the given one. Close must be called.
+func Listen(address, version string, logf func(format string, args ...any)) (*Fleet, error) {
+	c, err := newCredentials()
+	if err != nil {
+		return nil, err
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("listen for agents: %w", err)
+	}
+	f := &Fleet{version: version, logf: logf, credentials: c, listener: l, changed: make(chan struct{})}
+	f.work.Go(f.accept)
+	return f, nil
+}
+
+// Join is what an agent needs that reaches the coordinator at a host; "" is where it listens.
+func (f *Fleet) Join(host string) Join {
+	j := f.credentials.join
+	j.Version, j.Address = f.version, f.listener.Addr().String()
+	if host != "" {
+		_, port, _ := net.SplitHostPort(j.Address) // it is one
+		j.Address = net.JoinHostPort(host, port)
+	}
+	return j
+}
+
+func (f *Fleet) accept() {
+	for {
+		conn, err := f.listener.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil { // no file descriptor is left: the agent tries again
+			time.Sleep(10 * time.Millisecond)
+			continue
+		}
+		f.work.Go(func() {
+			if err := f.admit(conn); err != nil {
+				f.mu.Lock()
+				f.refused = fmt.Errorf("%s: %w", conn.RemoteAddr(), err)
+				f.mu.Unlock()
+				f.logf("an agent from %s was not let in: %v", conn.RemoteAddr(), err)
+				_ = conn.Close()
+			}
+		})
+	}
+}
+
+// admit lets an agent join.
+func (f *Fleet) admit(conn net.Conn) error {
+	secure := tls.Server(conn, f.credentials.server)
+	ctx, cancel := context.WithTimeout(context.Background(), greetLimit)
+	defer cancel()
+	if err := secure.HandshakeContext(ctx); err != nil {
+		return fmt.Errorf("it has no certificate of this run: %w", err)
+	}
+	link, err := yamux.Client(secure, linkConfig())
+	if err != nil {
+		return err
+	}
+	h, err := f.greet(link)
+	if err != nil {
+		return errors.Join(err, link.Close())
+	}
+	p, err := newPeer(f, h, link)
+	if err != nil {
+		return errors.Join(err, link.Close())
+	}
+	f.add(p)
+	return nil
+}
+
+// greet hears what the agent is, and answers whether it may join.
+func (f *Fleet) greet(link *yamux.Session) (h hello, err error) {
+	s, err := link.AcceptStream()
+	if err != nil {
+		return h, err
+	}
+	defer s.Close()
+	_ = s.SetDeadline(time.Now().Add(greetLimit))
+	if err := hear(s, &h); err != nil {
+		return h, err
+	}
+	refused := sameVersion(f.version, h.Version)
+	return h, errors.Join(refused, say(s, welcome{Refused: words(refused)}))
+}
+
+// add gives an agent that has joined its name, and tells who waits for it.
+func (f *Fleet) add(p *peer) {
+	f.mu.Lock()
+	p.name = p.hello.Name
+	for n := 2; slices.ContainsFunc(f.peers, func(o *peer) bool { return o.name == p.name }); n++ {
+		p.name = fmt.Sprintf("%s.%d", p.hello.Name, n)
+	}
+	f.peers = append(f.peers, p)
+	closed := f.closed
+	close(f.changed)
+	f.changed = make(chan struct{})
+	f.mu.Unlock()
+	if closed {
+		p.dismiss()
+		return
+	}
+	f.logf("agent %s has joined (from %s, its clock is known to %v)", p.name, p.link.RemoteAddr(), p.clockError())
+}
+
+// lost says that an agent is gone.
+func (f *Fleet) lost(p *peer) {
+	f.mu.Lock()
+	closed := f.closed
+	f.mu.Unlock()
+	if !closed {
+		f.logf("agent %s is lost: %v; its clients are taken for killed at the moment at which it was last heard of", p.name, p.why())
+	}
+}
+
+// alive returns the agents that are there, by their index and the order in which they came.
+func (f *Fleet) alive() []*peer {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	found := slices.DeleteFunc(slices.Clone(f.peers), func(p *peer) bool { return p.isLost() })
+	slices.SortStableFunc(found, func(a, b *peer) int { return a.hello.Index - b.hello.Index })
+	return found
+}
+
+// Await returns once that many agents have joined and are there.
+func (f *Fleet) Await(ctx context.Context, n int) error {
+	for {
+		f.mu.Lock()
+		changed, refused := f.changed, f.refused
+		f.mu.Unlock()
+		there := f.alive()
+		if len(there) >= n {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			err := fmt.Errorf("%d of %d agents have joined: %w", len(there), n, context.Cause(ctx))
+			if refused != nil {
+				err = fmt.Errorf("%w; the last that was not let in: %w", err, refused)
+			}
+			return err
+		}
+	}
+}
+
+// Names returns the agents that have joined, lost or not.
+func (f *Fleet) Names() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var names []string
+	for _, p := range f.peers {
+		names = append(names, p.name)
+	}
+	return names
+}
+
+// String says what the fleet is, for people.
+func (f *Fleet) String() string { return "agents " + strings.Join(f.Names(), ", ") }
+
+// ClockErrors returns by how much the clocks of the agents that are there may be wrong now.
+func (f *Fleet) ClockErrors() map[string]time.Duration {
+	out := map[string]time.Duration{}
+	for _, p := range f.alive() {
+		out[p.name] = p.clockError()
+	}
+	return out
+}
+
+// Close tells the agents that the run is over, and returns when nothing of the fleet runs
+// any more.
+func (f *Fleet) Close() error {
+	f.mu.Lock()
+	f.closed = true
+	peers := slices.Clone(f.peers)
+	f.mu.Unlock()
+	err := f.listener.Close()
+	var all sync.WaitGroup
+	for _, p := range peers {
+		all.Go(p.dismiss)
+	}
+	all.Wait()
+	f.work.Wait()
+	return err
+}

@@ -1,0 +1,102 @@
+package agents
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"time"
+
+	"github.com/hashicorp/yamux"
+)
+
+// A link is one connection, over which streams go side by side, each with flow control of its
+// own: a process that says more than the link carries waits, and nothing is lost.
+
+const (
+	// silenceLimit is how long a link may be silent before the other end is taken for gone.
+	silenceLimit = 5 * time.Second
+	// greetLimit bounds the first words of both ends.
+	greetLimit = 15 * time.Second
+)
+
+func linkConfig() *yamux.Config {
+	c := yamux.DefaultConfig()
+	c.KeepAliveInterval, c.ConnectionWriteTimeout = time.Second, silenceLimit
+	c.StreamOpenTimeout = 0 // a slow link is no dead one: that is for the silence to say
+	c.LogOutput = io.Discard
+	return c
+}
+
+// say writes a line of JSON, the first word on a stream.
+func say(w io.Writer, word any) error {
+	line, err := json.Marshal(word)
+	if err == nil {
+		_, err = w.Write(append(line, '\n'))
+	}
+	return err
+}
+
+// hear reads a line of JSON and leaves everything behind it.
+func hear(r io.Reader, word any) error {
+	line, err := bufio.NewReaderSize(oneByte{r}, 16).ReadBytes('\n')
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(line, word)
+}
+
+// oneByte reads byte by byte, so that a buffer in front of it holds nothing back.
+type oneByte struct{ io.Reader }
+
+func (o oneByte) Read(b []byte) (int, error) { return o.Reader.Read(b[:min(1, len(b))]) }
+
+// open opens a stream with its first word.
+func open(link *yamux.Session, o opening) (net.Conn, error) {
+	s, err := link.OpenStream()
+	if err != nil {
+		return nil, err
+	}
+	if err := say(s, o); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return pipe{s}, nil
+}
+
+// pipe is a stream in place of an operating system's pipe.
+type pipe struct{ *yamux.Stream }
+
+// Write says as a file does that its deadline has passed.
+func (p pipe) Write(b []byte) (int, error) {
+	n, err := p.Stream.Write(b)
+	return n, deadline(err)
+}
+
+// Read does, too.
+func (p pipe) Read(b []byte) (int, error) {
+	n, err := p.Stream.Read(b)
+	return n, deadline(err)
+}
+
+func deadline(err error) error {
+	if errors.Is(err, yamux.ErrTimeout) {
+		return os.ErrDeadlineExceeded
+	}
+	return err
+}
+
+// join passes bytes both ways until one end has no more, and closes both.
+func join(a, b net.Conn) {
+	done := make(chan struct{}, 2)
+	for _, way := range [][2]net.Conn{{a, b}, {b, a}} {
+		go func() {
+			_, _ = io.Copy(way[0], way[1])
+			done <- struct{}{}
+		}()
+	}
+	<-done
+	_, _ = a.Close(), b.Close()
+	<-done
+}

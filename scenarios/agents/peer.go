@@ -1,0 +1,202 @@
+package agents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/rpc"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/yamux"
+
+	"github.com/zkbench/zkbench/recipes/driver/clock"
+)
+
+// peer is one agent, as the coordinator has it.
+type peer struct {
+	fleet *Fleet
+	hello hello
+	name  string
+	link  *yamux.Session
+	calls *rpc.Client
+	clock clock.Map
+	gone  chan struct{} // closed when it is lost, or was dismissed
+	since time.Time     // when it was last heard of, once gone is closed
+
+	mu     sync.Mutex
+	trials map[string]*Trial
+}
+
+// errLost says that an agent is not there any more.
+var errLost = errors.New("the agent is lost")
+
+// callLimit bounds an agent's answer to what it does at once. A link that carries nothing for
+// so long is lost.
+const callLimit = 3 * silenceLimit
+
+// Clocks are read more often at first, so that their error is small from the start.
+const (
+	firstReadings = 32
+	readClock     = 250 * time.Millisecond
+)
+
+// newPeer begins to speak with an agent that was let in.
+func newPeer(f *Fleet, h hello, link *yamux.Session) (*peer, error) {
+	s, err := open(link, opening{Kind: streamCalls})
+	if err != nil {
+		return nil, err
+	}
+	p := &peer{fleet: f, hello: h, link: link, calls: rpc.NewClient(s), gone: make(chan struct{}), trials: map[string]*Trial{}}
+	p.clock.Elsewhere()
+	for range firstReadings {
+		if err := p.readClock(); err != nil {
+			return nil, errors.Join(err, p.calls.Close())
+		}
+	}
+	f.work.Go(p.watch)
+	f.work.Go(p.serve)
+	return p, nil
+}
+
+// call has the agent do something, and waits for its answer.
+func (p *peer) call(what string, args, reply any) error {
+	late := time.NewTimer(callLimit)
+	defer late.Stop()
+	c := p.calls.Go("Agent."+what, args, reply, make(chan *rpc.Call, 1))
+	select {
+	case <-c.Done:
+		return p.said(what, c.Error)
+	case <-p.gone:
+	case <-late.C:
+		_ = p.link.Close()
+	}
+	return fmt.Errorf("agent %s: %s: %w", p.name, what, errLost)
+}
+
+// await is call without a limit, of what takes as long as it takes.
+func (p *peer) await(what string, args, reply any) error {
+	c := p.calls.Go("Agent."+what, args, reply, make(chan *rpc.Call, 1))
+	select {
+	case <-c.Done:
+		return p.said(what, c.Error)
+	case <-p.gone:
+		return fmt.Errorf("agent %s: %s: %w", p.name, what, errLost)
+	}
+}
+
+// said makes an error of an agent's answer.
+func (p *peer) said(what string, err error) error {
+	var theirs rpc.ServerError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &theirs):
+		return fmt.Errorf("agent %s: %w", p.name, err)
+	}
+	return fmt.Errorf("agent %s: %s: %w: %w", p.name, what, errLost, err)
+}
+
+// readClock reads the agent's clock once.
+func (p *peer) readClock() error {
+	t := clock.Trip{Before: clock.Monotonic(), Sent: time.Now()}
+	if err := p.call("Clock", nothing{}, &t.Now); err != nil {
+		return err
+	}
+	t.Got, t.After = time.Now(), clock.Monotonic()
+	p.clock.Add(t)
+	return nil
+}
+
+// watch reads the clock until the link ends. Then the agent is lost.
+func (p *peer) watch() {
+	ticker := time.NewTicker(readClock)
+	defer ticker.Stop()
+	for ended := false; !ended; {
+		select {
+		case <-ticker.C:
+			ended = p.readClock() != nil
+		case <-p.link.CloseChan():
+			ended = true
+		}
+	}
+	_ = p.link.Close()
+	p.since = p.clock.Last()
+	close(p.gone)
+	p.fleet.lost(p)
+	p.mu.Lock()
+	trials := p.trials
+	p.trials = map[string]*Trial{}
+	p.mu.Unlock()
+	for _, t := range trials {
+		t.lose(p)
+	}
+	_ = p.calls.Close()
+}
+
+// serve passes on to servers what the agent relays through here, until the link ends.
+func (p *peer) serve() {
+	for {
+		s, err := p.link.AcceptStream()
+		if err != nil {
+			return
+		}
+		p.fleet.work.Go(func() {
+			var o opening
+			if hear(s, &o) != nil || o.Kind != streamServer {
+				_ = s.Close()
+				return
+			}
+			p.relay(pipe{s}, o)
+		})
+	}
+}
+
+// relay connects a stream with a server.
+func (p *peer) relay(near net.Conn, o opening) {
+	p.mu.Lock()
+	t := p.trials[o.Of]
+	p.mu.Unlock()
+	if t == nil {
+		_ = near.Close()
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), greetLimit)
+	defer cancel()
+	far, err := t.options.Dial(ctx, "tcp", o.Addr)
+	if err != nil {
+		_ = near.Close()
+		return
+	}
+	join(near, far)
+}
+
+func (p *peer) isLost() bool {
+	select {
+	case <-p.gone:
+		return true
+	default:
+		return false
+	}
+}
+
+// why says why it is lost.
+func (p *peer) why() string {
+	return fmt.Sprintf("its link has ended, or was silent; it was last heard of %v ago", time.Since(p.since).Round(time.Millisecond))
+}
+
+// clockError is by how much its clock may be wrong now.
+func (p *peer) clockError() time.Duration {
+	_, wrong := p.clock.At(p.clock.Latest())
+	return wrong
+}
+
+// dismiss tells the agent that the run is over, and ends the link.
+func (p *peer) dismiss() {
+	if !p.isLost() {
+		_ = p.call("Over", nothing{}, &nothing{}) // it ends without that, too
+	}
+	_ = p.link.Close()
+	<-p.gone
+}

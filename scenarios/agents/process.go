@@ -1,0 +1,102 @@
+package agents
+
+import (
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/zkbench/zkbench/recipes/driver/site"
+)
+
+// machine is an agent's: programs are started there.
+type machine struct{ peer *peer }
+
+// Name implements site.Site.
+func (m *machine) Name() string { return m.peer.name }
+
+// Start implements site.Site. The program's folder and its files must be there.
+func (m *machine) Start(p site.Program) (site.Process, error) {
+	key, _, _ := strings.Cut(p.Mark, "=")
+	var r startReply
+	if err := m.peer.call("Start", startArgs{Args: p.Args, Env: p.Env, Dir: p.Dir, MarkKey: key}, &r); err != nil {
+		return nil, err
+	}
+	q := &process{peer: m.peer, id: r.ID, pid: r.PID, exited: make(chan struct{})}
+	for kind, to := range map[string]**end{streamStdin: &q.stdin, streamStdout: &q.stdout, streamStderr: &q.stderr} {
+		stream, err := open(m.peer.link, opening{Kind: kind, ID: r.ID})
+		if err != nil {
+			_ = m.peer.call("Forget", r.ID, &nothing{})
+			return nil, err
+		}
+		*to = &end{Conn: stream, closed: make(chan struct{})}
+	}
+	go q.watch()
+	return q, nil
+}
+
+// process is a program on an agent's machine.
+type process struct {
+	peer                  *peer
+	id                    int64
+	pid                   int
+	stdin, stdout, stderr *end
+	exited                chan struct{}
+	exit                  exitReply
+	lost                  bool
+}
+
+// end is our end of a program's pipe.
+type end struct {
+	net.Conn
+	once   sync.Once
+	closed chan struct{} // when nobody reads from it, or writes to it, any more
+}
+
+// Close implements io.Closer.
+func (e *end) Close() error {
+	e.once.Do(func() { close(e.closed) })
+	return e.Conn.Close()
+}
+
+// watch waits until the program has exited, or its agent is lost. What it has said until then
+// is read before it is forgotten.
+func (q *process) watch() {
+	if err := q.peer.await("Exit", q.id, &q.exit); err != nil {
+		q.lost, q.exit = q.peer.isLost(), exitReply{Text: err.Error(), Code: -1}
+	}
+	close(q.exited)
+	if !q.lost {
+		<-q.stdout.closed
+		<-q.stderr.closed
+		_ = q.peer.call("Forget", q.id, &nothing{})
+	}
+}
+
+func (q *process) PID() int                { return q.pid }
+func (q *process) Stdin() site.Stdin       { return q.stdin }
+func (q *process) Stdout() io.ReadCloser   { return q.stdout }
+func (q *process) Stderr() site.Stderr     { return q.stderr }
+func (q *process) Exited() <-chan struct{} { return q.exited }
+func (q *process) Pause() error            { return q.signal(signalPause) }
+func (q *process) Resume() error           { return q.signal(signalResume) }
+func (q *process) Kill()                   { _ = q.signal(signalKill) }
+
+func (q *process) signal(what string) error {
+	return q.peer.call("Signal", signalArgs{q.id, what}, &nothing{})
+}
+
+// Group returns the processes of the program's group that are there, and those that are
+// stopped.
+func (q *process) Group() (all, stopped []int) {
+	var r groupReply
+	_ = q.peer.call("Group", q.id, &r) // nothing of one that is forgotten
+	return r.All, r.Stopped
+}
+
+// State implements site.Process.
+func (q *process) State() (text string, code int) { return q.exit.Text, q.exit.Code }
+
+// Lost implements site.Process.
+func (q *process) Lost() (since time.Time, lost bool) { return q.peer.since, q.lost }

@@ -1,0 +1,193 @@
+package agents
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/rpc"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/yamux"
+
+	"github.com/zkbench/zkbench/recipes/driver/clock"
+)
+
+// Agent is what an agent says of itself.
+type Agent struct {
+	Name    string   // of its machine
+	Version string   // of zkbench
+	Index   int      // its place among the agents, where whoever started it has numbered them; -1
+	Self    []string // the program zkbench here
+	Owner   string   // names this process for ever; what it starts carries that
+	Logf    func(format string, args ...any)
+}
+
+// dialLimit is how long an agent tries to reach its coordinator: it may be started first.
+const dialLimit = 60 * time.Second
+
+// ErrRefused says that the coordinator does not want the agent.
+var ErrRefused = errors.New("the coordinator refuses this agent")
+
+// Serve joins a run and does what the coordinator asks, until that says that the run is over,
+// which is no error, ctx is done, or the link is lost. Nothing of it runs any more when it
+// returns.
+func (a Agent) Serve(ctx context.Context, j Join) error {
+	if err := sameVersion(j.Version, a.Version); err != nil {
+		return err
+	}
+	config, err := j.config()
+	if err != nil {
+		return err
+	}
+	conn, err := a.dial(ctx, j.Address, config)
+	if err != nil {
+		return fmt.Errorf("join the run of %s: %w", j.Address, err)
+	}
+	link, err := yamux.Server(conn, linkConfig())
+	if err != nil {
+		return errors.Join(err, conn.Close())
+	}
+	defer link.Close()
+	if err := a.greet(link); err != nil {
+		return err
+	}
+	a.Logf("joined the run of %s", j.Address)
+	s := &server{agent: a, link: link, over: make(chan struct{}), trials: map[string]*servedTrial{}, processes: map[int64]*servedProcess{}}
+	defer s.end()
+	defer context.AfterFunc(ctx, func() { _ = link.Close() })()
+	err = s.streams()
+	select {
+	case <-s.over:
+		return nil
+	default:
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return fmt.Errorf("the link to the coordinator %s is lost: %w", j.Address, err)
+}
+
+// dial reaches the coordinator.
+func (a Agent) dial(ctx context.Context, address string, config *tls.Config) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, dialLimit)
+	defer cancel()
+	d := tls.Dialer{Config: config}
+	for {
+		conn, err := d.DialContext(ctx, "tcp", address)
+		var refused *tls.CertificateVerificationError
+		if err == nil || errors.As(err, &refused) {
+			return conn, err
+		}
+		select {
+		case <-time.After(200 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, err
+		}
+	}
+}
+
+// greet says what the agent is.
+func (a Agent) greet(link *yamux.Session) error {
+	s, err := link.OpenStream()
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	_ = s.SetDeadline(time.Now().Add(greetLimit))
+	var w welcome
+	if err := errors.Join(say(s, hello{Version: a.Version, Name: a.Name, Index: a.Index}), hear(s, &w)); err != nil {
+		return fmt.Errorf("greet the coordinator: %w", err)
+	}
+	if w.Refused != "" {
+		return fmt.Errorf("%w: %s", ErrRefused, w.Refused)
+	}
+	return nil
+}
+
+// server is an agent at work.
+type server struct {
+	agent Agent
+	link  *yamux.Session
+	over  chan struct{} // closed when the coordinator says that the run is over
+
+	mu        sync.Mutex
+	trials    map[string]*servedTrial
+	processes map[int64]*servedProcess
+	last      int64 // number of a process
+	work      sync.WaitGroup
+}
+
+// streams serves what the coordinator opens until the link ends.
+func (s *server) streams() error {
+	calls := rpc.NewServer()
+	if err := calls.RegisterName("Agent", &service{s}); err != nil {
+		return err
+	}
+	for {
+		stream, err := s.link.AcceptStream()
+		if err != nil {
+			return err
+		}
+		s.work.Go(func() { s.stream(calls, stream) })
+	}
+}
+
+func (s *server) stream(calls *rpc.Server, stream *yamux.Stream) {
+	defer stream.Close()
+	var o opening
+	if hear(stream, &o) != nil {
+		return
+	}
+	switch o.Kind {
+	case streamCalls:
+		calls.ServeConn(stream)
+	case streamEvents:
+		if t := s.trial(o.Of); t != nil {
+			t.tell(stream)
+		}
+	default:
+		if p := s.process(o.ID); p != nil {
+			p.attach(o.Kind, stream)
+		}
+	}
+}
+
+// end ends all that the agent has started.
+func (s *server) end() {
+	_ = s.link.Close()
+	s.mu.Lock()
+	processes, trials := s.processes, s.trials
+	s.processes, s.trials = map[int64]*servedProcess{}, map[string]*servedTrial{}
+	s.mu.Unlock()
+	for _, p := range processes {
+		p.end()
+	}
+	for _, t := range trials {
+		t.end()
+	}
+	s.work.Wait()
+}
+
+// service is what the coordinator may call.
+type service struct{ s *server }
+
+// Over ends the agent.
+func (v *service) Over(nothing, *nothing) error {
+	v.s.mu.Lock()
+	defer v.s.mu.Unlock()
+	select {
+	case <-v.s.over:
+	default:
+		close(v.s.over)
+	}
+	return nil
+}
+
+// Clock reads the agent's clock.
+func (v *service) Clock(_ nothing, now *int64) error {
+	*now = clock.Reading(time.Now())
+	return nil
+}

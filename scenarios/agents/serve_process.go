@@ -1,0 +1,128 @@
+package agents
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/zkbench/zkbench/chaos"
+	"github.com/zkbench/zkbench/recipes/driver/site"
+)
+
+// servedProcess is a program that the agent has started for the coordinator.
+type servedProcess struct {
+	site.Process
+	once sync.Once
+}
+
+func (s *server) process(id int64) *servedProcess {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.processes[id]
+}
+
+func (v *service) process(id int64) (*servedProcess, error) {
+	if p := v.s.process(id); p != nil {
+		return p, nil
+	}
+	return nil, fmt.Errorf("process %d is none of this agent's", id)
+}
+
+// Start starts a program.
+func (v *service) Start(a startArgs, r *startReply) error {
+	args := a.Args
+	if len(args) > 0 && args[0] == site.Self {
+		args = slices.Concat(v.s.agent.Self, args[1:])
+	}
+	p, err := site.Here{}.Start(site.Program{Args: args, Env: a.Env, Dir: a.Dir, Mark: a.MarkKey + "=" + v.s.agent.Owner})
+	if err != nil {
+		return fmt.Errorf("on %s: %w", v.s.agent.Name, err)
+	}
+	v.s.mu.Lock()
+	defer v.s.mu.Unlock()
+	v.s.last++
+	v.s.processes[v.s.last] = &servedProcess{Process: p}
+	r.ID, r.PID = v.s.last, p.PID()
+	return nil
+}
+
+// attach passes on one of the program's pipes until it ends.
+func (p *servedProcess) attach(kind string, stream net.Conn) {
+	switch kind {
+	case streamStdin:
+		_, _ = io.Copy(p.Stdin(), stream)
+		_ = p.Stdin().Close() // it reads the end
+	case streamStdout:
+		_, _ = io.Copy(stream, p.Stdout())
+	case streamStderr:
+		_, _ = io.Copy(stream, p.Stderr())
+	}
+}
+
+// Signal does something to a program.
+func (v *service) Signal(a signalArgs, _ *nothing) error {
+	p, err := v.process(a.ID)
+	if err != nil {
+		return err
+	}
+	switch a.What {
+	case signalPause:
+		return p.Pause()
+	case signalResume:
+		return p.Resume()
+	case signalKill:
+		p.Kill()
+		return nil
+	}
+	return fmt.Errorf("%q is nothing that can be done to a process", a.What)
+}
+
+// Group says what is there of a program's group.
+func (v *service) Group(id int64, r *groupReply) error {
+	p, err := v.process(id)
+	if err == nil {
+		r.All, r.Stopped = chaos.GroupHere(p.PID())
+	}
+	return err
+}
+
+// Exit returns once a program has exited.
+func (v *service) Exit(id int64, r *exitReply) error {
+	p, err := v.process(id)
+	if err != nil {
+		return err
+	}
+	<-p.Exited()
+	r.Text, r.Code = p.State()
+	return nil
+}
+
+// Forget closes what is left of a program that has exited.
+func (v *service) Forget(id int64, _ *nothing) error {
+	v.s.mu.Lock()
+	p := v.s.processes[id]
+	delete(v.s.processes, id)
+	v.s.mu.Unlock()
+	if p != nil {
+		p.end()
+	}
+	return nil
+}
+
+// end ends a program that has not exited yet, and closes its pipes.
+func (p *servedProcess) end() {
+	p.once.Do(func() {
+		select {
+		case <-p.Exited():
+		default:
+			p.Kill()
+			<-p.Exited()
+		}
+		// Somebody who has left the group may keep them open.
+		_ = p.Stderr().SetReadDeadline(time.Now())
+		_, _, _ = p.Stdin().Close(), p.Stdout().Close(), p.Stderr().Close()
+	})
+}

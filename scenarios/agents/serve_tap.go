@@ -1,0 +1,278 @@
+package agents
+
+import (
+	"context"
+	"encoding/gob"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/zkbench/zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/recipes/driver/clock"
+)
+
+// servedTrial is the tap of one trial at an agent.
+type servedTrial struct {
+	parent string
+	tap    *wire.Tap
+	stop   context.CancelFunc
+	ticks  sync.WaitGroup
+
+	mu     sync.Mutex
+	shots  map[int64]wire.Shot
+	events []wireEvent   // that were not sent yet
+	count  int64         // of events so far
+	more   chan struct{} // has one where events has some
+	ended  bool
+}
+
+// trial returns a trial that has begun; nil where none has.
+func (s *server) trial(name string) *servedTrial {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.trials[name]
+}
+
+func (v *service) trial(name string) (*servedTrial, error) {
+	if t := v.s.trial(name); t != nil {
+		return t, nil
+	}
+	return nil, fmt.Errorf("trial %s is not under way at this agent", name)
+}
+
+// client is the tap on a client.
+func (v *service) client(a clientArgs) (wire.Client, error) {
+	t, err := v.trial(a.Trial)
+	if err != nil {
+		return nil, err
+	}
+	return t.tap.Client(a.Client), nil
+}
+
+// deadlinesEvery is how late the word may come that a session's deadline has passed. The
+// instant in it is exact.
+const deadlinesEvery = time.Second
+
+// Begin begins a trial.
+func (v *service) Begin(a trialArgs, _ *nothing) error {
+	ctx, stop := context.WithCancel(context.Background())
+	t := &servedTrial{
+		parent: a.Parent, stop: stop, shots: map[int64]wire.Shot{}, more: make(chan struct{}, 1),
+		tap: wire.New(func() time.Duration { return time.Duration(clock.Reading(time.Now())) }),
+	}
+	w := wire.Way{Digest: a.Digest}
+	if a.Relay {
+		w.Dial = func(_ context.Context, _, addr string) (net.Conn, error) {
+			return open(v.s.link, opening{Kind: streamServer, Of: a.Trial, Addr: addr})
+		}
+	}
+	t.tap.Through(w)
+	t.tap.OnEvent(t.event)
+	t.ticks.Go(func() {
+		ticker := time.NewTicker(deadlinesEvery)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ticker.C:
+				t.tap.CheckDeadlines()
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	v.s.mu.Lock()
+	defer v.s.mu.Unlock()
+	v.s.trials[a.Trial] = t
+	return nil
+}
+
+// event keeps an event until it is sent. It must not block.
+func (t *servedTrial) event(e wire.Event) {
+	w := wireEvent{Event: e, Why: words(e.Err)}
+	w.Err = nil
+	t.mu.Lock()
+	t.events = append(t.events, w)
+	t.count++
+	t.mu.Unlock()
+	t.wake()
+}
+
+func (t *servedTrial) wake() {
+	select {
+	case t.more <- struct{}{}:
+	default:
+	}
+}
+
+// tell sends the events until the trial has ended and all are sent.
+func (t *servedTrial) tell(to net.Conn) {
+	out := gob.NewEncoder(to)
+	for {
+		t.mu.Lock()
+		events, ended := t.events, t.ended
+		t.events = nil
+		t.mu.Unlock()
+		for _, e := range events {
+			if out.Encode(e) != nil {
+				return // the link is lost, and the trial ends with it
+			}
+		}
+		if ended && len(events) == 0 {
+			return
+		}
+		if !ended {
+			<-t.more
+		}
+	}
+}
+
+// end ends the tap, and its stream of events once they are sent.
+func (t *servedTrial) end() {
+	t.stop()
+	t.ticks.Wait()
+	t.tap.Close()
+	t.mu.Lock()
+	t.ended = true
+	t.mu.Unlock()
+	t.wake()
+}
+
+// End ends a trial.
+func (v *service) End(name string, _ *nothing) error {
+	v.s.mu.Lock()
+	t := v.s.trials[name]
+	delete(v.s.trials, name)
+	v.s.mu.Unlock()
+	if t != nil {
+		t.end()
+	}
+	return nil
+}
+
+// State shows a client.
+func (v *service) State(a clientArgs, s *clientState) error {
+	t, err := v.trial(a.Trial)
+	if err != nil {
+		return err
+	}
+	c := t.tap.Client(a.Client)
+	*s = clientState{Session: c.Session(), Known: c.Known(), Counts: c.Counts(), Unanswered: c.Unanswered(), Notified: c.Notified()}
+	s.Node, s.HasNode = c.Node(t.parent)
+	t.mu.Lock()
+	s.Events = t.count
+	t.mu.Unlock()
+	return nil
+}
+
+// Totals is the sum of all clients' counts here.
+func (v *service) Totals(name string, c *wire.Counts) error {
+	t, err := v.trial(name)
+	if err == nil {
+		*c = t.tap.Totals()
+	}
+	return err
+}
+
+// Listen opens a listener.
+func (v *service) Listen(a listenArgs, addr *string) error {
+	c, err := v.client(a.clientArgs)
+	if err == nil {
+		*addr, err = c.Listen(a.Server, nil)
+	}
+	return err
+}
+
+// Hold keeps every byte back.
+func (v *service) Hold(a holdArgs, _ *nothing) error {
+	c, err := v.client(a.clientArgs)
+	if err != nil {
+		return err
+	}
+	return c.Hold(a.Mode)
+}
+
+// Thaw ends a hold.
+func (v *service) Thaw(a clientArgs, _ *nothing) error {
+	c, err := v.client(a)
+	if err == nil {
+		c.Thaw()
+	}
+	return err
+}
+
+// Gate opens or closes a client's way.
+func (v *service) Gate(a gateArgs, _ *nothing) error {
+	c, err := v.client(a.clientArgs)
+	if err == nil {
+		c.Gate(a.Closed)
+	}
+	return err
+}
+
+// Cut closes a client's connections.
+func (v *service) Cut(a clientArgs, n *int) error {
+	c, err := v.client(a)
+	if err == nil {
+		*n = c.Cut()
+	}
+	return err
+}
+
+// Arm puts a rule in force.
+func (v *service) Arm(a armArgs, _ *nothing) error {
+	t, err := v.trial(a.Trial)
+	if err != nil {
+		return err
+	}
+	shot, err := t.tap.Client(a.Client).Arm(a.Rule)
+	if err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.shots[a.Shot] = shot
+	return nil
+}
+
+func (v *service) shot(a shotArgs) (wire.Shot, error) {
+	t, err := v.trial(a.Trial)
+	if err != nil {
+		return nil, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if s := t.shots[a.Shot]; s != nil {
+		return s, nil
+	}
+	return nil, fmt.Errorf("rule %d is not in force at this agent", a.Shot)
+}
+
+// Fired returns once a rule has hit, or is out of force.
+func (v *service) Fired(a shotArgs, p *shotProof) error {
+	s, err := v.shot(a)
+	if err != nil {
+		return err
+	}
+	p.Proof, p.Fired = <-s.Fired()
+	p.Err, p.Proof.Err = words(p.Proof.Err), nil
+	return nil
+}
+
+// Release lets go what a rule keeps.
+func (v *service) Release(a shotArgs, _ *nothing) error {
+	s, err := v.shot(a)
+	if err == nil {
+		s.Release()
+	}
+	return err
+}
+
+// Disarm takes a rule out of force.
+func (v *service) Disarm(a shotArgs, inTime *bool) error {
+	s, err := v.shot(a)
+	if err == nil {
+		*inTime = s.Disarm()
+	}
+	return err
+}

@@ -1,0 +1,273 @@
+package agents
+
+import (
+	"context"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/zkbench/zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/recipes/driver/site"
+)
+
+// Options are those of a trial whose clients live on agents.
+type Options struct {
+	Trial  string                        // its name
+	Parent string                        // the contested node
+	At     func(time.Time) time.Duration // the trial's clock
+	Way    wire.Way                      // to the servers
+	// Relay has agents reach the servers through the coordinator, which dials them with Dial:
+	// where they cannot reach them, or would need certificates for it.
+	Relay bool
+	Dial  func(ctx context.Context, network, addr string) (net.Conn, error)
+	// Event is called with the events of the clients' sessions, of each agent one at a time
+	// and in order. Lost is called when an agent is lost, with the clients that lived there and
+	// when it was last heard of.
+	Event func(wire.Event)
+	Lost  func(agent string, clients []int, since time.Duration)
+}
+
+// Trial is one trial of a fleet: the tap on all of its clients.
+type Trial struct {
+	fleet   *Fleet
+	options Options
+	reading sync.WaitGroup // of events
+
+	mu      sync.Mutex
+	clients map[int]*tapped
+	heard   map[*peer]*heard
+	shots   int64
+	ended   bool
+}
+
+// Begin begins a trial at all agents that are there. End must be called.
+func (f *Fleet) Begin(o Options) (*Trial, error) {
+	t := &Trial{fleet: f, options: o, clients: map[int]*tapped{}, heard: map[*peer]*heard{}}
+	there := f.alive()
+	if len(there) == 0 {
+		return nil, errors.New("no agent is there any more")
+	}
+	var all errgroup.Group
+	for _, p := range there {
+		all.Go(func() error { return t.at(p) })
+	}
+	if err := all.Wait(); err != nil {
+		t.Close()
+		return nil, err
+	}
+	return t, nil
+}
+
+// at begins the trial at an agent, the first time.
+func (t *Trial) at(p *peer) error {
+	t.mu.Lock()
+	h := t.heard[p]
+	if h == nil {
+		h = &heard{more: make(chan struct{})}
+		t.heard[p] = h
+	}
+	t.mu.Unlock()
+	h.once.Do(func() {
+		h.err = t.begin(p, h)
+		h.begun.Store(h.err == nil)
+	})
+	return h.err
+}
+
+func (t *Trial) begin(p *peer, h *heard) error {
+	p.mu.Lock()
+	p.trials[t.options.Trial] = t
+	p.mu.Unlock()
+	a := trialArgs{Trial: t.options.Trial, Parent: t.options.Parent, Digest: t.options.Way.Digest, Relay: t.options.Relay}
+	if err := p.call("Begin", a, &nothing{}); err != nil {
+		return err
+	}
+	events, err := open(p.link, opening{Kind: streamEvents, Of: t.options.Trial})
+	if err != nil {
+		return fmt.Errorf("agent %s: %w: %w", p.name, errLost, err)
+	}
+	t.reading.Go(func() {
+		defer events.Close()
+		in := gob.NewDecoder(events)
+		for {
+			var e wireEvent
+			if in.Decode(&e) != nil {
+				h.end()
+				return
+			}
+			t.event(p, e)
+			h.add()
+		}
+	})
+	return nil
+}
+
+// event hands on an event. What ends a belief counts from the earliest moment at which it can
+// have been.
+func (t *Trial) event(p *peer, e wireEvent) {
+	at, wrong := t.instant(p, e.At)
+	if e.Kind == wire.Deadline || e.Kind == wire.Expired {
+		at -= wrong
+	}
+	e.Event.At, e.Event.Err = at, fromWords(e.Why)
+	e.Event.Lost, _ = t.instant(p, e.Event.Lost)
+	e.Event.Request.Sent, _ = t.instant(p, e.Event.Request.Sent)
+	t.options.Event(e.Event)
+}
+
+// instant is an instant of an agent's clock on the trial's, and by how much it may be wrong. 0
+// is never.
+func (t *Trial) instant(p *peer, at time.Duration) (ours, wrong time.Duration) {
+	if at == 0 {
+		return 0, 0
+	}
+	when, wrong := p.clock.At(int64(at))
+	return max(t.options.At(when), 1), wrong
+}
+
+// heard are the events that came from an agent.
+type heard struct {
+	once  sync.Once
+	err   error
+	begun atomic.Bool // the trial has, at the agent
+	mu    sync.Mutex
+	count int64
+	ended bool
+	more  chan struct{} // closed and replaced with every event
+}
+
+func (h *heard) add() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.count++
+	close(h.more)
+	h.more = make(chan struct{})
+}
+
+func (h *heard) end() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.ended = true
+	close(h.more)
+	h.more = make(chan struct{})
+}
+
+// wait returns once so many events have come, or no more will.
+func (h *heard) wait(n int64) {
+	for {
+		h.mu.Lock()
+		done, more := h.count >= n || h.ended, h.more
+		h.mu.Unlock()
+		if done {
+			return
+		}
+		<-more
+	}
+}
+
+// Client returns the tap on the connections of client n, the same for the same n.
+func (t *Trial) Client(n int) wire.Client {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c := t.clients[n]
+	if c == nil {
+		c = &tapped{trial: t, number: n}
+		t.clients[n] = c
+	}
+	return c
+}
+
+// Site is the machine on which a client is to live from now on. Clients are spread over the
+// agents that are there, the n-th beginning with the n-th.
+func (t *Trial) Site(n int) (site.Site, error) {
+	there := t.fleet.alive()
+	if len(there) == 0 {
+		return nil, errors.New("no agent is there any more")
+	}
+	p := there[n%len(there)]
+	if err := t.at(p); err != nil {
+		return nil, err
+	}
+	t.Client(n).(*tapped).move(p)
+	return &machine{peer: p}, nil
+}
+
+// all returns all clients.
+func (t *Trial) all() []*tapped {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var out []*tapped
+	for _, c := range t.clients {
+		out = append(out, c)
+	}
+	return out
+}
+
+// Totals returns the sum of all clients' counts. Each agent's share is exact; those of
+// agents that are lost are what was last heard.
+func (t *Trial) Totals() (sum wire.Counts) {
+	for _, c := range t.all() {
+		sum = sum.Add(c.before())
+	}
+	t.mu.Lock()
+	heard := maps.Clone(t.heard)
+	t.mu.Unlock()
+	for p, h := range heard {
+		var here wire.Counts
+		if h.begun.Load() && p.call("Totals", t.options.Trial, &here) == nil {
+			sum = sum.Add(here)
+		}
+	}
+	return sum
+}
+
+// CheckDeadlines is for the agents, who do it by themselves.
+func (t *Trial) CheckDeadlines() {}
+
+// lose takes an agent for gone.
+func (t *Trial) lose(p *peer) {
+	var gone []int
+	for _, c := range t.all() {
+		if c.left(p) {
+			gone = append(gone, c.number)
+		}
+	}
+	slices.Sort(gone)
+	if len(gone) > 0 && t.options.Lost != nil {
+		t.options.Lost(p.name, gone, max(0, t.options.At(p.since)))
+	}
+}
+
+// Close ends the trial at all agents, and returns when all events have come.
+func (t *Trial) Close() {
+	t.mu.Lock()
+	first := !t.ended
+	t.ended = true
+	heard := maps.Clone(t.heard)
+	t.mu.Unlock()
+	if !first {
+		return
+	}
+	var all sync.WaitGroup
+	for p := range heard {
+		all.Go(func() {
+			_ = p.call("End", t.options.Trial, &nothing{}) // of one that is lost it has ended
+			p.mu.Lock()
+			delete(p.trials, t.options.Trial)
+			p.mu.Unlock()
+		})
+	}
+	all.Wait()
+	t.reading.Wait()
+}
+
+// ClockErrors returns by how much the agents' clocks may be wrong now.
+func (t *Trial) ClockErrors() map[string]time.Duration { return t.fleet.ClockErrors() }
