@@ -57,8 +57,12 @@ func (c *client) before(tap wire.Dialer) wire.Dialer {
 // listeners are the members as the client reaches them where it is another process: on
 // listeners with the tap behind them, in the order in which it should try them.
 func (c *client) listeners() (addrs []string, err error) {
+	between := c.before
+	if c.st.dial == nil && c.st.joint == nil {
+		between = nil
+	}
 	for _, server := range rotated(c.st.members.ensemble.Servers(), c.n+c.st.shift) {
-		addr, err := c.wire.Listen(server, c.before)
+		addr, err := c.wire.Listen(server, between)
 		if err != nil {
 			return nil, fmt.Errorf("client %d: a listener for %s: %w", c.n, server, err)
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/zkbench/zkbench/chaos"
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/recipes/driver/host"
+	"github.com/zkbench/zkbench/recipes/driver/site"
 	"github.com/zkbench/zkbench/report/history"
 )
 
@@ -77,6 +78,14 @@ func (p *clientProcess) Clients() []int {
 	return out
 }
 
+// Group implements chaos.Process.
+func (p *clientProcess) Group() (all, stopped []int) {
+	if elsewhere, ok := p.Running().(interface{ Group() (all, stopped []int) }); ok {
+		return elsewhere.Group()
+	}
+	return chaos.GroupHere(p.PID())
+}
+
 // Kill implements chaos.Process. It records that the clients were killed: whatever they
 // believed ends there.
 func (p *clientProcess) Kill() error {
@@ -93,7 +102,11 @@ func (r *runner) apart(s recipes.Subject) (recipes.Subject, error) {
 	if len(r.driver) == 0 {
 		return s, fmt.Errorf("%s is to run apart, in processes of its own: Config.Driver says what starts them, like zkbench driver", s.Name)
 	}
-	command := host.Command{Name: s.Name, Args: append(slices.Clone(r.driver), s.Name)}
+	args := append(slices.Clone(r.driver), s.Name)
+	if r.fleet != nil {
+		args[0] = site.Self
+	}
+	command := host.Command{Name: s.Name, Args: args}
 	s.Start = host.Subject(command).Start
 	return s, nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/draw"
+	"github.com/zkbench/zkbench/scenarios/agents"
 )
 
 // Config says what to run, and on what. All but the scenario may be left out.
@@ -26,6 +27,10 @@ type Config struct {
 	// Driver starts a driver of a subject that is compiled in, whose name is added: the program
 	// and its arguments, like zkbench driver. Scenarios need it whose subjects run apart.
 	Driver []string
+	// Agents are where the clients live, as processes of their own; nil is this machine. Relay
+	// has agents reach the members through this process.
+	Agents *agents.Fleet
+	Relay  bool
 	// Progress is called now and then, by each trial for itself.
 	Progress func(Status)
 	Logf     func(format string, args ...any) // one line for each thing worth saying
@@ -46,6 +51,11 @@ func (c Config) Validate() error {
 	}
 	if most, ok := openFiles(); ok {
 		if err := c.Scenario.enoughFiles(most); err != nil {
+			return err
+		}
+	}
+	if c.Agents != nil {
+		if err := c.Scenario.refuseAgents(); err != nil {
 			return err
 		}
 	}

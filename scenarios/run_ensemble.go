@@ -81,9 +81,14 @@ func (c Config) withEnsemble(ctx context.Context, o ensembles.Options, logs stri
 	if run.LeftOut, err = c.leaveOut(ctx, chaos.Target{Ensemble: e, Network: network}, cells); err != nil {
 		return err
 	}
+	if c.Agents != nil && !relayed(c.Relay, e) {
+		if err := c.Agents.Reaches(e.Servers()); err != nil {
+			return fmt.Errorf("%w; have them go through this machine: --agents-relay", err)
+		}
+	}
 	return trials(&runner{
 		ensemble: e, network: network, id: e.ID + "-" + randomID(), log: c.Logf,
-		seed: c.Seed, dir: c.Dir, replay: c.Replay, driver: c.Driver, progress: c.Progress,
+		fleet: c.Agents, relay: c.Relay, seed: c.Seed, dir: c.Dir, replay: c.Replay, driver: c.Driver, progress: c.Progress,
 	})
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/scenarios/agents"
 )
 
 // runner plays trials on an ensemble.
@@ -27,6 +28,8 @@ type runner struct {
 	seed     uint64         // decides every random choice
 	dir      string         // the run folder; histories go to dir/history, plans to dir/plan
 	replay   string         // the run folder whose plans are played again; "" draws new ones
+	fleet    *agents.Fleet  // where the clients live; nil: here
+	relay    bool           // agents reach the members through us
 	driver   []string       // starts a driver of a subject that is compiled in, whose name is added
 	kept     *recipes.Kept  // what subjects keep from one trial to the next; nil where each begins afresh
 	progress func(Status)   // nil is allowed

@@ -25,7 +25,7 @@ type stage struct {
 
 	clock     history.Clock
 	record    *history.Writer
-	tap       *wire.Tap
+	tap       tap
 	members   members
 	observer  *observer
 	fence     *fence
@@ -57,6 +57,14 @@ type stage struct {
 	shift  int         // by how many the members are shifted with which the clients begin
 
 	dial func(wire.Dialer) wire.Dialer // what lies between a client and its tap; nil for nothing
+}
+
+// tap is what a trial sees of its clients' connections: wire.Tap here, agents.Trial elsewhere.
+type tap interface {
+	Client(n int) wire.Client
+	Totals() wire.Counts // the sum over all clients
+	CheckDeadlines()
+	Close()
 }
 
 // resource is a node to which a client that is another process may write on its own

@@ -17,7 +17,7 @@ type strike struct {
 	c     *client
 	at    step
 	fault *stepFault
-	shot  wire.Shot    // nil where the tap does not see the step
+	shot  wire.Shot     // nil where the tap does not see the step
 	come  chan struct{} // closed when the step has come that the tap does not see
 	force chan struct{} // closed when the fault is in force, or failed
 	over  chan struct{} // closed when the fault is over, or was called off

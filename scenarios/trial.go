@@ -40,8 +40,12 @@ func (t *trial) run(ctx context.Context) (err error) {
 	st := t.stage
 	st.clock = history.Start()
 	failed := make(chan error, 1)
-	stop, unready := t.ready(ctx, failed)
+	stop, unready := t.listen()
 	defer stop()
+	if unready == nil {
+		stop, unready = t.ready(ctx, failed)
+		defer stop()
+	}
 	st.record, err = history.Create(report.HistoryPath(t.runner.dir, t.name), t.header())
 	if err != nil {
 		return fmt.Errorf("%w: %w", errBroken, err)
@@ -61,9 +65,6 @@ func (t *trial) run(ctx context.Context) (err error) {
 		return reason(ctx, err)
 	}
 	defer func() { err = errors.Join(err, t.saveCommits(after)) }()
-	st.tap = wire.New(st.clock.Now)
-	st.tap.Through(wayTo(st.members.ensemble))
-	st.tap.OnEvent(st.recordSession)
 	go st.watchDeadlines(ctx)
 	watch := watchSelf(st.record, st.scenario.Limits.within(st.scenario.SessionTimeout))
 	defer watch.stop(st.clock.Now)
@@ -91,11 +92,24 @@ func (t *trial) run(ctx context.Context) (err error) {
 	return t.playable(ctx, t.phasesUnless(ctx, failed))
 }
 
+// listen makes the tap of the trial. stop closes it.
+func (t *trial) listen() (stop func(), err error) {
+	st := t.stage
+	if t.runner.fleet != nil {
+		return t.listenElsewhere()
+	}
+	tap := wire.New(st.clock.Now)
+	tap.Through(wayTo(st.members.ensemble))
+	tap.OnEvent(st.recordSession)
+	st.tap = tap
+	return tap.Close, nil
+}
+
 // ready starts a subject that has to be started. failed gets the first error that makes the
 // trial one that cannot be judged.
 func (t *trial) ready(ctx context.Context, failed chan<- error) (stop func(), err error) {
 	st := t.stage
-	if st.scenario.Apart && st.cell.Subject.Start == nil {
+	if (st.scenario.Apart || t.runner.fleet != nil) && st.cell.Subject.Start == nil {
 		if st.cell.Subject, err = t.runner.apart(st.cell.Subject); err != nil {
 			return func() {}, err
 		}
@@ -111,7 +125,7 @@ func (t *trial) ready(ctx context.Context, failed chan<- error) (stop func(), er
 	}
 	st.cell.Subject, stop, err = given.Start(ctx, recipes.Trial{
 		Clients: st.cell.Clients, Stderr: filepath.Join(dir, t.name), Owner: state.Self().String(),
-		Alone: st.cell.separate(), Kept: t.runner.kept,
+		Alone: st.cell.separate(), Kept: t.runner.kept, Site: t.site(),
 		Fail: func(err error) {
 			select {
 			case failed <- err:

@@ -23,6 +23,7 @@ type runFlags struct {
 	kind     string
 	scenario scenarioFlags
 	live     live
+	agents   agentFlags
 	seed     uint64
 	replay   string
 	out      string
@@ -71,6 +72,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	fl.StringSliceVar(&f.ensemble.Secure, "secure", nil, "container, process: what the members ask of clients: tls, digest, or both (zkbench help ensembles)")
 	f.scenario.register(fl)
 	f.live.register(fl)
+	f.agents.register(fl)
 	fl.Uint64Var(&f.seed, "seed", 0, "decides every random choice (default: a new one, printed and stored)")
 	fl.StringVar(&f.replay, "replay", "", "run the scenario of that run folder again, with the same faults at the same times")
 	fl.StringVar(&f.out, "out", "", "run folder (default zkbench-out/SCENARIO-TIME)")
@@ -81,12 +83,12 @@ func (f *runFlags) register(cmd *cobra.Command) {
 }
 
 // runAll runs the named scenarios one after the other and returns the worst result.
-func (f *runFlags) runAll(cmd *cobra.Command, names []string) error {
+func (f *runFlags) runAll(cmd *cobra.Command, names []string) (err error) {
 	if f.out != "" && len(names) > 1 {
 		return usageError("--out names one folder, but %d scenarios are to be run: run them one by one", len(names))
 	}
 	configs, err := f.configs(names)
-	if err != nil {
+	if err = errors.Join(err, f.agents.check(configs)); err != nil {
 		return usage(err)
 	}
 	if f.dryRun {
@@ -103,8 +105,14 @@ func (f *runFlags) runAll(cmd *cobra.Command, names []string) error {
 		return usage(err)
 	}
 	defer stop()
+	fleet, dismiss, err := f.agents.muster(cmd.Context(), p.log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, dismiss()) }()
 	var worst error
 	for _, c := range configs {
+		c.Agents, c.Relay = fleet, f.agents.relay
 		if err := f.runOne(cmd, c, p); severity(err) > severity(worst) {
 			worst = err
 		}

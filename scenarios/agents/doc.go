@@ -10,7 +10,7 @@
 // # How to read it
 //
 // join.go is what an agent needs to know, and the certificates made for one run. link.go is
-// the connection, messages.go what goes over it. fleet.go, peer.go and trial.go are the
+// the connection, internal/msg what goes over it. fleet.go, peer.go and trial.go are the
 // coordinator's end, tap.go and process.go what it shows to a trial; serve.go, serve_tap.go
 // and serve_process.go are the agent's. engine.go and the files beside it start agents: as
 // processes here, over ssh, in Kubernetes.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 )
 
 // Engine starts agents and takes them away.
@@ -91,6 +92,7 @@ func writeJoin(path string, j Join) error {
 type Crew struct {
 	*Fleet
 	stop func() error
+	over atomic.Bool
 }
 
 // Muster listens, has the engine start its agents, and returns when all have joined. Dismiss
@@ -113,8 +115,10 @@ func Muster(ctx context.Context, e Engine, version string, logf func(string, ...
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	stop, err := e.Start(ctx, f.Join(host), func(why error) {
-		logf("%v", why)
-		cancel(why)
+		if !c.over.Load() {
+			logf("%v", why)
+			cancel(why)
+		}
 	})
 	if stop != nil {
 		c.stop = stop
@@ -128,4 +132,7 @@ func Muster(ctx context.Context, e Engine, version string, logf func(string, ...
 }
 
 // Dismiss tells the agents that the run is over, and takes them away.
-func (c *Crew) Dismiss() error { return errors.Join(c.Close(), c.stop()) }
+func (c *Crew) Dismiss() error {
+	c.over.Store(true)
+	return errors.Join(c.Close(), c.stop())
+}

@@ -52,7 +52,7 @@ func (l local) Start(_ context.Context, j Join, ended func(error)) (stop func() 
 	stop = func() error { return errors.Join(s.end(), os.Remove(file)) }
 	for i := range l.n {
 		name := fmt.Sprintf("local-%d", i+1)
-		args := slices.Concat(l.Self, []string{"agent", "--join", file, "--name", name, "--index", fmt.Sprint(i)})
+		args := slices.Concat(l.Self, []string{"agent", "--attached", "--join", file, "--name", name, "--index", fmt.Sprint(i)})
 		if err := s.start(l.Place, name, args, nil, ended); err != nil {
 			return stop, err
 		}
@@ -106,7 +106,7 @@ func (s *started) start(p Place, name string, args []string, feed []byte, ended 
 		ending := s.ending
 		s.mu.Unlock()
 		if text, _ := r.State(); !ending {
-			ended(fmt.Errorf("agent %s has ended (%s)%s; what it printed is in %s", name, text, printed.last(), log.Name()))
+			ended(fmt.Errorf("agent %s has ended (%s)%s", name, text, printed.last()))
 		}
 	})
 	return nil

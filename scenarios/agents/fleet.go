@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/yamux"
+
+	"github.com/zkbench/zkbench/scenarios/agents/internal/msg"
 )
 
 // Fleet is the agents of a run, as the coordinator has them. All methods are safe to call
@@ -104,7 +106,7 @@ func (f *Fleet) admit(conn net.Conn) error {
 }
 
 // greet hears what the agent is, and answers whether it may join.
-func (f *Fleet) greet(link *yamux.Session) (h hello, err error) {
+func (f *Fleet) greet(link *yamux.Session) (h msg.Hello, err error) {
 	s, err := link.AcceptStream()
 	if err != nil {
 		return h, err
@@ -115,7 +117,7 @@ func (f *Fleet) greet(link *yamux.Session) (h hello, err error) {
 		return h, err
 	}
 	refused := sameVersion(f.version, h.Version)
-	return h, errors.Join(refused, say(s, welcome{Refused: words(refused)}))
+	return h, errors.Join(refused, say(s, msg.Welcome{Refused: msg.Words(refused)}))
 }
 
 // add gives an agent that has joined its name, and tells who waits for it.

@@ -161,7 +161,7 @@ func sameVersion(coordinator, agent string) error {
 	if coordinator == agent {
 		return nil
 	}
-	return fmt.Errorf("the agent is zkbench %s, and the coordinator %s: have both be the same program", orUnknown(agent), orUnknown(coordinator))
+	return fmt.Errorf("the agent is %s, and the coordinator is %s: have both be the same program", orUnknown(agent), orUnknown(coordinator))
 }
 
 func orUnknown(version string) string {

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/yamux"
+
+	"github.com/zkbench/zkbench/scenarios/agents/internal/msg"
 )
 
 // A link is one connection, over which streams go side by side, each with flow control of its
@@ -54,7 +56,7 @@ type oneByte struct{ io.Reader }
 func (o oneByte) Read(b []byte) (int, error) { return o.Reader.Read(b[:min(1, len(b))]) }
 
 // open opens a stream with its first word.
-func open(link *yamux.Session, o opening) (net.Conn, error) {
+func open(link *yamux.Session, o msg.Opening) (net.Conn, error) {
 	s, err := link.OpenStream()
 	if err != nil {
 		return nil, err

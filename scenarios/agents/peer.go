@@ -12,12 +12,14 @@ import (
 	"github.com/hashicorp/yamux"
 
 	"github.com/zkbench/zkbench/recipes/driver/clock"
+
+	"github.com/zkbench/zkbench/scenarios/agents/internal/msg"
 )
 
 // peer is one agent, as the coordinator has it.
 type peer struct {
 	fleet *Fleet
-	hello hello
+	hello msg.Hello
 	name  string
 	link  *yamux.Session
 	calls *rpc.Client
@@ -43,8 +45,8 @@ const (
 )
 
 // newPeer begins to speak with an agent that was let in.
-func newPeer(f *Fleet, h hello, link *yamux.Session) (*peer, error) {
-	s, err := open(link, opening{Kind: streamCalls})
+func newPeer(f *Fleet, h msg.Hello, link *yamux.Session) (*peer, error) {
+	s, err := open(link, msg.Opening{Kind: msg.StreamCalls})
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +103,7 @@ func (p *peer) said(what string, err error) error {
 // readClock reads the agent's clock once.
 func (p *peer) readClock() error {
 	t := clock.Trip{Before: clock.Monotonic(), Sent: time.Now()}
-	if err := p.call("Clock", nothing{}, &t.Now); err != nil {
+	if err := p.call("Clock", msg.Nothing{}, &t.Now); err != nil {
 		return err
 	}
 	t.Got, t.After = time.Now(), clock.Monotonic()
@@ -143,8 +145,8 @@ func (p *peer) serve() {
 			return
 		}
 		p.fleet.work.Go(func() {
-			var o opening
-			if hear(s, &o) != nil || o.Kind != streamServer {
+			var o msg.Opening
+			if hear(s, &o) != nil || o.Kind != msg.StreamServer {
 				_ = s.Close()
 				return
 			}
@@ -154,7 +156,7 @@ func (p *peer) serve() {
 }
 
 // relay connects a stream with a server.
-func (p *peer) relay(near net.Conn, o opening) {
+func (p *peer) relay(near net.Conn, o msg.Opening) {
 	p.mu.Lock()
 	t := p.trials[o.Of]
 	p.mu.Unlock()
@@ -195,7 +197,7 @@ func (p *peer) clockError() time.Duration {
 // dismiss tells the agent that the run is over, and ends the link.
 func (p *peer) dismiss() {
 	if !p.isLost() {
-		_ = p.call("Over", nothing{}, &nothing{}) // it ends without that, too
+		_ = p.call("Over", msg.Nothing{}, &msg.Nothing{}) // it ends without that, too
 	}
 	_ = p.link.Close()
 	<-p.gone

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/recipes/driver/site"
+
+	"github.com/zkbench/zkbench/scenarios/agents/internal/msg"
 )
 
 // machine is an agent's: programs are started there.
@@ -19,15 +21,15 @@ func (m *machine) Name() string { return m.peer.name }
 // Start implements site.Site. The program's folder and its files must be there.
 func (m *machine) Start(p site.Program) (site.Process, error) {
 	key, _, _ := strings.Cut(p.Mark, "=")
-	var r startReply
-	if err := m.peer.call("Start", startArgs{Args: p.Args, Env: p.Env, Dir: p.Dir, MarkKey: key}, &r); err != nil {
+	var r msg.StartReply
+	if err := m.peer.call("Start", msg.StartArgs{Args: p.Args, Env: p.Env, Dir: p.Dir, MarkKey: key}, &r); err != nil {
 		return nil, err
 	}
 	q := &process{peer: m.peer, id: r.ID, pid: r.PID, exited: make(chan struct{})}
-	for kind, to := range map[string]**end{streamStdin: &q.stdin, streamStdout: &q.stdout, streamStderr: &q.stderr} {
-		stream, err := open(m.peer.link, opening{Kind: kind, ID: r.ID})
+	for kind, to := range map[string]**end{msg.StreamStdin: &q.stdin, msg.StreamStdout: &q.stdout, msg.StreamStderr: &q.stderr} {
+		stream, err := open(m.peer.link, msg.Opening{Kind: kind, ID: r.ID})
 		if err != nil {
-			_ = m.peer.call("Forget", r.ID, &nothing{})
+			_ = m.peer.call("Forget", r.ID, &msg.Nothing{})
 			return nil, err
 		}
 		*to = &end{Conn: stream, closed: make(chan struct{})}
@@ -43,7 +45,7 @@ type process struct {
 	pid                   int
 	stdin, stdout, stderr *end
 	exited                chan struct{}
-	exit                  exitReply
+	exit                  msg.ExitReply
 	lost                  bool
 }
 
@@ -64,13 +66,13 @@ func (e *end) Close() error {
 // is read before it is forgotten.
 func (q *process) watch() {
 	if err := q.peer.await("Exit", q.id, &q.exit); err != nil {
-		q.lost, q.exit = q.peer.isLost(), exitReply{Text: err.Error(), Code: -1}
+		q.lost, q.exit = q.peer.isLost(), msg.ExitReply{Text: err.Error(), Code: -1}
 	}
 	close(q.exited)
 	if !q.lost {
 		<-q.stdout.closed
 		<-q.stderr.closed
-		_ = q.peer.call("Forget", q.id, &nothing{})
+		_ = q.peer.call("Forget", q.id, &msg.Nothing{})
 	}
 }
 
@@ -79,18 +81,18 @@ func (q *process) Stdin() site.Stdin       { return q.stdin }
 func (q *process) Stdout() io.ReadCloser   { return q.stdout }
 func (q *process) Stderr() site.Stderr     { return q.stderr }
 func (q *process) Exited() <-chan struct{} { return q.exited }
-func (q *process) Pause() error            { return q.signal(signalPause) }
-func (q *process) Resume() error           { return q.signal(signalResume) }
-func (q *process) Kill()                   { _ = q.signal(signalKill) }
+func (q *process) Pause() error            { return q.signal(msg.Pause) }
+func (q *process) Resume() error           { return q.signal(msg.Resume) }
+func (q *process) Kill()                   { _ = q.signal(msg.Kill) }
 
 func (q *process) signal(what string) error {
-	return q.peer.call("Signal", signalArgs{q.id, what}, &nothing{})
+	return q.peer.call("Signal", msg.SignalArgs{ID: q.id, What: what}, &msg.Nothing{})
 }
 
 // Group returns the processes of the program's group that are there, and those that are
 // stopped.
 func (q *process) Group() (all, stopped []int) {
-	var r groupReply
+	var r msg.GroupReply
 	_ = q.peer.call("Group", q.id, &r) // nothing of one that is forgotten
 	return r.All, r.Stopped
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/hashicorp/yamux"
 
 	"github.com/zkbench/zkbench/recipes/driver/clock"
+
+	"github.com/zkbench/zkbench/scenarios/agents/internal/msg"
 )
 
 // Agent is what an agent says of itself.
@@ -97,8 +99,8 @@ func (a Agent) greet(link *yamux.Session) error {
 	}
 	defer s.Close()
 	_ = s.SetDeadline(time.Now().Add(greetLimit))
-	var w welcome
-	if err := errors.Join(say(s, hello{Version: a.Version, Name: a.Name, Index: a.Index}), hear(s, &w)); err != nil {
+	var w msg.Welcome
+	if err := errors.Join(say(s, msg.Hello{Version: a.Version, Name: a.Name, Index: a.Index}), hear(s, &w)); err != nil {
 		return fmt.Errorf("greet the coordinator: %w", err)
 	}
 	if w.Refused != "" {
@@ -137,14 +139,14 @@ func (s *server) streams() error {
 
 func (s *server) stream(calls *rpc.Server, stream *yamux.Stream) {
 	defer stream.Close()
-	var o opening
+	var o msg.Opening
 	if hear(stream, &o) != nil {
 		return
 	}
 	switch o.Kind {
-	case streamCalls:
+	case msg.StreamCalls:
 		calls.ServeConn(stream)
-	case streamEvents:
+	case msg.StreamEvents:
 		if t := s.trial(o.Of); t != nil {
 			t.tell(stream)
 		}
@@ -175,7 +177,7 @@ func (s *server) end() {
 type service struct{ s *server }
 
 // Over ends the agent.
-func (v *service) Over(nothing, *nothing) error {
+func (v *service) Over(msg.Nothing, *msg.Nothing) error {
 	v.s.mu.Lock()
 	defer v.s.mu.Unlock()
 	select {
@@ -187,7 +189,7 @@ func (v *service) Over(nothing, *nothing) error {
 }
 
 // Clock reads the agent's clock.
-func (v *service) Clock(_ nothing, now *int64) error {
+func (v *service) Clock(_ msg.Nothing, now *int64) error {
 	*now = clock.Reading(time.Now())
 	return nil
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/zkbench/zkbench/chaos"
 	"github.com/zkbench/zkbench/recipes/driver/site"
+
+	"github.com/zkbench/zkbench/scenarios/agents/internal/msg"
 )
 
 // servedProcess is a program that the agent has started for the coordinator.
@@ -32,7 +34,7 @@ func (v *service) process(id int64) (*servedProcess, error) {
 }
 
 // Start starts a program.
-func (v *service) Start(a startArgs, r *startReply) error {
+func (v *service) Start(a msg.StartArgs, r *msg.StartReply) error {
 	args := a.Args
 	if len(args) > 0 && args[0] == site.Self {
 		args = slices.Concat(v.s.agent.Self, args[1:])
@@ -52,28 +54,28 @@ func (v *service) Start(a startArgs, r *startReply) error {
 // attach passes on one of the program's pipes until it ends.
 func (p *servedProcess) attach(kind string, stream net.Conn) {
 	switch kind {
-	case streamStdin:
+	case msg.StreamStdin:
 		_, _ = io.Copy(p.Stdin(), stream)
 		_ = p.Stdin().Close() // it reads the end
-	case streamStdout:
+	case msg.StreamStdout:
 		_, _ = io.Copy(stream, p.Stdout())
-	case streamStderr:
+	case msg.StreamStderr:
 		_, _ = io.Copy(stream, p.Stderr())
 	}
 }
 
 // Signal does something to a program.
-func (v *service) Signal(a signalArgs, _ *nothing) error {
+func (v *service) Signal(a msg.SignalArgs, _ *msg.Nothing) error {
 	p, err := v.process(a.ID)
 	if err != nil {
 		return err
 	}
 	switch a.What {
-	case signalPause:
+	case msg.Pause:
 		return p.Pause()
-	case signalResume:
+	case msg.Resume:
 		return p.Resume()
-	case signalKill:
+	case msg.Kill:
 		p.Kill()
 		return nil
 	}
@@ -81,7 +83,7 @@ func (v *service) Signal(a signalArgs, _ *nothing) error {
 }
 
 // Group says what is there of a program's group.
-func (v *service) Group(id int64, r *groupReply) error {
+func (v *service) Group(id int64, r *msg.GroupReply) error {
 	p, err := v.process(id)
 	if err == nil {
 		r.All, r.Stopped = chaos.GroupHere(p.PID())
@@ -90,7 +92,7 @@ func (v *service) Group(id int64, r *groupReply) error {
 }
 
 // Exit returns once a program has exited.
-func (v *service) Exit(id int64, r *exitReply) error {
+func (v *service) Exit(id int64, r *msg.ExitReply) error {
 	p, err := v.process(id)
 	if err != nil {
 		return err
@@ -101,7 +103,7 @@ func (v *service) Exit(id int64, r *exitReply) error {
 }
 
 // Forget closes what is left of a program that has exited.
-func (v *service) Forget(id int64, _ *nothing) error {
+func (v *service) Forget(id int64, _ *msg.Nothing) error {
 	v.s.mu.Lock()
 	p := v.s.processes[id]
 	delete(v.s.processes, id)

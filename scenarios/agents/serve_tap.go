@@ -10,6 +10,8 @@ import (
 
 	"github.com/zkbench/zkbench/chaos/wire"
 	"github.com/zkbench/zkbench/recipes/driver/clock"
+
+	"github.com/zkbench/zkbench/scenarios/agents/internal/msg"
 )
 
 // servedTrial is the tap of one trial at an agent.
@@ -21,9 +23,9 @@ type servedTrial struct {
 
 	mu     sync.Mutex
 	shots  map[int64]wire.Shot
-	events []wireEvent   // that were not sent yet
-	count  int64         // of events so far
-	more   chan struct{} // has one where events has some
+	events []msg.WireEvent // that were not sent yet
+	count  int64           // of events so far
+	more   chan struct{}   // has one where events has some
 	ended  bool
 }
 
@@ -42,7 +44,7 @@ func (v *service) trial(name string) (*servedTrial, error) {
 }
 
 // client is the tap on a client.
-func (v *service) client(a clientArgs) (wire.Client, error) {
+func (v *service) client(a msg.ClientArgs) (wire.Client, error) {
 	t, err := v.trial(a.Trial)
 	if err != nil {
 		return nil, err
@@ -55,7 +57,7 @@ func (v *service) client(a clientArgs) (wire.Client, error) {
 const deadlinesEvery = time.Second
 
 // Begin begins a trial.
-func (v *service) Begin(a trialArgs, _ *nothing) error {
+func (v *service) Begin(a msg.TrialArgs, _ *msg.Nothing) error {
 	ctx, stop := context.WithCancel(context.Background())
 	t := &servedTrial{
 		parent: a.Parent, stop: stop, shots: map[int64]wire.Shot{}, more: make(chan struct{}, 1),
@@ -64,7 +66,7 @@ func (v *service) Begin(a trialArgs, _ *nothing) error {
 	w := wire.Way{Digest: a.Digest}
 	if a.Relay {
 		w.Dial = func(_ context.Context, _, addr string) (net.Conn, error) {
-			return open(v.s.link, opening{Kind: streamServer, Of: a.Trial, Addr: addr})
+			return open(v.s.link, msg.Opening{Kind: msg.StreamServer, Of: a.Trial, Addr: addr})
 		}
 	}
 	t.tap.Through(w)
@@ -89,7 +91,7 @@ func (v *service) Begin(a trialArgs, _ *nothing) error {
 
 // event keeps an event until it is sent. It must not block.
 func (t *servedTrial) event(e wire.Event) {
-	w := wireEvent{Event: e, Why: words(e.Err)}
+	w := msg.WireEvent{Event: e, Why: msg.Words(e.Err)}
 	w.Err = nil
 	t.mu.Lock()
 	t.events = append(t.events, w)
@@ -139,7 +141,7 @@ func (t *servedTrial) end() {
 }
 
 // End ends a trial.
-func (v *service) End(name string, _ *nothing) error {
+func (v *service) End(name string, _ *msg.Nothing) error {
 	v.s.mu.Lock()
 	t := v.s.trials[name]
 	delete(v.s.trials, name)
@@ -151,13 +153,13 @@ func (v *service) End(name string, _ *nothing) error {
 }
 
 // State shows a client.
-func (v *service) State(a clientArgs, s *clientState) error {
+func (v *service) State(a msg.ClientArgs, s *msg.ClientState) error {
 	t, err := v.trial(a.Trial)
 	if err != nil {
 		return err
 	}
 	c := t.tap.Client(a.Client)
-	*s = clientState{Session: c.Session(), Known: c.Known(), Counts: c.Counts(), Unanswered: c.Unanswered(), Notified: c.Notified()}
+	*s = msg.ClientState{Session: c.Session(), Known: c.Known(), Counts: c.Counts(), Unanswered: c.Unanswered(), Notified: c.Notified()}
 	s.Node, s.HasNode = c.Node(t.parent)
 	t.mu.Lock()
 	s.Events = t.count
@@ -175,8 +177,8 @@ func (v *service) Totals(name string, c *wire.Counts) error {
 }
 
 // Listen opens a listener.
-func (v *service) Listen(a listenArgs, addr *string) error {
-	c, err := v.client(a.clientArgs)
+func (v *service) Listen(a msg.ListenArgs, addr *string) error {
+	c, err := v.client(a.ClientArgs)
 	if err == nil {
 		*addr, err = c.Listen(a.Server, nil)
 	}
@@ -184,8 +186,8 @@ func (v *service) Listen(a listenArgs, addr *string) error {
 }
 
 // Hold keeps every byte back.
-func (v *service) Hold(a holdArgs, _ *nothing) error {
-	c, err := v.client(a.clientArgs)
+func (v *service) Hold(a msg.HoldArgs, _ *msg.Nothing) error {
+	c, err := v.client(a.ClientArgs)
 	if err != nil {
 		return err
 	}
@@ -193,7 +195,7 @@ func (v *service) Hold(a holdArgs, _ *nothing) error {
 }
 
 // Thaw ends a hold.
-func (v *service) Thaw(a clientArgs, _ *nothing) error {
+func (v *service) Thaw(a msg.ClientArgs, _ *msg.Nothing) error {
 	c, err := v.client(a)
 	if err == nil {
 		c.Thaw()
@@ -202,8 +204,8 @@ func (v *service) Thaw(a clientArgs, _ *nothing) error {
 }
 
 // Gate opens or closes a client's way.
-func (v *service) Gate(a gateArgs, _ *nothing) error {
-	c, err := v.client(a.clientArgs)
+func (v *service) Gate(a msg.GateArgs, _ *msg.Nothing) error {
+	c, err := v.client(a.ClientArgs)
 	if err == nil {
 		c.Gate(a.Closed)
 	}
@@ -211,7 +213,7 @@ func (v *service) Gate(a gateArgs, _ *nothing) error {
 }
 
 // Cut closes a client's connections.
-func (v *service) Cut(a clientArgs, n *int) error {
+func (v *service) Cut(a msg.ClientArgs, n *int) error {
 	c, err := v.client(a)
 	if err == nil {
 		*n = c.Cut()
@@ -220,7 +222,7 @@ func (v *service) Cut(a clientArgs, n *int) error {
 }
 
 // Arm puts a rule in force.
-func (v *service) Arm(a armArgs, _ *nothing) error {
+func (v *service) Arm(a msg.ArmArgs, _ *msg.Nothing) error {
 	t, err := v.trial(a.Trial)
 	if err != nil {
 		return err
@@ -235,7 +237,7 @@ func (v *service) Arm(a armArgs, _ *nothing) error {
 	return nil
 }
 
-func (v *service) shot(a shotArgs) (wire.Shot, error) {
+func (v *service) shot(a msg.ShotArgs) (wire.Shot, error) {
 	t, err := v.trial(a.Trial)
 	if err != nil {
 		return nil, err
@@ -249,18 +251,18 @@ func (v *service) shot(a shotArgs) (wire.Shot, error) {
 }
 
 // Fired returns once a rule has hit, or is out of force.
-func (v *service) Fired(a shotArgs, p *shotProof) error {
+func (v *service) Fired(a msg.ShotArgs, p *msg.ShotProof) error {
 	s, err := v.shot(a)
 	if err != nil {
 		return err
 	}
 	p.Proof, p.Fired = <-s.Fired()
-	p.Err, p.Proof.Err = words(p.Proof.Err), nil
+	p.Err, p.Proof.Err = msg.Words(p.Proof.Err), nil
 	return nil
 }
 
 // Release lets go what a rule keeps.
-func (v *service) Release(a shotArgs, _ *nothing) error {
+func (v *service) Release(a msg.ShotArgs, _ *msg.Nothing) error {
 	s, err := v.shot(a)
 	if err == nil {
 		s.Release()
@@ -269,7 +271,7 @@ func (v *service) Release(a shotArgs, _ *nothing) error {
 }
 
 // Disarm takes a rule out of force.
-func (v *service) Disarm(a shotArgs, inTime *bool) error {
+func (v *service) Disarm(a msg.ShotArgs, inTime *bool) error {
 	s, err := v.shot(a)
 	if err == nil {
 		*inTime = s.Disarm()

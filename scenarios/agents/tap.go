@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/chaos/wire"
+
+	"github.com/zkbench/zkbench/scenarios/agents/internal/msg"
 )
 
 // tapped is the tap on the connections of a client that lives on an agent. Where the agent
@@ -17,9 +19,9 @@ type tapped struct {
 	number int
 
 	mu     sync.Mutex
-	peer   *peer       // where the client lives; nil before its first opening
-	last   clientState // what was last seen there, on the trial's clock
-	counts wire.Counts // of agents where the client has lived before, and that are lost
+	peer   *peer           // where the client lives; nil before its first opening
+	last   msg.ClientState // what was last seen there, on the trial's clock
+	counts wire.Counts     // of agents where the client has lived before, and that are lost
 }
 
 // move has the client live on an agent.
@@ -63,16 +65,16 @@ func (c *tapped) before() wire.Counts {
 }
 
 // at is where the client lives.
-func (c *tapped) at() (*peer, clientArgs) {
+func (c *tapped) at() (*peer, msg.ClientArgs) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.peer, clientArgs{c.trial.options.Trial, c.number}
+	return c.peer, msg.ClientArgs{Trial: c.trial.options.Trial, Client: c.number}
 }
 
 // see asks the agent what the tap shows now. All events until then have been handed on.
-func (c *tapped) see() clientState {
+func (c *tapped) see() msg.ClientState {
 	p, args := c.at()
-	var s clientState
+	var s msg.ClientState
 	if p != nil && p.call("State", args, &s) == nil {
 		c.trial.heardFrom(p).wait(s.Events)
 		c.trial.mapped(p, &s)
@@ -96,7 +98,7 @@ func (t *Trial) heardFrom(p *peer) *heard {
 
 // mapped puts a state on the trial's clock. A session's deadline is taken for earlier, by what
 // the clock may be wrong by.
-func (t *Trial) mapped(p *peer, s *clientState) {
+func (t *Trial) mapped(p *peer, s *msg.ClientState) {
 	acked, wrong := t.instant(p, s.Session.LastAckSent)
 	s.Session.LastAckSent = acked - wrong
 	s.Session = s.Session.Through(t.options.Way)
@@ -140,7 +142,7 @@ func (c *tapped) Listen(server string, between func(wire.Dialer) wire.Dialer) (a
 	if p == nil {
 		return "", fmt.Errorf("client %d: %w", c.number, errLost)
 	}
-	err = p.call("Listen", listenArgs{args, server}, &addr)
+	err = p.call("Listen", msg.ListenArgs{ClientArgs: args, Server: server}, &addr)
 	return addr, err
 }
 
@@ -149,7 +151,7 @@ func (c *tapped) Record() *wire.Transcript { return &wire.Transcript{} }
 
 // do has the agent do something to the client's connections. Of a client that lives nowhere
 // there are none.
-func (c *tapped) do(what string, args func(clientArgs) any, reply any) error {
+func (c *tapped) do(what string, args func(msg.ClientArgs) any, reply any) error {
 	p, who := c.at()
 	if p == nil {
 		return fmt.Errorf("client %d: %w", c.number, errLost)
@@ -159,20 +161,20 @@ func (c *tapped) do(what string, args func(clientArgs) any, reply any) error {
 
 // Hold implements wire.Client.
 func (c *tapped) Hold(mode wire.HoldMode) error {
-	return c.do("Hold", func(a clientArgs) any { return holdArgs{a, mode} }, &nothing{})
+	return c.do("Hold", func(a msg.ClientArgs) any { return msg.HoldArgs{ClientArgs: a, Mode: mode} }, &msg.Nothing{})
 }
 
 // Thaw implements wire.Client.
-func (c *tapped) Thaw() { _ = c.do("Thaw", func(a clientArgs) any { return a }, &nothing{}) }
+func (c *tapped) Thaw() { _ = c.do("Thaw", func(a msg.ClientArgs) any { return a }, &msg.Nothing{}) }
 
 // Gate implements wire.Client.
 func (c *tapped) Gate(closed bool) {
-	_ = c.do("Gate", func(a clientArgs) any { return gateArgs{a, closed} }, &nothing{})
+	_ = c.do("Gate", func(a msg.ClientArgs) any { return msg.GateArgs{ClientArgs: a, Closed: closed} }, &msg.Nothing{})
 }
 
 // Cut implements wire.Client.
 func (c *tapped) Cut() (n int) {
-	_ = c.do("Cut", func(a clientArgs) any { return a }, &n)
+	_ = c.do("Cut", func(a msg.ClientArgs) any { return a }, &n)
 	return n
 }
 
@@ -187,10 +189,10 @@ func (c *tapped) Arm(r wire.Rule) (wire.Shot, error) {
 		return nil, fmt.Errorf("client %d: %w", c.number, errLost)
 	}
 	sent := r.Drawn()
-	if err := p.call("Arm", armArgs{args, n, sent}, &nothing{}); err != nil {
+	if err := p.call("Arm", msg.ArmArgs{ClientArgs: args, Shot: n, Rule: sent}, &msg.Nothing{}); err != nil {
 		return nil, err
 	}
-	s := &shot{trial: c.trial, peer: p, args: shotArgs{args.Trial, n}, fired: make(chan wire.Proof, 1)}
+	s := &shot{trial: c.trial, peer: p, args: msg.ShotArgs{Trial: args.Trial, Shot: n}, fired: make(chan wire.Proof, 1)}
 	go s.watch(r)
 	return s, nil
 }
@@ -199,18 +201,18 @@ func (c *tapped) Arm(r wire.Rule) (wire.Shot, error) {
 type shot struct {
 	trial *Trial
 	peer  *peer
-	args  shotArgs
+	args  msg.ShotArgs
 	fired chan wire.Proof
 }
 
 // watch waits until the rule has hit, or is out of force.
 func (s *shot) watch(r wire.Rule) {
 	defer close(s.fired)
-	var p shotProof
+	var p msg.ShotProof
 	if s.peer.await("Fired", s.args, &p) != nil || !p.Fired {
 		return
 	}
-	p.Proof.Rule, p.Proof.Err = r, fromWords(p.Err)
+	p.Proof.Rule, p.Proof.Err = r, msg.FromWords(p.Err)
 	p.Proof.Matched, _ = s.trial.instant(s.peer, p.Proof.Matched)
 	p.Proof.Done, _ = s.trial.instant(s.peer, p.Proof.Done)
 	s.fired <- p.Proof
@@ -220,7 +222,7 @@ func (s *shot) watch(r wire.Rule) {
 func (s *shot) Fired() <-chan wire.Proof { return s.fired }
 
 // Release implements wire.Shot.
-func (s *shot) Release() { _ = s.peer.call("Release", s.args, &nothing{}) }
+func (s *shot) Release() { _ = s.peer.call("Release", s.args, &msg.Nothing{}) }
 
 // Disarm implements wire.Shot.
 func (s *shot) Disarm() (inTime bool) {

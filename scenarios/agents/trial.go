@@ -16,6 +16,8 @@ import (
 
 	"github.com/zkbench/zkbench/chaos/wire"
 	"github.com/zkbench/zkbench/recipes/driver/site"
+
+	"github.com/zkbench/zkbench/scenarios/agents/internal/msg"
 )
 
 // Options are those of a trial whose clients live on agents.
@@ -86,11 +88,11 @@ func (t *Trial) begin(p *peer, h *heard) error {
 	p.mu.Lock()
 	p.trials[t.options.Trial] = t
 	p.mu.Unlock()
-	a := trialArgs{Trial: t.options.Trial, Parent: t.options.Parent, Digest: t.options.Way.Digest, Relay: t.options.Relay}
-	if err := p.call("Begin", a, &nothing{}); err != nil {
+	a := msg.TrialArgs{Trial: t.options.Trial, Parent: t.options.Parent, Digest: t.options.Way.Digest, Relay: t.options.Relay}
+	if err := p.call("Begin", a, &msg.Nothing{}); err != nil {
 		return err
 	}
-	events, err := open(p.link, opening{Kind: streamEvents, Of: t.options.Trial})
+	events, err := open(p.link, msg.Opening{Kind: msg.StreamEvents, Of: t.options.Trial})
 	if err != nil {
 		return fmt.Errorf("agent %s: %w: %w", p.name, errLost, err)
 	}
@@ -98,7 +100,7 @@ func (t *Trial) begin(p *peer, h *heard) error {
 		defer events.Close()
 		in := gob.NewDecoder(events)
 		for {
-			var e wireEvent
+			var e msg.WireEvent
 			if in.Decode(&e) != nil {
 				h.end()
 				return
@@ -112,12 +114,12 @@ func (t *Trial) begin(p *peer, h *heard) error {
 
 // event hands on an event. What ends a belief counts from the earliest moment at which it can
 // have been.
-func (t *Trial) event(p *peer, e wireEvent) {
+func (t *Trial) event(p *peer, e msg.WireEvent) {
 	at, wrong := t.instant(p, e.At)
 	if e.Kind == wire.Deadline || e.Kind == wire.Expired {
 		at -= wrong
 	}
-	e.Event.At, e.Event.Err = at, fromWords(e.Why)
+	e.Event.At, e.Event.Err = at, msg.FromWords(e.Why)
 	e.Event.Lost, _ = t.instant(p, e.Event.Lost)
 	e.Event.Request.Sent, _ = t.instant(p, e.Event.Request.Sent)
 	t.options.Event(e.Event)
@@ -259,7 +261,7 @@ func (t *Trial) Close() {
 	var all sync.WaitGroup
 	for p := range heard {
 		all.Go(func() {
-			_ = p.call("End", t.options.Trial, &nothing{}) // of one that is lost it has ended
+			_ = p.call("End", t.options.Trial, &msg.Nothing{}) // of one that is lost it has ended
 			p.mu.Lock()
 			delete(p.trials, t.options.Trial)
 			p.mu.Unlock()

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/zkbench/zkbench/ensembles/state"
+	"github.com/zkbench/zkbench/recipes/driver/clock"
+	"github.com/zkbench/zkbench/scenarios/agents"
+)
+
+// agentCmd carries clients for a coordinator.
+func agentCmd() *cobra.Command {
+	var join, name string
+	var index int
+	var attached bool
+	cmd := &cobra.Command{
+		Use:   "agent --join FILE",
+		Short: "Carry clients of a run on another machine, for the zkbench that coordinates it",
+		Long: `Carry clients of a run on another machine, for the zkbench that coordinates it.
+
+zkbench run --agents writes the join file, or hands it over itself (zkbench help agents). The
+agent ends when the run is over, when its link to the coordinator is lost, and by Ctrl-C; all
+that it has started ends with it.`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if join == "" {
+				return usageError("which run? --join names the join file that zkbench run --agents has written")
+			}
+			text, err := os.ReadFile(join)
+			if err != nil {
+				return usageError("--join: %v", err)
+			}
+			j, err := agents.ParseJoin(text)
+			if err != nil {
+				return usageError("--join %s: %v", join, err)
+			}
+			if err := clock.CheckSkew(); err != nil {
+				return usage(err)
+			}
+			ctx := cmd.Context()
+			if attached {
+				ctx = whileOpen(ctx, cmd.InOrStdin())
+			}
+			err = thisAgent(cmd, name, index).Serve(ctx, j)
+			if errors.Is(err, errDetached) {
+				return nil
+			}
+			return err
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&join, "join", "", "the join file: where the coordinator is, and what lets us in")
+	fl.StringVar(&name, "name", "", "what to call this agent (default the machine's name)")
+	fl.IntVar(&index, "index", -1, "its place among the agents, from 0 (default as they come)")
+	fl.BoolVar(&attached, "attached", false, "end when stdin does")
+	return cmd
+}
+
+// thisAgent is what this process says of itself.
+func thisAgent(cmd *cobra.Command, name string, index int) agents.Agent {
+	host, _ := os.Hostname() // there is always one
+	self, _ := os.Executable()
+	return agents.Agent{
+		Name: cmp.Or(name, host), Version: ownVersion(), Index: index, Self: []string{self}, Owner: state.Self().String(),
+		Logf: func(format string, args ...any) { fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", args...) },
+	}
+}
+
+// errDetached says that stdin has ended.
+var errDetached = errors.New("stdin has ended")
+
+// whileOpen returns a context that is done when in ends.
+func whileOpen(ctx context.Context, in io.Reader) context.Context {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		_, _ = io.Copy(io.Discard, in)
+		cancel(errDetached)
+	}()
+	return ctx
+}
+
+// ownVersion is what both ends of a link must have the same of.
+func ownVersion() string {
+	var all []string
+	for _, v := range versions() {
+		all = append(all, v[0]+" "+v[1])
+	}
+	return strings.Join(all, ", ")
+}

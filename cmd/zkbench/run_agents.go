@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"github.com/spf13/pflag"
+
+	"github.com/zkbench/zkbench/ensembles/state"
+	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/scenarios/agents"
+)
+
+// agentFlags say where clients live.
+type agentFlags struct {
+	engine, listen string
+	relay          bool
+}
+
+func (f *agentFlags) register(fl *pflag.FlagSet) {
+	fl.StringVar(&f.engine, "agents", "", "where the clients live: local:N, ssh:HOST,HOST, kubernetes:N or wait:N (default in this process; zkbench help agents)")
+	fl.StringVar(&f.listen, "agents-listen", "", "host:port on which agents reach this process (default what the engine finds)")
+	fl.BoolVar(&f.relay, "agents-relay", false, "agents reach the members through this process, where they have no way of their own")
+}
+
+// check says what is wrong with the flags, before anything is started.
+func (f *agentFlags) check(configs []scenarios.Config) error {
+	if f.engine == "" {
+		if f.listen != "" || f.relay {
+			return usageError("--agents-listen and --agents-relay go with --agents")
+		}
+		return nil
+	}
+	for _, c := range configs {
+		if err := c.RefuseAgents(); err != nil {
+			return err
+		}
+	}
+	_, err := agents.ParseEngine(f.engine, agents.Place{})
+	return err
+}
+
+// muster starts the agents; nil where the clients live here. dismiss takes them away.
+func (f *agentFlags) muster(ctx context.Context, logf func(string, ...any)) (fleet *agents.Fleet, dismiss func() error, err error) {
+	nothing := func() error { return nil }
+	if f.engine == "" {
+		return nil, nothing, nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, nothing, err
+	}
+	dir, err := os.MkdirTemp("", "zkbench-agents-")
+	if err != nil {
+		return nil, nothing, err
+	}
+	engine, err := agents.ParseEngine(f.engine, agents.Place{Self: []string{self}, Owner: state.Self().String(), Dir: dir, Logf: logf, Listen: f.listen})
+	if err != nil {
+		return nil, nothing, errors.Join(err, os.RemoveAll(dir))
+	}
+	crew, err := agents.Muster(ctx, engine, ownVersion(), logf)
+	if err != nil {
+		return nil, nothing, errors.Join(err, os.RemoveAll(dir))
+	}
+	return crew.Fleet, func() error { return errors.Join(crew.Dismiss(), os.RemoveAll(dir)) }, nil
+}

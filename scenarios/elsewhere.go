@@ -1,0 +1,74 @@
+package scenarios
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/recipes/driver/site"
+	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/units"
+	"github.com/zkbench/zkbench/scenarios/agents"
+)
+
+// What is different where the clients live on agents.
+
+// listenElsewhere begins the trial at the agents, which have the tap.
+func (t *trial) listenElsewhere() (stop func(), err error) {
+	st, r := t.stage, t.runner
+	begun, err := r.fleet.Begin(agents.Options{
+		Trial: t.name, Parent: st.parent, At: func(at time.Time) time.Duration { return st.clock.At(at) },
+		Way: wayTo(st.members.ensemble), Relay: relayed(r.relay, st.members.ensemble), Dial: st.members.ensemble.Security.Dial,
+		Event: st.recordSession, Lost: st.lostAgent,
+	})
+	if err != nil {
+		return func() {}, err
+	}
+	st.tap = begun
+	return begun.Close, nil
+}
+
+// relayed says whether agents reach the members through us: where they are asked to, and
+// where the way needs certificates, which stay here.
+func relayed(asked bool, e *ensembles.Ensemble) bool { return asked || e.Security.TLS != nil }
+
+// site is where a client is to live; nil: here.
+func (t *trial) site() func(client int) (site.Site, error) {
+	begun, elsewhere := t.stage.tap.(*agents.Trial)
+	if !elsewhere {
+		return nil
+	}
+	return begun.Site
+}
+
+// lostAgent records what became of the clients of an agent that is lost: nobody knows what they
+// did since it was last heard of, and whatever they believed ends there.
+func (st *stage) lostAgent(agent string, clients []int, since time.Duration) {
+	for _, n := range clients {
+		st.record.Record(&history.Session{At: since, Event: history.Killed, Client: n, Session: st.tap.Client(n).Session().ID})
+	}
+	st.holder.free()
+	now := st.clock.Now()
+	st.record.Record(&history.Window{Fault: "agent.lost", Target: fmt.Sprintf("agent %s, with %s", agent, units.Plural(len(clients), "client")), Client: -1,
+		Start: since, End: now, Proof: fmt.Sprintf("its link ended, or was silent; it was last heard of %v before", (now - since).Round(time.Millisecond))})
+}
+
+// errEpisodes says what cannot be played with agents.
+var errEpisodes = errors.New("an audit and the zoo aim at single steps of clients of this machine, and cannot be played with agents; run them without, or run churn")
+
+// refuseAgents says what of the scenario cannot be had with agents.
+func (s *Scenario) refuseAgents() error {
+	if s.audit() != nil || len(s.Specimens) > 0 {
+		return fmt.Errorf("%s: %w", s.Name, errEpisodes)
+	}
+	for i, p := range s.Phases {
+		if p.Kind == episodeKind {
+			return fmt.Errorf("%s: phases.%d: %w", s.Name, i, errEpisodes)
+		}
+	}
+	return nil
+}
+
+// RefuseAgents says what of the run cannot be had with agents, before any is started.
+func (c Config) RefuseAgents() error { return c.Scenario.refuseAgents() }
