@@ -42,9 +42,6 @@ that it has started ends with it.`,
 			if err != nil {
 				return usageError("--join %s: %v", join, err)
 			}
-			if err := clock.CheckSkew(); err != nil {
-				return usage(err)
-			}
 			ctx := cmd.Context()
 			if attached {
 				ctx = whileOpen(ctx, cmd.InOrStdin())
@@ -69,7 +66,7 @@ func thisAgent(cmd *cobra.Command, name string, index int) agents.Agent {
 	host, _ := os.Hostname() // there is always one
 	self, _ := os.Executable()
 	return agents.Agent{
-		Name: cmp.Or(name, host), Version: ownVersion(), Index: index, Self: []string{self}, Owner: state.Self().String(),
+		Name: cmp.Or(name, host), Version: ownVersion(), Index: index, Self: []string{self}, Skew: os.Getenv(clock.Skew), Owner: state.Self().String(),
 		Logf: func(format string, args ...any) { fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", args...) },
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/zkbench/zkbench/ensembles/state"
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/recipes/driver"
+	"github.com/zkbench/zkbench/recipes/driver/clock"
 	"github.com/zkbench/zkbench/recipes/driver/host"
 )
 
@@ -21,7 +22,7 @@ func driverCmd() *cobra.Command {
 		Args:  func(cmd *cobra.Command, args []string) error { return usage(cobra.ExactArgs(1)(cmd, args)) },
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := recipes.Find(args[0])
-			if err != nil {
+			if err = errors.Join(err, clock.CheckSkew()); err != nil {
 				return usage(err)
 			}
 			return driver.Serve(cmd.Context(), s, cmd.InOrStdin(), cmd.OutOrStdout())

@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"errors"
 	"io"
 	"net"
 	"strings"
@@ -66,7 +67,10 @@ func (e *end) Close() error {
 // is read before it is forgotten.
 func (q *process) watch() {
 	if err := q.peer.await("Exit", q.id, &q.exit); err != nil {
-		q.lost, q.exit = q.peer.isLost(), msg.ExitReply{Text: err.Error(), Code: -1}
+		q.exit = msg.ExitReply{Text: err.Error(), Code: -1}
+		if q.lost = errors.Is(err, errLost); q.lost {
+			<-q.peer.gone // which says when it was last heard of
+		}
 	}
 	close(q.exited)
 	if !q.lost {

@@ -23,6 +23,7 @@ type Agent struct {
 	Version string   // of zkbench
 	Index   int      // its place among the agents, where whoever started it has numbered them; -1
 	Self    []string // the program zkbench here
+	Skew    string   // of its clock and its drivers\', as clock.Skew says; "" is none
 	Owner   string   // names this process for ever; what it starts carries that
 	Logf    func(format string, args ...any)
 }
@@ -44,6 +45,10 @@ func (a Agent) Serve(ctx context.Context, j Join) error {
 	if err != nil {
 		return err
 	}
+	own, err := clock.NewOwn(a.Skew)
+	if err != nil {
+		return err
+	}
 	conn, err := a.dial(ctx, j.Address, config)
 	if err != nil {
 		return fmt.Errorf("join the run of %s: %w", j.Address, err)
@@ -57,7 +62,7 @@ func (a Agent) Serve(ctx context.Context, j Join) error {
 		return err
 	}
 	a.Logf("joined the run of %s", j.Address)
-	s := &server{agent: a, link: link, over: make(chan struct{}), trials: map[string]*servedTrial{}, processes: map[int64]*servedProcess{}}
+	s := &server{agent: a, clock: own, link: link, over: make(chan struct{}), trials: map[string]*servedTrial{}, processes: map[int64]*servedProcess{}}
 	defer s.end()
 	defer context.AfterFunc(ctx, func() { _ = link.Close() })()
 	err = s.streams()
@@ -112,6 +117,7 @@ func (a Agent) greet(link *yamux.Session) error {
 // server is an agent at work.
 type server struct {
 	agent Agent
+	clock clock.Own
 	link  *yamux.Session
 	over  chan struct{} // closed when the coordinator says that the run is over
 
@@ -190,6 +196,6 @@ func (v *service) Over(msg.Nothing, *msg.Nothing) error {
 
 // Clock reads the agent's clock.
 func (v *service) Clock(_ msg.Nothing, now *int64) error {
-	*now = clock.Reading(time.Now())
+	*now = v.s.clock.At(time.Now())
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/chaos"
+	"github.com/zkbench/zkbench/recipes/driver/clock"
 	"github.com/zkbench/zkbench/recipes/driver/site"
 
 	"github.com/zkbench/zkbench/scenarios/agents/internal/msg"
@@ -39,7 +40,7 @@ func (v *service) Start(a msg.StartArgs, r *msg.StartReply) error {
 	if len(args) > 0 && args[0] == site.Self {
 		args = slices.Concat(v.s.agent.Self, args[1:])
 	}
-	p, err := site.Here{}.Start(site.Program{Args: args, Env: a.Env, Dir: a.Dir, Mark: a.MarkKey + "=" + v.s.agent.Owner})
+	p, err := site.Here{}.Start(site.Program{Args: args, Env: append(a.Env, clock.Skew+"="+v.s.agent.Skew), Dir: a.Dir, Mark: a.MarkKey + "=" + v.s.agent.Owner})
 	if err != nil {
 		return fmt.Errorf("on %s: %w", v.s.agent.Name, err)
 	}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/chaos/wire"
-	"github.com/zkbench/zkbench/recipes/driver/clock"
 
 	"github.com/zkbench/zkbench/scenarios/agents/internal/msg"
 )
@@ -61,7 +60,7 @@ func (v *service) Begin(a msg.TrialArgs, _ *msg.Nothing) error {
 	ctx, stop := context.WithCancel(context.Background())
 	t := &servedTrial{
 		parent: a.Parent, stop: stop, shots: map[int64]wire.Shot{}, more: make(chan struct{}, 1),
-		tap: wire.New(func() time.Duration { return time.Duration(clock.Reading(time.Now())) }),
+		tap: wire.New(func() time.Duration { return time.Duration(v.s.clock.At(time.Now())) }),
 	}
 	w := wire.Way{Digest: a.Digest}
 	if a.Relay {

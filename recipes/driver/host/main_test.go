@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/zkbench/zkbench/recipes/driver/clock"
 	"github.com/zkbench/zkbench/recipes/driver/internal/lines"
 )
 
@@ -64,7 +65,7 @@ func (d *toy) serve(q lines.Request) {
 		d.ok(q.ID, `"protocol":1,"recipe":"lock","about":"a toy","variant":"predecessor","promises":{"exclusive":true,"fifo":true},`+
 			`"ops":["acquire","release","cancel","holds","limit","write"],"events":true,"ignored":{"a":[1]}`)
 	case "clock":
-		now := monotonic()
+		now := clock.Monotonic()
 		if d.mode == "own clock" {
 			now = time.Since(begun).Nanoseconds()
 		}
@@ -113,7 +114,7 @@ func (d *toy) times() string {
 		now := time.Since(begun).Nanoseconds()
 		return fmt.Sprintf(`"called":%d,"at":%d`, now, now)
 	}
-	now := monotonic()
+	now := clock.Monotonic()
 	return fmt.Sprintf(`"called":%d,"at":%d`, now, now)
 }
 
@@ -163,7 +164,7 @@ func (d *toy) acquire(q lines.Request) {
 		d.ok(q.ID, `"node":"/lock/n-1","token":7,`+d.times())
 		if d.mode == "events" {
 			for _, e := range []string{"suspended", "restored", "ended", "lost", "suspended"} {
-				d.say(`{"event":%q,"client":%d,"at":%d}`, e, *q.Client, monotonic())
+				d.say(`{"event":%q,"client":%d,"at":%d}`, e, *q.Client, clock.Monotonic())
 			}
 		}
 	}
