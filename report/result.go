@@ -42,7 +42,8 @@ type Run struct {
 	Host     map[string]string `json:"host"`     // os, arch, cpus, cpu model, memory, kernel
 	Versions map[string]string `json:"versions"` // zkbench, go, zookeeper, client library
 	Ensemble Ensemble          `json:"ensemble"`
-	Ended    string            `json:"ended,omitempty"` // why it ended early: "interrupted", or an error
+	Agents   []string          `json:"agents,omitempty"` // that carried the clients; none: one process had them
+	Ended    string            `json:"ended,omitempty"`  // why it ended early: "interrupted", or an error
 	LeftOut  []LeftOut         `json:"left_out,omitempty"`
 	Incident *Incident         `json:"incident,omitempty"`
 }

@@ -42,6 +42,17 @@ func (t *trial) site() func(client int) (site.Site, error) {
 	return begun.Site
 }
 
+// clockError is by how much the clock of an agent may be wrong, of the worst; 0 where there is
+// none.
+func (st *stage) clockError() (worst time.Duration) {
+	if begun, elsewhere := st.tap.(*agents.Trial); elsewhere {
+		for _, wrong := range begun.ClockErrors() {
+			worst = max(worst, wrong)
+		}
+	}
+	return worst
+}
+
 // lostAgent records what became of the clients of an agent that is lost: nobody knows what they
 // did since it was last heard of, and whatever they believed ends there.
 func (st *stage) lostAgent(agent string, clients []int, since time.Duration) {

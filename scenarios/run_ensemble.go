@@ -81,6 +81,9 @@ func (c Config) withEnsemble(ctx context.Context, o ensembles.Options, logs stri
 	if run.LeftOut, err = c.leaveOut(ctx, chaos.Target{Ensemble: e, Network: network}, cells); err != nil {
 		return err
 	}
+	if c.Agents != nil {
+		run.Agents = c.Agents.Names()
+	}
 	if c.Agents != nil && !relayed(c.Relay, e) {
 		if err := c.Agents.Reaches(e.Servers()); err != nil {
 			return fmt.Errorf("%w; have them go through this machine: --agents-relay", err)

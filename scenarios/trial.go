@@ -82,7 +82,7 @@ func (t *trial) run(ctx context.Context) (err error) {
 	defer func() {
 		if pipe := st.cell.Subject.Pipe; pipe != nil {
 			p50, p99 := pipe()
-			st.record.Record(&history.Pipe{At: st.clock.Now(), P50: p50, P99: p99})
+			st.record.Record(&history.Pipe{At: st.clock.Now(), P50: p50, P99: p99, Clock: st.clockError()})
 		}
 	}()
 	defer st.closeClients()

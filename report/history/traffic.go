@@ -47,4 +47,7 @@ type Pipe struct {
 	At  time.Duration `json:"at"`
 	P50 time.Duration `json:"p50"`
 	P99 time.Duration `json:"p99"`
+	// Clock is by how much the clock of an agent may have been wrong, of the worst; 0 where the
+	// clients live here.
+	Clock time.Duration `json:"clock,omitempty"`
 }

@@ -29,7 +29,7 @@ func (b builder) asked() string {
 	if len(parts) == 0 {
 		return fmt.Sprintf("Scenario %s: no trial was run.", units.Clean(b.Result.Run.Scenario))
 	}
-	return strings.Join(parts, "; ") + against(b.Result.Run.Ensemble) + "." + leftOut(b.Result.Run.LeftOut)
+	return strings.Join(parts, "; ") + against(b.Result.Run.Ensemble) + from(b.Result.Run.Agents) + "." + leftOut(b.Result.Run.LeftOut)
 }
 
 // leftOut says what was not asked after all, and why.
@@ -64,6 +64,21 @@ func against(e report.Ensemble) string {
 		return ""
 	}
 	return fmt.Sprintf(", against %s (%s ensemble)", size(e), units.Clean(e.Kind))
+}
+
+// from says which agents carried the clients.
+func from(agents []string) string {
+	var names []string
+	for _, a := range agents {
+		names = append(names, units.Clean(a))
+	}
+	switch len(names) {
+	case 0:
+		return ""
+	case 1, 2, 3, 4, 5:
+		return ", from " + units.Plural(len(names), "agent") + " (" + strings.Join(names, ", ") + ")"
+	}
+	return fmt.Sprintf(", from %d agents (%s to %s)", len(names), names[0], names[len(names)-1])
 }
 
 // size says how many members there were, by their role: "5 members and 2 observers".

@@ -67,6 +67,7 @@ func columns(trials []report.Trial) []column {
 	}
 	return append(all,
 		number("pipe p50", 2, measured(field(metrics.PipeRoundtrip, "p50"), "ns")),
+		number("clocks ±", 2, measured(field(metrics.AgentsClock, "value"), "ns")),
 		number("notif./hand-off", 1, measured(field(metrics.FanoutNotifications, "value"), "1")),
 		number("formula", 3, measured(field(metrics.FanoutNotifications, "expected"), "1")),
 		number("notif./flap", 1, measured(field(metrics.FlapNotifications, "value"), "1")),

@@ -204,13 +204,17 @@ func (f *Fleet) ClockErrors() map[string]time.Duration {
 }
 
 // Close tells the agents that the run is over, and returns when nothing of the fleet runs
-// any more.
+// any more. It is safe to call twice.
 func (f *Fleet) Close() error {
 	f.mu.Lock()
+	first := !f.closed
 	f.closed = true
 	peers := slices.Clone(f.peers)
 	f.mu.Unlock()
-	err := f.listener.Close()
+	var err error
+	if first {
+		err = f.listener.Close()
+	}
 	var all sync.WaitGroup
 	for _, p := range peers {
 		all.Go(p.dismiss)

@@ -106,7 +106,7 @@ func (a Agent) greet(link *yamux.Session) error {
 	_ = s.SetDeadline(time.Now().Add(greetLimit))
 	var w msg.Welcome
 	if err := errors.Join(say(s, msg.Hello{Version: a.Version, Name: a.Name, Index: a.Index}), hear(s, &w)); err != nil {
-		return fmt.Errorf("greet the coordinator: %w", err)
+		return fmt.Errorf("the coordinator hung up (is the join file, and its certificate, of this run?): %w", err)
 	}
 	if w.Refused != "" {
 		return fmt.Errorf("%w: %s", ErrRefused, w.Refused)
