@@ -54,10 +54,10 @@ type Process interface {
 	// Group returns the processes of the group that are there, and those of them that are
 	// stopped, by the kernel's word (GroupHere, where it is on this machine).
 	Group() (all, stopped []int)
-	Pause() error   // stops the group: SIGSTOP
-	Resume() error  // lets it go on: SIGCONT. Safe to call twice, and after its end
-	Kill() error    // ends the group, SIGKILL, and returns when it is gone. Its clients have no process until Replace is called
-	Replace()       // lets another process take its place, when a client comes back
+	Pause() error  // stops the group: SIGSTOP
+	Resume() error // lets it go on: SIGCONT. Safe to call twice, and after its end
+	Kill() error   // ends the group, SIGKILL, and returns when it is gone. Its clients have no process until Replace is called
+	Replace()      // lets another process take its place, when a client comes back
 }
 
 // Effect is a fault in force.

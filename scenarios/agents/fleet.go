@@ -153,9 +153,7 @@ func (f *Fleet) lost(p *peer) {
 func (f *Fleet) alive() []*peer {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	found := slices.DeleteFunc(slices.Clone(f.peers), func(p *peer) bool { return p.isLost() })
-	slices.SortStableFunc(found, func(a, b *peer) int { return a.hello.Index - b.hello.Index })
-	return found
+	return inOrder(slices.DeleteFunc(slices.Clone(f.peers), func(p *peer) bool { return p.isLost() }))
 }
 
 // Await returns once that many agents have joined and are there.
@@ -185,10 +183,16 @@ func (f *Fleet) Names() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var names []string
-	for _, p := range f.peers {
+	for _, p := range inOrder(slices.Clone(f.peers)) {
 		names = append(names, p.name)
 	}
 	return names
+}
+
+// inOrder sorts agents by their index, then as they came.
+func inOrder(peers []*peer) []*peer {
+	slices.SortStableFunc(peers, func(a, b *peer) int { return a.hello.Index - b.hello.Index })
+	return peers
 }
 
 // String says what the fleet is, for people.
