@@ -197,7 +197,8 @@ func (c *client) sample(op string, due time.Duration, err error) history.Sample 
 
 // timed takes the times of the recipe's own call, where the client knows them. Belief is
 // narrowed by what they may be wrong by: it begins with the return of an acquire, and ends
-// with the call of a release.
+// with the call of a release. Whatever the clocks say, nothing was called before we asked for
+// it, or returned after we were told.
 func (c *client) timed(s *history.Sample) {
 	subject := c.subject.Load()
 	if subject == nil {
@@ -212,15 +213,17 @@ func (c *client) timed(s *history.Sample) {
 	if times.Called.IsZero() || called < s.Call || returned > s.Return {
 		return
 	}
+	asked, told := s.Call, s.Return
 	if s.Due == s.Call {
 		s.Due = called // the harness did not wait
 	}
 	s.Call, s.Return = called, returned
 	switch s.Op {
 	case history.Acquire:
-		s.Return += times.Error
+		s.Return = min(s.Return+times.Error, told)
 	case history.Release:
-		s.Call, s.Due = s.Call-times.Error, s.Due-times.Error
+		s.Call = max(s.Call-times.Error, asked)
+		s.Due = min(s.Due, s.Call)
 	}
 }
 

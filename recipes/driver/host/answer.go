@@ -192,6 +192,17 @@ func (c *Client) judge(ctx context.Context, k *Call, a lines.Reply) error {
 	return unfinished(err)
 }
 
+// within is t, or the end of an exchange that it lies beyond by no more than a clock's error.
+func within(t, first, last time.Time) time.Time {
+	switch {
+	case t.Before(first):
+		return first
+	case t.After(last):
+		return last
+	}
+	return t
+}
+
 // timesSlack is by how much a driver's times may lie outside of the exchange that they are
 // of, beyond the error of its clock, before they are wrong.
 const timesSlack = 5 * time.Millisecond
@@ -207,16 +218,11 @@ func (c *Client) takeTimes(k *Call, t lines.Times) error {
 	default:
 		called, wrong := c.p.clock.At(int64(*t.Called))
 		at, _ := c.p.clock.At(int64(*t.At))
-		if slack := wrong + timesSlack; at.Before(called) || called.Before(k.wrote.Add(-slack)) || at.After(k.read.Add(slack)) {
+		if slack := wrong + timesSlack; *t.At < *t.Called || called.Before(k.wrote.Add(-slack)) || at.After(k.read.Add(slack)) {
 			return c.p.breach(c.p.lastSaid(), fmt.Sprintf("called and at are on the clock that the op clock reads: "+
 				"the call was made %v after its request was written, and returned %v before its answer was read", called.Sub(k.wrote), k.read.Sub(at)))
 		}
-		if called.After(k.wrote) {
-			times.Called = called
-		}
-		if at.Before(k.read) {
-			times.Returned = at
-		}
+		times.Called, times.Returned = within(called, k.wrote, k.read), within(at, k.wrote, k.read)
 		times.Error = wrong
 	}
 	c.mu.Lock()
