@@ -1,7 +1,9 @@
 package chaos
 
 import (
+	"cmp"
 	"errors"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -9,8 +11,9 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// jars is where Debian's ZooKeeper is: here it is two versions, by two names.
-const jars = "/usr/share/java"
+// jars is where ZooKeeper is on this machine, as Start finds it: here it is two versions, by
+// two names.
+var jars = cmp.Or(os.Getenv("ZOOKEEPER_HOME"), "/usr/share/java")
 
 func TestMemberUpgrade_leavesTheLeader(t *testing.T) {
 	e := ensemble(t, ensembles.Options{Home: jars, Tick: tick, Versions: []ensembles.Version{{Name: "before", From: jars}, {Name: "after", From: jars}}})

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/moby/moby/client"
-	"github.com/testcontainers/testcontainers-go"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles/container"
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
@@ -44,12 +44,11 @@ func NewNetwork(ctx context.Context, e *ensembles.Ensemble) (*Network, error) {
 		n.members[m] = &memberAccess{}
 	}
 	if slices.ContainsFunc(e.Members, func(m *ensembles.Member) bool { return m.ContainerID != "" }) {
-		// The same search for the daemon as when the members were started.
-		docker, err := testcontainers.NewDockerClientWithOpts(ctx)
+		docker, err := container.Docker(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("%w: talk to Docker: %w", ErrSkipped, err)
 		}
-		n.docker = docker.Client
+		n.docker = docker
 	}
 	var all errgroup.Group
 	for _, m := range e.Members {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"net"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -45,6 +47,17 @@ func network(t testing.TB, e *ensembles.Ensemble) *Network {
 	t.Logf("network of %d %s members ready in %v", len(e.Members), e.Kind, time.Since(begin))
 	t.Cleanup(func() { must(t, n.Close(context.Background())) })
 	return n
+}
+
+// The members' daemon may go away, or not answer in time: that is no reason to panic.
+func TestNewNetwork_saysWhyThereIsNoDocker(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "none.sock")
+	t.Setenv("DOCKER_HOST", "unix://"+socket)
+	e := &ensembles.Ensemble{Kind: ensembles.Container, Members: []*ensembles.Member{{Name: "zk1", ContainerID: "c0ffee"}}}
+	_, err := NewNetwork(t.Context(), e)
+	if !errors.Is(err, ErrSkipped) || !strings.Contains(err.Error(), "there is no Docker socket "+socket+": install and start Docker") {
+		t.Errorf("got %v", err)
+	}
 }
 
 // knocked is one attempt to connect.

@@ -1,13 +1,16 @@
 package scenarios
 
 import (
+	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -29,6 +32,10 @@ func beDriver(name string) {
 		minimal(nil).Main()
 	case "leaves its listeners":
 		minimal(strings.Split(os.Getenv("SERVERS"), ",")).Main()
+	case "restores what is lost", "takes any session for the same":
+		restoring(name == "restores what is lost").Main()
+	case "answers ok":
+		answeringOK()
 	case "prints":
 		s, _ := recipes.Find("lock/predecessor")
 		open := s.Open
@@ -64,6 +71,66 @@ func minimal(servers []string) driver.Lock {
 			return driver.Mutex{Lock: func(context.Context) error { return lock.Lock() }, Unlock: lock.Unlock, Close: conn.Close}, nil
 		},
 	}
+}
+
+// answeringOK serves a lock, and answers ok where that refuses.
+func answeringOK() {
+	said, out := io.Pipe()
+	s, _ := recipes.Find("lock/predecessor")
+	go func() { out.CloseWithError(driver.Serve(context.Background(), s, os.Stdin, out)) }()
+	for in := bufio.NewScanner(said); in.Scan(); {
+		var answer struct {
+			ID    json.RawMessage
+			Error json.RawMessage
+		}
+		line := in.Text()
+		if err := json.Unmarshal(in.Bytes(), &answer); err == nil && answer.Error != nil {
+			line = fmt.Sprintf(`{"id":%s,"ok":{}}`, answer.ID)
+		}
+		fmt.Println(line)
+	}
+	os.Exit(0)
+}
+
+// restoring is minimal, and says restored whenever it is connected again, in whichever
+// session. losing says that it says lost before.
+func restoring(losing bool) driver.Lock {
+	l := minimal(nil)
+	l.Promises.Events = true
+	l.Open = func(ctx context.Context, env recipes.Env) (driver.Mutex, error) {
+		conn, states, err := zk.Connect(env.Servers, env.Timeout, zk.WithLogger(log.New(io.Discard, "", 0)))
+		if err != nil {
+			return driver.Mutex{}, err
+		}
+		connected := make(chan struct{})
+		var closed atomic.Bool // then there are no events
+		go func() {
+			had := false // a session
+			for e := range states {
+				switch {
+				case closed.Load():
+				case e.State == zk.StateHasSession && !had:
+					had = true
+					close(connected)
+				case e.State == zk.StateHasSession:
+					env.Events(recipes.Event{Kind: recipes.EventRestored})
+				case e.State == zk.StateDisconnected && had:
+					env.Events(recipes.Event{Kind: recipes.EventSuspended})
+				case e.State == zk.StateExpired && losing:
+					env.Events(recipes.Event{Kind: recipes.EventLost})
+				}
+			}
+		}()
+		select {
+		case <-connected:
+		case <-ctx.Done():
+			conn.Close()
+			return driver.Mutex{}, context.Cause(ctx)
+		}
+		lock := zk.NewLock(conn, env.Parent, zk.WorldACL(zk.PermAll))
+		return driver.Mutex{Lock: func(context.Context) error { return lock.Lock() }, Unlock: lock.Unlock, Close: func() { closed.Store(true); conn.Close() }}, nil
+	}
+	return l
 }
 
 // asDriver is a driver of that name in a scenario.
@@ -227,6 +294,49 @@ func TestCheckDriver_showsTheExchangeOfWhatIsWrong(t *testing.T) {
 	}
 	if len(wrong) != 1 || !strings.Contains(wrong[0].Why, "DEBUG: still here") || len(wrong[0].Exchange) == 0 {
 		t.Errorf("found %+v", wrong)
+	}
+}
+
+// A client library calls a new session connected, as it does the same session: a driver that
+// passes that on says restored of what is lost.
+func TestCheckDriver_findsWhatIsRestoredAndGone(t *testing.T) {
+	for name, want := range map[string]string{
+		"restores what is lost":          "and the client said lost, and then restored",
+		"takes any session for the same": "and the client said restored, not lost",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var found check.Step
+			c := host.Command{Args: []string{os.Args[0]}, Env: []string{driverKey + "=" + name}}
+			if err := checkDriverOn(t.Context(), ensemble, c, "", func(s check.Step) {
+				if s.Name == "lost session" {
+					found = s
+				}
+			}); err != nil {
+				t.Fatal(err)
+			}
+			if found.Result != check.Wrong || !strings.Contains(found.Why, want) || !strings.Contains(strings.Join(found.Exchange, "\n"), `"restored"`) {
+				t.Errorf("found %+v", found)
+			}
+		})
+	}
+}
+
+// What is answered, and what should have been, are in one sentence.
+func TestCheckDriver_saysWhatWasAnswered(t *testing.T) {
+	why := map[string]string{}
+	c := host.Command{Args: []string{os.Args[0]}, Env: []string{driverKey + "=answers ok"}}
+	if err := checkDriverOn(t.Context(), ensemble, c, "", func(s check.Step) { why[s.Name] = s.Why }); err != nil {
+		t.Fatal(err)
+	}
+	for step, want := range map[string]string{
+		"not open":     "no such client is open, and acquire of client 1000000 was answered ok: it has to be answered with an error of kind failed",
+		"nothing held": "nothing is held, and release of client 1 was answered ok: it has to be answered with an error of kind failed",
+		"unknown op":   "there is no op frobnicate, and it was answered ok: it has to be answered with an error of kind unsupported",
+	} {
+		if why[step] != want {
+			t.Errorf("%s: got %q, want %q", step, why[step], want)
+		}
 	}
 }
 

@@ -50,7 +50,7 @@ func ordinary(t *testing.T) (dir string, zkbench func(wantCode int, args ...stri
 		cmd := exec.Command(binary, args...)
 		cmd.Dir, cmd.SysProcAttr, cmd.Stdout, cmd.Stderr = dir, as, &stdout, &stderr
 		cmd.Env = []string{"HOME=" + filepath.Join(dir, "home"), "PATH=" + os.Getenv("PATH"), "JAVA_HOME=" + os.Getenv("JAVA_HOME"),
-			"ZOOKEEPER_HOME=" + os.Getenv("ZOOKEEPER_HOME"), "DOCKER_HOST=unix://" + filepath.Join(dir, "none.sock")}
+			"ZOOKEEPER_HOME=" + os.Getenv("ZOOKEEPER_HOME"), "DOCKER_HOST=unix://" + filepath.Join(dir, "none.sock"), "TMPDIR=" + dir}
 		err := cmd.Run()
 		if code := cmd.ProcessState.ExitCode(); code != wantCode {
 			t.Fatalf("zkbench %s: exit code %d, want %d: %v\n%s%s", strings.Join(args, " "), code, wantCode, err, &stdout, &stderr)
@@ -81,6 +81,16 @@ func TestEnsemble_ofAnOrdinaryUser(t *testing.T) {
 
 	_, said = zkbench(exitBroken, "subject", "check", "--verbose", "--", "sh", "-c", "id -u >user; pwd >folder")
 	matches("check", said, `kept ensemble [0-9a-f]{8} has its networks there\n(.*\n)*kept ensemble [0-9a-f]{8}: local JVMs`)
+	matches("check", said, `the driver breaks 1 rule of the protocol`)
+	if left, _ := filepath.Glob(filepath.Join(dir, "zkbench-driver-*")); len(left) > 0 {
+		t.Errorf("of a driver that printed nothing %v is left", left)
+	}
+	out, _ = zkbench(exitBroken, "subject", "check", "--", "sh", "-c", "echo out of cheese >&2")
+	matches("check", out, `it printed last "out of cheese"; all that it printed is in `+dir+`/zkbench-driver-\d+/stderr`)
+	matches("check", out, `\nwhat the driver printed is kept for you: `+dir+`/zkbench-driver-\d+/stderr\n`)
+	if left, _ := filepath.Glob(filepath.Join(dir, "zkbench-driver-*", "*")); len(left) != 1 {
+		t.Errorf("one file is kept, and there are %v", left)
+	}
 	if got := readLine(t, dir, "folder"); got != dir {
 		t.Errorf("it was run in %s, not in %s", got, dir)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/ensembles/auto"
 	"github.com/zkbench/zkbench/recipes/driver/check"
+	"github.com/zkbench/zkbench/report/units"
 	"github.com/zkbench/zkbench/scenarios"
 )
 
@@ -76,17 +77,17 @@ func checkSubject(cmd *cobra.Command, args []string, o ensembles.Options) error 
 	})
 	printed, _ := os.Stat(stderr)
 	if count[check.Wrong] > 0 && printed != nil && printed.Size() > 0 {
-		fmt.Fprintf(cmd.OutOrStdout(), "what the driver printed: %s\n", stderr)
+		fmt.Fprintf(cmd.OutOrStdout(), "what the driver printed is kept for you: %s\n", stderr)
 	} else {
 		err = errors.Join(err, os.RemoveAll(dir))
 	}
 	switch {
 	case count[check.Wrong] > 0:
-		return errors.Join(coded{fmt.Errorf("%d rules of the protocol are broken (zkbench help drivers)", count[check.Wrong]), exitBroken}, err)
+		return errors.Join(coded{fmt.Errorf("the driver breaks %s of the protocol (zkbench help drivers)", units.Plural(count[check.Wrong], "rule")), exitBroken}, err)
 	case err != nil || count[check.Unknown] > 0:
 		return errors.Join(fmt.Errorf("not everything could be checked"), err)
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%d rules hold, %d are about what it does not offer\n", count[check.OK], count[check.NotOffered])
+	fmt.Fprintf(cmd.OutOrStdout(), "the driver keeps %s; not offered: %d\n", units.Plural(count[check.OK], "rule"), count[check.NotOffered])
 	return nil
 }
 

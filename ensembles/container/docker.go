@@ -49,6 +49,10 @@ func connect(ctx context.Context) (*client.Client, error) {
 	return tc.Client, nil
 }
 
+// Docker returns a client of the daemon that runs the members, or why there is none. The
+// caller closes it.
+func Docker(ctx context.Context) (*client.Client, error) { return connect(ctx) }
+
 // newClient returns an error where testcontainers panics: its search for the daemon's
 // socket does when a daemon that is busy does not answer in time.
 func newClient(ctx context.Context) (tc *testcontainers.DockerClient, err error) {

@@ -18,7 +18,8 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	if os.Getenv(answerEnv) != "" {
-		fmt.Printf("rights: %v\npossible: %v\ninside: %v\n", Rights(), Possible(context.Background()), Inside())
+		id, mapped := Outside()
+		fmt.Printf("rights: %v\npossible: %v\ninside: %v\noutside: %v, %v\n", Rights(), Possible(context.Background()), Inside(), id, mapped)
 		os.Exit(0)
 	}
 	os.Exit(m.Run())
@@ -65,7 +66,9 @@ func TestCommand_hasRightsInside(t *testing.T) {
 	cmd := Command(t.Context())
 	cmd.Env = append(cmd.Env, answerEnv+"=1")
 	out, err := cmd.CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "rights: <nil>") || !strings.Contains(string(out), "inside: true") {
-		t.Errorf("%v\n%s", err, out)
+	for _, want := range []string{"rights: <nil>", "inside: true", fmt.Sprintf("outside: %d, true\n", os.Geteuid())} {
+		if err != nil || !strings.Contains(string(out), want) {
+			t.Errorf("%q is not in what it says: %v\n%s", want, err, out)
+		}
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
+
+	"github.com/zkbench/zkbench/ensembles/rootless"
 )
 
 // ours says why what the folder holds cannot be believed: it belongs to somebody else, or
@@ -17,9 +19,19 @@ func ours(dir string, info fs.FileInfo) error {
 	case !info.IsDir():
 		return fmt.Errorf("%s is no folder", dir)
 	case int(owner) != os.Geteuid():
-		return fmt.Errorf("%s belongs to user %d, and this is user %d", dir, owner, os.Geteuid())
+		outside, mapped := rootless.Outside()
+		return foreign(dir, owner, os.Geteuid(), outside, mapped)
 	case info.Mode().Perm()&0o022 != 0:
 		return fmt.Errorf("%s can be written by others (%v)", dir, info.Mode().Perm())
 	}
 	return nil
+}
+
+// foreign says whose folder it is. In a user namespace users have other numbers, and who has
+// none there is shown as 65534.
+func foreign(dir string, owner uint32, here, outside int, mapped bool) error {
+	if !mapped {
+		return fmt.Errorf("%s belongs to user %d, and this is user %d", dir, owner, here)
+	}
+	return fmt.Errorf("%s belongs to another user, shown as %d in the user namespace that this runs in, and this is user %d, shown as %d", dir, owner, outside, here)
 }

@@ -56,32 +56,64 @@ const (
 	prelude     = 10 * time.Second // how long before the proof a fault may have begun to be part of the story
 )
 
-// Failures explains the failed verdicts of a run. Of a subject that is broken on purpose
-// it explains those that had to catch it.
+// Failures explains the failed verdicts of a run, the first of each guarantee before the
+// second of any. Of a subject that is broken on purpose it explains those that had to catch
+// it.
 func Failures(c report.Conclusion) []Story {
 	var stories []Story
 	names := matrix.NamesOf(c.Result.Trials)
+	for _, f := range firstOfEach(failed(c)) {
+		if len(stories) == storyLimit && f.trial.Step == "" || len(stories) == cellLimit {
+			return stories
+		}
+		s := Failure(c.Histories[f.trial.Name], f.trial, f.verdict)
+		s.Label = names.Label(f.trial.Cell)
+		stories = append(stories, s)
+	}
+	return stories
+}
+
+// failure is a failed verdict that can be explained.
+type failure struct {
+	trial   report.Trial
+	verdict verdict.Verdict
+}
+
+// failed lists the failed verdicts that can be explained, in the order of the trials.
+func failed(c report.Conclusion) (all []failure) {
 	for _, t := range c.Result.Trials {
 		for _, v := range t.Verdicts {
-			if v.Result != report.Fail || len(v.Records) == 0 || len(t.Expect) > 0 && !slices.Contains(t.Expect, v.Guarantee) {
+			if v.Result != report.Fail || len(v.Records) == 0 || len(t.Expect) > 0 && !slices.Contains(t.Expect, v.Guarantee) || c.Histories[t.Name] == nil {
 				continue
 			}
-			if len(stories) == storyLimit && t.Step == "" || len(stories) == cellLimit {
-				return stories
-			}
-			h := c.Histories[t.Name]
-			if h == nil {
-				break
-			}
-			s := Failure(h, t, v)
-			s.Label = names.Label(t.Cell)
-			stories = append(stories, s)
+			all = append(all, failure{t, v})
 			if t.Step != "" {
 				break // of an audit's cells each has its story
 			}
 		}
 	}
-	return stories
+	return all
+}
+
+// firstOfEach puts the first failure of each guarantee before all others. What is broken on
+// purpose is told apart from what nobody expects, and counts apart.
+func firstOfEach(all []failure) []failure {
+	type kind struct {
+		guarantee string
+		expected  bool
+	}
+	var first, others []failure
+	seen := map[kind]bool{}
+	for _, f := range all {
+		k := kind{f.verdict.Guarantee, len(f.trial.Expect) > 0}
+		if seen[k] {
+			others = append(others, f)
+		} else {
+			first = append(first, f)
+		}
+		seen[k] = true
+	}
+	return append(first, others...)
 }
 
 // Failure explains one failed verdict of a trial. A history that is cut short is explained

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -193,6 +194,39 @@ func TestFailures_areThoseWithAProof(t *testing.T) {
 		if stories := Failures(c); len(stories) != row.want {
 			t.Errorf("%s: %d stories, want %d", row.about, len(stories), row.want)
 		}
+	}
+}
+
+// A terminal tells the first few: what broke one guarantee many times must not hide another,
+// nor may the limit.
+func TestFailures_tellTheFirstOfEachGuaranteeFirst(t *testing.T) {
+	trial := func(name string, expect []string, guarantees ...string) report.Trial {
+		x := report.Trial{Name: name, Expect: expect, Cell: history.Cell{Subject: "lock/a", Clients: 3}}
+		for _, g := range guarantees {
+			x.Verdicts = append(x.Verdicts, report.Verdict{Guarantee: g, Result: report.Fail, Records: []int{1}})
+		}
+		return x
+	}
+	trials := []report.Trial{trial("zoo", []string{"progress"}, "progress"), trial("0", nil, "fifo")}
+	for i := range storyLimit {
+		trials = append(trials, trial(fmt.Sprint(i+1), nil, "fifo", "no-orphan"))
+	}
+	trials = append(trials, trial("last", nil, "progress"))
+	h := history.Of(history.Header{}, &history.Session{Event: history.Opened, Client: 1, Session: 1})
+	c := report.Conclusion{Result: report.Result{Trials: trials}, Histories: map[string]*history.History{}}
+	for _, x := range trials {
+		c.Histories[x.Name] = h
+	}
+	var got []string
+	stories := Failures(c)
+	for _, s := range stories[:6] {
+		got = append(got, s.Trial.Name+" "+s.Guarantee)
+	}
+	if want := []string{"zoo progress", "0 fifo", "1 no-orphan", "last progress", "1 fifo", "2 fifo"}; !slices.Equal(got, want) {
+		t.Errorf("first are told %q, want %q", got, want)
+	}
+	if len(stories) != storyLimit {
+		t.Errorf("%d stories", len(stories))
 	}
 }
 

@@ -38,6 +38,8 @@ func sample(s *history.Sample) string {
 		why = ": " + s.Err
 	}
 	switch {
+	case s.Op == history.Acquire && s.Outcome == history.OK && s.Token == 0 && s.Path == "":
+		return fmt.Sprintf("is granted, and names no token and no node, nor does the wire show one of session %#x; it had asked at %s", uint64(s.Session), units.Moment(s.Call))
 	case s.Op == history.Acquire && s.Outcome == history.OK:
 		return fmt.Sprintf("is granted: token %s by node %s of session %#x; it had asked at %s", units.Zxid(s.Token), last(s.Path), uint64(s.Session), units.Moment(s.Call))
 	case s.Op == history.Acquire:
@@ -71,19 +73,28 @@ func window(w *history.Window) string {
 func session(r *history.Session) string {
 	switch r.Event {
 	case history.Opened:
-		return fmt.Sprintf("has session %#x with a timeout of %v", uint64(r.Session), r.Timeout)
+		return fmt.Sprintf("has session %#x on the wire, with a timeout of %v", uint64(r.Session), r.Timeout)
 	case history.Closed:
 		return fmt.Sprintf("closes session %#x", uint64(r.Session))
 	case history.Suspended:
 		return fmt.Sprintf("learns that the connection is gone: token %s is suspended", units.Zxid(r.Token))
 	case history.Restored:
-		return fmt.Sprintf("is connected with the same session again: token %s is restored", units.Zxid(r.Token))
+		return restored(r)
 	case history.Lost:
 		return fmt.Sprintf("learns that token %s is lost", units.Zxid(r.Token))
 	case history.Expired:
 		return fmt.Sprintf("hears from the servers that session %#x is gone", uint64(r.Session))
 	}
 	return string(r.Event)
+}
+
+// restored is the client's word: which session it has, the wire shows. A client that was
+// told that its grant is lost has no token left to restore.
+func restored(r *history.Session) string {
+	if r.Token == 0 {
+		return "says that it is connected with the same session again; it holds nothing"
+	}
+	return fmt.Sprintf("says that it is connected with the same session again, and that token %s is restored", units.Zxid(r.Token))
 }
 
 // observation puts into words what was seen.

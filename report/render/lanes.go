@@ -45,7 +45,7 @@ func writeLanes(b *strings.Builder, c explain.Chart, marks []view.Mark, width in
 			key = append(key, string(r)+" "+m.Text)
 		}
 	}
-	fmt.Fprintf(b, "%s\n\n", wrap("  "+strings.Join(key, "  "), "  ", width))
+	fmt.Fprintf(b, "%s\n\n", wrapPairs("  "+strings.Join(key, ", "), "  ", width))
 }
 
 const (

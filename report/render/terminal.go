@@ -184,7 +184,11 @@ func writeTable(b *strings.Builder, t view.Table, term Term) {
 		fmt.Fprintln(b, paint(line(func(i int) string { return units.Clean(r.Cells[i]) }), result, term))
 	}
 	for _, s := range legend {
-		fmt.Fprintln(b, wrap(s, "", term.Width))
+		if s == t.Note {
+			fmt.Fprintln(b, wrap(s, "", term.Width))
+		} else {
+			fmt.Fprintln(b, wrapPairs(s, "", term.Width))
+		}
 	}
 }
 
@@ -277,9 +281,33 @@ func paint(s, result string, term Term) string {
 // wrap breaks text at spaces into lines of at most width characters; every line but the
 // first is indented. Spaces that stand together stay together.
 func wrap(s, indent string, width int) string {
+	return fill(strings.Split(units.Clean(s), " "), indent, width)
+}
+
+// wrapPairs is wrap for a legend, whose pairs of a sign and what it stands for have commas
+// between them. It breaks a pair only where that is longer than a line.
+func wrapPairs(legend, indent string, width int) string {
+	var parts []string
+	pairs := strings.Split(units.Clean(legend), ", ")
+	for i, pair := range pairs {
+		if i < len(pairs)-1 {
+			pair += ","
+		}
+		if len(indent)+utf8.RuneCountInString(pair) > width {
+			parts = append(parts, strings.Split(pair, " ")...)
+		} else {
+			parts = append(parts, pair)
+		}
+	}
+	return fill(parts, indent, width)
+}
+
+// fill puts words into lines of at most width characters; every line but the first is
+// indented.
+func fill(words []string, indent string, width int) string {
 	var b strings.Builder
 	used := 0
-	for i, word := range strings.Split(units.Clean(s), " ") {
+	for i, word := range words {
 		n := utf8.RuneCountInString(word)
 		switch {
 		case i == 0:

@@ -86,6 +86,35 @@ func TestTerminal_whatFailsFitsOneScreen(t *testing.T) {
 	}
 }
 
+// A sign and what it stands for are in one line, whatever the width.
+func TestTerminal_keepsALegendsPairsTogether(t *testing.T) {
+	v := viewOf(t, "audit")
+	pairs := []string{"? could not be judged", "- not applicable"}
+	for _, c := range v.Brief[0].Columns[1:] {
+		pairs = append(pairs, c.Short+" "+c.Head)
+	}
+	for width := 64; width <= 120; width++ { // the matrix takes 63
+		var b strings.Builder
+		writeTable(&b, v.Brief[0], Term{Width: width})
+		for _, pair := range pairs {
+			if !strings.Contains(b.String(), pair) {
+				t.Errorf("at width %d %q is not in one line:\n%s", width, pair, &b)
+			}
+		}
+		for line := range strings.Lines(b.String()) {
+			if n := utf8.RuneCountInString(strings.TrimSpace(line)); n > width {
+				t.Errorf("at width %d a line has %d characters: %s", width, n, line)
+			}
+		}
+	}
+}
+
+func TestWrapPairs_breaksAPairThatIsLongerThanALine(t *testing.T) {
+	if got, want := wrapPairs("a drop, b what takes more than a line, c hold.", "", 16), "a drop, b what\ntakes more than\na line, c hold."; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestTerminal_coloursWhereItMay(t *testing.T) {
 	var plain, coloured bytes.Buffer
 	v := viewOf(t, "broken")

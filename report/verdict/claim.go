@@ -14,7 +14,7 @@ func init() {
 	register(Guarantee{
 		Name: ClaimValidity, Rule: 1, Concerns: granting,
 		Promise: "Whoever is granted something has a node in line that exists, that its own session owns, and before which nobody older stands.",
-		Harm:    "The client believes in a grant that is not its own: it ends when another session ends, and the client does not learn of it.",
+		Harm:    "The client believes that it holds, and no node in line says so: others may be granted the same, or the grant ends with another's session, and the client does not learn of it.",
 		Help:    "a grant whose node did not exist, was another session's, or not first",
 		check:   newClaimValidity,
 	})
@@ -119,8 +119,28 @@ func (c *claims) committed(g *granted) {
 	if g.missing || g.mistaken() {
 		c.missing++
 	}
-	c.broken.add([]int{g.record}, "client %d was granted token %#x by node %s of session %#x, knowing of no commit after %#x (record %d), but %s",
-		g.client, uint64(g.token), cmp.Or(g.path, "(unnamed)"), uint64(g.session), uint64(g.zxid), g.record, wrong)
+	c.broken.add([]int{g.record}, "client %d was granted %s of session %#x, knowing of no commit after %#x (record %d), but %s",
+		g.client, g.claims(), uint64(g.session), uint64(g.zxid), g.record, wrong)
+}
+
+// claims is what the client claims to hold, in words. A driver need not name any of it: then
+// it is what the wire showed.
+func (g *granted) claims() string {
+	switch {
+	case g.token != 0:
+		return fmt.Sprintf("token %#x by node %s", uint64(g.token), cmp.Or(g.path, "(unnamed)"))
+	case g.path != "":
+		return "no token by node " + g.path
+	}
+	return "no token and no node (it named none, and the wire showed none)"
+}
+
+// handed is a token in words.
+func handed(token int64) string {
+	if token == 0 {
+		return "no token (it named none, and the wire showed none)"
+	}
+	return fmt.Sprintf("token %d", token)
 }
 
 // check compares what was seen of a node with the claim. The client had not let go
@@ -194,16 +214,16 @@ func (c *claims) claim(s *history.Sample, record int) {
 		c.unchecked++
 	}
 	if s.Session != 0 && (k == nil || k.opened == 0) {
-		c.guests.add([]int{record}, "client %d was granted token %d under session %#x (record %d), and on its own connections no session was ever opened: "+
-			"it shares another client's", s.Client, s.Token, uint64(s.Session), record)
+		c.guests.add([]int{record}, "client %d was granted %s under session %#x (record %d), and on its own connections no session was ever opened: "+
+			"it shares another client's", s.Client, handed(s.Token), uint64(s.Session), record)
 	}
 	if s.Session == 0 || k == nil || k.opened == 0 {
 		return
 	}
 	if l := k.lost; l.session == s.Session && (s.Call > l.at || s.Return > l.at+grace) {
 		c.broken.add([]int{l.record, record},
-			"client %d was granted token %d at %v (record %d), %v after it had heard that session %#x was gone (record %d)",
-			s.Client, s.Token, s.Return, record, s.Return-l.at, uint64(l.session), l.record)
+			"client %d was granted %s at %v (record %d), %v after it had heard that session %#x was gone (record %d)",
+			s.Client, handed(s.Token), s.Return, record, s.Return-l.at, uint64(l.session), l.record)
 		return
 	}
 	if s.Session == k.opened || s.Session == k.previous && s.Return <= k.openedAt+grace {

@@ -34,7 +34,7 @@ var steps = []step{
 	{"cancelled take", "cancel gives up a take that waits", "queue", "cancel", checkCancelledTake},
 	{"close under an operation", "close ends the session, and the operation under way is answered first", "", "", checkCloseUnder},
 	{"events", "suspended when the connection is lost, restored with the same session, lost when it is gone", "grant", "events", checkEvents},
-	{"lost session", "once the session is gone, close is ok, and the number can be opened again", "", "", checkLostSession},
+	{"lost session", "once the session is gone, restored is never said, close is ok, and the number can be opened again", "", "", checkLostSession},
 	{"end of stdin", "when stdin ends the driver ends its sessions and exits with 0, within 10 s", "", "", checkEnd},
 }
 
@@ -91,24 +91,32 @@ func checkNotOpen(k *checker) {
 	if k.p.Hello.Recipe == string(recipes.RecipeQueue) {
 		op = "take"
 	}
-	k.failed(op, 1_000_000)
+	k.failed(op, 1_000_000, "no such client is open")
 }
 
-// failed asks for something that must be answered failed.
-func (k *checker) failed(op string, client int) {
+// failed asks for something that must be answered failed, and why says why.
+func (k *checker) failed(op string, client int, why string) {
 	a := k.ask(op, client)
-	k.be(a.Error != nil && a.Error.Kind == lines.Failed, "%s was not answered failed", op)
+	k.be(a.Error != nil && a.Error.Kind == lines.Failed, "%s, and %s of client %d was answered %s: it has to be answered with an error of kind failed", why, op, client, answered(a))
+}
+
+// answered is an answer in words.
+func answered(a lines.Reply) string {
+	if a.Error == nil {
+		return "ok"
+	}
+	return fmt.Sprintf("with an error of kind %q", a.Error.Kind)
 }
 
 func checkNothingHeld(k *checker) {
 	c, _ := k.client()
-	k.failed("release", c.Number())
+	k.failed("release", c.Number(), "nothing is held")
 }
 
 func checkUnknownOp(k *checker) {
 	c, _ := k.client()
 	a := k.ask("frobnicate", c.Number())
-	k.be(a.Error != nil && a.Error.Kind == lines.Unsupported, "an op that is not there was not answered unsupported")
+	k.be(a.Error != nil && a.Error.Kind == lines.Unsupported, "there is no op frobnicate, and it was answered %s: it has to be answered with an error of kind unsupported", answered(a))
 }
 
 func checkAcquire(k *checker) {
@@ -318,15 +326,47 @@ func (k *checker) event(events chan recipes.Event, limit time.Duration) recipes.
 }
 
 func checkLostSession(k *checker) {
-	c, _ := k.client()
+	c, events := k.client()
+	if k.p.Hello.Recipe != string(recipes.RecipeQueue) {
+		k.acquire(c) // many recipes tell only who holds
+	}
+	gone := c.Seen().Session
 	restore := k.g.Cut(c.Number())
 	err := k.g.End(k.ctx, c.Number())
 	restore()
 	k.must(err)
+	if k.p.Hello.Events {
+		k.neverRestored(c, events, gone)
+	}
 	err = c.Close(k.ctx)
 	k.be(err == nil, "close is ok even when the session is gone: %v", err)
 	k.numbers-- // the same number again
 	k.client()
+}
+
+// afterthought is how long after its client has connected a driver may take to tell.
+const afterthought = 500 * time.Millisecond
+
+// neverRestored ends the step where the client says restored, and its session is gone. A
+// driver that takes a new session for the one before says so when that is connected. Many
+// clients connect no more once they have said lost: they have a session timeout to do it.
+func (k *checker) neverRestored(c *host.Client, events <-chan recipes.Event, gone int64) {
+	lost := false
+	listen := func() {
+		for len(events) > 0 {
+			switch e := <-events; e.Kind {
+			case recipes.EventLost:
+				lost = true
+			case recipes.EventRestored:
+				k.be(!lost, "session %#x is gone, and the client said lost, and then restored: what is lost is never restored, and of a new session a driver says nothing", uint64(gone))
+				k.be(false, "session %#x is gone, and the client said restored, not lost: restored is for the same session, and of a new one a driver says nothing", uint64(gone))
+			}
+		}
+	}
+	connected := func() bool { listen(); return c.Seen().Session != gone }
+	k.until(3*timeout, func() bool { return connected() || lost })
+	k.until(timeout, connected)
+	k.until(afterthought, func() bool { listen(); return false })
 }
 
 func checkEnd(k *checker) {

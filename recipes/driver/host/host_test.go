@@ -143,8 +143,8 @@ func TestWhatADriverPrints_isKept(t *testing.T) {
 	p, client := start(t, "exits")
 	_, err := client.Acquire(t.Context())
 	file := p.stderr + "-0.stderr"
-	if err == nil || !strings.Contains(err.Error(), file) {
-		t.Errorf("the error does not name the file: %v", err)
+	if err == nil || !strings.Contains(err.Error(), file) || !strings.Contains(err.Error(), `"out of cheese"`) {
+		t.Errorf("the error does not name the file, or what stands last in it: %v", err)
 	}
 	if text, _ := os.ReadFile(file); string(text) != "out of cheese\n" {
 		t.Errorf("the file has %q", text)
@@ -345,7 +345,7 @@ func TestStop_tellsOfAnExitWithAnError(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Stop(); err == nil || !strings.Contains(err.Error(), "exits with 0: exit status 3") {
+	if err := p.Stop(); err == nil || !strings.Contains(err.Error(), `exits with 0: exit status 3; it printed last "no cheese"`) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -188,6 +188,7 @@ func beDriver(mode string) {
 		fmt.Fprintln(os.Stderr, child.Process.Pid)
 		time.Sleep(10 * time.Minute)
 	case "ends with an error":
+		fmt.Fprintln(os.Stderr, "no cheese")
 		os.Exit(3)
 	}
 }

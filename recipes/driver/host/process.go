@@ -106,16 +106,19 @@ func (p *Process) exited() {
 		p.fail(fmt.Errorf("%s: its driver has ended", p.command.Name))
 		return
 	}
-	p.fail(p.breach("", fmt.Sprintf("it exited in the middle (%s)%s; it ends when stdin does", p.state, p.said())))
+	p.fail(p.breach("", fmt.Sprintf("it exited in the middle (%s), and has to run until its stdin is closed%s", p.state, p.said())))
 }
 
-// said is where to read what the process printed.
+// said is what the process printed last, and where to read the rest.
 func (p *Process) said() string {
-	file := p.output.where()
-	if file == "" {
-		return ""
+	said := ""
+	if line := p.output.lastLine(); line != "" {
+		said = fmt.Sprintf("; it printed last %q", line)
 	}
-	return ", and what it printed is in " + file
+	if file := p.output.where(); file != "" {
+		said += "; all that it printed is in " + file
+	}
+	return said
 }
 
 // Stop ends the process: its stdin ends, and what has not exited 10 s later is killed. The

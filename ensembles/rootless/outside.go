@@ -1,0 +1,29 @@
+package rootless
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+// Outside is this user's id outside of the user namespace that this process is in, whoever
+// has made that. mapped is false where the ids are the machine's own.
+func Outside() (id int, mapped bool) { return outside(os.DirFS("/proc"), os.Geteuid()) }
+
+// outside looks up an id in proc, which is /proc: each line of uid_map has the first id
+// inside, the first outside, and how many there are.
+func outside(proc fs.FS, id int) (is int, mapped bool) {
+	const all = 1<<32 - 1
+	text, err := fs.ReadFile(proc, "self/uid_map")
+	if err != nil {
+		return id, false // no Linux: there are no user namespaces
+	}
+	for line := range bytes.Lines(text) {
+		var first, to, count int64
+		if _, err := fmt.Sscan(string(line), &first, &to, &count); err == nil && int64(id) >= first && int64(id)-first < count {
+			return int(to + int64(id) - first), count < all
+		}
+	}
+	return id, true
+}

@@ -1,0 +1,67 @@
+package host
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestOutput_lastLineIsWhatWentWrong(t *testing.T) {
+	for _, row := range []struct{ about, printed, want string }{
+		{"nothing", "", ""},
+		{"one line, not yet ended", "out of cheese", "out of cheese"},
+		{"the last of several, and empty ones", "starting\nout of cheese\r\n\n", "out of cheese"},
+		{"a traceback ends with the error", "Traceback:\n  File \"a.py\"\n    import kazoo\nModuleNotFoundError: No module named 'kazoo'\n", "ModuleNotFoundError: No module named 'kazoo'"},
+		{"a stack trace begins with it", "Exception in thread \"main\" Oops\n\tat Lock.run(Lock.java:3)\n\tat Lock.main(Lock.java:7)\n", `Exception in thread "main" Oops`},
+		{"nothing but a stack", "\tat Lock.run(Lock.java:3)\n\tat Lock.main(Lock.java:7)\n", "\tat Lock.main(Lock.java:7)"},
+		{"more than is remembered", strings.Repeat("starting\n", tailLimit) + "out of cheese", "out of cheese"},
+	} {
+		t.Run(row.about, func(t *testing.T) {
+			var o output
+			for part := range strings.SplitAfterSeq(row.printed, "\n") {
+				if n, err := o.Write([]byte(part)); n != len(part) || err != nil {
+					t.Fatal(n, err)
+				}
+			}
+			if got := o.lastLine(); got != row.want {
+				t.Errorf("got %q, want %q", got, row.want)
+			}
+			if len(o.tail) > tailLimit {
+				t.Errorf("%d bytes are remembered", len(o.tail))
+			}
+		})
+	}
+}
+
+func TestOutput_ofAnotherTrialIsForgotten(t *testing.T) {
+	one, two := filepath.Join(t.TempDir(), "one"), filepath.Join(t.TempDir(), "two")
+	var o output
+	said := func(line, file string) {
+		t.Helper()
+		if o.lastLine() != line || o.where() != file {
+			t.Errorf("got %q in %q, want %q in %q", o.lastLine(), o.where(), line, file)
+		}
+	}
+	write := func(text string) {
+		if _, err := o.Write([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o.to(one)
+	said("", "")
+	write("a")
+	said("a", one)
+	o.to("")
+	said("a", one) // it can still be told why it ended
+	write("\nb")
+	said("b", "")
+	o.to(two)
+	said("", "")
+	write("c")
+	said("c", two)
+	o.to("")
+	if text, err := os.ReadFile(two); string(text) != "c" || err != nil {
+		t.Errorf("the file has %q, %v", text, err)
+	}
+}

@@ -1,0 +1,34 @@
+package explain
+
+import (
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/report/history"
+)
+
+// A reader must see who says what: a client may be wrong about its session, the wire is not.
+func TestEventOf_saysWhoSaysSo(t *testing.T) {
+	for _, row := range []struct {
+		about  string
+		record history.Record
+		want   string
+	}{
+		{"a session, by the wire", &history.Session{Event: history.Opened, Client: 1, Session: 0x65, Timeout: 4 * time.Second},
+			"has session 0x65 on the wire, with a timeout of 4s"},
+		{"a grant restored, by the client", &history.Session{Event: history.Restored, Client: 1, Session: 0x65, Token: 5},
+			"says that it is connected with the same session again, and that token 5 is restored"},
+		{"the same after the loss, when nothing is left to restore", &history.Session{Event: history.Restored, Client: 1, Session: 0x66},
+			"says that it is connected with the same session again; it holds nothing"},
+		{"a grant without a token", &history.Sample{Op: history.Acquire, Client: 1, Session: 0x65, Call: 120 * time.Millisecond, Return: time.Second, Outcome: history.OK},
+			"is granted, and names no token and no node, nor does the wire show one of session 0x65; it had asked at 0.120 s"},
+		{"a grant with one", &history.Sample{Op: history.Acquire, Client: 1, Session: 0x65, Token: 5, Path: "/l/n-1", Call: 120 * time.Millisecond, Return: time.Second, Outcome: history.OK},
+			"is granted: token 5 by node n-1 of session 0x65; it had asked at 0.120 s"},
+	} {
+		t.Run(row.about, func(t *testing.T) {
+			if e, ok := eventOf(history.Numbered{N: 1, Record: row.record}); !ok || e.Who != "client 1" || e.What != row.want {
+				t.Errorf("%s %q, want %q", e.Who, e.What, row.want)
+			}
+		})
+	}
+}
