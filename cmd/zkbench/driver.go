@@ -25,6 +25,9 @@ func driverCmd() *cobra.Command {
 			if err = errors.Join(err, clock.CheckSkew()); err != nil {
 				return usage(err)
 			}
+			if s.Open == nil {
+				return usageError("%s is a driver already, a program of its own: %s", s.Name, s.About)
+			}
 			return driver.Serve(cmd.Context(), s, cmd.InOrStdin(), cmd.OutOrStdout())
 		},
 	}
