@@ -196,8 +196,10 @@ func ensembleDownCmd() *cobra.Command {
 
 func ensembleDown(ctx context.Context, w io.Writer) error {
 	removed, err := auto.Sweep(ctx, true)
-	drivers, driversErr := sweepDrivers()
-	removed, err = append(removed, drivers...), errors.Join(err, driversErr)
+	for _, sweep := range []func() ([]string, error){sweepDrivers, sweepAgents} {
+		more, moreErr := sweep()
+		removed, err = append(removed, more...), errors.Join(err, moreErr)
+	}
 	for _, line := range removed {
 		fmt.Fprintf(w, "removed %s\n", line)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/pflag"
 
@@ -51,7 +52,7 @@ func (f *agentFlags) muster(ctx context.Context, logf func(string, ...any)) (fle
 	if err != nil {
 		return nil, nothing, err
 	}
-	dir, err := os.MkdirTemp("", "zkbench-agents-")
+	dir, err := agentsFolder()
 	if err != nil {
 		return nil, nothing, err
 	}
@@ -64,4 +65,37 @@ func (f *agentFlags) muster(ctx context.Context, logf func(string, ...any)) (fle
 		return nil, nothing, errors.Join(err, os.RemoveAll(dir))
 	}
 	return crew.Fleet, func() error { return errors.Join(crew.Dismiss(), os.RemoveAll(dir)) }, nil
+}
+
+// agentsPattern is the name of the folders for what agents need and print, and ownerFile the
+// file in one that says which process has made it.
+const (
+	agentsPattern = "zkbench-agents-"
+	ownerFile     = "owner"
+)
+
+// agentsFolder makes a folder for what agents need and print.
+func agentsFolder() (string, error) {
+	dir, err := os.MkdirTemp("", agentsPattern)
+	if err != nil {
+		return "", err
+	}
+	return dir, os.WriteFile(filepath.Join(dir, ownerFile), []byte(state.Self().String()), 0o600)
+}
+
+// sweepAgents removes what crashed runs have left for their agents, and returns a line for each.
+func sweepAgents() (removed []string, err error) {
+	folders, _ := filepath.Glob(filepath.Join(os.TempDir(), agentsPattern+"*")) // the pattern is one
+	for _, dir := range folders {
+		owner, readErr := os.ReadFile(filepath.Join(dir, ownerFile))
+		if o := state.ParseProcess(string(owner)); readErr != nil || o == (state.Process{}) || o.Alive() {
+			continue
+		}
+		if removeErr := os.RemoveAll(dir); removeErr != nil {
+			err = errors.Join(err, removeErr)
+			continue
+		}
+		removed = append(removed, "the agents' folder "+dir+" of a crashed run")
+	}
+	return removed, err
 }
