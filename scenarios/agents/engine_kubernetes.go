@@ -1,5 +1,207 @@
 package agents
 
-import "errors"
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
 
-func parseKubernetes(string, Place) (Engine, error) { return nil, errors.New("not yet") }
+// Kubernetes has agents be pods of an Indexed Job: the completion index is the agent's. It
+// speaks to the cluster through kubectl, with the rights and the context that has.
+//
+// A pod that fails or is deleted comes back with its index. In a run it is a new agent; the
+// clients of the one before are killed.
+type Kubernetes struct {
+	Place
+	n       int
+	id      string // names what is made in the cluster
+	options map[string]string
+	over    chan struct{}
+}
+
+// parseKubernetes reads N,NAME=VALUE,...
+func parseKubernetes(rest string, p Place) (Engine, error) {
+	number, said, _ := strings.Cut(rest, ",")
+	n, err := count(number)
+	if err != nil {
+		return nil, err
+	}
+	options, err := parseOptions(said, KubernetesOptions())
+	if err != nil {
+		return nil, err
+	}
+	id := make([]byte, 4)
+	_, _ = rand.Read(id) // it never fails
+	return &Kubernetes{Place: p, n: n, id: "zkbench-agents-" + hex.EncodeToString(id), options: options, over: make(chan struct{})}, nil
+}
+
+// Agents implements Engine.
+func (k *Kubernetes) Agents() int { return k.n }
+
+// Over is closed when every agent has ended because the coordinator has told it to.
+func (k *Kubernetes) Over() <-chan struct{} { return k.over }
+
+// Reach implements Engine.
+func (k *Kubernetes) Reach(ctx context.Context) (listen, host string, err error) {
+	listen, host = k.Listen, k.options["host"]
+	if listen == "" {
+		listen = ":0"
+	}
+	if host != "" {
+		return listen, host, nil
+	}
+	if host, err = k.guess(ctx); err != nil {
+		return "", "", fmt.Errorf("no address is known by which pods reach the coordinator: %w; name one: host=ADDRESS", err)
+	}
+	k.Logf("pods are to reach the coordinator at %s (host=ADDRESS names another address)", host)
+	return listen, host, nil
+}
+
+// guess returns the address of this machine, or pod, on the way to the cluster's API: nodes
+// probably reach it, too.
+func (k *Kubernetes) guess(ctx context.Context) (string, error) {
+	server := net.JoinHostPort(os.Getenv("KUBERNETES_SERVICE_HOST"), os.Getenv("KUBERNETES_SERVICE_PORT"))
+	if server == ":" { // not in a pod
+		var text strings.Builder
+		if err := k.kubectl(ctx, nil, into(&text), "config", "view", "--minify", "--output=jsonpath={.clusters[0].cluster.server}"); err != nil {
+			return "", err
+		}
+		u, err := url.Parse(strings.TrimSpace(text.String()))
+		if err != nil {
+			return "", fmt.Errorf("kubectl's server: %w", err)
+		}
+		server = net.JoinHostPort(u.Hostname(), portOf(u))
+	}
+	conn, err := (&net.Dialer{}).DialContext(ctx, "udp", server) // sends nothing
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close()
+	ours := conn.LocalAddr().(*net.UDPAddr).IP
+	if ours.IsLoopback() {
+		return "", fmt.Errorf("the cluster's API is on this machine (%s)", server)
+	}
+	return ours.String(), nil
+}
+
+func portOf(u *url.URL) string {
+	if p := u.Port(); p != "" {
+		return p
+	}
+	return "443"
+}
+
+const (
+	applyLimit = 60 * time.Second
+	logsLimit  = 60 * time.Second
+	// deleteLimit leaves time for a node that does not answer.
+	deleteLimit = 90 * time.Second
+)
+
+// Start implements Engine.
+func (k *Kubernetes) Start(ctx context.Context, j Join, ended func(error)) (stop func() error, err error) {
+	manifests, err := k.Manifests(&j)
+	if err != nil {
+		return nil, err
+	}
+	following, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var followers sync.WaitGroup
+	stop = sync.OnceValue(func() error {
+		cancel()
+		followers.Wait()
+		return k.remove()
+	})
+	if err := k.apply(ctx, manifests); err != nil {
+		return stop, err
+	}
+	k.Logf("Job %s of %d pods is applied", k.id, k.n)
+	followers.Go(func() { k.followPods(following) })
+	followers.Go(func() { k.followJob(following, ended) })
+	return stop, nil
+}
+
+// apply makes what the manifests say. It is not cut short: what it is about to make would
+// appear after it was removed.
+func (k *Kubernetes) apply(ctx context.Context, manifests []byte) error {
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), applyLimit)
+	defer cancel()
+	if err := k.kubectl(limited, manifests, nil, "apply", "--filename=-"); err != nil {
+		return err
+	}
+	if err := k.handOver(limited); err != nil {
+		return err
+	}
+	return context.Cause(ctx)
+}
+
+// handOver has the Job own the rest, which then goes with it where this process cannot take
+// it away.
+func (k *Kubernetes) handOver(ctx context.Context) error {
+	var uid strings.Builder
+	if err := k.kubectl(ctx, nil, into(&uid), "get", "job/"+k.id, "--output=jsonpath={.metadata.uid}"); err != nil {
+		return err
+	}
+	owner := fmt.Sprintf(`{"metadata": {"ownerReferences": [{"apiVersion": "batch/v1", "kind": "Job", "name": %q, "uid": %q}]}}`, k.id, uid.String())
+	for _, kind := range k.kinds()[1:] {
+		if err := k.kubectl(ctx, nil, nil, "patch", kind+"/"+k.id, "--type=merge", "--patch="+owner); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// kinds are those of what is made: the Job, and what it owns.
+func (k *Kubernetes) kinds() []string {
+	if k.options["service"] == "yes" {
+		return []string{"job", "secret", "service", "endpointslice"}
+	}
+	return []string{"job", "secret"}
+}
+
+// remove keeps what the pods have printed, and deletes all that was made.
+func (k *Kubernetes) remove() error {
+	if err := k.keepLogs(); err != nil {
+		k.Logf("what the pods have printed is not kept: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), deleteLimit)
+	defer cancel()
+	var all []string
+	for _, kind := range k.kinds() {
+		all = append(all, kind+"/"+k.id)
+	}
+	args := append([]string{"delete", "--ignore-not-found", "--cascade=foreground", "--wait"}, all...)
+	if err := k.kubectl(ctx, nil, nil, args...); err != nil {
+		return fmt.Errorf("%w; delete what may be left: kubectl %s", err, strings.Join(append(k.cluster(), append([]string{"delete"}, all...)...), " "))
+	}
+	return nil
+}
+
+// keepLogs writes what the pods that are there have printed into a file.
+func (k *Kubernetes) keepLogs() error {
+	return k.printed(filepath.Join(k.Dir, "kubernetes.log"), "--selector="+k.selector(), "--prefix", "--tail=-1", "--ignore-errors", "--max-log-requests=10000")
+}
+
+// printed writes what pods have printed into a file.
+func (k *Kubernetes) printed(file string, which ...string) error {
+	if err := os.MkdirAll(k.Dir, 0o755); err != nil {
+		return err
+	}
+	f, err := os.Create(file)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), logsLimit)
+	defer cancel()
+	return errors.Join(k.kubectl(ctx, nil, into(f), append([]string{"logs"}, which...)...), f.Close())
+}
+
+func (k *Kubernetes) selector() string { return runLabel + "=" + k.id }

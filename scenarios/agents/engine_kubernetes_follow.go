@@ -1,0 +1,174 @@
+package agents
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// What is read of a cluster's objects.
+type (
+	metadata struct {
+		Name              string
+		DeletionTimestamp string
+	}
+	condition struct {
+		Type, Status, Reason, Message string
+	}
+	reason struct {
+		Reason, Message string
+		ExitCode        int
+	}
+	podObject struct {
+		Metadata metadata
+		Status   struct {
+			Conditions        []condition
+			ContainerStatuses []struct {
+				State struct{ Waiting, Terminated *reason }
+			}
+		}
+	}
+	jobObject struct {
+		Status struct {
+			Conditions    []condition
+			FailedIndexes string
+		}
+	}
+)
+
+// rewatch is how long to wait before a watch that has ended begins again: the API ends each
+// some time.
+const rewatch = time.Second
+
+// deleted is the word of the API for an object that is gone.
+const deleted = "DELETED"
+
+// follow calls seen with each object of a kind, at first and when it changes, until ctx is done.
+func follow[T any](ctx context.Context, k *Kubernetes, kind string, seen func(event string, object T)) {
+	for said := ""; ctx.Err() == nil; {
+		err := k.kubectl(ctx, nil, func(r io.Reader) error { return changes(r, seen) },
+			"get", kind, "--selector="+k.selector(), "--watch", "--output-watch-events", "--output=json")
+		if err != nil && ctx.Err() == nil && err.Error() != said {
+			said = err.Error()
+			k.Logf("the %ss of the agents are not seen for the moment: %v", kind, err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(rewatch):
+		}
+	}
+}
+
+// changes reads what kubectl prints of a watch.
+func changes[T any](r io.Reader, seen func(event string, object T)) error {
+	for d := json.NewDecoder(r); ; {
+		var c struct {
+			Type   string
+			Object T
+		}
+		err := d.Decode(&c)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		seen(c.Type, c.Object)
+	}
+}
+
+// followPods says what keeps agents from running, and keeps what those have printed whose
+// pods are deleted.
+func (k *Kubernetes) followPods(ctx context.Context) {
+	said, leaving := map[string]string{}, map[string]bool{}
+	var logs sync.WaitGroup
+	defer logs.Wait()
+	follow(ctx, k, "pod", func(_ string, p podObject) {
+		name, text := p.Metadata.Name, p.trouble()
+		if text != "" && text != said[name] {
+			k.Logf("pod %s %s", name, text)
+		}
+		said[name] = text
+		if p.Metadata.DeletionTimestamp != "" && !leaving[name] {
+			leaving[name] = true
+			logs.Go(func() {
+				_ = k.printed(filepath.Join(k.Dir, name+".log"), "pod/"+name, "--follow") // it may be gone already
+			})
+		}
+	})
+}
+
+// trouble says why the pod's agent does not run, or will not for long.
+func (p podObject) trouble() string {
+	if p.Metadata.DeletionTimestamp != "" {
+		return "is being deleted: another one takes its index"
+	}
+	for _, c := range p.Status.Conditions {
+		if c.Type == "PodScheduled" && c.Status == "False" {
+			return "has no node: " + c.Message
+		}
+	}
+	for _, c := range p.Status.ContainerStatuses {
+		if w := c.State.Waiting; w != nil && w.Reason != "ContainerCreating" {
+			return fmt.Sprintf("waits: %s: %s", w.Reason, w.Message)
+		}
+		if t := c.State.Terminated; t != nil && t.ExitCode != 0 {
+			return fmt.Sprintf("has ended (%s, exit code %d): another one takes its index", t.Reason, t.ExitCode)
+		}
+	}
+	return ""
+}
+
+// followJob tells whoever waits for the agents when one will not come back.
+func (k *Kubernetes) followJob(ctx context.Context, ended func(error)) {
+	var once sync.Once
+	follow(ctx, k, "job", func(event string, j jobObject) {
+		if event == deleted && !isClosed(k.over) {
+			once.Do(func() { ended(fmt.Errorf("somebody else has deleted the Job %s", k.id)) })
+		}
+		if j.complete() && !isClosed(k.over) {
+			close(k.over)
+		}
+		if why := j.failure(); why != "" {
+			once.Do(func() {
+				ended(fmt.Errorf("Job %s has failed: %s; kubectl logs --selector=%s says what its pods have printed", k.id, why, k.selector()))
+			})
+		}
+	})
+}
+
+// failure says why an agent will not come back.
+func (j jobObject) failure() string {
+	for _, c := range j.Status.Conditions {
+		if c.Type == "Failed" && c.Status == "True" {
+			return c.Reason + ": " + c.Message
+		}
+	}
+	if failed := j.Status.FailedIndexes; failed != "" {
+		return fmt.Sprintf("agents %s have failed more than %d times", failed, attemptsPerIndex)
+	}
+	return ""
+}
+
+func (j jobObject) complete() bool {
+	for _, c := range j.Status.Conditions {
+		if c.Type == "Complete" && c.Status == "True" {
+			return true
+		}
+	}
+	return false
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,82 @@
+package agents
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"net"
+	text "text/template"
+)
+
+//go:embed engine_kubernetes.yaml
+var kubernetesText string
+
+var kubernetesTemplate = text.Must(text.New("engine_kubernetes.yaml").Funcs(text.FuncMap{"quote": quote}).Parse(kubernetesText))
+
+// quote makes any text a string of YAML, as which JSON's are read.
+func quote(text string) (string, error) {
+	quoted, err := json.Marshal(text)
+	return string(quoted), err
+}
+
+// runLabel is on everything that is made in a cluster. Its value is the engine's id.
+const runLabel = "zkbench/run"
+
+const (
+	attemptsPerIndex = 10    // of a pod beyond the first
+	keepFinished     = 300   // seconds that a Job stays whose coordinator is gone
+	graceSeconds     = 10    // that a pod has to end
+	imageUser        = 65532 // whom the image names; any other would do
+)
+
+// manifest is what the template is given.
+type manifest struct {
+	Name, Label, Join           string
+	Agents                      int
+	Attempts, Keep, Grace, User int
+	Options                     map[string]string
+	Endpoint, Port, Family      string // of the coordinator, where a Service is in front of it
+}
+
+// placeholder stands in a Secret that is only shown.
+const placeholder = "(the join file of the coordinator: --join FILE puts it here)\n"
+
+// Manifests renders what Start applies. Without a Join the Secret has a placeholder.
+func (k *Kubernetes) Manifests(j *Join) ([]byte, error) {
+	m := manifest{
+		Name: k.id, Label: runLabel, Join: placeholder, Agents: k.n, Options: k.options,
+		Attempts: attemptsPerIndex, Keep: keepFinished, Grace: graceSeconds, User: imageUser,
+	}
+	if j != nil {
+		named := *j
+		if err := m.putServiceInFront(&named); err != nil {
+			return nil, err
+		}
+		m.Join = string(named.Encode())
+	}
+	var out bytes.Buffer
+	err := kubernetesTemplate.Execute(&out, m)
+	return out.Bytes(), err
+}
+
+// putServiceInFront has agents call the coordinator by the name of a Service, where that is wanted.
+func (m *manifest) putServiceInFront(j *Join) error {
+	if m.Options["service"] != "yes" {
+		return nil
+	}
+	host, port, err := net.SplitHostPort(j.Address)
+	if err != nil {
+		return err
+	}
+	ip := net.ParseIP(host)
+	if ip == nil {
+		return fmt.Errorf("service=yes: a Service needs the coordinator's IP address, and it is known as %s: name it with host=ADDRESS", host)
+	}
+	m.Endpoint, m.Port, m.Family = host, port, "IPv6"
+	if ip.To4() != nil {
+		m.Family = "IPv4"
+	}
+	j.Address = net.JoinHostPort(m.Name, port) // pods are in the namespace of the Service
+	return nil
+}
