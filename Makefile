@@ -6,10 +6,13 @@
 # make gallery  run every scenario in small, and renew docs/gallery; some 15 minutes on a quiet
 #               machine; ONLY='herd audit' runs these again, and keeps the others' last runs
 # make release  a static binary in dist/: the same commit gives the same bytes
+# make image    the image of that binary, which agents in Kubernetes need, as zkbench:local
+# make test-kubernetes  agents on a real Kubernetes of three nodes, built here; some 7 minutes the
+#               first time, needs root
 # make setup    install what is missing; bench and test do it too
 # make clean    remove what was built, and ensembles that crashed runs left
 
-.PHONY: help setup build release bench gallery test soak lint clean
+.PHONY: help setup build release image bench gallery test test-kubernetes soak lint clean
 
 help:
 	@sed -n '/^# make\|^#  /s/^# //p' Makefile
@@ -26,6 +29,9 @@ build:
 # The paths of this machine stay out of it, so that anybody can build the same bytes.
 release:
 	CGO_ENABLED=0 go build -trimpath -buildvcs=$(stamp) -ldflags='-s -w' -o dist/zkbench ./cmd/zkbench
+
+image: release
+	docker build --target agent -t zkbench:local .
 
 bench: setup build
 	bin/zkbench run herd
@@ -44,6 +50,9 @@ test:
 	@.ci/setup test
 	go test $(race) -timeout 20m $(racing)
 	go test -timeout 30m $$(go list ./... | grep -v -e /ensembles -e /chaos/wire -e /report/history)
+
+test-kubernetes: release
+	@.ci/kubernetes/test
 
 # A trial takes some 3 s.
 soak:

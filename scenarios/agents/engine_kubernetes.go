@@ -25,7 +25,9 @@ type Kubernetes struct {
 	n       int
 	id      string // names what is made in the cluster
 	options map[string]string
-	over    chan struct{}
+
+	over     chan struct{}
+	finished bool // over is closed
 }
 
 // parseKubernetes reads N,NAME=VALUE,...
@@ -47,7 +49,7 @@ func parseKubernetes(rest string, p Place) (Engine, error) {
 // Agents implements Engine.
 func (k *Kubernetes) Agents() int { return k.n }
 
-// Over is closed when every agent has ended because the coordinator has told it to.
+// Over is closed when the Job has ended: all agents have, and none comes back.
 func (k *Kubernetes) Over() <-chan struct{} { return k.over }
 
 // Reach implements Engine.
@@ -187,15 +189,15 @@ func (k *Kubernetes) remove() error {
 
 // keepLogs writes what the pods that are there have printed into a file.
 func (k *Kubernetes) keepLogs() error {
-	return k.printed(filepath.Join(k.Dir, "kubernetes.log"), "--selector="+k.selector(), "--prefix", "--tail=-1", "--ignore-errors", "--max-log-requests=10000")
+	return k.keep("kubernetes.log", "--selector="+k.selector(), "--prefix", "--tail=-1", "--ignore-errors", "--max-log-requests=10000")
 }
 
-// printed writes what pods have printed into a file.
-func (k *Kubernetes) printed(file string, which ...string) error {
-	if err := os.MkdirAll(k.Dir, 0o755); err != nil {
-		return err
+// keep writes what pods have printed into a file, where a folder is there for that.
+func (k *Kubernetes) keep(name string, which ...string) error {
+	if k.Dir == "" {
+		return nil
 	}
-	f, err := os.Create(file)
+	f, err := os.Create(filepath.Join(k.Dir, name))
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 )
@@ -96,9 +96,7 @@ func (k *Kubernetes) followPods(ctx context.Context) {
 		said[name] = text
 		if p.Metadata.DeletionTimestamp != "" && !leaving[name] {
 			leaving[name] = true
-			logs.Go(func() {
-				_ = k.printed(filepath.Join(k.Dir, name+".log"), "pod/"+name, "--follow") // it may be gone already
-			})
+			logs.Go(func() { _ = k.keep(name+".log", "pod/"+name, "--follow") }) // it may be gone already
 		}
 	})
 }
@@ -118,57 +116,49 @@ func (p podObject) trouble() string {
 			return fmt.Sprintf("waits: %s: %s", w.Reason, w.Message)
 		}
 		if t := c.State.Terminated; t != nil && t.ExitCode != 0 {
-			return fmt.Sprintf("has ended (%s, exit code %d): another one takes its index", t.Reason, t.ExitCode)
+			last := strings.TrimSpace(t.Message)
+			return fmt.Sprintf("has ended (%s, exit code %d): %s", t.Reason, t.ExitCode, last[strings.LastIndexByte(last, '\n')+1:])
 		}
 	}
 	return ""
 }
 
-// followJob tells whoever waits for the agents when one will not come back.
+// followJob tells whoever waits for the agents when one will not come back, and closes over
+// when none will.
 func (k *Kubernetes) followJob(ctx context.Context, ended func(error)) {
-	var once sync.Once
+	said := ""
 	follow(ctx, k, "job", func(event string, j jobObject) {
-		if event == deleted && !isClosed(k.over) {
-			once.Do(func() { ended(fmt.Errorf("somebody else has deleted the Job %s", k.id)) })
+		if event == deleted {
+			j.Status.Conditions = []condition{{Type: "Failed", Status: "True", Reason: "deleted", Message: "by somebody else"}}
 		}
-		if j.complete() && !isClosed(k.over) {
+		if why := j.failure(); why != said {
+			said = why
+			ended(fmt.Errorf("Job %s: %s", k.id, why))
+		}
+		if (j.has("Complete") != nil || j.has("Failed") != nil) && !k.finished {
+			k.finished = true
 			close(k.over)
-		}
-		if why := j.failure(); why != "" {
-			once.Do(func() {
-				ended(fmt.Errorf("Job %s has failed: %s; kubectl logs --selector=%s says what its pods have printed", k.id, why, k.selector()))
-			})
 		}
 	})
 }
 
 // failure says why an agent will not come back.
 func (j jobObject) failure() string {
-	for _, c := range j.Status.Conditions {
-		if c.Type == "Failed" && c.Status == "True" {
-			return c.Reason + ": " + c.Message
-		}
+	if c := j.has("Failed"); c != nil {
+		return fmt.Sprintf("it has failed: %s: %s", c.Reason, c.Message)
 	}
 	if failed := j.Status.FailedIndexes; failed != "" {
-		return fmt.Sprintf("agents %s have failed more than %d times", failed, attemptsPerIndex)
+		return fmt.Sprintf("agents %s have failed more than %d times, and do not come back", failed, attemptsPerIndex)
 	}
 	return ""
 }
 
-func (j jobObject) complete() bool {
+// has returns a condition that holds; nil.
+func (j jobObject) has(kind string) *condition {
 	for _, c := range j.Status.Conditions {
-		if c.Type == "Complete" && c.Status == "True" {
-			return true
+		if c.Type == kind && c.Status == "True" {
+			return &c
 		}
 	}
-	return false
-}
-
-func isClosed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
+	return nil
 }

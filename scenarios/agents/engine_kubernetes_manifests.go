@@ -4,6 +4,7 @@ import (
 	"bytes"
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	text "text/template"
@@ -49,15 +50,31 @@ func (k *Kubernetes) Manifests(j *Join) ([]byte, error) {
 		Attempts: attemptsPerIndex, Keep: keepFinished, Grace: graceSeconds, User: imageUser,
 	}
 	if j != nil {
-		named := *j
-		if err := m.putServiceInFront(&named); err != nil {
+		reached := *j
+		if err := errors.Join(m.reach(&reached), m.putServiceInFront(&reached)); err != nil {
 			return nil, err
 		}
-		m.Join = string(named.Encode())
+		m.Join = string(reached.Encode())
 	}
 	var out bytes.Buffer
 	err := kubernetesTemplate.Execute(&out, m)
 	return out.Bytes(), err
+}
+
+// reach has agents call the coordinator by an address that pods reach.
+func (m *manifest) reach(j *Join) error {
+	host, port, err := net.SplitHostPort(j.Address)
+	if err != nil {
+		return err
+	}
+	if named := m.Options["host"]; named != "" {
+		j.Address = net.JoinHostPort(named, port)
+		return nil
+	}
+	if ip := net.ParseIP(host); ip.IsUnspecified() || ip.IsLoopback() {
+		return fmt.Errorf("pods do not reach the coordinator at %s: name another address: host=ADDRESS", host)
+	}
+	return nil
 }
 
 // putServiceInFront has agents call the coordinator by the name of a Service, where that is wanted.

@@ -1,0 +1,186 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/zkbench/zkbench/ensembles/state"
+	"github.com/zkbench/zkbench/scenarios/agents"
+)
+
+func agentsCmd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "agents",
+		Short: "Start agents for a run that waits for them, and take them away",
+		Long: `Start agents for a run that waits for them, and take them away.
+
+A run that starts its agents itself needs none of this: zkbench run --agents kubernetes:20. Here
+they are for one that was started with --agents wait:20 and has written a join file.`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(agentsKubernetesCmd(), agentsSSHCmd())
+	return cmd
+}
+
+func agentsKubernetesCmd() *cobra.Command {
+	var replicas int
+	var join, logs string
+	var print bool
+	values := map[string]*string{}
+	cmd := &cobra.Command{
+		Use:   "kubernetes --replicas N",
+		Short: "Have agents be pods of an Indexed Job, or print its manifests",
+		Example: `  zkbench agents kubernetes --replicas 20 --print
+  zkbench agents kubernetes --replicas 3 --image registry.example/zkbench:1 --join join.pem`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if replicas < 1 {
+				return usageError("how many agents? --replicas %d: want 1 or more", replicas)
+			}
+			spec := []string{fmt.Sprint(replicas)}
+			for _, o := range agents.KubernetesOptions() {
+				if cmd.Flags().Changed(o.Name) {
+					spec = append(spec, o.Name+"="+*values[o.Name])
+				}
+			}
+			if print {
+				return printManifests(cmd, "kubernetes:"+strings.Join(spec, ","), join)
+			}
+			return carry(cmd, "kubernetes:"+strings.Join(spec, ","), join, logs)
+		},
+	}
+	fl := cmd.Flags()
+	fl.IntVar(&replicas, "replicas", 0, "number of agents")
+	joinFlag(cmd, &join)
+	fl.BoolVar(&print, "print", false, "print the manifests, and do nothing")
+	fl.StringVar(&logs, "logs", "", "folder for what the pods print")
+	for _, o := range agents.KubernetesOptions() {
+		values[o.Name] = fl.String(o.Name, o.Default, o.About)
+	}
+	return cmd
+}
+
+func agentsSSHCmd() *cobra.Command {
+	var join, logs string
+	cmd := &cobra.Command{
+		Use:     "ssh HOST...",
+		Short:   "Have one agent on each host, to which this program is copied",
+		Example: `  zkbench agents ssh node1 root@node2 --join join.pem`,
+		RunE: func(cmd *cobra.Command, hosts []string) error {
+			if len(hosts) == 0 {
+				return usageError("%s: on which hosts?", cmd.CommandPath())
+			}
+			return carry(cmd, "ssh:"+strings.Join(hosts, ","), join, logs)
+		},
+	}
+	joinFlag(cmd, &join)
+	cmd.Flags().StringVar(&logs, "logs", "", "folder for what the agents print")
+	return cmd
+}
+
+func joinFlag(cmd *cobra.Command, join *string) {
+	cmd.Flags().StringVar(join, "join", "", "the join file that zkbench run --agents wait:N has written")
+}
+
+// readJoin reads a join file.
+func readJoin(file string) (agents.Join, error) {
+	if file == "" {
+		return agents.Join{}, usageError("which run? --join names the join file that zkbench run --agents wait:N has written")
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return agents.Join{}, usageError("--join: %v", err)
+	}
+	j, err := agents.ParseJoin(text)
+	if err != nil {
+		return j, usageError("--join %s: %v", file, err)
+	}
+	return j, nil
+}
+
+// printManifests prints what would be applied; a join file is not needed for that.
+func printManifests(cmd *cobra.Command, spec, join string) error {
+	e, err := agents.ParseEngine(spec, agents.Place{})
+	if err != nil {
+		return usage(err)
+	}
+	var j *agents.Join
+	if join != "" {
+		read, err := readJoin(join)
+		if err != nil {
+			return err
+		}
+		j = &read
+	}
+	text, err := e.(*agents.Kubernetes).Manifests(j)
+	if err != nil {
+		return usage(err)
+	}
+	_, err = cmd.OutOrStdout().Write(text)
+	return err
+}
+
+// carry has agents run until they have ended, or the user ends them, and takes them away.
+func carry(cmd *cobra.Command, spec, join, logs string) (err error) {
+	if logs == "" {
+		if logs, err = os.MkdirTemp("", "zkbench-agents-"); err != nil {
+			return err
+		}
+		defer os.RemoveAll(logs)
+	} else if err := os.MkdirAll(logs, 0o755); err != nil {
+		return usageError("--logs: %v", err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	logf := func(format string, args ...any) { fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", args...) }
+	e, err := agents.ParseEngine(spec, agents.Place{Self: []string{self}, Owner: state.Self().String(), Dir: logs, Logf: logf})
+	if err != nil {
+		return usage(err)
+	}
+	j, err := readJoin(join)
+	if err != nil {
+		return err
+	}
+	lost := make(chan error, e.Agents()+2) // nobody who tells has to wait
+	stop, err := e.Start(cmd.Context(), j, func(why error) { lost <- why })
+	if stop != nil {
+		defer func() { err = errors.Join(err, stop()) }()
+	}
+	if err != nil {
+		return err
+	}
+	return untilEnded(cmd.Context(), e, lost, logf)
+}
+
+// untilEnded waits until no agent runs any more. An error says that one should have gone on.
+func untilEnded(ctx context.Context, e agents.Engine, lost <-chan error, logf func(string, ...any)) (err error) {
+	if k, ok := e.(*agents.Kubernetes); ok { // its pods come back: the Job says when the last has ended
+		select {
+		case <-k.Over():
+		case <-ctx.Done(): // the exit code says it
+			return nil
+		}
+		select {
+		case err = <-lost:
+		default:
+		}
+		return err
+	}
+	for range e.Agents() {
+		select {
+		case why := <-lost: // as it should, when the run is over
+			logf("%v", why)
+		case <-ctx.Done():
+			return nil
+		}
+	}
+	return nil
+}
