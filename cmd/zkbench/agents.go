@@ -17,12 +17,9 @@ func agentsCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "agents",
 		Short: "Start agents for a run that waits for them, and take them away",
-		Long: `Start agents for a run that waits for them, and take them away.
-
-A run that starts its agents itself needs none of this: zkbench run --agents kubernetes:20. Here
-they are for one that was started with --agents wait:20 and has written a join file.`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Long:  page("agents"),
+		Args:  noArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(agentsKubernetesCmd(), agentsSSHCmd())
 	return cmd

@@ -17,7 +17,6 @@ var topics = []struct{ name, short string }{
 	{"drivers", "How to test a recipe of your own in any language: the subject protocol, and templates"},
 	{"faults", "What can go wrong, and how to add a fault"},
 	{"ensembles", "What it runs on: TLS, passwords, and somebody else's ensemble with commands for its members"},
-	{"agents", "Clients on other machines: over ssh, in Kubernetes, or started by hand"},
 	{"scenarios", "How to write a scenario"},
 	{"violations", "How to read a violation, and what zkbench is not"},
 }
