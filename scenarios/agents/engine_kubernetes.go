@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -54,9 +55,9 @@ func (k *Kubernetes) Over() <-chan struct{} { return k.over }
 
 // Reach implements Engine.
 func (k *Kubernetes) Reach(ctx context.Context) (listen, host string, err error) {
-	listen, host = k.Listen, k.options["host"]
-	if listen == "" {
-		listen = ":0"
+	listen, host = cmp.Or(k.Listen, ":0"), k.options["host"]
+	if own, _, err := net.SplitHostPort(listen); host == "" && err == nil && !everywhere(own) {
+		host = own
 	}
 	if host != "" {
 		return listen, host, nil
@@ -67,6 +68,9 @@ func (k *Kubernetes) Reach(ctx context.Context) (listen, host string, err error)
 	k.Logf("pods are to reach the coordinator at %s (host=ADDRESS names another address)", host)
 	return listen, host, nil
 }
+
+// everywhere says whether who listens on a host does so on all addresses of the machine.
+func everywhere(host string) bool { return host == "" || net.ParseIP(host).IsUnspecified() }
 
 // guess returns the address of this machine, or pod, on the way to the cluster's API: nodes
 // probably reach it, too.

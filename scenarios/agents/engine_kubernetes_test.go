@@ -155,6 +155,11 @@ func TestReach_isTheNamedHostElseTheWayToTheCluster(t *testing.T) {
 	if listen, host, err := k.Reach(t.Context()); listen != ":0" || host != "coordinator.example" || err != nil {
 		t.Errorf("named: %s, %s, %v", listen, host, err)
 	}
+	k = job(t, "3")
+	k.Listen = "192.0.2.1:7000"
+	if listen, host, err := k.Reach(t.Context()); listen != k.Listen || host != "192.0.2.1" || err != nil {
+		t.Errorf("where it listens: %s, %s, %v", listen, host, err)
+	}
 	kubectlThat(t, "echo https://127.0.0.1:6443")
 	if _, _, err := job(t, "3").Reach(t.Context()); err == nil || !strings.Contains(err.Error(), "the cluster's API is on this machine (127.0.0.1:6443); name one: host=ADDRESS") {
 		t.Errorf("a cluster behind a port of this machine: %v", err)
