@@ -10,7 +10,6 @@ require (
 	github.com/containernetworking/plugins v1.7.1
 	github.com/spf13/cobra v1.8.1
 	go.etcd.io/etcd/server/v3 v3.5.21
-	k8s.io/apiserver v0.33.13
 	k8s.io/component-base v0.33.13
 	k8s.io/kubectl v0.0.0
 	k8s.io/kubernetes v1.33.13
@@ -174,6 +173,7 @@ require (
 	k8s.io/api v0.33.13 // indirect
 	k8s.io/apiextensions-apiserver v0.0.0 // indirect
 	k8s.io/apimachinery v0.33.13 // indirect
+	k8s.io/apiserver v0.33.13 // indirect
 	k8s.io/cli-runtime v0.33.13 // indirect
 	k8s.io/client-go v0.33.13 // indirect
 	k8s.io/cloud-provider v0.33.13 // indirect

@@ -14,18 +14,14 @@ import (
 	controllers "k8s.io/kubernetes/cmd/kube-controller-manager/app"
 	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
 	kubelet "k8s.io/kubernetes/cmd/kubelet/app"
-
-	"context"
-
-	genericapiserver "k8s.io/apiserver/pkg/server"
 )
 
-var parts = map[string]func(context.Context) *cobra.Command{
-	"kube-apiserver":          func(context.Context) *cobra.Command { return apiserver.NewAPIServerCommand() },
-	"kube-controller-manager": func(context.Context) *cobra.Command { return controllers.NewControllerManagerCommand() },
-	"kube-scheduler":          func(context.Context) *cobra.Command { return scheduler.NewSchedulerCommand() },
+var parts = map[string]func() *cobra.Command{
+	"kube-apiserver":          apiserver.NewAPIServerCommand,
+	"kube-controller-manager": controllers.NewControllerManagerCommand,
+	"kube-scheduler":          func() *cobra.Command { return scheduler.NewSchedulerCommand() },
 	"kubelet":                 kubelet.NewKubeletCommand,
-	"kubectl":                 func(context.Context) *cobra.Command { return kubectl.NewDefaultKubectlCommand() },
+	"kubectl":                 kubectl.NewDefaultKubectlCommand,
 }
 
 func main() {
@@ -34,9 +30,5 @@ func main() {
 		fmt.Fprintf(os.Stderr, "%s is no part of Kubernetes: call it by a link that is named kubelet, kubectl, or as a server\n", os.Args[0])
 		os.Exit(2)
 	}
-	ctx := context.Background()
-	if filepath.Base(os.Args[0]) == "kubelet" { // the others that need one make it themselves
-		ctx = genericapiserver.SetupSignalContext()
-	}
-	os.Exit(cli.Run(part(ctx)))
+	os.Exit(cli.Run(part()))
 }
