@@ -97,7 +97,7 @@ type Crew struct {
 
 // Muster listens, has the engine start its agents, and returns when all have joined. Dismiss
 // must be called where there is no error.
-func Muster(ctx context.Context, e Engine, version string, logf func(string, ...any)) (c *Crew, err error) {
+func Muster(ctx context.Context, e Engine, version string, logf func(string, ...any)) (_ *Crew, err error) {
 	listen, host, err := e.Reach(ctx)
 	if err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ func Muster(ctx context.Context, e Engine, version string, logf func(string, ...
 	if err != nil {
 		return nil, err
 	}
-	c = &Crew{Fleet: f, stop: func() error { return nil }}
+	c := &Crew{Fleet: f, stop: func() error { return nil }}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, c.Dismiss())

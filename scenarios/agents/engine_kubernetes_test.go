@@ -110,6 +110,18 @@ func TestKubernetes_takesAwayWhatIsHalfMade(t *testing.T) {
 	}
 }
 
+func TestMuster_endsWhereAgentsDoNotStart(t *testing.T) {
+	calls := kubectlThat(t, noApply)
+	k := job(t, "3,host=192.0.2.1")
+	k.Listen = "127.0.0.1:0"
+	if _, err := Muster(t.Context(), k, "v1", t.Logf); err == nil || !strings.Contains(err.Error(), "no rights") {
+		t.Errorf("apply failed: %v", err)
+	}
+	if !slices.ContainsFunc(calls(), deletes(k)) {
+		t.Errorf("kubectl was called so:\n%s", strings.Join(calls(), "\n"))
+	}
+}
+
 // Whoever interrupts does not cut apply short: the Job would appear after it was removed.
 func TestKubernetes_takesAwayWhatWasInterrupted(t *testing.T) {
 	calls := kubectlThat(t, watchesOnly)
