@@ -133,7 +133,7 @@ func (k *Kubernetes) followJob(ctx context.Context, ended func(error)) {
 		}
 		if why := j.failure(); why != said {
 			said = why
-			ended(fmt.Errorf("Job %s: %s", k.id, why))
+			ended(fmt.Errorf("the Job %s: %s", k.id, why))
 		}
 		if (j.has("Complete") != nil || j.has("Failed") != nil) && !k.finished {
 			k.finished = true

@@ -25,7 +25,7 @@ func quote(text string) (string, error) {
 const runLabel = "zkbench/run"
 
 const (
-	attemptsPerIndex = 10    // of a pod beyond the first
+	attemptsPerIndex = 6     // beyond the first; each waits twice as long as the one before
 	keepFinished     = 300   // seconds that a Job stays whose coordinator is gone
 	graceSeconds     = 10    // that a pod has to end
 	imageUser        = 65532 // whom the image names; any other would do

@@ -219,7 +219,7 @@ esac`)
 		}
 	}()
 	soon := time.After(20 * time.Second)
-	for _, want := range []string{"agents 1 have failed more than 10 times", "it has failed: FailedIndexes: Job has failed indexes"} {
+	for _, want := range []string{"agents 1 have failed more than 6 times", "it has failed: FailedIndexes: Job has failed indexes"} {
 		select {
 		case err := <-ended:
 			if !strings.Contains(err.Error(), want) {
