@@ -33,7 +33,8 @@ func (r *rig) herd(t *testing.T, args ...string) *herd {
 	line := []string{"run", "herd", "--ensemble", "process", "--subject", "lock/predecessor", "--clients", "30", "--set", "phases.0.rounds=1",
 		"--set", "warmup=0s", "--agents", "ssh:h1,h2,h3", "--agents-relay", "--out", h.out}
 	h.Cmd = exec.Command(r.program, append(line, args...)...)
-	h.Env = append(os.Environ(), "TMPDIR="+h.own[0], "ZKBENCH_STATE="+h.own[1])
+	h.Env = append(os.Environ(), "TMPDIR="+h.own[0], "ZKBENCH_STATE="+h.own[1],
+		"DOCKER_HOST=unix://"+filepath.Join(dir, "none.sock")) // what others keep in Docker is not ours to remove
 	h.Stdout, h.Stderr = &h.printed, &h.printed
 	if err := h.Start(); err != nil {
 		t.Fatal(err)
