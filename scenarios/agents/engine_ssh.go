@@ -60,12 +60,17 @@ func (s *ssh) Agents() int { return len(s.hosts) }
 
 // Start implements Engine. One ssh for each host carries the program there, and ends when the
 // agent does.
-func (s *ssh) Start(_ context.Context, j Join, ended func(error)) (stop func() error, err error) {
+func (s *ssh) Start(ctx context.Context, j Join, ended func(error)) (stop func() error, err error) {
 	program, err := os.Open(s.Self[0])
 	if err != nil {
 		return nil, fmt.Errorf("copy this program: %w", err)
 	}
-	all := &started{hint: s.hint}
+	all := &started{hint: func(name string, code int) string {
+		if ctx.Err() != nil { // all had joined: it could be had
+			return ""
+		}
+		return s.hint(name, code)
+	}}
 	stop = func() error { return errors.Join(all.end(), program.Close()) }
 	info, err := program.Stat()
 	if err != nil {
@@ -89,7 +94,7 @@ func (s *ssh) command(host, line string) []string {
 	return append(slices.Clone(s.words), "-T", "-o", "ConnectTimeout=15", "-o", "ServerAliveInterval=2", "-o", "ServerAliveCountMax=3", "--", host, line)
 }
 
-// hint says what to do about an agent that has ended with an exit code.
+// hint says what to do about an agent that has ended before it has joined, with an exit code.
 func (s *ssh) hint(name string, code int) string {
 	switch code {
 	case 255: // ssh's own
