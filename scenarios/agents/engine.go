@@ -20,7 +20,8 @@ type Engine interface {
 	// host by which they call it; "" for the one that is listened on.
 	Reach(ctx context.Context) (listen, host string, err error)
 	// Start starts the agents with what they need to join, and returns when they are on
-	// their way. ended gets an error when one has ended that should not have. stop ends them
+	// their way; ctx is done once all have joined. ended gets an error when one has ended that
+	// should not have. stop ends them
 	// and takes away whatever was made for them; it must be called, also after an error.
 	Start(ctx context.Context, j Join, ended func(error)) (stop func() error, err error)
 }

@@ -62,6 +62,8 @@ func (l local) Start(_ context.Context, j Join, ended func(error)) (stop func() 
 
 // started are processes on this machine that are agents, or stand for some.
 type started struct {
+	hint func(name string, code int) string // what to do about an exit code, to be added to a sentence; nil is nothing
+
 	mu       sync.Mutex
 	ending   bool
 	all      []site.Process
@@ -74,7 +76,7 @@ const Mark = "ZKBENCH_AGENT"
 
 // start starts a process that stands for an agent. What it prints goes to a file. feed is
 // written to its stdin, which then stays open: its end tells an agent to end.
-func (s *started) start(p Place, name string, args []string, feed []byte, ended func(error)) error {
+func (s *started) start(p Place, name string, args []string, feed io.Reader, ended func(error)) error {
 	r, err := site.Here{}.Start(site.Program{Args: args, Mark: Mark + "=" + p.Owner})
 	if err != nil {
 		return fmt.Errorf("start agent %s: %w", name, err)
@@ -92,24 +94,36 @@ func (s *started) start(p Place, name string, args []string, feed []byte, ended 
 		defer r.Stdout().Close()
 		_, _ = io.Copy(printed, r.Stdout())
 	})
+	complained := make(chan struct{})
 	s.watchers.Go(func() {
+		defer close(complained)
 		defer r.Stderr().Close()
 		_, _ = io.Copy(printed, r.Stderr())
 	})
 	if feed != nil {
-		s.watchers.Go(func() { _, _ = r.Stdin().Write(feed) })
+		s.watchers.Go(func() { _, _ = io.Copy(r.Stdin(), feed) }) // it has ended, then
 	}
 	s.watchers.Go(func() {
 		<-r.Exited()
 		_ = r.Stdin().Close()
+		_ = r.Stderr().SetReadDeadline(time.Now().Add(time.Second)) // somebody else may keep it open
+		<-complained
 		s.mu.Lock()
 		ending := s.ending
 		s.mu.Unlock()
-		if text, _ := r.State(); !ending {
-			ended(fmt.Errorf("agent %s has ended (%s)%s", name, text, printed.last()))
+		if text, code := r.State(); !ending {
+			ended(fmt.Errorf("agent %s has ended (%s)%s%s", name, text, printed.last(), s.why(name, code)))
 		}
 	})
 	return nil
+}
+
+// why is what to do about an exit code.
+func (s *started) why(name string, code int) string {
+	if s.hint == nil {
+		return ""
+	}
+	return s.hint(name, code)
 }
 
 // end ends all processes: their stdin ends, and what has not exited after a while is killed.
@@ -128,7 +142,6 @@ func (s *started) end() error {
 				r.Kill()
 				<-r.Exited()
 			}
-			_ = r.Stderr().SetReadDeadline(time.Now().Add(time.Second)) // somebody else may keep it open
 		})
 	}
 	ends.Wait()

@@ -18,31 +18,24 @@ type tapped struct {
 	trial  *Trial
 	number int
 
-	mu     sync.Mutex
-	peer   *peer           // where the client lives; nil before its first opening
-	last   msg.ClientState // what was last seen there, on the trial's clock
-	counts wire.Counts     // of agents where the client has lived before, and that are lost
+	mu    sync.Mutex
+	peer  *peer                  // where the client lives; nil before its first opening
+	last  msg.ClientState        // what was last seen there, on the trial's clock
+	lived map[*peer]*wire.Counts // what was last counted on each agent where it lives or has lived
+	asked int64                  // how often an agent was asked what the tap shows
+	shown int64                  // which of these answers is in last and lived
 }
 
 // move has the client live on an agent.
 func (c *tapped) move(to *peer) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.peer == to {
+	from, _ := c.at()
+	if from == to {
 		return
 	}
-	c.settle()
+	c.see() // what is counted where it has lived until now
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.peer = to
-}
-
-// settle keeps what was counted where the client has lived. The caller holds c.mu.
-func (c *tapped) settle() {
-	if c.peer == nil || !c.peer.isLost() {
-		return // an agent that is there is asked for its totals, whoever lives there now
-	}
-	c.last.Counts.InFlight, c.last.Counts.Queued = 0, 0
-	c.counts = c.counts.Add(c.last.Counts)
-	c.last.Counts = wire.Counts{}
 }
 
 // left says whether the client has lived on an agent that is lost.
@@ -52,16 +45,26 @@ func (c *tapped) left(p *peer) bool {
 	if c.peer != p {
 		return false
 	}
-	c.settle()
 	c.peer, c.last.Session.Server = nil, ""
 	return true
 }
 
-// before returns what was counted on agents that are lost.
-func (c *tapped) before() wire.Counts {
+// countedOn returns what was last counted on an agent.
+func (c *tapped) countedOn(p *peer) wire.Counts {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.counts
+	return c.counted(p)
+}
+
+// counted is countedOn with c.mu held. Nothing is under way where the client does not live.
+func (c *tapped) counted(p *peer) (n wire.Counts) {
+	if seen := c.lived[p]; seen != nil {
+		n = *seen
+	}
+	if p != c.peer || p.isLost() {
+		n.InFlight, n.Queued = 0, 0
+	}
+	return n
 }
 
 // at is where the client lives.
@@ -74,19 +77,33 @@ func (c *tapped) at() (*peer, msg.ClientArgs) {
 // see asks the agent what the tap shows now. All events until then have been handed on.
 func (c *tapped) see() msg.ClientState {
 	p, args := c.at()
+	c.mu.Lock()
+	c.asked++
+	n := c.asked
+	c.mu.Unlock()
 	var s msg.ClientState
 	if p != nil && p.call("State", args, &s) == nil {
 		c.trial.heardFrom(p).wait(s.Events)
 		c.trial.mapped(p, &s)
-		c.mu.Lock()
-		if c.peer == p {
-			c.last = s
-		}
-		c.mu.Unlock()
+		c.show(n, p, s)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.last
+}
+
+// show keeps an answer, unless one to a later question has come before it: whoever has asked
+// that counts on what it showed.
+func (c *tapped) show(n int64, p *peer, s msg.ClientState) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if n < c.shown {
+		return
+	}
+	c.shown, c.lived[p] = n, &s.Counts
+	if c.peer == p {
+		c.last = s
+	}
 }
 
 // heardFrom are the events of an agent.
@@ -112,10 +129,16 @@ func (c *tapped) Known() wire.Known       { return c.see().Known }
 func (c *tapped) Unanswered() int64       { return c.see().Unanswered }
 func (c *tapped) Notified() time.Duration { return c.see().Notified }
 
-// Counts implements wire.Client.
-func (c *tapped) Counts() wire.Counts {
-	here := c.see().Counts
-	return here.Add(c.before())
+// Counts implements wire.Client: wherever the client lives and has lived. Those of an agent
+// that is lost are what was last heard.
+func (c *tapped) Counts() (sum wire.Counts) {
+	c.see()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for p := range c.lived {
+		sum = sum.Add(c.counted(p))
+	}
+	return sum
 }
 
 // Node implements wire.Client, below the contested node.

@@ -181,7 +181,7 @@ func (t *Trial) Client(n int) wire.Client {
 	defer t.mu.Unlock()
 	c := t.clients[n]
 	if c == nil {
-		c = &tapped{trial: t, number: n}
+		c = &tapped{trial: t, number: n, lived: map[*peer]*wire.Counts{}}
 		t.clients[n] = c
 	}
 	return c
@@ -216,9 +216,6 @@ func (t *Trial) all() []*tapped {
 // Totals returns the sum of all clients' counts. Each agent's share is exact; those of
 // agents that are lost are what was last heard.
 func (t *Trial) Totals() (sum wire.Counts) {
-	for _, c := range t.all() {
-		sum = sum.Add(c.before())
-	}
 	t.mu.Lock()
 	heard := maps.Clone(t.heard)
 	t.mu.Unlock()
@@ -226,6 +223,10 @@ func (t *Trial) Totals() (sum wire.Counts) {
 		var here wire.Counts
 		if h.begun.Load() && p.call("Totals", t.options.Trial, &here) == nil {
 			sum = sum.Add(here)
+			continue
+		}
+		for _, c := range t.all() {
+			sum = sum.Add(c.countedOn(p))
 		}
 	}
 	return sum

@@ -1,0 +1,63 @@
+package agents
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// What goes on at the other end of ssh. The command is the same for every host, and has
+// neither a single quote nor an exclamation mark, so that any login shell hands it to sh as
+// it is. All that differs comes over stdin: what uname must say, the agent's arguments up to
+// an empty line, the join file up to a line "end", the program's size, and the program. Only
+// sh's read takes no more than its line; head may take more than it was asked for, and so
+// the program comes last. Then stdin says nothing until it ends, which ends the agent.
+const (
+	remoteJoin    = "join.pem"
+	remoteProgram = "zkbench"
+	remoteFolder  = "zkbench-agent."
+)
+
+// remoteLines are run by sh. The folder goes however the agent ends, and also where stdin
+// ends before the program is there. A signal waits until the agent has ended, which it does
+// then too: its stdin ends with the connection.
+var remoteLines = []string{
+	`read -r want`,
+	`is=$(uname -sm)`,
+	`case "$want" in ""|"$is") ;; *) echo "this host is $is, and the program is for $want: start an agent that is built for it with --agents wait:N" >&2; exit 1;; esac`,
+	`umask 077`,
+	`clear() { cd / && rm -rf "$dir"; }`,
+	`dir=$(mktemp -d "${TMPDIR:-/tmp}/` + remoteFolder + `XXXXXXXX") || exit 1`,
+	`trap clear EXIT`,
+	`trap "exit 1" HUP INT TERM PIPE`,
+	`cd "$dir" || exit 1`,
+	`while IFS= read -r word && [ "$word" ]; do set -- "$@" "$word"; done`,
+	`while IFS= read -r line && [ "$line" != end ]; do printf "%s\n" "$line"; done >` + remoteJoin,
+	`read -r size || exit 1`,
+	`head -c "$size" >` + remoteProgram,
+	`[ $(wc -c <` + remoteProgram + `) -eq "$size" ] || { echo "the program has not come whole: is $dir full?" >&2; exit 1; }`,
+	`chmod 700 ` + remoteProgram,
+	`./` + remoteProgram + ` "$@"`,
+}
+
+// remoteScript is one line for any login shell.
+func remoteScript() string { return "exec sh -c '" + strings.Join(remoteLines, "; ") + "'" }
+
+// uname is what uname -sm says where a program for GOOS/GOARCH runs. Of others nothing is
+// known, and the host's kernel refuses what it cannot run.
+var uname = map[string]string{
+	"linux/amd64":  "Linux x86_64",
+	"linux/arm64":  "Linux aarch64",
+	"darwin/amd64": "Darwin x86_64",
+	"darwin/arm64": "Darwin arm64",
+}
+
+// remoteFeed is what goes to stdin.
+func remoteFeed(want string, args []string, j Join, program *io.SectionReader) io.Reader {
+	var head bytes.Buffer
+	fmt.Fprintf(&head, "%s\n%s\n\n", want, strings.Join(args, "\n"))
+	head.Write(j.Encode())
+	fmt.Fprintf(&head, "end\n%d\n", program.Size())
+	return io.MultiReader(&head, program)
+}

@@ -1,0 +1,118 @@
+package hosts
+
+import (
+	"fmt"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/kballard/go-shellquote"
+)
+
+// Network is hosts on a bridge.
+type Network struct {
+	Here  netip.Addr // our address there
+	Hosts []*Host
+	SSH   string // ssh with the options that reach them by name: a command line
+	dir   string
+}
+
+// Names that ssh knows, and by which no host can be had.
+const (
+	Nobody   = "nobody"   // no host has its address
+	Refuses  = "refuses"  // nobody listens at its port
+	Stranger = "stranger" // does not know our key
+	Unknown  = "unknown"  // its own key is not known
+)
+
+// New makes hosts with these names, and removes them after the test.
+func New(t testing.TB, names ...string) *Network {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("making hosts of their own network namespaces needs root")
+	}
+	sshd := need(t, "sshd", "/usr/sbin/sshd", "/usr/local/sbin/sshd")
+	need(t, "ssh")
+	need(t, "ssh-keygen")
+	n := &Network{dir: t.TempDir()}
+	n.key(t, "id")
+	b := newBridge(t)
+	n.Here = b.nth(1)
+	for i, name := range names {
+		n.Hosts = append(n.Hosts, n.start(t, sshd, b, name, b.nth(i+2)))
+	}
+	n.configure(t)
+	for _, h := range n.Hosts {
+		h.await(t)
+	}
+	return n
+}
+
+// Host returns the host of a name.
+func (n *Network) Host(name string) *Host {
+	for _, h := range n.Hosts {
+		if h.Name == name {
+			return h
+		}
+	}
+	return nil
+}
+
+// need finds a program, also where only root's PATH leads.
+func need(t testing.TB, name string, places ...string) string {
+	t.Helper()
+	for _, place := range append(places, name) {
+		if path, err := exec.LookPath(place); err == nil {
+			return path
+		}
+	}
+	t.Fatalf("%s is missing: .ci/setup test installs it", name)
+	return ""
+}
+
+// key makes a pair of keys, name and name.pub.
+func (n *Network) key(t testing.TB, name string) (public string) {
+	t.Helper()
+	file := n.file(name)
+	if out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name, "-f", file).CombinedOutput(); err != nil {
+		t.Fatalf("ssh-keygen: %v\n%s", err, out)
+	}
+	text, err := os.ReadFile(file + ".pub")
+	must(t, err)
+	return strings.TrimSpace(string(text))
+}
+
+func (n *Network) file(name string) string { return filepath.Join(n.dir, name) }
+
+// configure writes what ssh needs: who the hosts are, and by which keys they are known. It
+// takes no other host for known.
+func (n *Network) configure(t testing.TB) {
+	t.Helper()
+	var config, known strings.Builder
+	for _, h := range n.Hosts {
+		fmt.Fprintf(&config, "Host %s\n  HostName %s\n", h.Name, h.Address)
+		fmt.Fprintf(&known, "%s %s\n", h.Address, h.key)
+	}
+	first, last := n.Hosts[0].Address, n.Hosts[len(n.Hosts)-1].Address
+	n.key(t, "other")
+	fmt.Fprintf(&config, "Host %s\n  HostName %s\n", Nobody, last.Next())
+	fmt.Fprintf(&config, "Host %s\n  HostName %s\n  Port 1\n", Refuses, first)
+	fmt.Fprintf(&config, "Host %s\n  HostName %s\n  IdentityFile %s\n", Stranger, first, n.file("other"))
+	fmt.Fprintf(&config, "Host %s\n  HostName %s\n  HostKeyAlias nowhere\n", Unknown, first)
+	fmt.Fprintf(&config, "Host * !%s\n  IdentityFile %s\n", Stranger, n.file("id")) // ssh tries all that it is given
+	fmt.Fprintf(&config, "Host *\n  User root\n  IdentitiesOnly yes\n  UserKnownHostsFile %s\n"+
+		"  GlobalKnownHostsFile none\n  StrictHostKeyChecking yes\n  BatchMode yes\n", n.file("known"))
+	must(t, os.WriteFile(n.file("config"), []byte(config.String()), 0o600))
+	must(t, os.WriteFile(n.file("known"), []byte(known.String()), 0o600))
+	n.SSH = shellquote.Join("ssh", "-F", n.file("config"))
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,137 @@
+package agents
+
+import (
+	"context"
+	"io"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/scenarios/agents/internal/msg"
+)
+
+// several has agents join by the names a, b and so on. end ends one and waits until it is
+// lost.
+func several(t *testing.T, n int) (f *Fleet, end func(name string)) {
+	t.Helper()
+	f = listening(t)
+	leave := map[string]context.CancelFunc{}
+	for i := range n {
+		name := string(rune('a' + i))
+		ctx, cancel := context.WithCancel(context.Background())
+		t.Cleanup(cancel)
+		leave[name] = cancel
+		go func() { _ = Agent{Name: name, Version: "v1", Index: i, Logf: t.Logf}.Serve(ctx, f.Join("")) }()
+	}
+	ctx, late := context.WithTimeout(t.Context(), time.Minute)
+	defer late()
+	if err := f.Await(ctx, n); err != nil {
+		t.Fatal(err)
+	}
+	return f, func(name string) {
+		t.Helper()
+		for _, p := range f.alive() {
+			if p.name == name {
+				leave[name]()
+				<-p.gone
+			}
+		}
+	}
+}
+
+// sink is an address that takes connections and keeps them until they end.
+func sink(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				_, _ = io.Copy(io.Discard, conn)
+				_ = conn.Close()
+			}()
+		}
+	}()
+	return l.Addr().String()
+}
+
+// connect has a client connect once where it lives now.
+func connect(t *testing.T, c wire.Client, server string) {
+	t.Helper()
+	before := c.Counts().Connections
+	addr, err := c.Listen(server, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	deadline := time.Now().Add(10 * time.Second)
+	for c.Counts().Connections != before+1 {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d connections are counted after %d and one more", c.Counts().Connections, before)
+		}
+	}
+}
+
+// What was counted of a client stays counted wherever it lives later, and whatever becomes of
+// the agents where it has lived.
+func TestTapped_countsGoWithTheClient(t *testing.T) {
+	f, end := several(t, 3)
+	server := sink(t)
+	trial, err := f.Begin(Options{Trial: "t", Parent: "/line", At: func(time.Time) time.Duration { return 0 }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer trial.Close()
+	lives := func(want string) {
+		t.Helper()
+		at, err := trial.Site(4)
+		if err != nil || at.Name() != want {
+			t.Fatalf("client 4 lives on %v (%v), want %s", at, err, want)
+		}
+	}
+	counted := func(when string, want int64) {
+		t.Helper()
+		if got := trial.Client(4).Counts().Connections; got != want {
+			t.Errorf("%s: %d connections of client 4, want %d", when, got, want)
+		}
+		if got := trial.Totals().Connections; got != want {
+			t.Errorf("%s: %d connections of all, want %d", when, got, want)
+		}
+	}
+	lives("b")
+	connect(t, trial.Client(4), server)
+	counted("at first", 1)
+	end("c")
+	lives("a") // of two agents that are left
+	counted("where it lives then", 1)
+	connect(t, trial.Client(4), server)
+	counted("once more", 2)
+	end("b")
+	counted("when b is lost, where it has lived", 2)
+	end("a")
+	counted("when it lives nowhere", 2)
+}
+
+// Two may ask at once. Neither is shown less than there was when it asked.
+func TestTapped_aLateAnswerChangesNothing(t *testing.T) {
+	p := &peer{gone: make(chan struct{})}
+	c := &tapped{peer: p, lived: map[*peer]*wire.Counts{}}
+	for _, answer := range []struct{ question, connections int64 }{{2, 7}, {1, 6}} {
+		c.show(answer.question, p, msg.ClientState{Counts: wire.Counts{Connections: answer.connections}})
+		if got := c.countedOn(p).Connections; got != 7 || c.last.Counts.Connections != 7 {
+			t.Errorf("after the answer to question %d it shows %d connections, and last %d; want 7", answer.question, got, c.last.Counts.Connections)
+		}
+	}
+}
