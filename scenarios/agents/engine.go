@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -136,4 +137,10 @@ func Muster(ctx context.Context, e Engine, version string, logf func(string, ...
 func (c *Crew) Dismiss() error {
 	c.over.Store(true)
 	return errors.Join(c.Close(), c.stop())
+}
+
+// everywhere says whether listening there is listening on all addresses.
+func everywhere(host string) bool {
+	a, err := netip.ParseAddr(host)
+	return host == "" || err == nil && a.IsUnspecified()
 }

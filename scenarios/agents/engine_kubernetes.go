@@ -69,9 +69,6 @@ func (k *Kubernetes) Reach(ctx context.Context) (listen, host string, err error)
 	return listen, host, nil
 }
 
-// everywhere says whether who listens on a host does so on all addresses of the machine.
-func everywhere(host string) bool { return host == "" || net.ParseIP(host).IsUnspecified() }
-
 // guess returns the address of this machine, or pod, on the way to the cluster's API: nodes
 // probably reach it, too.
 func (k *Kubernetes) guess(ctx context.Context) (string, error) {

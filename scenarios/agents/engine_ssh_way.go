@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/netip"
 	"os/exec"
 	"strings"
 )
@@ -36,12 +35,6 @@ func (s *ssh) Reach(ctx context.Context) (listen, host string, err error) {
 		}
 	}
 	return net.JoinHostPort(at, port), "", nil
-}
-
-// everywhere says whether listening there is listening on all addresses.
-func everywhere(host string) bool {
-	a, err := netip.ParseAddr(host)
-	return host == "" || err == nil && a.IsUnspecified()
 }
 
 // address is where a host dials, of a listener's address.
