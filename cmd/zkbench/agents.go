@@ -171,13 +171,22 @@ func untilEnded(ctx context.Context, e agents.Engine, lost <-chan error, logf fu
 		}
 		return err
 	}
+	failed := 0
 	for range e.Agents() {
 		select {
-		case why := <-lost: // as it should, when the run is over
+		case why := <-lost:
+			var one agents.Ended
+			if errors.As(why, &one) && one.Code == 0 {
+				continue
+			}
 			logf("%v", why)
+			failed++
 		case <-ctx.Done():
 			return nil
 		}
+	}
+	if failed > 0 {
+		return fmt.Errorf("%d of %d agents did not end because the run was over", failed, e.Agents())
 	}
 	return nil
 }

@@ -74,6 +74,12 @@ type started struct {
 // the process that has started them.
 const Mark = "ZKBENCH_AGENT"
 
+// Ended says that an agent's process has ended; with code 0 because its run was over.
+type Ended struct {
+	error
+	Code int
+}
+
 // start starts a process that stands for an agent. What it prints goes to a file. feed is
 // written to its stdin, which then stays open: its end tells an agent to end.
 func (s *started) start(p Place, name string, args []string, feed io.Reader, ended func(error)) error {
@@ -112,7 +118,7 @@ func (s *started) start(p Place, name string, args []string, feed io.Reader, end
 		ending := s.ending
 		s.mu.Unlock()
 		if text, code := r.State(); !ending {
-			ended(fmt.Errorf("agent %s has ended (%s)%s%s", name, text, printed.last(), s.why(name, code)))
+			ended(Ended{fmt.Errorf("agent %s has ended (%s)%s%s", name, text, printed.last(), s.why(name, code)), code})
 		}
 	})
 	return nil
