@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"slices"
 	"strings"
@@ -117,7 +118,11 @@ func (f *Fleet) greet(link *yamux.Session) (h msg.Hello, err error) {
 		return h, err
 	}
 	refused := sameVersion(f.version, h.Version)
-	return h, errors.Join(refused, say(s, msg.Welcome{Refused: msg.Words(refused)}))
+	err = errors.Join(refused, say(s, msg.Welcome{Refused: msg.Words(refused)}))
+	if refused != nil { // who closes first may take the words away from the other end
+		_, _ = io.Copy(io.Discard, s)
+	}
+	return h, err
 }
 
 // add gives an agent that has joined its name, and tells who waits for it.

@@ -98,20 +98,26 @@ func (a Agent) dial(ctx context.Context, address string, config *tls.Config) (ne
 
 // greet says what the agent is.
 func (a Agent) greet(link *yamux.Session) error {
-	s, err := link.OpenStream()
+	w, err := a.hello(link)
 	if err != nil {
-		return err
-	}
-	defer s.Close()
-	_ = s.SetDeadline(time.Now().Add(greetLimit))
-	var w msg.Welcome
-	if err := errors.Join(say(s, msg.Hello{Version: a.Version, Name: a.Name, Index: a.Index}), hear(s, &w)); err != nil {
 		return fmt.Errorf("the coordinator hung up (is the join file, and its certificate, of this run?): %w", err)
 	}
 	if w.Refused != "" {
 		return fmt.Errorf("%w: %s", ErrRefused, w.Refused)
 	}
 	return nil
+}
+
+// hello says what the agent is, and hears the answer.
+func (a Agent) hello(link *yamux.Session) (w msg.Welcome, err error) {
+	s, err := link.OpenStream()
+	if err != nil {
+		return w, err
+	}
+	defer s.Close()
+	_ = s.SetDeadline(time.Now().Add(greetLimit))
+	err = errors.Join(say(s, msg.Hello{Version: a.Version, Name: a.Name, Index: a.Index}), hear(s, &w))
+	return w, err
 }
 
 // server is an agent at work.
