@@ -255,8 +255,10 @@ func TestListen_servesAThousandClients(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if got := r.tap.Totals(); got.Requests.Of(wire.Exists)-got.Abandoned < clients || got.ParseErrors != 0 {
-		t.Errorf("counted %d requests, want %d at least", got.Requests.Of(wire.Exists), clients)
+	for i := range clients { // on a busy machine a ping may be abandoned, and asked for again
+		if got := r.tap.Client(i).Counts(); got.Requests.Of(wire.Exists) == 0 || got.Replies == 0 || got.ParseErrors != 0 {
+			t.Errorf("client %d: counted %d requests, %d replies, %d errors of parsing", i, got.Requests.Of(wire.Exists), got.Replies, got.ParseErrors)
+		}
 	}
 	for _, c := range conns {
 		if c != nil {
