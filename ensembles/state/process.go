@@ -167,11 +167,15 @@ func Group(id int) []Process {
 }
 
 // Marked returns the processes that have a variable in their environment, with its value,
-// as far as their environments can be read.
+// as far as their environments can be read. Those of another PID namespace, a container's, are
+// not ours: a process that their value names has another id there.
 func Marked(variable string) map[Process]string {
 	all, _ := procfs.AllProcs() // none without /proc
 	found := map[Process]string{}
 	for _, candidate := range all {
+		if pidNamespace(candidate.PID) != pidNamespace(os.Getpid()) {
+			continue
+		}
 		environment, _ := candidate.Environ() // none of another user's
 		for _, entry := range environment {
 			value, ok := strings.CutPrefix(entry, variable+"=")
@@ -184,4 +188,10 @@ func Marked(variable string) map[Process]string {
 		}
 	}
 	return found
+}
+
+// pidNamespace names the namespace in which a process has its id; "" where that is not known.
+func pidNamespace(pid int) string {
+	name, _ := os.Readlink(fmt.Sprintf("/proc/%d/ns/pid", pid)) // nor is the environment then
+	return name
 }

@@ -87,3 +87,33 @@ func TestFind_readsPastTheNameOfTheCommand(t *testing.T) {
 	check.OK(t, p.Signal(syscall.SIGSTOP))
 	check.Eventually(t, "it is stopped", p.Stopped)
 }
+
+// An agent in a container marks what it starts with its own id there, which nobody or
+// somebody else has here.
+func TestMarked_leavesOtherNamespacesAlone(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("making a PID namespace needs root")
+	}
+	const variable = "ZKBENCH_TEST_MARK"
+	start := func(flags uintptr) Process {
+		cmd := exec.Command("sleep", "3600.7")
+		cmd.Env = append(os.Environ(), variable+"=somebody")
+		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: flags}
+		check.OK(t, cmd.Start())
+		t.Cleanup(func() {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait() // its error is that it was killed
+		})
+		p, err := Find(cmd.Process.Pid)
+		check.OK(t, err)
+		return p
+	}
+	here, elsewhere := start(0), start(syscall.CLONE_NEWPID)
+	found := Marked(variable)
+	if found[here] != "somebody" {
+		t.Errorf("%v is not found: %v", here, found)
+	}
+	if _, is := found[elsewhere]; is {
+		t.Errorf("%v of another namespace is found", elsewhere)
+	}
+}
