@@ -28,7 +28,7 @@ func (f *runFlags) command(dir string, s *scenarios.Scenario, r report.Run) stri
 	} else {
 		args = append(args, filepath.Join(dir, report.ScenarioFile), "--seed", strconv.FormatUint(r.Seed, 10))
 	}
-	args = append(args, f.place(s, r.Ensemble)...)
+	args = append(append(args, f.place(s, r.Ensemble)...), f.agents.words()...)
 	for i, a := range args {
 		args[i] = quote(a)
 	}

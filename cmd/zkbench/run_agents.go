@@ -25,6 +25,20 @@ func (f *agentFlags) register(fl *pflag.FlagSet) {
 	fl.BoolVar(&f.relay, "agents-relay", false, "agents reach the members through this process, where they have no way of their own")
 }
 
+// words are the flags as they were given.
+func (f *agentFlags) words() (args []string) {
+	if f.engine != "" {
+		args = append(args, "--agents", f.engine)
+	}
+	if f.listen != "" {
+		args = append(args, "--agents-listen", f.listen)
+	}
+	if f.relay {
+		args = append(args, "--agents-relay")
+	}
+	return args
+}
+
 // check says what is wrong with the flags, before anything is started.
 func (f *agentFlags) check(configs []scenarios.Config) error {
 	if f.engine == "" {

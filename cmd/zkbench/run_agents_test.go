@@ -4,9 +4,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+
 	"github.com/zkbench/zkbench/ensembles/state"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/scenarios"
 )
 
 // A run that was killed leaves the folder of its agents, with what lets them in; a sweep takes
@@ -44,5 +49,22 @@ func TestSweepAgents_removesFoldersOfTheDead(t *testing.T) {
 	}
 	if _, err := os.Stat(theirs); !os.IsNotExist(err) {
 		t.Errorf("the folder of a run that is dead: %v", err)
+	}
+}
+
+// Whoever repeats a run has its clients where they were.
+func TestCommand_namesTheAgents(t *testing.T) {
+	for want, agents := range map[string]agentFlags{
+		"--agents ssh:h1,h2 --agents-listen 192.0.2.1:7000 --agents-relay": {"ssh:h1,h2", "192.0.2.1:7000", true},
+		"--agents local:3": {engine: "local:3"},
+		"":                 {},
+	} {
+		var f runFlags
+		f.register(&cobra.Command{})
+		f.agents = agents
+		got := f.command("out", &scenarios.Scenario{}, report.Run{Seed: 7, Ensemble: report.Ensemble{Kind: "process", Members: 3}})
+		if !strings.HasSuffix(got, strings.TrimSpace("--members 3 "+want)) {
+			t.Errorf("%q does not end with %q", got, want)
+		}
 	}
 }

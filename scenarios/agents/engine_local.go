@@ -67,6 +67,7 @@ type started struct {
 	mu       sync.Mutex
 	ending   bool
 	all      []site.Process
+	logs     []*os.File
 	watchers sync.WaitGroup
 }
 
@@ -93,7 +94,7 @@ func (s *started) start(p Place, name string, args []string, feed io.Reader, end
 		return err
 	}
 	s.mu.Lock()
-	s.all = append(s.all, r)
+	s.all, s.logs = append(s.all, r), append(s.logs, log)
 	s.mu.Unlock()
 	printed := &tail{to: log}
 	s.watchers.Go(func() { // what it says is for people
@@ -152,7 +153,12 @@ func (s *started) end() error {
 	}
 	ends.Wait()
 	s.watchers.Wait()
-	return nil
+	var err error
+	for _, log := range s.logs {
+		err = errors.Join(err, log.Close())
+	}
+	s.logs = nil
+	return err
 }
 
 // tail writes to a file and keeps the last line.
