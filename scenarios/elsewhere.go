@@ -44,13 +44,11 @@ func (t *trial) site() func(client int) (site.Site, error) {
 
 // clockError is by how much the clock of an agent may be wrong, of the worst; 0 where there is
 // none.
-func (st *stage) clockError() (worst time.Duration) {
+func (st *stage) clockError() time.Duration {
 	if begun, elsewhere := st.tap.(*agents.Trial); elsewhere {
-		for _, wrong := range begun.ClockErrors() {
-			worst = max(worst, wrong)
-		}
+		return begun.ClockError()
 	}
-	return worst
+	return 0
 }
 
 // lostAgent records what became of the clients of an agent that is lost: nobody knows what they

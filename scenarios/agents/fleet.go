@@ -133,6 +133,8 @@ func (f *Fleet) add(p *peer) {
 		p.name = fmt.Sprintf("%s.%d", p.hello.Name, n)
 	}
 	f.peers = append(f.peers, p)
+	f.work.Go(p.watch) // it has its name
+	f.work.Go(p.serve)
 	closed := f.closed
 	close(f.changed)
 	f.changed = make(chan struct{})
@@ -203,13 +205,13 @@ func inOrder(peers []*peer) []*peer {
 // String says what the fleet is, for people.
 func (f *Fleet) String() string { return "agents " + strings.Join(f.Names(), ", ") }
 
-// ClockErrors returns by how much the clocks of the agents that are there may be wrong now.
-func (f *Fleet) ClockErrors() map[string]time.Duration {
-	out := map[string]time.Duration{}
+// clockError returns by how much the clock of an agent that is there may be wrong now, of the
+// worst.
+func (f *Fleet) clockError() (worst time.Duration) {
 	for _, p := range f.alive() {
-		out[p.name] = p.clockError()
+		worst = max(worst, p.clockError())
 	}
-	return out
+	return worst
 }
 
 // Close tells the agents that the run is over, and returns when nothing of the fleet runs

@@ -12,7 +12,6 @@ import (
 	"github.com/hashicorp/yamux"
 
 	"github.com/zkbench/zkbench/recipes/driver/clock"
-
 	"github.com/zkbench/zkbench/scenarios/agents/internal/msg"
 )
 
@@ -44,7 +43,7 @@ const (
 	readClock     = 250 * time.Millisecond
 )
 
-// newPeer begins to speak with an agent that was let in.
+// newPeer begins to speak with an agent that was let in. Fleet.add has it watched.
 func newPeer(f *Fleet, h msg.Hello, link *yamux.Session) (*peer, error) {
 	s, err := open(link, msg.Opening{Kind: msg.StreamCalls})
 	if err != nil {
@@ -57,8 +56,6 @@ func newPeer(f *Fleet, h msg.Hello, link *yamux.Session) (*peer, error) {
 			return nil, errors.Join(err, p.calls.Close())
 		}
 	}
-	f.work.Go(p.watch)
-	f.work.Go(p.serve)
 	return p, nil
 }
 

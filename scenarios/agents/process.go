@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/recipes/driver/site"
-
 	"github.com/zkbench/zkbench/scenarios/agents/internal/msg"
 )
 

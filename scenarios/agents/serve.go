@@ -13,7 +13,6 @@ import (
 	"github.com/hashicorp/yamux"
 
 	"github.com/zkbench/zkbench/recipes/driver/clock"
-
 	"github.com/zkbench/zkbench/scenarios/agents/internal/msg"
 )
 

@@ -11,7 +11,6 @@ import (
 	"github.com/zkbench/zkbench/chaos"
 	"github.com/zkbench/zkbench/recipes/driver/clock"
 	"github.com/zkbench/zkbench/recipes/driver/site"
-
 	"github.com/zkbench/zkbench/scenarios/agents/internal/msg"
 )
 

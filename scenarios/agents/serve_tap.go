@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/chaos/wire"
-
 	"github.com/zkbench/zkbench/scenarios/agents/internal/msg"
 )
 

@@ -16,7 +16,6 @@ import (
 
 	"github.com/zkbench/zkbench/chaos/wire"
 	"github.com/zkbench/zkbench/recipes/driver/site"
-
 	"github.com/zkbench/zkbench/scenarios/agents/internal/msg"
 )
 
@@ -50,7 +49,7 @@ type Trial struct {
 	ended   bool
 }
 
-// Begin begins a trial at all agents that are there. End must be called.
+// Begin begins a trial at all agents that are there. Close must be called.
 func (f *Fleet) Begin(o Options) (*Trial, error) {
 	t := &Trial{fleet: f, options: o, clients: map[int]*tapped{}, heard: map[*peer]*heard{}}
 	there := f.alive()
@@ -272,5 +271,5 @@ func (t *Trial) Close() {
 	t.reading.Wait()
 }
 
-// ClockErrors returns by how much the agents' clocks may be wrong now.
-func (t *Trial) ClockErrors() map[string]time.Duration { return t.fleet.ClockErrors() }
+// ClockError returns by how much the clock of an agent may be wrong now, of the worst.
+func (t *Trial) ClockError() time.Duration { return t.fleet.clockError() }
