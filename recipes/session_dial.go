@@ -34,20 +34,29 @@ const (
 	maxBackoff   = time.Second
 )
 
+// round is how often all servers have been dialled since the last session was established.
+func (d *dialer) round() int { return min(d.failed/len(d.servers), 10) }
+
 // wait sleeps before a dial: not at all in the first round over the servers, then
 // twice as long each round, with jitter so that clients do not come back in step.
 func (d *dialer) wait() {
-	round := d.failed / len(d.servers)
-	d.failed++
+	round := d.round()
 	if round == 0 {
 		return
 	}
-	pause := min(firstBackoff<<min(round-1, 10), maxBackoff)
+	pause := min(firstBackoff<<(round-1), maxBackoff)
 	pause = pause/2 + rand.N(pause/2)
 	select {
 	case <-time.After(pause):
 	case <-d.s.done:
 	}
+}
+
+// patience is how long a dial may take: first what go-zookeeper says, a second, then twice
+// as long each round. Where thousands come back at once, a dial is slow because of the
+// other dials: clients that all gave up after a second would begin again for ever.
+func (d *dialer) patience(first time.Duration) time.Duration {
+	return min(first<<d.round(), d.s.timeout()/3)
 }
 
 // dial opens a connection for the session, and refuses once the session has ended,
@@ -57,7 +66,9 @@ func (d *dialer) dial(network, addr string, timeout time.Duration) (net.Conn, er
 	if err := d.s.Err(); err != nil {
 		return nil, err
 	}
-	c, err := d.s.options.Dial(network, addr, min(timeout, d.s.timeout()/3))
+	patience := d.patience(timeout)
+	d.failed++
+	c, err := d.s.options.Dial(network, addr, patience)
 	if err != nil {
 		d.s.dialFailed(addr, err)
 		return nil, err
