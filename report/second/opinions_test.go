@@ -30,7 +30,8 @@ func asked(h *history.History) (*Opinions, verdict.Verdict) {
 }
 
 // committed makes a history with commits: clients that hold in turn. Of some the session
-// expires, and they do not know until later; others let the next in before they let go.
+// expires, and they do not know until later, or even hear, after the next one was let in,
+// that they are connected again; others let the next in before they let go.
 func committed(r *rand.Rand) *history.History {
 	var records []history.Record
 	now := time.Second
@@ -43,16 +44,24 @@ func committed(r *rand.Rand) *history.History {
 		released := s
 		released.Op, released.Call, released.Return, released.Zxid = history.Release, let, let+ms, czxid+5
 		gone := &history.Commit{Op: history.CommitDelete, Session: session, Zxid: czxid + 5, Cxid: 2, Path: node}
+		var heard []history.Record
 		now = let + time.Duration(1+r.IntN(5))*ms
 		switch {
 		case expires:
 			gone = &history.Commit{Op: history.CommitClose, Session: session, Zxid: czxid + 5, Removed: []string{node}}
 			released.Outcome, now = history.Failed, let-time.Duration(r.IntN(9))*ms
+			if now+ms < let && r.IntN(2) == 0 {
+				heard = []history.Record{
+					&history.Session{At: now - 5*ms, Event: history.Suspended, Client: client, Session: session},
+					&history.Session{At: now + ms, Event: history.Restored, Client: client, Session: session},
+				}
+			}
 		case r.IntN(40) == 0:
 			now = let - 5*ms // too early
 		}
 		records = append(records, &history.Session{Event: history.Opened, Client: client, Session: session, Timeout: 4 * time.Second},
-			&history.Commit{Op: history.CommitCreate, Session: session, Zxid: czxid, Cxid: 1, Path: node, Ephemeral: true}, &s, gone, &released)
+			&history.Commit{Op: history.CommitCreate, Session: session, Zxid: czxid, Cxid: 1, Path: node, Ephemeral: true}, &s, gone)
+		records = append(append(records, heard...), &released)
 	}
 	records = append(records, &history.CommitsEnd{})
 	return history.Of(history.Header{Recipe: verdict.Lock, Promises: history.Promises{Exclusive: true, FIFO: true, Events: true}}, records...)

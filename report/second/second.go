@@ -166,8 +166,9 @@ func whole(b verdict.Belief) hold {
 	return h
 }
 
-// byCommits takes into account that the servers may have taken the grant away at any time,
-// if they let its session expire, or a fault closed it in the client's name.
+// byCommits takes into account that the servers may have taken the grant away at any time
+// since it was asked for, if they let its session expire, or a fault closed it in the
+// client's name; also before the client heard that it was connected again.
 func (k *known) byCommits(b late) hold {
 	h := whole(b.Belief)
 	expired, ended := k.ended[b.Session]
@@ -175,6 +176,7 @@ func (k *known) byCommits(b late) hold {
 		return f.Client == b.Client && f.Start <= b.End && f.Start >= k.opened[b.Session]
 	})
 	if expired || ended && closed {
+		h.asked = min(b.Call, b.Start)
 		h.mayEnd = h.asked
 	}
 	return h
@@ -188,13 +190,16 @@ func (k *known) split(b late) []hold {
 	for _, f := range k.faults {
 		over, since := max(f.End, f.Start), b.Start
 		served := slices.Contains(f.Served, b.Client)
-		if served && b.late {
+		if served && b.late || b.Restored {
 			since = b.Call
 		}
 		if f.Client != b.Client && !served || f.Start > b.End || over < since || over < k.opened[b.Session] {
 			continue
 		}
 		whole.mayEnd = max(b.Start, f.Start)
+		if b.Restored && f.Start < b.Start {
+			whole.asked, whole.mayEnd = f.Start, f.Start // it may have been lost before its holder heard of a connection again
+		}
 		if served && b.late {
 			whole.mayEnd = max(whole.asked, f.Start) // it never held what it was granted so late
 		}

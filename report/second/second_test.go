@@ -40,6 +40,11 @@ func invented(r *rand.Rand) *history.History {
 			}
 			records = append(records, &w)
 			now = w.End
+			if r.IntN(2) == 0 { // it hears of a connection again, and is wrong about its session
+				back := w.End + time.Duration(r.IntN(40))*time.Millisecond
+				records = append(records, &history.Session{At: w.Start, Event: history.Suspended, Client: c, Session: int64(c + 1)},
+					&history.Session{At: back, Event: history.Restored, Client: c, Session: int64(c + 1)})
+			}
 			let += time.Duration(r.IntN(3)) * 5 * time.Second
 		} else {
 			now = let

@@ -212,8 +212,8 @@ func (x *exclusion) hit(stale Belief) bool {
 func (x *exclusion) excused(stale, good claimed) (until time.Duration, cause history.Fault) {
 	for _, w := range x.faults[stale.Client] {
 		over, since := ended(w), stale.Start
-		if stale.late && w.Client != stale.Client {
-			since = stale.Call // the member that served it was hit, and had it wait
+		if stale.Restored || stale.late && w.Client != stale.Client {
+			since = stale.Call // the grant is older than what its holder heard; or the member that served it was hit, and had it wait
 		}
 		if w.Start > good.Start || over < since || over < x.since[stale.Session] {
 			continue

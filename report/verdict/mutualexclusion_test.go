@@ -94,6 +94,22 @@ func TestMutualExclusion(t *testing.T) {
 			session lost 1 1500
 			fault session.close 1 900 950
 			release 2 6 2000 2001`, Pass, "1 exposures, 500ms in all"},
+		{"who hears of a connection again, after a fault, cannot know at once that the session is gone", two + `
+			acquire 1 5 0 10
+			session suspended 1 900
+			fault session.close 1 900 950
+			acquire 2 6 0 1000
+			session restored 1 1001
+			session lost 1 1003
+			release 2 6 2000 2001`, Pass, "1 exposures, 2ms in all"},
+		{"but soon", two + `
+			acquire 1 5 0 10
+			session suspended 1 900
+			fault session.close 1 900 950
+			acquire 2 6 0 1000
+			session restored 1 1001
+			release 2 6 4000 4001
+			release 1 5 5000 5001`, Fail, "excuses only until 2.001s"},
 		{"a fault on the younger of the two excuses nothing", two + `
 			acquire 1 5 0 10
 			acquire 2 6 0 1000
