@@ -163,6 +163,33 @@ func (f *Fleet) alive() []*peer {
 	return inOrder(slices.DeleteFunc(slices.Clone(f.peers), func(p *peer) bool { return p.isLost() }))
 }
 
+// home returns the agent on which the n-th client is to live, nil if none is there: clients
+// are spread over all that have joined, and those of one that is lost over the others. Who
+// comes back with the index of one that is lost has its place.
+func (f *Fleet) home(n int) *peer {
+	var places, there []*peer
+	f.mu.Lock()
+	for _, p := range inOrder(slices.Clone(f.peers)) {
+		if last := len(places) - 1; last >= 0 && p.hello.Index >= 0 && p.hello.Index == places[last].hello.Index && places[last].isLost() {
+			places = places[:last]
+		}
+		places = append(places, p)
+	}
+	f.mu.Unlock()
+	for _, p := range places {
+		if !p.isLost() {
+			there = append(there, p)
+		}
+	}
+	switch {
+	case len(there) == 0:
+		return nil
+	case places[n%len(places)].isLost():
+		return there[n%len(there)]
+	}
+	return places[n%len(places)]
+}
+
 // Await returns once that many agents have joined and are there.
 func (f *Fleet) Await(ctx context.Context, n int) error {
 	for {

@@ -186,14 +186,12 @@ func (t *Trial) Client(n int) wire.Client {
 	return c
 }
 
-// Site is the machine on which a client is to live from now on. Clients are spread over the
-// agents that are there, the n-th beginning with the n-th.
+// Site is the machine on which a client is to live from now on: an agent's (Fleet.home).
 func (t *Trial) Site(n int) (site.Site, error) {
-	there := t.fleet.alive()
-	if len(there) == 0 {
+	p := t.fleet.home(n)
+	if p == nil {
 		return nil, errors.New("no agent is there any more")
 	}
-	p := there[n%len(there)]
 	if err := t.at(p); err != nil {
 		return nil, err
 	}
