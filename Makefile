@@ -43,13 +43,14 @@ gallery: build
 # The race detector needs a C compiler. It is for code of ours that has goroutines
 # and no go-zookeeper: that library races with itself when it reconnects
 # (sendSetWatches reads lastZxid while recvLoop writes it, v1.0.4), and tests that cut
-# connections would fail for that.
+# connections would fail for that. Scenarios come first of the others: their tests take
+# longest, and wait most.
 race := $(shell command -v gcc >/dev/null && echo -race)
 racing := ./chaos/wire ./ensembles/... ./report/history
 test:
 	@.ci/setup test
 	go test $(race) -timeout 20m $(racing)
-	go test -timeout 30m $$(go list ./... | grep -v -e /ensembles -e /chaos/wire -e /report/history)
+	go test -timeout 30m ./scenarios $$(go list ./... | grep -v -e /ensembles -e /chaos/wire -e /report/history -e /scenarios$$)
 
 test-kubernetes: release
 	@.ci/kubernetes/test

@@ -55,17 +55,18 @@ func TestGate(t *testing.T) {
 	}
 }
 
-// The promise of scenario ci: the same code passes, and a slowdown of 10 % is found.
-// It takes an hour: GATE=20 go test ./cmd/zkbench -run GatePromise -v -timeout 3h
+// The promise of scenario ci: the same code passes, and a slowdown of 10 % is found. One of
+// 5 % is what the threshold allows; how often it is found is logged.
+// It takes an hour and a half: GATE=20 go test ./cmd/zkbench -run GatePromise -v -timeout 3h
 func TestGatePromise(t *testing.T) {
 	runs, err := strconv.Atoi(os.Getenv("GATE"))
 	if err != nil {
-		t.Skip("GATE=20 runs the gate 20 times as it is and 20 times against a slowdown")
+		t.Skip("GATE=20 runs the gate 20 times as it is and 20 times against each of two slowdowns")
 	}
 	codes := map[string]map[int]int{}
 	longest := time.Duration(0)
 	for i := range runs {
-		for _, subject := range []string{"lock/slowed-0", "lock/slowed-10"} {
+		for _, subject := range []string{"lock/slowed-0", "lock/slowed-5", "lock/slowed-10"} {
 			code, x, took := gateRun(t, subject)
 			longest = max(longest, took)
 			if codes[subject] == nil {

@@ -17,7 +17,7 @@ func init() {
 	if err != nil {
 		panic(err)
 	}
-	for _, percent := range []int{0, 10, 100} {
+	for _, percent := range []int{0, 5, 10, 100} {
 		s := &slowed{share: float64(percent) / 100}
 		subject := inner
 		subject.Name = "lock/slowed-" + strconv.Itoa(percent)
