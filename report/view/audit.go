@@ -1,15 +1,12 @@
 package view
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/matrix"
-	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/units"
 )
 
@@ -132,124 +129,6 @@ func (a *audit) mark(s report.Step, fault string) (mark, link string) {
 	return MarkUnknown, ""
 }
 
-// tables are the matrix, what was played with the line as a whole, and what did not pass.
-func (a *audit) tables() (out []Table) {
-	for _, t := range []Table{a.matrix(), a.whole(), a.failed()} {
-		if len(t.Rows) > 0 {
-			out = append(out, t)
-		}
-	}
-	return out
-}
-
-// matrix has the steps down and the faults across.
-func (a *audit) matrix() Table {
-	faults := a.faults()
-	t := Table{Columns: []Column{{Head: units.Clean(a.subject), Kind: Whole}}}
-	var legend []string
-	for i, f := range faults {
-		short := string(rune('a' + i))
-		t.Columns = append(t.Columns, Column{Head: units.Clean(f), Short: short, Kind: Outcome})
-		legend = append(legend, short+" "+units.Clean(f))
-	}
-	for _, s := range a.steps {
-		if s.Step == wholeLine || len(a.pairs) > 0 { // pairs take the place of single faults
-			continue
-		}
-		r := Row{Cells: []string{units.Clean(s.Step)}, Links: []string{""}}
-		for _, f := range faults {
-			mark, link := a.mark(s, f)
-			r.Cells, r.Links = append(r.Cells, mark), append(r.Links, link)
-		}
-		t.Rows = append(t.Rows, r)
-	}
-	t.Marks, t.Legend = auditMarks, strings.Join(legend, ", ")+"."
-	return t
-}
-
-// whole has what was done with the line as a whole.
-func (a *audit) whole() Table {
-	t := Table{Columns: []Column{{Head: units.Clean(a.subject) + ", the whole line", Kind: Whole}, {Head: "", Kind: Outcome}}}
-	for _, s := range a.steps {
-		if s.Step != wholeLine {
-			continue
-		}
-		for _, f := range s.Faults {
-			mark, link := a.mark(s, f)
-			t.Rows = append(t.Rows, Row{Cells: []string{units.Clean(f), mark}, Links: []string{"", link}})
-		}
-	}
-	slices.SortStableFunc(t.Rows, func(a, b Row) int { return cmp.Compare(wholeRank[a.Cells[1]], wholeRank[b.Cells[1]]) })
-	return t
-}
-
-// wholeRank puts what failed first: a terminal shows the first rows only.
-var wholeRank = map[string]int{MarkFail: -2, MarkUnknown: -1}
-
-// failedLimit bounds how many cells are listed that did not pass.
-const failedLimit = 40
-
-// failed lists the cells that did not pass, and how to play each alone.
-func (a *audit) failed() Table {
-	t := Table{Columns: []Column{{Head: "cell", Kind: Whole}, {Head: "result", Kind: Status}, {Head: "to play it alone", Kind: Code}}}
-	for _, c := range a.inOrder() {
-		if c.Outcome() == report.Pass {
-			continue
-		}
-		if len(t.Rows) < failedLimit {
-			t.Rows = append(t.Rows, Row{Result: c.Outcome(), Cells: []string{units.Clean(c.Provocation), status(c), a.command(c)}})
-		}
-	}
-	n := a.count()
-	if more := n.Fail + n.Unknown - failedLimit; more > 0 {
-		t.Left, t.Note = more, "and "+strconv.Itoa(more)+" more"
-	}
-	return t
-}
-
-// command plays one cell alone. Only the run's own scenario knows how a driver is started.
-func (a *audit) command(t report.Trial) string {
-	if _, driven := t.Metrics[metrics.PipeRoundtrip]; driven && a.run.Command != "" {
-		return fmt.Sprintf("%s --subject %s --set 'phases.0.cells=[\"%s\"]'", a.run.Command, units.Clean(a.subject), units.Clean(t.Provocation))
-	}
-	s := fmt.Sprintf("zkbench audit %s --cell '%s' --seed %d", units.Clean(a.subject), units.Clean(t.Provocation), a.run.Seed)
-	if kind := a.run.Ensemble.Kind; kind != "" {
-		s += " --ensemble " + units.Clean(kind)
-	}
-	return s
-}
-
-// tally sums up the audits of several subjects: a row each.
-func tally(all []*audit) Table {
-	t := Table{Columns: []Column{{Head: "subject", Kind: Whole}, number("steps", 0, nil).Column, number("cells", 0, nil).Column,
-		number("kept all", 0, nil).Column, number("broke one", 0, nil).Column, number("unknown", 0, nil).Column}}
-	for _, a := range all {
-		steps, cells := a.planned()
-		n := a.count()
-		r := Row{Cells: []string{units.Clean(a.subject)}}
-		for _, v := range []int{steps, cells, n.Pass, n.Fail, n.Unknown} {
-			r.Cells = append(r.Cells, units.Number(float64(v)))
-		}
-		t.Rows = append(t.Rows, r)
-	}
-	return t
-}
-
-// inOrder lists the cells in the order of the matrix.
-func (a *audit) inOrder() (out []report.Trial) {
-	for _, s := range a.steps {
-		for _, f := range s.Faults {
-			if t, played := a.cells[s.Step+"/"+f]; played {
-				out = append(out, t)
-			}
-		}
-	}
-	for _, name := range a.pairs {
-		out = append(out, a.cells[name])
-	}
-	return out
-}
-
 func (a *audit) count() (n report.Tally) {
 	for _, t := range a.inOrder() {
 		n.Add(t.Outcome())
@@ -310,57 +189,4 @@ func (b builder) auditHeadlines(s matrix.Scenario) []Headline {
 		of("cells that broke one", func(a *audit) string { return units.Number(float64(a.count().Fail)) }),
 		of("cells that could not be judged", func(a *audit) string { return units.Number(float64(a.count().Unknown)) }),
 	}
-}
-
-// suite has a check for each cell.
-func (a *audit) suite(scenario string) Suite {
-	s := Suite{Name: scenario + " " + a.subject, Class: scenario + "." + a.subject}
-	for _, t := range a.inOrder() {
-		c := Check{What: t.Provocation, Result: t.Outcome()}
-		for _, k := range append(checks(t), withoutProof(t)...) {
-			if k.Result == c.Result && k.Result != report.Pass {
-				c.Reasons = append(c.Reasons, k.What+": "+strings.Join(k.Reasons, "; "))
-			}
-		}
-		if c.Result != report.Pass {
-			c.Reasons = append(c.Reasons, "to play it alone: "+a.command(t))
-		}
-		s.Checks = append(s.Checks, c)
-	}
-	return s
-}
-
-func askedInAudit(s matrix.Scenario) string {
-	var subjects []string
-	for _, x := range s.Series {
-		if !slices.Contains(subjects, x.Subject) {
-			subjects = append(subjects, x.Subject)
-		}
-	}
-	return fmt.Sprintf("%s: every step of the protocol of %s, with every fault that fits it", units.Clean(s.Name), units.List(subjects))
-}
-
-// auditID is the part of the page that has the audits.
-const auditID = "audit"
-
-// matrices is the part of the page that has the audits.
-func (b builder) matrices() Section {
-	s := Section{ID: auditID, Title: "Every step, every fault", Intro: "Each cell is an episode of its own. What failed leads to its explanation."}
-	for _, scenario := range b.scenarios {
-		if audited(scenario) {
-			for _, a := range b.audits(scenario) {
-				s.Blocks = append(s.Blocks, tableBlocks(a.tables())...)
-			}
-		}
-	}
-	return s
-}
-
-// auditSections are those of all that say something of an audit, with the matrices first:
-// what is measured in an episode, and a table of all that passed, say nothing.
-func (b builder) auditSections(all []Section) []Section {
-	all = append([]Section{b.matrices()}, all...)
-	return slices.DeleteFunc(all, func(s Section) bool {
-		return len(s.Blocks) == 0 || !slices.Contains([]string{auditID, "stories", "conditions", "repeat"}, s.ID)
-	})
 }

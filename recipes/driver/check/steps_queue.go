@@ -1,0 +1,53 @@
+package check
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/zkbench/zkbench/recipes/driver/internal/lines"
+)
+
+func checkPutTake(k *checker) {
+	a, _ := k.client()
+	b, _ := k.client()
+	items := []string{"check-1", "check-2 with some more text in it", "check-3" + strings.Repeat("x", lines.MaxItem-7)}
+	for _, item := range items {
+		ctx, cancel := k.within(grantLimit)
+		defer cancel()
+		k.be(a.Put(ctx, []byte(item)) == nil, "a put, with nothing in its way, is answered ok")
+	}
+	var got []string
+	for range items {
+		t := k.beginTake(b)
+		defer t.giveUp()
+		k.be(t.returns(grantLimit) && t.err == nil, "%d items are in the queue, and a take got none within %v: %v", len(items)-len(got), grantLimit, t.err)
+		got = append(got, string(t.item))
+	}
+	sorted := slices.Sorted(slices.Values(got))
+	k.be(slices.Equal(sorted, items), "put %.60q, and took %.60q", items, got)
+	if k.p.Hello.Promises.FIFO {
+		k.be(slices.Equal(got, items), "fifo is promised: put %.60q, and took %.60q", items, got)
+	}
+}
+
+func checkWaitingTake(k *checker) {
+	a, _ := k.client()
+	b, _ := k.client()
+	t := k.beginTake(b)
+	defer t.giveUp()
+	k.waits(t, "a take from an empty queue")
+	k.must(k.p.MeasureClock(1))
+	ctx, cancel := k.within(grantLimit)
+	defer cancel()
+	k.be(a.Put(ctx, []byte("check")) == nil, "a put beside a waiting take is answered ok")
+	k.be(t.returns(grantLimit) && t.err == nil && string(t.item) == "check", "an item was put, and the take that waited returned %q, %v", t.item, t.err)
+}
+
+func checkCancelledTake(k *checker) {
+	a, _ := k.client()
+	t := k.beginTake(a)
+	k.waits(t, "a take from an empty queue")
+	t.giveUp()
+	k.be(t.returns(2*timeout), "the take that was cancelled did not answer within %v", 2*timeout)
+	k.be(t.err != nil, "a cancelled take returned an item of an empty queue: %q", t.item)
+}

@@ -1,0 +1,128 @@
+package check
+
+import (
+	"time"
+
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/recipes/driver/host"
+)
+
+func checkCloseUnder(k *checker) {
+	a, _ := k.client()
+	b, _ := k.client()
+	var under *attempt
+	if k.p.Hello.Recipe == string(recipes.RecipeQueue) {
+		under = k.beginTake(b)
+		k.waits(under, "a take from an empty queue")
+	} else {
+		k.acquire(a)
+		under = k.beginAcquire(b)
+		k.waits(under, "a second client's acquire")
+	}
+	session := b.Seen().Session
+	err := b.Close(k.ctx)
+	k.be(err == nil, "close under an operation is ok: %v", err)
+	k.be(under.returns(time.Second) && under.err != nil, "the operation under way at close answered %v", under.err)
+	k.be(k.until(timeout, func() bool { return k.nodes(session) == 0 }), "close ends the session in good order, and %v later it still has a node in line", timeout)
+}
+
+func checkEvents(k *checker) {
+	c, events := k.client()
+	k.acquire(c)
+	restore := k.g.Cut(c.Number())
+	got := k.event(events, timeout)
+	restore()
+	k.be(got == recipes.EventSuspended, "the connection was lost, and the first event within %v was %q, not suspended", timeout, got)
+	got = k.event(events, 2*timeout)
+	if got == recipes.EventLost {
+		k.note("the session did not survive a cut of moments: restored could not be seen")
+		return
+	}
+	k.be(got == recipes.EventRestored, "the same session is connected again, and the next event was %q, not restored", got)
+	restore = k.g.Cut(c.Number())
+	err := k.g.End(k.ctx, c.Number())
+	restore()
+	k.must(err)
+	for got = k.event(events, 3*timeout); got == recipes.EventSuspended; got = k.event(events, 3*timeout) {
+	}
+	k.be(got == recipes.EventLost, "the session was closed at the servers, and the next event was %q, not lost", got)
+}
+
+// event returns the next event within a time; "" without one.
+func (k *checker) event(events chan recipes.Event, limit time.Duration) recipes.EventKind {
+	select {
+	case e := <-events:
+		return e.Kind
+	case <-k.ctx.Done():
+	case <-time.After(limit):
+	}
+	return ""
+}
+
+func checkLostSession(k *checker) {
+	c, events := k.client()
+	if k.p.Hello.Recipe != string(recipes.RecipeQueue) {
+		k.acquire(c) // many recipes tell only who holds
+	}
+	gone := c.Seen().Session
+	restore := k.g.Cut(c.Number())
+	err := k.g.End(k.ctx, c.Number())
+	restore()
+	k.must(err)
+	if k.p.Hello.Events {
+		k.neverRestored(c, events, gone)
+	}
+	err = c.Close(k.ctx)
+	k.be(err == nil, "close is ok even when the session is gone: %v", err)
+	k.numbers-- // the same number again
+	k.client()
+}
+
+// afterthought is how long after its client has connected a driver may take to tell.
+const afterthought = 500 * time.Millisecond
+
+// neverRestored ends the step where the client says restored, and its session is gone. A
+// driver that takes a new session for the one before says so when that is connected. Many
+// clients connect no more once they have said lost: they have a session timeout to do it.
+func (k *checker) neverRestored(c *host.Client, events <-chan recipes.Event, gone int64) {
+	lost := false
+	listen := func() {
+		for len(events) > 0 {
+			switch e := <-events; e.Kind {
+			case recipes.EventLost:
+				lost = true
+			case recipes.EventRestored:
+				k.be(!lost, "session %#x is gone, and the client said lost, and then restored: what is lost is never restored, and of a new session a driver says nothing", uint64(gone))
+				k.be(false, "session %#x is gone, and the client said restored, not lost: restored is for the same session, and of a new one a driver says nothing", uint64(gone))
+			}
+		}
+	}
+	connected := func() bool { listen(); return c.Seen().Session != gone }
+	k.until(3*timeout, func() bool { return connected() || lost })
+	k.until(timeout, connected)
+	k.until(afterthought, func() bool { listen(); return false })
+}
+
+func checkEnd(k *checker) {
+	c, _ := k.client()
+	session := c.Seen().Session
+	if k.p.Hello.Recipe != string(recipes.RecipeQueue) {
+		k.acquire(c)
+	}
+	k.open = nil
+	if err := k.p.Stop(); err != nil {
+		panic(wrong{err.Error()})
+	}
+	gone := k.untilGround(timeout/2, session)
+	if !gone {
+		panic(wrong{"the driver has exited, and the session that it had was not closed: it still has a node in line"})
+	}
+}
+
+// untilGround waits until a session has no node in line, where no driver runs any more.
+func (k *checker) untilGround(limit time.Duration, session int64) bool {
+	return k.until(limit, func() bool {
+		n, err := k.g.Below(k.ctx, k.path, session)
+		return err == nil && n == 0
+	})
+}

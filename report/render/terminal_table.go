@@ -1,0 +1,95 @@
+package render
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/units"
+	"github.com/zkbench/zkbench/report/view"
+)
+
+// writeTable leaves out columns until the table fits.
+func writeTable(b *strings.Builder, t view.Table, term Term) {
+	t, legend := shortened(t)
+	for tableWidth(t) > term.Width {
+		drop := -1
+		keep := make([]int, len(t.Columns))
+		for i, c := range t.Columns {
+			keep[i] = i
+			if c.Spare > 0 && (drop < 0 || c.Spare >= t.Columns[drop].Spare) {
+				drop = i
+			}
+		}
+		if drop < 0 {
+			break
+		}
+		t = t.Pick(slices.Delete(keep, drop, drop+1))
+	}
+	line := func(cell func(i int) string) string {
+		parts := make([]string, len(t.Columns))
+		for i, c := range t.Columns {
+			parts[i] = pad(cell(i), columnWidth(t, i), c.Kind == view.Number)
+		}
+		return strings.TrimRight(strings.Join(parts, "  "), " ")
+	}
+	if len(t.Rows) > 0 {
+		fmt.Fprintln(b, line(func(i int) string { return t.Columns[i].Head }))
+	}
+	for _, r := range t.Rows {
+		result := r.Result
+		if result == report.Pass { // stays plain, so that the others stand out
+			result = ""
+		}
+		fmt.Fprintln(b, paint(line(func(i int) string { return units.Clean(r.Cells[i]) }), result, term))
+	}
+	for _, s := range legend {
+		if s == t.Note {
+			fmt.Fprintln(b, wrap(s, "", term.Width))
+		} else {
+			fmt.Fprintln(b, wrapPairs(s, "", term.Width))
+		}
+	}
+}
+
+// shortened returns the table with its short heads, and what explains it then.
+func shortened(t view.Table) (view.Table, []string) {
+	t.Columns = slices.Clone(t.Columns)
+	for i, c := range t.Columns {
+		if c.Short != "" {
+			t.Columns[i].Head = c.Short
+		}
+	}
+	var marks []string
+	for _, m := range t.Marks {
+		marks = append(marks, strings.TrimSpace(m.Kind+" "+m.Text))
+	}
+	legend := []string{t.Legend, strings.Join(marks, ", "), t.Note}
+	return t, slices.DeleteFunc(legend, func(s string) bool { return s == "" })
+}
+
+// statusWidth is what the status may take before it counts against the others: its text
+// may run over the edge, a number may not.
+const statusWidth = 24
+
+func columnWidth(t view.Table, i int) int {
+	w := utf8.RuneCountInString(t.Columns[i].Head)
+	for _, r := range t.Rows {
+		w = max(w, utf8.RuneCountInString(units.Clean(r.Cells[i])))
+	}
+	return w
+}
+
+func tableWidth(t view.Table) int {
+	total := 2 * (len(t.Columns) - 1)
+	for i, c := range t.Columns {
+		w := columnWidth(t, i)
+		if c.Kind == view.Status {
+			w = min(w, statusWidth)
+		}
+		total += w
+	}
+	return total
+}

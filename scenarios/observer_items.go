@@ -1,0 +1,91 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"slices"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/recipes"
+)
+
+// inQueue is nodes of a queue, with the items that its recipe keeps in folders of its own.
+func (o *observer) inQueue(ctx context.Context, parent string) ([]node, error) {
+	return o.now(ctx, parent, func(ctx context.Context, s *recipes.Session, parent string) ([]node, error) {
+		found, err := nodesBelow(ctx, s, parent)
+		for _, folder := range found {
+			if folder.owner != 0 || sequential.MatchString(folder.path) || err != nil {
+				continue
+			}
+			var inside []node
+			inside, err = nodesBelow(ctx, s, folder.path)
+			found = append(found, slices.DeleteFunc(inside, func(n node) bool { return n.owner != 0 })...)
+		}
+		return found, err
+	})
+}
+
+// children returns the smallest and the largest number of children with a matching
+// name that the members see at path. A path that is missing has none.
+func (o *observer) children(ctx context.Context, path string, match *regexp.Regexp) (fewest, most int, err error) {
+	for i := range o.sessions {
+		s, err := o.member(ctx, i)
+		if err != nil {
+			return 0, 0, err
+		}
+		names, err := s.List(ctx, path)
+		if err != nil && !errors.Is(err, zk.ErrNoNode) {
+			return 0, 0, err
+		}
+		n := len(slices.DeleteFunc(names, func(name string) bool { return !match.MatchString(name) }))
+		if i == 0 {
+			fewest = n
+		}
+		fewest, most = min(fewest, n), max(most, n)
+	}
+	return fewest, most, nil
+}
+
+// itemless says whether no member has an item of the queue at path: a node with a number,
+// there or in a folder of the recipe's own, that belongs to no session. A path that is
+// missing has none.
+func (o *observer) itemless(ctx context.Context, path string) (bool, error) {
+	for i := range o.sessions {
+		s, err := o.member(ctx, i)
+		if err != nil {
+			return false, err
+		}
+		if found, err := anyItem(ctx, s, path, true); found || err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// anyItem says whether there is an item at path, or with folders in one of its children.
+func anyItem(ctx context.Context, s *recipes.Session, path string, folders bool) (bool, error) {
+	names, err := s.List(ctx, path)
+	if err != nil && !errors.Is(err, zk.ErrNoNode) {
+		return false, err
+	}
+	for _, name := range names {
+		if !sequential.MatchString(name) {
+			continue
+		}
+		stat, err := s.Exists(ctx, path+"/"+name)
+		if found := stat != nil && stat.EphemeralOwner == 0; found || err != nil {
+			return found, err
+		}
+	}
+	for _, name := range names {
+		if !folders || sequential.MatchString(name) {
+			continue
+		}
+		if found, err := anyItem(ctx, s, path+"/"+name, false); found || err != nil {
+			return found, err
+		}
+	}
+	return false, nil
+}
