@@ -6,9 +6,10 @@
 //
 // # How to read it
 //
-// process.go starts and ends a process. talk.go sends requests and reads replies, and says
-// which rule a wrong line breaks. clock.go maps the driver's clock. client.go is a client
-// of the recipe, answer.go what the answers mean, subject.go the whole.
+// process.go starts and ends a process. talk.go sends requests and reads replies, breach.go
+// says which rule a wrong line breaks. greet.go says hello, clock.go keeps the map of the
+// driver's clock. client.go is a client of the recipe, answer.go what the answers mean,
+// subject.go the whole.
 package host
 
 import (
