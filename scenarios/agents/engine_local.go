@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -161,18 +162,28 @@ func (s *started) end() error {
 	return err
 }
 
-// tail writes to a file and keeps the last line.
+// tail writes to a file and keeps the last line, or the one with which a program in Go begins
+// to say that it has crashed.
 type tail struct {
-	mu   sync.Mutex
-	to   *os.File
-	line string
+	mu      sync.Mutex
+	to      *os.File
+	line    string
+	crashed bool
 }
+
+// crash is how a program in Go begins its last words.
+var crash = regexp.MustCompile(`(?m)^(panic|fatal error): .*`)
 
 // Write implements io.Writer.
 func (t *tail) Write(b []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if line := strings.TrimSpace(string(b)); line != "" {
+	line := strings.TrimSpace(string(b))
+	switch first := crash.FindString(line); {
+	case t.crashed || line == "":
+	case first != "":
+		t.line, t.crashed = first, true
+	default:
 		t.line = line[strings.LastIndexByte(line, '\n')+1:]
 	}
 	return t.to.Write(b)

@@ -1,12 +1,15 @@
 package agents
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/zkbench/zkbench/report/units"
 	"github.com/zkbench/zkbench/scenarios/agents/internal/msg"
 )
 
@@ -25,20 +28,29 @@ func (f *Fleet) Reaches(servers []string) error {
 	return errors.Join(errs...)
 }
 
-// Reach tries to connect to servers.
+// Reach tries to connect to servers, and says which do not answer, and why the first does not.
 func (v *service) Reach(servers []string, _ *msg.Nothing) error {
 	errs := make([]error, len(servers))
 	var all sync.WaitGroup
 	for i, server := range servers {
 		all.Go(func() {
 			conn, err := net.DialTimeout("tcp", server, reachLimit)
-			if err != nil {
-				errs[i] = fmt.Errorf("does not reach the member at %s: %w", server, err)
-				return
+			if err == nil {
+				err = conn.Close()
 			}
-			_ = conn.Close()
+			errs[i] = err
 		})
 	}
 	all.Wait()
-	return errors.Join(errs...)
+	var silent []string
+	var why error
+	for i, err := range errs {
+		if err != nil {
+			silent, why = append(silent, servers[i]), cmp.Or(why, err)
+		}
+	}
+	if silent == nil {
+		return nil
+	}
+	return fmt.Errorf("does not reach %s at %s: %w", units.Plural(len(silent), "member"), strings.Join(silent, ", "), why)
 }
