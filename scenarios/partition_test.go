@@ -67,4 +67,24 @@ thresholds: [verdicts == pass]
 			t.Errorf("%s: the ensemble should have recovered from a partition: %+v", trial.Name, m)
 		}
 	}
+	t.Run("one that does not answer is behind", func(t *testing.T) {
+		o, member := newObserver(e, 4*time.Second, "/behind"), e.Members[0]
+		defer o.close()
+		behind := func() bool { return o.caughtUp(t.Context(), member.Addr) != nil }
+		if behind() {
+			t.Error("before it was stopped")
+		}
+		if err := member.Machine.Pause(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if !behind() {
+			t.Error("it is stopped, and has caught up")
+		}
+		if err := member.Machine.Resume(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := poll(t.Context(), 20*time.Second, func(context.Context) (bool, error) { return !behind(), nil }); err != nil {
+			t.Error(err)
+		}
+	})
 }

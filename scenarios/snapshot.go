@@ -53,6 +53,7 @@ func (st *stage) observe(ctx context.Context, apart time.Duration) (*history.Sna
 	if st.queue() {
 		nodes = st.observer.inQueue
 	}
+	behind := st.behind(ctx)
 	asked, before := st.clock.Now(), st.states()
 	first, err := nodes(ctx, st.parent)
 	if err != nil {
@@ -79,6 +80,7 @@ func (st *stage) observe(ctx context.Context, apart time.Duration) (*history.Sna
 	}
 	for i := range st.clients {
 		if w, waits := waiter(i, before[i], after[i]); waits {
+			w.Behind = behind[after[i].server]
 			if known {
 				st.countWatches(&w, watches[w.Session], stayed)
 			}
@@ -87,6 +89,19 @@ func (st *stage) observe(ctx context.Context, apart time.Duration) (*history.Sna
 	}
 	r.At = st.clock.Now()
 	return r, nil
+}
+
+// behind returns the members that serve clients which wait, and have not all that is
+// committed: one that was cut off a moment ago may have notifications yet to send.
+func (st *stage) behind(ctx context.Context) map[string]bool {
+	out := map[string]bool{}
+	for _, s := range st.states() {
+		if _, asked := out[s.server]; asked || s.under == nil || s.server == "" {
+			continue
+		}
+		out[s.server] = st.observer.caughtUp(ctx, s.server) != nil
+	}
+	return out
 }
 
 // snapshotStuck takes a snapshot of a line in which nothing moves, for the verdicts. What

@@ -155,6 +155,9 @@ func snapshot(s *history.Snapshot) string {
 		if w.Watches != nil {
 			watches = fmt.Sprintf(", %d watches that a change in the line can fire, %d others", *w.Watches, w.Others)
 		}
+		if w.Behind {
+			watches += "; its member had not caught up"
+		}
 		parts = append(parts, fmt.Sprintf("client %d waited (%d requests and notifications%s)", w.Client, w.Moved, watches))
 	}
 	if len(parts) == 0 {

@@ -47,6 +47,9 @@ type Waiter struct {
 	Session  int64 `json:"session"`
 	Moved    int64 `json:"moved"`    // its requests, notifications and connections meanwhile, pings aside
 	InFlight int64 `json:"inflight"` // its requests without a reply
+	// Behind says that the member that serves it had not caught up with the others when the
+	// observation began: a notification may still be under way.
+	Behind bool `json:"behind,omitempty"`
 	// Watches counts the watches of its session that a change in the line can fire, on
 	// the parent or on a node of it; Others the rest. nil where the members do not tell.
 	Watches *int64 `json:"watches,omitempty"`

@@ -29,6 +29,7 @@ func TestProgress_bySnapshots(t *testing.T) {
 	judgeStories(t, Progress, []row{
 		{"a waiter that nothing can wake is lost", before + "snapshot 2000 3000 node=1:6 waiter=1:0:0:1" + waits, Fail, "nobody will wake it"},
 		{"a line that does not move and that nobody holds is stuck", before + "snapshot 2000 3000 node=1:6 waiter=1:0:1:0" + waits, Fail, "nothing moved"},
+		{"whose member has not caught up may yet be woken", before + "snapshot 2000 3000 node=1:6 waiter=1:0:0:1:behind" + waits, Pass, ""},
 		{"a waiter that moves is not stuck", before + "snapshot 2000 3000 node=1:6 waiter=1:1:1:0" + waits, Pass, ""},
 		{"a snapshot that is too short proves nothing", before + "snapshot 2001 3000 node=1:6 waiter=1:0:1:0" + waits, Pass, ""},
 		{"behind a holder the line stands still", before + "acquire 0 7 100 200\nsnapshot 2000 3000 node=1:6 waiter=1:0:1:0" + waits, Pass, ""},

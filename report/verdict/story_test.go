@@ -32,7 +32,7 @@ import (
 //	emptied at
 //	joined  client token at                      (the same phase and round as leaving)
 //	leaving client at                            (client -1: the drill is over)
-//	snapshot asked at [queue] [node=client:token] [item=name] [waiter=client:moved:watches:others]
+//	snapshot asked at [queue] [node=client:token] [item=name] [waiter=client:moved:watches:others[:behind]]
 //	checked client token session ahead asked at  (of the client's node)
 //	effort  client calls requests notifications connections refusals [queue]
 //
@@ -171,7 +171,7 @@ func (l *storyLine) snapshot() *history.Snapshot {
 		case "item":
 			s.Items = append(s.Items, history.SnapshotItem{Path: "/q/" + value})
 		case "waiter":
-			s.Waiters = append(s.Waiters, history.Waiter{Client: v.int(0), Moved: v.int64(1), Watches: new(v.int64(2)), Others: v.int64(3)})
+			s.Waiters = append(s.Waiters, history.Waiter{Client: v.int(0), Moved: v.int64(1), Watches: new(v.int64(2)), Others: v.int64(3), Behind: len(v.fields) > 4})
 		default:
 			l.Fatalf("no such part of a snapshot: %s", f)
 		}

@@ -77,5 +77,6 @@ func (s *stuck) judge(broken *evidence) {
 	}
 }
 
-// asleep says that the waiter did nothing during the snapshot, and nothing came.
-func asleep(w history.Waiter) bool { return w.Moved == 0 && w.InFlight == 0 }
+// asleep says that the waiter did nothing during the snapshot, and that nothing came, nor
+// could have.
+func asleep(w history.Waiter) bool { return w.Moved == 0 && w.InFlight == 0 && !w.Behind }
