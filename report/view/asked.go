@@ -96,6 +96,9 @@ func where(label string, t report.Trial) string {
 	if t.Subject == "" { // its history could not be opened
 		return units.Clean(t.Name)
 	}
+	if t.Step != "" {
+		return strings.Replace(label, " cell=", ", cell ", 1)
+	}
 	s := fmt.Sprintf("%s at %s", label, matrix.Count{N: t.Clients, Noun: matrix.Noun(t)})
 	if n := t.Repetition; n > 0 {
 		s += fmt.Sprintf(", trial %d", n)

@@ -80,7 +80,7 @@ var questions = []question{
 	{title: "from due to taken (p50)", metric: metrics.QueueLatency, field: "p50", tabled: true, note: p99Note(metrics.QueueLatency)},
 	{title: "items for each notification", metric: metrics.QueueYield, field: "value", higher: true, tabled: true},
 	{title: "from a fault to the next grant (p50)", metric: metrics.FailoverLatency, field: "p50", tabled: true, note: worstNote(metrics.FailoverLatency)},
-	{title: "nobody led (p50)", metric: metrics.LeaderlessTime, field: "p50", tabled: true, note: worstNote(metrics.LeaderlessTime)},
+	{title: "nobody held (p50)", metric: metrics.LeaderlessTime, field: "p50", tabled: true, note: worstNote(metrics.LeaderlessTime)},
 	{title: "grants a second", metric: metrics.Throughput, field: "value", higher: true, tabled: true, note: phasesNote},
 	{title: "fairness (1 is alike)", metric: metrics.Fairness, field: "value", higher: true, below: 0.9},
 }

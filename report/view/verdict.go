@@ -78,10 +78,7 @@ func name(all []Finding) string {
 			break
 		}
 		s := fmt.Sprintf("%s in %s", units.Clean(f.Text), f.Subject)
-		if more := trials[f.Text] - 1; more > 0 {
-			s += " and " + units.Plural(more, "more trial")
-		}
-		parts = append(parts, s)
+		parts = append(parts, s+f.more(trials[f.Text]-1))
 	}
 	return strings.Join(parts, "; ")
 }
@@ -109,7 +106,7 @@ func (b builder) checked(result string, kind Kind) []Finding {
 			if c.Result != result || c.repeats(t) || t.Step != "" && result != t.Outcome() { // what else is open in a cell that failed says nothing
 				continue
 			}
-			f := Finding{Kind: kind, Of: t.Subject, Subject: where(label, t) + b.under(t, c), Text: c.Broken, Why: strings.Join(c.Reasons, "; "), Link: b.proof(label, t, c)}
+			f := Finding{Kind: kind, Of: t.Subject, Subject: where(label, t) + b.under(t, c), Text: c.Broken, Why: strings.Join(c.Reasons, "; "), Link: b.proof(label, t, c), Cell: t.Step != ""}
 			if c.threshold {
 				thresholds = append(thresholds, f)
 			} else {
@@ -126,10 +123,10 @@ func (c Check) repeats(t report.Trial) bool {
 		slices.ContainsFunc(t.Verdicts, func(v report.Verdict) bool { return known(v.Result) == c.Result })
 }
 
-// under names the faults of a failed check's story.
+// under names the faults of a failed check's story; that of a cell is in its name.
 func (b builder) under(t report.Trial, c Check) string {
 	for _, s := range b.Stories {
-		if c.Result == report.Fail && s.Trial.Name == t.Name && s.Guarantee == c.What {
+		if c.Result == report.Fail && t.Step == "" && s.Trial.Name == t.Name && s.Guarantee == c.What {
 			return under(s)
 		}
 	}

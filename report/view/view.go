@@ -91,6 +91,7 @@ type Finding struct {
 	Why     string // it is broken or open
 	Link    string // id of what proves it on the page; empty for none
 	Of      string // the subject under test that is broken or open
+	Cell    bool   // the trial is a cell of an audit
 	More    int    // how many trials say the same; see Ranked
 }
 
@@ -123,10 +124,19 @@ func (f Finding) Head() string {
 	if f.Kind == Broken || f.Kind == Open {
 		s += " in " + f.Subject
 	}
-	if f.More > 0 {
-		s += " and " + units.Plural(f.More, "more trial")
+	return s + f.more(f.More)
+}
+
+// more says how many trials say the same; nothing for none.
+func (f Finding) more(n int) string {
+	noun := "trial"
+	if f.Cell {
+		noun = "cell"
 	}
-	return s
+	if n == 0 {
+		return ""
+	}
+	return " and " + units.Plural(n, "more "+noun)
 }
 
 // Reason is why, in a line.
