@@ -104,7 +104,7 @@ func Ratio(r float64) string {
 	return strconv.FormatFloat(r, 'f', 1, 64) + " times"
 }
 
-var longTime = regexp.MustCompile(`\d+\.\d{4,}(s|ms)`)
+var longTime = regexp.MustCompile(`(\d+h)?(\d+m)?\d+\.\d{4,}(s|ms)`)
 
 // Times shortens the times in a sentence, as Go writes them, to what a reader can
 // use and still order events by: microseconds, and from ten seconds on milliseconds.

@@ -72,8 +72,8 @@ func TestShort_marksTheCut(t *testing.T) {
 }
 
 func TestTimes_areAsPreciseAsAReaderCanUse(t *testing.T) {
-	const long = "from 75.162462ms to 653.45228ms, after 12.345678901s, within 10s, 1.2345 times"
-	if got, want := Times(long), "from 75.162ms to 653.452ms, after 12.346s, within 10s, 1.2345 times"; got != want {
+	const long = "from 75.162462ms to 653.45228ms, after 12.345678901s, at 1m0.918727s, within 10s, 1.2345 times"
+	if got, want := Times(long), "from 75.162ms to 653.452ms, after 12.346s, at 1m0.919s, within 10s, 1.2345 times"; got != want {
 		t.Errorf("Times = %q, want %q", got, want)
 	}
 }
