@@ -80,7 +80,7 @@ func TestTerminal_whatFailsFitsOneScreen(t *testing.T) {
 		if n := term.lines(b.String()); n > 23 {
 			t.Errorf("%s: %d lines\n%s", about, n, b.String())
 		}
-		if r.Outcome() == report.Fail && !strings.Contains(b.String(), "\nFailed: ") {
+		if r.Outcome() == report.Fail && !strings.Contains(b.String(), "\nFailed") {
 			t.Errorf("%s: it does not say what failed:\n%s", about, b.String())
 		}
 	}

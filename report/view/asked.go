@@ -93,10 +93,10 @@ func size(e report.Ensemble) string {
 // where names a trial, given the label of its series. Nothing else in the run has the
 // same name.
 func where(label string, t report.Trial) string {
-	if t.Subject == "" { // its history could not be opened
+	switch {
+	case t.Subject == "": // its history could not be opened
 		return units.Clean(t.Name)
-	}
-	if t.Step != "" {
+	case t.Step != "":
 		return strings.Replace(label, " cell=", ", cell ", 1)
 	}
 	s := fmt.Sprintf("%s at %s", label, matrix.Count{N: t.Clients, Noun: matrix.Noun(t)})

@@ -146,10 +146,10 @@ func best(all []measuredValue) (out []Value, more string) {
 	case len(sound) == 0:
 		sound = all
 	case left > 0:
-		parts = append(parts, fmt.Sprintf("%d broken", left))
+		parts = append(parts, fmt.Sprintf("%d that broke a guarantee", left))
 	}
 	if n := len(sound) - valueLimit; n > 0 {
-		parts = append(parts, fmt.Sprintf("%d between", n))
+		parts = append(parts, fmt.Sprintf("%d between these", n))
 		sound = slices.Delete(slices.Clone(sound), valueLimit/2, valueLimit/2+n)
 	}
 	if len(parts) > 0 {

@@ -51,6 +51,7 @@ func (b builder) scorecard() *Table {
 		r.Result = verdict.Worst(results...)
 		t.Rows = append(t.Rows, r)
 	}
+	t.explain()
 	return t
 }
 
@@ -73,6 +74,9 @@ func (b builder) scored() []scoredRow {
 			out = append(out, scoredRow{t.Subject, map[string]scoredCell{}})
 		}
 		for _, c := range checks(t) {
+			if t.Step != "" && c.Result == report.Unknown && t.Outcome() == report.Fail {
+				continue // what else is open in a cell that failed says nothing
+			}
 			name := c.What
 			if c.threshold {
 				name = thresholdsHead

@@ -66,7 +66,7 @@ func (v *View) OneScreen() {
 
 func (b builder) story(s explain.Story) Story {
 	out := Story{Story: s, ID: storyID(s), Proof: "zstdcat " + report.HistoryPath("", units.Clean(s.Trial.Name)), Again: b.again(s.Trial),
-		Title: units.Clean(fmt.Sprintf("%s was broken by %s%s", s.Guarantee, where(s.Label, s.Trial), under(s)))}
+		Title: units.Clean(fmt.Sprintf("%s was broken by %s%s", s.Guarantee, where(s.Label, s.Trial), underFaults(s.Under)))}
 	for i, reason := range s.Reasons {
 		if reason = units.Clean(reason); i == 0 {
 			out.Here = reason
@@ -87,11 +87,11 @@ func (b builder) story(s explain.Story) Story {
 }
 
 // under names the faults of a story: ", under session.close".
-func under(s explain.Story) string {
-	if len(s.Under) == 0 {
+func underFaults(names []string) string {
+	if len(names) == 0 {
 		return ""
 	}
-	return ", under " + units.List(s.Under)
+	return ", under " + units.List(names)
 }
 
 // storyID is where the page tells a story.

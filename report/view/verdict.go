@@ -9,16 +9,13 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// verdictFindings bounds how many broken guarantees the verdict names.
-const verdictFindings = 3
-
 // verdict says in a sentence what the run came to.
 func (b builder) verdict(v *View) string {
 	switch v.Result {
 	case report.Pass:
 		return "Passed" + without(b.Result.Run.LeftOut) + ": " + held(b.Result.Trials)
 	case report.Fail:
-		return "Failed: " + name(v.Of(Broken)) + "."
+		return "Failed" + b.share(v.Of(Broken)) + ": " + name(v.Of(Broken)) + "."
 	}
 	if open := v.Of(Open); len(open) > 0 {
 		return "Could not be judged: " + name(open) + "."
@@ -60,29 +57,6 @@ func allOf(n int, noun string) string {
 	return "all " + units.Plural(n, noun)
 }
 
-// name lists findings by what was broken: the first trial, and how many trials more. The
-// reasons stand with the findings.
-func name(all []Finding) string {
-	var first []Finding
-	trials := map[string]int{}
-	for _, f := range all {
-		if trials[f.Text] == 0 {
-			first = append(first, f)
-		}
-		trials[f.Text]++
-	}
-	var parts []string
-	for i, f := range first {
-		if i == verdictFindings {
-			parts = append(parts, fmt.Sprintf("%d more", len(first)-i))
-			break
-		}
-		s := fmt.Sprintf("%s in %s", units.Clean(f.Text), f.Subject)
-		parts = append(parts, s+f.more(trials[f.Text]-1))
-	}
-	return strings.Join(parts, "; ")
-}
-
 // findings lists everything that was found: what was measured, what weakens it, what was
 // broken, and what could not be judged.
 func (b builder) findings() []Finding {
@@ -106,7 +80,11 @@ func (b builder) checked(result string, kind Kind) []Finding {
 			if c.Result != result || c.repeats(t) || t.Step != "" && result != t.Outcome() { // what else is open in a cell that failed says nothing
 				continue
 			}
-			f := Finding{Kind: kind, Of: t.Subject, Subject: where(label, t) + b.under(t, c), Text: c.Broken, Why: strings.Join(c.Reasons, "; "), Link: b.proof(label, t, c), Cell: t.Step != ""}
+			f := Finding{Kind: kind, Of: t.Subject, Where: where(label, t), Under: b.under(t, c), Text: c.Broken, Why: strings.Join(c.Reasons, "; "), Link: b.proof(label, t, c)}
+			if t.Step != "" {
+				f.Cell = units.Clean(t.Provocation)
+			}
+			f.Subject = f.Where + underFaults(f.Under)
 			if c.threshold {
 				thresholds = append(thresholds, f)
 			} else {
@@ -124,13 +102,13 @@ func (c Check) repeats(t report.Trial) bool {
 }
 
 // under names the faults of a failed check's story; that of a cell is in its name.
-func (b builder) under(t report.Trial, c Check) string {
+func (b builder) under(t report.Trial, c Check) []string {
 	for _, s := range b.Stories {
 		if c.Result == report.Fail && t.Step == "" && s.Trial.Name == t.Name && s.Guarantee == c.What {
-			return under(s)
+			return s.Under
 		}
 	}
-	return ""
+	return nil
 }
 
 // ofKinds returns the findings of these kinds.

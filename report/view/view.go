@@ -86,13 +86,15 @@ type builder struct {
 // importance.
 type Finding struct {
 	Kind    Kind
-	Subject string // the trial or the series that it is about; empty where it is several, or the run
-	Text    string // a sentence; of what is broken or open, the name of what was checked
-	Why     string // it is broken or open
-	Link    string // id of what proves it on the page; empty for none
-	Of      string // the subject under test that is broken or open
-	Cell    bool   // the trial is a cell of an audit
-	More    int    // how many trials say the same; see Ranked
+	Subject string   // the trial or the series that it is about; empty where it is several, or the run
+	Text    string   // a sentence; of what is broken or open, the name of what was checked
+	Why     string   // it is broken or open
+	Link    string   // id of what proves it on the page; empty for none
+	Of      string   // the subject under test that is broken or open
+	Where   string   // the trial that is broken or open: its subject with what varies, and its place
+	Under   []string // the faults under which it broke
+	Cell    string   // of an audit that the trial is
+	More    int      // how many trials say the same; see Ranked
 }
 
 // Kind is what a finding is.
@@ -129,14 +131,10 @@ func (f Finding) Head() string {
 
 // more says how many trials say the same; nothing for none.
 func (f Finding) more(n int) string {
-	noun := "trial"
-	if f.Cell {
-		noun = "cell"
-	}
 	if n == 0 {
 		return ""
 	}
-	return " and " + units.Plural(n, "more "+noun)
+	return " and " + units.Plural(n, "more "+f.trial())
 }
 
 // Reason is why, in a line.
