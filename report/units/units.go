@@ -172,13 +172,19 @@ func Clean(s string) string {
 	}, strings.ToValidUTF8(s, "\uFFFD"))
 }
 
-// Short cuts text after limit characters and marks the cut.
+// Short cuts text after at most limit characters and marks the cut: behind a word, where one
+// ends near.
 func Short(s string, limit int) string {
 	r := []rune(s)
 	if len(r) <= limit {
 		return s
 	}
-	return string(r[:max(limit-1, 0)]) + "…"
+	cut := string(r[:max(limit-1, 0)])
+	const near = 12 // bytes
+	if i := strings.LastIndexByte(cut, ' '); i > 0 && i >= len(cut)-near {
+		cut = cut[:i]
+	}
+	return cut + "…"
 }
 
 // digits writes three significant digits, and whole numbers from 100 up in full.

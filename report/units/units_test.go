@@ -66,6 +66,9 @@ func TestShort_marksTheCut(t *testing.T) {
 	if got := Short("lock/predecessor", 8); got != "lock/pr…" {
 		t.Errorf("Short = %q", got)
 	}
+	if got := Short("it was without a fault", 18); got != "it was without a…" {
+		t.Errorf("Short = %q, want whole words", got)
+	}
 	if got := Short("lock", 8); got != "lock" {
 		t.Errorf("Short = %q, want the text untouched", got)
 	}

@@ -84,7 +84,7 @@ func TestView_doesNotPraiseWhatIsBroken(t *testing.T) {
 	}
 	for want, trials := range map[string][]report.Trial{
 		"Hand-off (p50), 10 contenders: lock/sound 4.00 ms; lock/slow 12.0 ms; not shown: 1 that broke a guarantee.": {broken, sound, slow},
-		"Hand-off (p50), 10 contenders: 1.00 ms [broken].":                                           {broken},
+		"Hand-off (p50), 10 contenders: 1.00 ms [broken].":                                                           {broken},
 	} {
 		if got := headlines(trials...); !slices.Contains(got, want) {
 			t.Errorf("it says %q, want %q", got, want)
