@@ -172,16 +172,16 @@ func Clean(s string) string {
 	}, strings.ToValidUTF8(s, "\uFFFD"))
 }
 
-// Short cuts text after at most limit characters and marks the cut: behind a word, where one
-// ends near.
+// Short cuts text after at most limit characters and marks the cut. A sentence is cut behind
+// a word, where one ends near.
 func Short(s string, limit int) string {
 	r := []rune(s)
 	if len(r) <= limit {
 		return s
 	}
 	cut := string(r[:max(limit-1, 0)])
-	const near = 12 // bytes
-	if i := strings.LastIndexByte(cut, ' '); i > 0 && i >= len(cut)-near {
+	const sentence, near = 60, 12 // bytes
+	if i := strings.LastIndexByte(cut, ' '); limit >= sentence && i >= len(cut)-near {
 		cut = cut[:i]
 	}
 	return cut + "…"

@@ -66,7 +66,7 @@ func TestShort_marksTheCut(t *testing.T) {
 	if got := Short("lock/predecessor", 8); got != "lock/pr…" {
 		t.Errorf("Short = %q", got)
 	}
-	if got := Short("it was without a fault", 18); got != "it was without a…" {
+	if got := Short(strings.Repeat("it was without a fault ", 4), 62); got != "it was without a fault it was without a fault it was without…" {
 		t.Errorf("Short = %q, want whole words", got)
 	}
 	if got := Short("lock", 8); got != "lock" {
