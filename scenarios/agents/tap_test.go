@@ -114,12 +114,14 @@ func TestTapped_countsGoWithTheClient(t *testing.T) {
 	connect(t, trial.Client(4), server)
 	counted("at first", 1)
 	end("c")
-	lives("a") // of two agents that are left
+	lives("b") // whose clients stay
+	counted("when another agent is lost", 1)
+	end("b")
+	counted("when its own is lost", 1)
+	lives("a")
 	counted("where it lives then", 1)
 	connect(t, trial.Client(4), server)
 	counted("once more", 2)
-	end("b")
-	counted("when b is lost, where it has lived", 2)
 	end("a")
 	counted("when it lives nowhere", 2)
 }
