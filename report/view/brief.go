@@ -133,11 +133,11 @@ func (t *Table) worst() {
 	if sound := all - len(t.Rows); sound > 0 {
 		t.Note = strings.TrimSpace("Not listed: " + units.Plural(sound, "subject") + " that kept everything. " + t.Note)
 	}
-	t.explain()
+	t.keepMarks()
 }
 
-// explain keeps the marks that stand in the table.
-func (t *Table) explain() {
+// keepMarks keeps the marks that stand in the table.
+func (t *Table) keepMarks() {
 	t.Marks = slices.DeleteFunc(slices.Clone(t.Marks), func(m Mark) bool {
 		return !slices.ContainsFunc(t.Rows, func(r Row) bool { return slices.Contains(r.Cells, m.Kind) })
 	})

@@ -13,16 +13,20 @@ import (
 // of each.
 const verdictFindings = 3
 
-// share says of how many subjects the findings are, in a run of several.
+// share says of how many subjects the findings are, in a run of several. Of a trial whose
+// history could not be read nobody knows the subject.
 func (b builder) share(all []Finding) string {
-	subjects := map[string]bool{}
+	subjects, broken := map[string]bool{}, map[string]bool{}
 	for _, t := range b.Result.Trials {
 		subjects[t.Subject] = true
 	}
-	if len(subjects) < 2 {
+	for _, f := range all {
+		broken[f.Of] = true
+	}
+	if len(subjects) < 2 || subjects[""] {
 		return ""
 	}
-	return fmt.Sprintf(", %d of %s", len(bySubject(all)), units.Plural(len(subjects), "subject"))
+	return fmt.Sprintf(", %d of %s", len(broken), units.Plural(len(subjects), "subject"))
 }
 
 // name lists findings subject by subject: what was broken, where, and under which faults. The

@@ -51,7 +51,7 @@ func (b builder) scorecard() *Table {
 		r.Result = verdict.Worst(results...)
 		t.Rows = append(t.Rows, r)
 	}
-	t.explain()
+	t.keepMarks()
 	return t
 }
 
