@@ -120,11 +120,15 @@ func scenario(name string, trials []report.Trial) Scenario {
 
 // label names a series for people.
 func label(subject string, params []Param) string {
-	parts := []string{units.Clean(subject)}
+	s := units.Clean(subject)
 	for _, p := range params {
-		parts = append(parts, units.Clean(p.Name+"="+p.Value))
+		if p.Name == paramCell {
+			s += ", cell " + units.Clean(p.Value) // it has blanks
+			continue
+		}
+		s += " " + units.Clean(p.Name+"="+p.Value)
 	}
-	return strings.Join(parts, " ")
+	return s
 }
 
 // At returns the trials of the series with that many clients.

@@ -97,7 +97,7 @@ func where(label string, t report.Trial) string {
 	case t.Subject == "": // its history could not be opened
 		return units.Clean(t.Name)
 	case t.Step != "":
-		return strings.Replace(label, " cell=", ", cell ", 1)
+		return label
 	}
 	s := fmt.Sprintf("%s at %s", label, matrix.Count{N: t.Clients, Noun: matrix.Noun(t)})
 	if n := t.Repetition; n > 0 {
