@@ -138,7 +138,7 @@ func TestAction_runsComparesAndKeeps(t *testing.T) {
 	}
 	output := filepath.Join(dir, "output")
 	env := []string{"ZKBENCH=" + zkbench, "ZKBENCH_STATE=" + filepath.Join(dir, "state"), "RUNNER_TEMP=" + dir, "GITHUB_OUTPUT=" + output,
-		"SCENARIO=mine.yaml", "EXEC=lock/mine=" + zkbench + " driver lock/predecessor\n", "ARGS=--ensemble process  --members '1'",
+		"NAME=ours", "SCENARIO=mine.yaml", "EXEC=lock/mine=" + zkbench + " driver lock/predecessor\n", "ARGS=--ensemble process  --members '1'",
 		"BASELINES=kept", "DOCKER_HOST=unix:///nonexistent/docker.sock"}
 	comment := func() string {
 		text, _ := os.ReadFile(filepath.Join(dir, "zkbench-comment.md"))
@@ -146,7 +146,7 @@ func TestAction_runsComparesAndKeeps(t *testing.T) {
 	}
 
 	said := shell(t, work, append(env, "OUT=first", "SAVE=true"), "bash", gate, "run")
-	if c := comment(); !strings.HasPrefix(c, "<!-- zkbench -->\n") || !strings.Contains(c, "lock/mine") || !strings.Contains(c, "no earlier run on kept") {
+	if c := comment(); !strings.HasPrefix(c, "<!-- ours -->\n") || !strings.Contains(c, "lock/mine") || !strings.Contains(c, "no earlier run on kept") {
 		t.Errorf("the first comment is\n%s\nand it said\n%s", c, said)
 	}
 	if kept := shell(t, dir, nil, "git", "-C", "origin", "ls-tree", "-r", "--name-only", "kept"); !regexp.MustCompile(`^mine/\w+-first\.json\n$`).MatchString(kept) {
