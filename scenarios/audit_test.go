@@ -55,7 +55,6 @@ func TestRecords_haveTheFaultsThatFitEachStep(t *testing.T) {
 	}
 }
 
-// auditOf is scenario audit with overrides.
 // Who comes to its step when the member has been killed already is played again, a program of
 // its own as well: with processes of another trial.
 func TestAudit_playsAgainWhoCameTooLate(t *testing.T) {
@@ -100,21 +99,8 @@ phases:
 	}
 }
 
-func auditOf(t *testing.T, overrides ...string) *Scenario {
-	t.Helper()
-	name, text, err := Source("audit")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := Load(name, text, overrides...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
 func TestPairCells_areDrawnFromTheSeedAndMeetAtTwoSteps(t *testing.T) {
-	s := auditOf(t, "subjects=[lock/parent]", "phases.0.depth=2", "phases.0.duration=1s")
+	s := shipped(t, "audit", "subjects=[lock/parent]", "phases.0.depth=2", "phases.0.duration=1s")
 	single, err := s.stepCells(subject(t, "lock/parent"), &stepWatch{steps: stepsOf("next", frames(wire.Create, wire.GetChildren2, wire.Delete), nil)})
 	if err != nil {
 		t.Fatal(err)
@@ -155,7 +141,7 @@ func TestParseCell_knowsWhatCanBeDone(t *testing.T) {
 func TestAudit_findsTheStepAtWhichALockIsBroken(t *testing.T) {
 	cells := []string{"all/calm", "next create #1/request.drop", "next create #1/reply.drop", "next notification #1/flap.before",
 		"holder hold #1/session.expire", "third create #1/cancel", "holder delete #1/reply.hold", "next getChildren2 #1/client.freeze", "next wait #1/session.close", "next getChildren2 #1/member.kill"}
-	s := auditOf(t, "subjects=[lock/predecessor-plain, zoo/create-reply-lost]", "tick=0s", "session_timeout=4s", `phases.0.cells=["`+strings.Join(cells, `", "`)+`"]`)
+	s := shipped(t, "audit", "subjects=[lock/predecessor-plain, zoo/create-reply-lost]", "tick=0s", "session_timeout=4s", `phases.0.cells=["`+strings.Join(cells, `", "`)+`"]`)
 	text, err := s.dump()
 	if err != nil {
 		t.Fatal(err)

@@ -20,14 +20,7 @@ func TestScenario_cells_interleaved(t *testing.T) {
 				"parent/9#1 predecessor/9#1 predecessor/9#2 parent/9#2 parent/9#3 predecessor/9#3"},
 	} {
 		t.Run(row.about, func(t *testing.T) {
-			name, text, err := Source("herd")
-			if err != nil {
-				t.Fatal(err)
-			}
-			s, err := Load(name, text, "clients=[5, 9]", fmt.Sprintf("trials=%d", row.trials))
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := shipped(t, "herd", "clients=[5, 9]", fmt.Sprintf("trials=%d", row.trials))
 			cells, err := s.cells()
 			if err != nil {
 				t.Fatal(err)

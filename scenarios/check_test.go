@@ -56,14 +56,7 @@ func TestLoad_namesEveryProblemInItsPlace(t *testing.T) {
 func TestLoad_acceptsWhatIsBuiltIn(t *testing.T) {
 	for _, name := range Builtin() {
 		t.Run(name, func(t *testing.T) {
-			_, text, err := Source(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			s, err := Load(name, text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := shipped(t, name)
 			if s.Name != name {
 				t.Errorf("%s.yaml calls itself %q", name, s.Name)
 			}

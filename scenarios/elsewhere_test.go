@@ -239,20 +239,8 @@ phases:
 }
 
 func TestConfig_refusesAnAuditWithAgents(t *testing.T) {
-	s, err := Load("audit", mustSource(t, "audit"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := shipped(t, "audit")
 	if err := (Config{Scenario: s}).RefuseAgents(); !errors.Is(err, errEpisodes) {
 		t.Error(err)
 	}
-}
-
-func mustSource(t *testing.T, name string) []byte {
-	t.Helper()
-	_, text, err := Source(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
 }

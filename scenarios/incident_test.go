@@ -12,25 +12,11 @@ import (
 	"github.com/zkbench/zkbench/report/verdict"
 )
 
-// incidentOf loads an incident.
-func incidentOf(t *testing.T, name string, overrides ...string) *Scenario {
-	t.Helper()
-	_, text, err := Source(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := Load(name, text, overrides...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
 func TestIncidents_sayWhatTheyAre(t *testing.T) {
 	known := namesOf(verdict.All(), func(g verdict.Guarantee) string { return g.Name })
 	shown := 0
 	for _, name := range Incidents() {
-		s := incidentOf(t, name)
+		s := shipped(t, name)
 		if incident+s.Name != name {
 			t.Errorf("%s calls itself %q", name, s.Name)
 		}
@@ -76,7 +62,7 @@ func TestIncident_refusesWhatIsNone(t *testing.T) {
 // The lock of go-zookeeper leaves its node, each time; and what is said of a sound lock is
 // seen not to show.
 func TestIncident_showsOrDoesNot(t *testing.T) {
-	s := incidentOf(t, "incident/go-zookeeper-orphan", "tick=0s", "trials=2")
+	s := shipped(t, "incident/go-zookeeper-orphan", "tick=0s", "trials=2")
 	for _, row := range []struct{ subject, want string }{{"lock/go-zookeeper", report.Pass}, {"lock/predecessor", report.Fail}} {
 		s.Specimens[0].Subject = row.subject
 		text, err := s.dump()
@@ -131,14 +117,7 @@ func TestItemless_looksIntoFolders(t *testing.T) {
 // The result of an incident says what happened to whom; that of any other scenario says nothing.
 func TestIncident_isToldInTheResult(t *testing.T) {
 	for name, want := range map[string]bool{"incident/go-zookeeper-orphan": true, "herd": false} {
-		name, text, err := Source(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := Load(name, text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := shipped(t, name)
 		told := s.told()
 		if (told != nil) != want || want && (told.About != s.About || told.Thread != s.Incident.Thread || told.Version == "" || told.Cause == "") {
 			t.Errorf("%s: %+v", name, told)

@@ -108,10 +108,7 @@ func TestPartition_hasARingOfFourOrMore(t *testing.T) {
 		for i := range voting + 2 {
 			target.Ensemble.Members = append(target.Ensemble.Members, &ensembles.Member{IP: fmt.Sprintf("10.0.0.%d", i+1), Observer: i >= voting})
 		}
-		_, text, err := Source("partition")
-		must(t, err)
-		s, err := Load("partition", text)
-		must(t, err)
+		s := shipped(t, "partition")
 		cells, err := s.cells()
 		must(t, err)
 		all := len(s.Phases)

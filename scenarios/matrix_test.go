@@ -17,6 +17,20 @@ func load(t *testing.T, text string, overrides ...string) *Scenario {
 	return s
 }
 
+// shipped loads a scenario that is built in.
+func shipped(t *testing.T, name string, overrides ...string) *Scenario {
+	t.Helper()
+	name, text, err := Source(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Load(name, text, overrides...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 const varied = `
 name: varied
 subjects: [lock/parent, lock/predecessor]

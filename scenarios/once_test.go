@@ -9,14 +9,7 @@ import (
 func TestOnce_ofEveryBuiltinScenario(t *testing.T) {
 	for _, name := range Builtin() {
 		t.Run(name, func(t *testing.T) {
-			_, text, err := Source(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			s, err := Load(name, text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := shipped(t, name)
 			before, clients := len(s.Phases), s.Clients
 			if err := s.Once(); err != nil {
 				t.Fatal(err)

@@ -13,11 +13,7 @@ func TestConfig_lockKeepsFaultsOnMembersFromOtherRuns(t *testing.T) {
 	t.Setenv("ZKBENCH_STATE", t.TempDir())
 	kept := &ensembles.Ensemble{ID: "kept", Kind: ensembles.Process}
 	lock := func(scenario string) (func() error, error) {
-		name, text, err := Source(scenario)
-		must(t, err)
-		s, err := Load(name, text)
-		must(t, err)
-		return Config{Scenario: s}.lock(kept)
+		return Config{Scenario: shipped(t, scenario)}.lock(kept)
 	}
 	unlock, err := lock("churn")
 	must(t, err)

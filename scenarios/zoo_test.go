@@ -9,25 +9,11 @@ import (
 	"github.com/zkbench/zkbench/report/verdict"
 )
 
-// theZoo is the built-in scenario.
-func theZoo(t *testing.T) *Scenario {
-	t.Helper()
-	name, text, err := Source("zoo")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := Load(name, text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
 // Every broken recipe stands in the zoo, with the cell that shows its mistake and the
 // guarantees that catch it.
 func TestZoo_everySpecimenNamesWhatCatchesIt(t *testing.T) {
 	caught := map[string][]string{}
-	for _, x := range theZoo(t).Specimens {
+	for _, x := range shipped(t, "zoo").Specimens {
 		if x.Provocation != every {
 			caught[x.Subject] = append(caught[x.Subject], x.Caught...)
 		}
@@ -53,7 +39,7 @@ func TestZoo_everySpecimenNamesWhatCatchesIt(t *testing.T) {
 
 // Sound subjects meet whatever shows a mistake of one of their kind.
 func TestZoo_everyIsWhatFits(t *testing.T) {
-	s := theZoo(t)
+	s := shipped(t, "zoo")
 	s.Specimens = []Specimen{
 		{Subject: "zoo/create-reply-lost", Provocation: "next create #1/reply.drop", Caught: []string{"no-orphan"}},
 		{Subject: "zoo/predecessor-minus-one", Provocation: "next wait #1/cancel", Caught: []string{"busy-loop"}},

@@ -46,7 +46,7 @@ func TestGate(t *testing.T) {
 	}
 	// Other tests run beside this one: two equal things differ by as much as the base from itself.
 	code, x, took := gateRun(t, "lock/slowed-0", small...)
-	noise := 1.05
+	noise := 1.08
 	if x.Noise != nil {
 		noise *= max(x.Noise.Center, 1/x.Noise.Center)
 	}
@@ -56,7 +56,7 @@ func TestGate(t *testing.T) {
 }
 
 // The promise of scenario ci: the same code passes, and a slowdown of 10 % is found. One of
-// 5 % is what the threshold allows; how often it is found is logged.
+// 5 % is about what the threshold allows; how often it is found is logged.
 // It takes an hour and a half: GATE=20 go test ./cmd/zkbench -run GatePromise -v -timeout 3h
 func TestGatePromise(t *testing.T) {
 	runs, err := strconv.Atoi(os.Getenv("GATE"))
