@@ -30,7 +30,7 @@ type client struct {
 	moves atomic.Int64              // its grants and releases so far, or the items that it took
 	back  backOff
 
-	learned atomic.Pointer[recipes.Event] // the last that it learned about a grant
+	learned atomic.Pointer[recipes.Event] // the last that it learned since it called acquire
 }
 
 func newClient(st *stage, n int) *client {
@@ -122,6 +122,7 @@ func (c *client) acquire(ctx context.Context) (recipes.Claim, error) {
 
 // acquireDue acquires, which was due at due, and is called at call, which is now.
 func (c *client) acquireDue(ctx context.Context, due, call time.Duration) (claim recipes.Claim, err error) {
+	c.learned.Store(nil)
 	err = c.enter(history.Acquire, call, func() error { claim, err = c.contender().Acquire(ctx); return err })
 	if c.st.dial != nil {
 		claim.Path = wire.RealPath(claim.Path)
@@ -135,7 +136,7 @@ func (c *client) acquireDue(ctx context.Context, due, call time.Duration) (claim
 	s.Return = min(s.Return, max(s.Call, returned))
 	c.timed(&s)
 	c.st.record.Sample(s)
-	if c.inDoubt(claim.Token) {
+	if err == nil && c.inDoubt(claim.Token) {
 		// The grant may have been in doubt before it returned. Belief begins with the
 		// return, so what ended it is recorded once more.
 		e := *c.learned.Load()

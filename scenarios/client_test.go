@@ -67,6 +67,54 @@ func TestClient_convertsTheInstantsOfAdapters(t *testing.T) {
 	}
 }
 
+// What ended a belief before it began is recorded once more when it begins. What a client
+// learned before it called, or of an acquire that failed, is not: its session may be another
+// by then.
+func TestClient_recordsOnceMoreWhatItLearnedOfThisGrant(t *testing.T) {
+	lost := func(token int64) recipes.Event {
+		return recipes.Event{Kind: recipes.EventLost, Token: token, Session: 3}
+	}
+	for _, row := range []struct {
+		about          string
+		before, during int64 // tokens of what it learns; -1 where it learns nothing
+		token          int64 // what is granted; -1: nothing is
+		want           int   // records
+	}{
+		{"of this grant, before it returned", -1, 7, 7, 2},
+		{"of another", -1, 6, 7, 1},
+		{"before, and the acquire fails", 0, -1, -1, 1},
+		{"meanwhile, and the acquire fails", -1, 0, -1, 1},
+		{"before, and the grant has no token", 0, -1, 0, 1},
+	} {
+		t.Run(row.about, func(t *testing.T) {
+			var c *client
+			records := alone(t, Phase{Name: "p"}, contender{func(context.Context) (recipes.Claim, error) {
+				if row.during >= 0 {
+					c.event(lost(row.during))
+				}
+				if row.token < 0 {
+					return recipes.Claim{}, errors.New("given up")
+				}
+				return recipes.Claim{Token: row.token}, nil
+			}}, func(_ *stage, played *client) {
+				if c = played; row.before >= 0 {
+					c.event(lost(row.before))
+				}
+				_, _ = c.acquire(t.Context())
+			})
+			got := 0
+			for _, r := range records {
+				if _, ok := r.(*history.Session); ok {
+					got++
+				}
+			}
+			if got != row.want {
+				t.Errorf("%d records of a session, want %d", got, row.want)
+			}
+		})
+	}
+}
+
 func TestStage_recordsWhoWaitsWhenClientsAreToldToStop(t *testing.T) {
 	records := alone(t, Phase{Name: "p", Duration: 30 * time.Millisecond}, contender{func(ctx context.Context) (recipes.Claim, error) {
 		<-ctx.Done()
