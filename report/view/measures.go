@@ -7,6 +7,7 @@ import (
 
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/matrix"
+	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/units"
 )
 
@@ -53,6 +54,7 @@ func (b builder) measures() []Finding {
 			if !slices.ContainsFunc(b.Result.Comparisons, func(c report.Comparison) bool { return c.Scenario == s.Name }) {
 				say("", fastest(s, s.Common()))
 			}
+			say("", unlike(s))
 		}
 	}
 	return out
@@ -111,4 +113,30 @@ func parting(s matrix.Scenario, metric string, fast, slow ranked) string {
 		return ""
 	}
 	return fmt.Sprintf("; from %s on %s takes at least twice as long", units.Plural(from, "contender"), slow.Label)
+}
+
+// unlike says whom a comparison of latencies favours: who ran in the process of zkbench, beside
+// programs of their own.
+func unlike(s matrix.Scenario) string {
+	var here, apart []string
+	for _, x := range s.Series {
+		timed, driven := false, false
+		for _, t := range x.Trials {
+			for _, m := range latencies {
+				timed = timed || t.Metrics[m.Name].P50 != nil
+			}
+			driven = driven || t.Metrics[metrics.PipeRoundtrip].P50 != nil
+		}
+		switch {
+		case driven:
+			apart = append(apart, x.Subject)
+		case timed:
+			here = append(here, x.Subject)
+		}
+	}
+	if len(here) == 0 || len(apart) == 0 {
+		return ""
+	}
+	here, apart = slices.Compact(here), slices.Compact(apart)
+	return fmt.Sprintf("Unlike %s, %s ran in the process of zkbench, where a hand-off takes less: --set apart=true has all be programs of their own.", units.List(apart), units.List(here))
 }

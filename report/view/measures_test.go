@@ -92,6 +92,32 @@ func TestView_doesNotPraiseWhatIsBroken(t *testing.T) {
 	}
 }
 
+// A lock that is spared another process is set against one that is not only with that said.
+func TestView_saysWhoWasSparedAProcess(t *testing.T) {
+	trial := func(subject string, measured ...string) report.Trial {
+		x := judged(subject, subject, 10, "fifo", report.Pass)
+		x.Metrics = map[string]metrics.Metric{}
+		for _, m := range measured {
+			x.Metrics[m] = metrics.Metric{Unit: "ns", Count: new(int64(60)), P50: new(4e6)}
+		}
+		return x
+	}
+	const handoff, says = "handoff.latency", "Unlike lock/mine, lock/ours ran in the process of zkbench"
+	for about, row := range map[string]struct {
+		trials []report.Trial
+		want   bool
+	}{
+		"one is a program":          {[]report.Trial{trial("lock/ours", handoff), trial("lock/mine", handoff, metrics.PipeRoundtrip)}, true},
+		"both are":                  {[]report.Trial{trial("lock/ours", handoff, metrics.PipeRoundtrip), trial("lock/mine", handoff, metrics.PipeRoundtrip)}, false},
+		"none is":                   {[]report.Trial{trial("lock/ours", handoff), trial("lock/mine", handoff)}, false},
+		"one could not be measured": {[]report.Trial{trial("lock/ours"), trial("lock/mine", handoff, metrics.PipeRoundtrip)}, false},
+	} {
+		if got := slices.ContainsFunc(found(row.trials...), func(s string) bool { return strings.HasPrefix(s, says) }); got != row.want {
+			t.Errorf("%s: it says so: %t", about, got)
+		}
+	}
+}
+
 // The longest says which fault explains it.
 func TestHeadlines_sayWhichFaultExplainsTheLongest(t *testing.T) {
 	trial := judged("t", "lock/a", 3, "fifo", report.Pass)
