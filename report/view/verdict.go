@@ -7,6 +7,7 @@ import (
 
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/units"
+	"github.com/zkbench/zkbench/report/verdict"
 )
 
 // verdict says in a sentence what the run came to.
@@ -71,9 +72,10 @@ func (b builder) findings() []Finding {
 	return slices.Concat(out, broken, open)
 }
 
-// checked lists the checks of all trials with that result, thresholds last.
+// checked lists the checks of all trials with that result: first what was not played,
+// thresholds last.
 func (b builder) checked(result string, kind Kind) []Finding {
-	var guarantees, thresholds []Finding
+	var unplayed, guarantees, thresholds []Finding // what was not played is why the rest could not be judged
 	for _, t := range b.Result.Trials {
 		label := b.names.Label(t.Cell)
 		for _, c := range checks(t) {
@@ -85,14 +87,17 @@ func (b builder) checked(result string, kind Kind) []Finding {
 				f.Cell = units.Clean(t.Provocation)
 			}
 			f.Subject = f.Where + underFaults(f.Under)
-			if c.threshold {
+			switch {
+			case c.threshold:
 				thresholds = append(thresholds, f)
-			} else {
+			case c.What == verdict.Played:
+				unplayed = append(unplayed, f)
+			default:
 				guarantees = append(guarantees, f)
 			}
 		}
 	}
-	return append(guarantees, thresholds...)
+	return slices.Concat(unplayed, guarantees, thresholds)
 }
 
 // repeats says whether a check only says again what another one of the trial says.

@@ -106,7 +106,7 @@ func (p *Process) exited() {
 		p.fail(fmt.Errorf("%s: its driver has ended", p.command.Name))
 		return
 	}
-	p.fail(p.breach("", fmt.Sprintf("it exited in the middle (%s), and has to run until its stdin is closed%s", p.state, p.said())))
+	p.fail(p.breach("", fmt.Sprintf("it exited in the middle (%s)%s; a driver runs until its stdin is closed", p.state, p.said())))
 }
 
 // said is what the process printed last, and where to read the rest.
