@@ -8,6 +8,7 @@ import (
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/explain"
 	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/verdict"
 )
 
 // judged is a trial with one verdict: guarantee and result.
