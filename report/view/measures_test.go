@@ -118,6 +118,23 @@ func TestView_saysWhoWasSparedAProcess(t *testing.T) {
 	}
 }
 
+// What is the same of many is said once.
+func TestHeadlines_sayOnceWhatIsTheSame(t *testing.T) {
+	var trials []report.Trial
+	for i := range 6 {
+		x := judged(fmt.Sprint(i), fmt.Sprint("lock/", i), 10, "fifo", report.Pass)
+		x.Metrics = map[string]metrics.Metric{"handoff.latency": {Unit: "ns", Count: new(int64(60)), P50: new(2e6)}}
+		trials = append(trials, x)
+	}
+	if got := headlines(trials...); !slices.Contains(got, "Hand-off (p50), 10 contenders: 2.00 ms (each of 6).") {
+		t.Errorf("%q", got)
+	}
+	trials[5].Metrics["handoff.latency"] = metrics.Metric{Unit: "ns", Count: new(int64(60)), P50: new(3e6)}
+	if got := headlines(trials...); !strings.Contains(fmt.Sprint(got), "lock/5 3.00 ms; not shown: 2 between these") {
+		t.Errorf("%q", got)
+	}
+}
+
 // The longest says which fault explains it.
 func TestHeadlines_sayWhichFaultExplainsTheLongest(t *testing.T) {
 	trial := judged("t", "lock/a", 3, "fifo", report.Pass)
