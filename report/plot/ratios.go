@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"cmp"
 	"fmt"
 	"image/color"
 	"math"
@@ -35,9 +36,11 @@ func Changes(title, about string, rows []Change, limit float64) *Figure {
 	if len(rows) == 0 {
 		return nil
 	}
+	axis := "change"
 	if len(rows) > changeRows {
-		about += fmt.Sprintf(" The first %d of %d rows are drawn.", changeRows, len(rows))
-		rows = rows[:changeRows]
+		axis += fmt.Sprintf(" (the foremost %d of %d rows)", changeRows, len(rows))
+		about += " What is worse stands first; what is the same is left out first."
+		rows = foremost(rows)[:changeRows]
 	}
 	f := newFigure("changes", title, about)
 	f.height = 190 + vg.Length(len(rows))*26
@@ -48,7 +51,7 @@ func Changes(title, about string, rows []Change, limit float64) *Figure {
 	pad := (high - low) * 0.05
 	f.body.X.Min, f.body.X.Max = low-pad, high+pad
 	f.body.X.Tick.Marker = changeTicks(f.body.X.Min, f.body.X.Max)
-	f.body.X.Label.Text = "change"
+	f.body.X.Label.Text = axis
 	f.body.Y.Min, f.body.Y.Max = -float64(len(rows))+0.4, 0.6
 	var names ticks
 	sty := typeface(smallSize, ink)
@@ -63,6 +66,22 @@ func Changes(title, about string, rows []Change, limit float64) *Figure {
 		f.data.add(r.Label, []xy{{r.Factor, r.Low}, {r.Factor, r.High}})
 	}
 	return f
+}
+
+// foremost has what is worse first, then what decides and differs, and what is the same last.
+func foremost(rows []Change) []Change {
+	rank := func(r Change) int {
+		switch {
+		case r.Alarm:
+			return 0
+		case r.Factor == 1:
+			return 3
+		case r.Faint:
+			return 2
+		}
+		return 1
+	}
+	return slices.SortedStableFunc(slices.Values(rows), func(a, b Change) int { return cmp.Compare(rank(a), rank(b)) })
 }
 
 // factorLimit bounds what is drawn: a factor of a hundred would flatten the rest.
@@ -102,6 +121,9 @@ func changeLegend(rows []Change, limit float64) []entry {
 	out := []entry{{text: "change, with its 95 % confidence interval", glyph: glyph{palette[0], circle}, point: true, line: true}}
 	if slices.ContainsFunc(rows, func(r Change) bool { return r.Alarm }) {
 		out = append(out, entry{text: "worse", glyph: glyph{alarm, circle}, point: true, line: true})
+	}
+	if slices.ContainsFunc(rows, func(r Change) bool { return r.Faint && !r.Alarm }) {
+		out = append(out, entry{text: "unknown, or shown only", glyph: glyph{faint, circle}, point: true, line: true})
 	}
 	if slices.ContainsFunc(rows, func(r Change) bool { return r.Noise > 0 }) {
 		out = append(out, entry{text: "the same against itself", glyph: glyph{palette[4], diamond}, point: true})

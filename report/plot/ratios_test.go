@@ -30,9 +30,16 @@ func TestChanges_sayWhatEachRowMeans(t *testing.T) {
 	}
 	var many []Change
 	for range 100 {
-		many = append(many, Change{Label: "x", Factor: 1})
+		many = append(many, Change{Label: "the same", Factor: 1})
 	}
-	if f := Changes("t", "a", many, 0); !strings.Contains(f.About, "first 40 of 100") {
-		t.Errorf("about %q does not say what is left out", f.About)
+	many[97] = Change{Label: "shown only", Factor: 1.2, Faint: true}
+	many[98] = Change{Label: "differs", Factor: 1.01}
+	many[99] = Change{Label: "worse", Factor: 1.3, Alarm: true}
+	f = Changes("t", "a", many, 0)
+	if svg, err := f.SVG(); err != nil || !strings.Contains(string(svg), "40 of 100 rows") {
+		t.Errorf("the plot does not say what is left out: %v", err)
+	}
+	if got := foremost(many); got[0].Label != "worse" || got[1].Label != "differs" || got[2].Label != "shown only" {
+		t.Errorf("%q, %q and %q stand first", got[0].Label, got[1].Label, got[2].Label)
 	}
 }
