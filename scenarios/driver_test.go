@@ -20,6 +20,7 @@ import (
 	"github.com/zkbench/zkbench/recipes/driver"
 	"github.com/zkbench/zkbench/recipes/driver/check"
 	"github.com/zkbench/zkbench/recipes/driver/host"
+	"github.com/zkbench/zkbench/recipes/foreign"
 	"github.com/zkbench/zkbench/report/history"
 )
 
@@ -267,18 +268,36 @@ func TestCheckDriver_findsOursSound(t *testing.T) {
 	for _, name := range []string{"lock/predecessor", "election/parent", "queue/predecessor", "minimal"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var last check.Step
-			c := host.Command{Args: []string{os.Args[0]}, Env: []string{driverKey + "=" + name}}
-			err := checkDriverOn(t.Context(), ensemble, c, "", func(s check.Step) {
-				if s.Result != check.OK && s.Result != check.NotOffered {
-					t.Errorf("%s: %s: %s\n%s", s.Name, s.Result, s.Why, strings.Join(s.Exchange, "\n"))
-				}
-				last = s
-			})
-			if err != nil || last.Name != "end of stdin" {
-				t.Errorf("the last step was %q: %v", last.Name, err)
-			}
+			keepsTheProtocol(t, host.Command{Args: []string{os.Args[0]}, Env: []string{driverKey + "=" + name}})
 		})
+	}
+}
+
+// What other people's recipes do is theirs: an election that ends a term with the connection, and a try
+// of no time at all that cannot know yet, are sound.
+func TestCheckDriver_findsOthersSound(t *testing.T) {
+	for _, d := range foreign.Drivers() {
+		t.Run(d.Name, func(t *testing.T) {
+			t.Parallel()
+			must(t, d.From.Missing())
+			args, err := d.From.Command(t.Context(), d.Program)
+			must(t, err)
+			keepsTheProtocol(t, host.Command{Name: d.Name, Args: args})
+		})
+	}
+}
+
+func keepsTheProtocol(t *testing.T, c host.Command) {
+	t.Helper()
+	var last check.Step
+	err := checkDriverOn(t.Context(), ensemble, c, "", func(s check.Step) {
+		if s.Result != check.OK && s.Result != check.NotOffered {
+			t.Errorf("%s: %s: %s\n%s", s.Name, s.Result, s.Why, strings.Join(s.Exchange, "\n"))
+		}
+		last = s
+	})
+	if err != nil || last.Name != "end of stdin" {
+		t.Errorf("the last step was %q: %v", last.Name, err)
 	}
 }
 

@@ -138,5 +138,5 @@ func unlike(s matrix.Scenario) string {
 		return ""
 	}
 	here, apart = slices.Compact(here), slices.Compact(apart)
-	return fmt.Sprintf("Unlike %s, %s ran in the process of zkbench, where a hand-off takes less: --set apart=true has all be programs of their own.", units.List(apart), units.List(here))
+	return fmt.Sprintf("Unlike %s, %s ran in the process of zkbench, which is faster: --set apart=true has all be programs of their own.", units.List(apart), units.List(here))
 }

@@ -30,10 +30,10 @@ func checkEvents(k *checker) {
 	c, events := k.client()
 	k.acquire(c)
 	restore := k.g.Cut(c.Number())
-	got := k.event(events, timeout)
+	got := k.ofSession(events, timeout)
 	restore()
 	k.be(got == recipes.EventSuspended, "the connection was lost, and the first event within %v was %q, not suspended", timeout, got)
-	got = k.event(events, 2*timeout)
+	got = k.ofSession(events, 2*timeout)
 	if got == recipes.EventLost {
 		k.note("the session did not survive a cut of moments: restored could not be seen")
 		return
@@ -43,20 +43,27 @@ func checkEvents(k *checker) {
 	err := k.g.End(k.ctx, c.Number())
 	restore()
 	k.must(err)
-	for got = k.event(events, 3*timeout); got == recipes.EventSuspended; got = k.event(events, 3*timeout) {
+	for got = k.ofSession(events, 3*timeout); got == recipes.EventSuspended; got = k.ofSession(events, 3*timeout) {
 	}
 	k.be(got == recipes.EventLost, "the session was closed at the servers, and the next event was %q, not lost", got)
 }
 
-// event returns the next event within a time; "" without one.
-func (k *checker) event(events chan recipes.Event, limit time.Duration) recipes.EventKind {
-	select {
-	case e := <-events:
-		return e.Kind
-	case <-k.ctx.Done():
-	case <-time.After(limit):
+// ofSession returns the next event of the session within a time; "" without one. A recipe may
+// end a grant with the connection, and say so before or after.
+func (k *checker) ofSession(events chan recipes.Event, limit time.Duration) recipes.EventKind {
+	late := time.After(limit)
+	for {
+		select {
+		case e := <-events:
+			if e.Kind != recipes.EventEnded {
+				return e.Kind
+			}
+		case <-k.ctx.Done():
+			return ""
+		case <-late:
+			return ""
+		}
 	}
-	return ""
 }
 
 func checkLostSession(k *checker) {
