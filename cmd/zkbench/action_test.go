@@ -161,6 +161,45 @@ func TestAction_runsComparesAndKeeps(t *testing.T) {
 	}
 }
 
+// The program that a forge keeps is known by its sources: others make another.
+func TestAction_namesTheProgramByItsSources(t *testing.T) {
+	dir := t.TempDir()
+	for _, d := range []string{".ci", "chaos", "cmd", "ensembles", "recipes", "report", "scenarios"} {
+		if err := os.Mkdir(filepath.Join(dir, d), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write := func(file, text string) {
+		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	gate, err := os.ReadFile("../../.ci/gate")
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(".ci/gate", string(gate))
+	write("go.mod", "module a")
+	write("go.sum", "")
+	name := func() string {
+		output := filepath.Join(t.TempDir(), "output")
+		shell(t, dir, []string{"GITHUB_OUTPUT=" + output}, "bash", ".ci/gate", "name")
+		said, _ := os.ReadFile(output)
+		return string(said)
+	}
+	first := name()
+	if !regexp.MustCompile(`^name=zkbench-[\w-]+\n$`).MatchString(first) || name() != first {
+		t.Errorf("the name is %q, and then %q", first, name())
+	}
+	for _, file := range []string{"go.sum", "recipes/lock.go", "scenarios/churn.yaml"} {
+		before := name()
+		write(file, "other")
+		if name() == before {
+			t.Errorf("with another %s the program keeps its name", file)
+		}
+	}
+}
+
 // shell runs a program that must succeed, and returns what it said.
 func shell(t *testing.T, dir string, env []string, name string, args ...string) string {
 	t.Helper()

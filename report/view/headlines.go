@@ -148,9 +148,12 @@ func best(all []measuredValue) (out []Value, more string) {
 	case left > 0:
 		parts = append(parts, fmt.Sprintf("%d that broke a guarantee", left))
 	}
-	if n := len(sound) - valueLimit; n > 0 && sound[0].Text == sound[len(sound)-1].Text {
-		sound = []measuredValue{{Value{Text: sound[0].Text, Note: fmt.Sprintf("each of %d", len(sound)), Broken: sound[0].Broken}, sound[0].number}}
-	} else if n > 0 {
+	switch n := len(sound) - valueLimit; {
+	case n <= 0:
+	case sound[0].Text == sound[len(sound)-1].Text:
+		same := Value{Text: sound[0].Text, Note: fmt.Sprintf("each of %d", len(sound)), Broken: sound[0].Broken}
+		sound = []measuredValue{{same, sound[0].number}}
+	default:
 		parts = append(parts, fmt.Sprintf("%d between these", n))
 		sound = slices.Delete(slices.Clone(sound), valueLimit/2, valueLimit/2+n)
 	}
