@@ -7,13 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/baseline"
-	"github.com/zkbench/zkbench/report/compare"
 )
 
 // baselineFlags say where baselines are.
@@ -189,33 +187,14 @@ func baselineTrendCmd(f *baselineFlags) *cobra.Command {
 			if len(runs) < 2 {
 				return coded{fmt.Errorf("%d baselines of %s can be read, and a trend takes two: zkbench baseline list", len(runs), args[0]), exitUnknown}
 			}
-			return c.trendPage(cmd, runs)
+			_, o, err := c.inputs(nil)
+			if err != nil {
+				return usage(err)
+			}
+			return c.showTrend(cmd, runs, o)
 		},
 	}
 	cmd.Flags().StringSliceVar(&c.metrics, "metrics", nil, "what is drawn, like handoff.latency.p99 (default what a comparison shows)")
 	cmd.Flags().StringVar(&c.out, "out", "", "folder for the page and the plots (default zkbench-out/trend-TIME)")
 	return cmd
-}
-
-// trendPage draws the runs into the folder that --out names.
-func (f *compareFlags) trendPage(cmd *cobra.Command, runs []report.Result) error {
-	_, o, err := f.inputs(nil)
-	if err != nil {
-		return usage(err)
-	}
-	figures := compare.Trend(runs, o.Measures)
-	if len(figures) == 0 {
-		return coded{errNothingToDraw, exitUnknown}
-	}
-	page, err := compare.TrendPage(runs, figures, o.Measures)
-	if err != nil {
-		return err
-	}
-	f.out = cmp.Or(f.out, filepath.Join("zkbench-out", "trend-"+time.Now().Format("20060102-150405")))
-	dir, err := f.draw(cmd.ErrOrStderr(), figures)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%s\n", filepath.Join(dir, "trend.html"))
-	return report.WriteFile(dir, "trend.html", page)
 }

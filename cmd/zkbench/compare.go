@@ -16,7 +16,6 @@ import (
 
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/compare"
-	"github.com/zkbench/zkbench/report/plot"
 	"github.com/zkbench/zkbench/report/render"
 	"github.com/zkbench/zkbench/report/view"
 )
@@ -66,7 +65,7 @@ func (f *compareFlags) registerJudging(cmd *cobra.Command) {
 	fl.StringVar(&f.regression, "max-regression", "5%", "how much slower is let pass")
 	fl.StringSliceVar(&f.metrics, "metrics", nil, "what decides beside counts and guarantees, like handoff.latency.p99 (default handoff.latency.p50,queue.latency.p50,throughput)")
 	fl.BoolVar(&f.json, "json", false, "print the comparison as JSON on stdout instead of a table")
-	fl.StringVar(&f.out, "out", "", "folder for plots and compare.md (default zkbench-out/compare-TIME)")
+	fl.StringVar(&f.out, "out", "", "folder for the page, its plots and compare.md (default zkbench-out/compare-TIME)")
 }
 
 func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
@@ -80,7 +79,7 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 	return f.judge(cmd, runs[0], runs[1], o)
 }
 
-// judge says whether now is worse than old: on stdout, in plots and in compare.md.
+// judge says whether now is worse than old: on stdout, on a page and in compare.md.
 func (f *compareFlags) judge(cmd *cobra.Command, old, now report.Result, o compare.Options) (err error) {
 	unlike := compare.Unlike(old, now)
 	if len(unlike) > 0 && !f.force {
@@ -92,19 +91,19 @@ func (f *compareFlags) judge(cmd *cobra.Command, old, now report.Result, o compa
 	if f.json {
 		err = printJSON(cmd.OutOrStdout(), c)
 	} else {
-		t := terminal(cmd.OutOrStdout())
-		t.Width = cmp.Or(t.Width, unlimited)
-		err = render.Terminal(cmd.OutOrStdout(), v, t)
+		err = showWhole(cmd.OutOrStdout(), v)
 	}
-	var page bytes.Buffer
-	if err := errors.Join(err, render.Markdown(&page, v)); err != nil {
-		return err
-	}
-	dir, err := f.draw(cmd.ErrOrStderr(), v.Figures)
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(os.WriteFile(filepath.Join(dir, "compare.md"), page.Bytes(), 0o644), stepSummary(page.Bytes())); err != nil {
+	if err := f.write(cmd.ErrOrStderr(), v); err != nil {
+		return err
+	}
+	var text bytes.Buffer
+	if err := render.Markdown(&text, v); err != nil {
+		return err
+	}
+	if err := errors.Join(report.WriteFile(f.out, "compare.md", text.Bytes()), stepSummary(text.Bytes())); err != nil {
 		return err
 	}
 	switch c.Result {
@@ -155,37 +154,45 @@ func (f *compareFlags) drawTrend(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return usage(err)
 	}
-	for _, line := range compare.Breaks(runs) {
-		fmt.Fprintln(cmd.ErrOrStderr(), line)
-	}
-	figures := compare.Trend(runs, o.Measures)
-	if len(figures) == 0 {
+	return f.showTrend(cmd, runs, o)
+}
+
+// showTrend shows the history of the runs, and writes its page.
+func (f *compareFlags) showTrend(cmd *cobra.Command, runs []report.Result, o compare.Options) error {
+	v := compare.Trend(runs, o.Measures)
+	if len(v.Figures) == 0 {
 		return coded{errNothingToDraw, exitUnknown}
 	}
-	table := compare.TrendTable(runs, o.Measures)
-	if _, err := io.WriteString(cmd.OutOrStdout(), table); err != nil {
+	if err := showWhole(cmd.OutOrStdout(), v); err != nil {
 		return err
 	}
-	_, err = f.draw(cmd.ErrOrStderr(), figures)
-	return err
+	return f.write(cmd.ErrOrStderr(), v)
 }
 
 var errNothingToDraw = errors.New("there is nothing to draw: no run measured a latency, a count or a throughput")
 
-// draw writes the plots into the folder that --out names.
-func (f *compareFlags) draw(stderr io.Writer, figures []*plot.Figure) (dir string, err error) {
-	dir = cmp.Or(f.out, filepath.Join("zkbench-out", "compare-"+time.Now().Format("20060102-150405")))
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return dir, usageError("--out %s: %v", dir, err)
-	}
-	for _, fig := range figures {
-		fmt.Fprintf(stderr, "plot: %s\n", filepath.Join(dir, fig.Name+".svg"))
-	}
-	return dir, render.Figures(dir, "", figures)
+// showWhole is show, but for what is no terminal, where lines stay whole, to be searched.
+func showWhole(w io.Writer, v *view.View) error {
+	t := terminal(w)
+	t.Width = cmp.Or(t.Width, unlimited)
+	return render.Terminal(w, v, t)
 }
 
-// unlimited is the width of what is no terminal: lines stay whole, to be searched.
-const unlimited = 1000
+// write writes the page and its plots into the folder that --out names, and says where.
+func (f *compareFlags) write(stderr io.Writer, v *view.View) error {
+	f.out = cmp.Or(f.out, filepath.Join("zkbench-out", v.Name+"-"+time.Now().Format("20060102-150405")))
+	if err := os.MkdirAll(f.out, 0o755); err != nil {
+		return usageError("--out %s: %v", f.out, err)
+	}
+	var page bytes.Buffer
+	if err := errors.Join(render.Figures(f.out, report.PlotDir, v.Figures), render.Page(&page, v), report.WriteFile(f.out, v.Page, page.Bytes())); err != nil {
+		return err
+	}
+	fmt.Fprintf(stderr, "report: %s\n", filepath.Join(f.out, v.Page))
+	return nil
+}
+
+const unlimited = 1000 // columns
 
 func onGitHub() bool { return os.Getenv("GITHUB_ACTIONS") == "true" }
 

@@ -30,9 +30,11 @@ func (f *runFlags) conclude(cmd *cobra.Command, dir string, s *scenarios.Scenari
 	}
 	v := view.Of(view.Input{Result: c.Result, Dir: dir, Stories: explain.Failures(c)})
 	v.OneScreen()
-	shown := show(cmd.OutOrStdout(), v)
+	var shown error
 	if f.json {
 		shown = printJSON(cmd.OutOrStdout(), c.Result)
+	} else {
+		shown = show(cmd.OutOrStdout(), v)
 	}
 	result := verdictError(v.Result)
 	if s.Incident.Thread != "" {

@@ -138,6 +138,37 @@ func TestFolderOfAnotherVersion(t *testing.T) {
 	}
 }
 
+// What two runs or more come to is a page, whose plots stand beside it.
+func TestCompare_writesAPage(t *testing.T) {
+	old, now := savedRun(t), savedRun(t)
+	for _, c := range []struct {
+		args         []string
+		code         int
+		page, figure string
+		says         []string
+	}{
+		{[]string{"compare", old, now}, exitUnknown, "compare.html", "changes", []string{"Cannot be judged", "How they were measured"}},
+		{[]string{"compare", "--trend", old, now}, 0, "trend.html", "trend-handoff.latency.p50", []string{"Drawn, not judged", "herd, lock/predecessor, 3 clients"}},
+	} {
+		dir := filepath.Join(t.TempDir(), "drawn")
+		if code, said := call(t, append(c.args, "--out", dir)...); code != c.code || !strings.Contains(said, filepath.Join(dir, c.page)) {
+			t.Errorf("%v: exit code %d, want %d with the page's name; it said:\n%s", c.args, code, c.code, said)
+		}
+		page, err := os.ReadFile(filepath.Join(dir, c.page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range append(c.says, "plots/"+c.figure+".svg") {
+			if !strings.Contains(string(page), want) {
+				t.Errorf("%s has no %q", c.page, want)
+			}
+		}
+		if _, err := os.Stat(filepath.Join(dir, "plots", c.figure+".svg")); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func remove(t *testing.T, path string) {
 	t.Helper()
 	if err := os.Remove(path); err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,10 +17,13 @@ func TestRun_replayOfAFaultWithoutEffect(t *testing.T) {
 		t.Errorf("exit code %s, want 3; it said:\n%s", code, strings.Join(r.said, "\n"))
 	}
 	again := filepath.Join(t.TempDir(), "again")
-	cmd := r.command("run", "--replay", r.out, "--out", again)
-	said, err := cmd.CombinedOutput()
+	cmd := r.command("run", "--replay", r.out, "--out", again, "--json")
+	said, err := cmd.Output()
 	if code := cmd.ProcessState.ExitCode(); code != exitUnknown {
 		t.Errorf("exit code %d (%v), want %d; it said:\n%s", code, err, exitUnknown, said)
+	}
+	if !json.Valid(said) {
+		t.Errorf("there is more than JSON on stdout:\n%s", said)
 	}
 	if !strings.Contains(string(said), "no proven effect") {
 		t.Errorf("it does not say that the fault did nothing:\n%s", said)

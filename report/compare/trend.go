@@ -12,12 +12,27 @@ import (
 	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/plot"
 	"github.com/zkbench/zkbench/report/units"
+	"github.com/zkbench/zkbench/report/view"
 )
 
-// Trend draws a history of runs: a plot a measure, a line a cell, a point a run, by
-// start time. Where nobody asks for measures, it draws those that a comparison shows.
-func Trend(runs []report.Result, asked []report.Measure) []*plot.Figure {
+// Trend is what there is to say about a history of runs: a plot a measure, a line a cell, a
+// point a run, by start time, and the same in numbers. Where nobody asks for measures, it draws
+// those that a comparison shows, and lists those that decide one. It judges nothing.
+func Trend(runs []report.Result, asked []report.Measure) *view.View {
 	runs = byStart(runs)
+	v := &view.View{Name: "trend", Page: "trend.html", Verdict: "Drawn, not judged: zkbench compare says whether one run is worse than another.",
+		Asked: units.Plural(len(runs), "run") + " by start time."}
+	for _, why := range breaks(runs) {
+		v.Findings = append(v.Findings, view.Finding{Kind: view.Doubt, Text: why})
+	}
+	v.Figures, v.Tables = trends(runs, asked), numbers(runs, asked)
+	v.Brief = v.Tables
+	v.Sections = sections(v, "How it went")
+	return v
+}
+
+// trends draws a plot a measure.
+func trends(runs []report.Result, asked []report.Measure) []*plot.Figure {
 	if asked == nil {
 		asked = append(shown(), report.Measure{Metric: metrics.FanoutNotifications, Field: "value"})
 	}
@@ -39,11 +54,9 @@ func byStart(runs []report.Result) []report.Result {
 	return runs
 }
 
-// Breaks lists where a history goes on with something unlike what was before: a step
+// breaks lists where a history goes on with something unlike what was before: a step
 // there says nothing about what was tested.
-func Breaks(runs []report.Result) []string {
-	runs = byStart(runs)
-	var out []string
+func breaks(runs []report.Result) (out []string) {
 	for i := range runs[1:] {
 		for _, why := range Unlike(runs[i], runs[i+1]) {
 			out = append(out, fmt.Sprintf("%s is unlike the run before it: %s", units.Clean(runs[i+1].Run.ID), units.Clean(why)))
@@ -87,22 +100,37 @@ func lines(runs []report.Result, m report.Measure) (out []plot.Line, unitName st
 	return out, unitName
 }
 
-// TrendTable lists the same in words: a line a run and cell.
-func TrendTable(runs []report.Result, asked []report.Measure) string {
-	runs = byStart(runs)
+// numbers lists a history: a table a measure, a row a cell, a column a run. Where room is
+// short the oldest go first.
+func numbers(runs []report.Result, asked []report.Measure) (out []view.Table) {
 	if asked == nil {
 		asked = deciding()
 	}
-	out := ""
 	for _, m := range asked {
 		lines, unit := lines(runs, m)
-		for _, l := range lines {
-			out += fmt.Sprintf("%s, %s:", units.Clean(l.Label), m)
-			for _, p := range l.Points {
-				out += " " + units.Quantity(p.Median, unit)
-			}
-			out += "\n"
+		if len(lines) == 0 {
+			continue
 		}
+		t := view.Table{Columns: []view.Column{{Head: m.String()}}}
+		for i, r := range runs {
+			t.Columns = append(t.Columns, view.Column{Head: r.Run.Start.UTC().Format("01-02 15:04"), Kind: view.Number, Spare: len(runs) - i})
+		}
+		for _, l := range lines {
+			t.Rows = append(t.Rows, view.Row{Cells: append([]string{l.Label}, across(runs, l, unit)...)})
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+// across writes a line's value in each run; nothing where it has none.
+func across(runs []report.Result, l plot.Line, unit string) (out []string) {
+	for _, r := range runs {
+		text := ""
+		if i := slices.IndexFunc(l.Points, func(p plot.Point) bool { return p.At.Equal(r.Run.Start) }); i >= 0 {
+			text = units.Quantity(l.Points[i].Median, unit)
+		}
+		out = append(out, text)
 	}
 	return out
 }

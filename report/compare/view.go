@@ -78,7 +78,7 @@ func (c Comparison) name(result string) string {
 
 // View is what there is to say about the comparison: a table a cell.
 func (c Comparison) View() *view.View {
-	v := &view.View{Name: "compare", Asked: fmt.Sprintf("%s against %s.", about(c.New), about(c.Old)), Result: c.Result, Verdict: c.Sentence(), Figures: []*plot.Figure{c.figure()}}
+	v := &view.View{Name: "compare", Page: "compare.html", Asked: fmt.Sprintf("%s against %s.", about(c.New), about(c.Old)), Result: c.Result, Verdict: c.Sentence(), Figures: []*plot.Figure{c.figure()}}
 	if v.Figures[0] == nil {
 		v.Figures = nil
 	}
@@ -98,7 +98,33 @@ func (c Comparison) View() *view.View {
 		t.Rows = append(t.Rows, r.row())
 	}
 	v.Brief = v.Tables
+	v.Sections = append(sections(v, "What changed"), view.Section{ID: "conditions", Title: "How they were measured", Blocks: []view.Block{{Facts: c.facts()}},
+		Note: "Counts are held to each other exactly. What varies is compared by one value a trial, by its medians; p is the probability that two such runs differ by chance alone (Mann-Whitney U). " +
+			"A/A is what the old run's odd trials differ from its even ones. What is shown only decides nothing."})
 	return v
+}
+
+// sections are the parts of the page: the plots under a title, and the tables.
+func sections(v *view.View, drawn string) (out []view.Section) {
+	if len(v.Figures) > 0 {
+		out = append(out, view.Section{ID: "drawn", Title: drawn, Blocks: []view.Block{{Figures: v.Figures}}})
+	}
+	numbers := view.Section{ID: "numbers", Title: "In numbers"}
+	for i := range v.Tables {
+		numbers.Blocks = append(numbers.Blocks, view.Block{Table: &v.Tables[i]})
+	}
+	return append(out, numbers)
+}
+
+// facts say where both runs come from.
+func (c Comparison) facts() (out []view.Fact) {
+	for _, r := range []struct {
+		name string
+		run  report.Run
+	}{{"old", c.Old}, {"new", c.New}} {
+		out = append(out, view.Fact{Name: r.name, Value: about(r.run)}, view.Fact{Name: r.name + ", repeat with", Value: cmp.Or(r.run.Command, "unknown")})
+	}
+	return append(out, view.Fact{Name: "let pass", Value: percent(c.Limit) + " slower"})
 }
 
 // columns are those of the table of a cell, which stands at their head.

@@ -51,7 +51,7 @@ func Page(w io.Writer, v *view.View) error {
 	}).Parse(pageHTML))
 	// Which plots there is no room for is known when the others are written.
 	if err := t.Execute(w, &p); err != nil {
-		return fmt.Errorf("%s: %w", report.PageFile, err)
+		return fmt.Errorf("%s: %w", v.Page, err)
 	}
 	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/units"
 	"github.com/zkbench/zkbench/report/view"
 )
@@ -38,7 +37,7 @@ func Terminal(w io.Writer, v *view.View, term Term) error {
 	said := sentences(v, term.Width)
 	rest := v.More
 	if n := len(said); n > 0 {
-		rest = append([]string{moreSaid(n)}, rest...) // as long as it gets
+		rest = append([]string{moreSaid(n, v.Page)}, rest...) // as long as it gets
 	}
 	room := screen - term.lines(verdict+"\n") - term.lines(more(rest, term.Width)) - 1
 	least := term.lines(strings.Join(said[:min(fewSaid, len(said))], ""))
@@ -55,7 +54,7 @@ func Terminal(w io.Writer, v *view.View, term Term) error {
 	shown, left := term.fitting(said, max(room-term.lines(head), least))
 	b.WriteString(head + "\n" + shown)
 	if rest = v.More; left > 0 {
-		rest = append([]string{moreSaid(left)}, rest...)
+		rest = append([]string{moreSaid(left, v.Page)}, rest...)
 	}
 	b.WriteString(more(rest, term.Width))
 	fmt.Fprintln(&b, paint(verdict, v.Result, term))
@@ -121,7 +120,7 @@ func (t Term) fitting(all []string, room int) (shown string, left int) {
 	return shown, len(all) - n
 }
 
-func moreSaid(n int) string { return fmt.Sprintf("%d more in %s.", n, report.PageFile) }
+func moreSaid(n int, page string) string { return fmt.Sprintf("%d more in %s.", n, page) }
 
 // more says where the rest is.
 func more(all []string, width int) string {

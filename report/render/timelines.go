@@ -6,7 +6,6 @@ import (
 	"html/template"
 	"time"
 
-	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/units"
 	"github.com/zkbench/zkbench/report/view"
 )
@@ -55,7 +54,7 @@ func (p *page) timelines() error {
 	}
 	data, err := json.Marshal(all) // escapes <, > and &, so nothing in it can end the script element
 	if err != nil {
-		return fmt.Errorf("%s: timelines: %w", report.PageFile, err)
+		return fmt.Errorf("%s: timelines: %w", p.Page, err)
 	}
 	p.Data = template.JS(data)
 	return nil

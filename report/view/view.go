@@ -5,7 +5,7 @@
 //	v := view.Of(view.Input{Result: r})
 //	fmt.Println(v.Verdict) // Passed: all 24 verdicts and all 6 thresholds hold.
 //
-// A comparison of two runs is a View too: see package compare.
+// A comparison of two runs, and a history of many, are Views too: see package compare.
 package view
 
 import (
@@ -21,9 +21,10 @@ import (
 // View is what there is to say. Text is plain and may hold anything that a name can
 // hold: each renderer escapes it in its own way.
 type View struct {
-	Name      string // what it is about: the scenario, or "compare"
+	Name      string // what it is about: the scenario, "compare" or "trend"
+	Page      string // the name of its page's file
 	Asked     string // what was asked, in a sentence
-	Result    string // report.Pass, Fail or Unknown
+	Result    string // report.Pass, Fail or Unknown; "" where nothing is judged
 	Verdict   string // the same in a sentence, with what was broken
 	Scorecard *Table // what became of each guarantee of each subject; nil where nothing was judged
 	Headlines []Headline
@@ -64,7 +65,7 @@ func Of(in Input) *View {
 	r := in.Result
 	b := builder{Input: in, scenarios: matrix.Of(r.Trials), names: matrix.NamesOf(r.Trials), trials: inOrder(r.Trials)}
 	v := &View{
-		Name: r.Run.Scenario, Asked: b.asked(), Result: r.Outcome(), Scorecard: b.scorecard(), Headlines: b.headlines(), Findings: b.findings(), Tables: b.tables(), Brief: b.brief(),
+		Name: r.Run.Scenario, Page: report.PageFile, Asked: b.asked(), Result: r.Outcome(), Scorecard: b.scorecard(), Headlines: b.headlines(), Findings: b.findings(), Tables: b.tables(), Brief: b.brief(),
 		Figures: b.figures(), Suites: b.suites(), Measured: b.measurements(), Better: []string{perSecond},
 		Origin: origin(r.Run), Alone: in.Alone, Run: r.Run, dir: in.Dir,
 	}
