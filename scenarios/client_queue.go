@@ -115,8 +115,11 @@ func (st *stage) emptied(ctx context.Context, patience time.Duration) error {
 	last, since := st.grants.Load(), time.Now()
 	for {
 		err := poll(ctx, min(time.Second, patience), func(ctx context.Context) (bool, error) {
+			if st.putting.Load() > 0 { // before the look: what is put after it would be missed
+				return false, nil
+			}
 			none, err := st.observer.itemless(ctx, st.parent)
-			return err == nil && none && st.putting.Load() == 0 && st.tap.Totals().InFlight == 0, nil // a member may still be recovering
+			return err == nil && none && st.tap.Totals().InFlight == 0, nil // a member may still be recovering
 		})
 		switch now := st.grants.Load(); {
 		case ctx.Err() != nil:

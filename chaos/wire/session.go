@@ -89,7 +89,9 @@ func (k *conn) handshake(head []byte) {
 	if e.Session == 0 {
 		e.Kind, e.Session = Expired, k.helloFor
 		k.expired = true
-		c.session.Expired, c.session.Server = true, ""
+		if c.session.ID == 0 || c.session.ID == k.helloFor { // else an old handle has come back beside a new one
+			c.session.Expired, c.session.Server = true, ""
+		}
 		k.note(e)
 		return
 	}

@@ -70,13 +70,13 @@ func (t *Tap) Totals() Counts {
 // running once the clients have stopped reading.
 func (t *Tap) Close() {
 	t.mu.Lock()
-	first := !t.closed
-	t.closed = true
-	t.mu.Unlock()
-	if !first {
-		return
+	var open []*client
+	if !t.closed {
+		open = slices.Collect(maps.Values(t.clients))
 	}
-	for _, c := range t.all() {
+	t.closed = true // a client that is made from now on is closed already
+	t.mu.Unlock()
+	for _, c := range open {
 		c.shut()
 	}
 }

@@ -76,3 +76,24 @@ func TestRun_killedWhileADriverIsPausedAndDownSweeps(t *testing.T) {
 	}
 	r.gone()
 }
+
+// Whom a driver has started, and who has left its group, ends with the run.
+func TestRun_endsWhoHasLeftADriver(t *testing.T) {
+	r := startHerd(t, "--exec", `lock/leaving=sh -c "setsid sleep 600 & exec zkbench driver lock/predecessor"`, "--set", "subjects=[lock/leaving]",
+		"--set", "phases.1.duration=1s", "--set", "phases.1.faults=[]")
+	owner, err := state.Find(r.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	code := r.end()
+	said := strings.Join(r.said, "\n")
+	if code != "0" || strings.Count(said, "which nobody else would end") != 1 {
+		t.Errorf("exit code %s, and it does not say whom it has killed:\n%s", code, said)
+	}
+	for p, by := range state.Marked(host.Mark) {
+		if by == owner.String() {
+			t.Errorf("process %d is left", p.PID)
+		}
+	}
+	r.gone()
+}

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -33,17 +34,18 @@ func driverCmd() *cobra.Command {
 	}
 }
 
-// sweepDrivers kills what the drivers of crashed runs have left, and returns a line for each.
+// sweepDrivers kills what the drivers of crashed runs have left, and those of this process, which
+// ended its own before: what is left has left their group. It returns a line for each.
 func sweepDrivers() (removed []string, err error) {
 	for p, owner := range state.Marked(host.Mark) {
-		if o := state.ParseProcess(owner); o == (state.Process{}) || o.Alive() {
+		if o := state.ParseProcess(owner); o == (state.Process{}) || o.Alive() && o.PID != os.Getpid() {
 			continue
 		}
 		if killErr := p.Signal(syscall.SIGKILL); killErr != nil {
 			err = errors.Join(err, killErr)
 			continue
 		}
-		removed = append(removed, fmt.Sprintf("driver process %d of a crashed run", p.PID))
+		removed = append(removed, fmt.Sprintf("driver process %d, which nobody else would end", p.PID))
 	}
 	return removed, err
 }

@@ -57,7 +57,12 @@ func main() {
 	}
 	ctx, stop := interruptible(os.Stderr)
 	defer stop()
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stray, _ := sweepDrivers() // what could not be killed is somebody else's
+	for _, line := range stray {
+		fmt.Fprintf(os.Stderr, "zkbench: killed %s\n", line)
+	}
+	os.Exit(code)
 }
 
 // run is main with everything passed in; it returns the exit code.
@@ -68,7 +73,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
 	code := exitCode(ctx, err)
-	if err != nil && err.Error() != "" {
+	if err != nil && strings.TrimSpace(err.Error()) != "" { // the summary has said the rest
 		fmt.Fprintf(stderr, "zkbench: %v\n", err)
 	}
 	return code

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -110,17 +111,19 @@ func (f *runFlags) runAll(cmd *cobra.Command, names []string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, dismiss()) }()
-	var worst error
+	var errs []error
 	for _, c := range configs {
 		c.Agents, c.Relay = fleet, f.agents.relay
-		if err := f.runOne(cmd, c, p); severity(err) > severity(worst) {
-			worst = err
+		err := f.runOne(cmd, c, p)
+		if err != nil && err.Error() != "" && len(configs) > 1 {
+			err = fmt.Errorf("%s: %w", c.Scenario.Name, err)
 		}
+		errs = append(errs, err)
 		if cmd.Context().Err() != nil {
 			break
 		}
 	}
-	return worst
+	return errors.Join(errs...)
 }
 
 // configs is what is to be run, checked before anything starts.
@@ -153,17 +156,6 @@ func (f *runFlags) configs(names []string) ([]scenarios.Config, error) {
 		configs = append(configs, c)
 	}
 	return configs, nil
-}
-
-// severity orders results: a broken guarantee is worse than an unknown.
-func severity(err error) int {
-	switch codeOf(err) {
-	case exitOK:
-		return 0
-	case exitBroken:
-		return 2
-	}
-	return 1
 }
 
 func (f *runFlags) options() (ensembles.Options, error) {

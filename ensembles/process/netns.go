@@ -23,11 +23,12 @@ import (
 type launcher struct {
 	jobs    chan func()
 	once    sync.Once
+	quit    chan struct{}
 	stopped chan struct{}
 }
 
 func newLauncher() *launcher {
-	l := &launcher{jobs: make(chan func()), stopped: make(chan struct{})}
+	l := &launcher{jobs: make(chan func()), quit: make(chan struct{}), stopped: make(chan struct{})}
 	go l.loop()
 	return l
 }
@@ -38,7 +39,7 @@ func (l *launcher) start(cmd *exec.Cmd, netNS string) error {
 	select {
 	case l.jobs <- func() { done <- inNetNS(netNS, cmd.Start) }:
 		return <-done
-	case <-l.stopped:
+	case <-l.quit:
 		return fmt.Errorf("starting %s: the ensemble is down", cmd.Path)
 	}
 }
@@ -46,15 +47,20 @@ func (l *launcher) start(cmd *exec.Cmd, netNS string) error {
 // stop ends the thread, and with it every process that was started with a
 // Pdeathsig. It is safe to call twice.
 func (l *launcher) stop() {
-	l.once.Do(func() { close(l.jobs) })
+	l.once.Do(func() { close(l.quit) })
 	<-l.stopped
 }
 
 func (l *launcher) loop() {
 	defer close(l.stopped)
 	runtime.LockOSThread() // never unlocked: the thread ends with this goroutine
-	for job := range l.jobs {
-		job()
+	for {
+		select {
+		case job := <-l.jobs:
+			job()
+		case <-l.quit:
+			return
+		}
 	}
 }
 

@@ -89,7 +89,7 @@ func search(h *history.History, from, to, excuse time.Duration, limit int) Opini
 	var youngest int64 // token that was let in
 	tracker := verdict.NewBeliefs(h.Header, func(b verdict.Belief) {
 		if b.Start <= to && b.End >= from && len(beliefs) < limit {
-			beliefs = append(beliefs, late{b, b.Token < youngest})
+			beliefs = append(beliefs, late{b, b.After(youngest)})
 		}
 		youngest = max(youngest, b.Token)
 	})
@@ -188,7 +188,7 @@ func (k *known) byCommits(b late) hold {
 func (k *known) split(b late) []hold {
 	whole := whole(b.Belief)
 	for _, f := range k.faults {
-		over, since := max(f.End, f.Start), b.Start
+		over, since := verdict.Ended(f), b.Start
 		served := slices.Contains(f.Served, b.Client)
 		if served && b.late || b.Restored {
 			since = b.Call

@@ -31,6 +31,10 @@ type Belief struct {
 	granted *granted // what the commits have of it; nil without
 }
 
+// After says whether somebody with that token was let in before, who is younger. A grant that
+// names no token is after nobody.
+func (b Belief) After(youngest int64) bool { return b.Token > 0 && b.Token < youngest }
+
 const (
 	// reorder is by how much a record may come later in the history than its own
 	// instant, before the order of beliefs is in doubt.

@@ -78,7 +78,7 @@ func hitsByClient(h *history.History) map[int]Spans {
 	out := map[int]Spans{}
 	for client, faults := range faultsByClient(h) {
 		for _, f := range faults {
-			out[client] = append(out[client], span{f.Start, later(ended(f), Patience(h))})
+			out[client] = append(out[client], span{f.Start, later(Ended(f), Patience(h))})
 		}
 		out[client] = union(out[client])
 	}

@@ -153,6 +153,8 @@ func (f *fences) finish(time.Duration) Verdict {
 		return v
 	case !f.has:
 		return unknown("nothing was granted: there is no token to judge")
+	case f.judged == 0 && !f.inOrder && f.accepted+f.stopped == 0:
+		return notJudged("no order of tokens is promised, and nobody wrote to the fenced resource; " + about)
 	case f.judged == 0 && !f.inOrder:
 		return pass("no order of grants is promised, so the tokens of their nodes have none; " + about)
 	case f.judged < 2:

@@ -73,7 +73,7 @@ func (o *order) dying(b Belief) bool {
 		return true
 	}
 	for _, w := range o.faults[b.Client] {
-		if w.Start <= b.Start && later(ended(w), o.after) >= b.Call {
+		if w.Start <= b.Start && later(Ended(w), o.after) >= b.Call {
 			return true
 		}
 	}

@@ -44,7 +44,6 @@ type checker struct {
 type inputs struct {
 	history  *history.History
 	promises history.Promises
-	late     func() int // records that came too late to keep the order of beliefs
 	overlap  func(Overlap)
 	items    *items  // of a queue
 	line     *line   // by the commits; nil where there are none

@@ -112,7 +112,7 @@ func (q *items) sample(s *history.Sample, record int) {
 
 func (q *items) put(s *history.Sample, record int) {
 	q.puts++
-	q.lastPut = max(q.lastPut, s.Call)
+	q.lastPut = max(q.lastPut, s.Return)
 	if s.Outcome == history.Failed {
 		q.of(s.Item).failed = true
 		return

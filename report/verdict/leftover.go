@@ -82,9 +82,9 @@ func newLeftovers(in *inputs) *leftovers {
 	}
 	for _, f := range in.history.Faults {
 		if f.Client >= 0 {
-			o.hits[f.Client] = append(o.hits[f.Client], span{f.Start, later(ended(f), cleanUp)})
+			o.hits[f.Client] = append(o.hits[f.Client], span{f.Start, later(Ended(f), cleanUp)})
 		} else {
-			o.members = append(o.members, span{f.Start, later(ended(f), Patience(in.history))})
+			o.members = append(o.members, span{f.Start, later(Ended(f), Patience(in.history))})
 		}
 	}
 	return o

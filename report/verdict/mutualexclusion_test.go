@@ -24,6 +24,19 @@ func TestMutualExclusion(t *testing.T) {
 			acquire 1 5 0 10
 			release 1 5 20 21
 			acquire 2 6 1 20`, Pass, ""},
+		{"a grant that names no token is not late for that, and its own fault excuses nobody else", two + `
+			fault session.freeze 1 5 55
+			acquire 0 5 1 10
+			acquire 1 0 3 50
+			release 1 0 60 61
+			release 0 5 90 91`, Fail, "clients 0 (token 5) and 1 (token 0)"},
+		{"who cannot be put in order for coming too late is judged by nobody", two + `
+			acquire 1 5 0 10000
+			release 1 5 10001 10002
+			acquire 2 6 0 60000
+			release 2 6 60001 60002
+			acquire 3 4 0 500
+			release 3 4 501 502`, Unknown, "1 records came more than 10s late"},
 		{"two beliefs at once are a violation", two + `
 			acquire 1 5 0 10
 			acquire 2 6 0 15

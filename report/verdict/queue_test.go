@@ -26,6 +26,7 @@ func TestQueue(t *testing.T) {
 		{NoLoss, row{"all that was put was taken", "put a 1\ntake a 2" + drained, Pass, ""}},
 		{NoLoss, row{"an item that is missing after the queue was emptied is lost", "put a 1\nput b 1\ntake a 2" + drained, Fail, `item "b" was put (record 2)`}},
 		{NoLoss, row{"an item that is missing when the queue is empty is lost", "put a 1\nput b 1\ntake a 2\nemptied 3", Fail, `item "b" was put (record 2)`}},
+		{NoLoss, row{"nor can what was being put then be missed", "put b 5\ntake b 6\nput a 20 called=10\nemptied 15", Unknown, "not drained"}},
 		{NoLoss, row{"what was put after the queue was empty may still be in it", "put a 1\ntake a 2\nemptied 3\nput b 4", Unknown, "not drained"}},
 		{NoLoss, row{"what was put after the drain may still be in it", "put a 1\ntake a 2" + drained + "put b 901", Unknown, "not drained"}},
 		{NoLoss, row{"an item may still be in a queue that was not drained", "put a 1\nput b 1\ntake a 2", Unknown, "not drained"}},

@@ -20,6 +20,13 @@ func TestSuccession(t *testing.T) {
 			release 0 1 20 21
 			acquire 2 3 0 22
 			leaving -1 30`, Pass, "leaders 0, 0, 2"},
+		{"a grant that names no token is the leader's all the same", all + `
+			acquire 0 0 0 1
+			leaving 0 10
+			release 0 0 10 11
+			acquire 1 0 0 12
+			leaving -1 20
+			release 1 0 21 22`, Pass, "leaders 0, 1"},
 		{"the order of the nodes counts, not that of joining", `
 			joined 2 1 1
 			joined 1 2 2

@@ -36,8 +36,8 @@ func Patience(h *history.History) time.Duration {
 	return t + t/2 + margin
 }
 
-// ended returns the instant at which a fault was healed; forever where none is recorded.
-func ended(w history.Fault) time.Duration {
+// Ended returns the instant at which a fault was healed; forever where none is recorded.
+func Ended(w history.Fault) time.Duration {
 	if w.End < w.Start {
 		return forever
 	}
@@ -57,7 +57,7 @@ func later(t, d time.Duration) time.Duration {
 func Aftermath(h *history.History, after time.Duration) Spans {
 	var s Spans
 	for _, w := range h.Faults {
-		s = append(s, span{w.Start, later(ended(w), after)})
+		s = append(s, span{w.Start, later(Ended(w), after)})
 	}
 	return union(s)
 }

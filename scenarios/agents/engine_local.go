@@ -85,37 +85,34 @@ type Ended struct {
 // start starts a process that stands for an agent. What it prints goes to a file. feed is
 // written to its stdin, which then stays open: its end tells an agent to end.
 func (s *started) start(p Place, name string, args []string, feed io.Reader, ended func(error)) error {
-	r, err := site.Here{}.Start(site.Program{Args: args, Mark: Mark + "=" + p.Owner})
-	if err != nil {
-		return fmt.Errorf("start agent %s: %w", name, err)
-	}
 	log, err := os.Create(filepath.Join(p.Dir, name+".log"))
 	if err != nil {
-		r.Kill()
 		return err
+	}
+	r, err := site.Here{}.Start(site.Program{Args: args, Mark: Mark + "=" + p.Owner})
+	if err != nil {
+		return errors.Join(fmt.Errorf("start agent %s: %w", name, err), log.Close())
 	}
 	s.mu.Lock()
 	s.all, s.logs = append(s.all, r), append(s.logs, log)
 	s.mu.Unlock()
 	printed := &tail{to: log}
-	s.watchers.Go(func() { // what it says is for people
-		defer r.Stdout().Close()
-		_, _ = io.Copy(printed, r.Stdout())
-	})
-	complained := make(chan struct{})
-	s.watchers.Go(func() {
-		defer close(complained)
-		defer r.Stderr().Close()
-		_, _ = io.Copy(printed, r.Stderr())
-	})
+	var said sync.WaitGroup
+	for _, from := range []site.Output{r.Stdout(), r.Stderr()} { // it is for people
+		said.Go(func() {
+			defer from.Close()
+			_, _ = io.Copy(printed, from)
+		})
+	}
 	if feed != nil {
 		s.watchers.Go(func() { _, _ = io.Copy(r.Stdin(), feed) }) // it has ended, then
 	}
 	s.watchers.Go(func() {
 		<-r.Exited()
 		_ = r.Stdin().Close()
-		_ = r.Stderr().SetReadDeadline(time.Now().Add(time.Second)) // somebody else may keep it open
-		<-complained
+		late := time.Now().Add(time.Second) // somebody else may keep them open
+		_, _ = r.Stdout().SetReadDeadline(late), r.Stderr().SetReadDeadline(late)
+		said.Wait()
 		s.mu.Lock()
 		ending := s.ending
 		s.mu.Unlock()

@@ -2,11 +2,9 @@ package agents
 
 import (
 	"errors"
-	"io"
 	"net"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/zkbench/zkbench/recipes/driver/site"
 	"github.com/zkbench/zkbench/scenarios/agents/internal/msg"
@@ -68,7 +66,7 @@ func (q *process) watch() {
 	if err := q.peer.await("Exit", q.id, &q.exit); err != nil {
 		q.exit = msg.ExitReply{Text: err.Error(), Code: -1}
 		if q.lost = errors.Is(err, errLost); q.lost {
-			<-q.peer.gone // which says when it was last heard of
+			<-q.peer.gone // from then on its fleet gives its clients to others
 		}
 	}
 	close(q.exited)
@@ -81,8 +79,8 @@ func (q *process) watch() {
 
 func (q *process) PID() int                { return q.pid }
 func (q *process) Stdin() site.Stdin       { return q.stdin }
-func (q *process) Stdout() io.ReadCloser   { return q.stdout }
-func (q *process) Stderr() site.Stderr     { return q.stderr }
+func (q *process) Stdout() site.Output     { return q.stdout }
+func (q *process) Stderr() site.Output     { return q.stderr }
 func (q *process) Exited() <-chan struct{} { return q.exited }
 func (q *process) Pause() error            { return q.signal(msg.Pause) }
 func (q *process) Resume() error           { return q.signal(msg.Resume) }
@@ -104,4 +102,4 @@ func (q *process) Group() (all, stopped []int) {
 func (q *process) State() (text string, code int) { return q.exit.Text, q.exit.Code }
 
 // Lost implements site.Process.
-func (q *process) Lost() (since time.Time, lost bool) { return q.peer.since, q.lost }
+func (q *process) Lost() bool { return q.lost }

@@ -124,7 +124,7 @@ func (p *servedProcess) end() {
 			<-p.Exited()
 		}
 		// Somebody who has left the group may keep them open.
-		_ = p.Stderr().SetReadDeadline(time.Now())
+		_, _ = p.Stdout().SetReadDeadline(time.Now()), p.Stderr().SetReadDeadline(time.Now())
 		_, _, _ = p.Stdin().Close(), p.Stdout().Close(), p.Stderr().Close()
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -323,11 +324,7 @@ func TestStop_killsWhatDoesNotEndAndWhatThatHasStarted(t *testing.T) {
 	if err := p.Stop(); err == nil || !strings.Contains(err.Error(), "exits within 10s") {
 		t.Errorf("got %v", err)
 	}
-	text, _ := os.ReadFile(stderr)
-	child, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	child := printed(t, stderr)
 	for end := time.Now().Add(10 * time.Second); ; {
 		state, err := os.ReadFile("/proc/" + strconv.Itoa(child) + "/stat")
 		if err != nil || strings.Contains(string(state), ") Z ") {
@@ -338,6 +335,31 @@ func TestStop_killsWhatDoesNotEndAndWhatThatHasStarted(t *testing.T) {
 		}
 		time.Sleep(time.Millisecond)
 	}
+}
+
+func TestStop_doesNotWaitForWhoHasLeftTheGroup(t *testing.T) {
+	stderr := filepath.Join(t.TempDir(), "err")
+	p, err := Launch(toyCommand("lock/toy", "leaves somebody"), site.Here{}, stderr, "test", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Stop(); err != nil {
+		t.Errorf("it exits at once, and that breaks a rule: %v", err)
+	}
+	if err := syscall.Kill(printed(t, stderr), syscall.SIGKILL); err != nil {
+		t.Errorf("whom it left is not there: %v", err)
+	}
+}
+
+// printed reads the process id that a toy has printed.
+func printed(t *testing.T, stderr string) int {
+	t.Helper()
+	text, _ := os.ReadFile(stderr)
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pid
 }
 
 func TestStop_tellsOfAnExitWithAnError(t *testing.T) {

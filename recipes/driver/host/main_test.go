@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -187,6 +188,12 @@ func beDriver(mode string) {
 		_ = child.Start()
 		fmt.Fprintln(os.Stderr, child.Process.Pid)
 		time.Sleep(10 * time.Minute)
+	case "leaves somebody":
+		// Who has left its group, and keeps its pipes open.
+		child := exec.CommandContext(context.Background(), "sleep", "600")
+		child.Stdout, child.Stderr, child.SysProcAttr = os.Stdout, os.Stderr, &syscall.SysProcAttr{Setsid: true}
+		_ = child.Start()
+		fmt.Fprintln(os.Stderr, child.Process.Pid)
 	case "ends with an error":
 		fmt.Fprintln(os.Stderr, "no cheese")
 		os.Exit(3)

@@ -78,6 +78,7 @@ func Launch(c Command, on site.Site, stderr, mark string, wrong func(error)) (*P
 
 // listening reads what the process says until it has exited, and all that it printed is kept.
 func (p *Process) listening(kept <-chan struct{}) {
+	go p.cut()
 	p.read(p.run.Stdout())
 	_ = p.run.Stdout().Close()
 	select {
@@ -86,16 +87,24 @@ func (p *Process) listening(kept <-chan struct{}) {
 		p.fail(p.breach("", "it has closed its stdout, and nothing more can be read"))
 		<-p.run.Exited()
 	}
-	_ = p.run.Stderr().SetReadDeadline(time.Now().Add(time.Second)) // where somebody has left the group, and keeps it open
 	<-kept
 	p.exited()
 	p.output.to("")
 	close(p.ended)
 }
 
+// cut ends what is read of a process that has exited: somebody who has left its group may keep
+// its pipes open.
+func (p *Process) cut() {
+	<-p.run.Exited()
+	late := time.Now().Add(time.Second)
+	_ = p.run.Stdout().SetReadDeadline(late)
+	_ = p.run.Stderr().SetReadDeadline(late)
+}
+
 // exited says that the process has ended.
 func (p *Process) exited() {
-	_, lost := p.run.Lost()
+	lost := p.run.Lost()
 	p.mu.Lock()
 	p.state, _ = p.run.State()
 	p.killed = p.killed || lost

@@ -127,9 +127,6 @@ func (p *Process) Await(c *Call, limit time.Duration) (lines.Reply, error) {
 	return lines.Reply{}, err
 }
 
-// Answered says whether the answer to a request has come.
-func (c *Call) Answered() bool { return len(c.answer) > 0 }
-
 // read takes in what the process says until its end.
 func (p *Process) read(stdout io.Reader) {
 	r := bufio.NewReaderSize(stdout, lines.MaxLine+1)

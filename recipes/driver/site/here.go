@@ -1,11 +1,9 @@
 package site
 
 import (
-	"io"
 	"os"
 	"os/exec"
 	"runtime"
-	"time"
 )
 
 // Here is this machine.
@@ -77,8 +75,8 @@ func (h *here) closePipes() { closeAll([]*os.File{h.stdin, h.stdout, h.stderr}) 
 
 func (h *here) PID() int                { return h.cmd.Process.Pid }
 func (h *here) Stdin() Stdin            { return h.stdin }
-func (h *here) Stdout() io.ReadCloser   { return h.stdout }
-func (h *here) Stderr() Stderr          { return h.stderr }
+func (h *here) Stdout() Output          { return h.stdout }
+func (h *here) Stderr() Output          { return h.stderr }
 func (h *here) Pause() error            { return pauseAll(h.cmd) }
 func (h *here) Resume() error           { return resumeAll(h.cmd) }
 func (h *here) Kill()                   { killAll(h.cmd) }
@@ -89,4 +87,4 @@ func (h *here) State() (text string, code int) {
 }
 
 // Lost implements Process: this machine is always in sight.
-func (h *here) Lost() (since time.Time, lost bool) { return time.Time{}, false }
+func (h *here) Lost() bool { return false }

@@ -30,8 +30,8 @@ type Site interface {
 type Process interface {
 	PID() int
 	Stdin() Stdin
-	Stdout() io.ReadCloser
-	Stderr() Stderr
+	Stdout() Output
+	Stderr() Output
 	// Pause stops the group (SIGSTOP), Resume lets it go on (SIGCONT), Kill ends it
 	// (SIGKILL); none waits until it has happened.
 	Pause() error
@@ -40,9 +40,9 @@ type Process interface {
 	// Exited is closed when the program has exited, or is out of our sight for good.
 	Exited() <-chan struct{}
 	// State says how it exited, and with which code; Lost that its machine is out of our
-	// sight, and when it was seen last. All hold once Exited is closed.
+	// sight. Both hold once Exited is closed.
 	State() (text string, code int)
-	Lost() (since time.Time, lost bool)
+	Lost() bool
 }
 
 // Stdin is the end of a pipe that a program reads.
@@ -51,8 +51,9 @@ type Stdin interface {
 	SetWriteDeadline(time.Time) error
 }
 
-// Stderr is the end of a pipe that a program prints to.
-type Stderr interface {
+// Output is the end of a pipe that a program prints to. Where the program has exited, somebody
+// who has left its group may still keep the pipe open.
+type Output interface {
 	io.ReadCloser
 	SetReadDeadline(time.Time) error
 }
