@@ -155,7 +155,8 @@ type Client interface {
 
 // Claim is what a client says of its grant.
 type Claim struct {
-	Token   int64  // czxid of the node
+	Token   int64  // the fencing token: czxid of the node, or the subject's own number
+	Own     bool   // the token is the subject's own number
 	Session int64  // id of the session that owns the node
 	Path    string // of the node
 	// At is when the recipe's own call returned, if that was before Acquire returned:

@@ -132,7 +132,7 @@ func (c *client) acquireDue(ctx context.Context, due, call time.Duration) (claim
 		claim.Token = c.st.observer.czxid(ctx, claim.Path)
 	}
 	s := c.sample(history.Acquire, call, err)
-	s.Due, s.Token, s.Session, s.Path = due, claim.Token, claim.Session, claim.Path
+	s.Due, s.Token, s.Own, s.Session, s.Path = due, claim.Token, claim.Own, claim.Session, claim.Path
 	s.Return = min(s.Return, max(s.Call, returned))
 	c.timed(&s)
 	c.st.record.Sample(s)

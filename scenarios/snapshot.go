@@ -188,11 +188,11 @@ func (c *client) check(ctx context.Context, claim recipes.Claim) {
 		return // what was not seen proves nothing
 	}
 	r := &history.ClaimCheck{Asked: asked, Client: c.n, Path: claim.Path}
+	if i := slices.IndexFunc(found, func(n node) bool { return n.path == claim.Path }); i >= 0 {
+		r.Token, r.Session = found[i].czxid, found[i].owner
+	}
 	for _, n := range found {
-		if n.path == claim.Path {
-			r.Token, r.Session = n.czxid, n.owner
-		}
-		if n.owner != 0 && n.czxid < claim.Token {
+		if n.owner != 0 && n.czxid < r.Token {
 			r.Ahead++
 		}
 	}

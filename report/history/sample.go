@@ -37,7 +37,8 @@ type Sample struct {
 	Call    time.Duration `json:"call"`   // when it was called
 	Return  time.Duration `json:"return"` // when it returned
 	Outcome Outcome       `json:"outcome"`
-	Token   int64         `json:"token,omitempty"`   // czxid of the grant's or item's node
+	Token   int64         `json:"token,omitempty"`   // czxid of the grant's or item's node, or a number of the subject's own
+	Own     bool          `json:"own,omitempty"`     // the token is a number of the subject's own
 	Session int64         `json:"session,omitempty"` // session id that the grant is bound to
 	Path    string        `json:"path,omitempty"`    // of the grant's or item's node
 	Item    string        `json:"item,omitempty"`    // queue: identity of the item

@@ -19,6 +19,7 @@ const (
 type Belief struct {
 	Client         int
 	Session, Token int64
+	Own            bool // the token is a number of the subject's own
 	Phase          string
 	Round          int
 	Call           time.Duration // of the acquire
@@ -129,7 +130,7 @@ func (t *Beliefs) acquired(s *history.Sample, record int) {
 		return
 	}
 	b := Belief{
-		Client: s.Client, Session: s.Session, Token: s.Token, Phase: s.Phase, Round: s.Round,
+		Client: s.Client, Session: s.Session, Token: s.Token, Own: s.Own, Phase: s.Phase, Round: s.Round,
 		Call: s.Call, Start: s.Return, Record: record, granted: t.granted(record),
 	}
 	h.grants = append(h.grants, grant{session: s.Session, token: s.Token, start: b, parts: h.spare})

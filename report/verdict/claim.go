@@ -160,7 +160,7 @@ func (c *claims) check(n *history.ClaimCheck, record int) {
 		wrong = "it was not there"
 	case n.Session != s.Session:
 		wrong = fmt.Sprintf("it belonged to session %#x", uint64(n.Session))
-	case n.Token != s.Token:
+	case n.Token != s.Token && !s.Own:
 		wrong = fmt.Sprintf("its czxid was %d", n.Token)
 	case n.Ahead > 0 && c.inOrder:
 		wrong = fmt.Sprintf("%d older nodes stood before it in line", n.Ahead)
@@ -195,6 +195,10 @@ func (c *claims) event(n *history.Session, record int) {
 		k.lost, k.over = loss{n.Session, n.At, record}, loss{}
 		if n.Event == history.Lost {
 			k.over = k.lost
+		}
+	case history.Suspended:
+		if n.Session == k.opened && n.Session != k.over.session {
+			k.over = loss{} // what is restored then is a later session
 		}
 	case history.Restored:
 		if k.over.record > 0 && n.At > k.over.at {

@@ -49,6 +49,22 @@ func TestClaimValidity(t *testing.T) {
 			session suspended 1 20
 			session lost 1 30
 			session restored 1 31`, Fail, "told at 31ms (record 5) that what it held is restored, and had been told at 30ms (record 4) that it is lost"},
+		{"a session that was opened after a loss may be suspended and restored", `
+			opened 1 101
+			acquire 1 5 0 10
+			checked 1 5 101 0 11 12
+			session suspended 1 20
+			session lost 1 30
+			opened 1 102
+			session suspended 1 40
+			session restored 1 50`, Pass, ""},
+		{"a new session restores nothing of what was lost", `
+			opened 1 101
+			acquire 1 5 0 10
+			session suspended 1 20
+			session lost 1 30
+			opened 1 102
+			session restored 1 50`, Fail, "that it is lost: nothing brings that back"},
 		{"a grant of its own may be restored after another was lost", `
 			opened 1 101
 			acquire 1 5 0 10

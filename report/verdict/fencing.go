@@ -92,7 +92,7 @@ func (f *fences) judge(next time.Duration) {
 		return
 	}
 	f.refusals(b)
-	if b.Token == 0 || b.Restored || !f.inOrder && (b.granted == nil || !b.granted.mistaken()) {
+	if b.Token == 0 || b.Restored || !f.inOrder && !b.Own && (b.granted == nil || !b.granted.mistaken()) {
 		return
 	}
 	f.judged++

@@ -75,6 +75,10 @@ func TestFencing_isJudgedByTheCommits(t *testing.T) {
 		a.Token, r.Token = token, token
 		return []history.Record{created(int64(100+client), czxid), a, deleted(int64(100+client), czxid, to), r}
 	}
+	own := func(records []history.Record) []history.Record {
+		records[1].(*history.Sample).Own = true
+		return records
+	}
 	flap := &history.Window{Fault: "session.flap", Client: 2, Start: 1, End: 20 * second, Proof: "seen"}
 	for _, c := range []struct {
 		name           string
@@ -83,6 +87,8 @@ func TestFencing_isJudgedByTheCommits(t *testing.T) {
 		result, reason string
 	}{
 		{"the tokens are those of the nodes", fair, join(held(1, 10, 10, 11, 12), held(2, 13, 13, 14, 15)), Pass, "the tokens of 2 grants rise"},
+		{"numbers of the subject's own may rise as well", fair, join(own(held(1, 10, 1, 11, 12)), own(held(2, 13, 2, 14, 15))), Pass, "the tokens of 2 grants rise"},
+		{"or not", unfair, join(own(held(1, 10, 2, 11, 12)), own(held(2, 13, 1, 14, 15))), Fail, "is lower than token 2"},
 		{"a constant is no token", fair, join(held(1, 10, 7, 11, 12), held(2, 13, 7, 14, 15)), Fail, "repeats token 7"},
 		{"a number that goes down is no token", fair, join(held(1, 10, 8, 11, 12), held(2, 13, 7, 14, 15)), Fail, "is lower than token 8"},
 		{"a fault does not excuse it", fair, join([]history.Record{flap}, held(1, 10, 8, 11, 12), held(2, 13, 7, 14, 15)), Fail, "is lower than token 8"},

@@ -48,7 +48,7 @@ func (o *order) belief(b Belief) {
 			czxid = n.czxid
 		}
 	}
-	if czxid == 0 || b.Restored {
+	if czxid == 0 || b.Restored || b.Own && b.granted == nil {
 		return
 	}
 	o.judged++

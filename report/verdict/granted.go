@@ -21,6 +21,7 @@ type granted struct {
 	client               int
 	path, removed        string // removed: as Sample.Removed
 	session, token, zxid int64
+	own                  bool // the token is a number of the subject's own
 	record               int
 
 	node    *node  // of the claim; nil where no transaction created it
@@ -46,7 +47,7 @@ func (a *grants) record(n history.Numbered) {
 		if r.Op != history.Acquire || r.Outcome != history.OK {
 			return
 		}
-		g := &granted{client: r.Client, path: r.Path, removed: r.Removed, session: r.Session, token: r.Token, zxid: r.Zxid, record: n.N}
+		g := &granted{client: r.Client, path: r.Path, removed: r.Removed, session: r.Session, token: r.Token, own: r.Own, zxid: r.Zxid, record: n.N}
 		if g.session == 0 {
 			g.session = a.current[r.Client]
 		}
@@ -139,5 +140,7 @@ func (a *grants) lookUp(g *granted, zxid int64) {
 	g.zxid = zxid
 }
 
-// mistaken says that the claim's token is not its node's.
-func (g *granted) mistaken() bool { return g.node != nil && g.token != 0 && g.token != g.node.czxid }
+// mistaken says that the claim's token should be its node's, and is not.
+func (g *granted) mistaken() bool {
+	return g.node != nil && !g.own && g.token != 0 && g.token != g.node.czxid
+}

@@ -188,7 +188,7 @@ func (d *drill) judgeAt(c check, from time.Duration, broken *evidence, doubts *[
 	for _, b := range d.terms {
 		switch {
 		case b.Start > c.at || b.End < from:
-		case b.Client == due.client && (b.Token == 0 || b.Token == due.token):
+		case b.Client == due.client && (b.Token == 0 || b.Own || b.Token == due.token):
 			leads = leads || b.End >= c.at
 			if b.End < c.at && (b.Ended == string(history.Suspended) || b.Ended == string(history.Deadline)) {
 				doubt = fmt.Sprintf("client %d led, and was %s at %v", b.Client, b.Ended, b.End)

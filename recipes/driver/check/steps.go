@@ -124,10 +124,13 @@ func checkAcquire(k *checker) {
 	claim := k.acquire(c)
 	seen := c.Seen()
 	k.be(claim.Session == seen.Session, "acquire answered session %#x, and on the wire it is %#x", uint64(claim.Session), uint64(seen.Session))
+	var czxid int64
 	if claim.Path == "" {
 		k.note("which node the grant is bound to does not show")
 	} else {
-		_, czxid, owner, err := k.g.Look(k.ctx, claim.Path)
+		var owner int64
+		var err error
+		_, czxid, owner, err = k.g.Look(k.ctx, claim.Path)
 		k.must(err)
 		k.be(czxid != 0, "the grant's node is %s, and it is not there", claim.Path)
 		k.be(owner == claim.Session, "the grant's node %s belongs to session %#x, not %#x", claim.Path, uint64(owner), uint64(claim.Session))
@@ -138,9 +141,9 @@ func checkAcquire(k *checker) {
 	}
 	k.release(c)
 	if claim.Path != "" && !k.p.Hello.Requeues {
-		_, czxid, _, err := k.g.Look(k.ctx, claim.Path)
+		_, now, _, err := k.g.Look(k.ctx, claim.Path)
 		k.must(err)
-		if czxid != 0 && czxid == claim.Token {
+		if now != 0 && now == czxid {
 			k.note("after release its node is still there; with release ok it should be gone")
 		}
 	}

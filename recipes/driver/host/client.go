@@ -95,7 +95,9 @@ func (c *Client) seen(ok *lines.OK) (claim recipes.Claim) {
 		claim.Path, claim.Token = ok.Node, 0
 	}
 	if ok.Token != nil {
+		czxid := claim.Token
 		claim.Token = int64(*ok.Token)
+		claim.Own = claim.Token != czxid
 	}
 	return claim
 }

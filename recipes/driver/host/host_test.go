@@ -266,9 +266,9 @@ func TestEvents_areOfTheGrant(t *testing.T) {
 
 func TestClaim_isWhatTheDriverSaysAndElseWhatTheWireShows(t *testing.T) {
 	for mode, want := range map[string]recipes.Claim{
-		"sound":   {Token: 7, Session: 42, Path: "/lock/n-1"},
-		"text":    {Token: 7, Session: -1, Path: "/lock/n-1"},
-		"doubles": {Token: 7, Session: 42, Path: "/lock/seen-1"},
+		"sound":   {Token: 7, Own: true, Session: 42, Path: "/lock/n-1"},
+		"text":    {Token: 7, Own: true, Session: -1, Path: "/lock/n-1"},
+		"doubles": {Token: 7, Own: true, Session: 42, Path: "/lock/seen-1"},
 	} {
 		_, client := start(t, mode)
 		got, err := client.Acquire(t.Context())
