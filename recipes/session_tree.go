@@ -15,7 +15,7 @@ func (s *Session) MakePath(ctx context.Context, path string) error {
 			continue
 		}
 		err := s.again(ctx, func() error {
-			_, err := s.Create(ctx, path[:i], nil, 0)
+			_, err := s.Create(ctx, path[:i], []byte{}, 0)
 			return err
 		})
 		if errors.Is(err, zk.ErrNoAuth) { // asked before whether the node is there

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -94,21 +95,11 @@ func (g *ground) Below(ctx context.Context, path string, session int64) (count i
 
 // ownedBelow counts the nodes below path, at any depth, that a session owns.
 func ownedBelow(ctx context.Context, s *recipes.Session, path string, session int64) (count int, err error) {
-	nodes, err := nodesBelow(ctx, s, path)
+	nodes, err := allBelow(ctx, s, path)
 	if errors.Is(err, zk.ErrNoNode) {
 		return 0, nil
 	}
-	for _, n := range nodes {
-		if n.owner == session {
-			count++
-		}
-		if n.owner == 0 && err == nil {
-			var more int
-			more, err = ownedBelow(ctx, s, n.path, session)
-			count += more
-		}
-	}
-	return count, err
+	return len(slices.DeleteFunc(nodes, func(n node) bool { return n.owner != session })), err
 }
 
 func (g *ground) Cut(client int) (restore func()) {

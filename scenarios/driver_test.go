@@ -4,11 +4,13 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -21,6 +23,7 @@ import (
 	"github.com/zkbench/zkbench/recipes/driver/check"
 	"github.com/zkbench/zkbench/recipes/driver/host"
 	"github.com/zkbench/zkbench/recipes/foreign"
+	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/history"
 )
 
@@ -35,6 +38,18 @@ func beDriver(name string) {
 		minimal(strings.Split(os.Getenv("SERVERS"), ",")).Main()
 	case "restores what is lost", "takes any session for the same":
 		restoring(name == "restores what is lost").Main()
+	case "stands in a folder":
+		l := minimal(nil)
+		open := l.Open
+		l.Open = func(ctx context.Context, env recipes.Env) (driver.Mutex, error) {
+			env.Parent += "/of/locks"
+			return open(ctx, env)
+		}
+		l.Main()
+	case "races":
+		racing().Main()
+	case "oversleeps":
+		oversleeping().Main()
 	case "answers ok":
 		answeringOK()
 	case "prints":
@@ -72,6 +87,65 @@ func minimal(servers []string) driver.Lock {
 			return driver.Mutex{Lock: func(context.Context) error { return lock.Lock() }, Unlock: lock.Unlock, Close: conn.Close}, nil
 		},
 	}
+}
+
+// racing is a lock whose waiters have no nodes: all watch the holder's, and race for it.
+func racing() driver.Lock {
+	return driver.Lock{
+		About: "one node", Promises: recipes.Promises{Exclusive: true},
+		Open: func(ctx context.Context, env recipes.Env) (driver.Mutex, error) {
+			conn, err := driver.Connect(ctx, env, zk.WithLogger(log.New(io.Discard, "", 0)))
+			if err != nil {
+				return driver.Mutex{}, err
+			}
+			node := env.Parent + "/holder"
+			lock := func(ctx context.Context) error {
+				for {
+					if _, err := conn.Create(node, nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); !errors.Is(err, zk.ErrNodeExists) {
+						return err
+					}
+					there, _, gone, err := conn.ExistsW(node)
+					if err != nil {
+						return err
+					}
+					if !there {
+						continue
+					}
+					select {
+					case <-gone:
+					case <-ctx.Done():
+						return context.Cause(ctx)
+					}
+				}
+			}
+			unlock := func() error {
+				if err := conn.Delete(node, -1); !errors.Is(err, zk.ErrNoNode) { // it went with its session
+					return err
+				}
+				return nil
+			}
+			return driver.Mutex{Lock: lock, Unlock: unlock, Close: conn.Close}, nil
+		},
+	}
+}
+
+// oversleeping is minimal, but that client 2 misses its second wake-up: it waits for nothing.
+func oversleeping() driver.Lock {
+	l := minimal(nil)
+	open := l.Open
+	l.Open = func(ctx context.Context, env recipes.Env) (driver.Mutex, error) {
+		m, err := open(ctx, env)
+		lock, had := m.Lock, 0
+		m.Lock = func(ctx context.Context) error {
+			if had++; env.Client == 2 && had == 2 {
+				<-ctx.Done()
+				return context.Cause(ctx)
+			}
+			return lock(ctx)
+		}
+		return m, err
+	}
+	return l
 }
 
 // answeringOK serves a lock, and answers ok where that refuses.
@@ -165,6 +239,41 @@ phases:
 	}
 	if a, b := *value(t, ours, "fanout.notifications").Value, *value(t, in, "fanout.notifications").Value; a != b {
 		t.Errorf("as a driver a hand-off wakes %v, and %v without", a, b)
+	}
+}
+
+func TestDriver_needNotStandBelowThePathNorInALine(t *testing.T) {
+	trials := runTrials(t, `
+name: drivers
+subjects: [`+asDriver("lock/in-a-folder", "stands in a folder")+`, `+asDriver("lock/races", "races")+`]
+clients: [3]
+session_timeout: 4s
+phases:
+  - {name: drain, kind: drain, rounds: 1, hold: 5ms}
+  - {name: crash, kind: failover, rounds: 1, cause: crash}
+`)
+	for name, trial := range trials {
+		for _, v := range trial.Verdicts {
+			if v.Result == "fail" || v.Result == "unknown" && v.Guarantee != "fit" && v.Guarantee != "fan-out" {
+				t.Errorf("%s: %s is %s: %q", name, v.Guarantee, v.Result, v.Reasons)
+			}
+		}
+	}
+}
+
+// Whoever is not woken is found beside others who are.
+func TestDriver_whoOversleepsIsFound(t *testing.T) {
+	for name, trial := range runTrials(t, `
+name: drivers
+subjects: [`+asDriver("lock/oversleeps", "oversleeps")+`]
+clients: [3]
+session_timeout: 2s
+phases: [{name: churn, kind: churn, duration: 9s}]
+`) {
+		i := slices.IndexFunc(trial.Verdicts, func(v report.Verdict) bool { return v.Guarantee == "progress" })
+		if v := trial.Verdicts[i]; v.Result != "fail" || !strings.Contains(fmt.Sprint(v.Reasons), "client 2 waited") {
+			t.Errorf("%s: %+v", name, v)
+		}
 	}
 }
 

@@ -97,15 +97,15 @@ type final struct{ error }
 
 func (f final) Unwrap() error { return f.error }
 
-// node is a child of the contested parent.
+// node is a node below the contested parent.
 type node struct {
 	path         string
 	czxid, owner int64
 }
 
-// nodes returns the children of the contested parent, oldest first, as of now.
+// nodes returns what is below the contested parent at any depth, oldest first, as of now.
 func (o *observer) nodes(ctx context.Context, parent string) ([]node, error) {
-	return o.now(ctx, parent, nodesBelow)
+	return o.now(ctx, parent, allBelow)
 }
 
 // now reads below the parent as of now: a write goes before the read, so that no member
@@ -124,7 +124,7 @@ func (o *observer) now(ctx context.Context, parent string, read func(context.Con
 // owned returns the sequential node below parent that the session owns.
 func (o *observer) owned(ctx context.Context, parent string, session int64) (mine node, found bool, err error) {
 	err = o.any(ctx, 4*tryFor, func(ctx context.Context, s *recipes.Session) error {
-		nodes, err := nodesBelow(ctx, s, parent)
+		nodes, err := allBelow(ctx, s, parent)
 		i := slices.IndexFunc(nodes, func(n node) bool { return n.owner == session && sequential.MatchString(n.path) })
 		if found = i >= 0; found {
 			mine = nodes[i]
@@ -169,14 +169,34 @@ func nodesBelow(ctx context.Context, s *recipes.Session, parent string) ([]node,
 		})
 	}
 	err = g.Wait()
-	slices.SortFunc(found, func(a, b node) int { return cmp.Compare(a.czxid, b.czxid) })
+	oldestFirst(found)
 	return found, err
 }
 
-var (
-	anyName    = regexp.MustCompile(``)
-	sequential = regexp.MustCompile(`[-0-9][0-9]{9}$`) // the end of a name that a sequential create has made
-)
+// allBelow returns what is below a path at any depth, oldest first. What has a number or
+// belongs to a session is nobody's folder.
+func allBelow(ctx context.Context, s *recipes.Session, parent string) ([]node, error) {
+	found, err := nodesBelow(ctx, s, parent)
+	for _, n := range found {
+		if err != nil || n.owner != 0 || sequential.MatchString(n.path) {
+			continue
+		}
+		var inside []node
+		inside, err = allBelow(ctx, s, n.path)
+		found = append(found, inside...)
+		if errors.Is(err, zk.ErrNoNode) {
+			err = nil // it went meanwhile
+		}
+	}
+	oldestFirst(found)
+	return found, err
+}
+
+func oldestFirst(nodes []node) {
+	slices.SortFunc(nodes, func(a, b node) int { return cmp.Compare(a.czxid, b.czxid) })
+}
+
+var sequential = regexp.MustCompile(`[-0-9][0-9]{9}$`) // the end of a name that a sequential create has made
 
 // gone says whether no member has the node any more.
 func (o *observer) gone(ctx context.Context, path string) (bool, error) {

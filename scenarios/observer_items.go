@@ -3,7 +3,6 @@ package scenarios
 import (
 	"context"
 	"errors"
-	"regexp"
 	"slices"
 
 	"github.com/go-zookeeper/zk"
@@ -27,25 +26,66 @@ func (o *observer) inQueue(ctx context.Context, parent string) ([]node, error) {
 	})
 }
 
-// children returns the smallest and the largest number of children with a matching
-// name that the members see at path. A path that is missing has none.
-func (o *observer) children(ctx context.Context, path string, match *regexp.Regexp) (fewest, most int, err error) {
+// children returns the smallest and the largest number of children with a number that the
+// members see at path. A path that is missing has none.
+func (o *observer) children(ctx context.Context, path string) (fewest, most int, err error) {
+	return o.count(ctx, func(s *recipes.Session) (int, error) {
+		names, err := s.List(ctx, path)
+		return len(slices.DeleteFunc(names, func(name string) bool { return !sequential.MatchString(name) })), err
+	})
+}
+
+// inLine returns the smallest number of nodes that a member sees stand in line below path.
+func (o *observer) inLine(ctx context.Context, path string) (fewest int, err error) {
+	fewest, _, err = o.count(ctx, func(s *recipes.Session) (int, error) { return lineLength(ctx, s, path) })
+	return fewest, err
+}
+
+// count returns the smallest and the largest number that the members come to. What is
+// missing counts as 0.
+func (o *observer) count(ctx context.Context, of func(*recipes.Session) (int, error)) (fewest, most int, err error) {
 	for i := range o.sessions {
 		s, err := o.member(ctx, i)
 		if err != nil {
 			return 0, 0, err
 		}
-		names, err := s.List(ctx, path)
+		n, err := of(s)
 		if err != nil && !errors.Is(err, zk.ErrNoNode) {
 			return 0, 0, err
 		}
-		n := len(slices.DeleteFunc(names, func(name string) bool { return !match.MatchString(name) }))
 		if i == 0 {
 			fewest = n
 		}
 		fewest, most = min(fewest, n), max(most, n)
 	}
 	return fewest, most, nil
+}
+
+// lineLength counts the nodes below path, at any depth, that have a number or belong to a
+// session.
+func lineLength(ctx context.Context, s *recipes.Session, path string) (n int, err error) {
+	names, err := s.List(ctx, path)
+	for _, name := range names {
+		if sequential.MatchString(name) {
+			n++
+			continue
+		}
+		child := path + "/" + name
+		stat, err := s.Exists(ctx, child)
+		switch {
+		case err != nil:
+			return n, err
+		case stat == nil:
+		case stat.EphemeralOwner != 0:
+			n++
+		default:
+			more, err := lineLength(ctx, s, child)
+			if n += more; err != nil && !errors.Is(err, zk.ErrNoNode) {
+				return n, err
+			}
+		}
+	}
+	return n, err
 }
 
 // itemless says whether no member has an item of the queue at path: a node with a number,

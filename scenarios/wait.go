@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 // Limits on waiting. All are far above what a sound recipe needs.
@@ -100,14 +101,25 @@ func (st *stage) still(ctx context.Context, limit time.Duration) error {
 	return poll(ctx, limit, func(context.Context) (bool, error) { return s.see(st.tap.Totals()), nil })
 }
 
-// inLine waits until every member has the nodes of n clients. A member that was down a
-// moment ago may fail to answer meanwhile.
+// lineless is how long nothing must have moved on the wire, while all the others acquire, for
+// a recipe to count as one whose waiters have no nodes.
+const lineless = 3 * time.Second
+
+// inLine waits until every member has the nodes of n clients, of which one may hold; or until
+// n - 1 wait without. A member that was down a moment ago may fail to answer meanwhile.
 func (st *stage) inLine(ctx context.Context, n int, limit time.Duration) error {
 	var last error
+	var s stillness
+	moved := time.Now()
 	err := poll(ctx, limit, func(ctx context.Context) (bool, error) {
 		var fewest int
-		fewest, _, last = st.observer.children(ctx, st.parent, anyName)
-		return last == nil && fewest >= n, nil
+		if fewest, last = st.observer.inLine(ctx, st.parent); last == nil && fewest >= n {
+			return true, nil
+		}
+		if !s.see(st.tap.Totals()) || st.acquiring() < n-1 {
+			moved = time.Now()
+		}
+		return time.Since(moved) >= lineless, nil
 	})
 	if err != nil {
 		return fmt.Errorf("wait until %d clients stand in line: %w", n, errors.Join(err, last))
@@ -115,10 +127,20 @@ func (st *stage) inLine(ctx context.Context, n int, limit time.Duration) error {
 	return nil
 }
 
+// acquiring is how many clients have an acquire under way.
+func (st *stage) acquiring() (n int) {
+	for _, c := range st.clients {
+		if o := c.under.Load(); o != nil && o.op == history.Acquire {
+			n++
+		}
+	}
+	return n
+}
+
 // standing waits until every member sees exactly n nodes in the line at path.
 func (st *stage) standing(ctx context.Context, path string, n int, limit time.Duration) error {
 	err := poll(ctx, limit, func(ctx context.Context) (bool, error) {
-		fewest, most, err := st.observer.children(ctx, path, sequential)
+		fewest, most, err := st.observer.children(ctx, path)
 		return fewest == n && most == n, err
 	})
 	if err != nil {

@@ -11,32 +11,72 @@ import (
 
 // lineWatch takes a snapshot of the line whenever clients wait in it, nobody holds, and
 // nothing has moved on the wire for a while: whoever was not woken is seen then, whatever
-// the phase does. Whether something was in the way is for the verdicts to say.
+// the phase does. It takes one, too, when a client is passed by again and again: who was not
+// woken is seen beside others who are. Whether something was in the way is for the verdicts
+// to say.
 type lineWatch struct {
-	st    *stage
-	last  wire.Counts
-	since time.Time // nothing has moved
+	st     *stage
+	last   wire.Counts
+	since  time.Time // nothing has moved
+	counts time.Time // when clients were looked at one by one
+	rests  []rest    // of each client
+}
+
+// rest is a time in which a client waits in one acquire, and nothing but pings passes on its
+// connections.
+type rest struct {
+	under  *operation
+	moved  int64
+	since  time.Time
+	grants int64 // of all clients until then
 }
 
 // stillFor is how long nothing must have moved.
 const stillFor = time.Second
 
-func (st *stage) watchLine() *lineWatch { return &lineWatch{st: st, since: time.Now()} }
+// passedBy is how many times as many grants as there are clients must have passed a client by.
+const passedBy = 2
 
-// look looks at the wire, and at the line where that is still.
+func (st *stage) watchLine() *lineWatch {
+	return &lineWatch{st: st, since: time.Now(), counts: time.Now(), rests: make([]rest, len(st.clients))}
+}
+
+// look looks at the wire, and at the line where that is still, or somebody sleeps in it.
 func (w *lineWatch) look(ctx context.Context) {
-	if w.moved() || !w.st.onlyWait() {
-		w.since = time.Now()
+	switch {
+	case w.sleeps():
+		_ = w.st.snapshot(ctx, stuckFor)
+		w.counts = time.Now()
+	case w.moved() || !w.st.onlyWait():
+	case time.Since(w.since) < stillFor:
 		return
-	}
-	if time.Since(w.since) < stillFor {
-		return
-	}
-	r, err := w.st.observe(ctx, stuckFor)
-	if err == nil && !w.moved() && w.st.onlyWait() {
-		w.st.record.Record(r)
+	default:
+		r, err := w.st.observe(ctx, stuckFor)
+		if err == nil && !w.moved() && w.st.onlyWait() {
+			w.st.record.Record(r)
+		}
 	}
 	w.since = time.Now()
+}
+
+// sleeps says, once in a while, whether a client has rested for two session timeouts while far
+// more were granted than there are clients.
+func (w *lineWatch) sleeps() (found bool) {
+	if time.Since(w.counts) < stillFor {
+		return false
+	}
+	w.counts = time.Now()
+	grants := w.st.grants.Load()
+	for i, c := range w.st.clients {
+		n := c.wire.Counts()
+		now := rest{c.under.Load(), n.Requests.Total() + n.Notifications.Total() + n.Connections, w.counts, grants}
+		if r := &w.rests[i]; now.under == nil || now.under.op != history.Acquire || now.under != r.under || now.moved != r.moved {
+			*r = now
+		} else if now.since.Sub(r.since) > 2*w.st.scenario.SessionTimeout && grants-r.grants > passedBy*int64(len(w.st.clients)) {
+			found = true
+		}
+	}
+	return found
 }
 
 // moved says whether anything but pings has passed since the last call.

@@ -16,6 +16,7 @@ func TestNoOrphan(t *testing.T) {
 		{"a node of an acquire that failed is an orphan", "opened 0 9\nacquire 0 0 10 39 failed\nsnapshot 40 60 node=0:5", Fail, "stood in line"},
 		{"a node before an acquire that came later is an orphan", "opened 0 9\nsnapshot 40 60 node=0:5\nacquire 0 6 61 70", Fail, "stood in line"},
 		{"an acquire at the last instant of the snapshot may claim it", "opened 0 9\nsnapshot 40 60 node=0:5\nacquire 0 6 60 70", Pass, ""},
+		{"a node of another kind, in a folder of its own, is in no line", "opened 0 9\nacquire 0 5 10 20\nrelease 0 5 30 39\nsnapshot 40 60 folder=/l/members node=0:5:/l/members/a", Pass, "1 times"},
 		{"of two nodes of a waiter one is an orphan", "opened 0 9\nsnapshot 40 60 node=0:5 node=0:6\nacquire 0 0 10 90 failed", Fail, "had 2 nodes in line"},
 		{"one node in two snapshots is one node", "opened 0 9\nsnapshot 40 60 node=0:5\nsnapshot 70 90 node=0:5\nacquire 0 0 10 95 failed", Pass, "2 times"},
 		{"nodes of two waiters are one each", "opened 0 9\nopened 1 8\nsnapshot 40 60 node=0:5 node=1:6\nacquire 0 0 10 90 failed\nacquire 1 0 10 90 failed", Pass, ""},
@@ -29,6 +30,7 @@ func TestProgress_bySnapshots(t *testing.T) {
 	judgeStories(t, Progress, []row{
 		{"a waiter that nothing can wake is lost", before + "snapshot 2000 3000 node=1:6 waiter=1:0:0:1" + waits, Fail, "nobody will wake it"},
 		{"a line that does not move and that nobody holds is stuck", before + "snapshot 2000 3000 node=1:6 waiter=1:0:1:0" + waits, Fail, "nothing moved"},
+		{"a folder holds nothing up", before + "snapshot 2000 3000 folder=/l/locks node=1:6 waiter=1:0:1:0" + waits, Fail, "the first of 1 nodes in line"},
 		{"whose member has not caught up may yet be woken", before + "snapshot 2000 3000 node=1:6 waiter=1:0:0:1:behind" + waits, Pass, ""},
 		{"a waiter that moves is not stuck", before + "snapshot 2000 3000 node=1:6 waiter=1:1:1:0" + waits, Pass, ""},
 		{"a snapshot that is too short proves nothing", before + "snapshot 2001 3000 node=1:6 waiter=1:0:1:0" + waits, Pass, ""},

@@ -219,9 +219,10 @@ var drawn = regexp.MustCompile(`[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{1
 
 // alike says whether two nodes are of one kind, by their paths. Nodes of another kind, as
 // a reader's beside a writer's, or a member's that says that it is there, do not contend.
-func alike(a, b *node) bool {
-	return drawn.ReplaceAllString(a.path, "#") == drawn.ReplaceAllString(b.path, "#")
-}
+func alike(a, b *node) bool { return kind(a.path) == kind(b.path) }
+
+// kind is a path without what tells one node of a kind from another.
+func kind(path string) string { return drawn.ReplaceAllString(path, "#") }
 
 // aheadOf returns an older node of the same line that stood as long as n did, up to that
 // transaction; nil if n was the first at some time.

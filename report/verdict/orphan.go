@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"time"
 
@@ -31,6 +32,7 @@ type orphans struct {
 	snapshots int
 	seen      []*inLine
 	last      map[int]time.Duration // by client: return of the last operation in the records so far
+	lines     map[string]bool       // kinds of the nodes by which grants were claimed, and their folders
 	broken    evidence
 }
 
@@ -44,7 +46,7 @@ type inLine struct {
 }
 
 func newNoOrphan(in *inputs) checker {
-	o := &orphans{last: map[int]time.Duration{}}
+	o := &orphans{last: map[int]time.Duration{}, lines: map[string]bool{}}
 	if in.line != nil {
 		o.leftovers = newLeftovers(in)
 	}
@@ -66,6 +68,9 @@ func (o *orphans) record(n history.Numbered) {
 		if r.Op == history.Acquire || r.Op == history.Release {
 			o.last[r.Client] = max(o.last[r.Client], r.Return)
 			o.claim(r.Client, r.Call, r.Return)
+		}
+		if r.Op == history.Acquire && r.Outcome == history.OK && r.Path != "" {
+			o.lines[kind(r.Path)], o.lines[path.Dir(r.Path)] = true, true
 		}
 	}
 }
@@ -99,6 +104,13 @@ func (o *orphans) claim(client int, from, to time.Duration) {
 	}
 }
 
+// inLine says whether a node is like those by which grants were claimed, or has a number beside
+// one of them. Where none was, any may be in line.
+func (o *orphans) inLine(at string) bool {
+	beside := o.lines[path.Dir(at)] && (&node{path: at}).sequential()
+	return len(o.lines) == 0 || o.lines[kind(at)] || beside
+}
+
 func (o *orphans) finish(end time.Duration) Verdict {
 	if o.leftovers != nil {
 		o.leftovers.finish(end)
@@ -112,6 +124,7 @@ func (o *orphans) finish(end time.Duration) Verdict {
 		if k.claimed {
 			allowed = 1
 		}
+		k.nodes = slices.DeleteFunc(k.nodes, func(n history.SnapshotNode) bool { return !o.inLine(n.Path) })
 		if len(k.nodes) <= allowed {
 			continue
 		}

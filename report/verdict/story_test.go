@@ -32,7 +32,7 @@ import (
 //	emptied at
 //	joined  client token at                      (the same phase and round as leaving)
 //	leaving client at                            (client -1: the drill is over)
-//	snapshot asked at [queue] [node=client:token] [item=name] [waiter=client:moved:watches:others[:behind]]
+//	snapshot asked at [queue] [node=client:token[:path]] [folder=path] [item=name] [waiter=client:moved:watches:others[:behind]]
 //	checked client token session ahead asked at  (of the client's node)
 //	effort  client calls requests notifications connections refusals [queue]
 //
@@ -168,6 +168,11 @@ func (l *storyLine) snapshot() *history.Snapshot {
 			s.Queue = true
 		case "node":
 			s.Nodes = append(s.Nodes, history.SnapshotNode{Client: v.int(0), Token: v.int64(1), Session: 77, Path: "/l/n-" + v.fields[1]})
+			if len(v.fields) > 2 {
+				s.Nodes[len(s.Nodes)-1].Path = v.fields[2]
+			}
+		case "folder":
+			s.Nodes = append(s.Nodes, history.SnapshotNode{Client: -1, Path: value})
 		case "item":
 			s.Items = append(s.Items, history.SnapshotItem{Path: "/q/" + value})
 		case "waiter":

@@ -63,14 +63,15 @@ func (s *stuck) judge(broken *evidence) {
 			}
 		}
 		// A node of a session that is nobody's any more will go when that expires.
-		foreign := slices.ContainsFunc(l.Nodes, func(n history.SnapshotNode) bool { return n.Client < 0 })
+		foreign := slices.ContainsFunc(l.Nodes, func(n history.SnapshotNode) bool { return n.Client < 0 && n.Session != 0 })
 		if !still || l.held || foreign {
 			continue
 		}
 		first := "the line was empty"
-		if len(l.Nodes) > 0 {
+		line := slices.DeleteFunc(slices.Clone(l.Nodes), func(n history.SnapshotNode) bool { return n.Session == 0 }) // folders
+		if len(line) > 0 {
 			first = fmt.Sprintf("the first of %d nodes in line, %s, belongs to session %#x, which lives",
-				len(l.Nodes), l.Nodes[0].Path, uint64(l.Nodes[0].Session))
+				len(line), line[0].Path, uint64(line[0].Session))
 		}
 		broken.add([]int{l.record}, "%d clients waited from %v to %v without a fault, nobody held, and nothing moved (record %d): %s",
 			len(l.Waiters), l.Asked, l.At, l.record, first)
