@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,12 +64,34 @@ func (c Config) Validate() error {
 		if err := c.Scenario.refuseExternal(c.Ensemble); err != nil {
 			return err
 		}
+	} else if err := c.Scenario.grantable(c.Ensemble.Tick); err != nil {
+		return err
 	}
 	if c.Replay == "" {
 		return nil
 	}
 	_, err := c.Scenario.replaySeed(c.Replay)
 	return err
+}
+
+// grantable refuses a session timeout that members with such a tick do not grant: they make
+// another of it, and all that is computed from it would be wrong. tick is that of scenarios
+// that have none; 0 is not known.
+func (s *Scenario) grantable(tick time.Duration) error {
+	batches, err := s.batches()
+	if err != nil {
+		return err
+	}
+	for _, b := range batches {
+		tick := cmp.Or(b.tick, tick)
+		for _, c := range b.cells {
+			t := c.Scenario.SessionTimeout
+			if least, most := 2*tick, 20*tick; tick > 0 && (t < least || t > most) {
+				return fmt.Errorf("session_timeout %v: members with a tick of %v grant %v to %v (2 to 20 ticks): take one of those, or another --tick", t, tick, least, most)
+			}
+		}
+	}
+	return nil
 }
 
 // external says whether the ensemble is somebody else's.

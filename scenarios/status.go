@@ -107,7 +107,7 @@ func (st *stage) report(format string, args ...any) {
 func (st *stage) reportEnd() {
 	r := st.status
 	r.estimate.end(r.status.Trial - 1)
-	if r.send == nil || st.tap == nil {
+	if r.send == nil || st.tap == nil || st.record == nil {
 		return
 	}
 	r.mu.Lock()

@@ -176,10 +176,14 @@ func (t *trial) phases(ctx context.Context) error {
 // to its end, and the others can. It returns the errors that end a run: it was interrupted,
 // the history cannot be written, the ensemble is not whole.
 func (t *trial) playable(ctx context.Context, err error) error {
-	if err == nil || ctx.Err() != nil || errors.Is(err, errBroken) || errors.Is(err, errNotWhole) {
+	st := t.stage
+	switch {
+	case err == nil || errors.Is(err, errBroken) || errors.Is(err, errNotWhole):
+		return err
+	case ctx.Err() != nil:
+		st.record.Record(&history.Unplayed{At: st.clock.Now(), Why: "it was interrupted"})
 		return err
 	}
-	st := t.stage
 	if st.members.ours() {
 		if sick := whole(ctx, st.members.ensemble, st.observer.root+"/whole"); sick != nil {
 			return reason(ctx, fmt.Errorf("%w: %w, after %w", errNotWhole, sick, err))

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -142,9 +143,30 @@ func TestRun_interruptedInAPartition(t *testing.T) {
 	if result.Run.Ended != "interrupted" || len(result.Trials) != 1 || len(result.Trials[0].Faults) != 1 {
 		t.Errorf("result.json should tell of an interrupted run with one trial and one fault: %+v", result)
 	}
+	played := slices.IndexFunc(result.Trials[0].Verdicts, func(v report.Verdict) bool { return v.Guarantee == "played" && v.Result == report.Unknown })
+	if played < 0 {
+		t.Errorf("a trial that was interrupted was played to its end: %+v", result.Trials[0].Verdicts)
+	}
 	if f := result.Trials[0].Faults; len(f) == 1 && f[0].End <= f[0].Start {
 		t.Errorf("the fault was not healed: %+v", f[0])
 	}
+}
+
+// timeout(1) sends its signal to the process and to its group. And while a run writes its folder,
+// nobody else empties that.
+func TestRun_interruptedTwiceAtOnceIsInterruptedOnce(t *testing.T) {
+	r := startHerd(t)
+	r.await("fault: partition.isolate")
+	said, _ := r.command("run", "herd", "--ensemble", "process", "--once", "--force", "--out", r.out).CombinedOutput()
+	if !strings.Contains(string(said), "another process is writing it: name another folder") {
+		t.Errorf("a second run into the same folder says:\n%s", said)
+	}
+	r.Process.Signal(syscall.SIGTERM)
+	r.Process.Signal(os.Interrupt)
+	if code := r.end(); code != "130" || r.result().Run.Ended != "interrupted" {
+		t.Errorf("exit code %s, want 130 and a result; it said:\n%s", code, strings.Join(r.said, "\n"))
+	}
+	r.gone()
 }
 
 func TestRun_interruptedWhileTheEnsembleStarts(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -142,6 +143,10 @@ func flagError(cmd *cobra.Command, err error) error {
 	return usage(err)
 }
 
+// sameSignal is how long after the first another signal is the same: timeout(1) sends its own
+// twice, to the process and to its group.
+const sameSignal = time.Second
+
 // interruptible returns a context that the first SIGINT or SIGTERM cancels: the run
 // heals, tears down and writes what it has. The second leaves at once.
 func interruptible(stderr io.Writer) (context.Context, func()) {
@@ -154,9 +159,12 @@ func interruptible(stderr io.Writer) (context.Context, func()) {
 		}
 		fmt.Fprintln(stderr, "\nzkbench: interrupted: healing, tearing down and writing what was measured (interrupt again to leave at once)")
 		cancel()
-		if _, ok := <-signals; ok {
-			fmt.Fprintln(stderr, "zkbench: left at once; `zkbench ensemble down` sweeps what stayed behind")
-			os.Exit(exitInterrupted)
+		first := time.Now()
+		for range signals {
+			if time.Since(first) > sameSignal {
+				fmt.Fprintln(stderr, "zkbench: left at once; `zkbench ensemble down` sweeps what stayed behind")
+				os.Exit(exitInterrupted)
+			}
 		}
 	}()
 	return ctx, func() { signal.Stop(signals); close(signals); cancel() }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/ensembles/auto"
+	"github.com/zkbench/zkbench/ensembles/state"
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/units"
 	"github.com/zkbench/zkbench/scenarios"
@@ -199,9 +200,12 @@ func (f *runFlags) options() (ensembles.Options, error) {
 
 // runOne runs one scenario from an empty folder to a drawn report.
 func (f *runFlags) runOne(cmd *cobra.Command, c scenarios.Config, p *progress) (err error) {
-	if c.Dir, err = f.makeFolder(c.Scenario, time.Now()); err != nil {
+	dir, release, err := f.makeFolder(c.Scenario, time.Now())
+	if err != nil {
 		return err
 	}
+	defer release()
+	c.Dir = dir
 	c.Logf = p.log
 	c.Progress = func(at scenarios.Status) { p.status(at); f.live.status(c.Scenario.Name, at) }
 	c.Command = func(r report.Run) string { return f.command(c.Dir, c.Scenario, r) }
@@ -222,25 +226,33 @@ func (f *runFlags) runOne(cmd *cobra.Command, c scenarios.Config, p *progress) (
 // client, which is a list of all. An environment that sets GOGC is obeyed.
 const manyClients = 1000
 
-// makeFolder makes the run folder, and refuses one that is not empty.
-func (f *runFlags) makeFolder(s *scenarios.Scenario, start time.Time) (string, error) {
-	dir := cmp.Or(f.out, filepath.Join("zkbench-out", s.Name+"-"+start.Format("20060102-150405")))
+// makeFolder makes the run folder and keeps it for this process until release is called. One
+// that is not empty, or that another process keeps, is refused.
+func (f *runFlags) makeFolder(s *scenarios.Scenario, start time.Time) (dir string, release func(), err error) {
+	dir = cmp.Or(f.out, filepath.Join("zkbench-out", s.Name+"-"+start.Format("20060102-150405")))
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", nil, usageError("--out %s: %v", dir, err)
+	}
+	if release, err = state.Keep(dir); err != nil {
+		return "", nil, usageError("--out %s: %v: name another folder", dir, err)
+	}
+	if err := f.empty(dir); err != nil {
+		release()
+		return "", nil, err
+	}
+	return dir, release, nil
+}
+
+// empty sees to it that the folder is empty.
+func (f *runFlags) empty(dir string) error {
 	entries, err := os.ReadDir(dir)
 	switch {
-	case err == nil && len(entries) > 0 && !f.force:
-		return "", usageError("--out %s is not empty: name another folder, or replace it with --force", dir)
-	case err == nil && f.force:
-		if err := report.Clear(dir); err != nil {
-			return "", usage(err)
-		}
-	case errors.Is(err, os.ErrNotExist):
-		err = nil
+	case err != nil:
+		return usageError("--out %s: %v", dir, err)
+	case len(entries) > 0 && !f.force:
+		return usageError("--out %s is not empty: name another folder, or replace it with --force", dir)
+	case len(entries) > 0:
+		return usage(report.Clear(dir))
 	}
-	if err == nil {
-		err = os.MkdirAll(dir, 0o755)
-	}
-	if err != nil {
-		return "", usageError("--out %s: %v", dir, err)
-	}
-	return dir, nil
+	return nil
 }

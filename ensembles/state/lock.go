@@ -15,6 +15,19 @@ type Lock struct{ file *os.File }
 // ErrLocked says that others use an ensemble in a way that does not go with what was asked.
 var ErrLocked = errors.New("the ensemble is in use")
 
+// Keep keeps a folder for this process until release is called, or the process ends. It fails
+// where another process keeps it.
+func Keep(dir string) (release func(), err error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	if errors.Is(tryLock(f, true), errTaken) { // a file system without locks keeps nothing
+		return nil, errors.Join(errors.New("another process is writing it"), f.Close())
+	}
+	return func() { _ = f.Close() }, nil
+}
+
 // Acquire locks an ensemble for this process: shared with others, or exclusive where what
 // it is used for would disturb them. what says what for, in a word. The error wraps
 // ErrLocked and names who is in the way.
