@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/zkbench/zkbench/recipes"
@@ -89,7 +90,8 @@ type checker struct {
 	path    string // of the step
 	numbers int    // of clients so far
 	open    []*host.Client
-	said    []string // of the step
+	said    []string    // of the step
+	ended   atomic.Bool // in this step a grant has ended by itself
 }
 
 // step is one rule, and how it is checked.
@@ -122,6 +124,7 @@ func (k *checker) step(s step) (done Step) {
 		return done
 	}
 	k.path, k.open, k.said = k.root+"/"+strings.ReplaceAll(s.name, " ", "-"), nil, nil
+	k.ended.Store(false)
 	late := len(k.p.Late())
 	defer func() {
 		switch why := recover().(type) {
@@ -184,6 +187,9 @@ func (k *checker) client() (*host.Client, chan recipes.Event) {
 	env := k.g.Env(k.numbers, k.path)
 	env.Parent, env.Resource, env.Timeout, env.Client = k.path, k.path+"-resource", timeout, k.numbers
 	env.Events = func(e recipes.Event) {
+		if e.Kind == recipes.EventEnded {
+			k.ended.Store(true)
+		}
 		select {
 		case events <- e:
 		default:
@@ -227,7 +233,7 @@ func (k *checker) acquire(c *host.Client) recipes.Claim {
 	ctx, cancel := k.within(grantLimit)
 	defer cancel()
 	claim, err := c.Acquire(ctx)
-	k.be(err == nil, "nobody holds, and acquire returned no grant within %v: %v", grantLimit, err)
+	k.be(err == nil, "nobody holds, and acquire, which has %v, came to no grant: %v", grantLimit, err)
 	return claim
 }
 
@@ -293,7 +299,11 @@ func (a *attempt) returns(limit time.Duration) bool {
 
 // waits ends the step if the attempt returns, while somebody is in its way.
 func (k *checker) waits(a *attempt, what string) {
-	k.be(!a.returns(300*time.Millisecond), "%s returned although it has to wait: %v", what, a.err)
+	returned := a.returns(300 * time.Millisecond)
+	if returned && k.ended.Load() {
+		panic(failed{fmt.Errorf("%s returned, and a grant had ended by itself: nobody may have been in its way", what)})
+	}
+	k.be(!returned, "%s returned although it has to wait: %v", what, a.err)
 }
 
 // nodes counts the session's nodes in line.

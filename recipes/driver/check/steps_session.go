@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/zkbench/zkbench/recipes"
@@ -32,21 +33,24 @@ func checkEvents(k *checker) {
 	restore := k.g.Cut(c.Number())
 	got := k.ofSession(events, timeout)
 	restore()
-	k.be(got == recipes.EventSuspended, "the connection was lost, and the first event within %v was %q, not suspended", timeout, got)
+	k.be(got == recipes.EventSuspended, "the connection was lost, and within %v the driver said %s, not suspended", timeout, said(got))
 	got = k.ofSession(events, 2*timeout)
 	if got == recipes.EventLost {
 		k.note("the session did not survive a cut of moments: restored could not be seen")
 		return
 	}
-	k.be(got == recipes.EventRestored, "the same session is connected again, and the next event was %q, not restored", got)
+	k.be(got == recipes.EventRestored, "the same session is connected again, and then the driver said %s, not restored", said(got))
 	restore = k.g.Cut(c.Number())
 	err := k.g.End(k.ctx, c.Number())
 	restore()
 	k.must(err)
 	for got = k.ofSession(events, 3*timeout); got == recipes.EventSuspended; got = k.ofSession(events, 3*timeout) {
 	}
-	k.be(got == recipes.EventLost, "the session was closed at the servers, and the next event was %q, not lost", got)
+	k.be(got == recipes.EventLost, "the session was closed at the servers, and then the driver said %s, not lost", said(got))
 }
+
+// said is an event in words.
+func said(kind recipes.EventKind) string { return cmp.Or(string(kind), "nothing") }
 
 // ofSession returns the next event of the session within a time; "" without one. A recipe may
 // end a grant with the connection, and say so before or after.
