@@ -14,6 +14,7 @@ import (
 
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/ensembles/auto"
+	"github.com/zkbench/zkbench/ensembles/external"
 	"github.com/zkbench/zkbench/ensembles/state"
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/units"
@@ -194,6 +195,9 @@ func (f *runFlags) options() (ensembles.Options, error) {
 	}
 	if o.Kind == ensembles.External && !f.scenario.flags.Changed("members") {
 		o.Members = 0 // as many as there are servers
+	}
+	if o.Kind == ensembles.External {
+		return o, usage(external.Check(o))
 	}
 	return o, nil
 }
