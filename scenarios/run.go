@@ -67,6 +67,9 @@ func (c Config) Validate() error {
 	} else if err := c.Scenario.grantable(c.Ensemble.Tick); err != nil {
 		return err
 	}
+	if err := c.checkMembers(); err != nil {
+		return err
+	}
 	if c.Replay == "" {
 		return nil
 	}
