@@ -17,6 +17,7 @@ import (
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/compare"
 	"github.com/zkbench/zkbench/report/render"
+	"github.com/zkbench/zkbench/report/units"
 	"github.com/zkbench/zkbench/report/view"
 )
 
@@ -70,7 +71,7 @@ func (f *compareFlags) registerJudging(cmd *cobra.Command) {
 
 func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 	if len(args) != 2 {
-		return usageError("%s wants two runs, OLD and NEW, not %d arguments (--trend takes any number)", cmd.CommandPath(), len(args))
+		return usageError("%s wants two runs, OLD and NEW, not %s (--trend takes any number)", cmd.CommandPath(), units.Plural(len(args), "argument"))
 	}
 	runs, o, err := f.inputs(args)
 	if err != nil {

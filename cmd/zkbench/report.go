@@ -11,6 +11,7 @@ import (
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/draw"
 	"github.com/zkbench/zkbench/report/explain"
+	"github.com/zkbench/zkbench/report/units"
 	"github.com/zkbench/zkbench/report/view"
 )
 
@@ -80,7 +81,7 @@ func checkCmd() *cobra.Command {
 
 func oneFolder(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 {
-		return usageError("%s wants one run folder, not %d arguments", cmd.CommandPath(), len(args))
+		return usageError("%s wants one run folder, not %s", cmd.CommandPath(), units.Plural(len(args), "argument"))
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 func rerunCmd() *cobra.Command {
@@ -44,7 +45,7 @@ played, and it is that of the old one.`,
 		},
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usageError("%s wants one run folder or zip file, not %d arguments", cmd.CommandPath(), len(args))
+				return usageError("%s wants one run folder or zip file, not %s", cmd.CommandPath(), units.Plural(len(args), "argument"))
 			}
 			return nil
 		},
