@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -66,7 +68,8 @@ func checkCmd() *cobra.Command {
 					return usageError("--trial %s: no such trial in %s", trial, args[0])
 				}
 			}
-			v := view.Of(view.Input{Result: *r, Dir: args[0], Stories: explain.Failures(c), OnPurpose: trial != ""})
+			_, noPage := os.Stat(filepath.Join(args[0], report.PageFile))
+			v := view.Of(view.Input{Result: *r, Dir: args[0], Undrawn: noPage != nil, Stories: explain.Failures(c), OnPurpose: trial != ""})
 			shown := show
 			if asJSON {
 				shown = func(w io.Writer, _ *view.View) error { return printJSON(w, *r) }
