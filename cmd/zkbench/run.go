@@ -151,6 +151,9 @@ func (f *runFlags) configs(names []string) ([]scenarios.Config, error) {
 		if err != nil {
 			return nil, err
 		}
+		if err := f.placeDrivers(s); err != nil {
+			return nil, err
+		}
 		c := scenarios.Config{Scenario: s, Ensemble: options, Seed: f.seed, Replay: f.replay, Versions: own}
 		if program, err := os.Executable(); err == nil {
 			c.Driver = []string{program, "driver"}
@@ -222,7 +225,7 @@ func (f *runFlags) runOne(cmd *cobra.Command, c scenarios.Config, p *progress) (
 	c.Dir = dir
 	c.Logf = p.log
 	c.Progress = func(at scenarios.Status) { p.status(at); f.live.status(c.Scenario.Name, at) }
-	c.Command = func(r report.Run) string { return f.command(c.Dir, c.Scenario, r) }
+	c.Command = func(r report.Run) string { return f.command(absolute(c.Dir), c.Scenario, r) }
 	many := slices.ContainsFunc(c.Scenario.Clients, func(n int) bool { return n >= manyClients })
 	if many && os.Getenv("GOGC") == "" {
 		defer debug.SetGCPercent(debug.SetGCPercent(50))
