@@ -28,7 +28,7 @@ func Unpack(zipFile, dir string) (err error) {
 		return fmt.Errorf("%s: %w", zipFile, err)
 	}
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
-		return fmt.Errorf("unpack %s: %s is not empty: name another folder, or empty it yourself", zipFile, dir)
+		return fmt.Errorf("unpack %s: %s is not empty: name another folder with --into DIR, or play the folder itself again: zkbench rerun %s", zipFile, dir, dir)
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err

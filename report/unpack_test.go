@@ -80,7 +80,7 @@ func TestUnpack_leavesWhatIsThere(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "mine"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := Unpack(packed(t, "scenario.yaml"), dir); err == nil || !strings.Contains(err.Error(), "not empty") {
+	if err := Unpack(packed(t, "scenario.yaml"), dir); err == nil || !strings.Contains(err.Error(), "--into DIR, or play the folder itself again: zkbench rerun "+dir) {
 		t.Errorf("%v, want it refused", err)
 	}
 }

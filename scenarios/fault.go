@@ -58,7 +58,7 @@ func (f Fault) validate(bad problemFunc, phase time.Duration) {
 	if f.Every > 0 {
 		longest = f.Every
 	}
-	if f.Jitter < 0 || f.Jitter > longest {
+	if longest = max(longest, 0); f.Jitter < 0 || f.Jitter > longest {
 		bad("jitter", "%v is not between 0 and %v, what it varies", f.Jitter, longest)
 	}
 	if f.At+f.Jitter+f.For > phase && f.Jitter > 0 {

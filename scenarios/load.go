@@ -42,16 +42,21 @@ func Source(nameOrFile string) (name string, text []byte, err error) {
 	return nameOrFile, text, err
 }
 
+// noDocument is what the YAML library says of a text without anything but comments.
+const noDocument = "no documents in stream"
+
 // Load reads a scenario, applies overrides in order, and validates the result. An
 // override is PATH=VALUE: "phases.0.rounds=1", "params.promise=9s", and "hold=5ms" or
 // "duration=8s" for all phases. name is for error messages. The error has everything that
 // is wrong, a line each, with its place in the text.
 func Load(name string, text []byte, overrides ...string) (*Scenario, error) {
 	var root yaml.Node
-	if err := yaml.Load(text, &root); err != nil {
+	err := yaml.Load(text, &root)
+	empty := err != nil && strings.Contains(err.Error(), noDocument)
+	if err != nil && !empty {
 		return nil, notYAML(err).in(name)
 	}
-	if resolve(&root) == nil {
+	if empty || resolve(&root) == nil {
 		return nil, problems{{File: name, Text: "is empty; zkbench list scenarios herd prints one to begin with"}}
 	}
 	liftDrivers(&root)

@@ -120,14 +120,27 @@ func (p *Phase) fits(s *Scenario, at string, bad problemFunc) {
 			k.fits(p, subject, bad.in(at))
 		}
 	}
+	if fewest := s.fewest(); fewest > 0 {
+		for j, f := range p.Faults {
+			f.fitsClients(bad.in(fmt.Sprintf("%s.faults.%d", at, j)), fewest)
+		}
+	}
 	for _, n := range s.Clients {
-		if k.tooFew == nil {
-			break
+		if k.tooFew == nil || n < 1 { // another check says so
+			continue
 		}
 		if why := k.tooFew(p, n); why != "" {
 			bad("clients", "%s: %s", at, why)
 		}
 	}
+}
+
+// fewest is the smallest count of clients; 0 where none is named.
+func (s *Scenario) fewest() int {
+	if len(s.Clients) == 0 {
+		return 0
+	}
+	return slices.Min(s.Clients)
 }
 
 // resize gives the phase another duration; its faults keep their place in it.

@@ -67,6 +67,9 @@ func (c Config) Validate() error {
 	} else if err := c.Scenario.grantable(c.Ensemble.Tick); err != nil {
 		return err
 	}
+	if err := c.checkMembers(); err != nil {
+		return err
+	}
 	if c.Replay == "" {
 		return nil
 	}
@@ -103,7 +106,7 @@ func (c Config) external() bool {
 // have: a tick of its own, and faults that touch members for which there are no commands.
 func (s *Scenario) refuseExternal(o ensembles.Options) error {
 	if _, varied := s.Matrix[tickKey]; varied || s.Tick > 0 {
-		return fmt.Errorf("%s sets the tick, and an external ensemble has its own; leave --tick out, and of the scenario with --set tick=0s", s.Name)
+		return fmt.Errorf("%s sets the tick, and an external ensemble has its own; leave it out: --set tick=0s", s.Name)
 	}
 	for i := range s.Phases {
 		p := &s.Phases[i]

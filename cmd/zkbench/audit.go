@@ -15,7 +15,7 @@ func auditCmd() *cobra.Command {
 	var f runFlags
 	var a auditFlags
 	cmd := &cobra.Command{
-		Use:   "audit [SUBJECT ...]",
+		Use:   "audit SUBJECT ...",
 		Short: "Play every step of a subject's protocol with every fault that fits it, and print a matrix",
 		Long:  page("audit"),
 		Example: `  zkbench audit lock/predecessor
@@ -23,6 +23,12 @@ func auditCmd() *cobra.Command {
   zkbench audit lock/mine --depth 2 --budget 5m`,
 		ValidArgsFunction: completeSubjects,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := refuseOfRun(cmd); err != nil {
+				return err
+			}
+			if len(args) == 0 {
+				return usageError("audit what? name a subject, like zkbench audit lock/predecessor (zkbench list subjects has them)")
+			}
 			set, err := a.overrides(args)
 			if err != nil {
 				return err
@@ -32,11 +38,31 @@ func auditCmd() *cobra.Command {
 		},
 	}
 	f.register(cmd)
-	for _, name := range []string{"subject", "clients", "trials", "ab", "replay", "duration"} {
-		_ = cmd.Flags().MarkHidden(name) // they make no sense here, and audit refuses what they set
+	for _, no := range ofRun {
+		_ = cmd.Flags().MarkHidden(no.flag) // they are refused
 	}
 	a.register(cmd)
 	return cmd
+}
+
+// ofRun are the flags of run that make no sense here, and what to do instead.
+var ofRun = []struct{ flag, instead string }{
+	{"subject", "name subjects as arguments: zkbench audit lock/predecessor"},
+	{"clients", "an episode has 3 clients: leave it out"},
+	{"trials", "an audit plays every cell once: run it again with another --seed"},
+	{"ab", "name both subjects as arguments, to see their matrices beside each other: zkbench audit lock/a lock/b"},
+	{"replay", "play an audit again with zkbench rerun DIR"},
+	{"duration", "how long --depth 2 draws pairs is --budget"},
+}
+
+// refuseOfRun refuses the flags that make no sense in an audit.
+func refuseOfRun(cmd *cobra.Command) error {
+	for _, no := range ofRun {
+		if cmd.Flags().Changed(no.flag) {
+			return usageError("--%s: %s", no.flag, no.instead)
+		}
+	}
+	return nil
 }
 
 // auditFlags are the flags that only audit has.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/baseline"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 // baselineFlags say where baselines are.
@@ -95,6 +96,9 @@ func baselineListCmd(f *baselineFlags) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if len(all) == 0 {
+				fmt.Fprintln(cmd.ErrOrStderr(), "no baselines are kept here (zkbench baseline save keeps one)")
+			}
 			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 8, 2, ' ', 0)
 			for _, e := range all {
 				if e.Err != nil {
@@ -102,7 +106,7 @@ func baselineListCmd(f *baselineFlags) *cobra.Command {
 					continue
 				}
 				on := e.Result.Run.Ensemble
-				fmt.Fprintf(w, "%s\t%s\t%s of %d\t%d trials\n", e.Name, e.Result.Outcome(), cmp.Or(on.Kind, "no ensemble"), on.Members, len(e.Result.Trials))
+				fmt.Fprintf(w, "%s\t%s\t%s of %d\t%s\n", e.Name, e.Result.Outcome(), cmp.Or(on.Kind, "no ensemble"), on.Members, units.Plural(len(e.Result.Trials), "trial"))
 			}
 			return w.Flush()
 		},
@@ -124,7 +128,10 @@ func (f *baselineFlags) all(cmd *cobra.Command, args []string) ([]baseline.Entry
 }
 
 func atMostOneScenario(cmd *cobra.Command, args []string) error {
-	return usage(cobra.MaximumNArgs(1)(cmd, args))
+	if len(args) > 1 {
+		return usageError("%s takes one scenario, or none for all, not %s", cmd.CommandPath(), units.Plural(len(args), "argument"))
+	}
+	return nil
 }
 
 func baselineCompareCmd(f *baselineFlags) *cobra.Command {
@@ -167,7 +174,7 @@ func baselineTrendCmd(f *baselineFlags) *cobra.Command {
 		Short: "Draw a page of all baselines of a scenario: how each number went from run to run",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usageError("%s wants one scenario, not %d arguments", cmd.CommandPath(), len(args))
+				return usageError("%s wants one scenario, not %s", cmd.CommandPath(), units.Plural(len(args), "argument"))
 			}
 			return nil
 		},
@@ -185,7 +192,7 @@ func baselineTrendCmd(f *baselineFlags) *cobra.Command {
 				runs = append(runs, e.Result)
 			}
 			if len(runs) < 2 {
-				return coded{fmt.Errorf("%d baselines of %s can be read, and a trend takes two: zkbench baseline list", len(runs), args[0]), exitUnknown}
+				return coded{fmt.Errorf("%s of %s can be read, and a trend takes two: zkbench baseline list", units.Plural(len(runs), "baseline"), args[0]), exitUnknown}
 			}
 			_, o, err := c.inputs(nil)
 			if err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/compare"
 	"github.com/zkbench/zkbench/report/render"
+	"github.com/zkbench/zkbench/report/units"
 	"github.com/zkbench/zkbench/report/view"
 )
 
@@ -70,7 +71,7 @@ func (f *compareFlags) registerJudging(cmd *cobra.Command) {
 
 func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 	if len(args) != 2 {
-		return usageError("%s wants two runs, OLD and NEW, not %d arguments (--trend takes any number)", cmd.CommandPath(), len(args))
+		return usageError("%s wants two runs, OLD and NEW, not %s (--trend takes any number)", cmd.CommandPath(), units.Plural(len(args), "argument"))
 	}
 	runs, o, err := f.inputs(args)
 	if err != nil {
@@ -181,6 +182,11 @@ func showWhole(w io.Writer, v *view.View) error {
 // write writes the page and its plots into the folder that --out names, and says where.
 func (f *compareFlags) write(stderr io.Writer, v *view.View) error {
 	f.out = cmp.Or(f.out, filepath.Join("zkbench-out", v.Name+"-"+time.Now().Format("20060102-150405")))
+	for _, run := range []string{report.ResultFile, report.HistoryDir} {
+		if _, err := os.Stat(filepath.Join(f.out, run)); err == nil {
+			return usageError("--out %s is a run folder: name another", f.out)
+		}
+	}
 	if err := os.MkdirAll(f.out, 0o755); err != nil {
 		return usageError("--out %s: %v", f.out, err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/zkbench/zkbench/recipes/driver"
 	"github.com/zkbench/zkbench/recipes/driver/clock"
 	"github.com/zkbench/zkbench/recipes/driver/host"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 // driverCmd makes a process of one of our own recipes.
@@ -20,9 +21,18 @@ func driverCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "driver SUBJECT",
 		Short: "Be a driver of a subject that is compiled in: speak the subject protocol on stdin and stdout",
-		Args:  func(cmd *cobra.Command, args []string) error { return usage(cobra.ExactArgs(1)(cmd, args)) },
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usageError("%s wants one subject, not %s (zkbench list subjects)", cmd.CommandPath(), units.Plural(len(args), "argument"))
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := recipes.Find(args[0])
+			if err != nil {
+				names, _ := completeSubjects(cmd, nil, "")
+				return usageError("%v%s", err, units.Nearest(args[0], names))
+			}
 			if err = errors.Join(err, clock.CheckSkew()); err != nil {
 				return usage(err)
 			}

@@ -55,11 +55,8 @@ func ensembleUp(ctx context.Context, w io.Writer, o ensembles.Options) error {
 	default:
 		return usageError("--ensemble %q: choose auto, container or process", o.Kind)
 	}
-	if o.Members < 1 || o.Tick < time.Millisecond {
-		return usageError("--members %d --tick %v: at least one member and a millisecond are needed", o.Members, o.Tick)
-	}
-	if o.Observers < 0 {
-		return usageError("--observers %d: must be 0 or more", o.Observers)
+	if err := checkSize(o); err != nil {
+		return err
 	}
 	if o.Image != "" && o.Kind == ensembles.Process {
 		return usageError("--image is for --ensemble container, not process")
@@ -70,7 +67,7 @@ func ensembleUp(ctx context.Context, w io.Writer, o ensembles.Options) error {
 	}
 	for _, r := range records {
 		if r.Keep && serves(ctx, r) {
-			return fmt.Errorf("ensemble %s is up already (see it: zkbench ensemble status; remove it: zkbench ensemble down)", r.ID)
+			return usageError("ensemble %s is up already (see it: zkbench ensemble status; remove it: zkbench ensemble down)", r.ID)
 		}
 	}
 	if err := auto.Enter(ctx, o, os.Args, nothing); err != nil {

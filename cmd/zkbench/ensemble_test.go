@@ -61,7 +61,7 @@ func TestEnsemble(t *testing.T) {
 	matches("the follower's line", out, `\n  zk[12] +[0-9.]+:\d+ +follower +3\.\S+ +0x\w+ +\d+\n`)
 	matches("the observer's line", out, `\n  zk3 +[0-9.]+:\d+ +observer +3\.\S+ +0x\w+ +\d+\n`)
 
-	_, said = zkbench(exitUnknown, "ensemble", "up")
+	_, said = zkbench(exitUsage, "ensemble", "up")
 	matches("a second up", said, `is up already .*zkbench ensemble down`)
 
 	out, _ = zkbench(exitOK, "ensemble", "down")
@@ -77,10 +77,10 @@ func TestEnsemble_wrongCalls(t *testing.T) {
 		want string
 	}{
 		{"nobody can keep up what is somebody else's", []string{"up", "--ensemble", "external"}, "choose auto, container or process"},
-		{"an ensemble without members", []string{"up", "--members", "0"}, "at least one member"},
+		{"an ensemble without members", []string{"up", "--members", "0"}, "--members 0: must be between 1 and 9"},
 		{"fewer observers than none", []string{"up", "--observers", "-1"}, "--observers -1"},
 		{"an image for local JVMs", []string{"up", "--ensemble", "process", "--image", "x"}, "--image is for --ensemble container"},
-		{"an argument too many", []string{"down", "now"}, "unknown command"},
+		{"an argument too many", []string{"down", "now"}, "takes no arguments: leave now out"},
 		{"a flag that is none", []string{"up", "--member", "3"}, "no flag --member"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -30,7 +30,10 @@ func (f *runFlags) theirs(o ensembles.Options) (ensembles.Options, error) {
 		theirs.Chroot = o.Chroot
 	}
 	theirs.Tick, theirs.Terms.Watches = o.Tick, f.watches
-	return theirs, nil
+	if f.scenario.flags.Changed("members") {
+		theirs.Members = o.Members
+	}
+	return theirs, usage(external.Check(theirs))
 }
 
 // checkSecurity refuses what belongs to another kind of ensemble.
@@ -38,6 +41,8 @@ func checkSecurity(o ensembles.Options, watches bool) error {
 	switch {
 	case watches && o.Kind != ensembles.External:
 		return usageError("--wchp is for external ensembles: members of our own are asked for watches anyway")
+	case o.Chroot != "" && o.Kind != ensembles.External:
+		return usageError("--chroot is for external ensembles: the whole tree of our own is ours")
 	case len(o.Secure) > 0 && o.Kind == ensembles.External:
 		return usageError("--secure is for --ensemble container or process; what an external one asks of clients stands in its file: --ensemble FILE.yaml (zkbench help ensembles)")
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -24,7 +25,12 @@ func listCmd() *cobra.Command {
 		Use:               "list [scenarios [NAME] | incidents [NAME] | subjects | faults | guarantees | metrics | schema]",
 		Short:             "List what there is: scenarios, incidents, subjects, faults, guarantees, metrics; or print one scenario, or the JSON schema of scenarios",
 		ValidArgsFunction: completeListings,
-		Args:              func(cmd *cobra.Command, args []string) error { return usage(cobra.MaximumNArgs(2)(cmd, args)) },
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 2 {
+				return usageError("%s takes what is to be listed and one name at most, not %s", cmd.CommandPath(), units.Plural(len(args), "argument"))
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return list(cmd.OutOrStdout(), args)
 		},
@@ -57,6 +63,9 @@ func list(w io.Writer, args []string) error {
 		name := args[1]
 		if args[0] == "incidents" && !strings.Contains(name, "/") {
 			name = "incident/" + name
+		}
+		if all := scenarios.Incidents(); args[0] == "incidents" && !slices.Contains(all, name) {
+			return usageError("no incident is called %q%s", args[1], units.Nearest(name, all))
 		}
 		_, text, err := scenarios.Source(name)
 		if err != nil {

@@ -72,6 +72,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
+	refuseUnknown(root)
 	err := root.ExecuteContext(ctx)
 	code := exitCode(ctx, err)
 	if err != nil && strings.TrimSpace(err.Error()) != "" { // the summary has said the rest
@@ -122,25 +123,13 @@ func rootCmd() *cobra.Command {
 			if len(args) == 0 {
 				return cmd.Help()
 			}
-			var verbs []string
-			for _, c := range cmd.Commands() {
-				verbs = append(verbs, c.Name())
-			}
-			return usageError("there is no verb %q%s", args[0], units.Nearest(args[0], verbs))
+			return usageError("there is no verb %q%s", args[0], units.Nearest(args[0], verbs(cmd)))
 		},
 	}
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(helpTopics()...)
 	root.AddCommand(runCmd(), auditCmd(), reportCmd(), checkCmd(), traceCmd(), rerunCmd(), compareCmd(), baselineCmd(), ensembleCmd(), subjectCmd(), driverCmd(), agentCmd(), agentsCmd(), listCmd(), doctorCmd(), manCmd(), versionCmd())
 	return root
-}
-
-func flagError(cmd *cobra.Command, err error) error {
-	msg := err.Error()
-	if name, ok := strings.CutPrefix(msg, "unknown flag: --"); ok {
-		return usageError("%s has no flag --%s%s", cmd.CommandPath(), name, units.Nearest(name, flagNames(cmd)))
-	}
-	return usage(err)
 }
 
 // sameSignal is how long after the first another signal is the same: timeout(1) sends its own

@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
+
+	"github.com/zkbench/zkbench/report/units"
 )
 
 func manCmd() *cobra.Command {
@@ -20,7 +22,7 @@ func manCmd() *cobra.Command {
   zkbench man ~/.local/share/man && man zkbench-audit`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usageError("%s wants one folder, not %d arguments", cmd.CommandPath(), len(args))
+				return usageError("%s wants one folder, not %s", cmd.CommandPath(), units.Plural(len(args), "argument"))
 			}
 			return nil
 		},

@@ -76,7 +76,7 @@ func TestEnsemble_ofAnOrdinaryUser(t *testing.T) {
 	matches("up", said, `each member has a network namespace of its own`)
 	out, _ := zkbench(exitOK, "ensemble", "status")
 	matches("status", out, `\n  zk1 +198\.1[89]\.[0-9.]+:2181 +leader +3\.`)
-	_, said = zkbench(exitUnknown, "ensemble", "up")
+	_, said = zkbench(exitUsage, "ensemble", "up")
 	matches("a second up", said, `is up already`)
 
 	_, said = zkbench(exitBroken, "subject", "check", "--verbose", "--", "sh", "-c", "id -u >user; pwd >folder")

@@ -21,7 +21,7 @@ const defaultTick = 2 * time.Second
 func (f *runFlags) command(dir string, s *scenarios.Scenario, r report.Run) string {
 	args := []string{"zkbench", "run"}
 	if f.replay != "" {
-		args = append(args, "--replay", f.replay)
+		args = append(args, "--replay", absolute(f.replay))
 		for _, set := range f.scenario.set { // what changes the scenario is not in that folder's file
 			args = append(args, "--set", set)
 		}
@@ -42,7 +42,7 @@ func (f *runFlags) place(s *scenarios.Scenario, e report.Ensemble) []string {
 	args := []string{"--ensemble", string(kind)}
 	if kind == ensembles.External {
 		if isFile(f.kind) {
-			args = []string{"--ensemble", f.kind}
+			args = []string{"--ensemble", absolute(f.kind)}
 		} else {
 			args = append(args, "--servers", strings.Join(o.Servers, ","))
 		}

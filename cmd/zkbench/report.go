@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -11,6 +13,7 @@ import (
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/draw"
 	"github.com/zkbench/zkbench/report/explain"
+	"github.com/zkbench/zkbench/report/units"
 	"github.com/zkbench/zkbench/report/view"
 )
 
@@ -65,7 +68,8 @@ func checkCmd() *cobra.Command {
 					return usageError("--trial %s: no such trial in %s", trial, args[0])
 				}
 			}
-			v := view.Of(view.Input{Result: *r, Dir: args[0], Stories: explain.Failures(c), OnPurpose: trial != ""})
+			_, noPage := os.Stat(filepath.Join(args[0], report.PageFile))
+			v := view.Of(view.Input{Result: *r, Dir: args[0], Undrawn: noPage != nil, Stories: explain.Failures(c), OnPurpose: trial != ""})
 			shown := show
 			if asJSON {
 				shown = func(w io.Writer, _ *view.View) error { return printJSON(w, *r) }
@@ -80,7 +84,7 @@ func checkCmd() *cobra.Command {
 
 func oneFolder(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 {
-		return usageError("%s wants one run folder, not %d arguments", cmd.CommandPath(), len(args))
+		return usageError("%s wants one run folder, not %s", cmd.CommandPath(), units.Plural(len(args), "argument"))
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 func rerunCmd() *cobra.Command {
@@ -44,7 +45,7 @@ played, and it is that of the old one.`,
 		},
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usageError("%s wants one run folder or zip file, not %d arguments", cmd.CommandPath(), len(args))
+				return usageError("%s wants one run folder or zip file, not %s", cmd.CommandPath(), units.Plural(len(args), "argument"))
 			}
 			return nil
 		},
@@ -112,6 +113,9 @@ func (f *runFlags) rerun(cmd *cobra.Command, dir string, failed bool) error {
 		}
 	}
 	if err := f.sameAs(dir, old, again, failed); err != nil {
+		return usage(err)
+	}
+	if err := f.moveDrivers(cmd, dir); err != nil {
 		return usage(err)
 	}
 	f.out = cmp.Or(f.out, filepath.Join("zkbench-out", old.Run.Scenario+"-rerun-"+time.Now().Format("20060102-150405")))

@@ -14,6 +14,7 @@ import (
 
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/ensembles/auto"
+	"github.com/zkbench/zkbench/ensembles/external"
 	"github.com/zkbench/zkbench/ensembles/state"
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/units"
@@ -133,6 +134,9 @@ func (f *runFlags) configs(names []string) ([]scenarios.Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	if options.Kind == ensembles.External && f.scenario.flags.Changed("tick") {
+		return nil, usageError("--tick: an external ensemble has its own: leave it out")
+	}
 	options.Home = os.Getenv("ZOOKEEPER_HOME") // where neither a flag nor the scenario names one
 	if f.seed == 0 {
 		f.seed = uint64(time.Now().UnixNano())
@@ -145,6 +149,9 @@ func (f *runFlags) configs(names []string) ([]scenarios.Config, error) {
 	for _, name := range names {
 		s, err := f.scenario.load(name)
 		if err != nil {
+			return nil, err
+		}
+		if err := f.placeDrivers(s); err != nil {
 			return nil, err
 		}
 		c := scenarios.Config{Scenario: s, Ensemble: options, Seed: f.seed, Replay: f.replay, Versions: own}
@@ -180,22 +187,32 @@ func (f *runFlags) options() (ensembles.Options, error) {
 		return o, err
 	}
 	o.Terms.Watches = f.watches
-	if o.Members < 1 || o.Members > 9 {
-		return o, usageError("--members %d: must be between 1 and 9", o.Members)
-	}
-	if o.Observers < 0 || o.Observers > 9 {
-		return o, usageError("--observers %d: must be between 0 and 9", o.Observers)
+	if err := checkSize(o); err != nil {
+		return o, err
 	}
 	if o.Observers > 0 && o.Kind == ensembles.External {
 		return o, usageError("--observers is for --ensemble container or process; which members of an external one are observers is seen by their srvr")
 	}
-	if o.Tick < 100*time.Millisecond || o.Tick > time.Minute {
-		return o, usageError("--tick %v: must be between 100ms and 1m", o.Tick)
-	}
 	if o.Kind == ensembles.External && !f.scenario.flags.Changed("members") {
 		o.Members = 0 // as many as there are servers
 	}
+	if o.Kind == ensembles.External {
+		return o, usage(external.Check(o))
+	}
 	return o, nil
+}
+
+// checkSize refuses numbers of members and a tick that no ensemble is to have.
+func checkSize(o ensembles.Options) error {
+	switch {
+	case o.Members < 1 || o.Members > 9:
+		return usageError("--members %d: must be between 1 and 9", o.Members)
+	case o.Observers < 0 || o.Observers > 9:
+		return usageError("--observers %d: must be between 0 and 9", o.Observers)
+	case o.Tick < 100*time.Millisecond || o.Tick > time.Minute:
+		return usageError("--tick %v: must be between 100ms and 1m", o.Tick)
+	}
+	return nil
 }
 
 // runOne runs one scenario from an empty folder to a drawn report.
@@ -208,7 +225,7 @@ func (f *runFlags) runOne(cmd *cobra.Command, c scenarios.Config, p *progress) (
 	c.Dir = dir
 	c.Logf = p.log
 	c.Progress = func(at scenarios.Status) { p.status(at); f.live.status(c.Scenario.Name, at) }
-	c.Command = func(r report.Run) string { return f.command(c.Dir, c.Scenario, r) }
+	c.Command = func(r report.Run) string { return f.command(absolute(c.Dir), c.Scenario, r) }
 	many := slices.ContainsFunc(c.Scenario.Clients, func(n int) bool { return n >= manyClients })
 	if many && os.Getenv("GOGC") == "" {
 		defer debug.SetGCPercent(debug.SetGCPercent(50))

@@ -70,6 +70,9 @@ func (f *scenarioFlags) overrides() ([]string, error) {
 	}
 	for _, set := range versionFlags {
 		if f.flags.Changed(set.flag) {
+			if len(f.list(set.flag)) == 0 {
+				return nil, fmt.Errorf("--%s names nothing: leave it out for the default", set.flag)
+			}
 			out = append(out, set.field+"=["+strings.Join(quoted(f.list(set.flag)), ", ")+"]")
 		}
 	}

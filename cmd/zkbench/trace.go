@@ -21,7 +21,7 @@ func traceCmd() *cobra.Command {
 		ValidArgsFunction: completeTrials,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return usageError("%s wants a run folder and a trial, not %d arguments", cmd.CommandPath(), len(args))
+				return usageError("%s wants a run folder and a trial, not %s", cmd.CommandPath(), units.Plural(len(args), "argument"))
 			}
 			return nil
 		},

@@ -32,20 +32,34 @@ const defaultChroot = "/zkbench"
 
 const askTimeout = 5 * time.Second
 
+// Check says what is wrong with the addresses, the chroot and the number of members, before
+// anybody is asked.
+func Check(o ensembles.Options) error {
+	_, _, err := read(o)
+	return err
+}
+
+// read returns the members that the options name, and the chroot to use.
+func read(o ensembles.Options) (members []*ensembles.Member, chroot string, err error) {
+	if members, err = parse(o.Servers); err != nil {
+		return nil, "", err
+	}
+	if chroot, err = checkChroot(o.Chroot); err != nil {
+		return nil, "", err
+	}
+	if o.Members != 0 && o.Members != len(members) {
+		return nil, "", fmt.Errorf("--members %d and %d --servers: name one server for each member, or leave --members out", o.Members, len(members))
+	}
+	return members, chroot, nil
+}
+
 // Start checks the addresses, asks every member what it is, and returns the ensemble. A
 // member that refuses the srvr command still counts as there, and as one that votes; those
 // that cannot be used are all named in the error. Down does nothing.
 func Start(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error) {
-	members, err := parse(o.Servers)
+	members, chroot, err := read(o)
 	if err != nil {
 		return nil, err
-	}
-	chroot, err := checkChroot(o.Chroot)
-	if err != nil {
-		return nil, err
-	}
-	if o.Members != 0 && o.Members != len(members) {
-		return nil, fmt.Errorf("--members %d and %d --servers: name one server for each member, or leave --members out", o.Members, len(members))
 	}
 	give(members, o.Terms)
 	said, err := askAll(ctx, members)

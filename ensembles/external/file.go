@@ -49,13 +49,77 @@ func Load(path string) (o ensembles.Options, err error) {
 	}
 	var f file
 	if err := yaml.Load(text, &f, yaml.WithKnownFields()); err != nil {
-		return o, fmt.Errorf("%s: %w", path, err)
+		return o, fmt.Errorf("%s%w (zkbench help ensembles)", path, misread(err))
 	}
 	if o, err = f.options(filepath.Dir(path)); err != nil {
 		return o, fmt.Errorf("%s: %w (zkbench help ensembles)", path, err)
 	}
 	o.Terms.File = path
 	return o, nil
+}
+
+// The YAML library's words for what does not fit the file's shape.
+var (
+	unknownField = regexp.MustCompile(`^field (\S+) not found in type \S+$`)
+	wrongKind    = regexp.MustCompile("^cannot construct !!(\\S+)( `.*`)? into (\\S+)$")
+)
+
+// misread is what the YAML library says, in words for people: ":LINE:COLUMN: what", or ": what",
+// of each that is wrong.
+func misread(err error) error {
+	var all *yaml.LoadErrors
+	var one *yaml.LoadError
+	if !errors.As(err, &all) {
+		if !errors.As(err, &one) {
+			return fmt.Errorf(": %w", err)
+		}
+		all = &yaml.LoadErrors{Errors: []*yaml.LoadError{one}}
+	}
+	var said []string
+	for _, e := range all.Errors {
+		place := ""
+		if e.Mark.Line > 0 {
+			place = fmt.Sprintf(":%d:%d", e.Mark.Line, e.Mark.Column)
+		}
+		said = append(said, place+": "+plain(e.Message))
+	}
+	return errors.New(strings.Join(said, "; "))
+}
+
+// plain says one thing that the YAML library says, without the names of Go's types.
+func plain(message string) string {
+	if strings.Contains(message, "no documents in stream") {
+		return "is empty"
+	}
+	if m := unknownField.FindStringSubmatch(message); m != nil {
+		return fmt.Sprintf("there is no such field: %s", m[1])
+	}
+	if m := wrongKind.FindStringSubmatch(message); m != nil {
+		return fmt.Sprintf("%s stands where %s should", have(m[1]), want(m[3]))
+	}
+	return message
+}
+
+// have is what a tag of YAML stands for.
+func have(tag string) string {
+	switch tag {
+	case "map":
+		return "a group of fields"
+	case "seq":
+		return "a list"
+	}
+	return "a single value"
+}
+
+// want is what a type of Go is in YAML.
+func want(goType string) string {
+	switch {
+	case strings.HasPrefix(goType, "[]"):
+		return "a list"
+	case goType == "string":
+		return "a text"
+	}
+	return "a group of fields"
 }
 
 func (f file) options(dir string) (o ensembles.Options, err error) {

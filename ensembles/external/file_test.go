@@ -45,7 +45,11 @@ func TestLoad_saysWhatIsWrong(t *testing.T) {
 	for name, test := range map[string]struct{ text, want string }{
 		"no members at all":               {"chroot: /a", "either servers or members"},
 		"servers and members":             {"servers: [\"a:1\"]\nmembers: [{server: \"a:1\"}]", "either servers or members"},
-		"a word that is none":             {"servers: [\"a:1\"]\nserver: b", "server"},
+		"a word that is none":             {"servers: [\"a:1\"]\nserver: b", "theirs.yaml:2:1: there is no such field: server (zkbench help ensembles)"},
+		"a group in place of a list":      {"servers: {a: b}", "theirs.yaml:1:10: a group of fields stands where a list should"},
+		"a value in place of a group":     {"servers: [\"a:1\"]\ntls: 3", "theirs.yaml:2:6: a single value stands where a group of fields should"},
+		"what is no YAML":                 {"servers: [", "theirs.yaml:2:1: did not find expected node content"},
+		"nothing":                         {"# later\n", "theirs.yaml: is empty"},
 		"what nothing would undo":         {"members: [{server: \"a:1\", stop: [\"true\"]}]", "members.0 (a:1): it names a command to stop and none to start"},
 		"a program that is not there":     {"members: [{server: \"a:1\", log: [no-such-program]}]", "log: exec: \"no-such-program\""},
 		"a command without a program":     {"members: [{server: \"a:1\", log: []}]", "log is empty"},

@@ -168,3 +168,20 @@ func TestBranch_refusals(t *testing.T) {
 		t.Errorf("no name: %v", err)
 	}
 }
+
+// A branch that somebody works on is left alone, here and in another work tree.
+func TestBranch_refusesOneThatIsCheckedOut(t *testing.T) {
+	dir := repository(t)
+	gitDo(t, dir, "worktree", "add", "-q", filepath.Join(t.TempDir(), "other"), "-b", "theirs")
+	r, raw := made(t, "first", 0, nil)
+	for _, name := range []string{"main", "theirs"} {
+		tip := gitDo(t, dir, "rev-parse", name)
+		_, err := Save(Branch(dir, name), r, raw)
+		if err == nil || !strings.Contains(err.Error(), "git branch "+name+" is checked out in ") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if after := gitDo(t, dir, "rev-parse", name); after != tip {
+			t.Errorf("%s was written", name)
+		}
+	}
+}

@@ -39,6 +39,9 @@ func (b branch) Read(name string) ([]byte, error) {
 // Write commits the file on the branch.
 func (b branch) Write(name string, data []byte) error {
 	tip, err := b.tip()
+	if err == nil {
+		err = b.refuseCheckedOut()
+	}
 	if err != nil {
 		return err
 	}
@@ -85,6 +88,25 @@ func (b branch) Write(name string, data []byte) error {
 	}
 	_, err = b.git(nil, nil, "update-ref", "refs/heads/"+b.name, made, before)
 	return err
+}
+
+// refuseCheckedOut refuses a branch that somebody works on, here or in another work tree: a
+// commit behind his back would show there as files that he has deleted.
+func (b branch) refuseCheckedOut() error {
+	trees, err := b.line(nil, nil, "worktree", "list", "--porcelain")
+	if err != nil {
+		return err
+	}
+	var dir string
+	for _, line := range strings.Split(trees, "\n") {
+		if path, ok := strings.CutPrefix(line, "worktree "); ok {
+			dir = path
+		}
+		if line == "branch refs/heads/"+b.name {
+			return fmt.Errorf("%s is checked out in %s: name a branch of its own, like zkbench-baselines", b, dir)
+		}
+	}
+	return nil
 }
 
 // tip is the last commit of the branch; empty where there is none.

@@ -16,12 +16,18 @@ func Nearest(name string, names []string) string {
 	return "; there is " + strings.Join(names, ", ")
 }
 
-// Closest returns the closest of names; "" where none is close.
+// Closest returns the closest of names; "" where none is close: none is another name but for
+// two letters, or a third of a long one, and none ends in /NAME or .NAME.
 func Closest(name string, names []string) string {
-	best, distance := "", 1+len(name)/2
+	best, distance := "", 1+max(min(2, len(name)/2), len(name)/3)
 	for _, n := range names {
 		if d := levenshtein.Distance(name, n, nil); d < distance {
 			best, distance = n, d
+		}
+	}
+	for _, n := range names {
+		if best == "" && name != "" && (strings.HasSuffix(n, "/"+name) || strings.HasSuffix(n, "."+name)) {
+			return n
 		}
 	}
 	return best

@@ -14,3 +14,18 @@ func TestNearest_namesTheClosestOrAll(t *testing.T) {
 		}
 	}
 }
+
+func TestClosest_isAsCloseAsAMistypedName(t *testing.T) {
+	for _, c := range []struct{ name, want string }{
+		{"queue/kazo", "queue/kazoo"},
+		{"queue/herd", ""}, // the same kind, and another name
+		{"lock/parnet", "lock/parent"},
+		{"kazoo", "queue/kazoo"}, // without its kind
+		{"x", ""},
+		{"", ""},
+	} {
+		if got := Closest(c.name, []string{"lock/parent", "queue/kazoo"}); got != c.want {
+			t.Errorf("Closest(%q) = %q, want %q", c.name, got, c.want)
+		}
+	}
+}

@@ -35,16 +35,23 @@ func checks(t report.Trial) []Check {
 		out = append(out, Check{What: v.Guarantee, Broken: v.Guarantee, Result: known(v.Result), Reasons: v.Reasons, Records: v.Records})
 	}
 	for _, h := range t.Thresholds {
-		measured := "not measured"
-		if h.Measured != "" {
-			measured = "measured " + h.Measured
-		}
-		out = append(out, Check{What: h.Expr, Broken: h.Expr, Result: known(h.Result), Reasons: []string{measured}, threshold: true})
+		out = append(out, Check{What: h.Expr, Broken: h.Expr, Result: known(h.Result), Reasons: []string{heldTo(h.Measured)}, threshold: true})
 	}
 	if len(t.Verdicts) == 0 {
 		out = append(out, Check{What: "judged", Broken: "not judged", Result: report.Unknown, Reasons: []string{"no guarantee was judged"}})
 	}
 	return out
+}
+
+// heldTo says what a threshold has measured. Some of its texts say so themselves.
+func heldTo(text string) string {
+	switch {
+	case text == "":
+		return "not measured"
+	case strings.HasPrefix(text, "not measured") || strings.HasPrefix(text, "measured "):
+		return text
+	}
+	return "measured " + text
 }
 
 // specimen checks that a subject which is broken on purpose was caught.

@@ -47,10 +47,10 @@ func (b builder) stories() (all []Story, shown int, more []string) {
 	}
 	shown = min(len(all), shownStories)
 	if len(all) > shown {
-		more = append(more, "More is explained in "+report.PageFile+".")
+		more = append(more, "More is explained in "+b.page()+".")
 	}
 	if len(onPurpose) > 0 {
-		more = append(more, fmt.Sprintf("How each was caught is explained in %s; or: zkbench check %s --trial %s", report.PageFile, b.Dir, onPurpose[0].Trial.Name))
+		more = append(more, fmt.Sprintf("How each was caught is explained in %s; or: zkbench check %s --trial %s", b.page(), b.Dir, onPurpose[0].Trial.Name))
 	}
 	return append(all, onPurpose...), shown, more
 }

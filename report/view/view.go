@@ -9,6 +9,7 @@
 package view
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/zkbench/zkbench/report"
@@ -54,8 +55,9 @@ type Input struct {
 	Stories []explain.Story
 	// Dir is the run folder, to be named in commands. OnPurpose asks to be shown also
 	// what was broken on purpose.
-	// Alone says that nothing of the run is kept but its page.
+	// Alone says that nothing of the run is kept but its page, Undrawn that there is no page yet.
 	Dir       string
+	Undrawn   bool
 	OnPurpose bool
 	Alone     bool
 }
@@ -65,7 +67,7 @@ func Of(in Input) *View {
 	r := in.Result
 	b := builder{Input: in, scenarios: matrix.Of(r.Trials), names: matrix.NamesOf(r.Trials), trials: inOrder(r.Trials)}
 	v := &View{
-		Name: r.Run.Scenario, Page: report.PageFile, Asked: b.asked(), Result: r.Outcome(), Scorecard: b.scorecard(), Headlines: b.headlines(), Findings: b.findings(), Tables: b.tables(), Brief: b.brief(),
+		Name: r.Run.Scenario, Page: b.page(), Asked: b.asked(), Result: r.Outcome(), Scorecard: b.scorecard(), Headlines: b.headlines(), Findings: b.findings(), Tables: b.tables(), Brief: b.brief(),
 		Figures: b.figures(), Suites: b.suites(), Measured: b.measurements(), Better: []string{perSecond},
 		Origin: origin(r.Run), Alone: in.Alone, Run: r.Run, dir: in.Dir,
 	}
@@ -73,6 +75,14 @@ func Of(in Input) *View {
 	v.Stories, v.Shown, v.More = b.stories()
 	v.Sections = b.sections(v)
 	return v
+}
+
+// page is where the rest is to be found, and how it is made where it is not there yet.
+func (in Input) page() string {
+	if in.Undrawn {
+		return fmt.Sprintf("%s, which zkbench report %s draws", report.PageFile, in.Dir)
+	}
+	return report.PageFile
 }
 
 // builder holds what all parts of a view are made from.

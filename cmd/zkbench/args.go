@@ -1,0 +1,101 @@
+package main
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/zkbench/zkbench/report/units"
+)
+
+// What is said of wrong arguments and flags.
+
+// noArgs refuses arguments.
+func noArgs(cmd *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 0:
+		return nil
+	case cmd.HasSubCommands():
+		return usageError("%s has no verb %q%s", cmd.CommandPath(), args[0], units.Nearest(args[0], verbs(cmd)))
+	}
+	return usageError("%s takes no arguments: leave %s out", cmd.CommandPath(), args[0])
+}
+
+// verbs are the names of the verbs below a verb.
+func verbs(cmd *cobra.Command) (names []string) {
+	for _, c := range cmd.Commands() {
+		if !c.Hidden {
+			names = append(names, c.Name())
+		}
+	}
+	return names
+}
+
+// refuseUnknown has cobra's own verbs refuse names that they do not know, which they let pass.
+func refuseUnknown(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		switch cmd.Name() {
+		case "help":
+			cmd.Args = func(_ *cobra.Command, args []string) error { return unknownTopic(root, args) }
+		case "completion":
+			cmd.Args, cmd.RunE = noArgs, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		}
+	}
+}
+
+// unknownTopic says what of args is no verb and no topic of help.
+func unknownTopic(root *cobra.Command, args []string) error {
+	at := root
+	for _, name := range args {
+		all := at.Commands()
+		i := slices.IndexFunc(all, func(c *cobra.Command) bool { return c.Name() == name })
+		if i < 0 {
+			return usageError("%s has no help on %q%s", at.CommandPath(), name, units.Nearest(name, verbs(at)))
+		}
+		at = all[i]
+	}
+	return nil
+}
+
+func flagNames(cmd *cobra.Command) []string {
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	return names
+}
+
+func flagError(cmd *cobra.Command, err error) error {
+	if name, ok := strings.CutPrefix(err.Error(), "unknown flag: --"); ok {
+		return usageError("%s has no flag --%s%s", cmd.CommandPath(), name, units.Nearest(name, flagNames(cmd)))
+	}
+	var missing *pflag.ValueRequiredError
+	if errors.As(err, &missing) {
+		return usageError("--%s wants a value", missing.GetFlag().Name)
+	}
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) {
+		return invalidValue(invalid.GetFlag(), invalid.GetValue(), err)
+	}
+	return usage(err)
+}
+
+// invalidValue says what a flag wants instead of a value.
+func invalidValue(f *pflag.Flag, value string, err error) error {
+	kind := f.Value.Type()
+	if _, number := strconv.ParseFloat(value, 64); number == nil && kind == "duration" {
+		return usageError("--%s: %s has no unit; is it %sms or %ss?", f.Name, value, value, value)
+	}
+	want := map[string]string{
+		"bool": "true or false", "duration": "a number and a unit, like 20ms or 5s", "int": "a whole number",
+		"intSlice": "whole numbers, like 10,50", "uint64": "a whole number, 0 or more",
+	}[kind]
+	if want == "" {
+		return usage(err)
+	}
+	return usageError("--%s %s: want %s", f.Name, value, want)
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v4"
+
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/scenarios"
+)
+
+// Where drivers are started, so that a run can be played again from any folder.
+
+// placeDrivers writes this folder into the scenario, for the drivers that name none: they are
+// started here. Those of agents are started where each agent is.
+func (f *runFlags) placeDrivers(s *scenarios.Scenario) error {
+	if f.agents.engine != "" || len(s.Drivers) == 0 {
+		return nil
+	}
+	here, err := os.Getwd()
+	for i := range s.Drivers {
+		if s.Drivers[i].Cwd == "" {
+			s.Drivers[i].Cwd = here
+		}
+	}
+	return err
+}
+
+// moveDrivers has the drivers of the run in dir whose folder is not on this machine started here.
+func (f *runFlags) moveDrivers(cmd *cobra.Command, dir string) error {
+	var s struct{ Drivers []scenarios.Driver }
+	text, err := os.ReadFile(filepath.Join(dir, report.ScenarioFile))
+	if err != nil || yaml.Load(text, &s) != nil {
+		return err // what is wrong with a scenario is said where it is loaded
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	drivers := slices.DeleteFunc(s.Drivers, func(d scenarios.Driver) bool { // --exec puts its own at the end
+		return slices.ContainsFunc(f.scenario.exec, func(e string) bool { return strings.HasPrefix(e, d.Name+"=") })
+	})
+	for i, d := range drivers {
+		if info, err := os.Stat(d.Cwd); d.Cwd == "" || err == nil && info.IsDir() {
+			continue
+		}
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s: its folder %s is not on this machine: it is started in %s\n", d.Name, d.Cwd, here)
+		f.scenario.set = append(f.scenario.set, fmt.Sprintf("drivers.%d.cwd=%s", i, strconv.Quote(here)))
+	}
+	return nil
+}
+
+// absolute is a path that holds in any folder.
+func absolute(path string) string {
+	if whole, err := filepath.Abs(path); err == nil && path != "" {
+		return whole
+	}
+	return path
+}
