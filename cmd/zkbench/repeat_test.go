@@ -75,7 +75,7 @@ func TestCommand_repeatsTheRun(t *testing.T) {
 
 // An ensemble of somebody else's has as many members as servers are named.
 func TestOptions_membersOfOthers(t *testing.T) {
-	for flags, want := range map[string]int{"": 3, "--members 5": 5, "--servers zk1:2181": 0, "--servers zk1:2181 --members 2": 2} {
+	for flags, want := range map[string]int{"": 3, "--members 5": 5, "--servers zk1:2181": 0, "--servers zk1:2181,zk2:2181 --members 2": 2} {
 		if o, err := parsed(t, strings.Fields(flags)...).options(); err != nil || o.Members != want {
 			t.Errorf("%q: %d members, %v; want %d", flags, o.Members, err, want)
 		}

@@ -16,7 +16,7 @@ func TestTrace(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{dir}, "wants a run folder and a trial, not 1 arguments"},
+		{[]string{dir}, "wants a run folder and a trial, not 1 argument"},
 		{[]string{dir, "herd-lock-predecesor-3"}, `did you mean "herd-lock-predecessor-3"?`},
 		{[]string{"nowhere", "x"}, "is it a run folder?"},
 	} {
