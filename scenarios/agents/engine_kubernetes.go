@@ -106,6 +106,7 @@ func portOf(u *url.URL) string {
 const (
 	applyLimit = 60 * time.Second
 	logsLimit  = 60 * time.Second
+	askLimit   = 10 * time.Second
 	// deleteLimit leaves time for a node that does not answer.
 	deleteLimit = 90 * time.Second
 )
@@ -182,10 +183,24 @@ func (k *Kubernetes) remove() error {
 		all = append(all, kind+"/"+k.id)
 	}
 	args := append([]string{"delete", "--ignore-not-found", "--cascade=foreground", "--wait"}, all...)
-	if err := k.kubectl(ctx, nil, nil, args...); err != nil {
+	err := k.kubectl(ctx, nil, nil, args...)
+	if err != nil && k.leaving() {
+		k.Logf("%s: pods of nodes that do not answer are left, and go when their nodes are back, or are deleted", k.id)
+		return nil
+	}
+	if err != nil {
 		return fmt.Errorf("%w; delete what may be left: kubectl %s", err, strings.Join(append(k.cluster(), append([]string{"delete"}, all...)...), " "))
 	}
 	return nil
+}
+
+// leaving says that the cluster has been told to delete the Job, and waits for its pods.
+func (k *Kubernetes) leaving() bool {
+	ctx, cancel := context.WithTimeout(context.Background(), askLimit)
+	defer cancel()
+	var since strings.Builder
+	err := k.kubectl(ctx, nil, into(&since), "get", "job/"+k.id, "--output=jsonpath={.metadata.deletionTimestamp}")
+	return err == nil && since.Len() > 0
 }
 
 // keepLogs writes what the pods that are there have printed into a file.
