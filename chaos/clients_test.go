@@ -22,7 +22,7 @@ type quiet struct{}
 
 func (quiet) Printf(string, ...any) {}
 
-// newLab connects n clients to the target's ensemble, each through its tap.
+// connect connects n clients to the target's ensemble, each through its tap.
 func connect(t testing.TB, target Target, n int, timeout time.Duration) *clients {
 	t.Helper()
 	tap := wire.New(clock())

@@ -61,16 +61,7 @@ func (c *client) event(e recipes.Event) {
 }
 
 func (c *client) recordEvent(e recipes.Event, at time.Duration) {
-	event := history.Lost
-	switch e.Kind {
-	case recipes.EventSuspended:
-		event = history.Suspended
-	case recipes.EventRestored:
-		event = history.Restored
-	case recipes.EventEnded:
-		event = history.Ended
-	}
-	c.st.record.Record(&history.Session{At: at, Event: event, Client: c.n, Token: e.Token, Session: cmp.Or(e.Session, c.wire.Session().ID)})
+	c.st.record.Record(&history.Session{At: at, Event: history.SessionEvent(e.Kind), Client: c.n, Token: e.Token, Session: cmp.Or(e.Session, c.wire.Session().ID)})
 }
 
 func (c *client) contender() recipes.Contender { return (*c.subject.Load()).(recipes.Contender) }

@@ -204,7 +204,8 @@ func (s *successions) leave(ctx context.Context, k *candidate) error {
 		if !lost() {
 			return false, nil
 		}
-		return st.observer.gone(ctx, k.node.path)
+		gone, _ := st.observer.gone(ctx, k.node.path) // a member that does not answer is asked again
+		return gone, nil
 	})
 	return ctx.Err()
 }

@@ -27,29 +27,46 @@ type observer struct {
 	root     string       // everything that is ours in the tree is below it
 	serving  atomic.Int64 // index of the member that answered last
 
-	mu       sync.Mutex
-	sessions []*recipes.Session // one a member; nil or ended: to be opened on demand
-	ids      map[int64]bool     // of all of them, so far
+	posts []*post // one a member
+
+	mu  sync.Mutex
+	ids map[int64]bool // of all sessions, so far
+}
+
+// post is the session with one member: opened on demand, and again when it has ended. Who waits
+// for one member keeps nobody from another.
+type post struct {
+	mu      sync.Mutex
+	session *recipes.Session // nil at first
 }
 
 func newObserver(e *ensembles.Ensemble, timeout time.Duration, root string) *observer {
-	return &observer{ensemble: e, timeout: timeout, root: root, sessions: make([]*recipes.Session, len(e.Members)), ids: map[int64]bool{}}
+	o := &observer{ensemble: e, timeout: timeout, root: root, ids: map[int64]bool{}}
+	for range e.Members {
+		o.posts = append(o.posts, &post{})
+	}
+	return o
 }
 
 // member returns the session with the i-th member, opened anew if the last has ended.
 func (o *observer) member(ctx context.Context, i int) (*recipes.Session, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if s := o.sessions[i]; s != nil && s.Err() == nil {
+	post := o.posts[i]
+	post.mu.Lock()
+	defer post.mu.Unlock()
+	if s := post.session; s != nil && s.Err() == nil {
 		return s, nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, o.tryFor())
+	defer cancel()
 	options := harnessOptions(o.ensemble, o.timeout)
 	options.MaxPacket = 1 << 20
 	s, err := recipes.Open(ctx, []string{o.ensemble.Members[i].Addr}, options)
 	if err != nil {
 		return nil, err
 	}
-	o.sessions[i], o.ids[s.ID()] = s, true
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	post.session, o.ids[s.ID()] = s, true
 	return s, nil
 }
 
@@ -66,7 +83,7 @@ const tryFor = 500 * time.Millisecond
 // any calls f with the session of the member that answered last, and with the next
 // member's where that fails; an error that is final ends that.
 func (o *observer) any(ctx context.Context, limit time.Duration, f func(context.Context, *recipes.Session) error) (err error) {
-	n := int64(len(o.sessions))
+	n := int64(len(o.posts))
 	for range 2 * n {
 		i := o.serving.Load()
 		if err = o.ask(ctx, int(i), limit, f); err == nil || ctx.Err() != nil || errors.As(err, new(final)) {
@@ -200,7 +217,7 @@ var sequential = regexp.MustCompile(`[-0-9][0-9]{9}$`) // the end of a name that
 
 // gone says whether no member has the node any more.
 func (o *observer) gone(ctx context.Context, path string) (bool, error) {
-	for i := range o.sessions {
+	for i := range o.posts {
 		s, err := o.member(ctx, i)
 		if err != nil {
 			return false, err
@@ -236,9 +253,9 @@ func (o *observer) caughtUp(ctx context.Context, server string) error {
 // that is killed meanwhile tells nothing: the others do. stop must be called.
 func (o *observer) watchRemoval(ctx context.Context, path string, now func() time.Duration) (seen func() time.Duration, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	removed := make(chan time.Duration, len(o.sessions))
+	removed := make(chan time.Duration, len(o.posts))
 	var all sync.WaitGroup
-	for i := range o.sessions {
+	for i := range o.posts {
 		all.Go(func() {
 			if s, err := o.member(ctx, i); err == nil && s.AwaitGone(ctx, path) == nil {
 				removed <- now()
@@ -273,12 +290,12 @@ func (o *observer) close() error {
 	if err != nil {
 		err = fmt.Errorf("remove %s: %w", o.root, err)
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for _, s := range o.sessions {
-		if s != nil {
-			s.Close()
+	for _, post := range o.posts {
+		post.mu.Lock()
+		if post.session != nil {
+			post.session.Close()
 		}
+		post.mu.Unlock()
 	}
 	return err
 }

@@ -44,7 +44,7 @@ func (o *observer) inLine(ctx context.Context, path string) (fewest int, err err
 // count returns the smallest and the largest number that the members come to. What is
 // missing counts as 0.
 func (o *observer) count(ctx context.Context, of func(*recipes.Session) (int, error)) (fewest, most int, err error) {
-	for i := range o.sessions {
+	for i := range o.posts {
 		s, err := o.member(ctx, i)
 		if err != nil {
 			return 0, 0, err
@@ -92,7 +92,7 @@ func lineLength(ctx context.Context, s *recipes.Session, path string) (n int, er
 // there or in a folder of the recipe's own, that belongs to no session. A path that is
 // missing has none.
 func (o *observer) itemless(ctx context.Context, path string) (bool, error) {
-	for i := range o.sessions {
+	for i := range o.posts {
 		s, err := o.member(ctx, i)
 		if err != nil {
 			return false, err

@@ -139,12 +139,14 @@ func (st *stage) acquiring() (n int) {
 
 // standing waits until every member sees exactly n nodes in the line at path.
 func (st *stage) standing(ctx context.Context, path string, n int, limit time.Duration) error {
+	var last error
 	err := poll(ctx, limit, func(ctx context.Context) (bool, error) {
-		fewest, most, err := st.observer.children(ctx, path)
-		return fewest == n && most == n, err
+		var fewest, most int
+		fewest, most, last = st.observer.children(ctx, path)
+		return last == nil && fewest == n && most == n, nil
 	})
 	if err != nil {
-		return fmt.Errorf("wait until every member has %d nodes at %s: %w", n, path, err)
+		return fmt.Errorf("wait until every member has %d nodes at %s: %w", n, path, errors.Join(err, last))
 	}
 	return nil
 }

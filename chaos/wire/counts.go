@@ -50,7 +50,7 @@ type Counts struct {
 	Connections int64 // dials that made a connection
 
 	Abandoned   int64 // requests whose reply never came: the connection ended, or a rule swallowed it
-	Unmatched   int64 // replies to no opcodes request
+	Unmatched   int64 // replies to no request that was seen
 	ParseErrors int64 // times that a direction of a connection was given up as unreadable
 
 	Queued int64 // now: bytes that the client has sent and the tap holds back

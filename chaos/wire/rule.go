@@ -57,7 +57,7 @@ type Rule struct {
 	// Path is a pattern for the request's path, with the syntax of path.Match; one
 	// that ends in "/**" matches all that is below. Empty matches every request,
 	// with or without a path. A multi has the path of its first operation. Paths
-	// are matched by their first 1024 bytes.
+	// are matched by their first 1024 bytes, those of notifications by their first 256.
 	Path string
 	Nth  int // which match it hits, counted from Arm; 0 is the first, like 1
 	Act  Act

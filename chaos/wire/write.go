@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// queueLimit is how much a client's connections queue at most, in bytes. A connection
-// that sends more in a hold is cut, to bound the memory.
+// queueLimit is how much a client's connections queue at most while they are held, in bytes: one
+// that sends more is cut, to bound the memory.
 const queueLimit = 16 << 20
 
 // item is a piece of what is to be written. Any part may be missing.

@@ -5,7 +5,7 @@
 //
 //	o := second.NewOpinions(h)
 //	for n := range h.Records { o.Record(n) } // and each belief and overlap of the sweep
-//	if window, agrees := o.Close(); !agrees { ... }
+//	if against := o.Close(); against != "" { ... }
 package second
 
 import (

@@ -66,9 +66,7 @@ func (c *tally) finish(time.Duration) Verdict {
 	case c.broken.count > 0:
 		return c.broken.fail("rounds")
 	case c.doubts.count > 0:
-		v := c.doubts.fail("rounds")
-		v.Result = Unknown
-		return v
+		return c.doubts.doubt("rounds")
 	case c.judged == 0:
 		return notJudged(fmt.Sprintf("%d rounds were counted by the members, none of them free of faults", c.rounds))
 	}

@@ -39,9 +39,7 @@ func newFaults(in *inputs) checker {
 			case bare.count == 0:
 				return pass()
 			}
-			v := bare.fail("faults without proof")
-			v.Result = Unknown
-			return v
+			return bare.doubt("faults without proof")
 		},
 	}
 }

@@ -40,9 +40,7 @@ func newFit(in *inputs) checker {
 			case f.unfit.count == 0:
 				return pass()
 			}
-			v := f.unfit.fail("limits passed")
-			v.Result = Unknown
-			return v
+			return f.unfit.doubt("limits passed")
 		},
 	}
 }

@@ -109,19 +109,13 @@ func (o *itemOrder) verdict(incomplete string) Verdict {
 	case o.count == 0:
 		return pass(fmt.Sprintf("%d items left in the order in which they came, by the servers' commits", o.judged))
 	}
-	broken := evidence{count: o.count}
+	var broken evidence
 	for _, f := range o.found {
 		young, old := f.young, f.old
-		broken.reasons = append(broken.reasons, fmt.Sprintf(
+		broken.add([]int{f.record, old.put},
 			"item %q (node %s, made by zxid %#x) was removed at zxid %#x, and taken (record %d), while the older item %q (node %s, made by zxid %#x) stood and nobody had claimed it",
-			young.id, young.path, uint64(young.created), uint64(young.gone), f.record, old.id, old.path, uint64(old.created)))
-		broken.records = append(broken.records, f.record)
-		if old.put > 0 {
-			broken.records = append(broken.records, old.put)
-		}
-		if broken.first == nil {
-			broken.first = slices.Sorted(slices.Values(broken.records))
-		}
+			young.id, young.path, uint64(young.created), uint64(young.gone), f.record, old.id, old.path, uint64(old.created))
 	}
+	broken.count = o.count
 	return broken.fail("overtakings")
 }

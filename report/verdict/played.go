@@ -32,8 +32,7 @@ func newPlayed(*inputs) checker {
 			if cut.count == 0 {
 				return pass()
 			}
-			v := cut.fail("reasons")
-			v.Result = Unknown
+			v := cut.doubt("reasons")
 			v.Reasons = append([]string{"the trial could not be played to its end"}, v.Reasons...)
 			return v
 		},

@@ -119,6 +119,13 @@ func (e *evidence) fail(what string) Verdict {
 	return Verdict{Result: Fail, Reasons: reasons, Records: slices.Compact(e.records), First: slices.Compact(e.first)}
 }
 
+// doubt is fail of what leaves the answer open.
+func (e *evidence) doubt(what string) Verdict {
+	v := e.fail(what)
+	v.Result = Unknown
+	return v
+}
+
 func pass(reasons ...string) Verdict      { return Verdict{Result: Pass, Reasons: reasons} }
 func unknown(reasons ...string) Verdict   { return Verdict{Result: Unknown, Reasons: reasons} }
 func notJudged(reasons ...string) Verdict { return Verdict{Result: NotJudged, Reasons: reasons} }

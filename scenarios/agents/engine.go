@@ -22,8 +22,8 @@ type Engine interface {
 	Reach(ctx context.Context) (listen, host string, err error)
 	// Start starts the agents with what they need to join, and returns when they are on
 	// their way; ctx is done once all have joined. ended gets an error when one has ended that
-	// should not have. stop ends them
-	// and takes away whatever was made for them; it must be called, also after an error.
+	// should not have. stop ends them and takes away whatever was made for them; it must be
+	// called, also after an error.
 	Start(ctx context.Context, j Join, ended func(error)) (stop func() error, err error)
 }
 

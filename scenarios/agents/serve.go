@@ -22,7 +22,7 @@ type Agent struct {
 	Version string   // of zkbench
 	Index   int      // its place among the agents, where whoever started it has numbered them; -1
 	Self    []string // the program zkbench here
-	Skew    string   // of its clock and its drivers\', as clock.Skew says; "" is none
+	Skew    string   // of its clock and its drivers', as clock.Skew says; "" is none
 	Owner   string   // names this process for ever; what it starts carries that
 	Logf    func(format string, args ...any)
 }
