@@ -20,6 +20,7 @@ type Kind struct {
 	Target  string   // the default target
 	Targets []string // what it can hit, besides a member's name, a client's member or a client's number; nil: it takes no target
 	Params  []Param
+	Lasts   bool // it is in force once something has come to its end, however long that takes
 
 	needs []need
 	build func(target string, s settings) injector
@@ -122,6 +123,13 @@ func KindOf(name string) (Kind, error) { return find(name) }
 func TouchesMembers(name string) bool {
 	k, err := find(name)
 	return err == nil && k.TouchesMembers()
+}
+
+// TakesItsTime reports whether the fault with that name, without a time of its own, is in force
+// when it is: a member has to end or to begin, a session to run out.
+func TakesItsTime(name string) bool {
+	k, err := find(name)
+	return err == nil && (k.Lasts || k.TouchesMembers())
 }
 
 func find(name string) (Kind, error) {

@@ -16,7 +16,7 @@ var _ = register(Kind{
 	Name:   "session.expire",
 	About:  "keeps a client away until its session has expired, then lets it connect and learn of it",
 	Proof:  "the leader no longer lists the session, and a member refuses its id",
-	Target: Holder, Targets: clientTargets,
+	Target: Holder, Targets: clientTargets, Lasts: true,
 	needs: []need{needsTap, {about: "the four-letter word dump"}},
 	build: func(target string, _ settings) injector { return onClient(target, expire) },
 })

@@ -33,7 +33,7 @@ func (st *stage) newFaults(ctx context.Context, entries []chaos.Entry, seed uint
 		inForce: make(chan struct{}, 2*len(entries)), slow: map[string]int{}, settled: make(chan struct{}),
 	}
 	for _, e := range entries {
-		if e.For == 0 && e.Every == 0 && len(e.Gaps) == 0 && e.On == "" && chaos.TouchesMembers(e.Fault.String()) {
+		if e.For == 0 && e.Every == 0 && len(e.Gaps) == 0 && e.On == "" && chaos.TakesItsTime(e.Fault.String()) {
 			f.slow[e.Fault.String()]++
 		}
 	}
@@ -43,8 +43,8 @@ func (st *stage) newFaults(ctx context.Context, entries []chaos.Entry, seed uint
 	return f
 }
 
-// settle notes that a fault is in force, or has failed. A phase waits for those of members
-// that are played once: a rolling restart or an upgrade takes as long as the machine makes it.
+// settle notes that a fault is in force, or has failed. A phase waits for those that are played
+// once and take their time: a rolling restart, an upgrade, a session that runs out.
 func (f *faults) settle(p chaos.Window) {
 	n, slow := f.slow[p.Fault]
 	if !slow {

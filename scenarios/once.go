@@ -55,7 +55,7 @@ func (p *Phase) once() {
 		f.Every, f.Times = 0, 0
 		f.Jitter = min(f.Jitter, f.At)
 		needed = max(needed, f.At+f.Jitter+f.For+afterFault)
-		if f.For == 0 && chaos.TouchesMembers(f.Fault) { // it takes what it takes
+		if f.For == 0 && chaos.TouchesMembers(f.Fault) || f.On != "" { // it takes what it takes, or what it waits for
 			needed = p.Duration
 		}
 	}
