@@ -20,7 +20,7 @@ type Kind struct {
 	Target  string   // the default target
 	Targets []string // what it can hit, besides a member's name, a client's member or a client's number; nil: it takes no target
 	Params  []Param
-	Lasts   bool // it is in force once something has come to its end, however long that takes
+	Lasts   bool // it takes until a session has run out
 
 	needs []need
 	build func(target string, s settings) injector
@@ -125,8 +125,8 @@ func TouchesMembers(name string) bool {
 	return err == nil && k.TouchesMembers()
 }
 
-// TakesItsTime reports whether the fault with that name, without a time of its own, is in force
-// when it is: a member has to end or to begin, a session to run out.
+// TakesItsTime reports whether nobody can say beforehand how long the fault with that name takes
+// where it is given no time: until a member has ended or begun, or a session has run out.
 func TakesItsTime(name string) bool {
 	k, err := find(name)
 	return err == nil && (k.Lasts || k.TouchesMembers())

@@ -18,7 +18,7 @@ type lineWatch struct {
 	st     *stage
 	last   wire.Counts
 	since  time.Time // nothing has moved
-	counts time.Time // when clients were looked at one by one
+	looked time.Time // at clients one by one
 	rests  []rest    // of each client
 }
 
@@ -38,7 +38,7 @@ const stillFor = time.Second
 const passedBy = 2
 
 func (st *stage) watchLine() *lineWatch {
-	return &lineWatch{st: st, since: time.Now(), counts: time.Now(), rests: make([]rest, len(st.clients))}
+	return &lineWatch{st: st, since: time.Now(), looked: time.Now(), rests: make([]rest, len(st.clients))}
 }
 
 // look looks at the wire, and at the line where that is still, or somebody sleeps in it.
@@ -46,7 +46,7 @@ func (w *lineWatch) look(ctx context.Context) {
 	switch {
 	case w.sleeps():
 		_ = w.st.snapshot(ctx, stuckFor)
-		w.counts = time.Now()
+		w.looked = time.Now()
 	case w.moved() || !w.st.onlyWait():
 	case time.Since(w.since) < stillFor:
 		return
@@ -62,14 +62,14 @@ func (w *lineWatch) look(ctx context.Context) {
 // sleeps says, once in a while, whether a client has rested for two session timeouts while far
 // more were granted than there are clients.
 func (w *lineWatch) sleeps() (found bool) {
-	if time.Since(w.counts) < stillFor {
+	if time.Since(w.looked) < stillFor {
 		return false
 	}
-	w.counts = time.Now()
+	w.looked = time.Now()
 	grants := w.st.grants.Load()
 	for i, c := range w.st.clients {
 		n := c.wire.Counts()
-		now := rest{c.under.Load(), n.Requests.Total() + n.Notifications.Total() + n.Connections, w.counts, grants}
+		now := rest{c.under.Load(), n.Requests.Total() + n.Notifications.Total() + n.Connections, w.looked, grants}
 		if r := &w.rests[i]; now.under == nil || now.under.op != history.Acquire || now.under != r.under || now.moved != r.moved {
 			*r = now
 		} else if now.since.Sub(r.since) > 2*w.st.scenario.SessionTimeout && grants-r.grants > passedBy*int64(len(w.st.clients)) {

@@ -23,7 +23,7 @@ import (
 // hold: each renderer escapes it in its own way.
 type View struct {
 	Name      string // what it is about: the scenario, "compare" or "trend"
-	Page      string // the name of its page's file
+	Page      string // its page's file, and how that is made where it is not there
 	Asked     string // what was asked, in a sentence
 	Result    string // report.Pass, Fail or Unknown; "" where nothing is judged
 	Verdict   string // the same in a sentence, with what was broken
