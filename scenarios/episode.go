@@ -85,8 +85,12 @@ func (p *provoked) episode(aims []aim) {
 }
 
 // waits is the time in which all but the first client wait: nobody lets go or puts
-// anything. A fault may strike one of them; then the others have the time to be wrong.
+// anything. A fault may strike one of them, when all wait: whoever is slow to see the line
+// would only see what the fault has left of it. Then the others have the time to be wrong.
 func (p *provoked) waits() {
+	if slices.ContainsFunc(p.strikes, func(x *strike) bool { return x.at.kind() == atWait }) {
+		p.allRestless()
+	}
 	for i := range p.st.clients[1:] {
 		x := p.calling(i+1, callWait)
 		if x == nil {
@@ -96,9 +100,7 @@ func (p *provoked) waits() {
 		case <-x.over:
 		case <-p.ctx.Done():
 		}
-		for k := range p.st.clients {
-			p.restless(k)
-		}
+		p.allRestless()
 	}
 }
 

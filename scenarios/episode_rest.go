@@ -69,3 +69,12 @@ func (p *provoked) restless(i int) {
 	})
 	p.must(context.Cause(p.ctx))
 }
+
+// allRestless waits for every client, but for those whom a fault makes late.
+func (p *provoked) allRestless() {
+	for k := range p.st.clients {
+		if !p.late(k) {
+			p.restless(k)
+		}
+	}
+}
