@@ -69,19 +69,25 @@ func Fold(h *history.History) Folded {
 	}
 	out := Folded{Trace: tracer.close(fold.Length(), readErr), History: h, Err: readErr}
 	out.histograms = histogramLog(fold)
-	for _, expr := range h.Header.Thresholds {
+	t.Thresholds, out.against = judgeThresholds(h.Header.Thresholds, t)
+	out.Trial = t
+	return out
+}
+
+// judgeThresholds judges the thresholds on a trial. against are those that take other trials.
+func judgeThresholds(exprs []string, t Trial) (judged []Threshold, against []Condition) {
+	for _, expr := range exprs {
 		c, err := ParseThreshold(expr)
 		switch {
 		case err != nil:
-			t.Thresholds = append(t.Thresholds, Threshold{Expr: expr, Result: Unknown, Measured: err.Error()})
+			judged = append(judged, Threshold{Expr: expr, Result: Unknown, Measured: err.Error()})
 		case c.TakesBase():
-			out.against = append(out.against, c)
+			against = append(against, c)
 		default:
-			t.Thresholds = append(t.Thresholds, c.Judge(t))
+			judged = append(judged, c.Judge(t))
 		}
 	}
-	out.Trial = t
-	return out
+	return judged, against
 }
 
 // disagree fails the verdict on mutual exclusion where it passed, and the second opinion is

@@ -60,20 +60,23 @@ func ReadResult(path string) (Result, error) {
 	return ParseResult(path, raw)
 }
 
+// again says what can be done without a result.
+const again = "; where histories are beside it, move it away: zkbench check judges them again"
+
 // ParseResult is [ReadResult] of a text that is at hand; path names it in errors.
 func ParseResult(path string, raw []byte) (Result, error) {
 	var probe struct {
 		Schema string `json:"schema"`
 	}
 	if err := json.Unmarshal(raw, &probe); err != nil {
-		return Result{}, fmt.Errorf("%s is no result: %w", path, err)
+		return Result{}, fmt.Errorf("%s is no result, or damaged: %w%s", path, err, again)
 	}
 	if err := checkSchema(probe.Schema); err != nil {
 		return Result{}, fmt.Errorf("%s: %w", path, err)
 	}
 	var r Result
 	if err := json.Unmarshal(raw, &r); err != nil {
-		return Result{}, fmt.Errorf("%s is damaged: %w; zkbench check judges the histories beside it again", path, err)
+		return Result{}, fmt.Errorf("%s is damaged: %w%s", path, err, again)
 	}
 	return r, nil
 }

@@ -35,7 +35,7 @@ func checkDriverOn(ctx context.Context, e *ensembles.Ensemble, c host.Command, s
 	g.tap.Through(wayTo(e))
 	defer g.tap.Close()
 	defer func() { err = errors.Join(err, g.observer.close()) }()
-	return check.Run(ctx, c, stderr, state.Self().String(), g, g.observer.root, each)
+	return check.Run(ctx, check.Setting{Command: c, Stderr: stderr, Owner: state.Self().String(), Ground: g, Root: g.observer.root}, each)
 }
 
 // ground is an ensemble and a tap, for check.

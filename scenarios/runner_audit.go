@@ -14,64 +14,34 @@ import (
 // timed.
 const episodesAtOnce = 16
 
+// auditing is an audit under way.
+type auditing struct {
+	*runner
+	scenario *Scenario
+	watches  map[string]*stepWatch // by subject: what its calm episodes show
+	played   int                   // cells so far
+}
+
 // audit plays the cells that were named, or else watches calm episodes, and then plays
 // every step that came with every fault that fits it.
 func (r *runner) audit(ctx context.Context, s *Scenario, named []cell) error {
 	r.estimate = nil // how much there is to play is not known before
 	r.kept = &recipes.Kept{}
 	defer r.kept.Close()
-	watches := map[string]*stepWatch{}
-	for _, c := range named {
-		if watches[c.Subject.Name] == nil && len(s.audit().Cells) == 0 {
-			watches[c.Subject.Name] = &stepWatch{}
+	a := &auditing{runner: r, scenario: s, watches: map[string]*stepWatch{}}
+	if len(s.audit().Cells) == 0 {
+		for _, c := range named {
+			a.watches[c.Subject.Name] = &stepWatch{}
 		}
 	}
-	played := 0
-	play := func(cells []cell, until time.Time) error {
-		cells, alone := split(cells, cell.alone)
-		cells, counted := split(cells, cell.counted)
-		first := played
-		played += len(cells) + len(alone) + len(counted)
-		b := besides{before: first, all: played, atOnce: episodesAtOnce, tries: 2, until: until}
-		b.prepare = func(t *trial) { t.stage.watch = watches[t.stage.cell.Subject.Name] }
-		err := r.beside(ctx, cells, b)
-		b.before += len(cells)
-		drivers, others := split(alone, func(c cell) bool { return !c.driven() })
-		for few := range slices.Chunk(drivers, driversAtOnce()) {
-			if err == nil {
-				err = r.together(ctx, few, b.before, played)
-			}
-			b.before += len(few)
-		}
-		if err == nil {
-			err = r.together(ctx, others, b.before, played)
-		}
-		b.before += len(others)
-		if err == nil {
-			b.atOnce, b.prepare = 1, func(t *trial) { t.stage.members.shared = false }
-			err = r.beside(ctx, counted, b)
-		}
-		return err
-	}
-	calm := play(named, time.Time{})
+	calm := a.play(ctx, named, time.Time{})
 	var cells []cell
 	for _, name := range s.Subjects {
-		w := watches[name]
-		switch {
-		case w == nil: // its cells were named
-		case len(w.steps) == 0:
-			calm = errors.Join(calm, fmt.Errorf("%s: %w", name, errNoSteps))
-		default:
-			subject, _ := s.find(name) // has been found before
-			if s.Apart && subject.Start == nil {
-				subject, _ = r.apart(subject) // has been started before
-			}
-			more, err := s.stepCells(subject, w)
-			if err != nil {
-				return err
-			}
-			cells = append(cells, more...)
+		more, err := a.cellsOf(name)
+		if err != nil && !errors.Is(err, errNoSteps) {
+			return err
 		}
+		calm, cells = errors.Join(calm, err), append(cells, more...)
 	}
 	until := time.Time{}
 	if p := s.audit(); p.Depth > 1 {
@@ -81,7 +51,49 @@ func (r *runner) audit(ctx context.Context, s *Scenario, named []cell) error {
 		}
 		until = time.Now().Add(p.Duration)
 	}
-	return errors.Join(calm, play(cells, until))
+	return errors.Join(calm, a.play(ctx, cells, until))
+}
+
+// play plays cells: all at once, but for those that need the members for themselves, and
+// those whose requests the members count.
+func (a *auditing) play(ctx context.Context, cells []cell, until time.Time) error {
+	first := a.played
+	a.played += len(cells)
+	cells, counted := split(cells, cell.counted)
+	cells, alone := split(cells, cell.alone)
+	alone, drivers := split(alone, cell.driven)
+	b := besides{before: first, all: a.played, atOnce: episodesAtOnce, tries: 2, until: until}
+	b.prepare = func(t *trial) { t.stage.watch = a.watches[t.stage.cell.Subject.Name] }
+	err := a.beside(ctx, cells, b)
+	b.before += len(cells)
+	for _, group := range append(slices.Collect(slices.Chunk(drivers, driversAtOnce())), alone) {
+		if err == nil {
+			err = a.together(ctx, group, b.before, b.all)
+		}
+		b.before += len(group)
+	}
+	if err == nil {
+		b.atOnce, b.prepare = 1, func(t *trial) { t.stage.members.shared = false }
+		err = a.beside(ctx, counted, b)
+	}
+	return err
+}
+
+// cellsOf returns the cells of the steps that the calm episodes of a subject showed: none
+// where cells were named.
+func (a *auditing) cellsOf(subject string) ([]cell, error) {
+	w := a.watches[subject]
+	switch {
+	case w == nil:
+		return nil, nil
+	case len(w.steps) == 0:
+		return nil, fmt.Errorf("%s: %w", subject, errNoSteps)
+	}
+	s, _ := a.scenario.find(subject) // has been found before
+	if a.scenario.Apart && s.Start == nil {
+		s, _ = a.apart(s) // has been started before
+	}
+	return a.scenario.stepCells(s, w)
 }
 
 var errNoSteps = errors.New("no calm episode came to its end: there are no steps to strike at")

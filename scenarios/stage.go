@@ -63,7 +63,7 @@ type stage struct {
 type tap interface {
 	Client(n int) wire.Client
 	Totals() wire.Counts // the sum over all clients
-	CheckDeadlines()
+	WatchDeadlines(context.Context)
 	Close()
 }
 

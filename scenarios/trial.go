@@ -40,56 +40,83 @@ func (t *trial) run(ctx context.Context) (err error) {
 	st := t.stage
 	st.clock = history.Start()
 	failed := make(chan error, 1)
-	stop, unready := t.listen()
+	stop, unready := t.setUp(ctx, failed)
 	defer stop()
-	if unready == nil {
-		stop, unready = t.ready(ctx, failed)
-		defer stop()
-	}
 	st.record, err = history.Create(report.HistoryPath(t.runner.dir, t.name), t.header())
 	if err != nil {
 		return fmt.Errorf("%w: %w", errBroken, err)
 	}
 	defer func() { err = errors.Join(err, st.record.Close()) }()
+	ctx, cancel := whileWritten(ctx, st.record)
+	defer cancel()
+	return t.recorded(ctx, func() error {
+		if unready != nil {
+			return unready
+		}
+		return t.phasesUnless(ctx, failed)
+	})
+}
+
+// whileWritten returns a context that is done when the history cannot be written any more.
+func whileWritten(ctx context.Context, record *history.Writer) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	go func() {
 		select {
-		case <-st.record.Broken():
-			cancel(fmt.Errorf("%w: %w", errBroken, st.record.Err()))
+		case <-record.Broken():
+			cancel(fmt.Errorf("%w: %w", errBroken, record.Err()))
 		case <-ctx.Done():
 		}
 	}()
+	return ctx, func() { cancel(nil) }
+}
+
+// recorded plays while the trial's part of the tree is there, and records what the members
+// and zkbench itself did meanwhile.
+func (t *trial) recorded(ctx context.Context, play func() error) (err error) {
+	st := t.stage
 	after, err := st.members.lastZxid(ctx)
 	if err != nil {
 		return reason(ctx, err)
 	}
 	defer func() { err = errors.Join(err, t.saveCommits(after)) }()
-	go st.watchDeadlines(ctx)
+	go st.tap.WatchDeadlines(ctx)
 	watch := watchSelf(st.record, st.scenario.Limits.within(st.scenario.SessionTimeout))
 	defer watch.stop(st.clock.Now)
-
 	defer func() { _ = st.observer.close() }() // the runner removes what is left, or says why it cannot
-	if err := errors.Join(st.observer.open(ctx, st.parent), st.fence.open(ctx)); err != nil {
+	if err := st.openTree(ctx); err != nil {
 		return reason(ctx, err)
 	}
-	if st.driven {
-		if err := st.observer.open(ctx, st.resource()); err != nil {
-			return reason(ctx, err)
-		}
-	}
 	defer st.tap.Close()
-	defer func() {
-		if pipe := st.cell.Subject.Pipe; pipe != nil {
-			p50, p99 := pipe()
-			st.record.Record(&history.Pipe{At: st.clock.Now(), P50: p50, P99: p99, Clock: st.clockError()})
-		}
-	}()
+	defer st.recordPipe()
 	defer st.closeClients()
-	if unready != nil {
-		return t.playable(ctx, unready)
+	return t.playable(ctx, play())
+}
+
+// openTree makes the trial's part of the tree.
+func (st *stage) openTree(ctx context.Context) error {
+	if err := errors.Join(st.observer.open(ctx, st.parent), st.fence.open(ctx)); err != nil || !st.driven {
+		return err
 	}
-	return t.playable(ctx, t.phasesUnless(ctx, failed))
+	return st.observer.open(ctx, st.resource())
+}
+
+// recordPipe records what a round trip to the driver takes, where there is one.
+func (st *stage) recordPipe() {
+	if pipe := st.cell.Subject.Pipe; pipe != nil {
+		p50, p99 := pipe()
+		st.record.Record(&history.Pipe{At: st.clock.Now(), P50: p50, P99: p99, Clock: st.clockError()})
+	}
+}
+
+// setUp makes the tap of the trial, and starts a subject that has to be started. failed gets
+// the first error that makes the trial one that cannot be judged. stop ends both.
+func (t *trial) setUp(ctx context.Context, failed chan<- error) (stop func(), err error) {
+	unlisten, err := t.listen()
+	if err != nil {
+		return unlisten, err
+	}
+	end, err := t.ready(ctx, failed)
+	return func() { end(); unlisten() }, err
 }
 
 // listen makes the tap of the trial. stop closes it.
@@ -105,8 +132,7 @@ func (t *trial) listen() (stop func(), err error) {
 	return tap.Close, nil
 }
 
-// ready starts a subject that has to be started. failed gets the first error that makes the
-// trial one that cannot be judged.
+// ready starts a subject that has to be started.
 func (t *trial) ready(ctx context.Context, failed chan<- error) (stop func(), err error) {
 	st := t.stage
 	if (st.scenario.Apart || t.runner.fleet != nil) && st.cell.Subject.Start == nil {
@@ -271,22 +297,5 @@ func (st *stage) recordSession(e wire.Event) {
 	case e.Kind == wire.ReplyLost:
 		st.record.Record(&history.LostReply{At: e.At, Client: e.Client, Session: e.Session, Cxid: e.Request.Xid,
 			Request: e.Request.Op.String(), Sent: e.Request.Sent})
-	}
-}
-
-// deadlinesEvery is how late the record of a deadline may come. The instant in it is exact.
-const deadlinesEvery = time.Second
-
-// watchDeadlines records the deadlines of sessions that pass until ctx is done.
-func (st *stage) watchDeadlines(ctx context.Context) {
-	ticker := time.NewTicker(deadlinesEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ticker.C:
-			st.tap.CheckDeadlines()
-		case <-ctx.Done():
-			return
-		}
 	}
 }

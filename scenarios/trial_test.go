@@ -3,7 +3,10 @@ package scenarios
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -116,5 +119,25 @@ func TestRunner_playsTheOthersWhereATrialCannotBePlayed(t *testing.T) {
 	}
 	if records := recordsOf(t, files[0]); len(of[*history.Unplayed](records)) > 0 || len(of[*history.Sample](records)) == 0 {
 		t.Error("the other trial was not played")
+	}
+}
+
+func TestRunner_endsWhereAHistoryCannotBeWritten(t *testing.T) {
+	s, err := Load(t.Name(), []byte(`{name: x, subjects: [lock/predecessor], clients: [2], session_timeout: 4s,
+		phases: [{name: drain, kind: drain, rounds: 1, hold: 1ms}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	batches, err := s.batches()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := runner{ensemble: ensemble, id: fmt.Sprintf("test-%d", runs.Add(1)), seed: 1, dir: t.TempDir()}
+	inTheWay := report.HistoryPath(r.dir, batches[0].cells[0].trialName())
+	if err := os.MkdirAll(inTheWay, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.run(t.Context(), s, batches[0], 0, 1); !errors.Is(err, errBroken) || !strings.Contains(err.Error(), inTheWay) {
+		t.Errorf("%v; want that %s cannot be written", err, inTheWay)
 	}
 }

@@ -218,15 +218,11 @@ func notifiedPath(head []byte) []byte { return bytesAt(head, 24) }
 // removedPath returns the path of a notification that a node is gone. One that is longer
 // than the head has room for is left out.
 func removedPath(head []byte) (path string, ok bool) {
-	const at = 28
-	if len(head) < at || int32At(head, 16) != 2 {
+	if len(head) < 28 || int32At(head, 16) != 2 {
 		return "", false
 	}
-	end := at + int(int32At(head, 24))
-	if end < at || end > len(head) {
-		return "", false
-	}
-	return string(head[at:end]), true
+	found := notifiedPath(head)
+	return string(found), len(found) == int(int32At(head, 24))
 }
 
 func (n *Notifications) add(head []byte) {

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"context"
 	"slices"
 	"time"
 )
@@ -174,9 +175,26 @@ func (c *client) passed(s Session, now time.Duration) bool {
 	return true
 }
 
-// CheckDeadlines delivers the event of every session whose deadline has passed. One that
-// is acknowledged afterwards is noticed without it, at the latest then.
-func (t *Tap) CheckDeadlines() {
+// deadlinesEvery is how late the event of a deadline may come. The instant in it is exact.
+const deadlinesEvery = time.Second
+
+// WatchDeadlines delivers the event of every session whose deadline has passed, soon after
+// it has, until ctx is done. One that is acknowledged afterwards is noticed without it, at
+// the latest then.
+func (t *Tap) WatchDeadlines(ctx context.Context) {
+	ticker := time.NewTicker(deadlinesEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			t.checkDeadlines()
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (t *Tap) checkDeadlines() {
 	for _, c := range t.all() {
 		c.mu.Lock()
 		c.overdue(true)

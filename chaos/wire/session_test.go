@@ -29,7 +29,7 @@ func TestSession_deadlineIsNoticedOnceAtItsInstant(t *testing.T) {
 		then    func(b *bench)
 		session int64
 	}{
-		{"now and then", func(b *bench) { b.tap.CheckDeadlines(); b.tap.CheckDeadlines() }, 5},
+		{"now and then", func(b *bench) { b.tap.checkDeadlines(); b.tap.checkDeadlines() }, 5},
 		{"when the session is acknowledged again", func(b *bench) { b.write(ask(1, Exists, "/")); b.read(answer(1, 1, 0, "")) }, 5},
 		{"when it has another connection", func(b *bench) { b.redial(); b.write(hello(5)); b.read(welcome(5, 4*time.Second)) }, 5},
 		{"when another session has taken its place", func(b *bench) { b.redial(); b.write(hello(0)); b.read(welcome(6, time.Hour)) }, 5},
@@ -56,12 +56,12 @@ func TestSession_deadlineOfOneThatWasReplacedStillPasses(t *testing.T) {
 	b.redial()
 	b.write(hello(0))
 	b.read(welcome(6, time.Hour))
-	b.tap.CheckDeadlines()
+	b.tap.checkDeadlines()
 	if at, _ := b.deadlines(); len(at) > 0 {
 		t.Errorf("deadlines at %v, before any has passed", at)
 	}
 	b.idle(60)
-	b.tap.CheckDeadlines()
+	b.tap.checkDeadlines()
 	if at, sessions := b.deadlines(); len(at) != 1 || at[0] != 61*time.Second || sessions[0] != 5 {
 		t.Errorf("deadlines at %v of sessions %v, want one of session 5 at 1m1s", at, sessions)
 	}
@@ -75,7 +75,7 @@ func TestSession_thatItsClientClosedHasNoDeadline(t *testing.T) {
 	b.write(ask(1, CloseSession, ""))
 	b.read(answer(1, 1, 0, ""))
 	b.idle(100)
-	b.tap.CheckDeadlines()
+	b.tap.checkDeadlines()
 	if at, _ := b.deadlines(); len(at) > 0 {
 		t.Errorf("deadlines at %v", at)
 	}

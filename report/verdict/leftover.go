@@ -34,7 +34,6 @@ type leftovers struct {
 	members  Spans         // faults that hit members, with the time to recover
 	hits     map[int]Spans // by client: faults that hit it
 	sessions map[int64]*owner
-	current  map[int]int64             // by client: its session
 	lost     map[request]time.Duration // creates whose replies were lost: when they were sent
 	gave     map[int]givenUp           // by client: its last acquire that ended without a grant
 	claimed  []*node                   // of the first grants
@@ -72,7 +71,7 @@ type leftover struct {
 func newLeftovers(in *inputs) *leftovers {
 	o := &leftovers{
 		line: in.line, grants: in.grants, requeues: in.promises.Requeues, bound: max(cleanUp, in.history.Timeout),
-		hits: map[int]Spans{}, sessions: map[int64]*owner{}, current: map[int]int64{},
+		hits: map[int]Spans{}, sessions: map[int64]*owner{},
 		lost: map[request]time.Duration{}, gave: map[int]givenUp{},
 	}
 	for _, l := range in.history.Lost {
@@ -149,7 +148,6 @@ func (o *leftovers) event(e *history.Session) {
 	switch e.Event {
 	case history.Opened:
 		o.sessions[e.Session] = &owner{client: e.Client}
-		o.current[e.Client] = e.Session
 	case history.Lost, history.Expired, history.Closed, history.Killed:
 		if s := o.sessions[e.Session]; s != nil && s.ended == 0 {
 			s.ended = e.At
@@ -167,7 +165,7 @@ func (o *leftovers) suspect(n *node, since, bound time.Duration, why string, rec
 
 func (o *leftovers) released(s *history.Sample, record int) {
 	o.judged++
-	session := cmp.Or(s.Session, o.current[s.Client])
+	session := cmp.Or(s.Session, o.grants.current[s.Client])
 	for _, n := range o.line.of(session) {
 		if (n.path == s.Path || s.Path == "") && n.czxid <= s.Zxid {
 			o.suspect(n, s.Return, cleanUp, "it was released, with success", record, false)
@@ -201,7 +199,7 @@ func (o *leftovers) granted(g *granted, at time.Duration) {
 func (o *leftovers) gaveUp(s *history.Sample, record int) {
 	o.judged++
 	o.gave[s.Client] = givenUp{s.Return, record}
-	for _, n := range o.line.of(o.current[s.Client]) {
+	for _, n := range o.line.of(o.grants.current[s.Client]) {
 		i := slices.IndexFunc(o.suspects, func(x *leftover) bool { return x.node == n })
 		switch {
 		case i < 0:

@@ -42,7 +42,7 @@ type progress struct {
 	by       int           // record that ended the last belief
 	waits    []wait        // long ones that have ended
 	prune    int           // how many waits there may be before those are let go that are over
-	trying   map[int]*wait // by client: acquires that ended without a grant, the last of late
+	trying   tries         // acquires that ended without a grant
 	idle     []idle        // long idle times without a fault
 	phases   *phases
 	acquires int
@@ -63,11 +63,23 @@ type idle struct {
 	cited         bool   // it has broken the promise already
 }
 
-// again is how soon an acquire that has failed is called anew by a client that still waits.
+// tries are operations that ended without success, the last of each client: from the call of
+// the first one until it returned.
+type tries map[int]wait
+
+// again is how soon an operation that has failed is called anew by a client that still waits.
 const again = 2 * time.Second
 
+// since is when a client that calls now has begun to wait.
+func (t tries) since(client int, call time.Duration) time.Duration {
+	if last, tried := t[client]; tried && call-last.to <= again {
+		return last.from
+	}
+	return call
+}
+
 func newProgress(in *inputs) checker {
-	p := &progress{limit: Patience(in.history), stuck: newStuck(in.history), phases: newPhases(in.history), trying: map[int]*wait{}, prune: 64}
+	p := &progress{limit: Patience(in.history), stuck: newStuck(in.history), phases: newPhases(in.history), trying: tries{}, prune: 64}
 	p.faults = Aftermath(in.history, p.limit)
 	queue := newDeliveries(in, p.phases)
 	return checker{
@@ -93,8 +105,7 @@ func (p *progress) record(n history.Numbered) {
 		if r.Op == history.Acquire {
 			p.acquires++
 			p.phases.named(r.Phase).tried++
-			w := p.since(r.Client, r.Call)
-			p.waited(wait{client: r.Client, from: w, to: r.At, record: n.N})
+			p.waited(wait{client: r.Client, from: p.trying.since(r.Client, r.Call), to: r.At, record: n.N})
 		}
 	}
 }
@@ -103,7 +114,7 @@ func (p *progress) acquired(s *history.Sample, record int) {
 	p.acquires++
 	ph := p.phases.named(s.Phase)
 	ph.tried++
-	w := wait{client: s.Client, from: p.since(s.Client, s.Call), to: s.Return, record: record}
+	w := wait{client: s.Client, from: p.trying.since(s.Client, s.Call), to: s.Return, record: record}
 	if s.Outcome == history.OK {
 		ph.done++
 		ph.calm = ph.calm || !p.faults.Touches(s.Call, s.Return)
@@ -111,18 +122,10 @@ func (p *progress) acquired(s *history.Sample, record int) {
 		p.waited(w)
 		return
 	}
-	if last := p.trying[s.Client]; last != nil && last.from != w.from {
-		p.waited(*last)
+	if last, tried := p.trying[s.Client]; tried && last.from != w.from {
+		p.waited(last)
 	}
-	p.trying[s.Client] = &w
-}
-
-// since is when a client that calls now has begun to wait.
-func (p *progress) since(client int, call time.Duration) time.Duration {
-	if last := p.trying[client]; last != nil && call-last.to <= again {
-		return last.from
-	}
-	return call
+	p.trying[s.Client] = w
 }
 
 // waited compares a long wait with the idle times known so far, and keeps it
@@ -190,7 +193,7 @@ func (p *progress) idles(i idle) {
 
 func (p *progress) finish(end time.Duration) Verdict {
 	for _, w := range p.trying {
-		p.waited(*w)
+		p.waited(w)
 	}
 	p.gap(end, 0)
 	p.stuck.judge(&p.broken)

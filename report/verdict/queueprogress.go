@@ -24,7 +24,7 @@ type deliveries struct {
 	near       Spans         // with the time to recover
 	moved      time.Duration // return of the last put or take
 	took       time.Duration // return of the last take
-	trying     map[int]span  // by client: takes that ended with nothing, the last of late
+	trying     tries         // takes that ended with nothing
 	late       []lateItem
 	operations int // puts and takes
 	judged     int // snapshots
@@ -45,7 +45,7 @@ type lateItem struct {
 
 func newDeliveries(in *inputs, p *phases) *deliveries {
 	h := in.history
-	return &deliveries{limit: Patience(h), faults: Aftermath(h, 0), near: Aftermath(h, Patience(h)), trying: map[int]span{}, items: in.items, phases: p}
+	return &deliveries{limit: Patience(h), faults: Aftermath(h, 0), near: Aftermath(h, Patience(h)), trying: tries{}, items: in.items, phases: p}
 }
 
 func (d *deliveries) record(n history.Numbered) {
@@ -79,11 +79,11 @@ func (d *deliveries) put(s *history.Sample) {
 func (d *deliveries) take(s *history.Sample, record int) {
 	d.operations++
 	d.moved = max(d.moved, s.Return)
-	from := d.since(s.Client, s.Call)
+	from := d.trying.since(s.Client, s.Call)
 	ph := d.phases.named(s.Phase)
 	ph.tried++
 	if s.Outcome != history.OK {
-		d.trying[s.Client] = span{from, s.Return}
+		d.trying[s.Client] = wait{client: s.Client, from: from, to: s.Return, record: record}
 		return
 	}
 	delete(d.trying, s.Client)
@@ -108,14 +108,6 @@ func (d *deliveries) waited(s *history.Sample, from time.Duration, record int) {
 	}
 }
 
-// since is when a client that calls now has begun to wait.
-func (d *deliveries) since(client int, call time.Duration) time.Duration {
-	if last, ok := d.trying[client]; ok && call-last.to <= again {
-		return last.from
-	}
-	return call
-}
-
 // free returns the longest part of a time without a fault near, and whether that is
 // longer than the limit.
 func (d *deliveries) free(from, to time.Duration) (longest span, long bool) {
@@ -132,7 +124,7 @@ func (d *deliveries) free(from, to time.Duration) (longest span, long bool) {
 func (d *deliveries) waiting(w *history.Waiting, record int) {
 	d.operations++
 	d.phases.named(w.Phase).tried++
-	from := max(d.since(w.Client, w.Call), d.took)
+	from := max(d.trying.since(w.Client, w.Call), d.took)
 	if d.limit == 0 || w.At-from <= d.limit {
 		return
 	}

@@ -17,7 +17,7 @@ type servedTrial struct {
 	parent string
 	tap    *wire.Tap
 	stop   context.CancelFunc
-	ticks  sync.WaitGroup
+	watch  sync.WaitGroup
 
 	mu     sync.Mutex
 	shots  map[int64]wire.Shot
@@ -50,10 +50,6 @@ func (v *service) client(a msg.ClientArgs) (wire.Client, error) {
 	return t.tap.Client(a.Client), nil
 }
 
-// deadlinesEvery is how late the word may come that a session's deadline has passed. The
-// instant in it is exact.
-const deadlinesEvery = time.Second
-
 // Begin begins a trial.
 func (v *service) Begin(a msg.TrialArgs, _ *msg.Nothing) error {
 	ctx, stop := context.WithCancel(context.Background())
@@ -69,18 +65,7 @@ func (v *service) Begin(a msg.TrialArgs, _ *msg.Nothing) error {
 	}
 	t.tap.Through(w)
 	t.tap.OnEvent(t.event)
-	t.ticks.Go(func() {
-		ticker := time.NewTicker(deadlinesEvery)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ticker.C:
-				t.tap.CheckDeadlines()
-			case <-ctx.Done():
-				return
-			}
-		}
-	})
+	t.watch.Go(func() { t.tap.WatchDeadlines(ctx) })
 	v.s.mu.Lock()
 	defer v.s.mu.Unlock()
 	v.s.trials[a.Trial] = t
@@ -130,7 +115,7 @@ func (t *servedTrial) tell(to net.Conn) {
 // end ends the tap, and its stream of events once they are sent.
 func (t *servedTrial) end() {
 	t.stop()
-	t.ticks.Wait()
+	t.watch.Wait()
 	t.tap.Close()
 	t.mu.Lock()
 	t.ended = true

@@ -229,8 +229,8 @@ func (t *Trial) Totals() (sum wire.Counts) {
 	return sum
 }
 
-// CheckDeadlines is for the agents, who do it by themselves.
-func (t *Trial) CheckDeadlines() {}
+// WatchDeadlines is for the agents, who do it by themselves.
+func (t *Trial) WatchDeadlines(context.Context) {}
 
 // lose takes an agent for gone.
 func (t *Trial) lose(p *peer) {

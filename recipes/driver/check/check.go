@@ -12,7 +12,6 @@ import (
 
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/recipes/driver/host"
-	"github.com/zkbench/zkbench/recipes/driver/internal/lines"
 	"github.com/zkbench/zkbench/recipes/driver/site"
 )
 
@@ -51,17 +50,26 @@ type Step struct {
 // session timeout of the clients.
 const timeout = 4 * time.Second
 
+// Setting is what is checked, and where.
+type Setting struct {
+	Command host.Command
+	Stderr  string // a file whose name begins so gets what the driver prints; "" is nowhere
+	Owner   string // that the driver's process is marked with
+	Ground  Ground
+	Root    string // of the part of the tree that is used
+}
+
 // Run checks a driver, and calls each with every step. Each step that needs clients has
-// some of its own, and a part of the tree below root. The error is that the ensemble does
+// some of its own, and a part of the tree of its own. The error is that the ensemble does
 // not serve, or that ctx is done.
-func Run(ctx context.Context, c host.Command, stderr, owner string, g Ground, root string, each func(Step)) error {
-	p, err := host.Launch(c, site.Here{}, stderr, owner, nil)
+func Run(ctx context.Context, s Setting, each func(Step)) error {
+	p, err := host.Launch(s.Command, site.Here{}, s.Stderr, s.Owner, nil)
 	if err != nil {
 		each(Step{"start", "the driver is a program that can be started", Wrong, err.Error(), nil})
 		return nil
 	}
 	defer p.Stop()
-	k := &checker{ctx: ctx, p: p, g: g, root: root, command: c, owner: owner}
+	k := &checker{Setting: s, ctx: ctx, p: p}
 	for _, s := range steps {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -80,12 +88,9 @@ func Run(ctx context.Context, c host.Command, stderr, owner string, g Ground, ro
 
 // checker is a check under way.
 type checker struct {
-	ctx     context.Context
-	p       *host.Process
-	g       Ground
-	root    string
-	command host.Command
-	owner   string
+	Setting
+	ctx context.Context
+	p   *host.Process
 
 	path    string // of the step
 	numbers int    // of clients so far
@@ -123,7 +128,7 @@ func (k *checker) step(s step) (done Step) {
 		done.Result = NotOffered
 		return done
 	}
-	k.path, k.open, k.said = k.root+"/"+strings.ReplaceAll(s.name, " ", "-"), nil, nil
+	k.path, k.open, k.said = k.Root+"/"+strings.ReplaceAll(s.name, " ", "-"), nil, nil
 	k.ended.Store(false)
 	late := len(k.p.Late())
 	defer func() {
@@ -177,138 +182,4 @@ func (k *checker) be(ok bool, format string, args ...any) {
 // note says something beside an ok.
 func (k *checker) note(format string, args ...any) {
 	k.said = append(k.said, fmt.Sprintf(format, args...))
-}
-
-// client opens a client, with its events.
-func (k *checker) client() (*host.Client, chan recipes.Event) {
-	k.must(k.g.Make(k.ctx, k.path))
-	k.must(k.g.Make(k.ctx, k.path+"-resource"))
-	events := make(chan recipes.Event, 100)
-	env := k.g.Env(k.numbers, k.path)
-	env.Parent, env.Resource, env.Timeout, env.Client = k.path, k.path+"-resource", timeout, k.numbers
-	env.Events = func(e recipes.Event) {
-		if e.Kind == recipes.EventEnded {
-			k.ended.Store(true)
-		}
-		select {
-		case events <- e:
-		default:
-		}
-	}
-	k.numbers++
-	c, err := k.p.Open(k.ctx, env)
-	k.be(err == nil, "open is answered ok once the client is connected: %v", err)
-	k.open = append(k.open, c)
-	if env.Seen().Session == 0 {
-		later := k.until(2*time.Second, func() bool { return env.Seen().Session != 0 })
-		k.be(!later, "open is answered when the client is connected, and its session came later")
-	}
-	k.be(env.Seen().Session != 0, "each client has a session of its own through connect, and none was seen there: a client shares another's connection, or left its listeners")
-	return c, events
-}
-
-func (k *checker) closeAll() {
-	for _, c := range k.open {
-		_ = c.Close(k.ctx) // a close that is wrong ends the conversation, or is in late
-	}
-}
-
-// ask sends a request of a client that may not be open, and returns the answer.
-func (k *checker) ask(op string, client int) lines.Reply {
-	a, err := k.p.Await(k.p.Send(lines.Request{Op: op, Client: &client}, nil), 10*time.Second)
-	k.must(err)
-	return a
-}
-
-// within is the step's context, for so long.
-func (k *checker) within(d time.Duration) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(k.ctx, d)
-}
-
-// grantLimit is how long an acquire may take when nobody is in the way.
-const grantLimit = 10 * time.Second
-
-// acquire has the client acquire what nobody holds.
-func (k *checker) acquire(c *host.Client) recipes.Claim {
-	ctx, cancel := k.within(grantLimit)
-	defer cancel()
-	claim, err := c.Acquire(ctx)
-	k.be(err == nil, "nobody holds, and acquire, which has %v, came to no grant: %v", grantLimit, err)
-	return claim
-}
-
-func (k *checker) release(c *host.Client) {
-	ctx, cancel := k.within(grantLimit)
-	defer cancel()
-	err := c.Release(ctx)
-	k.be(err == nil, "a release, with nothing in its way, is answered ok: %v", err)
-}
-
-// until waits for a condition.
-func (k *checker) until(limit time.Duration, ok func() bool) bool {
-	for end := time.Now().Add(limit); ; {
-		if ok() {
-			return true
-		}
-		if time.Now().After(end) || k.ctx.Err() != nil {
-			return false
-		}
-		select {
-		case <-time.After(20 * time.Millisecond):
-		case <-k.ctx.Done():
-		}
-	}
-}
-
-// attempt is an operation in the background.
-type attempt struct {
-	claim  recipes.Claim
-	item   []byte
-	err    error
-	done   chan struct{}
-	giveUp context.CancelFunc
-}
-
-func (k *checker) begin(f func(context.Context, *attempt)) *attempt {
-	ctx, cancel := context.WithCancel(k.ctx)
-	a := &attempt{done: make(chan struct{}), giveUp: cancel}
-	go func() {
-		defer close(a.done)
-		f(ctx, a)
-	}()
-	return a
-}
-
-func (k *checker) beginAcquire(c *host.Client) *attempt {
-	return k.begin(func(ctx context.Context, a *attempt) { a.claim, a.err = c.Acquire(ctx) })
-}
-
-func (k *checker) beginTake(c *host.Client) *attempt {
-	return k.begin(func(ctx context.Context, a *attempt) { a.item, a.err = c.Take(ctx) })
-}
-
-// returns says whether the attempt returns within a time.
-func (a *attempt) returns(limit time.Duration) bool {
-	select {
-	case <-a.done:
-		return true
-	case <-time.After(limit):
-		return false
-	}
-}
-
-// waits ends the step if the attempt returns, while somebody is in its way.
-func (k *checker) waits(a *attempt, what string) {
-	returned := a.returns(300 * time.Millisecond)
-	if returned && k.ended.Load() {
-		panic(failed{fmt.Errorf("%s returned, and a grant had ended by itself: nobody may have been in its way", what)})
-	}
-	k.be(!returned, "%s returned although it has to wait: %v", what, a.err)
-}
-
-// nodes counts the session's nodes in line.
-func (k *checker) nodes(session int64) int {
-	n, err := k.g.Below(k.ctx, k.path, session)
-	k.must(err)
-	return n
 }

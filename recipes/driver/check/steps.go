@@ -41,7 +41,7 @@ var steps = []step{
 func checkHello(k *checker) {
 	err := k.p.Greet()
 	k.be(err == nil, "%v", err)
-	s, err := host.SubjectOf(k.command, k.p)
+	s, err := host.SubjectOf(k.Command, k.p)
 	k.be(err == nil, "%v", err)
 	h := k.p.Hello
 	k.note("%s: %s, variant %q, ops %s", h.Recipe, s.About, h.Variant, strings.Join(h.Ops, " "))
@@ -56,7 +56,7 @@ func checkHello(k *checker) {
 }
 
 func checkNumber(k *checker) {
-	p, err := host.Launch(k.command, site.Here{}, "", k.owner, nil)
+	p, err := host.Launch(k.Command, site.Here{}, "", k.Owner, nil)
 	k.must(err)
 	defer p.Stop()
 	a, err := p.Await(p.Send(lines.Request{Op: "hello", Protocol: 99}, nil), 30*time.Second)
@@ -130,7 +130,7 @@ func checkAcquire(k *checker) {
 	} else {
 		var owner int64
 		var err error
-		_, czxid, owner, err = k.g.Look(k.ctx, claim.Path)
+		_, czxid, owner, err = k.Ground.Look(k.ctx, claim.Path)
 		k.must(err)
 		k.be(czxid != 0, "the grant's node is %s, and it is not there", claim.Path)
 		k.be(owner == claim.Session, "the grant's node %s belongs to session %#x, not %#x", claim.Path, uint64(owner), uint64(claim.Session))
@@ -141,7 +141,7 @@ func checkAcquire(k *checker) {
 	}
 	k.release(c)
 	if claim.Path != "" && !k.p.Hello.Requeues {
-		_, now, _, err := k.g.Look(k.ctx, claim.Path)
+		_, now, _, err := k.Ground.Look(k.ctx, claim.Path)
 		k.must(err)
 		if now != 0 && now == czxid {
 			k.note("after release its node is still there; with release ok it should be gone")
@@ -189,7 +189,7 @@ func checkWrite(k *checker) {
 	c, _ := k.client()
 	err := c.Write(k.ctx, "written by check")
 	k.be(err == nil, "write: %v", err)
-	data, _, _, err := k.g.Look(k.ctx, k.path+"-resource")
+	data, _, _, err := k.Ground.Look(k.ctx, k.path+"-resource")
 	k.must(err)
 	k.be(data == "written by check", "the resource holds %q, not what was written", data)
 }

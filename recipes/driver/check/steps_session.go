@@ -30,7 +30,7 @@ func checkCloseUnder(k *checker) {
 func checkEvents(k *checker) {
 	c, events := k.client()
 	k.acquire(c)
-	restore := k.g.Cut(c.Number())
+	restore := k.Ground.Cut(c.Number())
 	got := k.ofSession(events, timeout)
 	restore()
 	k.be(got == recipes.EventSuspended, "the connection was lost, and within %v the driver said %s, not suspended", timeout, said(got))
@@ -40,8 +40,8 @@ func checkEvents(k *checker) {
 		return
 	}
 	k.be(got == recipes.EventRestored, "the same session is connected again, and then the driver said %s, not restored", said(got))
-	restore = k.g.Cut(c.Number())
-	err := k.g.End(k.ctx, c.Number())
+	restore = k.Ground.Cut(c.Number())
+	err := k.Ground.End(k.ctx, c.Number())
 	restore()
 	k.must(err)
 	for got = k.ofSession(events, 3*timeout); got == recipes.EventSuspended; got = k.ofSession(events, 3*timeout) {
@@ -76,8 +76,8 @@ func checkLostSession(k *checker) {
 		k.acquire(c) // many recipes tell only who holds
 	}
 	gone := c.Seen().Session
-	restore := k.g.Cut(c.Number())
-	err := k.g.End(k.ctx, c.Number())
+	restore := k.Ground.Cut(c.Number())
+	err := k.Ground.End(k.ctx, c.Number())
 	restore()
 	k.must(err)
 	if k.p.Hello.Events {
@@ -133,7 +133,7 @@ func checkEnd(k *checker) {
 // untilGround waits until a session has no node in line, where no driver runs any more.
 func (k *checker) untilGround(limit time.Duration, session int64) bool {
 	return k.until(limit, func() bool {
-		n, err := k.g.Below(k.ctx, k.path, session)
+		n, err := k.Ground.Below(k.ctx, k.path, session)
 		return err == nil && n == 0
 	})
 }

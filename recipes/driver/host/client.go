@@ -102,15 +102,13 @@ func (c *Client) seen(ok *lines.OK) (claim recipes.Claim) {
 	return claim
 }
 
-// eventKinds are what the driver's events are to us.
-var eventKinds = map[string]recipes.EventKind{
-	"suspended": recipes.EventSuspended, "restored": recipes.EventRestored, "lost": recipes.EventLost, "ended": recipes.EventEnded,
-}
+// eventKinds are the events that a driver has.
+var eventKinds = []recipes.EventKind{recipes.EventSuspended, recipes.EventRestored, recipes.EventLost, recipes.EventEnded}
 
 // event takes in an event of the client. What ends a belief counts from the earliest
 // moment at which it can have been delivered, what restores it from the latest.
 func (c *Client) event(r lines.Reply, read time.Time) {
-	e := recipes.Event{Kind: eventKinds[r.Event], At: read}
+	e := recipes.Event{Kind: recipes.EventKind(r.Event), At: read}
 	if r.At != nil {
 		at, wrong := c.p.clock.At(int64(*r.At))
 		if e.Kind != recipes.EventRestored {

@@ -93,8 +93,10 @@ func TestKill_isNoBreachAndTheClientComesBackInAnotherProcess(t *testing.T) {
 	p, c := start(t, "waits")
 	acquired := make(chan error, 1)
 	go func() { _, err := c.Acquire(context.WithoutCancel(t.Context())); acquired <- err }()
-	for len(c.p.Exchange()) == 0 || !strings.Contains(strings.Join(c.p.Exchange(), ""), `"op":"acquire"`) {
-		time.Sleep(time.Millisecond)
+	for patience := time.Now().Add(10 * time.Second); !strings.Contains(strings.Join(c.p.Exchange(), ""), `"op":"acquire"`); time.Sleep(time.Millisecond) {
+		if time.Now().After(patience) {
+			t.Fatalf("the driver was not asked to acquire within 10 s: %q", c.p.Exchange())
+		}
 	}
 	first := c.Process()
 	must(t, first.Kill())

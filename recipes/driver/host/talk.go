@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/recipes/driver/internal/lines"
 )
 
@@ -222,7 +223,7 @@ func (p *Process) event(r lines.Reply, now time.Time) error {
 	if r.Client == nil {
 		return errors.New("an event names its client")
 	}
-	if eventKinds[r.Event] == "" {
+	if !slices.Contains(eventKinds, recipes.EventKind(r.Event)) {
 		return errors.New("there are the events suspended, restored, lost and ended")
 	}
 	p.mu.Lock()

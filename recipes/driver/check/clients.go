@@ -1,0 +1,145 @@
+package check
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/recipes/driver/host"
+	"github.com/zkbench/zkbench/recipes/driver/internal/lines"
+)
+
+// client opens a client, with its events.
+func (k *checker) client() (*host.Client, chan recipes.Event) {
+	k.must(k.Ground.Make(k.ctx, k.path))
+	k.must(k.Ground.Make(k.ctx, k.path+"-resource"))
+	events := make(chan recipes.Event, 100)
+	env := k.Ground.Env(k.numbers, k.path)
+	env.Parent, env.Resource, env.Timeout, env.Client = k.path, k.path+"-resource", timeout, k.numbers
+	env.Events = func(e recipes.Event) {
+		if e.Kind == recipes.EventEnded {
+			k.ended.Store(true)
+		}
+		select {
+		case events <- e:
+		default:
+		}
+	}
+	k.numbers++
+	c, err := k.p.Open(k.ctx, env)
+	k.be(err == nil, "open is answered ok once the client is connected: %v", err)
+	k.open = append(k.open, c)
+	if env.Seen().Session == 0 {
+		later := k.until(2*time.Second, func() bool { return env.Seen().Session != 0 })
+		k.be(!later, "open is answered when the client is connected, and its session came later")
+	}
+	k.be(env.Seen().Session != 0, "each client has a session of its own through connect, and none was seen there: a client shares another's connection, or left its listeners")
+	return c, events
+}
+
+func (k *checker) closeAll() {
+	for _, c := range k.open {
+		_ = c.Close(k.ctx) // a close that is wrong ends the conversation, or is in late
+	}
+}
+
+// ask sends a request of a client that may not be open, and returns the answer.
+func (k *checker) ask(op string, client int) lines.Reply {
+	a, err := k.p.Await(k.p.Send(lines.Request{Op: op, Client: &client}, nil), 10*time.Second)
+	k.must(err)
+	return a
+}
+
+// within is the step's context, for so long.
+func (k *checker) within(d time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(k.ctx, d)
+}
+
+// grantLimit is how long an acquire may take when nobody is in the way.
+const grantLimit = 10 * time.Second
+
+// acquire has the client acquire what nobody holds.
+func (k *checker) acquire(c *host.Client) recipes.Claim {
+	ctx, cancel := k.within(grantLimit)
+	defer cancel()
+	claim, err := c.Acquire(ctx)
+	k.be(err == nil, "nobody holds, and acquire, which has %v, came to no grant: %v", grantLimit, err)
+	return claim
+}
+
+func (k *checker) release(c *host.Client) {
+	ctx, cancel := k.within(grantLimit)
+	defer cancel()
+	err := c.Release(ctx)
+	k.be(err == nil, "a release, with nothing in its way, is answered ok: %v", err)
+}
+
+// until waits for a condition.
+func (k *checker) until(limit time.Duration, ok func() bool) bool {
+	for end := time.Now().Add(limit); ; {
+		if ok() {
+			return true
+		}
+		if time.Now().After(end) || k.ctx.Err() != nil {
+			return false
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-k.ctx.Done():
+		}
+	}
+}
+
+// attempt is an operation in the background.
+type attempt struct {
+	claim  recipes.Claim
+	item   []byte
+	err    error
+	done   chan struct{}
+	giveUp context.CancelFunc
+}
+
+func (k *checker) begin(f func(context.Context, *attempt)) *attempt {
+	ctx, cancel := context.WithCancel(k.ctx)
+	a := &attempt{done: make(chan struct{}), giveUp: cancel}
+	go func() {
+		defer close(a.done)
+		f(ctx, a)
+	}()
+	return a
+}
+
+func (k *checker) beginAcquire(c *host.Client) *attempt {
+	return k.begin(func(ctx context.Context, a *attempt) { a.claim, a.err = c.Acquire(ctx) })
+}
+
+func (k *checker) beginTake(c *host.Client) *attempt {
+	return k.begin(func(ctx context.Context, a *attempt) { a.item, a.err = c.Take(ctx) })
+}
+
+// returns says whether the attempt returns within a time.
+func (a *attempt) returns(limit time.Duration) bool {
+	select {
+	case <-a.done:
+		return true
+	case <-time.After(limit):
+		return false
+	}
+}
+
+// waits ends the step if the attempt returns, while somebody is in its way.
+func (k *checker) waits(a *attempt, what string) {
+	returned := a.returns(300 * time.Millisecond)
+	if returned && k.ended.Load() {
+		panic(failed{fmt.Errorf("%s returned, and a grant had ended by itself: nobody may have been in its way", what)})
+	}
+	k.be(!returned, "%s returned although it has to wait: %v", what, a.err)
+}
+
+// nodes counts the session's nodes in line.
+func (k *checker) nodes(session int64) int {
+	n, err := k.Ground.Below(k.ctx, k.path, session)
+	k.must(err)
+	return n
+}
