@@ -98,6 +98,6 @@ func (p *ensemble) files(m state.Member) []testcontainers.ContainerFile {
 
 func (p *ensemble) zooCfg(m state.Member) string {
 	lines := []string{"dataDir=" + dataDir, "dataLogDir=" + logDir,
-		"preAllocSize=16384"} // KiB of transaction log at a time: the default would fill small disks
+		"preAllocSize=1024"} // KiB of transaction log at a time: Docker hands out its files whole, and there is one for each start
 	return setup.ZooCfg(p.Record, m, true, append(lines, setup.SecureLines(p.Record, m, confDir)...)...)
 }
