@@ -167,8 +167,12 @@ func (c Condition) against(t Trial, all []Comparison) Threshold {
 		}
 	}
 	why := "not measured in any pair of trials"
-	if t.Base == "" {
+	m := t.Metrics[c.Metric]
+	switch {
+	case t.Base == "":
 		why = "the scenario names no base"
+	case m.Field(c.Field) != nil && m.TooFew(c.Field):
+		why = c.tooFew(m)
 	}
 	return Threshold{Expr: c.Expr, Result: Unknown, Measured: why}
 }

@@ -76,10 +76,7 @@ func foldFolder(dir string, run Run) ([]Folded, error) {
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for i, name := range names {
 		g.Go(func() error {
-			f := foldFile(dir, name)
-			if f.History != nil && !f.History.Commits && run.Ensemble.ours() {
-				f.Trial.inDoubt("its commits are missing: " + history.CommitsPath(HistoryPath(dir, name)) + " is not there, and it was judged without them")
-			}
+			f := foldFile(dir, name, run.Ensemble.ours())
 			if !slices.ContainsFunc(f.Trial.Verdicts, func(v Verdict) bool { return v.Result == Fail }) {
 				f.History = nil // nobody asks for its records any more
 			}
@@ -127,13 +124,18 @@ func (t *Trial) inDoubt(why string) {
 }
 
 // foldFile folds one history. One that cannot be opened is a trial of which
-// nothing is known: it must not hide the others, nor be forgotten.
-func foldFile(dir, name string) Folded {
+// nothing is known: it must not hide the others, nor be forgotten. committed says that there
+// have to be commits beside it.
+func foldFile(dir, name string, committed bool) Folded {
 	h, err := history.Open(HistoryPath(dir, name))
 	if err != nil {
 		return unreadable(name, err)
 	}
-	f := Fold(h)
+	var doubts []string
+	if committed && !h.Commits {
+		doubts = append(doubts, "its commits are missing: "+history.CommitsPath(HistoryPath(dir, name))+" is not there, and it was judged without them")
+	}
+	f := Fold(h, doubts...)
 	f.Trial.Name = name // the file's name leads to the history, whatever its header says
 	return f
 }

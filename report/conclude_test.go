@@ -128,7 +128,7 @@ func TestJudge_showsTheTrialsWhoseHistoriesAreMissing(t *testing.T) {
 func TestJudge_saysThatCommitsAreMissing(t *testing.T) {
 	for kind, want := range map[string]bool{"process": true, "container": true, "external": false} {
 		dir := t.TempDir()
-		writeHistory(t, dir, history.Header{Trial: "t"}, hold("p", 1, 5, 0, 10, 20)...)
+		writeHistory(t, dir, history.Header{Trial: "t", Thresholds: []string{"verdicts == pass"}}, hold("p", 1, 5, 0, 10, 20)...)
 		c, err := Conclude(dir, Run{ID: "r", Ensemble: Ensemble{Kind: kind}})
 		if err != nil {
 			t.Fatal(err)
@@ -138,6 +138,9 @@ func TestJudge_saysThatCommitsAreMissing(t *testing.T) {
 		})
 		if said != want {
 			t.Errorf("%s: %+v", kind, c.Result.Trials[0].Verdicts)
+		}
+		if x := c.Result.Trials[0].Thresholds[0]; strings.Contains(x.Measured, "history") != want {
+			t.Errorf("%s: the threshold on all verdicts: %+v", kind, x)
 		}
 	}
 }

@@ -24,8 +24,9 @@ type Folded struct {
 }
 
 // Fold reads a history once, and concludes everything from it: metrics, verdicts,
-// faults, the thresholds of its header, and what is to be drawn.
-func Fold(h *history.History) Folded {
+// faults, the thresholds of its header, and what is to be drawn. doubts are reasons for
+// which not all of it can be known.
+func Fold(h *history.History, doubts ...string) Folded {
 	sweep, fold, tracer, opinions := verdict.NewSweep(h), metrics.NewFold(h), newTracer(h), second.NewOpinions(h)
 	fold.OnHandoff, fold.OnFailover = tracer.handoff, tracer.failover
 	fold.OnRamp, fold.OnPause = tracer.ramp, tracer.pause
@@ -63,6 +64,9 @@ func Fold(h *history.History) Folded {
 	}
 	disagree(t.Verdicts, opinions.Close())
 	t.Verdicts = append(t.Verdicts, second.Queue(h, t.Verdicts)...)
+	for _, why := range doubts {
+		t.inDoubt(why)
+	}
 	t.Metrics = fold.Close()
 	if len(h.Phases) > 0 {
 		timeFailures(t.Verdicts, at, h.Phases[0].Start)

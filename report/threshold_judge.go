@@ -23,7 +23,7 @@ func (c Condition) Judge(t Trial) Threshold {
 		out.Measured = "not measured"
 		return out
 	case m.TooFew(c.Field):
-		out.Measured = fmt.Sprintf("measured in %s, and %s takes %d", units.Plural(m.Samples(), "sample"), c.Field, metrics.Fewest(c.Field))
+		out.Measured = c.tooFew(m)
 		return out
 	}
 	unit := m.Unit
@@ -55,6 +55,11 @@ func (c Condition) Judge(t Trial) Threshold {
 		out.Measured += ": " + m.Note
 	}
 	return out
+}
+
+// tooFew says that a quantile takes more samples than the metric has.
+func (c Condition) tooFew(m metrics.Metric) string {
+	return fmt.Sprintf("measured in %s, and %s takes %d", units.Plural(m.Samples(), "sample"), c.Field, metrics.Fewest(c.Field))
 }
 
 func (c Condition) judgeVerdicts(vs []Verdict) (result, measured string) {

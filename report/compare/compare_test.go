@@ -144,6 +144,12 @@ func TestRuns(t *testing.T) {
 		{"a threshold that failed is worse", 10, 1, 0.01, func(new *report.Result) {
 			new.Trials[0].Thresholds = append(new.Trials[0].Thresholds, report.Threshold{Expr: "throughput > 5", Result: report.Fail})
 		}, report.Fail, "threshold throughput > 5 of herd, lock/parent"},
+		{"a history that is not whole may hide what is worse", 10, 1, 0.01, func(new *report.Result) {
+			new.Trials[0].Verdicts = append(new.Trials[0].Verdicts, report.Verdict{Guarantee: verdict.Readable, Result: report.Unknown})
+		}, report.Unknown, "whole before, unknown now: what is missing may be worse"},
+		{"a guarantee of which nothing is known any more", 10, 1, 0.01, func(new *report.Result) {
+			new.Trials[0].Verdicts = append(new.Trials[0].Verdicts, report.Verdict{Guarantee: verdict.NoOrphan, Result: report.Unknown})
+		}, report.Unknown, "not judged before, unknown now"},
 		{"nothing in common is not a pass", 10, 1, 0.01, func(new *report.Result) { new.Trials = nil }, report.Unknown, "nothing in common"},
 	} {
 		t.Run(row.about, func(t *testing.T) {
@@ -156,6 +162,18 @@ func TestRuns(t *testing.T) {
 				t.Errorf("%s: %s\nwant %s and %q", c.Result, c.Sentence(), row.want, row.says)
 			}
 		})
+	}
+}
+
+func TestRuns_whatFailedAndIsUnknownNowIsNotBetter(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for now, want := range map[string]string{report.Unknown: report.Unknown, report.Pass: report.Pass} {
+		old, new := invent(r, "old", 10, 1, 0.01), invent(r, "new", 10, 1, 0.01)
+		old.Trials[0].Thresholds = append(old.Trials[0].Thresholds, report.Threshold{Expr: "throughput > 5", Result: report.Fail})
+		new.Trials[0].Thresholds = append(new.Trials[0].Thresholds, report.Threshold{Expr: "throughput > 5", Result: now})
+		if c := Runs(old, new, five); c.Result != want {
+			t.Errorf("fail before, %s now: %s: %s; want %s", now, c.Result, c.Sentence(), want)
+		}
 	}
 }
 

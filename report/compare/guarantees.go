@@ -38,13 +38,17 @@ func changed(kind string, before, after map[string]string) []Row {
 		switch {
 		case kind == "verdict" && name == report.Fit && (now != report.Pass || known && was != report.Pass):
 			r.Why = fmt.Sprintf("%s before, %s now: times of a machine that was not fit say nothing", cmp.Or(was, "none"), now)
+		case name == verdict.Readable && now == Unknown:
+			r.Why = cmp.Or(was, "whole") + " before, unknown now: what is missing may be worse"
 		case !known && now == report.Fail:
 			r.Result, r.Why = Worse, "not judged before, fail now"
+		case !known && now == Unknown:
+			r.Why = "not judged before, unknown now"
 		case !known || was == now:
 			continue
 		case now == report.Fail:
 			r.Result = Worse
-		case was == report.Fail || now == report.Pass:
+		case now == report.Pass:
 			r.Result = Better
 		}
 		if r.Why == "" {

@@ -66,10 +66,12 @@ type failovers struct {
 func (x *failovers) handoff(h Handoff, last, next *verdict.Belief) {
 	phase := next.Phase
 	if h.Failover || x.fold.phase(phase).Kind == history.SuccessionPhase {
-		x.fold.observe(LeaderlessTime, phase, max(0, next.Start-last.End))
+		x.fold.observe(LeaderlessTime, phase, h.Nobody)
+	}
+	if h.Failover && h.Latency > 0 {
+		x.fold.handedOff(FailoverLatency, phase, h)
 	}
 	if h.Failover {
-		x.fold.handedOff(FailoverLatency, phase, h)
 		x.fold.observe(BeliefOverlap, phase, max(0, min(last.End, next.End)-next.Start))
 	}
 }

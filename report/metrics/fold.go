@@ -2,6 +2,8 @@ package metrics
 
 import (
 	"cmp"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/zkbench/zkbench/report/history"
@@ -22,6 +24,7 @@ type Fold struct {
 	distributions map[string]*distributed
 	collectors    []collector
 	holders       holders
+	contended     map[string]bool // phases in which somebody asked for a grant, or an item
 	arrived       *arrived
 	end           time.Duration
 }
@@ -30,6 +33,7 @@ type Fold struct {
 type collector struct {
 	sample  func(s *history.Sample, p *history.Phase) // every operation, and its phase
 	record  func(r history.Record)                    // every other record
+	belief  func(b *verdict.Belief)                   // every time in which somebody believed that it held
 	changed func(last, next *verdict.Belief)          // another client holds, in the same round
 	handoff func(h Handoff, last, next *verdict.Belief)
 	close   func(out map[string]Metric) // after the last record; adds what has a value
@@ -49,6 +53,7 @@ func NewFold(h *history.History) *Fold {
 		OnHandoff: func(string, Handoff) {}, OnFailover: func(Failover) {}, OnRamp: func(Ramp) {}, OnPause: func(Pause) {},
 		history: h,
 		phases:  map[string]*history.Phase{}, faults: verdict.Aftermath(h, 0), distributions: map[string]*distributed{},
+		contended: map[string]bool{},
 	}
 	for i := range h.Phases {
 		f.phases[h.Phases[i].Name] = &h.Phases[i]
@@ -69,6 +74,9 @@ func (f *Fold) phase(name string) *history.Phase { return cmp.Or(f.phases[name],
 func (f *Fold) Record(n history.Numbered) {
 	f.end = max(f.end, n.Time())
 	s, ok := n.Record.(*history.Sample)
+	if w, waits := n.Record.(*history.Waiting); waits {
+		f.contended[w.Phase] = true
+	}
 	if !ok {
 		for i := range f.collectors {
 			if take := f.collectors[i].record; take != nil {
@@ -76,6 +84,9 @@ func (f *Fold) Record(n history.Numbered) {
 			}
 		}
 		return
+	}
+	if s.Op == history.Acquire || s.Op == history.Take {
+		f.contended[s.Phase] = true
 	}
 	p := f.phase(s.Phase)
 	for i := range f.collectors {
@@ -150,6 +161,16 @@ func (f *Fold) endOf(p *history.Phase) time.Duration { return cmp.Or(p.Over(), f
 // not in a flap, where operations only show that all is well, nor at the harness's pace,
 // nor in a ramp, nor after the clients were told to stop.
 func counted(s *history.Sample, p *history.Phase) bool {
-	return s.Outcome == history.OK && (s.Op == history.Acquire || s.Op == history.Take) &&
-		p.Kind != history.FlapPhase && p.Pace != history.ByHarness && !p.Ramp() && (p.Stopped == 0 || s.Return <= p.Stopped)
+	return s.Outcome == history.OK && (s.Op == history.Acquire || s.Op == history.Take) && paced(p) && (p.Stopped == 0 || s.Return <= p.Stopped)
+}
+
+// paced says whether a phase counts for rates.
+func paced(p *history.Phase) bool {
+	return p.Kind != history.FlapPhase && p.Pace != history.ByHarness && !p.Ramp()
+}
+
+// rated returns the phases that count for rates, in which somebody asked for something.
+func (f *Fold) rated() []string {
+	names := slices.Sorted(maps.Keys(f.contended))
+	return slices.DeleteFunc(names, func(name string) bool { return !paced(f.phase(name)) })
 }

@@ -65,6 +65,11 @@ func (b *line) fault(client, from, to int) *line {
 	return b.add(&history.Window{Fault: "session.close", Target: "holder", Client: client, Start: time.Duration(from) * ms, End: time.Duration(to) * ms, Proof: "p"})
 }
 
+// waiting is an acquire that is under way when its phase is over.
+func (b *line) waiting(phase string, client, call, at int) *line {
+	return b.add(&history.Waiting{At: time.Duration(at) * ms, Phase: phase, Client: client, Op: history.Acquire, Call: time.Duration(call) * ms})
+}
+
 func (b *line) measure() map[string]Metric {
 	return measure(history.Of(history.Header{Trial: "t", Cell: history.Cell{Subject: "lock/parent", Clients: 3}}, b.records...))
 }

@@ -53,28 +53,44 @@ func (f *Fold) handedOff(metric, phase string, h Handoff) {
 // Handoff is the passing of a grant from one holder to the next.
 type Handoff struct {
 	At       time.Duration // when the next grant returned
-	Latency  time.Duration // since the holder let go, or since the fault that hit it
-	Failover bool          // a fault was the cause
+	Latency  time.Duration // since the holder let go, or since the fault that hit it; 0 where nobody knows the fault
+	Failover bool          // the holder did not let go, or a fault had hit it
+	Nobody   time.Duration // the part of Latency in which nobody believed to hold
 }
 
 // holders follows who holds.
 type holders struct {
 	last verdict.Belief
-	some bool // last is set
+	some bool   // last is set
+	away []away // times in which the last was in doubt
 }
+
+// away is a time in which a holder was in doubt, and then held on.
+type away struct{ from, to time.Duration }
 
 // Belief takes the next belief. They come in the order of their start.
 func (f *Fold) Belief(b verdict.Belief) {
+	for i := range f.collectors {
+		if take := f.collectors[i].belief; take != nil {
+			take(&b)
+		}
+	}
 	last, some := f.holders.last, f.holders.some
 	if some && b.Client == last.Client && b.Token == last.Token {
+		f.holders.away = append(f.holders.away, away{last.End, b.Start})
 		f.holders.last.End, f.holders.last.Ended = b.End, b.Ended // the same grant goes on
 		return
 	}
-	f.holders = holders{b, true}
+	doubts := f.holders.away
+	f.holders = holders{last: b, some: true}
 	if !some || b.Phase != last.Phase || b.Round != last.Round {
 		return
 	}
 	h, passed := f.passed(&last, &b)
+	h.Nobody = max(0, b.Start-last.End)
+	for _, a := range doubts {
+		h.Nobody += max(0, a.to-max(a.from, b.Start-h.Latency))
+	}
 	for i := range f.collectors {
 		c := &f.collectors[i]
 		if c.changed != nil {
@@ -98,25 +114,29 @@ func (f *Fold) passed(last, b *verdict.Belief) (Handoff, bool) {
 	switch {
 	case last.End > b.Start:
 		return Handoff{}, false // an overlap without a fault: the verdict's business
-	case !graceful:
+	case last.Ended == string(history.Killed):
 		h.Failover = true
+		return h, true
+	case !graceful:
+		h.Failover, h.Latency = true, 0
 		return h, true
 	}
 	// Somebody waited for it, and no fault was in the way.
 	return h, b.Call <= last.End && !f.faults.Touches(last.End, b.Start)
 }
 
-// cause returns the latest fault that began while last held and that explains why it
-// holds no longer: one that hit the holder itself, or, where it has heard of a loss,
-// one that hit a member.
+// cause returns the latest fault that explains why last holds no longer: one that hit the
+// holder itself, when it held or was about to be granted; or, where it has heard of a loss, one
+// that hit a member while it held.
 func cause(last, b *verdict.Belief, faults []history.Fault, graceful bool) (history.Fault, bool) {
 	until := min(last.End, b.Start)
 	i := sort.Search(len(faults), func(i int) bool { return faults[i].Start > until })
 	for _, w := range slices.Backward(faults[:i]) {
-		if w.Start < last.Start {
+		if w.Start < last.Call {
 			break
 		}
-		hit := w.Client == last.Client || w.Client < 0 && !graceful
+		early := w.Start < last.Start
+		hit := w.Client == last.Client && (!early || verdict.Ended(w) >= last.Start) || w.Client < 0 && !graceful && !early
 		if hit && (!graceful || last.End > b.Start) {
 			return w, true
 		}

@@ -50,6 +50,15 @@ func TestHandoffs(t *testing.T) {
 			new(line).hold("p", 1, 5, 0, 10, 0).fault(-1, 100, 200).session(history.Suspended, 1, 150).hold("p", 2, 6, 0, 600, 700), FailoverLatency, 1, 500},
 		{"a holder that was killed without a fault begins a failover at its death",
 			new(line).hold("p", 1, 5, 0, 10, 0).session(history.Killed, 1, 400).hold("p", 2, 6, 0, 600, 700), FailoverLatency, 1, 200},
+		{"a fault that was under way when its victim was granted begins a failover",
+			new(line).hold("p", 1, 5, 0, 110, 0).fault(1, 100, 120).session(history.Lost, 1, 400).hold("p", 2, 6, 0, 600, 700), FailoverLatency, 1, 500},
+		{"a fault that was over when its victim was granted is none of its",
+			new(line).hold("p", 1, 5, 0, 110, 0).fault(1, 100, 105).session(history.Lost, 1, 400).hold("p", 2, 6, 0, 600, 700), FailoverLatency, 0, -1},
+		{"of a loss without a known fault it is only known for how long nobody led",
+			new(line).hold("p", 1, 5, 0, 10, 0).session(history.Lost, 1, 400).hold("p", 2, 6, 0, 600, 700), LeaderlessTime, 1, 200},
+		{"doubts after the fault are leaderless, too",
+			new(line).hold("p", 1, 5, 0, 10, 0).session(history.Suspended, 1, 50).session(history.Restored, 1, 80).fault(1, 100, 110).
+				session(history.Suspended, 1, 150).session(history.Restored, 1, 250).session(history.Lost, 1, 400).hold("p", 2, 6, 0, 600, 700), LeaderlessTime, 1, 300},
 		{"with a churn, the drain's hand-offs have a name of their own",
 			new(line).drain(0, 27).phase("churn", 28, 100).
 				hold("drain", 1, 5, 0, 10, 20).hold("drain", 2, 6, 0, 23, 25).

@@ -40,9 +40,9 @@ func init() {
 
 // queue collects what only queues have.
 type queue struct {
-	fold       *Fold
-	items      map[string]item // those that were put and not taken, or taken and not put
-	due, taken int64           // items
+	fold  *Fold
+	items map[string]item // those that were put and not taken, or taken and not put
+	due   int64           // items
 
 	// Over the streams only.
 	streamed, notifications, requests int64
@@ -52,6 +52,7 @@ type queue struct {
 // returned.
 type item struct {
 	isPut     bool
+	counts    bool // this half counts for latencies
 	phase     string
 	due, call time.Duration // of the put
 	taken     time.Duration
@@ -59,39 +60,32 @@ type item struct {
 
 func (x *queue) sample(s *history.Sample, p *history.Phase) {
 	ok, flap := s.Outcome == history.OK, p.Kind == history.FlapPhase
-	switch s.Op {
-	case history.Put:
+	half := item{counts: ok && !flap, phase: s.Phase, due: s.Due, call: s.Call, taken: s.Return}
+	switch {
+	case s.Op == history.Put:
 		x.due++
-		if ok && !flap {
-			x.put(s)
-		}
-	case history.Take:
-		if ok {
-			x.taken++
-		}
-		if ok && !flap {
-			x.take(s)
-		}
+		half.isPut = true
+		x.add(s.Item, half)
+	case s.Op == history.Take && ok:
+		x.add(s.Item, half)
 	}
 }
 
-func (x *queue) put(s *history.Sample) {
-	put := item{isPut: true, phase: s.Phase, due: s.Due, call: s.Call}
-	if i, ok := x.items[s.Item]; ok && !i.isPut {
-		delete(x.items, s.Item)
-		x.delivered(put, i.taken)
+// add takes in one half of what there is to know of an item.
+func (x *queue) add(id string, half item) {
+	other, known := x.items[id]
+	if !known || other.isPut == half.isPut {
+		x.items[id] = half
 		return
 	}
-	x.items[s.Item] = put
-}
-
-func (x *queue) take(s *history.Sample) {
-	if i, ok := x.items[s.Item]; ok && i.isPut {
-		delete(x.items, s.Item)
-		x.delivered(i, s.Return)
-		return
+	delete(x.items, id)
+	switch {
+	case !half.counts || !other.counts:
+	case half.isPut:
+		x.delivered(half, other.taken)
+	default:
+		x.delivered(other, half.taken)
 	}
-	x.items[s.Item] = item{taken: s.Return}
 }
 
 // delivered counts the latency of an item that was taken at that time.
@@ -127,9 +121,13 @@ func (x *queue) record(r history.Record) {
 
 func (x *queue) close(out map[string]Metric) {
 	if x.due > 0 {
-		// A put without a reply may have come to nothing, or to several copies: more
-		// taken than due is no debt.
-		out[QueueUndelivered] = Metric{Unit: "1", Value: new(float64(max(0, x.due-x.taken))), Count: &x.due}
+		waiting := 0.0
+		for _, i := range x.items {
+			if i.isPut {
+				waiting++
+			}
+		}
+		out[QueueUndelivered] = Metric{Unit: "1", Value: &waiting, Count: &x.due}
 	}
 	if x.streamed > 0 && x.notifications > 0 {
 		out[QueueYield] = Metric{Unit: "1/notification", Value: new(float64(x.streamed) / float64(x.notifications)), Count: &x.streamed}

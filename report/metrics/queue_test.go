@@ -55,3 +55,11 @@ func TestQueue_latencyWhicheverRecordComesFirst(t *testing.T) {
 		}
 	}
 }
+
+func TestQueue_aDuplicateHidesNoItem(t *testing.T) {
+	b := stream()
+	b.add(&history.Sample{Phase: "stream", Op: history.Take, Item: "a", Return: 1200 * ms, Outcome: history.OK})
+	if m := b.measure()[QueueUndelivered]; *m.Value != 1 || *m.Count != 4 {
+		t.Errorf("%v of %d items were not delivered; want 1, c, of 4", *m.Value, *m.Count)
+	}
+}

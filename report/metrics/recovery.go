@@ -1,6 +1,8 @@
 package metrics
 
 import (
+	"time"
+
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/verdict"
 )
@@ -24,20 +26,26 @@ func init() {
 				Help: "the highest rate at which the members took connections, over about a second"},
 		},
 		collect: func(f *Fold) collector {
-			x := &recovery{fold: f}
-			return collector{record: x.record, changed: x.changed, close: x.close}
+			x := &recovery{fold: f, held: map[string]time.Duration{}, waits: map[string]time.Duration{}}
+			return collector{record: x.record, belief: x.belief, changed: x.changed, close: x.close}
 		},
 	})
 }
 
 type recovery struct {
 	fold    *Fold
-	peak    float64 // connections a second
+	held    map[string]time.Duration // by phase: until when somebody held
+	waits   map[string]time.Duration // by phase: since when the first of those waited who still did when it was over
+	peak    float64                  // connections a second
 	counted bool
 }
 
 func (x *recovery) record(r history.Record) {
 	switch r := r.(type) {
+	case *history.Waiting:
+		if since, known := x.waits[r.Phase]; r.Op == history.Acquire && (!known || r.Call < since) {
+			x.waits[r.Phase] = r.Call
+		}
 	case *history.Recovered:
 		x.fold.observe(RecoveryTime, r.Phase, r.At-r.Healing)
 	case *history.Connections:
@@ -48,13 +56,23 @@ func (x *recovery) record(r history.Record) {
 	}
 }
 
+func (x *recovery) belief(b *verdict.Belief) { x.held[b.Phase] = max(x.held[b.Phase], b.End) }
+
 func (x *recovery) changed(last, next *verdict.Belief) {
-	if next.Start > last.End && x.fold.faults.Touches(last.End, next.Start) {
-		x.fold.observe(outageTime, next.Phase, next.Start-last.End)
+	x.outage(next.Phase, max(last.End, next.Call), next.Start)
+}
+
+// outage observes a time in which nobody held, and somebody waited, if a fault was in force.
+func (x *recovery) outage(phase string, from, to time.Duration) {
+	if to > from && x.fold.faults.Touches(from, to) {
+		x.fold.observe(outageTime, phase, to-from)
 	}
 }
 
 func (x *recovery) close(out map[string]Metric) {
+	for phase, since := range x.waits {
+		x.outage(phase, max(since, x.held[phase]), x.fold.endOf(x.fold.phase(phase)))
+	}
 	if x.counted {
 		out[ConnectionsPeak] = Metric{Unit: "1/s", Value: new(x.peak)}
 	}

@@ -1,8 +1,6 @@
 package metrics
 
 import (
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/zkbench/zkbench/report/history"
@@ -56,14 +54,14 @@ func (x *slow) close(map[string]Metric) {
 			x.fold.observe(slowTime, "", run)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(x.grants)) {
+	for _, name := range x.fold.rated() {
 		if !x.disturbed(name) {
 			continue
 		}
 		faults = true
 		run := time.Duration(0)
 		for _, n := range x.seconds(name) {
-			if n < usual/2 {
+			if 2*float64(n) < usual {
 				run += time.Second
 				continue
 			}
@@ -93,9 +91,9 @@ func (x *slow) seconds(name string) []int {
 }
 
 // usual is the median of the grants in an undisturbed second.
-func (x *slow) usual() (int, bool) {
+func (x *slow) usual() (float64, bool) {
 	var all []float64
-	for name := range x.grants {
+	for _, name := range x.fold.rated() {
 		if !x.disturbed(name) {
 			for _, n := range x.seconds(name) {
 				all = append(all, float64(n))
@@ -103,5 +101,5 @@ func (x *slow) usual() (int, bool) {
 		}
 	}
 	median, ok := stats.Middle(all)
-	return int(median), ok && median >= fewestGrants
+	return median, ok && median >= fewestGrants
 }

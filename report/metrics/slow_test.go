@@ -79,3 +79,20 @@ func TestSlow(t *testing.T) {
 		})
 	}
 }
+
+func TestSlow_fourOfNineAreFewerThanHalf(t *testing.T) {
+	b := new(line).phase("calm", 0, 5000).phase("storm", 5000, 10_000).fault(1, 6000, 7000)
+	for second := range 10 {
+		n, phase := 9, "calm"
+		if second >= 5 {
+			n, phase = 4, "storm"
+		}
+		for i := range n {
+			at := time.Duration(second)*time.Second + time.Duration(i)*ms
+			b.add(&history.Sample{Phase: phase, Op: history.Acquire, Due: at, Call: at, Return: at + 1, Outcome: history.OK, Token: int64(second*100 + i + 1)})
+		}
+	}
+	if m := b.measure()[slowTime]; m.Max == nil || time.Duration(*m.Max) != 5*time.Second {
+		t.Errorf("slow.time %+v, want 5s", m)
+	}
+}

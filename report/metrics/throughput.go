@@ -1,8 +1,6 @@
 package metrics
 
 import (
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/zkbench/zkbench/report/history"
@@ -39,7 +37,7 @@ func (x *throughput) sample(s *history.Sample, p *history.Phase) {
 func (x *throughput) close(out map[string]Metric) {
 	var all int64
 	var long time.Duration
-	names := slices.Sorted(maps.Keys(x.done))
+	names := x.fold.rated()
 	for _, name := range names {
 		p := x.fold.phase(name) // a history without phases is one phase
 		n, took := x.done[name], x.fold.endOf(p)-p.Start

@@ -10,3 +10,13 @@ func TestThroughput_countsThePhaseThatIsNotTheDrain(t *testing.T) {
 		t.Errorf("got %+v, want 2 grants in 2 s", m)
 	}
 }
+
+func TestThroughput_countsAPhaseInWhichNobodyWasGranted(t *testing.T) {
+	m := new(line).phase("a", 0, 1000).phase("b", 1000, 4000).hold("a", 1, 5, 0, 10, 20).hold("a", 1, 6, 30, 40, 50).waiting("b", 1, 1000, 4000).measure()
+	if all := m[Throughput]; all.Value == nil || *all.Value != 0.5 {
+		t.Errorf("got %+v, want 2 grants in 4 s", all)
+	}
+	if b := m[Throughput+".b"]; b.Value == nil || *b.Value != 0 {
+		t.Errorf("got %+v, want no grant in 3 s", b)
+	}
+}

@@ -30,6 +30,7 @@ type Belief struct {
 	EndRecord      int  // and that ended it; 0 at the history's end
 
 	granted *granted // what the commits have of it; nil without
+	open    bool     // how it ended is not known: it is still believed, or a release that may be under way has no record
 }
 
 // After says whether somebody with that token was let in before, who is younger. A grant that
@@ -307,6 +308,7 @@ func (t *Beliefs) take() *entry {
 // Close emits everything that is left. What is still believed ends at end.
 func (t *Beliefs) Close(end time.Duration) {
 	for _, e := range t.queue {
+		e.open = !e.final
 		if e.live {
 			e.End, e.Ended, e.live = max(end, e.Start), AtEnd, false
 		}

@@ -1,8 +1,6 @@
 package verdict
 
 import (
-	"time"
-
 	"github.com/zkbench/zkbench/report/history"
 )
 
@@ -68,7 +66,7 @@ func (b *busy) record(n history.Numbered) {
 		e.Client, e.Requests, e.Calls, e.Notifications, e.Connections, n.N, allowed)
 }
 
-func (b *busy) finish(time.Duration) Verdict {
+func (b *busy) finish(ending) Verdict {
 	switch {
 	case b.broken.count > 0:
 		return b.broken.fail("clients in a loop")

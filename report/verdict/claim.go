@@ -238,7 +238,7 @@ func (c *claims) claim(s *history.Sample, record int) {
 		s.Client, uint64(s.Session), record, uint64(k.opened), k.openedRecord)
 }
 
-func (c *claims) finish(time.Duration) Verdict {
+func (c *claims) finish(ending) Verdict {
 	why := ""
 	if c.line != nil {
 		why = c.line.incomplete()

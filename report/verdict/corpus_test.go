@@ -187,3 +187,47 @@ func FuzzJudge(f *testing.F) {
 		}
 	})
 }
+
+// What is missing from a history proves nothing where the rest of it was lost.
+func TestCorpus_aHistoryThatIsCutShortFailsNothingThatTheWholeKeeps(t *testing.T) {
+	const cuts = 100
+	proven := 0
+	for _, file := range corpus(t) {
+		h, err := history.Open(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all []history.Numbered
+		for n, err := range h.Records {
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, n)
+		}
+		var fails []string
+		for _, v := range Judge(h) {
+			if v.Result == Fail {
+				fails = append(fails, v.Guarantee)
+			}
+		}
+		for k := range cuts {
+			s := NewSweep(h)
+			for _, n := range all[:len(all)*k/cuts] {
+				s.Add(n)
+			}
+			for _, v := range s.Close(history.ErrTruncated) {
+				switch {
+				case v.Result == Pass:
+					t.Errorf("%s, cut before record %d of %d: %s passes", file, len(all)*k/cuts, len(all), v.Guarantee)
+				case v.Result == Fail && !slices.Contains(fails, v.Guarantee):
+					t.Errorf("%s, cut before record %d of %d: a false alarm: %s: %v", file, len(all)*k/cuts, len(all), v.Guarantee, v.Reasons)
+				case v.Result == Fail:
+					proven++
+				}
+			}
+		}
+	}
+	if proven == 0 {
+		t.Error("no history that was cut short proves a failure")
+	}
+}

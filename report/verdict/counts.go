@@ -2,7 +2,6 @@ package verdict
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/zkbench/zkbench/report/history"
 )
@@ -61,7 +60,7 @@ func (c *tally) record(n history.Numbered) {
 	}
 }
 
-func (c *tally) finish(time.Duration) Verdict {
+func (c *tally) finish(ending) Verdict {
 	switch {
 	case c.broken.count > 0:
 		return c.broken.fail("rounds")

@@ -131,9 +131,9 @@ func phaseStart(h *history.History, phase string, at time.Duration) time.Duratio
 	return from
 }
 
-func (f *fan) finish(time.Duration) Verdict {
+func (f *fan) finish(end ending) Verdict {
 	byVariant := 0
-	if f.judged == 0 && f.disturbed == 0 && f.history.Header.Recipe != Queue {
+	if !end.cut && f.judged == 0 && f.disturbed == 0 && f.history.Header.Recipe != Queue {
 		for _, p := range f.phases {
 			if f.byVariant(p) {
 				byVariant++

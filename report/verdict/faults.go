@@ -2,7 +2,6 @@ package verdict
 
 import (
 	"cmp"
-	"time"
 
 	"github.com/zkbench/zkbench/report/history"
 )
@@ -24,7 +23,7 @@ func init() {
 func newFaults(in *inputs) checker {
 	h := in.history
 	return checker{
-		finish: func(time.Duration) Verdict {
+		finish: func(ending) Verdict {
 			var bare evidence
 			for _, w := range h.Faults {
 				if w.Proof != "" && w.Err == "" || w.CutShort { // its kind was proven before

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -49,6 +50,7 @@ type fences struct {
 type refusal struct {
 	token        int64
 	call, answer time.Duration
+	why          string // the resource's own words; "" where there are none
 	record       int
 }
 
@@ -68,7 +70,7 @@ func (f *fences) record(n history.Numbered) {
 	switch s.Outcome {
 	case history.Failed:
 		f.stopped++
-		f.refused[s.Client] = append(f.refused[s.Client], refusal{s.Token, s.Call, s.Return, n.N})
+		f.refused[s.Client] = append(f.refused[s.Client], refusal{s.Token, s.Call, s.Return, s.Err, n.N})
 	case history.Unknown:
 		f.open++
 	case history.OK:
@@ -97,13 +99,13 @@ func (f *fences) judge(next time.Duration) {
 	}
 	f.judged++
 	if f.certain.Record > 0 && b.Token <= f.certain.Token {
-		how := "is lower than"
+		how, harm := "is lower than", "the resource takes the holder for a stale one"
 		if b.Token == f.certain.Token {
-			how = "repeats"
+			how, harm = "repeats", "the resource cannot tell one from the other"
 		}
 		f.broken.add([]int{f.certain.Record, b.Record},
-			"token %d of client %d, granted at %v (record %d), %s token %d of client %d, granted before it at %v (record %d): the resource cannot tell one from the other",
-			b.Token, b.Client, b.Start, b.Record, how, f.certain.Token, f.certain.Client, f.certain.Start, f.certain.Record)
+			"token %d of client %d, granted at %v (record %d), %s token %d of client %d, granted before it at %v (record %d): %s",
+			b.Token, b.Client, b.Start, b.Record, how, f.certain.Token, f.certain.Client, f.certain.Start, f.certain.Record, harm)
 	}
 	f.certain = b
 }
@@ -128,8 +130,8 @@ func (f *fences) refusals(b Belief) {
 		}
 		f.stopped--
 		f.broken.add([]int{b.Record, r.record},
-			"client %d held by token %d from %v (record %d), valid and alone, and its write at %v was refused as stale (record %d): a higher token had been used before",
-			b.Client, b.Token, b.Start, b.Record, r.call, r.record)
+			"client %d held by token %d from %v (record %d), valid and alone, and its write at %v was refused (record %d): %s",
+			b.Client, b.Token, b.Start, b.Record, r.call, r.record, cmp.Or(r.why, "a higher token had been used before"))
 	}
 	f.forget(b)
 }
@@ -141,8 +143,8 @@ func (f *fences) forget(b Belief) {
 	}
 }
 
-func (f *fences) finish(time.Duration) Verdict {
-	if f.has {
+func (f *fences) finish(end ending) Verdict {
+	if f.has && !end.cut {
 		f.judge(forever)
 	}
 	about := fmt.Sprintf("%d writes accepted, %d refused as stale, %d of unknown outcome", f.accepted, f.stopped, f.open)

@@ -51,7 +51,7 @@ func TestFencing(t *testing.T) {
 		{"a holder without a doubt that is refused", two + `
 			acquire 1 5 0 1
 			write 1 5 0 2 failed
-			release 1 5 3 4`, Fail, "client 1 held by token 5 from 1ms (record 3), valid and alone, and its write at 2ms was refused as stale (record 4)"},
+			release 1 5 3 4`, Fail, "client 1 held by token 5 from 1ms (record 3), valid and alone, and its write at 2ms was refused (record 4): a higher token had been used before"},
 		{"a stale write that is refused is what fencing is for", two + `
 			acquire 1 5 0 1
 			session lost 1 3

@@ -80,7 +80,7 @@ func (o *order) dying(b Belief) bool {
 	return false
 }
 
-func (o *order) finish(time.Duration) Verdict {
+func (o *order) finish(ending) Verdict {
 	switch {
 	case o.broken.count > 0:
 		return o.broken.fail("overtakings")

@@ -33,7 +33,7 @@ func newFit(in *inputs) checker {
 	f := &fit{untimed: in.history.Header.Provocation != ""}
 	return checker{
 		record: f.record,
-		finish: func(time.Duration) Verdict {
+		finish: func(ending) Verdict {
 			switch {
 			case f.judged == 0:
 				return notJudged("the harness has recorded nothing about itself")

@@ -35,9 +35,18 @@ type Guarantee struct {
 type checker struct {
 	record func(n history.Numbered) // every record, in order
 	belief func(b Belief)           // every belief, in the order of its start
+	rest   func(b Belief)           // where the history is cut short, the beliefs still to come whose ends it has
 	commit func(r history.Record)   // every commit and their end, each before the first record of a client that may know of it
-	// finish returns the verdict. end is the latest instant in the history.
-	finish func(end time.Duration) Verdict
+	// finish returns the verdict.
+	finish func(end ending) Verdict
+}
+
+// ending is where a history ends.
+type ending struct {
+	at time.Duration // the latest instant in it
+	// cut: the rest could not be read. What has no record by then may have one there: an
+	// operation is recorded when it returns. What follows from nothing but that proves nothing.
+	cut bool
 }
 
 // inputs are what a checker may ask for besides records and beliefs.

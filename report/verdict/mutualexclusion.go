@@ -81,7 +81,7 @@ func newMutualExclusion(in *inputs) checker {
 	if x.excuse == 0 {
 		x.excuse = silence + silence/2 + margin
 	}
-	return checker{record: x.record, belief: x.belief, finish: x.finish}
+	return checker{record: x.record, belief: x.belief, rest: x.belief, finish: x.finish}
 }
 
 // claimed is a belief; a late one began after somebody with a younger token had been
@@ -287,7 +287,7 @@ func (x *exclusion) written(s *history.Sample, record int) {
 		s.Client, s.Token, s.Call, record, s.Call-l.at, uint64(l.session), l.record)
 }
 
-func (x *exclusion) finish(time.Duration) Verdict {
+func (x *exclusion) finish(ending) Verdict {
 	why := ""
 	if x.line != nil {
 		why = x.line.incomplete()

@@ -3,7 +3,6 @@ package verdict
 import (
 	"fmt"
 	"slices"
-	"time"
 )
 
 const NoDuplicate = "no-duplicate"
@@ -21,13 +20,13 @@ func init() {
 // noDuplicate judges what was delivered twice, and what one put has put twice, of which
 // the second copy will be delivered. Without commits an item whose put had no reply may be
 // delivered more than once: there may be several copies of it (rule 10).
-func (q *items) noDuplicate(time.Duration) Verdict {
+func (q *items) noDuplicate(end ending) Verdict {
 	q.resolve()
 	var broken evidence
 	decided := q.commits != nil && q.commits.linked && q.commits.incomplete() == ""
 	for _, i := range q.sorted() {
 		switch {
-		case i.maybe && !decided:
+		case i.maybe && !decided, i.put == 0 && end.cut:
 		case i.before > 0:
 			broken.add([]int{i.before, i.taken}, "item %q was delivered twice, records %d and %d", i.id, i.before, i.taken)
 		case i.nodes.again > 0 && i.put > 0:

@@ -1,9 +1,6 @@
 package verdict
 
-import (
-	"fmt"
-	"time"
-)
+import "fmt"
 
 const NoLoss = "no-loss"
 
@@ -18,8 +15,11 @@ func init() {
 }
 
 // noLoss judges by the commits where they show the items.
-func (q *items) noLoss(time.Duration) Verdict {
+func (q *items) noLoss(end ending) Verdict {
 	q.resolve()
+	if end.cut {
+		return notJudged("what was taken is not known")
+	}
 	if q.commits != nil && q.commits.linked {
 		return q.lossByCommits()
 	}

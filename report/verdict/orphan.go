@@ -111,13 +111,18 @@ func (o *orphans) inLine(at string) bool {
 	return len(o.lines) == 0 || o.lines[kind(at)] || beside
 }
 
-func (o *orphans) finish(end time.Duration) Verdict {
+func (o *orphans) finish(end ending) Verdict {
 	if o.leftovers != nil {
-		o.leftovers.finish(end)
+		if !end.cut {
+			o.leftovers.finish(end.at)
+		}
 		// A removal that was not read looks like a node that stands.
 		if o.leftovers.broken.count > 0 && o.leftovers.line.incomplete() == "" {
 			return o.leftovers.broken.fail("orphans")
 		}
+	}
+	if end.cut {
+		o.seen = nil // who is not known to wait may wait
 	}
 	for _, k := range o.seen {
 		allowed := 0

@@ -1,8 +1,6 @@
 package verdict
 
 import (
-	"time"
-
 	"github.com/zkbench/zkbench/report/history"
 )
 
@@ -28,7 +26,7 @@ func newPlayed(*inputs) checker {
 				cut.add([]int{n.N}, "at %v (record %d): %s", u.At, n.N, u.Why)
 			}
 		},
-		finish: func(time.Duration) Verdict {
+		finish: func(ending) Verdict {
 			if cut.count == 0 {
 				return pass()
 			}

@@ -85,9 +85,9 @@ func newProgress(in *inputs) checker {
 	return checker{
 		belief: p.belief,
 		record: func(n history.Numbered) { p.record(n); queue.record(n) },
-		finish: func(end time.Duration) Verdict {
+		finish: func(end ending) Verdict {
 			if p.acquires == 0 && queue.operations > 0 {
-				return queue.finish()
+				return queue.finish(end)
 			}
 			return p.finish(end)
 		},
@@ -191,12 +191,14 @@ func (p *progress) idles(i idle) {
 	p.idle = append(p.idle, i)
 }
 
-func (p *progress) finish(end time.Duration) Verdict {
+func (p *progress) finish(end ending) Verdict {
 	for _, w := range p.trying {
 		p.waited(w)
 	}
-	p.gap(end, 0)
-	p.stuck.judge(&p.broken)
+	if !end.cut {
+		p.gap(end.at, 0)
+		p.stuck.judge(&p.broken)
+	}
 	switch {
 	case p.broken.count > 0:
 		return p.broken.fail("times without progress")

@@ -73,7 +73,7 @@ func newQueueFIFO(in *inputs) checker {
 				q.record(n)
 			}
 		},
-		finish: func(end time.Duration) Verdict {
+		finish: func(end ending) Verdict {
 			if !c.linked {
 				return q.finish(end)
 			}
@@ -149,7 +149,7 @@ func (q *sequence) before(at time.Duration) int {
 	return low + sort.Search(high-low, func(i int) bool { return q.left[low+i].at >= at })
 }
 
-func (q *sequence) finish(time.Duration) Verdict {
+func (q *sequence) finish(ending) Verdict {
 	switch {
 	case q.broken.count > 0:
 		return q.broken.fail("overtakings")

@@ -147,7 +147,10 @@ func (d *deliveries) stood(l lateItem) bool {
 	return l.standing > 0
 }
 
-func (d *deliveries) finish() Verdict {
+func (d *deliveries) finish(end ending) Verdict {
+	if end.cut {
+		d.late = nil // what was taken is not known
+	}
 	for _, l := range d.late {
 		if !d.stood(l) {
 			continue

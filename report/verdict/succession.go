@@ -133,7 +133,10 @@ func (d *drill) stands(client int, at time.Duration) bool {
 	return slices.ContainsFunc(d.line, func(k standing) bool { return k.client == client && (k.left == 0 || k.left >= at) })
 }
 
-func (s *succession) finish(time.Duration) Verdict {
+func (s *succession) finish(end ending) Verdict {
+	if end.cut {
+		return notJudged("who led to the end is not known")
+	}
 	var broken evidence
 	var doubts []string
 	led := map[string][]string{} // phase to the leaders of its drills
@@ -184,7 +187,7 @@ func (d *drill) judgeAt(c check, from time.Duration, broken *evidence, doubts *[
 	if c.first >= 0 {
 		due = d.line[c.first]
 	}
-	leads, doubt := false, ""
+	leads, who, doubt := false, "nobody led", ""
 	for _, b := range d.terms {
 		switch {
 		case b.Start > c.at || b.End < from:
@@ -194,6 +197,7 @@ func (d *drill) judgeAt(c check, from time.Duration, broken *evidence, doubts *[
 				doubt = fmt.Sprintf("client %d led, and was %s at %v", b.Client, b.Ended, b.End)
 			}
 		case d.stands(b.Client, c.at):
+			who = fmt.Sprintf("client %d did not lead", due.client)
 			broken.add([]int{b.Record, c.record}, "%s, round %d: %s client %d led from %v (record %d), although %s",
 				d.phase, d.round, c.after, b.Client, b.Start, b.Record, due.first())
 		}
@@ -207,8 +211,8 @@ func (d *drill) judgeAt(c check, from time.Duration, broken *evidence, doubts *[
 		*doubts = append(*doubts, fmt.Sprintf("%s, round %d: %s", d.phase, d.round, doubt))
 		return "?"
 	}
-	broken.add([]int{due.record, c.record}, "%s, round %d: %s nobody led until %v (record %d), although %s",
-		d.phase, d.round, c.after, c.at, c.record, due.first())
+	broken.add([]int{due.record, c.record}, "%s, round %d: %s %s until %v (record %d), although %s",
+		d.phase, d.round, c.after, who, c.at, c.record, due.first())
 	return "nobody"
 }
 

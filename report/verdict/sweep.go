@@ -19,6 +19,8 @@ type Sweep struct {
 	record  []func(history.Numbered) // of the judges that take records
 	belief  []func(Belief)           // of those that take beliefs
 	commit  []func(history.Record)   // of those that take commits
+	rest    []func(Belief)           // likewise, once it is known that the history is cut short
+	cut     bool                     // that is known
 	beliefs *Beliefs
 	line    *line   // nil without commits
 	grants  *grants // likewise
@@ -36,7 +38,7 @@ type judge struct {
 }
 
 // notPromised is the checker of what the subject does not promise.
-var notPromised = checker{finish: func(time.Duration) Verdict {
+var notPromised = checker{finish: func(ending) Verdict {
 	return Verdict{Result: NotPromised, Reasons: []string{"the subject does not promise it"}}
 }}
 
@@ -81,6 +83,9 @@ func newSweep(h *history.History, wanted func(name string) bool) *Sweep {
 		if j.belief != nil {
 			s.belief = append(s.belief, j.belief)
 		}
+		if j.rest != nil {
+			s.rest = append(s.rest, j.rest)
+		}
 		if j.commit != nil {
 			s.commit = append(s.commit, j.commit)
 		}
@@ -89,8 +94,10 @@ func newSweep(h *history.History, wanted func(name string) bool) *Sweep {
 }
 
 func (s *Sweep) believe(b Belief) {
-	for _, take := range s.belief {
-		take(b)
+	if !s.cut || !b.open {
+		for _, take := range s.belief {
+			take(b)
+		}
 	}
 	s.OnBelief(b)
 }
@@ -126,7 +133,10 @@ func (s *Sweep) Add(n history.Numbered) {
 // history ended with, nil at its end: a history that is cut short can prove a failure,
 // never a pass.
 func (s *Sweep) Close(readErr error) []Verdict {
-	if s.grants != nil {
+	end := ending{at: s.end, cut: readErr != nil}
+	if end.cut {
+		s.cut, s.belief = true, s.rest
+	} else if s.grants != nil {
 		s.grants.close()
 	}
 	s.beliefs.Close(s.end)
@@ -135,7 +145,7 @@ func (s *Sweep) Close(readErr error) []Verdict {
 		if !s.due(j) {
 			continue
 		}
-		v := j.finish(s.end)
+		v := j.finish(end)
 		if s.beliefs.Late > 0 && j.belief != nil && (v.Result == Pass || v.Result == Fail) {
 			v = unknown(fmt.Sprintf("%d records came more than %v late: the order of beliefs is in doubt", s.beliefs.Late, reorder))
 		}

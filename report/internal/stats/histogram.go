@@ -55,9 +55,13 @@ func (h *Histogram) Mean() float64 { return h.sum / float64(h.Count()) }
 // Max is the largest value.
 func (h *Histogram) Max() float64 { return float64(h.max) }
 
-// Percentile returns the value below which that many percent are, in nanoseconds, exact
-// to three significant digits.
+// Percentile returns the lowest value that at least that many percent do not exceed, in
+// nanoseconds, exact to three significant digits.
 func (h *Histogram) Percentile(percent float64) float64 {
+	// The library rounds to the nearest rank, of which fewer may be.
+	if n := float64(h.hdr.TotalCount()); n > 0 {
+		percent = 100 * math.Ceil(percent/100*n-1e-9) / n
+	}
 	// A bucket's top may lie above the highest value that was recorded.
 	return min(max(float64(h.hdr.ValueAtQuantile(percent)), float64(h.min)), float64(h.max))
 }

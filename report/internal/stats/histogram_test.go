@@ -22,6 +22,19 @@ func TestHistogram_keepsTheExactEnds(t *testing.T) {
 	}
 }
 
+// At the 99th percentile of 192 values stands the 191st: 190 are less than 99 of 100.
+func TestHistogram_aPercentileIsExceededByNoMore(t *testing.T) {
+	h := NewHistogram()
+	for i := 1; i <= 192; i++ {
+		h.Record(time.Duration(i) * time.Second)
+	}
+	for percent, want := range map[float64]float64{50: 96, 99: 191, 99.5: 192, 100: 192} {
+		if got := h.Percentile(percent) / 1e9; math.Abs(got-want) > 0.2 {
+			t.Errorf("quantile %v %% of 1 s to 192 s is %v s, want %v", percent, got, want)
+		}
+	}
+}
+
 func TestHistogram_hasThreeFiguresOfShortTimesToo(t *testing.T) {
 	for _, want := range []float64{12_345, 123_456, 777_777, 3_333_333} {
 		h := NewHistogram()
