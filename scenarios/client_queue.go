@@ -110,9 +110,11 @@ func (c *client) consumeSlowly(ctx context.Context) {
 // while consumers go on taking, and records that. When nothing has been taken for so
 // long it gives up, and records what stands in the queue and who waits: what is
 // missing is then unknown, and whether somebody should have taken it is for the
-// verdicts to say. No put may begin after it was called, but by those who are putting.
+// verdicts to say. It is an error if more is taken than was ever put, and the queue is not
+// empty for that. No put may begin after it was called, but by those who are putting.
 func (st *stage) emptied(ctx context.Context, patience time.Duration) error {
 	last, since := st.grants.Load(), time.Now()
+	before, enough := last, 2*(st.items.Load()+int64(len(st.clients)))
 	for {
 		err := poll(ctx, min(time.Second, patience), func(ctx context.Context) (bool, error) {
 			if st.putting.Load() > 0 { // before the look: what is put after it would be missed
@@ -127,6 +129,8 @@ func (st *stage) emptied(ctx context.Context, patience time.Duration) error {
 		case err == nil:
 			st.record.Record(&history.Emptied{At: st.clock.Now(), Phase: st.phase.Name})
 			return nil
+		case now-before > enough:
+			return fmt.Errorf("the queue does not come to be empty: %d were taken after the last put, of %d items in all: the same come again and again", now-before, st.items.Load())
 		case now != last:
 			last, since = now, time.Now()
 		case time.Since(since) > patience:

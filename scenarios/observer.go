@@ -138,13 +138,15 @@ func (o *observer) now(ctx context.Context, parent string, read func(context.Con
 	return found, err
 }
 
-// owned returns the sequential node below parent that the session owns.
+// owned returns the newest sequential node below parent that the session owns.
 func (o *observer) owned(ctx context.Context, parent string, session int64) (mine node, found bool, err error) {
 	err = o.any(ctx, 4*tryFor, func(ctx context.Context, s *recipes.Session) error {
 		nodes, err := allBelow(ctx, s, parent)
-		i := slices.IndexFunc(nodes, func(n node) bool { return n.owner == session && sequential.MatchString(n.path) })
-		if found = i >= 0; found {
-			mine = nodes[i]
+		mine, found = node{}, false
+		for _, n := range nodes {
+			if n.owner == session && sequential.MatchString(n.path) && n.czxid > mine.czxid {
+				mine, found = n, true
+			}
 		}
 		return err
 	})

@@ -141,3 +141,38 @@ func TestRunner_endsWhereAHistoryCannotBeWritten(t *testing.T) {
 		t.Errorf("%v; want that %s cannot be written", err, inTheWay)
 	}
 }
+
+// keeping is a client of a queue that hands out what it has put, and removes nothing.
+type keeping struct {
+	recipes.QueueClient
+	last []byte
+}
+
+func (k *keeping) Put(ctx context.Context, item []byte) error {
+	k.last = item
+	return k.QueueClient.Put(ctx, item)
+}
+
+func (k *keeping) Take(ctx context.Context) ([]byte, error) { return k.last, pause(ctx, time.Millisecond) }
+
+func TestChurn_endsThoughAQueueNeverComesToBeEmpty(t *testing.T) {
+	sound, err := recipes.Find("queue/parent")
+	if err != nil {
+		t.Fatal(err)
+	}
+	recipes.Register(recipes.Subject{
+		Name: "test/keeping", Recipe: recipes.RecipeQueue, Promises: recipes.Promises{Delivery: recipes.AtLeastOnce},
+		Open: func(ctx context.Context, env recipes.Env) (recipes.Client, error) {
+			c, err := sound.Open(ctx, env)
+			if err != nil {
+				return nil, err
+			}
+			return &keeping{QueueClient: c.(recipes.QueueClient)}, nil
+		},
+	})
+	records := played(t, `{name: x, subjects: [test/keeping], clients: [2], session_timeout: 4s,
+		phases: [{name: churn, kind: churn, duration: 500ms, hold: 1ms}]}`)
+	if u := only[*history.Unplayed](t, records); !strings.Contains(u.Why, "the same come again and again") {
+		t.Errorf("it could not be played because: %s", u.Why)
+	}
+}

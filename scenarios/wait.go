@@ -146,7 +146,7 @@ func (st *stage) standing(ctx context.Context, path string, n int, limit time.Du
 		return last == nil && fewest == n && most == n, nil
 	})
 	if err != nil {
-		return fmt.Errorf("wait until every member has %d nodes at %s: %w", n, path, errors.Join(err, last))
+		return fmt.Errorf("who flaps is chosen by the numbers of the nodes in line, and the members do not all have %d nodes with a number at %s: %w", n, path, errors.Join(err, last))
 	}
 	return nil
 }

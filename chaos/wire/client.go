@@ -68,6 +68,7 @@ type client struct {
 	conns      map[*conn]struct{}
 	listeners  map[string]*listener // by the server that they stand for
 	nodes      []Node               // of the session, the newest last
+	unsure     bool                 // a node of it may have come or gone since the newest
 	gate       bool
 	delivering bool
 }

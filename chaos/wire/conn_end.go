@@ -62,6 +62,7 @@ func (k *conn) end(why error, by *shot) bool {
 // replyLost notes a request that changes something and whose reply will not reach the
 // client. The caller holds c.mu.
 func (k *conn) replyLost(s *sent) {
+	k.c.noteLost(s)
 	if s.op.Changes() {
 		k.note(Event{Kind: ReplyLost, Session: k.session, Request: Request{Xid: s.xid, Op: s.op, Sent: s.at}})
 	}

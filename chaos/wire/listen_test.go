@@ -90,6 +90,25 @@ func TestNode_isTheNewestOfTheSession(t *testing.T) {
 		{"a newer plain one does not", func() (string, error) { return c.Create(top+"/line/new", nil, zk.FlagEphemeral, acl) }, top, "/n-0000000001"},
 		{"a failed delete leaves it", func() (string, error) { _ = c.Delete(top+"/line/n-0000000001", 7); return "", nil }, top, "/n-0000000001"},
 		{"it is deleted", func() (string, error) { return "", c.Delete(top+"/line/n-0000000001", -1) }, top, "/new"},
+		{"a transaction may have made another", func() (string, error) {
+			_, err := c.Multi(&zk.SetDataRequest{Path: top + "/line", Version: -1})
+			return "", err
+		}, top, ""},
+		{"the next is the newest, whatever that did", func() (string, error) {
+			return c.Create(top+"/line/m-", nil, zk.FlagEphemeral|zk.FlagSequence, acl)
+		}, top, "/m-0000000003"},
+		{"its delete may have come to nothing, the reply is lost", func() (string, error) {
+			if _, err := r.client.Arm(wire.Rule{Op: wire.Delete, Nth: 1, Act: wire.DropReply}); err != nil {
+				return "", err
+			}
+			if err := c.Delete(top+"/line/m-0000000003", -1); err == nil {
+				return "", errors.New("it has its reply")
+			}
+			return "", nil
+		}, top, ""},
+		{"the one after that is the newest", func() (string, error) {
+			return c.Create(top+"/line/m-", nil, zk.FlagEphemeral|zk.FlagSequence, acl)
+		}, top, "/m-0000000004"},
 		{"elsewhere there is none", func() (string, error) { return "", nil }, top + "/li", ""},
 	} {
 		if _, err := step.do(); err != nil {

@@ -15,10 +15,14 @@ type Node struct {
 // Node returns the newest node below path at any depth that the client's session has made
 // and not deleted, a sequential one before a plain one. It knows only nodes that were made
 // since Listen, by a single create whose reply has reached the client; ok is false where
-// there is none.
+// there is none, and where the session may have made or deleted one since: by a transaction, or
+// by a request whose reply was lost.
 func (c *client) Node(path string) (newest Node, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.unsure {
+		return Node{}, false
+	}
 	for _, n := range slices.Backward(c.nodes) {
 		below := strings.HasPrefix(n.Path, path+"/")
 		if below && (!ok || n.Sequential && !newest.Sequential) {
@@ -56,6 +60,8 @@ func (c *client) noteNode(s *sent, head []byte) {
 // noteReply takes in the reply without an error to a request. The caller holds c.mu.
 func (c *client) noteReply(s *sent, head []byte) {
 	switch {
+	case s.op == Multi:
+		c.unsure = true
 	case s.removes != 0:
 		c.nodes = slices.DeleteFunc(c.nodes, func(n Node) bool { return n.Czxid == s.removes })
 	case s.flags == flagEphemeral || s.flags == flagEphemeral|flagSequence:
@@ -63,8 +69,14 @@ func (c *client) noteReply(s *sent, head []byte) {
 		whole := len(r.left) >= 4 && len(r.left) >= 4+int(int32At(r.left, 0))
 		if path := string(r.bytes()); whole && path != "" {
 			c.nodes = append(c.nodes, Node{path, int64At(head, 4), s.flags&flagSequence != 0})
+			c.unsure = false
 		}
 	}
+}
+
+// noteLost takes in that the reply to a request will not come. The caller holds c.mu.
+func (c *client) noteLost(s *sent) {
+	c.unsure = c.unsure || c.listeners != nil && (s.op == Multi || s.removes != 0 || s.flags&flagEphemeral != 0)
 }
 
 // createFlags are the flags of a create request: xid, opcode, path, data, ACL (permissions,

@@ -101,7 +101,7 @@ func (k *conn) handshake(head []byte) {
 	if e.Resumed {
 		e.Lost = c.lost
 	} else {
-		c.nodes = nil
+		c.nodes, c.unsure = nil, false
 	}
 	c.lost = 0
 	c.session = Session{ID: e.Session, Password: bytes.Clone(bytesAt(head, 16)), Timeout: e.Timeout,

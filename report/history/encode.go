@@ -23,6 +23,9 @@ func appendSample(b []byte, s *Sample) []byte {
 	b = append(b, `,"outcome":`...)
 	b = appendQuoted(b, string(s.Outcome))
 	b = appendInt(b, `,"token":`, s.Token)
+	if s.Own {
+		b = append(b, `,"own":true`...)
+	}
 	b = appendInt(b, `,"session":`, s.Session)
 	b = appendText(b, `,"path":`, s.Path)
 	b = appendText(b, `,"item":`, s.Item)

@@ -34,6 +34,22 @@ func TestAppendSample_writesWhatEncodingJSONWrites(t *testing.T) {
 	})
 }
 
+// A field that is not drawn is tested nowhere, and may be lost.
+func TestDrawSample_drawsEveryField(t *testing.T) {
+	drawn := map[string]bool{}
+	rapid.Check(t, func(t *rapid.T) {
+		v := reflect.ValueOf(*drawSample(t))
+		for i := range v.NumField() {
+			drawn[v.Type().Field(i).Name] = drawn[v.Type().Field(i).Name] || !v.Field(i).IsZero()
+		}
+	})
+	for name, ever := range drawn {
+		if !ever {
+			t.Errorf("no sample has a %s", name)
+		}
+	}
+}
+
 func TestDecode_returnsWhatWasEncoded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := drawRecord(t)
@@ -81,7 +97,7 @@ func drawSample(t *rapid.T) *Sample {
 		Client: rapid.IntRange(-1, 500).Draw(t, "client"), Phase: text.Draw(t, "phase"), Round: rapid.IntRange(0, 3).Draw(t, "round"),
 		Op: "op" + text.Draw(t, "op"), Due: drawTime(t, "due"), Call: call, Return: call + max(0, drawTime(t, "took")),
 		Outcome: rapid.SampledFrom([]Outcome{OK, Failed, Unknown}).Draw(t, "outcome"),
-		Token:   number.Draw(t, "token"), Session: number.Draw(t, "session"), Path: text.Draw(t, "path"),
+		Token:   number.Draw(t, "token"), Own: rapid.Bool().Draw(t, "own"), Session: number.Draw(t, "session"), Path: text.Draw(t, "path"),
 		Item: text.Draw(t, "item"), Version: number.Draw(t, "version"), Err: text.Draw(t, "err"),
 		Zxid: number.Draw(t, "zxid"), Removed: text.Draw(t, "removed"),
 	}

@@ -33,6 +33,7 @@ func fastSample(raw []byte) (s *Sample, ok bool) {
 	s.Return = time.Duration(c.after(`,"return":`))
 	s.Outcome = Outcome(c.text(`,"outcome":`))
 	s.Token = c.optionalNumber(`,"token":`)
+	s.Own = c.skip(`,"own":true`)
 	s.Session = c.optionalNumber(`,"session":`)
 	s.Path = c.optionalText(`,"path":`)
 	s.Item = c.optionalText(`,"item":`)

@@ -212,8 +212,8 @@ func (q *queue) create(c *history.Commit) {
 func (q *queue) remove(c *history.Commit, p string) {
 	q.claims = slices.DeleteFunc(q.claims, func(k claim) bool { return k.path == p })
 	id, is := q.nodes[p]
-	if !is {
-		return
+	if !is || q.sessions[c.Session] == nil {
+		return // what zkbench clears away stood to the end
 	}
 	delete(q.nodes, p)
 	x := q.items[id]
@@ -295,12 +295,14 @@ func (q *queue) isLost(x *story) bool {
 }
 
 // overtook says that it was taken by who removed its first node, while an elder stood
-// that somebody had put.
+// that somebody had put. Who was handed it before the removal had claimed it.
 func (q *queue) overtook(x *story) bool {
 	if len(x.gone) == 0 {
 		return false
 	}
 	by := q.client(x.gone[0].Session)
-	took := slices.ContainsFunc(x.ok(x.takes), func(s *history.Sample) bool { return by < 0 || s.Client == by })
+	took := slices.ContainsFunc(x.ok(x.takes), func(s *history.Sample) bool {
+		return (by < 0 || s.Client == by) && (s.Zxid == 0 || s.Zxid >= x.gone[0].Zxid)
+	})
 	return took && slices.ContainsFunc(x.elders, func(id string) bool { return q.items[id].put() })
 }

@@ -61,6 +61,11 @@ func taken(r *rand.Rand) *history.History {
 			}
 			x := line[k]
 			line = append(line[:k:k], line[k+1:]...)
+			if odd() { // handed out before it is removed
+				sample(history.Take, consumer, x.item, history.OK)
+				commit(history.CommitDelete, consumer, x.node, "")
+				continue
+			}
 			commit(history.CommitDelete, consumer, x.node, "")
 			if odd() {
 				add(&history.Session{Event: []history.SessionEvent{history.Killed, history.Lost}[r.IntN(2)], Client: consumer, Session: int64(100 + consumer), At: at})
@@ -77,6 +82,9 @@ func taken(r *rand.Rand) *history.History {
 				sample(history.Take, consumer, x.item, history.OK)
 			}
 		}
+	}
+	for _, x := range line { // cleared away by nobody's session
+		commit(history.CommitDelete, 800, x.node, "")
 	}
 	add(&history.CommitsEnd{Last: zxid})
 	return history.Of(history.Header{Trial: "taken"}, records...)

@@ -17,6 +17,7 @@ func TestNoOrphan(t *testing.T) {
 		{"a node before an acquire that came later is an orphan", "opened 0 9\nsnapshot 40 60 node=0:5\nacquire 0 6 61 70", Fail, "stood in line"},
 		{"an acquire at the last instant of the snapshot may claim it", "opened 0 9\nsnapshot 40 60 node=0:5\nacquire 0 6 60 70", Pass, ""},
 		{"a node of another kind, in a folder of its own, is in no line", "opened 0 9\nacquire 0 5 10 20\nrelease 0 5 30 39\nsnapshot 40 60 folder=/l/members node=0:5:/l/members/a", Pass, "1 times"},
+		{"nor is one beside the line, though it has a number", "opened 0 9\nacquire 0 5 10 20\nrelease 0 5 30 39\nsnapshot 40 60 node=0:6:/l/member-0000000006", Pass, "1 times"},
 		{"of two nodes of a waiter one is an orphan", "opened 0 9\nsnapshot 40 60 node=0:5 node=0:6\nacquire 0 0 10 90 failed", Fail, "had 2 nodes in line"},
 		{"one node in two snapshots is one node", "opened 0 9\nsnapshot 40 60 node=0:5\nsnapshot 70 90 node=0:5\nacquire 0 0 10 95 failed", Pass, "2 times"},
 		{"nodes of two waiters are one each", "opened 0 9\nopened 1 8\nsnapshot 40 60 node=0:5 node=1:6\nacquire 0 0 10 90 failed\nacquire 1 0 10 90 failed", Pass, ""},

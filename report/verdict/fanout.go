@@ -147,6 +147,8 @@ func (f *fan) finish(end ending) Verdict {
 		return unknown(fmt.Sprintf("all %d rounds that were counted were disturbed by a fault", f.disturbed))
 	case byVariant > 0:
 		return pass("no round was counted; the wake-ups of each phase are within what the variant allows")
+	case f.judged == 0 && f.rounds > 0 && len(f.history.Header.Formulas) == 0:
+		return notJudged("the subject has no formula that says how many are woken")
 	case f.judged == 0 && f.rounds > 0:
 		return unknown("no round has both a count and the formula's value")
 	case f.judged == 0:

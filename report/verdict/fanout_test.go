@@ -46,6 +46,13 @@ func TestFanOut_byTheVariant(t *testing.T) {
 	}
 }
 
+// Of a subject without a formula rounds are counted, and nobody says how many are too many.
+func TestFanOut_withoutAFormula(t *testing.T) {
+	round := []history.Record{&history.Traffic{Phase: "stream", Of: history.OfFlap, Round: 1, At: second, Count: 3, Notifications: 9}}
+	judgeHeader(t, history.Header{Recipe: Queue}, FanOut, round, NotJudged, "no formula")
+	judgeHeader(t, history.Header{Recipe: Queue, Formulas: map[string]string{"stream": "n"}}, FanOut, round, Unknown, "formula's value")
+}
+
 // A subject that says of itself that it polls may do so at a rate.
 func TestBusyLoop_ofASubjectThatPolls(t *testing.T) {
 	polls := func(requests int64) []history.Record {

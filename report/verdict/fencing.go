@@ -128,7 +128,6 @@ func (f *fences) refusals(b Belief) {
 		if r.token != b.Token || r.call < b.Start || r.answer > b.End {
 			continue
 		}
-		f.stopped--
 		f.broken.add([]int{b.Record, r.record},
 			"client %d held by token %d from %v (record %d), valid and alone, and its write at %v was refused (record %d): %s",
 			b.Client, b.Token, b.Start, b.Record, r.call, r.record, cmp.Or(r.why, "a higher token had been used before"))

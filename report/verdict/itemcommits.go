@@ -92,10 +92,12 @@ func (c *itemCommits) create(k *history.Commit) {
 	c.paths[k.Path] = i
 	c.linked = c.linked || i.put > 0
 	switch {
+	case i.made > 1 && path.Dir(k.Path) != path.Dir(i.path):
+		i.moved = true
 	case i.made == 1:
 		i.path, i.created, i.maker = k.Path, k.Zxid, k.Session
 		c.order.joined(i)
-	case i.gone != k.Zxid && path.Dir(k.Path) == path.Dir(i.path) && c.clientOf(k.Session) == c.clientOf(i.maker):
+	case i.gone != k.Zxid && c.clientOf(k.Session) == c.clientOf(i.maker):
 		i.again = k.Zxid
 	}
 }
@@ -110,8 +112,8 @@ func (c *itemCommits) clientOf(session int64) int {
 
 func (c *itemCommits) remove(k *history.Commit, p string) {
 	i := c.paths[p]
-	if i == nil {
-		return
+	if i == nil || c.sessions[k.Session] == nil {
+		return // what zkbench clears away stood to the end
 	}
 	delete(c.paths, p)
 	i.standing--

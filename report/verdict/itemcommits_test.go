@@ -29,6 +29,7 @@ func TestNoLoss_byTheCommits(t *testing.T) {
 		{"an item that was put with success and never was in the queue", putA + "put b 2 zxid=5\ndelete 6 102 5\ntake a 3 client=2 zxid=6", Fail, "no transaction ever put it"},
 		{"a put without a reply that was not carried out", putA + "put b 2 unknown zxid=5\ndelete 6 102 5\ntake a 3 client=2 zxid=6", Pass, ""},
 		{"a put without a reply that was, and whose item is gone", putA + "create 6 101 b\nput b 2 unknown zxid=5\ndelete 7 102 6\ntake - 3 unknown client=2", Fail, `item "b" was put`},
+		{"what zkbench clears away in the end still stood", putA + "create 6 101 b\nput b 2 zxid=6\ndelete 7 102 5\ntake a 3 client=2 zxid=7\ndelete 8 999 6", Pass, "1 items still stood"},
 		{"a put without a reply whose producer has removed the item", putA + "create 6 101 b\nput b 2 unknown zxid=5\ndelete 7 101 6\ndelete 8 102 5\ntake a 3 client=2 zxid=8", Pass, ""},
 		{"an item that a consumer has moved to another node", putA + "delete 6 102 5\ncreate 6 102 a\ntake - 2 unknown client=2", Pass, "1 items still stood"},
 		{"an item that may have been put into a gap", putA + "put b 2 zxid=9\ngap 6 8", Unknown, "gaps in the commits"},

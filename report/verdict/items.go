@@ -55,6 +55,7 @@ type nodes struct {
 	created  int64     // transaction that made the first
 	maker    int64     // session that made the first
 	left     bool      // the first is gone
+	moved    bool      // it has one in another folder than that
 	gone     int64     // transaction that removed the last to go
 	by       request
 	passed   *item // an older one that stood when the first went; nil where it went in its turn

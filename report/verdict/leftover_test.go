@@ -97,6 +97,8 @@ func TestNoOrphan_ofASubjectThatRequeues(t *testing.T) {
 		&history.Session{Event: history.Closed, Client: 1, Session: 101, At: 9 * second}, whole()}
 	judgeFor(t, requeues, NoOrphan, join(begin, end), Pass, "they stand in line again by themselves")
 	judgeFor(t, requeues, NoOrphan, join(begin, []history.Record{created(101, 13)}, end), Fail, "node /l/n-0000000012")
+	seen := &history.Snapshot{Asked: 2 * second, At: 3 * second, Nodes: []history.SnapshotNode{{Client: 1, Session: 101, Token: 12, Path: "/l/n-0000000012"}}}
+	judgeFor(t, requeues, NoOrphan, join(begin, []history.Record{end[0], seen}, end[1:]), Pass, "they stand in line again by themselves")
 }
 
 // replyLost is what client 1 never heard of its create.

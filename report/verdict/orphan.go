@@ -2,7 +2,6 @@ package verdict
 
 import (
 	"fmt"
-	"path"
 	"slices"
 	"time"
 
@@ -29,10 +28,11 @@ func init() {
 // operations are known.
 type orphans struct {
 	leftovers *leftovers // by the commits; nil where there are none
+	requeues  bool       // who has released stands in line again by itself
 	snapshots int
 	seen      []*inLine
 	last      map[int]time.Duration // by client: return of the last operation in the records so far
-	lines     map[string]bool       // kinds of the nodes by which grants were claimed, and their folders
+	lines     map[string]bool       // kinds of the nodes by which grants were claimed
 	broken    evidence
 }
 
@@ -46,7 +46,7 @@ type inLine struct {
 }
 
 func newNoOrphan(in *inputs) checker {
-	o := &orphans{last: map[int]time.Duration{}, lines: map[string]bool{}}
+	o := &orphans{requeues: in.promises.Requeues, last: map[int]time.Duration{}, lines: map[string]bool{}}
 	if in.line != nil {
 		o.leftovers = newLeftovers(in)
 	}
@@ -70,7 +70,7 @@ func (o *orphans) record(n history.Numbered) {
 			o.claim(r.Client, r.Call, r.Return)
 		}
 		if r.Op == history.Acquire && r.Outcome == history.OK && r.Path != "" {
-			o.lines[kind(r.Path)], o.lines[path.Dir(r.Path)] = true, true
+			o.lines[kind(r.Path)] = true
 		}
 	}
 }
@@ -104,12 +104,9 @@ func (o *orphans) claim(client int, from, to time.Duration) {
 	}
 }
 
-// inLine says whether a node is like those by which grants were claimed, or has a number beside
-// one of them. Where none was, any may be in line.
-func (o *orphans) inLine(at string) bool {
-	beside := o.lines[path.Dir(at)] && (&node{path: at}).sequential()
-	return len(o.lines) == 0 || o.lines[kind(at)] || beside
-}
+// inLine says whether a node is like those by which grants were claimed. Where none was, any
+// may be in line.
+func (o *orphans) inLine(at string) bool { return len(o.lines) == 0 || o.lines[kind(at)] }
 
 func (o *orphans) finish(end ending) Verdict {
 	if o.leftovers != nil {
@@ -126,7 +123,7 @@ func (o *orphans) finish(end ending) Verdict {
 	}
 	for _, k := range o.seen {
 		allowed := 0
-		if k.claimed {
+		if k.claimed || o.requeues {
 			allowed = 1
 		}
 		k.nodes = slices.DeleteFunc(k.nodes, func(n history.SnapshotNode) bool { return !o.inLine(n.Path) })
@@ -134,7 +131,7 @@ func (o *orphans) finish(end ending) Verdict {
 			continue
 		}
 		n := k.nodes[0]
-		if k.claimed {
+		if allowed == 1 {
 			o.broken.add([]int{k.record},
 				"client %d had %d nodes in line from %v to %v (record %d), and can have use for one: %s and others of its session %#x",
 				k.client, len(k.nodes), k.asked, k.at, k.record, n.Path, uint64(n.Session))

@@ -144,7 +144,7 @@ func (d *deliveries) stood(l lateItem) bool {
 	if l.id != l.item.id {
 		return false // it was taken, and another has its place
 	}
-	return l.standing > 0
+	return l.standing > 0 && !l.moved
 }
 
 func (d *deliveries) finish(end ending) Verdict {
@@ -174,7 +174,8 @@ func (d *deliveries) finish(end ending) Verdict {
 
 func (d *deliveries) snapshot(l *history.Snapshot, record int) {
 	d.judged++
-	if len(l.Items) == 0 || len(l.Waiters) == 0 || d.moved >= l.At {
+	items := slices.DeleteFunc(slices.Clone(l.Items), d.handedOut)
+	if len(items) == 0 || len(l.Waiters) == 0 || d.moved >= l.At {
 		return
 	}
 	still := !slices.ContainsFunc(l.Waiters, func(w history.Waiter) bool { return !asleep(w) })
@@ -183,10 +184,21 @@ func (d *deliveries) snapshot(l *history.Snapshot, record int) {
 	case still && l.At-l.Asked >= quiet:
 		d.broken.add([]int{record},
 			"%d items stood in the queue from %v to %v without a fault, the first %s; %d consumers waited for one, and nothing passed on their connections (record %d)",
-			len(l.Items), l.Asked, l.At, l.Items[0].Path, len(l.Waiters), record)
+			len(items), l.Asked, l.At, items[0].Path, len(l.Waiters), record)
 	case d.limit > 0 && l.At-since > d.limit:
 		d.broken.add([]int{record},
 			"%d items stood in the queue at %v, the first %s, and nothing was put or taken without a fault for %v, more than the limit of %v, while %d consumers waited (record %d)",
-			len(l.Items), l.At, l.Items[0].Path, l.At-since, d.limit, len(l.Waiters), record)
+			len(items), l.At, items[0].Path, l.At-since, d.limit, len(l.Waiters), record)
 	}
+}
+
+// handedOut says that an item was given to somebody, and stands: who gives at least once may
+// remove it later, and some keep what is done, in another folder. Without commits nobody knows
+// which it is.
+func (d *deliveries) handedOut(x history.SnapshotItem) bool {
+	if d.items.commits == nil {
+		return d.items.delivery == AtLeastOnce
+	}
+	i := d.items.commits.paths[x.Path]
+	return i != nil && (i.taken > 0 || i.had || i.moved)
 }

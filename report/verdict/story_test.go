@@ -25,6 +25,7 @@ import (
 //	create  zxid session item                    (a commit: of the item's node, /q/qn-zxid)
 //	claim   zxid session node                    (a commit: of an ephemeral node named after that of transaction node)
 //	delete  zxid session node [cxid]             (a commit: of the node of transaction node; claim-node: of the claim)
+//	move    zxid session node item               (two commits of one transaction: to /q/done)
 //	gap     from to                              (in the commits)
 //	lost    client session cxid at               (a reply)
 //	waiting client op call at [in=phase]         (when the phase ended)
@@ -132,6 +133,10 @@ func (l *storyLine) records() []history.Record {
 			c.Cxid = int32(l.int(4))
 		}
 		return one(c)
+	case "move":
+		from := &history.Commit{Op: history.CommitDelete, Zxid: l.int64(1), Session: l.int64(2), Path: "/q/qn-" + l.fields[3]}
+		to := &history.Commit{Op: history.CommitCreate, Zxid: l.int64(1), Session: l.int64(2), Path: "/q/done/qn-" + l.fields[3], Item: l.fields[4]}
+		return []history.Record{from, to}
 	case "gap":
 		return one(&history.CommitsEnd{Gaps: []history.ZxidGap{{From: l.int64(1), To: l.int64(2)}}})
 	case "lost":
