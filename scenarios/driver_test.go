@@ -52,6 +52,8 @@ func beDriver(name string) {
 		oversleeping().Main()
 	case "answers ok":
 		answeringOK()
+	case "counts its grants":
+		counting()
 	case "prints":
 		s, _ := recipes.Find("lock/predecessor")
 		open := s.Open
@@ -167,6 +169,29 @@ func answeringOK() {
 	os.Exit(0)
 }
 
+// counting serves a lock whose token is the number of its grants so far.
+func counting() {
+	said, out := io.Pipe()
+	s, _ := recipes.Find("lock/predecessor")
+	go func() { out.CloseWithError(driver.Serve(context.Background(), s, os.Stdin, out)) }()
+	grants := 0
+	for in := bufio.NewScanner(said); in.Scan(); {
+		var answer map[string]any
+		numbers := json.NewDecoder(strings.NewReader(in.Text()))
+		numbers.UseNumber()
+		if err := numbers.Decode(&answer); err != nil {
+			panic(err)
+		}
+		if ok, is := answer["ok"].(map[string]any); is && ok["token"] != nil {
+			grants++
+			ok["token"] = grants
+		}
+		line, _ := json.Marshal(answer) // it has been decoded
+		fmt.Println(string(line))
+	}
+	os.Exit(0)
+}
+
 // restoring is minimal, and says restored whenever it is connected again, in whichever
 // session. losing says that it says lost before.
 func restoring(losing bool) driver.Lock {
@@ -251,6 +276,19 @@ session_timeout: 4s
 phases:
   - {name: drain, kind: drain, rounds: 1, hold: 5ms}
   - {name: crash, kind: failover, rounds: 1, cause: crash}
+`)
+	for name, trial := range trials {
+		nothingAmiss(t, name, trial, "fit", "fan-out")
+	}
+}
+
+func TestDriver_mayCountItsGrantsInstead(t *testing.T) {
+	trials := runTrials(t, `
+name: drivers
+subjects: [`+asDriver("lock/counts", "counts its grants")+`]
+clients: [3]
+session_timeout: 4s
+phases: [{name: churn, kind: churn, duration: 3s, faults: [{at: 1s, fault: session.close, target: holder}]}]
 `)
 	for name, trial := range trials {
 		nothingAmiss(t, name, trial, "fit", "fan-out")
