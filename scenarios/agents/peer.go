@@ -122,15 +122,15 @@ func (p *peer) watch() {
 	}
 	_ = p.link.Close()
 	p.since = p.clock.Last()
-	close(p.gone)
-	p.fleet.lost(p)
 	p.mu.Lock()
 	trials := p.trials
 	p.trials = map[string]*Trial{}
 	p.mu.Unlock()
 	for _, t := range trials {
-		t.lose(p)
+		t.lose(p) // while its clients are still known to live there: from then on they go to others
 	}
+	close(p.gone)
+	p.fleet.lost(p)
 	_ = p.calls.Close()
 }
 

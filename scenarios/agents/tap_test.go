@@ -137,3 +137,33 @@ func TestTapped_aLateAnswerChangesNothing(t *testing.T) {
 		}
 	}
 }
+
+// Its clients go to others as soon as an agent is taken for lost: who they were is told before.
+func TestTrial_isToldOfALostAgentBeforeItsClientsMove(t *testing.T) {
+	f, end := several(t, 2)
+	told := make(chan []int, 2)
+	trial, err := f.Begin(Options{Trial: "t", Parent: "/line", At: func(time.Time) time.Duration { return 0 },
+		Lost: func(_ string, clients []int, _ time.Duration) { told <- clients }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer trial.Close()
+	at, err := trial.Site(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.logf = func(string, ...any) { // it is lost
+		if _, err := trial.Site(0); err != nil {
+			t.Errorf("client 0 is not taken over: %v", err)
+		}
+	}
+	end(at.Name())
+	select {
+	case clients := <-told:
+		if len(clients) != 1 || clients[0] != 0 {
+			t.Errorf("clients %v lived there, want client 0", clients)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("nobody was told")
+	}
+}
