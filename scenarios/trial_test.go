@@ -153,7 +153,9 @@ func (k *keeping) Put(ctx context.Context, item []byte) error {
 	return k.QueueClient.Put(ctx, item)
 }
 
-func (k *keeping) Take(ctx context.Context) ([]byte, error) { return k.last, pause(ctx, time.Millisecond) }
+func (k *keeping) Take(ctx context.Context) ([]byte, error) {
+	return k.last, pause(ctx, time.Millisecond)
+}
 
 func TestChurn_endsThoughAQueueNeverComesToBeEmpty(t *testing.T) {
 	sound, err := recipes.Find("queue/parent")
