@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -39,8 +40,18 @@ func driverCmd() *cobra.Command {
 			if s.Open == nil {
 				return usageError("%s is a driver already, a program of its own: %s", s.Name, s.About)
 			}
+			leaveRoom()
 			return driver.Serve(cmd.Context(), s, cmd.InOrStdin(), cmd.OutOrStdout())
 		},
+	}
+}
+
+// leaveRoom leaves half of the processors to others: a hand-off goes back and forth between a
+// driver, zkbench and the members, and threads of ours that look for work keep them from it.
+// GOMAXPROCS is the user's word against that.
+func leaveRoom() {
+	if os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(max(1, runtime.GOMAXPROCS(0)/2))
 	}
 }
 
