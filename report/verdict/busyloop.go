@@ -1,8 +1,6 @@
 package verdict
 
-import (
-	"github.com/zkbench/zkbench/report/history"
-)
+import "github.com/zkbench/zkbench/report/history"
 
 const BusyLoop = "busy-loop"
 

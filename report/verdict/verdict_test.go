@@ -151,3 +151,18 @@ func TestJudge_givesEveryGuaranteeThatConcernsTheRecipeARow(t *testing.T) {
 		}
 	}
 }
+
+// An item whose put has no record may have been put twice: its reply was lost behind the cut.
+func TestNoDuplicate_ofAHistoryThatIsCutShort(t *testing.T) {
+	for put, want := range map[string]string{"": Unknown, "put a 1\n": Fail} {
+		s := NewSweep(story(t, ""))
+		for n := range story(t, put+"put b 1\ntake a 2\ntake a 3").Records {
+			s.Add(n)
+		}
+		for _, v := range s.Close(history.ErrTruncated) {
+			if v.Guarantee == NoDuplicate && v.Result != want {
+				t.Errorf("%q: %+v, want %s", put, v, want)
+			}
+		}
+	}
+}
