@@ -18,7 +18,7 @@ const cleanUp = 2 * time.Second
 //   - An acquire gave up, failed, was cancelled, or its outcome is unknown: its node goes,
 //     too, unless the client's next acquire takes it over.
 //   - A client that holds or waits has use for one node: of two in the same line the older
-//     goes.
+//     goes, unless the younger has gone before it, or was not the one that it is granted by.
 //
 // A node has its time to go, in which its session lives and no fault keeps its client from
 // removing it. Commits have no time: that a node still stands is seen at the end of an
@@ -66,6 +66,7 @@ type leftover struct {
 	why    string
 	record int
 	failed bool // its acquire failed: the next one may take it over
+	behind bool // only because its client stands in line by a younger one, too
 }
 
 func newLeftovers(in *inputs) *leftovers {
@@ -107,7 +108,9 @@ func (o *leftovers) commit(r history.Record) {
 	o.unheardOf(c, all)
 	for _, n := range all[:max(0, len(all)-1)] {
 		if n.sequential() && n.czxid < c.Zxid && alike(n, all[len(all)-1]) {
-			o.suspect(n, -1, o.bound, "its client had stood in line by another node, "+c.Path, 0, false)
+			if x := o.suspect(n, -1, o.bound, "its client had stood in line by another node, "+c.Path, 0, false); x != nil {
+				x.behind = true
+			}
 		}
 	}
 }
@@ -155,12 +158,24 @@ func (o *leftovers) event(e *history.Session) {
 	}
 }
 
-func (o *leftovers) suspect(n *node, since, bound time.Duration, why string, record int, failed bool) {
+// suspect returns a new suspect; nil where the node is one, or nobody knows whose it is.
+func (o *leftovers) suspect(n *node, since, bound time.Duration, why string, record int, failed bool) *leftover {
 	own := o.sessions[n.session]
-	if own == nil || slices.ContainsFunc(o.suspects, func(s *leftover) bool { return s.node == n }) {
-		return
+	if own == nil || o.suspected(n) != nil {
+		return nil
 	}
-	o.suspects = append(o.suspects, &leftover{node: n, owner: own, since: since, bound: bound, why: why, record: record, failed: failed})
+	x := &leftover{node: n, owner: own, since: since, bound: bound, why: why, record: record, failed: failed}
+	o.suspects = append(o.suspects, x)
+	return x
+}
+
+// suspected returns the suspect that a node is; nil where it is none.
+func (o *leftovers) suspected(n *node) *leftover {
+	i := slices.IndexFunc(o.suspects, func(x *leftover) bool { return x.node == n })
+	if i < 0 {
+		return nil
+	}
+	return o.suspects[i]
 }
 
 func (o *leftovers) released(s *history.Sample, record int) {
@@ -188,9 +203,13 @@ func (o *leftovers) granted(g *granted, at time.Duration) {
 	}
 	if all := n.owned.standing; len(all) > 1 {
 		for _, other := range all {
-			if other != n && other.sequential() && alike(other, n) {
-				o.suspect(other, at, o.bound, "its client was granted by another node, "+n.path, g.record, false)
+			if other == n || !other.sequential() || !alike(other, n) {
+				continue
 			}
+			if x := o.suspected(other); x != nil {
+				x.behind = false // it is none that the client waits by
+			}
+			o.suspect(other, at, o.bound, "its client was granted by another node, "+n.path, g.record, false)
 		}
 	}
 }
@@ -200,12 +219,13 @@ func (o *leftovers) gaveUp(s *history.Sample, record int) {
 	o.judged++
 	o.gave[s.Client] = givenUp{s.Return, record}
 	for _, n := range o.line.of(o.grants.current[s.Client]) {
-		i := slices.IndexFunc(o.suspects, func(x *leftover) bool { return x.node == n })
-		switch {
-		case i < 0:
+		switch x := o.suspected(n); {
+		case x == nil:
 			o.suspect(n, s.Return, o.bound, "its acquire had ended without a grant", record, true)
 		case n.owned.youngest == n:
-			o.suspects[i].since = s.Return // that acquire may have waited by it
+			x.since = s.Return // that acquire may have waited by it
+		default:
+			x.behind = false // it is none that the client waits by
 		}
 	}
 }
@@ -221,6 +241,9 @@ func (o *leftovers) check(s *history.Sample, record int) {
 		if x.since < 0 {
 			x.since, x.record = o.now, record
 		}
+		if x.behind && x.gone == 0 && !x.youngerStands() {
+			continue // the client may wait by it
+		}
 		another := x.owned.youngest != x.node // the client has stood in line by another node since
 		switch {
 		case x.gone != 0 && !x.withSession(): // it went by itself
@@ -233,6 +256,11 @@ func (o *leftovers) check(s *history.Sample, record int) {
 		}
 	}
 	o.suspects = kept
+}
+
+// youngerStands says whether the node's session has a younger one in the same line.
+func (x *leftover) youngerStands() bool {
+	return slices.ContainsFunc(x.owned.standing, func(n *node) bool { return n.czxid > x.czxid && n.sequential() && alike(n, x.node) })
 }
 
 // judge reports a node that stood at an instant, if it stood too long.
