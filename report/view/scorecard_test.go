@@ -107,8 +107,8 @@ func TestRanked_saysWhatMattersFirstAndOnce(t *testing.T) {
 		got = append(got, f.String())
 	}
 	want := []string{
-		"fifo in lock/a at 3 contenders and 1 more trial: because", "fifo in lock/b at 3 contenders: because",
-		"fencing in lock/d at 3 contenders: because", "progress in lock/e at 3 contenders: because",
+		"fencing in lock/d at 3 contenders: because", "fifo in lock/a at 3 contenders and 1 more trial: because",
+		"fifo in lock/b at 3 contenders: because", "progress in lock/e at 3 contenders: because",
 		"The run ended early (interrupted).", "fifo in lock/c at 3 contenders: because", "1 result could not be judged.",
 	}
 	if !slices.Equal(got, want) || len(first) != firstFindings {

@@ -45,6 +45,7 @@ func (b builder) stories() (all []Story, shown int, more []string) {
 			all = append(all, b.story(s))
 		}
 	}
+	all = gravestFirst(all, func(s Story) (string, string) { return s.Trial.Subject, s.Guarantee })
 	shown = min(len(all), shownStories)
 	if len(all) > shown {
 		more = append(more, "More is explained in "+b.page()+".")

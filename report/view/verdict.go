@@ -1,7 +1,9 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -73,7 +75,7 @@ func (b builder) findings() []Finding {
 }
 
 // checked lists the checks of all trials with that result: first what was not played,
-// thresholds last.
+// then what is gravest, thresholds last.
 func (b builder) checked(result string, kind Kind) []Finding {
 	var unplayed, guarantees, thresholds []Finding // what was not played is why the rest could not be judged
 	for _, t := range b.Result.Trials {
@@ -97,7 +99,29 @@ func (b builder) checked(result string, kind Kind) []Finding {
 			}
 		}
 	}
-	return slices.Concat(unplayed, guarantees, thresholds)
+	return slices.Concat(unplayed, gravestFirst(guarantees, func(f Finding) (string, string) { return f.Of, f.Text }), thresholds)
+}
+
+// gravestFirst puts the subject first whose broken guarantee is the first of the rules: two
+// who hold at once weigh more than a node that is left.
+func gravestFirst[T any](all []T, of func(T) (subject, guarantee string)) []T {
+	gravest := map[string]int{} // by subject
+	for _, x := range all {
+		subject, guarantee := of(x)
+		rule := math.MaxInt
+		if g, ok := verdict.Find(guarantee); ok {
+			rule = g.Rule
+		}
+		if was, ok := gravest[subject]; !ok || rule < was {
+			gravest[subject] = rule
+		}
+	}
+	slices.SortStableFunc(all, func(a, b T) int {
+		x, _ := of(a)
+		y, _ := of(b)
+		return cmp.Compare(gravest[x], gravest[y])
+	})
+	return all
 }
 
 // repeats says whether a check only says again what another one of the trial says.
