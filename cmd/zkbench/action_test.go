@@ -156,7 +156,13 @@ func TestAction_runsComparesAndKeeps(t *testing.T) {
 	if c := comment(); !strings.Contains(c, "### What changed") || !strings.Contains(c, "fanout.notifications") {
 		t.Errorf("the second comment is\n%s\nand it said\n%s", c, said)
 	}
-	if codes, _ := os.ReadFile(output); string(codes) != "code=0\ncode=0\n" {
+	shell(t, work, append(env, "OUT=second"), "bash", gate, "run")
+	if c := comment(); strings.Contains(c, "lock/mine") {
+		t.Errorf("the folder has another run, and the comment is that one's:\n%s", c)
+	}
+	shell(t, work, append(env, "OUT=third", "ARGS=--members '1"), "bash", gate, "run")
+	// What was compared has too few trials to tell, which is no pass.
+	if codes, _ := os.ReadFile(output); string(codes) != "code=0\ncode=3\ncode=2\ncode=2\n" {
 		t.Errorf("exit codes %q; it said\n%s", codes, said)
 	}
 }
@@ -273,6 +279,11 @@ func TestAction_keepsOneComment(t *testing.T) {
 	if say(strings.Repeat("x", 100_000)); len(f.comments[120]) > 65536 {
 		t.Errorf("a comment of %d bytes", len(f.comments[120]))
 	}
+	env[0] = "GITHUB_API_URL=http://127.0.0.1:1"
+	if said := say("nobody"); !strings.Contains(said, "::warning::") {
+		t.Errorf("a forge that is not there: %q, want a warning", said)
+	}
+	env[0] = "GITHUB_API_URL=" + server.URL
 	f.readOnly = true
 	if said := say("third"); !strings.Contains(said, "::warning::") {
 		t.Errorf("a token that may only read: %q, want a warning", said)

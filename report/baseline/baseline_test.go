@@ -158,14 +158,50 @@ func TestBranch_beginsWithOrigins(t *testing.T) {
 		t.Errorf("%d baselines, %v; want that of origin and the new one", len(all), err)
 	}
 	gitDo(t, clone, "push", "-q", "origin", "kept")
+
+	// Origin's goes on elsewhere.
+	third, raw := made(t, "third", 2, nil)
+	if _, err := Save(Branch(dir, "kept"), third, raw); err != nil {
+		t.Fatal(err)
+	}
+	gitDo(t, clone, "fetch", "-q")
+	fourth, raw := made(t, "fourth", 3, nil)
+	if _, err := Save(s, fourth, raw); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := All(s, "herd"); err != nil || len(all) != 4 {
+		t.Errorf("%d baselines, %v; want those of origin and the new one", len(all), err)
+	}
+	gitDo(t, clone, "push", "-q", "origin", "kept")
+}
+
+// A folder of the repository is as good as another.
+func TestBranch_isTheSameFromAFolder(t *testing.T) {
+	dir := repository(t)
+	r, raw := made(t, "first", 0, nil)
+	if _, err := Save(Branch(dir, "kept"), r, raw); err != nil {
+		t.Fatal(err)
+	}
+	below := filepath.Join(dir, "below")
+	if err := os.Mkdir(below, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := All(Branch(below, "kept"), ""); err != nil || len(all) != 1 {
+		t.Errorf("%d baselines, %v, want 1", len(all), err)
+	}
+	if _, err := Save(Branch(below, "kept"), r, append(raw, ' ')); err == nil {
+		t.Error("another result was written over")
+	}
 }
 
 func TestBranch_refusals(t *testing.T) {
 	if _, err := All(Branch(t.TempDir(), "kept"), ""); err == nil || !strings.Contains(err.Error(), "not a git repository") {
 		t.Errorf("no repository: %v", err)
 	}
-	if _, err := All(Branch(repository(t), "a b"), ""); err == nil || !strings.Contains(err.Error(), "no name of a git branch") {
-		t.Errorf("no name: %v", err)
+	for _, name := range []string{"a b", "HEAD", "-x", "refs/heads/x"} {
+		if _, err := All(Branch(repository(t), name), ""); err == nil || !strings.Contains(err.Error(), "no name of a git branch") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

@@ -11,8 +11,8 @@ import (
 
 // Branch is a store on a branch of the git repository at dir. The branch has a history of its
 // own and is never checked out: neither the files that are worked on, nor what is staged, is
-// touched. Nothing is fetched and nothing is pushed. Where there is no such branch yet, that of
-// origin is read, and is what a new one begins with.
+// touched. Nothing is fetched and nothing is pushed. Where there is no such branch yet, or origin's
+// goes on from it, that of origin is read, and is what is written next begins with.
 func Branch(dir, name string) Store { return branch{dir, name} }
 
 type branch struct{ dir, name string }
@@ -24,7 +24,7 @@ func (b branch) List() ([]string, error) {
 	if tip == "" || err != nil {
 		return nil, err
 	}
-	out, err := b.git(nil, nil, "ls-tree", "-r", "-z", "--name-only", tip)
+	out, err := b.git(nil, nil, "ls-tree", "-r", "-z", "--full-tree", "--name-only", tip)
 	return strings.FieldsFunc(string(out), func(r rune) bool { return r == 0 }), err
 }
 
@@ -38,7 +38,7 @@ func (b branch) Read(name string) ([]byte, error) {
 
 // Write commits the file on the branch.
 func (b branch) Write(name string, data []byte) error {
-	tip, err := b.tip()
+	tip, own, err := b.tips()
 	if err == nil {
 		err = b.refuseCheckedOut()
 	}
@@ -75,19 +75,14 @@ func (b branch) Write(name string, data []byte) error {
 	if err != nil {
 		return err
 	}
+	if own == "" {
+		own = strings.Repeat("0", len(made)) // it must not be there
+	}
 	// Whoever else has written meanwhile is not written over.
-	before, err := b.commit("refs/heads/" + b.name)
-	if err != nil {
-		return err
+	if _, err = b.git(nil, nil, "update-ref", "refs/heads/"+b.name, made, own); err != nil {
+		return fmt.Errorf("%w (was it written by somebody else meanwhile? save again)", err)
 	}
-	if before != "" && before != tip {
-		return fmt.Errorf("%s was written by somebody else meanwhile: save again", b)
-	}
-	if before == "" {
-		before = strings.Repeat("0", len(made)) // it must not be there
-	}
-	_, err = b.git(nil, nil, "update-ref", "refs/heads/"+b.name, made, before)
-	return err
+	return nil
 }
 
 // refuseCheckedOut refuses a branch that somebody works on, here or in another work tree: a
@@ -111,16 +106,34 @@ func (b branch) refuseCheckedOut() error {
 
 // tip is the last commit of the branch; empty where there is none.
 func (b branch) tip() (string, error) {
-	if _, err := b.git(nil, nil, "check-ref-format", "refs/heads/"+b.name); err != nil {
-		return "", fmt.Errorf("%q is no name of a git branch", b.name)
-	}
+	tip, _, err := b.tips()
+	return tip, err
+}
+
+// tips are the last commit of the branch, and that of the branch as it is here, which may be
+// behind origin's; empty where there is none.
+func (b branch) tips() (tip, own string, err error) {
 	if _, err := b.git(nil, nil, "rev-parse", "--git-dir"); err != nil {
-		return "", err
+		return "", "", err
 	}
-	if own, err := b.commit("refs/heads/" + b.name); own != "" || err != nil {
-		return own, err
+	if _, err := b.git(nil, nil, "check-ref-format", "--branch", b.name); err != nil || strings.HasPrefix(b.name, "refs/") {
+		return "", "", fmt.Errorf("%q is no name of a git branch", b.name)
 	}
-	return b.commit("refs/remotes/origin/" + b.name)
+	own, err = b.commit("refs/heads/" + b.name)
+	if err != nil {
+		return "", "", err
+	}
+	origin, err := b.commit("refs/remotes/origin/" + b.name)
+	if origin == "" || err != nil {
+		return own, own, err
+	}
+	if own == "" {
+		return origin, own, nil
+	}
+	if _, err := b.git(nil, nil, "merge-base", "--is-ancestor", own, origin); err != nil {
+		return own, own, nil // it has commits that origin has not
+	}
+	return origin, own, nil
 }
 
 // commit is the one that a reference names; empty where there is none.
