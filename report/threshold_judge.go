@@ -48,6 +48,10 @@ func (c Condition) Judge(t Trial) Threshold {
 	if holds(*v, c.Op, limit) {
 		out.Result = Pass
 	}
+	if m.Never > 0 && c.Field != "count" && out.Result == Pass {
+		out.Result = Unknown
+		out.Measured += fmt.Sprintf(", and %d more never came", m.Never)
+	}
 	if c.Value != byFormula && isName(c.Value) {
 		out.Measured += fmt.Sprintf(", %s %s", c.Value, units.Quantity(limit, unit))
 	}

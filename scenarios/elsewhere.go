@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/zkbench/zkbench/chaos/wire"
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/recipes/driver/site"
 	"github.com/zkbench/zkbench/report/history"
@@ -23,6 +24,7 @@ func (t *trial) listenElsewhere() (stop func(), err error) {
 		Event: st.recordSession, Lost: st.lostAgent,
 	})
 	if err != nil {
+		st.tap = wire.New(st.clock.Now) // of nobody
 		return func() {}, err
 	}
 	st.tap = begun

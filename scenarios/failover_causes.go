@@ -2,11 +2,14 @@ package scenarios
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
 
 	"github.com/zkbench/zkbench/chaos"
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 // cause is one way in which a holder can end in a failover.
@@ -45,6 +48,16 @@ func init() {
 	} {
 		causes[c.name] = &c
 	}
+}
+
+// lacking is why the cause cannot be had on an ensemble; nil where it can. Where a member that
+// is killed takes the majority with it nobody can be granted, whatever the recipe does.
+func (c *cause) lacking(e *ensembles.Ensemble) error {
+	n := len(e.Voting())
+	if slices.Contains(c.faultNames(), "member.kill") && n-1 < n/2+1 {
+		return fmt.Errorf("%w: %s leaves no majority of %s, and nobody could be granted; use 3 or more", chaos.ErrSkipped, c.name, units.Plural(n, "member"))
+	}
+	return nil
 }
 
 // causeNames returns the names of all causes of a failover, in order.

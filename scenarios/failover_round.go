@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/zkbench/zkbench/chaos/wire"
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report/history"
 )
@@ -93,6 +94,10 @@ func (f *failoverRound) hit(ctx context.Context) (*attempt, error) {
 	defer stop()
 	s := f.victim.wire.Session()
 	f.session = s.ID
+	if !f.st.cell.Subject.Promises.Events {
+		f.st.resumed.Store(new(f.resumed))
+		defer f.st.resumed.Store(nil)
+	}
 	f.leads = f.cause.expires && f.st.members.leads(ctx, s.Server)
 	heal, err := f.apply(ctx)
 	if err != nil {
@@ -109,6 +114,16 @@ func (f *failoverRound) hit(ctx context.Context) (*attempt, error) {
 		return nil, err
 	}
 	return next, nil
+}
+
+// resumed learns on the wire that the victim has its session on: its recipe does not say so.
+func (f *failoverRound) resumed(e wire.Event) {
+	if e.Client == f.victim.n && e.Session == f.session {
+		select {
+		case f.learned <- learned{recipes.EventRestored, e.At}:
+		default:
+		}
+	}
 }
 
 // apply makes the cause happen; heal undoes it, and waits until that is done.

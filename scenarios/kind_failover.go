@@ -68,6 +68,9 @@ func planFailover(p *Phase, r *rand.Rand, timeout time.Duration, clients int) []
 // line behind it, the cause hits the holder, and everything that happens until the
 // next grant is timed.
 func failover(ctx context.Context, st *stage) error {
+	if err := causes[st.phase.Cause].lacking(st.members.ensemble); err != nil && len(st.planned.Rounds) > 0 {
+		return err
+	}
 	for i, r := range st.planned.Rounds {
 		st.round = i + 1
 		st.report("round %d of %d", st.round, len(st.planned.Rounds))

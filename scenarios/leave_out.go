@@ -65,6 +65,11 @@ func (c Config) leaveOut(ctx context.Context, t chaos.Target, cells []cell) ([]r
 				c.Logf("phases.%d (%s): %s cannot be had here, and without it nothing can pass (exit %d): %s", i, p.Name, name, exitUnknown, why)
 			}
 		}
+		if cause := causes[p.Cause]; cause != nil && p.Rounds > 0 {
+			if err := cause.lacking(t.Ensemble); err != nil {
+				c.Logf("phases.%d (%s) cannot be played here, and without it nothing can pass (exit %d): %s", i, p.Name, exitUnknown, reasonWithout(err))
+			}
+		}
 		for j, f := range p.Faults {
 			if err := chaos.NoTarget(t.Ensemble, f.Target); err != nil {
 				c.Logf("phases.%d.faults.%d (%s of %s) hits nobody here, and without it nothing can pass (exit %d): %s", i, j, f.Fault, f.Target, exitUnknown, reasonWithout(err))

@@ -50,6 +50,8 @@ type stage struct {
 	stopped atomic.Int64            // when the clients were told to stop, in this phase; 0: not yet
 	backing atomic.Int64            // clients that back off after errors
 
+	resumed atomic.Pointer[func(wire.Event)] // is told that a client has its session on a server again
+
 	driven bool        // its clients are another process
 	watch  *stepWatch  // of a calm episode; nil elsewhere
 	joint  *joint      // the fault that the trial shares with others; nil where it has none

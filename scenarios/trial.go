@@ -284,6 +284,9 @@ func (t *trial) runPhase(ctx context.Context, i int) (err error) {
 // recordSession records what the wire shows of sessions: a new one, whoever opened it,
 // the servers' word that one is gone, a deadline that passed, a reply that was lost.
 func (st *stage) recordSession(e wire.Event) {
+	if told := st.resumed.Load(); told != nil && e.Kind == wire.Connected && e.Resumed {
+		(*told)(e)
+	}
 	switch {
 	case e.Kind == wire.Connected && !e.Resumed:
 		st.sessions.add(e.Session)

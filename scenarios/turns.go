@@ -3,6 +3,7 @@ package scenarios
 import (
 	"context"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -87,7 +88,12 @@ func (s *seat) pass(stays bool) {
 func sideBySide(ctx context.Context, trials []*trial) error {
 	g, ctx := errgroup.WithContext(ctx)
 	for _, t := range trials {
-		g.Go(func() error {
+		g.Go(func() (err error) {
+			defer func() {
+				if p := recover(); p != nil { // the run heals, and keeps what was measured
+					err = fmt.Errorf("trial %s: panic: %v\n%s", t.name, p, debug.Stack())
+				}
+			}()
 			if err := t.run(ctx); err != nil {
 				return fmt.Errorf("trial %s: %w", t.name, err)
 			}

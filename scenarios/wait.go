@@ -88,7 +88,7 @@ func (s *stillness) see(now wire.Counts) bool {
 		s.changed = time.Now()
 	}
 	s.polls++
-	if now.InFlight > 0 || now.Requests.Total() != s.last.Requests.Total() || now.Notifications != s.last.Notifications {
+	if now.InFlight > now.Pinging || now.Requests.Total() != s.last.Requests.Total() || now.Notifications != s.last.Notifications {
 		s.polls = 0
 	}
 	s.last = now

@@ -100,7 +100,7 @@ func (k *conn) request(m mark, now time.Duration) *sent {
 	s := sent{xid: int32At(head, 0), op: Op(int32At(head, 4)), at: now}
 	k.c.noteNode(&s, head)
 	n.Requests[s.op.slot()]++
-	n.InFlight++
+	n.underWay(s.op, 1)
 	k.pending.push(s)
 	if k.c.script != nil {
 		k.c.script.add(Frame{At: now, Kind: RequestFrame, Op: s.op, Path: string(pathIn(head, s.op))})
@@ -197,7 +197,7 @@ func (k *conn) deliver() {
 		return
 	}
 	s := k.pending.remove(i)
-	n.InFlight--
+	n.underWay(s.op, -1)
 	if int32At(head, 12) != 0 {
 		n.Errors[s.op.slot()]++
 	} else {

@@ -40,10 +40,9 @@ func (k *conn) end(why error, by *shot) bool {
 	delete(c.conns, k)
 	for i := range k.pending.n {
 		k.replyLost(k.pending.at(i))
+		c.counts.underWay(k.pending.at(i).op, -1)
 	}
-	n := int64(k.pending.clear())
-	c.counts.InFlight -= n
-	c.counts.Abandoned += n
+	c.counts.Abandoned += int64(k.pending.clear())
 	k.dropQueue()
 	k.dropShots(by)
 	k.lost(why)

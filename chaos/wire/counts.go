@@ -40,6 +40,7 @@ type Counts struct {
 	FramesIn, FramesOut int64 // all frames: handshakes, pings and notifications too
 	BytesIn, BytesOut   int64
 	InFlight            int64 // now: requests sent and not answered yet
+	Pinging             int64 // now: of these, pings
 
 	Requests      ByOp // by opcode, pings included
 	Errors        ByOp // replies that carried an error, by the opcode of their request
@@ -56,11 +57,19 @@ type Counts struct {
 	Queued int64 // now: bytes that the client has sent and the tap holds back
 }
 
-// Sub returns what was counted between before and c. InFlight and Queued are
+// underWay counts one more request that is under way, or one less.
+func (c *Counts) underWay(op Op, more int64) {
+	c.InFlight += more
+	if op == Ping {
+		c.Pinging += more
+	}
+}
+
+// Sub returns what was counted between before and c. InFlight, Pinging and Queued are
 // states, not counts: they stay those of c.
 func (c Counts) Sub(before Counts) Counts {
 	d := c.plus(before, -1)
-	d.InFlight, d.Queued = c.InFlight, c.Queued
+	d.InFlight, d.Pinging, d.Queued = c.InFlight, c.Pinging, c.Queued
 	return d
 }
 
@@ -87,7 +96,7 @@ type scalar struct {
 // scalars names every count that is not kept by opcode. Adding a field to
 // Counts means adding it here; a test holds that line. It is no slice, because counts of
 // thousands of clients are added up again and again, and must leave nothing behind.
-func (c *Counts) scalars() [18]scalar {
+func (c *Counts) scalars() [19]scalar {
 	n := &c.Notifications
 	return [...]scalar{
 		{"replies", &c.Replies},
@@ -96,6 +105,6 @@ func (c *Counts) scalars() [18]scalar {
 		{"frames.in", &c.FramesIn}, {"frames.out", &c.FramesOut}, {"bytes.in", &c.BytesIn}, {"bytes.out", &c.BytesOut},
 		{"dials", &c.Dials}, {"dials.refused", &c.Refused}, {"connections", &c.Connections},
 		{"abandoned", &c.Abandoned}, {"unmatched", &c.Unmatched}, {"parse.errors", &c.ParseErrors},
-		{"inflight", &c.InFlight}, {"queued", &c.Queued},
+		{"inflight", &c.InFlight}, {"pinging", &c.Pinging}, {"queued", &c.Queued},
 	}
 }

@@ -157,8 +157,8 @@ func (k *conn) holdReply(s *shot) fate {
 // c.mu and rmu.
 func (k *conn) swallow(s *shot, i int) {
 	k.replyLost(k.pending.at(i))
+	k.c.counts.underWay(k.pending.at(i).op, -1)
 	k.pending.remove(i)
-	k.c.counts.InFlight--
 	k.c.counts.Abandoned++
 	if s.rule.Keep {
 		s.fire(nil)

@@ -60,6 +60,7 @@ type failovers struct {
 	fold    *Fold
 	rounds  int
 	outside []string  // rounds outside the prediction, in words
+	never   []string  // phases of rounds in which nobody was granted
 	longest *Failover // of those that were predicted
 }
 
@@ -88,6 +89,7 @@ func (x *failovers) record(r history.Record) {
 	}
 	x.fold.OnFailover(round)
 	if round.Never {
+		x.never = append(x.never, round.Phase)
 		return
 	}
 	x.fold.observe(FailoverLatency+"."+round.Phase, round.Phase, round.Latency)
@@ -118,8 +120,16 @@ func (x *failovers) close(out map[string]Metric) {
 		}
 	}
 	out[FailoverOutside] = m
-	if total := x.fold.distributions[FailoverLatency]; total != nil && x.longest != nil {
+	total := x.fold.distributions[FailoverLatency]
+	if total != nil && x.longest != nil {
 		total.note = "the longest was " + x.longest.String()
+	}
+	for _, phase := range x.never {
+		for _, d := range []*distributed{total, x.fold.distributions[FailoverLatency+"."+phase]} {
+			if d != nil {
+				d.never++
+			}
+		}
 	}
 }
 

@@ -43,6 +43,7 @@ type collector struct {
 type distributed struct {
 	histogram *stats.Histogram
 	phase     string // the one that all values are of; "" where there are several
+	never     int64  // how many never came
 	note      string
 	naive     *naive
 }
@@ -106,7 +107,7 @@ func (f *Fold) Close() map[string]Metric {
 	}
 	for name, d := range f.distributions {
 		m := distribution(d.histogram)
-		m.Phase, m.Note = d.phase, d.note
+		m.Phase, m.Never, m.Note = d.phase, d.never, d.note
 		out[name] = m
 		if d.naive.shown() {
 			n := distribution(d.naive.histogram)

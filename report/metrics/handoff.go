@@ -125,11 +125,19 @@ func (f *Fold) passed(last, b *verdict.Belief) (Handoff, bool) {
 	return h, b.Call <= last.End && !f.faults.Touches(last.End, b.Start)
 }
 
+// ofEnds is by how much a belief may have ended too early: what ends one counts from the
+// earliest instant at which its client can have learned it, by a clock of its own.
+const ofEnds = 20 * time.Millisecond
+
 // cause returns the latest fault that explains why last holds no longer: one that hit the
 // holder itself, when it held or was about to be granted; or, where it has heard of a loss, one
 // that hit a member while it held.
 func cause(last, b *verdict.Belief, faults []history.Fault, graceful bool) (history.Fault, bool) {
-	until := min(last.End, b.Start)
+	until := last.End
+	if !graceful {
+		until += ofEnds
+	}
+	until = min(until, b.Start)
 	i := sort.Search(len(faults), func(i int) bool { return faults[i].Start > until })
 	for _, w := range slices.Backward(faults[:i]) {
 		if w.Start < last.Call {

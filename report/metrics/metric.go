@@ -18,6 +18,7 @@ type Metric struct {
 	Value    *float64 `json:"value,omitempty"`
 	Expected *float64 `json:"expected,omitempty"` // the formula's value, where there is one
 	Servers  *float64 `json:"servers,omitempty"`  // the same, counted by the members themselves
+	Never    int64    `json:"never,omitempty"`    // how many more were waited for that never came
 	Note     string   `json:"note,omitempty"`     // what stands behind the value, in words
 }
 

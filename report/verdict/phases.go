@@ -24,7 +24,7 @@ type phase struct {
 	calm        bool          // one of them without a fault near
 	held        bool          // somebody held in it: of a queue, there was nothing to take
 	put         bool          // items were
-	open        time.Duration // how long nobody had been granted at its end, where somebody waited for longer than the limit
+	open        time.Duration // how long nobody had been granted at its end, where somebody waited, or had no session, for longer than the limit
 }
 
 func newPhases(h *history.History) *phases {
@@ -81,7 +81,7 @@ func (p *phases) verdict(what string, limit time.Duration, snapshots int) Verdic
 		done, calm = done+ph.done, calm || ph.calm
 		switch in := ph.in(); {
 		case ph.open > 0:
-			doubts = append(doubts, fmt.Sprintf("nothing had been %s for %v when it was over%s, faults and their aftermath included, while somebody waited; without them that was not longer than the limit of %v",
+			doubts = append(doubts, fmt.Sprintf("nothing had been %s for %v when it was over%s, faults and their aftermath included, while somebody waited or had no session; without them that was not longer than the limit of %v",
 				what, ph.open.Round(time.Millisecond), in, limit))
 		case ph.tried > 0 && ph.done == 0 && !ph.held:
 			doubts = append(doubts, fmt.Sprintf("nothing was ever %s%s", what, in))

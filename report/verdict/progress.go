@@ -28,7 +28,8 @@ func init() {
 // a grant, one after the other, are one wait; one that is still under way when its phase
 // ends has waited so far. A phase in which somebody waited and nobody was granted, or
 // that ended while nobody had been for longer than the limit, is unknown unless it fails,
-// whatever other phases show (phases.go).
+// whatever other phases show (phases.go). Who is without a session waits, too, as far as that
+// is concerned: it cannot call.
 //
 // A queue is judged by deliveries (queueprogress.go).
 //
@@ -43,6 +44,7 @@ type progress struct {
 	waits    []wait        // long ones that have ended
 	prune    int           // how many waits there may be before those are let go that are over
 	trying   tries         // acquires that ended without a grant
+	without  tries         // since when clients have been without a session
 	idle     []idle        // long idle times without a fault
 	phases   *phases
 	acquires int
@@ -54,6 +56,7 @@ type wait struct {
 	client   int
 	from, to time.Duration
 	record   int
+	without  bool // a session
 }
 
 type idle struct {
@@ -79,7 +82,7 @@ func (t tries) since(client int, call time.Duration) time.Duration {
 }
 
 func newProgress(in *inputs) checker {
-	p := &progress{limit: Patience(in.history), stuck: newStuck(in.history), phases: newPhases(in.history), trying: tries{}, prune: 64}
+	p := &progress{limit: Patience(in.history), stuck: newStuck(in.history), phases: newPhases(in.history), trying: tries{}, without: tries{}, prune: 64}
 	p.faults = Aftermath(in.history, p.limit)
 	queue := newDeliveries(in, p.phases)
 	return checker{
@@ -106,6 +109,24 @@ func (p *progress) record(n history.Numbered) {
 			p.acquires++
 			p.phases.named(r.Phase).tried++
 			p.waited(wait{client: r.Client, from: p.trying.since(r.Client, r.Call), to: r.At, record: n.N})
+		}
+	case *history.Session:
+		p.session(r, n.N)
+	}
+}
+
+// session takes in that a client has lost its session, or has one again.
+func (p *progress) session(e *history.Session, record int) {
+	switch e.Event {
+	case history.Lost, history.Expired, history.Deadline, history.Killed, history.Closed:
+		if _, already := p.without[e.Client]; !already {
+			p.without[e.Client] = wait{client: e.Client, from: e.At, record: record, without: true}
+		}
+	case history.Opened, history.Restored:
+		if w, ok := p.without[e.Client]; ok {
+			delete(p.without, e.Client)
+			w.to = e.At
+			p.waited(w)
 		}
 	}
 }
@@ -142,7 +163,7 @@ func (p *progress) waited(w wait) {
 
 func (p *progress) meet(i *idle, w wait) {
 	from, to := max(i.from, w.from), min(i.to, w.to)
-	if i.cited || to-from <= p.limit {
+	if i.cited || to-from <= p.limit || w.without && i.phase == nil {
 		return
 	}
 	i.cited = true
@@ -193,6 +214,10 @@ func (p *progress) idles(i idle) {
 
 func (p *progress) finish(end ending) Verdict {
 	for _, w := range p.trying {
+		p.waited(w)
+	}
+	for _, w := range p.without {
+		w.to = end.at
 		p.waited(w)
 	}
 	if !end.cut {

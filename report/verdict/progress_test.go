@@ -87,6 +87,28 @@ func TestProgress(t *testing.T) {
 			fault partition -1 40 1000
 			acquire 2 7 30 9500 in=one
 			release 2 7 11000 11001`, Pass, ""},
+		{"all lose their sessions for the rest of the phase, without a fault", two + `
+			acquire 1 5 0 10 in=one
+			release 1 5 20 21
+			acquire 2 6 0 30 in=one
+			release 2 6 40 41
+			session killed 1 2000
+			session killed 2 2000
+			phase one 0 14000`, Unknown, `nothing had been granted for 12s when it was over in phase "one"`},
+		{"one of them comes back in time", two + `
+			acquire 1 5 0 10 in=one
+			release 1 5 20 21
+			session lost 1 2000
+			session lost 2 2000
+			phase one 0 14000
+			opened 1 103
+			acquire 1 6 13000 13010 in=one
+			release 1 6 13020 13021`, Pass, ""},
+		{"one that closes its session, and nobody wants anything", two + `
+			acquire 1 5 0 10 in=one
+			release 1 5 20 21
+			session closed 1 13000
+			phase one 0 14000`, Pass, ""},
 		{"a phase in which nobody is granted, though others are", two + `
 			acquire 1 5 0 10 in=one
 			release 1 5 20 21

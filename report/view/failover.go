@@ -42,10 +42,14 @@ func promises(x matrix.Series) []string {
 			continue
 		}
 		answer := "Yes, the promise of %s holds for %s: %s."
-		if *m.Max > float64(promise) {
-			answer = "No, the promise of %s does not hold for %s: %s."
-		}
 		why := cmp.Or(m.Note, "the longest failover took "+units.Duration(*m.Max))
+		switch {
+		case *m.Max > float64(promise):
+			answer = "No, the promise of %s does not hold for %s: %s."
+		case m.Never > 0:
+			answer = "Nobody can say whether the promise of %s holds for %s: %s."
+			why = units.Plural(int(m.Never), "failover") + " never came to a grant"
+		}
 		out = append(out, fmt.Sprintf(answer, units.Duration(float64(promise)), where(x.Label, t), strings.TrimSuffix(why, ".")))
 	}
 	return out

@@ -61,7 +61,7 @@ func (c *tapped) counted(p *peer) (n wire.Counts) {
 		n = *seen
 	}
 	if p != c.peer || p.isLost() {
-		n.InFlight, n.Queued = 0, 0
+		n.InFlight, n.Pinging, n.Queued = 0, 0, 0
 	}
 	return n
 }
