@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -115,8 +116,8 @@ func (c Condition) checkValue() error {
 	v, isDuration, ok := literal(c.Value)
 	mayBeDuration := d.Unit == "ns" && c.Field != "count"
 	switch {
-	case ok && d.Distribution && mayBeDuration && !isDuration && v != 0:
-		return fmt.Errorf("%s.%s is a duration: write a unit, like %sms", c.Metric, c.Field, c.Value)
+	case ok && mayBeDuration && !isDuration && v != 0:
+		return fmt.Errorf("%s is a duration: write a unit, like %sms", strings.TrimSuffix(c.Metric+"."+c.Field, ".value"), c.Value)
 	case ok && !mayBeDuration && isDuration:
 		return fmt.Errorf("%s is no duration: write a number without a unit", c.Metric)
 	case !ok && !isName(c.Value):
@@ -128,7 +129,7 @@ func (c Condition) checkValue() error {
 // literal reads a number, or a duration in nanoseconds.
 func literal(s string) (v float64, isDuration, ok bool) {
 	if s[0] >= '0' && s[0] <= '9' || s[0] == '.' || s[0] == '-' || s[0] == '+' {
-		if v, err := strconv.ParseFloat(s, 64); err == nil {
+		if v, err := strconv.ParseFloat(s, 64); err == nil && !math.IsInf(v, 0) {
 			return v, false, true
 		}
 		if d, err := time.ParseDuration(s); err == nil {

@@ -16,7 +16,7 @@ func (c Condition) Judge(t Trial) Threshold {
 		out.Result, out.Measured = c.judgeVerdicts(t.Verdicts)
 		return out
 	}
-	m := t.Metrics[c.Metric]
+	m := c.of(t)
 	v := m.Field(c.Field)
 	switch {
 	case v == nil:
@@ -61,6 +61,19 @@ func (c Condition) Judge(t Trial) Threshold {
 	return out
 }
 
+// of is the metric of the trial. That of a phase is that of the whole, where all of it is of
+// that phase.
+func (c Condition) of(t Trial) Metric {
+	if m, ok := t.Metrics[c.Metric]; ok {
+		return m
+	}
+	whole, phase := strings.CutSuffix(c.Metric, "."+c.Phase())
+	if m := t.Metrics[whole]; phase && c.Phase() != "" && m.Phase == c.Phase() {
+		return m
+	}
+	return Metric{}
+}
+
 // tooFew says that a quantile takes more samples than the metric has.
 func (c Condition) tooFew(m metrics.Metric) string {
 	return fmt.Sprintf("measured in %s, and %s takes %d", units.Plural(m.Samples(), "sample"), c.Field, metrics.Fewest(c.Field))
@@ -102,14 +115,27 @@ func (c Condition) limit(m Metric, params map[string]string) (limit float64, why
 	if !ok {
 		return 0, fmt.Sprintf("the scenario has no parameter %q", c.Value)
 	}
+	return c.fits(text, m.Unit)
+}
+
+// fits reads what a parameter has, to be compared with a metric of that unit, or says why it
+// cannot be.
+func (c Condition) fits(text, unit string) (limit float64, why string) {
 	if text == "" {
 		return 0, fmt.Sprintf("the parameter %q is empty", c.Value)
 	}
 	v, isDuration, ok := literal(text)
-	if !ok || (m.Unit == "ns" && c.Field != "count") != isDuration && v != 0 {
+	if !ok || (unit == "ns" && c.Field != "count") != isDuration && v != 0 {
 		return 0, fmt.Sprintf("the parameter %s=%q does not compare with it", c.Value, text)
 	}
 	return v, ""
+}
+
+// Fits says why what a parameter has cannot be compared with the metric; "" where it can.
+func (c Condition) Fits(text string) (why string) {
+	d, _, _ := metrics.Find(c.Metric)
+	_, why = c.fits(text, d.Unit)
+	return why
 }
 
 // holds compares; equal means equal but for rounding.

@@ -144,6 +144,20 @@ func overrideExec(root *yaml.Node, value string) error {
 	return nil
 }
 
+// unplayed are the programs that flags name for subjects which the scenario does not play:
+// what they were given for would not be tested.
+func (s *Scenario) unplayed(overrides []string) (ps problems) {
+	for _, o := range overrides {
+		value, ok := strings.CutPrefix(o, execKey+"=")
+		name, _, _ := strings.Cut(value, "=")
+		specimen := slices.ContainsFunc(s.Specimens, func(x Specimen) bool { return x.Subject == name })
+		if ok && len(s.Subjects)+len(s.Specimens) > 0 && !slices.Contains(s.Subjects, name) && !specimen {
+			ps = append(ps, &problem{Text: fmt.Sprintf("--exec %s: %s is not among the subjects, and would not be played; add --subject %s", value, name, name)})
+		}
+	}
+	return ps
+}
+
 // unknownSubject says that there is no such subject.
 func (s *Scenario) unknownSubject(name string, err error) string {
 	if _, notRecipe := host.RecipeOf(name); notRecipe == nil {

@@ -71,6 +71,7 @@ func Load(name string, text []byte, overrides ...string) (*Scenario, error) {
 	if isBuiltin(name, text) {
 		s.markBuiltin(overrides)
 	}
+	ps = append(ps, s.unplayed(overrides)...)
 	if err := s.setAll(forAll); err != nil {
 		ps = append(ps, &problem{Text: err.Error()})
 	}

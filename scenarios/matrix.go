@@ -125,9 +125,21 @@ var listed = map[string]string{
 // validateMatrix tries every value alone, and if each makes sense, every choice.
 func (s *Scenario) validateMatrix(known problems, bad problemFunc) {
 	size, sound := 1, true
+	named := map[string]string{} // keys, by the field that they name
 	for _, key := range slices.Sorted(maps.Keys(s.Matrix)) {
 		values := s.Matrix[key]
 		size *= len(values)
+		if other, twice := named[s.field(key)]; twice {
+			bad("matrix."+key, "is the same field as matrix.%s", other)
+			sound = false
+			continue
+		}
+		named[s.field(key)] = key
+		if all := forAllPhases(key); all != key && s.Matrix[all] != nil {
+			bad("matrix."+key, "is set by matrix.%s, which is of all phases", all)
+			sound = false
+			continue
+		}
 		field, _, _ := strings.Cut(key, ".")
 		if why, ok := listed[field]; ok {
 			bad("matrix."+key, "cannot be varied here: %s", why)
@@ -151,11 +163,33 @@ func (s *Scenario) validateMatrix(known problems, bad problemFunc) {
 		bad("matrix", "makes %d trials, more than %d", cells, maxCells)
 		return
 	}
-	if sound && len(known) == 0 && len(s.Matrix) > 1 {
-		if _, err := s.combinations(); err != nil {
-			bad("matrix", "%v", strings.ReplaceAll(err.Error(), "\n", "; "))
-		}
+	if sound && len(known) == 0 && len(s.Matrix) > 0 {
+		s.validateChoices(bad)
 	}
+}
+
+// validateChoices tries every choice: each makes sense, and names trials of its own.
+func (s *Scenario) validateChoices(bad problemFunc) {
+	all, err := s.combinations()
+	if err != nil && len(s.Matrix) > 1 {
+		bad("matrix", "%v", strings.ReplaceAll(err.Error(), "\n", "; "))
+	}
+	seen := map[string]bool{}
+	for _, c := range all {
+		if seen[c.suffix] {
+			bad("matrix", "two choices would have trials of the same name, %q: values differ in letters, digits, dots, dashes or underscores", strings.TrimPrefix(c.suffix, "-"))
+			return
+		}
+		seen[c.suffix] = true
+	}
+}
+
+// forAllPhases is the key that sets a field of all phases, where there is such; else key itself.
+func forAllPhases(key string) string {
+	if steps := strings.Split(key, "."); len(steps) == 3 && steps[0] == "phases" && (steps[2] == allHold || steps[2] == allDuration) {
+		return steps[2]
+	}
+	return key
 }
 
 // tryChoice says what is wrong with a choice, beyond what is wrong without it.

@@ -20,6 +20,9 @@ func override(root *yaml.Node, o string, forAll map[string]string) error {
 	if path == execKey {
 		return overrideExec(root, value)
 	}
+	if all := forAllPhases(path); all != path && child(child(root, "matrix"), all) != nil {
+		return fmt.Errorf("--set %s: the matrix varies the %s of all phases; set that, or vary phases.NAME.%s", o, all, all)
+	}
 	if path == allHold || path == allDuration {
 		decide(root, path)
 		forAll[path] = value
@@ -64,18 +67,31 @@ func set(root *yaml.Node, path, value string) error {
 var optional = []string{"limits", "params", "matrix"}
 
 // decide takes the field at path out of the matrix, if it is there: it has one value now.
+// What is of all phases takes out that of each.
 func decide(root *yaml.Node, path string) {
 	matrix := resolve(child(root, "matrix"))
-	if child(matrix, path) == nil {
+	if matrix == nil {
 		return
 	}
 	var others []*yaml.Node
 	for key, value := range pairs(matrix) {
-		if key.Value != path {
+		if byName(root, key.Value) != byName(root, path) && forAllPhases(key.Value) != path {
 			others = append(others, key, value)
 		}
 	}
 	matrix.Content = others
+}
+
+// byName is the path with a phase by its name.
+func byName(root *yaml.Node, path string) string {
+	steps := strings.Split(path, ".")
+	if len(steps) < 3 || steps[0] != "phases" {
+		return path
+	}
+	if name := resolve(child(child(child(root, "phases"), steps[1]), "name")); name != nil {
+		steps[1] = name.Value
+	}
+	return strings.Join(steps, ".")
 }
 
 // displace takes the tree's places away: they are not those of the file.

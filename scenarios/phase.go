@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -77,6 +78,8 @@ func (p *Phase) params() map[string]string {
 func (p *Phase) validate(bad problemFunc) {
 	if p.Name == "" {
 		bad("name", "is missing")
+	} else if _, number := strconv.Atoi(p.Name); number == nil || !word.MatchString(p.Name) || strings.Contains(p.Name, ".") {
+		bad("name", "%q must be a word of letters, digits, dashes and underscores, and no number", p.Name)
 	}
 	between(bad, "hold", p.Hold, 0, maxDuration)
 	between(bad, "size", p.Size, 0, maxSize)

@@ -18,8 +18,9 @@ package scenarios
 
 import (
 	"fmt"
+	"maps"
+	"regexp"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -83,9 +84,10 @@ func (s *Scenario) problems() problems {
 func (s *Scenario) check() problems {
 	var ps problems
 	bad := problemFunc(ps.add)
-	if s.Name == "" || strings.ContainsAny(s.Name, "/\\ ") {
-		bad("name", "%q must be a word without spaces and slashes", s.Name)
+	if !word.MatchString(s.Name) {
+		bad("name", "%q must be a word of at most 100 letters, digits, dots, dashes and underscores, which begins with a letter or digit", s.Name)
 	}
+	s.validateParams(bad)
 	if len(s.Specimens) > 0 {
 		s.validateZoo(bad)
 	} else {
@@ -110,6 +112,21 @@ func (s *Scenario) check() problems {
 	s.Limits.validate(bad.in("limits"))
 	s.validateMatrix(slices.Clone(ps), bad)
 	return ps
+}
+
+// word is what names folders, files and nodes.
+var word = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._-]{0,99}$`)
+
+// validateParams refuses parameters that are called as something that a trial has anyway.
+func (s *Scenario) validateParams(bad problemFunc) {
+	plain := *s
+	plain.Params = nil
+	own := append(slices.Collect(maps.Keys(cell{Scenario: &plain}.params())), versionKey, tickKey, "base", "expected")
+	for _, name := range slices.Sorted(maps.Keys(s.Params)) {
+		if slices.Contains(own, name) {
+			bad("params."+name, "is the name of a setting: give the parameter another one")
+		}
+	}
 }
 
 func (s *Scenario) validatePhases(bad problemFunc) {

@@ -30,6 +30,8 @@ func (s *Scenario) answers(c report.Condition) error {
 	switch {
 	case parameter != "" && !slices.Contains(s.parameters(), parameter):
 		return fmt.Errorf("threshold %q: the scenario has no parameter %q%s", c.Expr, parameter, units.Nearest(parameter, s.parameters()))
+	case parameter != "" && s.Params[parameter] != "" && c.Fits(s.Params[parameter]) != "":
+		return fmt.Errorf("threshold %q: %s", c.Expr, c.Fits(s.Params[parameter]))
 	case phase != "" && !slices.Contains(phases, phase):
 		return fmt.Errorf("threshold %q: the scenario has no phase %q%s", c.Expr, phase, units.Nearest(phase, phases))
 	case c.TakesBase() && s.Base == "":

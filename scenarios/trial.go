@@ -2,6 +2,8 @@ package scenarios
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -229,11 +231,21 @@ func (t *trial) header() history.Header {
 		Trial: t.name, Repetition: c.Trial, Again: t.again, Seed: t.runner.seed,
 		Cell: history.Cell{
 			Scenario: s.Name, Subject: c.Subject.Name, Clients: c.Clients, Params: c.params(),
-			Base: s.Base, Provocation: c.Provocation, Step: c.Step, Fault: c.Fault,
+			Base: s.Base, Provocation: c.Provocation, Step: c.Step, Fault: c.Fault, Phases: s.digest(),
 		},
 		Recipe: string(c.Subject.Recipe), Variant: string(c.Subject.Variant), Promises: promises(c.Subject.Promises),
 		Thresholds: s.Thresholds, Formulas: c.Subject.Formulas.Text, Expect: c.Caught,
 	}
+}
+
+// digest is that of what the phases do.
+func (s *Scenario) digest() string {
+	text, err := (&Scenario{Phases: s.Phases}).dump()
+	if err != nil {
+		return "" // nobody can say
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8])
 }
 
 func promises(p recipes.Promises) history.Promises {

@@ -94,20 +94,24 @@ func (f *compareFlags) judge(cmd *cobra.Command, old, now report.Result, o compa
 	} else {
 		err = showWhole(cmd.OutOrStdout(), v)
 	}
-	if err != nil {
-		return err
-	}
-	if err := f.write(cmd.ErrOrStderr(), v); err != nil {
+	return errors.Join(err, f.keep(cmd.ErrOrStderr(), v), answer(c.Result)) // what cannot be written hides no answer
+}
+
+// keep writes the page, compare.md and the summary of a workflow's step.
+func (f *compareFlags) keep(stderr io.Writer, v *view.View) error {
+	if err := f.write(stderr, v); err != nil {
 		return err
 	}
 	var text bytes.Buffer
 	if err := render.Markdown(&text, v); err != nil {
 		return err
 	}
-	if err := errors.Join(report.WriteFile(f.out, "compare.md", text.Bytes()), stepSummary(text.Bytes())); err != nil {
-		return err
-	}
-	switch c.Result {
+	return errors.Join(report.WriteFile(f.out, "compare.md", text.Bytes()), stepSummary(text.Bytes()))
+}
+
+// answer is the error that a result is for the exit code.
+func answer(result string) error {
+	switch result {
 	case report.Pass:
 		return nil
 	case report.Fail:

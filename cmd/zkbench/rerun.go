@@ -107,7 +107,11 @@ func (f *runFlags) rerun(cmd *cobra.Command, dir string, failed bool) error {
 	}
 	again := old.Trials
 	if failed {
-		if again = failures(old); len(again) == 0 {
+		again = failures(old)
+		if len(again) == 0 && old.Outcome() == report.Unknown {
+			again = failures(said) // of a history that is damaged since nobody can say it again
+		}
+		if len(again) == 0 {
 			fmt.Fprintln(cmd.ErrOrStderr(), "nothing failed: nothing is played again")
 			return verdictError(old.Outcome())
 		}

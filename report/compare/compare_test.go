@@ -30,7 +30,7 @@ func invent(r *rand.Rand, id string, n int, cost, noise float64) report.Result {
 			p50 := base * 1e6 * math.Exp(noise*r.NormFloat64())
 			res.Trials = append(res.Trials, report.Trial{
 				Name: fmt.Sprintf("herd-%d-%d", i, k), Repetition: k,
-				Cell: history.Cell{Scenario: "herd", Subject: subject, Clients: 10, Params: map[string]string{"hold": "20ms"}},
+				Cell: history.Cell{Scenario: "herd", Subject: subject, Clients: 10, Params: map[string]string{"hold": "20ms"}, Phases: "these"},
 				Metrics: map[string]report.Metric{
 					metrics.HandoffLatency:      {Unit: "ns", Count: new(int64(27)), P50: new(p50), P99: new(3 * p50)},
 					metrics.FanoutNotifications: {Unit: "1/handoff", Value: new([]float64{6, 1}[i]), Expected: new([]float64{6, 1}[i])},
@@ -391,6 +391,11 @@ func TestUnlike(t *testing.T) {
 				x.Params["hold"] = "5ms"
 			}
 		}, "hold: 20ms before, 5ms now"},
+		{"other phases", func(new *report.Result) {
+			for i := range new.Trials {
+				new.Trials[i].Phases = "other"
+			}
+		}, "what the phases do"},
 		{"another client count", func(new *report.Result) {
 			for i := range new.Trials {
 				new.Trials[i].Clients = 20

@@ -66,6 +66,9 @@ func unlikeParams(old, new report.Trial) []string {
 	for _, k := range slices.Sorted(maps.Keys(either)) {
 		out = append(out, differ(k, a[k], b[k])...)
 	}
+	if len(out) == 0 && old.Phases != "" && new.Phases != "" && old.Phases != new.Phases {
+		out = append(out, "what the phases do, like their rounds, faults and sizes: see scenario.yaml of both runs")
+	}
 	return out
 }
 

@@ -63,6 +63,7 @@ type Cell struct {
 	Provocation string            `json:"provocation,omitempty"` // what was done to the subject on purpose, in a zoo or an audit
 	Step        string            `json:"step,omitempty"`        // of an audit: where the fault struck: "next exists #1", or "all"
 	Fault       string            `json:"fault,omitempty"`       // of an audit: what went wrong there: "reply.drop"
+	Phases      string            `json:"phases,omitempty"`      // a digest of what its phases do: equal where they do the same
 }
 
 // Beside says whether two cells differ in nothing but their subject.
