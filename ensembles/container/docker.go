@@ -43,6 +43,9 @@ func connect(ctx context.Context) (*client.Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("no Docker daemon found: %w (start it, or set DOCKER_HOST)", err)
 	}
+	if err := sameDaemon(tc.DaemonHost()); err != nil {
+		return nil, errors.Join(err, tc.Close())
+	}
 	if _, err := tc.Ping(ctx, client.PingOptions{NegotiateAPIVersion: true}); err != nil {
 		return nil, errors.Join(fmt.Errorf("the Docker daemon at %s does not answer: %w", tc.DaemonHost(), err), tc.Close())
 	}
@@ -64,6 +67,17 @@ func newClient(ctx context.Context) (tc *testcontainers.DockerClient, err error)
 	return testcontainers.NewDockerClientWithOpts(ctx)
 }
 
+// sameDaemon refuses another daemon than DOCKER_HOST names: where that does not answer,
+// testcontainers goes on to the next one that it can find.
+func sameDaemon(found string) error {
+	asked := os.Getenv("DOCKER_HOST")
+	u, err := url.Parse(asked)
+	if asked == "" || err != nil || u.Scheme == "unix" || strings.TrimSuffix(asked, "/") == strings.TrimSuffix(found, "/") {
+		return nil
+	}
+	return fmt.Errorf("DOCKER_HOST=%s does not answer; there is another daemon at %s: unset DOCKER_HOST to use that", asked, found)
+}
+
 // reachable dials the daemon's socket where DOCKER_HOST or the system's default
 // names one, because the reason why that fails (no daemon, no permission) is
 // lost further up. It also spares testcontainers a failure that it would remember.
@@ -73,7 +87,7 @@ func reachable(ctx context.Context) error {
 	if host != "" {
 		u, err := url.Parse(host)
 		if err != nil || u.Scheme != "unix" {
-			return nil // tcp, ssh, npipe: the ping tells
+			return nil // tcp, ssh, npipe: sameDaemon tells
 		}
 		path = u.Path
 	}

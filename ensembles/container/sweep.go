@@ -43,7 +43,7 @@ func remove(ctx context.Context, docker *client.Client, id string) error {
 	if err != nil {
 		return fmt.Errorf("removing ensemble %s: %w (zkbench ensemble down tries again)", id, errors.Join(err, last))
 	}
-	return nil
+	return state.Remove(id)
 }
 
 func (f *found) remove(ctx context.Context, docker *client.Client) error {

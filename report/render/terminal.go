@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/zkbench/zkbench/report/units"
+	"github.com/zkbench/zkbench/report/verdict"
 	"github.com/zkbench/zkbench/report/view"
 )
 
@@ -63,10 +64,11 @@ func Terminal(w io.Writer, v *view.View, term Term) error {
 }
 
 const (
-	askedLines = 2 // of what was asked
-	saidLines  = 2 // of one sentence
-	fullRows   = 9 // of a table that has to lose some, at first
-	fewSaid    = 1 // sentence that is worth more than the scorecard
+	askedLines  = 2 // of what was asked
+	saidLines   = 2 // of one sentence
+	whyUnplayed = 6 // of why a trial was not played
+	fullRows    = 9 // of a table that has to lose some, at first
+	fewSaid     = 1 // sentence that is worth more than the scorecard
 )
 
 // sentences are what there is to say, what matters most first: of a run that did not pass
@@ -81,15 +83,19 @@ func sentences(v *view.View, width int) (out []string) {
 	first, rest := v.Ranked()
 	for _, f := range slices.Concat(first, rest) {
 		if f.Kind == view.Broken || f.Kind == view.Open || f.Kind == view.Doubt {
-			wrong = append(wrong, f.String())
+			lines := saidLines
+			if f.Text == verdict.Played {
+				lines = whyUnplayed
+			}
+			wrong = append(wrong, clip(wrap(f.String(), "  ", width), lines, width)+"\n")
 		} else {
 			others = append(others, f.String())
 		}
 	}
-	for _, s := range slices.Concat(wrong, numbers, others) {
+	for _, s := range slices.Concat(numbers, others) {
 		out = append(out, clip(wrap(s, "  ", width), saidLines, width)+"\n")
 	}
-	return out
+	return append(wrong, out...)
 }
 
 // brief is what was asked, and the tables that answer it. Where they are to fit on a screen

@@ -214,15 +214,21 @@ func (n *node) sequential() bool {
 }
 
 // drawn is what tells a node's path from those of others in the same line: numbers, and
-// ids that a program has drawn.
-var drawn = regexp.MustCompile(`[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|0x[0-9a-fA-F]+|[0-9a-fA-F]{8,}|-?[0-9]+`)
+// ids that a program has drawn. Letters that are as long as an id (of ULID, base62) are one.
+var drawn = regexp.MustCompile(`[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[0-9a-zA-Z]{16,}|0x[0-9a-fA-F]+|[0-9a-fA-F]{8,}|-?[0-9]+`)
 
 // alike says whether two nodes are of one kind, by their paths. Nodes of another kind, as
 // a reader's beside a writer's, or a member's that says that it is there, do not contend.
 func alike(a, b *node) bool { return kind(a.path) == kind(b.path) }
 
 // kind is a path without what tells one node of a kind from another.
-func kind(path string) string { return drawn.ReplaceAllString(path, "#") }
+// The number at its end is no part of a word before it.
+func kind(path string) string {
+	return drawn.ReplaceAllString(sequenceEnd.ReplaceAllString(path, "-#"), "#")
+}
+
+// sequenceEnd is how the path of a sequential node ends.
+var sequenceEnd = regexp.MustCompile(`-{0,2}[0-9]{9,10}$`)
 
 // aheadOf returns an older node of the same line that stood as long as n did, up to that
 // transaction; nil if n was the first at some time.

@@ -21,7 +21,7 @@ func newPlayed(*inputs) checker {
 	return checker{
 		record: func(n history.Numbered) {
 			if u, ok := n.Record.(*history.Unplayed); ok {
-				cut.add([]int{n.N}, "at %v (record %d): %s", u.At, n.N, u.Why)
+				cut.add([]int{n.N}, "%s (record %d, at %v)", u.Why, n.N, u.At)
 			}
 		},
 		finish: func(ending) Verdict {
@@ -29,7 +29,7 @@ func newPlayed(*inputs) checker {
 				return pass()
 			}
 			v := cut.doubt("reasons")
-			v.Reasons = append([]string{"the trial could not be played to its end"}, v.Reasons...)
+			v.Reasons = append(v.Reasons, "so the trial could not be played to its end")
 			return v
 		},
 	}

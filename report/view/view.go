@@ -17,6 +17,7 @@ import (
 	"github.com/zkbench/zkbench/report/matrix"
 	"github.com/zkbench/zkbench/report/plot"
 	"github.com/zkbench/zkbench/report/units"
+	"github.com/zkbench/zkbench/report/verdict"
 )
 
 // View is what there is to say. Text is plain and may hold anything that a name can
@@ -123,6 +124,9 @@ const (
 // reasonLength is how much of a reason stands in a line.
 const reasonLength = 200
 
+// playedLength is the same where a trial was not played: what a driver said last is in it.
+const playedLength = 500
+
 // String is the finding in a line.
 func (f Finding) String() string {
 	if why := f.Reason(); why != "" {
@@ -150,6 +154,9 @@ func (f Finding) more(n int) string {
 
 // Reason is why, in a line.
 func (f Finding) Reason() string {
+	if f.Text == verdict.Played {
+		return units.Short(units.Reason(f.Why), playedLength)
+	}
 	return units.Short(units.Reason(f.Why), reasonLength)
 }
 
