@@ -12,6 +12,36 @@ type course struct {
 	mu       sync.Mutex
 	made     map[int][]seenStep // calls, by client
 	released int64
+	acting   map[int]time.Duration // by client: when it was granted what a fault has met it with, or what it is letting go
+}
+
+// begins notes that client n, granted at an instant, lets go, or that a fault meets it as it holds.
+func (c *course) begins(n int, granted time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.acting == nil {
+		c.acting = map[int]time.Duration{}
+	}
+	c.acting[n] = granted
+}
+
+// ends notes that it is through with that.
+func (c *course) ends(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.acting, n)
+}
+
+// before returns who was granted before that and is not through yet.
+func (c *course) before(granted time.Duration) (clients []int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for n, at := range c.acting {
+		if at < granted {
+			clients = append(clients, n)
+		}
+	}
+	return clients
 }
 
 // called notes that client n is at a call, and returns for which time.

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,6 +26,7 @@ func (p *provoked) holds(ctx context.Context, a *attempt) (sure bool, err error)
 	p.act(a)
 	session := a.c.wire.Session().ID
 	if x := p.calling(a.c.n, callHold); x != nil {
+		p.course.begins(a.c.n, a.at)
 		select {
 		case <-x.over:
 		case <-ctx.Done():
@@ -34,6 +36,7 @@ func (p *provoked) holds(ctx context.Context, a *attempt) (sure bool, err error)
 	} else if err := pause(ctx, p.st.phase.Hold); err != nil {
 		return false, err
 	}
+	p.outlive(ctx, a)
 	err = poll(ctx, p.turnLimit(), func(context.Context) (bool, error) {
 		return !a.inDoubt() || a.c.lost(a.claim.Token), nil
 	})
@@ -41,6 +44,17 @@ func (p *provoked) holds(ctx context.Context, a *attempt) (sure bool, err error)
 		return false, fmt.Errorf("client %d is in doubt about its grant, and stays so: %w", a.c.n, err)
 	}
 	return !a.inDoubt(), nil
+}
+
+// outlive has a holder stay until whoever held before is through with letting go: whose
+// session has run out meanwhile may take away what is not its own any more. Where a fault had
+// met it, the next have the time to be let in by that.
+func (p *provoked) outlive(ctx context.Context, a *attempt) {
+	before := p.course.before(a.at)
+	_ = poll(ctx, p.turnLimit()-time.Second, func(context.Context) (bool, error) { return len(p.course.before(a.at)) == 0, nil })
+	if slices.ContainsFunc(p.strikes, func(x *strike) bool { return x.begun.Load() && slices.Contains(before, x.c.n) }) {
+		_ = pause(ctx, believeFor)
+	}
 }
 
 // challenged has a holder whom a fault has met act for as long as it believes, once it is
@@ -129,6 +143,7 @@ func (p *provoked) oneTurn(ctx context.Context, i int) bool {
 		}
 		sure, err := p.holds(ctx, a)
 		if err != nil {
+			p.course.ends(i)
 			return false // it steps back and does not come back: nothing for it to let go
 		}
 		if sure {
@@ -136,6 +151,7 @@ func (p *provoked) oneTurn(ctx context.Context, i int) bool {
 			return true
 		}
 		a.over, a.err = true, recipes.ErrSessionEnded // it begins anew
+		p.course.ends(i)
 		a.c.mend(ctx, a.err)
 	}
 	return false

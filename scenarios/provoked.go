@@ -123,6 +123,8 @@ const releaseTries = 6
 // letGo releases, and again where that has failed: whoever is told that a release failed has
 // a right to try again. What is left behind then is in the snapshot.
 func (p *provoked) letGo(a *attempt) {
+	p.course.begins(a.c.n, a.at)
+	defer p.course.ends(a.c.n)
 	defer p.course.letGo()
 	defer a.c.moves.Add(1)
 	for try := range releaseTries {

@@ -28,8 +28,8 @@ func init() {
 // a grant, one after the other, are one wait; one that is still under way when its phase
 // ends has waited so far. A phase in which somebody waited and nobody was granted, or
 // that ended while nobody had been for longer than the limit, is unknown unless it fails,
-// whatever other phases show (phases.go). Who is without a session waits, too, as far as that
-// is concerned: it cannot call.
+// whatever other phases show (phases.go). Where clients go at their own pace, who is without a
+// session waits, too, as far as that is concerned: it cannot call.
 //
 // A queue is judged by deliveries (queueprogress.go).
 //
@@ -163,7 +163,7 @@ func (p *progress) waited(w wait) {
 
 func (p *progress) meet(i *idle, w wait) {
 	from, to := max(i.from, w.from), min(i.to, w.to)
-	if i.cited || to-from <= p.limit || w.without && i.phase == nil {
+	if i.cited || to-from <= p.limit || w.without && (i.phase == nil || i.phase.paced) {
 		return
 	}
 	i.cited = true

@@ -1,0 +1,62 @@
+package zoo
+
+import (
+	"context"
+	"errors"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/recipes"
+)
+
+// A lock that is one ephemeral node with a name for all: whoever can create it holds. Its
+// release asks for the name to be deleted until that is answered, in the next session if need
+// be, and by then the node may be somebody else's. It is the mistake of DEL without a
+// comparison in locks on Redis, which redis.io/docs (Distributed Locks) warns of.
+func init() {
+	s := lock("unlock-by-name", "deletes the lock's node by its name, whosever it is by then", steps{
+		create: createTheOne,
+		list:   func(context.Context, *line) ([]string, error) { return nil, nil },
+		order:  func([]string, string) (first bool, ahead string) { return true, "" },
+		spans:  true,
+	})
+	s.Promises.FIFO = false // whoever is told first
+	recipes.Register(s)
+}
+
+// createTheOne creates the node that there can be only one of, and waits while there is one.
+func createTheOne(ctx context.Context, l *line) (string, error) {
+	path := l.env.Parent + "/lock"
+	for ctx.Err() == nil {
+		_, err := l.c.create(context.WithoutCancel(ctx), path, nil, zk.FlagEphemeral)
+		switch {
+		case err == nil:
+			return path, nil
+		case lost(err):
+			if err := l.c.await(ctx); err != nil {
+				return "", err
+			}
+			continue
+		case !errors.Is(err, zk.ErrNodeExists):
+			return "", err
+		}
+		stat, err := l.c.stat(ctx, path)
+		if err != nil {
+			return "", err
+		}
+		if stat != nil && stat.EphemeralOwner == l.c.SessionID() {
+			return path, nil // the reply to an earlier create was lost
+		}
+		w, err := l.c.watchNode(ctx, path)
+		if err != nil {
+			return "", err
+		}
+		if !w.found {
+			continue
+		}
+		if err := w.fired(ctx); err != nil {
+			return "", err
+		}
+	}
+	return "", ctx.Err()
+}
