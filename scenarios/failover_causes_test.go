@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/chaos"
+	"github.com/zkbench/zkbench/ensembles"
 )
 
 func TestCause_predictsByTheFormulas(t *testing.T) {
@@ -78,6 +79,23 @@ func TestPhase_memberFaultsAreThoseOfItsKindToo(t *testing.T) {
 	} {
 		if got := strings.Join(row.phase.memberFaults(), " "); got != row.want {
 			t.Errorf("%s: %q, want %q", row.name, got, row.want)
+		}
+	}
+}
+
+// Where the death of a member takes the majority with it, nobody can be granted by any recipe.
+func TestCause_lacking(t *testing.T) {
+	for _, row := range []struct {
+		cause   string
+		members int
+		lacks   bool
+	}{{"server.kill", 1, true}, {"leader.kill", 2, true}, {"crash+leader.kill", 2, true}, {"server.kill", 3, false}, {"leader.kill", 4, false}, {"crash", 1, false}} {
+		e := &ensembles.Ensemble{}
+		for range row.members {
+			e.Members = append(e.Members, &ensembles.Member{})
+		}
+		if err := causes[row.cause].lacking(e); (err != nil) != row.lacks {
+			t.Errorf("%s with %d members: %v", row.cause, row.members, err)
 		}
 	}
 }

@@ -18,7 +18,7 @@ type phases struct {
 
 type phase struct {
 	name        string
-	paced       bool // its harness says when clients call
+	byHarness   bool // says when clients call
 	start, over time.Duration
 	tried       int           // acquires, or takes; of those that were under way at its end, too
 	done        int           // granted, or items taken
@@ -32,7 +32,7 @@ func newPhases(h *history.History) *phases {
 	p := &phases{byName: map[string]*phase{}}
 	for i := range h.Phases {
 		x := &h.Phases[i]
-		ph := &phase{name: x.Name, paced: x.Pace == history.ByHarness, start: x.Start, over: x.Over()}
+		ph := &phase{name: x.Name, byHarness: x.Pace == history.ByHarness, start: x.Start, over: x.Over()}
 		if ph.over == 0 {
 			ph.over = forever
 		}

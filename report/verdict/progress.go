@@ -163,7 +163,7 @@ func (p *progress) waited(w wait) {
 
 func (p *progress) meet(i *idle, w wait) {
 	from, to := max(i.from, w.from), min(i.to, w.to)
-	if i.cited || to-from <= p.limit || w.without && (i.phase == nil || i.phase.paced) {
+	if i.cited || to-from <= p.limit || w.without && (i.phase == nil || i.phase.byHarness) {
 		return
 	}
 	i.cited = true

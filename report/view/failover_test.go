@@ -3,10 +3,12 @@ package view
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/matrix"
 	"github.com/zkbench/zkbench/report/metrics"
 )
 
@@ -45,5 +47,21 @@ func TestHeadlines_havePhasesOnceACell(t *testing.T) {
 	got := headlines(trial(1, "lock/a", 40), trial(2, "lock/a", 60), trial(3, "lock/a", 50), stream)
 	if want := "Grants a second, 3 contenders: lock/a 50/s (50 in calm, 20 in storm)."; !slices.Contains(got, want) {
 		t.Errorf("it says %q, want %q", got, want)
+	}
+}
+
+// A promise is kept by every failover, or nobody can say.
+func TestPromises(t *testing.T) {
+	for _, row := range []struct {
+		max   float64
+		never int64
+		want  string
+	}{{1e9, 0, "Yes, the promise of 2.00 s holds"}, {3e9, 1, "No, the promise of 2.00 s does not hold"}, {1e9, 1, "Nobody can say whether the promise of 2.00 s holds for "}} {
+		trial := report.Trial{Cell: history.Cell{Subject: "lock/a", Params: map[string]string{"promise": "2s"}},
+			Metrics: map[string]metrics.Metric{metrics.FailoverLatency: {Unit: "ns", Max: &row.max, Never: row.never}}}
+		got := promises(matrix.Series{Label: "lock/a", Trials: []report.Trial{trial}})
+		if len(got) != 1 || !strings.HasPrefix(got[0], row.want) {
+			t.Errorf("%q, want %q", got, row.want)
+		}
 	}
 }
