@@ -123,7 +123,7 @@ type Env struct {
 	Client   int                      // its number in the trial
 	Connect  func() ([]string, error) // the servers as listeners in front of Dial
 	Resource string                   // path of a node to which a holder may write, as its work
-	Seen     func() Claim             // what the wire shows of its session, and the newest node of that below Parent
+	Seen     func() Claim             // what the wire shows of its session, and the newest node of that below Parent; nil: it says all itself
 }
 
 // EventKind is what a client learns about its grant.

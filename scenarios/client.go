@@ -213,8 +213,10 @@ func (c *client) timed(s *history.Sample) {
 	switch s.Op {
 	case history.Acquire:
 		s.Return = min(s.Return+times.Error, told)
+		s.Clock = s.Return - returned
 	case history.Release:
 		s.Call = max(s.Call-times.Error, asked)
+		s.Clock = called - s.Call
 		s.Due = min(s.Due, s.Call)
 	}
 }

@@ -207,10 +207,15 @@ phases:
 			h.leave[1](errPulled)
 		}
 	})
-	killed := map[int]time.Duration{}
+	killed, sessions := map[int]time.Duration{}, map[int64]bool{}
 	for _, s := range of[*history.Session](records) {
 		if s.Event == history.Killed {
-			killed[s.Client] = s.At
+			killed[s.Client], sessions[s.Session] = s.At, true
+		}
+	}
+	for _, c := range of[*history.Commit](records) {
+		if c.Op == history.CommitClose && sessions[c.Session] && c.Cxid != 0 {
+			t.Errorf("session %x said good-bye, and a machine that is gone says nothing", c.Session)
 		}
 	}
 	if len(killed) != 2 || killed[1] == 0 || killed[4] == 0 {

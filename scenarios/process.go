@@ -97,7 +97,17 @@ func (p *clientProcess) Kill() error {
 	return p.Process.Kill()
 }
 
-// apart is a subject that is compiled in, in processes of its own: what it is stays as it is.
+// driven is a subject that is compiled in as one of a driver's: what it is stays as it is. Agents
+// carry it in their own process, unless it is to run apart.
+func (r *runner) driven(s recipes.Subject, apart bool) (recipes.Subject, error) {
+	if apart {
+		return r.apart(s)
+	}
+	s.Start = host.Subject(host.Command{Name: s.Name, Args: []string{site.Agent, s.Name}}).Start
+	return s, nil
+}
+
+// apart is the subject in processes of its own.
 func (r *runner) apart(s recipes.Subject) (recipes.Subject, error) {
 	if len(r.driver) == 0 {
 		return s, fmt.Errorf("%s is to run apart, in processes of its own: Config.Driver says what starts them, like zkbench driver", s.Name)

@@ -138,7 +138,7 @@ func (t *trial) listen() (stop func(), err error) {
 func (t *trial) ready(ctx context.Context, failed chan<- error) (stop func(), err error) {
 	st := t.stage
 	if (st.scenario.Apart || t.runner.fleet != nil) && st.cell.Subject.Start == nil {
-		if st.cell.Subject, err = t.runner.apart(st.cell.Subject); err != nil {
+		if st.cell.Subject, err = t.runner.driven(st.cell.Subject, st.scenario.Apart); err != nil {
 			return func() {}, err
 		}
 	}
@@ -164,7 +164,11 @@ func (t *trial) ready(ctx context.Context, failed chan<- error) (stop func(), er
 	if given.Open != nil { // it is compiled in, and more is known of it than a driver can say
 		open, pipe := st.cell.Subject.Open, st.cell.Subject.Pipe
 		st.cell.Subject = given
-		st.cell.Subject.Start, st.cell.Subject.Open, st.cell.Subject.Pipe = nil, open, pipe
+		st.cell.Subject.Start, st.cell.Subject.Pipe = nil, pipe
+		st.cell.Subject.Open = func(ctx context.Context, env recipes.Env) (recipes.Client, error) {
+			env.Seen = nil // it says itself what it was granted
+			return open(ctx, env)
+		}
 	}
 	return stop, err
 }

@@ -26,7 +26,7 @@ type lineWatch struct {
 // connections.
 type rest struct {
 	under  *operation
-	moved  int64
+	moved  int64 // on them until then; -1: nobody has asked
 	since  time.Time
 	grants int64 // of all clients until then
 }
@@ -66,13 +66,22 @@ func (w *lineWatch) sleeps() (found bool) {
 		return false
 	}
 	w.looked = time.Now()
-	grants := w.st.grants.Load()
+	grants, all := w.st.grants.Load(), int64(len(w.st.clients))
 	for i, c := range w.st.clients {
+		o, r := c.under.Load(), &w.rests[i]
+		if o == nil || o.op != history.Acquire || o != r.under {
+			*r = rest{o, -1, w.looked, grants}
+			continue
+		}
+		passed := grants - r.grants
+		if passed <= all {
+			continue // as many as pass by in a line: the wire is not asked
+		}
 		n := c.wire.Counts()
-		now := rest{c.under.Load(), n.Requests.Total() + n.Notifications.Total() + n.Connections, w.looked, grants}
-		if r := &w.rests[i]; now.under == nil || now.under.op != history.Acquire || now.under != r.under || now.moved != r.moved {
-			*r = now
-		} else if now.since.Sub(r.since) > 2*w.st.scenario.SessionTimeout && grants-r.grants > passedBy*int64(len(w.st.clients)) {
+		switch moved := n.Requests.Total() + n.Notifications.Total() + n.Connections; {
+		case moved != r.moved:
+			*r = rest{o, moved, w.looked, grants}
+		case w.looked.Sub(r.since) > 2*w.st.scenario.SessionTimeout && passed > passedBy*all:
 			found = true
 		}
 	}

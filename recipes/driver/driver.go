@@ -54,7 +54,13 @@ func exit(err error) {
 // Serve answers zkbench's requests, which it reads from in, on out. When in ends it closes
 // all clients and returns. Its error is that a request cannot be read.
 func Serve(ctx context.Context, s recipes.Subject, in io.Reader, out io.Writer) error {
-	return serve(ctx, s, append(offers(s), lines.OpAuth), in, out)
+	return ServeOver(ctx, s, net.DialTimeout, in, out)
+}
+
+// ServeOver is Serve with clients that connect by dial.
+func ServeOver(ctx context.Context, s recipes.Subject, dial zk.Dialer, in io.Reader, out io.Writer) error {
+	d := &server{subject: s, ops: append(offers(s), lines.OpAuth), dial: dial}
+	return d.run(ctx, in, out)
 }
 
 // offers returns the requests that the subject's clients understand.
@@ -72,10 +78,11 @@ func offers(s recipes.Subject) []string {
 	return ops
 }
 
-func serve(ctx context.Context, s recipes.Subject, ops []string, in io.Reader, out io.Writer) error {
+// run answers what comes in until that ends.
+func (d *server) run(ctx context.Context, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	d := &server{ctx: ctx, subject: s, ops: ops, out: json.NewEncoder(out), clients: map[int]*client{}}
+	d.ctx, d.out, d.clients = ctx, json.NewEncoder(out), map[int]*client{}
 	d.out.SetEscapeHTML(false)
 	r := bufio.NewScanner(in)
 	r.Buffer(make([]byte, 4096), lines.MaxLine+1)
@@ -96,6 +103,7 @@ type server struct {
 	ctx     context.Context
 	subject recipes.Subject
 	ops     []string
+	dial    zk.Dialer // that the clients connect by
 	working sync.WaitGroup
 
 	mu      sync.Mutex // of out as well: one line at a time
@@ -177,7 +185,7 @@ func (d *server) open(q lines.Request, n int) {
 	defer cancel()
 	opened, err := d.subject.Open(ctx, recipes.Env{
 		Servers: strings.Split(q.Connect, ","), Parent: q.Path, Timeout: time.Duration(q.TimeoutMS) * time.Millisecond,
-		Dial: net.DialTimeout, MaxPacket: 256 << 10, Client: n, Resource: q.Resource,
+		Dial: d.dial, MaxPacket: 256 << 10, Client: n, Resource: q.Resource,
 		Events: func(e recipes.Event) { d.event(n, e) }, Auth: auth(q), ACL: acl(q),
 	})
 	if err != nil {

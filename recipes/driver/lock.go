@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"sync"
 
@@ -114,7 +115,8 @@ func (l Lock) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	if l.Auth {
 		ops = append(ops, lines.OpAuth)
 	}
-	return serve(ctx, s, ops, in, out)
+	d := &server{subject: s, ops: ops, dial: net.DialTimeout}
+	return d.run(ctx, in, out)
 }
 
 // mutex is a Mutex as a contender.

@@ -20,6 +20,7 @@ func appendSample(b []byte, s *Sample) []byte {
 	b = appendTime(b, `,"due":`, s.Due)
 	b = appendTime(b, `,"call":`, s.Call)
 	b = appendTime(b, `,"return":`, s.Return)
+	b = appendInt(b, `,"clock":`, int64(s.Clock))
 	b = append(b, `,"outcome":`...)
 	b = appendQuoted(b, string(s.Outcome))
 	b = appendInt(b, `,"token":`, s.Token)

@@ -31,6 +31,7 @@ func fastSample(raw []byte) (s *Sample, ok bool) {
 	s.Due = time.Duration(c.after(`,"due":`))
 	s.Call = time.Duration(c.after(`,"call":`))
 	s.Return = time.Duration(c.after(`,"return":`))
+	s.Clock = time.Duration(c.optionalNumber(`,"clock":`))
 	s.Outcome = Outcome(c.text(`,"outcome":`))
 	s.Token = c.optionalNumber(`,"token":`)
 	s.Own = c.skip(`,"own":true`)

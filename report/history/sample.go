@@ -29,13 +29,17 @@ const (
 // Sample is one operation of one client. Due, Call and Return count from the
 // start of the trial on its one monotonic clock.
 type Sample struct {
-	Client  int           `json:"client"`
-	Phase   string        `json:"phase,omitempty"`
-	Round   int           `json:"round,omitempty"`
-	Op      string        `json:"op"`
-	Due     time.Duration `json:"due"`    // when it should have been called; latency counts from here
-	Call    time.Duration `json:"call"`   // when it was called
-	Return  time.Duration `json:"return"` // when it returned
+	Client int           `json:"client"`
+	Phase  string        `json:"phase,omitempty"`
+	Round  int           `json:"round,omitempty"`
+	Op     string        `json:"op"`
+	Due    time.Duration `json:"due"`    // when it should have been called; latency counts from here
+	Call   time.Duration `json:"call"`   // when it was called
+	Return time.Duration `json:"return"` // when it returned
+	// Clock is by how much the clock of the client's process may be wrong: for so much an
+	// acquire's Return is later than that read, and a release's Call earlier, so that nobody
+	// counts as a holder whom only a clock makes one. Latencies are of what it read.
+	Clock   time.Duration `json:"clock,omitempty"`
 	Outcome Outcome       `json:"outcome"`
 	Token   int64         `json:"token,omitempty"`   // czxid of the grant's or item's node, or a number of the subject's own
 	Own     bool          `json:"own,omitempty"`     // the token is a number of the subject's own

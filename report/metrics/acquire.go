@@ -30,7 +30,7 @@ func collectAcquires(f *Fold) collector {
 			if p.Kind == history.DrainPhase {
 				name = inDrain
 			}
-			f.latency(name, s.Phase, s.Due, s.Call, s.Return)
+			f.latency(name, s.Phase, s.Due, s.Call, s.Return-s.Clock)
 		},
 		close: func(map[string]Metric) {
 			drained := f.distributions[inDrain]

@@ -57,6 +57,28 @@ func (b *line) hold(phase string, client int, token int64, call, granted, releas
 	return b
 }
 
+// clock has the client's clock be wrong by so much: what the line says is what it read.
+func (b *line) clock(wrong int, holds ...func(*line) *line) *line {
+	first := len(b.records)
+	for _, hold := range holds {
+		hold(b)
+	}
+	for _, r := range b.records[first:] {
+		s := r.(*history.Sample)
+		s.Clock = time.Duration(wrong) * ms
+		if s.Op == history.Acquire {
+			s.Return += s.Clock
+		} else {
+			s.Call -= s.Clock
+		}
+	}
+	return b
+}
+
+func holds(phase string, client int, token int64, call, granted, release int) func(*line) *line {
+	return func(b *line) *line { return b.hold(phase, client, token, call, granted, release) }
+}
+
 func (b *line) session(event history.SessionEvent, client, at int) *line {
 	return b.add(&history.Session{Event: event, Client: client, Session: int64(100 + client), At: time.Duration(at) * ms})
 }

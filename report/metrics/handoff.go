@@ -78,7 +78,7 @@ func (f *Fold) Belief(b verdict.Belief) {
 	last, some := f.holders.last, f.holders.some
 	if some && b.Client == last.Client && b.Token == last.Token {
 		f.holders.away = append(f.holders.away, away{last.End, b.Start})
-		f.holders.last.End, f.holders.last.Ended = b.End, b.Ended // the same grant goes on
+		f.holders.last.End, f.holders.last.Early, f.holders.last.Ended = b.End, b.Early, b.Ended // the same grant goes on
 		return
 	}
 	doubts := f.holders.away
@@ -87,9 +87,10 @@ func (f *Fold) Belief(b verdict.Belief) {
 		return
 	}
 	h, passed := f.passed(&last, &b)
-	h.Nobody = max(0, b.Start-last.End)
+	granted, free := b.Start-b.Late, last.End+last.Early
+	h.Nobody = max(0, granted-free)
 	for _, a := range doubts {
-		h.Nobody += max(0, a.to-max(a.from, b.Start-h.Latency))
+		h.Nobody += max(0, a.to-max(a.from, granted-h.Latency))
 	}
 	for i := range f.collectors {
 		c := &f.collectors[i]
@@ -105,10 +106,11 @@ func (f *Fold) Belief(b verdict.Belief) {
 // passed says whether b took over from last, and since when the grant was free.
 // A graceful hand-off that a fault was near is neither that nor a failover.
 func (f *Fold) passed(last, b *verdict.Belief) (Handoff, bool) {
-	h := Handoff{At: b.Start, Latency: b.Start - last.End}
+	granted, free := b.Start-b.Late, last.End+last.Early // as their clocks read
+	h := Handoff{At: b.Start, Latency: max(0, granted-free)}
 	graceful := last.Ended == verdict.Released || last.Ended == string(history.Closed)
 	if w, ok := cause(last, b, f.history.Faults, graceful); ok {
-		h.Latency, h.Failover = b.Start-w.Start, true
+		h.Latency, h.Failover = max(0, granted-w.Start), true
 		return h, true
 	}
 	switch {

@@ -24,10 +24,13 @@ type Belief struct {
 	Round          int
 	Call           time.Duration // of the acquire
 	Start, End     time.Duration
-	Ended          string
-	Restored       bool // it goes on after a suspension
-	Record         int  // number of the record that began it
-	EndRecord      int  // and that ended it; 0 at the history's end
+	// Late is by how much Start comes after what the client's clock read, and Early by how much End
+	// comes before it, because that clock may be wrong (history.Sample.Clock).
+	Late, Early time.Duration
+	Ended       string
+	Restored    bool // it goes on after a suspension
+	Record      int  // number of the record that began it
+	EndRecord   int  // and that ended it; 0 at the history's end
 
 	granted *granted // what the commits have of it; nil without
 	open    bool     // how it ended is not known: it is still believed, or a release that may be under way has no record
@@ -132,7 +135,7 @@ func (t *Beliefs) acquired(s *history.Sample, record int) {
 	}
 	b := Belief{
 		Client: s.Client, Session: s.Session, Token: s.Token, Own: s.Own, Phase: s.Phase, Round: s.Round,
-		Call: s.Call, Start: s.Return, Record: record, granted: t.granted(record),
+		Call: s.Call, Start: s.Return, Late: s.Clock, Record: record, granted: t.granted(record),
 	}
 	h.grants = append(h.grants, grant{session: s.Session, token: s.Token, start: b, parts: h.spare})
 	h.spare = nil
@@ -176,6 +179,7 @@ func (t *Beliefs) released(s *history.Sample, record int) {
 		// Belief ends at the call, even where an event came before the reply.
 		if e.live || e.End > s.Call {
 			e.End, e.Ended, e.EndRecord = max(s.Call, e.Start), Released, record
+			e.Early = s.Call + s.Clock - e.End
 		}
 		e.live, e.final = false, true
 	}
@@ -241,7 +245,7 @@ func (t *Beliefs) apply(g *grant, e *history.Session, record int) {
 	if e.Event == history.Restored {
 		if !g.held {
 			b := g.start
-			b.Start, b.Restored, b.Record = e.At, true, record
+			b.Start, b.Late, b.Restored, b.Record = e.At, 0, true, record
 			t.begin(g, b)
 		}
 		return

@@ -55,7 +55,7 @@ func (r *rig) herd(t *testing.T, args ...string) *herd {
 	return h
 }
 
-// atWork waits until each host has clients.
+// atWork waits until each host has clients, in processes of their own.
 func (r *rig) atWork(t *testing.T, h *herd) {
 	t.Helper()
 	for _, host := range r.net.Hosts {
@@ -101,7 +101,6 @@ func TestSSH_run(t *testing.T) {
 
 	t.Run("the herd's counts are those of the formula, and nothing stays", func(t *testing.T) {
 		h := r.herd(t, "--duration", "6s")
-		r.atWork(t, h)
 		<-h.ended
 		if code := h.ProcessState.ExitCode(); code != 0 {
 			t.Fatalf("exit code %d:\n%s", code, &h.printed)
@@ -135,7 +134,7 @@ func TestSSH_run(t *testing.T) {
 	})
 
 	t.Run("nothing stays on the hosts when the run is killed", func(t *testing.T) {
-		h := r.herd(t)
+		h := r.herd(t, "--set", "apart=true")
 		r.atWork(t, h)
 		if err := h.Process.Kill(); err != nil {
 			t.Fatal(err)

@@ -175,11 +175,11 @@ func (s *server) end() {
 	processes, trials := s.processes, s.trials
 	s.processes, s.trials = map[int64]*servedProcess{}, map[string]*servedTrial{}
 	s.mu.Unlock()
+	for _, t := range trials {
+		t.end() // first: nobody says good-bye to a server
+	}
 	for _, p := range processes {
 		p.end()
-	}
-	for _, t := range trials {
-		t.end()
 	}
 	s.work.Wait()
 }

@@ -35,11 +35,7 @@ func (v *service) process(id int64) (*servedProcess, error) {
 
 // Start starts a program.
 func (v *service) Start(a msg.StartArgs, r *msg.StartReply) error {
-	args := a.Args
-	if len(args) > 0 && args[0] == site.Self {
-		args = slices.Concat(v.s.agent.Self, args[1:])
-	}
-	p, err := site.Here{}.Start(site.Program{Args: args, Env: append(a.Env, clock.Skew+"="+v.s.agent.Skew), Dir: a.Dir, Mark: a.MarkKey + "=" + v.s.agent.Owner})
+	p, err := v.s.start(a)
 	if err != nil {
 		return fmt.Errorf("on %s: %w", v.s.agent.Name, err)
 	}
@@ -49,6 +45,17 @@ func (v *service) Start(a msg.StartArgs, r *msg.StartReply) error {
 	v.s.processes[v.s.last] = &servedProcess{Process: p}
 	r.ID, r.PID = v.s.last, p.PID()
 	return nil
+}
+
+func (s *server) start(a msg.StartArgs) (site.Process, error) {
+	args := a.Args
+	switch {
+	case len(args) == 2 && args[0] == site.Agent:
+		return s.inside(args[1])
+	case len(args) > 0 && args[0] == site.Self:
+		args = slices.Concat(s.agent.Self, args[1:])
+	}
+	return site.Here{}.Start(site.Program{Args: args, Env: append(a.Env, clock.Skew+"="+s.agent.Skew), Dir: a.Dir, Mark: a.MarkKey + "=" + s.agent.Owner})
 }
 
 // attach passes on one of the program's pipes until it ends.

@@ -21,9 +21,10 @@ type servedTrial struct {
 
 	mu     sync.Mutex
 	shots  map[int64]wire.Shot
-	events []msg.WireEvent // that were not sent yet
-	count  int64           // of events so far
-	more   chan struct{}   // has one where events has some
+	behind map[string]wire.Dialer // the taps behind listeners, by their addresses
+	events []msg.WireEvent        // that were not sent yet
+	count  int64                  // of events so far
+	more   chan struct{}          // has one where events has some
 	ended  bool
 }
 
@@ -54,7 +55,7 @@ func (v *service) client(a msg.ClientArgs) (wire.Client, error) {
 func (v *service) Begin(a msg.TrialArgs, _ *msg.Nothing) error {
 	ctx, stop := context.WithCancel(context.Background())
 	t := &servedTrial{
-		parent: a.Parent, stop: stop, shots: map[int64]wire.Shot{}, more: make(chan struct{}, 1),
+		parent: a.Parent, stop: stop, shots: map[int64]wire.Shot{}, behind: map[string]wire.Dialer{}, more: make(chan struct{}, 1),
 		tap: wire.New(func() time.Duration { return time.Duration(v.s.clock.At(time.Now())) }),
 	}
 	w := wire.Way{Digest: a.Digest}
@@ -161,11 +162,20 @@ func (v *service) Totals(name string, c *wire.Counts) error {
 
 // Listen opens a listener.
 func (v *service) Listen(a msg.ListenArgs, addr *string) error {
-	c, err := v.client(a.ClientArgs)
-	if err == nil {
-		*addr, err = c.Listen(a.Server, nil)
+	t, err := v.trial(a.Trial)
+	if err != nil {
+		return err
 	}
-	return err
+	c := t.tap.Client(a.Client)
+	if *addr, err = c.Listen(a.Server, nil); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.behind[*addr] = func(network, _ string, timeout time.Duration) (net.Conn, error) {
+		return c.Dial(network, a.Server, timeout)
+	}
+	return nil
 }
 
 // Hold keeps every byte back.

@@ -97,7 +97,7 @@ func (c *Client) seen(ok *lines.OK) (claim recipes.Claim) {
 	if ok.Token != nil {
 		czxid := claim.Token
 		claim.Token = int64(*ok.Token)
-		claim.Own = claim.Token != czxid
+		claim.Own = c.env.Seen != nil && claim.Token != czxid
 	}
 	return claim
 }

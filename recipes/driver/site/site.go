@@ -19,6 +19,10 @@ type Program struct {
 // machine starts.
 const Self = "{zkbench}"
 
+// Agent stands for an agent's own process, as the first of the arguments of a program: nothing
+// is started, and what is compiled in as the second serves [Inside] it.
+const Agent = "{agent}"
+
 // Site is a machine that programs are started on.
 type Site interface {
 	Name() string // of the machine; "" is this one
