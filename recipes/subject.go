@@ -69,9 +69,9 @@ type Subject struct {
 	// Line is the child of a queue's node below which every waiting consumer has a node
 	// of its own; "" if they have none. Contenders have theirs below the parent itself.
 	Line string
-	// Pipe returns how long a request and its answer take, p50 and p99, between the harness
+	// Pipe returns how long a request and its answer take, p50 and p99 of so many, between the harness
 	// and a subject that is another process; nil within one.
-	Pipe func() (p50, p99 time.Duration)
+	Pipe func() (p50, p99 time.Duration, of int)
 	// Writes says that its clients are Workers, and Tells that they are Tellers.
 	Writes, Tells bool
 	// NoCancel says that Acquire and Take cannot be called off: they go on when the context

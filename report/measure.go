@@ -57,8 +57,8 @@ func splitMetric(s string) (metric, field string, err error) {
 		return allVerdicts, name, nil
 	}
 	whole, phase, ok := metrics.Find(s)
-	if ok && phase == "" && whole.Distribution {
-		return "", "", fmt.Errorf("%s is a distribution: say which of %s, like %s.p99", s, strings.Join(metrics.DistributionFields, ", "), s)
+	if ok && phase == "" && !slices.Contains(whole.FieldNames(), "value") {
+		return "", "", fmt.Errorf("%s is a distribution: say which of %s, like %s.p99", s, strings.Join(whole.FieldNames(), ", "), s)
 	}
 	if ok && phase == "" {
 		return s, "value", nil
@@ -67,21 +67,14 @@ func splitMetric(s string) (metric, field string, err error) {
 	before, after := s[:dot], strings.TrimPrefix(s[dot:], ".")
 	d, inPhase, known := metrics.Find(before)
 	switch {
-	case known && slices.Contains(fieldsOf(d), after) && (inPhase == "" || d.Distribution):
+	case known && slices.Contains(d.FieldNames(), after) && (inPhase == "" || d.Distribution):
 		return before, after, nil
 	case ok && !whole.Distribution:
 		return s, "value", nil // of one phase
 	case known && inPhase == "":
-		return "", "", fmt.Errorf("%s has no field %q%s", before, after, units.Nearest(after, fieldsOf(d)))
+		return "", "", fmt.Errorf("%s has no field %q%s", before, after, units.Nearest(after, d.FieldNames()))
 	case slices.Contains(metrics.DistributionFields, after):
 		s = before
 	}
 	return "", "", fmt.Errorf("no metric %q%s", s, units.Nearest(s, append(metrics.Names(), allVerdicts)))
-}
-
-func fieldsOf(d metrics.Definition) []string {
-	if d.Distribution {
-		return metrics.DistributionFields
-	}
-	return metrics.ValueFields
 }

@@ -25,12 +25,13 @@ func TestTimed_narrowsNoFurtherThanWeKnow(t *testing.T) {
 		op         string
 		times      recipes.Times
 		call, ends time.Duration
+		clock      time.Duration // by how much it was narrowed
 	}{
-		{history.Acquire, recipes.Times{Called: at(120), Returned: at(140), Error: 5 * ms}, 120 * ms, 145 * ms},
-		{history.Acquire, recipes.Times{Called: at(120), Returned: at(198), Error: 5 * ms}, 120 * ms, 200 * ms},
-		{history.Release, recipes.Times{Called: at(120), Returned: at(140), Error: 5 * ms}, 115 * ms, 140 * ms},
-		{history.Release, recipes.Times{Called: at(102), Returned: at(140), Error: 5 * ms}, 100 * ms, 140 * ms},
-		{history.Write, recipes.Times{Called: at(120), Returned: at(140), Error: 5 * ms}, 120 * ms, 140 * ms},
+		{history.Acquire, recipes.Times{Called: at(120), Returned: at(140), Error: 5 * ms}, 120 * ms, 145 * ms, 5 * ms},
+		{history.Acquire, recipes.Times{Called: at(120), Returned: at(198), Error: 5 * ms}, 120 * ms, 200 * ms, 2 * ms},
+		{history.Release, recipes.Times{Called: at(120), Returned: at(140), Error: 5 * ms}, 115 * ms, 140 * ms, 5 * ms},
+		{history.Release, recipes.Times{Called: at(102), Returned: at(140), Error: 5 * ms}, 100 * ms, 140 * ms, 2 * ms},
+		{history.Write, recipes.Times{Called: at(120), Returned: at(140), Error: 5 * ms}, 120 * ms, 140 * ms, 0},
 	} {
 		c := &client{st: st}
 		var subject recipes.Client = timedClient{row.times}
@@ -39,6 +40,9 @@ func TestTimed_narrowsNoFurtherThanWeKnow(t *testing.T) {
 		c.timed(&s)
 		if s.Call.Round(ms) != row.call || s.Return.Round(ms) != row.ends || s.Due > s.Call {
 			t.Errorf("%s %+v: due %v, call %v, return %v; want %v to %v", row.op, row.times, s.Due, s.Call, s.Return, row.call, row.ends)
+		}
+		if s.Clock.Round(ms) != row.clock {
+			t.Errorf("%s %+v: narrowed by %v, want %v", row.op, row.times, s.Clock, row.clock)
 		}
 	}
 }

@@ -83,6 +83,7 @@ func (c Config) withEnsemble(ctx context.Context, o ensembles.Options, logs stri
 	}
 	if c.Agents != nil {
 		run.Agents = c.Agents.Names()
+		defer func() { run.Agents = c.Agents.Names() }() // some may have come later
 	}
 	if c.Agents != nil && !relayed(c.Relay, e) {
 		if err := c.Agents.Reaches(e.Servers()); err != nil {

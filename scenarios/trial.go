@@ -105,8 +105,8 @@ func (st *stage) openTree(ctx context.Context) error {
 // recordPipe records what a round trip to the driver takes, where there is one.
 func (st *stage) recordPipe() {
 	if pipe := st.cell.Subject.Pipe; pipe != nil {
-		p50, p99 := pipe()
-		st.record.Record(&history.Pipe{At: st.clock.Now(), P50: p50, P99: p99, Clock: st.clockError()})
+		p50, p99, of := pipe()
+		st.record.Record(&history.Pipe{At: st.clock.Now(), P50: p50, P99: p99, Count: of, Clock: st.clockError()})
 	}
 }
 

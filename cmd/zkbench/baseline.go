@@ -46,6 +46,8 @@ A branch is never checked out, and nothing is fetched or pushed: git does that.
 // store is where the flags say that baselines are.
 func (f *baselineFlags) store(cmd *cobra.Command) (baseline.Store, error) {
 	switch {
+	case f.branch == "" && cmd.Flags().Changed("branch"):
+		return nil, usageError("--branch is empty: name the git branch that keeps the baselines")
 	case f.branch != "" && cmd.Flags().Changed("dir"):
 		return nil, usageError("--dir and --branch: baselines are in one place or the other")
 	case f.branch != "":

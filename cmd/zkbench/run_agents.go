@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"errors"
+	"net"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -17,9 +19,11 @@ import (
 type agentFlags struct {
 	engine, listen string
 	relay          bool
+	given          func(flag string) bool
 }
 
 func (f *agentFlags) register(fl *pflag.FlagSet) {
+	f.given = fl.Changed
 	fl.StringVar(&f.engine, "agents", "", "where the clients live: local:N, ssh:HOST,HOST, kubernetes:N or wait:N (default in this process; zkbench help agents)")
 	fl.StringVar(&f.listen, "agents-listen", "", "host:port on which agents reach this process (default what the engine finds)")
 	fl.BoolVar(&f.relay, "agents-relay", false, "agents reach the members through this process, where they have no way of their own")
@@ -41,11 +45,16 @@ func (f *agentFlags) words() (args []string) {
 
 // check says what is wrong with the flags, before anything is started.
 func (f *agentFlags) check(configs []scenarios.Config) error {
-	if f.engine == "" {
-		if f.listen != "" || f.relay {
-			return usageError("--agents-listen and --agents-relay go with --agents")
-		}
+	switch {
+	case f.engine == "" && f.given("agents"):
+		return usageError("--agents is empty: want %s", strings.Join(agents.Engines(), "; "))
+	case f.engine == "" && (f.listen != "" || f.relay):
+		return usageError("--agents-listen and --agents-relay go with --agents")
+	case f.engine == "":
 		return nil
+	}
+	if _, _, err := net.SplitHostPort(f.listen); f.listen != "" && err != nil {
+		return usageError("--agents-listen %s: want HOST:PORT, on which agents reach this process", f.listen)
 	}
 	for _, c := range configs {
 		if err := c.RefuseAgents(); err != nil {

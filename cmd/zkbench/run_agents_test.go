@@ -55,7 +55,7 @@ func TestSweepAgents_removesFoldersOfTheDead(t *testing.T) {
 // Whoever repeats a run has its clients where they were.
 func TestCommand_namesTheAgents(t *testing.T) {
 	for want, agents := range map[string]agentFlags{
-		"--agents ssh:h1,h2 --agents-listen 192.0.2.1:7000 --agents-relay": {"ssh:h1,h2", "192.0.2.1:7000", true},
+		"--agents ssh:h1,h2 --agents-listen 192.0.2.1:7000 --agents-relay": {engine: "ssh:h1,h2", listen: "192.0.2.1:7000", relay: true},
 		"--agents local:3": {engine: "local:3"},
 		"":                 {},
 	} {

@@ -47,6 +47,8 @@ type Pipe struct {
 	At  time.Duration `json:"at"`
 	P50 time.Duration `json:"p50"`
 	P99 time.Duration `json:"p99"`
+	// Count is of how many.
+	Count int `json:"count"`
 	// Clock is by how much the clock of an agent may have been wrong, of the worst; 0 where the
 	// clients live here.
 	Clock time.Duration `json:"clock,omitempty"`

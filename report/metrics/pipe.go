@@ -11,7 +11,7 @@ const AgentsClock = "agents.clock"
 func init() {
 	register(Family{
 		Order: 75, About: "What lies between the harness and a subject that is a program of its own:",
-		Definitions: []Definition{{Name: PipeRoundtrip, Unit: "ns", Better: Lower,
+		Definitions: []Definition{{Name: PipeRoundtrip, Unit: "ns", Better: Lower, Fields: []string{"count", "p50", "p99"},
 			Help: "how long a request through the driver's pipe and its answer take (p50, p99). A driver that says " +
 				"when its recipe's own calls were made and returned has its latencies without that; those of another have it in them"},
 			{Name: AgentsClock, Unit: "ns", Better: Lower,
@@ -27,7 +27,7 @@ func init() {
 				},
 				close: func(out map[string]Metric) {
 					if pipe != nil {
-						out[PipeRoundtrip] = Metric{Unit: "ns", P50: new(float64(pipe.P50)), P99: new(float64(pipe.P99))}
+						out[PipeRoundtrip] = Metric{Unit: "ns", P50: new(float64(pipe.P50)), P99: new(float64(pipe.P99)), Count: new(int64(pipe.Count))}
 						if pipe.Clock > 0 {
 							out[AgentsClock] = Metric{Unit: "ns", Value: new(float64(pipe.Clock))}
 						}

@@ -32,9 +32,10 @@ type Definition struct {
 	Name         string
 	Unit         string // "ns", "1/handoff", "1/s"
 	Better       Direction
-	Distribution bool   // it has quantiles, else a value
-	PerPhase     bool   // NAME.PHASE is the same of one phase
-	Help         string // what it is, in a line
+	Distribution bool     // it has quantiles, else a value
+	Fields       []string // those it has, if they are others than that says
+	PerPhase     bool     // NAME.PHASE is the same of one phase
+	Help         string   // what it is, in a line
 
 	// Noun and Head are what a table and a sentence call a latency that says much
 	// about a scenario: "one hand-off", "hand-off". Other metrics have none.
@@ -50,6 +51,17 @@ type Definition struct {
 	// but for the fraction Slack.
 	Exact bool
 	Slack float64
+}
+
+// FieldNames are the fields that the metric may have.
+func (d Definition) FieldNames() []string {
+	switch {
+	case d.Fields != nil:
+		return d.Fields
+	case d.Distribution:
+		return DistributionFields
+	}
+	return ValueFields
 }
 
 // Family is metrics that are collected together.

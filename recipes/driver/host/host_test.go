@@ -90,7 +90,7 @@ func TestHello_saysWhatTheSubjectIs(t *testing.T) {
 	if c.Session() != 31 {
 		t.Errorf("the session is %d, want that of the answer", c.Session())
 	}
-	if p50, p99 := p.Pipe(); p50 <= 0 || p99 < p50 {
+	if p50, p99, of := p.Pipe(); p50 <= 0 || p99 < p50 || of == 0 {
 		t.Errorf("the pipe takes %v, %v", p50, p99)
 	}
 }

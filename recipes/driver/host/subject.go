@@ -203,14 +203,15 @@ func (d *driver) taken(seat string) (*started, error) {
 }
 
 // pipe returns the p50 and p99 of all processes' round trips.
-func (d *driver) pipe() (p50, p99 time.Duration) {
+func (d *driver) pipe() (p50, p99 time.Duration, of int) {
 	var took []time.Duration
 	for _, s := range d.all() {
 		if s.ready.Load() {
 			took = append(took, s.p.clock.Trips()...)
 		}
 	}
-	return clock.Percentiles(took)
+	p50, p99 = clock.Percentiles(took)
+	return p50, p99, len(took)
 }
 
 // all returns all processes of the trial.
