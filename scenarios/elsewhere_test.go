@@ -63,9 +63,19 @@ func hire(t *testing.T, subject string, skews ...string) *hired {
 // wrongClocks are seconds off, and drift apart.
 var wrongClocks = []string{"5s,200ppm", "", "-3s,-200ppm"}
 
-// play plays a scenario with one trial on the agents. progress is called now and then; nil is
-// allowed.
+// play plays a scenario with one trial on the agents, to its end. progress is called now and
+// then; nil is allowed.
 func (h *hired) play(t *testing.T, relay bool, text string, progress func(Status)) (trial report.Trial, records []history.Record) {
+	t.Helper()
+	trial, records = h.begin(t, relay, text, progress)
+	for _, u := range of[*history.Unplayed](records) {
+		t.Errorf("it could not be played: %s", u.Why)
+	}
+	return trial, records
+}
+
+// begin is play of a trial that need not come to its end.
+func (h *hired) begin(t *testing.T, relay bool, text string, progress func(Status)) (trial report.Trial, records []history.Record) {
 	t.Helper()
 	s, err := Load(t.Name(), []byte(text))
 	if err != nil {
@@ -86,9 +96,6 @@ func (h *hired) play(t *testing.T, relay bool, text string, progress func(Status
 	}
 	path := report.HistoryPath(r.dir, names[0])
 	records = recordsOf(t, path)
-	for _, u := range of[*history.Unplayed](records) {
-		t.Errorf("it could not be played: %s", u.Why)
-	}
 	opened, err := history.Open(path)
 	if err != nil {
 		t.Fatal(err)
@@ -241,6 +248,27 @@ phases:
 		t.Error("no fault says so")
 	}
 	sound(t, trial)
+}
+
+// Where nobody is left to carry a client, the trial cannot be played, and the run goes on.
+func TestElsewhere_withoutAgentsNothingIsPlayed(t *testing.T) {
+	h := hire(t, "lock/predecessor", "")
+	h.leave[0](errPulled)
+	trial, records := h.begin(t, false, `
+name: far
+subjects: [lock/predecessor]
+clients: [2]
+session_timeout: 2s
+phases: [{name: churn, kind: churn, duration: 1s}]
+`, nil)
+	if len(of[*history.Unplayed](records)) != 1 {
+		t.Error("no record says that it could not be played")
+	}
+	for _, guarantee := range []string{verdict.Played, verdict.MutualExclusion, verdict.Progress} {
+		if v := verdictOn(trial, guarantee); v == nil || v.Result != report.Unknown {
+			t.Errorf("%s: %+v, want unknown", guarantee, v)
+		}
+	}
 }
 
 func TestConfig_refusesAnAuditWithAgents(t *testing.T) {

@@ -109,3 +109,11 @@ func TestGroups_standTogetherWhereTheyAreCompared(t *testing.T) {
 		}
 	}
 }
+
+// A trial that panics ends the run in good order: what the others have measured is kept.
+func TestSideBySide_aPanicIsAnErrorOfItsTrial(t *testing.T) {
+	err := sideBySide(t.Context(), []*trial{{name: "torn"}}) // it has no stage
+	if err == nil || !strings.Contains(err.Error(), "trial torn: panic: ") {
+		t.Errorf("%v", err)
+	}
+}
