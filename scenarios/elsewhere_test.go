@@ -190,7 +190,7 @@ phases:
   - name: churn
     kind: churn
     duration: 8s
-    hold: 1500ms
+    hold: 3s # it goes on for longer than the second that a client has to notice
     faults: [{at: 1s, every: 2s, fault: session.close, target: holder}]
 `, nil)
 	if v := verdictOn(trial, verdict.MutualExclusion); v == nil || v.Result != report.Fail {
