@@ -12,6 +12,6 @@
 // join.go is what an agent needs to know, and the certificates made for one run. link.go is
 // the connection, internal/msg what goes over it. fleet.go, peer.go and trial.go are the
 // coordinator's end, tap.go and process.go what it shows to a trial; serve.go, serve_tap.go,
-// serve_process.go and serve_inside.go are the agent's. engine.go and the files beside it start agents: as
-// processes here, over ssh, in Kubernetes.
+// serve_process.go and serve_inside.go are the agent's. engine.go and the files beside it
+// start agents: as processes here, over ssh, in Kubernetes.
 package agents

@@ -15,7 +15,7 @@ import (
 	"github.com/zkbench/zkbench/recipes/driver/site"
 )
 
-// inside has a subject that is compiled in served in the agent's own process, as zkbench run does
+// inside serves a subject that is compiled in within the agent's own process, as zkbench run does
 // without agents: a process of its own would cost each request the way through a listener.
 func (s *server) inside(name string) (site.Process, error) {
 	subject, err := recipes.Find(name)
@@ -27,8 +27,8 @@ func (s *server) inside(name string) (site.Process, error) {
 	}).Start()
 }
 
-// dial connects a client that lives in this process. What it has for a server's address is that
-// of its listener, whose tap it reaches without it.
+// dial connects a client that lives in this process. For a server's address it was given that of
+// its listener; it goes straight to the tap behind that.
 func (s *server) dial(network, addr string, timeout time.Duration) (net.Conn, error) {
 	s.mu.Lock()
 	trials := slices.Collect(maps.Values(s.trials))

@@ -47,6 +47,7 @@ func (v *service) Start(a msg.StartArgs, r *msg.StartReply) error {
 	return nil
 }
 
+// start starts a program, or a subject inside this process.
 func (s *server) start(a msg.StartArgs) (site.Process, error) {
 	args := a.Args
 	switch {

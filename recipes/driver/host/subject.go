@@ -202,7 +202,7 @@ func (d *driver) taken(seat string) (*started, error) {
 	return s, nil
 }
 
-// pipe returns the p50 and p99 of all processes' round trips.
+// pipe returns the p50 and p99 of all processes' round trips, and how many there were.
 func (d *driver) pipe() (p50, p99 time.Duration, of int) {
 	var took []time.Duration
 	for _, s := range d.all() {

@@ -19,8 +19,8 @@ type Program struct {
 // machine starts.
 const Self = "{zkbench}"
 
-// Agent stands for an agent's own process, as the first of the arguments of a program: nothing
-// is started, and what is compiled in as the second serves [Inside] it.
+// Agent stands for an agent's own process, as the first of the arguments of a program: no
+// program is started, and the agent serves the subject that the second names [Inside] itself.
 const Agent = "{agent}"
 
 // Site is a machine that programs are started on.
