@@ -161,9 +161,30 @@ func TestAction_runsComparesAndKeeps(t *testing.T) {
 		t.Errorf("the folder has another run, and the comment is that one's:\n%s", c)
 	}
 	shell(t, work, append(env, "OUT=third", "ARGS=--members '1"), "bash", gate, "run")
+	anotherKeeps(t, dir)
+	said = shell(t, work, append(env, "OUT=fourth", "SAVE=true"), "bash", gate, "run")
+	kept := shell(t, dir, nil, "git", "-C", "origin", "log", "--format=%s", "--name-only", "kept")
+	for _, want := range []string{"another job's\n", "-first.json\n", "-fourth.json\n"} {
+		if !strings.Contains(kept, want) {
+			t.Errorf("another job kept one meanwhile: origin lacks %q:\n%s\nand it said\n%s", want, kept, said)
+		}
+	}
 	// What was compared has too few trials to tell, which is no pass.
-	if codes, _ := os.ReadFile(output); string(codes) != "code=0\ncode=3\ncode=2\ncode=2\n" {
+	if codes, _ := os.ReadFile(output); string(codes) != "code=0\ncode=3\ncode=2\ncode=2\ncode=3\n" {
 		t.Errorf("exit codes %q; it said\n%s", codes, said)
+	}
+}
+
+// anotherKeeps has another job push to the branch of baselines while the next push from
+// dir/work is on its way, which origin refuses therefore.
+func anotherKeeps(t *testing.T, dir string) {
+	t.Helper()
+	shell(t, dir, nil, "git", "clone", "-q", "--branch", "kept", "origin", "another")
+	another := filepath.Join(dir, "another")
+	shell(t, another, nil, "git", "-c", "user.name=another", "-c", "user.email=another@example.org", "commit", "-q", "--allow-empty", "-m", "another job's")
+	hook := "#!/bin/sh\nunset GIT_DIR\ngit -C '" + another + "' push -q origin kept\n" // pushes nothing the second time
+	if err := os.WriteFile(filepath.Join(dir, "work", ".git", "hooks", "pre-push"), []byte(hook), 0o755); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -92,6 +92,22 @@ func TestView_doesNotPraiseWhatIsBroken(t *testing.T) {
 	}
 }
 
+// In a run that ended early some trials have barely begun: nothing is compared.
+func TestView_comparesNothingInARunThatEndedEarly(t *testing.T) {
+	trial := func(subject string, p50 float64) report.Trial {
+		x := judged(subject, subject, 10, "fifo", report.Pass)
+		x.Metrics = map[string]metrics.Metric{"handoff.latency": {Unit: "ns", Count: new(int64(60)), P50: &p50}}
+		return x
+	}
+	trials := []report.Trial{trial("lock/a", 1e6), trial("lock/b", 24e6)}
+	for ended, want := range map[string]int{"": 1, "interrupted": 0} {
+		v := Of(Input{Result: report.Result{Run: report.Run{Ended: ended}, Trials: trials}})
+		if got := v.Of(Measures); len(got) != want {
+			t.Errorf("ended %q: it compares %q, want %d sentences", ended, got, want)
+		}
+	}
+}
+
 // A lock that is spared another process is set against one that is not only with that said.
 func TestView_saysWhoWasSparedAProcess(t *testing.T) {
 	trial := func(subject string, measured ...string) report.Trial {
