@@ -14,52 +14,60 @@ import (
 // measures says what the numbers come to, scenario by scenario. The numbers themselves are
 // headlines, and stand in tables.
 func (b builder) measures() []Finding {
-	var out []Finding
-	say := func(subject string, lines ...string) {
-		for _, s := range lines {
-			if s != "" {
-				out = append(out, Finding{Kind: Measures, Subject: subject, Text: s})
-			}
-		}
-	}
-	for _, seen := range []bool{true, false} { // differences first
-		for _, c := range b.Result.Comparisons {
-			label := b.names.Label(c.Cell)
-			if undecided := c.Ratio.Low != nil && *c.Ratio.Low <= 1 && *c.Ratio.High >= 1; undecided == seen {
-				continue
-			}
-			says := fmt.Sprintf("At %s, trial by trial, %s of %s is %s.", units.Plural(c.Clients, "contender"), c.Metric, label, c)
-			if !seen {
-				says = fmt.Sprintf("At %s, trial by trial, no difference is seen in %s of %s: %s.", units.Plural(c.Clients, "contender"), c.Metric, label, c)
-			}
-			say(label, says)
-		}
-	}
+	out := b.pairs()
 	for _, s := range b.scenarios {
 		switch {
 		case audited(s):
 			if all := b.audits(s); len(all) == 1 { // several are summed up in a table
-				say("", all[0].found())
+				out = append(out, comesTo("", all[0].found())...)
 			}
 		case zoo(s):
-			say("", foundInZoo(s)...)
+			out = append(out, comesTo("", foundInZoo(s)...)...)
 		default:
-			for _, x := range s.Series {
-				say(x.Label, promises(x)...)
-				say(x.Label, exposure(x))
-				say(x.Label, pausedHolders(x)...)
-				say(x.Label, capacities(x)...)
-			}
-			// Where subjects took turns, neighbouring trials say more than the medians of all.
-			// In a run that ended early, some had less of a trial than others.
-			turns := slices.ContainsFunc(b.Result.Comparisons, func(c report.Comparison) bool { return c.Scenario == s.Name })
-			if !turns && b.Result.Run.Ended == "" {
-				say("", fastest(s, s.Common()))
-			}
-			say("", unlike(s))
+			out = append(out, b.measuresOf(s)...)
 		}
 	}
 	return out
+}
+
+// comesTo are findings of what was measured, without empty ones.
+func comesTo(subject string, lines ...string) (out []Finding) {
+	for _, s := range lines {
+		if s != "" {
+			out = append(out, Finding{Kind: Measures, Subject: subject, Text: s})
+		}
+	}
+	return out
+}
+
+// pairs says what the comparisons of trials with their neighbours came to: differences first.
+func (b builder) pairs() []Finding {
+	var seen, unseen []Finding
+	for _, c := range b.Result.Comparisons {
+		label, at := b.names.Label(c.Cell), units.Plural(c.Clients, "contender")
+		if c.Ratio.Low != nil && *c.Ratio.Low <= 1 && *c.Ratio.High >= 1 {
+			unseen = append(unseen, comesTo(label, fmt.Sprintf("At %s, trial by trial, no difference is seen in %s of %s: %s.", at, c.Metric, label, c))...)
+		} else {
+			seen = append(seen, comesTo(label, fmt.Sprintf("At %s, trial by trial, %s of %s is %s.", at, c.Metric, label, c))...)
+		}
+	}
+	return append(seen, unseen...)
+}
+
+// measuresOf says what the numbers of a scenario come to that is neither an audit nor a zoo.
+func (b builder) measuresOf(s matrix.Scenario) (out []Finding) {
+	for _, x := range s.Series {
+		lines := append(promises(x), exposure(x))
+		lines = append(append(lines, pausedHolders(x)...), capacities(x)...)
+		out = append(out, comesTo(x.Label, lines...)...)
+	}
+	// Where subjects took turns, neighbouring trials say more than the medians of all. In a
+	// run that ended early, some had less of a trial than others.
+	turns := slices.ContainsFunc(b.Result.Comparisons, func(c report.Comparison) bool { return c.Scenario == s.Name })
+	if !turns && b.Result.Run.Ended == "" {
+		out = append(out, comesTo("", fastest(s, s.Common()))...)
+	}
+	return append(out, comesTo("", unlike(s))...)
 }
 
 // ranked is a series and its median.
