@@ -131,37 +131,42 @@ func (t Target) clientLimit() time.Duration {
 	return clientLimit + longest + longest/2
 }
 
-func tryClient(t Target, who string) (int, string, error) {
-	holder := -1
-	if t.Holder != nil && (who == Holder || who == Waiter) {
-		holder = t.Holder(who == Holder)
-	}
-	if who == Holder && t.Holder != nil {
-		if !lives(t, holder) {
-			return -1, "", errors.New("nobody holds a grant")
-		}
-		return holder, fmt.Sprintf("client %d (holder)", holder), nil
-	}
-	if who == Next {
-		if t.Next == nil {
-			return -1, "", fmt.Errorf("%w: who is next is known of the clients of drivers that stand in line; use %q", ErrSkipped, Waiter)
-		}
-		n := t.Next()
-		if !lives(t, n) {
-			return -1, "", errors.New("nobody stands in line behind a holder")
-		}
-		return n, fmt.Sprintf("client %d (next)", n), nil
-	}
-	if fixed(who) {
+// tryClient picks the client that who names, as things are now, and says which it is.
+func tryClient(t Target, who string) (n int, name string, err error) {
+	switch {
+	case who == Holder && t.Holder != nil:
+		return whoStands(t, t.Holder(true), Holder, "nobody holds a grant")
+	case who == Next && t.Next == nil:
+		return -1, "", fmt.Errorf("%w: who is next is known of the clients of drivers that stand in line; use %q", ErrSkipped, Waiter)
+	case who == Next:
+		return whoStands(t, t.Next(), Next, "nobody stands in line behind a holder")
+	case fixed(who):
 		n, err := clientNumber(who)
 		if err == nil && !lives(t, n) {
 			err = fmt.Errorf("client %d of %d has no session", n, len(t.Clients))
 		}
 		return n, fmt.Sprintf("client %d", n), err
 	}
+	return anyClient(t, who)
+}
+
+// whoStands is client n, who stands where who says, or nobody.
+func whoStands(t Target, n int, who, nobody string) (int, string, error) {
+	if !lives(t, n) {
+		return -1, "", errors.New(nobody)
+	}
+	return n, fmt.Sprintf("client %d (%s)", n, who), nil
+}
+
+// anyClient draws one of those that have a session; of a waiter one that does not hold.
+func anyClient(t Target, who string) (int, string, error) {
+	holder := -1
+	if who == Waiter && t.Holder != nil {
+		holder = t.Holder(false)
+	}
 	var found []int
 	for i := range t.Clients {
-		if lives(t, i) && (who != Waiter || i != holder) {
+		if lives(t, i) && i != holder {
 			found = append(found, i)
 		}
 	}
@@ -170,7 +175,7 @@ func tryClient(t Target, who string) (int, string, error) {
 	}
 	n := found[t.random(len(found))]
 	if who == Waiter {
-		return n, fmt.Sprintf("client %d (waiter)", n), nil
+		return n, fmt.Sprintf("client %d (%s)", n, Waiter), nil
 	}
 	return n, fmt.Sprintf("client %d", n), nil
 }

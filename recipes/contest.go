@@ -44,7 +44,7 @@ func (c contest) win(ctx context.Context) (*Grant, error) {
 
 // try stands in line once. Without wait it gives up with ErrNotAcquired when
 // somebody is ahead.
-func (c contest) try(ctx context.Context, wait bool) (*Grant, error) {
+func (c contest) try(ctx context.Context, wait bool) (g *Grant, err error) {
 	newID := c.newID
 	if newID == nil {
 		newID = client.NewID
@@ -53,19 +53,24 @@ func (c contest) try(ctx context.Context, wait bool) (*Grant, error) {
 	if err != nil {
 		return nil, err
 	}
-	node, granted := at.node, false
 	defer func() { // a panic on the way leaves nothing behind either
-		if !granted {
-			c.s.sweep(ctx, func(ctx context.Context) error { return c.s.remove(ctx, node) })
+		if g == nil {
+			c.s.sweep(ctx, func(ctx context.Context) error { return c.s.remove(ctx, at.node) })
 		}
 	}()
-	for {
+	return c.stand(ctx, at, names, wait)
+}
+
+// stand stands in line with a node until it is its turn. names are what was there when it
+// was created, if that is known.
+func (c contest) stand(ctx context.Context, at spot, names []string, wait bool) (_ *Grant, err error) {
+	for ; ; names = nil {
 		if names == nil {
 			if names, err = c.list(ctx); err != nil {
 				return nil, err
 			}
 		}
-		turn, err := c.turn(node, names)
+		turn, err := c.turn(at.node, names)
 		if err != nil {
 			return nil, err
 		}
@@ -73,26 +78,23 @@ func (c contest) try(ctx context.Context, wait bool) (*Grant, error) {
 			return nil, ErrNotAcquired
 		}
 		if !turn {
-			if err := c.await(ctx, node, names); err != nil {
+			if err := c.await(ctx, at.node, names); err != nil {
 				return nil, err
 			}
-			if err := c.confirm(ctx, node); err != nil {
+			if err := c.confirm(ctx, at.node); err != nil {
 				return nil, err
 			}
 		}
-		g, standing := newGrant(c.s, node, at.czxid)
-		if standing {
+		if g, standing := newGrant(c.s, at.node, at.czxid); standing {
 			if c.marks() {
 				g.markAt = c.parent
 			}
-			granted = true
 			return g, nil
 		}
 		// Disconnected between the last reply and now: list again once it is over.
 		if err := c.s.AwaitConnected(ctx); err != nil {
 			return nil, err
 		}
-		names = nil
 	}
 }
 

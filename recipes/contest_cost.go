@@ -41,7 +41,7 @@ var relisting = Formulas{
 // lists. The holder of the i-th release watches the parent as well, since the list
 // with which it saw that it was its turn, and is notified of its own deletion. The
 // first holder is not: it was the lowest at its first list, which sets no watch
-// (contest.try).
+// (contest.stand).
 //
 //	notifications = sum over i = 1..k of (n-i)  + (k-1)
 //	lists         = sum over i = 1..k of (n-i)
@@ -89,7 +89,7 @@ func drainPredecessor(n, k int) Cost {
 // respond". The n-2 others who wait are woken when the node goes, and once more when
 // the new one comes. The waiter itself has a watch too, which the end of its own node
 // sets off while its session is being closed. The holder has none: it was the lowest
-// at its first list, which sets no watch (contest.try).
+// at its first list, which sets no watch (contest.stand).
 func flapParent(n, _ int) (leave, back int64) {
 	if n < 2 {
 		return 0, 0

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,30 +52,7 @@ func (s *Scenario) markAs(like *Scenario) {
 func (c Config) leaveOut(ctx context.Context, t chaos.Target, cells []cell) ([]report.LeftOut, error) {
 	var out []report.LeftOut
 	for i := range c.Scenario.Phases {
-		p := &c.Scenario.Phases[i]
-		for _, name := range p.faultNames() {
-			lacking := chaos.Lacking(ctx, name, t)
-			if lacking == nil {
-				continue
-			}
-			why := reasonWithout(lacking)
-			if p.spares(name) {
-				out = append(out, report.LeftOut{Phase: p.Name, Fault: name, Why: why})
-				c.Logf("left out: %s of phase %s, which cannot be had here: %s", name, p.Name, why)
-			} else {
-				c.Logf("phases.%d (%s): %s cannot be had here, and without it nothing can pass (exit %d): %s", i, p.Name, name, exitUnknown, why)
-			}
-		}
-		if cause := causes[p.Cause]; cause != nil && p.Rounds > 0 {
-			if err := cause.lacking(t.Ensemble); err != nil {
-				c.Logf("phases.%d (%s) cannot be played here, and without it nothing can pass (exit %d): %s", i, p.Name, exitUnknown, reasonWithout(err))
-			}
-		}
-		for j, f := range p.Faults {
-			if err := chaos.NoTarget(t.Ensemble, f.Target); err != nil {
-				c.Logf("phases.%d.faults.%d (%s of %s) hits nobody here, and without it nothing can pass (exit %d): %s", i, j, f.Fault, f.Target, exitUnknown, reasonWithout(err))
-			}
-		}
+		out = append(out, c.lacking(ctx, t, i)...)
 	}
 	if len(out) == 0 {
 		return nil, nil
@@ -87,6 +65,37 @@ func (c Config) leaveOut(ctx context.Context, t chaos.Target, cells []cell) ([]r
 		cells[i].Scenario = less[cell.Scenario]
 	}
 	return out, c.writeScenario(c.Scenario.without(out))
+}
+
+// lacking says what of a phase the ensemble cannot have, and returns what the phase can do
+// without.
+func (c Config) lacking(ctx context.Context, t chaos.Target, phase int) (out []report.LeftOut) {
+	p := &c.Scenario.Phases[phase]
+	cannot := func(what string, err error) {
+		c.Logf("phases.%d%s, and without it nothing can pass (exit %d): %s", phase, what, exitUnknown, reasonWithout(err))
+	}
+	for _, name := range p.faultNames() {
+		err := chaos.Lacking(ctx, name, t)
+		switch {
+		case err == nil:
+		case p.spares(name):
+			out = append(out, report.LeftOut{Phase: p.Name, Fault: name, Why: reasonWithout(err)})
+			c.Logf("left out: %s of phase %s, which cannot be had here: %s", name, p.Name, reasonWithout(err))
+		default:
+			cannot(fmt.Sprintf(" (%s): %s cannot be had here", p.Name, name), err)
+		}
+	}
+	if cause := causes[p.Cause]; cause != nil && p.Rounds > 0 {
+		if err := cause.lacking(t.Ensemble); err != nil {
+			cannot(fmt.Sprintf(" (%s) cannot be played here", p.Name), err)
+		}
+	}
+	for i, f := range p.Faults {
+		if err := chaos.NoTarget(t.Ensemble, f.Target); err != nil {
+			cannot(fmt.Sprintf(".faults.%d (%s of %s) hits nobody here", i, f.Fault, f.Target), err)
+		}
+	}
+	return out
 }
 
 // reasonWithout is why something cannot be had, without the word that it is skipped.

@@ -248,36 +248,47 @@ func setUpEnd(end netns.NsHandle, address netip.Prefix) error {
 // other namespaces than ours ends with the last process in them, and leaves empty files.
 func tearDownNetwork(r *state.Record) error {
 	var errs []error
-	if !r.Here() {
-		for _, name := range r.Namespaces {
-			if err := os.Remove(netNSPath(r, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				errs = append(errs, fmt.Errorf("removing network namespace %s: %w", name, err))
-			}
-		}
-		return errors.Join(errs...)
-	}
-	for _, name := range r.Links {
-		link, err := netlink.LinkByName(name)
-		if errors.As(err, &netlink.LinkNotFoundError{}) {
-			continue
-		}
-		if err == nil {
-			err = netlink.LinkDel(link)
-		}
-		if err != nil && !errors.Is(err, syscall.ENODEV) { // it goes with the namespace of its peer
-			errs = append(errs, fmt.Errorf("removing link %s: %w", name, err))
+	if r.Here() {
+		for _, name := range r.Links {
+			errs = append(errs, removeLink(name))
 		}
 	}
 	for _, name := range r.Namespaces {
-		path := netNSPath(r, name)
-		// EINVAL: the file is there and nothing is mounted on it.
-		if err := syscall.Unmount(path, syscall.MNT_DETACH); err != nil &&
-			!errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.EINVAL) {
-			errs = append(errs, fmt.Errorf("removing network namespace %s: %w", name, err))
-		}
-		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			errs = append(errs, fmt.Errorf("removing network namespace %s: %w", name, err))
-		}
+		errs = append(errs, removeNetNS(netNSPath(r, name), r.Here()))
 	}
 	return errors.Join(errs...)
+}
+
+func removeLink(name string) error {
+	link, err := netlink.LinkByName(name)
+	if errors.As(err, &netlink.LinkNotFoundError{}) {
+		return nil
+	}
+	if err == nil {
+		err = netlink.LinkDel(link)
+	}
+	if err != nil && !errors.Is(err, syscall.ENODEV) { // it goes with the namespace of its peer
+		return fmt.Errorf("removing link %s: %w", name, err)
+	}
+	return nil
+}
+
+// removeNetNS removes the file of a network namespace, on which the namespace is mounted here,
+// unless somebody has taken it off.
+func removeNetNS(path string, mounted bool) error {
+	var unmounted error
+	if mounted {
+		unmounted = syscall.Unmount(path, syscall.MNT_DETACH)
+		if errors.Is(unmounted, fs.ErrNotExist) || errors.Is(unmounted, syscall.EINVAL) {
+			unmounted = nil // EINVAL: the file is there and nothing is mounted on it
+		}
+	}
+	removed := os.Remove(path)
+	if errors.Is(removed, fs.ErrNotExist) {
+		removed = nil
+	}
+	if err := errors.Join(unmounted, removed); err != nil {
+		return fmt.Errorf("removing network namespace %s: %w", filepath.Base(path), err)
+	}
+	return nil
 }

@@ -118,39 +118,51 @@ func (o *orphans) finish(end ending) Verdict {
 			return o.leftovers.broken.fail("orphans")
 		}
 	}
-	if end.cut {
-		o.seen = nil // who is not known to wait may wait
+	if !end.cut { // else who is not known to wait may wait
+		for _, k := range o.seen {
+			o.judge(k)
+		}
 	}
-	for _, k := range o.seen {
-		allowed := 0
-		if k.claimed || o.requeues {
-			allowed = 1
-		}
-		k.nodes = slices.DeleteFunc(k.nodes, func(n history.SnapshotNode) bool { return !o.inLine(n.Path) })
-		if len(k.nodes) <= allowed {
-			continue
-		}
-		n := k.nodes[0]
-		if allowed == 1 {
-			o.broken.add([]int{k.record},
-				"client %d had %d nodes in line from %v to %v (record %d), and can have use for one: %s and others of its session %#x",
-				k.client, len(k.nodes), k.asked, k.at, k.record, n.Path, uint64(n.Session))
-			continue
-		}
-		o.broken.add([]int{k.record},
-			"client %d neither held nor waited from %v to %v, and yet its node %s stood in line (record %d): its session %#x lives, so the node stays, and blocks all behind it",
-			k.client, k.asked, k.at, n.Path, k.record, uint64(n.Session))
-	}
-	switch {
-	case o.broken.count > 0:
+	if o.broken.count > 0 {
 		return o.broken.fail("orphans")
-	case o.leftovers != nil && o.leftovers.line.incomplete() != "":
-		return unknown(o.leftovers.line.incomplete())
-	case o.leftovers != nil && o.leftovers.judged > 0:
-		return pass(fmt.Sprintf("%d acquires and releases left nothing in line, by the servers' commits", o.leftovers.judged))
-	case o.leftovers != nil && o.leftovers.requeues:
+	}
+	return o.sound()
+}
+
+// judge judges the nodes that a client was seen with: who has a claim, or stands in line
+// again by itself, can have use for one.
+func (o *orphans) judge(k *inLine) {
+	allowed := 0
+	if k.claimed || o.requeues {
+		allowed = 1
+	}
+	k.nodes = slices.DeleteFunc(k.nodes, func(n history.SnapshotNode) bool { return !o.inLine(n.Path) })
+	if len(k.nodes) <= allowed {
+		return
+	}
+	n := k.nodes[0]
+	if allowed == 1 {
+		o.broken.add([]int{k.record},
+			"client %d had %d nodes in line from %v to %v (record %d), and can have use for one: %s and others of its session %#x",
+			k.client, len(k.nodes), k.asked, k.at, k.record, n.Path, uint64(n.Session))
+		return
+	}
+	o.broken.add([]int{k.record},
+		"client %d neither held nor waited from %v to %v, and yet its node %s stood in line (record %d): its session %#x lives, so the node stays, and blocks all behind it",
+		k.client, k.asked, k.at, n.Path, k.record, uint64(n.Session))
+}
+
+// sound is the verdict where nothing was found: as far as anything could be seen.
+func (o *orphans) sound() Verdict {
+	l := o.leftovers
+	switch {
+	case l != nil && l.line.incomplete() != "":
+		return unknown(l.line.incomplete())
+	case l != nil && l.judged > 0:
+		return pass(fmt.Sprintf("%d acquires and releases left nothing in line, by the servers' commits", l.judged))
+	case l != nil && l.requeues:
 		return pass("no client had two nodes in line for long; they stand in line again by themselves, so that one is no orphan")
-	case o.leftovers != nil && o.snapshots == 0:
+	case l != nil && o.snapshots == 0:
 		return unknown("nobody let go, and there is no snapshot of the line")
 	case o.snapshots == 0:
 		return notJudged("there are no commits, and no snapshot of the line")
