@@ -7,7 +7,7 @@
 #               machine; ONLY='herd audit' runs these again, and keeps the others' last runs
 # make release  a static binary in dist/: the same commit gives the same bytes
 # make image    the image of that binary, which agents in Kubernetes need, as zkbench:local
-# make test-kubernetes  agents on a real Kubernetes of three nodes, built here; some 15 minutes the
+# make test-kubernetes  agents on a real Kubernetes of three nodes, built here; some 20 minutes the
 #               first time, needs root
 # make setup    install what is missing; bench and test do it too
 # make clean    remove what was built, and ensembles that crashed runs left
