@@ -21,10 +21,12 @@ func init() {
 	})
 }
 
-// fences judges rule 5 by those who held without a doubt: no other belief overlaps theirs,
-// and their node stood until they let go of it. From one to the next the token rises, and
-// the resource, which refuses tokens lower than one that it has seen, refuses none of their
-// writes. Refused writes of others are what fencing is for: they are counted.
+// fences judges rule 5 by those who held without a doubt: their node stood until they let go of
+// it, and nobody else believed to hold, but holders of the past who do not know it yet. The
+// resource, which refuses tokens lower than one that it has seen, refuses none of their writes.
+// And from one grant to the next the token rises, also where the servers let the session of the
+// first expire: by the commits it is known who was let in after whom. Refused writes of others
+// are what fencing is for: they are counted.
 //
 // The czxid of a node is a token only where grants are given in that order. Where the
 // subject does not promise that, and hands out no other token, a lower one proves nothing.
@@ -32,18 +34,22 @@ func init() {
 // Beliefs come in the order of their start, so whether one is overlapped is known when the
 // next comes.
 type fences struct {
+	line     *line         // by the commits; nil where there are none
 	faults   map[int]Spans // by client, where there are no commits: the times of which nobody knows what a session was worth
 	inOrder  bool
 	last     Belief // the one that came last
 	has      bool
-	covered  time.Duration // the latest end of those before it
-	certain  Belief        // the last that held without a doubt
+	before   []Belief // those that began before it and had not ended by then
+	certain  Belief   // the last that was let in without a doubt
+	named    Belief   // the last that came with a token of the subject's own
+	repeated int      // record of the last grant that was found to repeat one
 	judged   int
 	refused  map[int][]refusal // by client, until its belief has come
 	accepted int
 	stopped  int // stale writes that were refused
 	open     int // writes of unknown outcome
 	broken   evidence
+	removals evidence // what follows from the order of removals, which takes all commits
 }
 
 // refusal is a write that the resource refused.
@@ -55,7 +61,7 @@ type refusal struct {
 }
 
 func newFencing(in *inputs) checker {
-	f := &fences{inOrder: in.promises.FIFO, refused: map[int][]refusal{}}
+	f := &fences{line: in.line, inOrder: in.promises.FIFO, refused: map[int][]refusal{}}
 	if in.line == nil {
 		f.faults = hitsByClient(in.history)
 	}
@@ -81,33 +87,77 @@ func (f *fences) record(n history.Numbered) {
 func (f *fences) belief(b Belief) {
 	if f.has {
 		f.judge(b.Start)
-		f.covered = max(f.covered, f.last.End)
+		f.before = slices.DeleteFunc(append(f.before, f.last), func(e Belief) bool { return e.End <= b.Start })
 	}
 	f.last, f.has = b, true
+	if b.Own && b.Token != 0 && !b.Restored {
+		f.repeats(b)
+		f.named = b
+	}
 }
 
 // judge judges the last belief. next is when another began; forever if none did.
 func (f *fences) judge(next time.Duration) {
 	b := f.last
-	if b.Start < f.covered || next < b.End || !f.held(b) {
-		f.forget(b)
-		return
+	alone := f.alone(b)
+	held := alone && next >= b.End && f.held(b)
+	if held {
+		f.refusals(b)
 	}
-	f.refusals(b)
-	if b.Token == 0 || b.Restored || !f.inOrder && !b.Own && (b.granted == nil || !b.granted.mistaken()) {
-		return
+	f.forget(b)
+	letIn := held
+	if g := b.granted; g != nil {
+		letIn = alone && g.valid()
 	}
+	if letIn && b.Token != 0 && !b.Restored && (f.inOrder || b.Own || b.granted != nil && b.granted.mistaken()) {
+		f.rises(b)
+	}
+}
+
+// alone says that whoever believed to hold when a belief began was a holder of the past: its
+// node had gone by then.
+func (f *fences) alone(b Belief) bool {
+	return !slices.ContainsFunc(f.before, func(e Belief) bool {
+		return e.granted == nil || b.granted == nil || e.granted.node == nil || e.granted.node.gone == 0 || e.granted.node.gone > b.granted.zxid
+	})
+}
+
+// repeats finds that a subject hands out the number of the grant before again, to another
+// session: nobody need have held without a doubt to see that.
+func (f *fences) repeats(b Belief) {
+	if n := f.named; b.Token == n.Token && n.Session != b.Session {
+		f.repeated = b.Record
+		f.lower(&f.broken, n, b)
+	}
+}
+
+// rises compares the token with that of the last grant that is known to be older.
+func (f *fences) rises(b Belief) {
 	f.judged++
-	if f.certain.Record > 0 && b.Token <= f.certain.Token {
-		how, harm := "is lower than", "the resource takes the holder for a stale one"
-		if b.Token == f.certain.Token {
-			how, harm = "repeats", "the resource cannot tell one from the other"
-		}
-		f.broken.add([]int{f.certain.Record, b.Record},
-			"token %d of client %d, granted at %v (record %d), %s token %d of client %d, granted before it at %v (record %d): %s",
-			b.Token, b.Client, b.Start, b.Record, how, f.certain.Token, f.certain.Client, f.certain.Start, f.certain.Record, harm)
-	}
+	c, into := f.certain, &f.broken
 	f.certain = b
+	switch {
+	case c.Record == 0 || b.Token > c.Token || b.Record == f.repeated:
+		return
+	case c.granted != nil && !(f.held(c) && f.held(b) && c.End <= b.Start):
+		if !c.granted.node.wentBefore(b.granted.node) {
+			f.certain = c
+			return
+		}
+		into = &f.removals
+	}
+	f.lower(into, c, b)
+}
+
+// lower reports the token of a grant that is not higher than that of one before.
+func (f *fences) lower(into *evidence, before, b Belief) {
+	how, harm := "is lower than", "the resource takes the holder for a stale one"
+	if b.Token == before.Token {
+		how, harm = "repeats", "the resource cannot tell one from the other"
+	}
+	into.add([]int{before.Record, b.Record},
+		"token %d of client %d, granted at %v (record %d), %s token %d of client %d, granted before it at %v (record %d): %s",
+		b.Token, b.Client, b.Start, b.Record, how, before.Token, before.Client, before.Start, before.Record, harm)
 }
 
 // held says that the client held without a doubt as long as it believed so, if nobody
@@ -117,7 +167,7 @@ func (f *fences) held(b Belief) bool {
 		return false
 	}
 	if g := b.granted; g != nil {
-		return g.node != nil && g.wrong == "" && !g.unsure && (g.node.gone == 0 || g.node.removal == byRequest)
+		return g.valid() && (g.node.gone == 0 || g.node.removal == byRequest)
 	}
 	return !f.faults[b.Client].Touches(b.Call, b.End)
 }
@@ -132,7 +182,6 @@ func (f *fences) refusals(b Belief) {
 			"client %d held by token %d from %v (record %d), valid and alone, and its write at %v was refused (record %d): %s",
 			b.Client, b.Token, b.Start, b.Record, r.call, r.record, cmp.Or(r.why, "a higher token had been used before"))
 	}
-	f.forget(b)
 }
 
 // forget drops the refusals that the client had by then.
@@ -146,10 +195,16 @@ func (f *fences) finish(end ending) Verdict {
 	if f.has && !end.cut {
 		f.judge(forever)
 	}
+	broken := &f.broken
+	if broken.count == 0 {
+		broken = &f.removals
+	}
 	about := fmt.Sprintf("%d writes accepted, %d refused as stale, %d of unknown outcome", f.accepted, f.stopped, f.open)
 	switch {
-	case f.broken.count > 0:
-		v := f.broken.fail("tokens that are none")
+	case broken == &f.removals && broken.count > 0 && f.line.incomplete() != "":
+		return unknown("a token that did not rise, or a removal that is missing: " + f.line.incomplete())
+	case broken.count > 0:
+		v := broken.fail("tokens that are none")
 		v.Reasons = append(v.Reasons, about)
 		return v
 	case !f.has:
@@ -159,7 +214,7 @@ func (f *fences) finish(end ending) Verdict {
 	case f.judged == 0 && !f.inOrder:
 		return pass("no order of grants is promised, so the tokens of their nodes have none; " + about)
 	case f.judged < 2:
-		return notJudged(fmt.Sprintf("%d grants with a token were held without a doubt: an order needs two; %s", f.judged, about))
+		return notJudged(fmt.Sprintf("%d grants with a token were without a doubt: an order needs two; %s", f.judged, about))
 	}
 	return pass(fmt.Sprintf("the tokens of %d grants rise; %s", f.judged, about))
 }

@@ -95,12 +95,56 @@ func TestFencing_isJudgedByTheCommits(t *testing.T) {
 		{"nodes that are granted in another order than they came", unfair,
 			join([]history.Record{created(102, 9)}, held(1, 10, 10, 11, 12), held(2, 9, 9, 13, 14)[1:]), NotJudged, "nobody wrote"},
 		{"a token of the subject's own has an order all the same", unfair, join(held(1, 10, 7, 11, 12), held(2, 13, 7, 14, 15)), Fail, "repeats token 7"},
-		{"whose node went with its session held in doubt", fair,
+		{"whose node went with its session was let in all the same", fair,
 			join(held(1, 10, 10, 11, 12), []history.Record{created(102, 13), operation(history.Acquire, 2, 13, 13, seconds(13)), sessionGone(102, 14, 13),
-				operation(history.Release, 2, 13, 15, seconds(15))}), NotJudged, "1 grants"},
+				operation(history.Release, 2, 13, 15, seconds(15))}), Pass, "the tokens of 2 grants rise"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			judgeFor(t, c.promises, Fencing, join([]history.Record{opened(1, 101), opened(2, 102)}, c.records, []history.Record{whole()}), c.result, c.reason)
+		})
+	}
+}
+
+// A holder whose session has expired, and who does not know it, is a holder of the past: who
+// was let in since has a higher token, and is not refused.
+func TestFencing_besideAHolderOfThePast(t *testing.T) {
+	first := func(token int64) []history.Record {
+		a := operation(history.Acquire, 1, 10, 10, seconds(10))
+		a.Token, a.Own = token, true
+		return []history.Record{created(101, 10), created(102, 11), a, sessionGone(101, 14, 10)}
+	}
+	next := func(token int64, write history.Outcome) []history.Record {
+		a := operation(history.Acquire, 2, 11, 14, seconds(15))
+		w := operation(history.Write, 2, 11, 14, seconds(16))
+		r := operation(history.Release, 2, 11, 17, seconds(17))
+		a.Token, w.Token, r.Token, a.Own, w.Outcome = token, token, token, true, write
+		return []history.Record{a, w, deleted(102, 11, 17), r}
+	}
+	learns := []history.Record{&history.Session{At: seconds(20), Event: history.Lost, Client: 1, Session: 101}}
+	standsStill := first(9)
+	standsStill[3] = deleted(101, 10, 18) // both stood all the time
+	// The first returned from its acquire when it had expired, and the next had let go again.
+	late := func(token int64) []history.Record {
+		f := first(token)
+		f[2].(*history.Sample).Call, f[2].(*history.Sample).Return = seconds(9), seconds(18)
+		return f
+	}
+	for _, c := range []struct {
+		name           string
+		records        []history.Record
+		end            *history.CommitsEnd
+		result, reason string
+	}{
+		{"a token that rises", join(first(7), next(8, history.OK), learns), whole(), Pass, "the tokens of 2 grants rise"},
+		{"one that repeats", join(first(7), next(7, history.OK), learns), whole(), Fail, "repeats token 7 of client 1"},
+		{"one that goes down", join(first(7), next(6, history.OK), learns), whole(), Fail, "is lower than token 7 of client 1"},
+		{"that it goes down is not known where a removal may be missing", join(first(7), next(6, history.OK), learns), withGap(), Unknown, "there are gaps in the commits"},
+		{"a valid holder that is refused", join(first(7), next(8, history.Failed), learns), whole(), Fail, "valid and alone, and its write at"},
+		{"of two that both hold neither is valid", join(standsStill, next(8, history.Failed), learns), whole(), NotJudged, "1 grants"},
+		{"who comes back late from its acquire was let in before", join(late(7)[:2], late(7)[3:], next(8, history.OK), late(7)[2:3], learns), whole(), Pass, "the tokens of 2 grants"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			judgeFor(t, fair, Fencing, join([]history.Record{opened(1, 101), opened(2, 102)}, c.records, []history.Record{c.end}), c.result, c.reason)
 		})
 	}
 }

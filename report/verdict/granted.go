@@ -140,6 +140,9 @@ func (a *grants) lookUp(g *granted, zxid int64) {
 	g.zxid = zxid
 }
 
+// valid says that the node is known by which the client was let in.
+func (g *granted) valid() bool { return g.node != nil && g.wrong == "" && !g.unsure }
+
 // mistaken says that the claim's token should be its node's, and is not.
 func (g *granted) mistaken() bool {
 	return g.node != nil && !g.own && g.token != 0 && g.token != g.node.czxid

@@ -34,7 +34,7 @@ type leftovers struct {
 	members  Spans         // faults that hit members, with the time to recover
 	hits     map[int]Spans // by client: faults that hit it
 	sessions map[int64]*owner
-	lost     map[request]time.Duration // creates whose replies were lost: when they were sent
+	lost     map[request]time.Duration // whose replies were lost: when they were sent
 	gave     map[int]givenUp           // by client: its last acquire that ended without a grant
 	claimed  []*node                   // of the first grants
 	suspects []*leftover
@@ -76,9 +76,7 @@ func newLeftovers(in *inputs) *leftovers {
 		lost: map[request]time.Duration{}, gave: map[int]givenUp{},
 	}
 	for _, l := range in.history.Lost {
-		if l.Request == "create" {
-			o.lost[request{l.Session, l.Cxid}] = l.Sent
-		}
+		o.lost[request{l.Session, l.Cxid}] = l.Sent
 	}
 	for _, f := range in.history.Faults {
 		if f.Client >= 0 {

@@ -110,9 +110,9 @@ func TestNoOrphan_ofASubjectThatRequeues(t *testing.T) {
 	judgeFor(t, requeues, NoOrphan, join(begin, []history.Record{end[0], seen}, end[1:]), Pass, "they stand in line again by themselves")
 }
 
-// replyLost is what client 1 never heard of its create.
+// replyLost is what client 1 never heard of its create, which may be any of the requests that make nodes.
 func replyLost(sent time.Duration) *history.LostReply {
-	return &history.LostReply{At: sent, Client: 1, Session: 101, Cxid: 1, Request: "create", Sent: sent}
+	return &history.LostReply{At: sent, Client: 1, Session: 101, Cxid: 1, Request: "create2", Sent: sent}
 }
 
 // closing is the commit by which a client has closed its session.

@@ -42,6 +42,11 @@ const (
 // withSession says whether the node went when its session was closed, or had expired.
 func (n *node) withSession() bool { return n.gone != 0 && n.removal >= byClose }
 
+// wentBefore says that a node had gone when the other still stood.
+func (n *node) wentBefore(other *node) bool {
+	return n.gone != 0 && (other.gone == 0 || other.gone > n.gone)
+}
+
 // owned is the ephemeral nodes of one session.
 type owned struct {
 	standing []*node
