@@ -30,6 +30,7 @@ type failoverRound struct {
 type learned struct {
 	kind recipes.EventKind
 	at   time.Duration
+	wire bool // the wire shows it: its recipe has not said it
 }
 
 // run plays the round, and leaves every client with a session and out of line.
@@ -85,7 +86,7 @@ func (f *failoverRound) hold(ctx context.Context, wait time.Duration) error {
 func (f *failoverRound) hit(ctx context.Context) (*attempt, error) {
 	f.victim.heard.Store(new(func(e recipes.Event) {
 		select {
-		case f.learned <- learned{e.Kind, f.st.instant(e.At)}:
+		case f.learned <- learned{kind: e.Kind, at: f.st.instant(e.At)}:
 		default: // more than anybody asked for
 		}
 	}))
@@ -94,10 +95,8 @@ func (f *failoverRound) hit(ctx context.Context) (*attempt, error) {
 	defer stop()
 	s := f.victim.wire.Session()
 	f.session = s.ID
-	if !f.st.cell.Subject.Promises.Events {
-		f.st.resumed.Store(new(f.resumed))
-		defer f.st.resumed.Store(nil)
-	}
+	f.st.resumed.Store(new(f.resumed))
+	defer f.st.resumed.Store(nil)
 	f.leads = f.cause.expires && f.st.members.leads(ctx, s.Server)
 	heal, err := f.apply(ctx)
 	if err != nil {
@@ -116,11 +115,11 @@ func (f *failoverRound) hit(ctx context.Context) (*attempt, error) {
 	return next, nil
 }
 
-// resumed learns on the wire that the victim has its session on: its recipe does not say so.
+// resumed learns on the wire that the victim has its session on.
 func (f *failoverRound) resumed(e wire.Event) {
 	if e.Client == f.victim.n && e.Session == f.session {
 		select {
-		case f.learned <- learned{recipes.EventRestored, e.At}:
+		case f.learned <- learned{recipes.EventRestored, e.At, true}:
 		default:
 		}
 	}
@@ -153,9 +152,12 @@ func (f *failoverRound) apply(ctx context.Context) (heal func() error, err error
 	}, nil
 }
 
-// await waits for the next grant, or for the news that the holder holds on.
+// await waits for the next grant, or for the news that the holder holds on: from its recipe, or
+// from the wire where that says nothing.
 func (f *failoverRound) await(ctx context.Context, most time.Duration) *attempt {
 	limit := time.After(2*most + settleLimit)
+	var silent <-chan time.Time
+	var back time.Duration
 	for {
 		select {
 		case a := <-f.line.granted:
@@ -168,8 +170,16 @@ func (f *failoverRound) await(ctx context.Context, most time.Duration) *attempt 
 			switch {
 			case l.kind == recipes.EventSuspended && f.seen.Suspended == 0:
 				f.seen.Suspended = l.at
-			case l.kind == recipes.EventRestored && f.cause.keeps:
+			case l.kind != recipes.EventRestored || !f.cause.keeps:
+			case !l.wire || !f.st.cell.Subject.Promises.Events:
 				f.seen.Restored = l.at
+				return nil
+			default:
+				back, silent = l.at, time.After(f.st.scenario.SessionTimeout)
+			}
+		case <-silent:
+			if f.seen.Suspended == 0 { // nobody told the holder of anything: it holds on
+				f.seen.Restored = back
 				return nil
 			}
 		case <-limit:

@@ -1,10 +1,12 @@
 package scenarios
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/metrics"
 )
@@ -51,6 +53,40 @@ thresholds: [failover.outside == 0]
 		}
 		if m := trial.Metrics[metrics.RecoveryTime]; m.Count == nil || *m.Count != 2 {
 			t.Errorf("%s: the ensemble should have recovered from 2 faults: %+v", trial.Name, m)
+		}
+	}
+}
+
+// A holder whose member is killed keeps its session, and the wire shows that, where its recipe
+// says nothing of it: because it never does, or although it says when a grant is lost.
+func TestFailover_ofAHolderThatIsNotTold(t *testing.T) {
+	base, err := recipes.Find("lock/go-zookeeper")
+	if err != nil {
+		t.Fatal(err)
+	}
+	silent, quiet := base, base
+	silent.Name, silent.Promises.Events = "test/silent", false
+	quiet.Name = "test/quiet"
+	silent.Open = func(ctx context.Context, env recipes.Env) (recipes.Client, error) {
+		env.Events = func(recipes.Event) {}
+		return base.Open(ctx, env)
+	}
+	quiet.Open = func(ctx context.Context, env recipes.Env) (recipes.Client, error) {
+		tell := env.Events
+		env.Events = func(e recipes.Event) {
+			if e.Kind == recipes.EventLost {
+				tell(e)
+			}
+		}
+		return base.Open(ctx, env)
+	}
+	recipes.Register(silent)
+	recipes.Register(quiet)
+	for _, trial := range runTrials(t, `{name: untold, subjects: [test/silent, test/quiet], clients: [3], session_timeout: 2s, params: {slack: 3s},
+		phases: [{name: server-kill, kind: failover, cause: server.kill, rounds: 1, hold: 1ms}], thresholds: [failover.outside == 0]}`) {
+		sound(t, trial)
+		if m := value(t, trial, metrics.FailoverOutside); *m.Value != 0 || *m.Count != 1 {
+			t.Errorf("%s: %v of %v rounds are outside the prediction: %s", trial.Name, *m.Value, *m.Count, m.Note)
 		}
 	}
 }
