@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -17,9 +18,19 @@ var _ = register(Kind{
 	About:  "keeps a client away until its session has expired, then lets it connect and learn of it",
 	Proof:  "the leader no longer lists the session, and a member refuses its id",
 	Target: Holder, Targets: clientTargets, Lasts: true,
-	needs: []need{needsTap, {about: "the four-letter word dump"}},
+	needs: []need{needsTap, {about: "the four-letter word dump", lacking: noDump}},
 	build: func(target string, _ settings) injector { return onClient(target, expire) },
 })
+
+// noDump says that a member may not tell which sessions there are.
+func noDump(ctx context.Context, t Target) error {
+	for _, m := range t.Ensemble.Members {
+		if _, err := ensembles.FourLetter(ctx, m, "dump"); errors.Is(err, ensembles.ErrNotWhitelisted) {
+			return fmt.Errorf("%w: %w", ErrSkipped, err)
+		}
+	}
+	return nil
+}
 
 // expireMargin is how much later than its timeout a session may expire: servers round
 // up to the next tick, and an election restarts the timeouts of all sessions.
@@ -45,6 +56,9 @@ func Expired(ctx context.Context, t Target, client wire.Client) (proof string, e
 // the session twice, since a list that is made while a session moves from one time to
 // the next can lack it.
 func expired(ctx context.Context, t Target, s wire.Session) (proof string, err error) {
+	if err := noDump(ctx, t); err != nil {
+		return "", err
+	}
 	var leader *ensembles.Member
 	lacked := 0
 	err = poll(ctx, s.Timeout+expireMargin, func(ctx context.Context) (err error) {

@@ -140,6 +140,9 @@ func (s *successions) join(ctx context.Context, c *client) error {
 	k.attempt = c.begin(ctx)
 	s.line = append(s.line, k)
 	err := poll(ctx, joinLimit, func(ctx context.Context) (found bool, err error) {
+		if k.leads() && k.claim.Path != "" && !sequential.MatchString(k.claim.Path) {
+			return false, fmt.Errorf("who follows whom is told by the numbers of the nodes in line, and it was granted by %s, which has none", k.claim.Path)
+		}
 		k.node, found, err = st.observer.owned(ctx, st.parent, k.session)
 		return found, err
 	})

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/zkbench/zkbench/chaos"
 	"github.com/zkbench/zkbench/chaos/wire"
 	"github.com/zkbench/zkbench/report/history"
 )
@@ -66,7 +67,7 @@ func (x *strike) run(ctx context.Context) {
 	if !x.begun.Load() && x.fault.alone {
 		x.p.st.joint.come(false)
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, chaos.ErrSkipped) { // that cannot be had here another time either
 		x.p.st.missed.Store(true)
 	}
 	x.release()
