@@ -21,6 +21,12 @@ func TestNoOrphan(t *testing.T) {
 		{"of two nodes of a waiter one is an orphan", "opened 0 9\nsnapshot 40 60 node=0:5 node=0:6\nacquire 0 0 10 90 failed", Fail, "had 2 nodes in line"},
 		{"one node in two snapshots is one node", "opened 0 9\nsnapshot 40 60 node=0:5\nsnapshot 70 90 node=0:5\nacquire 0 0 10 95 failed", Pass, "2 times"},
 		{"nodes of two waiters are one each", "opened 0 9\nopened 1 8\nsnapshot 40 60 node=0:5 node=1:6\nacquire 0 0 10 90 failed\nacquire 1 0 10 90 failed", Pass, ""},
+		{"what an acquire has left is gone with a session that is closed before anybody looks", "opened 0 9\nacquire 0 0 10 39 failed\nsession closed 0 50\nopened 0 8\nsnapshot 60 90", Unknown, "before 1 session closed"},
+		{"a look that began before it ended is none", "opened 0 9\nacquire 0 0 10 39 failed\nsnapshot 30 45\nsession closed 0 50\nsnapshot 60 90", Unknown, "before 1 session closed"},
+		{"a look in between is enough", "opened 0 9\nacquire 0 0 10 39 failed\nsnapshot 40 45\nsession closed 0 50\nsnapshot 60 90", Pass, "2 times"},
+		{"so is a grant after it", "opened 0 9\nacquire 0 0 10 39 failed\nacquire 0 5 40 41\nsession closed 0 50\nsnapshot 60 90", Pass, "1 times"},
+		{"an acquire whose session was gone has left nothing", "opened 0 9\nsession lost 0 20\nacquire 0 0 10 39 failed\nsession closed 0 50\nsnapshot 60 90", Pass, "1 times"},
+		{"nor has one whose session expires", "opened 0 9\nacquire 0 0 10 39 failed\nsession expired 0 45\nsession closed 0 50\nsnapshot 60 90", Pass, "1 times"},
 		{"a node of nobody's session will expire", "opened 0 9\nacquire 0 5 10 20\nrelease 0 5 30 31\nsnapshot 40 60 node=-1:5", Pass, ""},
 	})
 }

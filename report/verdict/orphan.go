@@ -2,10 +2,12 @@ package verdict
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 const NoOrphan = "no-orphan"
@@ -33,7 +35,16 @@ type orphans struct {
 	seen      []*inLine
 	last      map[int]time.Duration // by client: return of the last operation in the records so far
 	lines     map[string]bool       // kinds of the nodes by which grants were claimed
+	unseen    unseen
 	broken    evidence
+}
+
+// unseen is, without commits, what nobody looked for: nodes of acquires that ended without a
+// grant, before the client closed its session, which removes them.
+type unseen struct {
+	gave  map[int]time.Duration // by client: when its last acquire ended so, in a session that lives
+	gone  map[int]bool          // clients without a session
+	count int
 }
 
 // inLine is what one client had in line in one snapshot.
@@ -46,7 +57,8 @@ type inLine struct {
 }
 
 func newNoOrphan(in *inputs) checker {
-	o := &orphans{requeues: in.promises.Requeues, last: map[int]time.Duration{}, lines: map[string]bool{}}
+	o := &orphans{requeues: in.promises.Requeues, last: map[int]time.Duration{}, lines: map[string]bool{},
+		unseen: unseen{gave: map[int]time.Duration{}, gone: map[int]bool{}}}
 	if in.line != nil {
 		o.leftovers = newLeftovers(in)
 	}
@@ -64,13 +76,50 @@ func (o *orphans) record(n history.Numbered) {
 	switch r := n.Record.(type) {
 	case *history.Snapshot:
 		o.snapshot(r, n.N)
+		o.unseen.looked(r.Asked)
+	case *history.Session:
+		o.unseen.session(r)
 	case *history.Sample:
+		if r.Op == history.Acquire && o.leftovers == nil {
+			o.unseen.acquired(r)
+		}
 		if r.Op == history.Acquire || r.Op == history.Release {
 			o.last[r.Client] = max(o.last[r.Client], r.Return)
 			o.claim(r.Client, r.Call, r.Return)
 		}
 		if r.Op == history.Acquire && r.Outcome == history.OK && r.Path != "" {
 			o.lines[kind(r.Path)] = true
+		}
+	}
+}
+
+func (u *unseen) acquired(s *history.Sample) {
+	if s.Outcome == history.OK { // what stayed would have been in its way, or was taken over
+		delete(u.gave, s.Client)
+	} else if !u.gone[s.Client] {
+		u.gave[s.Client] = s.Return
+	}
+}
+
+// looked says that from that instant on somebody looked at the line.
+func (u *unseen) looked(asked time.Duration) {
+	maps.DeleteFunc(u.gave, func(_ int, at time.Duration) bool { return at <= asked })
+}
+
+func (u *unseen) session(e *history.Session) {
+	switch e.Event {
+	case history.Opened:
+		delete(u.gone, e.Client)
+		delete(u.gave, e.Client)
+	case history.Expired, history.Killed: // the servers remove what it had
+		u.gone[e.Client] = true
+		delete(u.gave, e.Client)
+	case history.Lost:
+		u.gone[e.Client] = true
+	case history.Closed:
+		if _, gave := u.gave[e.Client]; gave {
+			u.count++
+			delete(u.gave, e.Client)
 		}
 	}
 }
@@ -166,6 +215,8 @@ func (o *orphans) sound() Verdict {
 		return unknown("nobody let go, and there is no snapshot of the line")
 	case o.snapshots == 0:
 		return notJudged("there are no commits, and no snapshot of the line")
+	case l == nil && o.unseen.count > 0:
+		return unknown(fmt.Sprintf("there are no commits, and nobody looked for what an acquire without a grant had left, before %s closed", units.Plural(o.unseen.count, "session")))
 	}
 	return pass(fmt.Sprintf("the line was observed %d times", o.snapshots))
 }
