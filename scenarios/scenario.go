@@ -93,7 +93,11 @@ func (s *Scenario) check() problems {
 	} else {
 		s.validateCells(bad)
 	}
-	between(bad, "session_timeout", s.SessionTimeout, 100*time.Millisecond, maxDuration)
+	if s.SessionTimeout == 0 {
+		bad("session_timeout", "is missing: how long the servers wait for a client that is silent, like 4s")
+	} else {
+		between(bad, "session_timeout", s.SessionTimeout, 100*time.Millisecond, maxDuration)
+	}
 	if s.Tick != 0 {
 		between(bad, "tick", s.Tick, 100*time.Millisecond, time.Minute)
 	}

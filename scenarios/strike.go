@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -51,6 +53,24 @@ func (p *provoked) newStrike(s step, f *stepFault) (*strike, error) {
 	return x, nil
 }
 
+// noStep says that the step did not come, and what did of that client.
+func (x *strike) noStep() error {
+	if x.at.kind() != atRequest {
+		return errNoStep
+	}
+	var made []string
+	counts := x.c.wire.Counts().Requests
+	for _, op := range wire.Ops() {
+		if n := counts.Of(op); n > 0 && !slices.Contains(unsteady, op) {
+			made = append(made, fmt.Sprintf("%s #%d", op, n))
+		}
+	}
+	if len(made) == 0 {
+		return fmt.Errorf("%w: the client made no request", errNoStep)
+	}
+	return fmt.Errorf("%w: the client went as far as %s", errNoStep, strings.Join(made, ", "))
+}
+
 // run waits for the step, and plays the fault. It returns when the fault is over, or was
 // called off because the step did not come.
 func (x *strike) run(ctx context.Context) {
@@ -93,12 +113,12 @@ func (x *strike) await(ctx context.Context) error {
 	select {
 	case p, fired := <-x.shot.Fired():
 		if !fired {
-			return errNoStep
+			return x.noStep()
 		}
 		x.proof = p.String()
 		return p.Err
 	case <-ctx.Done():
-		return errNoStep
+		return x.noStep()
 	}
 }
 

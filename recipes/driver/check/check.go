@@ -146,10 +146,10 @@ func (k *checker) step(s step) (done Step) {
 			done.Result, done.Why = Wrong, err.Error()
 		}
 		if more := k.p.Late()[late:]; len(more) > 0 && done.Result == OK {
-			done.Result, done.Why = Wrong, strings.Join(more, "; ")
+			done.Result, done.Why = Wrong, inWords(more)
 		}
 		if done.Result == OK {
-			done.Why = strings.Join(k.said, "; ")
+			done.Why = inWords(k.said)
 		} else {
 			done.Exchange = k.p.Exchange()
 		}
@@ -182,4 +182,21 @@ func (k *checker) be(ok bool, format string, args ...any) {
 // note says something beside an ok.
 func (k *checker) note(format string, args ...any) {
 	k.said = append(k.said, fmt.Sprintf(format, args...))
+}
+
+// inWords joins what was noticed. What was noticed over and over stands there once.
+func inWords(noticed []string) string {
+	times := map[string]int{}
+	var once []string
+	for _, n := range noticed {
+		if times[n]++; times[n] == 1 {
+			once = append(once, n)
+		}
+	}
+	for i, n := range once {
+		if times[n] > 1 {
+			once[i] = fmt.Sprintf("%s (%d times)", n, times[n])
+		}
+	}
+	return strings.Join(once, "; ")
 }
