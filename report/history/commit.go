@@ -72,31 +72,46 @@ func withCommits(records, commits iter.Seq2[Numbered, error]) iter.Seq2[Numbered
 	return func(yield func(Numbered, error) bool) {
 		next, stop := iter.Pull2(commits)
 		defer stop()
-		c, err, more := next()
-		// upTo yields commits up to a zxid; false ends everything.
-		upTo := func(zxid int64) bool {
-			for more && err == nil && zxidOf(c.Record) <= zxid {
-				if !yield(Numbered{Record: c.Record}, nil) {
-					return false
-				}
-				c, err, more = next()
+		m := merge{next: next, yield: yield}
+		m.advance()
+		for n, err := range records {
+			if err != nil {
+				yield(n, err)
+				return
 			}
-			return true
-		}
-		for n, readErr := range records {
-			if readErr == nil {
-				if s, ok := n.Record.(*Sample); ok && !upTo(s.Zxid) {
-					return
-				}
+			if s, ok := n.Record.(*Sample); ok && !m.upTo(s.Zxid) {
+				return
 			}
-			if !yield(n, readErr) || readErr != nil {
+			if !yield(n, nil) {
 				return
 			}
 		}
-		if upTo(1<<63-1) && err != nil {
-			yield(Numbered{}, errors.Join(errCommits, err))
+		if m.upTo(1<<63-1) && m.err != nil {
+			yield(Numbered{}, errors.Join(errCommits, m.err))
 		}
 	}
+}
+
+// merge has the commits that are not yielded yet.
+type merge struct {
+	next  func() (Numbered, error, bool)
+	yield func(Numbered, error) bool
+	first Numbered // of them
+	err   error    // after which there are none
+	more  bool
+}
+
+func (m *merge) advance() { m.first, m.err, m.more = m.next() }
+
+// upTo yields commits up to a zxid. It returns false where nobody wants more.
+func (m *merge) upTo(zxid int64) bool {
+	for m.more && m.err == nil && zxidOf(m.first.Record) <= zxid {
+		if !m.yield(Numbered{Record: m.first.Record}, nil) {
+			return false
+		}
+		m.advance()
+	}
+	return true
 }
 
 var errCommits = errors.New("the commits cannot be read")
