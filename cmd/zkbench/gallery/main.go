@@ -1,7 +1,7 @@
 // Gallery makes docs/gallery: the reports of real runs of the built-in scenarios, and the
 // page "ZooKeeper recipes, measured". It is what make gallery runs.
 //
-//	go run ./cmd/zkbench/gallery              # runs everything, some 35 minutes on a quiet machine of two cores
+//	go run ./cmd/zkbench/gallery              # runs everything, some 20 to 35 minutes on a quiet machine of two cores
 //	go run ./cmd/zkbench/gallery herd audit   # runs these; the others are drawn again from their last run
 //	go run ./cmd/zkbench/gallery -draw        # runs nothing
 //
