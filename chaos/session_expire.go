@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/zkbench/zkbench/chaos/wire"
 	"github.com/zkbench/zkbench/ensembles"
 )
@@ -22,14 +24,24 @@ var _ = register(Kind{
 	build: func(target string, _ settings) injector { return onClient(target, expire) },
 })
 
+// dumpLimit is how long a member may take to say that it does not answer dump. One that says
+// nothing may answer it, as far as is known.
+const dumpLimit = time.Second
+
 // noDump says that a member may not tell which sessions there are.
 func noDump(ctx context.Context, t Target) error {
+	ctx, cancel := context.WithTimeout(ctx, dumpLimit)
+	defer cancel()
+	var asked errgroup.Group
 	for _, m := range t.Ensemble.Members {
-		if _, err := ensembles.FourLetter(ctx, m, "dump"); errors.Is(err, ensembles.ErrNotWhitelisted) {
-			return fmt.Errorf("%w: %w", ErrSkipped, err)
-		}
+		asked.Go(func() error {
+			if _, err := ensembles.FourLetter(ctx, m, "dump"); errors.Is(err, ensembles.ErrNotWhitelisted) {
+				return fmt.Errorf("%w: %w", ErrSkipped, err)
+			}
+			return nil
+		})
 	}
-	return nil
+	return asked.Wait()
 }
 
 // expireMargin is how much later than its timeout a session may expire: servers round
@@ -37,6 +49,9 @@ func noDump(ctx context.Context, t Target) error {
 const expireMargin = 30 * time.Second
 
 func expire(ctx context.Context, t Target, client wire.Client) (Effect, error) {
+	if err := noDump(ctx, t); err != nil {
+		return Effect{}, err
+	}
 	defer client.Gate(false)
 	client.Gate(true)
 	client.Cut()
@@ -48,6 +63,9 @@ func expire(ctx context.Context, t Target, client wire.Client) (Effect, error) {
 // Expired waits until the servers have expired the session of a client that is cut off or
 // stands still, and returns what proves it.
 func Expired(ctx context.Context, t Target, client wire.Client) (proof string, err error) {
+	if err := noDump(ctx, t); err != nil {
+		return "", err
+	}
 	return expired(ctx, t, client.Session())
 }
 
@@ -56,9 +74,6 @@ func Expired(ctx context.Context, t Target, client wire.Client) (proof string, e
 // the session twice, since a list that is made while a session moves from one time to
 // the next can lack it.
 func expired(ctx context.Context, t Target, s wire.Session) (proof string, err error) {
-	if err := noDump(ctx, t); err != nil {
-		return "", err
-	}
 	var leader *ensembles.Member
 	lacked := 0
 	err = poll(ctx, s.Timeout+expireMargin, func(ctx context.Context) (err error) {

@@ -158,6 +158,7 @@ func (f *failoverRound) await(ctx context.Context, most time.Duration) *attempt 
 	limit := time.After(2*most + settleLimit)
 	var silent <-chan time.Time
 	var back time.Duration
+	told := false // the holder, that its grant is not what it was
 	for {
 		select {
 		case a := <-f.line.granted:
@@ -168,9 +169,12 @@ func (f *failoverRound) await(ctx context.Context, most time.Duration) *attempt 
 			return a
 		case l := <-f.learned:
 			switch {
-			case l.kind == recipes.EventSuspended && f.seen.Suspended == 0:
-				f.seen.Suspended = l.at
-			case l.kind != recipes.EventRestored || !f.cause.keeps:
+			case l.kind != recipes.EventRestored:
+				told = true
+				if l.kind == recipes.EventSuspended && f.seen.Suspended == 0 {
+					f.seen.Suspended = l.at
+				}
+			case !f.cause.keeps:
 			case !l.wire || !f.st.cell.Subject.Promises.Events:
 				f.seen.Restored = l.at
 				return nil
@@ -178,7 +182,7 @@ func (f *failoverRound) await(ctx context.Context, most time.Duration) *attempt 
 				back, silent = l.at, time.After(f.st.scenario.SessionTimeout)
 			}
 		case <-silent:
-			if f.seen.Suspended == 0 { // nobody told the holder of anything: it holds on
+			if s := f.victim.wire.Session(); !told && s.ID == f.session && s.Server != "" && len(f.line.granted) == 0 {
 				f.seen.Restored = back
 				return nil
 			}

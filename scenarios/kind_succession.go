@@ -140,10 +140,11 @@ func (s *successions) join(ctx context.Context, c *client) error {
 	k.attempt = c.begin(ctx)
 	s.line = append(s.line, k)
 	err := poll(ctx, joinLimit, func(ctx context.Context) (found bool, err error) {
-		if k.leads() && k.claim.Path != "" && !sequential.MatchString(k.claim.Path) {
-			return false, fmt.Errorf("who follows whom is told by the numbers of the nodes in line, and it was granted by %s, which has none", k.claim.Path)
-		}
+		granted := k.leads()
 		k.node, found, err = st.observer.owned(ctx, st.parent, k.session)
+		if err == nil && !found && granted && k.claim.Path != "" && !sequential.MatchString(k.claim.Path) {
+			err = fmt.Errorf("who follows whom is told by the numbers of the nodes in line, and it was granted by %s, which has none", k.claim.Path)
+		}
 		return found, err
 	})
 	if err != nil {

@@ -106,8 +106,8 @@ func (f *fences) judge(next time.Duration) {
 	}
 	f.forget(b)
 	letIn := held
-	if g := b.granted; g != nil {
-		letIn = alone && g.valid()
+	if f.line != nil {
+		letIn = alone && b.granted != nil && b.granted.valid()
 	}
 	if letIn && b.Token != 0 && !b.Restored && (f.inOrder || b.Own || b.granted != nil && b.granted.mistaken()) {
 		f.rises(b)
@@ -133,20 +133,28 @@ func (f *fences) repeats(b Belief) {
 
 // rises compares the token with that of the last grant that is known to be older.
 func (f *fences) rises(b Belief) {
-	f.judged++
 	c, into := f.certain, &f.broken
-	f.certain = b
-	switch {
-	case c.Record == 0 || b.Token > c.Token || b.Record == f.repeated:
-		return
-	case c.granted != nil && !(f.held(c) && f.held(b) && c.End <= b.Start):
-		if !c.granted.node.wentBefore(b.granted.node) {
-			f.certain = c
+	if c.granted != nil {
+		if !f.follows(b, c) {
 			return
 		}
 		into = &f.removals
 	}
-	f.lower(into, c, b)
+	f.judged++
+	f.certain = b
+	if c.Record > 0 && b.Token <= c.Token && b.Record != f.repeated {
+		f.lower(into, c, b)
+	}
+}
+
+// follows says, by the commits, that the client was let in after the other: who holds without
+// a doubt holds until its node goes.
+func (f *fences) follows(b, before Belief) bool {
+	first, then := before.granted.node, b.granted.node
+	if first.wentBefore(then) {
+		return true
+	}
+	return !then.wentBefore(first) && f.held(before) && f.held(b) && before.End <= b.Start
 }
 
 // lower reports the token of a grant that is not higher than that of one before.

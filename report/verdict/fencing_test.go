@@ -141,7 +141,7 @@ func TestFencing_besideAHolderOfThePast(t *testing.T) {
 		{"that it goes down is not known where a removal may be missing", join(first(7), next(6, history.OK), learns), withGap(), Unknown, "there are gaps in the commits"},
 		{"a valid holder that is refused", join(first(7), next(8, history.Failed), learns), whole(), Fail, "valid and alone, and its write at"},
 		{"of two that both hold neither is valid", join(standsStill, next(8, history.Failed), learns), whole(), NotJudged, "1 grants"},
-		{"who comes back late from its acquire was let in before", join(late(7)[:2], late(7)[3:], next(8, history.OK), late(7)[2:3], learns), whole(), Pass, "the tokens of 2 grants"},
+		{"who comes back late from its acquire was let in before", join(late(7)[:2], late(7)[3:], next(8, history.OK), late(7)[2:3], learns), whole(), NotJudged, "1 grants"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			judgeFor(t, fair, Fencing, join([]history.Record{opened(1, 101), opened(2, 102)}, c.records, []history.Record{c.end}), c.result, c.reason)

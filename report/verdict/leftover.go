@@ -34,7 +34,7 @@ type leftovers struct {
 	members  Spans         // faults that hit members, with the time to recover
 	hits     map[int]Spans // by client: faults that hit it
 	sessions map[int64]*owner
-	lost     map[request]time.Duration // whose replies were lost: when they were sent
+	lost     map[request]time.Duration // that may have made a node, and whose replies were lost: when they were sent
 	gave     map[int]givenUp           // by client: its last acquire that ended without a grant
 	claimed  []*node                   // of the first grants
 	suspects []*leftover
@@ -42,6 +42,9 @@ type leftovers struct {
 	judged   int
 	broken   evidence
 }
+
+// making are the requests that make nodes, as the wire names them.
+var making = []string{"create", "create2", "createContainer", "createTTL", "multi"}
 
 // claimedLimit is how many grants are kept to know the nodes of a line by.
 const claimedLimit = 32
@@ -76,7 +79,9 @@ func newLeftovers(in *inputs) *leftovers {
 		lost: map[request]time.Duration{}, gave: map[int]givenUp{},
 	}
 	for _, l := range in.history.Lost {
-		o.lost[request{l.Session, l.Cxid}] = l.Sent
+		if slices.Contains(making, l.Request) {
+			o.lost[request{l.Session, l.Cxid}] = l.Sent
+		}
 	}
 	for _, f := range in.history.Faults {
 		if f.Client >= 0 {
@@ -190,6 +195,7 @@ func (o *leftovers) released(s *history.Sample, record int) {
 // has in the same line.
 func (o *leftovers) granted(g *granted, at time.Duration) {
 	n := g.node
+	delete(o.gave, g.client) // what it had asked for before is known by now
 	if n == nil {
 		return
 	}

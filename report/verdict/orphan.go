@@ -40,10 +40,13 @@ type orphans struct {
 }
 
 // unseen is, without commits, what nobody looked for: nodes of acquires that ended without a
-// grant, before the client closed its session, which removes them.
+// grant, in sessions that lived for longer than it takes to clean up, and then were closed,
+// which removes them.
 type unseen struct {
+	bound time.Duration
 	gave  map[int]time.Duration // by client: when its last acquire ended so, in a session that lives
 	gone  map[int]bool          // clients without a session
+	away  map[int]bool          // clients without a connection: a look does not know their nodes for theirs
 	count int
 }
 
@@ -58,7 +61,7 @@ type inLine struct {
 
 func newNoOrphan(in *inputs) checker {
 	o := &orphans{requeues: in.promises.Requeues, last: map[int]time.Duration{}, lines: map[string]bool{},
-		unseen: unseen{gave: map[int]time.Duration{}, gone: map[int]bool{}}}
+		unseen: unseen{bound: max(cleanUp, in.history.Timeout), gave: map[int]time.Duration{}, gone: map[int]bool{}, away: map[int]bool{}}}
 	if in.line != nil {
 		o.leftovers = newLeftovers(in)
 	}
@@ -80,7 +83,7 @@ func (o *orphans) record(n history.Numbered) {
 	case *history.Session:
 		o.unseen.session(r)
 	case *history.Sample:
-		if r.Op == history.Acquire && o.leftovers == nil {
+		if r.Op == history.Acquire && o.leftovers == nil && !o.requeues {
 			o.unseen.acquired(r)
 		}
 		if r.Op == history.Acquire || r.Op == history.Release {
@@ -103,24 +106,29 @@ func (u *unseen) acquired(s *history.Sample) {
 
 // looked says that from that instant on somebody looked at the line.
 func (u *unseen) looked(asked time.Duration) {
-	maps.DeleteFunc(u.gave, func(_ int, at time.Duration) bool { return at <= asked })
+	maps.DeleteFunc(u.gave, func(client int, at time.Duration) bool { return at <= asked && !u.away[client] })
 }
 
 func (u *unseen) session(e *history.Session) {
 	switch e.Event {
 	case history.Opened:
-		delete(u.gone, e.Client)
-		delete(u.gave, e.Client)
+		u.gone[e.Client], u.away[e.Client] = false, false
+	case history.Suspended:
+		u.away[e.Client] = true
+	case history.Restored:
+		u.away[e.Client] = false
 	case history.Expired, history.Killed: // the servers remove what it had
 		u.gone[e.Client] = true
-		delete(u.gave, e.Client)
-	case history.Lost:
-		u.gone[e.Client] = true
-	case history.Closed:
-		if _, gave := u.gave[e.Client]; gave {
+	case history.Lost, history.Closed:
+		if at, gave := u.gave[e.Client]; gave && e.At-at > u.bound {
 			u.count++
-			delete(u.gave, e.Client)
 		}
+		u.gone[e.Client] = true
+	default:
+		return
+	}
+	if u.gone[e.Client] {
+		delete(u.gave, e.Client)
 	}
 }
 
