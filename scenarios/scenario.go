@@ -94,7 +94,7 @@ func (s *Scenario) check() problems {
 		s.validateCells(bad)
 	}
 	if s.SessionTimeout == 0 {
-		bad("session_timeout", "is missing: how long the servers wait for a client that is silent, like 4s")
+		bad("session_timeout", "is 0s, or missing: it is how long the servers wait for a client that is silent, like 4s")
 	} else {
 		between(bad, "session_timeout", s.SessionTimeout, 100*time.Millisecond, maxDuration)
 	}
