@@ -59,11 +59,11 @@ func (f *scenarioFlags) overrides() ([]string, error) {
 	var out []string
 	programs := map[string]bool{}
 	for _, program := range f.exec {
-		if name, _, _ := strings.Cut(program, "="); programs[name] {
+		name, _, _ := strings.Cut(program, "=")
+		if programs[name] {
 			return nil, fmt.Errorf("--exec: %s has two programs: give one of them another name", name)
-		} else {
-			programs[name] = true
 		}
+		programs[name] = true
 		out = append(out, "exec="+program)
 	}
 	for _, set := range [][2]string{
