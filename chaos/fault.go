@@ -95,7 +95,8 @@ func (e Effect) Heal(ctx context.Context) error {
 type Fault interface {
 	String() string // its name in the catalogue, "session.close"
 	// Inject makes it go wrong and returns once the effect is proven. When it returns an
-	// error, it has undone all that it did. The error wraps ErrSkipped where this machine
+	// error, it has undone all that it could, and the effect says whom it may have hit; it is zero
+	// where that is nobody. The error wraps ErrSkipped where this machine
 	// cannot have the fault, and ErrNoEffect where the effect could not be proven.
 	Inject(ctx context.Context, t Target) (Effect, error)
 }

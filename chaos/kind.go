@@ -46,7 +46,7 @@ func (f named) String() string { return f.name }
 func (f named) Inject(ctx context.Context, t Target) (Effect, error) {
 	e, err := f.inject(ctx, t)
 	if err != nil {
-		return Effect{}, fmt.Errorf("%s: %w", f.name, err)
+		return Effect{Target: e.Target, Client: e.Client, Served: e.Served}, fmt.Errorf("%s: %w", f.name, err)
 	}
 	return e, nil
 }
@@ -87,10 +87,9 @@ func onClient(who string, inject func(context.Context, Target, wire.Client) (Eff
 			return Effect{}, untouched{err}
 		}
 		e, err := inject(ctx, t, t.Clients[n])
-		if err != nil {
+		if e.Target, e.Client = name, n; err != nil {
 			return e, fmt.Errorf("%s: %w", name, err)
 		}
-		e.Target, e.Client = name, n
 		return e, nil
 	}
 }

@@ -82,6 +82,9 @@ func (s *play) inject(ctx context.Context, f Fault, index, n int) *inForce {
 	w := Window{Fault: f.String(), Client: -1, Start: s.Now()}
 	effect, err := try(func() (Effect, error) { return f.Inject(ctx, t) })
 	w.Proven, w.Err = s.Now(), err
+	if effect.Target != "" {
+		w.Target, w.Client, w.Served = effect.Target, effect.Client, effect.Served
+	}
 	w.Healing, w.End = w.Proven, w.Proven
 	if err != nil {
 		if n > 0 && ctx.Err() != nil && !errors.Is(err, ErrNotHealed) { // the end of the play overtook a repetition
@@ -93,7 +96,7 @@ func (s *play) inject(ctx context.Context, f Fault, index, n int) *inForce {
 		s.done(w)
 		return nil
 	}
-	w.Target, w.Client, w.Served, w.Proof = effect.Target, effect.Client, effect.Served, effect.Proof
+	w.Proof = effect.Proof
 	s.call(s.Injected, w)
 	if effect.Undo == nil {
 		s.done(w)

@@ -45,7 +45,7 @@ func (f scripted) Inject(ctx context.Context, t Target) (Effect, error) {
 	f.log.add("+%s", f.name)
 	if f.inject != nil {
 		if err := f.inject(ctx, t); err != nil {
-			return Effect{}, err
+			return Effect{Target: "the target of " + f.name, Client: 3}, err
 		}
 	}
 	e := Effect{Target: "the target of " + f.name, Client: 3, Proof: "it was written down"}
@@ -229,7 +229,7 @@ func recordsWhatWasPlayed(t *testing.T) {
 	if g.Target != "the target of good" || g.Client != 3 || g.Proof == "" || g.Err != nil || g.End-g.Proven < 20*time.Millisecond || g.Start > g.Proven {
 		t.Errorf("good: %+v", g)
 	}
-	if b := played[1]; b.Err == nil || b.Proof != "" || b.Client != -1 || b.End != b.Proven {
+	if b := played[1]; b.Err == nil || b.Proof != "" || b.Client != 3 || b.End != b.Proven {
 		t.Errorf("bad: %+v", b)
 	}
 }
@@ -261,7 +261,7 @@ func TestPlan_recordsARepetitionThatItsEndOvertook(t *testing.T) {
 			if len(played) != row.recorded {
 				t.Fatalf("recorded %+v", played)
 			}
-			if last := played[len(played)-1]; row.recorded == 2 && (!last.CutShort || last.Err != nil || last.Proof != "") {
+			if last := played[len(played)-1]; row.recorded == 2 && (!last.CutShort || last.Err != nil || last.Proof != "" || last.Client != 3) {
 				t.Errorf("recorded %+v", last)
 			}
 		})

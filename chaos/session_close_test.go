@@ -99,8 +99,8 @@ func TestSessionClose_refusesWhereThereIsNothingToClose(t *testing.T) {
 	// A session that somebody else has closed is not this fault's doing.
 	l.Clients[0].Gate(true)
 	endSession(t, l, 0)
-	if _, err := parse(t, "session.close", "0").Inject(t.Context(), l.Target); !errors.Is(err, ErrNoEffect) {
-		t.Errorf("a session that was gone before: %v", err)
+	if e, err := parse(t, "session.close", "0").Inject(t.Context(), l.Target); !errors.Is(err, ErrNoEffect) || e.Target != "client 0" || e.Proof != "" {
+		t.Errorf("a session that was gone before: %+v, %v", e, err)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/verdict"
 )
 
 func subject(t *testing.T, name string) recipes.Subject {
@@ -95,6 +96,24 @@ phases:
 	for _, trial := range trials {
 		if i := slices.IndexFunc(trial.Verdicts, func(v report.Verdict) bool { return v.Guarantee == "no-orphan" }); i < 0 || trial.Verdicts[i].Result != report.Fail {
 			t.Errorf("%s was not caught: %v", trial.Name, trial.Verdicts)
+		}
+	}
+}
+
+// A step that does not come is told, with those that did.
+func TestAudit_saysHowFarAClientWent(t *testing.T) {
+	for _, trial := range runTrials(t, `
+name: audit
+subjects: [lock/predecessor]
+clients: [3]
+session_timeout: 2s
+phases:
+  - {name: episode, kind: episode, cells: ["next create #9/reply.drop"], hold: 10ms}
+`) {
+		i := slices.IndexFunc(trial.Verdicts, func(v report.Verdict) bool { return v.Guarantee == verdict.Faults })
+		v := trial.Verdicts[i]
+		if said := strings.Join(v.Reasons, "; "); v.Result != report.Unknown || !strings.Contains(said, "the step did not come: the client went as far as ") || !strings.Contains(said, "create #1") {
+			t.Errorf("%s: %s", v.Result, said)
 		}
 	}
 }

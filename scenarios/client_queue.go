@@ -18,20 +18,16 @@ func (st *stage) itemID(producer int) string {
 	return fmt.Sprintf("%d-%d", producer, st.items.Add(1))
 }
 
-// fill makes an item of that identity, padded to size bytes.
+// fill makes an item of that identity, padded with dots to size bytes: a driver's items are
+// printable ASCII.
 func fill(id string, size int) []byte {
-	item := append([]byte(id), '\n')
-	if len(item) < size {
-		item = append(item, make([]byte, size-len(item))...)
-	}
-	return item
+	return append([]byte(id), bytes.Repeat([]byte("."), max(0, size-len(id)))...)
 }
 
 // identity reads the identity back. Of an item that the harness did not put it is the
 // beginning.
 func identity(item []byte) string {
-	id, _, _ := bytes.Cut(item, []byte("\n"))
-	return string(id[:min(len(id), 64)])
+	return string(bytes.TrimRight(item[:min(len(item), 64)], "."))
 }
 
 // put puts an item that was due at due. It is not given up when ctx ends: an item of

@@ -80,7 +80,7 @@ func (m members) lastZxid(ctx context.Context) (int64, error) {
 	if !ensembles.Logged(m.ensemble) {
 		return 0, nil
 	}
-	leader, err := ensembles.Leader(ctx, m.ensemble)
+	leader, err := m.leader(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -126,9 +126,9 @@ func (c commitsCut) concerns(e txnlog.Entry) bool {
 
 // stray returns the path in the line that a transaction has touched whose session is neither
 // a client's nor the harness's; "" where there is none. Only drivers can leave their
-// listeners.
+// listeners. Session 0 is the servers' own, which remove containers that are empty.
 func (st *stage) stray(cut commitsCut, e txnlog.Entry) string {
-	if !st.driven || cut.sessions[e.Session] || st.observer.owns(e.Session) {
+	if !st.driven || e.Session == 0 || cut.sessions[e.Session] || st.observer.owns(e.Session) {
 		return ""
 	}
 	for _, o := range ops(e) {

@@ -203,7 +203,7 @@ func (r *runner) wave(ctx context.Context, cells []cell, again, before, all int)
 
 // follower returns the index of a member that does not lead.
 func (r *runner) follower(ctx context.Context) (int, error) {
-	leader, err := ensembles.Leader(ctx, r.ensemble)
+	leader, err := members{ensemble: r.ensemble}.leader(ctx)
 	if err != nil {
 		return 0, err
 	}

@@ -42,7 +42,7 @@ func TestFill_keepsTheIdentity(t *testing.T) {
 		if got := identity(item); got != id {
 			t.Fatalf("the identity of item %q reads %q", id, got)
 		}
-		if want := max(size, len(id)+1); len(item) != want {
+		if want := max(size, len(id)); len(item) != want {
 			t.Fatalf("%d bytes, want %d", len(item), want)
 		}
 	})

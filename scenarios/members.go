@@ -60,6 +60,22 @@ func (m members) leads(ctx context.Context, addr string) bool {
 	return err == nil && leader.Addr == addr
 }
 
+// electionLimit is how long members may take to elect a leader where nothing is broken: a machine
+// that stands still for a second makes them elect again.
+const electionLimit = 20 * time.Second
+
+// leader returns the member that leads, when there is one.
+func (m members) leader(ctx context.Context) (leader *ensembles.Member, err error) {
+	limit := poll(ctx, electionLimit, func(ctx context.Context) (bool, error) {
+		leader, err = ensembles.Leader(ctx, m.ensemble)
+		return err == nil, nil
+	})
+	if limit != nil {
+		return nil, fmt.Errorf("%w: %w", limit, err)
+	}
+	return leader, nil
+}
+
 // target is what faults act on. holder returns who holds; nil where nobody can.
 func (m members) target(clients []*client, holder func(stay bool) int) chaos.Target {
 	taps := make([]wire.Client, len(clients))

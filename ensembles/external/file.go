@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -49,13 +50,29 @@ func Load(path string) (o ensembles.Options, err error) {
 	}
 	var f file
 	if err := yaml.Load(text, &f, yaml.WithKnownFields()); err != nil {
-		return o, fmt.Errorf("%s%w (zkbench help ensembles)", path, misread(err))
+		return o, wrong(path, misread(err))
 	}
-	if o, err = f.options(filepath.Dir(path)); err != nil {
-		return o, fmt.Errorf("%s: %w (zkbench help ensembles)", path, err)
+	o, problems := f.options(filepath.Dir(path))
+	if len(problems) > 0 {
+		return o, wrong(path, problems)
 	}
 	o.Terms.File = path
 	return o, nil
+}
+
+// problem is one thing that is wrong with a file. Its place is ":LINE:COLUMN" or nothing.
+type problem struct {
+	place string
+	err   error
+}
+
+// wrong is all that is wrong with a file, a line each, and where to read on.
+func wrong(path string, problems []problem) error {
+	var all []error
+	for _, p := range problems {
+		all = append(all, fmt.Errorf("%s%s: %w", path, p.place, p.err))
+	}
+	return fmt.Errorf("%w (zkbench help ensembles)", errors.Join(all...))
 }
 
 // The YAML library's words for what does not fit the file's shape.
@@ -64,26 +81,25 @@ var (
 	wrongKind    = regexp.MustCompile("^cannot construct !!(\\S+)( `.*`)? into (\\S+)$")
 )
 
-// misread is what the YAML library says, in words for people: ":LINE:COLUMN: what", or ": what",
-// of each that is wrong.
-func misread(err error) error {
+// misread is what the YAML library says, in words for people.
+func misread(err error) []problem {
 	var all *yaml.LoadErrors
 	var one *yaml.LoadError
 	if !errors.As(err, &all) {
 		if !errors.As(err, &one) {
-			return fmt.Errorf(": %w", err)
+			return []problem{{err: err}}
 		}
 		all = &yaml.LoadErrors{Errors: []*yaml.LoadError{one}}
 	}
-	var said []string
+	var out []problem
 	for _, e := range all.Errors {
-		place := ""
+		p := problem{err: errors.New(plain(e.Message))}
 		if e.Mark.Line > 0 {
-			place = fmt.Sprintf(":%d:%d", e.Mark.Line, e.Mark.Column)
+			p.place = fmt.Sprintf(":%d:%d", e.Mark.Line, e.Mark.Column)
 		}
-		said = append(said, place+": "+plain(e.Message))
+		out = append(out, p)
 	}
-	return errors.New(strings.Join(said, "; "))
+	return out
 }
 
 // plain says one thing that the YAML library says, without the names of Go's types.
@@ -122,24 +138,26 @@ func want(goType string) string {
 	return "a group of fields"
 }
 
-func (f file) options(dir string) (o ensembles.Options, err error) {
+func (f file) options(dir string) (o ensembles.Options, problems []problem) {
 	o = ensembles.Options{Kind: ensembles.External, Servers: f.Servers, Chroot: f.Chroot}
-	if (len(f.Servers) > 0) == (len(f.Members) > 0) {
-		return o, errors.New("it has either servers or members: members where there are commands for them")
+	bad := func(format string, args ...any) {
+		problems = append(problems, problem{err: fmt.Errorf(format, args...)})
 	}
-	var errs []error
+	if (len(f.Servers) > 0) == (len(f.Members) > 0) {
+		bad("it has either servers or members: members where there are commands for them")
+	}
 	for i, m := range f.Members {
 		o.Servers = append(o.Servers, m.Server)
 		o.Terms.Commands = append(o.Terms.Commands, m.Commands)
 		if m.Name != "" && slices.ContainsFunc(f.Members[:i], func(other member) bool { return other.Name == m.Name }) {
-			errs = append(errs, fmt.Errorf("members.%d: %s is the name of another member already", i, m.Name))
+			bad("members.%d: %s is the name of another member already", i, m.Name)
 		}
-		if err := validate(m.Commands); err != nil {
-			errs = append(errs, fmt.Errorf("members.%d (%s): %w", i, m.Server, err))
+		for _, err := range validate(m.Commands) {
+			bad("members.%d (%s): %w", i, m.Server, err)
 		}
 	}
-	o.Terms.Security, err = f.security(dir)
-	return o, errors.Join(append(errs, err)...)
+	o.Terms.Security = f.security(dir, bad)
+	return o, problems
 }
 
 // pairs are the commands of which the second undoes the first.
@@ -148,54 +166,63 @@ var pairs = [][2]string{{"stop", "start"}, {"kill", "start"}, {"pause", "resume"
 var placeholder = regexp.MustCompile(`\{[a-z]*\}`)
 
 // validate returns what is wrong with the commands of one member.
-func validate(c ensembles.Commands) error {
+func validate(c ensembles.Commands) []error {
+	var out []error
 	words := c.ByWord()
 	for _, pair := range pairs {
 		if words[pair[0]] != nil && words[pair[1]] == nil {
-			return fmt.Errorf("it names a command to %s and none to %s, so nothing would undo it", pair[0], pair[1])
+			out = append(out, fmt.Errorf("it names a command to %s and none to %s, so nothing would undo it", pair[0], pair[1]))
 		}
 	}
-	for word, args := range words {
-		if args == nil {
-			continue
-		}
-		if len(args) == 0 {
-			return fmt.Errorf("%s is empty: write a program and its arguments, like [ssh, zk1, systemctl, stop, zookeeper]", word)
-		}
-		if _, err := exec.LookPath(args[0]); err != nil {
-			return fmt.Errorf("%s: %w (no shell is run: name a program, then each argument for itself)", word, err)
-		}
-		for _, p := range placeholder.FindAllString(strings.Join(args, " "), -1) {
-			if word != "isolate" || !slices.Contains([]string{"{peers}", "{except}", "{direction}"}, p) {
-				return fmt.Errorf("%s: nothing stands for %s; isolate may have {peers}, {except} and {direction}", word, p)
-			}
+	for _, word := range slices.Sorted(maps.Keys(words)) {
+		if args := words[word]; args != nil {
+			out = append(out, command(word, args)...)
 		}
 	}
-	return nil
+	return out
 }
 
-func (f file) security(dir string) (s ensembles.Security, err error) {
+// command returns what is wrong with one command.
+func command(word string, args []string) []error {
+	if len(args) == 0 {
+		return []error{fmt.Errorf("%s is empty: write a program and its arguments, like [ssh, zk1, systemctl, stop, zookeeper]", word)}
+	}
+	var out []error
+	if _, err := exec.LookPath(args[0]); err != nil {
+		out = append(out, fmt.Errorf("%s: %w (no shell is run: name a program, then each argument for itself)", word, err))
+	}
+	for _, p := range placeholder.FindAllString(strings.Join(args, " "), -1) {
+		if word != "isolate" || !slices.Contains([]string{"{peers}", "{except}", "{direction}"}, p) {
+			out = append(out, fmt.Errorf("%s: nothing stands for %s; isolate may have {peers}, {except} and {direction}", word, p))
+		}
+	}
+	return out
+}
+
+// security returns what the members ask of clients. What is wrong with it goes to bad.
+func (f file) security(dir string, bad func(format string, args ...any)) (s ensembles.Security) {
+	var err error
 	if s.Digest, err = f.digest(dir); err != nil {
-		return s, err
+		bad("%w", err)
 	}
 	if f.TLS != nil {
 		if s.TLS, err = f.TLS.config(dir); err != nil {
-			return s, fmt.Errorf("tls: %w", err)
+			bad("tls: %w", err)
 		}
 	}
-	known := s.Digest != "" || f.TLS != nil && f.TLS.Cert != ""
+	known := f.Digest != "" || f.From != "" || f.TLS != nil && f.TLS.Cert != ""
 	switch f.ACL {
 	case "":
 		s.Owned = s.Digest != ""
 	case "open":
 	case "creator":
 		if s.Owned = known; !known {
-			return s, errors.New("acl: creator has the servers know who we are: name digest, or tls with cert and key")
+			bad("acl: creator has the servers know who we are: name digest, or tls with cert and key")
 		}
 	default:
-		return s, fmt.Errorf("acl: %q is neither creator nor open", f.ACL)
+		bad("acl: %q is neither creator nor open", f.ACL)
 	}
-	return s, nil
+	return s
 }
 
 func (f file) digest(dir string) (string, error) {

@@ -39,7 +39,7 @@ func Merge(after, upTo int64, each func(Entry) error, logs ...[]io.Reader) (Summ
 	if upTo > 0 && upTo <= after {
 		return Summary{Last: after}, nil
 	}
-	m := merger{upTo: upTo, each: each, s: Summary{Last: after}}
+	m := merger{upTo: upTo, each: each, standing: newEphemerals(), s: Summary{Last: after}}
 	for _, files := range logs {
 		m.logs = append(m.logs, &head{r: NewReader(after, files...), last: after})
 	}
@@ -60,12 +60,13 @@ type head struct {
 }
 
 type merger struct {
-	upTo    int64
-	each    func(Entry) error
-	logs    []*head // the leader's first
-	by      []*head // those that have the entry in hand
-	pending []claimed
-	s       Summary
+	upTo     int64
+	each     func(Entry) error
+	logs     []*head // the leader's first
+	by       []*head // those that have the entry in hand
+	pending  []claimed
+	standing ephemerals
+	s        Summary
 }
 
 // claimed is an entry of which it is not known yet whether it was committed, and
@@ -194,6 +195,7 @@ func (m *merger) deliver(e Entry) error {
 	m.gap(e.Zxid)
 	m.s.Last = e.Zxid
 	m.s.Entries++
+	m.standing.pass(&e)
 	return m.each(e)
 }
 

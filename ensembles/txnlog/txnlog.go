@@ -83,7 +83,7 @@ type Entry struct {
 	Timeout time.Duration // negotiated
 	Removed []string      // the session's ephemeral nodes, which went with it
 	// Listed says that Removed is what the server wrote. Servers before 3.6 do not
-	// write it: then the session's nodes of that moment went.
+	// write it: then it is empty, and [Merge] fills in what the session had by the entries before.
 	Listed bool
 	// Parts are a multi's operations, in order. Where the multi failed, all of them
 	// are of type Error, and those that were only rolled back have Err 0.

@@ -69,7 +69,7 @@ func (c *Comparison) cell(old, new cell, o Options) []Row {
 	}
 	for _, d := range metrics.All() {
 		if d.Exact {
-			add(count(old.trials, new.trials, d.Name, d.Slack))
+			add(count(old.trials, new.trials, d.Name, d.Slack, c.Limit))
 		}
 	}
 	relative := old.base != "" && old.base == new.base

@@ -165,6 +165,22 @@ func TestRuns(t *testing.T) {
 	}
 }
 
+// One trial of the old run that had more than all others does not let everything pass.
+func TestRuns_takesMoreForWorseWhateverOneTrialHad(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	old, new := invent(r, "old", 10, 1, 0.01), invent(r, "new", 10, 1, 0.01)
+	*old.Trials[11].Metrics[metrics.FanoutBytes].Value = 600
+	if c := Runs(old, new, five); c.Result != report.Pass {
+		t.Errorf("as many as before are %s: %+v", c.Result, c.Rows)
+	}
+	for _, x := range new.Trials[10:] {
+		*x.Metrics[metrics.FanoutBytes].Value = 590
+	}
+	if c := Runs(old, new, five); c.Result != report.Fail {
+		t.Errorf("18 %% more in every trial are %s: %+v", c.Result, c.Rows)
+	}
+}
+
 func TestRuns_whatFailedAndIsUnknownNowIsNotBetter(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for now, want := range map[string]string{report.Unknown: report.Unknown, report.Pass: report.Pass} {

@@ -22,8 +22,9 @@ const countAlpha = 0.005
 // count compares a count. Where a formula says what it is, and every trial of old has
 // just that, it is exact: any more is worse. Another count may vary, because notifications
 // coalesce and consumers race: what is no more than old had, but for the slack, is not
-// worse, and else samples are compared as times are.
-func count(old, new []report.Trial, metric string, slack float64) (Row, bool) {
+// worse, unless its median is more by the limit: one trial of old may have had more than all
+// others. Else samples are compared as times are.
+func count(old, new []report.Trial, metric string, slack, limit float64) (Row, bool) {
 	m := report.Measure{Metric: metric, Field: "value"}
 	a, b := values(old, m), values(new, m)
 	if r, ok := incomparable(old, new, m); ok {
@@ -43,7 +44,7 @@ func count(old, new []report.Trial, metric string, slack float64) (Row, bool) {
 	case slices.Max(b) > most*(1+slack+eps) && exact(old, metric):
 		r.Result = Worse
 		r.Why = fmt.Sprintf("at most %s before, up to %s now", units.Quantity(most, r.Unit), units.Quantity(slices.Max(b), r.Unit))
-	case slices.Max(b) > most*(1+slack+eps):
+	case slices.Max(b) > most*(1+slack+eps), r.New.Center > r.Old.Center*(1+max(slack, limit)+eps):
 		varies, _ := statistic(m, a, b)
 		varies.What, varies.Unit, varies.Decides, varies.alpha = r.What, r.Unit, true, countAlpha
 		return varies, true

@@ -53,6 +53,9 @@ type ZxidGap struct {
 	To   int64 `json:"to"`
 }
 
+// Whole says that every transaction was read, and understood.
+func (c *CommitsEnd) Whole() bool { return c.Err == "" && len(c.Gaps) == 0 && c.Unknown == 0 }
+
 // Time is 0, as that of a Commit.
 func (c *CommitsEnd) Time() time.Duration { return 0 }
 

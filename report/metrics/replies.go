@@ -41,7 +41,7 @@ func collectReplies(f *Fold) collector {
 			case *history.Commit:
 				delete(open, request{c.Session, c.Cxid})
 			case *history.CommitsEnd:
-				whole = c.Err == "" && len(c.Gaps) == 0
+				whole = c.Whole()
 			}
 		},
 		close: func(out map[string]Metric) {

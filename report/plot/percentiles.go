@@ -46,7 +46,7 @@ func Percentiles(metric, title string, clients matrix.Count, dists []Distributio
 			end = math.Max(end, q.x)
 		}
 		repeated = repeated || d.Trials > 1
-		c.add(curve{label: d.Label, words: d.legend(), glyph: glyphs.of(d.Label), at: d.marks(at), all: percents(at), line: thin(at, 600), size: glyphSize})
+		c.add(curve{label: d.Label, words: d.legend(), glyph: glyphs.of(d.Label), at: d.marks(at), all: percents(at), line: thin(d.line(at), 600), size: glyphSize})
 	}
 	if c.drawn == 0 {
 		return nil
@@ -107,6 +107,22 @@ func (d Distribution) curve() []xy {
 		// So many are at most this slow. All are at most as slow as the slowest, which has
 		// no place on the axis: it stands where it begins.
 		out = append(out, xy{nines(math.Min(float64(i+1), n-1) / n), v})
+	}
+	return out
+}
+
+// line is what is drawn through the points of a curve: of samples, steps, for between two of
+// them nothing was measured; through quantiles, straight on.
+func (d Distribution) line(curve []xy) []xy {
+	if len(d.Exact) == 0 {
+		return curve
+	}
+	var out []xy
+	for i, q := range curve {
+		if i > 0 && q.y != curve[i-1].y {
+			out = append(out, xy{curve[i-1].x, q.y})
+		}
+		out = append(out, q)
 	}
 	return out
 }

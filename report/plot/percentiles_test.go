@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -54,6 +55,41 @@ func TestDistribution_isThatOfTheTables(t *testing.T) {
 				if i < 0 || math.Abs(points[i].y-want) > 0.002*want {
 					t.Errorf("%s: at %v it is not %v: point %d of %v", name, fraction, want, i, points[max(i, 0)])
 				}
+			}
+		}
+	}
+}
+
+// Of few samples, too, what the tables have stands on the line.
+func TestDistribution_marksStandOnItsLine(t *testing.T) {
+	for _, n := range []int{10, 12, 57} {
+		h := stats.NewHistogram()
+		d := Distribution{}
+		for i := range n {
+			v := time.Duration(i*i+1) * time.Millisecond
+			h.Record(v)
+			d.Exact = append(d.Exact, float64(v))
+		}
+		d.Summary = metrics.Metric{Count: new(h.Count()), Min: new(h.Min()), Max: new(h.Max()), P50: new(h.Percentile(50)), P90: new(h.Percentile(90))}
+		line := d.line(d.curve())
+		for _, m := range d.marks(d.curve()) {
+			near := func(y float64) bool { return math.Abs(y-m.y) <= 0.002*m.y }
+			on := slices.ContainsFunc(slices.Collect(pairs(line)), func(p [2]xy) bool {
+				return p[0].x <= m.x+1e-9 && m.x <= p[1].x+1e-9 && near(p[0].y) && near(p[1].y)
+			})
+			if !on {
+				t.Errorf("of %d samples, the mark %v is not on the line %v", n, m, line)
+			}
+		}
+	}
+}
+
+// pairs are each point with the next.
+func pairs(line []xy) iter.Seq[[2]xy] {
+	return func(yield func([2]xy) bool) {
+		for i := range line[1:] {
+			if !yield([2]xy{line[i], line[i+1]}) {
+				return
 			}
 		}
 	}

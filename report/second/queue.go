@@ -95,8 +95,9 @@ type session struct {
 type story struct {
 	puts, takes []*history.Sample
 	made, gone  []*history.Commit
-	again       bool     // its producer made two nodes of it
-	elders      []string // items that stood unclaimed when its first node was removed
+	remade      []*history.Commit // those after the first, in its folder, but those that take its place in one transaction
+	again       bool              // its producer made two nodes of it
+	elders      []string          // items that stood unclaimed when its first node was removed
 }
 
 // served says that of all items everything is known that should come.
@@ -129,7 +130,7 @@ func (q *queue) of(id string) *story {
 func (q *queue) add(n history.Numbered) {
 	switch r := n.Record.(type) {
 	case *history.Sample:
-		if s := q.sessions[q.current[r.Client]]; s != nil && !s.lost {
+		if s := q.sessions[q.current[r.Client]]; s != nil && !s.lost && !s.killed {
 			s.knew = max(s.knew, r.Zxid)
 		}
 		q.sample(r)
@@ -138,7 +139,7 @@ func (q *queue) add(n history.Numbered) {
 	case *history.Commit:
 		q.commit(r)
 	case *history.CommitsEnd:
-		q.whole = r.Err == "" && len(r.Gaps) == 0
+		q.whole = r.Whole()
 	}
 }
 
@@ -204,9 +205,13 @@ func (q *queue) create(c *history.Commit) {
 	}
 	moved := len(x.gone) > 0 && x.gone[len(x.gone)-1].Zxid == c.Zxid
 	first := x.made[0]
-	if !moved && path.Dir(first.Path) == path.Dir(c.Path) && q.client(first.Session) == q.client(c.Session) {
-		x.again = true
+	if moved || path.Dir(first.Path) != path.Dir(c.Path) {
+		return
 	}
+	x.remade = append(x.remade, c)
+	maker := q.client(c.Session)
+	putBack := len(x.gone) == len(x.made)-1 && q.client(x.gone[len(x.gone)-1].Session) == maker
+	x.again = x.again || maker == q.client(first.Session) && !putBack
 }
 
 func (q *queue) remove(c *history.Commit, p string) {
@@ -248,7 +253,7 @@ func (q *queue) judge(delivery string) map[string]string {
 	for id, x := range q.items {
 		for name, is := range map[string]bool{
 			verdict.NoLoss:      q.isLost(x),
-			verdict.NoDuplicate: delivery != verdict.AtLeastOnce && (len(x.ok(x.takes)) > 1 || x.again && x.put()),
+			verdict.NoDuplicate: delivery != verdict.AtLeastOnce && (len(x.ok(x.takes)) > 1 || x.again && x.put() || x.revived()),
 			verdict.NoPhantom:   len(x.ok(x.takes)) > 0 && !x.put() && (len(x.puts) > 0 || len(x.made) == 0),
 			verdict.QueueFIFO:   q.overtook(x),
 		} {
@@ -274,6 +279,13 @@ func (x *story) put() bool {
 	return slices.ContainsFunc(x.puts, func(s *history.Sample) bool { return s.Outcome != history.Failed })
 }
 
+// revived says that another node of it was made when a take had handed it over.
+func (x *story) revived() bool {
+	return slices.ContainsFunc(x.ok(x.takes), func(s *history.Sample) bool {
+		return s.Zxid > 0 && slices.ContainsFunc(x.remade, func(c *history.Commit) bool { return c.Zxid > s.Zxid })
+	})
+}
+
 func (q *queue) isLost(x *story) bool {
 	if len(x.takes) > 0 || !x.put() {
 		return false
@@ -291,7 +303,7 @@ func (q *queue) isLost(x *story) bool {
 		return true
 	}
 	withdrawn := !certain && by.client == x.puts[0].Client
-	return !withdrawn && !by.killed && !(by.lost && by.knew < last.Zxid)
+	return !withdrawn && !((by.killed || by.lost) && by.knew < last.Zxid)
 }
 
 // overtook says that it was taken by who removed its first node, while an elder stood

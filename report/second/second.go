@@ -173,7 +173,7 @@ func (k *known) byCommits(b late) hold {
 	h := whole(b.Belief)
 	expired, ended := k.ended[b.Session]
 	closed := slices.ContainsFunc(k.faults, func(f history.Fault) bool {
-		return f.Client == b.Client && f.Start <= b.End && f.Start >= k.opened[b.Session]
+		return verdict.ClosesInItsName(f, b.Client) && f.Start <= b.End && f.Start >= k.opened[b.Session]
 	})
 	if expired || ended && closed {
 		h.asked = min(b.Call, b.Start)

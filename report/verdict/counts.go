@@ -30,6 +30,7 @@ type tally struct {
 	faults Spans
 	rounds int
 	judged int
+	empty  int      // rounds in which nothing was handed on, and nobody was notified
 	broken evidence // more on the wire
 	doubts evidence // fewer
 }
@@ -48,8 +49,12 @@ func (c *tally) record(n history.Numbered) {
 	if c.faults.Touches(t.At, t.At) {
 		return
 	}
-	c.judged++
 	fired := *t.ServerNotifications
+	if t.Count == 0 && t.Notifications == 0 && fired == 0 {
+		c.empty++
+		return
+	}
+	c.judged++
 	switch {
 	case t.Notifications > fired:
 		c.broken.add([]int{n.N}, "in round %d of phase %q %d notifications passed on the wire, and the members had fired %d (record %d)",
@@ -66,6 +71,8 @@ func (c *tally) finish(ending) Verdict {
 		return c.broken.fail("rounds")
 	case c.doubts.count > 0:
 		return c.doubts.doubt("rounds")
+	case c.judged == 0 && c.empty > 0:
+		return notJudged("nobody was notified: there was nothing to count")
 	case c.judged == 0:
 		return notJudged(fmt.Sprintf("%d rounds were counted by the members, none of them free of faults", c.rounds))
 	}

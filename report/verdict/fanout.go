@@ -34,6 +34,7 @@ type fan struct {
 	rounds    int
 	judged    int
 	disturbed int
+	empty     int // rounds without a hand-off
 	phases    []*wakeUps
 	broken    evidence
 }
@@ -114,7 +115,10 @@ func (f *fan) round(t *history.Traffic, record int) {
 				c.measured, c.what, t.Count, t.Of, *c.expected, record)
 		}
 	}
-	if judged {
+	switch {
+	case t.Count == 0:
+		f.empty++
+	case judged:
 		f.judged++
 	}
 }
@@ -147,6 +151,8 @@ func (f *fan) finish(end ending) Verdict {
 		return unknown(fmt.Sprintf("all %d rounds that were counted were disturbed by a fault", f.disturbed))
 	case byVariant > 0:
 		return pass("no round was counted; the wake-ups of each phase are within what the variant allows")
+	case f.judged == 0 && f.rounds > 0 && f.empty == f.rounds:
+		return notJudged("no round had a hand-off: nobody stood in line behind another")
 	case f.judged == 0 && f.rounds > 0 && len(f.history.Header.Formulas) == 0:
 		return notJudged("the subject has no formula that says how many are woken")
 	case f.judged == 0 && f.rounds > 0:

@@ -62,3 +62,10 @@ func TestBusyLoop_ofASubjectThatPolls(t *testing.T) {
 	judgeHeader(t, history.Header{Recipe: Lock, Variant: Polling}, BusyLoop, polls(1041), Fail, "more than 1040")
 	judgeHeader(t, history.Header{Recipe: Lock, Variant: Predecessor}, BusyLoop, polls(1040), Fail, "more than 40")
 }
+
+// A line of one hands nothing on.
+func TestFanOut_ofALineOfOne(t *testing.T) {
+	round := []history.Record{&history.Traffic{Phase: "drain", Of: history.OfHandoff, Round: 1, At: second, ExpectedNotifications: new(int64(0)), ServerNotifications: new(int64(0))}}
+	judgeHeader(t, history.Header{Recipe: Lock, Formulas: map[string]string{"x": "y"}}, FanOut, round, NotJudged, "no round had a hand-off")
+	judgeHeader(t, history.Header{Recipe: Lock}, Counters, round, NotJudged, "nobody was notified")
+}

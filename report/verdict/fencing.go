@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 const Fencing = "fencing"
@@ -44,6 +45,7 @@ type fences struct {
 	named    Belief   // the last that came with a token of the subject's own
 	repeated int      // record of the last grant that was found to repeat one
 	judged   int
+	unseen   int               // grants whose node is not in the commits
 	refused  map[int][]refusal // by client, until its belief has come
 	accepted int
 	stopped  int // stale writes that were refused
@@ -107,6 +109,9 @@ func (f *fences) judge(next time.Duration) {
 	f.forget(b)
 	letIn := held
 	if f.line != nil {
+		if !b.Restored && (b.granted == nil || b.granted.node == nil) {
+			f.unseen++
+		}
 		letIn = alone && b.granted != nil && b.granted.valid()
 	}
 	if letIn && b.Token != 0 && !b.Restored && (f.inOrder || b.Own || b.granted != nil && b.granted.mistaken()) {
@@ -215,6 +220,8 @@ func (f *fences) finish(end ending) Verdict {
 		v := broken.fail("tokens that are none")
 		v.Reasons = append(v.Reasons, about)
 		return v
+	case f.unseen > 0 && f.line.incomplete() != "":
+		return unknown(fmt.Sprintf("the node of %s is not in the commits, and with it the order: %s", units.Plural(f.unseen, "grant"), f.line.incomplete()))
 	case !f.has:
 		return unknown("nothing was granted: there is no token to judge")
 	case f.judged == 0 && !f.inOrder && f.accepted+f.stopped == 0:

@@ -123,6 +123,8 @@ func TestFencing_besideAHolderOfThePast(t *testing.T) {
 	learns := []history.Record{&history.Session{At: seconds(20), Event: history.Lost, Client: 1, Session: 101}}
 	standsStill := first(9)
 	standsStill[3] = deleted(101, 10, 18) // both stood all the time
+	// Nothing is known of the node of a third.
+	lost := []history.Record{operation(history.Acquire, 2, 18, 18, seconds(21)), operation(history.Release, 2, 18, 19, seconds(22))}
 	// The first returned from its acquire when it had expired, and the next had let go again.
 	late := func(token int64) []history.Record {
 		f := first(token)
@@ -139,6 +141,7 @@ func TestFencing_besideAHolderOfThePast(t *testing.T) {
 		{"one that repeats", join(first(7), next(7, history.OK), learns), whole(), Fail, "repeats token 7 of client 1"},
 		{"one that goes down", join(first(7), next(6, history.OK), learns), whole(), Fail, "is lower than token 7 of client 1"},
 		{"that it goes down is not known where a removal may be missing", join(first(7), next(6, history.OK), learns), withGap(), Unknown, "there are gaps in the commits"},
+		{"a grant whose node is missing may have had any", join(first(7), next(8, history.OK), learns, lost), withGap(), Unknown, "the node of 1 grant is not in the commits"},
 		{"a valid holder that is refused", join(first(7), next(8, history.Failed), learns), whole(), Fail, "valid and alone, and its write at"},
 		{"of two that both hold neither is valid", join(standsStill, next(8, history.Failed), learns), whole(), NotJudged, "1 grants"},
 		{"who comes back late from its acquire was let in before", join(late(7)[:2], late(7)[3:], next(8, history.OK), late(7)[2:3], learns), whole(), NotJudged, "1 grants"},

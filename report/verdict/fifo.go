@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 const FIFO = "fifo"
@@ -24,19 +25,22 @@ func init() {
 // where there are none.
 //
 // A grant whose node went with its session does not count: its client may have been let
-// in when its node was gone, and then it overtook nobody.
+// in when its node was gone, and then it overtook nobody. Where commits are missing, so may be
+// that removal, or a grant's node.
 type order struct {
+	line    *line                   // by the commits; nil where there are none
 	faults  map[int][]history.Fault // by client
 	after   time.Duration
 	last    Belief // the grant with the youngest node so far
 	czxid   int64  // of its node
 	judged  int
 	skipped int
+	unseen  int // grants whose node is not in the commits
 	broken  evidence
 }
 
 func newFIFO(in *inputs) checker {
-	o := &order{faults: faultsByClient(in.history), after: Patience(in.history)}
+	o := &order{line: in.line, faults: faultsByClient(in.history), after: Patience(in.history)}
 	return checker{belief: o.belief, finish: o.finish}
 }
 
@@ -46,6 +50,8 @@ func (o *order) belief(b Belief) {
 		czxid = 0
 		if n := b.granted.node; n != nil && !b.granted.unsure {
 			czxid = n.czxid
+		} else if n == nil && !b.Restored {
+			o.unseen++
 		}
 	}
 	if czxid == 0 || b.Restored || b.Own && b.granted == nil {
@@ -81,7 +87,15 @@ func (o *order) dying(b Belief) bool {
 }
 
 func (o *order) finish(ending) Verdict {
+	why := ""
+	if o.line != nil {
+		why = o.line.incomplete()
+	}
 	switch {
+	case why != "" && o.broken.count > 0:
+		return unknown("a grant that overtook another, or a session's end that is missing: " + why)
+	case why != "" && o.unseen > 0:
+		return unknown(fmt.Sprintf("the node of %s is not in the commits, and with it the order: %s", units.Plural(o.unseen, "grant"), why))
 	case o.broken.count > 0:
 		return o.broken.fail("overtakings")
 	case o.judged < 2:

@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"testing"
+	"time"
 
 	"github.com/zkbench/zkbench/report/history"
 )
@@ -97,4 +98,22 @@ func TestFIFO_isJudgedByTheCommits(t *testing.T) {
 			judgeOne(t, FIFO, join(begin, c.records, []history.Record{whole()}), c.result, c.reason)
 		})
 	}
+}
+
+// Where commits are missing, so may be the end of a session, or a node.
+func TestFIFO_whereCommitsAreMissing(t *testing.T) {
+	at := func(op string, client int, czxid, zxid int64, seconds time.Duration) history.Record {
+		return operation(op, client, czxid, zxid, seconds*second)
+	}
+	start := []history.Record{opened(1, 101), opened(2, 102), created(101, 10), created(102, 11)}
+	overtaken := []history.Record{at(history.Acquire, 2, 11, 13, 12), deleted(102, 11, 14), at(history.Release, 2, 11, 14, 13),
+		at(history.Acquire, 1, 10, 11, 14), at(history.Release, 1, 10, 11, 15)}
+	inOrder := []history.Record{at(history.Acquire, 1, 10, 11, 12), deleted(101, 10, 13), at(history.Release, 1, 10, 13, 13),
+		at(history.Acquire, 2, 11, 13, 14), deleted(102, 11, 15), at(history.Release, 2, 11, 15, 15)}
+	unseen := []history.Record{at(history.Acquire, 1, 31, 40, 20), at(history.Release, 1, 31, 40, 21)}
+	unread := &history.CommitsEnd{Last: 16, Err: "no leader"}
+	judgeOne(t, FIFO, join(start, overtaken, []history.Record{whole()}), Fail, "although client 2 with the younger token 11")
+	judgeOne(t, FIFO, join(start, overtaken, []history.Record{withGap()}), Unknown, "gaps in the commits")
+	judgeOne(t, FIFO, join(start, inOrder, []history.Record{withGap()}), Pass, "")
+	judgeOne(t, FIFO, join(start, inOrder, unseen, []history.Record{unread}), Unknown, "the node of 1 grant is not in the commits")
 }

@@ -125,6 +125,8 @@ func (a *grants) lookUp(g *granted, zxid int64) {
 	n := g.node
 	switch {
 	case g.unsure:
+	case n == nil && a.line.forgot: // it came back so late that its node may be among those
+		g.unsure = true
 	case n == nil && g.path == "":
 		g.wrong, g.missing = "that session had no node", true
 	case n == nil:

@@ -81,3 +81,16 @@ func TestClaimValidity_ofALockWithoutAnOrder(t *testing.T) {
 	judgeFor(t, unfair, ClaimValidity, records, Pass, "all 1 grants")
 	judgeFor(t, fair, ClaimValidity, records, Fail, "stood before it")
 }
+
+// What is not understood, or no longer remembered, speaks against nobody.
+func TestClaimValidity_whereANodeMayHaveBeenSeen(t *testing.T) {
+	judgeOne(t, ClaimValidity, []history.Record{opened(1, 101), operation(history.Acquire, 1, 10, 10, second), &history.CommitsEnd{Last: 99, Unknown: 1}},
+		Unknown, "1 of the commits were not understood")
+	r, z := []history.Record{opened(1, 101), opened(2, 102), created(101, 10), sessionGone(101, 11, 10)}, int64(12)
+	for range 2 * remember {
+		r = append(r, created(102, z), deleted(102, z, z+1))
+		z += 2
+	}
+	r = append(r, operation(history.Release, 2, z-2, z-1, 2*second), operation(history.Acquire, 1, 10, 10, 3*second), operation(history.Release, 1, 10, 10, 4*second), whole())
+	judgeOne(t, ClaimValidity, r, Unknown, "cannot say by which node 1 of 1 grants are claimed")
+}

@@ -18,7 +18,8 @@ type itemCommits struct {
 	current  map[int]int64 // session, by client
 	lost     map[request]bool
 	order    itemOrder
-	linked   bool // an item that was put was found in a node: they can be told by what nodes hold
+	linked   bool      // an item that was put was found in a node: they can be told by what nodes hold
+	home     *itemLine // where the first such item stood
 }
 
 // request is a client's request, by its session and number.
@@ -62,7 +63,7 @@ func (c *itemCommits) event(e *history.Session) {
 
 // knows takes in what a client had seen by the end of an operation.
 func (c *itemCommits) knows(s *history.Sample) {
-	if w := c.sessions[c.current[s.Client]]; w != nil && !w.ended {
+	if w := c.sessions[c.current[s.Client]]; w != nil && !w.ended && !w.killed {
 		w.knew = max(w.knew, s.Zxid)
 	}
 }
@@ -90,16 +91,49 @@ func (c *itemCommits) create(k *history.Commit) {
 	i.made++
 	i.standing++
 	c.paths[k.Path] = i
-	c.linked = c.linked || i.put > 0
 	switch {
 	case i.made > 1 && path.Dir(k.Path) != path.Dir(i.path):
 		i.moved = true
 	case i.made == 1:
 		i.path, i.created, i.maker = k.Path, k.Zxid, k.Session
 		c.order.joined(i)
-	case i.gone != k.Zxid && c.clientOf(k.Session) == c.clientOf(i.maker):
+	case i.gone != k.Zxid:
+		c.remade(i, k)
+	}
+	if i.put > 0 {
+		c.link(i)
+	}
+}
+
+// remade takes in another node of an item, in the line of the first. Who has removed it may put
+// it back.
+func (c *itemCommits) remade(i *item, k *history.Commit) {
+	i.remade = k.Zxid
+	maker := c.clientOf(k.Session)
+	putBack := i.standing == 1 && maker == c.clientOf(i.by.session)
+	if maker == c.clientOf(i.maker) && !putBack {
 		i.again = k.Zxid
 	}
+}
+
+// link takes in that an item that was put is found in a node.
+func (c *itemCommits) link(i *item) {
+	if !c.linked {
+		c.linked, c.home = true, i.in
+	}
+}
+
+// couldNot says that who removed an item's last node could not hand it over: it was killed, or
+// its session ended, before it had any reply from after that.
+func (c *itemCommits) couldNot(i *item) bool {
+	by := c.sessions[i.by.session]
+	return by != nil && (by.killed || by.ended) && by.knew < i.gone
+}
+
+// aside says that an item stands in another folder than it was put into, and was handed to
+// nobody.
+func (i *item) aside() bool {
+	return i.standing > 0 && i.left && i.moved && i.taken == 0 && !i.had
 }
 
 // clientOf is the client whose session it is; -1 where nobody knows.

@@ -23,6 +23,9 @@ func TestNoLoss_byTheCommits(t *testing.T) {
 		{"the take of which went on to the next item", putA + "create 6 101 b\nput b 2 zxid=6\ndelete 7 102 5\ndelete 8 102 6\ntake b 3 client=2 zxid=8", Fail, `item "a" was put`},
 		{"an item that went with a doubt", putA + "delete 6 102 5\ntake a 2 unknown client=2", Pass, ""},
 		{"an item that a killed client had removed", putA + "delete 6 102 5\nsession killed 2 2", Pass, "1 items went with a client that was killed"},
+		{"an item that a client had removed long before it was killed", putA + "delete 6 102 5\ntake - 2 failed client=2 zxid=6\ncreate 7 101 b\nput b 3 zxid=7\ndelete 8 102 7\ntake b 4 client=2 zxid=8\nsession killed 2 9000", Fail, `item "a"`},
+		{"what a call knew that was ended by the kill", putA + "delete 6 102 5\nsession killed 2 2\ntake - 3 failed client=2 zxid=6", Pass, "1 items went with a client that was killed"},
+		{"an item that was moved aside and handed to nobody", putA + "move 6 102 5 a\ntake - 2 failed client=2 zxid=6", Unknown, "1 items stood in another folder"},
 		{"an item whose taker lost its session before the reply", putA + "delete 6 102 5\nsession lost 2 2\ntake - 3 failed client=2 zxid=5", Pass, "1 items went"},
 		{"an item whose taker lost its session long after the reply", putA + "delete 6 102 5\ntake - 2 failed client=2 zxid=6\nsession lost 2 3", Fail, "no take handed it over"},
 		{"a reply that was lost is no excuse where it is delivered exactly once", putA + "delete 6 102 5 9\nlost 2 102 9 2\ntake - 3 unknown client=2", Fail, "removed by client 2"},
@@ -33,11 +36,14 @@ func TestNoLoss_byTheCommits(t *testing.T) {
 		{"a put without a reply whose producer has removed the item", putA + "create 6 101 b\nput b 2 unknown zxid=5\ndelete 7 101 6\ndelete 8 102 5\ntake a 3 client=2 zxid=8", Pass, ""},
 		{"an item that a consumer has moved to another node", putA + "delete 6 102 5\ncreate 6 102 a\ntake - 2 unknown client=2", Pass, "1 items still stood"},
 		{"an item that may have been put into a gap", putA + "put b 2 zxid=9\ngap 6 8", Unknown, "gaps in the commits"},
+		{"one item that nodes do not show does not excuse another", clients + "create 5 101 xyz\nput a 1 zxid=5\ncreate 6 101 b\nput b 2 zxid=6\ndelete 7 102 5\ntake a 3 client=2 zxid=7\ndelete 8 102 6\ntake b 4 client=2 zxid=8\nput c 5 zxid=8\nemptied 9", Fail, `item "c" was put (record 8) and not taken, although the queue was drained`},
+		{"where it was not drained, that may be in such a node", clients + "create 5 101 xyz\nput a 1 zxid=5\ncreate 6 101 b\nput b 2 zxid=6\ndelete 7 102 5\ntake a 3 client=2 zxid=7\ndelete 8 102 6\ntake b 4 client=2 zxid=8\nput c 5 zxid=8", Unknown, "not drained"},
 		{"items that nodes do not show are judged by the calls", clients + "create 5 101 xyz\nput a 1 zxid=5\nput b 2 zxid=5\ndelete 6 102 5\ntake a 2 client=2 zxid=6", Unknown, "not drained"},
 	})
 	judgePromised(t, NoLoss, delivers(AtMostOnce), []row{
 		{"at most once: an item may go with the reply", putA + "delete 6 102 5 9\nlost 2 102 9 2\ntake - 3 unknown client=2", Pass, "1 items went"},
 		{"at most once: with a take of which nobody knows", putA + "delete 6 102 5\ntake - 3 unknown client=2", Pass, ""},
+		{"at most once: not with another client's take", putA + "delete 6 102 5\ntake - 2 failed client=2 zxid=6\ntake - 3 unknown client=3 zxid=6", Fail, `item "a"`},
 		{"at most once: not with a reply that came", putA + "create 6 101 b\nput b 2 zxid=6\ndelete 7 102 5\ndelete 8 102 6\ntake b 3 client=2 zxid=8", Fail, `item "a"`},
 		{"at most once: one take without a reply explains one item", putA + "create 6 101 b\nput b 2 zxid=6\ndelete 7 102 5\ndelete 8 102 6\ntake - 3 unknown client=2", Fail, `item "b"`},
 	})
@@ -56,6 +62,10 @@ func TestNoDuplicate_byTheCommits(t *testing.T) {
 		{"a put without a reply that made one node, taken twice", clients + "create 5 101 a\nput a 1 unknown zxid=4\ndelete 6 102 5\ntake a 2 client=2 zxid=6\ntake a 2 client=3 zxid=6", Fail, "delivered twice"},
 		{"an item that a consumer has moved", putA + "delete 6 102 5\ncreate 6 102 a\ndelete 7 102 6\ntake a 2 client=2 zxid=7", Pass, ""},
 		{"an item that a consumer has put back", putA + "delete 6 102 5\ncreate 7 102 a\ndelete 8 103 7\ntake a 2 client=3 zxid=8", Pass, ""},
+		{"that the producer has put back, which takes as well", putA + "delete 6 101 5\ncreate 7 101 a\ndelete 8 103 7\ntake a 2 client=3 zxid=8", Pass, ""},
+		{"a second copy that stands", putA + "delete 6 102 5\ntake a 2 client=2 zxid=6\ncreate 7 101 a", Fail, "had been handed over, and stood in the queue again: a node of it was made at zxid 0x7"},
+		{"one that another client has made", putA + "delete 6 102 5\ncreate 7 103 a\ntake a 2 client=2 zxid=6", Fail, "stood in the queue again"},
+		{"a copy in another folder, of what is done", putA + "delete 6 102 5\ntake a 2 client=2 zxid=6\nmove 7 102 5 a", Pass, ""},
 		{"the second copy of an item that was taken long ago", putA + "delete 6 102 5\ntake a 2 client=2 zxid=6\ncreate 7 101 a\ndelete 8 103 7\ntake a 3 client=3 zxid=8", Fail, "delivered twice"},
 	})
 	judgePromised(t, NoPhantom, delivers(ExactlyOnce), []row{
@@ -80,6 +90,18 @@ func TestQueueFIFO_byTheCommits(t *testing.T) {
 		{"a removal that may stand in a gap", two + "delete 8 102 6\ntake b 2 client=2 zxid=8\ngap 7 7", Unknown, "gaps in the commits"},
 		{"items that nodes do not show are judged by the calls", clients + "create 5 101 x\nput a 1 zxid=5\nput b 2\ntake b 3 client=2\ntake a 4 client=2", Fail, "had been taken"},
 	})
+}
+
+// What is handed over before it is removed has an order that the removals do not show.
+func TestQueueFIFO_ofWhatIsRemovedWhenItIsDone(t *testing.T) {
+	judgePromised(t, QueueFIFO, delivers(AtLeastOnce), []row{{"the newest first", clients + `create 5 101 a
+put a 1 zxid=5
+create 6 101 b
+put b 1 zxid=6
+take b 2 client=2 zxid=6
+delete 7 102 6
+take a 3 client=2 zxid=7
+delete 8 102 5`, NotJudged, "2 items were handed over before they were removed"}})
 }
 
 func TestPlayed(t *testing.T) {

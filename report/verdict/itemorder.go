@@ -14,12 +14,15 @@ import (
 // node of its own, named after the item's, is passed by rightly.
 //
 // Only an item's first node has a place, among those beside it, and only a removal
-// counts by whose client the item was taken: a put that is withdrawn overtakes nobody. A
+// counts by whose client the item was taken: a put that is withdrawn overtakes nobody. Where an
+// item is handed over first, and removed when its work is done, the removals say nothing about the
+// order in which they were handed over. A
 // node of whose item no put has been recorded yet may be no item's: whoever passed it is
 // kept until that is known.
 type itemOrder struct {
 	lines  map[string]*itemLine // by parent
 	judged int                  // items that have left
+	handed int                  // that had been handed over before they left
 	count  int                  // overtakings
 	found  []overtaking         // the first of them
 	passed []*item              // that may be no items
@@ -56,11 +59,15 @@ func (o *itemOrder) joined(i *item) {
 func (o *itemOrder) leaves(i *item, claimed func(old *item, session int64) bool) {
 	l := i.in
 	i.left = true
-	o.judged++
 	l.standing--
 	for len(l.line) > 0 && l.line[0].left {
 		l.line = l.line[1:]
 	}
+	if i.taken > 0 || i.had {
+		o.handed++
+		return
+	}
+	o.judged++
 	for _, old := range l.line {
 		if old.created >= i.created || i.passed != nil && i.passed.put > 0 {
 			return
@@ -95,6 +102,10 @@ func (o *itemOrder) add(n int, first overtaking) {
 	}
 }
 
+func (o *itemOrder) unordered() string {
+	return fmt.Sprintf("%d items were handed over before they were removed: the commits do not tell in which order", o.handed)
+}
+
 func (o *itemOrder) verdict(incomplete string) Verdict {
 	for _, old := range o.passed {
 		if old.put > 0 {
@@ -104,10 +115,16 @@ func (o *itemOrder) verdict(incomplete string) Verdict {
 	switch {
 	case incomplete != "": // a removal that was not read looks like an item that stands
 		return unknown(incomplete)
+	case o.judged < 2 && o.count == 0 && o.handed > 0:
+		return notJudged(o.unordered())
 	case o.judged < 2 && o.count == 0:
 		return unknown(fmt.Sprintf("%d items were put and taken with certainty: an order needs two", o.judged))
 	case o.count == 0:
-		return pass(fmt.Sprintf("%d items left in the order in which they came, by the servers' commits", o.judged))
+		notes := []string{fmt.Sprintf("%d items left in the order in which they came, by the servers' commits", o.judged)}
+		if o.handed > 0 {
+			notes = append(notes, o.unordered())
+		}
+		return pass(notes...)
 	}
 	var broken evidence
 	for _, f := range o.found {

@@ -24,10 +24,10 @@ type items struct {
 	resolved bool
 	puts     int
 	takes    int
-	unnamed  int           // takes of unknown outcome that handed over nothing: each may have removed an item
+	unnamed  map[int]int   // by client: takes of unknown outcome that handed over nothing: each may have removed an item
 	again    [][2]int      // records that took an item which was put again, of which nobody knows the identity any more
 	emptied  time.Duration // when the queue was last seen empty; -1 if it never was
-	lastPut  time.Duration // when the last put was called
+	lastPut  time.Duration // when the last put returned
 }
 
 // item is what is known of an item. The numbers of records and zxids are 0 where there
@@ -52,6 +52,8 @@ type nodes struct {
 	made     int       // so many
 	standing int       // of them
 	again    int64     // transaction in which the producer made a second one in the same line
+	remade   int64     // the last in which anybody did, but in one with the removal of the one before
+	revived  bool      // that was when a take had handed it over already
 	created  int64     // transaction that made the first
 	maker    int64     // session that made the first
 	left     bool      // the first is gone
@@ -65,7 +67,7 @@ type nodes struct {
 
 // newItems follows the items of a history; l is what stands where, nil without commits.
 func newItems(h *history.History, l *line) *items {
-	q := &items{delivery: h.Header.Promises.Delivery, open: map[string]*item{}, taken: newTakenOnce(), emptied: -1}
+	q := &items{delivery: h.Header.Promises.Delivery, open: map[string]*item{}, taken: newTakenOnce(), unnamed: map[int]int{}, emptied: -1}
 	if h.Header.Recipe == "" {
 		q.delivery = ExactlyOnce
 	}
@@ -105,7 +107,7 @@ func (q *items) sample(s *history.Sample, record int) {
 	case s.Op == history.Take && s.Outcome == history.Unknown && s.Item != "":
 		q.of(s.Item).had = true
 	case s.Op == history.Take && s.Outcome == history.Unknown:
-		q.unnamed++
+		q.unnamed[s.Client]++
 	case s.Op == history.Take && s.Outcome == history.OK:
 		q.take(s, record)
 	}
@@ -121,7 +123,7 @@ func (q *items) put(s *history.Sample, record int) {
 	i := q.of(s.Item) // an item that was taken once is not searched: this is another copy of it
 	i.put, i.putAt, i.producer, i.maybe = record, s.Return, s.Client, i.maybe || s.Outcome == history.Unknown
 	if i.made > 0 {
-		q.commits.linked = true
+		q.commits.link(i)
 	}
 	q.settle(i) // its reply may come after the item was taken
 }
@@ -133,6 +135,7 @@ func (q *items) take(s *history.Sample, record int) {
 		i.before = i.taken
 	}
 	i.taken = record
+	i.revived = i.revived || s.Zxid > 0 && s.Zxid < i.remade
 	if i.passed != nil {
 		q.commits.order.overtook(i, s, record, q.commits.clientOf(i.by.session))
 	}
@@ -190,10 +193,14 @@ func (q *items) resolve() {
 		if !ok {
 			return
 		}
-		if i.taken > 0 && i.before == 0 {
+		switch {
+		case i.taken == 0:
+			i.taken = record
+		case i.before == 0 && i.taken != record:
 			i.before = record
 		}
 		i.put, i.had = somewhere, true
+		i.revived = i.made > 0 && i.in == q.commits.home
 		i.made++ // the node that was taken the first time
 	})
 }
@@ -206,6 +213,14 @@ func (q *items) sorted() []*item {
 	return slices.SortedFunc(maps.Values(q.open), func(a, b *item) int { return strings.Compare(a.id, b.id) })
 }
 
+// byCalls says that what is judged is judged by the calls alone, though there are commits.
+func (q *items) byCalls() []string {
+	if q.commits == nil || q.commits.linked {
+		return nil
+	}
+	return []string{"no node shows an item that was put: judged by the calls alone"}
+}
+
 // verdict fails where something is broken; what names one of it.
 func (q *items) verdict(broken evidence, what string) Verdict {
 	switch {
@@ -214,5 +229,5 @@ func (q *items) verdict(broken evidence, what string) Verdict {
 	case q.takes == 0:
 		return unknown("nothing was ever taken")
 	}
-	return pass()
+	return pass(q.byCalls()...)
 }

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"fmt"
 	"path"
 	"regexp"
 	"slices"
@@ -12,6 +13,7 @@ import (
 // come before the first sample of a client that may know of them, so whatever a sample
 // speaks of has been seen here.
 type line struct {
+	forgot   bool               // some of those that are gone
 	nodes    map[string]*node   // by path: the one that stands, or stood last
 	sessions map[int64]*owned   // by owner
 	dirs     map[string]*lineIn // by parent
@@ -154,6 +156,7 @@ func removedBy(n *node, c *history.Commit) removal {
 }
 
 func (l *line) forget(n *node) {
+	l.forgot = true
 	if n.after != nil {
 		n.after.before = nil
 	}
@@ -270,6 +273,8 @@ func (l *line) incomplete() string {
 		return "the commits could not be read: " + l.end.Err
 	case len(l.end.Gaps) > 0:
 		return "there are gaps in the commits"
+	case l.end.Unknown > 0:
+		return fmt.Sprintf("%d of the commits were not understood", l.end.Unknown)
 	}
 	return ""
 }

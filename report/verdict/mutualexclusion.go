@@ -196,12 +196,18 @@ func went(b Belief) int64 {
 	return int64(forever)
 }
 
-// hit says whether a fault had hit the client of a belief before its end: it may have
-// closed the client's session in its name.
+// hit says whether a fault closed the session of a belief in its client's name before its end, or
+// may have.
 func (x *exclusion) hit(stale Belief) bool {
 	return slices.ContainsFunc(x.faults[stale.Client], func(w history.Fault) bool {
-		return w.Client == stale.Client && w.Start <= stale.End && w.Start >= x.since[stale.Session]
+		return ClosesInItsName(w, stale.Client) && w.Start <= stale.End && w.Start >= x.since[stale.Session]
 	})
+}
+
+// ClosesInItsName says whether a fault closes the client's session on request, as only the client
+// should: after any other that is the client's own doing.
+func ClosesInItsName(w history.Fault, client int) bool {
+	return w.Fault == "session.close" && w.Client == client
 }
 
 // excused returns until when the stale belief is excused of overlapping the good one,

@@ -237,6 +237,8 @@ func TestMutualExclusion_excusesSessionsNotClients(t *testing.T) {
 // By the commits, who had no right is known, and no fault excuses anybody.
 func TestMutualExclusion_isJudgedByTheCommits(t *testing.T) {
 	hit := &history.Window{Fault: "session.close", Client: 1, Start: second, End: 2 * second, Proof: "seen"}
+	unproven := &history.Window{Fault: "session.close", Client: 1, Start: second, End: 2 * second, CutShort: true}
+	flap := &history.Window{Fault: "session.flap", Client: 1, Start: second, End: 2 * second, Proof: "seen"}
 	acquired := func(client int, czxid, zxid int64, at time.Duration) *history.Sample {
 		return operation(history.Acquire, client, czxid, zxid, at)
 	}
@@ -259,6 +261,8 @@ func TestMutualExclusion_isJudgedByTheCommits(t *testing.T) {
 	}{
 		{"the servers had let the session expire, and nobody had told the client", two([]history.Record{sessionGone(101, 20, 10)}, 20), Pass, "1 exposures, 1.999s"},
 		{"a fault had closed the session in the client's name", join([]history.Record{hit}, two([]history.Record{asked(sessionGone(101, 20, 10))}, 20)), Pass, "1 exposures"},
+		{"a fault may have closed it, and could not prove it", join([]history.Record{unproven}, two([]history.Record{asked(sessionGone(101, 20, 10))}, 20)), Pass, "1 exposures"},
+		{"after a fault, too, the client had closed its session itself", join([]history.Record{flap}, two([]history.Record{asked(sessionGone(101, 20, 10))}, 20)), Fail, "client 1 had closed its session itself"},
 		{"the client had closed its session itself", two([]history.Record{asked(sessionGone(101, 20, 10))}, 20), Fail, "client 1 had closed its session itself"},
 		{"the client had deleted its own node", two([]history.Record{deleted(101, 10, 20)}, 20), Fail, "client 1 had deleted its own node, /l/n-0000000010, in transaction 0x14"},
 		{"another had deleted it", two([]history.Record{deleted(102, 10, 20)}, 20), Fail, "another session had deleted the node of client 1"},

@@ -32,6 +32,9 @@ func (q *items) noDuplicate(end ending) Verdict {
 		case i.nodes.again > 0 && i.put > 0:
 			broken.add([]int{i.put}, "item %q was put once (record %d), and its producer made two nodes of it, at zxid %#x and %#x",
 				i.id, i.put, uint64(i.created), uint64(i.nodes.again))
+		case i.revived:
+			broken.add([]int{i.taken}, "item %q had been handed over, and stood in the queue again: a node of it was made at zxid %#x",
+				i.id, uint64(max(i.remade, i.created)))
 		}
 	}
 	slices.SortFunc(q.again, func(a, b [2]int) int { return a[1] - b[1] })

@@ -34,17 +34,22 @@ func (q *items) lossByCommits() Verdict {
 		return unknown(why)
 	}
 	var broken evidence
-	excused, standing := 0, 0
-	hidden := false // some items are not told from what nodes hold
+	excused, standing, astray := 0, 0, 0
+	var unseen []*item // that nobody took, and that may have been in nodes which do not show them
+	hidden := false    // some items are not told from what nodes hold
 	for _, i := range q.open {
 		hidden = hidden || i.taken > 0 && i.made == 0
 	}
 	for _, i := range q.sorted() {
 		switch {
 		case i.taken > 0 || i.had || i.put == 0:
+		case i.aside() && !q.commits.couldNot(i):
+			astray++
 		case i.standing > 0:
 			standing++
-		case i.made == 0 && (i.maybe || hidden):
+		case i.made == 0 && i.maybe:
+		case i.made == 0 && hidden:
+			unseen = append(unseen, i)
 		case i.made == 0:
 			broken.add([]int{i.put}, "item %q was put, with success (record %d), and no transaction ever put it into the queue", i.id, i.put)
 		case i.maybe && q.commits.clientOf(i.by.session) == i.producer: // withdrawn
@@ -54,6 +59,9 @@ func (q *items) lossByCommits() Verdict {
 			broken.add([]int{i.put}, "item %q was put (record %d) and removed by client %d at zxid %#x (node %s, session %#x), and no take handed it over",
 				i.id, i.put, q.commits.clientOf(i.by.session), uint64(i.gone), i.path, uint64(i.by.session))
 		}
+	}
+	if len(unseen) > 0 && broken.count == 0 {
+		return q.notTaken(unseen)
 	}
 	var notes []string
 	if standing > 0 {
@@ -67,27 +75,29 @@ func (q *items) lossByCommits() Verdict {
 		return broken.fail("items")
 	case q.puts == 0:
 		return unknown("nothing was ever put")
+	case astray > 0:
+		return unknown(append(notes, fmt.Sprintf("%d items stood in another folder than they were put into at the end, and nobody was handed them: whether anybody ever would be is not known", astray))...)
 	}
 	return pass(notes...)
 }
 
 // excused says that the client which removed an item could not hand it over: it was
-// killed, or its session ended before it had any reply from after the removal. A queue
+// killed, or its session ended, before it had any reply from after the removal. A queue
 // that promises at-most-once may lose an item with the reply, too.
 func (q *items) excused(i *item) bool {
 	by := q.commits.sessions[i.by.session]
 	switch {
 	case by == nil:
 		return false
-	case by.killed || by.ended && by.knew < i.gone:
+	case q.commits.couldNot(i):
 		return true
 	case q.delivery != AtMostOnce:
 		return false
 	case q.commits.lost[i.by]:
 		return true
 	}
-	q.unnamed-- // that take may have been the one
-	return q.unnamed >= 0
+	q.unnamed[by.client]-- // that take may have been the one
+	return q.unnamed[by.client] >= 0
 }
 
 // lossByCalls needs a queue that was taken empty. As many items as there are takes
@@ -103,19 +113,30 @@ func (q *items) lossByCalls() Verdict {
 	case q.puts == 0 || q.takes == 0:
 		return unknown("nothing was ever put and taken")
 	case len(missing) == 0:
-		return pass()
+		return pass(q.byCalls()...)
+	}
+	return q.notTaken(missing)
+}
+
+// notTaken judges items that were put and that no take handed over, where no commits show them.
+func (q *items) notTaken(missing []*item) Verdict {
+	unnamed := 0
+	for _, n := range q.unnamed {
+		unnamed += n
+	}
+	switch {
 	case !q.drained():
 		return unknown(fmt.Sprintf("%d items were put and not taken, but the queue was not drained: they may still be in it", len(missing)))
-	case len(missing) <= q.unnamed:
-		return unknown(fmt.Sprintf("%d items were put and not taken, but %d takes had no reply and may have taken them", len(missing), q.unnamed))
+	case len(missing) <= unnamed:
+		return unknown(fmt.Sprintf("%d items were put and not taken, but %d takes had no reply and may have taken them", len(missing), unnamed))
 	}
 	var broken evidence
 	for _, i := range missing {
 		broken.add([]int{i.put}, "item %q was put (record %d) and not taken, although the queue was drained", i.id, i.put)
 	}
 	v := broken.fail("items")
-	if q.unnamed > 0 {
-		v.Reasons = append(v.Reasons, fmt.Sprintf("%d takes without a reply explain only as many of the %d", q.unnamed, len(missing)))
+	if unnamed > 0 {
+		v.Reasons = append(v.Reasons, fmt.Sprintf("%d takes without a reply explain only as many of the %d", unnamed, len(missing)))
 	}
 	return v
 }

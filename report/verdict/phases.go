@@ -26,6 +26,7 @@ type phase struct {
 	held        bool          // somebody held in it: of a queue, there was nothing to take
 	put         bool          // items were
 	open        time.Duration // how long nobody had been granted at its end, where somebody waited, or had no session, for longer than the limit
+	short       time.Duration // the same without a fault near, for longer than half the limit
 }
 
 func newPhases(h *history.History) *phases {
@@ -84,6 +85,9 @@ func (p *phases) verdict(what string, limit time.Duration, snapshots int) Verdic
 		case ph.open > 0:
 			doubts = append(doubts, fmt.Sprintf("nothing had been %s for %v when it was over%s, faults and their aftermath included, while somebody waited or had no session; without them that was not longer than the limit of %v",
 				what, ph.open.Round(time.Millisecond), in, limit))
+		case ph.short > 0:
+			doubts = append(doubts, fmt.Sprintf("nothing had been %s for %v when it was over%s, without a fault near, while somebody waited: over too soon to tell whether it ever would have been; limit %v",
+				what, ph.short.Round(time.Millisecond), in, limit))
 		case ph.tried > 0 && ph.done == 0 && !ph.held:
 			doubts = append(doubts, fmt.Sprintf("nothing was ever %s%s", what, in))
 		}

@@ -28,16 +28,18 @@ func init() {
 // a grant, one after the other, are one wait; one that is still under way when its phase
 // ends has waited so far. A phase in which somebody waited and nobody was granted, or
 // that ended while nobody had been for longer than the limit, is unknown unless it fails,
-// whatever other phases show (phases.go). Where clients go at their own pace, who is without a
-// session waits, too, as far as that is concerned: it cannot call.
+// whatever other phases show (phases.go). Where clients go at their own pace, half the limit
+// without a fault near is too long at its end, too: the phase was over before one could tell.
+// And who is without a session waits, too, as far as the whole limit is concerned: it cannot call.
 //
 // A queue is judged by deliveries (queueprogress.go).
 //
 // Beliefs come late, in the order of their start, and the waits as they end.
-// Only waits longer than the limit are kept, until no idle time can meet them.
+// Only waits longer than half the limit are kept, until no idle time can meet them.
 type progress struct {
 	limit  time.Duration
 	faults Spans // with the time to recover
+	told   bool  // the subject says what becomes of its grants
 
 	covered  time.Duration // up to here, idle times are known
 	by       int           // record that ended the last belief
@@ -57,13 +59,16 @@ type wait struct {
 	from, to time.Duration
 	record   int
 	without  bool // a session
+	gone     bool // which is gone, with certainty
 }
 
 type idle struct {
 	span
-	phase         *phase // that it has outlasted, faults or not; nil for a time without a fault
-	after, before int    // the records around it
-	cited         bool   // it has broken the promise already
+	most          time.Duration // that it may last
+	phase         *phase        // that it has outlasted; nil for a time without a fault, whatever phase that is in
+	calm          bool          // without a fault near, though it has outlasted a phase
+	after, before int           // the records around it
+	cited         bool          // it has broken the promise already
 }
 
 // tries are operations that ended without success, the last of each client: from the call of
@@ -82,7 +87,7 @@ func (t tries) since(client int, call time.Duration) time.Duration {
 }
 
 func newProgress(in *inputs) checker {
-	p := &progress{limit: Patience(in.history), stuck: newStuck(in.history), phases: newPhases(in.history), trying: tries{}, without: tries{}, prune: 64}
+	p := &progress{limit: Patience(in.history), told: in.promises.Events, stuck: newStuck(in.history), phases: newPhases(in.history), trying: tries{}, without: tries{}, prune: 64}
 	p.faults = Aftermath(in.history, p.limit)
 	queue := newDeliveries(in, p.phases)
 	return checker{
@@ -101,8 +106,11 @@ func (p *progress) record(n history.Numbered) {
 	p.stuck.record(n)
 	switch r := n.Record.(type) {
 	case *history.Sample:
-		if r.Op == history.Acquire {
+		switch {
+		case r.Op == history.Acquire:
 			p.acquired(r, n.N)
+		case r.Op == history.Release && r.Outcome == history.OK:
+			p.released(r, n.N)
 		}
 	case *history.Waiting:
 		if r.Op == history.Acquire {
@@ -119,9 +127,12 @@ func (p *progress) record(n history.Numbered) {
 func (p *progress) session(e *history.Session, record int) {
 	switch e.Event {
 	case history.Lost, history.Expired, history.Deadline, history.Killed, history.Closed:
-		if _, already := p.without[e.Client]; !already {
-			p.without[e.Client] = wait{client: e.Client, from: e.At, record: record, without: true}
+		w, already := p.without[e.Client]
+		if !already {
+			w = wait{client: e.Client, from: e.At, record: record, without: true}
 		}
+		w.gone = w.gone || e.Event != history.Deadline
+		p.without[e.Client] = w
 	case history.Opened, history.Restored:
 		if w, ok := p.without[e.Client]; ok {
 			delete(p.without, e.Client)
@@ -149,10 +160,18 @@ func (p *progress) acquired(s *history.Sample, record int) {
 	p.trying[s.Client] = w
 }
 
+// released takes in that a client held on through an outage, whom nobody told what became of its
+// grant: its belief was taken to end with the servers' promise, and its session lived.
+func (p *progress) released(s *history.Sample, record int) {
+	if w, late := p.without[s.Client]; late && !p.told && !w.gone && s.Return > p.covered {
+		p.covered, p.by = s.Return, record
+	}
+}
+
 // waited compares a long wait with the idle times known so far, and keeps it
 // for those that are not.
 func (p *progress) waited(w wait) {
-	if p.limit == 0 || w.to-w.from <= p.limit {
+	if p.limit == 0 || w.to-w.from <= p.limit/2 {
 		return
 	}
 	for i := range p.idle {
@@ -163,11 +182,15 @@ func (p *progress) waited(w wait) {
 
 func (p *progress) meet(i *idle, w wait) {
 	from, to := max(i.from, w.from), min(i.to, w.to)
-	if i.cited || to-from <= p.limit || w.without && (i.phase == nil || i.phase.byHarness) {
+	if i.cited || to-from <= i.most || w.without && !i.cannotCall() {
 		return
 	}
 	i.cited = true
-	if i.phase != nil {
+	switch {
+	case i.calm:
+		i.phase.short = max(i.phase.short, to-from)
+		return
+	case i.phase != nil:
 		i.phase.open = max(i.phase.open, to-from)
 		return
 	}
@@ -175,6 +198,9 @@ func (p *progress) meet(i *idle, w wait) {
 		"nobody held anything from %v to %v without a fault near, %v and more than the limit of %v, while client %d waited (record %d)",
 		from, to, to-from, p.limit, w.client, w.record)
 }
+
+// cannotCall says that who is without a session waits as long as the idle time lasts.
+func (i *idle) cannotCall() bool { return i.phase != nil && !i.phase.byHarness && !i.calm }
 
 func (p *progress) belief(b Belief) {
 	p.stuck.belief(b)
@@ -191,19 +217,22 @@ func (p *progress) belief(b Belief) {
 
 // gap judges the idle time from the last belief's end until the instant.
 func (p *progress) gap(until time.Duration, record int) {
-	if p.limit == 0 || until-p.covered <= p.limit {
+	if p.limit == 0 || until-p.covered <= p.limit/2 {
 		return
 	}
 	for _, free := range p.faults.outside(p.covered, until) {
-		p.idles(idle{span: free, after: p.by, before: record})
+		p.idles(idle{span: free, most: p.limit, after: p.by, before: record})
 	}
 	for _, ph := range p.phases.endedIn(p.covered, until) {
-		p.idles(idle{span: span{p.covered, ph.over}, phase: ph})
+		p.idles(idle{span: span{p.covered, ph.over}, most: p.limit, phase: ph})
+		if end, calm := p.faults.end(span{p.covered, ph.over}); calm && !ph.byHarness {
+			p.idles(idle{span: end, most: p.limit / 2, phase: ph, calm: true})
+		}
 	}
 }
 
 func (p *progress) idles(i idle) {
-	if i.to-i.from <= p.limit {
+	if i.to-i.from <= i.most {
 		return
 	}
 	for _, w := range p.waits {

@@ -1,6 +1,10 @@
 package verdict
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/zkbench/zkbench/report/history"
+)
 
 // The session timeout of the stories is 4 s, so the limit is 4 + 2 + 2 = 8 s.
 func TestProgress(t *testing.T) {
@@ -80,6 +84,31 @@ func TestProgress(t *testing.T) {
 			phase three 9100 9900
 			acquire 1 7 9200 9300 in=three
 			release 1 7 9400 9401`, Unknown, `when it was over in phase "two"`},
+		{"a phase that is over before the limit is", two + `
+			acquire 1 5 0 10 in=one
+			release 1 5 20 21
+			phase one 0 5000
+			waiting 2 acquire 25 5000 in=one
+			acquire 2 0 25 5001 failed in=one
+			phase two 5010 6000
+			acquire 2 6 5020 5030 in=two
+			release 2 6 5040 5041`, Unknown, `nothing had been granted for 4.975s when it was over in phase "one", without a fault near`},
+		{"half of the limit is not over", two + `
+			acquire 1 5 0 10 in=one
+			release 1 5 20 21
+			phase one 0 4000
+			acquire 2 0 25 4001 failed in=one`, Pass, ""},
+		{"a fault was near when it was over", two + `
+			acquire 1 5 0 10 in=one
+			release 1 5 20 21
+			phase one 0 5000
+			fault partition -1 40 1000
+			acquire 2 0 25 5001 failed in=one`, Pass, ""},
+		{"who has no session when it is over does not wait", two + `
+			acquire 1 5 0 10 in=one
+			release 1 5 20 21
+			session lost 2 30
+			phase one 0 5000`, Pass, ""},
 		{"one that ends before the phase is over", two + `
 			acquire 1 5 0 10 in=one
 			release 1 5 20 21
@@ -124,4 +153,24 @@ func TestProgress(t *testing.T) {
 		{"without a timeout nobody can say how long is too long", "acquire 1 5 10 20", Unknown, "session timeout is not in the history"},
 		{"nothing granted is nothing shown", two, Unknown, "nothing was ever granted"},
 	})
+}
+
+// Of a subject that says nothing of its holders it is not known that they hold on through an
+// outage, until they let go.
+func TestProgress_ofAHolderThatIsNotTold(t *testing.T) {
+	silent := history.Header{Trial: "story", Recipe: Lock, Promises: history.Promises{Exclusive: true}}
+	const outage = "opened 1 101\nopened 2 102\nacquire 1 5 0 10\nfault partition -1 1000 3000\nsession deadline 1 5000\n"
+	judgePromised(t, Progress, silent, []row{
+		{"it holds on", outage + "release 1 5 39000 39001\nacquire 2 6 20 40000\nrelease 2 6 40010 40011", Pass, ""},
+		{"it has no session any more", outage + "session expired 1 6000\nrelease 1 5 39000 39001\nacquire 2 6 20 40000\nrelease 2 6 40010 40011", Fail, "nobody held anything from 11s to 40s"},
+	})
+}
+
+// Who polls will ask again, however still the line is.
+func TestProgress_ofWhoeverPolls(t *testing.T) {
+	for variant, want := range map[string]string{Polling: Pass, Predecessor: Fail} {
+		judgePromised(t, Progress, history.Header{Trial: "story", Recipe: Lock, Variant: variant, Promises: history.Promises{Exclusive: true, Events: true}}, []row{
+			{variant, "opened 1 101\nopened 2 102\nacquire 1 5 0 10\nrelease 1 5 20 21\nsnapshot 1100 2400 waiter=2:0:0:0\nacquire 2 6 30 3000\nrelease 2 6 3010 3011", want, ""},
+		})
+	}
 }

@@ -29,6 +29,7 @@ func init() {
 // It keeps the times of the items that are in the queue, and of the last takes the
 // youngest item that had left by then.
 type sequence struct {
+	items  *items
 	puts   map[string]putTimes
 	early  map[string]earlyTake // takes whose put has not been recorded yet
 	left   []departure          // by the time of leaving
@@ -62,7 +63,7 @@ type departure struct {
 const keepTakes = 1 << 14
 
 func newQueueFIFO(in *inputs) checker {
-	q := &sequence{puts: map[string]putTimes{}, early: map[string]earlyTake{}}
+	q := &sequence{items: in.items, puts: map[string]putTimes{}, early: map[string]earlyTake{}}
 	c := in.items.commits
 	if c == nil {
 		return checker{record: q.record, finish: q.finish}
@@ -158,5 +159,5 @@ func (q *sequence) finish(ending) Verdict {
 	case q.late > 0:
 		return unknown(fmt.Sprintf("%d takes were called too long ago to compare them with others", q.late))
 	}
-	return pass()
+	return pass(q.items.byCalls()...)
 }

@@ -17,7 +17,8 @@ import (
 //     because it is taken in the end, or by a snapshot, or by the commits.
 //
 // Takes that end with nothing, one after the other, are one wait, as acquires are. A phase
-// in which items were put and nothing was taken is unknown.
+// in which items were put and nothing was taken is unknown, and so is one that ended while
+// nothing had been for longer than half the limit without a fault near, or the whole limit with.
 type deliveries struct {
 	limit      time.Duration
 	faults     Spans
@@ -125,7 +126,7 @@ func (d *deliveries) waiting(w *history.Waiting, record int) {
 	d.operations++
 	d.phases.named(w.Phase).tried++
 	from := max(d.trying.since(w.Client, w.Call), d.took)
-	if d.limit == 0 || w.At-from <= d.limit {
+	if d.limit == 0 || w.At-from <= d.limit/2 {
 		return
 	}
 	var oldest *item
@@ -144,7 +145,20 @@ func (d *deliveries) stood(l lateItem) bool {
 	if l.id != l.item.id {
 		return false // it was taken, and another has its place
 	}
-	return l.standing > 0 && !l.moved
+	return l.standing > 0 && (!l.moved || d.forgotten(l.item))
+}
+
+// outlasted judges an item that stood while somebody waited until the phase was over.
+func (d *deliveries) outlasted(l lateItem) {
+	ph := d.phases.named(l.wait.Phase)
+	if free, long := d.free(l.from, l.wait.At); long {
+		d.broken.add([]int{l.put, l.record}, "item %q was put (record %d) and stood in the queue, and nothing was taken from %v to %v without a fault near, %v and more than the limit of %v, while client %d waited (record %d)",
+			l.id, l.put, free.from, free.to, free.to-free.from, d.limit, l.wait.Client, l.record)
+	} else if open := l.wait.At - l.from; open > d.limit {
+		ph.open = max(ph.open, open)
+	} else if end, calm := d.near.end(span{l.from, l.wait.At}); calm && end.to-end.from > d.limit/2 {
+		ph.short = max(ph.short, end.to-end.from)
+	}
 }
 
 func (d *deliveries) finish(end ending) Verdict {
@@ -152,15 +166,8 @@ func (d *deliveries) finish(end ending) Verdict {
 		d.late = nil // what was taken is not known
 	}
 	for _, l := range d.late {
-		if !d.stood(l) {
-			continue
-		}
-		if free, long := d.free(l.from, l.wait.At); long {
-			d.broken.add([]int{l.put, l.record}, "item %q was put (record %d) and stood in the queue, and nothing was taken from %v to %v without a fault near, %v and more than the limit of %v, while client %d waited (record %d)",
-				l.id, l.put, free.from, free.to, free.to-free.from, d.limit, l.wait.Client, l.record)
-		} else if l.wait.At-l.from > d.limit {
-			ph := d.phases.named(l.wait.Phase)
-			ph.open = max(ph.open, l.wait.At-l.from)
+		if d.stood(l) {
+			d.outlasted(l)
 		}
 	}
 	if d.broken.count > 0 {
@@ -200,5 +207,12 @@ func (d *deliveries) handedOut(x history.SnapshotItem) bool {
 		return d.items.delivery == AtLeastOnce
 	}
 	i := d.items.commits.paths[x.Path]
-	return i != nil && (i.taken > 0 || i.had || i.moved)
+	return i != nil && (i.taken > 0 || i.had || i.moved && !d.forgotten(i))
+}
+
+// forgotten says that somebody has moved an item aside, to work on it, and could have handed it
+// over, and did not.
+func (d *deliveries) forgotten(i *item) bool {
+	c := d.items.commits
+	return i.aside() && d.items.delivery != AtMostOnce && !c.couldNot(i) && d.items.unnamed[c.clientOf(i.by.session)] == 0
 }

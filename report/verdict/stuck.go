@@ -15,8 +15,11 @@ import (
 //     still to come: no session is to expire, no notification is under way.
 //   - A lost wake-up: a client waits and asks nothing, and has no watch that a change
 //     in the line could fire.
+//
+// Whoever polls sleeps between two questions, and will ask again: neither is judged.
 type stuck struct {
 	faults Spans
+	polls  bool
 	kept   []lineSnapshot // those in which somebody waited
 	judged int
 }
@@ -30,11 +33,13 @@ type lineSnapshot struct {
 // quiet is how long a line must have been observed before its stillness counts.
 const quiet = time.Second
 
-func newStuck(h *history.History) *stuck { return &stuck{faults: Aftermath(h, 0)} }
+func newStuck(h *history.History) *stuck {
+	return &stuck{faults: Aftermath(h, 0), polls: h.Header.Variant == Polling}
+}
 
 func (s *stuck) record(n history.Numbered) {
 	l, ok := n.Record.(*history.Snapshot)
-	if !ok || l.Queue || s.faults.Touches(l.Asked, l.At) {
+	if !ok || l.Queue || s.polls || s.faults.Touches(l.Asked, l.At) {
 		return
 	}
 	s.judged++

@@ -181,6 +181,12 @@ func (d *drill) judge(broken *evidence, doubts *[]string) string {
 	return strings.Join(leaders, ", ")
 }
 
+// inLine says whether the token is that of a node by which somebody stood in line. Some stand in
+// line by one node, and hold by another.
+func (d *drill) inLine(token int64) bool {
+	return slices.ContainsFunc(d.line, func(k standing) bool { return k.token == token })
+}
+
 // judgeAt judges the time from the last check until this one, and returns who led.
 func (d *drill) judgeAt(c check, from time.Duration, broken *evidence, doubts *[]string) string {
 	due := standing{client: -1}
@@ -191,7 +197,7 @@ func (d *drill) judgeAt(c check, from time.Duration, broken *evidence, doubts *[
 	for _, b := range d.terms {
 		switch {
 		case b.Start > c.at || b.End < from:
-		case b.Client == due.client && (b.Token == 0 || b.Own || b.Token == due.token):
+		case b.Client == due.client && (b.Token == 0 || b.Own || b.Token == due.token || !d.inLine(b.Token)):
 			leads = leads || b.End >= c.at
 			if b.End < c.at && (b.Ended == string(history.Suspended) || b.Ended == string(history.Deadline)) {
 				doubt = fmt.Sprintf("client %d led, and was %s at %v", b.Client, b.Ended, b.End)

@@ -27,6 +27,16 @@ func TestSuccession(t *testing.T) {
 			acquire 1 0 0 12
 			leaving -1 20
 			release 1 0 21 22`, Pass, "leaders 0, 1"},
+		{"a leader that holds by another node than it stood in line by", all + `
+			acquire 0 7 0 1
+			leaving 0 10
+			release 0 7 10 11
+			acquire 1 9 0 12
+			leaving -1 20
+			release 1 9 21 22`, Pass, "leaders 0, 1"},
+		{"one that leads by the node of another", all + `
+			acquire 0 2 0 1
+			leaving -1 10`, Fail, "although client 0 was the first in line"},
 		{"the order of the nodes counts, not that of joining", `
 			joined 2 1 1
 			joined 1 2 2

@@ -110,6 +110,16 @@ func (s Spans) outside(from, to time.Duration) Spans {
 	return out
 }
 
+// end returns how the time ends that no span covers, if none covers its end.
+func (s Spans) end(of span) (last span, free bool) {
+	parts := s.outside(of.from, of.to)
+	if len(parts) == 0 {
+		return span{}, false
+	}
+	last = parts[len(parts)-1]
+	return last, last.to == of.to
+}
+
 // union sorts and merges.
 func union(s Spans) Spans {
 	slices.SortFunc(s, func(a, b span) int { return cmp.Compare(a.from, b.from) })

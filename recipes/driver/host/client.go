@@ -181,22 +181,16 @@ func (c *Client) Release(ctx context.Context) error {
 	return err
 }
 
-// Put puts an item, of at most 1 KiB, into the queue.
+// Put puts an item, at most 1 KiB of printable ASCII, into the queue.
 func (c *Client) Put(ctx context.Context, item []byte) error {
 	r := c.request("put")
-	if r.Item = plain(item); len(r.Item) > lines.MaxItem {
+	if r.Item = string(item); len(r.Item) > lines.MaxItem {
 		err := fmt.Errorf("an item of %d bytes: a driver's have at most %d", len(item), lines.MaxItem)
 		c.p.fail(err)
 		return err
 	}
 	_, err := c.operate(ctx, r, nil)
 	return err
-}
-
-// plain is an item in printable ASCII: the harness's identity, and dots for its padding.
-func plain(item []byte) string {
-	id, padding, _ := strings.Cut(string(item), "\n")
-	return id + strings.Repeat(".", len(padding))
 }
 
 // Take takes an item from the queue.
@@ -210,7 +204,7 @@ func (c *Client) Take(ctx context.Context) ([]byte, error) {
 		c.p.fail(err)
 		return nil, err
 	}
-	return []byte(strings.TrimRight(*a.OK.Item, ".")), nil
+	return []byte(*a.OK.Item), nil
 }
 
 // Write writes to the resource on the client's session.

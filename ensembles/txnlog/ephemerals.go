@@ -1,0 +1,63 @@
+package txnlog
+
+import (
+	"maps"
+	"slices"
+)
+
+// ephemerals are the ephemeral nodes that stand, as far as the entries so far tell. Servers before
+// 3.6 do not write which nodes went with a session, nor do later ones that are told not to
+// (zookeeper.closeSessionTxn.enabled=false): it follows from what the session had.
+type ephemerals struct {
+	owner map[string]int64 // by path
+	of    map[int64]map[string]bool
+}
+
+func newEphemerals() ephemerals {
+	return ephemerals{owner: map[string]int64{}, of: map[int64]map[string]bool{}}
+}
+
+// pass takes an entry in. A CloseSession that does not list what it removed is given that.
+func (s ephemerals) pass(e *Entry) {
+	ops := []Op{e.Op}
+	if e.Type == Multi {
+		ops = e.Parts
+	}
+	for _, o := range ops {
+		switch o.Type {
+		case Create:
+			if o.Ephemeral {
+				s.add(o.Path, e.Session)
+			}
+		case Delete:
+			s.remove(o.Path)
+		case CloseSession:
+			if !e.Listed {
+				e.Removed = slices.Sorted(maps.Keys(s.of[e.Session]))
+			}
+			for _, path := range e.Removed {
+				s.remove(path)
+			}
+		}
+	}
+}
+
+func (s ephemerals) add(path string, session int64) {
+	s.owner[path] = session
+	if s.of[session] == nil {
+		s.of[session] = map[string]bool{}
+	}
+	s.of[session][path] = true
+}
+
+func (s ephemerals) remove(path string) {
+	session, ok := s.owner[path]
+	if !ok {
+		return
+	}
+	delete(s.owner, path)
+	delete(s.of[session], path)
+	if len(s.of[session]) == 0 {
+		delete(s.of, session)
+	}
+}
