@@ -246,7 +246,12 @@ func (x *exclusion) again(client int, w history.Fault) time.Duration {
 func (x *exclusion) outlived(b Belief) {
 	l, ok := x.expired[b.Session]
 	// A grant that came after the word is claim-validity's; one that was restored is the same grant.
-	if !ok || l.session == 0 || l.at < b.Start && !b.Restored || b.End <= l.at+grace {
+	if !ok || l.session == 0 || l.at < b.Start && !b.Restored {
+		return
+	}
+	// Who said since then that it holds again, and took nothing of that back, believed it.
+	revived := b.Restored && b.Start > l.at && b.Ended == Released
+	if !revived && b.End <= l.at+grace {
 		return
 	}
 	x.broken.add([]int{b.Record, l.record, b.EndRecord},

@@ -293,3 +293,14 @@ func TestMutualExclusion_ofALockWithoutAnOrder(t *testing.T) {
 	judgeFor(t, unfair, MutualExclusion, records(19), Fail, "the node of client 1, /l/n-0000000010, stood when client 2 was let in")
 	judgeFor(t, history.Promises{}, MutualExclusion, records(19), NotPromised, "does not promise it")
 }
+
+// Who says that it holds again when it has the servers' word that its session is gone believes it,
+// unless it takes that back: events may be late.
+func TestMutualExclusion_ofWhoIsRestoredWithoutASession(t *testing.T) {
+	told := history.Header{Trial: "story", Recipe: Lock, Promises: history.Promises{Exclusive: true, Events: true}}
+	const gone = "opened 1 101\nacquire 1 5 0 10\nsession suspended 1 100\nsession expired 1 200\nsession restored 1 205\n"
+	judgePromised(t, MutualExclusion, told, []row{
+		{"it lets go in good order", gone + "release 1 5 400 401", Fail, "client 1 held token 5 until 400ms, 200ms after the servers' word that its session 0x65 was gone"},
+		{"it hears of it", gone + "session lost 1 210\nrelease 1 5 400 401", Pass, ""},
+	})
+}
