@@ -25,6 +25,7 @@ import (
 	"github.com/zkbench/zkbench/recipes/foreign"
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/verdict"
 )
 
 // The test binary is a driver as well, of the subject that is in this variable.
@@ -342,9 +343,14 @@ name: drivers
 subjects: [`+asDriver("queue/ours", "queue/parent")+`]
 clients: [4]
 session_timeout: 4s
-phases: [{name: churn, kind: churn, duration: 2s}]
+phases: [{name: churn, kind: churn, duration: 2s, size: 100}]
 `) {
 		nothingAmiss(t, name, trial, "fit")
+		// Its items are found in the commits, padded as they are.
+		i := slices.IndexFunc(trial.Verdicts, func(v report.Verdict) bool { return v.Guarantee == verdict.QueueFIFO })
+		if said := strings.Join(trial.Verdicts[i].Reasons, "; "); !strings.Contains(said, "by the servers' commits") {
+			t.Errorf("%s: the order was judged otherwise: %q", name, said)
+		}
 	}
 }
 

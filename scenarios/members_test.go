@@ -1,8 +1,11 @@
 package scenarios
 
 import (
+	"context"
 	"testing"
 	"time"
+
+	"github.com/zkbench/zkbench/ensembles"
 )
 
 func TestLogAge_inEveryTimeZone(t *testing.T) {
@@ -31,4 +34,28 @@ func FuzzLogAge(f *testing.F) {
 			t.Errorf("%q: %v", line, age)
 		}
 	})
+}
+
+// While the members elect, nobody leads, and whoever asks is answered when somebody does.
+func TestMembers_leaderIsAwaited(t *testing.T) {
+	m := members{ensemble: ensemble}
+	old, err := ensembles.Leader(t.Context(), ensemble)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := old.Machine.Pause(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := old.Machine.Resume(context.Background()); err != nil {
+			t.Error(err)
+		}
+		if err := ensembles.WaitServing(context.Background(), ensemble); err != nil {
+			t.Error(err)
+		}
+	}()
+	leader, err := m.leader(t.Context())
+	if err != nil || leader == old {
+		t.Errorf("got %v, %v", leader, err)
+	}
 }
