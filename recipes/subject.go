@@ -72,8 +72,9 @@ type Subject struct {
 	// Pipe returns how long a request and its answer take, p50 and p99 of so many, between the harness
 	// and a subject that is another process; nil within one.
 	Pipe func() (p50, p99 time.Duration, of int)
-	// Writes says that its clients are Workers, and Tells that they are Tellers.
-	Writes, Tells bool
+	// Writes says that its clients are Workers, Tells that they are Tellers, and Tries that they
+	// are Triers.
+	Writes, Tells, Tries bool
 	// NoCancel says that Acquire and Take cannot be called off: they go on when the context
 	// has ended, and return ErrUnfinished meanwhile.
 	NoCancel bool
@@ -187,6 +188,12 @@ type Worker interface {
 // Teller is a client that says, without asking the servers, whether it holds.
 type Teller interface {
 	Holds() bool
+}
+
+// Trier is a contender with a timed try of its own, beside a context that ends: the error wraps
+// ErrNotAcquired when the limit has passed and it does not hold.
+type Trier interface {
+	AcquireWithin(ctx context.Context, limit time.Duration) (Claim, error)
 }
 
 // Contender is a client of a lock or an election.

@@ -25,7 +25,7 @@ func TestRecords_haveTheFaultsThatFitEachStep(t *testing.T) {
 	made := []seenStep{{step: step{op: callAcquire}}, {step: step{op: callWait}, at: 1200000}, {step: step{op: callHold}, at: 2500000}}
 	var w stepWatch
 	for range calmTimes {
-		w.add(stepsOf("next", frames(wire.Create, wire.Notified, wire.Delete), made))
+		w.add(stepsOf("next", frames(wire.Create, wire.Notified, wire.Delete), made), recipes.Subject{})
 	}
 	rows := func(name string) map[string][]string {
 		out := map[string][]string{}
@@ -97,6 +97,31 @@ phases:
 		if i := slices.IndexFunc(trial.Verdicts, func(v report.Verdict) bool { return v.Guarantee == "no-orphan" }); i < 0 || trial.Verdicts[i].Result != report.Fail {
 			t.Errorf("%s was not caught: %v", trial.Name, trial.Verdicts)
 		}
+	}
+}
+
+// A sound timed try keeps every guarantee when its time is up. Whoever has none has no such cell.
+func TestAudit_ofATimedTry(t *testing.T) {
+	trials := runTrials(t, `
+name: audit
+subjects: [lock/kazoo]
+clients: [3]
+session_timeout: 2s
+phases:
+  - {name: episode, kind: episode, cells: ["next wait #1/timeout", "next create #1/timeout"], hold: 10ms}
+`)
+	for _, trial := range trials {
+		sound(t, trial)
+	}
+	var w stepWatch
+	s := subject(t, "lock/kazoo")
+	w.add([]seenStep{{step: step{role: "next", op: callWait}, under: callAcquire}}, s)
+	if got := w.records(s); slices.Contains(got[1].Faults, "timeout") {
+		t.Errorf("a driver that has not said that it has a timed try: %v", got[1].Faults)
+	}
+	s.Tries = true
+	if got := w.records(s); !slices.Contains(got[1].Faults, "timeout") {
+		t.Errorf("one that has said so: %v", got[1].Faults)
 	}
 }
 

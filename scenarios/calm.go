@@ -20,7 +20,7 @@ func calm(p *provoked) {
 	for i, role := range rolesOf(p.st.cell.Subject) {
 		seen = append(seen, stepsOf(role, scripts[i].Frames(), p.course.made[i])...)
 	}
-	if w := p.st.watch; w != nil && w.add(seen) {
+	if w := p.st.watch; w != nil && w.add(seen, p.st.cell.Subject) {
 		for _, r := range w.records(p.st.cell.Subject) {
 			r.At = p.st.clock.Now()
 			p.st.record.Record(r)
@@ -36,14 +36,16 @@ const calmTimes = 3
 type stepWatch struct {
 	mu    sync.Mutex
 	times int
+	tries bool // the subject has a timed try, which a driver says when it has started
 	steps []seenStep
 }
 
 // add takes in what one calm episode has shown: what counts is what all show. It says
 // whether that was the last.
-func (w *stepWatch) add(seen []seenStep) (last bool) {
+func (w *stepWatch) add(seen []seenStep, of recipes.Subject) (last bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.tries = of.Tries
 	if w.times++; w.times > 1 {
 		seen = inBoth(w.steps, seen)
 	}

@@ -28,6 +28,7 @@ type client struct {
 	token atomic.Int64              // of its last grant
 	grant atomic.Int64              // the number of that among all grants of the trial
 	moves atomic.Int64              // its grants and releases so far, or the items that it took
+	limit atomic.Int64              // of its next acquire, in nanoseconds; 0 is none
 	back  backOff
 
 	learned atomic.Pointer[recipes.Event] // the last that it learned since it called acquire
@@ -114,7 +115,7 @@ func (c *client) acquire(ctx context.Context) (recipes.Claim, error) {
 // acquireDue acquires, which was due at due, and is called at call, which is now.
 func (c *client) acquireDue(ctx context.Context, due, call time.Duration) (claim recipes.Claim, err error) {
 	c.learned.Store(nil)
-	err = c.enter(history.Acquire, call, func() error { claim, err = c.contender().Acquire(ctx); return err })
+	err = c.enter(history.Acquire, call, func() error { claim, err = c.ask(ctx); return err })
 	if c.st.dial != nil {
 		claim.Path = wire.RealPath(claim.Path)
 	}
@@ -140,6 +141,14 @@ func (c *client) acquireDue(ctx context.Context, due, call time.Duration) (claim
 		c.moves.Add(1)
 	}
 	return claim, err
+}
+
+// ask has the subject acquire, by its own timed try where the call is given a limit.
+func (c *client) ask(ctx context.Context) (recipes.Claim, error) {
+	if limit := time.Duration(c.limit.Swap(0)); limit > 0 {
+		return c.contender().(recipes.Trier).AcquireWithin(ctx, limit)
+	}
+	return c.contender().Acquire(ctx)
 }
 
 // release lets go of a claim. It takes as long as it must, within limits: a release

@@ -93,6 +93,7 @@ func (a *auditing) cellsOf(subject string) ([]cell, error) {
 	if a.scenario.Apart && s.Start == nil {
 		s, _ = a.apart(s) // has been started before
 	}
+	s.Tries = w.tries
 	return a.scenario.stepCells(s, w)
 }
 

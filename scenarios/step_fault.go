@@ -31,6 +31,8 @@ type stepFault struct {
 	under []string
 	// alone says that the fault hits a member: its cells are played by themselves.
 	alone bool
+	// timed says that the call is the recipe's own timed try, which has to run out of time.
+	timed bool
 	// process says that the fault stops the client's process, which only a driver has.
 	process bool
 }
@@ -65,6 +67,8 @@ var stepFaults = []*stepFault{
 		about: "the member that serves the client is killed, and started again"},
 	{name: "cancel", fits: atRequest | atNotification | atWait, act: wire.HoldRequest, told: wire.HoldReply, play: cancelCall, under: []string{callAcquire, callTake},
 		about: "the caller gives up"},
+	{name: "timeout", fits: atRequest | atNotification | atWait, act: wire.HoldRequest, told: wire.HoldReply, play: runOut, timed: true, under: []string{callAcquire},
+		about: "the recipe's own timed try runs out of time; of drivers that offer limit"},
 }
 
 // StepFaults returns the names of all faults that an audit knows, and what they are, in the
@@ -94,6 +98,8 @@ func (f *stepFault) at(s seenStep, subject recipes.Subject) bool {
 	case f.fits&s.kind() == 0, len(f.under) > 0 && !slices.Contains(f.under, s.under):
 		return false
 	case f.cancels() && subject.NoCancel:
+		return false
+	case f.timed && !subject.Tries:
 		return false
 	case f.process && subject.Start == nil && subject.Pipe == nil:
 		return false // it runs in our own process
@@ -182,6 +188,26 @@ func cancelCall(ctx context.Context, x *strike) error {
 	}
 	a.giveUp()
 	a.returned(ctx, blinkFor)
+	return nil
+}
+
+// tryFor is how long a timed try may take: at a request a moment, in which the client keeps its
+// session though it is held back; where it waits, long enough for everybody to stand in line.
+func (x *strike) tryFor() time.Duration {
+	timeout := x.p.st.scenario.SessionTimeout
+	if x.at.kind() == atWait {
+		return timeout
+	}
+	return timeout / 4
+}
+
+// runOut lets the request go once the time is up and the call has returned, or does not return.
+func runOut(ctx context.Context, x *strike) error {
+	a := x.p.last(x.c.n)
+	if a == nil || a.ended() && !errors.Is(a.err, recipes.ErrNotAcquired) {
+		return errors.New("no timed try was under way")
+	}
+	a.returned(ctx, x.tryFor()+blinkFor)
 	return nil
 }
 

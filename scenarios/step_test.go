@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/recipes"
 )
 
 func TestParseStep_readsWhatItWrites(t *testing.T) {
@@ -90,11 +91,11 @@ func TestStepsOf_takesTheFirstOfThoseThatHaveNoEnd(t *testing.T) {
 
 func TestStepWatch_keepsWhatAllCalmEpisodesShow(t *testing.T) {
 	var w stepWatch
-	if w.add(stepsOf("next", frames(wire.Create, wire.Exists, wire.GetChildren2), nil)) {
+	if w.add(stepsOf("next", frames(wire.Create, wire.Exists, wire.GetChildren2), nil), recipes.Subject{}) {
 		t.Error("one was enough")
 	}
-	w.add(stepsOf("next", frames(wire.Create, wire.GetChildren2, wire.GetChildren2), nil))
-	if !w.add(stepsOf("next", frames(wire.Create, wire.GetChildren2, wire.GetChildren2), nil)) {
+	w.add(stepsOf("next", frames(wire.Create, wire.GetChildren2, wire.GetChildren2), nil), recipes.Subject{})
+	if !w.add(stepsOf("next", frames(wire.Create, wire.GetChildren2, wire.GetChildren2), nil), recipes.Subject{}) {
 		t.Error("three were not enough")
 	}
 	if got, want := names(w.steps), []string{"next create #1", "next getChildren2 #1"}; !slices.Equal(got, want) {

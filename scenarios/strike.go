@@ -39,6 +39,12 @@ var errNoStep = errors.New("the step did not come")
 // newStrike puts a fault in force at a step. end must be called.
 func (p *provoked) newStrike(s step, f *stepFault) (*strike, error) {
 	x := &strike{p: p, c: p.st.clients[s.client()], at: s, fault: f, come: make(chan struct{}), force: make(chan struct{}), over: make(chan struct{})}
+	if f.timed {
+		if subject := p.st.cell.Subject; !subject.Tries {
+			return nil, fmt.Errorf("%w: %s has no timed try of its own: its driver does not offer limit", chaos.ErrSkipped, subject.Name)
+		}
+		x.c.limit.Store(int64(x.tryFor()))
+	}
 	if s.onWire() {
 		act := f.act
 		if s.kind() == atNotification {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 const MutualExclusion = "mutual-exclusion"
@@ -313,8 +314,8 @@ func (x *exclusion) finish(ending) Verdict {
 	case x.unsure > 0:
 		return unknown(fmt.Sprintf("beliefs overlap %d times, and the commits cannot say by which nodes they are claimed", x.unsure))
 	case x.exposure > 0:
-		return pass(fmt.Sprintf("%d exposures, %v in all: a holder whose session was gone did not know yet when the next was let in, which leases cannot prevent",
-			x.exposure, x.exposed))
+		return pass(fmt.Sprintf("%s, %v in all: a holder whose session was gone did not know yet when the next was let in, which leases cannot prevent",
+			units.Plural(x.exposure, "exposure"), x.exposed))
 	}
 	return pass()
 }

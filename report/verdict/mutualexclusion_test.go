@@ -106,7 +106,7 @@ func TestMutualExclusion(t *testing.T) {
 			acquire 2 6 0 1000
 			session lost 1 1500
 			fault session.close 1 900 950
-			release 2 6 2000 2001`, Pass, "1 exposures, 500ms in all"},
+			release 2 6 2000 2001`, Pass, "1 exposure, 500ms in all"},
 		{"who hears of a connection again, after a fault, cannot know at once that the session is gone", two + `
 			acquire 1 5 0 10
 			session suspended 1 900
@@ -114,7 +114,7 @@ func TestMutualExclusion(t *testing.T) {
 			acquire 2 6 0 1000
 			session restored 1 1001
 			session lost 1 1003
-			release 2 6 2000 2001`, Pass, "1 exposures, 2ms in all"},
+			release 2 6 2000 2001`, Pass, "1 exposure, 2ms in all"},
 		{"but soon", two + `
 			acquire 1 5 0 10
 			session suspended 1 900
@@ -140,13 +140,13 @@ func TestMutualExclusion(t *testing.T) {
 			cut-off 1 900 950
 			acquire 2 6 0 1000
 			release 1 5 2000 2001
-			release 2 6 2000 2001`, Pass, "1 exposures, 1s"},
+			release 2 6 2000 2001`, Pass, "1 exposure, 1s"},
 		{"nor can a waiter, which is let in late", two + `
 			acquire 2 6 0 1000
 			cut-off 1 900 950
 			acquire 1 5 10 1500
 			release 2 6 2000 2001
-			release 1 5 2000 2001`, Pass, "1 exposures, 500ms"},
+			release 1 5 2000 2001`, Pass, "1 exposure, 500ms"},
 		{"nor a waiter that is let in late between two others", two + `
 			acquire 2 6 0 1000
 			cut-off 1 900 950
@@ -154,7 +154,7 @@ func TestMutualExclusion(t *testing.T) {
 			acquire 1 5 10 1500
 			acquire 2 7 1300 1600
 			release 2 7 2000 2001
-			release 1 5 2000 2001`, Pass, "1 exposures, 400ms"},
+			release 1 5 2000 2001`, Pass, "1 exposure, 400ms"},
 		{"who asks after the member is back can know", two + `
 			acquire 2 6 0 1000
 			cut-off 1 900 950
@@ -216,7 +216,7 @@ func TestMutualExclusion_excusesSessionsNotClients(t *testing.T) {
 			fault session.close 1 900 950
 			acquire 1 5 0 940
 			acquire 2 6 0 1000
-			release 1 5 3000 3001`, Pass, "1 exposures, 2s"},
+			release 1 5 3000 3001`, Pass, "1 exposure, 2s"},
 		{"a new session is healthy, though its client had been hit", `
 			opened 1 101
 			opened 2 102
@@ -259,9 +259,9 @@ func TestMutualExclusion_isJudgedByTheCommits(t *testing.T) {
 		records        []history.Record
 		result, reason string
 	}{
-		{"the servers had let the session expire, and nobody had told the client", two([]history.Record{sessionGone(101, 20, 10)}, 20), Pass, "1 exposures, 1.999s"},
-		{"a fault had closed the session in the client's name", join([]history.Record{hit}, two([]history.Record{asked(sessionGone(101, 20, 10))}, 20)), Pass, "1 exposures"},
-		{"a fault may have closed it, and could not prove it", join([]history.Record{unproven}, two([]history.Record{asked(sessionGone(101, 20, 10))}, 20)), Pass, "1 exposures"},
+		{"the servers had let the session expire, and nobody had told the client", two([]history.Record{sessionGone(101, 20, 10)}, 20), Pass, "1 exposure, 1.999s"},
+		{"a fault had closed the session in the client's name", join([]history.Record{hit}, two([]history.Record{asked(sessionGone(101, 20, 10))}, 20)), Pass, "1 exposure"},
+		{"a fault may have closed it, and could not prove it", join([]history.Record{unproven}, two([]history.Record{asked(sessionGone(101, 20, 10))}, 20)), Pass, "1 exposure"},
 		{"after a fault, too, the client had closed its session itself", join([]history.Record{flap}, two([]history.Record{asked(sessionGone(101, 20, 10))}, 20)), Fail, "client 1 had closed its session itself"},
 		{"the client had closed its session itself", two([]history.Record{asked(sessionGone(101, 20, 10))}, 20), Fail, "client 1 had closed its session itself"},
 		{"the client had deleted its own node", two([]history.Record{deleted(101, 10, 20)}, 20), Fail, "client 1 had deleted its own node, /l/n-0000000010, in transaction 0x14"},
@@ -271,7 +271,7 @@ func TestMutualExclusion_isJudgedByTheCommits(t *testing.T) {
 		{"the session expired only afterwards", two([]history.Record{sessionGone(101, 25, 10)}, 20), Fail, "is not valid: the older node /l/n-0000000010"},
 		{"who is let in late, after its session had gone, had no right",
 			[]history.Record{created(101, 10), sessionGone(101, 11, 10), created(102, 12), acquired(2, 12, 12, second), acquired(1, 10, 10, 2*second),
-				released(1, 10, 10, 3*second), released(2, 12, 20, 5*second), whole()}, Pass, "1 exposures, 999ms"},
+				released(1, 10, 10, 3*second), released(2, 12, 20, 5*second), whole()}, Pass, "1 exposure, 999ms"},
 		{"the word had reached the client",
 			two([]history.Record{sessionGone(101, 20, 10), &history.Session{Event: history.Expired, Client: 1, Session: 101, At: 2 * second}}, 20), Fail, "it still believed"},
 		{"a removal that may stand in a gap", append(two(nil, 20)[:6], withGap()), Unknown, "gaps in the commits"},
@@ -289,7 +289,7 @@ func TestMutualExclusion_ofALockWithoutAnOrder(t *testing.T) {
 			operation(history.Acquire, 1, 10, 11, second), sessionGone(101, 20, 10), operation(history.Acquire, 2, 11, zxid, 3*second),
 			operation(history.Release, 1, 10, 30, 5*second), operation(history.Release, 2, 11, 31, 5*second), whole()}
 	}
-	judgeFor(t, unfair, MutualExclusion, records(20), Pass, "1 exposures")
+	judgeFor(t, unfair, MutualExclusion, records(20), Pass, "1 exposure")
 	judgeFor(t, unfair, MutualExclusion, records(19), Fail, "the node of client 1, /l/n-0000000010, stood when client 2 was let in")
 	judgeFor(t, history.Promises{}, MutualExclusion, records(19), NotPromised, "does not promise it")
 }

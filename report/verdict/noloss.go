@@ -1,6 +1,10 @@
 package verdict
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/zkbench/zkbench/report/units"
+)
 
 const NoLoss = "no-loss"
 
@@ -65,10 +69,10 @@ func (q *items) lossByCommits() Verdict {
 	}
 	var notes []string
 	if standing > 0 {
-		notes = append(notes, fmt.Sprintf("%d items still stood in the queue at the end", standing))
+		notes = append(notes, fmt.Sprintf("%s still stood in the queue at the end", units.Plural(standing, "item")))
 	}
 	if excused > 0 {
-		notes = append(notes, fmt.Sprintf("%d items went with a client that was killed, or never learned that it had removed them", excused))
+		notes = append(notes, fmt.Sprintf("%s went with a client that was killed, or never learned that it had removed it", units.Plural(excused, "item")))
 	}
 	switch {
 	case broken.count > 0:
@@ -76,7 +80,7 @@ func (q *items) lossByCommits() Verdict {
 	case q.puts == 0:
 		return unknown("nothing was ever put")
 	case astray > 0:
-		return unknown(append(notes, fmt.Sprintf("%d items stood in another folder than they were put into at the end, and nobody was handed them: whether anybody ever would be is not known", astray))...)
+		return unknown(append(notes, fmt.Sprintf("%s stood in another folder at the end than that of the put, and nobody was handed what stood there: whether anybody ever would be is not known", units.Plural(astray, "item")))...)
 	}
 	return pass(notes...)
 }

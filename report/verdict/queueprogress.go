@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 // deliveries judges rule 8 for a queue: while items stand in it, somebody who waits
@@ -190,12 +191,12 @@ func (d *deliveries) snapshot(l *history.Snapshot, record int) {
 	switch since := free[len(free)-1].from; {
 	case still && l.At-l.Asked >= quiet:
 		d.broken.add([]int{record},
-			"%d items stood in the queue from %v to %v without a fault, the first %s; %d consumers waited for one, and nothing passed on their connections (record %d)",
-			len(items), l.Asked, l.At, items[0].Path, len(l.Waiters), record)
+			"%s stood in the queue from %v to %v without a fault, the first %s; %s waited, and nothing passed on their connections (record %d)",
+			units.Plural(len(items), "item"), l.Asked, l.At, items[0].Path, units.Plural(len(l.Waiters), "consumer"), record)
 	case d.limit > 0 && l.At-since > d.limit:
 		d.broken.add([]int{record},
-			"%d items stood in the queue at %v, the first %s, and nothing was put or taken without a fault for %v, more than the limit of %v, while %d consumers waited (record %d)",
-			len(items), l.At, items[0].Path, l.At-since, d.limit, len(l.Waiters), record)
+			"%s stood in the queue at %v, the first %s, and nothing was put or taken without a fault for %v, more than the limit of %v, while %s waited (record %d)",
+			units.Plural(len(items), "item"), l.At, items[0].Path, l.At-since, d.limit, units.Plural(len(l.Waiters), "consumer"), record)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 // stuck is the structural half of progress: what a snapshot of the line shows.
@@ -78,8 +79,8 @@ func (s *stuck) judge(broken *evidence) {
 			first = fmt.Sprintf("the first of %d nodes in line, %s, belongs to session %#x, which lives",
 				len(line), line[0].Path, uint64(line[0].Session))
 		}
-		broken.add([]int{l.record}, "%d clients waited from %v to %v without a fault, nobody held, and nothing moved (record %d): %s",
-			len(l.Waiters), l.Asked, l.At, l.record, first)
+		broken.add([]int{l.record}, "%s waited from %v to %v without a fault, nobody held, and nothing moved (record %d): %s",
+			units.Plural(len(l.Waiters), "client"), l.Asked, l.At, l.record, first)
 	}
 }
 

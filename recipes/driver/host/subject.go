@@ -111,6 +111,7 @@ func SubjectOf(c Command, p *Process) (recipes.Subject, error) {
 		Exclusive: h.Promises.Exclusive, FIFO: h.Promises.FIFO, Delivery: recipes.Delivery(h.Promises.Delivery),
 		Requeues: h.Requeues, Events: h.Events,
 	}
+	s.Tries = slices.Contains(h.Ops, "limit")
 	return s, checkHello(p, h)
 }
 
