@@ -3,6 +3,7 @@ package chaos
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -87,10 +88,14 @@ func onClient(who string, inject func(context.Context, Target, wire.Client) (Eff
 			return Effect{}, untouched{err}
 		}
 		e, err := inject(ctx, t, t.Clients[n])
-		if e.Target, e.Client = name, n; err != nil {
-			return e, fmt.Errorf("%s: %w", name, err)
+		if err != nil {
+			err = fmt.Errorf("%s: %w", name, err)
 		}
-		return e, nil
+		if errors.As(err, new(untouched)) {
+			return Effect{}, err
+		}
+		e.Target, e.Client = name, n
+		return e, err
 	}
 }
 

@@ -49,7 +49,11 @@ func closeSession(ctx context.Context, t Target, c wire.Client) (Effect, error) 
 	s := c.Session()
 	asked, err := closeAnywhere(ctx, t, s)
 	if err != nil {
-		return Effect{}, fmt.Errorf("close session %#x: %w", s.ID, err)
+		err = fmt.Errorf("close session %#x: %w", s.ID, err)
+		if errors.Is(err, errGoneBefore) {
+			err = untouched{err}
+		}
+		return Effect{}, err
 	}
 	if asked, err = unknown(ctx, t, s, asked); err != nil {
 		return Effect{}, fmt.Errorf("session %#x was closed: %w", s.ID, err)

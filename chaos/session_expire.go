@@ -50,7 +50,7 @@ const expireMargin = 30 * time.Second
 
 func expire(ctx context.Context, t Target, client wire.Client) (Effect, error) {
 	if err := noDump(ctx, t); err != nil {
-		return Effect{}, err
+		return Effect{}, untouched{err}
 	}
 	defer client.Gate(false)
 	client.Gate(true)

@@ -59,7 +59,7 @@ func disconnect(ctx context.Context, clients []wire.Client, down time.Duration) 
 // back waits until the client has its session on another connection.
 func (b *disconnection) back(ctx context.Context) error {
 	if b.cut == 0 {
-		return fmt.Errorf("%w: it had no connection to cut", ErrNoEffect)
+		return untouched{fmt.Errorf("%w: it had no connection to cut", ErrNoEffect)}
 	}
 	var gone error
 	err := poll(ctx, b.session.Timeout, func(context.Context) error {

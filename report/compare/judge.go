@@ -44,7 +44,7 @@ func count(old, new []report.Trial, metric string, slack, limit float64) (Row, b
 	case slices.Max(b) > most*(1+slack+eps) && exact(old, metric):
 		r.Result = Worse
 		r.Why = fmt.Sprintf("at most %s before, up to %s now", units.Quantity(most, r.Unit), units.Quantity(slices.Max(b), r.Unit))
-	case slices.Max(b) > most*(1+slack+eps), r.New.Center > r.Old.Center*(1+max(slack, limit)+eps):
+	case slices.Max(b) > most*(1+slack+eps), r.New.Center > r.Old.Center*(1+max(slack, limit)+eps) && testable(a, b):
 		varies, _ := statistic(m, a, b)
 		varies.What, varies.Unit, varies.Decides, varies.alpha = r.What, r.Unit, true, countAlpha
 		return varies, true
@@ -52,6 +52,11 @@ func count(old, new []report.Trial, metric string, slack, limit float64) (Row, b
 		r.Result = Better
 	}
 	return r, true
+}
+
+// testable says that there are samples enough, and none is 0, to compare counts as times are.
+func testable(a, b []float64) bool {
+	return min(slices.Min(a), slices.Min(b)) > 0 && min(len(a), len(b)) >= stats.Fewest(countAlpha)
 }
 
 // exact says that a formula has said what the metric is, and that it was just that in

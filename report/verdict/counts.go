@@ -71,7 +71,7 @@ func (c *tally) finish(ending) Verdict {
 		return c.broken.fail("rounds")
 	case c.doubts.count > 0:
 		return c.doubts.doubt("rounds")
-	case c.judged == 0 && c.empty > 0:
+	case c.judged == 0 && c.empty > 0 && c.empty == c.rounds:
 		return notJudged("nobody was notified: there was nothing to count")
 	case c.judged == 0:
 		return notJudged(fmt.Sprintf("%d rounds were counted by the members, none of them free of faults", c.rounds))

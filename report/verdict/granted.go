@@ -125,7 +125,7 @@ func (a *grants) lookUp(g *granted, zxid int64) {
 	n := g.node
 	switch {
 	case g.unsure:
-	case n == nil && a.line.forgot: // it came back so late that its node may be among those
+	case n == nil && a.line.forgotten(g):
 		g.unsure = true
 	case n == nil && g.path == "":
 		g.wrong, g.missing = "that session had no node", true
@@ -140,6 +140,12 @@ func (a *grants) lookUp(g *granted, zxid int64) {
 		}
 	}
 	g.zxid = zxid
+}
+
+// forgotten says that the node of a claim may be one of those that are not remembered: its client
+// came back late.
+func (l *line) forgotten(g *granted) bool {
+	return l.forgot > 0 && g.path != "" && (g.own || g.token <= l.forgot)
 }
 
 // valid says that the node is known by which the client was let in.

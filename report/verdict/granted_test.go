@@ -85,7 +85,7 @@ func TestClaimValidity_ofALockWithoutAnOrder(t *testing.T) {
 // What is not understood, or no longer remembered, speaks against nobody.
 func TestClaimValidity_whereANodeMayHaveBeenSeen(t *testing.T) {
 	judgeOne(t, ClaimValidity, []history.Record{opened(1, 101), operation(history.Acquire, 1, 10, 10, second), &history.CommitsEnd{Last: 99, Unknown: 1}},
-		Unknown, "1 of the commits were not understood")
+		Unknown, "some of the commits were not understood")
 	r, z := []history.Record{opened(1, 101), opened(2, 102), created(101, 10), sessionGone(101, 11, 10)}, int64(12)
 	for range 2 * remember {
 		r = append(r, created(102, z), deleted(102, z, z+1))
@@ -93,4 +93,6 @@ func TestClaimValidity_whereANodeMayHaveBeenSeen(t *testing.T) {
 	}
 	r = append(r, operation(history.Release, 2, z-2, z-1, 2*second), operation(history.Acquire, 1, 10, 10, 3*second), operation(history.Release, 1, 10, 10, 4*second), whole())
 	judgeOne(t, ClaimValidity, r, Unknown, "cannot say by which node 1 of 1 grants are claimed")
+	younger := join(r[:len(r)-1], []history.Record{operation(history.Acquire, 1, z+5, z+5, 5*second), operation(history.Release, 1, z+5, z+5, 6*second), whole()})
+	judgeOne(t, ClaimValidity, younger, Fail, "no transaction created that node")
 }

@@ -18,8 +18,8 @@ type itemCommits struct {
 	current  map[int]int64 // session, by client
 	lost     map[request]bool
 	order    itemOrder
-	linked   bool      // an item that was put was found in a node: they can be told by what nodes hold
-	home     *itemLine // where the first such item stood
+	linked   bool               // an item that was put was found in a node: they can be told by what nodes hold
+	homes    map[*itemLine]bool // where such items stood first
 }
 
 // request is a client's request, by its session and number.
@@ -38,7 +38,7 @@ type consumer struct {
 
 func newItemCommits(q *items, l *line) *itemCommits {
 	return &itemCommits{items: q, line: l, paths: map[string]*item{}, sessions: map[int64]*consumer{}, current: map[int]int64{},
-		order: itemOrder{lines: map[string]*itemLine{}}, lost: map[request]bool{}}
+		order: itemOrder{lines: map[string]*itemLine{}}, lost: map[request]bool{}, homes: map[*itemLine]bool{}}
 }
 
 func (c *itemCommits) event(e *history.Session) {
@@ -109,6 +109,7 @@ func (c *itemCommits) create(k *history.Commit) {
 // it back.
 func (c *itemCommits) remade(i *item, k *history.Commit) {
 	i.remade = k.Zxid
+	i.revived = i.revived || i.handed > 0 && i.handed < i.remade
 	maker := c.clientOf(k.Session)
 	putBack := i.standing == 1 && maker == c.clientOf(i.by.session)
 	if maker == c.clientOf(i.maker) && !putBack {
@@ -118,9 +119,7 @@ func (c *itemCommits) remade(i *item, k *history.Commit) {
 
 // link takes in that an item that was put is found in a node.
 func (c *itemCommits) link(i *item) {
-	if !c.linked {
-		c.linked, c.home = true, i.in
-	}
+	c.linked, c.homes[i.in] = true, true
 }
 
 // couldNot says that who removed an item's last node could not hand it over: it was killed, or
@@ -130,10 +129,15 @@ func (c *itemCommits) couldNot(i *item) bool {
 	return by != nil && (by.killed || by.ended) && by.knew < i.gone
 }
 
-// aside says that an item stands in another folder than it was put into, and was handed to
-// nobody.
-func (i *item) aside() bool {
-	return i.standing > 0 && i.left && i.moved && i.taken == 0 && !i.had
+// forgotten says that a consumer has moved an item to another folder, where it stands, and could
+// have handed it over, and did not.
+func (q *items) forgotten(i *item) bool {
+	if i.standing == 0 || !i.left || !i.moved || i.taken > 0 || i.had || q.delivery == AtMostOnce {
+		return false
+	}
+	c := q.commits
+	by := c.clientOf(i.by.session)
+	return by != c.clientOf(i.maker) && !c.couldNot(i) && q.unnamed[by] == 0
 }
 
 // clientOf is the client whose session it is; -1 where nobody knows.

@@ -25,6 +25,7 @@ func TestNoLoss_byTheCommits(t *testing.T) {
 		{"an item that a killed client had removed", putA + "delete 6 102 5\nsession killed 2 2", Pass, "1 item went with a client that was killed"},
 		{"an item that a client had removed long before it was killed", putA + "delete 6 102 5\ntake - 2 failed client=2 zxid=6\ncreate 7 101 b\nput b 3 zxid=7\ndelete 8 102 7\ntake b 4 client=2 zxid=8\nsession killed 2 9000", Fail, `item "a"`},
 		{"what a call knew that was ended by the kill", putA + "delete 6 102 5\nsession killed 2 2\ntake - 3 failed client=2 zxid=6", Pass, "1 item went with a client that was killed"},
+		{"one that its producer has moved to where it is taken from", putA + "move 6 101 5 a\ncreate 7 101 b\nput b 3 zxid=7\ndelete 8 102 7\ntake b 4 client=2 zxid=8", Pass, "1 item still stood"},
 		{"an item that was moved aside and handed to nobody", putA + "move 6 102 5 a\ntake - 2 failed client=2 zxid=6", Unknown, "1 item stood in another folder"},
 		{"an item whose taker lost its session before the reply", putA + "delete 6 102 5\nsession lost 2 2\ntake - 3 failed client=2 zxid=5", Pass, "1 item went"},
 		{"an item whose taker lost its session long after the reply", putA + "delete 6 102 5\ntake - 2 failed client=2 zxid=6\nsession lost 2 3", Fail, "no take handed it over"},
@@ -43,6 +44,7 @@ func TestNoLoss_byTheCommits(t *testing.T) {
 	judgePromised(t, NoLoss, delivers(AtMostOnce), []row{
 		{"at most once: an item may go with the reply", putA + "delete 6 102 5 9\nlost 2 102 9 2\ntake - 3 unknown client=2", Pass, "1 item went"},
 		{"at most once: with a take of which nobody knows", putA + "delete 6 102 5\ntake - 3 unknown client=2", Pass, ""},
+		{"at most once: it may stand aside for that take", putA + "move 6 102 5 a\ntake - 3 unknown client=2", Pass, "1 item still stood"},
 		{"at most once: not with another client's take", putA + "delete 6 102 5\ntake - 2 failed client=2 zxid=6\ntake - 3 unknown client=3 zxid=6", Fail, `item "a"`},
 		{"at most once: not with a reply that came", putA + "create 6 101 b\nput b 2 zxid=6\ndelete 7 102 5\ndelete 8 102 6\ntake b 3 client=2 zxid=8", Fail, `item "a"`},
 		{"at most once: one take without a reply explains one item", putA + "create 6 101 b\nput b 2 zxid=6\ndelete 7 102 5\ndelete 8 102 6\ntake - 3 unknown client=2", Fail, `item "b"`},
@@ -65,6 +67,7 @@ func TestNoDuplicate_byTheCommits(t *testing.T) {
 		{"that the producer has put back, which takes as well", putA + "delete 6 101 5\ncreate 7 101 a\ndelete 8 103 7\ntake a 2 client=3 zxid=8", Pass, ""},
 		{"a second copy that stands", putA + "delete 6 102 5\ntake a 2 client=2 zxid=6\ncreate 7 101 a", Fail, "had been handed over, and stood in the queue again: a node of it was made at zxid 0x7"},
 		{"one that another client has made", putA + "delete 6 102 5\ncreate 7 103 a\ntake a 2 client=2 zxid=6", Fail, "stood in the queue again"},
+		{"one of an item that had been put back before", putA + "delete 6 102 5\ncreate 7 102 a\ndelete 8 103 7\ntake a 2 client=3 zxid=8\ncreate 9 103 a", Fail, "stood in the queue again: a node of it was made at zxid 0x9"},
 		{"a copy in another folder, of what is done", putA + "delete 6 102 5\ntake a 2 client=2 zxid=6\nmove 7 102 5 a", Pass, ""},
 		{"the second copy of an item that was taken long ago", putA + "delete 6 102 5\ntake a 2 client=2 zxid=6\ncreate 7 101 a\ndelete 8 103 7\ntake a 3 client=3 zxid=8", Fail, "delivered twice"},
 	})
@@ -84,6 +87,7 @@ func TestQueueFIFO_byTheCommits(t *testing.T) {
 		{"an older item that another consumer has claimed", two + "claim 7 103 5\ndelete 8 102 6\ndelete 9 103 5\ntake b 2 client=2 zxid=9\ntake a 2 client=3 zxid=9", Pass, ""},
 		{"an older item whose claim was given up", two + "claim 7 103 5\ndelete 8 103 claim-5\ndelete 9 102 6\ntake b 2 client=2 zxid=9", Fail, `item "b"`},
 		{"an item that its producer withdraws overtakes nobody", two + "delete 7 101 6\ndelete 8 102 5\ntake a 2 client=2 zxid=8", Pass, ""},
+		{"what an unknown take may have shown, and another removed", two + "take b 2 unknown client=2 zxid=6\ndelete 7 102 6\ntake b 3 client=2 zxid=7\ndelete 8 102 5\ntake a 4 client=2 zxid=8", Fail, "the older item \"a\""},
 		{"an older one whose put is recorded later", clients + "create 5 101 a\ncreate 6 101 b\nput b 1 zxid=6\ndelete 7 102 6\ntake b 2 client=2 zxid=7\nput a 3 zxid=7\ndelete 8 103 5\ntake a 4 client=3 zxid=8", Fail, "the older item \"a\""},
 		{"an older node that is no item's", clients + "create 4 101 what\n" + "create 5 101 a\nput a 1 zxid=5\ncreate 6 101 b\nput b 1 zxid=6\ndelete 7 102 5\ndelete 8 103 6\ntake b 2 client=3 zxid=8\ntake a 2 client=2 zxid=8", Pass, "2 items"},
 		{"an item that was moved leaves the line once", two + "delete 7 102 5\ncreate 7 102 a\ndelete 8 103 6\ntake b 2 client=3 zxid=8\ndelete 9 102 7\ntake a 3 client=2 zxid=9", Pass, ""},
@@ -102,6 +106,11 @@ take b 2 client=2 zxid=6
 delete 7 102 6
 take a 3 client=2 zxid=7
 delete 8 102 5`, NotJudged, "2 items were handed over before they were removed"}})
+}
+
+// Without commits an item may be put and taken again and again.
+func TestNoDuplicate_withoutCommits(t *testing.T) {
+	judgeStories(t, NoDuplicate, []row{{"of one identity", "opened 1 101\nput a 1\ntake a 2\nput a 3\ntake a 4\ntake a 5", Fail, "one item was put again and delivered twice"}})
 }
 
 func TestPlayed(t *testing.T) {

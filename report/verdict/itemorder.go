@@ -63,7 +63,7 @@ func (o *itemOrder) leaves(i *item, claimed func(old *item, session int64) bool)
 	for len(l.line) > 0 && l.line[0].left {
 		l.line = l.line[1:]
 	}
-	if i.taken > 0 || i.had {
+	if i.taken > 0 {
 		o.handed++
 		return
 	}

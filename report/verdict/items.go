@@ -54,6 +54,7 @@ type nodes struct {
 	again    int64     // transaction in which the producer made a second one in the same line
 	remade   int64     // the last in which anybody did, but in one with the removal of the one before
 	revived  bool      // that was when a take had handed it over already
+	handed   int64     // what the first client had seen that handed it over; 0 where nobody knows
 	created  int64     // transaction that made the first
 	maker    int64     // session that made the first
 	left     bool      // the first is gone
@@ -135,7 +136,10 @@ func (q *items) take(s *history.Sample, record int) {
 		i.before = i.taken
 	}
 	i.taken = record
-	i.revived = i.revived || s.Zxid > 0 && s.Zxid < i.remade
+	if s.Zxid > 0 && (i.handed == 0 || s.Zxid < i.handed) {
+		i.handed = s.Zxid
+	}
+	i.revived = i.revived || i.handed > 0 && i.handed < i.remade
 	if i.passed != nil {
 		q.commits.order.overtook(i, s, record, q.commits.clientOf(i.by.session))
 	}
@@ -200,7 +204,7 @@ func (q *items) resolve() {
 			i.before = record
 		}
 		i.put, i.had = somewhere, true
-		i.revived = i.made > 0 && i.in == q.commits.home
+		i.revived = i.in != nil && q.commits.homes[i.in]
 		i.made++ // the node that was taken the first time
 	})
 }

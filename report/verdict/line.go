@@ -1,7 +1,6 @@
 package verdict
 
 import (
-	"fmt"
 	"path"
 	"regexp"
 	"slices"
@@ -13,7 +12,7 @@ import (
 // come before the first sample of a client that may know of them, so whatever a sample
 // speaks of has been seen here.
 type line struct {
-	forgot   bool               // some of those that are gone
+	forgot   int64              // czxid of the youngest that is gone and was forgotten; 0 for none
 	nodes    map[string]*node   // by path: the one that stands, or stood last
 	sessions map[int64]*owned   // by owner
 	dirs     map[string]*lineIn // by parent
@@ -156,7 +155,7 @@ func removedBy(n *node, c *history.Commit) removal {
 }
 
 func (l *line) forget(n *node) {
-	l.forgot = true
+	l.forgot = max(l.forgot, n.czxid)
 	if n.after != nil {
 		n.after.before = nil
 	}
@@ -274,7 +273,7 @@ func (l *line) incomplete() string {
 	case len(l.end.Gaps) > 0:
 		return "there are gaps in the commits"
 	case l.end.Unknown > 0:
-		return fmt.Sprintf("%d of the commits were not understood", l.end.Unknown)
+		return "some of the commits were not understood"
 	}
 	return ""
 }

@@ -40,6 +40,7 @@ type exclusion struct {
 	faults   map[int][]history.Fault // by client
 	excuse   time.Duration           // how long after a fault the victim may not know yet
 	since    map[int64]time.Duration // by session: when it was opened
+	heard    map[int64]time.Duration // by session: when its client said last that it is lost
 	back     map[int][]time.Duration // by client: when it was connected again
 	beliefs  int
 	active   []claimed
@@ -76,7 +77,7 @@ const silence = 40 * time.Second
 
 func newMutualExclusion(in *inputs) checker {
 	x := &exclusion{
-		line: in.line, told: in.promises.Events, faults: faultsByClient(in.history), excuse: Patience(in.history), lost: map[int]loss{}, expired: map[int64]loss{},
+		line: in.line, told: in.promises.Events, faults: faultsByClient(in.history), excuse: Patience(in.history), lost: map[int]loss{}, expired: map[int64]loss{}, heard: map[int64]time.Duration{},
 		since: map[int64]time.Duration{}, back: map[int][]time.Duration{}, acted: map[int64]bool{}, report: in.overlap,
 	}
 	if x.excuse == 0 {
@@ -251,7 +252,8 @@ func (x *exclusion) outlived(b Belief) {
 		return
 	}
 	// Who said since then that it holds again, and took nothing of that back, believed it.
-	revived := b.Restored && b.Start > l.at && b.Ended == Released
+	told, heard := x.heard[b.Session]
+	revived := b.Restored && b.Start > l.at && b.Ended == Released && !(heard && told >= b.Start && told <= b.Start+grace)
 	if !revived && b.End <= l.at+grace {
 		return
 	}
@@ -267,6 +269,7 @@ func (x *exclusion) record(n history.Numbered) {
 		switch r.Event {
 		case history.Lost:
 			x.lost[r.Client] = loss{r.Session, r.At, n.N}
+			x.heard[r.Session] = r.At
 		case history.Expired:
 			if !x.told {
 				return // nobody was told: its belief ends here, and the next write shows nothing

@@ -301,6 +301,7 @@ func TestMutualExclusion_ofWhoIsRestoredWithoutASession(t *testing.T) {
 	const gone = "opened 1 101\nacquire 1 5 0 10\nsession suspended 1 100\nsession expired 1 200\nsession restored 1 205\n"
 	judgePromised(t, MutualExclusion, told, []row{
 		{"it lets go in good order", gone + "release 1 5 400 401", Fail, "client 1 held token 5 until 400ms, 200ms after the servers' word that its session 0x65 was gone"},
+		{"it hears of it a moment after it was told to let go", gone + "session lost 1 207\nrelease 1 5 206 208", Pass, ""},
 		{"it hears of it", gone + "session lost 1 210\nrelease 1 5 400 401", Pass, ""},
 	})
 }

@@ -49,9 +49,17 @@ type progress struct {
 	without  tries         // since when clients have been without a session
 	idle     []idle        // long idle times without a fault
 	phases   *phases
+	silent   map[grantOf]Belief          // of a subject that tells its holders nothing: beliefs that ended with the servers' promise
+	letGo    map[grantOf]*history.Sample // and releases on a session that lived
 	acquires int
 	stuck    *stuck
 	broken   evidence
+}
+
+// grantOf is a grant, by its client and token.
+type grantOf struct {
+	client int
+	token  int64
 }
 
 type wait struct {
@@ -87,7 +95,7 @@ func (t tries) since(client int, call time.Duration) time.Duration {
 }
 
 func newProgress(in *inputs) checker {
-	p := &progress{limit: Patience(in.history), told: in.promises.Events, stuck: newStuck(in.history), phases: newPhases(in.history), trying: tries{}, without: tries{}, prune: 64}
+	p := &progress{limit: Patience(in.history), told: in.promises.Events, stuck: newStuck(in.history), phases: newPhases(in.history), trying: tries{}, without: tries{}, silent: map[grantOf]Belief{}, letGo: map[grantOf]*history.Sample{}, prune: 64}
 	p.faults = Aftermath(in.history, p.limit)
 	queue := newDeliveries(in, p.phases)
 	return checker{
@@ -110,7 +118,7 @@ func (p *progress) record(n history.Numbered) {
 		case r.Op == history.Acquire:
 			p.acquired(r, n.N)
 		case r.Op == history.Release && r.Outcome == history.OK:
-			p.released(r, n.N)
+			p.released(r)
 		}
 	case *history.Waiting:
 		if r.Op == history.Acquire {
@@ -160,11 +168,23 @@ func (p *progress) acquired(s *history.Sample, record int) {
 	p.trying[s.Client] = w
 }
 
-// released takes in that a client held on through an outage, whom nobody told what became of its
-// grant: its belief was taken to end with the servers' promise, and its session lived.
-func (p *progress) released(s *history.Sample, record int) {
-	if w, late := p.without[s.Client]; late && !p.told && !w.gone && s.Return > p.covered {
-		p.covered, p.by = s.Return, record
+// released keeps the release of a client that nobody tells what becomes of its grant, and whose
+// session may have lived all the time.
+func (p *progress) released(s *history.Sample) {
+	if w, late := p.without[s.Client]; late && !p.told && !w.gone {
+		p.letGo[grantOf{s.Client, s.Token}] = s
+	}
+}
+
+// heldOn takes in that a client held on through an outage: its belief was taken to end with the
+// servers' promise, and it let go later on, in good order.
+func (p *progress) heldOn() {
+	for g, b := range p.silent {
+		if s := p.letGo[g]; s != nil && s.Return > b.End {
+			p.covered = max(p.covered, s.Return)
+			delete(p.silent, g)
+			delete(p.letGo, g)
+		}
 	}
 }
 
@@ -204,8 +224,14 @@ func (i *idle) cannotCall() bool { return i.phase != nil && !i.phase.byHarness &
 
 func (p *progress) belief(b Belief) {
 	p.stuck.belief(b)
+	p.heldOn()
 	p.gap(b.Start, b.Record)
 	p.phases.held(b)
+	if g := (grantOf{b.Client, b.Token}); b.Ended == string(history.Deadline) && !p.told {
+		p.silent[g] = b
+	} else {
+		delete(p.letGo, g)
+	}
 	if b.End > p.covered {
 		p.covered, p.by = b.End, b.EndRecord
 	}
@@ -250,6 +276,7 @@ func (p *progress) finish(end ending) Verdict {
 		p.waited(w)
 	}
 	if !end.cut {
+		p.heldOn()
 		p.gap(end.at, 0)
 		p.stuck.judge(&p.broken)
 	}

@@ -162,6 +162,7 @@ func TestProgress_ofAHolderThatIsNotTold(t *testing.T) {
 	const outage = "opened 1 101\nopened 2 102\nacquire 1 5 0 10\nfault partition -1 1000 3000\nsession deadline 1 5000\n"
 	judgePromised(t, Progress, silent, []row{
 		{"it holds on", outage + "release 1 5 39000 39001\nacquire 2 6 20 40000\nrelease 2 6 40010 40011", Pass, ""},
+		{"another that holds later does not excuse it", "opened 1 101\nopened 2 102\nfault partition -1 500 2000\nsession deadline 1 1000\nacquire 2 5 20000 20010\nrelease 2 5 20020 20021\nacquire 1 6 20015 60000\nrelease 1 6 60010 60011", Fail, "nobody held anything from 20.02s to 1m0s"},
 		{"it has no session any more", outage + "session expired 1 6000\nrelease 1 5 39000 39001\nacquire 2 6 20 40000\nrelease 2 6 40010 40011", Fail, "nobody held anything from 11s to 40s"},
 	})
 }
