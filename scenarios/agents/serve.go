@@ -163,7 +163,7 @@ func (s *server) stream(calls *rpc.Server, stream *yamux.Stream) {
 		}
 	default:
 		if p := s.process(o.ID); p != nil {
-			p.attach(o.Kind, stream)
+			p.attach(o.Kind, stream, s.link.IsClosed)
 		}
 	}
 }

@@ -59,12 +59,14 @@ func (s *server) start(a msg.StartArgs) (site.Process, error) {
 	return site.Here{}.Start(site.Program{Args: args, Env: append(a.Env, clock.Skew+"="+s.agent.Skew), Dir: a.Dir, Mark: a.MarkKey + "=" + s.agent.Owner})
 }
 
-// attach passes on one of the program's pipes until it ends.
-func (p *servedProcess) attach(kind string, stream net.Conn) {
+// attach passes on one of the program's pipes until it ends. Where the link has ended with it, the
+// program is not told: it would end its sessions in good order, and whoever is lost says no good-bye.
+func (p *servedProcess) attach(kind string, stream net.Conn, lost func() bool) {
 	switch kind {
 	case msg.StreamStdin:
-		_, _ = io.Copy(p.Stdin(), stream)
-		_ = p.Stdin().Close() // it reads the end
+		if _, _ = io.Copy(p.Stdin(), stream); !lost() {
+			_ = p.Stdin().Close() // it reads the end
+		}
 	case msg.StreamStdout:
 		_, _ = io.Copy(stream, p.Stdout())
 	case msg.StreamStderr:
