@@ -109,13 +109,16 @@ func (c *itemCommits) create(k *history.Commit) {
 // it back.
 func (c *itemCommits) remade(i *item, k *history.Commit) {
 	i.remade = k.Zxid
-	i.revived = i.revived || i.handed > 0 && i.handed < i.remade
+	i.revive()
 	maker := c.clientOf(k.Session)
 	putBack := i.standing == 1 && maker == c.clientOf(i.by.session)
 	if maker == c.clientOf(i.maker) && !putBack {
 		i.again = k.Zxid
 	}
 }
+
+// revive notes that another node of an item was made when a take had handed it over already.
+func (i *item) revive() { i.revived = i.revived || i.handed > 0 && i.handed < i.remade }
 
 // link takes in that an item that was put is found in a node.
 func (c *itemCommits) link(i *item) {
@@ -129,9 +132,9 @@ func (c *itemCommits) couldNot(i *item) bool {
 	return by != nil && (by.killed || by.ended) && by.knew < i.gone
 }
 
-// forgotten says that a consumer has moved an item to another folder, where it stands, and could
+// astray says that a consumer has moved an item to another folder, where it stands, and could
 // have handed it over, and did not.
-func (q *items) forgotten(i *item) bool {
+func (q *items) astray(i *item) bool {
 	if i.standing == 0 || !i.left || !i.moved || i.taken > 0 || i.had || q.delivery == AtMostOnce {
 		return false
 	}

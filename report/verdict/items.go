@@ -139,7 +139,7 @@ func (q *items) take(s *history.Sample, record int) {
 	if s.Zxid > 0 && (i.handed == 0 || s.Zxid < i.handed) {
 		i.handed = s.Zxid
 	}
-	i.revived = i.revived || i.handed > 0 && i.handed < i.remade
+	i.revive()
 	if i.passed != nil {
 		q.commits.order.overtook(i, s, record, q.commits.clientOf(i.by.session))
 	}

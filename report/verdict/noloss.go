@@ -47,7 +47,7 @@ func (q *items) lossByCommits() Verdict {
 	for _, i := range q.sorted() {
 		switch {
 		case i.taken > 0 || i.had || i.put == 0:
-		case q.forgotten(i):
+		case q.astray(i):
 			astray++
 		case i.standing > 0:
 			standing++

@@ -49,8 +49,8 @@ type progress struct {
 	without  tries         // since when clients have been without a session
 	idle     []idle        // long idle times without a fault
 	phases   *phases
-	silent   map[grantOf]Belief          // of a subject that tells its holders nothing: beliefs that ended with the servers' promise
-	letGo    map[grantOf]*history.Sample // and releases on a session that lived
+	silent   map[grantOf]Belief        // of a subject that tells its holders nothing: beliefs that ended with the servers' promise
+	letGo    map[grantOf]time.Duration // and when one let go on a session that lived
 	acquires int
 	stuck    *stuck
 	broken   evidence
@@ -95,7 +95,7 @@ func (t tries) since(client int, call time.Duration) time.Duration {
 }
 
 func newProgress(in *inputs) checker {
-	p := &progress{limit: Patience(in.history), told: in.promises.Events, stuck: newStuck(in.history), phases: newPhases(in.history), trying: tries{}, without: tries{}, silent: map[grantOf]Belief{}, letGo: map[grantOf]*history.Sample{}, prune: 64}
+	p := &progress{limit: Patience(in.history), told: in.promises.Events, stuck: newStuck(in.history), phases: newPhases(in.history), trying: tries{}, without: tries{}, silent: map[grantOf]Belief{}, letGo: map[grantOf]time.Duration{}, prune: 64}
 	p.faults = Aftermath(in.history, p.limit)
 	queue := newDeliveries(in, p.phases)
 	return checker{
@@ -172,7 +172,7 @@ func (p *progress) acquired(s *history.Sample, record int) {
 // session may have lived all the time.
 func (p *progress) released(s *history.Sample) {
 	if w, late := p.without[s.Client]; late && !p.told && !w.gone {
-		p.letGo[grantOf{s.Client, s.Token}] = s
+		p.letGo[grantOf{s.Client, s.Token}] = s.Return
 	}
 }
 
@@ -180,8 +180,8 @@ func (p *progress) released(s *history.Sample) {
 // servers' promise, and it let go later on, in good order.
 func (p *progress) heldOn() {
 	for g, b := range p.silent {
-		if s := p.letGo[g]; s != nil && s.Return > b.End {
-			p.covered = max(p.covered, s.Return)
+		if at := p.letGo[g]; at > b.End {
+			p.covered = max(p.covered, at)
 			delete(p.silent, g)
 			delete(p.letGo, g)
 		}

@@ -146,7 +146,7 @@ func (d *deliveries) stood(l lateItem) bool {
 	if l.id != l.item.id {
 		return false // it was taken, and another has its place
 	}
-	return l.standing > 0 && (!l.moved || d.items.forgotten(l.item))
+	return l.standing > 0 && (!l.moved || d.items.astray(l.item))
 }
 
 // outlasted judges an item that stood while somebody waited until the phase was over.
@@ -208,5 +208,5 @@ func (d *deliveries) handedOut(x history.SnapshotItem) bool {
 		return d.items.delivery == AtLeastOnce
 	}
 	i := d.items.commits.paths[x.Path]
-	return i != nil && (i.taken > 0 || i.had || i.moved && !d.items.forgotten(i))
+	return i != nil && (i.taken > 0 || i.had || i.moved && !d.items.astray(i))
 }
