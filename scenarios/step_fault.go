@@ -207,7 +207,14 @@ func runOut(ctx context.Context, x *strike) error {
 	if a == nil || a.ended() && !errors.Is(a.err, recipes.ErrNotAcquired) {
 		return errors.New("no timed try was under way")
 	}
-	a.returned(ctx, x.tryFor()+blinkFor)
+	limit := x.tryFor()
+	if x.at.kind() != atWait { // it may not know before its request is through
+		a.returned(ctx, limit+blinkFor)
+		return nil
+	}
+	if !a.returned(ctx, 2*limit) {
+		return fmt.Errorf("the timed try had not returned %v after its time was up", limit)
+	}
 	return nil
 }
 
