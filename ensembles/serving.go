@@ -78,7 +78,7 @@ func stopped(ctx context.Context, e *Ensemble) error {
 // noQuorum explains why an ensemble does not serve. An interrupted caller wants
 // no explanation.
 func noQuorum(ctx context.Context, status []MemberStatus, why error) error {
-	if errors.Is(why, context.Canceled) {
+	if errors.Is(ctx.Err(), context.Canceled) {
 		return fmt.Errorf("waiting for the ensemble to serve: %w", why)
 	}
 	var text strings.Builder

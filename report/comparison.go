@@ -107,6 +107,25 @@ func (r *Result) compareWithBase(asked map[string][]Condition) {
 	}
 }
 
+// Undecided says whether more trials of the cell, and of those beside it, may tell whether a
+// threshold on the base holds: these do not, and nothing has failed in them.
+func (r Result) Undecided(beside history.Cell) bool {
+	open := false
+	for _, t := range r.Trials {
+		if !t.Beside(beside) {
+			continue
+		}
+		if t.Outcome() == Fail {
+			return false
+		}
+		open = open || slices.ContainsFunc(t.Thresholds, func(th Threshold) bool {
+			c, err := ParseThreshold(th.Expr)
+			return err == nil && c.TakesBase() && th.Result == Unknown
+		})
+	}
+	return open
+}
+
 // against compares every repeated cell with the same cell of the run's base.
 func against(trials []Trial, measures []Measure) []Comparison {
 	var out []Comparison

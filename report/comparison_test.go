@@ -3,6 +3,7 @@ package report
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -83,6 +84,47 @@ func TestResult_compareWithBase(t *testing.T) {
 
 // False alarms are rare and what is there is found: both rates are those that an
 // interval of 95 % promises, with the noise of a small machine.
+// More trials may tell what these do not, unless something has failed in them.
+func TestResult_Undecided(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	clear, noisy := pairs(r, 20, 1, 0.02), pairs(r, 8, 1.03, 0.2)
+	broken := slices.Clone(noisy)
+	broken[3].Verdicts = []Verdict{{Guarantee: "fifo", Result: Fail}}
+	elsewhere := noisy[0].Cell
+	elsewhere.Clients++
+	for _, row := range []struct {
+		about  string
+		trials []Trial
+		expr   string
+		beside history.Cell
+		want   bool
+	}{
+		{"too much noise to tell", noisy, "handoff.latency.p50 <= 1.05*base", noisy[0].Cell, true},
+		{"a cell that nobody has played", noisy, "handoff.latency.p50 <= 1.05*base", elsewhere, false},
+		{"it holds", clear, "handoff.latency.p50 <= 1.05*base", clear[0].Cell, false},
+		{"it does not hold", clear, "handoff.latency.p50 > 1.2*base", clear[0].Cell, false},
+		{"something else has failed", broken, "handoff.latency.p50 <= 1.05*base", broken[0].Cell, false},
+		{"unknown, but not for want of trials beside the base", clear, "queue.latency.p50 < 5ms", clear[0].Cell, false},
+	} {
+		t.Run(row.about, func(t *testing.T) {
+			c, err := ParseThreshold(row.expr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			res, asked := Result{Trials: slices.Clone(row.trials)}, map[string][]Condition{}
+			for i, x := range res.Trials {
+				if asked[x.Name] = []Condition{c}; !c.TakesBase() {
+					asked[x.Name], res.Trials[i].Thresholds = nil, []Threshold{c.Judge(x)}
+				}
+			}
+			res.compareWithBase(asked)
+			if got := res.Undecided(row.beside); got != row.want {
+				t.Errorf("%v, want %v: %+v", got, row.want, res.Trials[len(res.Trials)-1].Thresholds)
+			}
+		})
+	}
+}
+
 func TestResult_compareWithBase_rates(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	const runs = 400

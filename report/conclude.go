@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"runtime"
 	"slices"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -40,10 +41,17 @@ func Judge(dir string) (Conclusion, error) {
 	return conclude(run, folded), nil
 }
 
+// ErrDamaged says that a folder was damaged after it had been judged.
+var ErrDamaged = errors.New("what was judged would be written over with less")
+
 // Conclude concludes the trials from their histories, and writes result.json and
-// the histograms. It refuses what Judge refuses.
+// the histograms. It refuses what Judge refuses, and with [ErrDamaged] a folder whose result
+// knows what its histories do not tell any more.
 func Conclude(dir string, run Run) (Conclusion, error) {
 	folded, err := foldFolder(dir, run)
+	if err == nil {
+		err = damaged(dir, folded)
+	}
 	if err != nil {
 		return Conclusion{}, err
 	}
@@ -94,10 +102,7 @@ func foldFolder(dir string, run Run) ([]Folded, error) {
 // missing returns the trials that the result in the folder names and whose histories are
 // not there any more.
 func missing(dir string, there []string) ([]Folded, error) {
-	former, err := ReadResult(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
+	former, err := formerResult(dir)
 	var out []Folded
 	for _, t := range former.Trials {
 		if slices.Contains(there, t.Name) {
@@ -111,6 +116,32 @@ func missing(dir string, there []string) ([]Folded, error) {
 	return out, err
 }
 
+// formerResult is what the folder was judged as before; an empty result where it never was.
+func formerResult(dir string) (Result, error) {
+	former, err := ReadResult(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Result{}, nil
+	}
+	return former, err
+}
+
+// damaged refuses trials whose histories are in doubt now, and were not when the result in
+// the folder was written.
+func damaged(dir string, folded []Folded) error {
+	former, err := formerResult(dir)
+	if err != nil {
+		return err
+	}
+	for _, was := range former.Trials {
+		i := slices.IndexFunc(folded, func(f Folded) bool { return f.Trial.Name == was.Name })
+		if doubt := folded[i].Trial.doubt(); doubt != "" && was.doubt() == "" {
+			return fmt.Errorf("%w: trial %s of %s: %s; bring the file back, or move %s away to draw what is left (zkbench check judges it as it is)",
+				ErrDamaged, was.Name, dir, doubt, ResultFile)
+		}
+	}
+	return nil
+}
+
 // unreadable is a trial of which nothing is known.
 func unreadable(name string, err error) Folded {
 	f := Folded{Err: err, Trace: &Trace{Partial: err.Error()}, Trial: Trial{Name: name, Metrics: map[string]metrics.Metric{}}}
@@ -121,6 +152,16 @@ func unreadable(name string, err error) Folded {
 // inDoubt says why the history does not tell everything.
 func (t *Trial) inDoubt(why string) {
 	t.Verdicts = append(t.Verdicts, Verdict{Guarantee: verdict.Readable, Result: Unknown, Reasons: []string{why}})
+}
+
+// doubt is why the history does not tell everything; empty where it does.
+func (t Trial) doubt() string {
+	for _, v := range t.Verdicts {
+		if v.Guarantee == verdict.Readable {
+			return strings.Join(v.Reasons, "; ")
+		}
+	}
+	return ""
 }
 
 // foldFile folds one history. One that cannot be opened is a trial of which

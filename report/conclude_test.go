@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -120,8 +121,57 @@ func TestJudge_showsTheTrialsWhoseHistoriesAreMissing(t *testing.T) {
 		}
 	}
 	shows(Judge(dir))
-	shows(Conclude(dir, Run{ID: "r"}))
-	shows(Judge(dir))
+	if err := os.Remove(filepath.Join(dir, ResultFile)); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := Judge(dir); err != nil || len(c.Result.Trials) != 1 {
+		t.Errorf("nothing names it any more: %d trials, %v", len(c.Result.Trials), err)
+	}
+}
+
+// What was judged is not written over where its history does not tell it any more.
+func TestConclude_refusesWhatWasDamagedSince(t *testing.T) {
+	for name, damage := range map[string]func(path string) error{
+		"removed": os.Remove,
+		"cut short": func(path string) error {
+			info, err := os.Stat(path)
+			if err != nil {
+				return err
+			}
+			return os.Truncate(path, info.Size()/2)
+		},
+		"no history": func(path string) error { return os.WriteFile(path, []byte("not zstd"), 0o644) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			writeHistory(t, dir, history.Header{Trial: "a"}, hold("p", 1, 5, 0, 10, 20)...)
+			writeHistory(t, dir, history.Header{Trial: "b"}, hold("p", 1, 5, 0, 10, 20)...)
+			if _, err := Conclude(dir, Run{ID: "r"}); err != nil {
+				t.Fatal(err)
+			}
+			before, err := os.ReadFile(filepath.Join(dir, ResultFile))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := damage(HistoryPath(dir, "b")); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Conclude(dir, Run{ID: "r"}); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "trial b of") {
+				t.Errorf("got %v", err)
+			}
+			if after, err := os.ReadFile(filepath.Join(dir, ResultFile)); err != nil || !bytes.Equal(before, after) {
+				t.Errorf("the result is another now, %v:\n%s", err, after)
+			}
+			if err := os.Remove(filepath.Join(dir, ResultFile)); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 { // drawn as it is, it can be drawn again
+				if _, err := Conclude(dir, Run{ID: "r"}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
 }
 
 // Where the members are ours there are commits; without them the verdicts are weaker.

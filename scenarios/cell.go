@@ -115,7 +115,7 @@ func interleave(row []cell, n int) []cell {
 const fewTrials = 6
 
 // spent says whether the budget, counted from the start of the first trial, forbids
-// another repetition.
+// another repetition, unless it has extra time.
 func (s *Scenario) spent(group []cell, elapsed time.Duration) bool {
 	return s.Budget > 0 && elapsed > s.Budget && group[0].Trial > fewTrials
 }
@@ -126,6 +126,10 @@ func (s *Scenario) validateTrials(bad problemFunc) {
 	between(bad, "budget", s.Budget, 0, maxDuration)
 	if s.Budget > 0 && s.Trials <= fewTrials {
 		bad("budget", "the first %d trials of a cell are run in any case: it needs more trials than that", fewTrials)
+	}
+	between(bad, "extra_time", s.ExtraTime, 0, maxDuration)
+	if s.ExtraTime > 0 && (s.Budget == 0 || s.Base == "") {
+		bad("extra_time", "it comes after a budget, for the thresholds on a base: it needs both")
 	}
 	if s.Base == "" {
 		return

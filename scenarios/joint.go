@@ -166,7 +166,7 @@ func (r *runner) together(ctx context.Context, cells []cell, before, all int) er
 			}
 		}
 	}
-	return ctx.Err()
+	return context.Cause(ctx)
 }
 
 // wave plays the cells, which have been played so often before, and returns those that

@@ -33,7 +33,7 @@ func (s *Scenario) Once() error {
 	}
 	*s = *one
 	s.Thresholds, s.Only = thresholds, only
-	s.Warmup, s.Budget, s.Trials = 0, 0, min(s.Trials, 1)
+	s.Warmup, s.Budget, s.ExtraTime, s.Trials = 0, 0, 0, min(s.Trials, 1)
 	if s.Base != "" {
 		s.Trials = 2
 	}

@@ -68,10 +68,18 @@ func (r *runner) run(ctx context.Context, s *Scenario, b batch, before, all int)
 	if err != nil {
 		return err
 	}
-	i, start := 0, time.Now()
+	undecided := func(c history.Cell) (bool, error) {
+		so, err := report.Judge(r.dir)
+		return so.Result.Undecided(c), err
+	}
+	i, e := 0, enough{scenario: s, start: time.Now(), undecided: undecided, log: r.log}
 	for _, group := range groups(b.cells, s.Base) {
 		next := i + len(group)
-		if !s.spent(group, time.Since(start)) {
+		done, err := e.of(group)
+		if err != nil {
+			return err
+		}
+		if !done {
 			trials := r.group(group, plans[i:next], before+i, all)
 			err := sideBySide(ctx, trials)
 			for _, t := range trials {

@@ -41,6 +41,7 @@ type Scenario struct {
 	Trials         int           `yaml:"trials,omitempty"`      // how often each cell is run, the subjects in turn; 0 is once
 	Base           string        `yaml:"base,omitempty"`        // the subject that the others are compared with, trial by trial
 	Budget         time.Duration `yaml:"budget,omitempty"`      // of trials that repeat a cell, those beyond the first few are not begun after it; 0 is no end
+	ExtraTime      time.Duration `yaml:"extra_time,omitempty"`  // how much longer they are begun while nobody can tell yet whether a threshold on the base holds
 	// Matrix varies any other field, like session_timeout, tick, phases.0.rounds or
 	// params.promise, and hold or duration of all phases: every combination of the
 	// values is run with every subject and every client count.

@@ -233,12 +233,18 @@ func (t *trial) header() history.Header {
 	s := c.Scenario
 	return history.Header{
 		Trial: t.name, Repetition: c.Trial, Again: t.again, Seed: t.runner.seed,
-		Cell: history.Cell{
-			Scenario: s.Name, Subject: c.Subject.Name, Clients: c.Clients, Params: c.params(),
-			Base: s.Base, Provocation: c.Provocation, Step: c.Step, Fault: c.Fault, Phases: s.digest(),
-		},
+		Cell:   c.recorded(),
 		Recipe: string(c.Subject.Recipe), Variant: string(c.Subject.Variant), Promises: promises(c.Subject.Promises),
 		Thresholds: s.Thresholds, Formulas: c.Subject.Formulas.Text, Expect: c.Caught,
+	}
+}
+
+// recorded is the cell as histories name it.
+func (c cell) recorded() history.Cell {
+	s := c.Scenario
+	return history.Cell{
+		Scenario: s.Name, Subject: c.Subject.Name, Clients: c.Clients, Params: c.params(),
+		Base: s.Base, Provocation: c.Provocation, Step: c.Step, Fault: c.Fault, Phases: s.digest(),
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 func gateRun(t *testing.T, subject string, args ...string) (code int, x report.Comparison, took time.Duration) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "run")
-	args = append([]string{"run", "ci", "--ensemble", "process", "--quiet", "--out", dir, "--ab", "lock/go-zookeeper," + subject, "--trials", "40"}, args...)
+	args = append([]string{"run", "ci", "--ensemble", "process", "--quiet", "--out", dir, "--ab", "lock/go-zookeeper," + subject, "--trials", "60"}, args...)
 	start := time.Now()
 	var stdout, stderr bytes.Buffer
 	code = run(t.Context(), args, &stdout, &stderr)
@@ -40,7 +40,7 @@ func TestGate(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute")
 	}
-	small := []string{"--set", "budget=8s", "--set", "warmup=2s", "--set", "phases.0.rounds=4"}
+	small := []string{"--set", "budget=8s", "--set", "extra_time=0s", "--set", "warmup=2s", "--set", "phases.0.rounds=4"}
 	if code, x, _ := gateRun(t, "lock/slowed-100", small...); code != exitBroken {
 		t.Errorf("twice as slow: exit code %d, want %d: %v", code, exitBroken, x)
 	}
@@ -57,7 +57,7 @@ func TestGate(t *testing.T) {
 
 // The promise of scenario ci: the same code passes, and a slowdown of 10 % is found. One of
 // 5 % is about what the threshold allows; how often it is found is logged.
-// It takes an hour and a half: GATE=20 go test ./cmd/zkbench -run GatePromise -v -timeout 3h
+// It takes two hours: GATE=20 go test ./cmd/zkbench -run GatePromise -v -timeout 3h
 func TestGatePromise(t *testing.T) {
 	runs, err := strconv.Atoi(os.Getenv("GATE"))
 	if err != nil {
@@ -83,7 +83,7 @@ func TestGatePromise(t *testing.T) {
 	if n := codes["lock/slowed-10"][exitBroken]; n*20 < runs*19 {
 		t.Errorf("a slowdown of 10 %% is found in %d of %d runs", n, runs)
 	}
-	if longest > 90*time.Second {
-		t.Errorf("a gate took %v, 90s are promised", longest)
+	if longest > 210*time.Second {
+		t.Errorf("a gate took %v, 75s are promised, and two minutes more where it cannot be told", longest)
 	}
 }

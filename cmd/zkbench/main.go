@@ -7,6 +7,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -139,7 +140,7 @@ const sameSignal = time.Second
 // interruptible returns a context that the first SIGINT or SIGTERM cancels: the run
 // heals, tears down and writes what it has. The second leaves at once.
 func interruptible(stderr io.Writer) (context.Context, func()) {
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
@@ -147,7 +148,7 @@ func interruptible(stderr io.Writer) (context.Context, func()) {
 			return
 		}
 		fmt.Fprintln(stderr, "\nzkbench: interrupted: healing, tearing down and writing what was measured (interrupt again to leave at once)")
-		cancel()
+		cancel(errors.New("interrupted"))
 		first := time.Now()
 		for range signals {
 			if time.Since(first) > sameSignal {
@@ -156,5 +157,5 @@ func interruptible(stderr io.Writer) (context.Context, func()) {
 			}
 		}
 	}()
-	return ctx, func() { signal.Stop(signals); close(signals); cancel() }
+	return ctx, func() { signal.Stop(signals); close(signals); cancel(nil) }
 }

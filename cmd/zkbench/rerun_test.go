@@ -37,8 +37,22 @@ func TestRerun_playsWhatFailedOfAPackedRun(t *testing.T) {
 	zkbench(exitBroken, "run", "two.yaml", "--ensemble", "process", "--members", "1", "--out", "first")
 	pack(t, filepath.Join(dir, "first"), filepath.Join(dir, "ci.zip"))
 
-	said := zkbench(exitBroken, "rerun", "ci.zip", "--failed", "--out", "again")
 	const bad = "two-zoo-token-constant-2"
+	zkbench(exitOK, "report", "first")
+	if err := os.Truncate(report.HistoryPath(filepath.Join(dir, "first"), bad), 40); err != nil {
+		t.Fatal(err)
+	}
+	if said := zkbench(exitUsage, "report", "first"); !strings.Contains(said, "bring the file back") {
+		t.Errorf("what failed is drawn over:\n%s", said)
+	}
+	for range 2 { // what failed is known however often it is asked
+		said := zkbench(exitBroken, "rerun", "first", "--failed", "--out", "whole", "--force")
+		if !strings.Contains(said, "not drawn again") || !strings.Contains(said, bad+": fail then, fail now") {
+			t.Errorf("of a damaged run:\n%s", said)
+		}
+	}
+
+	said := zkbench(exitBroken, "rerun", "ci.zip", "--failed", "--out", "again")
 	if !strings.Contains(said, bad+": fail then, fail now") {
 		t.Errorf("it does not say that %s failed again:\n%s", bad, said)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"time"
 
@@ -38,6 +39,9 @@ func subjectCheckCmd() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usageError("check what? name the driver behind --, like: zkbench subject check -- python3 driver.py")
+			}
+			if _, err := exec.LookPath(args[0]); err != nil {
+				return usageError("there is no driver to check: %v", err)
 			}
 			o, err := f.options()
 			if err != nil {
