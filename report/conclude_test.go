@@ -196,7 +196,7 @@ func TestJudge_saysThatCommitsAreMissing(t *testing.T) {
 }
 
 func TestJudge_ofAFolderThatIsNoRunFolder(t *testing.T) {
-	if _, err := Judge(t.TempDir()); err == nil || !strings.Contains(err.Error(), "is it a run folder?") {
+	if _, err := Judge(t.TempDir()); err == nil || !strings.Contains(err.Error(), "is not a run folder (no history folder)") {
 		t.Errorf("got %v", err)
 	}
 }

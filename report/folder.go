@@ -47,17 +47,41 @@ func histogramFile(trial string) string { return filepath.Join(histogramDir, tri
 // ReadResult reads result.json of a run folder, or the file itself. It refuses
 // one that a newer zkbench wrote.
 func ReadResult(path string) (Result, error) {
-	read := os.ReadFile
+	r, _, err := ReadRawResult(path)
+	return r, err
+}
+
+// ReadRawResult is [ReadResult] that also returns the text of result.json.
+func ReadRawResult(path string) (Result, []byte, error) {
+	read, given := os.ReadFile, path
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		dir := path
 		read = func(string) ([]byte, error) { return readFile(dir, ResultFile) }
 		path = filepath.Join(path, ResultFile)
 	}
 	raw, err := read(path)
-	if err != nil {
-		return Result{}, fmt.Errorf("read result: %w", err)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Result{}, nil, notRunFolder(given, ResultFile)
 	}
-	return ParseResult(path, raw)
+	if err != nil {
+		return Result{}, nil, fmt.Errorf("read result: %w", err)
+	}
+	r, err := ParseResult(path, raw)
+	return r, raw, err
+}
+
+// absentError is the text of an [fs.ErrNotExist].
+type absentError string
+
+func (e absentError) Error() string { return string(e) }
+func (absentError) Unwrap() error   { return fs.ErrNotExist }
+
+// notRunFolder is the error for a path that is not a run folder because it lacks a file.
+func notRunFolder(path, lacks string) error {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return absentError(path + " does not exist")
+	}
+	return absentError(fmt.Sprintf("%s is not a run folder (no %s)", path, lacks))
 }
 
 // again says what can be done without a result.
@@ -113,7 +137,7 @@ func TrialNames(dir string) ([]string, error) {
 		return err
 	})
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s has no folder %s: is it a run folder?", dir, HistoryDir)
+		return nil, notRunFolder(dir, HistoryDir+" folder")
 	}
 	if err != nil {
 		return nil, err

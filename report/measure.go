@@ -76,5 +76,5 @@ func splitMetric(s string) (metric, field string, err error) {
 	case slices.Contains(metrics.DistributionFields, after):
 		s = before
 	}
-	return "", "", fmt.Errorf("no metric %q%s", s, units.Nearest(s, append(metrics.Names(), allVerdicts)))
+	return "", "", fmt.Errorf("no metric %q%s (zkbench list metrics)", s, units.Nearest(s, append(metrics.Names(), allVerdicts)))
 }

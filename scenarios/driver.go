@@ -126,8 +126,8 @@ const execKey = "exec"
 // overrideExec sets the program of the driver that a flag names.
 func overrideExec(root *yaml.Node, value string) error {
 	name, line, ok := strings.Cut(value, "=")
-	if !ok || name == "" || line == "" {
-		return fmt.Errorf("--exec %s: want NAME=PROGRAM ARGS, like 'lock/mine=python3 driver.py'", value)
+	if !ok || line == "" || !driverName.MatchString(name) {
+		return fmt.Errorf("--exec %q: want NAME=PROGRAM ARGS, for example 'lock/mine=python3 driver.py'; NAME begins with lock/, election/ or queue/", value)
 	}
 	var entry yaml.Node
 	if err := entry.Dump(Driver{Name: name, Exec: line}); err != nil {
@@ -151,17 +151,30 @@ func (s *Scenario) unplayed(overrides []string) (ps problems) {
 		value, ok := strings.CutPrefix(o, execKey+"=")
 		name, _, _ := strings.Cut(value, "=")
 		specimen := slices.ContainsFunc(s.Specimens, func(x Specimen) bool { return x.Subject == name })
-		if ok && len(s.Subjects)+len(s.Specimens) > 0 && !slices.Contains(s.Subjects, name) && !specimen {
-			ps = append(ps, &problem{Text: fmt.Sprintf("--exec %s: %s is not among the subjects, and would not be played; add --subject %s", value, name, name)})
+		if ok && driverName.MatchString(name) && len(s.Subjects)+len(s.Specimens) > 0 && !slices.Contains(s.Subjects, name) && !specimen {
+			ps = append(ps, &problem{Text: fmt.Sprintf("--exec %s: %s is not among the subjects to run; add --subject %s", value, name, name)})
 		}
 	}
 	return ps
 }
 
-// unknownSubject says that there is no such subject.
-func (s *Scenario) unknownSubject(name string, err error) string {
-	if _, notRecipe := host.RecipeOf(name); notRecipe == nil {
-		return fmt.Sprintf("%v%s; a program of your own is one with --exec '%s=PROGRAM ARGS'", err, units.Nearest(name, s.known()), name)
+// unknownSubject returns the text of the error for a subject that does not exist.
+func (s *Scenario) unknownSubject(name string) string {
+	text := fmt.Sprintf("unknown subject %q", name)
+	var ends []string // a recipe's name without its kind fits several kinds
+	for _, known := range s.known() {
+		if strings.HasSuffix(known, "/"+name) && name != "" {
+			ends = append(ends, known)
+		}
 	}
-	return fmt.Sprintf("%v%s", err, units.Nearest(name, s.known()))
+	switch best := units.Closest(name, s.known()); {
+	case len(ends) > 0:
+		return text + "; did you mean " + strings.Join(ends, " or ") + "?"
+	case best != "":
+		text += fmt.Sprintf("; did you mean %q?", best)
+	}
+	if _, notRecipe := host.RecipeOf(name); notRecipe == nil {
+		text += fmt.Sprintf("; to test a program of your own, add --exec '%s=PROGRAM ARGS'", name)
+	}
+	return text + " (zkbench list subjects)"
 }

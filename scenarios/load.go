@@ -35,11 +35,23 @@ func Source(nameOrFile string) (name string, text []byte, err error) {
 		return nameOrFile, text, nil
 	}
 	if !strings.HasSuffix(nameOrFile, ".yaml") && !strings.HasSuffix(nameOrFile, ".yml") {
-		return "", nil, fmt.Errorf("no scenario is called %q%s; a scenario of your own is a file whose name ends in .yaml",
-			nameOrFile, units.Nearest(nameOrFile, append(Builtin(), Incidents()...)))
+		return "", nil, unknownScenario(nameOrFile)
 	}
 	text, err = os.ReadFile(nameOrFile)
 	return nameOrFile, text, err
+}
+
+// unknownScenario is the error for a name that is neither a built-in scenario nor a YAML file.
+func unknownScenario(name string) error {
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		return fmt.Errorf("%s is a folder: to repeat a run, use zkbench rerun %s", name, name)
+	} else if err == nil {
+		return fmt.Errorf("%s: the name of a scenario file ends in .yaml", name)
+	}
+	if best := units.Closest(name, append(Builtin(), Incidents()...)); best != "" {
+		return fmt.Errorf("unknown scenario %q; did you mean %q?", name, best)
+	}
+	return fmt.Errorf("unknown scenario %q (zkbench list scenarios and zkbench list incidents list them; a scenario of your own is a file that ends in .yaml)", name)
 }
 
 // noDocument is what the YAML library says of a text without anything but comments.
@@ -54,13 +66,14 @@ func Load(name string, text []byte, overrides ...string) (*Scenario, error) {
 	err := yaml.Load(text, &root)
 	empty := err != nil && strings.Contains(err.Error(), noDocument)
 	if err != nil && !empty {
-		return nil, notYAML(err).in(name)
+		return nil, notYAML(text, err).in(name)
 	}
 	if empty || resolve(&root) == nil {
 		return nil, problems{{File: name, Text: "is empty; zkbench list scenarios herd prints one to begin with"}}
 	}
 	liftDrivers(&root)
 	var ps problems
+	declared := paramNames(&root)
 	forAll := map[string]string{}
 	for _, o := range overrides {
 		if err := override(&root, o, forAll); err != nil {
@@ -72,6 +85,7 @@ func Load(name string, text []byte, overrides ...string) (*Scenario, error) {
 		s.markBuiltin(overrides)
 	}
 	ps = append(ps, s.unplayed(overrides)...)
+	ps = append(ps, s.unknownParams(declared, overrides)...)
 	if err := s.setAll(forAll); err != nil {
 		ps = append(ps, &problem{Text: err.Error()})
 	}
@@ -90,24 +104,43 @@ func decode(root *yaml.Node) (*Scenario, problems) {
 	c.check(root, reflect.TypeFor[Scenario](), "")
 	var s Scenario
 	if err := root.Load(&s, yaml.WithKnownFields()); err != nil && len(c.problems) == 0 {
-		return &s, notYAML(err) // the checker should have seen it
+		return &s, notYAML(nil, err) // the checker should have seen it
 	}
 	return &s, c.problems
 }
 
-// notYAML is what the YAML library says, with its place.
-func notYAML(err error) problems {
+// notYAML returns the YAML library's errors with their places in the text. The library's words for
+// a tab and for an unexpected character name neither: the text does.
+func notYAML(text []byte, err error) problems {
+	lines := strings.Split(string(text), "\n")
+	problemAt := func(line, column int, message string) *problem {
+		p := &problem{Line: line, Column: column, Text: message}
+		if line < 1 || line > len(lines) {
+			return p
+		}
+		before, rest := "", lines[line-1]
+		if column >= 1 && column <= len(rest) {
+			before, rest = rest[:column-1], rest[column-1:]
+		}
+		switch {
+		case strings.HasPrefix(rest, "\t") && strings.TrimSpace(before) == "":
+			p.Text = "YAML does not allow tabs for indentation: use spaces"
+		case strings.Contains(message, "did not find expected") && strings.TrimSpace(rest) != "":
+			p.Text = fmt.Sprintf("unexpected %q", strings.TrimSpace(rest)[:1])
+		}
+		return p
+	}
 	var all *yaml.LoadErrors
 	var one *yaml.LoadError
 	switch {
 	case errors.As(err, &all):
 		var ps problems
 		for _, e := range all.Errors {
-			ps = append(ps, &problem{Line: e.Mark.Line, Column: e.Mark.Column, Text: e.Message})
+			ps = append(ps, problemAt(e.Mark.Line, e.Mark.Column, e.Message))
 		}
 		return ps
 	case errors.As(err, &one):
-		return problems{{Line: one.Mark.Line, Column: one.Mark.Column, Text: one.Message}}
+		return problems{problemAt(one.Mark.Line, one.Mark.Column, one.Message)}
 	}
 	return problems{{Text: err.Error()}}
 }

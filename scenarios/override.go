@@ -2,11 +2,13 @@ package scenarios
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/units"
 )
 
@@ -28,13 +30,48 @@ func override(root *yaml.Node, o string, forAll map[string]string) error {
 		forAll[path] = value
 		return nil
 	}
-	if child(root, path) == nil && child(child(root, "params"), path) != nil {
+	declared := paramNames(root)
+	switch isField := slices.Contains(fieldNames(reflect.TypeFor[Scenario]()), path); {
+	case slices.Contains(declared, path) && !isField:
 		path = "params." + path // its name is enough
+	case !isField && !strings.Contains(path, ".") && units.Closest(path, declared) != "":
+		return fmt.Errorf("--set %s: unknown parameter %q%s", o, path, units.Nearest(path, declared))
 	}
 	if err := set(root, path, value); err != nil {
 		return fmt.Errorf("--set %s: %w", o, err)
 	}
 	return nil
+}
+
+// paramNames returns the parameters that the scenario declares.
+func paramNames(root *yaml.Node) (names []string) {
+	if params := resolve(child(root, "params")); params != nil {
+		for key := range pairs(params) {
+			names = append(names, key.Value)
+		}
+	}
+	return names
+}
+
+// unknownParams returns the overrides that set a parameter which was not declared before them and
+// which no threshold reads: they would have no effect.
+func (s *Scenario) unknownParams(declared, overrides []string) (ps problems) {
+	for _, o := range overrides {
+		path, _, _ := strings.Cut(o, "=")
+		name, ok := strings.CutPrefix(path, "params.")
+		read := slices.ContainsFunc(s.Thresholds, func(expr string) bool {
+			c, err := report.ParseThreshold(expr)
+			return err == nil && c.Parameter() == name
+		})
+		switch {
+		case !ok || read || slices.Contains(declared, name):
+		case len(declared) == 0:
+			ps = append(ps, &problem{Text: fmt.Sprintf("--set %s: the scenario declares no parameters", o)})
+		default:
+			ps = append(ps, &problem{Text: fmt.Sprintf("--set %s: unknown parameter %q%s", o, name, units.Nearest(name, declared))})
+		}
+	}
+	return ps
 }
 
 // set sets one scalar or list in the tree. The path's steps are field names, list

@@ -93,10 +93,16 @@ func (ps problems) locate(root *yaml.Node) {
 	}
 }
 
-// sort puts the problems into the order of the file.
+// sort puts the problems into the order of the file; a required field that is missing comes last.
 func (ps problems) sort() {
+	missing := func(p *problem) int {
+		if strings.HasPrefix(p.Text, "is required") {
+			return 1
+		}
+		return 0
+	}
 	slices.SortStableFunc(ps, func(a, b *problem) int {
-		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+		return cmp.Or(cmp.Compare(missing(a), missing(b)), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 }
 

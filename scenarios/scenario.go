@@ -95,7 +95,7 @@ func (s *Scenario) check() problems {
 		s.validateCells(bad)
 	}
 	if s.SessionTimeout == 0 {
-		bad("session_timeout", "is 0s, or missing: it is how long the servers wait for a client that is silent, like 4s")
+		bad("session_timeout", "is required, for example 10s")
 	} else {
 		between(bad, "session_timeout", s.SessionTimeout, 100*time.Millisecond, maxDuration)
 	}
@@ -122,6 +122,9 @@ func (s *Scenario) check() problems {
 // word is what names folders, files and nodes.
 var word = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._-]{0,99}$`)
 
+// durationParams are the parameters that phases of kind failover and pause read.
+var durationParams = []string{"promise", "slack"}
+
 // validateParams refuses parameters that are called as something that a trial has anyway.
 func (s *Scenario) validateParams(bad problemFunc) {
 	plain := *s
@@ -130,6 +133,11 @@ func (s *Scenario) validateParams(bad problemFunc) {
 	for _, name := range slices.Sorted(maps.Keys(s.Params)) {
 		if slices.Contains(own, name) {
 			bad("params."+name, "is the name of a setting: give the parameter another one")
+		}
+		if slices.Contains(durationParams, name) {
+			if d, err := time.ParseDuration(s.Params[name]); err != nil || d <= 0 {
+				bad("params."+name, "%q: want a duration above 0 with a unit, for example 12s", s.Params[name])
+			}
 		}
 	}
 }
@@ -161,7 +169,7 @@ func (s *Scenario) validateCells(bad problemFunc) {
 	for i, name := range s.Subjects {
 		at := fmt.Sprintf("subjects.%d", i)
 		if _, err := s.find(name); err != nil {
-			bad(at, "%s", s.unknownSubject(name, err))
+			bad(at, "%s", s.unknownSubject(name))
 		} else if slices.Contains(s.Subjects[:i], name) {
 			bad(at, "%s stands here twice; to run it more often, set trials", name)
 		}

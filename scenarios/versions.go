@@ -128,9 +128,13 @@ func (c Config) checkVersions() error {
 		}
 		return nil
 	}
-	for kind, those := range map[ensembles.Kind][]string{ensembles.Container: s.Images, ensembles.Process: s.Homes} {
-		if len(those) > 0 && c.Ensemble.Kind != kind && c.Ensemble.Kind != ensembles.Auto && c.Ensemble.Kind != "" {
-			return fmt.Errorf("%s can be named for an ensemble of kind %s, not %s", strings.Join(those, ", "), kind, c.Ensemble.Kind)
+	for _, of := range []struct {
+		kind        ensembles.Kind
+		names       []string
+		flag, field string
+	}{{ensembles.Container, s.Images, "--image", "images"}, {ensembles.Process, s.Homes, "--zookeeper-home", "homes"}} {
+		if len(of.names) > 0 && c.Ensemble.Kind != of.kind && c.Ensemble.Kind != ensembles.Auto && c.Ensemble.Kind != "" {
+			return fmt.Errorf("%s (%s in a scenario) requires --ensemble %s, not %s", of.flag, of.field, of.kind, c.Ensemble.Kind)
 		}
 	}
 	if s.upgrades() {

@@ -20,15 +20,20 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	case len(args) == 0:
 		return nil
 	case cmd.HasSubCommands():
-		return usageError("%s has no verb %q%s", cmd.CommandPath(), args[0], units.Nearest(args[0], verbs(cmd)))
+		return unknownCommand(cmd, args[0])
 	}
 	return usageError("%s takes no arguments: leave %s out", cmd.CommandPath(), args[0])
 }
 
-// verbs are the names of the verbs below a verb.
+// unknownCommand is the error for a name that is no command below cmd.
+func unknownCommand(cmd *cobra.Command, name string) error {
+	return usageError("%s: unknown command %q%s", cmd.CommandPath(), name, units.Nearest(name, verbs(cmd)))
+}
+
+// verbs returns the names of the commands below cmd, without help topics.
 func verbs(cmd *cobra.Command) (names []string) {
 	for _, c := range cmd.Commands() {
-		if !c.Hidden {
+		if !c.Hidden && c.Runnable() {
 			names = append(names, c.Name())
 		}
 	}
@@ -56,22 +61,39 @@ func unknownTopic(root *cobra.Command, args []string) error {
 		all := at.Commands()
 		i := slices.IndexFunc(all, func(c *cobra.Command) bool { return c.Name() == name })
 		if i < 0 {
-			return usageError("%s has no help on %q%s", at.CommandPath(), name, units.Nearest(name, verbs(at)))
+			return usageError("%s: no help on %q%s", at.CommandPath(), name, units.Nearest(name, helpNames(at)))
 		}
 		at = all[i]
 	}
 	return nil
 }
 
+// helpNames returns the names of everything below cmd that help describes.
+func helpNames(cmd *cobra.Command) (names []string) {
+	for _, c := range cmd.Commands() {
+		if !c.Hidden {
+			names = append(names, c.Name())
+		}
+	}
+	return names
+}
+
 func flagNames(cmd *cobra.Command) []string {
 	var names []string
-	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, "--"+f.Name)
+		}
+	})
 	return names
 }
 
 func flagError(cmd *cobra.Command, err error) error {
 	if name, ok := strings.CutPrefix(err.Error(), "unknown flag: --"); ok {
-		return usageError("%s has no flag --%s%s", cmd.CommandPath(), name, units.Nearest(name, flagNames(cmd)))
+		if best := units.Closest("--"+name, flagNames(cmd)); best != "" {
+			return usageError("%s: unknown flag --%s; did you mean %s?", cmd.CommandPath(), name, best)
+		}
+		return usageError("%s: unknown flag --%s (%s --help lists the flags)", cmd.CommandPath(), name, cmd.CommandPath())
 	}
 	var missing *pflag.ValueRequiredError
 	if errors.As(err, &missing) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -53,6 +52,9 @@ func (f *baselineFlags) store(cmd *cobra.Command) (baseline.Store, error) {
 	case f.branch != "":
 		return baseline.Branch(".", f.branch), nil
 	}
+	if _, err := os.Stat(f.dir); err != nil && cmd.Flags().Changed("dir") && cmd.Name() != "save" {
+		return nil, usageError("--dir: %w", err)
+	}
 	return baseline.Folder(f.dir), nil
 }
 
@@ -67,15 +69,7 @@ func baselineSaveCmd(f *baselineFlags) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			path := args[0]
-			if info, err := os.Stat(path); err == nil && info.IsDir() {
-				path = filepath.Join(path, report.ResultFile)
-			}
-			raw, err := os.ReadFile(path)
-			if err != nil {
-				return usage(err)
-			}
-			r, err := report.ParseResult(path, raw)
+			r, raw, err := report.ReadRawResult(args[0])
 			if err != nil {
 				return usage(err)
 			}

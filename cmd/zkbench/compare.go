@@ -185,7 +185,12 @@ func showWhole(w io.Writer, v *view.View) error {
 
 // write writes the page and its plots into the folder that --out names, and says where.
 func (f *compareFlags) write(stderr io.Writer, v *view.View) error {
-	f.out = cmp.Or(f.out, filepath.Join("zkbench-out", v.Name+"-"+time.Now().Format("20060102-150405")))
+	if f.out == "" {
+		var err error
+		if f.out, err = newFolder(filepath.Join("zkbench-out", v.Name+"-"+time.Now().Format("20060102-150405"))); err != nil {
+			return err
+		}
+	}
 	for _, run := range []string{report.ResultFile, report.HistoryDir} {
 		if _, err := os.Stat(filepath.Join(f.out, run)); err == nil {
 			return usageError("--out %s is a run folder: name another", f.out)

@@ -81,7 +81,7 @@ func TestEnsemble_wrongCalls(t *testing.T) {
 		{"fewer observers than none", []string{"up", "--observers", "-1"}, "--observers -1"},
 		{"an image for local JVMs", []string{"up", "--ensemble", "process", "--image", "x"}, "--image is for --ensemble container"},
 		{"an argument too many", []string{"down", "now"}, "takes no arguments: leave now out"},
-		{"a flag that is none", []string{"up", "--member", "3"}, "no flag --member"},
+		{"a flag that is none", []string{"up", "--member", "3"}, "unknown flag --member"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var stdout, stderr bytes.Buffer

@@ -20,7 +20,6 @@ import (
 
 	"github.com/zkbench/zkbench/chaos"
 	"github.com/zkbench/zkbench/ensembles/rootless"
-	"github.com/zkbench/zkbench/report/units"
 )
 
 // Exit codes.
@@ -124,7 +123,7 @@ func rootCmd() *cobra.Command {
 			if len(args) == 0 {
 				return cmd.Help()
 			}
-			return usageError("there is no verb %q%s", args[0], units.Nearest(args[0], verbs(cmd)))
+			return unknownCommand(cmd, args[0])
 		},
 	}
 	root.SetFlagErrorFunc(flagError)

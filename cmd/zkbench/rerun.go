@@ -128,7 +128,11 @@ func (f *runFlags) rerun(cmd *cobra.Command, dir string, failed bool) error {
 	if err := f.moveDrivers(cmd, dir); err != nil {
 		return usage(err)
 	}
-	f.out = cmp.Or(f.out, filepath.Join("zkbench-out", old.Run.Scenario+"-rerun-"+time.Now().Format("20060102-150405")))
+	if f.out == "" {
+		if f.out, err = newFolder(filepath.Join("zkbench-out", old.Run.Scenario+"-rerun-"+time.Now().Format("20060102-150405"))); err != nil {
+			return usage(err)
+		}
+	}
 	ran := f.runAll(cmd, []string{filepath.Join(dir, report.ScenarioFile)})
 	if now, err := report.ReadResult(f.out); err == nil {
 		printOutcomes(cmd.ErrOrStderr(), again, now.Trials)

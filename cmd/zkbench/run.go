@@ -1,9 +1,9 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -51,7 +51,7 @@ func runCmd() *cobra.Command {
 				return err
 			}
 			if len(args) == 0 {
-				return usageError("run what? name a scenario%s, or a .yaml file", units.Nearest("", scenarios.Builtin()))
+				return usageError("run: name a scenario or a .yaml file, for example zkbench run herd (zkbench list scenarios lists them)")
 			}
 			return f.runAll(cmd, args)
 		},
@@ -246,7 +246,11 @@ const manyClients = 1000
 // makeFolder makes the run folder and keeps it for this process until release is called. One
 // that is not empty, or that another process keeps, is refused.
 func (f *runFlags) makeFolder(s *scenarios.Scenario, start time.Time) (dir string, release func(), err error) {
-	dir = cmp.Or(f.out, filepath.Join("zkbench-out", s.Name+"-"+start.Format("20060102-150405")))
+	if dir = f.out; dir == "" {
+		if dir, err = newFolder(filepath.Join("zkbench-out", s.Name+"-"+start.Format("20060102-150405"))); err != nil {
+			return "", nil, usage(err)
+		}
+	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", nil, usageError("--out %s: %v", dir, err)
 	}
@@ -258,6 +262,20 @@ func (f *runFlags) makeFolder(s *scenarios.Scenario, start time.Time) (dir strin
 		return "", nil, err
 	}
 	return dir, release, nil
+}
+
+// newFolder creates the folder name, or name-2, name-3 and so on if another run has created it,
+// and returns its path.
+func newFolder(name string) (string, error) {
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return "", err
+	}
+	for i, dir := 2, name; ; i++ {
+		if err := os.Mkdir(dir, 0o755); !errors.Is(err, fs.ErrExist) {
+			return dir, err
+		}
+		dir = fmt.Sprintf("%s-%d", name, i)
+	}
 }
 
 // empty sees to it that the folder is empty.

@@ -29,7 +29,7 @@ func (f *scenarioFlags) register(fl *pflag.FlagSet) {
 	fl.Duration("hold", 0, "how long a holder keeps the grant, in every phase")
 	fl.IntVar(&f.trials, "trials", 0, "run every cell that many times, the subjects in turn")
 	fl.StringSliceVar(&f.ab, "ab", nil, "compare two subjects in one run, trials interleaved A B B A: lock/a,lock/b (10 trials, unless --trials says otherwise)")
-	fl.BoolVar(&f.once, "once", false, "see whether it plays at all: each phase's least work, the fewest clients; too few samples for numbers")
+	fl.BoolVar(&f.once, "once", false, "smoke test: the least work of each phase with the fewest clients; numbers are not meaningful")
 	fl.StringArrayVar(&f.exec, "exec", nil, "the program behind a subject that is not compiled in: 'lock/mine=python3 driver.py' (repeatable; zkbench help drivers)")
 	fl.StringArrayVar(&f.set, "set", nil, "any field of the scenario: path=value, like phases.0.rounds=10 (repeatable)")
 }
@@ -56,6 +56,16 @@ func (f *scenarioFlags) load(name string) (*scenarios.Scenario, error) {
 const abTrials = 10
 
 func (f *scenarioFlags) overrides() ([]string, error) {
+	for _, flag := range []string{"subject", "ab"} {
+		for i, name := range f.list(flag) {
+			if strings.TrimSpace(name) == "" {
+				return nil, fmt.Errorf("--%s: empty name at position %d", flag, i+1)
+			}
+		}
+	}
+	if f.once && (f.trials > 1 || f.flags.Changed("ab")) {
+		return nil, fmt.Errorf("--once runs one trial of each subject: leave --trials and --ab out")
+	}
 	var out []string
 	programs := map[string]bool{}
 	for _, program := range f.exec {
@@ -107,6 +117,12 @@ func quoted(texts []string) (out []string) {
 	return out
 }
 
+// kindOf returns the recipe kind that the name of a subject begins with.
+func kindOf(subject string) string {
+	kind, _, _ := strings.Cut(subject, "/")
+	return kind
+}
+
 func (f *scenarioFlags) repeated() ([]string, error) {
 	trials := f.trials
 	if f.flags.Changed("trials") && trials < 1 {
@@ -123,6 +139,8 @@ func (f *scenarioFlags) repeated() ([]string, error) {
 		return nil, fmt.Errorf("--ab names the subjects: leave --subject out")
 	case len(f.ab) != 2 || f.ab[0] == f.ab[1]:
 		return nil, fmt.Errorf("--ab %s: want two different subjects, like lock/predecessor,lock/parent", strings.Join(f.ab, ","))
+	case kindOf(f.ab[0]) != kindOf(f.ab[1]):
+		return nil, fmt.Errorf("--ab %s: want two subjects of one kind (lock, election or queue)", strings.Join(f.ab, ","))
 	case trials == 1:
 		return nil, fmt.Errorf("--trials 1 with --ab: one trial of each says nothing about their difference; leave it out, or give 10 or more")
 	case trials == 0:

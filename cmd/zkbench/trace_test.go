@@ -18,7 +18,7 @@ func TestTrace(t *testing.T) {
 	}{
 		{[]string{dir}, "wants a run folder and a trial, not 1 argument"},
 		{[]string{dir, "herd-lock-predecesor-3"}, `did you mean "herd-lock-predecessor-3"?`},
-		{[]string{"nowhere", "x"}, "is it a run folder?"},
+		{[]string{"nowhere", "x"}, "nowhere does not exist"},
 	} {
 		if code, said := call(t, append([]string{"trace"}, row.args...)...); code != exitUsage || !strings.Contains(said, row.want) {
 			t.Errorf("trace %v: exit code %d, %s; want %s", row.args, code, said, row.want)

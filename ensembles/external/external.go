@@ -107,6 +107,9 @@ func parse(servers []string) ([]*ensembles.Member, error) {
 		if err != nil {
 			return nil, fmt.Errorf("--servers %q: %w (write host:port, for example 192.0.2.1:2181; chroots go into --chroot)", server, err)
 		}
+		if i := strings.IndexByte(port, '/'); i >= 0 {
+			return nil, fmt.Errorf("--servers %q: the path goes into --chroot: --servers %s --chroot %s", server, net.JoinHostPort(host, port[:i]), port[i:])
+		}
 		n, err := strconv.Atoi(port)
 		if err != nil || n < 1 || n > 65535 {
 			return nil, fmt.Errorf("--servers %q: %q is not a port (1 to 65535)", server, port)

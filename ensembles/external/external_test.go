@@ -135,7 +135,7 @@ func TestStart_refusesWrongOptions(t *testing.T) {
 	}{
 		{"no servers", ensembles.Options{}, "needs --servers"},
 		{"an address without a port", ensembles.Options{Servers: []string{"zk1"}}, "missing port"},
-		{"a chroot in the address", ensembles.Options{Servers: []string{"zk1:2181/app"}}, "is not a port"},
+		{"a chroot in the address", ensembles.Options{Servers: []string{"zk1:2181/app"}}, "--servers zk1:2181 --chroot /app"},
 		{"a port beyond the last", ensembles.Options{Servers: []string{"zk1:70000"}}, "is not a port"},
 		{"no host", ensembles.Options{Servers: []string{":2181"}}, "the host is missing"},
 		{"the same server twice", ensembles.Options{Servers: []string{"zk1:2181", "zk1:2181"}}, "there twice"},

@@ -101,6 +101,9 @@ func distribution(home string) (classPath, about string, err error) {
 	if _, err := os.Stat(debianJar); err == nil && home == filepath.Dir(debianJar) {
 		return debian()
 	}
+	if info, err := os.Stat(home); err != nil || !info.IsDir() {
+		return "", "", fmt.Errorf("%w: the folder %s does not exist", errNoZooKeeper, home)
+	}
 	jars, err := filepath.Glob(filepath.Join(home, "lib", "zookeeper-[0-9]*.jar"))
 	if err != nil || len(jars) == 0 {
 		return "", "", fmt.Errorf("%w: %s has no lib/zookeeper-VERSION.jar", errNoZooKeeper, home)

@@ -131,7 +131,7 @@ func TestStart_leavesNothingBehind(t *testing.T) {
 		{"too many members do not fit the network", ensembles.Options{Members: 30}, "between 1 and 29"},
 		{"a negative number of members", ensembles.Options{Members: -1}, "between 1 and 29"},
 		{"a tick below ZooKeeper's unit", ensembles.Options{Tick: time.Microsecond}, "whole milliseconds"},
-		{"a folder that holds no distribution", ensembles.Options{Home: "/nowhere"}, "/nowhere has no lib/zookeeper-VERSION.jar"},
+		{"a folder that holds no distribution", ensembles.Options{Home: "/nowhere"}, "the folder /nowhere does not exist"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := Start(context.Background(), test.options)

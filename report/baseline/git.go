@@ -114,7 +114,7 @@ func (b branch) tip() (string, error) {
 // behind origin's; empty where there is none.
 func (b branch) tips() (tip, own string, err error) {
 	if _, err := b.git(nil, nil, "rev-parse", "--git-dir"); err != nil {
-		return "", "", err
+		return "", "", fmt.Errorf("--branch needs a git repository: run inside one, or use --dir (%w)", err)
 	}
 	if _, err := b.git(nil, nil, "check-ref-format", "--branch", b.name); err != nil || strings.HasPrefix(b.name, "refs/") {
 		return "", "", fmt.Errorf("%q is no name of a git branch", b.name)

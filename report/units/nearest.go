@@ -3,25 +3,55 @@ package units
 import (
 	"fmt"
 	"strings"
-
-	"github.com/agext/levenshtein"
 )
 
-// Nearest returns `; did you mean "x"?` for the closest of names, or what there is
-// to choose from: to be put behind an error about a name that nobody knows.
+// listed is the largest number of names that Nearest lists: a longer list hides the error.
+const listed = 30
+
+// Nearest returns the end of an error about an unknown name: `; did you mean "x"?` with the
+// closest of names, or else the names to choose from if they are few.
 func Nearest(name string, names []string) string {
-	if best := Closest(name, names); best != "" {
+	switch best := Closest(name, names); {
+	case best != "":
 		return fmt.Sprintf("; did you mean %q?", best)
+	case len(names) > listed:
+		return ""
 	}
-	return "; there is " + strings.Join(names, ", ")
+	return "; known: " + strings.Join(names, ", ")
+}
+
+// edits returns the number of letters to insert, delete, replace or swap with their neighbor to
+// turn a into b (optimal string alignment distance).
+func edits(a, b string) int {
+	rows := make([][]int, len(a)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+		rows[i][0] = i
+		for j := 1; j <= len(b); j++ {
+			if i == 0 {
+				rows[i][j] = j
+				continue
+			}
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			rows[i][j] = min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
+			}
+		}
+	}
+	return rows[len(a)][len(b)]
 }
 
 // Closest returns the closest of names; "" where none is close: none is another name but for
 // two letters, or a third of a long one, and none ends in /NAME or .NAME.
 func Closest(name string, names []string) string {
-	best, distance := "", 1+max(min(2, len(name)/2), len(name)/3)
+	letters := len(strings.TrimLeft(name, "-"))
+	best, distance := "", 1+max(min(2, letters/2), letters/3)
 	for _, n := range names {
-		if d := levenshtein.Distance(name, n, nil); d < distance {
+		if d := edits(name, n); d < distance {
 			best, distance = n, d
 		}
 	}

@@ -5,9 +5,10 @@ import "testing"
 func TestNearest_namesTheClosestOrAll(t *testing.T) {
 	for _, c := range []struct{ name, want string }{
 		{"hred", `; did you mean "herd"?`},
+		{"hedr", `; did you mean "herd"?`}, // two letters swapped are one mistake
 		{"herds", `; did you mean "herd"?`},
-		{"partition", "; there is herd, churn"},
-		{"", "; there is herd, churn"},
+		{"partition", "; known: herd, churn"},
+		{"", "; known: herd, churn"},
 	} {
 		if got := Nearest(c.name, []string{"herd", "churn"}); got != c.want {
 			t.Errorf("Nearest(%q) = %q, want %q", c.name, got, c.want)
