@@ -92,7 +92,7 @@ func TestStream_aStallCannotHide(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := report.Fold(h).Trial.Metrics
-	got, naive := m[metrics.QueueLatency], m[metrics.QueueLatency+metrics.NaiveSuffix]
+	got := m[metrics.QueueLatency]
 	if got.Count == nil || *got.Count != rate*int64(length/time.Second) {
 		t.Fatalf("%+v: want every item that was due", got)
 	}
@@ -105,8 +105,5 @@ func TestStream_aStallCannotHide(t *testing.T) {
 	}
 	if math.Abs(*got.Max-float64(stall+cost)) > 0.02*float64(stall) {
 		t.Errorf("max %v, want the whole stall", time.Duration(*got.Max))
-	}
-	if naive.P99 == nil || *naive.P99 > 2*float64(cost) {
-		t.Errorf("the naive p99 is %v: it should know of one bad item only, to show the difference", naive.P99)
 	}
 }

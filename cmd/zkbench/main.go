@@ -128,7 +128,7 @@ func rootCmd() *cobra.Command {
 	}
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(helpTopics()...)
-	root.AddCommand(runCmd(), auditCmd(), reportCmd(), checkCmd(), traceCmd(), rerunCmd(), compareCmd(), baselineCmd(), ensembleCmd(), subjectCmd(), driverCmd(), agentCmd(), agentsCmd(), listCmd(), doctorCmd(), manCmd(), versionCmd())
+	root.AddCommand(runCmd(), auditCmd(), reportCmd(), checkCmd(), traceCmd(), rerunCmd(), compareCmd(), baselineCmd(), ensembleCmd(), subjectCmd(), driverCmd(), agentCmd(), agentsCmd(), listCmd(), doctorCmd(), versionCmd())
 	return root
 }
 

@@ -11,7 +11,6 @@ func init() {
 		Definitions: []Definition{
 			{Name: AcquireLatency, Unit: "ns", Better: Lower, Distribution: true, Noun: "acquiring", Head: "acquire", Shown: []string{"p50"},
 				Help: "from the due time of an acquire to its return, if it was granted; not in a ramp, nor in a drain, unless there is nothing else"},
-			naiveOf(AcquireLatency),
 		},
 		collect: collectAcquires,
 	})
@@ -30,13 +29,12 @@ func collectAcquires(f *Fold) collector {
 			if p.Kind == history.DrainPhase {
 				name = inDrain
 			}
-			f.latency(name, s.Phase, s.Due, s.Call, s.Return-s.Clock)
+			f.latency(name, s.Phase, s.Due, s.Return-s.Clock)
 		},
 		close: func(map[string]Metric) {
 			drained := f.distributions[inDrain]
 			delete(f.distributions, inDrain)
 			if drained != nil && f.distributions[AcquireLatency] == nil {
-				drained.naive = nil // all stand in line at once: nothing is due at a time of its own
 				f.distributions[AcquireLatency] = drained
 			}
 		},

@@ -45,7 +45,6 @@ type distributed struct {
 	phase     string // the one that all values are of; "" where there are several
 	never     int64  // how many never came
 	note      string
-	naive     *naive
 }
 
 // NewFold returns a fold of the history, of which nothing was read yet.
@@ -109,11 +108,6 @@ func (f *Fold) Close() map[string]Metric {
 		m := distribution(d.histogram)
 		m.Phase, m.Never, m.Note = d.phase, d.never, d.note
 		out[name] = m
-		if d.naive.shown() {
-			n := distribution(d.naive.histogram)
-			n.Phase = d.phase
-			out[name+NaiveSuffix] = n
-		}
 	}
 	return out
 }
@@ -144,13 +138,13 @@ func (f *Fold) observe(metric, phase string, d time.Duration) *distributed {
 	return x
 }
 
-// latency adds an operation to a latency, from due to end, and to its naive twin; not in a
-// ramp, where it says for how long that went on after the subject did not keep up any more.
-func (f *Fold) latency(metric, phase string, due, call, end time.Duration) {
+// latency adds an operation to a latency, from its due time to its end. Ramps are excluded: beyond
+// the subject's capacity the latency only shows how long the ramp lasted.
+func (f *Fold) latency(metric, phase string, due, end time.Duration) {
 	if f.phase(phase).Ramp() {
 		return
 	}
-	f.observe(metric, phase, end-due).observeNaive(due, call, end)
+	f.observe(metric, phase, end-due)
 }
 
 // endOf returns when a phase was over for its clients, at the history's end where that is

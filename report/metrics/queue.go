@@ -22,10 +22,8 @@ func init() {
 			{Name: QueueLatency, Unit: "ns", Better: Lower, Distribution: true, Noun: "an item's way through the queue", Head: "queue",
 				Shown: []string{"p50", "p99"}, Main: "p50", Decides: true,
 				Help: "from the due time of a put to the return of the take"},
-			naiveOf(QueueLatency),
 			{Name: queueLatencyFaults, Unit: "ns", Better: Lower, Distribution: true,
 				Help: "the same in phases in which a fault was injected"},
-			naiveOf(queueLatencyFaults),
 			{Name: QueueYield, Unit: "1/notification", Better: Higher,
 				Help: "items taken per notification, in streams: below 1 where consumers are woken in vain, above where they find more than they were woken for"},
 			{Name: QueueRequests, Unit: "1/item", Better: Lower, Help: "requests per item taken, in streams"},
@@ -51,16 +49,16 @@ type queue struct {
 // item is a queue's item of which one half is known: put, or taken before the put
 // returned.
 type item struct {
-	isPut     bool
-	counts    bool // this half counts for latencies
-	phase     string
-	due, call time.Duration // of the put
-	taken     time.Duration
+	isPut  bool
+	counts bool // this half counts for latencies
+	phase  string
+	due    time.Duration // of the put
+	taken  time.Duration
 }
 
 func (x *queue) sample(s *history.Sample, p *history.Phase) {
 	ok, flap := s.Outcome == history.OK, p.Kind == history.FlapPhase
-	half := item{counts: ok && !flap, phase: s.Phase, due: s.Due, call: s.Call, taken: s.Return}
+	half := item{counts: ok && !flap, phase: s.Phase, due: s.Due, taken: s.Return}
 	switch {
 	case s.Op == history.Put:
 		x.due++
@@ -95,7 +93,7 @@ func (x *queue) delivered(put item, taken time.Duration) {
 		return
 	}
 	metric := x.latency(put.phase)
-	x.fold.latency(metric, put.phase, put.due, put.call, taken)
+	x.fold.latency(metric, put.phase, put.due, taken)
 	x.fold.OnHandoff(metric, Handoff{At: taken, Latency: taken - put.due})
 }
 
