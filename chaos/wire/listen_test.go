@@ -84,31 +84,34 @@ func TestNode_isTheNewestOfTheSession(t *testing.T) {
 		{"nothing is made", func() (string, error) { return "", nil }, top, ""},
 		{"a persistent node is nobody's", func() (string, error) { return c.Create(top+"/line", nil, 0, acl) }, top, ""},
 		{"a plain one", func() (string, error) { return c.Create(top+"/line/plain", []byte("data"), zk.FlagEphemeral, acl) }, top, "/plain"},
-		{"a sequential one goes first", func() (string, error) {
+		{"a sequential one beside it: either may be the claim's", func() (string, error) {
 			return c.Create(top+"/line/n-", nil, zk.FlagEphemeral|zk.FlagSequence, acl)
-		}, top, "/n-0000000001"},
-		{"a newer plain one does not", func() (string, error) { return c.Create(top+"/line/new", nil, zk.FlagEphemeral, acl) }, top, "/n-0000000001"},
+		}, top, ""},
+		{"the plain one is deleted", func() (string, error) { return "", c.Delete(top+"/line/plain", -1) }, top, "/n-0000000001"},
+		{"one in another folder", func() (string, error) { return c.Create(top+"/n-", nil, zk.FlagEphemeral|zk.FlagSequence, acl) }, top, ""},
+		{"below its own folder it is the only one", func() (string, error) { return "", nil }, top + "/line", "/n-0000000001"},
+		{"that one is deleted", func() (string, error) { return "", c.Delete(top+"/n-0000000001", -1) }, top, "/n-0000000001"},
 		{"a failed delete leaves it", func() (string, error) { _ = c.Delete(top+"/line/n-0000000001", 7); return "", nil }, top, "/n-0000000001"},
-		{"it is deleted", func() (string, error) { return "", c.Delete(top+"/line/n-0000000001", -1) }, top, "/new"},
+		{"it is deleted", func() (string, error) { return "", c.Delete(top+"/line/n-0000000001", -1) }, top, ""},
 		{"a transaction may have made another", func() (string, error) {
 			_, err := c.Multi(&zk.SetDataRequest{Path: top + "/line", Version: -1})
 			return "", err
 		}, top, ""},
 		{"the next is the newest, whatever that did", func() (string, error) {
 			return c.Create(top+"/line/m-", nil, zk.FlagEphemeral|zk.FlagSequence, acl)
-		}, top, "/m-0000000003"},
+		}, top, "/m-0000000002"},
 		{"its delete may have come to nothing, the reply is lost", func() (string, error) {
 			if _, err := r.client.Arm(wire.Rule{Op: wire.Delete, Nth: 1, Act: wire.DropReply}); err != nil {
 				return "", err
 			}
-			if err := c.Delete(top+"/line/m-0000000003", -1); err == nil {
+			if err := c.Delete(top+"/line/m-0000000002", -1); err == nil {
 				return "", errors.New("it has its reply")
 			}
 			return "", nil
 		}, top, ""},
 		{"the one after that is the newest", func() (string, error) {
 			return c.Create(top+"/line/m-", nil, zk.FlagEphemeral|zk.FlagSequence, acl)
-		}, top, "/m-0000000004"},
+		}, top, "/m-0000000003"},
 		{"elsewhere there is none", func() (string, error) { return "", nil }, top + "/li", ""},
 	} {
 		if _, err := step.do(); err != nil {

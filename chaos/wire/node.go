@@ -12,11 +12,12 @@ type Node struct {
 	Sequential bool
 }
 
-// Node returns the newest node below path at any depth that the client's session has made
-// and not deleted, a sequential one before a plain one. It knows only nodes that were made
-// since Listen, by a single create whose reply has reached the client; ok is false where
-// there is none, and where the session may have made or deleted one since: by a transaction, or
-// by a request whose reply was lost.
+// Node returns the newest node below path at any depth that the client's session has created
+// and not deleted. It knows only nodes that were created since Listen, by a single create whose
+// reply has reached the client. ok is false if there is none, if the session has nodes of several
+// kinds (in several folders, or sequential and plain ones), of which any may be the claim's, and if
+// the session may have created or deleted one since: by a transaction, or by a request whose reply
+// was lost.
 func (c *client) Node(path string) (newest Node, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -24,13 +25,19 @@ func (c *client) Node(path string) (newest Node, ok bool) {
 		return Node{}, false
 	}
 	for _, n := range slices.Backward(c.nodes) {
-		below := strings.HasPrefix(n.Path, path+"/")
-		if below && (!ok || n.Sequential && !newest.Sequential) {
+		switch below := strings.HasPrefix(n.Path, path+"/"); {
+		case !below:
+		case !ok:
 			newest, ok = n, true
+		case n.Sequential != newest.Sequential || parentOf(n.Path) != parentOf(newest.Path):
+			return Node{}, false
 		}
 	}
 	return newest, ok
 }
+
+// parentOf returns the path of a node's parent.
+func parentOf(path string) string { return path[:strings.LastIndexByte(path, '/')] }
 
 // Flags of a create.
 const (

@@ -252,7 +252,7 @@ func (q *queue) judge(delivery string) map[string]string {
 	}
 	for id, x := range q.items {
 		for name, is := range map[string]bool{
-			verdict.NoLoss:      q.isLost(x),
+			verdict.NoLoss:      q.isLost(x, delivery),
 			verdict.NoDuplicate: delivery != verdict.AtLeastOnce && (len(x.ok(x.takes)) > 1 || x.again && x.put() || x.revived()),
 			verdict.NoPhantom:   len(x.ok(x.takes)) > 0 && !x.put() && (len(x.puts) > 0 || len(x.made) == 0),
 			verdict.QueueFIFO:   q.overtook(x),
@@ -286,7 +286,7 @@ func (x *story) revived() bool {
 	})
 }
 
-func (q *queue) isLost(x *story) bool {
+func (q *queue) isLost(x *story, delivery string) bool {
 	if len(x.takes) > 0 || !x.put() {
 		return false
 	}
@@ -303,7 +303,8 @@ func (q *queue) isLost(x *story) bool {
 		return true
 	}
 	withdrawn := !certain && by.client == x.puts[0].Client
-	return !withdrawn && !((by.killed || by.lost) && by.knew < last.Zxid)
+	excused := delivery != verdict.AtLeastOnce && (by.killed || by.lost) && by.knew < last.Zxid
+	return !withdrawn && !excused
 }
 
 // overtook says that it was taken by who removed its first node, while an elder stood

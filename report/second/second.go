@@ -12,6 +12,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -216,13 +217,21 @@ func (k *known) split(b late) []hold {
 
 // excused returns until when the victim of a fault that was over then may not know.
 func (k *known) excused(client int, over time.Duration) time.Duration {
-	end := over + k.excuse
+	end := later(over, k.excuse)
 	for _, at := range k.back[client] {
 		if at >= over {
-			return min(end, at+time.Second)
+			return min(end, later(at, time.Second))
 		}
 	}
 	return end
+}
+
+// later returns t + d, or the last instant there is if that is later.
+func later(t, d time.Duration) time.Duration {
+	if sum := t + d; sum >= t {
+		return sum
+	}
+	return math.MaxInt64
 }
 
 func check(holds []hold, limit time.Duration) Opinion {
@@ -231,7 +240,7 @@ func check(holds []hold, limit time.Duration) Opinion {
 	for i, h := range holds {
 		ops = append(ops,
 			porcupine.Operation{ClientId: h.client, Input: act{true, i + 1, h}, Call: int64(h.asked), Return: int64(h.from)},
-			porcupine.Operation{ClientId: h.client, Input: act{false, i + 1, h}, Call: int64(h.mayEnd), Return: int64(h.certainly)})
+			porcupine.Operation{ClientId: h.client, Input: act{false, i + 1, h}, Call: int64(h.mayEnd), Return: int64(max(h.mayEnd, h.certainly))})
 	}
 	o := Opinion{Operations: len(ops), model: model}
 	result, info := porcupine.CheckOperationsVerbose(model, ops, limit)

@@ -64,7 +64,7 @@ type claim struct {
 }
 
 func newClaimValidity(in *inputs) checker {
-	c := &claims{sessions: map[int]*sessions{}, line: in.line, inOrder: in.promises.FIFO}
+	c := &claims{sessions: map[int]*sessions{}, line: in.line, inOrder: in.promises.FIFO && in.promises.Exclusive}
 	if in.grants != nil {
 		in.grants.judged = c.committed
 	} else {
@@ -132,13 +132,13 @@ func (g *granted) claims() string {
 	case g.path != "":
 		return "no token by node " + g.path
 	}
-	return "no token and no node (it named none, and the wire showed none)"
+	return "no token and no node (it named none, and the wire shows none that must be it)"
 }
 
 // handed is a token in words.
 func handed(token int64) string {
 	if token == 0 {
-		return "no token (it named none, and the wire showed none)"
+		return "no token (it named none, and the wire shows no node that must be it)"
 	}
 	return fmt.Sprintf("token %d", token)
 }

@@ -28,7 +28,7 @@ func TestClaimValidity(t *testing.T) {
 		{"a token that nobody named, and that the wire did not show, is no token 0", `
 			opened 1 101
 			session lost 1 5
-			acquire 1 0 6 10`, Fail, "client 1 was granted no token (it named none, and the wire showed none) at 10ms"},
+			acquire 1 0 6 10`, Fail, "client 1 was granted no token (it named none, and the wire shows no node that must be it) at 10ms"},
 		{"a grant that returned while the loss was being delivered is no proof", `
 			opened 1 101
 			session lost 1 5

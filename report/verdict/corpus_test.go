@@ -88,9 +88,9 @@ func TestCorpus_everyVerdictOnEveryHistory(t *testing.T) {
 	}
 }
 
-// commitsAside are the guarantees that are judged alike with commits and without: a pair
-// with them is enough.
-var commitsAside = []string{Succession, Counters, Faults, Fit, Played}
+// commitsAside are the guarantees that are checked equally with commits and without, and those that
+// need commits: a pair with them is enough.
+var commitsAside = []string{NoLeak, Succession, Counters, Faults, Fit, Played}
 
 // isBroken says that a verdict is the worst that there is of its guarantee.
 func isBroken(v Verdict) bool {

@@ -28,19 +28,23 @@ func init() {
 // in when its node was gone, and then it overtook nobody. Where commits are missing, so may be
 // that removal, or a grant's node.
 type order struct {
-	line    *line                   // by the commits; nil where there are none
-	faults  map[int][]history.Fault // by client
-	after   time.Duration
-	last    Belief // the grant with the youngest node so far
-	czxid   int64  // of its node
-	judged  int
-	skipped int
-	unseen  int // grants whose node is not in the commits
-	broken  evidence
+	line      *line                   // by the commits; nil where there are none
+	exclusive bool                    // the subject promises it
+	faults    map[int][]history.Fault // by client
+	after     time.Duration
+	last      Belief // the grant with the youngest node so far
+	czxid     int64  // of its node
+	judged    int
+	skipped   int
+	// contended counts the grants that were requested while the one before was held, and waited
+	// those of them whose node already existed then.
+	contended, waited int
+	unseen            int // grants whose node is not in the commits
+	broken            evidence
 }
 
 func newFIFO(in *inputs) checker {
-	o := &order{line: in.line, faults: faultsByClient(in.history), after: Patience(in.history)}
+	o := &order{line: in.line, exclusive: in.promises.Exclusive, faults: faultsByClient(in.history), after: Patience(in.history)}
 	return checker{belief: o.belief, finish: o.finish}
 }
 
@@ -58,6 +62,7 @@ func (o *order) belief(b Belief) {
 		return
 	}
 	o.judged++
+	o.countWaiting(b, czxid)
 	if czxid >= o.czxid {
 		o.last, o.czxid = b, czxid
 		return
@@ -70,6 +75,23 @@ func (o *order) belief(b Belief) {
 		"client %d was granted token %d at %v (record %d), although client %d with the younger token %d had been let in before it, at %v (record %d)",
 		b.Client, czxid, b.Start, b.Record, o.last.Client, o.czxid, o.last.Start, o.last.Record)
 }
+
+// countWaiting counts whether the client of a grant waited, and whether by its node. Only commits
+// show when a node was created.
+func (o *order) countWaiting(b Belief, czxid int64) {
+	before := o.last.granted
+	if b.granted == nil || before == nil || before.node == nil || b.Call >= o.last.End || o.last.Client == b.Client {
+		return
+	}
+	o.contended++
+	if before.node.gone == 0 || czxid < before.node.gone {
+		o.waited++
+	}
+}
+
+// fewWaits is the number of contended grants below which faults alone may have kept the waiters
+// from creating their nodes in time.
+const fewWaits = 8
 
 func (o *order) dying(b Belief) bool {
 	if b.granted != nil {
@@ -96,8 +118,13 @@ func (o *order) finish(ending) Verdict {
 		return unknown("a grant that overtook another, or a session's end that is missing: " + why)
 	case why != "" && o.unseen > 0:
 		return unknown(fmt.Sprintf("the node of %s is not in the commits, and with it the order: %s", units.Plural(o.unseen, "grant"), why))
-	case o.broken.count > 0:
+	case o.broken.count > 0 && o.exclusive:
 		return o.broken.fail("overtakings")
+	case !o.exclusive:
+		return unknown("the subject does not promise exclusion: several clients may hold at once, so which of them may be granted before an older one is not known")
+	case o.contended >= fewWaits && 2*o.waited < o.contended:
+		return unknown(fmt.Sprintf("%d of %d clients that waited had no node while they waited: nodes are created at the grant, and say nothing about who waited longer",
+			o.contended-o.waited, o.contended))
 	case o.judged < 2:
 		return unknown(fmt.Sprintf("%d grants with a token: an order needs two", o.judged))
 	case o.skipped > 0:

@@ -117,3 +117,32 @@ func TestFIFO_whereCommitsAreMissing(t *testing.T) {
 	judgeOne(t, FIFO, join(start, inOrder, []history.Record{withGap()}), Pass, "")
 	judgeOne(t, FIFO, join(start, inOrder, unseen, []history.Record{unread}), Unknown, "the node of 1 grant is not in the commits")
 }
+
+// Nodes that are created at the grant say nothing about who waited longer.
+func TestFIFO_ofNodesThatAreCreatedAtTheGrant(t *testing.T) {
+	grants := func(waits bool) (records []history.Record) {
+		records = []history.Record{opened(1, 101), opened(2, 102)}
+		for i := range int64(12) {
+			client, zxid := int(1+i%2), 10+2*i
+			node, gone := created(int64(100+client), zxid), deleted(int64(100+client), zxid, zxid+1)
+			if waits { // the next node exists when this one is deleted
+				gone.Zxid = zxid + 3
+			}
+			grant := operation(history.Acquire, client, zxid, zxid+3, seconds(10+i))
+			grant.Call -= 5 * second // it waited while the other held
+			records = append(records, node, grant, gone, operation(history.Release, client, zxid, zxid+3, seconds(11+i)))
+		}
+		return append(records, whole())
+	}
+	judgeOne(t, FIFO, grants(false), Unknown, "nodes are created at the grant")
+	judgeOne(t, FIFO, grants(true), Pass, "")
+}
+
+// Without exclusion several may hold at once: an older node may wait for another reason.
+func TestFIFO_ofASubjectWithoutExclusion(t *testing.T) {
+	records := []history.Record{opened(1, 101), opened(2, 102), created(101, 10), created(102, 11),
+		operation(history.Acquire, 2, 11, 11, second), operation(history.Acquire, 1, 10, 11, 2*second), whole()}
+	judgeFor(t, history.Promises{FIFO: true}, FIFO, records, Unknown, "does not promise exclusion")
+	judgeFor(t, history.Promises{FIFO: true}, ClaimValidity, records, Pass, "all 2 grants")
+	judgeOne(t, FIFO, records, Fail, "client 1 was granted token 10")
+}

@@ -9,7 +9,7 @@ import (
 // grants looks every grant up in the servers' commits (rule 1).
 type grants struct {
 	line    *line
-	inOrder bool           // the subject promises it: only the first of a line is granted
+	inOrder bool           // the subject promises order and exclusion: only the first of a line is granted
 	current map[int]int64  // by client: the session that it has
 	open    []*granted     // whose commits have not all come
 	newest  *granted       // that was recorded last
@@ -31,7 +31,7 @@ type granted struct {
 }
 
 func newGrants(l *line, p history.Promises) *grants {
-	return &grants{line: l, inOrder: p.FIFO, current: map[int]int64{}, judged: func(*granted) {}}
+	return &grants{line: l, inOrder: p.FIFO && p.Exclusive, current: map[int]int64{}, judged: func(*granted) {}}
 }
 
 func (a *grants) record(n history.Numbered) {
@@ -129,6 +129,8 @@ func (a *grants) lookUp(g *granted, zxid int64) {
 		g.unsure = true
 	case n == nil && g.path == "":
 		g.wrong, g.missing = "that session had no node", true
+	case n == nil && a.line.persistent[g.path] != 0:
+		g.wrong = fmt.Sprintf("that node is persistent (created in transaction %#x): it belongs to no session, and does not end with one", uint64(a.line.persistent[g.path]))
 	case n == nil:
 		g.wrong, g.missing = "no transaction created that node for that session", true
 	case n.session != g.session:

@@ -50,6 +50,8 @@ func TestNoLoss_byTheCommits(t *testing.T) {
 		{"at most once: one take without a reply explains one item", putA + "create 6 101 b\nput b 2 zxid=6\ndelete 7 102 5\ndelete 8 102 6\ntake - 3 unknown client=2", Fail, `item "b"`},
 	})
 	judgePromised(t, NoLoss, delivers(AtLeastOnce), []row{
+		{"at least once: an item is not removed before it is handed out", putA + "delete 6 102 5\nsession killed 2 2", Fail, "removed by client 2"},
+		{"at least once: nor where the session ends before the reply", putA + "delete 6 102 5\nsession lost 2 2\ntake - 3 failed client=2 zxid=5", Fail, "removed by client 2"},
 		{"at least once: a lost reply is no excuse", putA + "delete 6 102 5 9\nlost 2 102 9 2\ntake - 3 unknown client=2", Fail, "removed by client 2"},
 	})
 }

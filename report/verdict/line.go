@@ -16,12 +16,15 @@ type line struct {
 	nodes    map[string]*node   // by path: the one that stands, or stood last
 	sessions map[int64]*owned   // by owner
 	dirs     map[string]*lineIn // by parent
-	end      *history.CommitsEnd
+	// persistent has the czxids of persistent nodes by path; nil if nothing is granted.
+	persistent map[string]int64
+	end        *history.CommitsEnd
 }
 
 // node is one node's life.
 type node struct {
 	path           string
+	kind           string // see kind
 	in             *lineIn
 	session, czxid int64
 	owned          *owned // what its session has
@@ -81,6 +84,9 @@ func (l *line) record(r history.Record) {
 func (l *line) commit(c *history.Commit) {
 	switch c.Op {
 	case history.CommitCreate:
+		if !c.Ephemeral && l.persistent != nil {
+			l.persistent[c.Path] = c.Zxid
+		}
 		if c.Ephemeral {
 			l.create(&node{path: c.Path, session: c.Session, czxid: c.Zxid, before: l.nodes[c.Path]})
 		}
@@ -94,6 +100,7 @@ func (l *line) commit(c *history.Commit) {
 }
 
 func (l *line) create(n *node) {
+	n.kind = kind(n.path)
 	n.in, n.owned = valueAt(l.dirs, path.Dir(n.path)), valueAt(l.sessions, n.session)
 	if n.before != nil {
 		n.before.after = n
@@ -183,8 +190,8 @@ func (l *line) at(p string, zxid int64) *node {
 }
 
 // newest returns the last node of the session that was created up to that transaction,
-// those with a sequence before others, and the last that it had where none stands. sure
-// is false where there are two.
+// those with a sequence before others, and the last that it had if none exists. sure is false if
+// the session has nodes of several kinds then, or two of one transaction: any may be the claim's.
 func (l *line) newest(session, zxid int64) (n *node, sure bool) {
 	own := l.sessions[session]
 	if own == nil {
@@ -192,6 +199,9 @@ func (l *line) newest(session, zxid int64) (n *node, sure bool) {
 	}
 	sure = true
 	for _, o := range own.standing {
+		if o.czxid <= zxid && n != nil && (o.in != n.in || o.sequential() != n.sequential()) {
+			return n, false
+		}
 		switch {
 		case o.czxid > zxid, n != nil && n.sequential() && !o.sequential():
 		case n != nil && n.czxid == o.czxid && n.sequential() == o.sequential():
@@ -226,11 +236,17 @@ var drawn = regexp.MustCompile(`[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{1
 
 // alike says whether two nodes are of one kind, by their paths. Nodes of another kind, as
 // a reader's beside a writer's, or a member's that says that it is there, do not contend.
-func alike(a, b *node) bool { return kind(a.path) == kind(b.path) }
+func alike(a, b *node) bool { return a.kind == b.kind }
 
-// kind is a path without what tells one node of a kind from another.
+// longestKind bounds the part of a path that kind reads: a path may have a megabyte.
+const longestKind = 4096
+
+// kind returns a path without what tells one node of a kind from another.
 // The number at its end is no part of a word before it.
 func kind(path string) string {
+	if len(path) > longestKind {
+		path = path[:longestKind/2] + path[len(path)-longestKind/2:]
+	}
 	return drawn.ReplaceAllString(sequenceEnd.ReplaceAllString(path, "-#"), "#")
 }
 

@@ -183,11 +183,20 @@ func (x *exclusion) byCommits(a, b Belief, until time.Duration) {
 		why = fmt.Sprintf("another session had deleted the node of client %d, %s, in transaction %#x", stale.Client, n.path, uint64(n.gone))
 	case n.removal == byClose && !x.hit(stale):
 		why = fmt.Sprintf("client %d had closed its session itself, in transaction %#x", stale.Client, uint64(n.gone))
+	case x.notified(stale):
+		why = fmt.Sprintf("client %d had been notified at %v that its session %#x was lost, and accepted a grant of it afterwards", stale.Client, x.heard[stale.Session], uint64(stale.Session))
 	default:
 		x.expose(a, b, until)
 		return
 	}
 	x.violated(a, b, b.Start, until, nil, why)
+}
+
+// notified reports whether the belief began after its client was notified that its session was
+// lost: that is no exposure, because the client knew.
+func (x *exclusion) notified(b Belief) bool {
+	at, ok := x.heard[b.Session]
+	return ok && b.Session != 0 && at <= b.Start
 }
 
 // went is the transaction in which the node of a belief went; forever if it stands.
@@ -255,6 +264,12 @@ func (x *exclusion) outlived(b Belief) {
 	told, heard := x.heard[b.Session]
 	revived := b.Restored && b.Start > l.at && b.Ended == Released && !(heard && told >= b.Start && told <= b.Start+grace)
 	if !revived && b.End <= l.at+grace {
+		return
+	}
+	if revived {
+		x.broken.add([]int{l.record, b.Record, b.EndRecord},
+			"client %d reported at %v (record %d) that its grant was restored, %v after the servers' notification that its session %#x had ended (record %d), and held token %d until %v",
+			b.Client, b.Start, b.Record, b.Start-l.at, uint64(l.session), l.record, b.Token, b.End)
 		return
 	}
 	x.broken.add([]int{b.Record, l.record, b.EndRecord},

@@ -300,8 +300,22 @@ func TestMutualExclusion_ofWhoIsRestoredWithoutASession(t *testing.T) {
 	told := history.Header{Trial: "story", Recipe: Lock, Promises: history.Promises{Exclusive: true, Events: true}}
 	const gone = "opened 1 101\nacquire 1 5 0 10\nsession suspended 1 100\nsession expired 1 200\nsession restored 1 205\n"
 	judgePromised(t, MutualExclusion, told, []row{
-		{"it lets go in good order", gone + "release 1 5 400 401", Fail, "client 1 held token 5 until 400ms, 200ms after the servers' word that its session 0x65 was gone"},
+		{"it lets go in good order", gone + "release 1 5 400 401", Fail, "client 1 reported at 205ms (record 5) that its grant was restored, 5ms after the servers' notification that its session 0x65 had ended"},
 		{"it hears of it a moment after it was told to let go", gone + "session lost 1 207\nrelease 1 5 206 208", Pass, ""},
 		{"it hears of it", gone + "session lost 1 210\nrelease 1 5 400 401", Pass, ""},
 	})
+}
+
+// A grant of a session that its client knows to be lost is no exposure: a re-entrant lock that does
+// not forget it hands it out again.
+func TestMutualExclusion_ofAGrantThatWasLostBefore(t *testing.T) {
+	again := operation(history.Acquire, 1, 10, 30, 4*second)
+	lost := &history.Session{Event: history.Lost, Client: 1, Session: 101, At: 2 * second}
+	records := func(lost ...history.Record) []history.Record {
+		return join([]history.Record{opened(1, 101), opened(2, 102), created(101, 10), created(102, 11), operation(history.Acquire, 1, 10, 11, second)}, lost,
+			[]history.Record{sessionGone(101, 20, 10), operation(history.Acquire, 2, 11, 21, 3*second), again,
+				operation(history.Release, 2, 11, 31, 5*second), operation(history.Release, 1, 10, 32, 6*second), whole()})
+	}
+	judgeOne(t, MutualExclusion, records(lost), Fail, "client 1 had been notified at 2s that its session 0x65 was lost, and accepted a grant of it afterwards")
+	judgeOne(t, MutualExclusion, records(), Pass, "exposure")
 }

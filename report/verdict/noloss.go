@@ -85,13 +85,14 @@ func (q *items) lossByCommits() Verdict {
 	return pass(notes...)
 }
 
-// excused says that the client which removed an item could not hand it over: it was
-// killed, or its session ended, before it had any reply from after the removal. A queue
-// that promises at-most-once may lose an item with the reply, too.
+// excused reports whether the loss of an item does not break the promise: the client that removed
+// it was killed, or its session ended, before it had any reply from after the removal. A queue that
+// promises at-most-once may also lose an item with the reply. One that promises at-least-once must
+// not remove an item before it hands it out, so nothing excuses it.
 func (q *items) excused(i *item) bool {
 	by := q.commits.sessions[i.by.session]
 	switch {
-	case by == nil:
+	case by == nil || q.delivery == AtLeastOnce:
 		return false
 	case q.commits.couldNot(i):
 		return true

@@ -61,6 +61,9 @@ func newSweep(h *history.History, wanted func(name string) bool) *Sweep {
 	}
 	if h.Commits {
 		s.line = newLine()
+		if h.Header.Recipe != Queue {
+			s.line.persistent = map[string]int64{}
+		}
 		s.grants = newGrants(s.line, in.promises)
 		s.beliefs.granted = s.grants.last
 		in.line, in.grants = s.line, s.grants

@@ -1,0 +1,151 @@
+package verdict
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/zkbench/zkbench/report/history"
+)
+
+const NoLeak = "no-leak"
+
+func init() {
+	register(Guarantee{
+		Name: NoLeak, Rule: 7, Concerns: anyRecipe,
+		Promise: "Repeated operations leave no growing number of nodes behind.",
+		Harm:    "The servers' memory and every list of the nodes grow until the client's session ends, or forever.",
+		Help:    "each operation left a node behind",
+		check:   newNoLeak,
+	})
+}
+
+// leaks counts by the commits which nodes each session created and did not delete, anywhere in the
+// tree. Nodes from before the session's first operations have returned are its set-up. Items of
+// queues, and what a queue stores for good (a journal, a record of a take), are its data.
+type leaks struct {
+	line    *line // nil without commits
+	queue   bool
+	faults  map[int][]history.Fault // by client
+	clients map[int64]int           // by session
+	current map[int]int64           // session, by client
+	counts  map[int64]*operations   // by session
+	nodes   map[string]createdNode  // those that exist, by path
+}
+
+// operations are those of a session that have returned, and the nodes that outlived them.
+type operations struct {
+	count  int
+	record int // of the last
+	left   int // nodes
+	last   createdNode
+}
+
+type createdNode struct {
+	path    string
+	session int64
+	czxid   int64
+}
+
+const (
+	// setUp is the number of a session's operations during which it may create nodes that it keeps.
+	setUp = 2
+	// keptNodes is the number of nodes of a session that are no leak: those of the last operation,
+	// which its end interrupted.
+	keptNodes = 3
+	// leakRate is the number of operations for each node left behind from which on they do not count
+	// as a leak: it is rarer than this test can tell from interrupted operations.
+	leakRate = 20
+)
+
+func newNoLeak(in *inputs) checker {
+	x := &leaks{
+		line: in.line, queue: in.history.Header.Recipe == Queue, faults: faultsByClient(in.history),
+		clients: map[int64]int{}, current: map[int]int64{}, counts: map[int64]*operations{}, nodes: map[string]createdNode{},
+	}
+	c := checker{record: x.record, finish: x.finish}
+	if in.line != nil {
+		c.commit = x.commit
+	}
+	return c
+}
+
+func (x *leaks) record(n history.Numbered) {
+	switch r := n.Record.(type) {
+	case *history.Session:
+		if r.Event == history.Opened {
+			x.clients[r.Session], x.current[r.Client] = r.Client, r.Session
+		}
+	case *history.Sample:
+		if r.Op != history.Write && x.current[r.Client] != 0 {
+			o := valueAt(x.counts, x.current[r.Client])
+			o.count++
+			o.record = n.N
+		}
+	}
+}
+
+func (x *leaks) commit(r history.Record) {
+	c, ok := r.(*history.Commit)
+	if !ok {
+		return
+	}
+	switch c.Op {
+	case history.CommitCreate:
+		_, known := x.clients[c.Session]
+		if known && c.Item == "" && (c.Ephemeral || !x.queue) && valueAt(x.counts, c.Session).count >= setUp {
+			x.nodes[c.Path] = createdNode{c.Path, c.Session, c.Zxid}
+		}
+	case history.CommitDelete:
+		if _, known := x.clients[c.Session]; !known {
+			x.leave(c.Path) // zkbench clears the trial's nodes away
+		}
+		delete(x.nodes, c.Path)
+	case history.CommitClose:
+		for _, path := range c.Removed {
+			x.leave(path)
+		}
+	}
+}
+
+// leave counts a node that existed until its session ended.
+func (x *leaks) leave(path string) {
+	if n, ok := x.nodes[path]; ok {
+		delete(x.nodes, path)
+		o := valueAt(x.counts, n.session)
+		o.left++
+		o.last = n
+	}
+}
+
+func (x *leaks) finish(end ending) Verdict {
+	switch {
+	case x.line == nil:
+		return notJudged("there are no commits, which show what is left behind")
+	case x.line.incomplete() != "":
+		return unknown(x.line.incomplete())
+	case end.cut:
+		return notJudged("what was left behind is not known")
+	}
+	for _, path := range slices.Sorted(maps.Keys(x.nodes)) {
+		x.leave(path)
+	}
+	var broken evidence
+	repeated := 0
+	for _, session := range slices.Sorted(maps.Keys(x.counts)) {
+		o := x.counts[session]
+		repeated += max(0, o.count-setUp)
+		client := x.clients[session]
+		if o.left > keptNodes+2*len(x.faults[client]) && o.left*leakRate >= o.count {
+			broken.add([]int{o.record},
+				"client %d left %d nodes behind in %d operations of session %#x (the last in record %d); the last of them is %s (czxid %#x), which existed when the session or the trial ended",
+				client, o.left, o.count, uint64(session), o.record, o.last.path, uint64(o.last.czxid))
+		}
+	}
+	switch {
+	case broken.count > 0:
+		return broken.fail("sessions")
+	case repeated == 0:
+		return notJudged("no session repeated an operation often enough")
+	}
+	return pass()
+}
