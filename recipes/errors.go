@@ -12,6 +12,10 @@ import (
 // why it ended.
 var ErrSessionEnded = errors.New("the session has ended")
 
+// ErrStuck is wrapped by the error of an operation that had not returned long after its client was
+// notified that its session was lost, although the client had sent no request since.
+var ErrStuck = errors.New("the operation does not return after the loss of the session, and the client sends no request")
+
 // How a session ends.
 var (
 	errExpired   = errors.New("the servers expired it")

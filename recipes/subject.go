@@ -124,6 +124,7 @@ type Env struct {
 	Client   int                      // its number in the trial
 	Connect  func() ([]string, error) // the servers as listeners in front of Dial
 	Resource string                   // path of a node to which a holder may write, as its work
+	Requests func() int64             // number of requests that the client has sent so far, keep-alive and authentication aside; may be nil
 	Seen     func() Claim             // what the wire shows of its session, and the newest node of that below Parent; nil: it says all itself
 }
 

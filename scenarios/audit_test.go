@@ -100,6 +100,24 @@ phases:
 	}
 }
 
+// A client that reports the loss of its session and never returns from its acquire fails progress:
+// zkbench closes it, and does not take the new client's grant for its own.
+func TestAudit_ofAClientThatSleepsAfterItsLoss(t *testing.T) {
+	for name, trial := range runTrials(t, `
+name: audit
+subjects: [`+asDriver("lock/sleeper", "sleeps after its loss")+`]
+clients: [3]
+session_timeout: 2s
+phases:
+  - {name: episode, kind: episode, cells: ["next wait #1/session.expire"], hold: 10ms}
+`) {
+		i := slices.IndexFunc(trial.Verdicts, func(v report.Verdict) bool { return v.Guarantee == verdict.Progress })
+		if v := trial.Verdicts[i]; v.Result != report.Fail || !strings.Contains(strings.Join(v.Reasons, " "), "client 1 was notified that its session was lost during its acquire") {
+			t.Errorf("%s: %+v", name, v)
+		}
+	}
+}
+
 // A sound timed try keeps every guarantee when its time is up. Whoever has none has no such cell.
 func TestAudit_ofATimedTry(t *testing.T) {
 	trials := runTrials(t, `

@@ -115,7 +115,8 @@ func (c *client) acquire(ctx context.Context) (recipes.Claim, error) {
 // acquireDue acquires, which was due at due, and is called at call, which is now.
 func (c *client) acquireDue(ctx context.Context, due, call time.Duration) (claim recipes.Claim, err error) {
 	c.learned.Store(nil)
-	err = c.enter(history.Acquire, call, func() error { claim, err = c.ask(ctx); return err })
+	limit := time.Duration(c.limit.Swap(0))
+	err = c.enter(history.Acquire, call, func() error { claim, err = c.ask(ctx, limit); return err })
 	if c.st.dial != nil {
 		claim.Path = wire.RealPath(claim.Path)
 	}
@@ -124,6 +125,7 @@ func (c *client) acquireDue(ctx context.Context, due, call time.Duration) (claim
 		claim.Token = c.st.observer.czxid(ctx, claim.Path)
 	}
 	s := c.sample(history.Acquire, call, err)
+	s.Limit = limit
 	s.Due, s.Token, s.Own, s.Session, s.Path = due, claim.Token, claim.Own, claim.Session, claim.Path
 	s.Return = min(s.Return, max(s.Call, returned))
 	c.timed(&s)
@@ -144,8 +146,8 @@ func (c *client) acquireDue(ctx context.Context, due, call time.Duration) (claim
 }
 
 // ask has the subject acquire, by its own timed try where the call is given a limit.
-func (c *client) ask(ctx context.Context) (recipes.Claim, error) {
-	if limit := time.Duration(c.limit.Swap(0)); limit > 0 {
+func (c *client) ask(ctx context.Context, limit time.Duration) (recipes.Claim, error) {
+	if limit > 0 {
 		return c.contender().(recipes.Trier).AcquireWithin(ctx, limit)
 	}
 	return c.contender().Acquire(ctx)
@@ -191,7 +193,7 @@ func (c *client) sample(op string, due time.Duration, err error) history.Sample 
 		s.Removed = known.Removed
 	}
 	if err != nil {
-		s.Err = err.Error()
+		s.Err, s.Stuck = err.Error(), errors.Is(err, recipes.ErrStuck)
 	}
 	return s
 }

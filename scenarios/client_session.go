@@ -22,7 +22,7 @@ func (c *client) open(ctx context.Context) error {
 		Servers: rotated(st.members.ensemble.Servers(), c.n+st.shift), Parent: st.parent, Timeout: st.scenario.SessionTimeout,
 		Dial: c.dialer(), MaxPacket: st.packet(), Events: c.event,
 		Auth: authFor(st.members.ensemble), ACL: aclFor(st.members.ensemble),
-		Client: c.n, Connect: c.listeners, Resource: st.resource(), Seen: c.seen,
+		Client: c.n, Connect: c.listeners, Resource: st.resource(), Seen: c.seen, Requests: c.requests,
 	})
 	if err != nil {
 		return fmt.Errorf("client %d: %w", c.n, err)
@@ -76,6 +76,13 @@ func (c *client) listeners() (addrs []string, err error) {
 func (c *client) seen() recipes.Claim {
 	n, _ := c.wire.Node(c.st.parent)
 	return recipes.Claim{Session: c.wire.Session().ID, Path: n.Path, Token: n.Czxid}
+}
+
+// requests returns the number of requests that the client has sent, keep-alive and authentication
+// aside.
+func (c *client) requests() int64 {
+	sent := c.wire.Counts().Requests
+	return sent.Total() - sent.Of(wire.Auth) - sent.Of(wire.SASL) - sent.Of(wire.SetWatches) - sent.Of(wire.SetWatches2)
 }
 
 // opened says whether the client has a session, or had one until it ended.

@@ -55,6 +55,17 @@ func beDriver(name string) {
 		answeringOK()
 	case "counts its grants":
 		counting()
+	case "sleeps after its loss":
+		s, _ := recipes.Find("lock/predecessor")
+		open := s.Open
+		s.Open = func(ctx context.Context, env recipes.Env) (recipes.Client, error) {
+			c, err := open(ctx, env)
+			if err != nil {
+				return nil, err
+			}
+			return sleeper{c.(recipes.Contender), env.Events}, nil
+		}
+		driver.Main(s)
 	case "prints":
 		s, _ := recipes.Find("lock/predecessor")
 		open := s.Open
@@ -149,6 +160,21 @@ func oversleeping() driver.Lock {
 		return m, err
 	}
 	return l
+}
+
+// sleeper reports the loss of its session while it waits, and does not return from the acquire.
+type sleeper struct {
+	recipes.Contender
+	events func(recipes.Event)
+}
+
+func (s sleeper) Acquire(ctx context.Context) (recipes.Claim, error) {
+	claim, err := s.Contender.Acquire(ctx)
+	if errors.Is(err, recipes.ErrSessionEnded) {
+		s.events(recipes.Event{Kind: recipes.EventLost})
+		<-ctx.Done()
+	}
+	return claim, err
 }
 
 // answeringOK serves a lock, and answers ok where that refuses.

@@ -14,9 +14,13 @@ func (p *provoked) handOut() {
 	var takers sync.WaitGroup
 	defer takers.Wait()
 	defer p.stop()
+	leave := make([]func(), len(p.st.clients)) // ends a consumer's takes
 	join := func(i int) {
+		ctx, cancel := context.WithCancel(p.calls)
+		done := make(chan struct{})
+		leave[i] = func() { cancel(); <-done }
 		before := p.asked(i)
-		takers.Go(func() { p.takeOn(i) })
+		takers.Go(func() { defer close(done); p.takeOn(ctx, i) })
 		p.asks(i, before)
 		p.atRest(i)
 	}
@@ -29,10 +33,32 @@ func (p *provoked) handOut() {
 		p.putOne()
 	}
 	p.outlast()
+	if hit, other := p.hitConsumer(); hit > 0 { // alone, or the other would take what it misses
+		leave[other]()
+		p.putOne()
+		p.must(p.st.emptied(p.ctx, p.turnLimit()))
+		join(other)
+	}
 	for range itemsPut { // everybody is served once more
 		p.putOne()
 	}
 	p.must(p.st.emptied(p.ctx, p.turnLimit()))
+}
+
+// hitConsumer returns the consumer that the episode's fault hit, and the other one; 0 if the fault
+// hit the producer, both, or none.
+func (p *provoked) hitConsumer() (hit, other int) {
+	for _, x := range p.strikes {
+		if x.begun.Load() && x.c.n > 0 && hit == 0 {
+			hit = x.c.n
+		} else if x.begun.Load() && x.c.n != hit {
+			return 0, 0
+		}
+	}
+	if len(p.st.clients) != 3 || hit == 0 {
+		return 0, 0
+	}
+	return hit, 3 - hit
 }
 
 // putOne has the producer put an item, and waits until all have come to rest.
@@ -50,13 +76,19 @@ func (p *provoked) putOne() {
 	}
 }
 
-// takeOn has client i take until it is called off.
-func (p *provoked) takeOn(i int) {
-	for p.calls.Err() == nil && p.ready(p.calls, i) {
+// takeOn has client i take until ctx is done.
+func (p *provoked) takeOn(ctx context.Context, i int) {
+	for ctx.Err() == nil && p.ready(ctx, i) {
 		p.calling(i, callTake)
 		a := p.begin(i)
-		if <-a.done; a.err != nil {
-			a.c.mend(p.calls, a.err)
+		select {
+		case <-a.done:
+		case <-ctx.Done():
+			a.giveUp()
+			<-a.done
+		}
+		if a.err != nil {
+			a.c.mend(ctx, a.err)
 		}
 	}
 }

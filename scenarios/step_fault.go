@@ -212,9 +212,7 @@ func runOut(ctx context.Context, x *strike) error {
 		a.returned(ctx, limit+blinkFor)
 		return nil
 	}
-	if !a.returned(ctx, 2*limit) {
-		return fmt.Errorf("the timed try had not returned %v after its time was up", limit)
-	}
+	a.returned(ctx, 2*limit) // one that has not returned by then fails progress
 	return nil
 }
 

@@ -34,6 +34,10 @@ func appendSample(b []byte, s *Sample) []byte {
 	b = appendInt(b, `,"zxid":`, s.Zxid)
 	b = appendText(b, `,"removed":`, s.Removed)
 	b = appendText(b, `,"err":`, s.Err)
+	b = appendInt(b, `,"limit":`, int64(s.Limit))
+	if s.Stuck {
+		b = append(b, `,"stuck":true`...)
+	}
 	return append(b, '}', '}', '\n')
 }
 

@@ -42,6 +42,8 @@ func fastSample(raw []byte) (s *Sample, ok bool) {
 	s.Zxid = c.optionalNumber(`,"zxid":`)
 	s.Removed = c.optionalText(`,"removed":`)
 	s.Err = c.optionalText(`,"err":`)
+	s.Limit = time.Duration(c.optionalNumber(`,"limit":`))
+	s.Stuck = c.skip(`,"stuck":true`)
 	return s, c.ok && string(c.raw) == "}}"
 }
 

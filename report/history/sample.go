@@ -54,6 +54,11 @@ type Sample struct {
 	// operation, the last if there were several: it may know of that, too.
 	Removed string `json:"removed,omitempty"`
 	Err     string `json:"err,omitempty"`
+	// Limit is the time limit that the caller gave an acquire; 0 if none.
+	Limit time.Duration `json:"limit,omitempty"`
+	// Stuck: the operation had not returned a session timeout after the client was notified that its
+	// session was lost, the client had sent no request since, and zkbench closed it.
+	Stuck bool `json:"stuck,omitempty"`
 }
 
 func (s *Sample) check() error {

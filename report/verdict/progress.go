@@ -54,6 +54,7 @@ type progress struct {
 	acquires int
 	stuck    *stuck
 	broken   evidence
+	endless  evidence // operations that did not return in time
 }
 
 // grantOf is a grant, by its client and token.
@@ -102,6 +103,9 @@ func newProgress(in *inputs) checker {
 		belief: p.belief,
 		record: func(n history.Numbered) { p.record(n); queue.record(n) },
 		finish: func(end ending) Verdict {
+			if p.endless.count > 0 {
+				return p.endless.fail("operations")
+			}
 			if p.acquires == 0 && queue.operations > 0 {
 				return queue.finish(end)
 			}
@@ -114,6 +118,7 @@ func (p *progress) record(n history.Numbered) {
 	p.stuck.record(n)
 	switch r := n.Record.(type) {
 	case *history.Sample:
+		p.returned(r, n.N)
 		switch {
 		case r.Op == history.Acquire:
 			p.acquired(r, n.N)
@@ -130,6 +135,22 @@ func (p *progress) record(n history.Numbered) {
 		p.session(r, n.N)
 	}
 }
+
+// returned finds operations that return only because zkbench ends them, and timed tries that return
+// long after their limit.
+func (p *progress) returned(s *history.Sample, record int) {
+	took := s.Return - s.Call
+	switch late := max(s.Limit/2, tryMargin); {
+	case s.Stuck:
+		p.endless.add([]int{record}, "client %d was notified that its session was lost during its %s of %v (record %d), sent no request afterwards, and the %s did not return for another session timeout: nothing would have woken it",
+			s.Client, s.Op, s.Call, record, s.Op)
+	case s.Limit > 0 && took > s.Limit+late:
+		p.endless.add([]int{record}, "client %d's acquire with a time limit of %v returned after %v (record %d)", s.Client, s.Limit, took.Round(time.Millisecond), record)
+	}
+}
+
+// tryMargin is how late a timed try may at least return: its last request may be held up.
+const tryMargin = 1500 * time.Millisecond
 
 // session takes in that a client has lost its session, or has one again.
 func (p *progress) session(e *history.Session, record int) {

@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"testing"
+	"time"
 
 	"github.com/zkbench/zkbench/report/history"
 )
@@ -173,5 +174,22 @@ func TestProgress_ofWhoeverPolls(t *testing.T) {
 		judgePromised(t, Progress, history.Header{Trial: "story", Recipe: Lock, Variant: variant, Promises: history.Promises{Exclusive: true, Events: true}}, []row{
 			{variant, "opened 1 101\nopened 2 102\nacquire 1 5 0 10\nrelease 1 5 20 21\nsnapshot 1100 2400 waiter=2:0:0:0\nacquire 2 6 30 3000\nrelease 2 6 3010 3011", want, ""},
 		})
+	}
+}
+
+// Operations that do not return fail whatever else the trial shows.
+func TestProgress_ofOperationsThatDoNotReturn(t *testing.T) {
+	tried := func(limit, took time.Duration) []history.Record {
+		s := operation(history.Acquire, 1, 10, 10, 20*second)
+		s.Outcome, s.Limit, s.Call = history.Failed, limit, s.Return-took
+		return []history.Record{opened(1, 101), s}
+	}
+	judgeOne(t, Progress, tried(2*second, 4*second), Fail, "client 1's acquire with a time limit of 2s returned after 4s (record 2)")
+	judgeOne(t, Progress, tried(100*time.Millisecond, 1500*time.Millisecond), Unknown, "")
+	for _, header := range []history.Header{{Trial: "t", Recipe: Lock, Promises: fair}, {Trial: "t", Recipe: Queue}} {
+		op := map[string]string{Lock: history.Acquire, Queue: history.Take}[header.Recipe]
+		s := operation(op, 1, 10, 10, 20*second)
+		s.Outcome, s.Stuck = history.Failed, true
+		judgeHeader(t, header, Progress, []history.Record{opened(1, 101), s}, Fail, "client 1 was notified that its session was lost during its "+op)
 	}
 }

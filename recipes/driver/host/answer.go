@@ -70,11 +70,26 @@ func (c *Client) finish(ctx context.Context, k *Call, lost <-chan struct{}) (lin
 		case <-lost: // the recipe may go on in a new session
 			lost, late = nil, time.After(c.env.Timeout)
 		case <-late:
-			return c.leave(k, fmt.Errorf("%s: the session was lost, and the operation has not returned for another session timeout: %w", k.Op, recipes.ErrSessionEnded))
+			why := fmt.Errorf("%s: the session was lost, and the operation has not returned for another session timeout: %w", k.Op, recipes.ErrSessionEnded)
+			if c.silentSinceLoss() {
+				why = fmt.Errorf("%w: %w", recipes.ErrStuck, why)
+			}
+			return c.leave(k, why)
 		case <-ctx.Done():
 			return c.giveUp(ctx, k)
 		}
 	}
+}
+
+// silentSinceLoss reports whether the client has sent no request since it was notified that its
+// session was lost.
+func (c *Client) silentSinceLoss() bool {
+	if c.env.Requests == nil {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.env.Requests() == c.requestsAtLoss
 }
 
 // giveUp ends an operation that nobody waits for any more.

@@ -28,6 +28,8 @@ type Client struct {
 	token   int64         // of what it holds; 0
 	lost    chan struct{} // closed when its session goes while an operation is under way
 	times   recipes.Times
+
+	requestsAtLoss int64 // see Env.Requests; when the last loss was reported
 }
 
 // Open has the process make a client.
@@ -122,6 +124,9 @@ func (c *Client) event(r lines.Reply, read time.Time) {
 	e.Token, e.Session = c.token, c.session
 	if e.Kind == recipes.EventLost {
 		c.token, c.session = 0, 0
+		if c.env.Requests != nil {
+			c.requestsAtLoss = c.env.Requests()
+		}
 		select {
 		case <-c.lost:
 		default:
