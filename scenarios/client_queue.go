@@ -35,10 +35,14 @@ func identity(item []byte) string {
 func (c *client) put(ctx context.Context, id string, due time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.st.scenario.SessionTimeout+5*time.Second)
 	defer cancel()
+	c.st.outstanding.put(id)
 	call := c.st.clock.Now()
 	err := c.do(history.Put, call, func() error { return c.queue().Put(ctx, fill(id, c.st.phase.Size)) })
 	s := c.sample(history.Put, due, err)
 	s.Call, s.Item = call, id
+	if s.Outcome == history.Failed {
+		c.st.outstanding.taken(id)
+	}
 	c.timed(&s)
 	c.st.record.Sample(s)
 	return err
@@ -58,6 +62,7 @@ func (c *client) take(ctx context.Context) (id string, err error) {
 	s := c.sample(history.Take, call, err)
 	if item != nil {
 		s.Item = identity(item)
+		c.st.outstanding.taken(s.Item)
 	}
 	c.timed(&s)
 	c.st.record.Sample(s)
@@ -116,7 +121,7 @@ func (st *stage) emptied(ctx context.Context, patience time.Duration) error {
 			if st.putting.Load() > 0 { // before the look: what is put after it would be missed
 				return false, nil
 			}
-			none, err := st.observer.itemless(ctx, st.parent)
+			none, err := st.observer.itemless(ctx, st.parent, &st.outstanding)
 			return err == nil && none && st.tap.Totals().InFlight == 0, nil // a member may still be recovering
 		})
 		switch now := st.grants.Load(); {

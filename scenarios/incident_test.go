@@ -100,16 +100,39 @@ func TestItemless_looksIntoFolders(t *testing.T) {
 		{"/tickets", 0, true}, {"/tickets/n-0000000000", zk.FlagEphemeral, true},
 		{"/entries", 0, true}, {"/entries/entry-0000000001", 0, false},
 	} {
-		if _, err := session.Create(t.Context(), queue+step.node, nil, step.flags); err != nil {
+		if _, err := session.Create(t.Context(), queue+step.node, []byte("data"), step.flags); err != nil {
 			t.Fatal(err)
 		}
-		got, err := o.itemless(t.Context(), queue)
+		got, err := o.itemless(t.Context(), queue, &outstanding{})
 		if err != nil || got != step.want {
 			t.Errorf("with %s: %v, %v, want %v", step.node, got, err, step.want)
 		}
 	}
 	found, err := o.inQueue(t.Context(), queue)
-	if err != nil || !slices.ContainsFunc(found, func(n node) bool { return strings.HasSuffix(n.path, "/entry-0000000001") }) {
+	// Once a node has shown an item that was put, only such nodes count: not a journal, not what was taken.
+	if err := session.Delete(t.Context(), queue+"/entries/entry-0000000001"); err != nil {
+		t.Fatal(err)
+	}
+	var items outstanding
+	items.put("0-1")
+	for _, step := range []struct {
+		node, data string
+		want       bool
+	}{
+		{"/entries/entry-0000000002", `{"item":"0-1......"}`, false}, {"/journal", "", false}, {"/journal/j-0000000001", "0-7", false},
+	} {
+		if _, err := session.Create(t.Context(), queue+step.node, []byte(step.data), 0); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := o.itemless(t.Context(), queue, &items); err != nil || got != step.want {
+			t.Errorf("with %s: %v, %v, want %v", step.node, got, err, step.want)
+		}
+	}
+	items.taken("0-1")
+	if got, err := o.itemless(t.Context(), queue, &items); err != nil || !got {
+		t.Errorf("when it was taken: %v, %v", got, err)
+	}
+	if err != nil || !slices.ContainsFunc(found, func(n node) bool { return strings.HasSuffix(n.path, "/entry-0000000002") }) {
 		t.Errorf("in the queue: %v, %v", found, err)
 	}
 }

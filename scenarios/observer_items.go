@@ -88,24 +88,24 @@ func lineLength(ctx context.Context, s *recipes.Session, path string) (n int, er
 	return n, err
 }
 
-// itemless says whether no member has an item of the queue at path: a node with a number,
-// there or in a folder of the recipe's own, that belongs to no session. A path that is
+// itemless reports whether no member has an item of the queue at path: a persistent sequential
+// node, there or in a folder of the recipe's own, that holds one of the items. A path that is
 // missing has none.
-func (o *observer) itemless(ctx context.Context, path string) (bool, error) {
+func (o *observer) itemless(ctx context.Context, path string, items *outstanding) (bool, error) {
 	for i := range o.posts {
 		s, err := o.member(ctx, i)
 		if err != nil {
 			return false, err
 		}
-		if found, err := anyItem(ctx, s, path, true); found || err != nil {
+		if found, err := anyItem(ctx, s, path, items, true); found || err != nil {
 			return false, err
 		}
 	}
 	return true, nil
 }
 
-// anyItem says whether there is an item at path, or with folders in one of its children.
-func anyItem(ctx context.Context, s *recipes.Session, path string, folders bool) (bool, error) {
+// anyItem reports whether there is an item at path or, with folders, in one of its children.
+func anyItem(ctx context.Context, s *recipes.Session, path string, items *outstanding, folders bool) (bool, error) {
 	names, err := s.List(ctx, path)
 	if err != nil && !errors.Is(err, zk.ErrNoNode) {
 		return false, err
@@ -114,8 +114,7 @@ func anyItem(ctx context.Context, s *recipes.Session, path string, folders bool)
 		if !sequential.MatchString(name) {
 			continue
 		}
-		stat, err := s.Exists(ctx, path+"/"+name)
-		if found := stat != nil && stat.EphemeralOwner == 0; found || err != nil {
+		if found, err := isItem(ctx, s, path+"/"+name, items); found || err != nil {
 			return found, err
 		}
 	}
@@ -123,9 +122,33 @@ func anyItem(ctx context.Context, s *recipes.Session, path string, folders bool)
 		if !folders || sequential.MatchString(name) {
 			continue
 		}
-		if found, err := anyItem(ctx, s, path+"/"+name, false); found || err != nil {
+		if found, err := anyItem(ctx, s, path+"/"+name, items, false); found || err != nil {
 			return found, err
 		}
 	}
 	return false, nil
+}
+
+// isItem reports whether the node at path is persistent and holds one of the items.
+func isItem(ctx context.Context, s *recipes.Session, path string, items *outstanding) (bool, error) {
+	data, stat, err := s.Get(ctx, path)
+	if errors.Is(err, zk.ErrNoNode) { // it was taken in between
+		return false, nil
+	}
+	return err == nil && stat.EphemeralOwner == 0 && items.in(data), err
+}
+
+// itemsAmong returns the nodes that hold one of the items.
+func (o *observer) itemsAmong(ctx context.Context, nodes []node, items *outstanding) (found []node, err error) {
+	s, err := o.member(ctx, 0)
+	for _, n := range nodes {
+		if err != nil {
+			return nil, err
+		}
+		var is bool
+		if is, err = isItem(ctx, s, n.path, items); is {
+			found = append(found, n)
+		}
+	}
+	return found, err
 }

@@ -70,13 +70,20 @@ func (st *stage) observe(ctx context.Context, apart time.Duration) (*history.Sna
 	after := st.states()
 	r := &history.Snapshot{Asked: asked, Path: st.parent, Queue: st.queue()}
 	stayed := slices.DeleteFunc(second, func(n node) bool { return !slices.Contains(first, n) })
-	for _, n := range stayed {
-		switch {
-		case !r.Queue || n.owner != 0:
-			r.Nodes = append(r.Nodes, history.SnapshotNode{Path: n.path, Token: n.czxid, Session: n.owner, Client: owner(n.owner, before, after)})
-		case sequential.MatchString(n.path): // else it is where consumers stand in line
-			r.Items = append(r.Items, history.SnapshotItem{Path: n.path, Token: n.czxid})
+	var items []node
+	if r.Queue {
+		items = slices.DeleteFunc(slices.Clone(stayed), func(n node) bool { return n.owner != 0 || !sequential.MatchString(n.path) })
+		if items, err = st.observer.itemsAmong(ctx, items, &st.outstanding); err != nil {
+			return nil, err
 		}
+	}
+	for _, n := range stayed {
+		if !r.Queue || n.owner != 0 {
+			r.Nodes = append(r.Nodes, history.SnapshotNode{Path: n.path, Token: n.czxid, Session: n.owner, Client: owner(n.owner, before, after)})
+		}
+	}
+	for _, n := range items {
+		r.Items = append(r.Items, history.SnapshotItem{Path: n.path, Token: n.czxid})
 	}
 	for i := range st.clients {
 		if w, waits := waiter(i, before[i], after[i]); waits {

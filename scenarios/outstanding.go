@@ -1,0 +1,53 @@
+package scenarios
+
+import (
+	"regexp"
+	"sync"
+)
+
+// outstanding is the items of a queue that were put and not taken, by identity. A node is known as
+// an item's by its data: a recipe may keep journals, claims and records beside its items, in nodes
+// with similar names.
+type outstanding struct {
+	mu    sync.Mutex
+	items map[string]bool // every item that was put, and whether it is outstanding
+	shown bool            // a node has shown an item: the recipe stores them so that they can be read
+}
+
+// itemIDs finds what may be the identity of an item in a node's data, whatever the recipe wraps
+// around it.
+var itemIDs = regexp.MustCompile(`[0-9]+-[0-9]+`)
+
+// maxItemStart is the number of bytes of a node's data in which an item's identity is looked for.
+const maxItemStart = 1024
+
+func (o *outstanding) put(id string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.items == nil {
+		o.items = map[string]bool{}
+	}
+	o.items[id] = true
+}
+
+func (o *outstanding) taken(id string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.items[id] {
+		o.items[id] = false
+	}
+}
+
+// in reports whether a node with that data holds an item that was put and not taken. Data that
+// names no item may be an encoded one, unless a node has shown an item.
+func (o *outstanding) in(data []byte) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	named, waits := false, false
+	for _, id := range itemIDs.FindAll(data[:min(len(data), maxItemStart)], -1) {
+		is, put := o.items[string(id)]
+		named, waits = named || put, waits || is
+	}
+	o.shown = o.shown || named
+	return waits || !named && !o.shown && len(data) > 0
+}
