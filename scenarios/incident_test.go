@@ -132,7 +132,7 @@ func TestItemless_looksIntoFolders(t *testing.T) {
 	if got, err := o.itemless(t.Context(), queue, &items); err != nil || !got {
 		t.Errorf("when it was taken: %v, %v", got, err)
 	}
-	if err != nil || !slices.ContainsFunc(found, func(n node) bool { return strings.HasSuffix(n.path, "/entry-0000000002") }) {
+	if err != nil || !slices.ContainsFunc(found, func(n node) bool { return strings.HasSuffix(n.path, "/entry-0000000001") }) {
 		t.Errorf("in the queue: %v, %v", found, err)
 	}
 }
