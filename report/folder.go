@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/zkbench/zkbench/report/safefile"
 )
 
 // Names inside a run folder.
@@ -53,7 +55,7 @@ func ReadResult(path string) (Result, error) {
 
 // ReadRawResult is [ReadResult] that also returns the text of result.json.
 func ReadRawResult(path string) (Result, []byte, error) {
-	read, given := os.ReadFile, path
+	read, given := func(p string) ([]byte, error) { return safefile.Read(p, safefile.Result) }, path
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		dir := path
 		read = func(string) ([]byte, error) { return readFile(dir, ResultFile) }

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/zkbench/zkbench/report/safefile"
 )
 
 // WriteFile writes the file of that name, a path below dir, whole or not at all: whoever
@@ -61,10 +63,15 @@ func within(dir string, do func(*os.Root) error) error {
 // leads out of it.
 func readFile(dir, name string) (data []byte, err error) {
 	err = within(dir, func(root *os.Root) error {
-		if info, err := root.Stat(name); err == nil && !info.Mode().IsRegular() {
-			return fmt.Errorf("%s is no file (%v)", filepath.Join(dir, name), info.Mode().Type())
+		if info, err := root.Stat(name); err == nil && !info.Mode().IsRegular() { // opening a named pipe would wait
+			return fmt.Errorf("%s is not a regular file (%v)", filepath.Join(dir, name), info.Mode().Type())
 		}
-		data, err = root.ReadFile(name)
+		f, err := root.Open(name)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		data, err = safefile.ReadFrom(f, safefile.Result)
 		return err
 	})
 	return data, err

@@ -12,6 +12,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/report/safefile"
 	"github.com/zkbench/zkbench/report/units"
 )
 
@@ -37,7 +38,7 @@ func Source(nameOrFile string) (name string, text []byte, err error) {
 	if !strings.HasSuffix(nameOrFile, ".yaml") && !strings.HasSuffix(nameOrFile, ".yml") {
 		return "", nil, unknownScenario(nameOrFile)
 	}
-	text, err = os.ReadFile(nameOrFile)
+	text, err = safefile.Read(nameOrFile, safefile.Config)
 	return nameOrFile, text, err
 }
 

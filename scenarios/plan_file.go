@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/safefile"
 )
 
 // makePlans draws the plans of all trials, or reads those of the run folder replay, and
@@ -68,7 +69,7 @@ func (p plan) write(dir string) error {
 // readPlan reads a plan back, and makes sure that it is one of the scenario.
 func readPlan(dir, trial string, s *Scenario, clients int) (plan, error) {
 	path := planPath(dir, trial)
-	text, err := os.ReadFile(path)
+	text, err := safefile.Read(path, safefile.Result)
 	if errors.Is(err, fs.ErrNotExist) {
 		return plan{}, fmt.Errorf("there is no plan of trial %s to replay: %w", trial, err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/zkbench/zkbench/ensembles/state"
 	"github.com/zkbench/zkbench/recipes/driver/clock"
+	"github.com/zkbench/zkbench/report/safefile"
 	"github.com/zkbench/zkbench/scenarios/agents"
 )
 
@@ -34,7 +35,7 @@ that it has started ends with it.`,
 			if join == "" {
 				return usageError("which run? --join names the join file that zkbench run --agents has written")
 			}
-			text, err := os.ReadFile(join)
+			text, err := safefile.Read(join, safefile.Config)
 			if err != nil {
 				return usageError("--join: %v", err)
 			}

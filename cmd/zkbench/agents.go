@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/zkbench/zkbench/ensembles/state"
+	"github.com/zkbench/zkbench/report/safefile"
 	"github.com/zkbench/zkbench/scenarios/agents"
 )
 
@@ -90,7 +91,7 @@ func readJoin(file string) (agents.Join, error) {
 	if file == "" {
 		return agents.Join{}, usageError("which run? --join names the join file that zkbench run --agents wait:N has written")
 	}
-	text, err := os.ReadFile(file)
+	text, err := safefile.Read(file, safefile.Config)
 	if err != nil {
 		return agents.Join{}, usageError("--join: %v", err)
 	}

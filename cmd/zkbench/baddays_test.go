@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,6 +26,7 @@ type running struct {
 	state string
 	out   string
 	lines chan string // what it prints on stderr
+	pipe  io.ReadCloser
 	said  []string
 }
 
@@ -40,6 +42,7 @@ func startHerd(t *testing.T, args ...string) *running {
 	if err != nil {
 		t.Fatal(err)
 	}
+	r.pipe = pipe
 	if err := r.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -172,9 +175,20 @@ func TestRun_interruptedTwiceAtOnceIsInterruptedOnce(t *testing.T) {
 func TestRun_interruptedWhileTheEnsembleStarts(t *testing.T) {
 	r := startHerd(t)
 	r.await("ensemble ")
-	r.Process.Signal(syscall.SIGTERM)
+	r.Process.Signal(syscall.SIGHUP) // as when its terminal closes
 	if code := r.end(); code != "130" {
 		t.Errorf("exit code %s, want 130; it said:\n%s", code, strings.Join(r.said, "\n"))
+	}
+	r.gone()
+}
+
+// With nobody reading its output (run ... | head -3) a run ends as if interrupted.
+func TestRun_whoseOutputIsClosed(t *testing.T) {
+	r := startHerd(t)
+	r.await("ensemble ")
+	r.pipe.Close()
+	if code := r.end(); code != "130" {
+		t.Errorf("exit code %s, want 130", code)
 	}
 	r.gone()
 }

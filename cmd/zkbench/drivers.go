@@ -12,6 +12,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/safefile"
 	"github.com/zkbench/zkbench/scenarios"
 )
 
@@ -35,7 +36,7 @@ func (f *runFlags) placeDrivers(s *scenarios.Scenario) error {
 // moveDrivers has the drivers of the run in dir whose folder is not on this machine started here.
 func (f *runFlags) moveDrivers(cmd *cobra.Command, dir string) error {
 	var s struct{ Drivers []scenarios.Driver }
-	text, err := os.ReadFile(filepath.Join(dir, report.ScenarioFile))
+	text, err := safefile.Read(filepath.Join(dir, report.ScenarioFile), safefile.Config)
 	if err != nil || yaml.Load(text, &s) != nil {
 		return err // what is wrong with a scenario is said where it is loaded
 	}

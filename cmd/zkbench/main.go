@@ -57,9 +57,10 @@ func main() {
 		os.Exit(exitUnknown)
 	}
 	ctx, stop := interruptible(os.Stderr)
-	defer stop()
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stray, _ := sweepDrivers() // what could not be killed is somebody else's
+	stop()
+	signal.Ignore(syscall.SIGPIPE, syscall.SIGHUP) // what follows is written to whoever still reads
+	stray, _ := sweepDrivers()                     // what could not be killed is somebody else's
 	for _, line := range stray {
 		fmt.Fprintf(os.Stderr, "zkbench: killed %s\n", line)
 	}
@@ -136,12 +137,14 @@ func rootCmd() *cobra.Command {
 // twice, to the process and to its group.
 const sameSignal = time.Second
 
-// interruptible returns a context that the first SIGINT or SIGTERM cancels: the run
-// heals, tears down and writes what it has. The second leaves at once.
+// interruptible returns a context that the first SIGINT, SIGTERM, SIGHUP or SIGPIPE cancels: the
+// run heals, tears down and writes what it has. A second SIGINT or SIGTERM leaves at once. SIGHUP
+// comes when a terminal or an ssh connection closes, SIGPIPE when nobody reads the output any
+// longer, again with every line that is written.
 func interruptible(stderr io.Writer) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
 	go func() {
 		if _, ok := <-signals; !ok {
 			return
@@ -149,8 +152,8 @@ func interruptible(stderr io.Writer) (context.Context, func()) {
 		fmt.Fprintln(stderr, "\nzkbench: interrupted: healing, tearing down and writing what was measured (interrupt again to leave at once)")
 		cancel(errors.New("interrupted"))
 		first := time.Now()
-		for range signals {
-			if time.Since(first) > sameSignal {
+		for s := range signals {
+			if asked := s == os.Interrupt || s == syscall.SIGTERM; asked && time.Since(first) > sameSignal {
 				fmt.Fprintln(stderr, "zkbench: left at once; `zkbench ensemble down` sweeps what stayed behind")
 				os.Exit(exitInterrupted)
 			}

@@ -36,7 +36,10 @@ With --failed only the trials that failed are played, of an audit the cells. Whe
 is compared with a base, all trials of the two are.
 
 Exit code: that of the new run. Where nothing failed, and only that was asked for, nothing is
-played, and it is that of the old one.`,
+played, and it is that of the old one.
+
+Programs that the run's scenario names (drivers) are started only with --allow-exec: without it the
+call fails, and lists them.`,
 		Example: `  zkbench rerun zkbench.zip
   zkbench rerun zkbench.zip --failed --ensemble process
   zkbench rerun zkbench-out/ci --out zkbench-out/ci-again`,
@@ -87,6 +90,7 @@ func unpacked(path, into string) (string, error) {
 
 // rerun judges and draws the run in dir, and plays it again.
 func (f *runFlags) rerun(cmd *cobra.Command, dir string, failed bool) error {
+	f.packed = true
 	if err := refuseOthers(cmd); err != nil {
 		return err
 	}
@@ -134,6 +138,7 @@ func (f *runFlags) rerun(cmd *cobra.Command, dir string, failed bool) error {
 		}
 	}
 	ran := f.runAll(cmd, []string{filepath.Join(dir, report.ScenarioFile)})
+	_ = os.Remove(f.out) // if nothing was run, it is empty
 	if now, err := report.ReadResult(f.out); err == nil {
 		printOutcomes(cmd.ErrOrStderr(), again, now.Trials)
 	}

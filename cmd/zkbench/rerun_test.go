@@ -103,7 +103,7 @@ func TestRerun_ofAnAuditPlaysTheCellsThatFailed(t *testing.T) {
 	if err := f.sameAs("folder", old, failures(old), true); err != nil {
 		t.Fatal(err)
 	}
-	configs, err := f.configs([]string{"audit"})
+	configs, err := f.configs([]string{"audit"}, t.Logf)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,19 +22,21 @@ import (
 )
 
 type runFlags struct {
-	ensemble ensembles.Options
-	kind     string
-	scenario scenarioFlags
-	live     live
-	agents   agentFlags
-	seed     uint64
-	replay   string
-	out      string
-	force    bool
-	quiet    bool
-	watches  bool
-	dryRun   bool
-	json     bool
+	ensemble  ensembles.Options
+	kind      string
+	scenario  scenarioFlags
+	live      live
+	agents    agentFlags
+	seed      uint64
+	replay    string
+	out       string
+	force     bool
+	quiet     bool
+	watches   bool
+	packed    bool // the scenario comes from a run that somebody may have made elsewhere
+	dryRun    bool
+	allowExec bool
+	json      bool
 }
 
 func runCmd() *cobra.Command {
@@ -79,6 +81,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	fl.Uint64Var(&f.seed, "seed", 0, "decides every random choice (default: a new one, printed and stored)")
 	fl.StringVar(&f.replay, "replay", "", "run the scenario of that run folder again, with the same faults at the same times")
 	fl.StringVar(&f.out, "out", "", "run folder (default zkbench-out/SCENARIO-TIME)")
+	fl.BoolVar(&f.allowExec, "allow-exec", false, "start the programs that a packed run, or a scenario file of another user, names")
 	fl.BoolVar(&f.force, "force", false, "replace what is in --out")
 	fl.BoolVarP(&f.quiet, "quiet", "q", false, "print no progress, only the summary")
 	fl.BoolVar(&f.json, "json", false, "print result.json on stdout instead of the summary")
@@ -90,14 +93,14 @@ func (f *runFlags) runAll(cmd *cobra.Command, names []string) (err error) {
 	if f.out != "" && len(names) > 1 {
 		return usageError("--out names one folder, but %d scenarios are to be run: run them one by one", len(names))
 	}
-	configs, err := f.configs(names)
+	p := newProgress(cmd.ErrOrStderr(), f.quiet)
+	configs, err := f.configs(names, p.log)
 	if err = errors.Join(err, f.agents.check(configs)); err != nil {
 		return usage(err)
 	}
 	if f.dryRun {
 		return dryRun(cmd.OutOrStdout(), configs)
 	}
-	p := newProgress(cmd.ErrOrStderr(), f.quiet)
 	options := configs[0].First()
 	options.Logf = p.log
 	if err := auto.Enter(cmd.Context(), options, os.Args, f.live.handOver); err != nil {
@@ -129,7 +132,7 @@ func (f *runFlags) runAll(cmd *cobra.Command, names []string) (err error) {
 }
 
 // configs is what is to be run, checked before anything starts.
-func (f *runFlags) configs(names []string) ([]scenarios.Config, error) {
+func (f *runFlags) configs(names []string, logf func(format string, args ...any)) ([]scenarios.Config, error) {
 	options, err := f.options()
 	if err != nil {
 		return nil, err
@@ -149,6 +152,9 @@ func (f *runFlags) configs(names []string) ([]scenarios.Config, error) {
 	for _, name := range names {
 		s, err := f.scenario.load(name)
 		if err != nil {
+			return nil, err
+		}
+		if err := f.checkPrograms(s, name, logf); err != nil {
 			return nil, err
 		}
 		if err := f.placeDrivers(s); err != nil {

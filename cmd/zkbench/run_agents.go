@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/zkbench/zkbench/ensembles/state"
+	"github.com/zkbench/zkbench/report/safefile"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/agents"
 )
@@ -110,7 +111,7 @@ func agentsFolder() (string, error) {
 func sweepAgents() (removed []string, err error) {
 	folders, _ := filepath.Glob(filepath.Join(os.TempDir(), agentsPattern+"*")) // the pattern is one
 	for _, dir := range folders {
-		owner, readErr := os.ReadFile(filepath.Join(dir, ownerFile))
+		owner, readErr := safefile.Read(filepath.Join(dir, ownerFile), safefile.Config)
 		if o := state.ParseProcess(string(owner)); readErr != nil || o == (state.Process{}) || o.Alive() {
 			continue
 		}

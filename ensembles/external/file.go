@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -16,6 +15,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/report/safefile"
 )
 
 // file is somebody else's ensemble, as its file describes it (zkbench help ensembles).
@@ -44,7 +44,7 @@ type tlsFile struct {
 
 // Load reads a file that describes somebody else's ensemble.
 func Load(path string) (o ensembles.Options, err error) {
-	text, err := os.ReadFile(path)
+	text, err := safefile.Read(path, safefile.Config)
 	if err != nil {
 		return o, err
 	}
@@ -231,7 +231,7 @@ func (f file) digest(dir string) (string, error) {
 		if digest != "" {
 			return "", errors.New("digest and digest_file: one of them is enough")
 		}
-		text, err := os.ReadFile(within(dir, f.From))
+		text, err := safefile.Read(within(dir, f.From), safefile.Config)
 		if err != nil {
 			return "", fmt.Errorf("digest_file: %w", err)
 		}
@@ -247,7 +247,7 @@ func (f file) digest(dir string) (string, error) {
 func (t tlsFile) config(dir string) (*tls.Config, error) {
 	c := &tls.Config{ServerName: t.Name, MinVersion: tls.VersionTLS12, ClientSessionCache: tls.NewLRUClientSessionCache(0)}
 	if t.CA != "" {
-		text, err := os.ReadFile(within(dir, t.CA))
+		text, err := safefile.Read(within(dir, t.CA), safefile.Config)
 		if err != nil {
 			return nil, fmt.Errorf("ca: %w", err)
 		}

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"github.com/zkbench/zkbench/ensembles"
@@ -117,11 +118,9 @@ func remove(ctx context.Context, r *state.Record) error {
 
 func kill(ctx context.Context, id string) error {
 	left := state.FindAll(mark(id))
-	for _, p := range left {
-		if err := p.Signal(syscall.SIGKILL); err != nil {
-			return err
-		}
-	}
+	left = slices.DeleteFunc(left, func(p state.Process) bool {
+		return errors.Is(p.Signal(syscall.SIGKILL), syscall.EPERM) // another user's: it only carries the mark
+	})
 	for _, p := range left {
 		if err := wait.Until(ctx, poll, func() bool { return !p.Alive() }); err != nil {
 			return fmt.Errorf("process %d still runs: %w", p.PID, err)

@@ -26,6 +26,7 @@ import (
 
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/ensembles/rootless"
+	"github.com/zkbench/zkbench/report/safefile"
 )
 
 // Record is one ensemble on this machine, and all that was made for it.
@@ -208,7 +209,7 @@ func file(id string) string     { return filepath.Join(Dir(), id+".json") }
 func lockFile(id string) string { return filepath.Join(Dir(), id+".lock") }
 
 func read(name string) (Record, error) {
-	text, err := os.ReadFile(name)
+	text, err := safefile.Read(name, safefile.Config)
 	if err != nil {
 		return Record{}, fmt.Errorf("reading the record of an ensemble: %w", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -94,5 +95,23 @@ func TestDrivers_whoseLibraryIsMissingSayHowToInstallIt(t *testing.T) {
 		if e == nil || !strings.Contains(e.Error(), "apt-get install --no-install-recommends default-jdk-headless libcurator-recipes-java") {
 			t.Errorf("got %v", e)
 		}
+	}
+}
+
+// A module in the current folder is not the library: whoever planted it would have it executed.
+func TestKazoo_isNotTakenFromTheCurrentFolder(t *testing.T) {
+	if kazoo.Missing() != nil {
+		t.Skip(kazoo.Missing())
+	}
+	t.Chdir(t.TempDir())
+	planted := "open('executed', 'w'); raise SystemExit(1)"
+	if err := os.WriteFile("kazoo.py", []byte(planted), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := (&python{}).Missing(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat("executed"); err == nil {
+		t.Error("the planted module was executed")
 	}
 }

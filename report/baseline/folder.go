@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/safefile"
 )
 
 // Folder is a store in a folder, which is made when something is written.
@@ -29,7 +30,12 @@ func (f folder) List() (names []string, err error) {
 	return names, err
 }
 
-func (f folder) Read(name string) ([]byte, error) { return fs.ReadFile(os.DirFS(string(f)), name) }
+func (f folder) Read(name string) ([]byte, error) {
+	if !fs.ValidPath(name) {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
+	}
+	return safefile.Read(filepath.Join(string(f), filepath.FromSlash(name)), safefile.Result)
+}
 
 func (f folder) Write(name string, data []byte) error {
 	if err := os.MkdirAll(string(f), 0o755); err != nil {

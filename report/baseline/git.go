@@ -157,7 +157,7 @@ func (b branch) line(stdin []byte, env []string, args ...string) (string, error)
 
 // git runs git in the repository.
 func (b branch) git(stdin []byte, env []string, args ...string) ([]byte, error) {
-	cmd := exec.Command("git", args...)
+	cmd := exec.Command("git", append([]string{"-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"}, args...)...)
 	cmd.Dir, cmd.Stdin, cmd.Env = b.dir, bytes.NewReader(stdin), append(os.Environ(), env...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -25,17 +26,47 @@ func (b *Breach) Error() string {
 func (p *Process) breach(line, rule string) *Breach {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return &Breach{p.command.Name, rule, shortened(line), slices.Clone(p.last.lines)}
+	return &Breach{p.command.Name, p.redact(rule), p.redact(shortened(line)), slices.Clone(p.last.lines)}
+}
+
+// redacted stands for a password in what is printed and stored.
+const redacted = "(redacted)"
+
+// hide makes redact replace what authenticates a client, and its part after the user's name. The
+// caller holds p.mu.
+func (p *Process) hide(auth string) {
+	_, password, _ := strings.Cut(auth, ":")
+	for _, secret := range []string{auth, password} {
+		if secret != "" && !slices.Contains(p.secrets, secret) {
+			p.secrets = append(p.secrets, secret)
+			quoted, _ := json.Marshal(secret) // as it stands in a line of the protocol
+			if inner := string(quoted[1 : len(quoted)-1]); inner != secret {
+				p.secrets = append(p.secrets, inner)
+			}
+		}
+	}
+	slices.SortFunc(p.secrets, func(a, b string) int { return len(b) - len(a) })
+	p.output.hide(p.secrets)
+}
+
+// redact replaces the passwords in a text. The caller holds p.mu.
+func (p *Process) redact(text string) string { return redact(p.secrets, text) }
+
+func redact(secrets []string, text string) string {
+	for _, secret := range secrets {
+		text = strings.ReplaceAll(text, secret, redacted)
+	}
+	return text
 }
 
 // exchange is the last lines of a conversation.
 type exchange struct{ lines []string }
 
-func (e *exchange) add(mark string, line []byte) {
+func (e *exchange) add(mark, line string) {
 	if len(e.lines) == 20 {
 		e.lines = slices.Delete(e.lines, 0, 1)
 	}
-	e.lines = append(e.lines, mark+shortened(string(line)))
+	e.lines = append(e.lines, mark+shortened(line))
 }
 
 // shortened is a line as it is shown.

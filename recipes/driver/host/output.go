@@ -1,6 +1,7 @@
 package host
 
 import (
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -14,7 +15,22 @@ type output struct {
 	path string // "" is nowhere
 	file *os.File
 	kept string // the file that has what was printed last; "" for none
-	tail []byte // what was printed last, at most tailLimit
+
+	secrets []string // are replaced in what is kept
+	written int64    // bytes, in the file
+	dropped int64    // bytes, beyond fileLimit
+	tail    []byte   // what was printed last, at most tailLimit
+}
+
+// fileLimit bounds a file, in bytes. What is printed beyond it is dropped, but for the last
+// tailLimit bytes.
+const fileLimit = 4 << 20
+
+// hide has these texts replaced in what is kept.
+func (o *output) hide(secrets []string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.secrets = slices.Clone(secrets)
 }
 
 // tailLimit is how much of what was printed is remembered, in bytes.
@@ -24,20 +40,27 @@ const tailLimit = 4096
 func (o *output) Write(b []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	n := len(b)
+	if len(o.secrets) > 0 {
+		b = []byte(redact(o.secrets, string(b)))
+	}
 	o.tail = append(o.tail, b...)
 	o.tail = slices.Delete(o.tail, 0, max(len(o.tail)-tailLimit, 0))
 	if o.path == "" {
 		o.kept = ""
-		return len(b), nil
+		return n, nil
 	}
 	if o.file == nil {
 		o.file, _ = os.OpenFile(o.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	}
 	if o.file != nil {
-		_, _ = o.file.Write(b)
+		keep := b[:min(int64(len(b)), max(0, fileLimit-o.written))]
+		_, _ = o.file.Write(keep)
+		o.written += int64(len(keep))
+		o.dropped += int64(len(b) - len(keep))
 		o.kept = o.path
 	}
-	return len(b), nil
+	return n, nil
 }
 
 // to has what comes from now on kept in another file. What was printed so far belongs to
@@ -46,8 +69,12 @@ func (o *output) to(path string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.file != nil {
+		if o.dropped > 0 {
+			fmt.Fprintf(o.file, "\n[zkbench: %d bytes were dropped here; the end follows]\n%s", o.dropped, o.tail)
+		}
 		_ = o.file.Close()
 	}
+	o.written, o.dropped = 0, 0
 	o.path, o.file = path, nil
 	if path != "" {
 		o.kept, o.tail = "", nil

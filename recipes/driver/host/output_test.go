@@ -65,3 +65,42 @@ func TestOutput_ofAnotherTrialIsForgotten(t *testing.T) {
 		t.Errorf("the file has %q, %v", text, err)
 	}
 }
+
+// A process that prints without end fills no disk, and its last words are kept.
+func TestOutput_hasALimit(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "stderr")
+	o := &output{}
+	o.to(path)
+	line := []byte(strings.Repeat("x", 1023) + "\n")
+	for range 2 * fileLimit / len(line) {
+		_, _ = o.Write(line)
+	}
+	_, _ = o.Write([]byte("the end\n"))
+	o.to("")
+	text, err := os.ReadFile(path)
+	if err != nil || len(text) > fileLimit+2*tailLimit || !strings.HasSuffix(string(text), "the end\n") || !strings.Contains(string(text), "bytes were dropped here") {
+		t.Errorf("%d bytes, %v, ending in %q", len(text), err, text[max(0, len(text)-20):])
+	}
+}
+
+// No password is printed or stored, whoever says it.
+func TestProcess_redactsPasswords(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "stderr")
+	p := &Process{output: &output{}}
+	p.output.to(path)
+	p.hide(`user:se"cret`)
+	for _, text := range []string{`{"auth":"user:se\"cret"}`, `se"cret`, `user:se"cret`} {
+		if got := p.redact(text); strings.Contains(got, "cret") {
+			t.Errorf("%q becomes %q", text, got)
+		}
+	}
+	_, _ = p.output.Write([]byte(`my password is se"cret`))
+	p.output.to("")
+	if text, err := os.ReadFile(path); err != nil || strings.Contains(string(text), "cret") {
+		t.Errorf("stored: %q, %v", text, err)
+	}
+	p.last.add("> ", p.redact(`{"op":"open","auth":[{"auth":"user:se\"cret"}]}`))
+	if b := p.breach(`{"error":"se\"cret"}`, `it said se"cret`); strings.Contains(b.Error()+strings.Join(b.Exchange, ""), "cret") {
+		t.Errorf("a breach shows it: %v, %q", b, b.Exchange)
+	}
+}

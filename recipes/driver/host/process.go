@@ -40,6 +40,7 @@ type Process struct {
 	killed   bool // by us
 	replaced bool // another process may take its place
 	last     exchange
+	secrets  []string // that are never printed or stored
 	late     []string
 	lastID   int64
 	calls    map[int64]*Call

@@ -63,8 +63,11 @@ func (p *Process) Send(r lines.Request, taken func(lines.Reply)) *Call {
 	c.Request = r
 	p.calls[r.ID] = c
 	line, _ := json.Marshal(r) // texts and numbers
+	for _, a := range r.Auth {
+		p.hide(a.Auth)
+	}
 	if r.Op != "clock" {
-		p.last.add("> ", line)
+		p.last.add("> ", p.redact(string(line)))
 	}
 	c.wrote = time.Now()
 	p.mu.Unlock()
@@ -151,6 +154,11 @@ func (p *Process) take(line []byte, now time.Time) {
 	if p.Err() != nil {
 		return
 	}
+	p.mu.Lock()
+	if len(p.secrets) > 0 { // a driver that repeats them must not get them into a record
+		line = []byte(p.redact(string(line)))
+	}
+	p.mu.Unlock()
 	r, err := lines.Parse(line)
 	p.heard(r, line)
 	if err == nil && r.Event != "" {
@@ -172,7 +180,7 @@ func (p *Process) heard(r lines.Reply, line []byte) {
 			return
 		}
 	}
-	p.last.add("< ", line)
+	p.last.add("< ", string(line))
 }
 
 // answered gives an answer to the call that waits for it.
@@ -228,7 +236,7 @@ func (p *Process) event(r lines.Reply, now time.Time) error {
 	}
 	p.mu.Lock()
 	f := p.clients[int(*r.Client)]
-	if f == nil {
+	if f == nil && len(p.late) < mostLate {
 		p.late = append(p.late, fmt.Sprintf("no events of a client follow its close, and client %d, which is not open, was %s", *r.Client, r.Event))
 	}
 	p.mu.Unlock()
@@ -237,6 +245,9 @@ func (p *Process) event(r lines.Reply, now time.Time) error {
 	}
 	return nil
 }
+
+// mostLate bounds the number of late events that are kept.
+const mostLate = 100
 
 // listen has f called with the events of a client; nil ends that.
 func (p *Process) listen(client int, f func(lines.Reply, time.Time)) {
