@@ -32,6 +32,7 @@ func CheckDriver(ctx context.Context, args []string, o ensembles.Options, stderr
 
 func checkDriverOn(ctx context.Context, e *ensembles.Ensemble, c host.Command, stderr string, each func(check.Step)) (err error) {
 	g := &ground{observer: newObserver(e, sweepTimeout, e.Chroot+"/zkbench-check-"+randomID()), tap: wire.New(history.Start().Now)}
+	g.tap.Admit(ownProcesses(func(string, ...any) {}))
 	g.tap.Through(wayTo(e))
 	defer g.tap.Close()
 	defer func() { err = errors.Join(err, g.observer.close()) }()

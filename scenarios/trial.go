@@ -130,6 +130,7 @@ func (t *trial) listen() (stop func(), err error) {
 	tap := wire.New(st.clock.Now)
 	tap.Through(wayTo(st.members.ensemble))
 	tap.OnEvent(st.recordSession)
+	tap.Admit(ownProcesses(t.runner.logf))
 	st.tap = tap
 	return tap.Close, nil
 }

@@ -86,6 +86,10 @@ func (l *listener) accept() {
 // serve passes on what goes over one connection until it ends.
 func (l *listener) serve(near *net.TCPConn) {
 	defer near.Close()
+	if admit := l.c.tap.admit; admit != nil && !admit(near) {
+		_ = near.SetLinger(0) // a reset, as from a closed port
+		return
+	}
 	far, sent, err := l.reach(near)
 	if err != nil {
 		_ = near.SetLinger(0) // the client sees a reset

@@ -3,6 +3,7 @@ package wire
 import (
 	"cmp"
 	"maps"
+	"net"
 	"slices"
 	"sync"
 	"time"
@@ -13,6 +14,7 @@ type Tap struct {
 	now     func() time.Duration
 	onEvent func(Event)
 	way     Way
+	admit   func(net.Conn) bool // nil admits everybody
 
 	mu      sync.Mutex
 	clients map[int]*client
@@ -30,6 +32,11 @@ func New(now func() time.Duration) *Tap {
 // order, on the goroutine that reads from or closes the connection, mostly before the
 // client itself learns of the event: f must not block. It may call the tap.
 func (t *Tap) OnEvent(f func(Event)) { t.onEvent = f }
+
+// Admit sets the function that decides whether a connection to a listener is passed on: one that
+// the clients' own processes did not make is not. It is called before anything is read. Set it
+// before the first Listen.
+func (t *Tap) Admit(f func(net.Conn) bool) { t.admit = f }
 
 // Client returns the tap on the connections of client n, the same for the same n.
 func (t *Tap) Client(n int) Client { return t.client(n) }

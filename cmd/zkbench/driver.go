@@ -5,10 +5,14 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"github.com/zkbench/zkbench/ensembles/external"
+	"github.com/zkbench/zkbench/ensembles/process"
 	"github.com/zkbench/zkbench/ensembles/state"
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/recipes/driver"
@@ -68,5 +72,21 @@ func sweepDrivers() (removed []string, err error) {
 		}
 		removed = append(removed, fmt.Sprintf("driver process %d, which nobody else would end", p.PID))
 	}
+	for _, p := range state.Descendants() { // a daemon of a driver, that has cleared its environment
+		if keepsRunning(p) {
+			continue
+		}
+		if killErr := p.Signal(syscall.SIGKILL); killErr != nil {
+			err = errors.Join(err, killErr)
+			continue
+		}
+		removed = append(removed, fmt.Sprintf("process %d, which a driver left running", p.PID))
+	}
 	return removed, err
+}
+
+// keepsRunning reports whether a process below this one is to outlive it: a member of a kept
+// ensemble, or what a command for an external ensemble has started.
+func keepsRunning(p state.Process) bool {
+	return external.Executed() || slices.ContainsFunc(p.Arguments(), func(a string) bool { return strings.HasPrefix(a, process.MarkPrefix) })
 }

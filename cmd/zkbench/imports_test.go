@@ -13,7 +13,7 @@ var may = map[string][]string{
 	"cmd":       {"scenarios", "recipes", "chaos", "ensembles", "report"},
 	"scenarios": {"recipes", "chaos", "ensembles", "report"},
 	"chaos":     {"ensembles"},
-	"ensembles": {},
+	"ensembles": {"report/safefile"},
 	"recipes":   {},
 	"report":    {},
 }

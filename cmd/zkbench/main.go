@@ -20,6 +20,7 @@ import (
 
 	"github.com/zkbench/zkbench/chaos"
 	"github.com/zkbench/zkbench/ensembles/rootless"
+	"github.com/zkbench/zkbench/ensembles/state"
 )
 
 // Exit codes.
@@ -55,6 +56,9 @@ func main() {
 	if err := rootless.SetUp(); err != nil {
 		fmt.Fprintf(os.Stderr, "zkbench: %v\n", err)
 		os.Exit(exitUnknown)
+	}
+	if err := state.Adopt(); err != nil {
+		fmt.Fprintf(os.Stderr, "zkbench: daemons of drivers stay out of sight: %v\n", err)
 	}
 	ctx, stop := interruptible(os.Stderr)
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)

@@ -3,6 +3,8 @@
 package main
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"syscall"
 )
@@ -11,9 +13,12 @@ import (
 // counts as such.
 func ownFile(path string) bool {
 	info, err := os.Stat(path)
-	if err != nil {
+	if errors.Is(err, fs.ErrNotExist) {
 		return true
 	}
+	if err != nil {
+		return false
+	}
 	owner, ok := info.Sys().(*syscall.Stat_t)
-	return !ok || int(owner.Uid) == os.Geteuid()
+	return ok && int(owner.Uid) == os.Geteuid()
 }

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -41,6 +42,12 @@ type commanded struct {
 	executed bytes.Buffer // a line for each command
 }
 
+var executed atomic.Bool
+
+// Executed reports whether this process has executed a command for a member: what that has started,
+// such as a server, stays.
+func Executed() bool { return executed.Load() }
+
 // run executes one command, and writes down what came of it.
 func (m *commanded) run(ctx context.Context, word string, args []string, out io.Writer) error {
 	if args == nil {
@@ -48,6 +55,7 @@ func (m *commanded) run(ctx context.Context, word string, args []string, out io.
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, commandLimit, fmt.Errorf("not within %v", commandLimit))
 	defer cancel()
+	executed.Store(true)
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said

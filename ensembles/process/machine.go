@@ -35,7 +35,7 @@ type machine struct {
 }
 
 // mark is the argument by which the JVMs of an ensemble are found again.
-func mark(id string) string { return "-Dzkbench.ensemble=" + id }
+func mark(id string) string { return MarkPrefix + id }
 
 // memberMark is the argument by which the JVM of one member is found again.
 func memberMark(id, name string) string { return "-Dzkbench.member=" + id + "/" + name }

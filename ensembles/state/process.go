@@ -72,6 +72,16 @@ func FindAll(argument string) []Process {
 	return found
 }
 
+// Arguments returns the command line of the process; nil if it has ended.
+func (p Process) Arguments() []string {
+	found, err := procfs.NewProc(p.PID)
+	if err != nil {
+		return nil
+	}
+	arguments, _ := found.CmdLine()
+	return arguments
+}
+
 // Signal sends a signal to this process, and never to a later one with its id.
 // It is no error when the process has ended, or never was.
 func (p Process) Signal(s os.Signal) error {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/ensembles/state"
 	"github.com/zkbench/zkbench/scenarios/agents/internal/msg"
 )
 
@@ -66,6 +67,7 @@ func (v *service) Begin(a msg.TrialArgs, _ *msg.Nothing) error {
 	}
 	t.tap.Through(w)
 	t.tap.OnEvent(t.event)
+	t.tap.Admit(func(c net.Conn) bool { ours, known := state.FromHere(c); return ours || !known })
 	t.watch.Go(func() { t.tap.WatchDeadlines(ctx) })
 	v.s.mu.Lock()
 	defer v.s.mu.Unlock()
