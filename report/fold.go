@@ -130,7 +130,7 @@ func histogramLog(f *metrics.Fold) string {
 func faults(ws []history.Fault) []Fault {
 	var out []Fault
 	for _, w := range ws {
-		if w.CutShort { // it is in the history
+		if w.CutShort || w.Inapplicable { // it is in the history
 			continue
 		}
 		out = append(out, Fault{Fault: w.Fault, Target: w.Target, Start: w.Start, End: w.End, Proof: w.Proof, Err: w.Err})

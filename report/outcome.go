@@ -99,6 +99,16 @@ func (t Trial) Unproven() int {
 	return n
 }
 
+// Inapplicable returns why the recipe does not allow what the trial is about; "" if it does.
+func (t Trial) Inapplicable() string {
+	for _, v := range t.Verdicts {
+		if v.Result == NotJudged && (v.Guarantee == verdict.Faults || v.Guarantee == verdict.Played) {
+			return strings.Join(v.Reasons, "; ")
+		}
+	}
+	return ""
+}
+
 // Skipped counts those of them that could not be injected on this machine.
 func (t Trial) Skipped() int {
 	n := 0

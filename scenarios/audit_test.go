@@ -161,6 +161,30 @@ phases:
 	}
 }
 
+// Cells beyond the second step of an operation, of a line of a driver that declares a variant, of
+// two consumers at a backlog, and of a recipe without a queue of nodes.
+func TestAudit_playsWhatNoOneTurnReaches(t *testing.T) {
+	for subject, cells := range map[string]string{
+		asDriver("lock/ours", "lock/predecessor"): `"holder multi #3/reply.drop", "all/line"`,
+		"queue/predecessor":                       `"backlog_first multi #1/reply.drop", "backlog_second multi #1/reply.drop", "backlog_first setData #1/reply.drop"`,
+		"zoo/unlock-by-name":                      `"all/newcomers"`,
+	} {
+		for _, trial := range runTrials(t, `
+name: audit
+subjects: [`+subject+`]
+clients: [3]
+session_timeout: 2s
+phases:
+  - {name: episode, kind: episode, cells: [`+cells+`], hold: 10ms}
+`) {
+			not := trial.Provocation == "all/newcomers" || strings.Contains(trial.Provocation, "setData")
+			if trial.Outcome() != report.Pass || (trial.Inapplicable() != "") != not {
+				t.Errorf("%s is %s, not applicable: %q: %v", trial.Name, trial.Outcome(), trial.Inapplicable(), trial.Verdicts)
+			}
+		}
+	}
+}
+
 func TestPairCells_areDrawnFromTheSeedAndMeetAtTwoSteps(t *testing.T) {
 	s := shipped(t, "audit", "subjects=[lock/parent]", "phases.0.depth=2", "phases.0.duration=1s")
 	single, err := s.stepCells(subject(t, "lock/parent"), &stepWatch{steps: stepsOf("next", frames(wire.Create, wire.GetChildren2, wire.Delete), nil)})

@@ -17,7 +17,7 @@ func calm(p *provoked) {
 	}
 	p.episode(nil)
 	var seen []seenStep
-	for i, role := range rolesOf(p.st.cell.Subject) {
+	for i, role := range rolesOf(p.st.cell.Subject)[:episodeClients] {
 		seen = append(seen, stepsOf(role, scripts[i].Frames(), p.course.made[i])...)
 	}
 	if w := p.st.watch; w != nil && w.add(seen, p.st.cell.Subject) {
@@ -37,7 +37,9 @@ type stepWatch struct {
 	mu    sync.Mutex
 	times int
 	tries bool // the subject has a timed try, which a driver says when it has started
-	steps []seenStep
+	// variant is the subject's, which a driver says as well.
+	variant recipes.Variant
+	steps   []seenStep
 }
 
 // add takes in what one calm episode has shown: what counts is what all show. It says
@@ -45,7 +47,7 @@ type stepWatch struct {
 func (w *stepWatch) add(seen []seenStep, of recipes.Subject) (last bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.tries = of.Tries
+	w.tries, w.variant = of.Tries, of.Variant
 	if w.times++; w.times > 1 {
 		seen = inBoth(w.steps, seen)
 	}
@@ -65,5 +67,23 @@ func (w *stepWatch) records(subject recipes.Subject) []*history.Step {
 		}
 		out = append(out, r)
 	}
+	if subject.Recipe == recipes.RecipeQueue {
+		out = append(out, w.atBacklog()...)
+	}
 	return slices.DeleteFunc(out, func(r *history.Step) bool { return len(r.Faults) == 0 })
+}
+
+// backlogFaults strike at the requests of two consumers while items are waiting.
+var backlogFaults = []string{"reply.drop", "reply.close", "request.hold"}
+
+// atBacklog returns the consumers' requests once more, to be struck while items are waiting for
+// both.
+func (w *stepWatch) atBacklog() (out []*history.Step) {
+	for _, s := range w.steps {
+		if i := slices.Index(queueRoles, s.role); i > 0 && s.kind() == atRequest && s.under == callTake {
+			s.role = backlogRoles[i]
+			out = append(out, &history.Step{Step: s.String(), Faults: backlogFaults})
+		}
+	}
+	return out
 }

@@ -94,9 +94,12 @@ func (p *provoked) episode(aims []aim) {
 	for _, x := range p.strikes {
 		faults.Go(func() { x.run(ctx) })
 	}
-	if p.st.queue() {
+	switch {
+	case slices.ContainsFunc(aims, func(a aim) bool { return slices.Contains(backlogRoles, a.step.role) }):
+		p.handOutBacklog()
+	case p.st.queue():
 		p.handOut()
-	} else {
+	default:
 		for i := range p.st.clients {
 			p.calling(i, callAcquire)
 			before := p.asked(i)
@@ -108,10 +111,31 @@ func (p *provoked) episode(aims []aim) {
 			p.atRest(i)
 		}
 		p.waits()
-		p.everybody()
+		for range p.rounds() {
+			if stuck := p.everybody(); stuck || !p.awaited() {
+				break
+			}
+		}
 	}
 	p.outlast()
 	cancel() // what has not come does not come any more
+}
+
+// rounds is how many turns each client has at most: more than one where a fault is aimed at a
+// step that one turn does not reach.
+func (p *provoked) rounds() (n int) {
+	n = 1
+	for _, x := range p.strikes {
+		if x.at.nth > mostOf {
+			n = max(n, x.at.nth)
+		}
+	}
+	return n
+}
+
+// awaited reports whether a step has not come yet.
+func (p *provoked) awaited() bool {
+	return slices.ContainsFunc(p.strikes, func(x *strike) bool { return !x.begun.Load() })
 }
 
 // waits is the time in which all but the first client wait: nobody lets go or puts
@@ -138,7 +162,7 @@ func (p *provoked) waits() {
 // begins a moment after it.
 func (p *provoked) outlast() {
 	_ = poll(p.ctx, restLimit, func(context.Context) (bool, error) {
-		return !slices.ContainsFunc(p.strikes, func(x *strike) bool { return !x.begun.Load() }), nil
+		return !p.awaited(), nil
 	})
 	for _, x := range p.strikes {
 		if x.begun.Load() {

@@ -29,8 +29,10 @@ func (p *provoked) handOut() {
 	p.must(p.st.emptied(p.ctx, p.turnLimit()))
 	join(2)
 	p.waits()
-	for range itemsPut {
-		p.putOne()
+	for range itemsPut * p.rounds() {
+		if p.putOne(); !p.awaited() && p.rounds() > 1 {
+			break
+		}
 	}
 	p.outlast()
 	if hit, other := p.hitConsumer(); hit > 0 { // alone, or the other would take what it misses
@@ -59,6 +61,28 @@ func (p *provoked) hitConsumer() (hit, other int) {
 		return 0, 0
 	}
 	return hit, 3 - hit
+}
+
+// backlogItems is how many items a queue has before its consumers take.
+const backlogItems = 6
+
+// handOutBacklog has both consumers take items that are in the queue before them, and then more.
+func (p *provoked) handOutBacklog() {
+	var takers sync.WaitGroup
+	defer takers.Wait()
+	defer p.stop()
+	for range backlogItems * p.rounds() {
+		p.putOne()
+	}
+	for i := range p.st.clients[1:] {
+		takers.Go(func() { p.takeOn(p.calls, i+1) })
+	}
+	p.must(p.st.emptied(p.ctx, p.turnLimit()))
+	p.outlast()
+	for range itemsPut {
+		p.putOne()
+	}
+	p.must(p.st.emptied(p.ctx, p.turnLimit()))
 }
 
 // putOne has the producer put an item, and waits until all have come to rest.

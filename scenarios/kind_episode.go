@@ -49,6 +49,9 @@ func playCell(ctx context.Context, st *stage) error {
 	limit := provokeLimit + 4*st.scenario.SessionTimeout
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it took longer than %v", limit))
 	defer cancel()
+	if what.fits != nil && !what.fits(st.cell.Subject) {
+		return fmt.Errorf("%w: %s declares no variant", errInapplicable, st.cell.Subject.Name)
+	}
 	p := newProvoked(ctx, st)
 	defer p.callOff()
 	st.report("%s", what.name)

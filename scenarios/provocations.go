@@ -37,7 +37,9 @@ var provocations = []provocation{
 func forQueues(s recipes.Subject) bool  { return s.Recipe == recipes.RecipeQueue }
 func forLocks(s recipes.Subject) bool   { return !forQueues(s) } // and for elections
 func forCancels(s recipes.Subject) bool { return forLocks(s) && !s.NoCancel }
-func forFormula(s recipes.Subject) bool { return forLocks(s) && s.Formulas.Drain != nil }
+func forFormula(s recipes.Subject) bool {
+	return forLocks(s) && (s.Formulas.Drain != nil || s.Variant != "")
+}
 
 // wholeLine returns the names of the provocations that fit the subject.
 func wholeLine(s recipes.Subject) (names []string) {

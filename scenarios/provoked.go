@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 // provoked is a provocation under way. Its methods are the steps of the scripts: what
@@ -137,9 +138,17 @@ func (p *provoked) letGo(a *attempt) {
 }
 
 // inLine waits until n nodes stand in line, and then until nothing moves any more.
-// A line that does not come to rest is left as it is.
+// A line that does not come to rest is left as it is. It does not apply to a recipe whose waiters
+// have no nodes.
 func (p *provoked) inLine(n int) {
-	p.must(p.st.inLine(p.ctx, n, grantLimit))
+	err := p.st.inLine(p.ctx, n, grantLimit)
+	if err == nil || errors.Is(err, errPollLimit) {
+		nodes, look := p.st.observer.inLine(p.ctx, p.st.parent)
+		if waiting := p.st.acquiring(); look == nil && nodes <= 1 && waiting >= n-1 {
+			err = fmt.Errorf("%w: %d clients wait and the line has %s: the recipe has no queue of waiters", errInapplicable, waiting, units.Plural(nodes, "node"))
+		}
+	}
+	p.must(err)
 	_ = p.st.still(p.ctx, stillLimit)
 	p.must(context.Cause(p.ctx))
 }

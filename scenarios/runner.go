@@ -101,9 +101,9 @@ const sweepTimeout = 10 * time.Second
 // tree, sessions and a tap of its own, and mostly waits; nothing is timed.
 const zooAtOnce = 6
 
-// driversAtOnce is how many of them at most run at the same time whose clients are programs
-// of their own: one that starts takes a processor for a second.
-func driversAtOnce() int { return max(2, runtime.NumCPU()) }
+// driversAtOnce is how many trials of drivers run at the same time: their processes mostly
+// wait, and are kept from one trial to the next. The limit bounds the memory of JVMs.
+func driversAtOnce() int { return min(4*max(2, runtime.NumCPU()), episodesAtOnce) }
 
 // besides says how trials run beside each other.
 type besides struct {
@@ -144,6 +144,7 @@ func (r *runner) beside(ctx context.Context, cells []cell, b besides) error {
 
 // try plays a trial beside others, and again where it could not be played.
 func (r *runner) try(ctx context.Context, b besides, begin func() *trial) error {
+	begun := time.Now()
 	for n := 1; ; n++ {
 		t := begin()
 		t.again, t.stage.members.shared = n-1, true
@@ -152,7 +153,7 @@ func (r *runner) try(ctx context.Context, b besides, begin func() *trial) error 
 		}
 		err := t.run(ctx)
 		t.stage.reportEnd()
-		if n >= b.tries || ctx.Err() != nil || err == nil && !t.unplayed && !t.missed() {
+		if n >= b.tries || time.Since(begun) > triesLimit || ctx.Err() != nil || err == nil && !t.unplayed && !t.missed() {
 			if err != nil {
 				err = fmt.Errorf("trial %s: %w", t.name, err)
 			}
@@ -163,6 +164,9 @@ func (r *runner) try(ctx context.Context, b besides, begin func() *trial) error 
 		}
 	}
 }
+
+// triesLimit is how long after its first try a trial may be played again.
+const triesLimit = 20 * time.Second
 
 // missed says that the one fault of an audit's cell did not strike at its step, or one of a
 // specimen's, so that nothing was tried.

@@ -14,6 +14,9 @@ import (
 // timed.
 const episodesAtOnce = 16
 
+// auditTries is how often a cell is played at most whose fault could not be aimed or proven.
+const auditTries = 3
+
 // auditing is an audit under way.
 type auditing struct {
 	*runner
@@ -62,7 +65,7 @@ func (a *auditing) play(ctx context.Context, cells []cell, until time.Time) erro
 	cells, counted := split(cells, cell.counted)
 	cells, alone := split(cells, cell.alone)
 	alone, drivers := split(alone, cell.driven)
-	b := besides{before: first, all: a.played, atOnce: episodesAtOnce, tries: 2, until: until}
+	b := besides{before: first, all: a.played, atOnce: episodesAtOnce, tries: auditTries, until: until}
 	b.prepare = func(t *trial) { t.stage.watch = a.watches[t.stage.cell.Subject.Name] }
 	err := a.beside(ctx, cells, b)
 	b.before += len(cells)
@@ -93,7 +96,7 @@ func (a *auditing) cellsOf(subject string) ([]cell, error) {
 	if a.scenario.Apart && s.Start == nil {
 		s, _ = a.apart(s) // has been started before
 	}
-	s.Tries = w.tries
+	s.Tries, s.Variant = w.tries, w.variant
 	return a.scenario.stepCells(s, w)
 }
 

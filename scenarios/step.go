@@ -38,11 +38,13 @@ var calls = []string{callAcquire, callHold, callPut, callTake, callWait}
 var (
 	grantRoles = []string{"holder", "next", "third"}
 	queueRoles = []string{"producer", "first", "second"}
+	// backlogRoles are the consumers of a queue that has items before they take.
+	backlogRoles = []string{"", "backlog_first", "backlog_second"}
 )
 
 func rolesOf(s recipes.Subject) []string {
 	if s.Recipe == recipes.RecipeQueue {
-		return queueRoles
+		return slices.Concat(queueRoles, backlogRoles[1:])
 	}
 	return grantRoles
 }
@@ -61,7 +63,7 @@ func parseStep(text string) (step, error) {
 	s := step{role: m[1], op: m[2]}
 	s.nth, _ = strconv.Atoi(m[3]) // the form has only digits
 	if s.client() < 0 {
-		return s, fmt.Errorf("%q: there is no role %q%s", text, s.role, units.Nearest(s.role, slices.Concat(grantRoles, queueRoles)))
+		return s, fmt.Errorf("%q: there is no role %q%s", text, s.role, units.Nearest(s.role, slices.Concat(grantRoles, queueRoles, backlogRoles[1:])))
 	}
 	if names := stepOps(); !slices.Contains(names, s.op) {
 		return s, fmt.Errorf("%q: there is no operation %q%s", text, s.op, units.Nearest(s.op, names))
@@ -89,7 +91,10 @@ var unsteady = []wire.Op{wire.Any, wire.AnyChange, wire.AnyRead, wire.Ping, wire
 
 // client is the number of the client in the step's role.
 func (s step) client() int {
-	return max(slices.Index(grantRoles, s.role), slices.Index(queueRoles, s.role))
+	if s.role == "" {
+		return -1
+	}
+	return max(slices.Index(grantRoles, s.role), slices.Index(queueRoles, s.role), slices.Index(backlogRoles, s.role))
 }
 
 // kind says what there is at the step: a request, a notification or a call.

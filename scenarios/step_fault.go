@@ -164,7 +164,12 @@ func pauseProcess(ctx context.Context, x *strike) (err error) {
 // if nobody has, though the holder could have let go.
 func untilPassed(ctx context.Context, x *strike) error {
 	limit, server := x.p.st.scenario.SessionTimeout/2, x.c.wire.Session().Server
-	err := poll(ctx, limit, func(context.Context) (bool, error) { return x.p.moves(x.c.n) > x.moves, nil })
+	start := time.Now()
+	gone := func() bool { return x.c.wire.Session().Server != server }
+	err := poll(ctx, limit, func(context.Context) (bool, error) { return x.p.moves(x.c.n) > x.moves || gone(), nil })
+	if err == nil && x.p.moves(x.c.n) == x.moves { // sooner than its session timeout demands
+		return fmt.Errorf("%w: the client's library hung up %v after that, before another client was granted or let go", errInapplicable, time.Since(start).Round(time.Millisecond))
+	}
 	switch {
 	case errors.Is(err, errPollLimit) && x.passable:
 		return errors.New("nobody was granted or let go in time")
@@ -173,8 +178,11 @@ func untilPassed(ctx context.Context, x *strike) error {
 	case err == nil:
 		err = x.p.st.observer.caughtUp(ctx, server)
 	}
-	if err == nil && x.c.wire.Session().Server != server {
-		err = errors.New("the client had hung up before")
+	if err == nil && gone() && time.Since(start) < limit {
+		return fmt.Errorf("%w: the client's library hung up within %v, sooner than half its session timeout", errInapplicable, limit)
+	}
+	if err == nil && gone() {
+		err = fmt.Errorf("the client had hung up before member %s knew of the grant or release", server)
 	}
 	return err
 }

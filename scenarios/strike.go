@@ -33,6 +33,9 @@ type strike struct {
 	forced sync.Once
 }
 
+// errInapplicable reports that the recipe does not allow what a cell is about.
+var errInapplicable = errors.New("not applicable")
+
 // errNoStep says that the course of the episode never came to the step.
 var errNoStep = errors.New("the step did not come")
 
@@ -61,6 +64,9 @@ func (p *provoked) newStrike(s step, f *stepFault) (*strike, error) {
 
 // noStep says that the step did not come, and what did of that client.
 func (x *strike) noStep() error {
+	if slices.Contains(backlogRoles, x.at.role) {
+		return fmt.Errorf("%w: with items waiting in the queue, %w", errInapplicable, errNoStep)
+	}
 	if x.at.kind() != atRequest {
 		return errNoStep
 	}
@@ -101,6 +107,7 @@ func (x *strike) run(ctx context.Context) {
 		Start: start, End: x.p.st.clock.Now(), Proof: x.proof}
 	if err != nil {
 		w.Proof, w.Err = "", fmt.Sprintf("%s at %s: %v", x.fault.name, x.at, err)
+		w.Inapplicable = errors.Is(err, errInapplicable)
 	}
 	x.p.st.record.Record(w)
 }

@@ -222,8 +222,12 @@ func (t *trial) playable(ctx context.Context, err error) error {
 			return reason(ctx, fmt.Errorf("%w: %w, after %w", errNotWhole, sick, err))
 		}
 	}
-	t.unplayed = true
-	st.record.Record(&history.Unplayed{At: st.clock.Now(), Why: err.Error()})
+	not := errors.Is(err, errInapplicable)
+	t.unplayed = !not
+	st.record.Record(&history.Unplayed{At: st.clock.Now(), Why: err.Error(), Inapplicable: not})
+	if not {
+		return nil
+	}
 	t.runner.logf("trial %s could not be played: %v", t.name, err)
 	return nil
 }

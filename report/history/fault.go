@@ -18,6 +18,8 @@ type Window struct {
 	// CutShort says that it is a repetition which the end of the phase overtook: it may have
 	// struck, and nothing proves it.
 	CutShort bool `json:"cut_short,omitempty"`
+	// Inapplicable reports that the recipe does not allow the fault; Err is the reason.
+	Inapplicable bool `json:"inapplicable,omitempty"`
 }
 
 // Struck names a fault and what it hit: one that never was in force hit nothing.

@@ -58,4 +58,6 @@ type Waiting struct {
 type Unplayed struct {
 	At  time.Duration `json:"at"`
 	Why string        `json:"why"`
+	// Inapplicable reports that the recipe does not allow what the trial is about.
+	Inapplicable bool `json:"inapplicable,omitempty"`
 }

@@ -24,17 +24,23 @@ func newFaults(in *inputs) checker {
 	h := in.history
 	return checker{
 		finish: func(ending) Verdict {
-			var bare evidence
+			var bare, not evidence
 			for _, w := range h.Faults {
 				if w.Proof != "" && w.Err == "" || w.CutShort { // its kind was proven before
 					continue
 				}
-				bare.add([]int{w.N}, "%s at %v (record %d): %s",
+				of := &bare
+				if w.Inapplicable {
+					of = &not
+				}
+				of.add([]int{w.N}, "%s at %v (record %d): %s",
 					history.Struck(w.Fault, w.Target), w.Start, w.N, cmp.Or(w.Err, "nothing proves its effect"))
 			}
 			switch {
 			case len(h.Faults) == 0:
 				return pass("no fault was injected")
+			case bare.count == 0 && not.count > 0:
+				return not.inapplicable()
 			case bare.count == 0:
 				return pass()
 			}

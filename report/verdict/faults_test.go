@@ -14,6 +14,19 @@ func TestFaults(t *testing.T) {
 	})
 }
 
+func TestJudge_ofWhatTheRecipeDoesNotAllow(t *testing.T) {
+	for guarantee, r := range map[string]history.Record{
+		Faults: &history.Window{Fault: "request.hold", Err: "hung up", Inapplicable: true},
+		Played: &history.Unplayed{Why: "no queue of nodes", Inapplicable: true},
+	} {
+		for _, v := range Judge(history.Of(history.Header{}, r)) {
+			if v.Guarantee == guarantee && (v.Result != NotJudged || len(v.Reasons) == 0) {
+				t.Errorf("%s is %s: %v", guarantee, v.Result, v.Reasons)
+			}
+		}
+	}
+}
+
 func TestFaults_provenAndNotHealed(t *testing.T) {
 	h := history.Of(history.Header{}, &history.Window{Fault: "member.kill", Proof: "seen", Err: "not healed"})
 	for _, v := range Judge(h) {

@@ -17,15 +17,22 @@ func init() {
 // newPlayed judges whether there was a trial to judge. What came before its end is judged
 // all the same.
 func newPlayed(*inputs) checker {
-	var cut evidence
+	var cut, not evidence
 	return checker{
 		record: func(n history.Numbered) {
 			if u, ok := n.Record.(*history.Unplayed); ok {
-				cut.add([]int{n.N}, "%s (record %d, at %v)", u.Why, n.N, u.At)
+				of := &cut
+				if u.Inapplicable {
+					of = &not
+				}
+				of.add([]int{n.N}, "%s (record %d, at %v)", u.Why, n.N, u.At)
 			}
 		},
 		finish: func(ending) Verdict {
-			if cut.count == 0 {
+			switch {
+			case cut.count == 0 && not.count > 0:
+				return not.inapplicable()
+			case cut.count == 0:
 				return pass()
 			}
 			v := cut.doubt("reasons")

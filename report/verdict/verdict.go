@@ -126,6 +126,14 @@ func (e *evidence) doubt(what string) Verdict {
 	return v
 }
 
-func pass(reasons ...string) Verdict      { return Verdict{Result: Pass, Reasons: reasons} }
-func unknown(reasons ...string) Verdict   { return Verdict{Result: Unknown, Reasons: reasons} }
+func pass(reasons ...string) Verdict    { return Verdict{Result: Pass, Reasons: reasons} }
+func unknown(reasons ...string) Verdict { return Verdict{Result: Unknown, Reasons: reasons} }
+
+// inapplicable is the verdict on what the recipe does not allow.
+func (e *evidence) inapplicable() Verdict {
+	v := e.doubt("reasons")
+	v.Result = NotJudged
+	return v
+}
+
 func notJudged(reasons ...string) Verdict { return Verdict{Result: NotJudged, Reasons: reasons} }

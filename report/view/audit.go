@@ -20,7 +20,7 @@ const (
 	MarkIdle    = "." // not judged
 )
 
-var auditMarks = []Mark{{MarkPass, "kept every guarantee"}, {MarkFail, "broke one"}, {MarkUnknown, "could not be judged"}, {MarkNone, "not applicable"}, {"", "empty: not played"}}
+var auditMarks = []Mark{{MarkPass, "kept every guarantee"}, {MarkFail, "broke one"}, {MarkUnknown, "could not be judged"}, {MarkNone, "not applicable"}, {"", "empty: not run"}}
 
 // pairSign stands between the faults of a cell that has two.
 const pairSign = " + "
@@ -47,6 +47,7 @@ type audit struct {
 	order   []string                             // of cells, as they were named
 	pairs   []string                             // of those, the ones in which two faults strike; they have no row
 	run     report.Run
+	chosen  bool // the cells were named: which others there are is unknown
 }
 
 // audits returns the audits of a scenario, by subject.
@@ -81,6 +82,7 @@ func (a *audit) add(t report.Trial) {
 // complete makes rows for cells that were played without a look at the steps.
 func (a *audit) complete() {
 	seen := len(a.steps) > 0
+	a.chosen = !seen
 	for _, name := range a.order {
 		t := a.cells[name]
 		if strings.Contains(name, pairSign) {
@@ -115,13 +117,16 @@ func (a *audit) faults() (out []string) {
 func (a *audit) mark(s report.Step, fault string) (mark, link string) {
 	t, played := a.cells[s.Step+"/"+fault]
 	switch {
-	case !slices.Contains(s.Faults, fault):
-		return MarkNone, ""
-	case !played:
+	case !played && (a.chosen || slices.Contains(s.Faults, fault)):
 		return "", ""
+	case !played:
+		return MarkNone, ""
 	}
 	switch t.Outcome() {
 	case report.Pass:
+		if t.Inapplicable() != "" {
+			return MarkNone, ""
+		}
 		return MarkPass, ""
 	case report.Fail:
 		return MarkFail, a.stories(t.Name, "")
@@ -131,7 +136,9 @@ func (a *audit) mark(s report.Step, fault string) (mark, link string) {
 
 func (a *audit) count() (n report.Tally) {
 	for _, t := range a.inOrder() {
-		n.Add(t.Outcome())
+		if out := t.Outcome(); out != report.Pass || t.Inapplicable() == "" {
+			n.Add(out)
+		}
 	}
 	return n
 }
@@ -150,7 +157,7 @@ func (a *audit) planned() (steps, cells int) {
 // found says what was covered.
 func (a *audit) found() string {
 	steps, cells := a.planned()
-	n, unproven, again := a.count(), 0, 0
+	n, unproven, again, not := a.count(), 0, 0, 0
 	for _, t := range a.inOrder() {
 		if t.Unproven() > 0 {
 			unproven++
@@ -158,13 +165,20 @@ func (a *audit) found() string {
 		if t.Again > 0 {
 			again++
 		}
+		if t.Outcome() == report.Pass && t.Inapplicable() != "" {
+			not++
+		}
 	}
-	played := fmt.Sprintf("%d of %s played", n.All(), units.Plural(cells, "cell"))
+	played := fmt.Sprintf("%d of %s played", n.All()+not, units.Plural(cells, "cell"))
 	if len(a.pairs) > 0 {
 		played = units.Plural(len(a.pairs), "pair") + " of faults and calm episodes played"
 	}
-	return fmt.Sprintf("%s: %s seen; %s, %d of them again because a step had not come: %d kept every guarantee, %d broke one, %d could not be judged (%d for want of proof).",
-		units.Clean(a.subject), units.Plural(steps, "step"), played, again, n.Pass, n.Fail, n.Unknown, unproven)
+	more := ""
+	if not > 0 {
+		more = fmt.Sprintf(", %d not applicable", not)
+	}
+	return fmt.Sprintf("%s: %s seen; %s, %d of them again because a step had not come: %d kept every guarantee, %d broke one, %d could not be judged (%d for want of proof)%s.",
+		units.Clean(a.subject), units.Plural(steps, "step"), played, again, n.Pass, n.Fail, n.Unknown, unproven, more)
 }
 
 // auditHeadlines count the cells of all subjects of a scenario.

@@ -69,19 +69,24 @@ var wholeRank = map[string]int{MarkFail: -2, MarkUnknown: -1}
 // failedLimit bounds how many cells are listed that did not pass.
 const failedLimit = 40
 
-// failed lists the cells that did not pass, and how to play each alone.
+// failed lists the cells that did not pass or are not applicable, and how to play each alone.
 func (a *audit) failed() Table {
 	t := Table{Columns: []Column{{Head: "cell", Kind: Whole}, {Head: "result", Kind: Status}, {Head: "to play it alone", Kind: Code}}}
+	all := 0
 	for _, c := range a.inOrder() {
-		if c.Outcome() == report.Pass {
-			continue
+		result, words := c.Outcome(), status(c)
+		if result == report.Pass {
+			why := c.Inapplicable()
+			if why == "" {
+				continue
+			}
+			result, words = report.NotJudged, "not applicable: "+units.Clean(why)
 		}
-		if len(t.Rows) < failedLimit {
-			t.Rows = append(t.Rows, Row{Result: c.Outcome(), Cells: []string{units.Clean(c.Provocation), status(c), a.command(c)}})
+		if all++; all <= failedLimit {
+			t.Rows = append(t.Rows, Row{Result: result, Cells: []string{units.Clean(c.Provocation), words, a.command(c)}})
 		}
 	}
-	n := a.count()
-	if more := n.Fail + n.Unknown - failedLimit; more > 0 {
+	if more := all - failedLimit; more > 0 {
 		t.Left, t.Note = more, "and "+strconv.Itoa(more)+" more"
 	}
 	return t

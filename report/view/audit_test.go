@@ -80,7 +80,7 @@ func TestAudit_countsPairs(t *testing.T) {
 // Cells that were named are played without a look at the steps.
 func TestAudit_hasTheCellsThatWereNamed(t *testing.T) {
 	v := Of(Input{Result: report.Result{Trials: []report.Trial{played("next create #1", "flap", report.Pass), played("next create #1", "drop", report.Pass), played("third hold #1", "drop", report.Pass)}}})
-	if rows := v.Tables[0].Rows; len(v.Tables) != 1 || len(rows) != 2 || !slices.Equal(rows[0].Cells, []string{"next create #1", "ok", "ok"}) || !slices.Equal(rows[1].Cells, []string{"third hold #1", "-", "ok"}) {
+	if rows := v.Tables[0].Rows; len(v.Tables) != 1 || len(rows) != 2 || !slices.Equal(rows[0].Cells, []string{"next create #1", "ok", "ok"}) || !slices.Equal(rows[1].Cells, []string{"third hold #1", "", "ok"}) {
 		t.Errorf("tables %+v", v.Tables)
 	}
 	if s := v.Suites; len(s) != 1 || len(s[0].Checks) != 3 || s[0].Name != "audit lock/mine" {
@@ -104,5 +104,24 @@ func TestAudit_ofADriverIsPlayedAgainByItsScenario(t *testing.T) {
 		`all/crowd|FAIL: fifo|zkbench run DIR/scenario.yaml --seed 7 --subject lock/mine --set 'phases.0.cells=["all/crowd"]'`}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// A cell that is not applicable says why, and counts neither as kept nor as unknown.
+func TestAudit_namesWhatIsNotApplicable(t *testing.T) {
+	cell := played("next create #1", "hold", report.Pass)
+	cell.Verdicts = append(cell.Verdicts, report.Verdict{Guarantee: "faults", Result: report.NotJudged, Reasons: []string{"the library hung up"}})
+	seen := []report.Step{{Step: "next create #1", Faults: []string{"hold", "drop"}}}
+	calm := played("all", "calm", report.Pass, seen...)
+	v := Of(Input{Result: report.Result{Trials: []report.Trial{calm, cell}}})
+	if row := v.Tables[0].Rows[0]; !slices.Equal(row.Cells, []string{"next create #1", "-", ""}) {
+		t.Errorf("the row is %q", row.Cells)
+	}
+	last := v.Tables[len(v.Tables)-1]
+	if len(last.Rows) != 1 || last.Rows[0].Cells[1] != "not applicable: the library hung up" {
+		t.Errorf("listed are %+v", last.Rows)
+	}
+	if found := v.Of(Measures)[0].Text; !strings.Contains(found, "1 kept every guarantee, 0 broke one, 0 could not be judged (0 for want of proof), 1 not applicable") {
+		t.Error(found)
 	}
 }

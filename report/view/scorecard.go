@@ -74,7 +74,7 @@ func (b builder) scored() []scoredRow {
 			out = append(out, scoredRow{t.Subject, map[string]scoredCell{}})
 		}
 		for _, c := range checks(t) {
-			if t.Step != "" && c.Result == report.Unknown && t.Outcome() == report.Fail {
+			if t.Step != "" && c.Result == report.Unknown && c.What != verdict.Faults && t.Outcome() == report.Fail {
 				continue // what else is open in a cell that failed says nothing
 			}
 			name := c.What

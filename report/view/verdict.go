@@ -154,19 +154,30 @@ func (b builder) interrupted() []string {
 	if len(b.Result.Trials) == 0 {
 		out = append(out, "no trial was run")
 	}
-	not, without := 0, 0
+	not, without, which := 0, 0, []string(nil)
 	for _, t := range b.Result.Trials {
 		n := t.Skipped()
 		not, without = not+n, without+t.Unproven()-n
+		for _, f := range t.Faults {
+			if f.Proof == "" && !f.Skipped() && len(which) < namedFaults {
+				which = append(which, units.Clean(f.Fault+" in "+cmp.Or(t.Provocation, t.Name)))
+			}
+		}
 	}
 	if not > 0 {
 		out = append(out, units.Plural(not, "fault")+" could not be injected here and "+was(not)+" skipped")
 	}
 	if without > 0 {
-		out = append(out, units.Plural(without, "fault")+" had "+noProof)
+		if without > len(which) {
+			which = append(which, fmt.Sprintf("%d more", without-len(which)))
+		}
+		out = append(out, units.Plural(without, "fault")+" had "+noProof+": "+units.List(which))
 	}
 	return out
 }
+
+// namedFaults limits how many faults without a proven effect are named.
+const namedFaults = 3
 
 // doubts says what else weakens the answer.
 func doubts(open []Finding, failed bool) (out []string) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -172,7 +173,12 @@ func (d *driver) carrier(client int) (*Process, error) {
 		}
 		if s.p = d.pool.take(d.command, on); s.p != nil {
 			s.p.attach(stderr, d.trial.Fail)
-		} else if s.p, s.err = Launch(d.command, on, stderr, d.trial.Owner, d.trial.Fail); s.err == nil {
+			s.ready.Store(true)
+			return
+		}
+		starting <- struct{}{}
+		defer func() { <-starting }()
+		if s.p, s.err = Launch(d.command, on, stderr, d.trial.Owner, d.trial.Fail); s.err == nil {
 			s.err = s.p.Greet()
 		}
 		s.ready.Store(s.err == nil)
@@ -182,6 +188,9 @@ func (d *driver) carrier(client int) (*Process, error) {
 	}
 	return s.p, s.p.Err()
 }
+
+// starting limits how many processes start at the same time: one takes a processor for a second.
+var starting = make(chan struct{}, max(2, runtime.NumCPU()))
 
 // taken returns who is in a seat.
 func (d *driver) taken(seat string) (*started, error) {
