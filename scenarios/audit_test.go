@@ -151,7 +151,7 @@ subjects: [lock/predecessor]
 clients: [3]
 session_timeout: 2s
 phases:
-  - {name: episode, kind: episode, cells: ["next create #9/reply.drop"], hold: 10ms}
+  - {name: episode, kind: episode, cells: ["next setData #1/reply.drop"], hold: 10ms}
 `) {
 		i := slices.IndexFunc(trial.Verdicts, func(v report.Verdict) bool { return v.Guarantee == verdict.Faults })
 		v := trial.Verdicts[i]
