@@ -25,13 +25,25 @@ type Driver struct {
 }
 
 // subject returns the driver as a subject.
-func (d Driver) subject() recipes.Subject {
+func (d Driver) subject() recipes.Subject { return host.Subject(d.command()) }
+
+// DriverCommands returns the commands of the drivers that the scenario runs.
+func (s *Scenario) DriverCommands() (commands []host.Command) {
+	for _, d := range s.Drivers {
+		if slices.Contains(s.Subjects, d.Name) || slices.ContainsFunc(s.Specimens, func(x Specimen) bool { return x.Subject == d.Name }) {
+			commands = append(commands, d.command())
+		}
+	}
+	return commands
+}
+
+func (d Driver) command() host.Command {
 	args, _ := host.Split(d.Exec) // validate says what is wrong with it
 	c := host.Command{Name: d.Name, Args: args, Dir: d.Cwd, Processes: d.Processes}
 	for key, value := range d.Env {
 		c.Env = append(c.Env, key+"="+value)
 	}
-	return host.Subject(c)
+	return c
 }
 
 // find returns the subject of that name: one of the scenario's drivers, or one that is

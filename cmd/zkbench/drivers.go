@@ -1,16 +1,20 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v4"
 
+	"github.com/zkbench/zkbench/ensembles/state"
+	"github.com/zkbench/zkbench/recipes/driver/host"
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/safefile"
 	"github.com/zkbench/zkbench/scenarios"
@@ -55,6 +59,29 @@ func (f *runFlags) moveDrivers(cmd *cobra.Command, dir string) error {
 		f.scenario.set = append(f.scenario.set, fmt.Sprintf("drivers.%d.cwd=%s", i, strconv.Quote(here)))
 	}
 	return nil
+}
+
+// probeDrivers starts and ends each driver once, side by side: one that cannot start is reported
+// before an ensemble is started for it.
+func probeDrivers(configs []scenarios.Config) error {
+	var commands []host.Command
+	for _, c := range configs {
+		for _, command := range c.Scenario.DriverCommands() {
+			same := func(o host.Command) bool {
+				return o.Name == command.Name && slices.Equal(o.Args, command.Args) && o.Dir == command.Dir
+			}
+			if !slices.ContainsFunc(commands, same) {
+				commands = append(commands, command)
+			}
+		}
+	}
+	errs := make([]error, len(commands))
+	var all sync.WaitGroup
+	for i, c := range commands {
+		all.Go(func() { errs[i] = host.Probe(c, state.Self().String()) })
+	}
+	all.Wait()
+	return errors.Join(errs...)
 }
 
 // absolute is a path that holds in any folder.

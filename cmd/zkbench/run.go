@@ -106,6 +106,11 @@ func (f *runFlags) runAll(cmd *cobra.Command, names []string) (err error) {
 	if err := auto.Enter(cmd.Context(), options, os.Args, f.live.handOver); err != nil {
 		return err
 	}
+	if f.agents.engine == "" {
+		if err := probeDrivers(configs); err != nil {
+			return usage(err)
+		}
+	}
 	stop, err := f.live.serve(p.log)
 	if err != nil {
 		return usage(err)

@@ -13,7 +13,9 @@ import (
 
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/ensembles/auto"
+	"github.com/zkbench/zkbench/ensembles/state"
 	"github.com/zkbench/zkbench/recipes/driver/check"
+	"github.com/zkbench/zkbench/recipes/driver/host"
 	"github.com/zkbench/zkbench/report/units"
 	"github.com/zkbench/zkbench/scenarios"
 )
@@ -70,6 +72,9 @@ func subjectCheckCmd() *cobra.Command {
 
 // checkSubject checks a driver and prints what came of every rule.
 func checkSubject(cmd *cobra.Command, args []string, o ensembles.Options) error {
+	if err := host.Probe(host.Command{Name: args[0], Args: args}, state.Self().String()); errors.Is(err, host.ErrExited) {
+		return usage(err)
+	}
 	dir, err := os.MkdirTemp("", "zkbench-driver-")
 	if err != nil {
 		return err

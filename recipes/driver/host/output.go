@@ -101,3 +101,13 @@ func (o *output) lastLine() string {
 	}
 	return shortened(all[len(all)-1])
 }
+
+// end returns the last lines that were printed, at most endLines.
+func (o *output) end() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	all := strings.Split(strings.ToValidUTF8(strings.TrimSpace(string(o.tail)), ""), "\n")
+	return strings.Join(all[max(0, len(all)-endLines):], "\n")
+}
+
+const endLines = 8

@@ -4,6 +4,7 @@
     zkbench run churn --subject lock/mine --exec 'lock/mine=python3 lock.py'
 """
 import json
+import os
 import sys
 import threading
 import time
@@ -24,7 +25,7 @@ def say(line):
 class Client:
     def __init__(self, request):
         self.number, self.path = request["client"], request["path"]
-        self.lock = self.thread = None
+        self.lock = self.thread = self.pending = None
         self.state = KazooState.CONNECTED
         self.zk = KazooClient(hosts=request["connect"], timeout=request["session_timeout_ms"] / 1000,
                               randomize_hosts=False, connection_retry={"max_tries": -1, "max_delay": 1})
@@ -49,23 +50,34 @@ class Client:
         lock.release()
         return {}
 
-    def cancel(self):
+    def cancel(self):  # a lock that cannot give up an acquire has none: delete this method
         if self.thread and self.thread.is_alive() and self.lock:
             self.lock.cancel()
 
     def close(self):
-        self.cancel()
-        if self.thread:
-            self.thread.join(5)
+        if hasattr(self, "cancel"):
+            self.cancel()
+            if self.thread:
+                self.thread.join(5)
         self.zk.stop()
         self.zk.close()
+        finish(self, self.pending, {"error": {"kind": "cancelled", "text": "the client was closed"}})
 
 
-def operate(request, call):
+def finish(client, number, answer):
+    """Answers the operation with that id, unless it has been answered."""
+    with writing:
+        if number is None or client.pending != number:
+            return
+        client.pending = None
+    say({"id": number, **answer})
+
+
+def operate(client, request):
     called = time.monotonic_ns()
-    answer = {"id": request["id"]}
+    answer = {}
     try:
-        answer["ok"] = result = call()
+        answer["ok"] = result = getattr(client, request["op"])()
     except CancelledError:
         answer["error"] = result = {"kind": "cancelled", "text": "given up"}
     except SessionExpiredError as e:
@@ -73,7 +85,7 @@ def operate(request, call):
     except Exception as e:
         answer["error"] = result = {"kind": "unknown", "text": repr(e)}
     result.update(called=called, at=time.monotonic_ns())
-    say(answer)
+    finish(client, request["id"], answer)
 
 
 def open_client(request):
@@ -91,7 +103,7 @@ def close_client(request):
 
 HELLO = {"protocol": 1, "recipe": "lock", "about": "my lock", "variant": "predecessor",
          "promises": {"exclusive": True, "fifo": True},
-         "ops": ["acquire", "release", "cancel"], "events": True, "max_clients": 100}
+         "ops": ["acquire", "release"] + ["cancel"] * hasattr(Client, "cancel"), "events": True, "max_clients": 100}
 
 for line in sys.stdin:
     request = json.loads(line)
@@ -106,15 +118,17 @@ for line in sys.stdin:
         say({"id": request["id"], "error": {"kind": "failed", "text": "the client is not open"}})
     elif op == "release" and not client.lock:
         say({"id": request["id"], "error": {"kind": "failed", "text": "nothing is held"}})
-    elif op == "cancel":
+    elif op == "cancel" and hasattr(client, "cancel"):
         client.cancel()
         say({"id": request["id"], "ok": {}})
     elif op == "close":
         threading.Thread(target=close_client, args=(request,)).start()
     elif op in ("acquire", "release"):
-        client.thread = threading.Thread(target=operate, args=(request, getattr(client, op)))
+        client.pending = request["id"]
+        client.thread = threading.Thread(target=operate, args=(client, request))
         client.thread.start()
     else:
         say({"id": request["id"], "error": {"kind": "unsupported", "text": op}})
 for client in list(clients.values()):
     client.close()
+os._exit(0)  # an acquire that cannot be given up may still run
