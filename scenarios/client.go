@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -23,13 +24,15 @@ type client struct {
 	subject atomic.Pointer[recipes.Client]      // nil where it has no session
 	heard   atomic.Pointer[func(recipes.Event)] // is called with what the client learns, beside the record; it returns at once
 
-	under atomic.Pointer[operation] // the one under way; nil without one
-	calls atomic.Int64              // acquires and takes called
-	token atomic.Int64              // of its last grant
-	grant atomic.Int64              // the number of that among all grants of the trial
-	moves atomic.Int64              // its grants and releases so far, or the items that it took
-	limit atomic.Int64              // of its next acquire, in nanoseconds; 0 is none
-	back  backOff
+	under  atomic.Pointer[operation] // the one under way; nil without one
+	calls  atomic.Int64              // acquires and takes called
+	begun  atomic.Int64              // operations
+	asking sync.WaitGroup            // see askAfterLoss
+	token  atomic.Int64              // of its last grant
+	grant  atomic.Int64              // the number of that among all grants of the trial
+	moves  atomic.Int64              // its grants and releases so far, or the items that it took
+	limit  atomic.Int64              // of its next acquire, in nanoseconds; 0 is none
+	back   backOff
 
 	learned atomic.Pointer[recipes.Event] // the last that it learned since it called acquire
 }
@@ -56,6 +59,7 @@ func (st *stage) instant(t time.Time) time.Duration {
 func (c *client) event(e recipes.Event) {
 	c.learned.Store(&e)
 	c.recordEvent(e, c.st.instant(e.At))
+	c.askAfterLoss(e)
 	if heard := c.heard.Load(); heard != nil {
 		(*heard)(e)
 	}
@@ -91,6 +95,7 @@ func (c *client) enter(op string, call time.Duration, f func() error) error {
 
 // do calls f, which is an operation of the client.
 func (c *client) do(op string, call time.Duration, f func() error) error {
+	c.begun.Add(1)
 	c.under.Store(&operation{op, call})
 	defer c.under.Store(nil)
 	return f()

@@ -108,6 +108,7 @@ func (c *client) leave() error {
 
 // closeSubject says whether there was anything to close.
 func (c *client) closeSubject() (closed bool, err error) {
+	c.asking.Wait()
 	subject := c.subject.Swap(nil)
 	if subject == nil {
 		return false, nil

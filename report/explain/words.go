@@ -115,6 +115,11 @@ func observation(r history.Record) string {
 			told = "was never told that it holds no more"
 		}
 		return fmt.Sprintf("its process stood still from %s to %s; client %d was granted at %s; it %s", units.Moment(r.Stopped), units.Moment(r.Resumed), r.Next, units.Moment(r.Granted), told)
+	case *history.Holds:
+		if r.Holds {
+			return "answers that it holds"
+		}
+		return "answers that it does not hold"
 	case *history.Emptied:
 		return "sees the queue empty"
 	case *history.Joined:

@@ -39,3 +39,14 @@ type Emptied struct {
 	At    time.Duration `json:"at"`
 	Phase string        `json:"phase"`
 }
+
+// Holds is what a client's recipe answered to the question whether it holds (its isOwner,
+// isAcquired or hasLeadership), when the client had been notified that its session was lost and had
+// not acquired since.
+type Holds struct {
+	Asked   time.Duration `json:"asked"`
+	At      time.Duration `json:"at"` // when it answered
+	Client  int           `json:"client"`
+	Session int64         `json:"session"` // that was lost
+	Holds   bool          `json:"holds"`
+}

@@ -52,6 +52,7 @@ var kinds = map[string]reflect.Type{
 	"leaving":     reflect.TypeFor[Leaving](),
 	"warning":     reflect.TypeFor[Warning](),
 	"emptied":     reflect.TypeFor[Emptied](),
+	"holds":       reflect.TypeFor[Holds](),
 	"traffic":     reflect.TypeFor[Traffic](),
 	"pipe":        reflect.TypeFor[Pipe](),
 	"effort":      reflect.TypeFor[Effort](),
@@ -102,6 +103,7 @@ func (r *Joined) Time() time.Duration      { return r.At }
 func (r *Leaving) Time() time.Duration     { return r.At }
 func (r *Warning) Time() time.Duration     { return r.At }
 func (r *Emptied) Time() time.Duration     { return r.At }
+func (r *Holds) Time() time.Duration       { return r.At }
 func (r *Traffic) Time() time.Duration     { return r.At }
 func (r *Effort) Time() time.Duration      { return r.At }
 func (r *Failover) Time() time.Duration    { return r.At }

@@ -22,6 +22,8 @@ import (
 // bad are histories of other scenarios, and what must fail in them, or be unknown.
 var bad = map[string][]string{
 	"drill-zoo-order-by-prefix-8": {Succession},
+	"paused-lock-kazoo-2":         {OwnershipQuery},
+	"paused-lock-silent-2":        {LossNotification, MutualExclusion},
 	"reset-lock-predecessor-5":    {Counters},
 	"unproven-lock-predecessor-2": {Faults},
 	"hurried-lock-predecessor-2":  {Fit},
@@ -90,7 +92,7 @@ func TestCorpus_everyVerdictOnEveryHistory(t *testing.T) {
 
 // commitsAside are the guarantees that are checked equally with commits and without, and those that
 // need commits: a pair with them is enough.
-var commitsAside = []string{NoLeak, Succession, Counters, Faults, Fit, Played}
+var commitsAside = []string{LossNotification, NoLeak, OwnershipQuery, Succession, Counters, Faults, Fit, Played}
 
 // isBroken says that a verdict is the worst that there is of its guarantee.
 func isBroken(v Verdict) bool {
