@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -109,7 +110,7 @@ type commitsCut struct {
 func (st *stage) commitsCut() commitsCut {
 	st.sessions.mu.Lock()
 	defer st.sessions.mu.Unlock()
-	return commitsCut{root: strings.TrimSuffix(st.parent, "/line") + "/", sessions: st.sessions.ids, queue: st.queue()}
+	return commitsCut{root: strings.TrimSuffix(st.parent, "/line") + "/", sessions: maps.Clone(st.sessions.ids), queue: st.queue()}
 }
 
 func (c commitsCut) concerns(e txnlog.Entry) bool {

@@ -85,12 +85,24 @@ func (c *connections) count(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, connectionsEvery/2)
 	defer cancel()
 	made, now := 0.0, c.st.clock.Now()
-	for i, m := range c.st.members.ensemble.Members {
-		mntr, err := ensembles.Monitor(ctx, m)
-		n, ok := mntr[connectionsCounter]
-		if err != nil || !ok {
-			continue // cut off, or down: it takes no connection that we could miss, but for its last ones
+	members := c.st.members.ensemble.Members
+	counted := make([]*float64, len(members)) // nil if a member does not answer
+	var all sync.WaitGroup
+	for i, m := range members { // side by side: a silent member must not keep the others from being asked
+		all.Go(func() {
+			if mntr, err := ensembles.Monitor(ctx, m); err == nil {
+				if n, ok := mntr[connectionsCounter]; ok {
+					counted[i] = &n
+				}
+			}
+		})
+	}
+	all.Wait()
+	for i, answer := range counted {
+		if answer == nil {
+			continue // isolated or down: it accepts no connection that could be missed, but for its last ones
 		}
+		n := *answer
 		switch last := c.last[i]; {
 		case last < 0: // what it counted before is not of this phase
 		case n < last:

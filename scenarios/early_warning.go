@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/zkbench/zkbench/recipes"
@@ -45,6 +46,7 @@ func (st *stage) warnBelow(ctx context.Context) (*earlyWarning, error) {
 }
 
 func (w *earlyWarning) see(names []string) {
+	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !sequential.MatchString(name) }) // candidates only
 	if len(names) >= w.st.phase.Warn {
 		return
 	}

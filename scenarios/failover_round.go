@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,6 +25,7 @@ type failoverRound struct {
 	session int64            // the victim's
 	leads   bool             // the member that serves the victim leads the ensemble
 	seen    history.Failover // what becomes of it
+	failed  error            // why the next client was not granted
 }
 
 // learned is something that the victim learned, and when.
@@ -62,7 +64,7 @@ func (f *failoverRound) run(ctx context.Context, wait time.Duration) (err error)
 	}
 	f.record()
 	if next == nil && f.seen.Restored == 0 {
-		return fmt.Errorf("%s of client %d: %w", f.cause.name, f.victim.n, errNoGrant)
+		return fmt.Errorf("%s of client %d: %w", f.cause.name, f.victim.n, cmp.Or(f.failed, errNoGrant))
 	}
 	return f.reset(ctx, next)
 }
@@ -163,6 +165,7 @@ func (f *failoverRound) await(ctx context.Context, most time.Duration) *attempt 
 		select {
 		case a := <-f.line.granted:
 			if a.err != nil {
+				f.failed = fmt.Errorf("client %d: %w", a.c.n, a.err)
 				return nil
 			}
 			f.seen.Granted, f.seen.Next = a.at, a.c.n

@@ -64,7 +64,7 @@ func (c Config) Validate() error {
 		if err := c.Scenario.refuseExternal(c.Ensemble); err != nil {
 			return err
 		}
-	} else if err := c.Scenario.grantable(c.Ensemble.Tick); err != nil {
+	} else if err := c.Scenario.grantable(cmp.Or(c.Ensemble.Tick, defaultTick)); err != nil {
 		return err
 	}
 	if err := c.checkMembers(); err != nil {
@@ -76,6 +76,9 @@ func (c Config) Validate() error {
 	_, err := c.Scenario.replaySeed(c.Replay)
 	return err
 }
+
+// defaultTick is the tick of an ensemble whose options have none.
+const defaultTick = 2 * time.Second
 
 // grantable refuses a session timeout that members with such a tick do not grant: they make
 // another of it, and all that is computed from it would be wrong. tick is that of scenarios

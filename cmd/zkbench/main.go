@@ -81,7 +81,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	err := root.ExecuteContext(ctx)
 	code := exitCode(ctx, err)
 	if err != nil && strings.TrimSpace(err.Error()) != "" { // the summary has said the rest
-		fmt.Fprintf(stderr, "zkbench: %v\n", err)
+		fmt.Fprintln(stderr, printable(fmt.Sprintf("zkbench: %v", err)))
 	}
 	return code
 }

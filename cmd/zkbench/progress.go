@@ -54,7 +54,21 @@ func (p *progress) log(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.wipe()
-	fmt.Fprintf(p.w, format+"\n", args...)
+	fmt.Fprintln(p.w, printable(fmt.Sprintf(format, args...)))
+}
+
+// printable returns a text, which may quote drivers, files and servers, so that no line of it can
+// move a terminal's cursor or be taken for a command of a CI system (::error::, ##[).
+func printable(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		line = units.Clean(line)
+		if trimmed := strings.TrimLeft(line, " "); strings.HasPrefix(trimmed, "::") || strings.HasPrefix(trimmed, "##[") {
+			line = "| " + line
+		}
+		lines[i] = line
+	}
+	return strings.Join(lines, "\n")
 }
 
 // status shows how far a run is. Trials that take turns are one line.
@@ -71,7 +85,7 @@ func (p *progress) status(s scenarios.Status) {
 			fmt.Fprintf(p.w, "%6.1fs  %s%s\n", time.Since(p.start).Seconds(), head, remaining(s.Left))
 		}
 		if s.Fault != p.fault && s.Fault != "" {
-			fmt.Fprintf(p.w, "%6.1fs  fault: %s\n", time.Since(p.start).Seconds(), s.Fault)
+			fmt.Fprintf(p.w, "%6.1fs  fault: %s\n", time.Since(p.start).Seconds(), printable(s.Fault))
 		}
 		p.fault = s.Fault
 		return

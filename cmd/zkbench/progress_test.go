@@ -121,3 +121,24 @@ func TestProgress_hear(t *testing.T) {
 		}
 	}
 }
+
+// What a driver, a file or a server says moves no cursor, and is no command of a CI system.
+func TestPrintable(t *testing.T) {
+	for text, want := range map[string]string{
+		"plain":                          "plain",
+		"a\nb":                           "a\nb",
+		"\x1b[2Jgone":                    "\uFFFD[2Jgone",
+		"said:\n::error::not ours":       "said:\n| ::error::not ours",
+		"said:\n  ::set-output name=x::": "said:\n|   ::set-output name=x::",
+		"##[error]not ours":              "| ##[error]not ours",
+	} {
+		if got := printable(text); got != want {
+			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
+	}
+	var out bytes.Buffer
+	newProgress(&out, false).log("driver: %s", "\x1b[31mred\n::error::x")
+	if got := out.String(); strings.Contains(got, "\x1b") || strings.Contains(got, "\n::") {
+		t.Errorf("the log has %q", got)
+	}
+}

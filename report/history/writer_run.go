@@ -87,9 +87,14 @@ func (w *Writer) fail(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.err == nil {
-		w.err = fmt.Errorf("write history: %w: the trial stops here, what was written before stays readable", err)
-		close(w.broken)
+		w.failed(err)
 	}
+}
+
+// failed makes err the error of the writer. The caller holds w.mu.
+func (w *Writer) failed(err error) {
+	w.err = fmt.Errorf("write history: %w: the trial stops here, what was written before stays readable", err)
+	close(w.broken)
 }
 
 // finish refuses further records, and writes the end line, which proves that the
@@ -114,9 +119,8 @@ func (w *Writer) finish() {
 	}
 	if failed == nil && err != nil {
 		w.mu.Lock()
-		w.err = nil
+		w.failed(err) // in one step: a record in between would be counted, and never written
 		w.mu.Unlock()
-		w.fail(err)
 	}
 }
 
