@@ -57,7 +57,7 @@ func (b builder) pairs() []Finding {
 // measuresOf says what the numbers of a scenario come to that is neither an audit nor a zoo.
 func (b builder) measuresOf(s matrix.Scenario) (out []Finding) {
 	for _, x := range s.Series {
-		lines := append(promises(x), exposure(x))
+		lines := append(append(promises(x), troubles(x)...), exposure(x))
 		lines = append(append(lines, pausedHolders(x)...), capacities(x)...)
 		out = append(out, comesTo(x.Label, lines...)...)
 	}
