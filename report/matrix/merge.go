@@ -76,8 +76,13 @@ func mergeMetric(trials []report.Trial, name string) report.Metric {
 		if m.Max != nil && (out.Max == nil || *m.Max > *out.Max) {
 			out.Max = m.Max
 		}
-		if m.TooFew("p99") {
-			out.P99, out.P999 = nil, nil
+		for _, q := range []struct {
+			field string
+			of    **float64
+		}{{"p90", &out.P90}, {"p99", &out.P99}, {"p999", &out.P999}} {
+			if m.TooFew(q.field) { // a median of quantiles that one trial cannot support is none
+				*q.of = nil
+			}
 		}
 	}
 	return out

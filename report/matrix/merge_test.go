@@ -61,6 +61,16 @@ func TestMerge_fewSamples(t *testing.T) {
 	if m.Metrics["handoff.latency"].P99 != nil {
 		t.Error("the 99th percentile of 60 samples is only their maximum, however often it is repeated")
 	}
+	quantiles := func(n int64) report.Metric {
+		one := report.Trial{Metrics: map[string]report.Metric{"x": {Unit: "ns", Count: &n, P50: new(1.0), P90: new(2.0), P99: new(3.0), P999: new(4.0)}}}
+		return Merge([]report.Trial{one, one, one}).Metrics["x"]
+	}
+	if m := quantiles(200); m.P999 != nil || m.P99 == nil {
+		t.Error("three trials of 200 samples support a p99, and no p99.9")
+	}
+	if m := quantiles(5); m.P90 != nil || m.P50 == nil {
+		t.Error("three trials of 5 samples support no p90")
+	}
 }
 
 // TestMerge_thresholds: one that did not hold says in which trials, and what was measured there.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/internal/stats"
 	"github.com/zkbench/zkbench/report/matrix"
 	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/units"
@@ -65,64 +66,48 @@ func (b builder) measuresOf(s matrix.Scenario) (out []Finding) {
 	// run that ended early, some had less of a trial than others.
 	turns := slices.ContainsFunc(b.Result.Comparisons, func(c report.Comparison) bool { return c.Scenario == s.Name })
 	if !turns && b.Result.Run.Ended == "" {
-		out = append(out, comesTo("", fastest(s, s.Common()))...)
+		out = append(out, comesTo("", extremes(s, s.Common()))...)
 	}
 	return append(out, comesTo("", unlike(s))...)
 }
 
-// ranked is a series and its median.
+// ranked is a series, the p50 of each of its trials, and their median.
 type ranked struct {
 	matrix.Series
-	p50 float64
+	p50s []float64
+	p50  float64
 }
 
-// fastest sets the fastest series against the slowest, by the first latency that at least
-// two have. One that broke a guarantee is neither: what it does fast is not what it was
-// asked to do.
-func fastest(s matrix.Scenario, clients int) string {
+// extremes compares the subject with the lowest latency and the one with the highest, by the first
+// latency that at least two have. Subjects that broke a guarantee are left out. It makes no claim:
+// the ratio has its confidence interval, or the sentence says that there is none.
+func extremes(s matrix.Scenario, clients int) string {
 	for _, m := range latencies {
 		var have []ranked
 		for _, x := range s.Series {
 			if v, ok := median(x, clients, m.Name, "p50"); ok && v > 0 && !broken(x) {
-				have = append(have, ranked{x, v})
+				r := ranked{Series: x, p50: v}
+				for _, t := range x.At(clients) {
+					if p50 := t.Metrics[m.Name].P50; p50 != nil {
+						r.p50s = append(r.p50s, *p50)
+					}
+				}
+				have = append(have, r)
 			}
 		}
 		if len(have) < 2 {
 			continue
 		}
 		slices.SortStableFunc(have, func(a, b ranked) int { return cmp.Compare(a.p50, b.p50) })
-		fast, slow := have[0], have[len(have)-1]
-		if ratio := slow.p50 / fast.p50; ratio >= 1.2 {
-			return fmt.Sprintf("%s of %s is %s faster than that of %s%s.", units.Capital(m.Noun), fast.Label, units.Ratio(ratio), slow.Label, parting(s, m.Name, fast, slow))
+		low, high := have[0], have[len(have)-1]
+		text := fmt.Sprintf("%s (p50): %s %s, %s %s", units.Capital(m.Noun), low.Label, units.Duration(low.p50), high.Label, units.Duration(high.p50))
+		if i := stats.Shift(high.p50s, low.p50s); i != nil && i.Low != nil {
+			return fmt.Sprintf("%s (ratio %s, 95 %% interval %s to %s, %d and %d trials).", text,
+				units.Number(i.Center), units.Number(*i.Low), units.Number(*i.High), len(low.p50s), len(high.p50s))
 		}
-		return fmt.Sprintf("%s differs by less than a fifth between %s and %s.", units.Capital(m.Noun), fast.Label, slow.Label)
+		return fmt.Sprintf("%s. Too few trials to compare them (%d and %d): use --ab, or --trials 10.", text, len(low.p50s), len(high.p50s))
 	}
 	return ""
-}
-
-// parting says from which count on the slower takes at least twice as long, when that is
-// not from the smallest on.
-func parting(s matrix.Scenario, metric string, fast, slow ranked) string {
-	from, first := -1, -1
-	for _, n := range s.Counts {
-		a, okA := median(fast.Series, n, metric, "p50")
-		b, okB := median(slow.Series, n, metric, "p50")
-		if !okA || !okB || a <= 0 {
-			continue
-		}
-		if first < 0 {
-			first = n
-		}
-		if b < 2*a {
-			from = -1
-		} else if from < 0 {
-			from = n
-		}
-	}
-	if from <= first {
-		return ""
-	}
-	return fmt.Sprintf("; from %s on %s takes at least twice as long", units.Plural(from, "contender"), slow.Label)
 }
 
 // unlike says whom a comparison of latencies favours: who ran in the process of zkbench, beside

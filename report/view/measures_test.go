@@ -79,7 +79,7 @@ func TestView_doesNotPraiseWhatIsBroken(t *testing.T) {
 	if got := found(broken, sound); len(got) != 0 {
 		t.Errorf("of a broken and a sound one it says %q", got)
 	}
-	if got, want := found(broken, sound, slow), []string{"One hand-off of lock/sound is 3.0 times faster than that of lock/slow."}; !slices.Equal(got, want) {
+	if got, want := found(broken, sound, slow), []string{"One hand-off (p50): lock/sound 4.00 ms, lock/slow 12.0 ms. Too few trials to compare them (1 and 1): use --ab, or --trials 10."}; !slices.Equal(got, want) {
 		t.Errorf("it says %q, want %q", got, want)
 	}
 	for want, trials := range map[string][]report.Trial{
@@ -181,5 +181,32 @@ func TestView_seesNoDifferenceInAnIntervalThatHoldsOne(t *testing.T) {
 		"At 3 contenders, trial by trial, no difference is seen in throughput of lock/a: 1.200 of lock/b's (0.900 to 1.500 in 6 pairs)."}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// A sentence compares two subjects only with the interval of their ratio.
+func TestExtremes_haveAnIntervalOrMakeNoComparison(t *testing.T) {
+	trials := func(n int, spread float64) (all []report.Trial) {
+		for i := range n {
+			for subject, p50 := range map[string]float64{"lock/a": 2e6, "lock/b": 4e6} {
+				x := judged(fmt.Sprint(subject, i), subject, 10, "fifo", report.Pass)
+				x.Repetition, x.Metrics = i+1, map[string]metrics.Metric{"handoff.latency": {Unit: "ns", Count: new(int64(600)), P50: new(p50 * (1 + spread*float64(i)))}}
+				all = append(all, x)
+			}
+		}
+		return all
+	}
+	for want, given := range map[string][]report.Trial{
+		"(ratio 0.50, 95 % interval ":             trials(8, 0.01),
+		"Too few trials to compare them (2 and 2)": trials(2, 0.01),
+	} {
+		if got := found(given...); len(got) != 1 || !strings.Contains(got[0], want) || strings.Contains(got[0], "faster") {
+			t.Errorf("it says %q, want %q in it", got, want)
+		}
+	}
+	for _, f := range found(trials(8, 1)...) { // values that overlap: the interval includes 1
+		if !strings.Contains(f, "95 % interval") || strings.Contains(f, "faster") || strings.Contains(f, "slower") {
+			t.Errorf("a claim without support: %s", f)
+		}
 	}
 }
