@@ -14,15 +14,16 @@ import (
 // which the session had to expire first. Without the members' logs, the
 // first two are absent, and FailoverExpire has all that comes before the commit.
 const (
-	FailoverLatency = "failover.latency"
-	LeaderlessTime  = "leaderless.time"
-	BeliefOverlap   = "belief.overlap"
-	FailoverOutside = "failover.outside"
-	FailoverDetect  = "failover.detect"
-	FailoverExpire  = "failover.expire"
-	FailoverCommit  = "failover.commit"
-	FailoverNotify  = "failover.notify"
-	FailoverRelist  = "failover.relist"
+	FailoverLatency   = "failover.latency"
+	LeaderlessTime    = "leaderless.time"
+	BeliefOverlap     = "belief.overlap"
+	FailoverPredicted = "failover.predicted.max"
+	FailoverOutside   = "failover.outside"
+	FailoverDetect    = "failover.detect"
+	FailoverExpire    = "failover.expire"
+	FailoverCommit    = "failover.commit"
+	FailoverNotify    = "failover.notify"
+	FailoverRelist    = "failover.relist"
 )
 
 // Stages are the stages of a failover in their order.
@@ -41,6 +42,7 @@ func init() {
 				Help: "the part of a failover in which nobody believed to hold; in a succession that of every change of leader"},
 			{Name: BeliefOverlap, Unit: "ns", Better: Lower, Distribution: true,
 				Help: "the part of a failover in which the victim still believed although the next was in: exposure, not violation; 0 is the usual"},
+			{Name: FailoverPredicted, Unit: "ns", Better: Lower, Help: "the longest failover that ZooKeeper's arithmetic predicts for the causes and timeouts of the trial"},
 			{Name: FailoverOutside, Unit: "1", Better: Lower, Help: "rounds that took less or more than was predicted"},
 			stage(FailoverDetect, "the stages of a failover in which the session had to expire: what was left of the timeout at the fault"),
 			stage(FailoverExpire, "until the leader let the session run out: rounding to a tick, and a follower's lag"),
@@ -59,9 +61,10 @@ func init() {
 type failovers struct {
 	fold    *Fold
 	rounds  int
-	outside []string  // rounds outside the prediction, in words
-	never   []string  // phases of rounds in which nobody was granted
-	longest *Failover // of those that were predicted
+	outside []string      // rounds outside the prediction, in words
+	never   []string      // phases of rounds in which nobody was granted
+	longest *Failover     // of those that were predicted
+	most    time.Duration // the largest prediction
 }
 
 func (x *failovers) handoff(h Handoff, last, next *verdict.Belief) {
@@ -84,6 +87,7 @@ func (x *failovers) record(r history.Record) {
 	}
 	round := failoverOf(n)
 	x.rounds++
+	x.most = max(x.most, n.Most)
 	if round.Outside() {
 		x.outside = append(x.outside, round.String())
 	}
@@ -120,6 +124,9 @@ func (x *failovers) close(out map[string]Metric) {
 		}
 	}
 	out[FailoverOutside] = m
+	if x.most > 0 {
+		out[FailoverPredicted] = Metric{Unit: "ns", Value: new(float64(x.most))}
+	}
 	total := x.fold.distributions[FailoverLatency]
 	if total != nil && x.longest != nil {
 		total.note = "the longest was " + x.longest.String()

@@ -32,7 +32,8 @@ func longestOverlap(x matrix.Series) float64 {
 	return longest
 }
 
-// promises answers an operator's question with yes or no.
+// promises reports whether a promised failover time was kept, and whether the arithmetic guarantees
+// it: a run measures a few failovers, and longer ones may come.
 func promises(x matrix.Series) []string {
 	var out []string
 	for _, t := range x.Trials {
@@ -41,13 +42,18 @@ func promises(x matrix.Series) []string {
 		if err != nil || m.Max == nil {
 			continue
 		}
-		answer := "Yes, the promise of %s holds for %s: %s."
+		answer := "The promise of %s was kept for %s, and its predicted range ends within it: %s."
+		if p := t.Metrics[metrics.FailoverPredicted].Value; p == nil {
+			answer = "The promise of %s was kept for %s in every failover measured: %s."
+		} else if *p > float64(promise) {
+			answer = "The promise of %s was kept for %s in every failover measured, but is not guaranteed: up to " + units.Duration(*p) + " is predicted; %s."
+		}
 		why := cmp.Or(m.Note, "the longest failover took "+units.Duration(*m.Max))
 		switch {
 		case *m.Max > float64(promise):
-			answer = "No, the promise of %s does not hold for %s: %s."
+			answer = "The promise of %s was broken for %s: %s."
 		case m.Never > 0:
-			answer = "Nobody can say whether the promise of %s holds for %s: %s."
+			answer = "It is unknown whether the promise of %s holds for %s: %s."
 			why = units.Plural(int(m.Never), "failover") + " never came to a grant"
 		}
 		out = append(out, fmt.Sprintf(answer, units.Duration(float64(promise)), where(x.Label, t), strings.TrimSuffix(why, ".")))

@@ -22,8 +22,8 @@ func TestView_saysOfWhichTrialAPromiseHolds(t *testing.T) {
 	}
 	got := found([]report.Trial{trial(1, 9e9), trial(2, 13e9)}...)
 	for _, want := range []string{
-		"Yes, the promise of 12.0 s holds for lock/a at 3 contenders, trial 1: the longest failover took 9.00 s.",
-		"No, the promise of 12.0 s does not hold for lock/a at 3 contenders, trial 2: the longest failover took 13.0 s.",
+		"The promise of 12.0 s was kept for lock/a at 3 contenders, trial 1 in every failover measured: the longest failover took 9.00 s.",
+		"The promise of 12.0 s was broken for lock/a at 3 contenders, trial 2: the longest failover took 13.0 s.",
 	} {
 		if !slices.Contains(got, want) {
 			t.Errorf("it does not say %q, but %q", want, got)
@@ -53,12 +53,17 @@ func TestHeadlines_havePhasesOnceACell(t *testing.T) {
 // A promise is kept by every failover, or nobody can say.
 func TestPromises(t *testing.T) {
 	for _, row := range []struct {
-		max   float64
-		never int64
-		want  string
-	}{{1e9, 0, "Yes, the promise of 2.00 s holds"}, {3e9, 1, "No, the promise of 2.00 s does not hold"}, {1e9, 1, "Nobody can say whether the promise of 2.00 s holds for "}} {
+		max, predicted float64
+		never          int64
+		want           string
+	}{
+		{1e9, 2e9, 0, "The promise of 2.00 s was kept for lock/a at 0 contenders, and its predicted range ends within it"},
+		{1e9, 3e9, 0, "The promise of 2.00 s was kept for lock/a at 0 contenders in every failover measured, but is not guaranteed: up to 3.00 s is predicted"},
+		{3e9, 3e9, 1, "The promise of 2.00 s was broken for lock/a"},
+		{1e9, 2e9, 1, "It is unknown whether the promise of 2.00 s holds for "},
+	} {
 		trial := report.Trial{Cell: history.Cell{Subject: "lock/a", Params: map[string]string{"promise": "2s"}},
-			Metrics: map[string]metrics.Metric{metrics.FailoverLatency: {Unit: "ns", Max: &row.max, Never: row.never}}}
+			Metrics: map[string]metrics.Metric{metrics.FailoverLatency: {Unit: "ns", Max: &row.max, Never: row.never}, metrics.FailoverPredicted: {Unit: "ns", Value: &row.predicted}}}
 		got := promises(matrix.Series{Label: "lock/a", Trials: []report.Trial{trial}})
 		if len(got) != 1 || !strings.HasPrefix(got[0], row.want) {
 			t.Errorf("%q, want %q", got, row.want)

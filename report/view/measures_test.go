@@ -197,7 +197,7 @@ func TestExtremes_haveAnIntervalOrMakeNoComparison(t *testing.T) {
 		return all
 	}
 	for want, given := range map[string][]report.Trial{
-		"(ratio 0.50, 95 % interval ":             trials(8, 0.01),
+		"(ratio 0.50, 95 % interval ":              trials(8, 0.01),
 		"Too few trials to compare them (2 and 2)": trials(2, 0.01),
 	} {
 		if got := found(given...); len(got) != 1 || !strings.Contains(got[0], want) || strings.Contains(got[0], "faster") {
