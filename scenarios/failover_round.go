@@ -73,6 +73,7 @@ func (f *failoverRound) run(ctx context.Context, wait time.Duration) (err error)
 func (f *failoverRound) hold(ctx context.Context, wait time.Duration) error {
 	until := time.After(wait)
 	f.held.write(ctx)
+	f.victim.check(ctx, f.held.claim)
 	select {
 	case <-until:
 		return nil

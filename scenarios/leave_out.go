@@ -27,11 +27,12 @@ func (s *Scenario) markBuiltin(overrides []string) {
 			path, _, _ := strings.Cut(o, "=")
 			steps := strings.Split(path, ".")
 			return steps[0] == "phases" && (len(steps) == 1 || (steps[1] == strconv.Itoa(i) || steps[1] == p.Name) &&
-				(len(steps) == 2 || steps[2] == "faults"))
+				(len(steps) == 2 || steps[2] == "faults" || steps[2] == "rounds" || steps[2] == "cause"))
 		})
 		for j := range p.Faults {
 			p.Faults[j].builtin = !asked
 		}
+		p.builtin = !asked
 	}
 }
 
@@ -39,6 +40,7 @@ func (s *Scenario) markBuiltin(overrides []string) {
 // same phases.
 func (s *Scenario) markAs(like *Scenario) {
 	for i := range s.Phases {
+		s.Phases[i].builtin = i < len(like.Phases) && like.Phases[i].builtin
 		for j := range s.Phases[i].Faults {
 			s.Phases[i].Faults[j].builtin = i < len(like.Phases) && j < len(like.Phases[i].Faults) && like.Phases[i].Faults[j].builtin
 		}
@@ -106,10 +108,21 @@ func reasonWithout(err error) string {
 // exitUnknown is the exit code of a run that could not be judged.
 const exitUnknown = 3
 
-// spares says whether the phase can do without all its faults of that name.
+// spares reports whether the scenario can do without all faults of that name in the phase: nobody
+// has asked for them, and the phase's question does not need them. A phase of a built-in scenario
+// whose kind makes the fault is left out as a whole.
 func (p *Phase) spares(name string) bool {
+	if p.makes(name) {
+		return p.builtin
+	}
 	those := slices.DeleteFunc(slices.Clone(p.Faults), func(f Fault) bool { return f.Fault != name })
 	return len(those) > 0 && !slices.ContainsFunc(those, func(f Fault) bool { return f.Essential || !f.builtin })
+}
+
+// makes reports whether the kind of the phase makes the fault, as a failover by the death of a member
+// does: it is not among the phase's own faults.
+func (p *Phase) makes(name string) bool {
+	return !slices.ContainsFunc(p.Faults, func(f Fault) bool { return f.Fault == name })
 }
 
 // without returns the scenario without what is left out.
@@ -117,6 +130,9 @@ func (s *Scenario) without(out []report.LeftOut) *Scenario {
 	less := *s
 	less.Phases = nil
 	for _, p := range s.Phases {
+		if slices.ContainsFunc(out, func(l report.LeftOut) bool { return l.Phase == p.Name && p.makes(l.Fault) }) {
+			continue
+		}
 		all := len(p.Faults)
 		p.Faults = slices.DeleteFunc(slices.Clone(p.Faults), func(f Fault) bool {
 			return slices.ContainsFunc(out, func(l report.LeftOut) bool { return l.Phase == p.Name && l.Fault == f.Fault })

@@ -124,3 +124,26 @@ func TestPartition_hasARingOfFourOrMore(t *testing.T) {
 		}
 	}
 }
+
+// On an external ensemble without commands a built-in scenario leaves out what would touch members;
+// what a user asks for is refused, all of it at once.
+func TestRefuseExternal_sparesWhatNobodyAskedFor(t *testing.T) {
+	external := ensembles.Options{Servers: []string{"zk1:2181"}}
+	load := func(overrides ...string) *Scenario {
+		t.Helper()
+		name, text, err := Source("failover")
+		must(t, err)
+		s, err := Load(name, text, overrides...)
+		must(t, err)
+		return s
+	}
+	must(t, load().refuseExternal(external))
+	err := load("phases.server-kill.rounds=1", "phases.leader-kill.rounds=1").refuseExternal(external)
+	if err == nil || !strings.Contains(err.Error(), "phases.5 (server-kill): member.kill would touch a member") || !strings.Contains(err.Error(), "phases.6 (leader-kill)") {
+		t.Errorf("asked for: %v", err)
+	}
+	less := load().without([]report.LeftOut{{Phase: "server-kill", Fault: "member.kill"}})
+	if len(less.Phases) != len(load().Phases)-1 || slices.ContainsFunc(less.Phases, func(p Phase) bool { return p.Name == "server-kill" }) {
+		t.Errorf("%d phases stay", len(less.Phases))
+	}
+}

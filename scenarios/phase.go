@@ -39,6 +39,8 @@ type Phase struct {
 	Cause  string        `yaml:"cause,omitempty"`       // failover: what happens to the holder
 	Cells  []string      `yaml:"cells,omitempty,flow"`  // episode: play these only, like "next exists #1/reply.drop"
 	Depth  int           `yaml:"depth,omitempty"`       // episode: how many faults strike in one; 2 draws pairs, for the duration
+
+	builtin bool // of a built-in scenario, and no flag sets its faults or its rounds
 }
 
 // common are the fields that every kind of phase knows.

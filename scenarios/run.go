@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -111,6 +112,7 @@ func (s *Scenario) refuseExternal(o ensembles.Options) error {
 	if _, varied := s.Matrix[tickKey]; varied || s.Tick > 0 {
 		return fmt.Errorf("%s sets the tick, and an external ensemble has its own; leave it out: --set tick=0s", s.Name)
 	}
+	var errs []error
 	for i := range s.Phases {
 		p := &s.Phases[i]
 		leave := "faults=[]"
@@ -119,17 +121,21 @@ func (s *Scenario) refuseExternal(o ensembles.Options) error {
 		}
 		leave = fmt.Sprintf("leave it out: --set phases.%d.%s", i, leave)
 		faults := p.memberFaults()
-		if len(faults) > 0 && o.Terms.Commands == nil {
-			return fmt.Errorf("phases.%d (%s): %s would touch a member, and an external ensemble is not ours to touch; %s, or name commands for it in a file (zkbench help ensembles)",
-				i, p.Name, strings.Join(faults, ", "), leave)
+		if o.Terms.Commands == nil {
+			faults = slices.DeleteFunc(faults, p.spares) // they are left out when the run begins
+			if len(faults) > 0 {
+				errs = append(errs, fmt.Errorf("phases.%d (%s): %s would touch a member of an external ensemble; %s, or name commands for it in a file (zkbench help ensembles)",
+					i, p.Name, strings.Join(faults, ", "), leave))
+			}
+			continue
 		}
 		for _, fault := range faults {
 			if why := lacks(fault, o); why != "" {
-				return fmt.Errorf("phases.%d (%s): %s %s; %s", i, p.Name, fault, why, leave)
+				errs = append(errs, fmt.Errorf("phases.%d (%s): %s %s; %s", i, p.Name, fault, why, leave))
 			}
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // lacks says why the commands of an external ensemble's members will not do for a fault; ""
