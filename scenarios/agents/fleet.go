@@ -29,9 +29,13 @@ type Fleet struct {
 	mu      sync.Mutex
 	peers   []*peer // that have joined, in their order; those that are lost stay
 	changed chan struct{}
-	refused error // why the last one that wanted to join was not let in
+	refused error             // why the last one that wanted to join was not let in
+	pending map[net.Conn]bool // connections that have not joined yet
 	closed  bool
 }
+
+// mostPending bounds the connections that have not joined yet: anybody can make one.
+const mostPending = 64
 
 // Listen begins a fleet without agents. They dial address, host:port; port 0 is one that is
 // free. Their version must be the given one. Close must be called.
@@ -70,8 +74,17 @@ func (f *Fleet) accept() {
 			time.Sleep(10 * time.Millisecond)
 			continue
 		}
+		if !f.begin(conn) {
+			_ = conn.Close()
+			continue
+		}
 		f.work.Go(func() {
-			if err := f.admit(conn); err != nil {
+			// Whatever the other end leaves undone, its connection ends in time, or with the fleet.
+			late := time.AfterFunc(greetLimit, func() { _ = conn.Close() })
+			err := f.admit(conn)
+			late.Stop()
+			f.end(conn)
+			if err != nil {
 				f.mu.Lock()
 				f.refused = fmt.Errorf("%s: %w", conn.RemoteAddr(), err)
 				f.mu.Unlock()
@@ -80,6 +93,27 @@ func (f *Fleet) accept() {
 			}
 		})
 	}
+}
+
+// begin notes a connection that has not joined yet; false if there are too many, or the fleet closes.
+func (f *Fleet) begin(conn net.Conn) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed || len(f.pending) >= mostPending {
+		return false
+	}
+	if f.pending == nil {
+		f.pending = map[net.Conn]bool{}
+	}
+	f.pending[conn] = true
+	return true
+}
+
+// end notes that a connection has joined, or failed to.
+func (f *Fleet) end(conn net.Conn) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.pending, conn)
 }
 
 // admit lets an agent join.
@@ -248,6 +282,9 @@ func (f *Fleet) Close() error {
 	first := !f.closed
 	f.closed = true
 	peers := slices.Clone(f.peers)
+	for conn := range f.pending {
+		_ = conn.Close() // it does not join any more
+	}
 	f.mu.Unlock()
 	var err error
 	if first {

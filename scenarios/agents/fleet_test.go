@@ -1,8 +1,10 @@
 package agents
 
 import (
+	"net"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/zkbench/zkbench/scenarios/agents/internal/msg"
 )
@@ -49,4 +51,42 @@ func parsePeer(word string) *peer {
 		close(p.gone)
 	}
 	return p
+}
+
+// Connections that say nothing do not keep a fleet from closing, and only so many may wait.
+func TestFleet_closesBesideSilentConnections(t *testing.T) {
+	f, err := Listen("127.0.0.1:0", "v", t.Logf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var silent []net.Conn
+	for range mostPending + 10 {
+		c, err := net.Dial("tcp", f.listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		silent = append(silent, c)
+	}
+	// The last are refused at once, the others when the fleet closes.
+	if _, err := silent[len(silent)-1].Read(make([]byte, 1)); err == nil {
+		t.Error("a connection beyond the limit was answered")
+	}
+	began := time.Now()
+	if err := f.Close(); err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(began); took > greetLimit/2 {
+		t.Errorf("closing took %v", took)
+	}
+}
+
+func TestHear_hasALimit(t *testing.T) {
+	var h msg.Hello
+	if err := hear(strings.NewReader(strings.Repeat("x", 2*longestWord)), &h); err == nil || !strings.Contains(err.Error(), "more than 65536 bytes") {
+		t.Errorf("a word without end: %v", err)
+	}
+	if err := hear(strings.NewReader("{}\n"), &h); err != nil {
+		t.Error(err)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -43,12 +44,18 @@ func say(w io.Writer, word any) error {
 
 // hear reads a line of JSON and leaves everything behind it.
 func hear(r io.Reader, word any) error {
-	line, err := bufio.NewReaderSize(oneByte{r}, 16).ReadBytes('\n')
+	line, err := bufio.NewReaderSize(oneByte{io.LimitReader(r, longestWord)}, 16).ReadBytes('\n')
+	if errors.Is(err, io.EOF) && len(line) == longestWord {
+		return fmt.Errorf("a first word of more than %d bytes", longestWord)
+	}
 	if err != nil {
 		return err
 	}
 	return json.Unmarshal(line, word)
 }
+
+// longestWord bounds what one end says first, in bytes.
+const longestWord = 64 << 10
 
 // oneByte reads byte by byte, so that a buffer in front of it holds nothing back.
 type oneByte struct{ io.Reader }
