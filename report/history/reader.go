@@ -42,11 +42,12 @@ type Reader struct {
 
 // NewReader reads the header from in. Close the reader after use.
 func NewReader(in io.Reader) (*Reader, error) {
-	zr, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(windowLimit))
+	compressed := &counted{Reader: in}
+	zr, err := zstd.NewReader(compressed, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(windowLimit))
 	if err != nil {
 		return nil, fmt.Errorf("history decompressor: %w", err)
 	}
-	r := &Reader{zr: zr, lines: bufio.NewReaderSize(zr, 256<<10)}
+	r := &Reader{zr: zr, lines: bufio.NewReaderSize(&bounded{text: zr, compressed: compressed}, 256<<10)}
 	first, err := r.line()
 	if err == nil {
 		r.Header, err = parseHeader(first)
