@@ -10,8 +10,8 @@ import (
 // with similar names.
 type outstanding struct {
 	mu    sync.Mutex
-	items map[string]bool // every item that was put, and whether it is outstanding
-	shown bool            // a node has shown an item: the recipe stores them so that they can be read
+	takes map[string]int // how often each item that was put has been received
+	shown bool           // a node has shown an item: the recipe stores them so that they can be read
 }
 
 // itemIDs finds what may be the identity of an item in a node's data, whatever the recipe wraps
@@ -24,17 +24,19 @@ const maxItemStart = 1024
 func (o *outstanding) put(id string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.items == nil {
-		o.items = map[string]bool{}
+	if o.takes == nil {
+		o.takes = map[string]int{}
 	}
-	o.items[id] = true
+	o.takes[id] = 0
 }
 
+// taken records that a consumer received the item. One that is received again was not removed: it is
+// outstanding from then on.
 func (o *outstanding) taken(id string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.items[id] {
-		o.items[id] = false
+	if _, put := o.takes[id]; put {
+		o.takes[id]++
 	}
 }
 
@@ -45,8 +47,8 @@ func (o *outstanding) in(data []byte) bool {
 	defer o.mu.Unlock()
 	named, waits := false, false
 	for _, id := range itemIDs.FindAll(data[:min(len(data), maxItemStart)], -1) {
-		is, put := o.items[string(id)]
-		named, waits = named || put, waits || is
+		takes, put := o.takes[string(id)]
+		named, waits = named || put, waits || put && takes != 1
 	}
 	o.shown = o.shown || named
 	return waits || !named && !o.shown && len(data) > 0

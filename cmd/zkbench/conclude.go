@@ -58,6 +58,9 @@ func terminal(w io.Writer) render.Term {
 
 // tty returns the terminal that w is; nil where it is none.
 func tty(w io.Writer) *os.File {
+	if s, ok := w.(stream); ok {
+		w = s.File
+	}
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		return f
 	}

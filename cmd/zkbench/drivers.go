@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v4"
@@ -61,8 +62,8 @@ func (f *runFlags) moveDrivers(cmd *cobra.Command, dir string) error {
 	return nil
 }
 
-// probeDrivers starts and ends each driver once, side by side: one that cannot start is reported
-// before an ensemble is started for it.
+// probeDrivers starts and ends each driver once, in parallel, so that one that cannot start is
+// reported before an ensemble is started. It kills every process that a driver leaves running.
 func probeDrivers(configs []scenarios.Config) error {
 	var commands []host.Command
 	for _, c := range configs {
@@ -81,6 +82,11 @@ func probeDrivers(configs []scenarios.Config) error {
 		all.Go(func() { errs[i] = host.Probe(c, state.Self().String()) })
 	}
 	all.Wait()
+	for p, owner := range state.Marked(host.Mark) {
+		if owner == state.Self().String() {
+			errs = append(errs, p.Signal(syscall.SIGKILL))
+		}
+	}
 	return errors.Join(errs...)
 }
 

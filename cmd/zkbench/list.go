@@ -132,7 +132,7 @@ func listSchema(w io.Writer) error {
 
 func listGuarantees(w io.Writer) error {
 	for _, g := range verdict.All() {
-		fmt.Fprintf(w, "  %s (rule %d; of a %s)\n", g.Name, g.Rule, strings.Join(g.Concerns, ", "))
+		fmt.Fprintf(w, "  %s (%s)\n", g.Name, strings.Join(g.Concerns, ", "))
 		fmt.Fprintf(w, "    promise: %s\n    broken:  %s\n", g.Promise, g.Harm)
 	}
 	return nil

@@ -21,6 +21,7 @@ import (
 	"github.com/zkbench/zkbench/chaos"
 	"github.com/zkbench/zkbench/ensembles/rootless"
 	"github.com/zkbench/zkbench/ensembles/state"
+	"github.com/zkbench/zkbench/recipes/driver/host"
 )
 
 // Exit codes.
@@ -57,18 +58,38 @@ func main() {
 		fmt.Fprintf(os.Stderr, "zkbench: %v\n", err)
 		os.Exit(exitUnknown)
 	}
-	if err := state.Adopt(); err != nil {
-		fmt.Fprintf(os.Stderr, "zkbench: daemons of drivers stay out of sight: %v\n", err)
+	isDriver := os.Getenv(host.Mark) != "" // the zkbench that started it ends its children
+	if !isDriver {
+		if err := state.Adopt(); err != nil {
+			fmt.Fprintf(os.Stderr, "zkbench: background processes of drivers will not be found: %v\n", err)
+		}
 	}
-	ctx, stop := interruptible(os.Stderr)
-	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	ctx, interrupt, stop := interruptible(os.Stderr)
+	code := run(ctx, os.Args[1:], stream{os.Stdout, interrupt}, stream{os.Stderr, interrupt})
 	stop()
-	signal.Ignore(syscall.SIGPIPE, syscall.SIGHUP) // what follows is written to whoever still reads
-	stray, _ := sweepDrivers()                     // what could not be killed is somebody else's
-	for _, line := range stray {
-		fmt.Fprintf(os.Stderr, "zkbench: killed %s\n", line)
+	signal.Ignore(syscall.SIGHUP)
+	if !isDriver {
+		stray, _ := sweepDrivers() // the error is of processes of other users
+		for _, line := range stray {
+			fmt.Fprintf(os.Stderr, "zkbench: killed %s\n", line)
+		}
 	}
 	os.Exit(code)
+}
+
+// stream is stdout or stderr. When its reader has gone away, it interrupts the run, as SIGPIPE
+// would. The signal itself is dropped, because every connection and pipe to a driver raises it too.
+type stream struct {
+	*os.File
+	interrupt func()
+}
+
+func (s stream) Write(p []byte) (int, error) {
+	n, err := s.File.Write(p)
+	if errors.Is(err, syscall.EPIPE) {
+		s.interrupt()
+	}
+	return n, err
 }
 
 // run is main with everything passed in; it returns the exit code.
@@ -141,14 +162,14 @@ func rootCmd() *cobra.Command {
 // twice, to the process and to its group.
 const sameSignal = time.Second
 
-// interruptible returns a context that the first SIGINT, SIGTERM, SIGHUP or SIGPIPE cancels: the
-// run heals, tears down and writes what it has. A second SIGINT or SIGTERM leaves at once. SIGHUP
-// comes when a terminal or an ssh connection closes, SIGPIPE when nobody reads the output any
-// longer, again with every line that is written.
-func interruptible(stderr io.Writer) (context.Context, func()) {
+// interruptible returns a context that the first SIGINT, SIGTERM or SIGHUP, or a call of interrupt,
+// cancels: the run heals, tears down and writes what it has. A second SIGINT or SIGTERM exits at
+// once. SIGHUP arrives when a terminal or an ssh connection closes.
+func interruptible(stderr io.Writer) (ctx context.Context, interrupt, stop func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // dropped; children do not inherit it as ignored
 	go func() {
 		if _, ok := <-signals; !ok {
 			return
@@ -163,5 +184,5 @@ func interruptible(stderr io.Writer) (context.Context, func()) {
 			}
 		}
 	}()
-	return ctx, func() { signal.Stop(signals); close(signals); cancel(nil) }
+	return ctx, func() { cancel(errors.New("the output has no reader")) }, func() { signal.Stop(signals); close(signals); cancel(nil) }
 }

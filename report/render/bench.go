@@ -49,7 +49,7 @@ func benchLine(b *strings.Builder, m view.Measured) {
 	var numbers []string
 	for _, n := range m.Numbers {
 		if finite(n.Value) {
-			numbers = append(numbers, strconv.FormatFloat(n.Value, 'f', -1, 64)+" "+n.Unit)
+			numbers = append(numbers, benchNumber(n.Value)+" "+n.Unit)
 		}
 	}
 	if len(numbers) == 0 { // a line without a number is none
@@ -65,6 +65,14 @@ func benchLabel(m view.Measured) string {
 		label += "/" + benchName(p.Name) + "=" + benchName(p.Value)
 	}
 	return label + "/clients=" + strconv.Itoa(m.Clients)
+}
+
+// benchNumber prints six significant digits: more than any measurement here has.
+func benchNumber(v float64) string {
+	if rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 6, 64), 64); err == nil {
+		v = rounded
+	}
+	return strconv.FormatFloat(v, 'f', -1, 64)
 }
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
