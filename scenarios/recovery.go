@@ -51,6 +51,7 @@ func (r *recovery) injected(p chaos.Window) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.force[key(p)] = true
+	r.st.memberFaults.Add(1)
 	if r.abandon != nil {
 		r.abandon()
 	}
@@ -68,12 +69,14 @@ func (r *recovery) healed(p chaos.Window) {
 	}
 	delete(r.force, key(p))
 	if len(r.force) > 0 {
+		r.st.memberFaults.Add(-1)
 		return
 	}
 	ctx, cancel := context.WithCancel(r.ctx)
 	r.abandon = cancel
 	r.waits.Go(func() {
 		defer cancel()
+		defer r.st.memberFaults.Add(-1)
 		r.await(ctx, p)
 	})
 }

@@ -45,12 +45,13 @@ type stage struct {
 	grants atomic.Int64 // had, or items taken
 	items  atomic.Int64 // of a queue: identities given so far
 
-	outstanding outstanding             // of a queue
-	putting     atomic.Int64            // clients that may be putting, of those that put while they see the phase last
-	events      atomic.Pointer[moments] // of the phase; nil where no fault is planned
-	checked     atomic.Int64            // when a claim was last held against the tree
-	stopped     atomic.Int64            // when the clients were told to stop, in this phase; 0: not yet
-	backing     atomic.Int64            // clients that back off after errors
+	outstanding  outstanding             // of a queue
+	putting      atomic.Int64            // clients that may be putting, of those that put while they see the phase last
+	events       atomic.Pointer[moments] // of the phase; nil where no fault is planned
+	checked      atomic.Int64            // when a claim was last held against the tree
+	stopped      atomic.Int64            // when the clients were told to stop, in this phase; 0: not yet
+	backing      atomic.Int64            // clients that back off after errors
+	memberFaults atomic.Int64            // faults in force that touch members, and recoveries after them
 
 	resumed atomic.Pointer[func(wire.Event)] // is told that a client has its session on a server again
 

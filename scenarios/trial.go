@@ -51,6 +51,11 @@ func (t *trial) run(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, st.record.Close()) }()
 	ctx, cancel := whileWritten(ctx, st.record)
 	defer cancel()
+	ctx, unavailable := context.WithCancelCause(ctx)
+	defer unavailable(nil)
+	if unready == nil {
+		go st.watchEnsemble(ctx, unavailable)
+	}
 	return t.recorded(ctx, func() error {
 		if unready != nil {
 			return unready
@@ -211,7 +216,10 @@ func (t *trial) phases(ctx context.Context) error {
 func (t *trial) playable(ctx context.Context, err error) error {
 	st := t.stage
 	switch {
-	case err == nil || errors.Is(err, errBroken) || errors.Is(err, errNotWhole):
+	case errors.Is(err, errNotWhole):
+		st.record.Record(&history.Unplayed{At: st.clock.Now(), Why: err.Error()})
+		return err
+	case err == nil || errors.Is(err, errBroken):
 		return err
 	case ctx.Err() != nil:
 		st.record.Record(&history.Unplayed{At: st.clock.Now(), Why: "it was interrupted"})

@@ -3,10 +3,13 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/shirou/gopsutil/v4/process"
 
 	"github.com/zkbench/zkbench/ensembles/state"
 	"github.com/zkbench/zkbench/recipes/driver/host"
@@ -33,6 +36,31 @@ func TestRun_diskFull(t *testing.T) {
 	}
 	if h, err := filepath.Glob(filepath.Join(out, "history", "*.zst")); err != nil || len(h) != 1 {
 		t.Errorf("the history is not kept: %v %v", h, err)
+	}
+	r.gone()
+}
+
+// A run whose members were all killed from outside ends by itself, as unknown, and names them.
+func TestRun_endsWhenNoMemberServes(t *testing.T) {
+	r := startHerd(t, "--set", "phases.1.faults=[]", "--set", "session_timeout=4s")
+	r.await("3 clients: churn")
+	self, err := process.NewProcess(int32(r.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	children, err := self.Children()
+	if err != nil || len(children) < 3 {
+		t.Fatalf("%d members found: %v", len(children), err)
+	}
+	for _, p := range children {
+		if err := p.Kill(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	code := r.end()
+	said := strings.Join(r.said, "\n")
+	if code != "3" || !regexp.MustCompile(`could not serve for [0-9]+s, without a fault of the scenario: zk1: .*refused, zk2: .*, zk3: `).MatchString(said) {
+		t.Errorf("exit code %s, and it does not name the members:\n%s", code, said)
 	}
 	r.gone()
 }
