@@ -7,10 +7,10 @@ import (
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
-// ownProcesses returns a function that admits connections of this process and of those below it,
-// such as drivers, to the listeners of clients. Any other process on the machine could change a
-// verdict there, or reach an ensemble without its own certificate. If the system does not tell whose
-// a connection is, it is admitted; a session that belongs to no client then shows in the commits.
+// ownProcesses returns a function that admits connections of this process and its descendants, such
+// as drivers, to the listeners of clients. Another process could change a verdict there, or reach
+// an ensemble without a certificate of its own. If the owner of a connection is unknown, it is
+// admitted; a session that belongs to no client then shows in the commits.
 func ownProcesses(logf func(format string, args ...any)) func(net.Conn) bool {
 	var once sync.Once
 	return func(c net.Conn) bool {

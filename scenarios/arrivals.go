@@ -11,23 +11,23 @@ import (
 
 // How operations arrive, as Phase.Arrivals.
 const (
-	constant = "constant" // at even distances, the default
+	constant = "constant" // at even intervals, the default
 	poisson  = "poisson"  // each independent of the others
 )
 
-// arrivals are the instants at which operations are due in a phase, in their order. Each is
-// given away once, to whichever client is free to see to it.
+// arrivals are the instants at which operations of a phase are due, in order. Each is given to one
+// client that is free.
 type arrivals struct {
 	history.Arrivals
-	random *rand.Rand // nil where they are at even distances
+	random *rand.Rand // nil for even intervals
 
 	mu    sync.Mutex
-	count float64       // how many are expected until the next one is due
-	until time.Duration // since the beginning; from here on none is due
+	count float64 // how many operations are expected until the next one
+	until time.Duration
 }
 
-// newArrivals returns those of a phase that begins at start. The seed decides where they are
-// at random.
+// newArrivals returns the arrivals of a phase that begins at start. The seed decides random
+// intervals.
 func newArrivals(p *Phase, start time.Duration, seed uint64) *arrivals {
 	a := &arrivals{until: p.Duration, Arrivals: history.Arrivals{
 		At: start, Phase: p.Name, For: p.Duration, Rate: p.Rate, RateTo: p.RateTo, Steps: p.Steps}}
@@ -38,7 +38,6 @@ func newArrivals(p *Phase, start time.Duration, seed uint64) *arrivals {
 	return a
 }
 
-// next gives away the next that is due; false when there is none any more.
 func (a *arrivals) next() (due time.Duration, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -53,16 +52,13 @@ func (a *arrivals) next() (due time.Duration, ok bool) {
 	return a.At + after, true
 }
 
-// end has nothing be due from now on.
+// end makes no more operations due.
 func (a *arrivals) end(now time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.until = min(a.until, now-a.At)
 }
 
-// reach returns how long after the beginning so many arrivals are expected: the inverse of the
-// integral of the rate. At even distances that is when the next is due, at random it is where
-// the sum of exponential distances is as large (a Poisson process on a stretched clock).
 func (a *arrivals) reach(count float64) time.Duration {
 	whole := a.For.Seconds()
 	switch {
@@ -83,7 +79,7 @@ func (a *arrivals) reach(count float64) time.Duration {
 	return inSeconds(2 * count / (a.Rate + math.Sqrt(a.Rate*a.Rate+2*count*steep)))
 }
 
-// inSeconds is a duration of so many seconds, at most the longest phase.
+// inSeconds converts seconds to a duration, at most the longest phase.
 func inSeconds(s float64) time.Duration {
 	return time.Duration(min(s, maxDuration.Seconds()) * float64(time.Second))
 }

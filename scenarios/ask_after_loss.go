@@ -12,10 +12,10 @@ import (
 // answers.
 const settleAfterLoss = 50 * time.Millisecond
 
-// askAfterLoss asks a client that was notified that its grant is lost whether its recipe says that
-// it holds, and records the answer, unless the client has begun another operation by then. A recipe
-// that says so is asked again a moment later. It returns at once; closing the client waits for the
-// answer.
+// askAfterLoss asks the recipe of a client that was notified of the loss of its grant whether it
+// still holds, and records the answer, unless the client has begun another operation by then. If
+// the recipe answers yes, it is asked again a moment later. It returns at once; closing the client
+// waits for the answer.
 func (c *client) askAfterLoss(e recipes.Event) {
 	d := c.driver()
 	if e.Kind != recipes.EventLost || e.Token == 0 || d == nil || !d.Offers("holds") {
@@ -27,7 +27,7 @@ func (c *client) askAfterLoss(e recipes.Event) {
 			asked := c.st.clock.Now()
 			holds, err := d.Holds()
 			if err != nil || c.begun.Load() != begun {
-				return // it has ended, or a release or an acquire has changed what it holds
+				return
 			}
 			if !holds || asked > c.st.instant(e.At)+settleAfterLoss {
 				c.st.record.Record(&history.Holds{Asked: asked, At: c.st.clock.Now(), Client: c.n, Session: e.Session, Holds: holds})

@@ -10,32 +10,29 @@ import (
 	"github.com/zkbench/zkbench/recipes"
 )
 
-// attempt is an acquire, or a take from a queue, in the background.
+// attempt is an acquire or a take in the background.
 type attempt struct {
 	c      *client
 	giveUp context.CancelFunc
-	done   chan struct{} // closed when it has returned; then the rest is known
+	done   chan struct{}
 	claim  recipes.Claim
 	err    error
-	at     time.Duration // when it was granted, or returned
-	over   bool          // the client has let go, or given up for good
+	at     time.Duration // when it was granted or returned
+	over   bool          // the client has released or given up
 }
 
-// begin has the client stand in line. Whoever calls it waits for done in the end.
 func (c *client) begin(ctx context.Context) *attempt {
 	a, run := c.attempt(ctx)
 	go run()
 	return a
 }
 
-// try has the client stand in line, and returns when the attempt has returned.
 func (c *client) try(ctx context.Context) *attempt {
 	a, run := c.attempt(ctx)
 	run()
 	return a
 }
 
-// attempt is one that run makes.
 func (c *client) attempt(ctx context.Context) (a *attempt, run func()) {
 	a = &attempt{c: c, done: make(chan struct{})}
 	ctx, a.giveUp = context.WithCancel(ctx)
@@ -51,7 +48,6 @@ func (c *client) attempt(ctx context.Context) (a *attempt, run func()) {
 	}
 }
 
-// returned waits until the attempt has returned, within limit.
 func (a *attempt) returned(ctx context.Context, limit time.Duration) bool {
 	select {
 	case <-a.done:
@@ -62,7 +58,6 @@ func (a *attempt) returned(ctx context.Context, limit time.Duration) bool {
 	return false
 }
 
-// ended says whether the attempt has returned.
 func (a *attempt) ended() bool {
 	select {
 	case <-a.done:
@@ -72,13 +67,10 @@ func (a *attempt) ended() bool {
 	}
 }
 
-// inDoubt says that the holder was told that its grant is suspended or lost.
 func (a *attempt) inDoubt() bool { return a.c.inDoubt(a.claim.Token) }
 
-// write writes to the resource, as every holder must.
 func (a *attempt) write(ctx context.Context) { a.c.write(ctx, a.claim) }
 
-// release lets go of the grant.
 func (a *attempt) release(ctx context.Context) error {
 	a.over = true
 	if err := a.c.release(ctx, a.claim); err != nil {
@@ -89,9 +81,8 @@ func (a *attempt) release(ctx context.Context) error {
 
 var errNoGrant = errors.New("nobody was granted")
 
-// first acquires where nobody should be in the way. A client that is not granted in time,
-// because something was left behind, is in a snapshot while it waits, which is for the
-// verdicts to judge; then it gives up.
+// first acquires without competition. A client that is not granted in time, because a node was left
+// behind, appears in a snapshot while it waits; then it gives up.
 func (c *client) first(ctx context.Context) (*attempt, error) {
 	limit := c.st.patience()
 	a := c.begin(ctx)
@@ -100,7 +91,7 @@ func (c *client) first(ctx context.Context) (*attempt, error) {
 		_ = c.st.snapshotStuck(ctx)
 		c.st.waiting()
 		a.giveUp()
-		if !a.returned(context.WithoutCancel(ctx), limit) { // it cannot be called off
+		if !a.returned(context.WithoutCancel(ctx), limit) {
 			c.close()
 			return nil, fmt.Errorf("client %d: %w within %v, though nobody is known to hold", c.n, errNoGrant, limit)
 		}
@@ -114,31 +105,28 @@ func (c *client) first(ctx context.Context) (*attempt, error) {
 	return a, nil
 }
 
-// line is clients that stand in line, and who is granted in turn.
 type line struct {
 	st      *stage
-	granted chan *attempt // attempts that have returned, in that order
+	granted chan *attempt // attempts that have returned, in order
 	waiting sync.WaitGroup
 	giveUp  context.CancelFunc
 	calls   context.Context
 }
 
-// newLine makes an empty line. leave must be called.
 func (st *stage) newLine(ctx context.Context) *line {
 	l := &line{st: st, granted: make(chan *attempt, len(st.clients))}
 	l.calls, l.giveUp = context.WithCancel(ctx)
 	return l
 }
 
-// leave calls off everybody who still waits.
 func (l *line) leave() {
 	l.st.waiting()
 	l.giveUp()
 	l.waiting.Wait()
 }
 
-// join has all clients but one stand in line behind it. comeBack says that a waiter that
-// loses its session stands in line anew.
+// join makes all clients but one wait in line behind it. With comeBack, a waiter that loses its
+// session joins the line again.
 func (l *line) join(first *client, comeBack bool) {
 	for _, c := range l.st.clients {
 		if c == first {
@@ -154,7 +142,6 @@ func (l *line) join(first *client, comeBack bool) {
 	}
 }
 
-// next returns the client to which the line has passed the grant.
 func (l *line) next(ctx context.Context) (*attempt, error) {
 	limit := l.st.scenario.SessionTimeout + settleLimit
 	select {

@@ -11,26 +11,24 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// An audit's cells are episodes. Which there are is known once calm ones have been
-// watched: every step that came, with every fault that fits it.
+// The cells of an audit are episodes. The calm ones are run first; they show the steps, and each
+// step is then tested with each fault that applies to it.
 
 const (
 	episodeKind    = "episode"
 	episodeClients = 3
 	calmName       = "calm"
-	allSteps       = "all" // the step of what is no matter of one step
+	allSteps       = "all" // for cells that do not concern a single step
 )
 
-// aim is a fault and the step that it is aimed at.
 type aim struct {
 	step  step
 	fault *stepFault
 }
 
-// String is the name of a cell: "next exists #1/reply.drop".
+// String returns the name of a cell, such as "next exists #1/reply.drop".
 func (a aim) String() string { return a.step.String() + "/" + a.fault.name }
 
-// parseAims reads the name of a cell: an aim, or several with " + " between them.
 func parseAims(name string) ([]aim, error) {
 	var out []aim
 	for _, text := range strings.Split(name, " + ") {
@@ -52,7 +50,6 @@ func parseAims(name string) ([]aim, error) {
 	return out, nil
 }
 
-// parseCell returns what is done in the cell of an audit.
 func parseCell(name string) (provocation, error) {
 	if what, ok := strings.CutPrefix(name, allSteps+"/"); ok {
 		if what == calmName {
@@ -74,7 +71,6 @@ func parseCell(name string) (provocation, error) {
 	return provocation{name: name, clients: episodeClients, aims: aims, run: func(p *provoked) { p.episode(aims) }}, nil
 }
 
-// audit returns the phase of a scenario that audits; nil if it does not, as in a zoo.
 func (s *Scenario) audit() *Phase {
 	if len(s.Phases) == 0 || s.Phases[0].Kind != episodeKind || len(s.Specimens) > 0 {
 		return nil
@@ -82,8 +78,7 @@ func (s *Scenario) audit() *Phase {
 	return &s.Phases[0]
 }
 
-// auditCells returns the cells that an audit begins with: those that it names, or else the
-// calm ones.
+// auditCells returns the cells that an audit begins with: those that it names, or the calm ones.
 func (s *Scenario) auditCells(p *Phase) (cells []cell, err error) {
 	for _, name := range s.Subjects {
 		subject, err := s.find(name)
@@ -109,7 +104,6 @@ func (s *Scenario) auditCells(p *Phase) (cells []cell, err error) {
 	return cells, nil
 }
 
-// auditCell returns the cell of that name.
 func (s *Scenario) auditCell(subject recipes.Subject, name string) (cell, error) {
 	what, err := parseCell(name)
 	if err != nil {
@@ -117,7 +111,7 @@ func (s *Scenario) auditCell(subject recipes.Subject, name string) (cell, error)
 	}
 	hello := subject
 	if subject.Start != nil && subject.Open == nil && subject.Variant == "" {
-		hello.Variant = recipes.Predecessor // a driver that has not started has not said its variant
+		hello.Variant = recipes.Predecessor // the variant of a driver is unknown until it has started
 	}
 	if what.fits != nil && !what.fits(hello) {
 		return cell{}, fmt.Errorf("%q does not go with %s; of its kind go: %s", name, subject.Name, strings.Join(wholeLine(subject), ", "))
@@ -141,13 +135,12 @@ func (s *Scenario) auditCell(subject recipes.Subject, name string) (cell, error)
 	return cell{Subject: subject, Clients: what.clients, Provocation: name, Step: step, Fault: fault, Scenario: s, aims: what.aims}, nil
 }
 
-// stepCells returns the cells of a subject, by the steps that were seen.
 func (s *Scenario) stepCells(subject recipes.Subject, w *stepWatch) (cells []cell, err error) {
 	var errs []error
 	for _, r := range w.records(subject) {
 		for _, f := range r.Faults {
 			if r.Step == allSteps && f == calmName {
-				continue // has been played
+				continue
 			}
 			c, err := s.auditCell(subject, r.Step+"/"+f)
 			cells, errs = append(cells, c), append(errs, err)
@@ -156,10 +149,9 @@ func (s *Scenario) stepCells(subject recipes.Subject, w *stepWatch) (cells []cel
 	return cells, errors.Join(errs...)
 }
 
-// pairLimit bounds how many pairs are drawn: a budget ends it earlier.
+// pairLimit bounds how many pairs are drawn; a time budget usually ends the audit earlier.
 const pairLimit = 2000
 
-// pairCells draws cells with two faults each from those with one.
 func (s *Scenario) pairCells(single []cell, seed uint64) (pairs []cell, err error) {
 	single = slices.DeleteFunc(slices.Clone(single), func(c cell) bool { return len(c.aims) == 0 || c.alone() })
 	r := rand.New(rand.NewPCG(seed, 2))
@@ -183,14 +175,12 @@ func (s *Scenario) pairCells(single []cell, seed uint64) (pairs []cell, err erro
 	return pairs, nil
 }
 
-// counted says that what the cell costs is counted, by the members as well: nobody else may
-// use them meanwhile.
+// counted reports whether the members' own counters are used in the cell, so that no other trial
+// may use the members at the same time.
 func (c cell) counted() bool { return c.Step == allSteps && c.Fault == "line" }
 
-// driven says that the clients of the cell are programs of their own.
 func (c cell) driven() bool { return c.Subject.Start != nil }
 
-// alone says that the cell's fault hits a member, which others use as well.
 func (c cell) alone() bool {
 	return slices.ContainsFunc(c.aims, func(a aim) bool { return a.fault.alone })
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// calm is an episode without a fault. Its steps are watched.
+// calm is an episode without a fault. It records the steps.
 func calm(p *provoked) {
 	var scripts []*wire.Transcript
 	for _, c := range p.st.clients {
@@ -28,22 +28,19 @@ func calm(p *provoked) {
 	}
 }
 
-// calmTimes is how many calm episodes are watched: steps that only one of them has are a
-// matter of chance.
+// calmTimes is how many calm episodes are run. Steps that only one of them has occur by chance.
 const calmTimes = 3
 
-// stepWatch gathers the steps of the calm episodes of a subject.
+// stepWatch collects the steps of the calm episodes of a subject.
 type stepWatch struct {
 	mu    sync.Mutex
 	times int
-	tries bool // the subject has a timed try, which a driver says when it has started
-	// variant is the subject's, which a driver says as well.
+	tries bool // the subject has a timed try; of a driver this is known when it has started
+	// variant is the subject's; of a driver it is known when it has started
 	variant recipes.Variant
 	steps   []seenStep
 }
 
-// add takes in what one calm episode has shown: what counts is what all show. It says
-// whether that was the last.
 func (w *stepWatch) add(seen []seenStep, of recipes.Subject) (last bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -55,7 +52,6 @@ func (w *stepWatch) add(seen []seenStep, of recipes.Subject) (last bool) {
 	return w.times == calmTimes
 }
 
-// records are the steps and the faults that fit them: the rows of the matrix.
 func (w *stepWatch) records(subject recipes.Subject) []*history.Step {
 	out := []*history.Step{{Step: allSteps, Faults: append([]string{calmName}, wholeLine(subject)...)}}
 	for _, s := range w.steps {
@@ -73,10 +69,10 @@ func (w *stepWatch) records(subject recipes.Subject) []*history.Step {
 	return slices.DeleteFunc(out, func(r *history.Step) bool { return len(r.Faults) == 0 })
 }
 
-// backlogFaults strike at the requests of two consumers while items are waiting.
+// backlogFaults are the faults for the requests of two consumers while items are waiting.
 var backlogFaults = []string{"reply.drop", "reply.close", "request.hold"}
 
-// atBacklog returns the consumers' requests once more, to be struck while items are waiting for
+// atBacklog returns the consumers' requests again, as steps that occur while items are waiting for
 // both.
 func (w *stepWatch) atBacklog() (out []*history.Step) {
 	for _, s := range w.steps {

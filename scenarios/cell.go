@@ -11,40 +11,34 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// cell is one cell of the matrix.
 type cell struct {
 	Subject recipes.Subject
 	Clients int
-	Trial   int // 1 based; 0 where the cell is run once
-	// Scenario is the scenario as it is in this cell: the matrix's choice is made.
+	Trial   int // from 1; 0 if the cell is run once
+	// Scenario is the scenario with the matrix's choice applied.
 	Scenario *Scenario
-	// Choice is the matrix's choice, by key.
-	Choice map[string]string
-	// In a zoo: what is done to the subject, and which guarantees it must be caught
-	// breaking then; none for a sound one.
+	Choice   map[string]string
+	// In a zoo: the script, and the guarantees that the subject must break; none for a sound
+	// subject.
 	Provocation string
 	Caught      []string
 
-	// In an audit: the step at which the fault strikes, and the fault, as Provocation names
-	// them together.
+	// In an audit: the step and the fault, which Provocation names together.
 	Step, Fault string
 
-	versions []ensembles.Version // of ZooKeeper, that its ensemble runs; none: that of the options
+	versions []ensembles.Version // versions of ZooKeeper that the ensemble runs; empty for the default
 
-	aims   []aim  // the same
-	suffix string // of the trial's name, by the choice
+	aims   []aim // parsed from Provocation
+	suffix string
 }
 
-// cells returns the matrix, subject by subject inside everything else, so that the
-// subjects are compared under the same conditions.
-// Of a scenario that names its trials only those.
+// cells returns the cells of the matrix. The subject varies fastest, so that subjects are compared
+// under the same conditions. If the scenario names trials, only those are returned.
 func (s *Scenario) cells() ([]cell, error) {
 	cells, err := s.everyCell()
 	return s.chosen(cells), err
 }
 
-// everyCell is cells, also those that the scenario leaves out: all of one version of
-// ZooKeeper, then all of the next.
 func (s *Scenario) everyCell() (all []cell, err error) {
 	for _, versions := range s.perEnsemble() {
 		cells, err := s.cellsOfOne()
@@ -59,7 +53,6 @@ func (s *Scenario) everyCell() (all []cell, err error) {
 	return all, nil
 }
 
-// cellsOfOne is the cells of one version.
 func (s *Scenario) cellsOfOne() ([]cell, error) {
 	if len(s.Specimens) > 0 {
 		return s.zoo()
@@ -88,10 +81,9 @@ func (s *Scenario) cellsOfOne() ([]cell, error) {
 	return cells, nil
 }
 
-// interleave repeats a row of cells, which differ only in their subject, n times:
-// A B, then B A, then A B again. Whatever else the machine does, it does to
-// neighbours alike, and a drift that goes on favours nobody. Once or less leaves
-// the row as it is.
+// interleave repeats a row of cells, which differ only in their subject, n times: A B, then B A,
+// then A B again. Neighbours run under the same load of the machine, and a drift favours none of
+// them. For n of 1 or less it returns the row as it is.
 func interleave(row []cell, n int) []cell {
 	if n <= 1 {
 		return row
@@ -110,17 +102,16 @@ func interleave(row []cell, n int) []cell {
 	return out
 }
 
-// fewTrials is how many trials of a cell are run whatever the budget says: with fewer
-// there is no confidence interval.
+// fewTrials is how many trials of a cell are run regardless of the budget: fewer give no confidence
+// interval.
 const fewTrials = 6
 
-// spent says whether the budget, counted from the start of the first trial, forbids
-// another repetition, unless it has extra time.
+// spent reports whether the budget, counted from the start of the first trial, forbids another
+// repetition.
 func (s *Scenario) spent(group []cell, elapsed time.Duration) bool {
 	return s.Budget > 0 && elapsed > s.Budget && group[0].Trial > fewTrials
 }
 
-// validateTrials checks what repeats and compares the cells.
 func (s *Scenario) validateTrials(bad problemFunc) {
 	between(bad, "trials", s.Trials, 0, maxTrials)
 	between(bad, "budget", s.Budget, 0, maxDuration)
@@ -149,7 +140,6 @@ func (s *Scenario) validateTrials(bad problemFunc) {
 	}
 }
 
-// trialName is the name of the cell's trial, unique in its run.
 func (c cell) trialName() string {
 	start := c.Scenario.Name + "-" + strings.ReplaceAll(c.Subject.Name, "/", "-") + c.versionSuffix()
 	switch {
@@ -163,9 +153,9 @@ func (c cell) trialName() string {
 	return fmt.Sprintf("%s-%d%s", start, c.Clients, c.suffix)
 }
 
-// params are the settings of the cell's trial, for result.json and for thresholds. What the
-// matrix varies is among them, under the name of its field: session_timeout, tick,
-// drain.hold, drain.rounds; but a choice for all phases is one parameter.
+// params returns the parameters of the cell's trial for result.json and thresholds. What the matrix
+// varies is among them, under the name of its field: session_timeout, tick, drain.hold,
+// drain.rounds. A choice for all phases is one parameter.
 func (c cell) params() map[string]string {
 	s := c.Scenario
 	p := map[string]string{"session_timeout": s.SessionTimeout.String()}
@@ -185,7 +175,6 @@ func (c cell) params() map[string]string {
 	return p
 }
 
-// name writes the cell's choice from the matrix into its parameters.
 func (c cell) name(params map[string]string) {
 	for key, value := range c.Choice {
 		switch field := c.Scenario.field(key); {
@@ -194,27 +183,23 @@ func (c cell) name(params map[string]string) {
 				delete(params, p.Name+".hold")
 			}
 			params[key] = value
-		case strings.HasPrefix(key, "params."): // is there under its own name
+		case strings.HasPrefix(key, "params."):
 		case params[field] == "":
 			params[field] = value
 		}
 	}
 }
 
-// batch is those cells of a scenario that can share an ensemble, in order.
 type batch struct {
-	tick     time.Duration       // that of the ensemble; 0 where the scenario does not say
-	versions []ensembles.Version // that it runs; none where the scenario does not say
+	tick     time.Duration       // the tick of the ensemble; 0 if the scenario sets none
+	versions []ensembles.Version // the versions that it runs; empty if the scenario sets none
 	cells    []cell
 }
 
-// takes says whether the cell can share the batch's ensemble. A trial that upgrades members
-// has one for itself: each begins with the old version.
 func (b *batch) takes(c cell) bool {
 	return b.tick == c.Scenario.Tick && slices.Equal(b.versions, c.versions) && !c.Scenario.upgrades()
 }
 
-// batches returns the cells of the scenario, by the ensemble that they need.
 func (s *Scenario) batches() ([]batch, error) {
 	cells, err := s.cells()
 	if err != nil {

@@ -13,20 +13,18 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// checker holds a tree of YAML to the shape of the Go type that it is for: unknown
-// and repeated fields, values of the wrong kind, durations without a unit. It finds
-// all of it at once, where a decoder's errors would say less and stop sooner. It takes
-// wrong fields out of the tree and has zeros replace wrong values, so that it can be decoded.
+// checker checks a tree of YAML against a Go type: unknown and repeated fields, values of the wrong
+// kind, durations without a unit. It reports all problems at once, where a decoder stops at the
+// first. It removes wrong fields and replaces wrong values by zeros, so that the tree can be
+// decoded.
 type checker struct{ problems problems }
 
-// add notes what is wrong with a node.
 func (c *checker) add(n *yaml.Node, path, format string, args ...any) *problem {
 	p := &problem{Line: n.Line, Column: n.Column, Path: path, Text: fmt.Sprintf(format, args...)}
 	c.problems = append(c.problems, p)
 	return p
 }
 
-// check checks the node for a value of the type.
 func (c *checker) check(at *yaml.Node, t reflect.Type, path string) {
 	n := resolve(at)
 	if why := misfit(n, t); why != "" {
@@ -63,8 +61,7 @@ func (c *checker) check(at *yaml.Node, t reflect.Type, path string) {
 	}
 }
 
-// keys goes through the keys of a mapping, each of which may be there once, and
-// takes out those that cannot stay.
+// keys visits the keys of a mapping and removes those that are repeated or unknown.
 func (c *checker) keys(n *yaml.Node, path string, check func(key, value *yaml.Node) bool) {
 	lines := map[string]int{}
 	var stay []*yaml.Node
@@ -83,7 +80,6 @@ func (c *checker) keys(n *yaml.Node, path string, check func(key, value *yaml.No
 	n.Content = stay
 }
 
-// misfit says why the node alone is no value of the type; "" if it is one.
 func misfit(n *yaml.Node, t reflect.Type) string {
 	kind, want := yaml.ScalarNode, ""
 	switch {
@@ -118,7 +114,6 @@ func misfit(n *yaml.Node, t reflect.Type) string {
 	return fmt.Sprintf("%q is no duration; want %s", n.Value, want)
 }
 
-// fits says whether a scalar is of the type.
 func fits(n *yaml.Node, t reflect.Type) bool {
 	tag := n.ShortTag()
 	switch {
@@ -150,12 +145,11 @@ func kindName(n *yaml.Node) string {
 
 func join(path, step string) string { return strings.TrimPrefix(path+"."+step, ".") }
 
-// fieldNames are the names of a struct's fields in YAML, in order. Every exported field has
-// one.
+// fieldNames returns the YAML names of a struct's exported fields, in order.
 func fieldNames(t reflect.Type) []string {
 	var names []string
 	for f := range t.Fields() {
-		if !f.IsExported() { // these stand last
+		if !f.IsExported() { // sorted last
 			break
 		}
 		name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")

@@ -18,9 +18,9 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// CheckDriver starts an ensemble and holds a driver to the subject protocol, rule by rule.
-// each is called with what came of every rule. What the driver prints goes to a file whose
-// name begins with stderr; "" is nowhere. The error is that the ensemble does not serve.
+// CheckDriver starts an ensemble and checks a driver against each rule of the subject protocol. It
+// calls each with every result. The driver's stderr goes to a file whose name begins with stderr;
+// "" discards it. The error means that the ensemble does not serve.
 func CheckDriver(ctx context.Context, args []string, o ensembles.Options, stderr string, each func(check.Step)) (err error) {
 	e, err := auto.Start(ctx, o)
 	if err != nil {
@@ -39,7 +39,7 @@ func checkDriverOn(ctx context.Context, e *ensembles.Ensemble, c host.Command, s
 	return check.Run(ctx, check.Setting{Command: c, Stderr: stderr, Owner: state.Self().String(), Ground: g, Root: g.observer.root}, each)
 }
 
-// ground is an ensemble and a tap, for check.
+// ground is the environment of check: an ensemble and a tap.
 type ground struct {
 	observer *observer
 	tap      *wire.Tap
@@ -72,7 +72,7 @@ func (g *ground) Make(ctx context.Context, path string) error { return g.observe
 func (g *ground) Look(ctx context.Context, path string) (data string, czxid, owner int64, err error) {
 	err = g.observer.any(ctx, 4*tryFor, func(ctx context.Context, s *recipes.Session) error {
 		if err := s.Delete(ctx, g.observer.root+"/nothing"); err != nil && !errors.Is(err, zk.ErrNoNode) {
-			return err // a write goes before the read
+			return err
 		}
 		b, stat, err := s.Get(ctx, path)
 		if errors.Is(err, zk.ErrNoNode) {
@@ -94,7 +94,6 @@ func (g *ground) Below(ctx context.Context, path string, session int64) (count i
 	return count, err
 }
 
-// ownedBelow counts the nodes below path, at any depth, that a session owns.
 func ownedBelow(ctx context.Context, s *recipes.Session, path string, session int64) (count int, err error) {
 	nodes, err := allBelow(ctx, s, path)
 	if errors.Is(err, zk.ErrNoNode) {

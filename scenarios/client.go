@@ -14,40 +14,39 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// client is one contender of a trial: a subject's client, the tap on its
-// connections, and the record of what it does.
+// client is one contender of a trial: the subject's client, the tap on its connections, and the
+// record of its operations.
 type client struct {
 	n    int
 	st   *stage
 	wire wire.Client
 
-	subject atomic.Pointer[recipes.Client]      // nil where it has no session
-	heard   atomic.Pointer[func(recipes.Event)] // is called with what the client learns, beside the record; it returns at once
+	subject atomic.Pointer[recipes.Client]      // nil without a session
+	heard   atomic.Pointer[func(recipes.Event)] // called with each event of the client after it was recorded; returns at once
 
-	under  atomic.Pointer[operation] // the one under way; nil without one
-	calls  atomic.Int64              // acquires and takes called
-	begun  atomic.Int64              // operations
-	asking sync.WaitGroup            // see askAfterLoss
-	token  atomic.Int64              // of its last grant
-	grant  atomic.Int64              // the number of that among all grants of the trial
-	moves  atomic.Int64              // its grants and releases so far, or the items that it took
-	limit  atomic.Int64              // of its next acquire, in nanoseconds; 0 is none
+	under  atomic.Pointer[operation]
+	calls  atomic.Int64   // calls of acquire and take
+	begun  atomic.Int64   // operations begun
+	asking sync.WaitGroup // see askAfterLoss
+	token  atomic.Int64   // of the last grant
+	grant  atomic.Int64   // number of the last grant among all grants of the trial
+	moves  atomic.Int64   // grants and releases, or items taken
+	limit  atomic.Int64
 	back   backOff
 
-	learned atomic.Pointer[recipes.Event] // the last that it learned since it called acquire
+	learned atomic.Pointer[recipes.Event] // the last event since the call of acquire
 }
 
 func newClient(st *stage, n int) *client {
 	return &client{n: n, st: st, wire: st.tap.Client(n)}
 }
 
-// operation is an acquire, a take, a release or a put under way.
 type operation struct {
-	op   string        // as Sample.Op
-	call time.Duration // when it was called
+	op   string
+	call time.Duration
 }
 
-// instant is t on the trial's clock; of the zero time it is now.
+// instant converts t to the trial's clock; the zero time means now.
 func (st *stage) instant(t time.Time) time.Duration {
 	if t.IsZero() {
 		return st.clock.Now()
@@ -55,7 +54,7 @@ func (st *stage) instant(t time.Time) time.Duration {
 	return st.clock.At(t)
 }
 
-// event records what the client learns about its grant.
+// event records an event of the client's grant.
 func (c *client) event(e recipes.Event) {
 	c.learned.Store(&e)
 	c.recordEvent(e, c.st.instant(e.At))
@@ -71,19 +70,15 @@ func (c *client) recordEvent(e recipes.Event, at time.Duration) {
 
 func (c *client) contender() recipes.Contender { return (*c.subject.Load()).(recipes.Contender) }
 
-// inDoubt says that the client was told that the grant with that token is suspended or
-// lost.
 func (c *client) inDoubt(token int64) bool {
 	e := c.learned.Load()
 	return e != nil && e.Token == token && e.Kind != recipes.EventRestored
 }
 
-// lost says that the client was told that the grant with that token is lost.
 func (c *client) lost(token int64) bool {
 	return c.inDoubt(token) && c.learned.Load().Kind == recipes.EventLost
 }
 
-// enter calls f, which acquires or takes, and counts that.
 func (c *client) enter(op string, call time.Duration, f func() error) error {
 	c.calls.Add(1)
 	moments := c.st.events.Load()
@@ -93,7 +88,6 @@ func (c *client) enter(op string, call time.Duration, f func() error) error {
 	return err
 }
 
-// do calls f, which is an operation of the client.
 func (c *client) do(op string, call time.Duration, f func() error) error {
 	c.begun.Add(1)
 	c.under.Store(&operation{op, call})
@@ -101,7 +95,6 @@ func (c *client) do(op string, call time.Duration, f func() error) error {
 	return f()
 }
 
-// waiting records the operations that are under way.
 func (st *stage) waiting() {
 	now := st.clock.Now()
 	for _, c := range slices.Concat(st.clients, st.producers) {
@@ -111,13 +104,12 @@ func (st *stage) waiting() {
 	}
 }
 
-// acquire acquires, due now.
 func (c *client) acquire(ctx context.Context) (recipes.Claim, error) {
 	now := c.st.clock.Now()
 	return c.acquireDue(ctx, now, now)
 }
 
-// acquireDue acquires, which was due at due, and is called at call, which is now.
+// acquireDue acquires. The acquire was due at due and is called at call, which is now.
 func (c *client) acquireDue(ctx context.Context, due, call time.Duration) (claim recipes.Claim, err error) {
 	c.learned.Store(nil)
 	limit := time.Duration(c.limit.Swap(0))
@@ -136,8 +128,6 @@ func (c *client) acquireDue(ctx context.Context, due, call time.Duration) (claim
 	c.timed(&s)
 	c.st.record.Sample(s)
 	if err == nil && c.inDoubt(claim.Token) {
-		// The grant may have been in doubt before it returned. Belief begins with the
-		// return, so what ended it is recorded once more.
 		e := *c.learned.Load()
 		c.recordEvent(e, max(s.Return, c.st.instant(e.At)))
 	}
@@ -150,7 +140,7 @@ func (c *client) acquireDue(ctx context.Context, due, call time.Duration) (claim
 	return claim, err
 }
 
-// ask has the subject acquire, by its own timed try where the call is given a limit.
+// ask makes the subject acquire, with its own timed try if the call has a limit.
 func (c *client) ask(ctx context.Context, limit time.Duration) (recipes.Claim, error) {
 	if limit > 0 {
 		return c.contender().(recipes.Trier).AcquireWithin(ctx, limit)
@@ -158,8 +148,8 @@ func (c *client) ask(ctx context.Context, limit time.Duration) (recipes.Claim, e
 	return c.contender().Acquire(ctx)
 }
 
-// release lets go of a claim. It takes as long as it must, within limits: a release
-// that is given up would leave the line standing.
+// release releases a claim. It does not end early with ctx: an abandoned release would leave the
+// node in the queue.
 func (c *client) release(ctx context.Context, claim recipes.Claim) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.st.scenario.SessionTimeout+5*time.Second)
 	defer cancel()
@@ -173,8 +163,6 @@ func (c *client) release(ctx context.Context, claim recipes.Claim) error {
 	return err
 }
 
-// write writes to the fenced resource with the token that the subject has handed out, as
-// every holder must.
 func (c *client) write(ctx context.Context, claim recipes.Claim) {
 	due := c.st.clock.Now()
 	version, err := c.st.fence.write(ctx, claim.Token, c.grant.Load())
@@ -186,8 +174,7 @@ func (c *client) write(ctx context.Context, claim recipes.Claim) {
 	c.st.record.Sample(s)
 }
 
-// sample describes an operation that was due and called at the same instant and has
-// just returned.
+// sample describes an operation that was due and called at the same time and has just returned.
 func (c *client) sample(op string, due time.Duration, err error) history.Sample {
 	s := history.Sample{
 		Client: c.n, Phase: c.st.phase.Name, Round: c.st.round, Op: op,
@@ -203,10 +190,9 @@ func (c *client) sample(op string, due time.Duration, err error) history.Sample 
 	return s
 }
 
-// timed takes the times of the recipe's own call, where the client knows them. Belief is
-// narrowed by what they may be wrong by: it begins with the return of an acquire, and ends
-// with the call of a release. Whatever the clocks say, nothing was called before we asked for
-// it, or returned after we were told.
+// timed uses the times of the recipe's own call if the client reports them. The belief is shortened
+// by their possible error: it begins with the return of an acquire and ends with the call of a
+// release. The times are bounded by those that the harness saw.
 func (c *client) timed(s *history.Sample) {
 	subject := c.subject.Load()
 	if subject == nil {
@@ -223,7 +209,7 @@ func (c *client) timed(s *history.Sample) {
 	}
 	asked, told := s.Call, s.Return
 	if s.Due == s.Call {
-		s.Due = called // the harness did not wait
+		s.Due = called // the harness added no delay
 	}
 	s.Call, s.Return = called, returned
 	switch s.Op {
@@ -237,8 +223,8 @@ func (c *client) timed(s *history.Sample) {
 	}
 }
 
-// outcome says what an error proves. Only an answer, a cancellation that was
-// cleaned up, or the end of the session proves that nothing happened.
+// outcome returns what an error proves. Only a reply, a cancellation that was cleaned up, or the
+// end of the session proves that nothing happened.
 func outcome(err error) history.Outcome {
 	switch {
 	case err == nil:

@@ -13,25 +13,23 @@ import (
 
 func (c *client) queue() recipes.QueueClient { return (*c.subject.Load()).(recipes.QueueClient) }
 
-// itemID names an item: unique in the trial, and short, because many are empty else.
 func (st *stage) itemID(producer int) string {
 	return fmt.Sprintf("%d-%d", producer, st.items.Add(1))
 }
 
-// fill makes an item of that identity, padded with dots to size bytes: a driver's items are
-// printable ASCII.
+// fill returns an item with that ID, padded with dots to size bytes: items of drivers are printable
+// ASCII.
 func fill(id string, size int) []byte {
 	return append([]byte(id), bytes.Repeat([]byte("."), max(0, size-len(id)))...)
 }
 
-// identity reads the identity back. Of an item that the harness did not put it is the
-// beginning.
+// identity returns the ID of an item; of an item that the harness did not put, its beginning.
 func identity(item []byte) string {
 	return string(bytes.TrimRight(item[:min(len(item), 64)], "."))
 }
 
-// put puts an item that was due at due. It is not given up when ctx ends: an item of
-// which nobody knows whether it is there would spoil the count.
+// put puts an item that was due at due. It does not end early with ctx: it would be unknown whether
+// the item was stored.
 func (c *client) put(ctx context.Context, id string, due time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.st.scenario.SessionTimeout+5*time.Second)
 	defer cancel()
@@ -48,13 +46,12 @@ func (c *client) put(ctx context.Context, id string, due time.Duration) error {
 	return err
 }
 
-// putNext puts an item of the next identity, due now.
 func (c *client) putNext(ctx context.Context) (id string, err error) {
 	id = c.st.itemID(c.n)
 	return id, c.put(ctx, id, c.st.clock.Now())
 }
 
-// take waits for an item and returns its identity.
+// take waits for an item and returns its ID.
 func (c *client) take(ctx context.Context) (id string, err error) {
 	call := c.st.clock.Now()
 	var item []byte
@@ -73,17 +70,16 @@ func (c *client) take(ctx context.Context) (id string, err error) {
 	return s.Item, err
 }
 
-// mend brings the client back after an error: with a new session where the old one
-// has ended, else after a while, so that it does not spin where every call fails.
+// mend waits after an error, so that a client does not spin where every call fails. If the session
+// has ended, it opens a new one.
 func (c *client) mend(ctx context.Context, err error) {
 	if errors.Is(err, recipes.ErrSessionEnded) {
-		_ = c.reopen(ctx) // its error is that ctx is done, which the caller sees
+		_ = c.reopen(ctx) // fails only if ctx is done
 		return
 	}
 	c.backOff(ctx)
 }
 
-// consume takes items until ctx is done, and calls taken with the identity of each.
 func (c *client) consume(ctx context.Context, taken func(id string)) {
 	for ctx.Err() == nil {
 		id, err := c.take(ctx)
@@ -96,29 +92,27 @@ func (c *client) consume(ctx context.Context, taken func(id string)) {
 	}
 }
 
-// taking returns a context for consumers, which stop ends.
+// taking returns a context for consumers, and a function that ends it.
 func (st *stage) taking(ctx context.Context) (taking context.Context, stop func()) {
 	taking, cancel := context.WithCancel(ctx)
 	return taking, func() { st.waiting(); cancel() }
 }
 
-// consumeSlowly takes items until ctx is done, and spends the phase's hold time on each.
 func (c *client) consumeSlowly(ctx context.Context) {
 	c.consume(ctx, func(string) { _ = pause(ctx, c.st.phase.Hold) })
 }
 
-// emptied waits until no member has an item any more and no request is under way,
-// while consumers go on taking, and records that. When nothing has been taken for so
-// long it gives up, and records what stands in the queue and who waits: what is
-// missing is then unknown, and whether somebody should have taken it is for the
-// verdicts to say. It is an error if more is taken than was ever put, and the queue is not
-// empty for that. No put may begin after it was called, but by those who are putting.
+// emptied waits until no member has an item and no request is in flight, while consumers continue
+// to take, and records that. If nothing was taken for the length of patience, it records a snapshot
+// of the queue instead: the verdicts then decide whether a consumer should have received an item.
+// It fails if more items are taken than were put and the queue does not become empty. No other put
+// may begin after it was called.
 func (st *stage) emptied(ctx context.Context, patience time.Duration) error {
 	last, since := st.grants.Load(), time.Now()
 	before, enough := last, 2*(st.items.Load()+int64(len(st.clients)))
 	for {
 		err := poll(ctx, min(time.Second, patience), func(ctx context.Context) (bool, error) {
-			if st.putting.Load() > 0 { // before the look: what is put after it would be missed
+			if st.putting.Load() > 0 { // before the list: it would miss a later put
 				return false, nil
 			}
 			none, err := st.observer.itemless(ctx, st.parent, &st.outstanding)

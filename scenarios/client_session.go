@@ -14,8 +14,6 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// open gives the client a new session. Clients are spread over the members, the
-// n-th beginning with the n-th.
 func (c *client) open(ctx context.Context) error {
 	st := c.st
 	subject, err := st.cell.Subject.Open(ctx, recipes.Env{
@@ -31,19 +29,17 @@ func (c *client) open(ctx context.Context) error {
 		return errors.Join(err, subject.Close(ctx))
 	}
 	c.subject.Store(&subject)
-	return nil // the tap has recorded the session
+	return nil
 }
 
-// rotated returns the servers so that the n-th comes first.
+// rotated returns the servers in order, beginning with the n-th.
 func rotated(servers []string, n int) []string {
 	k := n % len(servers)
 	return slices.Concat(servers[k:], servers[:k])
 }
 
-// dialer is the client's tap, and what the trial puts before it.
 func (c *client) dialer() zk.Dialer { return zk.Dialer(c.before(c.wire.Dial)) }
 
-// before puts before the client's tap what the trial wants there.
 func (c *client) before(tap wire.Dialer) wire.Dialer {
 	if c.st.dial != nil {
 		tap = c.st.dial(tap)
@@ -54,8 +50,8 @@ func (c *client) before(tap wire.Dialer) wire.Dialer {
 	return tap
 }
 
-// listeners are the members as the client reaches them where it is another process: on
-// listeners with the tap behind them, in the order in which it should try them.
+// listeners returns the addresses of the members for a client in another process: listeners with
+// the tap behind them, in the order in which the client should try them.
 func (c *client) listeners() (addrs []string, err error) {
 	between := c.before
 	if c.st.dial == nil && c.st.joint == nil {
@@ -71,24 +67,22 @@ func (c *client) listeners() (addrs []string, err error) {
 	return addrs, nil
 }
 
-// seen is what the wire shows of the client: its session, and the newest node of that in
-// line.
+// seen returns what the tap shows of the client: its session, and the session's newest node in the
+// queue.
 func (c *client) seen() recipes.Claim {
 	n, _ := c.wire.Node(c.st.parent)
 	return recipes.Claim{Session: c.wire.Session().ID, Path: n.Path, Token: n.Czxid}
 }
 
-// requests returns the number of requests that the client has sent, keep-alive and authentication
-// aside.
+// requests returns the number of requests that the client has sent, without pings and
+// authentication.
 func (c *client) requests() int64 {
 	sent := c.wire.Counts().Requests
 	return sent.Total() - sent.Of(wire.Auth) - sent.Of(wire.SASL) - sent.Of(wire.SetWatches) - sent.Of(wire.SetWatches2)
 }
 
-// opened says whether the client has a session, or had one until it ended.
 func (c *client) opened() bool { return c.subject.Load() != nil }
 
-// close closes the client's session in good order.
 func (c *client) close() {
 	id := c.wire.Session().ID
 	if closed, err := c.closeSubject(); closed && err == nil {
@@ -96,8 +90,7 @@ func (c *client) close() {
 	}
 }
 
-// leave closes the session while the client stands in line under it. Belief ends at the
-// call, not with its return.
+// leave closes the session while the client waits. The belief ends at the call, not at its return.
 func (c *client) leave() error {
 	c.closed(c.wire.Session().ID)
 	if _, err := c.closeSubject(); err != nil {
@@ -106,7 +99,6 @@ func (c *client) leave() error {
 	return nil
 }
 
-// closeSubject says whether there was anything to close.
 func (c *client) closeSubject() (closed bool, err error) {
 	c.asking.Wait()
 	subject := c.subject.Swap(nil)
@@ -118,13 +110,12 @@ func (c *client) closeSubject() (closed bool, err error) {
 	return true, (*subject).Close(ctx)
 }
 
-// closed records that the client closes its session.
 func (c *client) closed(session int64) {
 	c.st.record.Record(&history.Session{At: c.st.clock.Now(), Event: history.Closed, Client: c.n, Session: session})
 }
 
-// reopen replaces a client whose session has ended. It tries until ctx is done: the
-// ensemble may be in the middle of an election.
+// reopen replaces a client whose session has ended. It retries until ctx is done: an election may
+// be in progress.
 func (c *client) reopen(ctx context.Context) error {
 	c.close()
 	for {

@@ -9,9 +9,8 @@ import (
 	"github.com/zkbench/zkbench/ensembles/external"
 )
 
-// Commands returns, a line each, the commands of an external ensemble's members that the
-// run may execute. Which member a fault hits is known when it strikes, so there is a line
-// for each.
+// Commands returns the commands of an external ensemble's members that the run may execute, one
+// line each. The target of a fault is chosen during the run, so every member has a line.
 func (c Config) Commands() (lines []string) {
 	for i := range c.Scenario.Phases {
 		p := &c.Scenario.Phases[i]
@@ -20,7 +19,7 @@ func (c Config) Commands() (lines []string) {
 		for _, fault := range slices.Compact(faults) {
 			kind, err := chaos.KindOf(fault)
 			if err != nil {
-				continue // Validate has said so
+				continue // reported by Validate
 			}
 			lines = append(lines, c.commands(fmt.Sprintf("phase %s, %s", p.Name, fault), kind.Words())...)
 		}
@@ -28,7 +27,7 @@ func (c Config) Commands() (lines []string) {
 	return append(lines, c.commands("after each trial", []string{"log"})...)
 }
 
-// commands returns those of all members that the words name.
+// commands returns those commands for all members that the words name.
 func (c Config) commands(when string, words []string) (lines []string) {
 	for i, member := range c.Ensemble.Terms.Commands {
 		for _, word := range words {

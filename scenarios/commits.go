@@ -17,11 +17,9 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// commitsTimeout is how long reading the members' logs may take. A trial that was
-// interrupted reads them, too.
+// commitsTimeout bounds the reading of the members' logs. An interrupted trial reads them too.
 const commitsTimeout = 30 * time.Second
 
-// sessions are those that a trial's clients have had.
 type sessions struct {
 	mu  sync.Mutex
 	ids map[int64]bool
@@ -36,9 +34,9 @@ func (s *sessions) add(id int64) {
 	s.ids[id] = true
 }
 
-// saveCommits reads what the members have committed after a zxid, and stores what
-// concerns the trial beside its history. It does nothing where nobody
-// lets us read their logs: then the verdicts are judged without.
+// saveCommits reads the transactions after a zxid from the members' logs, and stores those that
+// concern the trial next to its history. It does nothing if the logs cannot be read: the trial is
+// then judged without them.
 func (t *trial) saveCommits(after int64) (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), commitsTimeout)
 	defer cancel()
@@ -76,7 +74,6 @@ func (t *trial) saveCommits(after int64) (err error) {
 	return w.Close()
 }
 
-// lastZxid is the last transaction that the ensemble has committed.
 func (m members) lastZxid(ctx context.Context) (int64, error) {
 	if !ensembles.Logged(m.ensemble) {
 		return 0, nil
@@ -100,7 +97,7 @@ func commitsEnd(after int64, s txnlog.Summary, err error) *history.CommitsEnd {
 	return end
 }
 
-// commitsCut is what concerns a trial: its part of the tree, and its clients' sessions.
+// commitsCut selects the transactions of a trial: its subtree and its clients' sessions.
 type commitsCut struct {
 	root     string
 	sessions map[int64]bool
@@ -125,9 +122,9 @@ func (c commitsCut) concerns(e txnlog.Entry) bool {
 	return false
 }
 
-// stray returns the path in the line that a transaction has touched whose session is neither
-// a client's nor the harness's; "" where there is none. Only drivers can leave their
-// listeners. Session 0 is the servers' own, which remove containers that are empty.
+// stray returns the path in the trial's subtree that a session which is neither a client's nor the
+// harness's has changed; "" if there is none. Only drivers can connect without a listener. Session
+// 0 belongs to the servers, which remove empty containers.
 func (st *stage) stray(cut commitsCut, e txnlog.Entry) string {
 	if !st.driven || e.Session == 0 || cut.sessions[e.Session] || st.observer.owns(e.Session) {
 		return ""
@@ -140,7 +137,6 @@ func (st *stage) stray(cut commitsCut, e txnlog.Entry) string {
 	return ""
 }
 
-// ops are the operations of a transaction.
 func ops(e txnlog.Entry) []txnlog.Op {
 	if e.Type == txnlog.Multi {
 		return e.Parts
@@ -153,12 +149,12 @@ var commitOps = map[txnlog.Type]string{
 	txnlog.Delete: history.CommitDelete, txnlog.SetData: history.CommitSet, txnlog.Error: history.CommitError,
 }
 
-// commits puts a transaction into the terms of the history.
+// commits converts a transaction to records of the history.
 func (c commitsCut) commits(e txnlog.Entry) (out []*history.Commit) {
 	for _, o := range ops(e) {
 		op, ok := commitOps[o.Type]
 		if !ok {
-			continue // a check, a reconfiguration: nothing that a trial's verdicts need
+			continue // a check or a reconfiguration: not needed by verdicts
 		}
 		k := &history.Commit{Zxid: e.Zxid, Session: e.Session, Cxid: e.Cxid, Op: op, Path: o.Path,
 			Ephemeral: o.Ephemeral, Version: o.Version, Code: o.Err, Removed: e.Removed}

@@ -9,20 +9,18 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// connectionsEvery is how often the members are asked for their count of
-// connections: what comes back is a rate a second, and asking costs them little.
+// connectionsEvery is how often the members' count of connections is read. The result is a rate per
+// second.
 const connectionsEvery = time.Second
 
-// connectionsCounter is the members' own count of clients' handshakes (mntr,
-// ZooKeeper 3.6 and later).
 const connectionsCounter = "connection_request_count"
 
-// connections counts how many connections clients make, by the members' own counters.
-// After a heal this shows the storm of those who return. Until something goes wrong
-// it asks nothing: a plan that waits must not cost what it is to be compared with.
+// connections counts new connections by the members' own counters. After a fault is healed it shows
+// the load of reconnecting clients. It sends no requests before the first fault, so that they do
+// not affect what is measured.
 type connections struct {
 	st   *stage
-	last []float64     // by member; -1 until it has answered
+	last []float64     // by member; -1 before the first reply
 	at   time.Duration // of the last count; -1 before the first
 
 	first sync.Once
@@ -31,8 +29,8 @@ type connections struct {
 	end   context.CancelFunc
 }
 
-// countConnections reads the counters and waits for begin. It returns at once: what is
-// measured does not wait for members' answers.
+// countConnections reads the counters and starts a goroutine that waits for begin. It returns at
+// once.
 func (st *stage) countConnections(ctx context.Context) *connections {
 	ctx, cancel := context.WithCancel(ctx)
 	c := &connections{st: st, last: make([]float64, len(st.members.ensemble.Members)), at: -1,
@@ -44,14 +42,13 @@ func (st *stage) countConnections(ctx context.Context) *connections {
 	return c
 }
 
-// begin says that a fault is about to be injected.
 func (c *connections) begin() {
 	if c != nil {
 		c.first.Do(func() { close(c.begun) })
 	}
 }
 
-// stop ends the count, and returns when it has ended.
+// stop ends the count and waits for its goroutine.
 func (c *connections) stop() {
 	if c != nil {
 		c.end()
@@ -59,8 +56,8 @@ func (c *connections) stop() {
 	}
 }
 
-// run counts once a second from the first fault on. What came before it is a count
-// of its own, so that the quiet time does not dilute the first second's rate.
+// run counts every second after the first fault. Earlier connections are a count of their own, so
+// that they do not dilute the first rate.
 func (c *connections) run(ctx context.Context) {
 	defer close(c.done)
 	c.count(ctx)
@@ -80,15 +77,15 @@ func (c *connections) run(ctx context.Context) {
 	}
 }
 
-// count asks every member, and records what has come since it was asked before.
+// count reads every member's counter and records the difference from the last.
 func (c *connections) count(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, connectionsEvery/2)
 	defer cancel()
 	made, now := 0.0, c.st.clock.Now()
 	members := c.st.members.ensemble.Members
-	counted := make([]*float64, len(members)) // nil if a member does not answer
+	counted := make([]*float64, len(members)) // nil for members that do not reply
 	var all sync.WaitGroup
-	for i, m := range members { // side by side: a silent member must not keep the others from being asked
+	for i, m := range members { // in parallel: a member that does not reply must not delay the others
 		all.Go(func() {
 			if mntr, err := ensembles.Monitor(ctx, m); err == nil {
 				if n, ok := mntr[connectionsCounter]; ok {
@@ -100,13 +97,13 @@ func (c *connections) count(ctx context.Context) {
 	all.Wait()
 	for i, answer := range counted {
 		if answer == nil {
-			continue // isolated or down: it accepts no connection that could be missed, but for its last ones
+			continue // isolated or stopped: it accepts no connections
 		}
 		n := *answer
 		switch last := c.last[i]; {
-		case last < 0: // what it counted before is not of this phase
+		case last < 0: // counted before this phase
 		case n < last:
-			made += n // it was started again
+			made += n
 		default:
 			made += n - last
 		}

@@ -8,23 +8,19 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// counts is what has been counted at one instant.
 type counts struct {
 	wire    wire.Counts
-	fired   int64 // notifications fired, by the members' own counters; -1 if unknown
-	watches int64 // watches that stand now; -1 if unknown
+	fired   int64 // notifications sent, by the members' own counters; -1 if unknown
+	watches int64 // watches registered now; -1 if unknown
 }
 
-// count counts at the taps and asks every member for its counters. A member that does
-// not have them is no error.
+// count reads the taps and every member's counters. A member without counters is not an error.
 func (st *stage) count(ctx context.Context) (c counts, err error) {
 	c.wire = st.tap.Totals()
 	c.fired, c.watches, err = st.members.count(ctx)
 	return c, err
 }
 
-// traffic is what passed on the wire between two counts, in which something was done n
-// times in a round; 0 where there are no rounds.
 func (st *stage) traffic(of string, n, round int, base, now counts) *history.Traffic {
 	w := now.wire.Sub(base.wire)
 	r := &history.Traffic{
@@ -37,12 +33,10 @@ func (st *stage) traffic(of string, n, round int, base, now counts) *history.Tra
 	return r
 }
 
-// lists counts requests for children.
 func lists(c wire.Counts) int64 {
 	return c.Requests.Of(wire.GetChildren) + c.Requests.Of(wire.GetChildren2)
 }
 
-// effort is what a client has done so far.
 type effort struct {
 	calls   int64
 	backOff time.Duration
@@ -57,8 +51,7 @@ func (st *stage) efforts() []effort {
 	return out
 }
 
-// recordEfforts records what every client has asked since before, by its own count.
-// Pings are not its doing.
+// recordEfforts records the requests of every client since before, without pings.
 func (st *stage) recordEfforts(before []effort) {
 	for i, e := range st.efforts() {
 		calls := e.calls - before[i].calls

@@ -15,19 +15,18 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// Driver is a program around a recipe that is not compiled in (zkbench help drivers).
+// Driver is a program that runs a recipe which is not compiled in (zkbench help drivers).
 type Driver struct {
-	Name      string            `yaml:"name"`                // of the subject, which says what it is: lock/..., election/... or queue/...
-	Exec      string            `yaml:"exec"`                // the program and its arguments, split into words as a shell would; no shell is run
+	Name      string            `yaml:"name"`
+	Exec      string            `yaml:"exec"`                // the program and its arguments, split into words as by a shell; no shell is run
 	Env       map[string]string `yaml:"env,omitempty"`       // added to the environment
-	Cwd       string            `yaml:"cwd,omitempty"`       // where it is started; here, if it is left out
-	Processes int               `yaml:"processes,omitempty"` // over how many processes the clients are spread, at least; each carries as many as it says
+	Cwd       string            `yaml:"cwd,omitempty"`       // the working directory; the current one if omitted
+	Processes int               `yaml:"processes,omitempty"` // the minimum number of processes over which the clients are spread
 }
 
-// subject returns the driver as a subject.
 func (d Driver) subject() recipes.Subject { return host.Subject(d.command()) }
 
-// DriverCommands returns the commands of the drivers that the scenario runs.
+// DriverCommands returns the commands of the drivers in the scenario.
 func (s *Scenario) DriverCommands() (commands []host.Command) {
 	for _, d := range s.Drivers {
 		if slices.Contains(s.Subjects, d.Name) || slices.ContainsFunc(s.Specimens, func(x Specimen) bool { return x.Subject == d.Name }) {
@@ -38,7 +37,7 @@ func (s *Scenario) DriverCommands() (commands []host.Command) {
 }
 
 func (d Driver) command() host.Command {
-	args, _ := host.Split(d.Exec) // validate says what is wrong with it
+	args, _ := host.Split(d.Exec)
 	c := host.Command{Name: d.Name, Args: args, Dir: d.Cwd, Processes: d.Processes}
 	for key, value := range d.Env {
 		c.Env = append(c.Env, key+"="+value)
@@ -46,8 +45,6 @@ func (d Driver) command() host.Command {
 	return c
 }
 
-// find returns the subject of that name: one of the scenario's drivers, or one that is
-// compiled in.
 func (s *Scenario) find(name string) (recipes.Subject, error) {
 	for _, d := range s.Drivers {
 		if d.Name == name {
@@ -57,12 +54,11 @@ func (s *Scenario) find(name string) (recipes.Subject, error) {
 	return recipes.Find(name)
 }
 
-// known returns the names of all subjects that the scenario can have.
+// known returns the names of all available subjects.
 func (s *Scenario) known() []string {
 	return append(namesOf(s.Drivers, func(d Driver) string { return d.Name }), subjectNames()...)
 }
 
-// driverName is what a driver may be called.
 var driverName = regexp.MustCompile(`^(lock|election|queue)(/[A-Za-z0-9][A-Za-z0-9._-]*)+$`)
 
 func (s *Scenario) validateDrivers(bad problemFunc) {
@@ -88,10 +84,10 @@ func (d Driver) validate(bad problemFunc) {
 	between(bad, "processes", d.Processes, 0, maxClients)
 }
 
-// findable says why a program cannot be started in a folder.
+// findable returns why a program cannot be started in a folder, or nil.
 func findable(program, dir string) error {
 	if strings.Contains(program, "/") && !filepath.IsAbs(program) {
-		program = filepath.Join(dir, program) // relative to where it is started
+		program = filepath.Join(dir, program)
 		if !strings.Contains(program, "/") {
 			program = "./" + program
 		}
@@ -100,8 +96,8 @@ func findable(program, dir string) error {
 	return err
 }
 
-// liftDrivers moves the entries of subjects that are drivers to the field for them, and
-// leaves their names. Their places in the text stay.
+// liftDrivers moves the drivers among the entries of subjects to the field drivers and leaves their
+// names. Their positions in the text are kept.
 func liftDrivers(root *yaml.Node) {
 	subjects := resolve(child(root, "subjects"))
 	if subjects == nil || subjects.Kind != yaml.SequenceNode {
@@ -120,8 +116,7 @@ func liftDrivers(root *yaml.Node) {
 	}
 }
 
-// addDriver adds a driver to the field for them; one of the same name that is there makes
-// room.
+// addDriver adds a driver to the field drivers, in place of one with the same name.
 func addDriver(root, entry *yaml.Node) {
 	root = resolve(root)
 	list := resolve(child(root, "drivers"))
@@ -135,7 +130,7 @@ func addDriver(root, entry *yaml.Node) {
 // execKey is the key of an override that names a program: exec=NAME=PROGRAM ARGS.
 const execKey = "exec"
 
-// overrideExec sets the program of the driver that a flag names.
+// overrideExec sets the program of the driver named by a flag.
 func overrideExec(root *yaml.Node, value string) error {
 	name, line, ok := strings.Cut(value, "=")
 	if !ok || line == "" || !driverName.MatchString(name) {
@@ -156,8 +151,8 @@ func overrideExec(root *yaml.Node, value string) error {
 	return nil
 }
 
-// unplayed are the programs that flags name for subjects which the scenario does not play:
-// what they were given for would not be tested.
+// unplayed returns a problem for each program that a flag gives to a subject which the scenario
+// does not run: it would not be tested.
 func (s *Scenario) unplayed(overrides []string) (ps problems) {
 	for _, o := range overrides {
 		value, ok := strings.CutPrefix(o, execKey+"=")
@@ -170,10 +165,9 @@ func (s *Scenario) unplayed(overrides []string) (ps problems) {
 	return ps
 }
 
-// unknownSubject returns the text of the error for a subject that does not exist.
 func (s *Scenario) unknownSubject(name string) string {
 	text := fmt.Sprintf("unknown subject %q", name)
-	var ends []string // a recipe's name without its kind fits several kinds
+	var ends []string // a subject's name without its recipe matches several recipes
 	for _, known := range s.known() {
 		if strings.HasSuffix(known, "/"+name) && name != "" {
 			ends = append(ends, known)

@@ -11,21 +11,21 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// earlyWarning is an observer beside the candidates, with a session of its own that is
-// not counted: it watches who stands, and warns once fewer do than the phase says. (Seed
-// 000: "an early warning can also be given based on the current number of workers".)
+// earlyWarning watches the candidates with a session of its own, which is not counted, and warns
+// once fewer are left than the phase states. (Seed 000: "an early warning can also be given based
+// on the current number of workers".)
 type earlyWarning struct {
 	st     *stage
 	s      *recipes.Session
 	cancel context.CancelFunc
-	done   chan struct{} // closed when it watches no more
-	err    error         // why; valid then
+	done   chan struct{} // closed when it has stopped watching
+	err    error         // valid after done
 
 	once   sync.Once
 	warned chan struct{} // closed when it has warned
 }
 
-// warnBelow begins to watch, and returns nil where the phase wants no warning.
+// warnBelow begins to watch; it returns nil if the phase wants no warning.
 func (st *stage) warnBelow(ctx context.Context) (*earlyWarning, error) {
 	if st.phase.Warn == 0 {
 		return nil, nil
@@ -46,7 +46,7 @@ func (st *stage) warnBelow(ctx context.Context) (*earlyWarning, error) {
 }
 
 func (w *earlyWarning) see(names []string) {
-	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !sequential.MatchString(name) }) // candidates only
+	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !sequential.MatchString(name) })
 	if len(names) >= w.st.phase.Warn {
 		return
 	}
@@ -57,7 +57,7 @@ func (w *earlyWarning) see(names []string) {
 	})
 }
 
-// await returns once it has warned, if as few stand as that.
+// await waits for the warning if no more than that number of candidates are left.
 func (w *earlyWarning) await(ctx context.Context, standing int) error {
 	if w == nil || standing >= w.st.phase.Warn {
 		return nil

@@ -13,9 +13,7 @@ import (
 	"github.com/zkbench/zkbench/scenarios/agents"
 )
 
-// What is different where the clients live on agents.
-
-// listenElsewhere begins the trial at the agents, which have the tap.
+// listenElsewhere prepares the trial's taps on the agents.
 func (t *trial) listenElsewhere() (stop func(), err error) {
 	st, r := t.stage, t.runner
 	begun, err := r.fleet.Begin(agents.Options{
@@ -24,18 +22,18 @@ func (t *trial) listenElsewhere() (stop func(), err error) {
 		Event: st.recordSession, Lost: st.lostAgent,
 	})
 	if err != nil {
-		st.tap = wire.New(st.clock.Now) // of nobody
+		st.tap = wire.New(st.clock.Now) // has no clients
 		return func() {}, err
 	}
 	st.tap = begun
 	return begun.Close, nil
 }
 
-// relayed says whether agents reach the members through us: where they are asked to, and
-// where the way needs certificates, which stay here.
+// relayed reports whether agents reach the members through this process: on request, and where
+// connections need certificates, which stay here.
 func relayed(asked bool, e *ensembles.Ensemble) bool { return asked || e.Security.TLS != nil }
 
-// site is where a client is to live; nil: here.
+// site returns where a client runs; nil for this machine.
 func (t *trial) site() func(client int) (site.Site, error) {
 	begun, elsewhere := t.stage.tap.(*agents.Trial)
 	if !elsewhere {
@@ -44,8 +42,7 @@ func (t *trial) site() func(client int) (site.Site, error) {
 	return begun.Site
 }
 
-// clockError is by how much the clock of an agent may be wrong, of the worst; 0 where there is
-// none.
+// clockError returns the largest possible error of an agent's clock; 0 without agents.
 func (st *stage) clockError() time.Duration {
 	if begun, elsewhere := st.tap.(*agents.Trial); elsewhere {
 		return begun.ClockError()
@@ -53,8 +50,8 @@ func (st *stage) clockError() time.Duration {
 	return 0
 }
 
-// lostAgent records what became of the clients of an agent that is lost: nobody knows what they
-// did since it was last heard of, and whatever they believed ends there.
+// lostAgent records that the clients of a lost agent are unknown since the last message from it:
+// their beliefs end there.
 func (st *stage) lostAgent(agent string, clients []int, since time.Duration) {
 	for _, n := range clients {
 		st.record.Record(&history.Session{At: since, Event: history.Killed, Client: n, Session: st.tap.Client(n).Session().ID})
@@ -65,10 +62,10 @@ func (st *stage) lostAgent(agent string, clients []int, since time.Duration) {
 		Start: since, End: now, Proof: fmt.Sprintf("its link ended, or was silent; it was last heard of %v before", (now - since).Round(time.Millisecond))})
 }
 
-// errEpisodes says what cannot be played with agents.
+// errEpisodes is returned for scenarios that cannot run on agents.
 var errEpisodes = errors.New("an audit and the zoo aim at single steps of clients of this machine, and cannot be played with agents; run them without, or run churn")
 
-// refuseAgents says what of the scenario cannot be had with agents.
+// refuseAgents returns why the scenario cannot run on agents.
 func (s *Scenario) refuseAgents() error {
 	if s.audit() != nil || len(s.Specimens) > 0 {
 		return fmt.Errorf("%s: %w", s.Name, errEpisodes)
@@ -81,5 +78,5 @@ func (s *Scenario) refuseAgents() error {
 	return nil
 }
 
-// RefuseAgents says what of the run cannot be had with agents, before any is started.
+// RefuseAgents returns why the run cannot use agents; it is called before any agent is started.
 func (c Config) RefuseAgents() error { return c.Scenario.refuseAgents() }

@@ -7,17 +7,17 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// enough decides when a cell has been repeated often enough: its budget is spent, and what is
-// asked of it beside the base is decided, or its extra time is over as well.
+// enough decides when a cell needs no more repetitions: its budget is spent, and its comparison
+// with the base is decided or the extra time is used up too.
 type enough struct {
 	scenario  *Scenario
 	start     time.Time                        // of the first trial
-	undecided func(history.Cell) (bool, error) // whether more trials may tell what these do not
+	undecided func(history.Cell) (bool, error) // whether further trials may decide what these do not
 	decided   []history.Cell                   // cells that need no extra time
-	log       func(format string, args ...any) // says once that there is extra time
+	log       func(format string, args ...any) // reports once that there is extra time
 }
 
-// of says whether the group, which repeats a cell, is left out.
+// of reports whether the group, which repeats a cell, can be left out.
 func (e *enough) of(group []cell) (bool, error) {
 	s, elapsed := e.scenario, time.Since(e.start)
 	switch {

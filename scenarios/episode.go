@@ -7,15 +7,16 @@ import (
 	"time"
 )
 
-// course is what has happened in an episode so far.
+// course is the log of an episode.
 type course struct {
 	mu       sync.Mutex
-	made     map[int][]seenStep // calls, by client
+	made     map[int][]seenStep
 	released int64
-	acting   map[int]time.Duration // by client: when it was granted what a fault has met it with, or what it is letting go
+	acting   map[int]time.Duration // by client: when the grant began that it is releasing or that a fault hit
 }
 
-// begins notes that client n, granted at an instant, lets go, or that a fault meets it as it holds.
+// begins records that client n, granted at that time, releases, or is hit by a fault while it
+// holds.
 func (c *course) begins(n int, granted time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -25,14 +26,13 @@ func (c *course) begins(n int, granted time.Duration) {
 	c.acting[n] = granted
 }
 
-// ends notes that it is through with that.
 func (c *course) ends(n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.acting, n)
 }
 
-// before returns who was granted before that and is not through yet.
+// before returns the clients that were granted earlier and have not ended their grant.
 func (c *course) before(granted time.Duration) (clients []int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -44,7 +44,6 @@ func (c *course) before(granted time.Duration) (clients []int) {
 	return clients
 }
 
-// called notes that client n is at a call, and returns for which time.
 func (c *course) called(n int, call string, at time.Duration) (nth int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -66,21 +65,21 @@ func (c *course) letGo() {
 	c.released++
 }
 
-// passable says that the first holder has not let go when x strikes, and can: it is another
-// client, and no other fault strikes.
+// passable reports whether the first holder can release after x was injected: it is another client,
+// and no other fault is injected.
 func (p *provoked) passable(x *strike) bool {
 	p.course.mu.Lock()
 	defer p.course.mu.Unlock()
 	return !p.st.queue() && x.c.n > 0 && p.course.released == 0 && len(p.strikes) == 1
 }
 
-// late says that a fault is in force which makes client i late.
+// late reports whether a fault in force delays client i.
 func (p *provoked) late(i int) bool {
 	return slices.ContainsFunc(p.strikes, func(x *strike) bool { return x.c.n == i && x.fault.late && x.lasts() })
 }
 
-// episode has every client stand in line and hold once, or a producer put and the others
-// take, while the faults strike at their steps. It returns when the faults are over.
+// episode lets every client wait and hold once, or a producer put and the others take, while the
+// faults are injected at their steps. It returns when the faults are over.
 func (p *provoked) episode(aims []aim) {
 	ctx, cancel := context.WithCancel(p.ctx)
 	var faults sync.WaitGroup
@@ -105,7 +104,7 @@ func (p *provoked) episode(aims []aim) {
 			before := p.asked(i)
 			a := p.begin(i)
 			if i == 0 && !slices.ContainsFunc(aims, func(a aim) bool { return a.step.client() == 0 }) {
-				a.returned(p.ctx, p.turnLimit()) // the first call of a program just started takes its time
+				a.returned(p.ctx, p.turnLimit())
 			}
 			p.asks(i, before)
 			p.atRest(i)
@@ -118,10 +117,10 @@ func (p *provoked) episode(aims []aim) {
 		}
 	}
 	p.outlast()
-	cancel() // what has not come does not come any more
+	cancel()
 }
 
-// rounds is how many turns each client has at most: more than one where a fault is aimed at a
+// rounds returns how many turns each client has at most: more than one if a fault is aimed at a
 // step that one turn does not reach.
 func (p *provoked) rounds() (n int) {
 	n = 1
@@ -133,14 +132,13 @@ func (p *provoked) rounds() (n int) {
 	return n
 }
 
-// awaited reports whether a step has not come yet.
 func (p *provoked) awaited() bool {
 	return slices.ContainsFunc(p.strikes, func(x *strike) bool { return !x.begun.Load() })
 }
 
-// waits is the time in which all but the first client wait: nobody lets go or puts
-// anything. A fault may strike one of them, when all wait: whoever is slow to see the line
-// would only see what the fault has left of it. Then the others have the time to be wrong.
+// waits is the time during which all clients but the first wait, without a release or put. A fault
+// may hit a waiter once all wait; a client that joined later would see only the effect of the
+// fault. After the fault the others have time to make a mistake.
 func (p *provoked) waits() {
 	if slices.ContainsFunc(p.strikes, func(x *strike) bool { return x.at.kind() == atWait }) {
 		p.allRestless()
@@ -158,8 +156,8 @@ func (p *provoked) waits() {
 	}
 }
 
-// outlast waits until the faults that have begun are over. One that follows upon a reply
-// begins a moment after it.
+// outlast waits until the faults that have begun are over. A fault that follows a reply begins a
+// moment after it.
 func (p *provoked) outlast() {
 	_ = poll(p.ctx, restLimit, func(context.Context) (bool, error) {
 		return !p.awaited(), nil

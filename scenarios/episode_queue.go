@@ -5,11 +5,11 @@ import (
 	"sync"
 )
 
-// itemsPut is how many items a producer puts for both consumers, and once more in the end.
+// itemsPut is how many items a producer puts for both consumers, and again at the end.
 const itemsPut = 2
 
-// handOut has a producer put items, one after the other: the first for a consumer that is
-// alone, so that nobody else takes what it has missed, the others for both.
+// handOut makes a producer put items one after the other: the first while one consumer takes alone,
+// so that no other takes what it misses, the others for both.
 func (p *provoked) handOut() {
 	var takers sync.WaitGroup
 	defer takers.Wait()
@@ -35,20 +35,20 @@ func (p *provoked) handOut() {
 		}
 	}
 	p.outlast()
-	if hit, other := p.hitConsumer(); hit > 0 { // alone, or the other would take what it misses
+	if hit, other := p.hitConsumer(); hit > 0 { // alone: the other consumer would take what it misses
 		leave[other]()
 		p.putOne()
 		p.must(p.st.emptied(p.ctx, p.turnLimit()))
 		join(other)
 	}
-	for range itemsPut { // everybody is served once more
+	for range itemsPut { // every consumer is served once more
 		p.putOne()
 	}
 	p.must(p.st.emptied(p.ctx, p.turnLimit()))
 }
 
-// hitConsumer returns the consumer that the episode's fault hit, and the other one; 0 if the fault
-// hit the producer, both, or none.
+// hitConsumer returns the consumer that the episode's fault hit, and the other one; 0 if it hit the
+// producer, both or none.
 func (p *provoked) hitConsumer() (hit, other int) {
 	for _, x := range p.strikes {
 		if x.begun.Load() && x.c.n > 0 && hit == 0 {
@@ -66,7 +66,7 @@ func (p *provoked) hitConsumer() (hit, other int) {
 // backlogItems is how many items a queue has before its consumers take.
 const backlogItems = 6
 
-// handOutBacklog has both consumers take items that are in the queue before them, and then more.
+// handOutBacklog lets both consumers take items that were in the queue before, and then more.
 func (p *provoked) handOutBacklog() {
 	var takers sync.WaitGroup
 	defer takers.Wait()
@@ -85,7 +85,7 @@ func (p *provoked) handOutBacklog() {
 	p.must(p.st.emptied(p.ctx, p.turnLimit()))
 }
 
-// putOne has the producer put an item, and waits until all have come to rest.
+// putOne makes the producer put an item, and waits until all clients are idle.
 func (p *provoked) putOne() {
 	c := p.st.clients[0]
 	if !p.ready(p.ctx, 0) {
@@ -100,7 +100,6 @@ func (p *provoked) putOne() {
 	}
 }
 
-// takeOn has client i take until ctx is done.
 func (p *provoked) takeOn(ctx context.Context, i int) {
 	for ctx.Err() == nil && p.ready(ctx, i) {
 		p.calling(i, callTake)

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// moves counts the grants and releases so far of all but client n: a broken recipe may
-// return from a call whose request is still held.
+// moves counts the grants and releases of all clients but n: a broken recipe may return from a call
+// while its request is held.
 func (p *provoked) moves(n int) (all int64) {
 	for _, c := range p.st.clients {
 		if c.n != n {
@@ -16,20 +16,17 @@ func (p *provoked) moves(n int) (all int64) {
 	return all
 }
 
-// quietFor is how many polls in a row must show the same for a client to have come to rest,
-// and restLimit how long that may take. One that polls, or whose request is held, does not.
+// quietFor is how many successive polls must show the same counts for a client to be idle, and
+// restLimit how long that may take. A client that polls, or whose request is held, is never idle.
 const (
 	quietFor  = 12
 	restLimit = 300 * time.Millisecond
 )
 
-// askLimit is how long a client may take from its call to its first request. One that makes
-// none at all costs an episode as much.
 const askLimit = 2 * time.Second
 
-// asks waits until client i has asked the servers for more than before, within limits: only
-// then can it come to rest. A program of its own may take a while, and whoever is called after
-// it would stand in line before it.
+// asks waits, within askLimit, until client i has sent a request. A separate process may take a
+// while, and a client called after it would join the queue before it.
 func (p *provoked) asks(i int, before int64) {
 	_ = poll(p.ctx, askLimit, func(context.Context) (bool, error) {
 		a := p.last(i)
@@ -38,10 +35,9 @@ func (p *provoked) asks(i int, before int64) {
 	p.must(context.Cause(p.ctx))
 }
 
-// asked is how many requests client i has made.
 func (p *provoked) asked(i int) int64 { return p.st.clients[i].wire.Counts().Requests.Total() }
 
-// atRest waits until nothing moves on the wire of client i any more, within limits.
+// atRest waits, within limits, until client i is idle on the wire.
 func (p *provoked) atRest(i int) {
 	still := stillness{polls: stillPolls - quietFor}
 	_ = poll(p.ctx, restLimit, func(context.Context) (bool, error) {
@@ -53,24 +49,22 @@ func (p *provoked) atRest(i int) {
 	p.must(context.Cause(p.ctx))
 }
 
-// manyRequests are so many that a client which makes them while it waits will not come to
-// rest.
+// manyRequests is so many that a client which has sent them while it waits will not become idle.
 const manyRequests = 200
 
-// restless waits until client i has come to rest, or has asked so much that it is
-// clear that it will not.
+// restless waits until client i is idle, or has sent so many requests that it will not be.
 func (p *provoked) restless(i int) {
 	w := p.st.clients[i].wire
 	before := w.Counts().Requests.Total()
 	var still stillness
-	_ = poll(p.ctx, grantLimit, func(context.Context) (bool, error) { // slow is fine too
+	_ = poll(p.ctx, grantLimit, func(context.Context) (bool, error) { // slow is accepted
 		now := w.Counts()
 		return still.see(now) || now.Requests.Total()-before > manyRequests, nil
 	})
 	p.must(context.Cause(p.ctx))
 }
 
-// allRestless waits for every client, but for those whom a fault makes late.
+// allRestless waits for every client that no fault delays.
 func (p *provoked) allRestless() {
 	for k := range p.st.clients {
 		if !p.late(k) {

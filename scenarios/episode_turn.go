@@ -10,18 +10,18 @@ import (
 	"github.com/zkbench/zkbench/recipes"
 )
 
-// turnLimit is how long nobody may get on before a line counts as stuck.
+// turnLimit is how long a line may be without a grant before it counts as stuck.
 func (p *provoked) turnLimit() time.Duration { return p.st.scenario.SessionTimeout + 3*time.Second }
 
-// How long a holder goes on to act after a fault that struck while it held: as a rule, and
-// where its session is gone, of which it should be told within a second.
+// How long a holder continues to act after a fault hit it: normally, and if its session has ended,
+// of which it should be notified within a second.
 const (
 	believeFor     = 400 * time.Millisecond
 	believeLostFor = 1500 * time.Millisecond
 )
 
-// holds is the time in which client i holds: it acts, and a fault may strike. sure says
-// that it may let go; else it was told that it does not hold any more.
+// holds is the time during which client i holds: it acts, and a fault may be injected. It returns
+// true if the client may release, false if it was notified that its grant is lost.
 func (p *provoked) holds(ctx context.Context, a *attempt) (sure bool, err error) {
 	p.act(a)
 	session := a.c.wire.Session().ID
@@ -46,9 +46,6 @@ func (p *provoked) holds(ctx context.Context, a *attempt) (sure bool, err error)
 	return !a.inDoubt(), nil
 }
 
-// outlive has a holder stay until whoever held before is through with letting go: whose
-// session has run out meanwhile may take away what is not its own any more. Where a fault had
-// met it, the next have the time to be let in by that.
 func (p *provoked) outlive(ctx context.Context, a *attempt) {
 	before := p.course.before(a.at)
 	_ = poll(ctx, p.turnLimit()-time.Second, func(context.Context) (bool, error) { return len(p.course.before(a.at)) == 0, nil })
@@ -57,9 +54,8 @@ func (p *provoked) outlive(ctx context.Context, a *attempt) {
 	}
 }
 
-// challenged has a holder whom a fault has met act for as long as it believes, once it is
-// connected again, while another client tries to be granted. session is the one that it
-// had before.
+// challenged lets a holder that a fault hit act for as long as it believes, once it is connected
+// again, while another client tries to acquire. session is its session before the fault.
 func (p *provoked) challenged(ctx context.Context, a *attempt, session int64) {
 	acts := believeFor
 	_ = poll(ctx, p.turnLimit(), func(context.Context) (bool, error) {
@@ -88,14 +84,13 @@ func (p *provoked) challenged(ctx context.Context, a *attempt, session int64) {
 	p.believe(a, acts)
 }
 
-// ready gives client i a session where it has none.
 func (p *provoked) ready(ctx context.Context, i int) bool {
 	c := p.st.clients[i]
 	return c.opened() || c.reopen(ctx) == nil
 }
 
-// everybody lets every client have a turn that ends: those who wait get theirs, those
-// who do not stand in line. stuck says that nobody got on any more.
+// everybody lets every client complete a turn: waiters are granted, the others join first. It
+// returns true if no client made progress.
 func (p *provoked) everybody() (stuck bool) {
 	ctx, cancel := context.WithCancel(p.ctx)
 	finished := make(chan struct{}, len(p.st.clients))
@@ -121,7 +116,7 @@ func (p *provoked) everybody() (stuck bool) {
 	return false
 }
 
-// oneTurn sees client i through one turn. It returns false if that came to no end.
+// oneTurn runs one turn of client i and reports whether it ended.
 func (p *provoked) oneTurn(ctx context.Context, i int) bool {
 	for ctx.Err() == nil {
 		a := p.last(i)
@@ -144,13 +139,13 @@ func (p *provoked) oneTurn(ctx context.Context, i int) bool {
 		sure, err := p.holds(ctx, a)
 		if err != nil {
 			p.course.ends(i)
-			return false // it steps back and does not come back: nothing for it to let go
+			return false
 		}
 		if sure {
 			p.letGo(a)
 			return true
 		}
-		a.over, a.err = true, recipes.ErrSessionEnded // it begins anew
+		a.over, a.err = true, recipes.ErrSessionEnded
 		p.course.ends(i)
 		a.c.mend(ctx, a.err)
 	}

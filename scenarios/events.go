@@ -10,7 +10,7 @@ import (
 	"github.com/zkbench/zkbench/chaos"
 )
 
-// event is a moment that a fault can wait for. The zero event is the phase's start.
+// event is a moment that a fault can wait for. The zero event is the start of the phase.
 type event struct {
 	kind string // firstGrant, holds, wait or grants
 	n    int    // the client, the share in percent, or the number of grants
@@ -33,10 +33,9 @@ var eventForms = []struct {
 	{grants, regexp.MustCompile(`^(\d{1,9}) grants$`)},
 }
 
-// parseEvent reads an event: "first grant"; "client 3 holds", when it becomes the
-// holder; "50% wait", when so many of the clients have called acquire and wait;
-// "100 grants", when there have been so many. Each counts from the phase's start and
-// happens once in a phase.
+// parseEvent parses an event: "first grant"; "client 3 holds", when that client becomes the holder;
+// "50% wait", when that share of the clients have called acquire and wait; "100 grants", when that
+// many were granted. Each counts from the start of the phase and occurs once.
 func parseEvent(text string) (event, error) {
 	if text == "" || text == firstGrant {
 		return event{kind: text, n: 1}, nil
@@ -53,13 +52,13 @@ func parseEvent(text string) (event, error) {
 	return event{}, fmt.Errorf("%q is no event; there is %s", text, strings.Join([]string{firstGrant, `"client 3 holds"`, `"50% wait"`, `"100 grants"`}, ", "))
 }
 
-// moments fires the events of one phase. The churn calls it on its measured path:
-// where no fault waits for an event it costs an addition.
+// moments triggers the events of one phase. Churn calls it on the measured path: if no fault waits
+// for an event it costs an addition.
 type moments struct {
 	chaos.Events
 	clients int
 	awaited []awaited
-	waiting atomic.Int64 // clients in acquire
+	waiting atomic.Int64
 	granted atomic.Int64
 }
 
@@ -80,7 +79,6 @@ func newMoments(faults []plannedFault, clients int) *moments {
 	return m
 }
 
-// acquiring says that a client has called acquire.
 func (m *moments) acquiring() {
 	if m == nil {
 		return
@@ -93,7 +91,6 @@ func (m *moments) acquiring() {
 	}
 }
 
-// acquired says that acquire returned to client n, with a grant or without.
 func (m *moments) acquired(n int, ok bool) {
 	if m == nil {
 		return

@@ -12,22 +12,21 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// cause is one way in which a holder can end in a failover.
+// cause is a way in which a grant can end in a failover.
 type cause struct {
 	name string
-	// act is what the client does itself; nil where faults do it.
+	// act is an action of the client itself; nil if faults cause the failover.
 	act    func(ctx context.Context, held *attempt) error
 	faults []causeFault // injected at once
-	stays  bool         // the holder keeps its session, and has let go
-	// keeps says that the session can survive it: then the holder goes on holding,
-	// and nothing need be passed on.
+	stays  bool         // the holder keeps its session and has released
+	// keeps means that the session can survive: then the holder may keep its grant.
 	keeps   bool
-	expires bool // the servers must let the session run out first
-	goesOn  bool // the holder goes on where it was, once another has been granted
+	expires bool // the session must expire first
+	goesOn  bool // the holder continues after another client was granted
 	elects  bool // the ensemble must elect a leader first
 }
 
-// causeFault is a fault by its name, and what it hits.
+// causeFault is a fault and its target.
 type causeFault struct{ fault, target string }
 
 var causes = map[string]*cause{}
@@ -38,10 +37,10 @@ func init() {
 	for _, c := range []cause{
 		{name: "release", stays: true, act: func(ctx context.Context, held *attempt) error { return held.release(ctx) }},
 		{name: "close", act: func(_ context.Context, held *attempt) error { return held.c.leave() }},
-		{name: "expel", faults: []causeFault{{"session.close", chaos.Holder}}}, // its session is closed from elsewhere
-		{name: "crash", faults: []causeFault{crash}, expires: true},            // its connections are cut, and it cannot make new ones
+		{name: "expel", faults: []causeFault{{"session.close", chaos.Holder}}}, // its session is closed by another client
+		{name: "crash", faults: []causeFault{crash}, expires: true},            // its connections are cut, and new ones refused
 		{name: "freeze", faults: []causeFault{{"session.freeze", chaos.Holder}}, expires: true},
-		{name: "pause", faults: []causeFault{{"client.pause", chaos.Holder}}, expires: true, goesOn: true}, // its process stands still
+		{name: "pause", faults: []causeFault{{"client.pause", chaos.Holder}}, expires: true, goesOn: true}, // its process is stopped
 		{name: "server.kill", faults: []causeFault{{"member.kill", chaos.MemberOf + chaos.Holder}}, keeps: true},
 		{name: "leader.kill", faults: []causeFault{leaderKill}, keeps: true, elects: true},
 		{name: "crash+leader.kill", faults: []causeFault{crash, leaderKill}, expires: true, elects: true},
@@ -50,8 +49,8 @@ func init() {
 	}
 }
 
-// lacking is why the cause cannot be had on an ensemble; nil where it can. Where a member that
-// is killed takes the majority with it nobody can be granted, whatever the recipe does.
+// lacking returns why the cause is not available on an ensemble, or nil. If killing one member
+// takes the quorum with it, no client can be granted, whatever the recipe does.
 func (c *cause) lacking(e *ensembles.Ensemble) error {
 	n := len(e.Voting())
 	if slices.Contains(c.faultNames(), "member.kill") && n-1 < n/2+1 {
@@ -60,14 +59,12 @@ func (c *cause) lacking(e *ensembles.Ensemble) error {
 	return nil
 }
 
-// causeNames returns the names of all causes of a failover, in order.
 func causeNames() []string { return slices.Sorted(maps.Keys(causes)) }
 
 func (c *cause) faultNames() []string {
 	return namesOf(c.faults, func(f causeFault) string { return f.fault })
 }
 
-// entries are the faults to be played.
 func (c *cause) entries() ([]chaos.Entry, error) {
 	var entries []chaos.Entry
 	for _, f := range c.faults {
@@ -80,35 +77,35 @@ func (c *cause) entries() ([]chaos.Entry, error) {
 	return entries, nil
 }
 
-// Allowances in the prediction.
+// Margins of the prediction.
 const (
-	// defaultSlack is what a commit, a notification and a list may take together on a
-	// busy machine: the W + L of the formulas. The scenario's parameter slack overrides it.
+	// defaultSlack bounds the time of a commit, a notification and a list together on a busy
+	// machine: W + L in the formulas. The scenario's parameter slack overrides it.
 	defaultSlack = 500 * time.Millisecond
-	// electLimit is what the ensemble may take to elect a leader and serve again.
-	// ZooKeeper needs 0.4 to 0.9 s where the machine is idle.
+	// electLimit bounds the time to elect a leader and serve again. ZooKeeper needs 0.4 to 0.9 s on
+	// an idle machine.
 	electLimit = 3 * time.Second
 )
 
-// prediction is how long the next grant may take after a hit.
+// prediction is the range of times until the next grant after a hit.
 type prediction struct {
 	least, most time.Duration
-	mean        time.Duration // of many, the hits at any moment alike; 0 where no formula says
+	mean        time.Duration // over hits at uniformly distributed moments; 0 without a formula
 }
 
-// predict applies the formulas of ZooKeeper's expiry. timeout is T, negotiated; unheard
-// is how long before the hit the servers heard the session last; onLeader says
-// whether the leader itself served it.
+// predict applies the formulas of ZooKeeper's session expiry. timeout is T, negotiated; unheard is
+// the time before the hit at which the servers last received a message of the session; onLeader
+// reports whether the leader itself served it.
 //
-// The servers count from what they heard last, which the hit follows by unheard: at
-// most T/3, the interval of pings. A follower tells the leader up to tick/2 later. The
-// leader rounds the end up to the next tick. Then come the commit of the session's
-// end, the notification and, in some variants, a list: slack.
+// The servers count from the last message, which is at most T/3, the interval of pings, before the
+// hit. A follower tells the leader up to tick/2 later. The leader rounds the end up to the next
+// tick. Then come the commit of the session's end, the notification and, in some variants, a list:
+// slack.
 //
 //	T - unheard <= failover <= T + tick/2 + tick + slack
 //	mean = T - T/6 + lag + tick/2, lag being tick/4 on average behind a follower
 //
-// A new leader arms every session anew when it takes over.
+// A new leader starts every session's timeout again when it takes over.
 func (c *cause) predict(timeout, tick, unheard, slack time.Duration, onLeader bool) prediction {
 	p := prediction{most: slack}
 	if c.expires {
@@ -119,7 +116,7 @@ func (c *cause) predict(timeout, tick, unheard, slack time.Duration, onLeader bo
 			p.mean += tick / 4
 		}
 	}
-	if c.keeps { // or else the session expires
+	if c.keeps { // otherwise the session expires
 		p.most = timeout + tick/2 + tick + slack
 	}
 	if c.elects {

@@ -10,17 +10,16 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// How long a holder that was paused is watched that has not been told that its grant is
-// gone: a session timeout more where it is told of such things.
+// How long a paused holder is watched that was not notified of the loss of its grant: one session
+// timeout more if the recipe notifies at all.
 const (
 	toldLimit   = 10 * time.Second
-	untoldLimit = 2 * time.Second // of one that is told nothing
+	untoldLimit = 2 * time.Second
 )
 
-// goOn lets the holder's process go on, which was paused past its session: another client
-// holds by now. It does what a holder does who knows of nothing, until it is told: it works.
-// Its next piece of work, and the question whether it holds, are there when it goes on: it
-// was about to do it when it was stopped.
+// goOn resumes the holder's process, which was paused past its session timeout, after another
+// client was granted. The holder continues to work until it is notified. Its next write, and the
+// question whether it holds, were issued before the pause and are sent when it resumes.
 func (f *failoverRound) goOn(ctx context.Context, next *attempt, heal func() error) error {
 	p := &paused{round: f, seen: history.Paused{
 		Phase: f.st.phase.Name, Round: f.st.round, Client: f.victim.n, Next: next.c.n, Stopped: f.hitAt, Granted: next.at,
@@ -51,13 +50,12 @@ func (f *failoverRound) goOn(ctx context.Context, next *attempt, heal func() err
 	return ctx.Err()
 }
 
-// paused is a holder that goes on after a pause.
 type paused struct {
 	round *failoverRound
 	seen  history.Paused
 }
 
-// work does one piece of unfenced work after the other, of which the first has begun.
+// work writes without fencing, again and again; the first write has begun.
 func (p *paused) work(ctx context.Context, finish func(context.Context), stop <-chan struct{}) {
 	ctx, cancel := context.WithTimeout(ctx, p.round.st.scenario.SessionTimeout+toldLimit)
 	defer cancel()
@@ -74,7 +72,7 @@ func (p *paused) work(ctx context.Context, finish func(context.Context), stop <-
 	}
 }
 
-// holds takes the first thing that the recipe says of itself after the pause.
+// holds records the first answer of the recipe after the pause.
 func (p *paused) holds(yes bool) {
 	p.seen.Holds = "yes"
 	if !yes {
@@ -83,15 +81,15 @@ func (p *paused) holds(yes bool) {
 	}
 }
 
-// told notes the first word of it that the holder does not hold any more.
+// told records the first notification that the grant is lost.
 func (p *paused) told(at time.Duration, by string) {
 	if p.seen.By == "" {
 		p.seen.Told, p.seen.By = max(at, p.seen.Resumed), by
 	}
 }
 
-// believe has the holder write to the fenced resource once, as it was about to, and then for
-// as long as it believes.
+// believe writes to the fenced resource once, as the holder was about to, and then for as long as
+// the holder believes.
 func (p *paused) believe(ctx context.Context) {
 	f := p.round
 	limit := f.st.scenario.SessionTimeout + toldLimit
@@ -99,13 +97,13 @@ func (p *paused) believe(ctx context.Context) {
 		limit = untoldLimit
 	}
 	until := time.Now().Add(limit)
-	f.held.write(ctx) // it was about to
+	f.held.write(ctx)
 	for p.learn(ctx, writeEvery); p.seen.By == "" && ctx.Err() == nil && time.Now().Before(until); p.learn(ctx, writeEvery) {
 		f.held.write(ctx)
 	}
 }
 
-// learn takes what the holder learns within a time.
+// learn receives the holder's events for a time.
 func (p *paused) learn(ctx context.Context, within time.Duration) {
 	late := time.NewTimer(within)
 	defer late.Stop()
@@ -123,8 +121,8 @@ func (p *paused) learn(ctx context.Context, within time.Duration) {
 	}
 }
 
-// beginHolds asks the client's recipe whether it holds. Nil where the driver does not offer
-// that.
+// beginHolds asks the client's recipe whether it holds. It returns nil if the driver has no such
+// operation.
 func (c *client) beginHolds() (answer func() (bool, error)) {
 	d := c.driver()
 	if d == nil || !d.Offers("holds") {
@@ -133,9 +131,9 @@ func (c *client) beginHolds() (answer func() (bool, error)) {
 	return d.BeginHolds()
 }
 
-// beginEffect has the client write under its grant to a node that nothing fences, on its own
-// session, as a holder does its work. finish waits for the answer and records it. Nil where
-// the driver does not offer that, or nothing more can be asked of the client.
+// beginEffect writes to an unfenced node on the client's own session, as a holder does its work.
+// finish waits for the reply and records it. It returns nil if the driver has no such operation or
+// has ended.
 func (c *client) beginEffect(claim recipes.Claim) (finish func(context.Context)) {
 	d := c.driver()
 	if d == nil || !d.Offers("write") {

@@ -12,34 +12,33 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// failoverRound is one round.
 type failoverRound struct {
 	st      *stage
 	cause   *cause
 	line    *line
 	victim  *client
-	held    *attempt     // the victim's
-	learned chan learned // what the victim learned about its grant
+	held    *attempt     // the victim's attempt
+	learned chan learned // events of the victim's grant
 
 	hitAt   time.Duration
-	session int64            // the victim's
-	leads   bool             // the member that serves the victim leads the ensemble
-	seen    history.Failover // what becomes of it
-	failed  error            // why the next client was not granted
+	session int64 // the victim's session
+	leads   bool  // the victim's member leads the ensemble
+	seen    history.Failover
+	failed  error // why the next client was not granted
 }
 
-// learned is something that the victim learned, and when.
+// learned is an event of the victim, and its time.
 type learned struct {
 	kind recipes.EventKind
 	at   time.Duration
-	wire bool // the wire shows it: its recipe has not said it
+	wire bool // seen on the wire, not reported by the recipe
 }
 
-// run plays the round, and leaves every client with a session and out of line.
+// run runs the round. Afterwards every client has a session and none is in the queue.
 func (f *failoverRound) run(ctx context.Context, wait time.Duration) (err error) {
 	defer f.line.leave()
 	f.held, err = f.victim.first(ctx)
-	if errors.Is(err, recipes.ErrSessionEnded) { // in the phase before
+	if errors.Is(err, recipes.ErrSessionEnded) {
 		if err = f.victim.reopen(ctx); err == nil {
 			f.held, err = f.victim.first(ctx)
 		}
@@ -69,7 +68,7 @@ func (f *failoverRound) run(ctx context.Context, wait time.Duration) (err error)
 	return f.reset(ctx, next)
 }
 
-// hold lets the planned time pass before the hit. The holder does what holders do.
+// hold waits for the planned time before the hit, while the holder acts.
 func (f *failoverRound) hold(ctx context.Context, wait time.Duration) error {
 	until := time.After(wait)
 	f.held.write(ctx)
@@ -84,13 +83,13 @@ func (f *failoverRound) hold(ctx context.Context, wait time.Duration) error {
 	}
 }
 
-// hit has the cause hit the holder and waits for what becomes of it: the next grant, or nil
-// where the holder holds on, or nothing comes.
+// hit makes the cause hit the holder and waits for the next grant. It returns nil if the holder
+// keeps its grant or no client is granted.
 func (f *failoverRound) hit(ctx context.Context) (*attempt, error) {
 	f.victim.heard.Store(new(func(e recipes.Event) {
 		select {
 		case f.learned <- learned{kind: e.Kind, at: f.st.instant(e.At)}:
-		default: // more than anybody asked for
+		default: // more events than are needed
 		}
 	}))
 	defer f.victim.heard.Store(nil)
@@ -118,7 +117,6 @@ func (f *failoverRound) hit(ctx context.Context) (*attempt, error) {
 	return next, nil
 }
 
-// resumed learns on the wire that the victim has its session on.
 func (f *failoverRound) resumed(e wire.Event) {
 	if e.Client == f.victim.n && e.Session == f.session {
 		select {
@@ -128,7 +126,7 @@ func (f *failoverRound) resumed(e wire.Event) {
 	}
 }
 
-// apply makes the cause happen; heal undoes it, and waits until that is done.
+// apply injects the cause; heal removes it and waits until that is done.
 func (f *failoverRound) apply(ctx context.Context) (heal func() error, err error) {
 	if f.cause.act != nil {
 		f.hitAt = f.st.clock.Now()
@@ -148,20 +146,20 @@ func (f *failoverRound) apply(ctx context.Context) (heal func() error, err error
 	}()
 	return func() error {
 		defer cancel()
-		faults.proven(ctx, ended) // a fault that is healed before its proof would count as none
+		faults.proven(ctx, ended) // a fault that is healed before its proof would not count
 		cancel()
 		<-ended
 		return faults.close()
 	}, nil
 }
 
-// await waits for the next grant, or for the news that the holder holds on: from its recipe, or
-// from the wire where that says nothing.
+// await waits for the next grant, or for the event that the holder keeps its grant: from its
+// recipe, or from the wire if the recipe reports no events.
 func (f *failoverRound) await(ctx context.Context, most time.Duration) *attempt {
 	limit := time.After(2*most + settleLimit)
 	var silent <-chan time.Time
 	var back time.Duration
-	told := false // the holder, that its grant is not what it was
+	told := false // the holder was notified of suspension or loss
 	for {
 		select {
 		case a := <-f.line.granted:
@@ -198,8 +196,8 @@ func (f *failoverRound) await(ctx context.Context, most time.Duration) *attempt 
 	}
 }
 
-// reset has the one who holds now let go, and everybody else in turn, and gives
-// the victim a new session where it has lost its own.
+// reset lets the current holder release, then all others in order, and gives the victim a new
+// session if it lost its own.
 func (f *failoverRound) reset(ctx context.Context, next *attempt) error {
 	left := len(f.st.clients) - 1
 	if next == nil {
@@ -228,14 +226,14 @@ func (f *failoverRound) reset(ctx context.Context, next *attempt) error {
 	return nil
 }
 
-// comeBack has the victim let go of what it may still think it holds, and open a new
-// session, as the cause has it.
+// comeBack lets the victim release what it may still believe to hold, and opens a new session if
+// the cause needs it.
 func (f *failoverRound) comeBack(ctx context.Context) error {
 	if f.cause.stays {
 		return nil
 	}
 	if f.victim.opened() {
-		_ = f.held.release(ctx) // as a rule it is lost, and the record says so
+		_ = f.held.release(ctx) // usually lost, which the record shows
 	}
 	if err := f.victim.reopen(ctx); err != nil {
 		return fmt.Errorf("client %d comes back: %w", f.victim.n, err)

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// stages records what was seen on the way to the next grant. What was seen later than
-// it can have been is put right: a node was gone when the next one was woken.
+// stages records the times of the steps before the next grant. A time that is later than possible
+// is corrected: a node was removed before its successor was notified.
 func (f *failoverRound) stages(ctx context.Context, removed func() time.Duration, next *attempt) {
 	if s := f.victim.wire.Session(); s.ID == f.session {
 		f.seen.Heard = min(s.LastAckSent, f.hitAt)
@@ -23,7 +23,7 @@ func (f *failoverRound) stages(ctx context.Context, removed func() time.Duration
 	if n := next.c.wire.Notified(); n > f.hitAt && n <= next.at {
 		see(&f.seen.Woken, n)
 	}
-	// Where our watches were slower, it was not later than what is known.
+	// Our watches may have been slower.
 	see(&f.seen.Committed, cmp.Or(removed(), latest))
 	if !f.cause.expires {
 		return
@@ -35,7 +35,7 @@ func (f *failoverRound) stages(ctx context.Context, removed func() time.Duration
 	}
 }
 
-// predict says how long the next grant may take after this hit.
+// predict returns the expected time until the next grant after this hit.
 func (f *failoverRound) predict() prediction {
 	s := f.victim.wire.Session()
 	slack := defaultSlack
@@ -49,7 +49,6 @@ func (f *failoverRound) predict() prediction {
 	return f.cause.predict(s.Timeout, f.st.members.ensemble.Tick, unheard, slack, f.leads)
 }
 
-// record records the round.
 func (f *failoverRound) record() {
 	p, r, claim := f.predict(), &f.seen, f.held.claim
 	r.At, r.Phase, r.Round, r.Cause = f.st.clock.Now(), f.st.phase.Name, f.st.round, f.cause.name

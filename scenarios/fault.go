@@ -9,34 +9,34 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// Fault is one entry of a phase's fault schedule. It is injected once, or again and again:
+// Fault is one entry of a phase's fault schedule. It is injected once, or repeatedly:
 //
 //	{at: 2s, fault: session.close, target: holder}
 //	{at: 1s, every: 2s, jitter: 1s, fault: session.flap, target: random}
 //	{on: client 3 holds, at: 50ms, fault: session.expire, target: "3"}
 //	{on: 50% wait, fault: partition.isolate, target: leader, for: 3s}
 //
-// Entries are played independently: what is to overlap is given times that overlap.
+// Entries are independent of each other; faults overlap if their times do.
 type Fault struct {
 	At    time.Duration `yaml:"at"`              // after the start of the phase, or after the event
 	On    string        `yaml:"on,omitempty"`    // the event that At counts from (see parseEvent)
-	Every time.Duration `yaml:"every,omitempty"` // again so long after its last start, and not before that is healed
-	Times int           `yaml:"times,omitempty"` // how often at most; 0: until the phase ends
-	// Jitter makes At and each Every longer or shorter by up to so much, by the seed.
+	Every time.Duration `yaml:"every,omitempty"` // time from one start to the next, which waits until the fault is healed
+	Times int           `yaml:"times,omitempty"` // the maximum number of repetitions; 0: until the phase ends
+	// Jitter moves At and each Every by up to that much either way, decided by the seed.
 	Jitter time.Duration     `yaml:"jitter,omitempty"`
 	Fault  string            `yaml:"fault"`            // a name from zkbench list faults
-	Target string            `yaml:"target,omitempty"` // what it hits: holder, leader, a client's number, a member's name; "" is the kind's own
+	Target string            `yaml:"target,omitempty"` // the target: holder, leader, a client's number, a member's name; "" is the fault's default
 	For    time.Duration     `yaml:"for,omitempty"`    // until it is healed; 0: to the end of the phase
-	Params map[string]string `yaml:"params,omitempty"` // of the kind of fault (zkbench list faults)
-	// Essential says that the scenario's question cannot be answered without it. A built-in
-	// scenario leaves out, aloud, what is not essential and cannot be had on this machine. What
-	// is asked for (a file, --set, --replay) is essential in any case.
+	Params map[string]string `yaml:"params,omitempty"`
+	// Essential means that the scenario's question cannot be answered without the fault. A built-in
+	// scenario leaves out, and reports, a fault that is not essential and not available on this
+	// machine. A fault that the user requests (a file, --set, --replay) is always essential.
 	Essential bool `yaml:"essential,omitempty"`
 
-	builtin bool // it is a built-in scenario's, and nobody asked for it
+	builtin bool // part of a built-in scenario, not requested by the user
 }
 
-// validate checks a fault of a phase that lasts so long.
+// validate checks a fault of a phase of that duration.
 func (f Fault) validate(bad problemFunc, phase time.Duration) {
 	f.validateKind(bad)
 	if f.At < 0 || f.At > phase {
@@ -66,7 +66,7 @@ func (f Fault) validate(bad problemFunc, phase time.Duration) {
 	}
 }
 
-// validateKind checks the fault's name, then its target, then its parameters.
+// validateKind checks the fault's name, target and parameters.
 func (f Fault) validateKind(bad problemFunc) {
 	if _, err := chaos.Parse(f.Fault, "", nil); err != nil {
 		bad("fault", "%v", suggest(err))
@@ -77,7 +77,7 @@ func (f Fault) validateKind(bad problemFunc) {
 	}
 }
 
-// suggest replaces the list of names in an error about an unknown name by the nearest.
+// suggest replaces the list of names in an error about an unknown name by the nearest name.
 func suggest(err error) string {
 	var unknown *chaos.UnknownError
 	if !errors.As(err, &unknown) || len(unknown.Known) == 0 {
@@ -86,7 +86,6 @@ func suggest(err error) string {
 	return strings.Replace(err.Error(), unknown.Error(), unknown.Problem+units.Nearest(unknown.Name, unknown.Known), 1)
 }
 
-// faultNames are the names of all faults.
 func faultNames() []string {
 	return namesOf(chaos.Catalogue(), func(k chaos.Kind) string { return k.Name })
 }

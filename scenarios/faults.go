@@ -9,8 +9,8 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// faults plays faults on clients and members, observes how the ensemble recovers, and
-// records all of it.
+// faults injects faults into clients and members, observes the ensemble's recovery, and records
+// both.
 type faults struct {
 	st          *stage
 	entries     []chaos.Entry
@@ -18,15 +18,14 @@ type faults struct {
 	moments     *moments
 	recovery    *recovery
 	connections *connections
-	inForce     chan struct{} // gets one for each fault that is in force, or failed
-	left        error         // why one may still be in force
+	inForce     chan struct{} // receives a value for each fault that is in force or failed
+	left        error
 
-	slow    map[string]int // by name: faults that take as long as they take, and are not done
-	settled chan struct{}  // closed when none is left
+	slow    map[string]int // by name: faults of open duration that are not over
+	settled chan struct{}  // closed when slow is empty
 }
 
-// newFaults prepares faults. close must be called. ctx is the trial's, which outlives the
-// phase.
+// newFaults prepares faults. close must be called. ctx is the trial's, which outlasts the phase.
 func (st *stage) newFaults(ctx context.Context, entries []chaos.Entry, seed uint64) *faults {
 	f := &faults{
 		st: st, entries: entries, seed: seed, moments: &moments{}, recovery: newRecovery(ctx, st),
@@ -43,8 +42,8 @@ func (st *stage) newFaults(ctx context.Context, entries []chaos.Entry, seed uint
 	return f
 }
 
-// settle notes that a fault is in force, or has failed. A phase waits for those that are played
-// once and take their time: a rolling restart, an upgrade, a session that runs out.
+// settle records that a fault is in force or failed. A phase waits for faults of open duration that
+// are injected once: a rolling restart, an upgrade, a session expiry.
 func (f *faults) settle(p chaos.Window) {
 	n, slow := f.slow[p.Fault]
 	if !slow {
@@ -58,7 +57,7 @@ func (f *faults) settle(p chaos.Window) {
 	}
 }
 
-// prepareFaults prepares those of the phase, which may wait for events.
+// prepareFaults prepares the faults of the phase, which may wait for events.
 func (st *stage) prepareFaults(ctx context.Context) error {
 	entries, err := st.planned.entries()
 	st.faults = st.newFaults(ctx, entries, st.planned.Seed)
@@ -71,9 +70,8 @@ func (st *stage) prepareFaults(ctx context.Context) error {
 	return nil
 }
 
-// play plays the faults, and returns when every one is healed. That a fault could not be
-// had or proven is recorded with it, and judged afterwards; that one may still be in force
-// is an error of close.
+// play injects the faults, and returns when all are healed. A fault that was unavailable or not
+// proven is recorded and judged later; close returns an error if a fault may still be in force.
 func (f *faults) play(ctx context.Context, holder func(stay bool) int) {
 	if len(f.entries) == 0 {
 		return
@@ -90,8 +88,7 @@ func (f *faults) play(ctx context.Context, holder func(stay bool) int) {
 	}
 }
 
-// inject plays one fault that needs no healing, by its name in the catalogue. The error is
-// recorded with it.
+// inject injects one fault that needs no healing, by its name. The error is recorded with it.
 func (st *stage) inject(ctx context.Context, name, target string, params map[string]string) error {
 	fault, err := chaos.Parse(name, target, params)
 	if err != nil {
@@ -101,7 +98,7 @@ func (st *stage) inject(ctx context.Context, name, target string, params map[str
 	return plan.Play(ctx, st.target(func(bool) int { return -1 }))
 }
 
-// injected is called with each fault once it is in force.
+// injected is called when a fault is in force.
 func (f *faults) injected(p chaos.Window) {
 	f.st.status.fault.Store(&p)
 	f.st.holder.free()
@@ -110,7 +107,6 @@ func (f *faults) injected(p chaos.Window) {
 	f.settle(p)
 }
 
-// played is called with each fault that is over.
 func (f *faults) played(p chaos.Window) {
 	f.st.recordFault(p)
 	f.st.holder.free()
@@ -122,7 +118,6 @@ func (f *faults) played(p chaos.Window) {
 	}
 }
 
-// recordFault records a fault that is over.
 func (st *stage) recordFault(p chaos.Window) {
 	w := &history.Window{Fault: p.Fault, Target: p.Target, Client: p.Client, Served: p.Served, Start: p.Start, End: p.End,
 		Proof: p.Proof, CutShort: p.CutShort}
@@ -132,15 +127,15 @@ func (st *stage) recordFault(p chaos.Window) {
 	st.record.Record(w)
 }
 
-// counted says that a fault is in force, or has failed.
+// counted signals that a fault is in force or failed.
 func (f *faults) counted() {
 	select {
 	case f.inForce <- struct{}{}:
-	default: // enough
+	default:
 	}
 }
 
-// proven returns when every fault is in force, has failed, or is over.
+// proven waits until every fault is in force, failed or over.
 func (f *faults) proven(ctx context.Context, over <-chan struct{}) {
 	for range f.entries {
 		select {
@@ -153,8 +148,7 @@ func (f *faults) proven(ctx context.Context, over <-chan struct{}) {
 	}
 }
 
-// close returns when the ensemble has recovered. The error wraps errNotWhole where it is
-// not as it was.
+// close waits until the ensemble has recovered. The error wraps errNotWhole if it does not.
 func (f *faults) close() error {
 	f.connections.stop()
 	return errors.Join(f.left, f.recovery.wait())

@@ -11,15 +11,14 @@ import (
 	"github.com/zkbench/zkbench/recipes"
 )
 
-// fence is the resource to which every holder writes with its token. It refuses a token
-// that is lower than one that has written before, and one under which another grant has.
+// fence is the resource to which every holder writes with its token. It rejects a token that is
+// lower than one that has written before, and one that another grant has used.
 type fence struct {
 	observer *observer
 	path     string
-	writes   atomic.Int64 // makes every write unlike any other
+	writes   atomic.Int64 // makes every write distinct
 }
 
-// open makes the resource, to which nobody has written.
 func (f *fence) open(ctx context.Context) error {
 	return f.observer.any(ctx, 4*tryFor, func(ctx context.Context, s *recipes.Session) error {
 		_, err := s.Create(ctx, f.path, []byte("0 0 0"), 0)
@@ -30,21 +29,21 @@ func (f *fence) open(ctx context.Context) error {
 	})
 }
 
-// The errors of a write that the resource refuses.
+// Errors of a rejected write.
 var (
 	errFenced = errors.New("refused by the fence")
 	errHigher = fmt.Errorf("%w: a higher token has written", errFenced)
 	errTwice  = fmt.Errorf("%w: another grant has written under this token", errFenced)
 )
 
-// write writes under the token of a grant, which has a number of its own. version is the resource's version after the write. An error
-// other than errFenced leaves the outcome open.
+// write writes with the token of a grant, which also has a number. version is the resource's
+// version after the write. After an error other than errFenced the outcome is unknown.
 func (f *fence) write(ctx context.Context, token, grant int64) (version int64, err error) {
 	if token == 0 {
 		return 0, errors.New("the token of the grant is not known")
 	}
 	data := f.text(token, grant)
-	unsure := false // an earlier try may have succeeded
+	unsure := false // an earlier attempt may have succeeded
 	err = f.observer.any(ctx, tryFor, func(ctx context.Context, s *recipes.Session) error {
 		version, err = f.try(ctx, s, token, grant, data, &unsure)
 		return err
@@ -55,13 +54,12 @@ func (f *fence) write(ctx context.Context, token, grant int64) (version int64, e
 	return version, err
 }
 
-// text is what a write writes, unlike any other.
 func (f *fence) text(token, grant int64) string {
 	return fmt.Sprintf("%d %d %d", token, grant, f.writes.Add(1))
 }
 
-// try is one compare-and-set, and another where somebody else wrote in between. What it
-// finds tells whether an earlier try has succeeded.
+// try is one compare-and-set, repeated if another client wrote in between. The current content
+// shows whether an earlier attempt succeeded.
 func (f *fence) try(ctx context.Context, s *recipes.Session, token, grant int64, data string, unsure *bool) (version int64, err error) {
 	for {
 		was, stat, err := s.Get(ctx, f.path)

@@ -5,13 +5,14 @@ import (
 	"slices"
 )
 
-// otherFiles is about how many files zkbench has open beside its clients' connections, and
-// a member beside those of its clients: histories, logs, its own sessions, a JVM's jars.
+// otherFiles is the approximate number of files that zkbench has open besides its clients'
+// connections, and a member besides those of its clients: histories, logs, sessions of the harness,
+// a JVM's jars.
 const otherFiles = 400
 
-// enoughFiles says what to do where the largest count of clients needs more open files than
-// this process may have. A member needs no more than that either: in the worst case all
-// clients are connected to one.
+// enoughFiles returns an error if the largest number of clients needs more open files than this
+// process may have. A member needs at most as many: in the worst case all clients are connected to
+// one.
 func (s *Scenario) enoughFiles(most int) error {
 	if len(s.Clients) == 0 {
 		return nil

@@ -2,5 +2,4 @@
 
 package scenarios
 
-// openFiles is not limited here.
 func openFiles() (most int, ok bool) { return 0, false }

@@ -4,8 +4,8 @@ package scenarios
 
 import "syscall"
 
-// openFiles is how many files this process may have open: its hard limit, to which the Go
-// runtime has raised the soft one. ok is false where it is not known.
+// openFiles returns the number of files that this process may have open: its hard limit, to which
+// the Go runtime has raised the soft one. ok is false if it is unknown.
 func openFiles() (most int, ok bool) {
 	var l syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l) != nil {

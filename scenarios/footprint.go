@@ -6,21 +6,18 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// memory is what this process has.
 type memory struct{ heap, stacks, goroutines int64 }
 
-// memoryNow collects what is garbage first.
 func memoryNow() memory {
 	runtime.GC()
-	runtime.GC() // the first one may have met a sweep under way
+	runtime.GC() // the first may have met a collection in progress
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return memory{int64(m.HeapAlloc), int64(m.StackInuse), int64(runtime.NumGoroutine())}
 }
 
-// recordFootprint records what the clients' sessions take, beyond what there was before
-// them. Where the clients are another process, or other trials run beside this one, that
-// cannot be told.
+// recordFootprint records the memory that the clients' sessions use. It records nothing if the
+// clients run in another process or other trials run at the same time.
 func (st *stage) recordFootprint(before memory) {
 	if st.driven || st.members.shared {
 		return

@@ -10,8 +10,7 @@ import (
 	"github.com/shirou/gopsutil/v4/mem"
 )
 
-// hostFacts says what machine a run was measured on. A fact that the machine does
-// not reveal is absent.
+// hostFacts describes the machine. Facts that the system does not provide are absent.
 func hostFacts() map[string]string {
 	facts := map[string]string{"os": runtime.GOOS, "arch": runtime.GOARCH, "cpus": strconv.Itoa(runtime.NumCPU())}
 	if name, err := os.Hostname(); err == nil {

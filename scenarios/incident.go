@@ -8,22 +8,22 @@ import (
 	"github.com/zkbench/zkbench/report"
 )
 
-// Incident is what became of somebody who used the recipe that the scenario provokes: a
-// known mistake, told in public. The scenario's about says what happened.
+// Incident describes a published failure of a library's users that the scenario reproduces. The
+// scenario's about tells what happened.
 type Incident struct {
-	Thread  string `yaml:"thread"`          // where it is told: an address
-	Version string `yaml:"version"`         // of what was provoked when this was written, like kazoo 2.8.0
-	Cause   string `yaml:"cause"`           // the lines that do it, or what they leave out
-	Tried   string `yaml:"tried,omitempty"` // where it does not show: what was tried, and why that is not enough
+	Thread  string `yaml:"thread"`          // address of the report
+	Version string `yaml:"version"`         // of the library when this was written, such as kazoo 2.8.0
+	Cause   string `yaml:"cause"`           // the lines of the library that cause it
+	Tried   string `yaml:"tried,omitempty"` // if it cannot be reproduced: what was tried, and why that is not enough
 }
 
-// incidentDir is what names of incidents begin with, and where they are.
+// incidentDir is the folder of the incidents, and the prefix of their names.
 const (
 	incidentDir = "incidents/"
 	incident    = "incident/"
 )
 
-// Incidents returns the names of all incidents, in order, as [Source] knows them.
+// Incidents returns the names of all incidents in order, as [Source] accepts them.
 func Incidents() []string {
 	files, _ := fs.Glob(builtin, incidentDir+"*.yaml")
 	return namesOf(files, func(f string) string {
@@ -31,8 +31,8 @@ func Incidents() []string {
 	})
 }
 
-// Caught returns the guarantees that the scenario's subjects are known to break, in the
-// order in which they stand there; none of a scenario that is no zoo, or of sound subjects.
+// Caught returns the guarantees that the scenario's subjects are known to break, in order; none for
+// other scenarios and sound subjects.
 func (s *Scenario) Caught() (names []string) {
 	for _, x := range s.Specimens {
 		for _, name := range x.Caught {
@@ -44,7 +44,7 @@ func (s *Scenario) Caught() (names []string) {
 	return names
 }
 
-// told is the scenario's incident, for the result; nil where it is none.
+// told returns the scenario's incident for the result, or nil.
 func (s *Scenario) told() *report.Incident {
 	i := s.Incident
 	if i == (Incident{}) {
@@ -53,8 +53,8 @@ func (s *Scenario) told() *report.Incident {
 	return &report.Incident{About: s.About, Thread: i.Thread, Version: i.Version, Cause: i.Cause, Tried: i.Tried}
 }
 
-// validateIncident checks that an incident says what it is, and either shows or says why it
-// does not.
+// validateIncident checks that an incident is complete, and either reproduces the failure or
+// explains why it cannot.
 func (s *Scenario) validateIncident(bad problemFunc) {
 	i := s.Incident
 	if i == (Incident{}) {

@@ -15,30 +15,29 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// joint is one fault of a member that strikes several trials at the same moment: each says
-// when it has come to its step, and goes on when the member is down.
+// joint is one fault of a member that hits several trials at once: each reports when it has reached
+// its step, and continues when the member is down.
 type joint struct {
-	server  string // address of the member
+	server  string // client address of the member
 	mu      sync.Mutex
-	missing int           // trials that may still come
-	timer   *time.Timer   // runs from when the first has come
-	ready   chan struct{} // closed when the member is to go down
-	closed  bool          // ready is
-	down    chan struct{} // closed when the member is down, or could not be brought down
-	back    chan struct{} // closed when it serves again, or did not go down
-	window  chaos.Window  // after back
-	dialled map[dial]bool // so far
+	missing int           // trials that have not reached their step
+	timer   *time.Timer   // starts when the first has
+	ready   chan struct{} // closed when the member is to be killed
+	closed  bool          // reports whether ready is closed
+	down    chan struct{} // closed when the member is down, or could not be killed
+	back    chan struct{} // closed when it serves again, or was not killed
+	window  chaos.Window  // valid after back
+	dialled map[dial]bool
 }
 
-// dial is a client's attempt to connect to an address.
+// dial is a client's first attempt to connect to an address.
 type dial struct {
 	c    wire.Client
 	addr string
 }
 
-// jointFor is how long the first trial waits for the others, at most: a client hangs up
-// when nothing has come for two thirds of its session timeout. The member is down for
-// downFor.
+// jointFor is how long the first trial waits for the others: a client disconnects when no reply has
+// come for two thirds of its session timeout. The member is down for downFor.
 const (
 	jointFor = 700 * time.Millisecond
 	downFor  = 500 * time.Millisecond
@@ -51,8 +50,8 @@ func newJoint(server string, trials int) *joint {
 		dialled: map[dial]bool{}}
 }
 
-// lead has a client begin on the member: every other refuses it once before its first session.
-// Many a library tries the members in an order of its own.
+// lead makes a client begin on the member: every other member refuses its first connection. Many
+// libraries try the members in an order of their own.
 func (j *joint) lead(c wire.Client, tap wire.Dialer) wire.Dialer {
 	return func(network, addr string, timeout time.Duration) (net.Conn, error) {
 		if addr != j.server && c.Session().ID == 0 && j.first(c, addr) {
@@ -62,7 +61,7 @@ func (j *joint) lead(c wire.Client, tap wire.Dialer) wire.Dialer {
 	}
 }
 
-// first says whether it is the first time that it is asked about the client and the address.
+// first reports whether this is the first call for the client and the address.
 func (j *joint) first(c wire.Client, addr string) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -72,7 +71,7 @@ func (j *joint) first(c wire.Client, addr string) bool {
 	return !was
 }
 
-// come says that a trial has come to its step, or with here false that it never will.
+// come reports that a trial has reached its step, or with here false that it never will.
 func (j *joint) come(here bool) (inTime bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -96,8 +95,8 @@ func (j *joint) fire() {
 	}
 }
 
-// strike has a trial meet the fault whose client is on the server. release is called when
-// the member is down.
+// strike lets the fault hit a trial whose client is on the server. release is called when the
+// member is down.
 func (j *joint) strike(ctx context.Context, server string, release func()) error {
 	if server != j.server {
 		j.come(false)
@@ -117,7 +116,7 @@ func (j *joint) strike(ctx context.Context, server string, release func()) error
 	return j.window.Err
 }
 
-// play kills the member once all have come, and starts it again.
+// play kills the member once all trials have reached their step, and starts it again.
 func (j *joint) play(ctx context.Context, e *ensembles.Ensemble, member string) error {
 	defer close(j.back)
 	var downed sync.Once
@@ -139,14 +138,11 @@ func (j *joint) play(ctx context.Context, e *ensembles.Ensemble, member string) 
 	}.Play(ctx, chaos.Target{Ensemble: e})
 }
 
-// waves is how often a member is killed at most: who came too late for the first time, or
-// was on another member, has another.
 const waves = 5
 
-// together plays cells whose fault hits a member. They all begin at the same time, with
-// their client on one member, which is killed for all of them at once. Those whose step
-// came too late, or whose client had gone to another member, so that nothing was tried, are
-// played again.
+// together runs cells whose fault hits a member. They begin at the same time, with their client on
+// one member, which is killed for all of them at once. A cell whose step came too late, or whose
+// client was on another member, is run again.
 func (r *runner) together(ctx context.Context, cells []cell, before, all int) error {
 	for n := range waves {
 		if len(cells) == 0 || ctx.Err() != nil {
@@ -169,8 +165,7 @@ func (r *runner) together(ctx context.Context, cells []cell, before, all int) er
 	return context.Cause(ctx)
 }
 
-// wave plays the cells, which have been played so often before, and returns those that
-// were not hit.
+// wave runs the cells and returns those that the fault did not hit.
 func (r *runner) wave(ctx context.Context, cells []cell, again, before, all int) (late []cell, err error) {
 	victim, err := r.follower(ctx)
 	if err != nil {
@@ -191,8 +186,8 @@ func (r *runner) wave(ctx context.Context, cells []cell, again, before, all int)
 		trials = append(trials, t)
 	}})
 	stop()
-	<-played // what it came to is in the trials' windows
-	// Not the trials' own cells, which have the subject that was started for them.
+	<-played // the result is in the trials' windows
+	// The trials' own cells have the subject that was started for them.
 	for _, c := range cells {
 		if slices.ContainsFunc(trials, func(t *trial) bool { return t.name == c.trialName() && t.stage.missed.Load() }) {
 			late = append(late, c)
@@ -201,7 +196,6 @@ func (r *runner) wave(ctx context.Context, cells []cell, again, before, all int)
 	return late, err
 }
 
-// follower returns the index of a member that does not lead.
 func (r *runner) follower(ctx context.Context) (int, error) {
 	leader, err := members{ensemble: r.ensemble}.leader(ctx)
 	if err != nil {

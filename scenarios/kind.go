@@ -13,40 +13,37 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// kind is a kind of phase: what a scenario may say about it, what the seed decides, and
-// how it is run. Each kind is a value in a file of its own, kind_NAME.go.
+// kind is a kind of phase: which fields it has, what the seed decides, and how it runs. Each kind
+// is a value in its own file, kind_NAME.go.
 type kind struct {
 	name   string
 	about  string       // one line, for lists
-	pace   history.Pace // who decides when its clients act
-	needs  needs        // of the subject
-	fields []string     // of Phase that it knows, beside the common ones
+	pace   history.Pace // what determines when its clients act
+	needs  needs
+	fields []string // fields of Phase that it has besides the common ones
 	words  map[string][]string
-	room   int  // bytes that a client needs for names of items that pile up
-	opens  bool // run opens the clients' sessions: none is open when it begins
+	room   int  // extra packet size in bytes for the names of queued items
+	opens  bool // run opens the clients' sessions itself
 
-	// validate checks the fields that it knows.
+	// validate checks its fields.
 	validate func(p *Phase, bad problemFunc)
-	// fits checks the fields that depend on the subject. It may be nil.
+	// fits checks the fields that depend on the subject; may be nil.
 	fits func(p *Phase, s recipes.Subject, bad problemFunc)
-	// tooFew says why a count of clients is too small; "" where it is not. It may be nil.
+	// tooFew returns why a number of clients is too small, or ""; may be nil.
 	tooFew func(p *Phase, clients int) string
-	// plan draws the rounds, where the seed decides about them. It may be nil.
+	// plan draws the rounds if the seed decides about them; may be nil.
 	plan func(p *Phase, r *rand.Rand, timeout time.Duration, clients int) []plannedRound
-	// faults are those that the phase has beside the ones in its fields. It may be nil.
+	// faults returns the faults that the kind injects itself; may be nil.
 	faults func(p *Phase) []string
-	// effort is about how long the phase takes on a good day; only proportions matter.
 	effort func(p *Phase, clients int) time.Duration
-	// run runs the phase, and leaves every client with a session and out of line.
+	// run runs the phase. Afterwards every client has a session and none is in the queue.
 	run func(ctx context.Context, st *stage) error
 }
 
 var kinds []*kind
 
-// addKind is called by each kind's file.
 func addKind(k kind) { kinds = append(kinds, &k) }
 
-// kindNamed returns the kind of that name, or nil.
 func kindNamed(name string) *kind {
 	for _, k := range kinds {
 		if k.name == name {
@@ -58,8 +55,8 @@ func kindNamed(name string) *kind {
 
 func kindNames() []string { return kindsWith("") }
 
-// Kinds describes the kinds of phase, two lines each: the name, what happens in such a
-// phase, and the fields that it has beside name, kind and hold.
+// Kinds describes the kinds of phase, two lines each: the name, what happens in the phase, and its
+// fields besides name, kind and hold.
 func Kinds() string {
 	var b strings.Builder
 	for _, k := range kinds {
@@ -71,7 +68,7 @@ func Kinds() string {
 	return b.String()
 }
 
-// kindsWith returns the names of the kinds that know a field; of all for "".
+// kindsWith returns the names of the kinds that have a field; of all kinds for "".
 func kindsWith(field string) []string {
 	var names []string
 	for _, k := range kinds {
@@ -82,7 +79,7 @@ func kindsWith(field string) []string {
 	return names
 }
 
-// refusal says why the kind does not know a field.
+// refusal returns why the kind does not have a field.
 func (k *kind) refusal(field string) string {
 	with := strings.Join(kindsWith(field), " or a ")
 	switch {
@@ -96,12 +93,12 @@ func (k *kind) refusal(field string) string {
 	return fmt.Sprintf("belongs to a %s, not to a %s", with, k.name)
 }
 
-// needs is what a kind of phase needs of its subject; "" is nothing.
+// needs is what a kind of phase requires of its subject; "" for nothing.
 type needs string
 
 const needsGrants needs = "a lock or an election"
 
-// suits says why a phase of the kind cannot be run with the subject.
+// suits returns why a phase of the kind cannot run with the subject, or nil.
 func (k *kind) suits(s recipes.Subject) error {
 	if k.needs == needsGrants && s.Recipe == recipes.RecipeQueue {
 		return fmt.Errorf("%s grants nothing; a %s needs %s", s.Name, k.name, k.needs)
@@ -109,13 +106,13 @@ func (k *kind) suits(s recipes.Subject) error {
 	return nil
 }
 
-// handoff is about how long a hand-off takes, beside the time of holding.
+// handoff is the approximate time of a hand-off without the hold time.
 const handoff = 10 * time.Millisecond
 
-// phaseStart is about how long a phase takes beside what happens in it.
+// phaseStart is the approximate overhead of a phase.
 const phaseStart = 500 * time.Millisecond
 
-// effort is about how long the phase takes with so many clients, in seconds.
+// effort estimates how long the phase takes with that number of clients, in seconds.
 func (p *Phase) effort(clients int) float64 {
 	k := kindNamed(p.Kind)
 	if k == nil {
@@ -124,21 +121,18 @@ func (p *Phase) effort(clients int) float64 {
 	return (phaseStart + k.effort(p, clients)).Seconds()
 }
 
-// timedEffort is that of a phase that runs for a time.
 func timedEffort(p *Phase, _ int) time.Duration { return p.Duration }
 
-// drainEffort is that of rounds in each of which every client holds once.
 func drainEffort(p *Phase, clients int) time.Duration {
 	return time.Duration(max(p.Rounds, 1)*clients) * (p.Hold + handoff)
 }
 
-// memberFaults returns the faults of the phase that touch members, which an ensemble of
-// somebody else's can have only by its owner's commands.
+// memberFaults returns the faults of the phase that affect members; an external ensemble needs
+// commands for them.
 func (p *Phase) memberFaults() []string {
 	return slices.DeleteFunc(p.faultNames(), func(name string) bool { return !chaos.TouchesMembers(name) })
 }
 
-// faultNames returns the names of all faults of the phase, each once.
 func (p *Phase) faultNames() []string {
 	names := namesOf(p.Faults, func(f Fault) string { return f.Fault })
 	if k := kindNamed(p.Kind); k != nil && k.faults != nil {

@@ -36,8 +36,8 @@ func init() {
 	})
 }
 
-// churn sends every client through a closed loop (acquire, write, hold, release,
-// again) for the phase's duration.
+// churn runs every client in a closed loop (acquire, write, hold, release) for the phase's
+// duration.
 func churn(ctx context.Context, st *stage) error {
 	phase, _, end := st.timed(ctx)
 	defer end()
@@ -50,8 +50,8 @@ func churn(ctx context.Context, st *stage) error {
 	return st.lookAtEmpty(ctx)
 }
 
-// lookAtEmpty takes a snapshot of the line that everybody has left. It says nothing where
-// somebody still clears away what he has left behind.
+// lookAtEmpty takes a snapshot of the queue after all clients have left. It records nothing while a
+// client is still removing its node.
 func (st *stage) lookAtEmpty(ctx context.Context) error {
 	st.awaitEmpty(ctx)
 	before, asking := st.tap.Totals(), st.asking()
@@ -62,8 +62,8 @@ func (st *stage) lookAtEmpty(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// loop is the life of one client in a churn. A client whose session has ended comes
-// back with a new one; after another error it backs off.
+// loop is the loop of one client in a churn. A client whose session has ended opens a new one;
+// after other errors it backs off.
 func (c *client) loop(ctx context.Context) {
 	for ctx.Err() == nil {
 		claim, err := c.acquire(ctx)
@@ -79,11 +79,11 @@ func (c *client) loop(ctx context.Context) {
 	}
 }
 
-// watchesGrant is from which hold time on a holder that is told that its grant is suspended
-// waits for what becomes of it. One with less to do lets go.
+// watchesGrant is the hold time from which a holder that is notified of suspension waits for the
+// outcome. With a shorter hold it releases.
 const watchesGrant = 100 * time.Millisecond
 
-// hold keeps the claim for the phase's hold time, and writes to the resource.
+// hold keeps the claim for the phase's hold time and writes to the resource.
 func (c *client) hold(ctx context.Context, claim recipes.Claim) {
 	until := time.Now().Add(c.st.phase.Hold)
 	c.write(ctx, claim)

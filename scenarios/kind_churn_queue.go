@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// exchange is the churn of a queue, a closed loop: each client puts an item and takes
-// one, again and again, for the phase's duration. There are never more items than clients.
+// exchange is the churn of a queue, a closed loop: each client puts an item and takes one, for the
+// phase's duration. There are never more items than clients.
 func exchange(ctx context.Context, st *stage) error {
 	phase, _, end := st.timed(ctx)
 	defer end()
@@ -21,16 +21,16 @@ func exchange(ctx context.Context, st *stage) error {
 	return st.emptied(ctx, st.patience())
 }
 
-// exchange is the life of one client in a closed loop: it puts while the phase lasts,
-// and takes until taking is done.
+// exchange is the loop of one client: it puts while the phase lasts, and takes until taking is
+// done.
 func (c *client) exchange(phase, taking context.Context) {
 	for phase.Err() == nil {
 		err := c.exchangePut(phase)
-		if err == nil { // else there may be nothing to take, and everybody could come to wait
+		if err == nil { // otherwise all clients might wait for an item
 			_, err = c.take(taking)
 		}
 		if err != nil {
-			c.mend(taking, err) // not phase: without a session it could not take what is left
+			c.mend(taking, err) // not phase: without a session the client could not take the remaining items
 			continue
 		}
 		c.back.succeeded()
@@ -39,8 +39,8 @@ func (c *client) exchange(phase, taking context.Context) {
 	c.consumeSlowly(taking)
 }
 
-// exchangePut puts an item unless the phase is over. It counts as putting from before
-// it checks: whoever sees the phase over and nobody putting has seen the last put.
+// exchangePut puts an item unless the phase is over. The client counts as putting before it checks,
+// so that no put can follow once the phase is over and no client is putting.
 func (c *client) exchangePut(phase context.Context) error {
 	c.st.putting.Add(1)
 	defer c.st.putting.Add(-1)

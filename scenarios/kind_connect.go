@@ -10,7 +10,8 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// connectLimit is how long all sessions may take to stand, or to stand again.
+// connectLimit bounds the time in which all sessions must be connected, at first and again after
+// faults.
 const connectLimit = 10 * time.Minute
 
 func init() {
@@ -28,8 +29,8 @@ func init() {
 	})
 }
 
-// connect has every client open a session, and then do nothing: what their sessions take,
-// and what becomes of them while faults are in force, is all that there is to see.
+// connect opens a session for every client, which then does nothing. It measures the cost of
+// sessions, and their fate under faults.
 func connect(ctx context.Context, st *stage) error {
 	loads := st.watchLoads(ctx)
 	defer loads.stop()
@@ -45,7 +46,7 @@ func connect(ctx context.Context, st *stage) error {
 	return st.connectedAgain(ctx)
 }
 
-// connectAll opens the clients' sessions, and records how long each took.
+// connectAll opens the clients' sessions and records how long each took.
 func (st *stage) connectAll(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, connectLimit, fmt.Errorf("not all sessions stand within %v", connectLimit))
 	defer cancel()
@@ -61,8 +62,8 @@ func (st *stage) connectAll(ctx context.Context) error {
 	})
 }
 
-// connectedAgain returns when no client is on its way back to a member, and has given those
-// a new session who lost theirs.
+// connectedAgain waits until no client is reconnecting, and opens new sessions for those that lost
+// theirs.
 func (st *stage) connectedAgain(ctx context.Context) error {
 	st.report("waiting until all are connected")
 	err := poll(ctx, connectLimit, func(context.Context) (bool, error) {
@@ -79,7 +80,7 @@ func (st *stage) connectedAgain(ctx context.Context) error {
 	})
 }
 
-// returning says that the client is not connected, and may still have its session.
+// returning reports whether the client is disconnected and may still have its session.
 func (c *client) returning() bool {
 	s := c.wire.Session()
 	return s.Server == "" && !s.Expired && c.st.clock.Now() < s.Deadline()

@@ -27,10 +27,9 @@ func init() {
 	})
 }
 
-// drain runs the phase's rounds. In each, one client acquires, all others join the
-// line behind it, and then the line drains: each holds a little and leaves without
-// re-entering. Nothing else happens, so what is counted on the wire between the
-// first release and the last is what hand-offs cost.
+// drain runs the phase's rounds. In each, one client acquires, all others join the queue behind it,
+// and then the queue drains: each client holds and releases once. Nothing else happens, so the
+// traffic between the first release and the last is the cost of the hand-offs.
 func drain(ctx context.Context, st *stage) error {
 	for st.round = 1; st.round <= st.phase.Rounds; st.round++ {
 		if st.round > 1 {
@@ -45,18 +44,17 @@ func drain(ctx context.Context, st *stage) error {
 	return nil
 }
 
-// drained is one round.
 type drained struct {
 	*settler
 	line  *line
 	began time.Duration
 	base  counts // before the first release
-	short bool   // fewer wake-ups than the formula says: waiting for them is no use
+	short bool   // fewer notifications than the formula: do not wait for them again
 }
 
-// drainOnce is one round, and leaves the line empty.
+// drainOnce is one round, and leaves the queue empty.
 func drainOnce(ctx context.Context, st *stage) error {
-	settler, err := st.newSettler(ctx, st.cell.Subject.Formulas.Drain != nil) // anew each round: other trials may have left a watch
+	settler, err := st.newSettler(ctx, st.cell.Subject.Formulas.Drain != nil) // new for each round: other trials may have left a watch
 	if err != nil {
 		return err
 	}
@@ -77,8 +75,7 @@ func drainOnce(ctx context.Context, st *stage) error {
 	return d.empty(ctx, holder)
 }
 
-// empty lets the line drain, beginning with the one who holds, and records what
-// that cost.
+// empty drains the queue, beginning with the holder, and records the cost.
 func (d *drained) empty(ctx context.Context, holder *attempt) error {
 	n := len(d.st.clients)
 	for k := 1; ; k++ {
@@ -103,10 +100,10 @@ func (d *drained) empty(ctx context.Context, holder *attempt) error {
 	return d.account(ctx, n)
 }
 
-// keep is the time in which a client holds: it writes to the resource, holds for
-// the phase's time, and goes on holding until the wake-ups of the k hand-offs so far
-// have arrived. One-shot watches coalesce when two releases come close together;
-// then the count would say something about the machine, not about the recipe.
+// keep is the time during which a client holds: it writes to the resource, waits for the phase's
+// hold time, and then until the notifications of the k hand-offs so far have arrived. One-shot
+// watches coalesce if two releases follow each other closely; the count would then depend on the
+// machine.
 func (d *drained) keep(ctx context.Context, holder *attempt, k int) error {
 	until := time.Now().Add(d.st.phase.Hold)
 	holder.write(ctx)
@@ -116,8 +113,6 @@ func (d *drained) keep(ctx context.Context, holder *attempt, k int) error {
 	return d.woken(ctx, k)
 }
 
-// woken returns when what the formula promises for the first k hand-offs has been
-// seen on the wire and no request is under way; without a formula, at once.
 func (d *drained) woken(ctx context.Context, k int) error {
 	formula := d.st.cell.Subject.Formulas.Drain
 	if formula == nil || d.short || k == 0 {
@@ -136,8 +131,8 @@ func (d *drained) woken(ctx context.Context, k int) error {
 	return err
 }
 
-// account records what the round cost, by the wire and by the members' own counters,
-// beside what the formula says.
+// account records the cost of the round, by the wire and by the members' own counters, with the
+// formula's value.
 func (d *drained) account(ctx context.Context, n int) error {
 	now, err := d.st.count(ctx)
 	if err != nil {
@@ -153,9 +148,8 @@ func (d *drained) account(ctx context.Context, n int) error {
 	return nil
 }
 
-// confirmations returns the requests of waiters that made sure of their session: a
-// write that changes nothing and a read each. Nobody does that
-// has waited for less than a session timeout.
+// confirmations returns the requests of waiters that confirmed their session: a write that changes
+// nothing and a read each. A client does that only after it has waited for a session timeout.
 func (d *drained) confirmations(w wire.Counts) int64 {
 	if d.st.clock.Now()-d.began < d.st.scenario.SessionTimeout {
 		return 0

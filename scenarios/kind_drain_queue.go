@@ -9,10 +9,9 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// deliver is the drain of a queue: all clients are idle consumers, one producer puts
-// an item, and the next only when all are idle again. A round has as many items as
-// there are consumers. Nothing else happens, so what is counted on the wire over a
-// round is what deliveries cost.
+// deliver is the drain of a queue: all clients are idle consumers; a producer puts an item, and the
+// next only when all are idle again. A round has as many items as consumers. Nothing else happens,
+// so the traffic of a round is the cost of its deliveries.
 func deliver(ctx context.Context, st *stage) error {
 	if err := st.hire(ctx, 1); err != nil {
 		return err
@@ -29,10 +28,9 @@ func deliver(ctx context.Context, st *stage) error {
 	return st.renew(ctx)
 }
 
-// delivery is the phase.
 type delivery struct {
 	*settler
-	taken chan string // identities of items, as they are taken
+	taken chan string // IDs of items in the order of taking
 }
 
 func (d *delivery) run(ctx context.Context) error {
@@ -59,12 +57,12 @@ func (d *delivery) run(ctx context.Context) error {
 			return fmt.Errorf("round %d: %w", round, err)
 		}
 	}
-	// All consumers are idle: nothing that an observation of every member does not see.
+	// All consumers are idle: wait only until every member shows the queue empty.
 	return d.st.emptied(ctx, d.st.patience())
 }
 
-// deal is one round: it delivers an item for each consumer, and records what that
-// cost. It returns the counts at its end.
+// deal is one round: it delivers an item to each consumer and records the cost. It returns the
+// counts at its end.
 func (d *delivery) deal(ctx context.Context, round int, base counts) (now counts, err error) {
 	st := d.st
 	formula, n := st.cell.Subject.Formulas.Deliver, len(st.clients)
@@ -94,7 +92,6 @@ func (d *delivery) deal(ctx context.Context, round int, base counts) (now counts
 	return now, nil
 }
 
-// arrived returns when the item has been taken.
 func (d *delivery) arrived(ctx context.Context, id string) error {
 	limit := time.After(d.st.patience())
 	for {

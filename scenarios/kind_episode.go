@@ -39,8 +39,7 @@ func init() {
 	})
 }
 
-// playCell plays what the trial's cell names, lets everybody have a turn, and records what
-// is left.
+// playCell runs the trial's cell, lets every client have a turn, and takes a snapshot.
 func playCell(ctx context.Context, st *stage) error {
 	what, err := parseCell(st.cell.Provocation)
 	if err != nil {

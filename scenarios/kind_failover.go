@@ -35,7 +35,7 @@ func init() {
 			if p.Rounds == 0 {
 				return nil
 			}
-			if c := causes[p.Cause]; c != nil { // else another check says so
+			if c := causes[p.Cause]; c != nil { // an unknown cause is reported elsewhere
 				return c.faultNames()
 			}
 			return nil
@@ -45,10 +45,9 @@ func init() {
 	})
 }
 
-// planFailover draws who holds in each round, and for how long before the hit. Pings go
-// out every third of a session timeout, and a member may be at any point of its tick: half
-// a timeout meets both at any moment of theirs alike. Where neither matters it need not be
-// long.
+// planFailover draws the holder of each round, and how long it holds before the hit. Pings are sent
+// every third of a session timeout, and members work in ticks: half a timeout covers both
+// uniformly. Otherwise the time can be short.
 func planFailover(p *Phase, r *rand.Rand, timeout time.Duration, clients int) []plannedRound {
 	most := timeout / 2
 	if c := causes[p.Cause]; !c.expires && !c.keeps {
@@ -64,9 +63,8 @@ func planFailover(p *Phase, r *rand.Rand, timeout time.Duration, clients int) []
 	return rounds
 }
 
-// failover runs the phase's rounds: in each a holder is in place, all others stand in
-// line behind it, the cause hits the holder, and everything that happens until the
-// next grant is timed.
+// failover runs the phase's rounds: in each, one client holds and all others wait, the cause hits
+// the holder, and every step until the next grant is timed.
 func failover(ctx context.Context, st *stage) error {
 	if err := causes[st.phase.Cause].lacking(st.members.ensemble); err != nil && len(st.planned.Rounds) > 0 {
 		return err

@@ -26,9 +26,8 @@ func init() {
 	})
 }
 
-// flap has a waiter in the middle of the line lose its session and come back, again
-// and again, while nobody else does anything: what is counted on the wire is what
-// the others have to do with it.
+// flap makes a waiter in the middle of the queue lose its session and return, repeatedly, while the
+// others only wait: the traffic is the cost that it causes for them.
 func flap(ctx context.Context, st *stage) error {
 	settler, err := st.newSettler(ctx, st.cell.Subject.Formulas.Flap != nil)
 	if err != nil {
@@ -43,28 +42,26 @@ func flap(ctx context.Context, st *stage) error {
 	if err != nil {
 		return err
 	}
-	// What the waiters left behind is not of the next phase.
+	// The next phase starts without these nodes.
 	if err := st.renew(ctx); err != nil || st.queue() {
 		return err
 	}
-	// It must not be in the way of the next grant either, and one grant alone has no order.
+	// Another grant must not be blocked either; one grant has no order to judge.
 	return f.holdOnce(ctx, st.clients[1], func() error { return nil })
 }
 
-// flaps is the phase: those who wait for a grant or an item that does not come.
 type flaps struct {
 	*settler
-	line []*attempt // in order of joining
+	line []*attempt
 }
 
-// run flaps behind a holder.
 func (f *flaps) run(ctx context.Context) error {
 	return f.holdOnce(ctx, f.st.clients[0], func() error {
 		return f.wave(ctx, f.st.clients[1:], func(context.Context) error { return nil })
 	})
 }
 
-// holdOnce has a client acquire and let go, and calls f meanwhile.
+// holdOnce has a client acquire and release, and calls meanwhile in between.
 func (f *flaps) holdOnce(ctx context.Context, c *client, meanwhile func() error) error {
 	holder, err := c.first(ctx)
 	if err != nil {
@@ -75,9 +72,8 @@ func (f *flaps) holdOnce(ctx context.Context, c *client, meanwhile func() error)
 	return errors.Join(err, holder.release(ctx))
 }
 
-// runQueue flaps at an empty queue. Afterwards two items, of which the first must arrive
-// first, are for those who wait: whatever the flaps left behind must not be in their way.
-// That they arrive is for the verdicts to say.
+// runQueue flaps at an empty queue. Afterwards two items are put for the waiters, one after the
+// other. Whether they arrive is for the verdicts to decide.
 func (f *flaps) runQueue(ctx context.Context) error {
 	if err := f.st.hire(ctx, 1); err != nil {
 		return err
@@ -93,7 +89,7 @@ func (f *flaps) runQueue(ctx context.Context) error {
 	})
 }
 
-// wave has the clients wait, flaps, and calls last before they give up.
+// wave lets the clients wait, flaps, and calls last before they give up.
 func (f *flaps) wave(ctx context.Context, waiters []*client, last func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer func() {
@@ -120,14 +116,14 @@ func (f *flaps) wave(ctx context.Context, waiters []*client, last func(context.C
 	return last(ctx)
 }
 
-// join has the client wait at the end of the line.
+// join makes the client wait at the end of the queue.
 func (f *flaps) join(ctx context.Context, c *client) error {
 	f.line = append(f.line, c.begin(ctx))
 	return f.stand(ctx)
 }
 
-// stand waits until every member sees the nodes of all who are in line: who flaps is
-// chosen by its place.
+// stand waits until every member shows the nodes of all waiters: the flapping client is chosen by
+// its position.
 func (f *flaps) stand(ctx context.Context) error {
 	switch {
 	case !f.st.queue():
@@ -140,7 +136,7 @@ func (f *flaps) stand(ctx context.Context) error {
 
 var errGranted = errors.New("a waiter was granted although nobody had let go")
 
-// once is the k-th flap: the waiter in the middle goes, and stands at the end of the line again.
+// once is the k-th flap: the waiter in the middle leaves and joins again at the end.
 func (f *flaps) once(ctx context.Context, k int) error {
 	formula := f.st.cell.Subject.Formulas.Flap
 	i := (len(f.line) - 1) / 2

@@ -10,16 +10,16 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// What one process can do in time, and judge afterwards.
+// Limits of what one process can generate and judge.
 const (
 	maxProducers = 1000
 	maxRate      = 100_000
-	maxArrivals  = 1_000_000 // in a phase
+	maxArrivals  = 1_000_000 // per phase
 	maxSteps     = 1000
 )
 
-// behind is the part of a ramp for which an operation that is due has to wait for a client
-// before the ramp ends: the subject no longer keeps up.
+// behind is the fraction of a ramp for which a due operation has to wait for a free client before
+// the ramp ends: the subject no longer keeps up.
 const behind = 0.2
 
 func init() {
@@ -29,7 +29,7 @@ func init() {
 		pace:     history.ByRate,
 		fields:   []string{"duration", "faults", "rate", "rate_to", "steps", "arrivals", "producers", "size"},
 		words:    map[string][]string{"arrivals": {constant, poisson}},
-		room:     512 << 10, // for the items that wait when producers are faster than consumers: some 40 bytes a name
+		room:     512 << 10,
 		validate: validateStream,
 		fits: func(p *Phase, s recipes.Subject, bad problemFunc) {
 			switch queue := s.Recipe == recipes.RecipeQueue; {
@@ -51,7 +51,7 @@ func init() {
 
 func validateStream(p *Phase, bad problemFunc) {
 	p.duration(bad)
-	if !(p.Rate > 0 && p.Rate <= maxRate) { // NaN is neither
+	if !(p.Rate > 0 && p.Rate <= maxRate) {
 		bad("rate", "%v a second is not above 0 and up to %d", p.Rate, maxRate)
 		return
 	}
@@ -79,17 +79,15 @@ func validateStream(p *Phase, bad problemFunc) {
 	}
 }
 
-// openLoop is what the clients of a stream do with what is due.
+// openLoop is a stream's source of operations.
 type openLoop struct {
 	*arrivals
-	op      string          // as Sample.Op
-	serving context.Context // ends when nothing is called any more
+	op      string
+	serving context.Context // ends when no more operations are called
 	over    func()          // ends the phase
 	do      func(c *client, due time.Duration) error
 }
 
-// open begins an open loop, and records at which rate its operations are due. stop must be
-// called.
 func (st *stage) open(ctx context.Context, op string, over func(), do func(context.Context, *client, time.Duration) error) (l *openLoop, stop func()) {
 	serving, stop := context.WithTimeout(ctx, 2*st.phase.Duration)
 	l = &openLoop{newArrivals(&st.phase, st.clock.Now(), st.planned.Seed), op, serving, over,
@@ -98,10 +96,9 @@ func (st *stage) open(ctx context.Context, op string, over func(), do func(conte
 	return l, stop
 }
 
-// stream is an open loop: acquires are due at a rate, whether or not the subject keeps up.
-// Each is called by one of the clients that are free; where none is, it waits for one, first
-// come, first served. Latency counts from due, so that no stall can hide behind the acquires
-// that were not called because of it.
+// stream is an open loop: acquires are due at a rate, whether or not the subject keeps up. Each is
+// called by a free client, or waits for one in order of arrival. Latency counts from the time at
+// which an acquire was due, so that a stall is not hidden by acquires that were called late.
 func stream(ctx context.Context, st *stage) error {
 	phase, over, end := st.timed(ctx)
 	defer end()
@@ -117,7 +114,6 @@ func stream(ctx context.Context, st *stage) error {
 	return st.lookAtEmpty(ctx)
 }
 
-// holdDue acquires, which was due at due, holds and lets go.
 func holdDue(ctx context.Context, c *client, due time.Duration) error {
 	claim, err := c.acquireDue(ctx, due, c.st.clock.Now())
 	if err != nil {
@@ -127,15 +123,14 @@ func holdDue(ctx context.Context, c *client, due time.Duration) error {
 	return c.release(ctx, claim)
 }
 
-// attend does what is due, one after the other, whenever the client is free. What is not done
-// when the phase is over goes on for as long again; what could not be called by then is
-// recorded as failed, for nobody will wait for it. A ramp is over when it is clear that the
-// subject does not keep up.
+// attend performs due operations one after the other while the client is free. When the phase is
+// over, the rest may take as long again; operations that could not be called by then are recorded
+// as failed. A ramp ends early when the subject clearly does not keep up.
 func (c *client) attend(ctx context.Context, l *openLoop) {
 	for {
 		due, ok := l.next()
 		if !ok || pause(ctx, due-c.st.clock.Now()) != nil {
-			return // in the latter case perhaps without a session
+			return
 		}
 		now := c.st.clock.Now()
 		if l.Ramp() && now-due > time.Duration(behind*float64(l.For)) {
@@ -154,7 +149,7 @@ func (c *client) attend(ctx context.Context, l *openLoop) {
 	}
 }
 
-// unserved records an operation that was due and that nobody was free to call.
+// unserved records an operation that was due and that no client was free to call.
 func (c *client) unserved(op string, due, now time.Duration) {
 	s := history.Sample{Client: c.n, Phase: c.st.phase.Name, Op: op, Due: due, Call: now, Return: now, Outcome: history.Failed,
 		Err: fmt.Sprintf("not called: no client was free for %v", (now - due).Round(time.Millisecond))}

@@ -8,8 +8,8 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// streamItems is the stream of a queue: items are due at a rate; whichever producer is free
-// puts the next, and the clients take them. Latency counts from due until an item is taken.
+// streamItems is the stream of a queue: items are due at a rate; a free producer puts the next, and
+// the clients take them. Latency counts from the due time until an item is taken.
 func streamItems(ctx context.Context, st *stage) error {
 	if err := st.hire(ctx, st.phase.Producers); err != nil {
 		return err
@@ -28,8 +28,8 @@ func streamItems(ctx context.Context, st *stage) error {
 	return st.renew(ctx)
 }
 
-// flow runs producers and consumers until the phase is over, all items are put, and
-// the queue is empty again.
+// flow runs producers and consumers until the phase is over, all items are put, and the queue is
+// empty.
 func flow(ctx context.Context, st *stage) error {
 	phase, over, off := st.timed(ctx)
 	defer off()
@@ -50,7 +50,6 @@ func flow(ctx context.Context, st *stage) error {
 	return st.emptied(ctx, st.patience())
 }
 
-// putDue puts an item that was due at due.
 func putDue(ctx context.Context, c *client, due time.Duration) error {
 	return c.put(ctx, c.st.itemID(c.n), due)
 }

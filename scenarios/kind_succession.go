@@ -11,12 +11,11 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// Ways to leave a succession.
 const (
-	leaveResign = "resign" // the leader releases, a waiter gives up; the sessions live on
+	leaveResign = "resign" // the leader releases or a waiter gives up; sessions stay open
 	leaveClose  = "close"  // the client closes its session
-	leaveLose   = "lose"   // the session is closed under the client, at once (fault session.close)
-	leaveExpire = "expire" // the client is kept away until its session has run out (fault session.expire)
+	leaveLose   = "lose"   // another client closes the session at once (fault session.close)
+	leaveExpire = "expire" // the client is disconnected until its session expires (fault session.expire)
 )
 
 var leaves = []string{leaveResign, leaveClose, leaveLose, leaveExpire}
@@ -60,10 +59,10 @@ func validateSuccession(p *Phase, bad problemFunc) {
 	}
 }
 
-// succession runs the phase's rounds. In each, all candidates join, one after the other,
-// and some leave in the phase's order. Every step waits until the one before has had its
-// effect. Who had to lead when is not judged here: the history has who joined, who was
-// made to leave, and who was granted.
+// succession runs the phase's rounds. In each, all candidates join one after the other, and some
+// leave in the phase's order. Every step waits for the effect of the one before. The history
+// records who joined, who was made to leave and who was granted; the verdict decides who should
+// have led.
 func succession(ctx context.Context, st *stage) error {
 	for st.round = 1; st.round <= st.phase.Rounds; st.round++ {
 		s := &successions{st: st}
@@ -77,21 +76,18 @@ func succession(ctx context.Context, st *stage) error {
 	return nil
 }
 
-// successions is one round.
 type successions struct {
 	st   *stage
 	line []*candidate // by client number, which is the order of joining
 }
 
-// candidate is one client's candidacy. It is over once the client has left.
 type candidate struct {
 	*attempt
 	node    node
 	session int64
-	wrote   bool // as the leader
+	wrote   bool // has written as the leader
 }
 
-// leads says whether the candidate was granted.
 func (k *candidate) leads() bool { return k.ended() && k.err == nil }
 
 func (s *successions) run(ctx context.Context) error {
@@ -129,11 +125,11 @@ func (s *successions) run(ctx context.Context) error {
 			return err
 		}
 	}
-	warning.close() // everybody leaves now
+	warning.close() // all candidates leave now
 	return s.disband(ctx)
 }
 
-// join has the client stand in line, and returns once its node is there.
+// join makes the client wait in line, and returns once its node exists.
 func (s *successions) join(ctx context.Context, c *client) error {
 	st := s.st
 	k := &candidate{session: c.wire.Session().ID}
@@ -155,9 +151,8 @@ func (s *successions) join(ctx context.Context, c *client) error {
 	return nil
 }
 
-// term waits until the first who still stands in line leads, within limits: that it does
-// not is for the verdict to say. Everybody leads for a while: a term of no length is no
-// term.
+// term waits, within limits, until the first remaining candidate leads and has led for a while. The
+// verdict judges if it does not.
 func (s *successions) term(ctx context.Context) error {
 	i := slices.IndexFunc(s.line, func(k *candidate) bool { return !k.over })
 	if i >= 0 {
@@ -168,8 +163,8 @@ func (s *successions) term(ctx context.Context) error {
 	return pause(ctx, s.st.phase.Hold)
 }
 
-// await waits until the candidate's acquire has returned, within limits. Whoever leads
-// writes, unless it was made to leave. An error is only that of ctx.
+// await waits, within limits, until the candidate's acquire has returned. A leader that was not
+// made to leave then writes. The only error is that of ctx.
 func (s *successions) await(ctx context.Context, k *candidate) error {
 	if k.returned(ctx, s.st.patience()) && k.err == nil && !k.over && !k.wrote {
 		k.wrote = true
@@ -178,8 +173,8 @@ func (s *successions) await(ctx context.Context, k *candidate) error {
 	return ctx.Err()
 }
 
-// leave makes the candidate leave, and returns once its node is gone and the client
-// knows it. Of what does not happen in time the verdicts speak.
+// leave makes the candidate leave, and waits within limits until its node is removed and the client
+// was notified.
 func (s *successions) leave(ctx context.Context, k *candidate) error {
 	st, leads := s.st, k.leads()
 	st.record.Record(&history.Leaving{At: st.clock.Now(), Phase: st.phase.Name, Round: st.round,
@@ -194,7 +189,7 @@ func (s *successions) leave(ctx context.Context, k *candidate) error {
 		_ = k.c.leave()
 		lost = func() bool { return true }
 	case leaveLose:
-		_ = st.inject(ctx, "session.close", strconv.Itoa(k.c.n), nil) // the window has the error
+		_ = st.inject(ctx, "session.close", strconv.Itoa(k.c.n), nil)
 	case leaveExpire:
 		_ = st.inject(ctx, "session.expire", strconv.Itoa(k.c.n), nil)
 	}
@@ -208,13 +203,13 @@ func (s *successions) leave(ctx context.Context, k *candidate) error {
 		if !lost() {
 			return false, nil
 		}
-		gone, _ := st.observer.gone(ctx, k.node.path) // a member that does not answer is asked again
+		gone, _ := st.observer.gone(ctx, k.node.path) // a member that does not reply is asked again
 		return gone, nil
 	})
 	return ctx.Err()
 }
 
-// resign has a leader let go, and a waiter give up.
+// resign makes a leader release, or a waiter give up.
 func (s *successions) resign(ctx context.Context, k *candidate) {
 	if k.leads() {
 		_ = k.release(ctx) // the sample has the error
@@ -223,7 +218,7 @@ func (s *successions) resign(ctx context.Context, k *candidate) {
 	k.giveUp()
 }
 
-// disband ends the round: the waiters give up, then the leader resigns.
+// disband ends the round: the waiters give up, then the leader releases.
 func (s *successions) disband(ctx context.Context) error {
 	st := s.st
 	st.record.Record(&history.Leaving{At: st.clock.Now(), Phase: st.phase.Name, Round: st.round, Client: -1})

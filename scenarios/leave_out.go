@@ -12,14 +12,14 @@ import (
 	"github.com/zkbench/zkbench/report"
 )
 
-// isBuiltin says whether a text is that of the built-in scenario of this name.
+// isBuiltin reports whether a text is that of the built-in scenario of this name.
 func isBuiltin(name string, text []byte) bool {
 	own, err := builtin.ReadFile("builtin/" + name + ".yaml")
 	return err == nil && bytes.Equal(own, text)
 }
 
-// markBuiltin marks the faults that nobody has asked for: those of phases in which no
-// override sets any.
+// markBuiltin marks the faults that the user has not requested: those of phases without an override
+// of faults.
 func (s *Scenario) markBuiltin(overrides []string) {
 	for i := range s.Phases {
 		p := &s.Phases[i]
@@ -36,8 +36,7 @@ func (s *Scenario) markBuiltin(overrides []string) {
 	}
 }
 
-// markAs marks the faults that nobody has asked for as they are marked in a scenario of the
-// same phases.
+// markAs marks the faults as they are marked in a scenario with the same phases.
 func (s *Scenario) markAs(like *Scenario) {
 	for i := range s.Phases {
 		s.Phases[i].builtin = i < len(like.Phases) && like.Phases[i].builtin
@@ -47,10 +46,10 @@ func (s *Scenario) markAs(like *Scenario) {
 	}
 }
 
-// leaveOut takes from the cells what a built-in scenario can do without and the ensemble
-// cannot have, and returns it; the scenario in the run folder is then what is run. A phase
-// that has lost all its faults goes with them. Of the rest it says what the ensemble cannot
-// have: a run that is asked for it cannot pass.
+// leaveOut removes from the cells, and returns, the faults that a built-in scenario does not need
+// and the ensemble does not support; the scenario in the run folder is the one that is run. A phase
+// that loses all its faults is removed. The rest is reported: a run that needs an unsupported fault
+// cannot pass.
 func (c Config) leaveOut(ctx context.Context, t chaos.Target, cells []cell) ([]report.LeftOut, error) {
 	var out []report.LeftOut
 	for i := range c.Scenario.Phases {
@@ -69,8 +68,8 @@ func (c Config) leaveOut(ctx context.Context, t chaos.Target, cells []cell) ([]r
 	return out, c.writeScenario(c.Scenario.without(out))
 }
 
-// lacking says what of a phase the ensemble cannot have, and returns what the phase can do
-// without.
+// lacking returns the faults of a phase that the ensemble does not support, and those of them that
+// the phase does not need.
 func (c Config) lacking(ctx context.Context, t chaos.Target, phase int) (out []report.LeftOut) {
 	p := &c.Scenario.Phases[phase]
 	cannot := func(what string, err error) {
@@ -100,17 +99,15 @@ func (c Config) lacking(ctx context.Context, t chaos.Target, phase int) (out []r
 	return out
 }
 
-// reasonWithout is why something cannot be had, without the word that it is skipped.
 func reasonWithout(err error) string {
 	return strings.TrimPrefix(err.Error(), chaos.ErrSkipped.Error()+": ")
 }
 
-// exitUnknown is the exit code of a run that could not be judged.
 const exitUnknown = 3
 
-// spares reports whether the scenario can do without all faults of that name in the phase: nobody
-// has asked for them, and the phase's question does not need them. A phase of a built-in scenario
-// whose kind makes the fault is left out as a whole.
+// spares reports whether the phase can do without all faults of that name: the user has not
+// requested them, and the phase's question does not need them. A phase of a built-in scenario whose
+// kind injects the fault is left out as a whole.
 func (p *Phase) spares(name string) bool {
 	if p.makes(name) {
 		return p.builtin
@@ -119,13 +116,12 @@ func (p *Phase) spares(name string) bool {
 	return len(those) > 0 && !slices.ContainsFunc(those, func(f Fault) bool { return f.Essential || !f.builtin })
 }
 
-// makes reports whether the kind of the phase makes the fault, as a failover by the death of a member
-// does: it is not among the phase's own faults.
+// makes reports whether the kind of the phase injects the fault, as a failover by the death of a
+// member does.
 func (p *Phase) makes(name string) bool {
 	return !slices.ContainsFunc(p.Faults, func(f Fault) bool { return f.Fault == name })
 }
 
-// without returns the scenario without what is left out.
 func (s *Scenario) without(out []report.LeftOut) *Scenario {
 	less := *s
 	less.Phases = nil

@@ -5,30 +5,27 @@ import (
 	"time"
 )
 
-// Limits say how badly the harness itself may be treated by the machine before a
-// trial counts as unfit: what it measured then says more about the machine than about
-// the recipe. A dropped record makes a trial unfit always.
+// Limits bound the load of the machine on the harness. A trial that exceeds them is unknown: it
+// measured the machine, not the recipe. A dropped record always makes a trial unknown.
 type Limits struct {
-	// Late is by how much a timer of the harness may fire too late, at worst. 0 is a
-	// third of the session timeout: past it, heartbeats are late as well, and sessions
-	// may expire for the harness's sake.
+	// Late is the largest delay of a timer of the harness. 0 is a third of the session timeout:
+	// with longer delays, pings are late too and sessions may expire.
 	Late time.Duration `yaml:"late,omitempty"`
-	// LateShare is how many of the harness's timers may fire more than 10 ms late, as a
-	// share of all; 0 is 0.3. On two cores with
-	// six busy JVMs it is 0.05, with a thousand clients more 0.2.
+	// LateShare is the share of the harness's timers that may fire more than 10 ms late; 0 is 0.3.
+	// It is about 0.05 on two cores with six busy JVMs, and 0.2 with a thousand clients more.
 	LateShare float64 `yaml:"late_share,omitempty"`
-	// Backlog is how many records may wait to be written; 0 is 100000.
+	// Backlog is the number of records that may wait to be written; 0 is 100000.
 	Backlog int `yaml:"backlog,omitempty"`
-	// CPU is the share of all processors that the harness itself may use, over the
-	// trial; 0 is 0.9. Above it, clients wait for each other in here, not in ZooKeeper.
+	// CPU is the share of all processors that the harness may use, over the trial; 0 is 0.9. Above
+	// it, clients wait for each other in the harness.
 	CPU float64 `yaml:"cpu,omitempty"`
-	// MachineCPU is the share of all processors that everything together may use, over
-	// the trial. 0 is no limit: an ensemble on the same machine fills it with reason,
-	// and what that does to the harness is seen in Late and LateShare.
+	// MachineCPU is the share of all processors that all processes may use, over the trial; 0 is no
+	// limit. An ensemble on the same machine may fill it; the effect on the harness shows in Late
+	// and LateShare.
 	MachineCPU float64 `yaml:"machine_cpu,omitempty"`
 }
 
-// within fills in what is left to the session timeout or to us.
+// within returns l with defaults for values that are 0.
 func (l Limits) within(sessionTimeout time.Duration) Limits {
 	return Limits{
 		Late: cmp.Or(l.Late, sessionTimeout/3), LateShare: cmp.Or(l.LateShare, 0.3), Backlog: cmp.Or(l.Backlog, 100_000),

@@ -25,8 +25,6 @@ func Builtin() []string {
 	return namesOf(files, func(f string) string { return strings.TrimSuffix(strings.TrimPrefix(f, "builtin/"), ".yaml") })
 }
 
-// Source returns the YAML of a scenario: a built-in one or an incident by name, or a file by
-// path.
 func Source(nameOrFile string) (name string, text []byte, err error) {
 	file := "builtin/" + nameOrFile
 	if what, ok := strings.CutPrefix(nameOrFile, incident); ok {
@@ -42,7 +40,7 @@ func Source(nameOrFile string) (name string, text []byte, err error) {
 	return nameOrFile, text, err
 }
 
-// unknownScenario is the error for a name that is neither a built-in scenario nor a YAML file.
+// unknownScenario returns the error for a name that is neither a built-in scenario nor a YAML file.
 func unknownScenario(name string) error {
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
 		return fmt.Errorf("%s is a folder: to repeat a run, use zkbench rerun %s", name, name)
@@ -55,13 +53,12 @@ func unknownScenario(name string) error {
 	return fmt.Errorf("unknown scenario %q (zkbench list scenarios and zkbench list incidents list them; a scenario of your own is a file that ends in .yaml)", name)
 }
 
-// noDocument is what the YAML library says of a text without anything but comments.
 const noDocument = "no documents in stream"
 
-// Load reads a scenario, applies overrides in order, and validates the result. An
-// override is PATH=VALUE: "phases.0.rounds=1", "params.promise=9s", and "hold=5ms" or
-// "duration=8s" for all phases. name is for error messages. The error has everything that
-// is wrong, a line each, with its place in the text.
+// Load reads a scenario, applies overrides in order, and validates the result. An override is
+// PATH=VALUE: "phases.0.rounds=1", "params.promise=9s", and "hold=5ms" or "duration=8s" for all
+// phases. name is used in error messages. The error lists all problems, one line each, with their
+// positions in the text.
 func Load(name string, text []byte, overrides ...string) (*Scenario, error) {
 	var root yaml.Node
 	err := yaml.Load(text, &root)
@@ -99,19 +96,19 @@ func Load(name string, text []byte, overrides ...string) (*Scenario, error) {
 	return s, nil
 }
 
-// decode makes a scenario of a tree: of all of it that has the right shape.
+// decode converts the valid part of a tree to a scenario.
 func decode(root *yaml.Node) (*Scenario, problems) {
 	c := &checker{}
 	c.check(root, reflect.TypeFor[Scenario](), "")
 	var s Scenario
 	if err := root.Load(&s, yaml.WithKnownFields()); err != nil && len(c.problems) == 0 {
-		return &s, notYAML(nil, err) // the checker should have seen it
+		return &s, notYAML(nil, err) // not reached if the checker is complete
 	}
 	return &s, c.problems
 }
 
-// notYAML returns the YAML library's errors with their places in the text. The library's words for
-// a tab and for an unexpected character name neither: the text does.
+// notYAML returns the YAML library's errors with their positions in the text, and names a tab or an
+// unexpected character, which the library does not.
 func notYAML(text []byte, err error) problems {
 	lines := strings.Split(string(text), "\n")
 	problemAt := func(line, column int, message string) *problem {
@@ -146,10 +143,8 @@ func notYAML(text []byte, err error) problems {
 	return problems{{Text: err.Error()}}
 }
 
-// dump returns the scenario as YAML, every default spelled out.
 func (s *Scenario) dump() ([]byte, error) { return yaml.Dump(s) }
 
-// namesOf returns the names of all.
 func namesOf[T any](all []T, name func(T) string) []string {
 	names := make([]string, len(all))
 	for i, one := range all {
@@ -158,7 +153,6 @@ func namesOf[T any](all []T, name func(T) string) []string {
 	return names
 }
 
-// subjectNames returns the names of all registered subjects.
 func subjectNames() []string {
 	return namesOf(recipes.Subjects(), func(s recipes.Subject) string { return s.Name })
 }

@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	loadsEvery = 250 * time.Millisecond // each member is asked so often
-	loadLimit  = 2 * time.Second        // and has so long to answer
+	loadsEvery = 250 * time.Millisecond // interval of queries to each member
+	loadLimit  = 2 * time.Second        // limit for a reply
 )
 
-// loads asks every member for its load again and again, and records what it says, or that
-// it said nothing. No member waits for another's answer.
+// loads queries every member's load periodically, and records the reply or its absence. Members are
+// queried independently of each other.
 type loads struct {
 	st      *stage
 	opening atomic.Bool // sessions are being opened
@@ -25,8 +25,8 @@ type loads struct {
 	asking  sync.WaitGroup
 }
 
-// watchLoads begins to ask. Members of ours set their counters of latency to 0 first: else
-// they would tell of other trials. stop must be called.
+// watchLoads starts the queries. Our own members first reset their latency counters, so that other
+// trials do not count. stop must be called.
 func (st *stage) watchLoads(ctx context.Context) *loads {
 	ctx, cancel := context.WithCancel(ctx)
 	l := &loads{st: st, end: cancel}
@@ -38,7 +38,6 @@ func (st *stage) watchLoads(ctx context.Context) *loads {
 	return l
 }
 
-// reset has the member set its counters to 0.
 func reset(ctx context.Context, m *ensembles.Member) error {
 	ctx, cancel := context.WithTimeout(ctx, loadLimit)
 	defer cancel()
@@ -46,7 +45,6 @@ func reset(ctx context.Context, m *ensembles.Member) error {
 	return err
 }
 
-// stop ends the asking, and returns when it has ended.
 func (l *loads) stop() {
 	l.end()
 	l.asking.Wait()
@@ -67,7 +65,7 @@ func (l *loads) watch(ctx context.Context, m *ensembles.Member, own bool) {
 	}
 }
 
-// ask asks a member once. own says that its counters of latency are about this phase.
+// ask queries a member once. own means that its latency counters concern this phase only.
 func (l *loads) ask(ctx context.Context, m *ensembles.Member, own bool) *history.MemberLoad {
 	ctx, cancel := context.WithTimeout(ctx, loadLimit)
 	defer cancel()

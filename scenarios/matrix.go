@@ -12,8 +12,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Keys of a matrix, and of overrides, that are no fields of a scenario, but of all its
-// phases.
+// Keys of a matrix and of overrides that set a field of all phases.
 const (
 	allHold     = "hold"     // of every phase
 	allDuration = "duration" // of every phase that has one; its faults move with it
@@ -21,16 +20,15 @@ const (
 
 const tickKey = "tick"
 
-// combination is one choice from the scenario's matrix.
 type combination struct {
-	scenario *Scenario         // as it is with that choice; it has no matrix
-	params   map[string]string // the choice, by key
-	suffix   string            // makes it unique in the name of a trial
+	scenario *Scenario // the scenario with the choice applied; it has no matrix
+	params   map[string]string
+	suffix   string
 }
 
-// combinations returns every choice of one value for each key. Keys are in
-// alphabetical order, the last one's values change fastest; but the tick is the
-// first, so that all that can share an ensemble stands together.
+// combinations returns every choice of one value for each key. Keys are in alphabetical order and
+// the last one varies fastest; but the tick comes first, so that trials that can share an ensemble
+// are together.
 func (s *Scenario) combinations() ([]combination, error) {
 	keys := slices.Sorted(maps.Keys(s.Matrix))
 	if i := slices.Index(keys, tickKey); i > 0 {
@@ -59,8 +57,8 @@ func (s *Scenario) combinations() ([]combination, error) {
 	return out, nil
 }
 
-// with returns the scenario with the values of a choice, and without a matrix. The
-// error says what makes no sense in it.
+// with returns the scenario with a choice applied and without a matrix. The error describes invalid
+// values.
 func (s *Scenario) with(choice map[string]string) (*Scenario, error) {
 	plain := *s
 	plain.Matrix = nil
@@ -91,7 +89,7 @@ func (s *Scenario) with(choice map[string]string) (*Scenario, error) {
 	return out, out.check().err()
 }
 
-// setAll sets what a choice has for all phases.
+// setAll sets the choice's fields of all phases.
 func (s *Scenario) setAll(choice map[string]string) error {
 	for _, key := range []string{allHold, allDuration} {
 		text, ok := choice[key]
@@ -113,7 +111,7 @@ func (s *Scenario) setAll(choice map[string]string) error {
 	return nil
 }
 
-// listed are fields that a matrix cannot have, because they say what it is made of.
+// listed are fields that a matrix cannot vary because they define it.
 var listed = map[string]string{
 	"subjects": "it has a list of its own", "clients": "it has a list of its own", "images": "it has a list of its own",
 	"homes": "it has a list of its own", "trials": "it says how often each cell is run",
@@ -122,10 +120,10 @@ var listed = map[string]string{
 	"warmup": "it comes before all trials", "only": "it says which trials there are",
 }
 
-// validateMatrix tries every value alone, and if each makes sense, every choice.
+// validateMatrix checks every value alone, and then every choice.
 func (s *Scenario) validateMatrix(known problems, bad problemFunc) {
 	size, sound := 1, true
-	named := map[string]string{} // keys, by the field that they name
+	named := map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(s.Matrix)) {
 		values := s.Matrix[key]
 		size *= len(values)
@@ -168,7 +166,7 @@ func (s *Scenario) validateMatrix(known problems, bad problemFunc) {
 	}
 }
 
-// validateChoices tries every choice: each makes sense, and names trials of its own.
+// validateChoices checks that every choice is valid and gives distinct trial names.
 func (s *Scenario) validateChoices(bad problemFunc) {
 	all, err := s.combinations()
 	if err != nil && len(s.Matrix) > 1 {
@@ -184,7 +182,7 @@ func (s *Scenario) validateChoices(bad problemFunc) {
 	}
 }
 
-// forAllPhases is the key that sets a field of all phases, where there is such; else key itself.
+// forAllPhases returns the key that sets a field of all phases, if there is one; else key.
 func forAllPhases(key string) string {
 	if steps := strings.Split(key, "."); len(steps) == 3 && steps[0] == "phases" && (steps[2] == allHold || steps[2] == allDuration) {
 		return steps[2]
@@ -192,7 +190,7 @@ func forAllPhases(key string) string {
 	return key
 }
 
-// tryChoice says what is wrong with a choice, beyond what is wrong without it.
+// tryChoice returns the problems of a choice that the scenario does not have without it.
 func (s *Scenario) tryChoice(known problems, choice map[string]string) string {
 	_, err := s.with(choice)
 	ms, ok := err.(problems)
@@ -209,10 +207,10 @@ func (s *Scenario) tryChoice(known problems, choice map[string]string) string {
 	return strings.Join(texts, "; ")
 }
 
-// unnamable is what no name of a trial has.
+// unnamable matches characters that trial names do not contain.
 var unnamable = regexp.MustCompile(`[^a-zA-Z0-9._-]`)
 
-// suffix names a choice, its keys in order.
+// suffix returns a name for a choice, with its keys in order.
 func suffix(keys []string, choice map[string]string) (name string) {
 	for _, key := range keys {
 		name += "-" + key[strings.LastIndexByte(key, '.')+1:] + "-" + choice[key]
@@ -220,7 +218,7 @@ func suffix(keys []string, choice map[string]string) (name string) {
 	return unnamable.ReplaceAllString(name, "_")
 }
 
-// parameters are the names of what a threshold may compare with.
+// parameters returns the names that a threshold can compare with.
 func (s *Scenario) parameters() []string {
 	names := slices.Collect(maps.Keys(cell{Scenario: s}.params()))
 	if len(s.versions()) > 1 {
@@ -233,8 +231,8 @@ func (s *Scenario) parameters() []string {
 	return slices.Compact(names)
 }
 
-// field returns the name by which a path in the scenario goes among the parameters:
-// a phase's field by the phase's name, anything else as it is.
+// field returns the parameter name of a path in the scenario: for a phase's field, with the phase's
+// name; otherwise the path.
 func (s *Scenario) field(path string) string {
 	steps := strings.Split(path, ".")
 	if len(steps) < 3 || steps[0] != "phases" {

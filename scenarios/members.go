@@ -15,25 +15,23 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// members are the servers of the ensemble, as a trial sees them.
 type members struct {
 	ensemble *ensembles.Ensemble
-	network  *chaos.Network // cuts their networks; nil where nobody can
-	shared   bool           // other trials run at the same time: the members' counters are everybody's
+	network  *chaos.Network // for faults of their networks; nil if not available
+	shared   bool           // other trials run at the same time, so the members' counters are shared
 }
 
-// ours says whether nobody else is connected to the members.
+// ours reports whether the ensemble has no other clients.
 func (m members) ours() bool { return m.ensemble.Kind != ensembles.External }
 
-// The members' own counters of fired watches, by what fired them (mntr, ZooKeeper
-// 3.6 and later).
+// The members' counters of sent notifications, by type of event (mntr, ZooKeeper 3.6 and later).
 var firedCounters = []string{
 	"sum_node_created_watch_count", "sum_node_deleted_watch_count",
 	"sum_node_changed_watch_count", "sum_node_children_watch_count",
 }
 
-// count asks every member how many notifications it has fired, and how many watches stand.
-// Both are -1 where a member does not say, because mntr is not on its white list.
+// count sums every member's counters of sent notifications and registered watches. Both are -1 if a
+// member does not report them.
 func (m members) count(ctx context.Context) (fired, watches int64, err error) {
 	if m.shared {
 		return -1, -1, nil
@@ -54,17 +52,16 @@ func (m members) count(ctx context.Context) (fired, watches int64, err error) {
 	return fired, watches, nil
 }
 
-// leads says whether the member with that client address leads the ensemble.
+// leads reports whether the member with that client address is the leader.
 func (m members) leads(ctx context.Context, addr string) bool {
 	leader, err := ensembles.Leader(ctx, m.ensemble)
 	return err == nil && leader.Addr == addr
 }
 
-// electionLimit is how long members may take to elect a leader where nothing is broken: a machine
-// that stands still for a second makes them elect again.
+// electionLimit is how long an election may take without a fault: a machine that stalls for a
+// second causes one.
 const electionLimit = 20 * time.Second
 
-// leader returns the member that leads, when there is one.
 func (m members) leader(ctx context.Context) (leader *ensembles.Member, err error) {
 	limit := poll(ctx, electionLimit, func(ctx context.Context) (bool, error) {
 		leader, err = ensembles.Leader(ctx, m.ensemble)
@@ -76,7 +73,7 @@ func (m members) leader(ctx context.Context) (leader *ensembles.Member, err erro
 	return leader, nil
 }
 
-// target is what faults act on. holder returns who holds; nil where nobody can.
+// target returns what faults act on. holder returns the holder; nil if there is none.
 func (m members) target(clients []*client, holder func(stay bool) int) chaos.Target {
 	taps := make([]wire.Client, len(clients))
 	for i, c := range clients {
@@ -85,8 +82,8 @@ func (m members) target(clients []*client, holder func(stay bool) int) chaos.Tar
 	return chaos.Target{Ensemble: m.ensemble, Network: m.network, Clients: taps, Holder: holder}
 }
 
-// expiredAgo returns how long ago the leader let a session run out, by the members' own
-// logs, which have it to the millisecond. ok is false where no log says so.
+// expiredAgo returns how long ago the leader expired a session, by the members' logs, to the
+// millisecond. ok is false if no log shows it.
 func (m members) expiredAgo(ctx context.Context, session int64) (ago time.Duration, ok bool) {
 	dir, err := os.MkdirTemp("", "zkbench-expiry-")
 	if err != nil {
@@ -112,14 +109,12 @@ func (m members) expiredAgo(ctx context.Context, session int64) (ago time.Durati
 	return 0, false
 }
 
-// stamp is the time of day at which a line was logged.
 var stamp = regexp.MustCompile(`\b\d\d:(\d\d):(\d\d)[.,](\d\d\d)\b`)
 
-// zones is what the clocks of time zones differ by, at the least: the time zone of a
-// member's log is not known.
+// zones is the smallest difference between time zones: the time zone of a member's log is unknown.
 const zones = 15 * time.Minute
 
-// logAge returns how long before now a line was logged that is younger than zones.
+// logAge returns the age of a log line that is younger than zones.
 func logAge(line string, now time.Time) (time.Duration, bool) {
 	m := stamp.FindStringSubmatch(line)
 	if m == nil {

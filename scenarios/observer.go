@@ -18,23 +18,21 @@ import (
 	"github.com/zkbench/zkbench/recipes"
 )
 
-// observer looks at the tree with sessions of its own, one with each member, so that it
-// sees every member's state, and reaches the tree while some members are cut off. They
-// do not go through the tap and leave no watch: nothing that is counted is disturbed.
+// observer reads the tree with one session per member, so that it sees every member's state, also
+// while some members are isolated. Its sessions bypass the tap and leave no watch, so that counts
+// are not affected.
 type observer struct {
 	ensemble *ensembles.Ensemble
 	timeout  time.Duration
-	root     string       // everything that is ours in the tree is below it
-	serving  atomic.Int64 // index of the member that answered last
+	root     string       // the root of everything that the run creates
+	serving  atomic.Int64 // index of the member that replied last
 
-	posts []*post // one a member
+	posts []*post // one per member
 
 	mu  sync.Mutex
-	ids map[int64]bool // of all sessions, so far
+	ids map[int64]bool // of all its sessions
 }
 
-// post is the session with one member: opened on demand, and again when it has ended. Who waits
-// for one member keeps nobody from another.
 type post struct {
 	mu      sync.Mutex
 	session *recipes.Session // nil at first
@@ -48,7 +46,6 @@ func newObserver(e *ensembles.Ensemble, timeout time.Duration, root string) *obs
 	return o
 }
 
-// member returns the session with the i-th member, opened anew if the last has ended.
 func (o *observer) member(ctx context.Context, i int) (*recipes.Session, error) {
 	post := o.posts[i]
 	post.mu.Lock()
@@ -70,18 +67,18 @@ func (o *observer) member(ctx context.Context, i int) (*recipes.Session, error) 
 	return s, nil
 }
 
-// owns says whether a session is the observer's, or was.
+// owns reports whether a session is or was the observer's.
 func (o *observer) owns(session int64) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.ids[session]
 }
 
-// tryFor is how long the observer waits for one member before it asks the next.
+// tryFor is how long the observer waits for one member before it tries the next.
 const tryFor = 500 * time.Millisecond
 
-// any calls f with the session of the member that answered last, and with the next
-// member's where that fails; an error that is final ends that.
+// any calls f with the session of the member that replied last, and with the next member's if that
+// fails, until f succeeds or returns a final error.
 func (o *observer) any(ctx context.Context, limit time.Duration, f func(context.Context, *recipes.Session) error) (err error) {
 	n := int64(len(o.posts))
 	for range 2 * n {
@@ -109,7 +106,7 @@ func (o *observer) ask(ctx context.Context, i int, limit time.Duration, f func(c
 	return f(ctx, s)
 }
 
-// final is an error that another member would give as well.
+// final is an error that every member would return.
 type final struct{ error }
 
 func (f final) Unwrap() error { return f.error }
@@ -120,13 +117,12 @@ type node struct {
 	czxid, owner int64
 }
 
-// nodes returns what is below the contested parent at any depth, oldest first, as of now.
+// nodes returns the current nodes below the contested parent at any depth, oldest first.
 func (o *observer) nodes(ctx context.Context, parent string) ([]node, error) {
 	return o.now(ctx, parent, allBelow)
 }
 
-// now reads below the parent as of now: a write goes before the read, so that no member
-// answers from the past.
+// now reads below the parent after a write, so that the member has the current state.
 func (o *observer) now(ctx context.Context, parent string, read func(context.Context, *recipes.Session, string) ([]node, error)) (found []node, err error) {
 	err = o.any(ctx, 4*tryFor, func(ctx context.Context, s *recipes.Session) error {
 		if err := s.Delete(ctx, o.root+"/nothing"); err != nil && !errors.Is(err, zk.ErrNoNode) {
@@ -153,7 +149,6 @@ func (o *observer) owned(ctx context.Context, parent string, session int64) (min
 	return mine, found, err
 }
 
-// czxid returns that of a node; 0 where it is not known.
 func (o *observer) czxid(ctx context.Context, path string) (id int64) {
 	_ = o.any(ctx, 4*tryFor, func(ctx context.Context, s *recipes.Session) error {
 		stat, err := s.Exists(ctx, path)
@@ -165,7 +160,7 @@ func (o *observer) czxid(ctx context.Context, path string) (id int64) {
 	return id
 }
 
-// nodesBelow returns the children of a path as a member has them, oldest first.
+// nodesBelow returns the children of a path as a member sees them, oldest first.
 func nodesBelow(ctx context.Context, s *recipes.Session, parent string) ([]node, error) {
 	names, err := s.List(ctx, parent)
 	if err != nil {
@@ -192,8 +187,8 @@ func nodesBelow(ctx context.Context, s *recipes.Session, parent string) ([]node,
 	return found, err
 }
 
-// allBelow returns what is below a path at any depth, oldest first. What has a number or
-// belongs to a session is nobody's folder.
+// allBelow returns the nodes below a path at any depth, oldest first. It does not descend into
+// nodes that are sequential or ephemeral.
 func allBelow(ctx context.Context, s *recipes.Session, parent string) ([]node, error) {
 	found, err := nodesBelow(ctx, s, parent)
 	for _, n := range found {
@@ -204,7 +199,7 @@ func allBelow(ctx context.Context, s *recipes.Session, parent string) ([]node, e
 		inside, err = allBelow(ctx, s, n.path)
 		found = append(found, inside...)
 		if errors.Is(err, zk.ErrNoNode) {
-			err = nil // it went meanwhile
+			err = nil
 		}
 	}
 	oldestFirst(found)
@@ -215,9 +210,9 @@ func oldestFirst(nodes []node) {
 	slices.SortFunc(nodes, func(a, b node) int { return cmp.Compare(a.czxid, b.czxid) })
 }
 
-var sequential = regexp.MustCompile(`[-0-9][0-9]{9}$`) // the end of a name that a sequential create has made
+var sequential = regexp.MustCompile(`[-0-9][0-9]{9}$`) // matches the end of a name made by a sequential create
 
-// gone says whether no member has the node any more.
+// gone reports whether no member has the node any longer.
 func (o *observer) gone(ctx context.Context, path string) (bool, error) {
 	for i := range o.posts {
 		s, err := o.member(ctx, i)
@@ -231,8 +226,8 @@ func (o *observer) gone(ctx context.Context, path string) (bool, error) {
 	return true, nil
 }
 
-// caughtUp returns when the member with that address has all that was committed before: it
-// has carried out a write that changes nothing.
+// caughtUp returns when the member with that address has all earlier commits: it has executed a
+// write that changes nothing.
 func (o *observer) caughtUp(ctx context.Context, server string) error {
 	i := slices.Index(o.ensemble.Servers(), server)
 	if i < 0 {
@@ -250,9 +245,9 @@ func (o *observer) caughtUp(ctx context.Context, server string) error {
 	return nil
 }
 
-// watchRemoval has every member watch a node, because polling would be a load of its own.
-// seen returns when the first of them removed it, once; 0 where none was seen to. A member
-// that is killed meanwhile tells nothing: the others do. stop must be called.
+// watchRemoval watches a node on every member, which costs less than polling. seen returns when the
+// first member removed it; 0 if none was seen to. A member that is killed meanwhile reports
+// nothing; the others do. stop must be called.
 func (o *observer) watchRemoval(ctx context.Context, path string, now func() time.Duration) (seen func() time.Duration, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	removed := make(chan time.Duration, len(o.posts))
@@ -275,7 +270,6 @@ func (o *observer) watchRemoval(ctx context.Context, path string, now func() tim
 	return seen, func() { cancel(); all.Wait() }
 }
 
-// open makes the trial's part of the tree.
 func (o *observer) open(ctx context.Context, parent string) error {
 	err := o.any(ctx, o.timeout+o.tryFor(), func(ctx context.Context, s *recipes.Session) error { return s.MakePath(ctx, parent) })
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/zkbench/zkbench/recipes"
 )
 
-// inQueue is nodes of a queue, with the items that its recipe keeps in folders of its own.
+// inQueue returns nodes of a queue, including the items that its recipe keeps in sub-folders.
 func (o *observer) inQueue(ctx context.Context, parent string) ([]node, error) {
 	return o.now(ctx, parent, func(ctx context.Context, s *recipes.Session, parent string) ([]node, error) {
 		found, err := nodesBelow(ctx, s, parent)
@@ -26,8 +26,8 @@ func (o *observer) inQueue(ctx context.Context, parent string) ([]node, error) {
 	})
 }
 
-// children returns the smallest and the largest number of children with a number that the
-// members see at path. A path that is missing has none.
+// children returns the smallest and the largest number of sequential children of path that the
+// members show. A missing path has none.
 func (o *observer) children(ctx context.Context, path string) (fewest, most int, err error) {
 	return o.count(ctx, func(s *recipes.Session) (int, error) {
 		names, err := s.List(ctx, path)
@@ -35,14 +35,13 @@ func (o *observer) children(ctx context.Context, path string) (fewest, most int,
 	})
 }
 
-// inLine returns the smallest number of nodes that a member sees stand in line below path.
+// inLine returns the smallest number of nodes in line below path that a member shows.
 func (o *observer) inLine(ctx context.Context, path string) (fewest int, err error) {
 	fewest, _, err = o.count(ctx, func(s *recipes.Session) (int, error) { return lineLength(ctx, s, path) })
 	return fewest, err
 }
 
-// count returns the smallest and the largest number that the members come to. What is
-// missing counts as 0.
+// count returns the smallest and the largest of the members' counts. A missing path counts as 0.
 func (o *observer) count(ctx context.Context, of func(*recipes.Session) (int, error)) (fewest, most int, err error) {
 	for i := range o.posts {
 		s, err := o.member(ctx, i)
@@ -61,8 +60,7 @@ func (o *observer) count(ctx context.Context, of func(*recipes.Session) (int, er
 	return fewest, most, nil
 }
 
-// lineLength counts the nodes below path, at any depth, that have a number or belong to a
-// session.
+// lineLength counts the sequential or ephemeral nodes below path at any depth.
 func lineLength(ctx context.Context, s *recipes.Session, path string) (n int, err error) {
 	names, err := s.List(ctx, path)
 	for _, name := range names {
@@ -89,8 +87,7 @@ func lineLength(ctx context.Context, s *recipes.Session, path string) (n int, er
 }
 
 // itemless reports whether no member has an item of the queue at path: a persistent sequential
-// node, there or in a folder of the recipe's own, that holds one of the items. A path that is
-// missing has none.
+// node, there or in a sub-folder, that holds one of the items. A missing path has none.
 func (o *observer) itemless(ctx context.Context, path string, items *outstanding) (bool, error) {
 	for i := range o.posts {
 		s, err := o.member(ctx, i)
@@ -104,7 +101,6 @@ func (o *observer) itemless(ctx context.Context, path string, items *outstanding
 	return true, nil
 }
 
-// anyItem reports whether there is an item at path or, with folders, in one of its children.
 func anyItem(ctx context.Context, s *recipes.Session, path string, items *outstanding, folders bool) (bool, error) {
 	names, err := s.List(ctx, path)
 	if err != nil && !errors.Is(err, zk.ErrNoNode) {
@@ -129,16 +125,14 @@ func anyItem(ctx context.Context, s *recipes.Session, path string, items *outsta
 	return false, nil
 }
 
-// isItem reports whether the node at path is persistent and holds one of the items.
 func isItem(ctx context.Context, s *recipes.Session, path string, items *outstanding) (bool, error) {
 	data, stat, err := s.Get(ctx, path)
-	if errors.Is(err, zk.ErrNoNode) { // it was taken in between
+	if errors.Is(err, zk.ErrNoNode) {
 		return false, nil
 	}
 	return err == nil && stat.EphemeralOwner == 0 && items.in(data), err
 }
 
-// itemsAmong returns the nodes that hold one of the items.
 func (o *observer) itemsAmong(ctx context.Context, nodes []node, items *outstanding) (found []node, err error) {
 	s, err := o.member(ctx, 0)
 	for _, n := range nodes {

@@ -7,14 +7,13 @@ import (
 	"github.com/zkbench/zkbench/chaos"
 )
 
-// afterFault is how long a phase goes on after its last fault, played once: time enough to be
-// served again.
+// afterFault is how long a phase continues after its last fault: long enough to be served again.
 const afterFault = 3 * time.Second
 
-// Once makes of the scenario the least that plays every phase: the smallest count of clients,
-// one trial of each subject (two where they are compared), the first value of whatever varies,
-// one round, each fault once, no warm-up; of an audit, a calm episode. It shows whether a
-// scenario can be played; for what it measures there are too few samples.
+// Once reduces the scenario to the least that runs every phase: the smallest number of clients, one
+// trial per subject (two if they are compared), the first value of each variation, one round, each
+// fault once, no warm-up; a calm episode of an audit. It shows whether a scenario runs; it has too
+// few samples for its measurements.
 func (s *Scenario) Once() error {
 	if len(s.Clients) > 0 {
 		s.Clients = []int{slices.Min(s.Clients)}
@@ -46,7 +45,7 @@ func (s *Scenario) Once() error {
 	return s.Validate()
 }
 
-// once leaves the phase one round, or no more time than its faults need.
+// once leaves the phase one round, or the time that its faults need.
 func (p *Phase) once() {
 	p.Rounds = min(p.Rounds, 1)
 	needed := time.Second
@@ -55,7 +54,7 @@ func (p *Phase) once() {
 		f.Every, f.Times = 0, 0
 		f.Jitter = min(f.Jitter, f.At)
 		needed = max(needed, f.At+f.Jitter+f.For+afterFault)
-		if f.For == 0 && chaos.TouchesMembers(f.Fault) || f.On != "" { // it takes what it takes, or what it waits for
+		if f.For == 0 && chaos.TouchesMembers(f.Fault) || f.On != "" { // duration unknown
 			needed = p.Duration
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// chosen returns those of the cells that the scenario is to play only; all where it names none.
+// chosen returns the cells that the scenario selects by name; all if it selects none.
 func (s *Scenario) chosen(cells []cell) []cell {
 	if len(s.Only) == 0 {
 		return cells
@@ -15,7 +15,6 @@ func (s *Scenario) chosen(cells []cell) []cell {
 	return slices.DeleteFunc(cells, func(c cell) bool { return !slices.Contains(s.Only, c.trialName()) })
 }
 
-// validateOnly checks that there is a trial of each name.
 func (s *Scenario) validateOnly(bad problemFunc) {
 	if len(s.Only) == 0 {
 		return

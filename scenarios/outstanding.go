@@ -5,20 +5,19 @@ import (
 	"sync"
 )
 
-// outstanding is the items of a queue that were put and not taken, by identity. A node is known as
-// an item's by its data: a recipe may keep journals, claims and records beside its items, in nodes
+// outstanding is the items of a queue that were put and not taken, by ID. A node is recognized as
+// an item's by its data: a recipe may keep journals, claims and records next to its items, in nodes
 // with similar names.
 type outstanding struct {
 	mu    sync.Mutex
 	takes map[string]int // how often each item that was put has been received
-	shown bool           // a node has shown an item: the recipe stores them so that they can be read
+	shown bool           // a node has contained an item's ID, so the recipe stores items readably
 }
 
-// itemIDs finds what may be the identity of an item in a node's data, whatever the recipe wraps
-// around it.
+// itemIDs matches possible IDs in a node's data, however the recipe encodes the item.
 var itemIDs = regexp.MustCompile(`[0-9]+-[0-9]+`)
 
-// maxItemStart is the number of bytes of a node's data in which an item's identity is looked for.
+// maxItemStart is how many bytes of a node's data are searched for an ID.
 const maxItemStart = 1024
 
 func (o *outstanding) put(id string) {
@@ -40,8 +39,8 @@ func (o *outstanding) taken(id string) {
 	}
 }
 
-// in reports whether a node with that data holds an item that was put and not taken. Data that
-// names no item may be an encoded one, unless a node has shown an item.
+// in reports whether a node with that data holds an outstanding item. Data without an ID may be an
+// encoded item, unless a node has contained an ID.
 func (o *outstanding) in(data []byte) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

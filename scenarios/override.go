@@ -12,8 +12,6 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// override sets what a flag has, "path=value", in the tree; what it has for all phases it
-// adds to forAll.
 func override(root *yaml.Node, o string, forAll map[string]string) error {
 	path, value, ok := strings.Cut(o, "=")
 	if !ok || path == "" {
@@ -33,7 +31,7 @@ func override(root *yaml.Node, o string, forAll map[string]string) error {
 	declared := paramNames(root)
 	switch isField := slices.Contains(fieldNames(reflect.TypeFor[Scenario]()), path); {
 	case slices.Contains(declared, path) && !isField:
-		path = "params." + path // its name is enough
+		path = "params." + path // the name alone is accepted
 	case !isField && !strings.Contains(path, ".") && units.Closest(path, declared) != "":
 		return fmt.Errorf("--set %s: unknown parameter %q%s", o, path, units.Nearest(path, declared))
 	}
@@ -43,7 +41,6 @@ func override(root *yaml.Node, o string, forAll map[string]string) error {
 	return nil
 }
 
-// paramNames returns the parameters that the scenario declares.
 func paramNames(root *yaml.Node) (names []string) {
 	if params := resolve(child(root, "params")); params != nil {
 		for key := range pairs(params) {
@@ -53,8 +50,8 @@ func paramNames(root *yaml.Node) (names []string) {
 	return names
 }
 
-// unknownParams returns the overrides that set a parameter which was not declared before them and
-// which no threshold reads: they would have no effect.
+// unknownParams returns the overrides of undeclared parameters that no threshold reads: they would
+// have no effect.
 func (s *Scenario) unknownParams(declared, overrides []string) (ps problems) {
 	for _, o := range overrides {
 		path, _, _ := strings.Cut(o, "=")
@@ -74,8 +71,8 @@ func (s *Scenario) unknownParams(declared, overrides []string) (ps problems) {
 	return ps
 }
 
-// set sets one scalar or list in the tree. The path's steps are field names, list
-// indices and names of phases, the value is YAML.
+// set sets one scalar or list in the tree. The steps of the path are field names, list indices and
+// names of phases; the value is YAML.
 func set(root *yaml.Node, path, value string) error {
 	var v yaml.Node
 	if err := yaml.Load([]byte(value), &v); err != nil {
@@ -99,12 +96,11 @@ func set(root *yaml.Node, path, value string) error {
 	return nil
 }
 
-// optional are the fields of a scenario that have fields of their own, and that most
-// scenarios leave out: one can be set in them all the same.
+// optional are mappings that most scenarios leave out; a flag can set their fields nevertheless.
 var optional = []string{"limits", "params", "matrix"}
 
-// decide takes the field at path out of the matrix, if it is there: it has one value now.
-// What is of all phases takes out that of each.
+// decide removes the field at path from the matrix: it now has one value. A field of all phases
+// also removes those of single phases.
 func decide(root *yaml.Node, path string) {
 	matrix := resolve(child(root, "matrix"))
 	if matrix == nil {
@@ -119,7 +115,7 @@ func decide(root *yaml.Node, path string) {
 	matrix.Content = others
 }
 
-// byName is the path with a phase by its name.
+// byName replaces the index of a phase in the path by its name.
 func byName(root *yaml.Node, path string) string {
 	steps := strings.Split(path, ".")
 	if len(steps) < 3 || steps[0] != "phases" {
@@ -131,7 +127,7 @@ func byName(root *yaml.Node, path string) string {
 	return strings.Join(steps, ".")
 }
 
-// displace takes the tree's places away: they are not those of the file.
+// displace removes the positions of a tree, which are not those of the file.
 func displace(n *yaml.Node) {
 	n.Line, n.Column = 0, 0
 	for _, child := range n.Content {
@@ -139,8 +135,7 @@ func displace(n *yaml.Node) {
 	}
 }
 
-// descend returns the child of node that step names; the last step of a path may
-// name a field that is not there yet.
+// descend returns the child of node that step names; the last step of a path may name a new field.
 func descend(node *yaml.Node, step string, last bool) (*yaml.Node, error) {
 	node = resolve(node)
 	switch node.Kind {
@@ -159,7 +154,7 @@ func descend(node *yaml.Node, step string, last bool) (*yaml.Node, error) {
 		node.Content = append(node.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: step}, child)
 		return child, nil
 	case yaml.SequenceNode:
-		for _, item := range node.Content { // a phase goes by its name, too
+		for _, item := range node.Content {
 			if name := child(item, "name"); name != nil && name.Value == step {
 				return resolve(item), nil
 			}

@@ -13,40 +13,39 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// Phase is one part of a trial. Each kind of phase knows some of the fields.
+// Phase is one part of a trial. Each kind of phase uses some of the fields.
 type Phase struct {
-	Name     string        `yaml:"name"`                 // of the phase in results and plots; unique in the scenario
-	Kind     string        `yaml:"kind"`                 // what happens in it
-	Rounds   int           `yaml:"rounds,omitempty"`     // drain, succession, failover; flap: how many flaps
+	Name     string        `yaml:"name"`
+	Kind     string        `yaml:"kind"`                 // the kind (zkbench help scenarios)
+	Rounds   int           `yaml:"rounds,omitempty"`     // drain, succession, failover: number of rounds; flap: number of flaps
 	Duration time.Duration `yaml:"duration,omitempty"`   // churn, stream
 	Leave    string        `yaml:"leave,omitempty"`      // succession: how candidates leave
-	Order    []int         `yaml:"order,omitempty,flow"` // succession: who leaves, one after the other: client numbers, which is the order in which they joined
-	Warn     int           `yaml:"warn,omitempty"`       // succession: an observer warns when fewer candidates stand than this
-	// Contenders is, in a churn, how many of the clients act: the first ones. The others only
-	// have their sessions. 0 is all.
+	Order    []int         `yaml:"order,omitempty,flow"` // succession: the order of leaving, as client numbers, which are in the order of joining
+	Warn     int           `yaml:"warn,omitempty"`       // succession: an observer warns when fewer candidates than this are left
+	// Contenders is, in a churn, how many of the clients act: the first ones. The others only keep
+	// their sessions. 0 is all.
 	Contenders int     `yaml:"contenders,omitempty"`
-	Producers  int     `yaml:"producers,omitempty"` // stream of a queue: clients beside the consumers
-	Rate       float64 `yaml:"rate,omitempty"`      // stream: acquires, or a queue's items, due a second
-	RateTo     float64 `yaml:"rate_to,omitempty"`   // stream: a ramp, which ends at this rate, or before it where the subject no longer keeps up
-	Steps      int     `yaml:"steps,omitempty"`     // stream: in how many steps of the same length a ramp rises; it rises evenly without
-	Arrivals   string  `yaml:"arrivals,omitempty"`  // stream: constant (the default), or poisson, drawn from the seed
-	Size       int     `yaml:"size,omitempty"`      // of a queue's items: bytes, at least those of the identity
-	// Hold is how long a holder keeps the grant, at least. In a drain it keeps it
-	// longer where the wake-ups of the last hand-off are still under way, so that
-	// no two releases coalesce.
+	Producers  int     `yaml:"producers,omitempty"` // stream of a queue: clients besides the consumers
+	Rate       float64 `yaml:"rate,omitempty"`      // stream: acquires, or a queue's items, due per second
+	RateTo     float64 `yaml:"rate_to,omitempty"`   // stream: a ramp ends at this rate, or earlier if the subject does not keep up
+	Steps      int     `yaml:"steps,omitempty"`     // stream: number of equal steps of a ramp; continuous if omitted
+	Arrivals   string  `yaml:"arrivals,omitempty"`
+	Size       int     `yaml:"size,omitempty"` // queue: bytes per item, at least those of its ID
+	// Hold is the minimum time for which a holder keeps the grant. In a drain it keeps it until the
+	// notifications of the last hand-off have arrived, so that no two releases coalesce.
 	Hold   time.Duration `yaml:"hold"`
-	Faults []Fault       `yaml:"faults,omitempty,flow"` // churn, stream: what goes wrong, and when
-	Cause  string        `yaml:"cause,omitempty"`       // failover: what happens to the holder
-	Cells  []string      `yaml:"cells,omitempty,flow"`  // episode: play these only, like "next exists #1/reply.drop"
-	Depth  int           `yaml:"depth,omitempty"`       // episode: how many faults strike in one; 2 draws pairs, for the duration
+	Faults []Fault       `yaml:"faults,omitempty,flow"` // churn, stream: the fault schedule
+	Cause  string        `yaml:"cause,omitempty"`       // failover: what ends the holder's grant
+	Cells  []string      `yaml:"cells,omitempty,flow"`  // episode: run only these cells, such as "next exists #1/reply.drop"
+	Depth  int           `yaml:"depth,omitempty"`       // episode: faults per episode; 2 draws pairs until the duration is over
 
-	builtin bool // of a built-in scenario, and no flag sets its faults or its rounds
+	builtin bool
 }
 
-// common are the fields that every kind of phase knows.
+// common are the fields of every kind of phase.
 var common = []string{"name", "kind", "hold"}
 
-// given returns the names of the fields that are set, but for the common ones.
+// given returns the names of the fields that are set, without the common ones.
 func (p *Phase) given() []string {
 	var names []string
 	v := reflect.ValueOf(*p)
@@ -58,12 +57,12 @@ func (p *Phase) given() []string {
 	return names
 }
 
-// params are the fields of the phase as the scenario has them, by their names in YAML.
+// params returns the fields of the phase that the scenario sets, by YAML name.
 func (p *Phase) params() map[string]string {
 	out := map[string]string{}
 	var root yaml.Node
 	if text, err := yaml.Dump(p); err != nil || yaml.Load(text, &root) != nil {
-		return out // cannot be: it was read from YAML
+		return out // not reached: it was read from YAML
 	}
 	for key, value := range pairs(resolve(&root)) {
 		out[key.Value] = value.Value
@@ -76,7 +75,7 @@ func (p *Phase) params() map[string]string {
 	return out
 }
 
-// validate checks the phase alone; fields are named without their path.
+// validate checks the phase alone; problems name fields without a path.
 func (p *Phase) validate(bad problemFunc) {
 	if p.Name == "" {
 		bad("name", "is missing")
@@ -94,21 +93,19 @@ func (p *Phase) validate(bad problemFunc) {
 		return
 	}
 	for _, field := range p.given() {
-		if !slices.Contains(k.fields, field) { // a field without effect would lie about what was run
+		if !slices.Contains(k.fields, field) { // a field without effect is an error
 			bad(field, "%s", k.refusal(field))
 		}
 	}
 	k.validate(p, bad)
 }
 
-// rounds checks the rounds of a phase that ends when they are done.
 func (p *Phase) rounds(bad problemFunc) { between(bad, "rounds", p.Rounds, 1, maxRounds) }
 
-// duration checks the duration of a phase that ends after a time.
 func (p *Phase) duration(bad problemFunc) { between(bad, "duration", p.Duration, 1, maxDuration) }
 
-// fits checks that the phase goes with the scenario's subjects and client counts. at is
-// the path of the phase.
+// fits checks the phase against the scenario's subjects and client counts. at is the path of the
+// phase.
 func (p *Phase) fits(s *Scenario, at string, bad problemFunc) {
 	k := kindNamed(p.Kind)
 	if k == nil {
@@ -117,7 +114,7 @@ func (p *Phase) fits(s *Scenario, at string, bad problemFunc) {
 	for _, name := range s.Subjects {
 		subject, err := s.find(name)
 		if err != nil {
-			continue // another check says so
+			continue
 		}
 		if err := k.suits(subject); err != nil {
 			bad(at+".kind", "%v", err)
@@ -131,7 +128,7 @@ func (p *Phase) fits(s *Scenario, at string, bad problemFunc) {
 		}
 	}
 	for _, n := range s.Clients {
-		if k.tooFew == nil || n < 1 { // another check says so
+		if k.tooFew == nil || n < 1 {
 			continue
 		}
 		if why := k.tooFew(p, n); why != "" {
@@ -140,7 +137,7 @@ func (p *Phase) fits(s *Scenario, at string, bad problemFunc) {
 	}
 }
 
-// fewest is the smallest count of clients; 0 where none is named.
+// fewest returns the smallest number of clients; 0 if there is none.
 func (s *Scenario) fewest() int {
 	if len(s.Clients) == 0 {
 		return 0
@@ -148,7 +145,7 @@ func (s *Scenario) fewest() int {
 	return slices.Min(s.Clients)
 }
 
-// resize gives the phase another duration; its faults keep their place in it.
+// resize changes the duration of the phase; its faults move in proportion.
 func (p *Phase) resize(d time.Duration) {
 	ratio := float64(d) / float64(p.Duration)
 	for i := range p.Faults {

@@ -8,20 +8,19 @@ import (
 	"github.com/zkbench/zkbench/chaos"
 )
 
-// plan is what goes wrong in one trial, and when: every choice that the seed decides
-// is made here, before anything runs, and written down. Playing the same plan again
-// repeats the faults, as far as a real ensemble repeats anything.
+// plan is the faults of one trial and their times: every random choice is made before the trial and
+// recorded. A plan that is used again repeats the faults.
 type plan struct {
 	Trial  string      `yaml:"trial"`
-	Seed   uint64      `yaml:"seed"` // of the run, from which the plan was drawn
+	Seed   uint64      `yaml:"seed"` // of the run; the plan was drawn with it
 	Phases []phasePlan `yaml:"phases"`
 }
 
-// phasePlan is what goes wrong in one phase.
+// phasePlan is the plan of one phase.
 type phasePlan struct {
 	Name string `yaml:"name"`
-	// Seed decides what can only be chosen when a fault is injected (a random member, a
-	// waiter), and when what arrives at random is due.
+	// Seed decides choices that are made when a fault is injected (a random member, a waiter), and
+	// random arrivals.
 	Seed   uint64         `yaml:"seed,omitempty"`
 	Faults []plannedFault `yaml:"faults,omitempty"`
 	Rounds []plannedRound `yaml:"rounds,omitempty"` // of a failover
@@ -30,18 +29,17 @@ type phasePlan struct {
 // plannedFault is a scenario's fault with its jitter drawn.
 type plannedFault struct {
 	Fault `yaml:",inline"`
-	Gaps  []time.Duration `yaml:"gaps,omitempty,flow"` // in place of every and times: from each start to the next
+	Gaps  []time.Duration `yaml:"gaps,omitempty,flow"` // times from one start to the next, in place of every and times
 }
 
 // plannedRound is one round of a failover.
 type plannedRound struct {
 	Holder int           `yaml:"holder"` // number of the client that is hit
-	Wait   time.Duration `yaml:"wait"`   // from the moment at which all stand in line to the hit
+	Wait   time.Duration `yaml:"wait"`   // from the moment at which all clients wait to the hit
 }
 
-// drawPlan makes the plan of one cell. It depends on the scenario, the seed, and the
-// cell's place beside its neighbours, but not on the subject: all subjects of a row
-// meet the same faults.
+// drawPlan draws the plan of one cell. It depends on the scenario, the seed and the cell's
+// position, but not on the subject: all subjects of a row have the same faults.
 func drawPlan(s *Scenario, c cell, trial string, seed uint64) plan {
 	p := plan{Trial: trial, Seed: seed}
 	for i, phase := range s.Phases {
@@ -90,7 +88,7 @@ func (f Fault) draw(r *rand.Rand, phase time.Duration) plannedFault {
 	return out
 }
 
-// entries turns planned faults into what chaos plays.
+// entries converts planned faults to chaos entries.
 func (p phasePlan) entries() ([]chaos.Entry, error) {
 	var out []chaos.Entry
 	for _, f := range p.Faults {

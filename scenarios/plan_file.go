@@ -13,8 +13,8 @@ import (
 	"github.com/zkbench/zkbench/report/safefile"
 )
 
-// makePlans draws the plans of all trials, or reads those of the run folder replay, and
-// writes them into dir before anything is played.
+// makePlans draws the plans of all trials, or reads them from the run folder replay, and writes
+// them to dir.
 func makePlans(cells []cell, seed uint64, replay, dir string) ([]plan, error) {
 	out := make([]plan, len(cells))
 	for i, c := range cells {
@@ -32,8 +32,8 @@ func makePlans(cells []cell, seed uint64, replay, dir string) ([]plan, error) {
 	return out, nil
 }
 
-// replaySeed returns the seed of the run folder dir, from which its plans were drawn. It
-// is an error where a trial of the scenario has no plan there.
+// replaySeed returns the seed with which the plans of the run folder dir were drawn. It fails if a
+// trial of the scenario has no plan there.
 func (s *Scenario) replaySeed(dir string) (seed uint64, err error) {
 	cells, err := s.cells()
 	if err != nil {
@@ -54,7 +54,6 @@ func planPath(dir, trial string) string {
 	return filepath.Join(dir, report.FaultPlanDir, trial+".yaml")
 }
 
-// write puts the plan into the run folder.
 func (p plan) write(dir string) error {
 	text, err := yaml.Dump(p)
 	if err != nil {
@@ -66,7 +65,7 @@ func (p plan) write(dir string) error {
 	return os.WriteFile(planPath(dir, p.Trial), text, 0o644)
 }
 
-// readPlan reads a plan back, and makes sure that it is one of the scenario.
+// readPlan reads a plan and checks that it fits the scenario.
 func readPlan(dir, trial string, s *Scenario, clients int) (plan, error) {
 	path := planPath(dir, trial)
 	text, err := safefile.Read(path, safefile.Result)

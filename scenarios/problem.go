@@ -12,15 +12,15 @@ import (
 
 // problem is one thing that is wrong with a scenario.
 type problem struct {
-	File         string // "" when the scenario was not read from one
-	Line, Column int    // 1 based; 0 where the problem is not in the file's text, but in what was written over it
-	Path         string // the field's, like phases.0.hold
-	Text         string // what it has, and what it may have
+	File         string // "" if the scenario was not read from a file
+	Line, Column int    // from 1; 0 if the problem is in an override
+	Path         string // of the field, such as phases.0.hold
+	Text         string // what the field has and what it may have
 
-	meant string // the path of the field that is missing because this one's name is misspelt; else ""
+	meant string // path of the missing field that this one misspells, or ""
 }
 
-// Error is one line: FILE:LINE:COLUMN: FIELD: what is wrong.
+// Error returns one line: FILE:LINE:COLUMN: FIELD: the problem.
 func (p *problem) Error() string {
 	var at string
 	switch {
@@ -37,7 +37,7 @@ func (p *problem) Error() string {
 	return at + p.field() + ": " + p.Text
 }
 
-// field is the path without the index of a list's item: the text says which it is.
+// field returns the path without the index of a list's item, which the text names.
 func (p *problem) field() string {
 	if i := strings.LastIndexByte(p.Path, '.'); i > 0 {
 		if _, err := strconv.Atoi(p.Path[i+1:]); err == nil {
@@ -47,10 +47,9 @@ func (p *problem) field() string {
 	return p.Path
 }
 
-// problems is everything that is wrong with a scenario, in the order of the file.
 type problems []*problem
 
-// Error is one line for each problem.
+// Error returns one line per problem.
 func (ps problems) Error() string {
 	lines := make([]string, len(ps))
 	for i, p := range ps {
@@ -59,12 +58,11 @@ func (ps problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// add adds what is wrong with the field at path.
 func (ps *problems) add(path, format string, args ...any) {
 	*ps = append(*ps, &problem{Path: path, Text: fmt.Sprintf(format, args...)})
 }
 
-// err is the problems as an error, nil where there is none.
+// err returns ps as an error, or nil.
 func (ps problems) err() error {
 	if len(ps) == 0 {
 		return nil
@@ -72,7 +70,7 @@ func (ps problems) err() error {
 	return ps
 }
 
-// in says which file the problems are in.
+// in sets the file of the problems.
 func (ps problems) in(file string) problems {
 	for _, p := range ps {
 		p.File = file
@@ -80,8 +78,8 @@ func (ps problems) in(file string) problems {
 	return ps
 }
 
-// locate gives every problem that has none a place in the tree: that of its field,
-// or of the nearest thing around it that was written.
+// locate sets the missing positions of problems: that of the field, or of the nearest enclosing
+// node.
 func (ps problems) locate(root *yaml.Node) {
 	for _, p := range ps {
 		if p.Line > 0 {
@@ -93,7 +91,7 @@ func (ps problems) locate(root *yaml.Node) {
 	}
 }
 
-// sort puts the problems into the order of the file; a required field that is missing comes last.
+// sort sorts the problems by position; missing required fields come last.
 func (ps problems) sort() {
 	missing := func(p *problem) int {
 		if strings.HasPrefix(p.Text, "is required") {
@@ -106,20 +104,20 @@ func (ps problems) sort() {
 	})
 }
 
-// about says whether a problem is already known about the field at path, or about
-// something around it or in it: the first is the cause, the others follow from it.
+// about reports whether there is a problem with the field at path, an enclosing field, or a field
+// inside it: the other problems follow from it.
 func (ps problems) about(path string) bool {
 	return slices.ContainsFunc(ps, func(p *problem) bool {
 		return within(path, p.Path) || within(p.Path, path) || p.meant != "" && within(path, p.meant)
 	})
 }
 
-// beyond leaves out what follows from the problems that are known.
+// beyond returns the problems that do not follow from known ones.
 func (ps problems) beyond(known problems) problems {
 	return slices.DeleteFunc(ps, func(p *problem) bool { return known.about(p.Path) })
 }
 
-// problemFunc takes what is wrong with a field, by the field's path.
+// problemFunc records a problem with a field, by the field's path.
 type problemFunc func(field, format string, args ...any)
 
 // in returns f for the fields below a path.
@@ -127,7 +125,7 @@ func (f problemFunc) in(path string) problemFunc {
 	return func(field, format string, args ...any) { f(path+"."+field, format, args...) }
 }
 
-// between checks that a field has a value from least to most. NaN is not.
+// between checks that a value is from least to most and not NaN.
 func between[T cmp.Ordered](bad problemFunc, field string, value, least, most T) {
 	if !(value >= least && value <= most) {
 		bad(field, "%v is not between %v and %v", value, least, most)

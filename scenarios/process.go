@@ -13,19 +13,19 @@ import (
 
 // What goes wrong with the processes of drivers.
 
-// target is what faults act on. holder returns who holds; nil where nobody can.
+// target returns what faults act on. holder returns the holder; nil if there is none.
 func (st *stage) target(holder func(stay bool) int) chaos.Target {
 	t := st.members.target(st.clients, holder)
 	if st.driven {
 		t.Process = st.process
 	}
-	if st.driven && !st.queue() { // of other clients the tap does not keep what nodes they have
+	if st.driven && !st.queue() { // of other clients the tap does not record nodes
 		t.Next = st.nextInLine
 	}
 	return t
 }
 
-// nextInLine returns the client whose node is the oldest in line behind the holder's, or -1.
+// nextInLine returns the client with the oldest node behind the holder's, or -1.
 func (st *stage) nextInLine() int {
 	holder, next, oldest := st.holder.holding(), -1, int64(0)
 	for _, c := range st.clients {
@@ -37,7 +37,7 @@ func (st *stage) nextInLine() int {
 	return next
 }
 
-// driver is the client as one of a driver; nil where it is none, or not open.
+// driver returns the client's driver; nil if it has none or is not open.
 func (c *client) driver() *host.Client {
 	subject := c.subject.Load()
 	if subject == nil {
@@ -47,7 +47,7 @@ func (c *client) driver() *host.Client {
 	return d
 }
 
-// process returns the process that client n lives in.
+// process returns the process of client n.
 func (st *stage) process(n int) (chaos.Process, error) {
 	d := st.clients[n].driver()
 	if d == nil {
@@ -69,7 +69,6 @@ type clientProcess struct {
 	clients []*client
 }
 
-// Clients implements chaos.Process.
 func (p *clientProcess) Clients() []int {
 	var out []int
 	for _, c := range p.clients {
@@ -78,7 +77,6 @@ func (p *clientProcess) Clients() []int {
 	return out
 }
 
-// Group implements chaos.Process.
 func (p *clientProcess) Group() (all, stopped []int) {
 	if elsewhere, ok := p.Running().(interface{ Group() (all, stopped []int) }); ok {
 		return elsewhere.Group()
@@ -86,19 +84,18 @@ func (p *clientProcess) Group() (all, stopped []int) {
 	return chaos.GroupHere(p.PID())
 }
 
-// Kill implements chaos.Process. It records that the clients were killed: whatever they
-// believed ends there.
+// Kill implements chaos.Process. It records that the clients were killed: their beliefs end.
 func (p *clientProcess) Kill() error {
 	now := p.st.clock.Now()
 	for _, c := range p.clients {
 		p.st.record.Record(&history.Session{At: now, Event: history.Killed, Client: c.n, Session: c.wire.Session().ID})
 	}
-	p.st.holder.free() // nobody is kept in place any more: it is gone
+	p.st.holder.free() // the holder has ended
 	return p.Process.Kill()
 }
 
-// driven is a subject that is compiled in as one of a driver's: what it is stays as it is. Agents
-// carry it in their own process, unless it is to run apart.
+// driven returns a subject that is compiled in as one of a driver; its properties stay. Agents run
+// it in their own process, unless it is to run apart.
 func (r *runner) driven(s recipes.Subject, apart bool) (recipes.Subject, error) {
 	if apart {
 		return r.apart(s)
@@ -107,7 +104,6 @@ func (r *runner) driven(s recipes.Subject, apart bool) (recipes.Subject, error) 
 	return s, nil
 }
 
-// apart is the subject in processes of its own.
 func (r *runner) apart(s recipes.Subject) (recipes.Subject, error) {
 	if len(r.driver) == 0 {
 		return s, fmt.Errorf("%s is to run apart, in processes of its own: Config.Driver says what starts them, like zkbench driver", s.Name)
@@ -121,7 +117,6 @@ func (r *runner) apart(s recipes.Subject) (recipes.Subject, error) {
 	return s, nil
 }
 
-// separate says which clients need a process of their own: those that a fault may single out.
 func (c cell) separate() func(client int) bool {
 	if names := c.Scenario.processFaults(); len(names) > 0 {
 		return func(int) bool { return true }
@@ -139,7 +134,7 @@ func (s *Scenario) processFaults() (names []string) {
 	return names
 }
 
-// validateProcesses says which subjects have no processes that faults could stop or kill.
+// validateProcesses reports subjects without processes that faults could stop or kill.
 func (s *Scenario) validateProcesses(bad problemFunc) {
 	faults := s.processFaults()
 	if len(faults) == 0 || s.Apart {
@@ -152,7 +147,7 @@ func (s *Scenario) validateProcesses(bad problemFunc) {
 	}
 }
 
-// inOurProcess says why a subject's process cannot be stopped or killed.
+// inOurProcess returns why a subject's process cannot be stopped or killed.
 func inOurProcess(subject string) string {
 	return fmt.Sprintf("it stops or kills a process, and %s runs in that of zkbench itself; have it run in processes of its own: --set apart=true", subject)
 }

@@ -10,17 +10,17 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// provocation is something that is done to a subject on purpose, in one cell of an audit.
+// provocation is a script that is run on a subject in one cell of an audit.
 type provocation struct {
 	name    string
-	about   string // and why it is no fault at one step of an episode
+	about   string // one line, with the reason why it is not a fault at one step
 	clients int
 	fits    func(recipes.Subject) bool
-	aims    []aim // of an episode: what strikes
+	aims    []aim // of an episode: its faults and their steps
 	run     func(p *provoked)
 }
 
-// provocations are what is done with a line as a whole.
+// provocations are the scripts that concern a whole line.
 var provocations = []provocation{
 	{name: "crowd", clients: 8, fits: forLocks, run: crowd,
 		about: "eight contend, for 40 grants at least: what goes wrong by chance, or needs many, shows in no single episode"},
@@ -41,7 +41,6 @@ func forFormula(s recipes.Subject) bool {
 	return forLocks(s) && (s.Formulas.Drain != nil || s.Variant != "")
 }
 
-// wholeLine returns the names of the provocations that fit the subject.
 func wholeLine(s recipes.Subject) (names []string) {
 	for _, p := range provocations {
 		if p.fits(s) {
@@ -51,8 +50,7 @@ func wholeLine(s recipes.Subject) (names []string) {
 	return names
 }
 
-// WholeLine returns the names of all that an audit does with a line as a whole, and what it
-// is.
+// WholeLine returns the name and the description of every script that concerns a whole line.
 func WholeLine() [][2]string {
 	var out [][2]string
 	for _, p := range provocations {
@@ -61,8 +59,7 @@ func WholeLine() [][2]string {
 	return out
 }
 
-// crowd has everybody contend and hold in turn for a while, and for some rounds even
-// where the machine is slow.
+// crowd lets all clients contend for a while, and for a minimum of grants on a slow machine.
 func crowd(p *provoked) {
 	ctx, cancel := context.WithTimeout(p.ctx, 6*time.Second)
 	defer cancel()
@@ -85,8 +82,8 @@ func crowd(p *provoked) {
 	})
 }
 
-// newcomers has seven join behind a holder and give up, eight times over. Each holder
-// should notice nothing.
+// newcomers lets seven clients join behind a holder and give up, eight times. The holders should
+// not be notified.
 func newcomers(p *provoked) {
 	n := len(p.st.clients)
 	for k := range n {
@@ -113,13 +110,13 @@ func newcomers(p *provoked) {
 	}
 }
 
-// standInLine drains a full line once and counts what that costs.
+// standInLine drains a full line once and counts the cost.
 func standInLine(p *provoked) {
 	p.st.round = 1
 	p.must(drainOnce(p.ctx, p.st))
 }
 
-// wrappedNumbers is a crowd whose sequence numbers are negative.
+// wrappedNumbers is crowd with negative sequence numbers.
 func wrappedNumbers(p *provoked) {
 	p.st.dial = wire.Renumber
 	p.must(p.st.renew(p.ctx))
@@ -129,10 +126,10 @@ func wrappedNumbers(p *provoked) {
 	crowd(p)
 }
 
-// putThenTake puts five items, which are then taken.
+// putThenTake puts five items and takes them.
 func putThenTake(p *provoked) {
 	for range 5 {
-		_, _ = p.st.clients[0].putNext(p.ctx) // the history has it
+		_, _ = p.st.clients[0].putNext(p.ctx) // the history has the error
 	}
 	taking, stop := context.WithCancel(p.ctx)
 	taken := make(chan struct{})

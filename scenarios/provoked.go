@@ -12,13 +12,13 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// provoked is a provocation under way. Its methods are the steps of the scripts: what
-// makes the rest of a script meaningless ends it, by must.
+// provoked is a running script. Its methods are the steps of scripts; must ends a script when a
+// step fails.
 type provoked struct {
 	st    *stage
-	ctx   context.Context    // of the provocation
-	calls context.Context    // that the acquires run under
-	stop  context.CancelFunc // calls off every acquire that is under way
+	ctx   context.Context
+	calls context.Context
+	stop  context.CancelFunc // cancels every acquire in progress
 
 	strikes []*strike // faults that wait for their step, in an episode
 	course  course
@@ -27,12 +27,12 @@ type provoked struct {
 	begun []*attempt // by all clients
 }
 
-// Limits of a provocation. All are far above what a sound recipe needs.
+// Limits of a script, far above the needs of a sound recipe.
 const (
-	provokeLimit = 40 * time.Second       // the whole of it; a member that was killed must be back
-	grantLimit   = 10 * time.Second       // for a grant that nothing stands in the way of
-	stillLimit   = time.Second            // for a line in which nothing moves any more
-	writeEvery   = 100 * time.Millisecond // by a holder that goes on holding
+	provokeLimit = 40 * time.Second       // for the whole script; a member that was killed must be back
+	grantLimit   = 10 * time.Second       // for a grant that is not blocked
+	stillLimit   = time.Second            // for a line without activity
+	writeEvery   = 100 * time.Millisecond // interval of writes by a holder
 )
 
 func newProvoked(ctx context.Context, st *stage) *provoked {
@@ -41,17 +41,16 @@ func newProvoked(ctx context.Context, st *stage) *provoked {
 	return p
 }
 
-// scriptError is what must panics with.
 type scriptError struct{ error }
 
-// must ends the script if there is an error. It must not be called by other goroutines.
+// must ends the script if err is not nil. It must be called by the script's own goroutine.
 func (p *provoked) must(err error) {
 	if err != nil {
 		panic(scriptError{err})
 	}
 }
 
-// play runs a script, and returns the error that has ended it.
+// play runs a script, and returns the error that ended it.
 func (p *provoked) play(script func(*provoked)) (err error) {
 	defer func() {
 		switch why := recover().(type) {
@@ -66,7 +65,6 @@ func (p *provoked) play(script func(*provoked)) (err error) {
 	return nil
 }
 
-// callOff ends every acquire that is under way.
 func (p *provoked) callOff() {
 	p.st.waiting()
 	p.stop()
@@ -77,7 +75,7 @@ func (p *provoked) callOff() {
 	}
 }
 
-// begin has client i acquire in the background.
+// begin lets client i acquire in the background.
 func (p *provoked) begin(i int) *attempt {
 	a := p.st.clients[i].begin(p.calls)
 	p.mu.Lock()
@@ -86,7 +84,7 @@ func (p *provoked) begin(i int) *attempt {
 	return a
 }
 
-// last is the client's last attempt; nil before the first.
+// last returns the client's last attempt, or nil.
 func (p *provoked) last(i int) *attempt {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -98,7 +96,7 @@ func (p *provoked) last(i int) *attempt {
 	return nil
 }
 
-// first has client i acquire, and write as its holder; it must be granted.
+// first lets client i acquire, which must succeed, and write as the holder.
 func (p *provoked) first(i int) *attempt {
 	a := p.begin(i)
 	if !a.returned(p.ctx, grantLimit) {
@@ -111,18 +109,18 @@ func (p *provoked) first(i int) *attempt {
 	return a
 }
 
-// act is what a holder does: it writes to the resource, and its node is checked.
+// act does what a holder does: it writes to the resource, and the harness checks its node.
 func (p *provoked) act(a *attempt) {
 	a.write(p.ctx)
 	a.c.check(p.ctx, a.claim)
 }
 
-// releaseTries is how often a holder tries to let go, 300 ms in all: go-zookeeper fails what it
-// is given while it learns that its connection is gone, and that may be the second try, too.
+// releaseTries is how often a holder tries to release, in 300 ms: go-zookeeper fails requests while
+// it detects that its connection is closed, which may happen twice.
 const releaseTries = 6
 
-// letGo releases, and again where that has failed: whoever is told that a release failed has
-// a right to try again. What is left behind then is in the snapshot.
+// letGo releases, and retries after an error, as applications do. A node that is left behind
+// appears in the snapshot.
 func (p *provoked) letGo(a *attempt) {
 	p.course.begins(a.c.n, a.at)
 	defer p.course.ends(a.c.n)
@@ -137,9 +135,8 @@ func (p *provoked) letGo(a *attempt) {
 	}
 }
 
-// inLine waits until n nodes stand in line, and then until nothing moves any more.
-// A line that does not come to rest is left as it is. It does not apply to a recipe whose waiters
-// have no nodes.
+// inLine waits until n nodes are in line and all clients are idle. If they do not become idle it
+// gives up without an error. It does nothing for a recipe whose waiters have no nodes.
 func (p *provoked) inLine(n int) {
 	err := p.st.inLine(p.ctx, n, grantLimit)
 	if err == nil || errors.Is(err, errPollLimit) {
@@ -153,7 +150,7 @@ func (p *provoked) inLine(n int) {
 	p.must(context.Cause(p.ctx))
 }
 
-// believe has a holder act for as long as it believes, at most for a while.
+// believe lets a holder act for as long as it believes, within a limit.
 func (p *provoked) believe(a *attempt, limit time.Duration) {
 	until := time.Now().Add(limit)
 	for !a.inDoubt() && time.Now().Before(until) && p.ctx.Err() == nil {

@@ -15,19 +15,19 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// recoveryLimit is how long an ensemble may take to recover before the trial is
-// given up: what would be measured afterwards says nothing.
+// recoveryLimit is how long an ensemble may take to recover before the trial ends: later
+// measurements would be meaningless.
 const recoveryLimit = 90 * time.Second
 
-// recovery finds out after each healing whether the ensemble is whole again, and how
-// long that took from the moment at which healing began.
+// recovery checks after each fault whether the ensemble is whole again, and measures the time since
+// healing began.
 type recovery struct {
 	st  *stage
 	ctx context.Context
 
 	mu      sync.Mutex
-	force   map[string]bool    // faults in force that touch members
-	abandon context.CancelFunc // ends the wait that is under way; nil where none is
+	force   map[string]bool
+	abandon context.CancelFunc // ends the wait in progress; nil if there is none
 	waits   sync.WaitGroup
 	errs    []error
 }
@@ -36,14 +36,12 @@ func newRecovery(ctx context.Context, st *stage) *recovery {
 	return &recovery{st: st, ctx: ctx, force: map[string]bool{}}
 }
 
-// errNotWhole says that the ensemble is not as it should be: what would be played on it says
-// nothing.
+// errNotWhole is wrapped when the ensemble cannot serve the trial.
 var errNotWhole = errors.New("the ensemble is not whole")
 
-// key identifies a fault that was played.
 func key(p chaos.Window) string { return fmt.Sprint(p.Fault, p.Start) }
 
-// injected takes a fault in force. While one is, nothing can recover.
+// injected records a fault in force; recovery cannot begin before it is healed.
 func (r *recovery) injected(p chaos.Window) {
 	if !chaos.TouchesMembers(p.Fault) {
 		return
@@ -57,7 +55,7 @@ func (r *recovery) injected(p chaos.Window) {
 	}
 }
 
-// healed takes a fault that is over, and waits for recovery once none is in force any more.
+// healed records a healed fault, and waits for recovery once no other is in force.
 func (r *recovery) healed(p chaos.Window) {
 	if !chaos.TouchesMembers(p.Fault) {
 		return
@@ -65,7 +63,7 @@ func (r *recovery) healed(p chaos.Window) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.force[key(p)] {
-		return // it never was in force
+		return // it was never in force
 	}
 	delete(r.force, key(p))
 	if len(r.force) > 0 {
@@ -81,8 +79,8 @@ func (r *recovery) healed(p chaos.Window) {
 	})
 }
 
-// await waits until the ensemble is whole, and records how long that took. A new
-// fault ends the wait, and nothing is recorded.
+// await waits until the ensemble is whole and records the time. A new fault ends the wait without a
+// record.
 func (r *recovery) await(ctx context.Context, p chaos.Window) {
 	err := whole(ctx, r.st.members.ensemble, r.st.observer.root+"/whole")
 	if ctx.Err() != nil {
@@ -97,7 +95,7 @@ func (r *recovery) await(ctx context.Context, p chaos.Window) {
 	r.st.record.Record(&history.Recovered{At: r.st.clock.Now(), Phase: r.st.phase.Name, Fault: p.Fault, Healing: p.Healing})
 }
 
-// wait returns when the last wait is over: an error if the ensemble has not recovered.
+// wait waits for the last recovery. It fails if the ensemble has not recovered.
 func (r *recovery) wait() error {
 	if r == nil {
 		return nil
@@ -108,9 +106,8 @@ func (r *recovery) wait() error {
 	return errors.Join(r.errs...)
 }
 
-// whole returns when every member serves, one leads, and a write at one of them has
-// been seen at each. It uses sessions of its own, opened afterwards: one that has to
-// come back would add its client's patience to the time.
+// whole returns when every member serves, one leads, and a write at one member was read at all
+// others. It opens new sessions: the reconnect delay of an existing one would add to the time.
 func whole(ctx context.Context, e *ensembles.Ensemble, path string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, recoveryLimit, fmt.Errorf("not within %v", recoveryLimit))
 	defer cancel()
@@ -141,7 +138,6 @@ func whole(ctx context.Context, e *ensembles.Ensemble, path string) error {
 	return nil
 }
 
-// seen writes with the first session and returns when every other has read it.
 func seen(ctx context.Context, sessions []*recipes.Session, path string) error {
 	if err := sessions[0].MakePath(ctx, path); err != nil {
 		return err

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// done is the effort that the trial has behind it, in seconds. inPhase is for how long
-// the present phase has run.
+// done returns the completed effort of the trial, in seconds. inPhase is the age of the current
+// phase.
 func (st *stage) done(inPhase time.Duration) (effort float64) {
 	for i := range st.scenario.Phases {
 		p := &st.scenario.Phases[i]
@@ -27,8 +27,7 @@ func (st *stage) done(inPhase time.Duration) (effort float64) {
 	return 0 // no phase has begun
 }
 
-// estimate estimates how long the trials of a run still take, by the effort of those that
-// are done.
+// estimate estimates the remaining time of a run by the effort of completed trials.
 type estimate struct {
 	mu     sync.Mutex
 	start  time.Time
@@ -36,14 +35,14 @@ type estimate struct {
 	trials []*trialShare // of all groups, in order
 }
 
-// groupShare is trials that run side by side: they begin together, or not at all.
+// groupShare is trials that run at the same time.
 type groupShare struct {
 	cells  []cell
 	trials []*trialShare
 	start  *time.Time // of its batch, from which the budget counts
 }
 
-// trialShare is the effort of one trial, and how much of it is done.
+// trialShare is the effort of one trial and the completed part.
 type trialShare struct {
 	group       *groupShare
 	whole, done float64
@@ -66,7 +65,6 @@ func newEstimate(batches []batch) *estimate {
 	return e
 }
 
-// effort is that of all phases.
 func (c cell) effort() (sum float64) {
 	for i := range c.Scenario.Phases {
 		sum += c.Scenario.Phases[i].effort(c.Clients)
@@ -74,14 +72,14 @@ func (c cell) effort() (sum float64) {
 	return sum
 }
 
-// The estimate is 0 until a run has taken so long, and so much of it is done.
+// The estimate is 0 until a run has taken this long and completed this share.
 const (
 	soon     = 3 * time.Second
 	soonPart = 0.01
 )
 
-// left estimates how long the trials still take, now that the i-th has done so much: as
-// long in proportion as they have taken so far; 0 until known.
+// left estimates the remaining time, in proportion to the time so far, given that the i-th trial
+// has completed so much; 0 if unknown.
 func (e *estimate) left(now time.Time, i int, done float64) time.Duration {
 	if e == nil || i < 0 || i >= len(e.trials) {
 		return 0
@@ -106,8 +104,8 @@ func (e *estimate) left(now time.Time, i int, done float64) time.Duration {
 	return e.ahead(now, taken.Seconds()/sum)
 }
 
-// end says that the i-th trial has ended. Trials that run beside each other do not end
-// in order, and those that the budget forbids have no effort behind them.
+// end records that the i-th trial has ended. Trials that run at the same time do not end in order,
+// and those beyond the budget have no completed effort.
 func (e *estimate) end(i int) {
 	if e == nil || i < 0 || i >= len(e.trials) {
 		return
@@ -117,9 +115,8 @@ func (e *estimate) end(i int) {
 	e.trials[i].done = e.trials[i].whole
 }
 
-// ahead is how long all that is ahead takes, at so many seconds for an effort of 1. The
-// groups begin one after the other, as in a run, without those that would begin when the
-// budget is spent.
+// ahead returns the time of all remaining effort, at pace seconds for an effort of 1. Groups run
+// one after the other, without those that would begin after the budget.
 func (e *estimate) ahead(now time.Time, pace float64) (sum time.Duration) {
 	elapsed := map[*time.Time]time.Duration{} // of each batch
 	for _, g := range e.groups {

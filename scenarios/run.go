@@ -19,28 +19,29 @@ import (
 	"github.com/zkbench/zkbench/scenarios/agents"
 )
 
-// Config says what to run, and on what. All but the scenario may be left out.
+// Config is the configuration of a run. All fields but the scenario are optional.
 type Config struct {
 	Scenario *Scenario
-	Ensemble ensembles.Options // the zero value is three members, of the best kind that this machine can run
-	Seed     uint64            // decides every random choice; 0 draws one
-	Replay   string            // run folder whose faults are played again at the same times; its seed is taken, too
-	Dir      string            // run folder, which must be empty or missing; "" is a temporary one, which is removed
-	// Driver starts a driver of a subject that is compiled in, whose name is added: the program
-	// and its arguments, like zkbench driver. Scenarios need it whose subjects run apart.
+	Ensemble ensembles.Options // the zero value is three members, of the first kind that works here
+	Seed     uint64
+	Replay   string // run folder whose faults are repeated at the same times; its seed is used too
+	Dir      string // run folder, which must be empty or missing; "" is a temporary one, which is removed
+	// Driver is the program and arguments that start a driver of a subject that is compiled in,
+	// such as zkbench driver; the subject's name is appended. Scenarios whose subjects run apart
+	// need it.
 	Driver []string
-	// Agents are where the clients live, as processes of their own; nil is this machine. Relay
-	// has agents reach the members through this process.
+	// Agents are processes on other machines that run the clients; nil for this process. With
+	// Relay, agents reach the members through this process.
 	Agents *agents.Fleet
 	Relay  bool
-	// Progress is called now and then, by each trial for itself.
+	// Progress is called by each trial from time to time.
 	Progress func(Status)
-	Logf     func(format string, args ...any) // one line for each thing worth saying
-	Versions map[string]string                // of what measures, for the result; ZooKeeper's is added
-	Command  func(report.Run) string          // repeats the run, for the result
+	Logf     func(format string, args ...any) // receives one line per message
+	Versions map[string]string                // versions of the harness for the result; ZooKeeper's is added
+	Command  func(report.Run) string          // returns the command that repeats the run, for the result
 }
 
-// Validate returns what is wrong with the configuration, before anything is started.
+// Validate reports all problems of the configuration before anything is started.
 func (c Config) Validate() error {
 	if c.Scenario == nil {
 		return errors.New("the configuration has no scenario")
@@ -78,12 +79,12 @@ func (c Config) Validate() error {
 	return err
 }
 
-// defaultTick is the tick of an ensemble whose options have none.
+// defaultTick is the tick of an ensemble without a configured one.
 const defaultTick = 2 * time.Second
 
-// grantable refuses a session timeout that members with such a tick do not grant: they make
-// another of it, and all that is computed from it would be wrong. tick is that of scenarios
-// that have none; 0 is not known.
+// grantable rejects a session timeout that members with such a tick do not grant: they change it,
+// and all values computed from it would be wrong. tick is that of scenarios without one; 0 if
+// unknown.
 func (s *Scenario) grantable(tick time.Duration) error {
 	batches, err := s.batches()
 	if err != nil {
@@ -101,13 +102,12 @@ func (s *Scenario) grantable(tick time.Duration) error {
 	return nil
 }
 
-// external says whether the ensemble is somebody else's.
 func (c Config) external() bool {
 	return c.Ensemble.Kind == ensembles.External || len(c.Ensemble.Servers) > 0
 }
 
-// refuseExternal says what the scenario asks of an ensemble that somebody else's cannot
-// have: a tick of its own, and faults that touch members for which there are no commands.
+// refuseExternal rejects what an external ensemble does not support: a tick of the scenario's own,
+// and faults of members without commands.
 func (s *Scenario) refuseExternal(o ensembles.Options) error {
 	if _, varied := s.Matrix[tickKey]; varied || s.Tick > 0 {
 		return fmt.Errorf("%s sets the tick, and an external ensemble has its own; leave it out: --set tick=0s", s.Name)
@@ -138,8 +138,8 @@ func (s *Scenario) refuseExternal(o ensembles.Options) error {
 	return errors.Join(errs...)
 }
 
-// lacks says why the commands of an external ensemble's members will not do for a fault; ""
-// where they do.
+// lacks returns why the commands of an external ensemble's members do not suffice for a fault, or
+// "".
 func lacks(fault string, o ensembles.Options) string {
 	kind, err := chaos.KindOf(fault)
 	if err != nil {
@@ -157,11 +157,11 @@ func lacks(fault string, o ensembles.Options) string {
 	return ""
 }
 
-// Run runs a scenario: it starts an ensemble or attaches to one, plays the trials, judges
-// what they recorded, writes the run folder and takes down what it has started. The result
-// is that of all trials that were begun, also where an error ended the run early.
+// Run runs a scenario: it starts an ensemble or attaches to one, runs the trials, judges the
+// records, writes the run folder and tears down what it has started. The result covers all trials
+// that were begun, also if an error ended the run early.
 //
-// When ctx is done, Run heals what it has broken and returns what was measured until then.
+// When ctx is done, Run heals all faults and returns what was measured until then.
 func Run(ctx context.Context, c Config) (result report.Conclusion, err error) {
 	if err := c.Validate(); err != nil {
 		return result, err
@@ -200,7 +200,7 @@ func Run(ctx context.Context, c Config) (result report.Conclusion, err error) {
 	return result, errors.Join(runErr, err)
 }
 
-// complete fills in what was left out, and begins the run folder.
+// complete sets defaults and creates the run folder.
 func (c *Config) complete() (err error) {
 	if c.Logf == nil {
 		c.Logf = func(string, ...any) {}
@@ -226,7 +226,7 @@ func (c *Config) complete() (err error) {
 	return c.writeScenario(c.Scenario)
 }
 
-// writeScenario writes the scenario into the run folder, as it is run.
+// writeScenario writes the scenario to the run folder as it is run.
 func (c Config) writeScenario(s *Scenario) error {
 	text, err := s.dump()
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/zkbench/zkbench/report"
 )
 
-// play runs every batch of the scenario's trials, each on an ensemble of its own, and
-// notes in run what they are.
+// play runs every batch of the scenario's trials, each on its own ensemble, and describes the
+// ensembles in run.
 func (c Config) play(ctx context.Context, run *report.Run) error {
 	batches, err := c.Scenario.batches()
 	if err != nil {
@@ -44,15 +44,14 @@ func (c Config) play(ctx context.Context, run *report.Run) error {
 		before += len(b.cells)
 	}
 	if slices.ContainsFunc(batches, func(b batch) bool { return b.tick != batches[0].tick }) {
-		run.Ensemble.Tick = 0 // there were several; each trial names its own
+		run.Ensemble.Tick = 0 // ensembles differ; each trial names its own
 	}
 	return nil
 }
 
-// withEnsemble brings an ensemble up, has the trials run on it, saves what its
-// members have to say to logs, and takes it down again.
+// withEnsemble starts an ensemble, runs the trials on it, saves the members' logs, and stops it.
 //
-// What cannot be had on the ensemble is left out of the cells, or said.
+// Faults that the ensemble does not support are left out of the cells, or reported.
 func (c Config) withEnsemble(ctx context.Context, o ensembles.Options, logs string, run *report.Run, cells []cell, trials func(*runner) error) (err error) {
 	e, err := auto.Start(ctx, o)
 	if err != nil {
@@ -72,7 +71,7 @@ func (c Config) withEnsemble(ctx context.Context, o ensembles.Options, logs stri
 	defer func() { err = errors.Join(err, unlock()) }()
 	network, err := chaos.NewNetwork(ctx, e)
 	switch {
-	case errors.Is(err, chaos.ErrSkipped): // its faults say so, if there are any
+	case errors.Is(err, chaos.ErrSkipped): // its faults report the reason
 	case err != nil:
 		return err
 	default:
@@ -83,7 +82,7 @@ func (c Config) withEnsemble(ctx context.Context, o ensembles.Options, logs stri
 	}
 	if c.Agents != nil {
 		run.Agents = c.Agents.Names()
-		defer func() { run.Agents = c.Agents.Names() }() // some may have come later
+		defer func() { run.Agents = c.Agents.Names() }() // some may have joined later
 	}
 	if c.Agents != nil && !relayed(c.Relay, e) {
 		if err := c.Agents.Reaches(e.Servers()); err != nil {
@@ -96,7 +95,7 @@ func (c Config) withEnsemble(ctx context.Context, o ensembles.Options, logs stri
 	})
 }
 
-// ensembleOf is what the report says of an ensemble.
+// ensembleOf describes an ensemble for the report.
 func ensembleOf(e *ensembles.Ensemble) report.Ensemble {
 	out := report.Ensemble{Kind: string(e.Kind), About: e.About, Members: len(e.Voting()), Tick: e.Tick}
 	for _, m := range e.Members {
@@ -107,8 +106,8 @@ func ensembleOf(e *ensembles.Ensemble) report.Ensemble {
 	return out
 }
 
-// lock keeps runs from disturbing each other on an ensemble that outlives them: any number
-// may share it, and one whose faults touch members has it alone. unlock must be called.
+// lock protects runs on a persistent ensemble from each other: runs share it, but one whose faults
+// touch members has it alone. unlock must be called.
 func (c Config) lock(e *ensembles.Ensemble) (unlock func() error, err error) {
 	id, err := kept(e)
 	if id == "" || err != nil {
@@ -127,8 +126,8 @@ func (c Config) lock(e *ensembles.Ensemble) (unlock func() error, err error) {
 	return l.Release, nil
 }
 
-// kept returns the id of the ensemble of ours that e is; "" where it is somebody else's.
-// One of ours can be named by its addresses, too.
+// kept returns the ID of the persistent ensemble that e is; "" if it is external. A persistent
+// ensemble can also be named by its addresses.
 func kept(e *ensembles.Ensemble) (id string, err error) {
 	if e.Kind != ensembles.External {
 		return e.ID, nil
@@ -144,14 +143,14 @@ func kept(e *ensembles.Ensemble) (id string, err error) {
 	return "", err
 }
 
-// randomID tells the runs on one ensemble apart: two may start at the same instant.
+// randomID returns an ID that distinguishes runs on one ensemble.
 func randomID() string {
 	var b [6]byte
-	_, _ = rand.Read(b[:]) // it never fails
+	_, _ = rand.Read(b[:]) // never fails
 	return hex.EncodeToString(b[:])
 }
 
-// down saves what the members have to say and takes the ensemble down.
+// down saves the members' logs and stops the ensemble.
 func down(e *ensembles.Ensemble, logs string) error {
 	return limited(func(ctx context.Context) error {
 		errs := []error{os.MkdirAll(logs, 0o755)}
@@ -164,7 +163,7 @@ func down(e *ensembles.Ensemble, logs string) error {
 	})
 }
 
-// limited runs a clean-up that must happen although the run may be cancelled.
+// limited runs a clean-up with a context that outlasts a cancelled run.
 func limited(f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()

@@ -20,40 +20,37 @@ import (
 	"github.com/zkbench/zkbench/scenarios/agents"
 )
 
-// runner plays trials on an ensemble.
 type runner struct {
 	ensemble *ensembles.Ensemble
-	network  *chaos.Network // cuts members' networks; nil where nobody can
-	id       string         // names our part of the tree
-	seed     uint64         // decides every random choice
-	dir      string         // the run folder; histories go to dir/history, plans to dir/plan
-	replay   string         // the run folder whose plans are played again; "" draws new ones
-	fleet    *agents.Fleet  // where the clients live; nil: here
-	relay    bool           // agents reach the members through us
-	driver   []string       // starts a driver of a subject that is compiled in, whose name is added
-	kept     *recipes.Kept  // what subjects keep from one trial to the next; nil where each begins afresh
-	progress func(Status)   // nil is allowed
+	network  *chaos.Network // cuts members' networks; nil if not available
+	id       string
+	seed     uint64
+	dir      string        // the run folder
+	replay   string        // the run folder whose plans are repeated; "" draws new ones
+	fleet    *agents.Fleet // where the clients run; nil for this process
+	relay    bool          // agents reach the members through this process
+	driver   []string      // program and arguments of a driver of a subject that is compiled in; the name is appended
+	kept     *recipes.Kept // shared by trials; nil if each starts its own
+	progress func(Status)
 	log      func(format string, args ...any)
-	estimate *estimate // of all trials of the run; nil is allowed
+	estimate *estimate
 }
 
-// logf says one thing worth saying, if anybody listens.
 func (r *runner) logf(format string, args ...any) {
 	if r.log != nil {
 		r.log(format, args...)
 	}
 }
 
-// run runs the trials of a batch, one after the other; those that are compared with a
-// base take turns. before is how many trials of the scenario came before the batch,
-// of all. It returns early when ctx is done, a history cannot be written, or the ensemble
-// is not whole any more; what was measured until then is in the run folder, healed and
-// closed in order. A trial that cannot be played says so in its history.
+// run runs the trials of a batch one after the other; those that are compared with a base take
+// turns. before is the number of earlier trials of the scenario, all that of all trials. It returns
+// early when ctx is done, a history cannot be written, or the ensemble is not whole; all faults are
+// then healed and the run folder is complete. A trial that cannot run records that in its history.
 func (r *runner) run(ctx context.Context, s *Scenario, b batch, before, all int) (err error) {
 	if err := os.MkdirAll(filepath.Join(r.dir, report.HistoryDir), 0o755); err != nil {
 		return err
 	}
-	// The ensemble may be somebody else's, or be kept: nothing of ours should stay.
+	// The ensemble may be external or persistent: remove all our nodes.
 	defer func() { err = errors.Join(err, newObserver(r.ensemble, sweepTimeout, r.root()).close()) }()
 	if err := r.warm(ctx, s.Warmup); err != nil {
 		return reason(ctx, err)
@@ -94,28 +91,27 @@ func (r *runner) run(ctx context.Context, s *Scenario, b batch, before, all int)
 	return nil
 }
 
-// sweepTimeout is that of the session with which a run removes its part of the tree.
+// sweepTimeout is the timeout of the session that removes the run's subtree.
 const sweepTimeout = 10 * time.Second
 
-// zooAtOnce is how many trials of a zoo run at the same time. Each has a part of the
-// tree, sessions and a tap of its own, and mostly waits; nothing is timed.
+// zooAtOnce is how many trials of a zoo run in parallel. Each has its own subtree, sessions and
+// tap, and mostly waits; nothing is timed.
 const zooAtOnce = 6
 
-// driversAtOnce is how many trials of drivers run at the same time: their processes mostly
-// wait, and are kept from one trial to the next. The limit bounds the memory of JVMs.
+// driversAtOnce is how many trials of drivers run in parallel: their processes mostly wait, and are
+// reused by later trials. The limit bounds the memory of JVMs.
 func driversAtOnce() int { return min(4*max(2, runtime.NumCPU()), episodesAtOnce) }
 
-// besides says how trials run beside each other.
+// besides configures trials that run in parallel.
 type besides struct {
-	before, all int          // trials of the run before these, and with them
-	atOnce      int          // how many run at the same time
-	tries       int          // how often one is begun that cannot be played; 0 is once
-	until       time.Time    // none begins after it; zero: all begin
-	prepare     func(*trial) // is called before each; may be nil
+	before, all int          // number of trials before these, and of all trials
+	atOnce      int          // how many run in parallel
+	tries       int          // how often a trial that cannot run is started; 0 is once
+	until       time.Time    // no trial begins later; zero for no limit
+	prepare     func(*trial) // called before each trial; may be nil
 }
 
-// beside runs cells beside each other. An error that ends the run leaves out those that
-// have not begun.
+// beside runs cells in parallel. An error that ends the run skips those that have not begun.
 func (r *runner) beside(ctx context.Context, cells []cell, b besides) error {
 	plans, err := makePlans(cells, r.seed, r.replay, r.dir)
 	if err != nil {
@@ -142,7 +138,7 @@ func (r *runner) beside(ctx context.Context, cells []cell, b besides) error {
 	return g.Wait()
 }
 
-// try plays a trial beside others, and again where it could not be played.
+// try runs a trial, and again if it could not run.
 func (r *runner) try(ctx context.Context, b besides, begin func() *trial) error {
 	begun := time.Now()
 	for n := 1; ; n++ {
@@ -165,19 +161,17 @@ func (r *runner) try(ctx context.Context, b besides, begin func() *trial) error 
 	}
 }
 
-// triesLimit is how long after its first try a trial may be played again.
+// triesLimit is how long after its first attempt a trial may be repeated.
 const triesLimit = 20 * time.Second
 
-// missed says that the one fault of an audit's cell did not strike at its step, or one of a
-// specimen's, so that nothing was tried.
+// missed reports whether the one fault of a cell was not injected, so that the cell tested nothing.
 func (t *trial) missed() bool {
 	c := t.stage.cell
 	return (len(c.aims) == 1 || len(c.Caught) > 0) && t.stage.missed.Load()
 }
 
-// again makes room for a trial that is to be played again: it removes what the trial has
-// recorded. It returns false where that stays: the trial has broken a guarantee, and no
-// second try takes that back.
+// again removes the records of a trial that is to be repeated. It returns false if the trial has
+// broken a guarantee: the result stays.
 func (r *runner) again(trial string) (bool, error) {
 	path := report.HistoryPath(r.dir, trial)
 	if broken(path) {
@@ -190,13 +184,13 @@ func (r *runner) again(trial string) (bool, error) {
 	return err == nil, err
 }
 
-// broken says whether the history breaks a guarantee.
+// broken reports whether the history breaks a guarantee.
 func broken(path string) bool {
 	h, err := history.Open(path)
 	return err == nil && slices.ContainsFunc(report.Fold(h).Trial.Verdicts, func(v report.Verdict) bool { return v.Result == report.Fail })
 }
 
-// group prepares the trials of a group, which take turns; the first is the i-th of all.
+// group creates the trials of a group, which take turns; the first is the i-th of all.
 func (r *runner) group(cells []cell, plans []plan, i, all int) []*trial {
 	var trials []*trial
 	for k, seat := range newTurns(len(cells)) {
@@ -210,7 +204,7 @@ func (r *runner) group(cells []cell, plans []plan, i, all int) []*trial {
 	return trials
 }
 
-// trial prepares the cell, the i-th of all.
+// trial creates the trial of a cell, the i-th of all.
 func (r *runner) trial(c cell, p plan, i, all int, seat *seat) *trial {
 	name := c.trialName()
 	root := r.root() + "/" + name
@@ -224,5 +218,4 @@ func (r *runner) trial(c cell, p plan, i, all int, seat *seat) *trial {
 	}}
 }
 
-// root is the node below which everything of this run is.
 func (r *runner) root() string { return r.ensemble.Chroot + "/zkbench-" + r.id }

@@ -10,25 +10,23 @@ import (
 	"github.com/zkbench/zkbench/recipes"
 )
 
-// episodesAtOnce is how many episodes run at the same time. They mostly wait; nothing is
-// timed.
+// episodesAtOnce is how many episodes run in parallel. They mostly wait; nothing is timed.
 const episodesAtOnce = 16
 
-// auditTries is how often a cell is played at most whose fault could not be aimed or proven.
+// auditTries bounds the attempts at a cell whose fault could not be aimed or proven.
 const auditTries = 3
 
-// auditing is an audit under way.
 type auditing struct {
 	*runner
 	scenario *Scenario
-	watches  map[string]*stepWatch // by subject: what its calm episodes show
-	played   int                   // cells so far
+	watches  map[string]*stepWatch // steps of the calm episodes, by subject
+	played   int
 }
 
-// audit plays the cells that were named, or else watches calm episodes, and then plays
-// every step that came with every fault that fits it.
+// audit runs the named cells; or else calm episodes, and then every step that occurred with every
+// fault that applies to it.
 func (r *runner) audit(ctx context.Context, s *Scenario, named []cell) error {
-	r.estimate = nil // how much there is to play is not known before
+	r.estimate = nil // the number of cells is not known before
 	r.kept = &recipes.Kept{}
 	defer r.kept.Close()
 	a := &auditing{runner: r, scenario: s, watches: map[string]*stepWatch{}}
@@ -57,8 +55,8 @@ func (r *runner) audit(ctx context.Context, s *Scenario, named []cell) error {
 	return errors.Join(calm, a.play(ctx, cells, until))
 }
 
-// play plays cells: all at once, but for those that need the members for themselves, and
-// those whose requests the members count.
+// play runs cells in parallel, but for those that need the members alone and those whose requests
+// the members count.
 func (a *auditing) play(ctx context.Context, cells []cell, until time.Time) error {
 	first := a.played
 	a.played += len(cells)
@@ -82,8 +80,8 @@ func (a *auditing) play(ctx context.Context, cells []cell, until time.Time) erro
 	return err
 }
 
-// cellsOf returns the cells of the steps that the calm episodes of a subject showed: none
-// where cells were named.
+// cellsOf returns the cells of the steps that a subject's calm episodes showed; none if cells were
+// named.
 func (a *auditing) cellsOf(subject string) ([]cell, error) {
 	w := a.watches[subject]
 	switch {
@@ -92,9 +90,9 @@ func (a *auditing) cellsOf(subject string) ([]cell, error) {
 	case len(w.steps) == 0:
 		return nil, fmt.Errorf("%s: %w", subject, errNoSteps)
 	}
-	s, _ := a.scenario.find(subject) // has been found before
+	s, _ := a.scenario.find(subject)
 	if a.scenario.Apart && s.Start == nil {
-		s, _ = a.apart(s) // has been started before
+		s, _ = a.apart(s)
 	}
 	s.Tries, s.Variant = w.tries, w.variant
 	return a.scenario.stepCells(s, w)
@@ -102,7 +100,7 @@ func (a *auditing) cellsOf(subject string) ([]cell, error) {
 
 var errNoSteps = errors.New("no calm episode came to its end: there are no steps to strike at")
 
-// split parts cells into those for which is is false, and the others.
+// split returns the cells for which is is false, and the others.
 func split(cells []cell, is func(cell) bool) (others, those []cell) {
 	return slices.DeleteFunc(slices.Clone(cells), is), slices.DeleteFunc(slices.Clone(cells), func(c cell) bool { return !is(c) })
 }

@@ -1,19 +1,17 @@
-// Package scenarios measures subjects of package recipes on a real ensemble. A [Scenario]
-// says what is measured: it is read from YAML (some are built in) and spans a matrix of
-// trials, each of which sends clients of one subject through phases while faults are in
-// force. [Run] plays it and returns what it means:
+// Package scenarios measures subjects of package recipes on a real ensemble. A [Scenario], read
+// from YAML or built in, spans a matrix of trials. Each trial runs clients of one subject through
+// phases while faults are in force. [Run] runs it and returns the result:
 //
 //	name, text, err := scenarios.Source("herd")
 //	scenario, err := scenarios.Load(name, text, "subjects=[lock/mine]", "clients=[5, 10]")
 //	result, err := scenarios.Run(ctx, scenarios.Config{Scenario: scenario, Dir: "herd-of-mine"})
 //
-// # How to read it
+// # Files
 //
-// scenario.go, phase.go, fault.go, zoo.go and limits.go are what a file may say; load.go,
-// check.go, override.go and matrix.go read it. A kind of phase is one file: kind_drain.go
-// and the others, listed in a registry that kind.go describes. They know [Run]'s trials as
-// a stage (stage.go): clients, clock, record, the tree and faults. trial.go, runner.go and
-// run.go are around that: ensemble, network, plans, turns and folders.
+// scenario.go, phase.go, fault.go, zoo.go and limits.go define the fields of a file; load.go,
+// check.go, override.go and matrix.go read it. Each kind of phase is a file, kind_NAME.go, in a
+// registry (kind.go). A kind uses the trial as a stage (stage.go): clients, clock, record, tree and
+// faults. trial.go, runner.go and run.go add the ensemble, network, plans and folders.
 package scenarios
 
 import (
@@ -24,53 +22,52 @@ import (
 	"time"
 )
 
-// Scenario is what a run measures: a matrix of subjects and client counts, the
-// phases that each trial goes through, and the conditions on the result.
+// Scenario is a matrix of subjects and client counts, the phases of each trial, and the conditions
+// on the result.
 type Scenario struct {
-	Name           string        `yaml:"name"`                  // a word; it names the run folder and the trials
-	About          string        `yaml:"about,omitempty"`       // what is asked, for people
-	Subjects       []string      `yaml:"subjects,flow"`         // what is tested (zkbench list subjects), each beside the others
-	Drivers        []Driver      `yaml:"drivers,omitempty"`     // subjects that are programs of their own, by name; an entry of subjects may have these fields itself
+	Name           string        `yaml:"name"`                  // a word that names the run folder and the trials
+	About          string        `yaml:"about,omitempty"`       // the question, for readers
+	Subjects       []string      `yaml:"subjects,flow"`         // what is tested (zkbench list subjects)
+	Drivers        []Driver      `yaml:"drivers,omitempty"`     // subjects that are separate programs, by name; an entry of subjects may have these fields itself
 	Apart          bool          `yaml:"apart,omitempty"`       // subjects that are compiled in run in processes of their own, as drivers do
-	Clients        []int         `yaml:"clients,flow"`          // how many clients compete or consume; each count is a trial of its own
-	SessionTimeout time.Duration `yaml:"session_timeout"`       // what clients ask for; the servers grant 2 to 20 ticks
-	Tick           time.Duration `yaml:"tick,omitempty"`        // ZooKeeper's tickTime; 0 leaves it to --tick. Each tick has an ensemble of its own
-	Images         []string      `yaml:"images,omitempty,flow"` // ZooKeeper's versions, as container images (IMAGE or NAME=IMAGE); each has ensembles of its own, unless members are upgraded
-	Homes          []string      `yaml:"homes,omitempty,flow"`  // the same, as folders of unpacked distributions (FOLDER or NAME=FOLDER)
-	Warmup         time.Duration `yaml:"warmup,omitempty"`      // load before the first trial, unrecorded: members that just started are slow
+	Clients        []int         `yaml:"clients,flow"`          // numbers of contenders or consumers; each is a trial of its own
+	SessionTimeout time.Duration `yaml:"session_timeout"`       // what clients request; servers grant 2 to 20 ticks
+	Tick           time.Duration `yaml:"tick,omitempty"`        // ZooKeeper's tickTime; 0 uses --tick. Each tick has an ensemble of its own
+	Images         []string      `yaml:"images,omitempty,flow"` // ZooKeeper's versions, as container images (IMAGE or NAME=IMAGE); each has its own ensembles, unless members are upgraded
+	Homes          []string      `yaml:"homes,omitempty,flow"`  // ZooKeeper's versions, as folders of unpacked distributions (FOLDER or NAME=FOLDER)
+	Warmup         time.Duration `yaml:"warmup,omitempty"`      // unrecorded load before the first trial: members that have just started are slow
 	Trials         int           `yaml:"trials,omitempty"`      // how often each cell is run, the subjects in turn; 0 is once
-	Base           string        `yaml:"base,omitempty"`        // the subject that the others are compared with, trial by trial
-	Budget         time.Duration `yaml:"budget,omitempty"`      // of trials that repeat a cell, those beyond the first few are not begun after it; 0 is no end
-	ExtraTime      time.Duration `yaml:"extra_time,omitempty"`  // how much longer they are begun while nobody can tell yet whether a threshold on the base holds
-	// Matrix varies any other field, like session_timeout, tick, phases.0.rounds or
-	// params.promise, and hold or duration of all phases: every combination of the
-	// values is run with every subject and every client count.
+	Base           string        `yaml:"base,omitempty"`
+	Budget         time.Duration `yaml:"budget,omitempty"`     // no repetition of a cell beyond the first few begins later; 0 is no limit
+	ExtraTime      time.Duration `yaml:"extra_time,omitempty"` // additional time for repetitions while a threshold on the base is undecided
+	// Matrix varies any other field, such as session_timeout, tick, phases.0.rounds or
+	// params.promise, and hold or duration of all phases: every combination of the values is run
+	// with every subject and every number of clients.
 	Matrix     map[string][]string `yaml:"matrix,omitempty"`
-	Phases     []Phase             `yaml:"phases"`               // what a trial goes through, one after the other
-	Specimens  []Specimen          `yaml:"specimens,omitempty"`  // a zoo: what is provoked, in place of a matrix of subjects and clients
-	Thresholds []string            `yaml:"thresholds,omitempty"` // conditions on the result, like handoff.latency.p99 < 50ms (zkbench help metrics)
-	Limits     Limits              `yaml:"limits,omitempty"`     // on how badly the machine may treat the harness
-	Params     map[string]string   `yaml:"params,omitempty"`     // named values for thresholds, like promise: 12s
-	Only       []string            `yaml:"only,omitempty,flow"`  // names of trials: of all that there would be, these are played
-	Incident   Incident            `yaml:"incident,omitempty"`   // of a known mistake: where it is told, and why it happens
+	Phases     []Phase             `yaml:"phases"`               // the parts of a trial, in order
+	Specimens  []Specimen          `yaml:"specimens,omitempty"`  // a zoo: subjects with scripts, in place of a matrix
+	Thresholds []string            `yaml:"thresholds,omitempty"` // conditions on the result, such as handoff.latency.p99 < 50ms (zkbench help metrics)
+	Limits     Limits              `yaml:"limits,omitempty"`     // bounds on the load of the machine
+	Params     map[string]string   `yaml:"params,omitempty"`     // named values for thresholds, such as promise: 12s
+	Only       []string            `yaml:"only,omitempty,flow"`  // names of the trials to run; all if omitted
+	Incident   Incident            `yaml:"incident,omitempty"`   // of an incident: the report, and the cause
 }
 
-// Limits on what a scenario may ask for; a typing error should not occupy a machine
-// for a week.
+// Limits of a scenario, so that a typing error does not occupy a machine for a week.
 const (
-	maxClients  = 10_000 // 64 bytes a name (stage.packet), and a list of all is in ZooKeeper's limit of 1 MiB for a reply
+	maxClients  = 10_000 // 64 bytes per name (stage.packet); a list of all names fits ZooKeeper's limit of 1 MiB per reply
 	maxDuration = 24 * time.Hour
 	maxRounds   = 10_000
 	maxTrials   = 1000
 	maxCells    = 10_000
-	maxSize     = 1<<20 - 4096 // bytes: what fits into a znode
+	maxSize     = 1<<20 - 4096 // bytes; fits into a znode
 )
 
-// Validate returns everything that is wrong with the scenario, a line each, which names
-// the field, what it has and what it may be.
+// Validate returns all problems of the scenario, one line each, with the field, its value and what
+// it may be.
 func (s *Scenario) Validate() error { return s.problems().err() }
 
-// problems is everything that is wrong with the scenario.
+// problems returns all problems of the scenario.
 func (s *Scenario) problems() problems {
 	ps := s.check()
 	s.validateThresholds(ps.add)
@@ -80,8 +77,8 @@ func (s *Scenario) problems() problems {
 	return ps
 }
 
-// check is problems without those of thresholds, which may compare with what a matrix
-// varies, and of trials by name, which a choice from the matrix has only some of.
+// check returns the problems without those of thresholds, which may compare with what a matrix
+// varies, and of trial names, of which a choice from the matrix has only some.
 func (s *Scenario) check() problems {
 	var ps problems
 	bad := problemFunc(ps.add)
@@ -119,13 +116,13 @@ func (s *Scenario) check() problems {
 	return ps
 }
 
-// word is what names folders, files and nodes.
+// word matches names of folders, files and nodes.
 var word = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._-]{0,99}$`)
 
-// durationParams are the parameters that phases of kind failover and pause read.
+// durationParams are the parameters of phases of kind failover and pause.
 var durationParams = []string{"promise", "slack"}
 
-// validateParams refuses parameters that are called as something that a trial has anyway.
+// validateParams rejects parameters with the name of a trial's own parameter.
 func (s *Scenario) validateParams(bad problemFunc) {
 	plain := *s
 	plain.Params = nil
@@ -161,7 +158,7 @@ func (s *Scenario) validatePhases(bad problemFunc) {
 	}
 }
 
-// validateCells checks the subjects and client counts.
+// validateCells checks the subjects and numbers of clients.
 func (s *Scenario) validateCells(bad problemFunc) {
 	if len(s.Subjects) == 0 {
 		bad("subjects", "at least one is needed (zkbench list subjects)")

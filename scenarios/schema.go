@@ -19,14 +19,14 @@ import (
 //go:embed scenario.go driver.go phase.go fault.go zoo.go limits.go incident.go
 var source embed.FS
 
-// schema is the part of JSON Schema that a scenario needs.
+// schema is the part of JSON Schema that scenarios need.
 type schema struct {
 	Schema      string             `json:"$schema,omitempty"`
 	Title       string             `json:"title,omitempty"`
 	Description string             `json:"description,omitempty"`
-	Type        any                `json:"type,omitempty"` // a name, or several
+	Type        any                `json:"type,omitempty"` // a name or a list of names
 	Properties  map[string]*schema `json:"properties,omitempty"`
-	Additional  any                `json:"additionalProperties,omitempty"` // false, or a schema
+	Additional  any                `json:"additionalProperties,omitempty"` // false or a schema
 	Required    []string           `json:"required,omitempty"`
 	AnyOf       []*schema          `json:"anyOf,omitempty"`
 	Items       *schema            `json:"items,omitempty"`
@@ -36,10 +36,10 @@ type schema struct {
 	Maximum     *float64           `json:"maximum,omitempty"`
 }
 
-// durationPattern is what time.ParseDuration reads.
+// durationPattern matches what time.ParseDuration accepts.
 const durationPattern = `^[-+]?(0|([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+$`
 
-// Fields that must be there; the other checks are Validate's.
+// Required fields; Validate makes the other checks.
 var required = map[string][]string{
 	"Scenario": {"name", "session_timeout", "phases"},
 	"Phase":    {"name", "kind"},
@@ -49,7 +49,7 @@ var required = map[string][]string{
 	"Incident": {"thread", "version", "cause"},
 }
 
-// choices are the fields that have one of some words.
+// choices returns the allowed values of fields that have a fixed set.
 func choices() map[string][]string {
 	words := map[string][]string{
 		"Scenario.subjects": subjectNames(), "Scenario.base": subjectNames(), "Specimen.subject": subjectNames(),
@@ -63,8 +63,7 @@ func choices() map[string][]string {
 	return words
 }
 
-// Schema is a JSON schema of scenario files, for editors that complete and check what
-// is written.
+// Schema returns a JSON schema of scenario files, for editors.
 func Schema() ([]byte, error) {
 	b := &schemaBuilder{docs: comments(), choices: choices()}
 	s := b.of(reflect.TypeFor[Scenario](), "")
@@ -82,10 +81,10 @@ type schemaBuilder struct {
 	choices map[string][]string
 }
 
-// of is the schema of a type that stands in the field named by its path, Type.field.
+// of returns the schema of a type in the field Type.field.
 func (b *schemaBuilder) of(t reflect.Type, field string) *schema {
 	if t == reflect.TypeFor[time.Duration]() {
-		// 0 needs no unit, and YAML reads it as a number.
+		// 0 needs no unit and is a number in YAML.
 		return &schema{Type: []string{"string", "integer"}, Pattern: durationPattern, Minimum: new(0.0), Maximum: new(0.0)}
 	}
 	switch t.Kind() {
@@ -113,11 +112,9 @@ func (b *schemaBuilder) of(t reflect.Type, field string) *schema {
 	if field != "" {
 		return &schema{Type: "string"}
 	}
-	return &schema{Type: []string{"string", "number", "boolean"}} // a value that is a text to us
+	return &schema{Type: []string{"string", "number", "boolean"}} // any scalar is accepted as text
 }
 
-// comments returns the comments on the fields of all types, by Type.field, where field
-// is the name in YAML. Our own source, which has been compiled, can be read and parsed.
 func comments() map[string]string {
 	docs := map[string]string{}
 	files, _ := source.ReadDir(".")
@@ -134,7 +131,7 @@ func comments() map[string]string {
 	return docs
 }
 
-// commentsOf adds the comments on the fields of a type; one that is no struct has none.
+// commentsOf adds the comments on the fields of a struct type.
 func commentsOf(spec *ast.TypeSpec, docs map[string]string) {
 	fields, ok := spec.Type.(*ast.StructType)
 	if !ok {

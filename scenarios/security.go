@@ -12,7 +12,7 @@ import (
 	"github.com/zkbench/zkbench/recipes"
 )
 
-// wayTo is how a tap reaches the members.
+// wayTo returns how a tap reaches the members.
 func wayTo(e *ensembles.Ensemble) wire.Way {
 	w := wire.Way{Digest: e.Security.Digest}
 	if e.Security.TLS != nil {
@@ -21,8 +21,8 @@ func wayTo(e *ensembles.Ensemble) wire.Way {
 	return w
 }
 
-// authFor is with what clients of the ensemble authenticate; nil: with nothing, or by the
-// certificate in their TLS.
+// authFor returns the credentials of the ensemble's clients; nil if they have none besides their
+// TLS certificate.
 func authFor(e *ensembles.Ensemble) []recipes.Auth {
 	if e.Security.Digest == "" {
 		return nil
@@ -30,24 +30,23 @@ func authFor(e *ensembles.Ensemble) []recipes.Auth {
 	return []recipes.Auth{{Scheme: "digest", Auth: e.Security.Digest}}
 }
 
-// aclFor is of every node that is created on the ensemble; nil: open to all.
+// aclFor returns the ACL of nodes that are created on the ensemble; nil for open access.
 func aclFor(e *ensembles.Ensemble) []zk.ACL {
 	if !e.Security.Owned {
 		return nil
 	}
-	return zk.AuthACL(zk.PermAll) // the creator, whoever that is
+	return zk.AuthACL(zk.PermAll) // the creator has all permissions
 }
 
-// tryFor is how long the observer tries to open a session with one member before it asks
-// the next.
+// tryFor is how long the observer tries to open a session with one member before it tries the next.
 func (o *observer) tryFor() time.Duration {
 	if o.ensemble.Security.TLS != nil {
-		return 4 * tryFor // a handshake costs more than a session
+		return 4 * tryFor // a TLS handshake takes longer
 	}
 	return tryFor
 }
 
-// harnessOptions are those of a session of the harness's own, which no tap sees.
+// harnessOptions returns the options of the harness's own sessions, which bypass the tap.
 func harnessOptions(e *ensembles.Ensemble, timeout time.Duration) recipes.Options {
 	return recipes.Options{
 		Timeout: timeout, Auth: authFor(e), ACL: aclFor(e),

@@ -12,8 +12,8 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// self watches the harness itself: how late its own timers fire, and how full the
-// processors are, says whether the machine had time for the measurement.
+// self monitors the harness: late timers and busy processors show whether the machine had time for
+// the measurement.
 type self struct {
 	record *history.Writer
 	limits Limits
@@ -22,7 +22,7 @@ type self struct {
 	start  time.Time
 	before usage
 	ticks  int64
-	late   int64 // ticks that came more than lateAt behind
+	late   int64 // ticks more than lateAt late
 	max    time.Duration
 }
 
@@ -54,7 +54,7 @@ func (w *self) run() {
 	}
 }
 
-// stop ends the watch and records what it saw, and what it may see.
+// stop ends the monitoring and records the result and its limits.
 func (w *self) stop(now func() time.Duration) {
 	close(w.quit)
 	w.done.Wait()
@@ -76,14 +76,14 @@ func (w *self) stop(now func() time.Duration) {
 	w.record.Record(s)
 }
 
-// share rounds to thousandths, which is as exact as it can be had.
+// share rounds to thousandths, the precision of the measurement.
 func share(v float64) *float64 { return new(math.Round(v*1000) / 1000) }
 
-// usage is processor time used so far, in seconds.
+// usage is processor time used, in seconds.
 type usage struct {
 	known     bool
-	self      float64 // by this process
-	busy, all float64 // by the machine, of what there was; 0 where it is unknown
+	self      float64 // of this process
+	busy, all float64 // of the machine, used and available; 0 if unknown
 }
 
 func used() usage {

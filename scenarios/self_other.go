@@ -2,5 +2,5 @@
 
 package scenarios
 
-// ownCPU is not known here.
+// ownCPU is not available on this system.
 func ownCPU() (seconds float64, ok bool) { return 0, false }

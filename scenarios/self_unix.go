@@ -4,7 +4,7 @@ package scenarios
 
 import "syscall"
 
-// ownCPU is the processor time that this process has used, in seconds.
+// ownCPU returns the processor time of this process, in seconds.
 func ownCPU() (seconds float64, ok bool) {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {

@@ -8,26 +8,25 @@ import (
 	"github.com/zkbench/zkbench/chaos/wire"
 )
 
-// settler waits until everything that one act has set off is over: whoever was to be
-// woken has been, and watches again.
+// settler waits until all effects of an action are over: notified clients have set their watches
+// again.
 type settler struct {
 	st    *stage
-	quiet counts // before anybody stood in line
-	exact bool   // the members count watches, and a formula says what is to come
+	quiet counts // counts before any client waits
+	exact bool   // the members count watches and there is a formula
 }
 
-// newSettler counts before anybody stands in line. formula: one says what is to come.
+// newSettler counts before any client waits. formula reports whether there is a formula.
 func (st *stage) newSettler(ctx context.Context, formula bool) (*settler, error) {
 	quiet, err := st.count(ctx)
 	exact := formula && quiet.watches >= 0 && st.members.ours()
 	return &settler{st: st, quiet: quiet, exact: exact}, err
 }
 
-// wait returns what is counted once that many notifications have arrived since the
-// given counts, that many watches of the clients stand, and no request is under way.
-// What the formula promises and does not come within a limit is not waited for a
-// second time: from then on, and where there is no formula or no count of watches,
-// it waits until nothing has moved for a while.
+// wait returns the counts once that many notifications have arrived since the given counts, the
+// clients have that many watches, and no request is in flight. If that does not happen within a
+// limit it is not tried again: from then on, and without a formula or counts of watches, wait
+// returns when nothing has changed for a while.
 func (s *settler) wait(ctx context.Context, since wire.Counts, notifications, watches int64) (now counts, err error) {
 	if !s.exact {
 		return s.still(ctx)
@@ -35,11 +34,11 @@ func (s *settler) wait(ctx context.Context, since wire.Counts, notifications, wa
 	err = poll(ctx, settleLimit, func(ctx context.Context) (bool, error) {
 		w := s.st.tap.Totals()
 		if w.InFlight > 0 || w.Sub(since).Notifications.Total() < notifications {
-			return false, nil // do not trouble the members
+			return false, nil // avoid load on the members
 		}
 		now, err = s.st.count(ctx)
-		// Counted before the members were asked: what led to the last watch may
-		// have come in between.
+		// Counted before the members were asked: the notification of the last watch may have come
+		// in between.
 		now.wire = s.st.tap.Totals()
 		return now.wire.InFlight == 0 && now.watches-s.quiet.watches == watches, err
 	})
@@ -50,8 +49,8 @@ func (s *settler) wait(ctx context.Context, since wire.Counts, notifications, wa
 	return s.still(ctx)
 }
 
-// still returns what is counted once nothing moves any more, for the members either, or
-// nothing but clients that poll.
+// still returns the counts once nothing changes any more, at the members too, or all clients only
+// poll.
 func (s *settler) still(ctx context.Context) (now counts, err error) {
 	var still stillness
 	err = poll(ctx, joinLimit, func(ctx context.Context) (bool, error) {

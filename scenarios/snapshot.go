@@ -10,22 +10,22 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// How far apart the two observations of a snapshot are.
+// Time between the two observations of a snapshot.
 const (
-	stuckFor = 1200 * time.Millisecond // of a line in which nobody gets on
-	idleFor  = 200 * time.Millisecond  // of a line in which nobody stands
+	stuckFor = 1200 * time.Millisecond // of a line without progress
+	idleFor  = 200 * time.Millisecond  // of an empty line
 )
 
-// clearLimit is how long a recipe may take to clear away what it has left behind.
+// clearLimit is how long a recipe may take to remove its nodes in the background.
 const clearLimit = 2 * time.Second
 
-// clientState is what a client is about at one instant.
+// clientState is the state of a client at one instant.
 type clientState struct {
 	session    int64
-	server     string // "" where it is not connected
+	server     string // "" if not connected
 	counts     wire.Counts
-	unanswered int64      // requests under way
-	under      *operation // nil where none is under way
+	unanswered int64      // requests in flight
+	under      *operation // nil if there is none
 }
 
 func (st *stage) states() []clientState {
@@ -37,7 +37,7 @@ func (st *stage) states() []clientState {
 	return out
 }
 
-// snapshot records what was at the contested parent for a while.
+// snapshot records what was at the contested parent at both of two times.
 func (st *stage) snapshot(ctx context.Context, apart time.Duration) error {
 	r, err := st.observe(ctx, apart)
 	if err == nil {
@@ -46,8 +46,8 @@ func (st *stage) snapshot(ctx context.Context, apart time.Duration) error {
 	return err
 }
 
-// observe observes the contested parent twice, so far apart, and returns what was there
-// all the time: nodes, whose they are, and clients that wait, and for what.
+// observe observes the contested parent twice and returns what was there both times: nodes with
+// their owners, and waiting clients with what they wait for.
 func (st *stage) observe(ctx context.Context, apart time.Duration) (*history.Snapshot, error) {
 	nodes := st.observer.nodes
 	if st.queue() {
@@ -98,8 +98,8 @@ func (st *stage) observe(ctx context.Context, apart time.Duration) (*history.Sna
 	return r, nil
 }
 
-// behind returns the members that serve clients which wait, and have not all that is
-// committed: one that was cut off a moment ago may have notifications yet to send.
+// behind returns the members that serve waiting clients and have not all commits: such a member may
+// still send notifications.
 func (st *stage) behind(ctx context.Context) map[string]bool {
 	out := map[string]bool{}
 	for _, s := range st.states() {
@@ -111,15 +111,15 @@ func (st *stage) behind(ctx context.Context) map[string]bool {
 	return out
 }
 
-// snapshotStuck takes a snapshot of a line in which nothing moves, for the verdicts. What
-// cannot be seen, because the ensemble does not answer, proves nothing.
+// snapshotStuck takes a snapshot of a line without progress, for the verdicts. If the ensemble does
+// not reply, nothing is recorded.
 func (st *stage) snapshotStuck(ctx context.Context) error {
 	_ = st.snapshot(ctx, stuckFor)
 	return ctx.Err()
 }
 
-// snapshotIdle takes a snapshot of the line when no client stands in it any more. What a
-// recipe still clears away in the background has a while to go.
+// snapshotIdle takes a snapshot of the line when no client is in it. A recipe may still remove
+// nodes in the background for a while.
 func (st *stage) snapshotIdle(ctx context.Context) error {
 	st.awaitEmpty(ctx)
 	if err := ctx.Err(); err != nil {
@@ -128,7 +128,7 @@ func (st *stage) snapshotIdle(ctx context.Context) error {
 	return st.snapshot(ctx, idleFor)
 }
 
-// awaitEmpty waits until no client that is connected has a node in line, for a while.
+// awaitEmpty waits, for a limited time, until no connected client has a node in line.
 func (st *stage) awaitEmpty(ctx context.Context) {
 	_ = poll(ctx, clearLimit, func(ctx context.Context) (bool, error) {
 		found, err := st.observer.nodes(ctx, st.parent)
@@ -138,7 +138,7 @@ func (st *stage) awaitEmpty(ctx context.Context) {
 	})
 }
 
-// owner returns the client that was connected with the session both times; -1 if none.
+// owner returns the client that had the session at both times; -1 if there is none.
 func owner(session int64, before, after []clientState) int {
 	for i := range before {
 		b, a := before[i], after[i]
@@ -149,8 +149,8 @@ func owner(session int64, before, after []clientState) int {
 	return -1
 }
 
-// waiter describes a client that was in the same acquire or take, with the same session
-// and connected, at both times.
+// waiter describes a client that was in the same acquire or take, with the same session and
+// connected, at both times.
 func waiter(i int, before, after clientState) (history.Waiter, bool) {
 	o := after.under
 	if o == nil || o != before.under || o.op != history.Acquire && o.op != history.Take {
@@ -166,7 +166,7 @@ func waiter(i int, before, after clientState) (history.Waiter, bool) {
 	}, true
 }
 
-// countWatches counts the watches that a change in the line can fire, and the others.
+// countWatches counts the watches that a change in the line can trigger, and the others.
 func (st *stage) countWatches(w *history.Waiter, paths []string, there []node) {
 	w.Watches = new(int64)
 	for _, p := range paths {
@@ -178,12 +178,12 @@ func (st *stage) countWatches(w *history.Waiter, paths []string, there []node) {
 	}
 }
 
-// checkEvery is how often a claim is held against the tree while clients churn: often
-// enough to catch what is wrong for long, and too seldom to be felt.
+// checkEvery is the interval of checks of a claim against the tree during a churn: short enough to
+// detect lasting errors, and long enough to cost little.
 const checkEvery = 250 * time.Millisecond
 
-// check compares a claim with its node, where there are no commits that do. Only the client
-// itself may call it, before it lets go: the claim stands meanwhile.
+// check compares a claim with its node if there are no commits to do so. Only the client itself may
+// call it, before it releases.
 func (c *client) check(ctx context.Context, claim recipes.Claim) {
 	st := c.st
 	if st.members.ours() {
@@ -192,7 +192,7 @@ func (c *client) check(ctx context.Context, claim recipes.Claim) {
 	asked := st.clock.Now()
 	found, err := st.observer.nodes(ctx, st.parent)
 	if err != nil {
-		return // what was not seen proves nothing
+		return
 	}
 	r := &history.ClaimCheck{Asked: asked, Client: c.n, Path: claim.Path}
 	if i := slices.IndexFunc(found, func(n node) bool { return n.path == claim.Path }); i >= 0 {
@@ -207,7 +207,7 @@ func (c *client) check(ctx context.Context, claim recipes.Claim) {
 	st.record.Record(r)
 }
 
-// checkSometimes is check, at most once in a while for all clients together.
+// checkSometimes calls check at intervals, for all clients together.
 func (c *client) checkSometimes(ctx context.Context, claim recipes.Claim) {
 	now := int64(c.st.clock.Now())
 	last := c.st.checked.Load()

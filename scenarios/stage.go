@@ -16,8 +16,8 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// stage is what a kind of phase may use of the trial that it is a part of: the clients,
-// the clock and the record, what is counted, what stands in the tree, and faults.
+// stage is what a kind of phase may use of its trial: clients, clock, record, counts, tree and
+// faults.
 type stage struct {
 	scenario *Scenario
 	cell     cell
@@ -30,56 +30,54 @@ type stage struct {
 	observer  *observer
 	fence     *fence
 	clients   []*client
-	producers []*client // put items into a queue, for the clients to take
+	producers []*client // put items into a queue
 	holder    *holder
 	status    *reporter
-	yield     func(context.Context) error // lets the trials that take turns with this one have theirs
+	yield     func(context.Context) error // lets other trials that take turns with this one run
 
 	phase   Phase
 	planned phasePlan
-	round   int // of the phase, from 1; 0 outside of rounds
+	round   int // of the phase, from 1; 0 outside rounds
 	faults  *faults
 
 	sessions sessions // of its clients, so far
 
-	grants atomic.Int64 // had, or items taken
-	items  atomic.Int64 // of a queue: identities given so far
+	grants atomic.Int64
+	items  atomic.Int64 // of a queue: IDs given so far
 
-	outstanding  outstanding             // of a queue
-	putting      atomic.Int64            // clients that may be putting, of those that put while they see the phase last
-	events       atomic.Pointer[moments] // of the phase; nil where no fault is planned
-	checked      atomic.Int64            // when a claim was last held against the tree
-	stopped      atomic.Int64            // when the clients were told to stop, in this phase; 0: not yet
+	outstanding  outstanding
+	putting      atomic.Int64            // clients that may be putting and have not seen the end of the phase
+	events       atomic.Pointer[moments] // of the phase; nil without planned faults
+	checked      atomic.Int64            // time of the last check of a claim
+	stopped      atomic.Int64            // when the clients were told to stop in this phase; 0: not yet
 	backing      atomic.Int64            // clients that back off after errors
 	memberFaults atomic.Int64            // faults in force that touch members, and recoveries after them
 
-	resumed atomic.Pointer[func(wire.Event)] // is told that a client has its session on a server again
+	resumed atomic.Pointer[func(wire.Event)] // called when a client resumes its session on a server
 
-	driven bool        // its clients are another process
-	watch  *stepWatch  // of a calm episode; nil elsewhere
-	joint  *joint      // the fault that the trial shares with others; nil where it has none
-	missed atomic.Bool // a fault that was aimed at a step did not strike there
-	shift  int         // by how many the members are shifted with which the clients begin
+	driven bool        // its clients run in another process
+	watch  *stepWatch  // of a calm episode, or nil
+	joint  *joint      // the fault that the trial shares with others, or nil
+	missed atomic.Bool // a fault that was aimed at a step was not injected
+	shift  int         // rotation of the list of members for the clients' first connection
 
-	dial func(wire.Dialer) wire.Dialer // what lies between a client and its tap; nil for nothing
+	dial func(wire.Dialer) wire.Dialer // wraps a client's tap; may be nil
 }
 
-// tap is what a trial sees of its clients' connections: wire.Tap here, agents.Trial elsewhere.
+// tap is the traffic of a trial's clients: wire.Tap here, agents.Trial with agents.
 type tap interface {
 	Client(n int) wire.Client
-	Totals() wire.Counts // the sum over all clients
+	Totals() wire.Counts // sum over all clients
 	WatchDeadlines(context.Context)
 	Close()
 }
 
-// resource is a node to which a client that is another process may write on its own
-// session, as its work.
+// resource is a node to which a client in another process may write on its own session.
 func (st *stage) resource() string { return strings.TrimSuffix(st.parent, "/line") + "/work" }
 
-// queue says whether the subject is a queue.
 func (st *stage) queue() bool { return st.cell.Subject.Recipe == recipes.RecipeQueue }
 
-// accept checks that a client which the subject has opened is what its recipe says.
+// accept checks that a client opened by the subject has the interface of its recipe.
 func (st *stage) accept(c recipes.Client) error {
 	s := st.cell.Subject
 	_, contends := c.(recipes.Contender)
@@ -93,7 +91,7 @@ func (st *stage) accept(c recipes.Client) error {
 	return nil
 }
 
-// each calls f for clients, so many at a time.
+// each calls f for each client, at most atOnce at a time.
 func each(clients []*client, atOnce int, f func(*client) error) error {
 	var g errgroup.Group
 	g.SetLimit(atOnce)
@@ -103,11 +101,10 @@ func each(clients []*client, atOnce int, f func(*client) error) error {
 	return g.Wait()
 }
 
-// opensAtOnce is how many sessions are opened at a time: a herd of connects is not what
-// is measured.
+// opensAtOnce is how many sessions are opened at a time.
 const opensAtOnce = 16
 
-// openClients makes the clients, each with a session, unless the first phase opens them.
+// openClients creates the clients, each with a session unless the first phase opens them.
 func (st *stage) openClients(ctx context.Context) error {
 	st.report("opening sessions")
 	for i := range st.cell.Clients {
@@ -119,8 +116,8 @@ func (st *stage) openClients(ctx context.Context) error {
 	return each(st.clients, opensAtOnce, func(c *client) error { return c.open(ctx) })
 }
 
-// enter gives every client a session, unless the phase itself does, and leaves those
-// on the stage who act in it. leave takes that back.
+// enter gives every client a session, unless the phase does that, and selects the clients that act
+// in the phase. leave undoes the selection.
 func (st *stage) enter(ctx context.Context, k *kind) (leave func(), err error) {
 	all := st.clients
 	leave = func() { st.clients = all }
@@ -135,8 +132,7 @@ func (st *stage) enter(ctx context.Context, k *kind) (leave func(), err error) {
 	return leave, nil
 }
 
-// rejoin brings back the clients that were about to open a new session when the phase
-// before ended.
+// rejoin opens sessions for the clients that had none when the last phase ended.
 func (st *stage) rejoin(ctx context.Context) error {
 	return each(slices.Concat(st.clients, st.producers), opensAtOnce, func(c *client) error {
 		if c.opened() {
@@ -146,8 +142,8 @@ func (st *stage) rejoin(ctx context.Context) error {
 	})
 }
 
-// renew gives every client a new session. What the old ones left behind (the watches
-// of waiters that gave up) must not be counted in the next round.
+// renew gives every client a new session, so that watches of the old ones do not count in the next
+// round.
 func (st *stage) renew(ctx context.Context) error {
 	st.closeClients()
 	return each(st.clients, opensAtOnce, func(c *client) error { return c.open(ctx) })
@@ -166,7 +162,6 @@ func (st *stage) hire(ctx context.Context, n int) error {
 	return each(st.producers[from:], opensAtOnce, func(c *client) error { return c.open(ctx) })
 }
 
-// dismiss closes the producers' sessions.
 func (st *stage) dismiss() {
 	for _, p := range st.producers {
 		p.close()
@@ -174,20 +169,19 @@ func (st *stage) dismiss() {
 	st.producers = nil
 }
 
-// patience is how long the next in line may take to be let in after a session was
-// lost: until it has expired, and a margin.
+// patience is how long the next grant may take after a session was lost: until it has expired, with
+// a margin.
 func (st *stage) patience() time.Duration {
 	return st.scenario.SessionTimeout + st.scenario.SessionTimeout/2 + settleLimit
 }
 
-// timed returns a context that ends with the phase's duration, which tells its clients to
-// stop; later where a fault that takes as long as it takes is not done. over ends it before;
-// end must be called.
+// timed returns a context that ends with the phase's duration, or when the last fault of open
+// duration is over. over ends it earlier; end must be called.
 func (st *stage) timed(ctx context.Context) (phase context.Context, over, end func()) {
 	phase, cancel := context.WithCancel(ctx)
 	over = sync.OnceFunc(func() {
 		st.stopped.Store(int64(st.clock.Now()))
-		if !st.queue() && st.phase.Rate == 0 { // else they go on with what was due until then
+		if !st.queue() && st.phase.Rate == 0 { // otherwise they continue with due operations
 			st.waiting()
 		}
 		cancel()
@@ -202,8 +196,8 @@ func (st *stage) timed(ctx context.Context) (phase context.Context, over, end fu
 	return phase, over, func() { timer.Stop(); cancel() }
 }
 
-// during plays the phase's faults, reports progress and watches the line until the phase
-// is over.
+// during injects the phase's faults, reports progress and monitors the line until the phase is
+// over.
 func (st *stage) during(phase context.Context) {
 	start := time.Now()
 	reported := make(chan struct{})
@@ -221,9 +215,8 @@ func (st *stage) during(phase context.Context) {
 	<-reported
 }
 
-// packet is the largest request or reply that a client must be ready for, in bytes.
 func (st *stage) packet() int {
-	n := max(64<<10, st.cell.Clients*64+4096) // a list of all their names, with plenty to spare
+	n := max(64<<10, st.cell.Clients*64+4096) // a list of all names, with a margin
 	if !st.queue() {
 		return n
 	}

@@ -11,58 +11,55 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// Status is how far one trial of a run is. Each trial reports its own.
+// Status is the progress of one trial of a run.
 type Status struct {
-	Trial   int // 1 based; 0 before the first
-	Trials  int // of the run
+	Trial   int // from 1; 0 before the first
+	Trials  int // number of trials of the run
 	Subject string
 	Clients int
-	// Of the trials that take turns, this one among them: the first's and the last's
-	// number, and their subjects, as in "lock/a beside lock/b". 0 and "" where a trial
-	// has nobody beside it.
+	// If the trial takes turns with others: the numbers of the first and the last of them, and
+	// their subjects, as in "lock/a beside lock/b". Otherwise 0 and "".
 	First, Last int
 	Beside      string
 
 	Phase   string
-	Detail  string        // "round 2 of 3", "4s of 10s"
-	Grants  int64         // had, or items taken, in this trial so far
-	Rate    float64       // grants a second of the trial's own turns, of late; 0 while that is not known
-	Left    time.Duration // until the run ends, about; 0 while that is not known
-	Fault   string        // in force now
-	Wire    wire.Counts   // what the trial's clients have sent and been sent
-	Backlog int           // records that wait to be written
-	Lost    int           // records that were dropped
-	Over    bool          // the trial has ended: nothing of it changes any more
+	Detail  string // such as "round 2 of 3" or "4s of 10s"
+	Grants  int64
+	Rate    float64       // grants per second of the trial's own turns, recently; 0 if unknown
+	Left    time.Duration // estimated time until the run ends; 0 if unknown
+	Fault   string        // in force now, or ""
+	Wire    wire.Counts
+	Backlog int  // records that wait to be written
+	Lost    int  // records that were dropped
+	Over    bool // the trial has ended
 }
 
-// reportEvery is how often a trial reports, unless something new begins.
+// reportEvery is the interval of reports, unless a new part begins.
 const reportEvery = 100 * time.Millisecond
 
-// reporter reports how far a trial is.
+// reporter reports the progress of a trial.
 type reporter struct {
-	send     func(Status) // nil: nobody asks
+	send     func(Status) // nil if not wanted
 	estimate *estimate
-	turns    *turnClock                   // of the trials that take turns
-	fault    atomic.Pointer[chaos.Window] // in force now; nil
+	turns    *turnClock
+	fault    atomic.Pointer[chaos.Window]
 
 	mu     sync.Mutex
-	last   time.Time // of the last report
+	last   time.Time // time of the last report
 	status Status
-	phase  time.Time     // when the phase began
-	own    time.Duration // of the trial's turns, since grants were counted for the rate
-	grants int64         // as many
+	phase  time.Time     // start of the phase
+	own    time.Duration // time of the trial's turns since the rate was computed
+	grants int64         // grants at that time
 }
 
-// turnClock says which time is whose among trials that take turns, so that a rate is not
-// diluted by the time in which a trial waits.
+// turnClock assigns time to trials that take turns, so that waiting does not lower a trial's rate.
 type turnClock struct {
 	mu   sync.Mutex
-	last time.Time // when a trial has asked
+	last time.Time // last call of own
 }
 
-// own returns how much of the time until now is the caller's: all since any trial has
-// last asked. What one trial does at the end of its turn falls to the next, which is a few
-// milliseconds either way.
+// own returns the caller's share of the time until now: all time since the last call by any trial.
+// The end of a turn may count for the next trial, an error of a few milliseconds.
 func (c *turnClock) own(now time.Time) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -74,7 +71,6 @@ func (c *turnClock) own(now time.Time) time.Duration {
 	return now.Sub(last)
 }
 
-// report reports what is done in the phase now.
 func (st *stage) report(format string, args ...any) {
 	r, now := st.status, time.Now()
 	if r.send == nil {
@@ -101,8 +97,7 @@ func (st *stage) report(format string, args ...any) {
 	st.sendStatus()
 }
 
-// reportEnd reports what the trial has come to, now that it has ended: its last grants
-// were too close together for a report of their own. A trial that never began reports
+// reportEnd reports the final state of a trial that has ended. A trial that never began reports
 // nothing.
 func (st *stage) reportEnd() {
 	r := st.status
@@ -116,7 +111,7 @@ func (st *stage) reportEnd() {
 	st.sendStatus()
 }
 
-// sendStatus sends the status with what the trial has counted so far. reporter.mu is held.
+// sendStatus sends the status with the current counts. reporter.mu is held.
 func (st *stage) sendStatus() {
 	r := st.status
 	r.status.Wire = st.tap.Totals()
@@ -126,11 +121,11 @@ func (st *stage) sendStatus() {
 	r.send(r.status)
 }
 
-// rateOver is the time over which a rate is taken, at least. All turns of a trial of a
-// short scenario, like ci, may be less than a second.
+// rateOver is the minimum time over which a rate is computed. All turns of a trial of a short
+// scenario may be less than a second.
 const rateOver = 500 * time.Millisecond
 
-// count takes the number of grants and, every now and then, their rate.
+// count takes the number of grants and updates the rate at intervals.
 func (r *reporter) count(grants int64) {
 	r.status.Grants = grants
 	if r.own >= rateOver {

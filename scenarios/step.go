@@ -14,16 +14,14 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// step is a place in the protocol of a subject: the nth time since the episode began that
-// the client in a role sends a request, gets a notification, or is at a call of its own.
+// step is a place in the protocol of a subject: the nth time in the episode that the client in a
+// role sends a request, receives a notification, or makes a call.
 type step struct {
 	role string
-	op   string // a request as wire.Op names it, "notification", or one of the calls
+	op   string // a request as wire.Op names it, "notification", or a call
 	nth  int    // from 1
 }
 
-// The calls at which a client can be: it is about to acquire, put or take, or it holds; and
-// it waits, while everybody stands in line and nobody lets go or puts.
 const (
 	callAcquire = "acquire"
 	callHold    = "hold"
@@ -34,7 +32,6 @@ const (
 
 var calls = []string{callAcquire, callHold, callPut, callTake, callWait}
 
-// The roles of an episode's clients, by client number.
 var (
 	grantRoles = []string{"holder", "next", "third"}
 	queueRoles = []string{"producer", "first", "second"}
@@ -49,19 +46,18 @@ func rolesOf(s recipes.Subject) []string {
 	return grantRoles
 }
 
-// String is the step in words: "next exists #1".
 func (s step) String() string { return fmt.Sprintf("%s %s #%d", s.role, s.op, s.nth) }
 
 var stepForm = regexp.MustCompile(`^(\w+) (\w+) #([1-9]\d{0,5})$`)
 
-// parseStep reads a step.
+// parseStep parses a step such as "next exists #1".
 func parseStep(text string) (step, error) {
 	m := stepForm.FindStringSubmatch(text)
 	if m == nil {
 		return step{}, fmt.Errorf("%q is no step; one is written like %q", text, step{"next", "exists", 1})
 	}
 	s := step{role: m[1], op: m[2]}
-	s.nth, _ = strconv.Atoi(m[3]) // the form has only digits
+	s.nth, _ = strconv.Atoi(m[3]) // the pattern allows only digits
 	if s.client() < 0 {
 		return s, fmt.Errorf("%q: there is no role %q%s", text, s.role, units.Nearest(s.role, slices.Concat(grantRoles, queueRoles, backlogRoles[1:])))
 	}
@@ -71,10 +67,10 @@ func parseStep(text string) (step, error) {
 	return s, nil
 }
 
-// suits says whether the subject has the step's role.
+// suits reports whether the subject has the step's role.
 func (s step) suits(subject recipes.Subject) bool { return slices.Contains(rolesOf(subject), s.role) }
 
-// stepOps are the names of all operations that a step can have.
+// stepOps returns the names of all operations of steps.
 func stepOps() []string {
 	names := slices.Clone(calls)
 	for _, op := range append(wire.Ops(), wire.Notified) {
@@ -85,11 +81,11 @@ func stepOps() []string {
 	return names
 }
 
-// unsteady are no requests, or such that no recipe makes: the client library sends them by
-// itself, or in the end.
+// unsteady are operations that recipes do not send: classes of operations, and those that the
+// client library sends by itself.
 var unsteady = []wire.Op{wire.Any, wire.AnyChange, wire.AnyRead, wire.Ping, wire.CloseSession, wire.Auth, wire.SASL, wire.SetWatches, wire.SetWatches2}
 
-// client is the number of the client in the step's role.
+// client returns the number of the client in the step's role.
 func (s step) client() int {
 	if s.role == "" {
 		return -1
@@ -97,7 +93,6 @@ func (s step) client() int {
 	return max(slices.Index(grantRoles, s.role), slices.Index(queueRoles, s.role), slices.Index(backlogRoles, s.role))
 }
 
-// kind says what there is at the step: a request, a notification or a call.
 func (s step) kind() stepKind {
 	switch {
 	case s.op == callWait:
@@ -110,10 +105,9 @@ func (s step) kind() stepKind {
 	return atRequest
 }
 
-// onWire says that the tap sees the step.
 func (s step) onWire() bool { return s.kind()&(atRequest|atNotification) != 0 }
 
-// rule aims an act at the step, which is on the wire.
+// rule returns a rule that applies act at the step, which is on the wire.
 func (s step) rule(act wire.Act) wire.Rule {
 	r := wire.Rule{Op: wire.Notified, Nth: s.nth, Act: act}
 	for _, op := range wire.Ops() {
@@ -124,7 +118,6 @@ func (s step) rule(act wire.Act) wire.Rule {
 	return r
 }
 
-// stepKind is what there is at a step.
 type stepKind int
 
 const (
@@ -134,19 +127,19 @@ const (
 	atWait
 )
 
-// seenStep is a step that was seen.
+// seenStep is a step that occurred.
 type seenStep struct {
 	step
 	at    time.Duration
-	under string // the call under way: acquire, hold (and release), put or take; "" before the first
+	under string // the call in progress: acquire, hold (and release), put or take; "" before the first
 }
 
-// mostOf is how many of one client's steps with the same operation count: who polls has no
-// end of them, and a queue's clients do the same for every item.
+// mostOf is how many of one client's steps with the same operation are tested: polling repeats a
+// step without end, and a queue's clients repeat it for every item.
 const mostOf = 2
 
-// stepsOf returns the steps of a role in their order: the requests and notifications of a
-// transcript, and the calls, which have no number yet.
+// stepsOf returns the steps of a role in order: the requests and notifications of a transcript, and
+// the calls, which have no number yet.
 func stepsOf(role string, frames []wire.Frame, made []seenStep) []seenStep {
 	all := slices.Clone(made)
 	for _, f := range frames {
@@ -159,7 +152,7 @@ func stepsOf(role string, frames []wire.Frame, made []seenStep) []seenStep {
 	var out []seenStep
 	for _, s := range all {
 		counts[s.op]++
-		if s.kind() == atCall { // who waits is in the call that it made
+		if s.kind() == atCall { // a waiter is in the call that it made
 			under = s.op
 		}
 		if s.role, s.nth, s.under = role, counts[s.op], under; s.nth <= mostOf {
@@ -169,14 +162,14 @@ func stepsOf(role string, frames []wire.Frame, made []seenStep) []seenStep {
 	return out
 }
 
-// inBoth returns the steps of a that b has as well.
+// inBoth returns the steps of a that are also in b.
 func inBoth(a, b []seenStep) []seenStep {
 	return slices.DeleteFunc(slices.Clone(a), func(s seenStep) bool {
 		return !slices.ContainsFunc(b, func(o seenStep) bool { return o.step == s.step })
 	})
 }
 
-// fileName is a name for files and nodes: "next-exists-1".
+// fileName converts a text to a name for files and nodes: "next-exists-1".
 func fileName(text string) string {
 	return unnamable.ReplaceAllString(strings.NewReplacer(" #", "-", " ", "-", "/", "-", "+", "and").Replace(text), "_")
 }

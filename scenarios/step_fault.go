@@ -12,32 +12,32 @@ import (
 	"github.com/zkbench/zkbench/recipes"
 )
 
-// stepFault is what can go wrong at a step.
+// stepFault is a fault that can be injected at a step.
 type stepFault struct {
 	name  string
 	about string
-	fits  stepKind // of steps
-	act   wire.Act // what the tap does at a request
-	// told is what it does at a notification.
+	fits  stepKind // kinds of step it applies to
+	act   wire.Act // the tap's action at a request
+	// told is the tap's action at a notification.
 	told wire.Act
 	away bool // the client cannot connect from the step until the fault is over
-	// play is what else goes wrong once the step has come. The fault is over when it
-	// returns. It may be nil.
+	// play injects the fault once the step has occurred. The fault is over when it returns. It may
+	// be nil.
 	play func(ctx context.Context, x *strike) error
-	// late says that the client comes to no rest while the fault lasts, which is until others
-	// have got on: nobody waits for it.
+	// late means that the client is not idle while the fault lasts, which is until others have
+	// progressed: the episode does not wait for it.
 	late bool
-	// under are the calls during which the fault makes sense; all where empty.
+	// under are the calls during which the fault applies; all if empty.
 	under []string
-	// alone says that the fault hits a member: its cells are played by themselves.
+	// alone means that the fault hits a member: its cells run separately.
 	alone bool
-	// timed says that the call is the recipe's own timed try, which has to run out of time.
+	// timed means that the call is the recipe's own timed try, which must run out of time.
 	timed bool
-	// process says that the fault stops the client's process, which only a driver has.
+	// process means that the fault stops the client's process, which only a driver has.
 	process bool
 }
 
-// stepFaults are all that can go wrong at a step, in the order of the columns.
+// stepFaults are all faults that can be injected at a step, in the order of the columns.
 var stepFaults = []*stepFault{
 	{name: "request.drop", fits: atRequest, act: wire.DropRequest,
 		about: "the request never reaches the server, and the connection breaks"},
@@ -71,8 +71,8 @@ var stepFaults = []*stepFault{
 		about: "the recipe's own timed try runs out of time; of drivers that offer limit"},
 }
 
-// StepFaults returns the names of all faults that an audit knows, and what they are, in the
-// order of its columns.
+// StepFaults returns the name and the description of every fault of an audit, in the order of its
+// columns.
 func StepFaults() [][2]string {
 	var out [][2]string
 	for _, f := range stepFaults {
@@ -89,10 +89,9 @@ func findStepFault(name string) *stepFault {
 	return stepFaults[i]
 }
 
-// cancels says that the fault takes a call that can be called off.
 func (f *stepFault) cancels() bool { return f.name == "cancel" }
 
-// at says whether the fault fits a step of the subject.
+// at reports whether the fault applies to a step of the subject.
 func (f *stepFault) at(s seenStep, subject recipes.Subject) bool {
 	switch {
 	case f.fits&s.kind() == 0, len(f.under) > 0 && !slices.Contains(f.under, s.under):
@@ -102,12 +101,12 @@ func (f *stepFault) at(s seenStep, subject recipes.Subject) bool {
 	case f.timed && !subject.Tries:
 		return false
 	case f.process && subject.Start == nil && subject.Pipe == nil:
-		return false // it runs in our own process
+		return false
 	}
 	return true
 }
 
-// blinkFor is how long a connection is away in a flap.
+// blinkFor is how long a flap disconnects a client.
 const blinkFor = 100 * time.Millisecond
 
 func blink(ctx context.Context, _ *strike) error { return pause(ctx, blinkFor) }
@@ -116,7 +115,7 @@ func stayAway(ctx context.Context, x *strike) error {
 	return pause(ctx, x.p.st.scenario.SessionTimeout*7/10)
 }
 
-// endSession ends the client's session at the servers.
+// endSession closes the client's session at the servers.
 func endSession(ctx context.Context, x *strike) error {
 	return x.p.st.inject(ctx, "session.close", fmt.Sprint(x.c.n), nil)
 }
@@ -125,7 +124,7 @@ func expireSession(ctx context.Context, x *strike) error {
 	return x.p.st.inject(ctx, "session.expire", fmt.Sprint(x.c.n), nil)
 }
 
-// freeze holds everything back until the session of the client has expired.
+// freeze delays all traffic of the client until its session has expired.
 func freeze(ctx context.Context, x *strike) error {
 	st := x.p.st
 	if err := x.c.wire.Hold(wire.Deaf); err != nil {
@@ -139,8 +138,8 @@ func freeze(ctx context.Context, x *strike) error {
 	return err
 }
 
-// pauseProcess stops the client's process until its session has expired: the reply, or the
-// notification, is there when it goes on.
+// pauseProcess stops the client's process until its session has expired. The reply or notification
+// has arrived when it continues.
 func pauseProcess(ctx context.Context, x *strike) (err error) {
 	st := x.p.st
 	fault, err := chaos.Parse("client.pause", fmt.Sprint(x.c.n), nil)
@@ -159,22 +158,22 @@ func pauseProcess(ctx context.Context, x *strike) (err error) {
 	return err
 }
 
-// untilPassed returns when another client has been granted, or has let go, and the member
-// that serves this one knows; at the latest before the client would hang up. It is an error
-// if nobody has, though the holder could have let go.
+// untilPassed returns when another client was granted or has released, and the client's member
+// knows it; at the latest before the client would disconnect. It fails if no client made progress
+// although the holder could have released.
 func untilPassed(ctx context.Context, x *strike) error {
 	limit, server := x.p.st.scenario.SessionTimeout/2, x.c.wire.Session().Server
 	start := time.Now()
 	gone := func() bool { return x.c.wire.Session().Server != server }
 	err := poll(ctx, limit, func(context.Context) (bool, error) { return x.p.moves(x.c.n) > x.moves || gone(), nil })
-	if err == nil && x.p.moves(x.c.n) == x.moves { // sooner than its session timeout demands
+	if err == nil && x.p.moves(x.c.n) == x.moves { // earlier than its session timeout requires
 		return fmt.Errorf("%w: the client's library hung up %v after that, before another client was granted or let go", errInapplicable, time.Since(start).Round(time.Millisecond))
 	}
 	switch {
 	case errors.Is(err, errPollLimit) && x.passable:
 		return errors.New("nobody was granted or let go in time")
 	case errors.Is(err, errPollLimit):
-		return nil // nobody could: the fault was that it came late
+		return nil // no client could: the fault was the delay
 	case err == nil:
 		err = x.p.st.observer.caughtUp(ctx, server)
 	}
@@ -187,8 +186,8 @@ func untilPassed(ctx context.Context, x *strike) error {
 	return err
 }
 
-// cancelCall gives up the call under way, and lets the request go once the call has
-// returned, or does not.
+// cancelCall cancels the call in progress, and forwards the request once the call has returned or
+// has not returned in time.
 func cancelCall(ctx context.Context, x *strike) error {
 	a := x.p.last(x.c.n)
 	if a == nil || a.ended() {
@@ -199,8 +198,8 @@ func cancelCall(ctx context.Context, x *strike) error {
 	return nil
 }
 
-// tryFor is how long a timed try may take: at a request a moment, in which the client keeps its
-// session though it is held back; where it waits, long enough for everybody to stand in line.
+// tryFor is the limit of a timed try: short at a request, so that the client keeps its session
+// while it is delayed; for a waiter, long enough for all clients to join.
 func (x *strike) tryFor() time.Duration {
 	timeout := x.p.st.scenario.SessionTimeout
 	if x.at.kind() == atWait {
@@ -209,23 +208,23 @@ func (x *strike) tryFor() time.Duration {
 	return timeout / 4
 }
 
-// runOut lets the request go once the time is up and the call has returned, or does not return.
+// runOut forwards the request once the time is up and the call has returned or has not returned in
+// time.
 func runOut(ctx context.Context, x *strike) error {
 	a := x.p.last(x.c.n)
 	if a == nil || a.ended() && !errors.Is(a.err, recipes.ErrNotAcquired) {
 		return errors.New("no timed try was under way")
 	}
 	limit := x.tryFor()
-	if x.at.kind() != atWait { // it may not know before its request is through
+	if x.at.kind() != atWait {
 		a.returned(ctx, limit+blinkFor)
 		return nil
 	}
-	a.returned(ctx, 2*limit) // one that has not returned by then fails progress
+	a.returned(ctx, 2*limit) // an acquire that does not return fails progress
 	return nil
 }
 
-// killMember has the member killed that serves the client, together with all trials that
-// wait for that.
+// killMember kills the member that serves the client, for all trials that wait for that.
 func killMember(ctx context.Context, x *strike) error {
 	return x.p.st.joint.strike(ctx, x.c.wire.Session().Server, x.release)
 }

@@ -20,26 +20,26 @@ type strike struct {
 	c     *client
 	at    step
 	fault *stepFault
-	shot  wire.Shot     // nil where the tap does not see the step
-	come  chan struct{} // closed when the step has come that the tap does not see
-	force chan struct{} // closed when the fault is in force, or failed
-	over  chan struct{} // closed when the fault is over, or was called off
-	moves int64         // the others' grants and releases when it struck
-	// passable says that the holder could let go, which was another client, when it struck.
+	shot  wire.Shot     // nil if the tap does not see the step
+	come  chan struct{} // closed when a step occurs that the tap does not see
+	force chan struct{} // closed when the fault is in force or failed
+	over  chan struct{} // closed when the fault is over or was cancelled
+	moves int64         // grants and releases of other clients at the injection
+	// passable reports that the holder was another client and could release at the injection.
 	passable bool
 
-	proof  string      // of what has come to pass so far
-	begun  atomic.Bool // the step has come
+	proof  string      // evidence so far
+	begun  atomic.Bool // the step has occurred
 	forced sync.Once
 }
 
-// errInapplicable reports that the recipe does not allow what a cell is about.
+// errInapplicable means that the recipe does not allow what a cell tests.
 var errInapplicable = errors.New("not applicable")
 
-// errNoStep says that the course of the episode never came to the step.
+// errNoStep means that the step did not occur in the episode.
 var errNoStep = errors.New("the step did not come")
 
-// newStrike puts a fault in force at a step. end must be called.
+// newStrike injects a fault at a step once it occurs. end must be called.
 func (p *provoked) newStrike(s step, f *stepFault) (*strike, error) {
 	x := &strike{p: p, c: p.st.clients[s.client()], at: s, fault: f, come: make(chan struct{}), force: make(chan struct{}), over: make(chan struct{})}
 	if f.timed {
@@ -57,12 +57,12 @@ func (p *provoked) newStrike(s step, f *stepFault) (*strike, error) {
 		if x.shot, err = x.c.wire.Arm(s.rule(act)); err != nil {
 			return nil, err
 		}
-		x.c.wire.Gate(f.away) // connections that are there stay
+		x.c.wire.Gate(f.away) // existing connections stay
 	}
 	return x, nil
 }
 
-// noStep says that the step did not come, and what did of that client.
+// noStep returns an error that names the requests which the client did send.
 func (x *strike) noStep() error {
 	if slices.Contains(backlogRoles, x.at.role) {
 		return fmt.Errorf("%w: with items waiting in the queue, %w", errInapplicable, errNoStep)
@@ -83,8 +83,8 @@ func (x *strike) noStep() error {
 	return fmt.Errorf("%w: the client went as far as %s", errNoStep, strings.Join(made, ", "))
 }
 
-// run waits for the step, and plays the fault. It returns when the fault is over, or was
-// called off because the step did not come.
+// run waits for the step and injects the fault. It returns when the fault is over, or was cancelled
+// because the step did not occur.
 func (x *strike) run(ctx context.Context) {
 	defer close(x.over)
 	defer x.inForce()
@@ -99,7 +99,7 @@ func (x *strike) run(ctx context.Context) {
 	if !x.begun.Load() && x.fault.alone {
 		x.p.st.joint.come(false)
 	}
-	if err != nil && !errors.Is(err, chaos.ErrSkipped) { // that cannot be had here another time either
+	if err != nil && !errors.Is(err, chaos.ErrSkipped) { // not available on this machine: a repetition would not help
 		x.p.st.missed.Store(true)
 	}
 	x.release()
@@ -112,7 +112,7 @@ func (x *strike) run(ctx context.Context) {
 	x.p.st.record.Record(w)
 }
 
-// await waits for the step, and keeps what proves that it has come.
+// await waits for the step and keeps the evidence.
 func (x *strike) await(ctx context.Context) error {
 	if x.shot == nil {
 		select {
@@ -135,7 +135,7 @@ func (x *strike) await(ctx context.Context) error {
 	}
 }
 
-// cutOff is how a fault at a call begins that keeps the client away.
+// cutOff begins a fault at a call that disconnects the client.
 func (x *strike) cutOff() error {
 	if !x.fault.away {
 		return nil
@@ -148,7 +148,7 @@ func (x *strike) cutOff() error {
 	return nil
 }
 
-// lasts says that the fault has begun, and is not over.
+// lasts reports whether the fault has begun and is not over.
 func (x *strike) lasts() bool {
 	select {
 	case <-x.over:
@@ -158,18 +158,17 @@ func (x *strike) lasts() bool {
 	}
 }
 
-// inForce says that the fault is in force.
+// inForce signals that the fault is in force.
 func (x *strike) inForce() { x.forced.Do(func() { close(x.force) }) }
 
-// release lets go what the tap keeps.
 func (x *strike) release() {
 	if x.shot != nil {
 		x.shot.Disarm()
 	}
 }
 
-// calling says that client n is at a call for another time. A fault that is aimed at it
-// is in force when calling returns; nil where none is.
+// calling records that client n makes a call. A fault that is aimed at the call is in force when
+// calling returns it; nil if there is none.
 func (p *provoked) calling(n int, call string) *strike {
 	nth := p.course.called(n, call, p.st.clock.Now())
 	for _, x := range p.strikes {

@@ -12,8 +12,7 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// fitsClients checks that the clients that the fault names by their numbers are there, with
-// the fewest clients that a trial has.
+// fitsClients checks that the clients whom the fault targets by number exist in the smallest trial.
 func (f Fault) fitsClients(bad problemFunc, fewest int) {
 	missing := func(field string, n int) {
 		if n >= fewest {
@@ -28,7 +27,6 @@ func (f Fault) fitsClients(bad problemFunc, fewest int) {
 	}
 }
 
-// targetClient returns the number of the client that the target names, itself or its member.
 func (f Fault) targetClient() (n int, ok bool) {
 	who, ofClient := strings.CutPrefix(f.Target, chaos.MemberOf)
 	if !ofClient && !f.hitsClients() {
@@ -38,13 +36,13 @@ func (f Fault) targetClient() (n int, ok bool) {
 	return n, err == nil
 }
 
-// hitsClients says whether what the fault hits are clients.
+// hitsClients reports whether the fault's targets are clients.
 func (f Fault) hitsClients() bool {
 	k, err := chaos.KindOf(f.Fault)
 	return err == nil && slices.Contains(k.Targets, chaos.Holder)
 }
 
-// targetMember returns the name of the member that the target is; "" where it is none.
+// targetMember returns the name of the target member, or "".
 func (f Fault) targetMember() string {
 	k, err := chaos.KindOf(f.Fault)
 	word := err != nil || slices.Contains(k.Targets, f.Target) || strings.HasPrefix(f.Target, chaos.MemberOf)
@@ -54,7 +52,7 @@ func (f Fault) targetMember() string {
 	return f.Target
 }
 
-// checkMembers checks that the members that faults name are in the ensemble.
+// checkMembers checks that the members that faults target are in the ensemble.
 func (c Config) checkMembers() error {
 	all, err := c.Scenario.combinations()
 	if err != nil {
@@ -68,8 +66,8 @@ func (c Config) checkMembers() error {
 	return nil
 }
 
-// missingMembers names the members that faults of a scenario without a matrix name, and that
-// are not in the ensemble.
+// missingMembers returns an error for targeted members of a scenario without a matrix that are not
+// in the ensemble.
 func (c Config) missingMembers(s *Scenario) error {
 	names := memberNames(c.Ensemble)
 	var missing []error
@@ -83,8 +81,8 @@ func (c Config) missingMembers(s *Scenario) error {
 	return errors.Join(missing...)
 }
 
-// isAddress says whether who may be a member by its client address: those of our own members
-// are known when they are up.
+// isAddress reports whether who may be a member's client address; those of our own members are
+// unknown before they start.
 func (c Config) isAddress(who string) bool {
 	if c.external() {
 		return slices.Contains(c.Ensemble.Servers, who)
@@ -92,7 +90,6 @@ func (c Config) isAddress(who string) bool {
 	return strings.Contains(who, ":")
 }
 
-// memberNames are the names that the members of an ensemble will have.
 func memberNames(o ensembles.Options) (names []string) {
 	n := cmp.Or(o.Members, 3) + o.Observers
 	if len(o.Servers) > 0 {

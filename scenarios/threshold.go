@@ -9,8 +9,8 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// validateThresholds finds a threshold that is misspelt, or that the scenario can never
-// answer: it should not be found after an hour of measuring.
+// validateThresholds reports thresholds that are misspelt or that the scenario cannot measure,
+// before the run.
 func (s *Scenario) validateThresholds(bad problemFunc) {
 	for i, expr := range s.Thresholds {
 		c, err := report.ParseThreshold(expr)
@@ -23,7 +23,7 @@ func (s *Scenario) validateThresholds(bad problemFunc) {
 	}
 }
 
-// answers says what the scenario lacks for the condition.
+// answers returns what the scenario lacks to measure the condition.
 func (s *Scenario) answers(c report.Condition) error {
 	phases := namesOf(s.Phases, func(p Phase) string { return p.Name })
 	parameter, phase := c.Parameter(), c.Phase()

@@ -17,23 +17,22 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// trial is one cell of the matrix while it runs: what its phases may not touch.
 type trial struct {
 	runner *runner
 	name   string
 	plan   plan
-	seat   *seat // among the trials that take turns with it
+	seat   *seat // serializes trials that share the ensemble
 	stage  *stage
 
-	again    int  // how often it was played before
-	unplayed bool // it could not be played to its end
+	again    int  // number of earlier attempts
+	unplayed bool // could not run to its end
 }
 
-// errBroken says that the history could not be written.
+// errBroken means that the history could not be written.
 var errBroken = errors.New("the history cannot be written")
 
-// run runs the trial from empty to empty: afterwards its sessions are closed and
-// its part of the tree is gone, whatever happened.
+// run runs the trial. Afterwards its sessions are closed and its subtree is removed, whatever
+// happened.
 func (t *trial) run(ctx context.Context) (err error) {
 	if err := t.seat.take(ctx); err != nil {
 		return err
@@ -64,7 +63,7 @@ func (t *trial) run(ctx context.Context) (err error) {
 	})
 }
 
-// whileWritten returns a context that is done when the history cannot be written any more.
+// whileWritten returns a context that is canceled when writing the history fails.
 func whileWritten(ctx context.Context, record *history.Writer) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
@@ -77,8 +76,8 @@ func whileWritten(ctx context.Context, record *history.Writer) (context.Context,
 	return ctx, func() { cancel(nil) }
 }
 
-// recorded plays while the trial's part of the tree is there, and records what the members
-// and zkbench itself did meanwhile.
+// recorded creates the trial's subtree, calls play, and records the load of the members and of
+// zkbench until it returns.
 func (t *trial) recorded(ctx context.Context, play func() error) (err error) {
 	st := t.stage
 	after, err := st.members.lastZxid(ctx)
@@ -89,7 +88,7 @@ func (t *trial) recorded(ctx context.Context, play func() error) (err error) {
 	go st.tap.WatchDeadlines(ctx)
 	watch := watchSelf(st.record, st.scenario.Limits.within(st.scenario.SessionTimeout))
 	defer watch.stop(st.clock.Now)
-	defer func() { _ = st.observer.close() }() // the runner removes what is left, or says why it cannot
+	defer func() { _ = st.observer.close() }() // the runner removes the remaining nodes, or reports an error
 	if err := st.openTree(ctx); err != nil {
 		return reason(ctx, err)
 	}
@@ -99,7 +98,6 @@ func (t *trial) recorded(ctx context.Context, play func() error) (err error) {
 	return t.playable(ctx, play())
 }
 
-// openTree makes the trial's part of the tree.
 func (st *stage) openTree(ctx context.Context) error {
 	if err := errors.Join(st.observer.open(ctx, st.parent), st.fence.open(ctx)); err != nil || !st.driven {
 		return err
@@ -107,7 +105,7 @@ func (st *stage) openTree(ctx context.Context) error {
 	return st.observer.open(ctx, st.resource())
 }
 
-// recordPipe records what a round trip to the driver takes, where there is one.
+// recordPipe records the time of a round trip to the driver, if there is one.
 func (st *stage) recordPipe() {
 	if pipe := st.cell.Subject.Pipe; pipe != nil {
 		p50, p99, of := pipe()
@@ -115,8 +113,8 @@ func (st *stage) recordPipe() {
 	}
 }
 
-// setUp makes the tap of the trial, and starts a subject that has to be started. failed gets
-// the first error that makes the trial one that cannot be judged. stop ends both.
+// setUp creates the trial's tap and starts the subject if it has to be started. failed receives the
+// first error after which the trial cannot be judged. stop undoes both.
 func (t *trial) setUp(ctx context.Context, failed chan<- error) (stop func(), err error) {
 	unlisten, err := t.listen()
 	if err != nil {
@@ -126,7 +124,6 @@ func (t *trial) setUp(ctx context.Context, failed chan<- error) (stop func(), er
 	return func() { end(); unlisten() }, err
 }
 
-// listen makes the tap of the trial. stop closes it.
 func (t *trial) listen() (stop func(), err error) {
 	st := t.stage
 	if t.runner.fleet != nil {
@@ -140,7 +137,7 @@ func (t *trial) listen() (stop func(), err error) {
 	return tap.Close, nil
 }
 
-// ready starts a subject that has to be started.
+// ready starts the subject if it has to be started.
 func (t *trial) ready(ctx context.Context, failed chan<- error) (stop func(), err error) {
 	st := t.stage
 	if (st.scenario.Apart || t.runner.fleet != nil) && st.cell.Subject.Start == nil {
@@ -163,23 +160,23 @@ func (t *trial) ready(ctx context.Context, failed chan<- error) (stop func(), er
 		Fail: func(err error) {
 			select {
 			case failed <- err:
-			default: // the first says why
+			default: // keep only the first
 			}
 		},
 	})
-	if given.Open != nil { // it is compiled in, and more is known of it than a driver can say
+	if given.Open != nil { // it is compiled in, and its promises are known better than a driver reports them
 		open, pipe := st.cell.Subject.Open, st.cell.Subject.Pipe
 		st.cell.Subject = given
 		st.cell.Subject.Start, st.cell.Subject.Pipe = nil, pipe
 		st.cell.Subject.Open = func(ctx context.Context, env recipes.Env) (recipes.Client, error) {
-			env.Seen = nil // it says itself what it was granted
+			env.Seen = nil // the recipe reports its own claim
 			return open(ctx, env)
 		}
 	}
 	return stop, err
 }
 
-// phasesUnless plays the trial's phases until one ends with an error, or failed has one.
+// phasesUnless runs the trial's phases until one fails or failed receives an error.
 func (t *trial) phasesUnless(ctx context.Context, failed <-chan error) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -195,7 +192,6 @@ func (t *trial) phasesUnless(ctx context.Context, failed <-chan error) error {
 	return t.phases(ctx)
 }
 
-// phases plays the trial's phases.
 func (t *trial) phases(ctx context.Context) error {
 	st := t.stage
 	if err := st.openClients(ctx); err != nil {
@@ -210,9 +206,9 @@ func (t *trial) phases(ctx context.Context) error {
 	return nil
 }
 
-// playable makes a record of an error that concerns the trial alone: it could not be played
-// to its end, and the others can. It returns the errors that end a run: it was interrupted,
-// the history cannot be written, the ensemble is not whole.
+// playable records an error that concerns only this trial: it could not run to its end, but others
+// can. It returns errors that end the run: an interruption, a history that cannot be written, an
+// ensemble that does not serve.
 func (t *trial) playable(ctx context.Context, err error) error {
 	st := t.stage
 	switch {
@@ -240,7 +236,6 @@ func (t *trial) playable(ctx context.Context, err error) error {
 	return nil
 }
 
-// header is the history's.
 func (t *trial) header() history.Header {
 	c := t.stage.cell
 	s := c.Scenario
@@ -252,7 +247,7 @@ func (t *trial) header() history.Header {
 	}
 }
 
-// recorded is the cell as histories name it.
+// recorded returns the cell in the form of histories.
 func (c cell) recorded() history.Cell {
 	s := c.Scenario
 	return history.Cell{
@@ -261,11 +256,11 @@ func (c cell) recorded() history.Cell {
 	}
 }
 
-// digest is that of what the phases do.
+// digest returns a hash of the phases.
 func (s *Scenario) digest() string {
 	text, err := (&Scenario{Phases: s.Phases}).dump()
 	if err != nil {
-		return "" // nobody can say
+		return "" // unknown
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:8])
@@ -277,7 +272,7 @@ func promises(p recipes.Promises) history.Promises {
 	}
 }
 
-// reason prefers the reason for which ctx was cancelled to what it led to.
+// reason returns the cause of ctx's cancellation if there is one; otherwise err.
 func reason(ctx context.Context, err error) error {
 	if c := context.Cause(ctx); c != nil {
 		return c
@@ -285,7 +280,6 @@ func reason(ctx context.Context, err error) error {
 	return err
 }
 
-// runPhase runs the i-th phase.
 func (t *trial) runPhase(ctx context.Context, i int) (err error) {
 	st := t.stage
 	p, k := st.phase, kindNamed(st.phase.Kind)
@@ -316,8 +310,8 @@ func (t *trial) runPhase(ctx context.Context, i int) (err error) {
 	return k.run(ctx, st)
 }
 
-// recordSession records what the wire shows of sessions: a new one, whoever opened it,
-// the servers' word that one is gone, a deadline that passed, a reply that was lost.
+// recordSession records session events of the tap: a new session, an expiry reported by a server, a
+// deadline that passed, a lost reply.
 func (st *stage) recordSession(e wire.Event) {
 	if told := st.resumed.Load(); told != nil && e.Kind == wire.Connected && e.Resumed {
 		(*told)(e)

@@ -11,24 +11,23 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// turns lets trials that are compared with each other run side by side, one at a time:
-// between two rounds of a drain a trial yields to the next. Neighbouring rounds are
-// milliseconds apart, so that what else the machine does falls on all of them alike;
-// trials run one after the other are seconds apart, in which a busy machine becomes
-// another one.
+// turns lets trials that are compared with each other alternate, one at a time: between two rounds
+// of a drain a trial yields to the next. Successive rounds are milliseconds apart, so that other
+// load of the machine affects all of them alike; successive trials are seconds apart, in which the
+// load may change.
 type turns struct {
 	mu    sync.Mutex
-	queue []*seat // the first has the turn
+	queue []*seat // the first one has the turn
 	clock turnClock
 }
 
-// seat is one trial's place among the turns.
+// seat is the place of one trial in the queue of turns.
 type seat struct {
 	turns *turns
-	turn  chan struct{} // holds the turn until it is taken
+	turn  chan struct{} // receives a value when the turn begins
 }
 
-// newTurns returns the seats of n trials, of which the first begins.
+// newTurns returns the seats of n trials; the first has the turn.
 func newTurns(n int) []*seat {
 	t := &turns{}
 	for range n {
@@ -38,16 +37,14 @@ func newTurns(n int) []*seat {
 	return slices.Clone(t.queue)
 }
 
-// wake gives the turn to the first in the queue.
 func (t *turns) wake() {
 	if len(t.queue) > 0 {
 		t.queue[0].turn <- struct{}{}
 	}
 }
 
-// take waits for this trial's turn.
 func (s *seat) take(ctx context.Context) error {
-	if ctx.Err() != nil { // the turn may be there as well
+	if ctx.Err() != nil { // the turn may have come at the same time
 		return context.Cause(ctx)
 	}
 	select {
@@ -58,17 +55,16 @@ func (s *seat) take(ctx context.Context) error {
 	}
 }
 
-// yield gives the others their turn, and returns when it is this trial's again.
+// yield lets the other trials run, and returns when it is this trial's turn again.
 func (s *seat) yield(ctx context.Context) error {
 	s.pass(true)
 	return s.take(ctx)
 }
 
-// leave gives up the seat for good, in turn or not.
 func (s *seat) leave() { s.pass(false) }
 
-// pass takes the seat out of the queue, to its end if it stays. If it had the turn, the
-// next one has it.
+// pass removes the seat from the queue, or moves it to the end if it stays. If it had the turn, the
+// next one gets it.
 func (s *seat) pass(stays bool) {
 	t := s.turns
 	t.mu.Lock()
@@ -83,14 +79,14 @@ func (s *seat) pass(stays bool) {
 	}
 }
 
-// sideBySide runs trials that are compared with each other, round by round in turn.
-// The first error ends all of them.
+// sideBySide runs trials that are compared with each other in alternation. The first error ends all
+// of them.
 func sideBySide(ctx context.Context, trials []*trial) error {
 	g, ctx := errgroup.WithContext(ctx)
 	for _, t := range trials {
 		g.Go(func() (err error) {
 			defer func() {
-				if p := recover(); p != nil { // the run heals, and keeps what was measured
+				if p := recover(); p != nil { // so that the run heals faults and keeps its results
 					err = fmt.Errorf("trial %s: panic: %v\n%s", t.name, p, debug.Stack())
 				}
 			}()
@@ -103,13 +99,12 @@ func sideBySide(ctx context.Context, trials []*trial) error {
 	return g.Wait()
 }
 
-// subjects names what runs side by side.
 func subjects(group []cell) string {
 	return strings.Join(namesOf(group, func(c cell) string { return c.Subject.Name }), " beside ")
 }
 
-// groups parts cells into those that run side by side: the neighbours of one trial,
-// where there is a base to compare them with.
+// groups returns the cells in groups that alternate: if there is a base, the subjects of one
+// repetition.
 func groups(cells []cell, base string) [][]cell {
 	var out [][]cell
 	for i, c := range cells {

@@ -15,14 +15,13 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// versionKey is the parameter that names the version of ZooKeeper that a trial ran on.
+// versionKey is the parameter with the ZooKeeper version of a trial.
 const versionKey = "version"
 
-// versionName is how a version may be called.
 var versionName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._:/@+-]*$`)
 
 // versions returns the versions of ZooKeeper that the scenario names, in order. An entry is
-// NAME=FROM, or FROM alone: an image then goes by its reference, a folder by its last part.
+// NAME=FROM or FROM: the name of an image is then its reference, that of a folder its last part.
 func (s *Scenario) versions() (all []ensembles.Version) {
 	for _, entry := range s.Images {
 		name, from := splitVersion(entry)
@@ -48,13 +47,13 @@ func splitVersion(entry string) (name, from string) {
 	return "", entry
 }
 
-// upgrades says whether the scenario changes the version of ZooKeeper within a trial.
+// upgrades reports whether the scenario changes the version of ZooKeeper within a trial.
 func (s *Scenario) upgrades() bool {
 	return slices.ContainsFunc(s.Phases, func(p Phase) bool { return slices.Contains(p.faultNames(), chaos.MemberUpgrade) })
 }
 
-// perEnsemble returns the versions that each ensemble of the scenario runs: one each, or
-// all where members are upgraded; none where the scenario names none.
+// perEnsemble returns the versions of each ensemble of the scenario: one each, or all if members
+// are upgraded; none if the scenario names none.
 func (s *Scenario) perEnsemble() (out [][]ensembles.Version) {
 	all := s.versions()
 	if len(all) == 0 || s.upgrades() {
@@ -66,8 +65,8 @@ func (s *Scenario) perEnsemble() (out [][]ensembles.Version) {
 	return out
 }
 
-// versionsLabel is what the version of a trial is called in results; "" where the scenario
-// names fewer than two, so that runs of one version each can be compared.
+// versionsLabel returns the version of a trial for results; "" if the scenario names fewer than
+// two, so that runs of one version each can be compared.
 func (c cell) versionsLabel() string {
 	if c.Scenario == nil || len(c.Scenario.versions()) < 2 {
 		return ""
@@ -75,7 +74,6 @@ func (c cell) versionsLabel() string {
 	return strings.Join(namesOf(c.versions, func(v ensembles.Version) string { return v.Name }), " to ")
 }
 
-// versionSuffix makes the name of a trial unique among those of other versions.
 func (c cell) versionSuffix() string {
 	if len(c.versions) != 1 || c.versionsLabel() == "" {
 		return ""
@@ -83,7 +81,7 @@ func (c cell) versionSuffix() string {
 	return "-" + unnamable.ReplaceAllString(c.versions[0].Name, "_")
 }
 
-// validateVersions checks the images and distributions by their names.
+// validateVersions checks the names of images and distributions.
 func (s *Scenario) validateVersions(bad problemFunc) {
 	field, word := "images", "NAME=IMAGE"
 	if len(s.Homes) > 0 {
@@ -118,7 +116,7 @@ func (s *Scenario) validateVersions(bad problemFunc) {
 	}
 }
 
-// checkVersions says what the configuration lacks for the versions that its scenario needs.
+// checkVersions returns an error if the configuration lacks a version that its scenario needs.
 func (c Config) checkVersions() error {
 	s := c.Scenario
 	all := s.versions()
@@ -144,7 +142,7 @@ func (c Config) checkVersions() error {
 	}
 	for i, v := range all {
 		if len(s.Homes) == 0 {
-			break // images may have to be pulled: that is not done before the run
+			break // images may have to be pulled, which is not done before the run
 		}
 		if err := auto.Check(v.From); err != nil {
 			return fmt.Errorf("homes.%d: %w", i, err)
@@ -153,7 +151,7 @@ func (c Config) checkVersions() error {
 	return nil
 }
 
-// checkUpgrades says what is wrong with the faults that upgrade members.
+// checkUpgrades returns an error for invalid upgrades.
 func (s *Scenario) checkUpgrades(all []ensembles.Version) error {
 	names := namesOf(all, func(v ensembles.Version) string { return v.Name })
 	if len(all) < 2 {
@@ -181,10 +179,10 @@ func (s *Scenario) checkUpgrades(all []ensembles.Version) error {
 	return nil
 }
 
-// First is the options of the first ensemble that the run starts.
+// First returns the options of the first ensemble that the run starts.
 func (c Config) First() ensembles.Options { return c.on(batch{versions: c.Scenario.perEnsemble()[0]}) }
 
-// on is the options of the ensemble for a batch.
+// on returns the options of the ensemble for a batch.
 func (c Config) on(b batch) ensembles.Options {
 	o := c.Ensemble
 	if b.tick > 0 {
@@ -205,15 +203,14 @@ func (c Config) on(b batch) ensembles.Options {
 	return o
 }
 
-// images are those that the run needs, where it names several.
+// images returns the images that the run needs if it names several.
 func (c Config) images() (out []string) {
 	if len(c.Scenario.Images) < 2 {
-		return nil // starting the ensemble fetches it
+		return nil // pulled when the ensemble starts
 	}
 	return namesOf(c.Scenario.versions(), func(v ensembles.Version) string { return v.From })
 }
 
-// folder is where the members' logs of the i-th batch go, by what distinguishes its ensemble.
 func (c Config) folder(batches []batch, i int) string {
 	b := batches[i]
 	switch {
@@ -225,7 +222,7 @@ func (c Config) folder(batches []batch, i int) string {
 	return strings.TrimPrefix(b.cells[0].versionSuffix(), "-")
 }
 
-// also adds what an ensemble is to what others were, unless it stands there.
+// also appends what to before, unless it is already there.
 func also(before, what, separator string) string {
 	switch {
 	case before == "":
@@ -236,7 +233,7 @@ func also(before, what, separator string) string {
 	return before + separator + what
 }
 
-// ofEnsemble is what an ensemble is, and its version, with those that its members are
+// ofEnsemble returns a description of an ensemble, and its version with those that its members are
 // upgraded to.
 func ofEnsemble(e *ensembles.Ensemble) (about, version string) {
 	about, version = e.About, e.Version

@@ -10,15 +10,14 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// Limits on waiting. All are far above what a sound recipe needs.
+// Limits on waiting, far above the needs of a sound recipe.
 const (
-	joinLimit   = 30 * time.Second // for all clients to stand in line
-	settleLimit = 10 * time.Second // for wake-ups that a formula promises
+	joinLimit   = 30 * time.Second // for all clients to be in line
+	settleLimit = 10 * time.Second // for the notifications of a formula
 )
 
 var errPollLimit = errors.New("it did not come true")
 
-// poll asks until the answer is yes, an error, ctx is done, or limit has passed.
 func poll(ctx context.Context, limit time.Duration, yes func(context.Context) (bool, error)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w within %v", errPollLimit, limit))
 	defer cancel()
@@ -53,25 +52,24 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// stillPolls is how many polls in a row must show the same for a line to be still.
+// stillPolls is how many successive polls must show the same counts for a line to be still.
 const stillPolls = 25
 
-// onlyAsked is for how long nothing but questions must have been asked for those who wait
-// to be polling.
+// onlyAsked is how long a line must have sent only reads to count as polling.
 const onlyAsked = 2 * time.Second
 
-// stillness counts polls of the wire in which nothing has moved.
+// stillness detects from polls of the tap that nothing changes.
 type stillness struct {
 	last    wire.Counts
 	polls   int
-	changed time.Time // when something was last changed, or somebody told
+	changed time.Time // time of the last change or notification
 }
 
-// polling says that for a while clients have done nothing but ask, and nobody was told
-// anything: they will not come to rest.
+// polling reports whether clients have sent only reads for a while, without a notification: they
+// will not become idle.
 func (s *stillness) polling() bool { return time.Since(s.changed) >= onlyAsked }
 
-// changes counts what is done to the tree, who is told, and who connects.
+// changes counts writes, notifications and connections.
 func changes(c wire.Counts) int64 {
 	n := c.Notifications.Total() + c.Connections
 	for _, op := range wire.Ops() {
@@ -82,7 +80,7 @@ func changes(c wire.Counts) int64 {
 	return n
 }
 
-// see takes a poll, and says whether nothing has moved for long enough.
+// see takes a poll and reports whether nothing has changed for long enough.
 func (s *stillness) see(now wire.Counts) bool {
 	if s.changed.IsZero() || changes(now) != changes(s.last) {
 		s.changed = time.Now()
@@ -95,18 +93,18 @@ func (s *stillness) see(now wire.Counts) bool {
 	return s.polls >= stillPolls
 }
 
-// still waits until nothing moves on the wire any more, at most for limit.
+// still waits, within limit, until nothing changes on the wire.
 func (st *stage) still(ctx context.Context, limit time.Duration) error {
 	var s stillness
 	return poll(ctx, limit, func(context.Context) (bool, error) { return s.see(st.tap.Totals()), nil })
 }
 
-// lineless is how long nothing must have moved on the wire, while all the others acquire, for
-// a recipe to count as one whose waiters have no nodes.
+// lineless is how long the wire must be still while all other clients acquire, for a recipe to
+// count as one whose waiters have no nodes.
 const lineless = 3 * time.Second
 
-// inLine waits until every member has the nodes of n clients, of which one may hold; or until
-// n - 1 wait without. A member that was down a moment ago may fail to answer meanwhile.
+// inLine waits until every member shows the nodes of n clients, one of which may hold; or until n -
+// 1 wait without nodes. A member that was restarted may not answer at first.
 func (st *stage) inLine(ctx context.Context, n int, limit time.Duration) error {
 	var last error
 	var s stillness
@@ -127,7 +125,7 @@ func (st *stage) inLine(ctx context.Context, n int, limit time.Duration) error {
 	return nil
 }
 
-// acquiring is how many clients have an acquire under way.
+// acquiring returns how many clients are in acquire.
 func (st *stage) acquiring() (n int) {
 	for _, c := range st.clients {
 		if o := c.under.Load(); o != nil && o.op == history.Acquire {
@@ -137,7 +135,7 @@ func (st *stage) acquiring() (n int) {
 	return n
 }
 
-// standing waits until every member sees exactly n nodes in the line at path.
+// standing waits until every member shows exactly n nodes in the line at path.
 func (st *stage) standing(ctx context.Context, path string, n int, limit time.Duration) error {
 	var last error
 	err := poll(ctx, limit, func(ctx context.Context) (bool, error) {

@@ -10,12 +10,11 @@ import (
 	"github.com/zkbench/zkbench/recipes"
 )
 
-// warmers is how many sessions warm the members up together.
+// warmers is the number of sessions of a warm-up.
 const warmers = 12
 
-// warm keeps the members busy for a while, with what contenders do, before the first
-// trial: a JVM that has just started is several times slower, and would make the
-// first trial look unlike the others. Nothing of it is recorded.
+// warm loads the members with the operations of contenders before the first trial: a JVM that has
+// just started is several times slower. Nothing is recorded.
 func (r *runner) warm(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return nil
@@ -34,8 +33,8 @@ func (r *runner) warm(ctx context.Context, d time.Duration) error {
 	return nil
 }
 
-// warmOne has one session acquire and release, alone and behind a neighbour, in both
-// variants, until the time has come.
+// warmOne acquires and releases in one session, alone and behind another node, in both variants,
+// until the time has come.
 func (r *runner) warmOne(ctx context.Context, i int, parent string, until time.Time) error {
 	s, err := recipes.Open(ctx, rotated(r.ensemble.Servers(), i), harnessOptions(r.ensemble, 0))
 	if err != nil {

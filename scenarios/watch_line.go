@@ -9,39 +9,36 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// lineWatch takes a snapshot of the line whenever clients wait in it, nobody holds, and
-// nothing has moved on the wire for a while: whoever was not woken is seen then, whatever
-// the phase does. It takes one, too, when a client is passed by again and again: who was not
-// woken is seen beside others who are. Whether something was in the way is for the verdicts
-// to say.
+// lineWatch takes a snapshot of the line when clients wait, none holds, and the wire has been still
+// for a while: it shows a client that was not notified. It also takes one when a client is passed
+// by repeatedly. The verdicts decide whether the client should have been granted.
 type lineWatch struct {
 	st     *stage
 	last   wire.Counts
-	since  time.Time // nothing has moved
-	looked time.Time // at clients one by one
+	since  time.Time // last change on the wire
+	looked time.Time // last check of single clients
 	rests  []rest    // of each client
 }
 
-// rest is a time in which a client waits in one acquire, and nothing but pings passes on its
-// connections.
+// rest is a time in which a client waits in one acquire and only pings pass on its connections.
 type rest struct {
 	under  *operation
-	moved  int64 // on them until then; -1: nobody has asked
+	moved  int64 // frames at its begin; -1: not checked yet
 	since  time.Time
-	grants int64 // of all clients until then
+	grants int64 // grants of all clients at its begin
 }
 
-// stillFor is how long nothing must have moved.
+// stillFor is how long the wire must be still.
 const stillFor = time.Second
 
-// passedBy is how many times as many grants as there are clients must have passed a client by.
+// passedBy is how often, in multiples of the number of clients, others must have been granted.
 const passedBy = 2
 
 func (st *stage) watchLine() *lineWatch {
 	return &lineWatch{st: st, since: time.Now(), looked: time.Now(), rests: make([]rest, len(st.clients))}
 }
 
-// look looks at the wire, and at the line where that is still, or somebody sleeps in it.
+// look checks the wire, and takes a snapshot if the line is still or a client is passed by.
 func (w *lineWatch) look(ctx context.Context) {
 	switch {
 	case w.sleeps():
@@ -59,8 +56,8 @@ func (w *lineWatch) look(ctx context.Context) {
 	w.since = time.Now()
 }
 
-// sleeps says, once in a while, whether a client has rested for two session timeouts while far
-// more were granted than there are clients.
+// sleeps reports, at intervals, whether a client has rested for two session timeouts while others
+// were granted passedBy times.
 func (w *lineWatch) sleeps() (found bool) {
 	if time.Since(w.looked) < stillFor {
 		return false
@@ -75,7 +72,7 @@ func (w *lineWatch) sleeps() (found bool) {
 		}
 		passed := grants - r.grants
 		if passed <= all {
-			continue // as many as pass by in a line: the wire is not asked
+			continue // few enough grants: no need to check the wire
 		}
 		n := c.wire.Counts()
 		switch moved := n.Requests.Total() + n.Notifications.Total() + n.Connections; {
@@ -88,7 +85,7 @@ func (w *lineWatch) sleeps() (found bool) {
 	return found
 }
 
-// moved says whether anything but pings has passed since the last call.
+// moved reports whether anything but pings has passed since the last call.
 func (w *lineWatch) moved() bool {
 	now := w.st.tap.Totals()
 	passed := now.Sub(w.last)
@@ -97,13 +94,12 @@ func (w *lineWatch) moved() bool {
 		passed.Requests.Total() > 0
 }
 
-// asking says that somebody waits for a reply, pings aside.
+// asking reports whether a request other than a ping is in flight.
 func (st *stage) asking() bool {
 	return slices.ContainsFunc(slices.Concat(st.clients, st.producers), func(c *client) bool { return c.wire.Unanswered() > 0 })
 }
 
-// onlyWait says that clients wait, and that none does or asks anything else, or holds
-// without a doubt.
+// onlyWait reports whether clients wait, and none does anything else or holds.
 func (st *stage) onlyWait() bool {
 	waits := false
 	for _, c := range slices.Concat(st.clients, st.producers) {

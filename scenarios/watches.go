@@ -8,8 +8,8 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// parseWatches reads a reply to wchp: a path on a line of its own, and below it,
-// indented, the sessions that watch it. It returns how many watches there are.
+// parseWatches parses a reply to wchp: a path per line, and below it, indented, the sessions that
+// watch it. It returns the number of watches.
 func parseWatches(reply string, bySession map[int64][]string) (n int) {
 	path := ""
 	for line := range strings.Lines(reply) {
@@ -27,12 +27,12 @@ func parseWatches(reply string, bySession map[int64][]string) (n int) {
 	return n
 }
 
-// watches returns by session what it watches, by the members' own word (wchp). ok is
-// false where a member does not say all: wchp leaves out the watches on children, which
-// the member's count of watches (mntr) has.
+// watches returns the watched paths of each session, as the members report them (wchp). ok is false
+// if a member does not report all: wchp omits watches on children, which the member's count of
+// watches (mntr) includes.
 func (m members) watches(ctx context.Context) (bySession map[int64][]string, ok bool) {
 	if !m.ours() && !m.ensemble.Watches {
-		return nil, false // somebody else's members may have very many
+		return nil, false
 	}
 	bySession = map[int64][]string{}
 	for _, member := range m.ensemble.Members {

@@ -8,13 +8,13 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// within says whether the field at path is the one at outer or in it.
+// within reports whether the field at path is outer or inside it.
 func within(path, outer string) bool {
 	return outer == "" || path == outer || strings.HasPrefix(path, outer+".")
 }
 
-// find returns the node of the field at path, or the nearest around it. A matrix has paths
-// for keys: of two keys that fit, the longer is meant.
+// find returns the node of the field at path, or the nearest enclosing one. The keys of a matrix
+// are paths: of two that match, the longer one is used.
 func find(root *yaml.Node, path string) *yaml.Node {
 	for at := len(path); at > 0; at = strings.LastIndexByte(path[:at], '.') {
 		if next := child(root, path[:at]); next != nil {
@@ -24,7 +24,7 @@ func find(root *yaml.Node, path string) *yaml.Node {
 	return resolve(root)
 }
 
-// child returns the field or item that step names, or nil.
+// child returns the field or item named by step, or nil.
 func child(node *yaml.Node, step string) *yaml.Node {
 	node = resolve(node)
 	for key, value := range pairs(node) {
@@ -38,7 +38,7 @@ func child(node *yaml.Node, step string) *yaml.Node {
 	return nil
 }
 
-// pairs iterates over the keys and values of a mapping; of anything else there are none.
+// pairs iterates over the keys and values of a mapping; other nodes have none.
 func pairs(node *yaml.Node) iter.Seq2[*yaml.Node, *yaml.Node] {
 	return func(yield func(key, value *yaml.Node) bool) {
 		if node == nil || node.Kind != yaml.MappingNode {
@@ -49,7 +49,6 @@ func pairs(node *yaml.Node) iter.Seq2[*yaml.Node, *yaml.Node] {
 	}
 }
 
-// resolve goes through the document and through aliases to what is meant.
 func resolve(node *yaml.Node) *yaml.Node {
 	for node != nil {
 		switch {

@@ -9,24 +9,23 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// Specimen is a subject, what is done to it, and which guarantees it is known to
-// break then.
+// Specimen is a subject, a script, and the guarantees that the subject is known to break in it.
 type Specimen struct {
-	Subject string `yaml:"subject"` // what is provoked
-	// Provocation is a cell of an audit, like "next exists #1/reply.drop", or "all/crowd".
-	// "every" is whatever shows a mistake of one of its kind in this zoo, and all that is
-	// done with a line as a whole, except those that stand beside the subject elsewhere.
+	Subject string `yaml:"subject"` // the subject
+	// Provocation is a cell of an audit, such as "next exists #1/reply.drop" or "all/crowd".
+	// "every" runs all cells that show a fault in another specimen of the same recipe, and all
+	// scripts that concern a whole line.
 	Provocation string `yaml:"provocation"`
-	// Caught are the guarantees that must be seen broken. Without any the subject is
-	// sound, and must pass them all.
+	// Caught are the guarantees that must be broken. Without any the subject is sound, and must
+	// pass all.
 	Caught []string `yaml:"caught,omitempty,flow"`
-	Except []string `yaml:"except,omitempty,flow"` // every: but not these
+	Except []string `yaml:"except,omitempty,flow"` // cells left out of "every"
 }
 
-// every stands for all provocations.
+// every selects all scripts.
 const every = "every"
 
-// zoo returns the cells of a zoo, those of Subjects only where some are named.
+// zoo returns the cells of a zoo; if the scenario has Subjects, only theirs.
 func (s *Scenario) zoo() ([]cell, error) {
 	var cells []cell
 	for _, x := range s.Specimens {
@@ -42,14 +41,14 @@ func (s *Scenario) zoo() ([]cell, error) {
 			if err != nil {
 				return nil, err
 			}
-			c.Caught, c.Step, c.Fault = x.Caught, "", "" // it has no place in a matrix
+			c.Caught, c.Step, c.Fault = x.Caught, "", "" // not a parameter of a matrix
 			cells = append(cells, interleave([]cell{c}, s.Trials)...)
 		}
 	}
 	return cells, nil
 }
 
-// provocationsOf returns the names of the cells that are played with a specimen.
+// provocationsOf returns the names of the cells that are run with a specimen.
 func (s *Scenario) provocationsOf(x Specimen, subject recipes.Subject) (names []string) {
 	if x.Provocation != every {
 		return []string{x.Provocation}
@@ -63,7 +62,7 @@ func (s *Scenario) provocationsOf(x Specimen, subject recipes.Subject) (names []
 	return names
 }
 
-// everyProvocation returns the names of all provocations that fit the subject.
+// everyProvocation returns the names of all cells that apply to the subject.
 func (s *Scenario) everyProvocation(subject recipes.Subject) (names []string) {
 	for _, name := range wholeLine(subject) {
 		names = append(names, allSteps+"/"+name)
@@ -130,8 +129,8 @@ func (s *Scenario) validateSpecimen(x Specimen, bad problemFunc) {
 	}
 }
 
-// Caught returns the broken recipes of the built-in zoo, and the cell in which each is
-// caught, and by which guarantees.
+// Caught returns the broken recipes of the built-in zoo, each with its cell and the guarantees that
+// it breaks.
 func Caught() (out [][2]string) {
 	name, text, err := Source("zoo")
 	if err != nil {

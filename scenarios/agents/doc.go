@@ -1,17 +1,17 @@
-// Package agents has clients of a trial live on other machines: with the tap on their
-// connections, in the agent's own process or as processes of drivers.
+// Package agents runs clients of a trial on other machines: the tap on their connections is in the
+// agent's process, and the clients are in that process or in drivers.
 //
-// A [Fleet] is the coordinator's end, which the runner uses: agents dial it, each over one
-// connection. [Serve] is an agent's end. Nothing is decided by an agent: it starts processes,
-// passes on what they say, and has the tap on their connections to the servers, to which the
-// coordinator's faults come. What it measures is in its own clock's time, which the
-// coordinator maps to its own, with the error that this may have (package clock).
+// A [Fleet] is the coordinator's side, used by the runner: agents dial it, one connection each.
+// [Serve] is the agent's side. Agents make no decisions: they start processes, forward their
+// output, and tap their connections to the servers, where the coordinator injects faults. Their
+// times are of their own clock, which the coordinator maps to its own with a known error (package
+// clock).
 //
-// # How to read it
+// # Files
 //
-// join.go is what an agent needs to know, and the certificates made for one run. link.go is
-// the connection, internal/msg what goes over it. fleet.go, peer.go and trial.go are the
-// coordinator's end, tap.go and process.go what it shows to a trial; serve.go, serve_tap.go,
-// serve_process.go and serve_inside.go are the agent's. engine.go and the files beside it
-// start agents: as processes here, over ssh, in Kubernetes.
+// join.go has what an agent needs to join, and the certificates of a run. link.go is the
+// connection, internal/msg its messages. fleet.go, peer.go and trial.go are the coordinator's side;
+// tap.go and process.go present it to a trial. serve.go, serve_tap.go, serve_process.go and
+// serve_inside.go are the agent's side. engine.go and engine_*.go start agents: as local processes,
+// over ssh, in Kubernetes.
 package agents

@@ -13,27 +13,26 @@ import (
 	"sync/atomic"
 )
 
-// Engine starts agents and takes them away.
+// Engine starts and stops agents.
 type Engine interface {
-	// Agents is how many it starts.
+	// Agents returns the number of agents that it starts.
 	Agents() int
-	// Reach is where agents reach the coordinator: the address to listen on, host:port, and the
-	// host by which they call it; "" for the one that is listened on.
+	// Reach returns the address on which the coordinator listens, host:port, and the host under
+	// which agents dial it; "" for the host of the listener.
 	Reach(ctx context.Context) (listen, host string, err error)
-	// Start starts the agents with what they need to join, and returns when they are on
-	// their way; ctx is done once all have joined. ended gets an error when one has ended that
-	// should not have. stop ends them and takes away whatever was made for them; it must be
-	// called, also after an error.
+	// Start starts the agents; ctx is done once all have joined. ended receives an error when an
+	// agent ends unexpectedly. stop stops them and removes everything that was created for them; it
+	// must be called, also after an error.
 	Start(ctx context.Context, j Join, ended func(error)) (stop func() error, err error)
 }
 
-// Place is where an engine has what it needs on this machine.
+// Place has the local settings of an engine.
 type Place struct {
-	Self   []string // the program zkbench
-	Owner  string   // names this process for ever
-	Dir    string   // for files that stay: what agents print
+	Self   []string // program and arguments of zkbench
+	Owner  string   // identifies this process
+	Dir    string   // for the agents' output
 	Logf   func(format string, args ...any)
-	Listen string // host:port for agents to dial; "" is what the engine chooses
+	Listen string // host:port for agents to dial; "" lets the engine choose
 }
 
 // engines are the kinds of engine, by the word before the colon.
@@ -56,7 +55,7 @@ func Engines() (lines []string) {
 	return lines
 }
 
-// ParseEngine reads what --agents says.
+// ParseEngine parses the value of --agents.
 func ParseEngine(text string, p Place) (Engine, error) {
 	kind, rest, _ := strings.Cut(text, ":")
 	e, known := engines[kind]
@@ -70,10 +69,9 @@ func ParseEngine(text string, p Place) (Engine, error) {
 	return engine, nil
 }
 
-// maxAgents is a bound against a slip of the hand.
+// maxAgents bounds typing errors.
 const maxAgents = 1000
 
-// count reads a number of agents.
 func count(text string) (int, error) {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 || n > maxAgents {
@@ -90,15 +88,15 @@ func writeJoin(path string, j Join) error {
 	return os.WriteFile(path, j.Encode(), 0o600)
 }
 
-// Crew is a fleet and the engine that has started its agents.
+// Crew is a fleet and the engine that started its agents.
 type Crew struct {
 	*Fleet
 	stop func() error
 	over atomic.Bool
 }
 
-// Muster listens, has the engine start its agents, and returns when all have joined. Dismiss
-// must be called where there is no error.
+// Muster listens, lets the engine start its agents, and returns when all have joined. If there is
+// no error, Dismiss must be called.
 func Muster(ctx context.Context, e Engine, version string, logf func(string, ...any)) (_ *Crew, err error) {
 	listen, host, err := e.Reach(ctx)
 	if err != nil {
@@ -133,13 +131,13 @@ func Muster(ctx context.Context, e Engine, version string, logf func(string, ...
 	return c, f.Await(ctx, e.Agents())
 }
 
-// Dismiss tells the agents that the run is over, and takes them away.
+// Dismiss stops the agents and removes what was created for them.
 func (c *Crew) Dismiss() error {
 	c.over.Store(true)
 	return errors.Join(c.Close(), c.stop())
 }
 
-// everywhere says whether listening there is listening on all addresses.
+// everywhere reports whether host stands for all addresses of this machine.
 func everywhere(host string) bool {
 	a, err := netip.ParseAddr(host)
 	return host == "" || err == nil && a.IsUnspecified()

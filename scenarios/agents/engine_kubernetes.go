@@ -16,22 +16,22 @@ import (
 	"time"
 )
 
-// Kubernetes has agents be pods of an Indexed Job: the completion index is the agent's. It
-// speaks to the cluster through kubectl, with the rights and the context that has.
+// Kubernetes runs agents as pods of an Indexed Job: the completion index is the agent's. It uses
+// kubectl, with its permissions and context.
 //
-// A pod that fails or is deleted comes back with its index. In a run it is a new agent; the
-// clients of the one before are killed.
+// A pod that fails or is deleted is replaced by one with the same index. In a run that is a new
+// agent; the clients of the old one are killed.
 type Kubernetes struct {
 	Place
 	n       int
-	id      string // names what is made in the cluster
+	id      string // part of the names of all objects
 	options map[string]string
 
 	over     chan struct{}
 	finished bool // over is closed
 }
 
-// parseKubernetes reads N,NAME=VALUE,...
+// parseKubernetes parses N,NAME=VALUE,...
 func parseKubernetes(rest string, p Place) (Engine, error) {
 	number, said, _ := strings.Cut(rest, ",")
 	n, err := count(number)
@@ -43,14 +43,13 @@ func parseKubernetes(rest string, p Place) (Engine, error) {
 		return nil, err
 	}
 	id := make([]byte, 4)
-	_, _ = rand.Read(id) // it never fails
+	_, _ = rand.Read(id) // never fails
 	return &Kubernetes{Place: p, n: n, id: "zkbench-agents-" + hex.EncodeToString(id), options: options, over: make(chan struct{})}, nil
 }
 
-// Agents implements Engine.
 func (k *Kubernetes) Agents() int { return k.n }
 
-// Over is closed when the Job has ended: all agents have, and none comes back.
+// Over returns a channel that is closed when the Job has ended.
 func (k *Kubernetes) Over() <-chan struct{} { return k.over }
 
 // Reach implements Engine.
@@ -69,8 +68,8 @@ func (k *Kubernetes) Reach(ctx context.Context) (listen, host string, err error)
 	return listen, host, nil
 }
 
-// guess returns the address of this machine, or pod, on the way to the cluster's API: nodes
-// probably reach it, too.
+// guess returns the address of this machine, or pod, on the route to the cluster's API: nodes can
+// probably reach it too.
 func (k *Kubernetes) guess(ctx context.Context) (string, error) {
 	server := net.JoinHostPort(os.Getenv("KUBERNETES_SERVICE_HOST"), os.Getenv("KUBERNETES_SERVICE_PORT"))
 	if server == ":" { // not in a pod
@@ -84,7 +83,7 @@ func (k *Kubernetes) guess(ctx context.Context) (string, error) {
 		}
 		server = net.JoinHostPort(u.Hostname(), portOf(u))
 	}
-	conn, err := (&net.Dialer{}).DialContext(ctx, "udp", server) // sends nothing
+	conn, err := (&net.Dialer{}).DialContext(ctx, "udp", server) // sends no packet
 	if err != nil {
 		return "", err
 	}
@@ -107,11 +106,10 @@ const (
 	applyLimit = 60 * time.Second
 	logsLimit  = 60 * time.Second
 	askLimit   = 10 * time.Second
-	// deleteLimit leaves time for a node that does not answer.
+	// deleteLimit includes the time for a node that does not respond.
 	deleteLimit = 90 * time.Second
 )
 
-// Start implements Engine.
 func (k *Kubernetes) Start(ctx context.Context, j Join, ended func(error)) (stop func() error, err error) {
 	manifests, err := k.Manifests(&j)
 	if err != nil {
@@ -133,8 +131,8 @@ func (k *Kubernetes) Start(ctx context.Context, j Join, ended func(error)) (stop
 	return stop, nil
 }
 
-// apply makes what the manifests say. It is not cut short: what it is about to make would
-// appear after it was removed.
+// apply creates the objects of the manifests. It is not interrupted: an object might be created
+// after the removal.
 func (k *Kubernetes) apply(ctx context.Context, manifests []byte) error {
 	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), applyLimit)
 	defer cancel()
@@ -147,8 +145,8 @@ func (k *Kubernetes) apply(ctx context.Context, manifests []byte) error {
 	return context.Cause(ctx)
 }
 
-// handOver has the Job own the rest, which then goes with it where this process cannot take
-// it away.
+// handOver makes the Job the owner of the other objects, so that they are deleted with it even if
+// this process cannot.
 func (k *Kubernetes) handOver(ctx context.Context) error {
 	var uid strings.Builder
 	if err := k.kubectl(ctx, nil, into(&uid), "get", "job/"+k.id, "--output=jsonpath={.metadata.uid}"); err != nil {
@@ -163,7 +161,7 @@ func (k *Kubernetes) handOver(ctx context.Context) error {
 	return nil
 }
 
-// kinds are those of what is made: the Job, and what it owns.
+// kinds returns the kinds of objects: the Job and those that it owns.
 func (k *Kubernetes) kinds() []string {
 	if k.options["service"] == "yes" {
 		return []string{"job", "secret", "service", "endpointslice"}
@@ -171,7 +169,6 @@ func (k *Kubernetes) kinds() []string {
 	return []string{"job", "secret"}
 }
 
-// remove keeps what the pods have printed, and deletes all that was made.
 func (k *Kubernetes) remove() error {
 	if err := k.keepLogs(); err != nil {
 		k.Logf("what the pods have printed is not kept: %v", err)
@@ -194,7 +191,7 @@ func (k *Kubernetes) remove() error {
 	return nil
 }
 
-// leaving says that the cluster has been told to delete the Job, and waits for its pods.
+// leaving reports whether the Job is being deleted, and waits for its pods.
 func (k *Kubernetes) leaving() bool {
 	ctx, cancel := context.WithTimeout(context.Background(), askLimit)
 	defer cancel()
@@ -203,12 +200,11 @@ func (k *Kubernetes) leaving() bool {
 	return err == nil && since.Len() > 0
 }
 
-// keepLogs writes what the pods that are there have printed into a file.
+// keepLogs saves the logs of the existing pods to a file.
 func (k *Kubernetes) keepLogs() error {
 	return k.keep("kubernetes.log", "--selector="+k.selector(), "--prefix", "--tail=-1", "--ignore-errors", "--max-log-requests=10000")
 }
 
-// keep writes what pods have printed into a file, where a folder is there for that.
 func (k *Kubernetes) keep(name string, which ...string) error {
 	if k.Dir == "" {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// What is read of a cluster's objects.
+// Parts of the cluster's objects that are used.
 type (
 	metadata struct {
 		Name              string
@@ -41,11 +41,10 @@ type (
 	}
 )
 
-// rewatch is how long to wait before a watch that has ended begins again: the API ends each
-// some time.
+// rewatch is the delay before a watch that has ended begins again: the API ends watches at times.
 const rewatch = time.Second
 
-// deleted is the word of the API for an object that is gone.
+// deleted is the event of an object that was deleted.
 const deleted = "DELETED"
 
 // follow calls seen with each object of a kind, at first and when it changes, until ctx is done.
@@ -64,7 +63,7 @@ func follow[T any](ctx context.Context, k *Kubernetes, kind string, seen func(ev
 	}
 }
 
-// changes reads what kubectl prints of a watch.
+// changes parses kubectl's output of a watch.
 func changes[T any](r io.Reader, seen func(event string, object T)) error {
 	for d := json.NewDecoder(r); ; {
 		var c struct {
@@ -82,8 +81,7 @@ func changes[T any](r io.Reader, seen func(event string, object T)) error {
 	}
 }
 
-// followPods says what keeps agents from running, and keeps what those have printed whose
-// pods are deleted.
+// followPods logs why agents do not run, and saves the logs of deleted pods.
 func (k *Kubernetes) followPods(ctx context.Context) {
 	said, leaving := map[string]string{}, map[string]bool{}
 	var logs sync.WaitGroup
@@ -96,12 +94,12 @@ func (k *Kubernetes) followPods(ctx context.Context) {
 		said[name] = text
 		if p.Metadata.DeletionTimestamp != "" && !leaving[name] {
 			leaving[name] = true
-			logs.Go(func() { _ = k.keep(name+".log", "pod/"+name, "--follow") }) // it may be gone already
+			logs.Go(func() { _ = k.keep(name+".log", "pod/"+name, "--follow") }) // it may be deleted already
 		}
 	})
 }
 
-// trouble says why the pod's agent does not run, or will not for long.
+// trouble returns why the pod's agent does not run or will soon end.
 func (p podObject) trouble() string {
 	if p.Metadata.DeletionTimestamp != "" {
 		return "is being deleted: another one takes its index"
@@ -123,8 +121,7 @@ func (p podObject) trouble() string {
 	return ""
 }
 
-// followJob tells whoever waits for the agents when one will not come back, and closes over
-// when none will.
+// followJob reports an agent that will not be replaced, and closes over when the Job ends.
 func (k *Kubernetes) followJob(ctx context.Context, ended func(error)) {
 	said := ""
 	follow(ctx, k, "job", func(event string, j jobObject) {
@@ -142,7 +139,7 @@ func (k *Kubernetes) followJob(ctx context.Context, ended func(error)) {
 	})
 }
 
-// failure says why an agent will not come back.
+// failure returns why an agent will not be replaced.
 func (j jobObject) failure() string {
 	if c := j.has("Failed"); c != nil {
 		return fmt.Sprintf("it has failed: %s: %s", c.Reason, c.Message)
@@ -153,7 +150,7 @@ func (j jobObject) failure() string {
 	return ""
 }
 
-// has returns a condition that holds; nil.
+// has returns a condition that is true, or nil.
 func (j jobObject) has(kind string) *condition {
 	for _, c := range j.Status.Conditions {
 		if c.Type == kind && c.Status == "True" {

@@ -14,8 +14,8 @@ import (
 	"github.com/zkbench/zkbench/recipes/driver/site"
 )
 
-// kubectl runs kubectl until it has ended; when ctx is done, it is killed. read is given what
-// it prints; nil drops that. The terminal's Ctrl-C does not reach it.
+// kubectl runs kubectl until it ends; it is killed when ctx is done. read receives its output; nil
+// discards it. It ignores the terminal's Ctrl-C.
 func (k *Kubernetes) kubectl(ctx context.Context, in []byte, read func(io.Reader) error, args ...string) error {
 	all := slices.Concat([]string{"kubectl"}, k.cluster(), args)
 	p, err := site.Here{}.Start(site.Program{Args: all, Mark: Mark + "=" + k.Owner})
@@ -40,13 +40,13 @@ func (k *Kubernetes) kubectl(ctx context.Context, in []byte, read func(io.Reader
 	return nil
 }
 
-// talk writes to a process and reads from it until it prints no more. It returns what the
-// process has printed to stderr, to be added to a sentence.
+// talk writes to a process and reads its output to the end. It returns what the process printed to
+// stderr, as a suffix for an error.
 func talk(p site.Process, in []byte, read func(io.Reader) error) (wrong string, err error) {
 	var text bytes.Buffer
 	var streams sync.WaitGroup
 	streams.Go(func() {
-		_, _ = p.Stdin().Write(in) // it says itself what it has not read
+		_, _ = p.Stdin().Write(in) // the process reports this itself
 		_ = p.Stdin().Close()
 	})
 	streams.Go(func() {
@@ -65,7 +65,6 @@ func talk(p site.Process, in []byte, read func(io.Reader) error) (wrong string, 
 	return wrong, err
 }
 
-// into has what kubectl prints written to w.
 func into(w io.Writer) func(io.Reader) error {
 	return func(r io.Reader) error {
 		_, err := io.Copy(w, r)
@@ -73,7 +72,7 @@ func into(w io.Writer) func(io.Reader) error {
 	}
 }
 
-// cluster are the flags of kubectl that say where.
+// cluster returns kubectl's flags for the context and namespace.
 func (k *Kubernetes) cluster() (flags []string) {
 	for _, name := range []string{"context", "namespace"} {
 		if value := k.options[name]; value != "" {

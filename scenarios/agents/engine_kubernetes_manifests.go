@@ -15,35 +15,35 @@ var kubernetesText string
 
 var kubernetesTemplate = text.Must(text.New("engine_kubernetes.yaml").Funcs(text.FuncMap{"quote": quote}).Parse(kubernetesText))
 
-// quote makes any text a string of YAML, as which JSON's are read.
+// quote returns any text as a YAML string, in the form of JSON.
 func quote(text string) (string, error) {
 	quoted, err := json.Marshal(text)
 	return string(quoted), err
 }
 
-// runLabel is on everything that is made in a cluster. Its value is the engine's id.
+// runLabel is the label of every object. Its value is the engine's ID.
 const runLabel = "zkbench/run"
 
 const (
-	attemptsPerIndex = 6     // beyond the first; each waits twice as long as the one before
-	keepFinished     = 300   // seconds that a Job stays whose coordinator is gone
-	graceSeconds     = 10    // that a pod has to end
-	imageUser        = 65532 // whom the image names; any other would do
+	attemptsPerIndex = 6     // retries; each waits twice as long as the last
+	keepFinished     = 300   // seconds that a Job is kept without its coordinator
+	graceSeconds     = 10    // seconds that a pod may take to end
+	imageUser        = 65532 // user of the image; any other works
 )
 
-// manifest is what the template is given.
+// manifest is the data of the template.
 type manifest struct {
 	Name, Label, Join           string
 	Agents                      int
 	Attempts, Keep, Grace, User int
 	Options                     map[string]string
-	Endpoint, Port, Family      string // of the coordinator, where a Service is in front of it
+	Endpoint, Port, Family      string // of the coordinator, if it is behind a Service
 }
 
-// placeholder stands in a Secret that is only shown.
+// placeholder is for a Secret that is only displayed.
 const placeholder = "(the join file of the coordinator: --join FILE puts it here)\n"
 
-// Manifests renders what Start applies. Without a Join the Secret has a placeholder.
+// Manifests renders the objects that Start creates. Without a Join the Secret has a placeholder.
 func (k *Kubernetes) Manifests(j *Join) ([]byte, error) {
 	m := manifest{
 		Name: k.id, Label: runLabel, Join: placeholder, Agents: k.n, Options: k.options,
@@ -61,7 +61,7 @@ func (k *Kubernetes) Manifests(j *Join) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// reach has agents call the coordinator by an address that pods reach.
+// reach makes agents dial an address of the coordinator that pods reach.
 func (m *manifest) reach(j *Join) error {
 	host, port, err := net.SplitHostPort(j.Address)
 	if err != nil {
@@ -77,7 +77,7 @@ func (m *manifest) reach(j *Join) error {
 	return nil
 }
 
-// putServiceInFront has agents call the coordinator by the name of a Service, where that is wanted.
+// putServiceInFront makes agents dial a Service in front of the coordinator, if requested.
 func (m *manifest) putServiceInFront(j *Join) error {
 	if m.Options["service"] != "yes" {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Option is what can be said about an engine behind its number of agents: kubernetes:3,NAME=VALUE.
+// Option is an option of an engine, after its number of agents: kubernetes:3,NAME=VALUE.
 type Option struct {
 	Name, About, Default string
 	valid                *regexp.Regexp
@@ -20,7 +20,7 @@ var (
 	word     = regexp.MustCompile(`^[^\s,]+$`)
 )
 
-// KubernetesOptions returns what can be said about the engine kubernetes.
+// KubernetesOptions returns the options of the engine kubernetes.
 func KubernetesOptions() []Option {
 	return []Option{
 		{"image", "image whose entry point is this very zkbench", defaultImage(), word},
@@ -35,7 +35,7 @@ func KubernetesOptions() []Option {
 	}
 }
 
-// parseOptions reads NAME=VALUE,...
+// parseOptions parses NAME=VALUE,...
 func parseOptions(text string, known []Option) (map[string]string, error) {
 	values := map[string]string{}
 	for _, o := range known {
@@ -65,7 +65,7 @@ func names(options []Option) (all []string) {
 	return all
 }
 
-// defaultImage is the published one where this zkbench is a release, and else what make image
+// defaultImage is the published image for a release of zkbench, and else the one that make image
 // builds.
 func defaultImage() string {
 	info, ok := debug.ReadBuildInfo()

@@ -16,13 +16,13 @@ import (
 	"github.com/zkbench/zkbench/recipes/driver/site"
 )
 
-// joinLimit is how long agents may take to join: a cluster may have to fetch an image.
+// joinLimit is how long agents may take to join: a cluster may have to pull an image.
 const joinLimit = 5 * time.Minute
 
-// endLimit is how long an agent may take to end once it was told to.
+// endLimit is how long an agent may take to stop.
 const endLimit = 10 * time.Second
 
-// local has agents be processes on this machine.
+// local runs agents as processes on this machine.
 type local struct {
 	Place
 	n int
@@ -35,7 +35,6 @@ func parseLocal(rest string, p Place) (Engine, error) {
 
 func (l local) Agents() int { return l.n }
 
-// Reach implements Engine.
 func (l local) Reach(context.Context) (listen, host string, err error) {
 	if l.Listen != "" {
 		return l.Listen, "", nil
@@ -43,7 +42,6 @@ func (l local) Reach(context.Context) (listen, host string, err error) {
 	return "127.0.0.1:0", "", nil
 }
 
-// Start implements Engine.
 func (l local) Start(_ context.Context, j Join, ended func(error)) (stop func() error, err error) {
 	file := filepath.Join(l.Dir, "join.pem")
 	if err := writeJoin(file, j); err != nil {
@@ -61,9 +59,9 @@ func (l local) Start(_ context.Context, j Join, ended func(error)) (stop func() 
 	return stop, nil
 }
 
-// started are processes on this machine that are agents, or stand for some.
+// started are processes on this machine that are agents, or that carry one.
 type started struct {
-	hint func(name string, code int) string // what to do about an exit code, to be added to a sentence; nil is nothing
+	hint func(name string, code int) string
 
 	mu       sync.Mutex
 	ending   bool
@@ -72,18 +70,18 @@ type started struct {
 	watchers sync.WaitGroup
 }
 
-// Mark names the environment variable that agents carry which were started here. Its value is
-// the process that has started them.
+// Mark names the environment variable of agents that were started here. Its value identifies the
+// process that started them.
 const Mark = "ZKBENCH_AGENT"
 
-// Ended says that an agent's process has ended; with code 0 because its run was over.
+// Ended is the error for an agent's process that has ended; its code is 0 at the end of a run.
 type Ended struct {
 	error
 	Code int
 }
 
-// start starts a process that stands for an agent. What it prints goes to a file. feed is
-// written to its stdin, which then stays open: its end tells an agent to end.
+// start starts the process of an agent. Its output goes to a file. feed is written to its stdin,
+// which then stays open: an agent stops when its stdin ends.
 func (s *started) start(p Place, name string, args []string, feed io.Reader, ended func(error)) error {
 	log, err := os.Create(filepath.Join(p.Dir, name+".log"))
 	if err != nil {
@@ -98,19 +96,19 @@ func (s *started) start(p Place, name string, args []string, feed io.Reader, end
 	s.mu.Unlock()
 	printed := &tail{to: log}
 	var said sync.WaitGroup
-	for _, from := range []site.Output{r.Stdout(), r.Stderr()} { // it is for people
+	for _, from := range []site.Output{r.Stdout(), r.Stderr()} { // the output is for users
 		said.Go(func() {
 			defer from.Close()
 			_, _ = io.Copy(printed, from)
 		})
 	}
 	if feed != nil {
-		s.watchers.Go(func() { _, _ = io.Copy(r.Stdin(), feed) }) // it has ended, then
+		s.watchers.Go(func() { _, _ = io.Copy(r.Stdin(), feed) }) // it fails when the process has ended
 	}
 	s.watchers.Go(func() {
 		<-r.Exited()
 		_ = r.Stdin().Close()
-		late := time.Now().Add(time.Second) // somebody else may keep them open
+		late := time.Now().Add(time.Second) // another process may keep the pipes open
 		_, _ = r.Stdout().SetReadDeadline(late), r.Stderr().SetReadDeadline(late)
 		said.Wait()
 		s.mu.Lock()
@@ -123,7 +121,6 @@ func (s *started) start(p Place, name string, args []string, feed io.Reader, end
 	return nil
 }
 
-// why is what to do about an exit code.
 func (s *started) why(name string, code int) string {
 	if s.hint == nil {
 		return ""
@@ -131,7 +128,7 @@ func (s *started) why(name string, code int) string {
 	return s.hint(name, code)
 }
 
-// end ends all processes: their stdin ends, and what has not exited after a while is killed.
+// end stops all processes: their stdin is closed, and those that do not exit in time are killed.
 func (s *started) end() error {
 	s.mu.Lock()
 	s.ending = true
@@ -159,8 +156,7 @@ func (s *started) end() error {
 	return err
 }
 
-// tail writes to a file and keeps the last line, or the one with which a program in Go begins
-// to say that it has crashed.
+// tail writes to a file and keeps the last line, or the first line of a Go program's crash.
 type tail struct {
 	mu      sync.Mutex
 	to      *os.File
@@ -168,10 +164,9 @@ type tail struct {
 	crashed bool
 }
 
-// crash is how a program in Go begins its last words.
+// crash matches the beginning of a Go program's crash message.
 var crash = regexp.MustCompile(`(?m)^(panic|fatal error): .*`)
 
-// Write implements io.Writer.
 func (t *tail) Write(b []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -186,7 +181,7 @@ func (t *tail) Write(b []byte) (int, error) {
 	return t.to.Write(b)
 }
 
-// last is what was printed last, to be added to a sentence.
+// last returns the last line of output, as a suffix for an error.
 func (t *tail) last() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -15,20 +15,20 @@ import (
 	"github.com/kballard/go-shellquote"
 )
 
-// SSHKey names the environment variable with the ssh that agents are started with, and its
-// options: ssh -F FILE -p 2222.
+// SSHKey names the environment variable with the ssh command that starts agents, and its options:
+// ssh -F FILE -p 2222.
 const SSHKey = "ZKBENCH_SSH"
 
-// defaultSSH asks nobody for a password: there are several hosts, and one terminal.
+// defaultSSH does not ask for a password: there may be several hosts, and one terminal.
 const defaultSSH = "ssh -o BatchMode=yes"
 
-// ssh has agents be on other machines, to which it copies this program. Nothing is installed
-// there: all is in one folder, which goes when the agent ends.
+// ssh runs agents on other machines, to which it copies this program. Nothing is installed: all
+// files are in one folder, which is removed when the agent ends.
 type ssh struct {
 	Place
 	hosts []string
-	words []string          // ssh and its options
-	ways  map[string]string // our address as each host reaches it; empty where Listen says it
+	words []string          // the ssh command with its options
+	ways  map[string]string // our address for each host; empty if Listen sets it
 }
 
 func parseSSH(rest string, p Place) (Engine, error) {
@@ -48,7 +48,8 @@ func parseSSH(rest string, p Place) (Engine, error) {
 	return &ssh{Place: p, hosts: hosts, words: words}, nil
 }
 
-// checkHost wants what can be nothing but a host to ssh, and a file's name to us.
+// checkHost rejects names that ssh could take for something else than a host, or that are no file
+// names.
 func checkHost(host string) error {
 	if host == "" || host[0] == '-' || strings.ContainsAny(host, "/ \t\r\n") {
 		return fmt.Errorf("%q is no host: want HOST or USER@HOST, as ssh takes them; ports and keys belong in ssh_config, or in $%s", host, SSHKey)
@@ -58,15 +59,13 @@ func checkHost(host string) error {
 
 func (s *ssh) Agents() int { return len(s.hosts) }
 
-// Start implements Engine. One ssh for each host carries the program there, and ends when the
-// agent does.
 func (s *ssh) Start(ctx context.Context, j Join, ended func(error)) (stop func() error, err error) {
 	program, err := os.Open(s.Self[0])
 	if err != nil {
 		return nil, fmt.Errorf("copy this program: %w", err)
 	}
 	all := &started{hint: func(name string, code int) string {
-		if ctx.Err() != nil { // all had joined: it could be had
+		if ctx.Err() != nil { // all had joined before
 			return ""
 		}
 		return s.hint(name, code)
@@ -88,18 +87,18 @@ func (s *ssh) Start(ctx context.Context, j Join, ended func(error)) (stop func()
 	return stop, nil
 }
 
-// command is what runs something on a host. A host that is not there, or not any more, is
-// given up, unless the words before say otherwise: ssh takes an option's first value.
+// command returns the command that runs a line on a host. Keep-alive options, unless the user set
+// others, detect a host that is gone: ssh uses the first value of an option.
 func (s *ssh) command(host, line string) []string {
 	return append(slices.Clone(s.words), "-T", "-o", "ConnectTimeout=15", "-o", "ServerAliveInterval=2", "-o", "ServerAliveCountMax=3", "--", host, line)
 }
 
-// hint says what to do about an agent that has ended before it has joined, with an exit code.
+// hint explains the exit code of an agent that ended before it joined.
 func (s *ssh) hint(name string, code int) string {
 	switch code {
-	case 255: // ssh's own
+	case 255: // of ssh
 		return fmt.Sprintf("; have this work without a question: %s %s true", shellquote.Join(s.words...), shellquote.Join(name))
-	case 126, 127: // the shell's
+	case 126, 127: // of the shell
 		return "; the program cannot be run there: build it static (make build), and have TMPDIR there be where programs may run"
 	}
 	return ""

@@ -7,21 +7,21 @@ import (
 	"strings"
 )
 
-// What goes on at the other end of ssh. The command is the same for every host, and has
-// neither a single quote nor an exclamation mark, so that any login shell hands it to sh as
-// it is. All that differs comes over stdin: what uname must say, the agent's arguments up to
-// an empty line, the join file up to a line "end", the program's size, and the program. Only
-// sh's read takes no more than its line; head may take more than it was asked for, and so
-// the program comes last. Then stdin says nothing until it ends, which ends the agent.
+// The remote side of ssh. The command is the same for every host, without single quotes and
+// exclamation marks, so that any login shell passes it to sh unchanged. The rest comes over stdin:
+// the expected output of uname, the agent's arguments up to an empty line, the join file up to a
+// line "end", the program's size, and the program. sh's read consumes no more than a line; head may
+// read ahead, so the program comes last. Afterwards stdin is silent until it ends, which stops the
+// agent.
 const (
 	remoteJoin    = "join.pem"
 	remoteProgram = "zkbench"
 	remoteFolder  = "zkbench-agent."
 )
 
-// remoteLines are run by sh. The folder goes however the agent ends, and also where stdin
-// ends before the program is there. A signal waits until the agent has ended, which it does
-// then too: its stdin ends with the connection.
+// remoteLines are run by sh. The folder is removed however the agent ends, also if stdin ends
+// before the program is complete. Signals are handled after the agent has ended, which it does
+// because stdin ends with the connection.
 var remoteLines = []string{
 	`read -r want`,
 	`is=$(uname -sm)`,
@@ -41,11 +41,11 @@ var remoteLines = []string{
 	`./` + remoteProgram + ` "$@"`,
 }
 
-// remoteScript is one line for any login shell.
+// remoteScript returns one line for any login shell.
 func remoteScript() string { return "exec sh -c '" + strings.Join(remoteLines, "; ") + "'" }
 
-// uname is what uname -sm says where a program for GOOS/GOARCH runs. Of others nothing is
-// known, and the host's kernel refuses what it cannot run.
+// uname is the output of uname -sm where a program for GOOS/GOARCH runs. For other systems the
+// host's kernel decides.
 var uname = map[string]string{
 	"linux/amd64":  "Linux x86_64",
 	"linux/arm64":  "Linux aarch64",
@@ -53,7 +53,7 @@ var uname = map[string]string{
 	"darwin/arm64": "Darwin arm64",
 }
 
-// remoteFeed is what goes to stdin.
+// remoteFeed returns the content of stdin.
 func remoteFeed(want string, args []string, j Join, program *io.SectionReader) io.Reader {
 	var head bytes.Buffer
 	fmt.Fprintf(&head, "%s\n%s\n\n", want, strings.Join(args, "\n"))

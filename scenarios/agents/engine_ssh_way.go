@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// Reach implements Engine. Where nobody has said on which address to listen, it is the one
-// from which this machine sends to the hosts: they can answer there. Where that is not the
-// same for all, it is every address of this machine, and each host dials its own.
+// Reach implements Engine. Without a configured address it listens on the address from which this
+// machine sends to the hosts. If that differs between hosts, it listens on all addresses, and each
+// host dials its own.
 func (s *ssh) Reach(ctx context.Context) (listen, host string, err error) {
 	at, port := "", "0"
 	if s.Listen != "" {
@@ -37,7 +37,7 @@ func (s *ssh) Reach(ctx context.Context) (listen, host string, err error) {
 	return net.JoinHostPort(at, port), "", nil
 }
 
-// address is where a host dials, of a listener's address.
+// address returns the address that a host dials for a listener.
 func (s *ssh) address(host, listener string) string {
 	way, known := s.ways[host]
 	_, port, err := net.SplitHostPort(listener)
@@ -60,8 +60,8 @@ func (s *ssh) findWays(ctx context.Context) (map[string]string, error) {
 	return ways, errors.Join(errs...)
 }
 
-// findWay returns the address from which this machine sends to a host: the kernel chooses
-// one when a UDP socket is connected, and sends nothing.
+// findWay returns the address from which this machine sends to a host: the kernel chooses one when
+// a UDP socket is connected, without a packet.
 func (s *ssh) findWay(ctx context.Context, host string) (string, error) {
 	c, err := s.config(ctx, host)
 	if err != nil {
@@ -80,7 +80,7 @@ func (s *ssh) findWay(ctx context.Context, host string) (string, error) {
 	return conn.LocalAddr().(*net.UDPAddr).IP.String(), nil
 }
 
-// config is what ssh makes of a host: its options by their names in lower case.
+// config returns ssh's options for a host, by name in lower case.
 func (s *ssh) config(ctx context.Context, host string) (map[string]string, error) {
 	args := append(s.words[1:len(s.words):len(s.words)], "-G", "--", host)
 	out, err := exec.CommandContext(ctx, s.words[0], args...).Output()
@@ -94,7 +94,7 @@ func (s *ssh) config(ctx context.Context, host string) (map[string]string, error
 	return parseConfig(string(out)), nil
 }
 
-// parseConfig reads what ssh -G prints: a line for each option.
+// parseConfig parses the output of ssh -G, one option per line.
 func parseConfig(text string) map[string]string {
 	c := map[string]string{}
 	for line := range strings.Lines(text) {

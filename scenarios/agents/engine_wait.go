@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// wait has somebody else start the agents.
+// wait expects agents that the user starts.
 type wait struct {
 	Place
 	n int
@@ -20,7 +20,6 @@ func parseWait(rest string, p Place) (Engine, error) {
 
 func (w wait) Agents() int { return w.n }
 
-// Reach implements Engine.
 func (w wait) Reach(context.Context) (listen, host string, err error) {
 	if w.Listen != "" {
 		return w.Listen, "", nil
@@ -28,7 +27,6 @@ func (w wait) Reach(context.Context) (listen, host string, err error) {
 	return "127.0.0.1:0", "", nil
 }
 
-// Start implements Engine.
 func (w wait) Start(_ context.Context, j Join, _ func(error)) (stop func() error, err error) {
 	file := filepath.Join(w.Dir, "join.pem")
 	if err := writeJoin(file, j); err != nil {

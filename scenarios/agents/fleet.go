@@ -17,8 +17,7 @@ import (
 	"github.com/zkbench/zkbench/scenarios/agents/internal/msg"
 )
 
-// Fleet is the agents of a run, as the coordinator has them. All methods are safe to call
-// from any goroutine.
+// Fleet is the coordinator's view of a run's agents. All methods are safe for concurrent use.
 type Fleet struct {
 	version     string
 	logf        func(format string, args ...any)
@@ -27,18 +26,18 @@ type Fleet struct {
 	work        sync.WaitGroup
 
 	mu      sync.Mutex
-	peers   []*peer // that have joined, in their order; those that are lost stay
+	peers   []*peer // agents that have joined, in order; lost ones stay
 	changed chan struct{}
-	refused error             // why the last one that wanted to join was not let in
+	refused error             // why the last agent was refused
 	pending map[net.Conn]bool // connections that have not joined yet
 	closed  bool
 }
 
-// mostPending bounds the connections that have not joined yet: anybody can make one.
+// mostPending bounds the connections that have not joined: any process can open one.
 const mostPending = 64
 
-// Listen begins a fleet without agents. They dial address, host:port; port 0 is one that is
-// free. Their version must be the given one. Close must be called.
+// Listen creates a fleet without agents. They dial address, host:port; port 0 is a free one. Their
+// version must equal version. Close must be called.
 func Listen(address, version string, logf func(format string, args ...any)) (*Fleet, error) {
 	c, err := newCredentials()
 	if err != nil {
@@ -53,12 +52,13 @@ func Listen(address, version string, logf func(format string, args ...any)) (*Fl
 	return f, nil
 }
 
-// Join is what an agent needs that reaches the coordinator at a host; "" is where it listens.
+// Join returns what an agent needs that dials the coordinator at host; "" for the host of the
+// listener.
 func (f *Fleet) Join(host string) Join {
 	j := f.credentials.join
 	j.Version, j.Address = f.version, f.listener.Addr().String()
 	if host != "" {
-		_, port, _ := net.SplitHostPort(j.Address) // it is one
+		_, port, _ := net.SplitHostPort(j.Address) // always host:port
 		j.Address = net.JoinHostPort(host, port)
 	}
 	return j
@@ -70,7 +70,7 @@ func (f *Fleet) accept() {
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
-		if err != nil { // no file descriptor is left: the agent tries again
+		if err != nil {
 			time.Sleep(10 * time.Millisecond)
 			continue
 		}
@@ -79,7 +79,7 @@ func (f *Fleet) accept() {
 			continue
 		}
 		f.work.Go(func() {
-			// Whatever the other end leaves undone, its connection ends in time, or with the fleet.
+			// The connection ends in time whatever the other end does.
 			late := time.AfterFunc(greetLimit, func() { _ = conn.Close() })
 			err := f.admit(conn)
 			late.Stop()
@@ -95,7 +95,8 @@ func (f *Fleet) accept() {
 	}
 }
 
-// begin notes a connection that has not joined yet; false if there are too many, or the fleet closes.
+// begin records a connection that has not joined yet. It returns false if there are too many or the
+// fleet is closing.
 func (f *Fleet) begin(conn net.Conn) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -109,7 +110,7 @@ func (f *Fleet) begin(conn net.Conn) bool {
 	return true
 }
 
-// end notes that a connection has joined, or failed to.
+// end records that a connection has joined or failed.
 func (f *Fleet) end(conn net.Conn) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -140,7 +141,7 @@ func (f *Fleet) admit(conn net.Conn) error {
 	return nil
 }
 
-// greet hears what the agent is, and answers whether it may join.
+// greet reads the agent's hello and answers whether it may join.
 func (f *Fleet) greet(link *yamux.Session) (h msg.Hello, err error) {
 	s, err := link.AcceptStream()
 	if err != nil {
@@ -153,13 +154,13 @@ func (f *Fleet) greet(link *yamux.Session) (h msg.Hello, err error) {
 	}
 	refused := sameVersion(f.version, h.Version)
 	err = errors.Join(refused, say(s, msg.Welcome{Refused: msg.Words(refused)}))
-	if refused != nil { // who closes first may take the words away from the other end
+	if refused != nil {
 		_, _ = io.Copy(io.Discard, s)
 	}
 	return h, err
 }
 
-// add gives an agent that has joined its name, and tells who waits for it.
+// add names an agent that has joined, and wakes the waiters.
 func (f *Fleet) add(p *peer) {
 	f.mu.Lock()
 	p.name = p.hello.Name
@@ -167,7 +168,7 @@ func (f *Fleet) add(p *peer) {
 		p.name = fmt.Sprintf("%s.%d", p.hello.Name, n)
 	}
 	f.peers = append(f.peers, p)
-	f.work.Go(p.watch) // it has its name
+	f.work.Go(p.watch)
 	f.work.Go(p.serve)
 	closed := f.closed
 	close(f.changed)
@@ -180,7 +181,7 @@ func (f *Fleet) add(p *peer) {
 	f.logf("agent %s has joined (from %s, its clock is known to %v)", p.name, p.link.RemoteAddr(), p.clockError())
 }
 
-// lost says that an agent is gone.
+// lost records that an agent is gone.
 func (f *Fleet) lost(p *peer) {
 	f.mu.Lock()
 	closed := f.closed
@@ -190,16 +191,16 @@ func (f *Fleet) lost(p *peer) {
 	}
 }
 
-// alive returns the agents that are there, by their index and the order in which they came.
+// alive returns the connected agents by index, then in order of joining.
 func (f *Fleet) alive() []*peer {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return inOrder(slices.DeleteFunc(slices.Clone(f.peers), func(p *peer) bool { return p.isLost() }))
 }
 
-// home returns the agent on which the n-th client is to live, nil if none is there: clients
-// are spread over all that have joined, and those of one that is lost over the others. Who
-// comes back with the index of one that is lost has its place.
+// home returns the agent for the n-th client, or nil: clients are spread over all agents that have
+// joined, and those of a lost agent over the others. An agent with the index of a lost one replaces
+// it.
 func (f *Fleet) home(n int) *peer {
 	var places, there []*peer
 	f.mu.Lock()
@@ -224,7 +225,7 @@ func (f *Fleet) home(n int) *peer {
 	return places[n%len(places)]
 }
 
-// Await returns once that many agents have joined and are there.
+// Await waits until n agents are connected.
 func (f *Fleet) Await(ctx context.Context, n int) error {
 	for {
 		f.mu.Lock()
@@ -246,7 +247,7 @@ func (f *Fleet) Await(ctx context.Context, n int) error {
 	}
 }
 
-// Names returns the agents that have joined, lost or not.
+// Names returns the names of all agents that have joined, including lost ones.
 func (f *Fleet) Names() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -257,17 +258,16 @@ func (f *Fleet) Names() []string {
 	return names
 }
 
-// inOrder sorts agents by their index, then as they came.
+// inOrder sorts agents by index, then in order of joining.
 func inOrder(peers []*peer) []*peer {
 	slices.SortStableFunc(peers, func(a, b *peer) int { return a.hello.Index - b.hello.Index })
 	return peers
 }
 
-// String says what the fleet is, for people.
+// String describes the fleet.
 func (f *Fleet) String() string { return "agents " + strings.Join(f.Names(), ", ") }
 
-// clockError returns by how much the clock of an agent that is there may be wrong now, of the
-// worst.
+// clockError returns the largest possible clock error of the connected agents now.
 func (f *Fleet) clockError() (worst time.Duration) {
 	for _, p := range f.alive() {
 		worst = max(worst, p.clockError())
@@ -275,15 +275,15 @@ func (f *Fleet) clockError() (worst time.Duration) {
 	return worst
 }
 
-// Close tells the agents that the run is over, and returns when nothing of the fleet runs
-// any more. It is safe to call twice.
+// Close tells the agents that the run is over, and waits for all goroutines of the fleet. It may be
+// called twice.
 func (f *Fleet) Close() error {
 	f.mu.Lock()
 	first := !f.closed
 	f.closed = true
 	peers := slices.Clone(f.peers)
 	for conn := range f.pending {
-		_ = conn.Close() // it does not join any more
+		_ = conn.Close()
 	}
 	f.mu.Unlock()
 	var err error

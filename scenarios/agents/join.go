@@ -17,12 +17,11 @@ import (
 	"time"
 )
 
-// Join is what an agent needs to find its coordinator and to be let in. It is handed over out
-// of band, in a file or a secret: whoever has it can be an agent of the run, and start
-// programs on no other machine than its own.
+// Join is what an agent needs to find its coordinator and to be admitted. It is passed in a file or
+// a secret: its holder can be an agent of the run, which starts programs on its own machine only.
 type Join struct {
 	Address     string // host:port of the coordinator
-	Version     string // of the coordinator, which the agent's must match
+	Version     string // of the coordinator, which must equal the agent's
 	Authority   []byte // PEM: the certificate that signed the coordinator's
 	Certificate []byte // PEM: the agent's
 	Key         []byte // PEM: the agent's
@@ -40,14 +39,14 @@ const (
 	headerVersion = "Version"
 )
 
-// Encode returns the content of a join file: PEM.
+// Encode returns the content of a join file, in PEM.
 func (j Join) Encode() []byte {
 	block, _ := pem.Decode(j.Authority)
 	block.Headers = map[string]string{headerAddress: j.Address, headerVersion: j.Version}
 	return bytes.Join([][]byte{pem.EncodeToMemory(block), j.Certificate, j.Key}, nil)
 }
 
-// ParseJoin reads the content of a join file.
+// ParseJoin parses the content of a join file.
 func ParseJoin(text []byte) (j Join, err error) {
 	wrong := errors.New("it is no join file: want what zkbench run --agents has written, three PEM blocks")
 	authority, rest := pem.Decode(text)
@@ -74,7 +73,7 @@ func ParseJoin(text []byte) (j Join, err error) {
 	return j, err
 }
 
-// config is the agent's end of TLS.
+// config returns the agent's TLS configuration.
 func (j Join) config() (*tls.Config, error) {
 	pair, err := tls.X509KeyPair(j.Certificate, j.Key)
 	if err != nil {
@@ -87,18 +86,17 @@ func (j Join) config() (*tls.Config, error) {
 	return &tls.Config{Certificates: []tls.Certificate{pair}, RootCAs: pool, ServerName: coordinatorName, MinVersion: tls.VersionTLS13}, nil
 }
 
-// credentials are made for one run.
 type credentials struct {
 	server *tls.Config
 	join   Join // without address and version
 }
 
-// validity is how long a run's certificates are good for, before and after now: machines'
-// calendars may differ.
+// validity is how long a run's certificates are valid before and after now: clocks of machines may
+// differ.
 const validity = 24 * time.Hour
 
-// newCredentials makes an authority, and lets it sign a coordinator's and an agent's key. The
-// authority's own key is forgotten.
+// newCredentials creates an authority, which signs the keys of the coordinator and the agents. The
+// authority's own key is discarded.
 func newCredentials() (*credentials, error) {
 	authority := template("zkbench run")
 	authority.IsCA, authority.BasicConstraintsValid, authority.KeyUsage = true, true, x509.KeyUsageCertSign
@@ -156,7 +154,7 @@ func signed(t, by *x509.Certificate, key, byKey *ecdsa.PrivateKey) (certificate,
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}), nil
 }
 
-// sameVersion says why an agent cannot serve a coordinator.
+// sameVersion returns an error if the agent cannot serve the coordinator.
 func sameVersion(coordinator, agent string) error {
 	if coordinator == agent {
 		return nil

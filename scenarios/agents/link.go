@@ -15,25 +15,25 @@ import (
 	"github.com/zkbench/zkbench/scenarios/agents/internal/msg"
 )
 
-// A link is one connection, over which streams go side by side, each with flow control of its
-// own: a process that says more than the link carries waits, and nothing is lost.
+// A link is one connection with multiplexed streams, each with its own flow control: a process that
+// prints faster than the link waits, and nothing is lost.
 
 const (
-	// silenceLimit is how long a link may be silent before the other end is taken for gone.
+	// silenceLimit is how long a link may be silent before it counts as lost.
 	silenceLimit = 5 * time.Second
-	// greetLimit bounds the first words of both ends.
+	// greetLimit bounds the handshake.
 	greetLimit = 15 * time.Second
 )
 
 func linkConfig() *yamux.Config {
 	c := yamux.DefaultConfig()
 	c.KeepAliveInterval, c.ConnectionWriteTimeout = time.Second, silenceLimit
-	c.StreamOpenTimeout = 0 // a slow link is no dead one: that is for the silence to say
+	c.StreamOpenTimeout = 0 // a slow link is not lost; silenceLimit decides
 	c.LogOutput = io.Discard
 	return c
 }
 
-// say writes a line of JSON, the first word on a stream.
+// say writes a line of JSON, the first message on a stream.
 func say(w io.Writer, word any) error {
 	line, err := json.Marshal(word)
 	if err == nil {
@@ -42,7 +42,7 @@ func say(w io.Writer, word any) error {
 	return err
 }
 
-// hear reads a line of JSON and leaves everything behind it.
+// hear reads a line of JSON and nothing after it.
 func hear(r io.Reader, word any) error {
 	line, err := bufio.NewReaderSize(oneByte{io.LimitReader(r, longestWord)}, 16).ReadBytes('\n')
 	if errors.Is(err, io.EOF) && len(line) == longestWord {
@@ -54,15 +54,15 @@ func hear(r io.Reader, word any) error {
 	return json.Unmarshal(line, word)
 }
 
-// longestWord bounds what one end says first, in bytes.
+// longestWord bounds the first message of one end, in bytes.
 const longestWord = 64 << 10
 
-// oneByte reads byte by byte, so that a buffer in front of it holds nothing back.
+// oneByte reads byte by byte, so that a decoder does not read ahead.
 type oneByte struct{ io.Reader }
 
 func (o oneByte) Read(b []byte) (int, error) { return o.Reader.Read(b[:min(1, len(b))]) }
 
-// open opens a stream with its first word.
+// open opens a stream with its first message.
 func open(link *yamux.Session, o msg.Opening) (net.Conn, error) {
 	s, err := link.OpenStream()
 	if err != nil {
@@ -74,16 +74,15 @@ func open(link *yamux.Session, o msg.Opening) (net.Conn, error) {
 	return pipe{s}, nil
 }
 
-// pipe is a stream in place of an operating system's pipe.
+// pipe is a stream used like an operating system's pipe: an expired deadline is
+// os.ErrDeadlineExceeded.
 type pipe struct{ *yamux.Stream }
 
-// Write says as a file does that its deadline has passed.
 func (p pipe) Write(b []byte) (int, error) {
 	n, err := p.Stream.Write(b)
 	return n, deadline(err)
 }
 
-// Read does, too.
 func (p pipe) Read(b []byte) (int, error) {
 	n, err := p.Stream.Read(b)
 	return n, deadline(err)
@@ -96,7 +95,7 @@ func deadline(err error) error {
 	return err
 }
 
-// join passes bytes both ways until one end has no more, and closes both.
+// join copies bytes both ways until one end is at its end, and closes both.
 func join(a, b net.Conn) {
 	done := make(chan struct{}, 2)
 	for _, way := range [][2]net.Conn{{a, b}, {b, a}} {

@@ -15,7 +15,7 @@ import (
 	"github.com/zkbench/zkbench/scenarios/agents/internal/msg"
 )
 
-// peer is one agent, as the coordinator has it.
+// peer is the coordinator's side of one agent.
 type peer struct {
 	fleet *Fleet
 	hello msg.Hello
@@ -23,27 +23,27 @@ type peer struct {
 	link  *yamux.Session
 	calls *rpc.Client
 	clock clock.Map
-	gone  chan struct{} // closed when it is lost, or was dismissed
-	since time.Time     // when it was last heard of, once gone is closed
+	gone  chan struct{} // closed when it is lost or dismissed
+	since time.Time
 
 	mu     sync.Mutex
 	trials map[string]*Trial
 }
 
-// errLost says that an agent is not there any more.
+// errLost means that the agent is no longer connected.
 var errLost = errors.New("the agent is lost")
 
-// callLimit bounds an agent's answer to what it does at once. A link that carries nothing for
-// so long is lost.
+// callLimit bounds an agent's reply to a request that it handles at once. After that the link
+// counts as lost.
 const callLimit = 3 * silenceLimit
 
-// Clocks are read more often at first, so that their error is small from the start.
+// Clocks are read more often at first, for a small error from the start.
 const (
 	firstReadings = 32
 	readClock     = 250 * time.Millisecond
 )
 
-// newPeer begins to speak with an agent that was let in. Fleet.add has it watched.
+// newPeer sets up the calls to an agent that was admitted. Fleet.add starts watch.
 func newPeer(f *Fleet, h msg.Hello, link *yamux.Session) (*peer, error) {
 	s, err := open(link, msg.Opening{Kind: msg.StreamCalls})
 	if err != nil {
@@ -59,7 +59,7 @@ func newPeer(f *Fleet, h msg.Hello, link *yamux.Session) (*peer, error) {
 	return p, nil
 }
 
-// call has the agent do something, and waits for its answer.
+// call makes a call to the agent and waits for the reply.
 func (p *peer) call(what string, args, reply any) error {
 	late := time.NewTimer(callLimit)
 	defer late.Stop()
@@ -74,7 +74,6 @@ func (p *peer) call(what string, args, reply any) error {
 	return fmt.Errorf("agent %s: %s: %w", p.name, what, errLost)
 }
 
-// await is call without a limit, of what takes as long as it takes.
 func (p *peer) await(what string, args, reply any) error {
 	c := p.calls.Go("Agent."+what, args, reply, make(chan *rpc.Call, 1))
 	select {
@@ -85,7 +84,7 @@ func (p *peer) await(what string, args, reply any) error {
 	}
 }
 
-// said makes an error of an agent's answer.
+// said converts an agent's error.
 func (p *peer) said(what string, err error) error {
 	var theirs rpc.ServerError
 	switch {
@@ -127,14 +126,14 @@ func (p *peer) watch() {
 	p.trials = map[string]*Trial{}
 	p.mu.Unlock()
 	for _, t := range trials {
-		t.lose(p) // while its clients are still known to live there: from then on they go to others
+		t.lose(p) // before its clients move to other agents
 	}
 	close(p.gone)
 	p.fleet.lost(p)
 	_ = p.calls.Close()
 }
 
-// serve passes on to servers what the agent relays through here, until the link ends.
+// serve connects the agent's relayed streams with servers until the link ends.
 func (p *peer) serve() {
 	for {
 		s, err := p.link.AcceptStream()
@@ -180,12 +179,12 @@ func (p *peer) isLost() bool {
 	}
 }
 
-// why says why it is lost.
+// why returns why it is lost.
 func (p *peer) why() string {
 	return fmt.Sprintf("its link has ended, or was silent; it was last heard of %v ago", time.Since(p.since).Round(time.Millisecond))
 }
 
-// clockError is by how much its clock may be wrong now.
+// clockError returns the possible error of its clock now.
 func (p *peer) clockError() time.Duration {
 	_, wrong := p.clock.At(p.clock.Latest())
 	return wrong
@@ -194,7 +193,7 @@ func (p *peer) clockError() time.Duration {
 // dismiss tells the agent that the run is over, and ends the link.
 func (p *peer) dismiss() {
 	if !p.isLost() {
-		_ = p.call("Over", msg.Nothing{}, &msg.Nothing{}) // it ends without that, too
+		_ = p.call("Over", msg.Nothing{}, &msg.Nothing{})
 	}
 	_ = p.link.Close()
 	<-p.gone

@@ -10,13 +10,12 @@ import (
 	"github.com/zkbench/zkbench/scenarios/agents/internal/msg"
 )
 
-// machine is an agent's: programs are started there.
+// machine is an agent's machine as a site for programs.
 type machine struct{ peer *peer }
 
-// Name implements site.Site.
 func (m *machine) Name() string { return m.peer.name }
 
-// Start implements site.Site. The program's folder and its files must be there.
+// Start implements site.Site. The program's folder and files must exist there.
 func (m *machine) Start(p site.Program) (site.Process, error) {
 	key, _, _ := strings.Cut(p.Mark, "=")
 	var r msg.StartReply
@@ -51,22 +50,21 @@ type process struct {
 type end struct {
 	net.Conn
 	once   sync.Once
-	closed chan struct{} // when nobody reads from it, or writes to it, any more
+	closed chan struct{} // closed when the pipe is
 }
 
-// Close implements io.Closer.
 func (e *end) Close() error {
 	e.once.Do(func() { close(e.closed) })
 	return e.Conn.Close()
 }
 
-// watch waits until the program has exited, or its agent is lost. What it has said until then
-// is read before it is forgotten.
+// watch waits until the program has exited or its agent is lost. It reads the remaining output
+// first.
 func (q *process) watch() {
 	if err := q.peer.await("Exit", q.id, &q.exit); err != nil {
 		q.exit = msg.ExitReply{Text: err.Error(), Code: -1}
 		if q.lost = errors.Is(err, errLost); q.lost {
-			<-q.peer.gone // from then on its fleet gives its clients to others
+			<-q.peer.gone // from then on its clients move to other agents
 		}
 	}
 	close(q.exited)
@@ -90,16 +88,13 @@ func (q *process) signal(what string) error {
 	return q.peer.call("Signal", msg.SignalArgs{ID: q.id, What: what}, &msg.Nothing{})
 }
 
-// Group returns the processes of the program's group that are there, and those that are
-// stopped.
+// Group returns the existing processes of the program's group, and those that are stopped.
 func (q *process) Group() (all, stopped []int) {
 	var r msg.GroupReply
-	_ = q.peer.call("Group", q.id, &r) // nothing of one that is forgotten
+	_ = q.peer.call("Group", q.id, &r)
 	return r.All, r.Stopped
 }
 
-// State implements site.Process.
 func (q *process) State() (text string, code int) { return q.exit.Text, q.exit.Code }
 
-// Lost implements site.Process.
 func (q *process) Lost() bool { return q.lost }

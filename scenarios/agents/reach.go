@@ -13,10 +13,11 @@ import (
 	"github.com/zkbench/zkbench/scenarios/agents/internal/msg"
 )
 
-// reachLimit bounds an agent's try to connect to a server.
+// reachLimit bounds an agent's attempt to connect to a server.
 const reachLimit = 3 * time.Second
 
-// Reaches says which agents cannot connect to which of the servers, host:port.
+// Reaches returns an error that names the agents which cannot connect to some of the servers,
+// host:port.
 func (f *Fleet) Reaches(servers []string) error {
 	there := f.alive()
 	errs := make([]error, len(there))
@@ -28,7 +29,8 @@ func (f *Fleet) Reaches(servers []string) error {
 	return errors.Join(errs...)
 }
 
-// Reach tries to connect to servers, and says which do not answer, and why the first does not.
+// Reach tries to connect to servers. Its error names those that do not answer, and the cause for
+// the first.
 func (v *service) Reach(servers []string, _ *msg.Nothing) error {
 	errs := make([]error, len(servers))
 	var all sync.WaitGroup

@@ -16,26 +16,25 @@ import (
 	"github.com/zkbench/zkbench/scenarios/agents/internal/msg"
 )
 
-// Agent is what an agent says of itself.
+// Agent is the configuration of an agent.
 type Agent struct {
 	Name    string   // of its machine
 	Version string   // of zkbench
-	Index   int      // its place among the agents, where whoever started it has numbered them; -1
-	Self    []string // the program zkbench here
-	Skew    string   // of its clock and its drivers', as clock.Skew says; "" is none
-	Owner   string   // names this process for ever; what it starts carries that
+	Index   int      // its index, if it was started with one; otherwise -1
+	Self    []string // program and arguments of zkbench
+	Skew    string   // of its clock and its drivers', as in clock.Skew; "" for none
+	Owner   string   // identifies this process; its children carry it
 	Logf    func(format string, args ...any)
 }
 
-// dialLimit is how long an agent tries to reach its coordinator: it may be started first.
+// dialLimit is how long an agent tries to reach its coordinator, which may start later.
 const dialLimit = 60 * time.Second
 
-// ErrRefused says that the coordinator does not want the agent.
+// ErrRefused means that the coordinator refuses the agent.
 var ErrRefused = errors.New("the coordinator refuses this agent")
 
-// Serve joins a run and does what the coordinator asks, until that says that the run is over,
-// which is no error, ctx is done, or the link is lost. Nothing of it runs any more when it
-// returns.
+// Serve joins a run and serves the coordinator until the run is over, which is not an error, ctx is
+// done, or the link is lost. All its goroutines have ended when it returns.
 func (a Agent) Serve(ctx context.Context, j Join) error {
 	if err := sameVersion(j.Version, a.Version); err != nil {
 		return err
@@ -76,7 +75,7 @@ func (a Agent) Serve(ctx context.Context, j Join) error {
 	return fmt.Errorf("the link to the coordinator %s is lost: %w", j.Address, err)
 }
 
-// dial reaches the coordinator.
+// dial connects to the coordinator.
 func (a Agent) dial(ctx context.Context, address string, config *tls.Config) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialLimit)
 	defer cancel()
@@ -95,7 +94,7 @@ func (a Agent) dial(ctx context.Context, address string, config *tls.Config) (ne
 	}
 }
 
-// greet says what the agent is.
+// greet sends hello, and returns an error if the agent is refused.
 func (a Agent) greet(link *yamux.Session) error {
 	w, err := a.hello(link)
 	if err != nil {
@@ -107,7 +106,6 @@ func (a Agent) greet(link *yamux.Session) error {
 	return nil
 }
 
-// hello says what the agent is, and hears the answer.
 func (a Agent) hello(link *yamux.Session) (w msg.Welcome, err error) {
 	s, err := link.OpenStream()
 	if err != nil {
@@ -119,21 +117,21 @@ func (a Agent) hello(link *yamux.Session) (w msg.Welcome, err error) {
 	return w, err
 }
 
-// server is an agent at work.
+// server is a running agent.
 type server struct {
 	agent Agent
 	clock clock.Own
 	link  *yamux.Session
-	over  chan struct{} // closed when the coordinator says that the run is over
+	over  chan struct{} // closed when the run is over
 
 	mu        sync.Mutex
 	trials    map[string]*servedTrial
 	processes map[int64]*servedProcess
-	last      int64 // number of a process
+	last      int64 // number of the last process
 	work      sync.WaitGroup
 }
 
-// streams serves what the coordinator opens until the link ends.
+// streams serves the coordinator's streams until the link ends.
 func (s *server) streams() error {
 	calls := rpc.NewServer()
 	if err := calls.RegisterName("Agent", &service{s}); err != nil {
@@ -168,7 +166,7 @@ func (s *server) stream(calls *rpc.Server, stream *yamux.Stream) {
 	}
 }
 
-// end ends all that the agent has started.
+// end stops everything that the agent has started.
 func (s *server) end() {
 	_ = s.link.Close()
 	s.mu.Lock()
@@ -176,7 +174,7 @@ func (s *server) end() {
 	s.processes, s.trials = map[int64]*servedProcess{}, map[string]*servedTrial{}
 	s.mu.Unlock()
 	for _, t := range trials {
-		t.end() // first: nobody says good-bye to a server
+		t.end() // first, so that no client can close its session
 	}
 	for _, p := range processes {
 		p.end()
@@ -184,10 +182,9 @@ func (s *server) end() {
 	s.work.Wait()
 }
 
-// service is what the coordinator may call.
 type service struct{ s *server }
 
-// Over ends the agent.
+// Over stops the agent.
 func (v *service) Over(msg.Nothing, *msg.Nothing) error {
 	v.s.mu.Lock()
 	defer v.s.mu.Unlock()

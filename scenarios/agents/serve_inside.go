@@ -16,7 +16,7 @@ import (
 )
 
 // inside serves a subject that is compiled in within the agent's own process, as zkbench run does
-// without agents: a process of its own would cost each request the way through a listener.
+// without agents: a separate process would cost each request the way through a listener.
 func (s *server) inside(name string) (site.Process, error) {
 	subject, err := recipes.Find(name)
 	if err != nil {
@@ -27,8 +27,8 @@ func (s *server) inside(name string) (site.Process, error) {
 	}).Start()
 }
 
-// dial connects a client that lives in this process. For a server's address it was given that of
-// its listener; it goes straight to the tap behind that.
+// dial connects a client in this process. It was given the address of a listener for the server;
+// dial uses the tap behind it directly.
 func (s *server) dial(network, addr string, timeout time.Duration) (net.Conn, error) {
 	s.mu.Lock()
 	trials := slices.Collect(maps.Values(s.trials))

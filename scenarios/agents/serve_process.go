@@ -14,7 +14,7 @@ import (
 	"github.com/zkbench/zkbench/scenarios/agents/internal/msg"
 )
 
-// servedProcess is a program that the agent has started for the coordinator.
+// servedProcess is a program that the agent has started.
 type servedProcess struct {
 	site.Process
 	once sync.Once
@@ -33,7 +33,6 @@ func (v *service) process(id int64) (*servedProcess, error) {
 	return nil, fmt.Errorf("process %d is none of this agent's", id)
 }
 
-// Start starts a program.
 func (v *service) Start(a msg.StartArgs, r *msg.StartReply) error {
 	p, err := v.s.start(a)
 	if err != nil {
@@ -59,13 +58,13 @@ func (s *server) start(a msg.StartArgs) (site.Process, error) {
 	return site.Here{}.Start(site.Program{Args: args, Env: append(a.Env, clock.Skew+"="+s.agent.Skew), Dir: a.Dir, Mark: a.MarkKey + "=" + s.agent.Owner})
 }
 
-// attach passes on one of the program's pipes until it ends. Where the link has ended with it, the
-// program is not told: it would end its sessions in good order, and whoever is lost says no good-bye.
+// attach copies one of the program's pipes until it ends. If the link ended first, the program is
+// not told: it would close its sessions, which a lost client cannot.
 func (p *servedProcess) attach(kind string, stream net.Conn, lost func() bool) {
 	switch kind {
 	case msg.StreamStdin:
 		if _, _ = io.Copy(p.Stdin(), stream); !lost() {
-			_ = p.Stdin().Close() // it reads the end
+			_ = p.Stdin().Close()
 		}
 	case msg.StreamStdout:
 		_, _ = io.Copy(stream, p.Stdout())
@@ -74,7 +73,7 @@ func (p *servedProcess) attach(kind string, stream net.Conn, lost func() bool) {
 	}
 }
 
-// Signal does something to a program.
+// Signal signals a program.
 func (v *service) Signal(a msg.SignalArgs, _ *msg.Nothing) error {
 	p, err := v.process(a.ID)
 	if err != nil {
@@ -92,7 +91,6 @@ func (v *service) Signal(a msg.SignalArgs, _ *msg.Nothing) error {
 	return fmt.Errorf("%q is nothing that can be done to a process", a.What)
 }
 
-// Group says what is there of a program's group.
 func (v *service) Group(id int64, r *msg.GroupReply) error {
 	p, err := v.process(id)
 	if err == nil {
@@ -112,7 +110,6 @@ func (v *service) Exit(id int64, r *msg.ExitReply) error {
 	return nil
 }
 
-// Forget closes what is left of a program that has exited.
 func (v *service) Forget(id int64, _ *msg.Nothing) error {
 	v.s.mu.Lock()
 	p := v.s.processes[id]
@@ -124,7 +121,7 @@ func (v *service) Forget(id int64, _ *msg.Nothing) error {
 	return nil
 }
 
-// end ends a program that has not exited yet, and closes its pipes.
+// end kills a program that has not exited, and closes its pipes.
 func (p *servedProcess) end() {
 	p.once.Do(func() {
 		select {
@@ -133,7 +130,7 @@ func (p *servedProcess) end() {
 			p.Kill()
 			<-p.Exited()
 		}
-		// Somebody who has left the group may keep them open.
+		// Processes that have left the group may keep them open.
 		_, _ = p.Stdout().SetReadDeadline(time.Now()), p.Stderr().SetReadDeadline(time.Now())
 		_, _, _ = p.Stdin().Close(), p.Stdout().Close(), p.Stderr().Close()
 	})

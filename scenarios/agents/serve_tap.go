@@ -13,7 +13,7 @@ import (
 	"github.com/zkbench/zkbench/scenarios/agents/internal/msg"
 )
 
-// servedTrial is the tap of one trial at an agent.
+// servedTrial is the tap of one trial on an agent.
 type servedTrial struct {
 	parent string
 	tap    *wire.Tap
@@ -22,14 +22,14 @@ type servedTrial struct {
 
 	mu     sync.Mutex
 	shots  map[int64]wire.Shot
-	behind map[string]wire.Dialer // the taps behind listeners, by their addresses
-	events []msg.WireEvent        // that were not sent yet
-	count  int64                  // of events so far
-	more   chan struct{}          // has one where events has some
+	behind map[string]wire.Dialer // the taps behind listeners, by address
+	events []msg.WireEvent        // not sent yet
+	count  int64
+	more   chan struct{}
 	ended  bool
 }
 
-// trial returns a trial that has begun; nil where none has.
+// trial returns a trial that has begun, or nil.
 func (s *server) trial(name string) *servedTrial {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -43,7 +43,6 @@ func (v *service) trial(name string) (*servedTrial, error) {
 	return nil, fmt.Errorf("trial %s is not under way at this agent", name)
 }
 
-// client is the tap on a client.
 func (v *service) client(a msg.ClientArgs) (wire.Client, error) {
 	t, err := v.trial(a.Trial)
 	if err != nil {
@@ -52,7 +51,6 @@ func (v *service) client(a msg.ClientArgs) (wire.Client, error) {
 	return t.tap.Client(a.Client), nil
 }
 
-// Begin begins a trial.
 func (v *service) Begin(a msg.TrialArgs, _ *msg.Nothing) error {
 	ctx, stop := context.WithCancel(context.Background())
 	t := &servedTrial{
@@ -75,7 +73,7 @@ func (v *service) Begin(a msg.TrialArgs, _ *msg.Nothing) error {
 	return nil
 }
 
-// event keeps an event until it is sent. It must not block.
+// event queues an event. It must not block.
 func (t *servedTrial) event(e wire.Event) {
 	w := msg.WireEvent{Event: e, Why: msg.Words(e.Err)}
 	w.Err = nil
@@ -93,7 +91,7 @@ func (t *servedTrial) wake() {
 	}
 }
 
-// tell sends the events until the trial has ended and all are sent.
+// tell sends events until the trial has ended and all are sent.
 func (t *servedTrial) tell(to net.Conn) {
 	out := gob.NewEncoder(to)
 	for {
@@ -126,7 +124,6 @@ func (t *servedTrial) end() {
 	t.wake()
 }
 
-// End ends a trial.
 func (v *service) End(name string, _ *msg.Nothing) error {
 	v.s.mu.Lock()
 	t := v.s.trials[name]
@@ -138,7 +135,6 @@ func (v *service) End(name string, _ *msg.Nothing) error {
 	return nil
 }
 
-// State shows a client.
 func (v *service) State(a msg.ClientArgs, s *msg.ClientState) error {
 	t, err := v.trial(a.Trial)
 	if err != nil {
@@ -153,7 +149,6 @@ func (v *service) State(a msg.ClientArgs, s *msg.ClientState) error {
 	return nil
 }
 
-// Totals is the sum of all clients' counts here.
 func (v *service) Totals(name string, c *wire.Counts) error {
 	t, err := v.trial(name)
 	if err == nil {
@@ -162,7 +157,6 @@ func (v *service) Totals(name string, c *wire.Counts) error {
 	return err
 }
 
-// Listen opens a listener.
 func (v *service) Listen(a msg.ListenArgs, addr *string) error {
 	t, err := v.trial(a.Trial)
 	if err != nil {
@@ -180,7 +174,7 @@ func (v *service) Listen(a msg.ListenArgs, addr *string) error {
 	return nil
 }
 
-// Hold keeps every byte back.
+// Hold delays all bytes.
 func (v *service) Hold(a msg.HoldArgs, _ *msg.Nothing) error {
 	c, err := v.client(a.ClientArgs)
 	if err != nil {
@@ -189,7 +183,6 @@ func (v *service) Hold(a msg.HoldArgs, _ *msg.Nothing) error {
 	return c.Hold(a.Mode)
 }
 
-// Thaw ends a hold.
 func (v *service) Thaw(a msg.ClientArgs, _ *msg.Nothing) error {
 	c, err := v.client(a)
 	if err == nil {
@@ -198,7 +191,6 @@ func (v *service) Thaw(a msg.ClientArgs, _ *msg.Nothing) error {
 	return err
 }
 
-// Gate opens or closes a client's way.
 func (v *service) Gate(a msg.GateArgs, _ *msg.Nothing) error {
 	c, err := v.client(a.ClientArgs)
 	if err == nil {
@@ -207,7 +199,6 @@ func (v *service) Gate(a msg.GateArgs, _ *msg.Nothing) error {
 	return err
 }
 
-// Cut closes a client's connections.
 func (v *service) Cut(a msg.ClientArgs, n *int) error {
 	c, err := v.client(a)
 	if err == nil {
@@ -216,7 +207,6 @@ func (v *service) Cut(a msg.ClientArgs, n *int) error {
 	return err
 }
 
-// Arm puts a rule in force.
 func (v *service) Arm(a msg.ArmArgs, _ *msg.Nothing) error {
 	t, err := v.trial(a.Trial)
 	if err != nil {
@@ -245,7 +235,7 @@ func (v *service) shot(a msg.ShotArgs) (wire.Shot, error) {
 	return nil, fmt.Errorf("rule %d is not in force at this agent", a.Shot)
 }
 
-// Fired returns once a rule has hit, or is out of force.
+// Fired returns once a rule has matched or is disarmed.
 func (v *service) Fired(a msg.ShotArgs, p *msg.ShotProof) error {
 	s, err := v.shot(a)
 	if err != nil {
@@ -256,7 +246,6 @@ func (v *service) Fired(a msg.ShotArgs, p *msg.ShotProof) error {
 	return nil
 }
 
-// Release lets go what a rule keeps.
 func (v *service) Release(a msg.ShotArgs, _ *msg.Nothing) error {
 	s, err := v.shot(a)
 	if err == nil {
@@ -265,7 +254,7 @@ func (v *service) Release(a msg.ShotArgs, _ *msg.Nothing) error {
 	return err
 }
 
-// Disarm takes a rule out of force.
+// Disarm disarms a rule.
 func (v *service) Disarm(a msg.ShotArgs, inTime *bool) error {
 	s, err := v.shot(a)
 	if err == nil {

@@ -11,33 +11,33 @@ import (
 	"github.com/zkbench/zkbench/scenarios/agents/internal/msg"
 )
 
-// tapped is the tap on the connections of a client that lives on an agent. Where the agent
-// cannot be asked, it shows what was last seen.
+// tapped is the tap of a client on an agent. If the agent cannot be asked, it returns the last
+// known state.
 type tapped struct {
 	trial  *Trial
 	number int
 
 	mu    sync.Mutex
-	peer  *peer                  // where the client lives; nil before its first opening
-	last  msg.ClientState        // what was last seen there, on the trial's clock
-	lived map[*peer]*wire.Counts // what was last counted on each agent where it lives or has lived
-	asked int64                  // how often an agent was asked what the tap shows
-	shown int64                  // which of these answers is in last and lived
+	peer  *peer                  // the client's agent; nil before its first opening
+	last  msg.ClientState        // last known state, on the trial's clock
+	lived map[*peer]*wire.Counts // last known counts on each agent of the client, past ones included
+	asked int64                  // number of requests for the tap's state
+	shown int64                  // the newest of their replies in last and lived
 }
 
-// move has the client live on an agent.
+// move moves the client to an agent.
 func (c *tapped) move(to *peer) {
 	from, _ := c.at()
 	if from == to {
 		return
 	}
-	c.see() // what is counted where it has lived until now
+	c.see() // read the counts of the old agent
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.peer = to
 }
 
-// left says whether the client has lived on an agent that is lost.
+// left reports whether the client has lived on that agent, which is lost.
 func (c *tapped) left(p *peer) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -48,14 +48,13 @@ func (c *tapped) left(p *peer) bool {
 	return true
 }
 
-// countedOn returns what was last counted on an agent.
 func (c *tapped) countedOn(p *peer) wire.Counts {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.counted(p)
 }
 
-// counted is countedOn with c.mu held. Nothing is under way where the client does not live.
+// counted is countedOn with c.mu held. Only the client's current agent has requests in flight.
 func (c *tapped) counted(p *peer) (n wire.Counts) {
 	if seen := c.lived[p]; seen != nil {
 		n = *seen
@@ -66,14 +65,14 @@ func (c *tapped) counted(p *peer) (n wire.Counts) {
 	return n
 }
 
-// at is where the client lives.
+// at returns the client's agent.
 func (c *tapped) at() (*peer, msg.ClientArgs) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.peer, msg.ClientArgs{Trial: c.trial.options.Trial, Client: c.number}
 }
 
-// see asks the agent what the tap shows now. All events until then have been handed on.
+// see reads the tap's state from the agent. All earlier events have been delivered when it returns.
 func (c *tapped) see() msg.ClientState {
 	p, args := c.at()
 	c.mu.Lock()
@@ -91,8 +90,7 @@ func (c *tapped) see() msg.ClientState {
 	return c.last
 }
 
-// show keeps an answer, unless one to a later question has come before it: whoever has asked
-// that counts on what it showed.
+// show stores a reply, unless that of a later request came first.
 func (c *tapped) show(n int64, p *peer, s msg.ClientState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -105,15 +103,14 @@ func (c *tapped) show(n int64, p *peer, s msg.ClientState) {
 	}
 }
 
-// heardFrom are the events of an agent.
 func (t *Trial) heardFrom(p *peer) *heard {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.heard[p]
 }
 
-// mapped puts a state on the trial's clock. A session's deadline is taken for earlier, by what
-// the clock may be wrong by.
+// mapped converts a state to the trial's clock. A session's deadline is made earlier by the clock's
+// possible error.
 func (t *Trial) mapped(p *peer, s *msg.ClientState) {
 	acked, wrong := t.instant(p, s.Session.LastAckSent)
 	s.Session.LastAckSent = acked - wrong
@@ -128,8 +125,8 @@ func (c *tapped) Known() wire.Known       { return c.see().Known }
 func (c *tapped) Unanswered() int64       { return c.see().Unanswered }
 func (c *tapped) Notified() time.Duration { return c.see().Notified }
 
-// Counts implements wire.Client: wherever the client lives and has lived. Those of an agent
-// that is lost are what was last heard.
+// Counts implements wire.Client: the sum over all agents of the client. Those of a lost agent are
+// the last known.
 func (c *tapped) Counts() (sum wire.Counts) {
 	c.see()
 	c.mu.Lock()
@@ -149,13 +146,13 @@ func (c *tapped) Node(path string) (wire.Node, bool) {
 	return s.Node, s.HasNode
 }
 
-// errElsewhere says what only a client of this process can do.
+// errElsewhere is returned by operations that need the client in this process.
 var errElsewhere = errors.New("the client lives on an agent, where this cannot be had")
 
-// Dial implements wire.Client: nobody here connects for the client.
+// Dial implements wire.Client. The agent dials for the client, so it fails.
 func (c *tapped) Dial(string, string, time.Duration) (net.Conn, error) { return nil, errElsewhere }
 
-// Listen implements wire.Client. Nothing can be put between the client and its tap.
+// Listen implements wire.Client. between must be nil.
 func (c *tapped) Listen(server string, between func(wire.Dialer) wire.Dialer) (addr string, err error) {
 	if between != nil {
 		return "", errElsewhere
@@ -168,11 +165,10 @@ func (c *tapped) Listen(server string, between func(wire.Dialer) wire.Dialer) (a
 	return addr, err
 }
 
-// Record implements wire.Client: of a client elsewhere there is no transcript.
+// Record implements wire.Client: there is no transcript of a client on an agent.
 func (c *tapped) Record() *wire.Transcript { return &wire.Transcript{} }
 
-// do has the agent do something to the client's connections. Of a client that lives nowhere
-// there are none.
+// do makes a call about the client's connections. A client without an agent has none.
 func (c *tapped) do(what string, args func(msg.ClientArgs) any, reply any) error {
 	p, who := c.at()
 	if p == nil {
@@ -181,26 +177,21 @@ func (c *tapped) do(what string, args func(msg.ClientArgs) any, reply any) error
 	return p.call(what, args(who), reply)
 }
 
-// Hold implements wire.Client.
 func (c *tapped) Hold(mode wire.HoldMode) error {
 	return c.do("Hold", func(a msg.ClientArgs) any { return msg.HoldArgs{ClientArgs: a, Mode: mode} }, &msg.Nothing{})
 }
 
-// Thaw implements wire.Client.
 func (c *tapped) Thaw() { _ = c.do("Thaw", func(a msg.ClientArgs) any { return a }, &msg.Nothing{}) }
 
-// Gate implements wire.Client.
 func (c *tapped) Gate(closed bool) {
 	_ = c.do("Gate", func(a msg.ClientArgs) any { return msg.GateArgs{ClientArgs: a, Closed: closed} }, &msg.Nothing{})
 }
 
-// Cut implements wire.Client.
 func (c *tapped) Cut() (n int) {
 	_ = c.do("Cut", func(a msg.ClientArgs) any { return a }, &n)
 	return n
 }
 
-// Arm implements wire.Client.
 func (c *tapped) Arm(r wire.Rule) (wire.Shot, error) {
 	c.trial.mu.Lock()
 	c.trial.shots++
@@ -219,7 +210,6 @@ func (c *tapped) Arm(r wire.Rule) (wire.Shot, error) {
 	return s, nil
 }
 
-// shot is a rule in force at an agent.
 type shot struct {
 	trial *Trial
 	peer  *peer
@@ -227,7 +217,7 @@ type shot struct {
 	fired chan wire.Proof
 }
 
-// watch waits until the rule has hit, or is out of force.
+// watch waits until the rule has matched or is disarmed.
 func (s *shot) watch(r wire.Rule) {
 	defer close(s.fired)
 	var p msg.ShotProof
@@ -240,13 +230,10 @@ func (s *shot) watch(r wire.Rule) {
 	s.fired <- p.Proof
 }
 
-// Fired implements wire.Shot.
 func (s *shot) Fired() <-chan wire.Proof { return s.fired }
 
-// Release implements wire.Shot.
 func (s *shot) Release() { _ = s.peer.call("Release", s.args, &msg.Nothing{}) }
 
-// Disarm implements wire.Shot.
 func (s *shot) Disarm() (inTime bool) {
 	_ = s.peer.call("Disarm", s.args, &inTime)
 	return inTime

@@ -19,24 +19,23 @@ import (
 	"github.com/zkbench/zkbench/scenarios/agents/internal/msg"
 )
 
-// Options are those of a trial whose clients live on agents.
+// Options configure a trial whose clients run on agents.
 type Options struct {
-	Trial  string                        // its name
+	Trial  string
 	Parent string                        // the contested node
-	At     func(time.Time) time.Duration // the trial's clock
-	Way    wire.Way                      // to the servers
-	// Relay has agents reach the servers through the coordinator, which dials them with Dial:
-	// where they cannot reach them, or would need certificates for it.
+	At     func(time.Time) time.Duration // converts to the trial's clock
+	Way    wire.Way                      // dials the servers
+	// Relay makes agents reach the servers through the coordinator, which dials with Way: if they
+	// cannot reach them directly, or would need certificates.
 	Relay bool
 	Dial  func(ctx context.Context, network, addr string) (net.Conn, error)
-	// Event is called with the events of the clients' sessions, of each agent one at a time
-	// and in order. Lost is called when an agent is lost, with the clients that lived there and
-	// when it was last heard of.
+	// Event is called with the session events of the clients, in order for each agent. Lost is
+	// called when an agent is lost, with its clients and the time of its last message.
 	Event func(wire.Event)
 	Lost  func(agent string, clients []int, since time.Duration)
 }
 
-// Trial is one trial of a fleet: the tap on all of its clients.
+// Trial is one trial of a fleet: the taps of all its clients.
 type Trial struct {
 	fleet   *Fleet
 	options Options
@@ -49,7 +48,7 @@ type Trial struct {
 	ended   bool
 }
 
-// Begin begins a trial at all agents that are there. Close must be called.
+// Begin begins a trial on all connected agents. Close must be called.
 func (f *Fleet) Begin(o Options) (*Trial, error) {
 	t := &Trial{fleet: f, options: o, clients: map[int]*tapped{}, heard: map[*peer]*heard{}}
 	there := f.alive()
@@ -67,7 +66,6 @@ func (f *Fleet) Begin(o Options) (*Trial, error) {
 	return t, nil
 }
 
-// at begins the trial at an agent, the first time.
 func (t *Trial) at(p *peer) error {
 	t.mu.Lock()
 	h := t.heard[p]
@@ -111,8 +109,7 @@ func (t *Trial) begin(p *peer, h *heard) error {
 	return nil
 }
 
-// event hands on an event. What ends a belief counts from the earliest moment at which it can
-// have been.
+// event delivers an event. An event that ends a belief counts from its earliest possible time.
 func (t *Trial) event(p *peer, e msg.WireEvent) {
 	at, wrong := t.instant(p, e.At)
 	if e.Kind == wire.Deadline || e.Kind == wire.Expired {
@@ -124,8 +121,7 @@ func (t *Trial) event(p *peer, e msg.WireEvent) {
 	t.options.Event(e.Event)
 }
 
-// instant is an instant of an agent's clock on the trial's, and by how much it may be wrong. 0
-// is never.
+// instant converts an agent's time to the trial's clock, with its possible error. 0 means never.
 func (t *Trial) instant(p *peer, at time.Duration) (ours, wrong time.Duration) {
 	if at == 0 {
 		return 0, 0
@@ -134,11 +130,11 @@ func (t *Trial) instant(p *peer, at time.Duration) (ours, wrong time.Duration) {
 	return max(t.options.At(when), 1), wrong
 }
 
-// heard are the events that came from an agent.
+// heard are the events received from an agent.
 type heard struct {
 	once  sync.Once
 	err   error
-	begun atomic.Bool // the trial has, at the agent
+	begun atomic.Bool // the trial has begun on the agent
 	mu    sync.Mutex
 	count int64
 	ended bool
@@ -161,7 +157,7 @@ func (h *heard) end() {
 	h.more = make(chan struct{})
 }
 
-// wait returns once so many events have come, or no more will.
+// wait waits until n events have arrived or no more will.
 func (h *heard) wait(n int64) {
 	for {
 		h.mu.Lock()
@@ -174,7 +170,7 @@ func (h *heard) wait(n int64) {
 	}
 }
 
-// Client returns the tap on the connections of client n, the same for the same n.
+// Client returns the tap of client n, always the same for the same n.
 func (t *Trial) Client(n int) wire.Client {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -186,7 +182,7 @@ func (t *Trial) Client(n int) wire.Client {
 	return c
 }
 
-// Site is the machine on which a client is to live from now on: an agent's (Fleet.home).
+// Site returns the machine of a client, an agent's (Fleet.home).
 func (t *Trial) Site(n int) (site.Site, error) {
 	p := t.fleet.home(n)
 	if p == nil {
@@ -199,7 +195,6 @@ func (t *Trial) Site(n int) (site.Site, error) {
 	return &machine{peer: p}, nil
 }
 
-// all returns all clients.
 func (t *Trial) all() []*tapped {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -210,8 +205,7 @@ func (t *Trial) all() []*tapped {
 	return out
 }
 
-// Totals returns the sum of all clients' counts. Each agent's share is exact; those of
-// agents that are lost are what was last heard.
+// Totals returns the sum of all clients' counts. Those of lost agents are the last known.
 func (t *Trial) Totals() (sum wire.Counts) {
 	t.mu.Lock()
 	heard := maps.Clone(t.heard)
@@ -229,10 +223,9 @@ func (t *Trial) Totals() (sum wire.Counts) {
 	return sum
 }
 
-// WatchDeadlines is for the agents, who do it by themselves.
+// WatchDeadlines does nothing: agents watch deadlines themselves.
 func (t *Trial) WatchDeadlines(context.Context) {}
 
-// lose takes an agent for gone.
 func (t *Trial) lose(p *peer) {
 	var gone []int
 	for _, c := range t.all() {
@@ -246,7 +239,7 @@ func (t *Trial) lose(p *peer) {
 	}
 }
 
-// Close ends the trial at all agents, and returns when all events have come.
+// Close ends the trial on all agents, and returns when all events have arrived.
 func (t *Trial) Close() {
 	t.mu.Lock()
 	first := !t.ended
@@ -259,7 +252,7 @@ func (t *Trial) Close() {
 	var all sync.WaitGroup
 	for p := range heard {
 		all.Go(func() {
-			_ = p.call("End", t.options.Trial, &msg.Nothing{}) // of one that is lost it has ended
+			_ = p.call("End", t.options.Trial, &msg.Nothing{})
 			p.mu.Lock()
 			delete(p.trials, t.options.Trial)
 			p.mu.Unlock()
@@ -269,5 +262,5 @@ func (t *Trial) Close() {
 	t.reading.Wait()
 }
 
-// ClockError returns by how much the clock of an agent may be wrong now, of the worst.
+// ClockError returns the largest possible clock error of an agent now.
 func (t *Trial) ClockError() time.Duration { return t.fleet.clockError() }

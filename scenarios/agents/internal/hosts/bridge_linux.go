@@ -14,8 +14,7 @@ import (
 	"github.com/vishvananda/netns"
 )
 
-// bridge is what the hosts are connected with, in a network namespace that lives as long as
-// its handle is open.
+// bridge connects the hosts, in a network namespace that exists as long as its handle is open.
 type bridge struct {
 	net    *netlink.Handle
 	index  int
@@ -24,7 +23,7 @@ type bridge struct {
 
 var bridges atomic.Int32
 
-// newBridge makes a bridge, and a link from here that has the first address of its subnet.
+// newBridge creates a bridge, and a link from this machine with the first address of its subnet.
 func newBridge(t testing.TB) *bridge {
 	t.Helper()
 	space := newNamespace(t)
@@ -52,12 +51,12 @@ func newBridge(t testing.TB) *bridge {
 	return b
 }
 
-// newNamespace makes a network namespace that has no name.
+// newNamespace creates an unnamed network namespace.
 func newNamespace(t testing.TB) (space netns.NsHandle) {
 	t.Helper()
 	made := make(chan error)
 	go func() {
-		runtime.LockOSThread() // and never unlocked: nothing else may run in the new namespace
+		runtime.LockOSThread() // never unlocked: no other goroutine may run in the new namespace
 		var err error
 		space, err = netns.New()
 		made <- err
@@ -67,7 +66,7 @@ func newNamespace(t testing.TB) (space netns.NsHandle) {
 	return space
 }
 
-// take gives our link the first address of a subnet that nobody else has.
+// take gives our link the first address of an unused subnet.
 func (b *bridge) take(t testing.TB, here netlink.Link) {
 	t.Helper()
 	for range 20 {
@@ -82,7 +81,7 @@ func (b *bridge) take(t testing.TB, here netlink.Link) {
 	t.Fatal("no subnet in 10.214.0.0/16 is free")
 }
 
-// taken says whether a route but the default leads into a subnet.
+// taken reports whether a route other than the default leads into a subnet.
 func taken(subnet netip.Prefix, routes []netlink.Route) bool {
 	for _, r := range routes {
 		if r.Dst == nil {
@@ -97,7 +96,6 @@ func taken(subnet netip.Prefix, routes []netlink.Route) bool {
 	return false
 }
 
-// nth is the nth address of the subnet.
 func (b *bridge) nth(n int) netip.Addr {
 	a := b.subnet.Addr().As4()
 	a[3] = byte(n)

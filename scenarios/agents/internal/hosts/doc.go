@@ -1,11 +1,11 @@
-// Package hosts makes machines for tests, which are reached over ssh: each has its own
-// network, name, processes, /tmp, /run and home, and shares the rest with this one. They
-// stand on a bridge:
+// Package hosts creates machines for tests, reached over ssh: each has its own network, name,
+// processes, /tmp, /run and home, and shares the rest with this machine. They are connected by a
+// bridge:
 //
 //	here: zkhID ─── uplink ─ bridge ─ h1 ─── eth0, sshd
 //	                                └ h2 ─── eth0, sshd
 //
-// The bridge has a network namespace of its own, since this machine's firewall may drop what
-// it would forward. Nothing has a name outside of its namespace but the link here, and all
-// ends with the process of the test, however that ends.
+// The bridge has its own network namespace, since this machine's firewall may drop forwarded
+// packets. Only the link on this machine has a name outside of the namespaces, and everything ends
+// with the test's process.
 package hosts

@@ -22,20 +22,18 @@ import (
 	"github.com/vishvananda/netlink"
 )
 
-// Host is a machine of its own: process 1 there is an sshd, and root may log in with the
-// network's key.
 type Host struct {
 	Name    string
 	Address netip.Addr
-	key     string // public, as ssh's list of known hosts has it
-	dir     string // of its own on this machine
-	pid     int    // of its sshd, here
+	key     string // public, in the form of ssh's list of known hosts
+	dir     string // its folder on this machine
+	pid     int    // of its sshd
 	bridge  *bridge
-	port    netlink.Link // of the bridge
+	port    netlink.Link // on the bridge
 }
 
-// boot makes a machine of the namespaces that it is started in, and becomes its sshd. What
-// is the host's own is in folder $1.
+// boot sets up the namespaces that it is started in, and becomes the host's sshd. The host's own
+// files are in folder $1.
 const boot = `set -e
 mount --make-rprivate /
 mount -t proc proc /proc
@@ -48,8 +46,7 @@ mount --bind /run/host/home "$HOME"
 hostname "$2"
 exec "$3" -D -e -f /run/host/sshd_config`
 
-// config is the sshd's. The folders above its files belong to others, which StrictModes
-// would mind.
+// config is the sshd's. StrictModes would reject the owners of the folders above its files.
 const config = `HostKey /run/host/key
 AuthorizedKeysFile /run/host/authorized
 PidFile none
@@ -60,7 +57,7 @@ StrictModes no
 UsePAM no
 `
 
-// start starts a host and connects it with the bridge.
+// start starts a host and connects it to the bridge.
 func (n *Network) start(t testing.TB, sshd string, b *bridge, name string, address netip.Addr) *Host {
 	t.Helper()
 	h := &Host{Name: name, Address: address, dir: n.file(name), bridge: b}
@@ -83,7 +80,7 @@ func (n *Network) start(t testing.TB, sshd string, b *bridge, name string, addre
 	return h
 }
 
-// home is where root lives: ssh's, which asks no environment.
+// home returns root's home in ssh's view, which ignores the environment.
 func home() string {
 	out, err := exec.Command("sh", "-c", "echo ~root").Output()
 	if err != nil {
@@ -92,8 +89,8 @@ func home() string {
 	return strings.TrimSpace(string(out))
 }
 
-// run starts the sshd on a thread that lives until it has ended, since the kernel ends it
-// with that thread, and returns once it listens. With it ends all that runs on the host.
+// run starts the sshd on a thread that lives until it has ended, since the kernel kills it with
+// that thread, and returns once it listens. All processes of the host end with it.
 func (h *Host) run(t testing.TB, cmd *exec.Cmd) {
 	t.Helper()
 	said, err := cmd.StderrPipe()
@@ -110,12 +107,12 @@ func (h *Host) run(t testing.TB, cmd *exec.Cmd) {
 			return
 		}
 		log.read(bufio.NewScanner(said), "Server listening on 0.0.0.0", listens)
-		_ = cmd.Wait() // it is killed
+		_ = cmd.Wait()
 	}()
 	must(t, <-started)
 	h.pid = cmd.Process.Pid
 	t.Cleanup(func() {
-		_ = cmd.Process.Kill() // it may have ended by itself
+		_ = cmd.Process.Kill()
 		<-ended
 		if t.Failed() {
 			t.Logf("the sshd of %s said:\n%s", h.Name, log)
@@ -130,8 +127,7 @@ func (h *Host) run(t testing.TB, cmd *exec.Cmd) {
 	}
 }
 
-// await returns once the sshd answers here: the kernel carries packets over a new link some
-// time after it is up.
+// await waits until the sshd can be reached: a new link takes some time.
 func (h *Host) await(t testing.TB) {
 	t.Helper()
 	deadline := time.Now().Add(20 * time.Second)
@@ -160,47 +156,47 @@ func (h *Host) banner() error {
 	return err
 }
 
-// Temp is the host's /tmp, and Home root's home there, as folders of this machine.
+// Temp returns the host's /tmp, and Home root's home there, as folders of this machine.
 func (h *Host) Temp() string { return filepath.Join(h.dir, "tmp") }
 func (h *Host) Home() string { return filepath.Join(h.dir, "home") }
 
-// Cut takes the host off the bridge, without a word to anybody; Mend puts it back.
+// Cut disconnects the host from the bridge silently; Mend reconnects it.
 func (h *Host) Cut() error  { return h.bridge.net.LinkSetDown(h.port) }
 func (h *Host) Mend() error { return h.bridge.net.LinkSetUp(h.port) }
 
-// Processes returns the command lines of what runs on the host, besides ssh's own processes,
-// by their process ids here.
+// Processes returns the command lines of the host's processes, without ssh's own, by their process
+// IDs on this machine.
 func (h *Host) Processes() map[int]string {
 	found := map[int]string{}
 	own, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/pid", h.pid))
 	if err != nil {
-		return found // it has ended
+		return found
 	}
 	all, _ := filepath.Glob("/proc/[0-9]*")
 	for _, dir := range all {
-		theirs, _ := os.Readlink(dir + "/ns/pid") // it may have ended meanwhile
+		theirs, _ := os.Readlink(dir + "/ns/pid")
 		name, _ := os.ReadFile(dir + "/comm")
 		if theirs != own || strings.HasPrefix(string(name), "sshd") {
 			continue
 		}
 		line, err := os.ReadFile(dir + "/cmdline")
 		pid, _ := strconv.Atoi(filepath.Base(dir))
-		if err == nil && len(line) > 0 { // a process that has ended and was not waited for has none
+		if err == nil && len(line) > 0 { // a zombie has none
 			found[pid] = strings.TrimSpace(string(bytes.ReplaceAll(line, []byte{0}, []byte{' '})))
 		}
 	}
 	return found
 }
 
-// Left returns what is on the host that does not belong there: processes, and files in its
-// temporary folder and root's home.
+// Left returns what should not be on the host: processes, and files in its temporary folder and
+// root's home.
 func (h *Host) Left() (left []string) {
 	for pid, line := range h.Processes() {
 		left = append(left, fmt.Sprintf("process %d: %s", pid, line))
 	}
 	for _, dir := range []string{h.Temp(), h.Home()} {
 		_ = filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
-			if path != dir && err == nil { // it may go meanwhile
+			if path != dir && err == nil {
 				left = append(left, "file "+strings.TrimPrefix(path, h.dir))
 			}
 			return nil
@@ -210,13 +206,13 @@ func (h *Host) Left() (left []string) {
 	return left
 }
 
-// lines keeps what a process says.
+// lines collects the output of a process.
 type lines struct {
 	mu   sync.Mutex
 	text strings.Builder
 }
 
-// read reads to the end, and closes found when a line begins with the wanted words.
+// read reads to the end, and closes found when a line begins with the wanted text.
 func (l *lines) read(in *bufio.Scanner, wanted string, found chan struct{}) {
 	for in.Scan() {
 		l.mu.Lock()
@@ -228,7 +224,6 @@ func (l *lines) read(in *bufio.Scanner, wanted string, found chan struct{}) {
 	}
 }
 
-// String implements fmt.Stringer.
 func (l *lines) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -16,19 +16,19 @@ import (
 type Network struct {
 	Here  netip.Addr // our address there
 	Hosts []*Host
-	SSH   string // ssh with the options that reach them by name: a command line
+	SSH   string // command line of ssh that reaches the hosts by name
 	dir   string
 }
 
-// Names that ssh knows, and by which no host can be had.
+// Names known to ssh that cannot be used.
 const (
-	Nobody   = "nobody"   // no host has its address
-	Refuses  = "refuses"  // nobody listens at its port
+	Nobody   = "nobody"   // its address does not exist
+	Refuses  = "refuses"  // its port is closed
 	Stranger = "stranger" // does not know our key
-	Unknown  = "unknown"  // its own key is not known
+	Unknown  = "unknown"  // its own key is unknown
 )
 
-// New makes hosts with these names, and removes them after the test.
+// New creates hosts with these names, and removes them after the test.
 func New(t testing.TB, names ...string) *Network {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -51,7 +51,6 @@ func New(t testing.TB, names ...string) *Network {
 	return n
 }
 
-// Host returns the host of a name.
 func (n *Network) Host(name string) *Host {
 	for _, h := range n.Hosts {
 		if h.Name == name {
@@ -61,7 +60,7 @@ func (n *Network) Host(name string) *Host {
 	return nil
 }
 
-// need finds a program, also where only root's PATH leads.
+// need finds a program, also in folders that only root's PATH has.
 func need(t testing.TB, name string, places ...string) string {
 	t.Helper()
 	for _, place := range append(places, name) {
@@ -73,7 +72,7 @@ func need(t testing.TB, name string, places ...string) string {
 	return ""
 }
 
-// key makes a pair of keys, name and name.pub.
+// key creates a pair of keys, name and name.pub.
 func (n *Network) key(t testing.TB, name string) (public string) {
 	t.Helper()
 	file := n.file(name)
@@ -87,8 +86,7 @@ func (n *Network) key(t testing.TB, name string) (public string) {
 
 func (n *Network) file(name string) string { return filepath.Join(n.dir, name) }
 
-// configure writes what ssh needs: who the hosts are, and by which keys they are known. It
-// takes no other host for known.
+// configure writes ssh's configuration: the hosts and their keys. Other hosts are unknown.
 func (n *Network) configure(t testing.TB) {
 	t.Helper()
 	var config, known strings.Builder
@@ -102,7 +100,7 @@ func (n *Network) configure(t testing.TB) {
 	fmt.Fprintf(&config, "Host %s\n  HostName %s\n  Port 1\n", Refuses, first)
 	fmt.Fprintf(&config, "Host %s\n  HostName %s\n  IdentityFile %s\n", Stranger, first, n.file("other"))
 	fmt.Fprintf(&config, "Host %s\n  HostName %s\n  HostKeyAlias nowhere\n", Unknown, first)
-	fmt.Fprintf(&config, "Host * !%s\n  IdentityFile %s\n", Stranger, n.file("id")) // ssh tries all that it is given
+	fmt.Fprintf(&config, "Host * !%s\n  IdentityFile %s\n", Stranger, n.file("id")) // ssh tries all keys that it is given
 	fmt.Fprintf(&config, "Host *\n  User root\n  IdentitiesOnly yes\n  UserKnownHostsFile %s\n"+
 		"  GlobalKnownHostsFile none\n  StrictHostKeyChecking yes\n  BatchMode yes\n", n.file("known"))
 	must(t, os.WriteFile(n.file("config"), []byte(config.String()), 0o600))

@@ -1,6 +1,6 @@
-// Package msg is what goes over the link between a coordinator and an agent. Calls are made by
-// the coordinator and answered by the agent, by net/rpc in gob, which asks for exported names.
-// Every instant is in ns on the agent's clock; 0 is never.
+// Package msg defines the messages between a coordinator and an agent. The coordinator makes calls
+// with net/rpc and gob, which needs exported names. Times are in ns on the agent's clock; 0 means
+// never.
 package msg
 
 import (
@@ -10,27 +10,27 @@ import (
 	"github.com/zkbench/zkbench/chaos/wire"
 )
 
-// Hello is the agent's first word.
+// Hello is the agent's first message.
 type Hello struct {
 	Version string
 	Name    string // of its machine
-	Index   int    // its place among the agents, where whoever started it has numbered them; -1
+	Index   int    // its index, if it was started with one; otherwise -1
 }
 
-// Welcome is the answer to it.
+// Welcome is the reply to Hello.
 type Welcome struct {
-	Refused string // why the agent is not wanted; "" where it is
+	Refused string // why the agent was refused, or ""
 }
 
-// Opening is the first word on a stream that is not the first.
+// Opening is the first message on every other stream.
 type Opening struct {
-	Kind string // what goes over it
-	Of   string // the trial
-	ID   int64  // of the process
+	Kind string // what the stream is for
+	Of   string
+	ID   int64
 	Addr string // of the server
 }
 
-// The kinds of stream. That of servers is opened by the agent, the others by the coordinator.
+// The kinds of stream. StreamServer is opened by the agent, the others by the coordinator.
 const (
 	StreamCalls  = "calls"
 	StreamEvents = "events" // of a trial's sessions
@@ -40,11 +40,11 @@ const (
 	StreamServer = "server" // through the coordinator
 )
 
-// TrialArgs begins a trial at an agent.
+// TrialArgs begins a trial on an agent.
 type TrialArgs struct {
 	Trial  string
 	Parent string // the contested node
-	Digest string // of the ensemble; "" where it has none
+	Digest string // of the ensemble; "" for none
 	Relay  bool   // the agent reaches the servers through the coordinator
 }
 
@@ -54,7 +54,7 @@ type ClientArgs struct {
 	Client int
 }
 
-// ClientState is what the tap shows of a client.
+// ClientState is the tap's state of a client.
 type ClientState struct {
 	Session    wire.Session
 	Known      wire.Known
@@ -63,92 +63,91 @@ type ClientState struct {
 	Notified   time.Duration
 	Node       wire.Node // the newest below the contested node
 	HasNode    bool
-	Events     int64 // how many events the trial has had here until then
+	Events     int64 // events of the trial on this agent so far
 }
 
-// ListenArgs asks for a listener that stands for a server.
+// ListenArgs requests a listener for a server.
 type ListenArgs struct {
 	ClientArgs
 	Server string
 }
 
-// HoldArgs keeps every byte of a client back.
+// HoldArgs delays all bytes of a client.
 type HoldArgs struct {
 	ClientArgs
 	Mode wire.HoldMode
 }
 
-// GateArgs opens or closes a client's way.
+// GateArgs opens or closes a client's gate.
 type GateArgs struct {
 	ClientArgs
 	Closed bool
 }
 
-// ArmArgs puts a rule in force. The coordinator numbers them.
+// ArmArgs arms a rule. The coordinator numbers rules.
 type ArmArgs struct {
 	ClientArgs
 	Shot int64
 	Rule wire.Rule
 }
 
-// ShotArgs names a rule in force.
+// ShotArgs names an armed rule.
 type ShotArgs struct {
 	Trial string
 	Shot  int64
 }
 
-// ShotProof is what became of a rule.
+// ShotProof is the outcome of a rule.
 type ShotProof struct {
 	Fired bool
-	Proof wire.Proof // without its error
+	Proof wire.Proof
 	Err   string
 }
 
 // WireEvent is an event of a session.
 type WireEvent struct {
-	wire.Event // without its error
-	Why        string
+	wire.Event
+	Why string
 }
 
 // StartArgs starts a program.
 type StartArgs struct {
 	Args, Env []string
 	Dir       string
-	MarkKey   string // of its mark; the value is the agent's own process
+	MarkKey   string // variable of the mark; its value identifies the agent's process
 }
 
-// StartReply is the program's number at the agent, and its id on the machine.
+// StartReply is the program's number on the agent, and its process ID.
 type StartReply struct {
 	ID  int64
 	PID int
 }
 
-// SignalArgs does something to a program and its group.
+// SignalArgs signals a program and its group.
 type SignalArgs struct {
 	ID   int64
 	What string
 }
 
-// What can be done to a program.
+// Signals for a program.
 const (
 	Pause  = "pause"
 	Resume = "resume"
 	Kill   = "kill"
 )
 
-// GroupReply is what is there of a program's group.
+// GroupReply is the processes of a program's group.
 type GroupReply struct{ All, Stopped []int }
 
-// ExitReply says how a program has exited.
+// ExitReply is the exit state of a program.
 type ExitReply struct {
 	Text string
 	Code int
 }
 
-// Nothing is no argument and no answer.
 type Nothing struct{}
 
-// Words is an error as it goes over a link.
+// Words returns an error as text for the link.
 func Words(err error) string {
 	if err == nil {
 		return ""
@@ -156,7 +155,7 @@ func Words(err error) string {
 	return err.Error()
 }
 
-// FromWords is an error of its words.
+// FromWords returns the error of a text, or nil.
 func FromWords(text string) error {
 	if text == "" {
 		return nil
