@@ -38,7 +38,7 @@ func (n *Network) openContainer(ctx context.Context, m *ensembles.Member, image 
 	return &access{alive: a.alive, ask: a.ask, close: a.close}, nil
 }
 
-// inspect returns which network namespace the member's container has now, and its image.
+// inspect returns the current network namespace of the member's container, and its image.
 func inspect(ctx context.Context, docker *client.Client, m *ensembles.Member) (namespace, image string, err error) {
 	info, err := docker.ContainerInspect(ctx, m.ContainerID, client.ContainerInspectOptions{})
 	if err != nil {
@@ -55,7 +55,7 @@ func inspect(ctx context.Context, docker *client.Client, m *ensembles.Member) (n
 func agentContainer(ensemble string, m *ensembles.Member, image, owner string) client.ContainerCreateOptions {
 	return client.ContainerCreateOptions{
 		Config: &container.Config{
-			Image:       image, // the member's own: it is here, and has the C library that we may need
+			Image:       image, // the member's own image: it is on this machine, and has the C library that may be needed
 			User:        "0:0", // of the agent's container, whose only right is CAP_NET_ADMIN
 			Entrypoint:  []string{"/zkbench"},
 			Env:         []string{agentEnv + "=" + owner},
@@ -77,10 +77,10 @@ func agentContainer(ensemble string, m *ensembles.Member, image, owner string) c
 	}
 }
 
-// copyIn puts this process's executable into the agent's container. Unlike a bind
-// mount that works with a Docker that does not see our files.
+// copyIn copies this process's executable into the agent's container. Unlike a bind mount this also
+// works if Docker does not see our files.
 func (a *containerAgent) copyIn(ctx context.Context) error {
-	exe, err := os.Open("/proc/self/exe") // also when the file was deleted or replaced since
+	exe, err := os.Open("/proc/self/exe") // also if the file was deleted or replaced
 	if err != nil {
 		return err
 	}

@@ -13,17 +13,16 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// The agent is this executable, started again in a small container that shares a
-// member's network namespace. It alone has the right to filter packets there, so a
-// user who may use Docker needs no root. Orders and answers are JSON lines on the
-// container's standard streams: they take Docker's socket, not the network that is
-// cut. When the process that started it ends, by SIGKILL too, Docker closes the
-// agent's standard input. The agent then heals everything and ends.
+// The agent is this executable, started again in a small container that shares a member's network
+// namespace. Only the agent has the permission to filter packets there, so a user of Docker needs
+// no root. Orders and answers are JSON lines on the container's standard streams: they use Docker's
+// socket, not the network that is cut. When the process that started it ends, also by SIGKILL,
+// Docker closes the agent's standard input; the agent then heals everything and exits.
 
-// agentEnv makes an executable of ours the agent of the owner that it names.
+// agentEnv is the environment variable that makes this executable an agent of the owner in its
+// value.
 const agentEnv = "ZKBENCH_NETWORK_AGENT"
 
-// order is one thing to do to a network namespace.
 type order struct {
 	Do     string        `json:"do"` // cut, heal, dropped, delay, undelay, owners, sweep
 	Rule   packetRule    `json:"rule,omitzero"`
@@ -33,7 +32,6 @@ type order struct {
 	Jitter time.Duration `json:"jitter,omitempty"` // delay
 }
 
-// answer is the outcome of one order.
 type answer struct {
 	Cut     int      `json:"cut,omitempty"`
 	Dropped uint64   `json:"dropped,omitzero"`
@@ -42,7 +40,6 @@ type answer struct {
 	Err     string   `json:"err,omitempty"`
 }
 
-// do carries out an order.
 func (f *filter) do(o order) (a answer) {
 	var err error
 	switch o.Do {
@@ -70,18 +67,15 @@ func (f *filter) do(o order) (a answer) {
 	return a
 }
 
-// access carries out orders in one member's network namespace: directly, or by an
-// agent.
 type access struct {
-	// namespace identifies the namespace. A member that was started again may have a
-	// new one, to which this is no access.
+	// namespace identifies the namespace; a member that was restarted may have a new one.
 	namespace string
-	alive     func() bool // false once it takes no more orders
+	alive     func() bool
 	ask       func(ctx context.Context, o order) (answer, error)
 	close     func(ctx context.Context) error
 }
 
-// do carries out an order, and turns an error in the answer into an error.
+// do carries out an order and returns the error of the answer.
 func (a *access) do(ctx context.Context, o order) (answer, error) {
 	got, err := a.ask(ctx, o)
 	switch {
@@ -93,13 +87,13 @@ func (a *access) do(ctx context.Context, o order) (answer, error) {
 	return got, errors.New(got.Err)
 }
 
-// openPath opens a namespace that has a path here, with this process's rights.
+// openPath opens a namespace by path, with this process's permissions.
 func openPath(m *ensembles.Member, owner string) (*access, error) {
 	ns, err := os.Open(m.NetNS)
 	if err != nil {
 		return nil, fmt.Errorf("%s: open its network namespace: %w", m.Name, err)
 	}
-	defer ns.Close() // the socket keeps the namespace
+	defer ns.Close()
 	f, err := openFilter(int(ns.Fd()), owner)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %s: %w", m.Name, m.NetNS, err)
@@ -117,10 +111,10 @@ type skipped struct{ text string }
 func (s skipped) Error() string { return s.text }
 func (s skipped) Unwrap() error { return ErrSkipped }
 
-// RunAgentIfAsked makes this process a network agent, or one that tries for [Probe] what can
-// be done to networks, and never returns, if the process was started as one; otherwise it
-// returns at once. Call it first in main, and in TestMain of packages whose tests cut
-// networks: the agents are started from the executable that calls NewNetwork.
+// RunAgentIfAsked makes this process a network agent, or a probe for [Probe], and never returns, if
+// the process was started as one; otherwise it returns at once. Call it first in main, and in
+// TestMain of packages whose tests cut networks: agents are started from the executable that calls
+// NewNetwork.
 func RunAgentIfAsked() {
 	probeIfAsked()
 	owner := os.Getenv(agentEnv)
@@ -134,8 +128,8 @@ func RunAgentIfAsked() {
 	os.Exit(0)
 }
 
-// runAgent carries out orders until in ends, then heals everything. Its first line is
-// the answer to an order for owners: the agent is ready.
+// runAgent carries out orders until in ends, then heals everything. Its first line is the answer to
+// an order for owners, which shows that the agent is ready.
 func runAgent(in io.Reader, out io.Writer, owner string) (err error) {
 	f, err := openFilter(0, owner)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
-// needsDriver is what a fault needs that only a process can have.
+// needsDriver is the need of faults that act on a client's process.
 var needsDriver = need{about: "a client that is a process of its own: a driver (zkbench help drivers), on Linux", missing: func(Abilities) error {
 	if runtime.GOOS != "linux" {
 		return errors.New("processes are stopped on Linux only")
@@ -21,18 +21,18 @@ var needsDriver = need{about: "a client that is a process of its own: a driver (
 	return nil
 }, process: true}
 
-// TouchesProcesses reports whether the fault with that name does something to the process of
-// a client, which only a driver's can have.
+// TouchesProcesses reports whether the fault with that name acts on the process of a client, which
+// only a driver has.
 func TouchesProcesses(name string) bool {
 	k, err := find(name)
 	return err == nil && slices.ContainsFunc(k.needs, func(n need) bool { return n.process })
 }
 
-// errNoProcess says that clients are no processes.
+// errNoProcess means that clients have no processes of their own.
 var errNoProcess = fmt.Errorf("%w: the clients are no processes of their own: a signal would hit zkbench itself; run the subject as a driver (zkbench help drivers)", ErrSkipped)
 
-// onProcess makes a fault that hits the process of the client that who describes, and
-// whatever other clients live in it.
+// onProcess makes a fault that hits the process of the client described by who, with all other
+// clients in it.
 func onProcess(who string, inject func(context.Context, Target, wire.Client, Process) (Effect, error)) injector {
 	one := onClient(who, func(ctx context.Context, t Target, c wire.Client) (Effect, error) {
 		if t.Process == nil {
@@ -56,7 +56,7 @@ func onProcess(who string, inject func(context.Context, Target, wire.Client, Pro
 	}
 }
 
-// clientList names clients for people.
+// clientList returns client numbers as text.
 func clientList(numbers []int) string {
 	const most = 5
 	var names []string
@@ -69,12 +69,12 @@ func clientList(numbers []int) string {
 	return "clients " + strings.Join(names, ", ")
 }
 
-// signalLimit bounds the wait for a signal to take effect: a matter of milliseconds, but a
-// process in the middle of a disk write stops after it.
+// signalLimit bounds the wait for a signal to take effect: usually milliseconds, but a process
+// stops only after a disk write in progress.
 const signalLimit = 10 * time.Second
 
-// GroupHere returns the processes of a group on this machine that are there, and those of them
-// of which every thread is stopped.
+// GroupHere returns the existing processes of a group on this machine, and those of them of which
+// every thread is stopped.
 func GroupHere(id int) (all, stopped []int) {
 	for _, p := range state.Group(id) {
 		all = append(all, p.PID)
@@ -85,7 +85,7 @@ func GroupHere(id int) (all, stopped []int) {
 	return all, stopped
 }
 
-// killed kills a process, and returns what proves it.
+// killed kills a process and returns the proof.
 func killed(ctx context.Context, p Process) (proof string, err error) {
 	here, _ := p.Group()
 	if len(here) == 0 {

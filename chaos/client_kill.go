@@ -6,7 +6,7 @@ import (
 	"github.com/zkbench/zkbench/chaos/wire"
 )
 
-// client.kill is the crash of a client. Its session lives on until it runs out.
+// client.kill is the crash of a client. Its session lives until it expires.
 var _ = register(Kind{
 	Name:   "client.kill",
 	About:  "kills a client's process (SIGKILL), and whatever other clients are in it; they may come back when it heals",

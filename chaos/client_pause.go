@@ -8,9 +8,9 @@ import (
 	"github.com/zkbench/zkbench/chaos/wire"
 )
 
-// client.pause does what a long garbage collection, a hypervisor or a debugger does. What
-// arrives meanwhile waits in the process's sockets. A holder that is paused past its session
-// and then goes on is what fencing is for.
+// client.pause is like a long garbage collection, a hypervisor's or a debugger's stop. Incoming
+// data waits in the process's sockets. Fencing protects against a holder that is paused past its
+// session timeout.
 var _ = register(Kind{
 	Name:   "client.pause",
 	About:  "stops a client's process (SIGSTOP), and whatever other clients are in it, until it heals (SIGCONT)",
@@ -44,7 +44,7 @@ func stopped(ctx context.Context, p Process) (proof string, err error) {
 	return proof, err
 }
 
-// goesOn lets a process go on, and waits until nothing of it is stopped any more.
+// goesOn continues a process, and waits until no part of it is stopped.
 func goesOn(ctx context.Context, p Process) error {
 	if err := p.Resume(); err != nil {
 		return err

@@ -8,8 +8,8 @@ import (
 	"github.com/zkbench/zkbench/chaos/wire"
 )
 
-// client.restart is a crash after which the client's supervisor starts it anew. The session
-// of before lives on until it runs out, and what it holds with it.
+// client.restart is a crash after which a supervisor starts the client again. The old session lives
+// until it expires, with its nodes.
 var _ = register(Kind{
 	Name:   "client.restart",
 	About:  "kills a client's process (SIGKILL), and whatever other clients are in it, and lets them come back in a new one at once",
@@ -19,7 +19,7 @@ var _ = register(Kind{
 	build: func(target string, _ settings) injector { return onProcess(target, restartProcess) },
 })
 
-// comeBackLimit bounds the wait for the client: it has to notice, and its process to start.
+// comeBackLimit bounds the wait for the client, which has to notice and to start its process.
 const comeBackLimit = 60 * time.Second
 
 func restartProcess(ctx context.Context, _ Target, c wire.Client, p Process) (Effect, error) {

@@ -12,8 +12,8 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// commands carry out orders to a member's network by its owner's commands. They know no
-// packets: what a cut has dropped, what is lost by chance or comes late, they cannot say.
+// commands change a member's network by its owner's commands. They do not count dropped packets,
+// and cannot drop a share of packets or delay them.
 type commands struct{ member *ensembles.Member }
 
 func (c commands) do(ctx context.Context, o order) (answer, error) {
@@ -33,7 +33,7 @@ func (c commands) do(ctx context.Context, o order) (answer, error) {
 	return answer{}, fmt.Errorf("%w: no command of %s can do that (%s)", ErrSkipped, c.member.Name, o.Do)
 }
 
-// commanded says whether some cut is made by commands.
+// commanded reports whether some cut is made by commands.
 func (p *partition) commanded() bool {
 	for _, c := range p.cuts {
 		if c.member.Cutter != nil {
@@ -43,11 +43,11 @@ func (p *partition) commanded() bool {
 	return false
 }
 
-// standing is a connection to a member that was there before a cut. Commands that only
-// keep new connections away leave it.
+// standing is a connection to a member from before a cut. Commands that only block new connections
+// do not affect it.
 type standing struct {
 	member *ensembles.Member
-	conn   net.Conn // nil where the packets that a cut drops are counted
+	conn   net.Conn // nil if dropped packets are counted
 }
 
 func stand(ctx context.Context, m *ensembles.Member) (s standing, err error) {
@@ -59,7 +59,7 @@ func stand(ctx context.Context, m *ensembles.Member) (s standing, err error) {
 	return s, err
 }
 
-// silent returns nil when the member does not answer on the connection.
+// silent returns nil if the member does not answer on the connection.
 func (s standing) silent(ctx context.Context) error {
 	if err := s.conn.SetDeadline(time.Now().Add(silenceOf(s.member))); err != nil {
 		return err
@@ -80,12 +80,11 @@ func (s standing) close() {
 	}
 }
 
-// changeLimit bounds the wait for members to notice that commands have cut them off from
-// their peers: some ticks.
+// changeLimit bounds the wait for members to notice that commands have isolated them: some ticks.
 const changeLimit = 45 * time.Second
 
-// modes is what the members are, by name; "" for one that does not serve, or whose cut will
-// be counted.
+// modes returns the members' modes by name; "" for a member that does not serve or whose dropped
+// packets are counted.
 func modes(ctx context.Context, list []memberRule) map[string]string {
 	was := map[string]string{}
 	for _, r := range list {
@@ -96,8 +95,8 @@ func modes(ctx context.Context, list []memberRule) map[string]string {
 	return was
 }
 
-// changed waits until each member is not what it was: a follower without a leader and a
-// leader without followers end their service.
+// changed waits until each member's mode differs from was: a follower without a leader and a leader
+// without followers stop serving.
 func changed(ctx context.Context, list []memberRule, was map[string]string) (proof string, err error) {
 	err = poll(ctx, changeLimit, func(ctx context.Context) error {
 		proof = ""

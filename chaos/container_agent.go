@@ -24,12 +24,11 @@ type containerAgent struct {
 
 	mu      sync.Mutex // one order at a time
 	conn    client.HijackedResponse
-	answers chan answer // closed when the agent is gone
+	answers chan answer
 	stderr  tail
-	broken  error // an answer was missed, so the stream is of no more use
+	broken  error // an answer was missed, so the stream is unusable
 }
 
-// start copies our executable in, starts it and waits until it says it is ready.
 func (a *containerAgent) start(ctx context.Context) error {
 	if err := a.copyIn(ctx); err != nil {
 		return fmt.Errorf("copy our executable into it: %w", err)
@@ -47,7 +46,7 @@ func (a *containerAgent) start(ctx context.Context) error {
 	return err
 }
 
-// read passes on answers until the agent's output ends.
+// read forwards answers until the agent's output ends.
 func (a *containerAgent) read() {
 	out, in := io.Pipe()
 	go func() {
@@ -103,10 +102,10 @@ func (a *containerAgent) alive() bool {
 	return a.broken == nil
 }
 
-// close ends the agent, which heals what it still cuts, and removes its container.
+// close ends the agent, which heals its cuts, and removes its container.
 func (a *containerAgent) close(ctx context.Context) error {
 	if a.conn.Conn != nil {
-		a.conn.CloseWrite() // the end of its input: the agent heals and ends
+		a.conn.CloseWrite() // at the end of its input the agent heals and exits
 		for ended := false; !ended; {
 			select {
 			case _, open := <-a.answers:
@@ -121,14 +120,14 @@ func (a *containerAgent) close(ctx context.Context) error {
 	a.broken = fmt.Errorf("%s: its network agent was ended", a.member)
 	a.mu.Unlock()
 	_, err := a.docker.ContainerRemove(ctx, a.id, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
-	// It removes itself as well; whichever comes first is fine.
+	// Docker removes it as well; either may come first.
 	if err != nil && !errdefs.IsNotFound(err) && !errdefs.IsConflict(err) {
 		return fmt.Errorf("%s: remove its network agent: %w", a.member, err)
 	}
 	return a.gone(ctx)
 }
 
-// gone waits until the container does not exist any more.
+// gone waits until the container no longer exists.
 func (a *containerAgent) gone(ctx context.Context) error {
 	err := poll(ctx, agentLimit, func(ctx context.Context) error {
 		_, err := a.docker.ContainerInspect(ctx, a.id, client.ContainerInspectOptions{})
@@ -146,7 +145,6 @@ func (a *containerAgent) gone(ctx context.Context) error {
 	return nil
 }
 
-// tail keeps the last of what is written to it.
 type tail struct {
 	mu  sync.Mutex
 	buf []byte

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Events are named moments of a trial that a plan can wait for: "steady", "first
-// grant". The zero value is ready for use; a nil *Events never fires.
+// Events are named moments of a trial that a plan can wait for: "steady", "first grant". The zero
+// value is ready for use; a nil *Events never fires.
 type Events struct {
 	mu    sync.Mutex
 	fired map[string]chan struct{}
@@ -24,12 +24,11 @@ func (e *Events) Fire(name string) {
 	}
 }
 
-// wait waits for the event, and reports whether it came before the context ended.
 func (e *Events) wait(ctx context.Context, name string) bool {
 	if name == "" {
 		return true
 	}
-	var c chan struct{} // nil: never
+	var c chan struct{} // nil: never ready
 	if e != nil {
 		c = e.channel(name)
 	}

@@ -1,8 +1,8 @@
-// Package chaos makes things go wrong, proves that they did, and heals them.
+// Package chaos injects faults, proves that they took effect, and heals them.
 //
-// A [Fault] is injected into a [Target] and returns an [Effect]: the proof (a fault
-// that cannot prove its effect makes a trial unknown) and the way back. [Catalogue]
-// lists the kinds of fault, and a [Plan] injects faults at their times.
+// A [Fault] is injected into a [Target] and returns an [Effect]: the proof (a fault that cannot
+// prove its effect makes a trial unknown) and a function that heals it. [Catalogue] lists the kinds
+// of fault, and a [Plan] injects faults at their times.
 //
 //	network, err := chaos.NewNetwork(ctx, ensemble)
 //	// ...
@@ -14,9 +14,9 @@
 //	defer effect.Heal(context.WithoutCancel(ctx))
 //	fmt.Println(effect.Target, effect.Proof)
 //
-// A new kind of fault is a new file: its [Kind], with what it needs and what proves it, and
-// the function that injects it. A test beside the file shows that the fault takes effect
-// and heals. The page "zkbench help faults" adds one.
+// A new kind of fault is a new file with its [Kind], what it needs, its proof, and the function
+// that injects it. A test next to it shows that the fault takes effect and heals. "zkbench help
+// faults" describes how to add one.
 package chaos
 
 import (
@@ -27,21 +27,21 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// Target is what faults act on: the ensemble, and the clients of the running trial.
+// Target is what faults act on: the ensemble and the clients of the running trial.
 type Target struct {
 	Ensemble *ensembles.Ensemble
-	Network  *Network // cuts members' networks; nil where nobody can
+	Network  *Network // cuts members' networks; nil if not available
 	// Clients are the taps of the trial's clients, by client number.
 	Clients []wire.Client
-	// Holder returns the client that holds the grant, or -1, and with stay has it hold
-	// until it is hit. Nil where no client can hold one: a queue. A fault that targets the
-	// holder then hits any client.
+	// Holder returns the client that holds the grant, or -1; with stay the client keeps the grant
+	// until it is hit. Nil if clients cannot hold one (a queue): a fault that targets the holder
+	// then hits any client.
 	Holder func(stay bool) int
-	// Next returns the client that stands in line right behind the holder, or -1. Nil where
-	// nobody stands in line, or nobody knows who does.
+	// Next returns the client in line directly behind the holder, or -1. Nil if there is no line,
+	// or it is unknown.
 	Next func() int
-	// Process returns the process that a client lives in. The error says why there is none
-	// that can be stopped or killed. Nil where no client is a process of its own.
+	// Process returns the process of a client. The error tells why it cannot be stopped or killed.
+	// Nil if no client has its own process.
 	Process func(client int) (Process, error)
 	// Random picks a number in [0, n) from the run's seed.
 	Random func(n int) int
@@ -49,36 +49,35 @@ type Target struct {
 
 // Process is the process of one or several clients.
 type Process interface {
-	PID() int       // its own, and that of the group that it and all that it has started are in
-	Clients() []int // that live in it
-	// Group returns the processes of the group that are there, and those of them that are
-	// stopped, by the kernel's word (GroupHere, where it is on this machine).
+	PID() int       // process ID, also the ID of its process group
+	Clients() []int // the clients that it runs
+	// Group returns the existing processes of the group, and those that the kernel reports as
+	// stopped (GroupHere on this machine).
 	Group() (all, stopped []int)
-	Pause() error  // stops the group: SIGSTOP
-	Resume() error // lets it go on: SIGCONT. Safe to call twice, and after its end
-	Kill() error   // ends the group, SIGKILL, and returns when it is gone. Its clients have no process until Replace is called
-	Replace()      // lets another process take its place, when a client comes back
+	Pause() error  // stops the group with SIGSTOP
+	Resume() error // continues it with SIGCONT; may be called twice, and after its end
+	Kill() error   // kills the group with SIGKILL, and returns when it has ended. Its clients have no process until Replace is called
+	Replace()      // allows a new process when a client returns
 }
 
 // Effect is a fault in force.
 type Effect struct {
-	Target string // what was hit, for people: "client 17 (holder)", "zk2 (leader)"
+	Target string // what was hit, as text: "client 17 (holder)", "zk2 (leader)"
 	Client int    // the client that was hit; -1 for members
-	// Served are the clients that had their session on a member that was hit, and that
-	// it still answers: they cannot know that it is cut off from the other members, or slow.
-	// Of a process that was hit they are the other clients in it.
+	// Served are the clients whose session is on a member that was hit and that still answers them:
+	// they cannot know that it is cut off from the other members, or slow. If a process was hit,
+	// they are its other clients.
 	Served []int
-	Proof  string // what proved that the fault took effect
-	// Undo removes the fault, and waits for nothing else. Nil when there is nothing to
-	// undo. Safe to call twice.
+	Proof  string // the proof that the fault took effect
+	// Undo removes the fault, without waiting for recovery. Nil if there is nothing to undo. May be
+	// called twice.
 	Undo func(ctx context.Context) error
-	// Back returns after Undo when what was hit is back: a member, when it serves again.
-	// It may have to wait until other faults are undone as well. Nil when nothing has to
-	// come back. Safe to call twice.
+	// Back waits, after Undo, until the target has recovered: a member until it serves again, which
+	// may need other faults to be undone. Nil if nothing has to recover. May be called twice.
 	Back func(ctx context.Context) error
 }
 
-// Heal undoes the fault, and returns when what was hit is back. Safe to call twice.
+// Heal undoes the fault and waits for recovery. May be called twice.
 func (e Effect) Heal(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{e.Undo, e.Back} {
 		if step == nil {
@@ -91,26 +90,26 @@ func (e Effect) Heal(ctx context.Context) error {
 	return nil
 }
 
-// Fault is one thing that can go wrong.
+// Fault is a fault with its target and parameters.
 type Fault interface {
 	String() string // its name in the catalogue, "session.close"
-	// Inject makes it go wrong and returns once the effect is proven. When it returns an
-	// error, it has undone all that it could, and the effect says whom it may have hit; it is zero
-	// where that is nobody. The error wraps ErrSkipped where this machine
-	// cannot have the fault, and ErrNoEffect where the effect could not be proven.
+	// Inject injects the fault and returns once the effect is proven. On an error it has undone all
+	// that it could, and the effect tells which target it may have hit; it is zero for none. The
+	// error wraps ErrSkipped if this machine does not support the fault, and ErrNoEffect if the
+	// effect could not be proven.
 	Inject(ctx context.Context, t Target) (Effect, error)
 }
 
-// ErrSkipped says that the fault cannot be had here; the trial's fault part is unknown.
+// ErrSkipped means that the fault is not available here; the trial's fault part is unknown.
 var ErrSkipped = errors.New("skipped")
 
-// ErrNoEffect says that the fault was injected and its effect could not be proven.
+// ErrNoEffect means that the fault was injected and its effect could not be proven.
 var ErrNoEffect = errors.New("no proven effect")
 
-// untouched is an error of a fault that has touched nothing.
+// untouched is an error of a fault that had no effect on its target.
 type untouched struct{ error }
 
 func (u untouched) Unwrap() error { return u.error }
 
-// ErrNotHealed says that a fault may still be in force.
+// ErrNotHealed means that a fault may still be in force.
 var ErrNotHealed = errors.New("not healed")

@@ -9,12 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// delayHandle marks the queues that are ours, "zk" in ASCII: a queue has no name.
+// delayHandle marks our queues, "zk" in ASCII: a queue has no name.
 var delayHandle = rtnetlink.MakeHandle(0x7a6b, 0)
 
-// delay delays what the namespace sends on every interface but loopback. The kernel
-// removes no queue when this process is killed, as it does with cuts; the next run
-// that opens the namespace does.
+// delay delays the packets that the namespace sends, except on loopback. Unlike cuts, the kernel
+// does not remove a queue when this process is killed; the next run that opens the namespace does.
 func (f *filter) delay(delay, jitter time.Duration) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -43,7 +42,7 @@ func (f *filter) delay(delay, jitter time.Duration) error {
 	return nil
 }
 
-// removeDelay takes back delay. It is safe to call twice.
+// removeDelay removes the delay. It may be called twice.
 func (f *filter) removeDelay() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -54,7 +53,7 @@ func (f *filter) removeDelay() error {
 	return f.unqueue(links)
 }
 
-// unqueue removes our queues, and no others. The caller holds f.mu.
+// unqueue removes our queues and no others. The caller holds f.mu.
 func (f *filter) unqueue(links []rtnetlink.Link) error {
 	var errs []error
 	for _, l := range links {
@@ -73,7 +72,7 @@ func (f *filter) unqueue(links []rtnetlink.Link) error {
 	return nil
 }
 
-// links are the namespace's interfaces but loopback.
+// links returns the namespace's interfaces without loopback.
 func (f *filter) links() ([]rtnetlink.Link, error) {
 	all, err := f.qdisc.LinkList()
 	if err != nil {

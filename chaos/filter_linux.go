@@ -15,20 +15,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tablePrefix marks the packet filter tables that are ours. The full name is
-// zkbench/OWNER/NUMBER, so that a later run knows whose leftover it finds.
+// tablePrefix begins the names of our packet filter tables: zkbench/OWNER/NUMBER, so that a later
+// run knows the owner.
 const tablePrefix = "zkbench/"
 
 // tableOwned is NFT_TABLE_F_OWNER of linux/netfilter/nf_tables.h.
 const tableOwned = 0x2
 
-// filter is a lasting netlink socket to the packet filter of one network
-// namespace. Every cut is a table of its own: adding and removing one is a single
-// transaction that no other cut notices, and a packet dropped by any is gone.
+// filter is a netlink socket to the packet filter of one network namespace. Every cut is a table of
+// its own: adding and removing one is a transaction that does not affect other cuts, and a packet
+// that any cut drops is dropped.
 //
-// The tables belong to the socket (NFT_TABLE_F_OWNER, Linux 5.12): when the
-// process dies, by SIGKILL too, the kernel closes the socket and removes them, so
-// that no partition outlives the process that made it.
+// The tables belong to the socket (NFT_TABLE_F_OWNER, Linux 5.12): when the process ends, also by
+// SIGKILL, the kernel closes the socket and removes them, so that no partition outlives the process
+// that made it.
 type filter struct {
 	owner string
 	plain bool // the kernel cannot tie tables to a socket
@@ -44,8 +44,8 @@ type filter struct {
 	delayed bool
 }
 
-// openFilter opens the packet filter of the namespace that fd refers to, or of
-// the caller's own if fd is 0. Owner names the process that the cuts belong to.
+// openFilter opens the packet filter of the namespace of fd, or of the caller's own if fd is 0.
+// owner names the process that the cuts belong to.
 func openFilter(fd int, owner string) (*filter, error) {
 	f := &filter{owner: owner, cuts: map[int]*nftables.Table{}}
 	keep := func(c *netlink.Conn) error { f.raw = c; return nil }
@@ -65,7 +65,7 @@ func openFilter(fd int, owner string) (*filter, error) {
 	return f, nil
 }
 
-// cut drops what the rule says from now on, and returns the cut's number.
+// cut drops packets by the rule from now on, and returns the cut's number.
 func (f *filter) cut(r packetRule) (int, error) {
 	if err := r.check(); err != nil {
 		return 0, err
@@ -91,7 +91,7 @@ func (f *filter) cut(r packetRule) (int, error) {
 	return f.last, nil
 }
 
-// heal removes a cut. Healing twice is not an error.
+// heal removes a cut. It may be called twice.
 func (f *filter) heal(id int) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -107,7 +107,7 @@ func (f *filter) heal(id int) error {
 	return nil
 }
 
-// dropped returns what the cut has dropped so far.
+// dropped returns the number of packets that the cut has dropped.
 func (f *filter) dropped(id int) (uint64, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -132,7 +132,6 @@ func (f *filter) dropped(id int) (uint64, error) {
 	return sum, nil
 }
 
-// close heals every cut and closes the socket.
 func (f *filter) close() error {
 	f.mu.Lock()
 	ids := slices.Collect(maps.Keys(f.cuts))
@@ -148,7 +147,7 @@ func (f *filter) close() error {
 	return errors.Join(append(errs, f.conn.CloseLasting())...)
 }
 
-// inode identifies the namespace that a path leads to now.
+// inode identifies the namespace that a path refers to.
 func inode(path string) (string, error) {
 	var st unix.Stat_t
 	if err := unix.Stat(path, &st); err != nil {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// filter needs Linux's packet filter; elsewhere no network can be cut.
+// filter needs Linux.
 type filter struct{}
 
 func openFilter(int, string) (*filter, error) {
@@ -27,7 +27,7 @@ func (*filter) removeDelay() error                       { return ErrSkipped }
 
 func inode(string) (string, error) { return "", ErrSkipped }
 
-// probeNetwork says that networks can be cut on Linux only.
+// probeNetwork reports that networks can be cut on Linux only.
 func probeNetwork() Abilities {
 	_, err := openFilter(0, "")
 	return Abilities{Namespaces: err, Filter: err, Delay: err}

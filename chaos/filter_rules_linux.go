@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// side is one of the two places where packets are dropped, and where in a packet
-// the other end's address stands there.
+// side is a hook where packets are dropped, and the position of the other end's address in a
+// packet.
 type side struct {
 	chain  string
 	hook   *nftables.ChainHook
@@ -49,13 +49,13 @@ func (f *filter) addChain(t *nftables.Table, r packetRule, s side) {
 	}
 }
 
-// choose picks, of the packets that matched so far, those to drop.
+// choose selects the packets to drop among those that matched.
 func (r packetRule) choose() []expr.Any {
 	switch {
 	case r.Loss > 0:
 		return []expr.Any{
 			&expr.Numgen{Register: 1, Modulus: lossSteps, Type: unix.NFT_NG_RANDOM},
-			// The number is in the machine's order, and compared byte by byte.
+			// The number is in the machine's byte order, and compared byte by byte.
 			&expr.Byteorder{SourceRegister: 1, DestRegister: 1, Op: expr.ByteorderHton, Len: 4, Size: 4},
 			&expr.Cmp{Op: expr.CmpOpLt, Register: 1, Data: binary.BigEndian.AppendUint32(nil, uint32(r.Loss*lossSteps/100))},
 		}
@@ -65,8 +65,8 @@ func (r packetRule) choose() []expr.Any {
 	return nil
 }
 
-// burst is how many bytes may pass at once: a twentieth of a second's, and a few
-// packets at least, or nothing would pass at all.
+// burst is how many bytes may pass at once: a twentieth of a second's, and at least a few packets,
+// or none would pass.
 func (r packetRule) burst() uint32 { return uint32(min(max(r.Rate/20, 8<<10), 1<<20)) }
 
 // match compares the other end's address.

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tables returns all tables of ours in the namespace, of any owner.
+// tables returns all of our tables in the namespace, of any owner.
 func (f *filter) tables() ([]*nftables.Table, error) {
 	all, err := f.conn.ListTablesOfFamily(nftables.TableFamilyINet)
 	if err != nil {
@@ -21,14 +21,13 @@ func (f *filter) tables() ([]*nftables.Table, error) {
 	return slices.DeleteFunc(all, func(t *nftables.Table) bool { return !strings.HasPrefix(t.Name, tablePrefix) }), nil
 }
 
-// owner returns the owner of a table of ours. It may hold slashes, the number behind it
-// does not.
+// owner returns the owner of one of our tables. It may contain slashes; the number after it does
+// not.
 func owner(t *nftables.Table) string {
 	name := strings.TrimPrefix(t.Name, tablePrefix)
 	return name[:max(0, strings.LastIndexByte(name, '/'))]
 }
 
-// owners returns the owners of all tables of ours in the namespace.
 func (f *filter) owners() ([]string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -40,9 +39,8 @@ func (f *filter) owners() ([]string, error) {
 	return out, err
 }
 
-// sweep removes the tables of an owner that is dead, and returns how many there
-// were. One whose owner lives after all, where its process id means nothing to us,
-// is spared by the kernel.
+// sweep removes the tables of a dead owner and returns their number. If the owner is alive after
+// all, in another process namespace, the kernel refuses.
 func (f *filter) sweep(dead string) (n int, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -62,9 +60,9 @@ func (f *filter) sweep(dead string) (n int, err error) {
 	return n, err
 }
 
-// newTable adds a table that the kernel removes when our socket closes. The
-// library cannot set a table's flags, so the message is written here. Kernels
-// before 5.12 know no owners: there the table stays until it is healed or swept.
+// newTable adds a table that the kernel removes when our socket closes. The library cannot set a
+// table's flags, so the message is written here. Kernels before 5.12 do not support owners: there
+// the table stays until it is healed or swept.
 func (f *filter) newTable(t *nftables.Table) error {
 	if !f.plain {
 		err := f.sendNewTable(t.Name, tableOwned)
@@ -84,7 +82,7 @@ func (f *filter) sendNewTable(name string, flags uint32) error {
 	if err != nil {
 		return err
 	}
-	// An nfgenmsg: family, version, resource id (the subsystem for a batch).
+	// An nfgenmsg: family, version, resource ID (the subsystem for a batch).
 	batch := []byte{unix.AF_UNSPEC, unix.NFNETLINK_V0, 0, unix.NFNL_SUBSYS_NFTABLES}
 	table := append([]byte{unix.NFPROTO_INET, unix.NFNETLINK_V0, 0, 0}, attrs...)
 	_, err = f.raw.SendMessages([]netlink.Message{

@@ -12,16 +12,15 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// Kind is one kind of fault. Each is declared in the file of its fault, which
-// registers it.
+// Kind is one kind of fault. The file of the fault declares and registers it.
 type Kind struct {
 	Name    string
-	About   string   // what it does, in one line
-	Proof   string   // what proves that it took effect
+	About   string   // one line
+	Proof   string   // how its effect is proven
 	Target  string   // the default target
-	Targets []string // what it can hit, besides a member's name, a client's member or a client's number; nil: it takes no target
+	Targets []string // accepted targets, besides a member's name, a client's member and a client's number; nil if it has no target
 	Params  []Param
-	Lasts   bool // it takes until a session has run out
+	Lasts   bool // it lasts until a session has expired
 
 	needs []need
 	build func(target string, s settings) injector
@@ -32,10 +31,9 @@ type Param struct {
 	Name, Default, About string
 }
 
-// injector injects a fault, as Fault.Inject says.
+// injector injects a fault (Fault.Inject).
 type injector func(ctx context.Context, t Target) (Effect, error)
 
-// named is a fault of a registered kind.
 type named struct {
 	name   string
 	inject injector
@@ -52,8 +50,8 @@ func (f named) Inject(ctx context.Context, t Target) (Effect, error) {
 	return e, nil
 }
 
-// onMember makes a fault that hits the member that who describes, or each of them. The
-// target of the effect is that member, unless inject sets another.
+// onMember makes a fault that hits each member described by who. The target of the effect is that
+// member, unless inject sets another.
 func onMember(who string, inject func(context.Context, Target, victim) (Effect, error)) injector {
 	return func(ctx context.Context, t Target) (e Effect, err error) {
 		all, err := pickMembers(ctx, t, who)
@@ -70,7 +68,7 @@ func onMember(who string, inject func(context.Context, Target, victim) (Effect, 
 	}
 }
 
-// onMachine is onMember, of members whose process is ours.
+// onMachine is onMember for members whose process is ours.
 func onMachine(who string, inject func(context.Context, Target, victim) (Effect, error)) injector {
 	return onMember(who, func(ctx context.Context, t Target, v victim) (Effect, error) {
 		if v.Machine == nil {
@@ -80,7 +78,7 @@ func onMachine(who string, inject func(context.Context, Target, victim) (Effect,
 	})
 }
 
-// onClient makes a fault that hits the client that who describes.
+// onClient makes a fault that hits the client described by who.
 func onClient(who string, inject func(context.Context, Target, wire.Client) (Effect, error)) injector {
 	return func(ctx context.Context, t Target) (Effect, error) {
 		n, name, err := pickClient(ctx, t, who)
@@ -99,9 +97,9 @@ func onClient(who string, inject func(context.Context, Target, wire.Client) (Eff
 	}
 }
 
-// What faults can hit.
+// Targets of faults.
 var (
-	memberTargets  = []string{Leader, Follower, Any, Observer} // one
+	memberTargets  = []string{Leader, Follower, Any, Observer} // single members
 	severalTargets = []string{Minority, Majority}
 	membersTargets = slices.Concat(memberTargets, severalTargets)
 	clientTargets  = []string{Holder, Next, Waiter, Random}
@@ -109,7 +107,7 @@ var (
 
 var registry []Kind
 
-// register adds a kind of fault. It is called while variables are initialised.
+// register adds a kind of fault. It is called during initialization.
 func register(k Kind) Kind {
 	registry = append(registry, k)
 	return k
@@ -129,8 +127,8 @@ func TouchesMembers(name string) bool {
 	return err == nil && k.TouchesMembers()
 }
 
-// TakesItsTime reports whether nobody can say beforehand how long the fault with that name takes
-// where it is given no time: until a member has ended or begun, or a session has run out.
+// TakesItsTime reports whether the duration of the fault with that name is open if none is given:
+// until a member has stopped or started, or a session has expired.
 func TakesItsTime(name string) bool {
 	k, err := find(name)
 	return err == nil && (k.Lasts || k.TouchesMembers())
@@ -148,14 +146,14 @@ func find(name string) (Kind, error) {
 	return Kind{}, &UnknownError{fmt.Sprintf("%q is no fault", name), name, all}
 }
 
-// UnknownError says that a name is none of those that there are.
+// UnknownError means that a name does not exist.
 type UnknownError struct {
 	Problem string // `"session.clsoe" is no fault`
 	Name    string
 	Known   []string
 }
 
-// Error is the problem, and what there is.
+// Error returns the problem and the known names.
 func (e *UnknownError) Error() string {
 	if len(e.Known) == 0 {
 		return e.Problem + "; there is none"
@@ -163,10 +161,9 @@ func (e *UnknownError) Error() string {
 	return e.Problem + "; there is " + strings.Join(e.Known, ", ")
 }
 
-// Parse makes a fault of the kind with that name. An empty target and a parameter
-// that is not given mean the kind's defaults. Members' names and clients' numbers are
-// checked when the fault is injected. Where a name is unknown the error wraps an
-// UnknownError.
+// Parse returns a fault of the kind with that name. An empty target and missing parameters mean the
+// kind's defaults. Members' names and clients' numbers are checked when the fault is injected. For
+// an unknown name the error wraps an UnknownError.
 func Parse(name, target string, params map[string]string) (Fault, error) {
 	k, err := find(name)
 	if err != nil {
@@ -187,7 +184,7 @@ func Parse(name, target string, params map[string]string) (Fault, error) {
 	return named{name, f}, nil
 }
 
-// Hits says what the fault can target, the default first; "" where it takes no target.
+// Hits returns the targets that the fault accepts as text, the default first; "" if it takes none.
 func (k Kind) Hits() string {
 	if k.Targets == nil {
 		return ""
@@ -220,5 +217,5 @@ func (k Kind) checkTarget(target string) error {
 	case slices.Contains(clientTargets, target):
 		return fmt.Errorf("target %q is a client, and it hits a member: %s, or its name", target, strings.Join(k.Targets, ", "))
 	}
-	return nil // a member's name, known when the ensemble is
+	return nil // a member's name, known once the ensemble runs
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// link.delay delays as distance does. The kernel's network emulator chooses the jitter,
-// not the seed.
+// link.delay delays packets as distance does. The kernel's network emulator chooses the jitter, not
+// the seed.
 var _ = register(Kind{
 	Name:   "link.delay",
 	About:  "delays the packets that a member sends",
@@ -64,8 +64,7 @@ func delayLink(ctx context.Context, t Target, v victim, delay, jitter time.Durat
 	return e, err
 }
 
-// roundTrip returns the shortest time of five connections to the member: a busy
-// machine only adds to it.
+// roundTrip returns the shortest of five connection times: load only adds to it.
 func roundTrip(ctx context.Context, m *ensembles.Member) (time.Duration, error) {
 	least := time.Duration(-1)
 	var errs []error

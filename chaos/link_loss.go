@@ -6,8 +6,7 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// link.loss spares loopback. Which packets it drops is the kernel's choice, not the
-// seed's.
+// link.loss does not affect loopback. The kernel chooses the packets, not the seed.
 var _ = register(Kind{
 	Name:   "link.loss",
 	About:  "drops a share of a member's packets, both ways",

@@ -8,7 +8,7 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// link.rate does not queue: TCP slows down because it loses packets.
+// link.rate does not queue: TCP slows down because packets are lost.
 var _ = register(Kind{
 	Name:   "link.rate",
 	About:  "drops what exceeds a rate to or from a member, as a provider's policer does",
@@ -22,7 +22,7 @@ var _ = register(Kind{
 	},
 })
 
-// flood has the member send its longest short answer many times at once.
+// flood makes the member send its longest reply to a short request many times at once.
 func flood(ctx context.Context, m *ensembles.Member) {
 	ctx, cancel := context.WithTimeout(ctx, 5*silence)
 	defer cancel()
@@ -31,7 +31,7 @@ func flood(ctx context.Context, m *ensembles.Member) {
 	for range 16 {
 		all.Go(func() {
 			for time.Since(begin) < silence && ctx.Err() == nil {
-				// Answers that are lost or late are the purpose.
+				// Lost or late replies are the purpose.
 				_, _ = ensembles.FourLetter(ctx, m, "mntr")
 			}
 		})

@@ -12,8 +12,8 @@ import (
 // undoLimit bounds the undoing of a fault whose injection failed.
 const undoLimit = time.Minute
 
-// act calls do, unless it is nil, and then proof. When either fails, by an error, an
-// ended context or a panic, it calls undo.
+// act calls do, unless it is nil, and then proof. If either fails, the context ends or it panics,
+// act calls undo.
 func act(ctx context.Context, do func(context.Context) error, proof func() error, undo func(context.Context) error) (err error) {
 	proven := false
 	defer func() {
@@ -36,8 +36,8 @@ func act(ctx context.Context, do func(context.Context) error, proof func() error
 	return err
 }
 
-// takeDown ends a member's process by end, and proves that it is gone. Where the context's
-// end cuts that short, what was asked for takes effect all the same: undoing waits for it.
+// takeDown stops a member's process with end, and proves that it is gone. If the context ends
+// meanwhile, the stop may still take effect: undoing waits for it.
 func takeDown(ctx context.Context, v victim, end func(context.Context) error) error {
 	return act(ctx, end, func() error {
 		running, err := v.Machine.Running(ctx)
@@ -49,7 +49,7 @@ func takeDown(ctx context.Context, v victim, end func(context.Context) error) er
 		}
 		return silent(ctx, v.Member)
 	}, func(ctx context.Context) error {
-		_ = end(ctx) // what has ended may refuse
+		_ = end(ctx) // may fail if it has stopped
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("%s may still be ending: %w", v.Name, err)
 		}
@@ -57,7 +57,7 @@ func takeDown(ctx context.Context, v victim, end func(context.Context) error) er
 	})
 }
 
-// startAgain starts a member's process, unless it runs.
+// startAgain starts a member's process unless it runs.
 func startAgain(ctx context.Context, v victim) error {
 	running, err := v.Machine.Running(ctx)
 	if err == nil && !running {
@@ -69,20 +69,20 @@ func startAgain(ctx context.Context, v victim) error {
 	return nil
 }
 
-// back waits until a member that was started again serves.
+// back waits until a restarted member serves.
 func back(ctx context.Context, t Target, v victim) error {
 	if err := serves(ctx, v.Member); err != nil {
 		return err
 	}
 	if t.Network != nil {
-		// In a container it has a new network now. Opening that takes time, which
-		// the next cut should not lose. That cut returns the error, if there is one.
+		// A container has a new network now. Opening it takes time, which the next cut should not
+		// lose. That cut returns the error, if there is one.
 		_, _ = t.Network.access(ctx, v.Member)
 	}
 	return nil
 }
 
-// takesDown makes a fault that ends a member's process by end, which how names.
+// takesDown makes a fault that stops a member's process with end, named by how.
 func takesDown(who, how string, end func(ensembles.Machine, context.Context) error) injector {
 	return onMachine(who, func(ctx context.Context, t Target, v victim) (Effect, error) {
 		begin := time.Now()
@@ -95,8 +95,8 @@ func takesDown(who, how string, end func(ensembles.Machine, context.Context) err
 	})
 }
 
-// restart ends a member's process and starts it again. It returns how long the member
-// did not serve.
+// restart stops a member's process and starts it again. It returns how long the member did not
+// serve.
 func restart(ctx context.Context, t Target, v victim, how string) (time.Duration, error) {
 	end := v.Machine.Stop
 	if how == "kill" {
@@ -111,5 +111,5 @@ func restart(ctx context.Context, t Target, v victim, how string) (time.Duration
 	return time.Since(begin).Round(time.Millisecond), err
 }
 
-// paramHow says how a member's process is ended.
+// paramHow selects how a member's process is stopped.
 var paramHow = Param{"how", "stop", "stop (SIGTERM) or kill (SIGKILL)"}

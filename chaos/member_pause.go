@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// member.pause freezes a process: its kernel still accepts connections and acknowledges
-// packets, and nobody answers. A long garbage collection does the same.
+// member.pause freezes a process: its kernel still accepts connections and acknowledges packets,
+// but there is no reply. A long garbage collection has the same effect.
 var _ = register(Kind{
 	Name:   "member.pause",
 	About:  "freezes a member's process; its sockets stay open",

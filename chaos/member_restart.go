@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// member.restart returns when the member serves again, so there is nothing to heal.
+// member.restart returns when the member serves again; there is nothing to heal.
 var _ = register(Kind{
 	Name:   "member.restart",
 	About:  "ends a member's process and starts it again at once",

@@ -9,7 +9,7 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// member.rolling is an upgrade by the book. Each member serves before the next one goes.
+// member.rolling is a rolling restart: each member serves before the next one stops.
 var _ = register(Kind{
 	Name:   "member.rolling",
 	About:  "restarts all members, one after the other, the leader last",

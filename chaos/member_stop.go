@@ -2,8 +2,8 @@ package chaos
 
 import "github.com/zkbench/zkbench/ensembles"
 
-// member.stop ends a process as maintenance does. Healing starts it again with the same
-// data and address.
+// member.stop stops a process as for maintenance. Healing starts it again with the same data and
+// address.
 var _ = register(Kind{
 	Name:   "member.stop",
 	About:  "stops a member's process (SIGTERM), and starts it again to heal",

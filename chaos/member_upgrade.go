@@ -9,17 +9,17 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// What member.upgrade can be told to go to, beside the name of a version.
+// Values of member.upgrade's parameter to, besides the name of a version.
 const (
-	versionNew = "new" // the last of those that the ensemble was started with
-	versionOld = "old" // the first
+	versionNew = "new" // the last version of the ensemble
+	versionOld = "old" // the first version of the ensemble
 )
 
 // MemberUpgrade is the name of the fault that changes members' version of ZooKeeper.
 const MemberUpgrade = "member.upgrade"
 
-// member.upgrade changes the version of ZooKeeper, there or back. Each member goes on with
-// its own data, and serves before the next one goes.
+// member.upgrade changes the version of ZooKeeper in either direction. Each member keeps its data,
+// and serves before the next one stops.
 var _ = register(Kind{
 	Name:  MemberUpgrade,
 	About: "starts members again from another version of ZooKeeper, one after the other, the leader last",
@@ -44,8 +44,8 @@ func oneVersion(_ context.Context, t Target) error {
 	return nil
 }
 
-// UpgradesTo returns the name of the version that the fault member.upgrade goes to by its
-// parameter to, of the versions by their names, the first of which members start from.
+// UpgradesTo returns the version that the fault member.upgrade installs for its parameter to. names
+// are the ensemble's versions; members start with the first.
 func UpgradesTo(to string, names []string) string {
 	switch to {
 	case "", versionNew:
@@ -56,7 +56,7 @@ func UpgradesTo(to string, names []string) string {
 	return to
 }
 
-// upgrade starts members from another version until only so many are left that are not of it.
+// upgrade restarts members with another version until only leave members are without it.
 func upgrade(ctx context.Context, t Target, to string, leave int) (Effect, error) {
 	if err := oneVersion(ctx, t); err != nil {
 		return Effect{}, untouched{err}
@@ -94,8 +94,8 @@ func upgrade(ctx context.Context, t Target, to string, leave int) (Effect, error
 		Proof: fmt.Sprintf("each was gone and served again from %s (%s): %s", version.Name, version.From, strings.Join(proof, ", "))}, nil
 }
 
-// nextOutdated returns a member that does not run the version, the leader if it is the only
-// one; none where no more of them are left than are to stay.
+// nextOutdated returns a member that does not run the version, the leader last; none if only leave
+// of them are left.
 func nextOutdated(ctx context.Context, t Target, v ensembles.Version, leave int) (next victim, err error) {
 	var outdated []*ensembles.Member
 	for _, m := range t.Ensemble.Members {
@@ -118,8 +118,7 @@ func nextOutdated(ctx context.Context, t Target, v ensembles.Version, leave int)
 	return victim{Member: leaderLast(outdated, leader.Member)}, err
 }
 
-// leaderLast returns the first of the members that does not lead, the leader if there is no
-// other.
+// leaderLast returns the first member that does not lead, or the leader if there is no other.
 func leaderLast(members []*ensembles.Member, leader *ensembles.Member) *ensembles.Member {
 	for _, m := range members {
 		if m != leader {
@@ -129,9 +128,9 @@ func leaderLast(members []*ensembles.Member, leader *ensembles.Member) *ensemble
 	return leader
 }
 
-// upgradeMember starts a member again from the version, and returns what proves it.
+// upgradeMember restarts a member with the version and returns the proof.
 func upgradeMember(ctx context.Context, t Target, m victim, v ensembles.Version) (said string, err error) {
-	machine := m.Machine.(ensembles.Upgrader) // nextOutdated has asked
+	machine := m.Machine.(ensembles.Upgrader) // checked by nextOutdated
 	was, err := statusOf(ctx, m)
 	if err != nil {
 		return "", err
@@ -152,8 +151,8 @@ func upgradeMember(ctx context.Context, t Target, m victim, v ensembles.Version)
 	return said, err
 }
 
-// change gives a member that is down another version, and proves that it still has its log.
-// The zxid is one near the log's end.
+// change gives a stopped member another version, and proves that it still has its log. zxid is near
+// the log's end.
 func change(ctx context.Context, m victim, machine ensembles.Upgrader, v ensembles.Version, zxid int64) error {
 	before, err := logs(ctx, m, zxid)
 	if err == nil {
@@ -178,8 +177,7 @@ func logs(ctx context.Context, m victim, zxid int64) (n int, err error) {
 	return len(all), err
 }
 
-// runs proves that a member runs the version now: its process or container says so by how it
-// was started.
+// runs proves from how its process or container was started that a member runs the version.
 func runs(ctx context.Context, m victim, machine ensembles.Upgrader, was ensembles.Server, v ensembles.Version) (string, error) {
 	name, err := machine.Runs(ctx)
 	if err == nil && name != v.Name {
@@ -192,7 +190,7 @@ func runs(ctx context.Context, m victim, machine ensembles.Upgrader, was ensembl
 	return fmt.Sprintf("%s %s to %s", m.Name, was.Version, now.Version), err
 }
 
-// statusOf waits until a member says what it is: it may be electing.
+// statusOf waits for a member's status: it may be electing.
 func statusOf(ctx context.Context, m victim) (s ensembles.Server, err error) {
 	err = poll(ctx, returnLimit, func(ctx context.Context) error {
 		s, err = ensembles.Ask(ctx, m.Member)

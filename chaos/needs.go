@@ -14,18 +14,17 @@ import (
 	"github.com/zkbench/zkbench/ensembles/rootless"
 )
 
-// need is one thing that must be there to have a fault.
 type need struct {
 	about   string
-	members bool                  // only members of our own have it, and those whose owner lends commands
-	words   []string              // the commands that will do; nil: none
-	process bool                  // only a client that is a process of its own has it
-	missing func(Abilities) error // why a machine does not have it; nil: every machine does
-	// lacking is why an ensemble that is up does not have it; nil: every ensemble does.
+	members bool                  // true for members of our own, and members with commands
+	words   []string              // commands that suffice; nil: none
+	process bool                  // true for clients with their own process
+	missing func(Abilities) error // why a machine does not meet it; nil: every machine does
+	// lacking returns why a running ensemble does not meet it; nil: every ensemble does.
 	lacking func(context.Context, Target) error
 }
 
-// What faults need. A fault can add needs of its own.
+// Needs of faults. A fault can add its own.
 var (
 	needsTap     = need{about: "the client's tap"}
 	needsRequest = need{about: "a request that matches"}
@@ -49,8 +48,8 @@ func ofNetworks(words ...string) need {
 		missing: Abilities.noCuts, lacking: noNetwork}
 }
 
-// Lacks returns what a member's commands lack for the fault: the words that name them in a
-// file, or what has to stand in isolate. possible is false where no command will do.
+// Lacks returns which commands a member lacks for the fault: the words that name them in a file, or
+// the placeholders missing in isolate. possible is false if no command suffices.
 func (k Kind) Lacks(c ensembles.Commands) (words []string, possible bool) {
 	for _, n := range k.needs {
 		if n.members && n.words == nil {
@@ -69,7 +68,7 @@ func (k Kind) Lacks(c ensembles.Commands) (words []string, possible bool) {
 	return words, true
 }
 
-// Words are the commands of a member's owner that the fault may run.
+// Words are the members' commands that the fault may run.
 func (k Kind) Words() (words []string) {
 	for _, n := range k.needs {
 		for _, word := range n.words {
@@ -84,7 +83,7 @@ func (k Kind) Words() (words []string) {
 	return words
 }
 
-// Needs says what must be there to have the fault.
+// Needs describes the needs of the fault.
 func (k Kind) Needs() string {
 	var all []string
 	for _, n := range k.needs {
@@ -93,12 +92,12 @@ func (k Kind) Needs() string {
 	return strings.Join(all, "; ")
 }
 
-// TouchesMembers reports whether the fault does something to members.
+// TouchesMembers reports whether the fault acts on members.
 func (k Kind) TouchesMembers() bool {
 	return slices.ContainsFunc(k.needs, func(n need) bool { return n.members })
 }
 
-// Missing returns nil where a machine can have the fault, or else why not.
+// Missing returns why a machine does not support the fault, or nil.
 func (k Kind) Missing(a Abilities) error {
 	for _, n := range k.needs {
 		if n.missing != nil && n.missing(a) != nil {
@@ -108,8 +107,7 @@ func (k Kind) Missing(a Abilities) error {
 	return nil
 }
 
-// Lacking returns nil where faults of that name can be had on an ensemble that is up, or else
-// why not.
+// Lacking returns why a running ensemble does not support the fault with that name, or nil.
 func Lacking(ctx context.Context, name string, t Target) error {
 	k, err := find(name)
 	if err != nil {
@@ -150,20 +148,19 @@ func noNetem(ctx context.Context, t Target) error {
 	return t.Network.delays(ctx)
 }
 
-// Abilities says of each thing that faults need whether a machine has it: nil, or
-// why not.
+// Abilities reports for each need of faults whether a machine meets it: nil, or why not.
 type Abilities struct {
 	Docker error // members in containers
 	Java   error // members as local processes
 
-	Namespaces error // make a network namespace
-	Filter     error // drop packets in it
-	Delay      error // delay packets in it
+	Namespaces error // creating a network namespace
+	Filter     error // dropping packets in it
+	Delay      error // delaying packets in it
 
 	Rootless bool // these three need a user namespace, in which zkbench starts itself again
 }
 
-// Probe tries what this machine can do.
+// Probe tests what this machine supports.
 func Probe(ctx context.Context) Abilities {
 	a := probeNetworkAnywhere(ctx)
 	a.Docker, a.Java = container.Available(ctx), process.Available("")
@@ -177,8 +174,8 @@ func (a Abilities) noEnsemble() error {
 	return nil
 }
 
-// noCuts returns why members' networks cannot be cut. Docker has the rights that
-// this process may lack.
+// noCuts returns why members' networks cannot be cut. Docker has permissions that this process may
+// lack.
 func (a Abilities) noCuts() error {
 	if a.Docker == nil {
 		return nil
@@ -186,8 +183,8 @@ func (a Abilities) noCuts() error {
 	return cmp.Or(a.noEnsemble(), a.Namespaces, a.Filter)
 }
 
-// noDelay returns why packets cannot be delayed. The kernel is the same in a
-// container, and so is what it lacks; only a process with rights can tell.
+// noDelay returns why packets cannot be delayed. A container has the same kernel; only a process
+// with permissions can test it.
 func (a Abilities) noDelay() error {
 	if cmp.Or(a.Namespaces, a.Filter) != nil {
 		return nil

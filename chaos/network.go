@@ -16,28 +16,27 @@ import (
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
-// Network cuts members' networks by packet filters inside each member's own
-// network namespace: the members keep their addresses and their sockets, and
-// receive nothing. It is safe for concurrent use.
+// Network cuts members' networks with packet filters in each member's own network namespace: the
+// members keep their addresses and sockets, and receive nothing. It is safe for concurrent use.
 type Network struct {
 	ensemble *ensembles.Ensemble
 	owner    string
-	docker   *client.Client // nil where no member is in a container
+	docker   *client.Client // nil if no member is in a container
 	members  map[*ensembles.Member]*memberAccess
 }
 
-// memberAccess is the access to one member's network. The lock makes whoever finds
-// it outdated the only one who renews it.
+// memberAccess is the access to one member's network. With the lock held it is renewed if it is
+// outdated.
 type memberAccess struct {
 	mu      sync.Mutex
 	current *access // nil: none yet
 }
 
-// NewNetwork opens the members' networks, so that a later cut takes no time: for
-// members in containers it starts an agent each. It returns an error that wraps
-// ErrSkipped where some member's network cannot be cut.
+// NewNetwork opens the members' networks, so that a later cut takes no time: for members in
+// containers it starts an agent each. The error wraps ErrSkipped if some member's network cannot be
+// cut.
 //
-// Close the Network before the ensemble goes down.
+// Close the Network before the ensemble stops.
 func NewNetwork(ctx context.Context, e *ensembles.Ensemble) (*Network, error) {
 	n := &Network{ensemble: e, owner: state.Self().String(), members: map[*ensembles.Member]*memberAccess{}}
 	for _, m := range e.Members {
@@ -63,7 +62,7 @@ func NewNetwork(ctx context.Context, e *ensembles.Ensemble) (*Network, error) {
 	return n, nil
 }
 
-// Close heals every cut and removes the agents. It is safe to call twice.
+// Close heals every cut and removes the agents. It may be called twice.
 func (n *Network) Close(ctx context.Context) error {
 	errs := make([]error, len(n.ensemble.Members))
 	var all sync.WaitGroup
@@ -94,12 +93,12 @@ func (m *memberAccess) close(ctx context.Context) error {
 	return err
 }
 
-// errVanished says that what a fault did to a member's network was gone before it was
-// healed: nobody knows for how long it was in force.
+// errVanished means that a fault in a member's network ended before it was healed: how long it was
+// in force is unknown.
 var errVanished = fmt.Errorf("%w until it was healed: it was gone before", ErrNoEffect)
 
-// vanished returns nil where the access is still one to the member's network, in which what
-// was done by it is in force.
+// vanished returns nil if the access is still to the member's current network, where its changes
+// are in force.
 func (n *Network) vanished(ctx context.Context, m *ensembles.Member, a *access) error {
 	now, _, err := n.namespace(ctx, m)
 	if err == nil && now == a.namespace && a.alive() {
@@ -117,9 +116,8 @@ type cut struct {
 	id      int
 }
 
-// cut drops the member's packets as the rule says, from before it returns until the
-// cut is removed. Cuts of one member add up: a packet that any of them drops is
-// dropped.
+// cut drops the member's packets by the rule, from before it returns until the cut is removed. A
+// packet that any cut of the member drops is dropped.
 func (n *Network) cut(ctx context.Context, m *ensembles.Member, r packetRule) (*cut, error) {
 	a, err := n.access(ctx, m)
 	if err != nil {
@@ -132,28 +130,27 @@ func (n *Network) cut(ctx context.Context, m *ensembles.Member, r packetRule) (*
 	return &cut{network: n, member: m, rule: r, access: a, id: done.Cut}, nil
 }
 
-// dropped returns what the cut has dropped so far.
 func (c *cut) dropped(ctx context.Context) (uint64, error) {
 	a, err := c.access.do(ctx, order{Do: "dropped", Cut: c.id})
 	return a.Dropped, err
 }
 
-// remove lets the member's packets through again. It is safe to call twice. The error
-// wraps errVanished where they went through before.
+// remove lets the member's packets pass again. It may be called twice. The error wraps errVanished
+// if the cut had ended before.
 func (c *cut) remove(ctx context.Context) error {
 	vanished := c.network.vanished(ctx, c.member, c.access)
 	_, err := c.access.do(ctx, order{Do: "heal", Cut: c.id})
 	if err == nil {
 		return vanished
 	}
-	// An agent that takes no orders can be ended, and its cuts end with it.
+	// An agent that takes no orders can be ended; its cuts end with it.
 	if end := c.access.close(ctx); end != nil {
 		return fmt.Errorf("heal %s: %w", c.member.Name, errors.Join(err, end))
 	}
 	return vanished
 }
 
-// delay delays the member's packets until remove, which is safe to call twice.
+// delay delays the member's packets until remove, which may be called twice.
 func (n *Network) delay(ctx context.Context, m *ensembles.Member, delay, jitter time.Duration) (remove func(context.Context) error, err error) {
 	a, err := n.access(ctx, m)
 	if err != nil {
@@ -170,7 +167,7 @@ func (n *Network) delay(ctx context.Context, m *ensembles.Member, delay, jitter 
 	return remove, err
 }
 
-// delays returns nil where the members' packets can be delayed. It tries, for an instant.
+// delays returns nil if the members' packets can be delayed. It adds a delay for an instant.
 func (n *Network) delays(ctx context.Context) error {
 	remove, err := n.delay(ctx, n.ensemble.Members[0], time.Millisecond, 0)
 	if err != nil {
@@ -179,7 +176,7 @@ func (n *Network) delays(ctx context.Context) error {
 	return remove(ctx)
 }
 
-// access returns the access to the member's present network namespace.
+// access returns the access to the member's current network namespace.
 func (n *Network) access(ctx context.Context, m *ensembles.Member) (*access, error) {
 	known := n.members[m]
 	if known == nil {
@@ -206,8 +203,8 @@ func (n *Network) access(ctx context.Context, m *ensembles.Member) (*access, err
 	return fresh, nil
 }
 
-// namespace identifies the member's present network namespace, and its image if it
-// is in a container.
+// namespace identifies the member's current network namespace, and its image if it is in a
+// container.
 func (n *Network) namespace(ctx context.Context, m *ensembles.Member) (id, image string, err error) {
 	switch {
 	case m.Cutter != nil:
@@ -224,7 +221,7 @@ func (n *Network) namespace(ctx context.Context, m *ensembles.Member) (id, image
 	return "", "", fmt.Errorf("%w: %s has no network of its own that we could cut; use --ensemble container, or run as root; of an external one, name commands to isolate and heal it", ErrSkipped, m.Name)
 }
 
-// open opens the member's namespace, and removes what dead runs left in it.
+// open opens the member's namespace, and removes what dead runs have left in it.
 func (n *Network) open(ctx context.Context, m *ensembles.Member, namespace, image string) (a *access, err error) {
 	switch {
 	case m.Cutter != nil:
@@ -244,8 +241,7 @@ func (n *Network) open(ctx context.Context, m *ensembles.Member, namespace, imag
 	return a, nil
 }
 
-// sweep removes the cuts of processes that have ended. The kernel does that by
-// itself since Linux 5.12.
+// sweep removes the cuts of processes that have ended. Since Linux 5.12 the kernel does that.
 func sweep(ctx context.Context, a *access) error {
 	found, err := a.do(ctx, order{Do: "owners"})
 	inUse := false
@@ -257,7 +253,7 @@ func sweep(ctx context.Context, a *access) error {
 		}
 	}
 	if err == nil && !inUse {
-		_, err = a.do(ctx, order{Do: "undelay"}) // a delay that is there now was left behind
+		_, err = a.do(ctx, order{Do: "undelay"}) // an existing delay is of a dead run
 	}
 	return err
 }

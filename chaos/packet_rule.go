@@ -7,33 +7,32 @@ import (
 	"strings"
 )
 
-// direction says which of a member's packets a cut drops.
+// direction selects the packets that a cut drops.
 type direction string
 
 // The directions of a cut. The zero direction is bothWays.
 const (
 	bothWays direction = "both"
-	inOnly   direction = "in"  // what the member sends passes, what it is sent is dropped
-	outOnly  direction = "out" // what it is sent passes, what the member sends is dropped
+	inOnly   direction = "in"  // drops what the member receives
+	outOnly  direction = "out" // drops what the member sends
 )
 
-// packetRule says which packets to drop in one member's network namespace. Packets on
-// the loopback interface are never dropped, so the zero rule cuts a member off
-// from everyone but itself.
+// packetRule selects the packets to drop in one member's network namespace. Packets on the loopback
+// interface are never dropped, so the zero rule isolates a member.
 type packetRule struct {
 	Direction direction    `json:"direction,omitempty"`
-	Peers     []netip.Addr `json:"peers,omitempty"`  // only packets to and from these; empty: everyone
-	Except    []netip.Addr `json:"except,omitempty"` // but never packets to and from these
+	Peers     []netip.Addr `json:"peers,omitempty"`  // only packets to and from these; empty: all
+	Except    []netip.Addr `json:"except,omitempty"` // but no packets to and from these
 
-	// Of those packets drop only a share, or only what exceeds a rate.
+	// Of those packets drop only a share, or those above a rate.
 	Loss float64 `json:"loss,omitempty"` // percent of the packets, chosen by the kernel; 0: all
-	Rate uint64  `json:"rate,omitempty"` // bytes a second that may pass, each way and for each peer; 0: none
+	Rate uint64  `json:"rate,omitempty"` // bytes per second that may pass, in each direction and for each peer; 0: none
 }
 
-// lossSteps is how finely the packet filter can choose: 0.01 percent.
+// lossSteps is the resolution of the packet filter: 0.01 percent.
 const lossSteps = 10_000
 
-// String describes the rule for people: "both ways, everyone but 10.0.0.2".
+// String describes the rule: "both ways, everyone but 10.0.0.2".
 func (r packetRule) String() string {
 	way := map[direction]string{bothWays: "both ways", "": "both ways", inOnly: "inbound", outOnly: "outbound"}[r.Direction]
 	who := "everyone"
@@ -52,10 +51,9 @@ func (r packetRule) String() string {
 	return way + ", " + who
 }
 
-// addrs joins addresses by spaces.
 func addrs(list []netip.Addr) string { return strings.Trim(fmt.Sprint(list), "[]") }
 
-// check refuses rules that would silently drop nothing.
+// check rejects rules that would drop nothing.
 func (r packetRule) check() error {
 	switch r.Direction {
 	case "", bothWays, inOnly, outOnly:

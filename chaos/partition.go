@@ -14,13 +14,13 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// dropLimit bounds the wait for the first dropped packet: ZooKeeper's members speak to
-// each other at least once a tick.
+// dropLimit bounds the wait for the first dropped packet: members exchange messages at least once
+// per tick.
 const dropLimit = 10 * time.Second
 
 // partition is a set of cuts that make one fault.
 type partition struct {
-	mu   sync.Mutex // one removal at a time
+	mu   sync.Mutex
 	cuts []*cut
 }
 
@@ -32,7 +32,7 @@ type memberRule struct {
 	rule packetRule
 }
 
-// newPartition puts all rules in force and proves it, or leaves none in force.
+// newPartition applies all rules and proves them, or applies none.
 func newPartition(ctx context.Context, t Target, list []memberRule, proof func(*partition) (string, error)) (e Effect, err error) {
 	if t.Network == nil {
 		return e, errNoNetwork
@@ -52,7 +52,6 @@ func newPartition(ctx context.Context, t Target, list []memberRule, proof func(*
 	return e, err
 }
 
-// remove removes all cuts, the last one first.
 func (p *partition) remove(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -63,8 +62,8 @@ func (p *partition) remove(ctx context.Context) error {
 	return worst(errs)
 }
 
-// worst joins the errors of healing: that something may be in force matters more than that
-// something had vanished.
+// worst joins the errors of healing: a fault that may be in force matters more than one that had
+// vanished.
 func worst(all []error) error {
 	var vanished, errs []error
 	for _, err := range all {
@@ -87,8 +86,8 @@ func (p *partition) back(ctx context.Context) error {
 	return nil
 }
 
-// dropped waits until every cut has dropped a packet, and returns their sum. traffic, if
-// set, makes a member receive or send packets.
+// dropped waits until every cut has dropped a packet, and returns the sum. traffic, if set, makes a
+// member receive or send packets.
 func (p *partition) dropped(ctx context.Context, traffic func(context.Context, *ensembles.Member)) (sum uint64, err error) {
 	err = poll(ctx, dropLimit, func(ctx context.Context) error {
 		sum = 0
@@ -110,9 +109,9 @@ func (p *partition) dropped(ctx context.Context, traffic func(context.Context, *
 	return sum, err
 }
 
-// cutPeers makes cuts among the members, and proves each by what it drops; one that
-// commands make, by what becomes of the members. Of several, those are proven that part
-// somebody from the leader.
+// cutPeers cuts connections among the members, and proves each cut by dropped packets; one that
+// commands make, by the members' modes. Of several cuts, those that separate a member from the
+// leader are proven.
 func cutPeers(ctx context.Context, t Target, list []memberRule) (Effect, error) {
 	proven, err := fromLeader(ctx, t, list)
 	if err != nil {
@@ -132,9 +131,8 @@ func cutPeers(ctx context.Context, t Target, list []memberRule) (Effect, error) 
 	return e, err
 }
 
-// fromLeader returns those of several cuts that part somebody from the leader, which speaks
-// to everybody all the time. Followers may have nothing to say to each other before they
-// elect.
+// fromLeader returns the cuts that separate a member from the leader, which sends to all members
+// constantly. Followers may not communicate with each other before an election.
 func fromLeader(ctx context.Context, t Target, list []memberRule) ([]memberRule, error) {
 	if len(list) == 1 {
 		return list, nil
@@ -151,14 +149,14 @@ func fromLeader(ctx context.Context, t Target, list []memberRule) ([]memberRule,
 	}), nil
 }
 
-// of returns the part of the partition that lies in the list.
+// of returns the part of the partition in the list.
 func (p *partition) of(list []memberRule) *partition {
 	return &partition{cuts: slices.DeleteFunc(slices.Clone(p.cuts), func(c *cut) bool {
 		return !slices.ContainsFunc(list, func(r memberRule) bool { return r.Member == c.member })
 	})}
 }
 
-// servedBy returns the clients that have their session on one of the members.
+// servedBy returns the clients whose session is on one of the members.
 func servedBy(t Target, list []memberRule) (clients []int) {
 	for _, c := range t.Clients {
 		on := c.Session().Server
@@ -169,8 +167,7 @@ func servedBy(t Target, list []memberRule) (clients []int) {
 	return clients
 }
 
-// cutOff makes a cut that keeps a member from us, and proves it by the member's
-// silence and by what the cut drops.
+// cutOff cuts a member off from us, and proves it by the member's silence and by dropped packets.
 func cutOff(ctx context.Context, t Target, v victim, r packetRule) (Effect, error) {
 	if t.Network == nil {
 		return Effect{}, errNoNetwork
@@ -195,8 +192,8 @@ func cutOff(ctx context.Context, t Target, v victim, r packetRule) (Effect, erro
 	})
 }
 
-// cutsSome makes a fault that drops only some of a member's packets. It sends the member
-// packets until one has been dropped.
+// cutsSome makes a fault that drops some of a member's packets. It sends packets to the member
+// until one has been dropped.
 func cutsSome(who string, r packetRule, traffic func(context.Context, *ensembles.Member)) injector {
 	return onMember(who, func(ctx context.Context, t Target, v victim) (Effect, error) {
 		list := []memberRule{{v, r}}
@@ -210,8 +207,7 @@ func cutsSome(who string, r packetRule, traffic func(context.Context, *ensembles
 	})
 }
 
-// cutsFromPeers makes a fault that drops, as r says, packets between a member and its
-// peers.
+// cutsFromPeers makes a fault that drops, by the rule, packets between a member and its peers.
 func cutsFromPeers(who string, r packetRule) injector {
 	return onMember(who, func(ctx context.Context, t Target, v victim) (Effect, error) {
 		peers, err := ips(others(t.Ensemble, v.Member))
@@ -227,7 +223,7 @@ func cutsFromPeers(who string, r packetRule) injector {
 	})
 }
 
-// others returns the members but m.
+// others returns all members but m.
 func others(e *ensembles.Ensemble, m *ensembles.Member) []*ensembles.Member {
 	return slices.DeleteFunc(slices.Clone(e.Members), func(o *ensembles.Member) bool { return o == m })
 }

@@ -2,7 +2,7 @@ package chaos
 
 import "context"
 
-// partition.clients leaves the ensemble whole: clients have to find another member.
+// partition.clients leaves the ensemble whole: clients must connect to another member.
 var _ = register(Kind{
 	Name:   "partition.clients",
 	About:  "cuts a member off from all clients; its peers reach it",

@@ -2,8 +2,7 @@ package chaos
 
 import "context"
 
-// partition.isolate leaves the member running. It keeps its sockets, and receives
-// nothing.
+// partition.isolate leaves the member running with its sockets.
 var _ = register(Kind{
 	Name:   "partition.isolate",
 	About:  "cuts one member off from everyone: its peers, its clients and us",

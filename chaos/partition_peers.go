@@ -1,6 +1,6 @@
 package chaos
 
-// partition.peers leaves clients with a server that has no quorum.
+// partition.peers leaves clients connected to a server without a quorum.
 var _ = register(Kind{
 	Name:   "partition.peers",
 	About:  "cuts a member off from its peers; clients reach it",

@@ -8,9 +8,9 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// partition.ring goes by the order of the ids of the members that vote: each reaches a part
-// of them, and no two the same part. With five members each still reaches a majority.
-// Observers are reached by all.
+// partition.ring follows the order of the IDs of the voting members: each reaches a part of them,
+// and no two the same part. With five members each still reaches a majority. Observers are reached
+// by all.
 var _ = register(Kind{
 	Name:  "partition.ring",
 	About: "lets each member that votes hear only its two neighbours: majorities that overlap and differ",
@@ -20,7 +20,7 @@ var _ = register(Kind{
 })
 
 func partitionRing(ctx context.Context, t Target) (Effect, error) {
-	if err := noRing(ctx, t); err != nil { // without a wait for a leader
+	if err := noRing(ctx, t); err != nil { // before waiting for a leader
 		return Effect{}, err
 	}
 	return onMember(Leader, func(ctx context.Context, t Target, leader victim) (Effect, error) {
@@ -43,8 +43,8 @@ func noRing(_ context.Context, t Target) error {
 	return err
 }
 
-// ring is what members are to drop. Each pair is cut on one side only: the later member's,
-// but never the leader's, whose packets prove that they are dropped.
+// ring returns the packets that members drop. Each pair is cut on one side only: at the later
+// member, but not at the leader, whose packets prove the cut.
 func ring(e *ensembles.Ensemble, leader *ensembles.Member) ([]memberRule, error) {
 	voting := e.Voting()
 	n := len(voting)

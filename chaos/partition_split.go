@@ -8,8 +8,8 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// partition.split parts the members. Clients reach both sides, so a client can talk to
-// a member that has no quorum any more.
+// partition.split divides the members. Clients reach both sides, so a client can be connected to a
+// member without a quorum.
 var _ = register(Kind{
 	Name:   "partition.split",
 	About:  "parts the members into a minority, with the target, and a majority; clients reach both",
@@ -29,9 +29,6 @@ var _ = register(Kind{
 	},
 })
 
-// minority picks a minority of that size, v and others by the seed, and cuts it off. Size
-// 0 means as many as make a minority. Observers do not count, and stay with the majority
-// but for v.
 func minority(t Target, v victim, size int) ([]memberRule, error) {
 	all := len(t.Ensemble.Voting())
 	if size == 0 {

@@ -12,32 +12,31 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// What a fault can target. Members: one of the first, or a member's name or address.
-// Clients: one of the others, or a client's number.
+// Targets of faults. Members: one of the first, or a member's name or address. Clients: one of the
+// others, or a client's number.
 const (
 	Leader   = "leader"
 	Follower = "follower"
-	Observer = "observer" // a member that has no vote
-	Any      = "any"      // a member that serves
+	Observer = "observer" // a member without a vote
+	Any      = "any"      // a serving member
 
-	Minority = "minority" // as many members that vote as may be lost: the rest is a quorum
-	Majority = "majority" // as few as have to be lost to leave no quorum
+	Minority = "minority" // as many voting members as may be lost: the rest is a quorum
+	Majority = "majority" // as few as must be lost to leave no quorum
 
-	MemberOf = "member of " // and a client: the member with which it has its session
+	MemberOf = "member of " // with a client: the member of its session
 
 	Holder = "holder" // the client that holds the grant
-	Next   = "next"   // the one in line behind it, by the order of the nodes
-	Waiter = "waiter" // one that does not hold
+	Next   = "next"   // the client behind it, by the order of nodes
+	Waiter = "waiter" // a client that does not hold
 	Random = "random"
 )
 
 // Limits of waiting for a target.
 const (
-	memberLimit = 15 * time.Second // an ensemble that was just hurt elects within a second or two
+	memberLimit = 15 * time.Second // an ensemble elects within a second or two
 	clientLimit = 5 * time.Second  // between two grants there is no holder for some milliseconds; see Target.clientLimit
 )
 
-// random picks a number in [0, n) from the run's seed.
 func (t Target) random(n int) int {
 	if t.Random == nil || n < 2 {
 		return 0
@@ -45,13 +44,13 @@ func (t Target) random(n int) int {
 	return t.Random(n)
 }
 
-// victim is a member, and what it was when it was picked.
+// victim is a member, and its mode when it was picked.
 type victim struct {
 	*ensembles.Member
 	mode string
 }
 
-// String names the member for people: "zk2 (leader)".
+// String returns name and mode: "zk2 (leader)".
 func (v victim) String() string {
 	if v.mode == "" {
 		return v.Name
@@ -59,8 +58,7 @@ func (v victim) String() string {
 	return v.Name + " (" + v.mode + ")"
 }
 
-// pickMember returns the one member that who describes. It waits while the ensemble is
-// electing.
+// pickMember returns the member described by who. It waits while the ensemble is electing.
 func pickMember(ctx context.Context, t Target, who string) (v victim, err error) {
 	if client, ok := strings.CutPrefix(who, MemberOf); ok {
 		return clientsMember(ctx, t, client)
@@ -85,7 +83,7 @@ func pickMember(ctx context.Context, t Target, who string) (v victim, err error)
 }
 
 func tryMember(ctx context.Context, t Target, who string) (victim, error) {
-	if who == Leader { // a leader that was cut off may still believe in itself
+	if who == Leader { // an isolated leader may still report that it leads
 		m, err := ensembles.Leader(ctx, t.Ensemble)
 		return victim{m, ensembles.ModeLeader}, err
 	}
@@ -107,8 +105,8 @@ func tryMember(ctx context.Context, t Target, who string) (victim, error) {
 	return found[t.random(len(found))], nil
 }
 
-// pickClient returns the number of the client that who describes, and its name
-// for people. It picks only clients whose session lives, and waits for a holder.
+// pickClient returns the number of the client described by who, and its description. It picks only
+// clients with a live session, and waits for a holder.
 func pickClient(ctx context.Context, t Target, who string) (n int, name string, err error) {
 	err = poll(ctx, t.clientLimit(), func(context.Context) error {
 		n, name, err = tryClient(t, who)
@@ -120,9 +118,9 @@ func pickClient(ctx context.Context, t Target, who string) (n int, name string, 
 	return n, name, nil
 }
 
-// clientLimit bounds the wait for a client: where the next in line has died, nobody
-// holds until its session has expired. That takes a session timeout and up to a tick,
-// which is at most half of a timeout.
+// clientLimit bounds the wait for a client: if the next in line has died, there is no holder until
+// its session has expired, which takes a session timeout and up to a tick, at most half of a
+// timeout.
 func (t Target) clientLimit() time.Duration {
 	var longest time.Duration
 	for _, c := range t.Clients {
@@ -131,7 +129,7 @@ func (t Target) clientLimit() time.Duration {
 	return clientLimit + longest + longest/2
 }
 
-// tryClient picks the client that who names, as things are now, and says which it is.
+// tryClient picks the client described by who without waiting.
 func tryClient(t Target, who string) (n int, name string, err error) {
 	switch {
 	case who == Holder && t.Holder != nil:
@@ -150,7 +148,7 @@ func tryClient(t Target, who string) (n int, name string, err error) {
 	return anyClient(t, who)
 }
 
-// whoStands is client n, who stands where who says, or nobody.
+// whoStands returns client n with its description, or an error if there is none.
 func whoStands(t Target, n int, who, nobody string) (int, string, error) {
 	if !lives(t, n) {
 		return -1, "", errors.New(nobody)
@@ -158,7 +156,7 @@ func whoStands(t Target, n int, who, nobody string) (int, string, error) {
 	return n, fmt.Sprintf("client %d (%s)", n, who), nil
 }
 
-// anyClient draws one of those that have a session; of a waiter one that does not hold.
+// anyClient picks a random client with a session; for a waiter, one that does not hold.
 func anyClient(t Target, who string) (int, string, error) {
 	holder := -1
 	if who == Waiter && t.Holder != nil {
@@ -180,7 +178,7 @@ func anyClient(t Target, who string) (int, string, error) {
 	return n, fmt.Sprintf("client %d", n), nil
 }
 
-// fixed reports whether who is always the same client.
+// fixed reports whether who always describes the same client.
 func fixed(who string) bool { return !slices.Contains(clientTargets, who) && who != "" }
 
 // clientNumber parses "17" and "client 17".
@@ -192,7 +190,7 @@ func clientNumber(who string) (int, error) {
 	return n, nil
 }
 
-// lives reports whether there is such a client and it has a session.
+// lives reports whether client n exists and has a session.
 func lives(t Target, n int) bool {
 	if n < 0 || n >= len(t.Clients) || t.Clients[n] == nil {
 		return false

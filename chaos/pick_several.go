@@ -11,8 +11,8 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// pickMembers returns the members that who describes: one, or all of a minority or a
-// majority. It waits while the ensemble is electing.
+// pickMembers returns the members described by who: one, or all of a minority or a majority. It
+// waits while the ensemble is electing.
 func pickMembers(ctx context.Context, t Target, who string) (all []victim, err error) {
 	if !slices.Contains(severalTargets, who) {
 		v, err := pickMember(ctx, t, who)
@@ -31,9 +31,9 @@ func pickMembers(ctx context.Context, t Target, who string) (all []victim, err e
 	return all, nil
 }
 
-// trySeveral picks a minority or a majority by the seed, in member order. Both take followers
-// before they take the leader, so a minority never has it. All that vote must serve: with one
-// that is down already, more would be lost than who says.
+// trySeveral picks a minority or a majority by the seed, in member order. Followers are picked
+// before the leader, so a minority never includes it. All voting members must serve: with one down
+// already, more would be lost than who describes.
 func trySeveral(ctx context.Context, t Target, who string) (picked []victim, err error) {
 	var leaders, followers []victim
 	for _, s := range ensembles.Status(ctx, &ensembles.Ensemble{Members: t.Ensemble.Voting()}) {
@@ -66,11 +66,10 @@ func trySeveral(ctx context.Context, t Target, who string) (picked []victim, err
 	return picked, nil
 }
 
-// spare is how many of the members that vote may be lost: those that are left are a quorum.
+// spare returns how many voting members may be lost: the rest is a quorum.
 func spare(e *ensembles.Ensemble) int { return (len(e.Voting()) - 1) / 2 }
 
-// NoTarget returns why nothing that who describes can be in the ensemble, however its members
-// fare; nil where it can, and for clients.
+// NoTarget returns why the ensemble can never have what who describes, or nil; nil for clients.
 func NoTarget(e *ensembles.Ensemble, who string) error {
 	voting := len(e.Voting())
 	switch {
@@ -82,7 +81,7 @@ func NoTarget(e *ensembles.Ensemble, who string) error {
 	return nil
 }
 
-// clientsMember returns the member with which a client has its session.
+// clientsMember returns the member of a client's session.
 func clientsMember(ctx context.Context, t Target, client string) (v victim, err error) {
 	err = poll(ctx, t.clientLimit(), func(ctx context.Context) error {
 		n, name, err := tryClient(t, client)
@@ -105,8 +104,8 @@ func clientsMember(ctx context.Context, t Target, client string) (v victim, err 
 	return v, nil
 }
 
-// hitAll injects a fault into each of several members, at the same time, and makes one effect
-// of it: all are hit, or none.
+// hitAll injects a fault into several members in parallel and combines the effects: all are hit, or
+// none.
 func hitAll(ctx context.Context, t Target, all []victim, inject func(context.Context, Target, victim) (Effect, error)) (e Effect, err error) {
 	effects, errs := make([]Effect, len(all)), make([]error, len(all))
 	var injecting sync.WaitGroup
@@ -137,8 +136,7 @@ func hitAll(ctx context.Context, t Target, all []victim, inject func(context.Con
 	return e, nil
 }
 
-// allOf takes the same step of healing for several members, at the same time; nil where there
-// is nothing to do.
+// allOf combines a step of healing of several members, in parallel; nil if there is none.
 func allOf(steps []func(context.Context) error) func(context.Context) error {
 	steps = slices.DeleteFunc(steps, func(step func(context.Context) error) bool { return step == nil })
 	if len(steps) == 0 {

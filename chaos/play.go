@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// play is a plan being played.
+// play is a plan in execution.
 type play struct {
 	Plan
 	target Target
@@ -30,7 +30,7 @@ type inForce struct {
 	effect Effect
 }
 
-// entry plays one entry as often as it says.
+// entry plays one entry as often as it requires.
 func (s *play) entry(ctx context.Context, index int) {
 	e, stays := s.Entries[index], false
 	n := 0
@@ -64,15 +64,14 @@ func (s *play) entry(ctx context.Context, index int) {
 	}
 }
 
-// missed records an entry whose time never came: the trial was not tested by its
-// fault.
+// missed records an entry that was never due: the trial was not tested by its fault.
 func (s *play) missed(e Entry) {
 	now := s.Now()
 	s.done(Window{Fault: e.Fault.String(), Client: -1, Start: now, Proven: now, Healing: now, End: now,
 		Err: fmt.Errorf("%s: %w: the play ended before its time came", e.Fault, ErrNoEffect)})
 }
 
-// inject makes one fault go wrong. It returns nil if there is nothing to heal.
+// inject injects one fault. It returns nil if there is nothing to heal.
 func (s *play) inject(ctx context.Context, f Fault, index, n int) *inForce {
 	t := s.target
 	t.Random = s.generator(index, n)
@@ -87,7 +86,7 @@ func (s *play) inject(ctx context.Context, f Fault, index, n int) *inForce {
 	}
 	w.Healing, w.End = w.Proven, w.Proven
 	if err != nil {
-		if n > 0 && ctx.Err() != nil && !errors.Is(err, ErrNotHealed) { // the end of the play overtook a repetition
+		if n > 0 && ctx.Err() != nil && !errors.Is(err, ErrNotHealed) { // the play ended during a repetition
 			if errors.As(err, new(untouched)) {
 				return nil
 			}
@@ -109,8 +108,8 @@ func (s *play) inject(ctx context.Context, f Fault, index, n int) *inForce {
 	return hit
 }
 
-// generator returns the random choices of one injection. Each has its own, so that
-// what one fault draws does not depend on when the others draw.
+// generator returns the random choices of one injection. Each has its own source, so that a fault's
+// choices do not depend on the timing of others.
 func (s *play) generator(index, n int) func(int) int {
 	r := rand.New(rand.NewPCG(s.Seed, uint64(index)<<32|uint64(n)))
 	var mu sync.Mutex
@@ -121,8 +120,8 @@ func (s *play) generator(index, n int) func(int) int {
 	}
 }
 
-// claim takes a fault from those in force, and reports whether it was still there: else
-// it is being healed with all others.
+// claim removes a fault from those in force, and reports whether it was still there: otherwise it
+// is being healed with all others.
 func (s *play) claim(f *inForce) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -131,13 +130,13 @@ func (s *play) claim(f *inForce) bool {
 	return len(s.force) < before
 }
 
-// undo takes a fault away.
+// undo undoes a fault.
 func (s *play) undo(ctx context.Context, f *inForce) {
 	f.window.Healing = s.Now()
 	f.window.Err = s.limited(ctx, f, f.effect.Undo)
 }
 
-// awaitBack waits for what a fault hit to come back. The fault is over then.
+// awaitBack waits for the target to recover. The fault is over then.
 func (s *play) awaitBack(ctx context.Context, f *inForce) {
 	if !errors.Is(f.window.Err, ErrNotHealed) && f.effect.Back != nil {
 		f.window.Err = cmp.Or(s.limited(ctx, f, f.effect.Back), f.window.Err)
@@ -146,7 +145,7 @@ func (s *play) awaitBack(ctx context.Context, f *inForce) {
 	s.done(f.window)
 }
 
-// limited takes a step of healing a fault. The step goes on when the context ends.
+// limited runs a step of healing a fault. The step continues when the context ends.
 func (s *play) limited(ctx context.Context, f *inForce, step func(context.Context) error) error {
 	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), s.HealLimit, fmt.Errorf("not healed within %v", s.HealLimit))
 	defer cancel()
@@ -160,7 +159,7 @@ func (s *play) limited(ctx context.Context, f *inForce, step func(context.Contex
 	return nil
 }
 
-// healAll heals what is still in force, the latest first.
+// healAll heals all faults in force, the latest first.
 func (s *play) healAll(ctx context.Context) {
 	s.mu.Lock()
 	rest := s.force
@@ -186,7 +185,7 @@ func (s *play) done(w Window) {
 	s.call(s.Healed, w)
 }
 
-// call calls f, if there is one. It makes one call at a time.
+// call calls f unless it is nil, one call at a time.
 func (s *play) call(f func(Window), w Window) {
 	if f == nil {
 		return
@@ -206,7 +205,6 @@ func try(f func() (Effect, error)) (e Effect, err error) {
 	return f()
 }
 
-// sleepUntil waits for the time to come, and reports whether it did before the context ended.
 func sleepUntil(ctx context.Context, t time.Time) bool {
 	timer := time.NewTimer(time.Until(t))
 	defer timer.Stop()

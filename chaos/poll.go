@@ -6,12 +6,11 @@ import (
 	"time"
 )
 
-// pollEvery is the interval at which poll tries again: small against the 20 ms within
-// which a fault must take effect.
+// pollEvery is the interval of poll: small against the 20 ms within which a fault must take effect.
 const pollEvery = 2 * time.Millisecond
 
-// poll calls try until it returns nil, and then returns nil. When the limit or the
-// context ends first, it returns try's last error and why it gave up.
+// poll calls try until it returns nil. If the limit or the context ends first, it returns try's
+// last error and the reason.
 func poll(ctx context.Context, limit time.Duration, try func(context.Context) error) error {
 	within, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not within %v", limit))
 	defer cancel()
@@ -23,8 +22,8 @@ func poll(ctx context.Context, limit time.Duration, try func(context.Context) er
 		if err == nil {
 			return nil
 		}
-		// The error of a try that the limit cut short says nothing about the
-		// condition. A network deadline can be noticed before the context's own.
+		// An error of a try that the limit cut short says nothing about the condition. A network
+		// deadline may fire before the context's own.
 		if end, _ := within.Deadline(); last == nil || within.Err() == nil && time.Now().Before(end) {
 			last = err
 		}

@@ -10,14 +10,15 @@ import (
 	"github.com/zkbench/zkbench/ensembles/rootless"
 )
 
-// probeEnv makes an executable of ours try what can be done to networks, and print it.
+// probeEnv is the environment variable that makes this executable print what can be done to
+// networks.
 const probeEnv = "ZKBENCH_NETWORK_PROBE"
 
-// probed are the abilities that concern networks, as texts: "" is nil.
+// probed is the abilities that concern networks, as texts: "" is nil.
 type probed struct{ Namespaces, Filter, Delay string }
 
-// probeNetworkAnywhere tries what this process can do to networks, or, where it has no
-// rights, what it could do in namespaces of the user's own.
+// probeNetworkAnywhere tests what this process can do to networks, or, without permissions, what it
+// could do in namespaces of the user.
 func probeNetworkAnywhere(ctx context.Context) Abilities {
 	if rootless.Inside() || rootless.Rights() == nil {
 		return probeNetwork()
@@ -39,7 +40,7 @@ func probeNetworkAnywhere(ctx context.Context) Abilities {
 	return Abilities{Namespaces: asError(p.Namespaces), Filter: asError(p.Filter), Delay: asError(p.Delay), Rootless: true}
 }
 
-// probeIfAsked is what the process does that probeNetworkAnywhere starts.
+// probeIfAsked runs the probe in the process that probeNetworkAnywhere starts.
 func probeIfAsked() {
 	if os.Getenv(probeEnv) == "" {
 		return

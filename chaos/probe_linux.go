@@ -12,20 +12,20 @@ import (
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
-// probeNetwork tries everything in a network namespace that nobody else sees. The
-// kernel removes it, and what is in it, when the probe is over.
+// probeNetwork tests everything in a private network namespace, which the kernel removes
+// afterwards.
 func probeNetwork() Abilities {
 	found := make(chan Abilities)
 	go func() {
-		// The thread ends with this goroutine: it is locked and never unlocked, so that
-		// nothing else ever runs in the namespace.
+		// The thread is never unlocked and ends with this goroutine, so that nothing else runs in
+		// the namespace.
 		runtime.LockOSThread()
 		found <- probeHere()
 	}()
 	return <-found
 }
 
-// probeHere makes a network namespace, enters it and stays there.
+// probeHere creates a network namespace and enters it.
 func probeHere() Abilities {
 	ns, err := netns.New()
 	if err != nil {
@@ -51,7 +51,7 @@ func probeHere() Abilities {
 	return a
 }
 
-// probeFilter makes one cut of each sort and heals it.
+// probeFilter makes one cut of each kind and heals it.
 func probeFilter(f *filter) error {
 	for _, r := range []packetRule{{}, {Peers: []netip.Addr{netip.MustParseAddr("198.51.100.1")}}, {Loss: 50}, {Rate: 1000}} {
 		id, err := f.cut(r)

@@ -2,8 +2,8 @@ package chaos
 
 import "github.com/zkbench/zkbench/chaos/wire"
 
-// reply.drop leaves nothing to heal. The client cannot know whether the request was
-// carried out, and the proof says it.
+// reply.drop leaves nothing to heal. The client cannot know whether the request was executed; the
+// proof does.
 var _ = register(Kind{
 	Name:   "reply.drop",
 	About:  "lets one request reach the server, and swallows the reply",

@@ -11,7 +11,7 @@ import (
 	"github.com/zkbench/zkbench/chaos/wire"
 )
 
-// requestParams returns the parameters that say which request, and more.
+// requestParams returns the parameters that select the request, and more.
 func requestParams(more ...Param) []Param {
 	return append([]Param{
 		{"op", "any", "the kind of request: create, delete, getChildren2, exists, ...; change, read: any that changes or reads nodes"},
@@ -21,7 +21,7 @@ func requestParams(more ...Param) []Param {
 	}, more...)
 }
 
-// aim makes a rule hit the request that a fault's parameters say.
+// aim makes a rule hit the request selected by a fault's parameters.
 func aim(rule wire.Rule, s settings) wire.Rule {
 	ops := map[string]wire.Op{}
 	for _, op := range wire.Ops() {
@@ -38,8 +38,8 @@ func aim(rule wire.Rule, s settings) wire.Rule {
 	return rule
 }
 
-// onRequest makes a fault that arms a rule at a client's request, and waits until the
-// rule has hit it.
+// onRequest makes a fault that arms a rule at a client's request, and waits until the rule has
+// matched.
 func onRequest(who string, rule wire.Rule, s settings) injector {
 	rule, within := aim(rule, s), s.duration("within")
 	return onClient(who, func(ctx context.Context, t Target, c wire.Client) (Effect, error) {
@@ -59,7 +59,7 @@ func onRequest(who string, rule wire.Rule, s settings) injector {
 		case <-late.C:
 			err = fmt.Errorf("%w: no request of it matched (%v) within %v", ErrNoEffect, rule, within)
 		}
-		if !shot.Disarm() { // it has hit at the same time
+		if !shot.Disarm() { // it matched at the same time
 			p, fired := <-shot.Fired()
 			return shotEffect(shot, p, fired)
 		}
@@ -67,7 +67,7 @@ func onRequest(who string, rule wire.Rule, s settings) injector {
 	})
 }
 
-// shotEffect is the effect of a rule that has hit.
+// shotEffect returns the effect of a rule that has matched.
 func shotEffect(shot wire.Shot, p wire.Proof, fired bool) (Effect, error) {
 	if err := p.Err; err != nil || !fired {
 		return Effect{}, fmt.Errorf("%w: the rule was disarmed: %v", ErrNoEffect, err)

@@ -2,7 +2,7 @@ package chaos
 
 import "github.com/zkbench/zkbench/chaos/wire"
 
-// request.hold lets replies and notifications still reach the client.
+// request.hold lets replies and notifications pass.
 var _ = register(Kind{
 	Name:   "request.hold",
 	About:  "keeps one request of a client, and all after it, until healed",

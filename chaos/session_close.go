@@ -11,10 +11,9 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// session.close acts as the client would: another connection shows the session's id and
-// password and sends closeSession. The server removes the session's nodes at once; the
-// client learns of it when it reconnects. That is the quickest way to lose a session
-// without waiting for its timeout.
+// session.close acts as the client would: another connection presents the session's ID and password
+// and sends closeSession. The server removes the session's nodes at once; the client is notified
+// when it reconnects. It is the fastest way to lose a session.
 var _ = register(Kind{
 	Name:   "session.close",
 	About:  "closes a client's session from another connection: the server forgets it at once",
@@ -26,8 +25,8 @@ var _ = register(Kind{
 		return func(ctx context.Context, t Target) (Effect, error) {
 			e, err := once(ctx, t)
 			if errors.Is(err, errGoneBefore) && !fixed(target) {
-				// Another fault has ended the session of the client that was picked, and the
-				// client does not know yet. Another client is the target, or will be.
+				// Another fault has ended the session of the client, which does not know yet.
+				// Another client is or becomes the target.
 				err = poll(ctx, t.clientLimit(), func(ctx context.Context) (err error) {
 					e, err = once(ctx, t)
 					return err
@@ -38,11 +37,11 @@ var _ = register(Kind{
 	},
 })
 
-// sessionCloseLimit bounds the fault: it takes a few milliseconds, unless the
-// ensemble is without a quorum.
+// sessionCloseLimit bounds the fault: it takes a few milliseconds unless the ensemble has no
+// quorum.
 const sessionCloseLimit = 10 * time.Second
 
-// errGoneBefore says that there was no session to close.
+// errGoneBefore means that there was no session to close.
 var errGoneBefore = fmt.Errorf("%w: the session was gone before", ErrNoEffect)
 
 func closeSession(ctx context.Context, t Target, c wire.Client) (Effect, error) {
@@ -61,8 +60,8 @@ func closeSession(ctx context.Context, t Target, c wire.Client) (Effect, error) 
 	return Effect{Proof: fmt.Sprintf("closeSession was acknowledged; then %s no longer knew session %#x", asked, s.ID)}, nil
 }
 
-// unknown returns the address of a member that does not know the session. It asks the
-// one at first before all others; one that does know it is an error.
+// unknown returns the address of a member that does not know the session, beginning with first. A
+// member that knows it is an error.
 func unknown(ctx context.Context, t Target, s wire.Session, first string) (string, error) {
 	known := false
 	asked, err := anyMember(ctx, t.Ensemble, first, func(ctx context.Context, addr string) (err error) {
@@ -75,14 +74,14 @@ func unknown(ctx context.Context, t Target, s wire.Session, first string) (strin
 	return asked, nil
 }
 
-// closeAnywhere closes the session over any member, and returns the member's address.
-// The client's own member comes first: it need not move the session.
+// closeAnywhere closes the session over any member, and returns the member's address. The client's
+// own member is first: it need not move the session.
 func closeAnywhere(ctx context.Context, t Target, s wire.Session) (string, error) {
 	maybe, gone := false, false
 	asked, err := anyMember(ctx, t.Ensemble, s.Server, func(ctx context.Context, addr string) error {
 		err := s.CloseAt(ctx, addr)
 		if !errors.Is(err, wire.ErrUnknownSession) {
-			maybe = maybe || err != nil // it may have closed the session, and its answer was lost
+			maybe = maybe || err != nil // it may have closed the session, and its reply was lost
 			return err
 		}
 		gone = !maybe
@@ -94,8 +93,8 @@ func closeAnywhere(ctx context.Context, t Target, s wire.Session) (string, error
 	return asked, err
 }
 
-// anyMember calls try with members' client addresses, that of first before all
-// others, until it succeeds, and returns the one with which it did.
+// anyMember calls try with members' client addresses, beginning with first, until it succeeds, and
+// returns that address.
 func anyMember(ctx context.Context, e *ensembles.Ensemble, first string, try func(context.Context, string) error) (string, error) {
 	servers := slices.DeleteFunc(e.Servers(), func(addr string) bool { return addr == first })
 	if first != "" {

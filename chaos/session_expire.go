@@ -13,8 +13,8 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// session.expire does what a crash of the client or of its network does. It takes a
-// session timeout, and a tick or two.
+// session.expire has the effect of a crash of the client or its network. It takes a session timeout
+// and a tick or two.
 var _ = register(Kind{
 	Name:   "session.expire",
 	About:  "keeps a client away until its session has expired, then lets it connect and learn of it",
@@ -24,11 +24,10 @@ var _ = register(Kind{
 	build: func(target string, _ settings) injector { return onClient(target, expire) },
 })
 
-// dumpLimit is how long a member may take to say that it does not answer dump. One that says
-// nothing may answer it, as far as is known.
+// dumpLimit bounds a member's refusal of dump. A member that does not reply in time may support it.
 const dumpLimit = time.Second
 
-// noDump says that a member may not tell which sessions there are.
+// noDump returns an error if a member does not list its sessions.
 func noDump(ctx context.Context, t Target) error {
 	ctx, cancel := context.WithTimeout(ctx, dumpLimit)
 	defer cancel()
@@ -44,8 +43,8 @@ func noDump(ctx context.Context, t Target) error {
 	return asked.Wait()
 }
 
-// expireMargin is how much later than its timeout a session may expire: servers round
-// up to the next tick, and an election restarts the timeouts of all sessions.
+// expireMargin is how much later than its timeout a session may expire: servers round up to the
+// next tick, and an election restarts all timeouts.
 const expireMargin = 30 * time.Second
 
 func expire(ctx context.Context, t Target, client wire.Client) (Effect, error) {
@@ -60,8 +59,8 @@ func expire(ctx context.Context, t Target, client wire.Client) (Effect, error) {
 	return Effect{Proof: fmt.Sprintf("after %v %s", time.Since(begin).Round(time.Millisecond), proof)}, err
 }
 
-// Expired waits until the servers have expired the session of a client that is cut off or
-// stands still, and returns what proves it.
+// Expired waits until the servers have expired the session of a client that is cut off or stopped,
+// and returns the proof.
 func Expired(ctx context.Context, t Target, client wire.Client) (proof string, err error) {
 	if err := noDump(ctx, t); err != nil {
 		return "", err
@@ -69,10 +68,9 @@ func Expired(ctx context.Context, t Target, client wire.Client) (proof string, e
 	return expired(ctx, t, client.Session())
 }
 
-// expired waits until the session has expired. To ask a member whether it knows
-// the session would keep it alive, so the leader's list is read first: until it has lacked
-// the session twice, since a list that is made while a session moves from one time to
-// the next can lack it.
+// expired waits until the session has expired. A request for the session would keep it alive, so
+// the leader's list is read first, until the session was missing twice: a list may miss a session
+// whose expiry time is being changed.
 func expired(ctx context.Context, t Target, s wire.Session) (proof string, err error) {
 	var leader *ensembles.Member
 	lacked := 0
@@ -106,7 +104,7 @@ func expired(ctx context.Context, t Target, s wire.Session) (proof string, err e
 	return fmt.Sprintf("%s (leader) no longer listed session %#x, and %s refused it", leader.Name, s.ID, asked), nil
 }
 
-// listsSession reads the reply to dump: session ids stand in it in hexadecimal.
+// listsSession parses the reply to dump, which has session IDs in hexadecimal.
 func listsSession(dump string, id int64) bool {
 	want := fmt.Sprintf("%#x", uint64(id))
 	for field := range strings.FieldsSeq(dump) {

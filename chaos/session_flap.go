@@ -9,8 +9,7 @@ import (
 	"github.com/zkbench/zkbench/chaos/wire"
 )
 
-// session.flap is a blip of the network. The session goes on, and must not be mistaken
-// for lost.
+// session.flap is a short network failure. The session continues, and must not be taken for lost.
 var _ = register(Kind{
 	Name:   "session.flap",
 	About:  "cuts a client's connection, and lets it come back with the same session",
@@ -40,8 +39,7 @@ type disconnection struct {
 	cut     int          // connections
 }
 
-// disconnect cuts the clients' connections at once, and lets none of them connect
-// until down has passed.
+// disconnect cuts the clients' connections at once, and refuses new ones until down has passed.
 func disconnect(ctx context.Context, clients []wire.Client, down time.Duration) []*disconnection {
 	all := make([]*disconnection, len(clients))
 	for i, c := range clients {
@@ -56,7 +54,7 @@ func disconnect(ctx context.Context, clients []wire.Client, down time.Duration) 
 	return all
 }
 
-// back waits until the client has its session on another connection.
+// back waits until the client's session is on another connection.
 func (b *disconnection) back(ctx context.Context) error {
 	if b.cut == 0 {
 		return untouched{fmt.Errorf("%w: it had no connection to cut", ErrNoEffect)}
@@ -69,7 +67,7 @@ func (b *disconnection) back(ctx context.Context) error {
 			gone = fmt.Errorf("%w: session %#x did not survive", ErrNoEffect, b.session.ID)
 			return nil
 		case s.Server == "" || b.client.Counts().Connections == b.counts.Connections:
-			return fmt.Errorf("%w: it has not come back", ErrNoEffect) // nor may it, without a quorum
+			return fmt.Errorf("%w: it has not come back", ErrNoEffect) // nor can it, without a quorum
 		}
 		return nil
 	})

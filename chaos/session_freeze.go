@@ -8,8 +8,8 @@ import (
 	"github.com/zkbench/zkbench/chaos/wire"
 )
 
-// session.freeze holds both directions. Healing delivers all that was kept, late. If
-// that is later than the session's timeout, the client acts on a session that is gone.
+// session.freeze delays both directions. Healing delivers all delayed bytes. After the session
+// timeout the client acts on a session that has ended.
 var _ = register(Kind{
 	Name:   "session.freeze",
 	About:  "keeps back everything between a client and the members, as if its process stood still",
@@ -23,7 +23,7 @@ var _ = register(Kind{
 			mode = wire.Stall
 		}
 		return onClient(target, func(ctx context.Context, _ Target, c wire.Client) (e Effect, err error) {
-			// Outside of act, which undoes: a hold that was there before must not end here.
+			// Outside of act, which undoes: an earlier hold must not end here.
 			if err := c.Hold(mode); err != nil {
 				return e, err
 			}
@@ -34,11 +34,10 @@ var _ = register(Kind{
 	},
 })
 
-// stillness is how long nothing must reach a frozen client that sends nothing itself.
+// stillness is how long nothing must reach a frozen client that sends nothing.
 const stillness = 20 * time.Millisecond
 
-// still proves that nothing passes: the client's bytes pile up, or none reach it
-// for a while.
+// still proves that nothing passes: the client's bytes accumulate, or none reach it for a while.
 func still(ctx context.Context, client wire.Client) (proof string, err error) {
 	last, since := client.Counts().BytesIn, time.Now()
 	err = poll(ctx, time.Second, func(context.Context) error {
@@ -47,7 +46,7 @@ func still(ctx context.Context, client wire.Client) (proof string, err error) {
 			proof = fmt.Sprintf("%d bytes of the client's were kept back", c.Queued)
 			return nil
 		}
-		if c.BytesIn != last { // what the client was reading when the hold came
+		if c.BytesIn != last { // bytes in transit when the hold began
 			last, since = c.BytesIn, time.Now()
 		}
 		if time.Since(since) < stillness {

@@ -8,7 +8,7 @@ import (
 	"github.com/zkbench/zkbench/chaos/wire"
 )
 
-// session.storm is what the members see after a switch was restarted.
+// session.storm is what members see after a restart of a network switch.
 var _ = register(Kind{
 	Name:  "session.storm",
 	About: "cuts many clients' connections at once, and lets them all come back at once",
@@ -24,7 +24,7 @@ var _ = register(Kind{
 	},
 })
 
-// storm cuts off a share of the clients that have a session, in percent.
+// storm disconnects a share of the clients with a session, in percent.
 func storm(ctx context.Context, t Target, share int, down time.Duration) (Effect, error) {
 	var clients []wire.Client
 	for i := range t.Clients {
@@ -35,7 +35,7 @@ func storm(ctx context.Context, t Target, share int, down time.Duration) (Effect
 	if len(clients) == 0 {
 		return Effect{}, fmt.Errorf("%w: none of %d clients has a session", ErrNoEffect, len(t.Clients))
 	}
-	for i := range clients { // the first ones are a choice by the seed then
+	for i := range clients { // the first ones are then a random choice
 		j := i + t.random(len(clients)-i)
 		clients[i], clients[j] = clients[j], clients[i]
 	}

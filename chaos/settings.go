@@ -10,14 +10,13 @@ import (
 	"time"
 )
 
-// settings are a fault's parameters, defaults filled in. They collect the errors of
-// reading, which err returns, so that a fault's build function returns none.
+// settings are a fault's parameters with defaults. They collect parse errors, which err returns, so
+// that a fault's build function returns none.
 type settings struct {
 	values map[string]string
 	errs   *[]error
 }
 
-// settings checks the names of the parameters and fills in the defaults.
 func (k Kind) settings(given map[string]string) (settings, error) {
 	s := settings{values: map[string]string{}, errs: new([]error)}
 	known := make([]string, len(k.Params))
@@ -36,21 +35,20 @@ func (k Kind) settings(given map[string]string) (settings, error) {
 
 func (s settings) err() error { return errors.Join(*s.errs...) }
 
-// bad records what is wrong with a parameter's value.
+// bad records an invalid value of a parameter.
 func (s settings) bad(name, format string, args ...any) {
 	*s.errs = append(*s.errs, fmt.Errorf("parameter %s: %q %s", name, s.values[name], fmt.Sprintf(format, args...)))
 }
 
-// unknown records that a parameter's value is none of the known ones.
+// unknown records a value of a parameter that is not one of the known ones.
 func (s settings) unknown(name, problem string, known []string) {
 	value := s.values[name]
 	*s.errs = append(*s.errs, &UnknownError{fmt.Sprintf("parameter %s: %q %s", name, value, problem), value, known})
 }
 
-// text returns a parameter as it is.
 func (s settings) text(name string) string { return s.values[name] }
 
-// duration returns a parameter that is a duration of at least 0.
+// duration parses a parameter that is a duration of at least 0.
 func (s settings) duration(name string) time.Duration {
 	d, err := time.ParseDuration(s.values[name])
 	if err != nil || d < 0 {
@@ -59,7 +57,7 @@ func (s settings) duration(name string) time.Duration {
 	return d
 }
 
-// number returns a parameter that is a whole number from least to most.
+// number parses an integer parameter from least to most.
 func (s settings) number(name string, least, most int) int {
 	n, err := strconv.Atoi(s.values[name])
 	if err != nil || n < least || n > most {
@@ -68,7 +66,7 @@ func (s settings) number(name string, least, most int) int {
 	return n
 }
 
-// positive returns a parameter that is a number over 0, up to most.
+// positive parses a parameter that is a number above 0, up to most.
 func (s settings) positive(name string, most float64) float64 {
 	x, err := strconv.ParseFloat(s.values[name], 64)
 	if err != nil || !(x > 0 && x <= most) {
@@ -77,7 +75,7 @@ func (s settings) positive(name string, most float64) float64 {
 	return x
 }
 
-// truth returns a parameter that is true or false.
+// truth parses a parameter that is true or false.
 func (s settings) truth(name string) bool {
 	b, err := strconv.ParseBool(s.values[name])
 	if err != nil {
@@ -86,7 +84,7 @@ func (s settings) truth(name string) bool {
 	return b
 }
 
-// choice returns a parameter that is one of some words.
+// choice parses a parameter that is one of the words.
 func (s settings) choice(name string, words ...string) string {
 	if !slices.Contains(words, s.values[name]) {
 		s.bad(name, "is none of %s", strings.Join(words, ", "))

@@ -10,18 +10,18 @@ import (
 )
 
 const (
-	// silence is how long a member must not answer srvr to count as silent, if it
-	// answered within half of that before.
+	// silence is how long a member must not answer srvr to count as silent, if it answered within
+	// half of that before.
 	silence = 60 * time.Millisecond
-	// lagLimit bounds how much later than the command of a member's owner its effect may come.
+	// lagLimit bounds the delay between a command of a member's owner and its effect.
 	lagLimit = 5 * time.Second
-	// returnLimit bounds the wait for a healed member to serve again. Members try
-	// to reach a lost one at growing intervals, up to a minute.
+	// returnLimit bounds the wait for a healed member to serve again. Members retry lost peers at
+	// growing intervals, up to a minute.
 	returnLimit = 90 * time.Second
 )
 
-// silenceOf is how long a member must not answer to count as silent: where it takes a TLS
-// handshake, or somebody else's network, an answer takes longer.
+// silenceOf returns how long a member must not answer to count as silent: longer with a TLS
+// handshake or an external network.
 func silenceOf(m *ensembles.Member) time.Duration {
 	if m.Dial != nil || m.Theirs {
 		return 15 * silence
@@ -29,8 +29,7 @@ func silenceOf(m *ensembles.Member) time.Duration {
 	return silence
 }
 
-// reachable reports whether the member answers srvr. Any answer counts, also that
-// it has no quorum.
+// reachable reports whether the member answers srvr. Any answer counts, also that it has no quorum.
 func reachable(ctx context.Context, m *ensembles.Member, limit time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -38,7 +37,7 @@ func reachable(ctx context.Context, m *ensembles.Member, limit time.Duration) bo
 	return err == nil && answer != "" || errors.Is(err, ensembles.ErrNotWhitelisted)
 }
 
-// silent returns nil when a member that answered before does not answer any more.
+// silent returns nil if a member that answered before no longer answers.
 func silent(ctx context.Context, m *ensembles.Member) error {
 	try := func(ctx context.Context) error {
 		if reachable(ctx, m, silenceOf(m)) {
@@ -52,8 +51,7 @@ func silent(ctx context.Context, m *ensembles.Member) error {
 	return try(ctx)
 }
 
-// speaks waits until a member answers quickly. The silence of one that did not would
-// prove nothing.
+// speaks waits until a member answers quickly: otherwise its silence would prove nothing.
 func speaks(ctx context.Context, m *ensembles.Member) error {
 	err := poll(ctx, memberLimit, func(ctx context.Context) error {
 		begin := time.Now()
@@ -74,7 +72,7 @@ func serves(ctx context.Context, m *ensembles.Member) error {
 	err := poll(ctx, returnLimit, func(ctx context.Context) error {
 		err := ensembles.Status(ctx, alone)[0].Err
 		if errors.Is(err, ensembles.ErrNotWhitelisted) {
-			return nil // it is up, and says no more
+			return nil // it is up, and reports no more
 		}
 		return err
 	})

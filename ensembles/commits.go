@@ -9,14 +9,12 @@ import (
 	"github.com/zkbench/zkbench/ensembles/txnlog"
 )
 
-// Commits calls each for every transaction that the ensemble has committed after a
-// zxid, in order, until now. It reads the logs of the members that vote: the leader's, and
-// those of the others for what the leader was sent as a snapshot. A majority of them has
-// written down all that was committed, so those of observers say nothing more. The summary
-// says what is missing.
+// Commits calls each for every transaction that the ensemble has committed after a zxid, in order,
+// until now. It reads the logs of the voting members: the leader's, and those of the others for
+// what the leader received as a snapshot. A majority of them has logged every commit, so the logs
+// of observers add nothing. The summary tells what is missing.
 //
-// The error wraps [ErrNotOurs] where the ensemble is not [Logged]. An error of each ends
-// it.
+// The error wraps [ErrNotOurs] if the ensemble is not [Logged]. An error of each ends it.
 func Commits(ctx context.Context, e *Ensemble, after int64, each func(txnlog.Entry) error) (txnlog.Summary, error) {
 	if !Logged(e) {
 		return txnlog.Summary{}, fmt.Errorf("reading what was committed: %w", ErrNotOurs)
@@ -43,9 +41,9 @@ func Commits(ctx context.Context, e *Ensemble, after int64, each func(txnlog.Ent
 	return txnlog.Merge(after, applied(status), each, logs...)
 }
 
-// applied is how much the members have applied: a majority of them has written it down, though
-// perhaps not each of them. The leader tells the others what is committed before it applies it
-// itself, so that a client of another can have its reply before the leader shows it.
+// applied returns the highest zxid that a member has applied: a majority has logged it, but perhaps
+// not every member. The leader announces a commit before it applies it, so a client of another
+// member can have its reply before the leader shows it.
 func applied(all []MemberStatus) (zxid int64) {
 	for _, s := range all {
 		if s.Err == nil {
@@ -55,8 +53,8 @@ func applied(all []MemberStatus) (zxid int64) {
 	return zxid
 }
 
-// Logged reports whether the transaction logs of all members that vote can be read: of ours,
-// and of those whose owner names a command for it.
+// Logged reports whether the transaction logs of all voting members can be read: of our own, and of
+// members with a command for it.
 func Logged(e *Ensemble) bool {
 	return !slices.ContainsFunc(e.Voting(), func(m *Member) bool {
 		lent, ok := m.Machine.(interface{ Logged() bool })

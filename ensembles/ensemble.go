@@ -1,10 +1,9 @@
 // Package ensembles describes the ZooKeeper ensembles that zkbench runs against.
 //
-// An [Ensemble] is plain data: its members, their client addresses, and for
-// members that are ours the power to stop, kill, pause and restart them. The
-// sub-packages start ensembles: container (through Docker), process (local JVMs),
-// external (somebody else's), and auto, which picks the best that this machine
-// can run. Package txnlog reads what the servers wrote down.
+// An [Ensemble] is plain data: its members, their client addresses, and for our own members the
+// machines that stop, kill, pause and restart them. Sub-packages start ensembles: container
+// (Docker), process (local JVMs), external (run by others), and auto, which chooses. Package txnlog
+// reads the servers' transaction logs.
 //
 //	e, err := auto.Start(ctx, ensembles.Options{Members: 3})
 //	if err != nil {
@@ -29,10 +28,10 @@ import (
 	"time"
 )
 
-// Kind names where an ensemble runs.
+// Kind is where an ensemble runs.
 type Kind string
 
-// The kinds of ensemble. Auto asks for the best; no running ensemble is of that kind.
+// The kinds of ensemble. Auto selects one of the others; a running ensemble never has it.
 const (
 	Auto      Kind = "auto"
 	Container Kind = "container"
@@ -40,103 +39,99 @@ const (
 	External  Kind = "external"
 )
 
-// Options say what ensemble to start. The zero value of each field means its
-// default, so that Options{} is a three-member ensemble of the best kind.
+// Options configure the ensemble to start. The zero value of each field is its default, so that
+// Options{} is a three-member ensemble.
 type Options struct {
-	Kind      Kind          // default Auto
-	Members   int           // that vote; default 3
-	Observers int           // members beside them that do not; default 0
+	Kind      Kind
+	Members   int           // voting; default 3
+	Observers int           // non-voting members besides; default 0
 	Tick      time.Duration // ZooKeeper's tickTime; default 2 s. Session timeouts are clamped to [2, 20] ticks
-	Image     string        // container: image reference; default "zookeeper:3.9", else the locally built one
-	Home      string        // process: a ZooKeeper distribution (default $ZOOKEEPER_HOME, else Debian's jars)
-	// Versions are those that members can be upgraded to and back, by an [Upgrader]. The
-	// first is Image or Home, which all members start from. Nil: nobody upgrades them.
+	Image     string
+	Home      string // process: a ZooKeeper distribution (default $ZOOKEEPER_HOME, or Debian's jars)
+	// Versions are those that members can be upgraded to and back, by an [Upgrader]. The first is
+	// Image or Home, with which all members start. Nil: no upgrades.
 	Versions []Version
-	Servers  []string // external: client addresses host:port, one a member
-	Chroot   string   // external: our part of the tree; default "/zkbench"
-	Terms    Terms    // external: on what terms it may be used
-	Secure   []string // container, process: what the members ask of clients: "tls", "digest"; default nothing
+	Servers  []string // external: client addresses host:port, one per member
+	Chroot   string
+	Terms    Terms    // external: what may be done to it
+	Secure   []string // container, process: what members require of clients: "tls", "digest"; default nothing
 	Keep     bool     // the ensemble outlives this process (zkbench ensemble up)
-	// Logf receives one line for each thing that the user wants to know (which kind,
-	// why, what fell back). Nil is silent.
+	// Logf receives one line for each message to the user. May be nil.
 	Logf func(format string, args ...any)
 }
 
 // Ensemble is a set of members that serve one ZooKeeper tree.
 type Ensemble struct {
-	ID      string // unique on this machine; labels containers, namespaces and folders
+	ID      string
 	Kind    Kind   // never Auto
-	About   string // one line for people: image or jars, version
-	Version string // ZooKeeper's version as the servers report it, "3.8.0"
+	About   string // one line for users: image or jars, version
+	Version string // version that the servers report, such as "3.8.0"
 	Tick    time.Duration
-	Chroot  string // "" or an absolute path under which all our znodes live
+	Chroot  string // "" or an absolute path above all our nodes
 	Members []*Member
 	Watches bool // external: the members may be asked for all watches (wchp)
-	// Versions are those that members can be upgraded to and back; the first is the one that
-	// they started from. Nil where nobody can.
+	// Versions are those that members can be upgraded to and back; the first is the one that they
+	// started with. Nil if they cannot.
 	Versions []Version
-	// Security is what the members ask of clients; [Ensemble.Secure] sets it.
+	// Security is what members require of clients; [Ensemble.Secure] sets it.
 	Security Security
-	// Down stops the members and removes everything that was made for them. It
-	// is safe to call twice. For an external or attached ensemble it only detaches.
+	// Down stops the members and removes everything that was created for them. It may be called
+	// twice. For an external or attached ensemble it only detaches.
 	Down func(ctx context.Context) error
 }
 
 // Member is one server of an ensemble.
 type Member struct {
-	Name string // "zk1", as in the server list
-	ID   int    // myid, 1 based
-	Addr string // client address host:port; the same over restarts
-	IP   string // the address on which peers and clients reach it
+	Name string // such as "zk1", as in the server list
+	ID   int    // myid, from 1
+	Addr string // client address host:port; constant over restarts
+	IP   string // address for peers and clients
 
-	// Observer says that it has no vote: it serves clients, and no quorum needs it.
+	// Observer members do not vote: they serve clients, and a quorum does not need them.
 	Observer bool
 
-	// ContainerID, an id or a name, is set for members in containers, NetNS (a path that setns
-	// accepts) for processes in a network namespace of their own. With neither,
-	// nobody can cut this member's network.
+	// ContainerID, an ID or a name, is set for members in containers, NetNS (a path for setns) for
+	// processes in a network namespace of their own. With neither, the member's network cannot be
+	// cut.
 	ContainerID string
 	NetNS       string
 
-	// Theirs says that somebody else runs the member.
+	// Theirs marks a member that others run.
 	Theirs bool
-	// Dial connects to the member as it asks for it, with TLS perhaps; nil: plainly.
+	// Dial connects to the member as it requires, such as with TLS; nil: plainly.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 
-	// Machine is the power over the server process; nil for external members, unless
-	// their owner lends us commands.
+	// Machine controls the server process; nil for external members without commands.
 	Machine Machine
-	// Cutter cuts the member's network by its owner's commands; nil where we do it
-	// ourselves, or nobody can.
+	// Cutter cuts the member's network by its owner's commands; nil if there are none.
 	Cutter Cutter
 }
 
-// Terms are on what somebody else's ensemble may be used. By the zero value we may only talk
-// to its members, plainly.
+// Terms are what may be done to an external ensemble. The zero value allows only plain connections
+// to its members.
 type Terms struct {
 	Security Security
-	Commands []Commands // by server; nil: we may only talk to the members
-	Watches  bool       // they may be asked for all watches (wchp), which costs members with many
-	File     string     // that says so; "" without one
+	Commands []Commands // by server; nil: only connections
+	Watches  bool       // members may be asked for all watches (wchp), which is expensive for those with many
+	File     string
 }
 
-// Commands are what we may do to one member of somebody else's ensemble: programs with
-// their arguments, run without a shell. Nil is what we may not do.
+// Commands are what may be done to one external member: programs with their arguments, run without
+// a shell. Nil commands are not allowed.
 type Commands struct {
-	Name    string `yaml:"name"`    // the member's; "" is zk1, zk2 and so on
-	Address string `yaml:"address"` // by which its peers know it; "" is the host of its client address
+	Name    string `yaml:"name"`    // of the member; default zk1, zk2 and so on
+	Address string `yaml:"address"` // for its peers; default the host of its client address
 
 	Start   []string `yaml:"start,flow"`
 	Stop    []string `yaml:"stop,flow"`
 	Kill    []string `yaml:"kill,flow"` // default Stop
 	Pause   []string `yaml:"pause,flow"`
 	Resume  []string `yaml:"resume,flow"`
-	Isolate []string `yaml:"isolate,flow"` // {peers}, {except} and {direction} in it stand for what is cut
+	Isolate []string `yaml:"isolate,flow"` // {peers}, {except} and {direction} are replaced by those of the cut
 	Heal    []string `yaml:"heal,flow"`
 	Log     []string `yaml:"log,flow"` // writes a tar archive of the transaction logs to stdout
 }
 
-// ByWord returns the commands by the words that name them in a file.
 func (c Commands) ByWord() map[string][]string {
 	return map[string][]string{
 		"start": c.Start, "stop": c.Stop, "kill": c.Kill, "pause": c.Pause, "resume": c.Resume,
@@ -144,7 +139,6 @@ func (c Commands) ByWord() map[string][]string {
 	}
 }
 
-// Any reports whether there is a command at all.
 func (c Commands) Any() bool {
 	for _, args := range c.ByWord() {
 		if args != nil {
@@ -154,22 +148,20 @@ func (c Commands) Any() bool {
 	return false
 }
 
-// Cutter is power over one member's network.
 type Cutter interface {
 	Isolate(ctx context.Context, c Cut) error
-	Heal(ctx context.Context) error // after Isolate; safe to call twice
+	Heal(ctx context.Context) error // after Isolate; may be called twice
 }
 
-// Cut says which of a member's packets are to be dropped.
+// Cut selects a member's packets to drop.
 type Cut struct {
 	Direction string       // "in", "out" or "both"
-	Peers     []netip.Addr // only those to and from these; empty: everybody
-	Except    []netip.Addr // but never those to and from these
+	Peers     []netip.Addr // only packets to and from these; empty: all
+	Except    []netip.Addr // but no packets to and from these
 }
 
-// Machine is power over one member's server process. Every method returns when
-// the act is done (the process is gone, frozen, running), not when the ensemble
-// has noticed.
+// Machine controls one member's server process. Every method returns when the process has ended,
+// frozen or started, not when the ensemble has noticed.
 type Machine interface {
 	Start(ctx context.Context) error  // again, after Stop or Kill, with the same data and address
 	Stop(ctx context.Context) error   // SIGTERM, then waits
@@ -177,17 +169,15 @@ type Machine interface {
 	Pause(ctx context.Context) error  // the process keeps its sockets and does nothing
 	Resume(ctx context.Context) error // after Pause
 	Running(ctx context.Context) (bool, error)
-	// Save copies the member's zoo.cfg and log to dir as NAME.cfg and NAME.log.
 	Save(ctx context.Context, dir string) error
-	// TxnLogs opens the member's transaction logs, oldest first, without those that
-	// end before the zxid after. The caller closes them. [Commits] reads them.
+	// TxnLogs opens the member's transaction logs, oldest first, without those that end before the
+	// zxid after. The caller closes them. [Commits] reads them.
 	TxnLogs(ctx context.Context, after int64) ([]io.ReadCloser, error)
 }
 
-// ErrNotOurs is returned when something is asked of a member that we do not run.
+// ErrNotOurs is returned for an action on an external member that needs control of it.
 var ErrNotOurs = errors.New("the member is not ours to touch (external ensemble)")
 
-// Servers returns the client addresses of all members, in member order.
 func (e *Ensemble) Servers() []string {
 	out := make([]string, len(e.Members))
 	for i, m := range e.Members {
@@ -196,13 +186,13 @@ func (e *Ensemble) Servers() []string {
 	return out
 }
 
-// Voting returns the members of which a majority is a quorum, in member order: all but the
-// observers.
+// Voting returns the voting members, in member order: all but the observers. A majority of them is
+// a quorum.
 func (e *Ensemble) Voting() []*Member {
 	return slices.DeleteFunc(slices.Clone(e.Members), func(m *Member) bool { return m.Observer })
 }
 
-// Size says how many members there are, by their role: "5 members, 2 observers".
+// Size returns the numbers of members and observers as text: "5 members, 2 observers".
 func (e *Ensemble) Size() string {
 	voting := len(e.Voting())
 	switch n := len(e.Members) - voting; n {

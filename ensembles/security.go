@@ -6,22 +6,22 @@ import (
 	"net"
 )
 
-// Security is what the members ask of whoever connects to them. The zero value is nothing.
+// Security is what members require of connections. The zero value requires nothing.
 type Security struct {
-	TLS *tls.Config // how members are dialled; nil: without TLS. Without a ServerName in it, a member's certificate must name its host
+	TLS *tls.Config
 	// Digest is user:password of ZooKeeper's scheme digest, with which every connection
-	// authenticates; "": with nothing.
+	// authenticates; "" for none.
 	Digest string
-	// Owned has only those who authenticated as we do, by Digest or by the certificate
-	// in TLS, touch the nodes that we create; else everybody may.
+	// Owned allows access to our nodes only to clients that authenticate as we do, by Digest or by
+	// the certificate in TLS; otherwise all clients have access.
 	Owned bool
 }
 
-// Secures are the words of Options.Secure.
+// Secures are the values of Options.Secure.
 var Secures = []string{"tls", "digest"}
 
-// Dial connects to a server, host:port, as its members ask for it. The context bounds the
-// TLS handshake, too.
+// Dial connects to a server, host:port, as its members require. The context also bounds the TLS
+// handshake.
 func (s Security) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	if s.TLS == nil {
 		return (&net.Dialer{}).DialContext(ctx, network, addr)
@@ -29,7 +29,7 @@ func (s Security) Dial(ctx context.Context, network, addr string) (net.Conn, err
 	return (&tls.Dialer{Config: s.TLS}).DialContext(ctx, network, addr)
 }
 
-// Secure sets what the ensemble asks of clients, and how its members are dialled.
+// Secure sets what the ensemble requires of clients, and how its members are dialled.
 func (e *Ensemble) Secure(s Security) {
 	e.Security = s
 	for _, m := range e.Members {
@@ -39,7 +39,7 @@ func (e *Ensemble) Secure(s Security) {
 	}
 }
 
-// Connect connects to the member as it asks for it.
+// Connect connects to the member as it requires.
 func (m *Member) Connect(ctx context.Context) (net.Conn, error) {
 	if m.Dial != nil {
 		return m.Dial(ctx, "tcp", m.Addr)

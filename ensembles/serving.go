@@ -15,14 +15,13 @@ import (
 	"github.com/zkbench/zkbench/ensembles/internal/wait"
 )
 
-// pollInterval is the time between two questions to the members. Shorter, they
-// would slow the start down; longer, they would add to the time that it takes.
+// pollInterval is the interval of status queries. A shorter one would slow the start down; a longer
+// one would add to its time.
 const pollInterval = 40 * time.Millisecond
 
-// WaitServing returns when every member serves and one of them leads. The
-// caller's context says how long that may take. When it takes longer, or the
-// process of a member is gone, the error says what each member replied last and
-// shows the end of its log.
+// WaitServing returns when every member serves and one of them leads. The caller's context bounds
+// the time. If the context ends, or the process of a member has ended, the error has the members'
+// last replies and the ends of their logs.
 func WaitServing(ctx context.Context, e *Ensemble) error {
 	var last []MemberStatus
 	var gone error
@@ -32,12 +31,12 @@ func WaitServing(ctx context.Context, e *Ensemble) error {
 		if serving(status) {
 			return true
 		}
-		// Not the answers that the context's end cut short: a network deadline can be
-		// noticed before the context's own.
+		// Ignore replies that the context's end cut short: a network deadline may fire before the
+		// context's own.
 		if end, ok := ctx.Deadline(); last == nil || ctx.Err() == nil && (!ok || time.Now().Before(end)) {
 			last = status
 		}
-		// Asking for the process costs more than asking for the service.
+		// A query of the process costs more than one of the service.
 		if tries++; tries%5 == 0 {
 			gone = stopped(ctx, e)
 		}
@@ -50,7 +49,7 @@ func WaitServing(ctx context.Context, e *Ensemble) error {
 }
 
 func serving(all []MemberStatus) bool {
-	modes := []string{ModeLeader, ModeStandalone, ModeFollower, ModeObserver} // not read-only: without a quorum
+	modes := []string{ModeLeader, ModeStandalone, ModeFollower, ModeObserver} // not read-only, which means without a quorum
 	for _, s := range all {
 		if !s.Serves() || !slices.Contains(modes, s.Server.Mode) {
 			return false
@@ -75,8 +74,7 @@ func stopped(ctx context.Context, e *Ensemble) error {
 	return fmt.Errorf("%s: the server process has ended", strings.Join(names, ", "))
 }
 
-// noQuorum explains why an ensemble does not serve. An interrupted caller wants
-// no explanation.
+// noQuorum explains why an ensemble does not serve. It adds nothing for an interrupted caller.
 func noQuorum(ctx context.Context, status []MemberStatus, why error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return fmt.Errorf("waiting for the ensemble to serve: %w", why)
@@ -93,8 +91,8 @@ func noQuorum(ctx context.Context, status []MemberStatus, why error) error {
 	return fmt.Errorf("the ensemble does not serve: %w%s", why, text.String())
 }
 
-// lastLines returns the end of a member's log, for an error. It works for a
-// context that has ended too: that is when it is needed.
+// lastLines returns the end of a member's log, for an error. It also works with a context that has
+// ended.
 func lastLines(ctx context.Context, m *Member) string {
 	if m.Machine == nil {
 		return ""

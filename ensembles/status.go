@@ -19,23 +19,22 @@ const (
 	ModeStandalone = "standalone"
 )
 
-// tryTimeout bounds one question to one member. A member that serves answers in
-// a millisecond; one that is frozen or cut off never does.
+// tryTimeout bounds one query to one member. A serving member answers in a millisecond; a frozen or
+// isolated one never does.
 const tryTimeout = time.Second
 
 // maxReply bounds the reply to a four-letter word; dump with 100,000 sessions stays below it.
 const maxReply = 64 << 20
 
-// ErrNotWhitelisted says that a member is up and may not answer a four-letter word.
+// ErrNotWhitelisted means that a member is up and may not answer a four-letter word.
 var ErrNotWhitelisted = errors.New("add it to 4lw.commands.whitelist in its zoo.cfg")
 
-// ErrMute says that a member takes a question and closes the connection without a word, as
-// other implementations of the protocol do.
+// ErrMute means that a member accepts a query and closes the connection without a reply, as other
+// implementations of the protocol do.
 var ErrMute = errors.New("an empty reply")
 
-// FourLetter sends one of ZooKeeper's four-letter words to a member and returns the
-// reply. A member that is starting or has lost its quorum replies as well, with a text
-// that says so.
+// FourLetter sends one of ZooKeeper's four-letter words to a member and returns the reply. A member
+// that is starting or has no quorum also replies.
 func FourLetter(ctx context.Context, m *Member, word string) (string, error) {
 	if len(word) != 4 {
 		return "", fmt.Errorf("%q is not a four-letter word", word)
@@ -52,8 +51,8 @@ func FourLetter(ctx context.Context, m *Member, word string) (string, error) {
 	return reply, nil
 }
 
-// converse writes a word and reads all that comes back. A context that ends closes the
-// connection, and its cause is the error then.
+// converse writes a word and reads the whole reply. A context that ends closes the connection, and
+// its cause is then the error.
 func converse(ctx context.Context, m *Member, word string) (string, error) {
 	conn, err := m.Connect(ctx)
 	if err != nil {
@@ -71,16 +70,14 @@ func converse(ctx context.Context, m *Member, word string) (string, error) {
 	return string(reply), err
 }
 
-// Server is what one member says about itself in reply to srvr.
+// Server is a member's reply to srvr.
 type Server struct {
 	Mode        string // one of the Mode constants
 	Version     string // "3.8.0"
-	Zxid        int64  // last transaction it has seen
-	Connections int    // open client connections, the asking one included
+	Zxid        int64
+	Connections int // open client connections, including the query's
 }
 
-// parseServer reads the reply to srvr. The reply of a member that does not serve
-// is an error that quotes it.
 func parseServer(reply string) (Server, error) {
 	var s Server
 	for line := range strings.SplitSeq(reply, "\n") {
@@ -109,7 +106,6 @@ func parseServer(reply string) (Server, error) {
 	return s, nil
 }
 
-// excerpt is the first line of a reply, of bounded length, for error texts.
 func excerpt(reply string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(reply), "\n")
 	if line == "" {
@@ -118,8 +114,8 @@ func excerpt(reply string) string {
 	return strconv.Quote(line[:min(len(line), 200)])
 }
 
-// parseMonitor reads the reply to mntr: each counter's value by its name, without
-// the prefix "zk_". Counters that are not numbers (the version, the mode) are left out.
+// parseMonitor parses the reply to mntr: each counter by its name without the prefix "zk_". Values
+// that are not numbers (version, state) are left out.
 func parseMonitor(reply string) (map[string]float64, error) {
 	counters := make(map[string]float64)
 	for line := range strings.SplitSeq(reply, "\n") {
@@ -134,23 +130,22 @@ func parseMonitor(reply string) (map[string]float64, error) {
 	return counters, nil
 }
 
-// Monitor asks the member for its counters.
+// Monitor returns the member's counters.
 func Monitor(ctx context.Context, m *Member) (map[string]float64, error) {
 	return ask(ctx, m, "mntr", parseMonitor)
 }
 
-// MemberStatus is what a member says about itself, or why it does not.
+// MemberStatus is a member's status, or why it has none.
 type MemberStatus struct {
 	Member *Member
 	Server Server
 	Err    error
 }
 
-// Serves reports whether the member takes requests. Only then has it a mode.
 func (s MemberStatus) Serves() bool { return s.Err == nil }
 
-// Status asks all members at once, each for at most a second, and returns their
-// answers in member order.
+// Status queries all members in parallel, each for at most a second, and returns their status in
+// member order.
 func Status(ctx context.Context, e *Ensemble) []MemberStatus {
 	all := make([]MemberStatus, len(e.Members))
 	var wait sync.WaitGroup
@@ -158,7 +153,7 @@ func Status(ctx context.Context, e *Ensemble) []MemberStatus {
 		wait.Go(func() {
 			limit := tryTimeout
 			if m.Dial != nil {
-				limit *= 3 // a TLS handshake costs more than the question
+				limit *= 3 // a TLS handshake takes longer than the query
 			}
 			ctx, cancel := context.WithTimeout(ctx, limit)
 			defer cancel()
@@ -170,8 +165,8 @@ func Status(ctx context.Context, e *Ensemble) []MemberStatus {
 	return all
 }
 
-// Ask asks the member about itself. A member that is up and does not serve is an error
-// that quotes its reply.
+// Ask returns the member's status. For a member that is up and does not serve, the error quotes its
+// reply.
 func Ask(ctx context.Context, m *Member) (Server, error) {
 	return ask(ctx, m, "srvr", parseServer)
 }
@@ -187,16 +182,15 @@ func ask[T any](ctx context.Context, m *Member, word string, parse func(reply st
 	return answer, nil
 }
 
-// errNoLeader says that no member leads, or that two claim to: the one that was
-// cut off a moment ago may not know yet.
+// errNoLeader means that no member leads, or two claim to: one that was just isolated may not know
+// yet.
 var errNoLeader = errors.New("no single leader")
 
-// Leader returns the member that leads. A standalone server leads itself.
+// Leader returns the leader. A standalone server leads itself.
 func Leader(ctx context.Context, e *Ensemble) (*Member, error) {
 	return leading(Status(ctx, e))
 }
 
-// leading returns the one member that leads.
 func leading(all []MemberStatus) (*Member, error) {
 	leaders := leadersOf(all)
 	if len(leaders) != 1 {
@@ -214,7 +208,8 @@ func leadersOf(all []MemberStatus) (leaders []MemberStatus) {
 	return leaders
 }
 
-// describe puts the members' status on one line: "zk1 follower, zk2 leader, zk3 not serving (...)".
+// describe returns the members' status as one line: "zk1 follower, zk2 leader, zk3 not serving
+// (...)".
 func describe(all []MemberStatus) string {
 	parts := make([]string, len(all))
 	for i, s := range all {

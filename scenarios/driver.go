@@ -17,7 +17,7 @@ import (
 
 // Driver is a program that runs a recipe which is not compiled in (zkbench help drivers).
 type Driver struct {
-	Name      string            `yaml:"name"`
+	Name      string            `yaml:"name"`                // of the subject, with its recipe: lock/..., election/... or queue/...
 	Exec      string            `yaml:"exec"`                // the program and its arguments, split into words as by a shell; no shell is run
 	Env       map[string]string `yaml:"env,omitempty"`       // added to the environment
 	Cwd       string            `yaml:"cwd,omitempty"`       // the working directory; the current one if omitted

@@ -37,9 +37,9 @@ type Scenario struct {
 	Homes          []string      `yaml:"homes,omitempty,flow"`  // ZooKeeper's versions, as folders of unpacked distributions (FOLDER or NAME=FOLDER)
 	Warmup         time.Duration `yaml:"warmup,omitempty"`      // unrecorded load before the first trial: members that have just started are slow
 	Trials         int           `yaml:"trials,omitempty"`      // how often each cell is run, the subjects in turn; 0 is once
-	Base           string        `yaml:"base,omitempty"`
-	Budget         time.Duration `yaml:"budget,omitempty"`     // no repetition of a cell beyond the first few begins later; 0 is no limit
-	ExtraTime      time.Duration `yaml:"extra_time,omitempty"` // additional time for repetitions while a threshold on the base is undecided
+	Base           string        `yaml:"base,omitempty"`        // the subject that the others are compared with, trial by trial
+	Budget         time.Duration `yaml:"budget,omitempty"`      // no repetition of a cell beyond the first few begins later; 0 is no limit
+	ExtraTime      time.Duration `yaml:"extra_time,omitempty"`  // additional time for repetitions while a threshold on the base is undecided
 	// Matrix varies any other field, such as session_timeout, tick, phases.0.rounds or
 	// params.promise, and hold or duration of all phases: every combination of the values is run
 	// with every subject and every number of clients.

@@ -12,79 +12,76 @@ import (
 	"time"
 )
 
-// Errors that the tap itself makes.
+// Errors of the tap.
 var (
-	// ErrCut is what a client sees on a connection that Cut or a Rule has cut.
+	// ErrCut is the error of a connection that Cut or a Rule has cut.
 	ErrCut = errors.New("connection cut by the wire tap")
-	// ErrGate is what a client's dial gets while its gate is closed.
+	// ErrGate is the error of a dial while the client's gate is closed.
 	ErrGate = errors.New("the wire tap's gate is closed")
-	// ErrClosed is what a dial gets after the tap was closed.
+	// ErrClosed is the error of a dial after the tap was closed.
 	ErrClosed = errors.New("the wire tap is closed")
 )
 
-// Client is the tap on one client's connections: usually one at a time, many
-// over a trial. All methods are safe to call from any goroutine. A [Tap] has those of this
-// process; the tap on a client elsewhere can be one, too.
+// Client is the tap of one client's connections: usually one at a time, many over a trial. All
+// methods are safe for concurrent use. [Tap] implements it for clients of this process.
 type Client interface {
-	Number() int                   // the client's number
-	Session() Session              // the latest; before the first, the zero Session
-	Known() Known                  // what the client can know of the servers' state now
-	Counts() Counts                // what went over its connections until now: one consistent snapshot
-	Unanswered() int64             // requests that wait for their replies, pings aside
-	Notified() time.Duration       // when the latest notification came by; 0 before the first one
-	Node(path string) (Node, bool) // the newest node of its session below path, where Listen was called
+	Number() int // the client's number
+	Session() Session
+	Known() Known      // the servers' state as far as the client can know it
+	Counts() Counts    // a consistent snapshot of its traffic
+	Unanswered() int64 // requests in flight, without pings
+	Notified() time.Duration
+	Node(path string) (Node, bool) // the session's newest node below path, if Listen was called
 
-	// Dial connects to a server and taps the connection, Listen does so for another process.
+	// Dial connects to a server through the tap; Listen does so for another process.
 	Dial(network, addr string, timeout time.Duration) (net.Conn, error)
 	Listen(server string, between func(Dialer) Dialer) (addr string, err error)
 
-	Arm(Rule) (Shot, error) // puts a rule in force
-	Hold(HoldMode) error    // keeps every byte back, both ways, until Thaw
-	Thaw()                  // ends a hold
-	Gate(closed bool)       // while it is closed, every dial fails at once
-	Cut() int               // closes all connections, and says how many there were
-	Record() *Transcript    // of all that goes over the connections from now on
+	Arm(Rule) (Shot, error) // arms a rule
+	Hold(HoldMode) error
+	Thaw()
+	Gate(closed bool) // while closed, every dial fails at once
+	Cut() int         // closes all connections and returns their number
+	Record() *Transcript
 }
 
-// client is the tap on one client's connections, of this process.
 type client struct {
 	tap    *Tap
 	number int
-	closed chan struct{} // closed when the tap is
+	closed chan struct{} // closed with the tap
 
-	mu         sync.Mutex // never held while bytes are moved
+	mu         sync.Mutex // not held during I/O
 	hold       *hold
-	shots      []*shot // rules that have not done their work yet, in the order they were armed
+	shots      []*shot // armed rules, in the order of arming
 	events     []Event
-	script     *Transcript   // of what goes by; nil where nobody asked
-	current    *conn         // that has the session; nil when none has
-	notified   time.Duration // when the latest notification came by
+	script     *Transcript   // nil if not recording
+	current    *conn         // the connection that has the session, or nil
+	notified   time.Duration // time of the latest notification
 	session    Session
-	due        []Session     // that were replaced before their deadlines
-	missed     time.Duration // the last deadline of session that has passed
-	lost       time.Duration // when the connection that had session ended; 0 while one has it
+	due        []Session     // sessions that were replaced before their deadlines
+	missed     time.Duration // the last deadline that has passed
+	lost       time.Duration // end of the connection that had the session; 0 while one has it
 	known      Known
 	counts     Counts
 	conns      map[*conn]struct{}
-	listeners  map[string]*listener // by the server that they stand for
+	listeners  map[string]*listener // by server
 	nodes      []Node               // of the session, the newest last
-	unsure     bool                 // a node of it may have come or gone since the newest
+	unsure     bool                 // a node may have been created or deleted since
 	gate       bool
 	delivering bool
 }
 
-// Number is the client's number.
 func (c *client) Number() int { return c.number }
 
-// Counts returns what went over the client's connections until now: one
-// consistent snapshot, cheap enough for the measured path.
+// Counts returns a consistent snapshot of the client's traffic. It is cheap enough for the measured
+// path.
 func (c *client) Counts() Counts {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.counts
 }
 
-// Unanswered is how many requests wait for their replies, pings aside.
+// Unanswered returns the number of requests in flight, without pings.
 func (c *client) Unanswered() (n int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -98,22 +95,20 @@ func (c *client) Unanswered() (n int64) {
 	return n
 }
 
-// Notified is when the latest notification came by, on the run's clock; 0 before
-// the first one.
+// Notified returns the time of the latest notification, on the run's clock; 0 before the first.
 func (c *client) Notified() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.notified
 }
 
-// Dial connects to a server and taps the connection. It is a zk.Dialer: give it
-// to zk.WithDialer. During a hold it waits for Thaw; in a Stall it returns an error
-// after timeout.
+// Dial connects to a server through the tap. It is a zk.Dialer for zk.WithDialer. During a hold it
+// waits for Thaw; in a Stall it returns an error after timeout.
 func (c *client) Dial(network, addr string, timeout time.Duration) (net.Conn, error) {
 	return c.dial(context.Background(), network, addr, timeout, c.admit)
 }
 
-// dial connects to a server once admit lets it.
+// dial connects to a server once admit allows it.
 func (c *client) dial(ctx context.Context, network, addr string, timeout time.Duration, admit func(time.Duration) error) (net.Conn, error) {
 	c.count(func(n *Counts) { n.Dials++ })
 	if err := admit(timeout); err != nil {
@@ -132,7 +127,7 @@ func (c *client) dial(ctx context.Context, network, addr string, timeout time.Du
 	return c.adopt(raw, addr)
 }
 
-// admit returns when a dial may go ahead.
+// admit waits until a dial is allowed.
 func (c *client) admit(timeout time.Duration) error {
 	patience := time.NewTimer(timeout)
 	defer patience.Stop()
@@ -160,8 +155,8 @@ func (c *client) admit(timeout time.Duration) error {
 	}
 }
 
-// adopt taps a new connection. It checks the gate once more: closing the gate and then
-// cutting leaves no connection that was being dialled.
+// adopt taps a new connection. It checks the gate again: closing the gate and then cutting leaves
+// no connection that was being dialled.
 func (c *client) adopt(raw net.Conn, addr string) (net.Conn, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -179,9 +174,8 @@ func (c *client) adopt(raw net.Conn, addr string) (net.Conn, error) {
 	return k, nil
 }
 
-// Cut closes the client's connections now. The client sees ErrCut, and may dial
-// again at once: close the gate first where it must not. It returns how many
-// connections there were. What a hold kept back is gone.
+// Cut closes the client's connections and returns their number. The client sees ErrCut and may dial
+// again at once; close the gate first to prevent that. Bytes that a hold kept back are dropped.
 func (c *client) Cut() int {
 	n := 0
 	for _, k := range c.connections() {
@@ -192,8 +186,8 @@ func (c *client) Cut() int {
 	return n
 }
 
-// Gate opens or closes the client's way to the servers: while it is closed,
-// every dial fails at once with ErrGate. Connections that are there stay.
+// Gate opens or closes the client's gate: while it is closed, every dial fails at once with
+// ErrGate. Existing connections stay.
 func (c *client) Gate(closed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -221,7 +215,7 @@ func (c *client) isClosed() bool {
 	}
 }
 
-// shut ends everything for good, for Tap.Close.
+// shut ends the client's tap, for Tap.Close.
 func (c *client) shut() {
 	c.mu.Lock()
 	close(c.closed)
@@ -235,6 +229,4 @@ func (c *client) shut() {
 	c.Thaw()
 }
 
-// plain reports whether bytes pass unchanged: nothing is held, and no rule is in
-// force. The caller holds c.mu.
 func (c *client) plain() bool { return len(c.shots) == 0 && c.hold == nil }

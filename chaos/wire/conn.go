@@ -7,37 +7,33 @@ import (
 	"time"
 )
 
-// conn is one tapped connection. Bytes pass through it unchanged, and it reads along.
-// While a rule is in force, or the client is held, they take the slow way through
-// filters and queues (read.go, write.go).
 type conn struct {
-	net.Conn // to the server; LocalAddr, RemoteAddr and SetWriteDeadline are its. In a hold writes do not wait.
+	net.Conn
 
 	c     *client
 	addr  string
-	done  chan struct{} // closed at its end
+	done  chan struct{}
 	clock readClock
 
-	wmu  sync.Mutex // one write at a time: the scanner must see the bytes in their order
+	wmu  sync.Mutex // one write at a time: the scanner needs the bytes in order
 	out  filter
 	rmu  sync.Mutex // one read at a time
 	in   filter
 	back backlog // under rmu
 
-	// Under c.mu.
-	why      error // why it ended; nil while it is up
+	why      error // why it ended; nil while it is open
 	pending  inflight
-	session  int64         // that the server accepted; 0: none yet
+	session  int64         // accepted by the server; 0: none yet
 	helloAt  time.Duration // when the client sent the ConnectRequest
 	helloFor int64         // the session in the ConnectRequest
-	expired  bool          // the server answered that this session is gone
-	over     bool          // expired, and the client has read all of that answer
-	queue    []item        // what is to be written and cannot be yet
-	mute     bool          // a cut is certain: no more replies reach the client
-	kept     *shot         // HoldReply, which keeps a notification
-	parting  *shot         // CutReplied, which has hit the frame that is being read
-	cutting  *shot         // CutAfter, which has hit the request that is being written
-	refused  bool          // CutBefore has hit: the client's write fails
+	expired  bool
+	over     bool   // expired, and the client has read the whole reply
+	queue    []item // bytes that cannot be written yet
+	mute     bool   // a cut is pending: no more replies reach the client
+	kept     *shot  // HoldReply that keeps a notification
+	parting  *shot  // CutReplied that matched the frame being read
+	cutting  *shot
+	refused  bool
 }
 
 func newConn(c *client, raw net.Conn, addr string) *conn {
@@ -62,8 +58,8 @@ func (k *conn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// watchOut counts bytes that pass unchanged to the server. It returns false, and has
-// done nothing, where they have to take the slow way.
+// watchOut counts bytes that pass unchanged to the server. It returns false, and does nothing, if
+// they must go through the filter.
 func (k *conn) watchOut(p []byte, now time.Duration) bool {
 	c := k.c
 	c.mu.Lock()
@@ -80,8 +76,8 @@ func (k *conn) watchOut(p []byte, now time.Duration) bool {
 	return true
 }
 
-// request counts what the scanner of requests came to. It returns the request whose
-// head that was, or nil. The caller holds c.mu.
+// request counts a mark of the scanner of requests. It returns the request whose head was complete,
+// or nil. The caller holds c.mu.
 func (k *conn) request(m mark, now time.Duration) *sent {
 	n := &k.c.counts
 	if m&gaveUp != 0 {
@@ -132,8 +128,8 @@ func (k *conn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// watchIn counts bytes that pass unchanged to the client. ok is false, and nothing is
-// done, where they have to take the slow way; todo asks for afterRead.
+// watchIn counts bytes that pass unchanged to the client. ok is false, and nothing is done, if they
+// must go through the filter; todo requests a call of afterRead.
 func (k *conn) watchIn(p []byte) (ok, todo bool) {
 	c := k.c
 	c.mu.Lock()
@@ -153,7 +149,7 @@ func (k *conn) watchIn(p []byte) (ok, todo bool) {
 	return true, k.over || len(c.events) > 0
 }
 
-// reply counts what the scanner of replies came to. The caller holds c.mu.
+// reply counts a mark of the scanner of replies. The caller holds c.mu.
 func (k *conn) reply(m mark) {
 	if m&gaveUp != 0 {
 		k.c.counts.ParseErrors++
@@ -167,8 +163,7 @@ func (k *conn) reply(m mark) {
 	}
 }
 
-// deliver counts a frame whose head has come, and that goes to the client. The caller
-// holds c.mu.
+// deliver counts a frame that goes to the client, once its head is complete. The caller holds c.mu.
 func (k *conn) deliver() {
 	n, head := &k.c.counts, k.in.scan.head()
 	n.FramesIn++
@@ -212,11 +207,11 @@ func (k *conn) deliver() {
 // notification is the xid of a watch event.
 const notification = -1
 
-// notifiedPath is the path of a notification; a long one is cut off.
+// notifiedPath returns the path of a notification, truncated if it is long.
 func notifiedPath(head []byte) []byte { return bytesAt(head, 24) }
 
-// removedPath returns the path of a notification that a node is gone. One that is longer
-// than the head has room for is left out.
+// removedPath returns the path of a notification about a deleted node. ok is false if the path is
+// longer than a head.
 func removedPath(head []byte) (path string, ok bool) {
 	if len(head) < 28 || int32At(head, 16) != 2 {
 		return "", false
@@ -237,9 +232,8 @@ func (n *Notifications) add(head []byte) {
 	*types[t]++
 }
 
-// afterRead does what must wait until c.mu is free. It delivers events. Once the client
-// has everything, it closes a connection whose session has expired, which go-zookeeper
-// leaks.
+// afterRead does what must not be done under c.mu: it delivers events, and once the client has read
+// everything, closes a connection whose session has expired, which go-zookeeper leaks.
 func (k *conn) afterRead(delivered bool) {
 	c := k.c
 	c.mu.Lock()
@@ -264,5 +258,4 @@ func (k *conn) SetDeadline(t time.Time) error {
 	return errors.Join(k.SetWriteDeadline(t), k.SetReadDeadline(t))
 }
 
-// SetReadDeadline sets the time at which reads give up.
 func (k *conn) SetReadDeadline(t time.Time) error { return k.clock.set(k.Conn, t) }

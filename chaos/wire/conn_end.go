@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// failed takes in an error of the raw connection, and returns the error for the client.
-// A deadline that passes does not end the connection.
+// failed handles an error of the raw connection, and returns the error for the client. A deadline
+// does not end the connection.
 func (k *conn) failed(err error) error {
 	if isTimeout(err) {
 		return err
@@ -16,7 +16,7 @@ func (k *conn) failed(err error) error {
 	k.c.mu.Lock()
 	defer k.c.mu.Unlock()
 	if errors.Is(k.why, ErrCut) {
-		return k.why // not that the raw connection is closed
+		return k.why // rather than that the raw connection is closed
 	}
 	return err
 }
@@ -26,8 +26,8 @@ func isTimeout(err error) bool {
 	return errors.As(err, &t) && t.Timeout()
 }
 
-// end ends the connection, once. It returns false when it had ended before. by is the
-// rule whose act that is, which fires once it is done; nil where it is none's.
+// end ends the connection once; it returns false if it had ended before. by is the rule that ends
+// it, which fires afterwards, or nil.
 func (k *conn) end(why error, by *shot) bool {
 	c := k.c
 	c.mu.Lock()
@@ -58,8 +58,7 @@ func (k *conn) end(why error, by *shot) bool {
 	return true
 }
 
-// replyLost notes a request that changes something and whose reply will not reach the
-// client. The caller holds c.mu.
+// replyLost records a change whose reply will not reach the client. The caller holds c.mu.
 func (k *conn) replyLost(s *sent) {
 	k.c.noteLost(s)
 	if s.op.Changes() {
@@ -67,8 +66,7 @@ func (k *conn) replyLost(s *sent) {
 	}
 }
 
-// dropShots takes rules out of force that have hit here and can do no more, except the
-// one that ends the connection. The caller holds c.mu.
+// dropShots retires the rules that matched on this connection, except but. The caller holds c.mu.
 func (k *conn) dropShots(but *shot) {
 	for _, s := range slices.Clone(k.c.shots) {
 		if s.hit != k || s == but {
@@ -82,5 +80,5 @@ func (k *conn) dropShots(but *shot) {
 	}
 }
 
-// errEndedFirst is in the proof of a rule whose connection ended too early.
+// errEndedFirst is the error of a rule whose connection ended too early.
 var errEndedFirst = errors.New("the connection ended first")

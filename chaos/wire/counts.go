@@ -3,12 +3,9 @@ package wire
 // ByOp is a count for each opcode.
 type ByOp [len(opcodes)]int64
 
-// Of is the count for one opcode. Opcodes that the package does not know share
-// one count, which is that of Any.
+// Of returns the count for one opcode. Unknown opcodes share the count of Any.
 func (b ByOp) Of(op Op) int64 { return b[op.slot()] }
 
-// Total is the count over all opcodes but pings: pings are sent by the clock,
-// not by a recipe, and would blur what a recipe costs.
 func (b ByOp) Total() int64 {
 	var sum int64
 	for _, n := range b {
@@ -17,47 +14,44 @@ func (b ByOp) Total() int64 {
 	return sum - b.Of(Ping)
 }
 
-// Notifications are the watch events that were delivered, by type.
 type Notifications struct {
 	Created, Deleted, Changed, Child int64
-	Other                            int64 // watches removed, session events
+	Other                            int64 // removed watches, session events
 }
 
-// Total is the number of notifications of all types.
+// Total returns the number of notifications of all types.
 func (n Notifications) Total() int64 {
 	return n.Created + n.Deleted + n.Changed + n.Child + n.Other
 }
 
-// Counts is what went over one client's connections, or over all clients', as
-// the client saw it: requests that it sent, replies that reached it. A
-// reply that a [Rule] swallowed is not among the replies, and its request is
-// Abandoned.
+// Counts is the traffic of one client's connections, or of all clients', from the client's view:
+// requests that it sent, replies that reached it. A reply that a [Rule] dropped is not among the
+// replies, and its request is Abandoned.
 //
-// Once a connection's requests are parsed,
-// requests = replies - Unmatched + Abandoned + InFlight.
+// Once a connection's requests are parsed, requests = replies - Unmatched + Abandoned + InFlight.
 type Counts struct {
 	Replies             int64
-	FramesIn, FramesOut int64 // all frames: handshakes, pings and notifications too
+	FramesIn, FramesOut int64 // all frames, with handshakes, pings and notifications
 	BytesIn, BytesOut   int64
-	InFlight            int64 // now: requests sent and not answered yet
-	Pinging             int64 // now: of these, pings
+	InFlight            int64 // now: requests without a reply
+	Pinging             int64 // now: pings among them
 
-	Requests      ByOp // by opcode, pings included
+	Requests      ByOp // by opcode, with pings
 	Errors        ByOp // replies that carried an error, by the opcode of their request
 	Notifications Notifications
 
 	Dials       int64 // calls to Dial
-	Refused     int64 // dials that the gate, or a hold, refused
-	Connections int64 // dials that made a connection
+	Refused     int64 // dials that the gate or a hold refused
+	Connections int64 // successful dials
 
-	Abandoned   int64 // requests whose reply never came: the connection ended, or a rule swallowed it
+	Abandoned   int64 // requests whose reply never came: the connection ended, or a rule dropped it
 	Unmatched   int64 // replies to no request that was seen
-	ParseErrors int64 // times that a direction of a connection was given up as unreadable
+	ParseErrors int64 // directions of connections that could not be parsed
 
-	Queued int64 // now: bytes that the client has sent and the tap holds back
+	Queued int64 // now: bytes sent by the client that the tap keeps back
 }
 
-// underWay counts one more request that is under way, or one less.
+// underWay adds more to the requests in flight.
 func (c *Counts) underWay(op Op, more int64) {
 	c.InFlight += more
 	if op == Ping {
@@ -65,15 +59,12 @@ func (c *Counts) underWay(op Op, more int64) {
 	}
 }
 
-// Sub returns what was counted between before and c. InFlight, Pinging and Queued are
-// states, not counts: they stay those of c.
 func (c Counts) Sub(before Counts) Counts {
 	d := c.plus(before, -1)
 	d.InFlight, d.Pinging, d.Queued = c.InFlight, c.Pinging, c.Queued
 	return d
 }
 
-// Add returns the sum of two clients' counts.
 func (c Counts) Add(other Counts) Counts { return c.plus(other, 1) }
 
 func (c Counts) plus(o Counts, sign int64) Counts {
@@ -93,9 +84,9 @@ type scalar struct {
 	n    *int64
 }
 
-// scalars names every count that is not kept by opcode. Adding a field to
-// Counts means adding it here; a test holds that line. It is no slice, because counts of
-// thousands of clients are added up again and again, and must leave nothing behind.
+// scalars lists every count that is not by opcode; a test checks that it is complete. It returns an
+// array, not a slice, because the counts of thousands of clients are added up often, and must not
+// allocate.
 func (c *Counts) scalars() [19]scalar {
 	n := &c.Notifications
 	return [...]scalar{

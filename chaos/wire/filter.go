@@ -2,33 +2,33 @@ package wire
 
 import "slices"
 
-// fate is what becomes of a frame.
+// fate is what happens to a frame.
 type fate uint8
 
 const (
 	undecided fate = iota
 	pass
 	drop
-	keep // it and what comes behind it must wait
+	keep // the frame and all after it wait
 )
 
-// filter passes or drops whole frames of one direction, so that the rest of the
-// stream stays aligned. The bytes of a frame wait until its head is whole.
+// filter passes or drops whole frames of one direction, so that the stream stays aligned. The bytes
+// of a frame wait until its head is complete.
 type filter struct {
 	scan   scanner
-	opened bool   // the connection's first frame, the handshake, was seen
-	kept   []byte // bytes of the current frame, until its fate is decided
-	fate   fate   // of the current frame
+	opened bool // the handshake was seen
+	kept   []byte
+	fate   fate // of the current frame
 }
 
-// busy reports whether the next bytes have to go through run.
+// busy reports whether the next bytes must go through run.
 func (f *filter) busy() bool { return len(f.kept) > 0 || f.fate == drop && f.scan.mid() }
 
-// run takes in the next bytes. With ruled, decide decides the fate of each frame that
-// begins here, once its head is whole; else all frames pass. decide is called for each
-// mark of the scanner; it has a say only where free is true. emit gets the bytes that
-// pass, which are valid only for the call; ended is called behind the last byte of a
-// frame. run returns the bytes from a frame on that decide keeps: they are to come again.
+// run processes the next bytes. With ruled, decide returns the fate of each frame that begins here,
+// once its head is complete; otherwise all frames pass. decide is called for each mark of the
+// scanner; its result counts only if free is true. emit receives the bytes that pass, valid only
+// for the call; ended is called after the last byte of a frame. run returns the bytes from a kept
+// frame on: they must be passed in again.
 func (f *filter) run(p []byte, ruled bool, decide func(m mark, free bool) fate, emit func([]byte), ended func()) (kept []byte) {
 	if !ruled && len(f.kept) > 0 {
 		emit(f.kept)
@@ -36,7 +36,7 @@ func (f *filter) run(p []byte, ruled bool, decide func(m mark, free bool) fate, 
 	}
 	for len(p) > 0 {
 		if f.fate == undecided && len(f.kept) == 0 && (!ruled || f.scan.mid()) {
-			f.fate = pass // mid: it began while bytes were passed through
+			f.fate = pass // it began while bytes passed unchanged
 		}
 		n, m := f.scan.next(p)
 		chunk := p[:n]

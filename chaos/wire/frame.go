@@ -10,12 +10,11 @@ import (
 // connection is a ConnectRequest or its reply. Every later body begins with a header:
 // xid and opcode in a request; xid, zxid (int64) and error code in a reply.
 
-// readLimit bounds the bodies that readFrame accepts: replies to ConnectRequest and
-// closeSession are short.
+// readLimit bounds the bodies that readFrame accepts: replies to ConnectRequest and closeSession
+// are short.
 const readLimit = 1 << 10
 
-// readFrame reads one short frame and returns its body, which has a number of bytes at
-// least.
+// readFrame reads one short frame and returns its body of at least that many bytes.
 func readFrame(r io.Reader, least int) ([]byte, error) {
 	var size [4]byte
 	if _, err := io.ReadFull(r, size[:]); err != nil {
@@ -30,25 +29,24 @@ func readFrame(r io.Reader, least int) ([]byte, error) {
 	return body, err
 }
 
-// connectRequest is the frame that makes a connection part of the session. Its last
-// seen zxid is 0, so that a server that lags behind accepts it too.
+// connectRequest returns the frame that makes a connection part of the session. Its last seen zxid
+// is 0, so that a server that lags behind accepts it too.
 func connectRequest(s Session) []byte {
 	b := make([]byte, 4, 64)
 	b = binary.BigEndian.AppendUint32(b, 0)                                // protocol version
 	b = binary.BigEndian.AppendUint64(b, 0)                                // last zxid seen
-	b = binary.BigEndian.AppendUint32(b, uint32(s.Timeout.Milliseconds())) // as negotiated: asking for the same changes nothing
+	b = binary.BigEndian.AppendUint32(b, uint32(s.Timeout.Milliseconds())) // as negotiated, which changes nothing
 	b = binary.BigEndian.AppendUint64(b, uint64(s.ID))
 	b = binary.BigEndian.AppendUint32(b, uint32(len(s.Password)))
 	b = append(b, s.Password...)
-	b = append(b, 0) // not read-only
+	b = append(b, 0)
 	binary.BigEndian.PutUint32(b, uint32(len(b)-4))
 	return b
 }
 
-// closeXid is the xid of closeRequest.
 const closeXid = 1
 
-// closeRequest is the frame that closes its connection's session.
+// closeRequest returns the frame that closes its connection's session.
 func closeRequest() []byte {
 	op := CloseSession
 	b := binary.BigEndian.AppendUint32(nil, 8)
@@ -59,8 +57,8 @@ func closeRequest() []byte {
 func int32At(b []byte, at int) int32 { return int32(binary.BigEndian.Uint32(b[at:])) }
 func int64At(b []byte, at int) int64 { return int64(binary.BigEndian.Uint64(b[at:])) }
 
-// bytesAt returns the length-prefixed bytes at that place, cut off at the end of b,
-// which it aliases. A negative length is jute's null.
+// bytesAt returns the length-prefixed bytes at that offset, truncated at the end of b, which it
+// aliases. A negative length is jute's null.
 func bytesAt(b []byte, at int) []byte {
 	if at+4 > len(b) {
 		return nil
@@ -73,8 +71,8 @@ func bytesAt(b []byte, at int) []byte {
 	return b[:min(n, len(b))]
 }
 
-// pathIn returns the path in a request's head; of a multi, that of its first
-// operation. It aliases head.
+// pathIn returns the path in a request's head; for a multi, that of its first operation. It aliases
+// head.
 func pathIn(head []byte, op Op) []byte {
 	at := opcodes[op.slot()].path
 	if at == 0 {

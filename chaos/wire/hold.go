@@ -2,21 +2,21 @@ package wire
 
 import "errors"
 
-// HoldMode says what the client notices of a hold.
+// HoldMode selects what the client notices of a hold.
 type HoldMode int
 
 // The modes of a hold.
 const (
-	// Stall is a network that carries nothing: the client's read deadlines fire,
-	// go-zookeeper's after two thirds of the session timeout, and dials time out.
+	// Stall is a network without traffic: the client's read deadlines expire, go-zookeeper's after
+	// two thirds of the session timeout, and dials time out.
 	Stall HoldMode = iota
-	// Deaf is a paused client: the clock of its read deadlines stands still, and
-	// it learns nothing until the hold ends. To the servers, a process that is swapped
-	// out, stopped or collecting garbage does the same.
+	// Deaf is a paused client: its read deadlines do not expire, and it receives nothing until the
+	// hold ends. To the servers it looks like a process that is swapped out, stopped or collecting
+	// garbage.
 	Deaf
 )
 
-// ErrHeld says that a client is held already.
+// ErrHeld means that the client is already held.
 var ErrHeld = errors.New("the client is held already")
 
 // hold is a hold in force.
@@ -25,11 +25,10 @@ type hold struct {
 	over chan struct{} // closed at its end
 }
 
-// Hold keeps every byte back, both ways, until Thaw: the client's writes are
-// accepted and queued, its reads block. Connections stay up, so a server notices only
-// the silence. A connection that the client closes meanwhile is closed for the
-// server too, and what was queued on it is gone. A client that is held already is
-// ErrHeld.
+// Hold keeps all bytes back, in both directions, until Thaw: the client's writes are accepted and
+// queued, its reads block. Connections stay open, so a server notices only the silence. A
+// connection that the client closes meanwhile is closed for the server too, and its queued bytes
+// are dropped. It returns ErrHeld if the client is already held.
 func (c *client) Hold(mode HoldMode) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -45,8 +44,8 @@ func (c *client) Hold(mode HoldMode) error {
 	return nil
 }
 
-// Thaw ends a hold: everything that was kept back is delivered in order, ahead
-// of what comes after. It does not wait for that. Without a hold it does nothing.
+// Thaw ends a hold: everything that was kept back is delivered in order, before later bytes. It
+// does not wait for that. Without a hold it does nothing.
 func (c *client) Thaw() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -58,13 +57,13 @@ func (c *client) Thaw() {
 	for k := range c.conns {
 		k.clock.start(k.Conn)
 		if len(k.queue) > 0 {
-			go k.flush() // ends with the connection at the latest
+			go k.flush() // ends at the latest with the connection
 		}
 	}
 }
 
-// awaitThaw returns when the client is not held: nil, or why there is nothing
-// more to read, or in a stall that the read deadline has passed.
+// awaitThaw waits until the client is not held. It returns an error if there is nothing more to
+// read or, in a stall, the read deadline has passed.
 func (k *conn) awaitThaw() error {
 	for {
 		k.c.mu.Lock()

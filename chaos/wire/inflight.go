@@ -2,22 +2,20 @@ package wire
 
 import "time"
 
-// sent is a request on its way, until its reply comes.
 type sent struct {
 	xid  int32
 	op   Op
-	at   time.Duration // when the client sent it
-	shot *shot         // a rule that waits for the reply; mostly nil
+	at   time.Duration
+	shot *shot // a rule that waits for the reply, or nil
 
 	flags   int32 // of a create
-	removes int64 // czxid of the session's node that a delete is for; 0: none that is known
+	removes int64 // czxid of the session's node that a delete is for; 0 if unknown
 }
 
-// inflight is the queue of a connection's unanswered requests, oldest first. It
-// is a ring that grows to the deepest pipeline seen, so that a request costs no
-// allocation.
+// inflight is the queue of a connection's requests without replies, oldest first: a ring that grows
+// to the deepest pipeline seen, so that a request costs no allocation.
 type inflight struct {
-	ring  []sent // its length is a power of two
+	ring  []sent
 	first int
 	n     int
 }
@@ -36,12 +34,10 @@ func (q *inflight) push(s sent) {
 	*q.at(q.n - 1) = s
 }
 
-// last is the request that was pushed last.
 func (q *inflight) last() *sent { return q.at(q.n - 1) }
 
-// find returns the place of the oldest request with that xid. ZooKeeper answers
-// in order, so it is nearly always the first; auth is answered ahead of what is
-// queued, and pings share one xid.
+// find returns the position of the oldest request with that xid. ZooKeeper replies in order, so it
+// is nearly always the first; auth is answered before queued requests, and pings share one xid.
 func (q *inflight) find(xid int32) (int, bool) {
 	for i := range q.n {
 		if q.at(i).xid == xid {
@@ -51,7 +47,6 @@ func (q *inflight) find(xid int32) (int, bool) {
 	return 0, false
 }
 
-// remove takes the request at place i out.
 func (q *inflight) remove(i int) sent {
 	s := *q.at(i)
 	for ; i > 0; i-- {
@@ -63,7 +58,6 @@ func (q *inflight) remove(i int) sent {
 	return s
 }
 
-// clear forgets all requests and returns how many there were.
 func (q *inflight) clear() int {
 	n := q.n
 	*q = inflight{}

@@ -2,11 +2,11 @@ package wire
 
 import "time"
 
-// Known is what a client can know of the servers' state: it acts on nothing newer.
+// Known is the servers' state as far as a client can know it.
 type Known struct {
 	Zxid int64 // the highest in any reply that has reached it; 0 before the first
-	// Removed is the path of the node of whose removal it was notified last, and
-	// RemovedAt when. Before version 3.9 a notification has no zxid.
+	// Removed is the path of the deleted node of the latest such notification, and RemovedAt its
+	// time. Before version 3.9 a notification has no zxid.
 	Removed   string
 	RemovedAt time.Duration
 }

@@ -9,26 +9,23 @@ import (
 	"time"
 )
 
-// listener stands for one server, for a client that is another process. What it accepts
-// it connects to the server through the client's tap.
 type listener struct {
 	*net.TCPListener
 	c       *client
 	server  string
-	between func(Dialer) Dialer // nil for nothing; guarded by c.mu
+	between func(Dialer) Dialer // may be nil; guarded by c.mu
 	ctx     context.Context     // done when the listener is closed
 	close   context.CancelFunc
-	all     sync.WaitGroup // what it has started
+	all     sync.WaitGroup
 }
 
-// Listen opens a listener on loopback for a client that is another process: a connection
-// to addr is one to the server, through the tap, as if Dial had made it. between is what
-// lies between the client and its tap; nil is nothing. A second call for the same server
-// returns the same address: its between holds for the connections that come after it.
-// Tap.Close closes it.
+// Listen opens a listener on loopback for a client in another process: a connection to addr is a
+// connection to the server through the tap, as with Dial. between wraps the client's dialer; it may
+// be nil. A second call for the same server returns the same address, and its between applies to
+// later connections. Tap.Close closes it.
 //
-// While the gate is closed, a connection is reset as soon as it is made. In a hold it is
-// accepted, and its bytes are kept back.
+// While the gate is closed, a new connection is reset. In a hold it is accepted, and its bytes are
+// kept back.
 func (c *client) Listen(server string, between func(Dialer) Dialer) (addr string, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -53,7 +50,7 @@ func (c *client) Listen(server string, between func(Dialer) Dialer) (addr string
 	return socket.Addr().String(), nil
 }
 
-// closeListeners returns when nothing of the client's listeners runs any more.
+// closeListeners closes the client's listeners and waits for their goroutines.
 func (c *client) closeListeners() {
 	c.mu.Lock()
 	listeners := c.listeners
@@ -76,14 +73,14 @@ func (l *listener) accept() {
 			l.all.Go(func() { l.serve(near) })
 			continue
 		}
-		select { // no file descriptor is left: the client waits
+		select { // out of file descriptors: the client waits
 		case <-time.After(10 * time.Millisecond):
 		case <-l.ctx.Done():
 		}
 	}
 }
 
-// serve passes on what goes over one connection until it ends.
+// serve forwards the bytes of one connection until it ends.
 func (l *listener) serve(near *net.TCPConn) {
 	defer near.Close()
 	if admit := l.c.tap.admit; admit != nil && !admit(near) {
@@ -101,19 +98,19 @@ func (l *listener) serve(near *net.TCPConn) {
 		if _, err := far.Write(sent); err == nil {
 			_ = pump(far, near, 4<<10)
 		}
-		_ = far.Close() // a client that sends no more has left
+		_ = far.Close()
 	})
 	if err := pump(near, far, 16<<10); errors.Is(err, ErrCut) {
 		_ = near.SetLinger(0)
 		_ = near.Close()
 	} else {
-		// Closed at once, the last reply could be lost on the way.
+		// Closed at once, the last reply could be lost.
 		_, _ = near.CloseWrite(), near.SetReadDeadline(time.Now().Add(time.Second))
 	}
 	up.Wait()
 }
 
-// pump passes bytes on, and returns why it ended.
+// pump copies bytes and returns why it ended.
 func pump(to io.Writer, from io.Reader, size int) error {
 	b := make([]byte, size)
 	for {
@@ -130,16 +127,15 @@ func pump(to io.Writer, from io.Reader, size int) error {
 }
 
 const (
-	// reachLimit is how long a server may take to accept. A client that gives up ends the
-	// wait sooner.
+	// reachLimit bounds the time until a server accepts, unless the client closes its connection
+	// earlier.
 	reachLimit = 15 * time.Second
-	// aheadLimit is how much a client may send before its connection stands, in bytes.
+	// aheadLimit is how many bytes a client may send before its connection is open.
 	aheadLimit = 4 << 10
 )
 
-// reach connects to the server, unless the client leaves meanwhile: what it had sent would
-// take its session from the connection that it has made since. sent is what the client has
-// sent.
+// reach connects to the server, unless the client closes meanwhile: bytes that it had sent would
+// take its session away from a newer connection. sent are the bytes that the client has sent.
 func (l *listener) reach(near *net.TCPConn) (far net.Conn, sent []byte, err error) {
 	ctx, leave := context.WithCancel(l.ctx)
 	defer leave()
@@ -159,7 +155,7 @@ func (l *listener) reach(near *net.TCPConn) (far net.Conn, sent []byte, err erro
 		}
 	})
 	far, err = l.dial(ctx)
-	_ = near.SetReadDeadline(time.Unix(1, 0)) // ends the reading
+	_ = near.SetReadDeadline(time.Unix(1, 0)) // ends the read
 	reading.Wait()
 	if err == nil && ctx.Err() != nil {
 		return nil, nil, errors.Join(ctx.Err(), far.Close())
@@ -167,8 +163,8 @@ func (l *listener) reach(near *net.TCPConn) (far net.Conn, sent []byte, err erro
 	return far, sent, errors.Join(err, near.SetReadDeadline(time.Time{}))
 }
 
-// dial is the client's dial. In a hold it does not wait: the client's connection stands
-// already, and what goes over it is kept back.
+// dial is the client's dial. In a hold it does not wait: the client's connection is open, and its
+// bytes are kept back.
 func (l *listener) dial(ctx context.Context) (net.Conn, error) {
 	c := l.c
 	open := func(time.Duration) error {

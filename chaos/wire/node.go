@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// Node is an ephemeral node of a client's session, by the reply to its create.
+// Node is an ephemeral node of a client's session, from the reply to its create.
 type Node struct {
 	Path       string
 	Czxid      int64
 	Sequential bool
 }
 
-// Node returns the newest node below path at any depth that the client's session has created
-// and not deleted. It knows only nodes that were created since Listen, by a single create whose
-// reply has reached the client. ok is false if there is none, if the session has nodes of several
-// kinds (in several folders, or sequential and plain ones), of which any may be the claim's, and if
-// the session may have created or deleted one since: by a transaction, or by a request whose reply
-// was lost.
+// Node returns the newest node below path, at any depth, that the client's session has created and
+// not deleted. It knows only nodes that were created since Listen by a single create whose reply
+// has reached the client. ok is false if there is none; if the session has nodes of several kinds
+// (in several folders, or sequential and plain ones), any of which may be the claim's; and if the
+// session may have created or deleted one since, by a transaction or a request whose reply was
+// lost.
 func (c *client) Node(path string) (newest Node, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -36,7 +36,6 @@ func (c *client) Node(path string) (newest Node, ok bool) {
 	return newest, ok
 }
 
-// parentOf returns the path of a node's parent.
 func parentOf(path string) string { return path[:strings.LastIndexByte(path, '/')] }
 
 // Flags of a create.
@@ -45,11 +44,11 @@ const (
 	flagSequence  = 2
 )
 
-// noteNode remembers what the request whose head that is does to the session's nodes. The
-// caller holds c.mu.
+// noteNode records what the request with that head does to the session's nodes. The caller holds
+// c.mu.
 func (c *client) noteNode(s *sent, head []byte) {
 	if c.listeners == nil {
-		return // nobody asks
+		return
 	}
 	switch s.op {
 	case Create, Create2:
@@ -64,7 +63,7 @@ func (c *client) noteNode(s *sent, head []byte) {
 	}
 }
 
-// noteReply takes in the reply without an error to a request. The caller holds c.mu.
+// noteReply handles the successful reply to a request. The caller holds c.mu.
 func (c *client) noteReply(s *sent, head []byte) {
 	switch {
 	case s.op == Multi:
@@ -72,7 +71,7 @@ func (c *client) noteReply(s *sent, head []byte) {
 	case s.removes != 0:
 		c.nodes = slices.DeleteFunc(c.nodes, func(n Node) bool { return n.Czxid == s.removes })
 	case s.flags == flagEphemeral || s.flags == flagEphemeral|flagSequence:
-		r := reader{head[16:]} // behind xid, zxid and error code
+		r := reader{head[16:]} // after xid, zxid and error code
 		whole := len(r.left) >= 4 && len(r.left) >= 4+int(int32At(r.left, 0))
 		if path := string(r.bytes()); whole && path != "" {
 			c.nodes = append(c.nodes, Node{path, int64At(head, 4), s.flags&flagSequence != 0})
@@ -81,13 +80,13 @@ func (c *client) noteReply(s *sent, head []byte) {
 	}
 }
 
-// noteLost takes in that the reply to a request will not come. The caller holds c.mu.
+// noteLost handles a lost reply. The caller holds c.mu.
 func (c *client) noteLost(s *sent) {
 	c.unsure = c.unsure || c.listeners != nil && (s.op == Multi || s.removes != 0 || s.flags&flagEphemeral != 0)
 }
 
-// createFlags are the flags of a create request: xid, opcode, path, data, ACL (permissions,
-// scheme and id of each), flags. They are 0 where the head is too short for them.
+// createFlags returns the flags of a create request (xid, opcode, path, data, ACL, flags); 0 if the
+// head is too short.
 func createFlags(head []byte) int32 {
 	r := reader{head[min(8, len(head)):]}
 	r.bytes()
@@ -100,7 +99,6 @@ func createFlags(head []byte) int32 {
 	return r.int32()
 }
 
-// reader reads what is left of a head; beyond its end it reads zeros.
 type reader struct{ left []byte }
 
 func (r *reader) int32() int32 {

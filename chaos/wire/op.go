@@ -2,12 +2,10 @@ package wire
 
 import "strconv"
 
-// Op is a ZooKeeper opcode, as it stands in a request's header.
 type Op int32
 
-// The opcodes (org.apache.zookeeper.ZooDefs.OpCode, 3.9). Any, AnyChange and AnyRead are
-// none: in a [Rule] they stand for all of them, for those that change nodes, and for those
-// that read a node or its children, with a watch or without.
+// The opcodes (org.apache.zookeeper.ZooDefs.OpCode, 3.9). In a [Rule], Any stands for all of them,
+// AnyChange for those that change nodes, and AnyRead for those that read a node or its children.
 const (
 	Any             Op = 0
 	AnyChange       Op = -1 << 16
@@ -42,16 +40,15 @@ const (
 	AddWatch        Op = 106
 	WhoAmI          Op = 107
 	CloseSession    Op = -11
-	// Notified is no opcode: in a [Rule] and a [Frame] it stands for a notification.
+	// Notified is not an opcode: in a [Rule] and a [Frame] it stands for a notification.
 	Notified Op = -1
 )
 
-// opcodes lists the opcodes that are counted by name. Its first entry stands for
-// all that the package does not know.
+// opcodes lists the opcodes that are counted by name. The first entry stands for unknown ones.
 var opcodes = [...]struct {
 	op   Op
 	name string
-	path int // where in the head the path's length stands; 0: it has no path
+	path int // offset of the path's length in the head; 0: no path
 }{
 	{Any, "other", 0},
 	{Create, "create", 8}, {Delete, "delete", 8}, {Exists, "exists", 8},
@@ -65,8 +62,8 @@ var opcodes = [...]struct {
 	{AddWatch, "addWatch", 8}, {WhoAmI, "whoAmI", 0}, {CloseSession, "closeSession", 0},
 }
 
-// multiPath is where a multi's first operation has its path: behind xid, opcode
-// and the MultiHeader (type int32, done bool, err int32).
+// multiPath is the offset of the path of a multi's first operation: after xid, opcode and
+// MultiHeader (type int32, done bool, err int32).
 const multiPath = 8 + 9
 
 const (
@@ -74,7 +71,7 @@ const (
 	highestOp = WhoAmI
 )
 
-// slots finds an opcode's place in opcodes without a search.
+// slots maps an opcode to its index in opcodes.
 var slots = func() (t [highestOp - lowestOp + 1]uint8) {
 	for i, k := range opcodes {
 		t[k.op-lowestOp] = uint8(i)
@@ -89,8 +86,7 @@ func (o Op) slot() int {
 	return int(slots[o-lowestOp])
 }
 
-// String is the opcode's name as ZooKeeper's documentation spells it, or
-// "op 42" for one that the package does not know.
+// String returns the opcode's name as in ZooKeeper's documentation, or "op 42" for an unknown one.
 func (o Op) String() string {
 	switch s := o.slot(); {
 	case o == Any:
@@ -108,7 +104,7 @@ func (o Op) String() string {
 	}
 }
 
-// Changes says whether a request changes nodes.
+// Changes reports whether the request changes nodes.
 func (o Op) Changes() bool {
 	switch o {
 	case Create, Create2, CreateContainer, CreateTTL, Delete, DeleteContainer, SetData, Multi:
@@ -117,7 +113,7 @@ func (o Op) Changes() bool {
 	return false
 }
 
-// reads says whether a request reads a node or its children.
+// reads reports whether the request reads a node or its children.
 func (o Op) reads() bool {
 	switch o {
 	case Exists, GetData, GetChildren, GetChildren2:
@@ -126,12 +122,11 @@ func (o Op) reads() bool {
 	return false
 }
 
-// covers says whether a rule for o is one for a request with the opcode.
+// covers reports whether a rule for o applies to a request with the opcode.
 func (o Op) covers(op Op) bool {
 	return o == op || o == Any && op != Notified || o == AnyChange && op.Changes() || o == AnyRead && op.reads()
 }
 
-// Ops returns Any, AnyChange, AnyRead and all opcodes that have a name.
 func Ops() []Op {
 	all := []Op{AnyChange, AnyRead}
 	for _, o := range opcodes {

@@ -5,29 +5,27 @@ import (
 	"time"
 )
 
-// Proof is what a rule did.
 type Proof struct {
 	Rule    Rule
 	Client  int
 	Op      Op
-	Path    string        // of the request; at most 1024 bytes
+	Path    string
 	Xid     int32         // of the request
-	Session int64         // that was connected
+	Session int64         // of the connection
 	Matched time.Duration // when the client sent the request
 	Done    time.Duration // when the act took effect
 
-	Replied bool  // DropReply: the reply was seen, and swallowed
-	Zxid    int64 // the reply's: of the transaction that it made, or the latest that the server knew
+	Replied bool  // DropReply: the reply was seen and dropped
+	Zxid    int64 // of the reply: that of its transaction, or the latest that the server knew
 	Code    int32 // the reply's error code; 0 is success
 
-	Err error // why the act could not be carried through after the match; nil when it was
+	Err error // why the act could not be completed after the match, or nil
 }
 
-// Committed reports that the server carried the request out. It is false where the tap
-// does not know.
+// Committed reports whether the server is known to have executed the request.
 func (p Proof) Committed() bool { return p.Replied && p.Code == 0 }
 
-// String is the proof in words.
+// String returns the proof as text.
 func (p Proof) String() string {
 	s := fmt.Sprintf("%v hit %v", p.Rule, p.Op)
 	if p.Path != "" {

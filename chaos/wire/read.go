@@ -1,12 +1,12 @@
 package wire
 
-// backlog is what came from the server and has not gone to the client.
+// backlog is bytes from the server that have not reached the client.
 type backlog struct {
-	arrived []byte // as it came
-	err     error  // that came behind it
-	ready   []byte // what of it is to go to the client
-	cut     *shot  // cuts the connection once ready is empty
-	gate    *shot  // keeps arrived, until it is released; nil where nothing does
+	arrived []byte // as received
+	err     error  // the error after them
+	ready   []byte
+	cut     *shot // cuts the connection once ready is empty
+	gate    *shot // keeps arrived until it is released, or nil
 	scratch []byte
 }
 
@@ -14,8 +14,8 @@ func (b *backlog) waiting() bool {
 	return len(b.arrived) > 0 || len(b.ready) > 0 || b.err != nil || b.cut != nil
 }
 
-// readSlow is Read while a rule is in force, the client is held, or bytes of that time
-// are left. The caller holds rmu.
+// readSlow is Read while a rule is armed, the client is held, or bytes from such a time are left.
+// The caller holds rmu.
 func (k *conn) readSlow(b []byte) (int, error) {
 	back := &k.back
 	if back.scratch == nil {
@@ -52,8 +52,8 @@ func (k *conn) readSlow(b []byte) (int, error) {
 	}
 }
 
-// keep puts what was read on the backlog. It returns an error that the client
-// must see at once: a deadline that passed, unless the client is deaf.
+// keep appends received bytes to the backlog. It returns an error that the client must see at once:
+// an expired deadline, unless the client is deaf.
 func (k *conn) keep(p []byte, err error) error {
 	k.back.arrived = append(k.back.arrived, p...)
 	if err == nil || !isTimeout(err) {
@@ -68,7 +68,7 @@ func (k *conn) keep(p []byte, err error) error {
 	return err
 }
 
-// filterArrived runs what arrived through the filter.
+// filterArrived passes received bytes through the filter.
 func (k *conn) filterArrived() {
 	c, back := k.c, &k.back
 	c.mu.Lock()
@@ -78,7 +78,7 @@ func (k *conn) filterArrived() {
 	}
 	back.gate = nil
 	if len(back.ready) == 0 {
-		back.ready = nil // so that append does not creep through memory
+		back.ready = nil
 	}
 	emit := func(p []byte) {
 		back.ready = append(back.ready, p...)
@@ -92,8 +92,7 @@ func (k *conn) filterArrived() {
 	}
 }
 
-// decideReply decides what becomes of a frame for the client. The caller holds
-// c.mu and rmu.
+// decideReply returns the fate of a frame for the client. The caller holds c.mu and rmu.
 func (k *conn) decideReply(m mark, free bool) fate {
 	what := pass
 	if m&atHead != 0 && free && k.in.opened && !k.mute {
@@ -112,8 +111,8 @@ func (k *conn) decideReply(m mark, free bool) fate {
 	return what
 }
 
-// aimed says what becomes of the frame in the filter by the rule that waits for it. The
-// caller holds c.mu and rmu.
+// aimed returns the fate of the frame in the filter by the rule that waits for it. The caller holds
+// c.mu and rmu.
 func (k *conn) aimed() fate {
 	head := k.in.scan.head()
 	var s *shot
@@ -142,7 +141,7 @@ func (k *conn) aimed() fate {
 	return drop
 }
 
-// holdReply keeps the frame in the filter, unless it may go. The caller holds c.mu.
+// holdReply keeps the frame in the filter until the rule is released. The caller holds c.mu.
 func (k *conn) holdReply(s *shot) fate {
 	s.fire(nil)
 	if s.open {
@@ -153,8 +152,7 @@ func (k *conn) holdReply(s *shot) fate {
 	return keep
 }
 
-// swallow keeps the reply to the i-th pending request from the client. The caller holds
-// c.mu and rmu.
+// swallow drops the reply to the i-th pending request. The caller holds c.mu and rmu.
 func (k *conn) swallow(s *shot, i int) {
 	k.replyLost(k.pending.at(i))
 	k.c.counts.underWay(k.pending.at(i).op, -1)

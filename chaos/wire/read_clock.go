@@ -11,9 +11,9 @@ import (
 type readClock struct {
 	mu      sync.Mutex
 	due     time.Time     // as the client set it; zero: none
-	setAt   time.Time     // when it was set, if that was while stopped
-	stopped time.Time     // since when the clock stands; zero: it runs
-	changed chan struct{} // closed when due changes; nil when nobody waits
+	setAt   time.Time     // when it was set, if the clock was stopped
+	stopped time.Time     // when the clock was stopped; zero: it runs
+	changed chan struct{} // closed when due changes; nil without a waiter
 }
 
 func (r *readClock) set(raw net.Conn, t time.Time) error {
@@ -31,17 +31,17 @@ func (r *readClock) set(raw net.Conn, t time.Time) error {
 	return raw.SetReadDeadline(t)
 }
 
-// stop takes the deadline off the connection.
+// stop removes the deadline from the connection.
 func (r *readClock) stop(raw net.Conn) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.stopped.IsZero() {
 		r.stopped, r.setAt = time.Now(), time.Time{}
-		_ = raw.SetReadDeadline(time.Time{}) // fails on a closed connection only
+		_ = raw.SetReadDeadline(time.Time{})
 	}
 }
 
-// start puts the deadline back, moved by the time that it was not counted down.
+// start restores the deadline, moved by the time for which the clock was stopped.
 func (r *readClock) start(raw net.Conn) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -56,11 +56,11 @@ func (r *readClock) start(raw net.Conn) {
 		r.due = r.due.Add(time.Since(from))
 	}
 	r.stopped = time.Time{}
-	_ = raw.SetReadDeadline(r.due) // fails on a closed connection only
+	_ = raw.SetReadDeadline(r.due)
 }
 
-// wait returns nil when what keeps the bytes back is over, the connection done, or the
-// deadline changed, and an error when a running clock has reached it.
+// wait returns nil when over or done is closed or the deadline has changed, and an error when a
+// running clock has reached the deadline.
 func (r *readClock) wait(over, done <-chan struct{}) error {
 	r.mu.Lock()
 	if r.changed == nil {

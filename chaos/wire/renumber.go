@@ -13,15 +13,15 @@ import (
 // Dialer is the function with which a client connects: a zk.Dialer.
 type Dialer = func(network, addr string, timeout time.Duration) (net.Conn, error)
 
-// Renumbered is the number by which Renumber lowers sequence numbers: enough to make
-// those of a trial negative, and few enough that they keep their ten characters.
+// Renumbered is the number by which Renumber lowers sequence numbers: enough to make those of a
+// trial negative, and few enough that they keep their ten characters.
 const Renumbered = 100_000
 
-// Renumber returns a dialer whose connections lower the sequence numbers in all that
-// the server sends, and raise those in all that the client sends. The client sees the
-// negative numbers of a parent whose counter has wrapped, which takes two thousand
-// million creates, and can use the names that it sees. A number follows "-" or "_" in
-// a name and has ten characters. What dial's connections carry has the real numbers.
+// Renumber returns a dialer whose connections lower the sequence numbers in everything that the
+// server sends, and raise those in everything that the client sends. The client sees the negative
+// numbers of a parent whose counter has wrapped, which takes two billion creates, and can use the
+// names that it sees. A number follows "-" or "_" in a name and has ten characters. The connections
+// of dial carry the real numbers.
 func Renumber(dial Dialer) Dialer {
 	return func(network, addr string, timeout time.Duration) (net.Conn, error) {
 		c, err := dial(network, addr, timeout)
@@ -34,22 +34,21 @@ func Renumber(dial Dialer) Dialer {
 	}
 }
 
-// RealPath returns the path in the tree that a client with a renumbered connection
-// sees as path.
+// RealPath returns the real path that a client with a renumbered connection sees as path.
 func RealPath(path string) string { return string(raiseNumbers([]byte(path))) }
 
-// renumbered is a connection whose frames are rewritten. A number keeps its length,
-// so nothing else in a frame changes.
+// renumbered is a connection whose frames are rewritten. A number keeps its length, so nothing else
+// in a frame changes.
 type renumbered struct {
 	net.Conn
 	fromServer frames
-	ready      bytes.Buffer // rewritten, not read yet
+	ready      bytes.Buffer
 
 	mu         sync.Mutex
 	fromClient frames
 }
 
-// Read returns rewritten bytes, from whole frames only.
+// Read returns rewritten bytes, of whole frames only.
 func (k *renumbered) Read(b []byte) (int, error) {
 	chunk := make([]byte, 16<<10)
 	for k.ready.Len() == 0 {
@@ -62,7 +61,7 @@ func (k *renumbered) Read(b []byte) (int, error) {
 	return k.ready.Read(b)
 }
 
-// Write takes all of b, and sends the frames that are whole.
+// Write accepts all of b, and sends the frames that are complete.
 func (k *renumbered) Write(b []byte) (int, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -74,14 +73,14 @@ func (k *renumbered) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// frames puts the frames of one direction of a connection together.
+// frames assembles the frames of one direction of a connection.
 type frames struct {
 	scan scanner
-	part []byte // the beginning of a frame
+	part []byte
 }
 
-// whole takes in the next bytes, and returns the frames that they complete. Bytes
-// that are no frames are returned as they come.
+// whole takes the next bytes, and returns the frames that they complete. Bytes that are not frames
+// are returned as they come.
 func (f *frames) whole(p []byte) []byte {
 	var out []byte
 	for len(p) > 0 {
@@ -104,7 +103,7 @@ var (
 func lowerNumbers(b []byte) []byte { return addToNumbers(b, realNumber, -Renumbered) }
 func raiseNumbers(b []byte) []byte { return addToNumbers(b, loweredNumber, Renumbered) }
 
-// addToNumbers adds n to each number that the pattern finds behind one character.
+// addToNumbers adds n to each number that the pattern matches after one character.
 func addToNumbers(b []byte, pattern *regexp.Regexp, n int) []byte {
 	return pattern.ReplaceAllFunc(b, func(m []byte) []byte {
 		number, _ := strconv.Atoi(string(m[1:])) // ten characters, all digits but for a sign

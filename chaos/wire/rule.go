@@ -8,37 +8,34 @@ import (
 	"time"
 )
 
-// Act is what a rule does to the request that it hits.
+// Act is what a rule does to the request that it matches.
 type Act int
 
 // The acts.
 const (
-	// DropReply lets the request reach the server and swallows the reply: only the
-	// tap knows what the server did. Then the connection is cut, unless Rule.Keep.
+	// DropReply lets the request reach the server and drops the reply: only the tap knows the
+	// outcome. Then the connection is cut, unless Rule.Keep.
 	DropReply Act = iota + 1
-	// DropRequest takes the request from the client, which believes it sent, and
-	// never lets it reach the server. Then the connection is cut.
+	// DropRequest accepts the request from the client and does not send it to the server. Then the
+	// connection is cut.
 	DropRequest
-	// CutBefore cuts the connection instead of sending the request: the client's
-	// write fails.
+	// CutBefore cuts the connection instead of sending the request: the client's write fails.
 	CutBefore
-	// CutAfter cuts the connection as soon as the request is sent. No reply
-	// reaches the client from the request on. Whether the server carries the request
-	// out is not known; after DropReply it is.
+	// CutAfter cuts the connection once the request is sent. No further reply reaches the client.
+	// Unlike after DropReply, the outcome is unknown.
 	CutAfter
-	// HoldRequest keeps the request, and everything that the client sends after
-	// it, pings included, until Shot.Release. Replies go on.
+	// HoldRequest keeps the request, and everything that the client sends after it, with pings,
+	// until Shot.Release. Replies pass.
 	HoldRequest
-	// Delay does the same for Rule.Delay, give or take Rule.Jitter.
+	// Delay does the same for Rule.Delay, plus or minus Rule.Jitter.
 	Delay
-	// HoldReply keeps the reply, and everything that the server sends after it, until
-	// Shot.Release. Requests go on. The client's read deadline goes on, too.
+	// HoldReply keeps the reply, and everything that the server sends after it, until Shot.Release.
+	// Requests pass. The client's read deadline can expire.
 	HoldReply
 	// CutReplied cuts the connection once the reply has reached the client.
 	CutReplied
 )
 
-// String is the act in words.
 func (a Act) String() string {
 	names := [...]string{"", "drop-reply", "drop-request", "cut-before", "cut-after", "hold-request", "delay", "hold-reply", "cut-replied"}
 	if a < DropReply || a > CutReplied {
@@ -47,29 +44,28 @@ func (a Act) String() string {
 	return names[a]
 }
 
-// onNotifications are the acts for rules whose Op is Notified: the notification is held,
-// or the connection cut before or behind it.
+// onNotifications are the acts for rules whose Op is Notified: the notification is held, or the
+// connection is cut before or after it.
 var onNotifications = []Act{CutBefore, HoldReply, CutReplied}
 
-// Rule aims an act at one request of a client, or at one notification.
 type Rule struct {
-	Op Op // Any: every opcode, pings too; AnyChange, AnyRead: several; Notified: notifications
-	// Path is a pattern for the request's path, with the syntax of path.Match; one
-	// that ends in "/**" matches all that is below. Empty matches every request,
-	// with or without a path. A multi has the path of its first operation. Paths
-	// are matched by their first 1024 bytes, those of notifications by their first 256.
+	Op Op // Any: every opcode with pings; AnyChange, AnyRead: several; Notified: notifications
+	// Path is a pattern for the request's path, with the syntax of path.Match; one that ends in
+	// "/**" matches all descendants. Empty matches every request, with or without a path. A multi
+	// has the path of its first operation. Only the first 1024 bytes of a path are matched, 256 for
+	// notifications.
 	Path string
-	Nth  int // which match it hits, counted from Arm; 0 is the first, like 1
+	Nth  int
 	Act  Act
 
-	Keep   bool          // DropReply: the connection stays, and the client waits for ever
-	Delay  time.Duration // Delay: how long
-	Jitter time.Duration // Delay: at most so much more or less
-	// Random picks a number in [0, n) for the jitter, from the run's seed.
+	Keep   bool          // DropReply: the connection stays, and the client waits forever
+	Delay  time.Duration // Delay: duration
+	Jitter time.Duration // Delay: largest deviation
+	// Random returns a number in [0, n) for the jitter, from the run's seed.
 	Random func(n int) int
 }
 
-// String is the rule in words: "drop-reply create /lock/* #2".
+// String returns the rule as text: "drop-reply create /lock/* #2".
 func (r Rule) String() string {
 	s := r.Act.String() + " " + r.Op.String()
 	if r.Path != "" {
@@ -111,11 +107,10 @@ func (r Rule) matches(op Op, p []byte) bool {
 	if under, ok := strings.CutSuffix(r.Path, "/**"); ok {
 		return below(under, string(p))
 	}
-	ok, _ := path.Match(r.Path, string(p)) // the pattern was checked by Arm
+	ok, _ := path.Match(r.Path, string(p)) // Arm has checked the pattern
 	return ok
 }
 
-// below is true for a path at any depth under one that matches the pattern.
 func below(pattern, p string) bool {
 	if pattern == "" {
 		return len(p) > 1
@@ -128,11 +123,11 @@ func below(pattern, p string) bool {
 		}
 		end += 1 + next
 	}
-	ok, _ := path.Match(pattern, p[:end]) // the pattern was checked by Arm
+	ok, _ := path.Match(pattern, p[:end]) // Arm has checked the pattern
 	return ok && len(p) > end+1
 }
 
-// Drawn returns the rule with its jitter drawn, so that it can be carried out elsewhere.
+// Drawn returns the rule with its jitter drawn, so that another process can arm it.
 func (r Rule) Drawn() Rule {
 	if r.Jitter > 0 && r.Random != nil {
 		r.Delay, r.Jitter = max(r.after(), 1), 0
@@ -141,12 +136,12 @@ func (r Rule) Drawn() Rule {
 	return r
 }
 
-// after is how long a delay is to last.
+// after returns the duration of the delay.
 func (r Rule) after() time.Duration {
 	if r.Jitter == 0 {
 		return r.Delay
 	}
-	// In microseconds, which fit an int of 32 bits for half an hour.
+	// In microseconds, which fit 32 bits for half an hour.
 	span := int(2*r.Jitter/time.Microsecond) + 1
 	return r.Delay - r.Jitter + time.Duration(r.Random(span))*time.Microsecond
 }

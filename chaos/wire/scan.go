@@ -3,60 +3,57 @@ package wire
 import "encoding/binary"
 
 const (
-	// frameLimit is the longest frame that is believed. ZooKeeper's own limit
-	// is 1 MiB by default for what it reads, and unlimited for what it sends.
-	// ASCII, such as a four-letter word, reads as a length over 1 GiB.
+	// frameLimit is the longest valid frame. ZooKeeper's own limit is 1 MiB by default for what it
+	// reads, and unlimited for what it sends. ASCII, such as a four-letter word, reads as a length
+	// above 1 GiB.
 	frameLimit = 64 << 20
-	// pathLimit is how much of a path is kept; longer ones are cut off.
+	// pathLimit is how much of a path is kept.
 	pathLimit = 1 << 10
-	// headLimit is the room for the longest head: a multi with a long path.
+	// headLimit fits the longest head: a multi with a long path.
 	headLimit = multiPath + 4 + pathLimit
 )
 
-// mark says what a scanner came to.
+// mark is what a scanner has found.
 type mark uint8
 
 const (
-	atHead mark = 1 << iota // the head of a frame is whole
-	atEnd                   // a frame is whole
-	gaveUp                  // these are no frames
+	atHead mark = 1 << iota
+	atEnd
+	gaveUp
 )
 
-// extent bounds the bodies of one kind of frame.
 type extent struct {
-	least int // a shorter body is no such frame
-	head  int // how much of the body is its head
+	least int // a shorter body is not such a frame
+	head  int // length of the head
 }
 
-// The extents of a connection's first frame and of all after it.
+// For a connection's first frame and for all others.
 var (
 	requestExtents = [2]extent{{28, 44}, {8, headLimit}} // ConnectRequest; header and path
 	replyExtents   = [2]extent{{20, 36}, {16, 284}}      // ConnectResponse; header, and a notification with its path
 )
 
-// scanner finds the frames in the bytes of one direction of a connection, which come in
-// pieces of any size. It keeps the head of the present frame, and nothing else.
+// scanner finds the frames in the bytes of one direction of a connection, which come in pieces of
+// any size. It keeps only the head of the current frame.
 type scanner struct {
 	extents *[2]extent
 	size    [4]byte
-	got     int // bytes of size that are there; 0 between frames
+	got     int // bytes of the length received; 0 between frames
 	body    int // length of the frame's body
-	seen    int // bytes of the body that went by
-	have    int // bytes of the body that are in buf
+	seen    int // bytes of the body received
+	have    int // bytes of the body in buf
 	later   int // 0 in a connection's first frame, then 1
 	lost    bool
 	whole   []byte // the head, after atHead
-	buf     []byte // of a head that comes in pieces; made when the first one does
+	buf     []byte // for a head that comes in pieces
 }
 
-// head is the frame's head after atHead. It may alias the argument of next.
 func (s *scanner) head() []byte { return s.whole }
 
-// mid is true inside a frame.
 func (s *scanner) mid() bool { return s.got > 0 }
 
-// next goes through p until a frame's head is whole, its end is reached, or p
-// is used up. It returns how far it came and what it came to.
+// next scans p until a frame's head or the frame is complete, or p ends. It returns the number of
+// bytes and the mark.
 func (s *scanner) next(p []byte) (int, mark) {
 	if s.lost {
 		return len(p), 0
@@ -72,7 +69,7 @@ func (s *scanner) next(p []byte) (int, mark) {
 	}
 	var m mark
 	if need := min(s.body, s.extents[s.later].head); s.have < need {
-		if s.have == 0 && len(p)-n >= need { // nearly always: no copy
+		if s.have == 0 && len(p)-n >= need { // usually: no copy
 			s.whole = p[n : n+need : n+need]
 			s.have, s.seen, n = need, need, n+need
 		} else {
@@ -98,7 +95,7 @@ func (s *scanner) next(p []byte) (int, mark) {
 	return n, m
 }
 
-// length takes a frame's length, or what is there of it, from p.
+// length reads a frame's length, or the available part, from p.
 func (s *scanner) length(p []byte) int {
 	if s.got == 0 {
 		s.seen, s.have = 0, 0

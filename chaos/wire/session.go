@@ -7,69 +7,68 @@ import (
 	"time"
 )
 
-// Session is what the wire has shown of a client's latest session.
+// Session is the state of a client's latest session, from the tap.
 type Session struct {
 	ID       int64
-	Password []byte        // with ID it lets anyone take the session over
+	Password []byte        // with ID it allows any process to take the session over
 	Timeout  time.Duration // as negotiated, not as requested
-	Server   string        // the address that the client has the session on now; "" when on none
-	// LastAckSent is when the client sent the latest request (ping and handshake
-	// included) whose reply has reached it: the client knows that the server got a
-	// request that was sent then.
+	Server   string        // the address to which the session is connected; "" if it is not
+	// LastAckSent is when the client sent the latest request (including pings and the handshake)
+	// whose reply has reached it: the client knows that a server received a request sent at that
+	// time.
 	LastAckSent time.Duration
-	Expired     bool // the server's word that the session is gone was delivered
-	Closed      bool // the client closed it, and that was acknowledged
+	Expired     bool // a server's message that the session has expired was delivered
+	Closed      bool // the client closed it, and received the reply
 
-	way Way // to the servers
+	way Way // dials the servers
 }
 
-// Through returns the session, which a tap elsewhere has shown, with the way to its servers.
+// Through returns the session, seen by another tap, with a way to its servers.
 func (s Session) Through(w Way) Session {
 	s.way = w
 	return s
 }
 
-// Deadline is when the session may have expired, by what the client knows. No grant
-// is safe after it.
+// Deadline returns when the session may have expired, by what the client knows. A grant is not safe
+// after it.
 func (s Session) Deadline() time.Duration { return s.LastAckSent + s.Timeout }
 
-// EventKind says what became of a session.
+// EventKind is the type of a session event.
 type EventKind int
 
-// The kinds of event.
+// The types of event.
 const (
-	Connected EventKind = iota // a server accepted the session, new or resumed
-	Lost                       // the connection that carried it ended; the session may live
-	Expired                    // the server said that the session is gone
-	Closed                     // the server acknowledged that the client closed it
-	Deadline                   // its deadline passed, and no request of it had been acknowledged since; At is that instant
-	ReplyLost                  // the reply to a request that changes something never reaches the client
+	Connected EventKind = iota
+	Lost
+	Expired  // a server reported that the session has expired
+	Closed   // the client closed the session, and received the reply
+	Deadline // its deadline passed without another acknowledged request; At is the deadline
+	ReplyLost
 )
 
-// String is the kind in one word.
+// String returns the type in one word.
 func (k EventKind) String() string {
 	return [...]string{"connected", "lost", "expired", "closed", "deadline", "reply-lost"}[k]
 }
 
-// Event is something that became of a client's session.
+// Event is an event of a client's session.
 type Event struct {
 	At      time.Duration // on the run's clock
 	Client  int
 	Kind    EventKind
-	Session int64         // its id
-	Resumed bool          // Connected: the session that the client had before
+	Session int64
+	Resumed bool
 	Timeout time.Duration // negotiated
-	Server  string        // where
-	Err     error         // Lost: why
-	Request Request       // ReplyLost: which
-	// Lost is when the connection before this one ended, of a session that is Resumed; 0 where
-	// none had.
+	Server  string
+	Err     error
+	Request Request
+	// Lost is when the previous connection of a Resumed session ended; 0 if there was none.
 	Lost time.Duration
 }
 
 // Request is one request of a client.
 type Request struct {
-	Xid  int32 // the client's number of it, cxid in a transaction log
+	Xid  int32 // the client's number, cxid in a transaction log
 	Op   Op
 	Sent time.Duration // when the client sent it
 }
@@ -83,14 +82,13 @@ func (c *client) Session() Session {
 	return s
 }
 
-// handshake records a ConnectResponse. The caller holds c.mu.
 func (k *conn) handshake(head []byte) {
 	c := k.c
 	e := Event{Kind: Connected, Session: int64At(head, 8), Timeout: time.Duration(int32At(head, 4)) * time.Millisecond}
 	if e.Session == 0 {
 		e.Kind, e.Session = Expired, k.helloFor
 		k.expired = true
-		if c.session.ID == 0 || c.session.ID == k.helloFor { // else an old handle has come back beside a new one
+		if c.session.ID == 0 || c.session.ID == k.helloFor { // otherwise an old connection has resumed next to a new one
 			c.session.Expired, c.session.Server = true, ""
 		}
 		k.note(e)
@@ -147,10 +145,9 @@ func (c *client) note(e Event) {
 	}
 }
 
-// overdue notes the sessions whose deadlines have passed, each once. It is called before
-// the latest session is acknowledged again, or replaced, and now and then. A session that
-// is replaced stays due: nothing of it will be acknowledged any more. The caller holds
-// c.mu.
+// overdue records the sessions whose deadlines have passed, each once. It is called before the
+// latest session is acknowledged again or replaced, and periodically. A replaced session stays due:
+// it will not be acknowledged any more. The caller holds c.mu.
 func (c *client) overdue(stays bool) {
 	now := c.tap.now()
 	c.due = slices.DeleteFunc(c.due, func(s Session) bool { return c.passed(s, now) })
@@ -166,7 +163,6 @@ func (c *client) overdue(stays bool) {
 	}
 }
 
-// passed notes the session if its deadline has passed.
 func (c *client) passed(s Session, now time.Duration) bool {
 	if now < s.Deadline() {
 		return false
@@ -175,12 +171,11 @@ func (c *client) passed(s Session, now time.Duration) bool {
 	return true
 }
 
-// deadlinesEvery is how late the event of a deadline may come. The instant in it is exact.
+// deadlinesEvery is the largest delay of a deadline's event. The time in it is exact.
 const deadlinesEvery = time.Second
 
-// WatchDeadlines delivers the event of every session whose deadline has passed, soon after
-// it has, until ctx is done. One that is acknowledged afterwards is noticed without it, at
-// the latest then.
+// WatchDeadlines delivers the event of every session whose deadline has passed, until ctx is done.
+// If a later request is acknowledged, the event is delivered then at the latest.
 func (t *Tap) WatchDeadlines(ctx context.Context) {
 	ticker := time.NewTicker(deadlinesEvery)
 	defer ticker.Stop()
@@ -203,8 +198,8 @@ func (t *Tap) checkDeadlines() {
 	}
 }
 
-// deliverEvents calls back with the queued events, in order. A call that is under way
-// already takes the new ones too, so a callback may itself cause events.
+// deliverEvents delivers the queued events in order. A call in progress also delivers events that
+// are queued meanwhile, so a callback may cause events.
 func (c *client) deliverEvents() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

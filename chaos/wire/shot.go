@@ -6,42 +6,40 @@ import (
 	"time"
 )
 
-// Shot is an armed rule. It hits one request, once, on any connection of its client.
+// Shot is an armed rule. It matches one request, once, on any connection of its client.
 type Shot interface {
-	// Fired delivers the proof, once the act took effect: for HoldRequest and HoldReply once
-	// the request, or the reply, is kept, for Delay once it was sent, for DropReply once the reply was
-	// swallowed, and for all that cut, once the connection is. Then, and when the
-	// rule was disarmed, it is closed.
+	// Fired delivers the proof once the act took effect: for HoldRequest and HoldReply when the
+	// request or reply is kept, for Delay when it was sent, for DropReply when the reply was
+	// dropped, and for acts that cut, when the connection is. Then, or when the rule is disarmed,
+	// it is closed.
 	Fired() <-chan Proof
-	// Release lets a request go that HoldRequest or Delay keeps, or a reply that HoldReply
-	// keeps.
+	// Release releases a request that HoldRequest or Delay keeps, or a reply that HoldReply keeps.
 	Release()
-	// Disarm takes the rule out of force. A request that it keeps is released, a
-	// reply that it waits for will be delivered; a cut that only a hold puts off
-	// comes still. It returns false when the rule had fired already.
+	// Disarm disarms the rule. A kept request is released, a reply that it waits for will be
+	// delivered; a cut that a hold delays still happens. It returns false if the rule had fired
+	// already.
 	Disarm() bool
 }
 
-// shot is an armed rule at a client of this process.
+// shot is an armed rule of a client in this process.
 type shot struct {
 	rule     Rule
 	c        *client
 	fired    chan Proof
-	released chan struct{} // closed when what it keeps may go
+	released chan struct{} // closed when what it keeps may pass
 
 	// Under c.mu.
-	seen     int         // matches so far
-	hit      *conn       // where it hit; nil before
-	open     bool        // HoldRequest, Delay, HoldReply: what is kept may go
-	done     bool        // nothing is left to do
+	seen     int   // matches so far
+	hit      *conn // connection of the match, or nil
+	open     bool  // HoldRequest, Delay, HoldReply: released
+	done     bool
 	reported bool        // the proof was sent, or fired was closed
 	timer    *time.Timer // Delay
 	proof    Proof
 }
 
-// Arm puts a rule in force, from the client's next request on. Of several rules that
-// are due at one request the one armed first hits it, and the others hit their next
-// match.
+// Arm arms a rule, from the client's next request on. If several rules match a request, the one
+// armed first applies, and the others wait for their next match.
 func (c *client) Arm(r Rule) (Shot, error) {
 	if err := r.check(); err != nil {
 		return nil, err
@@ -56,7 +54,6 @@ func (c *client) Arm(r Rule) (Shot, error) {
 	return s, nil
 }
 
-// Fired implements Shot.
 func (s *shot) Fired() <-chan Proof { return s.fired }
 
 // Release implements Shot.
@@ -79,7 +76,7 @@ func (s *shot) Disarm() bool {
 	return !fired
 }
 
-// release opens the way for a kept request. The caller holds c.mu.
+// release releases what the rule keeps. The caller holds c.mu.
 func (s *shot) release() {
 	if s.open || s.hit == nil || s.done {
 		return
@@ -90,11 +87,10 @@ func (s *shot) release() {
 		s.timer.Stop()
 	}
 	if s.rule.Act == HoldRequest || s.rule.Act == Delay {
-		go s.hit.flush() // ends with the connection at the latest
+		go s.hit.flush() // ends at the latest with the connection
 	}
 }
 
-// fire sends the proof. The caller holds c.mu.
 func (s *shot) fire(err error) {
 	if s.reported {
 		return
@@ -105,7 +101,6 @@ func (s *shot) fire(err error) {
 	close(s.fired)
 }
 
-// retire takes the rule out of force. The caller holds c.mu.
 func (s *shot) retire() {
 	s.done = true
 	s.c.shots = slices.DeleteFunc(s.c.shots, func(o *shot) bool { return o == s })
@@ -115,8 +110,7 @@ func (s *shot) retire() {
 	}
 }
 
-// match returns the rule that hits a request, or a notification, or nil. The caller holds
-// c.mu.
+// match returns the rule that matches a request or a notification, or nil. The caller holds c.mu.
 func (k *conn) match(q sent, p []byte) *shot {
 	var hit *shot
 	for _, s := range k.c.shots {
@@ -135,8 +129,8 @@ func (k *conn) match(q sent, p []byte) *shot {
 	return hit
 }
 
-// matchNotification returns the rule that hits the notification with that head, or nil.
-// One that is kept comes again. The caller holds c.mu.
+// matchNotification returns the rule that matches the notification with that head, or nil. A kept
+// notification is seen again. The caller holds c.mu.
 func (k *conn) matchNotification(head []byte) *shot {
 	if s := k.kept; s != nil {
 		k.kept = nil

@@ -8,21 +8,20 @@ import (
 	"time"
 )
 
-// ErrUnknownSession says that the server does not know a session (any more).
+// ErrUnknownSession means that the server does not know a session.
 var ErrUnknownSession = errors.New("the server does not know the session")
 
-// takeoverLimit bounds one attempt at one server. On one machine a reply takes
-// milliseconds; a server that is cut off or frozen sends none, and there are others.
+// takeoverLimit bounds one attempt at one server. A local reply takes milliseconds; an isolated or
+// frozen server sends none, and there are others.
 const takeoverLimit = 500 * time.Millisecond
 
-// CloseAt closes the session over a connection of its own to the server at addr, as
-// the session's client would: whoever has the id and the password is the client, as
-// far as the server knows. The server cuts the client's own connection. When CloseAt
-// returns nil the close is committed, and the session's ephemeral nodes are gone. It
-// returns ErrUnknownSession where there was nothing to close.
+// CloseAt closes the session over a new connection to the server at addr, as the session's client
+// would: to the server, the holder of ID and password is the client. The server closes the client's
+// own connection. When CloseAt returns nil the close is committed, and the session's ephemeral
+// nodes are deleted. It returns ErrUnknownSession if there was no session to close.
 func (s Session) CloseAt(ctx context.Context, addr string) error {
-	// In one write: the client, whose connection is cut now, may take its session
-	// back at another server before a second write.
+	// In one write: the client, whose connection is closed now, might resume its session at another
+	// server before a second write.
 	conn, err := s.takeOver(ctx, addr, closeRequest())
 	if err != nil {
 		return err
@@ -44,8 +43,8 @@ func (s Session) CloseAt(ctx context.Context, addr string) error {
 	}
 }
 
-// KnownAt reports whether the server at addr knows the session. Asking takes a known
-// session over: the server cuts the client's own connection.
+// KnownAt reports whether the server at addr knows the session. The request takes a known session
+// over: the server closes the client's own connection.
 func (s Session) KnownAt(ctx context.Context, addr string) (bool, error) {
 	conn, err := s.takeOver(ctx, addr, nil)
 	if errors.Is(err, ErrUnknownSession) {
@@ -57,12 +56,12 @@ func (s Session) KnownAt(ctx context.Context, addr string) (bool, error) {
 	return true, conn.Close()
 }
 
-// takeOver opens a connection to a server as the session's client. It sends first
-// right behind the ConnectRequest.
+// takeOver opens a connection to a server as the session's client. It sends first directly after
+// the ConnectRequest.
 func (s Session) takeOver(ctx context.Context, addr string, first []byte) (_ net.Conn, err error) {
 	limit := takeoverLimit
 	if s.way.Dial != nil {
-		limit *= 4 // a handshake costs more than what follows
+		limit *= 4 // a handshake takes longer
 	}
 	dialing, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -93,7 +92,7 @@ func (s Session) takeOver(ctx context.Context, addr string, first []byte) (_ net
 	if err != nil {
 		return nil, fmt.Errorf("%s did not answer the ConnectRequest: %w", addr, err)
 	}
-	if int64At(body, 8) != s.ID { // 0 where the password is wrong, too
+	if int64At(body, 8) != s.ID { // also 0 if the password is wrong
 		return nil, ErrUnknownSession
 	}
 	return conn, nil

@@ -6,26 +6,25 @@ import (
 	"time"
 )
 
-// FrameKind is what a frame is.
+// FrameKind is the type of a frame.
 type FrameKind int
 
-// The kinds of frame in a transcript. Handshakes are not in it.
 const (
 	RequestFrame FrameKind = iota
 	ReplyFrame
 	NotificationFrame
 )
 
-// Frame is one frame that a client has sent, or that has reached it.
+// Frame is one frame that a client has sent or received.
 type Frame struct {
-	At   time.Duration // on the run's clock
+	At   time.Duration
 	Kind FrameKind
-	Op   Op     // of the request, also of the one that is answered; Notified
+	Op   Op
 	Path string // of a request or a notification; at most 1024 bytes
 	Code int32  // of a reply: its error code
 }
 
-// Transcript is what went over a client's connections, frame by frame.
+// Transcript records the frames of a client's connections. Handshakes are not in it.
 type Transcript struct {
 	mu     sync.Mutex
 	frames []Frame
@@ -37,15 +36,15 @@ func (t *Transcript) add(f Frame) {
 	t.frames = append(t.frames, f)
 }
 
-// Frames returns the frames so far, in their order.
+// Frames returns the frames so far, in order.
 func (t *Transcript) Frames() []Frame {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.Clone(t.frames)
 }
 
-// Record begins a new transcript of all that goes over the client's connections from now
-// on. It costs memory for each frame: it is for short episodes.
+// Record starts a new transcript of the client's connections. It needs memory for each frame: it is
+// for short episodes.
 func (c *client) Record() *Transcript {
 	t := &Transcript{}
 	c.mu.Lock()

@@ -6,13 +6,10 @@ import (
 	"net"
 )
 
-// Way is how a tap reaches the servers. The zero value dials plainly and shows nothing.
 type Way struct {
-	// Dial connects to a server, with TLS perhaps: the tap ends that, and reads what is
-	// inside. Nil dials plainly.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
-	// Digest is user:password of the scheme digest, with which [Session.CloseAt]
-	// authenticates; "" with nothing. Clients authenticate by themselves.
+	// Digest is user:password of the scheme digest, with which [Session.CloseAt] authenticates; ""
+	// for none. Clients authenticate themselves.
 	Digest string
 }
 
@@ -26,10 +23,10 @@ func (w Way) dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	return w.Dial(ctx, network, addr)
 }
 
-// authXid is what ZooKeeper's own clients number a request for authentication with.
+// authXid is the xid of an authentication request in ZooKeeper's own clients.
 const authXid = -4
 
-// authRequest is the frame by which a session authenticates; none where there is no Digest.
+// authRequest returns the frame with which a session authenticates; none without a Digest.
 func (w Way) authRequest() []byte {
 	if w.Digest == "" {
 		return nil

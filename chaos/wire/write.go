@@ -5,19 +5,18 @@ import (
 	"time"
 )
 
-// queueLimit is how much a client's connections queue at most while they are held, in bytes: one
-// that sends more is cut, to bound the memory.
+// queueLimit is the largest number of queued bytes of a held client's connections: a connection
+// that exceeds it is cut, to bound the memory.
 const queueLimit = 16 << 20
 
-// item is a piece of what is to be written. Any part may be missing.
+// item is a part of the queue. All fields are optional.
 type item struct {
 	data []byte
-	gate *shot // keeps it, and all behind it
+	gate *shot
 	cut  *shot // cuts the connection once it is written
 }
 
-// writeSlow is Write while a rule is in force or the client is held. The caller
-// holds wmu.
+// writeSlow is Write while a rule is armed or the client is held. The caller holds wmu.
 func (k *conn) writeSlow(p []byte, now time.Duration) (int, error) {
 	if err := k.enqueue(p, now); err != nil {
 		k.end(err, nil)
@@ -34,7 +33,7 @@ func (k *conn) writeSlow(p []byte, now time.Duration) (int, error) {
 	return len(p), nil
 }
 
-// enqueue runs p through the filter into the queue.
+// enqueue passes p through the filter into the queue.
 func (k *conn) enqueue(p []byte, now time.Duration) error {
 	c := k.c
 	c.mu.Lock()
@@ -61,8 +60,7 @@ func (k *conn) enqueue(p []byte, now time.Duration) error {
 	return nil
 }
 
-// apply carries out a rule's act on the request that the rule hit, which is the one in
-// the filter. The caller holds c.mu.
+// apply applies a rule to the matching request, which is in the filter. The caller holds c.mu.
 func (k *conn) apply(s *shot, q *sent) fate {
 	switch s.rule.Act {
 	case DropReply, HoldReply, CutReplied:
@@ -83,7 +81,6 @@ func (k *conn) apply(s *shot, q *sent) fate {
 	return pass
 }
 
-// put appends bytes to the queue. The caller holds c.mu.
 func (k *conn) put(p []byte) {
 	if n := len(k.queue); n == 0 || k.queue[n-1].cut != nil {
 		k.queue = append(k.queue, item{})
@@ -93,7 +90,7 @@ func (k *conn) put(p []byte) {
 	k.c.counts.Queued += int64(len(p))
 }
 
-// written is called when a frame has been put to its end. The caller holds c.mu.
+// written is called when a frame is complete in the queue. The caller holds c.mu.
 func (k *conn) written() {
 	if k.cutting != nil {
 		k.queue = append(k.queue, item{cut: k.cutting})
@@ -101,17 +98,17 @@ func (k *conn) written() {
 	}
 }
 
-// flush writes what may go after the end of a hold, or the release of a request.
+// flush writes what may be sent after the end of a hold or the release of a request.
 func (k *conn) flush() {
 	k.wmu.Lock()
 	defer k.wmu.Unlock()
-	// The write that brought these bytes is long over, and so is its deadline.
+	// The write of these bytes has returned, and its deadline has passed.
 	if k.Conn.SetWriteDeadline(time.Time{}) == nil {
-		_ = k.drain() // the connection has ended then, and the client learns it there
+		_ = k.drain() // on an error the connection has ended, which the client sees there
 	}
 }
 
-// drain writes as much of the queue as may go. The caller holds wmu.
+// drain writes as much of the queue as allowed. The caller holds wmu.
 func (k *conn) drain() error {
 	for {
 		next, ok := k.dequeue()
@@ -133,7 +130,7 @@ func (k *conn) drain() error {
 	}
 }
 
-// dequeue takes the next item that may be written.
+// dequeue returns the next item that may be written.
 func (k *conn) dequeue() (item, bool) {
 	c := k.c
 	c.mu.Lock()
@@ -150,7 +147,7 @@ func (k *conn) dequeue() (item, bool) {
 	return next, true
 }
 
-// dropQueue forgets what was to be written. The caller holds c.mu.
+// dropQueue drops the queue. The caller holds c.mu.
 func (k *conn) dropQueue() {
 	for _, it := range k.queue {
 		k.c.counts.Queued -= int64(len(it.data))

@@ -1,9 +1,9 @@
-// Package auto starts the kind of ensemble that the options name, or else the best
-// that this machine can run: a kept one that is up, containers, local JVMs.
+// Package auto starts the kind of ensemble in the options, or the first kind that works on this
+// machine: a persistent one that is up, containers, local JVMs.
 //
 //	e, err := auto.Start(ctx, ensembles.Options{Logf: log.Printf})
 //
-// Logf receives what it chose, and why.
+// Logf receives the choice and its reason.
 package auto
 
 import (
@@ -24,12 +24,11 @@ import (
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
-// keptTimeout is how long a kept ensemble may take to show that it serves.
 const keptTimeout = 5 * time.Second
 
-// Start starts or finds an ensemble of the kind in the options. Auto uses a kept
-// ensemble that fits the options and serves; a kind that is named is started
-// afresh. What crashed runs left behind is removed first.
+// Start starts or finds an ensemble of the kind in the options. Auto uses a persistent ensemble
+// that fits the options and serves; an explicit kind is started fresh. What crashed runs left
+// behind is removed first.
 func Start(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error) {
 	o.Logf = setup.Logf(o)
 	kind, err := choose(o)
@@ -58,8 +57,8 @@ func Start(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error
 	return best(ctx, o)
 }
 
-// choose returns the kind that the options ask for. Options that belong to one
-// kind decide when the kind is left open, and are refused for another.
+// choose returns the kind that the options require. Options of one kind select it if the kind is
+// open, and are rejected for another.
 func choose(o ensembles.Options) (ensembles.Kind, error) {
 	kind := cmp.Or(o.Kind, ensembles.Auto)
 	switch kind {
@@ -93,10 +92,10 @@ func choose(o ensembles.Options) (ensembles.Kind, error) {
 	return kind, nil
 }
 
-// best starts containers, or local JVMs where containers cannot be had.
+// best starts containers, or local JVMs if containers are not available.
 func best(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error) {
 	if rootless.Inside() {
-		return process.Start(ctx, o) // no container can be reached, and Enter has said why
+		return process.Start(ctx, o) // no container can be reached; Enter has reported why
 	}
 	err := container.Available(ctx)
 	if err == nil {
@@ -116,8 +115,8 @@ func best(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error)
 	return e, nil
 }
 
-// findKept returns a kept ensemble that fits and serves, or nil. Options that ask
-// for an ensemble to be kept get a fresh one.
+// findKept returns a persistent ensemble that fits and serves, or nil. Options that create one get
+// a fresh one.
 func findKept(ctx context.Context, o ensembles.Options) *ensembles.Ensemble {
 	if o.Keep {
 		return nil
@@ -145,7 +144,7 @@ func findKept(ctx context.Context, o ensembles.Options) *ensembles.Ensemble {
 	return nil
 }
 
-// unfit says why a kept ensemble is not what the options ask for; "" when it is.
+// unfit returns why a persistent ensemble does not fit the options, or "".
 func unfit(r state.Record, o ensembles.Options) string {
 	if why := misfit(r, o); why != "" || r.Here() {
 		return why
@@ -153,7 +152,7 @@ func unfit(r state.Record, o ensembles.Options) string {
 	return "it is in another network than this process"
 }
 
-// misfit is unfit of an ensemble, wherever its networks are.
+// misfit is unfit for an ensemble in any network namespace.
 func misfit(r state.Record, o ensembles.Options) string {
 	voting := len(r.Ensemble().Voting())
 	if o.Members != 0 && o.Members != voting {
@@ -171,7 +170,7 @@ func misfit(r state.Record, o ensembles.Options) string {
 	return ""
 }
 
-// attach returns a kept ensemble of either kind, once it serves.
+// attach returns a persistent ensemble of either kind, once it serves.
 func attach(ctx context.Context, r state.Record) (*ensembles.Ensemble, error) {
 	attachKind := process.Attach
 	if r.Kind == ensembles.Container {
@@ -187,25 +186,21 @@ func attach(ctx context.Context, r state.Record) (*ensembles.Ensemble, error) {
 	return e, nil
 }
 
-// List returns the ensembles of both kinds that this machine has, kept or not.
-// Those that can be listed come beside an error about the others.
+// List returns this machine's ensembles of both kinds, persistent or not. It also returns those
+// that could be listed with an error about the others.
 func List(ctx context.Context) ([]state.Record, error) {
-	records, err := state.List() // of local JVMs: Docker remembers its own
+	records, err := state.List() // of local JVMs: Docker stores its own
 	inContainers, containerErr := container.List(ctx)
 	return append(records, inContainers...), errors.Join(err, tolerate(containerErr))
 }
 
-// Sweep removes what ensembles of both kinds left behind whose owner is dead; kept
-// ones that are up only when all is set. Those of a living owner are never touched.
-// It returns one line for each ensemble removed.
 func Sweep(ctx context.Context, all bool) ([]string, error) {
 	removed, err := process.Sweep(ctx, all)
 	fromContainers, containerErr := container.Sweep(ctx, all)
 	return append(removed, fromContainers...), errors.Join(err, tolerate(containerErr))
 }
 
-// tolerate forgets an error that says that there is no Docker for us here: then there
-// are no containers of ours either.
+// tolerate drops an error that there is no Docker here: then there are no containers of ours.
 func tolerate(err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ECONNREFUSED) {
 		return nil

@@ -15,13 +15,12 @@ import (
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
-// Enter replaces this process by the same program with these arguments, args[0] included,
-// inside namespaces of package rootless, where that is what it takes to cut the networks of
-// the members that [Start] is going to start or find. It calls before just before, and
-// returns its error.
+// Enter replaces this process by the same program with these arguments, args[0] included, inside
+// namespaces of package rootless, if that is needed to cut the networks of the members that [Start]
+// will start or find. It calls before first, and returns its error.
 //
-// Where it takes nothing, or cannot be had, Enter returns nil: who goes on has all that
-// can be had, and Logf has said what cannot.
+// If that is not needed or not possible, Enter returns nil, and Logf has reported what is not
+// available.
 func Enter(ctx context.Context, o ensembles.Options, args []string, before func() error) error {
 	o.Logf = setup.Logf(o)
 	kind, err := choose(o)
@@ -48,12 +47,12 @@ func Enter(ctx context.Context, o ensembles.Options, args []string, before func(
 	return rootless.Enter(args)
 }
 
-// shareRecords sees to it that who is inside finds the same folder of records: the user's
-// id is another one there.
+// shareRecords makes the process inside use the same folder of records, although it has another
+// user ID.
 func shareRecords() error { return os.Setenv("ZKBENCH_STATE", state.Dir()) }
 
-// place returns why the ensemble of the options runs, or is to be started, inside; "" where
-// it does not. If it runs, it is at join.
+// place returns why the ensemble of the options runs, or is to be started, inside; "" if it does
+// not. If it runs, it is at join.
 func place(ctx context.Context, kind ensembles.Kind, o ensembles.Options) (join *rootless.Place, why string) {
 	switch kind {
 	case ensembles.Process:
@@ -81,8 +80,8 @@ func place(ctx context.Context, kind ensembles.Kind, o ensembles.Options) (join 
 	return nil, ""
 }
 
-// keptElsewhere returns a kept ensemble that fits the options and whose networks are
-// inside; nil where there is none.
+// keptElsewhere returns a persistent ensemble that fits the options and whose networks are inside,
+// or nil.
 func keptElsewhere(o ensembles.Options) *state.Record {
 	if o.Keep {
 		return nil
@@ -99,8 +98,8 @@ func keptElsewhere(o ensembles.Options) *state.Record {
 	return nil
 }
 
-// Elsewhere is this program with these arguments, to be started where the networks of an
-// ensemble are that is not [state.Record.Here].
+// Elsewhere returns a command that runs this program with these arguments in the network namespace
+// of an ensemble that is not [state.Record.Here].
 func Elsewhere(ctx context.Context, r state.Record, args ...string) (*exec.Cmd, error) {
 	p, err := process.Place(r)
 	if err == nil {

@@ -7,11 +7,10 @@ import (
 	"github.com/zkbench/zkbench/ensembles/process"
 )
 
-// Check returns an error where members cannot be local JVMs of the distribution in that
-// folder.
+// Check returns an error if members cannot be local JVMs of the distribution in that folder.
 func Check(home string) error { return process.Available(home) }
 
-// Fetch makes sure that images are here, and pulls those that are not.
+// Fetch pulls the images that are not on this machine.
 func Fetch(ctx context.Context, images []string, logf func(format string, args ...any)) error {
 	if len(images) == 0 {
 		return nil

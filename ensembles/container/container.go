@@ -1,18 +1,3 @@
-// Package container runs ensembles in containers, by way of testcontainers-go.
-//
-//	e, err := container.Start(ctx, ensembles.Options{})
-//	if err != nil {
-//		return err
-//	}
-//	defer e.Down(context.WithoutCancel(ctx))
-//
-// The members have a network of their own and fixed addresses, so that a client
-// finds a member again after it was killed and started. On Linux clients
-// dial the containers' own addresses: a published port goes through Docker's
-// proxy, which keeps connections alive while packets behind it are dropped.
-//
-// Every container and network is labelled with its owner (this process). After a
-// crash [Sweep] finds by the labels what it must remove.
 package container
 
 import (
@@ -30,20 +15,20 @@ import (
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
-// defaultImage is what runs where the user asks for no image and this one can be had.
+// defaultImage is used unless the user names an image, if it can be pulled.
 const defaultImage = "zookeeper:3.9"
 
-// localImage is what runs otherwise; package image builds it.
+// localImage is used otherwise; package image builds it.
 const localImage = image.Name
 
 const (
-	createTimeout = time.Minute      // for Docker to make and start the containers
-	serveTimeout  = 60 * time.Second // from the first member started to a quorum that serves
-	removeTimeout = time.Minute      // for Docker to remove them
+	createTimeout = time.Minute
+	serveTimeout  = 60 * time.Second
+	removeTimeout = time.Minute
 )
 
-// Start runs the members and returns when all of them serve. On an error nothing
-// stays behind. The caller calls Down, unless the ensemble is to be kept.
+// Start runs the members and returns when all of them serve. On an error nothing is left. The
+// caller calls Down, unless the ensemble is persistent.
 func Start(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error) {
 	record, err := setup.New(ensembles.Container, o)
 	if err != nil {
@@ -67,10 +52,10 @@ func Start(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error
 type ensemble struct {
 	*state.Record // its About is the image
 	docker        *client.Client
-	network       string // its name
-	direct        bool   // clients dial the containers' own addresses
+	network       string
+	direct        bool // clients dial the containers' own addresses
 	secured       setup.Secured
-	versions      []ensembles.Version // that members can be upgraded to and back
+	versions      []ensembles.Version
 	logf          func(string, ...any)
 }
 
@@ -89,8 +74,7 @@ func (p *ensemble) prepareAndStart(ctx context.Context, wantedImage string) (*en
 	return p.start(ctx)
 }
 
-// down removes what was made, also for a cancelled context: an interrupted
-// run must leave nothing behind.
+// down removes everything, also with a cancelled context: an interrupted run must leave nothing.
 func (p *ensemble) down(ctx context.Context) error {
 	if err := remove(ctx, p.docker, p.ID); err != nil {
 		return err
@@ -119,9 +103,8 @@ func (p *ensemble) start(ctx context.Context) (*ensembles.Ensemble, error) {
 	return e, nil
 }
 
-// runMembers creates and starts all containers at once, in about a second. A
-// cancelled context does not interrupt it: a container that Docker makes after we
-// stopped listening would be missed when we remove them.
+// runMembers creates and starts all containers at once, in about a second. It ignores cancellation:
+// a container that Docker creates afterwards would not be removed.
 func (p *ensemble) runMembers(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -135,17 +118,16 @@ func (p *ensemble) runMembers(ctx context.Context) error {
 	return group.Wait()
 }
 
-// assemble returns an ensemble whose containers exist, with power over them.
 func assemble(docker *client.Client, r *state.Record) *ensembles.Ensemble {
 	e := r.Ensemble()
 	for _, m := range e.Members {
-		m.ContainerID = containerName(r.ID, m.Name) // which it keeps when another takes its place
+		m.ContainerID = containerName(r.ID, m.Name) // kept when another container replaces it
 		m.Machine = &machine{docker: docker, id: m.ContainerID, name: m.Name}
 	}
 	return e
 }
 
-// describe asks the members for their version, and puts it beside the image.
+// describe adds the members' version to the image.
 func describe(ctx context.Context, e *ensembles.Ensemble) {
 	e.Version = setup.Version(ctx, e)
 	e.About = fmt.Sprintf("%d containers of %s, ZooKeeper %s", len(e.Members), e.About, e.Version)

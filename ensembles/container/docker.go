@@ -19,19 +19,19 @@ import (
 	tclog "github.com/testcontainers/testcontainers-go/log"
 )
 
-// pingTimeout bounds the question whether the Docker daemon is there.
+// pingTimeout bounds the check for a Docker daemon.
 const pingTimeout = 5 * time.Second
 
-// prepare sets up testcontainers before its first use; it reads its settings once.
+// prepare configures testcontainers before its first use; it reads its settings once.
 var prepare = sync.OnceFunc(func() {
-	// Its own cleaner is an image that cannot be pulled everywhere; ours is Sweep.
-	// It parses this as the word "true" and nothing else.
+	// Its own cleaner needs an image that cannot be pulled everywhere; Sweep replaces it. It
+	// accepts only the word "true".
 	os.Setenv("TESTCONTAINERS_RYUK_DISABLED", "true")
 	tclog.SetDefault(tclog.NewNoopLogger())
 })
 
-// connect returns a client of the Docker daemon that testcontainers uses, once
-// the daemon has answered.
+// connect returns a client of the Docker daemon that testcontainers uses, once the daemon has
+// answered.
 func connect(ctx context.Context) (*client.Client, error) {
 	prepare()
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
@@ -52,12 +52,11 @@ func connect(ctx context.Context) (*client.Client, error) {
 	return tc.Client, nil
 }
 
-// Docker returns a client of the daemon that runs the members, or why there is none. The
-// caller closes it.
+// Docker returns a client of the daemon that runs the members, or why there is none. The caller
+// closes it.
 func Docker(ctx context.Context) (*client.Client, error) { return connect(ctx) }
 
-// newClient returns an error where testcontainers panics: its search for the daemon's
-// socket does when a daemon that is busy does not answer in time.
+// newClient returns an error where testcontainers panics: if a busy daemon does not answer in time.
 func newClient(ctx context.Context) (tc *testcontainers.DockerClient, err error) {
 	defer func() {
 		if why := recover(); why != nil {
@@ -67,8 +66,8 @@ func newClient(ctx context.Context) (tc *testcontainers.DockerClient, err error)
 	return testcontainers.NewDockerClientWithOpts(ctx)
 }
 
-// sameDaemon refuses another daemon than DOCKER_HOST names: where that does not answer,
-// testcontainers goes on to the next one that it can find.
+// sameDaemon rejects a daemon other than that of DOCKER_HOST: if it does not answer, testcontainers
+// tries others.
 func sameDaemon(found string) error {
 	asked := os.Getenv("DOCKER_HOST")
 	u, err := url.Parse(asked)
@@ -78,16 +77,16 @@ func sameDaemon(found string) error {
 	return fmt.Errorf("DOCKER_HOST=%s does not answer; there is another daemon at %s: unset DOCKER_HOST to use that", asked, found)
 }
 
-// reachable dials the daemon's socket where DOCKER_HOST or the system's default
-// names one, because the reason why that fails (no daemon, no permission) is
-// lost further up. It also spares testcontainers a failure that it would remember.
+// reachable dials the daemon's socket from DOCKER_HOST or the default, since the reason for a
+// failure (no daemon, no permission) is lost in testcontainers, which would also remember the
+// failure.
 func reachable(ctx context.Context) error {
 	host := os.Getenv("DOCKER_HOST")
 	path := "/var/run/docker.sock"
 	if host != "" {
 		u, err := url.Parse(host)
 		if err != nil || u.Scheme != "unix" {
-			return nil // tcp, ssh, npipe: sameDaemon tells
+			return nil // tcp, ssh, npipe: sameDaemon checks
 		}
 		path = u.Path
 	}
@@ -101,8 +100,8 @@ func reachable(ctx context.Context) error {
 	return explain(path, err)
 }
 
-// elsewhere reports whether there may be a daemon without the default socket:
-// rootless ones and Docker Desktop keep theirs in the user's folders.
+// elsewhere reports whether there may be a daemon without the default socket: rootless ones and
+// Docker Desktop have theirs in the user's folders.
 func elsewhere() bool {
 	home, _ := os.UserHomeDir()
 	for _, path := range []string{
@@ -115,10 +114,10 @@ func elsewhere() bool {
 			return true
 		}
 	}
-	return runtime.GOOS == "windows" // a named pipe
+	return runtime.GOOS == "windows" // uses a named pipe
 }
 
-// explain says what a failure to dial the daemon's socket means, and the way out.
+// explain describes a failure to dial the daemon's socket, and how to fix it.
 func explain(path string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrPermission):
@@ -131,8 +130,8 @@ func explain(path string, err error) error {
 	}
 }
 
-// dialsDirectly reports whether this process reaches containers at their own
-// addresses: only where the daemon shares this machine's network.
+// dialsDirectly reports whether this process reaches containers at their own addresses: only if the
+// daemon shares this machine's network.
 func dialsDirectly(ctx context.Context, docker *client.Client) (bool, error) {
 	if runtime.GOOS != "linux" || !strings.HasPrefix(docker.DaemonHost(), "unix://") {
 		return false, nil

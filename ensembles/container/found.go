@@ -14,16 +14,16 @@ import (
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
-// found is what Docker holds of one ensemble.
+// found is what Docker has of one ensemble.
 type found struct {
 	id         string
 	labels     map[string]string
-	containers []container.Summary // the members'
-	agents     []container.Summary // helpers that package chaos put into members' networks
-	networks   []string            // ids
+	containers []container.Summary
+	agents     []container.Summary // helpers of package chaos in members' networks
+	networks   []string
 }
 
-// find returns everything of ours in Docker, by ensemble; with an id, only that one.
+// find returns everything of ours in Docker, by ensemble; with an ID, only of that one.
 func find(ctx context.Context, docker *client.Client, id string) ([]*found, error) {
 	filters := make(client.Filters).Add("label", labelOurs+"=1")
 	if id != "" {
@@ -64,8 +64,8 @@ func find(ctx context.Context, docker *client.Client, id string) ([]*found, erro
 	return slices.SortedFunc(maps.Values(byID), func(a, b *found) int { return cmp.Compare(a.id, b.id) }), nil
 }
 
-// record is the ensemble as its labels describe it. What they lack is an error,
-// beside the rest.
+// record returns the ensemble as its labels describe it. Missing labels are an error next to the
+// rest.
 func (f *found) record() (state.Record, error) {
 	r, err := parseRecord(f.labels)
 	errs := []error{err}
@@ -81,11 +81,10 @@ func (f *found) record() (state.Record, error) {
 	return r, errors.Join(errs...)
 }
 
-// used reports whether a living process owns the ensemble, or an agent in it: one
-// that somebody has attached to.
+// used reports whether a living process owns the ensemble or an agent in it.
 func (f *found) used() bool {
 	alive := func(labels map[string]string) bool {
-		r, _ := parseRecord(labels) // a bad tick changes nothing
+		r, _ := parseRecord(labels) // an invalid tick does not matter
 		return r.OwnerAlive()
 	}
 	return alive(f.labels) || slices.ContainsFunc(f.agents, func(c container.Summary) bool { return alive(c.Labels) })

@@ -14,15 +14,15 @@ import (
 	"github.com/zkbench/zkbench/ensembles/internal/image"
 )
 
-// Bounds on talking to a registry, which may be there and say nothing.
+// Limits for a registry that may not respond.
 const (
 	pullTimeout  = 5 * time.Minute
 	queryTimeout = 5 * time.Second
 )
 
-// Available returns nil when an ensemble of containers can be had here: the
-// Docker daemon answers, and an image is here or can be. Otherwise the error
-// says why not, and what to do. It takes a few seconds at most and makes nothing.
+// Available returns nil if ensembles of containers work here: the Docker daemon answers, and there
+// is an image or a way to get one. Otherwise the error tells why not, and what to do. It takes a
+// few seconds at most and creates nothing.
 func Available(ctx context.Context) error {
 	docker, err := connect(ctx)
 	if err != nil {
@@ -50,9 +50,8 @@ func noImage(pull, build error) error {
 		"name an image with --image, or use --ensemble process", defaultImage, pull, localImage, build)
 }
 
-// pickImage returns the image to run, and makes sure that it is here. What the
-// user asked for is never replaced. Otherwise the official image is preferred,
-// and where it cannot be had, the local one serves.
+// pickImage returns the image to run and makes it available. The user's image is never replaced.
+// Otherwise the official image is preferred to the local one.
 func pickImage(ctx context.Context, docker *client.Client, wanted string, logf func(string, ...any)) (string, error) {
 	if wanted != "" {
 		here, err := present(ctx, docker, wanted)
@@ -86,7 +85,6 @@ func pickImage(ctx context.Context, docker *client.Client, wanted string, logf f
 	return localImage, nil
 }
 
-// ownImage returns which of our images is here; "" where none is.
 func ownImage(ctx context.Context, docker *client.Client) (string, error) {
 	for _, name := range []string{defaultImage, localImage} {
 		if here, err := present(ctx, docker, name); here || err != nil {
@@ -107,8 +105,8 @@ func present(ctx context.Context, docker *client.Client, name string) (bool, err
 	return true, nil
 }
 
-// pull fetches an image. It tries once: testcontainers would repeat what cannot
-// succeed until the context ends.
+// pull pulls an image. It tries once: testcontainers would retry permanent errors until the context
+// ends.
 func pull(ctx context.Context, docker *client.Client, name string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, pullTimeout, errors.New("pulling it took too long"))
 	defer cancel()
@@ -120,8 +118,8 @@ func pull(ctx context.Context, docker *client.Client, name string) error {
 	return reply.Wait(ctx)
 }
 
-// auth returns the user's credentials for the registry of an image, as Docker's
-// own command keeps them. Without any the registry decides.
+// auth returns the user's credentials for the registry of an image, from Docker's configuration; ""
+// for none.
 func auth(ctx context.Context, name string) string {
 	_, config, err := testcontainers.DockerImageAuth(ctx, name)
 	if err != nil {

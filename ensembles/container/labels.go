@@ -12,23 +12,23 @@ import (
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
-// The labels of everything that we make in Docker. After a crash nothing else says
-// what an ensemble was, so they say everything.
+// The labels of everything that we create in Docker. After a crash they are the only description of
+// an ensemble, so they are complete.
 const (
-	labelOurs     = "zkbench"          // "1"
-	labelEnsemble = "zkbench.ensemble" // the ensemble's id
-	labelOwner    = "zkbench.owner"    // PID:START of the process that made it
-	labelHost     = "zkbench.host"     // where that process id means something
-	labelKeep     = "zkbench.keep"     // "true": it outlives its owner
+	labelOurs     = "zkbench"
+	labelEnsemble = "zkbench.ensemble" // the ensemble's ID
+	labelOwner    = "zkbench.owner"    // PID:START of the process that created it
+	labelHost     = "zkbench.host"     // where that process ID is valid
+	labelKeep     = "zkbench.keep"     // "true": persistent
 	labelCreated  = "zkbench.created"  // RFC 3339
 	labelTick     = "zkbench.tick"     // a Go duration
-	labelSecure   = "zkbench.secure"   // what the members ask of clients: "tls,digest"
+	labelSecure   = "zkbench.secure"   // what the members require of clients: "tls,digest"
 	labelMember   = "zkbench.member"   // a member's name; on its container only
 	labelID       = "zkbench.myid"
-	labelObserver = "zkbench.observer" // "true": it has no vote
+	labelObserver = "zkbench.observer" // "true": it does not vote
 	labelIP       = "zkbench.ip"
 	labelPort     = "zkbench.published" // port on 127.0.0.1; "0": clients dial the address
-	labelVersion  = "zkbench.version"   // the name of the version that it runs, where members are upgraded
+	labelVersion  = "zkbench.version"   // the version that it runs, if members are upgraded
 )
 
 func labels(r *state.Record) map[string]string {
@@ -54,7 +54,7 @@ func memberLabels(r *state.Record, m state.Member) map[string]string {
 	return l
 }
 
-// parseRecord reads back labels. Bad ones are an error, beside the rest.
+// parseRecord parses labels. Invalid ones are an error next to the rest.
 func parseRecord(l map[string]string) (state.Record, error) {
 	tick, tickErr := time.ParseDuration(l[labelTick])
 	created, createdErr := time.Parse(time.RFC3339, l[labelCreated])

@@ -26,26 +26,24 @@ const stopGrace = 10
 
 type machine struct {
 	docker *client.Client
-	id     string // name of the container
-	name   string // member
+	id     string
+	name   string
 
-	// request is what is asked of Docker for a container of a version; nil where nobody
-	// upgrades members.
+	// request returns the container for a version; nil if members are not upgraded.
 	request func(ensembles.Version) testcontainers.ContainerRequest
 	mu      sync.Mutex
-	earlier []byte // what the containers printed that this one has replaced
+	earlier []byte // output of the containers that this one has replaced
 }
 
-// Start runs the container again, with the same data and address. It does nothing
-// to one that runs.
+// Start runs the container again, with the same data and address. It does nothing if it runs.
 func (m *machine) Start(ctx context.Context) error {
 	_, err := m.docker.ContainerStart(ctx, m.id, client.ContainerStartOptions{})
 	return m.failed("starting", err)
 }
 
-// Stop ends the server with SIGTERM, and with SIGKILL if it does not end in 10 s.
+// Stop stops the server with SIGTERM, and with SIGKILL after 10 s.
 func (m *machine) Stop(ctx context.Context) error {
-	if err := m.Resume(ctx); err != nil { // a frozen process does not get its signals
+	if err := m.Resume(ctx); err != nil {
 		return err
 	}
 	grace := stopGrace
@@ -53,8 +51,8 @@ func (m *machine) Stop(ctx context.Context) error {
 	return m.failed("stopping", err)
 }
 
-// Kill ends the server with SIGKILL and waits until it is gone. Docker refuses to
-// kill a frozen container before it is thawed.
+// Kill kills the server with SIGKILL and waits for its end. Docker refuses to kill a frozen
+// container.
 func (m *machine) Kill(ctx context.Context) error {
 	if err := m.Resume(ctx); err != nil {
 		return err
@@ -72,7 +70,7 @@ func (m *machine) Kill(ctx context.Context) error {
 	}
 }
 
-// Pause freezes the server's processes. It does nothing to a frozen one.
+// Pause freezes the server's processes. It may be called twice.
 func (m *machine) Pause(ctx context.Context) error {
 	state, err := m.state(ctx)
 	if err != nil || state.Paused {
@@ -82,7 +80,7 @@ func (m *machine) Pause(ctx context.Context) error {
 	return m.failed("pausing", err)
 }
 
-// Resume thaws the server's processes. It does nothing to one that is not frozen.
+// Resume continues the server's processes. It may be called twice.
 func (m *machine) Resume(ctx context.Context) error {
 	state, err := m.state(ctx)
 	if err != nil || !state.Paused {
@@ -92,7 +90,6 @@ func (m *machine) Resume(ctx context.Context) error {
 	return m.failed("resuming", err)
 }
 
-// Running reports whether the server process exists, frozen or not.
 func (m *machine) Running(ctx context.Context) (bool, error) {
 	state, err := m.state(ctx)
 	if err != nil {
@@ -106,7 +103,7 @@ func (m *machine) state(ctx context.Context) (*container.State, error) {
 	return c.State, err
 }
 
-// Save copies the member's zoo.cfg and the log of all its lives to dir.
+// Save copies the member's zoo.cfg and all its logs to dir.
 func (m *machine) Save(ctx context.Context, dir string) error {
 	cfg, err := m.config(ctx)
 	if err != nil {
@@ -125,7 +122,7 @@ func (m *machine) Save(ctx context.Context, dir string) error {
 	return m.failed("saving the log of", errors.Join(err, m.log(ctx, log), log.Close()))
 }
 
-// config reads zoo.cfg out of the container; Docker hands it out as an archive.
+// config reads zoo.cfg from the container; Docker returns it in an archive.
 func (m *machine) config(ctx context.Context) ([]byte, error) {
 	reply, err := m.docker.CopyFromContainer(ctx, m.id, client.CopyFromContainerOptions{SourcePath: confFile})
 	if err != nil {
@@ -141,11 +138,11 @@ func (m *machine) config(ctx context.Context) ([]byte, error) {
 	return text.Bytes(), err
 }
 
-// TxnLogs reads the member's transaction logs, whether it runs or not, into memory.
+// TxnLogs reads the member's transaction logs into memory, whether it runs or not.
 func (m *machine) TxnLogs(ctx context.Context, after int64) ([]io.ReadCloser, error) {
 	reply, err := m.docker.CopyFromContainer(ctx, m.id, client.CopyFromContainerOptions{SourcePath: logDir + "/version-2"})
 	if errdefs.IsNotFound(err) {
-		return nil, nil // it has not started yet, or is gone: then its absence shows elsewhere
+		return nil, nil // it has not started yet or was removed, which is reported elsewhere
 	}
 	if err != nil {
 		return nil, m.failed("reading the transaction logs of", err)
@@ -155,7 +152,7 @@ func (m *machine) TxnLogs(ctx context.Context, after int64) ([]io.ReadCloser, er
 	return logs, m.failed("reading the transaction logs of", err)
 }
 
-// log writes what the server has printed since the container was made.
+// log writes the server's output since the container was created.
 func (m *machine) log(ctx context.Context, to io.Writer) error {
 	reply, err := m.docker.ContainerLogs(ctx, m.id, client.ContainerLogsOptions{
 		ShowStdout: true, ShowStderr: true,
@@ -168,7 +165,7 @@ func (m *machine) log(ctx context.Context, to io.Writer) error {
 	return err
 }
 
-// failed says what could not be done to whom; nil for no error.
+// failed adds the member and the action to an error; nil for nil.
 func (m *machine) failed(doing string, err error) error {
 	if err == nil {
 		return nil

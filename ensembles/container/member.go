@@ -17,7 +17,7 @@ import (
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
-// Where the image expects the member's files, and keeps its data.
+// Paths in the image.
 const (
 	confDir  = "/conf"
 	confFile = confDir + "/zoo.cfg"
@@ -47,12 +47,11 @@ func (p *ensemble) runMember(ctx context.Context, m *state.Member) error {
 	return nil
 }
 
-// request is what is asked of Docker for a member's container. The image may be the
-// official one, or ours.
+// request returns the container of a member. The image may be the official one or ours.
 func (p *ensemble) request(m state.Member, v ensembles.Version) testcontainers.ContainerRequest {
 	port := network.MustParsePort(strconv.Itoa(setup.ClientPort) + "/tcp")
-	// testcontainers publishes every port of the image unless one is named. Where
-	// containers are dialled at their own addresses nobody uses it, so Docker may choose.
+	// testcontainers publishes every port of the image unless one is named. If containers are
+	// dialled at their own addresses it is unused, so Docker may choose.
 	published := network.PortBinding{HostIP: netip.MustParseAddr("127.0.0.1"), HostPort: strconv.Itoa(m.Published)}
 	r := testcontainers.ContainerRequest{
 		Image:          v.From,
@@ -64,7 +63,7 @@ func (p *ensemble) request(m state.Member, v ensembles.Version) testcontainers.C
 		Env: map[string]string{
 			"ZK_SERVER_HEAP":  "512", // MB, as a limit
 			"SERVER_JVMFLAGS": "-XX:+UseSerialGC",
-			"JMXDISABLE":      "true", // nobody asks, and it makes the start slower
+			"JMXDISABLE":      "true", // not used, and it slows the start down
 		},
 		Files: p.files(m),
 		HostConfigModifier: func(c *dockercontainer.HostConfig) {
@@ -82,8 +81,6 @@ func (p *ensemble) request(m state.Member, v ensembles.Version) testcontainers.C
 	return r
 }
 
-// files are what a container has of its member's before it starts. All may read them: the
-// server runs as a user whose number only the image knows.
 func (p *ensemble) files(m state.Member) []testcontainers.ContainerFile {
 	files := map[string]string{confFile: p.zooCfg(m), idFile: strconv.Itoa(m.ID) + "\n"}
 	for name, text := range p.secured.Files {
@@ -98,6 +95,6 @@ func (p *ensemble) files(m state.Member) []testcontainers.ContainerFile {
 
 func (p *ensemble) zooCfg(m state.Member) string {
 	lines := []string{"dataDir=" + dataDir, "dataLogDir=" + logDir,
-		"preAllocSize=1024"} // KiB of transaction log at a time: Docker hands out its files whole, and there is one for each start
+		"preAllocSize=1024"} // KiB of transaction log at a time: Docker returns whole files, and there is one for each start
 	return setup.ZooCfg(p.Record, m, true, append(lines, setup.SecureLines(p.Record, m, confDir)...)...)
 }

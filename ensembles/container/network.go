@@ -14,16 +14,15 @@ import (
 	"github.com/zkbench/zkbench/ensembles/internal/setup"
 )
 
-// networkTries is how often a subnet is tried that somebody else took in between.
+// networkTries bounds the attempts at a subnet that others take meanwhile.
 const networkTries = 8
 
 // firstHost leaves room for the gateway before the members' addresses.
 const firstHost = 10
 
-// makeNetwork creates the ensemble's network and gives each member its address.
-// Docker allows fixed addresses only in a subnet that was asked for by name, and
-// only Docker knows which ones are free and which it may use. So it is asked for
-// any first, and then for that one.
+// makeNetwork creates the ensemble's network and assigns the members' addresses. Docker allows
+// fixed addresses only in a named subnet, and only Docker knows the free ones. So it is asked for
+// any network first, and then for that subnet.
 func (p *ensemble) makeNetwork(ctx context.Context) error {
 	for range networkTries {
 		subnet, err := p.findSubnet(ctx)
@@ -43,7 +42,7 @@ func (p *ensemble) makeNetwork(ctx context.Context) error {
 		"remove networks that nobody uses (zkbench ensemble down, docker network prune)", p.network, networkTries)
 }
 
-// findSubnet returns a subnet that was free just now.
+// findSubnet returns a subnet that was free a moment ago.
 func (p *ensemble) findSubnet(ctx context.Context) (netip.Prefix, error) {
 	id, err := p.createNetwork(ctx, netip.Prefix{})
 	if err != nil {
@@ -67,18 +66,17 @@ func (p *ensemble) findSubnet(ctx context.Context) (netip.Prefix, error) {
 	return netip.Prefix{}, fmt.Errorf("finding a free subnet: Docker gave the network %s no IPv4 one", p.network)
 }
 
-// createNetwork creates the ensemble's network, in any subnet if the prefix is zero.
 func (p *ensemble) createNetwork(ctx context.Context, subnet netip.Prefix) (id string, err error) {
 	o := client.NetworkCreateOptions{Driver: "bridge", Labels: labels(p.Record)}
 	if subnet.IsValid() {
 		o.IPAM = &network.IPAM{Config: []network.IPAMConfig{{Subnet: subnet, Gateway: subnet.Addr().Next()}}}
 	}
-	// Not interrupted half-way, for the same reason as the containers.
+	// Not interrupted, for the same reason as the containers.
 	reply, err := p.docker.NetworkCreate(context.WithoutCancel(ctx), p.network, o)
 	return reply.ID, err
 }
 
-// taken reports whether creating a network failed because its subnet is not free any more.
+// taken reports whether a network could not be created because its subnet is in use.
 func taken(err error) bool {
 	if err == nil {
 		return false
@@ -86,7 +84,7 @@ func taken(err error) bool {
 	return errdefs.IsConflict(err) || strings.Contains(err.Error(), "overlap") || strings.Contains(err.Error(), "conflicts with network")
 }
 
-// giveAddresses sets each member's address, and the ports at which clients reach it.
+// giveAddresses sets each member's address and client port.
 func (p *ensemble) giveAddresses(subnet netip.Prefix) error {
 	if room := 1<<(32-subnet.Bits()) - firstHost - 1; room < len(p.Members) {
 		return fmt.Errorf("the subnet %v that Docker offers has no room for %d members; give the daemon bigger default-address-pools", subnet, len(p.Members))
@@ -105,8 +103,8 @@ func (p *ensemble) giveAddresses(subnet netip.Prefix) error {
 	return p.givePorts()
 }
 
-// givePorts gives each member a free port on this machine. Docker would choose
-// another one at each start if it were left to it.
+// givePorts assigns a free port of this machine to each member. Docker would choose another one at
+// each start.
 func (p *ensemble) givePorts() error {
 	ports, err := setup.FreePorts(len(p.Members))
 	for i, port := range ports {

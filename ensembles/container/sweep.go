@@ -17,11 +17,11 @@ import (
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
-// removeInterval is how often Docker is asked whether the rest is gone.
+// removeInterval is how often Docker is asked whether all is removed.
 const removeInterval = 50 * time.Millisecond
 
-// remove removes everything of an ensemble, and returns when it is gone. It works
-// for a cancelled context as well.
+// remove removes everything of an ensemble and waits for that. It also works with a cancelled
+// context.
 func remove(ctx context.Context, docker *client.Client, id string) error {
 	if id == "" {
 		return errors.New("removing an ensemble without an id: that would be all of them")
@@ -66,7 +66,6 @@ func removeContainers(ctx context.Context, docker *client.Client, containers []c
 	return group.Wait()
 }
 
-// tolerate forgets errors that say that somebody else removes it at the same time.
 func tolerate(err error) error {
 	if errdefs.IsNotFound(err) || errdefs.IsConflict(err) {
 		return nil
@@ -74,8 +73,8 @@ func tolerate(err error) error {
 	return err
 }
 
-// List returns the ensembles of containers that exist on this machine, running or
-// not, with the addresses at which clients reach their members.
+// List returns the container ensembles on this machine, running or not, with their members' client
+// addresses.
 func List(ctx context.Context) ([]state.Record, error) {
 	docker, err := connect(ctx)
 	if err != nil {
@@ -99,8 +98,8 @@ func List(ctx context.Context) ([]state.Record, error) {
 	return records, errors.Join(errs...)
 }
 
-// Attach returns a kept ensemble that another process has started, with the same
-// power over its members. Its Down only detaches.
+// Attach returns a persistent ensemble that another process has started, with full control of its
+// members. Its Down only detaches.
 func Attach(ctx context.Context, r state.Record) (*ensembles.Ensemble, error) {
 	if !r.Keep {
 		return nil, fmt.Errorf("ensemble %s belongs to process %d and ends with it", r.ID, r.Owner.PID)
@@ -115,9 +114,9 @@ func Attach(ctx context.Context, r state.Record) (*ensembles.Ensemble, error) {
 	return e, nil
 }
 
-// Sweep removes the containers and networks of ensembles whose owner is dead. Kept
-// ones are spared, unless all is set. Those that a living process owns, or has
-// put an agent in, are never touched. It returns one line for each ensemble removed.
+// Sweep removes the containers and networks of ensembles whose owner is dead. Persistent ones stay,
+// unless all is set. It never touches those with a living owner or an agent of a living process. It
+// returns one line for each ensemble removed.
 func Sweep(ctx context.Context, all bool) (removed []string, err error) {
 	docker, err := connect(ctx)
 	if err != nil {
@@ -134,7 +133,7 @@ func Sweep(ctx context.Context, all bool) (removed []string, err error) {
 func sweep(ctx context.Context, docker *client.Client, ours []*found, all bool) (removed []string, err error) {
 	var errs []error
 	for _, f := range ours {
-		if f.id == "" || f.used() { // without an id it is labelled like ours, and not by us
+		if f.id == "" || f.used() { // without an ID it was not labelled by us
 			continue
 		}
 		if f.labels[labelKeep] == "true" && !all {

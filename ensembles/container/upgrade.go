@@ -14,7 +14,7 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// Fetch makes sure that images are here, and pulls those that are not.
+// Fetch pulls the images that are not on this machine.
 func Fetch(ctx context.Context, images []string, logf func(string, ...any)) error {
 	docker, err := connect(ctx)
 	if err != nil {
@@ -29,7 +29,7 @@ func Fetch(ctx context.Context, images []string, logf func(string, ...any)) erro
 	return nil
 }
 
-// letUpgrade gives the members' machines the power to run other versions.
+// letUpgrade allows the members' machines to run other versions.
 func (p *ensemble) letUpgrade(e *ensembles.Ensemble) {
 	if len(p.versions) == 0 {
 		return
@@ -42,8 +42,8 @@ func (p *ensemble) letUpgrade(e *ensembles.Ensemble) {
 	}
 }
 
-// Upgrade puts a container of the version in the place of the member's, with its volumes,
-// its address and its name. It does not start it.
+// Upgrade replaces the member's container by one of the version, with its volumes, address and
+// name. It does not start it.
 func (m *machine) Upgrade(ctx context.Context, v ensembles.Version) error {
 	if m.request == nil {
 		return m.failed("upgrading", errors.New("the ensemble was not started with several versions"))
@@ -61,7 +61,7 @@ func (m *machine) Upgrade(ctx context.Context, v ensembles.Version) error {
 	}
 	next, err := m.create(ctx, old.ID, v)
 	if err == nil {
-		_, err = m.docker.ContainerRemove(ctx, old.ID, client.ContainerRemoveOptions{}) // its volumes stay
+		_, err = m.docker.ContainerRemove(ctx, old.ID, client.ContainerRemoveOptions{})
 	}
 	if err == nil {
 		_, err = m.docker.ContainerRename(ctx, next, client.ContainerRenameOptions{NewName: m.id})
@@ -75,8 +75,8 @@ func (m *machine) Upgrade(ctx context.Context, v ensembles.Version) error {
 	return nil
 }
 
-// create makes a container of the version with the volumes of the old one, and returns its
-// id. On an error it leaves none.
+// create creates a container of the version with the volumes of the old one, and returns its ID. On
+// an error it leaves none.
 func (m *machine) create(ctx context.Context, old string, v ensembles.Version) (id string, err error) {
 	request := m.request(v)
 	request.Name += "-next"
@@ -85,8 +85,7 @@ func (m *machine) create(ctx context.Context, old string, v ensembles.Version) (
 		modify(c)
 		c.VolumesFrom = []string{old}
 	}
-	// Not interrupted half-way: a container that Docker makes after we stopped listening
-	// would be missed when we remove it.
+	// Not interrupted: a container that Docker creates afterwards would not be removed.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), createTimeout)
 	defer cancel()
 	made, err := testcontainers.GenericContainer(ctx, testcontainers.GenericContainerRequest{ContainerRequest: request})
@@ -94,13 +93,13 @@ func (m *machine) create(ctx context.Context, old string, v ensembles.Version) (
 		id = made.GetContainerID()
 	}
 	if err != nil && id != "" {
-		_, left := m.docker.ContainerRemove(ctx, id, client.ContainerRemoveOptions{Force: true}) // the volumes are the old one's
+		_, left := m.docker.ContainerRemove(ctx, id, client.ContainerRemoveOptions{Force: true}) // the volumes belong to the old one
 		err = errors.Join(err, left)
 	}
 	return id, err
 }
 
-// Runs returns the version of the member's container, by its label.
+// Runs returns the version of the member's container, from its label.
 func (m *machine) Runs(ctx context.Context) (string, error) {
 	c, err := m.inspect(ctx)
 	if err != nil {
@@ -121,7 +120,7 @@ func (m *machine) inspect(ctx context.Context) (dockercontainer.InspectResponse,
 	return reply.Container, m.failed("inspecting", err)
 }
 
-// replaceable says why another container cannot go on with the data of this one.
+// replaceable returns why another container cannot use the data of this one.
 func replaceable(c dockercontainer.InspectResponse) error {
 	if c.State.Running {
 		return errors.New("it runs")

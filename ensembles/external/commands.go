@@ -25,30 +25,30 @@ import (
 
 const (
 	commandLimit = time.Minute      // for one command
-	changeLimit  = 30 * time.Second // for a member to be there, or to be gone, after it
-	connectLimit = 2 * time.Second  // for a member to take a connection
+	changeLimit  = 30 * time.Second // for a member to start or stop after it
+	connectLimit = 2 * time.Second  // for a member to accept a connection
 	poll         = 50 * time.Millisecond
 )
 
-// commanded is power over a member by its owner's commands. What became of it is seen from
-// here: whether the member takes connections.
+// commanded controls a member by its owner's commands. It checks the result by connecting to the
+// member.
 type commanded struct {
 	member   *ensembles.Member
 	commands ensembles.Commands
 
 	mu       sync.Mutex // one command at a time
-	down     bool       // a command of ours has ended it
+	down     bool
 	isolated bool
 	executed bytes.Buffer // a line for each command
 }
 
 var executed atomic.Bool
 
-// Executed reports whether this process has executed a command for a member: what that has started,
+// Executed reports whether this process has executed a command for a member: what it has started,
 // such as a server, stays.
 func Executed() bool { return executed.Load() }
 
-// run executes one command, and writes down what came of it.
+// run executes one command and logs the result.
 func (m *commanded) run(ctx context.Context, word string, args []string, out io.Writer) error {
 	if args == nil {
 		return fmt.Errorf("%w: %s names no command to %s it", ensembles.ErrNotOurs, m.member.Name, word)
@@ -67,7 +67,7 @@ func (m *commanded) run(ctx context.Context, word string, args []string, out io.
 	begin := time.Now()
 	err := cmd.Run()
 	if errors.Is(err, exec.ErrWaitDelay) {
-		err = nil // it ended well, and left something running
+		err = nil // it succeeded, and left a process running
 	}
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
@@ -84,7 +84,7 @@ func (m *commanded) run(ctx context.Context, word string, args []string, out io.
 	return nil
 }
 
-// Line writes a program and its arguments as one reads them.
+// Line returns a program and its arguments as text.
 func Line(args []string) string {
 	words := make([]string, len(args))
 	for i, a := range args {
@@ -95,8 +95,8 @@ func Line(args []string) string {
 	return strings.Join(words, " ")
 }
 
-// accepts reports whether the member's client port takes connections; known is false where
-// nobody can tell.
+// accepts reports whether the member's client port accepts connections; known is false if that is
+// unknown.
 func (m *commanded) accepts(ctx context.Context) (accepts, known bool) {
 	ctx, cancel := context.WithTimeout(ctx, connectLimit)
 	defer cancel()
@@ -107,7 +107,7 @@ func (m *commanded) accepts(ctx context.Context) (accepts, known bool) {
 	return err == nil, err == nil || errors.Is(err, syscall.ECONNREFUSED)
 }
 
-// await returns when the member takes connections, or takes none any more.
+// await waits until the member accepts connections, or refuses them.
 func (m *commanded) await(ctx context.Context, there bool) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, changeLimit, fmt.Errorf("not within %v", changeLimit))
 	defer cancel()
@@ -121,7 +121,7 @@ func (m *commanded) await(ctx context.Context, there bool) error {
 	return fmt.Errorf("%s was stopped and still takes connections at %s: %w", m.member.Name, m.member.Addr, err)
 }
 
-// Start starts the member and returns when it takes connections.
+// Start starts the member and returns when it accepts connections.
 func (m *commanded) Start(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -133,10 +133,9 @@ func (m *commanded) Start(ctx context.Context) error {
 	return err
 }
 
-// Stop stops the member and returns when it takes no connections.
 func (m *commanded) Stop(ctx context.Context) error { return m.end(ctx, "stop", m.commands.Stop) }
 
-// Kill is Stop, by the command to kill the member where there is one.
+// Kill is Stop, with the kill command if there is one.
 func (m *commanded) Kill(ctx context.Context) error {
 	if m.commands.Kill == nil {
 		return m.end(ctx, "stop", m.commands.Stop)
@@ -148,7 +147,7 @@ func (m *commanded) end(ctx context.Context, word string, args []string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if args != nil {
-		m.down = true // or perhaps; who asks looks
+		m.down = true // or perhaps; callers check
 	}
 	if err := m.run(ctx, word, args, nil); err != nil {
 		return err
@@ -156,22 +155,20 @@ func (m *commanded) end(ctx context.Context, word string, args []string) error {
 	return m.await(ctx, false)
 }
 
-// Pause freezes the member.
 func (m *commanded) Pause(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.run(ctx, "pause", m.commands.Pause, nil)
 }
 
-// Resume thaws the member.
 func (m *commanded) Resume(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.run(ctx, "resume", m.commands.Resume, nil)
 }
 
-// Running reports whether the member takes connections: a frozen one does. One that
-// answers nothing runs, for all that is known, unless a command of ours has ended it.
+// Running reports whether the member accepts connections: a frozen one does. If that is unknown, it
+// counts as running, unless one of our commands has stopped it.
 func (m *commanded) Running(ctx context.Context) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -179,8 +176,8 @@ func (m *commanded) Running(ctx context.Context) (bool, error) {
 	return accepts || !known && !m.down, ctx.Err()
 }
 
-// Save writes what was executed to NAME.commands in dir. The member's configuration and
-// log are its owner's.
+// Save writes the executed commands to NAME.commands in dir. The member's configuration and log
+// belong to its owner.
 func (m *commanded) Save(_ context.Context, dir string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -190,11 +187,11 @@ func (m *commanded) Save(_ context.Context, dir string) error {
 	return os.WriteFile(filepath.Join(dir, m.member.Name+".commands"), m.executed.Bytes(), 0o644)
 }
 
-// Logged says whether there is a command for [commanded.TxnLogs].
+// Logged reports whether there is a command for [commanded.TxnLogs].
 func (m *commanded) Logged() bool { return m.commands.Log != nil }
 
-// TxnLogs reads the member's transaction logs: what the command writes is a tar archive of
-// its folder version-2.
+// TxnLogs reads the member's transaction logs from the command's output, a tar archive of its
+// folder version-2.
 func (m *commanded) TxnLogs(ctx context.Context, after int64) ([]io.ReadCloser, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -202,7 +199,7 @@ func (m *commanded) TxnLogs(ctx context.Context, after int64) ([]io.ReadCloser, 
 	done := make(chan error, 1)
 	go func() {
 		err := m.run(ctx, "log", m.commands.Log, w)
-		w.CloseWithError(err) // nil is the end of what was written
+		w.CloseWithError(err) // nil is the end of the output
 		done <- err
 	}()
 	logs, err := txnlog.Untar(r, after)
@@ -216,7 +213,6 @@ func (m *commanded) TxnLogs(ctx context.Context, after int64) ([]io.ReadCloser, 
 	return logs, nil
 }
 
-// Isolate implements ensembles.Cutter.
 func (m *commanded) Isolate(ctx context.Context, c ensembles.Cut) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -243,7 +239,7 @@ func (m *commanded) Heal(ctx context.Context) error {
 	return err
 }
 
-// fill writes what is to be cut into the command's arguments.
+// fill replaces the placeholders in the command's arguments.
 func (m *commanded) fill(c ensembles.Cut) ([]string, error) {
 	values := map[string]string{"{direction}": c.Direction, "{peers}": list(c.Peers, "all"), "{except}": list(c.Except, "none")}
 	needed := map[string]bool{"{direction}": c.Direction != "both", "{peers}": len(c.Peers) > 0, "{except}": len(c.Except) > 0}

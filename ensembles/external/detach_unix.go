@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// detach keeps the terminal's Ctrl-C from a command: what heals must run to its end. When the
-// command's context ends, so does all that the command has started: it must not stop a member
-// later, when that is healed.
+// detach protects a command from the terminal's Ctrl-C: healing must complete. When the command's
+// context ends, all processes that it has started are killed: they must not stop a member after
+// that was healed.
 func detach(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

@@ -1,5 +1,4 @@
-// Package external uses an ensemble that somebody else runs. We have no power over its
-// members (no machine to kill, no network to cut, nothing to tear down) but by commands
+// Package external uses an ensemble that others run. Its members are controlled only by commands
 // that a file names for each.
 //
 //	e, err := external.Start(ctx, ensembles.Options{Servers: []string{"zk1.example.org:2181"}})
@@ -27,19 +26,18 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// defaultChroot is the part of the tree that is ours where Options name none.
+// defaultChroot is the path of our nodes if Options name none.
 const defaultChroot = "/zkbench"
 
 const askTimeout = 5 * time.Second
 
-// Check says what is wrong with the addresses, the chroot and the number of members, before
-// anybody is asked.
+// Check returns an error for invalid addresses, chroot or number of members, without connecting.
 func Check(o ensembles.Options) error {
 	_, _, err := read(o)
 	return err
 }
 
-// read returns the members that the options name, and the chroot to use.
+// read returns the members in the options, and the chroot.
 func read(o ensembles.Options) (members []*ensembles.Member, chroot string, err error) {
 	if members, err = parse(o.Servers); err != nil {
 		return nil, "", err
@@ -53,9 +51,9 @@ func read(o ensembles.Options) (members []*ensembles.Member, chroot string, err 
 	return members, chroot, nil
 }
 
-// Start checks the addresses, asks every member what it is, and returns the ensemble. A
-// member that refuses the srvr command still counts as there, and as one that votes; those
-// that cannot be used are all named in the error. Down does nothing.
+// Start checks the addresses, asks every member for its status, and returns the ensemble. A member
+// that refuses srvr counts as a voting member; the error names all unusable members. Down does
+// nothing.
 func Start(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error) {
 	members, chroot, err := read(o)
 	if err != nil {
@@ -125,7 +123,6 @@ func parse(servers []string) ([]*ensembles.Member, error) {
 	return members, nil
 }
 
-// give gives the members what their terms allow.
 func give(members []*ensembles.Member, t ensembles.Terms) {
 	for i, m := range members {
 		m.Theirs = true
@@ -148,7 +145,7 @@ func give(members []*ensembles.Member, t ensembles.Terms) {
 	}
 }
 
-// checkChroot returns the chroot to use. The root of somebody else's tree is not ours to fill.
+// checkChroot returns the chroot to use. The root of an external tree is not ours to use.
 func checkChroot(chroot string) (string, error) {
 	if chroot == "" {
 		return defaultChroot, nil
@@ -159,8 +156,8 @@ func checkChroot(chroot string) (string, error) {
 	return chroot, nil
 }
 
-// askAll returns what every member says about itself. Its error names each one that cannot
-// be used: while one is down, the others may be electing.
+// askAll returns every member's status. Its error names each unusable member: while one is down,
+// the others may be electing.
 func askAll(ctx context.Context, members []*ensembles.Member) ([]ensembles.Server, error) {
 	said, errs := make([]ensembles.Server, len(members)), make([]error, len(members))
 	var all sync.WaitGroup
@@ -171,7 +168,7 @@ func askAll(ctx context.Context, members []*ensembles.Member) ([]ensembles.Serve
 	return said, errors.Join(errs...)
 }
 
-// ask returns what a member says about itself: nothing where it may not say it.
+// ask returns a member's status; the zero Server if the member refuses to report it.
 func ask(ctx context.Context, m *ensembles.Member) (ensembles.Server, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, askTimeout, fmt.Errorf("no answer in %v", askTimeout))
 	defer cancel()
@@ -185,7 +182,6 @@ func ask(ctx context.Context, m *ensembles.Member) (ensembles.Server, error) {
 	return server, nil
 }
 
-// oneVersion is the version that all members agree on, else all that they have.
 func oneVersion(versions []string) string {
 	var different []string
 	for _, v := range versions {

@@ -18,14 +18,14 @@ import (
 	"github.com/zkbench/zkbench/report/safefile"
 )
 
-// file is somebody else's ensemble, as its file describes it (zkbench help ensembles).
+// file is the description of an external ensemble (zkbench help ensembles).
 type file struct {
-	Servers []string `yaml:"servers,flow"` // client addresses, where there is no members
+	Servers []string `yaml:"servers,flow"` // client addresses, if there is no members
 	Chroot  string   `yaml:"chroot"`
 	TLS     *tlsFile `yaml:"tls"`
-	Digest  string   `yaml:"digest"`      // user:password
-	From    string   `yaml:"digest_file"` // a file that holds it
-	ACL     string   `yaml:"acl"`         // creator or open; default creator where clients authenticate
+	Digest  string   `yaml:"digest"`
+	From    string   `yaml:"digest_file"` // a file with the same content
+	ACL     string   `yaml:"acl"`         // creator or open; default creator if clients authenticate
 	Members []member `yaml:"members"`
 }
 
@@ -34,15 +34,15 @@ type member struct {
 	ensembles.Commands `yaml:",inline"`
 }
 
-// tlsFile names files, relative to the one in which it stands.
+// tlsFile names files, relative to the file that names them.
 type tlsFile struct {
-	CA   string `yaml:"ca"`   // default: whom this machine trusts
+	CA   string `yaml:"ca"`   // default: the system's
 	Cert string `yaml:"cert"` // of the client, with Key
 	Key  string `yaml:"key"`
-	Name string `yaml:"server_name"` // that the members' certificates have; default their hosts
+	Name string `yaml:"server_name"` // name in the members' certificates; default their hosts
 }
 
-// Load reads a file that describes somebody else's ensemble.
+// Load reads a file that describes an external ensemble.
 func Load(path string) (o ensembles.Options, err error) {
 	text, err := safefile.Read(path, safefile.Config)
 	if err != nil {
@@ -60,13 +60,14 @@ func Load(path string) (o ensembles.Options, err error) {
 	return o, nil
 }
 
-// problem is one thing that is wrong with a file. Its place is ":LINE:COLUMN" or nothing.
+// problem is one problem of a file. Its place is ":LINE:COLUMN" or "".
 type problem struct {
 	place string
 	err   error
 }
 
-// wrong is all that is wrong with a file, a line each, and where to read on.
+// wrong returns the problems of a file as an error, one per line, with a pointer to the
+// documentation.
 func wrong(path string, problems []problem) error {
 	var all []error
 	for _, p := range problems {
@@ -75,13 +76,13 @@ func wrong(path string, problems []problem) error {
 	return fmt.Errorf("%w (zkbench help ensembles)", errors.Join(all...))
 }
 
-// The YAML library's words for what does not fit the file's shape.
+// The YAML library's messages about values that do not fit.
 var (
 	unknownField = regexp.MustCompile(`^field (\S+) not found in type \S+$`)
 	wrongKind    = regexp.MustCompile("^cannot construct !!(\\S+)( `.*`)? into (\\S+)$")
 )
 
-// misread is what the YAML library says, in words for people.
+// misread converts an error of the YAML library to problems for users.
 func misread(err error) []problem {
 	var all *yaml.LoadErrors
 	var one *yaml.LoadError
@@ -102,7 +103,7 @@ func misread(err error) []problem {
 	return out
 }
 
-// plain says one thing that the YAML library says, without the names of Go's types.
+// plain converts one message of the YAML library, without names of Go types.
 func plain(message string) string {
 	if strings.Contains(message, "no documents in stream") {
 		return "is empty"
@@ -116,7 +117,7 @@ func plain(message string) string {
 	return message
 }
 
-// have is what a tag of YAML stands for.
+// have describes a YAML tag.
 func have(tag string) string {
 	switch tag {
 	case "map":
@@ -127,7 +128,7 @@ func have(tag string) string {
 	return "a single value"
 }
 
-// want is what a type of Go is in YAML.
+// want describes a Go type as YAML.
 func want(goType string) string {
 	switch {
 	case strings.HasPrefix(goType, "[]"):
@@ -160,12 +161,11 @@ func (f file) options(dir string) (o ensembles.Options, problems []problem) {
 	return o, problems
 }
 
-// pairs are the commands of which the second undoes the first.
+// pairs are commands of which the second undoes the first.
 var pairs = [][2]string{{"stop", "start"}, {"kill", "start"}, {"pause", "resume"}, {"isolate", "heal"}}
 
 var placeholder = regexp.MustCompile(`\{[a-z]*\}`)
 
-// validate returns what is wrong with the commands of one member.
 func validate(c ensembles.Commands) []error {
 	var out []error
 	words := c.ByWord()
@@ -182,7 +182,7 @@ func validate(c ensembles.Commands) []error {
 	return out
 }
 
-// command returns what is wrong with one command.
+// command returns the problems of one command.
 func command(word string, args []string) []error {
 	if len(args) == 0 {
 		return []error{fmt.Errorf("%s is empty: write a program and its arguments, like [ssh, zk1, systemctl, stop, zookeeper]", word)}
@@ -199,7 +199,7 @@ func command(word string, args []string) []error {
 	return out
 }
 
-// security returns what the members ask of clients. What is wrong with it goes to bad.
+// security returns what members require of clients. Problems go to bad.
 func (f file) security(dir string, bad func(format string, args ...any)) (s ensembles.Security) {
 	var err error
 	if s.Digest, err = f.digest(dir); err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// greet opens a session with a member that does not say what it is, and closes it.
+// greet opens and closes a session with a member that does not report its status.
 func greet(ctx context.Context, m *ensembles.Member) error {
 	connected := make(chan struct{}, 1)
 	conn, _, err := zk.Connect([]string{m.Addr}, askTimeout, zk.WithLogger(silence{}), zk.WithLogInfo(false),

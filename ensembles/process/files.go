@@ -17,16 +17,13 @@ import (
 	"github.com/zkbench/zkbench/ensembles/txnlog"
 )
 
-// Files of one member, in the folder DIR/NAME.
 const (
 	cfgFile = "zoo.cfg"
 	logFile = "zookeeper.log"
 )
 
-// memberDir is the folder that holds everything of one member.
 func memberDir(r *state.Record, m state.Member) string { return filepath.Join(r.Dir, m.Name) }
 
-// writeConfig makes the folder of a member: zoo.cfg, myid, and an empty data folder.
 func writeConfig(r *state.Record, m state.Member, files map[string][]byte) error {
 	data := filepath.Join(memberDir(r, m), "data")
 	err := os.MkdirAll(data, 0o755)

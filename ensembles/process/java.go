@@ -11,25 +11,24 @@ import (
 	"strings"
 )
 
-// debianJar is where Debian's libzookeeper-java installs ZooKeeper; its manifest
-// names the jars that it needs, except a logger.
+// debianJar is ZooKeeper's jar of Debian's libzookeeper-java; its manifest names the jars that it
+// needs, except a logger.
 const debianJar = "/usr/share/java/zookeeper.jar"
 
-// errNoJava says that there is no Java on this machine.
+// errNoJava means that there is no Java on this machine.
 var errNoJava = errors.New("no java found on PATH or in JAVA_HOME (install default-jre-headless or use --ensemble container)")
 
-// errNoZooKeeper says that there is no ZooKeeper on this machine.
+// errNoZooKeeper means that there is no ZooKeeper on this machine.
 var errNoZooKeeper = errors.New("no ZooKeeper found (install libzookeeper-java, set ZOOKEEPER_HOME to an unpacked distribution, or use --ensemble container)")
 
-// Available returns nil where Start can find what it needs: Java and
-// ZooKeeper's jars, those of home if that is not empty.
+// Available returns nil if Start finds Java and ZooKeeper's jars, those of home if it is not empty.
 func Available(home string) error {
 	_, _, err := javaCommand(home)
 	return err
 }
 
-// javaCommand returns java with the arguments that all members share, and one
-// line for people on which ZooKeeper it will run.
+// javaCommand returns java with the arguments of all members, and a line for users about the
+// version.
 func javaCommand(home string) (command []string, about string, err error) {
 	java, err := findJava()
 	if err != nil {
@@ -41,9 +40,9 @@ func javaCommand(home string) (command []string, about string, err error) {
 	}
 	return []string{java,
 		"-Xmx512m", "-XX:+UseSerialGC",
-		"-XX:-UsePerfData", // else every killed JVM leaves a file in /tmp/hsperfdata_USER
+		"-XX:-UsePerfData", // otherwise every killed JVM leaves a file in /tmp/hsperfdata_USER
 		"-Djava.net.preferIPv4Stack=true",
-		// One file a member, appended to over restarts: stderr, which machine.go opens.
+		// One file per member, appended to over restarts: stderr, opened in machine.go.
 		"-Dorg.slf4j.simpleLogger.showDateTime=true",
 		"-Dorg.slf4j.simpleLogger.dateTimeFormat=yyyy-MM-dd HH:mm:ss.SSS",
 		"-Dorg.slf4j.simpleLogger.showShortLogName=true",
@@ -64,8 +63,8 @@ func findJava() (string, error) {
 	return java, nil
 }
 
-// findZooKeeper returns the class path of the distribution at home, else of
-// $ZOOKEEPER_HOME, else of Debian's package.
+// findZooKeeper returns the class path of the distribution at home, of $ZOOKEEPER_HOME, or of
+// Debian's package.
 func findZooKeeper(home string) (classPath, about string, err error) {
 	if home == "" {
 		home = os.Getenv("ZOOKEEPER_HOME")
@@ -79,20 +78,18 @@ func findZooKeeper(home string) (classPath, about string, err error) {
 	return debian()
 }
 
-// debian returns the class path of Debian's package.
 func debian() (classPath, about string, err error) {
 	dir := filepath.Dir(debianJar)
 	jars := []string{debianJar}
-	// What its manifest does not name: a logger, and what Netty needs for TLS.
+	// Not in its manifest: a logger, and what Netty needs for TLS.
 	for _, name := range []string{"slf4j-simple.jar", "netty-codec.jar", "netty-resolver.jar"} {
 		jars = append(jars, filepath.Join(dir, name))
 	}
 	return strings.Join(jars, ":"), debianJar, nil
 }
 
-// distribution returns the class path of an unpacked ZooKeeper 3.5 or later.
-// Its conf folder comes first: it configures the logger that lib brings. The folder of
-// Debian's jars will do as well.
+// distribution returns the class path of an unpacked ZooKeeper 3.5 or later. Its conf folder comes
+// first: it configures the logger in lib. A folder with Debian's jars works as well.
 func distribution(home string) (classPath, about string, err error) {
 	home, err = filepath.Abs(home)
 	if err != nil {

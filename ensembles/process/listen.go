@@ -8,16 +8,15 @@ import (
 	"strings"
 )
 
-// listens reports whether a TCP socket in the network of this process listens on
-// the port. It asks the kernel, not the network: a member may be started while
-// a fault keeps everybody from reaching it.
+// listens reports whether a TCP socket in the process's network listens on the port. It asks the
+// kernel, since a fault may block connections while a member starts.
 func listens(pid, port int) bool {
 	suffix := fmt.Sprintf(":%04X", port)
 	for _, table := range []string{"tcp", "tcp6"} {
-		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/net/%s", pid, table)) // who is gone listens nowhere
+		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/net/%s", pid, table)) // a process that has ended listens nowhere
 		for line := range strings.Lines(string(text)) {
-			// proc_net(5): the second column is the local address, HEX:HEXPORT, the fourth
-			// the state, 0A for listening.
+			// proc_net(5): the second column is the local address, HEX:HEXPORT, the fourth the
+			// state, 0A for listening.
 			columns := strings.Fields(line)
 			if len(columns) > 3 && columns[3] == "0A" && strings.HasSuffix(columns[1], suffix) {
 				return true

@@ -20,7 +20,7 @@ import (
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
-// poll is the time between two questions whether a process has done what it was asked for.
+// poll is the interval of checks of a process.
 const poll = 5 * time.Millisecond
 
 type machine struct {
@@ -28,19 +28,18 @@ type machine struct {
 	member   state.Member
 	launcher *launcher
 
-	mu      sync.Mutex // one act at a time
-	command []string   // java and its arguments, up to those of one member
+	mu      sync.Mutex
+	command []string // java and its arguments, without those of single members
 	process state.Process
-	reaped  chan struct{} // closed when our child was waited for; nil for somebody else's child
+	reaped  chan struct{} // closed when our child was waited for; nil if it is another process's child
 }
 
-// mark is the argument by which the JVMs of an ensemble are found again.
+// mark returns the argument by which the JVMs of an ensemble are found.
 func mark(id string) string { return MarkPrefix + id }
 
-// memberMark is the argument by which the JVM of one member is found again.
+// memberMark returns the argument by which the JVM of one member is found.
 func memberMark(id, name string) string { return "-Dzkbench.member=" + id + "/" + name }
 
-// act does one thing at a time with the member, and says what failed.
 func (m *machine) act(doing string, do func() error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -72,7 +71,7 @@ func (m *machine) Start(ctx context.Context) error {
 	})
 }
 
-// await waits until the process has done what it was asked for, or is gone.
+// await waits until done returns true or the process has ended.
 func (m *machine) await(ctx context.Context, done func() bool) error {
 	return wait.Until(ctx, poll, func() bool { return done() || !m.process.Alive() })
 }
@@ -90,7 +89,7 @@ func (m *machine) launch() error {
 		"-Djava.io.tmpdir="+dir, "-XX:ErrorFile="+filepath.Join(dir, "crash.log"),
 		"org.apache.zookeeper.server.quorum.QuorumPeerMain", filepath.Join(dir, cfgFile))
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, log, log
-	// A session of its own: Ctrl-C is for us, and we decide what to stop when.
+	// Its own session: Ctrl-C is for us, and we decide what to stop when.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if !m.record.Keep {
 		cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
@@ -103,18 +102,17 @@ func (m *machine) launch() error {
 	m.reaped = reaped
 	go func() {
 		defer close(reaped)
-		_ = cmd.Wait() // how it ended is in its log; that it ended is what callers wait for
+		_ = cmd.Wait() // its log shows how it ended; callers wait for the end
 	}()
 	return err
 }
 
-// Stop asks the member to end and waits until it has. A paused member is resumed
-// first, since a process that is stopped cannot heed SIGTERM.
+// Stop stops the member with SIGTERM and waits for its end. A paused member is resumed first, since
+// a stopped process does not handle SIGTERM.
 func (m *machine) Stop(ctx context.Context) error {
 	return m.end(ctx, "stopping", syscall.SIGTERM, syscall.SIGCONT)
 }
 
-// Kill ends the member without a warning and waits until it has ended.
 func (m *machine) Kill(ctx context.Context) error { return m.end(ctx, "killing", syscall.SIGKILL) }
 
 func (m *machine) end(ctx context.Context, doing string, signals ...os.Signal) error {
@@ -128,12 +126,12 @@ func (m *machine) end(ctx context.Context, doing string, signals ...os.Signal) e
 	})
 }
 
-// Pause freezes the member and returns when all its threads stand still.
+// Pause freezes the member and returns when all its threads are stopped.
 func (m *machine) Pause(ctx context.Context) error {
 	return m.freeze(ctx, "pausing", syscall.SIGSTOP, true)
 }
 
-// Resume lets a paused member go on.
+// Resume continues a paused member.
 func (m *machine) Resume(ctx context.Context) error {
 	return m.freeze(ctx, "resuming", syscall.SIGCONT, false)
 }
@@ -180,8 +178,8 @@ func (m *machine) awaitEnd(ctx context.Context) (err error) {
 	return nil
 }
 
-// portsFree returns early, and in words, what the JVM would only write to its log.
-// In a namespace of its own nobody else can have the member's ports.
+// portsFree reports ports in use early and clearly; the JVM would only log it. In a namespace of
+// its own a member has all ports.
 func (m *machine) portsFree() error {
 	if m.member.NetNS != "" {
 		return nil
@@ -196,7 +194,7 @@ func (m *machine) portsFree() error {
 	return nil
 }
 
-// lastLines is the end of the member's log, for an error.
+// lastLines returns the end of the member's log, for an error.
 func (m *machine) lastLines() string {
 	log, err := os.ReadFile(filepath.Join(memberDir(m.record, m.member), logFile))
 	if err != nil {

@@ -1,4 +1,4 @@
 package process
 
-// MarkPrefix begins the argument by which the JVMs of an ensemble are found again.
+// MarkPrefix begins the argument by which the JVMs of an ensemble are found.
 const MarkPrefix = "-Dzkbench.ensemble="

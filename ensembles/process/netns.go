@@ -16,10 +16,6 @@ import (
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
-// launcher starts processes from one operating system thread that lives as long
-// as they may. Both things that a member needs hang on the thread that forks it:
-// its network namespace, and the kernel's promise to kill it when that thread
-// dies (Pdeathsig), which a passing goroutine's thread could break at any time.
 type launcher struct {
 	jobs    chan func()
 	once    sync.Once
@@ -33,7 +29,7 @@ func newLauncher() *launcher {
 	return l
 }
 
-// start starts cmd in the namespace at a path, or in ours where that is empty.
+// start starts cmd in the namespace at a path, or in ours if it is empty.
 func (l *launcher) start(cmd *exec.Cmd, netNS string) error {
 	done := make(chan error, 1)
 	select {
@@ -44,8 +40,8 @@ func (l *launcher) start(cmd *exec.Cmd, netNS string) error {
 	}
 }
 
-// stop ends the thread, and with it every process that was started with a
-// Pdeathsig. It is safe to call twice.
+// stop ends the thread, and with it every process that was started with a Pdeathsig. It may be
+// called twice.
 func (l *launcher) stop() {
 	l.once.Do(func() { close(l.quit) })
 	<-l.stopped
@@ -64,8 +60,8 @@ func (l *launcher) loop() {
 	}
 }
 
-// inNetNS calls do on a thread that is in the namespace at path, or in ours where that
-// is empty, and leaves the thread in its own again.
+// inNetNS calls do on a thread in the namespace at path, or in ours if it is empty, and returns the
+// thread to its own namespace.
 func inNetNS(path string, do func() error) error {
 	if path == "" {
 		return do()
@@ -87,18 +83,18 @@ func inNetNS(path string, do func() error) error {
 	}
 	err = do()
 	if back := netns.Set(home); back != nil {
-		// Going on would run everything later on this thread in the wrong network.
+		// Otherwise later code on this thread would run in the wrong network.
 		panic(fmt.Sprintf("leaving network namespace %s: %v", path, back))
 	}
 	return err
 }
 
-// probe proves that this host and every member reach every member.
+// probe checks that this host and every member reach every member.
 func probe(ctx context.Context, r *state.Record) error {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
 	for _, m := range r.Members {
-		to := m.Addr() // which no member has opened yet
+		to := m.Addr() // not open on any member yet
 		listener, err := listenIn(m.NetNS, to)
 		if err != nil {
 			return fmt.Errorf("probing the network of %s: %w", m.Name, err)
@@ -126,7 +122,7 @@ func listenIn(path, address string) (l net.Listener, err error) {
 
 func dialIn(ctx context.Context, path, address string) error {
 	return inNetNS(path, func() error {
-		// One address and no name: the socket is made on this thread, in its namespace.
+		// One address and no name: the socket is created on this thread, in its namespace.
 		c, err := (&net.Dialer{}).DialContext(ctx, "tcp4", address)
 		if err != nil {
 			return err

@@ -21,25 +21,23 @@ import (
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
-// Every member stands in a network namespace of its own. They meet on a bridge
-// that has a namespace too, and so does not pass through this host's firewall:
-// Docker drops what it did not bridge itself. Clients on this host reach them by
-// one more link:
+// Every member has a network namespace of its own. A bridge, also in a namespace, connects them, so
+// that traffic does not pass this host's firewall: Docker drops what it did not bridge itself.
+// Clients on this host use one more link:
 //
 //	host: zkbID ──── zkbench-ID-net: uplink ─ bridge ─ zk1 ──── zkbench-ID-zk1: eth0
 //	                                                 └ zk2 ──── zkbench-ID-zk2: eth0
 //
 // Deleting the namespaces deletes all of it.
 //
-// Where an ordinary user is inside namespaces of package rootless, "host" is the network
-// namespace there. It is named like the others, zkbench-ID-host, so that it stays with an
-// ensemble that is kept.
+// For an ordinary user inside namespaces of package rootless, "host" is the network namespace
+// there. It is named zkbench-ID-host, so that it exists as long as a persistent ensemble.
 
-// runNetNS is where named namespaces are mounted, as ip-netns(8) does it.
+// runNetNS is where named namespaces are mounted, as by ip-netns(8).
 const runNetNS = "/run/netns"
 
-// netNSPath is where a network namespace of the ensemble is mounted. Whoever is not root
-// outside cannot write to /run, and nobody outside sees what is mounted inside.
+// netNSPath returns where a network namespace of the ensemble is mounted. Without root outside,
+// /run is not writable, and mounts inside are invisible outside.
 func netNSPath(r *state.Record, name string) string {
 	if r.UserNS != "" {
 		return filepath.Join(state.Dir(), name)
@@ -50,8 +48,7 @@ func netNSPath(r *state.Record, name string) string {
 func bridgeNetNS(r *state.Record) string { return r.Prefix() + "net" }
 func hostNetNS(r *state.Record) string   { return r.Prefix() + "host" }
 
-// planNetwork names what setUpNetwork is going to make, so that it can be written
-// down before it exists.
+// planNetwork names what setUpNetwork will create, so that it is recorded first.
 func planNetwork(r *state.Record) {
 	r.UserNS = rootless.ID()
 	r.Links = []string{r.LinkName()}
@@ -66,8 +63,6 @@ func planNetwork(r *state.Record) {
 	}
 }
 
-// useLoopback gives all members 127.0.0.1 and ports that are free now, instead of
-// what planNetwork gave them.
 func useLoopback(r *state.Record) error {
 	r.Links, r.Namespaces, r.UserNS = nil, nil, rootless.ID()
 	ports, err := setup.FreePorts(3 * len(r.Members))
@@ -81,8 +76,6 @@ func useLoopback(r *state.Record) error {
 	return nil
 }
 
-// setUpNetwork makes the planned network, gives each member its address, and
-// proves that everybody reaches every member. On an error it leaves nothing.
 func setUpNetwork(ctx context.Context, r *state.Record) (err error) {
 	defer func() {
 		if err != nil {
@@ -112,13 +105,11 @@ func setUpNetwork(ctx context.Context, r *state.Record) (err error) {
 	return probe(ctx, r)
 }
 
-// newNamespace mounts a network namespace at a path, a fresh one or this process's own,
-// and returns a handle to it.
 func newNamespace(path string, fresh bool) (handle netns.NsHandle, err error) {
 	made := make(chan struct{})
 	go func() {
 		defer close(made)
-		runtime.LockOSThread() // and never unlocked: nothing else may run in the new namespace
+		runtime.LockOSThread() // never unlocked: nothing else may run in the new namespace
 		handle, err = mountNamespace(path, fresh)
 	}()
 	<-made
@@ -152,8 +143,8 @@ func mountNamespace(path string, fresh bool) (netns.NsHandle, error) {
 	return handle, nil
 }
 
-// linkHost joins this host and the namespace of the bridge by a veth pair, and
-// gives the host's end the first address of a subnet that nobody else has.
+// linkHost connects this host and the bridge's namespace by a veth pair, and gives the host's end
+// the first address of an unused subnet.
 func linkHost(name string, bridge netns.NsHandle) (netip.Prefix, error) {
 	veth := &netlink.Veth{
 		LinkAttrs:     netlink.LinkAttrs{Name: name},
@@ -180,7 +171,7 @@ func linkHost(name string, bridge netns.NsHandle) (netip.Prefix, error) {
 	return netip.Prefix{}, fmt.Errorf("no free subnet in %v after %d tries (zkbench ensemble down removes what crashed runs left)", testNet, tries)
 }
 
-// linkMembers makes the bridge in its namespace and ties the uplink and every member to it.
+// linkMembers creates the bridge in its namespace and connects the uplink and every member.
 func linkMembers(r *state.Record, subnet netip.Prefix, middle netns.NsHandle, ends []netns.NsHandle) error {
 	net, err := netlink.NewHandleAt(middle)
 	if err != nil {
@@ -220,7 +211,6 @@ func linkMembers(r *state.Record, subnet netip.Prefix, middle netns.NsHandle, en
 	return nil
 }
 
-// setUpEnd sets up loopback and eth0 in a member's namespace.
 func setUpEnd(end netns.NsHandle, address netip.Prefix) error {
 	net, err := netlink.NewHandleAt(end)
 	if err != nil {
@@ -244,8 +234,8 @@ func setUpEnd(end netns.NsHandle, address netip.Prefix) error {
 	return nil
 }
 
-// tearDownNetwork removes what setUpNetwork made, or as much of it as is there. What is in
-// other namespaces than ours ends with the last process in them, and leaves empty files.
+// tearDownNetwork removes what setUpNetwork created, or the existing part. Namespaces inside
+// another user namespace end with their last process and leave empty files.
 func tearDownNetwork(r *state.Record) error {
 	var errs []error
 	if r.Here() {
@@ -267,20 +257,19 @@ func removeLink(name string) error {
 	if err == nil {
 		err = netlink.LinkDel(link)
 	}
-	if err != nil && !errors.Is(err, syscall.ENODEV) { // it goes with the namespace of its peer
+	if err != nil && !errors.Is(err, syscall.ENODEV) { // removed with the namespace of its peer
 		return fmt.Errorf("removing link %s: %w", name, err)
 	}
 	return nil
 }
 
-// removeNetNS removes the file of a network namespace, on which the namespace is mounted here,
-// unless somebody has taken it off.
+// removeNetNS removes the file of a network namespace, and its mount if there is one.
 func removeNetNS(path string, mounted bool) error {
 	var unmounted error
 	if mounted {
 		unmounted = syscall.Unmount(path, syscall.MNT_DETACH)
 		if errors.Is(unmounted, fs.ErrNotExist) || errors.Is(unmounted, syscall.EINVAL) {
-			unmounted = nil // EINVAL: the file is there and nothing is mounted on it
+			unmounted = nil // EINVAL: the file exists and nothing is mounted on it
 		}
 	}
 	removed := os.Remove(path)

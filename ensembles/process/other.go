@@ -11,20 +11,19 @@ import (
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
-// errNotLinux says that this system lacks what local JVMs are controlled with.
+// errNotLinux means that this system cannot control local JVMs.
 var errNotLinux = errors.New("local JVMs need Linux (use --ensemble container or external)")
 
-// Available says that there are no local JVMs here.
+// Available returns an error: local JVMs need Linux.
 func Available(string) error { return errNotLinux }
 
-// Start says that there are no local JVMs here.
+// Start returns an error: local JVMs need Linux.
 func Start(context.Context, ensembles.Options) (*ensembles.Ensemble, error) { return nil, errNotLinux }
 
-// Attach says that there are no local JVMs here.
+// Attach returns an error: local JVMs need Linux.
 func Attach(context.Context, state.Record) (*ensembles.Ensemble, error) { return nil, errNotLinux }
 
-// Place says that there are no local JVMs here.
+// Place returns an error: local JVMs need Linux.
 func Place(state.Record) (rootless.Place, error) { return rootless.Place{}, errNotLinux }
 
-// Sweep finds nothing: there are no local JVMs here.
 func Sweep(context.Context, bool) ([]string, error) { return nil, nil }

@@ -1,7 +1,7 @@
 //go:build linux
 
-// Package process runs ensembles as local JVMs, from Debian's libzookeeper-java
-// or from an unpacked ZooKeeper distribution.
+// Package process runs ensembles as local JVMs, from Debian's libzookeeper-java or from an unpacked
+// ZooKeeper distribution.
 //
 //	e, err := process.Start(ctx, ensembles.Options{})
 //	if err != nil {
@@ -9,13 +9,13 @@
 //	}
 //	defer e.Down(context.WithoutCancel(ctx))
 //
-// Where we may (root, CAP_NET_ADMIN and CAP_SYS_ADMIN, or inside namespaces of package
-// rootless) each member gets a network namespace, so that its network can be cut.
-// Elsewhere members share 127.0.0.1, and faults can hit only their processes.
+// With the permissions (root, CAP_NET_ADMIN and CAP_SYS_ADMIN, or inside namespaces of package
+// rootless) each member gets a network namespace, so that its network can be cut. Otherwise members
+// share 127.0.0.1, and faults can hit only their processes.
 //
-// The JVMs die with the process that started them, unless the ensemble is kept.
-// What cannot die by itself (namespaces, folders) is recorded in the state registry
-// before it is made, and [Sweep] removes it when its owner is dead.
+// The JVMs end with the process that started them, unless the ensemble is persistent. Namespaces
+// and folders are recorded before they are created, and [Sweep] removes them when their owner is
+// dead.
 package process
 
 import (
@@ -37,11 +37,11 @@ import (
 
 const (
 	serveTimeout = 30 * time.Second // from the first JVM started to a quorum that serves
-	downTimeout  = 10 * time.Second // for killed JVMs to be gone
+	downTimeout  = 10 * time.Second // for killed JVMs to end
 )
 
-// Start runs the members and returns when all of them serve. On an error nothing
-// stays behind. The caller calls Down, unless the ensemble is to be kept.
+// Start runs the members and returns when all of them serve. On an error nothing is left. The
+// caller calls Down, unless the ensemble is persistent.
 func Start(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error) {
 	record, err := setup.New(ensembles.Process, o)
 	if err != nil {
@@ -50,7 +50,7 @@ func Start(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error
 	if record.Command, record.About, err = javaCommand(o.Home); err != nil {
 		return nil, err
 	}
-	// Nobody can guess the name, and have something there already.
+	// The name cannot be guessed, so that nothing can exist there already.
 	record.Dir = filepath.Join(os.TempDir(), record.Prefix()+rand.Text())
 	logf := setup.Logf(o)
 	l := newLocal(record)
@@ -69,7 +69,7 @@ type local struct {
 	launcher *launcher
 	machines []*machine
 	versions []ensembles.Version
-	used     *os.File // the lock of one who has attached; nil for the owner
+	used     *os.File // the lock of an attached process; nil for the owner
 }
 
 func newLocal(r *state.Record) *local { return &local{record: r, launcher: newLauncher()} }
@@ -115,7 +115,7 @@ func (l *local) run(ctx context.Context, e *ensembles.Ensemble) error {
 	return ensembles.WaitServing(ctx, e)
 }
 
-// network gives the members addresses: namespaces where we can have them, else loopback.
+// network assigns the members' addresses: in namespaces if possible, otherwise on loopback.
 func (l *local) network(ctx context.Context, logf func(string, ...any)) error {
 	r := l.record
 	planNetwork(r)
@@ -148,7 +148,6 @@ func (l *local) ensemble() *ensembles.Ensemble {
 	return e
 }
 
-// command is java with the arguments that all members share, until one is upgraded.
 func (l *local) command() []string {
 	if len(l.versions) == 0 {
 		return l.record.Command
@@ -160,8 +159,8 @@ func about(r *state.Record) string {
 	return fmt.Sprintf("local JVMs, ZooKeeper %s from %s", r.Version, r.About)
 }
 
-// down kills the members and removes everything of theirs, also for a cancelled
-// context: an interrupted run must leave nothing behind.
+// down kills the members and removes everything of theirs, also with a cancelled context: an
+// interrupted run must leave nothing.
 func (l *local) down(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), downTimeout)
 	defer cancel()
@@ -177,8 +176,8 @@ func (l *local) down(ctx context.Context) error {
 	return nil
 }
 
-// detach leaves a kept ensemble running. Its JVMs have no Pdeathsig, so they
-// survive the launcher.
+// detach leaves a persistent ensemble running. Its JVMs have no Pdeathsig, so they survive the
+// launcher.
 func (l *local) detach(context.Context) error {
 	l.launcher.stop()
 	return l.used.Close()

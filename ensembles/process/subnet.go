@@ -11,16 +11,15 @@ import (
 	"github.com/vishvananda/netlink"
 )
 
-// testNet is set aside for benchmarks of networks (RFC 2544): no private network
-// and no Docker network is there.
+// testNet is reserved for network benchmarks (RFC 2544): private networks and Docker do not use it.
 var testNet = netip.MustParsePrefix("198.18.0.0/15")
 
-// subnetBits leaves each ensemble room for the host and 29 members.
+// subnetBits leaves room for the host and 29 members.
 const subnetBits = 27
 
-// takeSubnet gives the link the subnet's first address, and takes it back where
-// another route leads there. Looking afterwards leaves no gap in which two
-// ensembles could both find the subnet free. No valid prefix means: taken.
+// takeSubnet gives the link the subnet's first address, and removes it if another route leads
+// there: checking afterwards prevents two ensembles from both taking the subnet. It returns no
+// valid prefix if the subnet is taken.
 func takeSubnet(link netlink.Link, subnet netip.Prefix) (netip.Prefix, error) {
 	address := netlinkAddr(nth(subnet, 1))
 	if err := netlink.AddrAdd(link, address); err != nil {
@@ -35,7 +34,7 @@ func takeSubnet(link netlink.Link, subnet netip.Prefix) (netip.Prefix, error) {
 			continue
 		}
 		if bits, _ := route.Dst.Mask.Size(); bits == 0 {
-			continue // the default route leads everywhere
+			continue
 		}
 		if route.Dst.Contains(address.IP) || subnet.Contains(netip.AddrFrom4([4]byte(route.Dst.IP.To4()))) {
 			return netip.Prefix{}, netlink.AddrDel(link, address)
@@ -51,7 +50,7 @@ func randomSubnet() netip.Prefix {
 	return netip.PrefixFrom(netip.AddrFrom4([4]byte{byte(v >> 24), byte(v >> 16), byte(v >> 8), byte(v)}), subnetBits)
 }
 
-// nth is the nth address of the subnet, with the subnet's length.
+// nth returns the nth address of the subnet, with the subnet's length.
 func nth(subnet netip.Prefix, n int) netip.Prefix {
 	b := subnet.Addr().As4()
 	b[3] += byte(n)

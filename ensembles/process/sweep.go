@@ -19,8 +19,8 @@ import (
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
-// Attach returns a kept ensemble that another process has started, with the same
-// power over its members. Its Down only detaches.
+// Attach returns a persistent ensemble that another process has started, with full control of its
+// members. Its Down only detaches.
 func Attach(_ context.Context, r state.Record) (*ensembles.Ensemble, error) {
 	if !r.Keep {
 		return nil, fmt.Errorf("ensemble %s belongs to process %d and ends with it", r.ID, r.Owner.PID)
@@ -44,10 +44,11 @@ func Attach(_ context.Context, r state.Record) (*ensembles.Ensemble, error) {
 	return e, nil
 }
 
-// Place returns where a kept ensemble's networks are, so that who is not there can join.
+// Place returns the namespaces of a persistent ensemble's networks, so that another process can
+// join them.
 func Place(r state.Record) (rootless.Place, error) {
 	network, err := filepath.Abs(netNSPath(&r, hostNetNS(&r)))
-	if err == nil { // a link would be followed from here, and lead to what is there here
+	if err == nil { // a symbolic link would be resolved in this namespace
 		network, err = filepath.EvalSymlinks(network)
 	}
 	if err != nil {
@@ -60,10 +61,9 @@ func Place(r state.Record) (rootless.Place, error) {
 	return rootless.Place{PID: running[0].PID, Network: network}, nil
 }
 
-// Sweep removes ensembles whose owner is dead: their JVMs, namespaces, links and
-// folders. Kept ones that still run are spared, unless all is set. Those of a
-// living owner, and those that somebody has attached to, are never touched. It
-// returns one line for each ensemble removed.
+// Sweep removes ensembles whose owner is dead: their JVMs, namespaces, links and folders.
+// Persistent ones that run stay, unless all is set. It never touches those with a living owner or
+// an attached process. It returns one line for each ensemble removed.
 func Sweep(ctx context.Context, all bool) (removed []string, err error) {
 	records, err := state.List()
 	errs := []error{err}
@@ -77,7 +77,7 @@ func Sweep(ctx context.Context, all bool) (removed []string, err error) {
 	return removed, errors.Join(errs...)
 }
 
-// sweep removes one ensemble and returns a line about it, or "" where it spares it.
+// sweep removes one ensemble and returns a line about it, or "" if it stays.
 func sweep(ctx context.Context, r *state.Record, all bool) (string, error) {
 	running := len(state.FindAll(mark(r.ID)))
 	if r.OwnerAlive() || r.Keep && running > 0 && !all {
@@ -100,8 +100,7 @@ func sweep(ctx context.Context, r *state.Record, all bool) (string, error) {
 		r.ID, r.Created.Format("2006-01-02 15:04:05"), running, len(r.Members), len(r.Namespaces), r.Dir), nil
 }
 
-// remove kills the members of an ensemble and removes everything of theirs, the
-// record last.
+// remove kills the members of an ensemble and removes everything of theirs, the record last.
 func remove(ctx context.Context, r *state.Record) error {
 	err := kill(ctx, r.ID)
 	if err == nil {
@@ -119,7 +118,7 @@ func remove(ctx context.Context, r *state.Record) error {
 func kill(ctx context.Context, id string) error {
 	left := state.FindAll(mark(id))
 	left = slices.DeleteFunc(left, func(p state.Process) bool {
-		return errors.Is(p.Signal(syscall.SIGKILL), syscall.EPERM) // another user's: it only carries the mark
+		return errors.Is(p.Signal(syscall.SIGKILL), syscall.EPERM) // another user's: it only has the mark
 	})
 	for _, p := range left {
 		if err := wait.Until(ctx, poll, func() bool { return !p.Alive() }); err != nil {
@@ -129,11 +128,10 @@ func kill(ctx context.Context, id string) error {
 	return nil
 }
 
-// Whoever attaches to an ensemble holds a shared lock on its folder, and whoever
-// removes it an exclusive one. The kernel lets go of both when their holder dies,
-// so that a crashed run never blocks a later one.
+// An attached process holds a shared lock on the ensemble's folder; removal needs an exclusive one.
+// The kernel releases both when their holder dies, so that a crashed run never blocks a later one.
 
-// use takes the shared lock. Closing the file gives it back.
+// use takes the shared lock. Closing the file releases it.
 func use(dir string) (*os.File, error) {
 	f, err := lock(dir, syscall.LOCK_SH)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
@@ -142,8 +140,8 @@ func use(dir string) (*os.File, error) {
 	return f, err
 }
 
-// claim takes the exclusive lock; ok is false when somebody uses the ensemble, or
-// removes it already. Without a folder there is nothing to lock, and f is nil.
+// claim takes the exclusive lock; ok is false if the ensemble is in use or being removed. Without a
+// folder f is nil.
 func claim(dir string) (f *os.File, ok bool, err error) {
 	f, err = lock(dir, syscall.LOCK_EX)
 	switch {

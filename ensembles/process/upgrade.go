@@ -13,13 +13,13 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// versionWord begins the argument that names the version which a JVM was started from. Two
-// versions may be the same build, under two names.
+// versionWord begins the argument with the version of a JVM. Two versions may be the same build
+// under two names.
 const versionWord = "-Dzkbench.version="
 
 func versionMark(v ensembles.Version) string { return versionWord + v.Name }
 
-// Upgrade makes the version that of the member's next start.
+// Upgrade sets the version of the member's next start.
 func (m *machine) Upgrade(_ context.Context, v ensembles.Version) error {
 	command, _, err := javaCommand(v.From)
 	if err != nil {
@@ -34,8 +34,8 @@ func (m *machine) Upgrade(_ context.Context, v ensembles.Version) error {
 	})
 }
 
-// Runs returns the version that the member's process was started from, by its command line;
-// where it does not run, the one that it would be started from.
+// Runs returns the version of the member's process, from its command line; if it does not run, that
+// of its next start.
 func (m *machine) Runs(context.Context) (name string, err error) {
 	return name, m.act("finding the version of", func() error {
 		arguments := m.command

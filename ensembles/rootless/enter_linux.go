@@ -13,14 +13,13 @@ import (
 	"github.com/vishvananda/netlink"
 )
 
-// unshare(1) and nsenter(1), which come with every Linux, do what takes a process of a
-// single thread.
+// unshare(1) and nsenter(1) do what needs a single-threaded process.
 var (
 	making  = []string{"unshare", "--user", "--map-root-user", "--net", "--mount", "--"}
 	joining = []string{"nsenter", "--preserve-credentials", "--user", "--mount"}
 )
 
-// ID names the user namespace of this process if it is one of ours; outside it is "".
+// ID returns an ID of this process's user namespace if it is one of ours; outside it is "".
 func ID() string {
 	if !Inside() {
 		return ""
@@ -32,14 +31,13 @@ func ID() string {
 	return id
 }
 
-// What SetUp is told by the environment.
+// Environment variables for SetUp.
 const (
-	trial  = "ZKBENCH_ROOTLESS_TRIAL"  // the process only tries to be inside
-	folder = "ZKBENCH_ROOTLESS_FOLDER" // the working directory, which who enters a mount namespace loses
+	trial  = "ZKBENCH_ROOTLESS_TRIAL"  // the process only tests whether it can be inside
+	folder = "ZKBENCH_ROOTLESS_FOLDER" // the working directory, which is lost when a mount namespace is entered
 )
 
-// SetUp makes 127.0.0.1 answer where this process is inside. Call it first in main. A process
-// with which [Possible] only tries ends here.
+// SetUp enables loopback inside. Call it first in main. A test process of [Possible] exits here.
 func SetUp() error {
 	if !Inside() {
 		return nil
@@ -70,27 +68,26 @@ func setUp() error {
 	return nil
 }
 
-// Enter replaces this process by the same program with these arguments, args[0] included,
-// in new namespaces. It returns only where that fails.
+// Enter replaces this process by the same program with these arguments, args[0] included, in new
+// namespaces. It returns only on an error.
 func Enter(args []string) error { return replace(append(making, self()), args) }
 
-// Place is where somebody is inside: a process, and the path of the network namespace in
-// which it does not stand itself, as that process sees it.
+// Place identifies namespaces: a process inside, and the path of a network namespace other than its
+// own, in its view.
 type Place struct {
 	PID     int
 	Network string
 }
 
-// Join is Enter into the namespaces of somebody who is there.
+// Join is Enter into existing namespaces.
 func Join(p Place, args []string) error { return replace(p.command(), args) }
 
-// JoinCommand is this program with these arguments, to be started in the namespaces of
-// somebody who is there.
+// JoinCommand returns a command that runs this program with these arguments in existing namespaces.
 func JoinCommand(ctx context.Context, p Place, args ...string) *exec.Cmd {
 	return command(ctx, p.command(), args...)
 }
 
-// Command is this program without arguments, to be started in new namespaces.
+// Command returns a command that runs this program without arguments in new namespaces.
 func Command(ctx context.Context) *exec.Cmd { return command(ctx, append(making, self())) }
 
 func (p Place) command() []string {
@@ -104,7 +101,7 @@ func command(ctx context.Context, program []string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// environment is that of a process inside.
+// environment returns the environment of a process inside.
 func environment() []string {
 	env := append(os.Environ(), key+"=1")
 	if dir, err := os.Getwd(); err == nil {
@@ -122,7 +119,7 @@ func replace(program, args []string) error {
 	return fmt.Errorf("starting %s: %w", path, err)
 }
 
-// self is the path of this program.
+// self returns the path of this program.
 func self() string {
 	path, err := os.Executable()
 	if err != nil {
@@ -131,8 +128,8 @@ func self() string {
 	return path
 }
 
-// Possible returns nil where Enter works, or else why not: what forbids it, and what to
-// type. It starts this program, whose main calls [SetUp].
+// Possible returns nil if Enter works, or what forbids it, and the command to allow it. It starts
+// this program, whose main calls [SetUp].
 func Possible(ctx context.Context) error {
 	try := Command(ctx)
 	try.Env = append(try.Env, trial+"=1")

@@ -10,34 +10,32 @@ import (
 
 var errNotLinux = errors.New("network namespaces need Linux")
 
-// Place is where somebody is inside.
 type Place struct {
 	PID     int
 	Network string
 }
 
-// ID is always "": nobody is inside.
+// ID returns "".
 func ID() string { return "" }
 
-// SetUp does nothing.
 func SetUp() error { return nil }
 
-// Rights says that there are no namespaces here.
+// Rights returns an error: namespaces need Linux.
 func Rights() error { return errNotLinux }
 
-// Possible says that there are no namespaces here.
+// Possible returns an error: namespaces need Linux.
 func Possible(context.Context) error { return errNotLinux }
 
-// Enter says that there are no namespaces here.
+// Enter returns an error: namespaces need Linux.
 func Enter([]string) error { return errNotLinux }
 
-// Join says that there are no namespaces here.
+// Join returns an error: namespaces need Linux.
 func Join(Place, []string) error { return errNotLinux }
 
-// Command is a program that is not there.
+// Command returns a command that fails.
 func Command(ctx context.Context) *exec.Cmd { return exec.CommandContext(ctx, "unshare") }
 
-// JoinCommand is a program that is not there.
+// JoinCommand returns a command that fails.
 func JoinCommand(ctx context.Context, _ Place, _ ...string) *exec.Cmd {
 	return exec.CommandContext(ctx, "nsenter")
 }

@@ -7,17 +7,17 @@ import (
 	"os"
 )
 
-// Outside is this user's id outside of the user namespace that this process is in, whoever
-// has made that. mapped is false where the ids are the machine's own.
+// Outside returns this user's ID outside of the user namespace of this process. mapped is false if
+// it is the same.
 func Outside() (id int, mapped bool) { return outside(os.DirFS("/proc"), os.Geteuid()) }
 
-// outside looks up an id in proc, which is /proc: each line of uid_map has the first id
-// inside, the first outside, and how many there are.
+// outside looks up an ID in proc, which is /proc: each line of uid_map has the first ID inside, the
+// first outside, and their number.
 func outside(proc fs.FS, id int) (is int, mapped bool) {
 	const all = 1<<32 - 1
 	text, err := fs.ReadFile(proc, "self/uid_map")
 	if err != nil {
-		return id, false // no Linux: there are no user namespaces
+		return id, false // not Linux: there are no user namespaces
 	}
 	for line := range bytes.Lines(text) {
 		var first, to, count int64

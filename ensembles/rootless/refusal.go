@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// settings are what forbids an ordinary user namespaces, by their files below /proc/sys.
+// settings forbid user namespaces to ordinary users, by their files below /proc/sys.
 var settings = []struct{ name, forbids, allows string }{
 	{"kernel.unprivileged_userns_clone", "0", "1"},
 	{"user.max_user_namespaces", "0", "15000"},
@@ -16,18 +16,18 @@ var settings = []struct{ name, forbids, allows string }{
 	{"kernel.apparmor_restrict_unprivileged_userns", "1", "0"},
 }
 
-// Refused is why the kernel lets this user make no namespaces.
+// Refused is why the kernel does not allow this user namespaces.
 type Refused struct {
-	Why  string // "user.max_user_namespaces is 0"
-	Cure string // what to type, or to do
+	Why  string // such as "user.max_user_namespaces is 0"
+	Cure string // the command or action that allows them
 }
 
 func (r *Refused) Error() string {
 	return fmt.Sprintf("no namespaces can be made without root: %s (%s, or run as root)", r.Why, r.Cure)
 }
 
-// Forbidden returns the setting of this machine that forbids users namespaces, as a
-// [Refused]; nil where there is none that is known.
+// Forbidden returns the setting that forbids users namespaces, as a [Refused]; nil if none is
+// known.
 func Forbidden() error { return forbidden(os.DirFS("/proc")) }
 
 func forbidden(proc fs.FS) error {
@@ -40,8 +40,7 @@ func forbidden(proc fs.FS) error {
 	return nil
 }
 
-// refusal finds in proc, which is /proc, what forbids namespaces. said is what the attempt
-// came to.
+// refusal finds in proc, which is /proc, what forbids namespaces. said is the error of the attempt.
 func refusal(proc fs.FS, said string) error {
 	if err := forbidden(proc); err != nil {
 		return err

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Rights returns nil where this process may make network namespaces, tie them to its own
-// and mount: it has the capabilities, and they reach the namespaces that it is in.
+// Rights returns nil if this process may create network namespaces, link them to its own and mount:
+// it has the capabilities, and they apply to its namespaces.
 func Rights() error {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData
@@ -28,7 +28,7 @@ func Rights() error {
 	return nil
 }
 
-// oursToGovern says whether a namespace of this process belongs to its user namespace.
+// oursToGovern reports whether a namespace of this process belongs to its user namespace.
 func oursToGovern(kind string) bool {
 	ns, err := os.Open("/proc/self/ns/" + kind)
 	if err != nil {
@@ -36,7 +36,7 @@ func oursToGovern(kind string) bool {
 	}
 	defer ns.Close()
 	fd, err := unix.IoctlRetInt(int(ns.Fd()), unix.NS_GET_USERNS)
-	if err != nil { // of a user namespace that is out of sight
+	if err != nil { // it belongs to an invisible user namespace
 		return false
 	}
 	owner := os.NewFile(uintptr(fd), "the user namespace of "+kind)

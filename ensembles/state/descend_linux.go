@@ -14,15 +14,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Adopt makes this process the parent of all processes below it whose own parent ends: a daemon
-// that a driver starts stays in sight.
+// Adopt makes this process the parent of orphaned descendants: a daemon that a driver starts stays
+// visible.
 func Adopt() error { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }
 
-// descendants returns the ids of all processes below the process, the youngest of each parent first.
+// descendants returns the IDs of all processes below pid, the youngest of each parent first.
 func descendants(pid int) (all []int) {
 	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
 	for _, file := range files {
-		text, _ := os.ReadFile(file) // it has ended
+		text, _ := os.ReadFile(file)
 		for _, field := range slices.Backward(strings.Fields(string(text))) {
 			if child, err := strconv.Atoi(field); err == nil {
 				all = append(append(all, child), descendants(child)...)
@@ -42,11 +42,11 @@ func Descendants() (all []Process) {
 	return all
 }
 
-// lastPeer is the process whose connection was accepted last: the next is most likely its, too.
+// lastPeer is the process of the last accepted connection, which probably makes the next too.
 var lastPeer atomic.Int64
 
-// FromHere reports whether the other end of a connection on loopback belongs to this process or to
-// one below it. known is false if the kernel does not tell.
+// FromHere reports whether the other end of a loopback connection belongs to this process or a
+// descendant. known is false if the kernel does not tell.
 func FromHere(c net.Conn) (ours, known bool) {
 	socket, err := netlink.SocketGet(c.RemoteAddr(), c.LocalAddr())
 	if err != nil {
@@ -67,8 +67,8 @@ func FromHere(c net.Conn) (ours, known bool) {
 	return false, true
 }
 
-// hasOpen reports whether a process has a file open, by what its link in /proc says. New files have
-// the highest numbers as a rule.
+// hasOpen reports whether a process has a file open, from its links in /proc. New files usually
+// have the highest numbers.
 func hasOpen(pid int, file string) bool {
 	dir := fmt.Sprintf("/proc/%d/fd", pid)
 	f, err := os.Open(dir)

@@ -4,11 +4,11 @@ package state
 
 import "net"
 
-// Adopt does nothing: this system has no such thing.
+// Adopt does nothing on this system.
 func Adopt() error { return nil }
 
-// Descendants returns nothing: this system does not tell.
+// Descendants returns nothing on this system.
 func Descendants() []Process { return nil }
 
-// FromHere reports that it cannot tell.
+// FromHere cannot tell on this system.
 func FromHere(net.Conn) (ours, known bool) { return false, false }

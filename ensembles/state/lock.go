@@ -8,29 +8,27 @@ import (
 	"strings"
 )
 
-// Lock is the use of an ensemble by this process. The kernel ends it with the process at
-// the latest.
+// Lock is the use of an ensemble by this process. It ends with the process at the latest.
 type Lock struct{ file *os.File }
 
-// ErrLocked says that others use an ensemble in a way that does not go with what was asked.
+// ErrLocked means that other processes use an ensemble in a conflicting way.
 var ErrLocked = errors.New("the ensemble is in use")
 
-// Keep keeps a folder for this process until release is called, or the process ends. It fails
-// where another process keeps it.
+// Keep locks a folder for this process until release is called or the process ends. It fails if
+// another process has locked it.
 func Keep(dir string) (release func(), err error) {
 	f, err := os.Open(dir)
 	if err != nil {
 		return nil, err
 	}
-	if errors.Is(tryLock(f, true), errTaken) { // a file system without locks keeps nothing
+	if errors.Is(tryLock(f, true), errTaken) { // file system without locks
 		return nil, errors.Join(errors.New("another process is writing it"), f.Close())
 	}
 	return func() { _ = f.Close() }, nil
 }
 
-// Acquire locks an ensemble for this process: shared with others, or exclusive where what
-// it is used for would disturb them. what says what for, in a word. The error wraps
-// ErrLocked and names who is in the way.
+// Acquire locks an ensemble for this process: shared, or exclusive if its use would disturb others.
+// what is the purpose in a word. The error wraps ErrLocked and names the conflicting processes.
 func Acquire(id, what string, exclusive bool) (*Lock, error) {
 	if err := open(); err != nil {
 		return nil, fmt.Errorf("locking ensemble %s: %w", id, err)
@@ -42,7 +40,7 @@ func Acquire(id, what string, exclusive bool) (*Lock, error) {
 	if err != nil {
 		return nil, fmt.Errorf("locking ensemble %s: %w", id, err)
 	}
-	if exclusive { // whoever is named there is gone
+	if exclusive {
 		err = f.Truncate(0)
 	}
 	if err == nil {
@@ -54,8 +52,8 @@ func Acquire(id, what string, exclusive bool) (*Lock, error) {
 	return &Lock{f}, nil
 }
 
-// openLocked opens the file, and locks it. One that its last user has removed meanwhile is
-// opened anew.
+// openLocked opens and locks the file. If its last user has removed it meanwhile, it is opened
+// again.
 func openLocked(name string, exclusive bool) (*os.File, error) {
 	for {
 		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
@@ -87,7 +85,7 @@ func (l *Lock) Release() error {
 
 // users names the living processes that have locked the file: "process 17 (churn)".
 func users(name string) (found []string) {
-	text, _ := os.ReadFile(name) // nobody is named then
+	text, _ := os.ReadFile(name) // then no process is named
 	for line := range bytes.Lines(text) {
 		who, what, _ := strings.Cut(strings.TrimSpace(string(line)), " ")
 		if p := ParseProcess(who); p.Alive() {

@@ -14,18 +14,16 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// Process names one operating system process for ever: a process id is used
-// again, an id with its start time is not.
+// Process identifies a process: process IDs are reused, but not together with the start time.
 type Process struct {
 	PID   int    `json:"pid"`
-	Start string `json:"start"` // boot id and clock ticks since boot, opaque
+	Start string `json:"start"` // boot ID and clock ticks since boot, opaque
 }
 
-// String returns the process as PID:START, which [ParseProcess] reads.
+// String returns the process as PID:START, for [ParseProcess].
 func (p Process) String() string { return fmt.Sprintf("%d:%s", p.PID, p.Start) }
 
-// ParseProcess reads what String wrote. Anything else is the zero Process, which
-// is nobody.
+// ParseProcess parses the output of String. Anything else gives the zero Process.
 func ParseProcess(text string) Process {
 	pid, start, _ := strings.Cut(text, ":")
 	n, err := strconv.Atoi(pid)
@@ -35,17 +33,16 @@ func ParseProcess(text string) Process {
 	return Process{PID: n, Start: start}
 }
 
-// Self returns the calling process.
 func Self() Process {
 	p, err := Find(os.Getpid())
 	if err != nil {
-		// Without /proc the start is not known.
+		// Without /proc the start time is unknown.
 		return Process{PID: os.Getpid()}
 	}
 	return p
 }
 
-// Find returns the process that has this id now.
+// Find returns the process that has this ID now.
 func Find(pid int) (Process, error) {
 	_, start, err := observe(pid)
 	if err != nil {
@@ -54,11 +51,10 @@ func Find(pid int) (Process, error) {
 	return Process{PID: pid, Start: start}, nil
 }
 
-// FindAll returns the processes that were started with this argument. So a record
-// needs no list of processes, and misses none whose parent died before it could
-// write it down.
+// FindAll returns the processes that were started with this argument. A record needs no list of
+// processes, which might miss one whose parent died early.
 func FindAll(argument string) []Process {
-	all, _ := procfs.AllProcs() // none without /proc
+	all, _ := procfs.AllProcs()
 	var found []Process
 	for _, candidate := range all {
 		arguments, err := candidate.CmdLine()
@@ -82,18 +78,18 @@ func (p Process) Arguments() []string {
 	return arguments
 }
 
-// Signal sends a signal to this process, and never to a later one with its id.
-// It is no error when the process has ended, or never was.
+// Signal sends a signal to this process, and never to a later one with its ID. It is not an error
+// if the process has ended.
 func (p Process) Signal(s os.Signal) error {
 	if !p.Alive() {
 		return nil
 	}
-	handle, err := os.FindProcess(p.PID) // holds on to the process where the kernel has pidfds
+	handle, err := os.FindProcess(p.PID) // refers to the process if the kernel has pidfds
 	if err != nil {
 		return fmt.Errorf("finding process %d: %w", p.PID, err)
 	}
 	defer handle.Release()
-	if !p.Alive() { // it ended in between, and the handle may be somebody else's
+	if !p.Alive() {
 		return nil
 	}
 	if err := handle.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
@@ -102,9 +98,8 @@ func (p Process) Signal(s os.Signal) error {
 	return nil
 }
 
-// Alive reports whether the process still runs. One that has ended and that its
-// parent has not yet waited for is not alive. Without /proc there is no start
-// time, and an id that is in use is taken for the process.
+// Alive reports whether the process still runs. A zombie is not alive. Without /proc there is no
+// start time, and a process with the ID is taken for it.
 func (p Process) Alive() bool {
 	if p.PID == 0 {
 		return false
@@ -124,7 +119,7 @@ func (p Process) Alive() bool {
 	if state != "Z" && state != "X" {
 		return true
 	}
-	// The first thread of a dying process shows as Z while others still hold its sockets.
+	// The first thread of a dying process is a zombie while others still hold its sockets.
 	threads, err := procfs.AllThreads(p.PID)
 	return err == nil && len(threads) > 1
 }
@@ -141,8 +136,7 @@ func (p Process) Stopped() bool {
 	})
 }
 
-// observe returns the state of the process that has this id, a letter of proc(5), and
-// when it was started.
+// observe returns the state of a process, a letter of proc(5), and its start time.
 func observe(pid int) (state, start string, err error) {
 	p, err := procfs.NewProc(pid)
 	if err != nil {
@@ -152,7 +146,7 @@ func observe(pid int) (state, start string, err error) {
 	return stat.State, boot() + "/" + strconv.FormatUint(stat.Starttime, 10), err
 }
 
-// boot names this boot of the machine: earlier ones counted the same ticks.
+// boot identifies this boot of the machine: ticks of earlier ones are the same.
 var boot = sync.OnceValue(func() string {
 	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -163,7 +157,7 @@ var boot = sync.OnceValue(func() string {
 
 // Group returns the processes of a process group.
 func Group(id int) []Process {
-	all, _ := procfs.AllProcs() // none without /proc
+	all, _ := procfs.AllProcs()
 	var found []Process
 	for _, candidate := range all {
 		if stat, err := candidate.Stat(); err != nil || stat.PGRP != id {
@@ -176,17 +170,17 @@ func Group(id int) []Process {
 	return found
 }
 
-// Marked returns the processes that have a variable in their environment, with its value,
-// as far as their environments can be read. Those of another PID namespace, a container's, are
-// not ours: a process that their value names has another id there.
+// Marked returns the processes that have a variable in their environment, with its value, as far as
+// environments are readable. Processes of another PID namespace, such as a container's, are not
+// ours: process IDs in their values have another meaning.
 func Marked(variable string) map[Process]string {
-	all, _ := procfs.AllProcs() // none without /proc
+	all, _ := procfs.AllProcs()
 	found := map[Process]string{}
 	for _, candidate := range all {
 		if pidNamespace(candidate.PID) != pidNamespace(os.Getpid()) {
 			continue
 		}
-		environment, _ := candidate.Environ() // none of another user's
+		environment, _ := candidate.Environ() // unreadable for other users' processes
 		for _, entry := range environment {
 			value, ok := strings.CutPrefix(entry, variable+"=")
 			if !ok {
@@ -200,8 +194,8 @@ func Marked(variable string) map[Process]string {
 	return found
 }
 
-// pidNamespace names the namespace in which a process has its id; "" where that is not known.
+// pidNamespace identifies the namespace of a process's ID; "" if unknown.
 func pidNamespace(pid int) string {
-	name, _ := os.Readlink(fmt.Sprintf("/proc/%d/ns/pid", pid)) // nor is the environment then
+	name, _ := os.Readlink(fmt.Sprintf("/proc/%d/ns/pid", pid))
 	return name
 }

@@ -1,9 +1,9 @@
-// Package state records which ensembles this machine runs. What a crashed run left
-// behind can be found by it, and what a living run uses is left alone.
+// Package state records the ensembles on this machine, so that those of crashed runs can be removed
+// and those in use are left alone.
 //
-// Each live ensemble of local JVMs has one JSON file in [Dir]. It is written before
-// the first thing is made and removed after the last one is gone. Docker keeps the
-// records of ensembles of containers, as labels.
+// Each ensemble of local JVMs has one JSON file in [Dir]. It is written before anything is created
+// and removed after everything is. For ensembles of containers, Docker stores the records as
+// labels.
 //
 //	r := state.Record{ID: id, Kind: ensembles.Process, Owner: state.Self(), Dir: dir}
 //	err := state.Save(r)
@@ -29,38 +29,38 @@ import (
 	"github.com/zkbench/zkbench/report/safefile"
 )
 
-// Record is one ensemble on this machine, and all that was made for it.
+// Record is one ensemble on this machine, and everything that was created for it.
 type Record struct {
 	ID      string         `json:"id"`
 	Kind    ensembles.Kind `json:"kind"`
-	Host    string         `json:"host"`  // where process ids and paths mean something; Save fills it in
-	Owner   Process        `json:"owner"` // who started it
+	Host    string         `json:"host"`  // where process IDs and paths are valid; set by Save
+	Owner   Process        `json:"owner"` // the process that started it
 	Keep    bool           `json:"keep"`  // it outlives its owner
 	Created time.Time      `json:"created"`
 
 	About   string        `json:"about"`
 	Version string        `json:"version"`          // empty until the ensemble serves
 	Tick    time.Duration `json:"tick"`             // nanoseconds
-	Secure  []string      `json:"secure,omitempty"` // what the members ask of clients
+	Secure  []string      `json:"secure,omitempty"` // what members require of clients
 	Members []Member      `json:"members"`
 
 	Dir        string   `json:"dir"`                  // holds every member's data, configuration and log
 	Namespaces []string `json:"namespaces,omitempty"` // names of its network namespaces
 	Links      []string `json:"links,omitempty"`      // network links on the host's side
-	// UserNS is the user namespace, of [rootless.ID], in which its networks are; "" where they
-	// are the machine's. Who is not in it neither reaches the members nor sees the namespaces.
+	// UserNS is the user namespace ([rootless.ID]) of its networks; "" for the machine's. Processes
+	// outside of it neither reach the members nor see the namespaces.
 	UserNS  string   `json:"userns,omitempty"`
-	Command []string `json:"command,omitempty"` // java and its arguments, up to those of one member
+	Command []string `json:"command,omitempty"` // java and its arguments, without those of single members
 }
 
 // Member is the part of a record about one server.
 type Member struct {
 	Name      string `json:"name"`
-	ID        int    `json:"id"`                  // myid, 1 based
-	Observer  bool   `json:"observer,omitempty"`  // it has no vote
-	IP        string `json:"ip"`                  // in the ensemble's network
-	Ports     [3]int `json:"ports"`               // client, quorum, election
-	Published int    `json:"published,omitempty"` // the client port on 127.0.0.1, where clients cannot dial IP
+	ID        int    `json:"id"`                 // myid, from 1
+	Observer  bool   `json:"observer,omitempty"` // it does not vote
+	IP        string `json:"ip"`                 // in the ensemble's network
+	Ports     [3]int `json:"ports"`              // client, quorum, election
+	Published int    `json:"published,omitempty"`
 	NetNS     string `json:"netns,omitempty"`     // a path that setns accepts
 	Container string `json:"container,omitempty"` // container id
 }
@@ -73,17 +73,17 @@ func (m Member) Addr() string {
 	return net.JoinHostPort(m.IP, strconv.Itoa(m.Ports[0]))
 }
 
-// OwnerAlive reports whether the process that started the ensemble runs. A
-// process of another host counts as alive: nobody here can know.
+// OwnerAlive reports whether the process that started the ensemble runs. A process of another host
+// counts as alive: that is unknown here.
 func (r Record) OwnerAlive() bool {
 	return r.Host != "" && r.Host != Host() || r.Owner.Alive()
 }
 
-// Here reports whether this process is where the ensemble's networks are.
+// Here reports whether this process is in the user namespace of the ensemble's networks.
 func (r Record) Here() bool { return r.UserNS == rootless.ID() }
 
-// Ensemble returns what the record says as an ensemble: enough to ask the members
-// for their status, without power over them. Its Down does nothing.
+// Ensemble returns an ensemble from the record: enough to ask the members for their status, without
+// control of them. Its Down does nothing.
 func (r Record) Ensemble() *ensembles.Ensemble {
 	e := &ensembles.Ensemble{
 		ID: r.ID, Kind: r.Kind, About: r.About, Version: r.Version, Tick: r.Tick,
@@ -97,8 +97,8 @@ func (r Record) Ensemble() *ensembles.Ensemble {
 	return e
 }
 
-// Dir returns the folder of the records: $ZKBENCH_STATE, or zkbench in the user's
-// cache folder, or one of the user's in the temporary folder where there is no home.
+// Dir returns the folder of the records: $ZKBENCH_STATE, zkbench in the user's cache folder, or,
+// without a home, a folder in the temporary folder.
 func Dir() string {
 	if dir := os.Getenv("ZKBENCH_STATE"); dir != "" {
 		return dir
@@ -109,8 +109,8 @@ func Dir() string {
 	return filepath.Join(os.TempDir(), fmt.Sprintf("zkbench-%d", os.Geteuid()))
 }
 
-// trusted returns an error if the folder of the records is not ours alone to write. That
-// it is not there wraps fs.ErrNotExist.
+// trusted returns an error unless only this user can write to the folder of the records. If it does
+// not exist, the error wraps fs.ErrNotExist.
 func trusted() error {
 	info, err := os.Lstat(Dir())
 	if err == nil {
@@ -122,7 +122,7 @@ func trusted() error {
 	return nil
 }
 
-// open makes the folder of the records where there is none.
+// open creates the folder of the records if there is none.
 func open() error {
 	if err := os.MkdirAll(filepath.Dir(Dir()), 0o755); err != nil {
 		return err
@@ -133,8 +133,8 @@ func open() error {
 	return trusted()
 }
 
-// Save writes the record, replacing an older one of the same ensemble. A reader
-// sees the old or the new one, never half of either.
+// Save writes the record, replacing an older one of the same ensemble. A reader sees the old or the
+// new one, never a part.
 func Save(r Record) error {
 	r.Host = Host()
 	text, err := json.MarshalIndent(r, "", "  ")
@@ -154,9 +154,8 @@ func Save(r Record) error {
 	return nil
 }
 
-// List reads all records of this host: the folder may be shared with others, such
-// as development containers. Records that cannot be read are left out and named
-// in the error, which comes beside the others.
+// List reads all records of this host: the folder may be shared with others, such as development
+// containers. Unreadable records are left out and named in the error.
 func List() ([]Record, error) {
 	if err := trusted(); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -172,7 +171,7 @@ func List() ([]Record, error) {
 	for _, name := range names {
 		r, err := read(name)
 		switch {
-		case errors.Is(err, fs.ErrNotExist): // removed by its owner just now
+		case errors.Is(err, fs.ErrNotExist): // just removed by its owner
 		case err != nil:
 			errs = append(errs, err)
 		case r.Host == Host():
@@ -182,7 +181,7 @@ func List() ([]Record, error) {
 	return records, errors.Join(errs...)
 }
 
-// Remove forgets an ensemble. It is no error when there is no record of it.
+// Remove removes the record of an ensemble. It may be called twice.
 func Remove(id string) error {
 	for _, name := range []string{file(id), lockFile(id)} {
 		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -192,7 +191,7 @@ func Remove(id string) error {
 	return nil
 }
 
-// Host names this machine and process namespace: where a process id means something.
+// Host identifies this machine and process namespace, where a process ID is valid.
 func Host() string {
 	name, err := os.Hostname()
 	if err != nil {
@@ -200,7 +199,7 @@ func Host() string {
 	}
 	namespace, err := os.Readlink("/proc/self/ns/pid")
 	if err != nil {
-		return name // no Linux: one namespace is all there is
+		return name // not Linux: there is one namespace
 	}
 	return name + "/" + namespace
 }
@@ -226,8 +225,8 @@ func read(name string) (Record, error) {
 	return r, nil
 }
 
-// strange returns something that the record names and that was not made for its ensemble;
-// "" where there is nothing. All that it names is removed with the ensemble.
+// strange returns something in the record that was not created for its ensemble, or "". Everything
+// in a record is removed with the ensemble.
 func (r Record) strange() string {
 	if r.Dir != "" && (!filepath.IsAbs(r.Dir) || !strings.HasPrefix(filepath.Base(r.Dir), r.Prefix()) || r.Dir != filepath.Clean(r.Dir)) {
 		return "the folder " + strconv.Quote(r.Dir)
@@ -245,8 +244,7 @@ func (r Record) strange() string {
 	return ""
 }
 
-// Prefix begins the names of the folder and of the network namespaces of an ensemble.
+// Prefix begins the names of an ensemble's folder and network namespaces.
 func (r Record) Prefix() string { return "zkbench-" + r.ID + "-" }
 
-// LinkName is the name of the network link by which this host reaches the ensemble.
 func (r Record) LinkName() string { return "zkb" + r.ID }

@@ -11,8 +11,8 @@ import (
 	"github.com/zkbench/zkbench/ensembles/rootless"
 )
 
-// ours says why what the folder holds cannot be believed: it belongs to somebody else, or
-// somebody else may write to it. What a record names is removed, and its command is run.
+// ours returns why the folder cannot be trusted: it belongs to another user, or another user may
+// write to it. What a record names is removed, and its command is run.
 func ours(dir string, info fs.FileInfo) error {
 	owner := info.Sys().(*syscall.Stat_t).Uid
 	switch {
@@ -27,8 +27,8 @@ func ours(dir string, info fs.FileInfo) error {
 	return nil
 }
 
-// foreign says whose folder it is. In a user namespace users have other numbers, and who has
-// none there is shown as 65534.
+// foreign returns whose folder it is. In a user namespace users have other numbers; an unmapped
+// user is shown as 65534.
 func foreign(dir string, owner uint32, here, outside int, mapped bool) error {
 	if !mapped {
 		return fmt.Errorf("%s belongs to user %d, and this is user %d", dir, owner, here)

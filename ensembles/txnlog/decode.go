@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// digestSize is the length of a TxnDigest (version, digest of the tree), which
-// servers from 3.6 on write after the body.
+// digestSize is the length of a TxnDigest (version, digest of the tree), which servers from 3.6 on
+// write after the body.
 const digestSize = 4 + 8
 
 // The types as ZooKeeper numbers them (ZooDefs.OpCode).
@@ -19,14 +19,14 @@ var types = map[int32]Type{
 	-10: OpenSession, -11: CloseSession, -1: Error,
 }
 
-// Two of the creates have a body of their own.
+// Creates with another body.
 const (
 	createContainer = 19
 	createTTL       = 21
 )
 
-// fields reads the fields of a record one after the other. After the first that
-// is not there, short is set and all others are zero.
+// fields reads the fields of a record one after the other. After the first missing one, short is
+// set and all others are zero.
 type fields struct {
 	rest  []byte
 	short bool
@@ -61,7 +61,7 @@ func (f *fields) bool() bool {
 	return b != nil && b[0] != 0
 }
 
-// bytes reads a buffer or a string. Length -1 stands for null.
+// bytes reads a buffer or a string. Length -1 is null.
 func (f *fields) bytes() []byte {
 	n := f.int32()
 	if n == -1 {
@@ -72,8 +72,7 @@ func (f *fields) bytes() []byte {
 
 func (f *fields) string() string { return string(f.bytes()) }
 
-// each calls do for every element of a vector. It ends where the elements do,
-// whatever the length says.
+// each calls do for every element of a vector, at most until the record ends.
 func (f *fields) each(do func()) {
 	for n := f.int32(); n > 0 && !f.short; n-- {
 		do()
@@ -85,15 +84,14 @@ func (f *fields) acl() {
 	f.each(func() { f.int32(); f.bytes(); f.bytes() })
 }
 
-// header reads a TxnHeader. The type is as ZooKeeper numbers it.
+// header reads a TxnHeader. code is ZooKeeper's number of the type.
 func (f *fields) header() (e Entry, code int32) {
 	e.Session, e.Cxid, e.Zxid = f.int64(), f.int32(), f.int64()
 	e.Time = time.UnixMilli(f.int64())
 	return e, f.int32()
 }
 
-// body reads what follows the header. Known is false where it cannot be
-// understood to its end.
+// body reads what follows the header. known is false if it was not understood to its end.
 func (e *Entry) body(code int32, f *fields) (known bool) {
 	known = true
 	switch e.Type = types[code]; e.Type {
@@ -116,10 +114,9 @@ func (e *Entry) body(code int32, f *fields) (known bool) {
 	return known && onlyDigest(f.rest)
 }
 
-// onlyDigest reports whether what is left after a body is nothing or a digest.
+// onlyDigest reports whether the rest after a body is empty or a digest.
 func onlyDigest(rest []byte) bool { return len(rest) == 0 || len(rest) == digestSize }
 
-// operation reads one change: a body, or a part of a multi.
 func operation(code int32, f *fields) Op {
 	o := Op{Type: types[code]}
 	switch o.Type {
@@ -129,14 +126,14 @@ func operation(code int32, f *fields) Op {
 		f.acl()
 		switch code {
 		case createContainer:
-			f.int32() // parentCVersion
+			f.int32()
 		case createTTL:
-			f.int32() // parentCVersion
-			f.int64() // ttl
+			f.int32()
+			f.int64()
 		default:
 			o.Ephemeral = f.bool()
-			if len(f.rest) > 0 { // servers before 3.4 do not write it
-				f.int32() // parentCVersion
+			if len(f.rest) > 0 { // absent from servers before 3.4
+				f.int32()
 			}
 		}
 	case Delete:
@@ -169,13 +166,13 @@ func (o *Op) data(f *fields) {
 // errorSize is the length of an error's body, in bytes.
 const errorSize = 4
 
-// multi reads the parts: a type, and a body of its own length.
+// multi reads the parts: a type and a body with a length each.
 func (e *Entry) multi(f *fields) (known bool) {
 	known = true
 	f.each(func() {
 		code := f.int32()
 		part := fields{rest: f.bytes()}
-		if types[code] == Error && len(part.rest) > errorSize { // undone before this member wrote it down
+		if types[code] == Error && len(part.rest) > errorSize { // undone before this member logged it
 			e.Parts = append(e.Parts, Op{Type: Error})
 			return
 		}
@@ -188,9 +185,8 @@ func (e *Entry) multi(f *fields) (known bool) {
 		}
 		e.Parts = append(e.Parts, o)
 	})
-	// A part that failed undid the others (DataTree.processTxn). A member writes those
-	// before it as they would have been, or, if it was late with that, as errors with the
-	// bodies that they would have had: so nothing of them is kept.
+	// A failed part undoes the others (DataTree.processTxn). A member logs the parts before it as
+	// they would have been, or as errors with those bodies: so they are not kept.
 	if slices.ContainsFunc(e.Parts, func(o Op) bool { return o.Type == Error }) {
 		for i, o := range e.Parts {
 			e.Parts[i] = Op{Type: Error, Err: o.Err}
@@ -202,8 +198,8 @@ func (e *Entry) multi(f *fields) (known bool) {
 	return known
 }
 
-// closeSession reads the removed paths. Servers before 3.6, and later ones that
-// are told so, write none; a digest that follows is no list.
+// closeSession reads the removed paths. Servers before 3.6, and later ones if configured, write
+// none; a digest may follow.
 func (e *Entry) closeSession(f *fields) (known bool) {
 	body := f.rest
 	f.each(func() {

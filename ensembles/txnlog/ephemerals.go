@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// ephemerals are the ephemeral nodes that stand, as far as the entries so far tell. Servers before
-// 3.6 do not write which nodes went with a session, nor do later ones that are told not to
-// (zookeeper.closeSessionTxn.enabled=false): it follows from what the session had.
+// ephemerals are the existing ephemeral nodes, by the entries so far. Servers before 3.6, and later
+// ones with zookeeper.closeSessionTxn.enabled=false, do not log which nodes a session's end
+// removed: those that it had.
 type ephemerals struct {
-	owner map[string]int64 // by path
+	owner map[string]int64
 	of    map[int64]map[string]bool
 }
 
@@ -17,7 +17,7 @@ func newEphemerals() ephemerals {
 	return ephemerals{owner: map[string]int64{}, of: map[int64]map[string]bool{}}
 }
 
-// pass takes an entry in. A CloseSession that does not list what it removed is given that.
+// pass processes an entry. It adds the removed nodes to a CloseSession that does not list them.
 func (s ephemerals) pass(e *Entry) {
 	ops := []Op{e.Op}
 	if e.Type == Multi {

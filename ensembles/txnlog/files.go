@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Select returns those of the file names that are logs and can hold entries after
-// a zxid, oldest first. A log is named after the zxid of its first entry.
+// Select returns the names of logs that can hold entries after a zxid, oldest first. A log is named
+// after the zxid of its first entry.
 func Select(names []string, after int64) []string {
 	type log struct {
 		name  string
@@ -25,7 +25,7 @@ func Select(names []string, after int64) []string {
 	var selected []string
 	for i, l := range logs {
 		if i+1 < len(logs) && logs[i+1].first <= after+1 {
-			continue // all that is asked for is in later files
+			continue // all requested entries are in later files
 		}
 		selected = append(selected, l.name)
 	}

@@ -7,34 +7,33 @@ import (
 	"slices"
 )
 
-// Summary says how complete a merged log is.
+// Summary tells how complete a merged log is.
 type Summary struct {
-	Entries int   // delivered
+	Entries int
 	Last    int64 // zxid of the last one
 	Gaps    []Gap
-	// Uncommitted counts entries that were left out: a member wrote them down and
-	// was cut off before the ensemble agreed.
+	// Uncommitted counts entries that were left out: a member logged them and was isolated before
+	// the ensemble agreed.
 	Uncommitted int
-	Torn        int // files that ended in half an entry
-	Unknown     int // entries that were not understood, or not to their end, in all logs
+	Torn        int // files that ended inside an entry
+	Unknown     int // entries that no log had in a form that was understood to the end
 }
 
-// Gap is a row of zxids of one epoch that no log has.
+// Gap is a range of zxids of one epoch that no log has.
 type Gap struct{ From, To int64 }
 
 func (g Gap) String() string {
 	return fmt.Sprintf("epoch %d: %d transactions, %#x to %#x", epoch(g.From), g.To-g.From+1, g.From, g.To)
 }
 
-// Merge calls each for what an ensemble committed, in order: entries with zxids
-// above after and up to upTo. Logs are those of the members that vote, each file by file;
-// the leader's comes first. UpTo is the last zxid that a member has applied,
-// which is committed; 0 for whatever the logs hold.
+// Merge calls each for what an ensemble committed, in order: entries with zxids above after and up
+// to upTo. logs are those of the voting members, each file by file; the leader's comes first. upTo
+// is the last zxid that a member has applied, which is committed; 0 for all entries.
 //
-// What the leader's log lacks is taken from the others. Zxids of an epoch count by
-// one, so what nobody has is a [Gap], except for the end of an earlier epoch: how
-// far that one went can only be seen in a log that has it. Logs that disagree are
-// an error, as is a log that is damaged before its end.
+// Entries that the leader's log lacks are taken from the others. Zxids of an epoch count by one, so
+// missing ones are a [Gap], except at the end of an earlier epoch, whose last zxid is known only
+// from a log that has it. Logs that disagree are an error, as is a log that is damaged before its
+// end.
 func Merge(after, upTo int64, each func(Entry) error, logs ...[]io.Reader) (Summary, error) {
 	if upTo > 0 && upTo <= after {
 		return Summary{Last: after}, nil
@@ -54,7 +53,7 @@ func Merge(after, upTo int64, each func(Entry) error, logs ...[]io.Reader) (Summ
 // head is a log and its next entry; none at its end.
 type head struct {
 	r     *Reader
-	last  int64 // zxid of the entry before
+	last  int64 // zxid of the previous entry
 	next  Entry
 	ended bool
 }
@@ -63,14 +62,13 @@ type merger struct {
 	upTo     int64
 	each     func(Entry) error
 	logs     []*head // the leader's first
-	by       []*head // those that have the entry in hand
+	by       []*head // logs whose next entry is the current one
 	pending  []claimed
 	standing ephemerals
 	s        Summary
 }
 
-// claimed is an entry of which it is not known yet whether it was committed, and
-// the logs that have it.
+// claimed is an entry that may not be committed, and the logs that have it.
 type claimed struct {
 	entry Entry
 	by    []*head
@@ -97,7 +95,7 @@ func (m *merger) run() error {
 		if err := m.take(e); err != nil {
 			return err
 		}
-		// What comes after upTo may be half written: it is not even read.
+		// Later entries may be incomplete and are not read.
 		if e.Zxid == m.upTo {
 			break
 		}
@@ -127,8 +125,8 @@ func (m *merger) advance(logs []*head) (err error) {
 	return nil
 }
 
-// lowest returns the entry with the lowest zxid of all that are next, and sets by
-// to the logs that have it: to none where all have ended.
+// lowest returns the next entry with the lowest zxid, and sets by to the logs that have it; none if
+// all have ended.
 func (m *merger) lowest() (e Entry, err error) {
 	m.by = m.by[:0]
 	for _, l := range m.logs {
@@ -155,8 +153,8 @@ func (m *merger) take(e Entry) error {
 	return nil
 }
 
-// committed reports whether an entry is known to be committed: the leader has it or
-// a later one of its epoch, or the leader has said so.
+// committed reports whether an entry is known to be committed: the leader has it or a later one of
+// its epoch, or has applied it.
 func (m *merger) committed(zxid int64) bool {
 	leader := m.logs[0]
 	return m.by[0] == leader ||
@@ -164,11 +162,11 @@ func (m *merger) committed(zxid int64) bool {
 		m.upTo > 0 && epoch(zxid) == epoch(m.upTo)
 }
 
-// decide delivers those of the pending entries, all of one epoch, that were committed. What
-// a majority has written down was. What fewer have was not where the leader went from the
-// entry before straight on to a new epoch: a leader that was cut off keeps in its log what
-// nobody agreed to, even when it follows again. Else the leader had it by a snapshot, if a
-// log has it that goes on in a later epoch.
+// decide delivers the committed ones of the pending entries, all of one epoch. An entry that a
+// majority has logged was committed. One that fewer have was not if the leader's log goes from the
+// entry before directly to a new epoch: an isolated leader keeps entries in its log that were never
+// agreed to, even when it follows again. Otherwise the leader received it in a snapshot, if a log
+// has it that continues in a later epoch.
 func (m *merger) decide() error {
 	straight := m.logs[0].straight(m.pending[0].entry.Zxid)
 	for _, p := range m.pending {
@@ -185,8 +183,8 @@ func (m *merger) decide() error {
 	return nil
 }
 
-// straight says whether the log has the entry before the one with this zxid, and then the
-// first of a later epoch.
+// straight reports whether the log has the entry before zxid, followed by the first of a later
+// epoch.
 func (l *head) straight(zxid int64) bool {
 	return !l.ended && l.last == zxid-1 && l.next.Zxid == epoch(l.next.Zxid)<<32+1
 }
@@ -199,7 +197,7 @@ func (m *merger) deliver(e Entry) error {
 	return m.each(e)
 }
 
-// gap notes what is missing between the last entry and the one with this zxid.
+// gap records the zxids missing between the last entry and next.
 func (m *merger) gap(next int64) {
 	from := m.s.Last + 1
 	if epoch(next) != epoch(m.s.Last) {
@@ -210,8 +208,8 @@ func (m *merger) gap(next int64) {
 	}
 }
 
-// same reports whether two members mean the same transaction. What only one of two
-// versions of ZooKeeper writes is not compared.
+// same reports whether two members' entries are the same transaction. Fields that only some
+// versions of ZooKeeper write are not compared.
 func same(a, b *Entry) bool {
 	return a.Session == b.Session && a.Cxid == b.Cxid && a.Time.Equal(b.Time) && a.Timeout == b.Timeout &&
 		sameOp(a.Op, b.Op) && slices.EqualFunc(a.Parts, b.Parts, sameOp) &&

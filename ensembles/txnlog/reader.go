@@ -14,10 +14,10 @@ import (
 
 // Reader reads one member's log.
 type Reader struct {
-	// Torn counts files that ended in half an entry so far: a server was killed while it
-	// wrote, or is writing now. Such an entry is not delivered.
+	// Torn counts files that ended inside an entry: a server was killed while it wrote, or is
+	// writing now. Such an entry is not delivered.
 	Torn    int
-	Unknown int // entries so far that were not understood, or not to their end
+	Unknown int // entries so far that were not understood to the end
 
 	after int64
 	files []io.Reader
@@ -31,14 +31,13 @@ type Reader struct {
 	err error
 }
 
-// NewReader returns a reader of one member's log files, oldest first. It skips
-// entries up to the zxid after.
+// NewReader returns a reader of one member's log files, oldest first. It skips entries up to the
+// zxid after.
 func NewReader(after int64, files ...io.Reader) *Reader {
 	return &Reader{after: after, last: after, files: files}
 }
 
-// All returns the entries that are left, in the order of their zxids. It ends
-// after the first error.
+// All returns the remaining entries in the order of their zxids. It ends after the first error.
 func (r *Reader) All() iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		for {
@@ -50,8 +49,8 @@ func (r *Reader) All() iter.Seq2[Entry, error] {
 	}
 }
 
-// Next returns the next entry, and io.EOF after the last one. An entry that is
-// damaged, with others behind it, is an error that says where.
+// Next returns the next entry, and io.EOF after the last one. For a damaged entry that others
+// follow, the error has its position.
 func (r *Reader) Next() (Entry, error) {
 	for r.err == nil {
 		txn, err := r.txn()
@@ -64,7 +63,7 @@ func (r *Reader) Next() (Entry, error) {
 		switch {
 		case f.short:
 			r.Unknown++
-		case e.Zxid > r.last: // else it comes again after a restart, or is not asked for
+		case e.Zxid > r.last: // otherwise it is repeated after a restart, or not requested
 			r.last = e.Zxid
 			if !e.body(code, &f) {
 				r.Unknown++
@@ -75,7 +74,7 @@ func (r *Reader) Next() (Entry, error) {
 	return Entry{}, r.err
 }
 
-// txn returns the bytes of the next transaction. They are valid until the next call.
+// txn returns the bytes of the next transaction, valid until the next call.
 func (r *Reader) txn() ([]byte, error) {
 	for {
 		if r.src == nil {
@@ -96,8 +95,8 @@ func (r *Reader) txn() ([]byte, error) {
 	}
 }
 
-// open reads a file's header: magic, version, database id. A server that died
-// before it wrote one leaves an empty file.
+// open reads a file's header: magic, version, database ID. A server that died before it wrote one
+// leaves an empty file.
 func (r *Reader) open() error {
 	src := bufio.NewReaderSize(r.file, 1<<16)
 	var head [16]byte
@@ -120,8 +119,8 @@ func (r *Reader) open() error {
 	return nil
 }
 
-// entry reads one entry: checksum, length, transaction, and the byte 'B'. It
-// returns nil at the end of the file, which zeros may fill.
+// entry reads one entry: checksum, length, transaction, and the byte 'B'. It returns nil at the end
+// of the file, which may be filled with zeros.
 func (r *Reader) entry() ([]byte, error) {
 	var head [12]byte
 	n, err := io.ReadFull(r.src, head[:])
@@ -160,8 +159,8 @@ func (r *Reader) entry() ([]byte, error) {
 	return txn, nil
 }
 
-// read returns the next n bytes. It does not believe n before the bytes are
-// there, so a damaged length takes no more memory than the file has bytes.
+// read returns the next n bytes. It allocates as the bytes arrive, so that a damaged length needs
+// no more memory than the file's size.
 func (r *Reader) read(n int) ([]byte, error) {
 	r.buf = r.buf[:0]
 	for len(r.buf) < n {
@@ -175,8 +174,7 @@ func (r *Reader) read(n int) ([]byte, error) {
 	return r.buf, nil
 }
 
-// damaged ends the file where the damaged entry is its last, and is an error
-// where more follows.
+// damaged ends the file if the damaged entry is its last, and returns an error otherwise.
 func (r *Reader) damaged(how string) error {
 	for {
 		chunk, err := r.src.Peek(1)
@@ -192,11 +190,11 @@ func (r *Reader) damaged(how string) error {
 		case !zeros(chunk):
 			return r.failed(errors.New("the entry is damaged: " + how))
 		}
-		_, _ = r.src.Discard(len(chunk)) // it is buffered
+		_, _ = r.src.Discard(len(chunk))
 	}
 }
 
-// failed says where in which file something is wrong.
+// failed adds the file and the position to an error.
 func (r *Reader) failed(err error) error {
 	name := "transaction log"
 	if named, ok := r.file.(interface{ Name() string }); ok {

@@ -1,9 +1,9 @@
-// Package txnlog reads ZooKeeper's transaction logs: the files version-2/log.*
-// in which a server writes down every transaction before it answers.
+// Package txnlog reads ZooKeeper's transaction logs: the files version-2/log.* in which a server
+// writes every transaction before it replies.
 //
-// They say what became of each request, also of one whose reply was lost. An
-// entry names the session and its request number (cxid), the place in the order
-// of the whole ensemble (zxid), and what changed.
+// They show the outcome of each request, also if its reply was lost. An entry has the session and
+// its request number (cxid), the position in the order of the whole ensemble (zxid), and the
+// change.
 //
 //	r := txnlog.NewReader(0, file)
 //	for entry, err := range r.All() {
@@ -13,8 +13,8 @@
 //		fmt.Printf("%#x: session %#x, request %d: %v %s\n", entry.Zxid, entry.Session, entry.Cxid, entry.Type, entry.Path)
 //	}
 //
-// One member's log may lack what that member was sent as a snapshot. [Merge]
-// joins the logs of several.
+// One member's log may lack what that member received as a snapshot. [Merge] joins the logs of
+// several.
 //
 // The format is that of ZooKeeper 3.5 to 3.9 (FileTxnLog.java, zookeeper.jute).
 package txnlog
@@ -24,23 +24,23 @@ import (
 	"time"
 )
 
-// Type says what a transaction does.
+// Type is the type of a transaction.
 type Type int8
 
-// The types of transactions. Those that differ only in how the request was made
-// (create, create2, createContainer, createTTL; delete, deleteContainer) are one.
+// The types of transactions. Requests with the same effect (create, create2, createContainer,
+// createTTL; delete, deleteContainer) share one.
 const (
-	Unknown      Type = iota // a type or a body that this package does not know
-	Create                   // Path, Ephemeral, Data
-	Delete                   // Path
-	SetData                  // Path, Data, Version
-	SetACL                   // Path, Version
-	Check                    // Path, Version; only as a part of a Multi
-	Reconfig                 // Path, Data, Version: of the node that holds the configuration
-	Multi                    // Parts
-	OpenSession              // Timeout
-	CloseSession             // Removed, Listed
-	Error                    // Err: the request failed and changed nothing
+	Unknown      Type = iota
+	Create            // Path, Ephemeral, Data
+	Delete            // Path
+	SetData           // Path, Data, Version
+	SetACL            // Path, Version
+	Check             // Path, Version; only as a part of a Multi
+	Reconfig          // Path, Data, Version: of the node with the configuration
+	Multi             // Parts
+	OpenSession       // Timeout
+	CloseSession      // Removed, Listed
+	Error             // Err: the request failed and changed nothing
 )
 
 var typeNames = [...]string{
@@ -58,37 +58,36 @@ func (t Type) String() string {
 // MaxData is the length in bytes up to which an [Op] keeps a node's data.
 const MaxData = 1024
 
-// Op is one change, alone or as a part of a multi. A field that its type does not
-// name is zero.
+// Op is one change, alone or as a part of a multi. Fields that its type does not list are zero.
 type Op struct {
 	Type      Type
 	Path      string
 	Ephemeral bool   // the node belongs to the entry's session
-	Data      []byte // nil where it is longer than MaxData
-	Size      int    // of the data, in bytes
-	Version   int32  // after the change; of a check, one above the version that was checked
+	Data      []byte // nil if it is longer than MaxData
+	Size      int    // length of the data, in bytes
+	Version   int32  // after the change; of a check, one above the checked version
 	Err       int32  // ZooKeeper's error code, such as -101 for "no node"
 }
 
 // Entry is one transaction.
 type Entry struct {
 	Zxid    int64     // epoch of the leader << 32 + count from 1
-	Session int64     // who asked
-	Cxid    int32     // the client's number of its request; 0 where a server asked: an expiry is a CloseSession with cxid 0
+	Session int64     // the requesting session
+	Cxid    int32     // the client's number of its request; 0 if a server made it: an expiry is a CloseSession with cxid 0
 	Time    time.Time // on the leader's clock, in whole milliseconds
 
 	// Op is the change. Its Err is set for an Error, and for a Multi that failed.
 	Op
 
 	Timeout time.Duration // negotiated
-	Removed []string      // the session's ephemeral nodes, which went with it
-	// Listed says that Removed is what the server wrote. Servers before 3.6 do not
-	// write it: then it is empty, and [Merge] fills in what the session had by the entries before.
+	Removed []string      // the session's ephemeral nodes, which it removed
+	// Listed means that the server wrote Removed. Servers before 3.6 do not: then it is empty, and
+	// [Merge] adds the nodes that the session had.
 	Listed bool
-	// Parts are a multi's operations, in order. Where the multi failed, all of them
-	// are of type Error, and those that were only rolled back have Err 0.
+	// Parts are a multi's operations, in order. If the multi failed, all are of type Error, and
+	// those that were only rolled back have Err 0.
 	Parts []Op
 }
 
-// epoch returns the epoch of a zxid: it grows with each new leader.
+// epoch returns the epoch of a zxid, which increases with each new leader.
 func epoch(zxid int64) int64 { return zxid >> 32 }

@@ -9,10 +9,10 @@ import (
 	"slices"
 )
 
-// headerSize is what a log file begins with: magic, version, database id.
+// headerSize is the length of a log file's header: magic, version, database ID.
 const headerSize = 16
 
-// untarred is one of a member's transaction logs. It has a name, as an os.File does.
+// untarred is one of a member's transaction logs. Like an os.File it has a name.
 type untarred struct {
 	io.Reader
 	name string
@@ -21,9 +21,8 @@ type untarred struct {
 func (f untarred) Name() string { return f.name }
 func (f untarred) Close() error { return nil }
 
-// Untar returns the transaction logs in an archive of a member's folder that can
-// hold entries after a zxid. It keeps no more of them in memory than it must:
-// names say which are needed, and the zeros that fill a file are left out.
+// Untar returns the transaction logs in an archive of a member's folder that can hold entries after
+// a zxid. To save memory it selects files by name, and drops the zeros that fill a file.
 func Untar(archive io.Reader, after int64) ([]io.ReadCloser, error) {
 	files := map[string][]byte{}
 	needed := func() []string { return Select(slices.Collect(maps.Keys(files)), after) }

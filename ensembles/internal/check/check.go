@@ -1,4 +1,4 @@
-// Package check is what the tests of all kinds of ensemble share.
+// Package check has helpers for tests of all kinds of ensemble.
 package check
 
 import (
@@ -13,8 +13,7 @@ import (
 	"github.com/zkbench/zkbench/ensembles/internal/wait"
 )
 
-// Main runs a package's tests with a state registry of their own, and fails when
-// a goroutine is left.
+// Main runs a package's tests with a state folder of their own, and fails if a goroutine is left.
 func Main(m *testing.M) {
 	dir, err := os.MkdirTemp("", "zkbench-test-state-")
 	if err != nil {
@@ -27,7 +26,6 @@ func Main(m *testing.M) {
 	}))
 }
 
-// OK ends the test where there is an error.
 func OK(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
@@ -43,8 +41,8 @@ func Within(t testing.TB, d time.Duration) context.Context {
 	return ctx
 }
 
-// Eventually waits until a condition holds, and ends the test where it does not
-// within 30 s. What names the condition.
+// Eventually waits until a condition holds, and ends the test if it does not within 30 s. what
+// names the condition.
 func Eventually(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	if err := wait.Until(Within(t, 30*time.Second), 10*time.Millisecond, holds); err != nil {
@@ -52,7 +50,6 @@ func Eventually(t testing.TB, what string, holds func() bool) {
 	}
 }
 
-// Down takes an ensemble down at the end of the test.
 func Down(t testing.TB, e *ensembles.Ensemble) {
 	t.Helper()
 	t.Cleanup(func() {
@@ -62,12 +59,11 @@ func Down(t testing.TB, e *ensembles.Ensemble) {
 	})
 }
 
-// Mode returns what a member says that it is; "" where it does not serve.
+// Mode returns a member's mode; "" if it does not serve.
 func Mode(ctx context.Context, m *ensembles.Member) string {
 	return ensembles.Status(ctx, &ensembles.Ensemble{Members: []*ensembles.Member{m}})[0].Server.Mode
 }
 
-// WithMode returns a member of this mode.
 func WithMode(t testing.TB, e *ensembles.Ensemble, mode string) *ensembles.Member {
 	t.Helper()
 	for _, s := range ensembles.Status(t.Context(), e) {
@@ -79,8 +75,7 @@ func WithMode(t testing.TB, e *ensembles.Ensemble, mode string) *ensembles.Membe
 	return nil
 }
 
-// Running ends the test where a member's process does not run, or runs against
-// what is wanted.
+// Running ends the test unless a member's process runs or does not run, as wanted.
 func Running(t testing.TB, m *ensembles.Member, want bool) {
 	t.Helper()
 	if got, err := m.Machine.Running(t.Context()); err != nil || got != want {

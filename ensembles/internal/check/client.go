@@ -9,23 +9,21 @@ import (
 	"time"
 )
 
-// Client is a session over one connection, with nothing between the test and the
-// bytes: it knows the number of each request and the zxid of each reply.
+// Client is a session over one connection, used without a client library: the test sees the number
+// of each request and the zxid of each reply.
 type Client struct {
 	Session int64
-	Cxid    int32 // of the last request
+	Cxid    int32
 
 	t    testing.TB
 	conn net.Conn
 }
 
-// Reply is the header of a reply.
 type Reply struct {
 	Zxid int64
 	Err  int32
 }
 
-// Dial opens a session.
 func Dial(t testing.TB, addr string, timeout time.Duration) *Client {
 	t.Helper()
 	conn, err := net.DialTimeout("tcp", addr, 10*time.Second)
@@ -39,7 +37,7 @@ func Dial(t testing.TB, addr string, timeout time.Duration) *Client {
 	return c
 }
 
-// Do sends a request of a type, with its fields, and returns the reply's header.
+// Do sends a request of a type with its fields, and returns the reply's header.
 func (c *Client) Do(code int32, fields ...any) Reply {
 	c.t.Helper()
 	c.Cxid++
@@ -48,7 +46,6 @@ func (c *Client) Do(code int32, fields ...any) Reply {
 	return Reply{Zxid: int64(binary.BigEndian.Uint64(reply[4:])), Err: int32(binary.BigEndian.Uint32(reply[12:]))}
 }
 
-// Cut ends the connection and leaves the session open.
 func (c *Client) Cut() { c.conn.Close() }
 
 func (c *Client) send(frame []byte) {
@@ -68,8 +65,8 @@ func (c *Client) receive() []byte {
 	return frame
 }
 
-// Pack writes values as ZooKeeper does: big-endian, strings and bytes behind their
-// length. A Raw is written as it is.
+// Pack encodes values as ZooKeeper does: big-endian, strings and bytes with a length prefix. A Raw
+// is written without one.
 func Pack(values ...any) []byte {
 	var b bytes.Buffer
 	for _, v := range values {

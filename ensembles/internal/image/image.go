@@ -1,9 +1,8 @@
-// Package image builds a ZooKeeper container image from Debian's packages, for
-// machines that cannot pull the official one.
+// Package image builds a ZooKeeper container image from Debian's packages, for machines that cannot
+// pull the official one.
 //
-// The image keeps the official image's contract: /conf/zoo.cfg and /data/myid
-// are written only where they do not exist, then zkServer.sh start-foreground
-// runs as the user zookeeper. One way of starting serves both.
+// The image has the official image's interface: /conf/zoo.cfg and /data/myid are written only if
+// they do not exist, then zkServer.sh start-foreground runs as the user zookeeper.
 //
 //	if image.CanBuild() == nil {
 //		err = image.Build(ctx, "")
@@ -23,21 +22,20 @@ import (
 	"time"
 )
 
-// Name is the image that Build makes, named after the ZooKeeper that Debian
-// bookworm ships. Unlike an older one without -tls in its name it has what TLS needs.
+// Name is the image that Build makes, with the version of ZooKeeper in Debian bookworm. Older
+// images without -tls in their name lack what TLS needs.
 const Name = "zkbench/zookeeper-tls:3.8.0"
 
-// stopTimeout is how long an interrupted build may take to clear its folders away.
+// stopTimeout is how long an interrupted build may take to remove its folders.
 const stopTimeout = 20 * time.Second
 
 //go:embed build.sh train.sh zkServer.sh docker-entrypoint.sh
 var scripts embed.FS
 
-// needed are the programs that the build runs, with the Debian packages that hold them.
+// needed are the programs of the build, with their Debian packages.
 var needed = []struct{ program, in string }{{"mmdebstrap", "mmdebstrap"}, {"docker", "docker.io"}}
 
-// CanBuild returns nil where the image can be built, else what is missing and
-// how to get it.
+// CanBuild returns nil if the image can be built, or what is missing and how to get it.
 func CanBuild() error {
 	if runtime.GOOS != "linux" {
 		return errors.New("the local image can be built on Linux only")
@@ -57,9 +55,8 @@ func CanBuild() error {
 	return nil
 }
 
-// Build makes the image [Name] in the Docker daemon at host (as in DOCKER_HOST;
-// empty for the default one). It takes most of a minute, or nothing where the
-// image exists.
+// Build makes the image [Name] in the Docker daemon at host (as in DOCKER_HOST; empty for the
+// default one). It takes most of a minute, or nothing if the image exists.
 func Build(ctx context.Context, host string) error { return build(ctx, host, Name) }
 
 func build(ctx context.Context, host, name string) error {
@@ -90,7 +87,6 @@ func build(ctx context.Context, host, name string) error {
 	return nil
 }
 
-// tail returns the last n bytes of a program's output.
 func tail(output []byte, n int) string {
 	return strings.TrimSpace(string(output[max(0, len(output)-n):]))
 }

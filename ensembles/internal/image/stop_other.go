@@ -4,5 +4,4 @@ package image
 
 import "os/exec"
 
-// stopAsGroup has nothing to do where CanBuild refuses.
 func stopAsGroup(*exec.Cmd) {}

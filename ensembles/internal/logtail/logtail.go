@@ -1,4 +1,4 @@
-// Package logtail shows the end of a server's log in an error.
+// Package logtail returns the end of a server's log for an error.
 package logtail
 
 import (
@@ -9,9 +9,8 @@ import (
 // shown is how many lines an error shows.
 const shown = 15
 
-// Lines returns the last lines of a log, each on a line of its own and indented.
-// Lines that hide the reason are left out: the frames of a stack trace, and the
-// questions that were asked while waiting for the server.
+// Lines returns the last lines of a log, indented. Stack frames and log lines about our own queries
+// are left out.
 func Lines(log []byte) string {
 	lines := slices.DeleteFunc(strings.Split(strings.TrimSpace(string(log)), "\n"), func(line string) bool {
 		return strings.HasPrefix(line, "\tat ") || strings.HasPrefix(line, "\t... ") ||

@@ -7,15 +7,15 @@ import (
 	"strconv"
 )
 
-// Ports are taken from below the range that Linux gives to outgoing connections
-// (32768 and up): from there, one could be gone when its member is down.
+// Ports are taken from below Linux's range for outgoing connections (32768 and up): one of those
+// could be in use when its member restarts.
 const (
 	lowestPort  = 20000
 	highestPort = 32000
 )
 
-// FreePorts returns n different ports of 127.0.0.1 on which nobody listens. It picks
-// them at random, so that ensembles that start at the same time hardly ever pick the same.
+// FreePorts returns n different free ports of 127.0.0.1. They are random, so that ensembles that
+// start at the same time rarely choose the same.
 func FreePorts(n int) ([]int, error) {
 	const tries = 100
 	var ports []int
@@ -28,7 +28,7 @@ func FreePorts(n int) ([]int, error) {
 		if err != nil {
 			continue
 		}
-		defer l.Close() // held until the end, so that none is picked twice
+		defer l.Close() // open until the end, so that no port is chosen twice
 		ports = append(ports, port)
 	}
 	if len(ports) < n {

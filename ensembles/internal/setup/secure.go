@@ -19,7 +19,7 @@ import (
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
-// Secured is what a secured ensemble needs, made for it alone and nowhere else.
+// Secured is the credentials of a secured ensemble, created for it.
 type Secured struct {
 	Security ensembles.Security
 	Files    map[string][]byte // by name, for every member; in a folder that only it reads
@@ -27,12 +27,12 @@ type Secured struct {
 
 // Names of files in Secured.
 const (
-	caFile     = "ca.pem"     // whom the members trust
+	caFile     = "ca.pem"     // the authority that members trust
 	memberFile = "member.pem" // key and certificate of the members
 )
 
-// Secure makes certificates and passwords for what the record asks for. The members must
-// have their addresses.
+// Secure creates the certificates and passwords that the record requires. The members must have
+// their addresses.
 func Secure(r *state.Record) (s Secured, err error) {
 	if slices.Contains(r.Secure, "digest") {
 		s.Security.Digest, s.Security.Owned = "zkbench:"+rand.Text(), true
@@ -45,7 +45,7 @@ func Secure(r *state.Record) (s Secured, err error) {
 	return s, nil
 }
 
-// certify makes an authority, a certificate of all members, and one of the clients.
+// certify creates an authority, a certificate of all members, and one of the clients.
 func (s *Secured) certify(r *state.Record) error {
 	until := time.Now().AddDate(1, 0, 0)
 	ca, err := issue(nil, x509.Certificate{
@@ -55,7 +55,7 @@ func (s *Secured) certify(r *state.Record) error {
 	if err != nil {
 		return err
 	}
-	addresses := []net.IP{net.IPv4(127, 0, 0, 1)} // where ports are published
+	addresses := []net.IP{net.IPv4(127, 0, 0, 1)} // for published ports
 	for _, m := range r.Members {
 		addresses = append(addresses, net.ParseIP(m.IP))
 	}
@@ -85,11 +85,10 @@ func (s *Secured) certify(r *state.Record) error {
 	roots := x509.NewCertPool()
 	roots.AddCert(ca.Leaf)
 	s.Security.TLS = &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{*client}, MinVersion: tls.VersionTLS12,
-		ClientSessionCache: tls.NewLRUClientSessionCache(0)} // a client that comes back need not begin anew
+		ClientSessionCache: tls.NewLRUClientSessionCache(0)} // a client that reconnects can resume
 	return nil
 }
 
-// issue signs a certificate with a key of its own; by nil it is its own authority.
 func issue(by *tls.Certificate, template x509.Certificate) (*tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -116,8 +115,8 @@ func block(kind string, der []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
 }
 
-// SecureLines are the lines of a member's zoo.cfg for what the record asks for. Its files
-// are in dir.
+// SecureLines returns the lines of a member's zoo.cfg for what the record requires. Its files are
+// in dir.
 func SecureLines(r *state.Record, m state.Member, dir string) (lines []string) {
 	if slices.Contains(r.Secure, "tls") {
 		lines = append(lines,
@@ -130,7 +129,7 @@ func SecureLines(r *state.Record, m state.Member, dir string) (lines []string) {
 		)
 	}
 	if slices.Contains(r.Secure, "digest") {
-		// ZooKeeper 3.7 and later: whoever does not authenticate may do nothing at all.
+		// ZooKeeper 3.7 and later: clients must authenticate.
 		lines = append(lines, "enforce.auth.enabled=true", "enforce.auth.schemes=digest")
 	}
 	return lines

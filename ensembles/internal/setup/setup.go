@@ -1,4 +1,4 @@
-// Package setup is what all kinds of ensemble that we start have in common.
+// Package setup has the common parts of the kinds of ensemble that we start.
 package setup
 
 import (
@@ -16,18 +16,18 @@ import (
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
-// MaxMembers is what fits the smallest subnet that an ensemble gets.
+// MaxMembers fits the smallest subnet of an ensemble.
 const MaxMembers = 29
 
-// The ports of a member that has an address of its own.
+// The ports of a member with its own address.
 const (
 	ClientPort   = 2181
 	QuorumPort   = 2888
 	ElectionPort = 3888
 )
 
-// New checks the options and returns the record of an ensemble of this process,
-// with everything in it that does not depend on the kind.
+// New checks the options and returns the record of an ensemble of this process, with everything
+// that does not depend on the kind.
 func New(kind ensembles.Kind, o ensembles.Options) (*state.Record, error) {
 	if o.Members == 0 {
 		o.Members = 3
@@ -50,7 +50,7 @@ func New(kind ensembles.Kind, o ensembles.Options) (*state.Record, error) {
 		return nil, errors.New("a kept ensemble cannot be secured: the certificate and the password of its clients are this process's alone")
 	}
 	id := make([]byte, 4)
-	_, _ = rand.Read(id) // never fails: crypto/rand documents that it crashes the program instead
+	_, _ = rand.Read(id) // never fails: crypto/rand crashes the program instead
 	r := &state.Record{
 		ID: hex.EncodeToString(id), Kind: kind, Owner: state.Self(), Keep: o.Keep,
 		Created: time.Now(), Tick: o.Tick, Secure: o.Secure,
@@ -64,7 +64,6 @@ func New(kind ensembles.Kind, o ensembles.Options) (*state.Record, error) {
 	return r, nil
 }
 
-// Logf returns the options' Logf, or one that is silent.
 func Logf(o ensembles.Options) func(format string, args ...any) {
 	if o.Logf != nil {
 		return o.Logf
@@ -72,14 +71,14 @@ func Logf(o ensembles.Options) func(format string, args ...any) {
 	return func(string, ...any) {}
 }
 
-// WaitServing waits until the ensemble serves, for as long as the timeout.
+// WaitServing waits until the ensemble serves, within the timeout.
 func WaitServing(ctx context.Context, e *ensembles.Ensemble, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("not within %v", timeout))
 	defer cancel()
 	return ensembles.WaitServing(ctx, e)
 }
 
-// Version returns what the first member that serves says; "" where none does.
+// Version returns the version of the first serving member, or "".
 func Version(ctx context.Context, e *ensembles.Ensemble) string {
 	for _, s := range ensembles.Status(ctx, e) {
 		if s.Serves() {
@@ -89,7 +88,7 @@ func Version(ctx context.Context, e *ensembles.Ensemble) string {
 	return ""
 }
 
-// Once returns a function that calls do until it has succeeded, and then no more.
+// Once returns a function that calls do until it has succeeded once.
 func Once(do func(context.Context) error) func(context.Context) error {
 	var mu sync.Mutex
 	done := false

@@ -8,15 +8,14 @@ import (
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
-// ZooCfg returns the content of m's zoo.cfg: what all kinds share, then
-// the lines of one kind, then the members. Everywhere says that the member may
-// listen on all addresses: on loopback that would open it to the outside.
+// ZooCfg returns the content of m's zoo.cfg: the lines of all kinds, then those of one kind, then
+// the members. everywhere allows the member to listen on all addresses: on loopback that would open
+// it to the outside.
 //
-// Peers stand in it by address: a member that starts before its peers' names
-// resolve starts badly.
+// Peers are listed by address: a member that starts before its peers' names resolve starts badly.
 //
-// Thousands of clients may come back at once. Of those beyond the backlog of its port, by
-// default 50, a member's kernel drops the first packet, and they wait a second or more.
+// Thousands of clients may reconnect at once. Beyond the backlog of the port, by default 50, the
+// kernel drops their first packet, and they wait a second or more.
 func ZooCfg(r *state.Record, m state.Member, everywhere bool, lines ...string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "tickTime=%d\n", r.Tick.Milliseconds())

@@ -1,4 +1,4 @@
-// Package wait polls for what sends no word: processes, sockets, servers.
+// Package wait polls for processes, sockets and servers.
 //
 //	err := wait.Until(ctx, 5*time.Millisecond, func() bool { return !p.Alive() })
 package wait
@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Until returns nil as soon as done returns true. It calls done at once, and again
-// after every interval. When the context ends first, it returns the cause.
+// Until returns nil as soon as done returns true. It calls done at once and then after every
+// interval. If the context ends first, it returns the cause.
 func Until(ctx context.Context, interval time.Duration, done func() bool) error {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
