@@ -13,40 +13,39 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// Comparison sets one subject against the base of its run, in one metric and one
-// cell of the matrix. The subjects took turns, so each trial has a neighbour of the
-// other; what is compared is the ratio of neighbours, which a drift of the machine
-// hardly touches.
+// Comparison compares one subject with the base of its run, in one metric and one
+// cell of the matrix. The trials of both subjects alternate, so that each trial pairs with
+// a neighbor of the base. The ratio within a pair is compared, because a drift of the
+// machine's speed hardly affects it.
 type Comparison struct {
 	history.Cell        // of the subject
 	Metric       string `json:"metric"` // with its field: "handoff.latency.p50"
 	Unit         string `json:"unit"`
-	Pairs        int    `json:"pairs"` // trials of the subject that have a neighbour
-	// Subject's and base's medians over their trials.
+	Pairs        int    `json:"pairs"` // trials of the subject that have a trial of the base to compare with
+	// Medians over the trials.
 	SubjectMedian float64 `json:"subject_median"`
 	BaseMedian    float64 `json:"base_median"`
-	// Ratio is subject over base, the middle of all pairs.
+	// Ratio is subject over base, the median of all pairs.
 	Ratio Interval `json:"ratio"`
-	// Noise is the base against itself, each odd trial over the even one after it:
-	// the ratio of two equal things here and now. Absent below two pairs.
+	// Noise compares the base with itself: each odd trial over the even trial after it.
+	// It is absent if there are fewer than two pairs.
 	Noise *Interval `json:"noise,omitempty"`
 }
 
-// Interval is a median, or the middle of ratios, and its confidence interval at 95 % or
-// more.
+// Interval is a median and its confidence interval at 95 % or more.
 type Interval = stats.Interval
 
-// String says it in words: "0.98 of lock/go-zookeeper's (0.97 to 0.99 in 20 pairs; ...)".
+// String describes the comparison: "0.98 of lock/go-zookeeper's (0.97 to 0.99 in 20 pairs; ...)".
 func (c Comparison) String() string {
 	s := fmt.Sprintf("%s of %s's", factorText(c.Ratio.Center), units.Clean(c.Base))
 	s += fmt.Sprintf(" (%s in %s", span(c.Ratio), units.Plural(c.Pairs, "pair"))
 	if c.Noise != nil {
-		s += fmt.Sprintf("; %s against itself %s, %s", units.Clean(c.Base), factorText(c.Noise.Center), span(*c.Noise))
+		s += fmt.Sprintf("; %s compared with itself: %s, %s", units.Clean(c.Base), factorText(c.Noise.Center), span(*c.Noise))
 	}
 	return s + ")"
 }
 
-// span writes the interval as a factor: "0.97 to 0.99".
+// span formats the interval as factors: "0.97 to 0.99".
 func span(i Interval) string {
 	if i.Low == nil {
 		return "no confidence interval"
@@ -56,31 +55,30 @@ func span(i Interval) string {
 
 func factorText(v float64) string { return strconv.FormatFloat(v, 'f', 3, 64) }
 
-// isOf says whether the comparison is that of the measure in the trial's cell.
-func (c Comparison) isOf(m Measure, t Trial) bool {
+func (c Comparison) matches(m Measure, t Trial) bool {
 	return c.Metric == m.String() && t.inCell(c.Subject, c.Cell)
 }
 
-// inCell says whether the trial is one of the subject, in the other's cell.
-func (t Trial) inCell(subject string, beside history.Cell) bool {
-	return t.Subject == subject && t.Beside(beside)
+// inCell reports whether t is a trial of subject in the same cell as other, apart from the subject.
+func (t Trial) inCell(subject string, other history.Cell) bool {
+	return t.Subject == subject && t.Beside(other)
 }
 
-// Repetitions returns the trials of the subject in a cell, or in the cell beside it, by
-// their repetition.
-func Repetitions(trials []Trial, subject string, beside history.Cell) map[int]Trial {
+// Repetitions returns the trials of subject in the given cell, apart from the cell's subject,
+// by repetition.
+func Repetitions(trials []Trial, subject string, cell history.Cell) map[int]Trial {
 	out := map[int]Trial{}
 	for _, t := range trials {
-		if t.inCell(subject, beside) {
+		if t.inCell(subject, cell) {
 			out[t.Repetition] = t
 		}
 	}
 	return out
 }
 
-// compareWithBase compares the repeated cells with their base, and gives each threshold
-// against it to the last trial of its cell. asked has these, by trial.
-func (r *Result) compareWithBase(asked map[string][]Condition) {
+// compareWithBase compares the repeated cells with their base, and adds each threshold on the
+// base to the last trial of its cell. asked contains these thresholds by trial name.
+func (r *Result) compareWithBase(baseConditions map[string][]Condition) {
 	var measures []Measure
 	for _, d := range metrics.All() {
 		if d.Main != "" {
@@ -88,31 +86,31 @@ func (r *Result) compareWithBase(asked map[string][]Condition) {
 		}
 	}
 	var others []Measure
-	for _, cs := range asked {
+	for _, cs := range baseConditions {
 		for _, c := range cs {
 			others = append(others, c.measure())
 		}
 	}
 	slices.SortFunc(others, func(a, b Measure) int { return cmp.Compare(a.String(), b.String()) })
-	r.Comparisons = against(r.Trials, slices.Concat(measures, slices.Compact(others)))
+	r.Comparisons = compareAll(r.Trials, slices.Concat(measures, slices.Compact(others)))
 	for i := range r.Trials {
 		t := &r.Trials[i]
 		last := slices.Max(slices.Collect(maps.Keys(Repetitions(r.Trials, t.Subject, t.Cell))))
 		if t.Subject == t.Base || t.Repetition < last {
 			continue
 		}
-		for _, c := range asked[t.Name] {
-			t.Thresholds = append(t.Thresholds, c.against(*t, r.Comparisons))
+		for _, c := range baseConditions[t.Name] {
+			t.Thresholds = append(t.Thresholds, c.evaluateBase(*t, r.Comparisons))
 		}
 	}
 }
 
-// Undecided says whether more trials of the cell, and of those beside it, may tell whether a
-// threshold on the base holds: these do not, and nothing has failed in them.
-func (r Result) Undecided(beside history.Cell) bool {
+// Undecided reports whether a threshold on the base is still unknown in the given cell, of any
+// subject, and nothing has failed there, so that more trials may decide it.
+func (r Result) Undecided(cell history.Cell) bool {
 	open := false
 	for _, t := range r.Trials {
-		if !t.Beside(beside) {
+		if !t.Beside(cell) {
 			continue
 		}
 		if t.Outcome() == Fail {
@@ -126,17 +124,16 @@ func (r Result) Undecided(beside history.Cell) bool {
 	return open
 }
 
-// against compares every repeated cell with the same cell of the run's base.
-func against(trials []Trial, measures []Measure) []Comparison {
+func compareAll(trials []Trial, measures []Measure) []Comparison {
 	var out []Comparison
 	for i, t := range trials {
 		mine := func(x Trial) bool { return x.inCell(t.Subject, t.Cell) }
 		if t.Base == "" || t.Base == t.Subject || slices.ContainsFunc(trials[:i], mine) {
-			continue // a cell is compared with its first trial
+			continue // each cell is compared once, at its first trial
 		}
 		subject, base := Repetitions(trials, t.Subject, t.Cell), Repetitions(trials, t.Base, t.Cell)
 		for _, m := range measures {
-			done := slices.ContainsFunc(out, func(c Comparison) bool { return c.isOf(m, t) })
+			done := slices.ContainsFunc(out, func(c Comparison) bool { return c.matches(m, t) })
 			if c, ok := compareCells(m, subject, base); ok && !done {
 				c.Cell = t.Cell
 				out = append(out, c)
@@ -146,16 +143,16 @@ func against(trials []Trial, measures []Measure) []Comparison {
 	return out
 }
 
-// compareCells compares a measure; false where there is no pair.
+// compareCells compares a measure. It returns false if there is no pair.
 func compareCells(m Measure, subject, base map[int]Trial) (c Comparison, ok bool) {
 	c.Metric = m.String()
-	var ratios, mine, theirs, noise []float64
+	var ratios, subjects, bases, noise []float64
 	for _, k := range slices.Sorted(maps.Keys(subject)) {
 		a, b := m.Of(base[k]), m.Of(subject[k])
 		if a == nil || b == nil || *a <= 0 || *b <= 0 {
 			continue
 		}
-		ratios, mine, theirs = append(ratios, *b / *a), append(mine, *b), append(theirs, *a)
+		ratios, subjects, bases = append(ratios, *b / *a), append(subjects, *b), append(bases, *a)
 		c.Unit = subject[k].Metrics[m.Metric].Unit
 	}
 	if len(ratios) == 0 {
@@ -171,17 +168,17 @@ func compareCells(m Measure, subject, base map[int]Trial) (c Comparison, ok bool
 		}
 	}
 	c.Pairs, c.Ratio = len(ratios), stats.Ratios(ratios)
-	c.SubjectMedian, c.BaseMedian = stats.Median(mine).Center, stats.Median(theirs).Center
+	c.SubjectMedian, c.BaseMedian = stats.Median(subjects).Center, stats.Median(bases).Center
 	if len(noise) > 0 {
 		c.Noise = new(stats.Ratios(noise))
 	}
 	return c, true
 }
 
-// against judges the condition for the cell that t belongs to.
-func (c Condition) against(t Trial, all []Comparison) Threshold {
+// evaluateBase evaluates the condition for the cell of t.
+func (c Condition) evaluateBase(t Trial, all []Comparison) Threshold {
 	for _, x := range all {
-		if x.isOf(c.measure(), t) {
+		if x.matches(c.measure(), t) {
 			return c.judgeAgainst(x)
 		}
 	}

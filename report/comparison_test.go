@@ -65,7 +65,7 @@ func TestResult_compareWithBase(t *testing.T) {
 		expr, want     string
 		says           string
 	}{
-		{"equal ones hold a limit of 5 %", 20, 1, 0.02, "handoff.latency.p50 <= 1.05*base", Pass, "in 20 pairs; lock/a against itself"},
+		{"equal ones hold a limit of 5 %", 20, 1, 0.02, "handoff.latency.p50 <= 1.05*base", Pass, "in 20 pairs; lock/a compared with itself"},
 		{"one that is 10 % slower does not, though the machine drifts by half", 20, 1.1, 0.02, "handoff.latency.p50 <= 1.05*base", Fail, "in 20 pairs"},
 		{"one that must be slower is", 20, 1.5, 0.02, "handoff.latency.p50 > 1.2*base", Pass, ""},
 		{"one that must be slower is not", 20, 1, 0.02, "handoff.latency.p50 > 1.2*base", Fail, ""},

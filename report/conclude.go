@@ -16,19 +16,19 @@ import (
 	"github.com/zkbench/zkbench/report/verdict"
 )
 
-// Conclusion is a result, and what else its histories came to when they were read for
-// it, so that nobody reads them again.
+// Conclusion is a result together with other data from its histories, so that these need not
+// be read again.
 type Conclusion struct {
 	Result Result
-	Traces map[string]*Trace // what is to be drawn, by trial
-	// Histories are those of the trials with a failed verdict, by trial, to explain it.
-	// Of the others nothing is kept.
+	Traces map[string]*Trace // by trial, for plots and timelines
+	// Histories contains the histories of the trials with a failed verdict, by trial. Other
+	// histories are not kept.
 	Histories map[string]*history.History
 }
 
-// Judge concludes the trials of a run folder from their histories alone, and
-// writes nothing. What it says about the run is what [ReadRun] returns. It refuses a
-// folder with a history of another version of the format.
+// Judge evaluates the trials of a run folder from their histories alone, and writes nothing.
+// The data about the run itself is from [ReadRun]. It returns an error if a history has
+// another version of the format.
 func Judge(dir string) (Conclusion, error) {
 	run, err := ReadRun(dir)
 	if err != nil {
@@ -41,16 +41,16 @@ func Judge(dir string) (Conclusion, error) {
 	return conclude(run, folded), nil
 }
 
-// ErrDamaged says that a folder was damaged after it had been judged.
-var ErrDamaged = errors.New("what was judged would be written over with less")
+// ErrDamaged is returned if a folder was damaged after its result was written.
+var ErrDamaged = errors.New("refusing to overwrite the result with one from incomplete histories")
 
-// Conclude concludes the trials from their histories, and writes result.json and
-// the histograms. It refuses what Judge refuses, and with [ErrDamaged] a folder whose result
-// knows what its histories do not tell any more.
+// Conclude evaluates the trials from their histories, and writes result.json and the
+// histograms. It returns the errors of [Judge], and [ErrDamaged] if histories are missing or
+// damaged that were complete when the existing result was written.
 func Conclude(dir string, run Run) (Conclusion, error) {
 	folded, err := foldFolder(dir, run)
 	if err == nil {
-		err = damaged(dir, folded)
+		err = checkComplete(dir, folded)
 	}
 	if err != nil {
 		return Conclusion{}, err
@@ -67,26 +67,26 @@ func Conclude(dir string, run Run) (Conclusion, error) {
 	return c, writeResult(dir, c.Result)
 }
 
-// foldFolder folds all histories of a run folder, as many at once as there are
-// processors, and those that are missing. What another version wrote is an error: what is
-// known of it must not be written over with what we cannot read.
+// foldFolder evaluates all histories of a run folder, one per processor at a time, and adds
+// trials whose histories are missing. A history of another version is an error, because its
+// existing result must not be overwritten.
 func foldFolder(dir string, run Run) ([]Folded, error) {
 	names, err := TrialNames(dir)
 	if err != nil {
 		return nil, err
 	}
-	lost, err := missing(dir, names)
+	missing, err := missingTrials(dir, names)
 	if err != nil {
 		return nil, err
 	}
-	folded := make([]Folded, len(names), len(names)+len(lost))
+	folded := make([]Folded, len(names), len(names)+len(missing))
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for i, name := range names {
 		g.Go(func() error {
-			f := foldFile(dir, name, run.Ensemble.ours())
+			f := foldFile(dir, name, run.Ensemble.managed())
 			if !slices.ContainsFunc(f.Trial.Verdicts, func(v Verdict) bool { return v.Result == Fail }) {
-				f.History = nil // nobody asks for its records any more
+				f.History = nil // its records are not needed
 			}
 			folded[i] = f
 			if errors.Is(f.Err, history.ErrNewer) || errors.Is(f.Err, history.ErrOlder) {
@@ -96,19 +96,18 @@ func foldFolder(dir string, run Run) ([]Folded, error) {
 		})
 	}
 	err = g.Wait()
-	return append(folded, lost...), err
+	return append(folded, missing...), err
 }
 
-// missing returns the trials that the result in the folder names and whose histories are
-// not there any more.
-func missing(dir string, there []string) ([]Folded, error) {
-	former, err := formerResult(dir)
+// missingTrials returns the trials that the existing result contains and whose histories no longer exist.
+func missingTrials(dir string, present []string) ([]Folded, error) {
+	previous, err := previousResult(dir)
 	var out []Folded
-	for _, t := range former.Trials {
-		if slices.Contains(there, t.Name) {
+	for _, t := range previous.Trials {
+		if slices.Contains(present, t.Name) {
 			continue
 		}
-		err := fmt.Errorf("the history is missing: %s is not there any more", HistoryPath(dir, t.Name))
+		err := fmt.Errorf("the history is missing: %s no longer exists", HistoryPath(dir, t.Name))
 		f := unreadable(t.Name, err)
 		f.Trial.Cell, f.Trial.Repetition, f.Trial.Expect = t.Cell, t.Repetition, t.Expect
 		out = append(out, f)
@@ -116,8 +115,8 @@ func missing(dir string, there []string) ([]Folded, error) {
 	return out, err
 }
 
-// formerResult is what the folder was judged as before; an empty result where it never was.
-func formerResult(dir string) (Result, error) {
+// previousResult returns the existing result of the folder, or an empty result.
+func previousResult(dir string) (Result, error) {
 	former, err := ReadResult(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Result{}, nil
@@ -125,36 +124,36 @@ func formerResult(dir string) (Result, error) {
 	return former, err
 }
 
-// damaged refuses trials whose histories are in doubt now, and were not when the result in
-// the folder was written.
-func damaged(dir string, folded []Folded) error {
-	former, err := formerResult(dir)
+// checkComplete returns an error if a history is incomplete that was complete when the existing
+// result was written.
+func checkComplete(dir string, folded []Folded) error {
+	previous, err := previousResult(dir)
 	if err != nil {
 		return err
 	}
-	for _, was := range former.Trials {
-		i := slices.IndexFunc(folded, func(f Folded) bool { return f.Trial.Name == was.Name })
-		if doubt := folded[i].Trial.doubt(); doubt != "" && was.doubt() == "" {
-			return fmt.Errorf("%w: trial %s of %s: %s; bring the file back, or move %s away to draw what is left (zkbench check judges it as it is)",
-				ErrDamaged, was.Name, dir, doubt, ResultFile)
+	for _, before := range previous.Trials {
+		i := slices.IndexFunc(folded, func(f Folded) bool { return f.Trial.Name == before.Name })
+		if doubt := folded[i].Trial.doubt(); doubt != "" && before.doubt() == "" {
+			return fmt.Errorf("%w: trial %s of %s: %s; restore the file, or move %s away to report on the rest (zkbench check reads the folder as it is)",
+				ErrDamaged, before.Name, dir, doubt, ResultFile)
 		}
 	}
 	return nil
 }
 
-// unreadable is a trial of which nothing is known.
+// unreadable returns a trial without data.
 func unreadable(name string, err error) Folded {
 	f := Folded{Err: err, Trace: &Trace{Partial: err.Error()}, Trial: Trial{Name: name, Metrics: map[string]metrics.Metric{}}}
-	f.Trial.inDoubt(err.Error())
+	f.Trial.addDoubt(err.Error())
 	return f
 }
 
-// inDoubt says why the history does not tell everything.
-func (t *Trial) inDoubt(why string) {
+// addDoubt adds a verdict that the history is incomplete.
+func (t *Trial) addDoubt(why string) {
 	t.Verdicts = append(t.Verdicts, Verdict{Guarantee: verdict.Readable, Result: Unknown, Reasons: []string{why}})
 }
 
-// doubt is why the history does not tell everything; empty where it does.
+// doubt returns why the history is incomplete; empty if it is complete.
 func (t Trial) doubt() string {
 	for _, v := range t.Verdicts {
 		if v.Guarantee == verdict.Readable {
@@ -164,9 +163,9 @@ func (t Trial) doubt() string {
 	return ""
 }
 
-// foldFile folds one history. One that cannot be opened is a trial of which
-// nothing is known: it must not hide the others, nor be forgotten. committed says that there
-// have to be commits beside it.
+// foldFile evaluates one history. A history that cannot be opened results in a trial without
+// data, so that it neither hides the others nor is lost. committed requires a file of commits
+// for it.
 func foldFile(dir, name string, committed bool) Folded {
 	h, err := history.Open(HistoryPath(dir, name))
 	if err != nil {
@@ -174,33 +173,33 @@ func foldFile(dir, name string, committed bool) Folded {
 	}
 	var doubts []string
 	if committed && !h.Commits {
-		doubts = append(doubts, "its commits are missing: "+history.CommitsPath(HistoryPath(dir, name))+" is not there, and it was judged without them")
+		doubts = append(doubts, "its commits are missing: "+history.CommitsPath(HistoryPath(dir, name))+" does not exist; the trial was checked without them")
 	}
 	f := Fold(h, doubts...)
-	f.Trial.Name = name // the file's name leads to the history, whatever its header says
+	f.Trial.Name = name // not the header's: links to the history need the file name
 	return f
 }
 
-// conclude puts the trials together, and judges what takes several of them.
+// conclude assembles the trials, and compares them with the base.
 func conclude(run Run, folded []Folded) Conclusion {
 	c := Conclusion{
 		Result: Result{Schema: Schema, Run: run, Trials: []Trial{}},
 		Traces: map[string]*Trace{}, Histories: map[string]*history.History{},
 	}
-	asked := map[string][]Condition{}
+	baseConditions := map[string][]Condition{}
 	for _, f := range folded {
 		t := f.Trial
 		c.Result.Trials = append(c.Result.Trials, t)
-		c.Traces[t.Name], asked[t.Name] = f.Trace, f.against
+		c.Traces[t.Name], baseConditions[t.Name] = f.Trace, f.baseConditions
 		if f.History != nil {
 			c.Histories[t.Name] = f.History
 		}
 	}
-	// The subjects stand beside each other inside each client count.
+	// Subjects with the same number of clients are adjacent.
 	slices.SortStableFunc(c.Result.Trials, func(a, b Trial) int {
 		return cmp.Or(cmp.Compare(a.Scenario, b.Scenario), cmp.Compare(a.Clients, b.Clients),
 			cmp.Compare(a.Subject, b.Subject), cmp.Compare(a.Repetition, b.Repetition), cmp.Compare(a.Name, b.Name))
 	})
-	c.Result.compareWithBase(asked)
+	c.Result.compareWithBase(baseConditions)
 	return c
 }

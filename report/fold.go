@@ -12,20 +12,19 @@ import (
 	"github.com/zkbench/zkbench/report/verdict"
 )
 
-// Folded is what one history comes to.
+// Folded is the result of evaluating one history.
 type Folded struct {
 	Trial   Trial
-	Trace   *Trace           // what is to be drawn
-	History *history.History // nil where it could not be opened
-	Err     error            // what the reading of the history ended with; the verdicts say so too
+	Trace   *Trace           // for plots and timelines
+	History *history.History // nil if it could not be opened
+	Err     error            // from reading the history; the verdicts report it too
 
-	against    []Condition // thresholds that take other trials to judge
-	histograms string      // of every distribution, as a log
+	baseConditions []Condition // thresholds that need other trials
+	histograms     string      // of every distribution, in the HDR log format
 }
 
-// Fold reads a history once, and concludes everything from it: metrics, verdicts,
-// faults, the thresholds of its header, and what is to be drawn. doubts are reasons for
-// which not all of it can be known.
+// Fold reads a history once and derives everything from it: metrics, verdicts, faults, the
+// thresholds of its header, and the trace. doubts are reasons why the data is incomplete.
 func Fold(h *history.History, doubts ...string) Folded {
 	sweep, fold, tracer, opinions := verdict.NewSweep(h), metrics.NewFold(h), newTracer(h), second.NewOpinions(h)
 	fold.OnHandoff, fold.OnFailover = tracer.handoff, tracer.failover
@@ -39,7 +38,7 @@ func Fold(h *history.History, doubts ...string) Folded {
 		fold.Belief(b)
 		tracer.belief(b)
 	}
-	var at []time.Duration // of each record, in a zoo
+	var at []time.Duration // of each record, if the trial has a script (provocation)
 	var steps []Step
 	var readErr error
 	for n, err := range h.Records {
@@ -62,41 +61,42 @@ func Fold(h *history.History, doubts ...string) Folded {
 		Name: h.Header.Trial, Cell: h.Header.Cell, Repetition: h.Header.Repetition, Again: h.Header.Again, Expect: h.Header.Expect,
 		Verdicts: sweep.Close(readErr), Faults: faults(h.Faults), Steps: steps, Formulas: h.Header.Formulas,
 	}
-	disagree(t.Verdicts, opinions.Close())
+	applySecondOpinion(t.Verdicts, opinions.Close())
 	t.Verdicts = append(t.Verdicts, second.Queue(h, t.Verdicts)...)
 	for _, why := range doubts {
-		t.inDoubt(why)
+		t.addDoubt(why)
 	}
 	t.Metrics = fold.Close()
 	if len(h.Phases) > 0 {
-		timeFailures(t.Verdicts, at, h.Phases[0].Start)
+		setFailureTimes(t.Verdicts, at, h.Phases[0].Start)
 	}
 	out := Folded{Trace: tracer.close(fold.Length(), readErr), History: h, Err: readErr}
 	out.histograms = histogramLog(fold)
-	t.Thresholds, out.against = judgeThresholds(h.Header.Thresholds, t)
+	t.Thresholds, out.baseConditions = judgeThresholds(h.Header.Thresholds, t)
 	out.Trial = t
 	return out
 }
 
-// judgeThresholds judges the thresholds on a trial. against are those that take other trials.
-func judgeThresholds(exprs []string, t Trial) (judged []Threshold, against []Condition) {
+// judgeThresholds evaluates the thresholds on a trial. against contains the thresholds on the
+// base, which need other trials.
+func judgeThresholds(exprs []string, t Trial) (judged []Threshold, baseConditions []Condition) {
 	for _, expr := range exprs {
 		c, err := ParseThreshold(expr)
 		switch {
 		case err != nil:
 			judged = append(judged, Threshold{Expr: expr, Result: Unknown, Measured: err.Error()})
 		case c.TakesBase():
-			against = append(against, c)
+			baseConditions = append(baseConditions, c)
 		default:
 			judged = append(judged, c.Judge(t))
 		}
 	}
-	return judged, against
+	return judged, baseConditions
 }
 
-// disagree fails the verdict on mutual exclusion where it passed, and the second opinion is
-// against it.
-func disagree(verdicts []Verdict, why string) {
+// applySecondOpinion fails a passed verdict on mutual exclusion if the independent check found a
+// violation, described by why.
+func applySecondOpinion(verdicts []Verdict, why string) {
 	for i := range verdicts {
 		if v := &verdicts[i]; why != "" && v.Guarantee == verdict.MutualExclusion && v.Result == Pass {
 			v.Result, v.Reasons = Fail, append(v.Reasons, why)
@@ -104,9 +104,9 @@ func disagree(verdicts []Verdict, why string) {
 	}
 }
 
-// timeFailures sets how long after start the last record was made that proves a failure.
-// at has the times of all records, or none.
-func timeFailures(verdicts []Verdict, at []time.Duration, start time.Duration) {
+// setFailureTimes sets, for each failed verdict, the time from start to the last record that
+// proves it. at contains the times of all records, or is empty.
+func setFailureTimes(verdicts []Verdict, at []time.Duration, start time.Duration) {
 	for i, v := range verdicts {
 		var last time.Duration
 		for _, n := range v.Records {
@@ -122,7 +122,7 @@ func timeFailures(verdicts []Verdict, at []time.Duration, start time.Duration) {
 
 func histogramLog(f *metrics.Fold) string {
 	var log strings.Builder
-	// A string can be written to without an error.
+	// Writing to a strings.Builder cannot fail.
 	_ = stats.WriteHistograms(&log, f.Histograms(), f.Length())
 	return log.String()
 }
@@ -130,7 +130,7 @@ func histogramLog(f *metrics.Fold) string {
 func faults(ws []history.Fault) []Fault {
 	var out []Fault
 	for _, w := range ws {
-		if w.CutShort || w.Inapplicable { // it is in the history
+		if w.CutShort || w.Inapplicable { // only the history has it
 			continue
 		}
 		out = append(out, Fault{Fault: w.Fault, Target: w.Target, Start: w.Start, End: w.End, Proof: w.Proof, Err: w.Err})

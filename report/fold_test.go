@@ -33,8 +33,8 @@ func TestFold_judgesTheThresholdsOfTheHeader(t *testing.T) {
 	}}, slices.Concat(hold("p", 1, 5, 0, 10, 20), hold("p", 2, 6, 0, 27, 40))...)
 	f := Fold(h)
 	want := []struct{ result, measured string }{{Pass, "7.00 ms"}, {Fail, "promise 5.00 ms"}, {Unknown, "a comparison is missing"}}
-	if len(f.Trial.Thresholds) != len(want) || len(f.against) != 1 {
-		t.Fatalf("%+v, and %d against the base", f.Trial.Thresholds, len(f.against))
+	if len(f.Trial.Thresholds) != len(want) || len(f.baseConditions) != 1 {
+		t.Fatalf("%+v, and %d against the base", f.Trial.Thresholds, len(f.baseConditions))
 	}
 	for i, th := range f.Trial.Thresholds {
 		if th.Result != want[i].result || !strings.Contains(th.Measured, want[i].measured) {
@@ -120,8 +120,8 @@ func TestDisagree(t *testing.T) {
 		{Guarantee: verdict.MutualExclusion, Result: Pass}, {Guarantee: verdict.FIFO, Result: Pass},
 		{Guarantee: verdict.MutualExclusion, Result: Unknown}, {Guarantee: verdict.MutualExclusion, Result: NotPromised},
 	}
-	disagree(verdicts, "")
-	disagree(verdicts, "it is against it")
+	applySecondOpinion(verdicts, "")
+	applySecondOpinion(verdicts, "it is against it")
 	for i, want := range []string{Fail, Pass, Unknown, NotPromised} {
 		if v := verdicts[i]; v.Result != want || (len(v.Reasons) == 1) != (want == Fail) {
 			t.Errorf("%s: %s %q, want %s", v.Guarantee, v.Result, v.Reasons, want)

@@ -24,7 +24,7 @@ const (
 	histogramDir  = "hdr"
 	PlotDir       = "plots"
 	EnsembleDir   = "ensemble"
-	DriverDir     = "drivers" // what drivers print on stderr
+	DriverDir     = "drivers" // the stderr of drivers
 	PageFile      = "report.html"
 	SummaryFile   = "summary.md"
 	JUnitFile     = "junit.xml"
@@ -38,22 +38,22 @@ const (
 	resultVersion = 2
 )
 
-// HistoryPath is where the trial's history is in the run folder.
+// HistoryPath returns the path of the trial's history in the run folder.
 func HistoryPath(dir, trial string) string {
 	return filepath.Join(dir, HistoryDir, trial+historySuffix)
 }
 
-// histogramFile is where the trial's histograms are, below the run folder.
+// histogramFile is relative to the run folder.
 func histogramFile(trial string) string { return filepath.Join(histogramDir, trial+hdrSuffix) }
 
-// ReadResult reads result.json of a run folder, or the file itself. It refuses
-// one that a newer zkbench wrote.
+// ReadResult reads result.json of a run folder, or the file itself. It returns an error if
+// another version of the format wrote it.
 func ReadResult(path string) (Result, error) {
 	r, _, err := ReadRawResult(path)
 	return r, err
 }
 
-// ReadRawResult is [ReadResult] that also returns the text of result.json.
+// ReadRawResult is like [ReadResult] and also returns the text of result.json.
 func ReadRawResult(path string) (Result, []byte, error) {
 	read, given := func(p string) ([]byte, error) { return safefile.Read(p, safefile.Result) }, path
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
@@ -72,37 +72,36 @@ func ReadRawResult(path string) (Result, []byte, error) {
 	return r, raw, err
 }
 
-// absentError is the text of an [fs.ErrNotExist].
+// absentError is an [fs.ErrNotExist] with another text.
 type absentError string
 
 func (e absentError) Error() string { return string(e) }
 func (absentError) Unwrap() error   { return fs.ErrNotExist }
 
-// notRunFolder is the error for a path that is not a run folder because it lacks a file.
-func notRunFolder(path, lacks string) error {
+func notRunFolder(path, missing string) error {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return absentError(path + " does not exist")
 	}
-	return absentError(fmt.Sprintf("%s is not a run folder (no %s)", path, lacks))
+	return absentError(fmt.Sprintf("%s is not a run folder (no %s)", path, missing))
 }
 
-// again says what can be done without a result.
-const again = "; where histories are beside it, move it away: zkbench check judges them again"
+// repairHint is appended to errors about a damaged result.
+const repairHint = "; if the run folder still has its histories, move this file away and run: zkbench check"
 
-// ParseResult is [ReadResult] of a text that is at hand; path names it in errors.
+// ParseResult is like [ReadResult] for a text that was read already; errors refer to it as path.
 func ParseResult(path string, raw []byte) (Result, error) {
 	var probe struct {
 		Schema string `json:"schema"`
 	}
 	if err := json.Unmarshal(raw, &probe); err != nil {
-		return Result{}, fmt.Errorf("%s is no result, or damaged: %w%s", path, err, again)
+		return Result{}, fmt.Errorf("%s is damaged or not a zkbench result: %w%s", path, err, repairHint)
 	}
 	if err := checkSchema(probe.Schema); err != nil {
 		return Result{}, fmt.Errorf("%s: %w", path, err)
 	}
 	var r Result
 	if err := json.Unmarshal(raw, &r); err != nil {
-		return Result{}, fmt.Errorf("%s is damaged: %w%s", path, err, again)
+		return Result{}, fmt.Errorf("%s is damaged: %w%s", path, err, repairHint)
 	}
 	return r, nil
 }
@@ -112,16 +111,16 @@ func checkSchema(schema string) error {
 	version, err := strconv.Atoi(digits)
 	switch {
 	case !ok || err != nil || version < 0:
-		return fmt.Errorf("schema %q is not that of a zkbench result, %q", schema, Schema)
+		return fmt.Errorf("schema %q is not a zkbench result (want %q)", schema, Schema)
 	case version > resultVersion:
-		return fmt.Errorf("schema %q was written by a newer zkbench, this one reads %q: use that version, or upgrade this one", schema, Schema)
+		return fmt.Errorf("schema %q was written by a newer zkbench; this version reads %q: upgrade zkbench", schema, Schema)
 	case version < resultVersion:
-		return fmt.Errorf("schema %q was written by an older zkbench, this one reads %q: use that version, or run it again", schema, Schema)
+		return fmt.Errorf("schema %q was written by an older zkbench; this version reads %q: use the older version, or repeat the run", schema, Schema)
 	}
 	return nil
 }
 
-// writeResult writes result.json into the run folder, whole or not at all.
+// writeResult writes result.json atomically.
 func writeResult(dir string, r Result) error {
 	r.Schema = Schema
 	raw, err := json.MarshalIndent(r, "", "  ")
@@ -131,10 +130,10 @@ func writeResult(dir string, r Result) error {
 	return writeSynced(dir, ResultFile, append(raw, '\n'))
 }
 
-// TrialNames returns the names of the trials whose histories are in the run folder.
+// TrialNames returns the names of the trials that have a history in the run folder.
 func TrialNames(dir string) ([]string, error) {
 	var entries []fs.DirEntry
-	err := within(dir, func(root *os.Root) (err error) {
+	err := withRoot(dir, func(root *os.Root) (err error) {
 		entries, err = fs.ReadDir(root.FS(), HistoryDir)
 		return err
 	})
@@ -153,9 +152,8 @@ func TrialNames(dir string) ([]string, error) {
 	return names, nil
 }
 
-// Clear removes a former run from its folder. It touches only what a run writes:
-// a folder that is no run folder, or holds anything else, is refused and stays as
-// it is.
+// Clear removes a previous run from its folder. It removes only files that a run writes: it
+// returns an error and removes nothing if the folder is not a run folder or contains other files.
 func Clear(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -163,13 +161,13 @@ func Clear(dir string) error {
 	}
 	run := len(entries) == 0
 	for _, e := range entries {
-		if !ours(e.Name()) {
-			return fmt.Errorf("%s holds %s, which no run writes: name another folder, or empty it yourself", dir, e.Name())
+		if !writtenByRun(e.Name()) {
+			return fmt.Errorf("%s contains %s, which zkbench did not write: choose another folder, or empty this one yourself", dir, e.Name())
 		}
 		run = run || e.Name() == ScenarioFile || e.Name() == ResultFile
 	}
 	if !run {
-		return fmt.Errorf("%s has neither %s nor %s: it is no run folder; name another, or empty it yourself", dir, ScenarioFile, ResultFile)
+		return fmt.Errorf("%s is not a run folder (no %s and no %s): choose another folder, or empty this one yourself", dir, ScenarioFile, ResultFile)
 	}
 	for _, e := range entries {
 		if err := os.RemoveAll(filepath.Join(dir, e.Name())); err != nil {
@@ -179,9 +177,9 @@ func Clear(dir string) error {
 	return nil
 }
 
-// ours says whether a run writes a file or folder of that name; a crash may leave
-// a file that was not renamed yet, like .result.json.123.
-func ours(name string) bool {
+// writtenByRun reports whether zkbench writes a file or folder of that name. A crash may leave a
+// temporary file, like .result.json.123.
+func writtenByRun(name string) bool {
 	known := []string{ScenarioFile, ResultFile, HistoryDir, commitsDir, FaultPlanDir, histogramDir, PlotDir, EnsembleDir, DriverDir, PageFile, SummaryFile, JUnitFile, BenchFile}
-	return slices.ContainsFunc(append(known, rendered...), func(known string) bool { return name == known || strings.HasPrefix(name, "."+known+".") })
+	return slices.ContainsFunc(append(known, renderedFiles...), func(known string) bool { return name == known || strings.HasPrefix(name, "."+known+".") })
 }

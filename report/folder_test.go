@@ -14,8 +14,8 @@ func TestReadResult(t *testing.T) {
 		{"the present schema is read", `{"schema":"zkbench.result/v2"}`, ""},
 		{"an older schema is refused clearly", `{"schema":"zkbench.result/v1","run":{"id":"x"}}`, "written by an older zkbench"},
 		{"a newer schema is refused clearly", `{"schema":"zkbench.result/v3","trials":5}`, "written by a newer zkbench"},
-		{"another file is no result", `{"a":1}`, "is not that of a zkbench result"},
-		{"half a file is no result", `{"schema":`, "is no result"},
+		{"another file is not a result", `{"a":1}`, "is not a zkbench result"},
+		{"a truncated file is not a result", `{"schema":`, "is damaged or not a zkbench result"},
 		{"a damaged result points to the histories", `{"schema":"zkbench.result/v2","trials":5}`, "zkbench check"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -10,10 +10,10 @@ import (
 	"github.com/zkbench/zkbench/report/verdict"
 )
 
-// Measure names a number of a trial: a metric and its field.
+// Measure identifies a number of a trial: a metric and its field.
 type Measure struct{ Metric, Field string }
 
-// String writes it as a threshold does: "handoff.latency.p50", "throughput".
+// String returns the notation that thresholds use: "handoff.latency.p50", "throughput".
 func (m Measure) String() string {
 	if m.Field == "value" {
 		return m.Metric
@@ -21,7 +21,7 @@ func (m Measure) String() string {
 	return m.Metric + "." + m.Field
 }
 
-// Of returns the number of a trial, nil where it was not measured, or in too few samples.
+// Of returns the number of a trial, or nil if it was not measured or has too few samples.
 func (m Measure) Of(t Trial) *float64 {
 	x := t.Metrics[m.Metric]
 	if x.TooFew(m.Field) {
@@ -30,7 +30,7 @@ func (m Measure) Of(t Trial) *float64 {
 	return x.Field(m.Field)
 }
 
-// HigherIsBetter says in which direction a regression lies.
+// HigherIsBetter reports whether a decrease is a regression.
 func (m Measure) HigherIsBetter() bool {
 	d, _, _ := metrics.Find(m.Metric)
 	return d.Better == metrics.Higher || m.Field == "count"
@@ -58,7 +58,7 @@ func splitMetric(s string) (metric, field string, err error) {
 	}
 	whole, phase, ok := metrics.Find(s)
 	if ok && phase == "" && !slices.Contains(whole.FieldNames(), "value") {
-		return "", "", fmt.Errorf("%s is a distribution: say which of %s, like %s.p99", s, strings.Join(whole.FieldNames(), ", "), s)
+		return "", "", fmt.Errorf("%s is a distribution: add one of the fields %s, like %s.p99", s, strings.Join(whole.FieldNames(), ", "), s)
 	}
 	if ok && phase == "" {
 		return s, "value", nil

@@ -17,11 +17,12 @@ const (
 	NotJudged   = verdict.NotJudged
 )
 
-// Fit names the verdict on the harness itself: was the machine fit to measure on?
+// Fit names the verdict on the harness itself: whether the machine and the harness were fast
+// enough for valid measurements.
 const Fit = verdict.Fit
 
-// Outcome is the result of the run, and decides the exit code: the worst of its trials,
-// and unknown at best where it ended early or has none.
+// Outcome returns the result of the run, which determines the exit code: the worst of its
+// trials, and at best unknown if it ended early or has no trials.
 func (r Result) Outcome() string {
 	var results []string
 	for _, t := range r.Trials {
@@ -33,11 +34,11 @@ func (r Result) Outcome() string {
 	return verdict.Worst(results...)
 }
 
-// Outcome is the worst result of the trial's verdicts and thresholds, and unknown at best
-// where a fault is without proof. Of a trial that is broken on purpose it says whether
-// it was caught.
+// Outcome returns the worst result of the trial's verdicts and thresholds, and at best unknown
+// if a fault has no proof. For a deliberately broken subject it reports whether the defect was
+// detected.
 func (t Trial) Outcome() string {
-	verdicts, thresholds := t.counting()
+	verdicts, thresholds := t.countedResults()
 	results := slices.Concat(verdicts, thresholds)
 	if len(t.Verdicts) == 0 && len(t.Expect) == 0 || t.Unproven() > 0 {
 		results = append(results, Unknown)
@@ -45,9 +46,9 @@ func (t Trial) Outcome() string {
 	return verdict.Worst(results...)
 }
 
-// counting returns the results of verdicts and of thresholds. Of a trial that is broken
-// on purpose only whether it was caught counts.
-func (t Trial) counting() (verdicts, thresholds []string) {
+// countedResults returns the results that count for the outcome. For a deliberately broken subject
+// only the detection of its defect counts.
+func (t Trial) countedResults() (verdicts, thresholds []string) {
 	if len(t.Expect) > 0 {
 		return []string{t.Caught()}, nil
 	}
@@ -60,7 +61,7 @@ func (t Trial) counting() (verdicts, thresholds []string) {
 	return verdicts, thresholds
 }
 
-// Missed returns the guarantees that the subject was to be caught breaking, and was not.
+// Missed returns the expected violations that were not detected.
 func (t Trial) Missed() []string {
 	var missed []string
 	for _, name := range t.Expect {
@@ -72,7 +73,7 @@ func (t Trial) Missed() []string {
 	return missed
 }
 
-// Caught is the result of a trial whose subject is broken on purpose.
+// Caught returns the result of a trial whose subject is deliberately broken.
 func (t Trial) Caught() string {
 	switch {
 	case len(t.Missed()) == 0:
@@ -82,10 +83,10 @@ func (t Trial) Caught() string {
 	}
 	for _, v := range t.Verdicts {
 		if v.Result == Pass && slices.Contains(t.Expect, v.Guarantee) {
-			return Fail // it was judged, and not seen
+			return Fail // the guarantee was checked, and the defect not detected
 		}
 	}
-	return Unknown // there was nothing to judge it by
+	return Unknown
 }
 
 // Unproven counts the faults of the trial whose effect was not proven.
@@ -99,7 +100,7 @@ func (t Trial) Unproven() int {
 	return n
 }
 
-// Inapplicable returns why the recipe does not allow what the trial is about; "" if it does.
+// Inapplicable returns why the trial does not apply to the recipe; "" if it does.
 func (t Trial) Inapplicable() string {
 	for _, v := range t.Verdicts {
 		if v.Result == NotJudged && (v.Guarantee == verdict.Faults || v.Guarantee == verdict.Played) {
@@ -109,7 +110,7 @@ func (t Trial) Inapplicable() string {
 	return ""
 }
 
-// Skipped counts those of them that could not be injected on this machine.
+// Skipped counts the unproven faults that could not be injected on this machine.
 func (t Trial) Skipped() int {
 	n := 0
 	for _, f := range t.Faults {
@@ -120,17 +121,17 @@ func (t Trial) Skipped() int {
 	return n
 }
 
-// Skipped says whether a fault was not injected because this machine cannot.
+// Skipped reports whether the fault was not injected because this machine cannot inject it.
 func (f Fault) Skipped() bool { return f.Proof == "" && strings.HasPrefix(f.Err, "skipped") }
 
 // Tally counts results.
 type Tally struct{ Pass, Fail, Unknown int }
 
-// All is how many results were counted.
+// All returns the number of results.
 func (t Tally) All() int { return t.Pass + t.Fail + t.Unknown }
 
-// Add counts results. What is not promised or not judged does not count; anything else
-// that is neither pass nor fail is unknown.
+// Add counts results. Results that are not promised or not judged do not count; any other
+// result that is neither pass nor fail counts as unknown.
 func (t *Tally) Add(results ...string) {
 	for _, r := range results {
 		switch {
@@ -144,11 +145,10 @@ func (t *Tally) Add(results ...string) {
 	}
 }
 
-// Tallies counts the verdicts and the thresholds of trials, as they count for the
-// outcome.
+// Tallies counts the verdicts and thresholds that determine the outcome of the trials.
 func Tallies(trials []Trial) (verdicts, thresholds Tally) {
 	for _, t := range trials {
-		v, h := t.counting()
+		v, h := t.countedResults()
 		verdicts.Add(v...)
 		thresholds.Add(h...)
 	}

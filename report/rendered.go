@@ -1,8 +1,8 @@
 package report
 
-// rendered are the files that renderers write into a run folder.
-var rendered []string
+// renderedFiles contains the names of the files that renderers write into a run folder.
+var renderedFiles []string
 
-// Rendered says that a renderer writes a file of that name into every run folder, so
-// that [Clear] knows it. It is for package variables.
-func Rendered(name string) { rendered = append(rendered, name) }
+// Rendered registers a file that a renderer writes into every run folder, so that [Clear]
+// removes it. Call it only from the initialization of package variables.
+func Rendered(name string) { renderedFiles = append(renderedFiles, name) }

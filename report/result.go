@@ -1,5 +1,5 @@
-// Package report concludes from the histories of a run what was measured, and which
-// guarantees were kept. It never talks to ZooKeeper: a saved run folder is all it needs.
+// Package report derives metrics and verdicts from the histories of a run. It needs only a
+// saved run folder, never an ensemble.
 //
 //	c, err := report.Judge("zkbench-out/herd-20261122-091500")
 //	if err != nil { ... }
@@ -7,7 +7,7 @@
 //		fmt.Println(t.Name, t.Outcome(), t.Metrics["handoff.latency"].P50)
 //	}
 //
-// What is measured is defined in package metrics, what is promised in package verdict.
+// Package metrics defines the metrics, and package verdict the guarantees.
 package report
 
 import (
@@ -21,17 +21,17 @@ import (
 // Schema is the version of result.json that this code writes.
 const Schema = "zkbench.result/v2"
 
-// Result is result.json: everything that was concluded from one run.
+// Result is result.json: everything that was derived from one run.
 // Times are in nanoseconds; a field that does not apply is absent, never 0.
 type Result struct {
 	Schema string  `json:"schema"`
 	Run    Run     `json:"run"`
 	Trials []Trial `json:"trials"`
-	// Comparisons set the subjects against the run's base, where it has one.
+	// Comparisons compare the subjects with the run's base, if it has one.
 	Comparisons []Comparison `json:"comparisons,omitempty"`
 }
 
-// Run says how, where and with what the trials were run.
+// Run describes how, where and with which versions the trials were run.
 type Run struct {
 	ID       string            `json:"id"`
 	Scenario string            `json:"scenario"`
@@ -42,27 +42,27 @@ type Run struct {
 	Host     map[string]string `json:"host"`     // os, arch, cpus, cpu model, memory, kernel
 	Versions map[string]string `json:"versions"` // zkbench, go, zookeeper, client library
 	Ensemble Ensemble          `json:"ensemble"`
-	Agents   []string          `json:"agents,omitempty"` // that carried the clients; none: one process had them
+	Agents   []string          `json:"agents,omitempty"` // that ran the clients; empty: zkbench ran them itself
 	Ended    string            `json:"ended,omitempty"`  // why it ended early: "interrupted", or an error
 	LeftOut  []LeftOut         `json:"left_out,omitempty"`
 	Incident *Incident         `json:"incident,omitempty"`
 }
 
-// Incident is a known mistake of a released library that the run was to show.
+// Incident is a known bug of a released library that the run reproduces.
 type Incident struct {
 	About   string `json:"about"`           // what happened
-	Thread  string `json:"thread"`          // where it is told: an address
-	Version string `json:"version"`         // of what made it, like kazoo 2.8.0
-	Cause   string `json:"cause"`           // the lines that do it
-	Tried   string `json:"tried,omitempty"` // where it does not show: what was tried
+	Thread  string `json:"thread"`          // URL of the published report
+	Version string `json:"version"`         // of the library, like kazoo 2.8.0
+	Cause   string `json:"cause"`           // the lines of code that cause it
+	Tried   string `json:"tried,omitempty"` // what was tried if it does not reproduce
 }
 
-// LeftOut is a fault of a built-in scenario that its question can do without, and that could
-// not be had where it was run. The result is that of the rest.
+// LeftOut is an optional fault of a built-in scenario that could not be injected on this
+// machine. The result covers the rest.
 type LeftOut struct {
 	Phase string `json:"phase"`
 	Fault string `json:"fault"` // its name
-	Why   string `json:"why"`   // it could not be had
+	Why   string `json:"why"`   // why it could not be injected
 }
 
 // Ensemble is what the trials ran against.
@@ -70,35 +70,35 @@ type Ensemble struct {
 	Kind      string        `json:"kind"`
 	About     string        `json:"about"`
 	Members   int           `json:"members"`             // that vote
-	Observers []string      `json:"observers,omitempty"` // the names of those that do not
+	Observers []string      `json:"observers,omitempty"` // names of the members that do not vote
 	Tick      time.Duration `json:"tick,omitempty"`
 }
 
-// ours says whether we run the members, so that there are commits of every trial.
-func (e Ensemble) ours() bool { return e.Kind == "process" || e.Kind == "container" }
+// managed reports whether zkbench started the members, so that it can read the commits of every trial.
+func (e Ensemble) managed() bool { return e.Kind == "process" || e.Kind == "container" }
 
 // Trial is one cell of the scenario's matrix, executed.
 type Trial struct {
 	Name string `json:"name"` // file name of its history: herd-lock-parent-50
 	history.Cell
-	Repetition int               `json:"repetition,omitempty"` // which trial of its cell it is, from 1; 0 where there is only one
-	Again      int               `json:"again,omitempty"`      // how often it was played before, and nothing came of it: a fault had missed its step
-	Merged     int               `json:"-"`                    // how many trials it stands for, where it stands for several
+	Repetition int               `json:"repetition,omitempty"` // of its cell, from 1; 0 if there is only one
+	Again      int               `json:"again,omitempty"`      // number of earlier attempts whose fault missed its step
+	Merged     int               `json:"-"`                    // number of trials that were merged into it; 0: it is a single trial
 	Metrics    map[string]Metric `json:"metrics"`
 	Verdicts   []Verdict         `json:"verdicts"`
 	Thresholds []Threshold       `json:"thresholds,omitempty"`
 	Faults     []Fault           `json:"faults,omitempty"`
-	Steps      []Step            `json:"steps,omitempty"`    // of an audit, that its calm episodes have shown
-	Formulas   map[string]string `json:"formulas,omitempty"` // in words, as in the history's header
-	// Expect are, in a zoo, the guarantees that the subject must be caught breaking. It
-	// is as it should be when each of those verdicts fails.
+	Steps      []Step            `json:"steps,omitempty"`    // of an audit, as observed in the episodes without faults
+	Formulas   map[string]string `json:"formulas,omitempty"` // as text, from the history's header
+	// Expect contains, in a zoo, the guarantees that the subject must violate. The trial passes
+	// if each of these verdicts fails.
 	Expect []string `json:"expect,omitempty"`
 }
 
-// Metric is one measured quantity.
+// Metric is a measured quantity.
 type Metric = metrics.Metric
 
-// Verdict is what the history proves about one guarantee.
+// Verdict is the result of checking one guarantee.
 type Verdict = verdict.Verdict
 
 // Threshold is a condition that the scenario sets on a metric.
@@ -108,14 +108,13 @@ type Threshold struct {
 	Measured string `json:"measured"`
 }
 
-// Step is a place in a subject's protocol, and the faults that fit it: what an audit is to
-// play there.
+// Step is a step of a subject's protocol with the faults that an audit injects there.
 type Step struct {
 	Step   string   `json:"step"`
 	Faults []string `json:"faults"`
 }
 
-// Fault is one window of the history, as the report shows it.
+// Fault is one fault window of the history.
 type Fault struct {
 	Fault  string        `json:"fault"`
 	Target string        `json:"target"`

@@ -8,13 +8,12 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// noResult is why a run ended whose folder has histories and no result: even one that
-// was interrupted leaves a result.
-const noResult = "it crashed, and left no " + ResultFile
+// noResult is why a run ended early if its folder has histories and no result: even an
+// interrupted run writes a result.
+const noResult = "it crashed without writing " + ResultFile
 
-// ReadRun returns what result.json in the run folder says about the run. Where there is
-// none, trials may be missing of which nothing is known: the run ended early, and
-// what its histories say of it is returned.
+// ReadRun returns the data about the run in result.json. Without that file the run counts as
+// ended early, because trials may be missing, and the data comes from the headers of its histories.
 func ReadRun(dir string) (Run, error) {
 	r, err := ReadResult(dir)
 	if !errors.Is(err, fs.ErrNotExist) {

@@ -10,10 +10,10 @@ import (
 	"github.com/zkbench/zkbench/report/metrics"
 )
 
-// Condition is a threshold that was parsed: METRIC[.FIELD] OP VALUE.
+// Condition is a parsed threshold: METRIC[.FIELD] OP VALUE.
 //
 //	handoff.latency.p99 < 50ms          a duration, or a number
-//	fanout.notifications == expected    what the formula says
+//	fanout.notifications == expected    the value of the formula
 //	failover.latency.max < promise      a parameter of the scenario
 //	handoff.latency.p50 <= 1.05*base    a multiple of the base's, over all trials of both
 //	verdicts == pass                    every verdict
@@ -34,10 +34,10 @@ const (
 	byFormula   = "expected"
 )
 
-var operators = []string{"<=", ">=", "==", "!=", "<", ">"} // the longer first
+var operators = []string{"<=", ">=", "==", "!=", "<", ">"} // longer operators first
 
-// ParseThreshold parses a condition. The error names the column (1 based) and
-// what may stand there.
+// ParseThreshold parses a condition. The error contains the column (1-based) and what is
+// allowed there.
 func ParseThreshold(expr string) (Condition, error) {
 	bad := func(at int, format string, args ...any) (Condition, error) {
 		return Condition{}, fmt.Errorf("threshold %q, column %d: %s", expr, at+1, fmt.Sprintf(format, args...))
@@ -55,7 +55,7 @@ func ParseThreshold(expr string) (Condition, error) {
 		}
 	}
 	if c.Op == "" {
-		return bad(at, "%q is no comparison: use one of %s", expr[at:at+1], strings.Join(operators, " "))
+		return bad(at, "%q is not a comparison operator: use one of %s", expr[at:at+1], strings.Join(operators, " "))
 	}
 	left := strings.TrimSpace(expr[:at])
 	if left == "" {
@@ -76,8 +76,7 @@ func ParseThreshold(expr string) (Condition, error) {
 
 func (c Condition) measure() Measure { return Measure{c.Metric, c.Field} }
 
-// Parameter is the name of the scenario's parameter that the value stands for, like
-// promise; "" where it is none.
+// Parameter returns the name of the scenario's parameter that is the value, like promise, or "".
 func (c Condition) Parameter() string {
 	if c.Metric == allVerdicts || c.Value == byFormula || c.TakesBase() {
 		return ""
@@ -88,7 +87,7 @@ func (c Condition) Parameter() string {
 	return c.Value
 }
 
-// Phase is the phase whose metric is meant, "" where it is that of the whole trial.
+// Phase returns the phase of the metric, or "" for a metric of the whole trial.
 func (c Condition) Phase() string {
 	_, phase, _ := metrics.Find(c.Metric)
 	return phase
@@ -99,11 +98,11 @@ func (c Condition) checkValue() error {
 	case c.Value == "":
 		return fmt.Errorf("a value is missing after %s", c.Op)
 	case strings.ContainsAny(c.Value, " \t<>=!"):
-		return fmt.Errorf("%q is not one value: one threshold is one comparison", c.Value)
+		return fmt.Errorf("%q is not a single value: write one threshold for each comparison", c.Value)
 	case c.Metric == allVerdicts && c.Op != "==":
 		return fmt.Errorf("verdicts can only be compared with ==, not %s", c.Op)
 	case c.Metric == allVerdicts && c.Value != Pass:
-		return fmt.Errorf("verdicts can only be held to %s, not %q", Pass, c.Value)
+		return fmt.Errorf("verdicts can only be compared with %s, not %q", Pass, c.Value)
 	case c.Metric == allVerdicts:
 		return nil
 	case strings.HasSuffix(c.Value, againstBase):
@@ -111,7 +110,7 @@ func (c Condition) checkValue() error {
 	}
 	d, _, _ := metrics.Find(c.Metric)
 	if c.Value == byFormula && d.Distribution {
-		return fmt.Errorf("no formula gives %s: compare it with a duration or a parameter", c.Metric)
+		return fmt.Errorf("%s has no formula: compare it with a duration or a parameter", c.Metric)
 	}
 	v, isDuration, ok := literal(c.Value)
 	mayBeDuration := d.Unit == "ns" && c.Field != "count"
@@ -119,14 +118,14 @@ func (c Condition) checkValue() error {
 	case ok && mayBeDuration && !isDuration && v != 0:
 		return fmt.Errorf("%s is a duration: write a unit, like %sms", strings.TrimSuffix(c.Metric+"."+c.Field, ".value"), c.Value)
 	case ok && !mayBeDuration && isDuration:
-		return fmt.Errorf("%s is no duration: write a number without a unit", c.Metric)
+		return fmt.Errorf("%s is not a duration: write a number without a unit", c.Metric)
 	case !ok && !isName(c.Value):
-		return fmt.Errorf("%q is neither a duration (50ms), a number, %q nor the name of a parameter", c.Value, byFormula)
+		return fmt.Errorf("%q is not a duration (50ms), a number, %q or the name of a parameter", c.Value, byFormula)
 	}
 	return nil
 }
 
-// literal reads a number, or a duration in nanoseconds.
+// literal parses a number, or a duration to nanoseconds.
 func literal(s string) (v float64, isDuration, ok bool) {
 	if s[0] >= '0' && s[0] <= '9' || s[0] == '.' || s[0] == '-' || s[0] == '+' {
 		if v, err := strconv.ParseFloat(s, 64); err == nil && !math.IsInf(v, 0) {

@@ -10,11 +10,9 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// againstBase marks the value of a threshold as a multiple of the base's:
-// "handoff.latency.p50 <= 1.05*base".
+// againstBase is the suffix of a threshold on the base: "handoff.latency.p50 <= 1.05*base".
 const againstBase = "*base"
 
-// factor returns the multiple of the base's value that the condition allows.
 func (c Condition) factor() (float64, bool) {
 	digits, ok := strings.CutSuffix(c.Value, againstBase)
 	if !ok {
@@ -24,13 +22,12 @@ func (c Condition) factor() (float64, bool) {
 	return f, err == nil && f > 0 && !math.IsInf(f, 0)
 }
 
-// TakesBase says that one trial is not enough to judge the condition: it compares with
-// the base.
+// TakesBase reports whether the condition compares with the base, which needs several trials.
 func (c Condition) TakesBase() bool { return strings.HasSuffix(c.Value, againstBase) }
 
-// judgeAgainst judges a comparison. It is decided only where the whole confidence
-// interval stands on one side of the limit; otherwise Measured says how many more trials
-// would probably decide it.
+// judgeAgainst evaluates a comparison. The result is unknown unless the whole confidence
+// interval is on one side of the limit; then Measured contains how many more trials would
+// probably decide it.
 func (c Condition) judgeAgainst(x Comparison) Threshold {
 	limit, _ := c.factor()
 	out := Threshold{Expr: c.Expr, Result: Unknown, Measured: x.String()}
@@ -49,18 +46,17 @@ func (c Condition) judgeAgainst(x Comparison) Threshold {
 	case !holds(best, c.Op, limit):
 		out.Result = Fail
 	default:
-		out.Measured += "; the interval holds the limit: run " + more(stats.More(x.Pairs, r, limit))
+		out.Measured += "; the limit is within the interval: run " + more(stats.More(x.Pairs, r, limit))
 	}
 	return out
 }
 
-// checkFactor checks a value like 1.05*base.
 func (c Condition) checkFactor() error {
 	if c.Op == "==" || c.Op == "!=" {
-		return fmt.Errorf("no two measurements are equal: compare with the base by <= or >=, not %s", c.Op)
+		return fmt.Errorf("two measurements are never equal: compare with the base by <= or >=, not %s", c.Op)
 	}
 	if _, ok := c.factor(); !ok {
-		return fmt.Errorf("%q is no multiple of the base: write a number before it, like 1.05%s", c.Value, againstBase)
+		return fmt.Errorf("%q is not a multiple of the base: write a positive number before *base, like 1.05%s", c.Value, againstBase)
 	}
 	return nil
 }

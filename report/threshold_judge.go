@@ -9,14 +9,14 @@ import (
 	"github.com/zkbench/zkbench/report/verdict"
 )
 
-// Judge holds the trial to the condition. What was not measured is unknown.
+// Judge evaluates the condition for the trial. It is unknown if the metric was not measured.
 func (c Condition) Judge(t Trial) Threshold {
 	out := Threshold{Expr: c.Expr, Result: Unknown}
 	if c.Metric == allVerdicts {
 		out.Result, out.Measured = c.judgeVerdicts(t.Verdicts)
 		return out
 	}
-	m := c.of(t)
+	m := c.metric(t)
 	v := m.Field(c.Field)
 	switch {
 	case v == nil:
@@ -50,7 +50,7 @@ func (c Condition) Judge(t Trial) Threshold {
 	}
 	if m.Never > 0 && c.Field != "count" && out.Result == Pass {
 		out.Result = Unknown
-		out.Measured += fmt.Sprintf(", and %d more never came", m.Never)
+		out.Measured += fmt.Sprintf(", and %d more never completed", m.Never)
 	}
 	if c.Value != byFormula && isName(c.Value) {
 		out.Measured += fmt.Sprintf(", %s %s", c.Value, units.Quantity(limit, unit))
@@ -61,9 +61,9 @@ func (c Condition) Judge(t Trial) Threshold {
 	return out
 }
 
-// of is the metric of the trial. That of a phase is that of the whole, where all of it is of
-// that phase.
-func (c Condition) of(t Trial) Metric {
+// metric returns the metric of the trial. The metric of a phase is the metric of the whole trial
+// if all its samples are from that phase.
+func (c Condition) metric(t Trial) Metric {
 	if m, ok := t.Metrics[c.Metric]; ok {
 		return m
 	}
@@ -74,9 +74,8 @@ func (c Condition) of(t Trial) Metric {
 	return Metric{}
 }
 
-// tooFew says that a quantile takes more samples than the metric has.
 func (c Condition) tooFew(m metrics.Metric) string {
-	return fmt.Sprintf("measured in %s, and %s takes %d", units.Plural(m.Samples(), "sample"), c.Field, metrics.Fewest(c.Field))
+	return fmt.Sprintf("measured in %s, but %s needs %d", units.Plural(m.Samples(), "sample"), c.Field, metrics.Fewest(c.Field))
 }
 
 func (c Condition) judgeVerdicts(vs []Verdict) (result, measured string) {
@@ -100,11 +99,11 @@ func (c Condition) judgeVerdicts(vs []Verdict) (result, measured string) {
 	return result, result + ": " + strings.Join(names[result], ", ")
 }
 
-// limit returns what the value stands for, or why nobody knows.
+// limit returns the numeric value of the condition's right side, or why it is unknown.
 func (c Condition) limit(m Metric, params map[string]string) (limit float64, why string) {
 	if c.Value == byFormula {
 		if m.Expected == nil {
-			return 0, "no formula gives the expected value"
+			return 0, "there is no formula for the expected value"
 		}
 		return *m.Expected, ""
 	}
@@ -115,30 +114,30 @@ func (c Condition) limit(m Metric, params map[string]string) (limit float64, why
 	if !ok {
 		return 0, fmt.Sprintf("the scenario has no parameter %q", c.Value)
 	}
-	return c.fits(text, m.Unit)
+	return c.parseParameter(text, m.Unit)
 }
 
-// fits reads what a parameter has, to be compared with a metric of that unit, or says why it
-// cannot be.
-func (c Condition) fits(text, unit string) (limit float64, why string) {
+// parseParameter parses the value of a parameter for comparison with a metric of that unit, or returns
+// why it cannot be compared.
+func (c Condition) parseParameter(text, unit string) (limit float64, why string) {
 	if text == "" {
 		return 0, fmt.Sprintf("the parameter %q is empty", c.Value)
 	}
 	v, isDuration, ok := literal(text)
 	if !ok || (unit == "ns" && c.Field != "count") != isDuration && v != 0 {
-		return 0, fmt.Sprintf("the parameter %s=%q does not compare with it", c.Value, text)
+		return 0, fmt.Sprintf("the parameter %s=%q cannot be compared with it", c.Value, text)
 	}
 	return v, ""
 }
 
-// Fits says why what a parameter has cannot be compared with the metric; "" where it can.
+// Fits returns why the value of a parameter cannot be compared with the metric; "" if it can.
 func (c Condition) Fits(text string) (why string) {
 	d, _, _ := metrics.Find(c.Metric)
-	_, why = c.fits(text, d.Unit)
+	_, why = c.parseParameter(text, d.Unit)
 	return why
 }
 
-// holds compares; equal means equal but for rounding.
+// holds compares v with limit. Values are equal if they differ only by rounding.
 func holds(v float64, op string, limit float64) bool {
 	diff := max(v, limit) - min(v, limit)
 	equal := v == limit || diff <= 1e-9*max(v, -v, limit, -limit)

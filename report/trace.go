@@ -10,45 +10,45 @@ import (
 	"github.com/zkbench/zkbench/report/verdict"
 )
 
-// Trace is what one trial has to draw. Times count from the start of the trial.
+// Trace contains the data of one trial for plots and timelines. Times count from its start.
 type Trace struct {
 	Length    time.Duration // of the trial
-	Queue     bool          // its clients are consumers, and what they have is items
-	Faults    []Fault       // one that was never healed lasts until the end
+	Queue     bool          // its clients are consumers of items
+	Faults    []Fault       // a fault that was never healed lasts until the end
 	Holds     []Hold
 	Overlaps  []verdict.Overlap
-	Handoffs  []metrics.Handoff  // of a queue: deliveries, each from when the item was due until it was taken
+	Handoffs  []metrics.Handoff  // of a queue: deliveries, from when the item was due until it was taken
 	Failovers []metrics.Failover // rounds
-	Pauses    []metrics.Pause    // rounds, of holders whose process was paused
+	Pauses    []metrics.Pause    // rounds in which the holder's process was paused
 	Rounds    []Round            // of successions
-	Ramps     []metrics.Ramp     // in which operations were due at a rate that rises
+	Ramps     []metrics.Ramp     // phases with a rising rate of operations
 	Paces     []Pace             // of the phases in which the clients, or a rate, set the pace
 	Depth     []DepthPoint       // of a queue with a stream of items
-	// Latencies are all that were measured, by metric, in nanoseconds; absent where
-	// there were too many.
+	// Latencies contains all measured latencies in nanoseconds, by metric. It is empty if there
+	// were too many to keep.
 	Latencies map[string][]float64
-	Partial   string // why it is incomplete; empty where it is whole
+	Partial   string // why the trace is incomplete; empty if it is complete
 }
 
-// Hold is a time in which a client believed that it held.
+// Hold is a time during which a client believed that it held the grant.
 type Hold struct {
 	Client     int
 	Start, End time.Duration
 }
 
-// traceLimit bounds the holds, hand-offs and steps of one trial that are kept for
-// drawing: some 30 bytes each.
+// traceLimit is the largest number of holds, of hand-offs and of steps that are kept for one
+// trial, at about 30 bytes each.
 const traceLimit = 500_000
 
-// tracer makes the trace of a history while that is folded.
+// tracer builds the trace while a history is read.
 type tracer struct {
-	trace        *Trace
-	history      *history.History
-	depth        depth
-	pace         pace
-	rounds       rounds
-	left         int // holds that were left out
-	leftHandoffs int
+	trace           *Trace
+	history         *history.History
+	depth           depth
+	pace            pace
+	rounds          rounds
+	droppedHolds    int // number of holds beyond traceLimit
+	droppedHandoffs int
 }
 
 func newTracer(h *history.History) *tracer {
@@ -67,7 +67,7 @@ func (t *tracer) record(n history.Numbered) {
 
 func (t *tracer) belief(b verdict.Belief) {
 	if len(t.trace.Holds) >= traceLimit {
-		t.left++
+		t.droppedHolds++
 		return
 	}
 	t.trace.Holds = append(t.trace.Holds, Hold{b.Client, b.Start, b.End})
@@ -81,7 +81,7 @@ func (t *tracer) overlap(o verdict.Overlap) {
 
 func (t *tracer) handoff(metric string, h metrics.Handoff) {
 	if len(t.trace.Handoffs) >= traceLimit {
-		t.leftHandoffs++
+		t.droppedHandoffs++
 		return
 	}
 	t.trace.Handoffs = append(t.trace.Handoffs, h)
@@ -94,15 +94,14 @@ func (t *tracer) failover(f metrics.Failover) { t.trace.Failovers = append(t.tra
 
 func (t *tracer) pause(p metrics.Pause) { t.trace.Pauses = append(t.trace.Pauses, p) }
 
-// close returns the trace of a trial of that length. err is what the reading of the
-// history ended with.
+// close returns the trace of a trial of that length. err is the error of reading the history.
 func (t *tracer) close(length time.Duration, err error) *Trace {
 	x := t.trace
-	if t.leftHandoffs > 0 { // a part of the samples would pass for all of them
+	if t.droppedHandoffs > 0 { // a part of the samples must not be mistaken for all of them
 		clear(x.Latencies)
 	}
 	x.Length, x.Queue = length, t.pace.items
-	x.Paces, x.Depth, x.Rounds = t.pace.over(length), t.depth.points(), t.rounds.all
+	x.Paces, x.Depth, x.Rounds = t.pace.paces(length), t.depth.points(), t.rounds.all
 	x.Faults = faults(t.history.Faults)
 	for i := range x.Faults {
 		if f := &x.Faults[i]; f.End < f.Start {
@@ -112,10 +111,10 @@ func (t *tracer) close(length time.Duration, err error) *Trace {
 	switch {
 	case err != nil:
 		x.Partial = err.Error()
-	case t.left > 0:
-		x.Partial = fmt.Sprintf("only the first %s are drawn, %d more are not", units.Plural(traceLimit, "grant"), t.left)
-	case t.leftHandoffs > 0:
-		x.Partial = fmt.Sprintf("only the first %s are drawn, %d more are not", units.Plural(traceLimit, "hand-off"), t.leftHandoffs)
+	case t.droppedHolds > 0:
+		x.Partial = fmt.Sprintf("only the first %s are shown, %d more are not", units.Plural(traceLimit, "grant"), t.droppedHolds)
+	case t.droppedHandoffs > 0:
+		x.Partial = fmt.Sprintf("only the first %s are shown, %d more are not", units.Plural(traceLimit, "hand-off"), t.droppedHandoffs)
 	}
 	return x
 }

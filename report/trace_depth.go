@@ -8,17 +8,17 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// DepthPoint says how many items wait in a queue from an instant on.
+// DepthPoint is the number of waiting items from an instant on.
 type DepthPoint struct {
 	At     time.Duration
 	Queued int // items that were put, or were being put, and not taken
-	Due    int // items that were due and not taken: those that the producers were behind with are among them
+	Due    int // items that were due and not taken, including items that producers have not put yet
 }
 
-// depth collects how many items wait in a queue, from the operations alone.
+// depth computes the number of waiting items from the operations alone.
 type depth struct {
-	streams bool         // there is a stream; of a closed loop the depth says nothing
-	steps   []DepthPoint // by how much it changes, when
+	streams bool         // there is a stream; in a closed loop the depth has no meaning
+	steps   []DepthPoint // changes of the depth
 }
 
 func (d *depth) record(r history.Record) {
@@ -40,7 +40,7 @@ func (d *depth) sample(s *history.Sample) {
 	}
 }
 
-// points returns the depth over time; nil where nothing streamed.
+// points returns the depth over time, or nil if there was no stream.
 func (d *depth) points() []DepthPoint {
 	if !d.streams {
 		return nil

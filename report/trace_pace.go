@@ -8,13 +8,13 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// PaceWidth is the width of the slices in which grants are counted over time.
+// PaceWidth is the width of the time slices in which grants are counted.
 const PaceWidth = 100 * time.Millisecond
 
-// Pace is how many grants were had, or items taken, over a phase.
+// Pace is the number of grants, or of items taken, over a phase.
 type Pace struct {
 	Start, End time.Duration
-	Done       []int // in slices of PaceWidth from Start; the last one takes the rest of the phase
+	Done       []int // in slices of PaceWidth from Start; the last slice includes the rest of the phase
 }
 
 // pace counts grants and items taken over time, in the phases that count for the
@@ -52,9 +52,9 @@ func (c *pace) sample(s *history.Sample) {
 	c.done[i][k]++
 }
 
-// over returns the phases as they are drawn; end is that of the history, and of a phase
-// that it saw no end of.
-func (c *pace) over(end time.Duration) []Pace {
+// paces returns the paces of the phases. end is the end of the history, and of a phase without
+// a recorded end.
+func (c *pace) paces(end time.Duration) []Pace {
 	var out []Pace
 	for i, p := range c.phases {
 		x := Pace{Start: p.Start, End: cmp.Or(p.Over(), end)}

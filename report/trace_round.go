@@ -6,22 +6,22 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// Round is one round of a succession: who stood in line, and who was made to leave.
+// Round is one round of a succession: which clients waited in line, and which had to leave.
 type Round struct {
-	Phase  string // says how they were made to leave
+	Phase  string // determines how clients leave
 	Number int
 	Line   []Stand
-	End    time.Duration // of the round; 0 where it did not come to one
+	End    time.Duration // of the round; 0 if it did not end
 }
 
-// Stand is the time of one client in a line.
+// Stand is the time that one client was in the line.
 type Stand struct {
 	Client   int
-	From, To time.Duration // To is when it was made to leave, or the end of the round
-	Left     bool          // it was made to leave
+	From, To time.Duration // To is when the client had to leave, or the end of the round
+	Left     bool          // the client had to leave
 }
 
-// rounds collects the rounds of successions, which come one after the other.
+// rounds collects the rounds of successions, which follow each other.
 type rounds struct{ all []Round }
 
 func (d *rounds) record(r history.Record) {
@@ -51,7 +51,7 @@ func (d *rounds) current(phase string, number int) *Round {
 	return nil
 }
 
-// leave ends the client's time in the line, or, for client -1, the round.
+// leave ends the client's time in the line, or the round if the client is -1.
 func (x *Round) leave(r *history.Leaving) {
 	x.End = r.At
 	for i := range x.Line {

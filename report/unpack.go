@@ -11,16 +11,16 @@ import (
 	"strings"
 )
 
-// unpackLimit bounds what a packed run may come to: more than any run has, less than a disk.
+// unpackLimit is the largest size of an unpacked run: more than any run needs, less than a disk.
 const unpackLimit = 8 << 30 // bytes
 
-// Unpack writes the one run folder of a zip file, as CI systems pack what a job leaves, into
-// dir, which must be empty or missing. The file may be a stranger's: nothing outside of dir is
-// written, and of the run folder nothing but what a run writes.
+// Unpack extracts the single run folder of a zip file, such as a CI artifact, into dir, which
+// must be empty or missing. The zip file is not trusted: nothing outside dir is written, and only
+// files that zkbench writes are extracted.
 func Unpack(zipFile, dir string) (err error) {
 	z, err := zip.OpenReader(zipFile)
 	if err != nil {
-		return fmt.Errorf("%s is no zip file that can be read: %w", zipFile, err)
+		return fmt.Errorf("%s cannot be read as a zip file: %w", zipFile, err)
 	}
 	defer z.Close()
 	prefix, err := packedRun(&z.Reader)
@@ -28,30 +28,30 @@ func Unpack(zipFile, dir string) (err error) {
 		return fmt.Errorf("%s: %w", zipFile, err)
 	}
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
-		return fmt.Errorf("unpack %s: %s is not empty: name another folder with --into DIR, or play the folder itself again: zkbench rerun %s", zipFile, dir, dir)
+		return fmt.Errorf("unpack %s: %s is not empty: choose another folder with --into DIR, or rerun the existing folder: zkbench rerun %s", zipFile, dir, dir)
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	return within(dir, func(root *os.Root) error {
-		left := int64(unpackLimit)
+	return withRoot(dir, func(root *os.Root) error {
+		remaining := int64(unpackLimit)
 		for _, f := range z.File {
 			name, inside := strings.CutPrefix(path.Clean(f.Name), prefix)
 			first, _, _ := strings.Cut(name, "/")
-			if !inside || !f.Mode().IsRegular() || !ours(first) {
+			if !inside || !f.Mode().IsRegular() || !writtenByRun(first) {
 				continue
 			}
-			n, err := unpackFile(root, filepath.FromSlash(name), f, left)
+			n, err := unpackFile(root, filepath.FromSlash(name), f, remaining)
 			if err != nil {
 				return fmt.Errorf("unpack %s: %s: %w", zipFile, f.Name, err)
 			}
-			left -= n
+			remaining -= n
 		}
 		return nil
 	})
 }
 
-// packedRun returns what the names of the run folder's files begin with.
+// packedRun returns the path prefix of the run folder in the zip file.
 func packedRun(z *zip.Reader) (prefix string, err error) {
 	var found []string
 	for _, f := range z.File {
@@ -61,11 +61,11 @@ func packedRun(z *zip.Reader) (prefix string, err error) {
 	}
 	switch len(found) {
 	case 0:
-		return "", fmt.Errorf("it holds no %s: it is no packed run folder", ScenarioFile)
+		return "", fmt.Errorf("it does not contain a run folder (no %s)", ScenarioFile)
 	case 1:
 		return found[0], nil
 	}
-	return "", fmt.Errorf("it holds %d run folders (%s): unpack it, and name one of them", len(found), strings.Join(found, ", "))
+	return "", fmt.Errorf("it contains %d run folders (%s): unpack it and rerun one of them", len(found), strings.Join(found, ", "))
 }
 
 // unpackFile writes one file, and returns its size in bytes.

@@ -51,7 +51,7 @@ func TestUnpack(t *testing.T) {
 		{"what no run writes stays in it", []string{"scenario.yaml", ".bashrc", "bin/sh"}, []string{"scenario.yaml"}, ""},
 		{"names that lead out of it", []string{"scenario.yaml", "../result.json", "/result.json", "history/../../result.json"}, []string{"scenario.yaml"}, ""},
 		{"a link", []string{"scenario.yaml", "result.json@"}, []string{"scenario.yaml"}, ""},
-		{"no run", []string{"readme.txt"}, nil, "no packed run folder"},
+		{"no run", []string{"readme.txt"}, nil, "does not contain a run folder"},
 		{"several runs", []string{"a/scenario.yaml", "b/scenario.yaml"}, nil, "2 run folders (a/, b/)"},
 	} {
 		t.Run(row.about, func(t *testing.T) {
@@ -80,7 +80,7 @@ func TestUnpack_leavesWhatIsThere(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "mine"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := Unpack(packed(t, "scenario.yaml"), dir); err == nil || !strings.Contains(err.Error(), "--into DIR, or play the folder itself again: zkbench rerun "+dir) {
+	if err := Unpack(packed(t, "scenario.yaml"), dir); err == nil || !strings.Contains(err.Error(), "--into DIR, or rerun the existing folder: zkbench rerun "+dir) {
 		t.Errorf("%v, want it refused", err)
 	}
 }

@@ -42,7 +42,7 @@ func TestRerun_playsWhatFailedOfAPackedRun(t *testing.T) {
 	if err := os.Truncate(report.HistoryPath(filepath.Join(dir, "first"), bad), 40); err != nil {
 		t.Fatal(err)
 	}
-	if said := zkbench(exitUsage, "report", "first"); !strings.Contains(said, "bring the file back") {
+	if said := zkbench(exitUsage, "report", "first"); !strings.Contains(said, "restore the file") {
 		t.Errorf("what failed is drawn over:\n%s", said)
 	}
 	for range 2 { // what failed is known however often it is asked
