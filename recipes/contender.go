@@ -37,7 +37,7 @@ func (e Env) event(what Event) {
 	}
 }
 
-// eventOf is what a change of a grant's state is to a subject's client.
+// eventOf maps a grant's state to the event for a subject's client.
 var eventOf = map[GrantState]EventKind{Suspended: EventSuspended, Held: EventRestored, Lost: EventLost}
 
 func (c *contender) Acquire(ctx context.Context) (Claim, error) {
@@ -70,13 +70,11 @@ func (c *contender) Release(ctx context.Context) error {
 	return g.Release(ctx)
 }
 
-// Write implements Worker.
 func (c *contender) Write(ctx context.Context, path, value string) error {
 	_, err := c.s.Set(ctx, path, []byte(value), -1)
 	return err
 }
 
-// Holds implements Teller.
 func (c *contender) Holds() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -9,30 +9,29 @@ import (
 	"github.com/zkbench/zkbench/recipes/internal/client"
 )
 
-// contest is the one mechanism behind lock and election: everybody creates an
-// ephemeral sequential node, whoever has the lowest number holds the grant, all
-// others wait. (ZooKeeper recipes, "Locks" and "Leader Election": "their mechanism
-// is the same", seed 003.)
+// contest is the mechanism of lock and election: every contender creates an ephemeral sequential
+// node, the one with the lowest number holds the grant, and all others wait. (ZooKeeper recipes,
+// "Locks" and "Leader Election": "their mechanism is the same", seed 003.)
 type contest struct {
 	s       *Session
 	parent  string
-	prefix  string // "-lock-": what node names carry between id and sequence
+	prefix  string // "-lock-": part of node names between ID and sequence
 	variant Variant
-	data    []byte // what observers see of this contender; may be empty
+	data    []byte // data that observers see of this contender; may be empty
 
-	plain bool // without the mark of the last holder: whoever was woken lists (mark.go)
+	plain bool // without the mark of the last holder: a notified waiter lists (mark.go)
 
-	newID func() string // what node names begin with; nil: client.NewID
-	// wait returns when it is the node's turn; nil: as the variant says.
+	newID func() string // returns the beginning of node names; nil: client.NewID
+	// wait returns when it is the node's turn; nil: as the variant defines.
 	wait func(ctx context.Context, node string, names []string) error
 }
 
-// errVanished says that our node was deleted while its session lives, by an operator
-// or by somebody who removed the parent. Whoever waits must stand in line again.
+// errVanished means that our node was deleted while its session lives, by an operator or with its
+// parent. The contender must join the line again.
 var errVanished = errors.New("our node is gone though its session lives")
 
-// win stands in line until it is our turn, and returns the grant. On any error,
-// cancellation included, no node of ours stays behind in a live session.
+// win joins the line, waits, and returns the grant. On an error, including cancellation, it leaves
+// no node in a live session.
 func (c contest) win(ctx context.Context) (*Grant, error) {
 	for {
 		g, err := c.try(ctx, true)
@@ -42,8 +41,8 @@ func (c contest) win(ctx context.Context) (*Grant, error) {
 	}
 }
 
-// try stands in line once. Without wait it gives up with ErrNotAcquired when
-// somebody is ahead.
+// try joins the line once. Without wait it gives up with ErrNotAcquired if another contender is
+// ahead.
 func (c contest) try(ctx context.Context, wait bool) (g *Grant, err error) {
 	newID := c.newID
 	if newID == nil {
@@ -53,7 +52,7 @@ func (c contest) try(ctx context.Context, wait bool) (g *Grant, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { // a panic on the way leaves nothing behind either
+	defer func() { // a panic must not leave a node either
 		if g == nil {
 			c.s.sweep(ctx, func(ctx context.Context) error { return c.s.remove(ctx, at.node) })
 		}
@@ -61,8 +60,8 @@ func (c contest) try(ctx context.Context, wait bool) (g *Grant, err error) {
 	return c.stand(ctx, at, names, wait)
 }
 
-// stand stands in line with a node until it is its turn. names are what was there when it
-// was created, if that is known.
+// stand waits with a node until it is its turn. names are the names listed when it was created, if
+// known.
 func (c contest) stand(ctx context.Context, at spot, names []string, wait bool) (_ *Grant, err error) {
 	for ; ; names = nil {
 		if names == nil {
@@ -91,16 +90,16 @@ func (c contest) stand(ctx context.Context, at spot, names []string, wait bool) 
 			}
 			return g, nil
 		}
-		// Disconnected between the last reply and now: list again once it is over.
+		// Disconnected since the last reply: list again after reconnecting.
 		if err := c.s.AwaitConnected(ctx); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// confirm makes sure of a session that waited for so long that it may have run out: by
-// a write that changes nothing, and a look at our node. It is our turn still: nobody
-// can have come in ahead.
+// confirm checks a session that waited for so long that it may have expired: by a write that
+// changes nothing, and a read of our node. It is still our turn: no contender can have come in
+// ahead.
 func (c contest) confirm(ctx context.Context, node string) error {
 	if c.s.confirmed() {
 		return nil
@@ -124,8 +123,6 @@ func (c contest) turn(node string, names []string) (bool, error) {
 	return n == 0, nil
 }
 
-// list returns the names under the parent. Without the parent there is no node of
-// ours either.
 func (c contest) list(ctx context.Context) ([]string, error) {
 	names, err := c.s.List(ctx, c.parent)
 	if errors.Is(err, zk.ErrNoNode) {
@@ -134,7 +131,7 @@ func (c contest) list(ctx context.Context) ([]string, error) {
 	return names, err
 }
 
-// await returns when it is our turn. names is what the parent held when it was not.
+// await returns when it is our turn. names is the list that showed that it was not.
 func (c contest) await(ctx context.Context, node string, names []string) error {
 	switch {
 	case c.wait != nil:
@@ -145,8 +142,8 @@ func (c contest) await(ctx context.Context, node string, names []string) error {
 	return c.awaitPredecessor(ctx, node, names)
 }
 
-// awaitParent watches the parent's children: every change wakes every waiter, and
-// each lists again and watches again. This is the herd effect, kept on purpose.
+// awaitParent watches the parent's children: every change notifies every waiter, and each lists and
+// watches again. This is the herd effect, kept on purpose.
 func (c contest) awaitParent(ctx context.Context, node string) error {
 	for {
 		got, err := c.s.list(ctx, c.parent, true)
@@ -166,8 +163,7 @@ func (c contest) awaitParent(ctx context.Context, node string) error {
 	}
 }
 
-// awaitPredecessor watches only the node right before ours: its deletion wakes us
-// alone.
+// awaitPredecessor watches only the node directly before ours: its deletion notifies only us.
 func (c contest) awaitPredecessor(ctx context.Context, node string, names []string) (err error) {
 	for ; ; names = nil {
 		if names == nil {
@@ -182,11 +178,11 @@ func (c contest) awaitPredecessor(ctx context.Context, node string, names []stri
 		case n == 0:
 			return nil
 		}
-		// Not exists: on a missing node that would leave a watch for its creation,
-		// which never comes, at the servers until the session ends.
+		// Not exists: on a missing node it would leave a watch for a creation that never comes, at
+		// the servers until the session ends.
 		got, err := c.s.get(ctx, c.parent+"/"+next, true)
 		if errors.Is(err, zk.ErrNoNode) {
-			continue // gone between list and get: nobody will wake us
+			continue // deleted between list and get: there will be no notification
 		}
 		if err != nil {
 			return err
@@ -198,8 +194,8 @@ func (c contest) awaitPredecessor(ctx context.Context, node string, names []stri
 		if event.Type != zk.EventNodeDeleted {
 			continue
 		}
-		// It is gone. Was it the only one ahead of us, or had it nobody ahead of itself,
-		// then nobody is ahead now, since numbers only grow: no need to list again.
+		// It is deleted. If it was the only one ahead of us, or had none ahead of itself, none is
+		// ahead now, since numbers only grow: no need to list again.
 		if n == 1 {
 			return nil
 		}
@@ -209,9 +205,9 @@ func (c contest) awaitPredecessor(ctx context.Context, node string, names []stri
 	}
 }
 
-// wake returns when the watch fires, or when the connection was lost and is back:
-// go-zookeeper sets watches again after a reconnect but only logs it when that
-// fails, so a waiter that trusted it could sleep for ever. The event is zero then.
+// wake returns when the watch fires, or when the connection was lost and is back: go-zookeeper sets
+// watches again after a reconnect but only logs a failure, so a waiter that relied on it could wait
+// forever. The event is then zero.
 func (s *Session) wake(ctx context.Context, watch <-chan zk.Event) (zk.Event, error) {
 	state, changed := s.now()
 	for {

@@ -1,8 +1,8 @@
 package recipes
 
-// contestFormulas are the formulas of lock and election. Both are exact.
+// contestFormulas are the exact formulas of lock and election.
 //
-// Who has waited for longer than its session timeout adds a write and a read, with
+// A waiter that waited for longer than its session timeout also sends a write and a read, with
 // which it confirms its session (contest.confirm). They are not counted here.
 var contestFormulas = map[Variant]Formulas{
 	Parent: {
@@ -26,8 +26,7 @@ var contestFormulas = map[Variant]Formulas{
 // plainFormulas are those of a predecessor lock without the mark.
 var plainFormulas = Formulas{Drain: drainPredecessor, Flap: flapPredecessor, Text: contestFormulas[Predecessor].Text}
 
-// relisting are the formulas of a lock whose every waiter lists again before it takes
-// what the node ahead has left.
+// relisting are the formulas of a lock whose waiters list again before they take the lock.
 var relisting = Formulas{
 	Drain: func(n, k int) Cost {
 		woken := int64(min(k, n-1))
@@ -37,11 +36,10 @@ var relisting = Formulas{
 	Text: contestFormulas[Predecessor].Text,
 }
 
-// drainParent: at the i-th release n-i waiters watch the parent. Each is notified and
-// lists. The holder of the i-th release watches the parent as well, since the list
-// with which it saw that it was its turn, and is notified of its own deletion. The
-// first holder is not: it was the lowest at its first list, which sets no watch
-// (contest.stand).
+// drainParent: at the i-th release n-i waiters watch the parent. Each is notified and lists. The
+// holder of the i-th release watches the parent as well, since the list that showed its turn, and
+// is notified of its own deletion. The first holder is not: it was the lowest at its first list,
+// which sets no watch (contest.stand).
 //
 //	notifications = sum over i = 1..k of (n-i)  + (k-1)
 //	lists         = sum over i = 1..k of (n-i)
@@ -55,10 +53,10 @@ func drainParent(n, k int) Cost {
 	return Cost{Notifications: woken + int64(k-1), Lists: woken, Deletes: int64(k)}
 }
 
-// drainMarked: a release is one transaction, which deletes the one node that exactly one
-// waiter watches. That waiter reads the mark that the holder has left. The second in
-// line need not: it knows that the node before it was the only one ahead
-// (contest.awaitPredecessor). Nobody lists. The last release wakes nobody.
+// drainMarked: a release is one transaction, which deletes the node that exactly one waiter
+// watches. That waiter reads the mark that the holder has left. The second in line need not: it
+// knows that the node before it was the only one ahead (contest.awaitPredecessor). There are no
+// lists. The last release notifies no waiter.
 //
 //	notifications = k            (at most n-1)
 //	others        = k + (k-1)    (the transactions, and at most n-2 reads)
@@ -70,10 +68,9 @@ func drainMarked(n, k int) Cost {
 	return Cost{Notifications: woken, Others: int64(k) + max(woken-1, 0)}
 }
 
-// drainPredecessor, without the mark: a release deletes one node, which exactly one
-// waiter watches. That waiter lists once to make sure. The second in line need not: it knows that the node
-// before it was the only one ahead (contest.awaitPredecessor). The last release wakes
-// nobody.
+// drainPredecessor, without the mark: a release deletes one node, which exactly one waiter watches.
+// That waiter lists once. The second in line need not: it knows that the node before it was the
+// only one ahead (contest.awaitPredecessor). The last release notifies no waiter.
 //
 //	notifications = k            (at most n-1)
 //	lists         = k-1          (at most n-2)
@@ -85,11 +82,11 @@ func drainPredecessor(n, k int) Cost {
 	return Cost{Notifications: woken, Lists: max(woken-1, 0), Deletes: int64(k)}
 }
 
-// flapParent: "a short disconnect of one of the followers makes the whole cluster
-// respond". The n-2 others who wait are woken when the node goes, and once more when
-// the new one comes. The waiter itself has a watch too, which the end of its own node
-// sets off while its session is being closed. The holder has none: it was the lowest
-// at its first list, which sets no watch (contest.stand).
+// flapParent: "a short disconnect of one of the followers makes the whole cluster respond". The n-2
+// other waiters are notified when the node is deleted, and again when the new one is created. The
+// waiter itself has a watch too, which fires on its own node's deletion while its session is being
+// closed. The holder has none: it was the lowest at its first list, which sets no watch
+// (contest.stand).
 func flapParent(n, _ int) (leave, back int64) {
 	if n < 2 {
 		return 0, 0
@@ -97,8 +94,7 @@ func flapParent(n, _ int) (leave, back int64) {
 	return int64(n - 1), int64(n - 2)
 }
 
-// flapPredecessor: whoever waits right behind watches the node. Nobody watches for a
-// new one.
+// flapPredecessor: the waiter directly behind watches the node. A new node notifies no client.
 func flapPredecessor(n, behind int) (leave, back int64) {
 	if n < 2 {
 		return 0, 0

@@ -22,29 +22,29 @@ func init() {
 	}
 }
 
-// candidatePrefix stands between the random id and the sequence number in the names
-// of an election's nodes.
+// candidatePrefix separates the random ID and the sequence number in the names of an election's
+// nodes.
 const candidatePrefix = "-n_"
 
-// Election is ZooKeeper's leader election recipe. It is the same contest as the
-// lock: the candidate with the lowest number leads, and its grant is a term.
+// Election is ZooKeeper's leader election recipe. It is the same contest as the lock: the candidate
+// with the lowest number leads, and its grant is a term.
 type Election struct{ contest contest }
 
-// NewElection returns the election at parent, which is made when it is missing.
-// name is what observers see of this candidate when it leads; it may be empty. The
-// parent's data belongs to a predecessor election: each end of a term writes there (mark.go).
+// NewElection returns the election at parent, which is created if it is missing. name is what
+// observers see of this candidate when it leads; it may be empty. The parent's data belongs to a
+// predecessor election: each end of a term writes there (mark.go).
 func NewElection(s *Session, parent, name string, v Variant) *Election {
 	return &Election{contest{s: s, parent: parent, prefix: candidatePrefix, variant: v, data: []byte(name)}}
 }
 
-// Campaign stands for election and returns the term once it is won. When it fails,
-// no node of it stays behind in a live session. Resign with the grant's Release.
+// Campaign stands for election and returns the term once it is won. If it fails, it leaves no node
+// in a live session. Resign with the grant's Release.
 func (e *Election) Campaign(ctx context.Context) (*Grant, error) { return e.contest.win(ctx) }
 
-// Lead campaigns, calls lead for each term that is won, resigns when it returns, and
-// stands again, until ctx is done or the session has ended (Curator's LeaderSelector
-// with autoRequeue). The context that lead gets ends as soon as the term is suspended
-// or lost: lead must return then. An error from lead ends Lead, and is returned.
+// Lead campaigns, calls lead for each term that is won, resigns when it returns, and campaigns
+// again, until ctx is done or the session has ended (Curator's LeaderSelector with autoRequeue).
+// The context of lead is canceled as soon as the term is suspended or lost: lead must then return.
+// Lead returns an error of lead.
 func (e *Election) Lead(ctx context.Context, lead func(ctx context.Context, term *Grant) error) error {
 	for {
 		term, err := e.Campaign(ctx)
@@ -73,22 +73,22 @@ func serve(ctx context.Context, term *Grant, lead func(ctx context.Context, term
 
 // Term is a leadership as an observer sees it.
 type Term struct {
-	Token   int64  // czxid of the leader's node; 0 when nobody leads
+	Token   int64  // czxid of the leader's node; 0 without a leader
 	Session int64  // of the leader
 	Path    string // of the leader's node
-	Name    string // that the leader gave to NewElection
+	Name    string
 }
 
-// Leader returns the present term; a Term without a Token means that nobody leads.
+// Leader returns the current term; a Term without a Token means that there is no leader.
 func (e *Election) Leader(ctx context.Context) (Term, error) {
 	t, _, err := e.term(ctx, false)
 	return t, err
 }
 
-// Observe calls see with the present term and then with each new one that it sees,
-// in order, until ctx is done or the session has ended; it returns why. Terms shorter
-// than a round trip may pass unseen. It watches the leader's node only, so an
-// observer is woken by a change of leader and by nothing else.
+// Observe calls see with the current term and then with each new one that it sees, in order, until
+// ctx is done or the session has ended; it returns the reason. Terms shorter than a round trip may
+// be missed. It watches only the leader's node, so an observer is notified only of changes of the
+// leader.
 func (e *Election) Observe(ctx context.Context, see func(Term)) error {
 	last := Term{Token: -1}
 	for {
@@ -106,8 +106,8 @@ func (e *Election) Observe(ctx context.Context, see func(Term)) error {
 	}
 }
 
-// term returns the present term, on demand with a watch on what ends it: the
-// leader's node, or the parent's children while nobody leads.
+// term returns the current term, optionally with a watch on what ends it: the leader's node, or the
+// parent's children if there is no leader.
 func (e *Election) term(ctx context.Context, watch bool) (Term, <-chan zk.Event, error) {
 	s, c := e.contest.s, e.contest
 	for {
@@ -125,7 +125,7 @@ func (e *Election) term(ctx context.Context, watch bool) (Term, <-chan zk.Event,
 			if err != nil || len(line(got.names, c.prefix)) == 0 {
 				return Term{}, got.watch, err
 			}
-			continue // somebody came in between
+			continue // a candidate joined in between
 		}
 		path := c.parent + "/" + standing[0].name
 		got, err := s.get(ctx, path, watch)

@@ -10,21 +10,20 @@ import (
 	"github.com/zkbench/zkbench/recipes/internal/client"
 )
 
-// entry is one node of ours on its way into line.
 type entry struct {
 	s      *Session
 	path   string // of the node, without its number
-	id     string // the random id at the start of its name
+	id     string // the random ID at the start of its name
 	parent string
 	data   []byte
 	acl    []zk.ACL // nil: that of the session
 
 	made bool // a node of ours may exist
 
-	// pending delivers the outcome of the last create. That create is not bound to any
-	// context: until it is sent, nobody can know that there will be nothing to remove.
+	// pending delivers the outcome of the last create. That create has no context: until it is
+	// sent, it is unknown whether there will be a node to remove.
 	pending chan created
-	sent    *sentCreate // its
+	sent    *sentCreate // its record
 }
 
 type created struct {
@@ -33,17 +32,16 @@ type created struct {
 }
 
 type spot struct {
-	node  string // its path
+	node  string
 	czxid int64
 }
 
-// enter creates an ephemeral sequential node under parent and lists the parent
-// right behind it, both on the wire together: one round trip instead of two. names
-// is nil if the list failed.
+// enter creates an ephemeral sequential node under parent and lists the parent directly after it,
+// both on the wire together: one round trip instead of two. names is nil if the list failed.
 //
-// The create is protected: its name begins with id, which is random, so that after a lost
-// reply the node can be found again. A node is adopted only if its ephemeralOwner is this
-// very session. If enter fails, whatever it may have created is removed.
+// The create is protected: the name begins with id, which is random, so that after a lost reply the
+// node can be found again. A node is adopted only if its ephemeralOwner is this session. If enter
+// fails, whatever it may have created is removed.
 func enter(ctx context.Context, s *Session, parent, id, prefix string, data []byte) (at spot, names []string, err error) {
 	e := &entry{s: s, parent: parent, id: id, path: parent + "/" + id + prefix, data: data}
 	in := false
@@ -57,7 +55,7 @@ func enter(ctx context.Context, s *Session, parent, id, prefix string, data []by
 		at, names, err = e.createAndList(ctx)
 		switch {
 		case errors.Is(err, zk.ErrNoNode):
-			// Nobody has made the parent yet, or somebody has removed it.
+			// The parent does not exist yet, or was deleted.
 			err = s.MakePath(ctx, parent)
 			again = err == nil
 		case errors.Is(err, ErrConnectionLost):
@@ -74,11 +72,11 @@ func enter(ctx context.Context, s *Session, parent, id, prefix string, data []by
 	return at, names, nil
 }
 
-// createAndList sends the create and, as soon as it is on the wire, the list. The
-// servers answer one session's requests in order, so the list sees the new node.
+// createAndList sends the create and, as soon as it is on the wire, the list. The servers answer
+// one session's requests in order, so the list includes the new node.
 //
-// A create's reply comes over a connection that the servers have accepted for this
-// very session (Session.admit), so the node is ours; its zxid is the node's czxid.
+// A create's reply comes over a connection that the servers have accepted for this session
+// (Session.admit), so the node is ours; its zxid is the node's czxid.
 func (e *entry) createAndList(ctx context.Context) (at spot, names []string, err error) {
 	s := e.s
 	sent, pending := s.expectCreate(e.path), make(chan created, 1)
@@ -114,7 +112,7 @@ func (e *entry) answered(r created) error {
 // undo removes whatever the entry has created, or may have.
 func (e *entry) undo(ctx context.Context) error {
 	if e.pending != nil {
-		// Until then the create might be sent after all that we send here.
+		// Until then the create might be sent after our requests here.
 		select {
 		case <-e.sent.written:
 		case r := <-e.pending: // at the latest when the session ends

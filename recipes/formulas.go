@@ -1,6 +1,6 @@
 package recipes
 
-// Cost is what something costs on the wire, over all clients.
+// Cost is the traffic of an operation, over all clients.
 type Cost struct {
 	Notifications int64
 	Lists         int64 // getChildren requests
@@ -8,24 +8,23 @@ type Cost struct {
 	Others        int64 // all other requests
 }
 
-// Requests returns the number of requests of all kinds.
+// Requests returns the number of requests of all types.
 func (c Cost) Requests() int64 { return c.Lists + c.Deletes + c.Others }
 
-// Formulas say what a subject costs on the wire. The guarantee fan-out holds the
-// subject to them. Where a formula is nil, the cost is counted and not judged.
+// Formulas predict a subject's traffic. The guarantee fan-out compares the subject with them.
+// Without a formula, the traffic is counted and not judged.
 type Formulas struct {
-	// Drain returns the cost of the first k hand-offs of n contenders. All n stand in
-	// line before the first release, nobody comes back, and no two releases coalesce.
+	// Drain returns the cost of the first k hand-offs of n contenders. All n wait in line before
+	// the first release, none joins again, and no two releases coalesce.
 	Drain func(n, k int) Cost
-	// Deliver returns the cost of k items, each put while all n consumers of a queue
-	// wait. Notifications are exact, requests are the most that it takes.
+	// Deliver returns the cost of k items, each put while all n consumers of a queue wait.
+	// Notifications are exact, requests are an upper bound.
 	Deliver func(n, k int) Cost
-	// Flap returns the notifications that one waiter of n clients causes when it loses
-	// its session (leave) and when it stands in line again with a new one (back). behind
-	// is how many wait behind it. Nobody else moves, the holder keeps holding, and
-	// everybody who was woken watches again before the waiter is back.
+	// Flap returns the notifications that one waiter of n clients causes when it loses its session
+	// (leave) and when it joins again with a new one (back). behind is the number of waiters behind
+	// it. The others only wait, the holder keeps holding, and all notified waiters watch again
+	// before the waiter is back.
 	Flap func(n, behind int) (leave, back int64)
-	// Text says the notifications in words, for reports. The keys are "hand-off", "item"
-	// and "flap".
+	// Text describes the notifications, for reports. The keys are "hand-off", "item" and "flap".
 	Text map[string]string
 }

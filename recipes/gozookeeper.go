@@ -20,8 +20,7 @@ func init() {
 		Promises: Promises{Exclusive: true, FIFO: true, Events: true},
 		NoCancel: true, Writes: true,
 		Formulas: Formulas{
-			// Every waiter lists again before it takes the lock, and this adapter asks for
-			// its token.
+			// Every waiter lists again before it takes the lock, and this adapter reads its token.
 			Drain: func(n, k int) Cost {
 				woken := int64(min(k, n-1))
 				return Cost{Notifications: woken, Lists: woken, Deletes: int64(k), Others: woken}
@@ -32,15 +31,15 @@ func init() {
 	})
 }
 
-// goZooKeeper is a client of go-zookeeper's zk.Lock, used as its documentation says,
-// by somebody who listens to the connection's events.
+// goZooKeeper is a client of go-zookeeper's zk.Lock, used as documented, with a listener of the
+// connection's events.
 type goZooKeeper struct {
 	env  Env
 	conn *client.Conn
 	lock *zk.Lock
 
 	mu    sync.Mutex
-	token int64 // of what is held; 0
+	token int64 // of its grant; 0 for none
 }
 
 func openGoZooKeeper(ctx context.Context, env Env) (*goZooKeeper, error) {
@@ -60,8 +59,8 @@ func (e Env) client() client.Options {
 	}
 }
 
-// changed is called at every change of the connection's state. That is all that a user
-// of zk.Lock learns: nothing says whether the node is still there.
+// changed is called at every change of the connection's state. A user of zk.Lock learns nothing
+// else: whether the node still exists is unknown.
 func (c *goZooKeeper) changed(state zk.State) {
 	kind, known := map[zk.State]EventKind{
 		zk.StateDisconnected: EventSuspended, zk.StateHasSession: EventRestored, zk.StateExpired: EventLost,
@@ -77,8 +76,8 @@ func (c *goZooKeeper) changed(state zk.State) {
 	}
 }
 
-// Acquire calls Lock. The grant counts from Lock's return. Only then the adapter asks for
-// the token, which zk.Lock does not offer.
+// Acquire calls Lock. The grant counts from Lock's return. Then the adapter reads the token, which
+// zk.Lock does not offer.
 func (c *goZooKeeper) Acquire(ctx context.Context) (Claim, error) {
 	locked := make(chan error, 1)
 	go func() { locked <- c.lock.Lock() }()
@@ -88,7 +87,7 @@ func (c *goZooKeeper) Acquire(ctx context.Context) (Claim, error) {
 			return Claim{}, err
 		}
 	case <-ctx.Done():
-		// Lock cannot be called off. Should it still succeed, it must not stay held.
+		// Lock cannot be cancelled. If it still succeeds, it must not stay held.
 		go func() {
 			if <-locked == nil {
 				c.lock.Unlock()
@@ -111,8 +110,8 @@ func (c *goZooKeeper) Acquire(ctx context.Context) (Claim, error) {
 	return claim, nil
 }
 
-// ask asks for the lock's node, over losses of the connection: what the adapter needs to
-// know must not look like a mistake of zk.Lock's.
+// ask reads the lock's node, retrying over connection losses: the adapter's own reads must not look
+// like an error of zk.Lock.
 func (c *goZooKeeper) ask(ctx context.Context, path string) (found bool, stat *zk.Stat, err error) {
 	for {
 		if found, stat, err = c.conn.Exists(path); err == nil {
@@ -124,7 +123,7 @@ func (c *goZooKeeper) ask(ctx context.Context, path string) (found bool, stat *z
 	}
 }
 
-// path reads the path of the lock's node, which zk.Lock keeps to itself.
+// path reads the path of the lock's node from zk.Lock's private field.
 func (c *goZooKeeper) path() string {
 	return reflect.ValueOf(c.lock).Elem().FieldByName("lockPath").String()
 }
@@ -140,7 +139,7 @@ func (c *goZooKeeper) Release(ctx context.Context) error {
 	return err
 }
 
-// Write implements Worker, as a user of zk.Lock writes: on the connection that the lock has.
+// Write implements Worker, as a user of zk.Lock writes: on the lock's connection.
 func (c *goZooKeeper) Write(ctx context.Context, path, value string) error {
 	_, answered, err := client.Call(ctx, func() (*zk.Stat, error) { return c.conn.Set(path, []byte(value), -1) })
 	if !answered {

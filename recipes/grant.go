@@ -13,38 +13,38 @@ type GrantState int
 
 // The states of a grant.
 const (
-	Held      GrantState = iota // the holder may act; in no other state it may
-	Suspended                   // the connection is gone: start no new effects
-	Lost                        // the session or the node is gone; final
-	Released                    // let go by the holder; final
+	Held      GrantState = iota // the holder may act, in this state only
+	Suspended                   // disconnected: start no new effects
+	Lost                        // the session has ended or the node was deleted; final
+	Released                    // released by the holder; final
 )
 
 func (s GrantState) String() string {
 	return [...]string{"held", "suspended", "lost", "released"}[s]
 }
 
-// Grant is the right that a client holds: a lock, or a leadership. It is bound to
-// one session and one node, and is worth something only while both live.
+// Grant is the right that a client holds: a lock, or a leadership. It is bound to one session and
+// one node, and is valid only while both exist.
 type Grant struct {
 	Token     int64  // fencing token: the czxid of the node. Later grants have higher tokens
 	SessionID int64  // of the session that owns the node
 	Path      string // of the node
 
 	s      *Session
-	markAt string // where a release leaves its mark (mark.go); "" nowhere
+	markAt string // where a release writes its mark (mark.go); "" nowhere
 
 	mu          sync.Mutex
 	state       GrantState
 	lost        chan struct{}
-	onChange    func(GrantState) // nil is allowed
+	onChange    func(GrantState) // may be nil
 	suspensions int              // so far; an owner check counts only for its own
 	unsubscribe func()
 	release     sync.Once
 	releaseErr  error
 }
 
-// newGrant binds a grant to its session. standing is false, and the grant useless,
-// if the session is not connected at this instant.
+// newGrant binds a grant to its session. standing is false, and the grant useless, if the session
+// is not connected at this instant.
 func newGrant(s *Session, path string, token int64) (g *Grant, standing bool) {
 	g = &Grant{Token: token, SessionID: s.ID(), Path: path, s: s, lost: make(chan struct{})}
 	now, unsubscribe := s.subscribe(g.sessionChanged)
@@ -56,15 +56,13 @@ func newGrant(s *Session, path string, token int64) (g *Grant, standing bool) {
 	return g, true
 }
 
-// State returns what the holder may believe now.
 func (g *Grant) State() GrantState { g.mu.Lock(); defer g.mu.Unlock(); return g.state }
 
-// Lost is closed when the grant is lost for good. It stays open after a release.
+// Lost is closed when the grant is lost. It stays open after a release.
 func (g *Grant) Lost() <-chan struct{} { return g.lost }
 
-// notify calls f at every change of state from now on, at the instant it happens, and
-// once now where the grant is not held. f must return at once and must not call the
-// grant or its session.
+// notify calls f at every later change of state, at that instant, and once now if the grant is not
+// held. f must return at once and must not call the grant or its session.
 func (g *Grant) notify(f func(GrantState)) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -90,8 +88,8 @@ func (g *Grant) sessionChanged(state sessionState) {
 	}
 }
 
-// restore checks, after a reconnect, whether the node is still there and still the
-// session's. Only that makes the grant good again.
+// restore checks, after a reconnect, whether the node still exists and belongs to the session. Only
+// then is the grant held again.
 func (g *Grant) restore(suspension int) {
 	ctx, cancel := g.s.lifetime(context.Background())
 	defer cancel()
@@ -108,8 +106,8 @@ func (g *Grant) restore(suspension int) {
 	}
 }
 
-// stat returns the Stat of the grant's node, nil if it is gone, as of now and not
-// as of whenever the member that serves the session was last up to date.
+// stat returns the current Stat of the grant's node, nil if it does not exist. The member may not
+// be up to date, so a write precedes the read.
 func (g *Grant) stat(ctx context.Context) (*zk.Stat, error) {
 	if err := g.s.barrier(ctx, g.Path+"-barrier"); err != nil {
 		return nil, err
@@ -117,7 +115,6 @@ func (g *Grant) stat(ctx context.Context) (*zk.Stat, error) {
 	return g.s.Exists(ctx, g.Path)
 }
 
-// set changes the state. The caller holds mu.
 func (g *Grant) set(next GrantState) {
 	if g.state == next || g.state == Lost || g.state == Released {
 		return
@@ -131,11 +128,10 @@ func (g *Grant) set(next GrantState) {
 	}
 }
 
-// Release lets go. The holder must stop acting before it calls: belief ends with
-// the call. A nil error means that the node is certainly gone. If ctx ends before that
-// is known, the removal goes on, in the background if the connection is down, for as
-// long as the session lives. A grant that was lost before returns ErrGrantLost.
-// Later calls return what the first one did.
+// Release releases the grant. The holder must stop acting before the call: belief ends with it. A
+// nil error means that the node is certainly deleted. If ctx ends before that is known, the removal
+// continues, in the background if the connection is down, as long as the session lives. It returns
+// ErrGrantLost for a grant that was lost before. Later calls return the result of the first.
 func (g *Grant) Release(ctx context.Context) error {
 	g.release.Do(func() { g.releaseErr = g.remove(ctx) })
 	return g.releaseErr
@@ -164,7 +160,7 @@ func (g *Grant) remove(ctx context.Context) error {
 	return fmt.Errorf("release %s: the node may still be there: %w", g.Path, err)
 }
 
-// nodeDeleted ends a grant whose node its holder has deleted as part of something else.
+// nodeDeleted ends a grant whose holder has deleted the node in another operation.
 func (g *Grant) nodeDeleted() { g.release.Do(func() { g.end() }) }
 
 // end ends the holder's belief and returns the state before.

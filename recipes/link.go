@@ -11,36 +11,35 @@ import (
 	"time"
 )
 
-// link is one connection of a session. It reads along to learn what go-zookeeper keeps
-// to itself: the negotiated timeout, when the servers last acknowledged something, the
-// zxid of a create, and above all whether this is still the same session. That is
-// decided here, before go-zookeeper sees the bytes, because it would otherwise run
-// requests of the old session in a new one.
+// link is one connection of a session. It reads along for what go-zookeeper does not expose: the
+// negotiated timeout, when the servers last acknowledged a frame, the zxid of a create, and whether
+// this is still the same session. That is decided here, before go-zookeeper sees the bytes, because
+// it would otherwise send requests of the old session in a new one.
 //
-// So it has to know the heads of ZooKeeper's frames. chaos/wire knows the whole frames,
-// but a recipe must work without what goes wrong around it, and may not import that.
+// So it parses the heads of ZooKeeper's frames. chaos/wire parses whole frames, but a recipe must
+// not depend on the fault injection around it.
 type link struct {
 	net.Conn
 	s *Session
 
-	// go-zookeeper reads the length of a frame and then the frame: two system calls
-	// each, of which the buffer makes one for all that has come.
+	// go-zookeeper reads the length of a frame and then the frame: two system calls each; the
+	// buffer needs one for all that has come.
 	buffered *bufio.Reader
-	left     int  // bytes of the present frame that go-zookeeper has not read yet
+	left     int  // bytes of the current frame that go-zookeeper has not read yet
 	shook    bool // the connect response has been read
 
 	// Written by go-zookeeper's send loop, read by its receive loop.
 	mu   sync.Mutex
 	sent []sent // frames that wait for their reply, oldest first
 
-	sentFirst bool // the connect request has been written; go-zookeeper's writes come one by one
+	sentFirst bool // the connect request has been written; go-zookeeper's writes are serialized
 }
 
 type sent struct {
 	at     time.Time
 	xid    int32       // 0 for the connect request
-	write  bool        // the answer takes a quorum; a leader that was deposed lets a session continue without one
-	create *sentCreate // nil unless somebody waits for it
+	write  bool        // its reply needs a quorum; a deposed leader resumes a session without one
+	create *sentCreate // nil unless awaited
 }
 
 const (
@@ -56,7 +55,7 @@ const (
 	replyHead           = 4 + 8     // xid, zxid
 	connectResponseHead = 4 + 4 + 8 // protocol version, timeout, session id
 
-	readAhead = 1 << 10 // bytes; longer replies are read straight into go-zookeeper's buffer
+	readAhead = 1 << 10 // bytes; longer replies are read directly into go-zookeeper's buffer
 )
 
 var errOutOfOrder = errors.New("a reply that is not the oldest request's: one was lost")
@@ -65,14 +64,13 @@ func newLink(c net.Conn, s *Session) *link {
 	return &link{Conn: c, s: s, buffered: bufio.NewReaderSize(c, readAhead)}
 }
 
-// Write notes when the request is sent, then writes. go-zookeeper writes every request
-// at once.
+// Write records when the request is sent, then writes. go-zookeeper writes every request at once.
 func (l *link) Write(b []byte) (int, error) {
 	one := sent{at: time.Now()}
 	if l.sentFirst && len(b) >= lengthSize+requestHead {
 		one.xid = int32(binary.BigEndian.Uint32(b[4:]))
 		op := binary.BigEndian.Uint32(b[8:])
-		// Other writes than these a Session does not make.
+		// A Session makes no other writes.
 		one.write = op == opCreate || op == opDelete || op == opSetData || op == opMulti
 		if path := createPath(b); path != nil {
 			one.create = l.s.takeCreate(path)
@@ -84,7 +82,7 @@ func (l *link) Write(b []byte) (int, error) {
 	l.mu.Unlock()
 	n, err := l.Conn.Write(b)
 	if err != nil {
-		return n, fmt.Errorf("%w: %w", ErrConnectionLost, err) // the caller gets it from go-zookeeper as it is
+		return n, fmt.Errorf("%w: %w", ErrConnectionLost, err) // go-zookeeper passes it to the caller unchanged
 	}
 	if one.create != nil {
 		close(one.create.written)
@@ -92,7 +90,7 @@ func (l *link) Write(b []byte) (int, error) {
 	return n, nil
 }
 
-// createPath returns the path of the create request that b is, nil if it is none.
+// createPath returns the path if b is a create request, otherwise nil.
 func createPath(b []byte) []byte {
 	const body = lengthSize + requestHead
 	if len(b) < body+4 || binary.BigEndian.Uint32(b[8:]) != opCreate {
@@ -105,8 +103,8 @@ func createPath(b []byte) []byte {
 	return b[body+4 : body+4+n]
 }
 
-// Read reads from one frame at a time, whose head it has understood before. It closes
-// a connection that cannot go on.
+// Read reads from one frame at a time, whose head it has parsed before. It closes a connection that
+// cannot continue.
 func (l *link) Read(b []byte) (int, error) {
 	if l.left == 0 {
 		if err := l.nextFrame(); err != nil {
@@ -119,7 +117,7 @@ func (l *link) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// nextFrame waits for the head of the next frame and learns from it.
+// nextFrame reads the head of the next frame.
 func (l *link) nextFrame() error {
 	b, err := l.buffered.Peek(lengthSize)
 	if err != nil {
@@ -127,7 +125,7 @@ func (l *link) nextFrame() error {
 	}
 	length := int(binary.BigEndian.Uint32(b))
 	if limit := l.s.options.MaxPacket; length > limit {
-		// go-zookeeper would drop the connection and meet the same reply again, for ever.
+		// go-zookeeper would drop the connection and receive the same reply again, forever.
 		l.s.end(fmt.Errorf("a reply of %d bytes exceeds MaxPacket (%d): raise it", length, limit))
 		return l.s.Err()
 	}
@@ -143,7 +141,7 @@ func (l *link) nextFrame() error {
 	head := b[lengthSize:]
 	switch {
 	case len(head) < want:
-		return nil // go-zookeeper will say what is wrong with it
+		return nil // go-zookeeper will report the error
 	case !l.shook:
 		l.shook = true
 		return l.handshake(head)
@@ -154,8 +152,8 @@ func (l *link) nextFrame() error {
 	return nil
 }
 
-// handshake reads the connect response: a zero or different session id means
-// that our session is gone.
+// handshake reads the connect response: a zero or different session ID means that our session has
+// ended.
 func (l *link) handshake(head []byte) error {
 	timeout := time.Duration(int32(binary.BigEndian.Uint32(head[4:]))) * time.Millisecond
 	if !l.s.admit(int64(binary.BigEndian.Uint64(head[8:])), timeout) {
@@ -164,13 +162,12 @@ func (l *link) handshake(head []byte) error {
 	return l.acknowledged(0, 0)
 }
 
-// acknowledged moves the session's deadline: the servers have heard the frame with that
-// xid. Replies come in order, so a reply to a frame that is not the oldest means that
-// one before it was lost, and whoever waits for that would wait for ever.
+// acknowledged extends the session's deadline: the servers have received the frame with that xid.
+// Replies come in order, so a reply to a frame that is not the oldest means that an earlier one was
+// lost, and its caller would wait forever.
 //
-// The reply to a write carries the zxid of the transaction that it made: the server
-// applies one transaction after the other, and builds the reply to each before it
-// applies the next (FinalRequestProcessor).
+// The reply to a write has the zxid of its transaction: the server applies one transaction after
+// the other, and builds the reply to each before it applies the next (FinalRequestProcessor).
 func (l *link) acknowledged(xid int32, zxid int64) error {
 	l.mu.Lock()
 	if len(l.sent) == 0 || l.sent[0].xid != xid {
@@ -188,7 +185,7 @@ func (l *link) acknowledged(xid int32, zxid int64) error {
 }
 
 // SetWriteDeadline is called before every write, and after it with the zero time, when
-// nothing that go-zookeeper's buffer has is needed any more.
+// go-zookeeper's buffer is no longer needed.
 func (l *link) SetWriteDeadline(t time.Time) error {
 	if t.IsZero() {
 		l.s.makeRoom()
@@ -196,8 +193,8 @@ func (l *link) SetWriteDeadline(t time.Time) error {
 	return l.Conn.SetWriteDeadline(t)
 }
 
-// SetReadDeadline shortens go-zookeeper's patience for the connect response,
-// which is 6.7 session timeouts, to what it grants every other reply.
+// SetReadDeadline shortens go-zookeeper's limit for the connect response, which is 6.7 session
+// timeouts, to that of other replies.
 func (l *link) SetReadDeadline(t time.Time) error {
 	if !l.shook && !t.IsZero() {
 		if soon := time.Now().Add(l.s.timeout() * 2 / 3); soon.Before(t) {

@@ -9,27 +9,26 @@ import (
 	"github.com/zkbench/zkbench/recipes/internal/client"
 )
 
-// The mark makes a hand-off cost the same however long the line is.
+// The mark makes the cost of a hand-off independent of the length of the line.
 //
-// Whoever is woken in a plain predecessor recipe must list the whole line: the node that
-// it watched may have belonged to a waiter that left, and others may be ahead still. So
-// a holder says that it was the holder: its release is one transaction that deletes its
-// node and writes the node's name, the mark, into the parent's data, which nobody
-// watches. Whoever is woken by a deletion reads the mark:
+// A notified waiter in a plain predecessor recipe must list the whole line: the node that it
+// watched may have belonged to a waiter that left, and others may be ahead still. So a holder marks
+// its release: it deletes its node and writes the node's name, the mark, into the parent's data,
+// which no client watches, in one transaction. A waiter that is notified of a deletion reads the
+// mark:
 //
-//   - It names the node that was watched. Its owner held the grant, so nobody was ahead of
-//     it; numbers only grow, so nobody has come in ahead since. It is our turn.
-//   - It names another one, or nothing. The node expired, or a waiter left: list.
+//   - It is the name of the watched node. Its owner held the grant, so no client was ahead of
+//     it; numbers only grow, so none has come in ahead since. It is our turn.
+//   - It is another name, or empty. The node expired, or a waiter left: list.
 //
-// The read cannot be behind: the member that told of the deletion has carried out the
-// transaction that wrote the mark. A mark cannot be mistaken: names are random, and never
-// used again.
+// The read cannot be stale: the member that sent the notification has executed the transaction that
+// wrote the mark. A mark is unambiguous: names are random, and never reused.
 
 // marks reports whether holders leave a mark.
 func (c contest) marks() bool { return c.variant == Predecessor && !c.plain && c.wait == nil }
 
-// releasedByHolder reports whether the node with that name, which is gone, was deleted
-// by a release. False says nothing.
+// releasedByHolder reports whether the deleted node with that name is known to have been deleted by
+// a release.
 func (c contest) releasedByHolder(ctx context.Context, name string) (bool, error) {
 	if !c.marks() {
 		return false, nil
@@ -41,13 +40,13 @@ func (c contest) releasedByHolder(ctx context.Context, name string) (bool, error
 	return string(mark) == name, err
 }
 
-// marked is the second half of a release: it writes the mark of the node at path.
+// marked returns the second half of a release: it writes the mark of the node at path.
 func marked(parent, path string) *zk.SetDataRequest {
 	return &zk.SetDataRequest{Path: parent, Data: []byte(client.Base(path)), Version: -1}
 }
 
-// delete removes the grant's node, repeated until the servers have said that it is gone,
-// and leaves the mark. Where the servers do not let us write at the parent, there is none.
+// delete removes the grant's node, retrying until the servers have confirmed that, and leaves the
+// mark. If the ACL forbids writes to the parent, there is none.
 func (g *Grant) delete(ctx context.Context) error {
 	if g.markAt == "" {
 		return g.s.remove(ctx, g.Path)
@@ -57,7 +56,7 @@ func (g *Grant) delete(ctx context.Context) error {
 	})
 	switch {
 	case errors.Is(err, zk.ErrNoNode):
-		return nil // our node: its parent is there as long as it is
+		return nil // our node's parent exists as long as it does
 	case errors.Is(err, zk.ErrNoAuth):
 		return g.s.remove(ctx, g.Path)
 	}

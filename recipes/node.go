@@ -6,20 +6,18 @@ import (
 	"strings"
 )
 
-// place is a place in line: a child of the contested parent that was made by a
-// sequential create.
+// place is a child of the contested parent that was made by a sequential create.
 type place struct {
 	name string
 	seq  int32
 }
 
-// sequence returns the number that ZooKeeper appended to a name after prefix. ok is
-// false for a name that no sequential create with that prefix has made, like
-// "config" or "_c_x".
+// sequence returns the number that ZooKeeper appended to a name after prefix. ok is false for a
+// name that no sequential create with that prefix has made, such as "config" or "_c_x".
 //
-// The suffix is "%010d" of an int32: ten characters, eleven below -999999999. It
-// is negative after the parent's counter has wrapped (ZOOKEEPER-4372). Every waiter
-// of a herd does this for every name at every wake-up, so it does not search.
+// The suffix is "%010d" of an int32: ten characters, eleven below -999999999. It is negative after
+// the parent's counter has wrapped (ZOOKEEPER-4372). Every waiter of a herd does this for every
+// name at every notification, so it does not search.
 func sequence(name, prefix string) (n int32, ok bool) {
 	for _, width := range [...]int{10, 11} {
 		i := len(name) - width
@@ -48,13 +46,13 @@ func number(s string) (n int32, ok bool) {
 	return int32(v), true
 }
 
-// before reports whether sequence number a was handed out before b. The counter wraps
-// from 2147483647 to -2147483648, so compare the distance, as with serial numbers
-// (RFC 1982): right as long as fewer than 2^31 creates lie between two that live.
+// before reports whether sequence number a was issued before b. The counter wraps from 2147483647
+// to -2147483648, so it compares the distance, as with serial numbers (RFC 1982): correct as long
+// as fewer than 2^31 creates lie between two live nodes.
 func before(a, b int32) bool { return a-b < 0 }
 
-// line returns the children that stand in line under prefix, in the order in which
-// the servers created them. Other children are passed over: they are not in line.
+// line returns the children in line under prefix, in the order in which the servers created them.
+// Other children are ignored.
 func line(names []string, prefix string) []place {
 	out := make([]place, 0, len(names))
 	for _, name := range names {
@@ -66,9 +64,9 @@ func line(names []string, prefix string) []place {
 	return out
 }
 
-// ahead returns how many stand before ours in line, and the name of the one directly
-// before it. found is false if ours is not in line. It does not sort: every waiter
-// of a herd does this at every wake-up.
+// ahead returns how many nodes are before ours in line, and the name of the one directly before it.
+// found is false if ours is not in line. It does not sort: every waiter of a herd does this at
+// every notification.
 func ahead(names []string, prefix, ours string) (n int, next string, found bool) {
 	seq, ok := sequence(ours, prefix)
 	if !ok {

@@ -37,37 +37,36 @@ type queueClient struct{ *Queue }
 func (c queueClient) Close(context.Context) error { return c.s.Close() }
 
 const (
-	itemPrefix   = "qn-"     // of an item's node, before the sequence number; as in ZooKeeper's own DistributedQueue
+	itemPrefix   = "qn-"     // before the sequence number of an item's node, as in ZooKeeper's own DistributedQueue
 	ticketPrefix = "-t-"     // of a consumer's ticket
-	ticketNode   = "tickets" // child of the queue under which consumers stand in line (Predecessor)
+	ticketNode   = "tickets" // child of the queue for the line of consumers (Predecessor)
 
-	// maxFrame is what ZooKeeper takes in one request: jute.maxbuffer's default.
+	// maxFrame is the largest request that ZooKeeper accepts: jute.maxbuffer's default.
 	maxFrame = 1<<20 - 1
-	// itemFrame bounds what stands around an item in a frame, next to the parent's
-	// path: headers, the node's name, the ACL of a create, the Stat of a get.
+	// itemFrame bounds the rest of a frame with an item, besides the parent's path: headers, the
+	// node's name, the ACL of a create, the Stat of a get.
 	itemFrame = 160
 )
 
 // ErrEmpty is returned by Element and Remove when the queue is empty.
 var ErrEmpty = errors.New("the queue is empty")
 
-// ErrItemTooLarge says that an item does not fit into a znode.
+// ErrItemTooLarge means that an item does not fit into a znode.
 var ErrItemTooLarge = errors.New("the item is too large for a znode")
 
-// Queue is ZooKeeper's queue recipe: an item is a persistent sequential node, the
-// head is the lowest number, to take is to delete. Items are any bytes, empty ones
-// included, up to ZooKeeper's limit.
+// Queue is ZooKeeper's queue recipe: an item is a persistent sequential node, the head is the
+// lowest number, and taking an item deletes its node. Items are any bytes, including empty ones, up
+// to ZooKeeper's limit.
 //
-// In the parent variant every idle consumer watches the items, so that each put
-// wakes all of them, and all but one find the item gone. In the predecessor variant
-// consumers stand in line with tickets, each watching the ticket before its own; only
-// the head of the line watches the items.
+// In the parent variant every idle consumer watches the items, so each put notifies all of them,
+// and all but one find the item deleted. In the predecessor variant consumers wait in line with
+// tickets, each watching the ticket before its own; only the head of the line watches the items.
 //
-// Whoever gets an item with a nil error is the only one that does. When the reply to the delete is lost, the item may or may not have
-// been taken by this consumer. Take then returns the item together with an error
-// for which Indeterminate is true, and the caller chooses: to process it makes
-// delivery at-least-once, to drop it at-most-once. The item is never lost silently.
-// The predecessor variant knows which as long as its session lives.
+// A consumer that receives an item with a nil error is the only one. If the reply to the delete is
+// lost, the item may or may not have been taken by this consumer. Take then returns the item
+// together with an error for which Indeterminate is true, and the caller chooses: to process it
+// makes delivery at-least-once, to drop it at-most-once. The item is never lost silently. The
+// predecessor variant knows the outcome as long as its session lives.
 type Queue struct {
 	s       *Session
 	parent  string
@@ -75,17 +74,16 @@ type Queue struct {
 	room    int // largest item, in bytes
 }
 
-// NewQueue returns the queue at parent, which is made when it is missing. The
-// session's MaxPacket bounds the items as well.
+// NewQueue returns the queue at parent, which is created if it is missing. The session's MaxPacket
+// also bounds the items.
 func NewQueue(s *Session, parent string, v Variant) *Queue {
 	return &Queue{s: s, parent: parent, variant: v, room: min(maxFrame, s.options.MaxPacket) - len(parent) - itemFrame}
 }
 
-// Put appends an item. After a nil error it is in the queue exactly once. After an
-// error for which Indeterminate is true it may be there, once, or not at all; any
-// other error means that it is not. Nothing is looked up after a lost reply: an item's name
-// is all that ZooKeeper's own clients of the queue take for one, "qn-" and ten digits, and
-// has no room for an id.
+// Put appends an item. After a nil error it is in the queue exactly once. After an error for which
+// Indeterminate is true it may be there, once, or not at all; any other error means that it is not.
+// After a lost reply it does not search for the item: names are "qn-" and ten digits, as
+// ZooKeeper's own clients of the queue require, without room for an ID.
 func (q *Queue) Put(ctx context.Context, item []byte) error {
 	if len(item) > q.room {
 		return fmt.Errorf("put into %s: %w: %d bytes, at most %d (split it, or put a reference)", q.parent, ErrItemTooLarge, len(item), q.room)
@@ -104,7 +102,7 @@ func (q *Queue) Put(ctx context.Context, item []byte) error {
 	return err
 }
 
-// Offer is Put, by the name of the Java recipe's method.
+// Offer is Put, under the Java recipe's name.
 func (q *Queue) Offer(ctx context.Context, item []byte) (bool, error) {
 	err := q.Put(ctx, item)
 	return err == nil, err
@@ -132,10 +130,9 @@ func (q *Queue) Peek(ctx context.Context) ([]byte, error) {
 	return nilIfEmpty(q.Element(ctx))
 }
 
-// Remove takes the item at the head; ErrEmpty if there is none, as far as the member
-// that serves the session knows: reads may be behind what another session has put. It
-// does not wait in line: consumers that do are not overtaken by more than one item.
-// Errors as Take.
+// Remove takes the item at the head; ErrEmpty if there is none, as far as the session's member
+// knows: reads may be behind other sessions' puts. It does not wait in line: it overtakes waiting
+// consumers by at most one item. Errors as Take.
 func (q *Queue) Remove(ctx context.Context) ([]byte, error) {
 	item, err := q.takeHead(ctx)
 	if err == nil && item == nil {
@@ -156,8 +153,8 @@ func nilIfEmpty(data []byte, err error) ([]byte, error) {
 	return data, err
 }
 
-// Take waits for an item and removes it. With an error for which Indeterminate is
-// true and a non-nil item, that item may have been taken (see Queue).
+// Take waits for an item and removes it. With an error for which Indeterminate is true and a
+// non-nil item, that item may have been taken (see Queue).
 func (q *Queue) Take(ctx context.Context) ([]byte, error) {
 	var item *item
 	var err error
@@ -199,7 +196,7 @@ func (q *Queue) paths(names []string) []string {
 	return out
 }
 
-// read returns an item; nil if it is gone.
+// read returns an item; nil if it was deleted.
 func (q *Queue) read(ctx context.Context, path string) (*item, error) {
 	data, _, err := q.s.Get(ctx, path)
 	if errors.Is(err, zk.ErrNoNode) {

@@ -3,7 +3,7 @@ package recipes
 var queueFormulas = map[Variant]Formulas{
 	Parent: {
 		Deliver: deliverParent,
-		// Consumers have no nodes, and the items that they watch stay as they are.
+		// Consumers have no nodes, and the items that they watch do not change.
 		Flap: func(int, int) (leave, back int64) { return 0, 0 },
 		Text: map[string]string{
 			"item": "N: each of the N idle consumers watches the items",
@@ -20,16 +20,15 @@ var queueFormulas = map[Variant]Formulas{
 	},
 }
 
-// deliverParent: every idle consumer watches the items, so the put wakes all n. Nobody
-// is woken when the item is deleted: a consumer sets its watch only after it has seen
-// the queue empty (takeParent), and that is after the delete.
+// deliverParent: every idle consumer watches the items, so the put notifies all n. The item's
+// deletion notifies none: a consumer sets its watch only after it has seen the queue empty
+// (takeParent), which is after the delete.
 //
 //	notifications = n            an item
 //
-// Whoever was woken lists, and finds the item or not. The winner reads and deletes
-// it. A loser that was quick reads it too, fails to delete it, and lists again. In
-// the end each lists with a watch, the winner and the slow losers after a list
-// without one.
+// A notified consumer lists, and finds the item or not. The winner reads and deletes it. A fast
+// loser reads it too, fails to delete it, and lists again. In the end each lists with a watch, the
+// winner and the slow losers after a list without one.
 //
 //	lists <= 3n, deletes <= n, others <= n + 1 (the reads, and the put)
 func deliverParent(n, k int) Cost {
@@ -40,17 +39,16 @@ func deliverParent(n, k int) Cost {
 	return Cost{Notifications: all * items, Lists: 3 * all * items, Deletes: all * items, Others: (all + 1) * items}
 }
 
-// deliverPredecessor: only the head of the line watches the items, so the put wakes it
-// alone. It takes the item and leaves the line in one transaction, which wakes the
-// next in line, who becomes the head.
+// deliverPredecessor: only the head of the line watches the items, so the put notifies it alone. It
+// takes the item and leaves the line in one transaction, which notifies the next in line, which
+// becomes the head.
 //
-//	notifications = 2            an item; 1 with a single consumer, who has no next
+//	notifications = 2            an item; 1 with a single consumer, which has no next
 //
-// The head lists, reads, and deletes item and ticket in one transaction. The next reads
-// the mark (unless only one was ahead of it), lists the items, and lists them with a
-// watch. The one that took the item stands in line again: it creates a ticket, lists
-// the line, and watches the one ahead. A single consumer goes from the end of the line
-// to its head without waiting in between.
+// The head lists, reads, and deletes item and ticket in one transaction. The next reads the mark
+// (unless only one was ahead of it), lists the items, and lists them with a watch. The one that
+// took the item joins the line again: it creates a ticket, lists the line, and watches the one
+// ahead. A single consumer goes from the end of the line to its head without waiting in between.
 //
 //	lists <= 4, others <= 6 (others = 4 with a single consumer)
 func deliverPredecessor(n, k int) Cost {

@@ -8,8 +8,6 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// takeFirst has take try one item after the other, in order, until one is taken. empty:
-// there was none. It returns an item with an error if that item may have been taken.
 func (q *Queue) takeFirst(ctx context.Context, take func(*item) (taken bool, err error)) (_ *item, empty bool, err error) {
 	paths, err := q.items(ctx)
 	if err != nil {
@@ -35,7 +33,7 @@ func (q *Queue) takeFirst(ctx context.Context, take func(*item) (taken bool, err
 	return nil, len(paths) == 0, nil
 }
 
-// takeHead takes the first item that it can get, and returns nil if there is none.
+// takeHead takes the first item that it can, and returns nil if there is none.
 func (q *Queue) takeHead(ctx context.Context) (*item, error) {
 	for {
 		got, empty, err := q.takeFirst(ctx, func(i *item) (bool, error) { return q.delete(ctx, i.path) })
@@ -45,9 +43,8 @@ func (q *Queue) takeHead(ctx context.Context) (*item, error) {
 	}
 }
 
-// delete removes an item; taken is false if somebody else was faster. After a lost
-// reply an item that is still there was not taken by us, and we try again; one that
-// is gone may have been.
+// delete removes an item; taken is false if another consumer was faster. After a lost reply an item
+// that still exists was not taken by us, and is tried again; one that does not may have been.
 func (q *Queue) delete(ctx context.Context, path string) (taken bool, err error) {
 	for {
 		err := q.s.Delete(ctx, path)
@@ -69,8 +66,8 @@ func (q *Queue) delete(ctx context.Context, path string) (taken bool, err error)
 	}
 }
 
-// takeParent waits as one of a herd. It watches only once it has seen the queue
-// empty, so that taking an item wakes nobody.
+// takeParent waits as one of a herd. It watches only once it has seen the queue empty, so that
+// taking an item notifies no consumer.
 func (q *Queue) takeParent(ctx context.Context) (*item, error) {
 	for {
 		if item, err := q.takeHead(ctx); item != nil || err != nil {
@@ -95,8 +92,7 @@ func (q *Queue) awaitItems(ctx context.Context) error {
 	return err
 }
 
-// takePredecessor stands in line, waits for an item at its head, and leaves the line
-// with the item.
+// takePredecessor joins the line, waits for an item at its head, and leaves the line with the item.
 func (q *Queue) takePredecessor(ctx context.Context) (*item, error) {
 	c := contest{s: q.s, parent: q.parent + "/" + ticketNode, prefix: ticketPrefix, variant: Predecessor}
 	for {
@@ -104,20 +100,20 @@ func (q *Queue) takePredecessor(ctx context.Context) (*item, error) {
 		if err != nil {
 			return nil, err
 		}
-		// A ticket that was lost gives neither item nor error: stand in line again.
+		// Neither item nor error means that the ticket was lost: join again.
 		if item, err := q.takeInTurn(ctx, ticket); item != nil || err != nil {
 			return item, err
 		}
 	}
 }
 
-// takeInTurn waits for an item while we are the head of the line. Afterwards the ticket
-// is gone in any case. It returns neither item nor error if the ticket was lost.
+// takeInTurn waits for an item while we are the head of the line. Afterwards the ticket no longer
+// exists. It returns neither item nor error if the ticket was lost.
 func (q *Queue) takeInTurn(ctx context.Context, ticket *Grant) (*item, error) {
 	left := false // with an item
 	defer func() {
 		if !left {
-			ticket.Release(ctx) // goes on in the background if need be
+			ticket.Release(ctx)
 		}
 	}()
 	for {
@@ -140,9 +136,9 @@ func (q *Queue) takeInTurn(ctx context.Context, ticket *Grant) (*item, error) {
 	}
 }
 
-// leaveWith deletes the item and our ticket in one transaction: the item is taken
-// and the next in line woken at once. After a lost reply the ticket shows what
-// happened, since only we delete it: if it is gone, the item is ours.
+// leaveWith deletes the item and our ticket in one transaction: the item is taken and the next in
+// line notified at once. After a lost reply the ticket shows the outcome, since only we delete it:
+// if it does not exist, the item is ours.
 func (q *Queue) leaveWith(ctx context.Context, item *item, ticket *Grant) (left bool, err error) {
 	for {
 		err := q.s.multi(ctx, &zk.DeleteRequest{Path: item.path, Version: -1}, &zk.DeleteRequest{Path: ticket.Path, Version: -1}, marked(ticket.markAt, ticket.Path))
@@ -162,7 +158,7 @@ func (q *Queue) leaveWith(ctx context.Context, item *item, ticket *Grant) (left 
 		case stat == nil:
 			return false, ErrGrantLost
 		case !lost:
-			return false, nil // the item was taken past the line
+			return false, nil // a consumer outside the line took the item
 		}
 	}
 }

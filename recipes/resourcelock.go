@@ -24,7 +24,7 @@ func init() {
 	})
 }
 
-// resourcePrefix stands between the GUID and the sequence number.
+// resourcePrefix separates the GUID and the sequence number.
 const resourcePrefix = "_"
 
 // ResourceLock is the reusable lock of a tutorial (seed 002), with its steps:
@@ -32,30 +32,30 @@ const resourcePrefix = "_"
 //  1. Create a node that is sequential, ephemeral, and has a GUID in its name.
 //  2. List the nodes, without a watch.
 //  3. The lowest number has the lock.
-//  4. Everybody else asks whether the node with the next lower number exists, with a watch.
-//  5. If not, go to step 2; else wait for its end first.
+//  4. All others check whether the node with the next lower number exists, with a watch.
+//  5. If not, go to step 2; otherwise wait for its deletion first.
 //
-// Release deletes the node, and Destroy ends the session, which the first Acquire has
-// opened. Where it deviates:
+// Release deletes the node, and Destroy ends the session, which the first Acquire has opened.
+// Deviations:
 //
-//   - The tutorial's node ahead is its own number less one, which is not there once
-//     somebody in the middle has gone (zoo/predecessor-minus-one-guid).
+//   - The tutorial's node ahead is its own number less one, which does not exist once
+//     a waiter in the middle has left (zoo/predecessor-minus-one-guid).
 //   - It has the GUID, and does not use it when the reply to the create is lost. Here the
 //     node is found again, and is adopted only if it is this session's.
-//   - "_" stands between GUID and number: both may be digits.
-//   - Whoever gives up, or fails, leaves no node behind.
+//   - "_" separates GUID and number: both may be digits.
+//   - An Acquire that is cancelled or fails leaves no node.
 type ResourceLock struct {
 	open   func(context.Context) (*Session, error)
 	parent string
 
 	mu sync.Mutex
 	s  *Session // nil before the first Acquire, and after Destroy
-	// OnRelease is called when a waiter hears that the node ahead of it is gone; nil is
-	// allowed. It returns at once.
+	// OnRelease, if not nil, is called when a waiter is notified that the node ahead was deleted.
+	// It returns at once.
 	OnRelease func()
 }
 
-// NewResourceLock returns the lock at parent, whose session will be opened by open.
+// NewResourceLock returns the lock at parent, whose session is opened by open.
 func NewResourceLock(open func(context.Context) (*Session, error), parent string) *ResourceLock {
 	return &ResourceLock{open: open, parent: parent}
 }
@@ -89,7 +89,7 @@ func resourceNode() string {
 	return "resource_lock_node" + strings.ReplaceAll(client.NewID(), "-", "_")
 }
 
-// await is steps 2 to 5, over and over.
+// await repeats steps 2 to 5.
 func (l *ResourceLock) await(ctx context.Context, c contest, node string) error {
 	for {
 		names, err := c.list(ctx)

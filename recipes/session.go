@@ -16,28 +16,27 @@ import (
 
 // Options of a session.
 type Options struct {
-	Timeout time.Duration // session timeout to ask for; default 10 s. The servers may grant another
+	Timeout time.Duration // requested session timeout; default 10 s. The servers may grant another
 	Dial    zk.Dialer     // default net.DialTimeout
-	// MaxPacket is the largest request or reply, in bytes; default 64 KiB, at least
-	// 4 KiB. A session keeps a buffer for requests and one for replies: of 4 KiB each, and
-	// of more once there was a longer one. The first request of some 3.5 KiB or more costs
-	// one round trip beside its own.
+	// MaxPacket is the largest request or reply, in bytes; default 64 KiB, at least 4 KiB. A
+	// session has a buffer for requests and one for replies: of 4 KiB each, and of MaxPacket once
+	// there was a longer one. The first request of 3.5 KiB or more costs one additional round trip.
 	MaxPacket int
-	Auth      []Auth   // with which every connection authenticates
-	ACL       []zk.ACL // of the nodes that it creates; nil: open to all
+	Auth      []Auth // credentials of every connection
+	ACL       []zk.ACL
 }
 
-// Auth is with what a connection authenticates: a scheme, like "digest", and what that
-// asks for, like "user:password".
+// Auth is the credentials of a connection: a scheme, such as "digest", and its value, such as
+// "user:password".
 type Auth = client.Auth
 
-// Session is exactly one ZooKeeper session. Once it has ended, because the servers
-// expired it, because nothing was acknowledged for a whole timeout, or because it
-// was closed, it stays ended: a new session needs a new Session.
+// Session is exactly one ZooKeeper session. Once it has ended, because the servers expired it,
+// because nothing was acknowledged for a whole timeout, or because it was closed, it stays ended: a
+// new session needs a new Session.
 type Session struct {
 	options Options
 	conn    *zk.Conn
-	loop    <-chan zk.Event // closed when go-zookeeper's goroutines are gone
+	loop    <-chan zk.Event // closed when go-zookeeper's goroutines have ended
 
 	done    chan struct{} // closed when the session has ended
 	closing sync.WaitGroup
@@ -46,7 +45,7 @@ type Session struct {
 	state       sessionState
 	changed     chan struct{} // closed and replaced at every change of state
 	cause       error         // why it ended
-	id          int64         // 0 before the session stands
+	id          int64         // 0 before the session is open
 	negotiated  time.Duration // session timeout
 	lastHeard   time.Time     // send time of the last acknowledged frame
 	lastWrite   time.Time     // send time of the last acknowledged write
@@ -56,12 +55,12 @@ type Session struct {
 	watchers    map[int]func(sessionState)
 	nextWatcher int
 	creates     map[string]*sentCreate // by path
-	buffer      int                    // bytes; the size of go-zookeeper's, for requests
-	wantsRoom   bool                   // it is to be of MaxPacket bytes (session_room.go)
+	buffer      int                    // size of go-zookeeper's buffer for requests, in bytes
+	wantsRoom   bool                   // the buffer is to have MaxPacket bytes (session_room.go)
 }
 
-// Open establishes a session with one of the servers (host:port), tried in the
-// given order, and returns when it stands or ctx is done.
+// Open establishes a session with one of the servers (host:port), tried in the given order, and
+// returns when it is open or ctx is done.
 func Open(ctx context.Context, servers []string, o Options) (*Session, error) {
 	if len(servers) == 0 {
 		return nil, errors.New("open a session: no servers given")
@@ -116,8 +115,8 @@ func newSession(o Options) *Session {
 // ID returns the session id.
 func (s *Session) ID() int64 { s.mu.Lock(); defer s.mu.Unlock(); return s.id }
 
-// Err returns nil while the session may live, and afterwards why it ended. The
-// error wraps ErrSessionEnded.
+// Err returns nil while the session may live, and afterwards why it ended. The error wraps
+// ErrSessionEnded.
 func (s *Session) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -127,42 +126,41 @@ func (s *Session) Err() error {
 	return sessionEnded(s.cause)
 }
 
-// Close ends the session at the servers, which removes its ephemeral nodes, and
-// returns when nothing of it runs any more. If the servers cannot be reached they
-// will expire it; that is not an error.
+// Close ends the session at the servers, which removes its ephemeral nodes, and returns when all
+// its goroutines have ended. If the servers cannot be reached they will expire it; that is not an
+// error.
 func (s *Session) Close() error {
 	s.begin(errClosed, nil)
 	s.finish()
 	return nil
 }
 
-// abandon drops the session and does not end it at the servers, as a crash does: its
-// ephemeral nodes stay until the servers expire it. It returns when nothing of the
-// client runs any more.
+// abandon drops the session without ending it at the servers, as a crash does: its ephemeral nodes
+// stay until it expires. It returns when all its goroutines have ended.
 func (s *Session) abandon() {
 	s.end(errAbandoned)
 	s.finish()
 }
 
-// finish returns when nothing of the ended session runs any more.
+// finish waits until all goroutines of the ended session have ended.
 func (s *Session) finish() {
 	s.mu.Lock()
 	cause, l := s.cause, s.link
 	s.mu.Unlock()
 	if cause == errClosed {
-		s.conn.Close() // ends the session at the servers, and waits for the answer for a second
+		s.conn.Close() // ends the session at the servers, and waits up to a second for the reply
 		if l != nil {
-			l.Conn.Close() // else a server that hangs would keep us for most of a timeout
+			l.Conn.Close() // otherwise a server that hangs would block for most of a timeout
 		}
 	}
-	// In all other cases end closes the connection first, so that the session is not
-	// ended at the servers: the Conn must not be closed before that.
+	// In all other cases end closes the connection first, so that the session is not ended at the
+	// servers: the Conn must not be closed before that.
 	s.closing.Wait()
 	s.conn.Close()
 	<-s.loop
 }
 
-// begin moves to ended and starts then in the background, the first time.
+// begin sets the state to ended and starts then in the background, the first time.
 func (s *Session) begin(cause error, then func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -180,9 +178,9 @@ func (s *Session) begin(cause error, then func()) {
 	close(s.done)
 }
 
-// end finishes the session from our side: no byte of it goes out any more. The
-// rest happens in the background, because the Conn's Close blocks for up to a
-// second when there is no connection, and end is called from its own loops.
+// end ends the session on our side: no further byte of it is sent. The rest happens in the
+// background, because the Conn's Close blocks for up to a second without a connection, and end is
+// called from its own loops.
 func (s *Session) end(cause error) {
 	s.begin(cause, func() {
 		s.mu.Lock()

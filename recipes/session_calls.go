@@ -10,13 +10,13 @@ import (
 	"github.com/zkbench/zkbench/recipes/internal/client"
 )
 
-// go-zookeeper's calls know neither contexts nor timeouts. So each call that can be
-// cancelled runs on a goroutine of its own, which outlives a cancelled caller until
-// the reply, the loss of the connection or the end of the session.
+// go-zookeeper's calls have neither contexts nor timeouts. So each call that can be cancelled runs
+// on a goroutine of its own, which outlives a cancelled caller until the reply, the loss of the
+// connection or the end of the session.
 
-// do runs f and translates its error: ErrSessionEnded alone when nothing was sent;
-// with ErrConnectionLost when the session ended under way; ErrConnectionLost;
-// ErrUnfinished with ctx's error; or the server's answer.
+// do runs f and translates its error: ErrSessionEnded alone if nothing was sent; with
+// ErrConnectionLost if the session ended meanwhile; ErrConnectionLost; ErrUnfinished with ctx's
+// error; or the server's error.
 func (s *Session) do(ctx context.Context, what, path string, f func(*zk.Conn) error) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%s %s: not sent: %w", what, path, err)
@@ -43,11 +43,11 @@ func (s *Session) do(ctx context.Context, what, path string, f func(*zk.Conn) er
 	return fmt.Errorf("%s %s: %w (%v)", what, path, ErrConnectionLost, err)
 }
 
-// call runs f until it has answered or ctx is done. It does not run it where the
-// session has ended before.
+// call runs f until it has answered or ctx is done. It does not run it if the session has ended
+// before.
 func (s *Session) call(ctx context.Context, f func(*zk.Conn) error) (answered bool, err error) {
 	if ctx.Done() == nil && s.Err() == nil {
-		return true, f(s.conn) // nothing but f can end this: no goroutine needed
+		return true, f(s.conn) // only f can end this: no goroutine needed
 	}
 	reply := make(chan error, 1)
 	if !s.background(func() { reply <- f(s.conn) }) {
@@ -69,13 +69,13 @@ func once[T any](ctx context.Context, s *Session, what, path string, f func(*zk.
 		return err
 	})
 	if err != nil {
-		return none, err // f may still be running, and write to got
+		return none, err // f may still run, and write to got
 	}
 	return got, nil
 }
 
-// again repeats a call that changes nothing, or that may safely be repeated, until
-// it is answered, the session ends, or ctx is done.
+// again repeats a call that changes nothing, or is idempotent, until it is answered, the session
+// ends, or ctx is done.
 func (s *Session) again(ctx context.Context, f func() error) error {
 	for {
 		err := f()
@@ -128,7 +128,7 @@ func (s *Session) Exists(ctx context.Context, path string) (*zk.Stat, error) {
 	return got.stat, err
 }
 
-// exists sets its watch also on a missing node, where it waits for the creation.
+// exists also sets its watch on a missing node, for its creation.
 func (s *Session) exists(ctx context.Context, path string, watch bool) (reply, error) {
 	return s.read(ctx, "exists", path, func(c *zk.Conn) (got reply, err error) {
 		var found bool
@@ -144,7 +144,6 @@ func (s *Session) exists(ctx context.Context, path string, watch bool) (reply, e
 	})
 }
 
-// Get returns the data and the Stat of path, repeated over connection losses.
 func (s *Session) Get(ctx context.Context, path string) ([]byte, *zk.Stat, error) {
 	got, err := s.get(ctx, path, false)
 	return got.data, got.stat, err
@@ -162,7 +161,7 @@ func (s *Session) get(ctx context.Context, path string, watch bool) (reply, erro
 	})
 }
 
-// Create makes a node and returns its path, once: after ErrConnectionLost the node
+// Create creates a node and returns its path. It does not retry: after ErrConnectionLost the node
 // may exist. Flags as in package zk.
 func (s *Session) Create(ctx context.Context, path string, data []byte, flags int32) (string, error) {
 	return s.create(ctx, path, data, flags, nil)
@@ -179,12 +178,12 @@ func (s *Session) create(ctx context.Context, path string, data []byte, flags in
 	return once(ctx, s, "create", path, func(c *zk.Conn) (string, error) { return c.Create(path, data, flags, acl) })
 }
 
-// Delete removes a node whatever its version, once.
+// Delete removes a node of any version. It does not retry.
 func (s *Session) Delete(ctx context.Context, path string) error {
 	return s.do(ctx, "delete", path, func(c *zk.Conn) error { return c.Delete(path, -1) })
 }
 
-// Set writes data to path if it still has that version, once.
+// Set writes data to path if it still has that version. It does not retry.
 func (s *Session) Set(ctx context.Context, path string, data []byte, version int32) (*zk.Stat, error) {
 	if err := s.room(ctx, "set", path, len(path)+len(data)); err != nil {
 		return nil, err
@@ -192,7 +191,7 @@ func (s *Session) Set(ctx context.Context, path string, data []byte, version int
 	return once(ctx, s, "set", path, func(c *zk.Conn) (*zk.Stat, error) { return c.Set(path, data, version) })
 }
 
-// multi runs the operations as one transaction, once.
+// multi runs the operations as one transaction. It does not retry.
 func (s *Session) multi(ctx context.Context, ops ...any) error {
 	if err := s.room(ctx, "multi", "", multiSize(ops)); err != nil {
 		return err

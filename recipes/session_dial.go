@@ -6,10 +6,9 @@ import (
 	"time"
 )
 
-// dialer gives go-zookeeper the servers in the caller's order, round and round, and
-// dials them. It replaces the library's flat one-second wait after every round by a
-// wait of its own, short at first, so that a failover is not measured as the client's
-// back-off. All methods run on go-zookeeper's one connect loop.
+// dialer gives go-zookeeper the servers in the caller's order, repeatedly, and dials them. It
+// replaces the library's wait of one second after every round by a shorter one at first, so that a
+// failover does not measure the client's back-off. All methods run on go-zookeeper's connect loop.
 type dialer struct {
 	s       *Session
 	servers []string
@@ -17,12 +16,12 @@ type dialer struct {
 	failed  int // dials since the last session was established
 }
 
-func (d *dialer) Init([]string) error { return nil } // the library shuffles its list; ours keeps its order
+func (d *dialer) Init([]string) error { return nil } // the library shuffles its list; this one keeps its order
 func (d *dialer) Len() int            { return len(d.servers) }
 func (d *dialer) Connected()          { d.failed = 0 }
 
-// Next returns the next server. retryStart is true only once the session has
-// ended: it is the one place where the connect loop checks whether it should quit.
+// Next returns the next server. retryStart is true only once the session has ended: only then does
+// the connect loop check whether it should end.
 func (d *dialer) Next() (server string, retryStart bool) {
 	server = d.servers[d.next%len(d.servers)]
 	d.next++
@@ -34,11 +33,11 @@ const (
 	maxBackoff   = time.Second
 )
 
-// round is how often all servers have been dialled since the last session was established.
+// round returns how often all servers have been dialled since the last session was established.
 func (d *dialer) round() int { return min(d.failed/len(d.servers), 10) }
 
-// wait sleeps before a dial: not at all in the first round over the servers, then
-// twice as long each round, with jitter so that clients do not come back in step.
+// wait sleeps before a dial: not in the first round over the servers, then twice as long each
+// round, with jitter so that clients do not reconnect in step.
 func (d *dialer) wait() {
 	round := d.round()
 	if round == 0 {
@@ -52,15 +51,15 @@ func (d *dialer) wait() {
 	}
 }
 
-// patience is how long a dial may take: first what go-zookeeper says, a second, then twice
-// as long each round. Where thousands come back at once, a dial is slow because of the
-// other dials: clients that all gave up after a second would begin again for ever.
+// patience returns the limit of a dial: first go-zookeeper's, a second, then twice as long each
+// round. If thousands reconnect at once, dials delay each other: clients that all gave up after a
+// second would begin again forever.
 func (d *dialer) patience(first time.Duration) time.Duration {
 	return min(first<<d.round(), d.s.timeout()/3)
 }
 
-// dial opens a connection for the session, and refuses once the session has ended,
-// so that go-zookeeper can never start another one.
+// dial opens a connection for the session, and fails once the session has ended, so that
+// go-zookeeper can never start another one.
 func (d *dialer) dial(network, addr string, timeout time.Duration) (net.Conn, error) {
 	d.wait()
 	if err := d.s.Err(); err != nil {

@@ -5,8 +5,6 @@ import (
 	"time"
 )
 
-// What a session learns from its connections.
-
 func (s *Session) attach(l *link) (*link, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -24,8 +22,8 @@ func (s *Session) dialFailed(addr string, err error) {
 	s.dialErr = fmt.Errorf("%s: %w", addr, err)
 }
 
-// admit decides whether a connect response continues this session. A session id of
-// 0 means expired; another id than ours would be another session.
+// admit decides whether a connect response continues this session. A session ID of 0 means expired;
+// another ID than ours would be another session.
 func (s *Session) admit(id int64, timeout time.Duration) bool {
 	s.mu.Lock()
 	if id == 0 || (s.id != 0 && s.id != id) {
@@ -41,7 +39,7 @@ func (s *Session) admit(id int64, timeout time.Duration) bool {
 // timeout returns the negotiated session timeout.
 func (s *Session) timeout() time.Duration { s.mu.Lock(); defer s.mu.Unlock(); return s.negotiated }
 
-// heard records that the servers acknowledged something that was sent at sent.
+// heard records that the servers acknowledged a frame that was sent at sent.
 func (s *Session) heard(sent time.Time, write bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -57,13 +55,12 @@ func (s *Session) heard(sent time.Time, write bool) {
 	}
 }
 
-// expiry returns the instant from which on the servers may have expired the session:
-// the send time of the last acknowledged request or ping plus the negotiated timeout.
-// The caller holds mu.
+// expiry returns the instant from which on the servers may have expired the session: the send time
+// of the last acknowledged request or ping plus the negotiated timeout. The caller holds mu.
 func (s *Session) expiry() time.Time { return s.lastHeard.Add(s.negotiated) }
 
-// checkDeadline ends the session when it may have expired, and sleeps on otherwise:
-// the timer is not moved at every reply.
+// checkDeadline ends the session if it may have expired, and otherwise sets the timer again: the
+// timer is not moved at every reply.
 func (s *Session) checkDeadline() {
 	s.mu.Lock()
 	left := time.Until(s.expiry())
@@ -76,27 +73,26 @@ func (s *Session) checkDeadline() {
 	s.end(errDeadline)
 }
 
-// confirmed reports whether the leader cannot have let the session expire yet: a write
-// of it was answered within a session timeout. Answered pings and reads do not prove
-// that. They come from the member that serves us, which goes on answering while it is
-// cut off from the others: for syncLimit ticks, which may be far more than a session
-// timeout. When it hears from them again, it may report first that the node before ours
-// is gone, and only afterwards that our session has expired long ago.
+// confirmed reports whether the leader cannot have expired the session yet: a write of it was
+// answered within a session timeout. Answered pings and reads do not prove that. They come from the
+// session's member, which continues to answer while it is isolated from the others: for syncLimit
+// ticks, which may be far more than a session timeout. When it reconnects to them, it may first
+// report that the node before ours was deleted, and only then that our session has expired long
+// ago.
 func (s *Session) confirmed() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return time.Since(s.lastWrite) < s.negotiated
 }
 
-// sentCreate is a create under way, of which the link knows more than go-zookeeper
-// passes on.
+// sentCreate is a create in progress, for which the link records what go-zookeeper does not expose.
 type sentCreate struct {
 	written chan struct{} // closed when the request is on the wire
 	zxid    int64         // of the reply: that of the transaction; valid once Create has returned nil
 }
 
-// expectCreate has the link watch for the create of path, which must be unique (a
-// sequential create with a random id). dropCreate ends that.
+// expectCreate makes the link watch for the create of path, which must be unique (a sequential
+// create with a random ID), until dropCreate is called.
 func (s *Session) expectCreate(path string) *sentCreate {
 	c := &sentCreate{written: make(chan struct{})}
 	s.mu.Lock()
@@ -111,7 +107,7 @@ func (s *Session) dropCreate(path string) {
 	delete(s.creates, path)
 }
 
-// takeCreate returns the create of path if it is expected, once, and nil otherwise.
+// takeCreate returns the create of path if it is expected, once, and otherwise nil.
 func (s *Session) takeCreate(path []byte) *sentCreate {
 	s.mu.Lock()
 	defer s.mu.Unlock()

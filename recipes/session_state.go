@@ -11,7 +11,7 @@ type sessionState int
 const (
 	connecting sessionState = iota
 	connected
-	disconnected // the session may or may not live on at the servers
+	disconnected // the session may or may not live at the servers
 	ended        // final
 )
 
@@ -40,7 +40,7 @@ func (s *Session) AwaitConnected(ctx context.Context) error {
 	}
 }
 
-// setState changes the state and calls everybody who subscribed. The caller holds mu.
+// setState changes the state and calls all subscribers. The caller holds mu.
 func (s *Session) setState(next sessionState) {
 	if s.state == next || s.state == ended {
 		return
@@ -53,8 +53,8 @@ func (s *Session) setState(next sessionState) {
 	}
 }
 
-// subscribe has f called at every change of state, in order, and returns the state at
-// this instant. f runs under the session's lock: it must return at once.
+// subscribe calls f at every change of state, in order, and returns the current state. f runs under
+// the session's lock: it must return at once.
 func (s *Session) subscribe(f func(sessionState)) (now sessionState, unsubscribe func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,9 +87,8 @@ func (s *Session) observe(e zk.Event) {
 	}
 }
 
-// background runs f beside the session, which waits for it before it is finished.
-// It returns false, without running f, if the session has ended. The caller does not
-// hold mu.
+// background runs f in a goroutine of the session, which waits for it before it is finished. It
+// returns false, without running f, if the session has ended. The caller does not hold mu.
 func (s *Session) background(f func()) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,17 +99,16 @@ func (s *Session) background(f func()) bool {
 	return true
 }
 
-// sweep runs f until it succeeds or the session ends, not bound to ctx's
-// cancellation: what an abandoned operation left behind must go all the same. It
-// returns true once f has run to its end. While the connection is down it returns
-// false at once, and f goes on in the background.
+// sweep runs f until it succeeds or the session ends, regardless of ctx's cancellation: what an
+// abandoned operation left behind must be removed. It returns true once f has completed. While the
+// connection is down it returns false at once, and f continues in the background.
 func (s *Session) sweep(ctx context.Context, f func(context.Context) error) (swept bool) {
 	done := make(chan struct{})
 	running := s.background(func() {
 		defer close(done)
 		ctx, cancel := s.lifetime(context.WithoutCancel(ctx))
 		defer cancel()
-		_ = s.again(ctx, func() error { return f(ctx) }) // f says what became of it
+		_ = s.again(ctx, func() error { return f(ctx) }) // f records its result
 	})
 	for running {
 		state, changed := s.now()

@@ -8,7 +8,7 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// MakePath creates path and its parents as persistent nodes where they are missing.
+// MakePath creates path and its parents as persistent nodes if they are missing.
 func (s *Session) MakePath(ctx context.Context, path string) error {
 	for i := 1; i <= len(path); i++ {
 		if i < len(path) && path[i] != '/' {
@@ -30,8 +30,8 @@ func (s *Session) MakePath(ctx context.Context, path string) error {
 	return nil
 }
 
-// RemoveTree deletes path and everything below it, repeated over connection losses.
-// A path that is not there is no error.
+// RemoveTree deletes path and everything below it, retrying over connection losses. A missing path
+// is not an error.
 func (s *Session) RemoveTree(ctx context.Context, path string) error {
 	names, err := s.List(ctx, path)
 	if errors.Is(err, zk.ErrNoNode) {
@@ -48,9 +48,8 @@ func (s *Session) RemoveTree(ctx context.Context, path string) error {
 	return s.remove(ctx, path)
 }
 
-// AwaitGone returns when the member that serves the session has removed the node at
-// path; at once, if there is none. It is for observers: whoever waits for a turn must
-// list the whole line.
+// AwaitGone returns when the session's member has removed the node at path; at once if there is
+// none. It is for observers: a waiter must list the whole line.
 func (s *Session) AwaitGone(ctx context.Context, path string) error {
 	for {
 		got, err := s.exists(ctx, path, true)
@@ -64,9 +63,9 @@ func (s *Session) AwaitGone(ctx context.Context, path string) error {
 	}
 }
 
-// WatchChildren calls see with the names of the children of path, now and after every
-// change that it sees, until ctx is done or the session has ended; it returns why. It is
-// for observers: each change wakes it.
+// WatchChildren calls see with the names of the children of path, now and after every change that
+// it sees, until ctx is done or the session has ended; it returns the reason. It is for observers:
+// each change notifies it.
 func (s *Session) WatchChildren(ctx context.Context, path string, see func(names []string)) error {
 	for {
 		got, err := s.list(ctx, path, true)
@@ -80,8 +79,8 @@ func (s *Session) WatchChildren(ctx context.Context, path string, see func(names
 	}
 }
 
-// remove deletes a node, repeated until the servers have said that it is gone. After a
-// lost reply NoNode is as good as done: no other node ever has the same name.
+// remove deletes a node, retrying until the servers have confirmed that. After a lost reply NoNode
+// counts as success: no other node ever has the same name.
 func (s *Session) remove(ctx context.Context, path string) error {
 	err := s.again(ctx, func() error { return s.Delete(ctx, path) })
 	if errors.Is(err, zk.ErrNoNode) {
@@ -90,10 +89,10 @@ func (s *Session) remove(ctx context.Context, path string) error {
 	return err
 }
 
-// barrier returns when the member that serves us has caught up with everything that
-// this session has sent before. After a reconnect it may not have: a request of ours
-// may still be on its way through the old member while the new one already answers
-// reads. A node asked for too early is not found, and stays for ever. Writes are in one
-// order, so a write of ours that changes nothing, the delete of a node that never was,
-// proves it. A sync would not: it asks the leader alone, who may have been deposed.
+// barrier returns when the session's member has executed everything that this session has sent
+// before. After a reconnect it may not have: a request of ours may still be in transit through the
+// old member while the new one answers reads. A node that is looked up too early is not found, and
+// stays. Writes are ordered, so a write of ours that changes nothing, the delete of a node that
+// never existed, proves it. A sync would not: it involves only the leader, which may have been
+// deposed.
 func (s *Session) barrier(ctx context.Context, unused string) error { return s.remove(ctx, unused) }

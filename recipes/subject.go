@@ -16,31 +16,31 @@ import (
 // Recipe is what a subject implements.
 type Recipe string
 
-// The recipes. The clients of a lock or an election are Contenders, those of a queue
-// are QueueClients.
+// The recipes. The clients of a lock or an election are Contenders, those of a queue are
+// QueueClients.
 const (
 	RecipeLock     Recipe = "lock"
 	RecipeElection Recipe = "election"
 	RecipeQueue    Recipe = "queue"
 )
 
-// Variant says whom a waiter watches.
+// Variant is which nodes a waiter watches.
 type Variant string
 
-// The variants. With Parent every waiter watches the parent's children, so every
-// release wakes everyone: the herd. With Predecessor each watches the node right
-// before its own, so a release wakes one.
+// The variants. With Parent every waiter watches the parent's children, so every release notifies
+// all: the herd. With Predecessor each watches the node directly before its own, so a release
+// notifies one.
 const (
 	Parent      Variant = "parent"
 	Predecessor Variant = "predecessor"
-	Polling     Variant = "polling" // it watches nobody, and asks again and again
+	Polling     Variant = "polling" // it watches nothing, and reads repeatedly
 )
 
 // Delivery is how often a queue hands out an item.
 type Delivery string
 
-// What a queue can promise. An item whose take has an unknown outcome may be handed
-// out or not under any of them.
+// Delivery promises of a queue. An item whose take has an unknown outcome may or may not be handed
+// out under any of them.
 const (
 	ExactlyOnce Delivery = "exactly-once"
 	AtLeastOnce Delivery = "at-least-once"
@@ -49,178 +49,171 @@ const (
 
 // Promises are what a subject promises its users.
 type Promises struct {
-	Exclusive bool     // one holder or leader at a time
-	FIFO      bool     // grants in the order of the waiters' nodes; items in the order of their puts
-	Delivery  Delivery // of a queue; "" if it promises none
-	Requeues  bool     // a client that has released stands in line again by itself
-	Deadline  bool     // a holder stops by itself when its session may have expired
-	Events    bool     // a holder is told by Env.Events that its grant is suspended, restored or lost
+	Exclusive bool // one holder or leader at a time
+	FIFO      bool // grants in the order of the waiters' nodes; items in the order of their puts
+	Delivery  Delivery
+	Requeues  bool // a client that has released joins the line again by itself
+	Deadline  bool // a holder stops by itself when its session may have expired
+	Events    bool // a holder is notified by Env.Events that its grant is suspended, restored or lost
 }
 
-// Subject is one implementation of a recipe under test: ours, someone else's, or one
-// that is broken on purpose.
+// Subject is one implementation of a recipe under test.
 type Subject struct {
-	Name     string // unique, like "lock/parent"
-	About    string // one line: what it does and what it promises
+	Name     string // unique, such as "lock/parent"
+	About    string // one line: description and promises
 	Recipe   Recipe
 	Variant  Variant // "" if its waiters watch neither the parent nor their predecessor
 	Promises Promises
 	Formulas Formulas
-	// Line is the child of a queue's node below which every waiting consumer has a node
-	// of its own; "" if they have none. Contenders have theirs below the parent itself.
+	// Line is the child of a queue's node below which every waiting consumer has a node of its own;
+	// "" if they have none. Contenders have theirs below the parent itself.
 	Line string
-	// Pipe returns how long a request and its answer take, p50 and p99 of so many, between the harness
-	// and a subject that is another process; nil within one.
+	// Pipe returns p50 and p99 of the round trips between the harness and a subject in another
+	// process, and their number; nil for one in this process.
 	Pipe func() (p50, p99 time.Duration, of int)
-	// Writes says that its clients are Workers, Tells that they are Tellers, and Tries that they
+	// Writes means that its clients are Workers, Tells that they are Tellers, and Tries that they
 	// are Triers.
 	Writes, Tells, Tries bool
-	// NoCancel says that Acquire and Take cannot be called off: they go on when the context
-	// has ended, and return ErrUnfinished meanwhile.
+	// NoCancel means that Acquire and Take cannot be cancelled: they continue when the context has
+	// ended, and return ErrUnfinished.
 	NoCancel bool
-	// Open makes one client of the subject, with a session of its own, and returns
-	// when the session stands. The client is a Contender or a QueueClient.
+	// Open opens one client of the subject, with a session of its own, and returns when the session
+	// is open. The client is a Contender or a QueueClient.
 	Open func(ctx context.Context, env Env) (Client, error)
-	// Missing says what has to be installed before the subject can be opened; nil, as the
-	// function or as what it returns, is nothing.
+	// Missing returns what has to be installed before the subject can be opened; the function or
+	// its result may be nil.
 	Missing func() error
-	// Start makes the subject ready for one trial, and returns it as it is then, with an
-	// Open; nil where it is ready as it is. stop ends what was started, also after an
-	// error. A driver (package driver/host) starts its processes, which say what it is.
+	// Start prepares the subject for one trial, and returns it with an Open; nil if it needs no
+	// preparation. stop stops what was started, also after an error. A driver (package driver/host)
+	// starts its processes, which describe it.
 	Start func(ctx context.Context, t Trial) (s Subject, stop func(), err error)
 }
 
-// Trial is what Start needs to know.
+// Trial is the input of Start.
 type Trial struct {
 	Clients int    // clients that will be opened; there may be some more
-	Stderr  string // files for what processes print begin with it; "" is nowhere
-	Owner   string // names this process for ever; what is started carries it, so that a sweep finds it
-	// Alone says which clients must not share a process with others; nil: all may.
+	Stderr  string // prefix of files for the output of processes; "" discards it
+	Owner   string // identifies this process; children carry it, so that a sweep finds them
+	// Alone reports which clients must not share a process with others; nil: all may.
 	Alone func(client int) bool
-	// Site is the machine on which a client is to live, from its opening on; nil: this one for
-	// all.
+	// Site returns the machine of a client, from its opening on; nil: this one for all.
 	Site func(client int) (site.Site, error)
-	// Kept is what is kept for the next trial of the run; nil keeps nothing.
+	// Kept is kept for the next trial of the run; nil keeps nothing.
 	Kept *Kept
-	// Fail is called, from any goroutine, when the subject breaks a rule of its protocol,
-	// so that the trial cannot be judged. It returns at once.
+	// Fail is called, from any goroutine, when the subject breaks a rule of its protocol, so that
+	// the trial cannot be judged. It returns at once.
 	Fail func(error)
 }
 
-// Env is what a client of a subject needs to know.
+// Env is the input of a subject's client.
 type Env struct {
 	Servers   []string      // host:port, in the order in which to try them
 	Parent    string        // path of the lock, election or queue; may not exist yet
-	Timeout   time.Duration // session timeout to ask for
-	Dial      zk.Dialer     // every connection must be made through it
-	MaxPacket int           // bytes: room for the longest list of names, and for an item
-	Auth      []Auth        // with which every connection must authenticate; nil: with nothing
-	ACL       []zk.ACL      // that every node must be created with; nil: open to all
-	// Events must be called at the instant at which the client learns that its grant is
+	Timeout   time.Duration // requested session timeout
+	Dial      zk.Dialer     // every connection must be made with it
+	MaxPacket int           // bytes: fits the longest list of names, and an item
+	Auth      []Auth        // credentials of every connection; nil: none
+	ACL       []zk.ACL      // for every node that is created; nil: open access
+	// Events must be called at the instant at which the client is notified that its grant is
 	// suspended, restored or lost. It returns at once.
 	Events func(Event)
 
-	// For a client that is another process:
+	// For a client in another process:
 	Client   int                      // its number in the trial
 	Connect  func() ([]string, error) // the servers as listeners in front of Dial
 	Resource string                   // path of a node to which a holder may write, as its work
-	Requests func() int64             // number of requests that the client has sent so far, keep-alive and authentication aside; may be nil
-	Seen     func() Claim             // what the wire shows of its session, and the newest node of that below Parent; nil: it says all itself
+	Requests func() int64             // number of requests that the client has sent so far, without pings and authentication; may be nil
+	Seen     func() Claim             // session and newest node below Parent, from the tap; nil: the client reports both itself
 }
 
-// EventKind is what a client learns about its grant.
+// EventKind is the type of an event of a client's grant.
 type EventKind string
 
-// The kinds of event. A client whose connection drops reports EventSuspended.
-// EventRestored follows only for the same session, and only after the client has
-// checked that it still owns its node. EventLost is final for the grant.
+// The types of event. A client whose connection drops reports EventSuspended. EventRestored follows
+// only for the same session, and only after the client has checked that it still owns its node.
+// EventLost is final for the grant.
 const (
 	EventSuspended EventKind = "suspended"
 	EventRestored  EventKind = "restored"
 	EventLost      EventKind = "lost"
-	EventEnded     EventKind = "ended" // the grant is over although the session lives: revoked, resigned
+	EventEnded     EventKind = "ended" // the grant has ended although the session lives: revoked, resigned
 )
 
-// Event is what a client has learned about the grant with that token.
+// Event is an event of the grant with that token.
 type Event struct {
 	Kind    EventKind
 	Token   int64
-	At      time.Time // when the client learned it; zero: when Env.Events is called
-	Session int64     // of the grant; 0: the one that the client has on the wire
+	At      time.Time // when the client was notified; zero: when Env.Events is called
+	Session int64     // of the grant; 0: the current one on the wire
 }
 
-// Client is a client of a subject, with a session of its own.
 type Client interface {
-	// Close ends the client's session in good order.
+	// Close ends the client's session gracefully.
 	Close(ctx context.Context) error
 }
 
-// Claim is what a client says of its grant.
+// Claim is a client's description of its grant.
 type Claim struct {
-	Token   int64  // the fencing token: czxid of the node, or the subject's own number
-	Own     bool   // the token is the subject's own number
-	Session int64  // id of the session that owns the node
-	Path    string // of the node
-	// At is when the recipe's own call returned, if that was before Acquire returned:
-	// what an adapter does afterwards is not the recipe's time. Zero means when Acquire
-	// returned.
+	Token   int64 // the fencing token: czxid of the node, or the subject's own number
+	Own     bool  // the token is the subject's own number
+	Session int64 // ID of the session that owns the node
+	Path    string
+	// At is when the recipe's own call returned, if that was before Acquire returned: time of the
+	// adapter is not the recipe's. Zero means when Acquire returned.
 	At time.Time
 }
 
-// Timed is a client that knows when the recipe's own calls were made and returned: what
-// lies between the harness and the recipe is not the recipe's time.
+// Timed is a client that knows when the recipe's own calls were made and returned: time between the
+// harness and the recipe is not the recipe's.
 type Timed interface {
-	// Times are those of the operation that returned last.
+	// Times returns those of the operation that returned last.
 	Times() Times
 }
 
-// Times of an operation. Zero is when the client's method was called and returned.
+// Times of an operation. Zero means when the client's method was called and returned.
 type Times struct {
 	Called, Returned time.Time
-	Error            time.Duration // that both may have
+	Error            time.Duration // possible error of both
 }
 
-// Worker is a client that can write to a node on its own session, as a holder does its
-// work: with a plain setData, once, whatever has become of its grant.
+// Worker is a client that can write to a node on its own session, as a holder does its work: with a
+// plain setData, once, whatever the state of its grant.
 type Worker interface {
 	Write(ctx context.Context, path, value string) error
 }
 
-// Teller is a client that says, without asking the servers, whether it holds.
+// Teller is a client that reports, without a request to the servers, whether it holds.
 type Teller interface {
 	Holds() bool
 }
 
-// Trier is a contender with a timed try of its own, beside a context that ends: the error wraps
-// ErrNotAcquired when the limit has passed and it does not hold.
+// Trier is a contender with a timed try of its own, besides a context: the error wraps
+// ErrNotAcquired if the limit has passed and it does not hold.
 type Trier interface {
 	AcquireWithin(ctx context.Context, limit time.Duration) (Claim, error)
 }
 
-// Contender is a client of a lock or an election.
 type Contender interface {
 	Client
 	// Acquire returns when the lock is held, or the leadership won.
 	Acquire(ctx context.Context) (Claim, error)
-	// Release lets go of what the last Acquire returned. After a nil error the node
-	// is certainly gone.
+	// Release releases what the last Acquire returned. After a nil error the node is certainly
+	// deleted.
 	Release(ctx context.Context) error
 }
 
-// QueueClient is a client of a queue.
 type QueueClient interface {
 	Client
 	// Put appends an item. A nil error means that it is in the queue, once.
 	Put(ctx context.Context, item []byte) error
-	// Take waits for an item and removes it. An item beside an error for which
-	// Indeterminate is true may have been removed.
+	// Take waits for an item and removes it. An item with an error for which Indeterminate is true
+	// may have been removed.
 	Take(ctx context.Context) ([]byte, error)
 }
 
 var subjects = map[string]Subject{}
 
-// Register adds a subject. It panics if the name is taken or the recipe is none of
-// the three.
+// Register adds a subject. It panics if the name is taken or the recipe is unknown.
 func Register(s Subject) {
 	if _, taken := subjects[s.Name]; taken {
 		panic(fmt.Sprintf("recipes: subject %q is registered twice", s.Name))

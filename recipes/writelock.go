@@ -24,33 +24,33 @@ func init() {
 
 const (
 	writeLockTries = 10
-	writeLockDelay = 500 * time.Millisecond // times the number of the try
-	// writeLockPrefix stands between the session's id and the sequence number.
+	writeLockDelay = 500 * time.Millisecond
+	// writeLockPrefix separates the session's ID and the sequence number.
 	writeLockPrefix = "-"
 )
 
-// LockListener is told what becomes of a WriteLock. Each of its functions may be nil,
-// and returns at once.
+// LockListener receives the events of a WriteLock. Each of its functions may be nil, and returns at
+// once.
 type LockListener struct {
 	LockAcquired func()
-	LockReleased func() // also where the node may still be there
+	LockReleased func() // also if the node may still exist
 }
 
-// WriteLock is the lock of ZooKeeper's own recipes (seed 004): its node is named
-// x-SESSION-NUMBER. Step by step, and where it deviates:
+// WriteLock is the lock of ZooKeeper's own recipes (seed 004): its node is named x-SESSION-NUMBER.
+// Its steps and deviations:
 //
-//   - Look for a node with this session's id in its name, which a try before this one may
-//     have made; create it if there is none. Here a write comes first where a reply was
-//     lost: the member that serves us now may not know the node yet. And it is adopted
+//   - Look for a node with this session's ID in its name, which an earlier try may
+//     have made; create it if there is none. Here a write precedes that if a reply was
+//     lost: the session's member may not have the node yet. The node is adopted
 //     only if it is this session's by its owner, too.
 //   - List, sort by number: the lowest has the lock. (The order by name, session first, is
 //     zoo/order-by-prefix.)
-//   - Ask whether the node before its own exists, with a watch. If it is gone, start
-//     again: the original waits, without a watch that could wake it (zoo/missed-wakeup).
-//   - A lost connection is tried again ten times, after 0, 500, 1000, ... ms; then the
-//     error is the caller's. A wait is no try: it begins the count anew.
-//   - A Lock that fails leaves no node behind: the original's user has to call unlock.
-//   - Lock waits. The original's returns false, and tells its listener later.
+//   - Check whether the node before its own exists, with a watch. If it does not, start
+//     again: the original waits, without a watch that could notify it (zoo/missed-wakeup).
+//   - A lost connection is retried ten times, after 0, 500, 1000, ... ms; then the
+//     caller gets the error. A wait is not a retry: it resets the count.
+//   - A Lock that fails leaves no node: the original's user has to call unlock.
+//   - Lock waits. The original's returns false, and notifies its listener later.
 //
 // One WriteLock belongs to one session, and one session has one WriteLock at a parent.
 type WriteLock struct {
@@ -58,33 +58,33 @@ type WriteLock struct {
 	parent   string
 	acl      []zk.ACL
 	listener LockListener
-	busy     chan struct{} // has one element from the start of a Lock until its node is gone, or held
+	busy     chan struct{} // has one element from the start of a Lock until its node is deleted, or held
 
-	// last is the number of the node of the last grant: an older node is not adopted, since
-	// its removal may be under way. Valid if granted.
+	// last is the number of the node of the last grant: an older node is not adopted, since its
+	// removal may be in progress. Valid if granted.
 	last    int32
 	granted bool
 }
 
-// NewWriteLock returns the lock at parent, which is made when it is missing. acl is that
-// of its nodes; nil is open to all.
+// NewWriteLock returns the lock at parent, which is created if it is missing. acl is that of its
+// nodes; nil is open access.
 func NewWriteLock(s *Session, parent string, acl []zk.ACL, l LockListener) *WriteLock {
 	return &WriteLock{s: s, parent: parent, acl: acl, listener: l, busy: make(chan struct{}, 1)}
 }
 
-// writeLocking is one Lock.
+// writeLocking is one call of Lock.
 type writeLocking struct {
 	*WriteLock
 	entry *entry
-	at    spot // of our node; "" while there is none for certain
+	at    spot // our node; "" while it is unknown
 }
 
-// Lock waits until the lock is held. Release is the grant's. After an error no node of
-// it stays behind in a live session.
+// Lock waits until the lock is held. Release is the grant's. After an error it leaves no node in a
+// live session.
 func (l *WriteLock) Lock(ctx context.Context) (g *Grant, err error) {
 	select {
 	case l.busy <- struct{}{}:
-	case <-l.s.done: // what a Lock before this one has left behind is gone, and nobody sweeps it
+	case <-l.s.done: // what an earlier Lock has left was removed with the session
 		return nil, fmt.Errorf("lock %s: %w", l.parent, l.s.Err())
 	case <-ctx.Done():
 		return nil, fmt.Errorf("lock %s: %w", l.parent, context.Cause(ctx))
@@ -115,7 +115,7 @@ func (l *WriteLock) Lock(ctx context.Context) (g *Grant, err error) {
 	return g, nil
 }
 
-// Unlock lets go of what Lock has returned.
+// Unlock releases what Lock has returned.
 func (l *WriteLock) Unlock(ctx context.Context, g *Grant) error {
 	if l.listener.LockReleased != nil {
 		defer l.listener.LockReleased()
@@ -123,7 +123,7 @@ func (l *WriteLock) Unlock(ctx context.Context, g *Grant) error {
 	return g.Release(ctx)
 }
 
-// retry repeats the steps where the connection was lost, and until it is our turn.
+// retry repeats the steps after connection losses, and until it is our turn.
 func (l *writeLocking) retry(ctx context.Context) (*Grant, error) {
 	for try := 0; ; {
 		g, err := l.execute(ctx)
@@ -147,8 +147,6 @@ func (l *writeLocking) retry(ctx context.Context) (*Grant, error) {
 	}
 }
 
-// execute goes through the steps once. It returns neither grant nor error where it has
-// waited, or has nothing to wait for.
 func (l *writeLocking) execute(ctx context.Context) (*Grant, error) {
 	names, err := l.enter(ctx)
 	if err == nil && names == nil {
@@ -163,7 +161,7 @@ func (l *writeLocking) execute(ctx context.Context) (*Grant, error) {
 	n, next, found := ahead(names, writeLockPrefix, client.Base(l.at.node))
 	switch {
 	case !found:
-		l.at = spot{} // somebody has deleted it: stand in line again
+		l.at = spot{} // another client has deleted it: join again
 		return nil, nil
 	case n > 0:
 		return nil, l.await(ctx, l.parent+"/"+next)
@@ -178,8 +176,8 @@ func (l *writeLocking) execute(ctx context.Context) (*Grant, error) {
 	return g, nil
 }
 
-// enter finds the session's node, or creates it. names is what the parent has then; nil
-// if that is not known.
+// enter finds the session's node, or creates it. names is the list of the parent at that time; nil
+// if unknown.
 func (l *writeLocking) enter(ctx context.Context) (names []string, err error) {
 	if l.at.node != "" {
 		return nil, nil
@@ -197,7 +195,7 @@ func (l *writeLocking) enter(ctx context.Context) (names []string, err error) {
 	return names, err
 }
 
-// find returns the node that this Lock has made, if it has.
+// find returns the node that this Lock has made, if any.
 func (l *writeLocking) find(ctx context.Context) (at spot, found bool, err error) {
 	if l.entry.made {
 		if err := l.s.barrier(ctx, l.parent+"/"+l.entry.id+"-barrier"); err != nil {
@@ -221,8 +219,8 @@ func (l *writeLocking) find(ctx context.Context) (at spot, found bool, err error
 	return spot{l.parent + "/" + name, stat.Czxid}, true, nil
 }
 
-// undo removes what this Lock has made, once that is known: the next one's create has the
-// same name.
+// undo removes what this Lock has made, once that is known: the next one's create has the same
+// name.
 func (l *writeLocking) undo(ctx context.Context) error {
 	if l.entry.pending != nil {
 		_ = l.entry.answered(<-l.entry.pending) // at the latest when the session ends
@@ -237,7 +235,7 @@ func (l *writeLocking) undo(ctx context.Context) error {
 	return l.s.remove(ctx, at.node)
 }
 
-// await waits for the end of the node ahead, if it is there.
+// await waits for the deletion of the node ahead, if it exists.
 func (l *writeLocking) await(ctx context.Context, path string) error {
 	got, err := once(ctx, l.s, "exists", path, func(c *zk.Conn) (r reply, err error) {
 		var found bool

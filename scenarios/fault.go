@@ -27,7 +27,7 @@ type Fault struct {
 	Fault  string            `yaml:"fault"`            // a name from zkbench list faults
 	Target string            `yaml:"target,omitempty"` // the target: holder, leader, a client's number, a member's name; "" is the fault's default
 	For    time.Duration     `yaml:"for,omitempty"`    // until it is healed; 0: to the end of the phase
-	Params map[string]string `yaml:"params,omitempty"`
+	Params map[string]string `yaml:"params,omitempty"` // parameters of the fault (zkbench list faults)
 	// Essential means that the scenario's question cannot be answered without the fault. A built-in
 	// scenario leaves out, and reports, a fault that is not essential and not available on this
 	// machine. A fault that the user requests (a file, --set, --replay) is always essential.

@@ -15,7 +15,7 @@ import (
 
 // Phase is one part of a trial. Each kind of phase uses some of the fields.
 type Phase struct {
-	Name     string        `yaml:"name"`
+	Name     string        `yaml:"name"`                 // of the phase in results and plots; unique in the scenario
 	Kind     string        `yaml:"kind"`                 // the kind (zkbench help scenarios)
 	Rounds   int           `yaml:"rounds,omitempty"`     // drain, succession, failover: number of rounds; flap: number of flaps
 	Duration time.Duration `yaml:"duration,omitempty"`   // churn, stream

@@ -17,7 +17,6 @@ import (
 	"github.com/zkbench/zkbench/scenarios/agents"
 )
 
-// agentCmd carries clients for a coordinator.
 func agentCmd() *cobra.Command {
 	var join, name string
 	var index int
@@ -62,9 +61,9 @@ that it has started ends with it.`,
 	return cmd
 }
 
-// thisAgent is what this process says of itself.
+// thisAgent returns the description of this process as an agent.
 func thisAgent(cmd *cobra.Command, name string, index int) agents.Agent {
-	host, _ := os.Hostname() // there is always one
+	host, _ := os.Hostname()
 	self, _ := os.Executable()
 	return agents.Agent{
 		Name: cmp.Or(name, host), Version: ownVersion(), Index: index, Self: []string{self}, Skew: os.Getenv(clock.Skew), Owner: state.Self().String(),
@@ -72,10 +71,10 @@ func thisAgent(cmd *cobra.Command, name string, index int) agents.Agent {
 	}
 }
 
-// errDetached says that stdin has ended.
+// errDetached is the cause of cancellation when stdin has ended.
 var errDetached = errors.New("stdin has ended")
 
-// whileOpen returns a context that is done when in ends.
+// whileOpen returns a context that is canceled when in ends.
 func whileOpen(ctx context.Context, in io.Reader) context.Context {
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
@@ -85,7 +84,7 @@ func whileOpen(ctx context.Context, in io.Reader) context.Context {
 	return ctx
 }
 
-// ownVersion is what both ends of a link must have the same of.
+// ownVersion returns the version that a coordinator and its agents must share.
 func ownVersion() string {
 	var all []string
 	for _, v := range versions() {

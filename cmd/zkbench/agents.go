@@ -86,7 +86,6 @@ func joinFlag(cmd *cobra.Command, join *string) {
 	cmd.Flags().StringVar(join, "join", "", "the join file that zkbench run --agents wait:N has written")
 }
 
-// readJoin reads a join file.
 func readJoin(file string) (agents.Join, error) {
 	if file == "" {
 		return agents.Join{}, usageError("which run? --join names the join file that zkbench run --agents wait:N has written")
@@ -102,7 +101,6 @@ func readJoin(file string) (agents.Join, error) {
 	return j, nil
 }
 
-// printManifests prints what would be applied; a join file is not needed for that.
 func printManifests(cmd *cobra.Command, spec, join string) error {
 	e, err := agents.ParseEngine(spec, agents.Place{})
 	if err != nil {
@@ -124,7 +122,8 @@ func printManifests(cmd *cobra.Command, spec, join string) error {
 	return err
 }
 
-// carry has agents run until they have ended, or the user ends them, and takes them away.
+// carry runs agents until they have ended or the user stops them, and removes what was created for
+// them.
 func carry(cmd *cobra.Command, spec, join, logs string) (err error) {
 	if logs == "" {
 		if logs, err = os.MkdirTemp("", "zkbench-agents-"); err != nil {
@@ -147,7 +146,7 @@ func carry(cmd *cobra.Command, spec, join, logs string) (err error) {
 	if err != nil {
 		return err
 	}
-	lost := make(chan error, e.Agents()+2) // nobody who tells has to wait
+	lost := make(chan error, e.Agents()+2) // senders never wait
 	stop, err := e.Start(cmd.Context(), j, func(why error) { lost <- why })
 	if stop != nil {
 		defer func() { err = errors.Join(err, stop()) }()
@@ -158,12 +157,13 @@ func carry(cmd *cobra.Command, spec, join, logs string) (err error) {
 	return untilEnded(cmd.Context(), e, lost, logf)
 }
 
-// untilEnded waits until no agent runs any more. An error says that one should have gone on.
+// untilEnded waits until no agent runs. It returns an error if one ended that should have
+// continued.
 func untilEnded(ctx context.Context, e agents.Engine, lost <-chan error, logf func(string, ...any)) (err error) {
-	if k, ok := e.(*agents.Kubernetes); ok { // its pods come back: the Job says when the last has ended
+	if k, ok := e.(*agents.Kubernetes); ok { // pods are replaced: the Job tells when the last one has ended
 		select {
 		case <-k.Over():
-		case <-ctx.Done(): // the exit code says it
+		case <-ctx.Done(): // the exit code shows it
 			return nil
 		}
 		select {

@@ -12,9 +12,8 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// What is said of wrong arguments and flags.
+// Errors about arguments and flags.
 
-// noArgs refuses arguments.
 func noArgs(cmd *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0:
@@ -25,12 +24,10 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	return usageError("%s takes no arguments: leave %s out", cmd.CommandPath(), args[0])
 }
 
-// unknownCommand is the error for a name that is no command below cmd.
 func unknownCommand(cmd *cobra.Command, name string) error {
 	return usageError("%s: unknown command %q%s", cmd.CommandPath(), name, units.Nearest(name, verbs(cmd)))
 }
 
-// verbs returns the names of the commands below cmd, without help topics.
 func verbs(cmd *cobra.Command) (names []string) {
 	for _, c := range cmd.Commands() {
 		if !c.Hidden && c.Runnable() {
@@ -40,7 +37,7 @@ func verbs(cmd *cobra.Command) (names []string) {
 	return names
 }
 
-// refuseUnknown has cobra's own verbs refuse names that they do not know, which they let pass.
+// refuseUnknown makes cobra's own commands reject unknown names, which they ignore.
 func refuseUnknown(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
@@ -54,7 +51,7 @@ func refuseUnknown(root *cobra.Command) {
 	}
 }
 
-// unknownTopic says what of args is no verb and no topic of help.
+// unknownTopic returns an error for args that are no command and no help topic.
 func unknownTopic(root *cobra.Command, args []string) error {
 	at := root
 	for _, name := range args {
@@ -68,7 +65,6 @@ func unknownTopic(root *cobra.Command, args []string) error {
 	return nil
 }
 
-// helpNames returns the names of everything below cmd that help describes.
 func helpNames(cmd *cobra.Command) (names []string) {
 	for _, c := range cmd.Commands() {
 		if !c.Hidden {
@@ -106,7 +102,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	return usage(err)
 }
 
-// invalidValue says what a flag wants instead of a value.
+// invalidValue returns the error for a flag's value, with what the flag accepts.
 func invalidValue(f *pflag.Flag, value string, err error) error {
 	kind := f.Value.Type()
 	if _, number := strconv.ParseFloat(value, 64); number == nil && kind == "duration" {

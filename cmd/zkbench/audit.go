@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// auditScenario is the built-in scenario that audits.
+// auditScenario is the built-in scenario of the command audit.
 const auditScenario = "audit"
 
 func auditCmd() *cobra.Command {
@@ -39,13 +39,13 @@ func auditCmd() *cobra.Command {
 	}
 	f.register(cmd)
 	for _, no := range ofRun {
-		_ = cmd.Flags().MarkHidden(no.flag) // they are refused
+		_ = cmd.Flags().MarkHidden(no.flag) // they are rejected
 	}
 	a.register(cmd)
 	return cmd
 }
 
-// ofRun are the flags of run that make no sense here, and what to do instead.
+// ofRun are flags of run that audit rejects, and what to use instead.
 var ofRun = []struct{ flag, instead string }{
 	{"subject", "name subjects as arguments: zkbench audit lock/predecessor"},
 	{"clients", "an episode has 3 clients: leave it out"},
@@ -55,7 +55,7 @@ var ofRun = []struct{ flag, instead string }{
 	{"duration", "how long --depth 2 draws pairs is --budget"},
 }
 
-// refuseOfRun refuses the flags that make no sense in an audit.
+// refuseOfRun rejects flags of run that do not apply to an audit.
 func refuseOfRun(cmd *cobra.Command) error {
 	for _, no := range ofRun {
 		if cmd.Flags().Changed(no.flag) {
@@ -65,14 +65,14 @@ func refuseOfRun(cmd *cobra.Command) error {
 	return nil
 }
 
-// auditFlags are the flags that only audit has.
+// auditFlags are the flags of audit only.
 type auditFlags struct {
 	cells  []string
 	depth  int
 	budget time.Duration
 }
 
-// pairBudget is how long --depth 2 draws pairs where nobody says.
+// pairBudget is the default time for drawing pairs with --depth 2.
 const pairBudget = time.Minute
 
 func (a *auditFlags) register(cmd *cobra.Command) {
@@ -82,7 +82,6 @@ func (a *auditFlags) register(cmd *cobra.Command) {
 	fl.DurationVar(&a.budget, "budget", 0, "how long --depth 2 draws pairs (default 1m)")
 }
 
-// overrides are what the call says of the scenario.
 func (a *auditFlags) overrides(subjects []string) (set []string, err error) {
 	if len(subjects) > 0 {
 		set = append(set, "subjects=["+strings.Join(subjects, ", ")+"]")

@@ -14,7 +14,7 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// baselineFlags say where baselines are.
+// baselineFlags locate baselines.
 type baselineFlags struct{ dir, branch string }
 
 func baselineCmd() *cobra.Command {
@@ -42,7 +42,7 @@ A branch is never checked out, and nothing is fetched or pushed: git does that.
 	return cmd
 }
 
-// store is where the flags say that baselines are.
+// store returns the store that the flags name.
 func (f *baselineFlags) store(cmd *cobra.Command) (baseline.Store, error) {
 	switch {
 	case f.branch == "" && cmd.Flags().Changed("branch"):
@@ -109,7 +109,6 @@ func baselineListCmd(f *baselineFlags) *cobra.Command {
 	}
 }
 
-// all are the baselines of the scenario that args names, or of all.
 func (f *baselineFlags) all(cmd *cobra.Command, args []string) ([]baseline.Entry, error) {
 	s, err := f.store(cmd)
 	if err != nil {

@@ -60,7 +60,7 @@ Exit code 0: not worse; 1: worse; 2: the call was wrong, or the runs are unlike;
 	return cmd
 }
 
-// registerJudging registers the flags that say what is too much, and where that is written.
+// registerJudging registers the flags for limits and output.
 func (f *compareFlags) registerJudging(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVar(&f.regression, "max-regression", "5%", "how much slower is let pass")
@@ -80,7 +80,7 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 	return f.judge(cmd, runs[0], runs[1], o)
 }
 
-// judge says whether now is worse than old: on stdout, on a page and in compare.md.
+// judge compares the runs on stdout, on a page and in compare.md.
 func (f *compareFlags) judge(cmd *cobra.Command, old, now report.Result, o compare.Options) (err error) {
 	unlike := compare.Unlike(old, now)
 	if len(unlike) > 0 && !f.force {
@@ -94,7 +94,7 @@ func (f *compareFlags) judge(cmd *cobra.Command, old, now report.Result, o compa
 	} else {
 		err = showWhole(cmd.OutOrStdout(), v)
 	}
-	return errors.Join(err, f.keep(cmd.ErrOrStderr(), v), answer(c.Result)) // what cannot be written hides no answer
+	return errors.Join(err, f.keep(cmd.ErrOrStderr(), v), answer(c.Result)) // an output error does not hide the result
 }
 
 // keep writes the page, compare.md and the summary of a workflow's step.
@@ -109,7 +109,6 @@ func (f *compareFlags) keep(stderr io.Writer, v *view.View) error {
 	return errors.Join(report.WriteFile(f.out, "compare.md", text.Bytes()), stepSummary(text.Bytes()))
 }
 
-// answer is the error that a result is for the exit code.
 func answer(result string) error {
 	switch result {
 	case report.Pass:
@@ -120,12 +119,12 @@ func answer(result string) error {
 	return coded{errors.New("the runs do not say whether the new one is worse, and unknown is not a pass"), exitUnknown}
 }
 
-// inputs checks the flags that say what is too much, where there are such, and reads the runs.
+// inputs checks the limits in the flags and reads the runs.
 func (f *compareFlags) inputs(paths []string) (runs []report.Result, o compare.Options, err error) {
 	f.regression = cmp.Or(f.regression, "5%")
 	digits, ok := strings.CutSuffix(f.regression, "%")
 	v, err := strconv.ParseFloat(digits, 64)
-	if !ok || err != nil || !(v >= 0 && v <= 1000) { // NaN is neither
+	if !ok || err != nil || !(v >= 0 && v <= 1000) { // also rejects NaN
 		return nil, o, fmt.Errorf("--max-regression %s: want a percentage from 0%% to 1000%%, like 5%%", f.regression)
 	}
 	o.MaxRegression = v / 100
@@ -162,7 +161,7 @@ func (f *compareFlags) drawTrend(cmd *cobra.Command, args []string) error {
 	return f.showTrend(cmd, runs, o)
 }
 
-// showTrend shows the history of the runs, and writes its page.
+// showTrend shows the history of the runs and writes its page.
 func (f *compareFlags) showTrend(cmd *cobra.Command, runs []report.Result, o compare.Options) error {
 	v := compare.Trend(runs, o.Measures)
 	if len(v.Figures) == 0 {
@@ -176,14 +175,14 @@ func (f *compareFlags) showTrend(cmd *cobra.Command, runs []report.Result, o com
 
 var errNothingToDraw = errors.New("there is nothing to draw: no run measured a latency, a count or a throughput")
 
-// showWhole is show, but for what is no terminal, where lines stay whole, to be searched.
+// showWhole is show without truncated lines if w is not a terminal.
 func showWhole(w io.Writer, v *view.View) error {
 	t := terminal(w)
 	t.Width = cmp.Or(t.Width, unlimited)
 	return render.Terminal(w, v, t)
 }
 
-// write writes the page and its plots into the folder that --out names, and says where.
+// write writes the page and its plots to the folder of --out, and prints the path.
 func (f *compareFlags) write(stderr io.Writer, v *view.View) error {
 	if f.out == "" {
 		var err error
@@ -207,12 +206,12 @@ func (f *compareFlags) write(stderr io.Writer, v *view.View) error {
 	return nil
 }
 
-const unlimited = 1000 // columns
+const unlimited = 1000
 
 func onGitHub() bool { return os.Getenv("GITHUB_ACTIONS") == "true" }
 
-// annotate puts what did not pass beside the workflow's run, and the summary on its page.
-// Annotations go to stderr, which GitHub reads as well: stdout may be JSON.
+// annotate annotates the workflow's run with what did not pass, and appends the summary to its
+// page. Annotations go to stderr, which GitHub reads as well: stdout may be JSON.
 func annotate(stderr io.Writer, v *view.View) error {
 	if !onGitHub() {
 		return nil
@@ -224,7 +223,7 @@ func annotate(stderr io.Writer, v *view.View) error {
 	return errors.Join(render.Markdown(&page, v), stepSummary(page.Bytes()))
 }
 
-// stepSummary appends to the page of the workflow's step, where there is one.
+// stepSummary appends to the page of the workflow's step, if there is one.
 func stepSummary(markdown []byte) error {
 	path := os.Getenv("GITHUB_STEP_SUMMARY")
 	if !onGitHub() || path == "" {

@@ -9,15 +9,12 @@ import (
 	"github.com/zkbench/zkbench/scenarios"
 )
 
-// What a shell offers behind a verb or a flag. Cobra's own verb completion prints the
-// shell's side of it.
+// Shell completion of arguments and flags; cobra's command completion prints the shell's part.
 
-// completeScenarios offers the built-in scenarios, and files.
 func completeScenarios(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return scenarios.Builtin(), cobra.ShellCompDirectiveDefault
 }
 
-// completeSubjects offers the subjects that are compiled in.
 func completeSubjects(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	var names []string
 	for _, s := range recipes.Subjects() {
@@ -26,12 +23,11 @@ func completeSubjects(*cobra.Command, []string, string) ([]string, cobra.ShellCo
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeFolders offers folders: those of runs.
 func completeFolders(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return nil, cobra.ShellCompDirectiveFilterDirs
 }
 
-// completeListings offers what can be listed, and behind scenarios their names.
+// completeListings offers the kinds of listing, and after scenarios their names.
 func completeListings(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var names []string
 	switch {
@@ -46,8 +42,7 @@ func completeListings(_ *cobra.Command, args []string, _ string) ([]string, cobr
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeFlags says what the flags of a run take. A flag that is not there is a mistake in
-// the program.
+// completeFlags registers the completion of a run's flags. It panics if a flag does not exist.
 func completeFlags(cmd *cobra.Command) {
 	for flag, complete := range map[string]cobra.CompletionFunc{
 		"ensemble": cobra.FixedCompletions([]string{"auto", "container", "process", "external"}, cobra.ShellCompDirectiveNoFileComp),

@@ -18,8 +18,7 @@ import (
 	"github.com/zkbench/zkbench/scenarios"
 )
 
-// conclude prints what a run of a scenario has come to, and returns the result as an error
-// that decides the exit code.
+// conclude prints the result of a scenario's run, and returns the error for its exit code.
 func (f *runFlags) conclude(cmd *cobra.Command, dir string, s *scenarios.Scenario, c report.Conclusion) error {
 	page := filepath.Join(dir, report.PageFile)
 	if _, err := os.Stat(page); err == nil {
@@ -40,13 +39,12 @@ func (f *runFlags) conclude(cmd *cobra.Command, dir string, s *scenarios.Scenari
 	if s.Incident.Thread != "" {
 		result = incidentError(cmd.ErrOrStderr(), s, v.Result)
 	}
-	// Whatever else goes wrong, a broken guarantee decides the exit code.
+	// A broken guarantee decides the exit code, whatever else goes wrong.
 	return errors.Join(shown, annotate(cmd.ErrOrStderr(), v), result)
 }
 
 func show(w io.Writer, v *view.View) error { return render.Terminal(w, v, terminal(w)) }
 
-// terminal says what the terminal can do; nothing where w is none.
 func terminal(w io.Writer) render.Term {
 	var t render.Term
 	if f := tty(w); f != nil {
@@ -56,7 +54,7 @@ func terminal(w io.Writer) render.Term {
 	return t
 }
 
-// tty returns the terminal that w is; nil where it is none.
+// tty returns the terminal behind w, or nil.
 func tty(w io.Writer) *os.File {
 	if s, ok := w.(stream); ok {
 		w = s.File
@@ -73,7 +71,7 @@ func printJSON(w io.Writer, v any) error {
 	return e.Encode(v)
 }
 
-// verdictError turns the result into an exit code; the summary has said why.
+// verdictError returns the error for a result's exit code; the summary has explained it.
 func verdictError(result string) error {
 	switch result {
 	case report.Pass:

@@ -41,19 +41,18 @@ func doctorCmd() *cobra.Command {
 	}
 }
 
-// What a finding means for a run.
+// Results of a finding.
 const (
 	findingOK   = "ok"
-	findingWeak = "weak" // it works, and what is measured will suffer
+	findingWeak = "weak" // it works, but measurements will suffer
 	findingNo   = "no"
 )
 
 type finding struct {
 	what, result, seen string
-	cure               string // how, where it is not ok
+	cure               string // how to fix it
 }
 
-// weakIf is the result of what measures badly on a condition.
 func weakIf(bad bool) string {
 	if bad {
 		return findingWeak
@@ -66,10 +65,10 @@ type diagnosis struct {
 	findings []finding
 }
 
-// runs says whether the main job can be done: there can be an ensemble.
+// runs reports whether an ensemble is possible here.
 func (d diagnosis) runs() bool { return d.able.Docker == nil || d.able.Java == nil }
 
-// uncured says whether something keeps every run from being made.
+// uncured reports whether every run is impossible.
 func (d diagnosis) uncured() bool {
 	return slices.ContainsFunc(d.findings, func(f finding) bool { return f.result == findingNo })
 }
@@ -78,7 +77,7 @@ func examine(ctx context.Context) diagnosis {
 	d := diagnosis{able: chaos.Probe(ctx)}
 	either := findingNo
 	if d.runs() {
-		either = findingWeak // the other kind does
+		either = findingWeak // the other kind works
 	}
 	d.works("Docker", d.able.Docker, "an image can be had: members in containers", either)
 	d.works("Java and ZooKeeper", d.able.Java, "members as local JVMs", either)
@@ -93,8 +92,7 @@ func examine(ctx context.Context) diagnosis {
 	return d
 }
 
-// works adds the finding that something works, or does not: err says why, otherwise
-// what that means for a run.
+// works adds a finding: err is why it does not work, otherwise is what that means for a run.
 func (d *diagnosis) works(what string, err error, seen, otherwise string) {
 	f := finding{what: what, result: findingOK, seen: seen}
 	if err != nil {
@@ -103,7 +101,7 @@ func (d *diagnosis) works(what string, err error, seen, otherwise string) {
 	d.findings = append(d.findings, f)
 }
 
-// skipped lists the faults that this machine cannot have, by the reason why.
+// skipped returns the faults that are not available on this machine, by reason.
 func (d diagnosis) skipped() (whys []string, names map[string][]string) {
 	names = map[string][]string{}
 	for _, k := range chaos.Catalogue() {
@@ -142,10 +140,10 @@ func (d diagnosis) print(w io.Writer) {
 	}
 }
 
-// oneLine puts an error of several lines on one.
+// oneLine joins the lines of an error.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// rights says with which rights the networks of local JVMs are made.
+// rights returns the finding on permissions for networks of local JVMs.
 func rights(a chaos.Abilities) finding {
 	user := fmt.Sprintf("user %d", os.Geteuid())
 	if os.Geteuid() == 0 {
@@ -163,7 +161,7 @@ func rights(a chaos.Abilities) finding {
 	return finding{what: "rights", result: findingOK, seen: user}
 }
 
-// Limits of what measures well.
+// Limits for good measurements.
 const (
 	clockCoarse = 10 * time.Microsecond // a notification takes some 100 us
 	coresFew    = 2
@@ -201,8 +199,8 @@ func memory() finding {
 		fmt.Sprintf("free some: three members and the harness want %d MiB", memoryLeast>>20)}
 }
 
-// diskSync measures how long a small write takes to reach the disk that the members'
-// transaction logs are on: every commit waits for one.
+// diskSync measures a small forced write to the disk of the members' transaction logs: every commit
+// waits for one.
 func diskSync() finding {
 	took, err := syncLatency(state.Dir(), 20)
 	if err != nil {

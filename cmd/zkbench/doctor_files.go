@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// openFiles reads how many files this process may have open: every client has one.
+// openFiles returns how many files this process may have open: every client needs one.
 func openFiles() finding {
 	var l syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {

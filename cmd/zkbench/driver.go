@@ -21,7 +21,6 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// driverCmd makes a process of one of our own recipes.
 func driverCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "driver SUBJECT",
@@ -50,17 +49,17 @@ func driverCmd() *cobra.Command {
 	}
 }
 
-// leaveRoom leaves half of the processors to others: a hand-off goes back and forth between a
-// driver, zkbench and the members, and threads of ours that look for work keep them from it.
-// GOMAXPROCS is the user's word against that.
+// leaveRoom leaves half of the processors to other processes: a hand-off alternates between a
+// driver, zkbench and the members, and idle threads of ours that look for work delay it. GOMAXPROCS
+// overrides it.
 func leaveRoom() {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(max(1, runtime.GOMAXPROCS(0)/2))
 	}
 }
 
-// sweepDrivers kills what the drivers of crashed runs have left, and those of this process, which
-// ended its own before: what is left has left their group. It returns a line for each.
+// sweepDrivers kills driver processes of crashed runs, and those of this process that have left
+// their group. It returns a line for each.
 func sweepDrivers() (removed []string, err error) {
 	for p, owner := range state.Marked(host.Mark) {
 		if o := state.ParseProcess(owner); o == (state.Process{}) || o.Alive() && o.PID != os.Getpid() {
@@ -72,7 +71,7 @@ func sweepDrivers() (removed []string, err error) {
 		}
 		removed = append(removed, fmt.Sprintf("driver process %d, which nobody else would end", p.PID))
 	}
-	for _, p := range state.Descendants() { // a daemon of a driver, that has cleared its environment
+	for _, p := range state.Descendants() { // a daemon of a driver that has cleared its environment
 		if keepsRunning(p) {
 			continue
 		}
@@ -85,8 +84,8 @@ func sweepDrivers() (removed []string, err error) {
 	return removed, err
 }
 
-// keepsRunning reports whether a process below this one is to outlive it: a member of a kept
-// ensemble, or what a command for an external ensemble has started.
+// keepsRunning reports whether a process below this one is meant to outlive it: a member of a
+// persistent ensemble, or a process started by a command for an external ensemble.
 func keepsRunning(p state.Process) bool {
 	return external.Executed() || slices.ContainsFunc(p.Arguments(), func(a string) bool { return strings.HasPrefix(a, process.MarkPrefix) })
 }

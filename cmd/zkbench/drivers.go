@@ -21,10 +21,10 @@ import (
 	"github.com/zkbench/zkbench/scenarios"
 )
 
-// Where drivers are started, so that a run can be played again from any folder.
+// The working directories of drivers, so that a run can be repeated from any folder.
 
-// placeDrivers writes this folder into the scenario, for the drivers that name none: they are
-// started here. Those of agents are started where each agent is.
+// placeDrivers sets the working directory of drivers without one to the current folder. Drivers on
+// agents start in the agent's folder.
 func (f *runFlags) placeDrivers(s *scenarios.Scenario) error {
 	if f.agents.engine != "" || len(s.Drivers) == 0 {
 		return nil
@@ -38,18 +38,19 @@ func (f *runFlags) placeDrivers(s *scenarios.Scenario) error {
 	return err
 }
 
-// moveDrivers has the drivers of the run in dir whose folder is not on this machine started here.
+// moveDrivers starts drivers of the run in dir here if their working directory is not on this
+// machine.
 func (f *runFlags) moveDrivers(cmd *cobra.Command, dir string) error {
 	var s struct{ Drivers []scenarios.Driver }
 	text, err := safefile.Read(filepath.Join(dir, report.ScenarioFile), safefile.Config)
 	if err != nil || yaml.Load(text, &s) != nil {
-		return err // what is wrong with a scenario is said where it is loaded
+		return err // problems of a scenario are reported where it is loaded
 	}
 	here, err := os.Getwd()
 	if err != nil {
 		return err
 	}
-	drivers := slices.DeleteFunc(s.Drivers, func(d scenarios.Driver) bool { // --exec puts its own at the end
+	drivers := slices.DeleteFunc(s.Drivers, func(d scenarios.Driver) bool { // --exec appends its own
 		return slices.ContainsFunc(f.scenario.exec, func(e string) bool { return strings.HasPrefix(e, d.Name+"=") })
 	})
 	for i, d := range drivers {
@@ -90,7 +91,7 @@ func probeDrivers(configs []scenarios.Config) error {
 	return errors.Join(errs...)
 }
 
-// absolute is a path that holds in any folder.
+// absolute returns an absolute path.
 func absolute(path string) string {
 	if whole, err := filepath.Abs(path); err == nil && path != "" {
 		return whole

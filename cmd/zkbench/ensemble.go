@@ -77,14 +77,14 @@ func ensembleUp(ctx context.Context, w io.Writer, o ensembles.Options) error {
 	if err != nil {
 		return err
 	}
-	if ctx.Err() != nil { // interrupted at the last moment: nobody asked to keep it any more
+	if ctx.Err() != nil { // interrupted at the last moment: it is not to be kept
 		return errors.Join(context.Cause(ctx), e.Down(ctx))
 	}
 	fmt.Fprintf(w, "ensemble %s is up: %s\n%s\n", e.ID, e.About, strings.Join(e.Servers(), ","))
 	return nil
 }
 
-// nothing is what is to be done before this process is replaced.
+// nothing is a no-op to run before this process is replaced.
 func nothing() error { return nil }
 
 func serves(ctx context.Context, r state.Record) bool {
@@ -120,7 +120,6 @@ func ensembleStatusCmd() *cobra.Command {
 	}
 }
 
-// statusHereCmd is status of one ensemble, started where its networks are.
 func statusHereCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:    "status-here ID",
@@ -138,7 +137,7 @@ func statusHereCmd() *cobra.Command {
 	}
 }
 
-// showElsewhere shows an ensemble that this process cannot reach, by another one that can.
+// showElsewhere shows an ensemble in another network namespace, by a process there.
 func showElsewhere(ctx context.Context, w io.Writer, r state.Record) error {
 	there, err := auto.Elsewhere(ctx, r, "ensemble", "status-here", r.ID)
 	if err != nil {
@@ -169,7 +168,6 @@ func showEnsemble(ctx context.Context, w io.Writer, r state.Record) error {
 	return table.Flush()
 }
 
-// whose says who decides about the ensemble's end.
 func whose(r state.Record) string {
 	switch {
 	case r.Keep:

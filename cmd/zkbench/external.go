@@ -12,12 +12,12 @@ import (
 	"github.com/zkbench/zkbench/scenarios"
 )
 
-// isFile says whether --ensemble names a file that describes somebody else's ensemble.
+// isFile reports whether --ensemble names a file about an external ensemble.
 func isFile(kind string) bool {
 	return strings.HasSuffix(kind, ".yaml") || strings.HasSuffix(kind, ".yml")
 }
 
-// theirs are the options for the ensemble in the file that --ensemble names.
+// theirs returns the options for the ensemble in the file of --ensemble.
 func (f *runFlags) theirs(o ensembles.Options) (ensembles.Options, error) {
 	if len(o.Servers) > 0 || len(o.Secure) > 0 {
 		return o, usageError("--ensemble %s says what the servers are and what they ask for: leave --servers and --secure out", f.kind)
@@ -36,7 +36,7 @@ func (f *runFlags) theirs(o ensembles.Options) (ensembles.Options, error) {
 	return theirs, usage(external.Check(theirs))
 }
 
-// checkSecurity refuses what belongs to another kind of ensemble.
+// checkSecurity rejects options of other kinds of ensemble.
 func checkSecurity(o ensembles.Options, watches bool) error {
 	switch {
 	case watches && o.Kind != ensembles.External:
@@ -54,7 +54,6 @@ func checkSecurity(o ensembles.Options, watches bool) error {
 	return nil
 }
 
-// dryRun prints the commands that the runs may execute.
 func dryRun(w io.Writer, configs []scenarios.Config) error {
 	for _, c := range configs {
 		commands := c.Commands()

@@ -10,7 +10,7 @@ import (
 //go:embed help/*.md
 var helpTexts embed.FS
 
-// topics are the pages of zkbench help that belong to no verb.
+// topics are the help topics that are not commands.
 var topics = []struct{ name, short string }{
 	{"metrics", "What each metric means and how it is measured"},
 	{"recipes", "What is tested, and how to add a recipe of your own"},
@@ -21,7 +21,6 @@ var topics = []struct{ name, short string }{
 	{"violations", "How to read a violation, and what zkbench is not"},
 }
 
-// helpTopics are commands that do nothing but show their text.
 func helpTopics() []*cobra.Command {
 	var out []*cobra.Command
 	for _, t := range topics {
@@ -30,11 +29,11 @@ func helpTopics() []*cobra.Command {
 	return out
 }
 
-// page is the text of a help page.
+// page returns the text of a help page.
 func page(name string) string {
 	text, err := helpTexts.ReadFile("help/" + name + ".md")
 	if err != nil {
-		panic(err) // a page that is missing is a mistake in the program
+		panic(err) // a missing page is a bug
 	}
 	return strings.TrimSpace(withRegistered(string(text)))
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/zkbench/zkbench/scenarios"
 )
 
-// listIncidents lists the incidents: what happened, where that is told, and what shows it.
+// listIncidents lists the incidents with their reports and what reproduces them.
 func listIncidents(w io.Writer) error {
 	for _, name := range scenarios.Incidents() {
 		s, err := builtIn(name)
@@ -33,7 +33,7 @@ func listIncidents(w io.Writer) error {
 	return nil
 }
 
-// becomes says which guarantees a specimen breaks.
+// becomes returns the guarantees that a specimen breaks, as text.
 func becomes(x scenarios.Specimen) string {
 	if len(x.Caught) == 0 {
 		return "keeps every guarantee"
@@ -41,7 +41,6 @@ func becomes(x scenarios.Specimen) string {
 	return "breaks " + units.List(x.Caught)
 }
 
-// builtIn loads a built-in scenario, or an incident.
 func builtIn(name string) (*scenarios.Scenario, error) {
 	name, text, err := scenarios.Source(name)
 	if err != nil {
@@ -50,8 +49,7 @@ func builtIn(name string) (*scenarios.Scenario, error) {
 	return scenarios.Load(name, text)
 }
 
-// incidentError says whether an incident has shown itself, and if it has not returns that as
-// the error that decides the exit code.
+// incidentError returns nil if an incident was reproduced, otherwise the error for the exit code.
 func incidentError(w io.Writer, s *scenarios.Scenario, result string) error {
 	i, broken := s.Incident, strings.Join(s.Caught(), ", ")
 	switch {

@@ -37,7 +37,7 @@ func listCmd() *cobra.Command {
 	}
 }
 
-// listings are what can be listed. All but the schema are listed together.
+// listings are the arguments of list. All but the schema are listed together.
 var listings = map[string]func(io.Writer) error{
 	"scenarios": listScenarios, "incidents": listIncidents, "subjects": listSubjects, "faults": listFaults,
 	"guarantees": listGuarantees, "metrics": listMetrics, "schema": listSchema,
@@ -153,7 +153,7 @@ func listMetrics(w io.Writer) error {
 	return nil
 }
 
-// Marks in the help pages that stand for what is registered.
+// Placeholders in the help pages.
 const (
 	guaranteesMark = "{{guarantees}}\n"
 	metricsMark    = "{{metrics}}\n"
@@ -165,11 +165,11 @@ const (
 	zooMark        = "{{zoo}}\n"
 )
 
-// withRegistered puts what is registered into a help page.
+// withRegistered replaces the placeholders in a help page.
 func withRegistered(page string) string {
 	var guarantees, measured strings.Builder
 	caught := ""
-	if strings.Contains(page, zooMark) { // a scenario is read for it
+	if strings.Contains(page, zooMark) { // only then, since a scenario must be read
 		caught = entries(scenarios.Caught())
 	}
 	for _, g := range verdict.All() {
@@ -195,12 +195,10 @@ func withRegistered(page string) string {
 		pythonMark, indented(templates.Python), javaMark, indented(templates.Java)).Replace(page)
 }
 
-// indented is a program as a page shows it.
 func indented(program string) string {
 	return strings.ReplaceAll("  "+strings.TrimRight(strings.ReplaceAll(program, "\n", "\n  "), " "), "\n  \n", "\n\n")
 }
 
-// entries are names, each with what it is about.
 func entries(all [][2]string) string {
 	var b strings.Builder
 	for _, e := range all {
@@ -209,7 +207,7 @@ func entries(all [][2]string) string {
 	return b.String()
 }
 
-// entry is a name, and what it is about in a column beside it.
+// entry returns a name with its description in a column next to it.
 func entry(name, about string) string {
 	const column, width = 26, 96
 	line := fmt.Sprintf("  %-*s", column-2, name)
@@ -219,8 +217,7 @@ func entry(name, about string) string {
 	return line + filled(about, column, width) + "\n"
 }
 
-// filled breaks text into lines of so many columns; all but the first are indented, where the
-// first has begun. A word that is longer stays whole.
+// filled wraps text at width columns; all lines but the first are indented.
 func filled(text string, indent, width int) (out string) {
 	used := indent
 	for i, word := range strings.Fields(text) {

@@ -1,7 +1,7 @@
-// Command zkbench is a crash-test laboratory for ZooKeeper coordination recipes.
+// Command zkbench tests ZooKeeper locks, leader elections and queues under failure.
 //
 //	zkbench run herd          run the herd experiment and write a report
-//	zkbench ensemble up       keep an ensemble up between runs
+//	zkbench ensemble up       start a persistent ensemble
 //	zkbench help              everything else
 package main
 
@@ -28,9 +28,9 @@ import (
 const (
 	exitOK          = 0
 	exitBroken      = 1   // a guarantee was broken or a threshold failed
-	exitUsage       = 2   // the call was wrong
-	exitUnknown     = 3   // it could not be judged
-	exitInterrupted = 130 // after healing, tearing down and writing what was measured
+	exitUsage       = 2   // wrong arguments
+	exitUnknown     = 3   // the result is unknown
+	exitInterrupted = 130 // after healing, teardown and writing the results
 )
 
 // coded is an error that decides the exit code.
@@ -41,7 +41,7 @@ type coded struct {
 
 func (c coded) Unwrap() error { return c.error }
 
-// usage makes err one of the caller's: exit code 2.
+// usage gives err the exit code for wrong arguments.
 func usage(err error) error {
 	if err == nil {
 		return nil
@@ -101,7 +101,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	refuseUnknown(root)
 	err := root.ExecuteContext(ctx)
 	code := exitCode(ctx, err)
-	if err != nil && strings.TrimSpace(err.Error()) != "" { // the summary has said the rest
+	if err != nil && strings.TrimSpace(err.Error()) != "" { // the summary has explained it
 		fmt.Fprintln(stderr, printable(fmt.Sprintf("zkbench: %v", err)))
 	}
 	return code
@@ -114,8 +114,8 @@ func exitCode(ctx context.Context, err error) int {
 	return codeOf(err)
 }
 
-// codeOf is the gravest code of all that went wrong, which is the lowest. What no verb
-// has coded could not be judged: never a pass.
+// codeOf returns the gravest exit code of all errors, which is the lowest. Errors without a code
+// mean unknown, never a pass.
 func codeOf(err error) int {
 	switch e := err.(type) {
 	case nil:
@@ -158,8 +158,8 @@ func rootCmd() *cobra.Command {
 	return root
 }
 
-// sameSignal is how long after the first another signal is the same: timeout(1) sends its own
-// twice, to the process and to its group.
+// sameSignal is how long after the first signal a second one counts as the same: timeout(1) sends
+// its signal twice, to the process and to its group.
 const sameSignal = time.Second
 
 // interruptible returns a context that the first SIGINT, SIGTERM or SIGHUP, or a call of interrupt,

@@ -18,29 +18,28 @@ import (
 	"github.com/zkbench/zkbench/scenarios"
 )
 
-// live serves what a run is doing while it runs: metrics for Prometheus, and profiles
-// of zkbench itself. The run reports to it; where nobody asks, that costs nothing.
+// live serves Prometheus metrics of a run in progress, and profiles of zkbench. It costs nothing
+// while there are no requests.
 type live struct {
-	metrics, pprof string // addresses to listen at; "" does not
+	metrics, pprof string
 
 	mu       sync.Mutex
 	scenario string
 	trial    int           // the latest that has begun
-	trials   int           // of the scenario
+	trials   int           // number of the scenario's trials
 	left     time.Duration // until the scenario's last trial ends
 	phase    string        // while no trial runs: warm-up
-	latest   []*latest     // of every trial, by when it began; of those that have ended the last few
+	latest   []*latest     // of every trial, in order of beginning; of ended ones the last few
 }
 
-// latest is the last status of a trial, under the labels of one series each.
+// latest is the last status of a trial, with its labels.
 type latest struct {
 	scenario string
 	scenarios.Status
-	before counts // had by the same trial of the same scenario, which is run again
+	before counts // of the earlier run of the same trial
 }
 
-// counts never fall: Prometheus takes a count that falls for one that began anew, and
-// adds all of it again.
+// counts must not decrease: Prometheus takes a decrease for a reset and adds the whole count again.
 type counts struct{ grants, notifications, requests, in, out, lost int64 }
 
 func (h *latest) counts() counts {
@@ -83,7 +82,7 @@ func (l *live) keepLatest(scenario string, s scenarios.Status) {
 	h := &latest{scenario: scenario}
 	if i >= 0 {
 		h = l.latest[i]
-		if h.Over && !s.Over { // the scenario is run again: its counts go on
+		if h.Over && !s.Over { // the scenario is run again: its counts continue
 			h.before = h.counts()
 			l.latest = slices.Delete(l.latest, i, i+1)
 			i = -1
@@ -99,11 +98,11 @@ func (l *live) running() bool {
 	return slices.ContainsFunc(l.latest, func(h *latest) bool { return !h.Over })
 }
 
-// keep is the number of ended trials whose counts are still served: a trial may be
-// over in less time than there is between two scrapes, and a run may have thousands.
+// keep is the number of ended trials whose counts are still served: a trial may be shorter than the
+// scrape interval, and a run may have thousands.
 const keep = 100
 
-// forget drops the ended trials that began first, beyond keep.
+// forget drops the oldest ended trials beyond keep.
 func (l *live) forget() {
 	over := 0
 	for i, h := range slices.Backward(l.latest) {
@@ -118,7 +117,7 @@ func (l *live) forget() {
 
 // serve listens at the addresses of the flags until stop is called.
 func (l *live) serve(logf func(format string, args ...any)) (stop func(), err error) {
-	servers := map[string]*http.Server{} // by the address that the flags give
+	servers := map[string]*http.Server{} // by the address in the flags
 	stop = func() {
 		for _, s := range servers {
 			s.Close()
@@ -129,7 +128,7 @@ func (l *live) serve(logf func(format string, args ...any)) (stop func(), err er
 		handler              http.Handler
 	}{
 		{"metrics", l.metrics, "metrics", "/metrics", l.handler()},
-		{"pprof", l.pprof, "profiles", "/debug/pprof/", http.DefaultServeMux}, // where net/http/pprof is
+		{"pprof", l.pprof, "profiles", "/debug/pprof/", http.DefaultServeMux},
 	} {
 		if page.at == "" {
 			continue
@@ -155,8 +154,8 @@ func (l *live) serve(logf func(format string, args ...any)) (stop func(), err er
 	return stop, nil
 }
 
-// local adds 127.0.0.1 where no host is given, so that nobody else can connect unless
-// the user says so.
+// local adds 127.0.0.1 to an address without a host, so that other machines cannot connect unless
+// the user allows it.
 func local(addr string) string {
 	if strings.HasPrefix(addr, ":") {
 		return "127.0.0.1" + addr

@@ -7,8 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// ofTrial are the labels of what is counted from the start of a trial. No two trials of
-// a run share them, not even those that run at the same time.
+// ofTrial are the labels of counts since the start of a trial. They are unique in a run.
 var ofTrial = []string{"scenario", "subject", "clients", "trial"}
 
 func desc(name, help string, labels ...string) *prometheus.Desc {
@@ -31,7 +30,6 @@ var (
 	lostDesc    = desc("recorder_dropped_total", "Records that were dropped in the trial; must be 0.", ofTrial...)
 )
 
-// Describe and Collect make live a prometheus.Collector.
 func (l *live) Describe(ch chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{trialDesc, trialsDesc, leftDesc, grantsDesc, rateDesc, notifyDesc, requestDesc,
 		bytesDesc, flightDesc, faultDesc, phaseDesc, backlogDesc, lostDesc} {
@@ -39,8 +37,8 @@ func (l *live) Describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect sends the last status of the run. It holds the lock only to copy it: trials
-// report their status from their measured paths.
+// Collect sends the last status of the run. It holds the lock only to copy it: trials report their
+// status from measured paths.
 func (l *live) Collect(ch chan<- prometheus.Metric) {
 	l.mu.Lock()
 	scenario, phase, left := l.scenario, l.phase, l.left
@@ -65,7 +63,7 @@ func (l *live) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// collect sends one trial: all of it while it runs, only its counts afterwards.
+// collect sends one trial: everything while it runs, only its counts afterwards.
 func (h *latest) collect(ch chan<- prometheus.Metric) {
 	to := series{ch, []string{h.scenario, h.Subject, strconv.Itoa(h.Clients), strconv.Itoa(h.Trial)}}
 	n := h.counts()

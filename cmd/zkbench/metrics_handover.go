@@ -8,12 +8,12 @@ import (
 	"strconv"
 )
 
-// listenersKey begins the environment variables by which a process that is going to be
-// replaced hands over its listeners: whoever goes on may be in a network that nobody reaches.
-// Behind it is the address, and its value is the file.
+// listenersKey begins the environment variables with which a process that is to be replaced passes
+// on its listeners: the new one may be in a network that cannot be reached. The address follows,
+// and the value is the file.
 const listenersKey = "ZKBENCH_LISTENER_"
 
-// listen listens at an address, in the network in which this program was started.
+// listen listens at an address in the network in which this program was started.
 func listen(at string) (net.Listener, error) {
 	if fd, err := strconv.Atoi(os.Getenv(listenersKey + at)); err == nil {
 		f := os.NewFile(uintptr(fd), at)

@@ -4,5 +4,5 @@ package main
 
 import "net"
 
-// keepOpen does nothing: no process is replaced here.
+// keepOpen does nothing: processes are not replaced on this system.
 func keepOpen(net.Listener, string) error { return nil }

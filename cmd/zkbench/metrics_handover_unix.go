@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// keepOpen leaves a listener open for the process that replaces this one, and says so in
-// its environment.
+// keepOpen keeps a listener open for the process that replaces this one, and sets its environment
+// variable.
 func keepOpen(l net.Listener, at string) error {
 	f, err := l.(*net.TCPListener).File()
 	if err != nil {

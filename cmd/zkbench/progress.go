@@ -18,21 +18,21 @@ import (
 	"github.com/zkbench/zkbench/scenarios"
 )
 
-// progress shows how far a run is: one line, repainted, on a terminal; plain lines,
-// one a phase, elsewhere.
+// progress shows the progress of a run: one repainted line on a terminal, one line per phase
+// otherwise.
 type progress struct {
 	w     io.Writer
 	quiet bool
-	tty   *os.File // nil when w is no terminal
+	tty   *os.File // nil if w is not a terminal
 	start time.Time
 
 	mu      sync.Mutex
-	painted bool            // the cursor stands behind a status line
-	said    map[int]string  // heading of each trial that runs; those that take turns have one, the first's
-	shown   int             // whose status the line shows
-	fault   string          // what the last plain line of a fault was about
-	first   int             // of the trials that take turns now
-	rates   map[int]float64 // theirs
+	painted bool            // the cursor is after a status line
+	said    map[int]string  // heading of each running trial; trials that take turns share one, the first's
+	shown   int             // number of the trial in the line
+	fault   string          // fault of the last plain line
+	first   int             // first of the trials that take turns now
+	rates   map[int]float64 // of those
 }
 
 func newProgress(w io.Writer, quiet bool) *progress {
@@ -57,8 +57,8 @@ func (p *progress) log(format string, args ...any) {
 	fmt.Fprintln(p.w, printable(fmt.Sprintf(format, args...)))
 }
 
-// printable returns a text, which may quote drivers, files and servers, so that no line of it can
-// move a terminal's cursor or be taken for a command of a CI system (::error::, ##[).
+// printable returns a text, which may quote drivers, files and servers, such that none of its lines
+// can move a terminal's cursor or be a command of a CI system (::error::, ##[).
 func printable(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
@@ -71,7 +71,6 @@ func printable(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// status shows how far a run is. Trials that take turns are one line.
 func (p *progress) status(s scenarios.Status) {
 	if p.quiet {
 		return
@@ -97,9 +96,8 @@ func (p *progress) status(s scenarios.Status) {
 	p.painted = true
 }
 
-// hear says whether a trial begins something, and whether the status line shows it:
-// trials that run at the same time do not snatch it from each other, but what begins
-// has it.
+// hear reports whether a trial begins a new part, and whether the status line shows the trial: of
+// trials that run in parallel, it shows the one that began a part last.
 func (p *progress) hear(head string, s scenarios.Status) (news, shows bool) {
 	trial := cmp.Or(s.First, s.Trial)
 	if s.Over {
@@ -107,7 +105,7 @@ func (p *progress) hear(head string, s scenarios.Status) (news, shows bool) {
 		return false, false
 	}
 	if trial > 0 {
-		delete(p.said, 0) // the warm-up, which does not say when it is over
+		delete(p.said, 0) // the end of the warm-up is not reported
 	}
 	said, known := p.said[trial]
 	if known && s.Phase == "" { // the second of a pair opens its sessions
@@ -132,9 +130,8 @@ func heading(s scenarios.Status) string {
 	return strings.TrimSpace(fmt.Sprintf("%s of %d: %s, %d clients: %s", which, s.Trials, who, s.Clients, s.Phase))
 }
 
-// rate is that of the trial, and of those with which it takes turns in the order of
-// their names: each reports its own only, and a number that stood for one and then the
-// other could not be read.
+// rate returns the rates of the trial and of those with which it takes turns, by name: each trial
+// reports its own only.
 func (p *progress) rate(s scenarios.Status) string {
 	if s.First == 0 || s.First != p.first {
 		p.first, p.rates = s.First, map[int]float64{}
@@ -152,7 +149,7 @@ func (p *progress) rate(s scenarios.Status) string {
 	return strings.Join(texts, " beside ") + " grants/s"
 }
 
-// statusLine is everything in one line, the most important first: what does not fit is cut.
+// statusLine returns the status in one line, the most important first: the rest is cut.
 func statusLine(head, rate string, s scenarios.Status) string {
 	parts := []string{strings.TrimSpace(head + " " + s.Detail)}
 	if s.Fault != "" {
@@ -167,7 +164,7 @@ func statusLine(head, rate string, s scenarios.Status) string {
 	return strings.Join(parts, ", ") + remaining(s.Left)
 }
 
-// remaining is a guess: no more than two digits are worth showing.
+// remaining is an estimate, shown with at most two digits.
 func remaining(left time.Duration) string {
 	switch {
 	case left <= 0:
@@ -180,7 +177,7 @@ func remaining(left time.Duration) string {
 	return fmt.Sprintf(", about %.1f h left", left.Hours())
 }
 
-// done leaves the cursor on a fresh line.
+// done moves the cursor to a new line.
 func (p *progress) done() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

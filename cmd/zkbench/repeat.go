@@ -15,14 +15,13 @@ import (
 // defaultTick is ZooKeeper's own.
 const defaultTick = 2 * time.Second
 
-// command is what repeats the run that is in dir. Whatever changed the scenario is in
-// its file; what the run was made on must be said again. Its ensemble is empty where none
-// came up.
+// command returns the command that repeats the run in dir. Changes of the scenario are in its file;
+// the kind of ensemble and of agents is not. The ensemble is empty if none was started.
 func (f *runFlags) command(dir string, s *scenarios.Scenario, r report.Run) string {
 	args := []string{"zkbench", "run"}
 	if f.replay != "" {
 		args = append(args, "--replay", absolute(f.replay))
-		for _, set := range f.scenario.set { // what changes the scenario is not in that folder's file
+		for _, set := range f.scenario.set { // its changes of the scenario are not in the file
 			args = append(args, "--set", set)
 		}
 	} else {
@@ -35,7 +34,7 @@ func (f *runFlags) command(dir string, s *scenarios.Scenario, r report.Run) stri
 	return strings.Join(args, " ")
 }
 
-// place is where the run was made.
+// place returns the flags for the ensemble and agents of the run.
 func (f *runFlags) place(s *scenarios.Scenario, e report.Ensemble) []string {
 	o := f.ensemble
 	kind := ensembles.Kind(cmp.Or(e.Kind, f.kind))
@@ -72,7 +71,7 @@ func (f *runFlags) place(s *scenarios.Scenario, e report.Ensemble) []string {
 	return args
 }
 
-// quote writes an argument as a shell reads it.
+// quote quotes an argument for a shell.
 func quote(arg string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:,=@%+", r)

@@ -10,8 +10,8 @@ import (
 	"github.com/zkbench/zkbench/report"
 )
 
-// replayed returns what is to be run: with --replay the scenario of that run folder,
-// on an ensemble like the one that it was run on, unless flags say otherwise.
+// replayed returns the arguments to run: with --replay the scenario of that run folder, on an
+// ensemble like that of the run, unless flags differ.
 func (f *runFlags) replayed(cmd *cobra.Command, args []string) ([]string, error) {
 	if f.replay == "" {
 		return args, nil
@@ -26,13 +26,13 @@ func (f *runFlags) replayed(cmd *cobra.Command, args []string) ([]string, error)
 		return nil, usageError("--out %s is the folder that is to be replayed: name another", f.out)
 	}
 	old, err := report.ReadResult(f.replay)
-	if err == nil && old.Run.Ensemble.Members > 0 { // a run that crashed has no result, and is replayed by the flags alone
+	if err == nil && old.Run.Ensemble.Members > 0 { // a run that crashed has no result, and uses only the flags
 		f.like(old.Run.Ensemble)
 	}
 	return []string{filepath.Join(f.replay, report.ScenarioFile)}, nil
 }
 
-// like chooses an ensemble like e, but for what flags say.
+// like sets options to an ensemble like e, except those that flags set.
 func (f *runFlags) like(e report.Ensemble) {
 	given := func(flag string) bool { return f.scenario.flags.Changed(flag) }
 	if !given("members") && e.Members > 0 {

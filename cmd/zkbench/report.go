@@ -30,7 +30,7 @@ func reportCmd() *cobra.Command {
 	}
 }
 
-// redraw judges the run folder again, draws it, and writes its summary to w.
+// redraw judges and renders the run folder again, and writes its summary to w.
 func redraw(cmd *cobra.Command, dir string, w io.Writer) (report.Result, error) {
 	run, err := report.ReadRun(dir)
 	if err != nil {

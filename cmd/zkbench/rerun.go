@@ -62,17 +62,17 @@ call fails, and lists them.`,
 	}
 	f.register(cmd)
 	for _, name := range otherRun {
-		_ = cmd.Flags().MarkHidden(name) // they are refused
+		_ = cmd.Flags().MarkHidden(name) // they are rejected
 	}
 	cmd.Flags().BoolVar(&failed, "failed", false, "play only the trials that failed; of an audit, the cells")
 	cmd.Flags().StringVar(&into, "into", "", "where a zip file is unpacked (default zkbench-out/NAME)")
 	return cmd
 }
 
-// otherRun are the flags of run that would make it another run than the one it repeats.
+// otherRun are flags of run that would make a different run.
 var otherRun = []string{"subject", "clients", "trials", "ab", "replay", "duration", "hold", "session-timeout", "seed", "once"}
 
-// unpacked returns the run folder that path names, which may be a zip file.
+// unpacked returns the run folder at path, which may be a zip file.
 func unpacked(path, into string) (string, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -88,7 +88,7 @@ func unpacked(path, into string) (string, error) {
 	return into, report.Unpack(path, into)
 }
 
-// rerun judges and draws the run in dir, and plays it again.
+// rerun judges and renders the run in dir, and repeats it.
 func (f *runFlags) rerun(cmd *cobra.Command, dir string, failed bool) error {
 	f.packed = true
 	if err := refuseOthers(cmd); err != nil {
@@ -119,7 +119,7 @@ func (f *runFlags) rerun(cmd *cobra.Command, dir string, failed bool) error {
 	if failed {
 		again = failures(old)
 		if len(again) == 0 && old.Outcome() == report.Unknown {
-			again = failures(said) // of a history that is damaged since nobody can say it again
+			again = failures(said) // of a damaged history
 		}
 		if len(again) == 0 {
 			fmt.Fprintln(cmd.ErrOrStderr(), "nothing failed: nothing is played again")
@@ -138,14 +138,14 @@ func (f *runFlags) rerun(cmd *cobra.Command, dir string, failed bool) error {
 		}
 	}
 	ran := f.runAll(cmd, []string{filepath.Join(dir, report.ScenarioFile)})
-	_ = os.Remove(f.out) // if nothing was run, it is empty
+	_ = os.Remove(f.out) // empty if nothing was run
 	if now, err := report.ReadResult(f.out); err == nil {
 		printOutcomes(cmd.ErrOrStderr(), again, now.Trials)
 	}
 	return ran
 }
 
-// refuseOthers refuses flags that would make it another run.
+// refuseOthers rejects flags that would make a different run.
 func refuseOthers(cmd *cobra.Command) error {
 	for _, name := range otherRun {
 		if flag := cmd.Flags().Lookup(name); flag != nil && flag.Changed {
@@ -155,8 +155,8 @@ func refuseOthers(cmd *cobra.Command) error {
 	return nil
 }
 
-// failures are the trials to be played again for those that failed: they, and of what is
-// compared with a base all trials of the two subjects.
+// failures returns the trials to repeat: those that failed, and of comparisons with a base all
+// trials of the two subjects.
 func failures(r report.Result) []report.Trial {
 	bad := slices.DeleteFunc(slices.Clone(r.Trials), func(t report.Trial) bool { return t.Outcome() != report.Fail })
 	return slices.DeleteFunc(slices.Clone(r.Trials), func(t report.Trial) bool {
@@ -167,14 +167,13 @@ func failures(r report.Result) []report.Trial {
 	})
 }
 
-// sameAs has the run in dir played again: all of it, or, where only is set, these trials.
 func (f *runFlags) sameAs(dir string, old report.Result, trials []report.Trial, only bool) error {
 	if f.out != "" && same(f.out, dir) {
 		return fmt.Errorf("--out %s is the run that is to be played again: name another folder", f.out)
 	}
 	f.like(old.Run.Ensemble)
 	audited := slices.ContainsFunc(old.Trials, func(t report.Trial) bool { return t.Step != "" })
-	if audited { // which cells there are shows when it is played: the seed decides the rest
+	if audited { // the cells are found during the audit, with the same seed
 		f.seed = old.Run.Seed
 	} else {
 		f.replay = dir
@@ -185,7 +184,7 @@ func (f *runFlags) sameAs(dir string, old report.Result, trials []report.Trial, 
 	var names, cells, subjects []string
 	for _, t := range trials {
 		name := t.Name
-		if audited && t.Repetition > 0 { // calm episodes, which have a number only where nobody asks for them
+		if audited && t.Repetition > 0 { // calm episodes, which have a number only if they were not named
 			name = strings.TrimSuffix(name, "-"+strconv.Itoa(t.Repetition))
 		}
 		names, cells, subjects = append(names, name), append(cells, strconv.Quote(t.Provocation)), append(subjects, t.Subject)
@@ -197,13 +196,12 @@ func (f *runFlags) sameAs(dir string, old report.Result, trials []report.Trial, 
 	return nil
 }
 
-// yamlList is a list in YAML, each word in it once.
 func yamlList(words []string) string {
 	slices.Sort(words)
 	return "[" + strings.Join(slices.Compact(words), ", ") + "]"
 }
 
-// printOutcomes says what came of the trials that were played again.
+// printOutcomes prints the results of the repeated trials.
 func printOutcomes(w io.Writer, old, now []report.Trial) {
 	otherwise := 0
 	for _, t := range old {

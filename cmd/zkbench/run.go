@@ -33,7 +33,7 @@ type runFlags struct {
 	force     bool
 	quiet     bool
 	watches   bool
-	packed    bool // the scenario comes from a run that somebody may have made elsewhere
+	packed    bool // the scenario may come from another user's run
 	dryRun    bool
 	allowExec bool
 	json      bool
@@ -136,7 +136,7 @@ func (f *runFlags) runAll(cmd *cobra.Command, names []string) (err error) {
 	return errors.Join(errs...)
 }
 
-// configs is what is to be run, checked before anything starts.
+// configs returns the configurations of the runs, checked.
 func (f *runFlags) configs(names []string, logf func(format string, args ...any)) ([]scenarios.Config, error) {
 	options, err := f.options()
 	if err != nil {
@@ -145,7 +145,7 @@ func (f *runFlags) configs(names []string, logf func(format string, args ...any)
 	if options.Kind == ensembles.External && f.scenario.flags.Changed("tick") {
 		return nil, usageError("--tick: an external ensemble has its own: leave it out")
 	}
-	options.Home = os.Getenv("ZOOKEEPER_HOME") // where neither a flag nor the scenario names one
+	options.Home = os.Getenv("ZOOKEEPER_HOME") // if neither a flag nor the scenario names one
 	if f.seed == 0 {
 		f.seed = uint64(time.Now().UnixNano())
 	}
@@ -205,7 +205,7 @@ func (f *runFlags) options() (ensembles.Options, error) {
 		return o, usageError("--observers is for --ensemble container or process; which members of an external one are observers is seen by their srvr")
 	}
 	if o.Kind == ensembles.External && !f.scenario.flags.Changed("members") {
-		o.Members = 0 // as many as there are servers
+		o.Members = 0 // as many as servers
 	}
 	if o.Kind == ensembles.External {
 		return o, usage(external.Check(o))
@@ -213,7 +213,7 @@ func (f *runFlags) options() (ensembles.Options, error) {
 	return o, nil
 }
 
-// checkSize refuses numbers of members and a tick that no ensemble is to have.
+// checkSize rejects invalid numbers of members and ticks.
 func checkSize(o ensembles.Options) error {
 	switch {
 	case o.Members < 1 || o.Members > 9:
@@ -226,7 +226,7 @@ func checkSize(o ensembles.Options) error {
 	return nil
 }
 
-// runOne runs one scenario from an empty folder to a drawn report.
+// runOne runs one scenario and renders its report.
 func (f *runFlags) runOne(cmd *cobra.Command, c scenarios.Config, p *progress) (err error) {
 	dir, release, err := f.makeFolder(c.Scenario, time.Now())
 	if err != nil {
@@ -243,19 +243,19 @@ func (f *runFlags) runOne(cmd *cobra.Command, c scenarios.Config, p *progress) (
 	}
 	result, err := scenarios.Run(cmd.Context(), c)
 	p.done()
-	if result.Result.Schema == "" { // nothing was judged
+	if result.Result.Schema == "" { // not judged
 		return err
 	}
 	return errors.Join(err, f.conclude(cmd, c.Dir, c.Scenario, result))
 }
 
-// manyClients is from how many clients on Go is to collect garbage twice as early: it keeps
-// as many bytes of that as are in use, and go-zookeeper keeps the longest reply to each
-// client, which is a list of all. An environment that sets GOGC is obeyed.
+// manyClients is the number of clients from which Go collects garbage twice as early: by default it
+// allows as much garbage as live data, and go-zookeeper keeps the longest reply of each client, a
+// list of all clients. GOGC overrides it.
 const manyClients = 1000
 
-// makeFolder makes the run folder and keeps it for this process until release is called. One
-// that is not empty, or that another process keeps, is refused.
+// makeFolder creates the run folder and locks it for this process until release is called. It fails
+// if the folder is not empty, or locked by another process.
 func (f *runFlags) makeFolder(s *scenarios.Scenario, start time.Time) (dir string, release func(), err error) {
 	if dir = f.out; dir == "" {
 		if dir, err = newFolder(filepath.Join("zkbench-out", s.Name+"-"+start.Format("20060102-150405"))); err != nil {
@@ -289,7 +289,7 @@ func newFolder(name string) (string, error) {
 	}
 }
 
-// empty sees to it that the folder is empty.
+// empty checks that the folder is empty.
 func (f *runFlags) empty(dir string) error {
 	entries, err := os.ReadDir(dir)
 	switch {

@@ -16,7 +16,6 @@ import (
 	"github.com/zkbench/zkbench/scenarios/agents"
 )
 
-// agentFlags say where clients live.
 type agentFlags struct {
 	engine, listen string
 	relay          bool
@@ -30,7 +29,7 @@ func (f *agentFlags) register(fl *pflag.FlagSet) {
 	fl.BoolVar(&f.relay, "agents-relay", false, "agents reach the members through this process, where they have no way of their own")
 }
 
-// words are the flags as they were given.
+// words returns the flags as arguments.
 func (f *agentFlags) words() (args []string) {
 	if f.engine != "" {
 		args = append(args, "--agents", f.engine)
@@ -44,7 +43,7 @@ func (f *agentFlags) words() (args []string) {
 	return args
 }
 
-// check says what is wrong with the flags, before anything is started.
+// check reports invalid flags, before anything is started.
 func (f *agentFlags) check(configs []scenarios.Config) error {
 	switch {
 	case f.engine == "" && f.given("agents"):
@@ -66,7 +65,7 @@ func (f *agentFlags) check(configs []scenarios.Config) error {
 	return err
 }
 
-// muster starts the agents; nil where the clients live here. dismiss takes them away.
+// muster starts the agents, if there are any. dismiss stops them.
 func (f *agentFlags) muster(ctx context.Context, logf func(string, ...any)) (fleet *agents.Fleet, dismiss func() error, err error) {
 	nothing := func() error { return nil }
 	if f.engine == "" {
@@ -91,14 +90,14 @@ func (f *agentFlags) muster(ctx context.Context, logf func(string, ...any)) (fle
 	return crew.Fleet, func() error { return errors.Join(crew.Dismiss(), os.RemoveAll(dir)) }, nil
 }
 
-// agentsPattern is the name of the folders for what agents need and print, and ownerFile the
-// file in one that says which process has made it.
+// agentsPattern is the name of folders for agents' files, and ownerFile the file in it with the
+// process that created it.
 const (
 	agentsPattern = "zkbench-agents-"
 	ownerFile     = "owner"
 )
 
-// agentsFolder makes a folder for what agents need and print.
+// agentsFolder creates a folder for agents' files.
 func agentsFolder() (string, error) {
 	dir, err := os.MkdirTemp("", agentsPattern)
 	if err != nil {
@@ -107,9 +106,9 @@ func agentsFolder() (string, error) {
 	return dir, os.WriteFile(filepath.Join(dir, ownerFile), []byte(state.Self().String()), 0o600)
 }
 
-// sweepAgents removes what crashed runs have left for their agents, and returns a line for each.
+// sweepAgents removes the folders of crashed runs for their agents, and returns a line for each.
 func sweepAgents() (removed []string, err error) {
-	folders, _ := filepath.Glob(filepath.Join(os.TempDir(), agentsPattern+"*")) // the pattern is one
+	folders, _ := filepath.Glob(filepath.Join(os.TempDir(), agentsPattern+"*")) // the pattern is valid
 	for _, dir := range folders {
 		owner, readErr := safefile.Read(filepath.Join(dir, ownerFile), safefile.Config)
 		if o := state.ParseProcess(string(owner)); readErr != nil || o == (state.Process{}) || o.Alive() {

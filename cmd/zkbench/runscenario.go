@@ -10,7 +10,6 @@ import (
 	"github.com/zkbench/zkbench/scenarios"
 )
 
-// scenarioFlags are the flags of run that change the scenario.
 type scenarioFlags struct {
 	flags  *pflag.FlagSet
 	trials int
@@ -34,7 +33,7 @@ func (f *scenarioFlags) register(fl *pflag.FlagSet) {
 	fl.StringArrayVar(&f.set, "set", nil, "any field of the scenario: path=value, like phases.0.rounds=10 (repeatable)")
 }
 
-// load reads the scenario, with every flag that was given written over it.
+// load loads the scenario with the overrides of all flags.
 func (f *scenarioFlags) load(name string) (*scenarios.Scenario, error) {
 	name, text, err := scenarios.Source(name)
 	if err != nil {
@@ -51,8 +50,8 @@ func (f *scenarioFlags) load(name string) (*scenarios.Scenario, error) {
 	return s, err
 }
 
-// abTrials is how many trials of each subject --ab runs where nobody says: enough
-// for a confidence interval that one bad trial at either end does not move.
+// abTrials is the default number of trials per subject with --ab: enough for a confidence interval
+// that one outlier at either end does not move.
 const abTrials = 10
 
 func (f *scenarioFlags) overrides() ([]string, error) {
@@ -99,17 +98,15 @@ func (f *scenarioFlags) overrides() ([]string, error) {
 	return append(append(out, repeated...), f.set...), nil
 }
 
-// versionFlags are the flags that name versions of ZooKeeper, and the fields of a scenario
-// that they set.
+// versionFlags are the flags for versions of ZooKeeper, and the fields that they set.
 var versionFlags = []struct{ flag, field string }{{"image", "images"}, {"zookeeper-home", "homes"}}
 
-// list returns the values of a flag that takes several.
 func (f *scenarioFlags) list(flag string) []string {
-	values, _ := f.flags.GetStringSlice(flag) // which it is
+	values, _ := f.flags.GetStringSlice(flag) // the flag is of that type
 	return values
 }
 
-// quoted writes texts as YAML reads them, whatever is in them.
+// quoted returns texts as YAML strings.
 func quoted(texts []string) (out []string) {
 	for _, t := range texts {
 		out = append(out, strconv.Quote(t))
@@ -117,7 +114,7 @@ func quoted(texts []string) (out []string) {
 	return out
 }
 
-// kindOf returns the recipe kind that the name of a subject begins with.
+// kindOf returns the recipe in the name of a subject.
 func kindOf(subject string) string {
 	kind, _, _ := strings.Cut(subject, "/")
 	return kind

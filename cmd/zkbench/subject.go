@@ -70,7 +70,6 @@ func subjectCheckCmd() *cobra.Command {
 	return cmd
 }
 
-// checkSubject checks a driver and prints what came of every rule.
 func checkSubject(cmd *cobra.Command, args []string, o ensembles.Options) error {
 	if err := host.Probe(host.Command{Name: args[0], Args: args}, state.Self().String()); errors.Is(err, host.ErrExited) {
 		return usage(err)
@@ -100,7 +99,6 @@ func checkSubject(cmd *cobra.Command, args []string, o ensembles.Options) error 
 	return nil
 }
 
-// showStep prints what came of a rule; of one that is broken the exchange, too.
 func showStep(w io.Writer, s check.Step) {
 	fmt.Fprintf(w, "%-12s %s", s.Result, s.Name)
 	if s.Why != "" && s.Result != check.Wrong {

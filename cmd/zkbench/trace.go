@@ -44,7 +44,7 @@ func traceCmd() *cobra.Command {
 	}
 }
 
-// completeTrials offers folders, and behind one its trials.
+// completeTrials offers folders, and after one its trials.
 func completeTrials(_ *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 0 {
 		return nil, cobra.ShellCompDirectiveFilterDirs

@@ -10,7 +10,7 @@ import (
 )
 
 // programs returns a line for each program that the scenario starts and that no flag of this call
-// names: what is executed, with which additions to the environment, and where.
+// names: the command, additions to the environment, and the working directory.
 func (f *runFlags) programs(s *scenarios.Scenario) (lines []string) {
 	for _, d := range s.Drivers {
 		if slices.ContainsFunc(f.scenario.exec, func(e string) bool { return strings.HasPrefix(e, d.Name+"=") }) {
@@ -28,8 +28,8 @@ func (f *runFlags) programs(s *scenarios.Scenario) (lines []string) {
 	return lines
 }
 
-// checkPrograms refuses a scenario that names programs to execute and that this user did not write:
-// one of a packed run, or a file that another user owns. With --allow-exec it logs them.
+// checkPrograms rejects a scenario with programs that this user did not write: one of a packed run,
+// or a file of another user. With --allow-exec it logs them.
 func (f *runFlags) checkPrograms(s *scenarios.Scenario, file string, logf func(format string, args ...any)) error {
 	lines := f.programs(s)
 	if len(lines) == 0 || !f.packed && ownFile(file) {

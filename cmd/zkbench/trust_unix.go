@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// ownFile reports whether the file belongs to this user; a built-in scenario, which is no file,
-// counts as such.
+// ownFile reports whether the file belongs to this user; a built-in scenario, which is not a file,
+// does.
 func ownFile(path string) bool {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -30,7 +30,7 @@ func versionCmd() *cobra.Command {
 	}
 }
 
-// buildFacts returns names and values of what the program was built from.
+// buildFacts returns names and values of the build.
 func buildFacts(info *debug.BuildInfo) [][2]string {
 	revision := "unknown: git was not asked when it was built (-buildvcs, and a clone, make it known)"
 	if r := setting(info, "vcs.revision"); r != "" {
@@ -49,7 +49,7 @@ func buildFacts(info *debug.BuildInfo) [][2]string {
 	}
 }
 
-// versions returns names and versions of what decides a measurement on our side.
+// versions returns names and versions of the parts of the harness that affect measurements.
 func versions() [][2]string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -62,7 +62,6 @@ func versions() [][2]string {
 	}
 }
 
-// setting is what the program was built with; empty where that is not known.
 func setting(info *debug.BuildInfo, key string) string {
 	for _, s := range info.Settings {
 		if s.Key == key {
@@ -72,7 +71,6 @@ func setting(info *debug.BuildInfo, key string) string {
 	return ""
 }
 
-// clientVersion is that of the ZooKeeper client library.
 func clientVersion(info *debug.BuildInfo) string {
 	for _, dep := range info.Deps {
 		if dep.Path == "github.com/go-zookeeper/zk" {

@@ -1,6 +1,6 @@
-// Package driver makes a driver of a lock, an election or a queue in Go: a program that
-// zkbench starts, and that puts the recipe through its trials by the subject protocol
-// (docs/PROTOCOL.md, zkbench help drivers).
+// Package driver makes a driver of a lock, an election or a queue in Go: a program that zkbench
+// starts, and that runs the recipe by the subject protocol (docs/PROTOCOL.md, zkbench help
+// drivers).
 //
 //	func main() {
 //		driver.Lock{
@@ -16,8 +16,8 @@
 //		}.Main()
 //	}
 //
-// A driver translates. It adds no retry, clean-up, check or wait that the recipe's
-// documentation does not tell a user to write: otherwise it repairs what is to be tested.
+// A driver translates. It adds no retry, clean-up, check or wait that the recipe's documentation
+// does not require of a user: otherwise it repairs what is to be tested.
 package driver
 
 import (
@@ -40,7 +40,6 @@ import (
 	"github.com/zkbench/zkbench/recipes/driver/internal/lines"
 )
 
-// Main is the whole program for a subject: it serves it on stdin and stdout, and exits.
 func Main(s recipes.Subject) { exit(Serve(context.Background(), s, os.Stdin, os.Stdout)) }
 
 func exit(err error) {
@@ -51,19 +50,19 @@ func exit(err error) {
 	os.Exit(0)
 }
 
-// Serve answers zkbench's requests, which it reads from in, on out. When in ends it closes
-// all clients and returns. Its error is that a request cannot be read.
+// Serve answers zkbench's requests from in on out. When in ends it closes all clients and returns.
+// It fails if a request cannot be read.
 func Serve(ctx context.Context, s recipes.Subject, in io.Reader, out io.Writer) error {
 	return ServeOver(ctx, s, net.DialTimeout, in, out)
 }
 
-// ServeOver is Serve with clients that connect by dial.
+// ServeOver is Serve with clients that connect with dial.
 func ServeOver(ctx context.Context, s recipes.Subject, dial zk.Dialer, in io.Reader, out io.Writer) error {
 	d := &server{subject: s, ops: append(offers(s), lines.OpAuth), dial: dial}
 	return d.run(ctx, in, out)
 }
 
-// offers returns the requests that the subject's clients understand.
+// offers returns the operations of the subject's clients.
 func offers(s recipes.Subject) []string {
 	ops := []string{"acquire", "release"}
 	if s.Recipe == recipes.RecipeQueue {
@@ -78,7 +77,7 @@ func offers(s recipes.Subject) []string {
 	return ops
 }
 
-// run answers what comes in until that ends.
+// run answers requests until in ends.
 func (d *server) run(ctx context.Context, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -93,20 +92,19 @@ func (d *server) run(ctx context.Context, in io.Reader, out io.Writer) error {
 		}
 		d.serve(q)
 	}
-	cancel() // calls off what is under way
+	cancel() // cancels all operations
 	d.closeAll()
 	return r.Err()
 }
 
-// server is a driver at work.
 type server struct {
 	ctx     context.Context
 	subject recipes.Subject
 	ops     []string
-	dial    zk.Dialer // that the clients connect by
+	dial    zk.Dialer // dialer of the clients
 	working sync.WaitGroup
 
-	mu      sync.Mutex // of out as well: one line at a time
+	mu      sync.Mutex // also for out: one line at a time
 	out     *json.Encoder
 	clients map[int]*client
 }
@@ -121,7 +119,7 @@ func instant(t time.Time) *lines.Int64 {
 func (d *server) say(r lines.Reply) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	_ = d.out.Encode(r) // whoever does not listen any more has closed stdin, too
+	_ = d.out.Encode(r) // on an error zkbench has closed stdin too
 }
 
 func (d *server) ok(q lines.Request, ok lines.OK) {
@@ -134,7 +132,7 @@ func (d *server) refuse(q lines.Request, kind, format string, args ...any) {
 	d.say(lines.Reply{ID: &id, Error: &lines.Error{Kind: kind, Text: fmt.Sprintf(format, args...)}})
 }
 
-// serve answers a request: at once, or from a goroutine of its own where that takes time.
+// serve answers a request at once, or from a goroutine of its own if that takes time.
 func (d *server) serve(q lines.Request) {
 	n := -1
 	if q.Client != nil {
@@ -177,7 +175,7 @@ func (d *server) hello() *lines.Hello {
 	}
 }
 
-// openLimit is how long a session may take to be opened.
+// openLimit bounds the opening of a session.
 const openLimit = 15 * time.Second
 
 func (d *server) open(q lines.Request, n int) {
@@ -212,7 +210,7 @@ func acl(q lines.Request) (of []zk.ACL) {
 	return of
 }
 
-// event passes an event on.
+// event sends an event.
 func (d *server) event(n int, e recipes.Event) {
 	if e.At.IsZero() {
 		e.At = time.Now()

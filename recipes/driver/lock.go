@@ -15,35 +15,36 @@ import (
 	"github.com/zkbench/zkbench/recipes/driver/internal/lines"
 )
 
-// Lock is somebody's lock or election, as a few functions.
+// Lock describes a lock or an election by a few functions.
 type Lock struct {
 	About    string
-	Election bool            // it elects a leader
-	Cancels  bool            // Lock returns soon after its context is done, and leaves nothing behind
+	Election bool            // an election
+	Cancels  bool            // Lock returns soon after its context is done, and leaves no node
 	Writes   bool            // each Mutex has a Write
 	Tells    bool            // each Mutex has a Holds
-	Variant  recipes.Variant // "" if it is none of them
+	Variant  recipes.Variant // "" for another one
 	Promises recipes.Promises
-	Auth     bool // Open heeds env.Auth, as Connect does, and env.ACL
-	// Open makes one client of the lock at env.Parent, with a session of its own.
+	Auth     bool // Open uses env.Auth, as Connect does, and env.ACL
+	// Open opens one client of the lock at env.Parent, with a session of its own.
 	Open func(ctx context.Context, env recipes.Env) (Mutex, error)
 }
 
-// Mutex is one client of a lock. The methods are called one at a time.
+// Mutex is one client of a lock. Its methods are called one at a time.
 type Mutex struct {
-	Lock   func(context.Context) error // returns when it is held; an error leaves open whether it is, unless it wraps ErrFailed
-	Unlock func() error                // the same of its errors
+	Lock   func(context.Context) error // returns when it is held; after an error the outcome is unknown, unless it wraps ErrFailed
+	Unlock func() error                // errors as for Lock
 	Close  func()                      // ends the session
 
-	// Write writes to a node with a plain setData on the lock's session, whatever has become
-	// of the lock. Holds is the lock's own word on whether it is held. Either may be nil: see
-	// Lock.Writes and Lock.Tells.
+	// Write writes to a node with a plain setData on the lock's session, whatever the state of the
+	// lock. Holds reports whether the lock claims to be held. Either may be nil: see Lock.Writes
+	// and Lock.Tells.
 	Write func(path, value string) error
 	Holds func() bool
 }
 
-// Connect returns a connection of go-zookeeper to env.Servers once it has a session, and has
-// authenticated with env.Auth: zk.Connect returns before that. Give it what options your lock's users give it.
+// Connect returns a connection of go-zookeeper to env.Servers once it has a session and has
+// authenticated with env.Auth; zk.Connect returns earlier. Pass the options that the lock's users
+// pass.
 func Connect(ctx context.Context, env recipes.Env, options ...func(*zk.Conn)) (*zk.Conn, error) {
 	connected := make(chan struct{})
 	var once sync.Once
@@ -73,8 +74,8 @@ func Connect(ctx context.Context, env recipes.Env, options ...func(*zk.Conn)) (*
 	return conn, nil
 }
 
-// authenticate returns when the connection has authenticated, or ctx is done: then it is to
-// be closed, which ends the request.
+// authenticate returns when the connection has authenticated, or ctx is done: the caller then
+// closes it, which ends the request.
 func authenticate(ctx context.Context, conn *zk.Conn, with []recipes.Auth) error {
 	done := make(chan error, 1)
 	go func() {
@@ -92,13 +93,12 @@ func authenticate(ctx context.Context, conn *zk.Conn, with []recipes.Auth) error
 	}
 }
 
-// ErrFailed is for the errors of an operation that certainly had no effect.
+// ErrFailed is for errors of an operation that certainly had no effect.
 var ErrFailed = errors.New("it had no effect")
 
 // Main is the whole program: it serves the lock on stdin and stdout, and exits.
 func (l Lock) Main() { exit(l.Serve(context.Background(), os.Stdin, os.Stdout)) }
 
-// Serve is what the function Serve is for a subject.
 func (l Lock) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	s := recipes.Subject{
 		Recipe: recipes.RecipeLock, About: l.About, Variant: l.Variant, Promises: l.Promises,
@@ -140,12 +140,10 @@ func (m *mutex) Release(context.Context) error {
 	return err
 }
 
-// Write implements recipes.Worker.
 func (m *mutex) Write(_ context.Context, path, value string) error {
 	return unsure(m.Mutex.Write(path, value))
 }
 
-// Holds implements recipes.Teller.
 func (m *mutex) Holds() bool { return m.Mutex.Holds() }
 
 func (m *mutex) Close(context.Context) error {
@@ -153,7 +151,7 @@ func (m *mutex) Close(context.Context) error {
 	return nil
 }
 
-// unsure says that an error leaves the outcome open, unless it was given up.
+// unsure marks the outcome of an error as unknown, unless it is known to have failed.
 func unsure(err error) error {
 	if err == nil || errors.Is(err, ErrFailed) || errors.Is(err, context.Canceled) {
 		return err

@@ -14,12 +14,12 @@ import (
 // client is an open client.
 type client struct {
 	recipes.Client
-	resource string // path of the node that it may write to
+	resource string
 	mu       sync.Mutex
 	under    *operation // nil without one
 }
 
-// operation is an operation under way.
+// operation is an operation in progress.
 type operation struct {
 	request lines.Request
 	cancel  context.CancelCauseFunc
@@ -27,7 +27,7 @@ type operation struct {
 	done    chan struct{} // closed when it is answered
 }
 
-// operations carry out a request and return what the answer has beside its times.
+// operations perform a request and return the reply without its times.
 var operations = map[string]func(ctx context.Context, c *client, q lines.Request) (lines.OK, time.Time, error){
 	"acquire": func(ctx context.Context, c *client, _ lines.Request) (lines.OK, time.Time, error) {
 		claim, err := c.Client.(recipes.Contender).Acquire(ctx)
@@ -55,10 +55,10 @@ var operations = map[string]func(ctx context.Context, c *client, q lines.Request
 	},
 }
 
-// errCancelled is why an operation's context has ended.
+// errCancelled is the cause when zkbench cancels an operation.
 var errCancelled = errors.New("given up on request")
 
-// begin carries out an operation, and answers when it returns.
+// begin starts an operation, and replies when it returns.
 func (d *server) begin(q lines.Request, c *client) {
 	ctx, cancel := context.WithCancelCause(d.ctx)
 	o := &operation{request: q, cancel: cancel, done: make(chan struct{})}
@@ -89,7 +89,7 @@ func (d *server) begin(q lines.Request, c *client) {
 	})
 }
 
-// kindOf is the protocol's word for an error.
+// kindOf returns the protocol's kind of an error.
 func kindOf(err error) string {
 	switch {
 	case recipes.Indeterminate(err):
@@ -112,15 +112,14 @@ func (c *client) enter(o *operation) bool {
 	return true
 }
 
-// leave says that nothing is under way: the next request may come as soon as the answer is
-// written.
+// leave ends the operation before its reply is written: the next request may follow at once.
 func (c *client) leave() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.under = nil
 }
 
-// callOff gives up the operation under way, and returns it; nil without one.
+// callOff cancels the operation in progress, and returns it; nil if there is none.
 func (c *client) callOff() *operation {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -133,7 +132,7 @@ func (c *client) callOff() *operation {
 // giveUpLimit is how long a recipe may take to give up before its client is closed.
 const giveUpLimit = 5 * time.Second
 
-// close ends a client's session, after the operation under way.
+// close ends a client's session, after its operation in progress.
 func (d *server) close(q lines.Request, n int, c *client) {
 	d.mu.Lock()
 	delete(d.clients, n)
@@ -144,7 +143,7 @@ func (d *server) close(q lines.Request, n int, c *client) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), giveUpLimit)
 	defer cancel()
-	_ = c.Close(ctx) // cut off it ends by itself
+	_ = c.Close(ctx) // a disconnected session ends by itself
 	if o != nil && !o.await(time.Second) {
 		o.answer.Do(func() {
 			c.leave()
@@ -157,7 +156,7 @@ func (d *server) close(q lines.Request, n int, c *client) {
 	}
 }
 
-// await says whether the operation is answered within a time.
+// await reports whether the operation is answered within a time.
 func (o *operation) await(limit time.Duration) bool {
 	select {
 	case <-o.done:
@@ -167,7 +166,7 @@ func (o *operation) await(limit time.Duration) bool {
 	}
 }
 
-// closeAll closes all clients, side by side, and returns when nothing is under way.
+// closeAll closes all clients in parallel and waits for all operations.
 func (d *server) closeAll() {
 	d.mu.Lock()
 	open := make(map[int]*client)

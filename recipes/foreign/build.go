@@ -15,8 +15,8 @@ import (
 //go:embed java/*/*.java python/*.py
 var sources embed.FS
 
-// built returns a folder that has the sources of these folders and what build has made of them there. It is made once
-// for every content, in the user's cache. build may be nil.
+// built returns a folder with the sources from these folders and the output of build. It is made
+// once for every content, in the user's cache. build may be nil.
 func built(build func(dir string) error, folders ...string) (string, error) {
 	files, err := read(folders)
 	if err != nil {
@@ -65,8 +65,8 @@ func digest(files []source) string {
 	return hex.EncodeToString(sum.Sum(nil))[:16]
 }
 
-// cache makes the folder of what was built, and returns it: drivers in $ZKBENCH_STATE, or in the user's cache folder.
-// Nobody else may write there, since what it has is run.
+// cache creates and returns the folder for build results: drivers in $ZKBENCH_STATE, or in the
+// user's cache folder. Only the user may write there, since its content is run.
 func cache() (string, error) {
 	dir := os.Getenv("ZKBENCH_STATE")
 	if dir == "" {
@@ -90,7 +90,7 @@ func cache() (string, error) {
 	return dir, nil
 }
 
-// fill makes dir whole or not at all: several processes may do so at the same time.
+// fill creates dir completely or not at all: several processes may do so at the same time.
 func fill(dir string, files []source, build func(dir string) error) error {
 	half, err := os.MkdirTemp(filepath.Dir(dir), ".half-*")
 	if err != nil {
@@ -115,7 +115,6 @@ func fill(dir string, files []source, build func(dir string) error) error {
 	return nil
 }
 
-// lastLine returns the last line of what a program said, behind a colon.
 func lastLine(said []byte) string {
 	lines := strings.Split(strings.TrimSpace(string(said)), "\n")
 	if last := lines[len(lines)-1]; last != "" {

@@ -1,6 +1,6 @@
-// Package foreign has other people's recipes as subjects: those of Curator, of kazoo and of ZooKeeper itself, each
-// behind a driver, a small program in the recipe's own language that speaks the subject protocol (zkbench help
-// drivers).
+// Package foreign has recipes of other projects as subjects: Curator's, kazoo's and ZooKeeper's
+// own, each behind a driver, a small program in the recipe's language that speaks the subject
+// protocol (zkbench help drivers).
 //
 //	java/driver     the protocol, for Java
 //	java/curator    Curator's recipes, a driver each
@@ -9,8 +9,9 @@
 //
 // Importing the package registers them.
 //
-// A driver translates: it adds no retry, clean-up, check or wait that the recipe's documentation does not tell a
-// user to write. Its sources are part of zkbench. The libraries are those of the system's packages.
+// A driver translates: it adds no retry, clean-up, check or wait that the recipe's documentation
+// does not require of a user. Its sources are part of zkbench. The libraries are those of the
+// system's packages.
 package foreign
 
 import (
@@ -22,10 +23,10 @@ import (
 	"github.com/zkbench/zkbench/recipes/driver/host"
 )
 
-// Driver is a recipe of somebody else's, and the program that drives it.
+// Driver is a recipe of another project, and the program that drives it.
 type Driver struct {
 	recipes.Subject
-	Program string // the class, or the file
+	Program string // the class or the file
 	From    Library
 }
 
@@ -37,7 +38,7 @@ func init() {
 	}
 }
 
-// start builds the driver where that was not done yet, and starts it for a trial.
+// start builds the driver if necessary, and starts it for a trial.
 func (d Driver) start(ctx context.Context, t recipes.Trial) (recipes.Subject, func(), error) {
 	args, err := d.From.Command(ctx, d.Program)
 	if err != nil {
@@ -46,13 +47,12 @@ func (d Driver) start(ctx context.Context, t recipes.Trial) (recipes.Subject, fu
 	return host.Subject(host.Command{Name: d.Name, Args: args}).Start(ctx, t)
 }
 
-// Library is where recipes come from.
 type Library interface {
-	// Name is what people call it.
+	// Name returns the library's usual name.
 	Name() string
-	// Packages are Debian's packages that have it.
+	// Packages returns its Debian packages.
 	Packages() []string
-	// Missing returns nil where the library's drivers can be started, otherwise what is not there.
+	// Missing returns nil if the library's drivers can be started, otherwise what is missing.
 	Missing() error
 	// Command returns the command that starts a driver. It builds what is not built yet.
 	Command(ctx context.Context, program string) ([]string, error)
@@ -66,7 +66,7 @@ func Install(l Library) string {
 	return "apt-get install --no-install-recommends " + strings.Join(l.Packages(), " ")
 }
 
-// missing says what is not there, and how to mend it.
+// missing returns an error for a missing part, with the command that installs it.
 func missing(l Library, what string) error {
 	return fmt.Errorf("%s is not there: %s (install it: %s)", l.Name(), what, Install(l))
 }

@@ -10,9 +10,10 @@ import (
 	"strings"
 )
 
-const jarDir = "/usr/share/java" // where Debian's packages have their jars
+const jarDir = "/usr/share/java" // Debian's folder of jars
 
-// common are the jars that the protocol is compiled against. A logger makes the libraries' warnings appear on stderr.
+// common are the jars that the protocol is compiled against. With a logger the libraries' warnings
+// appear on stderr.
 var common = []string{"zookeeper.jar", "jackson-databind.jar", "jackson-core.jar", "slf4j-simple.jar"}
 
 var (
@@ -60,7 +61,8 @@ func (j *java) classPath() string {
 	return strings.Join(paths, ":")
 }
 
-// version returns what Debian's packages name the first jar by, next to its plain name; "" if they do not.
+// version returns the version in the file name of Debian's package next to the first jar's plain
+// name; "" if unknown.
 func (j *java) version() string {
 	name := strings.TrimSuffix(j.jars[0], ".jar")
 	named, _ := filepath.Glob(filepath.Join(jarDir, name+"-[0-9]*.jar"))
@@ -81,9 +83,9 @@ func (j *java) Command(ctx context.Context, class string) ([]string, error) {
 	program, err := find("java")
 	return []string{program,
 		"-Xmx512m", "-XX:+UseSerialGC",
-		"-XX:-UsePerfData", // else every killed JVM leaves a file in /tmp/hsperfdata_USER
+		"-XX:-UsePerfData", // otherwise every killed JVM leaves a file in /tmp/hsperfdata_USER
 		"-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
-		"-Dorg.slf4j.simpleLogger.log.org.apache.zookeeper.ClientCnxn=error", // else a page for every lost connection
+		"-Dorg.slf4j.simpleLogger.log.org.apache.zookeeper.ClientCnxn=error", // otherwise a page for every lost connection
 		"-Dorg.slf4j.simpleLogger.showDateTime=true",
 		"-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",
 		"-Dlibrary.version=" + j.version(),
@@ -91,7 +93,6 @@ func (j *java) Command(ctx context.Context, class string) ([]string, error) {
 	}, err
 }
 
-// compile compiles the sources in dir into it. What it makes runs on Java 11 and later.
 func (j *java) compile(ctx context.Context, dir string) error {
 	sources, err := filepath.Glob(filepath.Join(dir, "*.java"))
 	if err != nil {

@@ -24,7 +24,7 @@ func (p *python) Packages() []string { return []string{"python3-kazoo"} }
 
 func (p *python) Missing() error {
 	p.once.Do(func() {
-		probe := exec.Command(python3, "-I", "-c", "import kazoo") // -I: modules of the current folder are not the user's choice
+		probe := exec.Command(python3, "-I", "-c", "import kazoo") // -I ignores modules in the current folder
 		probe.Dir = "/"
 		if said, err := probe.CombinedOutput(); err != nil {
 			p.fault = missing(p, python3+" -c 'import kazoo': "+err.Error()+lastLine(said))

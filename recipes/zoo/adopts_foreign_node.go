@@ -7,10 +7,10 @@ import (
 	"github.com/zkbench/zkbench/recipes/internal/client"
 )
 
-// The shape of CURATOR-498: a client that loses its connection takes a new session,
-// finds the node that its last create made by the id in its name, and adopts it. The
-// node belongs to the session before, which nobody keeps alive: when that expires
-// the node goes, and with it the grant that the client believes it holds.
+// The shape of CURATOR-498: a client that loses its connection takes a new session, finds the node
+// of its last create by the ID in its name, and adopts it. The node belongs to the old session,
+// which is no longer kept alive: when that expires the node is deleted, and with it the grant that
+// the client believes to hold.
 func init() {
 	contestant("adopts-foreign-node", "adopts a node by the id in its name, though it belongs to its session before, which is dying", steps{
 		create: func(ctx context.Context, l *line) (string, error) {
@@ -19,7 +19,7 @@ func init() {
 			if !lost(err) {
 				return path, err
 			}
-			l.c.Close() // cut off: the servers do not hear of it
+			l.c.Close() // disconnected: the servers do not receive it
 			if err := l.connect(ctx); err != nil {
 				return "", err
 			}

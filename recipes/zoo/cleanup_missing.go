@@ -2,9 +2,8 @@ package zoo
 
 import "context"
 
-// go-zookeeper's Lock (lock.go) returns any error that comes after its create as it
-// is, and leaves the node: it blocks everybody, the caller's own next try included,
-// until the session ends.
+// go-zookeeper's Lock (lock.go) returns errors after its create unchanged, and leaves the node: it
+// blocks all clients, including the caller's next try, until the session ends.
 func init() {
 	contestant("cleanup-missing", "leaves its node in line when anything fails after the create", steps{
 		list: func(ctx context.Context, l *line) ([]string, error) {

@@ -12,14 +12,14 @@ import (
 	"github.com/zkbench/zkbench/recipes/internal/client"
 )
 
-// conn is go-zookeeper's connection as most people use it: they listen to its state,
-// and repeat requests when the connection was lost.
+// conn is go-zookeeper's connection as most applications use it: they listen to its state, and
+// retry requests after connection losses.
 type conn struct {
 	*client.Conn
-	// spans lets requests go on after the session has expired, in the next one, as
-	// the library does when nobody stops it.
+	// spans lets requests continue after the session has expired, in the next one, as the library
+	// does by default.
 	spans bool
-	acl   []zk.ACL // of the nodes that it creates
+	acl   []zk.ACL
 }
 
 var errDead = fmt.Errorf("%w: %w", recipes.ErrSessionEnded, client.ErrExpired)
@@ -42,7 +42,7 @@ func (c *conn) await(ctx context.Context) error {
 	return err
 }
 
-// once makes one request. It goes on when its caller gives up.
+// once makes one request. It continues when its caller gives up.
 func once[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	v, answered, err := client.Call(ctx, f)
 	if !answered {
@@ -51,7 +51,7 @@ func once[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	return v, err
 }
 
-// steady repeats a request for as long as its reply is lost.
+// steady retries a request while its reply is lost.
 func steady[T any](ctx context.Context, c *conn, f func() (T, error)) (T, error) {
 	for {
 		if c.Expired() && !c.spans {
@@ -79,7 +79,7 @@ func lost(err error) bool {
 	}, func(answer error) bool { return errors.Is(err, answer) })
 }
 
-// outcome makes an error say that the outcome is open, where the reply was lost.
+// outcome marks the outcome of an error as unknown if the reply was lost.
 func outcome(err error) error {
 	if lost(err) {
 		return fmt.Errorf("%w: %w", recipes.ErrConnectionLost, err)
@@ -91,7 +91,6 @@ func (c *conn) create(ctx context.Context, path string, data []byte, flags int32
 	return once(ctx, func() (string, error) { return c.Create(path, data, flags, c.acl) })
 }
 
-// delete deletes a node, once.
 func (c *conn) delete(ctx context.Context, path string) error {
 	_, err := once(ctx, c.deleting(path))
 	return err
@@ -101,7 +100,7 @@ func (c *conn) deleting(path string) func() (struct{}, error) {
 	return func() (struct{}, error) { return struct{}{}, c.Delete(path, -1) }
 }
 
-// remove deletes a node, over losses of the connection.
+// remove deletes a node, retrying over connection losses.
 func (c *conn) remove(ctx context.Context, path string) error {
 	_, err := steady(ctx, c, c.deleting(path))
 	if errors.Is(err, zk.ErrNoNode) {
@@ -132,7 +131,7 @@ func (c *conn) stat(ctx context.Context, path string) (*zk.Stat, error) {
 	})
 }
 
-// watched is what a request that left a watch has brought.
+// watched is the result of a request that left a watch.
 type watched struct {
 	found bool
 	names []string

@@ -2,8 +2,8 @@ package zoo
 
 import "github.com/zkbench/zkbench/recipes"
 
-// A lock that says it wakes one waiter a release, at the cost of go-zookeeper's lock,
-// and has everybody watch the parent: it is right, and a herd.
+// A lock that claims to notify one waiter per release, at the cost of go-zookeeper's lock, and lets
+// all waiters watch the parent: it is correct, and a herd.
 func init() {
 	claimed, err := recipes.Find("lock/go-zookeeper")
 	if err != nil {

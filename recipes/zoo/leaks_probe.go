@@ -8,8 +8,8 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// Before each acquire the lock creates an ephemeral node only to learn whether it is connected,
-// and never deletes it (spring-integration #2557).
+// Before each acquire the lock creates an ephemeral node only to check whether it is connected, and
+// never deletes it (spring-integration #2557).
 func init() {
 	contestant("leaks-probe", "creates a node for each acquire to test the connection, and never deletes it", steps{
 		create: func(ctx context.Context, l *line) (string, error) {

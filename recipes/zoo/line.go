@@ -12,18 +12,18 @@ import (
 	"github.com/zkbench/zkbench/recipes/internal/client"
 )
 
-// line is a client of a lock or an election that stands in line with an ephemeral
-// sequential node, the lowest number first.
+// line is a client of a lock or an election that waits with an ephemeral sequential node, the
+// lowest number first.
 type line struct {
 	env   recipes.Env
 	steps steps
 	c     *conn
-	began int64 // id of the session in which the last Acquire began
+	began int64 // ID of the session in which the last Acquire began
 
 	mu    sync.Mutex
-	path  string // of what is held; ""
+	path  string // of its grant; "" for none
 	czxid int64
-	token int64 // that the holder was handed
+	token int64 // the token of the holder
 	count int64 // of its grants
 }
 
@@ -44,7 +44,6 @@ func (l *line) connect(ctx context.Context) error {
 	return nil
 }
 
-// Acquire implements recipes.Contender.
 func (l *line) Acquire(ctx context.Context) (recipes.Claim, error) {
 	l.began = l.c.SessionID()
 	path, err := l.steps.create(ctx, l)
@@ -96,7 +95,6 @@ func (l *line) granted(ctx context.Context, path string) (recipes.Claim, error) 
 
 var errNothingHeld = errors.New("release: nothing is held")
 
-// Release implements recipes.Contender.
 func (l *line) Release(ctx context.Context) error {
 	path := l.drop()
 	if path == "" {
@@ -113,14 +111,13 @@ func (l *line) drop() string {
 	return path
 }
 
-// Close implements recipes.Client.
 func (l *line) Close(context.Context) error {
 	l.c.Close()
 	return nil
 }
 
-// learn is what a sound client makes of its connection's state: suspended without a
-// connection, restored only once the node is seen to be there and its own.
+// learn is what a sound client concludes from its connection's state: suspended without a
+// connection, restored only once the node is known to exist and to be its own.
 func (l *line) learn(s zk.State) {
 	l.mu.Lock()
 	token, czxid, path, c := l.token, l.czxid, l.path, l.c
@@ -146,7 +143,7 @@ func (l *line) check(c *conn, token, czxid int64, path string) {
 	kind := recipes.EventRestored
 	switch {
 	case err != nil:
-		return // the next state says more
+		return // the next state decides
 	case stat == nil || stat.Czxid != czxid || stat.EphemeralOwner != c.SessionID():
 		kind = recipes.EventLost
 	}

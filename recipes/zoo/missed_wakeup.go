@@ -2,9 +2,9 @@ package zoo
 
 import "context"
 
-// ZooKeeper's WriteLock asks whether the node ahead exists, leaves a watch, and
-// waits: also when the answer was that it is gone. That happens when it goes
-// between the list and the question, and then nobody wakes the waiter.
+// ZooKeeper's WriteLock checks whether the node ahead exists, leaves a watch, and waits, even if
+// the node does not exist. That happens when it is deleted between the list and the check; then no
+// notification comes.
 func init() {
 	contestant("missed-wakeup", "waits for the node ahead though the servers said that it is gone", steps{
 		wait: func(ctx context.Context, l *line, _, ahead string) (bool, error) {

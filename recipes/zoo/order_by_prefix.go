@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// ZooKeeper's own WriteLock puts the session id into the name ("x-SESSION-NUMBER"),
-// and its ZNodeName compared the part before the number first (ZOOKEEPER-2931): a
-// newcomer with a lower session id goes before whoever holds the lock.
+// ZooKeeper's own WriteLock puts the session ID into the name ("x-SESSION-NUMBER"), and its
+// ZNodeName compared the part before the number first (ZOOKEEPER-2931): a new client with a lower
+// session ID goes before the holder of the lock.
 func init() {
 	contestant("order-by-prefix", "compares names by the session id in them before the number", steps{
 		name: func(c *conn, _ string) string { return fmt.Sprintf("x-%016x-", uint64(c.SessionID())) },

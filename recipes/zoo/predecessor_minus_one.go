@@ -5,12 +5,10 @@ import (
 	"fmt"
 )
 
-// Two tutorials on leader election and on a resource lock take it that the node
-// ahead is the one with one's own number less one. It is, until somebody in the
-// middle of the line goes away. What then happens depends on what is made of a node
-// that is not there: to ask again at once (the resource lock, and the recipe's
-// step five read literally) is a busy loop, to watch it all the same (the leader
-// election) is to wait for ever.
+// Two tutorials on leader election and on a resource lock assume that the node ahead has one's own
+// number less one. It does, until a waiter in the middle of the line leaves. Then, to check again
+// at once if the node is missing (the resource lock, and the recipe's step five read literally) is
+// a busy loop; to watch it all the same (the leader election) is to wait forever.
 func init() {
 	contestant("predecessor-minus-one", "takes the node with its own number less one for its predecessor, and asks again at once if that is gone", steps{
 		name:  plainName,
@@ -20,22 +18,22 @@ func init() {
 		name:  plainName,
 		order: lessOne,
 		wait: func(ctx context.Context, l *line, ours, ahead string) (bool, error) {
-			// The watch on what is missing hears of its creation, which never comes.
+			// The watch on a missing node fires on its creation, which never comes.
 			w, err := l.c.watchNode(ctx, l.env.Parent+"/"+ahead)
 			if err != nil {
 				return false, err
 			}
 			if names, err := l.steps.list(ctx, l); err == nil {
 				if first, _ := byNumber(names, ours); first {
-					return true, nil // else every hand-off in that moment would end here
+					return true, nil // otherwise every hand-off in that moment would end here
 				}
 			}
 			return false, w.fired(ctx)
 		},
 	})
-	// With a GUID in the names (the resource lock as it is) a name cannot be computed: the
-	// tutorial looks its number less one up in a map of those that it has listed, and asks
-	// for what a map returns that has nothing.
+	// With a GUID in the names (the original resource lock) a name cannot be computed: the tutorial
+	// looks up its number less one in a map of the listed names, and checks for the map's zero
+	// value.
 	contestant("predecessor-minus-one-guid", "looks for its own number less one among those that it has listed, and asks for the node null again and again if that is gone", steps{
 		order: func(names []string, ours string) (first bool, ahead string) {
 			first, _ = byNumber(names, ours)

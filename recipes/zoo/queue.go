@@ -12,13 +12,13 @@ import (
 	"github.com/zkbench/zkbench/recipes/internal/client"
 )
 
-// queueSteps are the steps of a queue, each of which a specimen may get wrong. Every
-// step that is nil is done soundly.
+// queueSteps are the steps of a queue, each of which a specimen may get wrong. A nil step is done
+// correctly.
 type queueSteps struct {
 	put func(ctx context.Context, q *items, item []byte) error
-	// order sorts the names of the items, the one to take first first.
+	// order sorts the names of the items, the one to take first.
 	order func(names []string)
-	// take removes an item. taken is false if somebody else was faster.
+	// take removes an item. taken is false if another consumer was faster.
 	take func(ctx context.Context, q *items, path string, item []byte) (taken bool, err error)
 	// wait returns when there may be an item, after a list that had none.
 	wait func(ctx context.Context, q *items, empty watched) error
@@ -32,7 +32,7 @@ func (s queueSteps) orSound() queueSteps {
 	return s
 }
 
-// items is a client of a queue: persistent sequential nodes, taken by deleting.
+// items is a client of a queue: persistent sequential nodes, taken by deletion.
 type items struct {
 	env   recipes.Env
 	steps queueSteps
@@ -47,16 +47,14 @@ func openQueue(ctx context.Context, env recipes.Env, s queueSteps) (*items, erro
 	return &items{env, s, c}, nil
 }
 
-// Put implements recipes.QueueClient.
 func (q *items) Put(ctx context.Context, item []byte) error { return q.steps.put(ctx, q, item) }
 
-// putOnce says so when it does not know whether the item is in.
+// putOnce returns an indeterminate error if it does not know whether the item is stored.
 func putOnce(ctx context.Context, q *items, item []byte) error {
 	_, err := q.c.create(ctx, q.env.Parent+"/"+client.NewID()+marker, item, zk.FlagSequence)
 	return outcome(err)
 }
 
-// Take implements recipes.QueueClient.
 func (q *items) Take(ctx context.Context) ([]byte, error) {
 	for {
 		w, err := q.c.watchChildren(ctx, q.env.Parent)
@@ -96,7 +94,7 @@ func oldestFirst(names []string) {
 
 func awaitItem(ctx context.Context, _ *items, empty watched) error { return empty.fired(ctx) }
 
-// takeConfirmed takes what it is confirmed to have taken.
+// takeConfirmed takes an item only after its delete is confirmed.
 func takeConfirmed(ctx context.Context, q *items, path string, _ []byte) (taken bool, err error) {
 	err = q.c.delete(ctx, path)
 	if errors.Is(err, zk.ErrNoNode) {
@@ -105,7 +103,6 @@ func takeConfirmed(ctx context.Context, q *items, path string, _ []byte) (taken 
 	return err == nil, outcome(err)
 }
 
-// Close implements recipes.Client.
 func (q *items) Close(context.Context) error {
 	q.c.Close()
 	return nil

@@ -2,8 +2,8 @@ package zoo
 
 import "context"
 
-// The lock's bug in a queue: who finds nothing asks again with a watch, and waits
-// whatever the answer was. An item that comes between the two wakes nobody.
+// The lock's bug in a queue: a consumer that finds nothing lists again with a watch, and waits
+// whatever the list was. An item that comes between the two notifies no consumer.
 func init() {
 	queue("queue-missed-wakeup", "finds the queue empty, asks again with a watch, and waits though the answer is an item", queueSteps{
 		wait: func(ctx context.Context, q *items, _ watched) error {

@@ -8,8 +8,8 @@ import (
 	"github.com/zkbench/zkbench/recipes/internal/client"
 )
 
-// DistributedQueue.offer of ZooKeeper's recipes is a create; callers repeat it when
-// the reply is lost, and say that the item is in the queue once.
+// DistributedQueue.offer of ZooKeeper's recipes is a create; callers repeat it when the reply is
+// lost, and report that the item is in the queue once.
 func init() {
 	queue("queue-offer-retry", "puts an item again when the reply was lost, and says that it is there once", queueSteps{
 		put: func(ctx context.Context, q *items, item []byte) error {

@@ -8,9 +8,8 @@ import (
 	"github.com/zkbench/zkbench/recipes/internal/client"
 )
 
-// A node that is made first, and written to afterwards, is an item without content in
-// between. Whoever comes then takes that, and so does everybody where the producer does
-// not come to the second step.
+// A node that is created first and written to afterwards is an item without content in between. A
+// consumer takes that, and all do if the producer does not come to the second step.
 func init() {
 	queue("queue-put-in-two", "makes an item's node empty, and writes the item into it afterwards", queueSteps{
 		put: func(ctx context.Context, q *items, item []byte) error {

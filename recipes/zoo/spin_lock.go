@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A lock without watches: it asks again and again. It is right, and keeps every
-// member busy for as long as anybody waits.
+// A lock without watches: it reads repeatedly. It is correct, and keeps every member busy while any
+// client waits.
 func init() {
 	contestant("spin-lock", "polls the children instead of watching", steps{
 		wait: func(ctx context.Context, _ *line, _, _ string) (bool, error) {

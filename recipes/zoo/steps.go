@@ -12,30 +12,29 @@ import (
 	"github.com/zkbench/zkbench/recipes/internal/client"
 )
 
-// steps are the steps of standing in line, each of which a specimen may get wrong.
-// Every step that is nil is done soundly.
+// steps are the steps of waiting in line, each of which a specimen may get wrong. A nil step is
+// done correctly.
 type steps struct {
-	// name is what a node's name begins with; the servers append the number.
+	// name returns the beginning of a node's name; the servers append the number.
 	name func(c *conn, id string) string
-	// create makes the node that stands in line.
+	// create creates the node in line.
 	create func(ctx context.Context, l *line) (path string, err error)
-	// list returns the names of those in line.
+	// list returns the names of the nodes in line.
 	list func(ctx context.Context, l *line) ([]string, error)
-	// order reports whether ours is first, and else which is directly ahead.
+	// order reports whether ours is first, and otherwise which is directly ahead.
 	order func(names []string, ours string) (first bool, ahead string)
 	// wait returns when something may have changed, or with turn when it is our turn.
 	wait func(ctx context.Context, l *line, ours, ahead string) (turn bool, err error)
 	// abandon cleans up after an acquire that failed.
 	abandon func(ctx context.Context, l *line, path string)
-	// release removes the holder's node.
 	release func(ctx context.Context, l *line, path string) error
 	// state is called at every change of the connection's state.
 	state func(l *line, s zk.State)
-	// token is the number that the holder is handed, for the node's czxid.
+	// token returns the holder's token for the node's czxid.
 	token func(l *line, czxid int64) int64
-	// session is the id that a grant is claimed to be bound to.
+	// session returns the ID of the session to which a grant is claimed to be bound.
 	session func(l *line) int64
-	// spans lets the client go on after its session has expired.
+	// spans lets the client continue after its session has expired.
 	spans bool
 }
 
@@ -45,7 +44,7 @@ func (s steps) orSound() steps {
 	or(&s.list, func(ctx context.Context, l *line) ([]string, error) { return l.c.list(ctx, l.env.Parent) })
 	or(&s.order, byNumber)
 	or(&s.wait, awaitNode)
-	or(&s.abandon, func(ctx context.Context, l *line, path string) { _ = l.c.remove(ctx, path) }) // a dead session takes it along
+	or(&s.abandon, func(ctx context.Context, l *line, path string) { _ = l.c.remove(ctx, path) }) // the end of the session deletes it
 	or(&s.release, func(ctx context.Context, l *line, path string) error { return l.c.remove(ctx, path) })
 	or(&s.state, (*line).learn)
 	or(&s.token, func(_ *line, czxid int64) int64 { return czxid })
@@ -59,14 +58,14 @@ func or[F any](step *F, sound F) {
 	}
 }
 
-// marker stands before the number in the names of our nodes.
+// marker precedes the number in the names of our nodes.
 const marker = "-n-"
 
-// guidName makes a node recognisable after a lost reply.
+// guidName makes a node recognizable after a lost reply.
 func guidName(_ *conn, id string) string { return id + marker }
 
-// createOnce creates the node, and finds it again when the reply was lost. Who gives
-// up in the middle waits for the answer all the same: the node must not stay.
+// createOnce creates the node, and finds it again if the reply was lost. A cancelled call still
+// waits for the reply: the node must not stay.
 func createOnce(ctx context.Context, l *line) (string, error) {
 	name := l.steps.name(l.c, client.NewID())
 	for {
@@ -91,9 +90,9 @@ func (l *line) create(ctx context.Context, name string) (path string, err error)
 	return l.c.create(ctx, l.env.Parent+"/"+name, nil, zk.FlagEphemeral|zk.FlagSequence)
 }
 
-// find returns the path of the node of this session whose name begins so.
+// find returns the path of this session's node whose name begins with name.
 func (l *line) find(ctx context.Context, name string) (string, error) {
-	// A write that changes nothing: what we sent before is done when it is answered.
+	// A write that changes nothing: our earlier requests are executed when it is answered.
 	if err := l.c.remove(ctx, l.env.Parent+"/"+name+"barrier"); err != nil {
 		return "", err
 	}
@@ -116,7 +115,7 @@ func number(name string) int32 {
 	return int32(n)
 }
 
-// byNumber orders by sequence number, over the wrap of the counter.
+// byNumber orders by sequence number, also when the counter wraps.
 func byNumber(names []string, ours string) (first bool, ahead string) {
 	return ordered(names, ours, func(a, b string) bool { return number(a)-number(b) < 0 })
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/zkbench/zkbench/recipes"
 )
 
-// A lock that is one ephemeral node with a name for all: whoever can create it holds. Its
-// release asks for the name to be deleted until that is answered, in the next session if need
-// be, and by then the node may be somebody else's. It is the mistake of DEL without a
-// comparison in locks on Redis, which redis.io/docs (Distributed Locks) warns of.
+// A lock that is one ephemeral node with a fixed name: the client that creates it holds. Its
+// release deletes by name until that is answered, in the next session if need be, when the node may
+// be another client's. It is the mistake of DEL without a comparison in locks on Redis, of which
+// redis.io/docs (Distributed Locks) warns.
 func init() {
 	s := lock("unlock-by-name", "deletes the lock's node by its name, whosever it is by then", steps{
 		create: createTheOne,
@@ -20,11 +20,11 @@ func init() {
 		order:  func([]string, string) (first bool, ahead string) { return true, "" },
 		spans:  true,
 	})
-	s.Promises.FIFO = false // whoever is told first
+	s.Promises.FIFO = false // the first one notified
 	recipes.Register(s)
 }
 
-// createTheOne creates the node that there can be only one of, and waits while there is one.
+// createTheOne creates the node with the fixed name, and waits while it exists.
 func createTheOne(ctx context.Context, l *line) (string, error) {
 	path := l.env.Parent + "/lock"
 	for ctx.Err() == nil {

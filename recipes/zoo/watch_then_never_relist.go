@@ -2,8 +2,8 @@ package zoo
 
 import "context"
 
-// "When you are notified, it is your turn": the recipe says to list again, and many
-// do not. The node ahead may have gone because its owner died while it waited.
+// "When you are notified, it is your turn": the recipe requires another list, which many omit. The
+// node ahead may have been deleted because its owner died while it waited.
 func init() {
 	contestant("watch-then-never-relist", "takes the end of the node ahead for its turn, and does not list who else is ahead", steps{
 		wait: func(ctx context.Context, l *line, ours, ahead string) (bool, error) {

@@ -2,10 +2,9 @@ package zoo
 
 import "slices"
 
-// The Worker of a tutorial ported from PHP ("get all the child nodes of /cluster and
-// sort them") takes the first name of getChildren for the lowest and never sorts.
-// The servers keep children in a hash set: its order means nothing, and changes
-// when somebody joins.
+// The Worker of a tutorial ported from PHP ("get all the child nodes of /cluster and sort them")
+// takes the first name of getChildren for the lowest and never sorts. The servers keep children in
+// a hash set: its order is arbitrary, and changes when a node is added.
 func init() {
 	contestant("worker-unsorted", "trusts the order of getChildren", steps{
 		order: func(names []string, ours string) (first bool, ahead string) {

@@ -9,10 +9,9 @@ import (
 	"github.com/zkbench/zkbench/recipes/internal/client"
 )
 
-// The ZkLeader of the tutorial as it is: it looks whether it leads whenever the parent's
-// children change, the leader too. So it leads again after a short loss of the connection,
-// but only once somebody comes or goes. Until then its node stands first in line, and
-// nobody leads.
+// The original ZkLeader of the tutorial: it checks whether it leads whenever the parent's children
+// change, also as the leader. So it leads again after a short loss of the connection, but only once
+// another node is added or removed. Until then its node is first in line, and there is no leader.
 func init() {
 	contestant("zkleader-late-reentry", "steps down when the connection drops for a moment, and leads again when somebody comes or goes, not before", steps{
 		wait: awaitParent,

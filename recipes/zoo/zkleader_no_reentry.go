@@ -6,9 +6,9 @@ import (
 	"github.com/zkbench/zkbench/recipes"
 )
 
-// The ZkLeader of a tutorial drops its leader flag when it is disconnected, and sets
-// it only when the children of the parent change. After a short loss of the connection
-// its node still stands first in line, everybody waits behind it, and nobody leads.
+// The ZkLeader of a tutorial clears its leader flag when it is disconnected, and sets it only when
+// the children of the parent change. After a short loss of the connection its node is still first
+// in line, all others wait behind it, and there is no leader.
 func init() {
 	contestant("zkleader-no-reentry", "steps down when the connection drops for a moment, and never leads again", steps{
 		wait: awaitParent,

@@ -1,10 +1,9 @@
-// Package zoo keeps broken recipes, one file a bug. Each is the small, faithful
-// mistake of real code, with its origin in a comment, in an implementation that is
-// sound otherwise. They are the proof that the verdicts can fail: a run of the
-// scenario zoo provokes each and must catch it.
+// Package zoo has broken recipes, one file per bug. Each is a small, faithful mistake of real code,
+// with its origin in a comment, in an otherwise sound implementation. They prove that the verdicts
+// can fail: a run of the scenario zoo must catch each.
 //
-// Importing the package registers the specimens as subjects named "zoo/...". They
-// must never be used for anything else.
+// Importing the package registers the specimens as subjects named "zoo/...". They must not be used
+// for anything else.
 package zoo
 
 import (
@@ -17,7 +16,7 @@ func contestant(name, about string, wrong steps) {
 	recipes.Register(lock(name, about, wrong))
 }
 
-// lock is a lock that gets the steps wrong, and promises what a lock should.
+// lock returns a lock with the given wrong steps and the promises of a lock.
 func lock(name, about string, wrong steps) recipes.Subject {
 	return recipes.Subject{
 		Name: "zoo/" + name, About: "BROKEN: " + about, Recipe: recipes.RecipeLock,
@@ -28,7 +27,7 @@ func lock(name, about string, wrong steps) recipes.Subject {
 	}
 }
 
-// queue registers a queue that gets the steps wrong, and promises what a queue should.
+// queue registers a queue with the given wrong steps and the promises of a queue.
 func queue(name, about string, wrong queueSteps) {
 	recipes.Register(recipes.Subject{
 		Name: "zoo/" + name, About: "BROKEN: " + about, Recipe: recipes.RecipeQueue,

@@ -18,15 +18,15 @@ import (
 	"github.com/zkbench/zkbench/report/view"
 )
 
-// shown is an exhibit that was run, and what there is to say about it.
+// shown is an exhibit with its result.
 type shown struct {
 	exhibit
-	about string // the scenario's
+	about string // of the scenario
 	run   report.Result
 	view  *view.View
 }
 
-// drawAll makes the gallery of the runs that there are, and removes what it had of others.
+// drawAll renders the gallery from the existing runs, and removes pages of others.
 func drawAll(runs, out string) error {
 	var all []shown
 	for _, e := range exhibits() {
@@ -42,7 +42,7 @@ func drawAll(runs, out string) error {
 	}
 	files := map[string][]byte{}
 	for _, s := range all {
-		if s.run.Run.Incident != nil { // the table on the page of what was measured has them
+		if s.run.Run.Incident != nil { // these are in the table of measurements
 			continue
 		}
 		var page bytes.Buffer
@@ -63,7 +63,7 @@ func drawAll(runs, out string) error {
 	return write(out, files)
 }
 
-// judge reads the exhibit's run. What the machine is called is nobody's business.
+// judge reads the exhibit's run, without the machine's name.
 func (e exhibit) judge(runs string) (shown, error) {
 	dir := filepath.Join(runs, e.folder())
 	if _, err := os.Stat(filepath.Join(dir, report.ResultFile)); err != nil {
@@ -84,8 +84,8 @@ func (e exhibit) judge(runs string) (shown, error) {
 	return shown{e, s.About, c.Result, v}, nil
 }
 
-// write writes the files, and removes what was made before and is not among them. It refuses
-// what names this machine.
+// write writes the files, and removes earlier ones that are not among them. It fails if a file
+// names this machine.
 func write(out string, files map[string][]byte) error {
 	private, err := private()
 	if err != nil {
@@ -112,7 +112,7 @@ func write(out string, files map[string][]byte) error {
 	})
 }
 
-// private finds what must not be published: the machine's name, and folders of its user.
+// private matches what must not be published: the machine's name, and folders of its user.
 func private() (*regexp.Regexp, error) {
 	var words []string
 	host, err := os.Hostname()
@@ -131,10 +131,10 @@ func private() (*regexp.Regexp, error) {
 	return regexp.Compile(`(^|[^\w.-])(` + strings.Join(words, "|") + `)($|[^\w-])`)
 }
 
-// made says on top of a page that nobody is to edit it.
+// made is the first line of a generated page.
 const made = "<!-- Made by make gallery. Do not edit. -->\n\n"
 
-// index is the page that lists the others.
+// index returns the page that lists the others.
 func index(all []shown) string {
 	var b strings.Builder
 	b.WriteString(made + "# Gallery\n\nReports of real runs of the built-in scenarios, in small. Each is one page that needs no network: save it, and open it\n" +
@@ -149,7 +149,6 @@ func index(all []shown) string {
 	return b.String()
 }
 
-// kind is what a figure is called but for its trial.
 func kind(f *plot.Figure) string {
 	if f.Trial == "" {
 		return f.Name

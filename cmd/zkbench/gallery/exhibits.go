@@ -11,10 +11,10 @@ import (
 // exhibit is one run of the gallery.
 type exhibit struct {
 	name string   // of the scenario
-	set  []string // what is set in it: path=value
+	set  []string // its overrides: path=value
 }
 
-// small has what makes a scenario small enough for the gallery; the others are as they are.
+// small are overrides that make a scenario small enough for the gallery.
 var small = map[string][]string{
 	"herd":          {"phases.1.duration=8s"},
 	"herd-election": {"clients=[25]", "phases.2.duration=5s"},
@@ -31,17 +31,16 @@ var small = map[string][]string{
 	"paused-holder": {"subjects=[lock/predecessor, election/predecessor, lock/go-zookeeper, lock/curator, lock/kazoo]"},
 }
 
-// patient are the scenarios that ask what is safe, not how fast it is, and wait for sessions
-// to expire most of the time: a few may run side by side. The longest stand first.
+// patient are the scenarios about safety, which mostly wait for sessions to expire: a few may run
+// in parallel. The longest are first.
 var patient = []string{"audit", "zoo", "partition", "rolling", "succession", "flap"}
 
-// timed says whether the exhibit's numbers take a machine of its own.
 func (e exhibit) timed() bool {
 	return !strings.HasPrefix(e.name, "incident/") && !slices.Contains(patient, e.name)
 }
 
-// exhibits are all runs of the gallery, in the order in which it shows them: every built-in
-// scenario and every incident, but for upgrade, which takes two versions of ZooKeeper.
+// exhibits returns all runs of the gallery in order: every built-in scenario and incident, except
+// upgrade, which needs two versions of ZooKeeper.
 func exhibits() (out []exhibit) {
 	for _, name := range append(scenarios.Builtin(), scenarios.Incidents()...) {
 		if name != "upgrade" {
@@ -51,10 +50,10 @@ func exhibits() (out []exhibit) {
 	return out
 }
 
-// folder is the name of the run folder, and of the page.
+// folder returns the name of the run folder and of the page.
 func (e exhibit) folder() string { return strings.ReplaceAll(e.name, "/", "-") }
 
-// args plays the exhibit.
+// args returns the arguments that run the exhibit.
 func (e exhibit) args() []string {
 	out := []string{"run", e.name}
 	for _, s := range e.set {
@@ -63,7 +62,6 @@ func (e exhibit) args() []string {
 	return append(out, "--seed", strconv.Itoa(seed))
 }
 
-// command plays the exhibit, for whoever reads its page.
 func (e exhibit) command() string {
 	words := slices.Concat([]string{"zkbench"}, e.args())
 	for i, w := range words {
@@ -74,7 +72,6 @@ func (e exhibit) command() string {
 	return strings.Join(words, " ")
 }
 
-// load is the exhibit's scenario.
 func (e exhibit) load() (*scenarios.Scenario, error) {
 	name, text, err := scenarios.Source(e.name)
 	if err != nil {

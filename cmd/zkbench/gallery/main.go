@@ -1,11 +1,11 @@
-// Gallery makes docs/gallery: the reports of real runs of the built-in scenarios, and the
-// page "ZooKeeper recipes, measured". It is what make gallery runs.
+// Gallery generates docs/gallery: the reports of real runs of the built-in scenarios, and the page
+// "ZooKeeper recipes, measured". make gallery runs it.
 //
-//	go run ./cmd/zkbench/gallery              # runs everything, some 20 to 35 minutes on a quiet machine of two cores
-//	go run ./cmd/zkbench/gallery herd audit   # runs these; the others are drawn again from their last run
+//	go run ./cmd/zkbench/gallery              # runs everything, 20 to 35 minutes on a quiet machine with two cores
+//	go run ./cmd/zkbench/gallery herd audit   # runs these; the others are rendered from their last run
 //	go run ./cmd/zkbench/gallery -draw        # runs nothing
 //
-// The run folders stay in zkbench-out/gallery, and nobody commits them.
+// The run folders stay in zkbench-out/gallery, which is not committed.
 package main
 
 import (
@@ -27,7 +27,7 @@ import (
 	_ "github.com/zkbench/zkbench/recipes/zoo"
 )
 
-// seed is that of every run.
+// seed is the seed of every run.
 const seed = 1
 
 func main() {
@@ -60,10 +60,10 @@ func run(ctx context.Context, args []string) error {
 	return drawAll(*runs, *out)
 }
 
-// sideBySide is how many patient exhibits are played at once.
+// sideBySide is how many patient exhibits run in parallel.
 const sideBySide = 3
 
-// playAll plays the exhibits: those that are timed one after the other, then the patient ones.
+// playAll runs the timed exhibits one after the other, then the patient ones.
 func playAll(ctx context.Context, all []exhibit, program, runs string) error {
 	order := func(e exhibit) int {
 		return slices.Index(patient, e.name) + map[bool]int{true: len(patient)}[strings.Contains(e.name, "/")]
@@ -86,7 +86,7 @@ func playAll(ctx context.Context, all []exhibit, program, runs string) error {
 	return g.Wait()
 }
 
-// choose returns the exhibits of these names; all of none.
+// choose returns the exhibits with these names; all if there are none.
 func choose(names []string) (out []exhibit, err error) {
 	all := exhibits()
 	if len(names) == 0 {
@@ -102,12 +102,11 @@ func choose(names []string) (out []exhibit, err error) {
 	return out, nil
 }
 
-// play runs the exhibit, over what it left the last time. What could not be judged, or was
-// broken, is shown as it is.
+// play runs the exhibit, replacing its last run. Failed and unknown results are shown as they are.
 func (e exhibit) play(ctx context.Context, program, runs string) error {
 	start := time.Now()
 	cmd := exec.CommandContext(ctx, program, append(e.args(), "--quiet", "--force", "--out", filepath.Join(runs, e.folder()))...)
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it heals, and takes down what it has started
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it heals and tears down
 	said, err := cmd.CombinedOutput()
 	code := cmd.ProcessState.ExitCode()
 	var ended *exec.ExitError

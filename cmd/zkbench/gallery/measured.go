@@ -13,12 +13,12 @@ import (
 	"github.com/zkbench/zkbench/report/view"
 )
 
-// part is a part of the page of what was measured: of one run, the kinds of figures and the
-// tables that answer its question.
+// part is a section of the page of measurements: the figures and tables of one run that answer its
+// question.
 type part struct {
 	title, text string
 	of          string   // the exhibit
-	figures     []string // their kinds
+	figures     []string // kinds of figures
 	tables      func(*view.View) []view.Table
 }
 
@@ -43,7 +43,7 @@ func matrices(v *view.View) []view.Table {
 	return slices.DeleteFunc(slices.Clone(v.Tables), func(t view.Table) bool { return len(t.Marks) == 0 })
 }
 
-// measured is the page, and its figures by the names of their files.
+// measured returns the page, and its figures by file name.
 func measured(runs []shown) (text string, figures map[string]*plot.Figure) {
 	var b strings.Builder
 	figures = map[string]*plot.Figure{}
@@ -58,7 +58,7 @@ func measured(runs []shown) (text string, figures map[string]*plot.Figure) {
 	return b.String(), figures
 }
 
-// write writes the part, and adds its figures to those of the page.
+// write writes the section, and adds its figures to those of the page.
 func (p part) write(b *strings.Builder, s shown, figures map[string]*plot.Figure) {
 	fmt.Fprintf(b, "\n## %s\n\n%s\n\n**%s**\n", p.title, p.text, units.Markdown(s.view.Verdict))
 	for _, want := range p.figures {
@@ -77,8 +77,7 @@ func (p part) write(b *strings.Builder, s shown, figures map[string]*plot.Figure
 	fmt.Fprintf(b, "\nThe whole report: [%s.html](%s.html). To run it again:\n\n    %s\n", s.folder(), s.folder(), s.command())
 }
 
-// file is what the figure is called beside the page: after the scenario and its kind and,
-// where another trial has one, after its trial.
+// file returns the figure's file name: scenario, kind and, if ambiguous, trial.
 func (p part) file(f *plot.Figure, taken map[string]*plot.Figure) string {
 	name := kind(f)
 	if !strings.HasPrefix(name, p.of) {
@@ -91,7 +90,7 @@ func (p part) file(f *plot.Figure, taken map[string]*plot.Figure) string {
 	return file
 }
 
-// method says how, where and with what it was measured.
+// method describes how the measurements were made.
 func method(runs []shown) string {
 	if len(runs) == 0 {
 		return "Nothing was run.\n"
@@ -121,7 +120,7 @@ reached is unknown, and never a pass. [What the numbers mean](../NUMBERS.md) has
 `, units.Markdown(strings.Join(facts, ", ")), units.Markdown(r.Ensemble.About), units.Markdown(strings.Join(versions, ", ")), r.Start.UTC().Format("2006-01-02"), seed)
 }
 
-// incidents writes the table of known mistakes.
+// incidents writes the table of incidents.
 func incidents(b *strings.Builder, runs []shown) {
 	var results []report.Result
 	for _, s := range runs {

@@ -1,5 +1,5 @@
-// Package check holds a driver to the subject protocol, rule by rule, on a real ensemble.
-// It asks whether the driver translates; what its recipe is worth is for the scenarios.
+// Package check checks a driver against the subject protocol, rule by rule, on a real ensemble. It
+// checks the driver's translation; scenarios test its recipe.
 package check
 
 import (
@@ -15,17 +15,17 @@ import (
 	"github.com/zkbench/zkbench/recipes/driver/site"
 )
 
-// Ground is what a check needs of the ensemble and of the wire.
+// Ground is what a check needs of the ensemble and the wire.
 type Ground interface {
-	// Env is that of a new client: its listeners, for a recipe at path.
+	// Env returns that of a new client: its listeners, for a recipe at path.
 	Env(client int, path string) recipes.Env
-	// Make makes an empty persistent node, and those above it.
+	// Make creates an empty persistent node and its ancestors.
 	Make(ctx context.Context, path string) error
-	// Look returns a node's data, czxid and owner; czxid 0 where there is none.
+	// Look returns a node's data, czxid and owner; czxid 0 if it does not exist.
 	Look(ctx context.Context, path string) (data string, czxid, owner int64, err error)
 	// Below counts the ephemeral nodes of a session below path, at any depth.
 	Below(ctx context.Context, path string, session int64) (int, error)
-	// Cut breaks a client's connections and refuses others until restored is called.
+	// Cut breaks a client's connections and refuses new ones until restore is called.
 	Cut(client int) (restore func())
 	// End closes a client's session at the servers.
 	End(ctx context.Context, client int) error
@@ -36,32 +36,31 @@ const (
 	OK         = "ok"
 	Wrong      = "WRONG"
 	NotOffered = "not offered"
-	Unknown    = "unknown" // something else went wrong
+	Unknown    = "unknown" // another error
 )
 
-// Step is what came of one rule.
+// Step is the result of one rule.
 type Step struct {
 	Name, Rule string
 	Result     string
-	Why        string   // what is wrong, or worth saying
-	Exchange   []string // of a step that is wrong: the last lines, "> " sent and "< " received
+	Why        string   // the problem, or a remark
+	Exchange   []string // of a broken rule: the last lines, "> " sent and "< " received
 }
 
 // session timeout of the clients.
 const timeout = 4 * time.Second
 
-// Setting is what is checked, and where.
+// Setting is the driver to check, and its environment.
 type Setting struct {
 	Command host.Command
-	Stderr  string // a file whose name begins so gets what the driver prints; "" is nowhere
-	Owner   string // that the driver's process is marked with
+	Stderr  string // prefix of the file for the driver's stderr; "" discards it
+	Owner   string // mark of the driver's process
 	Ground  Ground
-	Root    string // of the part of the tree that is used
+	Root    string // of the subtree to use
 }
 
-// Run checks a driver, and calls each with every step. Each step that needs clients has
-// some of its own, and a part of the tree of its own. The error is that the ensemble does
-// not serve, or that ctx is done.
+// Run checks a driver, and calls each with every step. Each step has its own clients and subtree.
+// It fails if the ensemble does not serve or ctx is done.
 func Run(ctx context.Context, s Setting, each func(Step)) error {
 	p, err := host.Launch(s.Command, site.Here{}, s.Stderr, s.Owner, nil)
 	if err != nil {
@@ -80,13 +79,13 @@ func Run(ctx context.Context, s Setting, each func(Step)) error {
 		done := k.step(s)
 		each(done)
 		if p.Err() != nil && s.name != "end of stdin" {
-			return nil // nobody listens any more
+			return nil // the conversation has ended
 		}
 	}
 	return nil
 }
 
-// checker is a check under way.
+// checker is a running check.
 type checker struct {
 	Setting
 	ctx context.Context
@@ -95,25 +94,25 @@ type checker struct {
 	path    string // of the step
 	numbers int    // of clients so far
 	open    []*host.Client
-	said    []string    // of the step
+	said    []string
 	ended   atomic.Bool // in this step a grant has ended by itself
 }
 
-// step is one rule, and how it is checked.
+// step is one rule with its check.
 type step struct {
 	name, rule string
 	recipe     string // "queue", "grant" for locks and elections, "" for all
-	op         string // that has to be offered; "events" are, too; "" for none
+	op         string // operation that must be offered, or "events"; "" for none
 	run        func(*checker)
 }
 
-// wrong is a rule that is broken; it ends its step.
+// wrong is a broken rule; it ends its step.
 type wrong struct{ why string }
 
-// failed is an error of the ground; it ends its step.
+// failed is an error of the environment; it ends its step.
 type failed struct{ error }
 
-// concerns says whether the step is about the driver's recipe.
+// concerns reports whether the step applies to the driver's recipe.
 func (k *checker) concerns(s step) bool {
 	return s.recipe == "" || (s.recipe == "queue") == (k.p.Hello.Recipe == string(recipes.RecipeQueue))
 }
@@ -158,7 +157,7 @@ func (k *checker) step(s step) (done Step) {
 	return done
 }
 
-// must ends the step where the ground or the driver failed.
+// must ends the step if the environment or the driver failed.
 func (k *checker) must(err error) {
 	if err == nil {
 		return
@@ -169,7 +168,7 @@ func (k *checker) must(err error) {
 	panic(failed{err})
 }
 
-// be ends the step where a rule is broken.
+// be ends the step unless ok.
 func (k *checker) be(ok bool, format string, args ...any) {
 	if k.p.Err() != nil {
 		panic(wrong{k.p.Err().Error()})
@@ -179,12 +178,12 @@ func (k *checker) be(ok bool, format string, args ...any) {
 	}
 }
 
-// note says something beside an ok.
+// note adds a remark to a passed step.
 func (k *checker) note(format string, args ...any) {
 	k.said = append(k.said, fmt.Sprintf(format, args...))
 }
 
-// inWords joins what was noticed. What was noticed over and over stands there once.
+// inWords joins remarks, each once.
 func inWords(noticed []string) string {
 	times := map[string]int{}
 	var once []string

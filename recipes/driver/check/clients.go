@@ -40,26 +40,26 @@ func (k *checker) client() (*host.Client, chan recipes.Event) {
 
 func (k *checker) closeAll() {
 	for _, c := range k.open {
-		_ = c.Close(k.ctx) // a close that is wrong ends the conversation, or is in late
+		_ = c.Close(k.ctx)
 	}
 }
 
-// ask sends a request of a client that may not be open, and returns the answer.
+// ask sends a request of a client that may not be open, and returns the reply.
 func (k *checker) ask(op string, client int) lines.Reply {
 	a, err := k.p.Await(k.p.Send(lines.Request{Op: op, Client: &client}, nil), 10*time.Second)
 	k.must(err)
 	return a
 }
 
-// within is the step's context, for so long.
+// within returns the step's context with a timeout.
 func (k *checker) within(d time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(k.ctx, d)
 }
 
-// grantLimit is how long an acquire may take when nobody is in the way.
+// grantLimit bounds an acquire without competition.
 const grantLimit = 10 * time.Second
 
-// acquire has the client acquire what nobody holds.
+// acquire acquires without competition.
 func (k *checker) acquire(c *host.Client) recipes.Claim {
 	ctx, cancel := k.within(grantLimit)
 	defer cancel()
@@ -118,7 +118,6 @@ func (k *checker) beginTake(c *host.Client) *attempt {
 	return k.begin(func(ctx context.Context, a *attempt) { a.item, a.err = c.Take(ctx) })
 }
 
-// returns says whether the attempt returns within a time.
 func (a *attempt) returns(limit time.Duration) bool {
 	select {
 	case <-a.done:
@@ -128,7 +127,7 @@ func (a *attempt) returns(limit time.Duration) bool {
 	}
 }
 
-// waits ends the step if the attempt returns, while somebody is in its way.
+// waits ends the step if the attempt returns although another client holds.
 func (k *checker) waits(a *attempt, what string) {
 	returned := a.returns(300 * time.Millisecond)
 	if returned && k.ended.Load() {

@@ -13,7 +13,7 @@ import (
 	"github.com/zkbench/zkbench/recipes/driver/site"
 )
 
-// steps are all that is checked, in order.
+// steps are all checks, in order.
 var steps = []step{
 	{"hello", "hello says what the driver is; what is absent is not promised", "", "", checkHello},
 	{"protocol number", "another protocol number is answered unsupported", "", "", checkNumber},
@@ -94,13 +94,13 @@ func checkNotOpen(k *checker) {
 	k.failed(op, 1_000_000, "no such client is open")
 }
 
-// failed asks for something that must be answered failed, and why says why.
+// failed makes a request that must be answered with failed, for the reason why.
 func (k *checker) failed(op string, client int, why string) {
 	a := k.ask(op, client)
 	k.be(a.Error != nil && a.Error.Kind == lines.Failed, "%s, and %s of client %d was answered %s: it has to be answered with an error of kind failed", why, op, client, answered(a))
 }
 
-// answered is an answer in words.
+// answered describes a reply.
 func answered(a lines.Reply) string {
 	if a.Error == nil {
 		return "ok"
@@ -159,7 +159,7 @@ func checkContention(k *checker) {
 	defer waiting.giveUp()
 	k.waits(waiting, "a second client's acquire, while the first holds,")
 	k.must(k.p.MeasureClock(1))
-	c, _ := k.client() // an open beside a waiting acquire
+	c, _ := k.client()
 	k.be(c != nil, "")
 	k.release(a)
 	k.be(waiting.returns(grantLimit), "the holder has released, and the client that waits was not granted within %v", grantLimit)
@@ -170,7 +170,7 @@ func checkContention(k *checker) {
 func checkHolds(k *checker) {
 	c, _ := k.client()
 	wants := []bool{false, true, false}
-	if k.p.Hello.Requeues { // once it has let go it may lead again
+	if k.p.Hello.Requeues { // once it has released it may lead again
 		wants = wants[:2]
 	}
 	for _, want := range wants {
@@ -206,7 +206,7 @@ func checkCancel(k *checker) {
 	session := b.Seen().Session
 	k.be(k.until(timeout, func() bool { return k.nodes(session) == 0 }), "a session timeout after cancelled its node is still there")
 	k.release(a)
-	if k.p.Hello.Requeues { // it may lead again before anybody asks
+	if k.p.Hello.Requeues { // it may lead again by itself
 		err := a.Close(k.ctx)
 		k.be(err == nil, "close: %v", err)
 	}

@@ -49,11 +49,11 @@ func checkEvents(k *checker) {
 	k.be(got == recipes.EventLost, "the session was closed at the servers, and then the driver said %s, not lost", said(got))
 }
 
-// said is an event in words.
+// said describes an event.
 func said(kind recipes.EventKind) string { return cmp.Or(string(kind), "nothing") }
 
-// ofSession returns the next event of the session within a time; "" without one. A recipe may
-// end a grant with the connection, and say so before or after.
+// ofSession returns the next event of the session within a time, or "". A recipe may end a grant
+// with the connection, and report that before or after.
 func (k *checker) ofSession(events chan recipes.Event, limit time.Duration) recipes.EventKind {
 	late := time.After(limit)
 	for {
@@ -73,7 +73,7 @@ func (k *checker) ofSession(events chan recipes.Event, limit time.Duration) reci
 func checkLostSession(k *checker) {
 	c, events := k.client()
 	if k.p.Hello.Recipe != string(recipes.RecipeQueue) {
-		k.acquire(c) // many recipes tell only who holds
+		k.acquire(c) // many recipes notify only a holder
 	}
 	gone := c.Seen().Session
 	restore := k.Ground.Cut(c.Number())
@@ -89,12 +89,12 @@ func checkLostSession(k *checker) {
 	k.client()
 }
 
-// afterthought is how long after its client has connected a driver may take to tell.
+// afterthought is how long a driver may take to report an event after its client has connected.
 const afterthought = 500 * time.Millisecond
 
-// neverRestored ends the step where the client says restored, and its session is gone. A
-// driver that takes a new session for the one before says so when that is connected. Many
-// clients connect no more once they have said lost: they have a session timeout to do it.
+// neverRestored ends the step if the client reports restored although its session has ended. A
+// driver that takes a new session for the old one reports that when it has connected. Many clients
+// do not connect after lost: they have a session timeout to do it.
 func (k *checker) neverRestored(c *host.Client, events <-chan recipes.Event, gone int64) {
 	lost := false
 	listen := func() {
@@ -130,7 +130,7 @@ func checkEnd(k *checker) {
 	}
 }
 
-// untilGround waits until a session has no node in line, where no driver runs any more.
+// untilGround waits until a session has no node in line, when no driver runs any more.
 func (k *checker) untilGround(limit time.Duration, session int64) bool {
 	return k.until(limit, func() bool {
 		n, err := k.Ground.Below(k.ctx, k.path, session)

@@ -1,5 +1,5 @@
-// Package clock maps the clocks of other processes and machines to this process's, and says
-// by how much that may be wrong.
+// Package clock maps the clocks of other processes and machines to this process's, with a bound on
+// the error.
 package clock
 
 import (
@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// Map maps another clock to ours, by round trips in which it was read. The zero value knows
-// none. All methods are safe to call from any goroutine.
+// Map maps another clock to ours, from round trips in which it was read. The zero value has none.
+// All methods are safe for concurrent use.
 //
-// A round trip says that the other clock showed Now at some instant between Sent and Got.
-// Two clocks may drift apart, so that for other readings this interval grows with the time
-// between. What lies in the intervals of all round trips is the truth, and the middle of it is
-// taken: the shortest of them count, and those near in time.
+// A round trip shows that the other clock read Now at an instant between Sent and Got. Clocks
+// drift, so for other readings this interval grows with the time in between. The true time is in
+// the intervals of all round trips; the middle of their intersection is used. The shortest round
+// trips count, and those near in time.
 type Map struct {
 	mu        sync.Mutex
-	elsewhere bool // it is another machine's: never taken for ours
-	differs   bool // it has been seen not to be this machine's monotonic clock
+	elsewhere bool // of another machine: never taken for ours
+	differs   bool // known to differ from this machine's monotonic clock
 	base      time.Time
 	baseRaw   int64  // this machine's monotonic clock at base
 	window    []Trip // the last of them
@@ -29,30 +29,30 @@ type Map struct {
 // Trip is a round trip to another clock.
 type Trip struct {
 	Sent, Got     time.Time
-	Before, After int64 // this machine's monotonic clock ([Monotonic]), around both
-	Now           int64 // what the other clock showed, in ns
+	Before, After int64 // this machine's monotonic clock ([Monotonic]) before and after
+	Now           int64 // reading of the other clock, in ns
 }
 
 func (t Trip) took() time.Duration { return t.Got.Sub(t.Sent) }
 
 const (
-	windowTrips = 64   // that the mapping is taken from: clocks drift
-	tripsKept   = 3600 // that percentiles are taken from
-	// drift is by how much two clocks may run apart, and wander is by how much their drift
-	// may change within a window: a crystal keeps some 100 ppm, and NTP turns a clock by at most 500.
+	windowTrips = 64   // round trips used for the mapping: clocks drift
+	tripsKept   = 3600 // round trips used for percentiles
+	// drift bounds the drift between two clocks, and wander its change within a window: a crystal
+	// keeps some 100 ppm, and NTP adjusts a clock by at most 500.
 	drift  = 600e-6
 	wander = 20e-6
 )
 
-// Elsewhere says that the clock is another machine's: it is not taken for this one's, even
-// where both show the same by chance.
+// Elsewhere marks the clock as another machine's: it is not taken for this one's, even if both show
+// the same by chance.
 func (m *Map) Elsewhere() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.elsewhere = true
 }
 
-// Add takes in a round trip.
+// Add adds a round trip.
 func (m *Map) Add(t Trip) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -70,8 +70,8 @@ func (m *Map) Add(t Trip) {
 	}
 }
 
-// At returns when the clock stood at ns, and by how much that may be wrong. A process that
-// reads this machine's monotonic clock, as most do, has ours: every round trip shows it.
+// At returns when the clock read ns, and the bound of the error. A process that reads this
+// machine's monotonic clock, as most do, has no error: every round trip confirms it.
 func (m *Map) At(ns int64) (t time.Time, wrong time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -82,8 +82,7 @@ func (m *Map) At(ns int64) (t time.Time, wrong time.Duration) {
 	for _, trip := range m.window[1:] {
 		from, to := m.rate.bounds(trip, ns)
 		if to.Before(first) || from.After(last) {
-			// No two clocks that run like these would show this: something stood still
-			// between reading and writing. The later ones are right.
+			// Contradictory readings: a clock was read late. The later ones are right.
 			first, last = from, to
 			continue
 		}
@@ -98,10 +97,10 @@ func (m *Map) At(ns int64) (t time.Time, wrong time.Duration) {
 	return first.Add(half), half
 }
 
-// rate is how fast the other clock runs: ns of ours to one of its own.
+// rate bounds the speed of the other clock: ns of ours per ns of its own.
 type rate struct{ least, most float64 }
 
-// fit learns the rate from round trips far apart: the longer the time between, the less their
+// fit derives the rate from round trips far apart: the longer the time in between, the less their
 // own length matters.
 func fit(window []Trip) rate {
 	r := rate{1 - drift, 1 + drift}
@@ -119,29 +118,28 @@ func fit(window []Trip) rate {
 	}
 	least := float64(b.Sent.Sub(a.Got))/span - wander
 	most := float64(b.Got.Sub(a.Sent))/span + wander
-	if least > r.most || most < r.least { // it is no clock: leave it at what clocks do
+	if least > r.most || most < r.least { // inconsistent: use the limits of normal clocks
 		return r
 	}
 	return rate{max(least, r.least), min(most, r.most)}
 }
 
-// bounds are the earliest and the latest instant at which the clock can have stood at ns, by
-// one round trip.
+// bounds returns the earliest and the latest instant at which the clock can have read ns, by one
+// round trip.
 func (r rate) bounds(t Trip, ns int64) (first, last time.Time) {
 	d := float64(ns - t.Now)
 	low, high := d*r.least, d*r.most
 	return t.Sent.Add(time.Duration(min(low, high))), t.Got.Add(time.Duration(max(low, high)))
 }
 
-// Trips returns how long the round trips took.
 func (m *Map) Trips() []time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.took)
 }
 
-// Last returns when the last round trip was begun: the other side lived after it. It is zero
-// before the first.
+// Last returns when the last round trip began: the other side was alive after it. It is zero before
+// the first.
 func (m *Map) Last() time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -151,7 +149,7 @@ func (m *Map) Last() time.Time {
 	return m.window[len(m.window)-1].Sent
 }
 
-// About says how the clock is mapped.
+// About describes the mapping.
 func (m *Map) About() string {
 	if _, wrong := m.At(m.Latest()); wrong > 0 {
 		return "its clock is its own, and mapped to within " + wrong.String()
@@ -159,7 +157,7 @@ func (m *Map) About() string {
 	return "its clock is the machine's monotonic clock"
 }
 
-// Percentiles returns the p50 and p99.
+// Percentiles returns p50 and p99.
 func Percentiles(took []time.Duration) (p50, p99 time.Duration) {
 	if len(took) == 0 {
 		return 0, 0
@@ -168,7 +166,7 @@ func Percentiles(took []time.Duration) (p50, p99 time.Duration) {
 	return took[len(took)/2].Round(100), took[len(took)*99/100].Round(100)
 }
 
-// Latest is what the other clock showed last, in ns.
+// Latest returns the last reading of the other clock, in ns.
 func (m *Map) Latest() int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()

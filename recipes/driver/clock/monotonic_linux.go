@@ -2,9 +2,9 @@ package clock
 
 import "golang.org/x/sys/unix"
 
-// Monotonic is CLOCK_MONOTONIC in ns, which drivers read as well.
+// Monotonic returns CLOCK_MONOTONIC in ns, which drivers read as well.
 func Monotonic() int64 {
 	var t unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &t) // every Linux has it
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &t) // always available on Linux
 	return t.Nano()
 }

@@ -2,5 +2,5 @@
 
 package clock
 
-// Monotonic is no driver's clock here: its offset is measured.
+// Monotonic is not available on this system: the offset to drivers' clocks is measured.
 func Monotonic() int64 { return -1 }

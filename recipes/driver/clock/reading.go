@@ -8,20 +8,19 @@ import (
 	"time"
 )
 
-// Skew names the environment variable that makes the clocks of an agent and of our drivers
-// wrong, to try out what that does: by how much they are ahead, and by how many millionths
-// they run too fast: "5s" or "-2s,200ppm".
+// Skew names the environment variable that makes the clocks of an agent and of our drivers wrong,
+// for tests: an offset, and a deviation of the rate: "5s" or "-2s,200ppm".
 const Skew = "ZKBENCH_SKEW"
 
-// Own is this process's clock, as it is told to others: where we can read it, the machine's
-// monotonic clock, unless it is skewed.
+// Own is this process's clock as reported to others: the machine's monotonic clock if it can be
+// read, unless it is skewed.
 type Own struct {
-	start   time.Time // when it stood at raw
+	start   time.Time // when it read raw
 	raw     int64
-	tooFast float64 // of 1
+	tooFast float64 // relative to 1
 }
 
-// NewOwn returns a clock that is wrong by what skew says, as [Skew] does; "" is right.
+// NewOwn returns a clock with the error in skew, as for [Skew]; "" for none.
 func NewOwn(skew string) (Own, error) {
 	o := Own{start: time.Now(), raw: Monotonic()}
 	if skew == "" {
@@ -39,7 +38,7 @@ func NewOwn(skew string) (Own, error) {
 	return o, nil
 }
 
-// At is what the clock showed at t, in ns.
+// At returns the clock's reading at t, in ns.
 func (o Own) At(t time.Time) int64 {
 	since := t.Sub(o.start)
 	return o.raw + int64(since) + int64(float64(since)*o.tooFast)
@@ -48,8 +47,7 @@ func (o Own) At(t time.Time) int64 {
 // own is the clock of this process.
 var own, errOwn = NewOwn(os.Getenv(Skew))
 
-// Reading is what this process's clock showed at t, in ns.
+// Reading returns the reading of this process's clock at t, in ns.
 func Reading(t time.Time) int64 { return own.At(t) }
 
-// CheckSkew says what is wrong with the value of [Skew].
 func CheckSkew() error { return errOwn }

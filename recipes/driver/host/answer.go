@@ -21,12 +21,11 @@ func (s spent) Unwrap() error { return s.error }
 
 func (s spent) Is(target error) bool { return slices.Contains(s.is, target) }
 
-// unfinished says that an operation may have had its effect.
+// unfinished marks an error of an operation that may have had an effect.
 func unfinished(err error) error { return fmt.Errorf("%w: %w", recipes.ErrUnfinished, err) }
 
-// ready says why the client cannot begin an operation; one that was closed because it could
-// not be cancelled is opened again.
-// lost is closed when the session goes while the operation is under way.
+// ready returns why the client cannot begin an operation; one that was closed because it could not
+// be cancelled is opened again. lost is closed when the session is lost during the operation.
 func (c *Client) ready() (lost <-chan struct{}, err error) {
 	if err := c.p.Err(); err != nil {
 		return nil, err
@@ -42,13 +41,13 @@ func (c *Client) ready() (lost <-chan struct{}, err error) {
 	return lost, err
 }
 
-// operate has the driver carry out an operation, and returns an answer that is ok. taken is
-// called with any answer before what the driver says next; nil is allowed.
+// operate makes the driver perform an operation, and returns a reply that is ok. taken, if not nil,
+// is called with any reply before later lines of the driver.
 func (c *Client) operate(ctx context.Context, r lines.Request, taken func(lines.Reply)) (lines.Reply, error) {
 	return c.begin(r, taken)(ctx)
 }
 
-// begin sends an operation. finish waits until it has returned.
+// begin sends an operation. finish waits for its return.
 func (c *Client) begin(r lines.Request, taken func(lines.Reply)) (finish func(context.Context) (lines.Reply, error)) {
 	lost, err := c.ready()
 	if err != nil {
@@ -58,7 +57,7 @@ func (c *Client) begin(r lines.Request, taken func(lines.Reply)) (finish func(co
 	return func(ctx context.Context) (lines.Reply, error) { return c.finish(ctx, k, lost) }
 }
 
-// finish waits until an operation has returned.
+// finish waits for the return of an operation.
 func (c *Client) finish(ctx context.Context, k *Call, lost <-chan struct{}) (lines.Reply, error) {
 	var late <-chan time.Time
 	for {
@@ -67,7 +66,7 @@ func (c *Client) finish(ctx context.Context, k *Call, lost <-chan struct{}) (lin
 			return a, c.judge(ctx, k, a)
 		case <-c.p.broken:
 			return lines.Reply{}, unfinished(c.p.Err())
-		case <-lost: // the recipe may go on in a new session
+		case <-lost: // the recipe may continue in a new session
 			lost, late = nil, time.After(c.env.Timeout)
 		case <-late:
 			why := fmt.Errorf("%s: the session was lost, and the operation has not returned for another session timeout: %w", k.Op, recipes.ErrSessionEnded)
@@ -92,7 +91,7 @@ func (c *Client) silentSinceLoss() bool {
 	return c.env.Requests() == c.requestsAtLoss
 }
 
-// giveUp ends an operation that nobody waits for any more.
+// giveUp ends an operation that is no longer needed.
 func (c *Client) giveUp(ctx context.Context, k *Call) (lines.Reply, error) {
 	why := fmt.Errorf("%s: %w", k.Op, context.Cause(ctx))
 	if slices.Contains(c.p.Hello.Ops, "cancel") {
@@ -111,7 +110,7 @@ func (c *Client) giveUp(ctx context.Context, k *Call) (lines.Reply, error) {
 	return lines.Reply{}, unfinished(why)
 }
 
-// await waits for the answer of an operation that was cancelled.
+// await waits for the reply to a cancelled operation.
 func (c *Client) await(ctx context.Context, k *Call) (lines.Reply, error) {
 	limit := c.env.Timeout + cancelLimit
 	a, err := c.p.answer(k, limit)
@@ -126,8 +125,6 @@ func (c *Client) await(ctx context.Context, k *Call) (lines.Reply, error) {
 	return lines.Reply{}, unfinished(err)
 }
 
-// leave closes the client under an operation. What the operation answers is void: the
-// session ends.
 func (c *Client) leave(k *Call, why error) (lines.Reply, error) {
 	if err := c.shut(); err != nil {
 		return lines.Reply{}, unfinished(err)
@@ -148,19 +145,19 @@ func (c *Client) leave(k *Call, why error) (lines.Reply, error) {
 	return lines.Reply{}, why
 }
 
-// spend says that nothing but Close may follow, not before settle has passed.
+// spend allows only Close from now on, which waits for settle.
 func (c *Client) spend(why spent, settle time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.spent, c.settle = why, time.Now().Add(settle)
 }
 
-// aftermath is how long an acquire or a release of unknown outcome has to show, beyond a
-// session timeout, what becomes of its node. The verdict on nodes that stay behind counts from
-// 2 s after the fault, and gives a recipe 2 s at least to remove it.
+// aftermath is how long the outcome of an acquire or release with an unknown result may take to
+// show in the tree, beyond a session timeout. The verdict on leftover nodes counts from 2 s after
+// the fault, and allows a recipe at least 2 s to remove them.
 const aftermath = 5 * time.Second
 
-// judge says what an answer means, and takes its times.
+// judge interprets a reply and its times.
 func (c *Client) judge(ctx context.Context, k *Call, a lines.Reply) error {
 	var times lines.Times
 	if a.OK != nil {
@@ -207,7 +204,7 @@ func (c *Client) judge(ctx context.Context, k *Call, a lines.Reply) error {
 	return unfinished(err)
 }
 
-// within is t, or the end of an exchange that it lies beyond by no more than a clock's error.
+// within returns t, or the end of the exchange if t is outside by no more than a clock's error.
 func within(t, first, last time.Time) time.Time {
 	switch {
 	case t.Before(first):
@@ -218,12 +215,12 @@ func within(t, first, last time.Time) time.Time {
 	return t
 }
 
-// timesSlack is by how much a driver's times may lie outside of the exchange that they are
-// of, beyond the error of its clock, before they are wrong.
+// timesSlack is by how much a driver's times may be outside of their exchange, beyond the error of
+// its clock, before they are wrong.
 const timesSlack = 5 * time.Millisecond
 
-// takeTimes takes the times of an answer, mapped to our clock. Without them the operation
-// was called when its line was written, and returned when the answer was read.
+// takeTimes stores the times of a reply, mapped to our clock. Without them the operation was called
+// when its line was written, and returned when the reply was read.
 func (c *Client) takeTimes(k *Call, t lines.Times) error {
 	times := recipes.Times{Called: k.wrote, Returned: k.read}
 	switch {

@@ -11,7 +11,7 @@ import (
 type Breach struct {
 	Driver   string
 	Rule     string
-	Line     string   // that breaks it; "" where there is none
+	Line     string   // the line that breaks it, or ""
 	Exchange []string // the lines before it, "> " sent and "< " received
 }
 
@@ -29,17 +29,17 @@ func (p *Process) breach(line, rule string) *Breach {
 	return &Breach{p.command.Name, p.redact(rule), p.redact(shortened(line)), slices.Clone(p.last.lines)}
 }
 
-// redacted stands for a password in what is printed and stored.
+// redacted replaces passwords in what is printed and stored.
 const redacted = "(redacted)"
 
-// hide makes redact replace what authenticates a client, and its part after the user's name. The
-// caller holds p.mu.
+// hide makes redact replace a client's credentials, and the part after the user's name. The caller
+// holds p.mu.
 func (p *Process) hide(auth string) {
 	_, password, _ := strings.Cut(auth, ":")
 	for _, secret := range []string{auth, password} {
 		if secret != "" && !slices.Contains(p.secrets, secret) {
 			p.secrets = append(p.secrets, secret)
-			quoted, _ := json.Marshal(secret) // as it stands in a line of the protocol
+			quoted, _ := json.Marshal(secret)
 			if inner := string(quoted[1 : len(quoted)-1]); inner != secret {
 				p.secrets = append(p.secrets, inner)
 			}
@@ -69,7 +69,7 @@ func (e *exchange) add(mark, line string) {
 	e.lines = append(e.lines, mark+shortened(line))
 }
 
-// shortened is a line as it is shown.
+// shortened truncates a line for display.
 func shortened(line string) string {
 	const most = 300
 	line = strings.TrimRight(line, "\r\n")

@@ -13,26 +13,26 @@ import (
 	"github.com/zkbench/zkbench/recipes/driver/internal/lines"
 )
 
-// Client is a client of a driver. It is a recipes.Contender and a recipes.QueueClient:
-// which of them the driver's recipe decides.
+// Client is a client of a driver. It is a recipes.Contender or a recipes.QueueClient, depending on
+// the driver's recipe.
 type Client struct {
 	p   *Process
 	env recipes.Env
 
 	mu      sync.Mutex
-	open    bool      // the driver has it
-	spent   error     // nothing but Close may follow; nil while it may
+	open    bool      // open in the driver
+	spent   error     // why only Close may follow, or nil
 	settle  time.Time // Close waits until then
 	claim   recipes.Claim
-	session int64         // of the last answer that showed one
-	token   int64         // of what it holds; 0
-	lost    chan struct{} // closed when its session goes while an operation is under way
+	session int64         // from the last reply with one
+	token   int64         // of its grant; 0 for none
+	lost    chan struct{} // closed when its session is lost during an operation
 	times   recipes.Times
 
-	requestsAtLoss int64 // see Env.Requests; when the last loss was reported
+	requestsAtLoss int64 // see Env.Requests; at the last loss
 }
 
-// Open has the process make a client.
+// Open opens a client in the process.
 func (p *Process) Open(ctx context.Context, env recipes.Env) (*Client, error) {
 	c := &Client{p: p, env: env, lost: make(chan struct{})}
 	return c, c.openNow()
@@ -42,10 +42,10 @@ func (c *Client) request(op string) lines.Request {
 	return lines.Request{Op: op, Client: &c.env.Client}
 }
 
-// errNoAuth is of a driver on an ensemble that it cannot use.
+// errNoAuth is returned for a driver that does not support the ensemble's authentication.
 var errNoAuth = errors.New("the ensemble has its clients authenticate, and this driver does not offer to: it has to heed auth and acl in open, and to name auth among the ops of its hello (zkbench help drivers)")
 
-// openNow opens the client, which the driver does not have.
+// openNow opens the client in the driver.
 func (c *Client) openNow() error {
 	if len(c.env.Auth) > 0 && !slices.Contains(c.p.Hello.Ops, lines.OpAuth) {
 		return errNoAuth
@@ -74,7 +74,7 @@ func (c *Client) openNow() error {
 	return err
 }
 
-// opened takes in the answer to open.
+// opened handles the reply to open.
 func (c *Client) opened(a lines.Reply) {
 	if a.OK == nil {
 		return
@@ -84,8 +84,7 @@ func (c *Client) opened(a lines.Reply) {
 	c.open, c.session = true, c.seen(a.OK).Session
 }
 
-// seen is what an answer says of the session, the node and its token, and where it is
-// silent what the wire shows.
+// seen returns session, node and token from a reply, and if it has none from the tap.
 func (c *Client) seen(ok *lines.OK) (claim recipes.Claim) {
 	if c.env.Seen != nil {
 		claim = c.env.Seen()
@@ -104,11 +103,11 @@ func (c *Client) seen(ok *lines.OK) (claim recipes.Claim) {
 	return claim
 }
 
-// eventKinds are the events that a driver has.
+// eventKinds are the events of the protocol.
 var eventKinds = []recipes.EventKind{recipes.EventSuspended, recipes.EventRestored, recipes.EventLost, recipes.EventEnded}
 
-// event takes in an event of the client. What ends a belief counts from the earliest
-// moment at which it can have been delivered, what restores it from the latest.
+// event handles an event of the client. An event that ends a belief counts from its earliest
+// possible time, one that restores it from the latest.
 func (c *Client) event(r lines.Reply, read time.Time) {
 	e := recipes.Event{Kind: recipes.EventKind(r.Event), At: read}
 	if r.At != nil {
@@ -139,14 +138,14 @@ func (c *Client) event(r lines.Reply, read time.Time) {
 	}
 }
 
-// Acquire returns when the driver's recipe has granted. Once ctx is done it is cancelled;
-// a driver that cannot cancel has its client closed, and opened again for what comes next.
+// Acquire returns when the driver's recipe has granted. When ctx is done it is cancelled; if the
+// driver cannot cancel, the client is closed, and opened again for the next operation.
 func (c *Client) Acquire(ctx context.Context) (recipes.Claim, error) {
 	return c.acquire(ctx, c.request("acquire"))
 }
 
-// AcquireWithin is the recipe's own timed try; the error wraps recipes.ErrNotAcquired when
-// the time has passed.
+// AcquireWithin is the recipe's own timed try; the error wraps recipes.ErrNotAcquired if the time
+// has passed.
 func (c *Client) AcquireWithin(ctx context.Context, limit time.Duration) (recipes.Claim, error) {
 	r := c.request("acquire")
 	ms := limit.Milliseconds()
@@ -165,7 +164,7 @@ func (c *Client) acquire(ctx context.Context, r lines.Request) (recipes.Claim, e
 	return claim, nil
 }
 
-// granted takes in the answer to acquire, before any event that follows it.
+// granted handles the reply to acquire, before any later event.
 func (c *Client) granted(a lines.Reply) {
 	if a.OK == nil {
 		return
@@ -176,7 +175,7 @@ func (c *Client) granted(a lines.Reply) {
 	c.claim, c.session, c.token = claim, claim.Session, claim.Token
 }
 
-// Release lets go.
+// Release releases the grant.
 func (c *Client) Release(ctx context.Context) error {
 	_, err := c.operate(ctx, c.request("release"), func(lines.Reply) {
 		c.mu.Lock()
@@ -215,8 +214,8 @@ func (c *Client) Take(ctx context.Context) ([]byte, error) {
 // Write writes to the resource on the client's session.
 func (c *Client) Write(ctx context.Context, value string) error { return c.BeginWrite(value)(ctx) }
 
-// BeginWrite sends a write to the resource, also to a process that is paused. finish waits
-// until it has returned.
+// BeginWrite sends a write to the resource, also to a process that is paused. finish waits for the
+// reply.
 func (c *Client) BeginWrite(value string) (finish func(context.Context) error) {
 	r := c.request("write")
 	r.Value = value
@@ -224,11 +223,10 @@ func (c *Client) BeginWrite(value string) (finish func(context.Context) error) {
 	return func(ctx context.Context) error { _, err := f(ctx); return err }
 }
 
-// Holds asks whether the recipe says that the client holds.
+// Holds asks the recipe whether the client holds.
 func (c *Client) Holds() (bool, error) { return c.BeginHolds()() }
 
-// BeginHolds sends the question, also to a process that is paused. answer waits for what it
-// says.
+// BeginHolds sends that question, also to a process that is paused. answer waits for the reply.
 func (c *Client) BeginHolds() (answer func() (bool, error)) {
 	k := c.p.Send(c.request("holds"), nil)
 	return func() (bool, error) {
@@ -247,9 +245,8 @@ func (c *Client) BeginHolds() (answer func() (bool, error)) {
 	}
 }
 
-// Close has the driver end the client's session. After an acquire or a release of unknown
-// outcome it waits first, so that what the recipe does about it shows: whose node stays and
-// blocks the others is seen to.
+// Close makes the driver close the client's session. After an acquire or a release with an unknown
+// outcome it waits first, so that the recipe's clean-up, or its absence, shows.
 func (c *Client) Close(context.Context) error {
 	c.mu.Lock()
 	open, settle := c.open, time.Until(c.settle)
@@ -270,7 +267,7 @@ func (c *Client) Close(context.Context) error {
 	return err
 }
 
-// shut has the driver close the client; it can be opened again.
+// shut makes the driver close the client; it can be opened again.
 func (c *Client) shut() error {
 	a, _, err := c.p.ask(c.request("close"), closeLimit, func(lines.Reply) { c.p.listen(c.env.Client, nil) })
 	c.mu.Lock()
@@ -282,28 +279,26 @@ func (c *Client) shut() error {
 	return err
 }
 
-// Times are those of the operation that returned last.
 func (c *Client) Times() recipes.Times {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.times
 }
 
-// Process is the process that the client is in.
+// Process returns the client's process.
 func (c *Client) Process() *Process { return c.p }
 
-// Offers says whether the driver has an operation that it need not have.
+// Offers reports whether the driver has an optional operation.
 func (c *Client) Offers(op string) bool { return slices.Contains(c.p.Hello.Ops, op) }
 
-// Number is the client's.
+// Number returns the client's number.
 func (c *Client) Number() int { return c.env.Client }
 
-// Session is the session that the last answer showed.
+// Session returns the session of the last reply.
 func (c *Client) Session() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.session
 }
 
-// Seen is what the wire shows of the client.
 func (c *Client) Seen() recipes.Claim { return c.env.Seen() }

@@ -7,7 +7,7 @@ import (
 	"github.com/zkbench/zkbench/recipes/driver/internal/lines"
 )
 
-// keepTime asks the driver's clock until the conversation ends.
+// keepTime reads the driver's clock until the conversation ends.
 func (p *Process) keepTime() {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
@@ -37,16 +37,16 @@ func (p *Process) askClock() error {
 		return err
 	}
 	if watch.met() {
-		return nil // it shows how long the pause was
+		return nil // it would measure the pause
 	}
 	p.clock.Add(clock.Trip{Sent: c.wrote, Got: c.read, Before: before, After: after, Now: int64(*a.OK.Now)})
 	return nil
 }
 
-// Overhead returns the p50 and p99 of the clock's round trips.
+// Overhead returns p50 and p99 of the clock's round trips.
 func (p *Process) Overhead() (p50, p99 time.Duration) { return clock.Percentiles(p.clock.Trips()) }
 
-// MeasureClock asks the driver's clock so many times.
+// MeasureClock reads the driver's clock that many times.
 func (p *Process) MeasureClock(times int) error {
 	for range times {
 		if err := p.askClock(); err != nil {
@@ -56,5 +56,5 @@ func (p *Process) MeasureClock(times int) error {
 	return nil
 }
 
-// ClockIs says how the driver's clock is mapped.
+// ClockIs describes the mapping of the driver's clock.
 func (p *Process) ClockIs() string { return p.clock.About() }

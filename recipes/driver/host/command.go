@@ -1,15 +1,13 @@
-// Package host is zkbench's end of the subject protocol (docs/PROTOCOL.md): it starts a
-// driver's processes, speaks with them in lines of JSON, and makes a [recipes.Subject] of
-// what they say they are.
+// Package host is zkbench's side of the subject protocol (docs/PROTOCOL.md): it starts a driver's
+// processes, exchanges lines of JSON with them, and makes a [recipes.Subject] from their hello.
 //
 //	subject := host.Subject(host.Command{Name: "lock/mine", Args: []string{"python3", "driver.py"}})
 //
-// # How to read it
+// # Files
 //
-// process.go starts and ends a process. talk.go sends requests and reads replies, breach.go
-// says which rule a wrong line breaks. greet.go says hello, clock.go keeps the map of the
-// driver's clock. client.go is a client of the recipe, answer.go what the answers mean,
-// subject.go the whole.
+// process.go starts and stops a process. talk.go sends requests and reads replies, breach.go
+// describes broken rules. greet.go sends hello, clock.go maps the driver's clock. client.go is a
+// client of the recipe, answer.go interprets replies, subject.go combines them.
 package host
 
 import (
@@ -22,13 +20,13 @@ import (
 	"github.com/zkbench/zkbench/recipes"
 )
 
-// Command is how a driver is started.
+// Command starts a driver.
 type Command struct {
 	Name      string   // of the subject: lock/..., election/... or queue/...
 	Args      []string // the program and its arguments
-	Env       []string // KEY=value, beside those of this process
-	Dir       string   // to start it in; "" is here
-	Processes int      // over which the clients are spread, at least; 0 is as few as can carry them
+	Env       []string // KEY=value, in addition to this process's
+	Dir       string   // working directory; "" is the current one
+	Processes int      // minimum number of processes for the clients; 0 is as few as can carry them
 }
 
 // Split splits a command line into words as a shell would, without running one.
@@ -40,7 +38,7 @@ func Split(line string) ([]string, error) {
 	return words, err
 }
 
-// RecipeOf is the recipe that a subject's name begins with.
+// RecipeOf returns the recipe in a subject's name.
 func RecipeOf(name string) (recipes.Recipe, error) {
 	first, rest, _ := strings.Cut(name, "/")
 	r := recipes.Recipe(first)

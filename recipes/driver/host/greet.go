@@ -8,10 +8,10 @@ import (
 	"github.com/zkbench/zkbench/recipes/driver/internal/lines"
 )
 
-// greetings is how many clock round trips a conversation begins with.
+// greetings is the number of clock round trips at the start of a conversation.
 const greetings = 50
 
-// Greet says hello and learns the driver's clock, which is then asked every second.
+// Greet sends hello and maps the driver's clock, which is then read every second.
 func (p *Process) Greet() error {
 	a, _, err := p.ask(lines.Request{Op: "hello", Protocol: lines.Protocol}, helloLimit, nil)
 	switch {
@@ -35,7 +35,7 @@ func (p *Process) Greet() error {
 	return nil
 }
 
-// lastSaid is the last line that the process has written.
+// lastSaid returns the last line that the process has printed.
 func (p *Process) lastSaid() string {
 	for _, line := range slices.Backward(p.Exchange()) {
 		if said, ok := strings.CutPrefix(line, "< "); ok {

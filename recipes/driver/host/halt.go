@@ -9,16 +9,15 @@ import (
 	"github.com/zkbench/zkbench/recipes/driver/site"
 )
 
-// A process can be paused, as by a debugger or a hypervisor, and killed. While it is paused
-// its silence breaks no rule.
+// A process can be paused, as by a debugger or a hypervisor, and killed. While it is paused its
+// silence breaks no rule.
 
-// Running is the process as its machine has started it.
+// Running returns the process on its machine.
 func (p *Process) Running() site.Process { return p.run }
 
-// PID is the id of the process, and of the group that it and all that it starts are in.
 func (p *Process) PID() int { return p.run.PID() }
 
-// Pause stops the process and all that it has started: SIGSTOP. Resume lets them go on.
+// Pause stops the process group with SIGSTOP; Resume continues it.
 func (p *Process) Pause() error {
 	if err := p.here(); err != nil {
 		return err
@@ -31,8 +30,8 @@ func (p *Process) Pause() error {
 	return nil
 }
 
-// Resume lets a process that is paused go on: SIGCONT. Safe to call twice, and of one that
-// has ended.
+// Resume continues a paused process with SIGCONT. It may be called twice, and after the process has
+// ended.
 func (p *Process) Resume() error {
 	if p.here() != nil {
 		return nil
@@ -44,7 +43,7 @@ func (p *Process) Resume() error {
 	return nil
 }
 
-// here says that the process has ended.
+// here returns an error if the process has ended.
 func (p *Process) here() error {
 	select {
 	case <-p.ended:
@@ -54,9 +53,8 @@ func (p *Process) here() error {
 	}
 }
 
-// Kill ends the process and all that it has started: SIGKILL. It returns when they are gone.
-// Its clients are gone with it: their operations return an error, after which they are opened
-// anew, which fails until Replace is called.
+// Kill kills the process group with SIGKILL and waits for its end. Operations of its clients return
+// an error; the clients must be opened again, which fails until Replace is called.
 func (p *Process) Kill() error {
 	p.mu.Lock()
 	p.killed = true
@@ -70,27 +68,27 @@ func (p *Process) Kill() error {
 	}
 }
 
-// Replace lets another process take the place of one that was killed. It is started when a
-// client is opened in it.
+// Replace allows a new process in place of a killed one. It is started when a client is opened in
+// it.
 func (p *Process) Replace() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.replaced = true
 }
 
-// gone says whether the process was killed, and whether another may take its place.
+// gone reports whether the process was killed, and whether it may be replaced.
 func (p *Process) gone() (killed, replaced bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.killed, p.replaced
 }
 
-// errKilled is why operations of a killed process's clients have ended.
+// errKilled is the error of operations of a killed process.
 func (p *Process) errKilled() error {
 	return fmt.Errorf("%s: the client's process %d was killed: %w", p.command.Name, p.PID(), recipes.ErrSessionEnded)
 }
 
-// halts are the times in which a process is paused.
+// halts records the times in which a process is paused.
 type halts struct {
 	mu    sync.Mutex
 	since time.Time // zero while it runs
@@ -114,7 +112,7 @@ func (h *halts) end(now time.Time) {
 	}
 }
 
-// until returns how long the process was paused until now, and how often.
+// until returns for how long the process was paused until now, and how often.
 func (h *halts) until(now time.Time) (time.Duration, int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -124,11 +122,11 @@ func (h *halts) until(now time.Time) (time.Duration, int) {
 	return h.total + now.Sub(h.since), h.count
 }
 
-// stopwatch measures time in which a process is not paused.
+// stopwatch measures time without pauses.
 type stopwatch struct {
 	halts  *halts
 	begun  time.Time
-	halted time.Duration // before
+	halted time.Duration // paused time before the start
 	count  int
 }
 
@@ -138,14 +136,14 @@ func (h *halts) stopwatch() stopwatch {
 	return s
 }
 
-// left returns how much is left of a limit; at least a moment while the process is paused.
+// left returns the rest of a limit; at least a moment while the process is paused.
 func (s stopwatch) left(limit time.Duration) time.Duration {
 	now := time.Now()
 	halted, _ := s.halts.until(now)
 	return limit - now.Sub(s.begun) + halted - s.halted
 }
 
-// met says whether the process was paused meanwhile.
+// met reports whether the process was paused since the start.
 func (s stopwatch) met() bool {
 	halted, count := s.halts.until(time.Now())
 	return count > s.count || halted > s.halted

@@ -8,35 +8,35 @@ import (
 	"sync"
 )
 
-// output keeps what a process prints on stderr in a file, another in every trial. There is
-// no file before there is something in it.
+// output writes a process's stderr to a file, a new one for every trial. The file is created with
+// its first bytes.
 type output struct {
 	mu   sync.Mutex
-	path string // "" is nowhere
+	path string // "" discards
 	file *os.File
-	kept string // the file that has what was printed last; "" for none
+	kept string // the file with the last output; "" for none
 
-	secrets []string // are replaced in what is kept
-	written int64    // bytes, in the file
-	dropped int64    // bytes, beyond fileLimit
-	tail    []byte   // what was printed last, at most tailLimit
+	secrets []string // replaced in the output
+	written int64    // bytes in the file
+	dropped int64    // bytes beyond fileLimit
+	tail    []byte   // the end of the output, at most tailLimit
 }
 
-// fileLimit bounds a file, in bytes. What is printed beyond it is dropped, but for the last
-// tailLimit bytes.
+// fileLimit bounds a file, in bytes. Output beyond it is dropped, except for the last tailLimit
+// bytes.
 const fileLimit = 4 << 20
 
-// hide has these texts replaced in what is kept.
+// hide makes the output replace these texts.
 func (o *output) hide(secrets []string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.secrets = slices.Clone(secrets)
 }
 
-// tailLimit is how much of what was printed is remembered, in bytes.
+// tailLimit is the size of the tail, in bytes.
 const tailLimit = 4096
 
-// Write implements io.Writer. What cannot be kept is dropped: the process must not wait.
+// Write implements io.Writer. Output that cannot be stored is dropped: the process must not block.
 func (o *output) Write(b []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -63,8 +63,7 @@ func (o *output) Write(b []byte) (int, error) {
 	return n, nil
 }
 
-// to has what comes from now on kept in another file. What was printed so far belongs to
-// that of before, and is forgotten where another file follows.
+// to switches to another file, if path is not "" with an empty tail.
 func (o *output) to(path string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -81,15 +80,15 @@ func (o *output) to(path string) {
 	}
 }
 
-// where is the file; "" for nowhere, and while there is nothing in it.
+// where returns the file; "" if there is none or it is empty.
 func (o *output) where() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.kept
 }
 
-// lastLine is the last line that begins without a space, as an error does where a stack
-// follows, or else the last line; "" before there is any.
+// lastLine returns the last line that begins without a space, such as an error before a stack
+// trace, or else the last line; "" without output.
 func (o *output) lastLine() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -102,7 +101,7 @@ func (o *output) lastLine() string {
 	return shortened(all[len(all)-1])
 }
 
-// end returns the last lines that were printed, at most endLines.
+// end returns the last lines of output, at most endLines.
 func (o *output) end() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()

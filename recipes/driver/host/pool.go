@@ -11,15 +11,15 @@ import (
 	"github.com/zkbench/zkbench/recipes/driver/site"
 )
 
-// pool has processes that wait for the next trial of a run: to start a JVM takes a second.
+// pool has idle processes for the next trial of a run: starting a JVM takes a second.
 type pool struct {
 	mu     sync.Mutex
-	idle   map[string][]*Process // by their command
-	ended  []*Process            // while they waited
+	idle   map[string][]*Process // by command
+	ended  []*Process
 	closed bool
 }
 
-// poolOf is the pool of a run; nil where nothing is kept.
+// poolOf returns the pool of a run; nil if processes are not kept.
 func poolOf(k *recipes.Kept) *pool {
 	if k == nil {
 		return nil
@@ -33,7 +33,7 @@ func key(c Command, on string) string {
 	return fmt.Sprintf("%q %q %q %q %q", c.Name, c.Args, env, c.Dir, on)
 }
 
-// take returns a process that waits; nil where there is none.
+// take returns an idle process, or nil.
 func (q *pool) take(c Command, on site.Site) *Process {
 	if q == nil {
 		return nil
@@ -52,8 +52,7 @@ func (q *pool) take(c Command, on site.Site) *Process {
 	return nil
 }
 
-// keep keeps a process for the next trial, and reports whether it does: not one in which
-// anything went wrong.
+// keep keeps a process for the next trial, and reports whether it does: not if it had an error.
 func (q *pool) keep(p *Process) bool {
 	if q == nil || !p.sound() {
 		return false
@@ -69,7 +68,7 @@ func (q *pool) keep(p *Process) bool {
 	return true
 }
 
-// Close ends all processes that wait.
+// Close stops all idle processes.
 func (q *pool) Close() error {
 	q.mu.Lock()
 	q.closed = true
@@ -84,7 +83,7 @@ func (q *pool) Close() error {
 	return nil
 }
 
-// sound says that nothing has gone wrong in the process, and that nothing is under way.
+// sound reports whether the process had no error and has no operation in progress.
 func (p *Process) sound() bool {
 	if p.halts.stopwatch().count > 0 {
 		return false
@@ -98,8 +97,7 @@ func (p *Process) sound() bool {
 	return !busy && p.wrong == nil && !p.leaving && len(p.late) == 0 && len(p.clients) == 0
 }
 
-// attach gives the process to a trial: the file for what it prints, and whom to tell what it
-// does wrong.
+// attach assigns the process to a trial: the file for its output, and the function for its errors.
 func (p *Process) attach(stderr string, wrong func(error)) {
 	p.output.to(stderr)
 	p.mu.Lock()

@@ -8,12 +8,12 @@ import (
 	"github.com/zkbench/zkbench/recipes/driver/site"
 )
 
-// ErrExited is wrapped by the error of [Probe] for a program that ended before it said hello.
+// ErrExited is wrapped by the error of [Probe] for a program that exited before it answered hello.
 var ErrExited = errors.New("the program ended before it answered hello")
 
-// Probe starts the program on this machine, has it say hello, and ends it: what is wrong with it
-// shows before an ensemble is started. mark is the value of [Mark]. The error has the last lines
-// that the program printed on stderr.
+// Probe starts the program on this machine, sends hello, and stops it, so that problems show before
+// an ensemble is started. mark is the value of [Mark]. The error has the last lines of the
+// program's stderr.
 func Probe(c Command, mark string) error {
 	p, err := Launch(c, site.Here{}, "", mark, nil)
 	if err != nil {

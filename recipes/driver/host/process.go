@@ -11,36 +11,36 @@ import (
 	"github.com/zkbench/zkbench/recipes/driver/site"
 )
 
-// Mark names the environment variable that a driver's processes carry. Its value is the
-// process that has started them, as recipes.Trial.Owner has it.
+// Mark names the environment variable of a driver's processes. Its value is the process that has
+// started them, as in recipes.Trial.Owner.
 const Mark = "ZKBENCH_DRIVER"
 
-// endLimit is how long a driver may take to exit once its stdin has ended.
+// endLimit bounds the exit of a driver after its stdin has ended.
 const endLimit = 10 * time.Second
 
 // Process is a driver's process, and the conversation with it.
 type Process struct {
-	Hello lines.Hello // what it says it is, once Greet has returned
+	Hello lines.Hello // valid once Greet has returned
 
 	command  Command
 	run      site.Process
 	machine  string        // its name; "" is this one
-	output   *output       // what it prints on stderr
-	ended    chan struct{} // closed when it has exited and all that it said is read
-	broken   chan struct{} // closed when it is not listened to any more
+	output   *output       // its stderr
+	ended    chan struct{} // closed when it has exited and all its output is read
+	broken   chan struct{} // closed when the conversation has ended
 	clock    clock.Map
 	halts    halts
-	greeting string // the answer to hello
+	greeting string // the reply to hello
 
 	writing  sync.Mutex
 	mu       sync.Mutex
 	wrong    error // why broken is closed
 	onWrong  func(error)
-	leaving  bool // it was asked to end
+	leaving  bool
 	killed   bool // by us
-	replaced bool // another process may take its place
+	replaced bool // another process may replace it
 	last     exchange
-	secrets  []string // that are never printed or stored
+	secrets  []string // never printed or stored
 	late     []string
 	lastID   int64
 	calls    map[int64]*Call
@@ -50,9 +50,9 @@ type Process struct {
 	state    string // how it exited
 }
 
-// Launch starts a process on a machine. What it prints goes to the file stderr; "" is
-// nowhere. mark is the value of Mark. wrong is called once, when the process breaks a rule or
-// exits in the middle. Stop must be called.
+// Launch starts a process on a machine. Its stderr goes to the file stderr; "" discards it. mark is
+// the value of Mark. wrong is called once, when the process breaks a rule or exits unexpectedly.
+// Stop must be called.
 func Launch(c Command, on site.Site, stderr, mark string, wrong func(error)) (*Process, error) {
 	p := &Process{
 		command: c, output: &output{}, ended: make(chan struct{}), broken: make(chan struct{}),
@@ -77,7 +77,7 @@ func Launch(c Command, on site.Site, stderr, mark string, wrong func(error)) (*P
 	return p, nil
 }
 
-// listening reads what the process says until it has exited, and all that it printed is kept.
+// listening reads the process's output until it has exited and all output is stored.
 func (p *Process) listening(kept <-chan struct{}) {
 	go p.cut()
 	p.read(p.run.Stdout())
@@ -94,8 +94,8 @@ func (p *Process) listening(kept <-chan struct{}) {
 	close(p.ended)
 }
 
-// cut ends what is read of a process that has exited: somebody who has left its group may keep
-// its pipes open.
+// cut ends the reading of an exited process's pipes, which processes outside its group may keep
+// open.
 func (p *Process) cut() {
 	<-p.run.Exited()
 	late := time.Now().Add(time.Second)
@@ -103,7 +103,7 @@ func (p *Process) cut() {
 	_ = p.run.Stderr().SetReadDeadline(late)
 }
 
-// exited says that the process has ended.
+// exited records that the process has ended.
 func (p *Process) exited() {
 	lost := p.run.Lost()
 	p.mu.Lock()
@@ -119,7 +119,7 @@ func (p *Process) exited() {
 	p.fail(p.breach("", fmt.Sprintf("it exited in the middle (%s)%s; a driver runs until its stdin is closed", p.state, p.said())))
 }
 
-// said is what the process printed last, and where to read the rest.
+// said returns the process's last output, and where to find the rest.
 func (p *Process) said() string {
 	said := ""
 	if line := p.output.lastLine(); line != "" {
@@ -131,8 +131,8 @@ func (p *Process) said() string {
 	return said
 }
 
-// Stop ends the process: its stdin ends, and what has not exited 10 s later is killed. The
-// error says that, or that it exited with an error.
+// Stop stops the process: its stdin ends, and it is killed if it has not exited 10 s later. The
+// error reports that, or its exit with an error.
 func (p *Process) Stop() error {
 	p.stop.Do(func() {
 		p.mu.Lock()
@@ -140,7 +140,7 @@ func (p *Process) Stop() error {
 		sound := p.wrong == nil
 		p.mu.Unlock()
 		_ = p.Resume()
-		_ = p.run.Stdin().Close() // it reads the end, or has exited
+		_ = p.run.Stdin().Close() // the program sees the end, or has exited
 		late := time.NewTimer(endLimit)
 		defer late.Stop()
 		select {

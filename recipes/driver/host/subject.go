@@ -19,8 +19,6 @@ import (
 	"github.com/zkbench/zkbench/recipes/driver/site"
 )
 
-// Subject is the recipe that the command's processes drive. What it promises is known once
-// a trial starts.
 func Subject(c Command) recipes.Subject {
 	recipe, _ := RecipeOf(c.Name)
 	return recipes.Subject{
@@ -39,11 +37,11 @@ type driver struct {
 	trial   recipes.Trial
 	pool    *pool
 
-	each int // clients in a process that may share one; 0 is all
+	each int // clients per process; 0 is all
 
 	mu      sync.Mutex
 	seats   map[string]*started // by the name of the seat
-	killed  []*started          // whose seats others have taken
+	killed  []*started          // replaced by others
 	stopped bool
 }
 
@@ -55,7 +53,7 @@ type started struct {
 	ready atomic.Bool // it has greeted
 }
 
-// seat is the machine of a client, and the name of the process there that carries it.
+// seat returns the machine of a client, and the name of its process there.
 func (d *driver) seat(client int) (on site.Site, name string, err error) {
 	on = site.Here{}
 	if d.trial.Site != nil {
@@ -69,7 +67,7 @@ func (d *driver) seat(client int) (on site.Site, name string, err error) {
 	return on, name, nil
 }
 
-// process names the process that carries a client, of those on its machine.
+// process names the process of a client, among those on its machine.
 func (d *driver) process(client int) string {
 	if d.trial.Alone != nil && d.trial.Alone(client) && d.command.Processes == 0 {
 		return fmt.Sprintf("client-%d", client)
@@ -81,7 +79,7 @@ func (d *driver) process(client int) string {
 	return strconv.Itoa(n)
 }
 
-// start starts the first process, which says what the subject is.
+// start starts the first process, whose hello describes the subject.
 func (d *driver) start() (recipes.Subject, error) {
 	p, err := d.carrier(0)
 	if err != nil {
@@ -98,7 +96,7 @@ func (d *driver) start() (recipes.Subject, error) {
 	return s, err
 }
 
-// SubjectOf is the subject that a process says it is. The error is what is wrong with that.
+// SubjectOf returns the subject described by a process's hello. It fails if the hello is invalid.
 func SubjectOf(c Command, p *Process) (recipes.Subject, error) {
 	s, h := Subject(c), p.Hello
 	if s.Recipe != "" && h.Recipe != string(s.Recipe) {
@@ -116,7 +114,7 @@ func SubjectOf(c Command, p *Process) (recipes.Subject, error) {
 	return s, checkHello(p, h)
 }
 
-// checkHello says what is wrong with the words of a hello.
+// checkHello checks the values of a hello.
 func checkHello(p *Process, h lines.Hello) error {
 	wrong := func(what, has string, may ...string) error {
 		if has == "" || slices.Contains(may, has) {
@@ -142,7 +140,7 @@ func checkHello(p *Process, h lines.Hello) error {
 	return wrong("delivery", h.Promises.Delivery, string(recipes.ExactlyOnce), string(recipes.AtLeastOnce), string(recipes.AtMostOnce))
 }
 
-// open opens a client in the process that carries its number.
+// open opens a client in its process.
 func (d *driver) open(ctx context.Context, env recipes.Env) (recipes.Client, error) {
 	p, err := d.carrier(env.Client)
 	if err != nil {
@@ -155,8 +153,8 @@ func (d *driver) open(ctx context.Context, env recipes.Env) (recipes.Client, err
 	return c, nil
 }
 
-// carrier returns the process that carries a client. It is started if it is the first time, or
-// if the one before it was killed and may be replaced.
+// carrier returns the process of a client. It is started at the first call, or if the last one was
+// killed and may be replaced.
 func (d *driver) carrier(client int) (*Process, error) {
 	on, seat, err := d.seat(client)
 	if err != nil {
@@ -189,10 +187,10 @@ func (d *driver) carrier(client int) (*Process, error) {
 	return s.p, s.p.Err()
 }
 
-// starting limits how many processes start at the same time: one takes a processor for a second.
+// starting bounds how many processes start at the same time: one uses a processor for a second.
 var starting = make(chan struct{}, max(2, runtime.NumCPU()))
 
-// taken returns who is in a seat.
+// taken returns the process in a seat.
 func (d *driver) taken(seat string) (*started, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -212,7 +210,7 @@ func (d *driver) taken(seat string) (*started, error) {
 	return s, nil
 }
 
-// pipe returns the p50 and p99 of all processes' round trips, and how many there were.
+// pipe returns p50 and p99 of all processes' round trips, and their number.
 func (d *driver) pipe() (p50, p99 time.Duration, of int) {
 	var took []time.Duration
 	for _, s := range d.all() {
@@ -224,21 +222,20 @@ func (d *driver) pipe() (p50, p99 time.Duration, of int) {
 	return p50, p99, len(took)
 }
 
-// all returns all processes of the trial.
 func (d *driver) all() []*started {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return append(slices.Collect(maps.Values(d.seats)), d.killed...)
 }
 
-// stop ends all processes, side by side, but for those that are kept.
+// stop stops all processes in parallel, except those that are kept.
 func (d *driver) stop() {
 	d.mu.Lock()
 	d.stopped = true
 	d.mu.Unlock()
 	var all sync.WaitGroup
 	for _, s := range d.all() {
-		s.once.Do(func() {}) // waits for one that is being started, and begins none
+		s.once.Do(func() {}) // waits for a start in progress
 		if s.p != nil && !d.pool.keep(s.p) {
 			all.Go(func() { _ = s.p.Stop() })
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/zkbench/zkbench/recipes/driver/internal/lines"
 )
 
-// Err is why the process is not listened to any more; nil while it is.
+// Err returns why the conversation has ended; nil while it lasts.
 func (p *Process) Err() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -47,12 +47,11 @@ func (p *Process) fail(why error) {
 type Call struct {
 	lines.Request
 	wrote, read time.Time
-	taken       func(lines.Reply) // called with the answer before anything that comes after it; nil is allowed
+	taken       func(lines.Reply) // called with the reply before any later line; may be nil
 	answer      chan lines.Reply
 }
 
-// Send sends a request. taken is called with the answer before anything that comes after
-// it; nil is allowed.
+// Send sends a request. taken, if not nil, is called with the reply before any later line.
 func (p *Process) Send(r lines.Request, taken func(lines.Reply)) *Call {
 	c := &Call{taken: taken, answer: make(chan lines.Reply, 1)}
 	p.writing.Lock()
@@ -62,7 +61,7 @@ func (p *Process) Send(r lines.Request, taken func(lines.Reply)) *Call {
 	r.ID = p.lastID
 	c.Request = r
 	p.calls[r.ID] = c
-	line, _ := json.Marshal(r) // texts and numbers
+	line, _ := json.Marshal(r) // cannot fail: texts and numbers
 	for _, a := range r.Auth {
 		p.hide(a.Auth)
 	}
@@ -77,8 +76,8 @@ func (p *Process) Send(r lines.Request, taken func(lines.Reply)) *Call {
 	return c
 }
 
-// write writes a line, and reports false where the process does not read. On another error it
-// has ended, which is noticed where its output ends.
+// write writes a line. It returns false if the process does not read. On another error the process
+// has ended, which is detected at the end of its output.
 func (p *Process) write(line []byte) bool {
 	for watch := p.halts.stopwatch(); ; {
 		_ = p.run.Stdin().SetWriteDeadline(time.Now().Add(max(watch.left(endLimit), tryAgain)))
@@ -92,13 +91,13 @@ func (p *Process) write(line []byte) bool {
 	}
 }
 
-// tryAgain is how often is looked whether a process is still paused.
+// tryAgain is the interval of checks for the end of a pause.
 const tryAgain = 50 * time.Millisecond
 
-// errSilent says that an answer did not come.
+// errSilent means that a reply did not come.
 var errSilent = errors.New("silence")
 
-// answer waits for the answer to a request, for as long as the process is not paused.
+// answer waits for the reply to a request; time in which the process is paused does not count.
 func (p *Process) answer(c *Call, limit time.Duration) (lines.Reply, error) {
 	for watch := p.halts.stopwatch(); watch.left(limit) > 0; {
 		select {
@@ -112,15 +111,14 @@ func (p *Process) answer(c *Call, limit time.Duration) (lines.Reply, error) {
 	return lines.Reply{}, errSilent
 }
 
-// ask sends a request and waits for the answer.
+// ask sends a request and waits for the reply.
 func (p *Process) ask(r lines.Request, limit time.Duration, taken func(lines.Reply)) (lines.Reply, *Call, error) {
 	c := p.Send(r, taken)
 	a, err := p.Await(c, limit)
 	return a, c, err
 }
 
-// Await waits for the answer to a request: a silence for longer than limit ends the
-// conversation.
+// Await waits for the reply to a request: a silence for longer than limit ends the conversation.
 func (p *Process) Await(c *Call, limit time.Duration) (lines.Reply, error) {
 	a, err := p.answer(c, limit)
 	if !errors.Is(err, errSilent) {
@@ -131,7 +129,7 @@ func (p *Process) Await(c *Call, limit time.Duration) (lines.Reply, error) {
 	return lines.Reply{}, err
 }
 
-// read takes in what the process says until its end.
+// read handles the process's lines until its output ends.
 func (p *Process) read(stdout io.Reader) {
 	r := bufio.NewReaderSize(stdout, lines.MaxLine+1)
 	for {
@@ -149,13 +147,13 @@ func (p *Process) read(stdout io.Reader) {
 	}
 }
 
-// take takes in a line.
+// take handles a line.
 func (p *Process) take(line []byte, now time.Time) {
 	if p.Err() != nil {
 		return
 	}
 	p.mu.Lock()
-	if len(p.secrets) > 0 { // a driver that repeats them must not get them into a record
+	if len(p.secrets) > 0 { // a driver that repeats passwords must not get them into a record
 		line = []byte(p.redact(string(line)))
 	}
 	p.mu.Unlock()
@@ -171,7 +169,7 @@ func (p *Process) take(line []byte, now time.Time) {
 	}
 }
 
-// heard keeps a line for whom it may concern later. The clock's concern nobody.
+// heard stores a line for later errors. Lines about the clock are not stored.
 func (p *Process) heard(r lines.Reply, line []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -183,7 +181,7 @@ func (p *Process) heard(r lines.Reply, line []byte) {
 	p.last.add("< ", string(line))
 }
 
-// answered gives an answer to the call that waits for it.
+// answered passes a reply to its call.
 func (p *Process) answered(r lines.Reply, now time.Time) error {
 	id := int64(*r.ID)
 	p.mu.Lock()
@@ -207,7 +205,7 @@ func (p *Process) answered(r lines.Reply, now time.Time) error {
 	return nil
 }
 
-// closed notes the operations of a client that were under way when its close was answered.
+// closed records which operations of a client were in progress when its close was answered.
 func (p *Process) closed(client int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -218,15 +216,14 @@ func (p *Process) closed(client int) {
 	}
 }
 
-// Late returns what broke a rule and did no harm: what came too late.
+// Late returns harmless breaches of rules: lines that came too late.
 func (p *Process) Late() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.late)
 }
 
-// event gives an event to its client. One of a client that has been closed comes too late,
-// and is nobody's.
+// event passes an event to its client. One of a closed client comes too late, and is dropped.
 func (p *Process) event(r lines.Reply, now time.Time) error {
 	if r.Client == nil {
 		return errors.New("an event names its client")
@@ -246,10 +243,10 @@ func (p *Process) event(r lines.Reply, now time.Time) error {
 	return nil
 }
 
-// mostLate bounds the number of late events that are kept.
+// mostLate bounds the number of stored late events.
 const mostLate = 100
 
-// listen has f called with the events of a client; nil ends that.
+// listen registers f for the events of a client; nil unregisters.
 func (p *Process) listen(client int, f func(lines.Reply, time.Time)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -260,7 +257,7 @@ func (p *Process) listen(client int, f func(lines.Reply, time.Time)) {
 	}
 }
 
-// Limits on how long the answers may take that the driver itself gives.
+// Limits of replies that the driver gives without the recipe.
 const (
 	helloLimit  = 30 * time.Second // a JVM starts
 	clockLimit  = 10 * time.Second

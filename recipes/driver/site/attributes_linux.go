@@ -8,17 +8,15 @@ import (
 	"syscall"
 )
 
-// detach makes the process the leader of a group of its own, so that all that it starts
-// ends with it, and so that Ctrl-C is for us alone. The kernel ends it when the thread ends
-// that has started it.
+// detach makes the process the leader of a group of its own, so that everything that it starts ends
+// with it, and Ctrl-C does not reach it. The kernel kills it when the thread that started it ends.
 func detach(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	asOneself(cmd.SysProcAttr)
 }
 
-// asOneself lets a driver find itself the user that has called us, where we are root only
-// in a user namespace that zkbench has made: a runtime may look for its files in the home of
-// whom it takes itself for.
+// asOneself runs a driver as the calling user if we are root only in a user namespace of zkbench: a
+// runtime may look for files in its user's home.
 func asOneself(a *syscall.SysProcAttr) {
 	if os.Getenv("ZKBENCH_ROOTLESS") == "" { // see package rootless
 		return
@@ -32,10 +30,10 @@ func asOneself(a *syscall.SysProcAttr) {
 	a.GidMappings = []syscall.SysProcIDMap{{ContainerID: group, HostID: 0, Size: 1}}
 }
 
-// outside returns who our id 0 is outside of our user namespace; -1 where that is not the
-// only id in it.
+// outside returns the ID outside of our user namespace for ID 0 inside; -1 if other IDs are mapped
+// too.
 func outside(idMap string) int {
-	text, _ := os.ReadFile(idMap) // empty then
+	text, _ := os.ReadFile(idMap) // then empty
 	fields := strings.Fields(string(text))
 	if len(fields) != 3 || fields[0] != "0" || fields[2] != "1" {
 		return -1
@@ -47,8 +45,8 @@ func outside(idMap string) int {
 	return id
 }
 
-// killAll ends the process and all that it has started.
-func killAll(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) } // fails where nothing is left
+// killAll kills the process and everything that it has started.
+func killAll(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) } // fails if they have ended
 
 func pauseAll(cmd *exec.Cmd) error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGSTOP) }
 

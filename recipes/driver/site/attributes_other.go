@@ -9,7 +9,7 @@ import (
 
 func detach(*exec.Cmd) {}
 
-func killAll(cmd *exec.Cmd) { _ = cmd.Process.Kill() } // fails where it has ended
+func killAll(cmd *exec.Cmd) { _ = cmd.Process.Kill() }
 
 var errNoPause = errors.New("a process can be paused on Linux only")
 

@@ -9,10 +9,8 @@ import (
 // Here is this machine.
 type Here struct{}
 
-// Name implements Site.
 func (Here) Name() string { return "" }
 
-// Start implements Site.
 func (Here) Start(p Program) (Process, error) {
 	ours, theirs, err := openPipes()
 	if err != nil {
@@ -38,7 +36,7 @@ type here struct {
 	exited chan struct{}
 }
 
-// run starts the program on a thread that stays until it has ended.
+// run starts the program on a thread that exists until it has ended.
 func (h *here) run() error {
 	started := make(chan error)
 	go func() {
@@ -49,7 +47,7 @@ func (h *here) run() error {
 		if err != nil {
 			return
 		}
-		_ = h.cmd.Wait() // how it ended is in ProcessState
+		_ = h.cmd.Wait()
 		killAll(h.cmd)
 		close(h.exited)
 	}()
@@ -66,5 +64,4 @@ func (h *here) State() (text string, code int) {
 	return h.cmd.ProcessState.String(), h.cmd.ProcessState.ExitCode()
 }
 
-// Lost implements Process: this machine is always in sight.
 func (h *here) Lost() bool { return false }

@@ -8,11 +8,11 @@ import (
 	"os"
 )
 
-// Inside is this process: what it starts is a function, which reads what a program would read
-// from its stdin, writes what it would print, and returns when in ends.
+// Inside is this process as a site: it runs a function, which reads the program's stdin from in,
+// writes its stdout to out, and returns when in ends.
 type Inside func(ctx context.Context, in io.Reader, out io.Writer) error
 
-// Start starts the function. What it says of itself goes to stderr.
+// Start starts the function. Its error goes to stderr.
 func (serve Inside) Start() (Process, error) {
 	ours, theirs, err := openPipes()
 	if err != nil {
@@ -30,13 +30,13 @@ func (serve Inside) Start() (Process, error) {
 	return p, nil
 }
 
-// inside is a function at work.
+// inside is a running function.
 type inside struct {
 	pipes
-	theirs []*os.File // what it reads and writes
+	theirs []*os.File // its ends of the pipes
 	cancel context.CancelFunc
 	exited chan struct{}
-	err    error // how it returned, once exited is closed
+	err    error // its result, once exited is closed
 }
 
 var errInside = errors.New("it runs in the process of an agent, which cannot be stopped for it")
@@ -46,7 +46,7 @@ func (p *inside) Pause() error            { return errInside }
 func (p *inside) Resume() error           { return errInside }
 func (p *inside) Exited() <-chan struct{} { return p.exited }
 
-// Kill has the function return as soon as it can.
+// Kill makes the function return as soon as it can.
 func (p *inside) Kill() {
 	p.cancel()
 	closeAll(p.theirs)
@@ -59,5 +59,5 @@ func (p *inside) State() (text string, code int) {
 	return "it has ended", 0
 }
 
-// Lost implements Process: whoever calls that is in this process, too.
+// Lost implements Process: the caller is in this process too.
 func (p *inside) Lost() bool { return false }

@@ -2,7 +2,6 @@ package site
 
 import "os"
 
-// pipes are our ends of a program's.
 type pipes struct{ stdin, stdout, stderr *os.File }
 
 // openPipes opens pipes. theirs are the program's ends, in the same order.
@@ -24,7 +23,7 @@ func openPipes() (ours pipes, theirs [3]*os.File, err error) {
 
 func closeAll(files []*os.File) {
 	for _, f := range files {
-		_ = f.Close() // fails where it is nil
+		_ = f.Close()
 	}
 }
 

@@ -1,5 +1,5 @@
-// Package site starts programs on a machine: [Here] on this one. The machine of an agent is
-// a [Site], too (package scenarios/agents).
+// Package site starts programs on a machine: [Here] on this one. An agent's machine is a [Site] too
+// (package scenarios/agents).
 package site
 
 import (
@@ -7,44 +7,43 @@ import (
 	"time"
 )
 
-// Program is what is to be started.
+// Program is a program to start.
 type Program struct {
 	Args []string // the program and its arguments
-	Env  []string // KEY=value, beside those of the machine's own
-	Dir  string   // to start it in; "" is where the starter is
-	Mark string   // KEY=value, that it carries for ever, so that a sweep finds it
+	Env  []string // KEY=value, in addition to the machine's
+	Dir  string   // working directory; "" is that of the starter
+	Mark string   // KEY=value in its environment, by which a sweep finds it
 }
 
-// Self stands for zkbench itself, as the first of the arguments of a program that another
-// machine starts.
+// Self stands for zkbench itself, as the first argument of a program on another machine.
 const Self = "{zkbench}"
 
-// Agent stands for an agent's own process, as the first of the arguments of a program: no
-// program is started, and the agent serves the subject that the second names [Inside] itself.
+// Agent stands for an agent's own process, as the first argument of a program: no program is
+// started, and the agent serves the subject in the second argument [Inside] itself.
 const Agent = "{agent}"
 
-// Site is a machine that programs are started on.
+// Site is a machine on which programs are started.
 type Site interface {
 	Name() string // of the machine; "" is this one
-	// Start starts a program. It and all that it starts are one group.
+	// Start starts a program. It and its children form one group.
 	Start(p Program) (Process, error)
 }
 
-// Process is a program that was started, and its group.
+// Process is a started program and its group.
 type Process interface {
 	PID() int
 	Stdin() Stdin
 	Stdout() Output
 	Stderr() Output
-	// Pause stops the group (SIGSTOP), Resume lets it go on (SIGCONT), Kill ends it
-	// (SIGKILL); none waits until it has happened.
+	// Pause stops the group (SIGSTOP), Resume continues it (SIGCONT), Kill kills it (SIGKILL); none
+	// waits for the effect.
 	Pause() error
 	Resume() error
 	Kill()
-	// Exited is closed when the program has exited, or is out of our sight for good.
+	// Exited is closed when the program has exited, or its machine is lost.
 	Exited() <-chan struct{}
-	// State says how it exited, and with which code; Lost that its machine is out of our
-	// sight. Both hold once Exited is closed.
+	// State returns how it exited, and its code; Lost reports that its machine is lost. Both are
+	// valid once Exited is closed.
 	State() (text string, code int)
 	Lost() bool
 }
@@ -55,8 +54,8 @@ type Stdin interface {
 	SetWriteDeadline(time.Time) error
 }
 
-// Output is the end of a pipe that a program prints to. Where the program has exited, somebody
-// who has left its group may still keep the pipe open.
+// Output is the end of a pipe that a program writes to. After the program has exited, processes
+// outside its group may keep the pipe open.
 type Output interface {
 	io.ReadCloser
 	SetReadDeadline(time.Time) error

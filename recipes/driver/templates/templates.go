@@ -1,10 +1,10 @@
-// Package templates has drivers to begin one's own with.
+// Package templates has drivers to start one's own from.
 package templates
 
 import _ "embed"
 
-// Python is a driver of a lock in Python, with kazoo; Java is one in Java, with the plain
-// ZooKeeper client.
+// Python is a driver of a lock in Python, with kazoo; Java is one in Java, with the plain ZooKeeper
+// client.
 var (
 	//go:embed lock.py
 	Python string

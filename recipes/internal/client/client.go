@@ -1,5 +1,5 @@
-// Package client is go-zookeeper's connection as all recipes here use it: without its
-// log, and with a state that one can wait for.
+// Package client wraps go-zookeeper's connection for the recipes: without its log, and with a state
+// that can be awaited.
 package client
 
 import (
@@ -18,23 +18,23 @@ import (
 
 // Options of a connection.
 type Options struct {
-	Servers    []string // host:port
+	Servers    []string
 	Timeout    time.Duration
 	Dial       zk.Dialer
 	MaxPacket  int             // bytes; the longest reply
 	MaxRequest int             // bytes; the size of the buffer for requests; 0: MaxPacket
 	Hosts      zk.HostProvider // nil: the library's own
-	Auth       []Auth          // with which every connection authenticates
+	Auth       []Auth          // credentials of every connection
 }
 
-// Auth is with what a connection authenticates.
+// Auth is the credentials of a connection.
 type Auth struct {
-	Scheme string // "digest"
+	Scheme string
 	Auth   string // "user:password"
 }
 
-// Authenticate returns when the connection, which has a session, has authenticated. The
-// library does so again whenever it connects anew.
+// Authenticate returns when the connection, which has a session, has authenticated. The library
+// does so again at every reconnect.
 func Authenticate(ctx context.Context, c *zk.Conn, with []Auth) error {
 	for _, a := range with {
 		_, answered, err := Call(ctx, func() (struct{}, error) { return struct{}{}, c.AddAuth(a.Scheme, []byte(a.Auth)) })
@@ -64,10 +64,10 @@ type silence struct{}
 
 func (silence) Printf(string, ...any) {}
 
-// OpenACL lets everybody do everything.
+// OpenACL allows everything to all clients.
 var OpenACL = zk.WorldACL(zk.PermAll)
 
-// ACL is acl, or open to all where there is none.
+// ACL returns acl, or open access if it is nil.
 func ACL(acl []zk.ACL) []zk.ACL {
 	if acl == nil {
 		return OpenACL
@@ -75,11 +75,10 @@ func ACL(acl []zk.ACL) []zk.ACL {
 	return acl
 }
 
-// ErrExpired says that the servers have expired the session.
 var ErrExpired = errors.New("the servers expired it")
 
-// Conn is a connection that knows its state. As the library does, it replaces an
-// expired session by another one.
+// Conn is a connection with an awaitable state. Like the library, it replaces an expired session by
+// another one.
 type Conn struct {
 	*zk.Conn
 	onState func(zk.State)
@@ -90,8 +89,8 @@ type Conn struct {
 	expired bool
 }
 
-// Open returns when the connection has a session. onState is called with every state,
-// at once; nil is allowed.
+// Open returns when the connection has a session. onState, if not nil, is called with every state,
+// at once.
 func Open(ctx context.Context, o Options, onState func(zk.State)) (*Conn, error) {
 	c := &Conn{onState: onState, changed: make(chan struct{})}
 	conn, _, err := Connect(o, c.observe)
@@ -124,8 +123,8 @@ func (c *Conn) observe(e zk.Event) {
 	}
 }
 
-// Await returns when the connection has a session: any session, if next is true, and
-// else the first one, or ErrExpired.
+// Await returns when the connection has a session: any session, if next is true, otherwise the
+// first one, or ErrExpired.
 func (c *Conn) Await(ctx context.Context, next bool) error {
 	for {
 		c.mu.Lock()
@@ -152,8 +151,8 @@ func (c *Conn) Expired() bool {
 	return c.expired
 }
 
-// Call returns what f returns, or answered = false once ctx is done: go-zookeeper's calls
-// know no contexts. f then goes on until it is answered.
+// Call returns the result of f, or answered = false once ctx is done: go-zookeeper's calls have no
+// contexts. f then continues until it is answered.
 func Call[T any](ctx context.Context, f func() (T, error)) (value T, answered bool, err error) {
 	type result struct {
 		value T
@@ -172,8 +171,8 @@ func Call[T any](ctx context.Context, f func() (T, error)) (value T, answered bo
 	}
 }
 
-// OwnNode returns the first of names that begins with prefix and whose node belongs to
-// the session, with that node's Stat; nil if there is none.
+// OwnNode returns the first of names that begins with prefix and whose node belongs to the session,
+// with its Stat; nil if there is none.
 func OwnNode(names []string, prefix string, session int64, stat func(name string) (*zk.Stat, error)) (string, *zk.Stat, error) {
 	for _, name := range names {
 		if !strings.HasPrefix(name, prefix) {
@@ -190,11 +189,11 @@ func OwnNode(names []string, prefix string, session int64, stat func(name string
 	return "", nil, nil
 }
 
-// NewID returns 64 random bits in hex: enough to be unique under one parent, and
-// short, because every waiter reads every name. (Half of Curator's id.)
+// NewID returns 64 random bits in hex: unique under one parent, and short, because every waiter
+// reads every name. (Half the length of Curator's.)
 func NewID() string {
 	var b [8]byte
-	rand.Read(b[:]) // never fails: crypto/rand
+	rand.Read(b[:]) // crypto/rand never fails
 	return hex.EncodeToString(b[:])
 }
 

@@ -7,22 +7,21 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// firstReply is how large a connection's receive buffer is at first, in bytes.
+// firstReply is the initial size of a connection's receive buffer, in bytes.
 const firstReply = 4 << 10
 
-// receive dials connections whose receive buffer grows with the replies that come. By
-// itself go-zookeeper makes it as large as the longest reply that it accepts.
+// receive dials connections whose receive buffer grows with the replies. go-zookeeper allocates the
+// longest reply that it accepts.
 type receive struct {
 	dial zk.Dialer
 	conn *zk.Conn
 	max  int // bytes; the longest reply
 }
 
-// option takes the connection that is about to be made.
 func (r *receive) option(c *zk.Conn) { r.conn = c }
 
-// Dial runs on go-zookeeper's connect loop, when no receive loop runs. The next one is to
-// begin with a small buffer.
+// Dial runs on go-zookeeper's connect loop, while no receive loop runs. The next one begins with a
+// small buffer.
 func (r *receive) Dial(network, addr string, timeout time.Duration) (net.Conn, error) {
 	first := min(r.max, firstReply)
 	zk.WithMaxBufferSize(first)(r.conn)
@@ -41,9 +40,9 @@ type received struct {
 	large bool // it accepts the longest reply
 }
 
-// Read is called first for the handshake, with a shorter buffer, and then by the receive
-// loop with the one that it has made. From then on the limit holds for larger ones that
-// it makes. Nobody else reads the limit.
+// Read is called first for the handshake, with a shorter buffer, and then by the receive loop with
+// its buffer. From then on the limit applies to the larger ones that it allocates. Nothing else
+// reads the limit.
 func (c *received) Read(b []byte) (int, error) {
 	if !c.large && cap(b) >= c.first {
 		zk.WithMaxBufferSize(c.r.max)(c.r.conn)

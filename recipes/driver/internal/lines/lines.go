@@ -1,5 +1,5 @@
-// Package lines has the lines of the subject protocol (docs/PROTOCOL.md): one JSON object
-// each, requests one way, answers and events the other.
+// Package lines has the lines of the subject protocol (docs/PROTOCOL.md): JSON objects, requests in
+// one direction, replies and events in the other.
 package lines
 
 import (
@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Protocol is the version that is spoken here.
+// Protocol is the version of the protocol.
 const Protocol = 1
 
 // Limits of the protocol, in bytes.
@@ -30,41 +30,38 @@ const (
 	Unsupported = "unsupported"
 )
 
-// Request is what zkbench sends.
 type Request struct {
 	ID        int64  `json:"id"`
 	Op        string `json:"op"`
 	Protocol  int    `json:"protocol,omitempty"`
 	Client    *int   `json:"client,omitempty"`
-	Connect   string `json:"connect,omitempty"`            // host:port,...
-	TimeoutMS int64  `json:"session_timeout_ms,omitempty"` // of the session
+	Connect   string `json:"connect,omitempty"`
+	TimeoutMS int64  `json:"session_timeout_ms,omitempty"` // session timeout
 	Path      string `json:"path,omitempty"`
 	Resource  string `json:"resource,omitempty"`
-	Auth      []Auth `json:"auth,omitempty"` // with which every connection of the client authenticates
-	ACL       []ACL  `json:"acl,omitempty"`  // of every node that it creates; none: open to all
+	Auth      []Auth `json:"auth,omitempty"` // credentials of every connection of the client
+	ACL       []ACL  `json:"acl,omitempty"`  // of every node that it creates; none: open access
 	LimitMS   *int64 `json:"limit_ms,omitempty"`
 	Item      string `json:"item,omitempty"`
 	Value     string `json:"value,omitempty"`
 }
 
-// OpAuth is among the ops of a driver that heeds Auth and ACL.
 const OpAuth = "auth"
 
-// Auth is with what a connection authenticates.
+// Auth is the credentials of a connection.
 type Auth struct {
 	Scheme string `json:"scheme"` // "digest"
 	Auth   string `json:"auth"`   // "user:password"
 }
 
-// ACL is one entry of a node's list: who may do what.
+// ACL is one entry of a node's access control list.
 type ACL struct {
 	Scheme string `json:"scheme"`
 	ID     string `json:"id"`
 	Perms  int32  `json:"perms"` // ZooKeeper's bits; 31 is all
 }
 
-// Reply is what a driver sends: an answer, which has an id and either OK or Error, or an
-// event.
+// Reply is a line of a driver: a reply, which has an id and either OK or Error, or an event.
 type Reply struct {
 	ID     *Int64 `json:"id,omitempty"`
 	OK     *OK    `json:"ok,omitempty"`
@@ -74,10 +71,10 @@ type Reply struct {
 	At     *Int64 `json:"at,omitempty"` // of an event, ns on the driver's clock
 }
 
-// OK is what an operation returns. Most of it is absent most of the time.
+// OK is the result of an operation. Most fields are usually absent.
 type OK struct {
 	Times
-	Now     *Int64  `json:"now,omitempty"` // ns on the driver's clock
+	Now     *Int64  `json:"now,omitempty"`
 	Session *Int64  `json:"session,omitempty"`
 	Token   *Int64  `json:"token,omitempty"`
 	Node    string  `json:"node,omitempty"`
@@ -86,14 +83,14 @@ type OK struct {
 	*Hello
 }
 
-// Times are when the recipe's own call was made and when it returned, in ns on the
-// driver's clock: both or neither.
+// Times are when the recipe's own call was made and when it returned, in ns on the driver's clock:
+// both or neither.
 type Times struct {
 	Called *Int64 `json:"called,omitempty"`
 	At     *Int64 `json:"at,omitempty"`
 }
 
-// Hello is what a driver says of itself.
+// Hello is a driver's description of itself.
 type Hello struct {
 	Protocol   int      `json:"protocol"`
 	Recipe     string   `json:"recipe"`
@@ -106,14 +103,14 @@ type Hello struct {
 	MaxClients int      `json:"max_clients,omitempty"`
 }
 
-// Promises are a recipe's; what is absent is not promised.
+// Promises are a recipe's promises; absent ones are not made.
 type Promises struct {
 	Exclusive bool   `json:"exclusive,omitempty"`
 	FIFO      bool   `json:"fifo,omitempty"`
 	Delivery  string `json:"delivery,omitempty"`
 }
 
-// Error is why an operation did not return.
+// Error is why an operation failed.
 type Error struct {
 	Times
 	Kind string `json:"kind"`
@@ -122,7 +119,7 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Kind + ": " + e.Text }
 
-// Parse reads a driver's line. The error is the rule that the line breaks.
+// Parse parses a driver's line. The error is the broken rule.
 func Parse(line []byte) (Reply, error) {
 	var r Reply
 	if !bytes.HasPrefix(bytes.TrimLeft(line, " \t"), []byte("{")) {
@@ -142,11 +139,11 @@ func Parse(line []byte) (Reply, error) {
 	return r, nil
 }
 
-// Int64 is a whole number as drivers write it: in full, or, where the writer's numbers are
-// doubles, as a text in decimal or hexadecimal.
+// Int64 is an integer as drivers write it: a number, or, if the writer's numbers are doubles, a
+// string in decimal or hexadecimal.
 type Int64 int64
 
-// UnmarshalJSON reads any of those forms.
+// UnmarshalJSON accepts any of those forms.
 func (i *Int64) UnmarshalJSON(b []byte) error {
 	text := strings.ToLower(strings.Trim(string(b), `"`))
 	positive, negative := strings.CutPrefix(text, "-")
@@ -159,7 +156,7 @@ func (i *Int64) UnmarshalJSON(b []byte) error {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if f, floatErr := strconv.ParseFloat(text, 64); err != nil && floatErr == nil && f == float64(int64(f)) && f < 1<<53 && f > -1<<53 {
-		n, err = int64(f), nil // as 3.0, or 8.1e10
+		n, err = int64(f), nil // such as 3.0 or 8.1e10
 	}
 	*i = Int64(n)
 	return err
