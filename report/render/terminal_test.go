@@ -89,7 +89,7 @@ func TestTerminal_whatFailsFitsOneScreen(t *testing.T) {
 // A sign and what it stands for are in one line, whatever the width.
 func TestTerminal_keepsALegendsPairsTogether(t *testing.T) {
 	v := viewOf(t, "audit")
-	pairs := []string{"? could not be judged", "- not applicable"}
+	pairs := []string{"X broke at least one", "- not applicable"}
 	for _, c := range v.Brief[0].Columns[1:] {
 		pairs = append(pairs, c.Short+" "+c.Head)
 	}

@@ -11,29 +11,29 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// asked says what the run was asked.
-func (b builder) asked() string {
+// scenarioSummary describes the scenarios of the run in a sentence.
+func (b builder) scenarioSummary() string {
 	var parts []string
 	for _, s := range b.scenarios {
 		switch {
-		case audited(s):
-			parts = append(parts, askedInAudit(s))
-		case zoo(s):
-			parts = append(parts, askedInZoo(s))
+		case isAudit(s):
+			parts = append(parts, describeAudit(s))
+		case isZoo(s):
+			parts = append(parts, describeZoo(s))
 		case s.Name == "":
 			parts = append(parts, "histories that cannot be opened")
 		default:
-			parts = append(parts, askedOf(s))
+			parts = append(parts, describeScenario(s))
 		}
 	}
 	if len(parts) == 0 {
 		return fmt.Sprintf("Scenario %s: no trial was run.", units.Clean(b.Result.Run.Scenario))
 	}
-	return strings.Join(parts, "; ") + against(b.Result.Run.Ensemble) + from(b.Result.Run.Agents) + "." + leftOut(b.Result.Run.LeftOut)
+	return strings.Join(parts, "; ") + ensembleText(b.Result.Run.Ensemble) + agentsText(b.Result.Run.Agents) + "." + skippedFaults(b.Result.Run.LeftOut)
 }
 
-// leftOut says what was not asked after all, and why.
-func leftOut(all []report.LeftOut) string {
+// skippedFaults lists the skipped faults and why they were skipped.
+func skippedFaults(all []report.LeftOut) string {
 	var parts []string
 	for _, l := range all {
 		parts = append(parts, fmt.Sprintf("%s in %s (%s)", units.Clean(l.Fault), units.Clean(l.Phase), units.Clean(l.Why)))
@@ -41,10 +41,10 @@ func leftOut(all []report.LeftOut) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return " Left out, because it cannot be had here: " + strings.Join(parts, "; ") + "."
+	return " Skipped, because it is not available here: " + strings.Join(parts, "; ") + "."
 }
 
-func askedOf(s matrix.Scenario) string {
+func describeScenario(s matrix.Scenario) string {
 	var subjects, counts []string
 	for _, x := range s.Series {
 		subjects = append(subjects, x.Label)
@@ -59,15 +59,15 @@ func askedOf(s matrix.Scenario) string {
 	return fmt.Sprintf("%s: %s with %s %s", units.Clean(s.Name), units.List(subjects), units.List(counts), noun)
 }
 
-func against(e report.Ensemble) string {
+func ensembleText(e report.Ensemble) string {
 	if e.Kind == "" {
 		return ""
 	}
 	return fmt.Sprintf(", against %s (%s ensemble)", size(e), units.Clean(e.Kind))
 }
 
-// from says which agents carried the clients.
-func from(agents []string) string {
+// agentsText lists the agents that ran the clients.
+func agentsText(agents []string) string {
 	var names []string
 	for _, a := range agents {
 		names = append(names, units.Clean(a))
@@ -81,7 +81,7 @@ func from(agents []string) string {
 	return fmt.Sprintf(", from %d agents (%s to %s)", len(names), names[0], names[len(names)-1])
 }
 
-// size says how many members there were, by their role: "5 members and 2 observers".
+// size counts the members by role: "5 members and 2 observers".
 func size(e report.Ensemble) string {
 	members := units.Plural(e.Members, "member")
 	if n := len(e.Observers); n > 0 {
@@ -90,11 +90,10 @@ func size(e report.Ensemble) string {
 	return members
 }
 
-// where names a trial, given the label of its series. Nothing else in the run has the
-// same name.
-func where(label string, t report.Trial) string {
+// trialLabel returns a description of the trial that is unique in the run, given the label of its series.
+func trialLabel(label string, t report.Trial) string {
 	switch {
-	case t.Subject == "": // its history could not be opened
+	case t.Subject == "": // the history could not be opened
 		return units.Clean(t.Name)
 	case t.Step != "":
 		return label
@@ -106,10 +105,9 @@ func where(label string, t report.Trial) string {
 	return s
 }
 
-// inOrder lists the trials cell by cell: by scenario, by count of clients, and within
-// it by series, so that what is compared stands together. Repetitions of a cell stand as
-// one. The subject of each is the label of its series.
-func inOrder(trials []report.Trial) []report.Trial {
+// mergedCells returns one merged trial for each cell, ordered by scenario, number of clients and
+// series, so that compared trials are adjacent. The Subject of each is the label of its series.
+func mergedCells(trials []report.Trial) []report.Trial {
 	var out []report.Trial
 	for _, s := range matrix.Of(trials) {
 		for _, n := range s.Counts {
@@ -125,7 +123,6 @@ func inOrder(trials []report.Trial) []report.Trial {
 	return out
 }
 
-// ofScenario returns the trials of one scenario.
 func ofScenario(trials []report.Trial, name string) []report.Trial {
 	return slices.DeleteFunc(slices.Clone(trials), func(t report.Trial) bool { return t.Scenario != name })
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// The marks in a matrix, which can be told apart without colours. A cell of which
-// nothing is known, because it was not played, stays empty.
+// The marks in a matrix, which can be distinguished without colors. A cell that was not run is
+// empty.
 const (
 	MarkPass    = "ok"
 	MarkFail    = "X"
@@ -20,37 +20,37 @@ const (
 	MarkIdle    = "." // not judged
 )
 
-var auditMarks = []Mark{{MarkPass, "kept every guarantee"}, {MarkFail, "broke one"}, {MarkUnknown, "could not be judged"}, {MarkNone, "not applicable"}, {"", "empty: not run"}}
+var auditMarks = []Mark{{MarkPass, "kept every guarantee"}, {MarkFail, "broke at least one"}, {MarkUnknown, "unknown"}, {MarkNone, "not applicable"}, {"", "empty: not run"}}
 
-// pairSign stands between the faults of a cell that has two.
+// pairSign separates the two faults of a cell with a pair of faults.
 const pairSign = " + "
 
-// wholeLine is the step of what is no matter of one step.
+// wholeLine is the step name of scripts that do not concern a single step.
 const wholeLine = "all"
 
-// audited says whether the scenario's trials are the cells of an audit.
-func audited(s matrix.Scenario) bool {
+// isAudit reports whether the scenario's trials are the cells of an audit.
+func isAudit(s matrix.Scenario) bool {
 	return slices.ContainsFunc(seriesOrder([]matrix.Scenario{s}), func(t report.Trial) bool { return t.Step != "" })
 }
 
-// onlyAudits says whether the run did nothing but audit.
+// onlyAudits reports whether all scenarios of the run are audits.
 func (b builder) onlyAudits() bool {
-	return len(b.scenarios) > 0 && !slices.ContainsFunc(b.scenarios, func(s matrix.Scenario) bool { return !audited(s) })
+	return len(b.scenarios) > 0 && !slices.ContainsFunc(b.scenarios, func(s matrix.Scenario) bool { return !isAudit(s) })
 }
 
-// audit is the cells of one subject.
+// audit contains the cells of one subject.
 type audit struct {
-	subject string
-	steps   []report.Step // that were seen; in the order of the protocol
-	cells   map[string]report.Trial
-	stories func(trial, guarantee string) string // the id of one
-	order   []string                             // of cells, as they were named
-	pairs   []string                             // of those, the ones in which two faults strike; they have no row
-	run     report.Run
-	chosen  bool // the cells were named: which others there are is unknown
+	subject  string
+	steps    []report.Step // observed steps, in the order of the protocol
+	cells    map[string]report.Trial
+	stories  func(trial, guarantee string) string // returns the id of a story
+	order    []string                             // names of the cells, in the order of the trials
+	pairs    []string                             // names of the cells with two faults; they have no row
+	run      report.Run
+	selected bool // only selected cells were run: other cells are not known
 }
 
-// audits returns the audits of a scenario, by subject.
+// audits returns the audits of a scenario, ordered by subject.
 func (b builder) audits(s matrix.Scenario) (all []*audit) {
 	for _, t := range ofScenario(b.Result.Trials, s.Name) {
 		i := slices.IndexFunc(all, func(a *audit) bool { return a.subject == t.Subject })
@@ -71,18 +71,18 @@ func (a *audit) add(t report.Trial) {
 	if len(t.Steps) > 0 {
 		a.steps = t.Steps
 	}
-	if was, again := a.cells[t.Provocation]; again {
-		t = matrix.Merge([]report.Trial{was, t})
+	if previous, seen := a.cells[t.Provocation]; seen {
+		t = matrix.Merge([]report.Trial{previous, t})
 	} else {
 		a.order = append(a.order, t.Provocation)
 	}
 	a.cells[t.Provocation] = t
 }
 
-// complete makes rows for cells that were played without a look at the steps.
+// complete adds rows for cells that were run without recording the steps first.
 func (a *audit) complete() {
 	seen := len(a.steps) > 0
-	a.chosen = !seen
+	a.selected = !seen
 	for _, name := range a.order {
 		t := a.cells[name]
 		if strings.Contains(name, pairSign) {
@@ -99,7 +99,7 @@ func (a *audit) complete() {
 	}
 }
 
-// faults are the columns: those of the step that has most, and then what others have.
+// faults returns the columns: the faults of the step that has most, then those of other steps.
 func (a *audit) faults() (out []string) {
 	rows := slices.DeleteFunc(slices.Clone(a.steps), func(s report.Step) bool { return s.Step == wholeLine })
 	slices.SortStableFunc(rows, func(x, y report.Step) int { return len(y.Faults) - len(x.Faults) })
@@ -113,13 +113,12 @@ func (a *audit) faults() (out []string) {
 	return out
 }
 
-// mark is what stands in the cell.
 func (a *audit) mark(s report.Step, fault string) (mark, link string) {
-	t, played := a.cells[s.Step+"/"+fault]
+	t, exists := a.cells[s.Step+"/"+fault]
 	switch {
-	case !played && (a.chosen || slices.Contains(s.Faults, fault)):
+	case !exists && (a.selected || slices.Contains(s.Faults, fault)):
 		return "", ""
-	case !played:
+	case !exists:
 		return MarkNone, ""
 	}
 	switch t.Outcome() {
@@ -135,7 +134,7 @@ func (a *audit) mark(s report.Step, fault string) (mark, link string) {
 }
 
 func (a *audit) count() (n report.Tally) {
-	for _, t := range a.inOrder() {
+	for _, t := range a.ordered() {
 		if out := t.Outcome(); out != report.Pass || t.Inapplicable() == "" {
 			n.Add(out)
 		}
@@ -143,7 +142,7 @@ func (a *audit) count() (n report.Tally) {
 	return n
 }
 
-// planned counts the steps of the protocol, and the cells that there are.
+// planned counts the steps of the protocol, and all cells.
 func (a *audit) planned() (steps, cells int) {
 	for _, s := range a.steps {
 		cells += len(s.Faults)
@@ -154,34 +153,33 @@ func (a *audit) planned() (steps, cells int) {
 	return steps, cells
 }
 
-// found says what was covered.
-func (a *audit) found() string {
+// summary summarizes what was covered and its results.
+func (a *audit) summary() string {
 	steps, cells := a.planned()
-	n, unproven, again, not := a.count(), 0, 0, 0
-	for _, t := range a.inOrder() {
+	n, unproven, repeated, notApplicable := a.count(), 0, 0, 0
+	for _, t := range a.ordered() {
 		if t.Unproven() > 0 {
 			unproven++
 		}
 		if t.Again > 0 {
-			again++
+			repeated++
 		}
 		if t.Outcome() == report.Pass && t.Inapplicable() != "" {
-			not++
+			notApplicable++
 		}
 	}
-	played := fmt.Sprintf("%d of %s played", n.All()+not, units.Plural(cells, "cell"))
+	coverage := fmt.Sprintf("%d of %s run", n.All()+notApplicable, units.Plural(cells, "cell"))
 	if len(a.pairs) > 0 {
-		played = units.Plural(len(a.pairs), "pair") + " of faults and calm episodes played"
+		coverage = units.Plural(len(a.pairs), "pair") + " of faults and episodes without faults run"
 	}
 	more := ""
-	if not > 0 {
-		more = fmt.Sprintf(", %d not applicable", not)
+	if notApplicable > 0 {
+		more = fmt.Sprintf(", %d not applicable", notApplicable)
 	}
-	return fmt.Sprintf("%s: %s seen; %s, %d of them again because a step had not come: %d kept every guarantee, %d broke one, %d could not be judged (%d for want of proof)%s.",
-		units.Clean(a.subject), units.Plural(steps, "step"), played, again, n.Pass, n.Fail, n.Unknown, unproven, more)
+	return fmt.Sprintf("%s: %s observed; %s, %d of them repeated because their step did not occur: %d kept every guarantee, %d broke at least one, %d unknown (%d without proof of the fault)%s.",
+		units.Clean(a.subject), units.Plural(steps, "step"), coverage, repeated, n.Pass, n.Fail, n.Unknown, unproven, more)
 }
 
-// auditHeadlines count the cells of all subjects of a scenario.
 func (b builder) auditHeadlines(s matrix.Scenario) []Headline {
 	of := func(title string, number func(a *audit) string) Headline {
 		h := Headline{Title: title, Tabled: true}
@@ -200,7 +198,7 @@ func (b builder) auditHeadlines(s matrix.Scenario) []Headline {
 	}
 	return []Headline{
 		of("cells that kept every guarantee", func(a *audit) string { n := a.count(); return fmt.Sprintf("%d of %d", n.Pass, n.All()) }),
-		of("cells that broke one", func(a *audit) string { return units.Number(float64(a.count().Fail)) }),
-		of("cells that could not be judged", func(a *audit) string { return units.Number(float64(a.count().Unknown)) }),
+		of("cells that broke at least one", func(a *audit) string { return units.Number(float64(a.count().Fail)) }),
+		of("cells with an unknown result", func(a *audit) string { return units.Number(float64(a.count().Unknown)) }),
 	}
 }

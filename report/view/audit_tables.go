@@ -12,7 +12,7 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// tables are the matrix, what was played with the line as a whole, and what did not pass.
+// tables returns the matrix, the scripts for the whole line, and the cells that did not pass.
 func (a *audit) tables() (out []Table) {
 	for _, t := range []Table{a.matrix(), a.whole(), a.failed()} {
 		if len(t.Rows) > 0 {
@@ -22,7 +22,7 @@ func (a *audit) tables() (out []Table) {
 	return out
 }
 
-// matrix has the steps down and the faults across.
+// matrix returns a table with a row for each step and a column for each fault.
 func (a *audit) matrix() Table {
 	faults := a.faults()
 	t := Table{Columns: []Column{{Head: units.Clean(a.subject), Kind: Whole}}}
@@ -33,7 +33,7 @@ func (a *audit) matrix() Table {
 		legend = append(legend, short+" "+units.Clean(f))
 	}
 	for _, s := range a.steps {
-		if s.Step == wholeLine || len(a.pairs) > 0 { // pairs take the place of single faults
+		if s.Step == wholeLine || len(a.pairs) > 0 { // pairs replace single faults
 			continue
 		}
 		r := Row{Cells: []string{units.Clean(s.Step)}, Links: []string{""}}
@@ -47,7 +47,7 @@ func (a *audit) matrix() Table {
 	return t
 }
 
-// whole has what was done with the line as a whole.
+// whole returns the table of the scripts for the whole line.
 func (a *audit) whole() Table {
 	t := Table{Columns: []Column{{Head: units.Clean(a.subject) + ", the whole line", Kind: Whole}, {Head: "", Kind: Outcome}}}
 	for _, s := range a.steps {
@@ -63,17 +63,17 @@ func (a *audit) whole() Table {
 	return t
 }
 
-// wholeRank puts what failed first: a terminal shows the first rows only.
+// wholeRank puts failures first, because a terminal shows only the first rows.
 var wholeRank = map[string]int{MarkFail: -2, MarkUnknown: -1}
 
-// failedLimit bounds how many cells are listed that did not pass.
+// failedLimit is the largest number of listed cells that did not pass.
 const failedLimit = 40
 
-// failed lists the cells that did not pass or are not applicable, and how to play each alone.
+// failed lists the cells that did not pass or are not applicable, with the command that runs each.
 func (a *audit) failed() Table {
-	t := Table{Columns: []Column{{Head: "cell", Kind: Whole}, {Head: "result", Kind: Status}, {Head: "to play it alone", Kind: Code}}}
+	t := Table{Columns: []Column{{Head: "cell", Kind: Whole}, {Head: "result", Kind: Status}, {Head: "to run it alone", Kind: Code}}}
 	all := 0
-	for _, c := range a.inOrder() {
+	for _, c := range a.ordered() {
 		result, words := c.Outcome(), status(c)
 		if result == report.Pass {
 			why := c.Inapplicable()
@@ -92,7 +92,8 @@ func (a *audit) failed() Table {
 	return t
 }
 
-// command plays one cell alone. Only the run's own scenario knows how a driver is started.
+// command returns the command that runs one cell. For a driver it is based on the command of
+// the run, because only that scenario specifies how to start the driver.
 func (a *audit) command(t report.Trial) string {
 	if _, driven := t.Metrics[metrics.PipeRoundtrip]; driven && a.run.Command != "" {
 		return fmt.Sprintf("%s --subject %s --set 'phases.0.cells=[\"%s\"]'", a.run.Command, units.Clean(a.subject), units.Clean(t.Provocation))
@@ -104,10 +105,10 @@ func (a *audit) command(t report.Trial) string {
 	return s
 }
 
-// tally sums up the audits of several subjects: a row each.
+// tally summarizes several audits, one row each.
 func tally(all []*audit) Table {
 	t := Table{Columns: []Column{{Head: "subject", Kind: Whole}, number("steps", 0, nil).Column, number("cells", 0, nil).Column,
-		number("kept all", 0, nil).Column, number("broke one", 0, nil).Column, number("unknown", 0, nil).Column}}
+		number("kept every", 0, nil).Column, number("broke", 0, nil).Column, number("unknown", 0, nil).Column}}
 	for _, a := range all {
 		steps, cells := a.planned()
 		n := a.count()
@@ -120,11 +121,11 @@ func tally(all []*audit) Table {
 	return t
 }
 
-// inOrder lists the cells in the order of the matrix.
-func (a *audit) inOrder() (out []report.Trial) {
+// ordered returns the cells in the order of the matrix.
+func (a *audit) ordered() (out []report.Trial) {
 	for _, s := range a.steps {
 		for _, f := range s.Faults {
-			if t, played := a.cells[s.Step+"/"+f]; played {
+			if t, exists := a.cells[s.Step+"/"+f]; exists {
 				out = append(out, t)
 			}
 		}

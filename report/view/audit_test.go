@@ -53,7 +53,7 @@ func TestAudit_marksEveryCell(t *testing.T) {
 		t.Errorf("the failed cell leads to %q, its story is %q", link, v.Stories[0].ID)
 	}
 	if found := v.Of(Measures); len(found) != 1 || found[0].Text !=
-		"lock/mine: 2 steps seen; 4 of 6 cells played, 1 of them again because a step had not come: 2 kept every guarantee, 1 broke one, 1 could not be judged (0 for want of proof)." {
+		"lock/mine: 2 steps observed; 4 of 6 cells run, 1 of them repeated because their step did not occur: 2 kept every guarantee, 1 broke at least one, 1 unknown (0 without proof of the fault)." {
 		t.Errorf("found %v", found)
 	}
 	if v.Sections[0].ID != "audit" {
@@ -69,7 +69,7 @@ func TestAudit_countsPairs(t *testing.T) {
 	if n := len(v.Tables); n != 2 || v.Tables[1].Rows[0].Cells[0] != "next create #1/drop + third create #1/flap" {
 		t.Errorf("%d tables: %+v", n, v.Tables)
 	}
-	if found := v.Of(Measures)[0].Text; !strings.HasPrefix(found, "lock/mine: 1 step seen; 2 pairs of faults and calm episodes played, 0 of them again because a step had not come: 2 kept every guarantee, 1 broke one,") {
+	if found := v.Of(Measures)[0].Text; !strings.HasPrefix(found, "lock/mine: 1 step observed; 2 pairs of faults and episodes without faults run, 0 of them repeated because their step did not occur: 2 kept every guarantee, 1 broke at least one,") {
 		t.Error(found)
 	}
 	if n := len(v.Suites[0].Checks); n != 3 {
@@ -121,7 +121,7 @@ func TestAudit_namesWhatIsNotApplicable(t *testing.T) {
 	if len(last.Rows) != 1 || last.Rows[0].Cells[1] != "not applicable: the library hung up" {
 		t.Errorf("listed are %+v", last.Rows)
 	}
-	if found := v.Of(Measures)[0].Text; !strings.Contains(found, "1 kept every guarantee, 0 broke one, 0 could not be judged (0 for want of proof), 1 not applicable") {
+	if found := v.Of(Measures)[0].Text; !strings.Contains(found, "1 kept every guarantee, 0 broke at least one, 0 unknown (0 without proof of the fault), 1 not applicable") {
 		t.Error(found)
 	}
 }

@@ -10,16 +10,16 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// briefRows is how many rows of a table a terminal has room for.
+// briefRows is the number of rows of a table that a terminal shows.
 const briefRows = 8
 
-// brief is what a terminal shows of the tables. The page has all of them.
+// brief returns the tables, or the parts of them, that a terminal shows. The page has all.
 func (b builder) brief() (out []Table) {
 	for _, s := range b.scenarios {
 		switch {
-		case audited(s):
+		case isAudit(s):
 			out = append(out, b.briefAudits(s)...)
-		case zoo(s):
+		case isZoo(s):
 			t := zooTable(ofScenario(b.Result.Trials, s.Name))
 			t.Rows = slices.DeleteFunc(t.Rows, func(r Row) bool { return r.Result == report.Pass })
 			out = append(out, t.Shortest(briefRows))
@@ -30,8 +30,8 @@ func (b builder) brief() (out []Table) {
 	return slices.DeleteFunc(out, func(t Table) bool { return len(t.Rows) == 0 })
 }
 
-// briefTrials are the trials of a scenario or, of many, those at the largest count of
-// clients that all share.
+// briefTrials returns the trials of a scenario or, if there are many, only those with the
+// largest number of clients that all series have.
 func (b builder) briefTrials(s matrix.Scenario) []report.Trial {
 	all := ofScenario(b.trials, s.Name)
 	if len(all) <= briefRows {
@@ -41,8 +41,8 @@ func (b builder) briefTrials(s matrix.Scenario) []report.Trial {
 	return slices.DeleteFunc(all, func(t report.Trial) bool { return t.Clients != n })
 }
 
-// briefAudits are the matrix of a single subject and what failed in it, or else a row for each
-// and what failed in all of them.
+// briefAudits returns the matrix of a single subject and its failures, or a summary row for each
+// of several subjects and the failures of all.
 func (b builder) briefAudits(s matrix.Scenario) []Table {
 	all := b.audits(s)
 	if len(all) == 1 {
@@ -60,8 +60,8 @@ func (b builder) briefAudits(s matrix.Scenario) []Table {
 	return []Table{tally(all), failed.Shortest(briefRows)}
 }
 
-// Shortest leaves out the rows for which a terminal has no room, and says how many: those that
-// passed first.
+// Shortest drops all but the given number of rows, passed ones first, and adds a note with the
+// number of dropped rows.
 func (t Table) Shortest(rows int) Table {
 	if more := len(t.Rows) - rows; more > 0 {
 		t.Rows = slices.SortedStableFunc(slices.Values(t.Rows), func(a, b Row) int { return rank(b.Result) - rank(a.Result) })
@@ -71,12 +71,12 @@ func (t Table) Shortest(rows int) Table {
 	return t
 }
 
-// fullHeads is for how many columns a terminal has room to write their names out.
+// fullHeads is the largest number of columns for which a terminal shows full heads.
 const fullHeads = 4
 
-// BriefScorecard is the scorecard of several subjects as a terminal shows it: the guarantees
-// that one of them did not keep, and the names of the others below. It is nil where there
-// is one subject.
+// BriefScorecard returns the scorecard of several subjects for a terminal: columns for the
+// guarantees that some subject did not keep, and the names of the others in a note. It returns
+// nil for a single subject.
 func (v *View) BriefScorecard() *Table {
 	if v.Scorecard == nil || len(v.Scorecard.Rows) < 2 {
 		return nil
@@ -102,17 +102,17 @@ func (v *View) BriefScorecard() *Table {
 		}
 	}
 	if len(kept) > 0 {
-		t.Note = "Kept wherever it is promised and was judged: " + units.List(kept) + "."
+		t.Note = "Kept wherever promised and checked: " + units.List(kept) + "."
 	}
 	if len(keep) == 1 {
 		t.Rows, t.Marks = nil, nil
 	} else {
-		t.worst()
+		t.keepFailing()
 	}
 	return &t
 }
 
-// legend says what the short heads stand for.
+// legend explains the short heads.
 func (t Table) legend() string {
 	var parts []string
 	for _, c := range t.Columns {
@@ -123,20 +123,19 @@ func (t Table) legend() string {
 	return strings.Join(parts, ", ") + "."
 }
 
-// worst keeps of a scorecard the subjects that did not keep everything, and the marks that
-// stand there.
-func (t *Table) worst() {
+// keepFailing drops the rows of subjects that kept everything, and the marks that no longer occur.
+func (t *Table) keepFailing() {
 	all := len(t.Rows)
 	t.Rows = slices.DeleteFunc(slices.Clone(t.Rows), func(r Row) bool {
 		return !slices.Contains(r.Cells, MarkFail) && !slices.Contains(r.Cells, MarkUnknown)
 	})
 	if sound := all - len(t.Rows); sound > 0 {
-		t.Note = strings.TrimSpace("Not listed: " + units.Plural(sound, "subject") + " that kept everything. " + t.Note)
+		t.Note = strings.TrimSpace("Not listed: " + units.Plural(sound, "subject") + " that kept every guarantee. " + t.Note)
 	}
 	t.keepMarks()
 }
 
-// keepMarks keeps the marks that stand in the table.
+// keepMarks drops the marks that do not occur in the table.
 func (t *Table) keepMarks() {
 	t.Marks = slices.DeleteFunc(slices.Clone(t.Marks), func(m Mark) bool {
 		return !slices.ContainsFunc(t.Rows, func(r Row) bool { return slices.Contains(r.Cells, m.Kind) })

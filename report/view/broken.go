@@ -9,13 +9,13 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// verdictFindings bounds how many subjects the verdict names, and how many broken guarantees
-// of each.
+// verdictFindings is the largest number of subjects in the verdict sentence, and of broken
+// guarantees for each.
 const verdictFindings = 3
 
-// share says of how many subjects the findings are, in a run of several. Of a trial whose
-// history could not be read nobody knows the subject.
-func (b builder) share(all []Finding) string {
+// subjectsAffected returns how many of several subjects the findings concern. It is empty if the subject
+// of a trial is unknown because its history could not be read.
+func (b builder) subjectsAffected(all []Finding) string {
 	subjects, broken := map[string]bool{}, map[string]bool{}
 	for _, t := range b.Result.Trials {
 		subjects[t.Subject] = true
@@ -26,20 +26,20 @@ func (b builder) share(all []Finding) string {
 	if len(subjects) < 2 || subjects[""] {
 		return ""
 	}
-	return fmt.Sprintf(", %d of %s", len(broken), units.Plural(len(subjects), "subject"))
+	return fmt.Sprintf(" (%d of %s)", len(broken), units.Plural(len(subjects), "subject"))
 }
 
-// name lists findings subject by subject: what was broken, where, and under which faults. The
-// reasons stand with the findings.
-func name(all []Finding) string {
+// summarize lists findings by subject: what was broken, where, and during which faults. The findings
+// themselves have the reasons.
+func summarize(all []Finding) string {
 	var parts []string
 	for _, g := range bySubject(all) {
-		parts = append(parts, named(g))
+		parts = append(parts, summarizeSubject(g))
 	}
-	return strings.Join(limited(parts), "; ")
+	return strings.Join(limitParts(parts), "; ")
 }
 
-// bySubject gathers the findings of each subject, in their order.
+// bySubject groups the findings by subject, and keeps their order.
 func bySubject(all []Finding) (out [][]Finding) {
 	subject := func(f Finding) string { return cmp.Or(f.Of, f.Where) }
 	for _, f := range all {
@@ -52,8 +52,8 @@ func bySubject(all []Finding) (out [][]Finding) {
 	return out
 }
 
-// named says what was broken of one subject: in one trial, or in how many.
-func named(of []Finding) string {
+// summarizeSubject lists what one subject broke: in one trial, or in how many.
+func summarizeSubject(of []Finding) string {
 	var texts, faults []string
 	trials, single := map[string]int{}, true
 	for _, f := range of {
@@ -69,26 +69,26 @@ func named(of []Finding) string {
 		}
 	}
 	if single {
-		return units.List(limited(texts)) + " in " + of[0].Where + underFaults(faults)
+		return units.List(limitParts(texts)) + " in " + of[0].Where + underFaults(faults)
 	}
 	for i, text := range texts {
 		texts[i] = text + " in " + units.Plural(trials[text], of[0].trial())
 	}
 	if first := of[0]; first.Cell != "" {
-		return fmt.Sprintf("%s of %s, the first %s", units.List(limited(texts)), units.Clean(first.Of), first.Cell)
+		return fmt.Sprintf("%s: %s (first: %s)", units.Clean(first.Of), units.List(limitParts(texts)), first.Cell)
 	}
-	return units.List(limited(texts)) + ", the first in " + of[0].Where
+	return units.List(limitParts(texts)) + ", first in " + of[0].Where
 }
 
-// limited leaves out all but the first, and says how many.
-func limited(parts []string) []string {
+// limitParts keeps the first parts, and adds the number of dropped ones.
+func limitParts(parts []string) []string {
 	if more := len(parts) - verdictFindings; more > 0 {
 		return append(slices.Clone(parts[:verdictFindings]), fmt.Sprintf("%d more", more))
 	}
 	return parts
 }
 
-// trial is what the trial is called.
+// trial returns the noun for the finding's trial.
 func (f Finding) trial() string {
 	if f.Cell != "" {
 		return "cell"

@@ -12,15 +12,15 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// capacities says what each trial of the series kept up with, and what it never served.
+// capacities returns the capacity of each trial of the series, and its unserved acquires.
 func capacities(x matrix.Series) (out []string) {
 	for _, t := range x.Trials {
-		who := where(x.Label, t)
+		label := trialLabel(x.Label, t)
 		if m := t.Metrics[metrics.Capacity]; m.Value != nil {
-			out = append(out, fmt.Sprintf("Due at a rate that rises, %s kept up with %s; %s.", who, units.Quantity(*m.Value, m.Unit), m.Note))
+			out = append(out, fmt.Sprintf("With a rising arrival rate, %s kept up with %s; %s.", label, units.Quantity(*m.Value, m.Unit), m.Note))
 		}
 		if m := t.Metrics[metrics.Unserved]; m.Value != nil && *m.Value > 0 {
-			out = append(out, fmt.Sprintf("Of %s that were due, %s did not grant %s in the end.", units.Plural(int(*m.Count), "acquire"), who, units.Number(*m.Value)))
+			out = append(out, fmt.Sprintf("Of %s that were due, %s did not grant %s by the end.", units.Plural(int(*m.Count), "acquire"), label, units.Number(*m.Value)))
 		}
 	}
 	return out
@@ -28,7 +28,7 @@ func capacities(x matrix.Series) (out []string) {
 
 func capacityNote(_ builder, t report.Trial) string { return t.Metrics[metrics.Capacity].Note }
 
-// capacityFigures has one for each ramp and count of clients, the largest first.
+// capacityFigures returns a figure for each ramp and number of clients, the largest first.
 func (b builder) capacityFigures(s matrix.Scenario, glyphs plot.Glyphs) (out []*plot.Figure) {
 	ramps := func(trial string) []metrics.Ramp { return cmp.Or(b.Traces[trial], &report.Trace{}).Ramps }
 	var phases []string

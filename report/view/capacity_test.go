@@ -25,10 +25,10 @@ func TestView_saysWhatIsKeptUpWith(t *testing.T) {
 		openLoop("lock/c", new(15.0), "when it fell behind, 15 a second were done", 7)
 	got := found(a, b, c)
 	for _, want := range []string{
-		"Due at a rate that rises, lock/a at 20 contenders kept up with 412/s; when it fell behind, 430 a second were done.",
-		"Due at a rate that rises, lock/b at 20 contenders kept up with 1020/s; it kept up to the end: this is the least that it can.",
-		"Due at a rate that rises, lock/c at 20 contenders kept up with 15/s; when it fell behind, 15 a second were done.",
-		"Of 1000 acquires that were due, lock/c at 20 contenders did not grant 7 in the end.",
+		"With a rising arrival rate, lock/a at 20 contenders kept up with 412/s; when it fell behind, 430 a second were done.",
+		"With a rising arrival rate, lock/b at 20 contenders kept up with 1020/s; it kept up to the end: this is the least that it can.",
+		"With a rising arrival rate, lock/c at 20 contenders kept up with 15/s; when it fell behind, 15 a second were done.",
+		"Of 1000 acquires that were due, lock/c at 20 contenders did not grant 7 by the end.",
 	} {
 		if !slices.Contains(got, want) {
 			t.Errorf("it does not say\n%q, but\n%q", want, got)
@@ -36,7 +36,7 @@ func TestView_saysWhatIsKeptUpWith(t *testing.T) {
 	}
 	said := headlines(a, b)
 	for _, want := range []string{
-		"Keeps up with, 20 contenders: lock/b 1020/s (it kept up to the end: this is the least that it can); lock/a 412/s (when it fell behind, 430 a second were done).",
+		"Capacity, 20 contenders: lock/b 1020/s (it kept up to the end: this is the least that it can); lock/a 412/s (when it fell behind, 430 a second were done).",
 		"From due to granted (p50), 20 contenders: lock/a 3.00 ms (p99 9.00 ms); lock/b 3.00 ms (p99 9.00 ms).",
 	} {
 		if !slices.Contains(said, want) {

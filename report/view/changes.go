@@ -11,19 +11,18 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// changes draws what the repeated trials of a scenario say about its subjects
-// beside their base.
+// changes plots the comparisons of a scenario's subjects with their base.
 func changes(scenario string, all []report.Comparison) *plot.Figure {
 	all = slices.DeleteFunc(slices.Clone(all), func(c report.Comparison) bool { return c.Scenario != scenario })
 	if len(all) == 0 {
 		return nil
 	}
 	base, label := all[0].Base, rowLabels(all)
-	title := "Beside " + base + ", trial by trial"
-	if len(apart(all, subjectOf)) == 1 {
-		title = subjectOf(all[0]) + " beside " + base + ", trial by trial"
+	title := "Compared with " + base + ", trial by trial"
+	if len(distinct(all, subjectOf)) == 1 {
+		title = subjectOf(all[0]) + " compared with " + base + ", trial by trial"
 	}
-	if len(apart(all, clientsOf)) == 1 {
+	if len(distinct(all, clientsOf)) == 1 {
 		title += ", at " + clientsOf(all[0])
 	}
 	var rows []plot.Change
@@ -38,20 +37,20 @@ func changes(scenario string, all []report.Comparison) *plot.Figure {
 		rows = append(rows, row)
 	}
 	return plot.Changes(title,
-		"Each row is one number of a subject over the same of "+base+", the median over neighbouring trials. At 0 % they are equal; "+
-			"an interval that crosses it may be chance. Throughput is better on the right, everything else on the left.", rows, 0)
+		"Each row is one number of a subject divided by the same number of "+base+": the median over pairs of adjacent trials. At 0 % they are equal; "+
+			"if the interval crosses 0 %, the difference may be chance. Throughput is better on the right, everything else on the left.", rows, 0)
 }
 
-// rowLabels returns what tells the rows apart: the cell, then the metric. A label that is
-// too long is cut at its end, so the cell comes first; and the subject or the clients
-// that all rows share stand in the title alone.
+// rowLabels returns a function that labels the rows: the cell, then the metric. The cell comes
+// first because long labels are cut at their end. A subject or number of clients that all rows
+// share is only in the title.
 func rowLabels(all []report.Comparison) func(report.Comparison) string {
 	var cells []report.Trial
 	for _, c := range all {
 		cells = append(cells, report.Trial{Cell: c.Cell})
 	}
 	names := matrix.NamesOf(cells)
-	oneSubject, oneCount := len(apart(all, subjectOf)) == 1, len(apart(all, clientsOf)) == 1
+	oneSubject, oneCount := len(distinct(all, subjectOf)) == 1, len(distinct(all, clientsOf)) == 1
 	return func(c report.Comparison) string {
 		label := names.Label(c.Cell)
 		if oneSubject {
@@ -70,8 +69,8 @@ func subjectOf(c report.Comparison) string { return units.Clean(c.Subject) }
 
 func clientsOf(c report.Comparison) string { return units.Plural(c.Clients, "contender") }
 
-// apart lists the different values.
-func apart(all []report.Comparison, of func(report.Comparison) string) []string {
+// distinct returns the distinct values.
+func distinct(all []report.Comparison, of func(report.Comparison) string) []string {
 	var out []string
 	for _, c := range all {
 		if v := of(c); !slices.Contains(out, v) {

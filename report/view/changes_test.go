@@ -42,11 +42,11 @@ func TestChanges_sayOfWhichCell(t *testing.T) {
 		counts   []int
 		want     []string
 	}{
-		{"one cell", []string{long}, []string{"4s"}, []int{5}, []string{long + " beside lock/b, trial by trial, at 5 contenders", ">handoff.latency.p50<"}},
+		{"one cell", []string{long}, []string{"4s"}, []int{5}, []string{long + " compared with lock/b, trial by trial, at 5 contenders", ">handoff.latency.p50<"}},
 		{"a matrix", []string{long}, []string{"4s", "10s"}, []int{5}, []string{">session_timeout=4s, handoff.latency.p50<", ">session_timeout=10s, handoff.latency.p50<"}},
 		{"two counts", []string{long}, []string{"4s"}, []int{5, 50}, []string{">5, handoff.latency.p50<", ">50, handoff.latency.p50<"}},
 		{"all of it", []string{long, "lock/a"}, []string{"4s", "10s"}, []int{5, 50}, []string{
-			"Beside lock/b, trial by trial<", ">lock/a session_timeout=4s, 5, handoff.latency.p50<",
+			"Compared with lock/b, trial by trial<", ">lock/a session_timeout=4s, 5, handoff.latency.p50<",
 			">" + long + " session_timeout=4s, 5, hand", ">" + long + " session_timeout=4s, 50, hand",
 			">" + long + " session_timeout=10s, 5, hand", ">" + long + " session_timeout=10s, 50, hand",
 		}},

@@ -12,39 +12,40 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// Check is one thing that a trial was held to: a guarantee, a threshold, that a subject
-// which is broken on purpose is caught, or that a fault had an effect.
+// Check is one check of a trial: a guarantee, a threshold, the detection of a deliberate defect,
+// or the effect of a fault.
 type Check struct {
 	What    string // "fifo", "handoff.latency.p50 < 5ms", "caught by no-orphan"
-	Broken  string // what to call it where it did not pass: "not caught by no-orphan"
+	Broken  string // name for a check that did not pass: "not caught by no-orphan"
 	Result  string // report.Pass, Fail, Unknown, NotPromised or NotJudged, or [Skipped]
 	Reasons []string
-	Records []int // of the history, that prove it
+	Records []int // records of the history that prove it
 
 	threshold bool
 }
 
-// checks lists what a trial was held to. Of a subject that is broken on purpose there is
-// only one: its failed verdicts would hide those that nobody expects.
+// checks returns the checks of a trial. A deliberately broken subject has only one, so that its
+// expected violations do not hide unexpected ones of other subjects.
 func checks(t report.Trial) []Check {
 	if len(t.Expect) > 0 {
-		return []Check{specimen(t)}
+		return []Check{checkCaught(t)}
 	}
 	var out []Check
 	for _, v := range t.Verdicts {
-		out = append(out, Check{What: v.Guarantee, Broken: v.Guarantee, Result: known(v.Result), Reasons: v.Reasons, Records: v.Records})
+		out = append(out, Check{What: v.Guarantee, Broken: v.Guarantee, Result: normalizeResult(v.Result), Reasons: v.Reasons, Records: v.Records})
 	}
 	for _, h := range t.Thresholds {
-		out = append(out, Check{What: h.Expr, Broken: h.Expr, Result: known(h.Result), Reasons: []string{heldTo(h.Measured)}, threshold: true})
+		out = append(out, Check{What: h.Expr, Broken: h.Expr, Result: normalizeResult(h.Result), Reasons: []string{measuredText(h.Measured)}, threshold: true})
 	}
 	if len(t.Verdicts) == 0 {
-		out = append(out, Check{What: "judged", Broken: "not judged", Result: report.Unknown, Reasons: []string{"no guarantee was judged"}})
+		out = append(out, Check{What: "checked", Broken: "not checked", Result: report.Unknown, Reasons: []string{"no guarantee was checked"}})
 	}
 	return out
 }
 
-// heldTo says what a threshold has measured. Some of its texts say so themselves.
-func heldTo(text string) string {
+// measuredText returns the measured value of a threshold with the word "measured", which some texts
+// contain already.
+func measuredText(text string) string {
 	switch {
 	case text == "":
 		return "not measured"
@@ -54,8 +55,8 @@ func heldTo(text string) string {
 	return "measured " + text
 }
 
-// specimen checks that a subject which is broken on purpose was caught.
-func specimen(t report.Trial) Check {
+// checkCaught checks that the defect of a deliberately broken subject was detected.
+func checkCaught(t report.Trial) Check {
 	c := Check{What: "caught by " + units.List(t.Expect), Broken: "not caught by " + units.List(t.Missed()), Result: t.Caught()}
 	for _, v := range t.Verdicts {
 		if slices.Contains(t.Expect, v.Guarantee) && v.Result == report.Fail {
@@ -63,32 +64,31 @@ func specimen(t report.Trial) Check {
 		}
 	}
 	for _, name := range t.Missed() {
-		became := "was not judged"
+		state := "was not checked"
 		for _, v := range t.Verdicts {
 			if v.Guarantee == name {
-				became = "is " + strings.Join(append([]string{v.Result}, v.Reasons...), ": ")
+				state = "is " + strings.Join(append([]string{v.Result}, v.Reasons...), ": ")
 			}
 		}
-		c.Reasons = append(c.Reasons, name+" "+became)
+		c.Reasons = append(c.Reasons, name+" "+state)
 	}
 	return c
 }
 
-// Suite is every check of one cell. Repetitions of a cell are one suite, with the worst
-// of each.
+// Suite contains the checks of one cell, with the worst result over its repetitions.
 type Suite struct {
 	Name   string // of the trial
 	Class  string // scenario, subject and count of clients
 	Checks []Check
 }
 
-// suites lists what was checked. In a zoo a check says what provoked it, since the same
-// subject is provoked in many ways. A fault without a proven effect is unknown, and so is
-// a trial without a verdict, and a run that ended early.
+// suites returns all checks. In a zoo a check includes the provocation, because each subject has
+// several. A fault without a proven effect, a trial without a verdict, and a run that ended early
+// are unknown.
 func (b builder) suites() []Suite {
 	var out []Suite
 	for _, s := range b.scenarios {
-		if audited(s) {
+		if isAudit(s) {
 			for _, a := range b.audits(s) {
 				out = append(out, a.suite(s.Name))
 			}
@@ -105,24 +105,24 @@ func (b builder) suites() []Suite {
 			}
 		}
 		if len(t.Expect) == 0 {
-			s.Checks = append(s.Checks, withoutProof(t)...)
+			s.Checks = append(s.Checks, unprovenFaults(t)...)
 		}
 		out = append(out, s)
 	}
 	for _, l := range b.Result.Run.LeftOut {
-		c := Check{What: fmt.Sprintf("fault %s in %s", l.Fault, l.Phase), Result: Skipped, Reasons: []string{"left out: " + l.Why}}
+		c := Check{What: fmt.Sprintf("fault %s in %s", l.Fault, l.Phase), Result: Skipped, Reasons: []string{"skipped: " + l.Why}}
 		out = append(out, Suite{Name: "run", Class: "zkbench", Checks: []Check{c}})
 	}
 	ended := b.Result.Run.Ended
 	if ended != "" || len(b.trials) == 0 {
-		c := Check{What: "the run was completed", Result: report.Unknown, Reasons: []string{cmp.Or(ended, "no trial was run")}}
+		c := Check{What: "the run completed", Result: report.Unknown, Reasons: []string{cmp.Or(ended, "no trial was run")}}
 		out = append(out, Suite{Name: "run", Class: "zkbench", Checks: []Check{c}})
 	}
 	return out
 }
 
-// withoutProof lists the faults of a trial that had no proven effect.
-func withoutProof(t report.Trial) []Check {
+// unprovenFaults returns a check for each fault of the trial without a proven effect.
+func unprovenFaults(t report.Trial) []Check {
 	var out []Check
 	for _, f := range t.Faults {
 		if f.Proof != "" {
@@ -139,8 +139,8 @@ func withoutProof(t report.Trial) []Check {
 
 const noProof = "no proven effect"
 
-// known maps a result that nobody knows to unknown.
-func known(result string) string {
+// normalizeResult returns the result, or unknown if it is not a defined result.
+func normalizeResult(result string) string {
 	switch result {
 	case report.Pass, report.Fail, report.NotPromised, report.NotJudged:
 		return result

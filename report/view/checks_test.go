@@ -25,7 +25,7 @@ func TestPage_isSaidToBeDrawnWhereItIsNotThereYet(t *testing.T) {
 	if v := Of(Input{Dir: "run"}); v.Page != report.PageFile {
 		t.Errorf("the page is %q", v.Page)
 	}
-	if v := Of(Input{Dir: "run", Undrawn: true}); !strings.HasSuffix(v.Page, ", which zkbench report run draws") {
+	if v := Of(Input{Dir: "run", Undrawn: true}); !strings.HasSuffix(v.Page, " (to create it: zkbench report run)") {
 		t.Errorf("a page that is not there is %q", v.Page)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// noun is what the clients of the run are.
+// noun returns the noun for the clients of the run.
 func (b builder) noun() string {
 	for _, s := range b.scenarios {
 		return s.Noun()
@@ -14,7 +14,7 @@ func (b builder) noun() string {
 	return "contender"
 }
 
-// goroutinesNote says what a session takes beside heap.
+// goroutinesNote returns what a session needs in addition to heap.
 func goroutinesNote(_ builder, t report.Trial) string {
 	goroutines, stacks := t.Metrics[metrics.SessionGoroutines].Value, t.Metrics[metrics.SessionStacks].Value
 	if goroutines == nil || stacks == nil {
@@ -23,15 +23,15 @@ func goroutinesNote(_ builder, t report.Trial) string {
 	return units.Number(*goroutines) + " goroutines, with " + units.Quantity(*stacks, "B") + " of stacks"
 }
 
-// queueNote says whose queue that was, and who said nothing of its own.
+// queueNote returns which member's queue it was, and which members did not report theirs.
 func queueNote(_ builder, t report.Trial) string {
 	note := t.Metrics[metrics.MemberQueue].Note
-	silent := t.Metrics[metrics.MemberSilent].Note
-	if silent == "" {
+	noAnswer := t.Metrics[metrics.MemberSilent].Note
+	if noAnswer == "" {
 		return note
 	}
 	if note != "" {
 		note += "; "
 	}
-	return note + "no answer: " + silent
+	return note + "no answer: " + noAnswer
 }

@@ -32,10 +32,10 @@ func manySessions(n int) report.Trial {
 func TestView_saysWhatManySessionsTake(t *testing.T) {
 	said := headlines(manySessions(100), manySessions(1000))
 	for _, want := range []string{
-		"Until all were connected, 1000 sessions: 4.70 s (p99 290 ms).",
-		"Heap a session, 1000 sessions: 16.4 kB/session (3 goroutines, with 8192 B of stacks).",
-		"Until all were connected again, 1000 sessions: 2.70 s.",
-		"Requests in a member's queue, at most, 1000 sessions: 15 (zk1, while sessions were being opened; no answer: zk2 4 times).",
+		"Time until all were connected, 1000 sessions: 4.70 s (p99 290 ms).",
+		"Heap per session, 1000 sessions: 16.4 kB/session (3 goroutines, with 8192 B of stacks).",
+		"Time until all were reconnected, 1000 sessions: 2.70 s.",
+		"Longest request queue of a member, 1000 sessions: 15 (zk1, while sessions were being opened; no answer: zk2 4 times).",
 		"Hand-off (p50), 1000 sessions: 2.00 ms (p99 8.00 ms).",
 	} {
 		if !slices.Contains(said, want) {
@@ -62,7 +62,7 @@ func TestView_saysWhatManySessionsTake(t *testing.T) {
 	for _, c := range v.Tables[0].Columns {
 		heads = append(heads, c.Head)
 	}
-	for _, want := range []string{"all connected", "heap/session", "all back", "expired", "queue"} {
+	for _, want := range []string{"all connected", "heap/session", "all reconnected", "expired", "queue"} {
 		if !slices.Contains(heads, want) {
 			t.Errorf("the table has no %s, but %q", want, heads)
 		}

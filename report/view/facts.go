@@ -13,10 +13,10 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// Fact is one line of how it was measured.
+// Fact is a named property of the run.
 type Fact struct{ Name, Value string }
 
-// facts says how, where and with what the trials were run.
+// facts describes how, where and with which versions the trials were run.
 func facts(r report.Result) []Fact {
 	run := r.Run
 	out := []Fact{{"run", run.ID}}
@@ -26,7 +26,7 @@ func facts(r report.Result) []Fact {
 	if run.Elapsed > 0 {
 		out = append(out, Fact{"took", units.Duration(float64(run.Elapsed))})
 	}
-	out = append(out, Fact{"ended", cmp.Or(run.Ended, "when it was complete")}, Fact{"seed", strconv.FormatUint(run.Seed, 10)})
+	out = append(out, Fact{"ended", cmp.Or(run.Ended, "when all trials were complete")}, Fact{"seed", strconv.FormatUint(run.Seed, 10)})
 	e := run.Ensemble
 	about := size(e)
 	if len(e.Observers) > 0 {
@@ -47,7 +47,7 @@ func facts(r report.Result) []Fact {
 	return append(out, Fact{"versions", versions(run)})
 }
 
-// harness is what the harness measured about itself: the worst over all trials.
+// harness returns what the harness measured about itself: the worst values of all trials.
 func harness(trials []report.Trial) []Fact {
 	worst := map[string]metrics.Metric{}
 	for _, t := range trials {
@@ -65,11 +65,10 @@ func harness(trials []report.Trial) []Fact {
 	return out
 }
 
-// origin says what the run was made of, in a sentence.
 func origin(run report.Run) string { return fmt.Sprintf("Seed %d, %s.", run.Seed, versions(run)) }
 
-// versions lists what the run was made of: "zookeeper 3.8.0", and "go1.26" where a
-// version names itself.
+// versions lists the versions in use: "zookeeper 3.8.0", and "go1.26" if the version includes
+// the name.
 func versions(run report.Run) string {
 	var parts []string
 	for _, k := range keys(run.Versions) {
@@ -82,5 +81,4 @@ func versions(run report.Run) string {
 	return cmp.Or(strings.Join(parts, ", "), "versions unknown")
 }
 
-// keys returns the keys of a map in order.
 func keys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -11,10 +11,10 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// exposure says for how long two believed at once that they held.
-func exposure(x matrix.Series) string {
+// overlapText returns for how long two clients believed that they held at the same time.
+func overlapText(x matrix.Series) string {
 	if longest := longestOverlap(x); longest > 0 {
-		return fmt.Sprintf("In %s two clients believed at once that they held, for up to %s; the verdicts say whether that is a violation.", x.Label, units.Duration(longest))
+		return fmt.Sprintf("In %s, two clients believed for up to %s that they held at the same time; the verdicts show whether this is a violation.", x.Label, units.Duration(longest))
 	}
 	return ""
 }
@@ -32,9 +32,9 @@ func longestOverlap(x matrix.Series) float64 {
 	return longest
 }
 
-// promises reports whether a promised failover time was kept, and whether the arithmetic guarantees
+// promiseTexts reports whether a promised failover time was kept, and whether the arithmetic guarantees
 // it: a run measures a few failovers, and longer ones may come.
-func promises(x matrix.Series) []string {
+func promiseTexts(x matrix.Series) []string {
 	var out []string
 	for _, t := range x.Trials {
 		promise, err := time.ParseDuration(t.Params["promise"])
@@ -54,9 +54,9 @@ func promises(x matrix.Series) []string {
 			answer = "The promise of %s was broken for %s: %s."
 		case m.Never > 0:
 			answer = "It is unknown whether the promise of %s holds for %s: %s."
-			why = units.Plural(int(m.Never), "failover") + " never came to a grant"
+			why = units.Plural(int(m.Never), "failover") + " ended without a grant"
 		}
-		out = append(out, fmt.Sprintf(answer, units.Duration(float64(promise)), where(x.Label, t), strings.TrimSuffix(why, ".")))
+		out = append(out, fmt.Sprintf(answer, units.Duration(float64(promise)), trialLabel(x.Label, t), strings.TrimSuffix(why, ".")))
 	}
 	return out
 }

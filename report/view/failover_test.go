@@ -45,7 +45,7 @@ func TestHeadlines_havePhasesOnceACell(t *testing.T) {
 	stream := trial(1, "queue/a", 50)
 	stream.Metrics[metrics.QueueYield] = metrics.Metric{Unit: "1", Value: new(1.0)}
 	got := headlines(trial(1, "lock/a", 40), trial(2, "lock/a", 60), trial(3, "lock/a", 50), stream)
-	if want := "Grants a second, 3 contenders: lock/a 50/s (50 in calm, 20 in storm)."; !slices.Contains(got, want) {
+	if want := "Grants per second, 3 contenders: lock/a 50/s (50 in calm, 20 in storm)."; !slices.Contains(got, want) {
 		t.Errorf("it says %q, want %q", got, want)
 	}
 }
@@ -64,7 +64,7 @@ func TestPromises(t *testing.T) {
 	} {
 		trial := report.Trial{Cell: history.Cell{Subject: "lock/a", Params: map[string]string{"promise": "2s"}},
 			Metrics: map[string]metrics.Metric{metrics.FailoverLatency: {Unit: "ns", Max: &row.max, Never: row.never}, metrics.FailoverPredicted: {Unit: "ns", Value: &row.predicted}}}
-		got := promises(matrix.Series{Label: "lock/a", Trials: []report.Trial{trial}})
+		got := promiseTexts(matrix.Series{Label: "lock/a", Trials: []report.Trial{trial}})
 		if len(got) != 1 || !strings.HasPrefix(got[0], row.want) {
 			t.Errorf("%q, want %q", got, row.want)
 		}

@@ -13,20 +13,20 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// Headline is one number that answers what the scenario asks, of each subject.
+// Headline is a number that answers the scenario's question, for each subject.
 type Headline struct {
 	Title  string // "hand-off (p50) at 50 contenders"
 	Values []Value
-	More   string // what is left out between the best and the worst
-	Tabled bool   // the tables have it, too
+	More   string // number of omitted values
+	Tabled bool   // the tables have it too
 }
 
-// Value is the number of one subject.
+// Value is the value of one subject.
 type Value struct {
-	Subject string // empty where there is only one
+	Subject string // empty if there is only one
 	Text    string // "2.80 ms"
 	Note    string // "p99 9.10 ms"
-	Broken  bool   // the subject broke a guarantee: its speed is no merit
+	Broken  bool   // the subject broke a guarantee, so that its speed does not count
 }
 
 const (
@@ -34,14 +34,14 @@ const (
 	valueLimit    = 4 // of a headline
 )
 
-// headlines are the numbers that answer what was asked, the most important first.
+// headlines returns the numbers that answer the question, the most important first.
 func (b builder) headlines() []Headline {
 	var out []Headline
 	for _, s := range b.scenarios {
 		switch {
-		case audited(s):
+		case isAudit(s):
 			out = append(out, b.auditHeadlines(s)...)
-		case zoo(s):
+		case isZoo(s):
 			out = append(out, zooHeadlines(s)...)
 		default:
 			out = append(out, b.scenarioHeadlines(s)...)
@@ -50,42 +50,42 @@ func (b builder) headlines() []Headline {
 	return out[:min(len(out), headlineLimit)]
 }
 
-// question is a number that a scenario may have been run for.
+// question is a number that can answer a scenario's question.
 type question struct {
 	title  string
 	metric string
 	field  string
 	higher bool // is better
 	tabled bool
-	open   bool    // it is told only of open loops
-	below  float64 // it is told only where some value is below; 0: always
+	open   bool    // only for open loops
+	below  float64 // only if some value is lower; 0: always
 	note   func(builder, report.Trial) string
 }
 
 var questions = []question{
 	{title: "false belief of a paused holder (p50)", metric: metrics.PausedBelief, field: "p50", tabled: true, note: worstNote(metrics.PausedBelief)},
-	{title: "noticed after it went on (p50)", metric: metrics.PausedNotice, field: "p50", tabled: true, note: worstNote(metrics.PausedNotice)},
-	{title: "late writes that went through, unfenced", metric: metrics.PausedThrough, field: "value", tabled: true, note: countNote(metrics.PausedThrough)},
-	{title: "late writes that the token stopped", metric: metrics.PausedStopped, field: "value", higher: true, tabled: true, note: countNote(metrics.PausedStopped)},
-	{title: "rounds that ZooKeeper's arithmetic did not predict", metric: metrics.FailoverOutside, field: "value", note: roundsNote},
-	{title: "until all were connected", metric: metrics.ConnectAll, field: "value", tabled: true, note: p99Note(metrics.ConnectLatency)},
-	{title: "heap a session", metric: metrics.SessionHeap, field: "value", tabled: true, note: goroutinesNote},
-	{title: "until all were connected again", metric: metrics.ReconnectAll, field: "value", tabled: true, note: p99Note(metrics.ReconnectLatency)},
-	{title: "requests in a member's queue, at most", metric: metrics.MemberQueue, field: "value", tabled: true, note: queueNote},
-	{title: "keeps up with", metric: metrics.Capacity, field: "value", higher: true, tabled: true, note: capacityNote},
+	{title: "from resume to notification (p50)", metric: metrics.PausedNotice, field: "p50", tabled: true, note: worstNote(metrics.PausedNotice)},
+	{title: "unfenced late writes accepted", metric: metrics.PausedThrough, field: "value", tabled: true, note: countNote(metrics.PausedThrough)},
+	{title: "late writes rejected by the token", metric: metrics.PausedStopped, field: "value", higher: true, tabled: true, note: countNote(metrics.PausedStopped)},
+	{title: "failovers outside the predicted range", metric: metrics.FailoverOutside, field: "value", note: roundsNote},
+	{title: "time until all were connected", metric: metrics.ConnectAll, field: "value", tabled: true, note: p99Note(metrics.ConnectLatency)},
+	{title: "heap per session", metric: metrics.SessionHeap, field: "value", tabled: true, note: goroutinesNote},
+	{title: "time until all were reconnected", metric: metrics.ReconnectAll, field: "value", tabled: true, note: p99Note(metrics.ReconnectLatency)},
+	{title: "longest request queue of a member", metric: metrics.MemberQueue, field: "value", tabled: true, note: queueNote},
+	{title: "capacity", metric: metrics.Capacity, field: "value", higher: true, tabled: true, note: capacityNote},
 	{title: "from due to granted (p50)", metric: metrics.AcquireLatency, field: "p50", tabled: true, open: true, note: p99Note(metrics.AcquireLatency)},
 	{title: "notifications per hand-off", metric: metrics.FanoutNotifications, field: "value", tabled: true, note: formulaNote(metrics.FanoutNotifications)},
-	{title: "notifications when a waiter is gone for a moment", metric: metrics.FlapNotifications, field: "value", tabled: true, note: formulaNote(metrics.FlapNotifications)},
+	{title: "notifications when a waiter rejoins", metric: metrics.FlapNotifications, field: "value", tabled: true, note: formulaNote(metrics.FlapNotifications)},
 	{title: "hand-off (p50)", metric: metrics.HandoffLatency, field: "p50", tabled: true, note: p99Note(metrics.HandoffLatency)},
 	{title: "from due to taken (p50)", metric: metrics.QueueLatency, field: "p50", tabled: true, note: p99Note(metrics.QueueLatency)},
-	{title: "items for each notification", metric: metrics.QueueYield, field: "value", higher: true, tabled: true},
+	{title: "items per notification", metric: metrics.QueueYield, field: "value", higher: true, tabled: true},
 	{title: "from a fault to the next grant (p50)", metric: metrics.FailoverLatency, field: "p50", tabled: true, note: worstNote(metrics.FailoverLatency)},
-	{title: "nobody held (p50)", metric: metrics.LeaderlessTime, field: "p50", tabled: true, note: worstNote(metrics.LeaderlessTime)},
-	{title: "grants a second", metric: metrics.Throughput, field: "value", higher: true, tabled: true, note: phasesNote},
-	{title: "fairness (1 is alike)", metric: metrics.Fairness, field: "value", higher: true, below: 0.9},
+	{title: "without a holder (p50)", metric: metrics.LeaderlessTime, field: "p50", tabled: true, note: worstNote(metrics.LeaderlessTime)},
+	{title: "grants per second", metric: metrics.Throughput, field: "value", higher: true, tabled: true, note: phasesNote},
+	{title: "fairness (1 is equal)", metric: metrics.Fairness, field: "value", higher: true, below: 0.9},
 }
 
-// scenarioHeadlines asks at the largest count of clients that all series share.
+// scenarioHeadlines returns the headlines for the largest number of clients that all series have.
 func (b builder) scenarioHeadlines(s matrix.Scenario) (out []Headline) {
 	n := s.Common()
 	for _, q := range questions {
@@ -96,7 +96,7 @@ func (b builder) scenarioHeadlines(s matrix.Scenario) (out []Headline) {
 	return out
 }
 
-// measuredValue is a value that can be put in order.
+// measuredValue is a value that can be sorted.
 type measuredValue struct {
 	Value
 	number float64
@@ -115,7 +115,7 @@ func (b builder) headline(s matrix.Scenario, clients int, q question) Headline {
 		if v == nil || q.metric == metrics.Throughput && metrics.AtRate(t.Metrics) || q.open && !metrics.AtRate(t.Metrics) {
 			continue
 		}
-		value := Value{Text: units.Quantity(*v, unitOf(t.Metrics[q.metric])), Broken: broken(x)}
+		value := Value{Text: units.Quantity(*v, unitOf(t.Metrics[q.metric])), Broken: hasFailure(x)}
 		if len(s.Series) > 1 {
 			value.Subject = x.Label
 		}
@@ -132,13 +132,13 @@ func (b builder) headline(s matrix.Scenario, clients int, q question) Headline {
 	if q.below > 0 && !slices.ContainsFunc(all, func(v measuredValue) bool { return v.number < q.below }) {
 		return h
 	}
-	h.Values, h.More = best(all)
+	h.Values, h.More = selectValues(all)
 	return h
 }
 
-// best are the values to be shown, of those that are sorted: of sound subjects, unless there
-// are none, the best and the worst; and what is left out.
-func best(all []measuredValue) (out []Value, more string) {
+// selectValues selects the values to show from sorted ones: the best and the worst of the subjects that
+// broke no guarantee, or of all if there are none. more describes the omitted values.
+func selectValues(all []measuredValue) (out []Value, more string) {
 	sound := slices.DeleteFunc(slices.Clone(all), func(v measuredValue) bool { return v.Broken })
 	left := len(all) - len(sound)
 	var parts []string
@@ -151,7 +151,7 @@ func best(all []measuredValue) (out []Value, more string) {
 	switch n := len(sound) - valueLimit; {
 	case n <= 0:
 	case sound[0].Text == sound[len(sound)-1].Text:
-		same := Value{Text: sound[0].Text, Note: fmt.Sprintf("each of %d", len(sound)), Broken: sound[0].Broken}
+		same := Value{Text: sound[0].Text, Note: fmt.Sprintf("all %d", len(sound)), Broken: sound[0].Broken}
 		sound = []measuredValue{{same, sound[0].number}}
 	default:
 		parts = append(parts, fmt.Sprintf("%d between these", n))
@@ -166,7 +166,7 @@ func best(all []measuredValue) (out []Value, more string) {
 	return out, more
 }
 
-// unitOf is the unit of what the title does not name: times, and rates.
+// unitOf returns the unit, or "1" if the title contains it already ("per hand-off").
 func unitOf(m metrics.Metric) string {
 	if strings.HasPrefix(m.Unit, "1/") && m.Unit != "1/s" {
 		return "1"
@@ -174,8 +174,8 @@ func unitOf(m metrics.Metric) string {
 	return m.Unit
 }
 
-// broken says whether a guarantee does not hold in one of the series' trials.
-func broken(x matrix.Series) bool {
+// hasFailure reports whether a guarantee failed in one of the series' trials.
+func hasFailure(x matrix.Series) bool {
 	return slices.ContainsFunc(x.Trials, func(t report.Trial) bool {
 		return slices.ContainsFunc(t.Verdicts, func(v report.Verdict) bool { return v.Result == report.Fail })
 	})
@@ -216,7 +216,7 @@ func p99Note(metric string) func(builder, report.Trial) string {
 	}
 }
 
-// worstNote has the longest, the fault that explains it, and of how many it is.
+// worstNote returns the maximum, the fault that explains it, and the number of samples.
 func worstNote(metric string) func(builder, report.Trial) string {
 	return func(b builder, t report.Trial) string {
 		m := t.Metrics[metric]
@@ -224,19 +224,19 @@ func worstNote(metric string) func(builder, report.Trial) string {
 			return ""
 		}
 		if *m.Count == 1 {
-			return "seen once"
+			return "measured once"
 		}
 		s := "at worst " + units.Duration(*m.Max)
-		if fault := b.explained(t, *m.Max); fault != "" {
+		if fault := b.faultBehind(t, *m.Max); fault != "" {
 			s += ", after " + fault
 		}
 		return fmt.Sprintf("%s, of %d", s, *m.Count)
 	}
 }
 
-// explained names the fault that began so long before a grant, or was in force all the
-// while; empty where none is known.
-func (b builder) explained(t report.Trial, longest float64) string {
+// faultBehind returns the fault that began at the start of the longest failover, or that was active
+// during it; empty if none is known.
+func (b builder) faultBehind(t report.Trial, longest float64) string {
 	trace := b.Traces[t.Name]
 	if trace == nil {
 		return ""
@@ -255,7 +255,7 @@ func (b builder) explained(t report.Trial, longest float64) string {
 	return ""
 }
 
-// phasesNote is the same in single phases.
+// phasesNote returns the throughput of each phase, if there are several.
 func phasesNote(_ builder, t report.Trial) string {
 	var parts []string
 	for _, name := range metrics.OfPhases(metrics.Throughput, t.Metrics) {
@@ -268,7 +268,7 @@ func phasesNote(_ builder, t report.Trial) string {
 	return strings.Join(parts, ", ")
 }
 
-// String is the headline in a line.
+// String returns the headline as a sentence.
 func (h Headline) String() string {
 	var parts []string
 	for _, v := range h.Values {

@@ -21,7 +21,7 @@ func TestIncidentTable_saysWhetherItShows(t *testing.T) {
 	for _, r := range IncidentTable(provoked(progress, report.Fail), provoked(progress, report.Pass), provoked(nil, report.Pass), provoked(nil, report.Unknown), report.Result{}).Rows {
 		got = append(got, r.Cells[3]+": "+r.Cells[4])
 	}
-	want := []string{"progress: shows", "progress: NOT as known: progress did not fail", "nothing: does not show", "nothing: unknown"}
+	want := []string{"progress: reproduced", "progress: NOT as expected: progress did not fail", "nothing: not reproduced", "nothing: unknown"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -12,18 +12,18 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// measures says what the numbers come to, scenario by scenario. The numbers themselves are
-// headlines, and stand in tables.
+// measures returns the findings from the measured numbers, by scenario. The numbers themselves
+// are in headlines and tables.
 func (b builder) measures() []Finding {
-	out := b.pairs()
+	out := b.comparisonFindings()
 	for _, s := range b.scenarios {
 		switch {
-		case audited(s):
-			if all := b.audits(s); len(all) == 1 { // several are summed up in a table
-				out = append(out, comesTo("", all[0].found())...)
+		case isAudit(s):
+			if all := b.audits(s); len(all) == 1 { // a table summarizes several
+				out = append(out, measuredFindings("", all[0].summary())...)
 			}
-		case zoo(s):
-			out = append(out, comesTo("", foundInZoo(s)...)...)
+		case isZoo(s):
+			out = append(out, measuredFindings("", zooSummary(s)...)...)
 		default:
 			out = append(out, b.measuresOf(s)...)
 		}
@@ -31,8 +31,8 @@ func (b builder) measures() []Finding {
 	return out
 }
 
-// comesTo are findings of what was measured, without empty ones.
-func comesTo(subject string, lines ...string) (out []Finding) {
+// measuredFindings returns a finding for each line that is not empty.
+func measuredFindings(subject string, lines ...string) (out []Finding) {
 	for _, s := range lines {
 		if s != "" {
 			out = append(out, Finding{Kind: Measures, Subject: subject, Text: s})
@@ -41,34 +41,34 @@ func comesTo(subject string, lines ...string) (out []Finding) {
 	return out
 }
 
-// pairs says what the comparisons of trials with their neighbours came to: differences first.
-func (b builder) pairs() []Finding {
-	var seen, unseen []Finding
+// comparisonFindings returns findings from the comparisons with the base, differences first.
+func (b builder) comparisonFindings() []Finding {
+	var different, equal []Finding
 	for _, c := range b.Result.Comparisons {
 		label, at := b.names.Label(c.Cell), units.Plural(c.Clients, "contender")
 		if c.Ratio.Low != nil && *c.Ratio.Low <= 1 && *c.Ratio.High >= 1 {
-			unseen = append(unseen, comesTo(label, fmt.Sprintf("At %s, trial by trial, no difference is seen in %s of %s: %s.", at, c.Metric, label, c))...)
+			equal = append(equal, measuredFindings(label, fmt.Sprintf("At %s, trial by trial, no difference was found in %s of %s: %s.", at, c.Metric, label, c))...)
 		} else {
-			seen = append(seen, comesTo(label, fmt.Sprintf("At %s, trial by trial, %s of %s is %s.", at, c.Metric, label, c))...)
+			different = append(different, measuredFindings(label, fmt.Sprintf("At %s, trial by trial, %s of %s is %s.", at, c.Metric, label, c))...)
 		}
 	}
-	return append(seen, unseen...)
+	return append(different, equal...)
 }
 
-// measuresOf says what the numbers of a scenario come to that is neither an audit nor a zoo.
+// measuresOf returns the findings of a scenario that is neither an audit nor a zoo.
 func (b builder) measuresOf(s matrix.Scenario) (out []Finding) {
 	for _, x := range s.Series {
-		lines := append(append(promises(x), troubles(x)...), exposure(x))
+		lines := append(append(promiseTexts(x), troubles(x)...), overlapText(x))
 		lines = append(append(lines, pausedHolders(x)...), capacities(x)...)
-		out = append(out, comesTo(x.Label, lines...)...)
+		out = append(out, measuredFindings(x.Label, lines...)...)
 	}
-	// Where subjects took turns, neighbouring trials say more than the medians of all. In a
-	// run that ended early, some had less of a trial than others.
+	// Comparisons of adjacent trials are more precise than comparisons of the medians. In a run
+	// that ended early, subjects may have different numbers of trials.
 	turns := slices.ContainsFunc(b.Result.Comparisons, func(c report.Comparison) bool { return c.Scenario == s.Name })
 	if !turns && b.Result.Run.Ended == "" {
-		out = append(out, comesTo("", extremes(s, s.Common()))...)
+		out = append(out, measuredFindings("", extremes(s, s.Common()))...)
 	}
-	return append(out, comesTo("", unlike(s))...)
+	return append(out, measuredFindings("", unequalConditions(s))...)
 }
 
 // ranked is a series, the p50 of each of its trials, and their median.
@@ -78,14 +78,14 @@ type ranked struct {
 	p50  float64
 }
 
-// extremes compares the subject with the lowest latency and the one with the highest, by the first
-// latency that at least two have. Subjects that broke a guarantee are left out. It makes no claim:
-// the ratio has its confidence interval, or the sentence says that there is none.
+// extremes compares the subjects with the lowest and the highest latency, by the first latency
+// that at least two subjects have. It omits subjects that broke a guarantee. The sentence contains
+// the confidence interval of the ratio, or states that there are too few trials.
 func extremes(s matrix.Scenario, clients int) string {
 	for _, m := range latencies {
 		var have []ranked
 		for _, x := range s.Series {
-			if v, ok := median(x, clients, m.Name, "p50"); ok && v > 0 && !broken(x) {
+			if v, ok := median(x, clients, m.Name, "p50"); ok && v > 0 && !hasFailure(x) {
 				r := ranked{Series: x, p50: v}
 				for _, t := range x.At(clients) {
 					if p50 := t.Metrics[m.Name].P50; p50 != nil {
@@ -110,10 +110,10 @@ func extremes(s matrix.Scenario, clients int) string {
 	return ""
 }
 
-// unlike says whom a comparison of latencies favours: who ran in the process of zkbench, beside
-// programs of their own.
-func unlike(s matrix.Scenario) string {
-	var here, apart []string
+// unequalConditions warns if some subjects ran in the process of zkbench, which is faster, and others as
+// separate processes.
+func unequalConditions(s matrix.Scenario) string {
+	var inside, separate []string
 	for _, x := range s.Series {
 		timed, driven := false, false
 		for _, t := range x.Trials {
@@ -124,14 +124,14 @@ func unlike(s matrix.Scenario) string {
 		}
 		switch {
 		case driven:
-			apart = append(apart, x.Subject)
+			separate = append(separate, x.Subject)
 		case timed:
-			here = append(here, x.Subject)
+			inside = append(inside, x.Subject)
 		}
 	}
-	if len(here) == 0 || len(apart) == 0 {
+	if len(inside) == 0 || len(separate) == 0 {
 		return ""
 	}
-	here, apart = slices.Compact(here), slices.Compact(apart)
-	return fmt.Sprintf("Unlike %s, %s ran in the process of zkbench, which is faster: --set apart=true has all be programs of their own.", units.List(apart), units.List(here))
+	inside, separate = slices.Compact(inside), slices.Compact(separate)
+	return fmt.Sprintf("The conditions are unequal: %s ran as separate processes, %s in the process of zkbench, which is faster. --set apart=true runs all subjects as separate processes.", units.List(separate), units.List(inside))
 }

@@ -23,8 +23,8 @@ func TestView_saysWhatAFlapCausesAndANotificationYields(t *testing.T) {
 			"queue.yield": {Unit: "1/notification", Value: new(0.25)}, "queue.requests": {Unit: "1/item", Value: new(30.0)}}),
 	), "\n")
 	for _, want := range []string{
-		"Notifications when a waiter is gone for a moment, 10 contenders: lock/predecessor 1; lock/parent 17 (formula 17).",
-		"Items for each notification, 10 consumers: queue/parent 0.25.",
+		"Notifications when a waiter rejoins, 10 contenders: lock/predecessor 1; lock/parent 17 (formula 17).",
+		"Items per notification, 10 consumers: queue/parent 0.25.",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("it does not say %q, but\n%s", want, got)
@@ -118,7 +118,7 @@ func TestView_saysWhoWasSparedAProcess(t *testing.T) {
 		}
 		return x
 	}
-	const handoff, says = "handoff.latency", "Unlike lock/mine, lock/ours ran in the process of zkbench"
+	const handoff, says = "handoff.latency", "The conditions are unequal: lock/mine ran as separate processes, lock/ours in the process of zkbench"
 	for about, row := range map[string]struct {
 		trials []report.Trial
 		want   bool
@@ -142,7 +142,7 @@ func TestHeadlines_sayOnceWhatIsTheSame(t *testing.T) {
 		x.Metrics = map[string]metrics.Metric{"handoff.latency": {Unit: "ns", Count: new(int64(60)), P50: new(2e6)}}
 		trials = append(trials, x)
 	}
-	if got := headlines(trials...); !slices.Contains(got, "Hand-off (p50), 10 contenders: 2.00 ms (each of 6).") {
+	if got := headlines(trials...); !slices.Contains(got, "Hand-off (p50), 10 contenders: 2.00 ms (all 6).") {
 		t.Errorf("%q", got)
 	}
 	trials[5].Metrics["handoff.latency"] = metrics.Metric{Unit: "ns", Count: new(int64(60)), P50: new(3e6)}
@@ -178,7 +178,7 @@ func TestView_seesNoDifferenceInAnIntervalThatHoldsOne(t *testing.T) {
 		got = append(got, f.String())
 	}
 	want := []string{"At 3 contenders, trial by trial, handoff.latency.p50 of lock/a is 1.200 of lock/b's (1.100 to 1.300 in 6 pairs).",
-		"At 3 contenders, trial by trial, no difference is seen in throughput of lock/a: 1.200 of lock/b's (0.900 to 1.500 in 6 pairs)."}
+		"At 3 contenders, trial by trial, no difference was found in throughput of lock/a: 1.200 of lock/b's (0.900 to 1.500 in 6 pairs)."}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -56,7 +56,7 @@ func TestView_saysWhatIsNotPromised(t *testing.T) {
 	again.Name, again.Repetition = "t2", 2
 	v := Of(Input{Result: report.Result{Trials: []report.Trial{trial, again}}})
 	notes := v.Of(Note)
-	if len(notes) != 1 || notes[0].Text != "Not promised by lock/mine, and not judged: fifo." {
+	if len(notes) != 1 || notes[0].Text != "Not promised by lock/mine, and not checked: fifo." {
 		t.Errorf("notes %+v", notes)
 	}
 	if v.Result != report.Pass || !strings.Contains(v.Verdict, "all 2 verdicts hold") {
@@ -82,7 +82,7 @@ func TestView_saysWhatWasLeftOut(t *testing.T) {
 	if v.Result != report.Pass || !strings.HasPrefix(v.Verdict, "Passed, without partition.isolate: ") {
 		t.Errorf("%s: %s", v.Result, v.Verdict)
 	}
-	if want := "Left out, because it cannot be had here: partition.isolate in churn (no root)."; !strings.Contains(v.Asked, want) {
+	if want := "Skipped, because it is not available here: partition.isolate in churn (no root)."; !strings.Contains(v.Asked, want) {
 		t.Errorf("%q is not in %q", want, v.Asked)
 	}
 	last := v.Suites[len(v.Suites)-1]

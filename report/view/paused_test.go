@@ -26,11 +26,11 @@ func TestView_saysWhatAPausedHolderDid(t *testing.T) {
 		metrics.PausedBelief: long(2e9, "in 3 rounds it was never told"), metrics.PausedBlind: of(3, 3), metrics.PausedStopped: of(9, 9),
 	}))
 	for _, want := range []string{
-		"A holder of lock/a at 2 contenders that was paused past its session believed for 120 ms (p50) after the next grant that it still held, " +
-			"and was told 100 ms (p50) after it went on. It made its next write before that in 2 of 3 rounds. " +
-			"Of 5 late writes that nothing fenced 4 went through; the token stopped 6 of 6 fenced ones.",
-		"A holder of lock/b at 2 contenders that was paused past its session believed for 2.00 s (p50) after the next grant that it still held, " +
-			"and was never told otherwise. Its driver offers no write, so nothing is known of unfenced ones; the token stopped 9 of 9 fenced ones.",
+		"A holder of lock/a at 2 contenders that was paused beyond its session still believed for 120 ms (p50) after the next grant that it held, " +
+			"and was notified 100 ms (p50) after it resumed. It wrote again before the notification in 2 of 3 rounds. " +
+			"Of 5 late writes without a fence, 4 succeeded; the token rejected 6 of 6 fenced writes.",
+		"A holder of lock/b at 2 contenders that was paused beyond its session still believed for 2.00 s (p50) after the next grant that it held, " +
+			"and was never notified. Its driver does not implement write, so unfenced writes were not tested; the token rejected 9 of 9 fenced writes.",
 	} {
 		if !slices.Contains(got, want) {
 			t.Errorf("it does not say\n%q, but\n%q", want, got)

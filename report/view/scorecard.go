@@ -10,24 +10,24 @@ import (
 	"github.com/zkbench/zkbench/report/verdict"
 )
 
-// marks are what stands for a result in a matrix. They can be told apart without colours.
+// marks maps results to marks in a matrix.
 var marks = map[string]string{
 	report.Pass: MarkPass, report.Fail: MarkFail, report.Unknown: MarkUnknown, report.NotPromised: MarkNone, report.NotJudged: MarkIdle,
 }
 
-var scorecardMarks = []Mark{{MarkPass, "kept"}, {MarkFail, "broken"}, {MarkUnknown, "could not be judged"}, {MarkNone, "not promised"}, {MarkIdle, "not judged"}}
+var scorecardMarks = []Mark{{MarkPass, "kept"}, {MarkFail, "broken"}, {MarkUnknown, "unknown"}, {MarkNone, "not promised"}, {MarkIdle, "not judged"}}
 
-// thresholdsHead heads the column of all thresholds of a subject.
+// thresholdsHead is the head of the column for all thresholds of a subject.
 const thresholdsHead = "thresholds"
 
-// scorecard has the subjects down and the guarantees across: of each the worst over all
-// trials of the subject. What is broken on purpose has a table of its own.
+// scorecard returns a table with a row for each subject and a column for each guarantee, with
+// the worst result over all trials. Deliberately broken subjects have a separate table.
 func (b builder) scorecard() *Table {
-	rows := b.scored()
+	rows := b.scoreRows()
 	if len(rows) == 0 {
 		return nil
 	}
-	heads := scoredHeads(rows)
+	heads := scoreHeads(rows)
 	t := &Table{Columns: []Column{{Head: "subject", Kind: Whole}}, Marks: scorecardMarks}
 	var legend []string
 	for i, name := range heads {
@@ -55,19 +55,19 @@ func (b builder) scorecard() *Table {
 	return t
 }
 
-// scoredRow is what became of the guarantees of a subject.
+// scoredRow contains the results of a subject by guarantee.
 type scoredRow struct {
 	subject string
 	cells   map[string]scoredCell
 }
 
-// scoredCell is the worst result, and the id of its proof.
+// scoredCell is the worst result, and the id of its proof on the page.
 type scoredCell struct{ result, link string }
 
-// scored lists the subjects in order.
-func (b builder) scored() []scoredRow {
+// scoreRows returns the rows of the scorecard, ordered by subject.
+func (b builder) scoreRows() []scoredRow {
 	var out []scoredRow
-	for _, t := range b.onScorecard() {
+	for _, t := range b.scoredTrials() {
 		i := slices.IndexFunc(out, func(r scoredRow) bool { return r.subject == t.Subject })
 		if i < 0 {
 			i = len(out)
@@ -75,15 +75,15 @@ func (b builder) scored() []scoredRow {
 		}
 		for _, c := range checks(t) {
 			if t.Step != "" && c.Result == report.Unknown && c.What != verdict.Faults && t.Outcome() == report.Fail {
-				continue // what else is open in a cell that failed says nothing
+				continue // in a failed cell, unknown results do not count
 			}
 			name := c.What
 			if c.threshold {
 				name = thresholdsHead
 			}
-			was, seen := out[i].cells[name]
-			if !seen || rank(c.Result) > rank(was.result) || was.result == report.NotPromised && c.Result == report.NotJudged {
-				out[i].cells[name] = scoredCell{c.Result, b.proof(t.Subject, t, c)}
+			previous, seen := out[i].cells[name]
+			if !seen || rank(c.Result) > rank(previous.result) || previous.result == report.NotPromised && c.Result == report.NotJudged {
+				out[i].cells[name] = scoredCell{c.Result, b.proofID(t.Subject, t, c)}
 			}
 		}
 	}
@@ -91,9 +91,9 @@ func (b builder) scored() []scoredRow {
 	return out
 }
 
-// onScorecard are the trials whose guarantees say something of their subject: of repeated
-// cells one each, and every cell of an audit.
-func (b builder) onScorecard() []report.Trial {
+// scoredTrials returns the trials that count for the scorecard: one for each repeated cell, and
+// every cell of an audit.
+func (b builder) scoredTrials() []report.Trial {
 	inAudit := func(t report.Trial) bool { return t.Step != "" }
 	rest := slices.DeleteFunc(slices.Clone(b.trials), func(t report.Trial) bool {
 		return inAudit(t) || t.Subject == "" || len(t.Expect) > 0 || t.Provocation != ""
@@ -101,14 +101,14 @@ func (b builder) onScorecard() []report.Trial {
 	return append(rest, slices.DeleteFunc(slices.Clone(b.Result.Trials), func(t report.Trial) bool { return !inAudit(t) })...)
 }
 
-// proof is the id of what the page proves a check with, given the label of the trial's
-// series: its story, or else its row.
-func (b builder) proof(label string, t report.Trial, c Check) string {
-	told := c.What
+// proofID returns the id of the element of the page that proves a check: its story, or else its
+// row. label is the label of the trial's series.
+func (b builder) proofID(label string, t report.Trial, c Check) string {
+	guarantee := c.What
 	if t.Step != "" {
-		told = "" // of an audit's cells each has one story
+		guarantee = "" // each cell of an audit has one story
 	}
-	switch id := b.storyOf(t.Name, told); {
+	switch id := b.storyOf(t.Name, guarantee); {
 	case c.Result == report.Fail && id != "":
 		return id
 	case t.Step != "":
@@ -117,12 +117,12 @@ func (b builder) proof(label string, t report.Trial, c Check) string {
 	return rowID(label, t, c)
 }
 
-// rowID is the id of a check's row, which repetitions of a cell share.
+// rowID returns the id of a check's row, which repetitions of a cell share.
 func rowID(label string, t report.Trial, c Check) string {
 	return "check-" + anchor(fmt.Sprint(t.Scenario, "-", label, "-", t.Clients, "-", c.What))
 }
 
-// anchor keeps of a text what an address may hold.
+// anchor replaces the characters that are not allowed in an id.
 func anchor(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '_' {
@@ -132,9 +132,9 @@ func anchor(s string) string {
 	}, units.Clean(s))
 }
 
-// scoredHeads are the guarantees that some subject has, in the order of their rules, then
-// what else was judged, then the thresholds.
-func scoredHeads(rows []scoredRow) []string {
+// scoreHeads returns the guarantees that some subject has, in the order of their rules, then
+// other checks, then the thresholds.
+func scoreHeads(rows []scoredRow) []string {
 	var out, others []string
 	has := func(name string) bool {
 		return slices.ContainsFunc(rows, func(r scoredRow) bool { _, ok := r.cells[name]; return ok })

@@ -109,7 +109,7 @@ func TestRanked_saysWhatMattersFirstAndOnce(t *testing.T) {
 	want := []string{
 		"fencing in lock/d at 3 contenders: because", "fifo in lock/a at 3 contenders and 1 more trial: because",
 		"fifo in lock/b at 3 contenders: because", "progress in lock/e at 3 contenders: because",
-		"The run ended early (interrupted).", "fifo in lock/c at 3 contenders: because", "1 result could not be judged.",
+		"The run ended early (interrupted).", "fifo in lock/c at 3 contenders: because", "1 unknown result.",
 	}
 	if !slices.Equal(got, want) || len(first) != firstFindings {
 		t.Errorf("%d first of\n%s\nwant\n%s", len(first), strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -121,7 +121,7 @@ func TestVerdict_namesTheFault(t *testing.T) {
 	failed := judged("a-3", "lock/a", 3, "fifo", report.Fail)
 	v := Of(Input{Result: report.Result{Run: report.Run{Command: "zkbench run s"}, Trials: []report.Trial{failed, judged("b-3", "lock/b", 3, "fifo", report.Pass)}},
 		Stories: []explain.Story{{Trial: failed, Label: "lock/a", Guarantee: "fifo", Under: []string{"session.close"}}}})
-	if want := "Failed, 1 of 2 subjects: fifo in lock/a at 3 contenders, under session.close."; v.Verdict != want {
+	if want := "Failed (1 of 2 subjects): fifo in lock/a at 3 contenders, under session.close."; v.Verdict != want {
 		t.Errorf("%q, want %q", v.Verdict, want)
 	}
 	if s := v.Stories[0]; s.Again != "zkbench run s --subject lock/a" || s.Title != "fifo was broken by lock/a at 3 contenders, under session.close" {

@@ -9,19 +9,18 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// Section is a part of the page, under a heading. Sections come in the order of their
-// importance.
+// Section is a part of the page with a heading. Sections are ordered by importance.
 type Section struct {
 	ID, Title, Intro string
-	Marks            []Mark // what the bars in it stand for
+	Marks            []Mark // the kinds of its bars
 	Blocks           []Block
-	Note             string // stands at the end
+	Note             string // at the end
 }
 
-// Block is one thing in a section: whichever of its fields is set.
+// Block is an element of a section; only one of the fields from Story on is set.
 type Block struct {
-	Fold      string // where set, the block is folded under these words
-	Open      bool   // unfolded
+	Fold      string // if set, the block is collapsed under this text
+	Open      bool   // initially expanded
 	Story     *Story
 	Table     *Table
 	Figures   []*plot.Figure
@@ -30,27 +29,27 @@ type Block struct {
 	Code      string
 }
 
-// openStories is how many stories are unfolded when the page is opened.
+// openStories is the number of stories that are initially expanded.
 const openStories = 3
 
-// sections lists the parts of the page that have something in them.
+// sections returns the parts of the page that are not empty.
 func (b builder) sections(v *View) []Section {
 	guarantees, thresholds := b.checkTables()
 	all := []Section{
 		b.incident(),
-		{ID: "stories", Title: "What was broken, and how", Marks: StoryMarks, Blocks: storyBlocks(v.Stories),
-			Intro: "Numbers in the lanes are those of the events below; what stands in bold proves it. Time is that of the trial, stretched where much happens. A commit is shown where the first client may know of it."},
-		{ID: "measured", Title: "What was measured", Blocks: overviewBlocks(v.Figures, b.noun())},
+		{ID: "stories", Title: "Violations", Marks: StoryMarks, Blocks: storyBlocks(v.Stories),
+			Intro: "Numbers in the lanes refer to the events below; events in bold prove the violation. The time axis is stretched where many events occur. A commit is shown at the time when the first client can know of it."},
+		{ID: "measured", Title: "Measurements", Blocks: overviewBlocks(v.Figures, b.noun())},
 		b.timelines(),
-		{ID: "formulas", Title: "How many notifications are expected", Blocks: blockOf(b.formulas())},
+		{ID: "formulas", Title: "Expected notifications", Blocks: blockOf(b.formulas())},
 		{ID: "trials", Title: "Trials", Blocks: append(tableBlocks(v.Tables), b.trialBlocks(v.Figures)...)},
 		{ID: "guarantees", Title: "Guarantees", Blocks: passedFolded(guarantees)},
 		{ID: "thresholds", Title: "Thresholds", Blocks: blockOf(&thresholds)},
 		{ID: "faults", Title: "Faults", Blocks: b.faults()},
-		{ID: "metrics", Title: "Every metric", Blocks: b.metrics()},
-		{ID: "conditions", Title: "How it was measured", Blocks: []Block{{Facts: facts(b.Result)}},
-			Note: "All times come from one monotonic clock in the process that drove the clients. An operation is timed from the moment at which it was due. " +
-				"Notifications, requests and bytes were counted on the wire, frame by frame. A quantile is only shown where there are samples enough for it. Unknown is never a pass."},
+		{ID: "metrics", Title: "All metrics", Blocks: b.metrics()},
+		{ID: "conditions", Title: "Conditions", Blocks: []Block{{Facts: facts(b.Result)}},
+			Note: "All times are from one monotonic clock in the process that ran the clients. The latency of an operation counts from the time at which it was due. " +
+				"Notifications, requests and bytes were counted on the wire. A quantile is shown only if there are enough samples for it. Unknown never counts as pass."},
 		b.repeat(),
 	}
 	if b.onlyAudits() {
@@ -61,10 +60,10 @@ func (b builder) sections(v *View) []Section {
 
 func (b builder) repeat() Section {
 	run := b.Result.Run
-	s := Section{ID: "repeat", Title: "How to repeat it", Blocks: []Block{{Code: run.Command}},
-		Note: "The run folder holds the histories behind all of this. zkbench check judges them again, zkbench report draws them again."}
+	s := Section{ID: "repeat", Title: "How to repeat the run", Blocks: []Block{{Code: run.Command}},
+		Note: "The run folder contains the histories of all trials. zkbench check evaluates them again, zkbench report renders them again."}
 	if b.Alone {
-		s.Note = "The histories behind all of this are not kept here: they are made again by the run."
+		s.Note = "The histories of the trials are not published here; repeating the run records them again."
 	}
 	if run.Command == "" {
 		s.Intro = "The command is unknown."
@@ -88,8 +87,7 @@ func tableBlocks(tables []Table) []Block {
 	return out
 }
 
-// passedFolded folds the rows of a table of checks that say nothing to worry about, where
-// there are others.
+// passedFolded collapses the rows that passed or do not count, if there are others.
 func passedFolded(t Table) []Block {
 	at := slices.IndexFunc(t.Rows, func(r Row) bool { return rank(r.Result) <= 0 })
 	if at <= 0 {
@@ -97,7 +95,7 @@ func passedFolded(t Table) []Block {
 	}
 	rest := t
 	t.Rows, rest.Rows = t.Rows[:at], t.Rows[at:]
-	return []Block{{Table: &t}, {Table: &rest, Fold: fmt.Sprintf("%d more that passed, or were not to be judged", len(rest.Rows))}}
+	return []Block{{Table: &t}, {Table: &rest, Fold: fmt.Sprintf("%d more that passed or do not count", len(rest.Rows))}}
 }
 
 func blockOf(t *Table) []Block {
@@ -107,9 +105,8 @@ func blockOf(t *Table) []Block {
 	return []Block{{Table: t}}
 }
 
-// overviewBlocks has the plots of the whole run, and those of a trial that answer what was
-// asked; the percentiles at the largest count of
-// clients only, the others folded.
+// overviewBlocks returns the plots of the whole run, and the plots of single trials that answer
+// the scenario's question. Plots for fewer than the largest number of clients are collapsed.
 func overviewBlocks(figures []*plot.Figure, noun string) []Block {
 	most := 0
 	for _, f := range figures {
@@ -118,7 +115,7 @@ func overviewBlocks(figures []*plot.Figure, noun string) []Block {
 		}
 	}
 	var first, fewer Block
-	fewer.Fold = "The same at fewer " + noun + "s"
+	fewer.Fold = "The same with fewer " + noun + "s"
 	answers := func(f *plot.Figure) int { return map[bool]int{true: 0, false: 1}[f.Answer] }
 	figures = slices.SortedStableFunc(slices.Values(figures), func(a, b *plot.Figure) int { return answers(a) - answers(b) })
 	for _, f := range figures {
@@ -133,11 +130,11 @@ func overviewBlocks(figures []*plot.Figure, noun string) []Block {
 	return withFigures(first, fewer)
 }
 
-// trialBlocks has the plots of each trial, by their interest.
+// trialBlocks returns the plots of each trial, ordered by importance.
 func (b builder) trialBlocks(figures []*plot.Figure) []Block {
 	var out []Block
 	for i, t := range byInterest(b.trials) {
-		block := Block{Fold: where(t.Subject, t) + ", over time", Open: i < 2 || t.Outcome() == report.Fail}
+		block := Block{Fold: trialLabel(t.Subject, t) + ", over time", Open: i < 2 || t.Outcome() == report.Fail}
 		for _, f := range figures {
 			if f.Trial == t.Name && !f.Answer {
 				block.Figures = append(block.Figures, f)
@@ -152,7 +149,7 @@ func withFigures(blocks ...Block) []Block {
 	return slices.DeleteFunc(blocks, func(b Block) bool { return len(b.Figures) == 0 })
 }
 
-// byInterest puts broken trials first, then unknown ones, then the most clients.
+// byInterest puts failed trials first, then unknown ones, then those with the most clients.
 func byInterest(trials []report.Trial) []report.Trial {
 	out := slices.Clone(trials)
 	slices.SortStableFunc(out, func(a, b report.Trial) int {
@@ -164,10 +161,10 @@ func byInterest(trials []report.Trial) []report.Trial {
 	return out
 }
 
-// LeftOut says that a renderer had no room for so many plots; nothing of none.
+// LeftOut returns a note about plots that a renderer omitted for lack of space; "" for none.
 func LeftOut(plots int) string {
 	if plots == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s more in the folder %s beside this page; here they would make it too big.", units.Plural(plots, "plot"), report.PlotDir)
+	return fmt.Sprintf("%s more in the folder %s next to this page, which would be too large with them.", units.Plural(plots, "plot"), report.PlotDir)
 }

@@ -8,16 +8,16 @@ import (
 	"github.com/zkbench/zkbench/report/explain"
 )
 
-// Limits of still pictures.
+// Limits of static charts.
 const (
 	stills      = 3 // on a page
 	stillGrants = 60
 	stillLanes  = 20
 )
 
-// still is the part of a timeline that is shown where nobody can zoom: on paper, and
-// without scripts. It is around the first overlap, or else the first fault.
-func still(t *report.Trace) explain.Chart {
+// stillChart returns the part of a timeline that is shown on paper and without scripts, around the
+// first overlap, or else the first fault.
+func stillChart(t *report.Trace) explain.Chart {
 	all := byStart(t.Holds)
 	if len(all) == 0 {
 		return explain.Chart{}

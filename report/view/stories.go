@@ -11,31 +11,30 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// Story is a failed verdict, explained: what was promised, what happened, and which
-// records prove it.
+// Story explains a failed verdict: what was promised, what happened, and which records prove it.
 type Story struct {
 	explain.Story
-	ID         string // of the story on the page
+	ID         string // on the page
 	Title      string
 	Here       string // the first reason
-	Says       []Fact // what comes of it when it is broken, and the other reasons
-	Again      string // the command that plays the trial again; empty where none is known
-	More       string // how many events are left out
-	Proof      string // how to read all records
-	SecondSays string // what the page of a second opinion says; empty where there is none
+	Says       []Fact // the consequence of the violation, and the other reasons
+	Again      string // the command that runs the trial again; empty if unknown
+	More       string // number of omitted events
+	Proof      string // the command that prints all records
+	SecondSays string // the result of the independent check; empty if there is none
 }
 
-// Mark is what one kind of bar in a timeline stands for.
+// Mark explains one kind of bar, or one mark of a matrix.
 type Mark struct{ Kind, Text string }
 
-// StoryMarks are the marks of a story's lanes.
-var StoryMarks = []Mark{{explain.Held, "believes that it holds"}, {explain.Waited, "waits for an answer"}, {explain.Fault, "a fault is in force"}, {"both", "two hold at once"}}
+// StoryMarks explains the bars of a story's lanes.
+var StoryMarks = []Mark{{explain.Held, "believes that it holds"}, {explain.Waited, "waits for an answer"}, {explain.Fault, "a fault is active"}, {"both", "two hold at the same time"}}
 
-// shownStories is how many failed verdicts a terminal explains; the page has more.
+// shownStories is the number of failed verdicts that a terminal explains; the page has more.
 const shownStories = 5
 
-// stories explains the failed verdicts: first those that nobody expects. What is broken
-// on purpose is shown on a terminal only where it was asked for.
+// stories explains the failed verdicts, unexpected ones first. shown is the number of stories
+// for a terminal; it includes deliberately broken subjects only if OnPurpose is set.
 func (b builder) stories() (all []Story, shown int, more []string) {
 	var onPurpose []Story
 	for _, s := range b.Stories {
@@ -45,49 +44,49 @@ func (b builder) stories() (all []Story, shown int, more []string) {
 			all = append(all, b.story(s))
 		}
 	}
-	all = gravestFirst(all, func(s Story) (string, string) { return s.Trial.Subject, s.Guarantee })
+	all = mostSevereFirst(all, func(s Story) (string, string) { return s.Trial.Subject, s.Guarantee })
 	shown = min(len(all), shownStories)
 	if len(all) > shown {
-		more = append(more, "More is explained in "+b.page()+".")
+		more = append(more, "More violations are explained in "+b.page()+".")
 	}
 	if len(onPurpose) > 0 {
-		more = append(more, fmt.Sprintf("How each was caught is explained in %s; or: zkbench check %s --trial %s", b.page(), b.Dir, onPurpose[0].Trial.Name))
+		more = append(more, fmt.Sprintf("How each defect was detected: see %s, or zkbench check %s --trial %s", b.page(), b.Dir, onPurpose[0].Trial.Name))
 	}
 	return append(all, onPurpose...), shown, more
 }
 
-// OneScreen has a terminal show no more than a screen has room for: the stories are left to
-// the page, and to zkbench check.
+// OneScreen limits the terminal output to one screen, without stories, which are on the page
+// and in the output of zkbench check.
 func (v *View) OneScreen() {
 	v.Screen, v.Shown, v.More = true, 0, nil
 	if n := len(v.Stories); n > 0 {
-		v.More = []string{fmt.Sprintf("How it happened: %s, or zkbench check %s", report.PageFile, v.dir)}
+		v.More = []string{fmt.Sprintf("What happened: see %s, or zkbench check %s", report.PageFile, v.dir)}
 	}
 }
 
 func (b builder) story(s explain.Story) Story {
-	out := Story{Story: s, ID: storyID(s), Proof: "zstdcat " + report.HistoryPath("", units.Clean(s.Trial.Name)), Again: b.again(s.Trial),
-		Title: units.Clean(fmt.Sprintf("%s was broken by %s%s", s.Guarantee, where(s.Label, s.Trial), underFaults(s.Under)))}
+	out := Story{Story: s, ID: storyID(s), Proof: "zstdcat " + report.HistoryPath("", units.Clean(s.Trial.Name)), Again: b.rerunCommand(s.Trial),
+		Title: units.Clean(fmt.Sprintf("%s was broken by %s%s", s.Guarantee, trialLabel(s.Label, s.Trial), underFaults(s.Under)))}
 	for i, reason := range s.Reasons {
 		if reason = units.Clean(reason); i == 0 {
 			out.Here = reason
 		} else {
-			out.Says = append(out.Says, Fact{"And", strings.TrimPrefix(reason, "and ")})
+			out.Says = append(out.Says, Fact{"Also", strings.TrimPrefix(reason, "and ")})
 		}
 	}
 	if s.Promise.Harm != "" {
-		out.Says = append(out.Says, Fact{"What comes of it", s.Promise.Harm})
+		out.Says = append(out.Says, Fact{"Consequence", s.Promise.Harm})
 	}
 	if s.LeftOut > 0 {
-		out.More = "and " + units.Plural(s.LeftOut, "event") + " more"
+		out.More = "and " + units.Plural(s.LeftOut, "more event")
 	}
 	if s.Second != "" {
-		out.SecondSays = "A second opinion agrees: a search for an order in which one held at a time finds none."
+		out.SecondSays = "An independent check agrees: it found no order of the operations in which only one client held at a time."
 	}
 	return out
 }
 
-// under names the faults of a story: ", under session.close".
+// underFaults lists the faults of a story: ", under session.close".
 func underFaults(names []string) string {
 	if len(names) == 0 {
 		return ""
@@ -95,11 +94,10 @@ func underFaults(names []string) string {
 	return ", under " + units.List(names)
 }
 
-// storyID is where the page tells a story.
 func storyID(s explain.Story) string { return "story-" + anchor(s.Trial.Name+"-"+s.Guarantee) }
 
-// storyOf is the id of the story of a trial's failed verdict, or of the first one where no
-// guarantee is named; empty where there is none.
+// storyOf returns the id of the story of a trial's failed verdict, or of the trial's first story
+// if guarantee is empty; "" if there is none.
 func (b builder) storyOf(trial, guarantee string) string {
 	for _, s := range b.Stories {
 		if s.Trial.Name == trial && (guarantee == "" || s.Guarantee == guarantee) {
@@ -109,8 +107,8 @@ func (b builder) storyOf(trial, guarantee string) string {
 	return ""
 }
 
-// again is the command that plays one trial again.
-func (b builder) again(t report.Trial) string {
+// rerunCommand returns the command that runs one trial again.
+func (b builder) rerunCommand(t report.Trial) string {
 	if t.Step != "" {
 		return (&audit{subject: t.Subject, run: b.Result.Run}).command(t)
 	}
@@ -128,9 +126,9 @@ func (b builder) again(t report.Trial) string {
 	return s
 }
 
-// Table lists the events.
+// Table returns the table of the events.
 func (s Story) Table() Table {
-	t := Table{Columns: []Column{{Head: "", Kind: Number}, {Head: "at", Kind: Number}, {Head: "who", Kind: Whole}, {Head: "what"}, {Head: "record", Kind: Number}}, Note: s.More}
+	t := Table{Columns: []Column{{Head: "", Kind: Number}, {Head: "time", Kind: Number}, {Head: "source", Kind: Whole}, {Head: "event"}, {Head: "record", Kind: Number}}, Note: s.More}
 	for i, e := range s.Events {
 		record := ""
 		if e.Record > 0 {

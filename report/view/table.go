@@ -2,52 +2,51 @@ package view
 
 import "slices"
 
-// Table is rows of text under heads.
+// Table is a table of text.
 type Table struct {
 	Columns []Column
 	Rows    []Row
-	Note    string // stands below
-	Marks   []Mark // what the marks in a matrix stand for
-	Left    int    // how many rows are left out
-	Legend  string // says what short heads stand for; where those are written, it stands below
+	Note    string // below the table
+	Marks   []Mark // explains the marks in a matrix
+	Left    int    // number of omitted rows
+	Legend  string // explains the short heads, if those are used
 }
 
-// Column says how its cells are written.
+// Column describes a column of a table.
 type Column struct {
 	Head  string
-	Short string // the head where room is short; empty: there is none
+	Short string // the head for narrow output; empty: there is none
 	Kind  ColumnKind
-	// Spare says when the column goes where room is short: the highest goes first, and 0
-	// never.
+	// Spare determines which columns narrow output omits: the highest first, and 0 never.
 	Spare int
 }
 
-// ColumnKind is what a column holds.
+// ColumnKind is the kind of a column's content.
 type ColumnKind int
 
 // The kinds of column.
 const (
 	Text    ColumnKind = iota
-	Number             // stands to the right
-	Status             // the row's result, in words
-	Whole              // text that is not broken into lines
-	Code               // text that a program reads
+	Number             // aligned right
+	Status             // the row's result as text
+	Whole              // text without line breaks
+	Code               // text for programs
 	Outcome            // an outcome in a matrix: ok, X, ? or -
 )
 
 // Row is one row of a table.
 type Row struct {
-	ID     string   // of the row on the page; empty where nothing leads to it
-	Cells  []string // one a column; a newline starts a paragraph
-	Links  []string // ids of what the page explains them with, one a cell; nil for none
+	ID     string   // on the page; empty if no link leads to the row
+	Cells  []string // one per column; a newline starts a paragraph
+	Links  []string // ids of the page's explanations, one per cell; nil for none
 	Result string   // report.Pass, Fail or Unknown, [Skipped], or empty
-	Strong bool     // it proves what the table is about
+	Strong bool     // it proves the violation
 }
 
 // Skipped is the result of a fault that this machine cannot inject.
 const Skipped = "skipped"
 
-// Pick returns the table with these of its columns, in this order.
+// Pick returns the table with the given columns only, in this order.
 func (t Table) Pick(columns []int) Table {
 	out := Table{Note: t.Note, Left: t.Left, Marks: t.Marks, Legend: t.Legend}
 	for _, i := range columns {
@@ -71,7 +70,7 @@ func (t Table) Pick(columns []int) Table {
 	return out
 }
 
-// filled returns the table without the columns in which nothing stands.
+// filled returns the table without empty columns.
 func (t Table) filled() Table {
 	var keep []int
 	for i := range t.Columns {

@@ -12,7 +12,8 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// checkTables list guarantees and thresholds by trial, the broken first, the unknown next.
+// checkTables returns the guarantees and thresholds of the trials, failed ones first, then
+// unknown ones.
 func (b builder) checkTables() (guarantees, thresholds Table) {
 	guarantees.Columns = []Column{{Head: "result", Kind: Status}, {Head: "guarantee", Kind: Whole}, {Head: "trial", Kind: Whole}, {Head: "reasons"}}
 	thresholds.Columns = []Column{{Head: "result", Kind: Status}, {Head: "threshold", Kind: Code}, {Head: "trial"}, {Head: "measured"}}
@@ -26,11 +27,11 @@ func (b builder) checkTables() (guarantees, thresholds Table) {
 			if c.threshold {
 				to = &thresholds
 			}
-			to.Rows = append(to.Rows, Row{ID: rowID(t.Subject, t, c), Result: c.Result, Cells: []string{c.Result, c.What, where(t.Subject, t), strings.Join(reasons, "\n")}})
+			to.Rows = append(to.Rows, Row{ID: rowID(t.Subject, t, c), Result: c.Result, Cells: []string{c.Result, c.What, trialLabel(t.Subject, t), strings.Join(reasons, "\n")}})
 		}
 	}
 	if len(guarantees.Rows) == 0 {
-		guarantees.Rows = []Row{{Result: report.Unknown, Cells: []string{report.Unknown, "", "", "No guarantee was judged."}}}
+		guarantees.Rows = []Row{{Result: report.Unknown, Cells: []string{report.Unknown, "", "", "No guarantee was checked."}}}
 	}
 	for _, rows := range [][]Row{guarantees.Rows, thresholds.Rows} {
 		slices.SortStableFunc(rows, func(a, b Row) int { return rank(b.Result) - rank(a.Result) })
@@ -38,7 +39,7 @@ func (b builder) checkTables() (guarantees, thresholds Table) {
 	return guarantees, thresholds
 }
 
-// numbersLimit bounds the record numbers of one row.
+// numbersLimit is the largest number of record numbers in one row.
 const numbersLimit = 20
 
 func numbers(records []int) string {
@@ -55,10 +56,9 @@ func numbers(records []int) string {
 
 const (
 	faultLimit = 200 // rows of one trial
-	fewFaults  = 10  // as many are not folded
+	fewFaults  = 10  // tables up to this size are not collapsed
 )
 
-// faults lists the faults of each trial.
 func (b builder) faults() []Block {
 	var out []Block
 	for _, t := range b.trials {
@@ -66,20 +66,20 @@ func (b builder) faults() []Block {
 		if n == 0 {
 			continue
 		}
-		table := Table{Columns: []Column{{Head: "effect", Kind: Status}, {Head: "fault"}, {Head: "target"}, {Head: "at", Kind: Number}, {Head: "for", Kind: Number}, {Head: "proof"}}}
+		table := Table{Columns: []Column{{Head: "effect", Kind: Status}, {Head: "fault"}, {Head: "target"}, {Head: "start", Kind: Number}, {Head: "duration", Kind: Number}, {Head: "proof"}}}
 		for _, f := range t.Faults[:min(n, faultLimit)] {
 			table.Rows = append(table.Rows, faultRow(f))
 		}
 		if n > faultLimit {
 			table.Note = "and " + strconv.Itoa(n-faultLimit) + " more, in " + report.ResultFile
 		}
-		out = append(out, Block{Fold: where(t.Subject, t) + ": " + units.Plural(n, "fault"), Open: n <= fewFaults, Table: &table})
+		out = append(out, Block{Fold: trialLabel(t.Subject, t) + ": " + units.Plural(n, "fault"), Open: n <= fewFaults, Table: &table})
 	}
 	return out
 }
 
 func faultRow(f report.Fault) Row {
-	result, effect, words, long := report.Pass, "proven", f.Proof, ""
+	result, effect, words, duration := report.Pass, "proven", f.Proof, ""
 	switch {
 	case f.Skipped():
 		result, effect, words = Skipped, Skipped, f.Err
@@ -89,16 +89,16 @@ func faultRow(f report.Fault) Row {
 		words += " (" + f.Err + ")"
 	}
 	if f.End >= f.Start {
-		long = units.Duration(float64(f.End - f.Start))
+		duration = units.Duration(float64(f.End - f.Start))
 	}
-	return Row{Result: result, Cells: []string{effect, f.Fault, f.Target, units.Duration(float64(f.Start)), long, words}}
+	return Row{Result: result, Cells: []string{effect, f.Fault, f.Target, units.Duration(float64(f.Start)), duration, words}}
 }
 
-// metrics lists every metric of each trial that was measured.
+// metrics returns a table of the metrics of each trial.
 func (b builder) metrics() []Block {
 	var out []Block
 	for _, t := range b.trials {
-		if len(t.Metrics) == 0 || t.Provocation != "" { // what is provoked is explained, not measured
+		if len(t.Metrics) == 0 || t.Provocation != "" { // trials with a provocation are explained, not measured
 			continue
 		}
 		table := Table{Columns: []Column{{Head: "metric"}}}
@@ -108,7 +108,7 @@ func (b builder) metrics() []Block {
 		for _, name := range keys(t.Metrics) {
 			table.Rows = append(table.Rows, metricRow(name, t.Metrics[name]))
 		}
-		out = append(out, Block{Fold: where(t.Subject, t), Table: &table})
+		out = append(out, Block{Fold: trialLabel(t.Subject, t), Table: &table})
 	}
 	return out
 }
@@ -127,11 +127,10 @@ func metricRow(name string, m metrics.Metric) Row {
 	return Row{Cells: cells}
 }
 
-// formulas lists what is expected of each subject that was run, once, in whatever cells
-// it was.
+// formulas lists the formulas of each subject once, regardless of its cells.
 func (b builder) formulas() *Table {
 	t := Table{Columns: []Column{{Head: "subject"}, {Head: "cause"}, {Head: "notifications, with N clients"}},
-		Note: "A flap: one waiter loses its session and comes back with a new one, while nobody else does anything."}
+		Note: "Flap: one waiter loses its session and rejoins with a new one, while all other clients only wait."}
 	for _, trial := range seriesOrder(b.scenarios) {
 		for _, cause := range keys(trial.Formulas) {
 			cells := []string{trial.Subject, "one " + cause, trial.Formulas[cause]}
@@ -146,7 +145,7 @@ func (b builder) formulas() *Table {
 	return &t
 }
 
-// seriesOrder lists all trials, series by series.
+// seriesOrder returns all trials, ordered by series.
 func seriesOrder(all []matrix.Scenario) []report.Trial {
 	var out []report.Trial
 	for _, s := range all {

@@ -13,8 +13,8 @@ import (
 	"github.com/zkbench/zkbench/report/verdict"
 )
 
-// Timeline is who held when in one trial, to be looked at closely. Of a long trial it has
-// what matters most, chosen over its whole length.
+// Timeline shows the holders of one trial over time. For a long trial it contains the most
+// important parts, selected over its whole length.
 type Timeline struct {
 	Title    string
 	From, To time.Duration
@@ -22,31 +22,31 @@ type Timeline struct {
 	Overlaps []verdict.Overlap
 	Faults   []report.Fault
 	Rounds   []report.Round
-	Gaps     []Gap         // of rounds, in which nobody led
-	Says     string        // what there is, and what is left out
-	Still    explain.Chart // a part of it, to be seen where nobody can zoom; empty but for the first ones
+	Gaps     []Gap         // times without a leader within rounds
+	Says     string        // what it contains, and what it omits
+	Still    explain.Chart // a part of it for paper; only for the first timelines
 }
 
-// Gap is a time in which nobody led.
+// Gap is a time without a leader.
 type Gap struct{ From, To time.Duration }
 
-// barLimit bounds the bars of all timelines together; about 30 bytes each on the page.
+// barLimit is the largest number of bars of all timelines together, at about 30 bytes each on
+// the page.
 const barLimit = 10_000
 
-// marksOf are the marks of timelines.
 func marksOf(lines []Timeline) []Mark {
-	marks := []Mark{{explain.Held, "holds, or leads"}, {"alarm", "two at once, or nobody leads"}, {"warned", "exposure"},
-		{"proven", "fault in force"}, {"unclear", "fault without proof"}}
+	marks := []Mark{{explain.Held, "holds, or leads"}, {"alarm", "two hold at the same time, or no leader"}, {"warned", "exposure"},
+		{"proven", "fault active"}, {"unclear", "fault without proof"}}
 	if slices.ContainsFunc(lines, func(t Timeline) bool { return len(t.Rounds) > 0 }) {
-		marks = append(marks, Mark{"stands", "stands in line"}, Mark{"left", "made to leave"})
+		marks = append(marks, Mark{"stands", "waits in line"}, Mark{"left", "has to leave"})
 	}
 	return marks
 }
 
-// timelines has the trials in which somebody held, by their interest.
+// timelines returns the timelines of the trials with grants, ordered by importance.
 func (b builder) timelines() Section {
-	s := Section{ID: "holders", Title: "Who held when",
-		Intro: "Each bar is the time in which a client believed that it held the grant."}
+	s := Section{ID: "holders", Title: "Holders over time",
+		Intro: "Each bar is a time during which a client believed that it held the grant."}
 	all := slices.DeleteFunc(byInterest(b.Result.Trials), func(t report.Trial) bool {
 		trace := b.Traces[t.Name]
 		return trace == nil || len(trace.Holds) == 0
@@ -55,9 +55,9 @@ func (b builder) timelines() Section {
 	for i, t := range all {
 		line := pack(b.Traces[t.Name], barLimit/len(all))
 		if i < stills {
-			line.Still = still(b.Traces[t.Name])
+			line.Still = stillChart(b.Traces[t.Name])
 		}
-		line.Title = where(b.names.Label(t.Cell), t)
+		line.Title = trialLabel(b.names.Label(t.Cell), t)
 		lines = append(lines, line)
 	}
 	if len(lines) > 0 {
@@ -67,8 +67,7 @@ func (b builder) timelines() Section {
 }
 
 // pack keeps at most limit grants, a quarter as many overlaps and a tenth as many fault
-// windows, chosen over the whole length of the trial: what happens late in it counts for
-// as much as what happens first.
+// windows, selected evenly over the whole length of the trial.
 func pack(t *report.Trace, limit int) Timeline {
 	overlaps := worst(t.Overlaps, limit/4)
 	out := Timeline{Held: grants(t.Holds, overlaps, limit), Overlaps: overlaps, Faults: longest(t.Faults, max(limit/10, 50)), Rounds: t.Rounds, Gaps: gapsOf(t)}
@@ -77,7 +76,7 @@ func pack(t *report.Trace, limit int) Timeline {
 	return out
 }
 
-// summary says what there is, and what is left out.
+// summary describes what the timeline contains, and what it omits.
 func (t Timeline) summary(all *report.Trace) string {
 	clients := map[int]bool{}
 	for _, b := range t.Held {
@@ -89,13 +88,13 @@ func (t Timeline) summary(all *report.Trace) string {
 		for _, g := range t.Gaps {
 			nobody += g.To - g.From
 		}
-		parts = append(parts, fmt.Sprintf("%s, in which nobody led for %s in all", units.Plural(len(t.Rounds), "round"), units.Duration(float64(nobody))))
+		parts = append(parts, fmt.Sprintf("%s, without a leader for %s in total", units.Plural(len(t.Rounds), "round"), units.Duration(float64(nobody))))
 	}
 	s := strings.Join(parts, ", ") + "."
 	var missing []string
 	left := len(all.Holds) - len(t.Held)
 	if left > 0 {
-		missing = append(missing, units.Plural(left, "grant")+" of ordinary length, all over the trial")
+		missing = append(missing, units.Plural(left, "grant")+" of ordinary length, from the whole trial")
 	}
 	if n := len(all.Overlaps) - len(t.Overlaps); n > 0 {
 		missing = append(missing, units.Plural(n, "overlap"))
@@ -104,10 +103,10 @@ func (t Timeline) summary(all *report.Trace) string {
 		missing = append(missing, units.Plural(n, "fault"))
 	}
 	if len(missing) > 0 {
-		s += " Not drawn, to keep the page small: " + strings.Join(missing, "; ") + "."
+		s += " Omitted to keep the page small: " + strings.Join(missing, "; ") + "."
 	}
 	if left > 0 {
-		s += " A short time without a bar may be a grant that is not drawn."
+		s += " A short gap may be an omitted grant."
 	}
 	if all.Partial != "" {
 		s += " The history is incomplete: " + units.Clean(all.Partial)
@@ -115,8 +114,8 @@ func (t Timeline) summary(all *report.Trace) string {
 	return s
 }
 
-// gapsOf returns the times in the rounds of successions, after the first term of each, in
-// which nobody led.
+// gapsOf returns the times without a leader in the rounds of successions, after the first term
+// of each round.
 func gapsOf(t *report.Trace) []Gap {
 	terms := byStart(t.Holds)
 	var out []Gap

@@ -214,18 +214,18 @@ func TestPack_ofOverlapsEverywhereIsSmallAndQuick(t *testing.T) {
 func TestStill_isWhereItMatters(t *testing.T) {
 	line := trialOf(20, 900)
 	in := func(c explain.Chart, at time.Duration) bool { return c.From <= at && at <= c.To }
-	if c := still(line); !in(c, line.Overlaps[0].Start) || len(c.Lanes) > stillLanes+1 {
+	if c := stillChart(line); !in(c, line.Overlaps[0].Start) || len(c.Lanes) > stillLanes+1 {
 		t.Errorf("from %v to %v, %d lanes; want the overlap at %v in it", c.From, c.To, len(c.Lanes), line.Overlaps[0].Start)
 	}
 	line.Overlaps = append([]verdict.Overlap{{Start: line.Holds[9].Start, End: line.Holds[9].End, Exposure: true}}, line.Overlaps...)
-	if c := still(line); !in(c, line.Overlaps[1].Start) {
+	if c := stillChart(line); !in(c, line.Overlaps[1].Start) {
 		t.Errorf("from %v to %v, without the violation at %v, which goes before exposure", c.From, c.To, line.Overlaps[1].Start)
 	}
 	line.Overlaps = nil
-	if c := still(line); !in(c, line.Faults[0].Start) {
+	if c := stillChart(line); !in(c, line.Faults[0].Start) {
 		t.Errorf("from %v to %v, without the first fault at %v", c.From, c.To, line.Faults[0].Start)
 	}
-	if c := still(trialOf(5, 15)); len(c.Lanes) != 5 {
+	if c := stillChart(trialOf(5, 15)); len(c.Lanes) != 5 {
 		t.Errorf("%d lanes of 5 clients", len(c.Lanes))
 	}
 }
@@ -240,7 +240,7 @@ func TestGaps_areWithinARound(t *testing.T) {
 	if got, want := gapsOf(line), []Gap{{2 * s, 3 * s}}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	if says := pack(line, 100).Says; !strings.Contains(says, "2 rounds, in which nobody led for 1.00 s in all") {
+	if says := pack(line, 100).Says; !strings.Contains(says, "2 rounds, without a leader for 1.00 s in total") {
 		t.Error(says)
 	}
 }

@@ -10,15 +10,15 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// tables lists the trials, a table a scenario.
+// tables returns the tables of trials, by scenario.
 func (b builder) tables() []Table {
 	var out []Table
 	for _, s := range b.scenarios {
-		if audited(s) {
+		if isAudit(s) {
 			for _, a := range b.audits(s) {
 				out = append(out, a.tables()...)
 			}
-		} else if zoo(s) {
+		} else if isZoo(s) {
 			out = append(out, zooTable(ofScenario(b.Result.Trials, s.Name)))
 		} else {
 			out = append(out, trialTable(ofScenario(b.trials, s.Name)))
@@ -27,13 +27,12 @@ func (b builder) tables() []Table {
 	return out
 }
 
-// column is a column of the table of trials.
 type column struct {
 	Column
 	cell func(report.Trial) string
 }
 
-// trialTable has the columns that at least one trial fills.
+// trialTable returns a table with the columns that are not empty.
 func trialTable(trials []report.Trial) Table {
 	cols := columns(trials)
 	var t Table
@@ -62,7 +61,7 @@ func columns(trials []report.Trial) []column {
 		}),
 	}
 	for _, l := range measuredLatencies(trials) {
-		i := slices.IndexFunc(latencies, func(x metrics.Definition) bool { return x.Name == l.Name }) // the more important, the later they go
+		i := slices.IndexFunc(latencies, func(x metrics.Definition) bool { return x.Name == l.Name }) // less important columns are omitted first
 		all = append(all, number(l.Head+" p50", i+1, measured(field(l.Name, "p50"), "ns")), number("p99", i+4, measured(field(l.Name, "p99"), "ns")), number("max", i+5, measured(field(l.Name, "max"), "ns")))
 	}
 	return append(all,
@@ -73,21 +72,21 @@ func columns(trials []report.Trial) []column {
 		number("notif./flap", 1, measured(field(metrics.FlapNotifications, "value"), "1")),
 		number("formula", 3, measured(field(metrics.FlapNotifications, "expected"), "1")),
 		number("items/notif.", 3, measured(field(metrics.QueueYield, "value"), "1")),
-		number("keeps up with", 1, measured(field(metrics.Capacity, "value"), "1/s")),
-		number("unserved", 2, share(metrics.Unserved)),
+		number("capacity", 1, measured(field(metrics.Capacity, "value"), "1/s")),
+		number("unserved", 2, fraction(metrics.Unserved)),
 		number("all connected", 1, measured(field(metrics.ConnectAll, "value"), "ns")),
 		number("heap/session", 1, measured(field(metrics.SessionHeap, "value"), "B")),
 		number("goroutines", 3, measured(field(metrics.SessionGoroutines, "value"), "1")),
-		number("all back", 1, measured(field(metrics.ReconnectAll, "value"), "ns")),
-		number("expired", 1, share(metrics.SessionsExpired)),
+		number("all reconnected", 1, measured(field(metrics.ReconnectAll, "value"), "ns")),
+		number("expired", 1, fraction(metrics.SessionsExpired)),
 		number("queue", 2, measured(field(metrics.MemberQueue, "value"), "1")),
 		number("slowest request", 4, measured(field(metrics.MemberLatency, "value"), "ns")),
 		number("requests", 6, measured(field(metrics.FanoutRequests, "value"), "1")),
 		number("false belief p50", 1, measured(field(metrics.PausedBelief, "p50"), "ns")),
-		number("noticed after", 2, measured(field(metrics.PausedNotice, "p50"), "ns")),
-		number("acted before", 2, share(metrics.PausedBlind)),
-		number("unfenced through", 1, share(metrics.PausedThrough)),
-		number("stopped by token", 1, share(metrics.PausedStopped)),
+		number("notified after", 2, measured(field(metrics.PausedNotice, "p50"), "ns")),
+		number("wrote unaware", 2, fraction(metrics.PausedBlind)),
+		number("unfenced accepted", 1, fraction(metrics.PausedThrough)),
+		number("rejected by token", 1, fraction(metrics.PausedStopped)),
 		number("throughput", 7, measured(field(metrics.Throughput, "value"), "1/s")),
 		column{Column{Head: "result", Kind: Status}, status})
 }
@@ -100,9 +99,9 @@ func measured(read reader, unit string) func(report.Trial) string {
 	return func(t report.Trial) string { return quantity(read(t), unit) }
 }
 
-// share writes how many of how many: "2 of 3". Of several trials in one row it is said of each
-// alone, in a sentence.
-func share(metric string) func(report.Trial) string {
+// fraction formats a count and its total: "2 of 3". It is empty for merged trials, for which a
+// sentence reports each trial.
+func fraction(metric string) func(report.Trial) string {
 	return func(t report.Trial) string {
 		m := t.Metrics[metric]
 		if m.Value == nil || m.Count == nil || t.Merged > 1 {
@@ -112,7 +111,7 @@ func share(metric string) func(report.Trial) string {
 	}
 }
 
-// quantity writes a number; "" where it was not measured.
+// quantity formats a number; "" if it was not measured.
 func quantity(v *float64, unit string) string {
 	if v == nil {
 		return ""
@@ -120,37 +119,37 @@ func quantity(v *float64, unit string) string {
 	return units.Quantity(*v, unit)
 }
 
-// status says in words what became of a trial: pass, or what was broken or left open.
+// status describes the result of a trial: pass, or what failed or is unknown.
 func status(t report.Trial) string {
 	outcome := t.Outcome()
 	if outcome == report.Pass {
 		return outcome
 	}
-	var what []string
+	var names []string
 	for _, c := range checks(t) {
 		if c.Result == outcome && !c.repeats(t) {
-			what = append(what, units.Clean(c.Broken))
+			names = append(names, units.Clean(c.Broken))
 		}
 	}
-	if n := t.Unproven(); n > 0 && len(what) == 0 {
-		what = append(what, units.Plural(n, "fault")+" without proof")
+	if n := t.Unproven(); n > 0 && len(names) == 0 {
+		names = append(names, units.Plural(n, "fault")+" without proof")
 	}
 	if outcome == report.Fail {
 		outcome = "FAIL"
 	}
-	return outcome + ": " + strings.Join(what, ", ")
+	return outcome + ": " + strings.Join(names, ", ")
 }
 
-// Measured is the numbers of one trial, for programs.
+// Measured contains the numbers of one trial for benchmark tools.
 type Measured struct {
 	Scenario, Subject string
-	Varying           []matrix.Param // what tells its series apart
+	Varying           []matrix.Param // the parameters that distinguish its series
 	Clients           int
-	Samples           int64 // behind the first number
+	Samples           int64 // of the first number
 	Numbers           []NumberOf
 }
 
-// NumberOf is a number and its unit: 5200000 of "ns/handoff-p50".
+// NumberOf is a number with its unit: 5200000 "ns/handoff-p50".
 type NumberOf struct {
 	Value float64
 	Unit  string
@@ -158,7 +157,7 @@ type NumberOf struct {
 
 const perSecond = "throughput/s"
 
-// measurements lists the numbers of every trial, series by series.
+// measurements returns the numbers of every trial, by series.
 func (b builder) measurements() []Measured {
 	var out []Measured
 	for _, s := range b.scenarios {

@@ -8,8 +8,8 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// troubles reports what breaks no guarantee and that a user should know: operations that failed with
-// no fault active, and clients that starved.
+// troubles reports problems that break no guarantee: operations that failed with no fault active,
+// and clients that starved.
 func troubles(x matrix.Series) (lines []string) {
 	for _, t := range x.Trials {
 		if m := t.Metrics[metrics.OperationsFailed]; m.Value != nil && *m.Value > 0 && m.Count != nil {
@@ -17,7 +17,7 @@ func troubles(x matrix.Series) (lines []string) {
 				units.Number(*m.Value), units.Plural(int(*m.Count), "operation"), units.Plural(t.Clients, "client"), m.Note))
 		}
 		if m := t.Metrics[metrics.Overtaken]; m.Value != nil && m.Expected != nil && *m.Value > *m.Expected && m.Count != nil {
-			lines = append(lines, fmt.Sprintf("Starvation: %s of %d waited while others were granted more than %d times for each contender; the longest wait was passed over %s times.",
+			lines = append(lines, fmt.Sprintf("Starvation: %s of %d waited while others were granted more than %d times for each contender; the client that waited longest was passed over %s times.",
 				units.Plural(int(*m.Count), "client"), t.Clients, metrics.Starving, units.Number(*m.Value)))
 		}
 	}

@@ -12,22 +12,22 @@ import (
 	"github.com/zkbench/zkbench/report/verdict"
 )
 
-// verdict says in a sentence what the run came to.
+// verdict returns the result of the run in a sentence.
 func (b builder) verdict(v *View) string {
 	switch v.Result {
 	case report.Pass:
-		return "Passed" + without(b.Result.Run.LeftOut) + ": " + held(b.Result.Trials)
+		return "Passed" + skippedNames(b.Result.Run.LeftOut) + ": " + passSummary(b.Result.Trials)
 	case report.Fail:
-		return "Failed" + b.share(v.Of(Broken)) + ": " + name(v.Of(Broken)) + "."
+		return "Failed" + b.subjectsAffected(v.Of(Broken)) + ": " + summarize(v.Of(Broken)) + "."
 	}
 	if open := v.Of(Open); len(open) > 0 {
-		return "Could not be judged: " + name(open) + "."
+		return "Unknown: " + summarize(open) + "."
 	}
-	return "Could not be judged: " + units.List(b.interrupted()) + "."
+	return "Unknown: " + units.List(b.runDoubts()) + "."
 }
 
-// without names what was left out.
-func without(all []report.LeftOut) string {
+// skippedNames lists the skipped faults.
+func skippedNames(all []report.LeftOut) string {
 	var names []string
 	for _, l := range all {
 		if !slices.Contains(names, l.Fault) {
@@ -40,8 +40,7 @@ func without(all []report.LeftOut) string {
 	return ", without " + units.Clean(units.List(names))
 }
 
-// held counts what passed.
-func held(trials []report.Trial) string {
+func passSummary(trials []report.Trial) string {
 	verdicts, thresholds := report.Tallies(trials)
 	s := allOf(verdicts.Pass, "verdict")
 	switch {
@@ -60,31 +59,31 @@ func allOf(n int, noun string) string {
 	return "all " + units.Plural(n, noun)
 }
 
-// findings lists everything that was found: what was measured, what weakens it, what was
-// broken, and what could not be judged.
+// findings returns all findings: measurements, doubts and notes, what was broken, and what is
+// unknown.
 func (b builder) findings() []Finding {
 	out := b.measures()
-	broken, open := b.checked(report.Fail, Broken), b.checked(report.Unknown, Open)
-	for _, s := range b.interrupted() {
+	broken, open := b.checkFindings(report.Fail, Broken), b.checkFindings(report.Unknown, Open)
+	for _, s := range b.runDoubts() {
 		out = append(out, Finding{Kind: Doubt, Text: units.Capital(s) + "."})
 	}
-	for _, s := range slices.Concat(b.notPromised(), doubts(open, len(broken) > 0)) {
+	for _, s := range slices.Concat(b.notPromised(), otherDoubts(open, len(broken) > 0)) {
 		out = append(out, Finding{Kind: Note, Text: units.Capital(s) + "."})
 	}
 	return slices.Concat(out, broken, open)
 }
 
-// checked lists the checks of all trials with that result: first what was not played,
-// then what is gravest, thresholds last.
-func (b builder) checked(result string, kind Kind) []Finding {
-	var unplayed, guarantees, thresholds []Finding // what was not played is why the rest could not be judged
+// checkFindings returns findings for the checks of all trials with the given result: trials that did
+// not complete first, then by severity, and thresholds last.
+func (b builder) checkFindings(result string, kind Kind) []Finding {
+	var unplayed, guarantees, thresholds []Finding // an incomplete trial explains the other unknown results
 	for _, t := range b.Result.Trials {
 		label := b.names.Label(t.Cell)
 		for _, c := range checks(t) {
-			if c.Result != result || c.repeats(t) || t.Step != "" && result != t.Outcome() { // what else is open in a cell that failed says nothing
+			if c.Result != result || c.repeats(t) || t.Step != "" && result != t.Outcome() { // in a failed cell, unknown results do not count
 				continue
 			}
-			f := Finding{Kind: kind, Of: t.Subject, Where: where(label, t), Under: b.under(t, c), Text: c.Broken, Why: strings.Join(c.Reasons, "; "), Link: b.proof(label, t, c)}
+			f := Finding{Kind: kind, Of: t.Subject, Where: trialLabel(label, t), Under: b.faultsOf(t, c), Text: c.Broken, Why: strings.Join(c.Reasons, "; "), Link: b.proofID(label, t, c)}
 			if t.Step != "" {
 				f.Cell = units.Clean(t.Provocation)
 			}
@@ -99,39 +98,41 @@ func (b builder) checked(result string, kind Kind) []Finding {
 			}
 		}
 	}
-	return slices.Concat(unplayed, gravestFirst(guarantees, func(f Finding) (string, string) { return f.Of, f.Text }), thresholds)
+	return slices.Concat(unplayed, mostSevereFirst(guarantees, func(f Finding) (string, string) { return f.Of, f.Text }), thresholds)
 }
 
-// gravestFirst puts the subject first whose broken guarantee is the first of the rules: two
-// who hold at once weigh more than a node that is left.
-func gravestFirst[T any](all []T, of func(T) (subject, guarantee string)) []T {
-	gravest := map[string]int{} // by subject
+// mostSevereFirst orders by subject: first the subject whose broken guarantee has the lowest rule
+// number. Two holders at the same time are more severe than an orphaned node.
+func mostSevereFirst[T any](all []T, of func(T) (subject, guarantee string)) []T {
+	severest := map[string]int{} // by subject
 	for _, x := range all {
 		subject, guarantee := of(x)
 		rule := math.MaxInt
 		if g, ok := verdict.Find(guarantee); ok {
 			rule = g.Rule
 		}
-		if was, ok := gravest[subject]; !ok || rule < was {
-			gravest[subject] = rule
+		if previous, ok := severest[subject]; !ok || rule < previous {
+			severest[subject] = rule
 		}
 	}
 	slices.SortStableFunc(all, func(a, b T) int {
 		x, _ := of(a)
 		y, _ := of(b)
-		return cmp.Compare(gravest[x], gravest[y])
+		return cmp.Compare(severest[x], severest[y])
 	})
 	return all
 }
 
-// repeats says whether a check only says again what another one of the trial says.
+// repeats reports whether the check is a threshold on verdicts that a verdict of the trial
+// already reports.
 func (c Check) repeats(t report.Trial) bool {
 	return c.threshold && strings.HasPrefix(c.What, "verdicts ") &&
-		slices.ContainsFunc(t.Verdicts, func(v report.Verdict) bool { return known(v.Result) == c.Result })
+		slices.ContainsFunc(t.Verdicts, func(v report.Verdict) bool { return normalizeResult(v.Result) == c.Result })
 }
 
-// under names the faults of a failed check's story; that of a cell is in its name.
-func (b builder) under(t report.Trial, c Check) []string {
+// faultsOf returns the faults of a failed check's story, except in an audit, where the name of the
+// cell contains the fault.
+func (b builder) faultsOf(t report.Trial, c Check) []string {
 	for _, s := range b.Stories {
 		if c.Result == report.Fail && t.Step == "" && s.Trial.Name == t.Name && s.Guarantee == c.What {
 			return s.Under
@@ -140,13 +141,12 @@ func (b builder) under(t report.Trial, c Check) []string {
 	return nil
 }
 
-// ofKinds returns the findings of these kinds.
 func ofKinds(all []Finding, kinds ...Kind) []Finding {
 	return slices.DeleteFunc(slices.Clone(all), func(f Finding) bool { return !slices.Contains(kinds, f.Kind) })
 }
 
-// interrupted says why the run as a whole is in doubt.
-func (b builder) interrupted() []string {
+// runDoubts returns why the result of the run as a whole is in doubt.
+func (b builder) runDoubts() []string {
 	var out []string
 	if ended := b.Result.Run.Ended; ended != "" {
 		out = append(out, "the run ended early ("+units.Clean(ended)+")")
@@ -154,44 +154,44 @@ func (b builder) interrupted() []string {
 	if len(b.Result.Trials) == 0 {
 		out = append(out, "no trial was run")
 	}
-	not, without, which := 0, 0, []string(nil)
+	skipped, unproven, names := 0, 0, []string(nil)
 	for _, t := range b.Result.Trials {
 		n := t.Skipped()
-		not, without = not+n, without+t.Unproven()-n
+		skipped, unproven = skipped+n, unproven+t.Unproven()-n
 		for _, f := range t.Faults {
-			if f.Proof == "" && !f.Skipped() && len(which) < namedFaults {
-				which = append(which, units.Clean(f.Fault+" in "+cmp.Or(t.Provocation, t.Name)))
+			if f.Proof == "" && !f.Skipped() && len(names) < namedFaults {
+				names = append(names, units.Clean(f.Fault+" in "+cmp.Or(t.Provocation, t.Name)))
 			}
 		}
 	}
-	if not > 0 {
-		out = append(out, units.Plural(not, "fault")+" could not be injected here and "+was(not)+" skipped")
+	if skipped > 0 {
+		out = append(out, units.Plural(skipped, "fault")+" could not be injected here and "+wasOrWere(skipped)+" skipped")
 	}
-	if without > 0 {
-		if without > len(which) {
-			which = append(which, fmt.Sprintf("%d more", without-len(which)))
+	if unproven > 0 {
+		if unproven > len(names) {
+			names = append(names, fmt.Sprintf("%d more", unproven-len(names)))
 		}
-		out = append(out, units.Plural(without, "fault")+" had "+noProof+": "+units.List(which))
+		out = append(out, units.Plural(unproven, "fault")+" had "+noProof+": "+units.List(names))
 	}
 	return out
 }
 
-// namedFaults limits how many faults without a proven effect are named.
+// namedFaults is the largest number of listed faults without a proven effect.
 const namedFaults = 3
 
-// doubts says what else weakens the answer.
-func doubts(open []Finding, failed bool) (out []string) {
+// otherDoubts returns what else limits the result.
+func otherDoubts(open []Finding, failed bool) (out []string) {
 	unfit := slices.DeleteFunc(slices.Clone(open), func(f Finding) bool { return f.Text != report.Fit })
 	if n := len(unfit); n > 0 {
-		out = append(out, fmt.Sprintf("%s %s unfit: the numbers may say more about the machine than about the recipe", units.Plural(n, "trial"), was(n)))
+		out = append(out, fmt.Sprintf("%s %s unfit: the numbers may reflect the machine, not the recipe", units.Plural(n, "trial"), wasOrWere(n)))
 	}
 	if len(open) > 0 && failed {
-		out = append(out, units.Plural(len(open), "result")+" could not be judged")
+		out = append(out, units.Plural(len(open), "unknown result"))
 	}
 	return out
 }
 
-// notPromised says what the subjects do not promise, and is not held against them.
+// notPromised lists the guarantees that the subjects do not promise, and that do not count.
 func (b builder) notPromised() (out []string) {
 	var subjects []string
 	names := map[string][]string{}
@@ -207,12 +207,12 @@ func (b builder) notPromised() (out []string) {
 		}
 	}
 	for _, s := range subjects {
-		out = append(out, fmt.Sprintf("not promised by %s, and not judged: %s", units.Clean(s), units.List(names[s])))
+		out = append(out, fmt.Sprintf("not promised by %s, and not checked: %s", units.Clean(s), units.List(names[s])))
 	}
 	return out
 }
 
-func was(n int) string {
+func wasOrWere(n int) string {
 	if n == 1 {
 		return "was"
 	}

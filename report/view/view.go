@@ -1,11 +1,11 @@
-// Package view decides what there is to say about a run, in which words and in which
-// order. It builds one value, a [View], of a result and of what its histories show.
-// The renderers of package render write it down, and add nothing.
+// Package view determines the content of a report: its texts, and their order. It builds a
+// [View] from a result and the data of its histories. The renderers of package render write a
+// View and add nothing.
 //
 //	v := view.Of(view.Input{Result: r})
 //	fmt.Println(v.Verdict) // Passed: all 24 verdicts and all 6 thresholds hold.
 //
-// A comparison of two runs, and a history of many, are Views too: see package compare.
+// Comparisons of two runs, and trends over many, are Views too: see package compare.
 package view
 
 import (
@@ -20,55 +20,55 @@ import (
 	"github.com/zkbench/zkbench/report/verdict"
 )
 
-// View is what there is to say. Text is plain and may hold anything that a name can
-// hold: each renderer escapes it in its own way.
+// View is the content of a report. Texts are plain and may contain any characters: each
+// renderer must escape them.
 type View struct {
-	Name      string // what it is about: the scenario, "compare" or "trend"
-	Page      string // its page's file, and how that is made where it is not there
-	Asked     string // what was asked, in a sentence
-	Result    string // report.Pass, Fail or Unknown; "" where nothing is judged
-	Verdict   string // the same in a sentence, with what was broken
-	Scorecard *Table // what became of each guarantee of each subject; nil where nothing was judged
+	Name      string // the scenario, "compare" or "trend"
+	Page      string // file of its page, and the command that creates it if it does not exist
+	Asked     string // the scenarios of the run, in a sentence
+	Result    string // report.Pass, Fail or Unknown; "" for a trend
+	Verdict   string // the result in a sentence, with what was broken
+	Scorecard *Table // results by subject and guarantee; nil if nothing was checked
 	Headlines []Headline
 	Findings  []Finding
-	Brief     []Table  // what a terminal shows of the tables; nil: all
-	Tables    []Table  // the answer in numbers: one a scenario, or one a cell of a comparison
-	Stories   []Story  // failed verdicts, explained
-	Screen    bool     // a terminal has one screen for it
-	Shown     int      // how many stories a terminal shows; they stand first
-	More      []string // where a terminal's reader finds the others
+	Brief     []Table  // the tables for a terminal; nil: all
+	Tables    []Table  // the numbers: one table per scenario, or per cell of a comparison
+	Stories   []Story  // explanations of failed verdicts
+	Screen    bool     // limit the terminal output to one screen
+	Shown     int      // number of stories for a terminal; they are the first
+	More      []string // where to find the others, for a terminal
 	Sections  []Section
 	Figures   []*plot.Figure
-	Suites    []Suite    // every check, for CI systems
+	Suites    []Suite    // all checks, for CI systems
 	Measured  []Measured // numbers, for benchstat
-	Better    []string   // the units of Measured that are better when higher
-	Origin    string     // what it was made of, in a sentence
-	Alone     bool       // nothing of the run is kept but its page: there are no files to link to
+	Better    []string   // units of Measured for which higher is better
+	Origin    string     // seed and versions, in a sentence
+	Alone     bool       // only the page of the run is kept: there are no files to link to
 	Run       report.Run
 
-	dir string // the run folder, to be named in commands
+	dir string // the run folder, for use in commands
 }
 
-// Input is what a view is made of. Only the result is needed.
+// Input is the data of a view. Only Result is required.
 type Input struct {
 	Result  report.Result
-	Traces  map[string]*report.Trace // by the trial's name
+	Traces  map[string]*report.Trace // by trial name
 	Stories []explain.Story
-	// Dir is the run folder, to be named in commands. OnPurpose asks to be shown also
-	// what was broken on purpose.
-	// Alone says that nothing of the run is kept but its page, Undrawn that there is no page yet.
+	// Dir is the run folder, for use in commands. OnPurpose includes the stories of deliberately
+	// broken subjects. Alone is set if only the page of the run is kept, Undrawn if there is no
+	// page yet.
 	Dir       string
 	Undrawn   bool
 	OnPurpose bool
 	Alone     bool
 }
 
-// Of says what there is to say about a run.
+// Of returns the view of a run.
 func Of(in Input) *View {
 	r := in.Result
-	b := builder{Input: in, scenarios: matrix.Of(r.Trials), names: matrix.NamesOf(r.Trials), trials: inOrder(r.Trials)}
+	b := builder{Input: in, scenarios: matrix.Of(r.Trials), names: matrix.NamesOf(r.Trials), trials: mergedCells(r.Trials)}
 	v := &View{
-		Name: r.Run.Scenario, Page: b.page(), Asked: b.asked(), Result: r.Outcome(), Scorecard: b.scorecard(), Headlines: b.headlines(), Findings: b.findings(), Tables: b.tables(), Brief: b.brief(),
+		Name: r.Run.Scenario, Page: b.page(), Asked: b.scenarioSummary(), Result: r.Outcome(), Scorecard: b.scorecard(), Headlines: b.headlines(), Findings: b.findings(), Tables: b.tables(), Brief: b.brief(),
 		Figures: b.figures(), Suites: b.suites(), Measured: b.measurements(), Better: []string{perSecond},
 		Origin: origin(r.Run), Alone: in.Alone, Run: r.Run, dir: in.Dir,
 	}
@@ -78,56 +78,56 @@ func Of(in Input) *View {
 	return v
 }
 
-// page is where the rest is to be found, and how it is made where it is not there yet.
+// page returns the file of the page, and the command that creates it if there is none yet.
 func (in Input) page() string {
 	if in.Undrawn {
-		return fmt.Sprintf("%s, which zkbench report %s draws", report.PageFile, in.Dir)
+		return fmt.Sprintf("%s (to create it: zkbench report %s)", report.PageFile, in.Dir)
 	}
 	return report.PageFile
 }
 
-// builder holds what all parts of a view are made from.
+// builder holds the data that all parts of a view use.
 type builder struct {
 	Input
 	scenarios []matrix.Scenario
 	names     matrix.Names
-	trials    []report.Trial // cell by cell, as the tables show them: see inOrder
+	trials    []report.Trial // one per cell, as in the tables: see inOrder
 }
 
-// Finding is one thing that was found. Findings are ordered by kind, and of one kind by
-// importance.
+// Finding is a sentence of the result. Findings are ordered by kind, and then by importance.
 type Finding struct {
 	Kind    Kind
-	Subject string   // the trial or the series that it is about; empty where it is several, or the run
-	Text    string   // a sentence; of what is broken or open, the name of what was checked
-	Why     string   // it is broken or open
-	Link    string   // id of what proves it on the page; empty for none
-	Of      string   // the subject under test that is broken or open
-	Where   string   // the trial that is broken or open: its subject with what varies, and its place
-	Under   []string // the faults under which it broke
-	Cell    string   // of an audit that the trial is
-	More    int      // how many trials say the same; see Ranked
+	Subject string   // the trial or series; empty for several, or for the run
+	Text    string   // a sentence, or the name of the check if the kind is Broken or Open
+	Why     string   // why it is broken or open
+	Link    string   // id of its proof on the page; empty for none
+	Of      string   // the subject under test, if the kind is Broken or Open
+	Where   string   // the trial, if the kind is Broken or Open
+	Under   []string // the faults that were active
+	Cell    string   // the cell of an audit
+	More    int      // number of other trials with the same finding; see Ranked
 }
 
-// Kind is what a finding is.
+// Kind is the kind of a finding.
 type Kind string
 
 // The kinds of finding.
 const (
-	Measures Kind = "measures" // something was measured
-	Doubt    Kind = "doubt"    // something about the run as a whole weakens the answer
-	Note     Kind = "note"     // something else to know, that other findings or tables show too
+	Measures Kind = "measures" // a measurement
+	Doubt    Kind = "doubt"    // something limits the result of the run as a whole
+	Note     Kind = "note"     // additional information that other findings or tables show too
 	Broken   Kind = "broken"   // a guarantee or a threshold does not hold
-	Open     Kind = "open"     // it could not be judged whether it does
+	Open     Kind = "open"     // it is unknown whether a guarantee or a threshold holds
 )
 
-// reasonLength is how much of a reason stands in a line.
+// reasonLength is the largest length of a reason in a line.
 const reasonLength = 200
 
-// playedLength is the same where a trial was not played: what a driver said last is in it.
-const playedLength = 500
+// incompleteLength is reasonLength for a trial that did not complete: its reason includes the last
+// output of a driver.
+const incompleteLength = 500
 
-// String is the finding in a line.
+// String returns the finding as one line.
 func (f Finding) String() string {
 	if why := f.Reason(); why != "" {
 		return f.Head() + ": " + why
@@ -135,7 +135,7 @@ func (f Finding) String() string {
 	return f.Head()
 }
 
-// Head is the finding without its reason.
+// Head returns the finding without its reason.
 func (f Finding) Head() string {
 	s := units.Clean(f.Text)
 	if f.Kind == Broken || f.Kind == Open {
@@ -144,7 +144,7 @@ func (f Finding) Head() string {
 	return s + f.more(f.More)
 }
 
-// more says how many trials say the same; nothing for none.
+// more returns the number of other trials with the same finding; "" for none.
 func (f Finding) more(n int) string {
 	if n == 0 {
 		return ""
@@ -152,22 +152,22 @@ func (f Finding) more(n int) string {
 	return " and " + units.Plural(n, "more "+f.trial())
 }
 
-// Reason is why, in a line.
+// Reason returns the reason as one line.
 func (f Finding) Reason() string {
 	if f.Text == verdict.Played {
-		return units.Short(units.Reason(f.Why), playedLength)
+		return units.Short(units.Reason(f.Why), incompleteLength)
 	}
 	return units.Short(units.Reason(f.Why), reasonLength)
 }
 
-// Of returns the findings of these kinds.
+// Of returns the findings of the given kinds.
 func (v *View) Of(kinds ...Kind) []Finding { return ofKinds(v.Findings, kinds...) }
 
-// firstFindings is how many findings are shown before the rest is folded away.
+// firstFindings is the number of findings that are not collapsed.
 const firstFindings = 5
 
-// Ranked returns the findings by what matters: the first are to be shown, the rest may be
-// folded. What is broken, or open, in several trials of a subject is said once.
+// Ranked returns the findings ordered by importance: first ones to show, and the rest, which may
+// be collapsed. The same finding in several trials of a subject is included once.
 func (v *View) Ranked() (first, rest []Finding) {
 	var all []Finding
 	for _, kind := range []Kind{Broken, Doubt, Open, Measures, Note} {

@@ -8,12 +8,11 @@ import (
 	"github.com/zkbench/zkbench/report/metrics"
 )
 
-// latencies are the metrics of latencies, the most important first.
+// latencies contains the latency metrics, the most important first.
 var latencies = metrics.Latencies()
 
-// measuredLatencies returns those that one of the trials has. The wait in line of
-// acquiring says little beside a hand-off, and is left to the table of metrics then, unless
-// acquires were due at a rate.
+// measuredLatencies returns the latencies that some trial has. It omits the acquire latency if
+// there are hand-offs, unless acquires were due at a rate.
 func measuredLatencies(trials []report.Trial) []metrics.Definition {
 	has := func(metric string) bool {
 		return slices.ContainsFunc(trials, func(t report.Trial) bool { return t.Metrics[metric].P50 != nil })
@@ -24,10 +23,10 @@ func measuredLatencies(trials []report.Trial) []metrics.Definition {
 	})
 }
 
-// reader reads a number of a trial; nil where it was not measured.
+// reader returns a number of a trial, or nil if it was not measured.
 type reader func(report.Trial) *float64
 
-// field reads a number of a metric; nil also where it is a quantile of too few samples.
+// field returns a reader of a metric's field; it returns nil for a quantile of too few samples.
 func field(metric, name string) reader {
 	return func(t report.Trial) *float64 { return fieldOf(t.Metrics[metric], name) }
 }
@@ -39,7 +38,7 @@ func fieldOf(m metrics.Metric, name string) *float64 {
 	return m.Field(name)
 }
 
-// median is the median of a series' trials at that many clients.
+// median returns the median over a series' trials with the given number of clients.
 func median(x matrix.Series, clients int, metric, name string) (float64, bool) {
 	return matrix.Median(x.At(clients), field(metric, name))
 }

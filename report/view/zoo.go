@@ -13,15 +13,15 @@ import (
 	"github.com/zkbench/zkbench/report/verdict"
 )
 
-// zoo says whether the scenario's trials were provoked on purpose.
-func zoo(s matrix.Scenario) bool {
+// isZoo reports whether the scenario has trials with a provocation.
+func isZoo(s matrix.Scenario) bool {
 	return slices.ContainsFunc(s.Series, func(x matrix.Series) bool {
 		return slices.ContainsFunc(x.Trials, func(t report.Trial) bool { return t.Provocation != "" })
 	})
 }
 
-// zooTable lists the specimens first, then what must pass, subject by subject; sound
-// trials that passed are summed up.
+// zooTable lists the deliberately broken subjects first, then the subjects that must pass.
+// Trials of the latter that passed are summarized.
 func zooTable(trials []report.Trial) Table {
 	var broken, sound []Row
 	passed := map[string]int{}
@@ -33,11 +33,11 @@ func zooTable(trials []report.Trial) Table {
 		switch {
 		case t.Provocation == "":
 		case len(t.Expect) > 0:
-			broken = append(broken, row(units.Clean(strings.Join(t.Expect, ", ")), answer(t), after(t)))
+			broken = append(broken, row(units.Clean(strings.Join(t.Expect, ", ")), caughtText(t), after(t)))
 		case result == report.Pass:
 			passed[t.Subject]++
 		default:
-			sound = append(sound, row(mustPass, wrong(t), ""))
+			sound = append(sound, row(mustPass, notPassed(t), ""))
 		}
 	}
 	for subject, n := range passed {
@@ -54,18 +54,18 @@ func zooTable(trials []report.Trial) Table {
 
 const mustPass = "none: it must pass"
 
-// rank orders results: the worse, the higher.
+// rank orders results: worse results have a higher rank.
 func rank(result string) int { return verdict.Severity(result) }
 
-// answer says whether the subject was caught.
-func answer(t report.Trial) string {
+// caughtText returns whether the subject's defect was detected.
+func caughtText(t report.Trial) string {
 	if missed := t.Missed(); len(missed) > 0 {
 		return "NO: " + units.Clean(strings.Join(missed, ", ")) + " did not fail"
 	}
 	return "yes"
 }
 
-// after is how long it took until all the records were there that prove it.
+// after returns the time until the last record that proves the violation.
 func after(t report.Trial) string {
 	var longest time.Duration
 	for _, v := range t.Verdicts {
@@ -79,8 +79,8 @@ func after(t report.Trial) string {
 	return fmt.Sprintf("%.1fs", longest.Seconds())
 }
 
-// wrong names what a sound subject did not pass.
-func wrong(t report.Trial) string {
+// notPassed lists the guarantees that a correct subject did not pass.
+func notPassed(t report.Trial) string {
 	var parts []string
 	for _, v := range t.Verdicts {
 		if v.Result != report.Pass && verdict.Counts(v.Result) {
@@ -90,42 +90,39 @@ func wrong(t report.Trial) string {
 	return strings.Join(parts, ", ")
 }
 
-// askedInZoo says what the zoo was asked.
-func askedInZoo(s matrix.Scenario) string {
-	specimens, sound := census(s)
+func describeZoo(s matrix.Scenario) string {
+	specimens, sound := countZoo(s)
 	var parts []string
 	if specimens.All() > 0 {
 		parts = append(parts, "is each of "+units.Plural(specimens.All(), "broken case")+" caught by its verdict")
 	}
 	if sound.All() > 0 {
-		parts = append(parts, "do "+units.Plural(sound.All(), "sound one")+" pass")
+		parts = append(parts, "do "+units.Plural(sound.All(), "correct one")+" pass")
 	}
 	return units.Clean(s.Name) + ": " + strings.Join(parts, ", and ")
 }
 
-// zooHeadlines are the census in numbers.
 func zooHeadlines(s matrix.Scenario) []Headline {
-	specimens, sound := census(s)
+	specimens, sound := countZoo(s)
 	count := func(title string, n report.Tally) Headline {
 		return Headline{Title: title, Tabled: true, Values: []Value{{Text: fmt.Sprintf("%d of %d", n.Pass, n.All())}}}
 	}
 	out := []Headline{count("broken cases that were caught", specimens)}
 	if sound.All() > 0 {
-		out = append(out, count("sound cases that passed", sound))
+		out = append(out, count("correct cases that passed", sound))
 	}
 	return out
 }
 
-// foundInZoo is the census in sentences.
-func foundInZoo(s matrix.Scenario) []string {
-	specimens, sound := census(s)
+func zooSummary(s matrix.Scenario) []string {
+	specimens, sound := countZoo(s)
 	var out []string
 	if specimens.All() > 0 {
-		out = append(out, fmt.Sprintf("Of %s of subjects that are known to be broken %d %s caught by %s.",
-			units.Plural(specimens.All(), "case"), specimens.Pass, was(specimens.Pass), theirVerdicts(specimens.Pass)))
+		out = append(out, fmt.Sprintf("Of %s of deliberately broken subjects, %d %s caught by %s.",
+			units.Plural(specimens.All(), "case"), specimens.Pass, wasOrWere(specimens.Pass), theirVerdicts(specimens.Pass)))
 	}
 	if sound.All() > 0 {
-		out = append(out, fmt.Sprintf("Of %s of sound subjects %d passed every verdict.", units.Plural(sound.All(), "provocation"), sound.Pass))
+		out = append(out, fmt.Sprintf("Of %s of correct subjects, %d passed every verdict.", units.Plural(sound.All(), "provocation"), sound.Pass))
 	}
 	return out
 }
@@ -137,8 +134,8 @@ func theirVerdicts(n int) string {
 	return "their verdicts"
 }
 
-// census counts the trials of subjects that are broken on purpose, and the others.
-func census(s matrix.Scenario) (specimens, sound report.Tally) {
+// countZoo counts the trials of deliberately broken subjects, and the others.
+func countZoo(s matrix.Scenario) (specimens, sound report.Tally) {
 	for _, x := range s.Series {
 		for _, t := range x.Trials {
 			if len(t.Expect) > 0 {

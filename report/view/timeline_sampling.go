@@ -9,7 +9,7 @@ import (
 	"github.com/zkbench/zkbench/report/verdict"
 )
 
-// extent is the time that the trial takes, whatever of it is left out.
+// extent returns the time range of the trial, including omitted parts.
 func extent(t *report.Trace) (from, to time.Duration) {
 	if len(t.Holds) > 0 {
 		from, to = t.Holds[0].Start, t.Holds[0].End
@@ -23,8 +23,8 @@ func extent(t *report.Trace) (from, to time.Duration) {
 	return from, to
 }
 
-// worst chooses overlaps: violations before exposures, then the longest. They come in
-// the order of their start, as everything that the script draws.
+// worst selects overlaps: violations before exposures, then the longest. The result is ordered
+// by start, as the script requires.
 func worst(all []verdict.Overlap, limit int) []verdict.Overlap {
 	exposure := map[bool]int{true: 1}
 	chosen := slices.SortedStableFunc(slices.Values(all), func(a, b verdict.Overlap) int {
@@ -35,7 +35,7 @@ func worst(all []verdict.Overlap, limit int) []verdict.Overlap {
 	return chosen
 }
 
-// longest chooses fault windows.
+// longest selects the longest fault windows, ordered by start.
 func longest(all []report.Fault, limit int) []report.Fault {
 	chosen := slices.SortedStableFunc(slices.Values(all), func(a, b report.Fault) int { return cmp.Compare(b.End-b.Start, a.End-a.Start) })
 	chosen = chosen[:min(len(chosen), limit)]
@@ -43,11 +43,11 @@ func longest(all []report.Fault, limit int) []report.Fault {
 	return chosen
 }
 
-// sliceGrants is how many grants a slice of the trial should have room for.
+// sliceGrants is the number of grants per time slice.
 const sliceGrants = 20
 
-// grants chooses at most limit of them: those in the overlaps, of which there may be
-// at most a quarter as many, and then a fair share in each of equal slices of time.
+// grants selects at most limit grants: those in the overlaps, of which there may be at most a
+// quarter as many, and then a fair share from each of equal slices of time.
 func grants(all []report.Hold, overlaps []verdict.Overlap, limit int) []report.Hold {
 	all = byStart(all)
 	if len(all) <= limit {
@@ -81,7 +81,7 @@ func grants(all []report.Hold, overlaps []verdict.Overlap, limit int) []report.H
 
 // overlapping marks, for each overlap, the grant of either client in which it begins.
 func overlapping(all []report.Hold, overlaps []verdict.Overlap) []bool {
-	starts := map[int][]time.Duration{} // by client, in order; each until its grant is found
+	starts := map[int][]time.Duration{} // by client, in order; removed when their grant is found
 	for _, o := range overlaps {
 		for _, c := range []int{o.Older, o.Newer} {
 			starts[c] = append(starts[c], o.Start)
@@ -99,11 +99,11 @@ func overlapping(all []report.Hold, overlaps []verdict.Overlap) []bool {
 	return keep
 }
 
-// gaps returns for each grant how long the longer of the times beside it is in which
-// nobody held. Grants come in the order of their start.
+// gaps returns, for each grant, the longer of the two times without a holder before and after
+// it. Grants must be ordered by start.
 func gaps(all []report.Hold) []time.Duration {
 	out := make([]time.Duration, len(all))
-	last := 0 // the one that ends last so far
+	last := 0 // index of the grant that ends last so far
 	for i, b := range all {
 		if gap := b.Start - all[last].End; gap > 0 {
 			out[last], out[i] = max(out[last], gap), gap
@@ -115,7 +115,7 @@ func gaps(all []report.Hold) []time.Duration {
 	return out
 }
 
-// fairShares divides the room among parts. What one has no use for the others share.
+// fairShares divides room among the parts. Parts that need less leave the rest to others.
 func fairShares(parts [][]int, room int) []int {
 	shares, order := make([]int, len(parts)), make([]int, len(parts))
 	for k := range parts {
@@ -129,8 +129,8 @@ func fairShares(parts [][]int, room int) []int {
 	return shares
 }
 
-// notable picks n of some grants: in turns the longest, and the one beside the longest
-// time in which nobody held.
+// notable selects n of some grants, alternating between the longest grant and the grant next to
+// the longest time without a holder.
 func notable(some []int, n int, all []report.Hold, empty []time.Duration) []int {
 	most := func(of func(i int) time.Duration) []int {
 		return slices.SortedStableFunc(slices.Values(some), func(a, b int) int { return cmp.Compare(of(b), of(a)) })
