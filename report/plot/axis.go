@@ -10,11 +10,10 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// logScale is a logarithmic axis that never panics: gonum's does on values <= 0.
-// We leave such values out before, and this keeps a mistake from costing the file.
+// logScale is a logarithmic axis that never panics; gonum's panics on values <= 0. Such values
+// are filtered before, and this is a safeguard so that a bug does not lose the whole file.
 type logScale struct{}
 
-// Normalize implements plot.Normalizer.
 func (logScale) Normalize(low, high, x float64) float64 {
 	if low <= 0 || high <= low || x <= 0 {
 		return 0
@@ -22,10 +21,9 @@ func (logScale) Normalize(low, high, x float64) float64 {
 	return math.Log(x/low) / math.Log(high/low)
 }
 
-// ticks is a fixed set of ticks. Those out of range are not drawn.
+// ticks is a fixed set of ticks; ticks out of range are not shown.
 type ticks []plot.Tick
 
-// Ticks implements plot.Ticker.
 func (t ticks) Ticks(low, high float64) []plot.Tick {
 	slack := (high - low) * 1e-9
 	return slices.DeleteFunc(slices.Clone(t), func(k plot.Tick) bool {
@@ -33,11 +31,10 @@ func (t ticks) Ticks(low, high float64) []plot.Tick {
 	})
 }
 
-// logAxis makes an axis logarithmic over the positive values, with ticks that
-// write names.
+// logAxis makes an axis logarithmic over the positive values. write formats the tick labels.
 func logAxis(a *plot.Axis, values []float64, write func(float64) string) {
 	low, high := span(values)
-	if low <= 0 { // nothing to show
+	if low <= 0 {
 		low, high = 1, 10
 	}
 	low, high = low/1.25, high*1.25
@@ -49,7 +46,7 @@ func logAxis(a *plot.Axis, values []float64, write func(float64) string) {
 	a.Tick.Marker = logTicks(low, high, write)
 }
 
-// logTicks labels powers of ten, and 2 and 5 between them where there is room.
+// logTicks labels powers of ten, and also 2 and 5 if there is room.
 func logTicks(low, high float64, write func(float64) string) ticks {
 	decades := math.Log10(high / low)
 	every := max(1, int(math.Ceil(decades/8)))
@@ -70,7 +67,7 @@ func logTicks(low, high float64, write func(float64) string) ticks {
 	return out
 }
 
-// countAxis is a logarithmic axis with ticks at the client counts that were run.
+// countAxis makes an axis logarithmic, with ticks at the numbers of clients that were run.
 func countAxis(a *plot.Axis, counts []int) {
 	values := make([]float64, len(counts))
 	for i, n := range counts {
@@ -85,9 +82,9 @@ func countAxis(a *plot.Axis, counts []int) {
 	a.Tick.Marker = countTicks(values, a.Min, a.Max)
 }
 
-// countTicks labels as many counts as fit side by side, the largest for certain.
+// countTicks labels as many counts as fit without overlap, always including the largest.
 func countTicks(values []float64, low, high float64) ticks {
-	const room = 520 // points that the axis has, roughly
+	const room = 520 // approximate length of the axis in points
 	sty := typeface(smallSize, ink)
 	var out ticks
 	edge := vg.Length(math.Inf(1))
@@ -108,7 +105,7 @@ func countTicks(values []float64, low, high float64) ticks {
 	return out
 }
 
-// secondsAxis is a linear axis in seconds since the start of the run.
+// secondsAxis makes an axis linear, in seconds since the start of the run.
 func secondsAxis(a *plot.Axis, from, to float64) {
 	if !(to > from) {
 		from, to = from-0.5, from+0.5
@@ -116,16 +113,15 @@ func secondsAxis(a *plot.Axis, from, to float64) {
 	a.Min, a.Max = from, to
 	a.Label.Text = "seconds since the start of the run"
 	step := niceStep((to - from) / 8)
-	a.Tick.Marker = linearTicks(from, to, step, func(v float64) string { return asPrecise(v, step) })
+	a.Tick.Marker = linearTicks(from, to, step, func(v float64) string { return formatStep(v, step) })
 }
 
-// axisFromZero is a linear axis from 0, with labels at least a step apart.
+// axisFromZero makes an axis linear from 0, with labels at least step apart.
 func axisFromZero(a *plot.Axis, most, step float64) {
 	a.Min, a.Max = 0, most*1.05
 	a.Tick.Marker = linearTicks(0, a.Max, max(step, niceStep(most/6)), units.TickNumber)
 }
 
-// linearTicks labels the multiples of step.
 func linearTicks(low, high, step float64, write func(float64) string) ticks {
 	var out ticks
 	for k := math.Ceil(low / step); k*step <= high; k++ {
@@ -134,8 +130,8 @@ func linearTicks(low, high, step float64, write func(float64) string) ticks {
 	return out
 }
 
-// asPrecise writes as many decimals as the step has.
-func asPrecise(v, step float64) string {
+// formatStep formats v with as many decimals as step has.
+func formatStep(v, step float64) string {
 	decimals := max(0, int(math.Ceil(-math.Log10(step)-1e-9)))
 	return formatFixed(v, decimals)
 }

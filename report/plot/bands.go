@@ -14,14 +14,13 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// band is a time, shaded, with a label above the data.
+// band is a shaded time range with a label above the data.
 type band struct {
 	from, to float64
 	label    string
 	proven   bool
 }
 
-// bandsOf shades the fault windows.
 func bandsOf(faults []report.Fault) []band {
 	var out []band
 	for _, w := range faults {
@@ -36,17 +35,16 @@ func bandsOf(faults []report.Fault) []band {
 	return out
 }
 
-// within leaves out the bands that lie outside.
 func within(bands []band, from, to float64) []band {
 	return slices.DeleteFunc(bands, func(b band) bool { return b.to < from || b.from > to })
 }
 
-// entries is all of the legend: what was drawn, but for what has its name where it ends, and
-// what the bands stand for.
+// entries returns the whole legend, including the bands. If named is set, it omits the lines
+// that have labels at their ends.
 func (f *Figure) entries(named bool) []entry {
 	out := slices.DeleteFunc(slices.Clone(f.legend), func(e entry) bool { return named && e.end })
 	if slices.ContainsFunc(f.bands, func(b band) bool { return b.proven }) {
-		out = append(out, entry{text: "fault in force", glyph: glyph{color: proven}, area: true})
+		out = append(out, entry{text: "fault active", glyph: glyph{color: proven}, area: true})
 	}
 	if slices.ContainsFunc(f.bands, func(b band) bool { return !b.proven }) {
 		out = append(out, entry{text: "fault without proof of effect", glyph: glyph{color: unclear}, area: true})
@@ -54,15 +52,14 @@ func (f *Figure) entries(named bool) []entry {
 	return out
 }
 
-// shading draws the bands. It comes first, so that it lies behind everything.
+// shading draws the bands. It must be added first, so that it is behind everything else.
 type shading []band
 
-// Plot implements plot.Plotter.
 func (m shading) Plot(c draw.Canvas, p *plot.Plot) {
 	tx, _ := p.Transforms(&c)
 	for _, b := range m {
 		from, to := place(tx, b.from, c), place(tx, b.to, c)
-		if to-from < 2 { // a fault of an instant must still be seen
+		if to-from < 2 { // keep very short faults visible
 			to = from + 2
 		}
 		fillBox(c, b.color(), from, c.Min.Y, to, c.Max.Y)
@@ -76,7 +73,7 @@ func (b band) color() color.RGBA {
 	return unclear
 }
 
-// place maps x to the canvas, kept within it.
+// place maps x to the canvas, clamped to its edges.
 func place(tx func(float64) vg.Length, x float64, c draw.Canvas) vg.Length {
 	v := tx(x)
 	if math.IsNaN(float64(v)) {
@@ -90,14 +87,13 @@ func fillBox(c draw.Canvas, color color.Color, x0, y0, x1, y1 vg.Length) {
 	c.Fill(vg.Rectangle{Min: vg.Point{X: x0, Y: y0}, Max: vg.Point{X: x1, Y: y1}}.Path())
 }
 
-// maxBandRows bounds the room that fault labels may take from the data.
+// maxBandRows is the largest number of rows of fault labels.
 const maxBandRows = 3
 
-// bandRows returns how many rows of labels stand above the data.
 func bandRows(bands []band) int { return min(len(bands), maxBandRows) }
 
-// drawBandLabels writes each label above the start of its band, in the lowest row
-// that has room. Labels that find none are left out: the page's table has them all.
+// drawBandLabels writes each label above the start of its band, in the lowest row that has
+// room. It omits labels without room; the page's table has all of them.
 func drawBandLabels(c draw.Canvas, p *plot.Plot, bands []band, rows int) {
 	sty := typeface(smallSize-1, faint)
 	tx, _ := p.Transforms(&c)

@@ -11,13 +11,13 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// Capacity plots a phase in which operations were due at a rate that rises: how long they
-// took, from due, against that rate, and up to where each series kept up. ramps returns those
-// of a trial. It is nil where there is none of that phase with so many clients.
+// Capacity plots a phase with a rising rate of operations: their latency, from due, against the
+// rate, and the capacity of each series. ramps returns the ramps of a trial. Capacity returns nil
+// if there is no ramp of that phase with the given number of clients.
 func Capacity(s matrix.Scenario, clients int, phase string, ramps func(trial string) []metrics.Ramp, glyphs Glyphs) *Figure {
-	f := newFigure(fmt.Sprintf("capacity-%s-%d", phase, clients), fmt.Sprintf("From due to done, as the rate rises, %s", units.Plural(clients, "contender")),
-		"Operations are due at a rate that rises, whether or not the subject keeps up. Each point is the median of those that were due at about the same rate; "+
-			"the whisker ends at the slowest. The dashed line is the highest rate that the subject keeps up with: beyond it more and more of them wait, and the ramp ends soon.")
+	f := newFigure(fmt.Sprintf("capacity-%s-%d", phase, clients), fmt.Sprintf("Latency by arrival rate, %s", units.Plural(clients, "contender")),
+		"Operations are due at a rising rate, whether or not the subject keeps up. Each point is the median of the operations that were due at about the same rate; "+
+			"the whisker ends at the slowest. The dashed line is the capacity: the highest rate at which the backlog does not grow.")
 	f.Clients = clients
 	c := newCurves(f, 0, "latency p50, ns")
 	f.data.x = "due, 1/s"
@@ -42,7 +42,7 @@ func Capacity(s matrix.Scenario, clients int, phase string, ramps func(trial str
 		return nil
 	}
 	axisFromZero(&f.body.X, most, 0)
-	f.body.X.Label.Text = "due a second"
+	f.body.X.Label.Text = "due per second"
 	logAxis(&f.body.Y, c.values, units.Tick)
 	f.yTitle = "latency from due, p50 to the slowest (log scale)"
 	for _, m := range marks {
@@ -50,13 +50,13 @@ func Capacity(s matrix.Scenario, clients int, phase string, ramps func(trial str
 		f.body.Add(m)
 	}
 	if len(marks) > 0 {
-		f.legend = append(f.legend, entry{text: "keeps up to here", glyph: glyph{color: faint}, line: true, dash: true})
+		f.legend = append(f.legend, entry{text: "capacity", glyph: glyph{color: faint}, line: true, dash: true})
 	}
-	f.About += medians(s.Merged())
+	f.About += mergedNote(s.Merged())
 	return f
 }
 
-// rampGroup is the ramps of a cell: one for each of its trials.
+// rampGroup contains the ramps of a cell, one for each trial.
 type rampGroup []metrics.Ramp
 
 func rampsOf(trials []report.Trial, phase string, ramps func(trial string) []metrics.Ramp) (out rampGroup) {
@@ -70,14 +70,14 @@ func rampsOf(trials []report.Trial, phase string, ramps func(trial string) []met
 	return out
 }
 
-// points are the medians of what the trials have at each rate.
+// points returns, for each rate, the medians over the trials.
 func (g rampGroup) points() (at []xy, w whiskers) {
 	w.highest = "slowest"
 	p50, slowest := map[float64][]float64{}, map[float64][]float64{}
 	var rates []float64
 	for _, r := range g {
 		for _, p := range r.Points {
-			if p.P50 > 0 { // else it has no place on a log axis
+			if p.P50 > 0 { // 0 has no place on a log axis
 				rates = append(rates, p.Rate)
 				p50[p.Rate], slowest[p.Rate] = append(p50[p.Rate], float64(p.P50)), append(slowest[p.Rate], float64(p.Max))
 			}
@@ -93,7 +93,8 @@ func (g rampGroup) points() (at []xy, w whiskers) {
 	return at, w
 }
 
-// capacity is the median of the trials'; it is not known where one kept up to the end.
+// capacity returns the median over the trials. It is unknown if a trial kept up to the end of
+// its ramp.
 func (g rampGroup) capacity() (float64, bool) {
 	var all []float64
 	for _, r := range g {
@@ -105,7 +106,7 @@ func (g rampGroup) capacity() (float64, bool) {
 	return stats.Middle(all)
 }
 
-// most is the highest rate that was reached.
+// most returns the highest rate that was reached.
 func (g rampGroup) most() (rate float64) {
 	for _, r := range g {
 		for _, p := range r.Points {

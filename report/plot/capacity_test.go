@@ -41,7 +41,7 @@ func sampleCapacity() *Figure {
 func TestCapacity_namesWhatIsKeptUpWith(t *testing.T) {
 	f := sampleCapacity()
 	var names []string
-	for _, e := range f.ends {
+	for _, e := range f.lineLabels {
 		names = append(names, e.text)
 	}
 	if got := fmt.Sprint(names); got != "[lock/parent 130/s lock/predecessor 420/s lock/quick]" {

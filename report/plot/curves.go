@@ -11,12 +11,12 @@ import (
 
 // curve is one series of a figure: points, a line, and whiskers. All are optional.
 type curve struct {
-	label string // of the series, where its line ends
-	words string // in the legend; empty: the label
+	label string // of the series
+	words string // text in the legend; empty: the label
 	glyph glyph
 	at    []xy // the points
-	all   []xy // what the data are, where the points are only some of them
-	line  []xy // joins the points or, dashed, is their formula
+	all   []xy // all data, if the points are only some of it
+	line  []xy // through the points or, dashed, the formula
 	dash  bool
 	size  vg.Length // of the points
 	whiskers
@@ -25,16 +25,16 @@ type curve struct {
 // curves are the series of a figure with a logarithmic y axis.
 type curves struct {
 	f      *Figure
-	of     int // series there are, drawn or not; 0 where they need not stand beside each other
+	count  int // number of series that are shifted next to each other; 0: not shifted
 	values []float64
 	drawn  int
-	spread bool // some line has two places on the x axis: otherwise there is no trend
+	spread bool // some line has two different x: otherwise there is no trend
 }
 
-func newCurves(f *Figure, of int, y string) *curves {
+func newCurves(f *Figure, count int, y string) *curves {
 	f.data.x, f.data.y = "contenders", y
 	f.body.Add(gridlines{x: true, y: true})
-	return &curves{f: f, of: of}
+	return &curves{f: f, count: count}
 }
 
 func (c *curves) add(s curve) {
@@ -49,16 +49,16 @@ func (c *curves) add(s curve) {
 	if s.dash {
 		style = dashed(s.glyph.color, lineWidth)
 	}
-	shift := beside(c.drawn, c.of)
+	shift := seriesShift(c.drawn, c.count)
 	s.color, s.shift = s.glyph.color, shift
 	c.f.body.Add(s.whiskers, line{at: s.line, style: style, shift: shift}, points{at: s.at, glyph: s.glyph, size: s.size, shift: shift})
 	if last := s.last(); len(last) > 0 {
-		c.f.ends = append(c.f.ends, end{text: s.label, glyph: s.glyph, at: last[0], shift: shift})
+		c.f.lineLabels = append(c.f.lineLabels, lineLabel{text: s.label, glyph: s.glyph, at: last[0], shift: shift})
 	}
 	c.drawn++
 }
 
-// last is where the curve ends.
+// last returns the point at which the curve ends.
 func (s curve) last() []xy {
 	if len(s.line) > 0 && !s.dash {
 		return s.line[len(s.line)-1:]
@@ -93,12 +93,12 @@ func zip(x, y []float64) (out []xy) {
 	return out
 }
 
-// none says in the legend that a series was 0 everywhere: it has no place on a log axis.
-func (c *curves) none(label string, g glyph) {
-	c.f.legend = append(c.f.legend, entry{text: label + ": none at all", glyph: g, point: true})
+// addZero adds a legend entry for a series that is 0 everywhere and has no place on a log axis.
+func (c *curves) addZero(label string, g glyph) {
+	c.f.legend = append(c.f.legend, entry{text: label + ": always 0", glyph: g, point: true})
 }
 
-// scales sets the axes: the scenario's counts of clients, and what the series reach.
+// scales sets the axes: the scenario's numbers of clients, and the values of the series.
 func (c *curves) scales(s matrix.Scenario, tick func(float64) string) {
 	c.f.data.x = s.Noun() + "s"
 	countAxis(&c.f.body.X, s.Counts)
@@ -106,21 +106,21 @@ func (c *curves) scales(s matrix.Scenario, tick func(float64) string) {
 	logAxis(&c.f.body.Y, c.values, tick)
 }
 
-// beside moves the nth of several series sideways by some points, so that equal
-// values do not hide each other.
-func beside(n, of int) vg.Length {
+// seriesShift returns the horizontal shift of the nth of several series, so that equal values do not
+// hide each other.
+func seriesShift(n, of int) vg.Length {
 	if of == 0 || of > 7 {
 		return 0
 	}
 	return (vg.Length(n) - vg.Length(of-1)/2) * 7
 }
 
-// medians says so where the scenario has trials that stand for several.
-func medians(s matrix.Scenario) string {
+// mergedNote returns a note if the scenario has merged trials.
+func mergedNote(s matrix.Scenario) string {
 	for _, x := range s.Series {
 		for _, t := range x.Trials {
 			if t.Merged > 0 {
-				return " Where a cell was repeated, it is the median of its trials, as in the tables."
+				return " Repeated cells show the median of their trials, as in the tables."
 			}
 		}
 	}

@@ -6,15 +6,14 @@ import (
 	"strconv"
 )
 
-// data is what a figure shows, in numbers: its columns after that of the series, and the
-// points of each series, in the order in which they were drawn.
+// data contains the numbers of a figure: the columns after the name of the series, and the
+// points of each series.
 type data struct {
 	x, y   string // heads of the columns, with their units
 	series []series
 }
 
-// series is the points of one of them; all that there are, also where the figure draws
-// only some.
+// series contains all points of one series, even if the figure shows only some.
 type series struct {
 	name string
 	at   []xy
@@ -26,8 +25,8 @@ func (d *data) add(name string, at []xy) {
 	}
 }
 
-// CSV returns the figure's numbers: a line a point, with its series, x and y. The heads
-// name the units.
+// CSV returns the figure's numbers: a line per point, with its series, x and y. The column heads
+// include the units.
 func (f *Figure) CSV() ([]byte, error) {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)

@@ -35,7 +35,7 @@ func TestCSV_hasEveryPointAndItsUnit(t *testing.T) {
 
 // A median of three samples is not drawn as if it were one of three thousand.
 func TestGrowth_isNotDrawnOfFewSamples(t *testing.T) {
-	if f := Growth(grown(fewest-1), metrics.HandoffLatency, "hand-off", NewGlyphs(nil)); f != nil {
+	if f := Growth(grown(minSamples-1), metrics.HandoffLatency, "hand-off", NewGlyphs(nil)); f != nil {
 		t.Error("medians of a few samples are drawn")
 	}
 }
@@ -48,7 +48,7 @@ func TestEnds_standInTheLegendWithoutRoom(t *testing.T) {
 		lines int
 		named bool
 	}{{"lock/a", 2, true}, {"lock/a", 40, false}, {"lock/" + strings.Repeat("long", 20), 1, false}, {"", 0, false}} {
-		if got := endsWidth(slices.Repeat([]end{{text: row.label}}, row.lines), c) > 0; got != row.named {
+		if got := lineLabelsWidth(slices.Repeat([]lineLabel{{text: row.label}}, row.lines), c) > 0; got != row.named {
 			t.Errorf("%d of %.10q are named at their ends: %v, want %v", row.lines, row.label, got, row.named)
 		}
 	}

@@ -16,16 +16,16 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// Failovers plots how long each failover took, one row a cause, over the time that
-// was predicted. It is nil where there was none.
+// Failovers plots the duration of each failover, one row per cause, over the predicted range. It
+// returns nil if there are none.
 func Failovers(d Timeline) *Figure {
 	rows := causesOf(d.Failovers)
 	if len(rows) == 0 {
 		return nil
 	}
 	f := d.figure("failover", "From the injection to the next grant: "+d.Label,
-		"Each point is one failover. The bars are what ZooKeeper's own arithmetic allows: from what is left of the session timeout to the timeout, "+
-			"rounded up to ticks, with the delay of a follower, and a margin for a busy machine.")
+		"Each point is one failover. The bars are the range that ZooKeeper's session expiry allows: from the remainder of the session timeout to the whole timeout, "+
+			"rounded up to ticks, plus the delay of a follower and a margin for a busy machine.")
 	end := seconds(d.Promise)
 	for _, r := range rows {
 		for _, x := range r.rounds {
@@ -60,16 +60,16 @@ func Failovers(d Timeline) *Figure {
 	return f
 }
 
-// expected is the colour of what was predicted.
+// expected is the color of predicted ranges.
 var expected = color.RGBA{0xd6, 0xe8, 0xf7, 0xff}
 
-// causeRow is the rounds of one phase.
+// causeRow contains the rounds of one phase.
 type causeRow struct {
 	name   string
 	rounds []metrics.Failover
 }
 
-// causesOf sorts rounds into rows, in the order in which they were run.
+// causesOf groups rounds into rows, in the order in which they were run.
 func causesOf(rounds []metrics.Failover) []causeRow {
 	var out []causeRow
 	for _, r := range rounds {
@@ -82,7 +82,7 @@ func causesOf(rounds []metrics.Failover) []causeRow {
 	return out
 }
 
-// bounds are the widest that were predicted for the row's rounds.
+// bounds returns the widest predicted range of the row's rounds.
 func (r causeRow) bounds() (least, most time.Duration) {
 	least = r.rounds[0].Least
 	for _, x := range r.rounds {
@@ -112,16 +112,17 @@ func causeAxis(f *Figure, rows []causeRow, end float64) {
 	y.Tick.Marker = marks
 }
 
-// spots adds the points: those passed on, those kept, and those outside.
+// spots adds the points: hand-offs, rounds in which the holder kept its grant, and rounds outside
+// the predicted range.
 func (f *Figure) spots(rows []causeRow) {
 	kinds := []struct {
 		words string
 		glyph glyph
 		is    func(metrics.Failover) bool
 	}{
-		{"passed on", glyph{color: palette[0], shape: circle}, func(r metrics.Failover) bool { return !r.Kept && !r.Outside() }},
-		{"the holder held on", glyph{color: palette[2], shape: diamond}, func(r metrics.Failover) bool { return r.Kept && !r.Outside() }},
-		{"not as predicted", glyph{color: alarm, shape: cross}, metrics.Failover.Outside},
+		{"handed off", glyph{color: palette[0], shape: circle}, func(r metrics.Failover) bool { return !r.Kept && !r.Outside() }},
+		{"kept by the holder", glyph{color: palette[2], shape: diamond}, func(r metrics.Failover) bool { return r.Kept && !r.Outside() }},
+		{"outside the predicted range", glyph{color: alarm, shape: cross}, metrics.Failover.Outside},
 	}
 	for _, k := range kinds {
 		var at []xy
@@ -141,10 +142,9 @@ func (f *Figure) spots(rows []causeRow) {
 	}
 }
 
-// predicted draws a bar for each row's bounds, and a line at its mean.
+// predicted draws a bar for the bounds of each row, and a line at its mean.
 type predicted struct{ rows []causeRow }
 
-// Plot implements plot.Plotter.
 func (m predicted) Plot(c draw.Canvas, p *plot.Plot) {
 	tx, ty := p.Transforms(&c)
 	for i, r := range m.rows {
@@ -158,27 +158,26 @@ func (m predicted) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// budgetRows bounds the bars of one picture; the rounds between the extremes are left
-// out first.
+// budgetRows is the largest number of bars in one figure; rounds between the extremes are omitted.
 const budgetRows = 30
 
-// Budget plots what each failover consists of, one bar a round in which the session
-// had to expire first. It is nil where there was none.
+// Budget plots the stages of each failover, one bar per round in which the session had to expire
+// first. It returns nil if there are none.
 func Budget(d Timeline) *Figure {
 	rounds := slices.DeleteFunc(slices.Clone(d.Failovers), func(r metrics.Failover) bool { return len(r.Stages) == 0 })
 	if len(rounds) == 0 {
 		return nil
 	}
-	left := max(0, len(rounds)-budgetRows)
-	if left > 0 {
+	omitted := max(0, len(rounds)-budgetRows)
+	if omitted > 0 {
 		slices.SortStableFunc(rounds, func(a, b metrics.Failover) int { return cmp.Compare(b.Latency, a.Latency) })
-		rounds = slices.Delete(rounds, budgetRows/2, budgetRows/2+left)
+		rounds = slices.Delete(rounds, budgetRows/2, budgetRows/2+omitted)
 		slices.SortStableFunc(rounds, func(a, b metrics.Failover) int { return cmp.Compare(a.At, b.At) })
 	}
-	f := d.figure("failover-budget", "What a failover consists of: "+d.Label,
-		"Each bar is one failover, from the injection to the next grant. Nearly all of it is waiting for the session to expire; what the recipe adds is at the end of the bar.")
-	if left > 0 {
-		f.About += fmt.Sprintf(" Of %d failovers %d of middling length are left out.", len(rounds)+left, left)
+	f := d.figure("failover-budget", "Stages of a failover: "+d.Label,
+		"Each bar is one failover, from the injection to the next grant. Most of it is the wait until the session expires; the recipe's own part is at the end of the bar.")
+	if omitted > 0 {
+		f.About += fmt.Sprintf(" Of %d failovers, %d of medium length are omitted.", len(rounds)+omitted, omitted)
 	}
 	end := 0.0
 	rows := make([]causeRow, len(rounds))
@@ -198,20 +197,19 @@ func Budget(d Timeline) *Figure {
 	}
 	f.body.Add(gridlines{x: true}, stacks{rows})
 	for i, name := range metrics.Stages {
-		f.legend = append(f.legend, entry{text: stageWords[name] + typical(rounds, name), glyph: glyph{color: palette[i%len(palette)]}, area: true})
+		f.legend = append(f.legend, entry{text: stageWords[name] + medianOf(rounds, name), glyph: glyph{color: palette[i%len(palette)]}, area: true})
 	}
 	f.height = 205 + 17*vg.Length(len(rows))
 	return f
 }
 
-// stageWords say what each stage waits for.
 var stageWords = map[string]string{
 	metrics.FailoverDetect: "session timeout left", metrics.FailoverExpire: "rounding to a tick", metrics.FailoverCommit: "commit",
 	metrics.FailoverNotify: "notification", metrics.FailoverRelist: "next client",
 }
 
-// typical is the median of a stage, in brackets.
-func typical(rounds []metrics.Failover, stage string) string {
+// medianOf returns the median of a stage, in parentheses.
+func medianOf(rounds []metrics.Failover, stage string) string {
 	var all []time.Duration
 	for _, r := range rounds {
 		if d, ok := r.Stages[stage]; ok {
@@ -219,16 +217,15 @@ func typical(rounds []metrics.Failover, stage string) string {
 		}
 	}
 	if len(all) == 0 {
-		return " (not seen)"
+		return " (not observed)"
 	}
 	slices.Sort(all)
 	return " (" + strings.TrimSpace(units.Duration(float64(all[(len(all)-1)/2]))) + ")"
 }
 
-// stacks draws the stages of each row's round beside each other.
+// stacks draws the stages of each row's round as one stacked bar.
 type stacks struct{ rows []causeRow }
 
-// Plot implements plot.Plotter.
 func (m stacks) Plot(c draw.Canvas, p *plot.Plot) {
 	tx, ty := p.Transforms(&c)
 	for i, r := range m.rows {

@@ -45,7 +45,7 @@ func TestFailovers_saysWhatBecameOfEach(t *testing.T) {
 	for _, e := range f.legend {
 		words = append(words, e.text)
 	}
-	if got, want := strings.Join(words, "; "), "predicted; predicted mean; passed on (9); the holder held on (1); not as predicted (1); promise: 7.00 s"; got != want {
+	if got, want := strings.Join(words, "; "), "predicted; predicted mean; handed off (9); kept by the holder (1); outside the predicted range (1); promise: 7.00 s"; got != want {
 		t.Errorf("the legend says %q, want %q", got, want)
 	}
 	if Failovers(Timeline{Trace: &report.Trace{}}) != nil || Budget(Timeline{Trace: &report.Trace{Failovers: []metrics.Failover{{Phase: "release"}}}}) != nil {
@@ -59,7 +59,7 @@ func TestBudget_leavesOutTheMiddle(t *testing.T) {
 		d.Failovers = append(d.Failovers, metrics.Failover{Phase: "crash", Round: 10 + i, Latency: time.Duration(i) * time.Second,
 			Stages: map[string]time.Duration{metrics.FailoverExpire: time.Duration(i) * time.Second}})
 	}
-	if f := Budget(d); !strings.Contains(f.About, "Of 46 failovers 16 of middling length are left out") {
+	if f := Budget(d); !strings.Contains(f.About, "Of 46 failovers, 16 of medium length are omitted") {
 		t.Errorf("it does not say what it leaves out: %s", f.About)
 	}
 }

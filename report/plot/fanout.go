@@ -9,28 +9,27 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// FanOut plots notifications per hand-off against contenders: measured as
-// points, the formula as a dashed line. It is nil when no trial counted them.
+// FanOut plots notifications per hand-off against contenders: measured values as points, the
+// formula as a dashed line. It returns nil if no trial counted them.
 func FanOut(s matrix.Scenario, glyphs Glyphs) *Figure {
 	f := newFigure("fanout", "Notifications per hand-off",
-		"How many notifications one hand-off causes (of a queue: one item put and taken), counted on the wire. Points are "+
-			"measured, dashed lines are the formula for the recipe. A line that climbs is a herd; a flat one wakes only the next in line.")
+		"The number of notifications that one hand-off (of a queue: one item) causes, counted on the wire. Points are measured, "+
+			"dashed lines are the formula of the recipe. A rising line shows a herd effect; with a flat line, only the next in line is notified.")
 	f.yTitle = "notifications per hand-off (log scale)"
 	return f.notifications(s, metrics.FanoutNotifications, glyphs)
 }
 
-// Flap plots against contenders how many notifications it causes that one waiter is
-// gone for a moment. It is nil when no trial counted them.
+// Flap plots, against contenders, the number of notifications when one waiter loses its session
+// and rejoins. It returns nil if no trial counted them.
 func Flap(s matrix.Scenario, glyphs Glyphs) *Figure {
-	f := newFigure("flap", "Notifications when a waiter is gone for a moment",
-		"One waiter in the middle of the line loses its session and comes back, and nobody else does anything: how many "+
-			"notifications that causes, counted on the wire. Points are measured, dashed lines are the formula for the recipe. "+
-			"A line that climbs: a short disconnect of one makes everybody respond.")
+	f := newFigure("flap", "Notifications when a waiter rejoins",
+		"One waiter in the middle of the line loses its session and rejoins, while all other clients only wait: the number of "+
+			"notifications that this causes, counted on the wire. Points are measured, dashed lines are the formula of the recipe. "+
+			"A rising line: when one client is disconnected briefly, all others are notified.")
 	f.yTitle = "notifications per flap (log scale)"
 	return f.notifications(s, metrics.FlapNotifications, glyphs)
 }
 
-// notifications plots a count of notifications and its formula, or returns nil.
 func (f *Figure) notifications(s matrix.Scenario, metric string, glyphs Glyphs) *Figure {
 	c := newCurves(f, len(s.Series), "notifications")
 	formula := false
@@ -38,7 +37,7 @@ func (f *Figure) notifications(s matrix.Scenario, metric string, glyphs Glyphs) 
 		glyph := glyphs.of(series.Label)
 		measured, expected, none := fanOutPoints(series, metric)
 		if none {
-			c.none(series.Label, glyph)
+			c.addZero(series.Label, glyph)
 		}
 		if len(measured) == 0 {
 			continue
@@ -52,13 +51,13 @@ func (f *Figure) notifications(s matrix.Scenario, metric string, glyphs Glyphs) 
 	if formula {
 		f.legend = append(f.legend, entry{text: "formula", glyph: glyph{color: faint}, line: true, dash: true})
 	}
-	f.About += medians(s)
+	f.About += mergedNote(s)
 	c.scales(s, units.TickNumber)
 	return f
 }
 
-// fanOutPoints reads a series. Values of 0 have no place on a log axis; none says
-// that it was counted and was 0 everywhere.
+// fanOutPoints returns the points of a series without values of 0, which have no place on a log
+// axis. none reports whether all measured values are 0.
 func fanOutPoints(s matrix.Series, metric string) (measured, expected []xy, none bool) {
 	counted := false
 	for _, t := range s.Trials {
@@ -74,11 +73,11 @@ func fanOutPoints(s matrix.Series, metric string) (measured, expected []xy, none
 	return measured, expected, counted && len(measured) == 0
 }
 
-// Growth plots a latency against contenders, log-log: the median of each trial with
-// samples enough, a whisker up to its 99th percentile, and below it the fitted slope. It
-// is nil when no trial has the metric, or all have the same number of clients.
+// Growth plots a latency against contenders, log-log: the median of each trial with enough
+// samples, a whisker up to its 99th percentile, and the fitted slope in the caption. It returns
+// nil if no trial has the metric, or all have the same number of clients.
 func Growth(s matrix.Scenario, metric, title string, glyphs Glyphs) *Figure {
-	f := newFigure(short(metric)+"-by-clients", units.Capital(quantity(metric, title))+" by "+s.Noun()+"s",
+	f := newFigure(firstPart(metric)+"-by-clients", units.Capital(quantity(metric, title))+" by "+s.Noun()+"s",
 		"The median of each trial; the whisker ends at the 99th percentile.")
 	c := newCurves(f, len(s.Series), quantity(metric, title)+" p50, ns")
 	var slopes []string
@@ -97,23 +96,23 @@ func Growth(s matrix.Scenario, metric, title string, glyphs Glyphs) *Figure {
 	}
 	c.scales(s, units.Tick)
 	if len(slopes) > 0 {
-		f.About += " Slope through the logarithms (0 is flat, 1 is twice the " + s.Noun() + "s, twice the time), with its 95 % confidence interval: " +
+		f.About += " Slope of the logarithms (0: constant; 1: twice the " + s.Noun() + "s take twice the time), with its 95 % confidence interval: " +
 			units.Clean(strings.Join(slopes, "; ")) + "."
 	}
-	f.About += medians(s)
+	f.About += mergedNote(s)
 	f.yTitle = quantity(metric, title) + ", p50 to p99 (log scale)"
 	return f
 }
 
-// trend is the slope in words; empty where there are too few points for one. An interval
-// that holds 0 is no trend.
+// trend describes the slope; it is empty if there are too few points. There is no trend if the
+// interval contains 0.
 func trend(p50 []xy) string {
 	fit, ok := fitLogLog(p50)
 	switch {
 	case !ok:
 		return ""
 	case fit.low <= 0 && fit.high >= 0:
-		return "no trend seen"
+		return "no trend"
 	}
 	return fmt.Sprintf("%s (%s to %s)", formatFixed(fit.slope, 2), formatFixed(fit.low, 2), formatFixed(fit.high, 2))
 }
@@ -123,7 +122,7 @@ func growthPoints(s matrix.Series, metric string) ([]xy, whiskers) {
 	w := whiskers{highest: "p99"}
 	for _, t := range s.Trials {
 		m := t.Metrics[metric]
-		if m.P50 == nil || *m.P50 <= 0 || m.Samples() < fewest {
+		if m.P50 == nil || *m.P50 <= 0 || m.Samples() < minSamples {
 			continue
 		}
 		p50 = append(p50, xy{float64(t.Clients), *m.P50})

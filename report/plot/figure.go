@@ -1,7 +1,6 @@
-// Package plot draws what was measured: notifications per hand-off against their
-// formula, latency against contenders, by percentile and over time. It takes plain data
-// and returns figures, each as SVG and as PNG; it reads no files. The same data always
-// gives the same bytes.
+// Package plot creates the figures of a report: notifications per hand-off with their formula,
+// latency by contenders, by percentile and over time. It returns figures as SVG, PNG and CSV, and
+// reads no files. The output is deterministic.
 package plot
 
 import (
@@ -23,31 +22,30 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// Figure is one plot, ready to be written.
+// Figure is one plot.
 type Figure struct {
-	Name  string // file name without its ending, unique in a run: "fanout"
+	Name  string // file name without extension, unique in a run: "fanout"
 	Title string
-	About string // one or two sentences: what is seen, and how to read it
-	Trial string // name of the trial it shows; empty when it shows several
-	// Answer says that it answers what the scenario asks, although it shows one trial.
+	About string // caption: what the figure shows, and how to read it
+	Trial string // name of the trial it shows; empty if it shows several
+	// Answer is set if the figure answers the scenario's question, although it shows one trial.
 	Answer bool
-	// Clients is the contender count that it shows; 0 when it shows several.
+	// Clients is the number of contenders; 0 if the figure shows several.
 	Clients int
 
-	body   *plot.Plot
-	yTitle string // stands above the y axis: a rotated one is hard to read, and gonum makes odd room for it
-	legend []entry
-	bands  []band // whose labels stand above the data
-	ends   []end  // names of lines, where they end
-	height vg.Length
-	data   data
+	body       *plot.Plot
+	yTitle     string // above the y axis, because rotated text is hard to read
+	legend     []entry
+	bands      []band
+	lineLabels []lineLabel // labels of lines at their ends
+	height     vg.Length
+	data       data
 
 	once sync.Once
 	svg  []byte
 	err  error
 }
 
-// newFigure returns a figure with our style on its axes.
 func newFigure(name, title, about string) *Figure {
 	p := plot.New()
 	p.BackgroundColor = nil
@@ -66,14 +64,14 @@ func newFigure(name, title, about string) *Figure {
 	return &Figure{Name: fileName(name), Title: title, About: about, body: p, height: height}
 }
 
-// draw lays the figure out from the top: title, legend, fault labels, data. The
-// legend has room of its own and so never covers data.
+// draw lays the figure out from the top: title, legend, fault labels, data. The legend has
+// separate space and never covers data.
 func (f *Figure) draw(c draw.Canvas) {
 	c = draw.Crop(c, margin, -margin-8, margin, -margin)
 	title := typeface(titleSize, ink)
 	c.FillText(title, vg.Point{X: c.Min.X, Y: c.Max.Y - titleSize}, fit(title, units.Clean(f.Title), c.Size().X))
 	c.Max.Y -= titleSize + 12
-	right := endsWidth(f.ends, c)
+	right := lineLabelsWidth(f.lineLabels, c)
 	c.Max.Y -= drawLegend(c, f.entries(right > 0)) + 6
 	yTitle := typeface(smallSize, faint)
 	c.FillText(yTitle, vg.Point{X: c.Min.X, Y: c.Max.Y - smallSize}, f.yTitle)
@@ -83,13 +81,13 @@ func (f *Figure) draw(c draw.Canvas) {
 	f.body.Draw(data)
 	drawBandLabels(f.body.DataCanvas(data), f.body, f.bands, rows)
 	if right > 0 {
-		drawEnds(f.body.DataCanvas(data), f.body, f.ends)
+		drawLineLabels(f.body.DataCanvas(data), f.body, f.lineLabels)
 	}
 }
 
-// SVG returns the figure as a standalone SVG document. It carries presentation
-// attributes instead of style attributes: a strict content security policy
-// refuses the latter, and a style sheet can override the former. It is rendered once.
+// SVG returns the figure as a standalone SVG document, and renders it once. The document has
+// presentation attributes instead of style attributes, which a strict content security policy
+// refuses and a style sheet cannot override.
 func (f *Figure) SVG() ([]byte, error) {
 	f.once.Do(func() { f.svg, f.err = f.renderSVG() })
 	return f.svg, f.err
@@ -117,7 +115,7 @@ func (f *Figure) PNG() ([]byte, error) {
 		return nil, err
 	}
 	var b bytes.Buffer
-	// Half of the time of a whole report went into packing pictures tighter than this.
+	// Better compression took half of the time of a whole report.
 	fast := png.Encoder{CompressionLevel: png.BestSpeed}
 	if err := fast.Encode(&b, c.Image()); err != nil {
 		return nil, fmt.Errorf("plot %s: writing PNG: %w", f.Name, err)
@@ -125,12 +123,12 @@ func (f *Figure) PNG() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// render draws, and turns a panic of the plotting library (it panics where it
-// meets data that it cannot place) into an error: one plot must not cost the report.
+// render draws the figure, and converts a panic of the plotting library into an error, so that
+// one plot cannot fail the whole report.
 func (f *Figure) render(c draw.Canvas) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("plot %s: the plotting library gave up: %v", f.Name, p)
+			err = fmt.Errorf("plot %s: the plotting library panicked: %v", f.Name, p)
 		}
 	}()
 	f.draw(c)
@@ -142,8 +140,8 @@ var (
 	svgHead   = regexp.MustCompile(`(?s)^.*?<svg width="[^"]*" height="[^"]*"(.*?)>\n`)
 )
 
-// attributes rewrites the library's SVG: style="fill:#AAA" becomes fill="#AAA",
-// fonts get fallbacks, and the picture a name for those who cannot see it.
+// attributes rewrites the library's SVG: style="fill:#AAA" becomes fill="#AAA", and it adds
+// fallback fonts and a label for screen readers.
 func attributes(svg []byte, title string) []byte {
 	svg = styleAttr.ReplaceAllFunc(svg, func(m []byte) []byte {
 		var out strings.Builder
@@ -170,9 +168,8 @@ func attributes(svg []byte, title string) []byte {
 
 var textElement = regexp.MustCompile(`<text ([^>]*font-size="([\d.]+)px"[^>]*)>([^<]+)</text>`)
 
-// lengths tells the browser how long each text is. A reader without our font sees
-// another one, which may be a good deal wider, squeezed into the room that the layout
-// has for it, instead of running over its neighbours.
+// lengths sets the length of each text, so that a browser without this font squeezes a wider
+// font into the available space instead of overlapping other elements.
 func lengths(svg []byte) []byte {
 	return textElement.ReplaceAllFunc(svg, func(m []byte) []byte {
 		part := textElement.FindSubmatch(m)
@@ -185,10 +182,10 @@ func lengths(svg []byte) []byte {
 	})
 }
 
-// Rename puts a prefix before the name, for runs of several scenarios.
+// Rename adds a prefix to the name, for runs of several scenarios.
 func (f *Figure) Rename(prefix string) { f.Name = fileName(prefix + "-" + f.Name) }
 
-// fileName keeps letters, digits, dots and dashes.
+// fileName replaces all characters except letters, digits, dots and underscores.
 func fileName(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

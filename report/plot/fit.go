@@ -6,11 +6,11 @@ import (
 	"github.com/aclements/go-moremath/stats"
 )
 
-// slope is a fitted line through logarithms, y = c * x^slope.
-type slope struct{ slope, low, high float64 } // low and high bound 95 %
+// slope is the exponent of the fitted curve y = c * x^slope, with its 95 % confidence interval.
+type slope struct{ slope, low, high float64 }
 
-// fitLogLog fits by least squares. It is false below three different x, where
-// there is no interval to give.
+// fitLogLog fits by least squares. It returns false if there are fewer than three different x,
+// because there is no interval then.
 func fitLogLog(pts []xy) (slope, bool) {
 	distinct := map[float64]bool{}
 	var n, sx, sy float64
@@ -40,7 +40,7 @@ func fitLogLog(pts []xy) (slope, bool) {
 	return slope{b, b - half, b + half}, true
 }
 
-// student95 is the two-sided 95 % quantile of Student's t distribution.
+// student95 returns the two-sided 95 % quantile of Student's t distribution.
 func student95(freedom int) float64 {
 	if freedom < 1 {
 		return math.Inf(1)

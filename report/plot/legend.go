@@ -8,15 +8,15 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// entry is one line of a legend: a sample of the mark, and what it stands for.
+// entry is one item of a legend: a sample of the mark, and its meaning.
 type entry struct {
 	text  string
 	glyph glyph
 	point bool // a glyph
 	line  bool // a line, dashed or not
 	dash  bool
-	area  bool // a filled box in the glyph's colour
-	end   bool // its name may stand where its line ends instead
+	area  bool // a filled box in the glyph's color
+	end   bool // a label at the end of its line may replace it
 }
 
 const (
@@ -25,8 +25,7 @@ const (
 	entryHeight = vg.Length(19)
 )
 
-// drawLegend sets the entries in rows at the top of the canvas and returns the
-// height that they take.
+// drawLegend draws the entries in rows at the top of the canvas, and returns their height.
 func drawLegend(c draw.Canvas, entries []entry) vg.Length {
 	if len(entries) == 0 {
 		return 0
@@ -63,7 +62,7 @@ func drawSample(c draw.Canvas, e entry, x, y vg.Length) {
 	}
 }
 
-// fit cuts text so that it is no wider than limit.
+// fit truncates text so that it is no wider than limit.
 func fit(sty text.Style, s string, limit vg.Length) string {
 	for n := len([]rune(s)); n > 1 && sty.Width(s) > limit; n-- {
 		s = units.Short(s, n-1)

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// xy is a place in data coordinates.
+// xy is a point in data coordinates.
 type xy struct{ x, y float64 }
 
 // shape is the outline of a glyph.
@@ -22,7 +22,7 @@ const (
 	triangle
 	diamond
 	cross
-	shapes // how many there are
+	shapes // the number of shapes
 )
 
 // path appends the outline of the shape around pt to p.
@@ -53,15 +53,14 @@ func (s shape) path(p vg.Path, pt vg.Point, r vg.Length) vg.Path {
 	return p
 }
 
-// points draws glyphs, all in one path: a path a glyph makes a big, slow SVG.
+// points draws glyphs, all in one path: one path per glyph makes a large, slow SVG.
 type points struct {
 	at    []xy
 	glyph glyph
 	size  vg.Length
-	shift vg.Length // sideways, so that series at the same x stand side by side
+	shift vg.Length // horizontal, so that series at the same x do not overlap
 }
 
-// Plot implements plot.Plotter.
 func (m points) Plot(c draw.Canvas, p *plot.Plot) {
 	tx, ty := p.Transforms(&c)
 	var path vg.Path
@@ -74,14 +73,13 @@ func (m points) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// line joins points in their order.
+// line connects points in their order.
 type line struct {
 	at    []xy
 	style draw.LineStyle
 	shift vg.Length
 }
 
-// Plot implements plot.Plotter.
 func (m line) Plot(c draw.Canvas, p *plot.Plot) {
 	tx, ty := p.Transforms(&c)
 	pts := make([]vg.Point, len(m.at))
@@ -100,7 +98,7 @@ func (m line) Plot(c draw.Canvas, p *plot.Plot) {
 // whiskers draws a vertical line from low to high at each x, with a cap on top.
 type whiskers struct {
 	x, low, high    []float64
-	lowest, highest string // what the ends are, in the data; empty where other points say it
+	lowest, highest string // names of the ends in the data; empty if they are not in the data
 	color           color.Color
 	shift           vg.Length
 }
@@ -109,7 +107,6 @@ func (m *whiskers) add(x, low, high float64) {
 	m.x, m.low, m.high = append(m.x, x), append(m.low, low), append(m.high, high)
 }
 
-// Plot implements plot.Plotter.
 func (m whiskers) Plot(c draw.Canvas, p *plot.Plot) {
 	tx, ty := p.Transforms(&c)
 	sty := stroke(m.color, 1.2)
@@ -123,7 +120,6 @@ func (m whiskers) Plot(c draw.Canvas, p *plot.Plot) {
 // gridlines draws a faint line at each labelled tick.
 type gridlines struct{ x, y bool }
 
-// Plot implements plot.Plotter.
 func (m gridlines) Plot(c draw.Canvas, p *plot.Plot) {
 	tx, ty := p.Transforms(&c)
 	sty := stroke(grid, 0.8)
@@ -154,11 +150,10 @@ func (m *spans) add(from, to, y float64) {
 	m.from, m.to, m.y = append(m.from, from), append(m.to, to), append(m.y, y)
 }
 
-// Plot implements plot.Plotter.
 func (m spans) Plot(c draw.Canvas, p *plot.Plot) {
 	tx, ty := p.Transforms(&c)
 	for i, y := range m.y {
 		from := tx(m.from[i])
-		fillBox(c, m.color, from, ty(y-m.half), max(tx(m.to[i]), from+1.5), ty(y+m.half)) // one of an instant must still be seen
+		fillBox(c, m.color, from, ty(y-m.half), max(tx(m.to[i]), from+1.5), ty(y+m.half)) // keep very short bars visible
 	}
 }

@@ -10,16 +10,16 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// overTimePoints bounds the glyphs of one plot over time: more only blacken it,
-// and make the page slow.
+// overTimePoints is the largest number of glyphs in one plot over time: more are not
+// distinguishable, and make the page slow.
 const overTimePoints = 900
 
-// OverTime plots each hand-off's latency at the time it ended, over shaded fault
-// windows; of a queue, each delivery's. It is nil when the trial has none.
+// OverTime plots the latency of each hand-off (of a queue: each delivery) at the time it ended,
+// with shaded fault windows. It returns nil if the trial has none.
 func OverTime(t Timeline, glyphs Glyphs) *Figure {
-	what, latency, each := "hand-off", "hand-off latency", "Each point is one hand-off, at the time at which it ended."
+	noun, latency, each := "hand-off", "hand-off latency", "Each point is one hand-off, at the time at which it ended."
 	if t.Queue {
-		what, latency = "item", "delivery latency"
+		noun, latency = "item", "delivery latency"
 		each = "Each point is one item, at the time at which it was taken; its latency counts from when it was due."
 	}
 	var plain, failover []xy
@@ -40,7 +40,7 @@ func OverTime(t Timeline, glyphs Glyphs) *Figure {
 		return nil
 	}
 	from, to := extent(t)
-	pad := (to - from) * 0.012 // so that the first and last points stand clear of the edge
+	pad := (to - from) * 0.012 // so that the first and last points do not touch the edges
 	f := t.overTime("latency", units.Capital(latency), each, from-pad, to+pad)
 	if t.Partial != "" {
 		f.About += " The history is incomplete: " + units.Clean(t.Partial) + "."
@@ -48,7 +48,7 @@ func OverTime(t Timeline, glyphs Glyphs) *Figure {
 	logAxis(&f.body.Y, values, units.Tick)
 	f.yTitle = latency + " (log scale)"
 	f.data.y = latency + ", ns"
-	f.addPoints(what, plain, glyph{glyphs.of(t.Label).color, circle}, 2.4)
+	f.addPoints(noun, plain, glyph{glyphs.of(t.Label).color, circle}, 2.4)
 	f.addPoints("failover (a fault caused it)", failover, glyph{ink, triangle}, glyphSize)
 	return f
 }
@@ -62,13 +62,13 @@ func (f *Figure) addPoints(text string, pts []xy, l glyph, size vg.Length) {
 	f.data.add(text, pts)
 	text += fmt.Sprintf(" (%s", units.Number(float64(len(pts))))
 	if len(shown) < len(pts) {
-		text += fmt.Sprintf(", %s drawn, every extreme among them", units.Number(float64(len(shown))))
+		text += fmt.Sprintf(", %s shown, including every extreme", units.Number(float64(len(shown))))
 	}
 	f.legend = append(f.legend, entry{text: text + ")", glyph: l, point: true})
 	f.body.Add(points{at: shown, glyph: l, size: size})
 }
 
-// extent returns the seconds that a timeline with hand-offs covers.
+// extent returns the range of a timeline with hand-offs, in seconds.
 func extent(t Timeline) (from, to float64) {
 	var at []float64
 	for _, h := range t.Handoffs {

@@ -10,30 +10,29 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// ThroughputOverTime plots grants, or items taken, a second over the time of one
-// trial, over shaded fault windows. It is nil where nothing was done, or where the lab
-// set the pace.
+// ThroughputOverTime plots grants, or items taken, per second over the time of one trial, with
+// shaded fault windows. It returns nil if there were none, or if the harness set the pace.
 func ThroughputOverTime(t Timeline, glyphs Glyphs) *Figure {
 	k := paceSlices(t.Paces)
 	if k == 0 {
 		return nil
 	}
-	what := "grants"
+	noun := "grants"
 	if t.Queue {
-		what = "items taken"
+		noun = "items taken"
 	}
 	from, to := math.Inf(1), math.Inf(-1)
 	for _, p := range t.Paces {
 		from, to = min(from, seconds(p.Start)), max(to, seconds(p.End))
 	}
-	f := t.overTime("throughput", "Throughput", "How many "+what+" a second; the axis begins at 0. Phases in which the harness sets the pace have no line.", from, to)
-	f.addPaces(t.Paces, k, what+" per second, in steps of "+units.Tick(float64(k)*float64(report.PaceWidth)), glyphs.of(t.Label).color)
-	f.yTitle = what + " per second (1/s)"
-	f.data.y = what + ", 1/s"
+	f := t.overTime("throughput", "Throughput", "The number of "+noun+" per second; the axis begins at 0. Phases in which the harness sets the pace have no line.", from, to)
+	f.addPaces(t.Paces, k, noun+" per second, in steps of "+units.Tick(float64(k)*float64(report.PaceWidth)), glyphs.of(t.Label).color)
+	f.yTitle = noun + " per second (1/s)"
+	f.data.y = noun + ", 1/s"
 	return f
 }
 
-// addPaces draws a line for each phase, in steps of k slices.
+// addPaces adds a line for each phase, in steps of k slices.
 func (f *Figure) addPaces(paces []report.Pace, k int, text string, c color.RGBA) {
 	most, drawn, of := 0.0, 0, 0
 	for _, p := range paces {
@@ -48,27 +47,26 @@ func (f *Figure) addPaces(paces []report.Pace, k int, text string, c color.RGBA)
 		}
 		drawn, of = drawn+len(shown), of+len(all)
 		end := xy{seconds(p.End), shown[len(shown)-1].y}
-		f.stairs("", c, append(shown, end))
+		f.addSteps("", c, append(shown, end))
 	}
 	if drawn < of {
-		text += fmt.Sprintf(" (%s steps, %s drawn, every extreme among them)", units.Number(float64(of)), units.Number(float64(drawn)))
+		text += fmt.Sprintf(" (%s steps, %s shown, including every extreme)", units.Number(float64(of)), units.Number(float64(drawn)))
 	}
 	f.legend = append(f.legend, entry{text: text, glyph: glyph{color: c}, line: true})
 	axisFromZero(&f.body.Y, most, 0)
 }
 
 const (
-	// pacePoints bounds the steps of one plot: more than there are pixels only make
-	// the page slow.
+	// pacePoints is the largest number of steps in one plot: more steps than pixels only make the
+	// page slow.
 	pacePoints = 1200
-	// paceDone is how much should be done in a step: with less, chance alone makes the
-	// line jump.
+	// paceDone is the intended number of operations per step: with fewer, random variation
+	// dominates the line.
 	paceDone = 25
 )
 
-// paceSlices is how many slices of a pace make a step of the line: narrow, so that a
-// stall shows, but not so narrow that chance is all that shows. It is 0 where nothing
-// was done.
+// paceSlices returns the number of slices per step of the line: few, so that a stall is visible,
+// but enough that random variation does not dominate. It returns 0 if there were no operations.
 func paceSlices(paces []report.Pace) int {
 	done, span := 0, 0.0
 	for _, p := range paces {
@@ -85,12 +83,12 @@ func paceSlices(paces []report.Pace) int {
 	return max(1, int(math.Round(niceStep(width)/report.PaceWidth.Seconds())))
 }
 
-// rates returns the start of each step of k slices, and what was done in it a second.
+// rates returns the start of each step of k slices, and its rate per second.
 func rates(p report.Pace, k int) []xy {
 	var out []xy
 	for i := 0; i < len(p.Done); {
 		next := i + k
-		if len(p.Done)-next <= k/2 { // what is left is too short to stand alone
+		if len(p.Done)-next <= k/2 { // the rest is too short for a separate step
 			next = len(p.Done)
 		}
 		done := 0

@@ -56,7 +56,7 @@ func TestThroughputOverTime_isOfTheTrial(t *testing.T) {
 	if f.Trial != "churn-lock-predecessor-20" || f.Name != "throughput-churn-lock-predecessor-20" || f.Clients != 20 {
 		t.Errorf("it is %s of trial %s", f.Name, f.Trial)
 	}
-	if got := legendText(f); got != "grants per second, in steps of 100 ms; fault in force" || f.yTitle != "grants per second (1/s)" {
+	if got := legendText(f); got != "grants per second, in steps of 100 ms; fault active" || f.yTitle != "grants per second (1/s)" {
 		t.Errorf("legend %q, axis %q", got, f.yTitle)
 	}
 	if len(f.bands) != 1 || f.bands[0].from != 12 {
@@ -135,7 +135,7 @@ func TestThroughputOverTime_keepsExtremes(t *testing.T) {
 	if len(shown) > pacePoints || low != 0 {
 		t.Errorf("%d steps, the lowest %v; want the stall among %d", len(shown), low, pacePoints)
 	}
-	if text := legendText(ThroughputOverTime(Timeline{Trace: &report.Trace{Paces: []report.Pace{day}}}, NewGlyphs(nil))); !strings.Contains(text, "every extreme among them") {
+	if text := legendText(ThroughputOverTime(Timeline{Trace: &report.Trace{Paces: []report.Pace{day}}}, NewGlyphs(nil))); !strings.Contains(text, "including every extreme") {
 		t.Errorf("the legend says %q", text)
 	}
 }
@@ -148,7 +148,7 @@ func TestOverTime_ofAQueueSpeaksOfItems(t *testing.T) {
 	if f.Title != "Delivery latency over time: queue/predecessor, 10 consumers" || f.yTitle != "delivery latency (log scale)" {
 		t.Errorf("title %q, axis %q", f.Title, f.yTitle)
 	}
-	if got := legendText(f); got != "item (500); fault in force" {
+	if got := legendText(f); got != "item (500); fault active" {
 		t.Errorf("the legend says %q", got)
 	}
 	if !strings.Contains(f.About, "from when it was due") {

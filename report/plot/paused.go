@@ -16,21 +16,20 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// Pauses is the rounds of one series in which a holder's process was paused.
+// Pauses contains the rounds of one series in which a holder's process was paused.
 type Pauses struct {
 	Label  string
 	Rounds []metrics.Pause
 }
 
-// pauseRows bounds the rows of one picture; the rounds between the extremes are left out
-// first.
+// pauseRows is the largest number of rows in one figure; rounds between the extremes are omitted.
 const pauseRows = 40
 
-// Paused plots what becomes of a holder whose process is stopped, a row a round: the pause,
-// when its session expires, and when the next client holds. It is nil where there was none.
+// Paused plots rounds in which the holder's process is paused, one row per round: the pause, the
+// expiry of the session, and the next grant. It returns nil if there are none.
 func Paused(all []Pauses) *Figure {
-	f := pauseFigure("paused", "While the holder's process is stopped", all,
-		"Each row is one round, from the signal to stop. The session expires meanwhile, and the next client holds; the process goes on soon after that, and believes until it is told.")
+	f := pauseFigure("paused", "While the holder's process is paused", all,
+		"Each row is one round, from SIGSTOP. The session expires during the pause, and the next client is granted. Soon after that the process resumes, and it believes that it holds until it is notified.")
 	if f == nil {
 		return nil
 	}
@@ -40,10 +39,10 @@ func Paused(all []Pauses) *Figure {
 		end = max(end, seconds(r.Until))
 	}
 	secondsAxis(&f.body.X, 0, end*1.04)
-	f.body.X.Label.Text, f.yTitle = "", "seconds since the signal to stop"
+	f.body.X.Label.Text, f.yTitle = "", "seconds since SIGSTOP"
 	f.data.y = "seconds"
 	f.body.Add(gridlines{x: true})
-	f.bars("process stopped", expected, 0.42, func(r metrics.Pause) (from, to time.Duration) { return 0, r.Resumed })
+	f.bars("process paused", expected, 0.42, func(r metrics.Pause) (from, to time.Duration) { return 0, r.Resumed })
 	f.bars("false belief", alarm, 0.2, func(r metrics.Pause) (from, to time.Duration) { return r.Granted, r.Until })
 	f.spots("its session expired", glyph{color: palette[6], shape: diamond}, func(r metrics.Pause) []time.Duration {
 		if r.Expired == 0 {
@@ -57,17 +56,16 @@ func Paused(all []Pauses) *Figure {
 	return f.Figure
 }
 
-// Resumed plots what a holder does that goes on after a pause, a row a round: for how long it
-// believes that it still holds, and what became of what it wrote. It is nil where there was
-// none.
+// Resumed plots what a holder does after a pause, one row per round: how long it believes that
+// it still holds, and the outcomes of its writes. It returns nil if there are none.
 func Resumed(all []Pauses) *Figure {
-	f := pauseFigure("resumed", "After the process goes on", all,
-		"Each row is one round, from the signal to go on. The bar is for how long it believed that it still held. What it wrote before it was told, and what it was about to write when it was stopped, comes too late: the token stops it where a fence looks at tokens.")
+	f := pauseFigure("resumed", "After the process resumes", all,
+		"Each row is one round, from SIGCONT. The bar shows how long the client believed that it still held. Writes that it made before it was notified, or that were in progress when it was paused, are late: a resource that checks tokens rejects them.")
 	if f == nil {
 		return nil
 	}
 	rows := f.rows
-	scale := []float64{leastShown, 10}
+	scale := []float64{minMilliseconds, 10}
 	for _, r := range rows {
 		scale = append(scale, sinceResumed(r.Pause, r.Until))
 		for _, w := range r.Late {
@@ -75,8 +73,8 @@ func Resumed(all []Pauses) *Figure {
 		}
 	}
 	logAxis(&f.body.X, scale, units.TickNumber)
-	f.body.X.Min = leastShown
-	f.yTitle = "milliseconds since the signal to go on (log scale)"
+	f.body.X.Min = minMilliseconds
+	f.yTitle = "milliseconds since SIGCONT (log scale)"
 	f.data.y = "milliseconds"
 	f.since = sinceResumed
 	f.body.Add(gridlines{x: true})
@@ -87,12 +85,12 @@ func Resumed(all []Pauses) *Figure {
 		fenced  bool
 		outcome history.Outcome
 	}{
-		{"late write went through", glyph{color: palette[1], shape: cross}, false, history.OK},
-		{"was refused", glyph{color: palette[6], shape: square}, false, history.Failed},
-		{"got no answer", glyph{color: palette[0], shape: circle}, false, history.Unknown},
-		{"passed the fence", glyph{color: palette[3], shape: cross}, true, history.OK},
-		{"stopped by the token", glyph{color: palette[2], shape: diamond}, true, history.Failed},
-		{"got no answer from the fence", glyph{color: palette[5], shape: circle}, true, history.Unknown},
+		{"late write accepted", glyph{color: palette[1], shape: cross}, false, history.OK},
+		{"late write refused", glyph{color: palette[6], shape: square}, false, history.Failed},
+		{"late write without reply", glyph{color: palette[0], shape: circle}, false, history.Unknown},
+		{"fenced write accepted", glyph{color: palette[3], shape: cross}, true, history.OK},
+		{"rejected by the token", glyph{color: palette[2], shape: diamond}, true, history.Failed},
+		{"fenced write without reply", glyph{color: palette[5], shape: circle}, true, history.Unknown},
 	} {
 		f.spots(kind.words, kind.glyph, func(r metrics.Pause) (at []time.Duration) {
 			for _, w := range r.Late {
@@ -103,7 +101,7 @@ func Resumed(all []Pauses) *Figure {
 			return at
 		})
 	}
-	f.spots("never told", glyph{color: alarm, shape: triangle}, func(r metrics.Pause) (at []time.Duration) {
+	f.spots("never notified", glyph{color: alarm, shape: triangle}, func(r metrics.Pause) (at []time.Duration) {
 		if !r.Told {
 			at = append(at, r.Until)
 		}
@@ -112,13 +110,13 @@ func Resumed(all []Pauses) *Figure {
 	return f.Figure
 }
 
-// leastShown is the least time that is told apart from 0 after the process has gone on, in
-// milliseconds: an axis of powers has no 0.
-const leastShown = 0.1
+// minMilliseconds is the smallest time in milliseconds that is distinguished from 0, which a
+// logarithmic axis does not have.
+const minMilliseconds = 0.1
 
-// sinceResumed is a time in milliseconds since the process went on.
+// sinceResumed returns the milliseconds from the resume of the process to at.
 func sinceResumed(r metrics.Pause, at time.Duration) float64 {
-	return math.Max(leastShown, float64(at-r.Resumed)/float64(time.Millisecond))
+	return math.Max(minMilliseconds, float64(at-r.Resumed)/float64(time.Millisecond))
 }
 
 // pauseRow is one round. label is set on the first of a series.
@@ -127,24 +125,24 @@ type pauseRow struct {
 	series, label string
 }
 
-// pauseFig is a figure of rounds in the making.
+// pauseFig is a figure of pauses under construction.
 type pauseFig struct {
 	*Figure
 	rows  []pauseRow
-	since func(metrics.Pause, time.Duration) float64 // where a time stands on the x axis
+	since func(metrics.Pause, time.Duration) float64 // returns the x of a time
 }
 
-// pauseFigure is a figure with a row a round, or nil. Both figures have the same rows at the
-// same heights, and what is along x stands above: they can be read side by side.
+// pauseFigure returns a figure with one row per round, or nil. Both figures have the same rows at
+// the same heights, and the title of the x axis above, so that they can be read side by side.
 func pauseFigure(name, title string, all []Pauses, about string) *pauseFig {
 	if len(all) == 0 {
 		return nil
 	}
 	f := &pauseFig{Figure: newFigure(name, title, about), since: func(_ metrics.Pause, at time.Duration) float64 { return seconds(at) }}
-	left := 0
+	omitted := 0
 	for _, p := range all {
-		rounds := fewer(p.Rounds, max(2, pauseRows/len(all)))
-		left += len(p.Rounds) - len(rounds)
+		rounds := dropMiddle(p.Rounds, max(2, pauseRows/len(all)))
+		omitted += len(p.Rounds) - len(rounds)
 		for i, r := range rounds {
 			row := pauseRow{Pause: r, series: p.Label}
 			if i == 0 {
@@ -153,8 +151,8 @@ func pauseFigure(name, title string, all []Pauses, about string) *pauseFig {
 			f.rows = append(f.rows, row)
 		}
 	}
-	if left > 0 {
-		f.About += fmt.Sprintf(" %s of middling length %s left out.", units.Plural(left, "round"), map[bool]string{true: "is", false: "are"}[left == 1])
+	if omitted > 0 {
+		f.About += fmt.Sprintf(" %s of medium length %s omitted.", units.Plural(omitted, "round"), map[bool]string{true: "is", false: "are"}[omitted == 1])
 	}
 	f.Answer = true
 	f.data.x = "round"
@@ -170,8 +168,8 @@ func pauseFigure(name, title string, all []Pauses, about string) *pauseFig {
 	return f
 }
 
-// fewer keeps at most limit rounds, those of extreme length.
-func fewer(rounds []metrics.Pause, limit int) []metrics.Pause {
+// dropMiddle keeps at most limit rounds: the longest and the shortest.
+func dropMiddle(rounds []metrics.Pause, limit int) []metrics.Pause {
 	if len(rounds) <= limit {
 		return rounds
 	}
@@ -181,10 +179,10 @@ func fewer(rounds []metrics.Pause, limit int) []metrics.Pause {
 	return out
 }
 
-// y is where the i-th row stands: the first on top.
+// y returns the height of the i-th row; the first is on top.
 func (f *pauseFig) y(i int) float64 { return float64(len(f.rows) - 1 - i) }
 
-// bars draws a bar in each row, of that half height.
+// bars adds a bar to each row. half is half of its height.
 func (f *pauseFig) bars(words string, c color.RGBA, half float64, span func(metrics.Pause) (from, to time.Duration)) {
 	b := spans{color: c, half: half}
 	for i, r := range f.rows {
@@ -196,7 +194,7 @@ func (f *pauseFig) bars(words string, c color.RGBA, half float64, span func(metr
 	f.legend = append(f.legend, entry{text: words, glyph: glyph{color: c}, area: true})
 }
 
-// spots draws points in the rows.
+// spots adds points to the rows.
 func (f *pauseFig) spots(words string, g glyph, of func(metrics.Pause) []time.Duration) {
 	var at []xy
 	for i, r := range f.rows {

@@ -14,24 +14,23 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// Distribution is the latencies of one series at one client count, for the plot
-// by percentile. Exact holds every sample of a single trial in nanoseconds; where
-// there are several trials, or the history is not at hand, Summary's quantiles are
-// what is drawn.
+// Distribution contains the latencies of one series with one number of clients, for the plot by
+// percentile. Exact contains every sample of a single trial, in nanoseconds. If it is empty,
+// because there are several trials or no history, the plot uses the quantiles of Summary.
 type Distribution struct {
 	Label   string
 	Exact   []float64
 	Summary metrics.Metric
-	Trials  int // that Summary stands for; 0 and 1 are the same
+	Trials  int // number of trials in Summary; 0 and 1 are equivalent
 }
 
-// Percentiles plots latency by percentile, one line a series, for one client
-// count. The x axis stretches the tail: each nine has the same width. It is nil
-// when no series has samples enough.
+// Percentiles plots latency by percentile, one line per series, for one number of clients. The x
+// axis stretches the tail: each nine has the same width. It returns nil if no series has enough
+// samples.
 func Percentiles(metric, title string, clients matrix.Count, dists []Distribution, glyphs Glyphs) *Figure {
-	f := newFigure(fmt.Sprintf("%s-percentiles-%d", short(metric), clients.N),
+	f := newFigure(fmt.Sprintf("%s-percentiles-%d", firstPart(metric), clients.N),
 		fmt.Sprintf("%s by percentile, %s", units.Capital(quantity(metric, title)), clients),
-		"Read: at 99 %, 99 of 100 were at most this slow. Each line ends at the slowest that was measured.")
+		"At 99 %, 99 of 100 operations took at most this long. Each line ends at the slowest operation.")
 	f.Clients = clients.N
 	c := newCurves(f, 0, quantity(metric, title)+", ns")
 	f.data.x = "percentile"
@@ -39,20 +38,20 @@ func Percentiles(metric, title string, clients matrix.Count, dists []Distributio
 	repeated := false
 	for _, d := range dists {
 		at := d.curve()
-		if len(at) == 0 || d.count() < fewest {
+		if len(at) == 0 || d.count() < minSamples {
 			continue
 		}
 		for _, q := range at {
 			end = math.Max(end, q.x)
 		}
 		repeated = repeated || d.Trials > 1
-		c.add(curve{label: d.Label, words: d.legend(), glyph: glyphs.of(d.Label), at: d.marks(at), all: percents(at), line: thin(d.line(at), 600), size: glyphSize})
+		c.add(curve{label: d.Label, words: d.legend(), glyph: glyphs.of(d.Label), at: d.quantileMarkers(at), all: percents(at), line: thin(d.line(at), 600), size: glyphSize})
 	}
 	if c.drawn == 0 {
 		return nil
 	}
 	if repeated {
-		f.About += " Where a cell was repeated, each point is the median of what its trials have there, as in the tables; only the first and the last are those of all trials."
+		f.About += " For repeated cells, each point is the median over the trials, as in the tables; the first and the last point are the extremes of all trials."
 	}
 	f.body.X.Min, f.body.X.Max = 0, end
 	f.body.X.Label.Text = "percentile"
@@ -62,14 +61,13 @@ func Percentiles(metric, title string, clients matrix.Count, dists []Distributio
 	return f
 }
 
-// short is the first word of a metric's name: "handoff".
-func short(metric string) string {
+// firstPart returns the first part of a metric's name: "handoff".
+func firstPart(metric string) string {
 	word, _, _ := strings.Cut(metric, ".")
 	return word
 }
 
-// quantity is what a metric measures, in words: a "hand-off latency", a "leaderless
-// time".
+// quantity returns what a metric measures: "hand-off latency", "leaderless time".
 func quantity(metric, title string) string {
 	if strings.HasSuffix(metric, ".time") {
 		return title + " time"
@@ -80,7 +78,7 @@ func quantity(metric, title string) string {
 // nines maps a fraction to the axis: 0.9 is 1, 0.99 is 2.
 func nines(fraction float64) float64 { return -math.Log10(1 - fraction) }
 
-// percents are the same points with their x in percent.
+// percents returns the points with x converted to percent.
 func percents(at []xy) []xy {
 	out := make([]xy, len(at))
 	for i, q := range at {
@@ -104,15 +102,15 @@ func (d Distribution) curve() []xy {
 		if len(out) == 0 {
 			out = append(out, xy{nines(float64(i) / n), v})
 		}
-		// So many are at most this slow. All are at most as slow as the slowest, which has
-		// no place on the axis: it stands where it begins.
+		// x is the fraction of samples that are at most v. The slowest sample would be at
+		// 100 %, which has no place on the axis, so that it gets the x of the one before.
 		out = append(out, xy{nines(math.Min(float64(i+1), n-1) / n), v})
 	}
 	return out
 }
 
-// line is what is drawn through the points of a curve: of samples, steps, for between two of
-// them nothing was measured; through quantiles, straight on.
+// line returns the line through the points of a curve: steps for samples, because nothing was
+// measured between them, and straight segments for quantiles.
 func (d Distribution) line(curve []xy) []xy {
 	if len(d.Exact) == 0 {
 		return curve
@@ -127,7 +125,7 @@ func (d Distribution) line(curve []xy) []xy {
 	return out
 }
 
-// quantiles returns what the summary has, as the tables show it.
+// quantiles returns the quantiles of the summary, as in the tables.
 func (d Distribution) quantiles() []xy {
 	var out []xy
 	m := d.Summary
@@ -148,10 +146,10 @@ func (d Distribution) quantiles() []xy {
 	return out
 }
 
-// fewest is how many samples a line by percentile takes to mean anything.
-const fewest = 10
+// minSamples is the smallest number of samples for which percentiles are meaningful.
+const minSamples = 10
 
-// count is how many latencies stand behind a line.
+// count returns the number of latencies of a line.
 func (d Distribution) count() int {
 	if len(d.Exact) == 0 {
 		return d.Summary.Samples()
@@ -167,15 +165,15 @@ func (d Distribution) legend() string {
 	return fmt.Sprintf("%s (%s)", d.Label, samples)
 }
 
-// marked are the percentiles that have ticks.
-var marked = []struct {
+// percentileTicks contains the percentiles that have ticks.
+var percentileTicks = []struct {
 	fraction float64
 	label    string
 }{{0, "0 %"}, {0.5, "50 %"}, {0.9, "90 %"}, {0.99, "99 %"}, {0.999, "99.9 %"}, {0.9999, "99.99 %"}, {0.99999, "99.999 %"}}
 
 func nineTicks(end float64) ticks {
 	var out ticks
-	for _, m := range marked {
+	for _, m := range percentileTicks {
 		if nines(m.fraction) <= end {
 			out = append(out, plot.Tick{Value: nines(m.fraction), Label: m.label})
 		}
@@ -183,14 +181,14 @@ func nineTicks(end float64) ticks {
 	return out
 }
 
-// marks are the points of a curve that bear the series' shape: the quantiles that the
-// tables show, or else those of the curve.
-func (d Distribution) marks(curve []xy) []xy {
+// quantileMarkers returns the points of a curve that have glyphs: the quantiles that the tables show, or
+// else the quantiles of the curve.
+func (d Distribution) quantileMarkers(curve []xy) []xy {
 	if out := d.quantiles(); len(out) > 0 {
 		return out
 	}
 	var out []xy
-	for _, m := range marked {
+	for _, m := range percentileTicks {
 		want := nines(m.fraction)
 		i := slices.IndexFunc(curve, func(q xy) bool { return q.x >= want-1e-9 })
 		if i >= 0 {
@@ -200,10 +198,10 @@ func (d Distribution) marks(curve []xy) []xy {
 	return append(out, curve[len(curve)-1])
 }
 
-// Latencies gathers distributions of a metric at one client count. exact returns
-// the samples of a trial, or nil. Operations of several trials are never put together:
-// those of one trial share its weather. Repeated trials are drawn as the tables have
-// them (see [matrix.Merge]).
+// Latencies collects the distributions of a metric for one number of clients. exact returns the
+// samples of a trial, or nil. Operations of several trials are never pooled, because operations
+// of one trial are not independent; repeated trials are merged as in the tables (see
+// [matrix.Merge]).
 func Latencies(s matrix.Scenario, clients int, metric string, exact func(trial string) []float64) []Distribution {
 	var out []Distribution
 	for _, series := range s.Series {

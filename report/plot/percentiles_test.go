@@ -49,7 +49,7 @@ func TestDistribution_isThatOfTheTables(t *testing.T) {
 	m := metrics.Metric{Count: new(h.Count()), Min: new(h.Min()), Max: new(h.Max()), P50: new(h.Percentile(50)), P90: new(h.Percentile(90)), P99: new(h.Percentile(99)), P999: new(h.Percentile(99.9))}
 	for name, d := range map[string]Distribution{"with a summary": {Exact: exact, Summary: m}, "without one": {Exact: exact}} {
 		curve := d.curve()
-		for _, points := range [][]xy{curve, d.marks(curve)} {
+		for _, points := range [][]xy{curve, d.quantileMarkers(curve)} {
 			for fraction, want := range map[float64]float64{0.5: *m.P50, 0.9: *m.P90, 0.99: *m.P99} {
 				i := slices.IndexFunc(points, func(q xy) bool { return math.Abs(q.x-nines(fraction)) < 1e-9 })
 				if i < 0 || math.Abs(points[i].y-want) > 0.002*want {
@@ -72,7 +72,7 @@ func TestDistribution_marksStandOnItsLine(t *testing.T) {
 		}
 		d.Summary = metrics.Metric{Count: new(h.Count()), Min: new(h.Min()), Max: new(h.Max()), P50: new(h.Percentile(50)), P90: new(h.Percentile(90))}
 		line := d.line(d.curve())
-		for _, m := range d.marks(d.curve()) {
+		for _, m := range d.quantileMarkers(d.curve()) {
 			near := func(y float64) bool { return math.Abs(y-m.y) <= 0.002*m.y }
 			on := slices.ContainsFunc(slices.Collect(pairs(line)), func(p [2]xy) bool {
 				return p[0].x <= m.x+1e-9 && m.x <= p[1].x+1e-9 && near(p[0].y) && near(p[1].y)
@@ -129,7 +129,7 @@ func TestLatencies_ofARepeatedCellAreMedians(t *testing.T) {
 		if got := legendText(f); got != "queue/a (600 samples of 3 trials)" {
 			t.Errorf("%s: the legend says %q", row.name, got)
 		}
-		if !strings.Contains(f.About, "the median of what its trials have there, as in the tables") {
+		if !strings.Contains(f.About, "the median over the trials, as in the tables") {
 			t.Errorf("%s: about: %s", row.name, f.About)
 		}
 	}
@@ -141,7 +141,7 @@ func TestLatencies_ofOneTrialAreItsOwn(t *testing.T) {
 	if len(d[0].Exact) != 200 {
 		t.Errorf("%d exact samples, want those of the one trial", len(d[0].Exact))
 	}
-	if f := Percentiles("queue.latency", "queue", matrix.Count{N: 10, Noun: "contender"}, d, NewGlyphs(nil)); strings.Contains(f.About, "repeated") || legendText(f) != "queue/a (200 samples)" {
+	if f := Percentiles("queue.latency", "queue", matrix.Count{N: 10, Noun: "contender"}, d, NewGlyphs(nil)); strings.Contains(f.About, "epeated") || legendText(f) != "queue/a (200 samples)" {
 		t.Errorf("about %q, legend %q: nothing was repeated", f.About, legendText(f))
 	}
 }
@@ -151,7 +151,7 @@ func TestGrowth_ofARepeatedCellIsItsMedian(t *testing.T) {
 	more := repeated("4", 5e6, 200)
 	more.Clients = 20
 	s := matrix.Of([]report.Trial{repeated("1", 1e6, 200), repeated("2", 3e6, 300), more})[0]
-	if f := Growth(s.Merged(), "queue.latency", "queue", NewGlyphs(nil)); !strings.Contains(f.About, "the median of its trials") {
+	if f := Growth(s.Merged(), "queue.latency", "queue", NewGlyphs(nil)); !strings.Contains(f.About, "the median of their trials") {
 		t.Errorf("about: %s", f.About)
 	}
 }

@@ -11,21 +11,21 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Every colour is opaque: transparent ones make invalid SVG. The page recolours
-// them for dark mode by their value, so that each role has a value of its own.
+// Every color is opaque, because gonum writes transparent colors as invalid SVG. The page
+// replaces them by value for dark mode, so that each role needs a distinct value.
 var (
 	paper   = color.RGBA{0xff, 0xff, 0xff, 0xff}
 	ink     = color.RGBA{0x1f, 0x23, 0x28, 0xff}
 	faint   = color.RGBA{0x59, 0x63, 0x6e, 0xff}
 	grid    = color.RGBA{0xe4, 0xe7, 0xeb, 0xff}
-	proven  = color.RGBA{0xfb, 0xe6, 0xc8, 0xff} // a fault in force
+	proven  = color.RGBA{0xfb, 0xe6, 0xc8, 0xff} // an active fault
 	unclear = color.RGBA{0xe9, 0xe4, 0xf2, 0xff} // a fault without proof
-	alarm   = color.RGBA{0xc8, 0x10, 0x2e, 0xff} // two holders at once
+	alarm   = color.RGBA{0xc8, 0x10, 0x2e, 0xff} // two holders at the same time
 	warned  = color.RGBA{0xe6, 0x9f, 0x01, 0xff} // two holders, inherent in leases
 )
 
-// Okabe and Ito's palette, which the colour-blind can tell apart, without its
-// yellow (unreadable on white) and darkest first.
+// Okabe and Ito's palette for color-blind readers, darkest first, without yellow, which is
+// unreadable on white.
 var palette = []color.RGBA{
 	{0x00, 0x72, 0xb2, 0xff}, // blue
 	{0xd5, 0x5e, 0x00, 0xff}, // vermillion
@@ -36,8 +36,8 @@ var palette = []color.RGBA{
 	{0x33, 0x3a, 0x42, 0xff}, // near black
 }
 
-// Dark maps each colour of a plot, as SVG writes it, to its colour on a dark
-// page. The report's style sheet is made from it.
+// Dark maps each color of a plot, as in its SVG, to the color for dark mode. The style sheet of
+// the page is generated from it.
 var Dark = map[string]string{
 	hex(paper): "#0d1117", hex(ink): "#e6edf3", hex(faint): "#9aa4af", hex(grid): "#2b323b",
 	hex(proven): "#4a3a1f", hex(unclear): "#383050", hex(alarm): "#ff5c6c", hex(warned): "#ffb52e",
@@ -46,17 +46,17 @@ var Dark = map[string]string{
 	hex(palette[6]): "#c9d1d9", hex(expected): "#1c3550",
 }
 
-// glyph is what tells one series from the others: a colour and a shape.
+// glyph distinguishes a series by color and shape.
 type glyph struct {
 	color color.RGBA
 	shape shape
 }
 
-// Glyphs gives every label a glyph of its own that is the same in all plots.
+// Glyphs maps each label to its glyph, which is the same in all plots.
 type Glyphs map[string]glyph
 
-// NewGlyphs gives glyphs to labels in their order. Colours and shapes repeat at
-// different periods, so that their pairs repeat only after 35 series.
+// NewGlyphs assigns glyphs to labels in their order. Colors and shapes repeat with different
+// periods, so that their pairs repeat only after 35 series.
 func NewGlyphs(labels []string) Glyphs {
 	l := Glyphs{}
 	for _, label := range labels {
@@ -68,7 +68,7 @@ func NewGlyphs(labels []string) Glyphs {
 	return l
 }
 
-// of returns the glyph of a label, and the first one for a label that has none.
+// of returns the glyph of a label, or the first glyph if the label has none.
 func (l Glyphs) of(label string) glyph {
 	if v, ok := l[label]; ok {
 		return v
@@ -76,8 +76,8 @@ func (l Glyphs) of(label string) glyph {
 	return glyph{color: palette[0]}
 }
 
-// Sizes in points. A plot is 640 points wide, so one point is about a pixel of the page,
-// where two stand beside each other.
+// Sizes in points. A plot is 640 points wide, so that one point is about one pixel of a page
+// with two plots next to each other.
 const (
 	width      = vg.Length(640)
 	height     = vg.Length(370)
@@ -90,7 +90,6 @@ const (
 	resolution = 144 // dots per inch of a PNG: 1280 pixels wide
 )
 
-// typeface returns sans-serif text of that size.
 func typeface(size vg.Length, c color.Color) text.Style {
 	return text.Style{
 		Color: c, Font: font.Font{Typeface: "Liberation", Variant: "Sans", Size: size},
@@ -98,12 +97,10 @@ func typeface(size vg.Length, c color.Color) text.Style {
 	}
 }
 
-// stroke returns a solid line.
 func stroke(c color.Color, w vg.Length) draw.LineStyle {
 	return draw.LineStyle{Color: c, Width: w}
 }
 
-// dashed returns a dashed line.
 func dashed(c color.Color, w vg.Length) draw.LineStyle {
 	return draw.LineStyle{Color: c, Width: w, Dashes: []vg.Length{5, 4}}
 }

@@ -8,22 +8,21 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// Throughput plots grants, or items taken, a second against contenders: the median of
-// each cell's trials and, where there are several, a whisker from the lowest to the
-// highest. The scenario has all of its trials, not merged ones. It is nil when all have
-// the same number of clients, or none has a throughput of its own making: in an open
-// loop it is the rate at which operations were due. [ThroughputOverTime] says more then.
+// Throughput plots grants, or items taken, per second against contenders: the median of each
+// cell's trials and, if there are several, a whisker from the lowest to the highest. s must
+// contain all trials, not merged ones. It returns nil if all trials have the same number of
+// clients, or all are open loops, whose throughput is the given rate; see [ThroughputOverTime].
 func Throughput(s matrix.Scenario, glyphs Glyphs) *Figure {
 	f := newFigure("throughput", "Throughput by "+s.Noun()+"s",
-		"How many grants were had, or items taken, a second, in the phases in which the clients set the pace; faults in them count. "+
-			"A line that falls: more "+s.Noun()+"s get less done together.")
+		"The number of grants, or of items taken, per second, in the phases in which the clients set the pace, including faults. "+
+			"A falling line: the total throughput decreases with more "+s.Noun()+"s.")
 	c := newCurves(f, len(s.Series), "throughput, 1/s")
 	repeated := false
 	for _, series := range s.Series {
 		glyph := glyphs.of(series.Label)
 		medians, whisk, none := throughputPoints(s.Counts, series)
 		if none {
-			c.none(series.Label, glyph)
+			c.addZero(series.Label, glyph)
 		}
 		if len(medians) == 0 {
 			continue
@@ -36,14 +35,14 @@ func Throughput(s matrix.Scenario, glyphs Glyphs) *Figure {
 	}
 	c.scales(s, units.TickNumber)
 	if repeated {
-		f.About += " Where a cell was repeated, the point is the median of its trials, and the whisker goes from the lowest to the highest."
+		f.About += " For repeated cells, the point is the median of the trials, and the whisker spans the lowest and the highest."
 	}
 	f.yTitle = "throughput, 1/s (log scale)"
 	return f
 }
 
-// throughputPoints reads a series. Values of 0 have no place on a log axis; none says
-// that it was 0 everywhere.
+// throughputPoints returns the points of a series without values of 0, which have no place on a
+// log axis. none reports whether all values are 0.
 func throughputPoints(counts []int, s matrix.Series) (medians []xy, w whiskers, none bool) {
 	w.lowest, w.highest = "lowest", "highest"
 	for _, n := range counts {

@@ -33,7 +33,7 @@ func TestThroughput_isTheMedianOfACell(t *testing.T) {
 	if f.Clients != 0 || f.yTitle != "throughput, 1/s (log scale)" {
 		t.Errorf("clients %d, axis %q", f.Clients, f.yTitle)
 	}
-	if got := legendText(f); got != "a; b: none at all" {
+	if got := legendText(f); got != "a; b: always 0" {
 		t.Errorf("the legend says %q", got)
 	}
 	medians, w, _ := throughputPoints(s.Counts, s.Series[0])
@@ -43,7 +43,7 @@ func TestThroughput_isTheMedianOfACell(t *testing.T) {
 	if len(w.x) != 1 || w.low[0] != 100 || w.high[0] != 300 {
 		t.Errorf("whiskers %+v, want one from the lowest to the highest of three trials", w)
 	}
-	if !strings.Contains(f.About, "the median of its trials") {
+	if !strings.Contains(f.About, "the median of the trials") {
 		t.Errorf("about: %s", f.About)
 	}
 }

@@ -12,34 +12,32 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// Timeline is what the plots of one trial need to know.
+// Timeline contains the data for the plots of one trial.
 type Timeline struct {
 	Trial   string // its name
 	Label   string // its series, as in the other plots
 	Clients int
-	Promise time.Duration // the longest that a failover may take; 0: nobody promised anything
+	Promise time.Duration // the promised maximum of a failover; 0: none
 	*report.Trace
 }
 
-// who counts the clients in the word for them.
-func (t Timeline) who() string {
+// clientCount returns the number of clients with their noun.
+func (t Timeline) clientCount() string {
 	if t.Queue {
 		return units.Plural(t.Clients, "consumer")
 	}
 	return units.Plural(t.Clients, "contender")
 }
 
-// figure returns a figure of the trial.
 func (t Timeline) figure(kind, title, about string) *Figure {
 	f := newFigure(kind+"-"+t.Trial, title, about)
 	f.Trial, f.Clients = t.Trial, t.Clients
 	return f
 }
 
-// overTime returns a figure of the trial from one second to another, over shaded fault
-// windows.
-func (t Timeline) overTime(kind, what, about string, from, to float64) *Figure {
-	f := t.figure(kind, fmt.Sprintf("%s over time: %s, %s", what, t.Label, t.who()), about+" Shaded: a fault was in force.")
+// overTime returns a figure of the trial between two times in seconds, with shaded fault windows.
+func (t Timeline) overTime(kind, title, about string, from, to float64) *Figure {
+	f := t.figure(kind, fmt.Sprintf("%s over time: %s, %s", title, t.Label, t.clientCount()), about+" Shaded: a fault was active.")
 	f.bands = within(bandsOf(t.Faults), from, to)
 	f.data.x = "seconds"
 	secondsAxis(&f.body.X, from, to)
@@ -47,15 +45,15 @@ func (t Timeline) overTime(kind, what, about string, from, to float64) *Figure {
 	return f
 }
 
-// stairs adds a line of steps, under words in the legend, if any.
-func (f *Figure) stairs(words string, c color.RGBA, pts []xy) {
+// addSteps adds a line of steps, and a legend entry if words is not empty.
+func (f *Figure) addSteps(words string, c color.RGBA, pts []xy) {
 	f.body.Add(line{at: steps(pts), style: stroke(c, 1.2)})
 	if words != "" {
 		f.legend = append(f.legend, entry{text: words, glyph: glyph{color: c}, line: true})
 	}
 }
 
-// steps makes a line that stays level until the next point.
+// steps returns a line that stays level until the next point.
 func steps(pts []xy) (out []xy) {
 	for i, q := range pts {
 		if i > 0 {
@@ -66,8 +64,8 @@ func steps(pts []xy) (out []xy) {
 	return out
 }
 
-// thin keeps at most about limit points: of each slice of x the first, the lowest
-// and the highest, so that no spike is lost. Points must be ordered by x.
+// thin keeps about limit points at most: for each slice of x the first, the lowest and the
+// highest, so that no spike is lost. Points must be ordered by x.
 func thin(pts []xy, limit int) []xy {
 	if len(pts) <= limit || limit < 3 {
 		return pts
@@ -102,7 +100,6 @@ func sliceOf(x, from, to float64, n int) int {
 	return min(int((x-from)/(to-from)*float64(n)), n-1)
 }
 
-// seconds is a time on the axes over time.
 func seconds(d time.Duration) float64 { return d.Seconds() }
 
 func formatFixed(v float64, decimals int) string {

@@ -11,10 +11,10 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// Point is one run in a trend: a median and its confidence interval.
+// Point is one run of a trend: a median and its confidence interval.
 type Point struct {
 	At                time.Time
-	Median, Low, High float64 // Low and High are 0 where there is no interval
+	Median, Low, High float64 // Low and High are 0 if there is no interval
 }
 
 // Line is one series of a trend: one cell over several runs, by start time.
@@ -23,11 +23,11 @@ type Line struct {
 	Points []Point
 }
 
-// Trend plots a measure over runs, by the time at which they started. unit is that
-// of a metrics.Metric. It is nil without points.
+// Trend plots a measure over runs, by start time. unit is the unit of a metrics.Metric. It
+// returns nil if there are no points.
 func Trend(name, title, unit string, lines []Line, glyphs Glyphs) *Figure {
-	title += per(unit)
-	f := newFigure("trend-"+name, title, "Each point is one run: the median of its trials, with its 95 % confidence interval where it has trials enough.")
+	title += unitSuffix(unit)
+	f := newFigure("trend-"+name, title, "Each point is one run: the median of its trials, with its 95 % confidence interval if there are enough trials.")
 	c := newCurves(f, len(lines), title)
 	f.data.x = "start of the run, seconds since 1970"
 	var starts []time.Time
@@ -63,9 +63,9 @@ func Trend(name, title, unit string, lines []Line, glyphs Glyphs) *Figure {
 	return f
 }
 
-// per writes the unit of a metrics.Metric as it stands after the name of the measure:
-// ", 1/s", ", per hand-off". Of a time it is nothing: its ticks say "ms" or "s".
-func per(unit string) string {
+// unitSuffix returns the unit of a metrics.Metric as a suffix for the name of the measure: ", 1/s",
+// ", per hand-off". It is empty for times, whose ticks contain "ms" or "s".
+func unitSuffix(unit string) string {
 	count, of, rate := strings.Cut(unit, "/")
 	switch {
 	case unit == "" || unit == "1" || unit == "ns":
@@ -84,8 +84,8 @@ func per(unit string) string {
 
 func unixSeconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
 
-// timeAxis is a linear axis of dates, of times where all is within two days, or of both
-// where a day would have several ticks.
+// timeAxis makes an axis linear, with labels that are dates, times if the range is less than two
+// days, or both if a day has several ticks.
 func timeAxis(a *plot.Axis, from, to time.Time) {
 	low, high := unixSeconds(from), unixSeconds(to)
 	if high-low < 600 {

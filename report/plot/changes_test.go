@@ -20,7 +20,7 @@ func TestChanges_sayWhatEachRowMeans(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"handoff.latency.p50, lock/a", "no interval", "worse", "limit", "the same against itself", "+100 %"} {
+	for _, want := range []string{"handoff.latency.p50, lock/a", "no interval", "worse", "limit", "base compared with itself", "+100 %"} {
 		if !strings.Contains(string(svg), want) {
 			t.Errorf("the plot does not say %q", want)
 		}
@@ -39,7 +39,7 @@ func TestChanges_sayWhatEachRowMeans(t *testing.T) {
 	if svg, err := f.SVG(); err != nil || !strings.Contains(string(svg), "40 of 100 rows") {
 		t.Errorf("the plot does not say what is left out: %v", err)
 	}
-	if got := foremost(many); got[0].Label != "worse" || got[1].Label != "differs" || got[2].Label != "shown only" {
+	if got := worstFirst(many); got[0].Label != "worse" || got[1].Label != "differs" || got[2].Label != "shown only" {
 		t.Errorf("%q, %q and %q stand first", got[0].Label, got[1].Label, got[2].Label)
 	}
 }

@@ -14,38 +14,37 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// Change is one row of the plot of changes: by what factor something differs, with
-// its confidence interval.
+// Change is one row of the plot of changes: a factor with its confidence interval.
 type Change struct {
 	Label  string
 	Factor float64
-	Low    float64 // 0 where there is no interval
+	Low    float64 // 0 if there is no interval
 	High   float64
-	Alarm  bool // it is worse
-	Faint  bool // it is shown only, or unknown
-	// Noise is the same thing against itself; 0 where it was not measured.
+	Alarm  bool // worse
+	Faint  bool // not decisive, or unknown
+	// Noise compares the base with itself; 0 if it was not measured.
 	Noise float64
 }
 
-// changeRows bounds the rows of one plot: more cannot be read.
+// changeRows is the largest number of readable rows in one plot.
 const changeRows = 40
 
-// Changes plots factors side by side around 1, with a dashed line at the limit; 0 is
-// no limit. It is nil without rows.
+// Changes plots factors around 1, with a dashed line at limit, if it is not 0. It returns nil if
+// there are no rows.
 func Changes(title, about string, rows []Change, limit float64) *Figure {
 	if len(rows) == 0 {
 		return nil
 	}
 	axis := "change"
 	if len(rows) > changeRows {
-		axis += fmt.Sprintf(" (the foremost %d of %d rows)", changeRows, len(rows))
-		about += " What is worse stands first; what is the same is left out first."
-		rows = foremost(rows)[:changeRows]
+		axis += fmt.Sprintf(" (the first %d of %d rows)", changeRows, len(rows))
+		about += " Worse rows are first; rows without a change are omitted first."
+		rows = worstFirst(rows)[:changeRows]
 	}
 	f := newFigure("changes", title, about)
 	f.height = 190 + vg.Length(len(rows))*26
 	low, high := 0.95, 1.05
-	for _, v := range bounds(rows, limit) {
+	for _, v := range changeValues(rows, limit) {
 		low, high = math.Min(low, v), math.Max(high, v)
 	}
 	pad := (high - low) * 0.05
@@ -68,8 +67,8 @@ func Changes(title, about string, rows []Change, limit float64) *Figure {
 	return f
 }
 
-// foremost has what is worse first, then what decides and differs, and what is the same last.
-func foremost(rows []Change) []Change {
+// worstFirst puts worse rows first, then decisive rows that differ, and rows without a change last.
+func worstFirst(rows []Change) []Change {
 	rank := func(r Change) int {
 		switch {
 		case r.Alarm:
@@ -84,10 +83,10 @@ func foremost(rows []Change) []Change {
 	return slices.SortedStableFunc(slices.Values(rows), func(a, b Change) int { return cmp.Compare(rank(a), rank(b)) })
 }
 
-// factorLimit bounds what is drawn: a factor of a hundred would flatten the rest.
+// factorLimit is the largest factor on the axis, so that an outlier does not compress the rest.
 const factorLimit = 4
 
-func bounds(rows []Change, limit float64) []float64 {
+func changeValues(rows []Change, limit float64) []float64 {
 	out := []float64{1}
 	if limit > 0 {
 		out = append(out, limit)
@@ -105,7 +104,7 @@ func bounds(rows []Change, limit float64) []float64 {
 func changeTicks(low, high float64) ticks {
 	step := niceStep((high - low) / 8)
 	out := linearTicks(low-1, high-1, step, func(v float64) string {
-		label := asPrecise(v*100, step*100) + " %"
+		label := formatStep(v*100, step*100) + " %"
 		if v > 0 {
 			label = "+" + label
 		}
@@ -123,10 +122,10 @@ func changeLegend(rows []Change, limit float64) []entry {
 		out = append(out, entry{text: "worse", glyph: glyph{alarm, circle}, point: true, line: true})
 	}
 	if slices.ContainsFunc(rows, func(r Change) bool { return r.Faint && !r.Alarm }) {
-		out = append(out, entry{text: "unknown, or shown only", glyph: glyph{faint, circle}, point: true, line: true})
+		out = append(out, entry{text: "unknown, or not decisive", glyph: glyph{faint, circle}, point: true, line: true})
 	}
 	if slices.ContainsFunc(rows, func(r Change) bool { return r.Noise > 0 }) {
-		out = append(out, entry{text: "the same against itself", glyph: glyph{palette[4], diamond}, point: true})
+		out = append(out, entry{text: "base compared with itself", glyph: glyph{palette[4], diamond}, point: true})
 	}
 	if limit > 0 {
 		out = append(out, entry{text: "limit", glyph: glyph{color: ink}, line: true, dash: true})
@@ -134,13 +133,11 @@ func changeLegend(rows []Change, limit float64) []entry {
 	return out
 }
 
-// changeMarks draws the rows.
 type changeMarks struct {
 	rows  []Change
 	limit float64
 }
 
-// Plot implements plot.Plotter.
 func (m changeMarks) Plot(c draw.Canvas, p *plot.Plot) {
 	tx, ty := p.Transforms(&c)
 	vertical := func(v float64, s draw.LineStyle) { c.StrokeLine2(s, tx(v), c.Min.Y, tx(v), c.Max.Y) }
