@@ -147,8 +147,8 @@ func TestCompare_writesAPage(t *testing.T) {
 		page, figure string
 		says         []string
 	}{
-		{[]string{"compare", old, now}, exitUnknown, "compare.html", "changes", []string{"Cannot be judged", "How they were measured"}},
-		{[]string{"compare", "--trend", old, now}, 0, "trend.html", "trend-handoff.latency.p50", []string{"Drawn, not judged", "herd, lock/predecessor, 3 clients"}},
+		{[]string{"compare", old, now}, exitUnknown, "compare.html", "changes", []string{"Unknown: ", "Conditions"}},
+		{[]string{"compare", "--trend", old, now}, 0, "trend.html", "trend-handoff.latency.p50", []string{"A trend has no verdict", "herd, lock/predecessor, 3 clients"}},
 	} {
 		dir := filepath.Join(t.TempDir(), "drawn")
 		if code, said := call(t, append(c.args, "--out", dir)...); code != c.code || !strings.Contains(said, filepath.Join(dir, c.page)) {

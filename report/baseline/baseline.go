@@ -1,12 +1,12 @@
-// Package baseline keeps results of earlier runs, in a folder or on a branch of a git
-// repository, and finds the one that a new run can be compared with.
+// Package baseline stores results of earlier runs, in a folder or on a branch of a git
+// repository, and finds the result with which a new run can be compared.
 //
 //	store := baseline.Folder("zkbench-baselines")
 //	saved, err := baseline.Save(store, result, raw)
 //	old, err := baseline.Last(store, newResult)
 //
-// What is kept is result.json as it is, as SCENARIO/TIME-ID.json: a name that sorts by time,
-// and a file that every verb takes for a run.
+// A baseline is an unchanged result.json, stored as SCENARIO/TIME-ID.json, so that names sort by
+// time. Every command accepts the file as a run.
 package baseline
 
 import (
@@ -22,34 +22,33 @@ import (
 	"github.com/zkbench/zkbench/report/compare"
 )
 
-// Store keeps files by name: slashes part folders.
+// Store stores files by name; slashes separate folders.
 type Store interface {
-	List() ([]string, error) // in order
+	List() ([]string, error) // sorted
 	Read(name string) ([]byte, error)
 	Write(name string, data []byte) error
-	String() string // where it is, for people
+	String() string // the location, for messages
 }
 
-// ErrNone says that no baseline can be compared with a run.
-var ErrNone = errors.New("there is no baseline that the run can be compared with")
+// ErrNone is returned if a run can be compared with no baseline.
+var ErrNone = errors.New("there is no baseline with which the run can be compared")
 
 const suffix = ".json"
 
-// unnamable is what no name of a baseline has.
-var unnamable = regexp.MustCompile(`[^a-zA-Z0-9._-]+`)
+var invalidNameChars = regexp.MustCompile(`[^a-zA-Z0-9._-]+`)
 
-// name is that of the result among the baselines.
+// name returns the file name of a result.
 func name(r report.Result) string {
-	return path.Join(plain(r.Run.Scenario), r.Run.Start.UTC().Format("20060102T150405Z")+"-"+plain(r.Run.ID)+suffix)
+	return path.Join(sanitize(r.Run.Scenario), r.Run.Start.UTC().Format("20060102T150405Z")+"-"+sanitize(r.Run.ID)+suffix)
 }
 
-func plain(s string) string { return strings.Trim(unnamable.ReplaceAllString(s, "_"), ".") }
+func sanitize(s string) string { return strings.Trim(invalidNameChars.ReplaceAllString(s, "_"), ".") }
 
-// Save keeps a result, whose text is raw, and returns its name. The same result can be saved
-// again; another one is never written over.
+// Save stores a result, whose text is raw, and returns its name. The same result can be saved
+// again; a different result of the same name is never overwritten.
 func Save(s Store, r report.Result, raw []byte) (string, error) {
 	if r.Run.Scenario == "" || r.Run.Start.IsZero() || len(r.Trials) == 0 {
-		return "", errors.New("a result without a scenario, a start or trials says nothing to compare with")
+		return "", errors.New("a result without a scenario, a start time or trials cannot be a baseline")
 	}
 	n := name(r)
 	names, err := s.List()
@@ -57,9 +56,9 @@ func Save(s Store, r report.Result, raw []byte) (string, error) {
 		return n, err
 	}
 	if slices.Contains(names, n) {
-		was, err := s.Read(n)
-		if err == nil && !bytes.Equal(was, raw) {
-			err = fmt.Errorf("%s has another result of the name %s", s, n)
+		old, err := s.Read(n)
+		if err == nil && !bytes.Equal(old, raw) {
+			err = fmt.Errorf("%s already has a different result named %s", s, n)
 		}
 		return n, err
 	}
@@ -70,11 +69,10 @@ func Save(s Store, r report.Result, raw []byte) (string, error) {
 type Entry struct {
 	Name   string
 	Result report.Result
-	Err    error // why it cannot be read: of another version, or damaged
+	Err    error // why it cannot be read: another version, or damaged
 }
 
-// All reads the baselines of a scenario, by the time of their runs; of all scenarios where
-// scenario is empty.
+// All reads the baselines of a scenario, or of all scenarios if scenario is empty, by start time.
 func All(s Store, scenario string) ([]Entry, error) {
 	names, err := s.List()
 	if err != nil {
@@ -82,7 +80,7 @@ func All(s Store, scenario string) ([]Entry, error) {
 	}
 	var out []Entry
 	for _, n := range names {
-		if !strings.HasSuffix(n, suffix) || scenario != "" && path.Dir(n) != plain(scenario) {
+		if !strings.HasSuffix(n, suffix) || scenario != "" && path.Dir(n) != sanitize(scenario) {
 			continue
 		}
 		raw, err := s.Read(n)
@@ -97,9 +95,9 @@ func All(s Store, scenario string) ([]Entry, error) {
 	return out, nil
 }
 
-// Last returns the last baseline of before the run that is like it: the same scenario,
-// subjects, kind of ensemble and members, and whatever else [compare.Unlike] asks for. Where
-// there is none the error is [ErrNone], and says of the last few what is unlike.
+// Last returns the latest baseline from before the run with which it can be compared: with the
+// same scenario, subjects, kind of ensemble and members, and the other conditions of
+// [compare.Unlike]. If there is none, it returns [ErrNone] with the differences of the last few.
 func Last(s Store, now report.Result) (Entry, error) {
 	all, err := All(s, now.Run.Scenario)
 	if err != nil {
@@ -126,10 +124,10 @@ func Last(s Store, now report.Result) (Entry, error) {
 		}
 	}
 	if len(reasons) == 0 {
-		return Entry{}, fmt.Errorf("%w: %s has none of %s from before it", ErrNone, s, now.Run.Scenario)
+		return Entry{}, fmt.Errorf("%w: %s has no earlier baseline of %s", ErrNone, s, now.Run.Scenario)
 	}
 	return Entry{}, fmt.Errorf("%w:\n  %s", ErrNone, strings.Join(reasons, "\n  "))
 }
 
-// shownReasons is of how many baselines an error says why they are unlike a run.
+// shownReasons is the largest number of baselines in the error of [Last].
 const shownReasons = 3

@@ -81,7 +81,7 @@ func TestStores(t *testing.T) {
 				t.Errorf("%d of all scenarios, %v", len(all), err)
 			}
 			changed, raw := made(t, "first", 0, func(r *report.Result) { r.Run.Seed = 7 })
-			if _, err := Save(s, changed, raw); err == nil || !strings.Contains(err.Error(), "another result") {
+			if _, err := Save(s, changed, raw); err == nil || !strings.Contains(err.Error(), "a different result") {
 				t.Errorf("another result of the same name: %v", err)
 			}
 		})
@@ -199,7 +199,7 @@ func TestBranch_refusals(t *testing.T) {
 		t.Errorf("no repository: %v", err)
 	}
 	for _, name := range []string{"a b", "HEAD", "-x", "refs/heads/x"} {
-		if _, err := All(Branch(repository(t), name), ""); err == nil || !strings.Contains(err.Error(), "no name of a git branch") {
+		if _, err := All(Branch(repository(t), name), ""); err == nil || !strings.Contains(err.Error(), "not a valid name of a git branch") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

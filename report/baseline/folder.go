@@ -10,7 +10,7 @@ import (
 	"github.com/zkbench/zkbench/report/safefile"
 )
 
-// Folder is a store in a folder, which is made when something is written.
+// Folder returns a store in a folder, which is created by the first write.
 func Folder(dir string) Store { return folder(dir) }
 
 type folder string

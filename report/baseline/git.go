@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// Branch is a store on a branch of the git repository at dir. The branch has a history of its
-// own and is never checked out: neither the files that are worked on, nor what is staged, is
-// touched. Nothing is fetched and nothing is pushed. Where there is no such branch yet, or origin's
-// goes on from it, that of origin is read, and is what is written next begins with.
+// Branch returns a store on a branch of the git repository at dir. The branch has a separate
+// history and is never checked out, so that the work tree and the index do not change. Branch never
+// fetches or pushes. If the branch does not exist locally, or is an ancestor of the one of origin,
+// the branch of origin is read, and the next commit is based on it.
 func Branch(dir, name string) Store { return branch{dir, name} }
 
 type branch struct{ dir, name string }
@@ -38,7 +38,7 @@ func (b branch) Read(name string) ([]byte, error) {
 
 // Write commits the file on the branch.
 func (b branch) Write(name string, data []byte) error {
-	tip, own, err := b.tips()
+	tip, local, err := b.tips()
 	if err == nil {
 		err = b.refuseCheckedOut()
 	}
@@ -51,7 +51,7 @@ func (b branch) Write(name string, data []byte) error {
 	}
 	defer os.RemoveAll(scratch)
 	index := []string{"GIT_INDEX_FILE=" + filepath.Join(scratch, "index")}
-	blob, err := b.line(data, nil, "hash-object", "-w", "--stdin")
+	blob, err := b.output(data, nil, "hash-object", "-w", "--stdin")
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (b branch) Write(name string, data []byte) error {
 	if _, err := b.git(nil, index, "update-index", "--add", "--cacheinfo", "100644,"+blob+","+name); err != nil {
 		return err
 	}
-	tree, err := b.line(nil, index, "write-tree")
+	tree, err := b.output(nil, index, "write-tree")
 	if err != nil {
 		return err
 	}
@@ -71,24 +71,24 @@ func (b branch) Write(name string, data []byte) error {
 	if tip != "" {
 		commit = append(commit, "-p", tip)
 	}
-	made, err := b.line(nil, b.author(), commit...)
+	commitID, err := b.output(nil, b.author(), commit...)
 	if err != nil {
 		return err
 	}
-	if own == "" {
-		own = strings.Repeat("0", len(made)) // it must not be there
+	if local == "" {
+		local = strings.Repeat("0", len(commitID)) // the branch must not exist
 	}
-	// Whoever else has written meanwhile is not written over.
-	if _, err = b.git(nil, nil, "update-ref", "refs/heads/"+b.name, made, own); err != nil {
-		return fmt.Errorf("%w (was it written by somebody else meanwhile? save again)", err)
+	// update-ref fails if another process has changed the branch.
+	if _, err = b.git(nil, nil, "update-ref", "refs/heads/"+b.name, commitID, local); err != nil {
+		return fmt.Errorf("%w (if another process changed the branch, save again)", err)
 	}
 	return nil
 }
 
-// refuseCheckedOut refuses a branch that somebody works on, here or in another work tree: a
-// commit behind his back would show there as files that he has deleted.
+// refuseCheckedOut returns an error if the branch is checked out in a work tree, where a new
+// commit would show up as deleted files.
 func (b branch) refuseCheckedOut() error {
-	trees, err := b.line(nil, nil, "worktree", "list", "--porcelain")
+	trees, err := b.output(nil, nil, "worktree", "list", "--porcelain")
 	if err != nil {
 		return err
 	}
@@ -98,64 +98,63 @@ func (b branch) refuseCheckedOut() error {
 			dir = path
 		}
 		if line == "branch refs/heads/"+b.name {
-			return fmt.Errorf("%s is checked out in %s: name a branch of its own, like zkbench-baselines", b, dir)
+			return fmt.Errorf("%s is checked out in %s: use a separate branch, like zkbench-baselines", b, dir)
 		}
 	}
 	return nil
 }
 
-// tip is the last commit of the branch; empty where there is none.
+// tip returns the last commit of the branch; empty if there is none.
 func (b branch) tip() (string, error) {
 	tip, _, err := b.tips()
 	return tip, err
 }
 
-// tips are the last commit of the branch, and that of the branch as it is here, which may be
-// behind origin's; empty where there is none.
-func (b branch) tips() (tip, own string, err error) {
+// tips returns the last commit of the branch, and the last commit of the local branch, which may
+// be behind origin's; empty if there is none.
+func (b branch) tips() (tip, local string, err error) {
 	if _, err := b.git(nil, nil, "rev-parse", "--git-dir"); err != nil {
 		return "", "", fmt.Errorf("--branch needs a git repository: run inside one, or use --dir (%w)", err)
 	}
 	if _, err := b.git(nil, nil, "check-ref-format", "--branch", b.name); err != nil || strings.HasPrefix(b.name, "refs/") {
-		return "", "", fmt.Errorf("%q is no name of a git branch", b.name)
+		return "", "", fmt.Errorf("%q is not a valid name of a git branch", b.name)
 	}
-	own, err = b.commit("refs/heads/" + b.name)
+	local, err = b.commit("refs/heads/" + b.name)
 	if err != nil {
 		return "", "", err
 	}
 	origin, err := b.commit("refs/remotes/origin/" + b.name)
 	if origin == "" || err != nil {
-		return own, own, err
+		return local, local, err
 	}
-	if own == "" {
-		return origin, own, nil
+	if local == "" {
+		return origin, local, nil
 	}
-	if _, err := b.git(nil, nil, "merge-base", "--is-ancestor", own, origin); err != nil {
-		return own, own, nil // it has commits that origin has not
+	if _, err := b.git(nil, nil, "merge-base", "--is-ancestor", local, origin); err != nil {
+		return local, local, nil // the local branch has commits that origin lacks
 	}
-	return origin, own, nil
+	return origin, local, nil
 }
 
-// commit is the one that a reference names; empty where there is none.
+// commit returns the commit of a reference; empty if there is none.
 func (b branch) commit(ref string) (string, error) {
-	return b.line(nil, nil, "for-each-ref", "--format=%(objectname)", ref)
+	return b.output(nil, nil, "for-each-ref", "--format=%(objectname)", ref)
 }
 
-// author names the committer where git knows nobody, as on a machine of a CI system.
+// author returns a committer if git has none configured, as on a CI machine.
 func (b branch) author() []string {
-	if who, err := b.line(nil, nil, "config", "user.email"); err == nil && who != "" {
+	if email, err := b.output(nil, nil, "config", "user.email"); err == nil && email != "" {
 		return nil
 	}
 	return []string{"GIT_AUTHOR_NAME=zkbench", "GIT_AUTHOR_EMAIL=zkbench@localhost", "GIT_COMMITTER_NAME=zkbench", "GIT_COMMITTER_EMAIL=zkbench@localhost"}
 }
 
-// line is git's output without the newline at its end.
-func (b branch) line(stdin []byte, env []string, args ...string) (string, error) {
+// output returns git's output without the trailing newline.
+func (b branch) output(stdin []byte, env []string, args ...string) (string, error) {
 	out, err := b.git(stdin, env, args...)
 	return strings.TrimSpace(string(out)), err
 }
 
-// git runs git in the repository.
 func (b branch) git(stdin []byte, env []string, args ...string) ([]byte, error) {
 	cmd := exec.Command("git", append([]string{"-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"}, args...)...)
 	cmd.Dir, cmd.Stdin, cmd.Env = b.dir, bytes.NewReader(stdin), append(os.Environ(), env...)

@@ -11,7 +11,7 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// cell is the trials of one cell of a matrix, with those of the base beside them.
+// cell contains the trials of one cell of a matrix, and the trials of the base.
 type cell struct {
 	name   string
 	trials []report.Trial
@@ -19,9 +19,8 @@ type cell struct {
 	base   string
 }
 
-// cells sorts trials into cells. Runs whose params differ have no cell in common,
-// unless they have the same matrix: then the params that do not vary do not
-// distinguish cells.
+// cells groups trials by cell. Parameters that do not vary within a run do not distinguish its
+// cells.
 func cells(trials []report.Trial) map[string]cell {
 	out := map[string]cell{}
 	for _, s := range matrix.Of(trials) {
@@ -44,7 +43,7 @@ func cells(trials []report.Trial) map[string]cell {
 	return out
 }
 
-// onlyIn names the cells that only one run has.
+// onlyIn returns the names of the cells that lacks does not contain.
 func onlyIn(has, lacks map[string]cell) []string {
 	var out []string
 	for _, key := range slices.Sorted(maps.Keys(has)) {
@@ -55,7 +54,7 @@ func onlyIn(has, lacks map[string]cell) []string {
 	return out
 }
 
-// cell compares one cell.
+// cell returns the rows of one cell.
 func (c *Comparison) cell(old, new cell, o Options) []Row {
 	var rows []Row
 	add := func(r Row, ok bool) {
@@ -64,7 +63,7 @@ func (c *Comparison) cell(old, new cell, o Options) []Row {
 			rows = append(rows, r)
 		}
 	}
-	for _, g := range judged(old.trials, new.trials) {
+	for _, g := range guaranteeRows(old.trials, new.trials) {
 		add(g, true)
 	}
 	for _, d := range metrics.All() {
@@ -73,13 +72,13 @@ func (c *Comparison) cell(old, new cell, o Options) []Row {
 		}
 	}
 	relative := old.base != "" && old.base == new.base
-	for _, m := range slices.Concat(shown(), o.Measures) {
+	for _, m := range slices.Concat(shownMeasures(), o.Measures) {
 		decides := slices.Contains(o.Measures, m)
 		if slices.ContainsFunc(rows, func(r Row) bool { return r.What == m.String() }) {
 			continue
 		}
 		if relative && len(old.bases) > 0 && len(new.bases) > 0 {
-			r, ok := statistic(m, old.ratios(m), new.ratios(m))
+			r, ok := compareSamples(m, old.ratios(m), new.ratios(m))
 			r.What, r.Unit, r.Decides = m.String()+" over "+new.base, "1", decides
 			add(r, ok)
 			decides = decides && !ok
@@ -90,7 +89,7 @@ func (c *Comparison) cell(old, new cell, o Options) []Row {
 			add(r, true)
 			continue
 		}
-		r, ok := statistic(m, values(old.trials, m), values(new.trials, m))
+		r, ok := compareSamples(m, values(old.trials, m), values(new.trials, m))
 		r.Unit, r.Decides = unit(new.trials, m), decides
 		add(r, ok)
 	}

@@ -1,13 +1,13 @@
-// Package compare says whether one run is worse than another, and refuses to guess.
+// Package compare determines whether one run is worse than another.
 //
 //	c := compare.Runs(before, after, compare.Options{MaxRegression: 0.05})
 //	fmt.Println(c.Result, c.Sentence())
 //
-// Counts (notifications and requests a hand-off) that a formula says exactly are held to
-// each other exactly. Other counts, latencies and throughput vary: one value a trial goes into the
-// comparison, never one an operation, because operations of one trial are not
-// independent. Where the trials are too few or too noisy, the answer is unknown, with the
-// number of trials that would probably decide it.
+// Counts (notifications and requests per hand-off) that equal their formula are compared
+// exactly. Other counts, latencies and throughput vary: the comparison uses one value per trial,
+// never one per operation, because operations of one trial are not independent. If the trials are
+// too few or too noisy, the result is unknown, with the number of trials that would probably
+// decide it.
 package compare
 
 import (
@@ -29,56 +29,56 @@ const (
 // Schema is the version of a comparison written as JSON.
 const Schema = "zkbench.comparison/v1"
 
-// Options say how much worse is too much.
+// Options configures a comparison.
 type Options struct {
 	MaxRegression float64          // as a fraction: 0.05 lets a latency grow by 5 %
-	Measures      []report.Measure // whose rows decide, beside counts and guarantees; nil is what the metrics say
+	Measures      []report.Measure // that decide in addition to counts and guarantees; nil: the default of the metrics
 }
 
-// Side is one run's values of a row.
+// Side contains the values of one run in a row.
 type Side struct {
 	report.Interval
 	N int `json:"n"` // trials
 }
 
-// Row compares one number of one cell.
+// Row is the comparison of one number in one cell.
 type Row struct {
 	Cell    string           `json:"cell"` // "herd, lock/parent, 50 clients"
 	What    string           `json:"what"` // "handoff.latency.p50", "fanout.notifications", "verdict fifo"
 	Unit    string           `json:"unit,omitempty"`
 	Old     Side             `json:"old"`
 	New     Side             `json:"new"`
-	Ratio   *report.Interval `json:"ratio,omitempty"` // new over old; nil where it is no number, or old is 0
-	P       *float64         `json:"p,omitempty"`     // of the two being alike, by the Mann-Whitney U test
+	Ratio   *report.Interval `json:"ratio,omitempty"` // new over old; nil if the row has no numbers, or old is 0
+	P       *float64         `json:"p,omitempty"`     // p-value of the Mann-Whitney U test
 	Noise   *float64         `json:"noise,omitempty"` // old's odd trials over its even ones, by their medians
 	Decides bool             `json:"decides"`
 	Result  string           `json:"result"`
-	Why     string           `json:"why,omitempty"`  // where the result is unknown, or is no matter of numbers
-	More    int              `json:"more,omitempty"` // trials of each that would probably decide it
+	Why     string           `json:"why,omitempty"`  // reason for an unknown result, or for a result without numbers
+	More    int              `json:"more,omitempty"` // additional trials of each run that would probably decide it
 
-	higher bool    // is better
-	alpha  float64 // how often all rows like it together may be called different by chance
+	higher bool    // higher is better
+	alpha  float64 // false positive rate, shared by all rows with the same alpha
 }
 
-// Comparison is what setting two runs side by side came to.
+// Comparison is the result of comparing two runs.
 type Comparison struct {
 	Schema string     `json:"schema"`
 	Old    report.Run `json:"old"`
 	New    report.Run `json:"new"`
-	Unlike []string   `json:"unlike,omitempty"` // why they should not be compared; empty unless it was forced
-	Notes  []string   `json:"notes,omitempty"`  // what differs and may
+	Unlike []string   `json:"unlike,omitempty"` // why the runs should not be compared; empty unless forced
+	Notes  []string   `json:"notes,omitempty"`  // acceptable differences
 	Rows   []Row      `json:"rows"`
-	Limit  float64    `json:"limit"` // the largest regression that is let pass
+	Limit  float64    `json:"limit"` // the largest accepted regression
 	Result string     `json:"result"`
 }
 
-// Runs compares two runs that are alike (see [Unlike]). Cells that only one of them has
-// are noted, and not compared. What decides and is no longer measured in a cell that
-// both have is unknown: a gate must not pass because nobody measured.
+// Runs compares two comparable runs (see [Unlike]). Cells in only one of them are noted, and not
+// compared. A deciding metric that the new run no longer measures in a common cell is unknown, so
+// that a gate cannot pass because a measurement is missing.
 func Runs(old, new report.Result, o Options) Comparison {
-	asked := o.Measures != nil
-	if !asked {
-		o.Measures = deciding()
+	requested := o.Measures != nil
+	if !requested {
+		o.Measures = decidingMeasures()
 	}
 	c := Comparison{Schema: Schema, Old: old.Run, New: new.Run, Limit: o.MaxRegression, Notes: notes(old.Run, new.Run)}
 	for _, r := range []report.Run{old.Run, new.Run} {
@@ -88,27 +88,27 @@ func Runs(old, new report.Result, o Options) Comparison {
 	}
 	olds, news := cells(old.Trials), cells(new.Trials)
 	for _, name := range onlyIn(olds, news) {
-		c.Notes = append(c.Notes, "only before, and not compared: "+name)
+		c.Notes = append(c.Notes, "only in the old run, not compared: "+name)
 	}
 	for _, name := range onlyIn(news, olds) {
-		c.Notes = append(c.Notes, "only now, and not compared: "+name)
+		c.Notes = append(c.Notes, "only in the new run, not compared: "+name)
 	}
 	for _, key := range slices.Sorted(maps.Keys(olds)) {
 		if b, both := news[key]; both {
 			c.Rows = append(c.Rows, c.cell(olds[key], b, o)...)
-			c.Notes = append(c.Notes, still(b.name, olds[key].trials, b.trials)...)
+			c.Notes = append(c.Notes, brokenInBoth(b.name, olds[key].trials, b.trials)...)
 		}
 	}
-	if asked {
-		c.Rows = append(c.Rows, missing(c.Rows, o.Measures)...)
+	if requested {
+		c.Rows = append(c.Rows, missingRows(c.Rows, o.Measures)...)
 	}
 	c.judge()
 	return c
 }
 
-// judge decides the rows and the comparison.
+// judge sets the results of the rows and of the comparison.
 func (c *Comparison) judge() {
-	tests := map[float64]int{} // by the chance that they share
+	tests := map[float64]int{} // by alpha
 	for _, r := range c.Rows {
 		if r.Decides && r.P != nil {
 			tests[r.alpha]++
@@ -137,8 +137,8 @@ func (c *Comparison) judge() {
 	}
 }
 
-// More is how many more trials of each the comparison probably takes; 0 where more
-// would not help.
+// More returns how many more trials of each run would probably decide the comparison; 0 if more
+// trials would not help.
 func (c Comparison) More() int {
 	n := 0
 	for _, r := range c.Rows {
@@ -149,13 +149,13 @@ func (c Comparison) More() int {
 	return n
 }
 
-// notes lists the versions that differ: that is often what is compared.
+// notes lists different versions, which are often the purpose of a comparison.
 func notes(old, new report.Run) []string {
 	var out []string
 	for _, k := range slices.Sorted(maps.Keys(new.Versions)) {
-		if was, ok := old.Versions[k]; ok {
-			out = append(out, differ(k, was, new.Versions[k])...)
+		if before, ok := old.Versions[k]; ok {
+			out = append(out, difference(k, before, new.Versions[k])...)
 		}
 	}
-	return append(out, differ("host", old.Host["name"], new.Host["name"])...)
+	return append(out, difference("host", old.Host["name"], new.Host["name"])...)
 }

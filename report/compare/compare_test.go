@@ -96,17 +96,17 @@ func TestRuns(t *testing.T) {
 				m.Unit = "ms"
 				new.Trials[i].Metrics[metrics.HandoffLatency] = m
 			}
-		}, report.Unknown, `its unit was "ns" before, and is "ms" now`},
+		}, report.Unknown, `unit "ns" before, and is "ms" now`},
 		{"nor is one in a single trial", 10, 1, 0.01, func(new *report.Result) {
 			m := new.Trials[3].Metrics[metrics.FanoutRequests]
 			m.Unit = "1"
 			new.Trials[3].Metrics[metrics.FanoutRequests] = m
-		}, report.Unknown, `its unit was "1/handoff" before, and is "1" and "1/handoff" now`},
+		}, report.Unknown, `unit "1/handoff" before, and is "1" and "1/handoff" now`},
 		{"what is no longer measured is not a pass", 10, 1, 0.01, func(new *report.Result) {
 			for i := range new.Trials {
 				delete(new.Trials[i].Metrics, metrics.HandoffLatency)
 			}
-		}, report.Unknown, "handoff.latency.p50 of herd, lock/parent, 10 clients (it was measured before, and is not now)"},
+		}, report.Unknown, "handoff.latency.p50 of herd, lock/parent, 10 clients (measured before, but not now)"},
 		{"a guarantee that is no longer judged is not a pass", 10, 1, 0.01, func(new *report.Result) {
 			for i := range new.Trials {
 				new.Trials[i].Verdicts = new.Trials[i].Verdicts[:1]
@@ -119,7 +119,7 @@ func TestRuns(t *testing.T) {
 		}, report.Pass, "Not worse"},
 		{"one that is judged for the first time, and is broken, is worse", 10, 1, 0.01, func(new *report.Result) {
 			new.Trials[0].Verdicts = append(new.Trials[0].Verdicts, report.Verdict{Guarantee: "fencing", Result: report.Fail})
-		}, report.Fail, "verdict fencing of herd, lock/parent, 10 clients (not judged before, fail now)"},
+		}, report.Fail, "verdict fencing of herd, lock/parent, 10 clients (not checked before, fail now)"},
 		{"a guarantee that is no longer promised is not a pass", 10, 1, 0.01, func(new *report.Result) {
 			for i := range new.Trials {
 				new.Trials[i].Verdicts[1].Result = report.NotPromised
@@ -140,17 +140,17 @@ func TestRuns(t *testing.T) {
 		}, report.Pass, "Not worse"},
 		{"times of a machine that was not fit say nothing", 10, 1, 0.01, func(new *report.Result) {
 			new.Trials[0].Verdicts = append(new.Trials[0].Verdicts, report.Verdict{Guarantee: verdict.Fit, Result: report.Unknown})
-		}, report.Unknown, "none before, unknown now: times of a machine that was not fit say nothing"},
+		}, report.Unknown, "none before, unknown now: times of an unfit machine are not valid"},
 		{"a threshold that failed is worse", 10, 1, 0.01, func(new *report.Result) {
 			new.Trials[0].Thresholds = append(new.Trials[0].Thresholds, report.Threshold{Expr: "throughput > 5", Result: report.Fail})
 		}, report.Fail, "threshold throughput > 5 of herd, lock/parent"},
 		{"a history that is not whole may hide what is worse", 10, 1, 0.01, func(new *report.Result) {
 			new.Trials[0].Verdicts = append(new.Trials[0].Verdicts, report.Verdict{Guarantee: verdict.Readable, Result: report.Unknown})
-		}, report.Unknown, "whole before, unknown now: what is missing may be worse"},
+		}, report.Unknown, "whole before, unknown now: the missing part may be worse"},
 		{"a guarantee of which nothing is known any more", 10, 1, 0.01, func(new *report.Result) {
 			new.Trials[0].Verdicts = append(new.Trials[0].Verdicts, report.Verdict{Guarantee: verdict.NoOrphan, Result: report.Unknown})
-		}, report.Unknown, "not judged before, unknown now"},
-		{"nothing in common is not a pass", 10, 1, 0.01, func(new *report.Result) { new.Trials = nil }, report.Unknown, "nothing in common"},
+		}, report.Unknown, "not checked before, unknown now"},
+		{"nothing in common is not a pass", 10, 1, 0.01, func(new *report.Result) { new.Trials = nil }, report.Unknown, "no deciding metric in common"},
 	} {
 		t.Run(row.about, func(t *testing.T) {
 			old, new := invent(r, "old", row.n, 1, row.noise), invent(r, "new", row.n, row.cost, row.noise)
@@ -211,7 +211,7 @@ func TestRuns_whatIsWrongInBoth(t *testing.T) {
 		t.Errorf("fit both times: %s %s", c.Result, c.Sentence())
 	}
 	c := both(report.Verdict{Guarantee: "fencing", Result: report.Fail})
-	if c.Result != report.Pass || !slices.Contains(c.Notes, "broken before and now: fencing of herd, lock/parent, 10 clients") {
+	if c.Result != report.Pass || !slices.Contains(c.Notes, "broken in both runs: fencing of herd, lock/parent, 10 clients") {
 		t.Errorf("broken both times: %s, notes %q", c.Result, c.Notes)
 	}
 }
@@ -229,7 +229,7 @@ func TestRuns_measuresThatWereAskedFor(t *testing.T) {
 		return Runs(before, after, Options{MaxRegression: 0.05, Measures: []report.Measure{m}})
 	}
 	for _, m := range []report.Measure{{Metric: metrics.HandoffLatency, Field: "p99"}, {Metric: metrics.FailoverLatency, Field: "p50"}} {
-		if c := compared(m, 1); c.Result != report.Unknown || !strings.Contains(c.Sentence(), m.String()+" of both runs (it was asked for, and measured in no cell") {
+		if c := compared(m, 1); c.Result != report.Unknown || !strings.Contains(c.Sentence(), m.String()+" of both runs (requested, but measured in no cell") {
 			t.Errorf("%v, which nobody measured: %s %s", m, c.Result, c.Sentence())
 		}
 	}
@@ -245,10 +245,10 @@ func TestRuns_notesWhatOnlyOneHas(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	old, new := invent(r, "old", 5, 1, 0.01), invent(r, "new", 5, 1, 0.01)
 	new.Trials = new.Trials[5:]
-	if c := Runs(old, new, five); !slices.Contains(c.Notes, "only before, and not compared: herd, lock/parent, 10 clients") {
+	if c := Runs(old, new, five); !slices.Contains(c.Notes, "only in the old run, not compared: herd, lock/parent, 10 clients") {
 		t.Errorf("notes %q", c.Notes)
 	}
-	if c := Runs(new, old, five); !slices.Contains(c.Notes, "only now, and not compared: herd, lock/parent, 10 clients") {
+	if c := Runs(new, old, five); !slices.Contains(c.Notes, "only in the new run, not compared: herd, lock/parent, 10 clients") {
 		t.Errorf("notes %q", c.Notes)
 	}
 }
@@ -411,7 +411,7 @@ func TestUnlike(t *testing.T) {
 			for i := range new.Trials {
 				new.Trials[i].Phases = "other"
 			}
-		}, "what the phases do"},
+		}, "the phases differ"},
 		{"another client count", func(new *report.Result) {
 			for i := range new.Trials {
 				new.Trials[i].Clients = 20

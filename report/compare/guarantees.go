@@ -10,20 +10,20 @@ import (
 	"github.com/zkbench/zkbench/report/verdict"
 )
 
-// judged lists the guarantees and thresholds of which something must be said: those
-// whose worst result changed, and those without which nothing else can be trusted.
-func judged(old, new []report.Trial) []Row {
+// guaranteeRows returns rows for the guarantees and thresholds whose worst result changed, and for
+// guarantees that other rows depend on.
+func guaranteeRows(old, new []report.Trial) []Row {
 	verdictsBefore, thresholdsBefore := worst(old)
 	verdictsNow, thresholdsNow := worst(new)
-	rows := slices.Concat(changed("verdict", verdictsBefore, verdictsNow), changed("threshold", thresholdsBefore, thresholdsNow))
+	rows := slices.Concat(changedRows("verdict", verdictsBefore, verdictsNow), changedRows("threshold", thresholdsBefore, thresholdsNow))
 	for i := range rows {
 		rows[i].Decides, rows[i].Old, rows[i].New = true, Side{N: len(old)}, Side{N: len(new)}
 	}
 	return rows
 }
 
-// changed compares results by name.
-func changed(kind string, before, after map[string]string) []Row {
+// changedRows returns a row for each result that changed.
+func changedRows(kind string, before, after map[string]string) []Row {
 	for name := range before {
 		if after[name] == "" {
 			after[name] = report.NotJudged
@@ -37,13 +37,13 @@ func changed(kind string, before, after map[string]string) []Row {
 		r := Row{What: kind + " " + name, Result: Unknown}
 		switch {
 		case kind == "verdict" && name == report.Fit && (now != report.Pass || known && was != report.Pass):
-			r.Why = fmt.Sprintf("%s before, %s now: times of a machine that was not fit say nothing", cmp.Or(was, "none"), now)
+			r.Why = fmt.Sprintf("%s before, %s now: times of an unfit machine are not valid", cmp.Or(was, "none"), now)
 		case name == verdict.Readable && now == Unknown:
-			r.Why = cmp.Or(was, "whole") + " before, unknown now: what is missing may be worse"
+			r.Why = cmp.Or(was, "whole") + " before, unknown now: the missing part may be worse"
 		case !known && now == report.Fail:
-			r.Result, r.Why = Worse, "not judged before, fail now"
+			r.Result, r.Why = Worse, "not checked before, fail now"
 		case !known && now == Unknown:
-			r.Why = "not judged before, unknown now"
+			r.Why = "not checked before, unknown now"
 		case !known || was == now:
 			continue
 		case now == report.Fail:
@@ -59,9 +59,9 @@ func changed(kind string, before, after map[string]string) []Row {
 	return out
 }
 
-// still lists the guarantees that are broken in both: they are no regression, and must
-// not be overlooked for that. What is broken on purpose is left out.
-func still(cell string, old, new []report.Trial) []string {
+// brokenInBoth lists the guarantees that are broken in both runs, which is not a regression. It omits
+// deliberately broken subjects.
+func brokenInBoth(cell string, old, new []report.Trial) []string {
 	before, _ := worst(old)
 	after, _ := worst(new)
 	if slices.ContainsFunc(new, func(t report.Trial) bool { return len(t.Expect) > 0 }) {
@@ -70,13 +70,13 @@ func still(cell string, old, new []report.Trial) []string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(after)) {
 		if after[name] == report.Fail && before[name] == report.Fail {
-			out = append(out, fmt.Sprintf("broken before and now: %s of %s", name, cell))
+			out = append(out, fmt.Sprintf("broken in both runs: %s of %s", name, cell))
 		}
 	}
 	return out
 }
 
-// worst returns the worst result by name over repeated trials.
+// worst returns the worst results of the trials, by name.
 func worst(trials []report.Trial) (verdicts, thresholds map[string]string) {
 	verdicts, thresholds = map[string]string{}, map[string]string{}
 	for _, t := range trials {

@@ -11,19 +11,17 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// alpha is how often, over a whole comparison, two runs of equal things may be
-// called different by chance.
+// alpha is the accepted probability that a whole comparison reports a difference by chance.
 const alpha = 0.05
 
-// countAlpha is the same for counts that vary. Only those are tested of which new has
-// more, which doubles the chance.
+// countAlpha is alpha for counts that vary. Counts are only tested if they increased, which
+// doubles the probability.
 const countAlpha = 0.005
 
-// count compares a count. Where a formula says what it is, and every trial of old has
-// just that, it is exact: any more is worse. Another count may vary, because notifications
-// coalesce and consumers race: what is no more than old had, but for the slack, is not
-// worse, unless its median is more by the limit: one trial of old may have had more than all
-// others. Else samples are compared as times are.
+// count compares a count. If every trial of old equals the formula, any increase is worse. Other
+// counts vary, because notifications coalesce and consumers race: a maximum that is not above the
+// maximum of old, plus the slack, is not worse, unless the median increased by more than the limit
+// (a single trial of old may have an outlier). Otherwise the samples are compared like times.
 func count(old, new []report.Trial, metric string, slack, limit float64) (Row, bool) {
 	m := report.Measure{Metric: metric, Field: "value"}
 	a, b := values(old, m), values(new, m)
@@ -41,11 +39,11 @@ func count(old, new []report.Trial, metric string, slack, limit float64) (Row, b
 	most, least := slices.Max(a), slices.Min(a)
 	r.Ratio = ratioOf(slices.Max(b), most)
 	switch eps := 1e-9; {
-	case slices.Max(b) > most*(1+slack+eps) && exact(old, metric):
+	case slices.Max(b) > most*(1+slack+eps) && equalsFormula(old, metric):
 		r.Result = Worse
 		r.Why = fmt.Sprintf("at most %s before, up to %s now", units.Quantity(most, r.Unit), units.Quantity(slices.Max(b), r.Unit))
-	case slices.Max(b) > most*(1+slack+eps), r.New.Center > r.Old.Center*(1+max(slack, limit)+eps) && testable(a, b):
-		varies, _ := statistic(m, a, b)
+	case slices.Max(b) > most*(1+slack+eps), r.New.Center > r.Old.Center*(1+max(slack, limit)+eps) && canTest(a, b):
+		varies, _ := compareSamples(m, a, b)
 		varies.What, varies.Unit, varies.Decides, varies.alpha = r.What, r.Unit, true, countAlpha
 		return varies, true
 	case slices.Min(b) < least*(1-slack-eps):
@@ -54,14 +52,13 @@ func count(old, new []report.Trial, metric string, slack, limit float64) (Row, b
 	return r, true
 }
 
-// testable says that there are samples enough, and none is 0, to compare counts as times are.
-func testable(a, b []float64) bool {
+// canTest reports whether counts can be compared like times: there are enough, and none is 0.
+func canTest(a, b []float64) bool {
 	return min(slices.Min(a), slices.Min(b)) > 0 && min(len(a), len(b)) >= stats.Fewest(countAlpha)
 }
 
-// exact says that a formula has said what the metric is, and that it was just that in
-// every trial.
-func exact(trials []report.Trial, metric string) bool {
+// equalsFormula reports whether the metric equals its formula in every trial.
+func equalsFormula(trials []report.Trial, metric string) bool {
 	for _, t := range trials {
 		if m, ok := t.Metrics[metric]; ok && (m.Expected == nil || m.Value == nil || *m.Value != *m.Expected) {
 			return false
@@ -77,8 +74,8 @@ func ratioOf(new, old float64) *report.Interval {
 	return &report.Interval{Center: new / old}
 }
 
-// statistic compares two samples of one value a trial.
-func statistic(m report.Measure, old, new []float64) (Row, bool) {
+// compareSamples compares two samples with one value per trial.
+func compareSamples(m report.Measure, old, new []float64) (Row, bool) {
 	if len(old) == 0 || len(new) == 0 {
 		return Row{}, false
 	}
@@ -92,14 +89,13 @@ func statistic(m report.Measure, old, new []float64) (Row, bool) {
 	return r, true
 }
 
-// decide judges a row of samples, one of so many that are tested together: the
-// chance of a false alarm is shared among them.
+// decide sets the result of a row of samples. tests is the number of rows that share the
+// probability of a false alarm (Bonferroni correction).
 //
-// Worse takes both: a difference that is hardly chance, and one that is larger than
-// the limit. Not worse takes a confidence interval that ends before the limit. What
-// is in between is unknown.
+// Worse requires a significant difference that exceeds the limit. Not worse requires a confidence
+// interval that ends below the limit. Anything else is unknown.
 func (r *Row) decide(limit float64, tests int) {
-	cost, ok := r.cost()
+	cost, ok := r.costRatio()
 	if !ok {
 		r.Result, r.Why = Unknown, "a value is 0"
 		return
@@ -125,8 +121,8 @@ func (r *Row) decide(limit float64, tests int) {
 	}
 }
 
-// cost is the ratio turned so that more is worse.
-func (r *Row) cost() (report.Interval, bool) {
+// costRatio returns the ratio, inverted if higher is better, so that more is worse.
+func (r *Row) costRatio() (report.Interval, bool) {
 	if r.Ratio == nil || r.Ratio.Center <= 0 {
 		return report.Interval{}, false
 	}
@@ -138,5 +134,5 @@ func (r *Row) cost() (report.Interval, bool) {
 
 func more(n int) string { return units.Plural(n, "more trial") + " of each" }
 
-// percent writes a fraction: "5 %".
+// percent formats a fraction: "5 %".
 func percent(f float64) string { return strconv.FormatFloat(math.Round(f*1e4)/1e2, 'f', -1, 64) + " %" }

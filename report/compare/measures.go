@@ -10,8 +10,7 @@ import (
 	"github.com/zkbench/zkbench/report/metrics"
 )
 
-// shown returns the measures that have rows.
-func shown() []report.Measure {
+func shownMeasures() []report.Measure {
 	var out []report.Measure
 	for _, d := range metrics.All() {
 		for _, field := range d.Shown {
@@ -21,8 +20,8 @@ func shown() []report.Measure {
 	return out
 }
 
-// deciding returns those that decide where nobody says.
-func deciding() []report.Measure {
+// decidingMeasures returns the measures that decide by default.
+func decidingMeasures() []report.Measure {
 	var out []report.Measure
 	for _, d := range metrics.All() {
 		if d.Decides {
@@ -32,7 +31,7 @@ func deciding() []report.Measure {
 	return out
 }
 
-// values reads a measure of each trial that has it.
+// values returns a measure of each trial that has it.
 func values(trials []report.Trial, m report.Measure) []float64 {
 	var out []float64
 	for _, t := range trials {
@@ -43,8 +42,8 @@ func values(trials []report.Trial, m report.Measure) []float64 {
 	return out
 }
 
-// ratios reads a measure of each trial over its neighbour's of the base: the speed
-// of the machine falls out of it.
+// ratios returns a measure of each trial divided by the measure of the base's adjacent trial,
+// which eliminates the speed of the machine.
 func (c cell) ratios(m report.Measure) []float64 {
 	var out []float64
 	for _, t := range c.trials {
@@ -56,30 +55,29 @@ func (c cell) ratios(m report.Measure) []float64 {
 	return out
 }
 
-// incomparable is the row of a measure that two runs have in different units, or that
-// one has no longer.
+// incomparable returns a row for a measure that has different units in the two runs, or that the
+// new run lacks.
 func incomparable(old, new []report.Trial, m report.Measure) (Row, bool) {
 	a, b := values(old, m), values(new, m)
 	r := Row{What: m.String(), Result: Unknown, Old: Side{N: len(a)}, New: Side{N: len(b)}}
 	switch was, is := unitsOf(old, m), unitsOf(new, m); {
 	case len(a) > 0 && len(b) == 0:
-		r.Why = "it was measured before, and is not now"
+		r.Why = "measured before, but not now"
 	case len(a) > 0 && !(len(was) == 1 && slices.Equal(was, is)):
-		r.Why = fmt.Sprintf("its unit was %s before, and is %s now", strings.Join(was, " and "), strings.Join(is, " and "))
+		r.Why = fmt.Sprintf("unit %s before, %s now", strings.Join(was, " and "), strings.Join(is, " and "))
 	}
 	return r, r.Why != ""
 }
 
-// missing is a row for each measure that was asked for, and that no cell has: what
-// nobody measured did not pass.
-func missing(rows []Row, asked []report.Measure) []Row {
+// missingRows returns an unknown row for each requested measure that no cell has.
+func missingRows(rows []Row, asked []report.Measure) []Row {
 	var out []Row
 	for _, m := range asked {
 		has := func(r Row) bool {
 			return r.Decides && (r.What == m.String() || strings.HasPrefix(r.What, m.String()+" over "))
 		}
 		if !slices.ContainsFunc(rows, has) {
-			why := fmt.Sprintf("it was asked for, and measured in no cell; a p90 takes %d samples a trial, a p99 %d, a p999 %d",
+			why := fmt.Sprintf("requested, but measured in no cell; a p90 needs %d samples per trial, a p99 %d, a p999 %d",
 				metrics.Fewest("p90"), metrics.Fewest("p99"), metrics.Fewest("p999"))
 			out = append(out, Row{Cell: "both runs", What: m.String(), Decides: true, Result: Unknown, Why: why})
 		}
@@ -87,7 +85,7 @@ func missing(rows []Row, asked []report.Measure) []Row {
 	return out
 }
 
-// unitsOf lists the units in which the trials give a measure, quoted.
+// unitsOf returns the distinct units of a measure in the trials, quoted.
 func unitsOf(trials []report.Trial, m report.Measure) []string {
 	var out []string
 	for _, t := range trials {

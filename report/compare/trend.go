@@ -15,26 +15,26 @@ import (
 	"github.com/zkbench/zkbench/report/view"
 )
 
-// Trend is what there is to say about a history of runs: a plot a measure, a line a cell, a
-// point a run, by start time, and the same in numbers. Where nobody asks for measures, it draws
-// those that a comparison shows, and lists those that decide one. It judges nothing.
+// Trend returns a view of several runs by start time: a plot per measure, with a line per cell
+// and a point per run, and the same as tables. If asked is nil, it plots the measures that a
+// comparison shows, and tabulates those that decide. It has no result.
 func Trend(runs []report.Result, asked []report.Measure) *view.View {
 	runs = byStart(runs)
-	v := &view.View{Name: "trend", Page: "trend.html", Verdict: "Drawn, not judged: zkbench compare says whether one run is worse than another.",
+	v := &view.View{Name: "trend", Page: "trend.html", Verdict: "A trend has no verdict: zkbench compare reports whether one run is worse than another.",
 		Asked: units.Plural(len(runs), "run") + " by start time."}
-	for _, why := range breaks(runs) {
+	for _, why := range changedConditions(runs) {
 		v.Findings = append(v.Findings, view.Finding{Kind: view.Doubt, Text: why})
 	}
 	v.Figures, v.Tables = trends(runs, asked), numbers(runs, asked)
 	v.Brief = v.Tables
-	v.Sections = sections(v, "How it went")
+	v.Sections = sections(v, "Trend")
 	return v
 }
 
-// trends draws a plot a measure.
+// trends returns a plot per measure.
 func trends(runs []report.Result, asked []report.Measure) []*plot.Figure {
 	if asked == nil {
-		asked = append(shown(), report.Measure{Metric: metrics.FanoutNotifications, Field: "value"})
+		asked = append(shownMeasures(), report.Measure{Metric: metrics.FanoutNotifications, Field: "value"})
 	}
 	var out []*plot.Figure
 	for _, m := range asked {
@@ -54,12 +54,12 @@ func byStart(runs []report.Result) []report.Result {
 	return runs
 }
 
-// breaks lists where a history goes on with something unlike what was before: a step
-// there says nothing about what was tested.
-func breaks(runs []report.Result) (out []string) {
+// changedConditions lists the runs whose conditions differ from the run before, where a change of the numbers
+// may have other causes than the subject.
+func changedConditions(runs []report.Result) (out []string) {
 	for i := range runs[1:] {
 		for _, why := range Unlike(runs[i], runs[i+1]) {
-			out = append(out, fmt.Sprintf("%s is unlike the run before it: %s", units.Clean(runs[i+1].Run.ID), units.Clean(why)))
+			out = append(out, fmt.Sprintf("%s has other conditions than the run before it: %s", units.Clean(runs[i+1].Run.ID), units.Clean(why)))
 		}
 	}
 	return out
@@ -73,7 +73,7 @@ func glyphs(lines []plot.Line) plot.Glyphs {
 	return plot.NewGlyphs(labels)
 }
 
-// lines gathers one measure over runs, cell by cell.
+// lines returns one measure over runs, by cell.
 func lines(runs []report.Result, m report.Measure) (out []plot.Line, unitName string) {
 	at := map[string]*plot.Line{}
 	for _, r := range runs {
@@ -100,11 +100,11 @@ func lines(runs []report.Result, m report.Measure) (out []plot.Line, unitName st
 	return out, unitName
 }
 
-// numbers lists a history: a table a measure, a row a cell, a column a run. Where room is
-// short the oldest go first.
+// numbers returns a table per measure, with a row per cell and a column per run. Narrow output
+// omits the oldest runs first.
 func numbers(runs []report.Result, asked []report.Measure) (out []view.Table) {
 	if asked == nil {
-		asked = deciding()
+		asked = decidingMeasures()
 	}
 	for _, m := range asked {
 		lines, unit := lines(runs, m)
@@ -116,15 +116,15 @@ func numbers(runs []report.Result, asked []report.Measure) (out []view.Table) {
 			t.Columns = append(t.Columns, view.Column{Head: r.Run.Start.UTC().Format("01-02 15:04"), Kind: view.Number, Spare: len(runs) - i})
 		}
 		for _, l := range lines {
-			t.Rows = append(t.Rows, view.Row{Cells: append([]string{l.Label}, across(runs, l, unit)...)})
+			t.Rows = append(t.Rows, view.Row{Cells: append([]string{l.Label}, valuesByRun(runs, l, unit)...)})
 		}
 		out = append(out, t)
 	}
 	return out
 }
 
-// across writes a line's value in each run; nothing where it has none.
-func across(runs []report.Result, l plot.Line, unit string) (out []string) {
+// valuesByRun formats a line's value in each run; "" for runs without a value.
+func valuesByRun(runs []report.Result, l plot.Line, unit string) (out []string) {
 	for _, r := range runs {
 		text := ""
 		if i := slices.IndexFunc(l.Points, func(p plot.Point) bool { return p.At.Equal(r.Run.Start) }); i >= 0 {
@@ -135,7 +135,7 @@ func across(runs []report.Result, l plot.Line, unit string) (out []string) {
 	return out
 }
 
-// figure draws the comparison: every number of every cell by how it changed.
+// figure plots the change of every number of every cell.
 func (c Comparison) figure() *plot.Figure {
 	var rows []plot.Change
 	for _, r := range c.Rows {
@@ -152,13 +152,13 @@ func (c Comparison) figure() *plot.Figure {
 		}
 		rows = append(rows, x)
 	}
-	return plot.Changes("What changed: "+about(c.New)+" against "+about(c.Old),
-		"Each row is one number of the new run over the same of the old one. Left of the line at 0 % it is less, right of it more; "+
-			"an interval that crosses 0 % may be chance. "+betterOnTheRight()+" are better on the right, everything else on the left.",
+	return plot.Changes("Changes: "+runLabel(c.New)+" against "+runLabel(c.Old),
+		"Each row is one number of the new run divided by the same number of the old run. Left of the line at 0 % it decreased, right of it it increased; "+
+			"if the interval crosses 0 %, the change may be chance. "+betterOnTheRight()+" are better on the right, everything else on the left.",
 		rows, 1+c.Limit)
 }
 
-// betterOnTheRight names the metrics of which more is better: "A, b and c".
+// betterOnTheRight lists the metrics for which higher is better: "A, b and c".
 func betterOnTheRight() string {
 	var names []string
 	for _, d := range metrics.All() {

@@ -11,26 +11,26 @@ import (
 	"github.com/zkbench/zkbench/report"
 )
 
-// Unlike returns why two runs cannot be compared: a difference would say something
-// about what they ran on, not about what they ran. Empty where they can.
+// Unlike returns why two runs cannot be compared, because their conditions differ; it is empty
+// if they can.
 //
-// Another host is forgiven where every subject was measured beside a base: then
-// ratios are compared, and the host's speed falls out of them.
+// Different hosts are accepted if every subject was measured together with a base: then ratios
+// are compared, which eliminate the host's speed.
 func Unlike(old, new report.Result) []string {
 	a, b := old.Run.Ensemble, new.Run.Ensemble
-	out := slices.Concat(differ("ensemble", a.Kind, b.Kind),
-		differ("members", strconv.Itoa(a.Members), strconv.Itoa(b.Members)),
-		differ("observers", strconv.Itoa(len(a.Observers)), strconv.Itoa(len(b.Observers))), differ("tick", a.Tick.String(), b.Tick.String()))
-	if !(based(old.Trials) && based(new.Trials)) {
+	out := slices.Concat(difference("ensemble", a.Kind, b.Kind),
+		difference("members", strconv.Itoa(a.Members), strconv.Itoa(b.Members)),
+		difference("observers", strconv.Itoa(len(a.Observers)), strconv.Itoa(len(b.Observers))), difference("tick", a.Tick.String(), b.Tick.String()))
+	if !(allHaveBase(old.Trials) && allHaveBase(new.Trials)) {
 		for _, fact := range []string{"os", "arch", "cpus", "cpu"} {
-			out = append(out, differ("host's "+fact, old.Run.Host[fact], new.Run.Host[fact])...)
+			out = append(out, difference("host's "+fact, old.Run.Host[fact], new.Run.Host[fact])...)
 		}
 	}
 	return append(out, unlikeCells(old.Trials, new.Trials)...)
 }
 
-// based says whether all trials have a base beside them.
-func based(trials []report.Trial) bool {
+// allHaveBase reports whether all trials have a base.
+func allHaveBase(trials []report.Trial) bool {
 	return len(trials) > 0 && !slices.ContainsFunc(trials, func(t report.Trial) bool { return t.Base == "" })
 }
 
@@ -64,18 +64,18 @@ func unlikeParams(old, new report.Trial) []string {
 	maps.Copy(either, b)
 	var out []string
 	for _, k := range slices.Sorted(maps.Keys(either)) {
-		out = append(out, differ(k, a[k], b[k])...)
+		out = append(out, difference(k, a[k], b[k])...)
 	}
 	if len(out) == 0 && old.Phases != "" && new.Phases != "" && old.Phases != new.Phases {
-		out = append(out, "what the phases do, like their rounds, faults and sizes: see scenario.yaml of both runs")
+		out = append(out, "the phases differ, for example in rounds, faults or sizes: see scenario.yaml of both runs")
 	}
 	return out
 }
 
-// differ says in words that a fact changed, or nothing where it did not.
-func differ(what, before, now string) []string {
+// difference describes the change of a fact; it returns nil if there is none.
+func difference(fact, before, now string) []string {
 	if before == now {
 		return nil
 	}
-	return []string{fmt.Sprintf("%s: %s before, %s now", what, cmp.Or(before, "none"), cmp.Or(now, "none"))}
+	return []string{fmt.Sprintf("%s: %s before, %s now", fact, cmp.Or(before, "none"), cmp.Or(now, "none"))}
 }

@@ -13,19 +13,19 @@ import (
 	"github.com/zkbench/zkbench/report/view"
 )
 
-// Sentence says what the comparison came to.
+// Sentence returns the result of the comparison in a sentence.
 func (c Comparison) Sentence() string {
 	switch c.Result {
 	case report.Pass:
-		return fmt.Sprintf("Not worse: no count grew, no guarantee broke, and nothing that decides is more than %s slower.", percent(c.Limit))
+		return fmt.Sprintf("Not worse: no count increased, no guarantee was broken, and no deciding metric is more than %s worse.", percent(c.Limit))
 	case report.Fail:
-		return "Worse: " + c.name(Worse) + "."
+		return "Worse: " + c.listRows(Worse) + "."
 	}
-	s := "Cannot be judged"
-	if name := c.name(Unknown); name != "" {
+	s := "Unknown"
+	if name := c.listRows(Unknown); name != "" {
 		s += ": " + name
 	} else {
-		s += ": the runs have nothing in common that decides"
+		s += ": the runs have no deciding metric in common"
 	}
 	if n := c.More(); n > 0 {
 		s += fmt.Sprintf(". Run both again with --trials %d", n+c.trials())
@@ -33,7 +33,7 @@ func (c Comparison) Sentence() string {
 	return s + "."
 }
 
-// trials is how many trials of each the comparison has at least.
+// trials returns the smallest number of trials of a deciding row.
 func (c Comparison) trials() int {
 	n := math.MaxInt
 	for _, r := range c.Rows {
@@ -47,10 +47,10 @@ func (c Comparison) trials() int {
 	return n
 }
 
-// nameLimit bounds how many rows a sentence names.
+// nameLimit is the largest number of rows in a sentence.
 const nameLimit = 3
 
-func (c Comparison) name(result string) string {
+func (c Comparison) listRows(result string) string {
 	var parts []string
 	hidden := 0
 	for _, r := range c.Rows {
@@ -76,14 +76,14 @@ func (c Comparison) name(result string) string {
 	return strings.Join(parts, "; ")
 }
 
-// View is what there is to say about the comparison: a table a cell.
+// View returns a view of the comparison, with a table per cell.
 func (c Comparison) View() *view.View {
-	v := &view.View{Name: "compare", Page: "compare.html", Asked: fmt.Sprintf("%s against %s.", about(c.New), about(c.Old)), Result: c.Result, Verdict: c.Sentence(), Figures: []*plot.Figure{c.figure()}}
+	v := &view.View{Name: "compare", Page: "compare.html", Asked: fmt.Sprintf("%s against %s.", runLabel(c.New), runLabel(c.Old)), Result: c.Result, Verdict: c.Sentence(), Figures: []*plot.Figure{c.figure()}}
 	if v.Figures[0] == nil {
 		v.Figures = nil
 	}
 	for _, u := range c.Unlike {
-		v.Findings = append(v.Findings, view.Finding{Kind: view.Doubt, Text: "UNLIKE (--force): " + u})
+		v.Findings = append(v.Findings, view.Finding{Kind: view.Doubt, Text: "DIFFERENT CONDITIONS (--force): " + u})
 	}
 	for _, n := range c.Notes {
 		v.Findings = append(v.Findings, view.Finding{Kind: view.Note, Text: n})
@@ -98,36 +98,36 @@ func (c Comparison) View() *view.View {
 		t.Rows = append(t.Rows, r.row())
 	}
 	v.Brief = v.Tables
-	v.Sections = append(sections(v, "What changed"), view.Section{ID: "conditions", Title: "How they were measured", Blocks: []view.Block{{Facts: c.facts()}},
-		Note: "Counts are held to each other exactly. What varies is compared by one value a trial, by its medians; p is the probability that two such runs differ by chance alone (Mann-Whitney U). " +
-			"A/A is what the old run's odd trials differ from its even ones. What is shown only decides nothing."})
+	v.Sections = append(sections(v, "Changes"), view.Section{ID: "conditions", Title: "Conditions", Blocks: []view.Block{{Facts: c.facts()}},
+		Note: "Counts with a formula are compared exactly. Other numbers are compared by their medians, with one value per trial; p is the probability that two equal runs differ this much by chance (Mann-Whitney U). " +
+			"A/A is the difference between the odd and the even trials of the old run. Rows that are \"shown only\" do not affect the result."})
 	return v
 }
 
-// sections are the parts of the page: the plots under a title, and the tables.
-func sections(v *view.View, drawn string) (out []view.Section) {
+// sections returns the parts of the page: the plots under the given title, and the tables.
+func sections(v *view.View, title string) (out []view.Section) {
 	if len(v.Figures) > 0 {
-		out = append(out, view.Section{ID: "drawn", Title: drawn, Blocks: []view.Block{{Figures: v.Figures}}})
+		out = append(out, view.Section{ID: "drawn", Title: title, Blocks: []view.Block{{Figures: v.Figures}}})
 	}
-	numbers := view.Section{ID: "numbers", Title: "In numbers"}
+	numbers := view.Section{ID: "numbers", Title: "Numbers"}
 	for i := range v.Tables {
 		numbers.Blocks = append(numbers.Blocks, view.Block{Table: &v.Tables[i]})
 	}
 	return append(out, numbers)
 }
 
-// facts say where both runs come from.
+// facts describes both runs.
 func (c Comparison) facts() (out []view.Fact) {
 	for _, r := range []struct {
 		name string
 		run  report.Run
 	}{{"old", c.Old}, {"new", c.New}} {
-		out = append(out, view.Fact{Name: r.name, Value: about(r.run)}, view.Fact{Name: r.name + ", repeat with", Value: cmp.Or(r.run.Command, "unknown")})
+		out = append(out, view.Fact{Name: r.name, Value: runLabel(r.run)}, view.Fact{Name: r.name + ", repeat with", Value: cmp.Or(r.run.Command, "unknown")})
 	}
-	return append(out, view.Fact{Name: "let pass", Value: percent(c.Limit) + " slower"})
+	return append(out, view.Fact{Name: "accepted regression", Value: percent(c.Limit)})
 }
 
-// columns are those of the table of a cell, which stands at their head.
+// columns returns the columns of a cell's table; the first head is the name of the cell.
 func columns(cell string) []view.Column {
 	number := func(head string, spare int) view.Column {
 		return view.Column{Head: head, Kind: view.Number, Spare: spare}
@@ -135,7 +135,7 @@ func columns(cell string) []view.Column {
 	return []view.Column{{Head: cell}, number("old", 0), number("new", 0), number("change", 0), number("95 %", 1), number("p", 2), number("A/A", 3), {Head: "result", Kind: view.Status}}
 }
 
-// row is the row in the table of its cell.
+// row returns the table row.
 func (r Row) row() view.Row {
 	status := r.Result
 	switch {
@@ -179,7 +179,7 @@ func (r Row) span() string {
 	return change(*r.Ratio.Low) + " to " + change(*r.Ratio.High)
 }
 
-// p writes the probability and the number of trials behind it.
+// p formats the p-value and the number of trials.
 func (r Row) p() string {
 	if r.P == nil {
 		return ""
@@ -202,7 +202,7 @@ func (r Row) noise() string {
 	return change(*r.Noise)
 }
 
-// change writes a factor as a change: "+9.8 %".
+// change formats a factor as a change: "+9.8 %".
 func change(factor float64) string {
 	p := math.Round((factor-1)*1000) / 10
 	if p == 0 {
@@ -215,7 +215,7 @@ func change(factor float64) string {
 	return s
 }
 
-func about(r report.Run) string {
+func runLabel(r report.Run) string {
 	s := units.Clean(cmp.Or(r.ID, "a run"))
 	if !r.Start.IsZero() {
 		s += " (" + r.Start.UTC().Format("2006-01-02 15:04") + ")"

@@ -1,6 +1,5 @@
-// Package draw turns a run folder into what people and CI systems read: plots,
-// report.html, summary.md, junit.xml and bench.txt. It needs what was concluded from the
-// histories, nothing else; the same folder always gives the same bytes.
+// Package draw writes the reports of a run folder: plots, report.html, summary.md, junit.xml and
+// bench.txt. It needs only the [report.Conclusion]; its output is deterministic.
 package draw
 
 import (
@@ -15,10 +14,9 @@ import (
 	"github.com/zkbench/zkbench/report/view"
 )
 
-// Folder draws the run folder at dir from what was concluded of it, over what was drawn
-// there before, and returns what there is to say about it. A history that is missing or
-// damaged costs its own plots only, and the page says so. The error joins everything that
-// could not be written; the rest is there.
+// Folder writes the reports of the run folder at dir, overwriting earlier ones, and returns their
+// view. A missing or damaged history affects only its own plots, and the page reports it. The
+// error joins all failed writes; the other files are written.
 func Folder(dir string, c report.Conclusion) (*view.View, error) {
 	stories := explain.Failures(c)
 	err := opinions(dir, c, stories)
@@ -26,8 +24,8 @@ func Folder(dir string, c report.Conclusion) (*view.View, error) {
 	return v, errors.Join(err, render.Folder(dir, v))
 }
 
-// opinions asks for a second opinion on every story of two holders at once, and
-// leaves the search's own drawing beside the plots.
+// opinions runs the linearizability search for every story about two holders at the same time,
+// and writes its visualization next to the plots.
 func opinions(dir string, c report.Conclusion, stories []explain.Story) error {
 	var errs []error
 	for i := range stories {
@@ -38,11 +36,11 @@ func opinions(dir string, c report.Conclusion, stories []explain.Story) error {
 		h := c.Histories[s.Trial.Name]
 		o := second.Search(h, s.From, s.To, verdict.Patience(h))
 		if o.Result != report.Fail {
-			continue // what broke was no overlap, or the window was too much for a search
+			continue // the violation is not an overlap, or the window is too large for a search
 		}
 		s.Second = filepath.ToSlash(filepath.Join(report.PlotDir, "linearization-"+s.Trial.Name+".html"))
-		// The search draws ties in another order each time. Its page is made once, so
-		// that a folder that is drawn again stays as it is.
+		// The search orders ties randomly. Its page is written only once, so that rendering a
+		// folder again does not change it.
 		if !report.Holds(dir, s.Second) {
 			page, err := o.Draw()
 			errs = append(errs, err, report.WriteFile(dir, s.Second, page))

@@ -105,7 +105,7 @@ func timelineWorks(p *page) {
 		p.do(chromedp.Click(chromedp.ID(button)))
 		p.waitFor(pixels + ` !== ` + quote(before))
 	}
-	p.says("both held for")
+	p.says("held at the same time for")
 	p.do(chromedp.Focus(chromedp.ID("tl")), chromedp.KeyEvent("0"))
 	p.waitFor(pixels + ` === ` + quote(whole))
 	p.quiet()

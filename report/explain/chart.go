@@ -8,39 +8,39 @@ import (
 	"time"
 )
 
-// Chart is who did what between two instants: a lane for each client, and one for the
-// servers and one for the faults, where there are such.
+// Chart shows the activity between two instants: a lane for each client, one for the servers and
+// one for the faults, if there are any.
 type Chart struct {
 	From, To time.Duration
 	Lanes    []Lane
-	Both     []Bar // times in which two of the lanes held
-	// Stops are the instants at which something happens, in order: time is stretched
-	// around them. Where there are none it is even.
+	Both     []Bar // times during which two clients held
+	// Stops contains the instants of events, in order. The time axis is stretched around them;
+	// without stops it is linear.
 	Stops []time.Duration
 }
 
-// Lane is what one client did, or the servers, or the faults.
+// Lane shows the activity of one client, of the servers, or of the faults.
 type Lane struct {
 	Client int // below 0: Servers or Faults
 	Bars   []Bar
 	Marks  []Mark
 }
 
-// Lanes of those who are no clients. They are the last.
+// Values of Lane.Client for other lanes. These lanes are the last.
 const (
 	Faults  = -1
 	Servers = -2
-	noLane  = -3 // of the observer's events
+	noLane  = -3 // for the observer's events
 )
 
-// Mark is an event in a lane, by its number in the story's list.
+// Mark is an event in a lane, with its number in the story's list.
 type Mark struct {
 	At     time.Duration
 	Number int
 	Proof  bool
 }
 
-// Name is what stands before the lane.
+// Name returns the label of the lane.
 func (l Lane) Name() string {
 	switch l.Client {
 	case Faults:
@@ -51,24 +51,23 @@ func (l Lane) Name() string {
 	return fmt.Sprintf("client %d", l.Client)
 }
 
-// Bar is a time in a lane.
+// Bar is a time range in a lane.
 type Bar struct {
 	From, To time.Duration
 	Kind     string
 }
 
-// The kinds of bar. Of bars at the same time the later kind lies on top.
+// The kinds of bar. If bars overlap, the later kind is on top.
 const (
-	Waited = "waited" // an operation was under way
-	Held   = "held"   // it believed that it held
-	Fault  = "fault"  // a fault was in force
+	Waited = "waited" // an operation was in progress
+	Held   = "held"   // the client believed that it held
+	Fault  = "fault"  // a fault was active
 )
 
-// Kinds are the kinds of bar, from the bottom.
+// Kinds contains the kinds of bar, from bottom to top.
 var Kinds = []string{Waited, Held, Fault}
 
-// Add adds a bar to the lane of the client, or of the faults, as far as it lies within the
-// chart.
+// Add adds a bar, clipped to the chart, to the lane of a client or of the faults.
 func (c *Chart) Add(client int, from, to time.Duration, kind string) {
 	if from > c.To || to < c.From {
 		return
@@ -77,7 +76,7 @@ func (c *Chart) Add(client int, from, to time.Duration, kind string) {
 	l.Bars = append(l.Bars, Bar{max(from, c.From), min(to, c.To), kind})
 }
 
-// lane returns the lane of that client, and makes it where there is none.
+// lane returns the lane of a client, and adds it if there is none.
 func (c *Chart) lane(client int) *Lane {
 	rank := func(client int) uint { return uint(client) } // -1 is the largest
 	i, found := slices.BinarySearchFunc(c.Lanes, client, func(l Lane, client int) int { return cmp.Compare(rank(l.Client), rank(client)) })
@@ -87,9 +86,9 @@ func (c *Chart) lane(client int) *Lane {
 	return &c.Lanes[i]
 }
 
-// Share is how far into the chart an instant is, from 0 to 1. Between two stops time is
-// even; of the room, half is the same between all of them, so that none lie upon each
-// other, and half grows with the root of the time between them.
+// Share returns the position of an instant in the chart, from 0 to 1. Between two stops the axis
+// is linear. Half of the width is distributed equally among the intervals between stops, so that
+// stops do not overlap, and half in proportion to the square root of their duration.
 func (c Chart) Share(t time.Duration) float64 {
 	edges := slices.Concat([]time.Duration{c.From}, c.Stops, []time.Duration{c.To})
 	total, before := 0.0, 0.0
@@ -110,8 +109,8 @@ func (c Chart) Share(t time.Duration) float64 {
 	return 1
 }
 
-// both finds the times in which two lanes held.
-func (c *Chart) both() {
+// findOverlaps finds the times during which two lanes held.
+func (c *Chart) findOverlaps() {
 	var held []Bar
 	for _, l := range c.Lanes {
 		for _, b := range l.Bars {

@@ -30,7 +30,7 @@ func TestChart_bothIsWhereTwoLanesHold(t *testing.T) {
 	c.Add(2, 30, 60, Held)
 	c.Add(3, 60, 90, Held)
 	c.Add(4, 0, 100, Waited)
-	c.both()
+	c.findOverlaps()
 	if len(c.Both) != 1 || c.Both[0].From != 30 || c.Both[0].To != 40 {
 		t.Errorf("two hold from 30 to 40: %+v", c.Both)
 	}

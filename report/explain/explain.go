@@ -1,6 +1,6 @@
-// Package explain explains a failed verdict: which promise was broken, by whom and when,
-// which records of the history prove it, and what the clients, the faults and the
-// requests around it looked like. It reads histories and nothing else.
+// Package explain explains failed verdicts: which promise was broken, by which client and when,
+// which records of the history prove it, and which operations and faults surround it. It reads
+// only histories.
 //
 //	c, err := report.Judge(dir)
 //	for _, s := range explain.Failures(c) {
@@ -21,44 +21,43 @@ import (
 	"github.com/zkbench/zkbench/report/verdict"
 )
 
-// Story is one failed verdict, explained.
+// Story is the explanation of one failed verdict.
 type Story struct {
 	Trial     report.Trial
-	Label     string // names the trial's cell: the subject, and what varies in the run
+	Label     string // of the trial's cell: the subject, and the parameters that vary in the run
 	Guarantee string
 	Promise   verdict.Guarantee
 	Reasons   []string
-	Under     []string // the faults that had just been in force, by name
+	Under     []string // names of the faults that were active last
 	Chart
 	Events  []Event
-	LeftOut int // events that were left out
-	// Second is the page of a second opinion that agrees, relative to the run folder;
-	// empty where none was asked for.
+	LeftOut int // number of omitted events
+	// Second is the page of the linearizability search that agrees, relative to the run folder;
+	// empty if there is none.
 	Second string
 }
 
-// Event is something that happened.
+// Event is an event of a story.
 type Event struct {
 	At     time.Duration
 	Who    string
 	What   string
 	Record int  // 0 for a commit
-	Proof  bool // the verdict cites it
+	Proof  bool // it is evidence of the verdict
 	lane   int  // of the chart
 }
 
 // Limits that keep a story short.
 const (
-	storyLimit  = 60  // in a folder
-	cellLimit   = 400 // in that of an audit
+	storyLimit  = 60  // per folder
+	cellLimit   = 400 // per folder of an audit
 	clientLimit = 4
 	eventLimit  = 16
-	prelude     = 10 * time.Second // how long before the proof a fault may have begun to be part of the story
+	maxLead     = 10 * time.Second // faults that began earlier before the proof are not part of the story
 )
 
-// Failures explains the failed verdicts of a run, the first of each guarantee before the
-// second of any. Of a subject that is broken on purpose it explains those that had to catch
-// it.
+// Failures explains the failed verdicts of a run: the first of each guarantee, then the others.
+// For a deliberately broken subject it explains only the expected violations.
 func Failures(c report.Conclusion) []Story {
 	var stories []Story
 	names := matrix.NamesOf(c.Result.Trials)
@@ -88,15 +87,15 @@ func failed(c report.Conclusion) (all []failure) {
 			}
 			all = append(all, failure{t, v})
 			if t.Step != "" {
-				break // of an audit's cells each has its story
+				break // one story for each cell of an audit
 			}
 		}
 	}
 	return all
 }
 
-// firstOfEach puts the first failure of each guarantee before all others. What is broken on
-// purpose is told apart from what nobody expects, and counts apart.
+// firstOfEach puts the first failure of each guarantee before all others. Expected and unexpected
+// violations count separately.
 func firstOfEach(all []failure) []failure {
 	type kind struct {
 		guarantee string
@@ -116,27 +115,26 @@ func firstOfEach(all []failure) []failure {
 	return append(first, others...)
 }
 
-// Failure explains one failed verdict of a trial. A history that is cut short is explained
-// as far as it goes. The label is that of the trial alone: what varies in its run, only
-// [Failures] knows.
+// Failure explains one failed verdict of a trial, up to the point where its history is damaged.
+// The label is that of the single trial, without the parameters that vary in its run.
 func Failure(h *history.History, t report.Trial, v verdict.Verdict) Story {
 	s := Story{Trial: t, Label: matrix.NamesOf([]report.Trial{t}).Label(t.Cell), Guarantee: v.Guarantee, Reasons: slices.Clone(v.Reasons)}
 	s.Promise, _ = verdict.Find(v.Guarantee)
 	for i, r := range s.Reasons {
 		s.Reasons[i] = units.Reason(r)
 	}
-	proof := v.First // the shortest story has one reason
+	proof := v.First // the records of the first reason suffice
 	if len(proof) == 0 {
 		proof = v.Records
 	}
 	clients := s.locate(h, proof)
-	s.draw(h, clients)
-	s.collect(h, clients, proof)
-	s.mark()
+	s.addBars(h, clients)
+	s.collectEvents(h, clients, proof)
+	s.numberEvents()
 	return s
 }
 
-// readable yields the records of a history up to where it is damaged.
+// readable yields the records of a history up to the first error.
 func readable(h *history.History) iter.Seq[history.Numbered] {
 	return func(yield func(history.Numbered) bool) {
 		for n, err := range h.Records {
@@ -147,7 +145,7 @@ func readable(h *history.History) iter.Seq[history.Numbered] {
 	}
 }
 
-// locate finds the clients in the records that prove a failure, and when it happened.
+// locate finds the clients in the records that prove a failure, and its time range.
 func (s *Story) locate(h *history.History, proof []int) (clients []int) {
 	first := true
 	for n := range readable(h) {
@@ -164,19 +162,19 @@ func (s *Story) locate(h *history.History, proof []int) (clients []int) {
 		s.To, first = max(s.To, to), false
 	}
 	slices.Sort(clients)
-	s.blame(h.Faults, clients)
+	s.findFaults(h.Faults, clients)
 	pad := max((s.To-s.From)/12, 5*time.Millisecond)
 	s.From, s.To = max(s.From-pad, 0), s.To+pad
 	return clients
 }
 
-// underLimit is how many faults a title names.
+// underLimit is the largest number of faults in a title.
 const underLimit = 2
 
-// blame finds the faults that had last been in force, and begins with them: what went
-// before is often why.
-func (s *Story) blame(faults []history.Fault, clients []int) {
-	least := s.From - prelude
+// findFaults finds the faults that were active last, and extends the story to their start, because
+// they are often the cause.
+func (s *Story) findFaults(faults []history.Fault, clients []int) {
+	least := s.From - maxLead
 	for _, f := range slices.Backward(faults) {
 		hit := f.Client < 0 || slices.Contains(clients, f.Client)
 		if !hit || f.Start > s.To || max(f.End, f.Start) < least || slices.Contains(s.Under, f.Fault) {
@@ -190,11 +188,11 @@ func (s *Story) blame(faults []history.Fault, clients []int) {
 	}
 }
 
-// span is the time that a record speaks of, and the client; -1 for none.
+// span returns the time range and the client of a record; the client is -1 for none.
 func span(n history.Numbered) (from, to time.Duration, client int) {
 	switch r := n.Record.(type) {
 	case *history.Sample:
-		if r.Op == history.Acquire { // a long wait would push all else together
+		if r.Op == history.Acquire { // a long wait would compress everything else
 			return r.Return, r.Return, r.Client
 		}
 		return r.Call, r.Return, r.Client
@@ -216,16 +214,16 @@ func span(n history.Numbered) (from, to time.Duration, client int) {
 	return n.Time(), n.Time(), -1
 }
 
-// draw fills the lanes: what the clients did, who else held, and the faults.
-func (s *Story) draw(h *history.History, clients []int) {
-	drawn := map[int]bool{}
+// addBars adds the bars: the operations of the clients, other holders, and the faults.
+func (s *Story) addBars(h *history.History, clients []int) {
+	added := map[int]bool{}
 	bar := func(client int, from, to time.Duration, kind string) {
 		other := len(clients) > 0 && !slices.Contains(clients, client)
 		if client < 0 || other && (kind != Held || len(clients) > 1) || from > s.To || to < s.From {
 			return
 		}
-		if drawn[client] || len(drawn) < clientLimit {
-			drawn[client] = true
+		if added[client] || len(added) < clientLimit {
+			added[client] = true
 			s.Add(client, from, to, kind)
 		}
 	}
@@ -244,16 +242,16 @@ func (s *Story) draw(h *history.History, clients []int) {
 	}
 }
 
-// collect fills the events.
-func (s *Story) collect(h *history.History, clients, proof []int) {
+// collectEvents adds the events.
+func (s *Story) collectEvents(h *history.History, clients, proof []int) {
 	c := commits{clients: map[int64]int{}}
 	for n := range readable(h) {
 		if c.add(n.Record) {
 			continue
 		}
-		s.Events = append(s.Events, c.known(n, s.Chart, clients)...)
+		s.Events = append(s.Events, c.visible(n, s.Chart, clients)...)
 		proves := slices.Contains(proof, n.N)
-		if !proves && !s.belongs(n, clients) {
+		if !proves && !s.isRelevant(n, clients) {
 			continue
 		}
 		if e, ok := eventOf(n); ok {
@@ -264,8 +262,8 @@ func (s *Story) collect(h *history.History, clients, proof []int) {
 	s.shorten()
 }
 
-// mark numbers the events in the lanes of the chart. A single event needs none.
-func (s *Story) mark() {
+// numberEvents numbers the events in the lanes of the chart. A single event needs no chart.
+func (s *Story) numberEvents() {
 	if len(s.Events) < 2 {
 		s.Lanes = nil
 		return
@@ -283,12 +281,12 @@ func (s *Story) mark() {
 		}
 	}
 	if s.Guarantee == verdict.MutualExclusion {
-		s.both()
+		s.findOverlaps()
 	}
 }
 
-// belongs says whether a record that proves nothing is part of the story.
-func (s *Story) belongs(n history.Numbered, clients []int) bool {
+// isRelevant reports whether a record that is not evidence is part of the story.
+func (s *Story) isRelevant(n history.Numbered, clients []int) bool {
 	from, to, client := span(n)
 	if from > s.To || to < s.From {
 		return false
@@ -297,8 +295,8 @@ func (s *Story) belongs(n history.Numbered, clients []int) bool {
 	return fault || len(clients) == 0 || slices.Contains(clients, client)
 }
 
-// shorten orders the events, and leaves out those that prove nothing and are furthest from
-// what does.
+// shorten orders the events, and drops events that are not evidence, the furthest from the
+// evidence first.
 func (s *Story) shorten() {
 	slices.SortStableFunc(s.Events, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
 	var proofs []time.Duration
@@ -322,7 +320,7 @@ func (s *Story) shorten() {
 	}
 }
 
-// distance is how far an instant is from the nearest of others; 0 where there are none.
+// distance returns the time between an instant and the nearest of others; 0 if there are none.
 func distance(at time.Duration, others []time.Duration) time.Duration {
 	var least time.Duration
 	for i, o := range others {

@@ -122,7 +122,7 @@ func TestFailure_ofTwoHolders(t *testing.T) {
 		t.Errorf("client 1 held to 300ms, client 2 from 200ms: %+v, %+v", a, b)
 	}
 	i = slices.IndexFunc(s.Events, func(e Event) bool { return e.Record == 6 })
-	if e := s.Events[i]; !e.Proof || e.Who != "client 2" || e.What != "is granted: token 6 by node n-1 of session 0x2; it had asked at 0.120 s" {
+	if e := s.Events[i]; !e.Proof || e.Who != "client 2" || e.What != "is granted token 6 by node n-1 of session 0x2; acquire was called at 0.120 s" {
 		t.Errorf("the second grant: %+v", e)
 	}
 	if slices.ContainsFunc(s.Events, func(e Event) bool { return e.Who == "client 3" }) {
@@ -160,7 +160,7 @@ func TestFailure_namesFaultsAndCommits(t *testing.T) {
 		t.Errorf("under %q, from %v", s.Under, s.From)
 	}
 	i := slices.IndexFunc(s.Events, func(e Event) bool { return e.Who == "servers" })
-	if i < 0 || s.Events[i].At != 200*time.Millisecond || s.Events[i].What != "had committed 0x6: node n-2 is made by session 0x2 of client 2" {
+	if i < 0 || s.Events[i].At != 200*time.Millisecond || s.Events[i].What != "had committed 0x6: node n-2 was created by session 0x2 of client 2" {
 		t.Errorf("the commit is not told at the grant that knows of it: %+v", s.Events)
 	}
 }

@@ -9,21 +9,21 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// eventOf puts a record into words; ok is false for records that are no part of a story.
+// eventOf describes a record. ok is false for records that are never part of a story.
 func eventOf(n history.Numbered) (e Event, ok bool) {
 	e.Record, e.At, e.Who, e.lane = n.N, n.Time(), "observer", noLane
 	switch r := n.Record.(type) {
 	case *history.Sample:
-		e.What = sample(r)
+		e.What = describeSample(r)
 		if r.Op == history.Release {
 			e.At = r.Call
 		}
 	case *history.Window:
-		e.At, e.Who, e.What, e.lane = r.Start, "fault", window(r), Faults
+		e.At, e.Who, e.What, e.lane = r.Start, "fault", describeWindow(r), Faults
 	case *history.Session:
-		e.What = session(r)
+		e.What = describeSession(r)
 	default:
-		e.What = observation(n.Record)
+		e.What = describeObservation(n.Record)
 	}
 	if _, _, client := span(n); client >= 0 && e.Who != "fault" {
 		e.Who, e.lane = fmt.Sprintf("client %d", client), client
@@ -31,7 +31,7 @@ func eventOf(n history.Numbered) (e Event, ok bool) {
 	return e, e.What != ""
 }
 
-func sample(s *history.Sample) string {
+func describeSample(s *history.Sample) string {
 	how := map[history.Outcome]string{history.Failed: "without success", history.Unknown: "with an unknown outcome"}[s.Outcome]
 	why := ""
 	if s.Err != "" {
@@ -39,30 +39,30 @@ func sample(s *history.Sample) string {
 	}
 	switch {
 	case s.Op == history.Acquire && s.Outcome == history.OK && s.Token == 0 && s.Path == "":
-		return fmt.Sprintf("is granted, and names no token and no node, nor does the wire show one of session %#x; it had asked at %s", uint64(s.Session), units.Moment(s.Call))
+		return fmt.Sprintf("is granted without a token or a node, and the wire shows no node of session %#x; acquire was called at %s", uint64(s.Session), units.Moment(s.Call))
 	case s.Op == history.Acquire && s.Outcome == history.OK:
-		return fmt.Sprintf("is granted: token %s by node %s of session %#x; it had asked at %s", units.Zxid(s.Token), last(s.Path), uint64(s.Session), units.Moment(s.Call))
+		return fmt.Sprintf("is granted token %s by node %s of session %#x; acquire was called at %s", units.Zxid(s.Token), lastElement(s.Path), uint64(s.Session), units.Moment(s.Call))
 	case s.Op == history.Acquire:
-		return fmt.Sprintf("asked at %s, %s%s", units.Moment(s.Call), how, why)
+		return fmt.Sprintf("called acquire at %s, %s%s", units.Moment(s.Call), how, why)
 	case s.Op == history.Release && s.Outcome == history.OK:
-		return fmt.Sprintf("lets go of token %s", units.Zxid(s.Token))
+		return fmt.Sprintf("releases token %s", units.Zxid(s.Token))
 	case s.Op == history.Release:
-		return fmt.Sprintf("lets go of token %s, %s%s", units.Zxid(s.Token), how, why)
+		return fmt.Sprintf("releases token %s, %s%s", units.Zxid(s.Token), how, why)
 	case s.Op == history.Write && s.Outcome == history.OK:
-		return fmt.Sprintf("writes to the protected resource under token %s, which makes version %d", units.Zxid(s.Token), s.Version)
+		return fmt.Sprintf("writes to the protected resource with token %s; the new version is %d", units.Zxid(s.Token), s.Version)
 	case s.Op == history.Write:
-		return fmt.Sprintf("writes to the protected resource under token %s, %s%s", units.Zxid(s.Token), how, why)
+		return fmt.Sprintf("writes to the protected resource with token %s, %s%s", units.Zxid(s.Token), how, why)
 	case s.Op == history.Effect && s.Outcome == history.OK:
-		return fmt.Sprintf("writes to a node that nothing fences, under token %s: it went through", units.Zxid(s.Token))
+		return fmt.Sprintf("writes to an unfenced node with token %s: accepted", units.Zxid(s.Token))
 	case s.Op == history.Effect:
-		return fmt.Sprintf("writes to a node that nothing fences, under token %s, %s%s", units.Zxid(s.Token), how, why)
+		return fmt.Sprintf("writes to an unfenced node with token %s, %s%s", units.Zxid(s.Token), how, why)
 	case s.Outcome == history.OK:
 		return fmt.Sprintf("%ss item %q", s.Op, s.Item)
 	}
 	return strings.TrimSpace(fmt.Sprintf("%ss %q, %s%s", s.Op, s.Item, how, why))
 }
 
-func window(w *history.Window) string {
+func describeWindow(w *history.Window) string {
 	s := fmt.Sprintf("%s for %s", history.Struck(w.Fault, w.Target), max(w.End-w.Start, 0).Round(time.Millisecond))
 	if w.Proof != "" {
 		return s + ": " + w.Proof
@@ -70,106 +70,104 @@ func window(w *history.Window) string {
 	return s + ", without proof: " + w.Err
 }
 
-func session(r *history.Session) string {
+func describeSession(r *history.Session) string {
 	switch r.Event {
 	case history.Opened:
 		return fmt.Sprintf("has session %#x on the wire, with a timeout of %v", uint64(r.Session), r.Timeout)
 	case history.Closed:
 		return fmt.Sprintf("closes session %#x", uint64(r.Session))
 	case history.Suspended:
-		return fmt.Sprintf("learns that the connection is gone: token %s is suspended", units.Zxid(r.Token))
+		return fmt.Sprintf("is notified that the connection was lost: token %s is suspended", units.Zxid(r.Token))
 	case history.Restored:
-		return restored(r)
+		return describeRestored(r)
 	case history.Lost:
-		return fmt.Sprintf("learns that token %s is lost", units.Zxid(r.Token))
+		return fmt.Sprintf("is notified that token %s is lost", units.Zxid(r.Token))
 	case history.Expired:
-		return fmt.Sprintf("hears from the servers that session %#x is gone", uint64(r.Session))
+		return fmt.Sprintf("is notified by the servers that session %#x expired", uint64(r.Session))
 	}
 	return string(r.Event)
 }
 
-// restored is the client's word: which session it has, the wire shows. A client that was
-// told that its grant is lost has no token left to restore.
-func restored(r *history.Session) string {
+// describeRestored describes what the client reports; only the wire shows which session it has. A client
+// that was notified of the loss of its grant has no token to restore.
+func describeRestored(r *history.Session) string {
 	if r.Token == 0 {
-		return "says that it is connected with the same session again; it holds nothing"
+		return "reports that it reconnected with the same session; it holds nothing"
 	}
-	return fmt.Sprintf("says that it is connected with the same session again, and that token %s is restored", units.Zxid(r.Token))
+	return fmt.Sprintf("reports that it reconnected with the same session, and that token %s is restored", units.Zxid(r.Token))
 }
 
-// observation puts into words what was seen.
-func observation(r history.Record) string {
+func describeObservation(r history.Record) string {
 	switch r := r.(type) {
 	case *history.ClaimCheck:
 		if r.Token == 0 {
-			return fmt.Sprintf("holds by node %s: the observer finds none there", last(r.Path))
+			return fmt.Sprintf("holds by node %s: the observer found no such node", lastElement(r.Path))
 		}
-		return fmt.Sprintf("holds by node %s: the observer sees that its owner is session %#x, its czxid %s, %d older nodes are before it", last(r.Path), uint64(r.Session), units.Zxid(r.Token), r.Ahead)
+		return fmt.Sprintf("holds by node %s: the observer found owner session %#x, czxid %s, and %d older nodes before it", lastElement(r.Path), uint64(r.Session), units.Zxid(r.Token), r.Ahead)
 	case *history.Snapshot:
-		return snapshot(r)
+		return describeSnapshot(r)
 	case *history.Effort:
-		return fmt.Sprintf("made %d requests for %d calls; %d notifications and %d connections were the only causes", r.Requests, r.Calls, r.Notifications, r.Connections)
+		return fmt.Sprintf("made %d requests for %d calls; the only other causes were %d notifications and %d connections", r.Requests, r.Calls, r.Notifications, r.Connections)
 	case *history.Paused:
-		told := "was told by " + r.By + " at " + units.Moment(r.Told)
+		notification := "was notified by " + r.By + " at " + units.Moment(r.Told)
 		if r.By == "" {
-			told = "was never told that it holds no more"
+			notification = "was never notified that it no longer holds"
 		}
-		return fmt.Sprintf("its process stood still from %s to %s; client %d was granted at %s; it %s", units.Moment(r.Stopped), units.Moment(r.Resumed), r.Next, units.Moment(r.Granted), told)
+		return fmt.Sprintf("its process was paused from %s to %s; client %d was granted at %s; it %s", units.Moment(r.Stopped), units.Moment(r.Resumed), r.Next, units.Moment(r.Granted), notification)
 	case *history.Holds:
 		if r.Holds {
-			return "answers that it holds"
+			return "replies that it holds"
 		}
-		return "answers that it does not hold"
+		return "replies that it does not hold"
 	case *history.Emptied:
-		return "sees the queue empty"
+		return "found the queue empty"
 	case *history.Joined:
 		return "joined"
 	case *history.Leaving:
 		return strings.TrimSpace("leaving " + r.How)
 	case *history.Warning:
-		return fmt.Sprintf("the observer warns: %d stand, %d should", r.Standing, r.Below)
+		return fmt.Sprintf("the observer warns: %d nodes in line, %d expected", r.Standing, r.Below)
 	case *history.Traffic:
-		expected := "no formula says how many"
+		expected := "there is no formula"
 		if r.ExpectedNotifications != nil {
-			expected = fmt.Sprintf("the formula says %d", *r.ExpectedNotifications)
+			expected = fmt.Sprintf("the formula predicts %d", *r.ExpectedNotifications)
 		}
 		return fmt.Sprintf("counted %d notifications in %d %ss; %s", r.Notifications, r.Count, r.Of, expected)
 	}
 	return ""
 }
 
-// snapshot lists what stood in the line or in the queue, and who waited.
-func snapshot(s *history.Snapshot) string {
+// describeSnapshot lists the nodes or items in the line or queue, and the waiting clients.
+func describeSnapshot(s *history.Snapshot) string {
 	var parts []string
 	for i, n := range s.Nodes {
 		if i == 3 {
 			parts = append(parts, fmt.Sprintf("%d more", len(s.Nodes)-i))
 			break
 		}
-		whose := "a session of nobody here"
+		whose := "a session of no client"
 		if n.Client >= 0 {
-			whose = fmt.Sprintf("client %d, session %#x lives", n.Client, uint64(n.Session))
+			whose = fmt.Sprintf("client %d, whose session %#x is alive", n.Client, uint64(n.Session))
 		}
-		parts = append(parts, fmt.Sprintf("node %s (czxid %s) of %s", last(n.Path), units.Zxid(n.Token), whose))
+		parts = append(parts, fmt.Sprintf("node %s (czxid %s) of %s", lastElement(n.Path), units.Zxid(n.Token), whose))
 	}
 	if len(s.Items) > 0 {
-		parts = append(parts, fmt.Sprintf("%d items, the first %s", len(s.Items), last(s.Items[0].Path)))
+		parts = append(parts, fmt.Sprintf("%d items, the first %s", len(s.Items), lastElement(s.Items[0].Path)))
 	}
 	for _, w := range s.Waiters {
 		watches := ""
 		if w.Watches != nil {
-			watches = fmt.Sprintf(", %d watches that a change in the line can fire, %d others", *w.Watches, w.Others)
+			watches = fmt.Sprintf(", %d watches that a change in the line can trigger, %d others", *w.Watches, w.Others)
 		}
 		if w.Behind {
-			watches += "; its member had not caught up"
+			watches += "; its member lagged behind"
 		}
 		parts = append(parts, fmt.Sprintf("client %d waited (%d requests and notifications%s)", w.Client, w.Moved, watches))
 	}
 	if len(parts) == 0 {
 		parts = append(parts, "nothing")
 	}
-	return fmt.Sprintf("from %s on, all the time: %s", units.Moment(s.Asked), strings.Join(parts, "; "))
+	return fmt.Sprintf("continuously since %s: %s", units.Moment(s.Asked), strings.Join(parts, "; "))
 }
 
-// last is the last element of a path.
-func last(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
+func lastElement(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }

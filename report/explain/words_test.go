@@ -17,13 +17,13 @@ func TestEventOf_saysWhoSaysSo(t *testing.T) {
 		{"a session, by the wire", &history.Session{Event: history.Opened, Client: 1, Session: 0x65, Timeout: 4 * time.Second},
 			"has session 0x65 on the wire, with a timeout of 4s"},
 		{"a grant restored, by the client", &history.Session{Event: history.Restored, Client: 1, Session: 0x65, Token: 5},
-			"says that it is connected with the same session again, and that token 5 is restored"},
+			"reports that it reconnected with the same session, and that token 5 is restored"},
 		{"the same after the loss, when nothing is left to restore", &history.Session{Event: history.Restored, Client: 1, Session: 0x66},
-			"says that it is connected with the same session again; it holds nothing"},
+			"reports that it reconnected with the same session; it holds nothing"},
 		{"a grant without a token", &history.Sample{Op: history.Acquire, Client: 1, Session: 0x65, Call: 120 * time.Millisecond, Return: time.Second, Outcome: history.OK},
-			"is granted, and names no token and no node, nor does the wire show one of session 0x65; it had asked at 0.120 s"},
+			"is granted without a token or a node, and the wire shows no node of session 0x65; acquire was called at 0.120 s"},
 		{"a grant with one", &history.Sample{Op: history.Acquire, Client: 1, Session: 0x65, Token: 5, Path: "/l/n-1", Call: 120 * time.Millisecond, Return: time.Second, Outcome: history.OK},
-			"is granted: token 5 by node n-1 of session 0x65; it had asked at 0.120 s"},
+			"is granted token 5 by node n-1 of session 0x65; acquire was called at 0.120 s"},
 	} {
 		t.Run(row.about, func(t *testing.T) {
 			if e, ok := eventOf(history.Numbered{N: 1, Record: row.record}); !ok || e.Who != "client 1" || e.What != row.want {

@@ -1,6 +1,6 @@
-// Package matrix sorts the trials of a run into what is compared: scenarios,
-// and in each the series of trials that differ only in their number of clients. What
-// was provoked in different ways is never one series.
+// Package matrix groups the trials of a run for comparison: by scenario, and within a scenario
+// into series of trials that differ only in their number of clients. Trials with different
+// provocations are never in one series.
 package matrix
 
 import (
@@ -15,15 +15,15 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// Scenario is all trials of one scenario.
+// Scenario contains all trials of one scenario.
 type Scenario struct {
 	Name   string
 	Series []Series // ordered by label
 	Counts []int    // every client count that was run, ascending
 }
 
-// Noun is what the clients of a trial are: sessions, where most of them have no more than
-// that.
+// Noun returns the noun for the clients of a trial: "session" if most of them only connect, else
+// "contender".
 func Noun(t report.Trial) string {
 	if t.Metrics[metrics.ConnectAll].Value != nil {
 		return "session"
@@ -31,7 +31,7 @@ func Noun(t report.Trial) string {
 	return "contender"
 }
 
-// Noun is what the clients of the scenario are.
+// Noun returns the noun for the clients of the scenario.
 func (s Scenario) Noun() string {
 	for _, x := range s.Series {
 		for _, t := range x.Trials {
@@ -43,19 +43,20 @@ func (s Scenario) Noun() string {
 	return "contender"
 }
 
-// Count is a number of clients, and what they are.
+// Count is a number of clients with their noun.
 type Count struct {
 	N    int
 	Noun string
 }
 
-// String is the count in words: "50 contenders".
+// String returns the count with its noun: "50 contenders".
 func (c Count) String() string { return units.Plural(c.N, c.Noun) }
 
-// Count is a number of the scenario's clients.
+// Count returns a number of clients with the scenario's noun.
 func (s Scenario) Count(n int) Count { return Count{n, s.Noun()} }
 
-// Series is the trials that share a subject, parameters and provocation, by client count.
+// Series contains the trials that share a subject, parameters and provocation, ordered by number
+// of clients.
 type Series struct {
 	Label   string // the subject, and what distinguishes it within the scenario
 	Subject string
@@ -63,24 +64,24 @@ type Series struct {
 	Trials  []report.Trial
 }
 
-// paramVersion names the version of ZooKeeper, in trials of runs that have several. It is in
-// every label: an upgrade has one trial, and it is the first thing to know about it.
+// paramVersion is the parameter with the version of ZooKeeper, in runs with several versions. It
+// is part of every label, even if there is only one trial, as in an upgrade.
 const paramVersion = "version"
 
-// paramProvocation is how a label names what was done to a subject in a zoo. It counts
-// like a parameter that varies: two provocations are two cells, whatever else is equal.
+// paramProvocation is the name of the provocation in labels. It always distinguishes cells, like
+// a parameter that varies.
 const paramProvocation = "provocation"
 
-// paramCell is how a label names the cell of an audit.
+// paramCell is the name of an audit's cell in labels.
 const paramCell = "cell"
 
 // Param is one parameter of a trial.
 type Param struct{ Name, Value string }
 
-// notCells are parameters that distinguish repetitions, not cells of the matrix.
-var notCells = []string{"clients", "subject", "seed", "repeat"}
+// ignoredParams contains parameters that do not distinguish cells of the matrix.
+var ignoredParams = []string{"clients", "subject", "seed", "repeat"}
 
-// Of sorts trials into scenarios, in the order in which those were run.
+// Of groups trials by scenario, in the order in which these were run.
 func Of(trials []report.Trial) []Scenario {
 	var out []Scenario
 	for _, t := range trials {
@@ -118,7 +119,6 @@ func scenario(name string, trials []report.Trial) Scenario {
 	return s
 }
 
-// label names a series for people.
 func label(subject string, params []Param) string {
 	s := units.Clean(subject)
 	for _, p := range params {
@@ -131,13 +131,13 @@ func label(subject string, params []Param) string {
 	return s
 }
 
-// At returns the trials of the series with that many clients.
+// At returns the trials of the series with the given number of clients.
 func (s Series) At(clients int) []report.Trial {
 	return slices.DeleteFunc(slices.Clone(s.Trials), func(t report.Trial) bool { return t.Clients != clients })
 }
 
-// Common returns the largest client count that every series has, or the largest
-// of all when they share none.
+// Common returns the largest number of clients that every series has, or the largest of all if
+// there is no common one.
 func (s Scenario) Common() int {
 	for _, n := range slices.Backward(s.Counts) {
 		if !slices.ContainsFunc(s.Series, func(x Series) bool { return len(x.At(n)) == 0 }) {
@@ -150,12 +150,12 @@ func (s Scenario) Common() int {
 	return s.Counts[len(s.Counts)-1]
 }
 
-// varying lists the parameters whose values differ among trials, by name.
+// varying returns the names of the parameters whose values differ among trials, sorted.
 func varying(trials []report.Trial) []string {
 	var keys []string
 	for _, t := range trials {
 		for k := range t.Params {
-			if !slices.Contains(keys, k) && !slices.Contains(notCells, k) {
+			if !slices.Contains(keys, k) && !slices.Contains(ignoredParams, k) {
 				keys = append(keys, k)
 			}
 		}
@@ -167,7 +167,7 @@ func varying(trials []report.Trial) []string {
 	return keys
 }
 
-// pick returns what distinguishes a cell: its values of the keys, and its provocation.
+// pick returns the parameters that distinguish a cell: its values of the keys, and its provocation.
 func pick(c history.Cell, keys []string) []Param {
 	var out []Param
 	for _, k := range keys {
@@ -184,9 +184,8 @@ func pick(c history.Cell, keys []string) []Param {
 	return out
 }
 
-// Median returns what read finds in the trials, at its median (the lower of two
-// middle ones, so that it is always a value that was measured). It is false when
-// no trial has the value.
+// Median returns the median of read over the trials: the lower of two middle values, so that it
+// is always a measured value. It returns false if no trial has the value.
 func Median(trials []report.Trial, read func(report.Trial) *float64) (float64, bool) {
 	var found []float64
 	for _, t := range trials {
@@ -197,8 +196,8 @@ func Median(trials []report.Trial, read func(report.Trial) *float64) (float64, b
 	return stats.Middle(found)
 }
 
-// Cells returns one trial for each client count of the series: the trial itself, or
-// where it was repeated all repetitions as one (see [Merge]).
+// Cells returns one trial for each number of clients of the series. Repetitions are merged (see
+// [Merge]).
 func (s Series) Cells() []report.Trial {
 	var out []report.Trial
 	for i := 0; i < len(s.Trials); {
@@ -209,7 +208,7 @@ func (s Series) Cells() []report.Trial {
 	return out
 }
 
-// Merged returns the scenario with one trial a cell (see [Merge]).
+// Merged returns the scenario with one trial per cell (see [Merge]).
 func (s Scenario) Merged() Scenario {
 	s.Series = slices.Clone(s.Series)
 	for i, x := range s.Series {
@@ -218,12 +217,12 @@ func (s Scenario) Merged() Scenario {
 	return s
 }
 
-// Names gives the trials of a run their names: each is called as [Of] calls its
-// series. It holds the parameters that vary, by scenario.
+// Names provides the labels of a run's cells, which are the labels of their series. It contains
+// the parameters that vary, by scenario.
 type Names map[string][]string
 
-// NamesOf returns the names for the trials of a run. All of them are needed: what
-// varies is not to be seen in one.
+// NamesOf returns the names for the trials of a run. It needs all trials to find the parameters
+// that vary.
 func NamesOf(trials []report.Trial) Names {
 	byScenario := map[string][]report.Trial{}
 	for _, t := range trials {
@@ -236,5 +235,5 @@ func NamesOf(trials []report.Trial) Names {
 	return n
 }
 
-// Label is the label of the series that the cell belongs to.
+// Label returns the label of the cell's series.
 func (n Names) Label(c history.Cell) string { return label(c.Subject, pick(c, n[c.Scenario])) }

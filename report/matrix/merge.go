@@ -10,12 +10,11 @@ import (
 	"github.com/zkbench/zkbench/report/verdict"
 )
 
-// Merge makes one trial of the repetitions of a cell, for people to read. Each
-// number is the median of the trials' own, never a quantile of all operations
-// together: operations of one trial are not independent. Counts are summed, extremes
-// are those of all. A guarantee or a threshold is as good as in its worst trial. It
-// bears the name of the worst trial, or of the first, so that history and plots of
-// that one can be found. One trial stays as it is.
+// Merge combines the repetitions of a cell into one trial for display. Each number is the median
+// over the trials, never a quantile of all operations, because operations of one trial are not
+// independent. Counts are summed; minimum and maximum are over all trials. A guarantee or
+// threshold has its worst result. The name is that of the worst trial, or of the first, so that
+// its history and plots can be found. A single trial is returned unchanged.
 func Merge(trials []report.Trial) report.Trial {
 	if len(trials) == 0 {
 		return report.Trial{}
@@ -80,7 +79,7 @@ func mergeMetric(trials []report.Trial, name string) report.Metric {
 			field string
 			of    **float64
 		}{{"p90", &out.P90}, {"p99", &out.P99}, {"p999", &out.P999}} {
-			if m.TooFew(q.field) { // a median of quantiles that one trial cannot support is none
+			if m.TooFew(q.field) { // one trial has too few samples for the quantile
 				*q.of = nil
 			}
 		}
@@ -94,7 +93,7 @@ func mergeVerdicts(trials []report.Trial) []report.Verdict {
 		for _, v := range t.Verdicts {
 			v.Reasons = slices.Clone(v.Reasons)
 			for i, reason := range v.Reasons {
-				v.Reasons[i] = prefix(t, reason)
+				v.Reasons[i] = withTrial(t, reason)
 			}
 			i := slices.IndexFunc(out, func(o report.Verdict) bool { return o.Guarantee == v.Guarantee })
 			switch {
@@ -123,34 +122,34 @@ func mergeThresholds(trials []report.Trial) []report.Threshold {
 	return out
 }
 
-// measuredLimit bounds the trials that a threshold which did not hold names.
+// measuredLimit is the largest number of trials in the text of a threshold that did not hold.
 const measuredLimit = 5
 
-// mergeThreshold returns the worst, with what was measured in each trial that has it.
+// mergeThreshold returns the worst result, with the measured values of the trials that have it.
 func mergeThreshold(trials []report.Trial, expr string) report.Threshold {
 	var worst report.Threshold
 	var measured []string
-	held := 0
+	count := 0
 	for _, t := range trials {
 		for _, h := range t.Thresholds {
 			if h.Expr != expr {
 				continue
 			}
-			held++
-			if held == 1 || verdict.Severity(h.Result) > verdict.Severity(worst.Result) {
+			count++
+			if count == 1 || verdict.Severity(h.Result) > verdict.Severity(worst.Result) {
 				worst, measured = h, nil
 			}
 			if h.Result == worst.Result {
-				measured = append(measured, cmp.Or(h.Measured, "nothing")+in(t))
+				measured = append(measured, cmp.Or(h.Measured, "nothing")+trialSuffix(t))
 			}
 		}
 	}
 	switch {
-	case held == 1:
-	case worst.Result == report.Pass && held == 2:
-		worst.Measured += " (as the other)"
+	case count == 1:
+	case worst.Result == report.Pass && count == 2:
+		worst.Measured += " (passed in the other trial too)"
 	case worst.Result == report.Pass:
-		worst.Measured += fmt.Sprintf(" (as the other %d)", held-1)
+		worst.Measured += fmt.Sprintf(" (passed in the other %d trials too)", count-1)
 	default:
 		if more := len(measured) - measuredLimit; more > 0 {
 			measured = append(measured[:measuredLimit], fmt.Sprintf("%d more", more))
@@ -160,15 +159,15 @@ func mergeThreshold(trials []report.Trial, expr string) report.Threshold {
 	return worst
 }
 
-// in says which repetition it was, after what was measured in it.
-func in(t report.Trial) string {
+// trialSuffix returns the repetition as a suffix.
+func trialSuffix(t report.Trial) string {
 	if n := t.Repetition; n > 0 {
 		return fmt.Sprintf(" in trial %d", n)
 	}
 	return ""
 }
 
-func prefix(t report.Trial, s string) string {
+func withTrial(t report.Trial, s string) string {
 	if n := t.Repetition; n > 0 {
 		return fmt.Sprintf("trial %d: %s", n, s)
 	}

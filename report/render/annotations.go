@@ -8,11 +8,11 @@ import (
 	"github.com/zkbench/zkbench/report/view"
 )
 
-// annotationLimit bounds the annotations of a kind: GitHub shows ten and drops the rest.
+// annotationLimit is the largest number of annotations of a kind: GitHub shows ten.
 const annotationLimit = 10
 
-// Annotations lists what did not pass as GitHub workflow commands, one a line: an error
-// for what was broken, a warning for what could not be judged.
+// Annotations returns GitHub workflow commands for the findings that did not pass: an error for
+// each broken check, and a warning for each unknown one.
 func Annotations(v *view.View) []string {
 	data := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
 	property := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")

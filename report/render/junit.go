@@ -11,7 +11,7 @@ import (
 	"github.com/zkbench/zkbench/report/view"
 )
 
-// The parts of a JUnit file that CI systems agree on.
+// The parts of a JUnit file that all CI systems support.
 type (
 	junitRun struct {
 		XMLName xml.Name `xml:"testsuites"`
@@ -33,22 +33,22 @@ type (
 		Skipped  int `xml:"skipped,attr"`
 	}
 	junitCase struct {
-		Class   string      `xml:"classname,attr"`
-		Name    string      `xml:"name,attr"`
-		Failure *junitWords `xml:"failure"`
-		Error   *junitWords `xml:"error"`
-		Skipped *junitWords `xml:"skipped"`
+		Class   string     `xml:"classname,attr"`
+		Name    string     `xml:"name,attr"`
+		Failure *junitText `xml:"failure"`
+		Error   *junitText `xml:"error"`
+		Skipped *junitText `xml:"skipped"`
 	}
-	junitWords struct {
+	junitText struct {
 		Message string `xml:"message,attr"`
 		Text    string `xml:",chardata"`
 	}
 )
 
-// JUnit has a suite for each cell, and in it a case for each check. A broken one is a
-// failure. An unknown one is an error, not skipped: CI systems show skipped in green, and
-// unknown is never a pass. Skipped is a fault that this machine cannot inject, and what is
-// not promised or not judged.
+// JUnit has a suite for each cell, with a case for each check. A broken check is a failure. An
+// unknown check is an error, not skipped, because CI systems show skipped cases in green, and
+// unknown never counts as pass. Faults that this machine cannot inject, and guarantees that are
+// not promised or not judged, are skipped.
 var _ = register(report.JUnitFile, func(w io.Writer, v *view.View) error {
 	out := junitRun{Name: "zkbench " + units.Clean(v.Name), Time: fmt.Sprintf("%.3f", v.Run.Elapsed.Seconds())}
 	for _, suite := range v.Suites {
@@ -74,27 +74,27 @@ var _ = register(report.JUnitFile, func(w io.Writer, v *view.View) error {
 
 func junitCaseOf(class string, c view.Check) junitCase {
 	k := junitCase{Class: strings.ReplaceAll(units.Clean(class), " ", "_"), Name: units.Clean(c.What)}
-	said := words(strings.Join(c.Reasons, "\n"))
+	text := newJUnitText(strings.Join(c.Reasons, "\n"))
 	switch c.Result {
 	case report.Pass:
 	case report.Fail:
-		k.Failure = said
+		k.Failure = text
 	case view.Skipped:
-		k.Skipped = said
+		k.Skipped = text
 	case report.NotPromised, report.NotJudged:
-		k.Skipped = words(c.Result + ": " + strings.Join(c.Reasons, "\n"))
+		k.Skipped = newJUnitText(c.Result + ": " + strings.Join(c.Reasons, "\n"))
 	default:
-		k.Error = words(c.Result + ": " + strings.Join(c.Reasons, "\n"))
+		k.Error = newJUnitText(c.Result + ": " + strings.Join(c.Reasons, "\n"))
 	}
 	return k
 }
 
-func words(s string) *junitWords {
+func newJUnitText(s string) *junitText {
 	lines := strings.Split(s, "\n")
 	for i := range lines {
 		lines[i] = units.Clean(lines[i])
 	}
-	return &junitWords{Message: units.Short(lines[0], 200), Text: strings.Join(lines, "\n")}
+	return &junitText{Message: units.Short(lines[0], 200), Text: strings.Join(lines, "\n")}
 }
 
 func (n *junitCounts) count(k junitCase) {

@@ -13,10 +13,10 @@ import (
 	"github.com/zkbench/zkbench/report/view"
 )
 
-// runes are how a terminal shows the kinds of bar.
+// runes maps the kinds of bar to characters for a terminal.
 var runes = map[string]rune{explain.Held: '█', explain.Waited: '·', explain.Fault: '╳'}
 
-// writeLanes draws the lanes of a chart in characters, and what they stand for below.
+// writeLanes draws the lanes of a chart in characters, with a legend.
 func writeLanes(b *strings.Builder, c explain.Chart, marks []view.Mark, width int) {
 	const label = 12
 	cols := width - label - 2
@@ -33,7 +33,7 @@ func writeLanes(b *strings.Builder, c explain.Chart, marks []view.Mark, width in
 				row[i] = runes[bar.Kind]
 			}
 		}
-		for _, m := range l.Marks { // over the bars: what happened is in the list, by number
+		for _, m := range l.Marks { // the numbers refer to the list of events
 			digits := []rune(strconv.Itoa(m.Number))
 			copy(row[min(column(m.At), cols-len(digits)):], digits)
 		}
@@ -49,21 +49,21 @@ func writeLanes(b *strings.Builder, c explain.Chart, marks []view.Mark, width in
 }
 
 const (
-	laneWidth  = 1000 // of the drawing, with laneLabel of it for the names
+	laneWidth  = 1000 // of the drawing, including laneLabel for the names
 	laneLabel  = 90
 	laneHeight = 34
 	markRadius = 10
-	stopWidth  = 62 // of a time below the lanes
+	stopWidth  = 62 // of a time label below the lanes
 )
 
-// lanes draws the same as SVG, to be coloured by the style sheet.
+// lanes draws a chart as SVG; the style sheet sets the colors.
 func lanes(c explain.Chart) template.HTML {
 	if len(c.Lanes) == 0 {
 		return ""
 	}
 	var b strings.Builder
 	bottom := laneHeight * len(c.Lanes)
-	fmt.Fprintf(&b, `<svg class="lanes" viewBox="0 0 %d %d" role="img" aria-label="From %s to %s, a lane each for %s">`,
+	fmt.Fprintf(&b, `<svg class="lanes" viewBox="0 0 %d %d" role="img" aria-label="From %s to %s, one lane each for %s">`,
 		laneWidth, bottom+26, units.Moment(c.From), units.Moment(c.To), units.List(laneNames(c)))
 	x := func(t time.Duration) float64 {
 		return laneLabel + markRadius + c.Share(t)*(laneWidth-laneLabel-2*markRadius)
@@ -104,8 +104,8 @@ func laneNames(c explain.Chart) (out []string) {
 	return out
 }
 
-// writeMarks draws the events of a lane: each its number, in a circle, beside the one before
-// it where they are at the same time.
+// writeMarks draws the events of a lane as numbers in circles, next to each other if their times
+// are equal.
 func writeMarks(b *strings.Builder, l explain.Lane, y int, x func(time.Duration) float64) {
 	free := 0.0
 	for _, m := range l.Marks {
@@ -119,8 +119,8 @@ func writeMarks(b *strings.Builder, l explain.Lane, y int, x func(time.Duration)
 	}
 }
 
-// writeStops writes below the lanes when it begins and ends, and the instants between for
-// which there is room.
+// writeStops writes the start and the end of the chart below the lanes, and the stops between
+// them for which there is room.
 func writeStops(b *strings.Builder, c explain.Chart, y int, x func(time.Duration) float64) {
 	write := func(t time.Duration, at float64, place string) {
 		fmt.Fprintf(b, `<text x="%.1f" y="%d" class="time %s">%s</text>`, at, y, place, units.Moment(t))
@@ -136,7 +136,7 @@ func writeStops(b *strings.Builder, c explain.Chart, y int, x func(time.Duration
 	write(c.To, laneWidth, "end")
 }
 
-// fromBottom lists the bars of a lane as they lie upon each other.
+// fromBottom returns the bars of a lane in drawing order.
 func fromBottom(l explain.Lane) []explain.Bar {
 	return slices.SortedStableFunc(slices.Values(l.Bars), func(a, b explain.Bar) int {
 		return slices.Index(explain.Kinds, a.Kind) - slices.Index(explain.Kinds, b.Kind)

@@ -13,10 +13,10 @@ import (
 
 var _ = register(report.SummaryFile, Markdown)
 
-// markdownReasons bounds the list of what did not pass, so that a comment stays a comment.
+// markdownReasons is the largest number of listed checks that did not pass.
 const markdownReasons = 20
 
-// Markdown writes a summary that is short enough for a comment on a pull request.
+// Markdown writes a summary for a comment on a pull request.
 func Markdown(w io.Writer, v *view.View) error {
 	var b strings.Builder
 	mark := cmp.Or(map[string]string{report.Pass: "✅", report.Fail: "❌"}[v.Result], "❔")
@@ -60,7 +60,7 @@ func Markdown(w io.Writer, v *view.View) error {
 	return err
 }
 
-// MarkdownTable writes a table, and what explains it.
+// MarkdownTable writes a table with its legend.
 func MarkdownTable(b *strings.Builder, t view.Table) {
 	line := func(cells []string) {
 		for _, c := range cells {
@@ -68,7 +68,7 @@ func MarkdownTable(b *strings.Builder, t view.Table) {
 		}
 		fmt.Fprint(b, "|\n")
 	}
-	t, legend := shortened(t)
+	t, legend := withShortHeads(t)
 	var heads []string
 	rule := ""
 	for _, c := range t.Columns {

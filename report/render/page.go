@@ -29,15 +29,15 @@ var (
 	timelineJS string
 )
 
-// figureBytes is how much of the plots' SVG the page has room for, to stay below 1 MB.
+// figureBytes is the largest total size of the plots' SVG, so that the page stays below 1 MB.
 const figureBytes = 500_000
 
 var _ = register(report.PageFile, Page)
 
-// Page writes one file that needs no network and no server. Its content security policy
-// allows only what is written in it. That of a view that stands alone links to no other file.
+// Page writes a self-contained HTML page. Its content security policy allows only its own style
+// sheet and script. If the view is Alone, the page links to no other file.
 func Page(w io.Writer, v *view.View) error {
-	p := page{View: v, CSS: template.CSS(pageCSS + darkCSS()), Script: template.JS(pageJS), room: figureBytes}
+	p := page{View: v, CSS: template.CSS(pageCSS + darkCSS()), Script: template.JS(pageJS), remaining: figureBytes}
 	p.First, p.Rest = v.Ranked()
 	if err := p.timelines(); err != nil {
 		return err
@@ -49,14 +49,13 @@ func Page(w io.Writer, v *view.View) error {
 	t := template.Must(template.New("page").Funcs(template.FuncMap{
 		"clean": units.Clean, "mark": mark, "class": class, "paragraphs": paragraphs, "capital": units.Capital, "outcome": outcomeOf, "scrolling": statusFirst, "lanes": lanes, "link": link, "figure": p.figure,
 	}).Parse(pageHTML))
-	// Which plots there is no room for is known when the others are written.
 	if err := t.Execute(w, &p); err != nil {
 		return fmt.Errorf("%s: %w", v.Page, err)
 	}
 	return nil
 }
 
-// page is what the template reads.
+// page is the data of the template.
 type page struct {
 	*view.View
 	Policy string
@@ -66,23 +65,23 @@ type page struct {
 	First  []view.Finding
 	Rest   []view.Finding // folded
 
-	room, leftOut int
+	remaining, leftOut int
 }
 
 // drawing is a plot as the page shows it.
 type drawing struct {
 	*plot.Figure
-	SVG  template.HTML // package plot escapes what it writes
-	Path string        // of its files beside the page, without their ending; "" where there are none
+	SVG  template.HTML // escaped by package plot
+	Path string        // relative path of its files without extension; "" if there are none
 }
 
-// figure returns the plot while there is room for it.
+// figure returns the plot, or nil if there is no room for it.
 func (p *page) figure(f *plot.Figure) (*drawing, error) {
 	svg, err := f.SVG()
 	if err != nil {
 		return nil, err
 	}
-	if p.room -= len(svg); p.room < 0 {
+	if p.remaining -= len(svg); p.remaining < 0 {
 		p.leftOut++
 		return nil, nil
 	}
@@ -93,7 +92,7 @@ func (p *page) figure(f *plot.Figure) (*drawing, error) {
 	return d, nil
 }
 
-// LeftOut says how many plots there was no room for, once the others are written.
+// LeftOut returns a note about omitted plots. The template must call it after all calls of figure.
 func (p *page) LeftOut() string {
 	if p.Alone {
 		return ""
@@ -101,8 +100,7 @@ func (p *page) LeftOut() string {
 	return view.LeftOut(p.leftOut)
 }
 
-// statusFirst moves the status to the front: at the far end of a table that scrolls, a
-// failure would be out of sight.
+// statusFirst moves the status to the front, so that it is visible in tables that scroll.
 func statusFirst(t view.Table) view.Table {
 	var status, others []int
 	for i, c := range t.Columns {
@@ -115,7 +113,7 @@ func statusFirst(t view.Table) view.Table {
 	return t.Pick(append(status, others...))
 }
 
-// link is the id of what explains the i-th cell of a row; "" where nothing does.
+// link returns the id of the explanation of the i-th cell of a row; "" if there is none.
 func link(r view.Row, i int) string {
 	if r.Links == nil {
 		return ""
@@ -123,7 +121,7 @@ func link(r view.Row, i int) string {
 	return r.Links[i]
 }
 
-// class is the style of a cell.
+// class returns the CSS class of a cell.
 func class(c view.Column, r view.Row) string {
 	switch c.Kind {
 	case view.Number:
@@ -138,7 +136,6 @@ func class(c view.Column, r view.Row) string {
 	return ""
 }
 
-// paragraphs writes the lines of a cell.
 func paragraphs(s string) template.HTML {
 	lines := strings.Split(s, "\n")
 	for i := range lines {
@@ -150,7 +147,7 @@ func paragraphs(s string) template.HTML {
 	return template.HTML("<p>" + strings.Join(lines, "</p><p>") + "</p>")
 }
 
-// darkCSS recolours the plots by the colours that they are drawn in.
+// darkCSS returns rules that replace the colors of the plots in dark mode.
 func darkCSS() string {
 	var b strings.Builder
 	b.WriteString("@media screen and (prefers-color-scheme: dark) {\n")
@@ -161,8 +158,8 @@ func darkCSS() string {
 	return b.String()
 }
 
-// policy allows the one style sheet and the one script of the page, by their hashes, and
-// nothing else: no network, no other script, no form.
+// policy returns a content security policy that allows only the style sheet and the script of
+// the page, by their hashes.
 func policy(css, script string) string {
 	hash := func(s string) string {
 		sum := sha256.Sum256([]byte(s))
@@ -171,12 +168,12 @@ func policy(css, script string) string {
 	return fmt.Sprintf("default-src 'none'; style-src %s; script-src %s; img-src data:; base-uri 'none'; form-action 'none'", hash(css), hash(script))
 }
 
-// glyphs are what the page shows for a mark of a matrix, and the classes that colour it.
+// glyphs maps the marks of a matrix to characters and CSS classes.
 var glyphs = map[string][2]string{
 	view.MarkPass: {"✓", "pass"}, view.MarkFail: {"✗", "fail"}, view.MarkUnknown: {"?", "unknown"}, view.MarkNone: {"–", "none"}, view.MarkIdle: {"·", "none"},
 }
 
-// outcome is a mark of a matrix, and what it stands for there.
+// outcome is a mark of a matrix and its meaning.
 type outcome struct{ Class, Glyph, Words string }
 
 func outcomeOf(t view.Table, mark string) outcome {

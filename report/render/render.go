@@ -1,13 +1,12 @@
-// Package render writes a view: as the page, as plots, as the summary on a terminal and
-// in a comment on a pull request, and in the formats that CI systems and benchstat read.
-// A renderer computes nothing, and has no sentences of its own: it writes what the
-// [view.View] says.
+// Package render writes a [view.View] as a page, as plots, as a summary for a terminal or a
+// comment on a pull request, and in the formats of CI systems and benchstat. Renderers compute
+// nothing and add no sentences.
 //
 //	v := view.Of(view.Input{Result: r})
 //	err := render.Terminal(os.Stdout, v, render.Term{Width: 80})
 //
-// A file of a run folder is one entry in this package's registry. To add one takes a file
-// here, for instance trials.csv.go:
+// Each file of a run folder is one entry in this package's registry. To add one, add a source
+// file, for instance trials.csv.go:
 //
 //	var _ = register("trials.csv", func(w io.Writer, v *view.View) error {
 //		out := csv.NewWriter(w)
@@ -20,7 +19,7 @@
 //		return out.Error()
 //	})
 //
-// and the file's approved content beside those in testdata, of which a test makes sure.
+// and a golden file in testdata, which a test requires.
 package render
 
 import (
@@ -42,29 +41,29 @@ import (
 // renderer writes a view.
 type renderer func(io.Writer, *view.View) error
 
-// files are the files of a run folder, by name.
+// files contains the renderers of a run folder's files, by name.
 var files = map[string]renderer{}
 
-// register adds a file to every run folder. It returns the renderer, to be assigned.
+// register adds a file to every run folder. It returns the renderer, so that it can be called in
+// the initialization of a variable.
 func register(name string, r renderer) renderer {
 	files[name] = r
 	report.Rendered(name)
 	return r
 }
 
-// Folder writes every file that people and CI systems read into the run folder, over
-// what was written there before, and removes former plots. The error joins everything
-// that could not be written; the rest is there.
+// Folder writes all report files into the run folder, overwriting earlier ones, and removes
+// earlier plots. The error joins all failed writes; the other files are written.
 func Folder(dir string, v *view.View) error {
-	errs := []error{Figures(dir, report.PlotDir, v.Figures), sweep(dir, v.Figures)}
+	errs := []error{Figures(dir, report.PlotDir, v.Figures), removeOldPlots(dir, v.Figures)}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		errs = append(errs, write(dir, name, func(w io.Writer) error { return files[name](w, v) }))
 	}
 	return errors.Join(errs...)
 }
 
-// Figures writes each figure as SVG and PNG, and its numbers as CSV, into the folder called name below dir, which it
-// makes.
+// Figures writes each figure as SVG and PNG, and its numbers as CSV, into the folder name below
+// dir, which it creates.
 func Figures(dir, name string, figures []*plot.Figure) error {
 	errs := make([]error, len(figures))
 	var g errgroup.Group
@@ -76,7 +75,7 @@ func Figures(dir, name string, figures []*plot.Figure) error {
 			return nil
 		})
 	}
-	_ = g.Wait() // the errors are in errs: one plot must not stop the others
+	_ = g.Wait() // the errors are in errs, so that one failure does not stop the others
 	return errors.Join(errs...)
 }
 
@@ -90,8 +89,8 @@ func bytesOf(draw func() ([]byte, error)) func(io.Writer) error {
 	}
 }
 
-// sweep removes the plots of a former drawing.
-func sweep(dir string, figures []*plot.Figure) error {
+// removeOldPlots removes plots that were written earlier.
+func removeOldPlots(dir string, figures []*plot.Figure) error {
 	kept := map[string]bool{}
 	for _, f := range figures {
 		kept[f.Name+".svg"], kept[f.Name+".png"], kept[f.Name+".csv"] = true, true, true

@@ -13,18 +13,18 @@ import (
 	"github.com/zkbench/zkbench/report/view"
 )
 
-// Term says what the terminal can do.
+// Term describes the terminal.
 type Term struct {
 	Width int  // columns; 0 means 100
-	Color bool // ANSI colours are understood
+	Color bool // it supports ANSI colors
 }
 
-// screen is how many lines there are on a terminal's screen; the prompt takes one more.
+// screen is the number of available lines on a terminal, not counting the prompt.
 const screen = 23
 
-// Terminal writes for a person at a terminal: the stories that are asked for, then one screen
-// with the verdict last, where the prompt is. What matters most stands on it; of what there
-// is no room for it says how much there is, and where.
+// Terminal writes a summary for a terminal: the first v.Shown stories, then one screen with the
+// verdict last, next to the prompt. If there is no room for all findings, it states how many were
+// omitted and where they are.
 func Terminal(w io.Writer, v *view.View, term Term) error {
 	if term.Width <= 0 {
 		term.Width = 100
@@ -35,44 +35,44 @@ func Terminal(w io.Writer, v *view.View, term Term) error {
 		fmt.Fprintln(&b)
 	}
 	verdict := wrap(v.Verdict, "", term.Width)
-	said := sentences(v, term.Width)
+	all := sentences(v, term.Width)
 	rest := v.More
-	if n := len(said); n > 0 {
-		rest = append([]string{moreSaid(n, v.Page)}, rest...) // as long as it gets
+	if n := len(all); n > 0 {
+		rest = append([]string{moreText(n, v.Page)}, rest...) // the longest variant
 	}
-	room := screen - term.lines(verdict+"\n") - term.lines(more(rest, term.Width)) - 1
-	least := term.lines(strings.Join(said[:min(fewSaid, len(said))], ""))
-	head := brief(v, term, room-least)
+	available := screen - term.lines(verdict+"\n") - term.lines(joinMore(rest, term.Width)) - 1
+	least := term.lines(strings.Join(all[:min(minSentences, len(all))], ""))
+	head := brief(v, term, available-least)
 	var card strings.Builder
 	if t := v.BriefScorecard(); t != nil {
 		fmt.Fprintln(&card)
 		writeTable(&card, *t, term)
 	}
-	if room-term.lines(head)-term.lines(card.String()) < least {
-		card.Reset() // the tables say what was broken, too
+	if available-term.lines(head)-term.lines(card.String()) < least {
+		card.Reset() // the tables show what was broken too
 	}
 	head += card.String()
-	shown, left := term.fitting(said, max(room-term.lines(head), least))
+	shown, left := term.takeFitting(all, max(available-term.lines(head), least))
 	b.WriteString(head + "\n" + shown)
 	if rest = v.More; left > 0 {
-		rest = append([]string{moreSaid(left, v.Page)}, rest...)
+		rest = append([]string{moreText(left, v.Page)}, rest...)
 	}
-	b.WriteString(more(rest, term.Width))
+	b.WriteString(joinMore(rest, term.Width))
 	fmt.Fprintln(&b, paint(verdict, v.Result, term))
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
 const (
-	askedLines  = 2 // of what was asked
-	saidLines   = 2 // of one sentence
-	whyUnplayed = 6 // of why a trial was not played
-	fullRows    = 9 // of a table that has to lose some, at first
-	fewSaid     = 1 // sentence that is worth more than the scorecard
+	summaryLines    = 2 // lines for the scenarios
+	sentenceLines   = 2 // lines for one sentence
+	incompleteLines = 6 // lines for the reason why a trial did not complete
+	fullRows        = 9 // first limit for the rows of a table that has to be shortened
+	minSentences    = 1 // sentences that take precedence over the scorecard
 )
 
-// sentences are what there is to say, what matters most first: of a run that did not pass
-// that is why.
+// sentences returns the headlines and findings, the most important first: why the run did not
+// pass.
 func sentences(v *view.View, width int) (out []string) {
 	var numbers, wrong, others []string
 	for _, h := range v.Headlines {
@@ -83,9 +83,9 @@ func sentences(v *view.View, width int) (out []string) {
 	first, rest := v.Ranked()
 	for _, f := range slices.Concat(first, rest) {
 		if f.Kind == view.Broken || f.Kind == view.Open || f.Kind == view.Doubt {
-			lines := saidLines
+			lines := sentenceLines
 			if f.Text == verdict.Played {
-				lines = whyUnplayed
+				lines = incompleteLines
 			}
 			wrong = append(wrong, clip(wrap(f.String(), "  ", width), lines, width)+"\n")
 		} else {
@@ -93,17 +93,17 @@ func sentences(v *view.View, width int) (out []string) {
 		}
 	}
 	for _, s := range slices.Concat(numbers, others) {
-		out = append(out, clip(wrap(s, "  ", width), saidLines, width)+"\n")
+		out = append(out, clip(wrap(s, "  ", width), sentenceLines, width)+"\n")
 	}
 	return append(wrong, out...)
 }
 
-// brief is what was asked, and the tables that answer it. Where they are to fit on a screen
-// and do not, they lose rows, but for a matrix, which is the answer.
+// brief returns the scenarios and the tables. If v.Screen is set and they exceed room, it drops
+// rows, except from a matrix.
 func brief(v *view.View, term Term, room int) string {
 	for rows := math.MaxInt; ; rows = min(rows, fullRows) - 1 {
 		var b strings.Builder
-		fmt.Fprintln(&b, clip(wrap(v.Asked, "", term.Width), askedLines, term.Width))
+		fmt.Fprintln(&b, clip(wrap(v.Asked, "", term.Width), summaryLines, term.Width))
 		for _, t := range v.Brief {
 			if len(t.Marks) == 0 {
 				t = t.Shortest(rows)
@@ -117,8 +117,8 @@ func brief(v *view.View, term Term, room int) string {
 	}
 }
 
-// fitting are the first sentences that fit into so many lines, and how many are left out.
-func (t Term) fitting(all []string, room int) (shown string, left int) {
+// takeFitting returns the first sentences that fit into room lines, and the number of the others.
+func (t Term) takeFitting(all []string, room int) (shown string, left int) {
 	n := 0
 	for ; n < len(all) && t.lines(shown+all[n]) <= room; n++ {
 		shown += all[n]
@@ -126,17 +126,15 @@ func (t Term) fitting(all []string, room int) (shown string, left int) {
 	return shown, len(all) - n
 }
 
-func moreSaid(n int, page string) string { return fmt.Sprintf("%d more in %s.", n, page) }
+func moreText(n int, page string) string { return fmt.Sprintf("%d more in %s.", n, page) }
 
-// more says where the rest is.
-func more(all []string, width int) string {
+func joinMore(all []string, width int) string {
 	if len(all) == 0 {
 		return ""
 	}
 	return wrap(strings.Join(all, " "), "  ", width) + "\n"
 }
 
-// clip keeps the first lines.
 func clip(s string, lines, width int) string {
 	all := strings.Split(s, "\n")
 	if len(all) <= lines {
@@ -146,7 +144,7 @@ func clip(s string, lines, width int) string {
 	return strings.Join(append(all[:lines-1:lines-1], last), "\n")
 }
 
-// lines counts the lines that a text takes on the screen.
+// lines returns the number of screen lines of a text.
 func (t Term) lines(s string) (n int) {
 	for line := range strings.Lines(s) {
 		n += max(1, (utf8.RuneCountInString(strings.TrimRight(line, "\n"))+t.Width-1)/t.Width)
@@ -154,10 +152,9 @@ func (t Term) lines(s string) (n int) {
 	return n
 }
 
-// writeStory explains a failed verdict.
 func writeStory(b *strings.Builder, s view.Story, width int) {
 	fmt.Fprintln(b, wrap(s.Title, "", width))
-	fmt.Fprintln(b, wrap("  The promise: "+s.Promise.Promise, "  ", width))
+	fmt.Fprintln(b, wrap("  Promise: "+s.Promise.Promise, "  ", width))
 	fmt.Fprintln(b, wrap("  Here: "+s.Here, "  ", width))
 	for _, f := range s.Says {
 		fmt.Fprintln(b, wrap("  "+f.Name+": "+f.Value, "  ", width))
@@ -178,8 +175,8 @@ func writeStory(b *strings.Builder, s view.Story, width int) {
 	if s.More != "" {
 		fmt.Fprintf(b, "  %s\n", s.More)
 	}
-	fmt.Fprintf(b, "  * proves it; all records: %s\n", s.Proof)
+	fmt.Fprintf(b, "  * proves the violation; all records: %s\n", s.Proof)
 	if s.Again != "" {
-		fmt.Fprintf(b, "  to play it again: %s\n", s.Again)
+		fmt.Fprintf(b, "  to run it again: %s\n", s.Again)
 	}
 }

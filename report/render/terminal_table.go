@@ -11,9 +11,9 @@ import (
 	"github.com/zkbench/zkbench/report/view"
 )
 
-// writeTable leaves out columns until the table fits.
+// writeTable writes a table, and omits columns until it fits.
 func writeTable(b *strings.Builder, t view.Table, term Term) {
-	t, legend := shortened(t)
+	t, legend := withShortHeads(t)
 	for tableWidth(t) > term.Width {
 		drop := -1
 		keep := make([]int, len(t.Columns))
@@ -40,7 +40,7 @@ func writeTable(b *strings.Builder, t view.Table, term Term) {
 	}
 	for _, r := range t.Rows {
 		result := r.Result
-		if result == report.Pass { // stays plain, so that the others stand out
+		if result == report.Pass { // not colored, so that the others are noticeable
 			result = ""
 		}
 		fmt.Fprintln(b, paint(line(func(i int) string { return units.Clean(r.Cells[i]) }), result, term))
@@ -54,8 +54,8 @@ func writeTable(b *strings.Builder, t view.Table, term Term) {
 	}
 }
 
-// shortened returns the table with its short heads, and what explains it then.
-func shortened(t view.Table) (view.Table, []string) {
+// withShortHeads returns the table with its short heads, and the lines of its legend.
+func withShortHeads(t view.Table) (view.Table, []string) {
 	t.Columns = slices.Clone(t.Columns)
 	for i, c := range t.Columns {
 		if c.Short != "" {
@@ -70,8 +70,8 @@ func shortened(t view.Table) (view.Table, []string) {
 	return t, slices.DeleteFunc(legend, func(s string) bool { return s == "" })
 }
 
-// statusWidth is what the status may take before it counts against the others: its text
-// may run over the edge, a number may not.
+// statusWidth is the width of the status column that counts when columns are omitted: its text
+// may exceed the line, numbers may not.
 const statusWidth = 24
 
 func columnWidth(t view.Table, i int) int {

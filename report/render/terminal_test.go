@@ -158,7 +158,7 @@ func TestTerminal_storyFits(t *testing.T) {
 				t.Errorf("%d columns of %d: %s", n, width, line)
 			}
 		}
-		for _, want := range []string{"was broken by", "The promise: ", "Here: ", "█ believes that it holds", " * 1 ", "zstdcat history/" + trial.Name} {
+		for _, want := range []string{"was broken by", "Promise: ", "Here: ", "█ believes that it holds", " * 1 ", "zstdcat history/" + trial.Name} {
 			if !strings.Contains(b.String(), want) {
 				t.Errorf("at width %d the story does not say %q:\n%s", width, want, &b)
 			}

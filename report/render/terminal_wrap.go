@@ -24,14 +24,14 @@ func paint(s, result string, term Term) string {
 	return "\x1b[" + code + "m" + s + "\x1b[0m"
 }
 
-// wrap breaks text at spaces into lines of at most width characters; every line but the
-// first is indented. Spaces that stand together stay together.
+// wrap breaks text at spaces into lines of at most width characters; every line except the
+// first is indented. It keeps consecutive spaces.
 func wrap(s, indent string, width int) string {
 	return fill(strings.Split(units.Clean(s), " "), indent, width)
 }
 
-// wrapPairs is wrap for a legend, whose pairs of a sign and what it stands for have commas
-// between them. It breaks a pair only where that is longer than a line.
+// wrapPairs is like wrap for a legend with comma-separated pairs of a sign and its meaning. It
+// breaks a pair only if it is longer than a line.
 func wrapPairs(legend, indent string, width int) string {
 	var parts []string
 	pairs := strings.Split(units.Clean(legend), ", ")
@@ -48,8 +48,6 @@ func wrapPairs(legend, indent string, width int) string {
 	return fill(parts, indent, width)
 }
 
-// fill puts words into lines of at most width characters; every line but the first is
-// indented.
 func fill(words []string, indent string, width int) string {
 	var b strings.Builder
 	used := 0

@@ -39,13 +39,13 @@ type stand struct {
 	Left   bool   `json:"left"`
 }
 
-// timelines packs the timelines into the page.
+// timelines encodes the timelines as data of the page.
 func (p *page) timelines() error {
 	var all []timeline
 	for _, s := range p.Sections {
 		for _, block := range s.Blocks {
 			for _, t := range block.Timelines {
-				all = append(all, packed(t))
+				all = append(all, encodeTimeline(t))
 			}
 		}
 	}
@@ -60,7 +60,7 @@ func (p *page) timelines() error {
 	return nil
 }
 
-func packed(t view.Timeline) timeline {
+func encodeTimeline(t view.Timeline) timeline {
 	us := time.Duration.Microseconds
 	out := timeline{Title: t.Title, Says: t.Says, From: us(t.From), To: us(t.To), Held: [][3]int64{}, Overlaps: [][5]int64{}, Windows: []window{}, Stands: []stand{}, Gaps: [][2]int64{}}
 	for _, b := range t.Held {

@@ -1,6 +1,6 @@
 "use strict";
-// What the page does without a timeline: it opens what is folded around the place that a
-// link leads to, shows a plot as large as the window, and unfolds all for a printer.
+// The page without a timeline: expands the elements around the target of a link, enlarges plots,
+// and expands everything for printing.
 (() => {
   function reveal() {
     const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));

@@ -1,7 +1,7 @@
 "use strict";
-// The timeline of holders: draws the bars of one trial on a canvas, moves and
-// zooms over them, and names what is under the pointer. All data stands in the
-// page; nothing is fetched. Times are microseconds of the run.
+// The timeline of holders: draws the bars of one trial on a canvas, with panning, zooming and
+// descriptions of the bars under the pointer. All data is in the page; nothing is fetched. Times
+// are in microseconds since the start of the run.
 (() => {
   const trials = JSON.parse(document.getElementById("tl-data").textContent);
   const canvas = document.getElementById("tl");
@@ -27,7 +27,7 @@
   function choose(i) {
     trial = trials[i];
     const clients = [...new Set(trial.held.map((h) => h[0]).concat(trial.stands.map((s) => s.client)))].sort((a, b) => a - b);
-    if (trial.gaps.length) clients.push("nobody");
+    if (trial.gaps.length) clients.push("none");
     rows = new Map(clients.map((c, n) => [c, n]));
     left = trial.gaps.length ? 56 : 44;
     rowHeight = clients.length > 60 ? 7 : clients.length > 25 ? 11 : 18;
@@ -104,12 +104,12 @@
       for (const c of [a, b]) if (rows.has(c)) bar(from, to, rowY(c) + 1, rowHeight - 2, 3);
     }
     ctx.fillStyle = color("alarm");
-    for (const [from, to] of trial.gaps) bar(from, to, rowY("nobody") + 1, rowHeight - 2, 2);
+    for (const [from, to] of trial.gaps) bar(from, to, rowY("none") + 1, rowHeight - 2, 2);
     for (const s of trial.stands) if (s.left) cross(toX(s.to), rowY(s.client) + rowHeight / 2);
     axis(height);
   }
 
-  // cross marks where a candidate was made to leave.
+  // cross marks the time at which a candidate had to leave.
   function cross(x, y) {
     if (x < left || x > width()) return;
     ctx.strokeStyle = color("ink");
@@ -126,7 +126,7 @@
     const words = [];
     const n = Math.floor((y - top) / rowHeight);
     for (const [a, b, from, to, exposure] of trial.overlaps) {
-      if (hit(from, to)) words.push("clients " + a + " and " + b + " both held for " + time(to - from) + " at " + moment(from) + (exposure ? " (exposure)" : ""));
+      if (hit(from, to)) words.push("clients " + a + " and " + b + " held at the same time for " + time(to - from) + " at " + moment(from) + (exposure ? " (exposure)" : ""));
     }
     for (const [client, from, to] of trial.held) {
       if (rows.get(client) === n && hit(from, to)) {
@@ -135,10 +135,10 @@
       }
     }
     for (const s of trial.stands) {
-      if (rows.get(s.client) === n && hit(s.from, s.to)) words.push("client " + s.client + " stood in line until " + moment(s.to) + (s.left ? ", when it was made to leave" : "") + " (" + s.phase + ")");
+      if (rows.get(s.client) === n && hit(s.from, s.to)) words.push("client " + s.client + " waited in line until " + moment(s.to) + (s.left ? ", when it had to leave" : "") + " (" + s.phase + ")");
     }
     for (const [from, to] of trial.gaps) {
-      if (hit(from, to)) words.push("nobody led for " + time(to - from) + ", from " + moment(from));
+      if (hit(from, to)) words.push("no leader for " + time(to - from) + ", from " + moment(from));
     }
     for (const w of trial.windows) {
       if (hit(w.from, w.to)) words.push(w.fault + " on " + w.target + (w.proven ? "" : " (no proof of effect)") + ", for " + time(w.to - w.from));
