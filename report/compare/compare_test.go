@@ -96,12 +96,12 @@ func TestRuns(t *testing.T) {
 				m.Unit = "ms"
 				new.Trials[i].Metrics[metrics.HandoffLatency] = m
 			}
-		}, report.Unknown, `unit "ns" before, and is "ms" now`},
+		}, report.Unknown, `unit "ns" before, "ms" now`},
 		{"nor is one in a single trial", 10, 1, 0.01, func(new *report.Result) {
 			m := new.Trials[3].Metrics[metrics.FanoutRequests]
 			m.Unit = "1"
 			new.Trials[3].Metrics[metrics.FanoutRequests] = m
-		}, report.Unknown, `unit "1/handoff" before, and is "1" and "1/handoff" now`},
+		}, report.Unknown, `unit "1/handoff" before, "1" and "1/handoff" now`},
 		{"what is no longer measured is not a pass", 10, 1, 0.01, func(new *report.Result) {
 			for i := range new.Trials {
 				delete(new.Trials[i].Metrics, metrics.HandoffLatency)
