@@ -50,11 +50,11 @@ type Run struct {
 
 // Incident is a known bug of a released library that the run reproduces.
 type Incident struct {
-	About   string `json:"about"`           // what happened
+	About   string `json:"about"`           // the failure
 	Thread  string `json:"thread"`          // URL of the published report
 	Version string `json:"version"`         // of the library, like kazoo 2.8.0
 	Cause   string `json:"cause"`           // the lines of code that cause it
-	Tried   string `json:"tried,omitempty"` // what was tried if it does not reproduce
+	Tried   string `json:"tried,omitempty"` // the attempts, if it does not reproduce
 }
 
 // LeftOut is an optional fault of a built-in scenario that could not be injected on this
@@ -65,7 +65,7 @@ type LeftOut struct {
 	Why   string `json:"why"`   // why it could not be injected
 }
 
-// Ensemble is what the trials ran against.
+// Ensemble describes the ensemble of the trials.
 type Ensemble struct {
 	Kind      string        `json:"kind"`
 	About     string        `json:"about"`
@@ -77,7 +77,7 @@ type Ensemble struct {
 // managed reports whether zkbench started the members, so that it can read the commits of every trial.
 func (e Ensemble) managed() bool { return e.Kind == "process" || e.Kind == "container" }
 
-// Trial is one cell of the scenario's matrix, executed.
+// Trial is a cell of the scenario's matrix, executed.
 type Trial struct {
 	Name string `json:"name"` // file name of its history: herd-lock-parent-50
 	history.Cell
@@ -114,7 +114,7 @@ type Step struct {
 	Faults []string `json:"faults"`
 }
 
-// Fault is one fault window of the history.
+// Fault is a fault window of the history.
 type Fault struct {
 	Fault  string        `json:"fault"`
 	Target string        `json:"target"`

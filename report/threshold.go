@@ -36,8 +36,8 @@ const (
 
 var operators = []string{"<=", ">=", "==", "!=", "<", ">"} // longer operators first
 
-// ParseThreshold parses a condition. The error contains the column (1-based) and what is
-// allowed there.
+// ParseThreshold parses a condition. The error contains the column (1-based) and the
+// allowed values.
 func ParseThreshold(expr string) (Condition, error) {
 	bad := func(at int, format string, args ...any) (Condition, error) {
 		return Condition{}, fmt.Errorf("threshold %q, column %d: %s", expr, at+1, fmt.Sprintf(format, args...))

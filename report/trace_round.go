@@ -6,7 +6,7 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// Round is one round of a succession: which clients waited in line, and which had to leave.
+// Round is a round of a succession: which clients waited in line, and which had to leave.
 type Round struct {
 	Phase  string // determines how clients leave
 	Number int

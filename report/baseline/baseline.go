@@ -65,7 +65,7 @@ func Save(s Store, r report.Result, raw []byte) (string, error) {
 	return n, s.Write(n, raw)
 }
 
-// Entry is one baseline.
+// Entry is a baseline.
 type Entry struct {
 	Name   string
 	Result report.Result
@@ -97,7 +97,7 @@ func All(s Store, scenario string) ([]Entry, error) {
 
 // Last returns the latest baseline from before the run with which it can be compared: with the
 // same scenario, subjects, kind of ensemble and members, and the other conditions of
-// [compare.Unlike]. If there is none, it returns [ErrNone] with the differences of the last few.
+// [compare.Unlike]. Otherwise it returns [ErrNone] with the differences of the last few.
 func Last(s Store, now report.Result) (Entry, error) {
 	all, err := All(s, now.Run.Scenario)
 	if err != nil {

@@ -104,14 +104,14 @@ func (b branch) refuseCheckedOut() error {
 	return nil
 }
 
-// tip returns the last commit of the branch; empty if there is none.
+// tip returns the last commit of the branch; empty if it does not exist.
 func (b branch) tip() (string, error) {
 	tip, _, err := b.tips()
 	return tip, err
 }
 
 // tips returns the last commit of the branch, and the last commit of the local branch, which may
-// be behind origin's; empty if there is none.
+// be behind origin's; empty if it does not exist.
 func (b branch) tips() (tip, local string, err error) {
 	if _, err := b.git(nil, nil, "rev-parse", "--git-dir"); err != nil {
 		return "", "", fmt.Errorf("--branch needs a git repository: run inside one, or use --dir (%w)", err)
@@ -136,7 +136,7 @@ func (b branch) tips() (tip, local string, err error) {
 	return origin, local, nil
 }
 
-// commit returns the commit of a reference; empty if there is none.
+// commit returns the commit of a reference; empty if it does not exist.
 func (b branch) commit(ref string) (string, error) {
 	return b.output(nil, nil, "for-each-ref", "--format=%(objectname)", ref)
 }

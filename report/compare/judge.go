@@ -18,10 +18,10 @@ const alpha = 0.05
 // doubles the probability.
 const countAlpha = 0.005
 
-// count compares a count. If every trial of old equals the formula, any increase is worse. Other
+// count compares a count. If every old trial equals the formula, any increase is worse. Other
 // counts vary, because notifications coalesce and consumers race: a maximum that is not above the
-// maximum of old, plus the slack, is not worse, unless the median increased by more than the limit
-// (a single trial of old may have an outlier). Otherwise the samples are compared like times.
+// old maximum, plus the slack, is not worse, unless the median increased by more than the limit
+// (a single old trial may be an outlier). Otherwise the samples are compared like times.
 func count(old, new []report.Trial, metric string, slack, limit float64) (Row, bool) {
 	m := report.Measure{Metric: metric, Field: "value"}
 	a, b := values(old, m), values(new, m)

@@ -16,7 +16,7 @@ import (
 )
 
 // Trend returns a view of several runs by start time: a plot per measure, with a line per cell
-// and a point per run, and the same as tables. If asked is nil, it plots the measures that a
+// and a point per run, and the numbers as tables. If asked is nil, it plots the measures that a
 // comparison shows, and tabulates those that decide. It has no result.
 func Trend(runs []report.Result, asked []report.Measure) *view.View {
 	runs = byStart(runs)
@@ -153,7 +153,7 @@ func (c Comparison) figure() *plot.Figure {
 		rows = append(rows, x)
 	}
 	return plot.Changes("Changes: "+runLabel(c.New)+" against "+runLabel(c.Old),
-		"Each row is one number of the new run divided by the same number of the old run. Left of the line at 0 % it decreased, right of it it increased; "+
+		"Each row is a number of the new run divided by the same number of the old run. Left of 0 % it decreased, right of 0 % it increased; "+
 			"if the interval crosses 0 %, the change may be chance. "+betterOnTheRight()+" are better on the right, everything else on the left.",
 		rows, 1+c.Limit)
 }

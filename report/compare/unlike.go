@@ -72,7 +72,7 @@ func unlikeParams(old, new report.Trial) []string {
 	return out
 }
 
-// difference describes the change of a fact; it returns nil if there is none.
+// difference describes the change of a fact; it returns nil if it did not change.
 func difference(fact, before, now string) []string {
 	if before == now {
 		return nil

@@ -33,7 +33,7 @@ type Story struct {
 	Events  []Event
 	LeftOut int // number of omitted events
 	// Second is the page of the linearizability search that agrees, relative to the run folder;
-	// empty if there is none.
+	// empty if the search did not run or did not agree.
 	Second string
 }
 
@@ -116,7 +116,7 @@ func firstOfEach(all []failure) []failure {
 }
 
 // Failure explains one failed verdict of a trial, up to the point where its history is damaged.
-// The label is that of the single trial, without the parameters that vary in its run.
+// The label is derived from the single trial, without the parameters that vary in its run.
 func Failure(h *history.History, t report.Trial, v verdict.Verdict) Story {
 	s := Story{Trial: t, Label: matrix.NamesOf([]report.Trial{t}).Label(t.Cell), Guarantee: v.Guarantee, Reasons: slices.Clone(v.Reasons)}
 	s.Promise, _ = verdict.Find(v.Guarantee)

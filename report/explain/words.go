@@ -88,7 +88,7 @@ func describeSession(r *history.Session) string {
 	return string(r.Event)
 }
 
-// describeRestored describes what the client reports; only the wire shows which session it has. A client
+// describeRestored describes a report of the client; only the wire shows which session it has. A client
 // that was notified of the loss of its grant has no token to restore.
 func describeRestored(r *history.Session) string {
 	if r.Token == 0 {

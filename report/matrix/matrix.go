@@ -58,7 +58,7 @@ func (s Scenario) Count(n int) Count { return Count{n, s.Noun()} }
 // Series contains the trials that share a subject, parameters and provocation, ordered by number
 // of clients.
 type Series struct {
-	Label   string // the subject, and what distinguishes it within the scenario
+	Label   string // the subject, and the parameters that distinguish it within the scenario
 	Subject string
 	Varying []Param // the parameters in Label
 	Trials  []report.Trial
@@ -75,7 +75,7 @@ const paramProvocation = "provocation"
 // paramCell is the name of an audit's cell in labels.
 const paramCell = "cell"
 
-// Param is one parameter of a trial.
+// Param is a parameter of a trial.
 type Param struct{ Name, Value string }
 
 // ignoredParams contains parameters that do not distinguish cells of the matrix.

@@ -14,7 +14,7 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// Change is one row of the plot of changes: a factor with its confidence interval.
+// Change is a row of the plot of changes: a factor with its confidence interval.
 type Change struct {
 	Label  string
 	Factor float64

@@ -9,7 +9,7 @@ import (
 	"github.com/zkbench/zkbench/report/matrix"
 )
 
-// curve is one series of a figure: points, a line, and whiskers. All are optional.
+// curve is a series of a figure: points, a line, and whiskers. All are optional.
 type curve struct {
 	label string // of the series
 	words string // text in the legend; empty: the label

@@ -24,7 +24,7 @@ func Failovers(d Timeline) *Figure {
 		return nil
 	}
 	f := d.figure("failover", "From the injection to the next grant: "+d.Label,
-		"Each point is one failover. The bars are the range that ZooKeeper's session expiry allows: from the remainder of the session timeout to the whole timeout, "+
+		"Each point is a failover. The bars are the range that ZooKeeper's session expiry allows: from the remainder of the session timeout to the whole timeout, "+
 			"rounded up to ticks, plus the delay of a follower and a margin for a busy machine.")
 	end := seconds(d.Promise)
 	for _, r := range rows {
@@ -142,7 +142,7 @@ func (f *Figure) spots(rows []causeRow) {
 	}
 }
 
-// predicted draws a bar for the bounds of each row, and a line at its mean.
+// predicted renders a bar for the bounds of each row, and a line at its mean.
 type predicted struct{ rows []causeRow }
 
 func (m predicted) Plot(c draw.Canvas, p *plot.Plot) {
@@ -175,7 +175,7 @@ func Budget(d Timeline) *Figure {
 		slices.SortStableFunc(rounds, func(a, b metrics.Failover) int { return cmp.Compare(a.At, b.At) })
 	}
 	f := d.figure("failover-budget", "Stages of a failover: "+d.Label,
-		"Each bar is one failover, from the injection to the next grant. Most of it is the wait until the session expires; the recipe's own part is at the end of the bar.")
+		"Each bar is a failover, from the injection to the next grant. Most of it is the wait until the session expires; the recipe's own part is at the end of the bar.")
 	if omitted > 0 {
 		f.About += fmt.Sprintf(" Of %d failovers, %d of medium length are omitted.", len(rounds)+omitted, omitted)
 	}
@@ -223,7 +223,7 @@ func medianOf(rounds []metrics.Failover, stage string) string {
 	return " (" + strings.TrimSpace(units.Duration(float64(all[(len(all)-1)/2]))) + ")"
 }
 
-// stacks draws the stages of each row's round as one stacked bar.
+// stacks renders the stages of each row's round as one stacked bar.
 type stacks struct{ rows []causeRow }
 
 func (m stacks) Plot(c draw.Canvas, p *plot.Plot) {

@@ -22,11 +22,11 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// Figure is one plot.
+// Figure is a plot.
 type Figure struct {
 	Name  string // file name without extension, unique in a run: "fanout"
 	Title string
-	About string // caption: what the figure shows, and how to read it
+	About string // caption: the content of the figure, and how to read it
 	Trial string // name of the trial it shows; empty if it shows several
 	// Answer is set if the figure answers the scenario's question, although it shows one trial.
 	Answer bool
@@ -123,7 +123,7 @@ func (f *Figure) PNG() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// render draws the figure, and converts a panic of the plotting library into an error, so that
+// render renders the figure, and converts a panic of the plotting library into an error, so that
 // one plot cannot fail the whole report.
 func (f *Figure) render(c draw.Canvas) (err error) {
 	defer func() {

@@ -8,7 +8,7 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// entry is one item of a legend: a sample of the mark, and its meaning.
+// entry is an item of a legend: a sample of the mark, and its meaning.
 type entry struct {
 	text  string
 	glyph glyph
@@ -25,7 +25,7 @@ const (
 	entryHeight = vg.Length(19)
 )
 
-// drawLegend draws the entries in rows at the top of the canvas, and returns their height.
+// drawLegend renders the entries in rows at the top of the canvas, and returns their height.
 func drawLegend(c draw.Canvas, entries []entry) vg.Length {
 	if len(entries) == 0 {
 		return 0

@@ -53,7 +53,7 @@ func (s shape) path(p vg.Path, pt vg.Point, r vg.Length) vg.Path {
 	return p
 }
 
-// points draws glyphs, all in one path: one path per glyph makes a large, slow SVG.
+// points renders glyphs, all in one path: one path per glyph makes a large, slow SVG.
 type points struct {
 	at    []xy
 	glyph glyph
@@ -95,7 +95,7 @@ func (m line) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// whiskers draws a vertical line from low to high at each x, with a cap on top.
+// whiskers renders a vertical line from low to high at each x, with a cap on top.
 type whiskers struct {
 	x, low, high    []float64
 	lowest, highest string // names of the ends in the data; empty if they are not in the data
@@ -117,7 +117,7 @@ func (m whiskers) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// gridlines draws a faint line at each labelled tick.
+// gridlines renders a faint line at each labelled tick.
 type gridlines struct{ x, y bool }
 
 func (m gridlines) Plot(c draw.Canvas, p *plot.Plot) {
@@ -139,7 +139,7 @@ func (m gridlines) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// spans draws bars along x.
+// spans renders bars along x.
 type spans struct {
 	from, to, y []float64
 	half        float64 // of a bar's height

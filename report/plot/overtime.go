@@ -17,10 +17,10 @@ const overTimePoints = 900
 // OverTime plots the latency of each hand-off (of a queue: each delivery) at the time it ended,
 // with shaded fault windows. It returns nil if the trial has none.
 func OverTime(t Timeline, glyphs Glyphs) *Figure {
-	noun, latency, each := "hand-off", "hand-off latency", "Each point is one hand-off, at the time at which it ended."
+	noun, latency, each := "hand-off", "hand-off latency", "Each point is a hand-off, at the time at which it ended."
 	if t.Queue {
 		noun, latency = "item", "delivery latency"
-		each = "Each point is one item, at the time at which it was taken; its latency counts from when it was due."
+		each = "Each point is an item, at the time at which it was taken; its latency counts from when it was due."
 	}
 	var plain, failover []xy
 	var values []float64

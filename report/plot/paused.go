@@ -29,7 +29,7 @@ const pauseRows = 40
 // expiry of the session, and the next grant. It returns nil if there are none.
 func Paused(all []Pauses) *Figure {
 	f := pauseFigure("paused", "While the holder's process is paused", all,
-		"Each row is one round, from SIGSTOP. The session expires during the pause, and the next client is granted. Soon after that the process resumes, and it believes that it holds until it is notified.")
+		"Each row is a round, from SIGSTOP. The session expires during the pause, and the next client is granted. Soon after that the process resumes, and it believes that it holds until it is notified.")
 	if f == nil {
 		return nil
 	}
@@ -56,11 +56,11 @@ func Paused(all []Pauses) *Figure {
 	return f.Figure
 }
 
-// Resumed plots what a holder does after a pause, one row per round: how long it believes that
+// Resumed plots the actions of a holder after a pause, one row per round: how long it believes that
 // it still holds, and the outcomes of its writes. It returns nil if there are none.
 func Resumed(all []Pauses) *Figure {
 	f := pauseFigure("resumed", "After the process resumes", all,
-		"Each row is one round, from SIGCONT. The bar shows how long the client believed that it still held. Writes that it made before it was notified, or that were in progress when it was paused, are late: a resource that checks tokens rejects them.")
+		"Each row is a round, from SIGCONT. The bar shows how long the client believed that it still held. Writes that it made before it was notified, or that were in progress when it was paused, are late: a resource that checks tokens rejects them.")
 	if f == nil {
 		return nil
 	}
@@ -119,7 +119,7 @@ func sinceResumed(r metrics.Pause, at time.Duration) float64 {
 	return math.Max(minMilliseconds, float64(at-r.Resumed)/float64(time.Millisecond))
 }
 
-// pauseRow is one round. label is set on the first of a series.
+// pauseRow is a round. label is set on the first of a series.
 type pauseRow struct {
 	metrics.Pause
 	series, label string

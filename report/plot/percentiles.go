@@ -67,7 +67,7 @@ func firstPart(metric string) string {
 	return word
 }
 
-// quantity returns what a metric measures: "hand-off latency", "leaderless time".
+// quantity returns the quantity of a metric: "hand-off latency", "leaderless time".
 func quantity(metric, title string) string {
 	if strings.HasSuffix(metric, ".time") {
 		return title + " time"

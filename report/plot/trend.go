@@ -11,13 +11,13 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// Point is one run of a trend: a median and its confidence interval.
+// Point is a run of a trend: a median and its confidence interval.
 type Point struct {
 	At                time.Time
 	Median, Low, High float64 // Low and High are 0 if there is no interval
 }
 
-// Line is one series of a trend: one cell over several runs, by start time.
+// Line is a series of a trend: one cell over several runs, by start time.
 type Line struct {
 	Label  string
 	Points []Point
@@ -27,7 +27,7 @@ type Line struct {
 // returns nil if there are no points.
 func Trend(name, title, unit string, lines []Line, glyphs Glyphs) *Figure {
 	title += unitSuffix(unit)
-	f := newFigure("trend-"+name, title, "Each point is one run: the median of its trials, with its 95 % confidence interval if there are enough trials.")
+	f := newFigure("trend-"+name, title, "Each point is a run: the median of its trials, with its 95 % confidence interval if there are enough trials.")
 	c := newCurves(f, len(lines), title)
 	f.data.x = "start of the run, seconds since 1970"
 	var starts []time.Time

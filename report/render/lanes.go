@@ -16,7 +16,7 @@ import (
 // runes maps the kinds of bar to characters for a terminal.
 var runes = map[string]rune{explain.Held: '█', explain.Waited: '·', explain.Fault: '╳'}
 
-// writeLanes draws the lanes of a chart in characters, with a legend.
+// writeLanes renders the lanes of a chart in characters, with a legend.
 func writeLanes(b *strings.Builder, c explain.Chart, marks []view.Mark, width int) {
 	const label = 12
 	cols := width - label - 2
@@ -56,7 +56,7 @@ const (
 	stopWidth  = 62 // of a time label below the lanes
 )
 
-// lanes draws a chart as SVG; the style sheet sets the colors.
+// lanes renders a chart as SVG; the style sheet sets the colors.
 func lanes(c explain.Chart) template.HTML {
 	if len(c.Lanes) == 0 {
 		return ""
@@ -104,7 +104,7 @@ func laneNames(c explain.Chart) (out []string) {
 	return out
 }
 
-// writeMarks draws the events of a lane as numbers in circles, next to each other if their times
+// writeMarks renders the events of a lane as numbers in circles, next to each other if their times
 // are equal.
 func writeMarks(b *strings.Builder, l explain.Lane, y int, x func(time.Duration) float64) {
 	free := 0.0

@@ -113,7 +113,7 @@ func statusFirst(t view.Table) view.Table {
 	return t.Pick(append(status, others...))
 }
 
-// link returns the id of the explanation of the i-th cell of a row; "" if there is none.
+// link returns the id of the explanation of the i-th cell of a row, or "".
 func link(r view.Row, i int) string {
 	if r.Links == nil {
 		return ""

@@ -49,7 +49,7 @@ func Terminal(w io.Writer, v *view.View, term Term) error {
 		writeTable(&card, *t, term)
 	}
 	if available-term.lines(head)-term.lines(card.String()) < least {
-		card.Reset() // the tables show what was broken too
+		card.Reset() // the tables show the broken guarantees too
 	}
 	head += card.String()
 	shown, left := term.takeFitting(all, max(available-term.lines(head), least))

@@ -99,7 +99,7 @@ func (a *audit) complete() {
 	}
 }
 
-// faults returns the columns: the faults of the step that has most, then those of other steps.
+// faults returns the columns: the faults of the step with the most faults, then the faults of other steps.
 func (a *audit) faults() (out []string) {
 	rows := slices.DeleteFunc(slices.Clone(a.steps), func(s report.Step) bool { return s.Step == wholeLine })
 	slices.SortStableFunc(rows, func(x, y report.Step) int { return len(y.Faults) - len(x.Faults) })
@@ -153,7 +153,7 @@ func (a *audit) planned() (steps, cells int) {
 	return steps, cells
 }
 
-// summary summarizes what was covered and its results.
+// summary returns the coverage and the results.
 func (a *audit) summary() string {
 	steps, cells := a.planned()
 	n, unproven, repeated, notApplicable := a.count(), 0, 0, 0

@@ -29,7 +29,7 @@ func (b builder) subjectsAffected(all []Finding) string {
 	return fmt.Sprintf(" (%d of %s)", len(broken), units.Plural(len(subjects), "subject"))
 }
 
-// summarize lists findings by subject: what was broken, where, and during which faults. The findings
+// summarize lists findings by subject: the broken guarantees, the trials, and the active faults. The findings
 // themselves have the reasons.
 func summarize(all []Finding) string {
 	var parts []string
@@ -52,7 +52,7 @@ func bySubject(all []Finding) (out [][]Finding) {
 	return out
 }
 
-// summarizeSubject lists what one subject broke: in one trial, or in how many.
+// summarizeSubject lists the broken guarantees of one subject: in one trial, or in how many.
 func summarizeSubject(of []Finding) string {
 	var texts, faults []string
 	trials, single := map[string]int{}, true

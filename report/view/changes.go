@@ -37,7 +37,7 @@ func changes(scenario string, all []report.Comparison) *plot.Figure {
 		rows = append(rows, row)
 	}
 	return plot.Changes(title,
-		"Each row is one number of a subject divided by the same number of "+base+": the median over pairs of adjacent trials. At 0 % they are equal; "+
+		"Each row is a number of a subject divided by the same number of "+base+": the median over pairs of adjacent trials. At 0 % they are equal; "+
 			"if the interval crosses 0 %, the difference may be chance. Throughput is better on the right, everything else on the left.", rows, 0)
 }
 

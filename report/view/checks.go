@@ -12,7 +12,7 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// Check is one check of a trial: a guarantee, a threshold, the detection of a deliberate defect,
+// Check is a check of a trial: a guarantee, a threshold, the detection of a deliberate defect,
 // or the effect of a fault.
 type Check struct {
 	What    string // "fifo", "handoff.latency.p50 < 5ms", "caught by no-orphan"

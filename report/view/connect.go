@@ -14,7 +14,7 @@ func (b builder) noun() string {
 	return "contender"
 }
 
-// goroutinesNote returns what a session needs in addition to heap.
+// goroutinesNote returns the goroutines and stacks per session.
 func goroutinesNote(_ builder, t report.Trial) string {
 	goroutines, stacks := t.Metrics[metrics.SessionGoroutines].Value, t.Metrics[metrics.SessionStacks].Value
 	if goroutines == nil || stacks == nil {

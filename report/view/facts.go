@@ -47,7 +47,7 @@ func facts(r report.Result) []Fact {
 	return append(out, Fact{"versions", versions(run)})
 }
 
-// harness returns what the harness measured about itself: the worst values of all trials.
+// harness returns the measurements of the harness about itself: the worst values of all trials.
 func harness(trials []report.Trial) []Fact {
 	worst := map[string]metrics.Metric{}
 	for _, t := range trials {

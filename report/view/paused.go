@@ -9,7 +9,7 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// pausedHolders describes, for each trial, what paused holders did after they resumed.
+// pausedHolders describes, for each trial, the actions of paused holders after they resumed.
 func pausedHolders(x matrix.Series) (out []string) {
 	for _, t := range x.Trials {
 		if t.Metrics[metrics.PausedBlind].Count != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// Story explains a failed verdict: what was promised, what happened, and which records prove it.
+// Story explains a failed verdict: the promise, the events, and the records that prove it.
 type Story struct {
 	explain.Story
 	ID         string // on the page
@@ -21,7 +21,7 @@ type Story struct {
 	Again      string // the command that runs the trial again; empty if unknown
 	More       string // number of omitted events
 	Proof      string // the command that prints all records
-	SecondSays string // the result of the independent check; empty if there is none
+	SecondSays string // the result of the independent check; empty if it does not exist
 }
 
 // Mark explains one kind of bar, or one mark of a matrix.
@@ -97,7 +97,7 @@ func underFaults(names []string) string {
 func storyID(s explain.Story) string { return "story-" + anchor(s.Trial.Name+"-"+s.Guarantee) }
 
 // storyOf returns the id of the story of a trial's failed verdict, or of the trial's first story
-// if guarantee is empty; "" if there is none.
+// if guarantee is empty. It returns "" if there is no story.
 func (b builder) storyOf(trial, guarantee string) string {
 	for _, s := range b.Stories {
 		if s.Trial.Name == trial && (guarantee == "" || s.Guarantee == guarantee) {

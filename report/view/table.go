@@ -15,7 +15,7 @@ type Table struct {
 // Column describes a column of a table.
 type Column struct {
 	Head  string
-	Short string // the head for narrow output; empty: there is none
+	Short string // the head for narrow output; empty: no short head
 	Kind  ColumnKind
 	// Spare determines which columns narrow output omits: the highest first, and 0 never.
 	Spare int
@@ -34,7 +34,7 @@ const (
 	Outcome            // an outcome in a matrix: ok, X, ? or -
 )
 
-// Row is one row of a table.
+// Row is a row of a table.
 type Row struct {
 	ID     string   // on the page; empty if no link leads to the row
 	Cells  []string // one per column; a newline starts a paragraph

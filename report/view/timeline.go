@@ -23,7 +23,7 @@ type Timeline struct {
 	Faults   []report.Fault
 	Rounds   []report.Round
 	Gaps     []Gap         // times without a leader within rounds
-	Says     string        // what it contains, and what it omits
+	Says     string        // its content, and its omissions
 	Still    explain.Chart // a part of it for paper; only for the first timelines
 }
 
@@ -76,7 +76,7 @@ func pack(t *report.Trace, limit int) Timeline {
 	return out
 }
 
-// summary describes what the timeline contains, and what it omits.
+// summary describes the content of the timeline, and its omissions.
 func (t Timeline) summary(all *report.Trace) string {
 	clients := map[int]bool{}
 	for _, b := range t.Held {

@@ -119,7 +119,7 @@ func quantity(v *float64, unit string) string {
 	return units.Quantity(*v, unit)
 }
 
-// status describes the result of a trial: pass, or what failed or is unknown.
+// status describes the result of a trial: pass, or the failed or unknown checks.
 func status(t report.Trial) string {
 	outcome := t.Outcome()
 	if outcome == report.Pass {

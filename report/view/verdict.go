@@ -59,8 +59,8 @@ func allOf(n int, noun string) string {
 	return "all " + units.Plural(n, noun)
 }
 
-// findings returns all findings: measurements, doubts and notes, what was broken, and what is
-// unknown.
+// findings returns all findings: measurements, doubts, notes, broken checks, and
+// unknown ones.
 func (b builder) findings() []Finding {
 	out := b.measures()
 	broken, open := b.checkFindings(report.Fail, Broken), b.checkFindings(report.Unknown, Open)
@@ -179,7 +179,7 @@ func (b builder) runDoubts() []string {
 // namedFaults is the largest number of listed faults without a proven effect.
 const namedFaults = 3
 
-// otherDoubts returns what else limits the result.
+// otherDoubts returns further limits of the result.
 func otherDoubts(open []Finding, failed bool) (out []string) {
 	unfit := slices.DeleteFunc(slices.Clone(open), func(f Finding) bool { return f.Text != report.Fit })
 	if n := len(unfit); n > 0 {

@@ -27,7 +27,7 @@ type View struct {
 	Page      string // file of its page, and the command that creates it if it does not exist
 	Asked     string // the scenarios of the run, in a sentence
 	Result    string // report.Pass, Fail or Unknown; "" for a trend
-	Verdict   string // the result in a sentence, with what was broken
+	Verdict   string // the result in a sentence, with the broken guarantees
 	Scorecard *Table // results by subject and guarantee; nil if nothing was checked
 	Headlines []Headline
 	Findings  []Finding
@@ -78,7 +78,7 @@ func Of(in Input) *View {
 	return v
 }
 
-// page returns the file of the page, and the command that creates it if there is none yet.
+// page returns the file of the page, and the command that creates it if it does not exist yet.
 func (in Input) page() string {
 	if in.Undrawn {
 		return fmt.Sprintf("%s (to create it: zkbench report %s)", report.PageFile, in.Dir)
