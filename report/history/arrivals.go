@@ -2,23 +2,23 @@ package history
 
 import "time"
 
-// Arrivals says at which rate operations are due in an open loop. It is recorded before the
-// first of them is due.
+// Arrivals is the rate at which operations are due in an open loop. It is recorded before the first
+// of them is due.
 type Arrivals struct {
 	At    time.Duration `json:"at"` // from when on they are due
 	Phase string        `json:"phase"`
-	For   time.Duration `json:"for"`  // so long
-	Rate  float64       `json:"rate"` // a second; of a ramp at its beginning
-	// RateTo is the rate at the end of a ramp; 0: the rate stays the same. Steps is in how many
-	// steps of the same length the rate rises; 0: evenly.
+	For   time.Duration `json:"for"`
+	Rate  float64       `json:"rate"` // per second; for a ramp, at its beginning
+	// RateTo is the rate at the end of a ramp; 0: the rate is constant. Steps is the number of
+	// equal steps of the ramp; 0: continuous.
 	RateTo float64 `json:"rate_to,omitempty"`
 	Steps  int     `json:"steps,omitempty"`
 }
 
-// Ramp says whether the rate rises.
+// Ramp reports whether the rate increases.
 func (a *Arrivals) Ramp() bool { return a != nil && a.RateTo > 0 }
 
-// RateAt is the rate so long after the beginning, a second.
+// RateAt returns the rate per second at that time after the beginning.
 func (a *Arrivals) RateAt(since time.Duration) float64 {
 	if !a.Ramp() || a.For <= 0 {
 		return a.Rate

@@ -1,15 +1,12 @@
 package history
 
-// batch holds records in the order of their recording. Samples, of which there are
-// many, are kept as values; others says for each record whether it is the next of
-// the rest.
 type batch struct {
 	others  []bool
 	samples []Sample
 	rest    []Record
 }
 
-// newBatch has room for the usual, so that nothing grows while measuring.
+// newBatch allocates the usual size, so that nothing grows during a measurement.
 func newBatch() *batch {
 	return &batch{others: make([]bool, 0, batchSize), samples: make([]Sample, 0, batchSize), rest: make([]Record, 0, batchSize/4)}
 }

@@ -5,11 +5,11 @@ import (
 	"io"
 )
 
-// A history whose text is larger than both of these is no history: JSON lines of records compress to
-// a tenth or a thirtieth, and a file made to fill memory to a thousandth.
+// A history whose text exceeds both of these is rejected: JSON lines of records compress to a tenth
+// or a thirtieth, a file made to fill memory to a thousandth.
 const (
 	textFloor = 64 << 20 // bytes of text that any file may have
-	textRatio = 100      // bytes of text for each byte of the file
+	textRatio = 100      // bytes of text per byte of the file
 )
 
 // ErrExpands is wrapped by the error of a file whose text is out of proportion to its size.
@@ -30,7 +30,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// counted counts what was read.
+// counted counts the bytes read.
 type counted struct {
 	io.Reader
 	n int64

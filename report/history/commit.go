@@ -8,66 +8,66 @@ import (
 	"time"
 )
 
-// What a transaction did, as Commit.Op.
+// Types of transactions, as Commit.Op.
 const (
-	CommitOpen   = "open"   // a session was opened
-	CommitClose  = "close"  // it was closed by its client, or by the servers' own expiry: then Cxid is 0
-	CommitCreate = "create" // a node
-	CommitDelete = "delete" // a node, by a request; the nodes of a closed session are in Removed
-	CommitSet    = "set"    // a node's data
-	CommitError  = "error"  // a request was refused, which is logged too
+	CommitOpen   = "open"
+	CommitClose  = "close" // closed by its client, or expired: then Cxid is 0
+	CommitCreate = "create"
+	CommitDelete = "delete" // by a request; the nodes of a closed session are in Removed
+	CommitSet    = "set"
+	CommitError  = "error" // a request was rejected, which is logged too
 )
 
-// Commit is one operation that the servers committed, by their own transaction logs, cut
-// to the trial's part of the tree and to its sessions. A transaction of several
-// operations is as many commits with one zxid.
+// Commit is one operation that the servers committed, from their transaction logs, if it concerns
+// the trial's subtree or its sessions. A transaction of several operations is as many commits with
+// one zxid.
 type Commit struct {
 	Zxid      int64    `json:"zxid"`
 	Session   int64    `json:"session"`
-	Cxid      int32    `json:"cxid,omitempty"` // the client's number of its request; 0: the servers' own
+	Cxid      int32    `json:"cxid,omitempty"` // the client's number of its request; 0: made by a server
 	Op        string   `json:"op"`
 	Path      string   `json:"path,omitempty"`
-	Ephemeral bool     `json:"ephemeral,omitempty"` // create: the node goes with its session
-	Item      string   `json:"item,omitempty"`      // create: identity of the queue's item in it
-	Version   int32    `json:"version,omitempty"`   // set: of the data, afterwards
-	Removed   []string `json:"removed,omitempty"`   // close: the session's nodes, which went with it
-	Code      int32    `json:"code,omitempty"`      // error: ZooKeeper's error code
+	Ephemeral bool     `json:"ephemeral,omitempty"`
+	Item      string   `json:"item,omitempty"`    // create: ID of the queue's item in it
+	Version   int32    `json:"version,omitempty"` // set: version after it
+	Removed   []string `json:"removed,omitempty"` // close: the session's nodes, which it removed
+	Code      int32    `json:"code,omitempty"`    // error: ZooKeeper's error code
 }
 
-// Time is 0: a commit has a place in the servers' order, not on the trial's clock.
+// Time is 0: a commit has a position in the servers' order, not on the trial's clock.
 func (c *Commit) Time() time.Duration { return 0 }
 
-// CommitsEnd comes after the last commit, and says how whole they are.
+// CommitsEnd follows the last commit and tells how complete they are.
 type CommitsEnd struct {
 	After   int64     `json:"after"` // the zxid at which they begin
-	Last    int64     `json:"last"`  // and that of the last transaction that was read
-	Read    int       `json:"read"`  // transactions, of everybody
+	Last    int64     `json:"last"`  // zxid of the last transaction that was read
+	Read    int       `json:"read"`  // transactions of all sessions
 	Gaps    []ZxidGap `json:"gaps,omitempty"`
-	Unknown int       `json:"unknown,omitempty"` // transactions of a type that nobody here knows
-	Err     string    `json:"err,omitempty"`     // why the reading ended early
+	Unknown int       `json:"unknown,omitempty"` // transactions of unknown types
+	Err     string    `json:"err,omitempty"`     // why reading ended early
 }
 
-// ZxidGap is transactions that stand in no member's log: From to To, both missing.
+// ZxidGap is a range of transactions, From to To, that no member's log has.
 type ZxidGap struct {
 	From int64 `json:"from"`
 	To   int64 `json:"to"`
 }
 
-// Whole says that every transaction was read, and understood.
+// Whole reports whether every transaction was read and understood.
 func (c *CommitsEnd) Whole() bool { return c.Err == "" && len(c.Gaps) == 0 && c.Unknown == 0 }
 
-// Time is 0, as that of a Commit.
+// Time is 0, as for a Commit.
 func (c *CommitsEnd) Time() time.Duration { return 0 }
 
-// CommitsPath is the file with the commits of the history at path, in a folder beside
-// that of the histories.
+// CommitsPath returns the file with the commits of the history at path, in a folder next to the
+// histories.
 func CommitsPath(path string) string {
 	return filepath.Join(filepath.Dir(filepath.Dir(path)), "commits", filepath.Base(path))
 }
 
-// withCommits yields the records of a history, and among them its commits: each before
-// the first record of a client that may know of it. A sample whose reply had zxid z comes
-// after every commit up to z. Commits have no number. commits is nil where there are none.
+// withCommits yields the records of a history and its commits: each commit before the first record
+// of a client that may know of it. A sample whose reply had zxid z comes after every commit up to
+// z. Commits have no number. commits may be nil.
 func withCommits(records, commits iter.Seq2[Numbered, error]) iter.Seq2[Numbered, error] {
 	if commits == nil {
 		return records
@@ -99,14 +99,14 @@ func withCommits(records, commits iter.Seq2[Numbered, error]) iter.Seq2[Numbered
 type merge struct {
 	next  func() (Numbered, error, bool)
 	yield func(Numbered, error) bool
-	first Numbered // of them
-	err   error    // after which there are none
+	first Numbered // the next one
+	err   error    // the error after the last one
 	more  bool
 }
 
 func (m *merge) advance() { m.first, m.err, m.more = m.next() }
 
-// upTo yields commits up to a zxid. It returns false where nobody wants more.
+// upTo yields commits up to a zxid. It returns false if the consumer stops.
 func (m *merge) upTo(zxid int64) bool {
 	for m.more && m.err == nil && zxidOf(m.first.Record) <= zxid {
 		if !m.yield(Numbered{Record: m.first.Record}, nil) {
@@ -119,7 +119,7 @@ func (m *merge) upTo(zxid int64) bool {
 
 var errCommits = errors.New("the commits cannot be read")
 
-// zxidOf is a commit's zxid; that of the end is higher than all.
+// zxidOf returns a commit's zxid; that of the end is higher than all.
 func zxidOf(r Record) int64 {
 	if c, ok := r.(*Commit); ok {
 		return c.Zxid
@@ -127,7 +127,7 @@ func zxidOf(r Record) int64 {
 	return 1<<63 - 1
 }
 
-// commitsOf returns the commits of the history at path; nil where there are none.
+// commitsOf returns the commits of the history at path; nil if there are none.
 func commitsOf(path string) (iter.Seq2[Numbered, error], error) {
 	r, f, err := openReader(CommitsPath(path))
 	if errors.Is(err, fs.ErrNotExist) {

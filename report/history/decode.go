@@ -10,13 +10,12 @@ import (
 	"time"
 )
 
-// end is the last line of a history that was closed in order. Without it nothing
-// distinguishes a whole history from one whose writer died between two frames.
+// end is the last line of a complete history. Without it a history whose writer died between two
+// frames would look complete.
 type end struct {
 	Records int `json:"records"`
 }
 
-// decode reads one line: a record, or the end.
 func decode(raw []byte) (Record, *end, error) {
 	if s, ok := fastSample(raw); ok {
 		return s, nil, s.check()
@@ -54,7 +53,7 @@ func decode(raw []byte) (Record, *end, error) {
 
 var durations = reflect.TypeFor[time.Duration]()
 
-// timely refuses a duration or an instant, of the value or in it, that no trial has.
+// timely rejects a duration or a time in the value that no trial can have.
 func timely(v reflect.Value) error {
 	switch {
 	case v.Type() == durations:
@@ -79,8 +78,8 @@ func timely(v reflect.Value) error {
 	return nil
 }
 
-// strict decodes one JSON value and refuses fields that it does not know: a
-// misspelt field that is silently empty would be judged as evidence.
+// strict decodes one JSON value and rejects unknown fields: a misspelt field would be empty
+// evidence.
 func strict(raw []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.DisallowUnknownFields()

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// appendSample writes what encoding/json would write, without its allocations: one
-// goroutine must keep up with hundreds that measure.
+// appendSample writes what encoding/json would write, without its allocations: one goroutine must
+// keep up with hundreds of measuring ones.
 func appendSample(b []byte, s *Sample) []byte {
 	b = append(b, `{"sample":{"client":`...)
 	b = strconv.AppendInt(b, int64(s.Client), 10)
@@ -41,7 +41,6 @@ func appendSample(b []byte, s *Sample) []byte {
 	return append(b, '}', '}', '\n')
 }
 
-// appendRecord encodes any other record. There are few of them.
 func appendRecord(b []byte, r Record) ([]byte, error) {
 	kind, ok := names[reflect.TypeOf(r)]
 	if !ok {
@@ -56,7 +55,7 @@ func appendRecord(b []byte, r Record) ([]byte, error) {
 	return append(b, '}', '\n'), nil
 }
 
-// appendText and appendInt leave out what is empty, as omitempty does.
+// appendText and appendInt omit empty values, as omitempty does.
 func appendText(b []byte, key, s string) []byte {
 	if s == "" {
 		return b
@@ -77,7 +76,7 @@ func appendTime(b []byte, key string, d time.Duration) []byte {
 
 func appendQuoted(b []byte, s string) []byte {
 	if !plain(s) {
-		quoted, _ := json.Marshal(s) // a string always encodes
+		quoted, _ := json.Marshal(s)
 		return append(b, quoted...)
 	}
 	b = append(b, '"')
@@ -85,7 +84,6 @@ func appendQuoted(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// plain says that JSON writes s as it is.
 func plain(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c >= 0x7f || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {

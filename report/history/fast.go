@@ -6,10 +6,9 @@ import (
 	"time"
 )
 
-// scanner reads the one form in which our encoder writes a sample: its fields in
-// their order, no spaces, no escapes. Nearly every line is one, and reading it so
-// costs a tenth of what encoding/json takes. Whatever looks different in any way
-// is left to encoding/json, which also finds the words for what is wrong.
+// scanner reads the form in which our encoder writes a sample: its fields in order, no spaces, no
+// escapes. Nearly every line has it, and reading it costs a tenth of encoding/json. Lines that
+// differ in any way are left to encoding/json, which also finds the errors.
 type scanner struct {
 	raw []byte
 	ok  bool
@@ -17,8 +16,8 @@ type scanner struct {
 
 var sampleStart = []byte(`{"sample":{"client":`)
 
-// fastSample returns the sample on the line; ok is false where the line is not
-// in the form of our encoder.
+// fastSample returns the sample on the line; ok is false if the line is not in the form of our
+// encoder.
 func fastSample(raw []byte) (s *Sample, ok bool) {
 	if !bytes.HasPrefix(raw, sampleStart) {
 		return nil, false
@@ -70,7 +69,7 @@ func (c *scanner) optionalNumber(key string) int64 {
 	return c.number()
 }
 
-// number reads an integer. The few that are next to overflowing go the slow way.
+// number reads an integer. The few that are close to overflow are left to encoding/json.
 func (c *scanner) number() int64 {
 	negative := c.skip("-")
 	var n int64
@@ -128,7 +127,6 @@ func (c *scanner) quoted() string {
 	return ""
 }
 
-// word saves the memory of the words that stand on nearly every line.
 func word(b []byte) string {
 	switch string(b) {
 	case Acquire:

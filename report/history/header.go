@@ -17,56 +17,52 @@ const (
 	schemaVersion = 3
 )
 
-// Header is the first line of a history: what is needed to judge the records
-// with nothing else at hand.
+// Header is the first line of a history: everything that is needed to judge the records.
 type Header struct {
-	Schema string `json:"schema"` // filled in by the Writer
+	Schema string `json:"schema"` // set by the Writer
 	Trial  string `json:"trial"`
 	Cell
-	Repetition int      `json:"repetition,omitempty"` // which trial of its cell it is, from 1; 0 where there is only one
-	Again      int      `json:"again,omitempty"`      // how often it was played before, and nothing came of it: a fault had missed its step
+	Repetition int      `json:"repetition,omitempty"` // number of the trial in its cell, from 1; 0 if it is the only one
+	Again      int      `json:"again,omitempty"`      // number of earlier attempts whose fault missed its step
 	Seed       uint64   `json:"seed"`
 	Recipe     string   `json:"recipe"`            // of the subject: lock, election or queue
-	Variant    string   `json:"variant,omitempty"` // whom its waiters watch: parent or predecessor; polling; "" is unknown
-	Promises   Promises `json:"promises"`          // of the subject to its users; what is absent is not promised
-	// Guarantees are the names of the verdicts that the scenario asks for. Empty
-	// means all that apply to the operations in the history.
+	Variant    string   `json:"variant,omitempty"` // parent, predecessor or polling; "" is unknown
+	Promises   Promises `json:"promises"`          // absent promises are not made
+	// Guarantees are the guarantees that the scenario judges. Empty means all that apply to the
+	// operations in the history.
 	Guarantees []string `json:"guarantees,omitempty"`
-	// Expect are the guarantees that the subject is known to break under the
-	// provocation. The trial is as it should be when each of these fails.
-	Expect []string `json:"expect,omitempty"`
-	// Formulas say in words how many notifications are expected of the subject, by
-	// what causes them ("hand-off", "item", "flap").
-	Formulas map[string]string `json:"formulas,omitempty"`
-	// Thresholds are the scenario's conditions on the metrics.
-	Thresholds []string `json:"thresholds,omitempty"`
+	// Expect are the guarantees that the subject is known to break. The trial is as expected when
+	// each of these fails.
+	Expect     []string          `json:"expect,omitempty"`
+	Formulas   map[string]string `json:"formulas,omitempty"`
+	Thresholds []string          `json:"thresholds,omitempty"`
 }
 
-// Promises are what a subject promises its users. What it does not promise is not judged.
+// Promises are a subject's promises. Guarantees that it does not promise are not judged.
 type Promises struct {
 	Exclusive bool   `json:"exclusive,omitempty"` // one holder or leader at a time
 	FIFO      bool   `json:"fifo,omitempty"`      // grants in the order of the waiters' nodes; items in the order of their puts
 	Delivery  string `json:"delivery,omitempty"`  // of a queue: exactly-once, at-least-once or at-most-once
-	Requeues  bool   `json:"requeues,omitempty"`  // a client that has released stands in line again by itself
+	Requeues  bool   `json:"requeues,omitempty"`  // a client that has released joins the line again by itself
 	Deadline  bool   `json:"deadline,omitempty"`  // a holder stops by itself when its session may have expired
-	Events    bool   `json:"events,omitempty"`    // a holder is told that its grant is suspended, restored or lost
+	Events    bool   `json:"events,omitempty"`    // a holder is notified that its grant is suspended, restored or lost
 }
 
-// Cell is what is measured: one subject at one count of clients with one choice of
-// settings. A cell may be run several times, as several trials.
+// Cell is one combination of subject, number of clients and parameters. It may be run several
+// times, as several trials.
 type Cell struct {
 	Scenario    string            `json:"scenario"`
 	Subject     string            `json:"subject"`
 	Clients     int               `json:"clients"`
 	Params      map[string]string `json:"params,omitempty"`      // the settings, as in result.json; durations as Go writes them
 	Base        string            `json:"base,omitempty"`        // the subject with which the others are compared
-	Provocation string            `json:"provocation,omitempty"` // what was done to the subject on purpose, in a zoo or an audit
-	Step        string            `json:"step,omitempty"`        // of an audit: where the fault struck: "next exists #1", or "all"
-	Fault       string            `json:"fault,omitempty"`       // of an audit: what went wrong there: "reply.drop"
-	Phases      string            `json:"phases,omitempty"`      // a digest of what its phases do: equal where they do the same
+	Provocation string            `json:"provocation,omitempty"` // the script of a zoo or an audit
+	Step        string            `json:"step,omitempty"`        // of an audit: the step, such as "next exists #1", or "all"
+	Fault       string            `json:"fault,omitempty"`       // of an audit: the fault, such as "reply.drop"
+	Phases      string            `json:"phases,omitempty"`      // a hash of its phases
 }
 
-// Beside says whether two cells differ in nothing but their subject.
+// Beside reports whether two cells differ only in their subject.
 func (c Cell) Beside(d Cell) bool {
 	return c.Scenario == d.Scenario && c.Clients == d.Clients && c.Provocation == d.Provocation && maps.Equal(c.Params, d.Params)
 }
@@ -94,8 +90,8 @@ func parseHeader(line []byte) (Header, error) {
 	return h, nil
 }
 
-// checkSchema looks at the version before the fields, so that a newer history
-// is refused for being newer and not for a field that we do not know.
+// checkSchema checks the version before the fields, so that a newer history is rejected for its
+// version and not for an unknown field.
 func checkSchema(schema string) error {
 	digits, ok := strings.CutPrefix(schema, schemaPrefix)
 	version, err := strconv.Atoi(digits)

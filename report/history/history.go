@@ -12,19 +12,17 @@ import (
 	"time"
 )
 
-// History is a trial's record, ready to be judged. What a judge must know from
-// the start (a fault is recorded only once it is over) is collected beforehand;
-// the records themselves are streamed.
+// History is a trial's record, ready to be judged. Records are streamed; what a verdict needs from
+// the start (a fault is recorded only once it is over) is collected beforehand.
 type History struct {
 	Header  Header
-	Faults  []Fault       // in order of their start
-	Phases  []Phase       // in order of their start
+	Faults  []Fault // in order of their start
+	Phases  []Phase
 	Lost    []*LostReply  // requests whose reply never came
-	Timeout time.Duration // the longest negotiated session timeout; 0 where none is recorded
-	Commits bool          // there are commits among the records: the servers' own word
-	// Records yields all records in order, each commit before the first record of a client
-	// that may know of it. It can be ranged over again. An error is the last thing that
-	// it yields.
+	Timeout time.Duration // the longest negotiated session timeout; 0 if none is recorded
+	Commits bool          // the records include the servers' commits
+	// Records yields all records in order, each commit before the first record of a client that may
+	// know of it. It can be ranged over again. An error is the last thing that it yields.
 	Records iter.Seq2[Numbered, error]
 }
 
@@ -40,27 +38,26 @@ type Phase struct {
 	Index      int
 	Kind       string
 	Pace       Pace
-	Start, End time.Duration // End is 0 where it is not recorded
-	Stopped    time.Duration // when its clients were told to stop; 0 where they were not
+	Start, End time.Duration // End is 0 if it is not recorded
+	Stopped    time.Duration // when its clients were told to stop; 0 if they were not
 	Arrivals   *Arrivals     // of an open loop
 	Contenders int           // as PhaseStart.Contenders
 }
 
-// Ramp says whether operations were due in it at a rate that rises: over all of it no rate and
-// no latency means anything.
+// Ramp reports whether operations were due at an increasing rate: one rate or latency for the whole
+// phase is meaningless.
 func (p *Phase) Ramp() bool { return p.Arrivals.Ramp() }
 
-// Over returns when the phase was over for its clients: when they were told to stop, or
-// else at its end; 0 where neither is recorded.
+// Over returns when the phase was over for its clients: when they were told to stop, or else at its
+// end; 0 if neither is recorded.
 func (p *Phase) Over() time.Duration { return cmp.Or(p.Stopped, p.End) }
 
-// inMemory is how many records of a file are kept once they are decoded: some 50 MB.
-// Of a longer history all but the samples are kept, and those are decoded anew each
-// time that it is ranged over.
+// inMemory is how many decoded records of a file are kept: some 50 MB. Of a longer history samples
+// are not kept, and decoded again each time that it is ranged over.
 const inMemory = 200_000
 
-// Open reads the history file at path. A history that is cut short, or damaged
-// further on, opens: Records yields the error in its place.
+// Open reads the history file at path. It accepts a truncated or damaged history: Records yields
+// the error.
 func Open(path string) (*History, error) {
 	r, f, err := openReader(path)
 	if err != nil {
@@ -97,8 +94,7 @@ func Open(path string) (*History, error) {
 	return h, nil
 }
 
-// all yields records that are in memory, and then the error with which their reading
-// ended.
+// all yields records in memory, and then the error of reading.
 func all(kept []Numbered, last error) iter.Seq2[Numbered, error] {
 	return func(yield func(Numbered, error) bool) {
 		for _, n := range kept {
@@ -112,7 +108,7 @@ func all(kept []Numbered, last error) iter.Seq2[Numbered, error] {
 	}
 }
 
-// ReadHeader reads no more than the first line of the history file at path.
+// ReadHeader reads only the header of the history file at path.
 func ReadHeader(path string) (Header, error) {
 	r, f, err := openReader(path)
 	if err != nil {
@@ -122,8 +118,7 @@ func ReadHeader(path string) (Header, error) {
 	return r.Header, f.Close()
 }
 
-// Of makes a history of records in memory; commits may stand anywhere among them, in
-// their own order.
+// Of makes a history of records in memory; commits may be anywhere among them, in their own order.
 func Of(header Header, records ...Record) *History {
 	h := &History{Header: header}
 	var kept, commits []Numbered
@@ -156,8 +151,8 @@ func openReader(path string) (*Reader, io.Closer, error) {
 	return r, f, nil
 }
 
-// openFile opens a regular file of a run folder, which is the one above the file's own. The
-// folder may be a stranger's: no link in it leads out of it.
+// openFile opens a regular file of a run folder, the parent of the file's folder. It follows no
+// links that lead out of the run folder, which may be another user's.
 func openFile(path string) (*os.File, error) {
 	whole, err := filepath.Abs(path)
 	if err != nil {
@@ -178,8 +173,8 @@ func openFile(path string) (*os.File, error) {
 	return root.Open(name)
 }
 
-// file opens the file anew each time that it is ranged over; known are the records
-// that need not be decoded again.
+// file opens the file each time that it is ranged over; known are the records that need not be
+// decoded again.
 func file(path string, known []Numbered) iter.Seq2[Numbered, error] {
 	return func(yield func(Numbered, error) bool) {
 		r, f, err := openReader(path)
@@ -194,7 +189,7 @@ func file(path string, known []Numbered) iter.Seq2[Numbered, error] {
 	}
 }
 
-// collect takes in what a judge must know beforehand.
+// collect collects what a verdict needs from the start.
 func (h *History) collect(n Numbered) {
 	switch r := n.Record.(type) {
 	case *Window:
@@ -226,7 +221,6 @@ func (h *History) sort() {
 	slices.SortStableFunc(h.Phases, func(a, b Phase) int { return cmp.Compare(a.Start, b.Start) })
 }
 
-// Phase returns the phase of that name; nil where there is none.
 func (h *History) Phase(name string) *Phase {
 	for i := range h.Phases {
 		if h.Phases[i].Name == name {

@@ -2,7 +2,7 @@ package history
 
 import "time"
 
-// Joined says that the harness has seen the client's node in the line.
+// Joined means that the harness has seen the client's node in the line.
 type Joined struct {
 	At      time.Duration `json:"at"`
 	Phase   string        `json:"phase"`
@@ -13,8 +13,7 @@ type Joined struct {
 	Path    string        `json:"path"`
 }
 
-// Leaving says that the client is made to leave the line now; client -1, that the
-// drill of this round is over.
+// Leaving means that the client is made to leave the line now; client -1, that the round is over.
 type Leaving struct {
 	At      time.Duration `json:"at"`
 	Phase   string        `json:"phase"`
@@ -25,27 +24,27 @@ type Leaving struct {
 	How     string        `json:"how,omitempty"` // resign, close, lose or expire
 }
 
-// Warning says that an observer saw too few candidates standing.
+// Warning means that an observer saw too few candidates.
 type Warning struct {
 	At       time.Duration `json:"at"`
 	Phase    string        `json:"phase"`
 	Round    int           `json:"round"`
 	Standing int           `json:"standing"`
-	Below    int           `json:"below"` // as many should stand
+	Below    int           `json:"below"` // the minimum number of candidates
 }
 
-// Emptied says that the harness saw the queue empty, after every put that has returned.
+// Emptied means that the harness saw the queue empty after every put had returned.
 type Emptied struct {
 	At    time.Duration `json:"at"`
 	Phase string        `json:"phase"`
 }
 
-// Holds is what a client's recipe answered to the question whether it holds (its isOwner,
-// isAcquired or hasLeadership), when the client had been notified that its session was lost and had
-// not acquired since.
+// Holds is a recipe's answer to whether its client holds (its isOwner, isAcquired or
+// hasLeadership), when the client had been notified of the loss of its session and had not acquired
+// since.
 type Holds struct {
 	Asked   time.Duration `json:"asked"`
-	At      time.Duration `json:"at"` // when it answered
+	At      time.Duration `json:"at"` // time of the answer
 	Client  int           `json:"client"`
 	Session int64         `json:"session"` // that was lost
 	Holds   bool          `json:"holds"`

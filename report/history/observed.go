@@ -2,75 +2,74 @@ package history
 
 import "time"
 
-// ClaimCheck is what the observer saw of the node by which a client claimed a grant,
-// at some instant between Asked and At. The claim stood all the time.
+// ClaimCheck is what the observer saw of the node of a claimed grant, at some time between Asked
+// and At. The claim was valid for all of that time.
 type ClaimCheck struct {
 	Asked   time.Duration `json:"asked"`
 	At      time.Duration `json:"at"`
 	Client  int           `json:"client"`
 	Path    string        `json:"path"`
-	Token   int64         `json:"token,omitempty"`   // the node's czxid; 0 if it was gone
-	Session int64         `json:"session,omitempty"` // its owner
-	Ahead   int           `json:"ahead,omitempty"`   // ephemeral children that are older than the node
+	Token   int64         `json:"token,omitempty"` // the node's czxid; 0 if it did not exist
+	Session int64         `json:"session,omitempty"`
+	Ahead   int           `json:"ahead,omitempty"` // ephemeral siblings older than the node
 }
 
-// Snapshot is what stood at the contested parent all the time from Asked to At, and
-// who waited all that time.
+// Snapshot is what was at the contested parent for the whole time from Asked to At, and the clients
+// that waited for all of it.
 type Snapshot struct {
 	Asked   time.Duration  `json:"asked"`
 	At      time.Duration  `json:"at"`
 	Path    string         `json:"path"`
 	Queue   bool           `json:"queue,omitempty"` // the subject is a queue
-	Nodes   []SnapshotNode `json:"nodes,omitempty"` // ephemeral ones: somebody's place in line
+	Nodes   []SnapshotNode `json:"nodes,omitempty"` // ephemeral ones
 	Items   []SnapshotItem `json:"items,omitempty"` // of a queue
 	Waiters []Waiter       `json:"waiters,omitempty"`
 }
 
-// SnapshotNode is a node in the line.
+// SnapshotNode is a node in line.
 type SnapshotNode struct {
 	Path    string `json:"path"`
-	Token   int64  `json:"token"`   // its czxid
-	Session int64  `json:"session"` // its owner
-	Client  int    `json:"client"`  // that was connected with the session; -1 if none was
+	Token   int64  `json:"token"` // its czxid
+	Session int64  `json:"session"`
+	Client  int    `json:"client"` // the client that was connected with the session; -1 if none
 }
 
-// SnapshotItem is an item in the queue.
 type SnapshotItem struct {
 	Path  string `json:"path"`
-	Token int64  `json:"token"` // czxid of its node
+	Token int64  `json:"token"`
 }
 
-// Waiter is a client that was in one acquire or take, connected with one session, all
-// the time.
+// Waiter is a client that was in one acquire or take, connected with one session, for the whole
+// time.
 type Waiter struct {
 	Client   int   `json:"client"`
 	Session  int64 `json:"session"`
-	Moved    int64 `json:"moved"`    // its requests, notifications and connections meanwhile, pings aside
+	Moved    int64 `json:"moved"`    // its requests, notifications and connections meanwhile, without pings
 	InFlight int64 `json:"inflight"` // its requests without a reply
-	// Behind says that the member that serves it had not caught up with the others when the
-	// observation began: a notification may still be under way.
+	// Behind means that the client's member lagged behind when the observation began: a
+	// notification may still come.
 	Behind bool `json:"behind,omitempty"`
-	// Watches counts the watches of its session that a change in the line can fire, on
-	// the parent or on a node of it; Others the rest. nil where the members do not tell.
+	// Watches counts the watches of its session that a change in the line can trigger, on the
+	// parent or on a node of it; Others the rest. nil if members do not report them.
 	Watches *int64 `json:"watches,omitempty"`
 	Others  int64  `json:"others,omitempty"`
 }
 
-// Step is a place in a subject's protocol that an audit has seen in calm episodes, and
-// what can go wrong there: a row of its matrix.
+// Step is a step of a subject's protocol that an audit has seen in calm episodes, with the faults
+// that apply to it: a row of its matrix.
 type Step struct {
 	At     time.Duration `json:"at"`
-	Step   string        `json:"step"`   // "next exists #1"; "all" is no place, but the line as a whole
-	Faults []string      `json:"faults"` // that fit it
+	Step   string        `json:"step"`   // such as "next exists #1"; "all" is the line as a whole
+	Faults []string      `json:"faults"` // that apply
 }
 
-// LostReply is a request whose reply never reached its client. The commits say what
-// became of it: they have one of that session and cxid where it was carried out.
+// LostReply is a request whose reply never reached its client. The commits show the outcome: if it
+// was executed, one has that session and cxid.
 type LostReply struct {
-	At      time.Duration `json:"at"` // when the reply was certain not to come
+	At      time.Duration `json:"at"` // when it was certain that no reply would come
 	Client  int           `json:"client"`
 	Session int64         `json:"session"`
 	Cxid    int32         `json:"cxid"`    // the client's number of the request
-	Request string        `json:"request"` // "create", "delete", ...
+	Request string        `json:"request"` // such as "create" or "delete"
 	Sent    time.Duration `json:"sent"`
 }

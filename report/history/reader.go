@@ -12,17 +12,16 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// ErrTruncated says that a history has no end: its writer died, or its disk was
-// full. The records before are good.
+// ErrTruncated means that a history has no end: its writer died, or its disk was full. The records
+// before are valid.
 var ErrTruncated = errors.New("the history is cut short")
 
 const (
-	// lineLimit bounds one line, so that a broken file cannot take all memory.
+	// lineLimit bounds one line, so that a damaged file cannot fill memory.
 	lineLimit = 1 << 20
-	// windowLimit bounds what the decompressor may ask for. Our frames use far less.
+	// windowLimit bounds the memory of the decompressor. Our frames use far less.
 	windowLimit = 64 << 20
-	// longest is how long a trial may take: what is drawn and counted over time needs
-	// memory for it.
+	// longest is the longest trial: plots and counts over time need memory for it.
 	longest = 7 * 24 * time.Hour
 )
 
@@ -32,9 +31,9 @@ type Reader struct {
 
 	zr    *zstd.Decoder
 	lines *bufio.Reader
-	n     int           // records read
+	n     int
 	phase time.Duration // of the last phase, start or end
-	open  string        // the phase that has not ended
+	open  string
 
 	skipSamples bool
 	known       []Numbered // records to come that were decoded before
@@ -61,12 +60,10 @@ func NewReader(in io.Reader) (*Reader, error) {
 	return r, nil
 }
 
-// Close frees the decompressor.
 func (r *Reader) Close() { r.zr.Close() }
 
-// Records yields the records from where the reader stands. The first error ends
-// it: ErrTruncated where the history has no end, or what is wrong with which
-// record.
+// Records yields the remaining records. The first error ends it: ErrTruncated if the history has no
+// end, or the problem of a record.
 func (r *Reader) Records() iter.Seq2[Numbered, error] {
 	return func(yield func(Numbered, error) bool) {
 		for {
@@ -84,7 +81,6 @@ func (r *Reader) Records() iter.Seq2[Numbered, error] {
 
 var samplePrefix = []byte(`{"sample":`)
 
-// next returns the next record, nil for one that is skipped.
 func (r *Reader) next() (rec Record, ended bool, err error) {
 	raw, err := r.line()
 	if err != nil {
@@ -119,7 +115,7 @@ func (r *Reader) next() (rec Record, ended bool, err error) {
 	return nil, true, nil
 }
 
-// inTime refuses instants that no trial has, and phases that run at the same time.
+// inTime rejects times that no trial can have, and phases that overlap.
 func (r *Reader) inTime(rec Record) error {
 	at := rec.Time()
 	if at < 0 || at > longest {
@@ -146,7 +142,7 @@ func (r *Reader) inTime(rec Record) error {
 	return nil
 }
 
-// errEmpty is ErrTruncated at a clean line boundary.
+// errEmpty is ErrTruncated at a line boundary.
 var errEmpty = fmt.Errorf("%w: no closing line", ErrTruncated)
 
 // line returns the next line without its newline, valid until the next call.

@@ -1,6 +1,5 @@
-// Package history is the ordered record of one trial: every operation, every
-// fault, every event, on one monotonic clock. It is written while the trial runs,
-// and all conclusions come from it.
+// Package history is the ordered record of one trial: every operation, fault and event, on one
+// monotonic clock. It is written while the trial runs, and all conclusions are derived from it.
 //
 //	w, err := history.Create("history/mine.jsonl.zst", history.Header{Trial: "mine", Cell: history.Cell{Subject: "lock/mine"}})
 //	w.Sample(history.Sample{Op: history.Acquire, Call: called, Return: clock.Now(), Outcome: history.OK})
@@ -14,8 +13,8 @@
 //		}
 //	}
 //
-// A file is one JSON value a line, compressed with zstd: a [Header], then records
-// such as {"sample":{...}} or {"session":{...}}, then {"end":{"records":N}}.
+// A file has one JSON value per line, compressed with zstd: a [Header], then records such as
+// {"sample":{...}} or {"session":{...}}, then {"end":{"records":N}}.
 package history
 
 import (
@@ -23,21 +22,20 @@ import (
 	"time"
 )
 
-// Record is one entry of a history. Each kind of record is a struct of its own:
-// [Sample], [Window], [PhaseStart], [Session], and the others of this package.
+// Record is one entry of a history. Each kind of record is a struct of its own: [Sample], [Window],
+// [PhaseStart], [Session], and others in this package.
 type Record interface {
-	// Time is the latest instant that the record speaks of, since the trial's start.
+	// Time returns the latest time in the record, since the trial's start.
 	Time() time.Duration
 }
 
-// Numbered is a record and its place in the history, 1 for the first after the
-// header. In the file it stands on line N+1.
+// Numbered is a record with its number, from 1. In the file it is on line N+1.
 type Numbered struct {
 	N int
 	Record
 }
 
-// kinds are the kinds of record, by the name that stands on their lines.
+// kinds are the kinds of record, by the name on their lines.
 var kinds = map[string]reflect.Type{
 	"sample":      reflect.TypeFor[Sample](),
 	"fault":       reflect.TypeFor[Window](),
@@ -72,7 +70,6 @@ var kinds = map[string]reflect.Type{
 	"self":        reflect.TypeFor[Self](),
 }
 
-// names are the names of the kinds, by the type of a pointer to their struct.
 var names = func() map[reflect.Type]string {
 	out := map[reflect.Type]string{}
 	for name, t := range kinds {
@@ -81,7 +78,7 @@ var names = func() map[reflect.Type]string {
 	return out
 }()
 
-// The instants that the kinds of record speak of.
+// The times of the kinds of record.
 
 func (r *Sample) Time() time.Duration      { return r.Return }
 func (r *Window) Time() time.Duration      { return max(r.Start, r.End) }

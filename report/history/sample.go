@@ -6,10 +6,9 @@ import (
 	"time"
 )
 
-// Outcome says how an operation ended.
+// Outcome is how an operation ended.
 type Outcome string
 
-// The outcomes. An operation whose reply was lost is Unknown, never Failed.
 const (
 	OK      Outcome = "ok"
 	Failed  Outcome = "failed"  // it certainly had no effect
@@ -18,16 +17,16 @@ const (
 
 // Names of operations, as Sample.Op.
 const (
-	Acquire = "acquire" // a lock acquired, or a leadership won by campaigning
-	Release = "release" // let go; also resign
+	Acquire = "acquire" // a lock acquired, or a leadership won
+	Release = "release" // of a lock, or a leader's resignation
 	Put     = "put"
 	Take    = "take"
 	Write   = "write"  // to the fenced resource, under a grant
-	Effect  = "effect" // a holder's write to a node that nothing fences, on its own session
+	Effect  = "effect" // a holder's write to an unfenced node, on its own session
 )
 
-// Sample is one operation of one client. Due, Call and Return count from the
-// start of the trial on its one monotonic clock.
+// Sample is one operation of one client. Due, Call and Return count from the start of the trial on
+// its monotonic clock.
 type Sample struct {
 	Client int           `json:"client"`
 	Phase  string        `json:"phase,omitempty"`
@@ -36,28 +35,28 @@ type Sample struct {
 	Due    time.Duration `json:"due"`    // when it should have been called; latency counts from here
 	Call   time.Duration `json:"call"`   // when it was called
 	Return time.Duration `json:"return"` // when it returned
-	// Clock is by how much the clock of the client's process may be wrong: for so much an
-	// acquire's Return is later than that read, and a release's Call earlier, so that nobody
-	// counts as a holder whom only a clock makes one. Latencies are of what it read.
+	// Clock is the possible error of the clock of the client's process: an acquire's Return is made
+	// later by it, and a release's Call earlier, so that the error cannot create a belief.
+	// Latencies use the reading.
 	Clock   time.Duration `json:"clock,omitempty"`
 	Outcome Outcome       `json:"outcome"`
-	Token   int64         `json:"token,omitempty"`   // czxid of the grant's or item's node, or a number of the subject's own
-	Own     bool          `json:"own,omitempty"`     // the token is a number of the subject's own
-	Session int64         `json:"session,omitempty"` // session id that the grant is bound to
+	Token   int64         `json:"token,omitempty"`   // czxid of the grant's or item's node, or the subject's own number
+	Own     bool          `json:"own,omitempty"`     // the token is the subject's own number
+	Session int64         `json:"session,omitempty"` // session to which the grant is bound
 	Path    string        `json:"path,omitempty"`    // of the grant's or item's node
-	Item    string        `json:"item,omitempty"`    // queue: identity of the item
-	Version int64         `json:"version,omitempty"` // write: version of the resource that the write made
-	// Zxid is the highest in any reply that the client had been sent by then: it acted on
-	// no newer state. 0 where it is not known.
+	Item    string        `json:"item,omitempty"`    // queue: ID of the item
+	Version int64         `json:"version,omitempty"` // write: the resource's version after the write
+	// Zxid is the highest in any reply that had reached the client by then: it acted on no newer
+	// state. 0 if unknown.
 	Zxid int64 `json:"zxid,omitempty"`
-	// Removed is the path of a node of whose removal the client was notified during the
-	// operation, the last if there were several: it may know of that, too.
+	// Removed is the path of a deleted node of which the client was notified during the operation,
+	// the last if there were several: the client knows of that transaction too.
 	Removed string `json:"removed,omitempty"`
 	Err     string `json:"err,omitempty"`
-	// Limit is the time limit that the caller gave an acquire; 0 if none.
+	// Limit is the caller's time limit for an acquire; 0 if none.
 	Limit time.Duration `json:"limit,omitempty"`
-	// Stuck: the operation had not returned a session timeout after the client was notified that its
-	// session was lost, the client had sent no request since, and zkbench closed it.
+	// Stuck: the operation had not returned a session timeout after the client was notified of the
+	// loss of its session, the client had sent no request since, and zkbench closed it.
 	Stuck bool `json:"stuck,omitempty"`
 }
 

@@ -2,19 +2,19 @@ package history
 
 import "time"
 
-// SessionEvent is what happened to a session.
+// SessionEvent is the type of a session event.
 type SessionEvent string
 
 // The events of a session.
 const (
-	Opened    SessionEvent = "opened"    // the client has it: Timeout is what the servers granted
-	Suspended SessionEvent = "suspended" // delivered to the client: connection lost, session unknown
-	Restored  SessionEvent = "restored"  // delivered: the same session, ownership checked
-	Lost      SessionEvent = "lost"      // delivered: the session, and every grant bound to it, is gone
-	Ended     SessionEvent = "ended"     // delivered: the grant is over although the session lives: revoked, resigned
-	Expired   SessionEvent = "expired"   // on the wire: the servers' word that it is gone has reached the client
+	Opened    SessionEvent = "opened"    // Timeout is what the servers granted
+	Suspended SessionEvent = "suspended" // client notified: connection lost, session state unknown
+	Restored  SessionEvent = "restored"  // client notified: the same session, ownership checked
+	Lost      SessionEvent = "lost"      // client notified: the session and every grant bound to it have ended
+	Ended     SessionEvent = "ended"     // client notified: the grant has ended although the session lives: revoked, resigned
+	Expired   SessionEvent = "expired"   // on the wire: a server's message of the expiry has reached the client
 	Closed    SessionEvent = "closed"    // the client closed it
-	Deadline  SessionEvent = "deadline"  // its own deadline passed unheard: belief ends as if suspended
+	Deadline  SessionEvent = "deadline"  // its deadline passed without a reply: belief ends as if suspended
 	Killed    SessionEvent = "killed"    // the harness killed the client
 )
 
@@ -24,6 +24,6 @@ type Session struct {
 	Event   SessionEvent  `json:"event"`
 	Client  int           `json:"client"`
 	Session int64         `json:"session,omitempty"`
-	Token   int64         `json:"token,omitempty"`   // of the grant that the event is about
+	Token   int64         `json:"token,omitempty"`
 	Timeout time.Duration `json:"timeout,omitempty"` // opened: negotiated
 }

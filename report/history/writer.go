@@ -13,37 +13,36 @@ import (
 )
 
 const (
-	// frameEvery is how much of a trial a crash may lose: a zstd frame that was
-	// not closed is readable only in part.
+	// frameEvery is how much of a trial a crash may lose: a zstd frame that was not closed is only
+	// partly readable.
 	frameEvery = time.Second
-	// drainEvery is how often the writer looks without being woken.
+	// drainEvery is how often the writer checks for records without being woken.
 	drainEvery = 50 * time.Millisecond
 	// batchSize is the number of records in a batch. A full batch wakes the writer.
 	batchSize = 4096
-	// keepFree is how many empty batches are kept for the next burst.
+	// keepFree is how many empty batches are kept.
 	keepFree = 4
 )
 
-// Writer records a history. Its methods may be called from any goroutine and
-// never wait for the disk: they append to a batch in memory, which one
-// goroutine takes away, encodes and writes. Nothing is dropped while the disk
-// keeps accepting; the backlog grows as long as it must, see [Stats].
+// Writer records a history. Its methods are safe for concurrent use and never wait for the disk:
+// they append to a batch in memory, which one goroutine encodes and writes. No record is dropped
+// while the disk accepts writes; the backlog is unbounded, see [Stats].
 //
-// When a write fails, the error is kept, Broken is closed, and what follows is
-// counted as lost: the trial must stop. What was written before stays readable.
+// When a write fails, the error is kept, Broken is closed, and later records count as lost: the
+// trial must stop. What was written before stays readable.
 type Writer struct {
 	mu    sync.Mutex
 	fill  *batch
-	full  []*batch // waiting, oldest first
+	full  []*batch
 	free  []*batch
 	stats Stats
 	err   error
 
 	out    io.Writer
-	file   *os.File // ours to close; nil when the io.Writer is the caller's
+	file   *os.File // ours to close; nil if the caller owns the io.Writer
 	zw     *zstd.Encoder
 	line   []byte
-	opened bool // a frame is open
+	opened bool
 
 	wake   chan struct{}
 	closed chan struct{}
@@ -52,17 +51,16 @@ type Writer struct {
 	once   sync.Once
 }
 
-// Stats is the writer about itself. All are numbers of records, but Bytes.
+// Stats are the writer's counters, in records, except Bytes.
 type Stats struct {
-	Records    int   // written, or waiting to be
-	Lost       int   // recorded after a failed write, or in its batch; 0 unless Err
-	Backlog    int   // waiting now
-	MaxBacklog int   // the most that ever waited
-	Bytes      int64 // compressed bytes that were handed to the disk
+	Records    int // written or waiting
+	Lost       int
+	Backlog    int
+	MaxBacklog int   // the largest backlog so far
+	Bytes      int64 // compressed bytes written to the disk
 }
 
-// Create makes the history file at path, which must not exist yet, and writes
-// the header.
+// Create creates the history file at path, which must not exist, and writes the header.
 func Create(path string, h Header) (*Writer, error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
@@ -100,7 +98,6 @@ func NewWriter(out io.Writer, h Header) (*Writer, error) {
 	return w, nil
 }
 
-// counter counts the bytes that go to the disk.
 type counter struct{ w *Writer }
 
 func (c counter) Write(p []byte) (int, error) {
@@ -120,7 +117,7 @@ func (w *Writer) Sample(s Sample) {
 	w.added(false)
 }
 
-// Record records anything else. The writer owns r from now on.
+// Record records any other record. The writer owns r from now on.
 func (w *Writer) Record(r Record) {
 	w.mu.Lock()
 	if w.err == nil {
@@ -154,8 +151,8 @@ func (w *Writer) added(other bool) {
 	}
 }
 
-// empty returns a batch to fill. A burst beyond the free ones costs a batch of
-// memory, never a copy of what waits already.
+// empty returns a batch to fill. A burst beyond the free ones costs a batch of memory, never a copy
+// of the backlog.
 func (w *Writer) empty() *batch {
 	if k := len(w.free); k > 0 {
 		b := w.free[k-1]
@@ -165,14 +162,13 @@ func (w *Writer) empty() *batch {
 	return newBatch()
 }
 
-// Stats returns the writer's counters.
 func (w *Writer) Stats() Stats {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.stats
 }
 
-// Err returns the first write error, or nil. It stays once it is set.
+// Err returns the first write error, or nil.
 func (w *Writer) Err() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -182,12 +178,10 @@ func (w *Writer) Err() error {
 	return w.err
 }
 
-// Broken is closed when a write has failed: the trial has to stop, see Err.
 func (w *Writer) Broken() <-chan struct{} { return w.broken }
 
-// Close writes what waits and the closing line, and returns the first error of
-// the writer's whole life. Records that come after Close are lost. It is safe to
-// call twice.
+// Close writes the backlog and the last line, and returns the writer's first error. Records after
+// Close are lost. It may be called twice.
 func (w *Writer) Close() error {
 	w.once.Do(func() {
 		close(w.closed)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// errClosed makes late records count as lost. It is no failure.
+// errClosed makes late records count as lost.
 var errClosed = errors.New("the history is closed")
 
 func (w *Writer) run() {
@@ -32,7 +32,7 @@ func (w *Writer) run() {
 	w.finish()
 }
 
-// drain writes all that waits.
+// drain writes the backlog.
 func (w *Writer) drain() {
 	w.mu.Lock()
 	err := w.err
@@ -46,7 +46,7 @@ func (w *Writer) drain() {
 	}
 }
 
-// take returns the oldest batch that holds anything, or nil.
+// take returns the oldest batch with records, or nil.
 func (w *Writer) take() *batch {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -79,7 +79,6 @@ func (w *Writer) give(b *batch, err error) {
 	}
 }
 
-// fail keeps the first error and stops the trial.
 func (w *Writer) fail(err error) {
 	if err == nil {
 		return
@@ -91,14 +90,14 @@ func (w *Writer) fail(err error) {
 	}
 }
 
-// failed makes err the error of the writer. The caller holds w.mu.
+// failed sets the error of the writer. The caller holds w.mu.
 func (w *Writer) failed(err error) {
 	w.err = fmt.Errorf("write history: %w: the trial stops here, what was written before stays readable", err)
 	close(w.broken)
 }
 
-// finish refuses further records, and writes the end line, which proves that the
-// history is whole.
+// finish rejects further records, and writes the end line, which proves that the history is
+// complete.
 func (w *Writer) finish() {
 	w.mu.Lock()
 	failed := w.err
@@ -111,7 +110,7 @@ func (w *Writer) finish() {
 		err = w.ending()
 	}
 	if failed != nil || err != nil {
-		w.zw.Reset(io.Discard) // what it still holds cannot be written
+		w.zw.Reset(io.Discard) // its content cannot be written
 	}
 	err = errors.Join(err, w.zw.Close())
 	if w.file != nil {
@@ -124,7 +123,7 @@ func (w *Writer) finish() {
 	}
 }
 
-// ending writes what was recorded while the last drain ran, and the end line.
+// ending writes what was recorded during the last drain, and the end line.
 func (w *Writer) ending() error {
 	for b := w.take(); b != nil; b = w.take() {
 		err := w.encode(b)
@@ -160,7 +159,7 @@ func (w *Writer) encode(b *batch) (err error) {
 	return nil
 }
 
-// write opens a frame where none is open.
+// write opens a frame if none is open.
 func (w *Writer) write(line []byte) error {
 	if !w.opened {
 		w.zw.Reset(counter{w})
@@ -170,7 +169,7 @@ func (w *Writer) write(line []byte) error {
 	return err
 }
 
-// endFrame closes the frame, if one is open: from here back, all is readable.
+// endFrame closes the open frame: everything before is readable.
 func (w *Writer) endFrame() error {
 	if !w.opened {
 		return nil

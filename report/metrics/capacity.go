@@ -33,24 +33,24 @@ func init() {
 	})
 }
 
-// AtRate says whether operations were due at a rate, an open loop: then the throughput is
-// that rate, and says nothing about the subject.
+// AtRate reports whether operations were due at a rate, in an open loop: the throughput is then
+// that rate, not the subject's.
 func AtRate(measured map[string]Metric) bool {
 	return measured[QueueYield].Value != nil || measured[Unserved].Value != nil
 }
 
-// Ramp is what became of operations that were due at a rate that rises.
+// Ramp is the result of operations that were due at an increasing rate.
 type Ramp struct {
 	Phase    string
-	From, To float64     // the rates, a second
+	From, To float64     // the rates, per second
 	Points   []RampPoint // in order of the rate
-	Capacity float64     // as the metric
-	KeptUp   bool        // to the end
-	Beyond   float64     // how many were done a second from when it fell behind; 0 where it kept up
+	Capacity float64     // the metric
+	KeptUp   bool
+	Beyond   float64 // operations done per second after it fell behind; 0 if it did not
 }
 
-// RampPoint is the operations that were due at about the same rate. Those that were never
-// done count with the time for which they were waited for.
+// RampPoint is the operations that were due at about the same rate. Those that were never done
+// count with the time until they were abandoned.
 type RampPoint struct {
 	Rate     float64 // a second
 	Count    int
@@ -60,16 +60,16 @@ type RampPoint struct {
 // arrived collects operations that were due at a rate.
 type arrived struct {
 	fold          *Fold
-	due, unserved int64 // acquires
+	due, unserved int64
 	ramps         map[string]*ramp
 }
 
-// ramp collects those of one phase.
+// ramp collects the operations of one phase.
 type ramp struct {
 	all []served
 }
 
-// served is an operation that was due, and when it was done, or given up.
+// served is an operation that was due, and when it was done or abandoned.
 type served struct {
 	due, done time.Duration
 	ok        bool
@@ -84,12 +84,12 @@ func (x *arrived) sample(s *history.Sample, p *history.Phase) {
 			x.unserved++
 		}
 		x.add(p, served{s.Due, s.Return, ok})
-	case s.Op == history.Put && s.Outcome == history.Failed: // of one that was put, see when it was taken
+	case s.Op == history.Put && s.Outcome == history.Failed: // if it was put: when it was taken
 		x.add(p, served{s.Due, s.Return, false})
 	}
 }
 
-// add takes in an operation of an open loop.
+// add adds an operation of an open loop.
 func (x *arrived) add(p *history.Phase, s served) {
 	if !p.Ramp() {
 		return
@@ -130,13 +130,13 @@ func (r Ramp) metric(count int64) Metric {
 }
 
 const (
-	rampSteps = 50   // in which a rate that rises evenly is shown
-	keptUp    = 0.1  // of the ramp, for which more may wait than there are clients, at its end
-	rampParts = 1000 // of the ramp: how exactly a rate is looked for, and the most steps that are shown
+	rampSteps = 50 // number of points for a continuous ramp
+	keptUp    = 0.1
+	rampParts = 1000 // of the ramp: resolution of the search for a rate, and the largest number of steps shown
 )
 
-// fold finds when more began to wait than there are clients, for good, and from which rate
-// on that had to come.
+// fold finds when more operations began to wait than there are clients, and the rate from which
+// that had to happen.
 func (r *ramp) fold(a *history.Arrivals, clients int) Ramp {
 	slices.SortStableFunc(r.all, func(a, b served) int { return cmp.Compare(a.due, b.due) })
 	done := make([]time.Duration, len(r.all))
@@ -165,13 +165,13 @@ func (r *ramp) fold(a *history.Arrivals, clients int) Ramp {
 	return out
 }
 
-// exceeded is the rate beyond which n more were due by that instant: who can do that many a
-// second, and no more, has n waiting then. It is 0 where fewer were due beyond the rate at
-// the beginning: that was too much already, or everything stood still for a while.
+// exceeded returns the rate beyond which n more operations were due by that time: a subject with
+// that capacity has n operations waiting then. It is 0 if fewer were due beyond the initial rate:
+// that was too much already, or everything was stopped for a while.
 func exceeded(a *history.Arrivals, by time.Duration, n int) float64 {
 	part := a.For / rampParts
 	by = min(by, a.For)
-	due := 0.0 // since
+	due := 0.0
 	for since := by; since >= 0 && part > 0; since -= part {
 		rate := a.RateAt(since)
 		if due-rate*(by-since).Seconds() >= float64(n) {
@@ -182,7 +182,6 @@ func exceeded(a *history.Arrivals, by time.Duration, n int) float64 {
 	return 0
 }
 
-// beyond is how many were done a second since that instant.
 func (r *ramp) beyond(since time.Duration) float64 {
 	n, until := 0, since
 	for _, s := range r.all {
@@ -197,7 +196,7 @@ func (r *ramp) beyond(since time.Duration) float64 {
 	return float64(n) / (until - since).Seconds()
 }
 
-// points puts together what was due at about the same rate; the operations are in order.
+// points groups operations that were due at about the same rate; the operations are in order.
 func (r *ramp) points(a *history.Arrivals) (out []RampPoint) {
 	n := min(cmp.Or(a.Steps, rampSteps), rampParts)
 	for i := range n {

@@ -10,9 +10,9 @@ import (
 	"github.com/zkbench/zkbench/report/verdict"
 )
 
-// Names of the metrics of failovers. The five stages add up to the latency of one in
-// which the session had to expire first. Without the members' logs, the
-// first two are absent, and FailoverExpire has all that comes before the commit.
+// Names of the metrics of failovers. The five stages add up to the latency of a failover in which
+// the session had to expire first. Without the members' logs, the first two are absent, and
+// FailoverExpire is everything before the commit.
 const (
 	FailoverLatency   = "failover.latency"
 	LeaderlessTime    = "leaderless.time"
@@ -26,7 +26,7 @@ const (
 	FailoverRelist    = "failover.relist"
 )
 
-// Stages are the stages of a failover in their order.
+// Stages are the stages of a failover in order.
 var Stages = []string{FailoverDetect, FailoverExpire, FailoverCommit, FailoverNotify, FailoverRelist}
 
 func init() {
@@ -57,13 +57,13 @@ func init() {
 	})
 }
 
-// failovers collects what faults cost the holder.
+// failovers collects the effects of faults on the holder.
 type failovers struct {
 	fold    *Fold
 	rounds  int
-	outside []string      // rounds outside the prediction, in words
-	never   []string      // phases of rounds in which nobody was granted
-	longest *Failover     // of those that were predicted
+	outside []string // rounds outside the prediction, as text
+	never   []string
+	longest *Failover     // of the predicted ones
 	most    time.Duration // the largest prediction
 }
 
@@ -145,23 +145,21 @@ type Failover struct {
 	Phase string
 	Round int
 	At    time.Duration // of the injection
-	// Latency is from the injection to the next grant; where the holder kept its grant
-	// (Kept), until it knew that it had. Never says that nothing came.
-	Latency time.Duration
-	Kept    bool
-	Never   bool
-	// Least and Most bound what was predicted, Mean is the average over many, 0
-	// where no formula says.
+	// Latency is from the injection to the next grant; if the holder kept its grant (Kept), until
+	// it was notified of that. Never means that neither happened.
+	Latency           time.Duration
+	Kept              bool
+	Never             bool
 	Least, Most, Mean time.Duration
-	// Stages are what Latency is made of, by the names in Stages; nil where the session
-	// had not to expire.
+	// Stages are the parts of Latency, by the names in Stages; nil if the session did not have to
+	// expire.
 	Stages map[string]time.Duration
 }
 
-// Outside says whether it took less or more time than predicted.
+// Outside reports whether it took less or more time than predicted.
 func (f Failover) Outside() bool { return f.Never || f.Latency < f.Least || f.Latency > f.Most }
 
-// String says in one line what happened.
+// String describes the round in one line.
 func (f Failover) String() string {
 	if f.Never {
 		return fmt.Sprintf("%s, round %d: nobody was granted", f.Phase, f.Round)
@@ -180,7 +178,7 @@ func (f Failover) String() string {
 	return s
 }
 
-// failoverOf makes a round of its record.
+// failoverOf converts a record.
 func failoverOf(r *history.Failover) Failover {
 	f := Failover{
 		Phase: r.Phase, Round: r.Round, At: r.Injected, Least: r.Least, Most: r.Most, Mean: r.Mean,
@@ -199,7 +197,7 @@ func failoverOf(r *history.Failover) Failover {
 	return f
 }
 
-// stages splits a failover at the instants that were seen.
+// stages divides a failover at the times that were seen.
 func stages(r *history.Failover) map[string]time.Duration {
 	out := map[string]time.Duration{}
 	last := r.Injected
@@ -210,7 +208,7 @@ func stages(r *history.Failover) map[string]time.Duration {
 		}
 	}
 	if r.Heard > 0 && r.Expired > 0 {
-		until(FailoverDetect, min(r.Heard+r.Timeout, r.Expired)) // what follows is rounding and lag
+		until(FailoverDetect, min(r.Heard+r.Timeout, r.Expired)) // the rest is rounding and lag
 		until(FailoverExpire, r.Expired)
 		until(FailoverCommit, r.Committed)
 	} else {

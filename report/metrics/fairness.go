@@ -6,7 +6,7 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// Fairness names Jain's index of the grants of each client.
+// Fairness names Jain's index of the clients' grants.
 const Fairness = "fairness"
 
 func init() {
@@ -20,8 +20,7 @@ func init() {
 	})
 }
 
-// fewestGrants is how many grants a client should have had before shares are compared,
-// and a second before it can be called slow.
+// fewestGrants is how many grants a client should have had before shares are compared.
 const fewestGrants = 4
 
 func collectFairness(f *Fold) collector {
@@ -42,8 +41,8 @@ func collectFairness(f *Fold) collector {
 	}
 }
 
-// jain is Jain's index: the square of the sum over n times the sum of the squares. It is
-// false where there is too little to share.
+// jain is Jain's index: the square of the sum over n times the sum of the squares. It is false if
+// there are too few grants.
 func jain(shares map[int]int, n int) (float64, bool) {
 	var sum, squares float64
 	for _, k := range shares {

@@ -2,7 +2,6 @@ package metrics
 
 import "github.com/zkbench/zkbench/report/history"
 
-// Names of the metrics that are counted on the wire.
 const (
 	FanoutNotifications = "fanout.notifications"
 	FanoutRequests      = "fanout.requests"
@@ -17,7 +16,7 @@ func init() {
 			{Name: FanoutNotifications, Unit: "1/handoff", Better: Lower, Exact: true,
 				Help: "notifications per hand-off of a drain, frame by frame on the clients' connections; beside them what the recipe's formula says (expected) and what the members counted (servers)"},
 			{Name: FanoutRequests, Unit: "1/handoff", Better: Lower, Exact: true, Help: "requests per hand-off, in the same way"},
-			{Name: FanoutBytes, Unit: "B/handoff", Better: Lower, Exact: true, Slack: 0.01, // keep-alives are in them
+			{Name: FanoutBytes, Unit: "B/handoff", Better: Lower, Exact: true, Slack: 0.01, // includes pings
 				Help: "bytes per hand-off, both ways"},
 			{Name: FlapNotifications, Unit: "1/flap", Better: Lower, Exact: true,
 				Help: "notifications that one waiter causes that loses its session and comes back"},
@@ -58,7 +57,7 @@ type ratio struct {
 	times, count, expectedTimes, expected, serverTimes, servers int64
 }
 
-// add adds a round; expected and servers are nil where nobody knows them.
+// add adds a round; expected and servers are nil if unknown.
 func (r *ratio) add(times, count int64, expected, servers *int64) {
 	if times <= 0 {
 		return

@@ -11,43 +11,43 @@ import (
 	"github.com/zkbench/zkbench/report/verdict"
 )
 
-// Fold folds one history into metrics, record by record and belief by belief.
+// Fold computes metrics from one history, record by record and belief by belief.
 type Fold struct {
-	OnHandoff  func(metric string, h Handoff) // receives every hand-off, of a queue every delivery
-	OnFailover func(Failover)                 // receives every round of a failover
-	OnRamp     func(Ramp)                     // receives every ramp, from Close
-	OnPause    func(Pause)                    // receives every round in which the holder's process was paused past its session
+	OnHandoff  func(metric string, h Handoff) // receives every hand-off, or every delivery of a queue
+	OnFailover func(Failover)
+	OnRamp     func(Ramp)  // receives every ramp, from Close
+	OnPause    func(Pause) // receives every round in which the holder's process was paused past its session timeout
 
 	history       *history.History
 	phases        map[string]*history.Phase
-	faults        verdict.Spans // in which one was in force
+	faults        verdict.Spans // times with a fault in force
 	distributions map[string]*distributed
 	collectors    []collector
 	holders       holders
-	contended     map[string]bool // phases in which somebody asked for a grant, or an item
+	contended     map[string]bool // phases in which a grant or an item was requested
 	arrived       *arrived
 	end           time.Duration
 }
 
 // collector collects the metrics of one family. Each function may be nil.
 type collector struct {
-	sample  func(s *history.Sample, p *history.Phase) // every operation, and its phase
+	sample  func(s *history.Sample, p *history.Phase) // every operation with its phase
 	record  func(r history.Record)                    // every other record
-	belief  func(b *verdict.Belief)                   // every time in which somebody believed that it held
+	belief  func(b *verdict.Belief)                   // every belief
 	changed func(last, next *verdict.Belief)          // another client holds, in the same round
 	handoff func(h Handoff, last, next *verdict.Belief)
-	close   func(out map[string]Metric) // after the last record; adds what has a value
+	close   func(out map[string]Metric)
 }
 
-// distributed is a distribution in the making.
+// distributed is an unfinished distribution.
 type distributed struct {
 	histogram *stats.Histogram
-	phase     string // the one that all values are of; "" where there are several
+	phase     string // the phase of all values; "" if there are several
 	never     int64  // how many never came
 	note      string
 }
 
-// NewFold returns a fold of the history, of which nothing was read yet.
+// NewFold returns a fold of the history, before the first record.
 func NewFold(h *history.History) *Fold {
 	f := &Fold{
 		OnHandoff: func(string, Handoff) {}, OnFailover: func(Failover) {}, OnRamp: func(Ramp) {}, OnPause: func(Pause) {},
@@ -64,7 +64,7 @@ func NewFold(h *history.History) *Fold {
 	return f
 }
 
-// noPhase is the phase of samples outside any that is recorded.
+// noPhase is the phase of samples outside all recorded phases.
 var noPhase history.Phase
 
 // phase returns the phase of that name, or noPhase.
@@ -96,7 +96,7 @@ func (f *Fold) Record(n history.Numbered) {
 	}
 }
 
-// Close returns everything that was measured, by name. What was not is absent.
+// Close returns all metrics by name. Those that were not measured are absent.
 func (f *Fold) Close() map[string]Metric {
 	out := map[string]Metric{}
 	for _, c := range f.collectors {
@@ -121,7 +121,7 @@ func (f *Fold) Histograms() map[string]*stats.Histogram {
 	return out
 }
 
-// Length returns the latest instant in the records.
+// Length returns the latest time in the records.
 func (f *Fold) Length() time.Duration { return f.end }
 
 // observe adds a value to a distribution.
@@ -147,24 +147,22 @@ func (f *Fold) latency(metric, phase string, due, end time.Duration) {
 	f.observe(metric, phase, end-due)
 }
 
-// endOf returns when a phase was over for its clients, at the history's end where that is
-// not recorded. What comes after (faults that heal, an ensemble that recovers) is no part
-// of what it measures.
+// endOf returns when a phase was over for its clients, or the history's end if that is not
+// recorded. Later events (healing, recovery) are not part of the phase.
 func (f *Fold) endOf(p *history.Phase) time.Duration { return cmp.Or(p.Over(), f.end) }
 
-// counted says whether the operation is a grant or an item taken that counts for rates:
-// not in a flap, where operations only show that all is well, nor at the harness's pace,
-// nor in a ramp, nor after the clients were told to stop.
+// counted reports whether the operation is a grant or an item taken that counts for rates: not in a
+// flap, at the harness's pace, in a ramp, or after the clients were told to stop.
 func counted(s *history.Sample, p *history.Phase) bool {
 	return s.Outcome == history.OK && (s.Op == history.Acquire || s.Op == history.Take) && paced(p) && (p.Stopped == 0 || s.Return <= p.Stopped)
 }
 
-// paced says whether a phase counts for rates.
+// paced reports whether a phase counts for rates.
 func paced(p *history.Phase) bool {
 	return p.Kind != history.FlapPhase && p.Pace != history.ByHarness && !p.Ramp()
 }
 
-// rated returns the phases that count for rates, in which somebody asked for something.
+// rated returns the phases that count for rates, in which operations were requested.
 func (f *Fold) rated() []string {
 	names := slices.Sorted(maps.Keys(f.contended))
 	return slices.DeleteFunc(names, func(name string) bool { return !paced(f.phase(name)) })

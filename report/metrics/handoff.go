@@ -12,8 +12,8 @@ import (
 // Names of the latencies of hand-offs.
 const (
 	HandoffLatency = "handoff.latency"
-	// handoffLatencyDrain is apart, because the line of a drain is half as long on average
-	// as in a churn, where all clients are in line all the time.
+	// handoffLatencyDrain is separate, because the line of a drain is half as long on average as in
+	// a churn, where all clients are in line all the time.
 	handoffLatencyDrain = "handoff.latency.drain"
 )
 
@@ -52,23 +52,23 @@ func (f *Fold) handedOff(metric, phase string, h Handoff) {
 
 // Handoff is the passing of a grant from one holder to the next.
 type Handoff struct {
-	At       time.Duration // when the next grant returned
-	Latency  time.Duration // since the holder let go, or since the fault that hit it; 0 where nobody knows the fault
-	Failover bool          // the holder did not let go, or a fault had hit it
-	Nobody   time.Duration // the part of Latency in which nobody believed to hold
+	At       time.Duration
+	Latency  time.Duration // since the release, or since the fault that hit the holder; 0 if the fault is unknown
+	Failover bool          // the holder did not release, or a fault had hit it
+	Nobody   time.Duration // the part of Latency without a belief
 }
 
-// holders follows who holds.
+// holders tracks the current holder.
 type holders struct {
 	last verdict.Belief
 	some bool   // last is set
-	away []away // times in which the last was in doubt
+	away []away // times in which the last one was in doubt
 }
 
-// away is a time in which a holder was in doubt, and then held on.
+// away is a time in which a holder was in doubt, and then continued to hold.
 type away struct{ from, to time.Duration }
 
-// Belief takes the next belief. They come in the order of their start.
+// Belief adds the next belief. They come in the order of their start.
 func (f *Fold) Belief(b verdict.Belief) {
 	for i := range f.collectors {
 		if take := f.collectors[i].belief; take != nil {
@@ -78,7 +78,7 @@ func (f *Fold) Belief(b verdict.Belief) {
 	last, some := f.holders.last, f.holders.some
 	if some && b.Client == last.Client && b.Token == last.Token {
 		f.holders.away = append(f.holders.away, away{last.End, b.Start})
-		f.holders.last.End, f.holders.last.Early, f.holders.last.Ended = b.End, b.Early, b.Ended // the same grant goes on
+		f.holders.last.End, f.holders.last.Early, f.holders.last.Ended = b.End, b.Early, b.Ended // the same grant continues
 		return
 	}
 	doubts := f.holders.away
@@ -103,8 +103,8 @@ func (f *Fold) Belief(b verdict.Belief) {
 	}
 }
 
-// passed says whether b took over from last, and since when the grant was free.
-// A graceful hand-off that a fault was near is neither that nor a failover.
+// passed reports whether b took over from last, and since when the grant was free. A graceful
+// hand-off near a fault is neither that nor a failover.
 func (f *Fold) passed(last, b *verdict.Belief) (Handoff, bool) {
 	granted, free := b.Start-b.Late, last.End+last.Early // as their clocks read
 	h := Handoff{At: b.Start, Latency: max(0, granted-free)}
@@ -115,7 +115,7 @@ func (f *Fold) passed(last, b *verdict.Belief) (Handoff, bool) {
 	}
 	switch {
 	case last.End > b.Start:
-		return Handoff{}, false // an overlap without a fault: the verdict's business
+		return Handoff{}, false // an overlap without a fault is for the verdict
 	case last.Ended == string(history.Killed):
 		h.Failover = true
 		return h, true
@@ -123,17 +123,15 @@ func (f *Fold) passed(last, b *verdict.Belief) (Handoff, bool) {
 		h.Failover, h.Latency = true, 0
 		return h, true
 	}
-	// Somebody waited for it, and no fault was in the way.
+	// A client waited for it, and no fault was active.
 	return h, b.Call <= last.End && !f.faults.Touches(last.End, b.Start)
 }
 
-// ofEnds is by how much a belief may have ended too early: what ends one counts from the
-// earliest instant at which its client can have learned it, by a clock of its own.
 const ofEnds = 20 * time.Millisecond
 
-// cause returns the latest fault that explains why last holds no longer: one that hit the
-// holder itself, when it held or was about to be granted; or, where it has heard of a loss, one
-// that hit a member while it held.
+// cause returns the latest fault that explains why last no longer holds: one that hit the holder
+// itself while it held or was about to be granted; or, if it was notified of a loss, one that hit a
+// member while it held.
 func cause(last, b *verdict.Belief, faults []history.Fault, graceful bool) (history.Fault, bool) {
 	until := last.End
 	if !graceful {

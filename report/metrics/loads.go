@@ -38,13 +38,13 @@ func init() {
 	})
 }
 
-// memberLoads collects what the members say of their load.
+// memberLoads collects the members' reports of their load.
 type memberLoads struct {
 	most        *history.MemberLoad // with the longest queue
 	connections int64
 	answers     int64
 	silent      map[string]int           // by member
-	means       map[string]time.Duration // by member, as it told last
+	means       map[string]time.Duration // by member, the latest
 	max         time.Duration
 }
 
@@ -96,7 +96,7 @@ func (x *memberLoads) close(out map[string]Metric) {
 	}
 }
 
-// when says whose queue was the longest, and when.
+// when tells which member's queue was the longest, and when.
 func (x *memberLoads) when() string {
 	switch {
 	case *x.most.Outstanding == 0:

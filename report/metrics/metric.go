@@ -2,10 +2,10 @@ package metrics
 
 import "github.com/zkbench/zkbench/report/internal/stats"
 
-// Metric is one measured quantity. A distribution has Count and quantiles, a rate or a
-// count has Value. Pointers, so that absent and 0 differ.
+// Metric is one measured quantity. A distribution has Count and quantiles, a rate or a count has
+// Value. Pointers distinguish absent from 0.
 type Metric struct {
-	Unit     string   `json:"unit"` // "ns", "1/handoff", "1/s"
+	Unit     string   `json:"unit"` // such as "ns", "1/handoff", "1/s"
 	Phase    string   `json:"phase,omitempty"`
 	Count    *int64   `json:"count,omitempty"`
 	Min      *float64 `json:"min,omitempty"`
@@ -16,19 +16,19 @@ type Metric struct {
 	P999     *float64 `json:"p999,omitempty"`
 	Max      *float64 `json:"max,omitempty"`
 	Value    *float64 `json:"value,omitempty"`
-	Expected *float64 `json:"expected,omitempty"` // the formula's value, where there is one
-	Servers  *float64 `json:"servers,omitempty"`  // the same, counted by the members themselves
-	Never    int64    `json:"never,omitempty"`    // how many more were waited for that never came
-	Note     string   `json:"note,omitempty"`     // what stands behind the value, in words
+	Expected *float64 `json:"expected,omitempty"` // the formula's value, if there is one
+	Servers  *float64 `json:"servers,omitempty"`  // the same quantity, counted by the members
+	Never    int64    `json:"never,omitempty"`    // how many more were expected and never came
+	Note     string   `json:"note,omitempty"`     // an explanation of the value
 }
 
-// Fields of a distribution, and of any other metric, as thresholds name them.
+// Fields of a distribution, and of other metrics, as in thresholds.
 var (
 	DistributionFields = []string{"count", "min", "mean", "p50", "p90", "p99", "p999", "max"}
 	ValueFields        = []string{"value", "expected", "servers", "count"}
 )
 
-// distribution returns what a histogram comes to, in nanoseconds.
+// distribution returns the metric of a histogram, in nanoseconds.
 func distribution(h *stats.Histogram) Metric {
 	return Metric{
 		Unit: "ns", Count: new(h.Count()), Min: new(h.Min()), Mean: new(h.Mean()), Max: new(h.Max()),
@@ -36,7 +36,7 @@ func distribution(h *stats.Histogram) Metric {
 	}
 }
 
-// Field returns the field of that name; nil where it was not measured.
+// Field returns the field with that name; nil if it was not measured.
 func (m Metric) Field(name string) *float64 {
 	if name == "count" && m.Count != nil {
 		return new(float64(*m.Count))
@@ -47,7 +47,7 @@ func (m Metric) Field(name string) *float64 {
 	}[name]
 }
 
-// Samples returns how many samples are behind the metric.
+// Samples returns the number of samples of the metric.
 func (m Metric) Samples() int {
 	if m.Count == nil {
 		return 0
@@ -55,11 +55,10 @@ func (m Metric) Samples() int {
 	return int(*m.Count)
 }
 
-// Fewest returns how many samples the field takes: of fewer a quantile is only another
-// name for the largest.
+// Fewest returns how many samples the field needs: with fewer, a quantile is the largest value.
 func Fewest(field string) int {
 	return map[string]int{"p90": 10, "p99": 100, "p999": 1000}[field]
 }
 
-// TooFew says that the field is a quantile of too few samples.
+// TooFew reports whether the field is a quantile of too few samples.
 func (m Metric) TooFew(field string) bool { return m.Samples() < Fewest(field) }

@@ -9,12 +9,12 @@ import (
 	"github.com/zkbench/zkbench/report/verdict"
 )
 
-// Overtaken names how often the client that was passed over most often was.
+// Overtaken names how often the client that was passed over most often was passed over.
 const Overtaken = "overtaken.max"
 
 // Starving is the number of grants to others, for each contender, from which on a waiting client
-// starves: if each grant went to a contender at random, a wait would last as long once in 22,000
-// times (e to the power of -10).
+// starves: if each grant went to a random contender, a wait would last as long once in 22,000 times
+// (e to the power of -10).
 const Starving = 10
 
 func init() {
@@ -31,12 +31,12 @@ func init() {
 	})
 }
 
-// recentGrants bounds the grants that are remembered: no wait need be counted beyond them.
+// recentGrants bounds the stored grants: longer waits need not be counted.
 const recentGrants = 1 << 16
 
 type overtaken struct {
 	fold       *Fold
-	grants     []time.Duration // returns, the last recentGrants to twice as many, in the order of the records
+	grants     []time.Duration // returns of the last recentGrants to twice as many grants, in the order of the records
 	faults     verdict.Spans
 	contenders int
 	most       int
@@ -57,7 +57,7 @@ func (x *overtaken) sample(s *history.Sample, p *history.Phase) {
 	}
 }
 
-// record counts what a client had waited in vain when its phase ended.
+// record counts the wait of a client that was not granted until its phase ended.
 func (x *overtaken) record(r history.Record) {
 	w, ok := r.(*history.Waiting)
 	if !ok || w.Op != history.Acquire {
@@ -68,12 +68,12 @@ func (x *overtaken) record(r history.Record) {
 	}
 }
 
-// waited counts the grants since an acquire was called. They are in order but for those that
+// waited counts the grants since an acquire was called. They are in order, except those that
 // returned at almost the same time.
 func (x *overtaken) waited(client int, call time.Duration, contenders int) {
 	i, _ := slices.BinarySearch(x.grants, call)
 	passed := len(x.grants) - i
-	if passed > 0 && x.faults.Touches(call, x.grants[len(x.grants)-1]) { // a fault may have held it up
+	if passed > 0 && x.faults.Touches(call, x.grants[len(x.grants)-1]) { // a fault may have delayed it
 		return
 	}
 	x.most = max(x.most, passed)

@@ -7,7 +7,7 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// Names of the metrics of holders whose process was paused past their session.
+// Names of the metrics of holders whose process was paused past their session timeout.
 const (
 	PausedBelief  = "paused.belief"
 	PausedNotice  = "paused.notice"
@@ -38,35 +38,35 @@ func init() {
 	})
 }
 
-// Pause is a round in which a holder's process was stopped past its session, and went on.
+// Pause is a round in which a holder's process was stopped past its session timeout, and continued.
 // Times count from the signal to stop.
 type Pause struct {
 	Round   int
-	Expired time.Duration // its session, by the members' logs; 0 where that is not known
-	Granted time.Duration // the next client's grant returned
-	Resumed time.Duration // the signal to go on
-	Until   time.Duration // it was told that it holds no more; where it never was, nobody waited any longer
+	Expired time.Duration // its session, by the members' logs; 0 if unknown
+	Granted time.Duration // return of the next client's grant
+	Resumed time.Duration // the signal to continue
+	Until   time.Duration // it was notified that it no longer holds, or the wait for that ended
 	Told    bool
-	Late    []LateWrite // in their order; of a driver that offers no write only fenced ones
+	Late    []LateWrite // in order; of a driver without writes only fenced ones
 }
 
-// LateWrite is a write by a holder that had lost its grant without knowing.
+// LateWrite is a write by a holder that had lost its grant without being notified.
 type LateWrite struct {
-	At      time.Duration // of the answer
+	At      time.Duration // of the reply
 	Fenced  bool          // it was to the fenced resource
 	Outcome history.Outcome
 }
 
-// pauses collects what paused holders did.
+// pauses collects the writes of paused holders.
 type pauses struct {
 	fold             *Fold
-	since            map[int][]history.Sample // by client: what it wrote since its last pause
+	since            map[int][]history.Sample // by client: its writes since its last pause
 	rounds, blind    int
 	untold           int
 	effects, through int
 	open             int
 	writes, stopped  int
-	last             *Pause // whose failover is still to be recorded
+	last             *Pause
 }
 
 func (x *pauses) sample(s *history.Sample, p *history.Phase) {
@@ -91,7 +91,7 @@ func (x *pauses) record(r history.Record) {
 	}
 }
 
-// hand hands over the last round.
+// hand delivers the last round.
 func (x *pauses) hand() {
 	if x.last != nil {
 		x.fold.OnPause(*x.last)
@@ -124,15 +124,15 @@ func (x *pauses) paused(p *history.Paused) {
 		first[s.Op] = true
 		acted[s.Op] = acted[s.Op] || before
 	}
-	// When the harness gets round to writing to the fenced resource says nothing about the
-	// recipe, where that has effects of its own.
+	// The time of the harness's write to the fenced resource does not depend on the recipe, if that
+	// has effects of its own.
 	if acted[history.Effect] || !first[history.Effect] && acted[history.Write] {
 		x.blind++
 	}
 	clear(x.since)
 }
 
-// count counts a write by a holder that had lost its grant without knowing when it set out.
+// count counts a write by a holder that had lost its grant without being notified before the call.
 func (x *pauses) count(s *history.Sample) {
 	if s.Op == history.Write {
 		x.writes++

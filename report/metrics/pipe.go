@@ -2,10 +2,10 @@ package metrics
 
 import "github.com/zkbench/zkbench/report/history"
 
-// PipeRoundtrip is what lies between the harness and a driver.
+// PipeRoundtrip names the time between the harness and a driver.
 const PipeRoundtrip = "pipe.roundtrip"
 
-// AgentsClock is by how much the clocks of agents may be wrong.
+// AgentsClock names the possible error of agents' clocks.
 const AgentsClock = "agents.clock"
 
 func init() {

@@ -36,7 +36,7 @@ func init() {
 	})
 }
 
-// queue collects what only queues have.
+// queue collects the metrics of queues.
 type queue struct {
 	fold  *Fold
 	items map[string]item // those that were put and not taken, or taken and not put
@@ -46,13 +46,12 @@ type queue struct {
 	streamed, notifications, requests int64
 }
 
-// item is a queue's item of which one half is known: put, or taken before the put
-// returned.
+// item is a queue's item of which one half is known: put, or taken before the put returned.
 type item struct {
 	isPut  bool
-	counts bool // this half counts for latencies
+	counts bool
 	phase  string
-	due    time.Duration // of the put
+	due    time.Duration
 	taken  time.Duration
 }
 
@@ -69,7 +68,7 @@ func (x *queue) sample(s *history.Sample, p *history.Phase) {
 	}
 }
 
-// add takes in one half of what there is to know of an item.
+// add adds one half of an item.
 func (x *queue) add(id string, half item) {
 	other, known := x.items[id]
 	if !known || other.isPut == half.isPut {
@@ -97,8 +96,8 @@ func (x *queue) delivered(put item, taken time.Duration) {
 	x.fold.OnHandoff(metric, Handoff{At: taken, Latency: taken - put.due})
 }
 
-// latency is the metric for items of the phase: those that met a fault are kept
-// apart, or one fault would be all that the high percentiles show.
+// latency returns the metric for items of the phase: those that met a fault are separate, or one
+// fault would determine the high percentiles.
 func (x *queue) latency(phase string) string {
 	p := x.fold.phases[phase]
 	for _, w := range x.fold.history.Faults {

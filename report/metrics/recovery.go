@@ -7,7 +7,7 @@ import (
 	"github.com/zkbench/zkbench/report/verdict"
 )
 
-// Names of the metrics of what follows a fault.
+// Names of the metrics of recovery after faults.
 const (
 	outageTime      = "outage.time"
 	RecoveryTime    = "recovery.time"
@@ -34,9 +34,9 @@ func init() {
 
 type recovery struct {
 	fold    *Fold
-	held    map[string]time.Duration // by phase: until when somebody held
-	waits   map[string]time.Duration // by phase: since when the first of those waited who still did when it was over
-	peak    float64                  // connections a second
+	held    map[string]time.Duration // by phase: until when a client held
+	waits   map[string]time.Duration // by phase: since when the first of those waited that still did at its end
+	peak    float64                  // connections per second
 	counted bool
 }
 
@@ -62,7 +62,6 @@ func (x *recovery) changed(last, next *verdict.Belief) {
 	x.outage(next.Phase, max(last.End, next.Call), next.Start)
 }
 
-// outage observes a time in which nobody held, and somebody waited, if a fault was in force.
 func (x *recovery) outage(phase string, from, to time.Duration) {
 	if to > from && x.fold.faults.Touches(from, to) {
 		x.fold.observe(outageTime, phase, to-from)

@@ -1,9 +1,8 @@
-// Package metrics says what is measured, and folds histories into it.
+// Package metrics defines what is measured, and computes metrics from histories.
 //
-// A [Family] has a file of its own: the definitions of its metrics (name, unit, which
-// direction is better, help), and the collector that folds the records of a history into
-// them. [All] lists the definitions: thresholds, comparisons, tables and help pages read
-// them there.
+// A [Family] has a file of its own: the definitions of its metrics (name, unit, better direction,
+// help), and the collector that computes them. [All] lists the definitions: thresholds,
+// comparisons, tables and help pages use them.
 //
 //	f := metrics.NewFold(h)
 //	for n, err := range h.Records { ... f.Record(n) }
@@ -17,7 +16,7 @@ import (
 	"strings"
 )
 
-// Direction says which values are better.
+// Direction is which values are better.
 type Direction int
 
 // The directions.
@@ -27,33 +26,33 @@ const (
 	Higher
 )
 
-// Definition is what a metric is. Metrics of kind "ns" are times, in nanoseconds.
+// Definition describes a metric. Metrics with the unit "ns" are times, in nanoseconds.
 type Definition struct {
 	Name         string
-	Unit         string // "ns", "1/handoff", "1/s"
+	Unit         string // such as "ns", "1/handoff", "1/s"
 	Better       Direction
-	Distribution bool     // it has quantiles, else a value
-	Fields       []string // those it has, if they are others than that says
-	PerPhase     bool     // NAME.PHASE is the same of one phase
-	Help         string   // what it is, in a line
+	Distribution bool     // it has quantiles; otherwise a value
+	Fields       []string // its fields, if they differ from the default
+	PerPhase     bool     // NAME.PHASE is the metric of one phase
+	Help         string   // one line
 
-	// Noun and Head are what a table and a sentence call a latency that says much
-	// about a scenario: "one hand-off", "hand-off". Other metrics have none.
+	// Noun and Head name an important latency in sentences and tables: "one hand-off", "hand-off".
+	// Other metrics have none.
 	Noun, Head string
 
-	// Shown are the fields that a comparison of two runs shows: "p50". Main is the one
-	// that is compared with the run's base. Where Decides is set, Main decides a
-	// comparison of two runs unless the caller names other measures.
+	// Shown are the fields that a comparison of two runs shows: "p50". Main is the field that is
+	// compared with the run's base. With Decides, Main decides a comparison of two runs unless the
+	// caller selects other measures.
 	Shown   []string
 	Main    string
 	Decides bool
-	// Exact says that the value hardly varies, so that two runs are compared exactly,
-	// but for the fraction Slack.
+	// Exact means that the value hardly varies, so that two runs are compared exactly, except for
+	// the fraction Slack.
 	Exact bool
 	Slack float64
 }
 
-// FieldNames are the fields that the metric may have.
+// FieldNames returns the fields that the metric may have.
 func (d Definition) FieldNames() []string {
 	switch {
 	case d.Fields != nil:
@@ -66,8 +65,8 @@ func (d Definition) FieldNames() []string {
 
 // Family is metrics that are collected together.
 type Family struct {
-	Order       int    // place among the families: the most important first
-	About       string // heads the family in the help
+	Order       int    // position among the families, the most important first
+	About       string // heading of the family in the help
 	Definitions []Definition
 
 	collect func(f *Fold) collector
@@ -75,7 +74,7 @@ type Family struct {
 
 var families []Family
 
-// register adds a family to the registry, which stays in order.
+// register adds a family to the registry, in order.
 func register(f Family) {
 	families = append(families, f)
 	slices.SortFunc(families, func(a, b Family) int { return cmp.Compare(a.Order, b.Order) })
@@ -93,7 +92,7 @@ func All() []Definition {
 	return out
 }
 
-// Names returns the names of all metrics, but for those of single phases.
+// Names returns the names of all metrics, except those of single phases.
 func Names() []string {
 	var out []string
 	for _, d := range All() {
@@ -102,8 +101,8 @@ func Names() []string {
 	return out
 }
 
-// Find returns the definition of a metric, and the phase where the name is that of one
-// phase: "failover.latency.crash".
+// Find returns the definition of a metric, and the phase if the name is that of one phase:
+// "failover.latency.crash".
 func Find(name string) (d Definition, phase string, ok bool) {
 	all := All()
 	for _, d := range all {
@@ -119,8 +118,7 @@ func Find(name string) (d Definition, phase string, ok bool) {
 	return Definition{}, "", false
 }
 
-// OfPhases returns the names of a metric in single phases, of those that were measured,
-// in order.
+// OfPhases returns the names of a metric in single phases that were measured, in order.
 func OfPhases(name string, measured map[string]Metric) []string {
 	var out []string
 	for _, n := range slices.Sorted(maps.Keys(measured)) {
@@ -136,7 +134,7 @@ func Latencies() []Definition {
 	return slices.DeleteFunc(All(), func(d Definition) bool { return d.Head == "" })
 }
 
-// value makes a metric of the value, in the unit of its definition.
+// value makes a metric with the value, in the unit of its definition.
 func value(name string, v float64) Metric {
 	d, _, _ := Find(name)
 	return Metric{Unit: d.Unit, Value: &v}

@@ -2,7 +2,6 @@ package metrics
 
 import "github.com/zkbench/zkbench/report/history"
 
-// Names of what the harness saw of itself.
 const (
 	selfTicks      = "self.ticks"
 	selfLateTicks  = "self.ticks.late"

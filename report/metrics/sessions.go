@@ -49,17 +49,17 @@ func init() {
 	})
 }
 
-// sessions collects what becomes of the sessions of a trial with a connect phase.
+// sessions collects the fate of the sessions of a trial with a connect phase.
 type sessions struct {
 	fold        *Fold
-	first, last time.Duration // the call of the first connect, and when the last stood
+	first, last time.Duration // the call of the first connect, and when the last session was open
 	connected   int64
 	back        []*history.Reconnected
 	opened      map[int64]time.Duration
-	gone        map[int64]bool // closed, killed, or expired: nothing more can be known of them
+	gone        map[int64]bool // closed, killed or expired: no further events
 	expired     int64
-	deadlines   int64 // of those that expired: by their own deadlines alone
-	after       int64 // of those that expired: after a fault had hit a member
+	deadlines   int64 // expired by their own deadlines alone
+	after       int64 // expired after a fault had hit a member
 	footprint   *history.Footprint
 }
 
@@ -83,7 +83,6 @@ func (x *sessions) record(r history.Record) {
 	}
 }
 
-// phaseAt returns the connect phase at that instant; nil where there is none.
 func (x *sessions) phaseAt(at time.Duration) *history.Phase {
 	for i := range x.fold.history.Phases {
 		if p := &x.fold.history.Phases[i]; p.Kind == history.ConnectPhase && p.Start <= at && (p.End == 0 || at < p.End) {
@@ -93,7 +92,7 @@ func (x *sessions) phaseAt(at time.Duration) *history.Phase {
 	return nil
 }
 
-// event takes in what became of a session.
+// event handles a session event.
 func (x *sessions) event(e *history.Session) {
 	switch e.Event {
 	case history.Opened:
@@ -119,15 +118,15 @@ func (x *sessions) event(e *history.Session) {
 	}
 }
 
-// hit says whether a fault hit the client in that time.
+// hit reports whether a fault hit the client in that time.
 func (x *sessions) hit(client int, from, to time.Duration) bool {
 	return slices.ContainsFunc(x.fold.history.Faults, func(f history.Fault) bool {
 		return f.Start <= to && (f.End < f.Start || f.End >= from) && (f.Client == client || slices.Contains(f.Served, client))
 	})
 }
 
-// memberHit says whether a fault had hit a member by then. That ends no session, but keeps
-// clients away from theirs.
+// memberHit reports whether a fault had hit a member by then. It ends no session, but keeps clients
+// from reconnecting.
 func (x *sessions) memberHit(by time.Duration) bool {
 	return slices.ContainsFunc(x.fold.history.Faults, func(f history.Fault) bool { return f.Client < 0 && f.Start <= by })
 }
@@ -153,14 +152,13 @@ func (x *sessions) close(out map[string]Metric) {
 	}
 }
 
-// of makes a metric of a value that so many are behind.
 func of(name string, v float64, count int64) Metric {
 	m := value(name, v)
 	m.Count = &count
 	return m
 }
 
-// longestAway is the longest time in which one or more sessions were away.
+// longestAway returns the longest time in which at least one session was disconnected.
 func longestAway(back []*history.Reconnected) (longest time.Duration) {
 	slices.SortFunc(back, func(a, b *history.Reconnected) int { return int(a.Lost - b.Lost) })
 	var from, to time.Duration

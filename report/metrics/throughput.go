@@ -25,7 +25,7 @@ func init() {
 
 type throughput struct {
 	fold *Fold
-	done map[string]int64 // grants and items taken, by phase
+	done map[string]int64
 }
 
 func (x *throughput) sample(s *history.Sample, p *history.Phase) {

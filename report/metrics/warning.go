@@ -6,7 +6,7 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// WarningLatency is how early an early warning is.
+// WarningLatency names how fast an early warning is.
 const WarningLatency = "warning.latency"
 
 func init() {
@@ -16,13 +16,13 @@ func init() {
 			Help: "from when a candidate was made to leave, after which too few stand, to the observer's early warning"}},
 		collect: func(f *Fold) collector {
 			var stand int
-			left := map[int]time.Duration{} // when somebody was made to leave, by how many stood afterwards
+			left := map[int]time.Duration{} // when a candidate was made to leave, by the number that remained
 			return collector{record: func(r history.Record) {
 				switch r := r.(type) {
 				case *history.Joined:
 					stand++
 				case *history.Leaving:
-					if r.Client < 0 { // the round is over
+					if r.Client < 0 {
 						stand = 0
 						clear(left)
 						return

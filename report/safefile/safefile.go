@@ -1,5 +1,5 @@
-// Package safefile reads files that somebody else may have put in place: in a temporary folder, in
-// an unpacked run, or at a path from the command line.
+// Package safefile reads files that other users may control: in a temporary folder, in an unpacked
+// run, or at a path from the command line.
 //
 //	text, err := safefile.Read("mine.yaml", safefile.Config)
 package safefile
@@ -11,17 +11,17 @@ import (
 	"os"
 )
 
-// Limits on the size of a file, in bytes.
+// Limits on the size of a file, in bytes: of configuration, and of a run's result.
 const (
-	Config = 4 << 20   // what a person writes: a scenario, an ensemble, a certificate
-	Result = 256 << 20 // what a run concluded
+	Config = 4 << 20
+	Result = 256 << 20
 )
 
-// ErrTooLarge is wrapped by the error of a file that is larger than its limit.
+// ErrTooLarge is wrapped by the error of a file that exceeds its limit.
 var ErrTooLarge = errors.New("the file is too large")
 
-// Read returns the content of a regular file of at most limit bytes. A named pipe, a device or a
-// socket is refused without waiting for it.
+// Read returns the content of a regular file of at most limit bytes. It rejects a named pipe, a
+// device or a socket without waiting for it.
 func Read(path string, limit int64) ([]byte, error) {
 	f, err := open(path)
 	if err != nil {
@@ -31,7 +31,6 @@ func Read(path string, limit int64) ([]byte, error) {
 	return ReadFrom(f, limit)
 }
 
-// ReadFrom is [Read] of a file that is open.
 func ReadFrom(f *os.File, limit int64) ([]byte, error) {
 	info, err := f.Stat()
 	if err != nil {

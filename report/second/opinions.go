@@ -9,20 +9,19 @@ import (
 	"github.com/zkbench/zkbench/report/verdict"
 )
 
-// Opinions asks for a second opinion on windows of a trial while that is judged: around
-// the first overlaps that the verdict takes for exposure, and at the beginning and then
-// each time that there are twice as many beliefs. What the verdict takes for a violation
-// fails the trial by itself.
+// Opinions checks windows of a trial a second time while that is judged: around the first overlaps
+// that the verdict takes for exposure, at the beginning, and each time that the number of beliefs
+// has doubled. Violations that the verdict finds fail the trial by themselves.
 type Opinions struct {
 	known  *known
-	active []late // that have not ended when the last begins
-	window []late // that is being collected
+	active []late
+	window []late // beliefs of the open window
 	opened bool   // a window is
 	count  int    // beliefs
-	next   int    // at which another window begins
+	next   int    // number of beliefs at which another window begins
 
 	youngest int64
-	exposed  bool // the next belief makes an overlap that was taken for exposure
+	exposed  bool // the next belief completes an overlap that was taken for exposure
 	overlaps int  // searched
 	violated bool // the verdict has failed
 	searched int  // windows
@@ -35,12 +34,12 @@ const (
 	sampleLimit  = time.Second
 )
 
-// NewOpinions prepares to be asked about the history.
+// NewOpinions prepares the check of a history.
 func NewOpinions(h *history.History) *Opinions {
 	return &Opinions{known: newKnown(h, verdict.Patience(h))}
 }
 
-// Record takes the next record, or commit.
+// Record adds the next record or commit.
 func (o *Opinions) Record(n history.Numbered) {
 	switch n.Record.(type) {
 	case *history.Session, *history.Commit:
@@ -48,12 +47,12 @@ func (o *Opinions) Record(n history.Numbered) {
 	}
 }
 
-// Overlap takes what the verdict has found, before the belief that completes it.
+// Overlap adds an overlap of the verdict, before the belief that completes it.
 func (o *Opinions) Overlap(v verdict.Overlap) {
 	o.exposed, o.violated = true, o.violated || !v.Exposure
 }
 
-// Belief takes the next belief, in the order of their start.
+// Belief adds the next belief, in the order of their start.
 func (o *Opinions) Belief(b verdict.Belief) {
 	if o.violated || o.against != "" {
 		return
@@ -69,7 +68,7 @@ func (o *Opinions) Belief(b verdict.Belief) {
 	o.collect(next)
 }
 
-// collect fills the window, or begins one with those that have not ended.
+// collect adds to the window, or begins one with the beliefs that have not ended.
 func (o *Opinions) collect(b late) {
 	switch {
 	case o.opened:
@@ -92,8 +91,8 @@ func (o *Opinions) search(window []late) {
 	}
 }
 
-// Close returns why the second opinion is against the verdict that nobody held beside
-// another; empty where it agrees, or the verdict is another.
+// Close returns why the second check contradicts the verdict that no two clients held at once;
+// empty if it agrees, or the verdict differs.
 func (o *Opinions) Close() string {
 	if o.opened && !o.violated && o.against == "" {
 		o.search(o.window)

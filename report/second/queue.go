@@ -10,17 +10,16 @@ import (
 	"github.com/zkbench/zkbench/report/verdict"
 )
 
-// Disagreement names the verdict that is given where two ways to judge the same history
-// come to different results: one of them is wrong, so neither can be relied on.
+// Disagreement names the verdict for contradictory results of two methods on the same history: one
+// of them is wrong, so neither can be relied on.
 const Disagreement = "second-opinion"
 
-// replayed is how many items of a queue are followed: those whose nodes were made first.
+// replayed is how many items of a queue are followed: those whose nodes were created first.
 const replayed = 5000
 
-// Queue replays the commits of a queue's first items on a plain model of a queue, and
-// compares what that comes to with the verdicts on the history. It returns a failed
-// verdict where they disagree; nothing where they agree, and where there are no commits
-// that are whole.
+// Queue replays the commits of a queue's first items on a simple model of a queue, and compares the
+// result with the verdicts on the history. It returns a failed verdict if they disagree; none if
+// they agree, or there are no complete commits.
 func Queue(h *history.History, verdicts []verdict.Verdict) []verdict.Verdict {
 	if r := h.Header.Recipe; !h.Commits || r != "" && r != verdict.Queue {
 		return nil
@@ -65,12 +64,12 @@ func Queue(h *history.History, verdicts []verdict.Verdict) []verdict.Verdict {
 	return []verdict.Verdict{{Guarantee: Disagreement, Result: verdict.Fail, Reasons: wrong}}
 }
 
-// queue is the model, and what happened to each of its items.
+// queue is the model, and the history of each of its items.
 type queue struct {
 	items    map[string]*story
-	line     []place           // that stand, in order of the transactions that made them
-	nodes    map[string]string // identity, by path of a node that stands
-	claims   []claim           // consumers' nodes that stand
+	line     []place           // existing ones, in order of the transactions that created them
+	nodes    map[string]string // ID, by path of an existing node
+	claims   []claim           // existing nodes of consumers
 	sessions map[int64]*session
 	current  map[int]int64 // session, by client
 	limit    int
@@ -91,16 +90,16 @@ type session struct {
 	killed, lost bool
 }
 
-// story is everything about one item, in the order of the records.
+// story is the history of one item, in the order of the records.
 type story struct {
 	puts, takes []*history.Sample
 	made, gone  []*history.Commit
-	remade      []*history.Commit // those after the first, in its folder, but those that take its place in one transaction
-	again       bool              // its producer made two nodes of it
-	elders      []string          // items that stood unclaimed when its first node was removed
+	remade      []*history.Commit // those after the first, in its folder, except those that replace it in one transaction
+	again       bool              // its producer created two nodes of it
+	elders      []string          // items that existed unclaimed when its first node was removed
 }
 
-// served says that of all items everything is known that should come.
+// served reports whether everything is known about all items.
 func (q *queue) served() bool {
 	for _, x := range q.items {
 		if len(x.puts) == 0 || len(x.takes) == 0 || len(x.made) == 0 || len(x.made) > len(x.gone) {
@@ -110,7 +109,7 @@ func (q *queue) served() bool {
 	return true
 }
 
-// linked says that an item that was put was found in a node.
+// linked reports whether an item that was put was found in a node.
 func (q *queue) linked() bool {
 	for _, x := range q.items {
 		if x.put() && len(x.made) > 0 {
@@ -218,7 +217,7 @@ func (q *queue) remove(c *history.Commit, p string) {
 	q.claims = slices.DeleteFunc(q.claims, func(k claim) bool { return k.path == p })
 	id, is := q.nodes[p]
 	if !is || q.sessions[c.Session] == nil {
-		return // what zkbench clears away stood to the end
+		return // zkbench removes the trial's nodes at its end
 	}
 	delete(q.nodes, p)
 	x := q.items[id]
@@ -239,8 +238,7 @@ func (q *queue) claimed(e place, session int64) bool {
 	return slices.ContainsFunc(q.claims, func(k claim) bool { return k.session != session && strings.Contains(k.path, path.Base(e.path)) })
 }
 
-// judge returns, by guarantee, an item that breaks it; "" where none does. What cannot
-// be said is left out.
+// judge returns an item that breaks each guarantee, by guarantee. Undecidable ones are left out.
 func (q *queue) judge(delivery string) map[string]string {
 	broken := map[string]string{verdict.NoDuplicate: "", verdict.NoPhantom: "", verdict.QueueFIFO: ""}
 	hidden := false
@@ -274,12 +272,12 @@ func (*story) ok(samples []*history.Sample) (out []*history.Sample) {
 	return out
 }
 
-// put says that it was put, or may have been.
+// put reports whether it was put, or may have been.
 func (x *story) put() bool {
 	return slices.ContainsFunc(x.puts, func(s *history.Sample) bool { return s.Outcome != history.Failed })
 }
 
-// revived says that another node of it was made when a take had handed it over.
+// revived reports whether another node of it was created after a take had handed it over.
 func (x *story) revived() bool {
 	return slices.ContainsFunc(x.ok(x.takes), func(s *history.Sample) bool {
 		return s.Zxid > 0 && slices.ContainsFunc(x.remade, func(c *history.Commit) bool { return c.Zxid > s.Zxid })
@@ -295,7 +293,7 @@ func (q *queue) isLost(x *story, delivery string) bool {
 		return certain && !q.more
 	}
 	if len(x.gone) < len(x.made) {
-		return false // it stands
+		return false // it exists
 	}
 	last := x.gone[len(x.gone)-1]
 	by := q.sessions[last.Session]
@@ -307,8 +305,8 @@ func (q *queue) isLost(x *story, delivery string) bool {
 	return !withdrawn && !excused
 }
 
-// overtook says that it was taken by who removed its first node, while an elder stood
-// that somebody had put. Who was handed it before the removal had claimed it.
+// overtook reports whether the item was taken by the client that removed its first node, while an
+// older item of a put existed. A client that received it before the removal had claimed it.
 func (q *queue) overtook(x *story) bool {
 	if len(x.gone) == 0 {
 		return false

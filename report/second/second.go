@@ -1,7 +1,7 @@
-// Package second has a second opinion on mutual exclusion, by porcupine, a
-// linearizability checker. It searches where the verdict sweeps, so the two share hardly
-// any code; its memory grows with the square of the history, so it judges windows only.
-// Every trial is asked about some of its own while it is judged:
+// Package second checks mutual exclusion a second time, with porcupine, a linearizability checker.
+// It searches while the verdict sweeps, so the two share hardly any code; its memory grows with the
+// square of the history, so it checks windows only. Windows of every trial are checked while it is
+// judged:
 //
 //	o := second.NewOpinions(h)
 //	for n := range h.Records { o.Record(n) } // and each belief and overlap of the sweep
@@ -22,9 +22,9 @@ import (
 	"github.com/zkbench/zkbench/report/verdict"
 )
 
-// Opinion is what the search found.
+// Opinion is the result of the search.
 type Opinion struct {
-	Result     string // verdict.Pass, Fail, or Unknown where it ran out of time
+	Result     string // verdict.Pass, Fail, or Unknown if it ran out of time
 	Operations int
 
 	model porcupine.Model
@@ -37,22 +37,22 @@ const (
 	searchLimit = 10 * time.Second
 )
 
-// hold is a time in which a client held, as the search sees it.
+// hold is a time in which a client held, in the model.
 type hold struct {
 	client            int
 	token             int64
 	asked, from       time.Duration // taken somewhere between
-	mayEnd, certainly time.Duration // and let go somewhere between
+	mayEnd, certainly time.Duration // and released somewhere between
 }
 
-// act is an operation on the lock that the model knows.
+// act is an operation on the lock in the model.
 type act struct {
 	take bool
 	id   int // of the hold
 	hold hold
 }
 
-// model is a lock: free (0), or held by one.
+// model is a lock: free (0), or held by one client.
 var model = porcupine.Model{
 	Init: func() any { return 0 },
 	Step: func(state, input, _ any) (bool, any) {
@@ -77,8 +77,8 @@ var model = porcupine.Model{
 	},
 }
 
-// Search judges the beliefs that meet [from, to]. excuse is how long after a fault its
-// victim may not know yet that it has lost the grant, where there are no commits.
+// Search checks the beliefs that meet [from, to]. excuse is how long after a fault its victim may
+// not know that it has lost the grant, if there are no commits.
 func Search(h *history.History, from, to, excuse time.Duration) Opinion {
 	return search(h, from, to, excuse, windowLimit)
 }
@@ -87,7 +87,7 @@ func Search(h *history.History, from, to, excuse time.Duration) Opinion {
 func search(h *history.History, from, to, excuse time.Duration, limit int) Opinion {
 	known := newKnown(h, excuse)
 	var beliefs []late
-	var youngest int64 // token that was let in
+	var youngest int64 // largest token so far
 	tracker := verdict.NewBeliefs(h.Header, func(b verdict.Belief) {
 		if b.Start <= to && b.End >= from && len(beliefs) < limit {
 			beliefs = append(beliefs, late{b, b.After(youngest)})
@@ -107,20 +107,20 @@ func search(h *history.History, from, to, excuse time.Duration, limit int) Opini
 	return check(known.holds(beliefs), searchLimit)
 }
 
-// late is a belief, and whether one with a younger token was let in before.
+// late is a belief, and whether one with a larger token was granted before.
 type late struct {
 	verdict.Belief
 	late bool
 }
 
-// known is what the history tells of sessions and faults.
+// known is the history's sessions and faults.
 type known struct {
 	faults  []history.Fault
 	excuse  time.Duration
 	commits bool
 	ended   map[int64]bool          // by the commits: sessions that expired, or were closed on request; true for those that expired
 	opened  map[int64]time.Duration // by session
-	back    map[int][]time.Duration // by client: when it was connected again
+	back    map[int][]time.Duration // by client: times of reconnecting
 }
 
 func newKnown(h *history.History, excuse time.Duration) *known {
@@ -143,12 +143,12 @@ func (k *known) record(n history.Numbered) {
 	}
 }
 
-// holds makes of beliefs what certainly was held.
+// holds converts beliefs to times in which the client certainly held.
 func (k *known) holds(beliefs []late) []hold {
 	var out []hold
 	for _, b := range beliefs {
 		switch {
-		case b.Start >= b.End: // it is no time in which somebody held
+		case b.Start >= b.End: // not a time in which a client held
 		case k.commits:
 			out = append(out, k.byCommits(b))
 		default:
@@ -158,7 +158,7 @@ func (k *known) holds(beliefs []late) []hold {
 	return out
 }
 
-// whole is a belief that was true from its beginning to its end.
+// whole returns a belief that was true from its beginning to its end.
 func whole(b verdict.Belief) hold {
 	h := hold{b.Client, b.Token, min(b.Call, b.Start), b.Start, b.End, b.End}
 	if b.Restored {
@@ -167,9 +167,9 @@ func whole(b verdict.Belief) hold {
 	return h
 }
 
-// byCommits takes into account that the servers may have taken the grant away at any time
-// since it was asked for, if they let its session expire, or a fault closed it in the
-// client's name; also before the client heard that it was connected again.
+// byCommits accounts for grants that the servers may have taken away at any time since the acquire,
+// because they expired the session or a fault closed it in the client's name; also before the
+// client was notified of its reconnect.
 func (k *known) byCommits(b late) hold {
 	h := whole(b.Belief)
 	expired, ended := k.ended[b.Session]
@@ -183,9 +183,8 @@ func (k *known) byCommits(b late) hold {
 	return h
 }
 
-// split takes into account that a fault may have taken the grant away at any time from its
-// injection to the end of the excuse; who still believes after that has taken it anew, and
-// wrongly if somebody else has it.
+// split accounts for a fault that may have taken the grant away at any time from its injection to
+// the end of the excuse; a later belief must be a new, possibly wrong, grant.
 func (k *known) split(b late) []hold {
 	whole := whole(b.Belief)
 	for _, f := range k.faults {
@@ -199,10 +198,10 @@ func (k *known) split(b late) []hold {
 		}
 		whole.mayEnd = max(b.Start, f.Start)
 		if b.Restored && f.Start < b.Start {
-			whole.asked, whole.mayEnd = f.Start, f.Start // it may have been lost before its holder heard of a connection again
+			whole.asked, whole.mayEnd = f.Start, f.Start // it may have been lost before its holder was notified of a connection again
 		}
 		if served && b.late {
-			whole.mayEnd = max(whole.asked, f.Start) // it never held what it was granted so late
+			whole.mayEnd = max(whole.asked, f.Start) // it never held a grant that was notified so late
 		}
 		if excused := k.excused(b.Client, over); excused < b.End {
 			excused = max(excused, b.Start)
@@ -226,7 +225,7 @@ func (k *known) excused(client int, over time.Duration) time.Duration {
 	return end
 }
 
-// later returns t + d, or the last instant there is if that is later.
+// later returns t + d, or the maximum on overflow.
 func later(t, d time.Duration) time.Duration {
 	if sum := t + d; sum >= t {
 		return sum
@@ -252,7 +251,7 @@ func check(holds []hold, limit time.Duration) Opinion {
 	return o
 }
 
-// Draw returns porcupine's own drawing of what it found, a page for a browser.
+// Draw returns porcupine's visualization of the result, an HTML page.
 func (o Opinion) Draw() ([]byte, error) {
 	var page bytes.Buffer
 	if err := porcupine.Visualize(o.model, o.info, &page); err != nil {

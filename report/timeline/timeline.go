@@ -1,6 +1,6 @@
-// Package timeline writes a trial in the Trace Event Format, which ui.perfetto.dev and
-// chrome://tracing open: clients as tracks, their calls and grants as slices, faults as slices
-// of their own, and hand-offs as arrows from the grant that ended to the next.
+// Package timeline writes a trial in the Trace Event Format, for ui.perfetto.dev and
+// chrome://tracing: clients as tracks, their calls and grants as slices, faults as slices, and
+// hand-offs as arrows from the grant that ended to the next.
 //
 //	h, err := history.Open(report.HistoryPath(dir, trial))
 //	err = timeline.Write(os.Stdout, h)
@@ -26,25 +26,25 @@ type Event struct {
 	Dur   *float64       `json:"dur,omitempty"` // of a complete event, "X"
 	PID   int            `json:"pid"`
 	TID   int            `json:"tid"`
-	ID    string         `json:"id,omitempty"` // joins the ends of a fault, or of an arrow
+	ID    string         `json:"id,omitempty"` // connects the ends of a fault, or of an arrow
 	Bind  string         `json:"bp,omitempty"`
 	Scope string         `json:"s,omitempty"` // of an instant, "i"
 	Args  map[string]any `json:"args,omitempty"`
 }
 
-// The processes, from the top of the page down.
+// The processes, from the top of the page.
 const (
 	phasesPID = iota + 1
 	faultsPID
 	clientsPID
 )
 
-// Each client has two tracks: what it believes that it holds, and its calls.
+// Each client has two tracks: its beliefs and its calls.
 func grantsTID(client int) int { return 2*client + 1 }
 func callsTID(client int) int  { return 2*client + 2 }
 
-// Write writes the trial. A history that cannot be read to its end is an error, and what there
-// is of it is written.
+// Write writes the trial. If the history cannot be read to its end, it writes the readable part and
+// returns an error.
 func Write(w io.Writer, h *history.History) error {
 	out := bufio.NewWriter(w)
 	e := &encoder{w: out, named: map[int]bool{}}
@@ -97,7 +97,7 @@ func Write(w io.Writer, h *history.History) error {
 	return e.err
 }
 
-// micros is how the format counts time.
+// micros converts to the format's unit.
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
 type encoder struct {
@@ -122,7 +122,7 @@ func (e *encoder) put(x Event) {
 	fmt.Fprintf(e.w, "%s%s", separator, text)
 }
 
-// slice writes an event that lasts.
+// slice writes an event with a duration.
 func (e *encoder) slice(x Event, start, end time.Duration) {
 	dur := micros(max(end-start, 0))
 	x.Phase, x.Dur = "X", &dur
@@ -156,7 +156,7 @@ func (e *encoder) call(s *history.Sample) {
 		}
 	}
 	if s.Token != 0 {
-		args["token"] = fmt.Sprint(s.Token) // a number of JavaScript has no room for it
+		args["token"] = fmt.Sprint(s.Token) // too large for a number in JavaScript
 	}
 	e.slice(Event{Name: s.Op, Cat: "call", Time: micros(s.Call), PID: clientsPID, TID: callsTID(s.Client), Args: args}, s.Call, s.Return)
 }
@@ -167,7 +167,7 @@ func (e *encoder) holds(all []report.Hold) {
 		e.client(h.Client)
 		e.slice(Event{Name: "holds", Cat: "grant", Time: micros(h.Start), PID: clientsPID, TID: grantsTID(h.Client)}, h.Start, h.End)
 		if i == 0 || all[i-1].End > h.Start {
-			continue // two at once hand nothing over
+			continue // overlapping grants have no hand-off
 		}
 		was, id := all[i-1], fmt.Sprint("hand-off-", i)
 		// An arrow begins inside of a slice.

@@ -8,8 +8,8 @@ import (
 // listed is the largest number of names that Nearest lists: a longer list hides the error.
 const listed = 30
 
-// Nearest returns the end of an error about an unknown name: `; did you mean "x"?` with the
-// closest of names, or else the names to choose from if they are few.
+// Nearest returns the end of an error about an unknown name: `; did you mean "x"?` with the closest
+// of names, or else a list of names if they are few.
 func Nearest(name string, names []string) string {
 	switch best := Closest(name, names); {
 	case best != "":
@@ -45,8 +45,8 @@ func edits(a, b string) int {
 	return rows[len(a)][len(b)]
 }
 
-// Closest returns the closest of names; "" where none is close: none is another name but for
-// two letters, or a third of a long one, and none ends in /NAME or .NAME.
+// Closest returns the closest of names; "" if none is close: none differs by at most two letters,
+// or a third of a long name, and none ends in /NAME or .NAME.
 func Closest(name string, names []string) string {
 	letters := len(strings.TrimLeft(name, "-"))
 	best, distance := "", 1+max(min(2, letters/2), letters/3)

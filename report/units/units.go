@@ -1,7 +1,7 @@
-// Package units writes quantities for people: 31200000 ns becomes "31.2 ms".
+// Package units formats quantities for readers: 31200000 ns becomes "31.2 ms".
 //
-// Everything that a person reads (plots, page, tables, sentences) goes through
-// it, so that one number never looks different in two places.
+// All output for readers (plots, pages, tables, sentences) uses it, so that one number looks the
+// same everywhere.
 package units
 
 import (
@@ -13,8 +13,8 @@ import (
 	"unicode"
 )
 
-// Duration writes nanoseconds with three significant digits and the unit that
-// fits: "940 µs", "31.2 ms", "5.20 s", "2 min 5 s".
+// Duration formats nanoseconds with three significant digits and a suitable unit: "940 µs", "31.2
+// ms", "5.20 s", "2 min 5 s".
 func Duration(ns float64) string {
 	abs := math.Abs(ns)
 	switch {
@@ -39,13 +39,13 @@ func Duration(ns float64) string {
 	return strconv.FormatInt(minutes, 10) + " min " + strconv.FormatInt(seconds, 10) + " s"
 }
 
-// Tick writes nanoseconds for the ticks of an axis, without idle zeros: "10 ms".
+// Tick formats nanoseconds for the ticks of an axis, without trailing zeros: "10 ms".
 func Tick(ns float64) string {
 	number, unit, _ := strings.Cut(Duration(ns), " ")
 	return strings.TrimRight(trim(number)+" "+unit, " ")
 }
 
-// TickNumber writes a plain number for the ticks of an axis: "0.5", "20".
+// TickNumber formats a number for the ticks of an axis: "0.5", "20".
 func TickNumber(v float64) string { return trim(Number(v)) }
 
 func trim(number string) string {
@@ -55,8 +55,8 @@ func trim(number string) string {
 	return number
 }
 
-// Quantity writes a value in the unit of a report.Metric: "ns", "1/handoff",
-// "1/s", "B/handoff". An unknown unit is written as it is.
+// Quantity formats a value in the unit of a report.Metric: "ns", "1/handoff", "1/s", "B/handoff".
+// An unknown unit is kept.
 func Quantity(v float64, unit string) string {
 	count, per, rate := strings.Cut(unit, "/")
 	switch {
@@ -78,8 +78,8 @@ func Quantity(v float64, unit string) string {
 	return Number(v) + " " + unit
 }
 
-// Number writes a plain number: whole ones in full with thin groups ("76 011"),
-// others with three significant digits.
+// Number formats a number: integers in full with thin groups ("76 011"), others with three
+// significant digits.
 func Number(v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return "unknown"
@@ -93,7 +93,7 @@ func Number(v float64) string {
 	return digits(v)
 }
 
-// Ratio writes how many times more: "34 times", "1.2 times".
+// Ratio formats a factor: "34 times", "1.2 times".
 func Ratio(r float64) string {
 	if math.IsNaN(r) || math.IsInf(r, 0) {
 		return "unknown times"
@@ -106,8 +106,8 @@ func Ratio(r float64) string {
 
 var longTime = regexp.MustCompile(`(\d+h)?(\d+m)?\d+\.\d{4,}(s|ms)`)
 
-// Times shortens the times in a sentence, as Go writes them, to what a reader can
-// use and still order events by: microseconds, and from ten seconds on milliseconds.
+// Times shortens the times in a sentence, as Go formats them, to microseconds, and from ten seconds
+// on to milliseconds.
 func Times(s string) string {
 	return longTime.ReplaceAllStringFunc(s, func(m string) string {
 		d, err := time.ParseDuration(m)
@@ -126,10 +126,9 @@ var (
 	longToken = regexp.MustCompile(`\btoken (\d{10,18})\b`)
 )
 
-// Reason writes why something is so in short: of each node's path its last element, which
-// tells the nodes of one line apart; tokens as zxids; times with three digits.
-// "token 4294967302 by node /zkbench-1f/herd/line/ac-n-0000000001" becomes "token
-// 0x100000006 by node ac-n-0000000001".
+// Reason shortens a reason: of each node's path it keeps the last element, which distinguishes the
+// nodes of one line; tokens become zxids; times have three digits. "token 4294967302 by node
+// /zkbench-1f/herd/line/ac-n-0000000001" becomes "token 0x100000006 by node ac-n-0000000001".
 func Reason(s string) string {
 	s = nodePath.ReplaceAllString(Clean(s), "$1$2")
 	s = longToken.ReplaceAllStringFunc(s, func(m string) string {
@@ -139,8 +138,8 @@ func Reason(s string) string {
 	return Times(s)
 }
 
-// Zxid writes a zxid, or a token that is one, as ZooKeeper does: the epoch stands before
-// the counter. A small token is none, and is written as the number that it is.
+// Zxid formats a zxid, or a token that is one, as ZooKeeper does: epoch and counter. A small token
+// is another number, and is kept.
 func Zxid(v int64) string {
 	if v >= 1<<32 {
 		return "0x" + strconv.FormatInt(v, 16)
@@ -148,7 +147,7 @@ func Zxid(v int64) string {
 	return strconv.FormatInt(v, 10)
 }
 
-// Plural writes a count and its noun: "1 verdict", "18 verdicts".
+// Plural returns a count and its noun: "1 verdict", "18 verdicts".
 func Plural(n int, noun string) string {
 	if n != 1 {
 		noun += "s"
@@ -156,8 +155,8 @@ func Plural(n int, noun string) string {
 	return group(strconv.Itoa(n)) + " " + noun
 }
 
-// Clean makes any text safe to print and to embed: control characters and broken
-// UTF-8 become U+FFFD, so that no name can break a terminal, XML or a table row.
+// Clean makes a text safe to print and to embed: control characters and broken UTF-8 become U+FFFD,
+// so that no name can break a terminal, XML or a table row.
 func Clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -172,8 +171,8 @@ func Clean(s string) string {
 	}, strings.ToValidUTF8(s, "\uFFFD"))
 }
 
-// Short cuts text after at most limit characters and marks the cut. A sentence is cut behind
-// a word, where one ends near.
+// Short truncates text after at most limit characters and marks that. A sentence is truncated after
+// a word, if one ends near.
 func Short(s string, limit int) string {
 	r := []rune(s)
 	if len(r) <= limit {
@@ -187,7 +186,7 @@ func Short(s string, limit int) string {
 	return cut + "…"
 }
 
-// digits writes three significant digits, and whole numbers from 100 up in full.
+// digits formats three significant digits, and integers from 100 up in full.
 func digits(v float64) string {
 	abs := math.Abs(round3(v))
 	switch {
@@ -201,7 +200,7 @@ func digits(v float64) string {
 	return strconv.FormatFloat(v, 'g', 3, 64)
 }
 
-// round3 rounds to three significant digits, so that 999.9 µs is chosen as 1 ms.
+// round3 rounds to three significant digits, so that 999.9 µs becomes 1 ms.
 func round3(v float64) float64 {
 	if v == 0 {
 		return 0
@@ -210,7 +209,7 @@ func round3(v float64) float64 {
 	return math.Round(v*scale) / scale
 }
 
-// group parts thousands by a narrow no-break space, from five digits up.
+// group separates thousands by a narrow no-break space, from five digits up.
 func group(s string) string {
 	sign := ""
 	if strings.HasPrefix(s, "-") {
@@ -229,14 +228,14 @@ func group(s string) string {
 	return sign + b.String()
 }
 
-// Markdown makes any text safe in a table or a paragraph of Markdown: it is not read as
-// markup, as HTML, or as the mention of a person or an issue.
+// Markdown makes a text safe in a table or a paragraph of Markdown: it is not read as markup, as
+// HTML, or as the mention of a person or an issue.
 func Markdown(s string) string { return markdown.Replace(Clean(s)) }
 
 var markdown = strings.NewReplacer("\\", "\\\\", "|", "\\|", "<", "&lt;", ">", "&gt;", "*", "\\*", "_", "\\_",
 	"`", "\\`", "[", "\\[", "]", "\\]", "@", "&#64;", "#", "\\#")
 
-// Code writes an inline code span of Markdown around text that may hold backquotes.
+// Code returns an inline code span of Markdown around text that may contain backquotes.
 func Code(s string) string {
 	s = Clean(s)
 	fence := "`"
@@ -258,7 +257,7 @@ func List(parts []string) string {
 	return strings.Join(parts[:last], ", ") + " and " + parts[last]
 }
 
-// Capital writes the first letter as a capital one.
+// Capital capitalizes the first letter.
 func Capital(s string) string {
 	r := []rune(s)
 	if len(r) > 0 {
@@ -267,5 +266,5 @@ func Capital(s string) string {
 	return string(r)
 }
 
-// Moment writes an instant on the trial's clock: "0.200 s".
+// Moment formats a time on the trial's clock: "0.200 s".
 func Moment(t time.Duration) string { return strconv.FormatFloat(t.Seconds(), 'f', 3, 64) + " s" }

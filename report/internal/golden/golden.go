@@ -1,4 +1,4 @@
-// Package golden compares what a test has made with a file that somebody has looked at.
+// Package golden compares the output of a test with a reviewed file.
 package golden
 
 import (
@@ -11,8 +11,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew; look at what has changed before you commit it")
 
-// Compare fails the test where got is not what testdata/name holds, byte by byte. With
-// -update it writes the file first.
+// Compare fails the test unless got equals testdata/name. With -update it writes the file first.
 func Compare(t *testing.T, name string, got []byte) {
 	t.Helper()
 	path := filepath.Join("testdata", name)

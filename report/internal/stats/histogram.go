@@ -12,10 +12,10 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// The range and resolution of every histogram, in nanoseconds. What lies outside
-// is counted at the edge; the exact minimum and maximum are kept beside it. The lowest
-// value sets the finest step: with 1 µs it is 512 ns, which is no three figures of
-// anything below half a millisecond. With 1 ns a histogram takes 264 KiB.
+// The range and resolution of every histogram, in nanoseconds. Values outside are counted at the
+// edge; the exact minimum and maximum are kept separately. The lowest value sets the finest step:
+// with 1 µs it is 512 ns, less than three digits below half a millisecond. With 1 ns a histogram
+// takes 264 KiB.
 const (
 	lowest             = int64(1)
 	highest            = int64(time.Hour)
@@ -43,10 +43,9 @@ func (h *Histogram) Record(d time.Duration) {
 	_ = h.hdr.RecordValue(min(int64(d), highest))
 }
 
-// Count returns how many values were recorded.
 func (h *Histogram) Count() int64 { return h.hdr.TotalCount() }
 
-// Min, Mean and Max are exact, in nanoseconds; of an empty histogram they mean nothing.
+// Min, Mean and Max are exact, in nanoseconds; of an empty histogram they are undefined.
 func (h *Histogram) Min() float64 { return float64(h.min) }
 
 // Mean is the average of all values.
@@ -56,19 +55,18 @@ func (h *Histogram) Mean() float64 { return h.sum / float64(h.Count()) }
 func (h *Histogram) Max() float64 { return float64(h.max) }
 
 // Percentile returns the lowest value that at least that many percent do not exceed, in
-// nanoseconds, exact to three significant digits.
+// nanoseconds, with three significant digits.
 func (h *Histogram) Percentile(percent float64) float64 {
-	// The library rounds to the nearest rank, of which fewer may be.
+	// The library rounds to the nearest rank, which may be lower.
 	if n := float64(h.hdr.TotalCount()); n > 0 {
 		percent = 100 * math.Ceil(percent/100*n-1e-9) / n
 	}
-	// A bucket's top may lie above the highest value that was recorded.
+	// A bucket's top may exceed the highest value that was recorded.
 	return min(max(float64(h.hdr.ValueAtQuantile(percent)), float64(h.min)), float64(h.max))
 }
 
-// WriteHistograms writes an HdrHistogram V2 interval log with one line a
-// histogram, tagged with its metric's name. length is that of the trial. The same
-// histograms give the same bytes.
+// WriteHistograms writes an HdrHistogram V2 interval log with one line per histogram, tagged with
+// its metric's name. length is that of the trial. The output is deterministic.
 func WriteHistograms(out io.Writer, histograms map[string]*Histogram, length time.Duration) error {
 	w := hdrhistogram.NewHistogramLogWriter(out)
 	err := errors.Join(
@@ -87,8 +85,8 @@ func WriteHistograms(out io.Writer, histograms map[string]*Histogram, length tim
 	return nil
 }
 
-// ReadHistograms reads what WriteHistograms wrote. Minimum and maximum are then
-// only as exact as the buckets.
+// ReadHistograms reads the output of WriteHistograms. Minimum and maximum are then only as exact as
+// the buckets.
 func ReadHistograms(in io.Reader) (map[string]*Histogram, error) {
 	r := hdrhistogram.NewHistogramLogReader(in)
 	out := map[string]*Histogram{}

@@ -5,17 +5,16 @@ import (
 	"slices"
 )
 
-// Ratios returns the middle of the ratios of neighbours, with its confidence
-// interval: Hodges and Lehmann's estimator for pairs, by the distribution of
-// Wilcoxon's signed-rank statistic. It takes the logarithms to be spread evenly about
-// their middle: which of two neighbours had the worse moment is chance. For that it
-// needs a third fewer pairs than [Median].
+// Ratios returns the center of ratios of pairs, with its confidence interval: Hodges and Lehmann's
+// estimator for pairs, by the distribution of Wilcoxon's signed-rank statistic. It assumes that the
+// logarithms are distributed symmetrically about their center. It needs a third fewer pairs than
+// [Median].
 func Ratios(ratios []float64) Interval {
 	logs := make([]float64, len(ratios))
 	for i, r := range ratios {
 		logs[i] = math.Log(r)
 	}
-	var means []float64 // of each with each, itself included
+	var means []float64 // of each pair of values, and of each with itself
 	for i, a := range logs {
 		for _, b := range logs[:i+1] {
 			means = append(means, (a+b)/2)
@@ -30,18 +29,17 @@ func Ratios(ratios []float64) Interval {
 	return out
 }
 
-// countedOut is the number of pairs up to which the signed-rank statistic is counted out.
+// countedOut is the number of pairs up to which the exact distribution of the signed-rank statistic
+// is computed.
 const countedOut = 60
 
-// signedRank is the rank of the mean that bounds the confidence interval from below,
-// from 1; 0 where there are too few pairs for one.
 func signedRank(n int) int {
 	half := (1 - Confidence) / 2
 	if n > countedOut {
 		f := float64(n)
 		return int(math.Floor(f*(f+1)/4 - normal95*math.Sqrt(f*(f+1)*(2*f+1)/24)))
 	}
-	// chances[s] is the chance that the ranks with a plus sum up to s.
+	// chances[s] is the probability that the ranks with a plus sum to s.
 	chances := make([]float64, n*(n+1)/2+1)
 	chances[0] = 1
 	for r := 1; r <= n; r++ {

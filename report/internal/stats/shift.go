@@ -9,16 +9,16 @@ import (
 	"golang.org/x/perf/benchmath"
 )
 
-// Alike returns the probability that two samples as different as these are of one
-// distribution, by the Mann-Whitney U test.
+// Alike returns the probability that two samples as different as these are of one distribution, by
+// the Mann-Whitney U test.
 func Alike(old, new []float64) float64 {
 	return benchmath.AssumeNothing.Compare(sample(old), sample(new)).P
 }
 
-// Shift returns by what factor new differs from old: the median of all quotients of one
-// of new over one of old, with its confidence interval by the distribution of the U
-// statistic (Hodges and Lehmann's estimator, on logarithms). It goes with [Alike]: the
-// interval holds 1 where that sees no difference. It is nil where a value is not positive.
+// Shift returns the factor between old and new: the median of all quotients of a new and an old
+// value, with its confidence interval by the distribution of the U statistic (Hodges and Lehmann's
+// estimator, on logarithms). It agrees with [Alike]: the interval contains 1 if that shows no
+// difference. It is nil if a value is not positive.
 func Shift(old, new []float64) *Interval {
 	var quotients []float64
 	for _, a := range old {
@@ -38,11 +38,12 @@ func Shift(old, new []float64) *Interval {
 	return i
 }
 
-// exactUpTo is the size of a sample up to which the U statistic is counted out.
+// exactUpTo is the size of a sample up to which the exact distribution of the U statistic is
+// computed.
 const exactUpTo = 20
 
-// uRank is the rank of the quotient that bounds the confidence interval from below,
-// from 1; 0 where the samples are too small for one.
+// uRank returns the rank of the quotient that is the lower bound of the confidence interval, from
+// 1; 0 if the samples are too small for one.
 func uRank(m, n int) int {
 	half := (1 - Confidence) / 2
 	if m > exactUpTo || n > exactUpTo {
@@ -53,11 +54,11 @@ func uRank(m, n int) int {
 	return sort.Search(m*n+1, func(k int) bool { return u.CDF(float64(k)) > half })
 }
 
-// normal95 bounds 95 % of the normal distribution, both sides together.
+// normal95 is the two-sided 95 % quantile of the normal distribution.
 const normal95 = 1.959964
 
-// Fewest returns how many values of each sample it takes until the U test can be that
-// sure: with n of each, the least that it can say is 2 in (2n choose n).
+// Fewest returns how many values of each sample the U test needs for that level: with n of each,
+// its smallest result is 2 in (2n choose n).
 func Fewest(p float64) int {
 	n, ways := 1, 2.0
 	for 2/ways > p {

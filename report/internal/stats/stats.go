@@ -1,6 +1,3 @@
-// Package stats is all the statistics of a report: medians and ratios with confidence
-// intervals, the test of two samples, and histograms. Nothing is assumed of how values
-// are distributed, unless a function says so.
 package stats
 
 import (
@@ -13,15 +10,15 @@ import (
 // Confidence is the level of every interval.
 const Confidence = 0.95
 
-// Interval is a median, or the middle of ratios, and its confidence interval. Low and
-// High are absent where there are too few values for one (below 6).
+// Interval is a median, or the center of ratios, with its confidence interval. Low and High are
+// absent for fewer than 6 values.
 type Interval struct {
 	Center float64  `json:"center"`
 	Low    *float64 `json:"low,omitempty"`
 	High   *float64 `json:"high,omitempty"`
 }
 
-// Inverse is the interval of 1/x. All of it must be positive.
+// Inverse returns the interval of 1/x. All of it must be positive.
 func (i Interval) Inverse() Interval {
 	out := Interval{Center: 1 / i.Center}
 	if i.Low != nil {
@@ -44,8 +41,8 @@ func sample(values []float64) *benchmath.Sample {
 	return benchmath.NewSample(slices.Clone(values), &benchmath.DefaultThresholds)
 }
 
-// Middle returns the lower of the two middle values, so that it is always one that was
-// measured. It is false where there is no value.
+// Middle returns the lower of the two middle values, which was measured. It is false without a
+// value.
 func Middle(values []float64) (float64, bool) {
 	if len(values) == 0 {
 		return 0, false
@@ -55,8 +52,8 @@ func Middle(values []float64) (float64, bool) {
 	return values[(len(values)-1)/2], true
 }
 
-// Halves returns the median of the odd values over that of the even ones: what two
-// halves of one thing differ by. It is false below four values.
+// Halves returns the median of the odd values over that of the even ones: how much two halves of
+// the same measurement differ. It is false for fewer than four values.
 func Halves(values []float64) (float64, bool) {
 	var odd, even []float64
 	for i, v := range values {
@@ -73,11 +70,11 @@ func Halves(values []float64) (float64, bool) {
 	return a / b, b > 0
 }
 
-// minPairs is how many values a confidence interval of 95 % takes.
+// minPairs is how many values a confidence interval of 95 % needs.
 const minPairs = 6
 
-// More estimates how many more values it takes, after n, until an interval around the
-// same center no longer holds the limit: its width shrinks with the root of their number.
+// More estimates how many further values, after n, are needed until an interval around the same
+// center no longer contains the limit: its width shrinks with the root of their number.
 func More(n int, i Interval, limit float64) int {
 	if i.Low == nil {
 		return max(1, minPairs-n)
@@ -86,7 +83,7 @@ func More(n int, i Interval, limit float64) int {
 	if away < 0 {
 		half, away = *i.High-i.Center, -away
 	}
-	most := float64(100 * n) // closer than that cannot be decided
+	most := float64(100 * n) // a smaller difference cannot be decided
 	if away <= 0 {
 		return int(most)
 	}
