@@ -29,8 +29,8 @@ type Phase struct {
 	Rate       float64 `yaml:"rate,omitempty"`      // stream: acquires, or a queue's items, due per second
 	RateTo     float64 `yaml:"rate_to,omitempty"`   // stream: a ramp ends at this rate, or earlier if the subject does not keep up
 	Steps      int     `yaml:"steps,omitempty"`     // stream: number of equal steps of a ramp; continuous if omitted
-	Arrivals   string  `yaml:"arrivals,omitempty"`
-	Size       int     `yaml:"size,omitempty"` // queue: bytes per item, at least those of its ID
+	Arrivals   string  `yaml:"arrivals,omitempty"`  // stream: constant (the default), or poisson, drawn from the seed
+	Size       int     `yaml:"size,omitempty"`      // queue: bytes per item, at least those of its ID
 	// Hold is the minimum time for which a holder keeps the grant. In a drain it keeps it until the
 	// notifications of the last hand-off have arrived, so that no two releases coalesce.
 	Hold   time.Duration `yaml:"hold"`
