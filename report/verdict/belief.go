@@ -14,65 +14,65 @@ const (
 	AtEnd    = "end" // still believed when the history ended
 )
 
-// Belief is a time in which one client believed that it held a grant (rule 2).
-// A grant that was suspended and restored gives two beliefs.
+// Belief is a time in which one client believed that it held a grant (rule 2). A grant that was
+// suspended and restored gives two beliefs.
 type Belief struct {
 	Client         int
 	Session, Token int64
-	Own            bool // the token is a number of the subject's own
+	Own            bool // the token is the subject's own number
 	Phase          string
 	Round          int
 	Call           time.Duration // of the acquire
 	Start, End     time.Duration
-	// Late is by how much Start comes after what the client's clock read, and Early by how much End
-	// comes before it, because that clock may be wrong (history.Sample.Clock).
+	// Late is the difference between Start and the reading of the client's clock, and Early that
+	// between the reading and End, because that clock may be wrong (history.Sample.Clock).
 	Late, Early time.Duration
 	Ended       string
-	Restored    bool // it goes on after a suspension
+	Restored    bool // it continues after a suspension
 	Record      int  // number of the record that began it
-	EndRecord   int  // and that ended it; 0 at the history's end
+	EndRecord   int  // number of the record that ended it; 0 at the history's end
 
-	granted *granted // what the commits have of it; nil without
-	open    bool     // how it ended is not known: it is still believed, or a release that may be under way has no record
+	granted *granted // the grant in the commits; nil without commits
+	open    bool     // its end is unknown: it is still believed, or a release that may be in progress has no record
 }
 
-// After says whether somebody with that token was let in before, who is younger. A grant that
-// names no token is after nobody.
+// After reports whether a newer token was granted before b. A grant without a token is never after
+// another.
 func (b Belief) After(youngest int64) bool { return b.Token > 0 && b.Token < youngest }
 
 const (
-	// reorder is by how much a record may come later in the history than its own
-	// instant, before the order of beliefs is in doubt.
+	// reorder is how much later than its own time a record may come before the order of beliefs is
+	// in doubt.
 	reorder = 10 * time.Second
-	// releaseWait is how long a belief that a session event ended waits for the record
-	// of a release that was called before that event, and may still hang.
+	// releaseWait is how long a belief that a session event ended waits for the record of a release
+	// that was called before that event.
 	releaseWait = time.Minute
 )
 
-// Beliefs folds records into beliefs, and emits them in the order of their start. It
-// keeps the beliefs since the oldest that is still held.
+// Beliefs computes beliefs from records, and emits them in the order of their start. It keeps the
+// beliefs since the oldest that is still held.
 type Beliefs struct {
-	// Late counts records that came so late that a belief had been emitted without
-	// them; conclusions are then in doubt.
+	// Late counts records that came after a belief had been emitted without them; conclusions are
+	// then in doubt.
 	Late int
 
 	emit    func(Belief)
-	granted func(record int) *granted // the grant of a record, as the commits have it
+	granted func(record int) *granted // returns the grant of a record in the commits
 	stops   bool                      // the deadline of its session ends a belief
-	told    bool                      // the subject tells its holders what becomes of their session
+	told    bool                      // the subject notifies its holders of session events
 	clients perClient[holder]
 	queue   []*entry      // in order of Start
-	free    []*entry      // to be used again
-	now     time.Duration // the latest instant in the records
-	emitted time.Duration // start of the last belief emitted
+	free    []*entry      // to be reused
+	now     time.Duration // the latest time in the records
+	emitted time.Duration // start of the last emitted belief
 }
 
-// holder is one client and the grants that it has not let go of.
+// holder is one client and the grants that it has not released.
 type holder struct {
 	grants []grant
-	events [4]remembered // the last session events, which may overtake an acquire's record
+	events [4]remembered // the last session events, which may precede an acquire's record
 	next   int
-	spare  []*entry // of a grant that was released, for the next one
+	spare  []*entry // of a released grant, for the next one
 }
 
 type remembered struct {
@@ -82,29 +82,28 @@ type remembered struct {
 
 type grant struct {
 	session, token int64
-	parts          []*entry      // not yet emitted; the last is the current one
-	dead           bool          // ended by an event after which it cannot be restored
+	parts          []*entry // not yet emitted; the last is the current one
+	dead           bool
 	held           bool          // the last part has no end yet
-	start          Belief        // the first part, to make a restored one
+	start          Belief        // the first part, to create a restored one
 	emitted        time.Duration // end of the last part that was emitted before it was final
 }
 
-// entry is a belief in the making.
+// entry is an unfinished belief.
 type entry struct {
 	Belief
 	live  bool // no end is known
-	final bool // nothing can change it any more
+	final bool
 }
 
-// NewBeliefs returns a tracker of the beliefs in a history that calls emit with each. The
-// deadline of its session ends the belief of a subject that promises to stop then, or
-// that hears of nothing else; the servers' word of the end on the wire only the latter's.
+// NewBeliefs returns a tracker that calls emit with each belief in a history. The deadline of its
+// session ends the belief of a subject that promises to stop then, or that is notified of nothing
+// else; a server's message of the expiry on the wire ends only the latter's.
 func NewBeliefs(h history.Header, emit func(Belief)) *Beliefs {
 	p := promisesOf(h)
 	return &Beliefs{emit: emit, stops: p.Deadline || !p.Events, told: p.Events, granted: func(int) *granted { return nil }}
 }
 
-// Add takes the next record.
 func (t *Beliefs) Add(n history.Numbered) {
 	t.now = max(t.now, n.Time())
 	switch r := n.Record.(type) {
@@ -127,8 +126,7 @@ func (t *Beliefs) Add(n history.Numbered) {
 
 func (t *Beliefs) acquired(s *history.Sample, record int) {
 	h := t.clients.of(s.Client)
-	// A client does one thing after the other: of what it had lost before, no release
-	// is in flight any more.
+	// A client performs one operation at a time: no earlier release is in progress any more.
 	h.finish(s.Call)
 	if s.Outcome != history.OK {
 		return
@@ -141,7 +139,7 @@ func (t *Beliefs) acquired(s *history.Sample, record int) {
 	h.spare = nil
 	g := &h.grants[len(h.grants)-1]
 	t.begin(g, b)
-	// Events that were recorded before this sample, but came later.
+	// Events that were recorded before this sample, but are later.
 	for i := range h.events {
 		r := &h.events[(h.next+i)%len(h.events)]
 		if r.record > 0 && r.event.At >= s.Return {
@@ -153,7 +151,7 @@ func (t *Beliefs) acquired(s *history.Sample, record int) {
 func (t *Beliefs) begin(g *grant, b Belief) {
 	if b.Start < t.emitted {
 		t.Late++
-		b.Start = t.emitted // keeps the order; Late says that it is not the truth
+		b.Start = t.emitted // keeps the order; Late records that it is wrong
 	}
 	e := t.take()
 	*e = entry{Belief: b, live: true}
@@ -176,7 +174,7 @@ func (t *Beliefs) released(s *history.Sample, record int) {
 		t.Late++
 	}
 	for _, e := range g.parts {
-		// Belief ends at the call, even where an event came before the reply.
+		// Belief ends at the call, even if an event came before the reply.
 		if e.live || e.End > s.Call {
 			e.End, e.Ended, e.EndRecord = max(s.Call, e.Start), Released, record
 			e.Early = s.Call + s.Clock - e.End
@@ -187,8 +185,8 @@ func (t *Beliefs) released(s *history.Sample, record int) {
 	h.grants = slices.Delete(h.grants, i, i+1)
 }
 
-// find returns the index of the grant that is released: by its token where the sample
-// has one, else the last; -1 where there is none.
+// find returns the index of the released grant: by its token if the sample has one, else the last;
+// -1 if there is none.
 func (h *holder) find(s *history.Sample) int {
 	for i := len(h.grants) - 1; i >= 0; i-- {
 		if s.Token == 0 || h.grants[i].token == s.Token {
@@ -198,7 +196,7 @@ func (h *holder) find(s *history.Sample) int {
 	return -1
 }
 
-// finish makes final what an event ended before the instant.
+// finish makes the parts that an event ended before the time final.
 func (h *holder) finish(before time.Duration) {
 	kept := h.grants[:0]
 	for _, g := range h.grants {
@@ -259,8 +257,8 @@ func (t *Beliefs) apply(g *grant, e *history.Session, record int) {
 	g.held = false
 }
 
-// meant says whether the event is about this grant: by the token where the event
-// has one, else by the session, else by the client alone.
+// meant reports whether the event is about this grant: by the token if the event has one, else by
+// the session, else by the client.
 func (g *grant) meant(e *history.Session) bool {
 	if e.Token != 0 && g.token != 0 {
 		return e.Token == g.token
@@ -268,7 +266,7 @@ func (g *grant) meant(e *history.Session) bool {
 	return e.Session == 0 || g.session == 0 || e.Session == g.session
 }
 
-// flush emits what has ended and can have no earlier belief before it.
+// flush emits what has ended and cannot have an earlier belief before it.
 func (t *Beliefs) flush(until time.Duration) {
 	for len(t.queue) > 0 {
 		e := t.queue[0]
@@ -288,7 +286,7 @@ func (t *Beliefs) flush(until time.Duration) {
 	}
 }
 
-// forget takes a part that is not final from its grant, so that nothing writes to it later.
+// forget removes a part that is not final from its grant, so that it is not changed later.
 func (t *Beliefs) forget(e *entry) {
 	h := t.clients.of(e.Client)
 	for i := range h.grants {
@@ -309,7 +307,7 @@ func (t *Beliefs) take() *entry {
 	return e
 }
 
-// Close emits everything that is left. What is still believed ends at end.
+// Close emits all remaining beliefs. Those without an end end at end.
 func (t *Beliefs) Close(end time.Duration) {
 	for _, e := range t.queue {
 		e.open = !e.final

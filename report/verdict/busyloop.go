@@ -14,13 +14,12 @@ func init() {
 	})
 }
 
-// busy judges the second part of rule 11: a client that waits waits for a
-// notification. Requests that nothing brings about (no call, no notification, no
-// reconnect; for a queue, no reply that somebody was faster) are a loop.
+// busy judges the second part of rule 11: a waiting client waits for a notification. Requests
+// without a cause (a call, a notification, a reconnect; for a queue, a reply that another consumer
+// was faster) are a loop.
 //
-// The bounds are wide: a sound recipe needs some six requests a call and two a
-// notification, a loop makes hundreds. A subject that says of itself that it polls may
-// ask as often as once in 10 ms all the time.
+// The bounds are wide: a sound recipe needs some six requests per call and two per notification, a
+// loop makes hundreds. A polling subject may send a request every 10 ms.
 type busy struct {
 	history *history.History
 	judged  int
@@ -29,12 +28,12 @@ type busy struct {
 
 const (
 	requestsPerCall    = 16
-	requestsPerCause   = 6   // for each notification, connection and, in a queue, refusal
+	requestsPerCause   = 6   // for each notification, connection and, in a queue, lost race
 	requestsForNothing = 40  // in one phase
-	requestsPerSecond  = 100 // of a client that polls
+	requestsPerSecond  = 100 // of a polling client
 )
 
-// Polling is the variant of a subject whose waiters watch nobody, as Header.Variant.
+// Polling is the variant of a subject whose waiters watch nothing, as Header.Variant.
 const Polling = "polling"
 
 func newBusyLoop(in *inputs) checker {

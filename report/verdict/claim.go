@@ -20,47 +20,47 @@ func init() {
 	})
 }
 
-// claims judges rule 1. By what the clients know: the session of a grant is the one that
-// the client has, and it is not claimed when the client knows that the session is lost; nor
-// is a grant restored whose holder was told that it is lost.
+// claims judges rule 1. By what the clients know: the session of a grant is the client's current
+// one, and is not claimed when the client was notified of its loss; nor is a grant restored whose
+// holder was notified of its loss.
 //
-// Where there are commits, every grant is looked up there: its node was created by its
-// session, with its token as the czxid, and was the first of its line at some time before
-// the client's last reply. A claim that names no node is by its session's newest.
+// With commits, every grant is looked up: its node was created by its session, with its token as
+// the czxid, and was the first of its line at some time before the client's last reply. A claim
+// without a node means its session's newest.
 //
-// Where there are none, a grant names its node, its session and its token, and the observer
-// has checked some of the nodes while the client held: it is there, its owner is that
-// session, its czxid is the token, and nobody older stands in line.
+// Without commits, a grant names its node, its session and its token, and the observer has checked
+// some of the nodes while the client held: the node exists, its owner is that session, its czxid is
+// the token, and no older node is in line.
 type claims struct {
 	line      *line         // nil without commits
-	hits      map[int]Spans // by client: faults that hit it, with the time in which it may not know
+	hits      map[int]Spans // by client: faults that hit it, with the time in which it may not be notified
 	held      map[int]claim // the last grant of each client
 	inOrder   bool          // the subject promises it
 	checked   int
 	sessions  map[int]*sessions
 	judged    int
-	unchecked int // grants that lack what a check would compare with
-	unsure    int // grants of which the commits cannot say whose they are
-	missing   int // findings that a commit which was not read might right
+	unchecked int // grants without the data for a check
+	unsure    int // grants whose node is ambiguous in the commits
+	missing   int // findings that an unread commit might disprove
 	broken    evidence
 	guests    evidence // grants of clients that have opened no session
 }
 
-// sessions is what one client has heard of its own.
+// sessions is what one client knows of its own.
 type sessions struct {
-	opened       int64 // the one it has
+	opened       int64 // the current one
 	openedAt     time.Duration
 	openedRecord int
-	previous     int64 // the one before
+	previous     int64 // the previous one
 	lost         loss  // the last that was lost or closed
-	over         loss  // the loss that the client was told of last, until it is granted something again
+	over         loss  // the last loss of which the client was notified, until its next grant
 }
 
 // claim is a grant that a check of its node can be compared with.
 type claim struct {
 	sample history.Sample
 	record int
-	doubt  bool // the client has heard something of its session since
+	doubt  bool // the client has received a session event since
 }
 
 func newClaimValidity(in *inputs) checker {
@@ -73,7 +73,7 @@ func newClaimValidity(in *inputs) checker {
 	return checker{record: c.record, finish: c.finish}
 }
 
-// hitsByClient returns when each client may not know what a fault has done to its session.
+// hitsByClient returns when each client may not know a fault's effect on its session.
 func hitsByClient(h *history.History) map[int]Spans {
 	out := map[int]Spans{}
 	for client, faults := range faultsByClient(h) {
@@ -104,7 +104,7 @@ func (c *claims) record(n history.Numbered) {
 	}
 }
 
-// committed takes a grant that was looked up in the commits.
+// committed judges a grant that was looked up in the commits.
 func (c *claims) committed(g *granted) {
 	wrong := g.wrong
 	if wrong == "" && g.mistaken() {
@@ -123,8 +123,7 @@ func (c *claims) committed(g *granted) {
 		g.client, g.claims(), uint64(g.session), uint64(g.zxid), g.record, wrong)
 }
 
-// claims is what the client claims to hold, in words. A driver need not name any of it: then
-// it is what the wire showed.
+// claims describes the client's claim, or what the tap shows if a driver names none.
 func (g *granted) claims() string {
 	switch {
 	case g.token != 0:
@@ -135,7 +134,7 @@ func (g *granted) claims() string {
 	return "no token and no node (it named none, and the wire shows none that must be it)"
 }
 
-// handed is a token in words.
+// handed describes a token.
 func handed(token int64) string {
 	if token == 0 {
 		return "no token (it named none, and the wire shows no node that must be it)"
@@ -143,8 +142,8 @@ func handed(token int64) string {
 	return fmt.Sprintf("token %d", token)
 }
 
-// check compares what was seen of a node with the claim. The client had not let go
-// when the check was over.
+// check compares an observed node with the claim. The client had not released when the check was
+// over.
 func (c *claims) check(n *history.ClaimCheck, record int) {
 	k, ok := c.held[n.Client]
 	if !ok || k.sample.Path != n.Path || n.Asked < k.sample.Return {
@@ -155,7 +154,7 @@ func (c *claims) check(n *history.ClaimCheck, record int) {
 	var wrong string
 	switch {
 	case n.Token == 0 && (k.doubt || c.hits[n.Client].Touches(s.Call, n.At)):
-		return // the session may have died, and the client not know yet: exposure
+		return
 	case n.Token == 0:
 		wrong = "it was not there"
 	case n.Session != s.Session:
@@ -198,7 +197,7 @@ func (c *claims) event(n *history.Session, record int) {
 		}
 	case history.Suspended:
 		if n.Session == k.opened && n.Session != k.over.session {
-			k.over = loss{} // what is restored then is a later session
+			k.over = loss{} // a later restored is about a later session
 		}
 	case history.Restored:
 		if k.over.record > 0 && n.At > k.over.at {
@@ -243,7 +242,7 @@ func (c *claims) finish(ending) Verdict {
 	if c.line != nil {
 		why = c.line.incomplete()
 	}
-	if len(c.sessions) > 0 && c.guests.count > 0 { // else nobody's sessions are recorded
+	if len(c.sessions) > 0 && c.guests.count > 0 { // otherwise sessions are not recorded
 		return c.guests.fail("grants of clients without a session of their own")
 	}
 	switch {

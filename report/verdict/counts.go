@@ -18,19 +18,18 @@ func init() {
 	})
 }
 
-// tally compares, round by round, the notifications that passed on the wire with those
-// that the members say they have fired. On members of our own they are the same, one by
-// one. Rounds that a fault disturbed are not judged: a member that was restarted counts
-// anew, and what it fires at a connection that is gone arrives nowhere.
+// tally compares, round by round, the notifications on the wire with those that the members report.
+// On our own members they are equal. Rounds with a fault are not judged: a restarted member counts
+// anew, and notifications on a closed connection are lost.
 //
-// A member counts once more what it keeps to itself: a client that has two watches on a
-// node is told once that the node is gone. So has somebody else's client, where there is
-// one. More on their side is unknown, not a failure.
+// A member counts a client with two watches on a node twice, but notifies it once. An external
+// ensemble may have other clients. More notifications at the members are therefore unknown, not a
+// failure.
 type tally struct {
 	faults Spans
 	rounds int
 	judged int
-	empty  int      // rounds in which nothing was handed on, and nobody was notified
+	empty  int      // rounds without hand-offs and notifications
 	broken evidence // more on the wire
 	doubts evidence // fewer
 }

@@ -20,15 +20,14 @@ func init() {
 	})
 }
 
-// fan judges rule 11: a hand-off wakes no more clients, and costs no more
-// requests, than the variant's formula allows. Fewer is good: watches coalesce.
-// Rounds that a fault disturbed are not judged.
+// fan judges rule 11: a hand-off notifies no more clients, and costs no more requests, than the
+// variant's formula allows. Fewer is fine: watches coalesce. Rounds with a fault are not judged.
 //
-// Where no round was counted, the wake-ups of each phase are held to what the declared
-// variant allows, faults or not. In a line whose waiters watch their predecessor a node
-// that goes wakes one client; each call, and each reconnect, makes one node at most, and a
-// watch that a call has left behind may fire once more. A waiter that watches the parent
-// is woken by each node that comes or goes.
+// Without a counted round, the notifications of each phase are compared with what the declared
+// variant allows, with or without faults. If waiters watch their predecessor, a deleted node
+// notifies one client; each call, and each reconnect, creates at most one node, and a watch left by
+// a call may fire once more. A waiter that watches the parent is notified of each node that is
+// created or deleted.
 type fan struct {
 	history   *history.History
 	faults    Spans
@@ -47,7 +46,7 @@ type wakeUps struct {
 	record                            int
 }
 
-// Variants of a line by whom its waiters watch, as Header.Variant.
+// Variants of a line, as Header.Variant.
 const (
 	Parent      = "parent"
 	Predecessor = "predecessor"
@@ -75,7 +74,7 @@ func (f *fan) effort(e *history.Effort, record int) {
 	p.clients, p.calls, p.connections, p.were, p.record = p.clients+1, p.calls+e.Calls, p.connections+e.Connections, p.were+e.Notifications, record
 }
 
-// byVariant holds a phase to what the variant allows; false where it allows anything.
+// byVariant compares a phase with what the variant allows; false if it allows anything.
 func (f *fan) byVariant(p *wakeUps) bool {
 	allowed := 2 * (p.calls + p.connections + p.clients)
 	switch f.history.Header.Variant {
@@ -124,8 +123,8 @@ func (f *fan) round(t *history.Traffic, record int) {
 	}
 }
 
-// phaseStart returns when the last phase of that name began before an instant; any phase,
-// where the name is empty.
+// phaseStart returns when the last phase with that name, or any phase if the name is empty, began
+// before a time.
 func phaseStart(h *history.History, phase string, at time.Duration) time.Duration {
 	var from time.Duration
 	for _, p := range h.Phases {

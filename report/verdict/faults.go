@@ -18,8 +18,8 @@ func init() {
 	})
 }
 
-// newFaults judges rule 12: a fault without proof of its effect was perhaps no fault,
-// and then it is unknown what the subject was tested with.
+// newFaults judges rule 12: without proof of a fault's effect it is unknown what the subject was
+// tested with.
 func newFaults(in *inputs) checker {
 	h := in.history
 	return checker{

@@ -22,43 +22,41 @@ func init() {
 	})
 }
 
-// fences judges rule 5 by those who held without a doubt: their node stood until they let go of
-// it, and nobody else believed to hold, but holders of the past who do not know it yet. The
-// resource, which refuses tokens lower than one that it has seen, refuses none of their writes.
-// And from one grant to the next the token rises, also where the servers let the session of the
-// first expire: by the commits it is known who was let in after whom. Refused writes of others
-// are what fencing is for: they are counted.
+// fences judges rule 5 by certain holders: their node existed until they released it, and no other
+// client believed to hold, except past holders that are not notified yet. The resource, which
+// rejects tokens lower than one that it has seen, rejects none of their writes. From one grant to
+// the next the token rises, also if the first session expired: the commits show the order of
+// grants. Rejected writes of others are the purpose of fencing: they are counted.
 //
-// The czxid of a node is a token only where grants are given in that order. Where the
-// subject does not promise that, and hands out no other token, a lower one proves nothing.
+// The czxid of a node is a token only if grants follow that order. If the subject does not promise
+// that, and has no other token, a lower one proves nothing.
 //
-// Beliefs come in the order of their start, so whether one is overlapped is known when the
-// next comes.
+// Beliefs come in the order of their start, so whether one is overlapped is known when the next
+// comes.
 type fences struct {
-	line     *line         // by the commits; nil where there are none
-	faults   map[int]Spans // by client, where there are no commits: the times of which nobody knows what a session was worth
+	line     *line         // by the commits; nil without
+	faults   map[int]Spans // by client, without commits: times in which its session is uncertain
 	inOrder  bool
-	last     Belief // the one that came last
+	last     Belief // the previous one
 	has      bool
-	before   []Belief // those that began before it and had not ended by then
-	certain  Belief   // the last that was let in without a doubt
-	named    Belief   // the last that came with a token of the subject's own
-	repeated int      // record of the last grant that was found to repeat one
+	before   []Belief // earlier ones that had not ended by then
+	certain  Belief   // the last certain one
+	named    Belief   // the last with a token of the subject's own
+	repeated int      // record of the last grant that repeats a token
 	judged   int
 	unseen   int               // grants whose node is not in the commits
 	refused  map[int][]refusal // by client, until its belief has come
 	accepted int
-	stopped  int // stale writes that were refused
+	stopped  int // rejected stale writes
 	open     int // writes of unknown outcome
 	broken   evidence
-	removals evidence // what follows from the order of removals, which takes all commits
+	removals evidence // findings by the order of removals, which need all commits
 }
 
-// refusal is a write that the resource refused.
 type refusal struct {
 	token        int64
 	call, answer time.Duration
-	why          string // the resource's own words; "" where there are none
+	why          string // the resource's error; "" without one
 	record       int
 }
 
@@ -119,16 +117,16 @@ func (f *fences) judge(next time.Duration) {
 	}
 }
 
-// alone says that whoever believed to hold when a belief began was a holder of the past: its
-// node had gone by then.
+// alone reports whether all other holders when a belief began were past holders, whose nodes were
+// deleted by then.
 func (f *fences) alone(b Belief) bool {
 	return !slices.ContainsFunc(f.before, func(e Belief) bool {
 		return e.granted == nil || b.granted == nil || e.granted.node == nil || e.granted.node.gone == 0 || e.granted.node.gone > b.granted.zxid
 	})
 }
 
-// repeats finds that a subject hands out the number of the grant before again, to another
-// session: nobody need have held without a doubt to see that.
+// repeats finds a token that equals that of the grant before, of another session: that needs no
+// certain holder.
 func (f *fences) repeats(b Belief) {
 	if n := f.named; b.Token == n.Token && n.Session != b.Session {
 		f.repeated = b.Record
@@ -152,8 +150,8 @@ func (f *fences) rises(b Belief) {
 	}
 }
 
-// follows says, by the commits, that the client was let in after the other: who holds without
-// a doubt holds until its node goes.
+// follows reports whether, by the commits, the client was granted after the other: a certain holder
+// holds until its node is deleted.
 func (f *fences) follows(b, before Belief) bool {
 	first, then := before.granted.node, b.granted.node
 	if first.wentBefore(then) {
@@ -162,7 +160,7 @@ func (f *fences) follows(b, before Belief) bool {
 	return !then.wentBefore(first) && f.held(before) && f.held(b) && before.End <= b.Start
 }
 
-// lower reports the token of a grant that is not higher than that of one before.
+// lower reports the token of a grant that is not higher than that of an earlier one.
 func (f *fences) lower(into *evidence, before, b Belief) {
 	how, harm := "is lower than", "the resource takes the holder for a stale one"
 	if b.Token == before.Token {
@@ -173,8 +171,7 @@ func (f *fences) lower(into *evidence, before, b Belief) {
 		b.Token, b.Client, b.Start, b.Record, how, before.Token, before.Client, before.Start, before.Record, harm)
 }
 
-// held says that the client held without a doubt as long as it believed so, if nobody
-// else did.
+// held reports whether the client certainly held as long as it believed so, if no other client did.
 func (f *fences) held(b Belief) bool {
 	if b.Ended != Released && b.Ended != AtEnd {
 		return false
@@ -185,7 +182,6 @@ func (f *fences) held(b Belief) bool {
 	return !f.faults[b.Client].Touches(b.Call, b.End)
 }
 
-// refusals judges what the resource refused of a client that held without a doubt.
 func (f *fences) refusals(b Belief) {
 	for _, r := range f.refused[b.Client] {
 		if r.token != b.Token || r.call < b.Start || r.answer > b.End {
@@ -197,7 +193,7 @@ func (f *fences) refusals(b Belief) {
 	}
 }
 
-// forget drops the refusals that the client had by then.
+// forget drops the client's refusals until then.
 func (f *fences) forget(b Belief) {
 	if all := f.refused[b.Client]; len(all) > 0 {
 		f.refused[b.Client] = slices.DeleteFunc(all, func(r refusal) bool { return r.answer <= b.End })

@@ -20,24 +20,24 @@ func init() {
 	})
 }
 
-// order judges rule 6: grants follow the order in which the servers created their nodes:
-// that of the czxids, whatever the numbers in their names. By the commits, or by the tokens
-// where there are none.
+// order judges rule 6: grants follow the order in which the servers created their nodes: that of
+// the czxids, whatever the numbers in their names. By the commits, or by the tokens without
+// commits.
 //
-// A grant whose node went with its session does not count: its client may have been let
-// in when its node was gone, and then it overtook nobody. Where commits are missing, so may be
-// that removal, or a grant's node.
+// A grant whose node was removed with its session does not count: its client may have been granted
+// when its node was already removed, and then it overtook no other. If commits are missing, that
+// removal or a grant's node may be too.
 type order struct {
-	line      *line                   // by the commits; nil where there are none
+	line      *line                   // by the commits; nil without
 	exclusive bool                    // the subject promises it
 	faults    map[int][]history.Fault // by client
 	after     time.Duration
-	last      Belief // the grant with the youngest node so far
+	last      Belief // the grant with the newest node so far
 	czxid     int64  // of its node
 	judged    int
 	skipped   int
 	// contended counts the grants that were requested while the one before was held, and waited
-	// those of them whose node already existed then.
+	// those of them whose node existed then.
 	contended, waited int
 	unseen            int // grants whose node is not in the commits
 	broken            evidence
@@ -76,7 +76,7 @@ func (o *order) belief(b Belief) {
 		b.Client, czxid, b.Start, b.Record, o.last.Client, o.czxid, o.last.Start, o.last.Record)
 }
 
-// countWaiting counts whether the client of a grant waited, and whether by its node. Only commits
+// countWaiting counts whether the client of a grant waited, and whether with its node. Only commits
 // show when a node was created.
 func (o *order) countWaiting(b Belief, czxid int64) {
 	before := o.last.granted

@@ -20,11 +20,10 @@ func init() {
 	})
 }
 
-// fit judges the harness, not the subject: was the machine good enough to measure on?
-// A trial that is unfit is unknown, whatever its numbers say. The harness has recorded
-// what it saw of itself, and the limits beside it.
+// fit judges the harness: was the machine good enough for measurements? Otherwise the trial is
+// unknown, whatever its numbers. The harness has recorded its own measurements with their limits.
 type fit struct {
-	untimed bool // a zoo: nothing is timed, and trials run beside each other
+	untimed bool // a zoo: nothing is timed, and trials run in parallel
 	judged  int
 	unfit   evidence
 }
@@ -75,5 +74,5 @@ func (f *fit) record(n history.Numbered) {
 	}
 }
 
-// percent writes a share with one digit after the point at most.
+// percent formats a share with at most one decimal.
 func percent(share float64) string { return fmt.Sprintf("%g %%", math.Floor(share*1000)/10) }

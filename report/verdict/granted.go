@@ -10,24 +10,24 @@ import (
 type grants struct {
 	line    *line
 	inOrder bool           // the subject promises order and exclusion: only the first of a line is granted
-	current map[int]int64  // by client: the session that it has
+	current map[int]int64  // by client: its current session
 	open    []*granted     // whose commits have not all come
-	newest  *granted       // that was recorded last
+	newest  *granted       // recorded last
 	judged  func(*granted) // receives each once its commits have come
 }
 
-// granted is a grant, as its client claims it and as the commits have it.
+// granted is a grant, as its client claims it and in the commits.
 type granted struct {
 	client               int
 	path, removed        string // removed: as Sample.Removed
 	session, token, zxid int64
-	own                  bool // the token is a number of the subject's own
+	own                  bool // the token is the subject's own number
 	record               int
 
-	node    *node  // of the claim; nil where no transaction created it
-	wrong   string // why nothing was granted by that node; empty where it was
-	missing bool   // a transaction that was not read might right it
-	unsure  bool   // it is not known what the client knew, or which of two nodes it means
+	node    *node  // of the claim; nil if no transaction created it
+	wrong   string // why the grant is invalid; empty if it is valid
+	missing bool   // an unread transaction might make it valid
+	unsure  bool   // the client's knowledge or its node is ambiguous
 }
 
 func newGrants(l *line, p history.Promises) *grants {
@@ -58,7 +58,6 @@ func (a *grants) record(n history.Numbered) {
 	}
 }
 
-// last returns the grant of a record, if it was the last one.
 func (a *grants) last(record int) *granted {
 	if a.newest != nil && a.newest.record == record {
 		return a.newest
@@ -83,11 +82,11 @@ func (a *grants) judge(all bool) {
 	a.open = later
 }
 
-// close looks up those that are left. All commits have come.
+// close looks up the remaining grants. All commits have come.
 func (a *grants) close() { a.judge(true) }
 
-// claimed finds the node of a claim. One that names none is by the session's newest;
-// unsure says that there are two.
+// claimed finds the node of a claim; without a name, the session's newest. unsure means that there
+// are two.
 func (l *line) claimed(g *granted) (n *node, unsure bool) {
 	if g.zxid == 0 {
 		return nil, true
@@ -96,7 +95,7 @@ func (l *line) claimed(g *granted) (n *node, unsure bool) {
 		n, sure := l.newest(g.session, g.zxid)
 		return n, !sure
 	}
-	if n = l.find(g.path, g.token); n == nil { // another token, or none, is no other node
+	if n = l.find(g.path, g.token); n == nil { // another token, or none, does not mean another node
 		if n = l.at(g.path, g.zxid); n != nil && n.session != g.session && g.token != 0 {
 			n = nil
 		}
@@ -104,8 +103,8 @@ func (l *line) claimed(g *granted) (n *node, unsure bool) {
 	return n, false
 }
 
-// known is the last transaction that the client can have known of when it was granted.
-// ok is false while the commits have not come to the removal that it was notified of.
+// known returns the last transaction of which the client can have known when it was granted. ok is
+// false while the removal of which it was notified is not yet read.
 func (l *line) known(g *granted) (zxid int64, ok bool) {
 	if g.removed == "" || g.node == nil {
 		return g.zxid, true
@@ -120,7 +119,7 @@ func (l *line) known(g *granted) (zxid int64, ok bool) {
 	return max(g.zxid, n.gone), true
 }
 
-// lookUp judges a grant by what the servers have committed, up to what its client knew.
+// lookUp judges a grant by the commits up to what its client knew.
 func (a *grants) lookUp(g *granted, zxid int64) {
 	n := g.node
 	switch {
@@ -144,16 +143,16 @@ func (a *grants) lookUp(g *granted, zxid int64) {
 	g.zxid = zxid
 }
 
-// forgotten says that the node of a claim may be one of those that are not remembered: its client
-// came back late.
+// forgotten reports whether the node of a claim may have been dropped from memory: its client came
+// back late.
 func (l *line) forgotten(g *granted) bool {
 	return l.forgot > 0 && g.path != "" && (g.own || g.token <= l.forgot)
 }
 
-// valid says that the node is known by which the client was let in.
+// valid reports whether the grant has a valid node.
 func (g *granted) valid() bool { return g.node != nil && g.wrong == "" && !g.unsure }
 
-// mistaken says that the claim's token should be its node's, and is not.
+// mistaken reports whether the claim's token should be its node's czxid, and is not.
 func (g *granted) mistaken() bool {
 	return g.node != nil && !g.own && g.token != 0 && g.token != g.node.czxid
 }

@@ -15,53 +15,53 @@ const (
 	Queue    = "queue"
 )
 
-// Guarantee is something that a recipe promises, or that a trial needs. Each has a
-// file of its own, which registers it.
+// Guarantee is a promise of a recipe, or a requirement of a trial. Each has a file of its own,
+// which registers it.
 type Guarantee struct {
 	Name     string
 	Rule     int      // the number in the safety definitions
-	Concerns []string // the kinds of recipe that it is about
+	Concerns []string // the kinds of recipe to which it applies
 	Promise  string   // what holds, for a reader who knows ZooKeeper
-	Harm     string   // what comes of it when it is broken
-	Help     string   // what breaks it, in a line
+	Harm     string   // the consequence of breaking it
+	Help     string   // what breaks it, in one line
 
-	// promised says whether a subject with these promises promises it; nil: every one does.
+	// promised reports whether a subject with these promises promises it; nil: every subject does.
 	promised func(p history.Promises) bool
-	// check returns a checker of one history, of which no record was read yet.
+	// check returns a checker of one history, before the first record.
 	check func(in *inputs) checker
 }
 
-// checker judges one guarantee in one history. All but finish may be nil.
+// checker judges one guarantee in one history. All fields but finish may be nil.
 type checker struct {
 	record func(n history.Numbered) // every record, in order
 	belief func(b Belief)           // every belief, in the order of its start
-	rest   func(b Belief)           // where the history is cut short, the beliefs still to come whose ends it has
+	rest   func(b Belief)           // of a truncated history, the remaining beliefs with a known end
 	commit func(r history.Record)   // every commit and their end, each before the first record of a client that may know of it
 	// finish returns the verdict.
 	finish func(end ending) Verdict
 }
 
-// ending is where a history ends.
+// ending is the end of a history.
 type ending struct {
-	at time.Duration // the latest instant in it
-	// cut: the rest could not be read. What has no record by then may have one there: an
-	// operation is recorded when it returns. What follows from nothing but that proves nothing.
+	at time.Duration // the latest time in it
+	// cut: the rest could not be read. An operation without a record may have one there: it is
+	// recorded when it returns. A finding that depends on its absence proves nothing.
 	cut bool
 }
 
-// inputs are what a checker may ask for besides records and beliefs.
+// inputs are the inputs of a checker besides records and beliefs.
 type inputs struct {
 	history  *history.History
 	promises history.Promises
 	overlap  func(Overlap)
-	items    *items  // of a queue
-	line     *line   // by the commits; nil where there are none
-	grants   *grants // looked up in them; nil likewise
+	items    *items
+	line     *line   // by the commits; nil without
+	grants   *grants // looked up in them; nil without
 }
 
 var registry []Guarantee
 
-// register adds a guarantee to the registry, which stays in the order of the rules.
+// register adds a guarantee to the registry, in the order of the rules.
 func register(g Guarantee) {
 	registry = append(registry, g)
 	slices.SortFunc(registry, func(a, b Guarantee) int {
@@ -69,11 +69,10 @@ func register(g Guarantee) {
 	})
 }
 
-// All returns the guarantees in the order of their rules, which is that of the
-// verdicts of a history.
+// All returns the guarantees in the order of their rules, which is that of the verdicts of a
+// history.
 func All() []Guarantee { return slices.Clone(registry) }
 
-// Find returns the guarantee of that name.
 func Find(name string) (Guarantee, bool) {
 	i := slices.IndexFunc(registry, func(g Guarantee) bool { return g.Name == name })
 	if i < 0 {
@@ -82,7 +81,6 @@ func Find(name string) (Guarantee, bool) {
 	return registry[i], true
 }
 
-// Names returns the names of all guarantees.
 func Names() []string {
 	var names []string
 	for _, g := range registry {
@@ -95,15 +93,14 @@ func exclusive(p history.Promises) bool   { return p.Exclusive }
 func inOrder(p history.Promises) bool     { return p.FIFO }
 func anyDelivery(p history.Promises) bool { return p.Delivery != "" }
 
-// What a queue promises of each item, as history.Promises.Delivery.
+// Delivery promises of a queue, as history.Promises.Delivery.
 const (
 	ExactlyOnce = "exactly-once"
 	AtLeastOnce = "at-least-once"
 	AtMostOnce  = "at-most-once"
 )
 
-// promisesOf are the promises of the subject; those of a history that does not say what
-// the subject is are all that there are.
+// promisesOf returns the promises of the subject; all, if the history does not name its subject.
 func promisesOf(h history.Header) history.Promises {
 	if h.Recipe == "" {
 		return history.Promises{Exclusive: true, FIFO: true, Delivery: ExactlyOnce, Deadline: true, Events: true}
@@ -117,10 +114,10 @@ var (
 	queues    = []string{Queue}
 )
 
-// seen says which kinds of recipe the operations of a history are of, where its header
-// does not.
+// seen records which kinds of recipe the operations of a history belong to, if its header does not
+// name one.
 type seen struct {
-	recipe        string // by the header
+	recipe        string // from the header
 	grants, items bool
 }
 
@@ -138,9 +135,8 @@ func (s *seen) record(n history.Numbered) {
 	}
 }
 
-// concerned says whether the guarantee is about the subject's recipe, or about one that
-// was seen. A history without any operation counts as a lock's, so that emptiness is not
-// skipped over.
+// concerned reports whether the guarantee applies to the subject's recipe, or to one that was seen.
+// A history without operations counts as a lock's, so that it is judged.
 func (s *seen) concerned(g Guarantee) bool {
 	if s.recipe != "" {
 		return slices.Contains(g.Concerns, s.recipe)

@@ -8,21 +8,20 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// itemCommits follows the nodes of a queue's items by the servers' commits. A node that
-// is no item's has no identity in its commit.
+// itemCommits tracks the nodes of a queue's items in the servers' commits. Commits of other nodes
+// have no item ID.
 type itemCommits struct {
 	items    *items
 	line     *line            // the consumers' nodes
-	paths    map[string]*item // by the path of a node that stands
+	paths    map[string]*item // by the path of an existing node
 	sessions map[int64]*consumer
 	current  map[int]int64 // session, by client
 	lost     map[request]bool
 	order    itemOrder
-	linked   bool               // an item that was put was found in a node: they can be told by what nodes hold
-	homes    map[*itemLine]bool // where such items stood first
+	linked   bool               // an item that was put was found in a node: items are recognizable by their nodes' data
+	homes    map[*itemLine]bool // where such items were first
 }
 
-// request is a client's request, by its session and number.
 type request struct {
 	session int64
 	cxid    int32
@@ -33,7 +32,7 @@ type consumer struct {
 	client int
 	knew   int64 // highest zxid that the client had seen by its last operation
 	killed bool  // the harness killed the client
-	ended  bool  // it heard that the session is gone
+	ended  bool  // it was notified of the session's end
 }
 
 func newItemCommits(q *items, l *line) *itemCommits {
@@ -61,14 +60,13 @@ func (c *itemCommits) event(e *history.Session) {
 	}
 }
 
-// knows takes in what a client had seen by the end of an operation.
+// knows records what a client had seen by the end of an operation.
 func (c *itemCommits) knows(s *history.Sample) {
 	if w := c.sessions[c.current[s.Client]]; w != nil && !w.ended && !w.killed {
 		w.knew = max(w.knew, s.Zxid)
 	}
 }
 
-// commit takes the next commit.
 func (c *itemCommits) commit(r history.Record) {
 	k, ok := r.(*history.Commit)
 	if !ok {
@@ -105,8 +103,8 @@ func (c *itemCommits) create(k *history.Commit) {
 	}
 }
 
-// remade takes in another node of an item, in the line of the first. Who has removed it may put
-// it back.
+// remade records another node of an item, in the line of the first. A client that has removed it
+// may put it back.
 func (c *itemCommits) remade(i *item, k *history.Commit) {
 	i.remade = k.Zxid
 	i.revive()
@@ -117,23 +115,22 @@ func (c *itemCommits) remade(i *item, k *history.Commit) {
 	}
 }
 
-// revive notes that another node of an item was made when a take had handed it over already.
+// revive records that another node of an item was created after a take had handed it over.
 func (i *item) revive() { i.revived = i.revived || i.handed > 0 && i.handed < i.remade }
 
-// link takes in that an item that was put is found in a node.
 func (c *itemCommits) link(i *item) {
 	c.linked, c.homes[i.in] = true, true
 }
 
-// couldNot says that who removed an item's last node could not hand it over: it was killed, or
-// its session ended, before it had any reply from after that.
+// couldNot reports whether the client that removed an item's last node could not hand it over: it
+// was killed, or its session ended, before it had any later reply.
 func (c *itemCommits) couldNot(i *item) bool {
 	by := c.sessions[i.by.session]
 	return by != nil && (by.killed || by.ended) && by.knew < i.gone
 }
 
-// astray says that a consumer has moved an item to another folder, where it stands, and could
-// have handed it over, and did not.
+// astray reports whether a consumer has moved an item to another folder, where it still is, and
+// could have handed it over, and did not.
 func (q *items) astray(i *item) bool {
 	if i.standing == 0 || !i.left || !i.moved || i.taken > 0 || i.had || q.delivery == AtMostOnce {
 		return false
@@ -143,7 +140,7 @@ func (q *items) astray(i *item) bool {
 	return by != c.clientOf(i.maker) && !c.couldNot(i) && q.unnamed[by] == 0
 }
 
-// clientOf is the client whose session it is; -1 where nobody knows.
+// clientOf returns the client of a session; -1 if unknown.
 func (c *itemCommits) clientOf(session int64) int {
 	if s := c.sessions[session]; s != nil {
 		return s.client
@@ -154,7 +151,7 @@ func (c *itemCommits) clientOf(session int64) int {
 func (c *itemCommits) remove(k *history.Commit, p string) {
 	i := c.paths[p]
 	if i == nil || c.sessions[k.Session] == nil {
-		return // what zkbench clears away stood to the end
+		return
 	}
 	delete(c.paths, p)
 	i.standing--
@@ -165,8 +162,8 @@ func (c *itemCommits) remove(k *history.Commit, p string) {
 	c.items.settle(i)
 }
 
-// claimed says that another session than the one at hand has a node that stands and is
-// named after the item's: it has the item, and is about to take it.
+// claimed reports whether another session has an existing node named after the item's: that
+// consumer has claimed the item.
 func (c *itemCommits) claimed(i *item, session int64) bool {
 	name := path.Base(i.path)
 	for owner, own := range c.line.sessions {
@@ -177,5 +174,5 @@ func (c *itemCommits) claimed(i *item, session int64) bool {
 	return false
 }
 
-// incomplete says why the commits do not tell everything; "" where they do.
+// incomplete returns why the commits are incomplete, or "".
 func (c *itemCommits) incomplete() string { return c.line.incomplete() }

@@ -8,33 +8,31 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// itemOrder judges the order in which items leave a queue by the commits: an item whose
-// node is removed is the oldest that stands. It is compared as the servers saw it, so
-// that no two are at the same time. An older one that another consumer has claimed by a
-// node of its own, named after the item's, is passed by rightly.
+// itemOrder judges the order in which items leave a queue by the commits: an item whose node is
+// removed is the oldest existing one. Commits are totally ordered. An older item that another
+// consumer has claimed by a node of its own, named after the item's, may be overtaken.
 //
-// Only an item's first node has a place, among those beside it, and only a removal
-// counts by whose client the item was taken: a put that is withdrawn overtakes nobody. Where an
-// item is handed over first, and removed when its work is done, the removals say nothing about the
-// order in which they were handed over. A
-// node of whose item no put has been recorded yet may be no item's: whoever passed it is
-// kept until that is known.
+// Only an item's first node has a position, among its siblings, and only its removal by the client
+// that took the item counts: a put that is withdrawn overtakes none. If an item is handed over
+// first and removed when its work is done, removals do not show the order of hand-overs. A node
+// whose put has not been recorded yet may not be an item's: items that overtook it are kept until
+// that is known.
 type itemOrder struct {
 	lines  map[string]*itemLine // by parent
 	judged int                  // items that have left
-	handed int                  // that had been handed over before they left
+	handed int                  // handed over before they left
 	count  int                  // overtakings
 	found  []overtaking         // the first of them
-	passed []*item              // that may be no items
+	passed []*item              // that may not be items
 }
 
 // itemLine is the nodes of items below one parent.
 type itemLine struct {
-	line     []*item // by the transactions that made them; those that have left among them
+	line     []*item // in the order of their transactions, including those that have left
 	standing int
 }
 
-// overtaking is an item that was taken while an older one stood.
+// overtaking is an item that was taken while an older one existed.
 type overtaking struct {
 	young, old *item
 	record     int // of the take
@@ -46,7 +44,7 @@ func (o *itemOrder) joined(i *item) {
 		l = &itemLine{}
 		o.lines[path.Dir(i.path)] = l
 	}
-	if len(l.line) > 2*l.standing+64 { // many have left behind one that stands
+	if len(l.line) > 2*l.standing+64 {
 		l.line = slices.DeleteFunc(l.line, func(k *item) bool { return k.left })
 	}
 	l.line = append(l.line, i)
@@ -54,8 +52,8 @@ func (o *itemOrder) joined(i *item) {
 	i.in = l
 }
 
-// leaves takes in that an item's first node is gone. claimed says that an item is
-// somebody else's.
+// leaves records the removal of an item's first node. claimed reports whether an item is claimed by
+// another client.
 func (o *itemOrder) leaves(i *item, claimed func(old *item, session int64) bool) {
 	l := i.in
 	i.left = true
@@ -78,8 +76,8 @@ func (o *itemOrder) leaves(i *item, claimed func(old *item, session int64) bool)
 	}
 }
 
-// overtook takes in that an item was taken that has passed an older one. remover is the
-// client that removed its node.
+// overtook records that an item which has overtaken an older one was taken. remover is the client
+// that removed its node.
 func (o *itemOrder) overtook(i *item, s *history.Sample, record, remover int) {
 	old := i.passed
 	i.passed = nil
@@ -113,7 +111,7 @@ func (o *itemOrder) verdict(incomplete string) Verdict {
 		}
 	}
 	switch {
-	case incomplete != "": // a removal that was not read looks like an item that stands
+	case incomplete != "": // after an unread removal an item seems to exist
 		return unknown(incomplete)
 	case o.judged < 2 && o.count == 0 && o.handed > 0:
 		return notJudged(o.unordered())

@@ -9,64 +9,61 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// items follows the items of a queue, for the guarantees of rule 9: nobody takes what
-// nobody put, no item is delivered twice, and none is lost. By the commits, where there
-// are any: which nodes held the item, and whose request removed them. Else by what the
-// operations returned, and whether the queue was seen empty.
+// items tracks the items of a queue, for the guarantees of rule 9: no item is taken that was not
+// put, delivered twice, or lost. By the commits, if there are any: which nodes held the item, and
+// whose request removed them. Otherwise by the results of operations, and whether the queue was
+// seen empty.
 //
-// It keeps 24 bytes for each item for good: a duplicate may come at any time.
+// It keeps 24 bytes for each item until the end: a duplicate may come at any time.
 type items struct {
-	delivery string           // what the subject promises
-	commits  *itemCommits     // nil where there are none
-	open     map[string]*item // by identity: those that are not put with certainty and taken once
+	delivery string           // the subject's promise
+	commits  *itemCommits     // nil without
+	open     map[string]*item // by ID: those that are not certainly put and taken once
 	taken    takenOnce        // the others
-	spare    []*item          // are used again, so that little is allocated
+	spare    []*item          // reused, so that little is allocated
 	resolved bool
 	puts     int
 	takes    int
-	unnamed  map[int]int   // by client: takes of unknown outcome that handed over nothing: each may have removed an item
-	again    [][2]int      // records that took an item which was put again, of which nobody knows the identity any more
-	emptied  time.Duration // when the queue was last seen empty; -1 if it never was
+	unnamed  map[int]int   // by client: takes of unknown outcome without an item: each may have removed one
+	again    [][2]int      // records that took an item which was put again, whose ID is no longer known
+	emptied  time.Duration // when the queue was last seen empty; -1 if never
 	lastPut  time.Duration // when the last put returned
 }
 
-// item is what is known of an item. The numbers of records and zxids are 0 where there
-// is none.
 type item struct {
 	id         string
 	put, taken int
 	before     int           // record of a take before taken: it was delivered twice
 	putAt      time.Duration // return of the put
 	producer   int
-	maybe      bool // the put's reply was lost: without commits there are 0 to several copies
-	failed     bool // the put had certainly no effect
-	had        bool // a take handed it over, though it could not know that it had removed it
+	maybe      bool // the put's reply was lost: without commits the number of copies is unknown
+	failed     bool // the put certainly had no effect
+	had        bool // a take handed it over without knowing whether it had removed it
 
 	nodes
 }
 
-// nodes are an item's nodes, by the commits.
 type nodes struct {
 	path     string    // of the first
-	in       *itemLine // where that stands
-	made     int       // so many
-	standing int       // of them
-	again    int64     // transaction in which the producer made a second one in the same line
-	remade   int64     // the last in which anybody did, but in one with the removal of the one before
-	revived  bool      // that was when a take had handed it over already
-	handed   int64     // what the first client had seen that handed it over; 0 where nobody knows
-	created  int64     // transaction that made the first
-	maker    int64     // session that made the first
-	left     bool      // the first is gone
-	moved    bool      // it has one in another folder than that
-	gone     int64     // transaction that removed the last to go
+	in       *itemLine // its parent's line
+	made     int       // number created
+	standing int       // number that exist
+	again    int64     // transaction in which the producer created a second one in the same line
+	remade   int64     // the last in which any client did, except one with the removal of the one before
+	revived  bool      // that was after a take had handed it over
+	handed   int64     // what the first client that handed it over had seen; 0 if unknown
+	created  int64     // transaction that created the first
+	maker    int64     // session that created the first
+	left     bool      // the first was removed
+	moved    bool      // it has one in another folder
+	gone     int64     // transaction of the last removal
 	by       request
-	passed   *item // an older one that stood when the first went; nil where it went in its turn
-	passers  int   // so many have passed it before its put was recorded
+	passed   *item // an older one that existed when the first was removed, or nil
+	passers  int   // number of items that overtook it before its put was recorded
 	passer   *overtaking
 }
 
-// newItems follows the items of a history; l is what stands where, nil without commits.
+// newItems tracks the items of a history; l is nil without commits.
 func newItems(h *history.History, l *line) *items {
 	q := &items{delivery: h.Header.Promises.Delivery, open: map[string]*item{}, taken: newTakenOnce(), unnamed: map[int]int{}, emptied: -1}
 	if h.Header.Recipe == "" {
@@ -78,7 +75,7 @@ func newItems(h *history.History, l *line) *items {
 	return q
 }
 
-// drained says that the queue was taken empty after the last put.
+// drained reports whether the queue was emptied after the last put.
 func (q *items) drained() bool { return q.emptied >= q.lastPut }
 
 func (q *items) record(n history.Numbered) {
@@ -121,7 +118,7 @@ func (q *items) put(s *history.Sample, record int) {
 		q.of(s.Item).failed = true
 		return
 	}
-	i := q.of(s.Item) // an item that was taken once is not searched: this is another copy of it
+	i := q.of(s.Item) // an item that was taken once is not tracked any more: this is another copy of it
 	i.put, i.putAt, i.producer, i.maybe = record, s.Return, s.Client, i.maybe || s.Outcome == history.Unknown
 	if i.made > 0 {
 		q.commits.link(i)
@@ -146,7 +143,7 @@ func (q *items) take(s *history.Sample, record int) {
 	q.settle(i)
 }
 
-// of returns what is known of an item.
+// of returns an item's state.
 func (q *items) of(id string) *item {
 	i := q.open[id]
 	if i != nil {
@@ -162,7 +159,7 @@ func (q *items) of(id string) *item {
 	return i
 }
 
-// settle puts an item aside of which nothing more should come.
+// settle stops tracking an item that is complete.
 func (q *items) settle(i *item) {
 	if i.put == 0 || i.taken == 0 || i.before > 0 || i.failed {
 		return
@@ -172,12 +169,12 @@ func (q *items) settle(i *item) {
 	}
 	delete(q.open, i.id)
 	q.taken.add(i.id, i.taken)
-	if q.commits == nil { // else it stands in the order of items
+	if q.commits == nil { // otherwise it is in the order of items
 		q.spare = append(q.spare, i)
 	}
 }
 
-// resolve parts those that were taken again from those that nobody ever put.
+// resolve distinguishes items that were taken again from those that were never put.
 func (q *items) resolve() {
 	if q.resolved {
 		return
@@ -205,19 +202,19 @@ func (q *items) resolve() {
 		}
 		i.put, i.had = somewhere, true
 		i.revived = i.in != nil && q.commits.homes[i.in]
-		i.made++ // the node that was taken the first time
+		i.made++ // the node of the first take
 	})
 }
 
-// somewhere stands for the record of the put of an item that was taken once, which nobody asks for.
+// somewhere stands for the unneeded record of the put of an item that was taken once.
 const somewhere = 1
 
-// sorted returns the items that are not put with certainty and taken once, by identity.
+// sorted returns the tracked items by ID.
 func (q *items) sorted() []*item {
 	return slices.SortedFunc(maps.Values(q.open), func(a, b *item) int { return strings.Compare(a.id, b.id) })
 }
 
-// byCalls says that what is judged is judged by the calls alone, though there are commits.
+// byCalls returns the reason for judging by the calls alone, although there are commits.
 func (q *items) byCalls() []string {
 	if q.commits == nil || q.commits.linked {
 		return nil
@@ -225,7 +222,7 @@ func (q *items) byCalls() []string {
 	return []string{"no node shows an item that was put: judged by the calls alone"}
 }
 
-// verdict fails where something is broken; what names one of it.
+// verdict fails if something is broken; what names one instance.
 func (q *items) verdict(broken evidence, what string) Verdict {
 	switch {
 	case broken.count > 0:

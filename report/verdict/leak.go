@@ -21,7 +21,7 @@ func init() {
 
 // leaks counts by the commits which nodes each session created and did not delete, anywhere in the
 // tree. Nodes from before the session's first operations have returned are its set-up. Items of
-// queues, and what a queue stores for good (a journal, a record of a take), are its data.
+// queues, and what a queue stores permanently (a journal, a record of a take), are its data.
 type leaks struct {
 	line    *line // nil without commits
 	queue   bool
@@ -29,10 +29,9 @@ type leaks struct {
 	clients map[int64]int           // by session
 	current map[int]int64           // session, by client
 	counts  map[int64]*operations   // by session
-	nodes   map[string]createdNode  // those that exist, by path
+	nodes   map[string]createdNode  // existing ones, by path
 }
 
-// operations are those of a session that have returned, and the nodes that outlived them.
 type operations struct {
 	count  int
 	record int // of the last
@@ -49,11 +48,11 @@ type createdNode struct {
 const (
 	// setUp is the number of a session's operations during which it may create nodes that it keeps.
 	setUp = 2
-	// keptNodes is the number of nodes of a session that are no leak: those of the last operation,
-	// which its end interrupted.
+	// keptNodes is the number of nodes of a session that are not a leak: those of the last
+	// operation, which its end interrupted.
 	keptNodes = 3
-	// leakRate is the number of operations for each node left behind from which on they do not count
-	// as a leak: it is rarer than this test can tell from interrupted operations.
+	// leakRate is the number of operations per leftover node from which on they do not count as a
+	// leak: they cannot be distinguished from those of interrupted operations.
 	leakRate = 20
 )
 
@@ -97,7 +96,7 @@ func (x *leaks) commit(r history.Record) {
 		}
 	case history.CommitDelete:
 		if _, known := x.clients[c.Session]; !known {
-			x.leave(c.Path) // zkbench clears the trial's nodes away
+			x.leave(c.Path) // zkbench removes the trial's nodes
 		}
 		delete(x.nodes, c.Path)
 	case history.CommitClose:

@@ -8,24 +8,24 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// cleanUp is how long a recipe may take to remove a node that it has released: some do it
-// in the background. A node of an acquire that ended without a grant has a session timeout.
+// cleanUp is how long a recipe may take to remove a released node: some do it in the background. A
+// node of an acquire that ended without a grant has a session timeout.
 const cleanUp = 2 * time.Second
 
 // leftovers judges rule 7 by the servers' commits, in every phase.
 //
-//   - A release returned ok: the node is gone.
-//   - An acquire gave up, failed, was cancelled, or its outcome is unknown: its node goes,
-//     too, unless the client's next acquire takes it over.
-//   - A client that holds or waits has use for one node: of two in the same line the older
-//     goes, unless the younger has gone before it, or was not the one that it is granted by.
+//   - A release returned ok: the node is deleted.
+//   - An acquire gave up, failed, was cancelled, or its outcome is unknown: its node is
+//     deleted too, unless the client's next acquire takes it over.
+//   - A client that holds or waits needs one node: of two in the same line the older
+//     is deleted, unless the younger was deleted before it, or is not the granted one.
 //
-// A node has its time to go, in which its session lives and no fault keeps its client from
-// removing it. Commits have no time: that a node still stands is seen at the end of an
-// operation that has committed something itself, before the node's removal.
+// A node has a time limit, in which its session lives and no fault keeps its client from removing
+// it. Commits have no time: that a node still exists is seen at the end of an operation with a
+// commit of its own before the node's removal.
 //
-// Nodes that are unlike all by which grants were claimed are in no line. Of a subject that
-// stands in line again by itself only the third is judged.
+// Nodes unlike all those of granted claims are in no line. For a subject that joins the line again
+// by itself only the third is judged.
 type leftovers struct {
 	line     *line
 	grants   *grants
@@ -34,7 +34,7 @@ type leftovers struct {
 	members  Spans         // faults that hit members, with the time to recover
 	hits     map[int]Spans // by client: faults that hit it
 	sessions map[int64]*owner
-	lost     map[request]time.Duration // that may have made a node, and whose replies were lost: when they were sent
+	lost     map[request]time.Duration // requests that may have created a node, and whose replies were lost: when they were sent
 	gave     map[int]givenUp           // by client: its last acquire that ended without a grant
 	claimed  []*node                   // of the first grants
 	suspects []*leftover
@@ -43,16 +43,16 @@ type leftovers struct {
 	broken   evidence
 }
 
-// making are the requests that make nodes, as the wire names them.
+// making are the requests that create nodes, as named on the wire.
 var making = []string{"create", "create2", "createContainer", "createTTL", "multi"}
 
-// claimedLimit is how many grants are kept to know the nodes of a line by.
+// claimedLimit is how many grants are kept to recognize the nodes of a line.
 const claimedLimit = 32
 
-// owner is one session, as far as the client has heard of it.
+// owner is one session, as far as its client was notified.
 type owner struct {
 	client int
-	ended  time.Duration // when the client heard that it is gone, or closed it; 0: it lives
+	ended  time.Duration // when the client was notified of its end, or closed it; 0: it lives
 }
 
 // givenUp is an acquire that has ended without a grant.
@@ -65,11 +65,11 @@ type leftover struct {
 	*node
 	owner  *owner
 	since  time.Duration
-	bound  time.Duration // how long it may stand after that
+	bound  time.Duration // how long its node may exist after that
 	why    string
 	record int
 	failed bool // its acquire failed: the next one may take it over
-	behind bool // only because its client stands in line by a younger one, too
+	behind bool // only because its client also waits with a younger one
 }
 
 func newLeftovers(in *inputs) *leftovers {
@@ -93,15 +93,14 @@ func newLeftovers(in *inputs) *leftovers {
 	return o
 }
 
-// free says whether there was time enough for the client to remove its node.
+// free reports whether the client had enough time to remove its node.
 func (o *leftovers) free(x *leftover, until time.Duration) bool {
 	faults := union(slices.Concat(o.members, o.hits[x.owner.client]))
 	return slices.ContainsFunc(faults.outside(x.since, until), func(s span) bool { return s.to-s.from > x.bound })
 }
 
-// commit finds a second node of one client in the line. Commits come before the first
-// record of a client that may know of them, so it stands from the next record on, at the
-// latest.
+// commit finds a second node of one client in the line. Commits come before the first record of a
+// client that may know of them, so it exists from the next record on, at the latest.
 func (o *leftovers) commit(r history.Record) {
 	c, ok := r.(*history.Commit)
 	if !ok || c.Op != history.CommitCreate || !c.Ephemeral {
@@ -118,8 +117,8 @@ func (o *leftovers) commit(r history.Record) {
 	}
 }
 
-// unheardOf suspects a node whose client never had the reply to its create, and has ended its
-// acquire by then: so the node is learned of later than that.
+// unheardOf suspects a node whose client never received the reply to its create, and has ended its
+// acquire by then.
 func (o *leftovers) unheardOf(c *history.Commit, all []*node) {
 	sent, lost := o.lost[request{c.Session, c.Cxid}]
 	own := o.sessions[c.Session]
@@ -161,7 +160,7 @@ func (o *leftovers) event(e *history.Session) {
 	}
 }
 
-// suspect returns a new suspect; nil where the node is one, or nobody knows whose it is.
+// suspect returns a new suspect; nil if the node is one, or its client is unknown.
 func (o *leftovers) suspect(n *node, since, bound time.Duration, why string, record int, failed bool) *leftover {
 	own := o.sessions[n.session]
 	if own == nil || o.suspected(n) != nil {
@@ -172,7 +171,7 @@ func (o *leftovers) suspect(n *node, since, bound time.Duration, why string, rec
 	return x
 }
 
-// suspected returns the suspect that a node is; nil where it is none.
+// suspected returns the suspect for a node, or nil.
 func (o *leftovers) suspected(n *node) *leftover {
 	i := slices.IndexFunc(o.suspects, func(x *leftover) bool { return x.node == n })
 	if i < 0 {
@@ -191,11 +190,10 @@ func (o *leftovers) released(s *history.Sample, record int) {
 	}
 }
 
-// granted clears the node that the client holds by now, and suspects the others that it
-// has in the same line.
+// granted clears the node of the client's grant, and suspects its others in the same line.
 func (o *leftovers) granted(g *granted, at time.Duration) {
 	n := g.node
-	delete(o.gave, g.client) // what it had asked for before is known by now
+	delete(o.gave, g.client) // the outcome of its earlier request is known by now
 	if n == nil {
 		return
 	}
@@ -211,14 +209,14 @@ func (o *leftovers) granted(g *granted, at time.Duration) {
 				continue
 			}
 			if x := o.suspected(other); x != nil {
-				x.behind = false // it is none that the client waits by
+				x.behind = false // the client does not wait with it
 			}
 			o.suspect(other, at, o.bound, "its client was granted by another node, "+n.path, g.record, false)
 		}
 	}
 }
 
-// gaveUp suspects what the client has in line after its acquire has ended without a grant.
+// gaveUp suspects the client's nodes in line after its acquire has ended without a grant.
 func (o *leftovers) gaveUp(s *history.Sample, record int) {
 	o.judged++
 	o.gave[s.Client] = givenUp{s.Return, record}
@@ -227,14 +225,14 @@ func (o *leftovers) gaveUp(s *history.Sample, record int) {
 		case x == nil:
 			o.suspect(n, s.Return, o.bound, "its acquire had ended without a grant", record, true)
 		case n.owned.youngest == n:
-			x.since = s.Return // that acquire may have waited by it
+			x.since = s.Return // that acquire may have waited with it
 		default:
-			x.behind = false // it is none that the client waits by
+			x.behind = false // the client does not wait with it
 		}
 	}
 }
 
-// check looks at the suspects as of a sample.
+// check checks the suspects at a sample.
 func (o *leftovers) check(s *history.Sample, record int) {
 	if len(o.suspects) == 0 {
 		return
@@ -246,12 +244,12 @@ func (o *leftovers) check(s *history.Sample, record int) {
 			x.since, x.record = o.now, record
 		}
 		if x.behind && x.gone == 0 && !x.youngerStands() {
-			continue // the client may wait by it
+			continue // the client may wait with it
 		}
-		another := x.owned.youngest != x.node // the client has stood in line by another node since
+		another := x.owned.youngest != x.node // the client has waited with another node since
 		switch {
-		case x.gone != 0 && !x.withSession(): // it went by itself
-		case x.gone != 0 && x.removal == byExpiry: // its client was not heard of for a session timeout: it could not remove it
+		case x.gone != 0 && !x.withSession(): // it was deleted
+		case x.gone != 0 && x.removal == byExpiry: // its client was disconnected for a session timeout and could not remove it
 		case x.withSession() && x.owner.ended > 0:
 			o.judge(x, x.owner.ended)
 		case x.gone == 0 && committed && (another || !x.failed) && o.judge(x, s.Call):
@@ -262,12 +260,12 @@ func (o *leftovers) check(s *history.Sample, record int) {
 	o.suspects = kept
 }
 
-// youngerStands says whether the node's session has a younger one in the same line.
+// youngerStands reports whether the node's session has a younger one in the same line.
 func (x *leftover) youngerStands() bool {
 	return slices.ContainsFunc(x.owned.standing, func(n *node) bool { return n.czxid > x.czxid && n.sequential() && alike(n, x.node) })
 }
 
-// judge reports a node that stood at an instant, if it stood too long.
+// judge reports a node that existed at a time, if it existed too long.
 func (o *leftovers) judge(x *leftover, until time.Duration) bool {
 	if x.since < 0 || !o.inLine(x.node) || !o.free(x, until) {
 		return false
@@ -277,8 +275,8 @@ func (o *leftovers) judge(x *leftover, until time.Duration) bool {
 	return true
 }
 
-// inLine says whether a node is like those by which grants were claimed. Where there was
-// no grant, it is one that has a number.
+// inLine reports whether a node is like those of granted claims. Without grants, it is one with a
+// number.
 func (o *leftovers) inLine(n *node) bool {
 	if len(o.claimed) == 0 {
 		return n.sequential()
@@ -286,7 +284,7 @@ func (o *leftovers) inLine(n *node) bool {
 	return slices.ContainsFunc(o.claimed, func(c *node) bool { return alike(c, n) })
 }
 
-// finish judges what has stood until its session ended.
+// finish judges nodes that existed until their session ended.
 func (o *leftovers) finish(end time.Duration) {
 	for _, x := range o.suspects {
 		until := end

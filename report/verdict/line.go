@@ -8,12 +8,9 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// line is what stood where, by the servers' commits, as far as those have come. Commits
-// come before the first sample of a client that may know of them, so whatever a sample
-// speaks of has been seen here.
 type line struct {
-	forgot   int64              // czxid of the youngest that is gone and was forgotten; 0 for none
-	nodes    map[string]*node   // by path: the one that stands, or stood last
+	forgot   int64              // czxid of the youngest removed node that was dropped; 0 for none
+	nodes    map[string]*node   // by path: the existing one, or the last
 	sessions map[int64]*owned   // by owner
 	dirs     map[string]*lineIn // by parent
 	// persistent has the czxids of persistent nodes by path; nil if nothing is granted.
@@ -21,32 +18,30 @@ type line struct {
 	end        *history.CommitsEnd
 }
 
-// node is one node's life.
 type node struct {
 	path           string
 	kind           string // see kind
 	in             *lineIn
 	session, czxid int64
-	owned          *owned // what its session has
-	gone           int64  // zxid of its removal; 0 while it stands
+	owned          *owned // the nodes of its session
+	gone           int64  // zxid of its removal; 0 while it exists
 	removal        removal
-	before, after  *node // at the same path, as far as they are remembered
+	before, after  *node // at the same path, as far as they are kept
 }
 
-// removal is how a node went.
 type removal byte
 
 const (
 	byRequest removal = iota // its own session deleted it
 	byAnother                // another session did
 	byClose                  // its session was closed on request
-	byExpiry                 // the servers let its session expire
+	byExpiry                 // its session expired
 )
 
-// withSession says whether the node went when its session was closed, or had expired.
+// withSession reports whether the node was removed with its session.
 func (n *node) withSession() bool { return n.gone != 0 && n.removal >= byClose }
 
-// wentBefore says that a node had gone when the other still stood.
+// wentBefore reports whether a node was removed while the other existed.
 func (n *node) wentBefore(other *node) bool {
 	return n.gone != 0 && (other.gone == 0 || other.gone > n.gone)
 }
@@ -54,18 +49,17 @@ func (n *node) wentBefore(other *node) bool {
 // owned is the ephemeral nodes of one session.
 type owned struct {
 	standing []*node
-	youngest *node // the last that it has made, whether or not it stands
+	youngest *node // the last created one, existing or not
 }
 
 // lineIn is the ephemeral nodes below one parent.
 type lineIn struct {
-	standing []*node // by czxid; up to half of them may be gone
-	gone     int     // of them
-	removed  []*node // of late, by zxid of the removal
+	standing []*node // by czxid; up to half of them may be removed
+	gone     int
+	removed  []*node // recent ones, by zxid of the removal
 }
 
-// remember is how many removed nodes of a line are kept for samples of clients that
-// are behind.
+// remember is how many removed nodes of a line are kept for samples of clients that lag behind.
 const remember = 4096
 
 func newLine() *line {
@@ -111,7 +105,6 @@ func (l *line) create(n *node) {
 	l.nodes[n.path] = n
 }
 
-// valueAt returns the value of a key, at first a new one.
 func valueAt[K comparable, V any](m map[K]*V, key K) *V {
 	v := m[key]
 	if v == nil {
@@ -121,7 +114,7 @@ func valueAt[K comparable, V any](m map[K]*V, key K) *V {
 	return v
 }
 
-// of returns the nodes of the session that stand.
+// of returns the existing nodes of the session.
 func (l *line) of(session int64) []*node {
 	if o := l.sessions[session]; o != nil {
 		return o.standing
@@ -171,8 +164,7 @@ func (l *line) forget(n *node) {
 	}
 }
 
-// find returns the node at the path that was created by that transaction; nil where no
-// commit has it.
+// find returns the node at the path that was created by that transaction, or nil.
 func (l *line) find(p string, czxid int64) *node {
 	if n := l.at(p, czxid); n != nil && n.czxid == czxid {
 		return n
@@ -189,9 +181,9 @@ func (l *line) at(p string, zxid int64) *node {
 	return n
 }
 
-// newest returns the last node of the session that was created up to that transaction,
-// those with a sequence before others, and the last that it had if none exists. sure is false if
-// the session has nodes of several kinds then, or two of one transaction: any may be the claim's.
+// newest returns the last node of the session that was created up to that transaction, sequential
+// ones before others, and the last removed one if none exists. sure is false if the session has
+// nodes of several kinds then, or two of one transaction: any may be the claim's.
 func (l *line) newest(session, zxid int64) (n *node, sure bool) {
 	own := l.sessions[session]
 	if own == nil {
@@ -216,8 +208,8 @@ func (l *line) newest(session, zxid int64) (n *node, sure bool) {
 	return n, sure
 }
 
-// sequential says whether the node's name ends as that of a sequential node does: in ten
-// characters of a number, which may have come out negative.
+// sequential reports whether the node's name ends as that of a sequential node: in ten characters
+// of a number, which may be negative.
 func (n *node) sequential() bool {
 	if len(n.path) < 10 {
 		return false
@@ -230,19 +222,18 @@ func (n *node) sequential() bool {
 	return true
 }
 
-// drawn is what tells a node's path from those of others in the same line: numbers, and
-// ids that a program has drawn. Letters that are as long as an id (of ULID, base62) are one.
+// drawn matches the part of a path that distinguishes nodes of the same kind: numbers, and random
+// IDs. Letters as long as an ID (ULID, base62) are one.
 var drawn = regexp.MustCompile(`[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[0-9a-zA-Z]{16,}|0x[0-9a-fA-F]+|[0-9a-fA-F]{8,}|-?[0-9]+`)
 
-// alike says whether two nodes are of one kind, by their paths. Nodes of another kind, as
-// a reader's beside a writer's, or a member's that says that it is there, do not contend.
+// alike reports whether two nodes are of one kind, by their paths. Nodes of different kinds, such
+// as a reader's and a writer's, do not contend.
 func alike(a, b *node) bool { return a.kind == b.kind }
 
 // longestKind bounds the part of a path that kind reads: a path may have a megabyte.
 const longestKind = 4096
 
-// kind returns a path without what tells one node of a kind from another.
-// The number at its end is no part of a word before it.
+// kind returns a path without the parts that distinguish nodes of a kind.
 func kind(path string) string {
 	if len(path) > longestKind {
 		path = path[:longestKind/2] + path[len(path)-longestKind/2:]
@@ -250,10 +241,10 @@ func kind(path string) string {
 	return drawn.ReplaceAllString(sequenceEnd.ReplaceAllString(path, "-#"), "#")
 }
 
-// sequenceEnd is how the path of a sequential node ends.
+// sequenceEnd matches the end of a sequential node's path.
 var sequenceEnd = regexp.MustCompile(`-{0,2}[0-9]{9,10}$`)
 
-// aheadOf returns an older node of the same line that stood as long as n did, up to that
+// aheadOf returns an older node of the same line that existed as long as n did, up to that
 // transaction; nil if n was the first at some time.
 func (l *line) aheadOf(n *node, zxid int64) *node {
 	if n.gone != 0 {
@@ -278,8 +269,7 @@ func (l *line) aheadOf(n *node, zxid int64) *node {
 	return nil
 }
 
-// incomplete says why the commits do not tell everything; "" where they do. It is asked
-// once all have come.
+// incomplete returns why the commits are incomplete, or "". All must have come.
 func (l *line) incomplete() string {
 	switch {
 	case l.end == nil:

@@ -23,42 +23,41 @@ func init() {
 
 // exclusion judges rule 4: no two beliefs overlap.
 //
-// Where there are commits, they say who had no right: whose node went first. The overlap is
-// exposure, inherent in leases, where the servers had let that client's session expire
-// before the other was let in, and the client had heard of nothing. It is counted, and
-// measured as belief.overlap, but breaks nothing. All else is a violation, and no fault
-// excuses it.
+// With commits, the belief whose node was removed first was wrong. The overlap is exposure,
+// inherent in leases, if the servers had expired that client's session before the other was
+// granted, and the client was not notified. It is counted, and measured as belief.overlap, but
+// breaks nothing. Everything else is a violation, which no fault excuses.
 //
-// Where there are none, an overlap is exposure where a fault had hit the session of the
-// older holder, and it did not know yet; at most until that client is connected again.
+// Without commits, an overlap is exposure if a fault had hit the session of the older holder, and
+// it was not notified yet; at most until that client is connected again.
 //
-// Beliefs come in the order of their start, so those that can still overlap are
-// the few that have not ended.
+// Beliefs come in the order of their start, so those that can still overlap are the few that have
+// not ended.
 type exclusion struct {
-	told     bool                    // holders are told what becomes of their session
+	told     bool                    // holders are notified of session events
 	line     *line                   // nil without commits
 	faults   map[int][]history.Fault // by client
-	excuse   time.Duration           // how long after a fault the victim may not know yet
+	excuse   time.Duration           // how long after a fault the victim may not be notified
 	since    map[int64]time.Duration // by session: when it was opened
-	heard    map[int64]time.Duration // by session: when its client said last that it is lost
-	back     map[int][]time.Duration // by client: when it was connected again
+	heard    map[int64]time.Duration // by session: the client's last report of its loss
+	back     map[int][]time.Duration // by client: when it reconnected
 	beliefs  int
 	active   []claimed
-	youngest int64 // token that was let in
+	youngest int64 // largest token so far
 	exposed  time.Duration
 	exposure int
-	unsure   int            // overlaps of claims of which the commits cannot say whose they are
-	missing  int            // violations that a commit which was not read might right
-	lost     map[int]loss   // the last loss that was delivered to each client
-	acted    map[int64]bool // tokens under which somebody wrote after that
-	expired  map[int64]loss // by session: the servers' word of its end has reached its client
+	unsure   int            // overlaps of claims whose node is ambiguous in the commits
+	missing  int            // violations that an unread commit might disprove
+	lost     map[int]loss   // the last loss of which each client was notified
+	acted    map[int64]bool // tokens with which a client wrote after that
+	expired  map[int64]loss // by session: the message of its expiry has reached its client
 	report   func(Overlap)
 
 	broken evidence
 }
 
-// Overlap is a time in which two clients believed that they held. One that
-// begins as exposure and goes on as violation is reported as two.
+// Overlap is a time in which two clients believed that they held. One that begins as exposure and
+// continues as violation is reported as two.
 type Overlap struct {
 	Older, Newer int // clients
 	Start, End   time.Duration
@@ -71,8 +70,8 @@ type loss struct {
 	record  int
 }
 
-// silence is the longest session timeout that ZooKeeper grants by default (20
-// ticks of 2 s), used where the history does not have the real one.
+// silence is the longest session timeout that ZooKeeper grants by default (20 ticks of 2 s), used
+// if the history does not have the real one.
 const silence = 40 * time.Second
 
 func newMutualExclusion(in *inputs) checker {
@@ -86,8 +85,8 @@ func newMutualExclusion(in *inputs) checker {
 	return checker{record: x.record, belief: x.belief, rest: x.belief, finish: x.finish}
 }
 
-// claimed is a belief; a late one began after somebody with a younger token had been
-// let in. The servers let in one after the other, so it never held in truth.
+// claimed is a belief; a late one began after a newer token had been granted. The servers grant one
+// after the other, so it was never valid.
 type claimed struct {
 	Belief
 	late bool
@@ -139,14 +138,14 @@ func (x *exclusion) overlap(a, b claimed, until time.Duration) {
 	x.violated(a.Belief, b.Belief, excused, until, []int{cause.N}, fmt.Sprintf(wrong, who)+", and "+why)
 }
 
-// expose counts the overlap of two beliefs until an instant as exposure.
+// expose counts the overlap of two beliefs until a time as exposure.
 func (x *exclusion) expose(a, b Belief, until time.Duration) {
 	x.exposure++
 	x.exposed += until - b.Start
 	x.report(Overlap{a.Client, b.Client, b.Start, until, true})
 }
 
-// violated reports the overlap of two beliefs as a violation, from an instant on.
+// violated reports the overlap of two beliefs as a violation, from a time on.
 func (x *exclusion) violated(a, b Belief, from, until time.Duration, proof []int, why string) {
 	x.report(Overlap{a.Client, b.Client, from, until, false})
 	x.broken.add(append(proof, a.Record, a.EndRecord, b.Record),
@@ -154,7 +153,7 @@ func (x *exclusion) violated(a, b Belief, from, until time.Duration, proof []int
 		a.Client, a.Token, b.Client, b.Token, b.Start, until, a.Record, b.Record, why)
 }
 
-// byCommits judges the overlap of two beliefs by what the servers committed.
+// byCommits judges the overlap of two beliefs by the commits.
 func (x *exclusion) byCommits(a, b Belief, until time.Duration) {
 	stale, good := a, b
 	if went(b) < went(a) {
@@ -192,14 +191,14 @@ func (x *exclusion) byCommits(a, b Belief, until time.Duration) {
 	x.violated(a, b, b.Start, until, nil, why)
 }
 
-// notified reports whether the belief began after its client was notified that its session was
-// lost: that is no exposure, because the client knew.
+// notified reports whether the belief began after its client was notified of the loss of its
+// session: that is not exposure, because the client knew.
 func (x *exclusion) notified(b Belief) bool {
 	at, ok := x.heard[b.Session]
 	return ok && b.Session != 0 && at <= b.Start
 }
 
-// went is the transaction in which the node of a belief went; forever if it stands.
+// went returns the transaction that removed the node of a belief; forever if it exists.
 func went(b Belief) int64 {
 	if n := b.granted.node; n != nil && n.gone != 0 {
 		return n.gone
@@ -207,29 +206,28 @@ func went(b Belief) int64 {
 	return int64(forever)
 }
 
-// hit says whether a fault closed the session of a belief in its client's name before its end, or
-// may have.
+// hit reports whether a fault closed the session of a belief in its client's name before its end,
+// or may have.
 func (x *exclusion) hit(stale Belief) bool {
 	return slices.ContainsFunc(x.faults[stale.Client], func(w history.Fault) bool {
 		return ClosesInItsName(w, stale.Client) && w.Start <= stale.End && w.Start >= x.since[stale.Session]
 	})
 }
 
-// ClosesInItsName says whether a fault closes the client's session on request, as only the client
-// should: after any other that is the client's own doing.
+// ClosesInItsName reports whether a fault closes the client's session on request, as only the
+// client should: after any other fault that is the client's own action.
 func ClosesInItsName(w history.Fault, client int) bool {
 	return w.Fault == "session.close" && w.Client == client
 }
 
-// excused returns until when the stale belief is excused of overlapping the good one,
-// and by which fault, injected before the good one was let in; 0 where it is not. A fault
-// excuses only a session that was there while it was in force, and until its client is
-// connected again.
+// excused returns until when the stale belief is excused of overlapping the good one, and by which
+// fault, injected before the good one was granted; 0 if it is not. A fault excuses only a session
+// that existed while it was in force, and until its client is connected again.
 func (x *exclusion) excused(stale, good claimed) (until time.Duration, cause history.Fault) {
 	for _, w := range x.faults[stale.Client] {
 		over, since := Ended(w), stale.Start
 		if stale.Restored || stale.late && w.Client != stale.Client {
-			since = stale.Call // the grant is older than what its holder heard; or the member that served it was hit, and had it wait
+			since = stale.Call // the grant is older than the client's notification; or the client's member was hit, and delayed it
 		}
 		if w.Start > good.Start || over < since || over < x.since[stale.Session] {
 			continue
@@ -241,8 +239,8 @@ func (x *exclusion) excused(stale, good claimed) (until time.Duration, cause his
 	return until, cause
 }
 
-// again returns when the client is known to be connected again after a fault, and has had
-// the time to see what became of its grant; forever where it is not known.
+// again returns when the client is known to be connected again after a fault, and had time to check
+// its grant; forever if unknown.
 func (x *exclusion) again(client int, w history.Fault) time.Duration {
 	for _, at := range x.back[client] {
 		if at >= Ended(w) {
@@ -252,15 +250,15 @@ func (x *exclusion) again(client int, w history.Fault) time.Duration {
 	return forever
 }
 
-// outlived finds a belief that goes on after the servers' word that its session
-// is gone has reached the client.
+// outlived finds a belief that continues after the message of its session's expiry has reached the
+// client.
 func (x *exclusion) outlived(b Belief) {
 	l, ok := x.expired[b.Session]
-	// A grant that came after the word is claim-validity's; one that was restored is the same grant.
+	// A grant after the message is for claim-validity; a restored one is the same grant.
 	if !ok || l.session == 0 || l.at < b.Start && !b.Restored {
 		return
 	}
-	// Who said since then that it holds again, and took nothing of that back, believed it.
+	// A client that reported since then that it holds again, and did not retract that, believed it.
 	told, heard := x.heard[b.Session]
 	revived := b.Restored && b.Start > l.at && b.Ended == Released && !(heard && told >= b.Start && told <= b.Start+grace)
 	if !revived && b.End <= l.at+grace {
@@ -287,7 +285,7 @@ func (x *exclusion) record(n history.Numbered) {
 			x.heard[r.Session] = r.At
 		case history.Expired:
 			if !x.told {
-				return // nobody was told: its belief ends here, and the next write shows nothing
+				return // it was not notified: its belief ends here, and the next write shows nothing
 			}
 			x.expired[r.Session] = loss{r.Session, r.At, n.N}
 		case history.Opened:
@@ -311,7 +309,7 @@ func (x *exclusion) written(s *history.Sample, record int) {
 	if !ok || l.session == 0 || s.Call <= l.at+grace || x.acted[s.Token] {
 		return
 	}
-	x.acted[s.Token] = true // once is enough: a holder that does not know goes on and on
+	x.acted[s.Token] = true // once is enough: an unaware holder continues
 	x.broken.add([]int{l.record, record},
 		"client %d began a write under token %d at %v (record %d), %v after it had heard that its session %#x was lost (record %d): it still believed",
 		s.Client, s.Token, s.Call, record, s.Call-l.at, uint64(l.session), l.record)

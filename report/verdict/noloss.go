@@ -18,7 +18,7 @@ func init() {
 	})
 }
 
-// noLoss judges by the commits where they show the items.
+// noLoss judges by the commits if they show the items.
 func (q *items) noLoss(end ending) Verdict {
 	q.resolve()
 	if end.cut {
@@ -30,17 +30,17 @@ func (q *items) noLoss(end ending) Verdict {
 	return q.lossByCalls()
 }
 
-// lossByCommits judges every item whose nodes are all gone and that no take has handed
-// over, and every one that was put with success and never had a node. What stands at the
-// end of the trial is not lost. Excused is what the client could not help (see excused).
+// lossByCommits judges every item whose nodes are all removed and that no take has handed over, and
+// every one that was put successfully and never had a node. Items that exist at the end are not
+// lost. Losses that the client could not prevent are excused (see excused).
 func (q *items) lossByCommits() Verdict {
 	if why := q.commits.incomplete(); why != "" {
 		return unknown(why)
 	}
 	var broken evidence
 	excused, standing, astray := 0, 0, 0
-	var unseen []*item // that nobody took, and that may have been in nodes which do not show them
-	hidden := false    // some items are not told from what nodes hold
+	var unseen []*item // not taken, and possibly in nodes that do not show them
+	hidden := false    // some items cannot be recognized by their nodes' data
 	for _, i := range q.open {
 		hidden = hidden || i.taken > 0 && i.made == 0
 	}
@@ -101,12 +101,12 @@ func (q *items) excused(i *item) bool {
 	case q.commits.lost[i.by]:
 		return true
 	}
-	q.unnamed[by.client]-- // that take may have been the one
+	q.unnamed[by.client]-- // it may have been that take
 	return q.unnamed[by.client] >= 0
 }
 
-// lossByCalls needs a queue that was taken empty. As many items as there are takes
-// without a reply may be gone with them.
+// lossByCalls needs a queue that was emptied. As many items as takes without a reply may be lost
+// with them.
 func (q *items) lossByCalls() Verdict {
 	var missing []*item
 	for _, i := range q.sorted() {
@@ -123,7 +123,7 @@ func (q *items) lossByCalls() Verdict {
 	return q.notTaken(missing)
 }
 
-// notTaken judges items that were put and that no take handed over, where no commits show them.
+// notTaken judges items that were put and that no take handed over, without commits that show them.
 func (q *items) notTaken(missing []*item) Verdict {
 	unnamed := 0
 	for _, n := range q.unnamed {

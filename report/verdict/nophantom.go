@@ -12,8 +12,7 @@ func init() {
 	})
 }
 
-// noPhantom lets an item be taken whose put has not returned, if the commits show its
-// node.
+// noPhantom allows a take of an item whose put has not returned, if the commits show its node.
 func (q *items) noPhantom(end ending) Verdict {
 	q.resolve()
 	var broken evidence

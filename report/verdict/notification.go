@@ -23,10 +23,10 @@ func init() {
 // notifications checks that holders are notified. A holder counts as such from the return of its
 // acquire until its release is called or its client is closed.
 type notifications struct {
-	limit   time.Duration // from the servers' notification on the wire to the client's
+	limit   time.Duration // from the servers' message on the wire to the client's notification
 	held    map[int]int64 // session of the grant, by client
-	told    map[int]bool  // the client was notified since, and nothing was restored
-	pending map[int]loss  // holders whose session has ended, and who have not been notified
+	told    map[int]bool
+	pending map[int]loss // holders whose session has ended, and that have not been notified
 	now     time.Duration
 	count   int
 	broken  evidence
@@ -75,7 +75,7 @@ func (x *notifications) record(n history.Numbered) {
 	}
 }
 
-// over ends the wait for a client's notification at an instant.
+// over ends the wait for a client's notification at a time.
 func (x *notifications) over(client int, at time.Duration) {
 	l, waits := x.pending[client]
 	delete(x.pending, client)

@@ -22,41 +22,39 @@ func init() {
 	})
 }
 
-// orphans judges rule 7: a node in line whose session lives has an owner who claims
-// it: who holds by it, or waits with it. A client does one thing at a time, so one
-// node is all that it can claim.
+// orphans judges rule 7: a node in line whose session lives has an owner that claims it: that holds
+// or waits with it. A client performs one operation at a time, so it can claim one node.
 //
-// Snapshots are few, and each has few nodes: they are kept until the end, when all
-// operations are known.
+// There are few snapshots with few nodes: they are kept until the end, when all operations are
+// known.
 type orphans struct {
-	leftovers *leftovers // by the commits; nil where there are none
-	requeues  bool       // who has released stands in line again by itself
+	leftovers *leftovers // by the commits; nil without
+	requeues  bool       // a client that has released joins the line again by itself
 	snapshots int
 	seen      []*inLine
 	last      map[int]time.Duration // by client: return of the last operation in the records so far
-	lines     map[string]bool       // kinds of the nodes by which grants were claimed
+	lines     map[string]bool       // kinds of the nodes of granted claims
 	unseen    unseen
 	broken    evidence
 }
 
-// unseen is, without commits, what nobody looked for: nodes of acquires that ended without a
-// grant, in sessions that lived for longer than it takes to clean up, and then were closed,
-// which removes them.
+// unseen is, without commits, what was not observed: nodes of acquires that ended without a grant,
+// in sessions that lived for longer than clean-up takes, and were then closed, which removes them.
 type unseen struct {
 	bound time.Duration
-	gave  map[int]time.Duration // by client: when its last acquire ended so, in a session that lives
+	gave  map[int]time.Duration // by client: when its last acquire ended so, in a live session
 	gone  map[int]bool          // clients without a session
-	away  map[int]bool          // clients without a connection: a look does not know their nodes for theirs
+	away  map[int]bool          // clients without a connection: an observation cannot attribute their nodes
 	count int
 }
 
-// inLine is what one client had in line in one snapshot.
+// inLine is one client's nodes in line in one snapshot.
 type inLine struct {
 	client    int
 	asked, at time.Duration
 	nodes     []history.SnapshotNode
 	record    int
-	claimed   bool // it held, waited or let go at some moment of the snapshot
+	claimed   bool // it held, waited or released at some time of the snapshot
 }
 
 func newNoOrphan(in *inputs) checker {
@@ -97,14 +95,14 @@ func (o *orphans) record(n history.Numbered) {
 }
 
 func (u *unseen) acquired(s *history.Sample) {
-	if s.Outcome == history.OK { // what stayed would have been in its way, or was taken over
+	if s.Outcome == history.OK { // a leftover node would have blocked it, or was taken over
 		delete(u.gave, s.Client)
 	} else if !u.gone[s.Client] {
 		u.gave[s.Client] = s.Return
 	}
 }
 
-// looked says that from that instant on somebody looked at the line.
+// looked records that the line was observed from that time on.
 func (u *unseen) looked(asked time.Duration) {
 	maps.DeleteFunc(u.gave, func(client int, at time.Duration) bool { return at <= asked && !u.away[client] })
 }
@@ -117,7 +115,7 @@ func (u *unseen) session(e *history.Session) {
 		u.away[e.Client] = true
 	case history.Restored:
 		u.away[e.Client] = false
-	case history.Expired, history.Killed: // the servers remove what it had
+	case history.Expired, history.Killed: // the servers remove its nodes
 		u.gone[e.Client] = true
 	case history.Lost, history.Closed:
 		if at, gave := u.gave[e.Client]; gave && e.At-at > u.bound {
@@ -148,11 +146,10 @@ func (o *orphans) snapshot(s *history.Snapshot, record int) {
 	}
 }
 
-// belief is the time in which a holder claims its node. One that was suspended may
-// come back to it.
+// belief is the time in which a holder claims its node. A suspended one may be restored.
 func (o *orphans) belief(b Belief) { o.claim(b.Client, b.Call, b.End) }
 
-// claim says that a client had use for a node in [from, to].
+// claim records that a client could claim a node in [from, to].
 func (o *orphans) claim(client int, from, to time.Duration) {
 	for _, k := range o.seen {
 		if k.client == client && from <= k.at && to >= k.asked {
@@ -161,8 +158,8 @@ func (o *orphans) claim(client int, from, to time.Duration) {
 	}
 }
 
-// inLine says whether a node is like those by which grants were claimed. Where none was, any
-// may be in line.
+// inLine reports whether a node is like those of granted claims. Without grants, any may be in
+// line.
 func (o *orphans) inLine(at string) bool { return len(o.lines) == 0 || o.lines[kind(at)] }
 
 func (o *orphans) finish(end ending) Verdict {
@@ -170,12 +167,12 @@ func (o *orphans) finish(end ending) Verdict {
 		if !end.cut {
 			o.leftovers.finish(end.at)
 		}
-		// A removal that was not read looks like a node that stands.
+		// After an unread removal a node seems to exist.
 		if o.leftovers.broken.count > 0 && o.leftovers.line.incomplete() == "" {
 			return o.leftovers.broken.fail("orphans")
 		}
 	}
-	if !end.cut { // else who is not known to wait may wait
+	if !end.cut { // otherwise any other client may wait
 		for _, k := range o.seen {
 			o.judge(k)
 		}
@@ -186,8 +183,8 @@ func (o *orphans) finish(end ending) Verdict {
 	return o.sound()
 }
 
-// judge judges the nodes that a client was seen with: who has a claim, or stands in line
-// again by itself, can have use for one.
+// judge judges the nodes of a client in a snapshot: a client with a claim, or that joins the line
+// again by itself, needs one.
 func (o *orphans) judge(k *inLine) {
 	allowed := 0
 	if k.claimed || o.requeues {
@@ -209,7 +206,7 @@ func (o *orphans) judge(k *inLine) {
 		k.client, k.asked, k.at, n.Path, k.record, uint64(n.Session))
 }
 
-// sound is the verdict where nothing was found: as far as anything could be seen.
+// sound is the verdict if nothing was found, as far as anything could be observed.
 func (o *orphans) sound() Verdict {
 	l := o.leftovers
 	switch {

@@ -19,7 +19,7 @@ func init() {
 	})
 }
 
-// ownership checks what recipes answer about themselves after a loss.
+// ownership checks the recipes' answers after a loss.
 type ownership struct {
 	lost     map[int]loss // the last loss of each client
 	answers  int

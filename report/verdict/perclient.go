@@ -1,13 +1,13 @@
 package verdict
 
-// perClient keeps a value for each client. Clients are numbered from 0 on, so that a
-// slice finds them fastest; what a history says beyond that is found by a map.
+// perClient keeps a value for each client. Clients are numbered from 0, so a slice is fastest;
+// large numbers are in a map.
 type perClient[T any] struct {
 	few  []*T
 	rest map[int]*T
 }
 
-// fewClients is how many are kept in the slice: more than any run of ours has.
+// fewClients is how many are kept in the slice: more than in any of our runs.
 const fewClients = 1 << 14
 
 // of returns the client's value, at first a new one.

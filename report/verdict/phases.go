@@ -9,24 +9,24 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// phases are what progress was made in each phase of a trial.
+// phases is the progress in each phase of a trial.
 type phases struct {
 	all    []*phase // in order of their start
 	byName map[string]*phase
-	last   *phase // that was asked for
+	last   *phase // the last result of named
 }
 
 type phase struct {
 	name        string
-	byHarness   bool // says when clients call
+	byHarness   bool // when clients call
 	start, over time.Duration
-	tried       int           // acquires, or takes; of those that were under way at its end, too
+	tried       int           // acquires, or takes, including those in progress at its end
 	done        int           // granted, or items taken
 	calm        bool          // one of them without a fault near
-	held        bool          // somebody held in it: of a queue, there was nothing to take
-	put         bool          // items were
-	open        time.Duration // how long nobody had been granted at its end, where somebody waited, or had no session, for longer than the limit
-	short       time.Duration // the same without a fault near, for longer than half the limit
+	held        bool          // a client held in it; for a queue: it was empty
+	put         bool          // items were put
+	open        time.Duration // how long no client had been granted at its end, while one waited or had no session, if longer than the limit
+	short       time.Duration // the same without a fault near, if longer than half the limit
 }
 
 func newPhases(h *history.History) *phases {
@@ -42,7 +42,7 @@ func newPhases(h *history.History) *phases {
 	return p
 }
 
-// named returns the phase of that name; one that is not recorded lasts for the whole trial.
+// named returns the phase with that name; one that is not recorded lasts for the whole trial.
 func (p *phases) named(name string) *phase {
 	if p.last != nil && p.last.name == name {
 		return p.last
@@ -56,7 +56,7 @@ func (p *phases) named(name string) *phase {
 	return ph
 }
 
-// held takes in that somebody held.
+// held records that a client held.
 func (p *phases) held(b Belief) {
 	for _, ph := range p.all {
 		ph.held = ph.held || b.Start <= ph.over && b.End >= ph.start
@@ -74,8 +74,8 @@ func (p *phases) endedIn(from, to time.Duration) []*phase {
 	return out
 }
 
-// verdict is the worst of all phases; what is "granted" or "taken". Of a phase
-// with faults near all the time it is enough that those who waited got on.
+// verdict is the worst of all phases; what is "granted" or "taken". In a phase with faults near all
+// the time it is enough that the waiters progressed.
 func (p *phases) verdict(what string, limit time.Duration, snapshots int) Verdict {
 	var doubts []string
 	done, calm := 0, false
@@ -103,7 +103,7 @@ func (p *phases) verdict(what string, limit time.Duration, snapshots int) Verdic
 	return pass()
 }
 
-// in names the phase, where it has a name.
+// in names the phase, if it has a name.
 func (ph *phase) in() string {
 	if ph.name == "" {
 		return ""

@@ -14,8 +14,7 @@ func init() {
 	})
 }
 
-// newPlayed judges whether there was a trial to judge. What came before its end is judged
-// all the same.
+// newPlayed judges whether the trial ran to its end. Records before its end are judged in any case.
 func newPlayed(*inputs) checker {
 	var cut, not evidence
 	return checker{

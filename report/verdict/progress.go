@@ -19,38 +19,38 @@ func init() {
 	})
 }
 
-// progress judges rule 8. Where there are snapshots of the line and no fault was in
-// force: by what stands in it, and what those in it wait for (stuck.go). Else by a time
-// limit: where no fault is in force or just over, nobody may wait longer than a dead
-// session needs to expire while nobody holds.
+// progress judges rule 8. With snapshots of the line and no fault in force: by the nodes in it, and
+// what their clients wait for (stuck.go). Otherwise by a time limit: with no fault in force or
+// recently over, no client may wait longer than a dead session needs to expire while no client
+// holds.
 //
-// Waiting is from the call of an acquire until it is granted: acquires that end without
-// a grant, one after the other, are one wait; one that is still under way when its phase
-// ends has waited so far. A phase in which somebody waited and nobody was granted, or
-// that ended while nobody had been for longer than the limit, is unknown unless it fails,
-// whatever other phases show (phases.go). Where clients go at their own pace, half the limit
-// without a fault near is too long at its end, too: the phase was over before one could tell.
-// And who is without a session waits, too, as far as the whole limit is concerned: it cannot call.
+// A wait is from the call of an acquire until it is granted: successive acquires that end without a
+// grant are one wait; one that is in progress when its phase ends has waited so far. A phase in
+// which a client waited and none was granted, or that ended after longer than the limit without a
+// grant, is unknown unless it fails, whatever other phases show (phases.go). If clients go at their
+// own pace, half the limit without a fault near is too long at its end: the phase was over before
+// it could be decided. A client without a session counts as waiting, but only against the full
+// limit: it cannot call.
 //
 // A queue is judged by deliveries (queueprogress.go).
 //
-// Beliefs come late, in the order of their start, and the waits as they end.
-// Only waits longer than half the limit are kept, until no idle time can meet them.
+// Beliefs come late, in the order of their start, and waits as they end. Only waits longer than
+// half the limit are kept, until no idle time can overlap them.
 type progress struct {
 	limit  time.Duration
 	faults Spans // with the time to recover
-	told   bool  // the subject says what becomes of its grants
+	told   bool  // the subject reports events of its grants
 
-	covered  time.Duration // up to here, idle times are known
+	covered  time.Duration // idle times are known until here
 	by       int           // record that ended the last belief
 	waits    []wait        // long ones that have ended
-	prune    int           // how many waits there may be before those are let go that are over
+	prune    int           // number of waits from which on old ones are dropped
 	trying   tries         // acquires that ended without a grant
 	without  tries         // since when clients have been without a session
 	idle     []idle        // long idle times without a fault
 	phases   *phases
-	silent   map[grantOf]Belief        // of a subject that tells its holders nothing: beliefs that ended with the servers' promise
-	letGo    map[grantOf]time.Duration // and when one let go on a session that lived
+	silent   map[grantOf]Belief        // of a subject that does not notify its holders: beliefs that ended at the deadline
+	letGo    map[grantOf]time.Duration // and when one was released on a live session
 	acquires int
 	stuck    *stuck
 	broken   evidence
@@ -68,26 +68,26 @@ type wait struct {
 	from, to time.Duration
 	record   int
 	without  bool // a session
-	gone     bool // which is gone, with certainty
+	gone     bool // which certainly has ended
 }
 
 type idle struct {
 	span
-	most          time.Duration // that it may last
-	phase         *phase        // that it has outlasted; nil for a time without a fault, whatever phase that is in
-	calm          bool          // without a fault near, though it has outlasted a phase
+	most          time.Duration // longest allowed duration
+	phase         *phase        // that it has outlasted; nil for a time without a fault, in any phase
+	calm          bool          // without a fault near, although it has outlasted a phase
 	after, before int           // the records around it
-	cited         bool          // it has broken the promise already
+	cited         bool          // it has already broken the promise
 }
 
-// tries are operations that ended without success, the last of each client: from the call of
-// the first one until it returned.
+// tries are operations that ended without success, the last of each client: from the call of the
+// first one until it returned.
 type tries map[int]wait
 
-// again is how soon an operation that has failed is called anew by a client that still waits.
+// again is how soon a client that still waits calls a failed operation again.
 const again = 2 * time.Second
 
-// since is when a client that calls now has begun to wait.
+// since returns when a client that calls now has begun to wait.
 func (t tries) since(client int, call time.Duration) time.Duration {
 	if last, tried := t[client]; tried && call-last.to <= again {
 		return last.from
@@ -149,10 +149,10 @@ func (p *progress) returned(s *history.Sample, record int) {
 	}
 }
 
-// tryMargin is how late a timed try may at least return: its last request may be held up.
+// tryMargin is the minimum allowed delay of a timed try: its last request may be delayed.
 const tryMargin = 1500 * time.Millisecond
 
-// session takes in that a client has lost its session, or has one again.
+// session records that a client has lost its session, or has one again.
 func (p *progress) session(e *history.Session, record int) {
 	switch e.Event {
 	case history.Lost, history.Expired, history.Deadline, history.Killed, history.Closed:
@@ -189,16 +189,16 @@ func (p *progress) acquired(s *history.Sample, record int) {
 	p.trying[s.Client] = w
 }
 
-// released keeps the release of a client that nobody tells what becomes of its grant, and whose
-// session may have lived all the time.
+// released records the release of a client that is not notified of events, and whose session may
+// have lived all the time.
 func (p *progress) released(s *history.Sample) {
 	if w, late := p.without[s.Client]; late && !p.told && !w.gone {
 		p.letGo[grantOf{s.Client, s.Token}] = s.Return
 	}
 }
 
-// heldOn takes in that a client held on through an outage: its belief was taken to end with the
-// servers' promise, and it let go later on, in good order.
+// heldOn records that a client held through an outage: its belief was taken to end at the deadline,
+// and it released later.
 func (p *progress) heldOn() {
 	for g, b := range p.silent {
 		if at := p.letGo[g]; at > b.End {
@@ -209,8 +209,7 @@ func (p *progress) heldOn() {
 	}
 }
 
-// waited compares a long wait with the idle times known so far, and keeps it
-// for those that are not.
+// waited compares a long wait with the idle times known so far, and keeps it for later ones.
 func (p *progress) waited(w wait) {
 	if p.limit == 0 || w.to-w.from <= p.limit/2 {
 		return
@@ -240,7 +239,7 @@ func (p *progress) meet(i *idle, w wait) {
 		from, to, to-from, p.limit, w.client, w.record)
 }
 
-// cannotCall says that who is without a session waits as long as the idle time lasts.
+// cannotCall reports whether a client without a session counts as waiting in the idle time.
 func (i *idle) cannotCall() bool { return i.phase != nil && !i.phase.byHarness && !i.calm }
 
 func (p *progress) belief(b Belief) {
@@ -262,7 +261,7 @@ func (p *progress) belief(b Belief) {
 	}
 }
 
-// gap judges the idle time from the last belief's end until the instant.
+// gap judges the idle time from the last belief's end until the time.
 func (p *progress) gap(until time.Duration, record int) {
 	if p.limit == 0 || until-p.covered <= p.limit/2 {
 		return

@@ -21,18 +21,18 @@ func init() {
 	})
 }
 
-// sequence judges the order in which items leave a queue (rule 9) where there are no
-// commits (itemorder.go), or nobody finds the items in them: where one put had returned before another was called, its node
-// came first. If the later item had been delivered before the take of the
-// earlier one was even called, it has overtaken.
+// sequence judges the order in which items leave a queue (rule 9) without commits (itemorder.go) in
+// which the items are found: if one put had returned before another was called, its node came
+// first. If the later item had been delivered before the take of the earlier one was called, it has
+// overtaken.
 //
-// It keeps the times of the items that are in the queue, and of the last takes the
-// youngest item that had left by then.
+// It keeps the times of the items in the queue, and for the last takes the newest item that had
+// left by then.
 type sequence struct {
 	items  *items
 	puts   map[string]putTimes
-	early  map[string]earlyTake // takes whose put has not been recorded yet
-	left   []departure          // by the time of leaving
+	early  map[string]earlyTake
+	left   []departure // by the time of leaving
 	judged int
 	late   int // takes too old to compare
 	broken evidence
@@ -43,18 +43,17 @@ type putTimes struct {
 	record     int
 }
 
-// earlyTake is a take that was recorded before its put: an item can be delivered before
-// the producer has the reply.
+// earlyTake is a take that was recorded before its put: an item can be delivered before the
+// producer has the reply.
 type earlyTake struct {
 	sample history.Sample
 	record int
 }
 
-// departure says that of all items that had left at the time, none was put later
-// than this one.
+// departure means that no item that had left by the time was put later than this one.
 type departure struct {
 	at      time.Duration
-	put     time.Duration // call of the youngest put
+	put     time.Duration // call of the newest put
 	item    string
 	records [2]int // of that item's put and take
 }
@@ -93,7 +92,7 @@ func (q *sequence) record(n history.Numbered) {
 			delete(q.early, s.Item)
 			q.take(&t.sample, t.record)
 		}
-	case s.Op == history.Put: // there may be no, one or several nodes of it, made who knows when
+	case s.Op == history.Put: // its number of nodes and their times are unknown
 		delete(q.puts, s.Item)
 		delete(q.early, s.Item)
 	case s.Op == history.Take && s.Outcome == history.OK:
@@ -109,7 +108,7 @@ func (q *sequence) take(s *history.Sample, record int) {
 	}
 	delete(q.puts, s.Item)
 	q.judged++
-	// The youngest item that had left when this take was called.
+	// The newest item that had left when this take was called.
 	i := q.before(s.Call)
 	switch {
 	case i > 0 && q.left[i-1].put > p.back:
@@ -123,8 +122,8 @@ func (q *sequence) take(s *history.Sample, record int) {
 	q.leave(departure{at: s.Return, put: p.call, item: s.Item, records: [2]int{p.record, record}})
 }
 
-// leave takes in a departure, unless a younger item had left before. Those after it with
-// older items say nothing any more.
+// leave records a departure, unless a newer item had left before. It replaces later ones with older
+// items.
 func (q *sequence) leave(d departure) {
 	i := q.before(d.at)
 	if i > 0 && q.left[i-1].put > d.put {
@@ -140,8 +139,8 @@ func (q *sequence) leave(d departure) {
 	}
 }
 
-// before returns how many left before the instant. That is late, nearly always: the
-// search begins at the end, and its steps grow.
+// before returns how many left before the time, usually all: the search begins at the end with
+// growing steps.
 func (q *sequence) before(at time.Duration) int {
 	high, low := len(q.left), len(q.left)
 	for step := 1; low > 0 && q.left[low-1].at >= at; step *= 2 {

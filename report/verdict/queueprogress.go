@@ -8,25 +8,24 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// deliveries judges rule 8 for a queue: while items stand in it, somebody who waits
-// takes one.
+// deliveries judges rule 8 for a queue: while there are items, a waiting consumer takes one.
 //
-//   - Nobody gets on: a snapshot of the queue shows items, and nothing passes on the
-//     connections of all consumers that wait.
-//   - The time limit: an item stands, a consumer waits, and nothing is taken without a
-//     fault for longer than a dead session needs to expire. That the item stood is known
-//     because it is taken in the end, or by a snapshot, or by the commits.
+//   - No progress: a snapshot of the queue shows items, and nothing passes on the
+//     connections of all waiting consumers.
+//   - The time limit: there is an item, a consumer waits, and nothing is taken without a
+//     fault for longer than a dead session needs to expire. That there is an item is known
+//     because it is taken later, or from a snapshot, or from the commits.
 //
-// Takes that end with nothing, one after the other, are one wait, as acquires are. A phase
-// in which items were put and nothing was taken is unknown, and so is one that ended while
-// nothing had been for longer than half the limit without a fault near, or the whole limit with.
+// Successive takes without a result are one wait, as acquires are. A phase in which items were put
+// and none was taken is unknown, and so is one that ended after longer than half the limit without
+// a take and without a fault near, or the whole limit with one.
 type deliveries struct {
 	limit      time.Duration
 	faults     Spans
 	near       Spans         // with the time to recover
 	moved      time.Duration // return of the last put or take
 	took       time.Duration // return of the last take
-	trying     tries         // takes that ended with nothing
+	trying     tries         // takes without a result
 	late       []lateItem
 	operations int // puts and takes
 	judged     int // snapshots
@@ -35,8 +34,7 @@ type deliveries struct {
 	broken     evidence
 }
 
-// lateItem is an item that had been put when a phase was over, and for which somebody
-// waited.
+// lateItem is an item that had been put when a phase was over, and for which a consumer waited.
 type lateItem struct {
 	*item
 	id     string
@@ -97,12 +95,11 @@ func (d *deliveries) take(s *history.Sample, record int) {
 	d.took = max(d.took, s.Return)
 }
 
-// waited judges a take for which its client has waited since from, while nothing was
-// taken.
+// waited judges a take for which its client has waited since from, while nothing was taken.
 func (d *deliveries) waited(s *history.Sample, from time.Duration, record int) {
 	i := d.items.open[s.Item]
 	if i == nil || i.put == 0 || i.maybe || i.taken > 0 {
-		return // nobody knows since when the item stood
+		return // unknown since when the item existed
 	}
 	if free, long := d.free(max(from, i.putAt), s.Return); long {
 		d.broken.add([]int{i.put, record}, "item %q was put (record %d), and nothing was taken from %v to %v without a fault near, %v and more than the limit of %v, while client %d waited (record %d)",
@@ -110,8 +107,7 @@ func (d *deliveries) waited(s *history.Sample, from time.Duration, record int) {
 	}
 }
 
-// free returns the longest part of a time without a fault near, and whether that is
-// longer than the limit.
+// free returns the longest part of a time without a fault near, and whether it exceeds the limit.
 func (d *deliveries) free(from, to time.Duration) (longest span, long bool) {
 	for _, s := range d.near.outside(from, to) {
 		if s.to-s.from > longest.to-longest.from {
@@ -121,8 +117,8 @@ func (d *deliveries) free(from, to time.Duration) (longest span, long bool) {
 	return longest, d.limit > 0 && longest.to-longest.from > d.limit
 }
 
-// waiting keeps the item that has stood for longest when a phase is over in which a
-// consumer waits. What becomes of it is known in the end.
+// waiting keeps the oldest item when a phase is over in which a consumer waits. Its fate is known
+// at the end.
 func (d *deliveries) waiting(w *history.Waiting, record int) {
 	d.operations++
 	d.phases.named(w.Phase).tried++
@@ -141,15 +137,15 @@ func (d *deliveries) waiting(w *history.Waiting, record int) {
 	}
 }
 
-// stood says whether the item of so late a phase was in the queue all the time.
+// stood reports whether the item of a lateItem was in the queue for the whole time.
 func (d *deliveries) stood(l lateItem) bool {
 	if l.id != l.item.id {
-		return false // it was taken, and another has its place
+		return false // it was taken, and another replaces it
 	}
 	return l.standing > 0 && (!l.moved || d.items.astray(l.item))
 }
 
-// outlasted judges an item that stood while somebody waited until the phase was over.
+// outlasted judges an item that existed while a consumer waited until the phase was over.
 func (d *deliveries) outlasted(l lateItem) {
 	ph := d.phases.named(l.wait.Phase)
 	if free, long := d.free(l.from, l.wait.At); long {
@@ -164,7 +160,7 @@ func (d *deliveries) outlasted(l lateItem) {
 
 func (d *deliveries) finish(end ending) Verdict {
 	if end.cut {
-		d.late = nil // what was taken is not known
+		d.late = nil // what was taken is unknown
 	}
 	for _, l := range d.late {
 		if d.stood(l) {
@@ -200,9 +196,9 @@ func (d *deliveries) snapshot(l *history.Snapshot, record int) {
 	}
 }
 
-// handedOut says that an item was given to somebody, and stands: who gives at least once may
-// remove it later, and some keep what is done, in another folder. Without commits nobody knows
-// which it is.
+// handedOut reports whether an item was handed out and still exists: at-least-once queues may
+// remove it later, and some keep completed items in another folder. Without commits the two cannot
+// be distinguished.
 func (d *deliveries) handedOut(x history.SnapshotItem) bool {
 	if d.items.commits == nil {
 		return d.items.delivery == AtLeastOnce

@@ -11,24 +11,24 @@ import (
 
 // stuck is the structural half of progress: what a snapshot of the line shows.
 //
-//   - Nobody gets on: clients wait and ask nothing, nobody holds, and every node in
-//     line belongs to a client that is connected. Nothing that could change this is
-//     still to come: no session is to expire, no notification is under way.
-//   - A lost wake-up: a client waits and asks nothing, and has no watch that a change
-//     in the line could fire.
+//   - No progress: clients wait without requests, no client holds, and every node in
+//     line belongs to a connected client. No event that could change this is pending: no
+//     session will expire, and no notification is in transit.
+//   - A lost notification: a client waits without requests, and has no watch that a change
+//     in the line could trigger.
 //
-// Whoever polls sleeps between two questions, and will ask again: neither is judged.
+// A polling client sleeps between two requests: neither is judged.
 type stuck struct {
 	faults Spans
 	polls  bool
-	kept   []lineSnapshot // those in which somebody waited
+	kept   []lineSnapshot // those in which a client waited
 	judged int
 }
 
 type lineSnapshot struct {
 	*history.Snapshot
 	record int
-	held   bool // somebody held meanwhile
+	held   bool // a client held meanwhile
 }
 
 // quiet is how long a line must have been observed before its stillness counts.
@@ -49,7 +49,7 @@ func (s *stuck) record(n history.Numbered) {
 	}
 }
 
-// belief keeps in mind that somebody held during a snapshot.
+// belief records that a client held during a snapshot.
 func (s *stuck) belief(b Belief) {
 	for i := range s.kept {
 		l := &s.kept[i]
@@ -68,7 +68,7 @@ func (s *stuck) judge(broken *evidence) {
 					w.Client, l.Asked, l.At, l.record)
 			}
 		}
-		// A node of a session that is nobody's any more will go when that expires.
+		// A node of a session without a client is removed when that expires.
 		foreign := slices.ContainsFunc(l.Nodes, func(n history.SnapshotNode) bool { return n.Client < 0 && n.Session != 0 })
 		if !still || l.held || foreign {
 			continue
@@ -84,6 +84,5 @@ func (s *stuck) judge(broken *evidence) {
 	}
 }
 
-// asleep says that the waiter did nothing during the snapshot, and that nothing came, nor
-// could have.
+// asleep reports whether the waiter did nothing during the snapshot, and nothing reached it.
 func asleep(w history.Waiter) bool { return w.Moved == 0 && w.InFlight == 0 && !w.Behind }

@@ -22,20 +22,17 @@ func init() {
 	})
 }
 
-// succession judges a drill: clients joined a line one after the other, and were
-// made to leave it. Whenever the next one is about to leave, and when the drill ends,
-// the leader must be the first of those who still stand, and nobody else who stands
-// may have led since the one before left. Who has left may still believe: that is
-// the business of mutual-exclusion.
+// succession judges a drill: clients join a line one after the other, and are made to leave it.
+// Whenever the next one is about to leave, and when the drill ends, the leader must be the first of
+// the remaining ones, and no other remaining one may have led since the one before left. A client
+// that has left may still believe: that is for mutual-exclusion.
 //
-// Who joined, in the order of their nodes, and who was made to leave is in the
-// history; so the expectation (0, 1, 2, 2, 2, 5 in the classic drill) follows from
-// the history alone.
+// The history has the clients that joined, in the order of their nodes, and those that were made to
+// leave; so the expectation (0, 1, 2, 2, 2, 5 in the classic drill) follows from the history alone.
 type succession struct {
 	drills []*drill
 }
 
-// drill is one round of a phase.
 type drill struct {
 	phase  string
 	round  int
@@ -50,14 +47,14 @@ type drill struct {
 type standing struct {
 	client int
 	token  int64
-	left   time.Duration // when it was made to leave; 0: it stands
+	left   time.Duration // when it was made to leave; 0: it remains
 	record int
 }
 
-// check is an instant at which one client, or nobody, must lead.
+// check is a time at which a certain client, or none, must lead.
 type check struct {
 	at     time.Duration
-	first  int // index in the line of who must lead; -1 for nobody
+	first  int // index in the line of the client that must lead; -1 for none
 	after  string
 	record int
 }
@@ -92,7 +89,7 @@ func (s *succession) find(phase string, round int) *drill {
 	return nil
 }
 
-// joined puts the client into the line, by its node.
+// joined adds the client to the line, by its node.
 func (d *drill) joined(n *history.Joined, record int) {
 	i := len(d.line)
 	for i > 0 && d.line[i-1].token > n.Token {
@@ -101,7 +98,7 @@ func (d *drill) joined(n *history.Joined, record int) {
 	d.line = slices.Insert(d.line, i, standing{client: n.Client, token: n.Token, record: record})
 }
 
-// leaving records who must lead at this instant, before the client leaves.
+// leaving records which client must lead now, before the client leaves.
 func (d *drill) leaving(n *history.Leaving, record int) {
 	c := check{at: n.At, first: -1, record: record, after: "after all had joined"}
 	var last time.Duration
@@ -128,7 +125,7 @@ func (s *succession) belief(b Belief) {
 	}
 }
 
-// stands says whether the client was still in the line at the instant.
+// stands reports whether the client was in the line at the time.
 func (d *drill) stands(client int, at time.Duration) bool {
 	return slices.ContainsFunc(d.line, func(k standing) bool { return k.client == client && (k.left == 0 || k.left >= at) })
 }
@@ -139,7 +136,7 @@ func (s *succession) finish(end ending) Verdict {
 	}
 	var broken evidence
 	var doubts []string
-	led := map[string][]string{} // phase to the leaders of its drills
+	led := map[string][]string{}
 	var phases []string
 	for _, d := range s.drills {
 		leaders := d.judge(&broken, &doubts)
@@ -165,7 +162,7 @@ func (s *succession) finish(end ending) Verdict {
 	return pass(passed...)
 }
 
-// judge holds the drill's terms to its checks, and returns the leaders in words.
+// judge compares the drill's terms with its checks, and returns the leaders as text.
 func (d *drill) judge(broken *evidence, doubts *[]string) string {
 	if len(d.checks) == 0 {
 		*doubts = append(*doubts, fmt.Sprintf("in round %d of %s nobody was made to leave", d.round, d.phase))
@@ -181,13 +178,13 @@ func (d *drill) judge(broken *evidence, doubts *[]string) string {
 	return strings.Join(leaders, ", ")
 }
 
-// inLine says whether the token is that of a node by which somebody stood in line. Some stand in
-// line by one node, and hold by another.
+// inLine reports whether the token is that of a node with which a client waited. Some wait with one
+// node, and hold with another.
 func (d *drill) inLine(token int64) bool {
 	return slices.ContainsFunc(d.line, func(k standing) bool { return k.token == token })
 }
 
-// judgeAt judges the time from the last check until this one, and returns who led.
+// judgeAt judges the time from the last check until this one, and returns the leader.
 func (d *drill) judgeAt(c check, from time.Duration, broken *evidence, doubts *[]string) string {
 	due := standing{client: -1}
 	if c.first >= 0 {

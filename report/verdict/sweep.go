@@ -16,16 +16,16 @@ type Sweep struct {
 
 	history *history.History
 	judges  []judge
-	record  []func(history.Numbered) // of the judges that take records
-	belief  []func(Belief)           // of those that take beliefs
-	commit  []func(history.Record)   // of those that take commits
-	rest    []func(Belief)           // likewise, once it is known that the history is cut short
-	cut     bool                     // that is known
+	record  []func(history.Numbered) // of the judges that use records
+	belief  []func(Belief)           // of those that use beliefs
+	commit  []func(history.Record)   // of those that use commits
+	rest    []func(Belief)
+	cut     bool // the history is known to be truncated
 	beliefs *Beliefs
-	line    *line   // nil without commits
-	grants  *grants // likewise
+	line    *line // nil without commits
+	grants  *grants
 	items   *items
-	queue   bool // it may be a queue's history: there may be items
+	queue   bool // there may be items
 	seen    seen
 	end     time.Duration
 	records int
@@ -37,13 +37,13 @@ type judge struct {
 	checker
 }
 
-// notPromised is the checker of what the subject does not promise.
+// notPromised is the checker of a guarantee that the subject does not promise.
 var notPromised = checker{finish: func(ending) Verdict {
 	return Verdict{Result: NotPromised, Reasons: []string{"the subject does not promise it"}}
 }}
 
-// NewSweep returns a sweep over the history, of which nothing was read yet. The
-// guarantees that the header names are judged, or all where it names none.
+// NewSweep returns a sweep over the history, before the first record. It judges the guarantees that
+// the header names, or all if it names none.
 func NewSweep(h *history.History) *Sweep {
 	asked := h.Header.Guarantees
 	return newSweep(h, func(name string) bool {
@@ -105,11 +105,10 @@ func (s *Sweep) believe(b Belief) {
 	s.OnBelief(b)
 }
 
-// Add takes the next record.
 func (s *Sweep) Add(n history.Numbered) {
 	if n.N == 0 { // a commit
 		if s.queue {
-			s.items.commits.commit(n.Record) // before the line forgets who claimed an item
+			s.items.commits.commit(n.Record) // before the line drops the claims of removed nodes
 		}
 		s.line.record(n.Record)
 		for _, take := range s.commit {
@@ -132,9 +131,8 @@ func (s *Sweep) Add(n history.Numbered) {
 	}
 }
 
-// Close returns the verdicts, in the order of [All]. readErr is what reading the
-// history ended with, nil at its end: a history that is cut short can prove a failure,
-// never a pass.
+// Close returns the verdicts, in the order of [All]. readErr is the error of reading the history,
+// nil at its end: a truncated history can prove a failure, never a pass.
 func (s *Sweep) Close(readErr error) []Verdict {
 	end := ending{at: s.end, cut: readErr != nil}
 	if end.cut {
@@ -173,8 +171,8 @@ func (s *Sweep) Close(readErr error) []Verdict {
 	return out
 }
 
-// due says whether there is a verdict: where the header asks for guarantees by name, on
-// each of them, whatever is in the history.
+// due reports whether there is a verdict: on each guarantee that the header names, whatever is in
+// the history.
 func (s *Sweep) due(j judge) bool {
 	if slices.Contains(s.history.Header.Guarantees, j.Name) {
 		return true
@@ -204,9 +202,8 @@ func (s *Sweep) readable(readErr error) Verdict {
 	return v
 }
 
-// Judge reads the history once and returns a verdict for each guarantee that is at
-// stake in it. It has no error: a history that cannot be read is an unknown verdict
-// that says so.
+// Judge reads the history once and returns a verdict for each guarantee that applies to it. It has
+// no error: for a history that cannot be read there is an unknown verdict with the reason.
 func Judge(h *history.History) []Verdict {
 	s := NewSweep(h)
 	for n, err := range h.Records {

@@ -2,17 +2,16 @@ package verdict
 
 import "hash/maphash"
 
-// takenOnce are the items of which nothing more should come, because they were put with
-// certainty and taken once: the record that took each, by its identity's digest. There
-// are as many as there are items. They are only read at the end, one part
-// after the other, each small enough for the processor's cache: a map of all of them
-// would wait for memory at every item.
+// takenOnce is the items that are complete, because they were certainly put and taken once: the
+// record that took each, by a hash of its ID. There are as many as items. They are read only at the
+// end, in parts that fit the processor's cache: a map of all of them would wait for memory at every
+// item.
 type takenOnce struct {
 	seeds [2]maphash.Seed
 	parts [256][]takenItem
 }
 
-// firstPart is how many items a part has room for at first: 3 KiB.
+// firstPart is the initial capacity of a part: 3 KiB.
 const firstPart = 128
 
 type takenItem struct {
@@ -20,8 +19,7 @@ type takenItem struct {
 	record int
 }
 
-// digest stands for an identity. It is long enough that no two items ever share one,
-// which would be a false alarm.
+// digest is a hash of an ID, long enough that no two items share one, which would be a false alarm.
 type digest [2]uint64
 
 func newTakenOnce() takenOnce {
@@ -41,8 +39,8 @@ func (s *takenOnce) add(id string, record int) {
 	*p = append(*p, takenItem{d, record})
 }
 
-// each yields every item and the record that took it, in that record's order for the
-// same item: before is the record before it, 0 for none.
+// each yields every item and the record that took it, in that record's order for the same item:
+// before is the record before it, 0 for none.
 func (s *takenOnce) each(yield func(d digest, record, before int)) {
 	last := map[digest]int{}
 	for _, part := range s.parts {

@@ -1,16 +1,16 @@
-// Package verdict says which guarantees a history keeps and which it breaks.
+// Package verdict judges which guarantees a history keeps and which it breaks.
 //
 //	h, err := history.Open("history/herd-lock-parent-50.jsonl.zst")
 //	for _, v := range verdict.Judge(h) {
 //		fmt.Println(v.Guarantee, v.Result, v.Reasons)
 //	}
 //
-// Every [Guarantee] has a file of its own: what it promises, and a checker that takes
-// the records one by one, keeps little and never goes back, so that a history larger
-// than memory is judged in one reading. [All] lists them.
+// Every [Guarantee] has a file of its own: its promise, and a checker that processes the records
+// one by one with little memory, so that a history larger than memory is judged in one reading.
+// [All] lists them.
 //
-// The rules that the comments cite by number are those of the project's safety
-// definitions. They have no false alarm: what cannot be proven is unknown.
+// Rule numbers in comments are those of the project's safety definitions. They have no false alarm:
+// what cannot be proven is unknown.
 package verdict
 
 import (
@@ -26,31 +26,30 @@ const (
 	Unknown = "unknown"
 	// The subject does not promise it: neither pass nor fail.
 	NotPromised = "not promised"
-	// The scenario does nothing by which it could be judged: neither pass nor fail.
+	// The scenario does not exercise it: neither pass nor fail.
 	NotJudged = "not judged"
 )
 
-// Counts says whether a result is a pass, or could have been one.
+// Counts reports whether a result is a pass, or could have been one.
 func Counts(result string) bool { return result != NotPromised && result != NotJudged }
 
-// Readable names the verdict about a history itself. It is given only where the
-// history is in doubt, and is no [Guarantee].
+// Readable names the verdict about a history itself. It is given only if the history is in doubt,
+// and is not a [Guarantee].
 const Readable = "history"
 
-// Verdict is what a history proves about one guarantee.
 type Verdict struct {
 	Guarantee string   `json:"guarantee"`
 	Result    string   `json:"result"`
 	Reasons   []string `json:"reasons"`
-	Records   []int    `json:"records,omitempty"` // numbers (1 based) of the history records that prove it
-	First     []int    `json:"first,omitempty"`   // those of them that prove the first reason: the shortest proof
-	// After is how long after the beginning of a provocation the last of these records
-	// was made; only in a zoo.
+	Records   []int    `json:"records,omitempty"` // numbers, from 1, of the history records that prove it
+	First     []int    `json:"first,omitempty"`   // those that prove the first reason: the shortest proof
+	// After is how long after the beginning of a script the last of these records was made; only in
+	// a zoo.
 	After time.Duration `json:"after,omitempty"`
 }
 
-// Severity orders results: the worse, the higher. Those that do not count are below all
-// others. Anything else that is neither pass nor fail is unknown.
+// Severity orders results: the worse, the higher. Those that do not count are below all others.
+// Anything else that is neither pass nor fail is unknown.
 func Severity(result string) int {
 	switch {
 	case result == Fail:
@@ -63,8 +62,8 @@ func Severity(result string) int {
 	return 1
 }
 
-// Worst returns the worst of the results; unknown where there is none. Those that do not
-// count are passed over.
+// Worst returns the worst of the results; unknown if there is none. Those that do not count are
+// ignored.
 func Worst(results ...string) string {
 	if len(results) == 0 {
 		return Unknown
@@ -81,7 +80,7 @@ func Worst(results ...string) string {
 	return worst
 }
 
-// evidenceLimit bounds the reasons and records that one verdict cites.
+// evidenceLimit bounds the reasons and records of one verdict.
 const evidenceLimit = 5
 
 // evidence collects a bounded number of reasons and records for one verdict.
@@ -92,7 +91,7 @@ type evidence struct {
 	first   []int // of records, those of the first reason
 }
 
-// add takes the reason in words, and the records that prove it; 0 is none.
+// add adds a reason, and the records that prove it; 0 is none.
 func (e *evidence) add(records []int, format string, args ...any) {
 	e.count++
 	if e.count > evidenceLimit {
@@ -109,7 +108,7 @@ func (e *evidence) add(records []int, format string, args ...any) {
 	}
 }
 
-// fail turns the evidence into a failed verdict; what names one count, "overlap".
+// fail converts the evidence to a failed verdict; what names one count, "overlap".
 func (e *evidence) fail(what string) Verdict {
 	reasons := e.reasons
 	if more := e.count - len(reasons); more > 0 {
@@ -119,7 +118,7 @@ func (e *evidence) fail(what string) Verdict {
 	return Verdict{Result: Fail, Reasons: reasons, Records: slices.Compact(e.records), First: slices.Compact(e.first)}
 }
 
-// doubt is fail of what leaves the answer open.
+// doubt is fail for reasons that leave the result open.
 func (e *evidence) doubt(what string) Verdict {
 	v := e.fail(what)
 	v.Result = Unknown

@@ -10,21 +10,19 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// grace is how long after a loss was delivered an act of the holder may still
-// be one that it had begun before: the time between its check of the grant and
-// the act, on a machine that stalls.
+// grace is how long after the notification of a loss an act of the holder may have begun before it:
+// the time between its check of the grant and the act, on a machine that stalls.
 const grace = time.Second
 
-// margin is added to every time limit, for stalls of the machine that runs us.
+// margin is added to every time limit, for stalls of the machine.
 const margin = 2 * time.Second
 
 const forever = time.Duration(math.MaxInt64)
 
-// Patience returns how long ZooKeeper may take to notice that a session is dead and to
-// let the next in: the session timeout, rounded up to a tick twice (a tick is at most
-// half the timeout), and a margin. So long after a fault its victim may not know of it
-// yet, and so long nobody may wait without one. It is 0 where the session timeout is not
-// known.
+// Patience returns how long ZooKeeper may take to detect a dead session and to grant the next
+// client: the session timeout, rounded up to a tick twice (a tick is at most half the timeout), and
+// a margin. That long after a fault its victim may not know of it, and that long a client may wait
+// without one. It is 0 if the session timeout is unknown.
 func Patience(h *history.History) time.Duration {
 	t := h.Timeout
 	if t == 0 {
@@ -36,7 +34,7 @@ func Patience(h *history.History) time.Duration {
 	return t + t/2 + margin
 }
 
-// Ended returns the instant at which a fault was healed; forever where none is recorded.
+// Ended returns when a fault was healed; forever if that is not recorded.
 func Ended(w history.Fault) time.Duration {
 	if w.End < w.Start {
 		return forever
@@ -52,8 +50,8 @@ func later(t, d time.Duration) time.Duration {
 	return t + d
 }
 
-// Aftermath returns the times in which a fault was in force, and another after
-// it in which the ensemble may still recover.
+// Aftermath returns the times in which a fault was in force, and for a while after it, in which the
+// ensemble may recover.
 func Aftermath(h *history.History, after time.Duration) Spans {
 	var s Spans
 	for _, w := range h.Faults {
@@ -62,9 +60,9 @@ func Aftermath(h *history.History, after time.Duration) Spans {
 	return union(s)
 }
 
-// faultsByClient returns the faults that hit each client, in order of their start. A
-// client is hit, too, when the member that serves it is cut off from the others: the
-// member goes on answering its pings, while the others let its session expire.
+// faultsByClient returns the faults that hit each client, in order of their start. A client is also
+// hit when its member is isolated from the others: the member still answers its pings, while the
+// others expire its session.
 func faultsByClient(h *history.History) map[int][]history.Fault {
 	out := map[int][]history.Fault{}
 	for _, w := range h.Faults {
@@ -78,12 +76,12 @@ func faultsByClient(h *history.History) map[int][]history.Fault {
 	return out
 }
 
-// Spans is a set of times, as disjoint Spans in order.
+// Spans is a set of times, as disjoint spans in order.
 type Spans []span
 
 type span struct{ from, to time.Duration }
 
-// Touches says whether any span meets [from, to].
+// Touches reports whether any span meets [from, to].
 func (s Spans) Touches(from, to time.Duration) bool {
 	i := sort.Search(len(s), func(i int) bool { return s[i].to >= from })
 	return i < len(s) && s[i].from <= to
@@ -110,7 +108,7 @@ func (s Spans) outside(from, to time.Duration) Spans {
 	return out
 }
 
-// end returns how the time ends that no span covers, if none covers its end.
+// end returns the last part of the time, if no span covers its end.
 func (s Spans) end(of span) (last span, free bool) {
 	parts := s.outside(of.from, of.to)
 	if len(parts) == 0 {

@@ -1,15 +1,13 @@
-// Command mutate asks whether the tests of the verdicts would notice a mistake: it
-// flips the comparisons and conditions of each file one by one, and runs the tests on
-// each. What survives is printed, and makes it exit with 1. The tree is not touched:
-// the mutants are given to the compiler as an overlay.
+// Command mutate tests whether the tests of the verdicts would detect a mistake: it flips the
+// comparisons and conditions of each file one by one, and runs the tests on each mutant. It prints
+// those that survive, and then exits with 1. The source is not changed: mutants are given to the
+// compiler as an overlay.
 //
 //	go run ./report/verdict/internal/mutate report/verdict/orphan.go ...
 //
-// What it prints is to be read, and not to be brought to nothing: most that survive
-// turn < into <= between instants in nanoseconds, where no promise says which side the
-// very instant is on, or compare with a bound that only limits what is kept. One that
-// turns && into ||, or == into !=, asks for a test.
-// survivors.md lists what was left the last time, and why.
+// Not every survivor needs a test: most turn < into <= between times in nanoseconds, where no
+// promise covers equality, or compare with a bound that only limits memory. One that turns && into
+// ||, or == into !=, does. survivors.md lists the last survivors, with reasons.
 package main
 
 import (
@@ -25,7 +23,7 @@ import (
 	"path/filepath"
 )
 
-// flips are what becomes of an operator.
+// flips maps an operator to its replacement.
 var flips = map[token.Token]token.Token{
 	token.LSS: token.LEQ, token.LEQ: token.LSS, token.GTR: token.GEQ, token.GEQ: token.GTR,
 	token.EQL: token.NEQ, token.NEQ: token.EQL, token.LAND: token.LOR, token.LOR: token.LAND,
@@ -51,13 +49,13 @@ func main() {
 	}
 }
 
-// mutate tries every mutant of a file.
+// mutate tests every mutant of a file.
 func mutate(file string) (survivors, all int, err error) {
 	source, err := os.ReadFile(file)
 	if err != nil {
 		return 0, 0, err
 	}
-	// Where the tests fail anyway, or cannot be run, every mutant would seem noticed.
+	// If the tests fail without a mutant, or cannot be run, every mutant would seem detected.
 	if failed, err := noticed(file, source); err != nil || failed {
 		return 0, 0, errors.Join(errors.New("the tests fail without any mutant: nothing can be said"), err)
 	}
@@ -90,7 +88,7 @@ func mutate(file string) (survivors, all int, err error) {
 	return survivors, all, err
 }
 
-// noticed runs the tests of the file's package with the mutant in its place.
+// noticed runs the tests of the file's package with the mutant.
 func noticed(file string, mutant []byte) (bool, error) {
 	dir, err := os.MkdirTemp("", "zkbench-mutate-*")
 	if err != nil {
@@ -120,9 +118,8 @@ func noticed(file string, mutant []byte) (bool, error) {
 	return judge(out, err)
 }
 
-// judge reads what a run of the tests that did not pass said. Only a test that failed
-// has noticed the mutant. A build that failed has not: every mutant compiles, so it is
-// the toolchain that did not work; nor has a process that somebody killed.
+// judge interprets the output of a failed run of the tests. Only a failed test has detected the
+// mutant; a failed build (every mutant compiles) or a killed process has not.
 func judge(out []byte, err error) (noticed bool, _ error) {
 	for _, sign := range []string{"--- FAIL: ", "\npanic: "} {
 		if bytes.Contains(append([]byte{'\n'}, out...), []byte(sign)) {
