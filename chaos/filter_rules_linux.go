@@ -65,8 +65,8 @@ func (r packetRule) choose() []expr.Any {
 	return nil
 }
 
-// burst is how many bytes may pass at once: a twentieth of a second's, and at least a few packets,
-// or none would pass.
+// burst is the number of bytes that may pass at once: a twentieth of a second's, and at least a few
+// packets, or none would pass.
 func (r packetRule) burst() uint32 { return uint32(min(max(r.Rate/20, 8<<10), 1<<20)) }
 
 // match compares the other end's address.

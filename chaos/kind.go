@@ -12,13 +12,13 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// Kind is one kind of fault. The file of the fault declares and registers it.
+// Kind is a kind of fault. The file of the fault declares and registers it.
 type Kind struct {
 	Name    string
 	About   string   // one line
 	Proof   string   // how its effect is proven
 	Target  string   // the default target
-	Targets []string // accepted targets, besides a member's name, a client's member and a client's number; nil if it has no target
+	Targets []string // accepted targets, in addition to a member's name, a client's member and a client's number; nil if it has no target
 	Params  []Param
 	Lasts   bool // it lasts until a session has expired
 

@@ -9,7 +9,7 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// Values of member.upgrade's parameter to, besides the name of a version.
+// Values of member.upgrade's parameter to, in addition to the name of a version.
 const (
 	versionNew = "new" // the last version of the ensemble
 	versionOld = "old" // the first version of the ensemble

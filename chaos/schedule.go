@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// Entry is one line of a plan: a fault and its time.
+// Entry is a line of a plan: a fault and its time.
 type Entry struct {
 	Fault Fault
 	// On names an event that At counts from; "" is the start of the play. An entry that is never
 	// due is an error.
 	On string
 	At time.Duration
-	// For is how long the fault is in force; 0: until the play ends.
+	// For is the time for which the fault is in force; 0: until the play ends.
 	For time.Duration
 	// Every is the time from one start of the entry to the next, which waits until the fault has
 	// healed; 0 plays it once. Times bounds the number of repetitions; 0: until the play ends.
@@ -50,8 +50,7 @@ type Plan struct {
 	HealLimit time.Duration
 }
 
-// Window is one fault of a plan: its target, and when it was in force. Times are on the run's
-// clock.
+// Window is a fault of a plan: its target, and when it was in force. Times are on the run's clock.
 type Window struct {
 	Fault   string
 	Target  string

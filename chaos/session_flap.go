@@ -31,7 +31,7 @@ var _ = register(Kind{
 
 var paramDown = Param{"down", "200ms", "how long a client that was cut off must not connect"}
 
-// disconnection is one client that was cut off.
+// disconnection is a client that was cut off.
 type disconnection struct {
 	client  wire.Client
 	session wire.Session // before

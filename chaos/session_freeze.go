@@ -34,7 +34,7 @@ var _ = register(Kind{
 	},
 })
 
-// stillness is how long nothing must reach a frozen client that sends nothing.
+// stillness is the time for which nothing must reach a frozen client that sends nothing.
 const stillness = 20 * time.Millisecond
 
 // still proves that nothing passes: the client's bytes accumulate, or none reach it for a while.

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// silence is how long a member must not answer srvr to count as silent, if it answered within
-	// half of that before.
+	// silence is the time for which a member must not answer srvr to count as silent, if it
+	// answered within half of that before.
 	silence = 60 * time.Millisecond
 	// lagLimit bounds the delay between a command of a member's owner and its effect.
 	lagLimit = 5 * time.Second

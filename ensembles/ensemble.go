@@ -80,7 +80,7 @@ type Ensemble struct {
 	Down func(ctx context.Context) error
 }
 
-// Member is one server of an ensemble.
+// Member is a server of an ensemble.
 type Member struct {
 	Name string // such as "zk1", as in the server list
 	ID   int    // myid, from 1

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Version is one build of ZooKeeper that members can run.
+// Version is a build of ZooKeeper that members can run.
 type Version struct {
 	Name string // in results; unique in an ensemble
 	From string

@@ -53,10 +53,10 @@ func drainParent(n, k int) Cost {
 	return Cost{Notifications: woken + int64(k-1), Lists: woken, Deletes: int64(k)}
 }
 
-// drainMarked: a release is one transaction, which deletes the node that exactly one waiter
-// watches. That waiter reads the mark that the holder has left. The second in line need not: it
-// knows that the node before it was the only one ahead (contest.awaitPredecessor). There are no
-// lists. The last release notifies no waiter.
+// drainMarked: a release is one transaction, which deletes the node that exactly one waiter watches.
+// That waiter reads the mark that the holder has left. The second in line need not: it knows that
+// the node before it was the only one ahead (contest.awaitPredecessor). There are no lists. The
+// last release notifies no waiter.
 //
 //	notifications = k            (at most n-1)
 //	others        = k + (k-1)    (the transactions, and at most n-2 reads)

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// link is one connection of a session. It reads along for what go-zookeeper does not expose: the
+// link is a connection of a session. It reads along for what go-zookeeper does not expose: the
 // negotiated timeout, when the servers last acknowledged a frame, the zxid of a create, and whether
 // this is still the same session. That is decided here, before go-zookeeper sees the bytes, because
 // it would otherwise send requests of the old session in a new one.

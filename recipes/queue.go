@@ -43,8 +43,8 @@ const (
 
 	// maxFrame is the largest request that ZooKeeper accepts: jute.maxbuffer's default.
 	maxFrame = 1<<20 - 1
-	// itemFrame bounds the rest of a frame with an item, besides the parent's path: headers, the
-	// node's name, the ACL of a create, the Stat of a get.
+	// itemFrame bounds the rest of a frame with an item, in addition to the parent's path: headers,
+	// the node's name, the ACL of a create, the Stat of a get.
 	itemFrame = 160
 )
 

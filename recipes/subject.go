@@ -36,7 +36,7 @@ const (
 	Polling     Variant = "polling" // it watches nothing, and reads repeatedly
 )
 
-// Delivery is how often a queue hands out an item.
+// Delivery is the number of times that a queue hands out an item.
 type Delivery string
 
 // Delivery promises of a queue. An item whose take has an unknown outcome may or may not be handed
@@ -57,7 +57,7 @@ type Promises struct {
 	Events    bool // a holder is notified by Env.Events that its grant is suspended, restored or lost
 }
 
-// Subject is one implementation of a recipe under test.
+// Subject is an implementation of a recipe under test.
 type Subject struct {
 	Name     string // unique, such as "lock/parent"
 	About    string // one line: description and promises
@@ -101,7 +101,7 @@ type Trial struct {
 	// Kept is kept for the next trial of the run; nil keeps nothing.
 	Kept *Kept
 	// Fail is called, from any goroutine, when the subject breaks a rule of its protocol, so that
-	// the trial cannot be judged. It returns at once.
+	// the trial cannot be evaluated. It returns at once.
 	Fail func(error)
 }
 
@@ -187,7 +187,7 @@ type Teller interface {
 	Holds() bool
 }
 
-// Trier is a contender with a timed try of its own, besides a context: the error wraps
+// Trier is a contender with a timed try of its own, in addition to a context: the error wraps
 // ErrNotAcquired if the limit has passed and it does not hold.
 type Trier interface {
 	AcquireWithin(ctx context.Context, limit time.Duration) (Claim, error)

@@ -27,7 +27,7 @@ type pace struct {
 
 func newPace(h *history.History) pace {
 	phases := slices.DeleteFunc(slices.Clone(h.Phases), func(p history.Phase) bool { return p.Pace == history.ByHarness })
-	if len(h.Phases) == 0 { // a history without phases is one phase
+	if len(h.Phases) == 0 { // a history without phases is a phase
 		phases = []history.Phase{{}}
 	}
 	return pace{phases: phases, done: make([][]int, len(phases))}

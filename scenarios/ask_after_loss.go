@@ -8,7 +8,7 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// settleAfterLoss is how long a recipe may take, from when it reported a loss, to change what it
+// settleAfterLoss bounds the time of a recipe, from when it reported a loss, to change what it
 // answers.
 const settleAfterLoss = 50 * time.Millisecond
 

@@ -155,7 +155,7 @@ func (c cell) trialName() string {
 
 // params returns the parameters of the cell's trial for result.json and thresholds. What the matrix
 // varies is among them, under the name of its field: session_timeout, tick, drain.hold,
-// drain.rounds. A choice for all phases is one parameter.
+// drain.rounds. A choice for all phases is a parameter.
 func (c cell) params() map[string]string {
 	s := c.Scenario
 	p := map[string]string{"session_timeout": s.SessionTimeout.String()}

@@ -14,7 +14,7 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// client is one contender of a trial: the subject's client, the tap on its connections, and the
+// client is a contender of a trial: the subject's client, the tap on its connections, and the
 // record of its operations.
 type client struct {
 	n    int

@@ -9,8 +9,8 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// connectionsEvery is how often the members' count of connections is read. The result is a rate per
-// second.
+// connectionsEvery is the interval at which the members' count of connections is read. The
+// result is a rate per second.
 const connectionsEvery = time.Second
 
 const connectionsCounter = "connection_request_count"

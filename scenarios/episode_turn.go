@@ -10,7 +10,7 @@ import (
 	"github.com/zkbench/zkbench/recipes"
 )
 
-// turnLimit is how long a line may be without a grant before it counts as stuck.
+// turnLimit is the time for which a line may be without a grant before it counts as stuck.
 func (p *provoked) turnLimit() time.Duration { return p.st.scenario.SessionTimeout + 3*time.Second }
 
 // How long a holder continues to act after a fault hit it: normally, and if its session has ended,

@@ -9,7 +9,7 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// Fault is one entry of a phase's fault schedule. It is injected once, or repeatedly:
+// Fault is an entry of a phase's fault schedule. It is injected once, or repeatedly:
 //
 //	{at: 2s, fault: session.close, target: holder}
 //	{at: 1s, every: 2s, jitter: 1s, fault: session.flap, target: random}

@@ -58,8 +58,8 @@ func (f *fence) text(token, grant int64) string {
 	return fmt.Sprintf("%d %d %d", token, grant, f.writes.Add(1))
 }
 
-// try is one compare-and-set, repeated if another client wrote in between. The current content
-// shows whether an earlier attempt succeeded.
+// try is a compare-and-set, repeated if another client wrote in between. The current content shows
+// whether an earlier attempt succeeded.
 func (f *fence) try(ctx context.Context, s *recipes.Session, token, grant int64, data string, unsure *bool) (version int64, err error) {
 	for {
 		was, stat, err := s.Get(ctx, f.path)

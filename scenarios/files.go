@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// otherFiles is the approximate number of files that zkbench has open besides its clients'
-// connections, and a member besides those of its clients: histories, logs, sessions of the harness,
-// a JVM's jars.
+// otherFiles is the approximate number of files that zkbench has open in addition to its clients'
+// connections, and a member in addition to those of its clients: histories, logs, sessions of the
+// harness, a JVM's jars.
 const otherFiles = 400
 
 // enoughFiles returns an error if the largest number of clients needs more open files than this

@@ -18,7 +18,7 @@ type holder struct {
 
 func newHolder() *holder { return &holder{now: -1, pinned: -1} }
 
-// hitLimit is how long a holder waits for a fault.
+// hitLimit is the time for which a holder waits for a fault.
 const hitLimit = 5 * time.Second
 
 // holds records that client n has the grant.

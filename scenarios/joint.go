@@ -15,7 +15,7 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// joint is one fault of a member that hits several trials at once: each reports when it has reached
+// joint is a fault of a member that hits several trials at once: each reports when it has reached
 // its step, and continues when the member is down.
 type joint struct {
 	server  string // client address of the member
@@ -36,8 +36,8 @@ type dial struct {
 	addr string
 }
 
-// jointFor is how long the first trial waits for the others: a client disconnects when no reply has
-// come for two thirds of its session timeout. The member is down for downFor.
+// jointFor is the time for which the first trial waits for the others: a client disconnects when no
+// reply has come for two thirds of its session timeout. The member is down for downFor.
 const (
 	jointFor = 700 * time.Millisecond
 	downFor  = 500 * time.Millisecond

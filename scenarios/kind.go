@@ -20,7 +20,7 @@ type kind struct {
 	about  string       // one line, for lists
 	pace   history.Pace // what determines when its clients act
 	needs  needs
-	fields []string // fields of Phase that it has besides the common ones
+	fields []string // fields of Phase that it has in addition to the common ones
 	words  map[string][]string
 	room   int  // extra packet size in bytes for the names of queued items
 	opens  bool // run opens the clients' sessions itself
@@ -56,7 +56,7 @@ func kindNamed(name string) *kind {
 func kindNames() []string { return kindsWith("") }
 
 // Kinds describes the kinds of phase, two lines each: the name, what happens in the phase, and its
-// fields besides name, kind and hold.
+// fields in addition to name, kind and hold.
 func Kinds() string {
 	var b strings.Builder
 	for _, k := range kinds {

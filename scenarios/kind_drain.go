@@ -52,7 +52,7 @@ type drained struct {
 	short bool   // fewer notifications than the formula: do not wait for them again
 }
 
-// drainOnce is one round, and leaves the queue empty.
+// drainOnce is a round, and leaves the queue empty.
 func drainOnce(ctx context.Context, st *stage) error {
 	settler, err := st.newSettler(ctx, st.cell.Subject.Formulas.Drain != nil) // new for each round: other trials may have left a watch
 	if err != nil {

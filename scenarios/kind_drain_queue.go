@@ -61,8 +61,8 @@ func (d *delivery) run(ctx context.Context) error {
 	return d.st.emptied(ctx, d.st.patience())
 }
 
-// deal is one round: it delivers an item to each consumer and records the cost. It returns the
-// counts at its end.
+// deal is a round: it delivers an item to each consumer and records the cost. It returns the counts
+// at its end.
 func (d *delivery) deal(ctx context.Context, round int, base counts) (now counts, err error) {
 	st := d.st
 	formula, n := st.cell.Subject.Formulas.Deliver, len(st.clients)

@@ -152,7 +152,7 @@ func (s *successions) join(ctx context.Context, c *client) error {
 }
 
 // term waits, within limits, until the first remaining candidate leads and has led for a while. The
-// verdict judges if it does not.
+// verdict checks if it does not.
 func (s *successions) term(ctx context.Context) error {
 	i := slices.IndexFunc(s.line, func(k *candidate) bool { return !k.over })
 	if i >= 0 {

@@ -58,8 +58,8 @@ func (m members) leads(ctx context.Context, addr string) bool {
 	return err == nil && leader.Addr == addr
 }
 
-// electionLimit is how long an election may take without a fault: a machine that stalls for a
-// second causes one.
+// electionLimit bounds the time of an election without a fault: a machine that stalls for a second
+// causes one.
 const electionLimit = 20 * time.Second
 
 func (m members) leader(ctx context.Context) (leader *ensembles.Member, err error) {

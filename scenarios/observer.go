@@ -74,7 +74,7 @@ func (o *observer) owns(session int64) bool {
 	return o.ids[session]
 }
 
-// tryFor is how long the observer waits for one member before it tries the next.
+// tryFor is the time for which the observer waits for one member before it tries the next.
 const tryFor = 500 * time.Millisecond
 
 // any calls f with the session of the member that replied last, and with the next member's if that

@@ -7,7 +7,8 @@ import (
 	"github.com/zkbench/zkbench/chaos"
 )
 
-// afterFault is how long a phase continues after its last fault: long enough to be served again.
+// afterFault is the time for which a phase continues after its last fault: long enough to be served
+// again.
 const afterFault = 3 * time.Second
 
 // Once reduces the scenario to the least that runs every phase: the smallest number of clients, one

@@ -13,7 +13,7 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// Phase is one part of a trial. Each kind of phase uses some of the fields.
+// Phase is a part of a trial. Each kind of phase uses some of the fields.
 type Phase struct {
 	Name     string        `yaml:"name"`                 // of the phase in results and plots; unique in the scenario
 	Kind     string        `yaml:"kind"`                 // the kind (zkbench help scenarios)
@@ -25,7 +25,7 @@ type Phase struct {
 	// Contenders is, in a churn, how many of the clients act: the first ones. The others only keep
 	// their sessions. 0 is all.
 	Contenders int     `yaml:"contenders,omitempty"`
-	Producers  int     `yaml:"producers,omitempty"` // stream of a queue: clients besides the consumers
+	Producers  int     `yaml:"producers,omitempty"` // stream of a queue: clients in addition to the consumers
 	Rate       float64 `yaml:"rate,omitempty"`      // stream: acquires, or a queue's items, due per second
 	RateTo     float64 `yaml:"rate_to,omitempty"`   // stream: a ramp ends at this rate, or earlier if the subject does not keep up
 	Steps      int     `yaml:"steps,omitempty"`     // stream: number of equal steps of a ramp; continuous if omitted

@@ -32,7 +32,7 @@ type plannedFault struct {
 	Gaps  []time.Duration `yaml:"gaps,omitempty,flow"` // times from one start to the next, in place of every and times
 }
 
-// plannedRound is one round of a failover.
+// plannedRound is a round of a failover.
 type plannedRound struct {
 	Holder int           `yaml:"holder"` // number of the client that is hit
 	Wait   time.Duration `yaml:"wait"`   // from the moment at which all clients wait to the hit

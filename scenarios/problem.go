@@ -10,7 +10,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// problem is one thing that is wrong with a scenario.
+// problem is a thing that is wrong with a scenario.
 type problem struct {
 	File         string // "" if the scenario was not read from a file
 	Line, Column int    // from 1; 0 if the problem is in an override

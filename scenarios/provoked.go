@@ -115,8 +115,8 @@ func (p *provoked) act(a *attempt) {
 	a.c.check(p.ctx, a.claim)
 }
 
-// releaseTries is how often a holder tries to release, in 300 ms: go-zookeeper fails requests while
-// it detects that its connection is closed, which may happen twice.
+// releaseTries is the number of times that a holder tries to release, in 300 ms: go-zookeeper fails
+// requests while it detects that its connection is closed, which may happen twice.
 const releaseTries = 6
 
 // letGo releases, and retries after an error, as applications do. A node that is left behind

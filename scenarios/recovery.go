@@ -15,7 +15,7 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// recoveryLimit is how long an ensemble may take to recover before the trial ends: later
+// recoveryLimit bounds the time that an ensemble needs to recover before the trial ends: later
 // measurements would be meaningless.
 const recoveryLimit = 90 * time.Second
 

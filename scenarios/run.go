@@ -157,7 +157,7 @@ func lacks(fault string, o ensembles.Options) string {
 	return ""
 }
 
-// Run runs a scenario: it starts an ensemble or attaches to one, runs the trials, judges the
+// Run runs a scenario: it starts an ensemble or attaches to one, runs the trials, checks the
 // records, writes the run folder and tears down what it has started. The result covers all trials
 // that were begun, also if an error ended the run early.
 //

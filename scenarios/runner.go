@@ -102,7 +102,7 @@ const zooAtOnce = 6
 // reused by later trials. The limit bounds the memory of JVMs.
 func driversAtOnce() int { return min(4*max(2, runtime.NumCPU()), episodesAtOnce) }
 
-// besides configures trials that run in parallel.
+// in addition to configures trials that run in parallel.
 type besides struct {
 	before, all int          // number of trials before these, and of all trials
 	atOnce      int          // how many run in parallel
@@ -161,7 +161,7 @@ func (r *runner) try(ctx context.Context, b besides, begin func() *trial) error 
 	}
 }
 
-// triesLimit is how long after its first attempt a trial may be repeated.
+// triesLimit is the time after its first attempt for which a trial may be repeated.
 const triesLimit = 20 * time.Second
 
 // missed reports whether the one fault of a cell was not injected, so that the cell tested nothing.

@@ -10,7 +10,8 @@ import (
 	"github.com/zkbench/zkbench/recipes"
 )
 
-// episodesAtOnce is how many episodes run in parallel. They mostly wait; nothing is timed.
+// episodesAtOnce is the number of episodes that run in parallel. They mostly wait; nothing is
+// timed.
 const episodesAtOnce = 16
 
 // auditTries bounds the attempts at a cell whose fault could not be aimed or proven.

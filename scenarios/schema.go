@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// The comments on the fields are what an editor shows beside them, so that there is
-// one text for whoever reads the code and whoever writes a scenario.
+// The comments on the fields are what an editor shows beside them, so that there is a text for
+// whoever reads the code and whoever writes a scenario.
 //
 //go:embed scenario.go driver.go phase.go fault.go zoo.go limits.go incident.go
 var source embed.FS

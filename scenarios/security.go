@@ -21,8 +21,8 @@ func wayTo(e *ensembles.Ensemble) wire.Way {
 	return w
 }
 
-// authFor returns the credentials of the ensemble's clients; nil if they have none besides their
-// TLS certificate.
+// authFor returns the credentials of the ensemble's clients; nil if they have none in addition to
+// their TLS certificate.
 func authFor(e *ensembles.Ensemble) []recipes.Auth {
 	if e.Security.Digest == "" {
 		return nil
@@ -38,7 +38,8 @@ func aclFor(e *ensembles.Ensemble) []zk.ACL {
 	return zk.AuthACL(zk.PermAll) // the creator has all permissions
 }
 
-// tryFor is how long the observer tries to open a session with one member before it tries the next.
+// tryFor is the time for which the observer tries to open a session with one member before it tries
+// the next.
 func (o *observer) tryFor() time.Duration {
 	if o.ensemble.Security.TLS != nil {
 		return 4 * tryFor // a TLS handshake takes longer

@@ -49,7 +49,7 @@ func (s *settler) wait(ctx context.Context, since wire.Counts, notifications, wa
 	return s.still(ctx)
 }
 
-// still returns the counts once nothing changes any more, at the members too, or all clients only
+// still returns the counts once nothing changes any longer, at the members too, or all clients only
 // poll.
 func (s *settler) still(ctx context.Context) (now counts, err error) {
 	var still stillness

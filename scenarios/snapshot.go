@@ -16,7 +16,7 @@ const (
 	idleFor  = 200 * time.Millisecond  // of an empty line
 )
 
-// clearLimit is how long a recipe may take to remove its nodes in the background.
+// clearLimit bounds the time that a recipe needs to remove its nodes in the background.
 const clearLimit = 2 * time.Second
 
 // clientState is the state of a client at one instant.

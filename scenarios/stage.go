@@ -101,7 +101,7 @@ func each(clients []*client, atOnce int, f func(*client) error) error {
 	return g.Wait()
 }
 
-// opensAtOnce is how many sessions are opened at a time.
+// opensAtOnce is the number of sessions that are opened at a time.
 const opensAtOnce = 16
 
 // openClients creates the clients, each with a session unless the first phase opens them.
@@ -169,8 +169,8 @@ func (st *stage) dismiss() {
 	st.producers = nil
 }
 
-// patience is how long the next grant may take after a session was lost: until it has expired, with
-// a margin.
+// patience bounds the time of the next grant after a session was lost: until it has expired, with a
+// margin.
 func (st *stage) patience() time.Duration {
 	return st.scenario.SessionTimeout + st.scenario.SessionTimeout/2 + settleLimit
 }

@@ -106,7 +106,7 @@ func (f *stepFault) at(s seenStep, subject recipes.Subject) bool {
 	return true
 }
 
-// blinkFor is how long a flap disconnects a client.
+// blinkFor is the time for which a flap disconnects a client.
 const blinkFor = 100 * time.Millisecond
 
 func blink(ctx context.Context, _ *strike) error { return pause(ctx, blinkFor) }

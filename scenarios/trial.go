@@ -114,7 +114,7 @@ func (st *stage) recordPipe() {
 }
 
 // setUp creates the trial's tap and starts the subject if it has to be started. failed receives the
-// first error after which the trial cannot be judged. stop undoes both.
+// first error after which the trial cannot be evaluated. stop undoes both.
 func (t *trial) setUp(ctx context.Context, failed chan<- error) (stop func(), err error) {
 	unlisten, err := t.listen()
 	if err != nil {

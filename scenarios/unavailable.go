@@ -10,11 +10,11 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// unavailableCheck is how often a trial checks that its ensemble can serve.
+// unavailableCheck is the interval at which a trial checks that its ensemble can serve.
 const unavailableCheck = time.Second
 
-// unavailableLimit is how long no member may have served before the trial ends: sessions that
-// an election of a leader interrupts are back within it.
+// unavailableLimit is the time for which no member may have served before the trial ends: sessions
+// that an election of a leader interrupts are back within it.
 func (st *stage) unavailableLimit() time.Duration { return 15*time.Second + st.scenario.SessionTimeout }
 
 // watchEnsemble calls fail, with an error that names the members that are down, when the ensemble

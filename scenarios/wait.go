@@ -55,7 +55,7 @@ func pause(ctx context.Context, d time.Duration) error {
 // stillPolls is how many successive polls must show the same counts for a line to be still.
 const stillPolls = 25
 
-// onlyAsked is how long a line must have sent only reads to count as polling.
+// onlyAsked is the time for which a line must have sent only reads to count as polling.
 const onlyAsked = 2 * time.Second
 
 // stillness detects from polls of the tap that nothing changes.
@@ -99,8 +99,8 @@ func (st *stage) still(ctx context.Context, limit time.Duration) error {
 	return poll(ctx, limit, func(context.Context) (bool, error) { return s.see(st.tap.Totals()), nil })
 }
 
-// lineless is how long the wire must be still while all other clients acquire, for a recipe to
-// count as one whose waiters have no nodes.
+// lineless is the time for which the wire must be still while all other clients acquire, for a
+// recipe to count as one whose waiters have no nodes.
 const lineless = 3 * time.Second
 
 // inLine waits until every member shows the nodes of n clients, one of which may hold; or until n -

@@ -28,7 +28,7 @@ type rest struct {
 	grants int64 // grants of all clients at its begin
 }
 
-// stillFor is how long the wire must be still.
+// stillFor is the time for which the wire must be still.
 const stillFor = time.Second
 
 // passedBy is how often, in multiples of the number of clients, others must have been granted.

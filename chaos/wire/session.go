@@ -66,7 +66,7 @@ type Event struct {
 	Lost time.Duration
 }
 
-// Request is one request of a client.
+// Request is a request of a client.
 type Request struct {
 	Xid  int32 // the client's number, cxid in a transaction log
 	Op   Op
@@ -147,7 +147,7 @@ func (c *client) note(e Event) {
 
 // overdue records the sessions whose deadlines have passed, each once. It is called before the
 // latest session is acknowledged again or replaced, and periodically. A replaced session stays due:
-// it will not be acknowledged any more. The caller holds c.mu.
+// it will not be acknowledged any longer. The caller holds c.mu.
 func (c *client) overdue(stays bool) {
 	now := c.tap.now()
 	c.due = slices.DeleteFunc(c.due, func(s Session) bool { return c.passed(s, now) })

@@ -15,7 +15,7 @@ const (
 	NotificationFrame
 )
 
-// Frame is one frame that a client has sent or received.
+// Frame is a frame that a client has sent or received.
 type Frame struct {
 	At   time.Duration
 	Kind FrameKind

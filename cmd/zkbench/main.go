@@ -158,8 +158,8 @@ func rootCmd() *cobra.Command {
 	return root
 }
 
-// sameSignal is how long after the first signal a second one counts as the same: timeout(1) sends
-// its signal twice, to the process and to its group.
+// sameSignal is the time after the first signal in which a second one counts as the same:
+// timeout(1) sends its signal twice, to the process and to its group.
 const sameSignal = time.Second
 
 // interruptible returns a context that the first SIGINT, SIGTERM or SIGHUP, or a call of interrupt,

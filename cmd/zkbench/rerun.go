@@ -88,7 +88,7 @@ func unpacked(path, into string) (string, error) {
 	return into, report.Unpack(path, into)
 }
 
-// rerun judges and renders the run in dir, and repeats it.
+// rerun checks and renders the run in dir, and repeats it.
 func (f *runFlags) rerun(cmd *cobra.Command, dir string, failed bool) error {
 	f.packed = true
 	if err := refuseOthers(cmd); err != nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/zkbench/zkbench/ensembles/txnlog"
 )
 
-// stopGrace is how long a stopped server has before Docker kills it, in seconds.
+// stopGrace is the time that a stopped server has before Docker kills it, in seconds.
 const stopGrace = 10
 
 type machine struct {

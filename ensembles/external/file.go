@@ -60,7 +60,7 @@ func Load(path string) (o ensembles.Options, err error) {
 	return o, nil
 }
 
-// problem is one problem of a file. Its place is ":LINE:COLUMN" or "".
+// problem is a problem of a file. Its place is ":LINE:COLUMN" or "".
 type problem struct {
 	place string
 	err   error

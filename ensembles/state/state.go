@@ -29,7 +29,7 @@ import (
 	"github.com/zkbench/zkbench/report/safefile"
 )
 
-// Record is one ensemble on this machine, and everything that was created for it.
+// Record is an ensemble on this machine, and everything that was created for it.
 type Record struct {
 	ID      string         `json:"id"`
 	Kind    ensembles.Kind `json:"kind"`
@@ -199,7 +199,7 @@ func Host() string {
 	}
 	namespace, err := os.Readlink("/proc/self/ns/pid")
 	if err != nil {
-		return name // not Linux: there is one namespace
+		return name // not Linux: there is only one namespace
 	}
 	return name + "/" + namespace
 }

@@ -58,7 +58,7 @@ func (t Type) String() string {
 // MaxData is the length in bytes up to which an [Op] keeps a node's data.
 const MaxData = 1024
 
-// Op is one change, alone or as a part of a multi. Fields that its type does not list are zero.
+// Op is a change, alone or as a part of a multi. Fields that its type does not list are zero.
 type Op struct {
 	Type      Type
 	Path      string
@@ -69,7 +69,7 @@ type Op struct {
 	Err       int32  // ZooKeeper's error code, such as -101 for "no node"
 }
 
-// Entry is one transaction.
+// Entry is a transaction.
 type Entry struct {
 	Zxid    int64     // epoch of the leader << 32 + count from 1
 	Session int64     // the requesting session

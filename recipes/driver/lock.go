@@ -29,7 +29,7 @@ type Lock struct {
 	Open func(ctx context.Context, env recipes.Env) (Mutex, error)
 }
 
-// Mutex is one client of a lock. Its methods are called one at a time.
+// Mutex is a client of a lock. Its methods are called one at a time.
 type Mutex struct {
 	Lock   func(context.Context) error // returns when it is held; after an error the outcome is unknown, unless it wraps ErrFailed
 	Unlock func() error                // errors as for Lock

@@ -129,7 +129,7 @@ func (c *client) callOff() *operation {
 	return c.under
 }
 
-// giveUpLimit is how long a recipe may take to give up before its client is closed.
+// giveUpLimit bounds the time that a recipe needs to give up before its client is closed.
 const giveUpLimit = 5 * time.Second
 
 // close ends a client's session, after its operation in progress.

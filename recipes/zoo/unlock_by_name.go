@@ -9,9 +9,9 @@ import (
 	"github.com/zkbench/zkbench/recipes"
 )
 
-// A lock that is one ephemeral node with a fixed name: the client that creates it holds. Its
-// release deletes by name until that is answered, in the next session if need be, when the node may
-// be another client's. It is the mistake of DEL without a comparison in locks on Redis, of which
+// A lock that is one ephemeral node with a fixed name: the client that creates it holds. Its release
+// deletes by name until that is answered, in the next session if need be, when the node may be
+// another client's. It is the mistake of DEL without a comparison in locks on Redis, of which
 // redis.io/docs (Distributed Locks) warns.
 func init() {
 	s := lock("unlock-by-name", "deletes the lock's node by its name, whosever it is by then", steps{

@@ -18,7 +18,7 @@ const (
 	CommitError  = "error" // a request was rejected, which is logged too
 )
 
-// Commit is one operation that the servers committed, from their transaction logs, if it concerns
+// Commit is an operation that the servers committed, from their transaction logs, if it concerns
 // the trial's subtree or its sessions. A transaction of several operations is as many commits with
 // one zxid.
 type Commit struct {

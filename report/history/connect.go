@@ -29,7 +29,7 @@ type Footprint struct {
 	Goroutines int64         `json:"goroutines"`
 }
 
-// MemberLoad is one member's reply to a query of its load (mntr).
+// MemberLoad is a member's reply to a query of its load (mntr).
 type MemberLoad struct {
 	At     time.Duration `json:"at"`
 	Phase  string        `json:"phase"`

@@ -2,7 +2,7 @@ package history
 
 import "time"
 
-// Failover is one round of a failover: the cause, the times of the steps until the next grant, and
+// Failover is a round of a failover: the cause, the times of the steps until the next grant, and
 // the prediction. A time of 0 was not seen.
 type Failover struct {
 	At      time.Duration `json:"at"` // when all of it was known

@@ -28,7 +28,7 @@ type Header struct {
 	Recipe     string   `json:"recipe"`            // of the subject: lock, election or queue
 	Variant    string   `json:"variant,omitempty"` // parent, predecessor or polling; "" is unknown
 	Promises   Promises `json:"promises"`          // absent promises are not made
-	// Guarantees are the guarantees that the scenario judges. Empty means all that apply to the
+	// Guarantees are the guarantees that the scenario checks. Empty means all that apply to the
 	// operations in the history.
 	Guarantees []string `json:"guarantees,omitempty"`
 	// Expect are the guarantees that the subject is known to break. The trial is as expected when
@@ -38,7 +38,7 @@ type Header struct {
 	Thresholds []string          `json:"thresholds,omitempty"`
 }
 
-// Promises are a subject's promises. Guarantees that it does not promise are not judged.
+// Promises are a subject's promises. Guarantees that it does not promise are not evaluated.
 type Promises struct {
 	Exclusive bool   `json:"exclusive,omitempty"` // one holder or leader at a time
 	FIFO      bool   `json:"fifo,omitempty"`      // grants in the order of the waiters' nodes; items in the order of their puts
@@ -48,8 +48,8 @@ type Promises struct {
 	Events    bool   `json:"events,omitempty"`    // a holder is notified that its grant is suspended, restored or lost
 }
 
-// Cell is one combination of subject, number of clients and parameters. It may be run several
-// times, as several trials.
+// Cell is a combination of subject, number of clients and parameters. It may be run several times,
+// as several trials.
 type Cell struct {
 	Scenario    string            `json:"scenario"`
 	Subject     string            `json:"subject"`

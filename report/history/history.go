@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// History is a trial's record, ready to be judged. Records are streamed; what a verdict needs from
-// the start (a fault is recorded only once it is over) is collected beforehand.
+// History is a trial's record, ready to be evaluated. Records are streamed; what a verdict needs
+// from the start (a fault is recorded only once it is over) is collected beforehand.
 type History struct {
 	Header  Header
 	Faults  []Fault // in order of their start

@@ -22,7 +22,7 @@ import (
 	"time"
 )
 
-// Record is one entry of a history. Each kind of record is a struct of its own: [Sample], [Window],
+// Record is an entry of a history. Each kind of record is a struct of its own: [Sample], [Window],
 // [PhaseStart], [Session], and others in this package.
 type Record interface {
 	// Time returns the latest time in the record, since the trial's start.

@@ -25,7 +25,7 @@ const (
 	Effect  = "effect" // a holder's write to an unfenced node, on its own session
 )
 
-// Sample is one operation of one client. Due, Call and Return count from the start of the trial on
+// Sample is an operation of one client. Due, Call and Return count from the start of the trial on
 // its monotonic clock.
 type Sample struct {
 	Client int           `json:"client"`

@@ -16,7 +16,7 @@ const (
 	// frameEvery is how much of a trial a crash may lose: a zstd frame that was not closed is only
 	// partly readable.
 	frameEvery = time.Second
-	// drainEvery is how often the writer checks for records without being woken.
+	// drainEvery is the interval at which the writer checks for records without being woken.
 	drainEvery = 50 * time.Millisecond
 	// batchSize is the number of records in a batch. A full batch wakes the writer.
 	batchSize = 4096

@@ -140,7 +140,7 @@ func (x *failovers) close(out map[string]Metric) {
 	}
 }
 
-// Failover is one round of a failover.
+// Failover is a round of a failover.
 type Failover struct {
 	Phase string
 	Round int

@@ -2,7 +2,7 @@ package metrics
 
 import "github.com/zkbench/zkbench/report/internal/stats"
 
-// Metric is one measured quantity. A distribution has Count and quantiles, a rate or a count has
+// Metric is a measured quantity. A distribution has Count and quantiles, a rate or a count has
 // Value. Pointers distinguish absent from 0.
 type Metric struct {
 	Unit     string   `json:"unit"` // such as "ns", "1/handoff", "1/s"

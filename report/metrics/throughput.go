@@ -39,7 +39,7 @@ func (x *throughput) close(out map[string]Metric) {
 	var long time.Duration
 	names := x.fold.rated()
 	for _, name := range names {
-		p := x.fold.phase(name) // a history without phases is one phase
+		p := x.fold.phase(name) // a history without phases is a phase
 		n, took := x.done[name], x.fold.endOf(p)-p.Start
 		if took <= 0 {
 			continue

@@ -5,8 +5,8 @@
 //	v := view.Of(view.Input{Result: r})
 //	err := render.Terminal(os.Stdout, v, render.Term{Width: 80})
 //
-// Each file of a run folder is one entry in this package's registry. To add one, add a source
-// file, for instance trials.csv.go:
+// Each file of a run folder is an entry in this package's registry. To add one, add a source file,
+// for instance trials.csv.go:
 //
 //	var _ = register("trials.csv", func(w io.Writer, v *view.View) error {
 //		out := csv.NewWriter(w)

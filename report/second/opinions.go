@@ -9,9 +9,9 @@ import (
 	"github.com/zkbench/zkbench/report/verdict"
 )
 
-// Opinions checks windows of a trial a second time while that is judged: around the first overlaps
-// that the verdict takes for exposure, at the beginning, and each time that the number of beliefs
-// has doubled. Violations that the verdict finds fail the trial by themselves.
+// Opinions checks windows of a trial a second time while that is evaluated: around the first
+// overlaps that the verdict takes for exposure, at the beginning, and each time that the number of
+// beliefs has doubled. Violations that the verdict finds fail the trial by themselves.
 type Opinions struct {
 	known  *known
 	active []late

@@ -1,7 +1,7 @@
 // Package second checks mutual exclusion a second time, with porcupine, a linearizability checker.
 // It searches while the verdict sweeps, so the two share hardly any code; its memory grows with the
 // square of the history, so it checks windows only. Windows of every trial are checked while it is
-// judged:
+// evaluated:
 //
 //	o := second.NewOpinions(h)
 //	for n := range h.Records { o.Record(n) } // and each belief and overlap of the sweep
@@ -77,8 +77,8 @@ var model = porcupine.Model{
 	},
 }
 
-// Search checks the beliefs that meet [from, to]. excuse is how long after a fault its victim may
-// not know that it has lost the grant, if there are no commits.
+// Search checks the beliefs that meet [from, to]. excuse is the time after a fault for which its
+// victim may not know that it has lost the grant, if there are no commits.
 func Search(h *history.History, from, to, excuse time.Duration) Opinion {
 	return search(h, from, to, excuse, windowLimit)
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// Event is one event of the format. Times are in microseconds from the start of the trial.
+// Event is an event of the format. Times are in microseconds from the start of the trial.
 type Event struct {
 	Name  string         `json:"name"`
 	Cat   string         `json:"cat,omitempty"`

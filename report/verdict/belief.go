@@ -44,8 +44,8 @@ const (
 	// reorder is how much later than its own time a record may come before the order of beliefs is
 	// in doubt.
 	reorder = 10 * time.Second
-	// releaseWait is how long a belief that a session event ended waits for the record of a release
-	// that was called before that event.
+	// releaseWait is the time for which a belief that a session event ended waits for the record of
+	// a release that was called before that event.
 	releaseWait = time.Minute
 )
 
@@ -67,7 +67,7 @@ type Beliefs struct {
 	emitted time.Duration // start of the last emitted belief
 }
 
-// holder is one client and the grants that it has not released.
+// holder is a client and the grants that it has not released.
 type holder struct {
 	grants []grant
 	events [4]remembered // the last session events, which may precede an acquire's record
@@ -126,7 +126,7 @@ func (t *Beliefs) Add(n history.Numbered) {
 
 func (t *Beliefs) acquired(s *history.Sample, record int) {
 	h := t.clients.of(s.Client)
-	// A client performs one operation at a time: no earlier release is in progress any more.
+	// A client performs one operation at a time: no earlier release is in progress any longer.
 	h.finish(s.Call)
 	if s.Outcome != history.OK {
 		return

@@ -14,7 +14,7 @@ func init() {
 	})
 }
 
-// busy judges the second part of rule 11: a waiting client waits for a notification. Requests
+// busy checks the second part of rule 11: a waiting client waits for a notification. Requests
 // without a cause (a call, a notification, a reconnect; for a queue, a reply that another consumer
 // was faster) are a loop.
 //

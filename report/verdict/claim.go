@@ -20,7 +20,7 @@ func init() {
 	})
 }
 
-// claims judges rule 1. By what the clients know: the session of a grant is the client's current
+// claims checks rule 1. By what the clients know: the session of a grant is the client's current
 // one, and is not claimed when the client was notified of its loss; nor is a grant restored whose
 // holder was notified of its loss.
 //
@@ -104,7 +104,7 @@ func (c *claims) record(n history.Numbered) {
 	}
 }
 
-// committed judges a grant that was looked up in the commits.
+// committed checks a grant that was looked up in the commits.
 func (c *claims) committed(g *granted) {
 	wrong := g.wrong
 	if wrong == "" && g.mistaken() {

@@ -20,8 +20,8 @@ func init() {
 	})
 }
 
-// fan judges rule 11: a hand-off notifies no more clients, and costs no more requests, than the
-// variant's formula allows. Fewer is fine: watches coalesce. Rounds with a fault are not judged.
+// fan checks rule 11: a hand-off notifies no more clients, and costs no more requests, than the
+// variant's formula allows. Fewer is fine: watches coalesce. Rounds with a fault are not evaluated.
 //
 // Without a counted round, the notifications of each phase are compared with what the declared
 // variant allows, with or without faults. If waiters watch their predecessor, a deleted node

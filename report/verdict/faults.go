@@ -18,7 +18,7 @@ func init() {
 	})
 }
 
-// newFaults judges rule 12: without proof of a fault's effect it is unknown what the subject was
+// newFaults checks rule 12: without proof of a fault's effect it is unknown what the subject was
 // tested with.
 func newFaults(in *inputs) checker {
 	h := in.history

@@ -22,7 +22,7 @@ func init() {
 	})
 }
 
-// fences judges rule 5 by certain holders: their node existed until they released it, and no other
+// fences checks rule 5 by certain holders: their node existed until they released it, and no other
 // client believed to hold, except past holders that are not notified yet. The resource, which
 // rejects tokens lower than one that it has seen, rejects none of their writes. From one grant to
 // the next the token rises, also if the first session expired: the commits show the order of
@@ -96,7 +96,7 @@ func (f *fences) belief(b Belief) {
 	}
 }
 
-// judge judges the last belief. next is when another began; forever if none did.
+// judge checks the last belief. next is when another began; forever if none did.
 func (f *fences) judge(next time.Duration) {
 	b := f.last
 	alone := f.alone(b)

@@ -20,7 +20,7 @@ func init() {
 	})
 }
 
-// order judges rule 6: grants follow the order in which the servers created their nodes: that of
+// order checks rule 6: grants follow the order in which the servers created their nodes: that of
 // the czxids, whatever the numbers in their names. By the commits, or by the tokens without
 // commits.
 //

@@ -31,7 +31,7 @@ type Guarantee struct {
 	check func(in *inputs) checker
 }
 
-// checker judges one guarantee in one history. All fields but finish may be nil.
+// checker checks one guarantee in one history. All fields but finish may be nil.
 type checker struct {
 	record func(n history.Numbered) // every record, in order
 	belief func(b Belief)           // every belief, in the order of its start
@@ -49,7 +49,7 @@ type ending struct {
 	cut bool
 }
 
-// inputs are the inputs of a checker besides records and beliefs.
+// inputs are the inputs of a checker in addition to records and beliefs.
 type inputs struct {
 	history  *history.History
 	promises history.Promises
@@ -136,7 +136,7 @@ func (s *seen) record(n history.Numbered) {
 }
 
 // concerned reports whether the guarantee applies to the subject's recipe, or to one that was seen.
-// A history without operations counts as a lock's, so that it is judged.
+// A history without operations counts as a lock's, so that it is evaluated.
 func (s *seen) concerned(g Guarantee) bool {
 	if s.recipe != "" {
 		return slices.Contains(g.Concerns, s.recipe)

@@ -8,7 +8,7 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// itemOrder judges the order in which items leave a queue by the commits: an item whose node is
+// itemOrder checks the order in which items leave a queue by the commits: an item whose node is
 // removed is the oldest existing one. Commits are totally ordered. An older item that another
 // consumer has claimed by a node of its own, named after the item's, may be overtaken.
 //

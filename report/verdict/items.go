@@ -118,7 +118,7 @@ func (q *items) put(s *history.Sample, record int) {
 		q.of(s.Item).failed = true
 		return
 	}
-	i := q.of(s.Item) // an item that was taken once is not tracked any more: this is another copy of it
+	i := q.of(s.Item) // an item that was taken once is not tracked any longer: this is another copy of it
 	i.put, i.putAt, i.producer, i.maybe = record, s.Return, s.Client, i.maybe || s.Outcome == history.Unknown
 	if i.made > 0 {
 		q.commits.link(i)

@@ -8,11 +8,11 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// cleanUp is how long a recipe may take to remove a released node: some do it in the background. A
-// node of an acquire that ended without a grant has a session timeout.
+// cleanUp bounds the time that a recipe needs to remove a released node: some do it in the
+// background. A node of an acquire that ended without a grant has a session timeout.
 const cleanUp = 2 * time.Second
 
-// leftovers judges rule 7 by the servers' commits, in every phase.
+// leftovers checks rule 7 by the servers' commits, in every phase.
 //
 //   - A release returned ok: the node is deleted.
 //   - An acquire gave up, failed, was cancelled, or its outcome is unknown: its node is
@@ -25,7 +25,7 @@ const cleanUp = 2 * time.Second
 // commit of its own before the node's removal.
 //
 // Nodes unlike all those of granted claims are in no line. For a subject that joins the line again
-// by itself only the third is judged.
+// by itself only the third is evaluated.
 type leftovers struct {
 	line     *line
 	grants   *grants
@@ -46,10 +46,10 @@ type leftovers struct {
 // making are the requests that create nodes, as named on the wire.
 var making = []string{"create", "create2", "createContainer", "createTTL", "multi"}
 
-// claimedLimit is how many grants are kept to recognize the nodes of a line.
+// claimedLimit is the number of grants that are kept to recognize the nodes of a line.
 const claimedLimit = 32
 
-// owner is one session, as far as its client was notified.
+// owner is a session, as far as its client was notified.
 type owner struct {
 	client int
 	ended  time.Duration // when the client was notified of its end, or closed it; 0: it lives
@@ -284,7 +284,7 @@ func (o *leftovers) inLine(n *node) bool {
 	return slices.ContainsFunc(o.claimed, func(c *node) bool { return alike(c, n) })
 }
 
-// finish judges nodes that existed until their session ended.
+// finish checks nodes that existed until their session ended.
 func (o *leftovers) finish(end time.Duration) {
 	for _, x := range o.suspects {
 		until := end

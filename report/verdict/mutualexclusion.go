@@ -21,7 +21,7 @@ func init() {
 	})
 }
 
-// exclusion judges rule 4: no two beliefs overlap.
+// exclusion checks rule 4: no two beliefs overlap.
 //
 // With commits, the belief whose node was removed first was wrong. The overlap is exposure,
 // inherent in leases, if the servers had expired that client's session before the other was
@@ -153,7 +153,7 @@ func (x *exclusion) violated(a, b Belief, from, until time.Duration, proof []int
 		a.Client, a.Token, b.Client, b.Token, b.Start, until, a.Record, b.Record, why)
 }
 
-// byCommits judges the overlap of two beliefs by the commits.
+// byCommits checks the overlap of two beliefs by the commits.
 func (x *exclusion) byCommits(a, b Belief, until time.Duration) {
 	stale, good := a, b
 	if went(b) < went(a) {

@@ -17,7 +17,7 @@ func init() {
 	})
 }
 
-// noDuplicate judges what was delivered twice, and what one put has stored twice, of which the
+// noDuplicate checks what was delivered twice, and what one put has stored twice, of which the
 // second copy will be delivered. Without commits an item whose put had no reply may be delivered
 // more than once: there may be several copies of it (rule 10).
 func (q *items) noDuplicate(end ending) Verdict {

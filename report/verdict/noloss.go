@@ -18,7 +18,7 @@ func init() {
 	})
 }
 
-// noLoss judges by the commits if they show the items.
+// noLoss checks by the commits if they show the items.
 func (q *items) noLoss(end ending) Verdict {
 	q.resolve()
 	if end.cut {
@@ -30,7 +30,7 @@ func (q *items) noLoss(end ending) Verdict {
 	return q.lossByCalls()
 }
 
-// lossByCommits judges every item whose nodes are all removed and that no take has handed over, and
+// lossByCommits checks every item whose nodes are all removed and that no take has handed over, and
 // every one that was put successfully and never had a node. Items that exist at the end are not
 // lost. Losses that the client could not prevent are excused (see excused).
 func (q *items) lossByCommits() Verdict {
@@ -123,7 +123,7 @@ func (q *items) lossByCalls() Verdict {
 	return q.notTaken(missing)
 }
 
-// notTaken judges items that were put and that no take handed over, without commits that show them.
+// notTaken checks items that were put and that no take handed over, without commits that show them.
 func (q *items) notTaken(missing []*item) Verdict {
 	unnamed := 0
 	for _, n := range q.unnamed {

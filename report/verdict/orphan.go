@@ -22,7 +22,7 @@ func init() {
 	})
 }
 
-// orphans judges rule 7: a node in line whose session lives has an owner that claims it: that holds
+// orphans checks rule 7: a node in line whose session lives has an owner that claims it: that holds
 // or waits with it. A client performs one operation at a time, so it can claim one node.
 //
 // There are few snapshots with few nodes: they are kept until the end, when all operations are
@@ -48,7 +48,7 @@ type unseen struct {
 	count int
 }
 
-// inLine is one client's nodes in line in one snapshot.
+// inLine is a client's nodes in line in one snapshot.
 type inLine struct {
 	client    int
 	asked, at time.Duration
@@ -183,7 +183,7 @@ func (o *orphans) finish(end ending) Verdict {
 	return o.sound()
 }
 
-// judge judges the nodes of a client in a snapshot: a client with a claim, or that joins the line
+// judge checks the nodes of a client in a snapshot: a client with a claim, or that joins the line
 // again by itself, needs one.
 func (o *orphans) judge(k *inLine) {
 	allowed := 0

@@ -14,7 +14,8 @@ func init() {
 	})
 }
 
-// newPlayed judges whether the trial ran to its end. Records before its end are judged in any case.
+// newPlayed checks whether the trial ran to its end. Records before its end are evaluated in any
+// case.
 func newPlayed(*inputs) checker {
 	var cut, not evidence
 	return checker{

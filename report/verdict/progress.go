@@ -19,7 +19,7 @@ func init() {
 	})
 }
 
-// progress judges rule 8. With snapshots of the line and no fault in force: by the nodes in it, and
+// progress checks rule 8. With snapshots of the line and no fault in force: by the nodes in it, and
 // what their clients wait for (stuck.go). Otherwise by a time limit: with no fault in force or
 // recently over, no client may wait longer than a dead session needs to expire while no client
 // holds.
@@ -32,7 +32,7 @@ func init() {
 // it could be decided. A client without a session counts as waiting, but only against the full
 // limit: it cannot call.
 //
-// A queue is judged by deliveries (queueprogress.go).
+// A queue is evaluated by deliveries (queueprogress.go).
 //
 // Beliefs come late, in the order of their start, and waits as they end. Only waits longer than
 // half the limit are kept, until no idle time can overlap them.
@@ -261,7 +261,7 @@ func (p *progress) belief(b Belief) {
 	}
 }
 
-// gap judges the idle time from the last belief's end until the time.
+// gap checks the idle time from the last belief's end until the time.
 func (p *progress) gap(until time.Duration, record int) {
 	if p.limit == 0 || until-p.covered <= p.limit/2 {
 		return

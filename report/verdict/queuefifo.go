@@ -21,7 +21,7 @@ func init() {
 	})
 }
 
-// sequence judges the order in which items leave a queue (rule 9) without commits (itemorder.go) in
+// sequence checks the order in which items leave a queue (rule 9) without commits (itemorder.go) in
 // which the items are found: if one put had returned before another was called, its node came
 // first. If the later item had been delivered before the take of the earlier one was called, it has
 // overtaken.
@@ -58,7 +58,7 @@ type departure struct {
 	records [2]int // of that item's put and take
 }
 
-// keepTakes is how many takes are kept for those that were called before them.
+// keepTakes is the number of takes that are kept for those that were called before them.
 const keepTakes = 1 << 14
 
 func newQueueFIFO(in *inputs) checker {

@@ -8,7 +8,7 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// deliveries judges rule 8 for a queue: while there are items, a waiting consumer takes one.
+// deliveries checks rule 8 for a queue: while there are items, a waiting consumer takes one.
 //
 //   - No progress: a snapshot of the queue shows items, and nothing passes on the
 //     connections of all waiting consumers.
@@ -95,7 +95,7 @@ func (d *deliveries) take(s *history.Sample, record int) {
 	d.took = max(d.took, s.Return)
 }
 
-// waited judges a take for which its client has waited since from, while nothing was taken.
+// waited checks a take for which its client has waited since from, while nothing was taken.
 func (d *deliveries) waited(s *history.Sample, from time.Duration, record int) {
 	i := d.items.open[s.Item]
 	if i == nil || i.put == 0 || i.maybe || i.taken > 0 {
@@ -145,7 +145,7 @@ func (d *deliveries) stood(l lateItem) bool {
 	return l.standing > 0 && (!l.moved || d.items.astray(l.item))
 }
 
-// outlasted judges an item that existed while a consumer waited until the phase was over.
+// outlasted checks an item that existed while a consumer waited until the phase was over.
 func (d *deliveries) outlasted(l lateItem) {
 	ph := d.phases.named(l.wait.Phase)
 	if free, long := d.free(l.from, l.wait.At); long {

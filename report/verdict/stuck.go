@@ -17,7 +17,7 @@ import (
 //   - A lost notification: a client waits without requests, and has no watch that a change
 //     in the line could trigger.
 //
-// A polling client sleeps between two requests: neither is judged.
+// A polling client sleeps between two requests: neither is evaluated.
 type stuck struct {
 	faults Spans
 	polls  bool
@@ -31,7 +31,7 @@ type lineSnapshot struct {
 	held   bool // a client held meanwhile
 }
 
-// quiet is how long a line must have been observed before its stillness counts.
+// quiet is the time for which a line must have been observed before its stillness counts.
 const quiet = time.Second
 
 func newStuck(h *history.History) *stuck {

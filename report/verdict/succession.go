@@ -22,7 +22,7 @@ func init() {
 	})
 }
 
-// succession judges a drill: clients join a line one after the other, and are made to leave it.
+// succession checks a drill: clients join a line one after the other, and are made to leave it.
 // Whenever the next one is about to leave, and when the drill ends, the leader must be the first of
 // the remaining ones, and no other remaining one may have led since the one before left. A client
 // that has left may still believe: that is for mutual-exclusion.
@@ -184,7 +184,7 @@ func (d *drill) inLine(token int64) bool {
 	return slices.ContainsFunc(d.line, func(k standing) bool { return k.token == token })
 }
 
-// judgeAt judges the time from the last check until this one, and returns the leader.
+// judgeAt checks the time from the last check until this one, and returns the leader.
 func (d *drill) judgeAt(c check, from time.Duration, broken *evidence, doubts *[]string) string {
 	due := standing{client: -1}
 	if c.first >= 0 {

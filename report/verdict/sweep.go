@@ -9,14 +9,14 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// Sweep judges a history record by record.
+// Sweep checks a history record by record.
 type Sweep struct {
 	OnBelief  func(b Belief)  // receives every belief in the order of its start
 	OnOverlap func(o Overlap) // receives every time in which two clients held at once
 
 	history *history.History
 	judges  []judge
-	record  []func(history.Numbered) // of the judges that use records
+	record  []func(history.Numbered) // of the checks that use records
 	belief  []func(Belief)           // of those that use beliefs
 	commit  []func(history.Record)   // of those that use commits
 	rest    []func(Belief)
@@ -42,7 +42,7 @@ var notPromised = checker{finish: func(ending) Verdict {
 	return Verdict{Result: NotPromised, Reasons: []string{"the subject does not promise it"}}
 }}
 
-// NewSweep returns a sweep over the history, before the first record. It judges the guarantees that
+// NewSweep returns a sweep over the history, before the first record. It checks the guarantees that
 // the header names, or all if it names none.
 func NewSweep(h *history.History) *Sweep {
 	asked := h.Header.Guarantees
@@ -180,7 +180,7 @@ func (s *Sweep) due(j judge) bool {
 	return s.seen.concerned(j.Guarantee)
 }
 
-// readable judges the history itself.
+// readable checks the history itself.
 func (s *Sweep) readable(readErr error) Verdict {
 	v := Verdict{Guarantee: Readable, Result: Pass}
 	switch {

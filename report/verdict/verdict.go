@@ -1,4 +1,4 @@
-// Package verdict judges which guarantees a history keeps and which it breaks.
+// Package verdict checks which guarantees a history keeps and which it breaks.
 //
 //	h, err := history.Open("history/herd-lock-parent-50.jsonl.zst")
 //	for _, v := range verdict.Judge(h) {
@@ -6,7 +6,7 @@
 //	}
 //
 // Every [Guarantee] has a file of its own: its promise, and a checker that processes the records
-// one by one with little memory, so that a history larger than memory is judged in one reading.
+// one by one with little memory, so that a history larger than memory is evaluated in one reading.
 // [All] lists them.
 //
 // Rule numbers in comments are those of the project's safety definitions. They have no false alarm:
@@ -43,8 +43,8 @@ type Verdict struct {
 	Reasons   []string `json:"reasons"`
 	Records   []int    `json:"records,omitempty"` // numbers, from 1, of the history records that prove it
 	First     []int    `json:"first,omitempty"`   // those that prove the first reason: the shortest proof
-	// After is how long after the beginning of a script the last of these records was made; only in
-	// a zoo.
+	// After is the time from the beginning of a script until the last of these records was
+	// made; only in a zoo.
 	After time.Duration `json:"after,omitempty"`
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// grace is how long after the notification of a loss an act of the holder may have begun before it:
-// the time between its check of the grant and the act, on a machine that stalls.
+// grace is the time after the notification of a loss for which an act of the holder may have begun
+// before it: the time between its check of the grant and the act, on a machine that stalls.
 const grace = time.Second
 
 // margin is added to every time limit, for stalls of the machine.

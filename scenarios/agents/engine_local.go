@@ -16,10 +16,10 @@ import (
 	"github.com/zkbench/zkbench/recipes/driver/site"
 )
 
-// joinLimit is how long agents may take to join: a cluster may have to pull an image.
+// joinLimit bounds the time that agents needs to join: a cluster may have to pull an image.
 const joinLimit = 5 * time.Minute
 
-// endLimit is how long an agent may take to stop.
+// endLimit bounds the time that an agent needs to stop.
 const endLimit = 10 * time.Second
 
 // local runs agents as processes on this machine.

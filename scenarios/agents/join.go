@@ -91,8 +91,8 @@ type credentials struct {
 	join   Join // without address and version
 }
 
-// validity is how long a run's certificates are valid before and after now: clocks of machines may
-// differ.
+// validity is the time for which a run's certificates are valid before and after now: clocks of
+// machines may differ.
 const validity = 24 * time.Hour
 
 // newCredentials creates an authority, which signs the keys of the coordinator and the agents. The

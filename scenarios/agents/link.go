@@ -15,11 +15,11 @@ import (
 	"github.com/zkbench/zkbench/scenarios/agents/internal/msg"
 )
 
-// A link is one connection with multiplexed streams, each with its own flow control: a process that
+// A link is a connection with multiplexed streams, each with its own flow control: a process that
 // prints faster than the link waits, and nothing is lost.
 
 const (
-	// silenceLimit is how long a link may be silent before it counts as lost.
+	// silenceLimit is the time for which a link may be silent before it counts as lost.
 	silenceLimit = 5 * time.Second
 	// greetLimit bounds the handshake.
 	greetLimit = 15 * time.Second

@@ -27,7 +27,7 @@ type Agent struct {
 	Logf    func(format string, args ...any)
 }
 
-// dialLimit is how long an agent tries to reach its coordinator, which may start later.
+// dialLimit is the time for which an agent tries to reach its coordinator, which may start later.
 const dialLimit = 60 * time.Second
 
 // ErrRefused means that the coordinator refuses the agent.

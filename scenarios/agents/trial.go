@@ -35,7 +35,7 @@ type Options struct {
 	Lost  func(agent string, clients []int, since time.Duration)
 }
 
-// Trial is one trial of a fleet: the taps of all its clients.
+// Trial is a trial of a fleet: the taps of all its clients.
 type Trial struct {
 	fleet   *Fleet
 	options Options

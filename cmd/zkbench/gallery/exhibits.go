@@ -8,7 +8,7 @@ import (
 	"github.com/zkbench/zkbench/scenarios"
 )
 
-// exhibit is one run of the gallery.
+// exhibit is a run of the gallery.
 type exhibit struct {
 	name string   // of the scenario
 	set  []string // its overrides: path=value

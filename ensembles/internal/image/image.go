@@ -26,7 +26,7 @@ import (
 // images without -tls in their name lack what TLS needs.
 const Name = "zkbench/zookeeper-tls:3.8.0"
 
-// stopTimeout is how long an interrupted build may take to remove its folders.
+// stopTimeout bounds the time that an interrupted build needs to remove its folders.
 const stopTimeout = 20 * time.Second
 
 //go:embed build.sh train.sh zkServer.sh docker-entrypoint.sh

@@ -98,7 +98,7 @@ type checker struct {
 	ended   atomic.Bool // in this step a grant has ended by itself
 }
 
-// step is one rule with its check.
+// step is a rule with its check.
 type step struct {
 	name, rule string
 	recipe     string // "queue", "grant" for locks and elections, "" for all

@@ -89,7 +89,8 @@ func checkLostSession(k *checker) {
 	k.client()
 }
 
-// afterthought is how long a driver may take to report an event after its client has connected.
+// afterthought bounds the time that a driver needs to report an event after its client has
+// connected.
 const afterthought = 500 * time.Millisecond
 
 // neverRestored ends the step if the client reports restored although its session has ended. A
@@ -130,7 +131,7 @@ func checkEnd(k *checker) {
 	}
 }
 
-// untilGround waits until a session has no node in line, when no driver runs any more.
+// untilGround waits until a session has no node in line, when no driver runs any longer.
 func (k *checker) untilGround(limit time.Duration, session int64) bool {
 	return k.until(limit, func() bool {
 		n, err := k.Ground.Below(k.ctx, k.path, session)

@@ -152,9 +152,9 @@ func (c *Client) spend(why spent, settle time.Duration) {
 	c.spent, c.settle = why, time.Now().Add(settle)
 }
 
-// aftermath is how long the outcome of an acquire or release with an unknown result may take to
-// show in the tree, beyond a session timeout. The verdict on leftover nodes counts from 2 s after
-// the fault, and allows a recipe at least 2 s to remove them.
+// aftermath bounds the time that the outcome of an acquire or release with an unknown result needs
+// to show in the tree, beyond a session timeout. The verdict on leftover nodes counts from 2 s
+// after the fault, and allows a recipe at least 2 s to remove them.
 const aftermath = 5 * time.Second
 
 // judge interprets a reply and its times.

@@ -54,7 +54,7 @@ type Auth struct {
 	Auth   string `json:"auth"`   // "user:password"
 }
 
-// ACL is one entry of a node's access control list.
+// ACL is an entry of a node's access control list.
 type ACL struct {
 	Scheme string `json:"scheme"`
 	ID     string `json:"id"`
