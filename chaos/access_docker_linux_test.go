@@ -142,7 +142,7 @@ func TestNewNetwork_saysWhatItCannotCut(t *testing.T) {
 		member     ensembles.Member
 	}{
 		{"a member without a network of its own", "no network of its own", ensembles.Member{Name: "zk1"}},
-		{"a namespace that is gone", "is gone", ensembles.Member{Name: "zk1", NetNS: "/run/netns/zkbench-nobody"}},
+		{"a namespace that is gone", "no longer exists", ensembles.Member{Name: "zk1", NetNS: "/run/netns/zkbench-nobody"}},
 		{"a container that is gone", "inspect its container", ensembles.Member{Name: "zk1", ContainerID: "nobody"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {

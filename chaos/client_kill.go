@@ -9,8 +9,8 @@ import (
 // client.kill is the crash of a client. Its session lives until it expires.
 var _ = register(Kind{
 	Name:   "client.kill",
-	About:  "kills a client's process (SIGKILL), and whatever other clients are in it; they may come back when it heals",
-	Proof:  "the process, and all that it had started, is gone",
+	About:  "kills a client's process (SIGKILL) and every other client in it; they may return when the fault heals",
+	Proof:  "the process and all processes that it started have ended",
 	Target: Holder, Targets: clientTargets,
 	needs: []need{needsTap, needsDriver},
 	build: func(target string, _ settings) injector {

@@ -13,7 +13,7 @@ import (
 // session timeout.
 var _ = register(Kind{
 	Name:   "client.pause",
-	About:  "stops a client's process (SIGSTOP), and whatever other clients are in it, until it heals (SIGCONT)",
+	About:  "stops a client's process (SIGSTOP) and every other client in it until the fault heals (SIGCONT)",
 	Proof:  "the kernel shows all threads of the process as stopped, state T",
 	Target: Holder, Targets: clientTargets,
 	needs: []need{needsTap, needsDriver},

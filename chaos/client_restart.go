@@ -12,8 +12,8 @@ import (
 // until it expires, with its nodes.
 var _ = register(Kind{
 	Name:   "client.restart",
-	About:  "kills a client's process (SIGKILL), and whatever other clients are in it, and lets them come back in a new one at once",
-	Proof:  "the process is gone, and the client has a new session",
+	About:  "kills a client's process (SIGKILL) and every other client in it, and starts them again in a new process at once",
+	Proof:  "the process has ended, and the client has a new session",
 	Target: Holder, Targets: clientTargets,
 	needs: []need{needsTap, needsDriver},
 	build: func(target string, _ settings) injector { return onProcess(target, restartProcess) },

@@ -69,7 +69,7 @@ func (s standing) silent(ctx context.Context) error {
 		_, err = s.conn.Read(make([]byte, 1))
 	}
 	if err == nil {
-		return fmt.Errorf("%w: %s still answers srvr on a connection that stood before", ErrNoEffect, s.member.Name)
+		return fmt.Errorf("%w: %s still answers srvr on a connection opened before the fault", ErrNoEffect, s.member.Name)
 	}
 	return context.Cause(ctx)
 }

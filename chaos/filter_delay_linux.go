@@ -34,7 +34,7 @@ func (f *filter) delay(delay, jitter time.Duration) error {
 		}
 	}
 	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EOPNOTSUPP) {
-		err = fmt.Errorf("%w: this kernel has no network emulator (modprobe sch_netem, or one that is built with CONFIG_NET_SCH_NETEM): %w", ErrSkipped, err)
+		err = fmt.Errorf("%w: this kernel has no network emulator (modprobe sch_netem, or use a kernel built with CONFIG_NET_SCH_NETEM): %w", ErrSkipped, err)
 	}
 	if err != nil {
 		return errors.Join(err, f.unqueue(links))

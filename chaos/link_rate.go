@@ -11,7 +11,7 @@ import (
 // link.rate does not queue: TCP slows down because packets are lost.
 var _ = register(Kind{
 	Name:   "link.rate",
-	About:  "drops what exceeds a rate to or from a member, as a provider's policer does",
+	About:  "drops the traffic to or from a member above a rate, as a provider's policer does",
 	Proof:  "packets that exceeded the rate were dropped",
 	Target: Follower, Targets: membersTargets,
 	Params: []Param{{"kbit", "1000", "the rate, each way, in thousands of bits a second"}},

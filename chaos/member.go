@@ -88,7 +88,7 @@ func takesDown(who, how string, end func(ensembles.Machine, context.Context) err
 		begin := time.Now()
 		err := takeDown(ctx, v, func(ctx context.Context) error { return end(v.Machine, ctx) })
 		return Effect{
-			Proof: fmt.Sprintf("%s, its process was gone after %v, and nobody answers srvr", how, time.Since(begin).Round(time.Millisecond)),
+			Proof: fmt.Sprintf("%s, its process had ended after %v, and srvr gets no answer", how, time.Since(begin).Round(time.Millisecond)),
 			Undo:  func(ctx context.Context) error { return startAgain(ctx, v) },
 			Back:  func(ctx context.Context) error { return back(ctx, t, v) },
 		}, err

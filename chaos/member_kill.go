@@ -7,7 +7,7 @@ import "github.com/zkbench/zkbench/ensembles"
 var _ = register(Kind{
 	Name:   "member.kill",
 	About:  "kills a member's process (SIGKILL), and starts it again to heal",
-	Proof:  "the process is gone, and nobody answers srvr",
+	Proof:  "the process has ended, and srvr gets no answer",
 	Target: Leader, Targets: membersTargets,
 	needs: []need{needsKill},
 	build: func(target string, _ settings) injector { return takesDown(target, "killed", ensembles.Machine.Kill) },

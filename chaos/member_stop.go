@@ -7,7 +7,7 @@ import "github.com/zkbench/zkbench/ensembles"
 var _ = register(Kind{
 	Name:   "member.stop",
 	About:  "stops a member's process (SIGTERM), and starts it again to heal",
-	Proof:  "the process is gone, and nobody answers srvr",
+	Proof:  "the process has ended, and srvr gets no answer",
 	Target: Leader, Targets: membersTargets,
 	needs: []need{needsProcess},
 	build: func(target string, _ settings) injector { return takesDown(target, "stopped", ensembles.Machine.Stop) },

@@ -26,7 +26,7 @@ var _ = register(Kind{
 	Proof: "each process was gone, one of the other version serves with the same transaction logs, and all members served before the next one went",
 	Params: []Param{
 		{"to", versionNew, "the version: new (the last that --image or --zookeeper-home names), old (the first), or its name"},
-		{"leave", "0", "how many members stay as they are; the leader is one of them"},
+		{"leave", "0", "number of members that are not upgraded; the leader is one of them"},
 	},
 	needs: []need{ofMembers(), needsVersions},
 	build: func(_ string, s settings) injector {

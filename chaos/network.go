@@ -214,7 +214,7 @@ func (n *Network) namespace(ctx context.Context, m *ensembles.Member) (id, image
 	case m.NetNS != "":
 		id, err = inode(m.NetNS)
 		if err != nil {
-			err = fmt.Errorf("%s: its network namespace is gone: %w", m.Name, err)
+			err = fmt.Errorf("%s: its network namespace no longer exists: %w", m.Name, err)
 		}
 		return id, "", err
 	}
@@ -236,7 +236,7 @@ func (n *Network) open(ctx context.Context, m *ensembles.Member, namespace, imag
 	}
 	a.namespace = namespace
 	if err := sweep(ctx, a); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: remove what a dead run left: %w", m.Name, err), a.close(ctx))
+		return nil, errors.Join(fmt.Errorf("%s: remove the leftovers of a crashed run: %w", m.Name, err), a.close(ctx))
 	}
 	return a, nil
 }

@@ -24,7 +24,7 @@ type partition struct {
 	cuts []*cut
 }
 
-var errNoNetwork = fmt.Errorf("%w: nobody here can cut members' networks; use --ensemble container, or run as root (zkbench doctor says what forbids it)", ErrSkipped)
+var errNoNetwork = fmt.Errorf("%w: members' networks cannot be cut here; use --ensemble container, or run as root (zkbench doctor shows the reason)", ErrSkipped)
 
 // memberRule is a rule for one member's packets.
 type memberRule struct {
@@ -185,7 +185,7 @@ func cutOff(ctx context.Context, t Target, v victim, r packetRule) (Effect, erro
 			return "", err
 		}
 		if p.commanded() {
-			return fmt.Sprintf("%s answered srvr before, and not for %v after, nor on a connection that stood before", v.Name, silenceOf(v.Member)), s.silent(ctx)
+			return fmt.Sprintf("%s answered srvr before, and not for %v after, on new and existing connections", v.Name, silenceOf(v.Member)), s.silent(ctx)
 		}
 		d, err := p.dropped(ctx, nil)
 		return fmt.Sprintf("%s answered srvr before, and not for %v after; %d packets dropped by then", v.Name, silenceOf(v.Member), d), err

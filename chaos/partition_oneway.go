@@ -2,7 +2,7 @@ package chaos
 
 var _ = register(Kind{
 	Name:   "partition.oneway",
-	About:  "drops what goes one way between a member and its peers; clients reach it",
+	About:  "drops one direction of the traffic between a member and its peers; clients reach it",
 	Proof:  "its peers' packets, or its own, are dropped",
 	Target: Leader, Targets: membersTargets,
 	Params: []Param{{"direction", "in", "in: it does not hear its peers; out: they do not hear it"}},

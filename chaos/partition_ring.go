@@ -14,7 +14,7 @@ import (
 var _ = register(Kind{
 	Name:  "partition.ring",
 	About: "lets each member that votes hear only its two neighbours: majorities that overlap and differ",
-	Proof: "packets between the leader and those that are no neighbours of it are dropped",
+	Proof: "packets between the leader and the members that are not its neighbours are dropped",
 	needs: []need{needsPeers, {about: "4 members or more", lacking: noRing}},
 	build: func(string, settings) injector { return partitionRing },
 })

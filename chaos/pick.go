@@ -135,9 +135,9 @@ func tryClient(t Target, who string) (n int, name string, err error) {
 	case who == Holder && t.Holder != nil:
 		return whoStands(t, t.Holder(true), Holder, "nobody holds a grant")
 	case who == Next && t.Next == nil:
-		return -1, "", fmt.Errorf("%w: who is next is known of the clients of drivers that stand in line; use %q", ErrSkipped, Waiter)
+		return -1, "", fmt.Errorf("%w: the next client in line is known only for clients of drivers; use %q", ErrSkipped, Waiter)
 	case who == Next:
-		return whoStands(t, t.Next(), Next, "nobody stands in line behind a holder")
+		return whoStands(t, t.Next(), Next, "no client waits behind a holder")
 	case fixed(who):
 		n, err := clientNumber(who)
 		if err == nil && !lives(t, n) {

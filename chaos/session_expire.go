@@ -83,7 +83,7 @@ func expired(ctx context.Context, t Target, s wire.Session) (proof string, err e
 			return err
 		}
 		if !strings.Contains(list, "Session Sets") {
-			return fmt.Errorf("%s does not lead any more", leader.Name)
+			return fmt.Errorf("%s is no longer the leader", leader.Name)
 		}
 		if listsSession(list, s.ID) {
 			lacked = 0

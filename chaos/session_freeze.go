@@ -12,10 +12,10 @@ import (
 // timeout the client acts on a session that has ended.
 var _ = register(Kind{
 	Name:   "session.freeze",
-	About:  "keeps back everything between a client and the members, as if its process stood still",
-	Proof:  "what the client sends is kept back, or nothing reaches it for a while",
+	About:  "holds back all traffic between a client and the members, as if its process were stopped",
+	Proof:  "the client's requests are held back, or it receives nothing for a while",
 	Target: Holder, Targets: clientTargets,
-	Params: []Param{{"mode", "deaf", "deaf: the client's timeouts stand still (a paused process); stall: they run (a dead network)"}},
+	Params: []Param{{"mode", "deaf", "deaf: the client's timeouts do not run (a paused process); stall: they run (a dead network)"}},
 	needs:  []need{needsTap},
 	build: func(target string, s settings) injector {
 		mode := wire.Deaf

@@ -17,19 +17,19 @@ import (
 // The error wraps [ErrNotOurs] if the ensemble is not [Logged]. An error of each ends it.
 func Commits(ctx context.Context, e *Ensemble, after int64, each func(txnlog.Entry) error) (txnlog.Summary, error) {
 	if !Logged(e) {
-		return txnlog.Summary{}, fmt.Errorf("reading what was committed: %w", ErrNotOurs)
+		return txnlog.Summary{}, fmt.Errorf("reading the transaction logs: %w", ErrNotOurs)
 	}
 	status := Status(ctx, e)
 	leader, err := leading(status)
 	if err != nil {
-		return txnlog.Summary{}, fmt.Errorf("reading what was committed: %w", err)
+		return txnlog.Summary{}, fmt.Errorf("reading the transaction logs: %w", err)
 	}
 	others := slices.DeleteFunc(e.Voting(), func(m *Member) bool { return m == leader })
 	var logs [][]io.Reader
 	for _, m := range append([]*Member{leader}, others...) {
 		files, err := m.Machine.TxnLogs(ctx, after)
 		if err != nil {
-			return txnlog.Summary{}, fmt.Errorf("reading what was committed: %w", err)
+			return txnlog.Summary{}, fmt.Errorf("reading the transaction logs: %w", err)
 		}
 		var log []io.Reader
 		for _, f := range files {

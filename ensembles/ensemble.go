@@ -176,7 +176,7 @@ type Machine interface {
 }
 
 // ErrNotOurs is returned for an action on an external member that needs control of it.
-var ErrNotOurs = errors.New("the member is not ours to touch (external ensemble)")
+var ErrNotOurs = errors.New("not allowed on a member of an external ensemble")
 
 func (e *Ensemble) Servers() []string {
 	out := make([]string, len(e.Members))

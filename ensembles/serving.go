@@ -101,7 +101,7 @@ func lastLines(ctx context.Context, m *Member) string {
 	defer cancel()
 	log, err := readLog(ctx, m)
 	if err != nil {
-		return fmt.Sprintf("\n    | (its log cannot be had: %v)", err)
+		return fmt.Sprintf("\n    | (its log is not available: %v)", err)
 	}
 	return logtail.Lines(log)
 }

@@ -28,7 +28,7 @@ type contest struct {
 
 // errVanished means that our node was deleted while its session lives, by an operator or with its
 // parent. The contender must join the line again.
-var errVanished = errors.New("our node is gone though its session lives")
+var errVanished = errors.New("our node was deleted, but our session is alive")
 
 // win joins the line, waits, and returns the grant. On an error, including cancellation, it leaves
 // no node in a live session.

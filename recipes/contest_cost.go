@@ -10,7 +10,7 @@ var contestFormulas = map[Variant]Formulas{
 		Flap:  flapParent,
 		Text: map[string]string{
 			"hand-off": "(N+2)/2 on average while N contenders drain: at the i-th release N-i wait, and every holder but the first has a watch of its own; (N-1)(N+2)/2 in all",
-			"flap":     "2N-3: the N-2 others who wait when the node goes and again when it is back, and the waiter's own watch",
+			"flap":     "2N-3: the N-2 other waiters when the node is deleted and again when it is created, and the waiter's own watch",
 		},
 	},
 	Predecessor: {

@@ -66,7 +66,7 @@ func enter(ctx context.Context, s *Session, parent, id, prefix string, data []by
 		}
 	}
 	if err != nil {
-		return spot{}, nil, fmt.Errorf("stand in line at %s: %w", parent, err)
+		return spot{}, nil, fmt.Errorf("create a queue node at %s: %w", parent, err)
 	}
 	in = true
 	return at, names, nil

@@ -32,7 +32,7 @@ var ErrConnectionLost = errors.New("connection lost before the reply: outcome un
 var ErrUnfinished = errors.New("given up before the reply: outcome unknown")
 
 // ErrNotAcquired is returned by TryAcquire if another client holds the lock.
-var ErrNotAcquired = errors.New("not acquired: somebody else is ahead")
+var ErrNotAcquired = errors.New("not acquired: another client is ahead")
 
 // ErrGrantLost means that a grant has ended because its session or its node was lost.
 var ErrGrantLost = errors.New("the grant is lost")

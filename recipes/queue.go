@@ -11,7 +11,7 @@ import (
 func init() {
 	for v, who := range map[Variant]string{
 		Parent:      "every idle consumer watches the items: each put wakes all (the herd)",
-		Predecessor: "consumers stand in line with tickets, only its head watches the items: each put wakes two at most",
+		Predecessor: "consumers queue with tickets, only the first watches the items: each put notifies at most two",
 	} {
 		subject := Subject{
 			Name: "queue/" + string(v), Recipe: RecipeQueue, Variant: v,

@@ -119,7 +119,7 @@ func TestSession_leavesAnOpenCallIndeterminateAtItsEnd(t *testing.T) {
 		_, err := s.Create(t.Context(), freshPath(), nil, 0)
 		created <- err
 	}()
-	eventually(t, "the request is under way", func() bool { return tap.Counts().Queued > 0 })
+	eventually(t, "the request is pending", func() bool { return tap.Counts().Queued > 0 })
 	s.abandon()
 	if err := <-created; !errors.Is(err, errAbandoned) || !Indeterminate(err) {
 		t.Errorf("a create was under way when the session was abandoned, and returned %v", err)

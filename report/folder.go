@@ -35,7 +35,7 @@ const (
 
 const (
 	resultPrefix  = "zkbench.result/v"
-	resultVersion = 2
+	resultVersion = 3
 )
 
 // HistoryPath returns the path of the trial's history in the run folder.

@@ -11,12 +11,12 @@ import (
 
 func TestReadResult(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
-		{"the present schema is read", `{"schema":"zkbench.result/v2"}`, ""},
+		{"the present schema is read", `{"schema":"zkbench.result/v3"}`, ""},
 		{"an older schema is refused clearly", `{"schema":"zkbench.result/v1","run":{"id":"x"}}`, "written by an older zkbench"},
-		{"a newer schema is refused clearly", `{"schema":"zkbench.result/v3","trials":5}`, "written by a newer zkbench"},
+		{"a newer schema is refused clearly", `{"schema":"zkbench.result/v4","trials":5}`, "written by a newer zkbench"},
 		{"another file is not a result", `{"a":1}`, "is not a zkbench result"},
 		{"a truncated file is not a result", `{"schema":`, "is damaged or not a zkbench result"},
-		{"a damaged result points to the histories", `{"schema":"zkbench.result/v2","trials":5}`, "zkbench check"},
+		{"a damaged result points to the histories", `{"schema":"zkbench.result/v3","trials":5}`, "zkbench check"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), ResultFile)

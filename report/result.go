@@ -19,7 +19,7 @@ import (
 )
 
 // Schema is the version of result.json that this code writes.
-const Schema = "zkbench.result/v2"
+const Schema = "zkbench.result/v3"
 
 // Result is result.json: everything that was derived from one run.
 // Times are in nanoseconds; a field that does not apply is absent, never 0.

@@ -93,10 +93,10 @@ func (c *client) first(ctx context.Context) (*attempt, error) {
 		a.giveUp()
 		if !a.returned(context.WithoutCancel(ctx), limit) {
 			c.close()
-			return nil, fmt.Errorf("client %d: %w within %v, though nobody is known to hold", c.n, errNoGrant, limit)
+			return nil, fmt.Errorf("client %d: %w within %v, though no known client holds the lock", c.n, errNoGrant, limit)
 		}
 		if a.err != nil {
-			a.err = fmt.Errorf("%w within %v, though nobody is known to hold", errNoGrant, limit)
+			a.err = fmt.Errorf("%w within %v, though no known client holds the lock", errNoGrant, limit)
 		}
 	}
 	if a.err != nil {

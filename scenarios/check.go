@@ -71,7 +71,7 @@ func (c *checker) keys(n *yaml.Node, path string, check func(key, value *yaml.No
 		case key.Kind != yaml.ScalarNode || key.ShortTag() == "!!merge":
 			c.add(key, path, "want a name before the colon, not a list, a group or a merge of fields")
 		case again:
-			c.add(key, join(path, key.Value), "stands here again; it is in line %d already", first)
+			c.add(key, join(path, key.Value), "duplicate key; first defined at line %d", first)
 		case check(key, value):
 			stay = append(stay, key, value)
 		}

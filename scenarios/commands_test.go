@@ -36,7 +36,7 @@ func TestConfig_externalNeedsTheCommandsOfItsFaults(t *testing.T) {
 		"a cut from all":                              {"partition.isolate", ensembles.Commands{Isolate: a, Heal: a}, ""},
 		"a cut from peers that has no place for them": {"partition.peers", ensembles.Commands{Isolate: a, Heal: a}, "needs {peers}"},
 		"a cut from peers":                            {"partition.peers", ensembles.Commands{Isolate: []string{"cut", "{peers}"}, Heal: a}, ""},
-		"packets that are lost":                       {"link.loss", ensembles.Commands{Isolate: a, Heal: a}, "cannot be had by commands"},
+		"packets that are lost":                       {"link.loss", ensembles.Commands{Isolate: a, Heal: a}, "is not available by commands"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := Config{Scenario: scenarioWith(t, test.fault), Ensemble: theirs(test.commands)}.Validate()

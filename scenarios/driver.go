@@ -72,7 +72,7 @@ func (s *Scenario) validateDrivers(bad problemFunc) {
 
 func (d Driver) validate(bad problemFunc) {
 	if !driverName.MatchString(d.Name) {
-		bad("name", "%q does not say what it is; name it lock/NAME, election/NAME or queue/NAME", d.Name)
+		bad("name", "%q has no kind; name it lock/NAME, election/NAME or queue/NAME", d.Name)
 	} else if _, err := recipes.Find(d.Name); err == nil {
 		bad("name", "%s is compiled in; give the driver another name", d.Name)
 	}

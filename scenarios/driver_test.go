@@ -277,7 +277,7 @@ phases:
 `)
 	for name, trial := range trials {
 		for _, v := range trial.Verdicts {
-			if v.Result == "fail" || v.Result == "unknown" && v.Guarantee != "fit" && v.Guarantee != "fan-out" && !strings.Contains(name, "minimal") {
+			if v.Result == "fail" || v.Result == "unknown" && v.Guarantee != "harness-health" && v.Guarantee != "fan-out" && !strings.Contains(name, "minimal") {
 				t.Errorf("%s: %s is %s: %q", name, v.Guarantee, v.Result, v.Reasons)
 			}
 		}
@@ -305,7 +305,7 @@ phases:
   - {name: crash, kind: failover, rounds: 1, cause: crash}
 `)
 	for name, trial := range trials {
-		nothingAmiss(t, name, trial, "fit", "fan-out")
+		nothingAmiss(t, name, trial, "harness-health", "fan-out")
 	}
 }
 
@@ -318,7 +318,7 @@ session_timeout: 4s
 phases: [{name: churn, kind: churn, duration: 3s, faults: [{at: 1s, fault: session.close, target: holder}]}]
 `)
 	for name, trial := range trials {
-		nothingAmiss(t, name, trial, "fit", "fan-out")
+		nothingAmiss(t, name, trial, "harness-health", "fan-out")
 	}
 }
 
@@ -372,7 +372,7 @@ clients: [4]
 session_timeout: 4s
 phases: [{name: churn, kind: churn, duration: 2s, size: 100}]
 `) {
-		nothingAmiss(t, name, trial, "fit")
+		nothingAmiss(t, name, trial, "harness-health")
 		// Its items are found in the commits, padded as they are.
 		i := slices.IndexFunc(trial.Verdicts, func(v report.Verdict) bool { return v.Guarantee == verdict.QueueFIFO })
 		if said := strings.Join(trial.Verdicts[i].Reasons, "; "); !strings.Contains(said, "by the servers' commits") {
@@ -502,8 +502,8 @@ func TestCheckDriver_showsTheExchangeOfWhatIsWrong(t *testing.T) {
 // passes that on says restored of what is lost.
 func TestCheckDriver_findsWhatIsRestoredAndGone(t *testing.T) {
 	for name, want := range map[string]string{
-		"restores what is lost":          "and the client said lost, and then restored",
-		"takes any session for the same": "and the client said restored, not lost",
+		"restores what is lost":          "has ended, and the client reported lost and then restored; restored must not follow lost, and a new session is not reported",
+		"takes any session for the same": "has ended, and the client reported restored, not lost; restored is for the same session only, and a new session is not reported",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

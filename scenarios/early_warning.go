@@ -70,7 +70,7 @@ func (w *earlyWarning) await(ctx context.Context, standing int) error {
 	case <-w.done:
 		return fmt.Errorf("the early warning's observer stopped: %w", w.err)
 	case <-limit.Done():
-		return errors.Join(ctx.Err(), fmt.Errorf("no early warning within %v though only %d stand", w.st.patience(), standing))
+		return errors.Join(ctx.Err(), fmt.Errorf("no early warning within %v though only %d candidates are left", w.st.patience(), standing))
 	}
 }
 

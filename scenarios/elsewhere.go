@@ -59,11 +59,11 @@ func (st *stage) lostAgent(agent string, clients []int, since time.Duration) {
 	st.holder.free()
 	now := st.clock.Now()
 	st.record.Record(&history.Window{Fault: "agent.lost", Target: fmt.Sprintf("agent %s, with %s", agent, units.Plural(len(clients), "client")), Client: -1,
-		Start: since, End: now, Proof: fmt.Sprintf("its link ended, or was silent; it was last heard of %v before", (now - since).Round(time.Millisecond))})
+		Start: since, End: now, Proof: fmt.Sprintf("its link ended or was silent; the last message arrived %v before", (now - since).Round(time.Millisecond))})
 }
 
 // errEpisodes is returned for scenarios that cannot run on agents.
-var errEpisodes = errors.New("an audit and the zoo aim at single steps of clients of this machine, and cannot be played with agents; run them without, or run churn")
+var errEpisodes = errors.New("an audit and the zoo inject faults at single steps of local clients, which agents do not support; run without --agents, or run churn")
 
 // refuseAgents returns why the scenario cannot run on agents.
 func (s *Scenario) refuseAgents() error {

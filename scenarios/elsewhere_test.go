@@ -69,7 +69,7 @@ func (h *hired) play(t *testing.T, relay bool, text string, progress func(Status
 	t.Helper()
 	trial, records = h.begin(t, relay, text, progress)
 	for _, u := range of[*history.Unplayed](records) {
-		t.Errorf("it could not be played: %s", u.Why)
+		t.Errorf("it could not be run: %s", u.Why)
 	}
 	return trial, records
 }
@@ -123,7 +123,7 @@ phases:
   - {name: churn, kind: churn, duration: 2s, hold: 1ms}
 `, nil)
 			sound(t, trial)
-			if v := verdictOn(trial, "counts"); v == nil || v.Result != report.Pass {
+			if v := verdictOn(trial, "notification-count"); v == nil || v.Result != report.Pass {
 				t.Errorf("the counts were not judged: %+v", v)
 			}
 			if p := trial.Metrics["pipe.roundtrip"]; p.P50 == nil {

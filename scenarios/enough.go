@@ -38,7 +38,7 @@ func (e *enough) of(group []cell) (bool, error) {
 		e.decided = append(e.decided, c)
 		return true, nil
 	case e.log != nil:
-		e.log("nobody can tell yet how it compares with %s: trials go on for %v more at most", s.Base, s.ExtraTime)
+		e.log("inconclusive comparison with %s: up to %v more of trials", s.Base, s.ExtraTime)
 		e.log = nil
 	}
 	return false, nil

@@ -54,7 +54,7 @@ func init() {
 func (c *cause) lacking(e *ensembles.Ensemble) error {
 	n := len(e.Voting())
 	if slices.Contains(c.faultNames(), "member.kill") && n-1 < n/2+1 {
-		return fmt.Errorf("%w: %s leaves no majority of %s, and nobody could be granted; use 3 or more", chaos.ErrSkipped, c.name, units.Plural(n, "member"))
+		return fmt.Errorf("%w: %s leaves no majority of %s, so no client could be granted; use 3 or more", chaos.ErrSkipped, c.name, units.Plural(n, "member"))
 	}
 	return nil
 }

@@ -52,7 +52,7 @@ func (f *failoverRound) run(ctx context.Context, wait time.Duration) (err error)
 	}
 	answered := func(context.Context) (bool, error) { return f.st.tap.Totals().InFlight == 0, nil }
 	if err := poll(ctx, joinLimit, answered); err != nil {
-		return fmt.Errorf("wait until all who stand in line have their replies: %w", err)
+		return fmt.Errorf("wait until all waiters have their replies: %w", err)
 	}
 	if err := f.hold(ctx, wait); err != nil {
 		return err

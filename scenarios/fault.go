@@ -52,14 +52,14 @@ func (f Fault) validate(bad problemFunc, phase time.Duration) {
 	}
 	between(bad, "times", f.Times, 0, maxRounds)
 	if f.Times > 0 && f.Every == 0 {
-		bad("times", "how often says nothing without every")
+		bad("times", "requires every")
 	}
 	longest := f.At
 	if f.Every > 0 {
 		longest = f.Every
 	}
 	if longest = max(longest, 0); f.Jitter < 0 || f.Jitter > longest {
-		bad("jitter", "%v is not between 0 and %v, what it varies", f.Jitter, longest)
+		bad("jitter", "%v is not between 0 and %v, which it varies", f.Jitter, longest)
 	}
 	if f.At+f.Jitter+f.For > phase && f.Jitter > 0 {
 		bad("jitter", "%v after %v is not within the phase (0 to %v)", f.Jitter, f.At, phase)

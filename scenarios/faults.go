@@ -84,7 +84,7 @@ func (f *faults) play(ctx context.Context, holder func(stay bool) int) {
 		Injecting: f.connections.begin, Healed: f.played, Injected: f.injected,
 	}.Play(ctx, f.st.target(holder))
 	if errors.Is(err, chaos.ErrNotHealed) {
-		f.left = fmt.Errorf("%w: a fault may still be in force: %w", errNotWhole, err)
+		f.left = fmt.Errorf("%w: a fault may still be active: %w", errNotWhole, err)
 	}
 }
 

@@ -67,10 +67,10 @@ func (s *Scenario) validateIncident(bad problemFunc) {
 	}
 	switch shows := len(s.Caught()) > 0; {
 	case len(s.Specimens) == 0:
-		bad("incident", "goes with specimens, which say what is provoked")
+		bad("incident", "requires specimens, which say which fault is injected")
 	case shows && i.Tried != "":
-		bad("incident.tried", "is for what does not show, but a specimen is caught")
+		bad("incident.tried", "is for bugs that do not reproduce, but a specimen is detected")
 	case !shows && i.Tried == "":
-		bad("incident.tried", "is needed: no specimen is caught, so say what was tried")
+		bad("incident.tried", "is required: no specimen is detected, so describe what was tried")
 	}
 }

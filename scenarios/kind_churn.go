@@ -13,7 +13,7 @@ import (
 func init() {
 	addKind(kind{
 		name:   "churn",
-		about:  "everybody re-enters at once, a closed loop, while faults are in force",
+		about:  "clients re-enter at once, a closed loop, while faults are active",
 		pace:   history.ByClients,
 		fields: []string{"duration", "faults", "size", "contenders"},
 		validate: func(p *Phase, bad problemFunc) {

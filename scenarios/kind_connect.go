@@ -17,7 +17,7 @@ const connectLimit = 10 * time.Minute
 func init() {
 	addKind(kind{
 		name:     history.ConnectPhase,
-		about:    fmt.Sprintf("all open their sessions, %d at a time, and keep them, idle, for the duration while faults are in force", opensAtOnce),
+		about:    fmt.Sprintf("opens all sessions, %d at a time, and keeps them idle for the duration while faults are active", opensAtOnce),
 		pace:     history.ByHarness,
 		fields:   []string{"duration", "faults"},
 		opens:    true,
@@ -48,7 +48,7 @@ func connect(ctx context.Context, st *stage) error {
 
 // connectAll opens the clients' sessions and records how long each took.
 func (st *stage) connectAll(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, connectLimit, fmt.Errorf("not all sessions stand within %v", connectLimit))
+	ctx, cancel := context.WithTimeoutCause(ctx, connectLimit, fmt.Errorf("not all sessions are connected within %v", connectLimit))
 	defer cancel()
 	var stand atomic.Int64
 	return each(st.clients, opensAtOnce, func(c *client) error {

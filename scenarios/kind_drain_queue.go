@@ -104,7 +104,7 @@ func (d *delivery) arrived(ctx context.Context, id string) error {
 			if err := d.st.snapshotStuck(ctx); err != nil {
 				return err
 			}
-			return fmt.Errorf("nobody has taken item %s within %v", id, d.st.patience())
+			return fmt.Errorf("item %s was not taken within %v", id, d.st.patience())
 		case <-ctx.Done():
 			return ctx.Err()
 		}

@@ -11,16 +11,16 @@ import (
 func init() {
 	addKind(kind{
 		name:   episodeKind,
-		about:  "three clients stand in line and hold once; every step of theirs meets every fault that fits it, one an episode",
+		about:  "three clients wait in line and each hold once; every step is tested against every applicable fault, one per episode",
 		pace:   history.ByHarness,
 		fields: []string{"cells", "depth", "duration"},
 		validate: func(p *Phase, bad problemFunc) {
 			between(bad, "depth", p.Depth, 0, 2)
 			if (p.Depth == 2) != (p.Duration > 0) {
-				bad("duration", "is how long pairs of faults are drawn: it goes with depth: 2, and is needed there")
+				bad("duration", "sets the time for pairs of faults: it requires depth: 2, and is required there")
 			}
 			if p.Depth == 2 && len(p.Cells) > 0 {
-				bad("cells", "names what is to be played; leave depth out")
+				bad("cells", "selects the cells; remove depth")
 			}
 			for i, name := range p.Cells {
 				if _, err := parseCell(name); err != nil {

@@ -26,7 +26,7 @@ func init() {
 		},
 		tooFew: func(p *Phase, clients int) string {
 			if clients < 2 && p.Rounds > 0 {
-				return fmt.Sprintf("%d leaves nobody to succeed the holder", clients)
+				return fmt.Sprintf("%d leaves no successor of the holder", clients)
 			}
 			return ""
 		},

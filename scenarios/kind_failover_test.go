@@ -27,7 +27,7 @@ phases:
   - {name: left-out, kind: failover, cause: leader.kill, rounds: 0, hold: 1ms}
   - {name: server-kill, kind: failover, cause: server.kill, rounds: 1, hold: 1ms}
   - {name: crash-leader-kill, kind: failover, cause: crash+leader.kill, rounds: 1, hold: 1ms}
-thresholds: [failover.outside == 0]
+thresholds: [failover.out_of_bounds == 0]
 `)
 	if len(trials) != 1 {
 		t.Fatalf("%d trials", len(trials))
@@ -83,7 +83,7 @@ func TestFailover_ofAHolderThatIsNotTold(t *testing.T) {
 	recipes.Register(silent)
 	recipes.Register(quiet)
 	for _, trial := range runTrials(t, `{name: untold, subjects: [test/silent, test/quiet], clients: [3], session_timeout: 2s, params: {slack: 3s},
-		phases: [{name: server-kill, kind: failover, cause: server.kill, rounds: 1, hold: 1ms}], thresholds: [failover.outside == 0]}`) {
+		phases: [{name: server-kill, kind: failover, cause: server.kill, rounds: 1, hold: 1ms}], thresholds: [failover.out_of_bounds == 0]}`) {
 		sound(t, trial)
 		if m := value(t, trial, metrics.FailoverOutside); *m.Value != 0 || *m.Count != 1 {
 			t.Errorf("%s: %v of %v rounds are outside the prediction: %s", trial.Name, *m.Value, *m.Count, m.Note)

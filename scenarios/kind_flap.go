@@ -11,13 +11,13 @@ import (
 func init() {
 	addKind(kind{
 		name:     history.FlapPhase,
-		about:    "one waiter loses its session and comes back; what the others have to do with it is counted",
+		about:    "one waiter loses its session and rejoins; the requests and notifications of the other clients are counted",
 		pace:     history.ByHarness,
 		fields:   []string{"rounds", "size"},
 		validate: (*Phase).rounds,
 		tooFew: func(p *Phase, clients int) string {
 			if clients < 2 {
-				return fmt.Sprintf("%d leaves nobody to wait while it flaps", clients)
+				return fmt.Sprintf("%d leaves no waiter while it flaps", clients)
 			}
 			return ""
 		},
@@ -134,7 +134,7 @@ func (f *flaps) stand(ctx context.Context) error {
 	return nil
 }
 
-var errGranted = errors.New("a waiter was granted although nobody had let go")
+var errGranted = errors.New("a waiter was granted although no client had released")
 
 // once is the k-th flap: the waiter in the middle leaves and joins again at the end.
 func (f *flaps) once(ctx context.Context, k int) error {

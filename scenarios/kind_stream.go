@@ -25,7 +25,7 @@ const behind = 0.2
 func init() {
 	addKind(kind{
 		name:     "stream",
-		about:    "acquires, or a queue's items, are due at a rate, an open loop, while faults are in force",
+		about:    "acquires, or a queue's items, are scheduled at a rate, an open loop, while faults are active",
 		pace:     history.ByRate,
 		fields:   []string{"duration", "faults", "rate", "rate_to", "steps", "arrivals", "producers", "size"},
 		words:    map[string][]string{"arrivals": {constant, poisson}},
@@ -36,7 +36,7 @@ func init() {
 			case queue:
 				between(bad, "producers", p.Producers, 1, maxProducers)
 			case p.Producers != 0:
-				bad("producers", "%s takes no items: its own clients acquire what is due", s.Name)
+				bad("producers", "%s takes no items: its own clients acquire at the scheduled times", s.Name)
 			}
 		},
 		effort: timedEffort,
@@ -66,7 +66,7 @@ func validateStream(p *Phase, bad problemFunc) {
 	case ramp:
 		most = (p.Rate + p.RateTo) / 2
 		if len(p.Faults) > 0 {
-			bad("faults", "a ramp has none: it finds out what the subject keeps up with undisturbed")
+			bad("faults", "a ramp has none: it finds the rate that the subject sustains without faults")
 		}
 		if p.Steps != 0 {
 			between(bad, "steps", p.Steps, 2, maxSteps)
@@ -109,7 +109,7 @@ func stream(ctx context.Context, st *stage) error {
 		clients.Go(func() { c.attend(ctx, due) })
 	}
 	st.during(phase)
-	st.report("serving what was due")
+	st.report("serving the scheduled operations")
 	clients.Wait()
 	return st.lookAtEmpty(ctx)
 }

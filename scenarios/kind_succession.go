@@ -54,7 +54,7 @@ func validateSuccession(p *Phase, bad problemFunc) {
 	between(bad, "warn", p.Warn, 0, maxClients)
 	for i, n := range p.Order {
 		if n < 0 || n >= maxClients || slices.Contains(p.Order[:i], n) {
-			bad(fmt.Sprintf("order.%d", i), "%d is not a client's number, or stands there twice", n)
+			bad(fmt.Sprintf("order.%d", i), "%d is not a client's number, or occurs twice", n)
 		}
 	}
 }
@@ -139,7 +139,7 @@ func (s *successions) join(ctx context.Context, c *client) error {
 		granted := k.leads()
 		k.node, found, err = st.observer.owned(ctx, st.parent, k.session)
 		if err == nil && !found && granted && k.claim.Path != "" && !sequential.MatchString(k.claim.Path) {
-			err = fmt.Errorf("who follows whom is told by the numbers of the nodes in line, and it was granted by %s, which has none", k.claim.Path)
+			err = fmt.Errorf("the order of succession is that of the queue nodes' numbers, and the grant's node %s has no number", k.claim.Path)
 		}
 		return found, err
 	})

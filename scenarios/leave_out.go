@@ -81,19 +81,19 @@ func (c Config) lacking(ctx context.Context, t chaos.Target, phase int) (out []r
 		case err == nil:
 		case p.spares(name):
 			out = append(out, report.LeftOut{Phase: p.Name, Fault: name, Why: reasonWithout(err)})
-			c.Logf("left out: %s of phase %s, which cannot be had here: %s", name, p.Name, reasonWithout(err))
+			c.Logf("left out: %s of phase %s, not available here: %s", name, p.Name, reasonWithout(err))
 		default:
-			cannot(fmt.Sprintf(" (%s): %s cannot be had here", p.Name, name), err)
+			cannot(fmt.Sprintf(" (%s): %s is not available here", p.Name, name), err)
 		}
 	}
 	if cause := causes[p.Cause]; cause != nil && p.Rounds > 0 {
 		if err := cause.lacking(t.Ensemble); err != nil {
-			cannot(fmt.Sprintf(" (%s) cannot be played here", p.Name), err)
+			cannot(fmt.Sprintf(" (%s) cannot run here", p.Name), err)
 		}
 	}
 	for i, f := range p.Faults {
 		if err := chaos.NoTarget(t.Ensemble, f.Target); err != nil {
-			cannot(fmt.Sprintf(".faults.%d (%s of %s) hits nobody here", i, f.Fault, f.Target), err)
+			cannot(fmt.Sprintf(".faults.%d (%s of %s) has no target here", i, f.Fault, f.Target), err)
 		}
 	}
 	return out

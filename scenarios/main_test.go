@@ -68,7 +68,7 @@ func runTrialsOn(t testing.TB, e *ensembles.Ensemble, network *chaos.Network, te
 	trials := map[string]report.Trial{}
 	for _, f := range playOn(t, e, network, text) {
 		for _, u := range of[*history.Unplayed](recordsOf(t, f)) {
-			t.Errorf("%s could not be played: %s", f, u.Why)
+			t.Errorf("%s could not be run: %s", f, u.Why)
 		}
 		h, err := history.Open(f)
 		if err != nil {
@@ -160,7 +160,7 @@ func only[R history.Record](t testing.TB, records []history.Record) R {
 func sound(t *testing.T, trial report.Trial) {
 	t.Helper()
 	for _, v := range trial.Verdicts {
-		if v.Result != report.Pass && verdict.Counts(v.Result) && v.Guarantee != "fit" {
+		if v.Result != report.Pass && verdict.Counts(v.Result) && v.Guarantee != "harness-health" {
 			t.Errorf("%s: %s is %s: %q", trial.Name, v.Guarantee, v.Result, v.Reasons)
 		}
 	}

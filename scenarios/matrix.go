@@ -114,10 +114,10 @@ func (s *Scenario) setAll(choice map[string]string) error {
 // listed are fields that a matrix cannot vary because they define it.
 var listed = map[string]string{
 	"subjects": "it has a list of its own", "clients": "it has a list of its own", "images": "it has a list of its own",
-	"homes": "it has a list of its own", "trials": "it says how often each cell is run",
+	"homes": "it has a list of its own", "trials": "sets how often each cell runs",
 	"base": "it is the same for all", "drivers": "they are the same for all", "name": "it is the same for all", "about": "it is the same for all",
 	"matrix": "a matrix has no matrix", "thresholds": "they hold for all; compare with a parameter, and vary that: params.NAME",
-	"warmup": "it comes before all trials", "only": "it says which trials there are",
+	"warmup": "it comes before all trials", "only": "selects the trials",
 }
 
 // validateMatrix checks every value alone, and then every choice.

@@ -80,7 +80,7 @@ func (p *Phase) validate(bad problemFunc) {
 	if p.Name == "" {
 		bad("name", "is missing")
 	} else if _, number := strconv.Atoi(p.Name); number == nil || !word.MatchString(p.Name) || strings.Contains(p.Name, ".") {
-		bad("name", "%q must be a word of letters, digits, dashes and underscores, and no number", p.Name)
+		bad("name", "%q must be a word of letters, digits, dashes and underscores, and not a number", p.Name)
 	}
 	between(bad, "hold", p.Hold, 0, maxDuration)
 	between(bad, "size", p.Size, 0, maxSize)

@@ -106,7 +106,7 @@ func (r *runner) driven(s recipes.Subject, apart bool) (recipes.Subject, error) 
 
 func (r *runner) apart(s recipes.Subject) (recipes.Subject, error) {
 	if len(r.driver) == 0 {
-		return s, fmt.Errorf("%s is to run apart, in processes of its own: Config.Driver says what starts them, like zkbench driver", s.Name)
+		return s, fmt.Errorf("%s is to run apart, in processes of its own: Config.Driver must give a command that starts them, like zkbench driver", s.Name)
 	}
 	args := append(slices.Clone(r.driver), s.Name)
 	if r.fleet != nil {
@@ -149,5 +149,5 @@ func (s *Scenario) validateProcesses(bad problemFunc) {
 
 // inOurProcess returns why a subject's process cannot be stopped or killed.
 func inOurProcess(subject string) string {
-	return fmt.Sprintf("it stops or kills a process, and %s runs in that of zkbench itself; have it run in processes of its own: --set apart=true", subject)
+	return fmt.Sprintf("stops or kills a process, but %s runs inside zkbench; run it in processes of its own: --set apart=true", subject)
 }

@@ -44,7 +44,7 @@ phases:
 	noDriversLeft(t)
 	records := recordsOf(t, histories[0])
 	for _, u := range of[*history.Unplayed](records) {
-		t.Errorf("it could not be played: %s", u.Why)
+		t.Errorf("it could not be run: %s", u.Why)
 	}
 	killed := map[int]bool{}
 	for _, s := range of[*history.Session](records) {
@@ -140,22 +140,22 @@ phases: [{name: pause, kind: failover, cause: pause, rounds: 1, hold: 10ms}]
 				t.Errorf("%s: %s: %q", name, v.Guarantee, v.Reasons)
 			}
 		}
-		stopped := value(t, trial, "paused.stopped")
+		stopped := value(t, trial, "pause.writes_fenced")
 		if *stopped.Count < 1 || *stopped.Value != float64(*stopped.Count) {
 			t.Errorf("%s: of %d late writes the token stopped %v", name, *stopped.Count, *stopped.Value)
 		}
-		through, offered := trial.Metrics["paused.through"]
+		through, offered := trial.Metrics["pause.writes_accepted"]
 		if silent := strings.Contains(name, "silent"); offered == silent {
 			t.Errorf("%s: unfenced writes: %+v", name, through)
 		}
-		if belief := trial.Metrics["paused.belief"]; belief.Count == nil || *belief.Count != 1 || *belief.Min <= 0 {
+		if belief := trial.Metrics["pause.false_belief"]; belief.Count == nil || *belief.Count != 1 || *belief.Min <= 0 {
 			t.Errorf("%s: false belief %+v", name, belief)
 		}
 	}
-	if told := trials["paused-lock-ours-2"].Metrics["paused.notice"]; told.Count == nil {
+	if told := trials["paused-lock-ours-2"].Metrics["pause.notice"]; told.Count == nil {
 		t.Error("ours was never told")
 	}
-	if told, ok := trials["paused-lock-silent-2"].Metrics["paused.notice"]; ok {
+	if told, ok := trials["paused-lock-silent-2"].Metrics["pause.notice"]; ok {
 		t.Errorf("a driver without events was told: %+v", told)
 	}
 }
@@ -242,7 +242,7 @@ session_timeout: 1s
 phases: [{name: churn, kind: churn, duration: 1s, faults: [{at: 0s, fault: client.kill}]}]
 `
 	for _, row := range []struct{ text, want string }{
-		{"name: x\nsubjects: [lock/parent]" + churn, "client.kill: it stops or kills a process, and lock/parent runs in that of zkbench itself; have it run in processes of its own: --set apart=true"},
+		{"name: x\nsubjects: [lock/parent]" + churn, "client.kill: it stops or kills a process, and lock/parent runs inside zkbench; run it in processes of its own: --set apart=true"},
 		{"name: x\nsubjects: [lock/parent]\napart: true" + churn, ""},
 		{"name: x\nsubjects: [" + `{name: lock/mine, exec: "` + os.Args[0] + `"}` + "]" + churn, ""},
 		{"name: x\nsubjects: [lock/parent]\nclients: [3]\nsession_timeout: 1s\nphases: [{name: p, kind: failover, cause: pause, rounds: 1}]", "client.pause: it stops or kills"},

@@ -23,13 +23,13 @@ type provocation struct {
 // provocations are the scripts that concern a whole line.
 var provocations = []provocation{
 	{name: "crowd", clients: 8, fits: forLocks, run: crowd,
-		about: "eight contend, for 40 grants at least: what goes wrong by chance, or needs many, shows in no single episode"},
+		about: "eight clients contend for at least 40 grants; finds bugs that need chance or many clients"},
 	{name: "wrapped-numbers", clients: 6, fits: forLocks, run: wrappedNumbers,
 		about: "six contend, with sequence numbers as after the wrap of the parent's counter: that is no matter of one step"},
 	{name: "newcomers", clients: 8, fits: forCancels, run: newcomers,
 		about: "seven join behind a holder and give up, eight times: where the servers list a newcomer is a matter of chance"},
 	{name: "line", clients: 10, fits: forFormula, run: standInLine,
-		about: "a line of ten drains once: what a hand-off costs is counted, and grows with the line"},
+		about: "a line of ten drains once; the cost of a hand-off is counted as the line grows"},
 	{name: "backlog", clients: 2, fits: forQueues, run: putThenTake,
 		about: "five items are there before anybody takes: in an episode each is taken as it comes"},
 }

@@ -100,10 +100,10 @@ func (p *provoked) last(i int) *attempt {
 func (p *provoked) first(i int) *attempt {
 	a := p.begin(i)
 	if !a.returned(p.ctx, grantLimit) {
-		p.must(fmt.Errorf("client %d was not granted what nobody held within %v", i, grantLimit))
+		p.must(fmt.Errorf("client %d did not acquire the free lock within %v", i, grantLimit))
 	}
 	if a.err != nil {
-		p.must(fmt.Errorf("client %d was not granted what nobody held: %w", i, a.err))
+		p.must(fmt.Errorf("client %d did not acquire the free lock: %w", i, a.err))
 	}
 	p.act(a)
 	return a

@@ -149,7 +149,7 @@ func lacks(fault string, o ensembles.Options) string {
 		words, possible := kind.Lacks(c)
 		switch {
 		case !possible:
-			return "cannot be had by commands"
+			return "is not available by commands"
 		case len(words) > 0:
 			return fmt.Sprintf("needs %s of every member, and %s in %s has none", strings.Join(words, " and "), o.Servers[i], o.Terms.File)
 		}

@@ -83,7 +83,7 @@ func (s *Scenario) check() problems {
 	var ps problems
 	bad := problemFunc(ps.add)
 	if !word.MatchString(s.Name) {
-		bad("name", "%q must be a word of at most 100 letters, digits, dots, dashes and underscores, which begins with a letter or digit", s.Name)
+		bad("name", "%q must be a word of at most 100 letters, digits, dots, dashes and underscores that begins with a letter or digit", s.Name)
 	}
 	s.validateParams(bad)
 	if len(s.Specimens) > 0 {
@@ -168,7 +168,7 @@ func (s *Scenario) validateCells(bad problemFunc) {
 		if _, err := s.find(name); err != nil {
 			bad(at, "%s", s.unknownSubject(name))
 		} else if slices.Contains(s.Subjects[:i], name) {
-			bad(at, "%s stands here twice; to run it more often, set trials", name)
+			bad(at, "%s occurs twice; to run it more often, set trials", name)
 		}
 	}
 	if len(s.Clients) == 0 {
@@ -178,7 +178,7 @@ func (s *Scenario) validateCells(bad problemFunc) {
 		at := fmt.Sprintf("clients.%d", i)
 		between(bad, at, n, 1, maxClients)
 		if slices.Contains(s.Clients[:i], n) {
-			bad(at, "%d stands here twice; to run it more often, set trials", n)
+			bad(at, "%d occurs twice; to run it more often, set trials", n)
 		}
 	}
 }

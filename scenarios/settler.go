@@ -58,7 +58,7 @@ func (s *settler) still(ctx context.Context) (now counts, err error) {
 		return still.see(now.wire) || still.polling(), err
 	})
 	if err != nil {
-		return now, fmt.Errorf("wait until nothing moves (%d requests under way): %w", now.wire.InFlight, err)
+		return now, fmt.Errorf("wait until no requests are pending (%d are): %w", now.wire.InFlight, err)
 	}
 	return now, nil
 }

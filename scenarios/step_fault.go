@@ -56,13 +56,13 @@ var stepFaults = []*stepFault{
 	{name: "session.expire", fits: atRequest | atCall | atWait, act: wire.HoldRequest, away: true, play: expireSession,
 		about: "the client is cut off until the servers have expired its session"},
 	{name: "client.freeze", fits: atRequest | atNotification | atCall | atWait, act: wire.HoldRequest, told: wire.HoldReply, play: freeze,
-		about: "the client stands still until its session has expired, and knows nothing of it"},
+		about: "the client is stopped until its session has expired, and is not notified of it"},
 	{name: "client.pause", fits: atRequest | atNotification | atCall, act: wire.HoldReply, told: wire.HoldReply, play: pauseProcess, process: true,
-		about: "the process stands still (SIGSTOP) before it reads the reply or the notification, before the call, or while it holds, until its session has expired; of drivers"},
+		about: "the process is stopped (SIGSTOP) before it reads the reply or the notification, before the call, or while it holds, until its session has expired; drivers only"},
 	{name: "request.hold", fits: atRequest, act: wire.HoldRequest, play: untilPassed, late: true,
-		about: "the request reaches the server late: another client has been granted, or has let go"},
+		about: "the request reaches the server late: after another client has been granted or has released"},
 	{name: "reply.hold", fits: atRequest | atNotification, act: wire.HoldReply, told: wire.HoldReply, play: untilPassed, late: true,
-		about: "the reply, or the notification, comes late: another client has been granted, or has let go"},
+		about: "the reply, or the notification, arrives late: after another client has been granted or has released"},
 	{name: "member.kill", fits: atRequest, act: wire.HoldRequest, play: killMember, alone: true,
 		about: "the member that serves the client is killed, and started again"},
 	{name: "cancel", fits: atRequest | atNotification | atWait, act: wire.HoldRequest, told: wire.HoldReply, play: cancelCall, under: []string{callAcquire, callTake},
@@ -167,11 +167,11 @@ func untilPassed(ctx context.Context, x *strike) error {
 	gone := func() bool { return x.c.wire.Session().Server != server }
 	err := poll(ctx, limit, func(context.Context) (bool, error) { return x.p.moves(x.c.n) > x.moves || gone(), nil })
 	if err == nil && x.p.moves(x.c.n) == x.moves { // earlier than its session timeout requires
-		return fmt.Errorf("%w: the client's library hung up %v after that, before another client was granted or let go", errInapplicable, time.Since(start).Round(time.Millisecond))
+		return fmt.Errorf("%w: the client's library disconnected %v later, before another client was granted or released", errInapplicable, time.Since(start).Round(time.Millisecond))
 	}
 	switch {
 	case errors.Is(err, errPollLimit) && x.passable:
-		return errors.New("nobody was granted or let go in time")
+		return errors.New("no client was granted or released in time")
 	case errors.Is(err, errPollLimit):
 		return nil // no client could: the fault was the delay
 	case err == nil:
@@ -191,7 +191,7 @@ func untilPassed(ctx context.Context, x *strike) error {
 func cancelCall(ctx context.Context, x *strike) error {
 	a := x.p.last(x.c.n)
 	if a == nil || a.ended() {
-		return errors.New("no call was under way that could be given up")
+		return errors.New("no operation was pending that could be canceled")
 	}
 	a.giveUp()
 	a.returned(ctx, blinkFor)
@@ -213,7 +213,7 @@ func (x *strike) tryFor() time.Duration {
 func runOut(ctx context.Context, x *strike) error {
 	a := x.p.last(x.c.n)
 	if a == nil || a.ended() && !errors.Is(a.err, recipes.ErrNotAcquired) {
-		return errors.New("no timed try was under way")
+		return errors.New("no timed try was pending")
 	}
 	limit := x.tryFor()
 	if x.at.kind() != atWait {

@@ -232,7 +232,7 @@ func (t *trial) playable(ctx context.Context, err error) error {
 	if not {
 		return nil
 	}
-	t.runner.logf("trial %s could not be played: %v", t.name, err)
+	t.runner.logf("trial %s could not be run: %v", t.name, err)
 	return nil
 }
 

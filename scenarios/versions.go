@@ -110,7 +110,7 @@ func (s *Scenario) validateVersions(bad problemFunc) {
 	case len(all) > 1 && (len(s.Specimens) > 0 || s.audit() != nil):
 		bad(field, "an audit or a zoo is of one version of ZooKeeper: run it once for each")
 	case len(all) > 1 && s.Params[versionKey] != "":
-		bad("params."+versionKey, "is how the trials of several versions are told apart: choose another name")
+		bad("params."+versionKey, "distinguishes the trials of several versions: choose another name")
 	case s.Base != "" && s.upgrades():
 		bad("base", "an upgrade is everybody's on the ensemble, and trials that are compared take turns there: leave base out")
 	}
@@ -166,7 +166,7 @@ func (s *Scenario) checkUpgrades(all []ensembles.Version) error {
 			}
 			to := chaos.UpgradesTo(f.Params["to"], names)
 			if !slices.Contains(names, to) {
-				return fmt.Errorf("phases.%d.faults.%d: to: %q is none of the versions %s%s", i, j, to, strings.Join(names, ", "), units.Nearest(to, append(names, "old", "new")))
+				return fmt.Errorf("phases.%d.faults.%d: to: %q is not one of the versions %s%s", i, j, to, strings.Join(names, ", "), units.Nearest(to, append(names, "old", "new")))
 			}
 			used = append(used, to)
 		}

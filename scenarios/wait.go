@@ -120,7 +120,7 @@ func (st *stage) inLine(ctx context.Context, n int, limit time.Duration) error {
 		return time.Since(moved) >= lineless, nil
 	})
 	if err != nil {
-		return fmt.Errorf("wait until %d clients stand in line: %w", n, errors.Join(err, last))
+		return fmt.Errorf("wait until %d clients are in line: %w", n, errors.Join(err, last))
 	}
 	return nil
 }
@@ -144,7 +144,7 @@ func (st *stage) standing(ctx context.Context, path string, n int, limit time.Du
 		return last == nil && fewest == n && most == n, nil
 	})
 	if err != nil {
-		return fmt.Errorf("who flaps is chosen by the numbers of the nodes in line, and the members do not all have %d nodes with a number at %s: %w", n, path, errors.Join(err, last))
+		return fmt.Errorf("the waiter to flap is chosen by the numbers of the queue nodes, but the members do not all have %d numbered nodes at %s: %w", n, path, errors.Join(err, last))
 	}
 	return nil
 }

@@ -83,7 +83,7 @@ func (s *Scenario) validateZoo(bad problemFunc) {
 		at := bad.in(fmt.Sprintf("specimens.%d", i))
 		s.validateSpecimen(x, at)
 		if slices.ContainsFunc(s.Specimens[:i], func(y Specimen) bool { return y.Subject == x.Subject && y.Provocation == x.Provocation }) {
-			at("provocation", "%s meets %s twice: name it once, with all that catches it", x.Subject, x.Provocation)
+			at("provocation", "%s meets %s twice: name it once, with all guarantees that detect it", x.Subject, x.Provocation)
 		}
 	}
 	for _, name := range s.Subjects {
@@ -97,7 +97,7 @@ func (s *Scenario) validateZoo(bad problemFunc) {
 			bad(at+".kind", "a zoo has one phase, an %s", episodeKind)
 		}
 		if len(p.Cells) > 0 || p.Depth > 0 {
-			bad(at, "the specimens say what is played in a zoo: leave out cells, depth and duration")
+			bad(at, "a zoo runs its specimens: remove cells, depth and duration")
 		}
 	}
 }
@@ -115,16 +115,16 @@ func (s *Scenario) validateSpecimen(x Specimen, bad problemFunc) {
 		c, err := s.auditCell(subject, x.Provocation)
 		switch {
 		case err != nil:
-			bad("provocation", "%v; %q are all that fit", err, every)
+			bad("provocation", "%v; applicable: %q", err, every)
 		case c.alone():
-			bad("provocation", "%s hits a member, which others use at the same time: audit plays that", x.Provocation)
+			bad("provocation", "%s affects a member, which other trials use at the same time: audit runs it", x.Provocation)
 		}
 		return
 	}
 	all := s.everyProvocation(subject)
 	for _, name := range x.Except {
 		if !slices.Contains(all, name) {
-			bad("except", "%q is no provocation that could be left out%s", name, units.Nearest(name, all))
+			bad("except", "%q is not an episode script that could be left out%s", name, units.Nearest(name, all))
 		}
 	}
 }

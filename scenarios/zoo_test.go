@@ -84,13 +84,13 @@ func TestZoo_refusesWhatCannotBePlayed(t *testing.T) {
 		{"a role of queues", phase, "{subject: lock/parent, provocation: 'first delete #1/reply.drop'}", "it has no first, but holder, next, third"},
 		{"a backlog of a lock", phase, "{subject: lock/parent, provocation: all/backlog}", "does not go with lock/parent"},
 		{"who cannot be called off", phase, "{subject: lock/go-zookeeper, provocation: 'next create #1/cancel'}", "cannot be called off"},
-		{"a member that others use", phase, "{subject: lock/parent, provocation: 'next create #1/member.kill'}", "hits a member"},
+		{"a member that others use", phase, "{subject: lock/parent, provocation: 'next create #1/member.kill'}", "affects a member, which other trials use at the same time: audit runs it"},
 		{"except without every", phase, "{subject: lock/parent, provocation: all/crowd, except: [all/line]}", "goes with provocation: every"},
 		{"except what is not there", phase, "{subject: lock/parent, provocation: every, except: [all/backlog]}", "could be left out"},
 		{"the same twice", phase, "{subject: lock/parent, provocation: all/crowd}\n  - {subject: lock/parent, provocation: all/crowd}", "lock/parent meets all/crowd twice"},
 		{"another kind of phase", "{name: p, kind: drain, rounds: 1, hold: 0s}", "{subject: lock/parent, provocation: every}", "a zoo has one phase, an episode"},
 		{"an episode beside another phase", phase + "\n  - {name: q, kind: episode, hold: 0s}", "{subject: lock/parent, provocation: every}", "a trial of its own"},
-		{"cells beside specimens", "{name: p, kind: episode, cells: [all/calm], hold: 0s}", "{subject: lock/parent, provocation: every}", "leave out cells"},
+		{"cells beside specimens", "{name: p, kind: episode, cells: [all/calm], hold: 0s}", "{subject: lock/parent, provocation: every}", "a zoo runs its specimens: remove cells, depth and duration"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Load("x", []byte("name: x\nsession_timeout: 4s\nphases:\n  - "+c.phases+"\nspecimens:\n  - "+c.specimen+"\n"))

@@ -24,11 +24,11 @@ func agentCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "agent --join FILE",
 		Short: "Carry clients of a run on another machine, for the zkbench that coordinates it",
-		Long: `Carry clients of a run on another machine, for the zkbench that coordinates it.
+		Long: `Run clients on this machine for a zkbench on another one.
 
-zkbench run --agents writes the join file, or hands it over itself (zkbench help agents). The
-agent ends when the run is over, when its link to the coordinator is lost, and by Ctrl-C; all
-that it has started ends with it.`,
+zkbench run --agents writes the join file, or copies it to the agent itself (zkbench help agents).
+The agent ends when the run is over, when it loses its link to the coordinator, or on Ctrl-C, and
+ends everything that it started.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if join == "" {
@@ -54,8 +54,8 @@ that it has started ends with it.`,
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&join, "join", "", "the join file: where the coordinator is, and what lets us in")
-	fl.StringVar(&name, "name", "", "what to call this agent (default the machine's name)")
+	fl.StringVar(&join, "join", "", "join file: the coordinator's address and the agent's credentials")
+	fl.StringVar(&name, "name", "", "name of this agent (default: the machine's name)")
 	fl.IntVar(&index, "index", -1, "its place among the agents, from 0 (default as they come)")
 	fl.BoolVar(&attached, "attached", false, "end when stdin does")
 	return cmd

@@ -57,7 +57,7 @@ func agentsKubernetesCmd() *cobra.Command {
 	fl.IntVar(&replicas, "replicas", 0, "number of agents")
 	joinFlag(cmd, &join)
 	fl.BoolVar(&print, "print", false, "print the manifests, and do nothing")
-	fl.StringVar(&logs, "logs", "", "folder for what the pods print")
+	fl.StringVar(&logs, "logs", "", "folder for the pods' output")
 	for _, o := range agents.KubernetesOptions() {
 		values[o.Name] = fl.String(o.Name, o.Default, o.About)
 	}
@@ -78,7 +78,7 @@ func agentsSSHCmd() *cobra.Command {
 		},
 	}
 	joinFlag(cmd, &join)
-	cmd.Flags().StringVar(&logs, "logs", "", "folder for what the agents print")
+	cmd.Flags().StringVar(&logs, "logs", "", "folder for the agents' output")
 	return cmd
 }
 

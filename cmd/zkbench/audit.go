@@ -27,7 +27,7 @@ func auditCmd() *cobra.Command {
 				return err
 			}
 			if len(args) == 0 {
-				return usageError("audit what? name a subject, like zkbench audit lock/predecessor (zkbench list subjects has them)")
+				return usageError("no subject given; name one, for example: zkbench audit lock/predecessor (zkbench list subjects)")
 			}
 			set, err := a.overrides(args)
 			if err != nil {
@@ -49,10 +49,10 @@ func auditCmd() *cobra.Command {
 var ofRun = []struct{ flag, instead string }{
 	{"subject", "name subjects as arguments: zkbench audit lock/predecessor"},
 	{"clients", "an episode has 3 clients: leave it out"},
-	{"trials", "an audit plays every cell once: run it again with another --seed"},
-	{"ab", "name both subjects as arguments, to see their matrices beside each other: zkbench audit lock/a lock/b"},
+	{"trials", "an audit runs every cell once; run it again with another --seed"},
+	{"ab", "pass both subjects as arguments to see their matrices side by side: zkbench audit lock/a lock/b"},
 	{"replay", "play an audit again with zkbench rerun DIR"},
-	{"duration", "how long --depth 2 draws pairs is --budget"},
+	{"duration", "the time for pairs of faults at --depth 2 is --budget"},
 }
 
 // refuseOfRun rejects flags of run that do not apply to an audit.
@@ -78,8 +78,8 @@ const pairBudget = time.Minute
 func (a *auditFlags) register(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringArrayVar(&a.cells, "cell", nil, "play only this cell, like 'next exists #1/reply.drop' (repeatable)")
-	fl.IntVar(&a.depth, "depth", 1, "how many faults strike in one episode; 2 draws pairs at random from the seed")
-	fl.DurationVar(&a.budget, "budget", 0, "how long --depth 2 draws pairs (default 1m)")
+	fl.IntVar(&a.depth, "depth", 1, "number of faults in one episode; 2 draws pairs at random from the seed")
+	fl.DurationVar(&a.budget, "budget", 0, "time for pairs of faults at --depth 2 (default 1m)")
 }
 
 func (a *auditFlags) overrides(subjects []string) (set []string, err error) {
@@ -97,9 +97,9 @@ func (a *auditFlags) overrides(subjects []string) (set []string, err error) {
 	case a.depth < 1 || a.depth > 2:
 		return nil, usageError("--depth %d: must be 1 or 2", a.depth)
 	case a.depth == 1 && a.budget != 0:
-		return nil, usageError("--budget goes with --depth 2: every single fault is played in any case")
+		return nil, usageError("--budget requires --depth 2; every single fault is run in any case")
 	case a.depth == 2 && len(a.cells) > 0:
-		return nil, usageError("--cell names what is played: leave --depth out")
+		return nil, usageError("--cell selects the cells; remove --depth")
 	case a.depth == 2:
 		if a.budget == 0 {
 			a.budget = pairBudget

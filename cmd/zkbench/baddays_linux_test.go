@@ -115,7 +115,7 @@ func TestRun_endsWhoHasLeftADriver(t *testing.T) {
 	}
 	code := r.end()
 	said := strings.Join(r.said, "\n")
-	if code != "0" || strings.Count(said, "which nobody else would end") != 1 {
+	if code != "0" || strings.Count(said, "which no other process would end") != 1 {
 		t.Errorf("exit code %s, and it does not say whom it has killed:\n%s", code, said)
 	}
 	for p, by := range state.Marked(host.Mark) {

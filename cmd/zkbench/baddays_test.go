@@ -146,7 +146,7 @@ func TestRun_interruptedInAPartition(t *testing.T) {
 	if result.Run.Ended != "interrupted" || len(result.Trials) != 1 || len(result.Trials[0].Faults) != 1 {
 		t.Errorf("result.json should tell of an interrupted run with one trial and one fault: %+v", result)
 	}
-	played := slices.IndexFunc(result.Trials[0].Verdicts, func(v report.Verdict) bool { return v.Guarantee == "played" && v.Result == report.Unknown })
+	played := slices.IndexFunc(result.Trials[0].Verdicts, func(v report.Verdict) bool { return v.Guarantee == "completed" && v.Result == report.Unknown })
 	if played < 0 {
 		t.Errorf("a trial that was interrupted was played to its end: %+v", result.Trials[0].Verdicts)
 	}

@@ -22,11 +22,11 @@ func baselineCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "baseline",
 		Short: "Keep results, in a folder or on a git branch, and compare a new run with the last like it",
-		Long: `Keep results of runs, in a folder or on a branch of the git repository here, and compare a
-new run with the last one that is like it: the same scenario, subjects, kind of ensemble,
-members and tick, and on the same kind of machine, unless every subject ran beside a base.
+		Long: `Store results of runs in a folder or on a branch of this git repository, and compare a new run
+with the last stored run of the same scenario, subjects, kind of ensemble, members, tick and
+kind of machine. The machine may differ if every subject ran interleaved with a base.
 
-A branch is never checked out, and nothing is fetched or pushed: git does that.
+The branch is never checked out. zkbench does not fetch or push; use git:
 
   git fetch origin zkbench-baselines || true
   zkbench baseline compare zkbench-out/ci --branch zkbench-baselines
@@ -85,7 +85,7 @@ func baselineSaveCmd(f *baselineFlags) *cobra.Command {
 func baselineListCmd(f *baselineFlags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list [SCENARIO]",
-		Short: "List what is kept, by the time of the runs",
+		Short: "List stored results, oldest run first",
 		Args:  atMostOneScenario,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			all, err := f.all(cmd, args)
@@ -134,8 +134,8 @@ func baselineCompareCmd(f *baselineFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compare DIR",
 		Short: "Say whether a run is worse than the last baseline that is like it",
-		Long: `Say whether a run is worse than the last baseline that is like it. Exit code 0: not worse;
-1: worse; 3: it cannot be judged, or no baseline can be compared with it, and why.`,
+		Long: `Report whether a run regressed against the last comparable baseline. Exit code 0: no regression;
+1: regression; 3: inconclusive, or no baseline is comparable (the reason is printed).`,
 		ValidArgsFunction: completeFolders,
 		Args:              oneFolder,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -196,7 +196,7 @@ func baselineTrendCmd(f *baselineFlags) *cobra.Command {
 			return c.showTrend(cmd, runs, o)
 		},
 	}
-	cmd.Flags().StringSliceVar(&c.metrics, "metrics", nil, "what is drawn, like handoff.latency.p99 (default what a comparison shows)")
+	cmd.Flags().StringSliceVar(&c.metrics, "metrics", nil, "metrics to draw, for example handoff.latency.p99 (default: those that compare shows)")
 	cmd.Flags().StringVar(&c.out, "out", "", "folder for the page and the plots (default zkbench-out/trend-TIME)")
 	return cmd
 }

@@ -36,12 +36,12 @@ func compareCmd() *cobra.Command {
 		Use:               "compare OLD NEW",
 		ValidArgsFunction: completeFolders,
 		Short:             "Say whether NEW is worse than OLD (run folders or result.json files; needs no ensemble)",
-		Long: `Say whether the run NEW is worse than the run OLD.
+		Long: `Report whether the run NEW regressed against the run OLD.
 
-Notifications and requests a hand-off are held to each other exactly. Latencies and
-throughput are compared by one value a trial: run both with --trials 10 or more.
-Exit code 0: not worse; 1: worse; 2: the call was wrong, or the runs are unlike;
-3: it cannot be judged, for instance because there are too few trials.`,
+Notifications and requests per hand-off must be equal. Latencies and throughput are compared
+with one value per trial: run both with --trials 10 or more.
+Exit code 0: no regression; 1: regression; 2: wrong arguments, or the runs are not comparable;
+3: inconclusive, for example because there are too few trials.`,
 		Example: `  zkbench compare main/ branch/
   zkbench compare main/result.json branch/result.json --max-regression 10%
   zkbench compare main/ branch/ --metrics failover.latency.p50
@@ -55,7 +55,7 @@ Exit code 0: not worse; 1: worse; 2: the call was wrong, or the runs are unlike;
 	}
 	f.registerJudging(cmd)
 	fl := cmd.Flags()
-	fl.BoolVar(&f.trend, "trend", false, "draw a history of all the runs named, by start time, instead of comparing two; --metrics says what is drawn")
+	fl.BoolVar(&f.trend, "trend", false, "draw all named runs over time instead of comparing two; --metrics selects the metrics")
 	fl.BoolVar(&f.force, "force", false, "compare runs although they are unlike")
 	return cmd
 }
@@ -64,7 +64,7 @@ Exit code 0: not worse; 1: worse; 2: the call was wrong, or the runs are unlike;
 func (f *compareFlags) registerJudging(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVar(&f.regression, "max-regression", "5%", "how much slower is let pass")
-	fl.StringSliceVar(&f.metrics, "metrics", nil, "what decides beside counts and guarantees, like handoff.latency.p99 (default handoff.latency.p50,queue.latency.p50,throughput)")
+	fl.StringSliceVar(&f.metrics, "metrics", nil, "metrics that decide, in addition to counts and guarantees, for example handoff.latency.p99 (default handoff.latency.p50,queue.latency.p50,throughput)")
 	fl.BoolVar(&f.json, "json", false, "print the comparison as JSON on stdout instead of a table")
 	fl.StringVar(&f.out, "out", "", "folder for the page, its plots and compare.md (default zkbench-out/compare-TIME)")
 }
@@ -116,7 +116,7 @@ func answer(result string) error {
 	case report.Fail:
 		return coded{errors.New("the new run is worse"), exitBroken}
 	}
-	return coded{errors.New("the runs do not say whether the new one is worse, and unknown is not a pass"), exitUnknown}
+	return coded{errors.New("result: inconclusive; cannot tell whether the new run regressed, which is not a pass"), exitUnknown}
 }
 
 // inputs checks the limits in the flags and reads the runs.
@@ -151,7 +151,7 @@ func (f *compareFlags) drawTrend(cmd *cobra.Command, args []string) error {
 	}
 	for _, name := range []string{"json", "max-regression", "force"} {
 		if cmd.Flags().Changed(name) {
-			return usageError("--%s goes with a comparison of two runs; --trend draws a history and judges nothing", name)
+			return usageError("--%s requires a comparison of two runs; --trend only draws a history", name)
 		}
 	}
 	runs, o, err := f.inputs(args)

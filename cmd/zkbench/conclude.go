@@ -79,5 +79,5 @@ func verdictError(result string) error {
 	case report.Fail:
 		return coded{errors.New("a guarantee was broken or a threshold failed"), exitBroken}
 	}
-	return coded{errors.New("not everything could be judged, and unknown is not a pass"), exitUnknown}
+	return coded{errors.New("result: inconclusive; some guarantees or thresholds are unknown, which is not a pass"), exitUnknown}
 }

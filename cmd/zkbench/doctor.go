@@ -23,7 +23,7 @@ import (
 func doctorCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
-		Short: "Say what this machine can do, which faults will be skipped and why, what to install",
+		Short: "Show what this machine supports and what is missing",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			d := examine(cmd.Context())
@@ -32,9 +32,9 @@ func doctorCmd() *cobra.Command {
 			case cmd.Context().Err() != nil:
 				return nil
 			case !d.runs():
-				return errors.New("no ensemble can be started here; one that is up elsewhere can be used with --servers")
+				return errors.New("no ensemble can be started here; an existing one can be used with --servers")
 			case d.uncured():
-				return errors.New("nothing can be run until what is marked no is cured")
+				return errors.New("nothing can be run until the items marked no are fixed")
 			}
 			return nil
 		},
@@ -79,7 +79,7 @@ func examine(ctx context.Context) diagnosis {
 	if d.runs() {
 		either = findingWeak // the other kind works
 	}
-	d.works("Docker", d.able.Docker, "an image can be had: members in containers", either)
+	d.works("Docker", d.able.Docker, "an image is available: members in containers", either)
 	d.works("Java and ZooKeeper", d.able.Java, "members as local JVMs", either)
 	d.findings = append(d.findings, rights(d.able))
 	d.works("network namespaces", d.able.Namespaces, "local JVMs get one each", findingWeak)
@@ -126,7 +126,7 @@ func (d diagnosis) print(w io.Writer) {
 	fmt.Fprintln(w)
 	whys, names := d.skipped()
 	if len(whys) == 0 {
-		fmt.Fprintf(w, "all %d faults can be had\n", len(chaos.Catalogue()))
+		fmt.Fprintf(w, "all %d faults are available\n", len(chaos.Catalogue()))
 	}
 	for _, why := range whys {
 		fmt.Fprintf(w, "skipped: %s: %s\n", strings.Join(names[why], ", "), why)
@@ -154,9 +154,9 @@ func rights(a chaos.Abilities) finding {
 	case a.Rootless:
 		return finding{what: "rights", result: findingOK, seen: user + ", and zkbench starts itself again in namespaces of this user's own"}
 	case errors.As(a.Namespaces, &refused):
-		return finding{"rights", findingWeak, user + ", who may make no namespaces: " + refused.Why, refused.Cure + ", or run as root, or use containers, to cut members' networks"}
+		return finding{"rights", findingWeak, user + ", which may not create namespaces: " + refused.Why, refused.Cure + ", or run as root, or use containers, to cut members' networks"}
 	case a.Namespaces != nil:
-		return finding{"rights", findingWeak, user + ", who may make no network namespaces", "run as root, or use containers, to cut members' networks"}
+		return finding{"rights", findingWeak, user + ", which may not create network namespaces", "run as root, or use containers, to cut members' networks"}
 	}
 	return finding{what: "rights", result: findingOK, seen: user}
 }

@@ -69,7 +69,7 @@ func sweepDrivers() (removed []string, err error) {
 			err = errors.Join(err, killErr)
 			continue
 		}
-		removed = append(removed, fmt.Sprintf("driver process %d, which nobody else would end", p.PID))
+		removed = append(removed, fmt.Sprintf("driver process %d, which no other process would end", p.PID))
 	}
 	for _, p := range state.Descendants() { // a daemon of a driver that has cleared its environment
 		if keepsRunning(p) {

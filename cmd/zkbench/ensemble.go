@@ -22,7 +22,7 @@ import (
 func ensembleCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ensemble",
-		Short: "Keep an ensemble up between runs, or tear down what a crash left behind",
+		Short: "Start, stop or inspect a persistent ensemble",
 		Args:  noArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -43,7 +43,7 @@ func ensembleUpCmd() *cobra.Command {
 	}
 	cmd.Flags().StringVar((*string)(&o.Kind), "ensemble", "auto", "where it runs: auto, container or process")
 	cmd.Flags().IntVar(&o.Members, "members", 3, "number of members that vote")
-	cmd.Flags().IntVar(&o.Observers, "observers", 0, "number of members beside them that only serve clients")
+	cmd.Flags().IntVar(&o.Observers, "observers", 0, "number of additional members that only serve clients (observers)")
 	cmd.Flags().StringVar(&o.Image, "image", "", "container image (default zookeeper:3.9, else one built here)")
 	cmd.Flags().DurationVar(&o.Tick, "tick", defaultTick, "ZooKeeper's tickTime; session timeouts are clamped to 2 to 20 ticks")
 	return cmd
@@ -99,7 +99,7 @@ func serves(ctx context.Context, r state.Record) bool {
 func ensembleStatusCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "status",
-		Short: "Show the ensembles on this machine: members, who leads, versions",
+		Short: "Show the ensembles on this machine: members, leader, versions",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			records, err := auto.List(cmd.Context())
@@ -181,7 +181,7 @@ func whose(r state.Record) string {
 func ensembleDownCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "down",
-		Short: "Remove the kept ensemble and whatever crashed runs left behind",
+		Short: "Remove the persistent ensemble and everything that crashed runs left behind",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return ensembleDown(cmd.Context(), cmd.OutOrStdout())

@@ -20,7 +20,7 @@ func isFile(kind string) bool {
 // theirs returns the options for the ensemble in the file of --ensemble.
 func (f *runFlags) theirs(o ensembles.Options) (ensembles.Options, error) {
 	if len(o.Servers) > 0 || len(o.Secure) > 0 {
-		return o, usageError("--ensemble %s says what the servers are and what they ask for: leave --servers and --secure out", f.kind)
+		return o, usageError("--ensemble %s describes the servers and their security; remove --servers and --secure", f.kind)
 	}
 	theirs, err := external.Load(f.kind)
 	if err != nil {
@@ -40,11 +40,11 @@ func (f *runFlags) theirs(o ensembles.Options) (ensembles.Options, error) {
 func checkSecurity(o ensembles.Options, watches bool) error {
 	switch {
 	case watches && o.Kind != ensembles.External:
-		return usageError("--wchp is for external ensembles: members of our own are asked for watches anyway")
+		return usageError("--wchp is for external ensembles; zkbench always queries the watches of its own members")
 	case o.Chroot != "" && o.Kind != ensembles.External:
-		return usageError("--chroot is for external ensembles: the whole tree of our own is ours")
+		return usageError("--chroot is for external ensembles; zkbench uses the whole tree of its own ensembles")
 	case len(o.Secure) > 0 && o.Kind == ensembles.External:
-		return usageError("--secure is for --ensemble container or process; what an external one asks of clients stands in its file: --ensemble FILE.yaml (zkbench help ensembles)")
+		return usageError("--secure requires --ensemble container or process; the security of an external ensemble is described in its file: --ensemble FILE.yaml (zkbench help ensembles)")
 	}
 	for _, word := range o.Secure {
 		if !slices.Contains(ensembles.Secures, word) {

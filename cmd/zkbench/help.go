@@ -12,13 +12,13 @@ var helpTexts embed.FS
 
 // topics are the help topics that are not commands.
 var topics = []struct{ name, short string }{
-	{"metrics", "What each metric means and how it is measured"},
-	{"recipes", "What is tested, and how to add a recipe of your own"},
+	{"metrics", "Metrics: definitions and methods"},
+	{"recipes", "Recipes and subjects, and how to add a recipe"},
 	{"drivers", "How to test a recipe of your own in any language: the subject protocol, and templates"},
-	{"faults", "What can go wrong, and how to add a fault"},
-	{"ensembles", "What it runs on: TLS, passwords, and somebody else's ensemble with commands for its members"},
+	{"faults", "Faults: what they do, and how to add one"},
+	{"ensembles", "Ensembles: TLS, authentication, and external ensembles with commands for their members"},
 	{"scenarios", "How to write a scenario"},
-	{"violations", "How to read a violation, and what zkbench is not"},
+	{"violations", "How to read a violation, and the limits of zkbench"},
 }
 
 func helpTopics() []*cobra.Command {

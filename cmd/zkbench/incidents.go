@@ -54,15 +54,15 @@ func incidentError(w io.Writer, s *scenarios.Scenario, result string) error {
 	i, broken := s.Incident, strings.Join(s.Caught(), ", ")
 	switch {
 	case result == report.Unknown:
-		return coded{fmt.Errorf("whether %s shows could not be judged", s.Name), exitUnknown}
+		return coded{fmt.Errorf("%s: unknown whether it reproduced", s.Name), exitUnknown}
 	case result == report.Pass && broken != "":
-		_, err := fmt.Fprintf(w, "%s shows: %s broken, as told in %s\n", s.Name, broken, i.Thread)
+		_, err := fmt.Fprintf(w, "%s reproduced: %s broken, as described in %s\n", s.Name, broken, i.Thread)
 		return err
 	case result == report.Pass:
 		_, err := fmt.Fprintf(w, "%s does not show, as expected: %s\n", s.Name, i.Tried)
 		return err
 	case broken != "":
-		return coded{fmt.Errorf("%s does NOT show: %s was judged, and not broken; it was with %s", s.Name, broken, i.Version), exitBroken}
+		return coded{fmt.Errorf("%s did NOT reproduce: %s passed; it failed with %s", s.Name, broken, i.Version), exitBroken}
 	}
 	return coded{fmt.Errorf("%s shows after all: a guarantee was broken that was not with %s", s.Name, i.Version), exitBroken}
 }

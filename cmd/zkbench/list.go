@@ -23,11 +23,11 @@ import (
 func listCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:               "list [scenarios [NAME] | incidents [NAME] | subjects | faults | guarantees | metrics | schema]",
-		Short:             "List what there is: scenarios, incidents, subjects, faults, guarantees, metrics; or print one scenario, or the JSON schema of scenarios",
+		Short:             "List scenarios, incidents, subjects, faults, guarantees or metrics; or print one scenario, or the JSON schema of scenarios",
 		ValidArgsFunction: completeListings,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 2 {
-				return usageError("%s takes what is to be listed and one name at most, not %s", cmd.CommandPath(), units.Plural(len(args), "argument"))
+				return usageError("%s takes a kind and at most one name, got %s", cmd.CommandPath(), units.Plural(len(args), "argument"))
 			}
 			return nil
 		},

@@ -174,12 +174,12 @@ func interruptible(stderr io.Writer) (ctx context.Context, interrupt, stop func(
 		if _, ok := <-signals; !ok {
 			return
 		}
-		fmt.Fprintln(stderr, "\nzkbench: interrupted: healing, tearing down and writing what was measured (interrupt again to leave at once)")
+		fmt.Fprintln(stderr, "\nzkbench: interrupted: healing faults, stopping the ensemble and writing results (interrupt again to exit at once)")
 		cancel(errors.New("interrupted"))
 		first := time.Now()
 		for s := range signals {
 			if asked := s == os.Interrupt || s == syscall.SIGTERM; asked && time.Since(first) > sameSignal {
-				fmt.Fprintln(stderr, "zkbench: left at once; `zkbench ensemble down` sweeps what stayed behind")
+				fmt.Fprintln(stderr, "zkbench: exited at once; `zkbench ensemble down` removes leftovers")
 				os.Exit(exitInterrupted)
 			}
 		}

@@ -53,7 +53,7 @@ func (h *latest) counts() counts {
 
 func (l *live) register(fl *pflag.FlagSet) {
 	fl.StringVar(&l.metrics, "metrics", "", "serve metrics for Prometheus while running, at host:port; :9090 means 127.0.0.1:9090")
-	fl.StringVar(&l.pprof, "pprof", "", "serve profiles of zkbench itself while running, at host:port; may be that of --metrics")
+	fl.StringVar(&l.pprof, "pprof", "", "serve zkbench's own profiles during the run, at host:port; may be the same as --metrics")
 }
 
 func (l *live) status(scenario string, s scenarios.Status) {

@@ -24,7 +24,7 @@ var (
 	requestDesc = desc("requests_total", "Requests of the trial's clients, counted on the wire.", ofTrial...)
 	bytesDesc   = desc("bytes_total", "Bytes to and from the trial's clients.", append(ofTrial, "direction")...)
 	flightDesc  = desc("requests_in_flight", "Requests of the trial's clients without a reply yet.", ofTrial...)
-	faultDesc   = desc("fault_in_force", "1 while a fault is in force in the trial.", append(ofTrial, "fault")...)
+	faultDesc   = desc("fault_in_force", "1 while a fault is active in the trial.", append(ofTrial, "fault")...)
 	phaseDesc   = desc("phase", "1 for the phase that the trial is in; of no trial while members warm up.", append(ofTrial, "phase")...)
 	backlogDesc = desc("recorder_backlog", "Records of the trial that wait to be written.", ofTrial...)
 	lostDesc    = desc("recorder_dropped_total", "Records that were dropped in the trial; must be 0.", ofTrial...)

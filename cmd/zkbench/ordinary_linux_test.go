@@ -86,8 +86,8 @@ func TestEnsemble_ofAnOrdinaryUser(t *testing.T) {
 		t.Errorf("of a driver that printed nothing %v is left", left)
 	}
 	out, _ = zkbench(exitBroken, "subject", "check", "--", "sh", "-c", "echo out of cheese >&2")
-	matches("check", out, `it printed last "out of cheese"; all that it printed is in `+dir+`/zkbench-driver-\d+/stderr`)
-	matches("check", out, `\nwhat the driver printed is kept for you: `+dir+`/zkbench-driver-\d+/stderr\n`)
+	matches("check", out, `it printed last "out of cheese"; its complete output is in `+dir+`/zkbench-driver-\d+/stderr`)
+	matches("check", out, `\nthe driver's output is in `+dir+`/zkbench-driver-\d+/stderr\n`)
 	if left, _ := filepath.Glob(filepath.Join(dir, "zkbench-driver-*", "*")); len(left) != 1 {
 		t.Errorf("one file is kept, and there are %v", left)
 	}

@@ -110,9 +110,9 @@ func TestFolderOfAnotherVersion(t *testing.T) {
 		refusedBecause string
 	}{
 		{"this version's", func(*testing.T, string) {}, 0, 0, compared, ""},
-		{"an older result", inResult(`"zkbench.result/v2"`, `"zkbench.result/v1"`), exitUsage, exitUsage, exitUsage, older},
+		{"an older result", inResult(`"zkbench.result/v3"`, `"zkbench.result/v1"`), exitUsage, exitUsage, exitUsage, older},
 		{"no result, as a crash leaves it", func(t *testing.T, dir string) { remove(t, filepath.Join(dir, report.ResultFile)) }, 0, exitUnknown, exitUsage, ""},
-		{"a newer result", inResult(`"zkbench.result/v2"`, `"zkbench.result/v3"`), exitUsage, exitUsage, exitUsage, newer},
+		{"a newer result", inResult(`"zkbench.result/v3"`, `"zkbench.result/v4"`), exitUsage, exitUsage, exitUsage, newer},
 		{"a newer history", inHistory(`"zkbench.history/v3"`, `"zkbench.history/v4"`), exitUsage, exitUsage, compared, newer},
 	} {
 		t.Run(c.name, func(t *testing.T) {

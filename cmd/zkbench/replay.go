@@ -20,7 +20,7 @@ func (f *runFlags) replayed(cmd *cobra.Command, args []string) ([]string, error)
 		return nil, usageError("--replay names the scenario: leave %s out", args[0])
 	}
 	if cmd.Flags().Changed("seed") {
-		return nil, usageError("--replay plays the plan that is in the folder: --seed would change nothing")
+		return nil, usageError("--replay uses the recorded plan; --seed would have no effect")
 	}
 	if f.out != "" && same(f.out, f.replay) {
 		return nil, usageError("--out %s is the folder that is to be replayed: name another", f.out)

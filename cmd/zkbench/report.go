@@ -77,7 +77,7 @@ func checkCmd() *cobra.Command {
 			return errors.Join(shown(cmd.OutOrStdout(), v), verdictError(v.Result))
 		},
 	}
-	cmd.Flags().StringVar(&trial, "trial", "", "only this trial; of one that is broken on purpose, explain how it was caught")
+	cmd.Flags().StringVar(&trial, "trial", "", "render only this trial; if it fails on purpose (a zoo specimen), explain how it was detected")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print it as result.json")
 	return cmd
 }

@@ -24,22 +24,21 @@ func rerunCmd() *cobra.Command {
 	var into string
 	cmd := &cobra.Command{
 		Use:   "rerun DIR|ZIP",
-		Short: "Judge, draw and play again a run that was made elsewhere, or only what failed in it",
-		Long: `Judge, draw and play again a run that was made elsewhere: a run folder, or the zip file that
-a CI system made of one.
+		Short: "Re-run a recorded run, or only its failed parts",
+		Long: `Re-run a recorded run: a run folder, or the zip file that a CI system made of one.
 
-First the run is judged by this version, and its page is drawn. Then its scenario is played
-again, on an ensemble like the one it was made on (--ensemble for another kind), with the
-same seed and the same faults at the same times. At the end stands what came out otherwise.
+The recorded run is first evaluated by this version of zkbench, and its page is rendered. Then its
+scenario runs again on the same kind of ensemble (--ensemble selects another), with the same seed
+and the same faults at the same times. At the end the differences are printed.
 
-With --failed only the trials that failed are played, of an audit the cells. Where a subject
-is compared with a base, all trials of the two are.
+With --failed only the failed trials run, or the failed cells of an audit. If a subject is compared
+with a base, all trials of both run.
 
-Exit code: that of the new run. Where nothing failed, and only that was asked for, nothing is
-played, and it is that of the old one.
+Exit code: that of the new run. If --failed is given and nothing failed, nothing runs, and the exit
+code is that of the recorded run.
 
-Programs that the run's scenario names (drivers) are started only with --allow-exec: without it the
-call fails, and lists them.`,
+Programs named in the run's scenario (drivers) are started only with --allow-exec; without it the
+command fails and lists them.`,
 		Example: `  zkbench rerun zkbench.zip
   zkbench rerun zkbench.zip --failed --ensemble process
   zkbench rerun zkbench-out/ci --out zkbench-out/ci-again`,
@@ -113,7 +112,7 @@ func (f *runFlags) rerun(cmd *cobra.Command, dir string, failed bool) error {
 		return err
 	}
 	if was, is := said.Outcome(), old.Outcome(); said.Schema != "" && was != is {
-		fmt.Fprintf(cmd.ErrOrStderr(), "judged by this version: %s; by the one that made it: %s\n", is, was)
+		fmt.Fprintf(cmd.ErrOrStderr(), "verdict of this version: %s; recorded verdict: %s\n", is, was)
 	}
 	again := old.Trials
 	if failed {
@@ -122,7 +121,7 @@ func (f *runFlags) rerun(cmd *cobra.Command, dir string, failed bool) error {
 			again = failures(said) // of a damaged history
 		}
 		if len(again) == 0 {
-			fmt.Fprintln(cmd.ErrOrStderr(), "nothing failed: nothing is played again")
+			fmt.Fprintln(cmd.ErrOrStderr(), "nothing failed; nothing to run")
 			return verdictError(old.Outcome())
 		}
 	}
@@ -169,7 +168,7 @@ func failures(r report.Result) []report.Trial {
 
 func (f *runFlags) sameAs(dir string, old report.Result, trials []report.Trial, only bool) error {
 	if f.out != "" && same(f.out, dir) {
-		return fmt.Errorf("--out %s is the run that is to be played again: name another folder", f.out)
+		return fmt.Errorf("--out %s is the run to repeat; choose another folder", f.out)
 	}
 	f.like(old.Run.Ensemble)
 	audited := slices.ContainsFunc(old.Trials, func(t report.Trial) bool { return t.Step != "" })
@@ -218,6 +217,6 @@ func printOutcomes(w io.Writer, old, now []report.Trial) {
 		}
 	}
 	if otherwise == 0 {
-		fmt.Fprintln(w, "played again: every trial came out as it did then, and none failed")
+		fmt.Fprintln(w, "run again: every trial had the same result, and none failed")
 	}
 }

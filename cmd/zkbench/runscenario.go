@@ -27,7 +27,7 @@ func (f *scenarioFlags) register(fl *pflag.FlagSet) {
 	fl.Duration("duration", 0, "duration of every phase that has one; its faults move with it")
 	fl.Duration("hold", 0, "how long a holder keeps the grant, in every phase")
 	fl.IntVar(&f.trials, "trials", 0, "run every cell that many times, the subjects in turn")
-	fl.StringSliceVar(&f.ab, "ab", nil, "compare two subjects in one run, trials interleaved A B B A: lock/a,lock/b (10 trials, unless --trials says otherwise)")
+	fl.StringSliceVar(&f.ab, "ab", nil, "compare two subjects in one run, trials interleaved A B B A: lock/a,lock/b (10 trials, unless --trials is given)")
 	fl.BoolVar(&f.once, "once", false, "smoke test: the least work of each phase with the fewest clients; numbers are not meaningful")
 	fl.StringArrayVar(&f.exec, "exec", nil, "the program behind a subject that is not compiled in: 'lock/mine=python3 driver.py' (repeatable; zkbench help drivers)")
 	fl.StringArrayVar(&f.set, "set", nil, "any field of the scenario: path=value, like phases.0.rounds=10 (repeatable)")
@@ -139,7 +139,7 @@ func (f *scenarioFlags) repeated() ([]string, error) {
 	case kindOf(f.ab[0]) != kindOf(f.ab[1]):
 		return nil, fmt.Errorf("--ab %s: want two subjects of one kind (lock, election or queue)", strings.Join(f.ab, ","))
 	case trials == 1:
-		return nil, fmt.Errorf("--trials 1 with --ab: one trial of each says nothing about their difference; leave it out, or give 10 or more")
+		return nil, fmt.Errorf("--trials 1 with --ab: one trial of each cannot show a difference; remove --trials, or use 10 or more")
 	case trials == 0:
 		trials = abTrials
 	}

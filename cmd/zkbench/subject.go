@@ -40,7 +40,7 @@ func subjectCheckCmd() *cobra.Command {
 		Example: "  zkbench subject check -- python3 driver.py",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usageError("check what? name the driver behind --, like: zkbench subject check -- python3 driver.py")
+				return usageError("no driver given; put its command after --, for example: zkbench subject check -- python3 driver.py")
 			}
 			if _, err := exec.LookPath(args[0]); err != nil {
 				return usageError("there is no driver to check: %v", err)
@@ -65,8 +65,8 @@ func subjectCheckCmd() *cobra.Command {
 	fl.StringVar(&f.ensemble.Chroot, "chroot", "", "external: our part of the tree (default /zkbench)")
 	fl.IntVar(&f.ensemble.Members, "members", 1, "number of members")
 	fl.DurationVar(&f.ensemble.Tick, "tick", 500*time.Millisecond, "ZooKeeper's tickTime")
-	fl.StringSliceVar(&f.ensemble.Secure, "secure", nil, "container, process: what the members ask of clients: tls, digest, or both (zkbench help ensembles)")
-	fl.BoolVarP(&verbose, "verbose", "v", false, "say what the ensemble does")
+	fl.StringSliceVar(&f.ensemble.Secure, "secure", nil, "container, process: security of the members: tls, digest, or both (zkbench help ensembles)")
+	fl.BoolVarP(&verbose, "verbose", "v", false, "log what the ensemble does")
 	return cmd
 }
 
@@ -85,7 +85,7 @@ func checkSubject(cmd *cobra.Command, args []string, o ensembles.Options) error 
 	})
 	printed, _ := os.Stat(stderr)
 	if count[check.Wrong] > 0 && printed != nil && printed.Size() > 0 {
-		fmt.Fprintf(cmd.OutOrStdout(), "what the driver printed is kept for you: %s\n", stderr)
+		fmt.Fprintf(cmd.OutOrStdout(), "the driver's output is in %s\n", stderr)
 	} else {
 		err = errors.Join(err, os.RemoveAll(dir))
 	}

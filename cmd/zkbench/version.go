@@ -15,7 +15,7 @@ import (
 func versionCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
-		Short: "Print the version of zkbench, what it is built from, and which files it reads",
+		Short: "Print the version of zkbench, its dependencies, and the file formats that it reads",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			info, ok := debug.ReadBuildInfo()
@@ -32,7 +32,7 @@ func versionCmd() *cobra.Command {
 
 // buildFacts returns names and values of the build.
 func buildFacts(info *debug.BuildInfo) [][2]string {
-	revision := "unknown: git was not asked when it was built (-buildvcs, and a clone, make it known)"
+	revision := "unknown: built without version control information (build in a clone with -buildvcs)"
 	if r := setting(info, "vcs.revision"); r != "" {
 		revision = r + " of " + setting(info, "vcs.time")
 		if setting(info, "vcs.modified") == "true" {

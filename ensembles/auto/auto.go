@@ -40,10 +40,10 @@ func Start(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error
 	}
 	removed, err := Sweep(ctx, false)
 	for _, line := range removed {
-		o.Logf("removed what a crashed run left: %s", line)
+		o.Logf("removed leftovers of a crashed run: %s", line)
 	}
 	if err != nil {
-		o.Logf("what a crashed run left cannot be removed: %v", err)
+		o.Logf("cannot remove leftovers of a crashed run: %v", err)
 	}
 	switch kind {
 	case ensembles.Container:
@@ -87,7 +87,7 @@ func choose(o ensembles.Options) (ensembles.Kind, error) {
 		return "", errors.New("which members of an external ensemble are observers is seen by their srvr")
 	}
 	if kind == ensembles.External && len(o.Secure) > 0 {
-		return "", errors.New("an external ensemble cannot be secured by us: what it asks of clients stands in its file (zkbench help ensembles)")
+		return "", errors.New("an external ensemble cannot be secured by zkbench: describe its security in its file (zkbench help ensembles)")
 	}
 	return kind, nil
 }

@@ -126,7 +126,7 @@ func explain(path string, err error) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("there is no Docker socket %s: install and start Docker, set DOCKER_HOST, or use --ensemble process: %w", path, err)
 	default:
-		return fmt.Errorf("nobody answers at the Docker socket %s: start Docker (sudo systemctl start docker) or use --ensemble process: %w", path, err)
+		return fmt.Errorf("no answer at the Docker socket %s: start Docker (sudo systemctl start docker) or use --ensemble process: %w", path, err)
 	}
 }
 

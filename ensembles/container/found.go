@@ -31,11 +31,11 @@ func find(ctx context.Context, docker *client.Client, id string) ([]*found, erro
 	}
 	containers, err := docker.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: filters})
 	if err != nil {
-		return nil, fmt.Errorf("listing the containers of ours: %w", err)
+		return nil, fmt.Errorf("listing zkbench's containers: %w", err)
 	}
 	networks, err := docker.NetworkList(ctx, client.NetworkListOptions{Filters: filters})
 	if err != nil {
-		return nil, fmt.Errorf("listing the networks of ours: %w", err)
+		return nil, fmt.Errorf("listing zkbench's networks: %w", err)
 	}
 	byID := map[string]*found{}
 	at := func(labels map[string]string) *found {

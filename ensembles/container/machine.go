@@ -171,7 +171,7 @@ func (m *machine) failed(doing string, err error) error {
 		return nil
 	}
 	if errdefs.IsNotFound(err) {
-		return fmt.Errorf("%s %s (container %s): somebody removed the container: %w", doing, m.name, m.id, err)
+		return fmt.Errorf("%s %s (container %s): the container was removed by another program: %w", doing, m.name, m.id, err)
 	}
 	return fmt.Errorf("%s %s (container %s): %w", doing, m.name, m.id, err)
 }

@@ -39,7 +39,7 @@ func (p *ensemble) makeNetwork(ctx context.Context) error {
 		return p.giveAddresses(subnet)
 	}
 	return fmt.Errorf("creating the network %s: the subnets that Docker offered were taken %d times; "+
-		"remove networks that nobody uses (zkbench ensemble down, docker network prune)", p.network, networkTries)
+		"remove unused networks (zkbench ensemble down, docker network prune)", p.network, networkTries)
 }
 
 // findSubnet returns a subnet that was free a moment ago.
@@ -47,7 +47,7 @@ func (p *ensemble) findSubnet(ctx context.Context) (netip.Prefix, error) {
 	id, err := p.createNetwork(ctx, netip.Prefix{})
 	if err != nil {
 		if strings.Contains(err.Error(), "non-overlapping") || strings.Contains(err.Error(), "fully subnetted") {
-			err = fmt.Errorf("no subnet is free: remove networks that nobody uses (zkbench ensemble down, docker network prune): %w", err)
+			err = fmt.Errorf("no subnet is free: remove unused networks (zkbench ensemble down, docker network prune): %w", err)
 		}
 		return netip.Prefix{}, fmt.Errorf("creating the network %s: %w", p.network, err)
 	}

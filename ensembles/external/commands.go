@@ -208,7 +208,7 @@ func (m *commanded) TxnLogs(ctx context.Context, after int64) ([]io.ReadCloser, 
 		return nil, runErr
 	}
 	if err != nil {
-		return nil, fmt.Errorf("log %s: what %s writes is no tar archive: %w", m.member.Name, Line(m.commands.Log), err)
+		return nil, fmt.Errorf("log %s: the output of %s is not a tar archive: %w", m.member.Name, Line(m.commands.Log), err)
 	}
 	return logs, nil
 }
@@ -217,7 +217,7 @@ func (m *commanded) Isolate(ctx context.Context, c ensembles.Cut) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.isolated {
-		return fmt.Errorf("%s is cut off already, and its commands cannot say what of two cuts stays", m.member.Name)
+		return fmt.Errorf("%s is already isolated, and its commands cannot end one of two cuts", m.member.Name)
 	}
 	args, err := m.fill(c)
 	if err != nil {

@@ -145,7 +145,7 @@ func (f file) options(dir string) (o ensembles.Options, problems []problem) {
 		problems = append(problems, problem{err: fmt.Errorf(format, args...)})
 	}
 	if (len(f.Servers) > 0) == (len(f.Members) > 0) {
-		bad("it has either servers or members: members where there are commands for them")
+		bad("give either servers or members; members are for ensembles with commands")
 	}
 	for i, m := range f.Members {
 		o.Servers = append(o.Servers, m.Server)
@@ -193,7 +193,7 @@ func command(word string, args []string) []error {
 	}
 	for _, p := range placeholder.FindAllString(strings.Join(args, " "), -1) {
 		if word != "isolate" || !slices.Contains([]string{"{peers}", "{except}", "{direction}"}, p) {
-			out = append(out, fmt.Errorf("%s: nothing stands for %s; isolate may have {peers}, {except} and {direction}", word, p))
+			out = append(out, fmt.Errorf("%s: no value for %s; isolate may use {peers}, {except} and {direction}", word, p))
 		}
 	}
 	return out
@@ -217,7 +217,7 @@ func (f file) security(dir string, bad func(format string, args ...any)) (s ense
 	case "open":
 	case "creator":
 		if s.Owned = known; !known {
-			bad("acl: creator has the servers know who we are: name digest, or tls with cert and key")
+			bad("acl: creator requires an identity: set digest, or tls with cert and key")
 		}
 	default:
 		bad("acl: %q is neither creator nor open", f.ACL)

@@ -56,14 +56,14 @@ func TestLoad_saysWhatIsWrong(t *testing.T) {
 		"what nothing would undo":         {"members: [{server: \"a:1\", stop: [\"true\"]}]", "members.0 (a:1): it names a command to stop and none to start"},
 		"a program that is not there":     {"members: [{server: \"a:1\", log: [no-such-program]}]", "log: exec: \"no-such-program\""},
 		"a command without a program":     {"members: [{server: \"a:1\", log: []}]", "log is empty"},
-		"a placeholder that is none":      {"members: [{server: \"a:1\", isolate: [\"true\", \"{peer}\"], heal: [\"true\"]}]", "nothing stands for {peer}"},
-		"a placeholder elsewhere":         {"members: [{server: \"a:1\", log: [\"true\", \"{peers}\"]}]", "nothing stands for {peers}"},
+		"a placeholder that is none":      {"members: [{server: \"a:1\", isolate: [\"true\", \"{peer}\"], heal: [\"true\"]}]", "value for {peer}"},
+		"a placeholder elsewhere":         {"members: [{server: \"a:1\", log: [\"true\", \"{peers}\"]}]", "value for {peers}"},
 		"a name that is there twice":      {"members: [{server: \"a:1\", name: a}, {server: \"b:1\", name: a}]", "members.1: a is the name of another"},
 		"a digest without a password":     {"servers: [\"a:1\"]\ndigest: me", "want user:password"},
 		"a digest that is there twice":    {"servers: [\"a:1\"]\ndigest: a:b\ndigest_file: c", "one of them is enough"},
 		"an authority that is not there":  {"servers: [\"a:1\"]\ntls: {ca: none.pem}", "ca: open"},
 		"a certificate without its key":   {"servers: [\"a:1\"]\ntls: {cert: none.pem}", "cert and key go together"},
-		"nodes of a creator nobody knows": {"servers: [\"a:1\"]\nacl: creator", "name digest, or tls with cert and key"},
+		"nodes of a creator nobody knows": {"servers: [\"a:1\"]\nacl: creator", "acl: creator requires an identity: set digest, or tls with cert and key"},
 		"a list of rights that is none":   {"servers: [\"a:1\"]\nacl: mine", "neither creator nor open"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -198,7 +198,7 @@ func (m *machine) portsFree() error {
 func (m *machine) lastLines() string {
 	log, err := os.ReadFile(filepath.Join(memberDir(m.record, m.member), logFile))
 	if err != nil {
-		return fmt.Sprintf("\n    | (its log cannot be had: %v)", err)
+		return fmt.Sprintf("\n    | (its log is not available: %v)", err)
 	}
 	return logtail.Lines(log)
 }

@@ -168,7 +168,7 @@ func linkHost(name string, bridge netns.NsHandle) (netip.Prefix, error) {
 			return subnet, err
 		}
 	}
-	return netip.Prefix{}, fmt.Errorf("no free subnet in %v after %d tries (zkbench ensemble down removes what crashed runs left)", testNet, tries)
+	return netip.Prefix{}, fmt.Errorf("no free subnet in %v after %d tries (zkbench ensemble down removes leftovers of crashed runs)", testNet, tries)
 }
 
 // linkMembers creates the bridge in its namespace and connects the uplink and every member.

@@ -130,7 +130,7 @@ func (l *local) network(ctx context.Context, logf func(string, ...any)) error {
 	if ctx.Err() != nil {
 		return err
 	}
-	logf("ensemble %s: all members share 127.0.0.1, so nobody can cut their network: %v", r.ID, err)
+	logf("ensemble %s: all members share 127.0.0.1, so their networks cannot be cut: %v", r.ID, err)
 	if err := useLoopback(r); err != nil {
 		return err
 	}

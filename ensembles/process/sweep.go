@@ -56,7 +56,7 @@ func Place(r state.Record) (rootless.Place, error) {
 	}
 	running := state.FindAll(mark(r.ID))
 	if len(running) == 0 {
-		return rootless.Place{}, fmt.Errorf("no member of ensemble %s runs, and nobody else keeps its networks (zkbench ensemble down removes it)", r.ID)
+		return rootless.Place{}, fmt.Errorf("no member of ensemble %s runs, and no process uses its networks (zkbench ensemble down removes it)", r.ID)
 	}
 	return rootless.Place{PID: running[0].PID, Network: network}, nil
 }
@@ -135,7 +135,7 @@ func kill(ctx context.Context, id string) error {
 func use(dir string) (*os.File, error) {
 	f, err := lock(dir, syscall.LOCK_SH)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return nil, errors.New("somebody is removing it")
+		return nil, errors.New("another process is removing it")
 	}
 	return f, err
 }

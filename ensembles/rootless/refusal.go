@@ -49,5 +49,5 @@ func refusal(proc fs.FS, said string) error {
 		return &Refused{Why: "a seccomp filter forbids it: " + said,
 			Cure: "start the container that this runs in with --security-opt seccomp=unconfined"}
 	}
-	return &Refused{Why: said, Cure: "ask whoever runs this machine what forbids unshare --user --map-root-user --net --mount"}
+	return &Refused{Why: said, Cure: "ask the administrator of this machine why unshare --user --map-root-user --net --mount is refused"}
 }

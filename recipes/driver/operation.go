@@ -64,7 +64,7 @@ func (d *server) begin(q lines.Request, c *client) {
 	o := &operation{request: q, cancel: cancel, done: make(chan struct{})}
 	if !c.enter(o) {
 		cancel(nil)
-		d.refuse(q, lines.Failed, "another operation of client %d is under way", *q.Client)
+		d.refuse(q, lines.Failed, "another operation of client %d is pending", *q.Client)
 		return
 	}
 	d.working.Go(func() {

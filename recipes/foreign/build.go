@@ -78,14 +78,14 @@ func cache() (string, error) {
 	}
 	dir = filepath.Join(dir, "drivers")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", fmt.Errorf("a folder for the drivers: %w (set ZKBENCH_STATE to one that can be written)", err)
+		return "", fmt.Errorf("create a folder for the drivers: %w (set ZKBENCH_STATE to a writable folder)", err)
 	}
 	info, err := os.Lstat(dir)
 	if err != nil {
 		return "", err
 	}
 	if !info.IsDir() || info.Mode()&0o022 != 0 {
-		return "", fmt.Errorf("%s: others can write there, and what it has is run (remove it, or set ZKBENCH_STATE)", dir)
+		return "", fmt.Errorf("%s: other users can write to this folder, whose programs are run (remove it, or set ZKBENCH_STATE)", dir)
 	}
 	return dir, nil
 }

@@ -90,7 +90,7 @@ func Drivers() []Driver {
 		}, "CuratorLatch", curator},
 		{recipes.Subject{
 			Name: "election/curator-selector", Recipe: recipes.RecipeElection, Variant: recipes.Predecessor, Promises: standsAgain,
-			About: "Curator's LeaderSelector with autoRequeue: who has led stands again by itself. One leader, fifo",
+			About: "Curator's LeaderSelector with autoRequeue: a former leader becomes a candidate again by itself. One leader, fifo",
 		}, "CuratorSelector", curator},
 		{recipes.Subject{
 			Name: "queue/curator-simple", Recipe: recipes.RecipeQueue, Variant: recipes.Parent,
@@ -103,12 +103,12 @@ func Drivers() []Driver {
 		}, "kazoo_lock.py", kazoo},
 		{recipes.Subject{
 			Name: "election/kazoo", Recipe: recipes.RecipeElection, Variant: recipes.Predecessor, Promises: oneLeader,
-			About: "kazoo's Election: run() leads until it is told to stop. One leader, fifo",
+			About: "kazoo's Election: run() leads until it is stopped. One leader, fifo",
 		}, "kazoo_election.py", kazoo},
 		{recipes.Subject{
 			Name: "queue/kazoo", Recipe: recipes.RecipeQueue, Variant: recipes.Polling,
 			Promises: recipes.Promises{FIFO: true, Delivery: recipes.ExactlyOnce, Events: true},
-			About:    "kazoo's Queue: get() does not wait, so a consumer of an empty queue asks every 10 ms. Exactly once, fifo",
+			About:    "kazoo's Queue: get() does not wait, so a consumer of an empty queue polls every 10 ms. Exactly once, fifo",
 		}, "kazoo_queue.py", kazoo},
 		{recipes.Subject{
 			Name: "queue/kazoo-locking", Recipe: recipes.RecipeQueue, Variant: recipes.Parent,
@@ -121,7 +121,7 @@ func Drivers() []Driver {
 		}, "WriteLockDriver", zookeeper},
 		{recipes.Subject{
 			Name: "election/zookeeper-support", Recipe: recipes.RecipeElection, Variant: recipes.Predecessor, Promises: oneLeader,
-			About: "LeaderElectionSupport of ZooKeeper's own recipes: start() to stand, stop() to resign. One leader, fifo",
+			About: "LeaderElectionSupport of ZooKeeper's own recipes: start() to become a candidate, stop() to resign. One leader, fifo",
 		}, "ElectionSupportDriver", zookeeper},
 		{recipes.Subject{
 			Name: "queue/zookeeper", Recipe: recipes.RecipeQueue, Variant: recipes.Parent,

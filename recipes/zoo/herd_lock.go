@@ -9,7 +9,7 @@ func init() {
 	if err != nil {
 		panic(err)
 	}
-	s := lock("herd-lock", "watches the parent, and says that it watches the node before its own", steps{wait: awaitParent})
+	s := lock("herd-lock", "watches the parent, but declares that it watches its predecessor", steps{wait: awaitParent})
 	s.Variant, s.Formulas = claimed.Variant, claimed.Formulas
 	recipes.Register(s)
 }

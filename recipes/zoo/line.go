@@ -83,7 +83,7 @@ func (l *line) granted(ctx context.Context, path string) (recipes.Claim, error) 
 		return recipes.Claim{}, err
 	}
 	if stat == nil {
-		return recipes.Claim{}, errors.New("our node is gone")
+		return recipes.Claim{}, errors.New("our node was deleted")
 	}
 	l.mu.Lock()
 	l.count++

@@ -6,7 +6,7 @@ import "context"
 // the node does not exist. That happens when it is deleted between the list and the check; then no
 // notification comes.
 func init() {
-	contestant("missed-wakeup", "waits for the node ahead though the servers said that it is gone", steps{
+	contestant("missed-wakeup", "waits for its predecessor although the servers replied that it no longer exists", steps{
 		wait: func(ctx context.Context, l *line, _, ahead string) (bool, error) {
 			w, err := l.c.watchNode(ctx, l.env.Parent+"/"+ahead)
 			if err != nil {

@@ -10,7 +10,7 @@ import (
 // at once if the node is missing (the resource lock, and the recipe's step five read literally) is
 // a busy loop; to watch it all the same (the leader election) is to wait forever.
 func init() {
-	contestant("predecessor-minus-one", "takes the node with its own number less one for its predecessor, and asks again at once if that is gone", steps{
+	contestant("predecessor-minus-one", "takes the node with its own number minus one for its predecessor, and polls if that node does not exist", steps{
 		name:  plainName,
 		order: lessOne,
 	})
@@ -34,7 +34,7 @@ func init() {
 	// With a GUID in the names (the original resource lock) a name cannot be computed: the tutorial
 	// looks up its number less one in a map of the listed names, and checks for the map's zero
 	// value.
-	contestant("predecessor-minus-one-guid", "looks for its own number less one among those that it has listed, and asks for the node null again and again if that is gone", steps{
+	contestant("predecessor-minus-one-guid", "looks for its own number minus one in its list, and polls the node null if that does not exist", steps{
 		order: func(names []string, ours string) (first bool, ahead string) {
 			first, _ = byNumber(names, ours)
 			ahead = "null"

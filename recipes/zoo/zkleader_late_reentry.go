@@ -13,7 +13,7 @@ import (
 // change, also as the leader. So it leads again after a short loss of the connection, but only once
 // another node is added or removed. Until then its node is first in line, and there is no leader.
 func init() {
-	contestant("zkleader-late-reentry", "steps down when the connection drops for a moment, and leads again when somebody comes or goes, not before", steps{
+	contestant("zkleader-late-reentry", "resigns when the connection drops briefly, and leads again only when a candidate joins or leaves", steps{
 		wait: awaitParent,
 		state: func(l *line, s zk.State) {
 			l.mu.Lock()

@@ -110,7 +110,7 @@ func (r *Reader) next() (rec Record, ended bool, err error) {
 		return nil, false, fmt.Errorf("history closed after %d records, but %d were read: some are missing", end.Records, r.n)
 	}
 	if _, err := r.line(); !errors.Is(err, errEmpty) {
-		return nil, false, fmt.Errorf("history goes on after its end, at record %d", r.n+1)
+		return nil, false, fmt.Errorf("history continues after its end, at record %d", r.n+1)
 	}
 	return nil, true, nil
 }
@@ -129,7 +129,7 @@ func (r *Reader) inTime(rec Record) error {
 		r.open = rec.Name
 	case *PhaseEnd:
 		if rec.Stopped > at {
-			return fmt.Errorf("clients that were told to stop at %v, after the phase's end at %v", rec.Stopped, at)
+			return fmt.Errorf("clients that were stopped at %v, after the phase's end at %v", rec.Stopped, at)
 		}
 		r.open = ""
 	default:

@@ -92,7 +92,7 @@ func (w *Writer) fail(err error) {
 
 // failed sets the error of the writer. The caller holds w.mu.
 func (w *Writer) failed(err error) {
-	w.err = fmt.Errorf("write history: %w: the trial stops here, what was written before stays readable", err)
+	w.err = fmt.Errorf("write history: %w: the trial ends here; earlier records stay readable", err)
 	close(w.broken)
 }
 

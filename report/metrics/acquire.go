@@ -10,7 +10,7 @@ func init() {
 		Order: 40, About: "Acquiring:",
 		Definitions: []Definition{
 			{Name: AcquireLatency, Unit: "ns", Better: Lower, Distribution: true, Noun: "acquiring", Head: "acquire", Shown: []string{"p50"},
-				Help: "from the due time of an acquire to its return, if it was granted; not in a ramp, nor in a drain, unless there is nothing else"},
+				Help: "Time from the scheduled start of an acquire until it was granted; without ramps, and without drains unless there is nothing else"},
 		},
 		collect: collectAcquires,
 	})

@@ -14,7 +14,7 @@ import (
 // Names of the metrics of open loops.
 const (
 	Capacity = "capacity"
-	Unserved = "unserved"
+	Unserved = "open_loop.unserved"
 )
 
 func init() {
@@ -22,9 +22,9 @@ func init() {
 		Order: 28, About: "Open loops (streams):",
 		Definitions: []Definition{
 			{Name: Capacity, Unit: "1/s", Better: Higher, PerPhase: true, Shown: []string{"value"}, Main: "value", Decides: true,
-				Help: "in a ramp: the highest rate at which operations may be due without falling behind; where it kept up to the end, the rate there; of several ramps the lowest"},
+				Help: "Ramp: the highest arrival rate at which the backlog does not grow; the last rate if it never grew; the lowest of several ramps"},
 			{Name: Unserved, Unit: "1", Better: Lower,
-				Help: "acquires that were due, and not granted in the end; count is all that were due. Of a queue see queue.undelivered"},
+				Help: "Scheduled acquires that were not granted by the end of the phase; count is all that were scheduled. For queues see queue.undelivered"},
 		},
 		collect: func(f *Fold) collector {
 			f.arrived = &arrived{fold: f, ramps: map[string]*ramp{}}

@@ -18,7 +18,7 @@ const (
 	LeaderlessTime    = "leaderless.time"
 	BeliefOverlap     = "belief.overlap"
 	FailoverPredicted = "failover.predicted.max"
-	FailoverOutside   = "failover.outside"
+	FailoverOutside   = "failover.out_of_bounds"
 	FailoverDetect    = "failover.detect"
 	FailoverExpire    = "failover.expire"
 	FailoverCommit    = "failover.commit"
@@ -34,21 +34,21 @@ func init() {
 		return Definition{Name: name, Unit: "ns", Better: Lower, Distribution: true, Help: help}
 	}
 	register(Family{
-		Order: 20, About: "What faults cost the holder, in a churn or in a failover scenario:",
+		Order: 20, About: "Cost of the holder's failure, in a churn or failover scenario:",
 		Definitions: []Definition{
 			{Name: FailoverLatency, Unit: "ns", Better: Lower, Distribution: true, PerPhase: true, Noun: "a failover", Head: "failover",
-				Shown: []string{"p50"}, Main: "p50", Help: "from the fault that hit the holder to the next grant"},
+				Shown: []string{"p50"}, Main: "p50", Help: "Time from the fault that affected the holder to the next grant"},
 			{Name: LeaderlessTime, Unit: "ns", Better: Lower, Distribution: true, Noun: "a leaderless time", Head: "leaderless", Shown: []string{"p50"},
-				Help: "the part of a failover in which nobody believed to hold; in a succession that of every change of leader"},
+				Help: "The part of a failover during which no client believed that it held the lock; in a succession, of every change of leader"},
 			{Name: BeliefOverlap, Unit: "ns", Better: Lower, Distribution: true,
-				Help: "the part of a failover in which the victim still believed although the next was in: exposure, not violation; 0 is the usual"},
-			{Name: FailoverPredicted, Unit: "ns", Better: Lower, Help: "the longest failover that ZooKeeper's arithmetic predicts for the causes and timeouts of the trial"},
-			{Name: FailoverOutside, Unit: "1", Better: Lower, Help: "rounds that took less or more than was predicted"},
-			stage(FailoverDetect, "the stages of a failover in which the session had to expire: what was left of the timeout at the fault"),
-			stage(FailoverExpire, "until the leader let the session run out: rounding to a tick, and a follower's lag"),
-			stage(FailoverCommit, "until the first member had removed the node"),
-			stage(FailoverNotify, "until the notification reached the next client"),
-			stage(FailoverRelist, "until its grant returned"),
+				Help: "The part of a failover in which the victim still believed that it held the lock although the next client held it: exposure, not a violation; usually 0"},
+			{Name: FailoverPredicted, Unit: "ns", Better: Lower, Help: "The longest failover that ZooKeeper's arithmetic predicts for the causes and timeouts of the trial"},
+			{Name: FailoverOutside, Unit: "1", Better: Lower, Help: "Rounds outside the predicted range"},
+			stage(FailoverDetect, "The stages of a failover in which the session had to expire: the remainder of the timeout at the fault"),
+			stage(FailoverExpire, "Until the leader expired the session: rounding to a tick, and a follower's lag"),
+			stage(FailoverCommit, "Until the first member had removed the node"),
+			stage(FailoverNotify, "Until the notification reached the next client"),
+			stage(FailoverRelist, "Until its grant returned"),
 		},
 		collect: func(f *Fold) collector {
 			x := &failovers{fold: f}
@@ -162,7 +162,7 @@ func (f Failover) Outside() bool { return f.Never || f.Latency < f.Least || f.La
 // String describes the round in one line.
 func (f Failover) String() string {
 	if f.Never {
-		return fmt.Sprintf("%s, round %d: nobody was granted", f.Phase, f.Round)
+		return fmt.Sprintf("%s, round %d: no client was granted", f.Phase, f.Round)
 	}
 	s := fmt.Sprintf("%s, round %d: %s, predicted %s to %s", f.Phase, f.Round,
 		units.Duration(float64(f.Latency)), units.Duration(float64(f.Least)), units.Duration(float64(f.Most)))

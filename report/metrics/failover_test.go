@@ -72,7 +72,7 @@ func TestFailovers_areHeldToTheirPrediction(t *testing.T) {
 	if m.Value == nil || *m.Value != 3 || *m.Count != 5 {
 		t.Errorf("outside: %+v, want 3 of 5", m)
 	}
-	for _, part := range []string{"round 2: 9.00 s, predicted 3.00 s to 8.00 s", "round 3: 2.00 s", "round 4: nobody was granted"} {
+	for _, part := range []string{"round 2: 9.00 s, predicted 3.00 s to 8.00 s", "round 3: 2.00 s", ", round 4: no client was granted"} {
 		if !strings.Contains(m.Note, part) {
 			t.Errorf("the note does not say %q: %s", part, m.Note)
 		}

@@ -14,7 +14,7 @@ func init() {
 		Order: 52,
 		Definitions: []Definition{
 			{Name: Fairness, Unit: "1", Better: Higher,
-				Help: "Jain's index of the grants that each contender had: 1 where all had as many, 1/N where one had them all"},
+				Help: "Jain's fairness index of the contenders' grants: 1 if all had equally many, 1/N if one had them all"},
 		},
 		collect: collectFairness,
 	})

@@ -14,12 +14,12 @@ func init() {
 		Order: 70, About: "Counted, not timed:",
 		Definitions: []Definition{
 			{Name: FanoutNotifications, Unit: "1/handoff", Better: Lower, Exact: true,
-				Help: "notifications per hand-off of a drain, frame by frame on the clients' connections; beside them what the recipe's formula says (expected) and what the members counted (servers)"},
-			{Name: FanoutRequests, Unit: "1/handoff", Better: Lower, Exact: true, Help: "requests per hand-off, in the same way"},
+				Help: "Notifications per hand-off of a drain, counted on the clients' connections, with the value of the recipe's formula (expected) and the members' counters (servers)"},
+			{Name: FanoutRequests, Unit: "1/handoff", Better: Lower, Exact: true, Help: "Requests per hand-off, counted in the same way"},
 			{Name: FanoutBytes, Unit: "B/handoff", Better: Lower, Exact: true, Slack: 0.01, // includes pings
-				Help: "bytes per hand-off, both ways"},
+				Help: "Bytes per hand-off, sent and received"},
 			{Name: FlapNotifications, Unit: "1/flap", Better: Lower, Exact: true,
-				Help: "notifications that one waiter causes that loses its session and comes back"},
+				Help: "Notifications that a waiter causes when it loses its session and rejoins"},
 		},
 		collect: func(*Fold) collector {
 			x := &fanout{}

@@ -23,9 +23,9 @@ func init() {
 		Definitions: []Definition{
 			{Name: HandoffLatency, Unit: "ns", Better: Lower, Distribution: true, Noun: "one hand-off", Head: "hand-off",
 				Shown: []string{"p50", "p99"}, Main: "p50", Decides: true,
-				Help: "from the call of release to the return of the next grant, no fault near; from the churn, where there is one: there the line is always full"},
+				Help: "Time from the call to release until the next client's acquire returns, with no fault active. Measured under contention if the scenario has a contention phase"},
 			{Name: handoffLatencyDrain, Unit: "ns", Better: Lower, Distribution: true,
-				Help: "the same in the drain, whose line is half as long on average"},
+				Help: "As handoff.latency, during the drain, where the line is half as long on average"},
 		},
 		collect: collectHandoffs,
 	})

@@ -25,11 +25,11 @@ func init() {
 		Order: 67, About: "The members' load in a connect, by their own word (mntr):",
 		Definitions: []Definition{
 			{Name: MemberQueue, Unit: "1", Better: Lower, Shown: []string{"value"}, Main: "value",
-				Help: "requests that a member had and had not answered yet, at most; count is how often members answered"},
-			{Name: MemberLatency, Unit: "ns", Better: Lower, Help: "how long a member took over a request, at worst, to the millisecond"},
-			{Name: MemberLatencyMean, Unit: "ns", Better: Lower, Help: "the same in the mean over the phase, or since it was started, of the slowest member"},
-			{Name: MemberConnections, Unit: "1", Help: "clients' connections that a member had, at most"},
-			{Name: MemberSilent, Unit: "1", Better: Lower, Help: "how often a member did not answer: what it had then is not known; count is how often members were asked"},
+				Help: "Maximum number of requests that a member had received but not answered; count is the number of answers from members"},
+			{Name: MemberLatency, Unit: "ns", Better: Lower, Help: "A member's longest request latency, to the millisecond"},
+			{Name: MemberLatencyMean, Unit: "ns", Better: Lower, Help: "Mean request latency of the slowest member, over the phase or since its start"},
+			{Name: MemberConnections, Unit: "1", Help: "Maximum number of client connections of a member"},
+			{Name: MemberSilent, Unit: "1", Better: Lower, Help: "How often a member did not answer a query for its load; count is the number of queries"},
 		},
 		collect: func(*Fold) collector {
 			x := &memberLoads{silent: map[string]int{}, means: map[string]time.Duration{}}

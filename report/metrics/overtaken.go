@@ -22,7 +22,7 @@ func init() {
 		Order: 53,
 		Definitions: []Definition{
 			{Name: Overtaken, Unit: "1", Better: Lower,
-				Help: "the largest number of grants to other clients while one client waited, in phases in which clients compete at their own pace, with no fault active; expected: the number from which on it starves, 10 for each contender"},
+				Help: "Largest number of grants to other clients while one client waited, in phases in which clients set the pace, with no fault active; expected: the starvation limit, 10 per contender"},
 		},
 		collect: func(f *Fold) collector {
 			x := &overtaken{fold: f, faults: verdict.Aftermath(f.history, verdict.Patience(f.history)), starved: map[int]bool{}}

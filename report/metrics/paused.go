@@ -9,27 +9,27 @@ import (
 
 // Names of the metrics of holders whose process was paused past their session timeout.
 const (
-	PausedBelief  = "paused.belief"
-	PausedNotice  = "paused.notice"
-	PausedBlind   = "paused.blind"
-	PausedThrough = "paused.through"
-	PausedStopped = "paused.stopped"
+	PausedBelief  = "pause.false_belief"
+	PausedNotice  = "pause.notice"
+	PausedBlind   = "pause.unaware_writes"
+	PausedThrough = "pause.writes_accepted"
+	PausedStopped = "pause.writes_fenced"
 )
 
 func init() {
 	register(Family{
-		Order: 25, About: "What a holder does that was paused past its session, and goes on (scenario paused-holder):",
+		Order: 25, About: "A holder that is paused until its session has expired, and resumed (scenario paused-holder):",
 		Definitions: []Definition{
 			{Name: PausedBelief, Unit: "ns", Better: Lower, Distribution: true, Shown: []string{"p50"},
-				Help: "its false belief: from the next client's grant until it was told that it holds no more; of one that never was, until nobody waited any longer"},
+				Help: "How long a paused holder still believed that it held the lock after the next client was granted; if never notified: until no client waits"},
 			{Name: PausedNotice, Unit: "ns", Better: Lower, Distribution: true,
-				Help: "the part of that since its process went on: how long the recipe takes to notice. Of one that never was told there is none"},
+				Help: "Time from resume until the client was notified; no value if it never was"},
 			{Name: PausedBlind, Unit: "1", Better: Lower,
-				Help: "rounds in which it made its next write before it was told; count is all rounds"},
+				Help: "Rounds in which the holder wrote again before it was notified; count is all rounds"},
 			{Name: PausedThrough, Unit: "1", Better: Lower,
-				Help: "late writes to a node that nothing fences that went through: the one that it was about to make when it was stopped, and those until it was told; count is all of them. Only where the driver offers write"},
+				Help: "Late writes to an unfenced node that succeeded: the write that was pending at the pause, and later ones until the notification; count is all of them. Only if the driver offers write"},
 			{Name: PausedStopped, Unit: "1", Better: Neither,
-				Help: "late writes to the fenced resource that were refused for their token; count is all of them"},
+				Help: "Late writes to the fenced resource that the token rejected; count is all late writes to it"},
 		},
 		collect: func(f *Fold) collector {
 			x := &pauses{fold: f, since: map[int][]history.Sample{}}
@@ -163,11 +163,11 @@ func (x *pauses) close(out map[string]Metric) {
 	if x.effects > 0 {
 		m := of(x.through, x.effects)
 		if x.open > 0 {
-			m.Note = units.Plural(x.open, "write") + " of unknown outcome beside them"
+			m.Note = units.Plural(x.open, "write") + " with unknown outcome in addition"
 		}
 		out[PausedThrough] = m
 	}
 	if d := x.fold.distributions[PausedBelief]; x.untold > 0 {
-		d.note = "in " + units.Plural(x.untold, "round") + " it was never told"
+		d.note = "in " + units.Plural(x.untold, "round") + " the client was never notified"
 	}
 }

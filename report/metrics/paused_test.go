@@ -38,7 +38,7 @@ func TestPaused_whatAHolderDoesUntilItIsTold(t *testing.T) {
 		{"that write went through all the same", pause().wrote(history.Effect, 4005, history.OK).paused(4002), 0, 1, 1, 0, 0, 102, 2},
 		{"it wrote before it was told", pause().wrote(history.Effect, 4001, history.OK).wrote(history.Effect, 4100, history.OK).wrote(history.Effect, 4300, history.OK).paused(4200), 1, 2, 2, 0, 0, 300, 200},
 		{"what it wrote before the pause is no late write", pause().wrote(history.Write, 900, history.OK).wrote(history.Effect, 4001, history.Unknown).paused(4200), 1, 0, 1, 0, 0, 300, 200},
-		{"it was never told", pause().wrote(history.Effect, 4001, history.Failed).wrote(history.Write, 8000, history.Failed).paused(0), 1, 0, 1, 1, 1, 5100, -1},
+		{"the client was never notified", pause().wrote(history.Effect, 4001, history.Failed).wrote(history.Write, 8000, history.Failed).paused(0), 1, 0, 1, 1, 1, 5100, -1},
 		{"its driver offers no write", pause().wrote(history.Write, 4001, history.Failed).paused(4500), 1, -1, -1, 1, 1, 600, 500},
 		{"two rounds", pause().wrote(history.Effect, 4001, history.OK).paused(4500).wrote(history.Effect, 4005, history.OK).paused(4002), 1, 2, 2, 0, 0, 600, 500},
 	} {

@@ -10,13 +10,13 @@ const AgentsClock = "agents.clock"
 
 func init() {
 	register(Family{
-		Order: 75, About: "What lies between the harness and a subject that is a program of its own:",
+		Order: 75, About: "Overhead between the harness and a subject in a process of its own:",
 		Definitions: []Definition{{Name: PipeRoundtrip, Unit: "ns", Better: Lower, Fields: []string{"count", "p50", "p99"},
-			Help: "how long a request through the driver's pipe and its answer take (p50, p99). A driver that says " +
-				"when its recipe's own calls were made and returned has its latencies without that; those of another have it in them"},
+			Help: "Round trip of a request through the driver's pipe (p50, p99). Latencies of a driver that reports " +
+				"the times of its recipe's calls exclude it; those of other drivers include it"},
 			{Name: AgentsClock, Unit: "ns", Better: Lower,
-				Help: "by how much the clock of an agent may have been wrong, of the worst. A latency that begins and ends on one agent is exact; " +
-					"one that ends on another (hand-off, failover) may be wrong by this twice. Beliefs are narrowed by it"}},
+				Help: "Largest uncertainty of an agent's clock. A latency that begins and ends on one agent is exact; " +
+					"a time that begins on one client and ends on another (hand-off, failover) may be off by twice this value. Belief intervals are narrowed by it"}},
 		collect: func(*Fold) collector {
 			var pipe *history.Pipe
 			return collector{

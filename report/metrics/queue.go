@@ -21,13 +21,13 @@ func init() {
 		Definitions: []Definition{
 			{Name: QueueLatency, Unit: "ns", Better: Lower, Distribution: true, Noun: "an item's way through the queue", Head: "queue",
 				Shown: []string{"p50", "p99"}, Main: "p50", Decides: true,
-				Help: "from the due time of a put to the return of the take"},
+				Help: "Time from the scheduled start of a put until the take of its item returns"},
 			{Name: queueLatencyFaults, Unit: "ns", Better: Lower, Distribution: true,
-				Help: "the same in phases in which a fault was injected"},
+				Help: "As queue.latency, in phases with injected faults"},
 			{Name: QueueYield, Unit: "1/notification", Better: Higher,
-				Help: "items taken per notification, in streams: below 1 where consumers are woken in vain, above where they find more than they were woken for"},
-			{Name: QueueRequests, Unit: "1/item", Better: Lower, Help: "requests per item taken, in streams"},
-			{Name: QueueUndelivered, Unit: "1", Better: Lower, Help: "items that were due, and not put and taken in the end"},
+				Help: "Items taken per notification, in streams: below 1 if consumers are notified in vain, above 1 if one notification serves several items"},
+			{Name: QueueRequests, Unit: "1/item", Better: Lower, Help: "Requests per item taken, in streams"},
+			{Name: QueueUndelivered, Unit: "1", Better: Lower, Help: "Scheduled items that were not put and taken by the end of the phase"},
 		},
 		collect: func(f *Fold) collector {
 			x := &queue{fold: f, items: map[string]item{}}

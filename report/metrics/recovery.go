@@ -16,14 +16,14 @@ const (
 
 func init() {
 	register(Family{
-		Order: 60, About: "What faults cost everybody:",
+		Order: 60, About: "Cost of faults for all clients:",
 		Definitions: []Definition{
 			{Name: outageTime, Unit: "ns", Better: Lower, Distribution: true,
-				Help: "for how long nobody held while a fault was in force, each time, although somebody waited"},
+				Help: "How long no client held the lock during a fault, per fault, while a client waited"},
 			{Name: RecoveryTime, Unit: "ns", Better: Lower, Distribution: true,
-				Help: "from the beginning of healing until all members serve, one leads, and a write was seen by each"},
+				Help: "Time from the start of healing until all members serve, one leads, and each has seen a write"},
 			{Name: ConnectionsPeak, Unit: "1/s", Better: Lower,
-				Help: "the highest rate at which the members took connections, over about a second"},
+				Help: "Highest rate of new connections to the members, over about one second"},
 		},
 		collect: func(f *Fold) collector {
 			x := &recovery{fold: f, held: map[string]time.Duration{}, waits: map[string]time.Duration{}}

@@ -28,8 +28,8 @@ func TestAll_everyMetricSaysWhatItIs(t *testing.T) {
 		if d.Decides && d.Main == "" || (d.Head == "") != (d.Noun == "") {
 			t.Errorf("%+v: what decides is its main field, and a head goes with a noun", d)
 		}
-		if strings.HasSuffix(d.Help, ".") || d.Help[:1] == strings.ToUpper(d.Help[:1]) && d.Help[:6] != "Jain's" {
-			t.Errorf("%s: %q is to be a line in a list", d.Name, d.Help)
+		if strings.HasSuffix(d.Help, ".") || d.Help[:1] != strings.ToUpper(d.Help[:1]) {
+			t.Errorf("%s: %q must begin with a capital letter and have no full stop", d.Name, d.Help)
 		}
 	}
 }

@@ -15,16 +15,16 @@ const (
 
 func init() {
 	register(Family{
-		Order: 90, About: "What the harness saw of itself:",
+		Order: 90, About: "The harness itself:",
 		Definitions: []Definition{
-			{Name: selfTicks, Unit: "1", Help: "ticks of its own timer"},
-			{Name: selfLateTicks, Unit: "1", Better: Lower, Help: "those that came more than 10 ms late"},
-			{Name: selfLate, Unit: "ns", Better: Lower, Help: "by how much at worst"},
-			{Name: selfRecords, Unit: "1", Help: "records written"},
-			{Name: selfLost, Unit: "1", Better: Lower, Help: "records dropped; must be 0"},
-			{Name: selfBacklog, Unit: "1", Better: Lower, Help: "records that waited to be written, at most"},
-			{Name: selfCPU, Unit: "1", Better: Lower, Help: "share of all processors that zkbench itself used"},
-			{Name: selfMachineCPU, Unit: "1", Better: Lower, Help: "share that everything used"},
+			{Name: selfTicks, Unit: "1", Help: "Ticks of the harness's own timer"},
+			{Name: selfLateTicks, Unit: "1", Better: Lower, Help: "Ticks delivered more than 10 ms late"},
+			{Name: selfLate, Unit: "ns", Better: Lower, Help: "Largest delay of a tick"},
+			{Name: selfRecords, Unit: "1", Help: "Records written"},
+			{Name: selfLost, Unit: "1", Better: Lower, Help: "Records dropped; must be 0"},
+			{Name: selfBacklog, Unit: "1", Better: Lower, Help: "Maximum number of records waiting to be written"},
+			{Name: selfCPU, Unit: "1", Better: Lower, Help: "Fraction of all processors used by zkbench"},
+			{Name: selfMachineCPU, Unit: "1", Better: Lower, Help: "Fraction of all processors used by all programs"},
 		},
 		collect: collectSelf,
 	})

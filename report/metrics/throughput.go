@@ -14,7 +14,7 @@ func init() {
 		Order: 50, About: "Rates, in phases in which the clients, or a rate, set the pace:",
 		Definitions: []Definition{
 			{Name: Throughput, Unit: "1/s", Better: Higher, PerPhase: true, Shown: []string{"value"}, Main: "value", Decides: true,
-				Help: "grants, or items taken, a second; not in a drain, nor in a ramp"},
+				Help: "Grants, or items taken, per second; without drains and ramps"},
 		},
 		collect: func(f *Fold) collector {
 			x := &throughput{fold: f, done: map[string]int64{}}

@@ -11,9 +11,9 @@ const WarningLatency = "warning.latency"
 
 func init() {
 	register(Family{
-		Order: 25, About: "What an observer of an election sees, in a succession that warns:",
+		Order: 25, About: "What an observer of an election sees, in a succession with early warnings:",
 		Definitions: []Definition{{Name: WarningLatency, Unit: "ns", Better: Lower, Distribution: true, PerPhase: true,
-			Help: "from when a candidate was made to leave, after which too few stand, to the observer's early warning"}},
+			Help: "Time from the removal of a candidate, which leaves too few, to the observer's early warning"}},
 		collect: func(f *Fold) collector {
 			var stand int
 			left := map[int]time.Duration{} // when a candidate was made to leave, by the number that remained

@@ -43,7 +43,7 @@ func Markdown(w io.Writer, v *view.View) error {
 		MarkdownTable(&b, *v.Scorecard)
 	}
 	if all := v.Of(view.Broken, view.Open); len(all) > 0 {
-		fmt.Fprint(&b, "\n<details><summary>What did not pass, and why</summary>\n\n")
+		fmt.Fprint(&b, "\n<details><summary>Failed and unknown guarantees, with reasons</summary>\n\n")
 		for i, f := range all {
 			if i == markdownReasons {
 				fmt.Fprintf(&b, "- and %d more, in the report\n", len(all)-i)

@@ -67,7 +67,7 @@ var model = porcupine.Model{
 		if a.take {
 			return fmt.Sprintf("client %d takes token %d", a.hold.client, a.hold.token)
 		}
-		return fmt.Sprintf("client %d lets go of token %d", a.hold.client, a.hold.token)
+		return fmt.Sprintf("client %d released token %d", a.hold.client, a.hold.token)
 	},
 	DescribeState: func(state any) string {
 		if state.(int) == 0 {

@@ -59,7 +59,7 @@ func (b *busy) record(n history.Numbered) {
 		return
 	}
 	b.broken.add([]int{n.N},
-		"client %d made %d requests for %d calls, with %d notifications and %d connections to give a reason for them (record %d): more than %d need a loop that asks again and again",
+		"client %d sent %d requests for %d calls, with %d notifications and %d connections as reasons (record %d): more than %d indicate polling",
 		e.Client, e.Requests, e.Calls, e.Notifications, e.Connections, n.N, allowed)
 }
 

@@ -13,8 +13,8 @@ const ClaimValidity = "claim-validity"
 func init() {
 	register(Guarantee{
 		Name: ClaimValidity, Rule: 1, Concerns: granting,
-		Promise: "Whoever is granted something has a node in line that exists, that its own session owns, and before which nobody older stands.",
-		Harm:    "The client believes that it holds, and no node in line says so: others may be granted the same, or the grant ends with another's session, and the client does not learn of it.",
+		Promise: "A granted client owns a live node at the head of the queue.",
+		Harm:    "The client believes that it holds the lock without a valid node: another client can be granted at the same time.",
 		Help:    "a grant whose node did not exist, was another session's, or not first",
 		check:   newClaimValidity,
 	})
@@ -162,7 +162,7 @@ func (c *claims) check(n *history.ClaimCheck, record int) {
 	case n.Token != s.Token && !s.Own:
 		wrong = fmt.Sprintf("its czxid was %d", n.Token)
 	case n.Ahead > 0 && c.inOrder:
-		wrong = fmt.Sprintf("%d older nodes stood before it in line", n.Ahead)
+		wrong = fmt.Sprintf("%d older nodes were ahead of it in line", n.Ahead)
 	default:
 		return
 	}
@@ -202,7 +202,7 @@ func (c *claims) event(n *history.Session, record int) {
 	case history.Restored:
 		if k.over.record > 0 && n.At > k.over.at {
 			c.broken.add([]int{k.over.record, record},
-				"client %d was told at %v (record %d) that what it held is restored, and had been told at %v (record %d) that it is lost: nothing brings that back",
+				"client %d was notified at %v (record %d) that its grant is restored, although it was notified at %v (record %d) that the session is lost, which is final",
 				n.Client, n.At, record, k.over.at, k.over.record)
 		}
 	}
@@ -225,7 +225,7 @@ func (c *claims) claim(s *history.Sample, record int) {
 	}
 	if l := k.lost; l.session == s.Session && (s.Call > l.at || s.Return > l.at+grace) {
 		c.broken.add([]int{l.record, record},
-			"client %d was granted %s at %v (record %d), %v after it had heard that session %#x was gone (record %d)",
+			"client %d was granted %s at %v (record %d), %v after it was notified that session %#x had ended (record %d)",
 			s.Client, handed(s.Token), s.Return, record, s.Return-l.at, uint64(l.session), l.record)
 		return
 	}
@@ -263,5 +263,5 @@ func (c *claims) finish(ending) Verdict {
 	case c.checked > 0:
 		return pass(fmt.Sprintf("%d of %d grants were checked in the tree", c.checked, c.judged))
 	}
-	return unknown("no grant was checked in the tree, and there are no commits: only what the clients knew was judged")
+	return unknown("no grant was checked in the tree, and there are no transaction logs: judged only by the clients' events")
 }

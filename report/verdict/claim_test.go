@@ -24,7 +24,7 @@ func TestClaimValidity(t *testing.T) {
 		{"a grant that was asked for after the loss was delivered is invalid", `
 			opened 1 101
 			session lost 1 5
-			acquire 1 5 6 10`, Fail, "5ms after it had heard that session 0x65 was gone (record 2)"},
+			acquire 1 5 6 10`, Fail, "5ms after it was notified that session 0x65 had ended (record 2)"},
 		{"a token that nobody named, and that the wire did not show, is no token 0", `
 			opened 1 101
 			session lost 1 5
@@ -48,7 +48,7 @@ func TestClaimValidity(t *testing.T) {
 			acquire 1 5 0 10
 			session suspended 1 20
 			session lost 1 30
-			session restored 1 31`, Fail, "told at 31ms (record 5) that what it held is restored, and had been told at 30ms (record 4) that it is lost"},
+			session restored 1 31`, Fail, "notified at 31ms (record 5) that its grant is restored, although it was notified at 30ms (record 4) that the"},
 		{"a session that was opened after a loss may be suspended and restored", `
 			opened 1 101
 			acquire 1 5 0 10
@@ -64,7 +64,7 @@ func TestClaimValidity(t *testing.T) {
 			session suspended 1 20
 			session lost 1 30
 			opened 1 102
-			session restored 1 50`, Fail, "that it is lost: nothing brings that back"},
+			session restored 1 50`, Fail, ") that the session is lost, which is final"},
 		{"a grant of its own may be restored after another was lost", `
 			opened 1 101
 			acquire 1 5 0 10

@@ -6,13 +6,13 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-const Counters = "counts"
+const Counters = "notification-count"
 
 func init() {
 	register(Guarantee{
 		Name: Counters, Rule: 11, Concerns: anyRecipe,
 		Promise: "The wire and the members' own counters agree on how many notifications there were.",
-		Harm:    "What is said of the fan-out may be wrong.",
+		Harm:    "Fan-out figures cannot be trusted.",
 		Help:    "more notifications on the wire than the members fired, which fails; or fewer, which is unknown",
 		check:   newCounts,
 	})
@@ -59,7 +59,7 @@ func (c *tally) record(n history.Numbered) {
 		c.broken.add([]int{n.N}, "in round %d of phase %q %d notifications passed on the wire, and the members had fired %d (record %d)",
 			t.Round, t.Phase, t.Notifications, fired, n.N)
 	case t.Notifications < fired:
-		c.doubts.add([]int{n.N}, "in round %d of phase %q the members had fired %d notifications, and %d passed on the wire (record %d): some were for somebody else, or for a client that had two watches on one node",
+		c.doubts.add([]int{n.N}, "in round %d of phase %q the members' counters show %d notifications, the tap %d (record %d): another client received some, or a client had two watches on one node",
 			t.Round, t.Phase, fired, t.Notifications, n.N)
 	}
 }
@@ -71,7 +71,7 @@ func (c *tally) finish(ending) Verdict {
 	case c.doubts.count > 0:
 		return c.doubts.doubt("rounds")
 	case c.judged == 0 && c.empty > 0 && c.empty == c.rounds:
-		return notJudged("nobody was notified: there was nothing to count")
+		return notJudged("no client was notified: there was nothing to count")
 	case c.judged == 0:
 		return notJudged(fmt.Sprintf("%d rounds were counted by the members, none of them free of faults", c.rounds))
 	}

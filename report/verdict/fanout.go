@@ -13,9 +13,9 @@ const FanOut = "fan-out"
 func init() {
 	register(Guarantee{
 		Name: FanOut, Rule: 11, Concerns: anyRecipe,
-		Promise: "A hand-off wakes no more clients than the variant's formula says.",
+		Promise: "One hand-off notifies no more clients than the variant's formula allows.",
 		Harm:    "Every release costs the servers and all waiters more the more wait: a herd.",
-		Help:    "a hand-off woke more clients, or asked more, than the formula allows",
+		Help:    "a hand-off notified more clients, or caused more requests, than the formula allows",
 		check:   newFanOut,
 	})
 }
@@ -150,15 +150,15 @@ func (f *fan) finish(end ending) Verdict {
 	case f.judged == 0 && f.disturbed > 0:
 		return unknown(fmt.Sprintf("%s counted, and none with a hand-off and without a fault near", units.Plural(f.rounds, "round")))
 	case byVariant > 0:
-		return pass("no round was counted; the wake-ups of each phase are within what the variant allows")
+		return pass("no round was counted; the notifications of each phase are within the variant's limit")
 	case f.judged == 0 && f.rounds > 0 && f.empty == f.rounds:
-		return notJudged("no round had a hand-off: nobody stood in line behind another")
+		return notJudged("no round had a hand-off: no client waited behind another")
 	case f.judged == 0 && f.rounds > 0 && len(f.history.Header.Formulas) == 0:
-		return notJudged("the subject has no formula that says how many are woken")
+		return notJudged("the subject has no formula for the number of notified clients")
 	case f.judged == 0 && f.rounds > 0:
 		return unknown("no round has both a count and the formula's value")
 	case f.judged == 0:
-		return notJudged("no round was counted, and nothing that is declared says how many clients may be woken otherwise")
+		return notJudged("no round was counted, and the subject declares no variant that limits the number of notified clients")
 	}
 	return pass()
 }

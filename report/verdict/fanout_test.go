@@ -32,11 +32,11 @@ func TestFanOut_byTheVariant(t *testing.T) {
 		records        []history.Record
 		result, reason string
 	}{
-		{"a wake-up or two a call", Predecessor, churn(22), Pass, "within what the variant allows"},
+		{"a wake-up or two a call", Predecessor, churn(22), Pass, "no round was counted; the notifications of each phase are within the variant's limit"},
 		{"more of them are a herd", Predecessor, churn(23), Fail, "69 notifications of 3 clients in churn, for 30 calls and 1 connections (record 3)"},
 		{"everybody at every change", Parent, churn(60), Pass, ""},
 		{"more than everybody", Parent, churn(69), Fail, "has 204 at most"},
-		{"nobody says whom its waiters watch", "", churn(1000), NotJudged, "nothing that is declared says"},
+		{"nobody says whom its waiters watch", "", churn(1000), NotJudged, "no round was counted, and the subject declares no variant that limits the number of notified clients"},
 		{"a faulty phase is judged, too", Predecessor, append(churn(23), &history.Window{Fault: "session.flap", Client: 1, End: second, Proof: "seen"}), Fail, "69 notifications"},
 		{"phases are judged one by one", Predecessor, []history.Record{effort(1, 100, 0, 0), &history.Effort{Phase: "storm", Notifications: 9}}, Fail, "in storm"},
 	} {
@@ -67,5 +67,5 @@ func TestBusyLoop_ofASubjectThatPolls(t *testing.T) {
 func TestFanOut_ofALineOfOne(t *testing.T) {
 	round := []history.Record{&history.Traffic{Phase: "drain", Of: history.OfHandoff, Round: 1, At: second, ExpectedNotifications: new(int64(0)), ServerNotifications: new(int64(0))}}
 	judgeHeader(t, history.Header{Recipe: Lock, Formulas: map[string]string{"x": "y"}}, FanOut, round, NotJudged, "no round had a hand-off")
-	judgeHeader(t, history.Header{Recipe: Lock}, Counters, round, NotJudged, "nobody was notified")
+	judgeHeader(t, history.Header{Recipe: Lock}, Counters, round, NotJudged, "no client was notified: there was nothing to count")
 }

@@ -6,13 +6,13 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-const Faults = "faults"
+const Faults = "fault-proof"
 
 func init() {
 	register(Guarantee{
 		Name: Faults, Rule: 12, Concerns: anyRecipe,
 		Promise: "Every fault that was injected has shown its effect, and was healed.",
-		Harm:    "It is unknown what the recipe was tested with.",
+		Harm:    "The conditions of the test are unknown.",
 		Help:    "a fault that could not be proven; the trial is unknown",
 		check:   newFaults,
 	})

@@ -15,8 +15,8 @@ const Fencing = "fencing"
 func init() {
 	register(Guarantee{
 		Name: Fencing, Rule: 5, Concerns: granting, promised: exclusive,
-		Promise: "Every grant has a token of its own, higher than that of the grant before, so that a resource can refuse whoever held in the past.",
-		Harm:    "A holder of the past overwrites what its successor has written, or the holder of the present is refused.",
+		Promise: "Each grant carries a token greater than all earlier ones, so that a resource can reject stale holders.",
+		Harm:    "A stale holder overwrites its successor's data, or the current holder is rejected.",
 		Help:    "a token that repeats or goes down, or a valid holder that the fenced resource refused",
 		check:   newFencing,
 	})
@@ -221,7 +221,7 @@ func (f *fences) finish(end ending) Verdict {
 	case !f.has:
 		return unknown("nothing was granted: there is no token to judge")
 	case f.judged == 0 && !f.inOrder && f.accepted+f.stopped == 0:
-		return notJudged("no order of tokens is promised, and nobody wrote to the fenced resource; " + about)
+		return notJudged("no order of tokens is promised, and no client wrote to the fenced resource; " + about)
 	case f.judged == 0 && !f.inOrder:
 		return pass("no order of grants is promised, so the tokens of their nodes have none; " + about)
 	case f.judged < 2:

@@ -93,7 +93,7 @@ func TestFencing_isJudgedByTheCommits(t *testing.T) {
 		{"a number that goes down is no token", fair, join(held(1, 10, 8, 11, 12), held(2, 13, 7, 14, 15)), Fail, "is lower than token 8"},
 		{"a fault does not excuse it", fair, join([]history.Record{flap}, held(1, 10, 8, 11, 12), held(2, 13, 7, 14, 15)), Fail, "is lower than token 8"},
 		{"nodes that are granted in another order than they came", unfair,
-			join([]history.Record{created(102, 9)}, held(1, 10, 10, 11, 12), held(2, 9, 9, 13, 14)[1:]), NotJudged, "nobody wrote"},
+			join([]history.Record{created(102, 9)}, held(1, 10, 10, 11, 12), held(2, 9, 9, 13, 14)[1:]), NotJudged, "no order of tokens is promised, and no client wrote to the fenced resource"},
 		{"a token of the subject's own has an order all the same", unfair, join(held(1, 10, 7, 11, 12), held(2, 13, 7, 14, 15)), Fail, "repeats token 7"},
 		{"whose node went with its session was let in all the same", fair,
 			join(held(1, 10, 10, 11, 12), []history.Record{created(102, 13), operation(history.Acquire, 2, 13, 13, seconds(13)), sessionGone(102, 14, 13),

@@ -14,7 +14,7 @@ func init() {
 	register(Guarantee{
 		Name: FIFO, Rule: 6, Concerns: granting, promised: inOrder,
 		Promise: "Grants are given in the order in which the servers created the nodes in line.",
-		Harm:    "Some overtake, and others may wait for ever.",
+		Harm:    "A newer waiter overtakes an older one, which can starve.",
 		Help:    "grants came in another order than their nodes were created",
 		check:   newFIFO,
 	})
@@ -72,7 +72,7 @@ func (o *order) belief(b Belief) {
 		return
 	}
 	o.broken.add([]int{o.last.Record, b.Record},
-		"client %d was granted token %d at %v (record %d), although client %d with the younger token %d had been let in before it, at %v (record %d)",
+		"client %d was granted token %d at %v (record %d), although client %d with the newer token %d had been granted before it, at %v (record %d)",
 		b.Client, czxid, b.Start, b.Record, o.last.Client, o.czxid, o.last.Start, o.last.Record)
 }
 
@@ -123,7 +123,7 @@ func (o *order) finish(ending) Verdict {
 	case !o.exclusive:
 		return unknown("the subject does not promise exclusion: several clients may hold at once, so which of them may be granted before an older one is not known")
 	case o.contended >= fewWaits && 2*o.waited < o.contended:
-		return unknown(fmt.Sprintf("%d of %d clients that waited had no node while they waited: nodes are created at the grant, and say nothing about who waited longer",
+		return unknown(fmt.Sprintf("%d of %d clients that waited had no node while they waited: nodes are created at the grant, so their order does not show how long a client waited",
 			o.contended-o.waited, o.contended))
 	case o.judged < 2:
 		return unknown(fmt.Sprintf("%d grants with a token: an order needs two", o.judged))

@@ -17,7 +17,7 @@ func TestFIFO(t *testing.T) {
 			acquire 2 6 0 10
 			release 2 6 20 21
 			acquire 1 5 0 25
-			release 1 5 30 31`, Fail, "client 1 was granted token 5 at 25ms (record 3), although client 2 with the younger token 6"},
+			release 1 5 30 31`, Fail, "client 1 was granted token 5 at 25ms (record 3), although client 2 with the newer token 6"},
 		{"the order of calls does not matter", `
 			acquire 1 5 9 10
 			release 1 5 20 21
@@ -112,7 +112,7 @@ func TestFIFO_whereCommitsAreMissing(t *testing.T) {
 		at(history.Acquire, 2, 11, 13, 14), deleted(102, 11, 15), at(history.Release, 2, 11, 15, 15)}
 	unseen := []history.Record{at(history.Acquire, 1, 31, 40, 20), at(history.Release, 1, 31, 40, 21)}
 	unread := &history.CommitsEnd{Last: 16, Err: "no leader"}
-	judgeOne(t, FIFO, join(start, overtaken, []history.Record{whole()}), Fail, "although client 2 with the younger token 11")
+	judgeOne(t, FIFO, join(start, overtaken, []history.Record{whole()}), Fail, "although client 2 with the newer token 11")
 	judgeOne(t, FIFO, join(start, overtaken, []history.Record{withGap()}), Unknown, "gaps in the commits")
 	judgeOne(t, FIFO, join(start, inOrder, []history.Record{withGap()}), Pass, "")
 	judgeOne(t, FIFO, join(start, inOrder, unseen, []history.Record{unread}), Unknown, "the node of 1 grant is not in the commits")

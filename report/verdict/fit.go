@@ -8,7 +8,7 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-const Fit = "fit"
+const Fit = "harness-health"
 
 func init() {
 	register(Guarantee{

@@ -137,7 +137,7 @@ func (a *grants) lookUp(g *granted, zxid int64) {
 	case a.inOrder && n.sequential():
 		if ahead := a.line.aheadOf(n, zxid); ahead != nil {
 			g.missing = true
-			g.wrong = fmt.Sprintf("the older node %s (czxid %#x) stood before it all the time", ahead.path, uint64(ahead.czxid))
+			g.wrong = fmt.Sprintf("the older node %s (czxid %#x) existed all the time", ahead.path, uint64(ahead.czxid))
 		}
 	}
 	g.zxid = zxid

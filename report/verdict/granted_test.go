@@ -33,13 +33,13 @@ func TestClaimValidity_isJudgedByTheCommits(t *testing.T) {
 		{"the one ahead has gone, and the client was notified of that",
 			[]history.Record{created(102, 9), created(101, 10), deleted(102, 9, 12), notified(acquired(1, 10, 10), 9), whole()}, Pass, ""},
 		{"the one ahead has gone, and the client could not know",
-			[]history.Record{created(102, 9), created(101, 10), deleted(102, 9, 12), acquired(1, 10, 11), whole()}, Fail, "/l/n-0000000009 (czxid 0x9) stood before it all the time"},
+			[]history.Record{created(102, 9), created(101, 10), deleted(102, 9, 12), acquired(1, 10, 11), whole()}, Fail, "/l/n-0000000009 (czxid 0x9) existed all the time"},
 		{"notified of one, while another is ahead",
 			[]history.Record{created(102, 8), created(102, 9), created(101, 10), deleted(102, 9, 12), notified(acquired(1, 10, 10), 9), whole()}, Fail, "/l/n-0000000008"},
 		{"it was the first before its session ended",
 			[]history.Record{created(102, 9), created(101, 10), deleted(102, 9, 12), sessionGone(101, 13, 10), acquired(1, 10, 14), whole()}, Pass, ""},
 		{"its session ended before the one ahead went",
-			[]history.Record{created(102, 9), created(101, 10), sessionGone(101, 11, 10), deleted(102, 9, 12), acquired(1, 10, 14), whole()}, Fail, "stood before it"},
+			[]history.Record{created(102, 9), created(101, 10), sessionGone(101, 11, 10), deleted(102, 9, 12), acquired(1, 10, 14), whole()}, Fail, "czxid 0x9) existed all the time"},
 		{"another session's node", []history.Record{created(102, 10), acquired(1, 10, 10), whole()}, Fail, "session 0x66 created that node"},
 		{"a node that was never created", []history.Record{created(101, 9), acquired(1, 10, 10), whole()}, Fail, "no transaction created that node"},
 		{"a persistent node", []history.Record{&history.Commit{Op: history.CommitCreate, Session: 101, Zxid: 10, Cxid: 1, Path: nodeOf(10)}, acquired(1, 10, 10), whole()}, Fail,
@@ -67,7 +67,7 @@ func TestClaimValidity_isJudgedByTheCommits(t *testing.T) {
 		{"nodes of one kind, whatever ids were drawn for them",
 			[]history.Record{named(created(102, 9), "/l/_c_0a1b2c3d-1111-2222-3333-0123456789ab-lock-0000000009"),
 				named(created(101, 10), "/l/_c_ffffffff-4444-5555-6666-ba9876543210-lock-0000000010"),
-				claims(acquired(1, 10, 10), "/l/_c_ffffffff-4444-5555-6666-ba9876543210-lock-0000000010", 10), whole()}, Fail, "stood before it"},
+				claims(acquired(1, 10, 10), "/l/_c_ffffffff-4444-5555-6666-ba9876543210-lock-0000000010", 10), whole()}, Fail, "czxid 0x9) existed all the time"},
 		{"a fixed name that somebody else has taken since",
 			[]history.Record{named(created(101, 10), "/l/lock"), &history.Commit{Op: history.CommitDelete, Session: 101, Zxid: 11, Cxid: 2, Path: "/l/lock"}, named(created(102, 12), "/l/lock"),
 				claims(acquired(2, 12, 12), "/l/lock", 12), claims(acquired(1, 10, 10), "/l/lock", 10), whole()}, Pass, "all 2 grants"},
@@ -83,7 +83,7 @@ func TestClaimValidity_isJudgedByTheCommits(t *testing.T) {
 func TestClaimValidity_ofALockWithoutAnOrder(t *testing.T) {
 	records := []history.Record{opened(1, 101), created(102, 9), created(101, 10), operation(history.Acquire, 1, 10, 10, second), whole()}
 	judgeFor(t, unfair, ClaimValidity, records, Pass, "all 1 grants")
-	judgeFor(t, fair, ClaimValidity, records, Fail, "stood before it")
+	judgeFor(t, fair, ClaimValidity, records, Fail, "czxid 0x9) existed all the time")
 }
 
 // What is not understood, or no longer remembered, speaks against nobody.

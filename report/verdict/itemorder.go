@@ -128,7 +128,7 @@ func (o *itemOrder) verdict(incomplete string) Verdict {
 	for _, f := range o.found {
 		young, old := f.young, f.old
 		broken.add([]int{f.record, old.put},
-			"item %q (node %s, made by zxid %#x) was removed at zxid %#x, and taken (record %d), while the older item %q (node %s, made by zxid %#x) stood and nobody had claimed it",
+			"item %q (node %s, created by zxid %#x) was removed at zxid %#x, and taken (record %d), although the older item %q (node %s, created by zxid %#x) was available and unclaimed",
 			young.id, young.path, uint64(young.created), uint64(young.gone), f.record, old.id, old.path, uint64(old.created))
 	}
 	broken.count = o.count

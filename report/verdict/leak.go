@@ -119,11 +119,11 @@ func (x *leaks) leave(path string) {
 func (x *leaks) finish(end ending) Verdict {
 	switch {
 	case x.line == nil:
-		return notJudged("there are no commits, which show what is left behind")
+		return notJudged("there are no transaction logs, which show the nodes that were left behind")
 	case x.line.incomplete() != "":
 		return unknown(x.line.incomplete())
 	case end.cut:
-		return notJudged("what was left behind is not known")
+		return notJudged("unknown which nodes were left behind")
 	}
 	for _, path := range slices.Sorted(maps.Keys(x.nodes)) {
 		x.leave(path)

@@ -110,7 +110,7 @@ func (o *leftovers) commit(r history.Record) {
 	o.unheardOf(c, all)
 	for _, n := range all[:max(0, len(all)-1)] {
 		if n.sequential() && n.czxid < c.Zxid && alike(n, all[len(all)-1]) {
-			if x := o.suspect(n, -1, o.bound, "its client had stood in line by another node, "+c.Path, 0, false); x != nil {
+			if x := o.suspect(n, -1, o.bound, "its client had another node in line, "+c.Path, 0, false); x != nil {
 				x.behind = true
 			}
 		}
@@ -270,7 +270,7 @@ func (o *leftovers) judge(x *leftover, until time.Duration) bool {
 	if x.since < 0 || !o.inLine(x.node) || !o.free(x, until) {
 		return false
 	}
-	o.broken.add([]int{x.record}, "node %s (czxid %#x) of client %d still stood at %v, %v after %s (record %d), while its session %#x lived: it blocks all behind it",
+	o.broken.add([]int{x.record}, "node %s (czxid %#x) of client %d still existed at %v, %v after %s (record %d), while its session %#x was alive: it blocks every waiter behind it",
 		x.path, uint64(x.czxid), x.owner.client, until, (until - x.since).Round(time.Millisecond), x.why, x.record, uint64(x.session))
 	return true
 }

@@ -49,7 +49,7 @@ func TestNoOrphan_isJudgedByTheCommits(t *testing.T) {
 		{"an acquire that gave up, and the client stands in line behind its own node",
 			[]history.Record{created(101, 10), gaveUp(1, 10, second), created(101, 11), released(2, 9, 12, 9*second), whole()}, Fail, "its acquire had ended without a grant"},
 		{"a node that stands until its session ends, seconds later",
-			[]history.Record{created(101, 10), gaveUp(1, 10, second), closing(101, 20, 10), closed(1, 9*second), whole()}, Fail, "while its session 0x65 lived"},
+			[]history.Record{created(101, 10), gaveUp(1, 10, second), closing(101, 20, 10), closed(1, 9*second), whole()}, Fail, "its session 0x65 was alive:"},
 		{"a node that stands until its session ends at once",
 			[]history.Record{created(101, 10), gaveUp(1, 10, second), closing(101, 20, 10), closed(1, 2*second), whole()}, Pass, ""},
 		{"an acquire whose outcome is unknown, and its node stands on",
@@ -66,7 +66,7 @@ func TestNoOrphan_isJudgedByTheCommits(t *testing.T) {
 			[]history.Record{gaveUp(1, 0, second), created(101, 10), released(2, 9, 12, 9*second), closing(101, 20, 10), closed(1, 9*second), gaveUp(1, 20, 9*second), whole()}, Pass, ""},
 		{"a client that waits behind its own node",
 			[]history.Record{acquired(2, 9, 9, 0), created(101, 10), created(101, 11), acquired(2, 8, 11, second), closing(101, 20, 10, 11), closed(1, 9*second), gaveUp(1, 12, 9*second), whole()},
-			Fail, "its client had stood in line by another node, /l/n-0000000011"},
+			Fail, "its client had another node in line, /l/n-0000000011"},
 		{"a client whose younger node goes at once, and which waits by the older",
 			[]history.Record{acquired(2, 9, 9, 0), created(101, 10), created(101, 11), acquired(2, 8, 11, second), deleted(101, 11, 12), released(2, 8, 12, 2*second),
 				acquired(2, 7, 13, 9*second), released(2, 7, 14, 10*second), acquired(1, 10, 15, 11*second), whole()}, Pass, ""},
@@ -104,10 +104,10 @@ func TestNoOrphan_ofASubjectThatRequeues(t *testing.T) {
 	begin := []history.Record{opened(1, 101), created(101, 10), operation(history.Acquire, 1, 10, 10, second), deleted(101, 10, 11), created(101, 12)}
 	end := []history.Record{operation(history.Release, 1, 10, 13, second), closing(101, 20, 12, 13),
 		&history.Session{Event: history.Closed, Client: 1, Session: 101, At: 9 * second}, whole()}
-	judgeFor(t, requeues, NoOrphan, join(begin, end), Pass, "they stand in line again by themselves")
+	judgeFor(t, requeues, NoOrphan, join(begin, end), Pass, "no client had two nodes in line for long; clients rejoin by themselves, so a single node is not an orphan")
 	judgeFor(t, requeues, NoOrphan, join(begin, []history.Record{created(101, 13)}, end), Fail, "node /l/n-0000000012")
 	seen := &history.Snapshot{Asked: 2 * second, At: 3 * second, Nodes: []history.SnapshotNode{{Client: 1, Session: 101, Token: 12, Path: "/l/n-0000000012"}}}
-	judgeFor(t, requeues, NoOrphan, join(begin, []history.Record{end[0], seen}, end[1:]), Pass, "they stand in line again by themselves")
+	judgeFor(t, requeues, NoOrphan, join(begin, []history.Record{end[0], seen}, end[1:]), Pass, "no client had two nodes in line for long; clients rejoin by themselves, so a single node is not an orphan")
 }
 
 // replyLost is what client 1 never heard of its create, which may be any of the requests that make nodes.

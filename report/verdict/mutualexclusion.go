@@ -14,8 +14,8 @@ const MutualExclusion = "mutual-exclusion"
 func init() {
 	register(Guarantee{
 		Name: MutualExclusion, Rule: 4, Concerns: granting, promised: exclusive,
-		Promise: "At any moment at most one client believes that it holds the lock, or leads; and nobody goes on believing after it has heard that its session is gone.",
-		Harm:    "Two clients act at once on what the lock was to protect.",
+		Promise: "At most one client holds the lock or leads, and a client stops when it is notified that its session ended.",
+		Harm:    "Two clients use the protected resource at once.",
 		Help:    "two clients believed at the same time that they held",
 		check:   newMutualExclusion,
 	})
@@ -119,7 +119,7 @@ func (x *exclusion) overlap(a, b claimed, until time.Duration) {
 	wrong, who := "client %d should have stopped", a.Client
 	excused, cause := x.excused(a, b)
 	if b.late {
-		wrong, who = "client %d was let in too late", b.Client
+		wrong, who = "client %d was granted too late", b.Client
 		if until, why := x.excused(b, a); until > excused {
 			excused, cause = until, why
 		}
@@ -174,7 +174,7 @@ func (x *exclusion) byCommits(a, b Belief, until time.Duration) {
 			x.missing++
 		}
 	case n.gone == 0 || n.gone > good.granted.zxid:
-		why = fmt.Sprintf("the node of client %d, %s, stood when client %d was let in", stale.Client, n.path, good.Client)
+		why = fmt.Sprintf("the node of client %d, %s, existed when client %d was granted", stale.Client, n.path, good.Client)
 		x.missing++
 	case n.removal == byRequest:
 		why = fmt.Sprintf("client %d had deleted its own node, %s, in transaction %#x", stale.Client, n.path, uint64(n.gone))
@@ -311,7 +311,7 @@ func (x *exclusion) written(s *history.Sample, record int) {
 	}
 	x.acted[s.Token] = true // once is enough: an unaware holder continues
 	x.broken.add([]int{l.record, record},
-		"client %d began a write under token %d at %v (record %d), %v after it had heard that its session %#x was lost (record %d): it still believed",
+		"client %d began a write under token %d at %v (record %d), %v after it was notified that its session %#x was lost (record %d): it still believed that it held the lock",
 		s.Client, s.Token, s.Call, record, s.Call-l.at, uint64(l.session), l.record)
 }
 
@@ -330,7 +330,7 @@ func (x *exclusion) finish(ending) Verdict {
 	case x.unsure > 0:
 		return unknown(fmt.Sprintf("beliefs overlap %d times, and the commits cannot say by which nodes they are claimed", x.unsure))
 	case x.exposure > 0:
-		return pass(fmt.Sprintf("%s, %v in all: a holder whose session was gone did not know yet when the next was let in, which leases cannot prevent",
+		return pass(fmt.Sprintf("%s, %v in all: a holder had not yet detected the end of its session when the next client was granted, which leases cannot prevent",
 			units.Plural(x.exposure, "exposure"), x.exposed))
 	}
 	return pass()

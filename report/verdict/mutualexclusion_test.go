@@ -160,7 +160,7 @@ func TestMutualExclusion(t *testing.T) {
 			cut-off 1 900 950
 			acquire 1 5 960 1500
 			release 2 6 2000 2001
-			release 1 5 2000 2001`, Fail, "client 1 was let in too late, and no fault had hit it"},
+			release 1 5 2000 2001`, Fail, "client 1 was granted too late, and no fault had hit it"},
 		{"who is let in in its turn after the member is back holds", two + `
 			acquire 1 5 10 1500
 			cut-off 1 900 950
@@ -188,7 +188,7 @@ func TestMutualExclusion(t *testing.T) {
 		{"who writes long after it heard of the loss still believes", two + `
 			acquire 1 5 0 10
 			session lost 1 100
-			write 1 5 1 2000`, Fail, "1.9s after it had heard that its session 0x65 was lost"},
+			write 1 5 1 2000`, Fail, "1.9s after it was notified that its session 0x65 was lost"},
 		{"a write that was under way when the loss came is no proof", two + `
 			acquire 1 5 0 10
 			session lost 1 100
@@ -290,7 +290,7 @@ func TestMutualExclusion_ofALockWithoutAnOrder(t *testing.T) {
 			operation(history.Release, 1, 10, 30, 5*second), operation(history.Release, 2, 11, 31, 5*second), whole()}
 	}
 	judgeFor(t, unfair, MutualExclusion, records(20), Pass, "1 exposure")
-	judgeFor(t, unfair, MutualExclusion, records(19), Fail, "the node of client 1, /l/n-0000000010, stood when client 2 was let in")
+	judgeFor(t, unfair, MutualExclusion, records(19), Fail, "the node of client 1, /l/n-0000000010, existed when client 2 was granted")
 	judgeFor(t, history.Promises{}, MutualExclusion, records(19), NotPromised, "does not promise it")
 }
 

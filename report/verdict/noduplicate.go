@@ -12,7 +12,7 @@ func init() {
 		Name: NoDuplicate, Rule: 9, Concerns: queues, promised: anyDelivery,
 		Promise: "An item that was put once is delivered at most once with certainty.",
 		Harm:    "The same work is done twice.",
-		Help:    "an item that was put once was delivered twice, or stood in the queue twice",
+		Help:    "an item that was put once was delivered twice, or was in the queue twice",
 		check:   func(in *inputs) checker { return checker{finish: in.items.noDuplicate} },
 	})
 }
@@ -33,7 +33,7 @@ func (q *items) noDuplicate(end ending) Verdict {
 			broken.add([]int{i.put}, "item %q was put once (record %d), and its producer made two nodes of it, at zxid %#x and %#x",
 				i.id, i.put, uint64(i.created), uint64(i.nodes.again))
 		case i.revived:
-			broken.add([]int{i.taken}, "item %q had been handed over, and stood in the queue again: a node of it was made at zxid %#x",
+			broken.add([]int{i.taken}, "item %q was in the queue again after its delivery: a node with its data was created at zxid %#x",
 				i.id, uint64(max(i.remade, i.created)))
 		}
 	}

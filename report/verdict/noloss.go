@@ -11,8 +11,8 @@ const NoLoss = "no-loss"
 func init() {
 	register(Guarantee{
 		Name: NoLoss, Rule: 9, Concerns: queues, promised: anyDelivery,
-		Promise: "An item that was put is taken by somebody, or is still in the queue.",
-		Harm:    "The item is gone, and nobody has worked on it.",
+		Promise: "Each item that was put is delivered or still in the queue.",
+		Harm:    "The item is lost, and its work is never done.",
 		Help:    "an item was put, and removed from the queue, and no take returned it",
 		check:   func(in *inputs) checker { return checker{finish: in.items.noLoss} },
 	})
@@ -22,7 +22,7 @@ func init() {
 func (q *items) noLoss(end ending) Verdict {
 	q.resolve()
 	if end.cut {
-		return notJudged("what was taken is not known")
+		return notJudged("unknown which items were taken")
 	}
 	if q.commits != nil && q.commits.linked {
 		return q.lossByCommits()
@@ -69,7 +69,7 @@ func (q *items) lossByCommits() Verdict {
 	}
 	var notes []string
 	if standing > 0 {
-		notes = append(notes, fmt.Sprintf("%s still stood in the queue at the end", units.Plural(standing, "item")))
+		notes = append(notes, fmt.Sprintf("%s still in the queue at the end", units.Plural(standing, "item")))
 	}
 	if excused > 0 {
 		notes = append(notes, fmt.Sprintf("%s went with a client that was killed, or never learned that it had removed it", units.Plural(excused, "item")))
@@ -80,7 +80,7 @@ func (q *items) lossByCommits() Verdict {
 	case q.puts == 0:
 		return unknown("nothing was ever put")
 	case astray > 0:
-		return unknown(append(notes, fmt.Sprintf("%s stood in another folder at the end than that of the put, and nobody was handed what stood there: whether anybody ever would be is not known", units.Plural(astray, "item")))...)
+		return unknown(append(notes, fmt.Sprintf("%s in another folder at the end than the put's, and not handed over; whether that would happen later is unknown", units.Plural(astray, "item")))...)
 	}
 	return pass(notes...)
 }

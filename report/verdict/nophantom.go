@@ -5,9 +5,9 @@ const NoPhantom = "no-phantom"
 func init() {
 	register(Guarantee{
 		Name: NoPhantom, Rule: 9, Concerns: queues,
-		Promise: "Nobody takes an item that nobody has put.",
-		Harm:    "Work is done that nobody asked for.",
-		Help:    "an item was taken that nobody had put",
+		Promise: "Each item was put before it is taken.",
+		Harm:    "Work is done that was never requested.",
+		Help:    "an item was taken that was never put",
 		check:   func(in *inputs) checker { return checker{finish: in.items.noPhantom} },
 	})
 }

@@ -14,7 +14,7 @@ func init() {
 	register(Guarantee{
 		Name: LossNotification, Rule: 2, Concerns: granting, promised: func(p history.Promises) bool { return p.Events },
 		Promise: "A holder whose session has ended is notified (suspended, lost or ended).",
-		Harm:    "The holder goes on until it asks for itself, or forever.",
+		Harm:    "The holder continues until it queries its state, or forever.",
 		Help:    "a holder was not notified that its session had ended",
 		check:   newLossNotification,
 	})

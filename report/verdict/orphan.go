@@ -16,7 +16,7 @@ func init() {
 	register(Guarantee{
 		Name: NoOrphan, Rule: 7, Concerns: granting,
 		Promise: "A node in line whose session lives belongs to a client that holds, or waits, by it.",
-		Harm:    "Everybody behind the node waits for a grant that nobody uses, until its session ends.",
+		Harm:    "Clients queued behind the node wait until its session expires.",
 		Help:    "a node stayed behind that no client claims",
 		check:   newNoOrphan,
 	})
@@ -202,7 +202,7 @@ func (o *orphans) judge(k *inLine) {
 		return
 	}
 	o.broken.add([]int{k.record},
-		"client %d neither held nor waited from %v to %v, and yet its node %s stood in line (record %d): its session %#x lives, so the node stays, and blocks all behind it",
+		"client %d neither held nor waited from %v to %v, but its node %s was in line (record %d): its session %#x is alive, so the node stays and blocks every waiter behind it",
 		k.client, k.asked, k.at, n.Path, k.record, uint64(n.Session))
 }
 
@@ -215,13 +215,13 @@ func (o *orphans) sound() Verdict {
 	case l != nil && l.judged > 0:
 		return pass(fmt.Sprintf("%d acquires and releases left nothing in line, by the servers' commits", l.judged))
 	case l != nil && l.requeues:
-		return pass("no client had two nodes in line for long; they stand in line again by themselves, so that one is no orphan")
+		return pass("no client had two nodes in line for long; clients rejoin by themselves, so a single node is not an orphan")
 	case l != nil && o.snapshots == 0:
-		return unknown("nobody let go, and there is no snapshot of the line")
+		return unknown("no client released, and there is no snapshot of the line")
 	case o.snapshots == 0:
 		return notJudged("there are no commits, and no snapshot of the line")
 	case l == nil && o.unseen.count > 0:
-		return unknown(fmt.Sprintf("there are no commits, and nobody looked for what an acquire without a grant had left, before %s closed", units.Plural(o.unseen.count, "session")))
+		return unknown(fmt.Sprintf("there are no transaction logs, and the tree was not checked for nodes left by an acquire without a grant before %s closed", units.Plural(o.unseen.count, "session")))
 	}
 	return pass(fmt.Sprintf("the line was observed %d times", o.snapshots))
 }

@@ -13,7 +13,7 @@ func init() {
 	register(Guarantee{
 		Name: OwnershipQuery, Rule: 2, Concerns: granting,
 		Promise: "A client that was notified that its session is lost answers that it does not hold (isOwner, isAcquired, hasLeadership).",
-		Harm:    "Code that asks before it acts goes on beside the next holder.",
+		Harm:    "Code that checks before it acts runs at the same time as the next holder.",
 		Help:    "a client said that it holds after it was notified that its session was lost",
 		check:   newOwnershipQuery,
 	})
@@ -51,7 +51,7 @@ func (o *ownership) finish(ending) Verdict {
 	case o.rejected.count > 0:
 		return o.rejected.fail("answers")
 	case o.answers == 0:
-		return notJudged("no client that can be asked whether it holds lost a grant")
+		return notJudged("no client that reports its ownership lost a grant")
 	}
 	return pass(fmt.Sprintf("%s after a loss", units.Plural(o.answers, "answer")))
 }

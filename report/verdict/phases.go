@@ -83,10 +83,10 @@ func (p *phases) verdict(what string, limit time.Duration, snapshots int) Verdic
 		done, calm = done+ph.done, calm || ph.calm
 		switch in := ph.in(); {
 		case ph.open > 0:
-			doubts = append(doubts, fmt.Sprintf("nothing had been %s for %v when it was over%s, faults and their aftermath included, while somebody waited or had no session; without them that was not longer than the limit of %v",
+			doubts = append(doubts, fmt.Sprintf("nothing was %s for the last %v%s, faults and recovery included, while a client waited or had no session; without them it was not longer than the limit of %v",
 				what, ph.open.Round(time.Millisecond), in, limit))
 		case ph.short > 0:
-			doubts = append(doubts, fmt.Sprintf("nothing had been %s for %v when it was over%s, without a fault near, while somebody waited: over too soon to tell whether it ever would have been; limit %v",
+			doubts = append(doubts, fmt.Sprintf("nothing was %s for the last %v%s, without a fault, while a client waited: the phase ended too early to decide; limit %v",
 				what, ph.short.Round(time.Millisecond), in, limit))
 		case ph.tried > 0 && ph.done == 0 && !ph.held:
 			doubts = append(doubts, fmt.Sprintf("nothing was ever %s%s", what, in))
@@ -98,7 +98,7 @@ func (p *phases) verdict(what string, limit time.Duration, snapshots int) Verdic
 	case len(doubts) > 0:
 		return unknown(slices.Compact(doubts)...)
 	case !calm:
-		return pass(fmt.Sprintf("faults were near all the time; all the same nobody waited for long, and %s of the line without faults showed nobody who was stuck", units.Plural(snapshots, "snapshot")))
+		return pass(fmt.Sprintf("faults were active throughout; no client exceeded the wait limit, and %s of the line without faults showed no stuck client", units.Plural(snapshots, "snapshot")))
 	}
 	return pass()
 }

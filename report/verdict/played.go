@@ -2,14 +2,14 @@ package verdict
 
 import "github.com/zkbench/zkbench/report/history"
 
-const Played = "played"
+const Played = "completed"
 
 func init() {
 	register(Guarantee{
 		Name: Played, Rule: 12, Concerns: anyRecipe,
-		Promise: "The trial was played to its end.",
-		Harm:    "What was not played was not tested.",
-		Help:    "a trial that could not be played, or not to its end; it is unknown",
+		Promise: "The trial ran to completion.",
+		Harm:    "Parts of the scenario were not tested.",
+		Help:    "a trial that could not start or complete; its result is unknown",
 		check:   newPlayed,
 	})
 }
@@ -36,7 +36,7 @@ func newPlayed(*inputs) checker {
 				return pass()
 			}
 			v := cut.doubt("reasons")
-			v.Reasons = append(v.Reasons, "so the trial could not be played to its end")
+			v.Reasons = append(v.Reasons, "so the trial could not complete")
 			return v
 		},
 	}

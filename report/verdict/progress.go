@@ -12,9 +12,9 @@ const Progress = "progress"
 func init() {
 	register(Guarantee{
 		Name: Progress, Rule: 8, Concerns: anyRecipe,
-		Promise: "While the ensemble serves and sessions live, somebody who waits is granted, or given an item.",
-		Harm:    "The lock is free, or its holder does not know of it, or items are there, and everybody waits.",
-		Help:    "nobody was granted, or given an item, although nothing was in the way",
+		Promise: "While the ensemble is available, waiting clients are granted, or given an item, within the limit.",
+		Harm:    "Clients wait although the lock is free or items are available.",
+		Help:    "no client was granted, or given an item, although nothing prevented it",
 		check:   newProgress,
 	})
 }
@@ -235,7 +235,7 @@ func (p *progress) meet(i *idle, w wait) {
 		return
 	}
 	p.broken.add([]int{i.after, w.record, i.before},
-		"nobody held anything from %v to %v without a fault near, %v and more than the limit of %v, while client %d waited (record %d)",
+		"the lock was free from %v to %v without a fault, %v and more than the limit of %v, while client %d waited (record %d)",
 		from, to, to-from, p.limit, w.client, w.record)
 }
 
@@ -304,7 +304,7 @@ func (p *progress) finish(end ending) Verdict {
 	case p.broken.count > 0:
 		return p.broken.fail("times without progress")
 	case p.limit == 0:
-		return unknown("the session timeout is not in the history: nobody can say how long is too long")
+		return unknown("the session timeout is not in the history: the wait limit is unknown")
 	}
 	return p.phases.verdict("granted", p.limit, p.stuck.judged)
 }

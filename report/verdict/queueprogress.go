@@ -149,7 +149,7 @@ func (d *deliveries) stood(l lateItem) bool {
 func (d *deliveries) outlasted(l lateItem) {
 	ph := d.phases.named(l.wait.Phase)
 	if free, long := d.free(l.from, l.wait.At); long {
-		d.broken.add([]int{l.put, l.record}, "item %q was put (record %d) and stood in the queue, and nothing was taken from %v to %v without a fault near, %v and more than the limit of %v, while client %d waited (record %d)",
+		d.broken.add([]int{l.put, l.record}, "item %q was put (record %d) and was available, and nothing was taken from %v to %v without a fault, %v and more than the limit of %v, while client %d waited (record %d)",
 			l.id, l.put, free.from, free.to, free.to-free.from, d.limit, l.wait.Client, l.record)
 	} else if open := l.wait.At - l.from; open > d.limit {
 		ph.open = max(ph.open, open)
@@ -168,7 +168,7 @@ func (d *deliveries) finish(end ending) Verdict {
 		}
 	}
 	if d.broken.count > 0 {
-		return d.broken.fail("times in which nobody takes anything")
+		return d.broken.fail("periods in which no client takes an item")
 	}
 	for _, ph := range d.phases.all {
 		ph.held = !ph.put // there was nothing to take
@@ -187,11 +187,11 @@ func (d *deliveries) snapshot(l *history.Snapshot, record int) {
 	switch since := free[len(free)-1].from; {
 	case still && l.At-l.Asked >= quiet:
 		d.broken.add([]int{record},
-			"%s stood in the queue from %v to %v without a fault, the first %s; %s waited, and nothing passed on their connections (record %d)",
+			"%s in the queue from %v to %v without a fault, the first %s; %s waited, and their connections were idle (record %d)",
 			units.Plural(len(items), "item"), l.Asked, l.At, items[0].Path, units.Plural(len(l.Waiters), "consumer"), record)
 	case d.limit > 0 && l.At-since > d.limit:
 		d.broken.add([]int{record},
-			"%s stood in the queue at %v, the first %s, and nothing was put or taken without a fault for %v, more than the limit of %v, while %s waited (record %d)",
+			"%s in the queue at %v, the first %s, and nothing was put or taken without a fault for %v, more than the limit of %v, while %s waited (record %d)",
 			units.Plural(len(items), "item"), l.At, items[0].Path, l.At-since, d.limit, units.Plural(len(l.Waiters), "consumer"), record)
 	}
 }

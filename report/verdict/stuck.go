@@ -64,7 +64,7 @@ func (s *stuck) judge(broken *evidence) {
 			still = still && asleep(w)
 			if asleep(w) && w.Watches != nil && *w.Watches == 0 {
 				broken.add([]int{l.record},
-					"client %d waited from %v to %v, asked nothing, and had no watch that a change in the line could fire (record %d): nobody will wake it",
+					"client %d waited from %v to %v, sent no requests, and had no watch that a change of the line could fire (record %d): nothing will wake it",
 					w.Client, l.Asked, l.At, l.record)
 			}
 		}
@@ -79,7 +79,7 @@ func (s *stuck) judge(broken *evidence) {
 			first = fmt.Sprintf("the first of %d nodes in line, %s, belongs to session %#x, which lives",
 				len(line), line[0].Path, uint64(line[0].Session))
 		}
-		broken.add([]int{l.record}, "%s waited from %v to %v without a fault, nobody held, and nothing moved (record %d): %s",
+		broken.add([]int{l.record}, "%s waited from %v to %v without a fault, the lock was free, and the line did not change (record %d): %s",
 			units.Plural(len(l.Waiters), "client"), l.Asked, l.At, l.record, first)
 	}
 }

@@ -16,7 +16,7 @@ func init() {
 	register(Guarantee{
 		Name: Succession, Rule: 6, Concerns: granting, promised: inOrder,
 		Promise: "When a leader leaves, the candidate that joined next is the next leader.",
-		Harm:    "Leadership goes to somebody whom nobody expects.",
+		Harm:    "An unexpected candidate leads.",
 		Help:    "a change of leader did not go to the next in line",
 		check:   newSuccession,
 	})
@@ -132,7 +132,7 @@ func (d *drill) stands(client int, at time.Duration) bool {
 
 func (s *succession) finish(end ending) Verdict {
 	if end.cut {
-		return notJudged("who led to the end is not known")
+		return notJudged("unknown which client led at the end")
 	}
 	var broken evidence
 	var doubts []string
@@ -149,7 +149,7 @@ func (s *succession) finish(end ending) Verdict {
 	}
 	switch {
 	case len(s.drills) == 0:
-		return notJudged("nobody was made to leave in an order of the harness")
+		return notJudged("no leader was removed in a known order")
 	case broken.count > 0:
 		return broken.fail("wrong leaders")
 	case len(doubts) > 0:
@@ -165,7 +165,7 @@ func (s *succession) finish(end ending) Verdict {
 // judge compares the drill's terms with its checks, and returns the leaders as text.
 func (d *drill) judge(broken *evidence, doubts *[]string) string {
 	if len(d.checks) == 0 {
-		*doubts = append(*doubts, fmt.Sprintf("in round %d of %s nobody was made to leave", d.round, d.phase))
+		*doubts = append(*doubts, fmt.Sprintf("in round %d of %s no leader was removed", d.round, d.phase))
 	} else if !d.over {
 		*doubts = append(*doubts, fmt.Sprintf("round %d of %s was not brought to its end", d.round, d.phase))
 	}
@@ -221,7 +221,7 @@ func (d *drill) judgeAt(c check, from time.Duration, broken *evidence, doubts *[
 
 func (k standing) first() string {
 	if k.client < 0 {
-		return "nobody stood in line"
+		return "no candidate was in line"
 	}
 	return fmt.Sprintf("client %d was the first in line (token %d, record %d)", k.client, k.token, k.record)
 }

@@ -96,6 +96,6 @@ func TestSuccession(t *testing.T) {
 			leaving 0 10
 			release 0 1 10 11
 			leaving -1 20`, Pass, "leaders 0, nobody"},
-		{"without a drill nothing is judged", "acquire 0 1 0 1", NotJudged, "nobody was made to leave"},
+		{"without a drill nothing is judged", "acquire 0 1 0 1", NotJudged, "no leader was removed"},
 	})
 }

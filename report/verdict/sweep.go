@@ -185,7 +185,7 @@ func (s *Sweep) readable(readErr error) Verdict {
 	v := Verdict{Guarantee: Readable, Result: Pass}
 	switch {
 	case errors.Is(readErr, history.ErrTruncated):
-		v.Reasons = []string{fmt.Sprintf("%v: what came after is not known", readErr)}
+		v.Reasons = []string{fmt.Sprintf("%v: later records are not known", readErr)}
 	case readErr != nil:
 		v.Reasons = []string{readErr.Error()}
 	case s.records == 0:
@@ -193,7 +193,7 @@ func (s *Sweep) readable(readErr error) Verdict {
 	}
 	for _, name := range s.history.Header.Guarantees {
 		if _, known := Find(name); !known {
-			v.Reasons = append(v.Reasons, fmt.Sprintf("nobody judges the guarantee %q that was asked for", name))
+			v.Reasons = append(v.Reasons, fmt.Sprintf("unknown guarantee %q was requested", name))
 		}
 	}
 	if len(v.Reasons) > 0 {

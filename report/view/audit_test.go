@@ -110,7 +110,7 @@ func TestAudit_ofADriverIsPlayedAgainByItsScenario(t *testing.T) {
 // A cell that is not applicable says why, and counts neither as kept nor as unknown.
 func TestAudit_namesWhatIsNotApplicable(t *testing.T) {
 	cell := played("next create #1", "hold", report.Pass)
-	cell.Verdicts = append(cell.Verdicts, report.Verdict{Guarantee: "faults", Result: report.NotJudged, Reasons: []string{"the library hung up"}})
+	cell.Verdicts = append(cell.Verdicts, report.Verdict{Guarantee: "fault-proof", Result: report.NotJudged, Reasons: []string{"the library hung up"}})
 	seen := []report.Step{{Step: "next create #1", Faults: []string{"hold", "drop"}}}
 	calm := played("all", "calm", report.Pass, seen...)
 	v := Of(Input{Result: report.Result{Trials: []report.Trial{calm, cell}}})

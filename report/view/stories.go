@@ -60,7 +60,7 @@ func (b builder) stories() (all []Story, shown int, more []string) {
 func (v *View) OneScreen() {
 	v.Screen, v.Shown, v.More = true, 0, nil
 	if n := len(v.Stories); n > 0 {
-		v.More = []string{fmt.Sprintf("What happened: see %s, or zkbench check %s", report.PageFile, v.dir)}
+		v.More = []string{fmt.Sprintf("Evidence: see %s, or zkbench check %s", report.PageFile, v.dir)}
 	}
 }
 

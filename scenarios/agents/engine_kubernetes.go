@@ -171,7 +171,7 @@ func (k *Kubernetes) kinds() []string {
 
 func (k *Kubernetes) remove() error {
 	if err := k.keepLogs(); err != nil {
-		k.Logf("what the pods have printed is not kept: %v", err)
+		k.Logf("the pods' output is not kept: %v", err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), deleteLimit)
 	defer cancel()
@@ -186,7 +186,7 @@ func (k *Kubernetes) remove() error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("%w; delete what may be left: kubectl %s", err, strings.Join(append(k.cluster(), append([]string{"delete"}, all...)...), " "))
+		return fmt.Errorf("%w; delete possible leftovers: kubectl %s", err, strings.Join(append(k.cluster(), append([]string{"delete"}, all...)...), " "))
 	}
 	return nil
 }

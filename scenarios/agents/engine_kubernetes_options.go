@@ -30,8 +30,8 @@ func KubernetesOptions() []Option {
 		{"host", "address by which pods reach the coordinator (default: that by which this machine reaches the cluster)", "", word},
 		{"service", "yes: put a headless Service in front of the coordinator, which needs the cluster's DNS", "no", regexp.MustCompile(`^(yes|no)$`)},
 		{"network", "pod, or host for a cluster without a network of pods", "pod", regexp.MustCompile(`^(pod|host)$`)},
-		{"cpu", "cores that each agent asks for", "500m", quantity},
-		{"memory", "memory that each agent asks for, and may have", "512Mi", quantity},
+		{"cpu", "cores requested for each agent", "500m", quantity},
+		{"memory", "memory requested for each agent, and its limit", "512Mi", quantity},
 	}
 }
 

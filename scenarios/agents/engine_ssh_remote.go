@@ -25,7 +25,7 @@ const (
 var remoteLines = []string{
 	`read -r want`,
 	`is=$(uname -sm)`,
-	`case "$want" in ""|"$is") ;; *) echo "this host is $is, and the program is for $want: start an agent that is built for it with --agents wait:N" >&2; exit 1;; esac`,
+	`case "$want" in ""|"$is") ;; *) echo "this host is $is, and the program is for $want: start an agent built for it with --agents wait:N" >&2; exit 1;; esac`,
 	`umask 077`,
 	`clear() { cd / && rm -rf "$dir"; }`,
 	`dir=$(mktemp -d "${TMPDIR:-/tmp}/` + remoteFolder + `XXXXXXXX") || exit 1`,

@@ -88,7 +88,7 @@ func (f *Fleet) accept() {
 				f.mu.Lock()
 				f.refused = fmt.Errorf("%s: %w", conn.RemoteAddr(), err)
 				f.mu.Unlock()
-				f.logf("an agent from %s was not let in: %v", conn.RemoteAddr(), err)
+				f.logf("an agent from %s was rejected: %v", conn.RemoteAddr(), err)
 				_ = conn.Close()
 			}
 		})
@@ -187,7 +187,7 @@ func (f *Fleet) lost(p *peer) {
 	closed := f.closed
 	f.mu.Unlock()
 	if !closed {
-		f.logf("agent %s is lost: %v; its clients are taken for killed at the moment at which it was last heard of", p.name, p.why())
+		f.logf("lost agent %s: %v; its clients count as killed at the last message from it", p.name, p.why())
 	}
 }
 
@@ -240,7 +240,7 @@ func (f *Fleet) Await(ctx context.Context, n int) error {
 		case <-ctx.Done():
 			err := fmt.Errorf("%d of %d agents have joined: %w", len(there), n, context.Cause(ctx))
 			if refused != nil {
-				err = fmt.Errorf("%w; the last that was not let in: %w", err, refused)
+				err = fmt.Errorf("%w; the last rejected agent: %w", err, refused)
 			}
 			return err
 		}

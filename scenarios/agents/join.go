@@ -48,7 +48,7 @@ func (j Join) Encode() []byte {
 
 // ParseJoin parses the content of a join file.
 func ParseJoin(text []byte) (j Join, err error) {
-	wrong := errors.New("it is no join file: want what zkbench run --agents has written, three PEM blocks")
+	wrong := errors.New("not a join file: want the three PEM blocks that zkbench run --agents wrote")
 	authority, rest := pem.Decode(text)
 	if authority == nil {
 		return j, wrong

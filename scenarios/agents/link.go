@@ -46,7 +46,7 @@ func say(w io.Writer, word any) error {
 func hear(r io.Reader, word any) error {
 	line, err := bufio.NewReaderSize(oneByte{io.LimitReader(r, longestWord)}, 16).ReadBytes('\n')
 	if errors.Is(err, io.EOF) && len(line) == longestWord {
-		return fmt.Errorf("a first word of more than %d bytes", longestWord)
+		return fmt.Errorf("a hello message of more than %d bytes", longestWord)
 	}
 	if err != nil {
 		return err

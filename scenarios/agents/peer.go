@@ -181,7 +181,7 @@ func (p *peer) isLost() bool {
 
 // why returns why it is lost.
 func (p *peer) why() string {
-	return fmt.Sprintf("its link has ended, or was silent; it was last heard of %v ago", time.Since(p.since).Round(time.Millisecond))
+	return fmt.Sprintf("its link ended or was silent; the last message arrived %v ago", time.Since(p.since).Round(time.Millisecond))
 }
 
 // clockError returns the possible error of its clock now.

@@ -30,7 +30,7 @@ func (v *service) process(id int64) (*servedProcess, error) {
 	if p := v.s.process(id); p != nil {
 		return p, nil
 	}
-	return nil, fmt.Errorf("process %d is none of this agent's", id)
+	return nil, fmt.Errorf("process %d does not belong to this agent", id)
 }
 
 func (v *service) Start(a msg.StartArgs, r *msg.StartReply) error {

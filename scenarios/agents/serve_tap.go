@@ -40,7 +40,7 @@ func (v *service) trial(name string) (*servedTrial, error) {
 	if t := v.s.trial(name); t != nil {
 		return t, nil
 	}
-	return nil, fmt.Errorf("trial %s is not under way at this agent", name)
+	return nil, fmt.Errorf("trial %s does not run at this agent", name)
 }
 
 func (v *service) client(a msg.ClientArgs) (wire.Client, error) {
@@ -232,7 +232,7 @@ func (v *service) shot(a msg.ShotArgs) (wire.Shot, error) {
 	if s := t.shots[a.Shot]; s != nil {
 		return s, nil
 	}
-	return nil, fmt.Errorf("rule %d is not in force at this agent", a.Shot)
+	return nil, fmt.Errorf("rule %d is not active at this agent", a.Shot)
 }
 
 // Fired returns once a rule has matched or is disarmed.

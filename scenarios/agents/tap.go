@@ -147,7 +147,7 @@ func (c *tapped) Node(path string) (wire.Node, bool) {
 }
 
 // errElsewhere is returned by operations that need the client in this process.
-var errElsewhere = errors.New("the client lives on an agent, where this cannot be had")
+var errElsewhere = errors.New("the client runs on an agent, where this is not available")
 
 // Dial implements wire.Client. The agent dials for the client, so it fails.
 func (c *tapped) Dial(string, string, time.Duration) (net.Conn, error) { return nil, errElsewhere }

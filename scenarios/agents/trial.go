@@ -53,7 +53,7 @@ func (f *Fleet) Begin(o Options) (*Trial, error) {
 	t := &Trial{fleet: f, options: o, clients: map[int]*tapped{}, heard: map[*peer]*heard{}}
 	there := f.alive()
 	if len(there) == 0 {
-		return nil, errors.New("no agent is there any more")
+		return nil, errors.New("no agent is left")
 	}
 	var all errgroup.Group
 	for _, p := range there {
@@ -186,7 +186,7 @@ func (t *Trial) Client(n int) wire.Client {
 func (t *Trial) Site(n int) (site.Site, error) {
 	p := t.fleet.home(n)
 	if p == nil {
-		return nil, errors.New("no agent is there any more")
+		return nil, errors.New("no agent is left")
 	}
 	if err := t.at(p); err != nil {
 		return nil, err

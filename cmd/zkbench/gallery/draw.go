@@ -32,7 +32,7 @@ func drawAll(runs, out string) error {
 	for _, e := range exhibits() {
 		s, err := e.judge(runs)
 		if errors.Is(err, fs.ErrNotExist) {
-			fmt.Printf("%s: no run of it, left out\n", e.name)
+			fmt.Printf("%s: no run found, omitted\n", e.name)
 			continue
 		}
 		if err != nil {
@@ -137,8 +137,8 @@ const made = "<!-- Made by make gallery. Do not edit. -->\n\n"
 // index returns the page that lists the others.
 func index(all []shown) string {
 	var b strings.Builder
-	b.WriteString(made + "# Gallery\n\nReports of real runs of the built-in scenarios, in small. Each is one page that needs no network: save it, and open it\n" +
-		"in a browser. [ZooKeeper recipes, measured](measured.md) has what matters most of them, to be read here.\n\n" +
+	b.WriteString(made + "# Gallery\n\nReports of small runs of the built-in scenarios. Each is one page that needs no network: save it and open it\n" +
+		"in a browser. [ZooKeeper recipes, measured](measured.md) summarizes the most important results.\n\n" +
 		"| report | asks | says |\n|---|---|---|\n")
 	for _, s := range all {
 		if s.run.Run.Incident == nil {

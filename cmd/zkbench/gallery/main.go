@@ -41,7 +41,7 @@ func main() {
 
 func run(ctx context.Context, args []string) error {
 	fl := flag.NewFlagSet("gallery", flag.ContinueOnError)
-	program := fl.String("zkbench", "bin/zkbench", "the program that plays the scenarios")
+	program := fl.String("zkbench", "bin/zkbench", "path of the zkbench program")
 	runs := fl.String("runs", "zkbench-out/gallery", "where the run folders are")
 	out := fl.String("out", "docs/gallery", "what is made")
 	draw := fl.Bool("draw", false, "run nothing: draw again from the last runs")

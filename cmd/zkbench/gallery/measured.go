@@ -23,17 +23,17 @@ type part struct {
 }
 
 var parts = []part{
-	{"The herd", "All contenders stand in line, and the line drains. Where every waiter watches the parent, one release wakes all of them; " +
+	{"The herd", "All contenders wait in line, and the line drains. If every waiter watches the parent, one release notifies all of them; " +
 		"where each watches the node before its own, it wakes one. Notifications were counted on the wire, frame by frame. Then the same contenders fight for the lock, and a hand-off is timed from the call to release to the next grant.",
 		"herd", []string{"fanout", "handoff-by-clients"}, all},
-	{"What a failover consists of", "The holder goes, by many causes. How long until the next one holds is held against what ZooKeeper's own arithmetic allows. " +
+	{"Stages of a failover", "The holder is removed in several ways. The time until the next client holds the lock is compared with the bounds of ZooKeeper's own arithmetic. " +
 		"Nearly all of it is waiting for the session to expire: the session timeout decides, not the recipe.",
 		"failover", []string{"failover", "failover-budget"}, all},
 	{"Every step, every fault", "Every step of a recipe's protocol (a request, a reply, a notification, a call) meets every fault that fits it, in an episode of its own. " +
-		"Everybody must be served once more, and every guarantee must hold.",
+		"Every client must acquire again after recovery, and every guarantee must hold.",
 		"audit", nil, matrices},
-	{"The paused holder", "The holder's process is stopped (SIGSTOP) until its session has expired and the next client holds, and then goes on. " +
-		"Nothing that a lock does can help against the write that it was about to make: a token does, where somebody looks at it.",
+	{"The paused holder", "The holder's process is stopped (SIGSTOP) until its session has expired and the next client holds the lock, and is then resumed. " +
+		"No lock can prevent the write that the holder was about to make; a fencing token can, if the resource checks it.",
 		"paused-holder", []string{"paused", "resumed"}, all},
 }
 
@@ -104,10 +104,10 @@ func method(runs []shown) string {
 	for _, k := range slices.Sorted(maps.Keys(r.Versions)) {
 		versions = append(versions, k+" "+r.Versions[k])
 	}
-	return fmt.Sprintf(`One machine ran everything: the three members, all clients and zkbench. Latencies are those of that machine; ratios within
-one run, and counts, are what to take home. All times of a run come from one monotonic clock; what passed on the wire was
-counted frame by frame; what became of a request is read from the members' transaction logs. A verdict that could not be
-reached is unknown, and never a pass. [What the numbers mean](../NUMBERS.md) has the rest.
+	return fmt.Sprintf(`Everything ran on one machine: the three members, all clients and zkbench. Latencies apply to that machine only; compare
+ratios within one run, and counts. All times of a run come from one monotonic clock; messages on the wire were counted
+frame by frame; the outcome of each request is read from the members' transaction logs. A verdict that could not be
+determined is unknown, never a pass. [What the numbers mean](../NUMBERS.md) has the details.
 
 | | |
 |---|---|
@@ -116,7 +116,7 @@ reached is unknown, and never a pass. [What the numbers mean](../NUMBERS.md) has
 | versions | %s |
 | measured | %s |
 | seed of every run | %d |
-| to make all of it again | `+"`make gallery`"+` |
+| reproduce with | `+"`make gallery`"+` |
 `, units.Markdown(strings.Join(facts, ", ")), units.Markdown(r.Ensemble.About), units.Markdown(strings.Join(versions, ", ")), r.Start.UTC().Format("2006-01-02"), seed)
 }
 
@@ -131,7 +131,7 @@ func incidents(b *strings.Builder, runs []shown) {
 	if len(results) == 0 {
 		return
 	}
-	b.WriteString("\n## Known mistakes of released libraries\n\nEach is told in public, and was provoked here by the one fault at the one step at which it shows.\n")
+	b.WriteString("\n## Known faults of released libraries\n\nEach is documented publicly, and was reproduced here with one fault at one step.\n")
 	render.MarkdownTable(b, view.IncidentTable(results...))
-	b.WriteString("\nWhere each is told, and the lines that do it: `zkbench list incidents`. To play one: `zkbench run incident/writelock-missed-wakeup`.\n")
+	b.WriteString("\nSources and the lines of code that cause them: `zkbench list incidents`. To reproduce one: `zkbench run incident/writelock-missed-wakeup`.\n")
 }

@@ -64,7 +64,7 @@ func (k *checker) acquire(c *host.Client) recipes.Claim {
 	ctx, cancel := k.within(grantLimit)
 	defer cancel()
 	claim, err := c.Acquire(ctx)
-	k.be(err == nil, "nobody holds, and acquire, which has %v, came to no grant: %v", grantLimit, err)
+	k.be(err == nil, "no client holds, and acquire, with %v, was not granted: %v", grantLimit, err)
 	return claim
 }
 
@@ -131,7 +131,7 @@ func (a *attempt) returns(limit time.Duration) bool {
 func (k *checker) waits(a *attempt, what string) {
 	returned := a.returns(300 * time.Millisecond)
 	if returned && k.ended.Load() {
-		panic(failed{fmt.Errorf("%s returned, and a grant had ended by itself: nobody may have been in its way", what)})
+		panic(failed{fmt.Errorf("%s returned, but a grant had ended by itself, so the lock may have been free", what)})
 	}
 	k.be(!returned, "%s returned although it has to wait: %v", what, a.err)
 }

@@ -15,26 +15,26 @@ import (
 
 // steps are all checks, in order.
 var steps = []step{
-	{"hello", "hello says what the driver is; what is absent is not promised", "", "", checkHello},
+	{"hello", "hello describes the driver; promises that are absent are not tested", "", "", checkHello},
 	{"protocol number", "another protocol number is answered unsupported", "", "", checkNumber},
 	{"clock", "clock is answered at once with the driver's monotonic clock, in ns", "", "", checkClock},
 	{"open", "open makes a session through connect, and answers when connected", "", "", checkOpen},
 	{"not open", "an operation on a client that is not open answers failed", "", "", checkNotOpen},
 	{"nothing held", "the release of nothing answers failed", "grant", "", checkNothingHeld},
 	{"unknown op", "an op that is not there answers unsupported", "", "", checkUnknownOp},
-	{"acquire", "acquire returns when it is held, and what it says of node, token and session is so", "grant", "", checkAcquire},
+	{"acquire", "acquire returns when the client holds the lock, with the correct node, token and session", "grant", "", checkAcquire},
 	{"contention", "one client's waiting blocks neither another's operations nor clock", "grant", "", checkContention},
-	{"holds", "holds says what the recipe's own isOwner says now", "grant", "holds", checkHolds},
+	{"holds", "holds reports the current result of the recipe's own isOwner", "grant", "holds", checkHolds},
 	{"write", "write writes the value to the resource with a plain setData", "", "write", checkWrite},
-	{"cancel", "cancel gives up the operation under way, which then answers; its node goes", "grant", "cancel", checkCancel},
+	{"cancel", "cancel aborts the pending operation, which then answers; its node is deleted", "grant", "cancel", checkCancel},
 	{"cancel nothing", "cancel without an operation is ok, and does not touch the next one", "grant", "cancel", checkCancelNothing},
 	{"limit", "with limit_ms acquire is the recipe's own timed try; 0 is at once or not at all", "grant", "limit", checkLimit},
 	{"put and take", "after ok an item is in the queue, and take hands it out", "queue", "", checkPutTake},
 	{"waiting take", "a take waits, and blocks neither another client's put nor clock", "queue", "", checkWaitingTake},
 	{"cancelled take", "cancel gives up a take that waits", "queue", "cancel", checkCancelledTake},
-	{"close under an operation", "close ends the session, and the operation under way is answered first", "", "", checkCloseUnder},
-	{"events", "suspended when the connection is lost, restored with the same session, lost when it is gone", "grant", "events", checkEvents},
-	{"lost session", "once the session is gone, restored is never said, close is ok, and the number can be opened again", "", "", checkLostSession},
+	{"close under an operation", "close ends the session, after the pending operation has answered", "", "", checkCloseUnder},
+	{"events", "suspended when the connection is lost, restored with the same session, lost when the session has ended", "grant", "events", checkEvents},
+	{"lost session", "after the session has ended, restored is never reported, close answers ok, and the client number can be opened again", "", "", checkLostSession},
 	{"end of stdin", "when stdin ends the driver ends its sessions and exits with 0, within 10 s", "", "", checkEnd},
 }
 
@@ -47,7 +47,7 @@ func checkHello(k *checker) {
 	k.note("%s: %s, variant %q, ops %s", h.Recipe, s.About, h.Variant, strings.Join(h.Ops, " "))
 	for _, op := range h.Ops {
 		if !slices.Contains([]string{"acquire", "release", "put", "take", "limit", "write", "cancel", "holds", lines.OpAuth}, op) {
-			k.note("its op %q is none of the protocol's", op)
+			k.note("its op %q is not part of the protocol", op)
 		}
 	}
 	if h.MaxClients < 0 {
@@ -176,7 +176,7 @@ func checkHolds(k *checker) {
 	for _, want := range wants {
 		holds, err := c.Holds()
 		k.be(err == nil, "holds: %v", err)
-		k.be(holds == want, "holds says %v where it should be %v", holds, want)
+		k.be(holds == want, "holds answered %v, want %v", holds, want)
 		if want {
 			k.release(c)
 		} else {
@@ -191,7 +191,7 @@ func checkWrite(k *checker) {
 	k.be(err == nil, "write: %v", err)
 	data, _, _, err := k.Ground.Look(k.ctx, k.path+"-resource")
 	k.must(err)
-	k.be(data == "written by check", "the resource holds %q, not what was written", data)
+	k.be(data == "written by check", "the resource contains %q, not the value that was written", data)
 }
 
 func checkCancel(k *checker) {
@@ -230,11 +230,11 @@ func checkLimit(k *checker) {
 		defer cancel()
 		_, err := a.AcquireWithin(ctx, limit)
 		if limit == 0 && errors.Is(err, recipes.ErrNotAcquired) {
-			k.note("nobody holds, and acquire with limit_ms 0 was answered timeout: the recipe's own try gives up before it can know")
+			k.note("no client holds, and acquire with limit_ms 0 answered timeout: the recipe's own try ends before it can know")
 			k.acquire(a)
 			err = nil
 		}
-		k.be(err == nil, "nobody holds, and acquire with limit_ms %d: %v", limit.Milliseconds(), err)
+		k.be(err == nil, "no client holds, and acquire with limit_ms %d: %v", limit.Milliseconds(), err)
 		start := time.Now()
 		_, err = b.AcquireWithin(ctx, limit)
 		took := time.Since(start)

@@ -39,7 +39,7 @@ func checkWaitingTake(k *checker) {
 	k.must(k.p.MeasureClock(1))
 	ctx, cancel := k.within(grantLimit)
 	defer cancel()
-	k.be(a.Put(ctx, []byte("check")) == nil, "a put beside a waiting take is answered ok")
+	k.be(a.Put(ctx, []byte("check")) == nil, "a put during a waiting take answers ok")
 	k.be(t.returns(grantLimit) && t.err == nil && string(t.item) == "check", "an item was put, and the take that waited returned %q, %v", t.item, t.err)
 }
 

@@ -23,7 +23,7 @@ func checkCloseUnder(k *checker) {
 	session := b.Seen().Session
 	err := b.Close(k.ctx)
 	k.be(err == nil, "close under an operation is ok: %v", err)
-	k.be(under.returns(time.Second) && under.err != nil, "the operation under way at close answered %v", under.err)
+	k.be(under.returns(time.Second) && under.err != nil, "the pending operation answered %v at close", under.err)
 	k.be(k.until(timeout, func() bool { return k.nodes(session) == 0 }), "close ends the session in good order, and %v later it still has a node in line", timeout)
 }
 
@@ -84,7 +84,7 @@ func checkLostSession(k *checker) {
 		k.neverRestored(c, events, gone)
 	}
 	err = c.Close(k.ctx)
-	k.be(err == nil, "close is ok even when the session is gone: %v", err)
+	k.be(err == nil, "close must answer ok even if the session has ended: %v", err)
 	k.numbers-- // the same number again
 	k.client()
 }
@@ -104,8 +104,8 @@ func (k *checker) neverRestored(c *host.Client, events <-chan recipes.Event, gon
 			case recipes.EventLost:
 				lost = true
 			case recipes.EventRestored:
-				k.be(!lost, "session %#x is gone, and the client said lost, and then restored: what is lost is never restored, and of a new session a driver says nothing", uint64(gone))
-				k.be(false, "session %#x is gone, and the client said restored, not lost: restored is for the same session, and of a new one a driver says nothing", uint64(gone))
+				k.be(!lost, "session %#x has ended, and the client reported lost and then restored; restored must not follow lost, and a new session is not reported", uint64(gone))
+				k.be(false, "session %#x has ended, and the client reported restored, not lost; restored is for the same session only, and a new session is not reported", uint64(gone))
 			}
 		}
 	}

@@ -43,7 +43,7 @@ func RecipeOf(name string) (recipes.Recipe, error) {
 	first, rest, _ := strings.Cut(name, "/")
 	r := recipes.Recipe(first)
 	if rest == "" || !slices.Contains([]recipes.Recipe{recipes.RecipeLock, recipes.RecipeElection, recipes.RecipeQueue}, r) {
-		return "", fmt.Errorf("%q does not say what it is: name it lock/NAME, election/NAME or queue/NAME", name)
+		return "", fmt.Errorf("%q has no kind: name it lock/NAME, election/NAME or queue/NAME", name)
 	}
 	return r, nil
 }

@@ -18,7 +18,7 @@ func (p *Process) Greet() error {
 	case err != nil:
 		return err
 	case a.Error != nil:
-		err = fmt.Errorf("hello is answered with what the driver is; it answered %v", a.Error)
+		err = fmt.Errorf("hello must be answered with a description of the driver, got %v", a.Error)
 	case a.OK.Hello == nil || a.OK.Protocol != lines.Protocol:
 		err = fmt.Errorf("hello is answered with the protocol's number, %d", lines.Protocol)
 	}

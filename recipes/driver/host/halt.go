@@ -37,7 +37,7 @@ func (p *Process) Resume() error {
 		return nil
 	}
 	if err := p.run.Resume(); err != nil {
-		return fmt.Errorf("%s: let process %d go on: %w", p.command.Name, p.PID(), err)
+		return fmt.Errorf("%s: resume process %d: %w", p.command.Name, p.PID(), err)
 	}
 	p.halts.end(time.Now())
 	return nil

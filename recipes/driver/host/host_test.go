@@ -70,8 +70,8 @@ func start(t *testing.T, mode string) (*played, *Client) {
 func TestHello_whatIsWrongIsShown(t *testing.T) {
 	for mode, want := range map[string]string{
 		"wrong protocol": `hello is answered with the protocol's number, 1: {"id":1,"ok":{"protocol":2`,
-		"wrong recipe":   `its hello says recipe "semaphore"`,
-		"an election":    `lock/toy is named as a lock, and its hello says recipe "election"`,
+		"wrong recipe":   `its hello has recipe "semaphore"`,
+		"an election":    `lock/toy is named as a lock, but its hello has recipe "election"`,
 		"no ops":         `the ops of a lock have acquire and release`,
 		"wrong variant":  `variant is "fair", and may be parent, predecessor, polling`,
 	} {
@@ -97,8 +97,8 @@ func TestHello_saysWhatTheSubjectIs(t *testing.T) {
 
 func TestWrongLines_areShownWithTheirRuleAndLoseNothing(t *testing.T) {
 	for _, c := range []struct{ mode, rule, line string }{
-		{"not JSON", "a line is one JSON object", "DEBUG got the lock"},
-		{"not an object", "a line is one JSON object", `["acquire"]`},
+		{"not JSON", "one JSON object", "DEBUG got the lock"},
+		{"not an object", "one JSON object", `["acquire"]`},
 		{"unknown id", "no request has id", `"ok":{}`},
 		{"twice", "answered exactly once", `"ok":{}`},
 		{"neither", "either ok or error", `{"id":`},

@@ -126,7 +126,7 @@ func (p *Process) said() string {
 		said = fmt.Sprintf("; it printed last %q", line)
 	}
 	if file := p.output.where(); file != "" {
-		said += "; all that it printed is in " + file
+		said += "; its complete output is in " + file
 	}
 	return said
 }

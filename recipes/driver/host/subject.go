@@ -100,7 +100,7 @@ func (d *driver) start() (recipes.Subject, error) {
 func SubjectOf(c Command, p *Process) (recipes.Subject, error) {
 	s, h := Subject(c), p.Hello
 	if s.Recipe != "" && h.Recipe != string(s.Recipe) {
-		return s, p.breach(p.greeting, fmt.Sprintf("%s is named as a %s, and its hello says recipe %q", s.Name, s.Recipe, h.Recipe))
+		return s, p.breach(p.greeting, fmt.Sprintf("%s is named as a %s, but its hello has recipe %q", s.Name, s.Recipe, h.Recipe))
 	}
 	if h.About != "" {
 		s.About = h.About
@@ -123,7 +123,7 @@ func checkHello(p *Process, h lines.Hello) error {
 		return p.breach(p.greeting, fmt.Sprintf("%s is %q, and may be %s", what, has, strings.Join(may, ", ")))
 	}
 	if err := wrong("recipe", h.Recipe, string(recipes.RecipeLock), string(recipes.RecipeElection), string(recipes.RecipeQueue)); err != nil || h.Recipe == "" {
-		return cmp.Or(err, error(p.breach(p.greeting, "hello says the recipe: lock, election or queue")))
+		return cmp.Or(err, error(p.breach(p.greeting, "recipe must be lock, election or queue")))
 	}
 	needs := []string{"acquire", "release"}
 	if h.Recipe == string(recipes.RecipeQueue) {

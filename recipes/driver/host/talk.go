@@ -211,7 +211,7 @@ func (p *Process) closed(client int) {
 	defer p.mu.Unlock()
 	for _, c := range p.calls {
 		if c.Client != nil && *c.Client == client && c.Op != "close" && c.Op != "open" {
-			p.late = append(p.late, fmt.Sprintf("close is answered after the operation under way, and %s (id %d) of client %d was not answered yet", c.Op, c.ID, client))
+			p.late = append(p.late, fmt.Sprintf("close must be answered after the pending operation; %s (id %d) of client %d has no answer yet", c.Op, c.ID, client))
 		}
 	}
 }

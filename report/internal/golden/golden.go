@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew; look at what has changed before you commit it")
+var update = flag.Bool("update", false, "rewrite the golden files; review the changes before you commit them")
 
 // Compare fails the test unless got equals testdata/name. With -update it writes the file first.
 func Compare(t *testing.T, name string, got []byte) {

@@ -123,10 +123,10 @@ func (e *Error) Error() string { return e.Kind + ": " + e.Text }
 func Parse(line []byte) (Reply, error) {
 	var r Reply
 	if !bytes.HasPrefix(bytes.TrimLeft(line, " \t"), []byte("{")) {
-		return r, errors.New("stdout carries the protocol and nothing else: a line is one JSON object")
+		return r, errors.New("stdout is for the protocol only: each line is one JSON object")
 	}
 	if err := json.Unmarshal(line, &r); err != nil {
-		return r, fmt.Errorf("a line is one JSON object, with fields as the protocol has them: %w", err)
+		return r, fmt.Errorf("a line must be one JSON object with the fields of the protocol: %w", err)
 	}
 	switch {
 	case r.Event != "":

@@ -31,7 +31,7 @@ var flips = map[token.Token]token.Token{
 
 func main() {
 	if len(os.Args) < 2 {
-		fmt.Fprintln(os.Stderr, "mutate what? name Go files of one package")
+		fmt.Fprintln(os.Stderr, "no Go files given; name the files of one package")
 		os.Exit(2)
 	}
 	survivors, all := 0, 0
