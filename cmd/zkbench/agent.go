@@ -23,7 +23,7 @@ func agentCmd() *cobra.Command {
 	var attached bool
 	cmd := &cobra.Command{
 		Use:   "agent --join FILE",
-		Short: "Carry clients of a run on another machine, for the zkbench that coordinates it",
+		Short: "Run clients on this machine for a zkbench on another one",
 		Long: `Run clients on this machine for a zkbench on another one.
 
 zkbench run --agents writes the join file, or copies it to the agent itself (zkbench help agents).
@@ -56,8 +56,8 @@ ends everything that it started.`,
 	fl := cmd.Flags()
 	fl.StringVar(&join, "join", "", "join file: the coordinator's address and the agent's credentials")
 	fl.StringVar(&name, "name", "", "name of this agent (default: the machine's name)")
-	fl.IntVar(&index, "index", -1, "its place among the agents, from 0 (default as they come)")
-	fl.BoolVar(&attached, "attached", false, "end when stdin does")
+	fl.IntVar(&index, "index", -1, "index of this agent, from 0 (default: order of arrival)")
+	fl.BoolVar(&attached, "attached", false, "end when stdin is closed")
 	return cmd
 }
 

@@ -17,7 +17,7 @@ import (
 func agentsCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "agents",
-		Short: "Start agents for a run that waits for them, and take them away",
+		Short: "Start and stop agents for a run that waits for them",
 		Long:  page("agents"),
 		Args:  noArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -33,7 +33,7 @@ func agentsKubernetesCmd() *cobra.Command {
 	values := map[string]*string{}
 	cmd := &cobra.Command{
 		Use:   "kubernetes --replicas N",
-		Short: "Have agents be pods of an Indexed Job, or print its manifests",
+		Short: "Run agents as pods of an Indexed Job, or print its manifests",
 		Example: `  zkbench agents kubernetes --replicas 20 --print
   zkbench agents kubernetes --replicas 3 --image registry.example/zkbench:1 --join join.pem`,
 		Args: noArgs,
@@ -56,7 +56,7 @@ func agentsKubernetesCmd() *cobra.Command {
 	fl := cmd.Flags()
 	fl.IntVar(&replicas, "replicas", 0, "number of agents")
 	joinFlag(cmd, &join)
-	fl.BoolVar(&print, "print", false, "print the manifests, and do nothing")
+	fl.BoolVar(&print, "print", false, "print the manifests and exit")
 	fl.StringVar(&logs, "logs", "", "folder for the pods' output")
 	for _, o := range agents.KubernetesOptions() {
 		values[o.Name] = fl.String(o.Name, o.Default, o.About)
@@ -68,7 +68,7 @@ func agentsSSHCmd() *cobra.Command {
 	var join, logs string
 	cmd := &cobra.Command{
 		Use:     "ssh HOST...",
-		Short:   "Have one agent on each host, to which this program is copied",
+		Short:   "Run one agent per host, to which this program is copied",
 		Example: `  zkbench agents ssh node1 root@node2 --join join.pem`,
 		RunE: func(cmd *cobra.Command, hosts []string) error {
 			if len(hosts) == 0 {
@@ -83,7 +83,7 @@ func agentsSSHCmd() *cobra.Command {
 }
 
 func joinFlag(cmd *cobra.Command, join *string) {
-	cmd.Flags().StringVar(join, "join", "", "the join file that zkbench run --agents wait:N has written")
+	cmd.Flags().StringVar(join, "join", "", "join file written by zkbench run --agents wait:N")
 }
 
 func readJoin(file string) (agents.Join, error) {

@@ -16,7 +16,7 @@ func auditCmd() *cobra.Command {
 	var a auditFlags
 	cmd := &cobra.Command{
 		Use:   "audit SUBJECT ...",
-		Short: "Play every step of a subject's protocol with every fault that fits it, and print a matrix",
+		Short: "Test every protocol step against every applicable fault",
 		Long:  page("audit"),
 		Example: `  zkbench audit lock/predecessor
   zkbench audit lock/mine --cell 'next exists #1/reply.drop' --seed 7
@@ -77,7 +77,7 @@ const pairBudget = time.Minute
 
 func (a *auditFlags) register(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.StringArrayVar(&a.cells, "cell", nil, "play only this cell, like 'next exists #1/reply.drop' (repeatable)")
+	fl.StringArrayVar(&a.cells, "cell", nil, "run only this cell, for example 'next exists #1/reply.drop' (repeatable)")
 	fl.IntVar(&a.depth, "depth", 1, "number of faults in one episode; 2 draws pairs at random from the seed")
 	fl.DurationVar(&a.budget, "budget", 0, "time for pairs of faults at --depth 2 (default 1m)")
 }

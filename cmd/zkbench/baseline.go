@@ -21,7 +21,7 @@ func baselineCmd() *cobra.Command {
 	var f baselineFlags
 	cmd := &cobra.Command{
 		Use:   "baseline",
-		Short: "Keep results, in a folder or on a git branch, and compare a new run with the last like it",
+		Short: "Store results and compare new runs with them",
 		Long: `Store results of runs in a folder or on a branch of this git repository, and compare a new run
 with the last stored run of the same scenario, subjects, kind of ensemble, members, tick and
 kind of machine. The machine may differ if every subject ran interleaved with a base.
@@ -36,8 +36,8 @@ The branch is never checked out. zkbench does not fetch or push; use git:
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	fl := cmd.PersistentFlags()
-	fl.StringVar(&f.dir, "dir", "zkbench-baselines", "folder that keeps them")
-	fl.StringVar(&f.branch, "branch", "", "git branch that keeps them, instead of a folder")
+	fl.StringVar(&f.dir, "dir", "zkbench-baselines", "folder of the stored results")
+	fl.StringVar(&f.branch, "branch", "", "git branch of the stored results, instead of a folder")
 	cmd.AddCommand(baselineSaveCmd(&f), baselineListCmd(&f), baselineCompareCmd(&f), baselineTrendCmd(&f))
 	return cmd
 }
@@ -61,7 +61,7 @@ func (f *baselineFlags) store(cmd *cobra.Command) (baseline.Store, error) {
 func baselineSaveCmd(f *baselineFlags) *cobra.Command {
 	return &cobra.Command{
 		Use:               "save DIR",
-		Short:             "Keep the result of a run folder",
+		Short:             "Store the result of a run folder",
 		ValidArgsFunction: completeFolders,
 		Args:              oneFolder,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -133,7 +133,7 @@ func baselineCompareCmd(f *baselineFlags) *cobra.Command {
 	var c compareFlags
 	cmd := &cobra.Command{
 		Use:   "compare DIR",
-		Short: "Say whether a run is worse than the last baseline that is like it",
+		Short: "Report whether a run regressed against the last comparable baseline",
 		Long: `Report whether a run regressed against the last comparable baseline. Exit code 0: no regression;
 1: regression; 3: inconclusive, or no baseline is comparable (the reason is printed).`,
 		ValidArgsFunction: completeFolders,
@@ -166,7 +166,7 @@ func baselineTrendCmd(f *baselineFlags) *cobra.Command {
 	var c compareFlags
 	cmd := &cobra.Command{
 		Use:   "trend SCENARIO",
-		Short: "Draw a page of all baselines of a scenario: how each number went from run to run",
+		Short: "Draw all baselines of a scenario over time",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usageError("%s wants one scenario, not %s", cmd.CommandPath(), units.Plural(len(args), "argument"))

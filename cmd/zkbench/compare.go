@@ -35,7 +35,7 @@ func compareCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "compare OLD NEW",
 		ValidArgsFunction: completeFolders,
-		Short:             "Say whether NEW is worse than OLD (run folders or result.json files; needs no ensemble)",
+		Short:             "Report whether NEW regressed against OLD (no ensemble needed)",
 		Long: `Report whether the run NEW regressed against the run OLD.
 
 Notifications and requests per hand-off must be equal. Latencies and throughput are compared
@@ -56,14 +56,14 @@ Exit code 0: no regression; 1: regression; 2: wrong arguments, or the runs are n
 	f.registerJudging(cmd)
 	fl := cmd.Flags()
 	fl.BoolVar(&f.trend, "trend", false, "draw all named runs over time instead of comparing two; --metrics selects the metrics")
-	fl.BoolVar(&f.force, "force", false, "compare runs although they are unlike")
+	fl.BoolVar(&f.force, "force", false, "compare runs although their conditions differ")
 	return cmd
 }
 
 // registerJudging registers the flags for limits and output.
 func (f *compareFlags) registerJudging(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.StringVar(&f.regression, "max-regression", "5%", "how much slower is let pass")
+	fl.StringVar(&f.regression, "max-regression", "5%", "maximum tolerated slowdown")
 	fl.StringSliceVar(&f.metrics, "metrics", nil, "metrics that decide, in addition to counts and guarantees, for example handoff.latency.p99 (default handoff.latency.p50,queue.latency.p50,throughput)")
 	fl.BoolVar(&f.json, "json", false, "print the comparison as JSON on stdout instead of a table")
 	fl.StringVar(&f.out, "out", "", "folder for the page, its plots and compare.md (default zkbench-out/compare-TIME)")

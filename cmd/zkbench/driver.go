@@ -24,7 +24,7 @@ import (
 func driverCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "driver SUBJECT",
-		Short: "Be a driver of a subject that is compiled in: speak the subject protocol on stdin and stdout",
+		Short: "Run a built-in subject as a driver: the subject protocol on stdin and stdout",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usageError("%s wants one subject, not %s (zkbench list subjects)", cmd.CommandPath(), units.Plural(len(args), "argument"))

@@ -34,17 +34,17 @@ func ensembleUpCmd() *cobra.Command {
 	o := ensembles.Options{Keep: true}
 	cmd := &cobra.Command{
 		Use:   "up",
-		Short: "Start an ensemble that stays up, for `zkbench run` to use",
+		Short: "Start an ensemble that `zkbench run` uses until `zkbench ensemble down`",
 		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.Logf = func(format string, args ...any) { fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", args...) }
 			return ensembleUp(cmd.Context(), cmd.OutOrStdout(), o)
 		},
 	}
-	cmd.Flags().StringVar((*string)(&o.Kind), "ensemble", "auto", "where it runs: auto, container or process")
-	cmd.Flags().IntVar(&o.Members, "members", 3, "number of members that vote")
+	cmd.Flags().StringVar((*string)(&o.Kind), "ensemble", "auto", "kind of ensemble: auto, container or process")
+	cmd.Flags().IntVar(&o.Members, "members", 3, "number of voting members")
 	cmd.Flags().IntVar(&o.Observers, "observers", 0, "number of additional members that only serve clients (observers)")
-	cmd.Flags().StringVar(&o.Image, "image", "", "container image (default zookeeper:3.9, else one built here)")
+	cmd.Flags().StringVar(&o.Image, "image", "", "container image (default zookeeper:3.9, else a locally built image)")
 	cmd.Flags().DurationVar(&o.Tick, "tick", defaultTick, "ZooKeeper's tickTime; session timeouts are clamped to 2 to 20 ticks")
 	return cmd
 }

@@ -23,7 +23,7 @@ import (
 func listCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:               "list [scenarios [NAME] | incidents [NAME] | subjects | faults | guarantees | metrics | schema]",
-		Short:             "List scenarios, incidents, subjects, faults, guarantees or metrics; or print one scenario, or the JSON schema of scenarios",
+		Short:             "List scenarios, incidents, subjects, faults, guarantees or metrics; print a scenario or the JSON schema",
 		ValidArgsFunction: completeListings,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 2 {

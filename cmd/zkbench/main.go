@@ -141,7 +141,7 @@ func codeOf(err error) int {
 func rootCmd() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "zkbench",
-		Short:         "A crash-test laboratory for ZooKeeper coordination recipes",
+		Short:         "Test ZooKeeper locks, leader elections and queues under failure",
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.ArbitraryArgs,

@@ -21,7 +21,7 @@ func reportCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:               "report DIR",
 		ValidArgsFunction: completeFolders,
-		Short:             "Draw a run folder again, from its histories (needs no ensemble)",
+		Short:             "Render a run folder again (no ensemble needed)",
 		Args:              oneFolder,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			_, err := redraw(cmd, args[0], cmd.OutOrStdout())
@@ -55,7 +55,7 @@ func checkCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "check DIR",
 		ValidArgsFunction: completeFolders,
-		Short:             "Judge a run folder's histories again; writes nothing (needs no ensemble)",
+		Short:             "Re-evaluate a run folder without writing to it (no ensemble needed)",
 		Args:              oneFolder,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := report.Judge(args[0])
@@ -78,7 +78,7 @@ func checkCmd() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&trial, "trial", "", "render only this trial; if it fails on purpose (a zoo specimen), explain how it was detected")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print it as result.json")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the result as JSON")
 	return cmd
 }
 

@@ -63,8 +63,8 @@ command fails and lists them.`,
 	for _, name := range otherRun {
 		_ = cmd.Flags().MarkHidden(name) // they are rejected
 	}
-	cmd.Flags().BoolVar(&failed, "failed", false, "play only the trials that failed; of an audit, the cells")
-	cmd.Flags().StringVar(&into, "into", "", "where a zip file is unpacked (default zkbench-out/NAME)")
+	cmd.Flags().BoolVar(&failed, "failed", false, "run only the failed trials, or the failed cells of an audit")
+	cmd.Flags().StringVar(&into, "into", "", "folder for an unpacked zip file (default zkbench-out/NAME)")
 	return cmd
 }
 

@@ -43,7 +43,7 @@ func runCmd() *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
 		Use:   "run NAME|FILE.yaml ...",
-		Short: "Run scenarios, print progress and a summary, write a run folder",
+		Short: "Run scenarios and write a report",
 		Example: `  zkbench run herd
   zkbench run herd --clients 10,50 --ensemble process --out herd-10-50
   zkbench run my-scenario.yaml --set phases.0.rounds=10 --seed 7`,
@@ -64,12 +64,12 @@ func runCmd() *cobra.Command {
 
 func (f *runFlags) register(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.StringVar(&f.kind, "ensemble", "auto", "where to run: auto, container, process, external, or a FILE.yaml that describes an external one (zkbench help ensembles)")
+	fl.StringVar(&f.kind, "ensemble", "auto", "kind of ensemble: auto, container, process, external, or a FILE.yaml that describes an external one (zkbench help ensembles)")
 	fl.StringSliceVar(&f.ensemble.Servers, "servers", nil, "external: client addresses host:port,...")
-	fl.StringVar(&f.ensemble.Chroot, "chroot", "", "external: our part of the tree (default /zkbench)")
+	fl.StringVar(&f.ensemble.Chroot, "chroot", "", "external: root of zkbench's own znodes (default /zkbench)")
 	fl.BoolVar(&f.watches, "wchp", false, "external: allow zkbench to list all watches of the members, which is slow on members with many watches")
-	fl.BoolVar(&f.dryRun, "dry-run", false, "external: print the commands that would be executed, and do nothing")
-	fl.IntVar(&f.ensemble.Members, "members", 3, "number of members that vote")
+	fl.BoolVar(&f.dryRun, "dry-run", false, "external: print the commands that would be executed, and exit")
+	fl.IntVar(&f.ensemble.Members, "members", 3, "number of voting members")
 	fl.IntVar(&f.ensemble.Observers, "observers", 0, "container, process: number of additional members that only serve clients (observers)")
 	fl.DurationVar(&f.ensemble.Tick, "tick", defaultTick, "ZooKeeper's tickTime")
 	fl.StringSlice("image", nil, "container: image (default zookeeper:3.9, else the local one), or several versions, like zookeeper:3.8,zookeeper:3.9")

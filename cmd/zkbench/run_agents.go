@@ -24,9 +24,9 @@ type agentFlags struct {
 
 func (f *agentFlags) register(fl *pflag.FlagSet) {
 	f.given = fl.Changed
-	fl.StringVar(&f.engine, "agents", "", "where the clients live: local:N, ssh:HOST,HOST, kubernetes:N or wait:N (default in this process; zkbench help agents)")
+	fl.StringVar(&f.engine, "agents", "", "run the clients elsewhere: local:N, ssh:HOST,HOST, kubernetes:N or wait:N (default: in this process; zkbench help agents)")
 	fl.StringVar(&f.listen, "agents-listen", "", "host:port at which agents reach this process (default: determined by the engine)")
-	fl.BoolVar(&f.relay, "agents-relay", false, "agents reach the members through this process, where they have no way of their own")
+	fl.BoolVar(&f.relay, "agents-relay", false, "agents reach the members through this process")
 }
 
 // words returns the flags as arguments.

@@ -23,14 +23,14 @@ func (f *scenarioFlags) register(fl *pflag.FlagSet) {
 	f.flags = fl
 	fl.StringSlice("subject", nil, "subjects to run, like lock/parent,lock/predecessor (zkbench list subjects)")
 	fl.IntSlice("clients", nil, "client counts, like 10,50,100")
-	fl.Duration("session-timeout", 0, "session timeout to ask for")
-	fl.Duration("duration", 0, "duration of every phase that has one; its faults move with it")
+	fl.Duration("session-timeout", 0, "session timeout to request")
+	fl.Duration("duration", 0, "duration of every phase with a duration; fault times scale with it")
 	fl.Duration("hold", 0, "how long a holder keeps the grant, in every phase")
-	fl.IntVar(&f.trials, "trials", 0, "run every cell that many times, the subjects in turn")
+	fl.IntVar(&f.trials, "trials", 0, "number of trials of each cell, subjects interleaved")
 	fl.StringSliceVar(&f.ab, "ab", nil, "compare two subjects in one run, trials interleaved A B B A: lock/a,lock/b (10 trials, unless --trials is given)")
 	fl.BoolVar(&f.once, "once", false, "smoke test: the least work of each phase with the fewest clients; numbers are not meaningful")
-	fl.StringArrayVar(&f.exec, "exec", nil, "the program behind a subject that is not compiled in: 'lock/mine=python3 driver.py' (repeatable; zkbench help drivers)")
-	fl.StringArrayVar(&f.set, "set", nil, "any field of the scenario: path=value, like phases.0.rounds=10 (repeatable)")
+	fl.StringArrayVar(&f.exec, "exec", nil, "command of a driver: 'lock/mine=python3 driver.py' (repeatable; zkbench help drivers)")
+	fl.StringArrayVar(&f.set, "set", nil, "set a field of the scenario: path=value, for example phases.0.rounds=10 (repeatable)")
 }
 
 // load loads the scenario with the overrides of all flags.

@@ -23,7 +23,7 @@ import (
 func subjectCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "subject",
-		Short: "Check a driver: a program around a recipe that is not compiled in",
+		Short: "Validate a driver, a program around a recipe that is not built in",
 		Args:  noArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -36,7 +36,7 @@ func subjectCheckCmd() *cobra.Command {
 	var verbose bool
 	cmd := &cobra.Command{
 		Use:     "check -- PROGRAM ARGS",
-		Short:   "Does this driver speak the subject protocol? Every rule, on a real ensemble (zkbench help drivers)",
+		Short:   "Validate a driver against the protocol on a real ensemble",
 		Example: "  zkbench subject check -- python3 driver.py",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -60,9 +60,9 @@ func subjectCheckCmd() *cobra.Command {
 	}
 	fl := cmd.Flags()
 	f.scenario.flags = fl
-	fl.StringVar(&f.kind, "ensemble", "auto", "where to run: auto, container, process, external, or a FILE.yaml that describes an external one (zkbench help ensembles)")
+	fl.StringVar(&f.kind, "ensemble", "auto", "kind of ensemble: auto, container, process, external, or a FILE.yaml that describes an external one (zkbench help ensembles)")
 	fl.StringSliceVar(&f.ensemble.Servers, "servers", nil, "external: client addresses host:port,...")
-	fl.StringVar(&f.ensemble.Chroot, "chroot", "", "external: our part of the tree (default /zkbench)")
+	fl.StringVar(&f.ensemble.Chroot, "chroot", "", "external: root of zkbench's own znodes (default /zkbench)")
 	fl.IntVar(&f.ensemble.Members, "members", 1, "number of members")
 	fl.DurationVar(&f.ensemble.Tick, "tick", 500*time.Millisecond, "ZooKeeper's tickTime")
 	fl.StringSliceVar(&f.ensemble.Secure, "secure", nil, "container, process: security of the members: tls, digest, or both (zkbench help ensembles)")

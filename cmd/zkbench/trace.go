@@ -15,7 +15,7 @@ import (
 func traceCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "trace DIR TRIAL",
-		Short: "Print a trial for ui.perfetto.dev or chrome://tracing: clients as tracks, faults as slices, hand-offs as arrows",
+		Short: "Export a trial for Perfetto",
 		Example: `  zkbench trace zkbench-out/herd herd-lock-parent-10 > trace.json
   ls zkbench-out/herd/history                          # the trials of a run`,
 		ValidArgsFunction: completeTrials,
