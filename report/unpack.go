@@ -9,6 +9,8 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+
+	"github.com/zkbench/zkbench/report/safefile"
 )
 
 // unpackLimit is the largest size of an unpacked run: more than any run needs, less than a disk.
@@ -18,12 +20,16 @@ const unpackLimit = 8 << 30 // bytes
 // must be empty or missing. The zip file is not trusted: nothing outside dir is written, and only
 // files that zkbench writes are extracted.
 func Unpack(zipFile, dir string) (err error) {
-	z, err := zip.OpenReader(zipFile)
+	file, size, err := safefile.Open(zipFile, unpackLimit)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	z, err := zip.NewReader(file, size)
 	if err != nil {
 		return fmt.Errorf("%s cannot be read as a zip file: %w", zipFile, err)
 	}
-	defer z.Close()
-	prefix, err := packedRun(&z.Reader)
+	prefix, err := packedRun(z)
 	if err != nil {
 		return fmt.Errorf("%s: %w", zipFile, err)
 	}

@@ -106,10 +106,16 @@ func agentsFolder() (string, error) {
 	return dir, os.WriteFile(filepath.Join(dir, ownerFile), []byte(state.Self().String()), 0o600)
 }
 
-// sweepAgents removes the folders of crashed runs for their agents, and returns a line for each.
+// sweepAgents removes this user's folders of crashed runs for their agents, and returns a line for
+// each.
 func sweepAgents() (removed []string, err error) {
 	folders, _ := filepath.Glob(filepath.Join(os.TempDir(), agentsPattern+"*")) // the pattern is valid
 	for _, dir := range folders {
+		folder, openErr := state.OpenDir(dir)
+		if openErr != nil {
+			continue
+		}
+		folder.Close()
 		owner, readErr := safefile.Read(filepath.Join(dir, ownerFile), safefile.Config)
 		if o := state.ParseProcess(string(owner)); readErr != nil || o == (state.Process{}) || o.Alive() {
 			continue

@@ -259,7 +259,12 @@ func (t tlsFile) config(dir string) (*tls.Config, error) {
 		return nil, errors.New("cert and key go together")
 	}
 	if t.Cert != "" {
-		cert, err := tls.LoadX509KeyPair(within(dir, t.Cert), within(dir, t.Key))
+		certText, certErr := safefile.Read(within(dir, t.Cert), safefile.Config)
+		keyText, keyErr := safefile.Read(within(dir, t.Key), safefile.Config)
+		if err := errors.Join(certErr, keyErr); err != nil {
+			return nil, fmt.Errorf("cert, key: %w", err)
+		}
+		cert, err := tls.X509KeyPair(certText, keyText)
 		if err != nil {
 			return nil, fmt.Errorf("cert, key: %w", err)
 		}

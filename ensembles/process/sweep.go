@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"syscall"
 
 	"github.com/zkbench/zkbench/ensembles"
@@ -93,20 +92,21 @@ func sweep(ctx context.Context, r *state.Record, all bool) (string, error) {
 	if claimed != nil {
 		defer claimed.Close()
 	}
-	if err := remove(ctx, r); err != nil {
+	if err := remove(ctx, r, claimed != nil); err != nil {
 		return "", err
 	}
 	return fmt.Sprintf("process ensemble %s of %s: %d of %d members ran, %d network namespaces, %s",
 		r.ID, r.Created.Format("2006-01-02 15:04:05"), running, len(r.Members), len(r.Namespaces), r.Dir), nil
 }
 
-// remove kills the members of an ensemble and removes everything of theirs, the record last.
-func remove(ctx context.Context, r *state.Record) error {
+// remove kills the members of an ensemble and removes everything of theirs, the record last. folder
+// is whether its folder exists and belongs to this user.
+func remove(ctx context.Context, r *state.Record, folder bool) error {
 	err := kill(ctx, r.ID)
 	if err == nil {
 		err = tearDownNetwork(r)
 	}
-	if err == nil {
+	if err == nil && folder {
 		err = os.RemoveAll(r.Dir)
 	}
 	if err != nil {
@@ -117,12 +117,13 @@ func remove(ctx context.Context, r *state.Record) error {
 
 func kill(ctx context.Context, id string) error {
 	left := state.FindAll(mark(id))
-	left = slices.DeleteFunc(left, func(p state.Process) bool {
-		return errors.Is(p.Signal(syscall.SIGKILL), syscall.EPERM) // another user's: it only has the mark
-	})
+	var errs []error
+	for _, p := range left {
+		errs = append(errs, p.Signal(syscall.SIGKILL))
+	}
 	for _, p := range left {
 		if err := wait.Until(ctx, poll, func() bool { return !p.Alive() }); err != nil {
-			return fmt.Errorf("process %d still runs: %w", p.PID, err)
+			return errors.Join(append(errs, fmt.Errorf("process %d still runs: %w", p.PID, err))...)
 		}
 	}
 	return nil
@@ -140,21 +141,21 @@ func use(dir string) (*os.File, error) {
 	return f, err
 }
 
-// claim takes the exclusive lock; ok is false if the ensemble is in use or being removed. Without a
-// folder f is nil.
+// claim takes the exclusive lock; ok is false if the ensemble is in use or being removed. If there is
+// no folder, or another user has put something in its place, f is nil.
 func claim(dir string) (f *os.File, ok bool, err error) {
 	f, err = lock(dir, syscall.LOCK_EX)
 	switch {
 	case errors.Is(err, syscall.EWOULDBLOCK):
 		return nil, false, nil
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, state.ErrForeign):
 		return nil, true, nil
 	}
 	return f, err == nil, err
 }
 
 func lock(dir string, how int) (*os.File, error) {
-	f, err := os.Open(dir)
+	f, err := state.OpenDir(dir)
 	if err != nil {
 		return nil, err
 	}

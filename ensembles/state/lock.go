@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"strings"
+
+	"github.com/zkbench/zkbench/report/safefile"
 )
 
 // Lock is the use of an ensemble by this process. It ends with the process at the latest.
@@ -85,7 +87,7 @@ func (l *Lock) Release() error {
 
 // users names the living processes that have locked the file: "process 17 (churn)".
 func users(name string) (found []string) {
-	text, _ := os.ReadFile(name) // then no process is named
+	text, _ := safefile.Read(name, safefile.Config) // then no process is named
 	for line := range bytes.Lines(text) {
 		who, what, _ := strings.Cut(strings.TrimSpace(string(line)), " ")
 		if p := ParseProcess(who); p.Alive() {

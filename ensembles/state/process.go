@@ -51,14 +51,14 @@ func Find(pid int) (Process, error) {
 	return Process{PID: pid, Start: start}, nil
 }
 
-// FindAll returns the processes that were started with this argument. A record needs no list of
-// processes, which might miss one whose parent died early.
+// FindAll returns the processes of this user that were started with this argument. A record needs no
+// list of processes, which might miss one whose parent died early.
 func FindAll(argument string) []Process {
 	all, _ := procfs.AllProcs()
 	var found []Process
 	for _, candidate := range all {
 		arguments, err := candidate.CmdLine()
-		if err != nil || !slices.Contains(arguments, argument) {
+		if err != nil || !slices.Contains(arguments, argument) || !ownProcess(candidate.PID) {
 			continue
 		}
 		if p, err := Find(candidate.PID); err == nil && p.Alive() {
@@ -170,17 +170,17 @@ func Group(id int) []Process {
 	return found
 }
 
-// Marked returns the processes that have a variable in their environment, with its value, as far as
+// Marked returns the processes of this user that have a variable in their environment, with its value, as far as
 // environments are readable. Processes of another PID namespace, such as a container's, are not
 // ours: process IDs in their values have another meaning.
 func Marked(variable string) map[Process]string {
 	all, _ := procfs.AllProcs()
 	found := map[Process]string{}
 	for _, candidate := range all {
-		if pidNamespace(candidate.PID) != pidNamespace(os.Getpid()) {
+		if pidNamespace(candidate.PID) != pidNamespace(os.Getpid()) || !ownProcess(candidate.PID) {
 			continue
 		}
-		environment, _ := candidate.Environ() // unreadable for other users' processes
+		environment, _ := candidate.Environ()
 		for _, entry := range environment {
 			value, ok := strings.CutPrefix(entry, variable+"=")
 			if !ok {

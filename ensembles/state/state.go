@@ -97,6 +97,9 @@ func (r Record) Ensemble() *ensembles.Ensemble {
 	return e
 }
 
+// ErrForeign means that a folder does not belong to this user.
+var ErrForeign = errors.New("not a folder of this user")
+
 // Dir returns the folder of the records: $ZKBENCH_STATE, zkbench in the user's cache folder, or,
 // without a home, a folder in the temporary folder.
 func Dir() string {

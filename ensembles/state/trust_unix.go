@@ -3,6 +3,7 @@
 package state
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -34,4 +35,30 @@ func foreign(dir string, owner uint32, here, outside int, mapped bool) error {
 		return fmt.Errorf("%s belongs to user %d, and this is user %d", dir, owner, here)
 	}
 	return fmt.Errorf("%s belongs to another user, shown as %d in the user namespace that this runs in, and this is user %d, shown as %d", dir, owner, outside, here)
+}
+
+// OpenDir opens a folder of this user, without following a symbolic link. The error wraps
+// [ErrForeign] if the path is anything else, such as another user's folder or a named pipe.
+func OpenDir(dir string) (*os.File, error) {
+	f, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.EACCES) {
+		return nil, fmt.Errorf("%w: %w", ErrForeign, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && int(info.Sys().(*syscall.Stat_t).Uid) != os.Geteuid() {
+		err = fmt.Errorf("%w: %s", ErrForeign, dir)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// ownProcess reports whether the process belongs to this user.
+func ownProcess(pid int) bool {
+	info, err := os.Stat(fmt.Sprintf("/proc/%d", pid))
+	return err == nil && int(info.Sys().(*syscall.Stat_t).Uid) == os.Geteuid()
 }

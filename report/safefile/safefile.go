@@ -20,8 +20,21 @@ const (
 // ErrTooLarge is wrapped by the error of a file that exceeds its limit.
 var ErrTooLarge = errors.New("the file is too large")
 
-// Read returns the content of a regular file of at most limit bytes. It rejects a named pipe, a
+// Open opens a regular file of at most limit bytes and returns its size. It rejects a named pipe, a
 // device or a socket without waiting for it.
+func Open(path string, limit int64) (*os.File, int64, error) {
+	f, err := open(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	size, err := check(f, limit)
+	if err != nil {
+		return nil, 0, errors.Join(err, f.Close())
+	}
+	return f, size, nil
+}
+
+// Read returns the content of a file that [Open] accepts.
 func Read(path string, limit int64) ([]byte, error) {
 	f, err := open(path)
 	if err != nil {
@@ -31,22 +44,30 @@ func Read(path string, limit int64) ([]byte, error) {
 	return ReadFrom(f, limit)
 }
 
+// ReadFrom returns the content of an open file, as [Read] does.
 func ReadFrom(f *os.File, limit int64) ([]byte, error) {
-	info, err := f.Stat()
-	if err != nil {
+	if _, err := check(f, limit); err != nil {
 		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a regular file (%v)", f.Name(), info.Mode().Type())
-	}
-	if info.Size() > limit {
-		return nil, tooLarge(f.Name(), limit)
 	}
 	data, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err == nil && int64(len(data)) > limit {
 		return nil, tooLarge(f.Name(), limit)
 	}
 	return data, err
+}
+
+// check returns the size of a regular file of at most limit bytes.
+func check(f *os.File, limit int64) (int64, error) {
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return 0, err
+	case !info.Mode().IsRegular():
+		return 0, fmt.Errorf("%s is not a regular file (%v)", f.Name(), info.Mode().Type())
+	case info.Size() > limit:
+		return 0, tooLarge(f.Name(), limit)
+	}
+	return info.Size(), nil
 }
 
 func tooLarge(name string, limit int64) error {
