@@ -58,7 +58,7 @@ func Fold(h *history.History, doubts ...string) Folded {
 		}
 	}
 	t := Trial{
-		Name: h.Header.Trial, Cell: h.Header.Cell, Repetition: h.Header.Repetition, Again: h.Header.Again, Expect: h.Header.Expect,
+		Name: h.Header.Trial, Cell: h.Header.Cell, Repetition: h.Header.Repetition, Again: h.Header.Again, Look: h.Header.Look, Expect: h.Header.Expect,
 		Verdicts: sweep.Close(readErr), Faults: faults(h.Faults), Steps: steps, Formulas: h.Header.Formulas,
 	}
 	applySecondOpinion(t.Verdicts, opinions.Close())

@@ -82,6 +82,7 @@ type Trial struct {
 	Name string `json:"name"` // file name of its history: herd-lock-parent-50
 	history.Cell
 	Repetition int               `json:"repetition,omitempty"` // of its cell, from 1; 0 if there is only one
+	Look       int               `json:"look,omitempty"`       // see history.Header
 	Again      int               `json:"again,omitempty"`      // number of earlier attempts whose fault missed its step
 	Merged     int               `json:"-"`                    // number of trials that were merged into it; 0: it is a single trial
 	Metrics    map[string]Metric `json:"metrics"`

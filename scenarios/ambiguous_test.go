@@ -22,7 +22,7 @@ func TestLoad_refusesWhatIsAmbiguous(t *testing.T) {
 		{"a parameter that compares with nothing", "params: {n: '5'}, thresholds: [handoff.latency.p50 < n]", nil, "cannot be compared with it"},
 		{"a program that nobody plays", "", []string{"exec=lock/mine=cat"}, "lock/mine is not among the subjects"},
 		{"a name that is no word", "", []string{`name="a\nb"`}, "name: "},
-		{"a phase that is a number", "", []string{`phases.0.name="0"`}, "no number"},
+		{"a phase that is a number", "", []string{`phases.0.name="0"`}, "not a number"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			_, err := Load("x", []byte(strings.Replace(text, "%s", row.more, 1)), row.overrides...)

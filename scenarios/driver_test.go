@@ -441,7 +441,7 @@ func TestDriver_whoseClientsLeaveTheirListeners(t *testing.T) {
 
 func TestDriver_thatSaysItIsSomethingElse(t *testing.T) {
 	why, _ := unplayed(t, "name: drivers\nsubjects: ["+asDriver("election/mine", "lock/parent")+"]"+aChurn)
-	if len(why) != 1 || !strings.Contains(why[0], `election/mine is named as a election, and its hello says recipe "lock"`) {
+	if len(why) != 1 || !strings.Contains(why[0], `election/mine is named as a election, but its hello has recipe "lock"`) {
 		t.Errorf("the trial was not played because %q", why)
 	}
 }

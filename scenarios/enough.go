@@ -13,11 +13,23 @@ type enough struct {
 	scenario  *Scenario
 	start     time.Time                        // of the first trial
 	undecided func(history.Cell) (bool, error) // whether further trials may decide what these do not
-	decided   []history.Cell                   // cells that need no extra time
+	compared  []comparedCell
 	log       func(format string, args ...any) // reports once that there is extra time
 }
 
+// comparedCell is a cell whose comparison was evaluated.
+type comparedCell struct {
+	history.Cell
+	looks   int // number of evaluations
+	next    int // repetition before which the comparison is evaluated again
+	decided bool
+}
+
 // of reports whether the group, which repeats a cell, can be left out.
+//
+// Each evaluation of the comparison is a look at the data. The confidence level of a look depends on
+// its number (stats.Look), so a comparison is evaluated again only when the cell has a fifth more
+// repetitions.
 func (e *enough) of(group []cell) (bool, error) {
 	s, elapsed := e.scenario, time.Since(e.start)
 	switch {
@@ -26,20 +38,38 @@ func (e *enough) of(group []cell) (bool, error) {
 	case elapsed > s.Budget+s.ExtraTime:
 		return true, nil
 	}
-	c := group[0].recorded()
-	if slices.ContainsFunc(e.decided, c.Beside) {
-		return true, nil
+	c := e.cell(group)
+	if c.decided || group[0].Trial < c.next {
+		return c.decided, nil
 	}
-	open, err := e.undecided(c)
-	switch {
-	case err != nil:
+	open, err := e.undecided(c.Cell)
+	if err != nil {
 		return false, err
-	case !open:
-		e.decided = append(e.decided, c)
-		return true, nil
-	case e.log != nil:
+	}
+	c.looks++
+	c.next = group[0].Trial + max(1, group[0].Trial/5)
+	c.decided = !open
+	if open && e.log != nil {
 		e.log("inconclusive comparison with %s: up to %v more of trials", s.Base, s.ExtraTime)
 		e.log = nil
 	}
-	return false, nil
+	return c.decided, nil
+}
+
+// look returns the number of the look that follows the trials of the group; 0 if the comparison is
+// evaluated only once.
+func (e *enough) look(group []cell) int {
+	if e.scenario.ExtraTime == 0 {
+		return 0
+	}
+	return e.cell(group).looks + 1
+}
+
+func (e *enough) cell(group []cell) *comparedCell {
+	c := group[0].recorded()
+	i := slices.IndexFunc(e.compared, func(x comparedCell) bool { return x.Beside(c) })
+	if i < 0 {
+		e.compared, i = append(e.compared, comparedCell{Cell: c}), len(e.compared)
+	}
+	return &e.compared[i]
 }

@@ -43,8 +43,8 @@ func TestIncident_refusesWhatIsNone(t *testing.T) {
 		{"as it is", "about=x", ""},
 		{"without a thread", "incident.thread=''", "incident.thread: is needed"},
 		{"without a cause", "incident.cause=''", "incident.cause: is needed"},
-		{"one that shows and does not", "incident.tried=much", "incident.tried: is for what does not show"},
-		{"one that does not show, without a word", "specimens.0.caught=[]", "incident.tried: is needed"},
+		{"one that shows and does not", "incident.tried=much", "incident.tried: is for bugs that do not reproduce"},
+		{"one that does not show, without a word", "specimens.0.caught=[]", "incident.tried: is required"},
 	} {
 		t.Run(row.about, func(t *testing.T) {
 			_, text, err := Source(name)

@@ -78,6 +78,9 @@ func (r *runner) run(ctx context.Context, s *Scenario, b batch, before, all int)
 		}
 		if !done {
 			trials := r.group(group, plans[i:next], before+i, all)
+			for _, t := range trials {
+				t.look = e.look(group)
+			}
 			err := sideBySide(ctx, trials)
 			for _, t := range trials {
 				t.stage.reportEnd()

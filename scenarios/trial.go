@@ -25,6 +25,7 @@ type trial struct {
 	stage  *stage
 
 	again    int  // number of earlier attempts
+	look     int  // number of the evaluation of its comparison that follows; see enough
 	unplayed bool // could not run to its end
 }
 
@@ -240,7 +241,7 @@ func (t *trial) header() history.Header {
 	c := t.stage.cell
 	s := c.Scenario
 	return history.Header{
-		Trial: t.name, Repetition: c.Trial, Again: t.again, Seed: t.runner.seed,
+		Trial: t.name, Repetition: c.Trial, Again: t.again, Look: t.look, Seed: t.runner.seed,
 		Cell:   c.recorded(),
 		Recipe: string(c.Subject.Recipe), Variant: string(c.Subject.Variant), Promises: promises(c.Subject.Promises),
 		Thresholds: s.Thresholds, Formulas: c.Subject.Formulas.Text, Expect: c.Caught,

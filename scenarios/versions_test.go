@@ -104,7 +104,7 @@ func TestVersions_refused(t *testing.T) {
 		{"two folders with the same last part", []string{"homes=[/a/zk, /b/zk]"}, "homes: zk is the name of another version"},
 		{"two names that make one name of a trial", []string{"images=['a:b', a_b]"}, "images: a_b is the name of another version"},
 		{"varied by the matrix", []string{"matrix.images=[a, b]"}, "matrix.images: cannot be varied here: it has a list of its own"},
-		{"a parameter of that name", []string{"images=[a, b]", "params={version: 3}"}, "params.version: is how the trials of several versions are told apart"},
+		{"a parameter of that name", []string{"images=[a, b]", "params={version: 3}"}, "params.version: distinguishes the trials of several versions"},
 		{"a comparison on an ensemble that changes", []string{"phases=[{name: up, kind: churn, duration: 5s, faults: [{at: 1s, fault: member.upgrade}]}]",
 			"base=lock/parent", "trials=10"}, "base: an upgrade is everybody's on the ensemble"},
 	} {
@@ -139,7 +139,7 @@ func TestConfig_checkVersions(t *testing.T) {
 		{"a version that nobody goes to", upgradeTrial, []string{"images=[a, b, c]"}, ensembles.Options{}, "change upgrades no member to b"},
 		{"one that somebody goes to", upgradeTrial, []string{"images=[a, b, c]", "phases.back.faults=[{at: 1s, fault: member.upgrade, params: {to: b}}]"}, ensembles.Options{}, ""},
 		{"one that is not named", upgradeTrial, []string{"images=[a, newer]", "phases.back.faults=[{at: 1s, fault: member.upgrade, params: {to: newest}}]"}, ensembles.Options{},
-			`phases.1.faults.0: to: "newest" is none of the versions a, newer; did you mean "newer"?`},
+			`phases.1.faults.0: to: "newest" is not one of the versions a, newer; did you mean "newer"?`},
 		{"a folder without ZooKeeper", plainTrial, []string{"homes=[" + home + ", /none]"}, ensembles.Options{}, "homes.1: no ZooKeeper found"},
 		{"images for local JVMs", plainTrial, []string{"images=[a, b]"}, ensembles.Options{Kind: ensembles.Process}, "--image (images in a scenario) requires --ensemble container, not process"},
 		{"folders for containers", plainTrial, []string{"homes=[" + home + "]"}, ensembles.Options{Kind: ensembles.Container}, "requires --ensemble process, not container"},

@@ -24,6 +24,7 @@ type Header struct {
 	Cell
 	Repetition int      `json:"repetition,omitempty"` // number of the trial in its cell, from 1; 0 if it is the only one
 	Again      int      `json:"again,omitempty"`      // number of earlier attempts whose fault missed its step
+	Look       int      `json:"look,omitempty"`       // number of the evaluation of its comparison that follows; 0 if there is only one
 	Seed       uint64   `json:"seed"`
 	Recipe     string   `json:"recipe"`            // of the subject: lock, election or queue
 	Variant    string   `json:"variant,omitempty"` // parent, predecessor or polling; "" is unknown

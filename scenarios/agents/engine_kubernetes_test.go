@@ -148,7 +148,7 @@ func TestKubernetes_saysWhatIsLeft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "gone away; delete what may be left: kubectl --namespace=here delete job/" + k.id + " secret/" + k.id + " service/" + k.id + " endpointslice/" + k.id
+	want := "gone away; delete possible leftovers: kubectl --namespace=here delete job/" + k.id + " secret/" + k.id + " service/" + k.id + " endpointslice/" + k.id
 	if err := stop(); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %s", err, want)
 	}

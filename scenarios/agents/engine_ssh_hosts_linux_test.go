@@ -202,7 +202,7 @@ func lose(t *testing.T, h *hosts.Host, c *Crew, j *journal, lost chan loss, why 
 	case <-time.After(12 * time.Second):
 		t.Fatalf("no agent is lost within 12 s:\n%s", j)
 	}
-	if !j.says(`^agent ` + h.Name + ` is lost: `) {
+	if !j.says(`^lost agent ` + h.Name + `: `) {
 		t.Errorf("nothing says that %s is lost:\n%s", h.Name, j)
 	}
 	within(t, 12*time.Second, "nothing is left on "+h.Name, func() bool { return len(h.Left()) == 0 })

@@ -94,7 +94,7 @@ func TestServe_isRefused(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeoutCause(t.Context(), time.Millisecond, errors.New("it was long enough"))
 	defer cancel()
-	if err := f.Await(ctx, 1); err == nil || !strings.Contains(err.Error(), "0 of 1 agents have joined: it was long enough; the last that was not let in") {
+	if err := f.Await(ctx, 1); err == nil || !strings.Contains(err.Error(), "0 of 1 agents have joined: it was long enough; the last rejected agent") {
 		t.Error(err)
 	}
 }

@@ -5,11 +5,22 @@ import (
 	"slices"
 )
 
+// Look returns the confidence level of the n-th evaluation of data that grow until they decide. The
+// error 1-[Confidence] is spent over all evaluations, 6/(pi n)^2 of it on the n-th (alpha spending;
+// Lan and DeMets, Biometrika 70, 1983; the weights sum to 1, so Bonferroni's inequality bounds the
+// total). For n = 0, a single evaluation, it is Confidence.
+func Look(n int) float64 {
+	if n == 0 {
+		return Confidence
+	}
+	return 1 - (1-Confidence)*6/(math.Pi*math.Pi*float64(n)*float64(n))
+}
+
 // Ratios returns the center of ratios of pairs, with its confidence interval: Hodges and Lehmann's
 // estimator for pairs, by the distribution of Wilcoxon's signed-rank statistic. It assumes that the
 // logarithms are distributed symmetrically about their center. It needs a third fewer pairs than
 // [Median].
-func Ratios(ratios []float64) Interval {
+func Ratios(ratios []float64, confidence float64) Interval {
 	logs := make([]float64, len(ratios))
 	for i, r := range ratios {
 		logs[i] = math.Log(r)
@@ -23,7 +34,7 @@ func Ratios(ratios []float64) Interval {
 	slices.Sort(means)
 	n := len(means)
 	out := Interval{Center: math.Exp((means[(n-1)/2] + means[n/2]) / 2)}
-	if k := signedRank(len(ratios)); k > 0 {
+	if k := signedRank(len(ratios), confidence); k > 0 {
 		out.Low, out.High = new(math.Exp(means[k-1])), new(math.Exp(means[n-k]))
 	}
 	return out
@@ -33,11 +44,11 @@ func Ratios(ratios []float64) Interval {
 // is computed.
 const countedOut = 60
 
-func signedRank(n int) int {
-	half := (1 - Confidence) / 2
+func signedRank(n int, confidence float64) int {
+	half := (1 - confidence) / 2
 	if n > countedOut {
 		f := float64(n)
-		return int(math.Floor(f*(f+1)/4 - normal95*math.Sqrt(f*(f+1)*(2*f+1)/24)))
+		return int(math.Floor(f*(f+1)/4 - normalQuantile(1-half)*math.Sqrt(f*(f+1)*(2*f+1)/24)))
 	}
 	// chances[s] is the probability that the ranks with a plus sum to s.
 	chances := make([]float64, n*(n+1)/2+1)
@@ -58,3 +69,6 @@ func signedRank(n int) int {
 	}
 	return k
 }
+
+// normalQuantile is the inverse of the standard normal distribution function.
+func normalQuantile(p float64) float64 { return math.Sqrt2 * math.Erfinv(2*p-1) }

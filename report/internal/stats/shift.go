@@ -48,14 +48,11 @@ func uRank(m, n int) int {
 	half := (1 - Confidence) / 2
 	if m > exactUpTo || n > exactUpTo {
 		fm, fn := float64(m), float64(n)
-		return max(0, int(math.Floor(fm*fn/2-normal95*math.Sqrt(fm*fn*(fm+fn+1)/12))))
+		return max(0, int(math.Floor(fm*fn/2-normalQuantile(1-half)*math.Sqrt(fm*fn*(fm+fn+1)/12))))
 	}
 	u := stats.UDist{N1: m, N2: n}
 	return sort.Search(m*n+1, func(k int) bool { return u.CDF(float64(k)) > half })
 }
-
-// normal95 is the two-sided 95 % quantile of the normal distribution.
-const normal95 = 1.959964
 
 // Fewest returns how many values of each sample the U test needs for that level: with n of each,
 // its smallest result is 2 in (2n choose n).

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// A run folder may come from a stranger. Whatever its files contain, check, report and rerun exit
+// with a documented code, within a minute, and without more than a gigabyte.
+func FuzzRunFolder(f *testing.F) {
+	f.Add(uint8(0), 40, []byte("1"), uint16(1))
+	f.Add(uint8(0), 3000, []byte(`{"name":"../../x"},`), uint16(2000))
+	f.Add(uint8(1), 100, []byte("- {exec: [sh, -c, id]}\n"), uint16(1))
+	f.Add(uint8(2), 900, []byte("/n"), uint16(60000))
+	f.Add(uint8(2), 2000, []byte(`{"acquired":{"client":9223372036854775807,"token":-1}}`+"\n"), uint16(3000))
+	f.Add(uint8(3), 500, []byte("\x00\xff\"}{"), uint16(1))
+	f.Add(uint8(4), 0, []byte("a"), uint16(1))
+	files := []string{"result.json", "scenario.yaml", "history/herd-lock-predecessor-3.jsonl.zst", "commits/herd-lock-predecessor-3.jsonl.zst"}
+	f.Fuzz(func(t *testing.T, file uint8, at int, text []byte, times uint16) {
+		if len(text)*int(times) > 4<<20 {
+			t.Skip("more than a fuzzer should write")
+		}
+		dir := filepath.Join(t.TempDir(), "run")
+		must(t, os.CopyFS(dir, os.DirFS("testdata/run")))
+		changed := filepath.Join(dir, files[int(file)%len(files)])
+		content, err := os.ReadFile(changed)
+		must(t, err)
+		packed := filepath.Ext(changed) == ".zst"
+		if packed {
+			z, err := zstd.NewReader(nil)
+			must(t, err)
+			content, err = z.DecodeAll(content, nil)
+			z.Close()
+			must(t, err)
+		}
+		at = max(0, at) % len(content)
+		content = slices.Concat(content[:at], bytes.Repeat(text, int(times)), content[at:])
+		if packed {
+			z, err := zstd.NewWriter(nil)
+			must(t, err)
+			content = z.EncodeAll(content, nil)
+			must(t, z.Close())
+		}
+		must(t, os.WriteFile(changed, content, 0o600))
+		for _, args := range [][]string{{"check", dir}, {"report", dir}, {"rerun", dir, "--failed", "--ensemble", "process", "--zookeeper-home", dir, "--out", dir + "-again"}} {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			began := time.Now()
+			var said bytes.Buffer
+			code := run(t.Context(), args, io.Discard, &said)
+			runtime.ReadMemStats(&after)
+			if code < 0 || code > exitUnknown {
+				t.Errorf("%s: exit code %d: %s", args[0], code, said.String())
+			}
+			if grown := int64(after.HeapSys) - int64(before.HeapSys); grown > 1<<30 {
+				t.Errorf("%s: the heap grew by %d MiB", args[0], grown>>20)
+			}
+			if took := time.Since(began); took > time.Minute {
+				t.Errorf("%s took %v", args[0], took)
+			}
+		}
+	})
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
