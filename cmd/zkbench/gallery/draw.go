@@ -139,7 +139,7 @@ func index(all []shown) string {
 	var b strings.Builder
 	b.WriteString(made + "# Gallery\n\nReports of small runs of the built-in scenarios. Each is one page that needs no network: save it and open it\n" +
 		"in a browser. [ZooKeeper recipes, measured](measured.md) summarizes the most important results.\n\n" +
-		"| report | asks | says |\n|---|---|---|\n")
+		"| report | question | result |\n|---|---|---|\n")
 	for _, s := range all {
 		if s.run.Run.Incident == nil {
 			fmt.Fprintf(&b, "| [%s](%s.html) | %s | %s |\n", s.name, s.folder(), units.Markdown(s.about), units.Markdown(s.view.Verdict))
