@@ -31,7 +31,7 @@ func TouchesProcesses(name string) bool {
 // errNoProcess means that clients have no processes of their own.
 var errNoProcess = fmt.Errorf("%w: the clients are no processes of their own: a signal would hit zkbench itself; run the subject as a driver (zkbench help drivers)", ErrSkipped)
 
-// onProcess makes a fault that hits the process of the client described by who, with all other
+// onProcess makes a fault that hits the process of the client described by target, with all other
 // clients in it.
 func onProcess(who string, inject func(context.Context, Target, wire.Client, Process) (Effect, error)) injector {
 	one := onClient(who, func(ctx context.Context, t Target, c wire.Client) (Effect, error) {

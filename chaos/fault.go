@@ -27,7 +27,7 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// Target is what faults act on: the ensemble and the clients of the running trial.
+// Target is the target of faults: the ensemble and the clients of the running trial.
 type Target struct {
 	Ensemble *ensembles.Ensemble
 	Network  *Network // cuts members' networks; nil if not available
@@ -60,7 +60,7 @@ type Process interface {
 	Replace()      // allows a new process when a client returns
 }
 
-// Effect is a fault in force.
+// Effect is an active fault.
 type Effect struct {
 	Target string // what was hit, as text: "client 17 (holder)", "zk2 (leader)"
 	Client int    // the client that was hit; -1 for members
@@ -111,5 +111,5 @@ type untouched struct{ error }
 
 func (u untouched) Unwrap() error { return u.error }
 
-// ErrNotHealed means that a fault may still be in force.
+// ErrNotHealed means that a fault may still be active.
 var ErrNotHealed = errors.New("not healed")

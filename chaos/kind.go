@@ -50,7 +50,7 @@ func (f named) Inject(ctx context.Context, t Target) (Effect, error) {
 	return e, nil
 }
 
-// onMember makes a fault that hits each member described by who. The target of the effect is that
+// onMember makes a fault that hits each member described by target. The target of the effect is that
 // member, unless inject sets another.
 func onMember(who string, inject func(context.Context, Target, victim) (Effect, error)) injector {
 	return func(ctx context.Context, t Target) (e Effect, err error) {
@@ -78,7 +78,7 @@ func onMachine(who string, inject func(context.Context, Target, victim) (Effect,
 	})
 }
 
-// onClient makes a fault that hits the client described by who.
+// onClient makes a fault that hits the client described by target.
 func onClient(who string, inject func(context.Context, Target, wire.Client) (Effect, error)) injector {
 	return func(ctx context.Context, t Target) (Effect, error) {
 		n, name, err := pickClient(ctx, t, who)

@@ -37,7 +37,7 @@ func act(ctx context.Context, do func(context.Context) error, proof func() error
 }
 
 // takeDown stops a member's process with end, and proves that it is gone. If the context ends
-// meanwhile, the stop may still take effect: undoing waits for it.
+// in the meantime, the stop may still take effect: undoing waits for it.
 func takeDown(ctx context.Context, v victim, end func(context.Context) error) error {
 	return act(ctx, end, func() error {
 		running, err := v.Machine.Running(ctx)
@@ -76,7 +76,7 @@ func back(ctx context.Context, t Target, v victim) error {
 	}
 	if t.Network != nil {
 		// A container has a new network now. Opening it takes time, which the next cut should not
-		// lose. That cut returns the error, if there is one.
+		// lose. That cut returns the error, if any.
 		_, _ = t.Network.access(ctx, v.Member)
 	}
 	return nil

@@ -160,7 +160,7 @@ type Abilities struct {
 	Rootless bool // these three need a user namespace, in which zkbench starts itself again
 }
 
-// Probe tests what this machine supports.
+// Probe tests the capabilities of this machine.
 func Probe(ctx context.Context) Abilities {
 	a := probeNetworkAnywhere(ctx)
 	a.Docker, a.Java = container.Available(ctx), process.Available("")

@@ -81,7 +81,7 @@ func (n *Network) Close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// close closes the access, if there is one. The caller holds m.mu.
+// close closes the access, if any. The caller holds m.mu.
 func (m *memberAccess) close(ctx context.Context) error {
 	if m.current == nil {
 		return nil
@@ -94,11 +94,11 @@ func (m *memberAccess) close(ctx context.Context) error {
 }
 
 // errVanished means that a fault in a member's network ended before it was healed: how long it was
-// in force is unknown.
+// active is unknown.
 var errVanished = fmt.Errorf("%w until it was healed: it was gone before", ErrNoEffect)
 
 // vanished returns nil if the access is still to the member's current network, where its changes
-// are in force.
+// are active.
 func (n *Network) vanished(ctx context.Context, m *ensembles.Member, a *access) error {
 	now, _, err := n.namespace(ctx, m)
 	if err == nil && now == a.namespace && a.alive() {
@@ -107,7 +107,7 @@ func (n *Network) vanished(ctx context.Context, m *ensembles.Member, a *access) 
 	return errors.Join(fmt.Errorf("%w: the network of %s is not the one in which it was made", errVanished, m.Name), err)
 }
 
-// cut is a rule in force on one member.
+// cut is an active rule on one member.
 type cut struct {
 	network *Network
 	member  *ensembles.Member

@@ -62,7 +62,7 @@ func (p *partition) remove(ctx context.Context) error {
 	return worst(errs)
 }
 
-// worst joins the errors of healing: a fault that may be in force matters more than one that had
+// worst joins the errors of healing: a fault that may be active matters more than one that had
 // vanished.
 func worst(all []error) error {
 	var vanished, errs []error

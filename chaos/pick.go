@@ -58,7 +58,7 @@ func (v victim) String() string {
 	return v.Name + " (" + v.mode + ")"
 }
 
-// pickMember returns the member described by who. It waits while the ensemble is electing.
+// pickMember returns the member described by target. It waits while the ensemble is electing.
 func pickMember(ctx context.Context, t Target, who string) (v victim, err error) {
 	if client, ok := strings.CutPrefix(who, MemberOf); ok {
 		return clientsMember(ctx, t, client)
@@ -105,7 +105,7 @@ func tryMember(ctx context.Context, t Target, who string) (victim, error) {
 	return found[t.random(len(found))], nil
 }
 
-// pickClient returns the number of the client described by who, and its description. It picks only
+// pickClient returns the number of the client described by target, and its description. It picks only
 // clients with a live session, and waits for a holder.
 func pickClient(ctx context.Context, t Target, who string) (n int, name string, err error) {
 	err = poll(ctx, t.clientLimit(), func(context.Context) error {
@@ -129,7 +129,7 @@ func (t Target) clientLimit() time.Duration {
 	return clientLimit + longest + longest/2
 }
 
-// tryClient picks the client described by who without waiting.
+// tryClient picks the client described by target without waiting.
 func tryClient(t Target, who string) (n int, name string, err error) {
 	switch {
 	case who == Holder && t.Holder != nil:
@@ -148,7 +148,7 @@ func tryClient(t Target, who string) (n int, name string, err error) {
 	return anyClient(t, who)
 }
 
-// whoStands returns client n with its description, or an error if there is none.
+// whoStands returns client n with its description, or an error if it does not exist.
 func whoStands(t Target, n int, who, nobody string) (int, string, error) {
 	if !lives(t, n) {
 		return -1, "", errors.New(nobody)

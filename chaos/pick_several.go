@@ -11,7 +11,7 @@ import (
 	"github.com/zkbench/zkbench/ensembles"
 )
 
-// pickMembers returns the members described by who: one, or all of a minority or a majority. It
+// pickMembers returns the members described by target: one, or all of a minority or a majority. It
 // waits while the ensemble is electing.
 func pickMembers(ctx context.Context, t Target, who string) (all []victim, err error) {
 	if !slices.Contains(severalTargets, who) {
@@ -136,7 +136,7 @@ func hitAll(ctx context.Context, t Target, all []victim, inject func(context.Con
 	return e, nil
 }
 
-// allOf combines a step of healing of several members, in parallel; nil if there is none.
+// allOf combines a step of healing of several members, in parallel, or nil.
 func allOf(steps []func(context.Context) error) func(context.Context) error {
 	steps = slices.DeleteFunc(steps, func(step func(context.Context) error) bool { return step == nil })
 	if len(steps) == 0 {

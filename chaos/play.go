@@ -20,11 +20,11 @@ type play struct {
 	calls sync.Mutex // one call of Injected or Healed at a time
 
 	mu    sync.Mutex
-	force []*inForce // faults in force, in the order of their injection
+	force []*inForce // active faults, in the order of their injection
 	errs  []error
 }
 
-// inForce is a fault in force.
+// inForce is an active fault.
 type inForce struct {
 	window Window
 	effect Effect
@@ -120,7 +120,7 @@ func (s *play) generator(index, n int) func(int) int {
 	}
 }
 
-// claim removes a fault from those in force, and reports whether it was still there: otherwise it
+// claim removes a fault from the active ones, and reports whether it was still there: otherwise it
 // is being healed with all others.
 func (s *play) claim(f *inForce) bool {
 	s.mu.Lock()
@@ -159,7 +159,7 @@ func (s *play) limited(ctx context.Context, f *inForce, step func(context.Contex
 	return nil
 }
 
-// healAll heals all faults in force, the latest first.
+// healAll heals all active faults, the latest first.
 func (s *play) healAll(ctx context.Context) {
 	s.mu.Lock()
 	rest := s.force

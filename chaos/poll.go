@@ -22,7 +22,7 @@ func poll(ctx context.Context, limit time.Duration, try func(context.Context) er
 		if err == nil {
 			return nil
 		}
-		// An error of a try that the limit cut short says nothing about the condition. A network
+		// An error of a try that the limit cut short does not show the condition. A network
 		// deadline may fire before the context's own.
 		if end, _ := within.Deadline(); last == nil || within.Err() == nil && time.Now().Before(end) {
 			last = err

@@ -14,7 +14,7 @@ type Entry struct {
 	// due is an error.
 	On string
 	At time.Duration
-	// For is the time for which the fault is in force; 0: until the play ends.
+	// For is the time for which the fault is active; 0: until the play ends.
 	For time.Duration
 	// Every is the time from one start of the entry to the next, which waits until the fault has
 	// healed; 0 plays it once. Times bounds the number of repetitions; 0: until the play ends.
@@ -41,7 +41,7 @@ type Plan struct {
 	Seed      uint64               // decides every random choice of the faults
 	Now       func() time.Duration // the run's clock
 	Injecting func()
-	// Injected, if set, is called for each fault as soon as it is in force, and Healed once it is
+	// Injected, if set, is called for each fault as soon as it is active, and Healed once it is
 	// over: healed, failed, or never injected. Calls are serialized.
 	Injected, Healed func(Window)
 	// Events, if set, triggers the events that entries wait for.
@@ -50,7 +50,7 @@ type Plan struct {
 	HealLimit time.Duration
 }
 
-// Window is a fault of a plan: its target, and when it was in force. Times are on the run's clock.
+// Window is a fault of a plan: its target, and when it was active. Times are on the run's clock.
 type Window struct {
 	Fault   string
 	Target  string
@@ -70,8 +70,8 @@ type Window struct {
 const healLimit = 2 * time.Minute
 
 // Play plays the plan on the target, and returns when every entry has been played and has healed.
-// When the context ends it starts no further entries and heals the faults in force: it undoes all,
-// the latest first, and then waits for recovery, which a fault in force could prevent. It returns
+// When the context ends it starts no further entries and heals the active faults: it undoes all,
+// the latest first, and then waits for recovery, which an active fault could prevent. It returns
 // the errors of all faults, joined; the end of the context is not an error.
 func (p Plan) Play(ctx context.Context, t Target) error {
 	s := &play{Plan: p, target: t}
@@ -92,6 +92,6 @@ func (p Plan) Play(ctx context.Context, t Target) error {
 		s.healAll(ctx) // at once: a fault that is healing may wait for that
 		<-played
 	}
-	s.healAll(ctx) // injected meanwhile
+	s.healAll(ctx) // injected in the meantime
 	return errors.Join(s.errs...)
 }

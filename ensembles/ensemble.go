@@ -44,7 +44,7 @@ const (
 type Options struct {
 	Kind      Kind
 	Members   int           // voting; default 3
-	Observers int           // non-voting members besides; default 0
+	Observers int           // non-voting members in addition; default 0
 	Tick      time.Duration // ZooKeeper's tickTime; default 2 s. Session timeouts are clamped to [2, 20] ticks
 	Image     string
 	Home      string // process: a ZooKeeper distribution (default $ZOOKEEPER_HOME, or Debian's jars)
@@ -54,7 +54,7 @@ type Options struct {
 	Servers  []string // external: client addresses host:port, one per member
 	Chroot   string
 	Terms    Terms    // external: what may be done to it
-	Secure   []string // container, process: what members require of clients: "tls", "digest"; default nothing
+	Secure   []string // container, process: the members' requirements for clients: "tls", "digest"; default nothing
 	Keep     bool     // the ensemble outlives this process (zkbench ensemble up)
 	// Logf receives one line for each message to the user. May be nil.
 	Logf func(format string, args ...any)
@@ -69,11 +69,11 @@ type Ensemble struct {
 	Tick    time.Duration
 	Chroot  string // "" or an absolute path above all our nodes
 	Members []*Member
-	Watches bool // external: the members may be asked for all watches (wchp)
+	Watches bool // external: all watches of the members may be listed (wchp)
 	// Versions are those that members can be upgraded to and back; the first is the one that they
 	// started with. Nil if they cannot.
 	Versions []Version
-	// Security is what members require of clients; [Ensemble.Secure] sets it.
+	// Security is the members' requirements for clients; [Ensemble.Secure] sets it.
 	Security Security
 	// Down stops the members and removes everything that was created for them. It may be called
 	// twice. For an external or attached ensemble it only detaches.
@@ -112,7 +112,7 @@ type Member struct {
 type Terms struct {
 	Security Security
 	Commands []Commands // by server; nil: only connections
-	Watches  bool       // members may be asked for all watches (wchp), which is expensive for those with many
+	Watches  bool       // all watches of members may be listed (wchp), which is expensive for those with many
 	File     string
 }
 

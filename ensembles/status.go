@@ -115,7 +115,7 @@ func excerpt(reply string) string {
 }
 
 // parseMonitor parses the reply to mntr: each counter by its name without the prefix "zk_". Values
-// that are not numbers (version, state) are left out.
+// that are not numbers (version, state) are omitted.
 func parseMonitor(reply string) (map[string]float64, error) {
 	counters := make(map[string]float64)
 	for line := range strings.SplitSeq(reply, "\n") {

@@ -37,7 +37,7 @@ func NewElection(s *Session, parent, name string, v Variant) *Election {
 	return &Election{contest{s: s, parent: parent, prefix: candidatePrefix, variant: v, data: []byte(name)}}
 }
 
-// Campaign stands for election and returns the term once it is won. If it fails, it leaves no node
+// Campaign enters the election and returns the term once it is won. If it fails, it leaves no node
 // in a live session. Resign with the grant's Release.
 func (e *Election) Campaign(ctx context.Context) (*Grant, error) { return e.contest.win(ctx) }
 

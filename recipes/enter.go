@@ -18,7 +18,7 @@ type entry struct {
 	data   []byte
 	acl    []zk.ACL // nil: that of the session
 
-	made bool // a node of ours may exist
+	made bool // its node may exist
 
 	// pending delivers the outcome of the last create. That create has no context: until it is
 	// sent, it is unknown whether there will be a node to remove.
@@ -41,7 +41,7 @@ type spot struct {
 //
 // The create is protected: the name begins with id, which is random, so that after a lost reply the
 // node can be found again. A node is adopted only if its ephemeralOwner is this session. If enter
-// fails, whatever it may have created is removed.
+// fails, everything that it may have created is removed.
 func enter(ctx context.Context, s *Session, parent, id, prefix string, data []byte) (at spot, names []string, err error) {
 	e := &entry{s: s, parent: parent, id: id, path: parent + "/" + id + prefix, data: data}
 	in := false
@@ -109,7 +109,7 @@ func (e *entry) answered(r created) error {
 	return r.err
 }
 
-// undo removes whatever the entry has created, or may have.
+// undo removes regardless of the entry has created, or may have.
 func (e *entry) undo(ctx context.Context) error {
 	if e.pending != nil {
 		// Until then the create might be sent after our requests here.

@@ -12,7 +12,7 @@ type Cost struct {
 func (c Cost) Requests() int64 { return c.Lists + c.Deletes + c.Others }
 
 // Formulas predict a subject's traffic. The guarantee fan-out compares the subject with them.
-// Without a formula, the traffic is counted and not judged.
+// Without a formula, the traffic is counted and not exercised.
 type Formulas struct {
 	// Drain returns the cost of the first k hand-offs of n contenders. All n wait in line before
 	// the first release, none joins again, and no two releases coalesce.

@@ -39,7 +39,7 @@ func NewLock(s *Session, parent string, v Variant) *Lock {
 	return &Lock{contest{s: s, parent: parent, prefix: lockPrefix, variant: v}}
 }
 
-// Acquire waits until the lock is held. If it fails, for whatever reason, it leaves no node in a
+// Acquire waits until the lock is held. If it fails, for any reason, it leaves no node in a
 // live session. Errors: ctx's own; ErrSessionEnded.
 func (l *Lock) Acquire(ctx context.Context) (*Grant, error) { return l.contest.win(ctx) }
 

@@ -108,7 +108,7 @@ func (q *Queue) Offer(ctx context.Context, item []byte) (bool, error) {
 	return err == nil, err
 }
 
-// Element returns the item at the head without removing it; ErrEmpty if there is none.
+// Element returns the item at the head without removing it; ErrEmpty if there is no item.
 func (q *Queue) Element(ctx context.Context) ([]byte, error) {
 	for {
 		items, err := q.items(ctx)
@@ -130,7 +130,7 @@ func (q *Queue) Peek(ctx context.Context) ([]byte, error) {
 	return nilIfEmpty(q.Element(ctx))
 }
 
-// Remove takes the item at the head; ErrEmpty if there is none, as far as the session's member
+// Remove takes the item at the head; ErrEmpty if there is no item, as far as the session's member
 // knows: reads may be behind other sessions' puts. It does not wait in line: it overtakes waiting
 // consumers by at most one item. Errors as Take.
 func (q *Queue) Remove(ctx context.Context) ([]byte, error) {

@@ -15,7 +15,7 @@ import (
 // connection or the end of the session.
 
 // do runs f and translates its error: ErrSessionEnded alone if nothing was sent; with
-// ErrConnectionLost if the session ended meanwhile; ErrConnectionLost; ErrUnfinished with ctx's
+// ErrConnectionLost if the session ended in the meantime; ErrConnectionLost; ErrUnfinished with ctx's
 // error; or the server's error.
 func (s *Session) do(ctx context.Context, what, path string, f func(*zk.Conn) error) error {
 	if err := ctx.Err(); err != nil {

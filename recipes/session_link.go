@@ -23,7 +23,7 @@ func (s *Session) dialFailed(addr string, err error) {
 }
 
 // admit decides whether a connect response continues this session. A session ID of 0 means expired;
-// another ID than ours would be another session.
+// another ID than our own would be another session.
 func (s *Session) admit(id int64, timeout time.Duration) bool {
 	s.mu.Lock()
 	if id == 0 || (s.id != 0 && s.id != id) {

@@ -7,7 +7,7 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// go-zookeeper has one buffer per session in which it encodes requests. Nearly all of ours are
+// go-zookeeper has one buffer per session in which it encodes requests. Nearly all of them are
 // short, and thousands of sessions share one process, so it is small at first. Before the first
 // long request it is replaced by one of MaxPacket bytes. Only go-zookeeper's send loop may do that,
 // between two requests: when it has written one, it removes the write deadline, which calls

@@ -18,7 +18,7 @@ func (s *Session) MakePath(ctx context.Context, path string) error {
 			_, err := s.Create(ctx, path[:i], []byte{}, 0)
 			return err
 		})
-		if errors.Is(err, zk.ErrNoAuth) { // asked before whether the node is there
+		if errors.Is(err, zk.ErrNoAuth) { // checks whether the node exists
 			if stat, _ := s.Exists(ctx, path[:i]); stat != nil {
 				continue
 			}
@@ -90,9 +90,9 @@ func (s *Session) remove(ctx context.Context, path string) error {
 }
 
 // barrier returns when the session's member has executed everything that this session has sent
-// before. After a reconnect it may not have: a request of ours may still be in transit through the
+// before. After a reconnect it may not have: an own request may still be in transit through the
 // old member while the new one answers reads. A node that is looked up too early is not found, and
-// stays. Writes are ordered, so a write of ours that changes nothing, the delete of a node that
+// stays. Writes are ordered, so an own write that changes nothing, the delete of a node that
 // never existed, proves it. A sync would not: it involves only the leader, which may have been
 // deposed.
 func (s *Session) barrier(ctx context.Context, unused string) error { return s.remove(ctx, unused) }

@@ -13,7 +13,7 @@ import (
 	"github.com/zkbench/zkbench/recipes/driver/site"
 )
 
-// Recipe is what a subject implements.
+// Recipe is the kind of recipe of a subject.
 type Recipe string
 
 // The recipes. The clients of a lock or an election are Contenders, those of a queue are
@@ -177,7 +177,7 @@ type Times struct {
 }
 
 // Worker is a client that can write to a node on its own session, as a holder does its work: with a
-// plain setData, once, whatever the state of its grant.
+// plain setData, once, regardless of the state of its grant.
 type Worker interface {
 	Write(ctx context.Context, path, value string) error
 }

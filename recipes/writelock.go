@@ -40,7 +40,7 @@ type LockListener struct {
 // Its steps and deviations:
 //
 //   - Look for a node with this session's ID in its name, which an earlier try may
-//     have made; create it if there is none. Here a write precedes that if a reply was
+//     have made; create it if it does not exist. Here a write precedes that if a reply was
 //     lost: the session's member may not have the node yet. The node is adopted
 //     only if it is this session's by its owner, too.
 //   - List, sort by number: the lowest has the lock. (The order by name, session first, is

@@ -130,7 +130,7 @@ type Tally struct{ Pass, Fail, Unknown int }
 // All returns the number of results.
 func (t Tally) All() int { return t.Pass + t.Fail + t.Unknown }
 
-// Add counts results. Results that are not promised or not judged do not count; any other
+// Add counts results. Results that are not promised or not exercised do not count; any other
 // result that is neither pass nor fail counts as unknown.
 func (t *Tally) Add(results ...string) {
 	for _, r := range results {

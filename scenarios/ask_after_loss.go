@@ -14,7 +14,7 @@ const settleAfterLoss = 50 * time.Millisecond
 
 // askAfterLoss asks the recipe of a client that was notified of the loss of its grant whether it
 // still holds, and records the answer, unless the client has begun another operation by then. If
-// the recipe answers yes, it is asked again a moment later. It returns at once; closing the client
+// the recipe answers yes, it is queried again a moment later. It returns at once; closing the client
 // waits for the answer.
 func (c *client) askAfterLoss(e recipes.Event) {
 	d := c.driver()

@@ -28,7 +28,7 @@ func calm(p *provoked) {
 	}
 }
 
-// calmTimes is how many calm episodes are run. Steps that only one of them has occur by chance.
+// calmTimes is the number of calm episodes. Steps that only one of them has occur by chance.
 const calmTimes = 3
 
 // stepWatch collects the steps of the calm episodes of a subject.

@@ -102,7 +102,7 @@ func interleave(row []cell, n int) []cell {
 	return out
 }
 
-// fewTrials is how many trials of a cell are run regardless of the budget: fewer give no confidence
+// fewTrials is the number of trials of a cell that run regardless of the budget: fewer give no confidence
 // interval.
 const fewTrials = 6
 

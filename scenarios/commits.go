@@ -36,7 +36,7 @@ func (s *sessions) add(id int64) {
 
 // saveCommits reads the transactions after a zxid from the members' logs, and stores those that
 // concern the trial next to its history. It does nothing if the logs cannot be read: the trial is
-// then judged without them.
+// then evaluated without them.
 func (t *trial) saveCommits(after int64) (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), commitsTimeout)
 	defer cancel()
@@ -123,7 +123,7 @@ func (c commitsCut) concerns(e txnlog.Entry) bool {
 }
 
 // stray returns the path in the trial's subtree that a session which is neither a client's nor the
-// harness's has changed; "" if there is none. Only drivers can connect without a listener. Session
+// harness's has changed, or "". Only drivers can connect without a listener. Session
 // 0 belongs to the servers, which remove empty containers.
 func (st *stage) stray(cut commitsCut, e txnlog.Entry) string {
 	if !st.driven || e.Session == 0 || cut.sessions[e.Session] || st.observer.owns(e.Session) {

@@ -25,7 +25,7 @@ type comparedCell struct {
 	decided bool
 }
 
-// of reports whether the group, which repeats a cell, can be left out.
+// of reports whether the group, which repeats a cell, can be omitted.
 //
 // Each evaluation of the comparison is a look at the data. The confidence level of a look depends on
 // its number (stats.Look), so a comparison is evaluated again only when the cell has a fifth more

@@ -73,7 +73,7 @@ func (p *provoked) passable(x *strike) bool {
 	return !p.st.queue() && x.c.n > 0 && p.course.released == 0 && len(p.strikes) == 1
 }
 
-// late reports whether a fault in force delays client i.
+// late reports whether an active fault delays client i.
 func (p *provoked) late(i int) bool {
 	return slices.ContainsFunc(p.strikes, func(x *strike) bool { return x.c.n == i && x.fault.late && x.lasts() })
 }

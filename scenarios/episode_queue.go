@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// itemsPut is how many items a producer puts for both consumers, and again at the end.
+// itemsPut is the number of items a producer puts for both consumers, and again at the end.
 const itemsPut = 2
 
 // handOut makes a producer put items one after the other: the first while one consumer takes alone,
@@ -63,7 +63,7 @@ func (p *provoked) hitConsumer() (hit, other int) {
 	return hit, 3 - hit
 }
 
-// backlogItems is how many items a queue has before its consumers take.
+// backlogItems is the number of items a queue has before its consumers take.
 const backlogItems = 6
 
 // handOutBacklog lets both consumers take items that were in the queue before, and then more.

@@ -16,7 +16,7 @@ func (p *provoked) moves(n int) (all int64) {
 	return all
 }
 
-// quietFor is how many successive polls must show the same counts for a client to be idle, and
+// quietFor is the number of successive polls that must show the same counts for a client to be idle, and
 // restLimit how long that may take. A client that polls, or whose request is held, is never idle.
 const (
 	quietFor  = 12

@@ -50,7 +50,7 @@ func init() {
 }
 
 // lacking returns why the cause is not available on an ensemble, or nil. If killing one member
-// takes the quorum with it, no client can be granted, whatever the recipe does.
+// takes the quorum with it, no client can be granted, regardless of the recipe does.
 func (c *cause) lacking(e *ensembles.Ensemble) error {
 	n := len(e.Voting())
 	if slices.Contains(c.faultNames(), "member.kill") && n-1 < n/2+1 {

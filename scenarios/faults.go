@@ -18,7 +18,7 @@ type faults struct {
 	moments     *moments
 	recovery    *recovery
 	connections *connections
-	inForce     chan struct{} // receives a value for each fault that is in force or failed
+	inForce     chan struct{} // receives a value for each fault that is active or failed
 	left        error
 
 	slow    map[string]int // by name: faults of open duration that are not over
@@ -42,7 +42,7 @@ func (st *stage) newFaults(ctx context.Context, entries []chaos.Entry, seed uint
 	return f
 }
 
-// settle records that a fault is in force or failed. A phase waits for faults of open duration that
+// settle records that a fault is active or failed. A phase waits for faults of open duration that
 // are injected once: a rolling restart, an upgrade, a session expiry.
 func (f *faults) settle(p chaos.Window) {
 	n, slow := f.slow[p.Fault]
@@ -71,7 +71,7 @@ func (st *stage) prepareFaults(ctx context.Context) error {
 }
 
 // play injects the faults, and returns when all are healed. A fault that was unavailable or not
-// proven is recorded and judged later; close returns an error if a fault may still be in force.
+// proven is recorded and evaluated later; close returns an error if a fault may still be active.
 func (f *faults) play(ctx context.Context, holder func(stay bool) int) {
 	if len(f.entries) == 0 {
 		return
@@ -98,7 +98,7 @@ func (st *stage) inject(ctx context.Context, name, target string, params map[str
 	return plan.Play(ctx, st.target(func(bool) int { return -1 }))
 }
 
-// injected is called when a fault is in force.
+// injected is called when a fault is active.
 func (f *faults) injected(p chaos.Window) {
 	f.st.status.fault.Store(&p)
 	f.st.holder.free()
@@ -127,7 +127,7 @@ func (st *stage) recordFault(p chaos.Window) {
 	st.record.Record(w)
 }
 
-// counted signals that a fault is in force or failed.
+// counted signals that a fault is active or failed.
 func (f *faults) counted() {
 	select {
 	case f.inForce <- struct{}{}:
@@ -135,7 +135,7 @@ func (f *faults) counted() {
 	}
 }
 
-// proven waits until every fault is in force, failed or over.
+// proven waits until every fault is active, failed or over.
 func (f *faults) proven(ctx context.Context, over <-chan struct{}) {
 	for range f.entries {
 		select {

@@ -46,7 +46,7 @@ func flap(ctx context.Context, st *stage) error {
 	if err := st.renew(ctx); err != nil || st.queue() {
 		return err
 	}
-	// Another grant must not be blocked either; one grant has no order to judge.
+	// Another grant must not be blocked either; one grant has no order to evaluate.
 	return f.holdOnce(ctx, st.clients[1], func() error { return nil })
 }
 
@@ -61,7 +61,7 @@ func (f *flaps) run(ctx context.Context) error {
 	})
 }
 
-// holdOnce has a client acquire and release, and calls meanwhile in between.
+// holdOnce has a client acquire and release, and calls in the meantime in between.
 func (f *flaps) holdOnce(ctx context.Context, c *client, meanwhile func() error) error {
 	holder, err := c.first(ctx)
 	if err != nil {

@@ -203,7 +203,7 @@ func (s *successions) leave(ctx context.Context, k *candidate) error {
 		if !lost() {
 			return false, nil
 		}
-		gone, _ := st.observer.gone(ctx, k.node.path) // a member that does not reply is asked again
+		gone, _ := st.observer.gone(ctx, k.node.path) // a member that does not reply is queried again
 		return gone, nil
 	})
 	return ctx.Err()

@@ -107,7 +107,7 @@ const exitUnknown = 3
 
 // spares reports whether the phase can do without all faults of that name: the user has not
 // requested them, and the phase's question does not need them. A phase of a built-in scenario whose
-// kind injects the fault is left out as a whole.
+// kind injects the fault is omitted as a whole.
 func (p *Phase) spares(name string) bool {
 	if p.makes(name) {
 		return p.builtin

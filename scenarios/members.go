@@ -73,7 +73,7 @@ func (m members) leader(ctx context.Context) (leader *ensembles.Member, err erro
 	return leader, nil
 }
 
-// target returns what faults act on. holder returns the holder; nil if there is none.
+// target returns the target of faults. holder returns the holder, or nil.
 func (m members) target(clients []*client, holder func(stay bool) int) chaos.Target {
 	taps := make([]wire.Client, len(clients))
 	for i, c := range clients {

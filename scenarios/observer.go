@@ -246,7 +246,7 @@ func (o *observer) caughtUp(ctx context.Context, server string) error {
 }
 
 // watchRemoval watches a node on every member, which costs less than polling. seen returns when the
-// first member removed it; 0 if none was seen to. A member that is killed meanwhile reports
+// first member removed it; 0 if none was seen to. A member that is killed in the meantime reports
 // nothing; the others do. stop must be called.
 func (o *observer) watchRemoval(ctx context.Context, path string, now func() time.Duration) (seen func() time.Duration, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)

@@ -17,7 +17,7 @@ type outstanding struct {
 // itemIDs matches possible IDs in a node's data, however the recipe encodes the item.
 var itemIDs = regexp.MustCompile(`[0-9]+-[0-9]+`)
 
-// maxItemStart is how many bytes of a node's data are searched for an ID.
+// maxItemStart is the number of bytes of a node's data that are searched for an ID.
 const maxItemStart = 1024
 
 func (o *outstanding) put(id string) {

@@ -137,7 +137,7 @@ func (p *Phase) fits(s *Scenario, at string, bad problemFunc) {
 	}
 }
 
-// fewest returns the smallest number of clients; 0 if there is none.
+// fewest returns the smallest number of clients, or 0.
 func (s *Scenario) fewest() int {
 	if len(s.Clients) == 0 {
 		return 0

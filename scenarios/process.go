@@ -13,7 +13,7 @@ import (
 
 // What goes wrong with the processes of drivers.
 
-// target returns what faults act on. holder returns the holder; nil if there is none.
+// target returns the target of faults. holder returns the holder, or nil.
 func (st *stage) target(holder func(stay bool) int) chaos.Target {
 	t := st.members.target(st.clients, holder)
 	if st.driven {

@@ -27,7 +27,7 @@ type recovery struct {
 
 	mu      sync.Mutex
 	force   map[string]bool
-	abandon context.CancelFunc // ends the wait in progress; nil if there is none
+	abandon context.CancelFunc // ends the wait in progress, or nil
 	waits   sync.WaitGroup
 	errs    []error
 }
@@ -41,7 +41,7 @@ var errNotWhole = errors.New("the ensemble is not whole")
 
 func key(p chaos.Window) string { return fmt.Sprint(p.Fault, p.Start) }
 
-// injected records a fault in force; recovery cannot begin before it is healed.
+// injected records an active fault; recovery cannot begin before it is healed.
 func (r *recovery) injected(p chaos.Window) {
 	if !chaos.TouchesMembers(p.Fault) {
 		return
@@ -55,7 +55,7 @@ func (r *recovery) injected(p chaos.Window) {
 	}
 }
 
-// healed records a healed fault, and waits for recovery once no other is in force.
+// healed records a healed fault, and waits for recovery once no other is active.
 func (r *recovery) healed(p chaos.Window) {
 	if !chaos.TouchesMembers(p.Fault) {
 		return
@@ -63,7 +63,7 @@ func (r *recovery) healed(p chaos.Window) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.force[key(p)] {
-		return // it was never in force
+		return // it was never active
 	}
 	delete(r.force, key(p))
 	if len(r.force) > 0 {

@@ -122,7 +122,7 @@ func (s *Scenario) refuseExternal(o ensembles.Options) error {
 		leave = fmt.Sprintf("leave it out: --set phases.%d.%s", i, leave)
 		faults := p.memberFaults()
 		if o.Terms.Commands == nil {
-			faults = slices.DeleteFunc(faults, p.spares) // they are left out when the run begins
+			faults = slices.DeleteFunc(faults, p.spares) // they are omitted when the run begins
 			if len(faults) > 0 {
 				errs = append(errs, fmt.Errorf("phases.%d (%s): %s would touch a member of an external ensemble; %s, or name commands for it in a file (zkbench help ensembles)",
 					i, p.Name, strings.Join(faults, ", "), leave))

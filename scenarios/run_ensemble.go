@@ -51,7 +51,7 @@ func (c Config) play(ctx context.Context, run *report.Run) error {
 
 // withEnsemble starts an ensemble, runs the trials on it, saves the members' logs, and stops it.
 //
-// Faults that the ensemble does not support are left out of the cells, or reported.
+// Faults that the ensemble does not support are omitted of the cells, or reported.
 func (c Config) withEnsemble(ctx context.Context, o ensembles.Options, logs string, run *report.Run, cells []cell, trials func(*runner) error) (err error) {
 	e, err := auto.Start(ctx, o)
 	if err != nil {

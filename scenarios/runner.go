@@ -97,11 +97,11 @@ func (r *runner) run(ctx context.Context, s *Scenario, b batch, before, all int)
 // sweepTimeout is the timeout of the session that removes the run's subtree.
 const sweepTimeout = 10 * time.Second
 
-// zooAtOnce is how many trials of a zoo run in parallel. Each has its own subtree, sessions and
+// zooAtOnce is the number of trials of a zoo that run in parallel. Each has its own subtree, sessions and
 // tap, and mostly waits; nothing is timed.
 const zooAtOnce = 6
 
-// driversAtOnce is how many trials of drivers run in parallel: their processes mostly wait, and are
+// driversAtOnce is the number of trials of drivers that run in parallel: their processes mostly wait, and are
 // reused by later trials. The limit bounds the memory of JVMs.
 func driversAtOnce() int { return min(4*max(2, runtime.NumCPU()), episodesAtOnce) }
 

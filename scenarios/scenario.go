@@ -1,6 +1,6 @@
 // Package scenarios measures subjects of package recipes on a real ensemble. A [Scenario], read
 // from YAML or built in, spans a matrix of trials. Each trial runs clients of one subject through
-// phases while faults are in force. [Run] runs it and returns the result:
+// phases while faults are active. [Run] runs it and returns the result:
 //
 //	name, text, err := scenarios.Source("herd")
 //	scenario, err := scenarios.Load(name, text, "subjects=[lock/mine]", "clients=[5, 10]")

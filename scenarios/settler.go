@@ -37,7 +37,7 @@ func (s *settler) wait(ctx context.Context, since wire.Counts, notifications, wa
 			return false, nil // avoid load on the members
 		}
 		now, err = s.st.count(ctx)
-		// Counted before the members were asked: the notification of the last watch may have come
+		// Counted before the members were queried: the notification of the last watch may have come
 		// in between.
 		now.wire = s.st.tap.Totals()
 		return now.wire.InFlight == 0 && now.watches-s.quiet.watches == watches, err

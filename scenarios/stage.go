@@ -49,9 +49,9 @@ type stage struct {
 	putting      atomic.Int64            // clients that may be putting and have not seen the end of the phase
 	events       atomic.Pointer[moments] // of the phase; nil without planned faults
 	checked      atomic.Int64            // time of the last check of a claim
-	stopped      atomic.Int64            // when the clients were told to stop in this phase; 0: not yet
+	stopped      atomic.Int64            // when the clients were stopped in this phase; 0: not yet
 	backing      atomic.Int64            // clients that back off after errors
-	memberFaults atomic.Int64            // faults in force that touch members, and recoveries after them
+	memberFaults atomic.Int64            // active faults that affect members, and recoveries after them
 
 	resumed atomic.Pointer[func(wire.Event)] // called when a client resumes its session on a server
 

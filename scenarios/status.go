@@ -27,7 +27,7 @@ type Status struct {
 	Grants  int64
 	Rate    float64       // grants per second of the trial's own turns, recently; 0 if unknown
 	Left    time.Duration // estimated time until the run ends; 0 if unknown
-	Fault   string        // in force now, or ""
+	Fault   string        // active now, or ""
 	Wire    wire.Counts
 	Backlog int  // records that wait to be written
 	Lost    int  // records that were dropped

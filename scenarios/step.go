@@ -134,7 +134,7 @@ type seenStep struct {
 	under string // the call in progress: acquire, hold (and release), put or take; "" before the first
 }
 
-// mostOf is how many of one client's steps with the same operation are tested: polling repeats a
+// mostOf is the number of one client's steps with the same operation that are tested: polling repeats a
 // step without end, and a queue's clients repeat it for every item.
 const mostOf = 2
 

@@ -22,7 +22,7 @@ type strike struct {
 	fault *stepFault
 	shot  wire.Shot     // nil if the tap does not see the step
 	come  chan struct{} // closed when a step occurs that the tap does not see
-	force chan struct{} // closed when the fault is in force or failed
+	force chan struct{} // closed when the fault is active or failed
 	over  chan struct{} // closed when the fault is over or was cancelled
 	moves int64         // grants and releases of other clients at the injection
 	// passable reports that the holder was another client and could release at the injection.
@@ -158,7 +158,7 @@ func (x *strike) lasts() bool {
 	}
 }
 
-// inForce signals that the fault is in force.
+// inForce signals that the fault is active.
 func (x *strike) inForce() { x.forced.Do(func() { close(x.force) }) }
 
 func (x *strike) release() {
@@ -167,8 +167,8 @@ func (x *strike) release() {
 	}
 }
 
-// calling records that client n makes a call. A fault that is aimed at the call is in force when
-// calling returns it; nil if there is none.
+// calling records that client n makes a call. A fault that is aimed at the call is active when
+// calling returns it, or nil.
 func (p *provoked) calling(n int, call string) *strike {
 	nth := p.course.called(n, call, p.st.clock.Now())
 	for _, x := range p.strikes {

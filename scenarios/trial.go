@@ -32,7 +32,7 @@ type trial struct {
 // errBroken means that the history could not be written.
 var errBroken = errors.New("the history cannot be written")
 
-// run runs the trial. Afterwards its sessions are closed and its subtree is removed, whatever
+// run runs the trial. Afterwards its sessions are closed and its subtree is removed, regardless of
 // happened.
 func (t *trial) run(ctx context.Context) (err error) {
 	if err := t.seat.take(ctx); err != nil {
@@ -106,7 +106,7 @@ func (st *stage) openTree(ctx context.Context) error {
 	return st.observer.open(ctx, st.resource())
 }
 
-// recordPipe records the time of a round trip to the driver, if there is one.
+// recordPipe records the time of a round trip to the driver, if any.
 func (st *stage) recordPipe() {
 	if pipe := st.cell.Subject.Pipe; pipe != nil {
 		p50, p99, of := pipe()
@@ -273,7 +273,7 @@ func promises(p recipes.Promises) history.Promises {
 	}
 }
 
-// reason returns the cause of ctx's cancellation if there is one; otherwise err.
+// reason returns the cause of ctx's cancellation if any; otherwise err.
 func reason(ctx context.Context, err error) error {
 	if c := context.Cause(ctx); c != nil {
 		return c

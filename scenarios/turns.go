@@ -13,7 +13,7 @@ import (
 
 // turns lets trials that are compared with each other alternate, one at a time: between two rounds
 // of a drain a trial yields to the next. Successive rounds are milliseconds apart, so that other
-// load of the machine affects all of them alike; successive trials are seconds apart, in which the
+// load of the machine affects all of them equally; successive trials are seconds apart, in which the
 // load may change.
 type turns struct {
 	mu    sync.Mutex

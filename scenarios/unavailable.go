@@ -18,8 +18,8 @@ const unavailableCheck = time.Second
 func (st *stage) unavailableLimit() time.Duration { return 15*time.Second + st.scenario.SessionTimeout }
 
 // watchEnsemble calls fail, with an error that names the members that are down, when the ensemble
-// has been unable to serve for the limit while no fault that touches members was in force. Members
-// are asked only while no reply reaches the clients, so that a healthy ensemble has no extra load.
+// has been unable to serve for the limit while no fault that touches members was active. Members
+// are queried only while no reply reaches the clients, so that a healthy ensemble has no extra load.
 // It returns when ctx ends.
 func (st *stage) watchEnsemble(ctx context.Context, fail func(error)) {
 	served, replies := time.Now(), int64(-1)

@@ -52,7 +52,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// stillPolls is how many successive polls must show the same counts for a line to be still.
+// stillPolls is the number of successive polls that must show the same counts for a line to be still.
 const stillPolls = 25
 
 // onlyAsked is the time for which a line must have sent only reads to count as polling.

@@ -47,7 +47,7 @@ func (k *conn) end(why error, by *shot) bool {
 	k.dropShots(by)
 	k.lost(why)
 	c.mu.Unlock()
-	_ = k.Conn.Close() // it has ended, whatever Close returns
+	_ = k.Conn.Close() // it has ended in any case
 	c.deliverEvents()
 	if by != nil {
 		c.mu.Lock()

@@ -19,7 +19,7 @@ const (
 // ErrHeld means that the client is already held.
 var ErrHeld = errors.New("the client is held already")
 
-// hold is a hold in force.
+// hold is an active hold.
 type hold struct {
 	mode HoldMode
 	over chan struct{} // closed at its end
@@ -27,7 +27,7 @@ type hold struct {
 
 // Hold keeps all bytes back, in both directions, until Thaw: the client's writes are accepted and
 // queued, its reads block. Connections stay open, so a server notices only the silence. A
-// connection that the client closes meanwhile is closed for the server too, and its queued bytes
+// connection that the client closes in the meantime is closed for the server too, and its queued bytes
 // are dropped. It returns ErrHeld if the client is already held.
 func (c *client) Hold(mode HoldMode) error {
 	c.mu.Lock()

@@ -130,11 +130,11 @@ const (
 	// reachLimit bounds the time until a server accepts, unless the client closes its connection
 	// earlier.
 	reachLimit = 15 * time.Second
-	// aheadLimit is how many bytes a client may send before its connection is open.
+	// aheadLimit is the number of bytes a client may send before its connection is open.
 	aheadLimit = 4 << 10
 )
 
-// reach connects to the server, unless the client closes meanwhile: bytes that it had sent would
+// reach connects to the server, unless the client closes in the meantime: bytes that it had sent would
 // take its session away from a newer connection. sent are the bytes that the client has sent.
 func (l *listener) reach(near *net.TCPConn) (far net.Conn, sent []byte, err error) {
 	ctx, leave := context.WithCancel(l.ctx)

@@ -4,7 +4,7 @@ import "strconv"
 
 type Op int32
 
-// The opcodes (org.apache.zookeeper.ZooDefs.OpCode, 3.9). In a [Rule], Any stands for all of them,
+// The opcodes (org.apache.zookeeper.ZooDefs.OpCode, 3.9). In a [Rule], Any represents all of them,
 // AnyChange for those that change nodes, and AnyRead for those that read a node or its children.
 const (
 	Any             Op = 0
@@ -40,11 +40,11 @@ const (
 	AddWatch        Op = 106
 	WhoAmI          Op = 107
 	CloseSession    Op = -11
-	// Notified is not an opcode: in a [Rule] and a [Frame] it stands for a notification.
+	// Notified is not an opcode: in a [Rule] and a [Frame] it represents a notification.
 	Notified Op = -1
 )
 
-// opcodes lists the opcodes that are counted by name. The first entry stands for unknown ones.
+// opcodes lists the opcodes that are counted by name. The first entry represents unknown ones.
 var opcodes = [...]struct {
 	op   Op
 	name string

@@ -7,7 +7,7 @@ const (
 	// reads, and unlimited for what it sends. ASCII, such as a four-letter word, reads as a length
 	// above 1 GiB.
 	frameLimit = 64 << 20
-	// pathLimit is how much of a path is kept.
+	// pathLimit is the maximum length of a stored path.
 	pathLimit = 1 << 10
 	// headLimit fits the longest head: a multi with a long path.
 	headLimit = multiPath + 4 + pathLimit

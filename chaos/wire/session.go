@@ -199,7 +199,7 @@ func (t *Tap) checkDeadlines() {
 }
 
 // deliverEvents delivers the queued events in order. A call in progress also delivers events that
-// are queued meanwhile, so a callback may cause events.
+// are queued in the meantime, so a callback may cause events.
 func (c *client) deliverEvents() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

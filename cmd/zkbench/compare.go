@@ -223,7 +223,7 @@ func annotate(stderr io.Writer, v *view.View) error {
 	return errors.Join(render.Markdown(&page, v), stepSummary(page.Bytes()))
 }
 
-// stepSummary appends to the page of the workflow's step, if there is one.
+// stepSummary appends to the page of the workflow's step, if any.
 func stepSummary(markdown []byte) error {
 	path := os.Getenv("GITHUB_STEP_SUMMARY")
 	if !onGitHub() || path == "" {

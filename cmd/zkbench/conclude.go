@@ -39,7 +39,7 @@ func (f *runFlags) conclude(cmd *cobra.Command, dir string, s *scenarios.Scenari
 	if s.Incident.Thread != "" {
 		result = incidentError(cmd.ErrOrStderr(), s, v.Result)
 	}
-	// A broken guarantee decides the exit code, whatever else goes wrong.
+	// A broken guarantee decides the exit code, regardless of other errors.
 	return errors.Join(shown, annotate(cmd.ErrOrStderr(), v), result)
 }
 

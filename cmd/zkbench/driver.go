@@ -50,7 +50,7 @@ func driverCmd() *cobra.Command {
 }
 
 // leaveRoom leaves half of the processors to other processes: a hand-off alternates between a
-// driver, zkbench and the members, and idle threads of ours that look for work delay it. GOMAXPROCS
+// driver, zkbench and the members, and idle threads that look for work delay it. GOMAXPROCS
 // overrides it.
 func leaveRoom() {
 	if os.Getenv("GOMAXPROCS") == "" {

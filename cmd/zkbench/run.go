@@ -243,7 +243,7 @@ func (f *runFlags) runOne(cmd *cobra.Command, c scenarios.Config, p *progress) (
 	}
 	result, err := scenarios.Run(cmd.Context(), c)
 	p.done()
-	if result.Result.Schema == "" { // not judged
+	if result.Result.Schema == "" { // not exercised
 		return err
 	}
 	return errors.Join(err, f.conclude(cmd, c.Dir, c.Scenario, result))

@@ -200,7 +200,7 @@ func Sweep(ctx context.Context, all bool) ([]string, error) {
 	return append(removed, fromContainers...), errors.Join(err, tolerate(containerErr))
 }
 
-// tolerate drops an error that there is no Docker here: then there are no containers of ours.
+// tolerate drops an error that there is no Docker here: then zkbench has no containers.
 func tolerate(err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ECONNREFUSED) {
 		return nil

@@ -23,7 +23,7 @@ type found struct {
 	networks   []string
 }
 
-// find returns everything of ours in Docker, by ensemble; with an ID, only of that one.
+// find returns zkbench's containers and networks, by ensemble; with an ID, only of that one.
 func find(ctx context.Context, docker *client.Client, id string) ([]*found, error) {
 	filters := make(client.Filters).Add("label", labelOurs+"=1")
 	if id != "" {

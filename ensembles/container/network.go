@@ -14,7 +14,7 @@ import (
 	"github.com/zkbench/zkbench/ensembles/internal/setup"
 )
 
-// networkTries bounds the attempts at a subnet that others take meanwhile.
+// networkTries bounds the attempts at a subnet that others take in the meantime.
 const networkTries = 8
 
 // firstHost leaves room for the gateway before the members' addresses.

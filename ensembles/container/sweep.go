@@ -17,7 +17,7 @@ import (
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
-// removeInterval is the interval at which Docker is asked whether all is removed.
+// removeInterval is the interval at which Docker is queried for remaining containers.
 const removeInterval = 50 * time.Millisecond
 
 // remove removes everything of an ensemble and waits for that. It also works with a cancelled

@@ -135,7 +135,7 @@ func (m *commanded) Start(ctx context.Context) error {
 
 func (m *commanded) Stop(ctx context.Context) error { return m.end(ctx, "stop", m.commands.Stop) }
 
-// Kill is Stop, with the kill command if there is one.
+// Kill is Stop, with the kill command if any.
 func (m *commanded) Kill(ctx context.Context) error {
 	if m.commands.Kill == nil {
 		return m.end(ctx, "stop", m.commands.Stop)

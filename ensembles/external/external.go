@@ -51,7 +51,7 @@ func read(o ensembles.Options) (members []*ensembles.Member, chroot string, err 
 	return members, chroot, nil
 }
 
-// Start checks the addresses, asks every member for its status, and returns the ensemble. A member
+// Start checks the addresses, queries every member for its status, and returns the ensemble. A member
 // that refuses srvr counts as a voting member; the error names all unusable members. Down does
 // nothing.
 func Start(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error) {

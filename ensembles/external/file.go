@@ -199,7 +199,7 @@ func command(word string, args []string) []error {
 	return out
 }
 
-// security returns what members require of clients. Problems go to bad.
+// security returns the members' requirements for clients. Problems go to bad.
 func (f file) security(dir string, bad func(format string, args ...any)) (s ensembles.Security) {
 	var err error
 	if s.Digest, err = f.digest(dir); err != nil {

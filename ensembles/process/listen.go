@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// listens reports whether a TCP socket in the process's network listens on the port. It asks the
+// listens reports whether a TCP socket in the process's network listens on the port. It queries the
 // kernel, since a fault may block connections while a member starts.
 func listens(pid, port int) bool {
 	suffix := fmt.Sprintf(":%04X", port)

@@ -263,7 +263,7 @@ func removeLink(name string) error {
 	return nil
 }
 
-// removeNetNS removes the file of a network namespace, and its mount if there is one.
+// removeNetNS removes the file of a network namespace, and its mount if any.
 func removeNetNS(path string, mounted bool) error {
 	var unmounted error
 	if mounted {

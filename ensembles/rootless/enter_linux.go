@@ -19,7 +19,7 @@ var (
 	joining = []string{"nsenter", "--preserve-credentials", "--user", "--mount"}
 )
 
-// ID returns an ID of this process's user namespace if it is one of ours; outside it is "".
+// ID returns an ID of this process's user namespace if zkbench created it; outside it is "".
 func ID() string {
 	if !Inside() {
 		return ""

@@ -54,7 +54,7 @@ func Acquire(id, what string, exclusive bool) (*Lock, error) {
 	return &Lock{f}, nil
 }
 
-// openLocked opens and locks the file. If its last user has removed it meanwhile, it is opened
+// openLocked opens and locks the file. If its last user has removed it in the meantime, it is opened
 // again.
 func openLocked(name string, exclusive bool) (*os.File, error) {
 	for {

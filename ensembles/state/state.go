@@ -125,7 +125,7 @@ func trusted() error {
 	return nil
 }
 
-// open creates the folder of the records if there is none.
+// open creates the folder of the records if it does not exist.
 func open() error {
 	if err := os.MkdirAll(filepath.Dir(Dir()), 0o755); err != nil {
 		return err
@@ -158,7 +158,7 @@ func Save(r Record) error {
 }
 
 // List reads all records of this host: the folder may be shared with others, such as development
-// containers. Unreadable records are left out and named in the error.
+// containers. Unreadable records are omitted and named in the error.
 func List() ([]Record, error) {
 	if err := trusted(); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

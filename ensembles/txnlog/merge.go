@@ -12,7 +12,7 @@ type Summary struct {
 	Entries int
 	Last    int64 // zxid of the last one
 	Gaps    []Gap
-	// Uncommitted counts entries that were left out: a member logged them and was isolated before
+	// Uncommitted counts entries that were omitted: a member logged them and was isolated before
 	// the ensemble agreed.
 	Uncommitted int
 	Torn        int // files that ended inside an entry

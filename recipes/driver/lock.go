@@ -35,7 +35,7 @@ type Mutex struct {
 	Unlock func() error                // errors as for Lock
 	Close  func()                      // ends the session
 
-	// Write writes to a node with a plain setData on the lock's session, whatever the state of the
+	// Write writes to a node with a plain setData on the lock's session, regardless of the state of the
 	// lock. Holds reports whether the lock claims to be held. Either may be nil: see Lock.Writes
 	// and Lock.Tells.
 	Write func(path, value string) error

@@ -119,7 +119,7 @@ func (c *client) leave() {
 	c.under = nil
 }
 
-// callOff cancels the operation in progress, and returns it; nil if there is none.
+// callOff cancels the operation in progress, and returns it, or nil.
 func (c *client) callOff() *operation {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -52,7 +52,7 @@ type Library interface {
 	Name() string
 	// Packages returns its Debian packages.
 	Packages() []string
-	// Missing returns nil if the library's drivers can be started, otherwise what is missing.
+	// Missing returns nil if the library's drivers can be started, otherwise the missing parts.
 	Missing() error
 	// Command returns the command that starts a driver. It builds what is not built yet.
 	Command(ctx context.Context, program string) ([]string, error)

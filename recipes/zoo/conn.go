@@ -120,7 +120,7 @@ func (c *conn) listing(path string) func() ([]string, error) {
 	}
 }
 
-// stat returns the Stat of a node, nil if there is none.
+// stat returns the Stat of a node, or nil.
 func (c *conn) stat(ctx context.Context, path string) (*zk.Stat, error) {
 	return steady(ctx, c, func() (*zk.Stat, error) {
 		found, stat, err := c.Exists(path)

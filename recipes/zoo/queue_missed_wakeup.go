@@ -3,7 +3,7 @@ package zoo
 import "context"
 
 // The lock's bug in a queue: a consumer that finds nothing lists again with a watch, and waits
-// whatever the list was. An item that comes between the two notifies no consumer.
+// regardless of the list. An item that comes between the two notifies no consumer.
 func init() {
 	queue("queue-missed-wakeup", "finds the queue empty, lists again with a watch, and waits although the reply contains an item", queueSteps{
 		wait: func(ctx context.Context, q *items, _ watched) error {

@@ -2,7 +2,7 @@ package history
 
 import "time"
 
-// Window is a fault and the time in which it was in force. It is recorded once the fault is healed.
+// Window is a fault and the time in which it was active. It is recorded once the fault is healed.
 type Window struct {
 	Fault  string `json:"fault"`  // such as "session.close"
 	Target string `json:"target"` // such as "client 17 (holder)" or "zk2 (leader)"
@@ -21,7 +21,7 @@ type Window struct {
 	Inapplicable bool `json:"inapplicable,omitempty"`
 }
 
-// Struck describes a fault and its target, unless it never was in force.
+// Struck describes a fault and its target, unless it never was active.
 func Struck(fault, target string) string {
 	if target == "" {
 		return fault

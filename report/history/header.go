@@ -17,7 +17,7 @@ const (
 	schemaVersion = 3
 )
 
-// Header is the first line of a history: everything that is needed to judge the records.
+// Header is the first line of a history: everything that is needed to evaluate the records.
 type Header struct {
 	Schema string `json:"schema"` // set by the Writer
 	Trial  string `json:"trial"`

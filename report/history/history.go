@@ -39,7 +39,7 @@ type Phase struct {
 	Kind       string
 	Pace       Pace
 	Start, End time.Duration // End is 0 if it is not recorded
-	Stopped    time.Duration // when its clients were told to stop; 0 if they were not
+	Stopped    time.Duration // when its clients were stopped; 0 if they were not
 	Arrivals   *Arrivals     // of an open loop
 	Contenders int           // as PhaseStart.Contenders
 }
@@ -48,11 +48,11 @@ type Phase struct {
 // phase is meaningless.
 func (p *Phase) Ramp() bool { return p.Arrivals.Ramp() }
 
-// Over returns when the phase was over for its clients: when they were told to stop, or else at its
+// Over returns when the phase was over for its clients: when they were stopped, or else at its
 // end; 0 if neither is recorded.
 func (p *Phase) Over() time.Duration { return cmp.Or(p.Stopped, p.End) }
 
-// inMemory is how many decoded records of a file are kept: some 50 MB. Of a longer history samples
+// inMemory is the number of decoded records of a file that are kept: some 50 MB. Of a longer history samples
 // are not kept, and decoded again each time that it is ranged over.
 const inMemory = 200_000
 

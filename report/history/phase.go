@@ -28,7 +28,7 @@ type PhaseStart struct {
 	Index int           `json:"index"` // in the scenario, from 0
 	Kind  string        `json:"kind"`
 	Pace  Pace          `json:"pace"`
-	// Contenders is how many of the clients act, the first ones, while the others only have their
+	// Contenders is the number of clients that act, the first ones, while the others only have their
 	// sessions; 0: all.
 	Contenders int               `json:"contenders,omitempty"`
 	Params     map[string]string `json:"params,omitempty"` // the phase's fields in the scenario
@@ -39,8 +39,8 @@ type PhaseEnd struct {
 	At    time.Duration `json:"at"`
 	Name  string        `json:"phase"`
 	Index int           `json:"index"`
-	// Stopped is when the clients were told to stop; later operations do not count for the phase.
-	// 0: they were not told, and all count.
+	// Stopped is when the clients were stopped; later operations do not count for the phase.
+	// 0: they were not notified, and all count.
 	Stopped time.Duration `json:"stopped,omitempty"`
 }
 

@@ -7,7 +7,7 @@ type SessionEvent string
 
 // The events of a session.
 const (
-	Opened    SessionEvent = "opened"    // Timeout is what the servers granted
+	Opened    SessionEvent = "opened"    // Timeout is the granted value
 	Suspended SessionEvent = "suspended" // client notified: connection lost, session state unknown
 	Restored  SessionEvent = "restored"  // client notified: the same session, ownership checked
 	Lost      SessionEvent = "lost"      // client notified: the session and every grant bound to it have ended

@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	// frameEvery is how much of a trial a crash may lose: a zstd frame that was not closed is only
+	// frameEvery is the part of a trial a crash may lose: a zstd frame that was not closed is only
 	// partly readable.
 	frameEvery = time.Second
 	// drainEvery is the interval at which the writer checks for records without being woken.
 	drainEvery = 50 * time.Millisecond
 	// batchSize is the number of records in a batch. A full batch wakes the writer.
 	batchSize = 4096
-	// keepFree is how many empty batches are kept.
+	// keepFree is the number of empty batches kept.
 	keepFree = 4
 )
 

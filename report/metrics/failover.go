@@ -108,7 +108,7 @@ func (x *failovers) record(r history.Record) {
 	}
 }
 
-// outsideNamed is how many rounds outside the prediction are named.
+// outsideNamed is the number of rounds outside the prediction that are named.
 const outsideNamed = 3
 
 func (x *failovers) close(out map[string]Metric) {

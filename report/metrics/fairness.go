@@ -20,7 +20,7 @@ func init() {
 	})
 }
 
-// fewestGrants is how many grants a client should have had before shares are compared.
+// fewestGrants is the number of grants a client should have had before shares are compared.
 const fewestGrants = 4
 
 func collectFairness(f *Fold) collector {

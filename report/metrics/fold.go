@@ -20,7 +20,7 @@ type Fold struct {
 
 	history       *history.History
 	phases        map[string]*history.Phase
-	faults        verdict.Spans // times with a fault in force
+	faults        verdict.Spans // times with an active fault
 	distributions map[string]*distributed
 	collectors    []collector
 	holders       holders
@@ -152,7 +152,7 @@ func (f *Fold) latency(metric, phase string, due, end time.Duration) {
 func (f *Fold) endOf(p *history.Phase) time.Duration { return cmp.Or(p.Over(), f.end) }
 
 // counted reports whether the operation is a grant or an item taken that counts for rates: not in a
-// flap, at the harness's pace, in a ramp, or after the clients were told to stop.
+// flap, at the harness's pace, in a ramp, or after the clients were stopped.
 func counted(s *history.Sample, p *history.Phase) bool {
 	return s.Outcome == history.OK && (s.Op == history.Acquire || s.Op == history.Take) && paced(p) && (p.Stopped == 0 || s.Return <= p.Stopped)
 }

@@ -22,7 +22,7 @@ import (
 // In a benchmark's name a slash parts its keys and a space ends it, so a subject's slash
 // becomes a colon and spaces become underscores: `benchstat -col /subject` then sets
 // whole subjects side by side. The iterations are the samples behind the first number.
-// Seed and versions are left out: benchstat parts tables by whatever stands above them,
+// Seed and versions are omitted: benchstat splits tables by the lines above them,
 // and two runs would not meet in one.
 var _ = register(report.BenchFile, func(w io.Writer, v *view.View) error {
 	var b strings.Builder

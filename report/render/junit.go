@@ -48,7 +48,7 @@ type (
 // JUnit has a suite for each cell, with a case for each check. A broken check is a failure. An
 // unknown check is an error, not skipped, because CI systems show skipped cases in green, and
 // unknown never counts as pass. Faults that this machine cannot inject, and guarantees that are
-// not promised or not judged, are skipped.
+// not promised or not exercised, are skipped.
 var _ = register(report.JUnitFile, func(w io.Writer, v *view.View) error {
 	out := junitRun{Name: "zkbench " + units.Clean(v.Name), Time: fmt.Sprintf("%.3f", v.Run.Elapsed.Seconds())}
 	for _, suite := range v.Suites {

@@ -14,7 +14,7 @@ import (
 // of them is wrong, so neither can be relied on.
 const Disagreement = "second-opinion"
 
-// replayed is how many items of a queue are followed: those whose nodes were created first.
+// replayed is the number of items of a queue that are followed: those whose nodes were created first.
 const replayed = 5000
 
 // Queue replays the commits of a queue's first items on a simple model of a queue, and compares the

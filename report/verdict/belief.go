@@ -186,7 +186,7 @@ func (t *Beliefs) released(s *history.Sample, record int) {
 }
 
 // find returns the index of the released grant: by its token if the sample has one, else the last;
-// -1 if there is none.
+// -1 if it does not exist.
 func (h *holder) find(s *history.Sample) int {
 	for i := len(h.grants) - 1; i >= 0; i-- {
 		if s.Token == 0 || h.grants[i].token == s.Token {

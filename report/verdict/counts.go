@@ -20,7 +20,7 @@ func init() {
 
 // tally compares, round by round, the notifications on the wire with those that the members report.
 // On our own members they are equal. Rounds with a fault are not evaluated: a restarted member
-// counts anew, and notifications on a closed connection are lost.
+// counts again, and notifications on a closed connection are lost.
 //
 // A member counts a client with two watches on a node twice, but notifies it once. An external
 // ensemble may have other clients. More notifications at the members are therefore unknown, not a

@@ -21,7 +21,7 @@ func init() {
 }
 
 // order checks rule 6: grants follow the order in which the servers created their nodes: that of
-// the czxids, whatever the numbers in their names. By the commits, or by the tokens without
+// the czxids, regardless of the numbers in their names. By the commits, or by the tokens without
 // commits.
 //
 // A grant whose node was removed with its session does not count: its client may have been granted

@@ -21,7 +21,7 @@ func init() {
 }
 
 // fit checks the harness: was the machine good enough for measurements? Otherwise the trial is
-// unknown, whatever its numbers. The harness has recorded its own measurements with their limits.
+// unknown, regardless of its numbers. The harness has recorded its own measurements with their limits.
 type fit struct {
 	untimed bool // a zoo: nothing is timed, and trials run in parallel
 	judged  int

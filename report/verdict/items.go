@@ -206,7 +206,7 @@ func (q *items) resolve() {
 	})
 }
 
-// somewhere stands for the unneeded record of the put of an item that was taken once.
+// somewhere represents the unneeded record of the put of an item that was taken once.
 const somewhere = 1
 
 // sorted returns the tracked items by ID.

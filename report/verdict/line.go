@@ -59,7 +59,7 @@ type lineIn struct {
 	removed  []*node // recent ones, by zxid of the removal
 }
 
-// remember is how many removed nodes of a line are kept for samples of clients that lag behind.
+// remember is the number of removed nodes of a line that are kept for samples of clients that lag behind.
 const remember = 4096
 
 func newLine() *line {

@@ -222,7 +222,7 @@ func ClosesInItsName(w history.Fault, client int) bool {
 
 // excused returns until when the stale belief is excused of overlapping the good one, and by which
 // fault, injected before the good one was granted; 0 if it is not. A fault excuses only a session
-// that existed while it was in force, and until its client is connected again.
+// that existed while it was active, and until its client is connected again.
 func (x *exclusion) excused(stale, good claimed) (until time.Duration, cause history.Fault) {
 	for _, w := range x.faults[stale.Client] {
 		over, since := Ended(w), stale.Start

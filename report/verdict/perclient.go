@@ -7,7 +7,7 @@ type perClient[T any] struct {
 	rest map[int]*T
 }
 
-// fewClients is how many are kept in the slice: more than in any of our runs.
+// fewClients is the number of clients in the slice: more than in any of our runs.
 const fewClients = 1 << 14
 
 // of returns the client's value, at first a new one.

@@ -28,7 +28,7 @@ type stuck struct {
 type lineSnapshot struct {
 	*history.Snapshot
 	record int
-	held   bool // a client held meanwhile
+	held   bool // a client held in the meantime
 }
 
 // quiet is the time for which a line must have been observed before its stillness counts.

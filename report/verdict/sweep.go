@@ -47,7 +47,7 @@ var notPromised = checker{finish: func(ending) Verdict {
 func NewSweep(h *history.History) *Sweep {
 	asked := h.Header.Guarantees
 	return newSweep(h, func(name string) bool {
-		// Those about the trial are always judged.
+		// Those about the trial are always evaluated.
 		return len(asked) == 0 || name == Faults || name == Fit || name == Played || slices.Contains(asked, name)
 	})
 }
@@ -171,7 +171,7 @@ func (s *Sweep) Close(readErr error) []Verdict {
 	return out
 }
 
-// due reports whether there is a verdict: on each guarantee that the header names, whatever is in
+// due reports whether there is a verdict: on each guarantee that the header names, regardless of
 // the history.
 func (s *Sweep) due(j judge) bool {
 	if slices.Contains(s.history.Header.Guarantees, j.Name) {

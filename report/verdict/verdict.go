@@ -62,7 +62,7 @@ func Severity(result string) int {
 	return 1
 }
 
-// Worst returns the worst of the results; unknown if there is none. Those that do not count are
+// Worst returns the worst of the results; unknown if it does not exist. Those that do not count are
 // ignored.
 func Worst(results ...string) string {
 	if len(results) == 0 {

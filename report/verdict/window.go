@@ -50,7 +50,7 @@ func later(t, d time.Duration) time.Duration {
 	return t + d
 }
 
-// Aftermath returns the times in which a fault was in force, and for a while after it, in which the
+// Aftermath returns the times in which a fault was active, and for a while after it, in which the
 // ensemble may recover.
 func Aftermath(h *history.History, after time.Duration) Spans {
 	var s Spans

@@ -17,7 +17,7 @@ const (
 	MarkFail    = "X"
 	MarkUnknown = "?"
 	MarkNone    = "-"
-	MarkIdle    = "." // not judged
+	MarkIdle    = "." // not exercised
 )
 
 var auditMarks = []Mark{{MarkPass, "kept every guarantee"}, {MarkFail, "broke at least one"}, {MarkUnknown, "unknown"}, {MarkNone, "not applicable"}, {"", "empty: not run"}}

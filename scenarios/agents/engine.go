@@ -137,7 +137,7 @@ func (c *Crew) Dismiss() error {
 	return errors.Join(c.Close(), c.stop())
 }
 
-// everywhere reports whether host stands for all addresses of this machine.
+// everywhere reports whether host represents all addresses of this machine.
 func everywhere(host string) bool {
 	a, err := netip.ParseAddr(host)
 	return host == "" || err == nil && a.IsUnspecified()

@@ -59,7 +59,7 @@ func (s *server) start(a msg.StartArgs) (site.Process, error) {
 }
 
 // attach copies one of the program's pipes until it ends. If the link ended first, the program is
-// not told: it would close its sessions, which a lost client cannot.
+// not notified: it would close its sessions, which a lost client cannot.
 func (p *servedProcess) attach(kind string, stream net.Conn, lost func() bool) {
 	switch kind {
 	case msg.StreamStdin:

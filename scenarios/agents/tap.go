@@ -11,7 +11,7 @@ import (
 	"github.com/zkbench/zkbench/scenarios/agents/internal/msg"
 )
 
-// tapped is the tap of a client on an agent. If the agent cannot be asked, it returns the last
+// tapped is the tap of a client on an agent. If the agent does not answer, it returns the last
 // known state.
 type tapped struct {
 	trial  *Trial

@@ -1,4 +1,4 @@
-// Command kubernetes is Kubernetes in one program: the name that it is called by says which
+// Command kubernetes is Kubernetes in one program: the name that it is called by determines which
 // part of it runs. One program is linked once, which takes less time and space than five.
 package main
 

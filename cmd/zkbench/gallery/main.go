@@ -60,7 +60,7 @@ func run(ctx context.Context, args []string) error {
 	return drawAll(*runs, *out)
 }
 
-// sideBySide is how many patient exhibits run in parallel.
+// sideBySide is the number of patient exhibits that run in parallel.
 const sideBySide = 3
 
 // playAll runs the timed exhibits one after the other, then the patient ones.

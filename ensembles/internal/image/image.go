@@ -35,7 +35,7 @@ var scripts embed.FS
 // needed are the programs of the build, with their Debian packages.
 var needed = []struct{ program, in string }{{"mmdebstrap", "mmdebstrap"}, {"docker", "docker.io"}}
 
-// CanBuild returns nil if the image can be built, or what is missing and how to get it.
+// CanBuild returns nil if the image can be built, or the missing parts and how to get it.
 func CanBuild() error {
 	if runtime.GOOS != "linux" {
 		return errors.New("the local image can be built on Linux only")

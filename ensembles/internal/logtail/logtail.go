@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// shown is how many lines an error shows.
+// shown is the number of lines an error shows.
 const shown = 15
 
 // Lines returns the last lines of a log, indented. Stack frames and log lines about our own queries
-// are left out.
+// are omitted.
 func Lines(log []byte) string {
 	lines := slices.DeleteFunc(strings.Split(strings.TrimSpace(string(log)), "\n"), func(line string) bool {
 		return strings.HasPrefix(line, "\tat ") || strings.HasPrefix(line, "\t... ") ||

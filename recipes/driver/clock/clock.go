@@ -97,7 +97,7 @@ func (m *Map) At(ns int64) (t time.Time, wrong time.Duration) {
 	return first.Add(half), half
 }
 
-// rate bounds the speed of the other clock: ns of ours per ns of its own.
+// rate bounds the speed of the other clock: ns of our clock per ns of its own.
 type rate struct{ least, most float64 }
 
 // fit derives the rate from round trips far apart: the longer the time in between, the less their

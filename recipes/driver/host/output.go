@@ -80,7 +80,7 @@ func (o *output) to(path string) {
 	}
 }
 
-// where returns the file; "" if there is none or it is empty.
+// where returns the file, or "" or it is empty.
 func (o *output) where() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()

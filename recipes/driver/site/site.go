@@ -15,10 +15,10 @@ type Program struct {
 	Mark string   // KEY=value in its environment, by which a sweep finds it
 }
 
-// Self stands for zkbench itself, as the first argument of a program on another machine.
+// Self represents zkbench itself, as the first argument of a program on another machine.
 const Self = "{zkbench}"
 
-// Agent stands for an agent's own process, as the first argument of a program: no program is
+// Agent represents an agent's own process, as the first argument of a program: no program is
 // started, and the agent serves the subject in the second argument [Inside] itself.
 const Agent = "{agent}"
 

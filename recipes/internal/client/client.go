@@ -172,7 +172,7 @@ func Call[T any](ctx context.Context, f func() (T, error)) (value T, answered bo
 }
 
 // OwnNode returns the first of names that begins with prefix and whose node belongs to the session,
-// with its Stat; nil if there is none.
+// with its Stat, or nil.
 func OwnNode(names []string, prefix string, session int64, stat func(name string) (*zk.Stat, error)) (string, *zk.Stat, error) {
 	for _, name := range names {
 		if !strings.HasPrefix(name, prefix) {

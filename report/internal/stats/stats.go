@@ -70,7 +70,7 @@ func Halves(values []float64) (float64, bool) {
 	return a / b, b > 0
 }
 
-// minPairs is how many values a confidence interval of 95 % needs.
+// minPairs is the number of values a confidence interval of 95 % needs.
 const minPairs = 6
 
 // More estimates how many further values, after n, are needed until an interval around the same
