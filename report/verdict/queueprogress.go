@@ -204,5 +204,8 @@ func (d *deliveries) handedOut(x history.SnapshotItem) bool {
 		return d.items.delivery == AtLeastOnce
 	}
 	i := d.items.commits.paths[x.Path]
-	return i != nil && (i.taken > 0 || i.had || i.moved && !d.items.astray(i))
+	if i == nil { // not an item if items are recognizable, such as a claim that a consumer left behind
+		return d.items.commits.linked
+	}
+	return i.taken > 0 || i.had || i.moved && !d.items.astray(i)
 }

@@ -11,6 +11,7 @@ func TestProgress_ofAQueue(t *testing.T) {
 		{"what is put is taken", before + "take b 40\nemptied 50", Pass, ""},
 		{"items that nobody takes, for whom all wait, are stuck", before + "snapshot 2000 3000 queue item=b-1" + still, Fail, "the first /q/b-1; 1 consumer waited"},
 		{"an item that was handed out, and stands, waits for nobody", "opened 0 9\nopened 1 8\ncreate 10 9 a\nput a 10 zxid=10\ntake a 20 zxid=10\nsnapshot 2000 3000 queue item=qn-10" + still, Pass, ""},
+		{"a claim that a consumer left behind is not an item", "opened 0 9\nopened 1 8\ncreate 10 9 a\nput a 10 zxid=10\ndelete 11 8 10\ntake a 20 zxid=11\nsnapshot 2000 3000 queue item=claim-10" + still, Pass, ""},
 		{"another beside it does", "opened 0 9\nopened 1 8\ncreate 10 9 a\nput a 10 zxid=10\ncreate 11 9 b\nput b 12 zxid=11\ntake a 20 zxid=11\nsnapshot 2000 3000 queue item=qn-10 item=qn-11" + still, Fail, "1 item in the queue from 2s to 3s without a fault, the first /q/qn-11"},
 		{"nor does one that was moved to another folder, as what is done", "opened 0 9\nopened 1 8\ncreate 10 9 a\nput a 10 zxid=10\ntake a 20 zxid=10\ncreate 11 9 b\nput b 30 zxid=11\nmove 12 8 11 b\ntake - 40 unknown zxid=12\nsnapshot 2000 3000 queue item=done/qn-11" + still, Pass, ""},
 		{"one that was moved there and forgotten does", "opened 0 9\nopened 1 8\ncreate 10 9 a\nput a 10 zxid=10\ntake a 20 zxid=10\ncreate 11 9 b\nput b 30 zxid=11\nmove 12 8 11 b\ntake - 40 failed zxid=12\nsnapshot 2000 3000 queue item=done/qn-11" + still, Fail, "the first /q/done/qn-11"},
