@@ -12,9 +12,14 @@ const pollEvery = 2 * time.Millisecond
 // poll calls try until it returns nil. If the limit or the context ends first, it returns try's
 // last error and the reason.
 func poll(ctx context.Context, limit time.Duration, try func(context.Context) error) error {
+	return pollAt(ctx, pollEvery, limit, try)
+}
+
+// pollAt is poll with another interval.
+func pollAt(ctx context.Context, every, limit time.Duration, try func(context.Context) error) error {
 	within, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not within %v", limit))
 	defer cancel()
-	tick := time.NewTicker(pollEvery)
+	tick := time.NewTicker(every)
 	defer tick.Stop()
 	var last error
 	for {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/go-zookeeper/zk"
+	"golang.org/x/sync/errgroup"
 )
 
 // MakePath creates path and its parents as persistent nodes if they are missing.
@@ -30,8 +31,11 @@ func (s *Session) MakePath(ctx context.Context, path string) error {
 	return nil
 }
 
-// RemoveTree deletes path and everything below it, retrying over connection losses. A missing path
-// is not an error.
+// removeAtOnce is the number of nodes that RemoveTree deletes in parallel.
+const removeAtOnce = 64
+
+// RemoveTree deletes path and everything below it, in parallel, retrying over connection losses. A
+// missing path is not an error.
 func (s *Session) RemoveTree(ctx context.Context, path string) error {
 	names, err := s.List(ctx, path)
 	if errors.Is(err, zk.ErrNoNode) {
@@ -40,10 +44,13 @@ func (s *Session) RemoveTree(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
+	g, below := errgroup.WithContext(ctx)
+	g.SetLimit(removeAtOnce)
 	for _, name := range names {
-		if err := s.RemoveTree(ctx, path+"/"+name); err != nil {
-			return err
-		}
+		g.Go(func() error { return s.RemoveTree(below, path+"/"+name) })
+	}
+	if err := g.Wait(); err != nil {
+		return err
 	}
 	return s.remove(ctx, path)
 }

@@ -278,11 +278,17 @@ func (o *observer) open(ctx context.Context, parent string) error {
 	return nil
 }
 
-// close removes everything below the root and closes the sessions.
+// close removes everything below the root and closes the sessions. It continues as long as the
+// ensemble serves, for up to two minutes.
 func (o *observer) close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	err := o.any(ctx, 10*time.Second, func(ctx context.Context, s *recipes.Session) error { return s.RemoveTree(ctx, o.root) })
+	remove := func(ctx context.Context, s *recipes.Session) error { return s.RemoveTree(ctx, o.root) }
+	serves := func(ctx context.Context, s *recipes.Session) error { _, err := s.Exists(ctx, o.root); return err }
+	err := o.any(ctx, 10*time.Second, remove)
+	for err != nil && ctx.Err() == nil && o.any(ctx, 5*time.Second, serves) == nil {
+		err = o.any(ctx, 10*time.Second, remove)
+	}
 	if err != nil {
 		err = fmt.Errorf("remove %s: %w", o.root, err)
 	}

@@ -215,15 +215,21 @@ func (st *stage) during(phase context.Context) {
 	<-reported
 }
 
+// maxPacket bounds the largest reply, in bytes: the names of some 350,000 items.
+const maxPacket = 16 << 20
+
+// packet returns the largest reply that a client may receive, in bytes: a list of all names, with a
+// margin. A queue may contain every item that a phase schedules.
 func (st *stage) packet() int {
-	n := max(64<<10, st.cell.Clients*64+4096) // a list of all names, with a margin
+	n := max(64<<10, st.cell.Clients*64+4096)
 	if !st.queue() {
 		return n
 	}
 	size := 0
 	for _, p := range st.scenario.Phases {
 		size = max(size, p.Size)
-		n = max(n, kindNamed(p.Kind).room)
+		items := max(p.Rate, p.RateTo) * p.Duration.Seconds()
+		n = max(n, kindNamed(p.Kind).room, int(items*48))
 	}
-	return min(1<<20, n+size)
+	return min(maxPacket, n+size)
 }
