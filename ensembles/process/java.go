@@ -3,6 +3,7 @@
 package process
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -63,13 +64,15 @@ func findJava() (string, error) {
 	return java, nil
 }
 
-// findZooKeeper returns the class path of the distribution at home, of $ZOOKEEPER_HOME, or of
-// Debian's package.
+// findZooKeeper returns the class path of the distribution at home, which may be the number of an
+// installed version. Without one it is that of $ZOOKEEPER_HOME, or of the newest installed version,
+// Debian's package included.
 func findZooKeeper(home string) (classPath, about string, err error) {
-	if home == "" {
-		home = os.Getenv("ZOOKEEPER_HOME")
-	}
+	home = cmp.Or(home, os.Getenv("ZOOKEEPER_HOME"), newest())
 	if home != "" {
+		if home, err = named(home); err != nil {
+			return "", "", err
+		}
 		return distribution(home)
 	}
 	if _, err := os.Stat(debianJar); err != nil {

@@ -16,8 +16,8 @@ import (
 var sources embed.FS
 
 // built returns a folder with the sources from these folders and the output of build. It is made
-// once for every content, in the user's cache. build may be nil.
-func built(build func(dir string) error, folders ...string) (string, error) {
+// once for every content and version of the library, in the user's cache. build may be nil.
+func built(version string, build func(dir string) error, folders ...string) (string, error) {
 	files, err := read(folders)
 	if err != nil {
 		return "", err
@@ -26,7 +26,7 @@ func built(build func(dir string) error, folders ...string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	dir = filepath.Join(dir, path.Base(folders[len(folders)-1])+"-"+digest(files))
+	dir = filepath.Join(dir, path.Base(folders[len(folders)-1])+version+"-"+digest(files))
 	if _, err := os.Stat(dir); err == nil {
 		return dir, nil
 	}
@@ -65,29 +65,42 @@ func digest(files []source) string {
 	return hex.EncodeToString(sum.Sum(nil))[:16]
 }
 
-// cache creates and returns the folder for build results: drivers in $ZKBENCH_STATE, or in the
-// user's cache folder. Only the user may write there, since its content is run.
+// stateDir returns zkbench's folder: $ZKBENCH_STATE, or one in the user's cache folder.
+func stateDir() (string, error) {
+	if dir := os.Getenv("ZKBENCH_STATE"); dir != "" {
+		return dir, nil
+	}
+	home, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("no folder for the drivers: %w (or set ZKBENCH_STATE)", err)
+	}
+	return filepath.Join(home, "zkbench"), nil
+}
+
+// private returns an error unless dir is a folder to which only its owner may write: its content is
+// run.
+func private(dir string) error {
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() || info.Mode()&0o022 != 0 {
+		return fmt.Errorf("%s: other users can write to this folder, whose programs are run (remove it, or set ZKBENCH_STATE)", dir)
+	}
+	return nil
+}
+
+// cache creates and returns the folder for build results, drivers in stateDir.
 func cache() (string, error) {
-	dir := os.Getenv("ZKBENCH_STATE")
-	if dir == "" {
-		home, err := os.UserCacheDir()
-		if err != nil {
-			return "", fmt.Errorf("no folder for the drivers: %w (or set ZKBENCH_STATE)", err)
-		}
-		dir = filepath.Join(home, "zkbench")
+	dir, err := stateDir()
+	if err != nil {
+		return "", err
 	}
 	dir = filepath.Join(dir, "drivers")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", fmt.Errorf("create a folder for the drivers: %w (set ZKBENCH_STATE to a writable folder)", err)
 	}
-	info, err := os.Lstat(dir)
-	if err != nil {
-		return "", err
-	}
-	if !info.IsDir() || info.Mode()&0o022 != 0 {
-		return "", fmt.Errorf("%s: other users can write to this folder, whose programs are run (remove it, or set ZKBENCH_STATE)", dir)
-	}
-	return dir, nil
+	return dir, private(dir)
 }
 
 // fill creates dir completely or not at all: several processes may do so at the same time.

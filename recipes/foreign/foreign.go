@@ -10,8 +10,9 @@
 // Importing the package registers them.
 //
 // A driver translates: it adds no retry, clean-up, check or wait that the recipe's documentation
-// does not require of a user. Its sources are part of zkbench. The libraries are those of the
-// system's packages.
+// does not require of a user. Its sources are part of zkbench. The libraries are the system's
+// packages, and the versions that .ci/versions has installed: lock/curator@5.7.1. A name without a
+// version stands for the newest on this machine.
 package foreign
 
 import (
@@ -32,10 +33,24 @@ type Driver struct {
 
 func init() {
 	for _, d := range Drivers() {
-		s := d.Subject
-		s.Missing, s.Start = d.From.Missing, d.start
-		recipes.Register(s)
+		d.register()
+		for _, version := range installed(d.From.folder()) {
+			d.at(version).register()
+		}
 	}
+}
+
+func (d Driver) register() {
+	s := d.Subject
+	s.Missing, s.Start = d.From.Missing, d.start
+	recipes.Register(s)
+}
+
+// at returns the driver with an installed version of its library.
+func (d Driver) at(version string) Driver {
+	d.Name += "@" + version
+	d.From = d.From.at(version)
+	return d
 }
 
 // start builds the driver if necessary, and starts it for a trial.
@@ -56,7 +71,14 @@ type Library interface {
 	Missing() error
 	// Command returns the command that starts a driver. It builds what is not built yet.
 	Command(ctx context.Context, program string) ([]string, error)
+	// folder is the name of the folder with its installed versions.
+	folder() string
+	// at returns an installed version of the library.
+	at(version string) Library
 }
+
+// Versions returns the versions of a library that .ci/versions has installed, oldest first.
+func Versions(l Library) []string { return installed(l.folder()) }
 
 // Libraries returns all.
 func Libraries() []Library { return []Library{curator, kazoo, zookeeper} }

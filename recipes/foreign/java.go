@@ -1,6 +1,7 @@
 package foreign
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,11 +19,11 @@ var common = []string{"zookeeper.jar", "jackson-databind.jar", "jackson-core.jar
 
 var (
 	curator = &java{
-		name: "Curator", packages: []string{"libcurator-recipes-java", "libcurator-framework-java"}, sources: "java/curator",
+		name: "Curator", id: "curator", packages: []string{"libcurator-recipes-java", "libcurator-framework-java"}, sources: "java/curator",
 		jars: []string{"curator-recipes.jar", "curator-framework.jar", "curator-client.jar"},
 	}
 	zookeeper = &java{
-		name: "ZooKeeper's recipes", packages: []string{"libzookeeper-java"}, sources: "java/zookeeper",
+		name: "ZooKeeper's recipes", id: "zookeeper", packages: []string{"libzookeeper-java"}, sources: "java/zookeeper",
 		jars: []string{"zookeeper-recipes-lock.jar", "zookeeper-recipes-election.jar", "zookeeper-recipes-queue.jar"},
 	}
 )
@@ -30,6 +31,8 @@ var (
 // java is a library in Java, whose drivers are compiled on the machine that runs them.
 type java struct {
 	name     string
+	id       string // folder of its installed versions
+	release  string // installed by .ci/versions; "" is the newest on this machine
 	packages []string
 	sources  string   // folder of the drivers
 	jars     []string // of the library
@@ -45,6 +48,10 @@ func (j *java) Missing() error {
 			return missing(j, err.Error())
 		}
 	}
+	if lib := j.lib(); lib != "" {
+		_, err := os.Stat(lib)
+		return err
+	}
 	for _, jar := range strings.Split(j.classPath(), ":") {
 		if _, err := os.Stat(jar); err != nil {
 			return missing(j, err.Error())
@@ -53,7 +60,26 @@ func (j *java) Missing() error {
 	return nil
 }
 
+func (j *java) folder() string { return j.id }
+
+func (j *java) at(version string) Library {
+	other := *j
+	other.release = version
+	return &other
+}
+
+// lib returns the folder of an installed version's jars, or "" for the system's packages.
+func (j *java) lib() string {
+	if release := cmp.Or(j.release, newest(j.id, j.system())); release != "" {
+		return filepath.Join(versionDir(j.id, release), "lib")
+	}
+	return ""
+}
+
 func (j *java) classPath() string {
+	if lib := j.lib(); lib != "" {
+		return filepath.Join(lib, "*")
+	}
 	var paths []string
 	for _, jar := range append(j.jars, common...) {
 		paths = append(paths, filepath.Join(jarDir, jar))
@@ -61,9 +87,12 @@ func (j *java) classPath() string {
 	return strings.Join(paths, ":")
 }
 
-// version returns the version in the file name of Debian's package next to the first jar's plain
-// name; "" if unknown.
-func (j *java) version() string {
+// version returns the version that is used, or "" if unknown.
+func (j *java) version() string { return cmp.Or(j.release, newest(j.id, j.system()), j.system()) }
+
+// system returns the version of Debian's package, which is in the name of a link to its first jar,
+// or "".
+func (j *java) system() string {
 	name := strings.TrimSuffix(j.jars[0], ".jar")
 	named, _ := filepath.Glob(filepath.Join(jarDir, name+"-[0-9]*.jar"))
 	if len(named) == 0 {
@@ -76,7 +105,7 @@ func (j *java) Command(ctx context.Context, class string) ([]string, error) {
 	if err := j.Missing(); err != nil {
 		return nil, err
 	}
-	classes, err := built(func(dir string) error { return j.compile(ctx, dir) }, "java/driver", j.sources)
+	classes, err := built("-"+j.version(), func(dir string) error { return j.compile(ctx, dir) }, "java/driver", j.sources)
 	if err != nil {
 		return nil, err
 	}

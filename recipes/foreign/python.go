@@ -4,6 +4,7 @@ import (
 	"context"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 )
 
@@ -14,22 +15,52 @@ var kazoo = &python{}
 
 // python is kazoo: the library in Python.
 type python struct {
-	once  sync.Once
-	fault error
+	version string // installed by .ci/versions; "" is the newest on this machine
+
+	once   sync.Once
+	fault  error
+	system string // version of the system's package
 }
 
 func (p *python) Name() string { return "kazoo" }
 
 func (p *python) Packages() []string { return []string{"python3-kazoo"} }
 
-func (p *python) Missing() error {
+func (p *python) folder() string { return "kazoo" }
+
+func (p *python) at(version string) Library { return &python{version: version} }
+
+// path returns the folder with the module, or "" for the system's package.
+func (p *python) path() string {
+	version := p.version
+	if version == "" {
+		p.probe()
+		version = newest("kazoo", p.system)
+	}
+	if version == "" {
+		return ""
+	}
+	return versionDir("kazoo", version)
+}
+
+func (p *python) probe() {
 	p.once.Do(func() {
-		probe := exec.Command(python3, "-I", "-c", "import kazoo") // -I ignores modules in the current folder
+		probe := exec.Command(python3, "-I", "-c", "import kazoo.version; print(kazoo.version.__version__)") // -I ignores modules in the current folder
 		probe.Dir = "/"
-		if said, err := probe.CombinedOutput(); err != nil {
+		said, err := probe.CombinedOutput()
+		if err != nil {
 			p.fault = missing(p, python3+" -c 'import kazoo': "+err.Error()+lastLine(said))
+			return
 		}
+		p.system = strings.TrimSpace(string(said))
 	})
+}
+
+func (p *python) Missing() error {
+	if p.path() != "" {
+		_, err := exec.LookPath(python3)
+		return err
+	}
 	return p.fault
 }
 
@@ -37,6 +68,10 @@ func (p *python) Command(_ context.Context, file string) ([]string, error) {
 	if err := p.Missing(); err != nil {
 		return nil, err
 	}
-	dir, err := built(nil, "python")
-	return []string{python3, filepath.Join(dir, file)}, err
+	dir, err := built("", nil, "python")
+	command := []string{python3, filepath.Join(dir, file)}
+	if path := p.path(); path != "" {
+		command = append([]string{"/usr/bin/env", "PYTHONPATH=" + path, "PYTHONDONTWRITEBYTECODE=1"}, command...)
+	}
+	return command, err
 }

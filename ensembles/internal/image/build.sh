@@ -2,7 +2,9 @@
 # Builds the local ZooKeeper image from Debian's packages, for machines that
 # cannot pull the official one. It does nothing if the image exists already.
 #
-#   sh build.sh IMAGE        needs: root, mmdebstrap, a running Docker daemon
+#   sh build.sh NAME:VERSION        needs: root, mmdebstrap, a running Docker daemon
+#
+# VERSION is 3.8.0 (Debian 12) or 3.9.3 (Debian 13).
 #
 # The image keeps the contract of the official one: zoo.cfg in /conf and myid in
 # /data are written only where they do not exist, then zkServer.sh start-foreground runs.
@@ -10,7 +12,14 @@ set -eu
 
 image=${1:?usage: build.sh IMAGE}
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
-suite=bookworm
+case $image in
+  *:3.8.0) suite=bookworm java=openjdk-17-jre-headless ;;
+  *:3.9.3) suite=trixie java=openjdk-21-jre-headless ;;
+  *)
+    echo "build.sh: no Debian release is known for $image; known are :3.8.0 and :3.9.3" >&2
+    exit 2
+    ;;
+esac
 
 if docker image inspect "$image" >/dev/null 2>&1; then
   exit 0
@@ -61,7 +70,7 @@ sources=
 # What is stripped goes after the installation: the JRE's install scripts need
 # the manual's folders. The mirror and the proxy are nobody's business inside.
 # shellcheck disable=SC2016,SC2086
-mmdebstrap --quiet --variant=minbase --include=libzookeeper-java,openjdk-17-jre-headless \
+mmdebstrap --quiet --variant=minbase --include=libzookeeper-java,$java \
   $apt_args \
   --customize-hook='chroot "$1" useradd --system --no-create-home --shell /usr/sbin/nologin zookeeper' \
   --customize-hook='mkdir -p "$1/conf" "$1/data" "$1/datalog" "$1/logs"' \
@@ -69,7 +78,7 @@ mmdebstrap --quiet --variant=minbase --include=libzookeeper-java,openjdk-17-jre-
   --customize-hook="install -m 755 '$here/zkServer.sh' '$here/docker-entrypoint.sh' \"\$1/usr/local/bin/\"" \
   --customize-hook='rm -rf "$1"/usr/share/doc "$1"/usr/share/man "$1"/usr/share/locale "$1"/usr/share/info "$1"/usr/share/maven-repo' \
   --customize-hook='rm -rf "$1"/usr/share/fonts "$1"/usr/share/zoneinfo/right "$1"/usr/share/java/eclipse-jdt-core*' \
-  --customize-hook='rm -f "$1"/usr/lib/jvm/java-17-openjdk-*/lib/ct.sym "$1"/usr/lib/jvm/java-17-openjdk-*/lib/server/classes_nocoops.jsa' \
+  --customize-hook='rm -f "$1"/usr/lib/jvm/java-*-openjdk-*/lib/ct.sym "$1"/usr/lib/jvm/java-*-openjdk-*/lib/server/classes_nocoops.jsa' \
   --customize-hook='rm -rf "$1"/etc/apt/sources.list "$1"/etc/apt/sources.list.d "$1"/etc/apt/apt.conf.d/99mmdebstrap "$1"/var/lib/apt/lists' \
   "$suite" "$work/root.tar" $sources
 

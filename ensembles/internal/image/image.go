@@ -22,9 +22,9 @@ import (
 	"time"
 )
 
-// Name is the image that Build makes, with the version of ZooKeeper in Debian bookworm. Older
+// Name is the image that Build makes, with the version of ZooKeeper in Debian trixie. Older
 // images without -tls in their name lack what TLS needs.
-const Name = "zkbench/zookeeper-tls:3.8.0"
+const Name = "zkbench/zookeeper-tls:3.9.3"
 
 // stopTimeout bounds the time that an interrupted build needs to remove its folders.
 const stopTimeout = 20 * time.Second
