@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/zkbench/zkbench/chaos"
+	"github.com/zkbench/zkbench/ensembles/process"
 	"github.com/zkbench/zkbench/ensembles/rootless"
 	"github.com/zkbench/zkbench/ensembles/state"
 	"github.com/zkbench/zkbench/recipes/foreign"
@@ -80,16 +81,24 @@ func examine(ctx context.Context) diagnosis {
 		either = findingWeak // the other kind works
 	}
 	d.works("Docker", d.able.Docker, "an image is available: members in containers", either)
-	d.works("Java and ZooKeeper", d.able.Java, "members as local JVMs", either)
+	d.works("Java and ZooKeeper", d.able.Java, "members as local JVMs"+versionsText(process.Versions()), either)
 	d.findings = append(d.findings, rights(d.able))
 	d.works("network namespaces", d.able.Namespaces, "local JVMs get one each", findingWeak)
 	d.works("nftables", d.able.Filter, "packets can be dropped", findingWeak)
 	d.works("netem", d.able.Delay, "packets can be delayed", findingWeak)
 	for _, l := range foreign.Libraries() {
-		d.works(l.Name(), l.Missing(), "drivers of its recipes can be started", findingWeak)
+		d.works(l.Name(), l.Missing(), "drivers of its recipes can be started"+versionsText(foreign.Versions(l)), findingWeak)
 	}
 	d.findings = append(d.findings, clockResolution(), cores(), memory(), openFiles(), diskSync())
 	return d
+}
+
+// versionsText lists versions that .ci/versions has installed.
+func versionsText(versions []string) string {
+	if len(versions) == 0 {
+		return ""
+	}
+	return "; versions: " + strings.Join(versions, ", ")
 }
 
 // works adds a finding: err is why it does not work, otherwise is what that means for a run.

@@ -17,6 +17,9 @@ var errNotLinux = errors.New("local JVMs need Linux (use --ensemble container or
 // Available returns an error: local JVMs need Linux.
 func Available(string) error { return errNotLinux }
 
+// Versions returns none: local JVMs need Linux.
+func Versions() []string { return nil }
+
 // Start returns an error: local JVMs need Linux.
 func Start(context.Context, ensembles.Options) (*ensembles.Ensemble, error) { return nil, errNotLinux }
 
