@@ -122,8 +122,11 @@ type Env struct {
 	Client   int                      // its number in the trial
 	Connect  func() ([]string, error) // the servers as listeners in front of Dial
 	Resource string                   // path of a node to which a holder may write, as its work
-	Requests func() int64             // number of requests that the client has sent so far, without pings and authentication; may be nil
-	Seen     func() Claim             // session and newest node below Parent, from the tap; nil: the client reports both itself
+	// Served returns since when the ensemble has been available, if an injected outage ended during
+	// the trial; the zero time without one; the present during one. It may be nil.
+	Served   func() time.Time
+	Requests func() int64 // number of requests that the client has sent so far, without pings and authentication; may be nil
+	Seen     func() Claim // session and newest node below Parent, from the tap; nil: the client reports both itself
 }
 
 // EventKind is the type of an event of a client's grant.

@@ -182,5 +182,5 @@ func (c cell) counted() bool { return c.Step == allSteps && c.Fault == "line" }
 func (c cell) driven() bool { return c.Subject.Start != nil }
 
 func (c cell) alone() bool {
-	return slices.ContainsFunc(c.aims, func(a aim) bool { return a.fault.alone })
+	return slices.ContainsFunc(c.aims, func(a aim) bool { return a.fault.alone != nil })
 }

@@ -21,6 +21,26 @@ func subject(t *testing.T, name string) recipes.Subject {
 	return s
 }
 
+// During an outage a majority of the members is frozen for two session timeouts: the client gives its
+// session up, the servers keep it, and everything works again afterwards.
+func TestAudit_ofAnOutage(t *testing.T) {
+	trials := runTrials(t, `{name: outage, subjects: [lock/predecessor], clients: [3], session_timeout: 2s, tick: 200ms,
+		phases: [{name: episode, kind: episode, cells: ["holder hold #1/outage", "next wait #1/outage"], hold: 10ms}]}`)
+	if len(trials) != 2 {
+		t.Fatalf("%d trials", len(trials))
+	}
+	for name, trial := range trials {
+		if v := verdictOn(trial, verdict.Faults); v == nil || v.Result != report.Pass {
+			t.Errorf("%s: the outage was not proven: %+v", name, v)
+		}
+		for _, v := range trial.Verdicts {
+			if v.Result == report.Fail {
+				t.Errorf("%s: %+v", name, v)
+			}
+		}
+	}
+}
+
 func TestRecords_haveTheFaultsThatFitEachStep(t *testing.T) {
 	made := []seenStep{{step: step{op: callAcquire}}, {step: step{op: callWait}, at: 1200000}, {step: step{op: callHold}, at: 2500000}}
 	var w stepWatch

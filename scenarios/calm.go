@@ -57,7 +57,7 @@ func (w *stepWatch) records(subject recipes.Subject) []*history.Step {
 	for _, s := range w.steps {
 		r := &history.Step{Step: s.String()}
 		for _, f := range stepFaults {
-			if f.at(s, subject) {
+			if !f.named && f.at(s, subject) {
 				r.Faults = append(r.Faults, f.name)
 			}
 		}

@@ -20,7 +20,7 @@ func (c *client) open(ctx context.Context) error {
 		Servers: rotated(st.members.ensemble.Servers(), c.n+st.shift), Parent: st.parent, Timeout: st.scenario.SessionTimeout,
 		Dial: c.dialer(), MaxPacket: st.packet(), Events: c.event,
 		Auth: authFor(st.members.ensemble), ACL: aclFor(st.members.ensemble),
-		Client: c.n, Connect: c.listeners, Resource: st.resource(), Seen: c.seen, Requests: c.requests,
+		Client: c.n, Connect: c.listeners, Resource: st.resource(), Seen: c.seen, Requests: c.requests, Served: st.served,
 	})
 	if err != nil {
 		return fmt.Errorf("client %d: %w", c.n, err)

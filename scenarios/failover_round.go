@@ -233,7 +233,7 @@ func (f *failoverRound) comeBack(ctx context.Context) error {
 		return nil
 	}
 	if f.victim.opened() {
-		f.victim.asking.Wait() // a release would end the question whether it still holds
+		f.victim.asking.Wait()  // a release would end the question whether it still holds
 		_ = f.held.release(ctx) // usually lost, which the record shows
 	}
 	if err := f.victim.reopen(ctx); err != nil {

@@ -18,7 +18,9 @@ import (
 // joint is a fault of a member that hits several trials at once: each reports when it has reached
 // its step, and continues when the member is down.
 type joint struct {
-	server  string // client address of the member
+	fault   *memberFault
+	lasts   time.Duration
+	server  string // client address of the member; "" if the fault hits several
 	mu      sync.Mutex
 	missing int           // trials that have not reached their step
 	timer   *time.Timer   // starts when the first has
@@ -27,6 +29,7 @@ type joint struct {
 	down    chan struct{} // closed when the member is down, or could not be killed
 	back    chan struct{} // closed when it serves again, or was not killed
 	window  chaos.Window  // valid after back
+	backAt  time.Time     // valid after back
 	dialled map[dial]bool
 }
 
@@ -45,14 +48,17 @@ const (
 
 var errLate = errors.New("its step came when the member had been killed already")
 
-func newJoint(server string, trials int) *joint {
-	return &joint{server: server, missing: trials, ready: make(chan struct{}), down: make(chan struct{}), back: make(chan struct{}),
+func newJoint(fault *memberFault, lasts time.Duration, server string, trials int) *joint {
+	return &joint{fault: fault, lasts: lasts, server: server, missing: trials, ready: make(chan struct{}), down: make(chan struct{}), back: make(chan struct{}),
 		dialled: map[dial]bool{}}
 }
 
 // lead makes a client begin on the member: every other member refuses its first connection. Many
 // libraries try the members in an order of their own.
 func (j *joint) lead(c wire.Client, tap wire.Dialer) wire.Dialer {
+	if j.server == "" {
+		return tap
+	}
 	return func(network, addr string, timeout time.Duration) (net.Conn, error) {
 		if addr != j.server && c.Session().ID == 0 && j.first(c, addr) {
 			return nil, fmt.Errorf("dial %s: the first session is to be with %s", addr, j.server)
@@ -69,6 +75,25 @@ func (j *joint) first(c wire.Client, addr string) bool {
 	was := j.dialled[dial]
 	j.dialled[dial] = true
 	return !was
+}
+
+// served returns since when the ensemble is available after an outage; see [recipes.Env].
+func (st *stage) served() time.Time {
+	j := st.joint
+	if j == nil || j.fault.target == "" {
+		return time.Time{}
+	}
+	select {
+	case <-j.back:
+		return j.backAt
+	default:
+	}
+	select {
+	case <-j.down:
+		return time.Now()
+	default:
+		return time.Time{}
+	}
 }
 
 // come reports that a trial has reached its step, or with here false that it never will.
@@ -98,7 +123,7 @@ func (j *joint) fire() {
 // strike lets the fault hit a trial whose client is on the server. release is called when the
 // member is down.
 func (j *joint) strike(ctx context.Context, server string, release func()) error {
-	if server != j.server {
+	if j.server != "" && server != j.server {
 		j.come(false)
 		return fmt.Errorf("its client was on %s, and %s was killed", cmp.Or(server, "no member"), j.server)
 	}
@@ -116,9 +141,9 @@ func (j *joint) strike(ctx context.Context, server string, release func()) error
 	return j.window.Err
 }
 
-// play kills the member once all trials have reached their step, and starts it again.
+// play injects the fault once all trials have reached their step, and heals it.
 func (j *joint) play(ctx context.Context, e *ensembles.Ensemble, member string) error {
-	defer close(j.back)
+	defer func() { j.backAt = time.Now(); close(j.back) }()
 	var downed sync.Once
 	isDown := func() { downed.Do(func() { close(j.down) }) }
 	defer isDown()
@@ -127,13 +152,13 @@ func (j *joint) play(ctx context.Context, e *ensembles.Ensemble, member string) 
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	fault, err := chaos.Parse("member.kill", member, nil)
+	fault, err := chaos.Parse(j.fault.fault, cmp.Or(j.fault.target, member), nil)
 	if err != nil {
 		return err
 	}
 	start := time.Now()
 	return chaos.Plan{
-		Entries: []chaos.Entry{{Fault: fault, For: downFor}}, Now: func() time.Duration { return time.Since(start) },
+		Entries: []chaos.Entry{{Fault: fault, For: j.lasts}}, Now: func() time.Duration { return time.Since(start) },
 		Injected: func(chaos.Window) { isDown() }, Healed: func(w chaos.Window) { j.window = w },
 	}.Play(ctx, chaos.Target{Ensemble: e})
 }
@@ -171,7 +196,11 @@ func (r *runner) wave(ctx context.Context, cells []cell, again, before, all int)
 	if err != nil {
 		return nil, err
 	}
-	j := newJoint(r.ensemble.Members[victim].Addr, len(cells))
+	fault, server := cells[0].memberFault(), r.ensemble.Members[victim].Addr
+	if fault.target != "" {
+		server = ""
+	}
+	j := newJoint(fault, fault.lasts(cells[0].Scenario.SessionTimeout), server, len(cells))
 	played := make(chan error, 1)
 	playing, stop := context.WithCancel(ctx)
 	defer stop()

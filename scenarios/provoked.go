@@ -109,8 +109,12 @@ func (p *provoked) first(i int) *attempt {
 	return a
 }
 
-// act does what a holder does: it writes to the resource, and the harness checks its node.
+// act does what a holder does: it writes to the resource, and the harness checks its node. A holder
+// that was notified of the loss of its grant does nothing.
 func (p *provoked) act(a *attempt) {
+	if a.c.lost(a.claim.Token) {
+		return
+	}
 	a.write(p.ctx)
 	a.c.check(p.ctx, a.claim)
 }

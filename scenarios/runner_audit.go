@@ -63,12 +63,11 @@ func (a *auditing) play(ctx context.Context, cells []cell, until time.Time) erro
 	a.played += len(cells)
 	cells, counted := split(cells, cell.counted)
 	cells, alone := split(cells, cell.alone)
-	alone, drivers := split(alone, cell.driven)
 	b := besides{before: first, all: a.played, atOnce: episodesAtOnce, tries: auditTries, until: until}
 	b.prepare = func(t *trial) { t.stage.watch = a.watches[t.stage.cell.Subject.Name] }
 	err := a.beside(ctx, cells, b)
 	b.before += len(cells)
-	for _, group := range append(slices.Collect(slices.Chunk(drivers, driversAtOnce())), alone) {
+	for _, group := range sharedGroups(alone) {
 		if err == nil {
 			err = a.together(ctx, group, b.before, b.all)
 		}
@@ -79,6 +78,34 @@ func (a *auditing) play(ctx context.Context, cells []cell, until time.Time) erro
 		err = a.beside(ctx, counted, b)
 	}
 	return err
+}
+
+// sharedGroups returns groups of cells that share one fault of members. Trials of drivers are few at
+// a time.
+func sharedGroups(cells []cell) (groups [][]cell) {
+	for _, f := range stepFaults {
+		if f.alone == nil {
+			continue
+		}
+		ours, drivers := split(slices.DeleteFunc(slices.Clone(cells), func(c cell) bool { return c.memberFault() != f.alone }), cell.driven)
+		groups = append(groups, slices.Collect(slices.Chunk(drivers, driversAtOnce()))...)
+		atOnce := max(1, len(ours))
+		if f.alone.target != "" { // all reconnect at the same time
+			atOnce = driversAtOnce()
+		}
+		groups = append(groups, slices.Collect(slices.Chunk(ours, atOnce))...)
+	}
+	return groups
+}
+
+// memberFault returns the fault of members of the cell, or nil.
+func (c cell) memberFault() *memberFault {
+	for _, a := range c.aims {
+		if a.fault.alone != nil {
+			return a.fault.alone
+		}
+	}
+	return nil
 }
 
 // cellsOf returns the cells of the steps that a subject's calm episodes showed; none if cells were

@@ -29,12 +29,22 @@ type stepFault struct {
 	late bool
 	// under are the calls during which the fault applies; all if empty.
 	under []string
-	// alone means that the fault hits a member: its cells run separately.
-	alone bool
+	// alone is the fault of members that the cells share: they run separately; nil for others.
+	alone *memberFault
 	// timed means that the call is the recipe's own timed try, which must run out of time.
 	timed bool
+	// named means that the fault is not part of a full audit: its cells run if they are named.
+	named bool
 	// process means that the fault stops the client's process, which only a driver has.
 	process bool
+}
+
+// memberFault is a fault of one member, or of several, that trials share.
+type memberFault struct {
+	fault string // of package chaos
+	// target selects several members; "" is the member that serves the client.
+	target string
+	lasts  func(timeout time.Duration) time.Duration
 }
 
 // stepFaults are all faults that can be injected at a step, in the order of the columns.
@@ -63,8 +73,12 @@ var stepFaults = []*stepFault{
 		about: "the request reaches the server late: after another client has been granted or has released"},
 	{name: "reply.hold", fits: atRequest | atNotification, act: wire.HoldReply, told: wire.HoldReply, play: untilPassed, late: true,
 		about: "the reply, or the notification, arrives late: after another client has been granted or has released"},
-	{name: "member.kill", fits: atRequest, act: wire.HoldRequest, play: killMember, alone: true,
+	{name: "member.kill", fits: atRequest, act: wire.HoldRequest, play: hitMembers,
+		alone: &memberFault{fault: "member.kill", lasts: func(time.Duration) time.Duration { return downFor }},
 		about: "the member that serves the client is killed, and started again"},
+	{name: "outage", fits: atRequest | atCall | atWait, act: wire.HoldRequest, play: hitMembers, named: true,
+		alone: &memberFault{fault: "member.pause", target: chaos.Majority, lasts: func(timeout time.Duration) time.Duration { return 2 * timeout }},
+		about: "the ensemble is not available for longer than the session timeout: a majority of its members is frozen; the servers keep all sessions; not part of a full audit, name its cells"},
 	{name: "cancel", fits: atRequest | atNotification | atWait, act: wire.HoldRequest, told: wire.HoldReply, play: cancelCall, under: []string{callAcquire, callTake},
 		about: "the caller gives up"},
 	{name: "timeout", fits: atRequest | atNotification | atWait, act: wire.HoldRequest, told: wire.HoldReply, play: runOut, timed: true, under: []string{callAcquire},
@@ -224,7 +238,7 @@ func runOut(ctx context.Context, x *strike) error {
 	return nil
 }
 
-// killMember kills the member that serves the client, for all trials that wait for that.
-func killMember(ctx context.Context, x *strike) error {
+// hitMembers injects a fault of members for all trials that wait for it.
+func hitMembers(ctx context.Context, x *strike) error {
 	return x.p.st.joint.strike(ctx, x.c.wire.Session().Server, x.release)
 }

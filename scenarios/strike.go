@@ -96,7 +96,7 @@ func (x *strike) run(ctx context.Context) {
 	if err == nil && x.fault.play != nil {
 		err = x.fault.play(ctx, x)
 	}
-	if !x.begun.Load() && x.fault.alone {
+	if !x.begun.Load() && x.fault.alone != nil {
 		x.p.st.joint.come(false)
 	}
 	if err != nil && !errors.Is(err, chaos.ErrSkipped) { // not available on this machine: a repetition would not help
@@ -105,6 +105,11 @@ func (x *strike) run(ctx context.Context) {
 	x.release()
 	w := &history.Window{Fault: x.fault.name, Target: fmt.Sprintf("client %d (%s)", x.c.n, x.at.role), Client: x.c.n,
 		Start: start, End: x.p.st.clock.Now(), Proof: x.proof}
+	if x.fault.alone != nil && x.fault.alone.target != "" {
+		for _, c := range x.p.st.clients {
+			w.Served = append(w.Served, c.n)
+		}
+	}
 	if err != nil {
 		w.Proof, w.Err = "", fmt.Sprintf("%s at %s: %v", x.fault.name, x.at, err)
 		w.Inapplicable = errors.Is(err, errInapplicable)

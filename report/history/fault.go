@@ -8,7 +8,8 @@ type Window struct {
 	Target string `json:"target"` // such as "client 17 (holder)" or "zk2 (leader)"
 	Client int    `json:"client"` // the client that was hit; -1 for members
 	// Served are the clients that a member continued to serve while it was isolated from the
-	// others, which they could not know; or the other clients in the process that was hit.
+	// others, which they could not know; the other clients in the process that was hit; or all
+	// clients during an outage of the ensemble.
 	Served []int         `json:"served,omitempty"`
 	Start  time.Duration `json:"start"` // the call of Inject
 	End    time.Duration `json:"end"`   // when it was healed; before Start if it never was

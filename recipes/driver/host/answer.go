@@ -69,6 +69,12 @@ func (c *Client) finish(ctx context.Context, k *Call, lost <-chan struct{}) (lin
 		case <-lost: // the recipe may continue in a new session
 			lost, late = nil, time.After(c.env.Timeout)
 		case <-late:
+			if c.env.Served != nil {
+				if more := c.env.Timeout - time.Since(c.env.Served()); more > 0 {
+					late = time.After(more)
+					continue
+				}
+			}
 			why := fmt.Errorf("%s: the session was lost, and the operation has not returned for another session timeout: %w", k.Op, recipes.ErrSessionEnded)
 			if c.silentSinceLoss() {
 				why = fmt.Errorf("%w: %w", recipes.ErrStuck, why)
