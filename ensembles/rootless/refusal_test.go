@@ -22,7 +22,7 @@ func TestRefusal_namesWhatForbidsIt(t *testing.T) {
 		{"no mount namespaces", "sys/user/max_mnt_namespaces", "0\n", "user.max_mnt_namespaces is 0", "sudo sysctl user.max_mnt_namespaces=15000"},
 		{"Ubuntu's AppArmor", "sys/kernel/apparmor_restrict_unprivileged_userns", "1\n", "kernel.apparmor_restrict_unprivileged_userns is 1", "sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0"},
 		{"a container's filter", "self/status", filtered, "seccomp", "--security-opt seccomp=unconfined"},
-		{"something that nobody knows", "self/status", unfiltered, "unshare: no", "what forbids unshare"},
+		{"something that nobody knows", "self/status", unfiltered, "unshare: no", "why unshare --user"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			proc := fstest.MapFS{}
