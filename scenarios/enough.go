@@ -21,15 +21,18 @@ type enough struct {
 type comparedCell struct {
 	history.Cell
 	looks   int // number of evaluations
-	next    int // repetition before which the comparison is evaluated again
+	next    int // number of pairs from which the comparison is evaluated again
 	decided bool
 }
+
+// firstLook is the number of pairs of the first evaluation: with fewer there is no interval.
+const firstLook = 8
 
 // of reports whether the group, which repeats a cell, can be omitted.
 //
 // Each evaluation of the comparison is a look at the data. The confidence level of a look depends on
-// its number (stats.Look), so a comparison is evaluated again only when the cell has a fifth more
-// repetitions.
+// its number (stats.Look), so a comparison is evaluated first with firstLook pairs, and again only
+// when there are half as many more.
 func (e *enough) of(group []cell) (bool, error) {
 	s, elapsed := e.scenario, time.Since(e.start)
 	switch {
@@ -39,7 +42,8 @@ func (e *enough) of(group []cell) (bool, error) {
 		return true, nil
 	}
 	c := e.cell(group)
-	if c.decided || group[0].Trial < c.next {
+	pairs := group[0].Trial - 1
+	if c.decided || pairs < max(firstLook, c.next) {
 		return c.decided, nil
 	}
 	open, err := e.undecided(c.Cell)
@@ -47,7 +51,7 @@ func (e *enough) of(group []cell) (bool, error) {
 		return false, err
 	}
 	c.looks++
-	c.next = group[0].Trial + max(1, group[0].Trial/5)
+	c.next = pairs * 3 / 2
 	c.decided = !open
 	if open && e.log != nil {
 		e.log("inconclusive comparison with %s: up to %v more of trials", s.Base, s.ExtraTime)

@@ -24,18 +24,30 @@ func init() {
 const fewestGrants = 4
 
 func collectFairness(f *Fold) collector {
-	grants := map[int]int{} // by client
-	contenders := 0
+	// By number of contenders and by client: phases with other contenders have other shares.
+	grants := map[int]map[int]int{}
+	total := map[int]int{}
 	return collector{
 		sample: func(s *history.Sample, p *history.Phase) {
-			if counted(s, p) {
-				grants[s.Client]++
-				contenders = max(contenders, cmp.Or(p.Contenders, f.history.Header.Clients))
+			if !counted(s, p) {
+				return
 			}
+			n := cmp.Or(p.Contenders, f.history.Header.Clients)
+			if grants[n] == nil {
+				grants[n] = map[int]int{}
+			}
+			grants[n][s.Client]++
+			total[n]++
 		},
 		close: func(out map[string]Metric) {
-			if v, ok := jain(grants, contenders); ok {
-				out[Fairness] = Metric{Unit: "1", Value: &v, Count: new(int64(contenders))}
+			most := 0 // the number of contenders with the most grants
+			for n := range total {
+				if most == 0 || total[n] > total[most] || total[n] == total[most] && n > most {
+					most = n
+				}
+			}
+			if v, ok := jain(grants[most], most); ok {
+				out[Fairness] = Metric{Unit: "1", Value: &v, Count: new(int64(most))}
 			}
 		},
 	}

@@ -51,13 +51,13 @@ func TestRatios_few(t *testing.T) {
 // of the ratio excludes 1. Where nothing differs, that must happen in at most 5 % of 2,000 gates;
 // with the plain interval at each look it happens far more often.
 func TestLook_boundsFalseAlarmsOfAGate(t *testing.T) {
-	const gates, most = 2000, 60
+	const gates, most = 2000, 90
 	alarms := func(seed uint64, level func(look int) float64) int {
 		r := rand.New(rand.NewPCG(seed, seed))
 		found := 0
 		for range gates {
 			var ratios []float64
-			for look, next := 1, 10; next <= most; look, next = look+1, next+max(1, next/5) {
+			for look, next := 1, 8; next <= most; look, next = look+1, next*3/2 {
 				for len(ratios) < next {
 					ratios = append(ratios, math.Exp(0.1*(r.ExpFloat64()-r.ExpFloat64())))
 				}
