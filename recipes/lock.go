@@ -4,8 +4,8 @@ import "context"
 
 func init() {
 	for v, about := range map[Variant]string{
-		Parent:      "ours; every waiter watches the parent: each release notifies all (the herd). Exclusive while sessions are alive; fenced by czxid; fifo",
-		Predecessor: "ours; each waiter watches its predecessor: each release notifies one client, which need not list. Exclusive while sessions are alive; fenced by czxid; fifo",
+		Parent:      "built-in; every waiter watches the parent: each release notifies all (the herd). Exclusive while sessions are alive; fenced by czxid; fifo",
+		Predecessor: "built-in; each waiter watches its predecessor: each release notifies one client, which need not list. Exclusive while sessions are alive; fenced by czxid; fifo",
 	} {
 		Register(Subject{
 			Name: "lock/" + string(v), About: about, Recipe: RecipeLock, Variant: v,
@@ -15,7 +15,7 @@ func init() {
 	}
 	Register(Subject{
 		Name: "lock/predecessor-plain", Recipe: RecipeLock, Variant: Predecessor,
-		About:    "ours, without the marker of the last holder: a notified client lists the whole line, the textbook algorithm",
+		About:    "built-in, without the marker of the last holder: a notified client lists the whole line, the textbook algorithm",
 		Promises: Promises{Exclusive: true, FIFO: true, Deadline: true, Events: true}, Formulas: plainFormulas,
 		Open: openContender(func(s *Session, parent string) acquirer {
 			l := NewLock(s, parent, Predecessor)

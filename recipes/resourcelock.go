@@ -12,7 +12,7 @@ import (
 func init() {
 	Register(Subject{
 		Name: "lock/resource", Recipe: RecipeLock, Variant: Predecessor,
-		About:    "ours, after a tutorial's ResourceLock: a GUID in the name; lists at every notification; waits on its predecessor. Exclusive while sessions are alive; fenced by czxid; fifo",
+		About:    "built-in, after a tutorial's ResourceLock: a GUID in the name; lists at every notification; waits on its predecessor. Exclusive while sessions are alive; fenced by czxid; fifo",
 		Promises: Promises{Exclusive: true, FIFO: true, Deadline: true, Events: true}, Writes: true, Tells: true,
 		Formulas: relisting,
 		Open: func(ctx context.Context, env Env) (Client, error) {

@@ -81,7 +81,7 @@ func (c Config) lacking(ctx context.Context, t chaos.Target, phase int) (out []r
 		case err == nil:
 		case p.spares(name):
 			out = append(out, report.LeftOut{Phase: p.Name, Fault: name, Why: reasonWithout(err)})
-			c.Logf("left out: %s of phase %s, not available here: %s", name, p.Name, reasonWithout(err))
+			c.Logf("omitted: %s of phase %s, not available here: %s", name, p.Name, reasonWithout(err))
 		default:
 			cannot(fmt.Sprintf(" (%s): %s is not available here", p.Name, name), err)
 		}

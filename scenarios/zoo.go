@@ -124,7 +124,7 @@ func (s *Scenario) validateSpecimen(x Specimen, bad problemFunc) {
 	all := s.everyProvocation(subject)
 	for _, name := range x.Except {
 		if !slices.Contains(all, name) {
-			bad("except", "%q is not an episode script that could be left out%s", name, units.Nearest(name, all))
+			bad("except", "%q is not an episode script that could be omitted%s", name, units.Nearest(name, all))
 		}
 	}
 }

@@ -86,7 +86,7 @@ func TestZoo_refusesWhatCannotBePlayed(t *testing.T) {
 		{"who cannot be called off", phase, "{subject: lock/go-zookeeper, provocation: 'next create #1/cancel'}", "cannot be called off"},
 		{"a member that others use", phase, "{subject: lock/parent, provocation: 'next create #1/member.kill'}", "affects a member, which other trials use at the same time: audit runs it"},
 		{"except without every", phase, "{subject: lock/parent, provocation: all/crowd, except: [all/line]}", "goes with provocation: every"},
-		{"except what is not there", phase, "{subject: lock/parent, provocation: every, except: [all/backlog]}", "could be left out"},
+		{"except what is not there", phase, "{subject: lock/parent, provocation: every, except: [all/backlog]}", "could be omitted"},
 		{"the same twice", phase, "{subject: lock/parent, provocation: all/crowd}\n  - {subject: lock/parent, provocation: all/crowd}", "lock/parent meets all/crowd twice"},
 		{"another kind of phase", "{name: p, kind: drain, rounds: 1, hold: 0s}", "{subject: lock/parent, provocation: every}", "a zoo has one phase, an episode"},
 		{"an episode beside another phase", phase + "\n  - {name: q, kind: episode, hold: 0s}", "{subject: lock/parent, provocation: every}", "a trial of its own"},

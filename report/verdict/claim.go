@@ -263,5 +263,5 @@ func (c *claims) finish(ending) Verdict {
 	case c.checked > 0:
 		return pass(fmt.Sprintf("%d of %d grants were checked in the tree", c.checked, c.judged))
 	}
-	return unknown("no grant was checked in the tree, and there are no transaction logs: judged only by the clients' events")
+	return unknown("no grant was checked in the tree, and there are no transaction logs: evaluated only by the clients' events")
 }

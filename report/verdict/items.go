@@ -219,7 +219,7 @@ func (q *items) byCalls() []string {
 	if q.commits == nil || q.commits.linked {
 		return nil
 	}
-	return []string{"no item has a node: judged by the calls alone"}
+	return []string{"no item has a node: evaluated by the calls alone"}
 }
 
 // verdict fails if something is broken; what names one instance.
