@@ -107,7 +107,7 @@ func method(runs []shown) string {
 	return fmt.Sprintf(`Everything ran on one machine: the three members, all clients and zkbench. Latencies apply to that machine only; compare
 ratios within one run, and counts. All times of a run come from one monotonic clock; messages on the wire were counted
 frame by frame; the outcome of each request is read from the members' transaction logs. A verdict that could not be
-determined is unknown, never a pass. [What the numbers mean](../NUMBERS.md) has the details.
+determined is unknown, never a pass. [Metrics and results explained](../NUMBERS.md) has the details.
 
 | | |
 |---|---|
