@@ -73,7 +73,7 @@ func clientList(numbers []int) string {
 // stops only after a disk write in progress.
 const signalLimit = 10 * time.Second
 
-// GroupHere returns the existing processes of a group on this machine, and those of them of which
+// GroupHere returns the existing processes of a group on this machine, and the ones of them of which
 // every thread is stopped.
 func GroupHere(id int) (all, stopped []int) {
 	for _, p := range state.Group(id) {

@@ -51,7 +51,7 @@ type Target struct {
 type Process interface {
 	PID() int       // process ID, also the ID of its process group
 	Clients() []int // the clients that it runs
-	// Group returns the existing processes of the group, and those that the kernel reports as
+	// Group returns the existing processes of the group, and the processes that the kernel reports as
 	// stopped (GroupHere on this machine).
 	Group() (all, stopped []int)
 	Pause() error  // stops the group with SIGSTOP
@@ -62,7 +62,7 @@ type Process interface {
 
 // Effect is an active fault.
 type Effect struct {
-	Target string // what was hit, as text: "client 17 (holder)", "zk2 (leader)"
+	Target string // the target, as text: "client 17 (holder)", "zk2 (leader)"
 	Client int    // the client that was hit; -1 for members
 	// Served are the clients whose session is on a member that was hit and that still answers them:
 	// they cannot know that it is cut off from the other members, or slow. If a process was hit,

@@ -49,7 +49,7 @@ func (f *filter) addChain(t *nftables.Table, r packetRule, s side) {
 	}
 }
 
-// choose selects the packets to drop among those that matched.
+// choose selects the packets to drop among the matching ones.
 func (r packetRule) choose() []expr.Any {
 	switch {
 	case r.Loss > 0:

@@ -68,7 +68,7 @@ func onMember(who string, inject func(context.Context, Target, victim) (Effect, 
 	}
 }
 
-// onMachine is onMember for members whose process is ours.
+// onMachine is onMember for members whose process zkbench controls.
 func onMachine(who string, inject func(context.Context, Target, victim) (Effect, error)) injector {
 	return onMember(who, func(ctx context.Context, t Target, v victim) (Effect, error) {
 		if v.Machine == nil {

@@ -36,7 +36,7 @@ func act(ctx context.Context, do func(context.Context) error, proof func() error
 	return err
 }
 
-// takeDown stops a member's process with end, and proves that it is gone. If the context ends
+// takeDown stops a member's process with end, and proves that it has ended. If the context ends
 // in the meantime, the stop may still take effect: undoing waits for it.
 func takeDown(ctx context.Context, v victim, end func(context.Context) error) error {
 	return act(ctx, end, func() error {

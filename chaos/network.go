@@ -221,7 +221,7 @@ func (n *Network) namespace(ctx context.Context, m *ensembles.Member) (id, image
 	return "", "", fmt.Errorf("%w: %s has no network of its own that we could cut; use --ensemble container, or run as root; of an external one, name commands to isolate and heal it", ErrSkipped, m.Name)
 }
 
-// open opens the member's namespace, and removes what dead runs have left in it.
+// open opens the member's namespace, and removes leftovers of crashed runs from it.
 func (n *Network) open(ctx context.Context, m *ensembles.Member, namespace, image string) (a *access, err error) {
 	switch {
 	case m.Cutter != nil:

@@ -13,8 +13,8 @@ type direction string
 // The directions of a cut. The zero direction is bothWays.
 const (
 	bothWays direction = "both"
-	inOnly   direction = "in"  // drops what the member receives
-	outOnly  direction = "out" // drops what the member sends
+	inOnly   direction = "in"  // drops packets to the member
+	outOnly  direction = "out" // drops packets from the member
 )
 
 // packetRule selects the packets to drop in one member's network namespace. Packets on the loopback

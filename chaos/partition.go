@@ -110,7 +110,7 @@ func (p *partition) dropped(ctx context.Context, traffic func(context.Context, *
 }
 
 // cutPeers cuts connections among the members, and proves each cut by dropped packets; one that
-// commands make, by the members' modes. Of several cuts, those that separate a member from the
+// commands make, by the members' modes. Of several cuts, the cuts that separate a member from the
 // leader are proven.
 func cutPeers(ctx context.Context, t Target, list []memberRule) (Effect, error) {
 	proven, err := fromLeader(ctx, t, list)

@@ -156,7 +156,7 @@ func whoStands(t Target, n int, who, nobody string) (int, string, error) {
 	return n, fmt.Sprintf("client %d (%s)", n, who), nil
 }
 
-// anyClient picks a random client with a session; for a waiter, one that does not hold.
+// anyClient picks a random client with a session; for a waiter, a client that does not hold.
 func anyClient(t Target, who string) (int, string, error) {
 	holder := -1
 	if who == Waiter && t.Holder != nil {
@@ -178,7 +178,7 @@ func anyClient(t Target, who string) (int, string, error) {
 	return n, fmt.Sprintf("client %d", n), nil
 }
 
-// fixed reports whether who always describes the same client.
+// fixed reports whether target always describes the same client.
 func fixed(who string) bool { return !slices.Contains(clientTargets, who) && who != "" }
 
 // clientNumber parses "17" and "client 17".

@@ -33,7 +33,7 @@ func pickMembers(ctx context.Context, t Target, who string) (all []victim, err e
 
 // trySeveral picks a minority or a majority by the seed, in member order. Followers are picked
 // before the leader, so a minority never includes it. All voting members must serve: with one down
-// already, more would be lost than who describes.
+// already, more would be lost than the target describes.
 func trySeveral(ctx context.Context, t Target, who string) (picked []victim, err error) {
 	var leaders, followers []victim
 	for _, s := range ensembles.Status(ctx, &ensembles.Ensemble{Members: t.Ensemble.Voting()}) {
@@ -69,7 +69,7 @@ func trySeveral(ctx context.Context, t Target, who string) (picked []victim, err
 // spare returns how many voting members may be lost: the rest is a quorum.
 func spare(e *ensembles.Ensemble) int { return (len(e.Voting()) - 1) / 2 }
 
-// NoTarget returns why the ensemble can never have what who describes, or nil; nil for clients.
+// NoTarget returns why the ensemble can never have the target, or nil; nil for clients.
 func NoTarget(e *ensembles.Ensemble, who string) error {
 	voting := len(e.Voting())
 	switch {

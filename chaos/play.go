@@ -30,7 +30,7 @@ type inForce struct {
 	effect Effect
 }
 
-// entry plays one entry as often as it requires.
+// entry runs one entry as often as it requires.
 func (s *play) entry(ctx context.Context, index int) {
 	e, stays := s.Entries[index], false
 	n := 0

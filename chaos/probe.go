@@ -10,7 +10,7 @@ import (
 	"github.com/zkbench/zkbench/ensembles/rootless"
 )
 
-// probeEnv is the environment variable that makes this executable print what can be done to
+// probeEnv is the environment variable that makes this executable print the possible operations on
 // networks.
 const probeEnv = "ZKBENCH_NETWORK_PROBE"
 

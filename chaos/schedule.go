@@ -17,7 +17,7 @@ type Entry struct {
 	// For is the time for which the fault is active; 0: until the play ends.
 	For time.Duration
 	// Every is the time from one start of the entry to the next, which waits until the fault has
-	// healed; 0 plays it once. Times bounds the number of repetitions; 0: until the play ends.
+	// healed; 0 runs it once. Times bounds the number of repetitions; 0: until the plan ends.
 	Every time.Duration
 	Times int
 	// Gaps, if set, replaces Every and Times: the time from the k-th start to the next.
@@ -69,7 +69,7 @@ type Window struct {
 
 const healLimit = 2 * time.Minute
 
-// Play plays the plan on the target, and returns when every entry has been played and has healed.
+// Play runs the plan on the target, and returns when every entry has run and has healed.
 // When the context ends it starts no further entries and heals the active faults: it undoes all,
 // the latest first, and then waits for recovery, which an active fault could prevent. It returns
 // the errors of all faults, joined; the end of the context is not an error.

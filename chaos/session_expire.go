@@ -43,7 +43,7 @@ func noDump(ctx context.Context, t Target) error {
 	return asked.Wait()
 }
 
-// expireMargin is how much later than its timeout a session may expire: servers round up to the
+// expireMargin is the maximum delay of a session's expiry after its timeout: servers round up to the
 // next tick, and an election restarts all timeouts.
 const expireMargin = 30 * time.Second
 

@@ -8,7 +8,7 @@ import (
 	"github.com/zkbench/zkbench/chaos/wire"
 )
 
-// session.storm is what members see after a restart of a network switch.
+// session.storm reproduces a restart of a network switch, as members see it.
 var _ = register(Kind{
 	Name:  "session.storm",
 	About: "cuts many clients' connections at once, and lets them all come back at once",

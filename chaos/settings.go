@@ -84,7 +84,7 @@ func (s settings) truth(name string) bool {
 	return b
 }
 
-// choice parses a parameter that is one of the words.
+// choice parses a parameter whose value is one of the words.
 func (s settings) choice(name string, words ...string) string {
 	if !slices.Contains(words, s.values[name]) {
 		s.bad(name, "is none of %s", strings.Join(words, ", "))

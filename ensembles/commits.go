@@ -10,8 +10,8 @@ import (
 )
 
 // Commits calls each for every transaction that the ensemble has committed after a zxid, in order,
-// until now. It reads the logs of the voting members: the leader's, and those of the others for
-// what the leader received as a snapshot. A majority of them has logged every commit, so the logs
+// until now. It reads the logs of the voting members: the leader's, and the others' logs for
+// the transactions that the leader received as a snapshot. A majority of them has logged every commit, so the logs
 // of observers add nothing. The summary lists the missing parts.
 //
 // The error wraps [ErrNotOurs] if the ensemble is not [Logged]. An error of each ends it.

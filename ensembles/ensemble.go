@@ -48,12 +48,12 @@ type Options struct {
 	Tick      time.Duration // ZooKeeper's tickTime; default 2 s. Session timeouts are clamped to [2, 20] ticks
 	Image     string
 	Home      string // process: a ZooKeeper distribution (default $ZOOKEEPER_HOME, or Debian's jars)
-	// Versions are those that members can be upgraded to and back, by an [Upgrader]. The first is
+	// Versions are the versions that members can be upgraded to and back, by an [Upgrader]. The first is
 	// Image or Home, with which all members start. Nil: no upgrades.
 	Versions []Version
 	Servers  []string // external: client addresses host:port, one per member
 	Chroot   string
-	Terms    Terms    // external: what may be done to it
+	Terms    Terms    // external: the allowed operations
 	Secure   []string // container, process: the members' requirements for clients: "tls", "digest"; default nothing
 	Keep     bool     // the ensemble outlives this process (zkbench ensemble up)
 	// Logf receives one line for each message to the user. May be nil.
@@ -70,7 +70,7 @@ type Ensemble struct {
 	Chroot  string // "" or an absolute path above all our nodes
 	Members []*Member
 	Watches bool // external: all watches of the members may be listed (wchp)
-	// Versions are those that members can be upgraded to and back; the first is the one that they
+	// Versions are the versions that members can be upgraded to and back; the first is the version that they
 	// started with. Nil if they cannot.
 	Versions []Version
 	// Security is the members' requirements for clients; [Ensemble.Secure] sets it.
@@ -96,7 +96,7 @@ type Member struct {
 	ContainerID string
 	NetNS       string
 
-	// Theirs marks a member that others run.
+	// Theirs marks a member of an external ensemble.
 	Theirs bool
 	// Dial connects to the member as it requires, such as with TLS; nil: plainly.
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
@@ -107,7 +107,7 @@ type Member struct {
 	Cutter Cutter
 }
 
-// Terms are what may be done to an external ensemble. The zero value allows only plain connections
+// Terms are the allowed operations on an external ensemble. The zero value allows only plain connections
 // to its members.
 type Terms struct {
 	Security Security
@@ -116,7 +116,7 @@ type Terms struct {
 	File     string
 }
 
-// Commands are what may be done to one external member: programs with their arguments, run without
+// Commands are the operations on one external member: programs with their arguments, run without
 // a shell. Nil commands are not allowed.
 type Commands struct {
 	Name    string `yaml:"name"`    // of the member; default zk1, zk2 and so on
@@ -170,7 +170,7 @@ type Machine interface {
 	Resume(ctx context.Context) error // after Pause
 	Running(ctx context.Context) (bool, error)
 	Save(ctx context.Context, dir string) error
-	// TxnLogs opens the member's transaction logs, oldest first, without those that end before the
+	// TxnLogs opens the member's transaction logs, oldest first, without logs that end before the
 	// zxid after. The caller closes them. [Commits] reads them.
 	TxnLogs(ctx context.Context, after int64) ([]io.ReadCloser, error)
 }

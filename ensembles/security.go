@@ -6,7 +6,7 @@ import (
 	"net"
 )
 
-// Security is what members require of connections. The zero value requires nothing.
+// Security is the members' requirements for connections. The zero value requires nothing.
 type Security struct {
 	TLS *tls.Config
 	// Digest is user:password of ZooKeeper's scheme digest, with which every connection
@@ -29,7 +29,7 @@ func (s Security) Dial(ctx context.Context, network, addr string) (net.Conn, err
 	return (&tls.Dialer{Config: s.TLS}).DialContext(ctx, network, addr)
 }
 
-// Secure sets what the ensemble requires of clients, and how its members are dialled.
+// Secure sets the ensemble's requirements for clients, and how its members are dialled.
 func (e *Ensemble) Secure(s Security) {
 	e.Security = s
 	for _, m := range e.Members {

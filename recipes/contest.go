@@ -60,7 +60,7 @@ func (c contest) try(ctx context.Context, wait bool) (g *Grant, err error) {
 	return c.stand(ctx, at, names, wait)
 }
 
-// stand waits with a node until it is its turn. names are the names listed when it was created, if
+// stand waits with a node until it is first. names are the names listed when it was created, if
 // known.
 func (c contest) stand(ctx context.Context, at spot, names []string, wait bool) (_ *Grant, err error) {
 	for ; ; names = nil {
@@ -163,7 +163,7 @@ func (c contest) awaitParent(ctx context.Context, node string) error {
 	}
 }
 
-// awaitPredecessor watches only the node directly before ours: its deletion notifies only us.
+// awaitPredecessor watches only the node directly before its own: its deletion notifies only this client.
 func (c contest) awaitPredecessor(ctx context.Context, node string, names []string) (err error) {
 	for ; ; names = nil {
 		if names == nil {

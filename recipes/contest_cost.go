@@ -23,7 +23,7 @@ var contestFormulas = map[Variant]Formulas{
 	},
 }
 
-// plainFormulas are those of a predecessor lock without the mark.
+// plainFormulas are the formulas of a predecessor lock without the mark.
 var plainFormulas = Formulas{Drain: drainPredecessor, Flap: flapPredecessor, Text: contestFormulas[Predecessor].Text}
 
 // relisting are the formulas of a lock whose waiters list again before they take the lock.

@@ -12,7 +12,7 @@
 //	}
 //	defer grant.Release(ctx)
 //	// Print while grant.State() is Held, and send grant.Token along: the printer
-//	// should reject a token lower than one that it has seen.
+//	// should reject a token lower than an earlier one.
 //
 // # Guarantees
 //
@@ -58,6 +58,6 @@
 // contest.go is the mechanism of lock.go and election.go: join the line, and win when no contender
 // is ahead. enter.go creates a node so that it is never left behind, node.go orders names, grant.go
 // is the holder's right. queue.go is the queue; its line of consumers is a contest too. session.go
-// is a ZooKeeper session, session_calls.go its requests; link.go and session_link.go read what the
+// is a ZooKeeper session, session_calls.go its requests; link.go and session_link.go read data that
 // client library does not expose.
 package recipes

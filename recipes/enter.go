@@ -16,7 +16,7 @@ type entry struct {
 	id     string // the random ID at the start of its name
 	parent string
 	data   []byte
-	acl    []zk.ACL // nil: that of the session
+	acl    []zk.ACL // nil: the session's
 
 	made bool // its node may exist
 
@@ -76,7 +76,7 @@ func enter(ctx context.Context, s *Session, parent, id, prefix string, data []by
 // one session's requests in order, so the list includes the new node.
 //
 // A create's reply comes over a connection that the servers have accepted for this session
-// (Session.admit), so the node is ours; its zxid is the node's czxid.
+// (Session.admit), so the node is its own; its zxid is the node's czxid.
 func (e *entry) createAndList(ctx context.Context) (at spot, names []string, err error) {
 	s := e.s
 	sent, pending := s.expectCreate(e.path), make(chan created, 1)

@@ -8,7 +8,7 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// GrantState is what a holder may believe.
+// GrantState is the belief of a holder.
 type GrantState int
 
 // The states of a grant.

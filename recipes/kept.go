@@ -6,14 +6,14 @@ import (
 	"sync"
 )
 
-// Kept has what subjects keep from one trial of a run to the next, by name: the processes of
+// Kept has the resources that subjects keep from one trial of a run to the next, by name: the processes of
 // drivers. The zero value is empty.
 type Kept struct {
 	mu     sync.Mutex
 	things map[string]io.Closer
 }
 
-// Of returns what is kept under the name; made creates it the first time.
+// Of returns the resource of that name; made creates it the first time.
 func (k *Kept) Of(name string, made func() io.Closer) io.Closer {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -26,7 +26,7 @@ func (k *Kept) Of(name string, made func() io.Closer) io.Closer {
 	return k.things[name]
 }
 
-// Close closes all that is kept.
+// Close closes all resources.
 func (k *Kept) Close() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()

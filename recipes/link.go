@@ -23,7 +23,7 @@ type link struct {
 	s *Session
 
 	// go-zookeeper reads the length of a frame and then the frame: two system calls each; the
-	// buffer needs one for all that has come.
+	// buffer needs one for all received data.
 	buffered *bufio.Reader
 	left     int  // bytes of the current frame that go-zookeeper has not read yet
 	shook    bool // the connect response has been read
@@ -194,7 +194,7 @@ func (l *link) SetWriteDeadline(t time.Time) error {
 }
 
 // SetReadDeadline shortens go-zookeeper's limit for the connect response, which is 6.7 session
-// timeouts, to that of other replies.
+// timeouts, to the handling of other replies.
 func (l *link) SetReadDeadline(t time.Time) error {
 	if !l.shook && !t.IsZero() {
 		if soon := time.Now().Add(l.s.timeout() * 2 / 3); soon.Before(t) {

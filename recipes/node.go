@@ -65,7 +65,7 @@ func line(names []string, prefix string) []place {
 }
 
 // ahead returns how many nodes are before ours in line, and the name of the one directly before it.
-// found is false if ours is not in line. It does not sort: every waiter of a herd does this at
+// found is false if its own node is not in line. It does not sort: every waiter of a herd does this at
 // every notification.
 func ahead(names []string, prefix, ours string) (n int, next string, found bool) {
 	seq, ok := sequence(ours, prefix)

@@ -44,7 +44,7 @@ func (q *Queue) takeHead(ctx context.Context) (*item, error) {
 }
 
 // delete removes an item; taken is false if another consumer was faster. After a lost reply an item
-// that still exists was not taken by us, and is tried again; one that does not may have been.
+// that still exists was not taken by this client, and is tried again; another may have been.
 func (q *Queue) delete(ctx context.Context, path string) (taken bool, err error) {
 	for {
 		err := q.s.Delete(ctx, path)
@@ -138,7 +138,7 @@ func (q *Queue) takeInTurn(ctx context.Context, ticket *Grant) (*item, error) {
 
 // leaveWith deletes the item and our ticket in one transaction: the item is taken and the next in
 // line notified at once. After a lost reply the ticket shows the outcome, since only we delete it:
-// if it does not exist, the item is ours.
+// if it does not exist, this client took the item.
 func (q *Queue) leaveWith(ctx context.Context, item *item, ticket *Grant) (left bool, err error) {
 	for {
 		err := q.s.multi(ctx, &zk.DeleteRequest{Path: item.path, Version: -1}, &zk.DeleteRequest{Path: ticket.Path, Version: -1}, marked(ticket.markAt, ticket.Path))

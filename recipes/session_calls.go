@@ -167,7 +167,7 @@ func (s *Session) Create(ctx context.Context, path string, data []byte, flags in
 	return s.create(ctx, path, data, flags, nil)
 }
 
-// create is Create with an ACL; nil is that of the session's options.
+// create is Create with an ACL; nil is the ACL of the session's options.
 func (s *Session) create(ctx context.Context, path string, data []byte, flags int32, acl []zk.ACL) (string, error) {
 	if acl == nil {
 		acl = client.ACL(s.options.ACL)

@@ -88,7 +88,7 @@ func (s *Session) confirmed() bool {
 // sentCreate is a create in progress, for which the link records what go-zookeeper does not expose.
 type sentCreate struct {
 	written chan struct{} // closed when the request is on the wire
-	zxid    int64         // of the reply: that of the transaction; valid once Create has returned nil
+	zxid    int64         // of the reply: the zxid of the transaction; valid once Create has returned nil
 }
 
 // expectCreate makes the link watch for the create of path, which must be unique (a sequential

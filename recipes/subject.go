@@ -47,7 +47,7 @@ const (
 	AtMostOnce  Delivery = "at-most-once"
 )
 
-// Promises are what a subject promises its users.
+// Promises are a subject's promises to its users.
 type Promises struct {
 	Exclusive bool // one holder or leader at a time
 	FIFO      bool // grants in the order of the waiters' nodes; items in the order of their puts
@@ -66,7 +66,7 @@ type Subject struct {
 	Promises Promises
 	Formulas Formulas
 	// Line is the child of a queue's node below which every waiting consumer has a node of its own;
-	// "" if they have none. Contenders have theirs below the parent itself.
+	// "" if they have none. Contenders wait below the parent itself.
 	Line string
 	// Pipe returns p50 and p99 of the round trips between the harness and a subject in another
 	// process, and their number; nil for one in this process.
@@ -80,11 +80,11 @@ type Subject struct {
 	// Open opens one client of the subject, with a session of its own, and returns when the session
 	// is open. The client is a Contender or a QueueClient.
 	Open func(ctx context.Context, env Env) (Client, error)
-	// Missing returns what has to be installed before the subject can be opened; the function or
+	// Missing returns the packages to install before the subject can be opened; the function or
 	// its result may be nil.
 	Missing func() error
 	// Start prepares the subject for one trial, and returns it with an Open; nil if it needs no
-	// preparation. stop stops what was started, also after an error. A driver (package driver/host)
+	// preparation. stop stops the started processes, also after an error. A driver (package driver/host)
 	// starts its processes, which describe it.
 	Start func(ctx context.Context, t Trial) (s Subject, stop func(), err error)
 }
@@ -169,7 +169,7 @@ type Claim struct {
 // Timed is a client that knows when the recipe's own calls were made and returned: time between the
 // harness and the recipe is not the recipe's.
 type Timed interface {
-	// Times returns those of the operation that returned last.
+	// Times returns the times of the operation that returned last.
 	Times() Times
 }
 
@@ -200,7 +200,7 @@ type Contender interface {
 	Client
 	// Acquire returns when the lock is held, or the leadership won.
 	Acquire(ctx context.Context) (Claim, error)
-	// Release releases what the last Acquire returned. After a nil error the node is certainly
+	// Release releases the grant of the last Acquire. After a nil error the node is certainly
 	// deleted.
 	Release(ctx context.Context) error
 }

@@ -84,7 +84,7 @@ type writeLocking struct {
 func (l *WriteLock) Lock(ctx context.Context) (g *Grant, err error) {
 	select {
 	case l.busy <- struct{}{}:
-	case <-l.s.done: // what an earlier Lock has left was removed with the session
+	case <-l.s.done: // the node of an earlier Lock was removed with the session
 		return nil, fmt.Errorf("lock %s: %w", l.parent, l.s.Err())
 	case <-ctx.Done():
 		return nil, fmt.Errorf("lock %s: %w", l.parent, context.Cause(ctx))
@@ -115,7 +115,7 @@ func (l *WriteLock) Lock(ctx context.Context) (g *Grant, err error) {
 	return g, nil
 }
 
-// Unlock releases what Lock has returned.
+// Unlock releases the grant of Lock.
 func (l *WriteLock) Unlock(ctx context.Context, g *Grant) error {
 	if l.listener.LockReleased != nil {
 		defer l.listener.LockReleased()

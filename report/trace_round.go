@@ -14,7 +14,7 @@ type Round struct {
 	End    time.Duration // of the round; 0 if it did not end
 }
 
-// Stand is the time that one client was in the line.
+// Stand is the time during which one client was in the line.
 type Stand struct {
 	Client   int
 	From, To time.Duration // To is when the client had to leave, or the end of the round

@@ -78,7 +78,7 @@ func (s *Scenario) audit() *Phase {
 	return &s.Phases[0]
 }
 
-// auditCells returns the cells that an audit begins with: those that it names, or the calm ones.
+// auditCells returns the cells that an audit begins with: the named ones, or the calm ones.
 func (s *Scenario) auditCells(p *Phase) (cells []cell, err error) {
 	for _, name := range s.Subjects {
 		subject, err := s.find(name)
@@ -149,7 +149,7 @@ func (s *Scenario) stepCells(subject recipes.Subject, w *stepWatch) (cells []cel
 	return cells, errors.Join(errs...)
 }
 
-// pairLimit bounds how many pairs are drawn; a time budget usually ends the audit earlier.
+// pairLimit bounds the number of pairs; a time budget usually ends the audit earlier.
 const pairLimit = 2000
 
 func (s *Scenario) pairCells(single []cell, seed uint64) (pairs []cell, err error) {

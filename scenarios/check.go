@@ -61,7 +61,7 @@ func (c *checker) check(at *yaml.Node, t reflect.Type, path string) {
 	}
 }
 
-// keys visits the keys of a mapping and removes those that are repeated or unknown.
+// keys visits the keys of a mapping and removes repeated and unknown ones.
 func (c *checker) keys(n *yaml.Node, path string, check func(key, value *yaml.Node) bool) {
 	lines := map[string]int{}
 	var stay []*yaml.Node

@@ -192,7 +192,7 @@ func (c *client) sample(op string, due time.Duration, err error) history.Sample 
 
 // timed uses the times of the recipe's own call if the client reports them. The belief is shortened
 // by their possible error: it begins with the return of an acquire and ends with the call of a
-// release. The times are bounded by those that the harness saw.
+// release. The times are bounded by the harness's own observations.
 func (c *client) timed(s *history.Sample) {
 	subject := c.subject.Load()
 	if subject == nil {
@@ -223,7 +223,7 @@ func (c *client) timed(s *history.Sample) {
 	}
 }
 
-// outcome returns what an error proves. Only a reply, a cancellation that was cleaned up, or the
+// outcome returns the outcome that an error proves. Only a reply, a cancellation that was cleaned up, or the
 // end of the session proves that nothing happened.
 func outcome(err error) history.Outcome {
 	switch {

@@ -67,7 +67,7 @@ func (c *client) listeners() (addrs []string, err error) {
 	return addrs, nil
 }
 
-// seen returns what the tap shows of the client: its session, and the session's newest node in the
+// seen returns the tap's view of the client: its session, and the session's newest node in the
 // queue.
 func (c *client) seen() recipes.Claim {
 	n, _ := c.wire.Node(c.st.parent)

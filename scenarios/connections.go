@@ -17,7 +17,7 @@ const connectionsCounter = "connection_request_count"
 
 // connections counts new connections by the members' own counters. After a fault is healed it shows
 // the load of reconnecting clients. It sends no requests before the first fault, so that they do
-// not affect what is measured.
+// not affect the measurement.
 type connections struct {
 	st   *stage
 	last []float64     // by member; -1 before the first reply

@@ -12,7 +12,7 @@ import (
 type enough struct {
 	scenario  *Scenario
 	start     time.Time                        // of the first trial
-	undecided func(history.Cell) (bool, error) // whether further trials may decide what these do not
+	undecided func(history.Cell) (bool, error) // whether further trials may decide the comparison
 	compared  []comparedCell
 	log       func(format string, args ...any) // reports once that there is extra time
 }

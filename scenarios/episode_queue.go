@@ -9,7 +9,7 @@ import (
 const itemsPut = 2
 
 // handOut makes a producer put items one after the other: the first while one consumer takes alone,
-// so that no other takes what it misses, the others for both.
+// so that no other takes the missed item, the others for both.
 func (p *provoked) handOut() {
 	var takers sync.WaitGroup
 	defer takers.Wait()
@@ -35,7 +35,7 @@ func (p *provoked) handOut() {
 		}
 	}
 	p.outlast()
-	if hit, other := p.hitConsumer(); hit > 0 { // alone: the other consumer would take what it misses
+	if hit, other := p.hitConsumer(); hit > 0 { // alone: the other consumer would take the missed item
 		leave[other]()
 		p.putOne()
 		p.must(p.st.emptied(p.ctx, p.turnLimit()))

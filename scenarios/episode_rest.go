@@ -17,7 +17,7 @@ func (p *provoked) moves(n int) (all int64) {
 }
 
 // quietFor is the number of successive polls that must show the same counts for a client to be idle, and
-// restLimit how long that may take. A client that polls, or whose request is held, is never idle.
+// restLimit is the limit of that time. A client that polls, or whose request is held, is never idle.
 const (
 	quietFor  = 12
 	restLimit = 300 * time.Millisecond
@@ -49,7 +49,7 @@ func (p *provoked) atRest(i int) {
 	p.must(context.Cause(p.ctx))
 }
 
-// manyRequests is so many that a client which has sent them while it waits will not become idle.
+// manyRequests is a number of requests: a client that sends them while it waits will not become idle.
 const manyRequests = 200
 
 // restless waits until client i is idle, or has sent so many requests that it will not be.

@@ -226,7 +226,7 @@ func (f *failoverRound) reset(ctx context.Context, next *attempt) error {
 	return nil
 }
 
-// comeBack lets the victim release what it may still believe to hold, and opens a new session if
+// comeBack lets the victim release a grant that it may still believe in, and opens a new session if
 // the cause needs it.
 func (f *failoverRound) comeBack(ctx context.Context) error {
 	if f.cause.stays {

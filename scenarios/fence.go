@@ -12,7 +12,7 @@ import (
 )
 
 // fence is the resource to which every holder writes with its token. It rejects a token that is
-// lower than one that has written before, and one that another grant has used.
+// lower than the token of an earlier write, and a token that another grant has used.
 type fence struct {
 	observer *observer
 	path     string

@@ -6,7 +6,7 @@ import (
 )
 
 // otherFiles is the approximate number of files that zkbench has open in addition to its clients'
-// connections, and a member in addition to those of its clients: histories, logs, sessions of the
+// connections, and a member in addition to its clients' connections: histories, logs, sessions of the
 // harness, a JVM's jars.
 const otherFiles = 400
 

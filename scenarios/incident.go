@@ -9,12 +9,12 @@ import (
 )
 
 // Incident describes a published failure of a library's users that the scenario reproduces. The
-// scenario's about tells what happened.
+// scenario's about describes the incident.
 type Incident struct {
 	Thread  string `yaml:"thread"`          // address of the report
 	Version string `yaml:"version"`         // of the library when this was written, such as kazoo 2.8.0
 	Cause   string `yaml:"cause"`           // the lines of the library that cause it
-	Tried   string `yaml:"tried,omitempty"` // if it cannot be reproduced: what was tried, and why that is not enough
+	Tried   string `yaml:"tried,omitempty"` // if it cannot be reproduced: the attempts, and why they are not sufficient
 }
 
 // incidentDir is the folder of the incidents, and the prefix of their names.

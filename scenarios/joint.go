@@ -190,7 +190,7 @@ func (r *runner) together(ctx context.Context, cells []cell, before, all int) er
 	return context.Cause(ctx)
 }
 
-// wave runs the cells and returns those that the fault did not hit.
+// wave runs the cells and returns the cells that the fault did not affect.
 func (r *runner) wave(ctx context.Context, cells []cell, again, before, all int) (late []cell, err error) {
 	victim, err := r.follower(ctx)
 	if err != nil {

@@ -13,12 +13,12 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// kind is a kind of phase: which fields it has, what the seed decides, and how it runs. Each kind
+// kind is a kind of phase: its fields, its random choices, and its behaviour. Each kind
 // is a value in its own file, kind_NAME.go.
 type kind struct {
 	name   string
 	about  string       // one line, for lists
-	pace   history.Pace // what determines when its clients act
+	pace   history.Pace // determines when its clients act
 	needs  needs
 	fields []string // fields of Phase that it has in addition to the common ones
 	words  map[string][]string
@@ -31,7 +31,7 @@ type kind struct {
 	fits func(p *Phase, s recipes.Subject, bad problemFunc)
 	// tooFew returns why a number of clients is too small, or ""; may be nil.
 	tooFew func(p *Phase, clients int) string
-	// plan draws the rounds if the seed decides about them; may be nil.
+	// plan makes the random choices of the rounds from the seed; may be nil.
 	plan func(p *Phase, r *rand.Rand, timeout time.Duration, clients int) []plannedRound
 	// faults returns the faults that the kind injects itself; may be nil.
 	faults func(p *Phase) []string
@@ -55,7 +55,7 @@ func kindNamed(name string) *kind {
 
 func kindNames() []string { return kindsWith("") }
 
-// Kinds describes the kinds of phase, two lines each: the name, what happens in the phase, and its
+// Kinds describes the kinds of phase, two lines each: the name, the behaviour, and its
 // fields in addition to name, kind and hold.
 func Kinds() string {
 	var b strings.Builder
@@ -93,7 +93,7 @@ func (k *kind) refusal(field string) string {
 	return fmt.Sprintf("belongs to a %s, not to a %s", with, k.name)
 }
 
-// needs is what a kind of phase requires of its subject; "" for nothing.
+// needs is the requirement of a kind of phase for its subject; "" for none.
 type needs string
 
 const needsGrants needs = "a lock or an election"

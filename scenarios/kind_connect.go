@@ -62,8 +62,8 @@ func (st *stage) connectAll(ctx context.Context) error {
 	})
 }
 
-// connectedAgain waits until no client is reconnecting, and opens new sessions for those that lost
-// theirs.
+// connectedAgain waits until no client is reconnecting, and opens new sessions for clients that lost
+// their session.
 func (st *stage) connectedAgain(ctx context.Context) error {
 	st.report("waiting until all are connected")
 	err := poll(ctx, connectLimit, func(context.Context) (bool, error) {

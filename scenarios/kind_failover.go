@@ -45,7 +45,7 @@ func init() {
 	})
 }
 
-// planFailover draws the holder of each round, and how long it holds before the hit. Pings are sent
+// planFailover chooses the holder of each round, and how long it holds before the hit. Pings are sent
 // every third of a session timeout, and members work in ticks: half a timeout covers both
 // uniformly. Otherwise the time can be short.
 func planFailover(p *Phase, r *rand.Rand, timeout time.Duration, clients int) []plannedRound {

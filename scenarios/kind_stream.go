@@ -10,7 +10,7 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// Limits of what one process can generate and evaluate.
+// Limits on the load that one process can generate and evaluate.
 const (
 	maxProducers = 1000
 	maxRate      = 100_000

@@ -12,7 +12,7 @@ import (
 	"github.com/zkbench/zkbench/report"
 )
 
-// isBuiltin reports whether a text is that of the built-in scenario of this name.
+// isBuiltin reports whether a text equals the built-in scenario of this name.
 func isBuiltin(name string, text []byte) bool {
 	own, err := builtin.ReadFile("builtin/" + name + ".yaml")
 	return err == nil && bytes.Equal(own, text)

@@ -29,7 +29,7 @@ func (o *outstanding) put(id string) {
 	o.takes[id] = 0
 }
 
-// taken records that a consumer received the item. One that is received again was not removed: it is
+// taken records that a consumer received the item. An item that is received again was not removed: it is
 // outstanding from then on.
 func (o *outstanding) taken(id string) {
 	o.mu.Lock()

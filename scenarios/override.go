@@ -100,7 +100,7 @@ func set(root *yaml.Node, path, value string) error {
 var optional = []string{"limits", "params", "matrix"}
 
 // decide removes the field at path from the matrix: it now has one value. A field of all phases
-// also removes those of single phases.
+// also removes the parameters of single phases.
 func decide(root *yaml.Node, path string) {
 	matrix := resolve(child(root, "matrix"))
 	if matrix == nil {
@@ -127,7 +127,7 @@ func byName(root *yaml.Node, path string) string {
 	return strings.Join(steps, ".")
 }
 
-// displace removes the positions of a tree, which are not those of the file.
+// displace removes the positions of a tree, which are not positions in the file.
 func displace(n *yaml.Node) {
 	n.Line, n.Column = 0, 0
 	for _, child := range n.Content {

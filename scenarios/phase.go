@@ -29,15 +29,15 @@ type Phase struct {
 	Rate       float64 `yaml:"rate,omitempty"`      // stream: acquires, or a queue's items, due per second
 	RateTo     float64 `yaml:"rate_to,omitempty"`   // stream: a ramp ends at this rate, or earlier if the subject does not keep up
 	Steps      int     `yaml:"steps,omitempty"`     // stream: number of equal steps of a ramp; continuous if omitted
-	Arrivals   string  `yaml:"arrivals,omitempty"`  // stream: constant (the default), or poisson, drawn from the seed
-	Size       int     `yaml:"size,omitempty"`      // queue: bytes per item, at least those of its ID
+	Arrivals   string  `yaml:"arrivals,omitempty"`  // stream: constant (the default), or poisson, from the seed
+	Size       int     `yaml:"size,omitempty"`      // queue: bytes per item, at least the length of its ID
 	// Hold is the minimum time for which a holder keeps the grant. In a drain it keeps it until the
 	// notifications of the last hand-off have arrived, so that no two releases coalesce.
 	Hold   time.Duration `yaml:"hold"`
 	Faults []Fault       `yaml:"faults,omitempty,flow"` // churn, stream: the fault schedule
-	Cause  string        `yaml:"cause,omitempty"`       // failover: what ends the holder's grant
+	Cause  string        `yaml:"cause,omitempty"`       // failover: the cause of the end of the holder's grant
 	Cells  []string      `yaml:"cells,omitempty,flow"`  // episode: run only these cells, such as "next exists #1/reply.drop"
-	Depth  int           `yaml:"depth,omitempty"`       // episode: faults per episode; 2 draws pairs until the duration is over
+	Depth  int           `yaml:"depth,omitempty"`       // episode: faults per episode; 2 selects random pairs until the duration is over
 
 	builtin bool
 }

@@ -12,7 +12,7 @@ import (
 // recorded. A plan that is used again repeats the faults.
 type plan struct {
 	Trial  string      `yaml:"trial"`
-	Seed   uint64      `yaml:"seed"` // of the run; the plan was drawn with it
+	Seed   uint64      `yaml:"seed"` // of the run; the plan was made with it
 	Phases []phasePlan `yaml:"phases"`
 }
 
@@ -26,7 +26,7 @@ type phasePlan struct {
 	Rounds []plannedRound `yaml:"rounds,omitempty"` // of a failover
 }
 
-// plannedFault is a scenario's fault with its jitter drawn.
+// plannedFault is a scenario's fault with a fixed jitter.
 type plannedFault struct {
 	Fault `yaml:",inline"`
 	Gaps  []time.Duration `yaml:"gaps,omitempty,flow"` // times from one start to the next, in place of every and times
@@ -38,7 +38,7 @@ type plannedRound struct {
 	Wait   time.Duration `yaml:"wait"`   // from the moment at which all clients wait to the hit
 }
 
-// drawPlan draws the plan of one cell. It depends on the scenario, the seed and the cell's
+// drawPlan makes the plan of one cell. It depends on the scenario, the seed and the cell's
 // position, but not on the subject: all subjects of a row have the same faults.
 func drawPlan(s *Scenario, c cell, trial string, seed uint64) plan {
 	p := plan{Trial: trial, Seed: seed}
@@ -64,7 +64,7 @@ func (p *Phase) draw(r *rand.Rand, timeout time.Duration, clients int) phasePlan
 	return out
 }
 
-// draw draws the fault's jitter.
+// draw fixes the fault's jitter.
 func (f Fault) draw(r *rand.Rand, phase time.Duration) plannedFault {
 	out := plannedFault{Fault: f}
 	out.Jitter = 0

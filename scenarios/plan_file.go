@@ -13,7 +13,7 @@ import (
 	"github.com/zkbench/zkbench/report/safefile"
 )
 
-// makePlans draws the plans of all trials, or reads them from the run folder replay, and writes
+// makePlans makes the plans of all trials, or reads them from the run folder replay, and writes
 // them to dir.
 func makePlans(cells []cell, seed uint64, replay, dir string) ([]plan, error) {
 	out := make([]plan, len(cells))
@@ -32,7 +32,7 @@ func makePlans(cells []cell, seed uint64, replay, dir string) ([]plan, error) {
 	return out, nil
 }
 
-// replaySeed returns the seed with which the plans of the run folder dir were drawn. It fails if a
+// replaySeed returns the seed of the plans of the run folder dir. It fails if a
 // trial of the scenario has no plan there.
 func (s *Scenario) replaySeed(dir string) (seed uint64, err error) {
 	cells, err := s.cells()

@@ -15,7 +15,7 @@ type problem struct {
 	File         string // "" if the scenario was not read from a file
 	Line, Column int    // from 1; 0 if the problem is in an override
 	Path         string // of the field, such as phases.0.hold
-	Text         string // what the field has and what it may have
+	Text         string // the fields of the scenario and the allowed fields
 
 	meant string // path of the missing field that this one misspells, or ""
 }
@@ -78,7 +78,7 @@ func (ps problems) in(file string) problems {
 	return ps
 }
 
-// locate sets the missing positions of problems: that of the field, or of the nearest enclosing
+// locate sets the missing positions of problems: the position of the field, or of the nearest enclosing
 // node.
 func (ps problems) locate(root *yaml.Node) {
 	for _, p := range ps {

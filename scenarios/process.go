@@ -11,7 +11,7 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// What goes wrong with the processes of drivers.
+// Failures of the processes of drivers.
 
 // target returns the target of faults. holder returns the holder, or nil.
 func (st *stage) target(holder func(stay bool) int) chaos.Target {

@@ -109,7 +109,7 @@ func (p *provoked) first(i int) *attempt {
 	return a
 }
 
-// act does what a holder does: it writes to the resource, and the harness checks its node. A holder
+// act is the work of a holder: it writes to the resource, and the harness checks its node. A holder
 // that was notified of the loss of its grant does nothing.
 func (p *provoked) act(a *attempt) {
 	if a.c.lost(a.claim.Token) {

@@ -116,7 +116,7 @@ func (e *estimate) end(i int) {
 }
 
 // ahead returns the time of all remaining effort, at pace seconds for an effort of 1. Groups run
-// one after the other, without those that would begin after the budget.
+// one after the other, without trials that would begin after the budget.
 func (e *estimate) ahead(now time.Time, pace float64) (sum time.Duration) {
 	elapsed := map[*time.Time]time.Duration{} // of each batch
 	for _, g := range e.groups {

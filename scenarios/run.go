@@ -106,7 +106,7 @@ func (c Config) external() bool {
 	return c.Ensemble.Kind == ensembles.External || len(c.Ensemble.Servers) > 0
 }
 
-// refuseExternal rejects what an external ensemble does not support: a tick of the scenario's own,
+// refuseExternal rejects scenarios that an external ensemble does not support: a tick of the scenario's own,
 // and faults of members without commands.
 func (s *Scenario) refuseExternal(o ensembles.Options) error {
 	if _, varied := s.Matrix[tickKey]; varied || s.Tick > 0 {
@@ -158,10 +158,10 @@ func lacks(fault string, o ensembles.Options) string {
 }
 
 // Run runs a scenario: it starts an ensemble or attaches to one, runs the trials, checks the
-// records, writes the run folder and tears down what it has started. The result covers all trials
+// records, writes the run folder and tears down everything that it has started. The result covers all trials
 // that were begun, also if an error ended the run early.
 //
-// When ctx is done, Run heals all faults and returns what was measured until then.
+// When ctx is done, Run heals all faults and returns the results until then.
 func Run(ctx context.Context, c Config) (result report.Conclusion, err error) {
 	if err := c.Validate(); err != nil {
 		return result, err

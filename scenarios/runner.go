@@ -26,7 +26,7 @@ type runner struct {
 	id       string
 	seed     uint64
 	dir      string        // the run folder
-	replay   string        // the run folder whose plans are repeated; "" draws new ones
+	replay   string        // the run folder whose plans are repeated; "" makes new ones
 	fleet    *agents.Fleet // where the clients run; nil for this process
 	relay    bool          // agents reach the members through this process
 	driver   []string      // program and arguments of a driver of a subject that is compiled in; the name is appended
@@ -42,8 +42,8 @@ func (r *runner) logf(format string, args ...any) {
 	}
 }
 
-// run runs the trials of a batch one after the other; those that are compared with a base take
-// turns. before is the number of earlier trials of the scenario, all that of all trials. It returns
+// run runs the trials of a batch one after the other; trials that are compared with a base take
+// turns. before is the number of earlier trials of the scenario, all is the number of all trials. It returns
 // early when ctx is done, a history cannot be written, or the ensemble is not whole; all faults are
 // then healed and the run folder is complete. A trial that cannot run records that in its history.
 func (r *runner) run(ctx context.Context, s *Scenario, b batch, before, all int) (err error) {
@@ -114,7 +114,7 @@ type besides struct {
 	prepare     func(*trial) // called before each trial; may be nil
 }
 
-// beside runs cells in parallel. An error that ends the run skips those that have not begun.
+// beside runs cells in parallel. An error that ends the run skips cells that have not begun.
 func (r *runner) beside(ctx context.Context, cells []cell, b besides) error {
 	plans, err := makePlans(cells, r.seed, r.replay, r.dir)
 	if err != nil {

@@ -27,11 +27,11 @@ import (
 type Scenario struct {
 	Name           string        `yaml:"name"`                  // a word that names the run folder and the trials
 	About          string        `yaml:"about,omitempty"`       // the question, for readers
-	Subjects       []string      `yaml:"subjects,flow"`         // what is tested (zkbench list subjects)
+	Subjects       []string      `yaml:"subjects,flow"`         // the subjects under test (zkbench list subjects)
 	Drivers        []Driver      `yaml:"drivers,omitempty"`     // subjects that are separate programs, by name; an entry of subjects may have these fields itself
 	Apart          bool          `yaml:"apart,omitempty"`       // subjects that are compiled in run in processes of their own, as drivers do
 	Clients        []int         `yaml:"clients,flow"`          // numbers of contenders or consumers; each is a trial of its own
-	SessionTimeout time.Duration `yaml:"session_timeout"`       // what clients request; servers grant 2 to 20 ticks
+	SessionTimeout time.Duration `yaml:"session_timeout"`       // the requested timeout; servers grant 2 to 20 ticks
 	Tick           time.Duration `yaml:"tick,omitempty"`        // ZooKeeper's tickTime; 0 uses --tick. Each tick has an ensemble of its own
 	Images         []string      `yaml:"images,omitempty,flow"` // ZooKeeper's versions, as container images (IMAGE or NAME=IMAGE); each has its own ensembles, unless members are upgraded
 	Homes          []string      `yaml:"homes,omitempty,flow"`  // ZooKeeper's versions, as folders of unpacked distributions (FOLDER or NAME=FOLDER)
@@ -63,7 +63,7 @@ const (
 	maxSize     = 1<<20 - 4096 // bytes; fits into a znode
 )
 
-// Validate returns all problems of the scenario, one line each, with the field, its value and what
+// Validate returns all problems of the scenario, one line each, with the field, its value and the
 // it may be.
 func (s *Scenario) Validate() error { return s.problems().err() }
 

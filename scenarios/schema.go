@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// The comments on the fields are what an editor shows beside them, so that there is a text for
-// whoever reads the code and whoever writes a scenario.
+// The comments on the fields are shown by editors, so they are written for
+// readers of the code and authors of scenarios.
 //
 //go:embed scenario.go driver.go phase.go fault.go zoo.go limits.go incident.go
 var source embed.FS
@@ -36,7 +36,7 @@ type schema struct {
 	Maximum     *float64           `json:"maximum,omitempty"`
 }
 
-// durationPattern matches what time.ParseDuration accepts.
+// durationPattern matches the input of time.ParseDuration.
 const durationPattern = `^[-+]?(0|([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+$`
 
 // Required fields; Validate makes the other checks.

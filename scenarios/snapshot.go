@@ -37,7 +37,7 @@ func (st *stage) states() []clientState {
 	return out
 }
 
-// snapshot records what was at the contested parent at both of two times.
+// snapshot records the nodes at the contested parent that existed at both of two times.
 func (st *stage) snapshot(ctx context.Context, apart time.Duration) error {
 	r, err := st.observe(ctx, apart)
 	if err == nil {
@@ -46,8 +46,8 @@ func (st *stage) snapshot(ctx context.Context, apart time.Duration) error {
 	return err
 }
 
-// observe observes the contested parent twice and returns what was there both times: nodes with
-// their owners, and waiting clients with what they wait for.
+// observe observes the contested parent twice and returns the content that was the same both times: nodes with
+// their owners, and waiting clients with their watches.
 func (st *stage) observe(ctx context.Context, apart time.Duration) (*history.Snapshot, error) {
 	nodes := st.observer.nodes
 	if st.queue() {

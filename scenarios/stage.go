@@ -16,7 +16,7 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// stage is what a kind of phase may use of its trial: clients, clock, record, counts, tree and
+// stage is the environment of a kind of phase: clients, clock, record, counts, tree and
 // faults.
 type stage struct {
 	scenario *Scenario
@@ -153,7 +153,7 @@ func (st *stage) closeClients() {
 	_ = each(slices.Concat(st.clients, st.producers), 64, func(c *client) error { c.close(); return nil })
 }
 
-// hire opens producers until there are n. Their numbers follow those of the clients.
+// hire opens producers until there are n. Their numbers follow the clients' numbers.
 func (st *stage) hire(ctx context.Context, n int) error {
 	from := len(st.producers)
 	for i := from; i < n; i++ {

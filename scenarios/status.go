@@ -18,7 +18,7 @@ type Status struct {
 	Subject string
 	Clients int
 	// If the trial takes turns with others: the numbers of the first and the last of them, and
-	// their subjects, as in "lock/a beside lock/b". Otherwise 0 and "".
+	// their subjects, as in "lock/a with lock/b". Otherwise 0 and "".
 	First, Last int
 	Beside      string
 

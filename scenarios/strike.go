@@ -33,7 +33,7 @@ type strike struct {
 	forced sync.Once
 }
 
-// errInapplicable means that the recipe does not allow what a cell tests.
+// errInapplicable means that the recipe does not allow the case of a cell.
 var errInapplicable = errors.New("not applicable")
 
 // errNoStep means that the step did not occur in the episode.

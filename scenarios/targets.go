@@ -81,7 +81,7 @@ func (c Config) missingMembers(s *Scenario) error {
 	return errors.Join(missing...)
 }
 
-// isAddress reports whether who may be a member's client address; those of our own members are
+// isAddress reports whether who may be a member's client address; the addresses of our own members are
 // unknown before they start.
 func (c Config) isAddress(who string) bool {
 	if c.external() {

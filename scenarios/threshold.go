@@ -23,7 +23,7 @@ func (s *Scenario) validateThresholds(bad problemFunc) {
 	}
 }
 
-// answers returns what the scenario lacks to measure the condition.
+// answers returns the measurement that the scenario lacks for the condition.
 func (s *Scenario) answers(c report.Condition) error {
 	phases := namesOf(s.Phases, func(p Phase) string { return p.Name })
 	parameter, phase := c.Parameter(), c.Phase()

@@ -21,7 +21,7 @@ const versionKey = "version"
 var versionName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._:/@+-]*$`)
 
 // versions returns the versions of ZooKeeper that the scenario names, in order. An entry is
-// NAME=FROM or FROM: the name of an image is then its reference, that of a folder its last part.
+// NAME=FROM or FROM: the name of an image is then its reference, the name of a folder its last part.
 func (s *Scenario) versions() (all []ensembles.Version) {
 	for _, entry := range s.Images {
 		name, from := splitVersion(entry)

@@ -31,7 +31,7 @@ type rest struct {
 // stillFor is the time for which the wire must be still.
 const stillFor = time.Second
 
-// passedBy is how often, in multiples of the number of clients, others must have been granted.
+// passedBy is the required number of grants to others, in multiples of the number of clients.
 const passedBy = 2
 
 func (st *stage) watchLine() *lineWatch {

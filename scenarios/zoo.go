@@ -19,13 +19,13 @@ type Specimen struct {
 	// Caught are the guarantees that must be broken. Without any the subject is sound, and must
 	// pass all.
 	Caught []string `yaml:"caught,omitempty,flow"`
-	Except []string `yaml:"except,omitempty,flow"` // cells left out of "every"
+	Except []string `yaml:"except,omitempty,flow"` // cells omitted from "every"
 }
 
 // every selects all scripts.
 const every = "every"
 
-// zoo returns the cells of a zoo; if the scenario has Subjects, only theirs.
+// zoo returns the cells of a zoo; if the scenario has Subjects, only the cells of these.
 func (s *Scenario) zoo() ([]cell, error) {
 	var cells []cell
 	for _, x := range s.Specimens {

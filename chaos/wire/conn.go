@@ -232,7 +232,7 @@ func (n *Notifications) add(head []byte) {
 	*types[t]++
 }
 
-// afterRead does what must not be done under c.mu: it delivers events, and once the client has read
+// afterRead runs outside c.mu: it delivers events, and once the client has read
 // everything, closes a connection whose session has expired, which go-zookeeper leaks.
 func (k *conn) afterRead(delivered bool) {
 	c := k.c

@@ -7,12 +7,12 @@
 //	client := tap.Client(17)
 //	conn, _, err := zk.Connect(servers, timeout, zk.WithDialer(client.Dial))
 //
-// The tap counts what the client sends and receives, knows its session (ID, password, negotiated
+// The tap counts the client's traffic in both directions, knows its session (ID, password, negotiated
 // timeout, the last acknowledged request), and controls its connections: [Client.Cut],
 // [Client.Gate], [Client.Hold] and [Client.Thaw]. A [Rule] acts on one request: it can drop the
 // reply to the second create below /locks, and the [Proof] tells whether the create was committed.
 //
-// The tap never changes a byte. It passes through what it cannot parse, such as four-letter words.
+// The tap never changes a byte. It forwards data that it cannot parse, such as four-letter words.
 // It works with any ZooKeeper client that uses a net.Conn, but not with encrypted connections.
 //
 // [Session.CloseAt] takes a session over and closes it, and [Renumber] shifts the sequence numbers

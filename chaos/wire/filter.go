@@ -2,7 +2,7 @@ package wire
 
 import "slices"
 
-// fate is what happens to a frame.
+// fate is the decision about a frame.
 type fate uint8
 
 const (

@@ -71,7 +71,7 @@ func bytesAt(b []byte, at int) []byte {
 	return b[:min(n, len(b))]
 }
 
-// pathIn returns the path in a request's head; for a multi, that of its first operation. It aliases
+// pathIn returns the path in a request's head; for a multi, the path of its first operation. It aliases
 // head.
 func pathIn(head []byte, op Op) []byte {
 	at := opcodes[op.slot()].path

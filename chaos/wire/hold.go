@@ -2,7 +2,7 @@ package wire
 
 import "errors"
 
-// HoldMode selects what the client notices of a hold.
+// HoldMode selects how the client perceives a hold.
 type HoldMode int
 
 // The modes of a hold.

@@ -11,7 +11,7 @@ type Known struct {
 	RemovedAt time.Duration
 }
 
-// Known returns what the client can know now.
+// Known returns the client's current knowledge.
 func (c *client) Known() Known {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -44,7 +44,7 @@ const (
 	flagSequence  = 2
 )
 
-// noteNode records what the request with that head does to the session's nodes. The caller holds
+// noteNode records the effect of the request with that head on the session's nodes. The caller holds
 // c.mu.
 func (c *client) noteNode(s *sent, head []byte) {
 	if c.listeners == nil {

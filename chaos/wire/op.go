@@ -5,7 +5,7 @@ import "strconv"
 type Op int32
 
 // The opcodes (org.apache.zookeeper.ZooDefs.OpCode, 3.9). In a [Rule], Any represents all of them,
-// AnyChange for those that change nodes, and AnyRead for those that read a node or its children.
+// AnyChange for requests that change nodes, and AnyRead for requests that read a node or its children.
 const (
 	Any             Op = 0
 	AnyChange       Op = -1 << 16

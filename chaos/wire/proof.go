@@ -16,7 +16,7 @@ type Proof struct {
 	Done    time.Duration // when the act took effect
 
 	Replied bool  // DropReply: the reply was seen and dropped
-	Zxid    int64 // of the reply: that of its transaction, or the latest that the server knew
+	Zxid    int64 // of the reply: the zxid of its transaction, or the latest known to the server
 	Code    int32 // the reply's error code; 0 is success
 
 	Err error // why the act could not be completed after the match, or nil

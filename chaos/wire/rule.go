@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Act is what a rule does to the request that it matches.
+// Act is the action of a rule on the request that it matches.
 type Act int
 
 // The acts.
@@ -50,7 +50,7 @@ var onNotifications = []Act{CutBefore, HoldReply, CutReplied}
 
 type Rule struct {
 	Op Op // Any: every opcode with pings; AnyChange, AnyRead: several; Notified: notifications
-	// Path is a pattern for the request's path, with the syntax of path.Match; one that ends in
+	// Path is a pattern for the request's path, with the syntax of path.Match; a pattern that ends in
 	// "/**" matches all descendants. Empty matches every request, with or without a path. A multi
 	// has the path of its first operation. Only the first 1024 bytes of a path are matched, 256 for
 	// notifications.
@@ -127,7 +127,7 @@ func below(pattern, p string) bool {
 	return ok && len(p) > end+1
 }
 
-// Drawn returns the rule with its jitter drawn, so that another process can arm it.
+// Drawn returns the rule with a fixed jitter, so that another process can arm it.
 func (r Rule) Drawn() Rule {
 	if r.Jitter > 0 && r.Random != nil {
 		r.Delay, r.Jitter = max(r.after(), 1), 0

@@ -3,8 +3,8 @@ package wire
 import "encoding/binary"
 
 const (
-	// frameLimit is the longest valid frame. ZooKeeper's own limit is 1 MiB by default for what it
-	// reads, and unlimited for what it sends. ASCII, such as a four-letter word, reads as a length
+	// frameLimit is the longest valid frame. ZooKeeper's own limit is 1 MiB by default for frames that it
+	// reads, and unlimited for frames that it sends. ASCII, such as a four-letter word, reads as a length
 	// above 1 GiB.
 	frameLimit = 64 << 20
 	// pathLimit is the maximum length of a stored path.
@@ -13,7 +13,7 @@ const (
 	headLimit = multiPath + 4 + pathLimit
 )
 
-// mark is what a scanner has found.
+// mark is a position found by a scanner.
 type mark uint8
 
 const (

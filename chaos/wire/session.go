@@ -29,7 +29,7 @@ func (s Session) Through(w Way) Session {
 	return s
 }
 
-// Deadline returns when the session may have expired, by what the client knows. A grant is not safe
+// Deadline returns when the session may have expired, by the client's knowledge. A grant is not safe
 // after it.
 func (s Session) Deadline() time.Duration { return s.LastAckSent + s.Timeout }
 

@@ -26,7 +26,7 @@ type shot struct {
 	rule     Rule
 	c        *client
 	fired    chan Proof
-	released chan struct{} // closed when what it keeps may pass
+	released chan struct{} // closed when the held data may pass
 
 	// Under c.mu.
 	seen     int   // matches so far
@@ -76,7 +76,7 @@ func (s *shot) Disarm() bool {
 	return !fired
 }
 
-// release releases what the rule keeps. The caller holds c.mu.
+// release forwards the data that the rule holds. The caller holds c.mu.
 func (s *shot) release() {
 	if s.open || s.hit == nil || s.done {
 		return

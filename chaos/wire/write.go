@@ -98,7 +98,7 @@ func (k *conn) written() {
 	}
 }
 
-// flush writes what may be sent after the end of a hold or the release of a request.
+// flush writes the data that may be sent after the end of a hold or the release of a request.
 func (k *conn) flush() {
 	k.wmu.Lock()
 	defer k.wmu.Unlock()

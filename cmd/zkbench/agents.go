@@ -122,7 +122,7 @@ func printManifests(cmd *cobra.Command, spec, join string) error {
 	return err
 }
 
-// carry runs agents until they have ended or the user stops them, and removes what was created for
+// carry runs agents until they have ended or the user stops them, and removes the files created for
 // them.
 func carry(cmd *cobra.Command, spec, join, logs string) (err error) {
 	if logs == "" {

@@ -102,7 +102,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	return usage(err)
 }
 
-// invalidValue returns the error for a flag's value, with what the flag accepts.
+// invalidValue returns the error for a flag's value, with the accepted values.
 func invalidValue(f *pflag.Flag, value string, err error) error {
 	kind := f.Value.Type()
 	if _, number := strconv.ParseFloat(value, 64); number == nil && kind == "duration" {

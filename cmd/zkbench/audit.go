@@ -45,7 +45,7 @@ func auditCmd() *cobra.Command {
 	return cmd
 }
 
-// ofRun are flags of run that audit rejects, and what to use instead.
+// ofRun are flags of run that audit rejects, with their replacement.
 var ofRun = []struct{ flag, instead string }{
 	{"subject", "name subjects as arguments: zkbench audit lock/predecessor"},
 	{"clients", "an episode has 3 clients: leave it out"},

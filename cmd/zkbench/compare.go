@@ -210,7 +210,7 @@ const unlimited = 1000
 
 func onGitHub() bool { return os.Getenv("GITHUB_ACTIONS") == "true" }
 
-// annotate annotates the workflow's run with what did not pass, and appends the summary to its
+// annotate annotates the workflow's run with failed and unknown results, and appends the summary to its
 // page. Annotations go to stderr, which GitHub reads as well: stdout may be JSON.
 func annotate(stderr io.Writer, v *view.View) error {
 	if !onGitHub() {

@@ -101,7 +101,7 @@ func versionsText(versions []string) string {
 	return "; versions: " + strings.Join(versions, ", ")
 }
 
-// works adds a finding: err is why it does not work, otherwise is what that means for a run.
+// works adds a finding: err is why it does not work, otherwise is the result for a run.
 func (d *diagnosis) works(what string, err error, seen, otherwise string) {
 	f := finding{what: what, result: findingOK, seen: seen}
 	if err != nil {

@@ -58,7 +58,7 @@ func leaveRoom() {
 	}
 }
 
-// sweepDrivers kills driver processes of crashed runs, and those of this process that have left
+// sweepDrivers kills driver processes of crashed runs, and processes of this run that have left
 // their group. It returns a line for each.
 func sweepDrivers() (removed []string, err error) {
 	for p, owner := range state.Marked(host.Mark) {

@@ -63,7 +63,7 @@ func (f *runFlags) moveDrivers(cmd *cobra.Command, dir string) error {
 	return nil
 }
 
-// probeDrivers starts and ends each driver once, in parallel, so that one that cannot start is
+// probeDrivers starts and ends each driver once, in parallel, so that a driver that cannot start is
 // reported before an ensemble is started. It kills every process that a driver leaves running.
 func probeDrivers(configs []scenarios.Config) error {
 	var commands []host.Command

@@ -10,7 +10,7 @@ import (
 	"github.com/zkbench/zkbench/scenarios"
 )
 
-// listIncidents lists the incidents with their reports and what reproduces them.
+// listIncidents lists the incidents with their reports and reproductions.
 func listIncidents(w io.Writer) error {
 	for _, name := range scenarios.Incidents() {
 		s, err := builtIn(name)

@@ -163,7 +163,7 @@ func rootCmd() *cobra.Command {
 const sameSignal = time.Second
 
 // interruptible returns a context that the first SIGINT, SIGTERM or SIGHUP, or a call of interrupt,
-// cancels: the run heals, tears down and writes what it has. A second SIGINT or SIGTERM exits at
+// cancels: the run heals, tears down and writes its results. A second SIGINT or SIGTERM exits at
 // once. SIGHUP arrives when a terminal or an ssh connection closes.
 func interruptible(stderr io.Writer) (ctx context.Context, interrupt, stop func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())

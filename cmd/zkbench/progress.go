@@ -97,7 +97,7 @@ func (p *progress) status(s scenarios.Status) {
 }
 
 // hear reports whether a trial begins a new part, and whether the status line shows the trial: of
-// trials that run in parallel, it shows the one that began a part last.
+// trials that run in parallel, it shows the trial that began a part last.
 func (p *progress) hear(head string, s scenarios.Status) (news, shows bool) {
 	trial := cmp.Or(s.First, s.Trial)
 	if s.Over {

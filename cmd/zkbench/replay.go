@@ -32,7 +32,7 @@ func (f *runFlags) replayed(cmd *cobra.Command, args []string) ([]string, error)
 	return []string{filepath.Join(f.replay, report.ScenarioFile)}, nil
 }
 
-// like sets options to an ensemble like e, except those that flags set.
+// like sets options to an ensemble like e, except options that flags set.
 func (f *runFlags) like(e report.Ensemble) {
 	given := func(flag string) bool { return f.scenario.flags.Changed(flag) }
 	if !given("members") && e.Members > 0 {

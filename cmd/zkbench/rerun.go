@@ -154,7 +154,7 @@ func refuseOthers(cmd *cobra.Command) error {
 	return nil
 }
 
-// failures returns the trials to repeat: those that failed, and of comparisons with a base all
+// failures returns the trials to repeat: the failed ones, and of comparisons with a base all
 // trials of the two subjects.
 func failures(r report.Result) []report.Trial {
 	bad := slices.DeleteFunc(slices.Clone(r.Trials), func(t report.Trial) bool { return t.Outcome() != report.Fail })

@@ -27,7 +27,7 @@ import (
 const keptTimeout = 5 * time.Second
 
 // Start starts or finds an ensemble of the kind in the options. Auto uses a persistent ensemble
-// that fits the options and serves; an explicit kind is started fresh. What crashed runs left
+// that fits the options and serves; an explicit kind is started fresh. The leftovers of crashed runs
 // behind is removed first.
 func Start(ctx context.Context, o ensembles.Options) (*ensembles.Ensemble, error) {
 	o.Logf = setup.Logf(o)

@@ -52,7 +52,7 @@ func connect(ctx context.Context) (*client.Client, error) {
 	return tc.Client, nil
 }
 
-// Docker returns a client of the daemon that runs the members, or why there is none. The caller
+// Docker returns a client of the daemon that runs the members, or the reason for its absence. The caller
 // closes it.
 func Docker(ctx context.Context) (*client.Client, error) { return connect(ctx) }
 
@@ -66,7 +66,7 @@ func newClient(ctx context.Context) (tc *testcontainers.DockerClient, err error)
 	return testcontainers.NewDockerClientWithOpts(ctx)
 }
 
-// sameDaemon rejects a daemon other than that of DOCKER_HOST: if it does not answer, testcontainers
+// sameDaemon rejects a daemon that is not at DOCKER_HOST: if it does not answer, testcontainers
 // tries others.
 func sameDaemon(found string) error {
 	asked := os.Getenv("DOCKER_HOST")

@@ -14,7 +14,7 @@ import (
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
-// found is what Docker has of one ensemble.
+// found is the part of one ensemble in Docker.
 type found struct {
 	id         string
 	labels     map[string]string
@@ -45,7 +45,7 @@ func find(ctx context.Context, docker *client.Client, id string) ([]*found, erro
 		}
 		return byID[id]
 	}
-	// Networks first: their labels are those of the ensemble's owner.
+	// Networks first: their labels describe the ensemble's owner.
 	for _, n := range networks.Items {
 		f := at(n.Labels)
 		f.networks = append(f.networks, n.ID)

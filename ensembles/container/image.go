@@ -21,7 +21,7 @@ const (
 )
 
 // Available returns nil if ensembles of containers work here: the Docker daemon answers, and there
-// is an image or a way to get one. Otherwise the error tells why not, and what to do. It takes a
+// is an image or a way to get one. Otherwise the error has the reason and the remedy. It takes a
 // few seconds at most and creates nothing.
 func Available(ctx context.Context) error {
 	docker, err := connect(ctx)

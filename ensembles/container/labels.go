@@ -22,7 +22,7 @@ const (
 	labelKeep     = "zkbench.keep"     // "true": persistent
 	labelCreated  = "zkbench.created"  // RFC 3339
 	labelTick     = "zkbench.tick"     // a Go duration
-	labelSecure   = "zkbench.secure"   // what the the members' requirements for clients: "tls,digest"
+	labelSecure   = "zkbench.secure"   // the members' requirements for clients: "tls,digest"
 	labelMember   = "zkbench.member"   // a member's name; on its container only
 	labelID       = "zkbench.myid"
 	labelObserver = "zkbench.observer" // "true": it does not vote

@@ -47,7 +47,7 @@ func (p *ensemble) runMember(ctx context.Context, m *state.Member) error {
 	return nil
 }
 
-// request returns the container of a member. The image may be the official one or ours.
+// request returns the container of a member. The image may be the official one or the built one.
 func (p *ensemble) request(m state.Member, v ensembles.Version) testcontainers.ContainerRequest {
 	port := network.MustParsePort(strconv.Itoa(setup.ClientPort) + "/tcp")
 	// testcontainers publishes every port of the image unless one is named. If containers are

@@ -145,7 +145,7 @@ func give(members []*ensembles.Member, t ensembles.Terms) {
 	}
 }
 
-// checkChroot returns the chroot to use. The root of an external tree is not ours to use.
+// checkChroot returns the chroot to use. The root of an external tree must not be used.
 func checkChroot(chroot string) (string, error) {
 	if chroot == "" {
 		return defaultChroot, nil

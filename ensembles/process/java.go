@@ -22,7 +22,7 @@ var errNoJava = errors.New("no java found on PATH or in JAVA_HOME (install defau
 // errNoZooKeeper means that there is no ZooKeeper on this machine.
 var errNoZooKeeper = errors.New("no ZooKeeper found (install libzookeeper-java, set ZOOKEEPER_HOME to an unpacked distribution, or use --ensemble container)")
 
-// Available returns nil if Start finds Java and ZooKeeper's jars, those of home if it is not empty.
+// Available returns nil if Start finds Java and ZooKeeper's jars, the jars of home if it is not empty.
 func Available(home string) error {
 	_, _, err := javaCommand(home)
 	return err
@@ -65,7 +65,7 @@ func findJava() (string, error) {
 }
 
 // findZooKeeper returns the class path of the distribution at home, which may be the number of an
-// installed version. Without one it is that of $ZOOKEEPER_HOME, or of the newest installed version,
+// installed version. Without one it is $ZOOKEEPER_HOME, or the newest installed version,
 // Debian's package included.
 func findZooKeeper(home string) (classPath, about string, err error) {
 	home = cmp.Or(home, os.Getenv("ZOOKEEPER_HOME"), newest())
@@ -84,7 +84,7 @@ func findZooKeeper(home string) (classPath, about string, err error) {
 func debian() (classPath, about string, err error) {
 	dir := filepath.Dir(debianJar)
 	jars := []string{debianJar}
-	// Not in its manifest: a logger, and what Netty needs for TLS.
+	// Not in its manifest: a logger, and the libraries of Netty for TLS.
 	for _, name := range []string{"slf4j-simple.jar", "netty-codec.jar", "netty-resolver.jar"} {
 		jars = append(jars, filepath.Join(dir, name))
 	}

@@ -29,7 +29,7 @@ type machine struct {
 	launcher *launcher
 
 	mu      sync.Mutex
-	command []string // java and its arguments, without those of single members
+	command []string // java and its arguments, without the arguments of single members
 	process state.Process
 	reaped  chan struct{} // closed when our child was waited for; nil if it is another process's child
 }
@@ -89,7 +89,7 @@ func (m *machine) launch() error {
 		"-Djava.io.tmpdir="+dir, "-XX:ErrorFile="+filepath.Join(dir, "crash.log"),
 		"org.apache.zookeeper.server.quorum.QuorumPeerMain", filepath.Join(dir, cfgFile))
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, log, log
-	// Its own session: Ctrl-C is for us, and we decide what to stop when.
+	// Its own session: Ctrl-C is for zkbench, which stops its processes in order.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if !m.record.Keep {
 		cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
@@ -161,7 +161,7 @@ func (m *machine) Running(context.Context) (bool, error) {
 	return m.process.Alive(), nil
 }
 
-// awaitEnd waits until the process is gone.
+// awaitEnd waits until the process has ended.
 func (m *machine) awaitEnd(ctx context.Context) (err error) {
 	if m.reaped != nil {
 		select {

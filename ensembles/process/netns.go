@@ -29,7 +29,7 @@ func newLauncher() *launcher {
 	return l
 }
 
-// start starts cmd in the namespace at a path, or in ours if it is empty.
+// start starts cmd in the namespace at a path, or in the current one if it is empty.
 func (l *launcher) start(cmd *exec.Cmd, netNS string) error {
 	done := make(chan error, 1)
 	select {
@@ -60,7 +60,7 @@ func (l *launcher) loop() {
 	}
 }
 
-// inNetNS calls do on a thread in the namespace at path, or in ours if it is empty, and returns the
+// inNetNS calls do on a thread in the namespace at path, or in the current one if it is empty, and returns the
 // thread to its own namespace.
 func inNetNS(path string, do func() error) error {
 	if path == "" {

@@ -48,7 +48,7 @@ func netNSPath(r *state.Record, name string) string {
 func bridgeNetNS(r *state.Record) string { return r.Prefix() + "net" }
 func hostNetNS(r *state.Record) string   { return r.Prefix() + "host" }
 
-// planNetwork names what setUpNetwork will create, so that it is recorded first.
+// planNetwork names the objects of setUpNetwork, so that they are recorded first.
 func planNetwork(r *state.Record) {
 	r.UserNS = rootless.ID()
 	r.Links = []string{r.LinkName()}
@@ -234,7 +234,7 @@ func setUpEnd(end netns.NsHandle, address netip.Prefix) error {
 	return nil
 }
 
-// tearDownNetwork removes what setUpNetwork created, or the existing part. Namespaces inside
+// tearDownNetwork removes the objects of setUpNetwork, or the existing part. Namespaces inside
 // another user namespace end with their last process and leave empty files.
 func tearDownNetwork(r *state.Record) error {
 	var errs []error

@@ -159,7 +159,7 @@ func about(r *state.Record) string {
 	return fmt.Sprintf("local JVMs, ZooKeeper %s from %s", r.Version, r.About)
 }
 
-// down kills the members and removes everything of theirs, also with a cancelled context: an
+// down kills the members and removes their files and networks, also with a cancelled context: an
 // interrupted run must leave nothing.
 func (l *local) down(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), downTimeout)

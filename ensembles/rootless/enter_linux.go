@@ -13,7 +13,7 @@ import (
 	"github.com/vishvananda/netlink"
 )
 
-// unshare(1) and nsenter(1) do what needs a single-threaded process.
+// unshare(1) and nsenter(1) do the steps that need a single-threaded process.
 var (
 	making  = []string{"unshare", "--user", "--map-root-user", "--net", "--mount", "--"}
 	joining = []string{"nsenter", "--preserve-credentials", "--user", "--mount"}
@@ -128,7 +128,7 @@ func self() string {
 	return path
 }
 
-// Possible returns nil if Enter works, or what forbids it, and the command to allow it. It starts
+// Possible returns nil if Enter works, or the reason why not, and the command to allow it. It starts
 // this program, whose main calls [SetUp].
 func Possible(ctx context.Context) error {
 	try := Command(ctx)

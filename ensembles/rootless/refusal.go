@@ -40,7 +40,7 @@ func forbidden(proc fs.FS) error {
 	return nil
 }
 
-// refusal finds in proc, which is /proc, what forbids namespaces. said is the error of the attempt.
+// refusal finds in proc, which is /proc, the setting that forbids namespaces. said is the error of the attempt.
 func refusal(proc fs.FS, said string) error {
 	if err := forbidden(proc); err != nil {
 		return err

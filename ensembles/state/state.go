@@ -41,7 +41,7 @@ type Record struct {
 	About   string        `json:"about"`
 	Version string        `json:"version"`          // empty until the ensemble serves
 	Tick    time.Duration `json:"tick"`             // nanoseconds
-	Secure  []string      `json:"secure,omitempty"` // what members require of clients
+	Secure  []string      `json:"secure,omitempty"` // the members' requirements for clients
 	Members []Member      `json:"members"`
 
 	Dir        string   `json:"dir"`                  // holds every member's data, configuration and log
@@ -50,7 +50,7 @@ type Record struct {
 	// UserNS is the user namespace ([rootless.ID]) of its networks; "" for the machine's. Processes
 	// outside of it neither reach the members nor see the namespaces.
 	UserNS  string   `json:"userns,omitempty"`
-	Command []string `json:"command,omitempty"` // java and its arguments, without those of single members
+	Command []string `json:"command,omitempty"` // java and its arguments, without the arguments of single members
 }
 
 // Member is the part of a record about one server.

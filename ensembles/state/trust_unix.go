@@ -13,7 +13,7 @@ import (
 )
 
 // ours returns why the folder cannot be trusted: it belongs to another user, or another user may
-// write to it. What a record names is removed, and its command is run.
+// write to it. Everything that a record names is removed, and its command is run.
 func ours(dir string, info fs.FileInfo) error {
 	owner := info.Sys().(*syscall.Stat_t).Uid
 	switch {

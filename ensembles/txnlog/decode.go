@@ -91,7 +91,7 @@ func (f *fields) header() (e Entry, code int32) {
 	return e, f.int32()
 }
 
-// body reads what follows the header. known is false if it was not understood to its end.
+// body reads the fields after the header. known is false if it was not understood to its end.
 func (e *Entry) body(code int32, f *fields) (known bool) {
 	known = true
 	switch e.Type = types[code]; e.Type {

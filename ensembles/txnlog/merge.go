@@ -27,7 +27,7 @@ func (g Gap) String() string {
 }
 
 // Merge calls each for what an ensemble committed, in order: entries with zxids above after and up
-// to upTo. logs are those of the voting members, each file by file; the leader's comes first. upTo
+// to upTo. logs are the logs of the voting members, each file by file; the leader's comes first. upTo
 // is the last zxid that a member has applied, which is committed; 0 for all entries.
 //
 // Entries that the leader's log lacks are taken from the others. Zxids of an epoch count by one, so

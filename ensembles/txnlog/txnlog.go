@@ -13,7 +13,7 @@
 //		fmt.Printf("%#x: session %#x, request %d: %v %s\n", entry.Zxid, entry.Session, entry.Cxid, entry.Type, entry.Path)
 //	}
 //
-// One member's log may lack what that member received as a snapshot. [Merge] joins the logs of
+// One member's log may lack transactions that the member received as a snapshot. [Merge] joins the logs of
 // several.
 //
 // The format is that of ZooKeeper 3.5 to 3.9 (FileTxnLog.java, zookeeper.jute).
@@ -85,7 +85,7 @@ type Entry struct {
 	// [Merge] adds the nodes that the session had.
 	Listed bool
 	// Parts are a multi's operations, in order. If the multi failed, all are of type Error, and
-	// those that were only rolled back have Err 0.
+	// entries that were only rolled back have Err 0.
 	Parts []Op
 }
 

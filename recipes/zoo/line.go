@@ -116,7 +116,7 @@ func (l *line) Close(context.Context) error {
 	return nil
 }
 
-// learn is what a sound client concludes from its connection's state: suspended without a
+// learn is the conclusion of a sound client from its connection's state: suspended without a
 // connection, restored only once the node is known to exist and to be its own.
 func (l *line) learn(s zk.State) {
 	l.mu.Lock()

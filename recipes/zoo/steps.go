@@ -109,7 +109,7 @@ func (l *line) find(ctx context.Context, name string) (string, error) {
 	return l.env.Parent + "/" + own, nil
 }
 
-// number returns what the servers appended to a name.
+// number returns the suffix that the servers appended to a name.
 func number(name string) int32 {
 	n, _ := strconv.ParseInt(name[strings.LastIndex(name, marker)+len(marker):], 10, 32)
 	return int32(n)

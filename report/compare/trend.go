@@ -17,7 +17,7 @@ import (
 
 // Trend returns a view of several runs by start time: a plot per measure, with a line per cell
 // and a point per run, and the numbers as tables. If asked is nil, it plots the measures that a
-// comparison shows, and tabulates those that decide. It has no result.
+// comparison shows, and tabulates the measures that decide. It has no result.
 func Trend(runs []report.Result, asked []report.Measure) *view.View {
 	runs = byStart(runs)
 	v := &view.View{Name: "trend", Page: "trend.html", Verdict: "A trend has no verdict: zkbench compare reports whether one run is worse than another.",

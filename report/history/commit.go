@@ -119,7 +119,7 @@ func (m *merge) upTo(zxid int64) bool {
 
 var errCommits = errors.New("the commits cannot be read")
 
-// zxidOf returns a commit's zxid; that of the end is higher than all.
+// zxidOf returns a commit's zxid; the end has the highest.
 func zxidOf(r Record) int64 {
 	if c, ok := r.(*Commit); ok {
 		return c.Zxid

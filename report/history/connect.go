@@ -34,7 +34,7 @@ type MemberLoad struct {
 	At     time.Duration `json:"at"`
 	Phase  string        `json:"phase"`
 	Member string        `json:"member"`
-	Err    string        `json:"err,omitempty"` // why there is none; the other fields are then nil
+	Err    string        `json:"err,omitempty"` // the reason for its absence; the other fields are then nil
 
 	Opening     bool   `json:"opening,omitempty"`     // sessions were still being opened
 	Outstanding *int64 `json:"outstanding,omitempty"` // requests without a reply

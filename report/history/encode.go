@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// appendSample writes what encoding/json would write, without its allocations: one goroutine must
+// appendSample writes the output of encoding/json without its allocations: one goroutine must
 // keep up with hundreds of measuring ones.
 func appendSample(b []byte, s *Sample) []byte {
 	b = append(b, `{"sample":{"client":`...)

@@ -29,7 +29,7 @@ type Header struct {
 	Recipe     string   `json:"recipe"`            // of the subject: lock, election or queue
 	Variant    string   `json:"variant,omitempty"` // parent, predecessor or polling; "" is unknown
 	Promises   Promises `json:"promises"`          // absent promises are not made
-	// Guarantees are the guarantees that the scenario checks. Empty means all that apply to the
+	// Guarantees are the guarantees that the scenario checks. Empty means every guarantee that applies to the
 	// operations in the history.
 	Guarantees []string `json:"guarantees,omitempty"`
 	// Expect are the guarantees that the subject is known to break. The trial is as expected when

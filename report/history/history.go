@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// History is a trial's record, ready to be evaluated. Records are streamed; what a verdict needs
+// History is a trial's record, ready to be evaluated. Records are streamed; data that a verdict needs
 // from the start (a fault is recorded only once it is over) is collected beforehand.
 type History struct {
 	Header  Header
@@ -189,7 +189,7 @@ func file(path string, known []Numbered) iter.Seq2[Numbered, error] {
 	}
 }
 
-// collect collects what a verdict needs from the start.
+// collect collects the data for a verdict from the start.
 func (h *History) collect(n Numbered) {
 	switch r := n.Record.(type) {
 	case *Window:

@@ -2,7 +2,7 @@ package history
 
 import "time"
 
-// ClaimCheck is what the observer saw of the node of a claimed grant, at some time between Asked
+// ClaimCheck is the observer's view of the node of a claimed grant, at some time between Asked
 // and At. The claim was valid for all of that time.
 type ClaimCheck struct {
 	Asked   time.Duration `json:"asked"`
@@ -14,7 +14,7 @@ type ClaimCheck struct {
 	Ahead   int           `json:"ahead,omitempty"` // ephemeral siblings older than the node
 }
 
-// Snapshot is what was at the contested parent for the whole time from Asked to At, and the clients
+// Snapshot is the content of the contested parent for the whole time from Asked to At, and the clients
 // that waited for all of it.
 type Snapshot struct {
 	Asked   time.Duration  `json:"asked"`
@@ -44,7 +44,7 @@ type SnapshotItem struct {
 type Waiter struct {
 	Client   int   `json:"client"`
 	Session  int64 `json:"session"`
-	Moved    int64 `json:"moved"`    // its requests, notifications and connections meanwhile, without pings
+	Moved    int64 `json:"moved"`    // its requests, notifications and connections in that time, without pings
 	InFlight int64 `json:"inflight"` // its requests without a reply
 	// Behind means that the client's member lagged behind when the observation began: a
 	// notification may still come.

@@ -10,7 +10,7 @@ type Paused struct {
 	Phase   string        `json:"phase"`
 	Round   int           `json:"round"`
 	Client  int           `json:"client"`  // that was paused
-	Next    int           `json:"next"`    // that was granted meanwhile
+	Next    int           `json:"next"`    // that was granted in that time
 	Stopped time.Duration `json:"stopped"` // the signal to stop
 	Granted time.Duration `json:"granted"` // return of the other client's grant
 	Resumed time.Duration `json:"resumed"` // the signal to continue

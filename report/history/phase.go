@@ -11,7 +11,7 @@ const (
 	ConnectPhase    = "connect"    // all sessions are opened, and are then idle
 )
 
-// Pace is what determines when the clients of a phase act.
+// Pace determines when the clients of a phase act.
 type Pace string
 
 // The paces.

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Outcome is how an operation ended.
+// Outcome is the result of an operation.
 type Outcome string
 
 const (

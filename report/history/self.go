@@ -2,7 +2,7 @@ package history
 
 import "time"
 
-// Self is the harness's measurements of itself over the trial, with their limits.
+// Self has the harness's measurements of the trial, with their limits.
 type Self struct {
 	At         time.Duration `json:"at"`
 	Ticks      int64         `json:"ticks"`      // of its own timer

@@ -2,7 +2,7 @@ package history
 
 import "time"
 
-// What traffic is counted per, as Traffic.Of.
+// The units of Traffic.Of.
 const (
 	OfHandoff = "hand-off"
 	OfFlap    = "flap" // a waiter loses its session and returns

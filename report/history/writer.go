@@ -29,7 +29,7 @@ const (
 // while the disk accepts writes; the backlog is unbounded, see [Stats].
 //
 // When a write fails, the error is kept, Broken is closed, and later records count as lost: the
-// trial must stop. What was written before stays readable.
+// trial must stop. Earlier records stay readable.
 type Writer struct {
 	mu    sync.Mutex
 	fill  *batch
@@ -39,7 +39,7 @@ type Writer struct {
 	err   error
 
 	out    io.Writer
-	file   *os.File // ours to close; nil if the caller owns the io.Writer
+	file   *os.File // to be closed by us; nil if the caller owns the io.Writer
 	zw     *zstd.Encoder
 	line   []byte
 	opened bool
@@ -85,7 +85,7 @@ func NewWriter(out io.Writer, h Header) (*Writer, error) {
 		fill: newBatch(), free: []*batch{newBatch()}, out: out,
 		wake: make(chan struct{}, 1), closed: make(chan struct{}), done: make(chan struct{}), broken: make(chan struct{}),
 	}
-	// One core: the other is for what is being measured.
+	// One core: the other is for the measured processes.
 	w.zw, err = zstd.NewWriter(counter{w}, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
 	if err != nil {
 		return nil, fmt.Errorf("history compressor: %w", err)

@@ -123,7 +123,7 @@ func (w *Writer) finish() {
 	}
 }
 
-// ending writes what was recorded during the last drain, and the end line.
+// ending writes the records of the last drain, and the end line.
 func (w *Writer) ending() error {
 	for b := w.take(); b != nil; b = w.take() {
 		err := w.encode(b)

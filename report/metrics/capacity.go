@@ -49,7 +49,7 @@ type Ramp struct {
 	Beyond   float64 // operations done per second after it fell behind; 0 if it did not
 }
 
-// RampPoint is the operations that were due at about the same rate. Those that were never done
+// RampPoint is the operations that were due at about the same rate. Operations that were never done
 // count with the time until they were abandoned.
 type RampPoint struct {
 	Rate     float64 // a second

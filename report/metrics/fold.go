@@ -96,7 +96,7 @@ func (f *Fold) Record(n history.Numbered) {
 	}
 }
 
-// Close returns all metrics by name. Those that were not measured are absent.
+// Close returns all metrics by name. Metrics that were not measured are absent.
 func (f *Fold) Close() map[string]Metric {
 	out := map[string]Metric{}
 	for _, c := range f.collectors {

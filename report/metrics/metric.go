@@ -16,7 +16,7 @@ type Metric struct {
 	P999     *float64 `json:"p999,omitempty"`
 	Max      *float64 `json:"max,omitempty"`
 	Value    *float64 `json:"value,omitempty"`
-	Expected *float64 `json:"expected,omitempty"` // the formula's value, if there is one
+	Expected *float64 `json:"expected,omitempty"` // the formula's value, if any
 	Servers  *float64 `json:"servers,omitempty"`  // the same quantity, counted by the members
 	Never    int64    `json:"never,omitempty"`    // how many more were expected and never came
 	Note     string   `json:"note,omitempty"`     // an explanation of the value

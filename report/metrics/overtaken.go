@@ -68,7 +68,7 @@ func (x *overtaken) record(r history.Record) {
 	}
 }
 
-// waited counts the grants since an acquire was called. They are in order, except those that
+// waited counts the grants since an acquire was called. They are in order, except grants that
 // returned at almost the same time.
 func (x *overtaken) waited(client int, call time.Duration, contenders int) {
 	i, _ := slices.BinarySearch(x.grants, call)

@@ -39,7 +39,7 @@ func init() {
 // queue collects the metrics of queues.
 type queue struct {
 	fold  *Fold
-	items map[string]item // those that were put and not taken, or taken and not put
+	items map[string]item // items that were put and not taken, or taken and not put
 	due   int64           // items
 
 	// Over the streams only.

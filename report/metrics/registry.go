@@ -1,4 +1,4 @@
-// Package metrics defines what is measured, and computes metrics from histories.
+// Package metrics defines the metrics, and computes them from histories.
 //
 // A [Family] has a file of its own: the definitions of its metrics (name, unit, better direction,
 // help), and the collector that computes them. [All] lists the definitions: thresholds,
@@ -92,7 +92,7 @@ func All() []Definition {
 	return out
 }
 
-// Names returns the names of all metrics, except those of single phases.
+// Names returns the names of all metrics, except the metrics of single phases.
 func Names() []string {
 	var out []string
 	for _, d := range All() {
@@ -101,7 +101,7 @@ func Names() []string {
 	return out
 }
 
-// Find returns the definition of a metric, and the phase if the name is that of one phase:
+// Find returns the definition of a metric, and the phase if the name is the metric of one phase:
 // "failover.latency.crash".
 func Find(name string) (d Definition, phase string, ok bool) {
 	all := All()

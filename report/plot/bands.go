@@ -52,7 +52,7 @@ func (f *Figure) entries(named bool) []entry {
 	return out
 }
 
-// shading draws the bands. It must be added first, so that it is behind everything else.
+// shading renders the bands. It must be added first, so that it is behind everything else.
 type shading []band
 
 func (m shading) Plot(c draw.Canvas, p *plot.Plot) {

@@ -52,7 +52,7 @@ func benchLine(b *strings.Builder, m view.Measured) {
 			numbers = append(numbers, benchNumber(n.Value)+" "+n.Unit)
 		}
 	}
-	if len(numbers) == 0 { // a line without a number is none
+	if len(numbers) == 0 { // a line without a number is ignored
 		return
 	}
 	fmt.Fprintf(b, "Benchmark%s %d %s\n", benchLabel(m), m.Samples, strings.Join(numbers, " "))

@@ -94,7 +94,7 @@ type session struct {
 type story struct {
 	puts, takes []*history.Sample
 	made, gone  []*history.Commit
-	remade      []*history.Commit // those after the first, in its folder, except those that replace it in one transaction
+	remade      []*history.Commit // results after the first, in its folder, except results that replace it in one transaction
 	again       bool              // its producer created two nodes of it
 	elders      []string          // items that existed unclaimed when its first node was removed
 }

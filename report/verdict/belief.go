@@ -7,7 +7,7 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// What ended a belief, as Belief.Ended. Otherwise it is the session event
+// The cause of a belief's end, as Belief.Ended. Otherwise it is the session event
 // that ended it: history.Suspended, Lost, Killed, Closed, Ended or Deadline.
 const (
 	Released = "released"
@@ -266,7 +266,7 @@ func (g *grant) meant(e *history.Session) bool {
 	return e.Session == 0 || g.session == 0 || e.Session == g.session
 }
 
-// flush emits what has ended and cannot have an earlier belief before it.
+// flush emits beliefs that have ended and cannot have an earlier belief before them.
 func (t *Beliefs) flush(until time.Duration) {
 	for len(t.queue) > 0 {
 		e := t.queue[0]

@@ -46,7 +46,7 @@ type claims struct {
 	guests    evidence // grants of clients that have opened no session
 }
 
-// sessions is what one client knows of its own.
+// sessions is one client's knowledge of its own sessions.
 type sessions struct {
 	opened       int64 // the current one
 	openedAt     time.Duration
@@ -123,7 +123,7 @@ func (c *claims) committed(g *granted) {
 		g.client, g.claims(), uint64(g.session), uint64(g.zxid), g.record, wrong)
 }
 
-// claims describes the client's claim, or what the tap shows if a driver names none.
+// claims describes the client's claim, or the tap's view if a driver names none.
 func (g *granted) claims() string {
 	switch {
 	case g.token != 0:

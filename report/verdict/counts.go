@@ -18,7 +18,7 @@ func init() {
 	})
 }
 
-// tally compares, round by round, the notifications on the wire with those that the members report.
+// tally compares, round by round, the notifications on the wire with the members' reports.
 // On our own members they are equal. Rounds with a fault are not evaluated: a restarted member
 // counts again, and notifications on a closed connection are lost.
 //

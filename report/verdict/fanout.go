@@ -23,7 +23,7 @@ func init() {
 // fan checks rule 11: a hand-off notifies no more clients, and costs no more requests, than the
 // variant's formula allows. Fewer is fine: watches coalesce. Rounds with a fault are not evaluated.
 //
-// Without a counted round, the notifications of each phase are compared with what the declared
+// Without a counted round, the notifications of each phase are compared with the declared
 // variant allows, with or without faults. If waiters watch their predecessor, a deleted node
 // notifies one client; each call, and each reconnect, creates at most one node, and a watch left by
 // a call may fire once more. A waiter that watches the parent is notified of each node that is
@@ -39,7 +39,7 @@ type fan struct {
 	broken    evidence
 }
 
-// wakeUps are those of all clients of one phase.
+// wakeUps are the wake-ups of all clients of one phase.
 type wakeUps struct {
 	phase                             string
 	clients, calls, connections, were int64
@@ -74,7 +74,7 @@ func (f *fan) effort(e *history.Effort, record int) {
 	p.clients, p.calls, p.connections, p.were, p.record = p.clients+1, p.calls+e.Calls, p.connections+e.Connections, p.were+e.Notifications, record
 }
 
-// byVariant compares a phase with what the variant allows; false if it allows anything.
+// byVariant compares a phase with the variant's limit; false if it allows anything.
 func (f *fan) byVariant(p *wakeUps) bool {
 	allowed := 2 * (p.calls + p.connections + p.clients)
 	switch f.history.Header.Variant {

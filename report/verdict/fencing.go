@@ -125,7 +125,7 @@ func (f *fences) alone(b Belief) bool {
 	})
 }
 
-// repeats finds a token that equals that of the grant before, of another session: that needs no
+// repeats finds a token that equals the token of the grant before, of another session: that needs no
 // certain holder.
 func (f *fences) repeats(b Belief) {
 	if n := f.named; b.Token == n.Token && n.Session != b.Session {
@@ -134,7 +134,7 @@ func (f *fences) repeats(b Belief) {
 	}
 }
 
-// rises compares the token with that of the last grant that is known to be older.
+// rises compares the token with the token of the last grant that is known to be older.
 func (f *fences) rises(b Belief) {
 	c, into := f.certain, &f.broken
 	if c.granted != nil {
@@ -160,7 +160,7 @@ func (f *fences) follows(b, before Belief) bool {
 	return !then.wentBefore(first) && f.held(before) && f.held(b) && before.End <= b.Start
 }
 
-// lower reports the token of a grant that is not higher than that of an earlier one.
+// lower reports the token of a grant that is not higher than an earlier token.
 func (f *fences) lower(into *evidence, before, b Belief) {
 	how, harm := "is lower than", "the resource takes the holder for a stale one"
 	if b.Token == before.Token {

@@ -37,7 +37,7 @@ type order struct {
 	judged    int
 	skipped   int
 	// contended counts the grants that were requested while the one before was held, and waited
-	// those of them whose node existed then.
+	// the clients whose node existed then.
 	contended, waited int
 	unseen            int // grants whose node is not in the commits
 	broken            evidence

@@ -119,7 +119,7 @@ func (l *line) known(g *granted) (zxid int64, ok bool) {
 	return max(g.zxid, n.gone), true
 }
 
-// lookUp checks a grant by the commits up to what its client knew.
+// lookUp checks a grant by the commits up to its client's knowledge.
 func (a *grants) lookUp(g *granted, zxid int64) {
 	n := g.node
 	switch {

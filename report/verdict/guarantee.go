@@ -21,9 +21,9 @@ type Guarantee struct {
 	Name     string
 	Rule     int      // the number in the safety definitions
 	Concerns []string // the kinds of recipe to which it applies
-	Promise  string   // what holds, for a reader who knows ZooKeeper
+	Promise  string   // the promise, for a reader who knows ZooKeeper
 	Harm     string   // the consequence of breaking it
-	Help     string   // what breaks it, in one line
+	Help     string   // the violation, in one line
 
 	// promised reports whether a subject with these promises promises it; nil: every subject does.
 	promised func(p history.Promises) bool
@@ -69,7 +69,7 @@ func register(g Guarantee) {
 	})
 }
 
-// All returns the guarantees in the order of their rules, which is that of the verdicts of a
+// All returns the guarantees in the order of their rules, which is the order of the verdicts of a
 // history.
 func All() []Guarantee { return slices.Clone(registry) }
 
@@ -135,7 +135,7 @@ func (s *seen) record(n history.Numbered) {
 	}
 }
 
-// concerned reports whether the guarantee applies to the subject's recipe, or to one that was seen.
+// concerned reports whether the guarantee applies to the subject's recipe, or to a recipe that was seen.
 // A history without operations counts as a lock's, so that it is evaluated.
 func (s *seen) concerned(g Guarantee) bool {
 	if s.recipe != "" {

@@ -27,7 +27,7 @@ type request struct {
 	cxid    int32
 }
 
-// consumer is what is known of a session.
+// consumer is the knowledge about a session.
 type consumer struct {
 	client int
 	knew   int64 // highest zxid that the client had seen by its last operation
@@ -60,7 +60,7 @@ func (c *itemCommits) event(e *history.Session) {
 	}
 }
 
-// knows records what a client had seen by the end of an operation.
+// knows records a client's knowledge at the end of an operation.
 func (c *itemCommits) knows(s *history.Sample) {
 	if w := c.sessions[c.current[s.Client]]; w != nil && !w.ended && !w.killed {
 		w.knew = max(w.knew, s.Zxid)

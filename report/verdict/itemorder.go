@@ -28,7 +28,7 @@ type itemOrder struct {
 
 // itemLine is the nodes of items below one parent.
 type itemLine struct {
-	line     []*item // in the order of their transactions, including those that have left
+	line     []*item // in the order of their transactions, including clients that have left
 	standing int
 }
 

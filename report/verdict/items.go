@@ -18,7 +18,7 @@ import (
 type items struct {
 	delivery string           // the subject's promise
 	commits  *itemCommits     // nil without
-	open     map[string]*item // by ID: those that are not certainly put and taken once
+	open     map[string]*item // by ID: items that are not certainly put and taken once
 	taken    takenOnce        // the others
 	spare    []*item          // reused, so that little is allocated
 	resolved bool
@@ -51,7 +51,7 @@ type nodes struct {
 	again    int64     // transaction in which the producer created a second one in the same line
 	remade   int64     // the last in which any client did, except one with the removal of the one before
 	revived  bool      // that was after a take had handed it over
-	handed   int64     // what the first client that handed it over had seen; 0 if unknown
+	handed   int64     // the knowledge of the first client that handed it over; 0 if unknown
 	created  int64     // transaction that created the first
 	maker    int64     // session that created the first
 	left     bool      // the first was removed
@@ -174,7 +174,7 @@ func (q *items) settle(i *item) {
 	}
 }
 
-// resolve distinguishes items that were taken again from those that were never put.
+// resolve distinguishes items that were taken again from items that were never put.
 func (q *items) resolve() {
 	if q.resolved {
 		return

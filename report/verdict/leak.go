@@ -21,7 +21,7 @@ func init() {
 
 // leaks counts by the commits which nodes each session created and did not delete, anywhere in the
 // tree. Nodes from before the session's first operations have returned are its set-up. Items of
-// queues, and what a queue stores permanently (a journal, a record of a take), are its data.
+// queues, and the nodes that a queue stores permanently (a journal, a record of a take), are its data.
 type leaks struct {
 	line    *line // nil without commits
 	queue   bool
@@ -48,11 +48,11 @@ type createdNode struct {
 const (
 	// setUp is the number of a session's operations during which it may create nodes that it keeps.
 	setUp = 2
-	// keptNodes is the number of nodes of a session that are not a leak: those of the last
+	// keptNodes is the number of nodes of a session that are not a leak: the nodes of the last
 	// operation, which its end interrupted.
 	keptNodes = 3
 	// leakRate is the number of operations per leftover node from which on they do not count as a
-	// leak: they cannot be distinguished from those of interrupted operations.
+	// leak: they cannot be distinguished from the nodes of interrupted operations.
 	leakRate = 20
 )
 

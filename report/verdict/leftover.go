@@ -24,7 +24,7 @@ const cleanUp = 2 * time.Second
 // it. Commits have no time: that a node still exists is seen at the end of an operation with a
 // commit of its own before the node's removal.
 //
-// Nodes unlike all those of granted claims are in no line. For a subject that joins the line again
+// Nodes unlike the nodes of granted claims are in no line. For a subject that joins the line again
 // by itself only the third is evaluated.
 type leftovers struct {
 	line     *line
@@ -68,7 +68,7 @@ type leftover struct {
 	bound  time.Duration // how long its node may exist after that
 	why    string
 	record int
-	failed bool // its acquire failed: the next one may take it over
+	failed bool // its acquire failed: the next one may adopt it
 	behind bool // only because its client also waits with a younger one
 }
 
@@ -275,7 +275,7 @@ func (o *leftovers) judge(x *leftover, until time.Duration) bool {
 	return true
 }
 
-// inLine reports whether a node is like those of granted claims. Without grants, it is one with a
+// inLine reports whether a node is like the nodes of granted claims. Without grants, it is a node with a
 // number.
 func (o *leftovers) inLine(n *node) bool {
 	if len(o.claimed) == 0 {

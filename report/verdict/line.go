@@ -208,7 +208,7 @@ func (l *line) newest(session, zxid int64) (n *node, sure bool) {
 	return n, sure
 }
 
-// sequential reports whether the node's name ends as that of a sequential node: in ten characters
+// sequential reports whether the node's name ends like a sequential node's: in ten characters
 // of a number, which may be negative.
 func (n *node) sequential() bool {
 	if len(n.path) < 10 {
@@ -226,7 +226,7 @@ func (n *node) sequential() bool {
 // IDs. Letters as long as an ID (ULID, base62) are one.
 var drawn = regexp.MustCompile(`[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[0-9a-zA-Z]{16,}|0x[0-9a-fA-F]+|[0-9a-fA-F]{8,}|-?[0-9]+`)
 
-// alike reports whether two nodes are of one kind, by their paths. Nodes of different kinds, such
+// alike reports whether two nodes have the same kind, by their paths. Nodes of different kinds, such
 // as a reader's and a writer's, do not contend.
 func alike(a, b *node) bool { return a.kind == b.kind }
 

@@ -31,7 +31,7 @@ func init() {
 // Without commits, an overlap is exposure if a fault had hit the session of the older holder, and
 // it was not notified yet; at most until that client is connected again.
 //
-// Beliefs come in the order of their start, so those that can still overlap are the few that have
+// Beliefs come in the order of their start, so only few of them can still overlap: they have
 // not ended.
 type exclusion struct {
 	told     bool                    // holders are notified of session events
@@ -56,7 +56,7 @@ type exclusion struct {
 	broken evidence
 }
 
-// Overlap is a time in which two clients believed that they held. One that begins as exposure and
+// Overlap is a time in which two clients believed that they held. An overlap that begins as exposure and
 // continues as violation is reported as two.
 type Overlap struct {
 	Older, Newer int // clients

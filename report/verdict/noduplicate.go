@@ -17,7 +17,7 @@ func init() {
 	})
 }
 
-// noDuplicate checks what was delivered twice, and what one put has stored twice, of which the
+// noDuplicate checks for items that were delivered twice or stored twice by one put, of which the
 // second copy will be delivered. Without commits an item whose put had no reply may be delivered
 // more than once: there may be several copies of it (rule 10).
 func (q *items) noDuplicate(end ending) Verdict {

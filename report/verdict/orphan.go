@@ -158,7 +158,7 @@ func (o *orphans) claim(client int, from, to time.Duration) {
 	}
 }
 
-// inLine reports whether a node is like those of granted claims. Without grants, any may be in
+// inLine reports whether a node is like the nodes of granted claims. Without grants, any may be in
 // line.
 func (o *orphans) inLine(at string) bool { return len(o.lines) == 0 || o.lines[kind(at)] }
 

@@ -42,7 +42,7 @@ func newPhases(h *history.History) *phases {
 	return p
 }
 
-// named returns the phase with that name; one that is not recorded lasts for the whole trial.
+// named returns the phase with that name; a phase that is not recorded lasts for the whole trial.
 func (p *phases) named(name string) *phase {
 	if p.last != nil && p.last.name == name {
 		return p.last

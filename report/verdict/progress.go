@@ -84,7 +84,7 @@ type idle struct {
 // first one until it returned.
 type tries map[int]wait
 
-// again is how soon a client that still waits calls a failed operation again.
+// again is the maximum time until a client that still waits calls a failed operation again.
 const again = 2 * time.Second
 
 // since returns when a client that calls now has begun to wait.

@@ -58,7 +58,7 @@ type departure struct {
 	records [2]int // of that item's put and take
 }
 
-// keepTakes is the number of takes that are kept for those that were called before them.
+// keepTakes is the number of takes that are kept for takes that were called before them.
 const keepTakes = 1 << 14
 
 func newQueueFIFO(in *inputs) checker {

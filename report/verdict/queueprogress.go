@@ -160,7 +160,7 @@ func (d *deliveries) outlasted(l lateItem) {
 
 func (d *deliveries) finish(end ending) Verdict {
 	if end.cut {
-		d.late = nil // what was taken is unknown
+		d.late = nil // the taken items are unknown
 	}
 	for _, l := range d.late {
 		if d.stood(l) {

@@ -9,7 +9,7 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// stuck is the structural half of progress: what a snapshot of the line shows.
+// stuck is the structural half of progress: the evidence of a snapshot of the line.
 //
 //   - No progress: clients wait without requests, no client holds, and every node in
 //     line belongs to a connected client. No event that could change this is pending: no

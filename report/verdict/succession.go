@@ -178,7 +178,7 @@ func (d *drill) judge(broken *evidence, doubts *[]string) string {
 	return strings.Join(leaders, ", ")
 }
 
-// inLine reports whether the token is that of a node with which a client waited. Some wait with one
+// inLine reports whether the token belongs to a node with which a client waited. Some wait with one
 // node, and hold with another.
 func (d *drill) inLine(token int64) bool {
 	return slices.ContainsFunc(d.line, func(k standing) bool { return k.token == token })

@@ -17,8 +17,8 @@ type Sweep struct {
 	history *history.History
 	judges  []judge
 	record  []func(history.Numbered) // of the checks that use records
-	belief  []func(Belief)           // of those that use beliefs
-	commit  []func(history.Record)   // of those that use commits
+	belief  []func(Belief)           // of guarantees that use beliefs
+	commit  []func(history.Record)   // of guarantees that use commits
 	rest    []func(Belief)
 	cut     bool // the history is known to be truncated
 	beliefs *Beliefs

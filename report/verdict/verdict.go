@@ -9,8 +9,8 @@
 // one by one with little memory, so that a history larger than memory is evaluated in one reading.
 // [All] lists them.
 //
-// Rule numbers in comments are those of the project's safety definitions. They have no false alarm:
-// what cannot be proven is unknown.
+// Rule numbers in comments refer to the project's safety definitions. They have no false alarm:
+// a violation that cannot be proven is unknown.
 package verdict
 
 import (
@@ -42,13 +42,13 @@ type Verdict struct {
 	Result    string   `json:"result"`
 	Reasons   []string `json:"reasons"`
 	Records   []int    `json:"records,omitempty"` // numbers, from 1, of the history records that prove it
-	First     []int    `json:"first,omitempty"`   // those that prove the first reason: the shortest proof
+	First     []int    `json:"first,omitempty"`   // the records that prove the first reason: the shortest proof
 	// After is the time from the beginning of a script until the last of these records was
 	// made; only in a zoo.
 	After time.Duration `json:"after,omitempty"`
 }
 
-// Severity orders results: the worse, the higher. Those that do not count are below all others.
+// Severity orders results: the worse, the higher. Results that do not count are below all others.
 // Anything else that is neither pass nor fail is unknown.
 func Severity(result string) int {
 	switch {
@@ -62,7 +62,7 @@ func Severity(result string) int {
 	return 1
 }
 
-// Worst returns the worst of the results; unknown if it does not exist. Those that do not count are
+// Worst returns the worst of the results; unknown without results. Results that do not count are
 // ignored.
 func Worst(results ...string) string {
 	if len(results) == 0 {
@@ -88,7 +88,7 @@ type evidence struct {
 	count   int
 	reasons []string
 	records []int
-	first   []int // of records, those of the first reason
+	first   []int // of records, only of the first reason
 }
 
 // add adds a reason, and the records that prove it; 0 is none.
@@ -128,7 +128,7 @@ func (e *evidence) doubt(what string) Verdict {
 func pass(reasons ...string) Verdict    { return Verdict{Result: Pass, Reasons: reasons} }
 func unknown(reasons ...string) Verdict { return Verdict{Result: Unknown, Reasons: reasons} }
 
-// inapplicable is the verdict on what the recipe does not allow.
+// inapplicable is the verdict on a case that the recipe does not allow.
 func (e *evidence) inapplicable() Verdict {
 	v := e.doubt("reasons")
 	v.Result = NotJudged

@@ -23,7 +23,7 @@ func goroutinesNote(_ builder, t report.Trial) string {
 	return units.Number(*goroutines) + " goroutines, with " + units.Quantity(*stacks, "B") + " of stacks"
 }
 
-// queueNote returns which member's queue it was, and which members did not report theirs.
+// queueNote returns which member's queue it was, and which members did not report their queue.
 func queueNote(_ builder, t report.Trial) string {
 	note := t.Metrics[metrics.MemberQueue].Note
 	noAnswer := t.Metrics[metrics.MemberSilent].Note

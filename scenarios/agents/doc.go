@@ -9,7 +9,7 @@
 //
 // # Files
 //
-// join.go has what an agent needs to join, and the certificates of a run. link.go is the
+// join.go has the credentials of an agent, and the certificates of a run. link.go is the
 // connection, internal/msg its messages. fleet.go, peer.go and trial.go are the coordinator's side;
 // tap.go and process.go present it to a trial. serve.go, serve_tap.go, serve_process.go and
 // serve_inside.go are the agent's side. engine.go and engine_*.go start agents: as local processes,

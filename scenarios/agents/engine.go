@@ -131,7 +131,7 @@ func Muster(ctx context.Context, e Engine, version string, logf func(string, ...
 	return c, f.Await(ctx, e.Agents())
 }
 
-// Dismiss stops the agents and removes what was created for them.
+// Dismiss stops the agents and removes their files.
 func (c *Crew) Dismiss() error {
 	c.over.Store(true)
 	return errors.Join(c.Close(), c.stop())

@@ -161,7 +161,7 @@ func (k *Kubernetes) handOver(ctx context.Context) error {
 	return nil
 }
 
-// kinds returns the kinds of objects: the Job and those that it owns.
+// kinds returns the kinds of objects: the Job and its dependents.
 func (k *Kubernetes) kinds() []string {
 	if k.options["service"] == "yes" {
 		return []string{"job", "secret", "service", "endpointslice"}

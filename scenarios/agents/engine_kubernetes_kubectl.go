@@ -40,7 +40,7 @@ func (k *Kubernetes) kubectl(ctx context.Context, in []byte, read func(io.Reader
 	return nil
 }
 
-// talk writes to a process and reads its output to the end. It returns what the process printed to
+// talk writes to a process and reads its output to the end. It returns the output on
 // stderr, as a suffix for an error.
 func talk(p site.Process, in []byte, read func(io.Reader) error) (wrong string, err error) {
 	var text bytes.Buffer

@@ -65,7 +65,7 @@ func names(options []Option) (all []string) {
 	return all
 }
 
-// defaultImage is the published image for a release of zkbench, and else the one that make image
+// defaultImage is the published image for a release of zkbench, otherwise the image that make image
 // builds.
 func defaultImage() string {
 	info, ok := debug.ReadBuildInfo()

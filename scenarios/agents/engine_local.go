@@ -128,7 +128,7 @@ func (s *started) why(name string, code int) string {
 	return s.hint(name, code)
 }
 
-// end stops all processes: their stdin is closed, and those that do not exit in time are killed.
+// end stops all processes: their stdin is closed, and processes that do not exit in time are killed.
 func (s *started) end() error {
 	s.mu.Lock()
 	s.ending = true

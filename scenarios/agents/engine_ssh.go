@@ -88,7 +88,7 @@ func (s *ssh) Start(ctx context.Context, j Join, ended func(error)) (stop func()
 }
 
 // command returns the command that runs a line on a host. Keep-alive options, unless the user set
-// others, detect a host that is gone: ssh uses the first value of an option.
+// others, detect an unreachable host: ssh uses the first value of an option.
 func (s *ssh) command(host, line string) []string {
 	return append(slices.Clone(s.words), "-T", "-o", "ConnectTimeout=15", "-o", "ServerAliveInterval=2", "-o", "ServerAliveCountMax=3", "--", host, line)
 }

@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/recipes/driver/site"
-	"github.com/zkbench/zkbench/scenarios/agents/internal/hosts"
 )
 
 // Agents over real ssh, on hosts of their own networks and processes.
@@ -48,14 +47,14 @@ func versionOf(t *testing.T, program string) string {
 
 // rig is three hosts, and zkbench to be run there.
 type rig struct {
-	net     *hosts.Network
+	net     *testNetwork
 	program string
 	version string
 }
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	r := &rig{net: hosts.New(t, "h1", "h2", "h3"), program: zkbench(t)}
+	r := &rig{net: newNetwork(t, "h1", "h2", "h3"), program: zkbench(t)}
 	r.version = versionOf(t, r.program)
 	t.Setenv(SSHKey, r.net.SSH)
 	return r
@@ -164,7 +163,7 @@ func sleep(t *testing.T, at site.Site) (site.Process, error) {
 }
 
 // find returns the process ids here of what runs on a host.
-func find(h *hosts.Host, command string) (found []int) {
+func find(h *testHost, command string) (found []int) {
 	for pid, line := range h.Processes() {
 		if strings.HasPrefix(line, command) {
 			found = append(found, pid)
@@ -187,7 +186,7 @@ func within(t *testing.T, limit time.Duration, what string, is func() bool) {
 }
 
 // lose wants an agent to be lost, with its client, and nothing to be left where it was.
-func lose(t *testing.T, h *hosts.Host, c *Crew, j *journal, lost chan loss, why func() error) {
+func lose(t *testing.T, h *testHost, c *Crew, j *journal, lost chan loss, why func() error) {
 	t.Helper()
 	start := time.Now()
 	if err := why(); err != nil {
@@ -216,7 +215,7 @@ func lose(t *testing.T, h *hosts.Host, c *Crew, j *journal, lost chan loss, why 
 }
 
 // others wants the clients of all other agents to be there, and agents that can be used.
-func (r *rig) others(t *testing.T, gone *hosts.Host, trial *Trial, sleepers map[string]site.Process) {
+func (r *rig) others(t *testing.T, gone *testHost, trial *Trial, sleepers map[string]site.Process) {
 	t.Helper()
 	for _, h := range r.net.Hosts {
 		if h == gone {
@@ -333,10 +332,10 @@ func TestSSH_onHosts(t *testing.T) {
 	})
 
 	for _, row := range []struct{ host, wrong string }{
-		{hosts.Refuses, `agent refuses has ended \(exit status 255\): ssh: connect to host \S+ port 1: Connection refused; have this work without a question: ssh -F \S+ refuses true$`},
-		{hosts.Nobody, `agent nobody has ended \(exit status 255\): ssh: connect to host \S+ port 22: (No route to host|Connection timed out)`},
-		{hosts.Stranger, `agent stranger has ended \(exit status 255\): root@\S+: Permission denied \(publickey\)`},
-		{hosts.Unknown, `agent unknown has ended \(exit status 255\): Host key verification failed`},
+		{hostRefuses, `agent refuses has ended \(exit status 255\): ssh: connect to host \S+ port 1: Connection refused; have this work without a question: ssh -F \S+ refuses true$`},
+		{hostNobody, `agent nobody has ended \(exit status 255\): ssh: connect to host \S+ port 22: (No route to host|Connection timed out)`},
+		{hostStranger, `agent stranger has ended \(exit status 255\): root@\S+: Permission denied \(publickey\)`},
+		{hostUnknown, `agent unknown has ended \(exit status 255\): Host key verification failed`},
 	} {
 		t.Run("a host that cannot be had: "+row.host, func(t *testing.T) {
 			j := &journal{}

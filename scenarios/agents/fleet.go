@@ -52,7 +52,7 @@ func Listen(address, version string, logf func(format string, args ...any)) (*Fl
 	return f, nil
 }
 
-// Join returns what an agent needs that dials the coordinator at host; "" for the host of the
+// Join returns the credentials of an agent that dials the coordinator at host; "" for the host of the
 // listener.
 func (f *Fleet) Join(host string) Join {
 	j := f.credentials.join
@@ -181,7 +181,7 @@ func (f *Fleet) add(p *peer) {
 	f.logf("agent %s has joined (from %s, its clock is known to %v)", p.name, p.link.RemoteAddr(), p.clockError())
 }
 
-// lost records that an agent is gone.
+// lost records that an agent is lost.
 func (f *Fleet) lost(p *peer) {
 	f.mu.Lock()
 	closed := f.closed

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// Join is what an agent needs to find its coordinator and to be admitted. It is passed in a file or
+// Join is the address of the coordinator and the credentials of an agent. It is passed in a file or
 // a secret: its holder can be an agent of the run, which starts programs on its own machine only.
 type Join struct {
 	Address     string // host:port of the coordinator

@@ -88,7 +88,7 @@ func (q *process) signal(what string) error {
 	return q.peer.call("Signal", msg.SignalArgs{ID: q.id, What: what}, &msg.Nothing{})
 }
 
-// Group returns the existing processes of the program's group, and those that are stopped.
+// Group returns the existing processes of the program's group, and the stopped ones.
 func (q *process) Group() (all, stopped []int) {
 	var r msg.GroupReply
 	_ = q.peer.call("Group", q.id, &r)

@@ -29,7 +29,7 @@ func (f *Fleet) Reaches(servers []string) error {
 	return errors.Join(errs...)
 }
 
-// Reach tries to connect to servers. Its error names those that do not answer, and the cause for
+// Reach tries to connect to servers. Its error names the servers that do not answer, and the cause for
 // the first.
 func (v *service) Reach(servers []string, _ *msg.Nothing) error {
 	errs := make([]error, len(servers))

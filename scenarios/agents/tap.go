@@ -90,7 +90,7 @@ func (c *tapped) see() msg.ClientState {
 	return c.last
 }
 
-// show stores a reply, unless that of a later request came first.
+// show stores a reply, unless the reply of a later request came first.
 func (c *tapped) show(n int64, p *peer, s msg.ClientState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

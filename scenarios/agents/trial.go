@@ -205,7 +205,7 @@ func (t *Trial) all() []*tapped {
 	return out
 }
 
-// Totals returns the sum of all clients' counts. Those of lost agents are the last known.
+// Totals returns the sum of all clients' counts. The counts of lost agents are the last known.
 func (t *Trial) Totals() (sum wire.Counts) {
 	t.mu.Lock()
 	heard := maps.Clone(t.heard)

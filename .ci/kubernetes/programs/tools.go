@@ -1,6 +1,6 @@
 //go:build tools
 
-// Programs that are built beside main.
+// Programs that are built with main.
 package main
 
 import (

@@ -112,7 +112,7 @@ func write(out string, files map[string][]byte) error {
 	})
 }
 
-// private matches what must not be published: the machine's name, and folders of its user.
+// private matches text that must not be published: the machine's name, and folders of its user.
 func private() (*regexp.Regexp, error) {
 	var words []string
 	host, err := os.Hostname()

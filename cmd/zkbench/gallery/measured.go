@@ -58,7 +58,7 @@ func measured(runs []shown) (text string, figures map[string]*plot.Figure) {
 	return b.String(), figures
 }
 
-// write writes the section, and adds its figures to those of the page.
+// write writes the section, and adds its figures to the page.
 func (p part) write(b *strings.Builder, s shown, figures map[string]*plot.Figure) {
 	fmt.Fprintf(b, "\n## %s\n\n%s\n\n**%s**\n", p.title, p.text, units.Markdown(s.view.Verdict))
 	for _, want := range p.figures {

@@ -23,7 +23,7 @@ import (
 )
 
 // Name is the image that Build makes, with the version of ZooKeeper in Debian trixie. Older
-// images without -tls in their name lack what TLS needs.
+// images without -tls in their name lack the libraries for TLS.
 const Name = "zkbench/zookeeper-tls:3.9.3"
 
 // stopTimeout bounds the time that an interrupted build needs to remove its folders.

@@ -115,7 +115,7 @@ func block(kind string, der []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
 }
 
-// SecureLines returns the lines of a member's zoo.cfg for what the record requires. Its files are
+// SecureLines returns the lines of a member's zoo.cfg for the record's requirements. Its files are
 // in dir.
 func SecureLines(r *state.Record, m state.Member, dir string) (lines []string) {
 	if slices.Contains(r.Secure, "tls") {

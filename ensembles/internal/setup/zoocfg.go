@@ -8,7 +8,7 @@ import (
 	"github.com/zkbench/zkbench/ensembles/state"
 )
 
-// ZooCfg returns the content of m's zoo.cfg: the lines of all kinds, then those of one kind, then
+// ZooCfg returns the content of m's zoo.cfg: the lines of all kinds, then the lines of one kind, then
 // the members. everywhere allows the member to listen on all addresses: on loopback that would open
 // it to the outside.
 //

@@ -15,9 +15,9 @@ import (
 	"github.com/zkbench/zkbench/recipes/driver/site"
 )
 
-// Ground is what a check needs of the ensemble and the wire.
+// Ground is the environment of a check: the ensemble and the wire.
 type Ground interface {
-	// Env returns that of a new client: its listeners, for a recipe at path.
+	// Env returns the Env of a new client: its listeners, for a recipe at path.
 	Env(client int, path string) recipes.Env
 	// Make creates an empty persistent node and its ancestors.
 	Make(ctx context.Context, path string) error

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Map maps another clock to ours, from round trips in which it was read. The zero value has none.
+// Map maps another clock to this one, from round trips in which it was read. The zero value has none.
 // All methods are safe for concurrent use.
 //
 // A round trip shows that the other clock read Now at an instant between Sent and Got. Clocks
@@ -17,7 +17,7 @@ import (
 // trips count, and those near in time.
 type Map struct {
 	mu        sync.Mutex
-	elsewhere bool // of another machine: never taken for ours
+	elsewhere bool // of another machine: never taken for this one
 	differs   bool // known to differ from this machine's monotonic clock
 	base      time.Time
 	baseRaw   int64  // this machine's monotonic clock at base

@@ -24,7 +24,7 @@ func (s spent) Is(target error) bool { return slices.Contains(s.is, target) }
 // unfinished marks an error of an operation that may have had an effect.
 func unfinished(err error) error { return fmt.Errorf("%w: %w", recipes.ErrUnfinished, err) }
 
-// ready returns why the client cannot begin an operation; one that was closed because it could not
+// ready returns why the client cannot begin an operation; a client that was closed because it could not
 // be cancelled is opened again. lost is closed when the session is lost during the operation.
 func (c *Client) ready() (lost <-chan struct{}, err error) {
 	if err := c.p.Err(); err != nil {

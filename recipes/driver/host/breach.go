@@ -29,7 +29,7 @@ func (p *Process) breach(line, rule string) *Breach {
 	return &Breach{p.command.Name, p.redact(rule), p.redact(shortened(line)), slices.Clone(p.last.lines)}
 }
 
-// redacted replaces passwords in what is printed and stored.
+// redacted replaces passwords in printed and stored text.
 const redacted = "(redacted)"
 
 // hide makes redact replace a client's credentials, and the part after the user's name. The caller

@@ -228,7 +228,7 @@ func (d *driver) all() []*started {
 	return append(slices.Collect(maps.Values(d.seats)), d.killed...)
 }
 
-// stop stops all processes in parallel, except those that are kept.
+// stop stops all processes in parallel, except processes that are kept.
 func (d *driver) stop() {
 	d.mu.Lock()
 	d.stopped = true

@@ -11,7 +11,7 @@ import (
 type Program struct {
 	Args []string // the program and its arguments
 	Env  []string // KEY=value, in addition to the machine's
-	Dir  string   // working directory; "" is that of the starter
+	Dir  string   // working directory; "" is the starter's
 	Mark string   // KEY=value in its environment, by which a sweep finds it
 }
 

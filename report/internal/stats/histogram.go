@@ -66,7 +66,7 @@ func (h *Histogram) Percentile(percent float64) float64 {
 }
 
 // WriteHistograms writes an HdrHistogram V2 interval log with one line per histogram, tagged with
-// its metric's name. length is that of the trial. The output is deterministic.
+// its metric's name. length is the trial's length. The output is deterministic.
 func WriteHistograms(out io.Writer, histograms map[string]*Histogram, length time.Duration) error {
 	w := hdrhistogram.NewHistogramLogWriter(out)
 	err := errors.Join(

@@ -52,7 +52,7 @@ func Middle(values []float64) (float64, bool) {
 	return values[(len(values)-1)/2], true
 }
 
-// Halves returns the median of the odd values over that of the even ones: how much two halves of
+// Halves returns the median of the odd values over the median of the even ones: how much two halves of
 // the same measurement differ. It is false for fewer than four values.
 func Halves(values []float64) (float64, bool) {
 	var odd, even []float64

@@ -24,7 +24,7 @@ type Welcome struct {
 
 // Opening is the first message on every other stream.
 type Opening struct {
-	Kind string // what the stream is for
+	Kind string // purpose of the stream
 	Of   string
 	ID   int64
 	Addr string // of the server

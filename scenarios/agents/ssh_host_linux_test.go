@@ -1,4 +1,4 @@
-package hosts
+package agents
 
 import (
 	"bufio"
@@ -22,7 +22,7 @@ import (
 	"github.com/vishvananda/netlink"
 )
 
-type Host struct {
+type testHost struct {
 	Name    string
 	Address netip.Addr
 	key     string // public, in the form of ssh's list of known hosts
@@ -58,9 +58,9 @@ UsePAM no
 `
 
 // start starts a host and connects it to the bridge.
-func (n *Network) start(t testing.TB, sshd string, b *bridge, name string, address netip.Addr) *Host {
+func (n *testNetwork) start(t testing.TB, sshd string, b *bridge, name string, address netip.Addr) *testHost {
 	t.Helper()
-	h := &Host{Name: name, Address: address, dir: n.file(name), bridge: b}
+	h := &testHost{Name: name, Address: address, dir: n.file(name), bridge: b}
 	must(t, os.Mkdir(h.dir, 0o755))
 	h.key = n.key(t, filepath.Join(name, "key"))
 	authorized, err := os.ReadFile(n.file("id.pub"))
@@ -91,7 +91,7 @@ func home() string {
 
 // run starts the sshd on a thread that lives until it has ended, since the kernel kills it with
 // that thread, and returns once it listens. All processes of the host end with it.
-func (h *Host) run(t testing.TB, cmd *exec.Cmd) {
+func (h *testHost) run(t testing.TB, cmd *exec.Cmd) {
 	t.Helper()
 	said, err := cmd.StderrPipe()
 	must(t, err)
@@ -128,7 +128,7 @@ func (h *Host) run(t testing.TB, cmd *exec.Cmd) {
 }
 
 // await waits until the sshd can be reached: a new link takes some time.
-func (h *Host) await(t testing.TB) {
+func (h *testHost) await(t testing.TB) {
 	t.Helper()
 	deadline := time.Now().Add(20 * time.Second)
 	for {
@@ -142,7 +142,7 @@ func (h *Host) await(t testing.TB) {
 	}
 }
 
-func (h *Host) banner() error {
+func (h *testHost) banner() error {
 	conn, err := net.DialTimeout("tcp", netip.AddrPortFrom(h.Address, 22).String(), 200*time.Millisecond)
 	if err != nil {
 		return err
@@ -157,16 +157,16 @@ func (h *Host) banner() error {
 }
 
 // Temp returns the host's /tmp, and Home root's home there, as folders of this machine.
-func (h *Host) Temp() string { return filepath.Join(h.dir, "tmp") }
-func (h *Host) Home() string { return filepath.Join(h.dir, "home") }
+func (h *testHost) Temp() string { return filepath.Join(h.dir, "tmp") }
+func (h *testHost) Home() string { return filepath.Join(h.dir, "home") }
 
 // Cut disconnects the host from the bridge silently; Mend reconnects it.
-func (h *Host) Cut() error  { return h.bridge.net.LinkSetDown(h.port) }
-func (h *Host) Mend() error { return h.bridge.net.LinkSetUp(h.port) }
+func (h *testHost) Cut() error  { return h.bridge.net.LinkSetDown(h.port) }
+func (h *testHost) Mend() error { return h.bridge.net.LinkSetUp(h.port) }
 
 // Processes returns the command lines of the host's processes, without ssh's own, by their process
 // IDs on this machine.
-func (h *Host) Processes() map[int]string {
+func (h *testHost) Processes() map[int]string {
 	found := map[int]string{}
 	own, err := os.Readlink(fmt.Sprintf("/proc/%d/ns/pid", h.pid))
 	if err != nil {
@@ -190,7 +190,7 @@ func (h *Host) Processes() map[int]string {
 
 // Left returns what should not be on the host: processes, and files in its temporary folder and
 // root's home.
-func (h *Host) Left() (left []string) {
+func (h *testHost) Left() (left []string) {
 	for pid, line := range h.Processes() {
 		left = append(left, fmt.Sprintf("process %d: %s", pid, line))
 	}

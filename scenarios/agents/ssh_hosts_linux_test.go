@@ -1,4 +1,4 @@
-package hosts
+package agents
 
 import (
 	"fmt"
@@ -12,24 +12,32 @@ import (
 	"github.com/kballard/go-shellquote"
 )
 
-// Network is hosts on a bridge.
-type Network struct {
+// testNetwork is machines for tests, reached over ssh: each has its own network, name, processes,
+// /tmp, /run and home, and shares the rest with this machine. They are connected by a bridge:
+//
+//	here: zkhID ─── uplink ─ bridge ─ h1 ─── eth0, sshd
+//	                                └ h2 ─── eth0, sshd
+//
+// The bridge has its own network namespace, since this machine's firewall may drop forwarded
+// packets. Only the link on this machine has a name outside of the namespaces, and everything ends
+// with the test's process.
+type testNetwork struct {
 	Here  netip.Addr // our address there
-	Hosts []*Host
+	Hosts []*testHost
 	SSH   string // command line of ssh that reaches the hosts by name
 	dir   string
 }
 
 // Names known to ssh that cannot be used.
 const (
-	Nobody   = "nobody"   // its address does not exist
-	Refuses  = "refuses"  // its port is closed
-	Stranger = "stranger" // does not know our key
-	Unknown  = "unknown"  // its own key is unknown
+	hostNobody   = "nobody"   // its address does not exist
+	hostRefuses  = "refuses"  // its port is closed
+	hostStranger = "stranger" // does not know our key
+	hostUnknown  = "unknown"  // its own key is unknown
 )
 
-// New creates hosts with these names, and removes them after the test.
-func New(t testing.TB, names ...string) *Network {
+// newNetwork creates hosts with these names, and removes them after the test.
+func newNetwork(t testing.TB, names ...string) *testNetwork {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("making hosts of their own network namespaces needs root")
@@ -37,7 +45,7 @@ func New(t testing.TB, names ...string) *Network {
 	sshd := need(t, "sshd", "/usr/sbin/sshd", "/usr/local/sbin/sshd")
 	need(t, "ssh")
 	need(t, "ssh-keygen")
-	n := &Network{dir: t.TempDir()}
+	n := &testNetwork{dir: t.TempDir()}
 	n.key(t, "id")
 	b := newBridge(t)
 	n.Here = b.nth(1)
@@ -51,7 +59,7 @@ func New(t testing.TB, names ...string) *Network {
 	return n
 }
 
-func (n *Network) Host(name string) *Host {
+func (n *testNetwork) Host(name string) *testHost {
 	for _, h := range n.Hosts {
 		if h.Name == name {
 			return h
@@ -73,7 +81,7 @@ func need(t testing.TB, name string, places ...string) string {
 }
 
 // key creates a pair of keys, name and name.pub.
-func (n *Network) key(t testing.TB, name string) (public string) {
+func (n *testNetwork) key(t testing.TB, name string) (public string) {
 	t.Helper()
 	file := n.file(name)
 	if out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name, "-f", file).CombinedOutput(); err != nil {
@@ -84,10 +92,10 @@ func (n *Network) key(t testing.TB, name string) (public string) {
 	return strings.TrimSpace(string(text))
 }
 
-func (n *Network) file(name string) string { return filepath.Join(n.dir, name) }
+func (n *testNetwork) file(name string) string { return filepath.Join(n.dir, name) }
 
 // configure writes ssh's configuration: the hosts and their keys. Other hosts are unknown.
-func (n *Network) configure(t testing.TB) {
+func (n *testNetwork) configure(t testing.TB) {
 	t.Helper()
 	var config, known strings.Builder
 	for _, h := range n.Hosts {
@@ -96,11 +104,11 @@ func (n *Network) configure(t testing.TB) {
 	}
 	first, last := n.Hosts[0].Address, n.Hosts[len(n.Hosts)-1].Address
 	n.key(t, "other")
-	fmt.Fprintf(&config, "Host %s\n  HostName %s\n", Nobody, last.Next())
-	fmt.Fprintf(&config, "Host %s\n  HostName %s\n  Port 1\n", Refuses, first)
-	fmt.Fprintf(&config, "Host %s\n  HostName %s\n  IdentityFile %s\n", Stranger, first, n.file("other"))
-	fmt.Fprintf(&config, "Host %s\n  HostName %s\n  HostKeyAlias nowhere\n", Unknown, first)
-	fmt.Fprintf(&config, "Host * !%s\n  IdentityFile %s\n", Stranger, n.file("id")) // ssh tries all keys that it is given
+	fmt.Fprintf(&config, "Host %s\n  HostName %s\n", hostNobody, last.Next())
+	fmt.Fprintf(&config, "Host %s\n  HostName %s\n  Port 1\n", hostRefuses, first)
+	fmt.Fprintf(&config, "Host %s\n  HostName %s\n  IdentityFile %s\n", hostStranger, first, n.file("other"))
+	fmt.Fprintf(&config, "Host %s\n  HostName %s\n  HostKeyAlias nowhere\n", hostUnknown, first)
+	fmt.Fprintf(&config, "Host * !%s\n  IdentityFile %s\n", hostStranger, n.file("id")) // ssh tries all keys that it is given
 	fmt.Fprintf(&config, "Host *\n  User root\n  IdentitiesOnly yes\n  UserKnownHostsFile %s\n"+
 		"  GlobalKnownHostsFile none\n  StrictHostKeyChecking yes\n  BatchMode yes\n", n.file("known"))
 	must(t, os.WriteFile(n.file("config"), []byte(config.String()), 0o600))
