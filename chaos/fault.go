@@ -14,7 +14,7 @@
 //	defer effect.Heal(context.WithoutCancel(ctx))
 //	fmt.Println(effect.Target, effect.Proof)
 //
-// A new kind of fault is a new file with its [Kind], what it needs, its proof, and the function
+// A new kind of fault is a new file with its [Kind], its requirements, its proof, and the function
 // that injects it. A test next to it shows that the fault takes effect and heals. "zkbench help
 // faults" describes how to add one.
 package chaos

@@ -127,7 +127,7 @@ type Commands struct {
 	Kill    []string `yaml:"kill,flow"` // default Stop
 	Pause   []string `yaml:"pause,flow"`
 	Resume  []string `yaml:"resume,flow"`
-	Isolate []string `yaml:"isolate,flow"` // {peers}, {except} and {direction} are replaced by those of the cut
+	Isolate []string `yaml:"isolate,flow"` // {peers}, {except} and {direction} are replaced by the values of the cut
 	Heal    []string `yaml:"heal,flow"`
 	Log     []string `yaml:"log,flow"` // writes a tar archive of the transaction logs to stdout
 }

@@ -20,7 +20,7 @@ type Upgrader interface {
 	Runs(ctx context.Context) (string, error)
 }
 
-// VersionNamed returns the version with that name among those of the ensemble.
+// VersionNamed returns the ensemble's version with that name.
 func (e *Ensemble) VersionNamed(name string) (Version, error) {
 	var names []string
 	for _, v := range e.Versions {

@@ -12,7 +12,7 @@ var queueFormulas = map[Variant]Formulas{
 	},
 	Predecessor: {
 		Deliver: deliverPredecessor,
-		Flap:    flapPredecessor, // the line of tickets is like that of a lock, with a head that waits as well
+		Flap:    flapPredecessor, // the line of tickets is like a lock's, with a head that waits as well
 		Text: map[string]string{
 			"item": "2: the head of the line by the item, and the next by the head's leaving; 1 with a single consumer",
 			"flap": "1: the consumer right behind; 0 when the last in line flaps",

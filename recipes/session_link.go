@@ -85,7 +85,7 @@ func (s *Session) confirmed() bool {
 	return time.Since(s.lastWrite) < s.negotiated
 }
 
-// sentCreate is a create in progress, for which the link records what go-zookeeper does not expose.
+// sentCreate is a create in progress, for which the link records data that go-zookeeper does not expose.
 type sentCreate struct {
 	written chan struct{} // closed when the request is on the wire
 	zxid    int64         // of the reply: the zxid of the transaction; valid once Create has returned nil

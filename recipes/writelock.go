@@ -219,7 +219,7 @@ func (l *writeLocking) find(ctx context.Context) (at spot, found bool, err error
 	return spot{l.parent + "/" + name, stat.Czxid}, true, nil
 }
 
-// undo removes what this Lock has made, once that is known: the next one's create has the same
+// undo removes the node of this Lock, once that is known: the next one's create has the same
 // name.
 func (l *writeLocking) undo(ctx context.Context) error {
 	if l.entry.pending != nil {

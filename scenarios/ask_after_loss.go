@@ -8,7 +8,7 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// settleAfterLoss bounds the time of a recipe, from when it reported a loss, to change what it
+// settleAfterLoss bounds the time of a recipe, from when it reported a loss, to change its
 // answers.
 const settleAfterLoss = 50 * time.Millisecond
 

@@ -34,7 +34,7 @@ func (s *sessions) add(id int64) {
 	s.ids[id] = true
 }
 
-// saveCommits reads the transactions after a zxid from the members' logs, and stores those that
+// saveCommits reads the transactions after a zxid from the members' logs, and stores the ones that
 // concern the trial next to its history. It does nothing if the logs cannot be read: the trial is
 // then evaluated without them.
 func (t *trial) saveCommits(after int64) (err error) {

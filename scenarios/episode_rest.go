@@ -25,7 +25,7 @@ const (
 
 const askLimit = 2 * time.Second
 
-// asks waits, within askLimit, until client i has sent a request. A separate process may take a
+// asks waits, within askLimit, until client i has sent a request. A separate process needs a
 // while, and a client called after it would join the queue before it.
 func (p *provoked) asks(i int, before int64) {
 	_ = poll(p.ctx, askLimit, func(context.Context) (bool, error) {

@@ -61,7 +61,7 @@ func validateSuccession(p *Phase, bad problemFunc) {
 
 // succession runs the phase's rounds. In each, all candidates join one after the other, and some
 // leave in the phase's order. Every step waits for the effect of the one before. The history
-// records who joined, who was made to leave and who was granted; the verdict decides who should
+// records the clients that joined, that left and that were granted; the verdict decides which should
 // have led.
 func succession(ctx context.Context, st *stage) error {
 	for st.round = 1; st.round <= st.phase.Rounds; st.round++ {
@@ -164,7 +164,7 @@ func (s *successions) term(ctx context.Context) error {
 }
 
 // await waits, within limits, until the candidate's acquire has returned. A leader that was not
-// made to leave then writes. The only error is that of ctx.
+// made to leave then writes. The only error is ctx's.
 func (s *successions) await(ctx context.Context, k *candidate) error {
 	if k.returned(ctx, s.st.patience()) && k.err == nil && !k.over && !k.wrote {
 		k.wrote = true

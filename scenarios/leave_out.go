@@ -18,7 +18,7 @@ func isBuiltin(name string, text []byte) bool {
 	return err == nil && bytes.Equal(own, text)
 }
 
-// markBuiltin marks the faults that the user has not requested: those of phases without an override
+// markBuiltin marks the faults that the user has not requested: the faults of phases without an override
 // of faults.
 func (s *Scenario) markBuiltin(overrides []string) {
 	for i := range s.Phases {
@@ -47,7 +47,7 @@ func (s *Scenario) markAs(like *Scenario) {
 }
 
 // leaveOut removes from the cells, and returns, the faults that a built-in scenario does not need
-// and the ensemble does not support; the scenario in the run folder is the one that is run. A phase
+// and the ensemble does not support; the scenario in the run folder is the scenario that is run. A phase
 // that loses all its faults is removed. The rest is reported: a run that needs an unsupported fault
 // cannot pass.
 func (c Config) leaveOut(ctx context.Context, t chaos.Target, cells []cell) ([]report.LeftOut, error) {

@@ -83,7 +83,7 @@ func (c Config) Validate() error {
 const defaultTick = 2 * time.Second
 
 // grantable rejects a session timeout that members with such a tick do not grant: they change it,
-// and all values computed from it would be wrong. tick is that of scenarios without one; 0 if
+// and all values computed from it would be wrong. tick is the default of scenarios without one; 0 if
 // unknown.
 func (s *Scenario) grantable(tick time.Duration) error {
 	batches, err := s.batches()

@@ -56,7 +56,7 @@ func (r *runner) audit(ctx context.Context, s *Scenario, named []cell) error {
 	return errors.Join(calm, a.play(ctx, cells, until))
 }
 
-// play runs cells in parallel, but for those that need the members alone and those whose requests
+// play runs cells in parallel, but for cells that need the members alone and cells whose requests
 // the members count.
 func (a *auditing) play(ctx context.Context, cells []cell, until time.Time) error {
 	first := a.played

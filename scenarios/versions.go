@@ -233,7 +233,7 @@ func also(before, what, separator string) string {
 	return before + separator + what
 }
 
-// ofEnsemble returns a description of an ensemble, and its version with those that its members are
+// ofEnsemble returns a description of an ensemble, and its version with the versions that its members are
 // upgraded to.
 func ofEnsemble(e *ensembles.Ensemble) (about, version string) {
 	about, version = e.About, e.Version

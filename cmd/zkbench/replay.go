@@ -11,7 +11,7 @@ import (
 )
 
 // replayed returns the arguments to run: with --replay the scenario of that run folder, on an
-// ensemble like that of the run, unless flags differ.
+// ensemble like the run's, unless flags differ.
 func (f *runFlags) replayed(cmd *cobra.Command, args []string) ([]string, error) {
 	if f.replay == "" {
 		return args, nil

@@ -1,5 +1,5 @@
 // Package auto starts the kind of ensemble in the options, or the first kind that works on this
-// machine: a persistent one that is up, containers, local JVMs.
+// machine: a persistent ensemble that is up, containers, local JVMs.
 //
 //	e, err := auto.Start(ctx, ensembles.Options{Logf: log.Printf})
 //

@@ -22,7 +22,7 @@ import (
 )
 
 // Every member has a network namespace of its own. A bridge, also in a namespace, connects them, so
-// that traffic does not pass this host's firewall: Docker drops what it did not bridge itself.
+// that traffic does not pass this host's firewall: Docker drops packets that it did not bridge itself.
 // Clients on this host use one more link:
 //
 //	host: zkbID ──── zkbench-ID-net: uplink ─ bridge ─ zk1 ──── zkbench-ID-zk1: eth0

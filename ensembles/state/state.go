@@ -1,4 +1,4 @@
-// Package state records the ensembles on this machine, so that those of crashed runs can be removed
+// Package state records the ensembles on this machine, so that leftovers of crashed runs can be removed
 // and those in use are left alone.
 //
 // Each ensemble of local JVMs has one JSON file in [Dir]. It is written before anything is created

@@ -7,7 +7,7 @@ import (
 
 // ephemerals are the existing ephemeral nodes, by the entries so far. Servers before 3.6, and later
 // ones with zookeeper.closeSessionTxn.enabled=false, do not log which nodes a session's end
-// removed: those that it had.
+// removed: the ephemeral nodes of the session.
 type ephemerals struct {
 	owner map[string]int64
 	of    map[int64]map[string]bool

@@ -69,7 +69,7 @@ type Library interface {
 	Packages() []string
 	// Missing returns nil if the library's drivers can be started, otherwise the missing parts.
 	Missing() error
-	// Command returns the command that starts a driver. It builds what is not built yet.
+	// Command returns the command that starts a driver. It builds the driver first if necessary.
 	Command(ctx context.Context, program string) ([]string, error)
 	// folder is the name of the folder with its installed versions.
 	folder() string
@@ -83,7 +83,7 @@ func Versions(l Library) []string { return installed(l.folder()) }
 // Libraries returns all.
 func Libraries() []Library { return []Library{curator, kazoo, zookeeper} }
 
-// Install returns the command that installs what a library's drivers need.
+// Install returns the command that installs the requirements of a library's drivers.
 func Install(l Library) string {
 	return "apt-get install --no-install-recommends " + strings.Join(l.Packages(), " ")
 }

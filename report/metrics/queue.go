@@ -96,7 +96,7 @@ func (x *queue) delivered(put item, taken time.Duration) {
 	x.fold.OnHandoff(metric, Handoff{At: taken, Latency: taken - put.due})
 }
 
-// latency returns the metric for items of the phase: those that met a fault are separate, or one
+// latency returns the metric for items of the phase: items that met a fault are separate, or one
 // fault would determine the high percentiles.
 func (x *queue) latency(phase string) string {
 	p := x.fold.phases[phase]

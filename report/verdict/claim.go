@@ -20,7 +20,7 @@ func init() {
 	})
 }
 
-// claims checks rule 1. By what the clients know: the session of a grant is the client's current
+// claims checks rule 1. By the clients' knowledge: the session of a grant is the client's current
 // one, and is not claimed when the client was notified of its loss; nor is a grant restored whose
 // holder was notified of its loss.
 //

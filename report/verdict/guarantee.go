@@ -21,7 +21,7 @@ type Guarantee struct {
 	Name     string
 	Rule     int      // the number in the safety definitions
 	Concerns []string // the kinds of recipe to which it applies
-	Promise  string   // the promise, for a reader who knows ZooKeeper
+	Promise  string   // the promise, for a reader with knowledge of ZooKeeper
 	Harm     string   // the consequence of breaking it
 	Help     string   // the violation, in one line
 

@@ -58,7 +58,7 @@ type nodes struct {
 	moved    bool      // it has one in another folder
 	gone     int64     // transaction of the last removal
 	by       request
-	passed   *item // an older one that existed when the first was removed, or nil
+	passed   *item // an older item that existed when the first was removed, or nil
 	passers  int   // number of items that overtook it before its put was recorded
 	passer   *overtaking
 }

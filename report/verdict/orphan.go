@@ -38,7 +38,7 @@ type orphans struct {
 	broken    evidence
 }
 
-// unseen is, without commits, what was not observed: nodes of acquires that ended without a grant,
+// unseen is, without commits, the part that was not observed: nodes of acquires that ended without a grant,
 // in sessions that lived for longer than clean-up takes, and were then closed, which removes them.
 type unseen struct {
 	bound time.Duration

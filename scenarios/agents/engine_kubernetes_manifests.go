@@ -27,7 +27,7 @@ const runLabel = "zkbench/run"
 const (
 	attemptsPerIndex = 6     // retries; each waits twice as long as the last
 	keepFinished     = 300   // seconds that a Job is kept without its coordinator
-	graceSeconds     = 10    // seconds that a pod may take to end
+	graceSeconds     = 10    // grace period of a pod, in seconds
 	imageUser        = 65532 // user of the image; any other works
 )
 

@@ -107,7 +107,7 @@ func (c *Client) seen(ok *lines.OK) (claim recipes.Claim) {
 var eventKinds = []recipes.EventKind{recipes.EventSuspended, recipes.EventRestored, recipes.EventLost, recipes.EventEnded}
 
 // event handles an event of the client. An event that ends a belief counts from its earliest
-// possible time, one that restores it from the latest.
+// possible time, a restore from the latest.
 func (c *Client) event(r lines.Reply, read time.Time) {
 	e := recipes.Event{Kind: recipes.EventKind(r.Event), At: read}
 	if r.At != nil {
