@@ -68,7 +68,7 @@ func onRequest(who string, rule wire.Rule, s settings) injector {
 }
 
 // shotEffect returns the effect of a rule that has matched.
-func shotEffect(shot wire.Shot, p wire.Proof, fired bool) (Effect, error) {
+func shotEffect(shot wire.ArmedRule, p wire.Proof, fired bool) (Effect, error) {
 	if err := p.Err; err != nil || !fired {
 		return Effect{}, fmt.Errorf("%w: the rule was disarmed: %v", ErrNoEffect, err)
 	}

@@ -53,9 +53,9 @@ type Options struct {
 	Versions []Version
 	Servers  []string // external: client addresses host:port, one per member
 	Chroot   string
-	Terms    Terms    // external: the allowed operations
-	Secure   []string // container, process: the members' requirements for clients: "tls", "digest"; default nothing
-	Keep     bool     // the ensemble outlives this process (zkbench ensemble up)
+	Terms    ExternalConfig // external: the allowed operations
+	Secure   []string       // container, process: the members' requirements for clients: "tls", "digest"; default nothing
+	Keep     bool           // the ensemble outlives this process (zkbench ensemble up)
 	// Logf receives one line for each message to the user. May be nil.
 	Logf func(format string, args ...any)
 }
@@ -107,9 +107,9 @@ type Member struct {
 	Cutter Cutter
 }
 
-// Terms are the allowed operations on an external ensemble. The zero value allows only plain connections
+// ExternalConfig are the allowed operations on an external ensemble. The zero value allows only plain connections
 // to its members.
-type Terms struct {
+type ExternalConfig struct {
 	Security Security
 	Commands []Commands // by server; nil: only connections
 	Watches  bool       // all watches of members may be listed (wchp), which is expensive for those with many

@@ -54,7 +54,7 @@ func (c contest) try(ctx context.Context, wait bool) (g *Grant, err error) {
 	}
 	defer func() { // a panic must not leave a node either
 		if g == nil {
-			c.s.sweep(ctx, func(ctx context.Context) error { return c.s.remove(ctx, at.node) })
+			c.s.cleanUp(ctx, func(ctx context.Context) error { return c.s.remove(ctx, at.node) })
 		}
 	}()
 	return c.stand(ctx, at, names, wait)

@@ -16,7 +16,7 @@ func init() {
 		Register(Subject{
 			Name: "election/" + string(v), Recipe: RecipeElection, Variant: v,
 			About:    "ours; " + who + ". One leader at a time while sessions live; terms fenced by czxid, in order of candidacy",
-			Promises: Promises{Exclusive: true, FIFO: true, Deadline: true, Events: true}, Formulas: contestFormulas[v], Writes: true, Tells: true,
+			Promises: Promises{Exclusive: true, FIFO: true, Deadline: true, Events: true}, Formulas: contestFormulas[v], Writes: true, ReportsHeld: true,
 			Open: openContender(func(s *Session, parent string) acquirer { return NewElection(s, parent, "", v).Campaign }),
 		})
 	}

@@ -47,7 +47,7 @@ func enter(ctx context.Context, s *Session, parent, id, prefix string, data []by
 	in := false
 	defer func() {
 		if !in && e.made {
-			s.sweep(ctx, e.undo)
+			s.cleanUp(ctx, e.undo)
 		}
 	}()
 	for again := true; again; {

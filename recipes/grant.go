@@ -145,7 +145,7 @@ func (g *Grant) remove(ctx context.Context) error {
 	err := g.delete(ctx)
 	if err != nil {
 		var last error
-		if g.s.sweep(ctx, func(ctx context.Context) error { last = g.delete(ctx); return last }) {
+		if g.s.cleanUp(ctx, func(ctx context.Context) error { last = g.delete(ctx); return last }) {
 			err = last
 		}
 	}

@@ -9,7 +9,7 @@ func init() {
 	} {
 		Register(Subject{
 			Name: "lock/" + string(v), About: about, Recipe: RecipeLock, Variant: v,
-			Promises: Promises{Exclusive: true, FIFO: true, Deadline: true, Events: true}, Formulas: contestFormulas[v], Writes: true, Tells: true,
+			Promises: Promises{Exclusive: true, FIFO: true, Deadline: true, Events: true}, Formulas: contestFormulas[v], Writes: true, ReportsHeld: true,
 			Open: openContender(func(s *Session, parent string) acquirer { return NewLock(s, parent, v).Acquire }),
 		})
 	}

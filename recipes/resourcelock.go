@@ -13,7 +13,7 @@ func init() {
 	Register(Subject{
 		Name: "lock/resource", Recipe: RecipeLock, Variant: Predecessor,
 		About:    "built-in, after a tutorial's ResourceLock: a GUID in the name; lists at every notification; waits on its predecessor. Exclusive while sessions are alive; fenced by czxid; fifo",
-		Promises: Promises{Exclusive: true, FIFO: true, Deadline: true, Events: true}, Writes: true, Tells: true,
+		Promises: Promises{Exclusive: true, FIFO: true, Deadline: true, Events: true}, Writes: true, ReportsHeld: true,
 		Formulas: relisting,
 		Open: func(ctx context.Context, env Env) (Client, error) {
 			l := NewResourceLock(env.open, env.Parent)

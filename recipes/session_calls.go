@@ -21,7 +21,7 @@ func (s *Session) do(ctx context.Context, what, path string, f func(*zk.Conn) er
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%s %s: not sent: %w", what, path, err)
 	}
-	if err := s.room(ctx, what, path, len(path)); err != nil {
+	if err := s.ensureBuffer(ctx, what, path, len(path)); err != nil {
 		return err
 	}
 	answered, err := s.call(ctx, f)
@@ -172,7 +172,7 @@ func (s *Session) create(ctx context.Context, path string, data []byte, flags in
 	if acl == nil {
 		acl = client.ACL(s.options.ACL)
 	}
-	if err := s.room(ctx, "create", path, len(path)+len(data)+aclSize(acl)); err != nil {
+	if err := s.ensureBuffer(ctx, "create", path, len(path)+len(data)+aclSize(acl)); err != nil {
 		return "", err
 	}
 	return once(ctx, s, "create", path, func(c *zk.Conn) (string, error) { return c.Create(path, data, flags, acl) })
@@ -185,7 +185,7 @@ func (s *Session) Delete(ctx context.Context, path string) error {
 
 // Set writes data to path if it still has that version. It does not retry.
 func (s *Session) Set(ctx context.Context, path string, data []byte, version int32) (*zk.Stat, error) {
-	if err := s.room(ctx, "set", path, len(path)+len(data)); err != nil {
+	if err := s.ensureBuffer(ctx, "set", path, len(path)+len(data)); err != nil {
 		return nil, err
 	}
 	return once(ctx, s, "set", path, func(c *zk.Conn) (*zk.Stat, error) { return c.Set(path, data, version) })
@@ -193,7 +193,7 @@ func (s *Session) Set(ctx context.Context, path string, data []byte, version int
 
 // multi runs the operations as one transaction. It does not retry.
 func (s *Session) multi(ctx context.Context, ops ...any) error {
-	if err := s.room(ctx, "multi", "", multiSize(ops)); err != nil {
+	if err := s.ensureBuffer(ctx, "multi", "", multiSize(ops)); err != nil {
 		return err
 	}
 	return s.do(ctx, "multi", "", func(c *zk.Conn) error {

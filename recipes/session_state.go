@@ -99,10 +99,10 @@ func (s *Session) background(f func()) bool {
 	return true
 }
 
-// sweep runs f until it succeeds or the session ends, regardless of ctx's cancellation: what an
+// cleanUp runs f until it succeeds or the session ends, regardless of ctx's cancellation: what an
 // abandoned operation left behind must be removed. It returns true once f has completed. While the
 // connection is down it returns false at once, and f continues in the background.
-func (s *Session) sweep(ctx context.Context, f func(context.Context) error) (swept bool) {
+func (s *Session) cleanUp(ctx context.Context, f func(context.Context) error) (swept bool) {
 	done := make(chan struct{})
 	running := s.background(func() {
 		defer close(done)

@@ -34,7 +34,7 @@ var opcodes = []wire.Op{wire.Create, wire.GetChildren2, wire.Exists, wire.GetDat
 // step is a way to disturb one request. arm has it disturb a client.
 type step struct {
 	rule wire.Rule
-	shot wire.Shot
+	shot wire.ArmedRule
 }
 
 func (s *step) arm(t *testing.T, c wire.Client) {

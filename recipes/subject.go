@@ -73,7 +73,7 @@ type Subject struct {
 	Pipe func() (p50, p99 time.Duration, of int)
 	// Writes means that its clients are Workers, Tells that they are Tellers, and Tries that they
 	// are Triers.
-	Writes, Tells, Tries bool
+	Writes, ReportsHeld, Tries bool
 	// NoCancel means that Acquire and Take cannot be cancelled: they continue when the context has
 	// ended, and return ErrUnfinished.
 	NoCancel bool
@@ -98,8 +98,8 @@ type Trial struct {
 	Alone func(client int) bool
 	// Site returns the machine of a client, from its opening on; nil: this one for all.
 	Site func(client int) (site.Site, error)
-	// Kept is kept for the next trial of the run; nil keeps nothing.
-	Kept *Kept
+	// TrialResources is kept for the next trial of the run; nil keeps nothing.
+	Kept *TrialResources
 	// Fail is called, from any goroutine, when the subject breaks a rule of its protocol, so that
 	// the trial cannot be evaluated. It returns at once.
 	Fail func(error)
@@ -185,8 +185,8 @@ type Worker interface {
 	Write(ctx context.Context, path, value string) error
 }
 
-// Teller is a client that reports, without a request to the servers, whether it holds.
-type Teller interface {
+// HeldReporter is a client that reports, without a request to the servers, whether it holds.
+type HeldReporter interface {
 	Holds() bool
 }
 

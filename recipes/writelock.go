@@ -16,7 +16,7 @@ func init() {
 	Register(Subject{
 		Name: "lock/writelock", Recipe: RecipeLock, Variant: Predecessor,
 		About:    "built-in, after ZooKeeper's WriteLock: the session id in the name; ten tries with growing delay; waits on its predecessor. Exclusive while sessions are alive; fenced by czxid; fifo",
-		Promises: Promises{Exclusive: true, FIFO: true, Deadline: true, Events: true}, Writes: true, Tells: true,
+		Promises: Promises{Exclusive: true, FIFO: true, Deadline: true, Events: true}, Writes: true, ReportsHeld: true,
 		Formulas: relisting,
 		Open:     openContender(func(s *Session, parent string) acquirer { return NewWriteLock(s, parent, nil, LockListener{}).Lock }),
 	})
@@ -98,7 +98,7 @@ func (l *WriteLock) Lock(ctx context.Context) (g *Grant, err error) {
 			<-l.busy
 			return
 		}
-		l.s.sweep(ctx, func(ctx context.Context) error {
+		l.s.cleanUp(ctx, func(ctx context.Context) error {
 			err := try.undo(ctx)
 			if err == nil {
 				<-l.busy

@@ -62,7 +62,7 @@ func (c Comparison) matches(m Measure, t Trial) bool {
 
 // inCell reports whether t is a trial of subject in the same cell as other, apart from the subject.
 func (t Trial) inCell(subject string, other history.Cell) bool {
-	return t.Subject == subject && t.Beside(other)
+	return t.Subject == subject && t.EqualExceptSubject(other)
 }
 
 // Repetitions returns the trials of subject in the given cell, apart from the cell's subject,
@@ -111,7 +111,7 @@ func (r *Result) compareWithBase(baseConditions map[string][]Condition) {
 func (r Result) Undecided(cell history.Cell) bool {
 	open := false
 	for _, t := range r.Trials {
-		if !t.Beside(cell) {
+		if !t.EqualExceptSubject(cell) {
 			continue
 		}
 		if t.Outcome() == Fail {

@@ -68,7 +68,7 @@ func parseCell(name string) (provocation, error) {
 	if err != nil {
 		return provocation{}, err
 	}
-	return provocation{name: name, clients: episodeClients, aims: aims, run: func(p *provoked) { p.episode(aims) }}, nil
+	return provocation{name: name, clients: episodeClients, aims: aims, run: func(p *episodeRun) { p.episode(aims) }}, nil
 }
 
 func (s *Scenario) audit() *Phase {

@@ -10,7 +10,7 @@ import (
 )
 
 // calm is an episode without a fault. It records the steps.
-func calm(p *provoked) {
+func calm(p *episodeRun) {
 	var scripts []*wire.Transcript
 	for _, c := range p.st.clients {
 		scripts = append(scripts, c.wire.Record())

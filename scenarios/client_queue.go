@@ -70,9 +70,9 @@ func (c *client) take(ctx context.Context) (id string, err error) {
 	return s.Item, err
 }
 
-// mend waits after an error, so that a client does not spin where every call fails. If the session
+// recoverAfter waits after an error, so that a client does not spin where every call fails. If the session
 // has ended, it opens a new one.
-func (c *client) mend(ctx context.Context, err error) {
+func (c *client) recoverAfter(ctx context.Context, err error) {
 	if errors.Is(err, recipes.ErrSessionEnded) {
 		_ = c.reopen(ctx) // fails only if ctx is done
 		return
@@ -84,7 +84,7 @@ func (c *client) consume(ctx context.Context, taken func(id string)) {
 	for ctx.Err() == nil {
 		id, err := c.take(ctx)
 		if err != nil {
-			c.mend(ctx, err)
+			c.recoverAfter(ctx, err)
 			continue
 		}
 		c.back.succeeded()
@@ -92,8 +92,8 @@ func (c *client) consume(ctx context.Context, taken func(id string)) {
 	}
 }
 
-// taking returns a context for consumers, and a function that ends it.
-func (st *stage) taking(ctx context.Context) (taking context.Context, stop func()) {
+// consumerContext returns a context for consumers, and a function that ends it.
+func (st *stage) consumerContext(ctx context.Context) (taking context.Context, stop func()) {
 	taking, cancel := context.WithCancel(ctx)
 	return taking, func() { st.waiting(); cancel() }
 }
@@ -102,12 +102,12 @@ func (c *client) consumeSlowly(ctx context.Context) {
 	c.consume(ctx, func(string) { _ = pause(ctx, c.st.phase.Hold) })
 }
 
-// emptied waits until no member has an item and no request is in flight, while consumers continue
+// waitQueueEmpty waits until no member has an item and no request is in flight, while consumers continue
 // to take, and records that. If nothing was taken for the length of patience, it records a snapshot
 // of the queue instead: the verdicts then decide whether a consumer should have received an item.
 // It fails if more items are taken than were put and the queue does not become empty. No other put
 // may begin after it was called.
-func (st *stage) emptied(ctx context.Context, patience time.Duration) error {
+func (st *stage) waitQueueEmpty(ctx context.Context, patience time.Duration) error {
 	last, since := st.grants.Load(), time.Now()
 	before, enough := last, 2*(st.items.Load()+int64(len(st.clients)))
 	for {

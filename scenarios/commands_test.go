@@ -10,7 +10,7 @@ import (
 
 // theirs is an external ensemble of one member with commands.
 func theirs(c ensembles.Commands) ensembles.Options {
-	return ensembles.Options{Servers: []string{"zk1:2181"}, Terms: ensembles.Terms{Commands: []ensembles.Commands{c}, File: "theirs.yaml"}}
+	return ensembles.Options{Servers: []string{"zk1:2181"}, Terms: ensembles.ExternalConfig{Commands: []ensembles.Commands{c}, File: "theirs.yaml"}}
 }
 
 func scenarioWith(t *testing.T, fault string) *Scenario {

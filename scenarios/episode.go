@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// course is the log of an episode.
-type course struct {
+// episodeLog is the log of an episode.
+type episodeLog struct {
 	mu       sync.Mutex
 	made     map[int][]seenStep
 	released int64
@@ -17,7 +17,7 @@ type course struct {
 
 // begins records that client n, granted at that time, releases, or is hit by a fault while it
 // holds.
-func (c *course) begins(n int, granted time.Duration) {
+func (c *episodeLog) begins(n int, granted time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.acting == nil {
@@ -26,14 +26,14 @@ func (c *course) begins(n int, granted time.Duration) {
 	c.acting[n] = granted
 }
 
-func (c *course) ends(n int) {
+func (c *episodeLog) ends(n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.acting, n)
 }
 
 // before returns the clients that were granted earlier and have not ended their grant.
-func (c *course) before(granted time.Duration) (clients []int) {
+func (c *episodeLog) before(granted time.Duration) (clients []int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for n, at := range c.acting {
@@ -44,7 +44,7 @@ func (c *course) before(granted time.Duration) (clients []int) {
 	return clients
 }
 
-func (c *course) called(n int, call string, at time.Duration) (nth int) {
+func (c *episodeLog) called(n int, call string, at time.Duration) (nth int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.made == nil {
@@ -59,7 +59,7 @@ func (c *course) called(n int, call string, at time.Duration) (nth int) {
 	return nth
 }
 
-func (c *course) letGo() {
+func (c *episodeLog) letGo() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.released++
@@ -67,20 +67,20 @@ func (c *course) letGo() {
 
 // passable reports whether the first holder can release after x was injected: it is another client,
 // and no other fault is injected.
-func (p *provoked) passable(x *strike) bool {
+func (p *episodeRun) passable(x *stepInjection) bool {
 	p.course.mu.Lock()
 	defer p.course.mu.Unlock()
 	return !p.st.queue() && x.c.n > 0 && p.course.released == 0 && len(p.strikes) == 1
 }
 
 // late reports whether an active fault delays client i.
-func (p *provoked) late(i int) bool {
-	return slices.ContainsFunc(p.strikes, func(x *strike) bool { return x.c.n == i && x.fault.late && x.lasts() })
+func (p *episodeRun) late(i int) bool {
+	return slices.ContainsFunc(p.strikes, func(x *stepInjection) bool { return x.c.n == i && x.fault.late && x.lasts() })
 }
 
 // episode lets every client wait and hold once, or a producer put and the others take, while the
 // faults are injected at their steps. It returns when the faults are over.
-func (p *provoked) episode(aims []aim) {
+func (p *episodeRun) episode(aims []aim) {
 	ctx, cancel := context.WithCancel(p.ctx)
 	var faults sync.WaitGroup
 	defer faults.Wait()
@@ -122,7 +122,7 @@ func (p *provoked) episode(aims []aim) {
 
 // rounds returns how many turns each client has at most: more than one if a fault is aimed at a
 // step that one turn does not reach.
-func (p *provoked) rounds() (n int) {
+func (p *episodeRun) rounds() (n int) {
 	n = 1
 	for _, x := range p.strikes {
 		if x.at.nth > mostOf {
@@ -132,15 +132,15 @@ func (p *provoked) rounds() (n int) {
 	return n
 }
 
-func (p *provoked) awaited() bool {
-	return slices.ContainsFunc(p.strikes, func(x *strike) bool { return !x.begun.Load() })
+func (p *episodeRun) awaited() bool {
+	return slices.ContainsFunc(p.strikes, func(x *stepInjection) bool { return !x.begun.Load() })
 }
 
 // waits is the time during which all clients but the first wait, without a release or put. A fault
 // may hit a waiter once all wait; a client that joined later would see only the effect of the
 // fault. After the fault the others have time to make a mistake.
-func (p *provoked) waits() {
-	if slices.ContainsFunc(p.strikes, func(x *strike) bool { return x.at.kind() == atWait }) {
+func (p *episodeRun) waits() {
+	if slices.ContainsFunc(p.strikes, func(x *stepInjection) bool { return x.at.kind() == atWait }) {
 		p.allRestless()
 	}
 	for i := range p.st.clients[1:] {
@@ -158,7 +158,7 @@ func (p *provoked) waits() {
 
 // outlast waits until the faults that have begun are over. A fault that follows a reply begins a
 // moment after it.
-func (p *provoked) outlast() {
+func (p *episodeRun) outlast() {
 	_ = poll(p.ctx, restLimit, func(context.Context) (bool, error) {
 		return !p.awaited(), nil
 	})

@@ -10,7 +10,7 @@ const itemsPut = 2
 
 // handOut makes a producer put items one after the other: the first while one consumer takes alone,
 // so that no other takes the missed item, the others for both.
-func (p *provoked) handOut() {
+func (p *episodeRun) handOut() {
 	var takers sync.WaitGroup
 	defer takers.Wait()
 	defer p.stop()
@@ -26,7 +26,7 @@ func (p *provoked) handOut() {
 	}
 	join(1)
 	p.putOne()
-	p.must(p.st.emptied(p.ctx, p.turnLimit()))
+	p.must(p.st.waitQueueEmpty(p.ctx, p.turnLimit()))
 	join(2)
 	p.waits()
 	for range itemsPut * p.rounds() {
@@ -38,18 +38,18 @@ func (p *provoked) handOut() {
 	if hit, other := p.hitConsumer(); hit > 0 { // alone: the other consumer would take the missed item
 		leave[other]()
 		p.putOne()
-		p.must(p.st.emptied(p.ctx, p.turnLimit()))
+		p.must(p.st.waitQueueEmpty(p.ctx, p.turnLimit()))
 		join(other)
 	}
 	for range itemsPut { // every consumer is served once more
 		p.putOne()
 	}
-	p.must(p.st.emptied(p.ctx, p.turnLimit()))
+	p.must(p.st.waitQueueEmpty(p.ctx, p.turnLimit()))
 }
 
 // hitConsumer returns the consumer that the episode's fault hit, and the other one; 0 if it hit the
 // producer, both or none.
-func (p *provoked) hitConsumer() (hit, other int) {
+func (p *episodeRun) hitConsumer() (hit, other int) {
 	for _, x := range p.strikes {
 		if x.begun.Load() && x.c.n > 0 && hit == 0 {
 			hit = x.c.n
@@ -67,7 +67,7 @@ func (p *provoked) hitConsumer() (hit, other int) {
 const backlogItems = 6
 
 // handOutBacklog lets both consumers take items that were in the queue before, and then more.
-func (p *provoked) handOutBacklog() {
+func (p *episodeRun) handOutBacklog() {
 	var takers sync.WaitGroup
 	defer takers.Wait()
 	defer p.stop()
@@ -77,30 +77,30 @@ func (p *provoked) handOutBacklog() {
 	for i := range p.st.clients[1:] {
 		takers.Go(func() { p.takeOn(p.calls, i+1) })
 	}
-	p.must(p.st.emptied(p.ctx, p.turnLimit()))
+	p.must(p.st.waitQueueEmpty(p.ctx, p.turnLimit()))
 	p.outlast()
 	for range itemsPut {
 		p.putOne()
 	}
-	p.must(p.st.emptied(p.ctx, p.turnLimit()))
+	p.must(p.st.waitQueueEmpty(p.ctx, p.turnLimit()))
 }
 
 // putOne makes the producer put an item, and waits until all clients are idle.
-func (p *provoked) putOne() {
+func (p *episodeRun) putOne() {
 	c := p.st.clients[0]
 	if !p.ready(p.ctx, 0) {
 		p.must(context.Cause(p.ctx))
 	}
 	p.calling(0, callPut)
 	if _, err := c.putNext(p.ctx); err != nil {
-		c.mend(p.ctx, err)
+		c.recoverAfter(p.ctx, err)
 	}
 	for i := range p.st.clients {
 		p.atRest(i)
 	}
 }
 
-func (p *provoked) takeOn(ctx context.Context, i int) {
+func (p *episodeRun) takeOn(ctx context.Context, i int) {
 	for ctx.Err() == nil && p.ready(ctx, i) {
 		p.calling(i, callTake)
 		a := p.begin(i)
@@ -111,7 +111,7 @@ func (p *provoked) takeOn(ctx context.Context, i int) {
 			<-a.done
 		}
 		if a.err != nil {
-			a.c.mend(ctx, a.err)
+			a.c.recoverAfter(ctx, a.err)
 		}
 	}
 }

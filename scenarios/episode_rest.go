@@ -7,7 +7,7 @@ import (
 
 // moves counts the grants and releases of all clients but n: a broken recipe may return from a call
 // while its request is held.
-func (p *provoked) moves(n int) (all int64) {
+func (p *episodeRun) moves(n int) (all int64) {
 	for _, c := range p.st.clients {
 		if c.n != n {
 			all += c.moves.Load()
@@ -27,7 +27,7 @@ const askLimit = 2 * time.Second
 
 // asks waits, within askLimit, until client i has sent a request. A separate process needs a
 // while, and a client called after it would join the queue before it.
-func (p *provoked) asks(i int, before int64) {
+func (p *episodeRun) asks(i int, before int64) {
 	_ = poll(p.ctx, askLimit, func(context.Context) (bool, error) {
 		a := p.last(i)
 		return p.late(i) || a != nil && a.ended() || p.asked(i) > before, nil
@@ -35,10 +35,10 @@ func (p *provoked) asks(i int, before int64) {
 	p.must(context.Cause(p.ctx))
 }
 
-func (p *provoked) asked(i int) int64 { return p.st.clients[i].wire.Counts().Requests.Total() }
+func (p *episodeRun) asked(i int) int64 { return p.st.clients[i].wire.Counts().Requests.Total() }
 
 // atRest waits, within limits, until client i is idle on the wire.
-func (p *provoked) atRest(i int) {
+func (p *episodeRun) atRest(i int) {
 	still := stillness{polls: stillPolls - quietFor}
 	_ = poll(p.ctx, restLimit, func(context.Context) (bool, error) {
 		if a := p.last(i); p.late(i) || a != nil && a.ended() {
@@ -53,7 +53,7 @@ func (p *provoked) atRest(i int) {
 const manyRequests = 200
 
 // restless waits until client i is idle, or has sent so many requests that it will not be.
-func (p *provoked) restless(i int) {
+func (p *episodeRun) restless(i int) {
 	w := p.st.clients[i].wire
 	before := w.Counts().Requests.Total()
 	var still stillness
@@ -65,7 +65,7 @@ func (p *provoked) restless(i int) {
 }
 
 // allRestless waits for every client that no fault delays.
-func (p *provoked) allRestless() {
+func (p *episodeRun) allRestless() {
 	for k := range p.st.clients {
 		if !p.late(k) {
 			p.restless(k)

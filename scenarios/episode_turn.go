@@ -11,7 +11,7 @@ import (
 )
 
 // turnLimit is the time for which a line may be without a grant before it counts as stuck.
-func (p *provoked) turnLimit() time.Duration { return p.st.scenario.SessionTimeout + 3*time.Second }
+func (p *episodeRun) turnLimit() time.Duration { return p.st.scenario.SessionTimeout + 3*time.Second }
 
 // How long a holder continues to act after a fault hit it: normally, and if its session has ended,
 // of which it should be notified within a second.
@@ -22,7 +22,7 @@ const (
 
 // holds is the time during which client i holds: it acts, and a fault may be injected. It returns
 // true if the client may release, false if it was notified that its grant is lost.
-func (p *provoked) holds(ctx context.Context, a *attempt) (sure bool, err error) {
+func (p *episodeRun) holds(ctx context.Context, a *attempt) (sure bool, err error) {
 	p.act(a)
 	session := a.c.wire.Session().ID
 	if x := p.calling(a.c.n, callHold); x != nil {
@@ -46,17 +46,17 @@ func (p *provoked) holds(ctx context.Context, a *attempt) (sure bool, err error)
 	return !a.inDoubt(), nil
 }
 
-func (p *provoked) outlive(ctx context.Context, a *attempt) {
+func (p *episodeRun) outlive(ctx context.Context, a *attempt) {
 	before := p.course.before(a.at)
 	_ = poll(ctx, p.turnLimit()-time.Second, func(context.Context) (bool, error) { return len(p.course.before(a.at)) == 0, nil })
-	if slices.ContainsFunc(p.strikes, func(x *strike) bool { return x.begun.Load() && slices.Contains(before, x.c.n) }) {
+	if slices.ContainsFunc(p.strikes, func(x *stepInjection) bool { return x.begun.Load() && slices.Contains(before, x.c.n) }) {
 		_ = pause(ctx, believeFor)
 	}
 }
 
 // challenged lets a holder that a fault hit act for as long as it believes, once it is connected
 // again, while another client tries to acquire. session is its session before the fault.
-func (p *provoked) challenged(ctx context.Context, a *attempt, session int64) {
+func (p *episodeRun) challenged(ctx context.Context, a *attempt, session int64) {
 	acts := believeFor
 	_ = poll(ctx, p.turnLimit(), func(context.Context) (bool, error) {
 		s := a.c.wire.Session()
@@ -84,14 +84,14 @@ func (p *provoked) challenged(ctx context.Context, a *attempt, session int64) {
 	p.believe(a, acts)
 }
 
-func (p *provoked) ready(ctx context.Context, i int) bool {
+func (p *episodeRun) ready(ctx context.Context, i int) bool {
 	c := p.st.clients[i]
 	return c.opened() || c.reopen(ctx) == nil
 }
 
 // everybody lets every client complete a turn: waiters are granted, the others join first. It
 // returns true if no client made progress.
-func (p *provoked) everybody() (stuck bool) {
+func (p *episodeRun) everybody() (stuck bool) {
 	ctx, cancel := context.WithCancel(p.ctx)
 	finished := make(chan struct{}, len(p.st.clients))
 	var turns sync.WaitGroup
@@ -117,7 +117,7 @@ func (p *provoked) everybody() (stuck bool) {
 }
 
 // oneTurn runs one turn of client i and reports whether it ended.
-func (p *provoked) oneTurn(ctx context.Context, i int) bool {
+func (p *episodeRun) oneTurn(ctx context.Context, i int) bool {
 	for ctx.Err() == nil {
 		a := p.last(i)
 		if a == nil || a.over || a.ended() && a.err != nil {
@@ -133,7 +133,7 @@ func (p *provoked) oneTurn(ctx context.Context, i int) bool {
 			return false
 		}
 		if a.err != nil {
-			a.c.mend(ctx, a.err)
+			a.c.recoverAfter(ctx, a.err)
 			continue
 		}
 		sure, err := p.holds(ctx, a)
@@ -147,7 +147,7 @@ func (p *provoked) oneTurn(ctx context.Context, i int) bool {
 		}
 		a.over, a.err = true, recipes.ErrSessionEnded
 		p.course.ends(i)
-		a.c.mend(ctx, a.err)
+		a.c.recoverAfter(ctx, a.err)
 	}
 	return false
 }

@@ -17,10 +17,10 @@ const (
 	untoldLimit = 2 * time.Second
 )
 
-// goOn resumes the holder's process, which was paused past its session timeout, after another
+// resumeAfterPause resumes the holder's process, which was paused past its session timeout, after another
 // client was granted. The holder continues to work until it is notified. Its next write, and the
 // question whether it holds, were issued before the pause and are sent when it resumes.
-func (f *failoverRound) goOn(ctx context.Context, next *attempt, heal func() error) error {
+func (f *failoverRound) resumeAfterPause(ctx context.Context, next *attempt, heal func() error) error {
 	p := &paused{round: f, seen: history.Paused{
 		Phase: f.st.phase.Name, Round: f.st.round, Client: f.victim.n, Next: next.c.n, Stopped: f.hitAt, Granted: next.at,
 	}}

@@ -107,7 +107,7 @@ func (f *failoverRound) hit(ctx context.Context) (*attempt, error) {
 	next := f.await(ctx, f.predict().most)
 	f.stages(ctx, removed, next)
 	if f.cause.goesOn && next != nil {
-		err = f.goOn(ctx, next, heal)
+		err = f.resumeAfterPause(ctx, next, heal)
 	} else {
 		err = heal()
 	}

@@ -165,10 +165,10 @@ func (j *joint) play(ctx context.Context, e *ensembles.Ensemble, member string) 
 
 const waves = 5
 
-// together runs cells whose fault hits a member. They begin at the same time, with their client on
+// runShared runs cells whose fault hits a member. They begin at the same time, with their client on
 // one member, which is killed for all of them at once. A cell whose step came too late, or whose
 // client was on another member, is run again.
-func (r *runner) together(ctx context.Context, cells []cell, before, all int) error {
+func (r *runner) runShared(ctx context.Context, cells []cell, before, all int) error {
 	for n := range waves {
 		if len(cells) == 0 || ctx.Err() != nil {
 			break
@@ -207,7 +207,7 @@ func (r *runner) wave(ctx context.Context, cells []cell, again, before, all int)
 	go func() { played <- j.play(playing, r.ensemble, r.ensemble.Members[victim].Name) }()
 	var mu sync.Mutex
 	var trials []*trial
-	err = r.beside(ctx, cells, besides{before: before, all: all, atOnce: len(cells), prepare: func(t *trial) {
+	err = r.runConcurrently(ctx, cells, concurrency{before: before, all: all, atOnce: len(cells), prepare: func(t *trial) {
 		t.again = again
 		t.stage.joint, t.stage.shift = j, victim-t.stage.cell.aims[0].step.client()+len(r.ensemble.Members)
 		mu.Lock()

@@ -45,14 +45,14 @@ func churn(ctx context.Context, st *stage) error {
 	for _, c := range st.clients {
 		clients.Go(func() { c.loop(phase) })
 	}
-	st.during(phase)
+	st.playFaults(phase)
 	clients.Wait()
-	return st.lookAtEmpty(ctx)
+	return st.snapshotAfterLoad(ctx)
 }
 
-// lookAtEmpty takes a snapshot of the queue after all clients have left. It records nothing while a
+// snapshotAfterLoad takes a snapshot of the queue after all clients have left. It records nothing while a
 // client is still removing its node.
-func (st *stage) lookAtEmpty(ctx context.Context) error {
+func (st *stage) snapshotAfterLoad(ctx context.Context) error {
 	st.awaitEmpty(ctx)
 	before, asking := st.tap.Totals(), st.asking()
 	r, err := st.observe(ctx, idleFor)
@@ -72,7 +72,7 @@ func (c *client) loop(ctx context.Context) {
 			err = c.release(ctx, claim)
 		}
 		if err != nil {
-			c.mend(ctx, err)
+			c.recoverAfter(ctx, err)
 			continue
 		}
 		c.back.succeeded()

@@ -10,15 +10,15 @@ import (
 func exchange(ctx context.Context, st *stage) error {
 	phase, _, end := st.timed(ctx)
 	defer end()
-	taking, stop := st.taking(ctx)
+	taking, stop := st.consumerContext(ctx)
 	var clients sync.WaitGroup
 	defer clients.Wait()
 	defer stop()
 	for _, c := range st.clients {
 		clients.Go(func() { c.exchange(phase, taking) })
 	}
-	st.during(phase)
-	return st.emptied(ctx, st.patience())
+	st.playFaults(phase)
+	return st.waitQueueEmpty(ctx, st.patience())
 }
 
 // exchange is the loop of one client: it puts while the phase lasts, and takes until taking is
@@ -30,7 +30,7 @@ func (c *client) exchange(phase, taking context.Context) {
 			_, err = c.take(taking)
 		}
 		if err != nil {
-			c.mend(taking, err) // not phase: without a session the client could not take the remaining items
+			c.recoverAfter(taking, err) // not phase: without a session the client could not take the remaining items
 			continue
 		}
 		c.back.succeeded()

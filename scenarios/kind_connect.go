@@ -42,7 +42,7 @@ func connect(ctx context.Context, st *stage) error {
 	st.recordFootprint(before)
 	phase, _, end := st.timed(ctx)
 	defer end()
-	st.during(phase)
+	st.playFaults(phase)
 	return st.connectedAgain(ctx)
 }
 

@@ -45,7 +45,7 @@ func drain(ctx context.Context, st *stage) error {
 }
 
 type drained struct {
-	*settler
+	*quietWait
 	line  *line
 	began time.Duration
 	base  counts // before the first release
@@ -54,11 +54,11 @@ type drained struct {
 
 // drainOnce is a round, and leaves the queue empty.
 func drainOnce(ctx context.Context, st *stage) error {
-	settler, err := st.newSettler(ctx, st.cell.Subject.Formulas.Drain != nil) // new for each round: other trials may have left a watch
+	quiet, err := st.newQuietWait(ctx, st.cell.Subject.Formulas.Drain != nil) // new for each round: other trials may have left a watch
 	if err != nil {
 		return err
 	}
-	d := &drained{settler: settler, line: st.newLine(ctx), began: st.clock.Now()}
+	d := &drained{quietWait: quiet, line: st.newLine(ctx), began: st.clock.Now()}
 	defer d.line.leave()
 	n := len(st.clients)
 	holder, err := st.clients[st.round%n].first(ctx)

@@ -13,28 +13,28 @@ import (
 // next only when all are idle again. A round has as many items as consumers. Nothing else happens,
 // so the traffic of a round is the cost of its deliveries.
 func deliver(ctx context.Context, st *stage) error {
-	if err := st.hire(ctx, 1); err != nil {
+	if err := st.openProducers(ctx, 1); err != nil {
 		return err
 	}
-	settler, err := st.newSettler(ctx, st.cell.Subject.Formulas.Deliver != nil)
+	quiet, err := st.newQuietWait(ctx, st.cell.Subject.Formulas.Deliver != nil)
 	if err != nil {
 		return err
 	}
-	d := &delivery{settler: settler, taken: make(chan string, len(st.clients))}
+	d := &delivery{quietWait: quiet, taken: make(chan string, len(st.clients))}
 	if err := d.run(ctx); err != nil {
 		return err
 	}
-	st.dismiss()
+	st.closeProducers()
 	return st.renew(ctx)
 }
 
 type delivery struct {
-	*settler
+	*quietWait
 	taken chan string // IDs of items in the order of taking
 }
 
 func (d *delivery) run(ctx context.Context) error {
-	ctx, stop := d.st.taking(ctx)
+	ctx, stop := d.st.consumerContext(ctx)
 	var consumers sync.WaitGroup
 	defer consumers.Wait()
 	defer stop()
@@ -58,7 +58,7 @@ func (d *delivery) run(ctx context.Context) error {
 		}
 	}
 	// All consumers are idle: wait only until every member shows the queue empty.
-	return d.st.emptied(ctx, d.st.patience())
+	return d.st.waitQueueEmpty(ctx, d.st.patience())
 }
 
 // deal is a round: it delivers an item to each consumer and records the cost. It returns the counts

@@ -29,11 +29,11 @@ func init() {
 // flap makes a waiter in the middle of the queue lose its session and return, repeatedly, while the
 // others only wait: the traffic is the cost that it causes for them.
 func flap(ctx context.Context, st *stage) error {
-	settler, err := st.newSettler(ctx, st.cell.Subject.Formulas.Flap != nil)
+	quiet, err := st.newQuietWait(ctx, st.cell.Subject.Formulas.Flap != nil)
 	if err != nil {
 		return err
 	}
-	f := &flaps{settler: settler}
+	f := &flaps{quietWait: quiet}
 	if st.queue() {
 		err = f.runQueue(ctx)
 	} else {
@@ -51,7 +51,7 @@ func flap(ctx context.Context, st *stage) error {
 }
 
 type flaps struct {
-	*settler
+	*quietWait
 	line []*attempt
 }
 
@@ -75,17 +75,17 @@ func (f *flaps) holdOnce(ctx context.Context, c *client, meanwhile func() error)
 // runQueue flaps at an empty queue. Afterwards two items are put for the waiters, one after the
 // other. Whether they arrive is for the verdicts to decide.
 func (f *flaps) runQueue(ctx context.Context) error {
-	if err := f.st.hire(ctx, 1); err != nil {
+	if err := f.st.openProducers(ctx, 1); err != nil {
 		return err
 	}
-	defer f.st.dismiss()
+	defer f.st.closeProducers()
 	return f.wave(ctx, f.st.clients, func(ctx context.Context) error {
 		for range 2 {
 			if _, err := f.st.producers[0].putNext(ctx); err != nil {
 				return err
 			}
 		}
-		return f.st.emptied(ctx, f.st.patience())
+		return f.st.waitQueueEmpty(ctx, f.st.patience())
 	})
 }
 

@@ -108,10 +108,10 @@ func stream(ctx context.Context, st *stage) error {
 	for _, c := range st.clients {
 		clients.Go(func() { c.attend(ctx, due) })
 	}
-	st.during(phase)
+	st.playFaults(phase)
 	st.report("serving the scheduled operations")
 	clients.Wait()
-	return st.lookAtEmpty(ctx)
+	return st.snapshotAfterLoad(ctx)
 }
 
 func holdDue(ctx context.Context, c *client, due time.Duration) error {
@@ -142,7 +142,7 @@ func (c *client) attend(ctx context.Context, l *openLoop) {
 			continue
 		}
 		if err := l.do(c, due); err != nil {
-			c.mend(l.serving, err)
+			c.recoverAfter(l.serving, err)
 			continue
 		}
 		c.back.succeeded()

@@ -11,7 +11,7 @@ import (
 // streamItems is the stream of a queue: items are due at a rate; a free producer puts the next, and
 // the clients take them. Latency counts from the due time until an item is taken.
 func streamItems(ctx context.Context, st *stage) error {
-	if err := st.hire(ctx, st.phase.Producers); err != nil {
+	if err := st.openProducers(ctx, st.phase.Producers); err != nil {
 		return err
 	}
 	base, before := st.tap.Totals(), st.grants.Load()
@@ -21,7 +21,7 @@ func streamItems(ctx context.Context, st *stage) error {
 	}
 	st.record.Record(st.traffic(history.OfItem, int(st.grants.Load()-before), 0,
 		counts{wire: base, fired: -1}, counts{wire: st.tap.Totals(), fired: -1}))
-	st.dismiss()
+	st.closeProducers()
 	if err != nil {
 		return err
 	}
@@ -33,7 +33,7 @@ func streamItems(ctx context.Context, st *stage) error {
 func flow(ctx context.Context, st *stage) error {
 	phase, over, off := st.timed(ctx)
 	defer off()
-	taking, stop := st.taking(ctx)
+	taking, stop := st.consumerContext(ctx)
 	var producers, consumers sync.WaitGroup
 	defer consumers.Wait()
 	defer stop()
@@ -45,9 +45,9 @@ func flow(ctx context.Context, st *stage) error {
 	for _, p := range st.producers {
 		producers.Go(func() { p.attend(ctx, due) })
 	}
-	st.during(phase)
+	st.playFaults(phase)
 	producers.Wait()
-	return st.emptied(ctx, st.patience())
+	return st.waitQueueEmpty(ctx, st.patience())
 }
 
 func putDue(ctx context.Context, c *client, due time.Duration) error {

@@ -207,15 +207,15 @@ func (s *Scenario) tryChoice(known problems, choice map[string]string) string {
 	return strings.Join(texts, "; ")
 }
 
-// unnamable matches characters that trial names do not contain.
-var unnamable = regexp.MustCompile(`[^a-zA-Z0-9._-]`)
+// invalidNameChars matches characters that trial names do not contain.
+var invalidNameChars = regexp.MustCompile(`[^a-zA-Z0-9._-]`)
 
 // suffix returns a name for a choice, with its keys in order.
 func suffix(keys []string, choice map[string]string) (name string) {
 	for _, key := range keys {
 		name += "-" + key[strings.LastIndexByte(key, '.')+1:] + "-" + choice[key]
 	}
-	return unnamable.ReplaceAllString(name, "_")
+	return invalidNameChars.ReplaceAllString(name, "_")
 }
 
 // parameters returns the names that a threshold can compare with.

@@ -25,12 +25,12 @@ type runner struct {
 	network  *chaos.Network // cuts members' networks; nil if not available
 	id       string
 	seed     uint64
-	dir      string        // the run folder
-	replay   string        // the run folder whose plans are repeated; "" makes new ones
-	fleet    *agents.Fleet // where the clients run; nil for this process
-	relay    bool          // agents reach the members through this process
-	driver   []string      // program and arguments of a driver of a subject that is compiled in; the name is appended
-	kept     *recipes.Kept // shared by trials; nil if each starts its own
+	dir      string                  // the run folder
+	replay   string                  // the run folder whose plans are repeated; "" makes new ones
+	fleet    *agents.Fleet           // where the clients run; nil for this process
+	relay    bool                    // agents reach the members through this process
+	driver   []string                // program and arguments of a driver of a subject that is compiled in; the name is appended
+	kept     *recipes.TrialResources // shared by trials; nil if each starts its own
 	progress func(Status)
 	log      func(format string, args ...any)
 	estimate *estimate
@@ -56,7 +56,7 @@ func (r *runner) run(ctx context.Context, s *Scenario, b batch, before, all int)
 		return reason(ctx, err)
 	}
 	if len(s.Specimens) > 0 {
-		return r.beside(ctx, b.cells, besides{all: len(b.cells), atOnce: zooAtOnce, tries: 2})
+		return r.runConcurrently(ctx, b.cells, concurrency{all: len(b.cells), atOnce: zooAtOnce, tries: 2})
 	}
 	if s.audit() != nil {
 		return r.audit(ctx, s, b.cells)
@@ -69,7 +69,7 @@ func (r *runner) run(ctx context.Context, s *Scenario, b batch, before, all int)
 		so, err := report.Judge(r.dir)
 		return so.Result.Undecided(c), err
 	}
-	i, e := 0, enough{scenario: s, start: time.Now(), undecided: undecided, log: r.log}
+	i, e := 0, repetitions{scenario: s, start: time.Now(), undecided: undecided, log: r.log}
 	for _, group := range groups(b.cells, s.Base) {
 		next := i + len(group)
 		done, err := e.of(group)
@@ -106,7 +106,7 @@ const zooAtOnce = 6
 func driversAtOnce() int { return min(4*max(2, runtime.NumCPU()), episodesAtOnce) }
 
 // in addition to configures trials that run in parallel.
-type besides struct {
+type concurrency struct {
 	before, all int          // number of trials before these, and of all trials
 	atOnce      int          // how many run in parallel
 	tries       int          // how often a trial that cannot run is started; 0 is once
@@ -114,8 +114,8 @@ type besides struct {
 	prepare     func(*trial) // called before each trial; may be nil
 }
 
-// beside runs cells in parallel. An error that ends the run skips cells that have not begun.
-func (r *runner) beside(ctx context.Context, cells []cell, b besides) error {
+// runConcurrently runs cells in parallel. An error that ends the run skips cells that have not begun.
+func (r *runner) runConcurrently(ctx context.Context, cells []cell, b concurrency) error {
 	plans, err := makePlans(cells, r.seed, r.replay, r.dir)
 	if err != nil {
 		return err
@@ -142,7 +142,7 @@ func (r *runner) beside(ctx context.Context, cells []cell, b besides) error {
 }
 
 // try runs a trial, and again if it could not run.
-func (r *runner) try(ctx context.Context, b besides, begin func() *trial) error {
+func (r *runner) try(ctx context.Context, b concurrency, begin func() *trial) error {
 	begun := time.Now()
 	for n := 1; ; n++ {
 		t := begin()
@@ -208,7 +208,7 @@ func (r *runner) group(cells []cell, plans []plan, i, all int) []*trial {
 }
 
 // trial creates the trial of a cell, the i-th of all.
-func (r *runner) trial(c cell, p plan, i, all int, seat *seat) *trial {
+func (r *runner) trial(c cell, p plan, i, all int, seat *turnSlot) *trial {
 	name := c.trialName()
 	root := r.root() + "/" + name
 	observer := newObserver(r.ensemble, c.Scenario.SessionTimeout, root)

@@ -28,7 +28,7 @@ type auditing struct {
 // fault that applies to it.
 func (r *runner) audit(ctx context.Context, s *Scenario, named []cell) error {
 	r.estimate = nil // the number of cells is not known before
-	r.kept = &recipes.Kept{}
+	r.kept = &recipes.TrialResources{}
 	defer r.kept.Close()
 	a := &auditing{runner: r, scenario: s, watches: map[string]*stepWatch{}}
 	if len(s.audit().Cells) == 0 {
@@ -63,19 +63,19 @@ func (a *auditing) play(ctx context.Context, cells []cell, until time.Time) erro
 	a.played += len(cells)
 	cells, counted := split(cells, cell.counted)
 	cells, alone := split(cells, cell.alone)
-	b := besides{before: first, all: a.played, atOnce: episodesAtOnce, tries: auditTries, until: until}
+	b := concurrency{before: first, all: a.played, atOnce: episodesAtOnce, tries: auditTries, until: until}
 	b.prepare = func(t *trial) { t.stage.watch = a.watches[t.stage.cell.Subject.Name] }
-	err := a.beside(ctx, cells, b)
+	err := a.runConcurrently(ctx, cells, b)
 	b.before += len(cells)
 	for _, group := range sharedGroups(alone) {
 		if err == nil {
-			err = a.together(ctx, group, b.before, b.all)
+			err = a.runShared(ctx, group, b.before, b.all)
 		}
 		b.before += len(group)
 	}
 	if err == nil {
 		b.atOnce, b.prepare = 1, func(t *trial) { t.stage.members.shared = false }
-		err = a.beside(ctx, counted, b)
+		err = a.runConcurrently(ctx, counted, b)
 	}
 	return err
 }

@@ -153,8 +153,8 @@ func (st *stage) closeClients() {
 	_ = each(slices.Concat(st.clients, st.producers), 64, func(c *client) error { c.close(); return nil })
 }
 
-// hire opens producers until there are n. Their numbers follow the clients' numbers.
-func (st *stage) hire(ctx context.Context, n int) error {
+// openProducers opens producers until there are n. Their numbers follow the clients' numbers.
+func (st *stage) openProducers(ctx context.Context, n int) error {
 	from := len(st.producers)
 	for i := from; i < n; i++ {
 		st.producers = append(st.producers, newClient(st, st.cell.Clients+i))
@@ -162,7 +162,7 @@ func (st *stage) hire(ctx context.Context, n int) error {
 	return each(st.producers[from:], opensAtOnce, func(c *client) error { return c.open(ctx) })
 }
 
-func (st *stage) dismiss() {
+func (st *stage) closeProducers() {
 	for _, p := range st.producers {
 		p.close()
 	}
@@ -196,9 +196,9 @@ func (st *stage) timed(ctx context.Context) (phase context.Context, over, end fu
 	return phase, over, func() { timer.Stop(); cancel() }
 }
 
-// during injects the phase's faults, reports progress and monitors the line until the phase is
+// playFaults injects the phase's faults, reports progress and monitors the line until the phase is
 // over.
-func (st *stage) during(phase context.Context) {
+func (st *stage) playFaults(phase context.Context) {
 	start := time.Now()
 	reported := make(chan struct{})
 	go func() {

@@ -171,5 +171,5 @@ func inBoth(a, b []seenStep) []seenStep {
 
 // fileName converts a text to a name for files and nodes: "next-exists-1".
 func fileName(text string) string {
-	return unnamable.ReplaceAllString(strings.NewReplacer(" #", "-", " ", "-", "/", "-", "+", "and").Replace(text), "_")
+	return invalidNameChars.ReplaceAllString(strings.NewReplacer(" #", "-", " ", "-", "/", "-", "+", "and").Replace(text), "_")
 }

@@ -23,7 +23,7 @@ type stepFault struct {
 	away bool // the client cannot connect from the step until the fault is over
 	// play injects the fault once the step has occurred. The fault is over when it returns. It may
 	// be nil.
-	play func(ctx context.Context, x *strike) error
+	play func(ctx context.Context, x *stepInjection) error
 	// late means that the client is not idle while the fault lasts, which is until others have
 	// progressed: the episode does not wait for it.
 	late bool
@@ -123,23 +123,23 @@ func (f *stepFault) at(s seenStep, subject recipes.Subject) bool {
 // blinkFor is the time for which a flap disconnects a client.
 const blinkFor = 100 * time.Millisecond
 
-func blink(ctx context.Context, _ *strike) error { return pause(ctx, blinkFor) }
+func blink(ctx context.Context, _ *stepInjection) error { return pause(ctx, blinkFor) }
 
-func stayAway(ctx context.Context, x *strike) error {
+func stayAway(ctx context.Context, x *stepInjection) error {
 	return pause(ctx, x.p.st.scenario.SessionTimeout*7/10)
 }
 
 // endSession closes the client's session at the servers.
-func endSession(ctx context.Context, x *strike) error {
+func endSession(ctx context.Context, x *stepInjection) error {
 	return x.p.st.inject(ctx, "session.close", fmt.Sprint(x.c.n), nil)
 }
 
-func expireSession(ctx context.Context, x *strike) error {
+func expireSession(ctx context.Context, x *stepInjection) error {
 	return x.p.st.inject(ctx, "session.expire", fmt.Sprint(x.c.n), nil)
 }
 
 // freeze delays all traffic of the client until its session has expired.
-func freeze(ctx context.Context, x *strike) error {
+func freeze(ctx context.Context, x *stepInjection) error {
 	st := x.p.st
 	if err := x.c.wire.Hold(wire.Deaf); err != nil {
 		return err
@@ -154,7 +154,7 @@ func freeze(ctx context.Context, x *strike) error {
 
 // pauseProcess stops the client's process until its session has expired. The reply or notification
 // has arrived when it continues.
-func pauseProcess(ctx context.Context, x *strike) (err error) {
+func pauseProcess(ctx context.Context, x *stepInjection) (err error) {
 	st := x.p.st
 	fault, err := chaos.Parse("client.pause", fmt.Sprint(x.c.n), nil)
 	if err != nil {
@@ -175,7 +175,7 @@ func pauseProcess(ctx context.Context, x *strike) (err error) {
 // untilPassed returns when another client was granted or has released, and the client's member
 // knows it; at the latest before the client would disconnect. It fails if no client made progress
 // although the holder could have released.
-func untilPassed(ctx context.Context, x *strike) error {
+func untilPassed(ctx context.Context, x *stepInjection) error {
 	limit, server := x.p.st.scenario.SessionTimeout/2, x.c.wire.Session().Server
 	start := time.Now()
 	gone := func() bool { return x.c.wire.Session().Server != server }
@@ -202,7 +202,7 @@ func untilPassed(ctx context.Context, x *strike) error {
 
 // cancelCall cancels the call in progress, and forwards the request once the call has returned or
 // has not returned in time.
-func cancelCall(ctx context.Context, x *strike) error {
+func cancelCall(ctx context.Context, x *stepInjection) error {
 	a := x.p.last(x.c.n)
 	if a == nil || a.ended() {
 		return errors.New("no operation was pending that could be canceled")
@@ -214,7 +214,7 @@ func cancelCall(ctx context.Context, x *strike) error {
 
 // tryFor is the limit of a timed try: short at a request, so that the client keeps its session
 // while it is delayed; for a waiter, long enough for all clients to join.
-func (x *strike) tryFor() time.Duration {
+func (x *stepInjection) tryFor() time.Duration {
 	timeout := x.p.st.scenario.SessionTimeout
 	if x.at.kind() == atWait {
 		return timeout
@@ -224,7 +224,7 @@ func (x *strike) tryFor() time.Duration {
 
 // runOut forwards the request once the time is up and the call has returned or has not returned in
 // time.
-func runOut(ctx context.Context, x *strike) error {
+func runOut(ctx context.Context, x *stepInjection) error {
 	a := x.p.last(x.c.n)
 	if a == nil || a.ended() && !errors.Is(a.err, recipes.ErrNotAcquired) {
 		return errors.New("no timed try was pending")
@@ -239,6 +239,6 @@ func runOut(ctx context.Context, x *strike) error {
 }
 
 // hitMembers injects a fault of members for all trials that wait for it.
-func hitMembers(ctx context.Context, x *strike) error {
+func hitMembers(ctx context.Context, x *stepInjection) error {
 	return x.p.st.joint.strike(ctx, x.c.wire.Session().Server, x.release)
 }

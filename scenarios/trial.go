@@ -21,7 +21,7 @@ type trial struct {
 	runner *runner
 	name   string
 	plan   plan
-	seat   *seat // serializes trials that share the ensemble
+	seat   *turnSlot // serializes trials that share the ensemble
 	stage  *stage
 
 	again    int  // number of earlier attempts
@@ -35,7 +35,7 @@ var errBroken = errors.New("the history cannot be written")
 // run runs the trial. Afterwards its sessions are closed and its subtree is removed, regardless of
 // happened.
 func (t *trial) run(ctx context.Context) (err error) {
-	if err := t.seat.take(ctx); err != nil {
+	if err := t.seat.acquire(ctx); err != nil {
 		return err
 	}
 	defer t.seat.leave()

@@ -17,21 +17,21 @@ import (
 // load may change.
 type turns struct {
 	mu    sync.Mutex
-	queue []*seat // the first one has the turn
+	queue []*turnSlot // the first one has the turn
 	clock turnClock
 }
 
-// seat is the place of one trial in the queue of turns.
-type seat struct {
+// turnSlot is the place of one trial in the queue of turns.
+type turnSlot struct {
 	turns *turns
 	turn  chan struct{} // receives a value when the turn begins
 }
 
 // newTurns returns the seats of n trials; the first has the turn.
-func newTurns(n int) []*seat {
+func newTurns(n int) []*turnSlot {
 	t := &turns{}
 	for range n {
-		t.queue = append(t.queue, &seat{turns: t, turn: make(chan struct{}, 1)})
+		t.queue = append(t.queue, &turnSlot{turns: t, turn: make(chan struct{}, 1)})
 	}
 	t.wake()
 	return slices.Clone(t.queue)
@@ -43,7 +43,7 @@ func (t *turns) wake() {
 	}
 }
 
-func (s *seat) take(ctx context.Context) error {
+func (s *turnSlot) acquire(ctx context.Context) error {
 	if ctx.Err() != nil { // the turn may have come at the same time
 		return context.Cause(ctx)
 	}
@@ -56,16 +56,16 @@ func (s *seat) take(ctx context.Context) error {
 }
 
 // yield lets the other trials run, and returns when it is this trial's turn again.
-func (s *seat) yield(ctx context.Context) error {
-	s.pass(true)
-	return s.take(ctx)
+func (s *turnSlot) yield(ctx context.Context) error {
+	s.release(true)
+	return s.acquire(ctx)
 }
 
-func (s *seat) leave() { s.pass(false) }
+func (s *turnSlot) leave() { s.release(false) }
 
-// pass removes the seat from the queue, or moves it to the end if it stays. If it had the turn, the
+// release removes the seat from the queue, or moves it to the end if it stays. If it had the turn, the
 // next one gets it.
-func (s *seat) pass(stays bool) {
+func (s *turnSlot) release(stays bool) {
 	t := s.turns
 	t.mu.Lock()
 	defer t.mu.Unlock()

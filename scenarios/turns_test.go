@@ -19,7 +19,7 @@ func sit(ctx context.Context, rounds []int, at func(i, round int)) (log []string
 		seat := seats[i]
 		wg.Go(func() {
 			defer seat.leave()
-			if errs[i] = seat.take(ctx); errs[i] != nil {
+			if errs[i] = seat.acquire(ctx); errs[i] != nil {
 				return
 			}
 			for round := range n {

@@ -78,7 +78,7 @@ func (c cell) versionSuffix() string {
 	if len(c.versions) != 1 || c.versionsLabel() == "" {
 		return ""
 	}
-	return "-" + unnamable.ReplaceAllString(c.versions[0].Name, "_")
+	return "-" + invalidNameChars.ReplaceAllString(c.versions[0].Name, "_")
 }
 
 // validateVersions checks the names of images and distributions.
@@ -95,7 +95,7 @@ func (s *Scenario) validateVersions(bad problemFunc) {
 	all := s.versions()
 	for i, v := range all {
 		at := field + "." + strconv.Itoa(i)
-		file := unnamable.ReplaceAllString(v.Name, "_")
+		file := invalidNameChars.ReplaceAllString(v.Name, "_")
 		switch {
 		case v.From == "":
 			bad(at, "names nothing: want an entry like %s", word)

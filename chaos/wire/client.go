@@ -37,7 +37,7 @@ type Client interface {
 	Dial(network, addr string, timeout time.Duration) (net.Conn, error)
 	Listen(server string, between func(Dialer) Dialer) (addr string, err error)
 
-	Arm(Rule) (Shot, error) // arms a rule
+	Arm(Rule) (ArmedRule, error) // arms a rule
 	Hold(HoldMode) error
 	Thaw()
 	Gate(closed bool) // while closed, every dial fails at once

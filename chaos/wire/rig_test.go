@@ -79,7 +79,7 @@ func (r *rig) other() *zk.Conn {
 	return c
 }
 
-func (r *rig) fired(s wire.Shot) wire.Proof {
+func (r *rig) fired(s wire.ArmedRule) wire.Proof {
 	r.t.Helper()
 	select {
 	case p, ok := <-s.Fired():
@@ -93,7 +93,7 @@ func (r *rig) fired(s wire.Shot) wire.Proof {
 	panic("not reached")
 }
 
-func (r *rig) arm(rule wire.Rule) wire.Shot {
+func (r *rig) arm(rule wire.Rule) wire.ArmedRule {
 	r.t.Helper()
 	s, err := r.client.Arm(rule)
 	if err != nil {

@@ -50,7 +50,7 @@ func agentsKubernetesCmd() *cobra.Command {
 			if print {
 				return printManifests(cmd, "kubernetes:"+strings.Join(spec, ","), join)
 			}
-			return carry(cmd, "kubernetes:"+strings.Join(spec, ","), join, logs)
+			return runAgents(cmd, "kubernetes:"+strings.Join(spec, ","), join, logs)
 		},
 	}
 	fl := cmd.Flags()
@@ -74,7 +74,7 @@ func agentsSSHCmd() *cobra.Command {
 			if len(hosts) == 0 {
 				return usageError("%s: on which hosts?", cmd.CommandPath())
 			}
-			return carry(cmd, "ssh:"+strings.Join(hosts, ","), join, logs)
+			return runAgents(cmd, "ssh:"+strings.Join(hosts, ","), join, logs)
 		},
 	}
 	joinFlag(cmd, &join)
@@ -122,9 +122,9 @@ func printManifests(cmd *cobra.Command, spec, join string) error {
 	return err
 }
 
-// carry runs agents until they have ended or the user stops them, and removes the files created for
+// runAgents runs agents until they have ended or the user stops them, and removes the files created for
 // them.
-func carry(cmd *cobra.Command, spec, join, logs string) (err error) {
+func runAgents(cmd *cobra.Command, spec, join, logs string) (err error) {
 	if logs == "" {
 		if logs, err = os.MkdirTemp("", "zkbench-agents-"); err != nil {
 			return err

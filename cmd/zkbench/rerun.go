@@ -160,7 +160,7 @@ func failures(r report.Result) []report.Trial {
 	bad := slices.DeleteFunc(slices.Clone(r.Trials), func(t report.Trial) bool { return t.Outcome() != report.Fail })
 	return slices.DeleteFunc(slices.Clone(r.Trials), func(t report.Trial) bool {
 		return !slices.ContainsFunc(bad, func(b report.Trial) bool {
-			compared := b.Base != "" && b.Beside(t.Cell) && (t.Subject == b.Subject || t.Subject == b.Base)
+			compared := b.Base != "" && b.EqualExceptSubject(t.Cell) && (t.Subject == b.Subject || t.Subject == b.Base)
 			return b.Name == t.Name || compared
 		})
 	})

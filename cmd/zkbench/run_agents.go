@@ -83,7 +83,7 @@ func (f *agentFlags) muster(ctx context.Context, logf func(string, ...any)) (fle
 	if err != nil {
 		return nil, nothing, errors.Join(err, os.RemoveAll(dir))
 	}
-	crew, err := agents.Muster(ctx, engine, ownVersion(), logf)
+	crew, err := agents.StartAgents(ctx, engine, ownVersion(), logf)
 	if err != nil {
 		return nil, nothing, errors.Join(err, os.RemoveAll(dir))
 	}

@@ -123,7 +123,7 @@ func parse(servers []string) ([]*ensembles.Member, error) {
 	return members, nil
 }
 
-func give(members []*ensembles.Member, t ensembles.Terms) {
+func give(members []*ensembles.Member, t ensembles.ExternalConfig) {
 	for i, m := range members {
 		m.Theirs = true
 		if t.Security.TLS != nil {

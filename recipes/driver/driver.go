@@ -68,7 +68,7 @@ func offers(s recipes.Subject) []string {
 	if s.Recipe == recipes.RecipeQueue {
 		ops = []string{"put", "take"}
 	}
-	for op, offered := range map[string]bool{"cancel": !s.NoCancel, "write": s.Writes, "holds": s.Tells} {
+	for op, offered := range map[string]bool{"cancel": !s.NoCancel, "write": s.Writes, "holds": s.ReportsHeld} {
 		if offered {
 			ops = append(ops, op)
 		}
@@ -156,7 +156,7 @@ func (d *server) serve(q lines.Request) {
 		c.callOff()
 		d.ok(q, lines.OK{})
 	case q.Op == "holds" && slices.Contains(d.ops, q.Op):
-		d.ok(q, lines.OK{Holds: new(c.Client.(recipes.Teller).Holds())})
+		d.ok(q, lines.OK{Holds: new(c.Client.(recipes.HeldReporter).Holds())})
 	case q.Op == "close":
 		d.working.Go(func() { d.close(q, n, c) })
 	case operations[q.Op] == nil || !slices.Contains(d.ops, q.Op):

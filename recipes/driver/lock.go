@@ -102,7 +102,7 @@ func (l Lock) Main() { exit(l.Serve(context.Background(), os.Stdin, os.Stdout)) 
 func (l Lock) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	s := recipes.Subject{
 		Recipe: recipes.RecipeLock, About: l.About, Variant: l.Variant, Promises: l.Promises,
-		NoCancel: !l.Cancels, Writes: l.Writes, Tells: l.Tells,
+		NoCancel: !l.Cancels, Writes: l.Writes, ReportsHeld: l.Tells,
 		Open: func(ctx context.Context, env recipes.Env) (recipes.Client, error) {
 			m, err := l.Open(ctx, env)
 			return &mutex{Mutex: m}, err

@@ -34,7 +34,7 @@ func opinions(dir string, c report.Conclusion, stories []explain.Story) error {
 			continue
 		}
 		h := c.Histories[s.Trial.Name]
-		o := second.Search(h, s.From, s.To, verdict.Patience(h))
+		o := second.Search(h, s.From, s.To, verdict.MaxDetection(h))
 		if o.Result != report.Fail {
 			continue // the violation is not an overlap, or the window is too large for a search
 		}

@@ -63,8 +63,8 @@ type Cell struct {
 	Phases      string            `json:"phases,omitempty"`      // a hash of its phases
 }
 
-// Beside reports whether two cells differ only in their subject.
-func (c Cell) Beside(d Cell) bool {
+// EqualExceptSubject reports whether two cells differ only in their subject.
+func (c Cell) EqualExceptSubject(d Cell) bool {
 	return c.Scenario == d.Scenario && c.Clients == d.Clients && c.Provocation == d.Provocation && maps.Equal(c.Params, d.Params)
 }
 

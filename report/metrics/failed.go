@@ -28,7 +28,7 @@ func init() {
 func collectFailed(f *Fold) collector {
 	var failed, all int64
 	first := ""
-	faults := verdict.Aftermath(f.history, verdict.Patience(f.history))
+	faults := verdict.FaultWindows(f.history, verdict.MaxDetection(f.history))
 	return collector{
 		sample: func(s *history.Sample, p *history.Phase) {
 			switch s.Op {

@@ -52,7 +52,7 @@ func NewFold(h *history.History) *Fold {
 	f := &Fold{
 		OnHandoff: func(string, Handoff) {}, OnFailover: func(Failover) {}, OnRamp: func(Ramp) {}, OnPause: func(Pause) {},
 		history: h,
-		phases:  map[string]*history.Phase{}, faults: verdict.Aftermath(h, 0), distributions: map[string]*distributed{},
+		phases:  map[string]*history.Phase{}, faults: verdict.FaultWindows(h, 0), distributions: map[string]*distributed{},
 		contended: map[string]bool{},
 	}
 	for i := range h.Phases {

@@ -25,7 +25,7 @@ func init() {
 				Help: "Largest number of grants to other clients while one client waited, in phases in which clients set the pace, with no fault active; expected: the starvation limit, 10 per contender"},
 		},
 		collect: func(f *Fold) collector {
-			x := &overtaken{fold: f, faults: verdict.Aftermath(f.history, verdict.Patience(f.history)), starved: map[int]bool{}}
+			x := &overtaken{fold: f, faults: verdict.FaultWindows(f.history, verdict.MaxDetection(f.history)), starved: map[int]bool{}}
 			return collector{sample: x.sample, record: x.record, close: x.close}
 		},
 	})

@@ -36,7 +36,7 @@ const (
 
 // NewOpinions prepares the check of a history.
 func NewOpinions(h *history.History) *Opinions {
-	return &Opinions{known: newKnown(h, verdict.Patience(h))}
+	return &Opinions{known: newKnown(h, verdict.MaxDetection(h))}
 }
 
 // Record adds the next record or commit.

@@ -32,7 +32,7 @@ func init() {
 // some of the nodes while the client held: the node exists, its owner is that session, its czxid is
 // the token, and no older node is in line.
 type claims struct {
-	line      *line         // nil without commits
+	line      *nodeTable    // nil without commits
 	hits      map[int]Spans // by client: faults that hit it, with the time in which it may not be notified
 	held      map[int]claim // the last grant of each client
 	inOrder   bool          // the subject promises it
@@ -78,7 +78,7 @@ func hitsByClient(h *history.History) map[int]Spans {
 	out := map[int]Spans{}
 	for client, faults := range faultsByClient(h) {
 		for _, f := range faults {
-			out[client] = append(out[client], span{f.Start, later(Ended(f), Patience(h))})
+			out[client] = append(out[client], span{f.Start, later(Ended(f), MaxDetection(h))})
 		}
 		out[client] = union(out[client])
 	}

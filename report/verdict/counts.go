@@ -35,7 +35,7 @@ type tally struct {
 }
 
 func newCounts(in *inputs) checker {
-	c := &tally{faults: Aftermath(in.history, Patience(in.history))}
+	c := &tally{faults: FaultWindows(in.history, MaxDetection(in.history))}
 	return checker{record: c.record, finish: c.finish}
 }
 

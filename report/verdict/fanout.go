@@ -53,7 +53,7 @@ const (
 )
 
 func newFanOut(in *inputs) checker {
-	f := &fan{history: in.history, faults: Aftermath(in.history, Patience(in.history))}
+	f := &fan{history: in.history, faults: FaultWindows(in.history, MaxDetection(in.history))}
 	return checker{record: f.record, finish: f.finish}
 }
 

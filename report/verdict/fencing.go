@@ -34,7 +34,7 @@ func init() {
 // Beliefs come in the order of their start, so whether one is overlapped is known when the next
 // comes.
 type fences struct {
-	line     *line         // by the commits; nil without
+	line     *nodeTable    // by the commits; nil without
 	faults   map[int]Spans // by client, without commits: times in which its session is uncertain
 	inOrder  bool
 	last     Belief // the previous one

@@ -28,7 +28,7 @@ func init() {
 // when its node was already removed, and then it overtook no other. If commits are missing, that
 // removal or a grant's node may be too.
 type order struct {
-	line      *line                   // by the commits; nil without
+	line      *nodeTable              // by the commits; nil without
 	exclusive bool                    // the subject promises it
 	faults    map[int][]history.Fault // by client
 	after     time.Duration
@@ -44,7 +44,7 @@ type order struct {
 }
 
 func newFIFO(in *inputs) checker {
-	o := &order{line: in.line, exclusive: in.promises.Exclusive, faults: faultsByClient(in.history), after: Patience(in.history)}
+	o := &order{line: in.line, exclusive: in.promises.Exclusive, faults: faultsByClient(in.history), after: MaxDetection(in.history)}
 	return checker{belief: o.belief, finish: o.finish}
 }
 

@@ -8,7 +8,7 @@ import (
 
 // grants looks every grant up in the servers' commits (rule 1).
 type grants struct {
-	line    *line
+	line    *nodeTable
 	inOrder bool           // the subject promises order and exclusion: only the first of a line is granted
 	current map[int]int64  // by client: its current session
 	open    []*granted     // whose commits have not all come
@@ -30,7 +30,7 @@ type granted struct {
 	unsure  bool   // the client's knowledge or its node is ambiguous
 }
 
-func newGrants(l *line, p history.Promises) *grants {
+func newGrants(l *nodeTable, p history.Promises) *grants {
 	return &grants{line: l, inOrder: p.FIFO && p.Exclusive, current: map[int]int64{}, judged: func(*granted) {}}
 }
 
@@ -87,7 +87,7 @@ func (a *grants) close() { a.judge(true) }
 
 // claimed finds the node of a claim; without a name, the session's newest. unsure means that there
 // are two.
-func (l *line) claimed(g *granted) (n *node, unsure bool) {
+func (l *nodeTable) claimed(g *granted) (n *node, unsure bool) {
 	if g.zxid == 0 {
 		return nil, true
 	}
@@ -105,7 +105,7 @@ func (l *line) claimed(g *granted) (n *node, unsure bool) {
 
 // known returns the last transaction of which the client can have known when it was granted. ok is
 // false while the removal of which it was notified is not yet read.
-func (l *line) known(g *granted) (zxid int64, ok bool) {
+func (l *nodeTable) known(g *granted) (zxid int64, ok bool) {
 	if g.removed == "" || g.node == nil {
 		return g.zxid, true
 	}
@@ -145,7 +145,7 @@ func (a *grants) lookUp(g *granted, zxid int64) {
 
 // forgotten reports whether the node of a claim may have been dropped from memory: its client came
 // back late.
-func (l *line) forgotten(g *granted) bool {
+func (l *nodeTable) forgotten(g *granted) bool {
 	return l.forgot > 0 && g.path != "" && (g.own || g.token <= l.forgot)
 }
 

@@ -55,8 +55,8 @@ type inputs struct {
 	promises history.Promises
 	overlap  func(Overlap)
 	items    *items
-	line     *line   // by the commits; nil without
-	grants   *grants // looked up in them; nil without
+	line     *nodeTable // by the commits; nil without
+	grants   *grants    // looked up in them; nil without
 }
 
 var registry []Guarantee

@@ -12,7 +12,7 @@ import (
 // have no item ID.
 type itemCommits struct {
 	items    *items
-	line     *line            // the consumers' nodes
+	line     *nodeTable       // the consumers' nodes
 	paths    map[string]*item // by the path of an existing node
 	sessions map[int64]*consumer
 	current  map[int]int64 // session, by client
@@ -35,7 +35,7 @@ type consumer struct {
 	ended  bool  // it was notified of the session's end
 }
 
-func newItemCommits(q *items, l *line) *itemCommits {
+func newItemCommits(q *items, l *nodeTable) *itemCommits {
 	return &itemCommits{items: q, line: l, paths: map[string]*item{}, sessions: map[int64]*consumer{}, current: map[int]int64{},
 		order: itemOrder{lines: map[string]*itemLine{}}, lost: map[request]bool{}, homes: map[*itemLine]bool{}}
 }
@@ -116,7 +116,7 @@ func (c *itemCommits) remade(i *item, k *history.Commit) {
 }
 
 // revive records that another node of an item was created after a take had handed it over.
-func (i *item) revive() { i.revived = i.revived || i.handed > 0 && i.handed < i.remade }
+func (i *item) revive() { i.recreated = i.recreated || i.handed > 0 && i.handed < i.remade }
 
 func (c *itemCommits) link(i *item) {
 	c.linked, c.homes[i.in] = true, true
@@ -129,10 +129,10 @@ func (c *itemCommits) couldNot(i *item) bool {
 	return by != nil && (by.killed || by.ended) && by.knew < i.gone
 }
 
-// astray reports whether a consumer has moved an item to another folder, where it still is, and
+// movedUndelivered reports whether a consumer has moved an item to another folder, where it still is, and
 // could have handed it over, and did not.
-func (q *items) astray(i *item) bool {
-	if i.standing == 0 || !i.left || !i.moved || i.taken > 0 || i.had || q.delivery == AtMostOnce {
+func (q *items) movedUndelivered(i *item) bool {
+	if i.standing == 0 || !i.left || !i.moved || i.taken > 0 || i.maybeTaken || q.delivery == AtMostOnce {
 		return false
 	}
 	c := q.commits

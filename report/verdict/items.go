@@ -38,33 +38,33 @@ type item struct {
 	producer   int
 	maybe      bool // the put's reply was lost: without commits the number of copies is unknown
 	failed     bool // the put certainly had no effect
-	had        bool // a take handed it over without knowing whether it had removed it
+	maybeTaken bool // a take handed it over without knowing whether it had removed it
 
 	nodes
 }
 
 type nodes struct {
-	path     string    // of the first
-	in       *itemLine // its parent's line
-	made     int       // number created
-	standing int       // number that exist
-	again    int64     // transaction in which the producer created a second one in the same line
-	remade   int64     // the last in which any client did, except one with the removal of the one before
-	revived  bool      // that was after a take had handed it over
-	handed   int64     // the knowledge of the first client that handed it over; 0 if unknown
-	created  int64     // transaction that created the first
-	maker    int64     // session that created the first
-	left     bool      // the first was removed
-	moved    bool      // it has one in another folder
-	gone     int64     // transaction of the last removal
-	by       request
-	passed   *item // an older item that existed when the first was removed, or nil
-	passers  int   // number of items that overtook it before its put was recorded
-	passer   *overtaking
+	path      string    // of the first
+	in        *itemLine // its parent's line
+	made      int       // number created
+	standing  int       // number that exist
+	again     int64     // transaction in which the producer created a second one in the same line
+	remade    int64     // the last in which any client did, except one with the removal of the one before
+	recreated bool      // that was after a take had handed it over
+	handed    int64     // the knowledge of the first client that handed it over; 0 if unknown
+	created   int64     // transaction that created the first
+	maker     int64     // session that created the first
+	left      bool      // the first was removed
+	moved     bool      // it has one in another folder
+	gone      int64     // transaction of the last removal
+	by        request
+	passed    *item // an older item that existed when the first was removed, or nil
+	passers   int   // number of items that overtook it before its put was recorded
+	passer    *overtaking
 }
 
 // newItems tracks the items of a history; l is nil without commits.
-func newItems(h *history.History, l *line) *items {
+func newItems(h *history.History, l *nodeTable) *items {
 	q := &items{delivery: h.Header.Promises.Delivery, open: map[string]*item{}, taken: newTakenOnce(), unnamed: map[int]int{}, emptied: -1}
 	if h.Header.Recipe == "" {
 		q.delivery = ExactlyOnce
@@ -103,7 +103,7 @@ func (q *items) sample(s *history.Sample, record int) {
 	case s.Op == history.Put:
 		q.put(s, record)
 	case s.Op == history.Take && s.Outcome == history.Unknown && s.Item != "":
-		q.of(s.Item).had = true
+		q.of(s.Item).maybeTaken = true
 	case s.Op == history.Take && s.Outcome == history.Unknown:
 		q.unnamed[s.Client]++
 	case s.Op == history.Take && s.Outcome == history.OK:
@@ -200,14 +200,14 @@ func (q *items) resolve() {
 		case i.before == 0 && i.taken != record:
 			i.before = record
 		}
-		i.put, i.had = somewhere, true
-		i.revived = i.in != nil && q.commits.homes[i.in]
+		i.put, i.maybeTaken = unknownRecord, true
+		i.recreated = i.in != nil && q.commits.homes[i.in]
 		i.made++ // the node of the first take
 	})
 }
 
-// somewhere represents the unneeded record of the put of an item that was taken once.
-const somewhere = 1
+// unknownRecord represents the unneeded record of the put of an item that was taken once.
+const unknownRecord = 1
 
 // sorted returns the tracked items by ID.
 func (q *items) sorted() []*item {

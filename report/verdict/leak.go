@@ -23,7 +23,7 @@ func init() {
 // tree. Nodes from before the session's first operations have returned are its set-up. Items of
 // queues, and the nodes that a queue stores permanently (a journal, a record of a take), are its data.
 type leaks struct {
-	line    *line // nil without commits
+	line    *nodeTable // nil without commits
 	queue   bool
 	faults  map[int][]history.Fault // by client
 	clients map[int64]int           // by session

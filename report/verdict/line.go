@@ -8,7 +8,7 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-type line struct {
+type nodeTable struct {
 	forgot   int64              // czxid of the youngest removed node that was dropped; 0 for none
 	nodes    map[string]*node   // by path: the existing one, or the last
 	sessions map[int64]*owned   // by owner
@@ -62,11 +62,11 @@ type lineIn struct {
 // remember is the number of removed nodes of a line that are kept for samples of clients that lag behind.
 const remember = 4096
 
-func newLine() *line {
-	return &line{nodes: map[string]*node{}, sessions: map[int64]*owned{}, dirs: map[string]*lineIn{}}
+func newLine() *nodeTable {
+	return &nodeTable{nodes: map[string]*node{}, sessions: map[int64]*owned{}, dirs: map[string]*lineIn{}}
 }
 
-func (l *line) record(r history.Record) {
+func (l *nodeTable) record(r history.Record) {
 	switch c := r.(type) {
 	case *history.CommitsEnd:
 		l.end = c
@@ -75,7 +75,7 @@ func (l *line) record(r history.Record) {
 	}
 }
 
-func (l *line) commit(c *history.Commit) {
+func (l *nodeTable) commit(c *history.Commit) {
 	switch c.Op {
 	case history.CommitCreate:
 		if !c.Ephemeral && l.persistent != nil {
@@ -93,7 +93,7 @@ func (l *line) commit(c *history.Commit) {
 	}
 }
 
-func (l *line) create(n *node) {
+func (l *nodeTable) create(n *node) {
 	n.kind = kind(n.path)
 	n.in, n.owned = valueAt(l.dirs, path.Dir(n.path)), valueAt(l.sessions, n.session)
 	if n.before != nil {
@@ -115,14 +115,14 @@ func valueAt[K comparable, V any](m map[K]*V, key K) *V {
 }
 
 // of returns the existing nodes of the session.
-func (l *line) of(session int64) []*node {
+func (l *nodeTable) of(session int64) []*node {
 	if o := l.sessions[session]; o != nil {
 		return o.standing
 	}
 	return nil
 }
 
-func (l *line) remove(p string, c *history.Commit) {
+func (l *nodeTable) remove(p string, c *history.Commit) {
 	n := l.nodes[p]
 	if n == nil || n.gone != 0 {
 		return
@@ -154,7 +154,7 @@ func removedBy(n *node, c *history.Commit) removal {
 	return byRequest
 }
 
-func (l *line) forget(n *node) {
+func (l *nodeTable) forget(n *node) {
 	l.forgot = max(l.forgot, n.czxid)
 	if n.after != nil {
 		n.after.before = nil
@@ -165,7 +165,7 @@ func (l *line) forget(n *node) {
 }
 
 // find returns the node at the path that was created by that transaction, or nil.
-func (l *line) find(p string, czxid int64) *node {
+func (l *nodeTable) find(p string, czxid int64) *node {
 	if n := l.at(p, czxid); n != nil && n.czxid == czxid {
 		return n
 	}
@@ -173,7 +173,7 @@ func (l *line) find(p string, czxid int64) *node {
 }
 
 // at returns the last node that was created at the path up to that transaction.
-func (l *line) at(p string, zxid int64) *node {
+func (l *nodeTable) at(p string, zxid int64) *node {
 	n := l.nodes[p]
 	for n != nil && n.czxid > zxid {
 		n = n.before
@@ -184,7 +184,7 @@ func (l *line) at(p string, zxid int64) *node {
 // newest returns the last node of the session that was created up to that transaction, sequential
 // ones before others, and the last removed one if none exists. sure is false if the session has
 // nodes of several kinds then, or two of one transaction: any may be the claim's.
-func (l *line) newest(session, zxid int64) (n *node, sure bool) {
+func (l *nodeTable) newest(session, zxid int64) (n *node, sure bool) {
 	own := l.sessions[session]
 	if own == nil {
 		return nil, true
@@ -222,13 +222,13 @@ func (n *node) sequential() bool {
 	return true
 }
 
-// drawn matches the part of a path that distinguishes nodes of the same kind: numbers, and random
+// randomPart matches the part of a path that distinguishes nodes of the same kind: numbers, and random
 // IDs. Letters as long as an ID (ULID, base62) are one.
-var drawn = regexp.MustCompile(`[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[0-9a-zA-Z]{16,}|0x[0-9a-fA-F]+|[0-9a-fA-F]{8,}|-?[0-9]+`)
+var randomPart = regexp.MustCompile(`[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[0-9a-zA-Z]{16,}|0x[0-9a-fA-F]+|[0-9a-fA-F]{8,}|-?[0-9]+`)
 
-// alike reports whether two nodes have the same kind, by their paths. Nodes of different kinds, such
+// sameKind reports whether two nodes have the same kind, by their paths. Nodes of different kinds, such
 // as a reader's and a writer's, do not contend.
-func alike(a, b *node) bool { return a.kind == b.kind }
+func sameKind(a, b *node) bool { return a.kind == b.kind }
 
 // longestKind bounds the part of a path that kind reads: a path may have a megabyte.
 const longestKind = 4096
@@ -238,7 +238,7 @@ func kind(path string) string {
 	if len(path) > longestKind {
 		path = path[:longestKind/2] + path[len(path)-longestKind/2:]
 	}
-	return drawn.ReplaceAllString(sequenceEnd.ReplaceAllString(path, "-#"), "#")
+	return randomPart.ReplaceAllString(sequenceEnd.ReplaceAllString(path, "-#"), "#")
 }
 
 // sequenceEnd matches the end of a sequential node's path.
@@ -246,7 +246,7 @@ var sequenceEnd = regexp.MustCompile(`-{0,2}[0-9]{9,10}$`)
 
 // aheadOf returns an older node of the same line that existed as long as n did, up to that
 // transaction; nil if n was the first at some time.
-func (l *line) aheadOf(n *node, zxid int64) *node {
+func (l *nodeTable) aheadOf(n *node, zxid int64) *node {
 	if n.gone != 0 {
 		zxid = min(zxid, n.gone-1)
 	}
@@ -254,7 +254,7 @@ func (l *line) aheadOf(n *node, zxid int64) *node {
 		if o.czxid >= n.czxid {
 			break
 		}
-		if (o.gone == 0 || o.gone > zxid) && alike(o, n) {
+		if (o.gone == 0 || o.gone > zxid) && sameKind(o, n) {
 			return o
 		}
 	}
@@ -262,7 +262,7 @@ func (l *line) aheadOf(n *node, zxid int64) *node {
 		if o.gone <= zxid {
 			break
 		}
-		if o.czxid < n.czxid && alike(o, n) {
+		if o.czxid < n.czxid && sameKind(o, n) {
 			return o
 		}
 	}
@@ -270,7 +270,7 @@ func (l *line) aheadOf(n *node, zxid int64) *node {
 }
 
 // incomplete returns why the commits are incomplete, or "". All must have come.
-func (l *line) incomplete() string {
+func (l *nodeTable) incomplete() string {
 	switch {
 	case l.end == nil:
 		return "the commits have no end"

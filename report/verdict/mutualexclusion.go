@@ -35,7 +35,7 @@ func init() {
 // not ended.
 type exclusion struct {
 	told     bool                    // holders are notified of session events
-	line     *line                   // nil without commits
+	line     *nodeTable              // nil without commits
 	faults   map[int][]history.Fault // by client
 	excuse   time.Duration           // how long after a fault the victim may not be notified
 	since    map[int64]time.Duration // by session: when it was opened
@@ -76,7 +76,7 @@ const silence = 40 * time.Second
 
 func newMutualExclusion(in *inputs) checker {
 	x := &exclusion{
-		line: in.line, told: in.promises.Events, faults: faultsByClient(in.history), excuse: Patience(in.history), lost: map[int]loss{}, expired: map[int64]loss{}, heard: map[int64]time.Duration{},
+		line: in.line, told: in.promises.Events, faults: faultsByClient(in.history), excuse: MaxDetection(in.history), lost: map[int]loss{}, expired: map[int64]loss{}, heard: map[int64]time.Duration{},
 		since: map[int64]time.Duration{}, back: map[int][]time.Duration{}, acted: map[int64]bool{}, report: in.overlap,
 	}
 	if x.excuse == 0 {
@@ -94,7 +94,7 @@ type claimed struct {
 
 func (x *exclusion) belief(next Belief) {
 	x.beliefs++
-	x.outlived(next)
+	x.checkBeliefAfterExpiry(next)
 	b := claimed{next, next.After(x.youngest)}
 	x.youngest = max(x.youngest, b.Token)
 	kept := x.active[:0]
@@ -232,16 +232,16 @@ func (x *exclusion) excused(stale, good claimed) (until time.Duration, cause his
 		if w.Start > good.Start || over < since || over < x.since[stale.Session] {
 			continue
 		}
-		if end := min(later(over, x.excuse), x.again(stale.Client, w)); end > until {
+		if end := min(later(over, x.excuse), x.reconnectedAfter(stale.Client, w)); end > until {
 			until, cause = end, w
 		}
 	}
 	return until, cause
 }
 
-// again returns when the client is known to be connected again after a fault, and had time to check
+// reconnectedAfter returns when the client is known to be connected again after a fault, and had time to check
 // its grant; forever if unknown.
-func (x *exclusion) again(client int, w history.Fault) time.Duration {
+func (x *exclusion) reconnectedAfter(client int, w history.Fault) time.Duration {
 	for _, at := range x.back[client] {
 		if at >= Ended(w) {
 			return later(at, grace)
@@ -250,9 +250,9 @@ func (x *exclusion) again(client int, w history.Fault) time.Duration {
 	return forever
 }
 
-// outlived finds a belief that continues after the message of its session's expiry has reached the
+// checkBeliefAfterExpiry finds a belief that continues after the message of its session's expiry has reached the
 // client.
-func (x *exclusion) outlived(b Belief) {
+func (x *exclusion) checkBeliefAfterExpiry(b Belief) {
 	l, ok := x.expired[b.Session]
 	// A grant after the message is for claim-validity; a restored one is the same grant.
 	if !ok || l.session == 0 || l.at < b.Start && !b.Restored {

@@ -32,7 +32,7 @@ func (q *items) noDuplicate(end ending) Verdict {
 		case i.nodes.again > 0 && i.put > 0:
 			broken.add([]int{i.put}, "item %q was put once (record %d), and its producer made two nodes of it, at zxid %#x and %#x",
 				i.id, i.put, uint64(i.created), uint64(i.nodes.again))
-		case i.revived:
+		case i.recreated:
 			broken.add([]int{i.taken}, "item %q was in the queue again after its delivery: a node with its data was created at zxid %#x",
 				i.id, uint64(max(i.remade, i.created)))
 		}

@@ -46,8 +46,8 @@ func (q *items) lossByCommits() Verdict {
 	}
 	for _, i := range q.sorted() {
 		switch {
-		case i.taken > 0 || i.had || i.put == 0:
-		case q.astray(i):
+		case i.taken > 0 || i.maybeTaken || i.put == 0:
+		case q.movedUndelivered(i):
 			astray++
 		case i.standing > 0:
 			standing++
@@ -110,7 +110,7 @@ func (q *items) excused(i *item) bool {
 func (q *items) lossByCalls() Verdict {
 	var missing []*item
 	for _, i := range q.sorted() {
-		if i.put > 0 && i.taken == 0 && !i.had && !i.maybe {
+		if i.put > 0 && i.taken == 0 && !i.maybeTaken && !i.maybe {
 			missing = append(missing, i)
 		}
 	}

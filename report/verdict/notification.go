@@ -33,7 +33,7 @@ type notifications struct {
 }
 
 func newLossNotification(in *inputs) checker {
-	x := &notifications{limit: Patience(in.history), held: map[int]int64{}, told: map[int]bool{}, pending: map[int]loss{}}
+	x := &notifications{limit: MaxDetection(in.history), held: map[int]int64{}, told: map[int]bool{}, pending: map[int]loss{}}
 	return checker{record: x.record, finish: x.finish}
 }
 

@@ -28,8 +28,8 @@ func init() {
 // There are few snapshots with few nodes: they are kept until the end, when all operations are
 // known.
 type orphans struct {
-	leftovers *leftovers // by the commits; nil without
-	requeues  bool       // a client that has released joins the line again by itself
+	leftovers *orphansByCommits // by the commits; nil without
+	requeues  bool              // a client that has released joins the line again by itself
 	snapshots int
 	seen      []*inLine
 	last      map[int]time.Duration // by client: return of the last operation in the records so far

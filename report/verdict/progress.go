@@ -20,7 +20,7 @@ func init() {
 }
 
 // progress checks rule 8. With snapshots of the line and no fault active: by the nodes in it, and
-// the needs of their clients (stuck.go). Otherwise by a time limit: with no fault active or
+// the needs of their clients (progress_snapshots.go). Otherwise by a time limit: with no fault active or
 // recently over, no client may wait longer than a dead session needs to expire while no client
 // holds.
 //
@@ -96,8 +96,8 @@ func (t tries) since(client int, call time.Duration) time.Duration {
 }
 
 func newProgress(in *inputs) checker {
-	p := &progress{limit: Patience(in.history), told: in.promises.Events, stuck: newStuck(in.history), phases: newPhases(in.history), trying: tries{}, without: tries{}, silent: map[grantOf]Belief{}, letGo: map[grantOf]time.Duration{}, prune: 64}
-	p.faults = Aftermath(in.history, p.limit)
+	p := &progress{limit: MaxDetection(in.history), told: in.promises.Events, stuck: newStuck(in.history), phases: newPhases(in.history), trying: tries{}, without: tries{}, silent: map[grantOf]Belief{}, letGo: map[grantOf]time.Duration{}, prune: 64}
+	p.faults = FaultWindows(in.history, p.limit)
 	queue := newDeliveries(in, p.phases)
 	return checker{
 		belief: p.belief,

@@ -45,7 +45,7 @@ type lateItem struct {
 
 func newDeliveries(in *inputs, p *phases) *deliveries {
 	h := in.history
-	return &deliveries{limit: Patience(h), faults: Aftermath(h, 0), near: Aftermath(h, Patience(h)), trying: tries{}, items: in.items, phases: p}
+	return &deliveries{limit: MaxDetection(h), faults: FaultWindows(h, 0), near: FaultWindows(h, MaxDetection(h)), trying: tries{}, items: in.items, phases: p}
 }
 
 func (d *deliveries) record(n history.Numbered) {
@@ -128,7 +128,7 @@ func (d *deliveries) waiting(w *history.Waiting, record int) {
 	}
 	var oldest *item
 	for _, i := range d.items.open {
-		if i.put > 0 && !i.maybe && i.taken == 0 && !i.had && (oldest == nil || i.putAt < oldest.putAt) {
+		if i.put > 0 && !i.maybe && i.taken == 0 && !i.maybeTaken && (oldest == nil || i.putAt < oldest.putAt) {
 			oldest = i
 		}
 	}
@@ -142,7 +142,7 @@ func (d *deliveries) stood(l lateItem) bool {
 	if l.id != l.item.id {
 		return false // it was taken, and another replaces it
 	}
-	return l.standing > 0 && (!l.moved || d.items.astray(l.item))
+	return l.standing > 0 && (!l.moved || d.items.movedUndelivered(l.item))
 }
 
 // outlasted checks an item that existed while a consumer waited until the phase was over.
@@ -207,5 +207,5 @@ func (d *deliveries) handedOut(x history.SnapshotItem) bool {
 	if i == nil { // not an item if items are recognizable, such as a claim that a consumer left behind
 		return d.items.commits.linked
 	}
-	return i.taken > 0 || i.had || i.moved && !d.items.astray(i)
+	return i.taken > 0 || i.maybeTaken || i.moved && !d.items.movedUndelivered(i)
 }

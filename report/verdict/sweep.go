@@ -22,7 +22,7 @@ type Sweep struct {
 	rest    []func(Belief)
 	cut     bool // the history is known to be truncated
 	beliefs *Beliefs
-	line    *line // nil without commits
+	line    *nodeTable // nil without commits
 	grants  *grants
 	items   *items
 	queue   bool // there may be items

@@ -19,11 +19,11 @@ const margin = 2 * time.Second
 
 const forever = time.Duration(math.MaxInt64)
 
-// Patience returns how long ZooKeeper may take to detect a dead session and to grant the next
+// MaxDetection returns how long ZooKeeper may take to detect a dead session and to grant the next
 // client: the session timeout, rounded up to a tick twice (a tick is at most half the timeout), and
 // a margin. That long after a fault its victim may not know of it, and that long a client may wait
 // without one. It is 0 if the session timeout is unknown.
-func Patience(h *history.History) time.Duration {
+func MaxDetection(h *history.History) time.Duration {
 	t := h.Timeout
 	if t == 0 {
 		t, _ = time.ParseDuration(h.Header.Params["session_timeout"])
@@ -50,9 +50,9 @@ func later(t, d time.Duration) time.Duration {
 	return t + d
 }
 
-// Aftermath returns the times in which a fault was active, and for a while after it, in which the
+// FaultWindows returns the times in which a fault was active, and for a while after it, in which the
 // ensemble may recover.
-func Aftermath(h *history.History, after time.Duration) Spans {
+func FaultWindows(h *history.History, after time.Duration) Spans {
 	var s Spans
 	for _, w := range h.Faults {
 		s = append(s, span{w.Start, later(Ended(w), after)})

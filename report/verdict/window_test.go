@@ -44,7 +44,7 @@ func TestPatience_comesFromTheSessionTimeout(t *testing.T) {
 		{"the requested one stands in", history.History{Header: history.Header{Cell: history.Cell{Params: map[string]string{"session_timeout": "10s"}}}}, 17},
 		{"without either there is none", history.History{}, 0},
 	} {
-		if got := Patience(&c.h).Seconds(); got != c.seconds {
+		if got := MaxDetection(&c.h).Seconds(); got != c.seconds {
 			t.Errorf("%s: %v s, want %v", c.name, got, c.seconds)
 		}
 	}
@@ -52,7 +52,7 @@ func TestPatience_comesFromTheSessionTimeout(t *testing.T) {
 
 func TestAftermath_ofAFaultThatWasNeverHealedLastsForEver(t *testing.T) {
 	h := history.Of(history.Header{}, &history.Window{Start: 5, End: 0})
-	if s := Aftermath(h, time.Hour); len(s) != 1 || s[0].to != forever {
+	if s := FaultWindows(h, time.Hour); len(s) != 1 || s[0].to != forever {
 		t.Errorf("got %v", s)
 	}
 }

@@ -95,9 +95,9 @@ type Crew struct {
 	over atomic.Bool
 }
 
-// Muster listens, lets the engine start its agents, and returns when all have joined. If there is
+// StartAgents listens, lets the engine start its agents, and returns when all have joined. If there is
 // no error, Dismiss must be called.
-func Muster(ctx context.Context, e Engine, version string, logf func(string, ...any)) (_ *Crew, err error) {
+func StartAgents(ctx context.Context, e Engine, version string, logf func(string, ...any)) (_ *Crew, err error) {
 	listen, host, err := e.Reach(ctx)
 	if err != nil {
 		return nil, err

@@ -100,7 +100,7 @@ func (r *rig) engine(t *testing.T, text string, j *journal) Engine {
 func (r *rig) muster(t *testing.T) (c *Crew, j *journal, dismiss func()) {
 	t.Helper()
 	j = &journal{}
-	c, err := Muster(t.Context(), r.engine(t, "ssh:h1,h2,h3", j), r.version, j.logf)
+	c, err := StartAgents(t.Context(), r.engine(t, "ssh:h1,h2,h3", j), r.version, j.logf)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, j)
 	}
@@ -339,7 +339,7 @@ func TestSSH_onHosts(t *testing.T) {
 	} {
 		t.Run("a host that cannot be had: "+row.host, func(t *testing.T) {
 			j := &journal{}
-			c, err := Muster(t.Context(), r.engine(t, "ssh:h1,"+row.host, j), r.version, j.logf)
+			c, err := StartAgents(t.Context(), r.engine(t, "ssh:h1,"+row.host, j), r.version, j.logf)
 			if err == nil {
 				t.Error("agents are there", c.Names(), c.Dismiss())
 			} else if !regexp.MustCompile(row.wrong).MatchString(err.Error()) {

@@ -21,7 +21,7 @@ type servedTrial struct {
 	watch  sync.WaitGroup
 
 	mu     sync.Mutex
-	shots  map[int64]wire.Shot
+	shots  map[int64]wire.ArmedRule
 	behind map[string]wire.Dialer // the taps behind listeners, by address
 	events []msg.WireEvent        // not sent yet
 	count  int64
@@ -54,7 +54,7 @@ func (v *service) client(a msg.ClientArgs) (wire.Client, error) {
 func (v *service) Begin(a msg.TrialArgs, _ *msg.Nothing) error {
 	ctx, stop := context.WithCancel(context.Background())
 	t := &servedTrial{
-		parent: a.Parent, stop: stop, shots: map[int64]wire.Shot{}, behind: map[string]wire.Dialer{}, more: make(chan struct{}, 1),
+		parent: a.Parent, stop: stop, shots: map[int64]wire.ArmedRule{}, behind: map[string]wire.Dialer{}, more: make(chan struct{}, 1),
 		tap: wire.New(func() time.Duration { return time.Duration(v.s.clock.At(time.Now())) }),
 	}
 	w := wire.Way{Digest: a.Digest}
@@ -222,7 +222,7 @@ func (v *service) Arm(a msg.ArmArgs, _ *msg.Nothing) error {
 	return nil
 }
 
-func (v *service) shot(a msg.ShotArgs) (wire.Shot, error) {
+func (v *service) shot(a msg.ShotArgs) (wire.ArmedRule, error) {
 	t, err := v.trial(a.Trial)
 	if err != nil {
 		return nil, err

@@ -192,7 +192,7 @@ func (c *tapped) Cut() (n int) {
 	return n
 }
 
-func (c *tapped) Arm(r wire.Rule) (wire.Shot, error) {
+func (c *tapped) Arm(r wire.Rule) (wire.ArmedRule, error) {
 	c.trial.mu.Lock()
 	c.trial.shots++
 	n := c.trial.shots

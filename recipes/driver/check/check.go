@@ -15,8 +15,8 @@ import (
 	"github.com/zkbench/zkbench/recipes/driver/site"
 )
 
-// Ground is the environment of a check: the ensemble and the wire.
-type Ground interface {
+// Environment is the environment of a check: the ensemble and the wire.
+type Environment interface {
 	// Env returns the Env of a new client: its listeners, for a recipe at path.
 	Env(client int, path string) recipes.Env
 	// Make creates an empty persistent node and its ancestors.
@@ -55,7 +55,7 @@ type Setting struct {
 	Command host.Command
 	Stderr  string // prefix of the file for the driver's stderr; "" discards it
 	Owner   string // mark of the driver's process
-	Ground  Ground
+	Ground  Environment
 	Root    string // of the subtree to use
 }
 

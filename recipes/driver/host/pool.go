@@ -20,7 +20,7 @@ type pool struct {
 }
 
 // poolOf returns the pool of a run; nil if processes are not kept.
-func poolOf(k *recipes.Kept) *pool {
+func poolOf(k *recipes.TrialResources) *pool {
 	if k == nil {
 		return nil
 	}

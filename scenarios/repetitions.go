@@ -7,9 +7,9 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// enough decides when a cell needs no more repetitions: its budget is spent, and its comparison
+// repetitions decides when a cell needs no more repetitions: its budget is spent, and its comparison
 // with the base is decided or the extra time is used up too.
-type enough struct {
+type repetitions struct {
 	scenario  *Scenario
 	start     time.Time                        // of the first trial
 	undecided func(history.Cell) (bool, error) // whether further trials may decide the comparison
@@ -33,7 +33,7 @@ const firstLook = 8
 // Each evaluation of the comparison is a look at the data. The confidence level of a look depends on
 // its number (stats.Look), so a comparison is evaluated first with firstLook pairs, and again only
 // when there are half as many more.
-func (e *enough) of(group []cell) (bool, error) {
+func (e *repetitions) of(group []cell) (bool, error) {
 	s, elapsed := e.scenario, time.Since(e.start)
 	switch {
 	case !s.spent(group, elapsed):
@@ -62,16 +62,16 @@ func (e *enough) of(group []cell) (bool, error) {
 
 // look returns the number of the look that follows the trials of the group; 0 if the comparison is
 // evaluated only once.
-func (e *enough) look(group []cell) int {
+func (e *repetitions) look(group []cell) int {
 	if e.scenario.ExtraTime == 0 {
 		return 0
 	}
 	return e.cell(group).looks + 1
 }
 
-func (e *enough) cell(group []cell) *comparedCell {
+func (e *repetitions) cell(group []cell) *comparedCell {
 	c := group[0].recorded()
-	i := slices.IndexFunc(e.compared, func(x comparedCell) bool { return x.Beside(c) })
+	i := slices.IndexFunc(e.compared, func(x comparedCell) bool { return x.EqualExceptSubject(c) })
 	if i < 0 {
 		e.compared, i = append(e.compared, comparedCell{Cell: c}), len(e.compared)
 	}

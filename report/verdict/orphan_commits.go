@@ -12,7 +12,7 @@ import (
 // background. A node of an acquire that ended without a grant has a session timeout.
 const cleanUp = 2 * time.Second
 
-// leftovers checks rule 7 by the servers' commits, in every phase.
+// orphansByCommits checks rule 7 by the servers' commits, in every phase.
 //
 //   - A release returned ok: the node is deleted.
 //   - An acquire gave up, failed, was cancelled, or its outcome is unknown: its node is
@@ -26,8 +26,8 @@ const cleanUp = 2 * time.Second
 //
 // Nodes unlike the nodes of granted claims are in no line. For a subject that joins the line again
 // by itself only the third is evaluated.
-type leftovers struct {
-	line     *line
+type orphansByCommits struct {
+	line     *nodeTable
 	grants   *grants
 	requeues bool
 	bound    time.Duration // for a node of an acquire without a grant
@@ -72,8 +72,8 @@ type leftover struct {
 	behind bool // only because its client also waits with a younger one
 }
 
-func newLeftovers(in *inputs) *leftovers {
-	o := &leftovers{
+func newLeftovers(in *inputs) *orphansByCommits {
+	o := &orphansByCommits{
 		line: in.line, grants: in.grants, requeues: in.promises.Requeues, bound: max(cleanUp, in.history.Timeout),
 		hits: map[int]Spans{}, sessions: map[int64]*owner{},
 		lost: map[request]time.Duration{}, gave: map[int]givenUp{},
@@ -87,21 +87,21 @@ func newLeftovers(in *inputs) *leftovers {
 		if f.Client >= 0 {
 			o.hits[f.Client] = append(o.hits[f.Client], span{f.Start, later(Ended(f), cleanUp)})
 		} else {
-			o.members = append(o.members, span{f.Start, later(Ended(f), Patience(in.history))})
+			o.members = append(o.members, span{f.Start, later(Ended(f), MaxDetection(in.history))})
 		}
 	}
 	return o
 }
 
 // free reports whether the client had enough time to remove its node.
-func (o *leftovers) free(x *leftover, until time.Duration) bool {
+func (o *orphansByCommits) free(x *leftover, until time.Duration) bool {
 	faults := union(slices.Concat(o.members, o.hits[x.owner.client]))
 	return slices.ContainsFunc(faults.outside(x.since, until), func(s span) bool { return s.to-s.from > x.bound })
 }
 
 // commit finds a second node of one client in the line. Commits come before the first record of a
 // client that may know of them, so it exists from the next record on, at the latest.
-func (o *leftovers) commit(r history.Record) {
+func (o *orphansByCommits) commit(r history.Record) {
 	c, ok := r.(*history.Commit)
 	if !ok || c.Op != history.CommitCreate || !c.Ephemeral {
 		return
@@ -109,7 +109,7 @@ func (o *leftovers) commit(r history.Record) {
 	all := o.line.of(c.Session)
 	o.unheardOf(c, all)
 	for _, n := range all[:max(0, len(all)-1)] {
-		if n.sequential() && n.czxid < c.Zxid && alike(n, all[len(all)-1]) {
+		if n.sequential() && n.czxid < c.Zxid && sameKind(n, all[len(all)-1]) {
 			if x := o.suspect(n, -1, o.bound, "its client had another node in line, "+c.Path, 0, false); x != nil {
 				x.behind = true
 			}
@@ -119,7 +119,7 @@ func (o *leftovers) commit(r history.Record) {
 
 // unheardOf suspects a node whose client never received the reply to its create, and has ended its
 // acquire by then.
-func (o *leftovers) unheardOf(c *history.Commit, all []*node) {
+func (o *orphansByCommits) unheardOf(c *history.Commit, all []*node) {
 	sent, lost := o.lost[request{c.Session, c.Cxid}]
 	own := o.sessions[c.Session]
 	if !lost || own == nil || len(all) == 0 || all[len(all)-1].czxid != c.Zxid {
@@ -130,7 +130,7 @@ func (o *leftovers) unheardOf(c *history.Commit, all []*node) {
 	}
 }
 
-func (o *leftovers) record(n history.Numbered) {
+func (o *orphansByCommits) record(n history.Numbered) {
 	o.now = max(o.now, n.Time())
 	switch r := n.Record.(type) {
 	case *history.Session:
@@ -149,7 +149,7 @@ func (o *leftovers) record(n history.Numbered) {
 	}
 }
 
-func (o *leftovers) event(e *history.Session) {
+func (o *orphansByCommits) event(e *history.Session) {
 	switch e.Event {
 	case history.Opened:
 		o.sessions[e.Session] = &owner{client: e.Client}
@@ -161,7 +161,7 @@ func (o *leftovers) event(e *history.Session) {
 }
 
 // suspect returns a new suspect; nil if the node is one, or its client is unknown.
-func (o *leftovers) suspect(n *node, since, bound time.Duration, why string, record int, failed bool) *leftover {
+func (o *orphansByCommits) suspect(n *node, since, bound time.Duration, why string, record int, failed bool) *leftover {
 	own := o.sessions[n.session]
 	if own == nil || o.suspected(n) != nil {
 		return nil
@@ -172,7 +172,7 @@ func (o *leftovers) suspect(n *node, since, bound time.Duration, why string, rec
 }
 
 // suspected returns the suspect for a node, or nil.
-func (o *leftovers) suspected(n *node) *leftover {
+func (o *orphansByCommits) suspected(n *node) *leftover {
 	i := slices.IndexFunc(o.suspects, func(x *leftover) bool { return x.node == n })
 	if i < 0 {
 		return nil
@@ -180,7 +180,7 @@ func (o *leftovers) suspected(n *node) *leftover {
 	return o.suspects[i]
 }
 
-func (o *leftovers) released(s *history.Sample, record int) {
+func (o *orphansByCommits) released(s *history.Sample, record int) {
 	o.judged++
 	session := cmp.Or(s.Session, o.grants.current[s.Client])
 	for _, n := range o.line.of(session) {
@@ -191,7 +191,7 @@ func (o *leftovers) released(s *history.Sample, record int) {
 }
 
 // granted clears the node of the client's grant, and suspects its others in the same line.
-func (o *leftovers) granted(g *granted, at time.Duration) {
+func (o *orphansByCommits) granted(g *granted, at time.Duration) {
 	n := g.node
 	delete(o.gave, g.client) // the outcome of its earlier request is known by now
 	if n == nil {
@@ -205,7 +205,7 @@ func (o *leftovers) granted(g *granted, at time.Duration) {
 	}
 	if all := n.owned.standing; len(all) > 1 {
 		for _, other := range all {
-			if other == n || !other.sequential() || !alike(other, n) {
+			if other == n || !other.sequential() || !sameKind(other, n) {
 				continue
 			}
 			if x := o.suspected(other); x != nil {
@@ -217,7 +217,7 @@ func (o *leftovers) granted(g *granted, at time.Duration) {
 }
 
 // gaveUp suspects the client's nodes in line after its acquire has ended without a grant.
-func (o *leftovers) gaveUp(s *history.Sample, record int) {
+func (o *orphansByCommits) gaveUp(s *history.Sample, record int) {
 	o.judged++
 	o.gave[s.Client] = givenUp{s.Return, record}
 	for _, n := range o.line.of(o.grants.current[s.Client]) {
@@ -233,7 +233,7 @@ func (o *leftovers) gaveUp(s *history.Sample, record int) {
 }
 
 // check checks the suspects at a sample.
-func (o *leftovers) check(s *history.Sample, record int) {
+func (o *orphansByCommits) check(s *history.Sample, record int) {
 	if len(o.suspects) == 0 {
 		return
 	}
@@ -262,11 +262,11 @@ func (o *leftovers) check(s *history.Sample, record int) {
 
 // youngerStands reports whether the node's session has a younger one in the same line.
 func (x *leftover) youngerStands() bool {
-	return slices.ContainsFunc(x.owned.standing, func(n *node) bool { return n.czxid > x.czxid && n.sequential() && alike(n, x.node) })
+	return slices.ContainsFunc(x.owned.standing, func(n *node) bool { return n.czxid > x.czxid && n.sequential() && sameKind(n, x.node) })
 }
 
 // judge reports a node that existed at a time, if it existed too long.
-func (o *leftovers) judge(x *leftover, until time.Duration) bool {
+func (o *orphansByCommits) judge(x *leftover, until time.Duration) bool {
 	if x.since < 0 || !o.inLine(x.node) || !o.free(x, until) {
 		return false
 	}
@@ -277,15 +277,15 @@ func (o *leftovers) judge(x *leftover, until time.Duration) bool {
 
 // inLine reports whether a node is like the nodes of granted claims. Without grants, it is a node with a
 // number.
-func (o *leftovers) inLine(n *node) bool {
+func (o *orphansByCommits) inLine(n *node) bool {
 	if len(o.claimed) == 0 {
 		return n.sequential()
 	}
-	return slices.ContainsFunc(o.claimed, func(c *node) bool { return alike(c, n) })
+	return slices.ContainsFunc(o.claimed, func(c *node) bool { return sameKind(c, n) })
 }
 
 // finish checks nodes that existed until their session ended.
-func (o *leftovers) finish(end time.Duration) {
+func (o *orphansByCommits) finish(end time.Duration) {
 	for _, x := range o.suspects {
 		until := end
 		if x.owner.ended > 0 {

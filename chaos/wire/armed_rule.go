@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Shot is an armed rule. It matches one request, once, on any connection of its client.
-type Shot interface {
+// ArmedRule is an armed rule. It matches one request, once, on any connection of its client.
+type ArmedRule interface {
 	// Fired delivers the proof once the act took effect: for HoldRequest and HoldReply when the
 	// request or reply is kept, for Delay when it was sent, for DropReply when the reply was
 	// dropped, and for acts that cut, when the connection is. Then, or when the rule is disarmed,
@@ -40,7 +40,7 @@ type shot struct {
 
 // Arm arms a rule, from the client's next request on. If several rules match a request, the one
 // armed first applies, and the others wait for their next match.
-func (c *client) Arm(r Rule) (Shot, error) {
+func (c *client) Arm(r Rule) (ArmedRule, error) {
 	if err := r.check(); err != nil {
 		return nil, err
 	}

@@ -12,16 +12,16 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// provoked is a running script. Its methods are the steps of scripts; must ends a script when a
+// episodeRun is a running script. Its methods are the steps of scripts; must ends a script when a
 // step fails.
-type provoked struct {
+type episodeRun struct {
 	st    *stage
 	ctx   context.Context
 	calls context.Context
 	stop  context.CancelFunc // cancels every acquire in progress
 
-	strikes []*strike // faults that wait for their step, in an episode
-	course  course
+	strikes []*stepInjection // faults that wait for their step, in an episode
+	course  episodeLog
 
 	mu    sync.Mutex
 	begun []*attempt // by all clients
@@ -35,8 +35,8 @@ const (
 	writeEvery   = 100 * time.Millisecond // interval of writes by a holder
 )
 
-func newProvoked(ctx context.Context, st *stage) *provoked {
-	p := &provoked{st: st, ctx: ctx}
+func newProvoked(ctx context.Context, st *stage) *episodeRun {
+	p := &episodeRun{st: st, ctx: ctx}
 	p.calls, p.stop = context.WithCancel(ctx)
 	return p
 }
@@ -44,14 +44,14 @@ func newProvoked(ctx context.Context, st *stage) *provoked {
 type scriptError struct{ error }
 
 // must ends the script if err is not nil. It must be called by the script's own goroutine.
-func (p *provoked) must(err error) {
+func (p *episodeRun) must(err error) {
 	if err != nil {
 		panic(scriptError{err})
 	}
 }
 
 // play runs a script, and returns the error that ended it.
-func (p *provoked) play(script func(*provoked)) (err error) {
+func (p *episodeRun) play(script func(*episodeRun)) (err error) {
 	defer func() {
 		switch why := recover().(type) {
 		case nil:
@@ -65,7 +65,7 @@ func (p *provoked) play(script func(*provoked)) (err error) {
 	return nil
 }
 
-func (p *provoked) callOff() {
+func (p *episodeRun) callOff() {
 	p.st.waiting()
 	p.stop()
 	p.mu.Lock()
@@ -76,7 +76,7 @@ func (p *provoked) callOff() {
 }
 
 // begin lets client i acquire in the background.
-func (p *provoked) begin(i int) *attempt {
+func (p *episodeRun) begin(i int) *attempt {
 	a := p.st.clients[i].begin(p.calls)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -85,7 +85,7 @@ func (p *provoked) begin(i int) *attempt {
 }
 
 // last returns the client's last attempt, or nil.
-func (p *provoked) last(i int) *attempt {
+func (p *episodeRun) last(i int) *attempt {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, a := range slices.Backward(p.begun) {
@@ -97,7 +97,7 @@ func (p *provoked) last(i int) *attempt {
 }
 
 // first lets client i acquire, which must succeed, and write as the holder.
-func (p *provoked) first(i int) *attempt {
+func (p *episodeRun) first(i int) *attempt {
 	a := p.begin(i)
 	if !a.returned(p.ctx, grantLimit) {
 		p.must(fmt.Errorf("client %d did not acquire the free lock within %v", i, grantLimit))
@@ -111,7 +111,7 @@ func (p *provoked) first(i int) *attempt {
 
 // act is the work of a holder: it writes to the resource, and the harness checks its node. A holder
 // that was notified of the loss of its grant does nothing.
-func (p *provoked) act(a *attempt) {
+func (p *episodeRun) act(a *attempt) {
 	if a.c.lost(a.claim.Token) {
 		return
 	}
@@ -125,7 +125,7 @@ const releaseTries = 6
 
 // letGo releases, and retries after an error, as applications do. A node that is left behind
 // appears in the snapshot.
-func (p *provoked) letGo(a *attempt) {
+func (p *episodeRun) letGo(a *attempt) {
 	p.course.begins(a.c.n, a.at)
 	defer p.course.ends(a.c.n)
 	defer p.course.letGo()
@@ -141,7 +141,7 @@ func (p *provoked) letGo(a *attempt) {
 
 // inLine waits until n nodes are in line and all clients are idle. If they do not become idle it
 // gives up without an error. It does nothing for a recipe whose waiters have no nodes.
-func (p *provoked) inLine(n int) {
+func (p *episodeRun) inLine(n int) {
 	err := p.st.inLine(p.ctx, n, grantLimit)
 	if err == nil || errors.Is(err, errPollLimit) {
 		nodes, look := p.st.observer.inLine(p.ctx, p.st.parent)
@@ -155,7 +155,7 @@ func (p *provoked) inLine(n int) {
 }
 
 // believe lets a holder act for as long as it believes, within a limit.
-func (p *provoked) believe(a *attempt, limit time.Duration) {
+func (p *episodeRun) believe(a *attempt, limit time.Duration) {
 	until := time.Now().Add(limit)
 	for !a.inDoubt() && time.Now().Before(until) && p.ctx.Err() == nil {
 		a.write(p.ctx)

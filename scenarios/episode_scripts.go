@@ -17,7 +17,7 @@ type provocation struct {
 	clients int
 	fits    func(recipes.Subject) bool
 	aims    []aim // of an episode: its faults and their steps
-	run     func(p *provoked)
+	run     func(p *episodeRun)
 }
 
 // provocations are the scripts that concern a whole line.
@@ -60,7 +60,7 @@ func WholeLine() [][2]string {
 }
 
 // crowd lets all clients contend for a while, and for a minimum of grants on a slow machine.
-func crowd(p *provoked) {
+func crowd(p *episodeRun) {
 	ctx, cancel := context.WithTimeout(p.ctx, 6*time.Second)
 	defer cancel()
 	enough, before := time.Now().Add(1500*time.Millisecond), p.st.grants.Load()
@@ -84,7 +84,7 @@ func crowd(p *provoked) {
 
 // newcomers lets seven clients join behind a holder and give up, eight times. The holders should
 // not be notified.
-func newcomers(p *provoked) {
+func newcomers(p *episodeRun) {
 	n := len(p.st.clients)
 	for k := range n {
 		holder := p.first(k)
@@ -111,13 +111,13 @@ func newcomers(p *provoked) {
 }
 
 // standInLine drains a full line once and counts the cost.
-func standInLine(p *provoked) {
+func standInLine(p *episodeRun) {
 	p.st.round = 1
 	p.must(drainOnce(p.ctx, p.st))
 }
 
 // wrappedNumbers is crowd with negative sequence numbers.
-func wrappedNumbers(p *provoked) {
+func wrappedNumbers(p *episodeRun) {
 	p.st.dial = wire.Renumber
 	p.must(p.st.renew(p.ctx))
 	now := p.st.clock.Now()
@@ -127,7 +127,7 @@ func wrappedNumbers(p *provoked) {
 }
 
 // putThenTake puts five items and takes them.
-func putThenTake(p *provoked) {
+func putThenTake(p *episodeRun) {
 	for range 5 {
 		_, _ = p.st.clients[0].putNext(p.ctx) // the history has the error
 	}
@@ -138,5 +138,5 @@ func putThenTake(p *provoked) {
 		p.st.clients[1].consume(taking, func(string) {})
 	}()
 	defer func() { stop(); <-taken }()
-	p.must(p.st.emptied(p.ctx, grantLimit))
+	p.must(p.st.waitQueueEmpty(p.ctx, grantLimit))
 }

@@ -6,15 +6,15 @@ import (
 	"sync"
 )
 
-// Kept has the resources that subjects keep from one trial of a run to the next, by name: the processes of
+// TrialResources has the resources that subjects keep from one trial of a run to the next, by name: the processes of
 // drivers. The zero value is empty.
-type Kept struct {
+type TrialResources struct {
 	mu     sync.Mutex
 	things map[string]io.Closer
 }
 
 // Of returns the resource of that name; made creates it the first time.
-func (k *Kept) Of(name string, made func() io.Closer) io.Closer {
+func (k *TrialResources) Of(name string, made func() io.Closer) io.Closer {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.things[name] == nil {
@@ -27,7 +27,7 @@ func (k *Kept) Of(name string, made func() io.Closer) io.Closer {
 }
 
 // Close closes all resources.
-func (k *Kept) Close() error {
+func (k *TrialResources) Close() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	var errs []error

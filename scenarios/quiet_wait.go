@@ -8,26 +8,26 @@ import (
 	"github.com/zkbench/zkbench/chaos/wire"
 )
 
-// settler waits until all effects of an action are over: notified clients have set their watches
+// quietWait waits until all effects of an action are over: notified clients have set their watches
 // again.
-type settler struct {
+type quietWait struct {
 	st    *stage
 	quiet counts // counts before any client waits
 	exact bool   // the members count watches and there is a formula
 }
 
-// newSettler counts before any client waits. formula reports whether there is a formula.
-func (st *stage) newSettler(ctx context.Context, formula bool) (*settler, error) {
+// newQuietWait counts before any client waits. formula reports whether there is a formula.
+func (st *stage) newQuietWait(ctx context.Context, formula bool) (*quietWait, error) {
 	quiet, err := st.count(ctx)
 	exact := formula && quiet.watches >= 0 && st.members.ours()
-	return &settler{st: st, quiet: quiet, exact: exact}, err
+	return &quietWait{st: st, quiet: quiet, exact: exact}, err
 }
 
 // wait returns the counts once that many notifications have arrived since the given counts, the
 // clients have that many watches, and no request is in flight. If that does not happen within a
 // limit it is not tried again: from then on, and without a formula or counts of watches, wait
 // returns when nothing has changed for a while.
-func (s *settler) wait(ctx context.Context, since wire.Counts, notifications, watches int64) (now counts, err error) {
+func (s *quietWait) wait(ctx context.Context, since wire.Counts, notifications, watches int64) (now counts, err error) {
 	if !s.exact {
 		return s.still(ctx)
 	}
@@ -51,7 +51,7 @@ func (s *settler) wait(ctx context.Context, since wire.Counts, notifications, wa
 
 // still returns the counts once nothing changes any longer, at the members too, or all clients only
 // poll.
-func (s *settler) still(ctx context.Context) (now counts, err error) {
+func (s *quietWait) still(ctx context.Context) (now counts, err error) {
 	var still stillness
 	err = poll(ctx, joinLimit, func(ctx context.Context) (bool, error) {
 		now, err = s.st.count(ctx)

@@ -20,9 +20,9 @@ const (
 	requestRest = 512
 )
 
-// room returns when there is a buffer for a request with that many bytes of paths, data and an ACL.
+// ensureBuffer returns when there is a buffer for a request with that many bytes of paths, data and an ACL.
 // On an error there is none, so that the request cannot be sent.
-func (s *Session) room(ctx context.Context, what, path string, n int) error {
+func (s *Session) ensureBuffer(ctx context.Context, what, path string, n int) error {
 	s.mu.Lock()
 	short := s.buffer < s.options.MaxPacket && n+requestRest > s.buffer
 	s.wantsRoom = s.wantsRoom || short

@@ -14,17 +14,17 @@ import (
 	"github.com/zkbench/zkbench/report/history"
 )
 
-// strike is a fault at a step of an episode.
-type strike struct {
-	p     *provoked
+// stepInjection is a fault at a step of an episode.
+type stepInjection struct {
+	p     *episodeRun
 	c     *client
 	at    step
 	fault *stepFault
-	shot  wire.Shot     // nil if the tap does not see the step
-	come  chan struct{} // closed when a step occurs that the tap does not see
-	force chan struct{} // closed when the fault is active or failed
-	over  chan struct{} // closed when the fault is over or was cancelled
-	moves int64         // grants and releases of other clients at the injection
+	shot  wire.ArmedRule // nil if the tap does not see the step
+	come  chan struct{}  // closed when a step occurs that the tap does not see
+	force chan struct{}  // closed when the fault is active or failed
+	over  chan struct{}  // closed when the fault is over or was cancelled
+	moves int64          // grants and releases of other clients at the injection
 	// passable reports that the holder was another client and could release at the injection.
 	passable bool
 
@@ -40,8 +40,8 @@ var errInapplicable = errors.New("not applicable")
 var errNoStep = errors.New("the step did not come")
 
 // newStrike injects a fault at a step once it occurs. end must be called.
-func (p *provoked) newStrike(s step, f *stepFault) (*strike, error) {
-	x := &strike{p: p, c: p.st.clients[s.client()], at: s, fault: f, come: make(chan struct{}), force: make(chan struct{}), over: make(chan struct{})}
+func (p *episodeRun) newStrike(s step, f *stepFault) (*stepInjection, error) {
+	x := &stepInjection{p: p, c: p.st.clients[s.client()], at: s, fault: f, come: make(chan struct{}), force: make(chan struct{}), over: make(chan struct{})}
 	if f.timed {
 		if subject := p.st.cell.Subject; !subject.Tries {
 			return nil, fmt.Errorf("%w: %s has no timed try of its own: its driver does not offer limit", chaos.ErrSkipped, subject.Name)
@@ -63,7 +63,7 @@ func (p *provoked) newStrike(s step, f *stepFault) (*strike, error) {
 }
 
 // noStep returns an error that names the requests which the client did send.
-func (x *strike) noStep() error {
+func (x *stepInjection) noStep() error {
 	if slices.Contains(backlogRoles, x.at.role) {
 		return fmt.Errorf("%w: with items waiting in the queue, %w", errInapplicable, errNoStep)
 	}
@@ -85,7 +85,7 @@ func (x *strike) noStep() error {
 
 // run waits for the step and injects the fault. It returns when the fault is over, or was cancelled
 // because the step did not occur.
-func (x *strike) run(ctx context.Context) {
+func (x *stepInjection) run(ctx context.Context) {
 	defer close(x.over)
 	defer x.inForce()
 	defer x.c.wire.Gate(false)
@@ -118,7 +118,7 @@ func (x *strike) run(ctx context.Context) {
 }
 
 // await waits for the step and keeps the evidence.
-func (x *strike) await(ctx context.Context) error {
+func (x *stepInjection) await(ctx context.Context) error {
 	if x.shot == nil {
 		select {
 		case <-x.come:
@@ -141,7 +141,7 @@ func (x *strike) await(ctx context.Context) error {
 }
 
 // cutOff begins a fault at a call that disconnects the client.
-func (x *strike) cutOff() error {
+func (x *stepInjection) cutOff() error {
 	if !x.fault.away {
 		return nil
 	}
@@ -154,7 +154,7 @@ func (x *strike) cutOff() error {
 }
 
 // lasts reports whether the fault has begun and is not over.
-func (x *strike) lasts() bool {
+func (x *stepInjection) lasts() bool {
 	select {
 	case <-x.over:
 		return false
@@ -164,9 +164,9 @@ func (x *strike) lasts() bool {
 }
 
 // inForce signals that the fault is active.
-func (x *strike) inForce() { x.forced.Do(func() { close(x.force) }) }
+func (x *stepInjection) inForce() { x.forced.Do(func() { close(x.force) }) }
 
-func (x *strike) release() {
+func (x *stepInjection) release() {
 	if x.shot != nil {
 		x.shot.Disarm()
 	}
@@ -174,7 +174,7 @@ func (x *strike) release() {
 
 // calling records that client n makes a call. A fault that is aimed at the call is active when
 // calling returns it, or nil.
-func (p *provoked) calling(n int, call string) *strike {
+func (p *episodeRun) calling(n int, call string) *stepInjection {
 	nth := p.course.called(n, call, p.st.clock.Now())
 	for _, x := range p.strikes {
 		if x.c.n == n && x.at.op == call && x.at.nth == nth {

@@ -35,7 +35,7 @@ type lineSnapshot struct {
 const quiet = time.Second
 
 func newStuck(h *history.History) *stuck {
-	return &stuck{faults: Aftermath(h, 0), polls: h.Header.Variant == Polling}
+	return &stuck{faults: FaultWindows(h, 0), polls: h.Header.Variant == Polling}
 }
 
 func (s *stuck) record(n history.Numbered) {

@@ -29,7 +29,7 @@ func TestEnough(t *testing.T) {
 		t.Run(row.about, func(t *testing.T) {
 			asked, told := 0, 0
 			s := &Scenario{Name: "s", Budget: time.Minute, ExtraTime: 30 * time.Second}
-			e := enough{scenario: s, start: time.Now().Add(-row.elapsed), undecided: func(c history.Cell) (bool, error) {
+			e := repetitions{scenario: s, start: time.Now().Add(-row.elapsed), undecided: func(c history.Cell) (bool, error) {
 				asked++
 				return row.undecided, row.err
 			}, log: func(string, ...any) { told++ }}
@@ -49,7 +49,7 @@ func TestEnough(t *testing.T) {
 
 func TestEnough_ofAnotherCellIsAskedAgain(t *testing.T) {
 	s := &Scenario{Name: "s", Budget: time.Minute, ExtraTime: time.Hour}
-	e := enough{scenario: s, start: time.Now().Add(-2 * time.Minute), undecided: func(c history.Cell) (bool, error) { return c.Clients == 50, nil }}
+	e := repetitions{scenario: s, start: time.Now().Add(-2 * time.Minute), undecided: func(c history.Cell) (bool, error) { return c.Clients == 50, nil }}
 	for clients, want := range map[int]bool{10: true, 50: false} {
 		if got, err := e.of([]cell{{Scenario: s, Clients: clients, Trial: 9}}); got != want || err != nil {
 			t.Errorf("%d clients: %v, %v", clients, got, err)
