@@ -24,11 +24,11 @@ phases:
 	for _, trial := range trials {
 		succeeded(t, trial, "close: leaders 0, 1, 2, 2, 2, 5", "lose: leaders 0, 1, 2, 2, 2, 5")
 		if m := trial.Metrics[metrics.LeaderlessTime]; m.Count == nil || *m.Count != 6 {
-			t.Errorf("%s: %v leaderless times, want one for each of 6 changes of leader", trial.Name, m.Count)
+			t.Errorf("%s: %v leaderless times, want one for each of 6 changes of leader", trial.Name, countOf(m.Count))
 		}
 		// Three are never too few, for only five of the eight leave.
 		if m := trial.Metrics[metrics.WarningLatency]; m.Count == nil || *m.Count != 1 {
-			t.Errorf("%s: %v early warnings, want one, of four who stand", trial.Name, m.Count)
+			t.Errorf("%s: %v early warnings, want one, of four who stand", trial.Name, countOf(m.Count))
 		}
 	}
 }
@@ -83,4 +83,11 @@ func succeeded(t *testing.T, trial report.Trial, reasons ...string) {
 		return
 	}
 	t.Errorf("%s: nobody judged the succession", trial.Name)
+}
+
+func countOf(n *int64) int64 {
+	if n == nil {
+		return 0
+	}
+	return *n
 }
