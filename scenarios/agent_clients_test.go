@@ -208,7 +208,7 @@ subjects: [lock/predecessor]
 clients: [6]
 session_timeout: 2s
 phases:
-  - {name: churn, kind: churn, duration: 7s, hold: 5ms}
+  - {name: churn, kind: churn, duration: 12s, hold: 5ms}
 `, func(s Status) {
 		if s.Wire.Requests.Total() > 500 { // all have held
 			h.leave[1](errPulled)

@@ -137,7 +137,7 @@ func (f *Fleet) admit(conn net.Conn) error {
 	if err != nil {
 		return errors.Join(err, link.Close())
 	}
-	f.add(p)
+	f.add(p, conn)
 	return nil
 }
 
@@ -160,9 +160,11 @@ func (f *Fleet) greet(link *yamux.Session) (h msg.Hello, err error) {
 	return h, err
 }
 
-// add names an agent that has joined, and wakes the waiters.
-func (f *Fleet) add(p *peer) {
+// add names an agent that has joined, and wakes the waiters. Its connection is no longer pending:
+// Close must tell it that the run is over before the connection ends.
+func (f *Fleet) add(p *peer, conn net.Conn) {
 	f.mu.Lock()
+	delete(f.pending, conn)
 	p.name = p.hello.Name
 	for n := 2; slices.ContainsFunc(f.peers, func(o *peer) bool { return o.name == p.name }); n++ {
 		p.name = fmt.Sprintf("%s.%d", p.hello.Name, n)
