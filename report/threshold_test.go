@@ -100,8 +100,8 @@ func TestCondition_Judge(t *testing.T) {
 		{"an unknown verdict is no pass", "verdicts == pass", Unknown, "unknown: progress"},
 		{"one verdict that passes", "verdicts.fifo == pass", Pass, "pass"},
 		{"one verdict that is not promised", "verdicts.succession == pass", Pass, "not promised"},
-		{"one verdict that is not judged", "verdicts.fan-out == pass", Unknown, "not judged"},
-		{"one verdict that was not given", "verdicts.fencing == pass", Unknown, "not judged"},
+		{"one verdict that is not judged", "verdicts.fan-out == pass", Unknown, "not exercised"},
+		{"one verdict that was not given", "verdicts.fencing == pass", Unknown, "not exercised"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cond, err := ParseThreshold(c.expr)

@@ -111,7 +111,7 @@ func TestRuns(t *testing.T) {
 			for i := range new.Trials {
 				new.Trials[i].Verdicts = new.Trials[i].Verdicts[:1]
 			}
-		}, report.Unknown, "verdict mutual-exclusion of herd, lock/parent, 10 clients (pass before, not judged now)"},
+		}, report.Unknown, "verdict mutual-exclusion of herd, lock/parent, 10 clients (pass before, not exercised now)"},
 		{"a guarantee that is judged for the first time is no change", 10, 1, 0.01, func(new *report.Result) {
 			for i := range new.Trials {
 				new.Trials[i].Verdicts = append(new.Trials[i].Verdicts, report.Verdict{Guarantee: "fencing", Result: report.Pass})
@@ -132,7 +132,7 @@ func TestRuns(t *testing.T) {
 			for i := range new.Trials {
 				new.Trials[i].Verdicts[1].Result = report.NotJudged
 			}
-		}, report.Unknown, "verdict mutual-exclusion of herd, lock/parent, 10 clients (pass before, not judged now)"},
+		}, report.Unknown, "verdict mutual-exclusion of herd, lock/parent, 10 clients (pass before, not exercised now)"},
 		{"what was never promised is no change", 10, 1, 0.01, func(new *report.Result) {
 			for i := range new.Trials {
 				new.Trials[i].Verdicts = append(new.Trials[i].Verdicts, report.Verdict{Guarantee: "fencing", Result: report.NotPromised})

@@ -27,7 +27,7 @@ const (
 	// The subject does not promise it: neither pass nor fail.
 	NotPromised = "not promised"
 	// The scenario does not exercise it: neither pass nor fail.
-	NotJudged = "not judged"
+	NotJudged = "not exercised"
 )
 
 // Counts reports whether a result is a pass, or could have been one.

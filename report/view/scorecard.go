@@ -15,7 +15,7 @@ var marks = map[string]string{
 	report.Pass: MarkPass, report.Fail: MarkFail, report.Unknown: MarkUnknown, report.NotPromised: MarkNone, report.NotJudged: MarkIdle,
 }
 
-var scorecardMarks = []Mark{{MarkPass, "kept"}, {MarkFail, "broken"}, {MarkUnknown, "unknown"}, {MarkNone, "not promised"}, {MarkIdle, "not judged"}}
+var scorecardMarks = []Mark{{MarkPass, "kept"}, {MarkFail, "broken"}, {MarkUnknown, "unknown"}, {MarkNone, "not promised"}, {MarkIdle, "not exercised"}}
 
 // thresholdsHead is the head of the column for all thresholds of a subject.
 const thresholdsHead = "thresholds"
