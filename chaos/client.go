@@ -73,8 +73,8 @@ func clientList(numbers []int) string {
 // stops only after a disk write in progress.
 const signalLimit = 10 * time.Second
 
-// GroupHere returns the existing processes of a group on this machine, and the ones of them of which
-// every thread is stopped.
+// GroupHere returns the existing processes of a group on this machine, and the ones whose threads are
+// all stopped.
 func GroupHere(id int) (all, stopped []int) {
 	for _, p := range state.Group(id) {
 		all = append(all, p.PID)

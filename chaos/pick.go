@@ -148,7 +148,7 @@ func tryClient(t Target, who string) (n int, name string, err error) {
 	return anyClient(t, who)
 }
 
-// whoStands returns client n with its description, or an error if it does not exist.
+// whoStands returns client n with its description, or an error if it is not in line.
 func whoStands(t Target, n int, who, nobody string) (int, string, error) {
 	if !lives(t, n) {
 		return -1, "", errors.New(nobody)

@@ -33,7 +33,7 @@ func (q *Queue) takeFirst(ctx context.Context, take func(*item) (taken bool, err
 	return nil, len(paths) == 0, nil
 }
 
-// takeHead takes the first item that it can, and returns nil if it does not exist.
+// takeHead takes the first item that it can, and returns nil if there is no item.
 func (q *Queue) takeHead(ctx context.Context) (*item, error) {
 	for {
 		got, empty, err := q.takeFirst(ctx, func(i *item) (bool, error) { return q.delete(ctx, i.path) })

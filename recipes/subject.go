@@ -98,7 +98,7 @@ type Trial struct {
 	Alone func(client int) bool
 	// Site returns the machine of a client, from its opening on; nil: this one for all.
 	Site func(client int) (site.Site, error)
-	// TrialResources is kept for the next trial of the run; nil keeps nothing.
+	// Kept has the resources for the next trials of the run; nil keeps none.
 	Kept *TrialResources
 	// Fail is called, from any goroutine, when the subject breaks a rule of its protocol, so that
 	// the trial cannot be evaluated. It returns at once.

@@ -182,7 +182,7 @@ func (s *Scenario) validateChoices(bad problemFunc) {
 	}
 }
 
-// forAllPhases returns the key that sets a field of all phases, if any; else key.
+// forAllPhases returns the key that sets a field of all phases if key is one, else key.
 func forAllPhases(key string) string {
 	if steps := strings.Split(key, "."); len(steps) == 3 && steps[0] == "phases" && (steps[2] == allHold || steps[2] == allDuration) {
 		return steps[2]

@@ -105,7 +105,7 @@ const zooAtOnce = 6
 // reused by later trials. The limit bounds the memory of JVMs.
 func driversAtOnce() int { return min(4*max(2, runtime.NumCPU()), episodesAtOnce) }
 
-// in addition to configures trials that run in parallel.
+// concurrency configures trials that run in parallel.
 type concurrency struct {
 	before, all int          // number of trials before these, and of all trials
 	atOnce      int          // how many run in parallel

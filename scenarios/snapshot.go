@@ -25,7 +25,7 @@ type clientState struct {
 	server     string // "" if not connected
 	counts     wire.Counts
 	unanswered int64      // requests in flight
-	under      *operation // nil if it does not exist
+	under      *operation // nil if none is pending
 }
 
 func (st *stage) states() []clientState {
@@ -138,7 +138,7 @@ func (st *stage) awaitEmpty(ctx context.Context) {
 	})
 }
 
-// owner returns the client that had the session at both times; -1 if it does not exist.
+// owner returns the client that had the session at both times; -1 if no client had.
 func owner(session int64, before, after []clientState) int {
 	for i := range before {
 		b, a := before[i], after[i]

@@ -32,8 +32,8 @@ type trial struct {
 // errBroken means that the history could not be written.
 var errBroken = errors.New("the history cannot be written")
 
-// run runs the trial. Afterwards its sessions are closed and its subtree is removed, regardless of
-// happened.
+// run runs the trial. Afterwards its sessions are closed and its subtree is removed, also after an
+// error.
 func (t *trial) run(ctx context.Context) (err error) {
 	if err := t.seat.acquire(ctx); err != nil {
 		return err
@@ -273,7 +273,7 @@ func promises(p recipes.Promises) history.Promises {
 	}
 }
 
-// reason returns the cause of ctx's cancellation if any; otherwise err.
+// reason returns the cause of ctx's cancellation if it was canceled, otherwise err.
 func reason(ctx context.Context, err error) error {
 	if c := context.Cause(ctx); c != nil {
 		return c

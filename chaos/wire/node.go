@@ -14,7 +14,7 @@ type Node struct {
 
 // Node returns the newest node below path, at any depth, that the client's session has created and
 // not deleted. It knows only nodes that were created since Listen by a single create whose reply
-// has reached the client. ok is false if it does not exist; if the session has nodes of several kinds
+// has reached the client. ok is false if there is no such node; if the session has nodes of several kinds
 // (in several folders, or sequential and plain ones), any of which may be the claim's; and if the
 // session may have created or deleted one since, by a transaction or a request whose reply was
 // lost.

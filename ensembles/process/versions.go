@@ -16,7 +16,7 @@ import (
 )
 
 // versionNumber matches the name of a folder of versionsDir.
-var versionNumber = regexp.MustCompile(`^\d+(\.\d+)+$`)
+var versionNumber = regexp.MustCompile(`^\d+\.\d+\.\d+$`)
 
 // versionsDir is the folder of the distributions that .ci/versions installs, by version.
 func versionsDir() string { return filepath.Join(state.Dir(), "versions", "zookeeper") }
@@ -34,11 +34,11 @@ func Versions() []string {
 	return names
 }
 
-// compareVersions compares version numbers such as 3.9.6.
+// compareVersions compares version numbers such as 3.9.6; "" is the lowest.
 func compareVersions(a, b string) int { return semver.Compare("v"+a, "v"+b) }
 
-// named returns the folder of an installed version, Debian's included, or home itself if it is not a version number or
-// a folder of that name exists.
+// named returns the folder of an installed version, Debian's included, or home itself if it is not a
+// version number or a folder of that name exists.
 func named(home string) (string, error) {
 	if _, err := os.Stat(home); err == nil || !versionNumber.MatchString(home) {
 		return home, nil

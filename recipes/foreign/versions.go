@@ -1,7 +1,6 @@
 package foreign
 
 import (
-	"cmp"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -11,7 +10,7 @@ import (
 )
 
 // versionNumber matches the folder of an installed version.
-var versionNumber = regexp.MustCompile(`^\d+(\.\d+)+$`)
+var versionNumber = regexp.MustCompile(`^\d+\.\d+\.\d+$`)
 
 // installed returns the versions of a library that .ci/versions has installed, oldest first.
 func installed(library string) []string {
@@ -19,9 +18,11 @@ func installed(library string) []string {
 	if err != nil {
 		return nil
 	}
-	dir = filepath.Join(dir, "versions", library)
-	if private(dir) != nil {
-		return nil
+	for _, below := range []string{"", "versions", library} {
+		dir = filepath.Join(dir, below)
+		if private(dir) != nil {
+			return nil
+		}
 	}
 	entries, _ := os.ReadDir(dir)
 	var versions []string
@@ -43,12 +44,11 @@ func versionDir(library, version string) string {
 // newest returns the newest installed version if it is newer than the system's, or "".
 func newest(library, system string) string {
 	all := installed(library)
-	if len(all) == 0 || system != "" && compareVersions(all[len(all)-1], system) <= 0 {
+	if len(all) == 0 || compareVersions(all[len(all)-1], system) <= 0 {
 		return ""
 	}
 	return all[len(all)-1]
 }
 
-func compareVersions(a, b string) int {
-	return cmp.Or(semver.Compare("v"+a, "v"+b), cmp.Compare(a, b))
-}
+// compareVersions compares version numbers such as 5.7.1; "" is the lowest.
+func compareVersions(a, b string) int { return semver.Compare("v"+a, "v"+b) }

@@ -79,7 +79,7 @@ func (f *Fleet) accept() {
 			continue
 		}
 		f.work.Go(func() {
-			// The connection ends in time regardless of the other end does.
+			// The connection ends in time, whether or not the other end answers.
 			late := time.AfterFunc(greetLimit, func() { _ = conn.Close() })
 			err := f.admit(conn)
 			late.Stop()
