@@ -243,6 +243,24 @@ func TestLost_whileItWaitsTheRecipeHasATimeoutToGoOn(t *testing.T) {
 	}
 }
 
+// A client cannot return while the ensemble is not available: its timeout begins when the outage ends.
+func TestLost_duringAnOutageTheTimeoutBeginsAtItsEnd(t *testing.T) {
+	_, client := start(t, "lost while it waits")
+	before := time.Now()
+	over := before.Add(3 * testTimeout)
+	client.env.Requests = func() int64 { return 0 }
+	client.env.Served = func() time.Time {
+		if now := time.Now(); now.Before(over) {
+			return now
+		}
+		return over
+	}
+	_, err := client.Acquire(t.Context())
+	if took := time.Since(before); !errors.Is(err, recipes.ErrStuck) || took < 4*testTimeout {
+		t.Errorf("after %v: %v; want ErrStuck, one timeout after the outage", took, err)
+	}
+}
+
 func TestEvents_areOfTheGrant(t *testing.T) {
 	p, client := start(t, "events")
 	claim, err := client.Acquire(t.Context())
