@@ -38,6 +38,7 @@ type link struct {
 type sent struct {
 	at     time.Time
 	xid    int32       // 0 for the connect request
+	auth   bool        // its reply does not wait for those of earlier requests
 	write  bool        // its reply needs a quorum; a deposed leader resumes a session without one
 	create *sentCreate // nil unless awaited
 }
@@ -47,6 +48,7 @@ const (
 	opDelete  = 2
 	opSetData = 5
 	opMulti   = 14
+	opAuth    = 100
 
 	xidNotification = -1
 
@@ -70,6 +72,7 @@ func (l *link) Write(b []byte) (int, error) {
 	if l.sentFirst && len(b) >= lengthSize+requestHead {
 		one.xid = int32(binary.BigEndian.Uint32(b[4:]))
 		op := binary.BigEndian.Uint32(b[8:])
+		one.auth = op == opAuth
 		// A Session makes no other writes.
 		one.write = op == opCreate || op == opDelete || op == opSetData || op == opMulti
 		if path := createPath(b); path != nil {
@@ -164,18 +167,20 @@ func (l *link) handshake(head []byte) error {
 
 // acknowledged extends the session's deadline: the servers have received the frame with that xid.
 // Replies come in order, so a reply to a frame that is not the oldest means that an earlier one was
-// lost, and its caller would wait forever.
+// lost, and its caller would wait forever. The exception is auth: the server answers it at once
+// (ZooKeeperServer.processPacket) and queues other requests.
 //
 // The reply to a write has the zxid of its transaction: the server applies one transaction after
 // the other, and builds the reply to each before it applies the next (FinalRequestProcessor).
 func (l *link) acknowledged(xid int32, zxid int64) error {
 	l.mu.Lock()
-	if len(l.sent) == 0 || l.sent[0].xid != xid {
+	i := slices.IndexFunc(l.sent, func(s sent) bool { return s.xid == xid })
+	if i < 0 || i > 0 && !l.sent[i].auth {
 		l.mu.Unlock()
 		return errOutOfOrder
 	}
-	one := l.sent[0]
-	l.sent = slices.Delete(l.sent, 0, 1)
+	one := l.sent[i]
+	l.sent = slices.Delete(l.sent, i, i+1)
 	l.mu.Unlock()
 	if one.create != nil {
 		one.create.zxid = zxid // go-zookeeper answers the create's caller after this

@@ -88,6 +88,15 @@ func TestLink_refusesAReplyOutOfOrder(t *testing.T) {
 	}
 }
 
+// The server answers auth before the requests that it has queued.
+func TestLink_acceptsTheReplyToAuthBeforeOthers(t *testing.T) {
+	l := arrivingLink(t, slices.Concat(replyTo(2, nil), replyTo(1, nil)), 100, 2)
+	l.sent[1].auth = true
+	if _, err := io.ReadAll(l); err != nil || len(l.sent) != 0 {
+		t.Errorf("the reply to auth came first: %v, %d requests wait", err, len(l.sent))
+	}
+}
+
 func TestLink_endsTheSessionAtAnOversizedReply(t *testing.T) {
 	l := arrivingLink(t, binary.BigEndian.AppendUint32(nil, 1<<20), 100, 1)
 	if _, err := io.ReadAll(l); !errors.Is(err, ErrSessionEnded) || !strings.Contains(err.Error(), "exceeds MaxPacket") {
