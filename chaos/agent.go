@@ -1,15 +1,25 @@
 package chaos
 
 import (
+	"archive/tar"
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
+	"runtime"
+	"strings"
+	"sync"
 	"time"
 
+	"github.com/containerd/errdefs"
+	"github.com/moby/moby/api/pkg/stdcopy"
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/client"
 	"github.com/zkbench/zkbench/ensembles"
 )
 
@@ -149,4 +159,349 @@ func runAgent(in io.Reader, out io.Writer, owner string) (err error) {
 			return fmt.Errorf("write an answer: %w", err)
 		}
 	}
+}
+
+// containerAgent is our end of a network agent's streams.
+type containerAgent struct {
+	docker *client.Client
+	id     string
+	member string
+
+	mu      sync.Mutex // one order at a time
+	conn    client.HijackedResponse
+	answers chan answer
+	stderr  tail
+	broken  error // an answer was missed, so the stream is unusable
+}
+
+func (a *containerAgent) start(ctx context.Context) error {
+	if err := a.copyIn(ctx); err != nil {
+		return fmt.Errorf("copy our executable into it: %w", err)
+	}
+	attached, err := a.docker.ContainerAttach(ctx, a.id, client.ContainerAttachOptions{Stream: true, Stdin: true, Stdout: true, Stderr: true})
+	if err != nil {
+		return fmt.Errorf("attach to it: %w", err)
+	}
+	a.conn, a.answers = attached.HijackedResponse, make(chan answer)
+	go a.read()
+	if _, err := a.docker.ContainerStart(ctx, a.id, client.ContainerStartOptions{}); err != nil {
+		return err
+	}
+	_, err = a.next(ctx)
+	return err
+}
+
+// read forwards answers until the agent's output ends.
+func (a *containerAgent) read() {
+	out, in := io.Pipe()
+	go func() {
+		_, err := stdcopy.StdCopy(in, &a.stderr, a.conn.Reader)
+		in.CloseWithError(err)
+	}()
+	lines := json.NewDecoder(bufio.NewReader(out))
+	for {
+		var next answer
+		if err := lines.Decode(&next); err != nil {
+			out.CloseWithError(err)
+			close(a.answers)
+			return
+		}
+		a.answers <- next
+	}
+}
+
+// ask sends an order and waits for its answer.
+func (a *containerAgent) ask(ctx context.Context, o order) (answer, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.broken != nil {
+		return answer{}, a.broken
+	}
+	line, err := json.Marshal(o)
+	if err == nil {
+		_, err = a.conn.Conn.Write(append(line, '\n'))
+	}
+	if err != nil {
+		a.broken = fmt.Errorf("%s: its network agent takes no orders: %w", a.member, err)
+		return answer{}, a.broken
+	}
+	return a.next(ctx)
+}
+
+func (a *containerAgent) next(ctx context.Context) (answer, error) {
+	select {
+	case got, ok := <-a.answers:
+		if ok {
+			return got, nil
+		}
+		a.broken = fmt.Errorf("%s: its network agent ended: %s", a.member, a.stderr.String())
+	case <-ctx.Done():
+		a.broken = fmt.Errorf("%s: its network agent gave no answer: %w", a.member, context.Cause(ctx))
+	}
+	return answer{}, a.broken
+}
+
+func (a *containerAgent) alive() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.broken == nil
+}
+
+// close ends the agent, which heals its cuts, and removes its container.
+func (a *containerAgent) close(ctx context.Context) error {
+	if a.conn.Conn != nil {
+		a.conn.CloseWrite() // at the end of its input the agent heals and exits
+		for ended := false; !ended; {
+			select {
+			case _, open := <-a.answers:
+				ended = !open
+			case <-ctx.Done():
+				ended = true
+			}
+		}
+		a.conn.Close()
+	}
+	a.mu.Lock()
+	a.broken = fmt.Errorf("%s: its network agent was ended", a.member)
+	a.mu.Unlock()
+	_, err := a.docker.ContainerRemove(ctx, a.id, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
+	// Docker removes it as well; either may come first.
+	if err != nil && !errdefs.IsNotFound(err) && !errdefs.IsConflict(err) {
+		return fmt.Errorf("%s: remove its network agent: %w", a.member, err)
+	}
+	return a.gone(ctx)
+}
+
+// gone waits until the container no longer exists.
+func (a *containerAgent) gone(ctx context.Context) error {
+	err := poll(ctx, agentLimit, func(ctx context.Context) error {
+		_, err := a.docker.ContainerInspect(ctx, a.id, client.ContainerInspectOptions{})
+		switch {
+		case errdefs.IsNotFound(err):
+			return nil
+		case err == nil:
+			err = errors.New("it can be inspected")
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("%s: its network agent (container %.12s) is still there: %w", a.member, a.id, err)
+	}
+	return nil
+}
+
+type tail struct {
+	mu  sync.Mutex
+	buf []byte
+}
+
+const tailBytes = 4096
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.buf = append(t.buf, p...)
+	t.buf = bytes.Clone(t.buf[max(0, len(t.buf)-tailBytes):])
+	return len(p), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if s := strings.TrimSpace(string(t.buf)); s != "" {
+		return s
+	}
+	return "it said nothing"
+}
+
+// agentLimit bounds the start of an agent, and the removal of its container. Each takes
+// about 0.3 s on a quiet machine.
+const agentLimit = 30 * time.Second
+
+// openContainer starts an agent in the network namespace of a member's container.
+func (n *Network) openContainer(ctx context.Context, m *ensembles.Member, image string) (*access, error) {
+	if runtime.GOOS != "linux" {
+		return nil, fmt.Errorf("%s: its network agent would be this executable, which is for %s and not for Linux", m.Name, runtime.GOOS)
+	}
+	ctx, cancel := context.WithTimeout(ctx, agentLimit)
+	defer cancel()
+	made, err := n.docker.ContainerCreate(ctx, agentContainer(n.ensemble.ID, m, image, n.owner))
+	if err != nil {
+		return nil, fmt.Errorf("%s: create its network agent: %w", m.Name, err)
+	}
+	a := &containerAgent{docker: n.docker, id: made.ID, member: m.Name}
+	if err := a.start(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: start its network agent: %w", m.Name, err), a.close(context.WithoutCancel(ctx)))
+	}
+	return &access{alive: a.alive, ask: a.ask, close: a.close}, nil
+}
+
+// inspect returns the current network namespace of the member's container, and its image.
+func inspect(ctx context.Context, docker *client.Client, m *ensembles.Member) (namespace, image string, err error) {
+	info, err := docker.ContainerInspect(ctx, m.ContainerID, client.ContainerInspectOptions{})
+	if err != nil {
+		return "", "", fmt.Errorf("%s: inspect its container: %w", m.Name, err)
+	}
+	c := info.Container
+	if c.State == nil || !c.State.Running || c.NetworkSettings == nil {
+		return "", "", fmt.Errorf("%s: its container does not run, so there is no network to cut", m.Name)
+	}
+	// Docker makes a new namespace at each start.
+	return c.NetworkSettings.SandboxKey + " " + c.State.StartedAt, c.Image, nil
+}
+
+func agentContainer(ensemble string, m *ensembles.Member, image, owner string) client.ContainerCreateOptions {
+	return client.ContainerCreateOptions{
+		Config: &container.Config{
+			Image:       image, // the member's own image: it is on this machine, and has the C library that may be needed
+			User:        "0:0", // of the agent's container, whose only right is CAP_NET_ADMIN
+			Entrypoint:  []string{"/zkbench"},
+			Env:         []string{agentEnv + "=" + owner},
+			Healthcheck: &container.HealthConfig{Test: []string{"NONE"}},
+			OpenStdin:   true, StdinOnce: true,
+			AttachStdin: true, AttachStdout: true, AttachStderr: true,
+			Labels: map[string]string{
+				"zkbench": "1", "zkbench.ensemble": ensemble, "zkbench.owner": owner,
+				"zkbench.keep": "false", "zkbench.agent": m.Name,
+			},
+		},
+		HostConfig: &container.HostConfig{
+			NetworkMode: container.NetworkMode("container:" + m.ContainerID),
+			CapDrop:     []string{"ALL"},
+			CapAdd:      []string{"NET_ADMIN"},
+			SecurityOpt: []string{"no-new-privileges"},
+			AutoRemove:  true,
+		},
+	}
+}
+
+// copyIn copies this process's executable into the agent's container. Unlike a bind mount this also
+// works if Docker does not see our files.
+func (a *containerAgent) copyIn(ctx context.Context) error {
+	exe, err := os.Open("/proc/self/exe") // also if the file was deleted or replaced
+	if err != nil {
+		return err
+	}
+	defer exe.Close()
+	info, err := exe.Stat()
+	if err != nil {
+		return err
+	}
+	r, w := io.Pipe()
+	go func() {
+		t := tar.NewWriter(w)
+		err := t.WriteHeader(&tar.Header{Name: "zkbench", Mode: 0o755, Size: info.Size(), Typeflag: tar.TypeReg})
+		if err == nil {
+			_, err = io.Copy(t, exe)
+		}
+		w.CloseWithError(errors.Join(err, t.Close()))
+	}()
+	defer r.Close()
+	_, err = a.docker.CopyToContainer(ctx, a.id, client.CopyToContainerOptions{DestinationPath: "/", Content: r})
+	return err
+}
+
+// commands change a member's network by its owner's commands. They do not count dropped packets,
+// and cannot drop a share of packets or delay them.
+type commands struct{ member *ensembles.Member }
+
+func (c commands) do(ctx context.Context, o order) (answer, error) {
+	switch o.Do {
+	case "cut":
+		if o.Rule.Loss > 0 || o.Rule.Rate > 0 {
+			return answer{}, fmt.Errorf("%w: commands cut %s off or do not; they lose no share of packets", ErrSkipped, c.member.Name)
+		}
+		cut := ensembles.Cut{Direction: string(o.Rule.Direction), Peers: o.Rule.Peers, Except: o.Rule.Except}
+		if cut.Direction == "" {
+			cut.Direction = string(bothWays)
+		}
+		return answer{}, c.member.Cutter.Isolate(ctx, cut)
+	case "heal":
+		return answer{}, c.member.Cutter.Heal(ctx)
+	}
+	return answer{}, fmt.Errorf("%w: no command of %s can do that (%s)", ErrSkipped, c.member.Name, o.Do)
+}
+
+// commanded reports whether some cut is made by commands.
+func (p *partition) commanded() bool {
+	for _, c := range p.cuts {
+		if c.member.Cutter != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// standing is a connection to a member from before a cut. Commands that only block new connections
+// do not affect it.
+type standing struct {
+	member *ensembles.Member
+	conn   net.Conn // nil if dropped packets are counted
+}
+
+func stand(ctx context.Context, m *ensembles.Member) (s standing, err error) {
+	s.member = m
+	if m.Cutter == nil {
+		return s, nil
+	}
+	s.conn, err = m.Connect(ctx)
+	return s, err
+}
+
+// silent returns nil if the member does not answer on the connection.
+func (s standing) silent(ctx context.Context) error {
+	if err := s.conn.SetDeadline(time.Now().Add(silenceOf(s.member))); err != nil {
+		return err
+	}
+	_, err := io.WriteString(s.conn, "srvr")
+	if err == nil {
+		_, err = s.conn.Read(make([]byte, 1))
+	}
+	if err == nil {
+		return fmt.Errorf("%w: %s still answers srvr on a connection opened before the fault", ErrNoEffect, s.member.Name)
+	}
+	return context.Cause(ctx)
+}
+
+func (s standing) close() {
+	if s.conn != nil {
+		s.conn.Close()
+	}
+}
+
+// changeLimit bounds the wait for members to notice that commands have isolated them: some ticks.
+const changeLimit = 45 * time.Second
+
+// modes returns the members' modes by name; "" for a member that does not serve or whose dropped
+// packets are counted.
+func modes(ctx context.Context, list []memberRule) map[string]string {
+	was := map[string]string{}
+	for _, r := range list {
+		if r.Cutter != nil {
+			was[r.Name] = ensembles.Status(ctx, &ensembles.Ensemble{Members: []*ensembles.Member{r.Member}})[0].Server.Mode
+		}
+	}
+	return was
+}
+
+// changed waits until each member's mode differs from was: a follower without a leader and a leader
+// without followers stop serving.
+func changed(ctx context.Context, list []memberRule, was map[string]string) (proof string, err error) {
+	err = poll(ctx, changeLimit, func(ctx context.Context) error {
+		proof = ""
+		now := modes(ctx, list)
+		var errs []error
+		for _, r := range list {
+			name, mode := r.Name, was[r.Name]
+			if mode == "" || now[name] == mode {
+				errs = append(errs, fmt.Errorf("%w: %s was %q by its srvr before, and is %q after", ErrNoEffect, name, mode, now[name]))
+			}
+			if now[name] == "" {
+				now[name] = "out of service"
+			}
+			proof += fmt.Sprintf("; %s was %s by its srvr, and then %s", name, mode, now[name])
+		}
+		return errors.Join(errs...)
+	})
+	return strings.TrimPrefix(proof, "; "), err
 }

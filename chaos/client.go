@@ -102,3 +102,98 @@ func killed(ctx context.Context, p Process) (proof string, err error) {
 	})
 	return fmt.Sprintf("SIGKILL, and process %d was gone (%d in its group)", p.PID(), len(here)), err
 }
+
+// client.kill is the crash of a client. Its session lives until it expires.
+var _ = register(Kind{
+	Name:   "client.kill",
+	About:  "kills a client's process (SIGKILL) and every other client in it; they may return when the fault heals",
+	Proof:  "the process and all processes that it started have ended",
+	Target: Holder, Targets: clientTargets,
+	needs: []need{needsTap, needsDriver},
+	build: func(target string, _ settings) injector {
+		return onProcess(target, func(ctx context.Context, _ Target, _ wire.Client, p Process) (e Effect, err error) {
+			e.Undo = func(context.Context) error { p.Replace(); return nil }
+			err = act(ctx, nil, func() error { e.Proof, err = killed(ctx, p); return err }, e.Undo)
+			return e, err
+		})
+	},
+})
+
+// client.restart is a crash after which a supervisor starts the client again. The old session lives
+// until it expires, with its nodes.
+var _ = register(Kind{
+	Name:   "client.restart",
+	About:  "kills a client's process (SIGKILL) and every other client in it, and starts them again in a new process at once",
+	Proof:  "the process has ended, and the client has a new session",
+	Target: Holder, Targets: clientTargets,
+	needs: []need{needsTap, needsDriver},
+	build: func(target string, _ settings) injector { return onProcess(target, restartProcess) },
+})
+
+// comeBackLimit bounds the wait for the client, which has to notice and to start its process.
+const comeBackLimit = 60 * time.Second
+
+func restartProcess(ctx context.Context, _ Target, c wire.Client, p Process) (Effect, error) {
+	old, begin := c.Session().ID, time.Now()
+	proof, err := killed(ctx, p)
+	p.Replace()
+	if err != nil {
+		return Effect{}, err
+	}
+	err = poll(ctx, comeBackLimit, func(context.Context) error {
+		if s := c.Session(); s.ID == 0 || s.ID == old || s.Expired || s.Closed {
+			return fmt.Errorf("%w: the client has not come back with a new session", ErrNoEffect)
+		}
+		return nil
+	})
+	return Effect{Proof: fmt.Sprintf("%s; after %v the client had session %#x", proof, time.Since(begin).Round(time.Millisecond), c.Session().ID)}, err
+}
+
+// client.pause is like a long garbage collection, a hypervisor's or a debugger's stop. Incoming
+// data waits in the process's sockets. Fencing protects against a holder that is paused past its
+// session timeout.
+var _ = register(Kind{
+	Name:   "client.pause",
+	About:  "stops a client's process (SIGSTOP) and every other client in it until the fault heals (SIGCONT)",
+	Proof:  "the kernel shows all threads of the process as stopped, state T",
+	Target: Holder, Targets: clientTargets,
+	needs: []need{needsTap, needsDriver},
+	build: func(target string, _ settings) injector { return onProcess(target, pauseProcess) },
+})
+
+func pauseProcess(ctx context.Context, _ Target, _ wire.Client, p Process) (e Effect, err error) {
+	e.Undo = func(ctx context.Context) error { return goesOn(ctx, p) }
+	err = act(ctx, func(context.Context) error { return p.Pause() }, func() error { e.Proof, err = stopped(ctx, p); return err }, e.Undo)
+	return e, err
+}
+
+// stopped waits until every thread of the process is stopped.
+func stopped(ctx context.Context, p Process) (proof string, err error) {
+	err = poll(ctx, signalLimit, func(context.Context) error {
+		group, halted := p.Group()
+		for _, pid := range group {
+			if !slices.Contains(halted, pid) {
+				return fmt.Errorf("%w: process %d still runs", ErrNoEffect, pid)
+			}
+		}
+		if len(group) == 0 {
+			return fmt.Errorf("%w: process %d has ended", ErrNoEffect, p.PID())
+		}
+		proof = fmt.Sprintf("SIGSTOP, and the kernel shows state T for every thread of process %d (%d in its group)", p.PID(), len(group))
+		return nil
+	})
+	return proof, err
+}
+
+// goesOn continues a process, and waits until no part of it is stopped.
+func goesOn(ctx context.Context, p Process) error {
+	if err := p.Resume(); err != nil {
+		return err
+	}
+	return poll(ctx, signalLimit, func(context.Context) error {
+		if _, halted := p.Group(); len(halted) > 0 {
+			return fmt.Errorf("process %d is still stopped after SIGCONT", halted[0])
+		}
+		return nil
+	})
+}

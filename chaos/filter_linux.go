@@ -1,17 +1,23 @@
 package chaos
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"maps"
+	"net/netip"
+	"runtime"
 	"slices"
+	"strings"
 	"sync"
+	"time"
 
 	"github.com/google/nftables"
 	"github.com/google/nftables/expr"
 	"github.com/mdlayher/netlink"
 	rtnetlink "github.com/vishvananda/netlink"
 	"github.com/vishvananda/netns"
+	"github.com/zkbench/zkbench/ensembles/state"
 	"golang.org/x/sys/unix"
 )
 
@@ -154,4 +160,298 @@ func inode(path string) (string, error) {
 		return "", fmt.Errorf("stat %s: %w", path, err)
 	}
 	return fmt.Sprintf("%d:%d", st.Dev, st.Ino), nil
+}
+
+// side is a hook where packets are dropped, and the position of the other end's address in a
+// packet.
+type side struct {
+	chain  string
+	hook   *nftables.ChainHook
+	iface  expr.MetaKey
+	v4, v6 uint32 // offset of the peer's address in the network header
+}
+
+var (
+	inbound  = side{"input", nftables.ChainHookInput, expr.MetaKeyIIFNAME, 12, 8}
+	outbound = side{"output", nftables.ChainHookOutput, expr.MetaKeyOIFNAME, 16, 24}
+)
+
+// addChain queues the chain and the rules of one side.
+func (f *filter) addChain(t *nftables.Table, r packetRule, s side) {
+	accept := nftables.ChainPolicyAccept
+	c := f.conn.AddChain(&nftables.Chain{
+		Name: s.chain, Table: t, Type: nftables.ChainTypeFilter,
+		Hooknum: s.hook, Priority: nftables.ChainPriorityFilter, Policy: &accept,
+	})
+	add := func(exprs ...expr.Any) {
+		f.conn.AddRule(&nftables.Rule{Table: t, Chain: c, Exprs: exprs})
+	}
+	lo := append([]byte("lo"), make([]byte, 14)...) // interface names are 16 bytes
+	add(&expr.Meta{Key: s.iface, Register: 1},
+		&expr.Cmp{Op: expr.CmpOpEq, Register: 1, Data: lo},
+		&expr.Verdict{Kind: expr.VerdictAccept})
+	for _, a := range r.Except {
+		add(append(s.match(a), &expr.Verdict{Kind: expr.VerdictAccept})...)
+	}
+	drop := append(r.choose(), &expr.Counter{}, &expr.Verdict{Kind: expr.VerdictDrop})
+	if len(r.Peers) == 0 {
+		add(drop...)
+	}
+	for _, a := range r.Peers {
+		add(append(s.match(a), drop...)...)
+	}
+}
+
+// choose selects the packets to drop among the matching ones.
+func (r packetRule) choose() []expr.Any {
+	switch {
+	case r.Loss > 0:
+		return []expr.Any{
+			&expr.Numgen{Register: 1, Modulus: lossSteps, Type: unix.NFT_NG_RANDOM},
+			// The number is in the machine's byte order, and compared byte by byte.
+			&expr.Byteorder{SourceRegister: 1, DestRegister: 1, Op: expr.ByteorderHton, Len: 4, Size: 4},
+			&expr.Cmp{Op: expr.CmpOpLt, Register: 1, Data: binary.BigEndian.AppendUint32(nil, uint32(r.Loss*lossSteps/100))},
+		}
+	case r.Rate > 0:
+		return []expr.Any{&expr.Limit{Type: expr.LimitTypePktBytes, Rate: r.Rate, Unit: expr.LimitTimeSecond, Burst: r.burst(), Over: true}}
+	}
+	return nil
+}
+
+// burst is the number of bytes that may pass at once: a twentieth of a second's, and at least a few
+// packets, or none would pass.
+func (r packetRule) burst() uint32 { return uint32(min(max(r.Rate/20, 8<<10), 1<<20)) }
+
+// match compares the other end's address.
+func (s side) match(a netip.Addr) []expr.Any {
+	a = a.Unmap()
+	proto, offset := byte(unix.NFPROTO_IPV4), s.v4
+	if a.Is6() {
+		proto, offset = unix.NFPROTO_IPV6, s.v6
+	}
+	return []expr.Any{
+		&expr.Meta{Key: expr.MetaKeyNFPROTO, Register: 1},
+		&expr.Cmp{Op: expr.CmpOpEq, Register: 1, Data: []byte{proto}},
+		&expr.Payload{DestRegister: 1, Base: expr.PayloadBaseNetworkHeader, Offset: offset, Len: uint32(a.BitLen() / 8)},
+		&expr.Cmp{Op: expr.CmpOpEq, Register: 1, Data: a.AsSlice()},
+	}
+}
+
+// tables returns all of our tables in the namespace, of any owner.
+func (f *filter) tables() ([]*nftables.Table, error) {
+	all, err := f.conn.ListTablesOfFamily(nftables.TableFamilyINet)
+	if err != nil {
+		return nil, fmt.Errorf("list packet filter tables: %w", err)
+	}
+	return slices.DeleteFunc(all, func(t *nftables.Table) bool { return !strings.HasPrefix(t.Name, tablePrefix) }), nil
+}
+
+// owner returns the owner of one of our tables. It may contain slashes; the number after it does
+// not.
+func owner(t *nftables.Table) string {
+	name := strings.TrimPrefix(t.Name, tablePrefix)
+	return name[:max(0, strings.LastIndexByte(name, '/'))]
+}
+
+func (f *filter) owners() ([]string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	tables, err := f.tables()
+	var out []string
+	for _, t := range tables {
+		out = append(out, owner(t))
+	}
+	return out, err
+}
+
+// sweep removes the tables of a dead owner and returns their number. If the owner is alive after
+// all, in another process namespace, the kernel refuses.
+func (f *filter) sweep(dead string) (n int, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	tables, err := f.tables()
+	for _, t := range tables {
+		if owner(t) != dead {
+			continue
+		}
+		f.conn.DelTable(t)
+		switch err := f.conn.Flush(); {
+		case err == nil:
+			n++
+		case !errors.Is(err, unix.EPERM) && !errors.Is(err, unix.ENOENT):
+			return n, fmt.Errorf("sweep: delete table %s: %w", t.Name, err)
+		}
+	}
+	return n, err
+}
+
+// newTable adds a table that the kernel removes when our socket closes. The library cannot set a
+// table's flags, so the message is written here. Kernels before 5.12 do not support owners: there
+// the table stays until it is healed or swept.
+func (f *filter) newTable(t *nftables.Table) error {
+	if !f.plain {
+		err := f.sendNewTable(t.Name, tableOwned)
+		if !errors.Is(err, unix.EOPNOTSUPP) && !errors.Is(err, unix.EINVAL) {
+			return err
+		}
+		f.plain = true
+	}
+	return f.sendNewTable(t.Name, 0)
+}
+
+func (f *filter) sendNewTable(name string, flags uint32) error {
+	attrs, err := netlink.MarshalAttributes([]netlink.Attribute{
+		{Type: unix.NFTA_TABLE_NAME, Data: []byte(name + "\x00")},
+		{Type: unix.NFTA_TABLE_FLAGS, Data: binary.BigEndian.AppendUint32(nil, flags)},
+	})
+	if err != nil {
+		return err
+	}
+	// An nfgenmsg: family, version, resource ID (the subsystem for a batch).
+	batch := []byte{unix.AF_UNSPEC, unix.NFNETLINK_V0, 0, unix.NFNL_SUBSYS_NFTABLES}
+	table := append([]byte{unix.NFPROTO_INET, unix.NFNETLINK_V0, 0, 0}, attrs...)
+	_, err = f.raw.SendMessages([]netlink.Message{
+		{Header: netlink.Header{Type: unix.NFNL_MSG_BATCH_BEGIN, Flags: netlink.Request}, Data: batch},
+		{Header: netlink.Header{
+			Type:  unix.NFNL_SUBSYS_NFTABLES<<8 | unix.NFT_MSG_NEWTABLE,
+			Flags: netlink.Request | netlink.Acknowledge | netlink.Create | netlink.Excl,
+		}, Data: table},
+		{Header: netlink.Header{Type: unix.NFNL_MSG_BATCH_END, Flags: netlink.Request}, Data: batch},
+	})
+	if err != nil {
+		return err
+	}
+	_, err = f.raw.Receive() // one acknowledgement, or the error
+	return err
+}
+
+// delayHandle marks our queues, "zk" in ASCII: a queue has no name.
+var delayHandle = rtnetlink.MakeHandle(0x7a6b, 0)
+
+// delay delays the packets that the namespace sends, except on loopback. Unlike cuts, the kernel
+// does not remove a queue when this process is killed; the next run that opens the namespace does.
+func (f *filter) delay(delay, jitter time.Duration) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.delayed {
+		return errors.New("the member's packets are delayed already")
+	}
+	links, err := f.links()
+	if err != nil {
+		return err
+	}
+	f.delayed = true
+	for _, l := range links {
+		q := rtnetlink.NewNetem(
+			rtnetlink.QdiscAttrs{LinkIndex: l.Attrs().Index, Handle: delayHandle, Parent: rtnetlink.HANDLE_ROOT},
+			rtnetlink.NetemQdiscAttrs{Latency: uint32(delay.Microseconds()), Jitter: uint32(jitter.Microseconds()), Limit: 100_000})
+		if err = f.qdisc.QdiscReplace(q); err != nil {
+			break
+		}
+	}
+	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EOPNOTSUPP) {
+		err = fmt.Errorf("%w: this kernel has no network emulator (modprobe sch_netem, or use a kernel built with CONFIG_NET_SCH_NETEM): %w", ErrSkipped, err)
+	}
+	if err != nil {
+		return errors.Join(err, f.unqueue(links))
+	}
+	return nil
+}
+
+// removeDelay removes the delay. It may be called twice.
+func (f *filter) removeDelay() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	links, err := f.links()
+	if err != nil {
+		return err
+	}
+	return f.unqueue(links)
+}
+
+// unqueue removes our queues and no others. The caller holds f.mu.
+func (f *filter) unqueue(links []rtnetlink.Link) error {
+	var errs []error
+	for _, l := range links {
+		queues, err := f.qdisc.QdiscList(l)
+		errs = append(errs, err)
+		for _, q := range queues {
+			if q.Attrs().Handle == delayHandle {
+				errs = append(errs, f.qdisc.QdiscDel(q))
+			}
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("remove the delay: %w", err)
+	}
+	f.delayed = false
+	return nil
+}
+
+// links returns the namespace's interfaces without loopback.
+func (f *filter) links() ([]rtnetlink.Link, error) {
+	all, err := f.qdisc.LinkList()
+	if err != nil {
+		return nil, fmt.Errorf("list the network's interfaces: %w", err)
+	}
+	var out []rtnetlink.Link
+	for _, l := range all {
+		if l.Attrs().Name != "lo" {
+			out = append(out, l)
+		}
+	}
+	return out, nil
+}
+
+// probeNetwork tests everything in a private network namespace, which the kernel removes
+// afterwards.
+func probeNetwork() Abilities {
+	found := make(chan Abilities)
+	go func() {
+		// The thread is never unlocked and ends with this goroutine, so that nothing else runs in
+		// the namespace.
+		runtime.LockOSThread()
+		found <- probeHere()
+	}()
+	return <-found
+}
+
+// probeHere creates a network namespace and enters it.
+func probeHere() Abilities {
+	ns, err := netns.New()
+	if err != nil {
+		err = fmt.Errorf("no network namespace can be made: %w (run as root)", err)
+		return Abilities{Namespaces: err, Filter: err, Delay: err}
+	}
+	defer ns.Close()
+	f, err := openFilter(int(ns), state.Self().String())
+	if err != nil {
+		return Abilities{Filter: err, Delay: err}
+	}
+	defer f.close()
+	a := Abilities{Filter: probeFilter(f)}
+	veth := &rtnetlink.Veth{LinkAttrs: rtnetlink.LinkAttrs{Name: "zkbprobe0"}, PeerName: "zkbprobe1"}
+	if err := f.qdisc.LinkAdd(veth); err != nil {
+		a.Namespaces = fmt.Errorf("no link can be made in a network namespace: %w", err)
+		a.Delay = a.Namespaces
+		return a
+	}
+	if a.Delay = f.delay(time.Millisecond, 0); a.Delay == nil {
+		a.Delay = f.removeDelay()
+	}
+	return a
+}
+
+// probeFilter makes one cut of each kind and heals it.
+func probeFilter(f *filter) error {
+	for _, r := range []packetRule{{}, {Peers: []netip.Addr{netip.MustParseAddr("198.51.100.1")}}, {Loss: 50}, {Rate: 1000}} {
+		id, err := f.cut(r)
+		if err != nil {
+			return fmt.Errorf("%w (modprobe nf_tables)", err)
+		}
+		if err := f.heal(id); err != nil {
+			return err
+		}
+	}
+	return nil
 }

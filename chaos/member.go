@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/zkbench/zkbench/ensembles"
@@ -113,3 +114,114 @@ func restart(ctx context.Context, t Target, v victim, how string) (time.Duration
 
 // paramHow selects how a member's process is stopped.
 var paramHow = Param{"how", "stop", "stop (SIGTERM) or kill (SIGKILL)"}
+
+// member.kill is a crash. Healing starts the process again with the same data and
+// address.
+var _ = register(Kind{
+	Name:   "member.kill",
+	About:  "kills a member's process (SIGKILL), and starts it again to heal",
+	Proof:  "the process has ended, and srvr gets no answer",
+	Target: Leader, Targets: membersTargets,
+	needs: []need{needsKill},
+	build: func(target string, _ settings) injector { return takesDown(target, "killed", ensembles.Machine.Kill) },
+})
+
+// member.stop stops a process as for maintenance. Healing starts it again with the same data and
+// address.
+var _ = register(Kind{
+	Name:   "member.stop",
+	About:  "stops a member's process (SIGTERM), and starts it again to heal",
+	Proof:  "the process has ended, and srvr gets no answer",
+	Target: Leader, Targets: membersTargets,
+	needs: []need{needsProcess},
+	build: func(target string, _ settings) injector { return takesDown(target, "stopped", ensembles.Machine.Stop) },
+})
+
+// member.restart returns when the member serves again; there is nothing to heal.
+var _ = register(Kind{
+	Name:   "member.restart",
+	About:  "ends a member's process and starts it again at once",
+	Proof:  "the process was gone, and serves again",
+	Target: Leader, Targets: membersTargets,
+	Params: []Param{paramHow},
+	needs:  []need{needsProcess},
+	build: func(target string, s settings) injector {
+		how := s.choice("how", "stop", "kill")
+		return onMachine(target, func(ctx context.Context, t Target, v victim) (Effect, error) {
+			took, err := restart(ctx, t, v, how)
+			return Effect{Proof: fmt.Sprintf("%s was gone (%s), and served again after %v", v.Name, how, took)}, err
+		})
+	},
+})
+
+// member.pause freezes a process: its kernel still accepts connections and acknowledges packets,
+// but there is no reply. A long garbage collection has the same effect.
+var _ = register(Kind{
+	Name:   "member.pause",
+	About:  "freezes a member's process; its sockets stay open",
+	Proof:  "the process runs, and a member that answered srvr does not",
+	Target: Leader, Targets: membersTargets,
+	needs: []need{needsPause},
+	build: func(target string, _ settings) injector { return onMachine(target, pause) },
+})
+
+func pause(ctx context.Context, _ Target, v victim) (Effect, error) {
+	if err := speaks(ctx, v.Member); err != nil {
+		return Effect{}, err
+	}
+	resume := func(ctx context.Context) error {
+		if err := v.Machine.Resume(ctx); err != nil {
+			return fmt.Errorf("resume %s: %w", v.Name, err)
+		}
+		return nil
+	}
+	return Effect{
+		Proof: fmt.Sprintf("%s answered srvr before, and not for %v after it was frozen", v.Name, silenceOf(v.Member)),
+		Undo:  resume,
+		Back:  func(ctx context.Context) error { return serves(ctx, v.Member) },
+	}, act(ctx, v.Machine.Pause, func() error { return silent(ctx, v.Member) }, resume)
+}
+
+// member.rolling is a rolling restart: each member serves before the next one stops.
+var _ = register(Kind{
+	Name:   "member.rolling",
+	About:  "restarts all members, one after the other, the leader last",
+	Proof:  "each process was gone, and served again before the next one went",
+	Params: []Param{paramHow},
+	needs:  []need{needsProcess},
+	build: func(_ string, s settings) injector {
+		how := s.choice("how", "stop", "kill")
+		return onMachine(Leader, func(ctx context.Context, t Target, leader victim) (Effect, error) {
+			return rolling(ctx, t, leader, how)
+		})
+	},
+})
+
+func rolling(ctx context.Context, t Target, leader victim, how string) (Effect, error) {
+	var proof, targets []string
+	for _, m := range append(others(t.Ensemble, leader.Member), leader.Member) {
+		took, err := restart(ctx, t, victim{Member: m}, how)
+		if err == nil {
+			err = allServe(ctx, t.Ensemble)
+		}
+		if err != nil {
+			return Effect{}, err
+		}
+		proof = append(proof, fmt.Sprintf("%s after %v", m.Name, took))
+		targets = append(targets, m.Name)
+	}
+	return Effect{
+		Target: strings.Join(targets, ", "),
+		Proof:  "each was gone (" + how + ") and served again: " + strings.Join(proof, ", "),
+	}, nil
+}
+
+// allServe waits until all members serve and one leads.
+func allServe(ctx context.Context, e *ensembles.Ensemble) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, returnLimit, fmt.Errorf("not within %v", returnLimit))
+	defer cancel()
+	if err := ensembles.WaitServing(ctx, e); err != nil {
+		return errors.Join(ErrNoEffect, err)
+	}
+	return nil
+}

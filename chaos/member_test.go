@@ -3,7 +3,11 @@ package chaos
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/ensembles"
 )
 
 func TestAct_undoesWhatItCannotProve(t *testing.T) {
@@ -40,4 +44,140 @@ func TestAct_undoesWhatItCannotProve(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestMemberKill_endsTheProcessUntilItHeals(t *testing.T) {
+	target := shared(t)
+	e := inject(t, parse(t, "member.kill", Leader), target)
+	m := hit(t, target, e)
+	if connectsTo(m.Addr) {
+		t.Error("somebody listens at the killed member's address")
+	}
+	within(t, 30*time.Second, "the others elect another leader", func() bool {
+		l, err := ensembles.Leader(t.Context(), target.Ensemble)
+		return err == nil && l != m
+	})
+	heal(t, target, e)
+}
+
+func TestMemberFaults_areSkippedWhereTheProcessIsNotOurs(t *testing.T) {
+	target := shared(t)
+	theirs := *target.Ensemble.Members[0]
+	theirs.Machine = nil
+	target.Ensemble = &ensembles.Ensemble{Members: []*ensembles.Member{&theirs}}
+	for _, name := range []string{"member.kill", "member.stop", "member.pause", "member.restart"} {
+		if _, err := parse(t, name, Any).Inject(t.Context(), target); !errors.Is(err, ErrSkipped) || !errors.Is(err, ensembles.ErrNotOurs) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// The play may end while a member is ending: what was asked for takes effect all the same,
+// and the member must be started again after that, not before.
+func TestTakeDown_startsAgainWhatWasStillEnding(t *testing.T) {
+	target := shared(t)
+	v := victim{Member: target.Ensemble.Members[0]}
+	for name, end := range map[string]func(context.Context) error{"member.kill": v.Machine.Kill, "member.stop": v.Machine.Stop} {
+		over, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := takeDown(over, v, end); !errors.Is(err, context.Canceled) || errors.Is(err, ErrNotHealed) {
+			t.Errorf("%s: %v", name, err)
+		}
+		must(t, allServe(t.Context(), target.Ensemble)) // fails where the process ended afterwards
+	}
+}
+
+func TestMemberStop_endsTheProcessUntilItHeals(t *testing.T) {
+	target := shared(t)
+	e := inject(t, parse(t, "member.stop", Follower), target)
+	m := hit(t, target, e)
+	if connectsTo(m.Addr) {
+		t.Error("somebody listens at the stopped member's address")
+	}
+	if l, err := ensembles.Leader(t.Context(), target.Ensemble); err != nil || l == m {
+		t.Errorf("stopping a follower cost the leader: %v, %v", l, err)
+	}
+	heal(t, target, e)
+}
+
+func TestMemberRestart_returnsWhenTheMemberServes(t *testing.T) {
+	target := shared(t)
+	for _, how := range []string{"stop", "kill"} {
+		t.Run(how, func(t *testing.T) {
+			e := inject(t, parse(t, "member.restart", "zk2", "how", how), target)
+			if e.Target != "zk2" || e.Undo != nil {
+				t.Errorf("effect %+v", e)
+			}
+			must(t, serves(t.Context(), target.Ensemble.Members[1]))
+		})
+	}
+	must(t, allServe(t.Context(), target.Ensemble))
+}
+
+// Who interrupts a restart finds the member up.
+func TestMemberRestart_leavesTheMemberUpWhenInterrupted(t *testing.T) {
+	target := shared(t)
+	m := *target.Ensemble.Members[0]
+	ctx, cancel := context.WithCancel(t.Context())
+	m.Machine = interrupted{m.Machine, cancel}
+	target.Ensemble = &ensembles.Ensemble{Members: []*ensembles.Member{&m}}
+	if _, err := parse(t, "member.restart", m.Name, "how", "kill").Inject(ctx, target); !errors.Is(err, context.Canceled) || errors.Is(err, ErrNotHealed) {
+		t.Errorf("got %v", err)
+	}
+	if up, err := m.Machine.Running(t.Context()); err != nil || !up {
+		t.Errorf("left running: %v, %v", up, err)
+	}
+	must(t, serves(t.Context(), &m))
+}
+
+// interrupted is a real member whose test cancels its context once it was killed.
+type interrupted struct {
+	ensembles.Machine
+	cancel context.CancelFunc
+}
+
+func (i interrupted) Kill(ctx context.Context) error {
+	defer i.cancel()
+	return i.Machine.Kill(ctx)
+}
+
+func TestMemberPause_keepsTheSocketsOpen(t *testing.T) {
+	target := shared(t)
+	e := inject(t, parse(t, "member.pause", Follower), target)
+	m := hit(t, target, e)
+	if !connectsTo(m.Addr) {
+		t.Error("a frozen member's kernel accepts connections, and this one does not")
+	}
+	if reachable(t.Context(), m, 100*time.Millisecond) {
+		t.Error("it answers")
+	}
+	heal(t, target, e)
+}
+
+// A member that never answered cannot prove by its silence that it was frozen.
+func TestMemberPause_needsAnAnswerFirst(t *testing.T) {
+	target := shared(t)
+	m := target.Ensemble.Members[0]
+	deaf := *m
+	deaf.Addr = "127.0.0.1:1"
+	target.Ensemble = &ensembles.Ensemble{Members: []*ensembles.Member{&deaf}}
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if _, err := parse(t, "member.pause", m.Name).Inject(ctx, target); !errors.Is(err, ErrNoEffect) {
+		t.Errorf("got %v", err)
+	}
+	if !reachable(t.Context(), m, 20*time.Second) {
+		t.Error("the member was left frozen")
+	}
+}
+
+func TestMemberRolling_restartsTheLeaderLast(t *testing.T) {
+	target := shared(t)
+	leader, err := ensembles.Leader(t.Context(), target.Ensemble)
+	must(t, err)
+	e := inject(t, parse(t, "member.rolling", "", "how", "kill"), target)
+	if !strings.HasSuffix(e.Target, leader.Name) || strings.Count(e.Target, "zk") != 3 {
+		t.Errorf("order %s; the leader was %s", e.Target, leader.Name)
+	}
+	must(t, allServe(t.Context(), target.Ensemble))
 }

@@ -247,3 +247,98 @@ func names(list []memberRule) string {
 	}
 	return strings.Join(out, ", ")
 }
+
+// partition.peers leaves clients connected to a server without a quorum.
+var _ = register(Kind{
+	Name:   "partition.peers",
+	About:  "cuts a member off from its peers; clients reach it",
+	Proof:  "packets between it and its peers are dropped",
+	Target: Leader, Targets: membersTargets,
+	needs: []need{needsPeers, {about: "2 members or more"}},
+	build: func(target string, _ settings) injector { return cutsFromPeers(target, packetRule{}) },
+})
+
+var _ = register(Kind{
+	Name:   "partition.oneway",
+	About:  "drops one direction of the traffic between a member and its peers; clients reach it",
+	Proof:  "its peers' packets, or its own, are dropped",
+	Target: Leader, Targets: membersTargets,
+	Params: []Param{{"direction", "in", "in: it does not hear its peers; out: they do not hear it"}},
+	needs:  []need{needsOneWay, {about: "2 members or more"}},
+	build: func(target string, s settings) injector {
+		return cutsFromPeers(target, packetRule{Direction: direction(s.choice("direction", string(inOnly), string(outOnly)))})
+	},
+})
+
+// partition.isolate leaves the member running with its sockets.
+var _ = register(Kind{
+	Name:   "partition.isolate",
+	About:  "cuts one member off from everyone: its peers, its clients and us",
+	Proof:  "its packets are dropped, and a member that answered srvr does not",
+	Target: Leader, Targets: membersTargets,
+	needs: []need{needsNetwork},
+	build: func(target string, _ settings) injector {
+		return onMember(target, func(ctx context.Context, t Target, v victim) (Effect, error) {
+			return cutOff(ctx, t, v, packetRule{})
+		})
+	},
+})
+
+// partition.clients leaves the ensemble whole: clients must connect to another member.
+var _ = register(Kind{
+	Name:   "partition.clients",
+	About:  "cuts a member off from all clients; its peers reach it",
+	Proof:  "clients' packets are dropped, and a member that answered srvr does not",
+	Target: Leader, Targets: membersTargets,
+	needs: []need{needsExcept},
+	build: func(target string, _ settings) injector {
+		return onMember(target, func(ctx context.Context, t Target, v victim) (Effect, error) {
+			spared, err := ips(others(t.Ensemble, v.Member))
+			if err != nil {
+				return Effect{}, err
+			}
+			return cutOff(ctx, t, v, packetRule{Except: spared})
+		})
+	},
+})
+
+var _ = register(Kind{
+	Name:  "partition.leader",
+	About: "cuts the leader off from everyone, until the others have elected another",
+	Proof: "its packets are dropped, and another member leads",
+	needs: []need{needsNetwork, {about: "3 members"}},
+	build: func(string, settings) injector { return partitionLeader },
+})
+
+func partitionLeader(ctx context.Context, t Target) (Effect, error) {
+	if n := len(t.Ensemble.Voting()); n < 3 {
+		return Effect{}, fmt.Errorf("%w: the rest of %d members has no majority that could elect; use 3", ErrSkipped, n)
+	}
+	return onMember(Leader, func(ctx context.Context, t Target, v victim) (Effect, error) {
+		e, err := cutOff(ctx, t, v, packetRule{})
+		if err != nil {
+			return e, err
+		}
+		err = act(ctx, nil, func() error {
+			next, err := another(ctx, t.Ensemble, v.Member)
+			if err == nil {
+				e.Proof += fmt.Sprintf("; %s leads now", next.Name)
+			}
+			return err
+		}, e.Undo)
+		return e, err
+	})(ctx, t)
+}
+
+// another waits until a member other than the old leader leads.
+func another(ctx context.Context, e *ensembles.Ensemble, old *ensembles.Member) (next *ensembles.Member, err error) {
+	rest := &ensembles.Ensemble{Members: others(e, old)}
+	err = poll(ctx, returnLimit, func(ctx context.Context) (err error) {
+		next, err = ensembles.Leader(ctx, rest)
+		return err
+	})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%w: no other member leads", ErrNoEffect), err)
+	}
+	return next, nil
+}

@@ -3,6 +3,7 @@ package chaos
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"slices"
 
 	"github.com/zkbench/zkbench/ensembles"
@@ -52,4 +53,67 @@ func minority(t Target, v victim, size int) ([]memberRule, error) {
 		list[i].rule.Peers = rest
 	}
 	return list, err
+}
+
+// partition.ring follows the order of the IDs of the voting members: each reaches a part of them,
+// and no two the same part. With five members each still reaches a majority. Observers are reached
+// by all.
+var _ = register(Kind{
+	Name:  "partition.ring",
+	About: "lets each member that votes hear only its two neighbours: majorities that overlap and differ",
+	Proof: "packets between the leader and the members that are not its neighbours are dropped",
+	needs: []need{needsPeers, {about: "4 members or more", lacking: noRing}},
+	build: func(string, settings) injector { return partitionRing },
+})
+
+func partitionRing(ctx context.Context, t Target) (Effect, error) {
+	if err := noRing(ctx, t); err != nil { // before waiting for a leader
+		return Effect{}, err
+	}
+	return onMember(Leader, func(ctx context.Context, t Target, leader victim) (Effect, error) {
+		list, err := ring(t.Ensemble, leader.Member)
+		if err != nil {
+			return Effect{}, err
+		}
+		e, err := cutPeers(ctx, t, list)
+		var all []memberRule
+		for _, m := range t.Ensemble.Voting() {
+			all = append(all, memberRule{victim: victim{Member: m}})
+		}
+		e.Target, e.Served = names(all), servedBy(t, all)
+		return e, err
+	})(ctx, t)
+}
+
+func noRing(_ context.Context, t Target) error {
+	_, err := ring(t.Ensemble, nil)
+	return err
+}
+
+// ring returns the packets that members drop. Each pair is cut on one side only: at the later
+// member, but not at the leader, whose packets prove the cut.
+func ring(e *ensembles.Ensemble, leader *ensembles.Member) ([]memberRule, error) {
+	voting := e.Voting()
+	n := len(voting)
+	if n < 4 {
+		return nil, fmt.Errorf("%w: in a ring of %d members all are neighbours; use --members 5", ErrSkipped, n)
+	}
+	all, err := ips(voting)
+	if err != nil {
+		return nil, err
+	}
+	var list []memberRule
+	for i, m := range voting {
+		var far []netip.Addr
+		for j, a := range all {
+			cuts := j < i && m != leader || voting[j] == leader
+			if d := (i - j + n) % n; cuts && d > 1 && d < n-1 {
+				far = append(far, a)
+			}
+		}
+		if len(far) > 0 {
+			list = append(list, memberRule{victim{Member: m}, packetRule{Peers: far}})
+		}
+	}
+	return list, nil
 }

@@ -2,7 +2,11 @@ package chaos
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -81,4 +85,162 @@ func TestPickClient_takesAnyWhereNobodyCanHold(t *testing.T) {
 	if len(seen) != 3 {
 		t.Errorf("picked %v of 3", seen)
 	}
+}
+
+// shaped is an ensemble of so many members that vote, and observers, that answers nobody.
+func shaped(voting, observers int) *ensembles.Ensemble {
+	e := &ensembles.Ensemble{}
+	for i := range voting + observers {
+		e.Members = append(e.Members, &ensembles.Member{
+			ID: i + 1, Name: fmt.Sprintf("zk%d", i+1), IP: fmt.Sprintf("10.0.0.%d", i+1), Addr: "127.0.0.1:1", Observer: i >= voting,
+		})
+	}
+	return e
+}
+
+func TestSpare_leavesAQuorum(t *testing.T) {
+	for voting, want := range map[int]int{1: 0, 2: 0, 3: 1, 4: 1, 5: 2, 6: 2, 7: 3} {
+		if got := spare(shaped(voting, 2)); got != want {
+			t.Errorf("of %d members %d may be lost, want %d", voting, got, want)
+		}
+	}
+}
+
+func TestNoTarget_saysWhatIsMissing(t *testing.T) {
+	for _, row := range []struct {
+		who               string
+		voting, observers int
+		want              string
+	}{
+		{Observer, 3, 0, "use --observers 1"},
+		{Observer, 3, 1, ""},
+		{Minority, 2, 1, "of 2 members that vote none may be lost"},
+		{Minority, 3, 0, ""},
+		{Majority, 1, 0, ""},
+		{Leader, 1, 0, ""},
+		{Holder, 1, 0, ""},
+	} {
+		err := NoTarget(shaped(row.voting, row.observers), row.who)
+		if (err == nil) != (row.want == "") || err != nil && (!errors.Is(err, ErrSkipped) || !strings.Contains(err.Error(), row.want)) {
+			t.Errorf("%s of %d members and %d observers: %v, want %q", row.who, row.voting, row.observers, err, row.want)
+		}
+	}
+	// It is said before anybody is asked, or waited for.
+	for _, who := range []string{Observer, Minority} {
+		if _, err := pickMembers(t.Context(), Target{Ensemble: shaped(1, 0)}, who); !errors.Is(err, ErrSkipped) {
+			t.Errorf("%s: %v", who, err)
+		}
+	}
+}
+
+func TestParse_ofTargetsOfSeveralAndOfAClientsMember(t *testing.T) {
+	for _, row := range []struct{ fault, target, want string }{
+		{"member.kill", Majority, ""},
+		{"partition.isolate", Minority, ""},
+		{"link.loss", Observer, ""},
+		{"member.kill", "member of holder", ""},
+		{"member.kill", "member of client 2", ""},
+		{"partition.split", "member of 2", ""},
+		{"member.kill", "member of hodler", `"hodler" is no client`},
+		{"partition.split", Minority, "is several members, and it hits one: leader, follower, any, observer"},
+		{"session.close", Majority, "it hits a client"},
+		{"session.close", "member of holder", "it hits a client"},
+	} {
+		_, err := Parse(row.fault, row.target, nil)
+		if (err == nil) != (row.want == "") || err != nil && !strings.Contains(err.Error(), row.want) {
+			t.Errorf("%s of %s: %v, want %q", row.fault, row.target, err, row.want)
+		}
+	}
+}
+
+func TestHitAll_hitsAllOrNone(t *testing.T) {
+	all := []victim{{shaped(2, 0).Members[0], "leader"}, {shaped(2, 0).Members[1], "follower"}}
+	var mu sync.Mutex
+	var done []string
+	step := func(what string, v victim, err error) func(context.Context) error {
+		return func(context.Context) error {
+			mu.Lock()
+			defer mu.Unlock()
+			done = append(done, what+" "+v.Name)
+			return err
+		}
+	}
+	t.Run("one effect of all", func(t *testing.T) {
+		e, err := hitAll(t.Context(), Target{}, all, func(_ context.Context, _ Target, v victim) (Effect, error) {
+			return Effect{Proof: "it is gone", Served: []int{v.ID}, Undo: step("undo", v, nil), Back: step("back", v, nil)}, nil
+		})
+		must(t, err)
+		must(t, e.Heal(t.Context()))
+		if e.Target != "zk1 (leader), zk2 (follower)" || e.Proof != "zk1: it is gone; zk2: it is gone" || !slices.Equal(e.Served, []int{1, 2}) {
+			t.Errorf("got %+v", e)
+		}
+		if len(done) != 4 || strings.HasPrefix(done[1], "back") || strings.HasPrefix(done[2], "undo") {
+			t.Errorf("healed by %v", done)
+		}
+	})
+	t.Run("where one cannot be hit the others are healed", func(t *testing.T) {
+		done = nil
+		_, err := hitAll(t.Context(), Target{}, all, func(_ context.Context, _ Target, v victim) (Effect, error) {
+			if v.Name == "zk2" {
+				panic("of zk2")
+			}
+			return Effect{Undo: step("undo", v, nil)}, nil
+		})
+		if err == nil || !strings.Contains(err.Error(), "zk2 (follower): panic: of zk2") || errors.Is(err, ErrNotHealed) || !slices.Equal(done, []string{"undo zk1"}) {
+			t.Errorf("got %v, after %v", err, done)
+		}
+	})
+	t.Run("what cannot be healed is said", func(t *testing.T) {
+		broken := errors.New("still there")
+		_, err := hitAll(t.Context(), Target{}, all, func(_ context.Context, _ Target, v victim) (Effect, error) {
+			if v.Name == "zk2" {
+				return Effect{}, ErrNoEffect
+			}
+			return Effect{Undo: step("undo", v, broken)}, nil
+		})
+		if !errors.Is(err, ErrNotHealed) || !errors.Is(err, broken) || !errors.Is(err, ErrNoEffect) {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("what leaves nothing to heal", func(t *testing.T) {
+		e, err := hitAll(t.Context(), Target{}, all, func(context.Context, Target, victim) (Effect, error) { return Effect{}, nil })
+		if err != nil || e.Undo != nil || e.Back != nil {
+			t.Errorf("got %+v, %v", e, err)
+		}
+	})
+}
+
+func TestPickMembers_takesFollowersFirst(t *testing.T) {
+	target := shared(t)
+	for who, want := range map[string]int{Minority: 1, Majority: 2} {
+		picked, err := pickMembers(t.Context(), target, who)
+		must(t, err)
+		if len(picked) != want || slices.ContainsFunc(picked, func(v victim) bool { return v.mode != ensembles.ModeFollower }) {
+			t.Errorf("%s is %v", who, picked)
+		}
+	}
+}
+
+func TestPickMember_findsAClientsMember(t *testing.T) {
+	l := connect(t, shared(t), 1, 10*time.Second)
+	v, err := pickMember(t.Context(), l.Target, MemberOf+"0")
+	must(t, err)
+	if on := l.Target.Clients[0].Session().Server; v.Addr != on || v.mode == "" {
+		t.Errorf("it is %v, and the client is on %s", v, on)
+	}
+	l.Target.Holder = func(bool) int { return 0 }
+	if held, err := pickMember(t.Context(), l.Target, MemberOf+Holder); err != nil || held.Member != v.Member {
+		t.Errorf("the holder's is %v, %v", held, err)
+	}
+}
+
+// A majority that is lost at the same time leaves no quorum, until it is healed.
+func TestMemberPause_ofAMajority(t *testing.T) {
+	target := shared(t)
+	e := inject(t, parse(t, "member.pause", Majority), target)
+	within(t, 30*time.Second, "nobody leads", func() bool {
+		_, err := ensembles.Leader(t.Context(), target.Ensemble)
+		return err != nil
+	})
+	heal(t, target, e)
 }

@@ -78,3 +78,65 @@ func shotEffect(shot wire.ArmedRule, p wire.Proof, fired bool) (Effect, error) {
 	}
 	return e, nil
 }
+
+// request.drop leaves nothing to heal. The client believes that the request was sent.
+var _ = register(Kind{
+	Name:   "request.drop",
+	About:  "takes one request from a client and never delivers it; the connection is cut",
+	Proof:  "the request that was taken",
+	Target: Holder, Targets: clientTargets,
+	Params: requestParams(),
+	needs:  []need{needsTap, needsRequest},
+	build: func(target string, s settings) injector {
+		return onRequest(target, wire.Rule{Act: wire.DropRequest}, s)
+	},
+})
+
+// request.hold lets replies and notifications pass.
+var _ = register(Kind{
+	Name:   "request.hold",
+	About:  "keeps one request of a client, and all after it, until healed",
+	Proof:  "the request that is kept",
+	Target: Holder, Targets: clientTargets,
+	Params: requestParams(),
+	needs:  []need{needsTap, needsRequest},
+	build: func(target string, s settings) injector {
+		return onRequest(target, wire.Rule{Act: wire.HoldRequest}, s)
+	},
+})
+
+// reply.drop leaves nothing to heal. The client cannot know whether the request was executed; the
+// proof does.
+var _ = register(Kind{
+	Name:   "reply.drop",
+	About:  "lets one request reach the server, and swallows the reply",
+	Proof:  "the swallowed reply: its zxid and error code",
+	Target: Holder, Targets: clientTargets,
+	Params: requestParams(Param{"keep", "false", "true: the connection stays, and the client waits; false: it is cut"}),
+	needs:  []need{needsTap, needsRequest},
+	build: func(target string, s settings) injector {
+		return onRequest(target, wire.Rule{Act: wire.DropReply, Keep: s.truth("keep")}, s)
+	},
+})
+
+// wire.delay leaves nothing to heal.
+var _ = register(Kind{
+	Name:   "wire.delay",
+	About:  "delivers one request of a client, and all after it, late",
+	Proof:  "the request, and how long it was kept",
+	Target: Holder, Targets: clientTargets,
+	Params: requestParams(
+		Param{"delay", "500ms", "how long"},
+		Param{"jitter", "0s", "at most so much more or less, by the seed"}),
+	needs: []need{needsTap, needsRequest},
+	build: func(target string, s settings) injector {
+		r := wire.Rule{Act: wire.Delay, Delay: s.duration("delay"), Jitter: s.duration("jitter")}
+		if r.Delay == 0 {
+			s.bad("delay", "delays nothing")
+		}
+		if r.Jitter > r.Delay {
+			s.bad("jitter", "is more than the delay")
+		}
+		return onRequest(target, r, s)
+	},
+})

@@ -1,10 +1,14 @@
 package chaos
 
 import (
+	"context"
+	"errors"
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/go-zookeeper/zk"
 	"github.com/zkbench/zkbench/chaos/wire"
 )
 
@@ -50,5 +54,107 @@ func TestParse_readsEveryKindOfRequest(t *testing.T) {
 		if got := aimed(t, "request.drop", map[string]string{"op": op.String()}).Op; got != op {
 			t.Errorf("%s: got %s", op, got)
 		}
+	}
+}
+
+func TestRequestDrop_keepsARequestFromTheServer(t *testing.T) {
+	l := connect(t, shared(t), 1, 10*time.Second)
+	unanswered := l.createUntilError(0, "/request-drop")
+	e := inject(t, parse(t, "request.drop", "0", "op", "create", "path", "/request-drop-*"), l.Target)
+	path := <-unanswered
+	if !strings.Contains(e.Proof, path+" ") {
+		t.Errorf("%s was not answered, and the proof is %s", path, e.Proof)
+	}
+	if there, _, err := l.conns[0].Exists(path); err != nil || there {
+		t.Errorf("the node was created: %v, %v", there, err)
+	}
+}
+
+func TestRequestHold_lastsUntilItHeals(t *testing.T) {
+	l := connect(t, shared(t), 1, 10*time.Second)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	took := l.askOften(ctx, 0)
+	e := inject(t, parse(t, "request.hold", "0", "op", "exists", "nth", "2"), l.Target)
+	for len(took) > 0 { // answered before
+		<-took
+	}
+	if n := l.Clients[0].Counts().Queued; n == 0 {
+		t.Error("nothing is kept back")
+	}
+	begin := time.Now()
+	const held = 100 * time.Millisecond
+	select {
+	case <-took:
+		t.Errorf("a held request was answered %v later", time.Since(begin))
+	case <-time.After(held):
+	}
+	must(t, e.Heal(t.Context()))
+	must(t, e.Heal(t.Context()))
+	if d := <-took; d < held {
+		t.Errorf("the request that was held for %v took %v", held, d)
+	}
+}
+
+func TestReplyDrop_hidesARequestThatWasCarriedOut(t *testing.T) {
+	l := connect(t, shared(t), 1, 10*time.Second)
+	unanswered := l.createUntilError(0, "/reply-drop")
+	e := inject(t, parse(t, "reply.drop", "0", "op", "create", "path", "/reply-drop-*", "nth", "3"), l.Target)
+	if !strings.Contains(e.Proof, "swallowed its success") || e.Client != 0 {
+		t.Errorf("effect %+v", e)
+	}
+	path := <-unanswered
+	if !strings.Contains(e.Proof, path+" ") {
+		t.Errorf("%s was not answered, and the proof is %s", path, e.Proof)
+	}
+	if there, _, err := l.conns[0].Exists(path); err != nil || !there {
+		t.Errorf("the node was not created: %v, %v", there, err)
+	}
+}
+
+func TestReplyDrop_keepsTheConnectionWhereAsked(t *testing.T) {
+	for _, keep := range []string{"true", "false"} {
+		t.Run(keep, func(t *testing.T) {
+			l := connect(t, shared(t), 1, 10*time.Second)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			l.askOften(ctx, 0)
+			inject(t, parse(t, "reply.drop", "0", "op", "exists", "keep", keep), l.Target)
+			if kept := l.Clients[0].Session().Server != ""; kept != (keep == "true") {
+				t.Errorf("the connection was kept: %v", kept)
+			}
+		})
+	}
+}
+
+func TestReplyDrop_hasNoEffectWhereNothingMatches(t *testing.T) {
+	l := connect(t, shared(t), 1, 10*time.Second)
+	f := parse(t, "reply.drop", "0", "op", "delete", "within", "50ms")
+	if _, err := f.Inject(t.Context(), l.Target); !errors.Is(err, ErrNoEffect) || !strings.Contains(err.Error(), "within 50ms") {
+		t.Errorf("got %v", err)
+	}
+	// The rule is out of force: a delete is answered.
+	if err := l.conns[0].Delete("/nobody", -1); !errors.Is(err, zk.ErrNoNode) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestWireDelay_delaysOneRequest(t *testing.T) {
+	l := connect(t, shared(t), 1, 10*time.Second)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	took := l.askOften(ctx, 0)
+	const delay, jitter = 300 * time.Millisecond, 100 * time.Millisecond
+	f := parse(t, "wire.delay", "0", "op", "exists", "nth", "2", "delay", delay.String(), "jitter", jitter.String())
+	inject(t, f, l.Target)
+	cancel()
+	late := 0
+	for d := range took {
+		if d >= delay-jitter {
+			late++
+		}
+	}
+	if late != 1 {
+		t.Errorf("%d answers were late", late)
 	}
 }

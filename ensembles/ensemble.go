@@ -19,6 +19,7 @@ package ensembles
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -26,6 +27,8 @@ import (
 	"net/netip"
 	"slices"
 	"time"
+
+	"github.com/zkbench/zkbench/ensembles/txnlog"
 )
 
 // Kind is where an ensemble runs.
@@ -213,4 +216,125 @@ func (e *Ensemble) Member(nameOrAddr string) (*Member, error) {
 		}
 	}
 	return nil, fmt.Errorf("no member %q in the ensemble %v", nameOrAddr, e.Servers())
+}
+
+// Version is a build of ZooKeeper that members can run.
+type Version struct {
+	Name string // in results; unique in an ensemble
+	From string
+}
+
+// Upgrader is a [Machine] whose member can be restarted with another version, with the same data
+// and address.
+type Upgrader interface {
+	// Upgrade sets the version of the member's next start. The member must not run.
+	Upgrade(ctx context.Context, v Version) error
+	// Runs returns the version of the member's last start, from its process or container.
+	Runs(ctx context.Context) (string, error)
+}
+
+// VersionNamed returns the ensemble's version with that name.
+func (e *Ensemble) VersionNamed(name string) (Version, error) {
+	var names []string
+	for _, v := range e.Versions {
+		if v.Name == name {
+			return v, nil
+		}
+		names = append(names, v.Name)
+	}
+	return Version{}, fmt.Errorf("no version %q of ZooKeeper among those of the ensemble %q", name, names)
+}
+
+// Security is the members' requirements for connections. The zero value requires nothing.
+type Security struct {
+	TLS *tls.Config
+	// Digest is user:password of ZooKeeper's scheme digest, with which every connection
+	// authenticates; "" for none.
+	Digest string
+	// Owned allows access to our nodes only to clients that authenticate as we do, by Digest or by
+	// the certificate in TLS; otherwise all clients have access.
+	Owned bool
+}
+
+// Secures are the values of Options.Secure.
+var Secures = []string{"tls", "digest"}
+
+// Dial connects to a server, host:port, as its members require. The context also bounds the TLS
+// handshake.
+func (s Security) Dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	if s.TLS == nil {
+		return (&net.Dialer{}).DialContext(ctx, network, addr)
+	}
+	return (&tls.Dialer{Config: s.TLS}).DialContext(ctx, network, addr)
+}
+
+// Secure sets the ensemble's requirements for clients, and how its members are dialled.
+func (e *Ensemble) Secure(s Security) {
+	e.Security = s
+	for _, m := range e.Members {
+		if s.TLS != nil {
+			m.Dial = s.Dial
+		}
+	}
+}
+
+// Connect connects to the member as it requires.
+func (m *Member) Connect(ctx context.Context) (net.Conn, error) {
+	if m.Dial != nil {
+		return m.Dial(ctx, "tcp", m.Addr)
+	}
+	return Security{}.Dial(ctx, "tcp", m.Addr)
+}
+
+// Commits calls each for every transaction that the ensemble has committed after a zxid, in order,
+// until now. It reads the logs of the voting members: the leader's, and the others' logs for
+// the transactions that the leader received as a snapshot. A majority of them has logged every commit, so the logs
+// of observers add nothing. The summary lists the missing parts.
+//
+// The error wraps [ErrNotOurs] if the ensemble is not [Logged]. An error of each ends it.
+func Commits(ctx context.Context, e *Ensemble, after int64, each func(txnlog.Entry) error) (txnlog.Summary, error) {
+	if !Logged(e) {
+		return txnlog.Summary{}, fmt.Errorf("reading the transaction logs: %w", ErrNotOurs)
+	}
+	status := Status(ctx, e)
+	leader, err := leading(status)
+	if err != nil {
+		return txnlog.Summary{}, fmt.Errorf("reading the transaction logs: %w", err)
+	}
+	others := slices.DeleteFunc(e.Voting(), func(m *Member) bool { return m == leader })
+	var logs [][]io.Reader
+	for _, m := range append([]*Member{leader}, others...) {
+		files, err := m.Machine.TxnLogs(ctx, after)
+		if err != nil {
+			return txnlog.Summary{}, fmt.Errorf("reading the transaction logs: %w", err)
+		}
+		var log []io.Reader
+		for _, f := range files {
+			defer f.Close()
+			log = append(log, f)
+		}
+		logs = append(logs, log)
+	}
+	return txnlog.Merge(after, applied(status), each, logs...)
+}
+
+// applied returns the highest zxid that a member has applied: a majority has logged it, but perhaps
+// not every member. The leader announces a commit before it applies it, so a client of another
+// member can have its reply before the leader shows it.
+func applied(all []MemberStatus) (zxid int64) {
+	for _, s := range all {
+		if s.Err == nil {
+			zxid = max(zxid, s.Server.Zxid)
+		}
+	}
+	return zxid
+}
+
+// Logged reports whether the transaction logs of all voting members can be read: of our own, and of
+// members with a command for it.
+func Logged(e *Ensemble) bool {
+	return !slices.ContainsFunc(e.Voting(), func(m *Member) bool {
+		lent, ok := m.Machine.(interface{ Logged() bool })
+		return m.Machine == nil || ok && !lent.Logged()
+	})
 }

@@ -3,9 +3,10 @@ package recipes
 import (
 	"context"
 	"errors"
+	"fmt"
+	"sync"
 
 	"github.com/go-zookeeper/zk"
-
 	"github.com/zkbench/zkbench/recipes/internal/client"
 )
 
@@ -230,4 +231,274 @@ func (s *Session) wake(ctx context.Context, watch <-chan zk.Event) (zk.Event, er
 			return zk.Event{}, nil
 		}
 	}
+}
+
+type acquirer func(context.Context) (*Grant, error)
+
+type contender struct {
+	s       *Session
+	acquire acquirer
+	events  func(Event)
+
+	mu    sync.Mutex
+	grant *Grant
+}
+
+func openContender(bind func(s *Session, parent string) acquirer) func(context.Context, Env) (Client, error) {
+	return func(ctx context.Context, env Env) (Client, error) {
+		s, err := env.open(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return &contender{s: s, acquire: bind(s, env.Parent), events: env.event}, nil
+	}
+}
+
+func (e Env) open(ctx context.Context) (*Session, error) {
+	return Open(ctx, e.Servers, Options{Timeout: e.Timeout, Dial: e.Dial, MaxPacket: e.MaxPacket, Auth: e.Auth, ACL: e.ACL})
+}
+
+func (e Env) event(what Event) {
+	if e.Events != nil {
+		e.Events(what)
+	}
+}
+
+// eventOf maps a grant's state to the event for a subject's client.
+var eventOf = map[GrantState]EventKind{Suspended: EventSuspended, Held: EventRestored, Lost: EventLost}
+
+func (c *contender) Acquire(ctx context.Context) (Claim, error) {
+	g, err := c.acquire(ctx)
+	if err != nil {
+		return Claim{}, err
+	}
+	c.mu.Lock()
+	c.grant = g
+	c.mu.Unlock()
+	g.notify(func(state GrantState) {
+		if kind, known := eventOf[state]; known {
+			c.events(Event{Kind: kind, Token: g.Token})
+		}
+	})
+	return Claim{Token: g.Token, Session: g.SessionID, Path: g.Path}, nil
+}
+
+// errNothingHeld is returned by a Release without an Acquire before it.
+var errNothingHeld = errors.New("release: nothing is held")
+
+func (c *contender) Release(ctx context.Context) error {
+	c.mu.Lock()
+	g := c.grant
+	c.grant = nil
+	c.mu.Unlock()
+	if g == nil {
+		return errNothingHeld
+	}
+	return g.Release(ctx)
+}
+
+func (c *contender) Write(ctx context.Context, path, value string) error {
+	_, err := c.s.Set(ctx, path, []byte(value), -1)
+	return err
+}
+
+func (c *contender) Holds() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.grant != nil && c.grant.State() == Held
+}
+
+func (c *contender) Close(context.Context) error { return c.s.Close() }
+
+type entry struct {
+	s      *Session
+	path   string // of the node, without its number
+	id     string // the random ID at the start of its name
+	parent string
+	data   []byte
+	acl    []zk.ACL // nil: the session's
+
+	made bool // its node may exist
+
+	// pending delivers the outcome of the last create. That create has no context: until it is
+	// sent, it is unknown whether there will be a node to remove.
+	pending chan created
+	sent    *sentCreate // its record
+}
+
+type created struct {
+	spot
+	err error
+}
+
+type spot struct {
+	node  string
+	czxid int64
+}
+
+// enter creates an ephemeral sequential node under parent and lists the parent directly after it,
+// both on the wire together: one round trip instead of two. names is nil if the list failed.
+//
+// The create is protected: the name begins with id, which is random, so that after a lost reply the
+// node can be found again. A node is adopted only if its ephemeralOwner is this session. If enter
+// fails, everything that it may have created is removed.
+func enter(ctx context.Context, s *Session, parent, id, prefix string, data []byte) (at spot, names []string, err error) {
+	e := &entry{s: s, parent: parent, id: id, path: parent + "/" + id + prefix, data: data}
+	in := false
+	defer func() {
+		if !in && e.made {
+			s.cleanUp(ctx, e.undo)
+		}
+	}()
+	for again := true; again; {
+		again = false
+		at, names, err = e.createAndList(ctx)
+		switch {
+		case errors.Is(err, zk.ErrNoNode):
+			// The parent does not exist yet, or was deleted.
+			err = s.MakePath(ctx, parent)
+			again = err == nil
+		case errors.Is(err, ErrConnectionLost):
+			var found bool
+			names = nil
+			at, found, err = s.find(ctx, parent, id)
+			again = !found && (err == nil || errors.Is(err, ErrConnectionLost))
+		}
+	}
+	if err != nil {
+		return spot{}, nil, fmt.Errorf("create a queue node at %s: %w", parent, err)
+	}
+	in = true
+	return at, names, nil
+}
+
+// createAndList sends the create and, as soon as it is on the wire, the list. The servers answer
+// one session's requests in order, so the list includes the new node.
+//
+// A create's reply comes over a connection that the servers have accepted for this session
+// (Session.admit), so the node is its own; its zxid is the node's czxid.
+func (e *entry) createAndList(ctx context.Context) (at spot, names []string, err error) {
+	s := e.s
+	sent, pending := s.expectCreate(e.path), make(chan created, 1)
+	e.sent, e.pending, e.made = sent, pending, true
+	forever := context.WithoutCancel(ctx)
+	go func() {
+		node, err := s.create(forever, e.path, e.data, zk.FlagEphemeral|zk.FlagSequence, e.acl)
+		s.dropCreate(e.path)
+		pending <- created{spot{node, sent.zxid}, err}
+	}()
+	select {
+	case <-sent.written:
+		names, _ = s.List(ctx, e.parent) // on an error the caller lists again
+	case r := <-pending:
+		return r.spot, nil, e.answered(r)
+	case <-ctx.Done():
+		return spot{}, nil, ctx.Err()
+	}
+	select {
+	case r := <-pending:
+		return r.spot, names, e.answered(r)
+	case <-ctx.Done():
+		return spot{}, nil, ctx.Err()
+	}
+}
+
+func (e *entry) answered(r created) error {
+	e.pending = nil
+	e.made = r.err == nil || Indeterminate(r.err)
+	return r.err
+}
+
+// undo removes regardless of the entry has created, or may have.
+func (e *entry) undo(ctx context.Context) error {
+	if e.pending != nil {
+		// Until then the create might be sent after our requests here.
+		select {
+		case <-e.sent.written:
+		case r := <-e.pending: // at the latest when the session ends
+			if e.answered(r); !e.made {
+				return nil
+			}
+		}
+	}
+	at, found, err := e.s.find(ctx, e.parent, e.id)
+	if err != nil || !found {
+		return err
+	}
+	return e.s.remove(ctx, at.node)
+}
+
+// find returns the node with our id whose owner is this session.
+func (s *Session) find(ctx context.Context, parent, id string) (at spot, found bool, err error) {
+	if err := s.barrier(ctx, parent+"/"+id); err != nil {
+		return spot{}, false, err
+	}
+	names, err := s.List(ctx, parent)
+	if errors.Is(err, zk.ErrNoNode) {
+		return spot{}, false, nil
+	}
+	if err != nil {
+		return spot{}, false, err
+	}
+	name, stat, err := client.OwnNode(names, id, s.ID(), func(name string) (*zk.Stat, error) {
+		return s.Exists(ctx, parent+"/"+name)
+	})
+	if err != nil || stat == nil {
+		return spot{}, false, err
+	}
+	return spot{parent + "/" + name, stat.Czxid}, true, nil
+}
+
+// The mark makes the cost of a hand-off independent of the length of the line.
+//
+// A notified waiter in a plain predecessor recipe must list the whole line: the node that it
+// watched may have belonged to a waiter that left, and others may be ahead still. So a holder marks
+// its release: it deletes its node and writes the node's name, the mark, into the parent's data,
+// which no client watches, in one transaction. A waiter that is notified of a deletion reads the
+// mark:
+//
+//   - It is the name of the watched node. Its owner held the grant, so no client was ahead of
+//     it; numbers only grow, so none has come in ahead since. It is our turn.
+//   - It is another name, or empty. The node expired, or a waiter left: list.
+//
+// The read cannot be stale: the member that sent the notification has executed the transaction that
+// wrote the mark. A mark is unambiguous: names are random, and never reused.
+
+// marks reports whether holders leave a mark.
+func (c contest) marks() bool { return c.variant == Predecessor && !c.plain && c.wait == nil }
+
+// releasedByHolder reports whether the deleted node with that name is known to have been deleted by
+// a release.
+func (c contest) releasedByHolder(ctx context.Context, name string) (bool, error) {
+	if !c.marks() {
+		return false, nil
+	}
+	mark, _, err := c.s.Get(ctx, c.parent)
+	if errors.Is(err, zk.ErrNoNode) {
+		return false, errVanished
+	}
+	return string(mark) == name, err
+}
+
+// marked returns the second half of a release: it writes the mark of the node at path.
+func marked(parent, path string) *zk.SetDataRequest {
+	return &zk.SetDataRequest{Path: parent, Data: []byte(client.Base(path)), Version: -1}
+}
+
+// delete removes the grant's node, retrying until the servers have confirmed that, and leaves the
+// mark. If the ACL forbids writes to the parent, there is none.
+func (g *Grant) delete(ctx context.Context) error {
+	if g.markAt == "" {
+		return g.s.remove(ctx, g.Path)
+	}
+	err := g.s.again(ctx, func() error {
+		return g.s.multi(ctx, &zk.DeleteRequest{Path: g.Path, Version: -1}, marked(g.markAt, g.Path))
+	})
+	switch {
+	case errors.Is(err, zk.ErrNoNode):
+		return nil // our node's parent exists as long as it does
+	case errors.Is(err, zk.ErrNoAuth):
+		return g.s.remove(ctx, g.Path)
+	}
+	return err
 }

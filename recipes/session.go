@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/go-zookeeper/zk"
-
 	"github.com/zkbench/zkbench/recipes/internal/client"
 )
 
@@ -193,4 +193,139 @@ func (s *Session) end(cause error) {
 			conn.Close()
 		}
 	})
+}
+
+// go-zookeeper has one buffer per session in which it encodes requests. Nearly all of them are
+// short, and thousands of sessions share one process, so it is small at first. Before the first
+// long request it is replaced by one of MaxPacket bytes. Only go-zookeeper's send loop may do that,
+// between two requests: when it has written one, it removes the write deadline, which calls
+// link.SetWriteDeadline. So the session sends a short request then, once.
+
+const (
+	firstRequest = 4 << 10 // bytes of the first buffer
+	// requestRest is more than the size of a request without paths, data and an ACL. A request that
+	// ends at the very end of the buffer makes go-zookeeper panic.
+	requestRest = 512
+)
+
+// ensureBuffer returns when there is a buffer for a request with that many bytes of paths, data and an ACL.
+// On an error there is none, so that the request cannot be sent.
+func (s *Session) ensureBuffer(ctx context.Context, what, path string, n int) error {
+	s.mu.Lock()
+	short := s.buffer < s.options.MaxPacket && n+requestRest > s.buffer
+	s.wantsRoom = s.wantsRoom || short
+	s.mu.Unlock()
+	if !short {
+		return nil
+	}
+	_, err := s.Exists(ctx, "/")
+	switch {
+	case err == nil:
+		return nil
+	case s.Err() != nil:
+		err = s.Err()
+	case ctx.Err() != nil:
+		err = context.Cause(ctx)
+	}
+	return fmt.Errorf("%s %s: not sent: %w", what, path, err)
+}
+
+// makeRoom replaces the buffer if that was requested. Only the send loop calls it, or the connect
+// loop while there is no send loop.
+func (s *Session) makeRoom() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.wantsRoom && s.buffer < s.options.MaxPacket {
+		s.buffer = s.options.MaxPacket
+		zk.WithMaxConnBufferSize(s.buffer)(s.conn)
+	}
+}
+
+// aclSize returns the size of an ACL in a request.
+func aclSize(acl []zk.ACL) (n int) {
+	for _, a := range acl {
+		n += len(a.Scheme) + len(a.ID) + 12
+	}
+	return n
+}
+
+func multiSize(ops []any) (n int) {
+	for _, op := range ops {
+		switch op := op.(type) {
+		case *zk.DeleteRequest:
+			n += len(op.Path)
+		case *zk.SetDataRequest:
+			n += len(op.Path) + len(op.Data)
+		}
+	}
+	return n
+}
+
+// dialer gives go-zookeeper the servers in the caller's order, repeatedly, and dials them. It
+// replaces the library's wait of one second after every round by a shorter one at first, so that a
+// failover does not measure the client's back-off. All methods run on go-zookeeper's connect loop.
+type dialer struct {
+	s       *Session
+	servers []string
+	next    int
+	failed  int // dials since the last session was established
+}
+
+func (d *dialer) Init([]string) error { return nil } // the library shuffles its list; this one keeps its order
+func (d *dialer) Len() int            { return len(d.servers) }
+func (d *dialer) Connected()          { d.failed = 0 }
+
+// Next returns the next server. retryStart is true only once the session has ended: only then does
+// the connect loop check whether it should end.
+func (d *dialer) Next() (server string, retryStart bool) {
+	server = d.servers[d.next%len(d.servers)]
+	d.next++
+	return server, d.s.Err() != nil
+}
+
+const (
+	firstBackoff = 20 * time.Millisecond
+	maxBackoff   = time.Second
+)
+
+// round returns how often all servers have been dialled since the last session was established.
+func (d *dialer) round() int { return min(d.failed/len(d.servers), 10) }
+
+// wait sleeps before a dial: not in the first round over the servers, then twice as long each
+// round, with jitter so that clients do not reconnect in step.
+func (d *dialer) wait() {
+	round := d.round()
+	if round == 0 {
+		return
+	}
+	pause := min(firstBackoff<<(round-1), maxBackoff)
+	pause = pause/2 + rand.N(pause/2)
+	select {
+	case <-time.After(pause):
+	case <-d.s.done:
+	}
+}
+
+// patience returns the limit of a dial: first go-zookeeper's, a second, then twice as long each
+// round. If thousands reconnect at once, dials delay each other: clients that all gave up after a
+// second would begin again forever.
+func (d *dialer) patience(first time.Duration) time.Duration {
+	return min(first<<d.round(), d.s.timeout()/3)
+}
+
+// dial opens a connection for the session, and fails once the session has ended, so that
+// go-zookeeper can never start another one.
+func (d *dialer) dial(network, addr string, timeout time.Duration) (net.Conn, error) {
+	d.wait()
+	if err := d.s.Err(); err != nil {
+		return nil, err
+	}
+	patience := d.patience(timeout)
+	d.failed++
+	c, err := d.s.options.Dial(network, addr, patience)
+	if err != nil {
+		d.s.dialFailed(addr, err)
+		return nil, err
+	}
+	return d.s.attach(newLink(c, d.s))
 }

@@ -1,16 +1,21 @@
 package report
 
 import (
+	"archive/zip"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/safefile"
 )
 
@@ -182,4 +187,204 @@ func Clear(dir string) error {
 func writtenByRun(name string) bool {
 	known := []string{ScenarioFile, ResultFile, HistoryDir, commitsDir, FaultPlanDir, histogramDir, PlotDir, EnsembleDir, DriverDir, PageFile, SummaryFile, JUnitFile, BenchFile}
 	return slices.ContainsFunc(append(known, renderedFiles...), func(known string) bool { return name == known || strings.HasPrefix(name, "."+known+".") })
+}
+
+// renderedFiles contains the names of the files that renderers write into a run folder.
+var renderedFiles []string
+
+// Rendered registers a file that a renderer writes into every run folder, so that [Clear]
+// removes it. Call it only from the initialization of package variables.
+func Rendered(name string) { renderedFiles = append(renderedFiles, name) }
+
+// noResult is why a run ended early if its folder has histories and no result: even an
+// interrupted run writes a result.
+const noResult = "it crashed without writing " + ResultFile
+
+// ReadRun returns the data about the run in result.json. Without that file the run counts as
+// ended early, because trials may be missing, and the data comes from the headers of its histories.
+func ReadRun(dir string) (Run, error) {
+	r, err := ReadResult(dir)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return r.Run, err
+	}
+	names, err := TrialNames(dir)
+	if err != nil {
+		return Run{}, err
+	}
+	run := Run{ID: filepath.Base(dir), Ended: noResult}
+	for _, name := range names {
+		if h, err := history.ReadHeader(HistoryPath(dir, name)); err == nil {
+			run.Scenario, run.Seed = h.Scenario, h.Seed
+			break
+		}
+	}
+	return run, nil
+}
+
+// WriteFile writes a file atomically. name is a path below dir. A crash may leave a hidden
+// temporary file next to it, which [Clear] removes. The folder is not trusted: nothing outside
+// of it is written, even if it contains links.
+func WriteFile(dir, name string, data []byte) error {
+	return replace(dir, name, data, func(*os.File) error { return nil })
+}
+
+// writeSynced is like WriteFile, and the file survives a crash of the machine.
+func writeSynced(dir, name string, data []byte) error {
+	return replace(dir, name, data, (*os.File).Sync)
+}
+
+func replace(dir, name string, data []byte, sync func(*os.File) error) error {
+	err := withRoot(dir, func(root *os.Root) error {
+		if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			return err
+		}
+		temp := filepath.Join(filepath.Dir(name), "."+filepath.Base(name)+"."+rand.Text())
+		f, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		if err != nil {
+			return err
+		}
+		_, err = f.Write(data)
+		err = errors.Join(err, sync(f), f.Close())
+		if err == nil {
+			err = root.Rename(temp, name)
+		}
+		if err != nil {
+			return errors.Join(err, root.Remove(temp))
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("write %s: %w", filepath.Join(dir, name), err)
+	}
+	return nil
+}
+
+// withRoot calls do with the folder as a root that no link can leave.
+func withRoot(dir string, do func(*os.Root) error) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(root), root.Close())
+}
+
+// readFile reads a file below dir, without following links out of dir, which is not trusted.
+func readFile(dir, name string) (data []byte, err error) {
+	err = withRoot(dir, func(root *os.Root) error {
+		if info, err := root.Stat(name); err == nil && !info.Mode().IsRegular() { // opening a named pipe would block
+			return fmt.Errorf("%s is not a regular file (%v)", filepath.Join(dir, name), info.Mode().Type())
+		}
+		f, err := root.Open(name)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		data, err = safefile.ReadFrom(f, safefile.Result)
+		return err
+	})
+	return data, err
+}
+
+// Holds reports whether name, a path below dir, exists.
+func Holds(dir, name string) bool {
+	return withRoot(dir, func(root *os.Root) error { _, err := root.Stat(name); return err }) == nil
+}
+
+// Sweep removes the files in the folder name below dir for which former returns true.
+func Sweep(dir, name string, former func(name string) bool) error {
+	err := withRoot(dir, func(root *os.Root) error {
+		entries, err := fs.ReadDir(root.FS(), name)
+		for _, e := range entries {
+			if e.Type().IsRegular() && former(e.Name()) {
+				err = errors.Join(err, root.Remove(filepath.Join(name, e.Name())))
+			}
+		}
+		return err
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove previous files in %s: %w", filepath.Join(dir, name), err)
+	}
+	return nil
+}
+
+// unpackLimit is the largest size of an unpacked run: more than any run needs, less than a disk.
+const unpackLimit = 8 << 30 // bytes
+
+// Unpack extracts the single run folder of a zip file, such as a CI artifact, into dir, which
+// must be empty or missing. The zip file is not trusted: nothing outside dir is written, and only
+// files that zkbench writes are extracted.
+func Unpack(zipFile, dir string) (err error) {
+	file, size, err := safefile.Open(zipFile, unpackLimit)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	z, err := zip.NewReader(file, size)
+	if err != nil {
+		return fmt.Errorf("%s cannot be read as a zip file: %w", zipFile, err)
+	}
+	prefix, err := packedRun(z)
+	if err != nil {
+		return fmt.Errorf("%s: %w", zipFile, err)
+	}
+	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
+		return fmt.Errorf("unpack %s: %s is not empty: choose another folder with --into DIR, or rerun the existing folder: zkbench rerun %s", zipFile, dir, dir)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	return withRoot(dir, func(root *os.Root) error {
+		remaining := int64(unpackLimit)
+		for _, f := range z.File {
+			name, inside := strings.CutPrefix(path.Clean(f.Name), prefix)
+			first, _, _ := strings.Cut(name, "/")
+			if !inside || !f.Mode().IsRegular() || !writtenByRun(first) {
+				continue
+			}
+			n, err := unpackFile(root, filepath.FromSlash(name), f, remaining)
+			if err != nil {
+				return fmt.Errorf("unpack %s: %s: %w", zipFile, f.Name, err)
+			}
+			remaining -= n
+		}
+		return nil
+	})
+}
+
+// packedRun returns the path prefix of the run folder in the zip file.
+func packedRun(z *zip.Reader) (prefix string, err error) {
+	var found []string
+	for _, f := range z.File {
+		if folder, file := path.Split(path.Clean(f.Name)); file == ScenarioFile && f.Mode().IsRegular() {
+			found = append(found, folder)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return "", fmt.Errorf("it does not contain a run folder (no %s)", ScenarioFile)
+	case 1:
+		return found[0], nil
+	}
+	return "", fmt.Errorf("it contains %d run folders (%s): unpack it and rerun one of them", len(found), strings.Join(found, ", "))
+}
+
+// unpackFile writes one file, and returns its size in bytes.
+func unpackFile(root *os.Root, name string, f *zip.File, limit int64) (int64, error) {
+	if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return 0, err
+	}
+	in, err := f.Open()
+	if err != nil {
+		return 0, err
+	}
+	defer in.Close()
+	out, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return 0, err
+	}
+	n, err := io.Copy(out, io.LimitReader(in, limit+1))
+	if err == nil && n > limit {
+		err = fmt.Errorf("the run is larger than %d GiB", unpackLimit>>30)
+	}
+	return n, errors.Join(err, out.Close())
 }

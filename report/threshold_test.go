@@ -5,10 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/metrics"
+	"pgregory.net/rapid"
 )
 
 func TestParseThreshold_errorsNameTheColumnAndTheCure(t *testing.T) {
@@ -137,4 +136,20 @@ func FuzzParseThreshold(f *testing.F) {
 			c.Judge(Trial{Metrics: map[string]Metric{c.Metric: {Unit: "ns", Value: new(1.0), P99: new(1.0)}}, Cell: history.Cell{Params: map[string]string{c.Value: s}}})
 		}
 	})
+}
+
+func TestParseThreshold_againstBase(t *testing.T) {
+	for expr, want := range map[string]string{
+		"handoff.latency.p50 <= 1.05*base": "",
+		"throughput >= 0.95*base":          "",
+		"handoff.latency.p50 == 1*base":    "two measurements are never equal",
+		"handoff.latency.p50 <= much*base": "not a multiple of the base",
+		"handoff.latency.p50 <= -1*base":   "not a multiple of the base",
+		"handoff.latency.p50 <= *base":     "not a multiple of the base",
+	} {
+		_, err := ParseThreshold(expr)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: error %v, want %q", expr, err, want)
+		}
+	}
 }

@@ -1,7 +1,9 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/zkbench/zkbench/report/history"
@@ -117,4 +119,167 @@ func (t *tracer) close(length time.Duration, err error) *Trace {
 		x.Partial = fmt.Sprintf("only the first %s are shown, %d more are not", units.Plural(traceLimit, "hand-off"), t.droppedHandoffs)
 	}
 	return x
+}
+
+// DepthPoint is the number of waiting items from an instant on.
+type DepthPoint struct {
+	At     time.Duration
+	Queued int // items that were put, or were being put, and not taken
+	Due    int // items that were due and not taken, including items that producers have not put yet
+}
+
+// depth computes the number of waiting items from the operations alone.
+type depth struct {
+	streams bool         // there is a stream; in a closed loop the depth has no meaning
+	steps   []DepthPoint // changes of the depth
+}
+
+func (d *depth) record(r history.Record) {
+	if t, ok := r.(*history.Traffic); ok {
+		d.streams = d.streams || t.Of == history.OfItem
+	}
+}
+
+func (d *depth) sample(s *history.Sample) {
+	switch {
+	case len(d.steps) >= traceLimit:
+	case s.Op == history.Put:
+		d.steps = append(d.steps, DepthPoint{At: s.Due, Due: 1})
+		if s.Outcome != history.Failed {
+			d.steps = append(d.steps, DepthPoint{At: s.Call, Queued: 1})
+		}
+	case s.Op == history.Take && s.Outcome == history.OK:
+		d.steps = append(d.steps, DepthPoint{At: s.Return, Queued: -1, Due: -1})
+	}
+}
+
+// points returns the depth over time, or nil if there was no stream.
+func (d *depth) points() []DepthPoint {
+	if !d.streams {
+		return nil
+	}
+	slices.SortStableFunc(d.steps, func(a, b DepthPoint) int { return cmp.Compare(a.At, b.At) })
+	for i := 1; i < len(d.steps); i++ {
+		d.steps[i].Queued += d.steps[i-1].Queued
+		d.steps[i].Due += d.steps[i-1].Due
+	}
+	return d.steps
+}
+
+// Round is a round of a succession: which clients waited in line, and which had to leave.
+type Round struct {
+	Phase  string // determines how clients leave
+	Number int
+	Line   []Stand
+	End    time.Duration // of the round; 0 if it did not end
+}
+
+// Stand is the time during which one client was in the line.
+type Stand struct {
+	Client   int
+	From, To time.Duration // To is when the client had to leave, or the end of the round
+	Left     bool          // the client had to leave
+}
+
+// rounds collects the rounds of successions, which follow each other.
+type rounds struct{ all []Round }
+
+func (d *rounds) record(r history.Record) {
+	switch r := r.(type) {
+	case *history.Joined:
+		x := d.current(r.Phase, r.Round)
+		if x == nil {
+			d.all = append(d.all, Round{Phase: r.Phase, Number: r.Round})
+			x = &d.all[len(d.all)-1]
+		}
+		x.Line = append(x.Line, Stand{Client: r.Client, From: r.At})
+	case *history.Leaving:
+		if x := d.current(r.Phase, r.Round); x != nil {
+			x.leave(r)
+		}
+	}
+}
+
+// current returns the last round if it is this one, else nil.
+func (d *rounds) current(phase string, number int) *Round {
+	if len(d.all) == 0 {
+		return nil
+	}
+	if x := &d.all[len(d.all)-1]; x.Phase == phase && x.Number == number {
+		return x
+	}
+	return nil
+}
+
+// leave ends the client's time in the line, or the round if the client is -1.
+func (x *Round) leave(r *history.Leaving) {
+	x.End = r.At
+	for i := range x.Line {
+		s := &x.Line[i]
+		if !s.Left && (r.Client < 0 || s.Client == r.Client) {
+			s.To, s.Left = r.At, r.Client >= 0
+		}
+	}
+}
+
+// PaceWidth is the width of the time slices in which grants are counted.
+const PaceWidth = 100 * time.Millisecond
+
+// Pace is the number of grants, or of items taken, over a phase.
+type Pace struct {
+	Start, End time.Duration
+	Done       []int // in slices of PaceWidth from Start; the last slice includes the rest of the phase
+}
+
+// pace counts grants and items taken over time, in the phases that count for the
+// throughput.
+type pace struct {
+	phases []history.Phase
+	done   [][]int // of each phase, in slices of PaceWidth from its start
+	items  bool    // there are items
+}
+
+func newPace(h *history.History) pace {
+	phases := slices.DeleteFunc(slices.Clone(h.Phases), func(p history.Phase) bool { return p.Pace == history.ByHarness })
+	if len(h.Phases) == 0 { // a history without phases is a phase
+		phases = []history.Phase{{}}
+	}
+	return pace{phases: phases, done: make([][]int, len(phases))}
+}
+
+func (c *pace) sample(s *history.Sample) {
+	c.items = c.items || s.Op == history.Put || s.Op == history.Take
+	if s.Outcome != history.OK || s.Op != history.Acquire && s.Op != history.Take {
+		return
+	}
+	i := slices.IndexFunc(c.phases, func(p history.Phase) bool { return p.Name == s.Phase || p.Name == "" })
+	if i < 0 {
+		return
+	}
+	if over := c.phases[i].Over(); over > 0 && s.Return > over {
+		return
+	}
+	k := int(max(0, s.Return-c.phases[i].Start) / PaceWidth)
+	for len(c.done[i]) <= k {
+		c.done[i] = append(c.done[i], 0)
+	}
+	c.done[i][k]++
+}
+
+// paces returns the paces of the phases. end is the end of the history, and of a phase without
+// a recorded end.
+func (c *pace) paces(end time.Duration) []Pace {
+	var out []Pace
+	for i, p := range c.phases {
+		x := Pace{Start: p.Start, End: cmp.Or(p.Over(), end)}
+		if x.End <= x.Start {
+			continue
+		}
+		x.Done = make([]int, max(1, (x.End-x.Start+PaceWidth/2)/PaceWidth))
+		for k, n := range c.done[i] {
+			x.Done[min(k, len(x.Done)-1)] += n
+		}
+		out = append(out, x)
+	}
+	return out
 }

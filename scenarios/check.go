@@ -1,6 +1,8 @@
 package scenarios
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -8,9 +10,17 @@ import (
 	"strings"
 	"time"
 
-	"go.yaml.in/yaml/v4"
-
+	"github.com/go-zookeeper/zk"
+	"github.com/zkbench/zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles/auto"
+	"github.com/zkbench/zkbench/ensembles/state"
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/recipes/driver/check"
+	"github.com/zkbench/zkbench/recipes/driver/host"
+	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/units"
+	"go.yaml.in/yaml/v4"
 )
 
 // checker checks a tree of YAML against a Go type: unknown and repeated fields, values of the wrong
@@ -156,4 +166,107 @@ func fieldNames(t reflect.Type) []string {
 		names = append(names, name)
 	}
 	return names
+}
+
+// CheckDriver starts an ensemble and checks a driver against each rule of the subject protocol. It
+// calls each with every result. The driver's stderr goes to a file whose name begins with stderr;
+// "" discards it. The error means that the ensemble does not serve.
+func CheckDriver(ctx context.Context, args []string, o ensembles.Options, stderr string, each func(check.Step)) (err error) {
+	e, err := auto.Start(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, limited(e.Down)) }()
+	return checkDriverOn(ctx, e, host.Command{Name: args[0], Args: args}, stderr, each)
+}
+
+func checkDriverOn(ctx context.Context, e *ensembles.Ensemble, c host.Command, stderr string, each func(check.Step)) (err error) {
+	g := &ground{observer: newObserver(e, sweepTimeout, e.Chroot+"/zkbench-check-"+randomID()), tap: wire.New(history.Start().Now)}
+	g.tap.Admit(ownProcesses(func(string, ...any) {}))
+	g.tap.Through(wayTo(e))
+	defer g.tap.Close()
+	defer func() { err = errors.Join(err, g.observer.close()) }()
+	return check.Run(ctx, check.Setting{Command: c, Stderr: stderr, Owner: state.Self().String(), Ground: g, Root: g.observer.root}, each)
+}
+
+// ground is the environment of check: an ensemble and a tap.
+type ground struct {
+	observer *observer
+	tap      *wire.Tap
+}
+
+func (g *ground) Env(client int, path string) recipes.Env {
+	c := g.tap.Client(client)
+	e := g.observer.ensemble
+	return recipes.Env{
+		Auth: authFor(e), ACL: aclFor(e),
+		Connect: func() (addrs []string, err error) {
+			for _, server := range e.Servers() {
+				addr, err := c.Listen(server, nil)
+				if err != nil {
+					return nil, err
+				}
+				addrs = append(addrs, addr)
+			}
+			return addrs, nil
+		},
+		Seen: func() recipes.Claim {
+			n, _ := c.Node(path)
+			return recipes.Claim{Session: c.Session().ID, Path: n.Path, Token: n.Czxid}
+		},
+	}
+}
+
+func (g *ground) Make(ctx context.Context, path string) error { return g.observer.open(ctx, path) }
+
+func (g *ground) Look(ctx context.Context, path string) (data string, czxid, owner int64, err error) {
+	err = g.observer.any(ctx, 4*tryFor, func(ctx context.Context, s *recipes.Session) error {
+		if err := s.Delete(ctx, g.observer.root+"/nothing"); err != nil && !errors.Is(err, zk.ErrNoNode) {
+			return err
+		}
+		b, stat, err := s.Get(ctx, path)
+		if errors.Is(err, zk.ErrNoNode) {
+			return nil
+		}
+		if err == nil {
+			data, czxid, owner = string(b), stat.Czxid, stat.EphemeralOwner
+		}
+		return err
+	})
+	return data, czxid, owner, err
+}
+
+func (g *ground) Below(ctx context.Context, path string, session int64) (count int, err error) {
+	err = g.observer.any(ctx, 4*tryFor, func(ctx context.Context, s *recipes.Session) error {
+		count, err = ownedBelow(ctx, s, path, session)
+		return err
+	})
+	return count, err
+}
+
+func ownedBelow(ctx context.Context, s *recipes.Session, path string, session int64) (count int, err error) {
+	nodes, err := allBelow(ctx, s, path)
+	if errors.Is(err, zk.ErrNoNode) {
+		return 0, nil
+	}
+	return len(slices.DeleteFunc(nodes, func(n node) bool { return n.owner != session })), err
+}
+
+func (g *ground) Cut(client int) (restore func()) {
+	c := g.tap.Client(client)
+	c.Gate(true)
+	c.Cut()
+	return func() { c.Gate(false) }
+}
+
+func (g *ground) End(ctx context.Context, client int) (err error) {
+	s := g.tap.Client(client).Session()
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	for _, server := range g.observer.ensemble.Servers() {
+		if err = s.CloseAt(ctx, server); err == nil {
+			return nil
+		}
+	}
+	return err
 }

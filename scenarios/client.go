@@ -4,12 +4,15 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/go-zookeeper/zk"
 	"github.com/zkbench/zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report/history"
 )
@@ -233,4 +236,223 @@ func outcome(err error) history.Outcome {
 		return history.Unknown
 	}
 	return history.Failed
+}
+
+func (c *client) open(ctx context.Context) error {
+	st := c.st
+	subject, err := st.cell.Subject.Open(ctx, recipes.Env{
+		Servers: rotated(st.members.ensemble.Servers(), c.n+st.shift), Parent: st.parent, Timeout: st.scenario.SessionTimeout,
+		Dial: c.dialer(), MaxPacket: st.packet(), Events: c.event,
+		Auth: authFor(st.members.ensemble), ACL: aclFor(st.members.ensemble),
+		Client: c.n, Connect: c.listeners, Resource: st.resource(), Seen: c.seen, Requests: c.requests, Served: st.served,
+	})
+	if err != nil {
+		return fmt.Errorf("client %d: %w", c.n, err)
+	}
+	if err := st.accept(subject); err != nil {
+		return errors.Join(err, subject.Close(ctx))
+	}
+	c.subject.Store(&subject)
+	return nil
+}
+
+// rotated returns the servers in order, beginning with the n-th.
+func rotated(servers []string, n int) []string {
+	k := n % len(servers)
+	return slices.Concat(servers[k:], servers[:k])
+}
+
+func (c *client) dialer() zk.Dialer { return zk.Dialer(c.before(c.wire.Dial)) }
+
+func (c *client) before(tap wire.Dialer) wire.Dialer {
+	if c.st.dial != nil {
+		tap = c.st.dial(tap)
+	}
+	if c.st.joint != nil && c.n == c.st.cell.aims[0].step.client() {
+		tap = c.st.joint.lead(c.wire, tap)
+	}
+	return tap
+}
+
+// listeners returns the addresses of the members for a client in another process: listeners with
+// the tap behind them, in the order in which the client should try them.
+func (c *client) listeners() (addrs []string, err error) {
+	between := c.before
+	if c.st.dial == nil && c.st.joint == nil {
+		between = nil
+	}
+	for _, server := range rotated(c.st.members.ensemble.Servers(), c.n+c.st.shift) {
+		addr, err := c.wire.Listen(server, between)
+		if err != nil {
+			return nil, fmt.Errorf("client %d: a listener for %s: %w", c.n, server, err)
+		}
+		addrs = append(addrs, addr)
+	}
+	return addrs, nil
+}
+
+// seen returns the tap's view of the client: its session, and the session's newest node in the
+// queue.
+func (c *client) seen() recipes.Claim {
+	n, _ := c.wire.Node(c.st.parent)
+	return recipes.Claim{Session: c.wire.Session().ID, Path: n.Path, Token: n.Czxid}
+}
+
+// requests returns the number of requests that the client has sent, without pings and
+// authentication.
+func (c *client) requests() int64 {
+	sent := c.wire.Counts().Requests
+	return sent.Total() - sent.Of(wire.Auth) - sent.Of(wire.SASL) - sent.Of(wire.SetWatches) - sent.Of(wire.SetWatches2)
+}
+
+func (c *client) opened() bool { return c.subject.Load() != nil }
+
+func (c *client) close() {
+	id := c.wire.Session().ID
+	if closed, err := c.closeSubject(); closed && err == nil {
+		c.closed(id)
+	}
+}
+
+// leave closes the session while the client waits. The belief ends at the call, not at its return.
+func (c *client) leave() error {
+	c.closed(c.wire.Session().ID)
+	if _, err := c.closeSubject(); err != nil {
+		return fmt.Errorf("client %d closes its session: %w", c.n, err)
+	}
+	return nil
+}
+
+func (c *client) closeSubject() (closed bool, err error) {
+	c.asking.Wait()
+	subject := c.subject.Swap(nil)
+	if subject == nil {
+		return false, nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second+c.st.scenario.SessionTimeout)
+	defer cancel()
+	return true, (*subject).Close(ctx)
+}
+
+func (c *client) closed(session int64) {
+	c.st.record.Record(&history.Session{At: c.st.clock.Now(), Event: history.Closed, Client: c.n, Session: session})
+}
+
+// reopen replaces a client whose session has ended. It retries until ctx is done: an election may
+// be in progress.
+func (c *client) reopen(ctx context.Context) error {
+	c.close()
+	for {
+		err := c.open(ctx)
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		c.backOff(ctx)
+	}
+}
+
+// connectionsEvery is the interval at which the members' count of connections is read. The
+// result is a rate per second.
+const connectionsEvery = time.Second
+
+const connectionsCounter = "connection_request_count"
+
+// connections counts new connections by the members' own counters. After a fault is healed it shows
+// the load of reconnecting clients. It sends no requests before the first fault, so that they do
+// not affect the measurement.
+type connections struct {
+	st   *stage
+	last []float64     // by member; -1 before the first reply
+	at   time.Duration // of the last count; -1 before the first
+
+	first sync.Once
+	begun chan struct{} // closed when the first fault is injected
+	done  chan struct{}
+	end   context.CancelFunc
+}
+
+// countConnections reads the counters and starts a goroutine that waits for begin. It returns at
+// once.
+func (st *stage) countConnections(ctx context.Context) *connections {
+	ctx, cancel := context.WithCancel(ctx)
+	c := &connections{st: st, last: make([]float64, len(st.members.ensemble.Members)), at: -1,
+		begun: make(chan struct{}), done: make(chan struct{}), end: cancel}
+	for i := range c.last {
+		c.last[i] = -1
+	}
+	go c.run(ctx)
+	return c
+}
+
+func (c *connections) begin() {
+	if c != nil {
+		c.first.Do(func() { close(c.begun) })
+	}
+}
+
+// stop ends the count and waits for its goroutine.
+func (c *connections) stop() {
+	if c != nil {
+		c.end()
+		<-c.done
+	}
+}
+
+// run counts every second after the first fault. Earlier connections are a count of their own, so
+// that they do not dilute the first rate.
+func (c *connections) run(ctx context.Context) {
+	defer close(c.done)
+	c.count(ctx)
+	select {
+	case <-c.begun:
+	case <-ctx.Done():
+		return
+	}
+	ticker := time.NewTicker(connectionsEvery)
+	defer ticker.Stop()
+	for c.count(ctx); ; c.count(ctx) {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// count reads every member's counter and records the difference from the last.
+func (c *connections) count(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, connectionsEvery/2)
+	defer cancel()
+	made, now := 0.0, c.st.clock.Now()
+	members := c.st.members.ensemble.Members
+	counted := make([]*float64, len(members)) // nil for members that do not reply
+	var all sync.WaitGroup
+	for i, m := range members { // in parallel: a member that does not reply must not delay the others
+		all.Go(func() {
+			if mntr, err := ensembles.Monitor(ctx, m); err == nil {
+				if n, ok := mntr[connectionsCounter]; ok {
+					counted[i] = &n
+				}
+			}
+		})
+	}
+	all.Wait()
+	for i, answer := range counted {
+		if answer == nil {
+			continue // isolated or stopped: it accepts no connections
+		}
+		n := *answer
+		switch last := c.last[i]; {
+		case last < 0: // counted before this phase
+		case n < last:
+			made += n
+		default:
+			made += n - last
+		}
+		c.last[i] = n
+	}
+	if c.at >= 0 {
+		c.st.record.Record(&history.Connections{At: now, Phase: c.st.phase.Name, Made: int64(made), Over: now - c.at})
+	}
+	c.at = now
 }

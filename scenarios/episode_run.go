@@ -8,7 +8,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/zkbench/zkbench/chaos/wire"
 	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/units"
 )
 
@@ -161,4 +163,277 @@ func (p *episodeRun) believe(a *attempt, limit time.Duration) {
 		a.write(p.ctx)
 		_ = pause(p.ctx, writeEvery)
 	}
+}
+
+// turnLimit is the time for which a line may be without a grant before it counts as stuck.
+func (p *episodeRun) turnLimit() time.Duration { return p.st.scenario.SessionTimeout + 3*time.Second }
+
+// How long a holder continues to act after a fault hit it: normally, and if its session has ended,
+// of which it should be notified within a second.
+const (
+	believeFor     = 400 * time.Millisecond
+	believeLostFor = 1500 * time.Millisecond
+)
+
+// holds is the time during which client i holds: it acts, and a fault may be injected. It returns
+// true if the client may release, false if it was notified that its grant is lost.
+func (p *episodeRun) holds(ctx context.Context, a *attempt) (sure bool, err error) {
+	p.act(a)
+	session := a.c.wire.Session().ID
+	if x := p.calling(a.c.n, callHold); x != nil {
+		p.course.begins(a.c.n, a.at)
+		select {
+		case <-x.over:
+		case <-ctx.Done():
+			return false, ctx.Err()
+		}
+		p.challenged(ctx, a, session)
+	} else if err := pause(ctx, p.st.phase.Hold); err != nil {
+		return false, err
+	}
+	p.outlive(ctx, a)
+	err = poll(ctx, p.turnLimit(), func(context.Context) (bool, error) {
+		return !a.inDoubt() || a.c.lost(a.claim.Token), nil
+	})
+	if err != nil {
+		return false, fmt.Errorf("client %d is in doubt about its grant, and stays so: %w", a.c.n, err)
+	}
+	return !a.inDoubt(), nil
+}
+
+func (p *episodeRun) outlive(ctx context.Context, a *attempt) {
+	before := p.course.before(a.at)
+	_ = poll(ctx, p.turnLimit()-time.Second, func(context.Context) (bool, error) { return len(p.course.before(a.at)) == 0, nil })
+	if slices.ContainsFunc(p.strikes, func(x *stepInjection) bool { return x.begun.Load() && slices.Contains(before, x.c.n) }) {
+		_ = pause(ctx, believeFor)
+	}
+}
+
+// challenged lets a holder that a fault hit act for as long as it believes, once it is connected
+// again, while another client tries to acquire. session is its session before the fault.
+func (p *episodeRun) challenged(ctx context.Context, a *attempt, session int64) {
+	acts := believeFor
+	_ = poll(ctx, p.turnLimit(), func(context.Context) (bool, error) {
+		s := a.c.wire.Session()
+		if s.Expired || s.ID != session {
+			acts = believeLostFor
+			return true, nil
+		}
+		return s.Server != "" || a.c.lost(a.claim.Token), nil
+	})
+	var other sync.WaitGroup
+	defer other.Wait()
+	for i := range p.st.clients {
+		if b := p.last(i); b != nil && b.over && i != a.c.n && p.ready(ctx, i) {
+			b = p.begin(i)
+			other.Go(func() {
+				if b.returned(ctx, believeFor) && b.err == nil {
+					p.act(b)
+					_ = pause(ctx, believeFor/2)
+					p.letGo(b)
+				}
+			})
+			break
+		}
+	}
+	p.believe(a, acts)
+}
+
+func (p *episodeRun) ready(ctx context.Context, i int) bool {
+	c := p.st.clients[i]
+	return c.opened() || c.reopen(ctx) == nil
+}
+
+// everybody lets every client complete a turn: waiters are granted, the others join first. It
+// returns true if no client made progress.
+func (p *episodeRun) everybody() (stuck bool) {
+	ctx, cancel := context.WithCancel(p.ctx)
+	finished := make(chan struct{}, len(p.st.clients))
+	var turns sync.WaitGroup
+	for i := range p.st.clients {
+		turns.Go(func() {
+			if p.oneTurn(ctx, i) {
+				finished <- struct{}{}
+			}
+		})
+	}
+	defer turns.Wait()
+	defer cancel()
+	for range p.st.clients {
+		select {
+		case <-finished:
+		case <-time.After(p.turnLimit()):
+			return true
+		case <-ctx.Done():
+			return true
+		}
+	}
+	return false
+}
+
+// oneTurn runs one turn of client i and reports whether it ended.
+func (p *episodeRun) oneTurn(ctx context.Context, i int) bool {
+	for ctx.Err() == nil {
+		a := p.last(i)
+		if a == nil || a.over || a.ended() && a.err != nil {
+			if !p.ready(ctx, i) {
+				return false
+			}
+			p.calling(i, callAcquire)
+			a = p.begin(i)
+		}
+		select {
+		case <-a.done:
+		case <-ctx.Done():
+			return false
+		}
+		if a.err != nil {
+			a.c.recoverAfter(ctx, a.err)
+			continue
+		}
+		sure, err := p.holds(ctx, a)
+		if err != nil {
+			p.course.ends(i)
+			return false
+		}
+		if sure {
+			p.letGo(a)
+			return true
+		}
+		a.over, a.err = true, recipes.ErrSessionEnded
+		p.course.ends(i)
+		a.c.recoverAfter(ctx, a.err)
+	}
+	return false
+}
+
+// provocation is a script that is run on a subject in one cell of an audit.
+type provocation struct {
+	name    string
+	about   string // one line, with the reason why it is not a fault at one step
+	clients int
+	fits    func(recipes.Subject) bool
+	aims    []aim // of an episode: its faults and their steps
+	run     func(p *episodeRun)
+}
+
+// provocations are the scripts that concern a whole line.
+var provocations = []provocation{
+	{name: "crowd", clients: 8, fits: forLocks, run: crowd,
+		about: "eight clients contend for at least 40 grants; finds bugs that need chance or many clients"},
+	{name: "wrapped-numbers", clients: 6, fits: forLocks, run: wrappedNumbers,
+		about: "six contend, with sequence numbers as after the wrap of the parent's counter: that is no matter of one step"},
+	{name: "newcomers", clients: 8, fits: forCancels, run: newcomers,
+		about: "seven join behind a holder and give up, eight times: where the servers list a newcomer is a matter of chance"},
+	{name: "line", clients: 10, fits: forFormula, run: standInLine,
+		about: "a line of ten drains once; the cost of a hand-off is counted as the line grows"},
+	{name: "backlog", clients: 2, fits: forQueues, run: putThenTake,
+		about: "five items are there before anybody takes: in an episode each is taken as it comes"},
+}
+
+func forQueues(s recipes.Subject) bool  { return s.Recipe == recipes.RecipeQueue }
+func forLocks(s recipes.Subject) bool   { return !forQueues(s) } // and for elections
+func forCancels(s recipes.Subject) bool { return forLocks(s) && !s.NoCancel }
+func forFormula(s recipes.Subject) bool {
+	return forLocks(s) && (s.Formulas.Drain != nil || s.Variant != "")
+}
+
+func wholeLine(s recipes.Subject) (names []string) {
+	for _, p := range provocations {
+		if p.fits(s) {
+			names = append(names, p.name)
+		}
+	}
+	return names
+}
+
+// WholeLine returns the name and the description of every script that concerns a whole line.
+func WholeLine() [][2]string {
+	var out [][2]string
+	for _, p := range provocations {
+		out = append(out, [2]string{p.name, p.about})
+	}
+	return out
+}
+
+// crowd lets all clients contend for a while, and for a minimum of grants on a slow machine.
+func crowd(p *episodeRun) {
+	ctx, cancel := context.WithTimeout(p.ctx, 6*time.Second)
+	defer cancel()
+	enough, before := time.Now().Add(1500*time.Millisecond), p.st.grants.Load()
+	_ = each(p.st.clients, len(p.st.clients), func(c *client) error {
+		for ctx.Err() == nil {
+			a := c.begin(ctx)
+			if <-a.done; a.err != nil {
+				return nil
+			}
+			until := time.Now().Add(p.st.phase.Hold)
+			p.act(a)
+			_ = pause(p.ctx, time.Until(until))
+			p.letGo(a)
+			if time.Now().After(enough) && p.st.grants.Load()-before >= 40 {
+				cancel()
+			}
+		}
+		return nil
+	})
+}
+
+// newcomers lets seven clients join behind a holder and give up, eight times. The holders should
+// not be notified.
+func newcomers(p *episodeRun) {
+	n := len(p.st.clients)
+	for k := range n {
+		holder := p.first(k)
+		for i := range n {
+			if i != k {
+				p.begin(i)
+			}
+		}
+		p.inLine(n)
+		for i := range n {
+			if i != k {
+				p.last(i).giveUp()
+			}
+		}
+		for i := range n {
+			if a := p.last(i); a != holder {
+				if <-a.done; a.err == nil {
+					p.letGo(a)
+				}
+			}
+		}
+		p.letGo(holder)
+	}
+}
+
+// standInLine drains a full line once and counts the cost.
+func standInLine(p *episodeRun) {
+	p.st.round = 1
+	p.must(drainOnce(p.ctx, p.st))
+}
+
+// wrappedNumbers is crowd with negative sequence numbers.
+func wrappedNumbers(p *episodeRun) {
+	p.st.dial = wire.Renumber
+	p.must(p.st.renew(p.ctx))
+	now := p.st.clock.Now()
+	p.st.record.Record(&history.Window{Fault: "numbers.wrap", Target: "every client", Client: -1, Start: now, End: now,
+		Proof: fmt.Sprintf("every number from the servers is handed on less %d", wire.Renumbered)})
+	crowd(p)
+}
+
+// putThenTake puts five items and takes them.
+func putThenTake(p *episodeRun) {
+	for range 5 {
+		_, _ = p.st.clients[0].putNext(p.ctx) // the history has the error
+	}
+	taking, stop := context.WithCancel(p.ctx)
+	taken := make(chan struct{})
+	go func() {
+		defer close(taken)
+		p.st.clients[1].consume(taking, func(string) {})
+	}()
+	defer func() { stop(); <-taken }()
+	p.must(p.st.waitQueueEmpty(p.ctx, grantLimit))
 }

@@ -1,11 +1,80 @@
 package scenarios
 
 import (
+	"context"
 	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/zkbench/zkbench/chaos"
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/history"
 )
+
+// A phase whose duration is over goes on until what takes as long as it takes is done.
+func TestTimed_waitsForARollingRestart(t *testing.T) {
+	for _, row := range []struct {
+		about string
+		done  func(f *faults, rolling, restart chaos.Window)
+		over  bool
+	}{
+		{"no fault is done", func(*faults, chaos.Window, chaos.Window) {}, false},
+		{"one of two is done", func(f *faults, rolling, _ chaos.Window) { f.settle(rolling) }, false},
+		{"the same is noted twice", func(f *faults, rolling, _ chaos.Window) { f.settle(rolling); f.settle(rolling) }, false},
+		{"both are done", func(f *faults, rolling, restart chaos.Window) { f.settle(rolling); f.settle(restart) }, true},
+	} {
+		t.Run(row.about, func(t *testing.T) {
+			st := &stage{phase: Phase{Duration: time.Nanosecond}, clock: history.Start()}
+			var entries []chaos.Entry
+			for _, name := range []string{"member.rolling", "member.restart", "session.close"} {
+				fault, err := chaos.Parse(name, "", nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				entries = append(entries, chaos.Entry{Fault: fault})
+			}
+			entries = append(entries, chaos.Entry{Fault: entries[0].Fault, For: time.Second}, chaos.Entry{Fault: entries[0].Fault, On: "client 3 holds"})
+			st.faults = st.newFaults(t.Context(), entries, 1)
+			row.done(st.faults, chaos.Window{Fault: "member.rolling"}, chaos.Window{Fault: "member.restart"})
+			over := false
+			select {
+			case <-st.faults.settled:
+				over = true
+			default:
+			}
+			if over != row.over {
+				t.Fatalf("it waits for nothing more: %v", over)
+			}
+			phase, _, end := st.timed(t.Context())
+			defer end()
+			if row.over {
+				<-phase.Done()
+			} else if phase.Err() != nil {
+				t.Error("the phase is over")
+			}
+		})
+	}
+}
+
+func TestTimed_endsWithItsTrial(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	fault, err := chaos.Parse("member.rolling", "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := &stage{phase: Phase{Duration: time.Nanosecond}, clock: history.Start()}
+	st.faults = st.newFaults(ctx, []chaos.Entry{{Fault: fault}}, 1)
+	phase, _, end := st.timed(ctx)
+	defer end()
+	cancel()
+	<-phase.Done()
+}
 
 func TestFault_isRefusedWhereItMakesNoSense(t *testing.T) {
 	for _, row := range []struct{ name, fault, want string }{
@@ -40,5 +109,139 @@ func TestPhase_resizeMovesItsFaults(t *testing.T) {
 	if f := p.Faults[0]; p.Duration != 5*time.Second || f.At != time.Second || f.For != 500*time.Millisecond ||
 		f.Every != 1500*time.Millisecond || f.Jitter != 500*time.Millisecond {
 		t.Errorf("half the time: %+v", p)
+	}
+}
+
+// uncut has members that are ours and whose networks nobody can cut.
+func uncut() chaos.Target {
+	e := &ensembles.Ensemble{Kind: ensembles.Process}
+	for _, m := range ensemble.Members {
+		e.Members = append(e.Members, &ensembles.Member{Name: m.Name, Machine: m.Machine})
+	}
+	return chaos.Target{Ensemble: e}
+}
+
+func TestConfig_leaveOut(t *testing.T) {
+	herd, err := builtin.ReadFile("builtin/herd.yaml")
+	must(t, err)
+	everywhere := strings.Replace(string(herd), "session.close, target: holder", "link.delay", 1)
+	for _, row := range []struct {
+		name, scenario string
+		text           []byte // nil: the built-in one
+		set            string
+		left           string // what is left out
+		said           string // beside it
+	}{
+		{"a default that the question can do without", "herd", nil, "", "partition.isolate", ""},
+		{"also where something else is set", "herd", nil, "phases.0.rounds=1", "partition.isolate", ""},
+		{"and where the phase is set to take longer", "herd", nil, "duration=20s", "partition.isolate", ""},
+		{"a fault that is set is asked for", "herd", nil, "phases.churn.faults=[{at: 1s, fault: partition.isolate, for: 1s}]", "", "phases.1 (churn): partition.isolate"},
+		{"one whose time is set is, too", "herd", nil, "phases.1.faults.1.at=2s", "", "phases.1 (churn): partition.isolate"},
+		{"a file asks for what it has, be it a copy", "herd.yaml", herd, "", "", "phases.1 (churn): partition.isolate"},
+		{"what a scenario is about is never left out", "partition", nil, "", "partition.ring", "phases.0 (isolate): partition.isolate"},
+		{"a target that nobody is", "herd", nil, "phases.churn.faults=[{at: 1s, fault: member.kill, target: observer, for: 1s}]", "",
+			"phases.1.faults.0 (member.kill of observer)"},
+		{"where everything can be had nothing is said", "rolling", nil, "", "", ""},
+		{"a text under a built-in name is no default", "herd", []byte(everywhere), "", "", "phases.1 (churn): link.delay"},
+		{"the faults of a kind of phase can be had", "failover", nil, "", "", ""},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			text := row.text
+			if text == nil {
+				_, text, err = Source(row.scenario)
+				must(t, err)
+			}
+			var sets []string
+			if row.set != "" {
+				sets = []string{row.set}
+			}
+			s, err := Load(row.scenario, text, sets...)
+			must(t, err)
+			batches, err := s.batches()
+			must(t, err)
+			var said []string
+			c := Config{Scenario: s, Dir: t.TempDir(), Logf: func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }}
+			cells := batches[0].cells
+			left, err := c.leaveOut(t.Context(), uncut(), cells)
+			must(t, err)
+			leftNames(t, left, row.left)
+			if all := strings.Join(said, "\n"); row.said != "" && !regexp.MustCompile(regexp.QuoteMeta(row.said)+" (is not available|has no target) here, and without it nothing can pass").MatchString(all) ||
+				row.said == "" && row.left == "" && all != "" {
+				t.Errorf("said %q", all)
+			}
+			_, err = os.Stat(filepath.Join(c.Dir, report.ScenarioFile))
+			if (err == nil) != (row.left != "") {
+				t.Errorf("the scenario in the run folder: %v", err)
+			}
+			for _, cell := range cells {
+				for _, p := range cell.Scenario.Phases {
+					if row.left != "" && slices.Contains(p.faultNames(), row.left) {
+						t.Errorf("%s is still to be played in %s", row.left, p.Name)
+					}
+				}
+			}
+		})
+	}
+}
+
+// leftNames compares the names of what was left out, by spaces. Each has a reason.
+func leftNames(t *testing.T, left []report.LeftOut, want string) {
+	t.Helper()
+	var names []string
+	for _, l := range left {
+		names = append(names, l.Fault)
+		if l.Why == "" || strings.HasPrefix(l.Why, "skipped") {
+			t.Errorf("%+v says badly why", l)
+		}
+	}
+	if got := strings.Join(names, " "); got != want {
+		t.Errorf("left out %q, want %q", got, want)
+	}
+}
+
+// A ring takes four members that vote. A phase that is about nothing else goes with it.
+func TestPartition_hasARingOfFourOrMore(t *testing.T) {
+	for voting, want := range map[int]bool{3: false, 4: true, 5: true} {
+		target := chaos.Target{Ensemble: &ensembles.Ensemble{}, Network: &chaos.Network{}}
+		for i := range voting + 2 {
+			target.Ensemble.Members = append(target.Ensemble.Members, &ensembles.Member{IP: fmt.Sprintf("10.0.0.%d", i+1), Observer: i >= voting})
+		}
+		s := shipped(t, "partition")
+		cells, err := s.cells()
+		must(t, err)
+		all := len(s.Phases)
+		c := Config{Scenario: s, Dir: t.TempDir(), Logf: t.Logf}
+		left, err := c.leaveOut(t.Context(), target, cells)
+		must(t, err)
+		phases := cells[0].Scenario.Phases
+		if want && (len(left) > 0 || len(phases) != all) {
+			t.Errorf("of %d members: left out %v", voting, left)
+		}
+		if !want && (len(left) != 1 || !strings.Contains(left[0].Why, "of 3 members") || len(phases) != all-1) {
+			t.Errorf("of %d members: left out %v; %d phases of %d", voting, left, len(phases), all)
+		}
+	}
+}
+
+// On an external ensemble without commands a built-in scenario leaves out what would touch members;
+// what a user asks for is refused, all of it at once.
+func TestRefuseExternal_sparesWhatNobodyAskedFor(t *testing.T) {
+	external := ensembles.Options{Servers: []string{"zk1:2181"}}
+	load := func(overrides ...string) *Scenario {
+		t.Helper()
+		name, text, err := Source("failover")
+		must(t, err)
+		s, err := Load(name, text, overrides...)
+		must(t, err)
+		return s
+	}
+	must(t, load().refuseExternal(external))
+	err := load("phases.server-kill.rounds=1", "phases.leader-kill.rounds=1").refuseExternal(external)
+	if err == nil || !strings.Contains(err.Error(), "phases.5 (server-kill): member.kill would touch a member") || !strings.Contains(err.Error(), "phases.6 (leader-kill)") {
+		t.Errorf("asked for: %v", err)
+	}
+	less := load().without([]report.LeftOut{{Phase: "server-kill", Fault: "member.kill"}})
+	if len(less.Phases) != len(load().Phases)-1 || slices.ContainsFunc(less.Phases, func(p Phase) bool { return p.Name == "server-kill" }) {
+		t.Errorf("%d phases stay", len(less.Phases))
 	}
 }

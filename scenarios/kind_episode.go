@@ -3,6 +3,8 @@ package scenarios
 import (
 	"context"
 	"fmt"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/zkbench/zkbench/report/history"
@@ -67,4 +69,349 @@ func playCell(ctx context.Context, st *stage) error {
 	}
 	p.callOff()
 	return st.snapshotIdle(ctx)
+}
+
+// episodeLog is the log of an episode.
+type episodeLog struct {
+	mu       sync.Mutex
+	made     map[int][]seenStep
+	released int64
+	acting   map[int]time.Duration // by client: when the grant began that it is releasing or that a fault hit
+}
+
+// begins records that client n, granted at that time, releases, or is hit by a fault while it
+// holds.
+func (c *episodeLog) begins(n int, granted time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.acting == nil {
+		c.acting = map[int]time.Duration{}
+	}
+	c.acting[n] = granted
+}
+
+func (c *episodeLog) ends(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.acting, n)
+}
+
+// before returns the clients that were granted earlier and have not ended their grant.
+func (c *episodeLog) before(granted time.Duration) (clients []int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for n, at := range c.acting {
+		if at < granted {
+			clients = append(clients, n)
+		}
+	}
+	return clients
+}
+
+func (c *episodeLog) called(n int, call string, at time.Duration) (nth int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.made == nil {
+		c.made = map[int][]seenStep{}
+	}
+	c.made[n] = append(c.made[n], seenStep{step: step{op: call}, at: at})
+	for _, s := range c.made[n] {
+		if s.op == call {
+			nth++
+		}
+	}
+	return nth
+}
+
+func (c *episodeLog) letGo() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.released++
+}
+
+// passable reports whether the first holder can release after x was injected: it is another client,
+// and no other fault is injected.
+func (p *episodeRun) passable(x *stepInjection) bool {
+	p.course.mu.Lock()
+	defer p.course.mu.Unlock()
+	return !p.st.queue() && x.c.n > 0 && p.course.released == 0 && len(p.strikes) == 1
+}
+
+// late reports whether an active fault delays client i.
+func (p *episodeRun) late(i int) bool {
+	return slices.ContainsFunc(p.strikes, func(x *stepInjection) bool { return x.c.n == i && x.fault.late && x.lasts() })
+}
+
+// episode lets every client wait and hold once, or a producer put and the others take, while the
+// faults are injected at their steps. It returns when the faults are over.
+func (p *episodeRun) episode(aims []aim) {
+	ctx, cancel := context.WithCancel(p.ctx)
+	var faults sync.WaitGroup
+	defer faults.Wait()
+	defer cancel()
+	for _, a := range aims {
+		x, err := p.newStrike(a.step, a.fault)
+		p.must(err)
+		p.strikes = append(p.strikes, x)
+	}
+	for _, x := range p.strikes {
+		faults.Go(func() { x.run(ctx) })
+	}
+	switch {
+	case slices.ContainsFunc(aims, func(a aim) bool { return slices.Contains(backlogRoles, a.step.role) }):
+		p.handOutBacklog()
+	case p.st.queue():
+		p.handOut()
+	default:
+		for i := range p.st.clients {
+			p.calling(i, callAcquire)
+			before := p.asked(i)
+			a := p.begin(i)
+			if i == 0 && !slices.ContainsFunc(aims, func(a aim) bool { return a.step.client() == 0 }) {
+				a.returned(p.ctx, p.turnLimit())
+			}
+			p.asks(i, before)
+			p.atRest(i)
+		}
+		p.waits()
+		for range p.rounds() {
+			if stuck := p.everybody(); stuck || !p.awaited() {
+				break
+			}
+		}
+	}
+	p.outlast()
+	cancel()
+}
+
+// rounds returns how many turns each client has at most: more than one if a fault is aimed at a
+// step that one turn does not reach.
+func (p *episodeRun) rounds() (n int) {
+	n = 1
+	for _, x := range p.strikes {
+		if x.at.nth > mostOf {
+			n = max(n, x.at.nth)
+		}
+	}
+	return n
+}
+
+func (p *episodeRun) awaited() bool {
+	return slices.ContainsFunc(p.strikes, func(x *stepInjection) bool { return !x.begun.Load() })
+}
+
+// waits is the time during which all clients but the first wait, without a release or put. A fault
+// may hit a waiter once all wait; a client that joined later would see only the effect of the
+// fault. After the fault the others have time to make a mistake.
+func (p *episodeRun) waits() {
+	if slices.ContainsFunc(p.strikes, func(x *stepInjection) bool { return x.at.kind() == atWait }) {
+		p.allRestless()
+	}
+	for i := range p.st.clients[1:] {
+		x := p.calling(i+1, callWait)
+		if x == nil {
+			continue
+		}
+		select {
+		case <-x.over:
+		case <-p.ctx.Done():
+		}
+		p.allRestless()
+	}
+}
+
+// outlast waits until the faults that have begun are over. A fault that follows a reply begins a
+// moment after it.
+func (p *episodeRun) outlast() {
+	_ = poll(p.ctx, restLimit, func(context.Context) (bool, error) {
+		return !p.awaited(), nil
+	})
+	for _, x := range p.strikes {
+		if x.begun.Load() {
+			select {
+			case <-x.over:
+			case <-p.ctx.Done():
+				p.must(context.Cause(p.ctx))
+			}
+		}
+	}
+}
+
+// moves counts the grants and releases of all clients but n: a broken recipe may return from a call
+// while its request is held.
+func (p *episodeRun) moves(n int) (all int64) {
+	for _, c := range p.st.clients {
+		if c.n != n {
+			all += c.moves.Load()
+		}
+	}
+	return all
+}
+
+// quietFor is the number of successive polls that must show the same counts for a client to be idle, and
+// restLimit is the limit of that time. A client that polls, or whose request is held, is never idle.
+const (
+	quietFor  = 12
+	restLimit = 300 * time.Millisecond
+)
+
+const askLimit = 2 * time.Second
+
+// asks waits, within askLimit, until client i has sent a request. A separate process needs a
+// while, and a client called after it would join the queue before it.
+func (p *episodeRun) asks(i int, before int64) {
+	_ = poll(p.ctx, askLimit, func(context.Context) (bool, error) {
+		a := p.last(i)
+		return p.late(i) || a != nil && a.ended() || p.asked(i) > before, nil
+	})
+	p.must(context.Cause(p.ctx))
+}
+
+func (p *episodeRun) asked(i int) int64 { return p.st.clients[i].wire.Counts().Requests.Total() }
+
+// atRest waits, within limits, until client i is idle on the wire.
+func (p *episodeRun) atRest(i int) {
+	still := stillness{polls: stillPolls - quietFor}
+	_ = poll(p.ctx, restLimit, func(context.Context) (bool, error) {
+		if a := p.last(i); p.late(i) || a != nil && a.ended() {
+			return true, nil
+		}
+		return still.see(p.st.clients[i].wire.Counts()), nil
+	})
+	p.must(context.Cause(p.ctx))
+}
+
+// manyRequests is a number of requests: a client that sends them while it waits will not become idle.
+const manyRequests = 200
+
+// restless waits until client i is idle, or has sent so many requests that it will not be.
+func (p *episodeRun) restless(i int) {
+	w := p.st.clients[i].wire
+	before := w.Counts().Requests.Total()
+	var still stillness
+	_ = poll(p.ctx, grantLimit, func(context.Context) (bool, error) { // slow is accepted
+		now := w.Counts()
+		return still.see(now) || now.Requests.Total()-before > manyRequests, nil
+	})
+	p.must(context.Cause(p.ctx))
+}
+
+// allRestless waits for every client that no fault delays.
+func (p *episodeRun) allRestless() {
+	for k := range p.st.clients {
+		if !p.late(k) {
+			p.restless(k)
+		}
+	}
+}
+
+// itemsPut is the number of items a producer puts for both consumers, and again at the end.
+const itemsPut = 2
+
+// handOut makes a producer put items one after the other: the first while one consumer takes alone,
+// so that no other takes the missed item, the others for both.
+func (p *episodeRun) handOut() {
+	var takers sync.WaitGroup
+	defer takers.Wait()
+	defer p.stop()
+	leave := make([]func(), len(p.st.clients)) // ends a consumer's takes
+	join := func(i int) {
+		ctx, cancel := context.WithCancel(p.calls)
+		done := make(chan struct{})
+		leave[i] = func() { cancel(); <-done }
+		before := p.asked(i)
+		takers.Go(func() { defer close(done); p.takeOn(ctx, i) })
+		p.asks(i, before)
+		p.atRest(i)
+	}
+	join(1)
+	p.putOne()
+	p.must(p.st.waitQueueEmpty(p.ctx, p.turnLimit()))
+	join(2)
+	p.waits()
+	for range itemsPut * p.rounds() {
+		if p.putOne(); !p.awaited() && p.rounds() > 1 {
+			break
+		}
+	}
+	p.outlast()
+	if hit, other := p.hitConsumer(); hit > 0 { // alone: the other consumer would take the missed item
+		leave[other]()
+		p.putOne()
+		p.must(p.st.waitQueueEmpty(p.ctx, p.turnLimit()))
+		join(other)
+	}
+	for range itemsPut { // every consumer is served once more
+		p.putOne()
+	}
+	p.must(p.st.waitQueueEmpty(p.ctx, p.turnLimit()))
+}
+
+// hitConsumer returns the consumer that the episode's fault hit, and the other one; 0 if it hit the
+// producer, both or none.
+func (p *episodeRun) hitConsumer() (hit, other int) {
+	for _, x := range p.strikes {
+		if x.begun.Load() && x.c.n > 0 && hit == 0 {
+			hit = x.c.n
+		} else if x.begun.Load() && x.c.n != hit {
+			return 0, 0
+		}
+	}
+	if len(p.st.clients) != 3 || hit == 0 {
+		return 0, 0
+	}
+	return hit, 3 - hit
+}
+
+// backlogItems is the number of items a queue has before its consumers take.
+const backlogItems = 6
+
+// handOutBacklog lets both consumers take items that were in the queue before, and then more.
+func (p *episodeRun) handOutBacklog() {
+	var takers sync.WaitGroup
+	defer takers.Wait()
+	defer p.stop()
+	for range backlogItems * p.rounds() {
+		p.putOne()
+	}
+	for i := range p.st.clients[1:] {
+		takers.Go(func() { p.takeOn(p.calls, i+1) })
+	}
+	p.must(p.st.waitQueueEmpty(p.ctx, p.turnLimit()))
+	p.outlast()
+	for range itemsPut {
+		p.putOne()
+	}
+	p.must(p.st.waitQueueEmpty(p.ctx, p.turnLimit()))
+}
+
+// putOne makes the producer put an item, and waits until all clients are idle.
+func (p *episodeRun) putOne() {
+	c := p.st.clients[0]
+	if !p.ready(p.ctx, 0) {
+		p.must(context.Cause(p.ctx))
+	}
+	p.calling(0, callPut)
+	if _, err := c.putNext(p.ctx); err != nil {
+		c.recoverAfter(p.ctx, err)
+	}
+	for i := range p.st.clients {
+		p.atRest(i)
+	}
+}
+
+func (p *episodeRun) takeOn(ctx context.Context, i int) {
+	for ctx.Err() == nil && p.ready(ctx, i) {
+		p.calling(i, callTake)
+		a := p.begin(i)
+		select {
+		case <-a.done:
+		case <-ctx.Done():
+			a.giveUp()
+			<-a.done
+		}
+		if a.err != nil {
+			a.c.recoverAfter(ctx, a.err)
+		}
+	}
 }

@@ -2,14 +2,15 @@ package scenarios
 
 import (
 	"fmt"
+	"iter"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
-
-	"go.yaml.in/yaml/v4"
 
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/units"
+	"go.yaml.in/yaml/v4"
 )
 
 func override(root *yaml.Node, o string, forAll map[string]string) error {
@@ -165,4 +166,88 @@ func descend(node *yaml.Node, step string, last bool) (*yaml.Node, error) {
 		return nil, fmt.Errorf("%q is not an index from 0 to %d", step, len(node.Content)-1)
 	}
 	return nil, fmt.Errorf("there is nothing below %q", step)
+}
+
+// within reports whether the field at path is outer or inside it.
+func within(path, outer string) bool {
+	return outer == "" || path == outer || strings.HasPrefix(path, outer+".")
+}
+
+// find returns the node of the field at path, or the nearest enclosing one. The keys of a matrix
+// are paths: of two that match, the longer one is used.
+func find(root *yaml.Node, path string) *yaml.Node {
+	for at := len(path); at > 0; at = strings.LastIndexByte(path[:at], '.') {
+		if next := child(root, path[:at]); next != nil {
+			return find(next, strings.TrimPrefix(path[at:], "."))
+		}
+	}
+	return resolve(root)
+}
+
+// child returns the field or item named by step, or nil.
+func child(node *yaml.Node, step string) *yaml.Node {
+	node = resolve(node)
+	for key, value := range pairs(node) {
+		if key.Value == step {
+			return value
+		}
+	}
+	if i, err := strconv.Atoi(step); err == nil && node != nil && node.Kind == yaml.SequenceNode && i >= 0 && i < len(node.Content) {
+		return node.Content[i]
+	}
+	return nil
+}
+
+// pairs iterates over the keys and values of a mapping; other nodes have none.
+func pairs(node *yaml.Node) iter.Seq2[*yaml.Node, *yaml.Node] {
+	return func(yield func(key, value *yaml.Node) bool) {
+		if node == nil || node.Kind != yaml.MappingNode {
+			return
+		}
+		for i := 0; i+1 < len(node.Content) && yield(node.Content[i], node.Content[i+1]); i += 2 {
+		}
+	}
+}
+
+func resolve(node *yaml.Node) *yaml.Node {
+	for node != nil {
+		switch {
+		case node.Kind == yaml.DocumentNode && len(node.Content) > 0:
+			node = node.Content[0]
+		case node.Kind == yaml.AliasNode:
+			node = node.Alias
+		default:
+			return node
+		}
+	}
+	return nil
+}
+
+// chosen returns the cells that the scenario selects by name; all if it selects none.
+func (s *Scenario) chosen(cells []cell) []cell {
+	if len(s.Only) == 0 {
+		return cells
+	}
+	return slices.DeleteFunc(cells, func(c cell) bool { return !slices.Contains(s.Only, c.trialName()) })
+}
+
+func (s *Scenario) validateOnly(bad problemFunc) {
+	if len(s.Only) == 0 {
+		return
+	}
+	if p := s.audit(); p != nil && len(p.Cells) == 0 {
+		bad("only", "an audit knows its trials when it has watched the steps: name cells, too (phases.0.cells)")
+		return
+	}
+	cells, err := s.everyCell()
+	if err != nil {
+		bad("only", "%v", err)
+		return
+	}
+	names := namesOf(cells, cell.trialName)
+	for i, name := range s.Only {
+		if !slices.Contains(names, name) {
+			bad(fmt.Sprintf("only.%d", i), "the scenario has no trial %s%s", name, units.Nearest(name, names))
+		}
+	}
 }

@@ -15,11 +15,16 @@
 package scenarios
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"regexp"
 	"slices"
 	"time"
+
+	"github.com/zkbench/zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/report/history"
 )
 
 // Scenario is a matrix of subjects and client counts, the phases of each trial, and the conditions
@@ -180,5 +185,99 @@ func (s *Scenario) validateCells(bad problemFunc) {
 		if slices.Contains(s.Clients[:i], n) {
 			bad(at, "%d occurs twice; to run it more often, set trials", n)
 		}
+	}
+}
+
+// Limits bound the load of the machine on the harness. A trial that exceeds them is unknown: it
+// measured the machine, not the recipe. A dropped record always makes a trial unknown.
+type Limits struct {
+	// Late is the largest delay of a timer of the harness. 0 is a third of the session timeout:
+	// with longer delays, pings are late too and sessions may expire.
+	Late time.Duration `yaml:"late,omitempty"`
+	// LateShare is the share of the harness's timers that may fire more than 10 ms late; 0 is 0.3.
+	// It is about 0.05 on two cores with six busy JVMs, and 0.2 with a thousand clients more.
+	LateShare float64 `yaml:"late_share,omitempty"`
+	// Backlog is the number of records that may wait to be written; 0 is 100000.
+	Backlog int `yaml:"backlog,omitempty"`
+	// CPU is the share of all processors that the harness may use, over the trial; 0 is 0.9. Above
+	// it, clients wait for each other in the harness.
+	CPU float64 `yaml:"cpu,omitempty"`
+	// MachineCPU is the share of all processors that all processes may use, over the trial; 0 is no
+	// limit. An ensemble on the same machine may fill it; the effect on the harness shows in Late
+	// and LateShare.
+	MachineCPU float64 `yaml:"machine_cpu,omitempty"`
+}
+
+// within returns l with defaults for values that are 0.
+func (l Limits) within(sessionTimeout time.Duration) Limits {
+	return Limits{
+		Late: cmp.Or(l.Late, sessionTimeout/3), LateShare: cmp.Or(l.LateShare, 0.3), Backlog: cmp.Or(l.Backlog, 100_000),
+		CPU: cmp.Or(l.CPU, 0.9), MachineCPU: cmp.Or(l.MachineCPU, 1),
+	}
+}
+
+func (l Limits) validate(bad problemFunc) {
+	between(bad, "late", l.Late, 0, maxDuration)
+	if l.Backlog < 0 {
+		bad("backlog", "%d is below 0", l.Backlog)
+	}
+	between(bad, "late_share", l.LateShare, 0, 1)
+	between(bad, "cpu", l.CPU, 0, 1)
+	between(bad, "machine_cpu", l.MachineCPU, 0, 1)
+}
+
+type counts struct {
+	wire    wire.Counts
+	fired   int64 // notifications sent, by the members' own counters; -1 if unknown
+	watches int64 // watches registered now; -1 if unknown
+}
+
+// count reads the taps and every member's counters. A member without counters is not an error.
+func (st *stage) count(ctx context.Context) (c counts, err error) {
+	c.wire = st.tap.Totals()
+	c.fired, c.watches, err = st.members.count(ctx)
+	return c, err
+}
+
+func (st *stage) traffic(of string, n, round int, base, now counts) *history.Traffic {
+	w := now.wire.Sub(base.wire)
+	r := &history.Traffic{
+		At: st.clock.Now(), Phase: st.phase.Name, Round: round, Of: of, Count: int64(n),
+		Notifications: w.Notifications.Total(), Requests: w.Requests.Total(), Lists: lists(w), Bytes: w.BytesIn + w.BytesOut,
+	}
+	if now.fired >= 0 && base.fired >= 0 {
+		r.ServerNotifications = new(now.fired - base.fired)
+	}
+	return r
+}
+
+func lists(c wire.Counts) int64 {
+	return c.Requests.Of(wire.GetChildren) + c.Requests.Of(wire.GetChildren2)
+}
+
+type effort struct {
+	calls   int64
+	backOff time.Duration
+	wire    wire.Counts
+}
+
+func (st *stage) efforts() []effort {
+	out := make([]effort, len(st.clients))
+	for i, c := range st.clients {
+		out[i] = effort{c.calls.Load(), time.Duration(c.back.total.Load()), c.wire.Counts()}
+	}
+	return out
+}
+
+// recordEfforts records the requests of every client since before, without pings.
+func (st *stage) recordEfforts(before []effort) {
+	for i, e := range st.efforts() {
+		calls := e.calls - before[i].calls
+		if calls == 0 {
+			continue
+		}
+		w := e.wire.Sub(before[i].wire)
+		st.record.Record(&history.Effort{At: st.clock.Now(), Phase: st.phase.Name, Client: i, Queue: st.queue(), Calls: calls,
+			Requests: w.Requests.Total(), Notifications: w.Notifications.Total(), Connections: w.Connections, Refusals: w.Errors.Total(), BackOff: e.backOff - before[i].backOff})
 	}
 }

@@ -5,13 +5,16 @@ import (
 	"errors"
 	"io"
 	"log"
+	"net"
+	"os/exec"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/go-zookeeper/zk"
-
+	"github.com/zkbench/zkbench/chaos/wire"
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/ensembles/process"
 	"github.com/zkbench/zkbench/recipes"
@@ -126,5 +129,87 @@ func TestMakePath_belowWhatWeMayNotTouch(t *testing.T) {
 	}
 	if err := s.MakePath(t.Context(), "/theirs/other"); !errors.Is(err, zk.ErrNoAuth) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A process that no process of this run has started does not get through a client's listener.
+func TestOwnProcesses_refusesStrangers(t *testing.T) {
+	var said []string
+	tap := wire.New(history.Start().Now)
+	defer tap.Close()
+	tap.Admit(ownProcesses(func(format string, args ...any) { said = append(said, format) }))
+	addr, err := tap.Client(0).Listen(ensemble.Servers()[0], nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// ruok is answered to whoever is let through.
+	const ask = `import socket, sys, os
+parent = os.getpid()
+if os.fork(): os._exit(0)
+while os.getppid() == parent: pass
+s = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+try:
+    s.sendall(b"ruok")
+    print(s.recv(4))
+except ConnectionResetError:
+    print("reset")
+`
+	_, port, _ := net.SplitHostPort(addr)
+	// Without a subreaper the daemon becomes a child of init: a stranger.
+	cmd := exec.CommandContext(t.Context(), "python3", "-I", "-c", ask, port)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.TrimSpace(string(out)); got != "reset" || len(said) != 1 {
+		t.Errorf("a stranger gets %q; it was logged %d times", got, len(said))
+	}
+	own, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer own.Close()
+	if _, err := own.Write([]byte("ruok")); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(own); string(got) != "imok" {
+		t.Errorf("this process gets %q, %v", got, err)
+	}
+}
+
+func TestFence_refusesTokensThatAreNoUse(t *testing.T) {
+	for _, row := range []struct {
+		about  string
+		writes [][2]int64 // token and grant
+		want   error      // of the last
+	}{
+		{"tokens that rise", [][2]int64{{3, 1}, {5, 2}}, nil},
+		{"one holder that writes again", [][2]int64{{3, 1}, {3, 1}}, nil},
+		{"a token that goes down", [][2]int64{{5, 1}, {3, 2}}, errHigher},
+		{"a token that is handed out twice", [][2]int64{{3, 1}, {3, 2}}, errTwice},
+	} {
+		t.Run(row.about, func(t *testing.T) {
+			o := newObserver(ensemble, 4*time.Second, "/"+t.Name())
+			defer func() { must(t, o.close()) }()
+			must(t, o.open(t.Context(), o.root+"/line"))
+			f := &fence{observer: o, path: o.root + "/resource"}
+			must(t, f.open(t.Context()))
+			last := len(row.writes) - 1
+			for _, w := range row.writes[:last] {
+				_, err := f.write(t.Context(), w[0], w[1])
+				must(t, err)
+			}
+			if _, err := f.write(t.Context(), row.writes[last][0], row.writes[last][1]); !errors.Is(err, row.want) {
+				t.Errorf("got %v, want %v", err, row.want)
+			}
+		})
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -13,3 +13,13 @@ func ownCPU() (seconds float64, ok bool) {
 	of := func(t syscall.Timeval) float64 { return float64(t.Nano()) / 1e9 }
 	return of(u.Utime) + of(u.Stime), true
 }
+
+// openFiles returns the number of files that this process may have open: its hard limit, to which
+// the Go runtime has raised the soft one. ok is false if it is unknown.
+func openFiles() (most int, ok bool) {
+	var l syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l) != nil {
+		return 0, false
+	}
+	return int(min(uint64(l.Cur), 1<<31-1)), true
+}

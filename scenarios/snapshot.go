@@ -2,10 +2,14 @@ package scenarios
 
 import (
 	"context"
+	"runtime"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/zkbench/zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report/history"
 )
@@ -214,4 +218,174 @@ func (c *client) checkSometimes(ctx context.Context, claim recipes.Claim) {
 	if now-last >= int64(checkEvery) && c.st.checked.CompareAndSwap(last, now) {
 		c.check(ctx, claim)
 	}
+}
+
+// lineWatch takes a snapshot of the line when clients wait, none holds, and the wire has been still
+// for a while: it shows a client that was not notified. It also takes one when a client is passed
+// by repeatedly. The verdicts decide whether the client should have been granted.
+type lineWatch struct {
+	st     *stage
+	last   wire.Counts
+	since  time.Time // last change on the wire
+	looked time.Time // last check of single clients
+	rests  []rest    // of each client
+}
+
+// rest is a time in which a client waits in one acquire and only pings pass on its connections.
+type rest struct {
+	under  *operation
+	moved  int64 // frames at its begin; -1: not checked yet
+	since  time.Time
+	grants int64 // grants of all clients at its begin
+}
+
+// stillFor is the time for which the wire must be still.
+const stillFor = time.Second
+
+// passedBy is the required number of grants to others, in multiples of the number of clients.
+const passedBy = 2
+
+func (st *stage) watchLine() *lineWatch {
+	return &lineWatch{st: st, since: time.Now(), looked: time.Now(), rests: make([]rest, len(st.clients))}
+}
+
+// look checks the wire, and takes a snapshot if the line is still or a client is passed by.
+func (w *lineWatch) look(ctx context.Context) {
+	switch {
+	case w.sleeps():
+		_ = w.st.snapshot(ctx, stuckFor)
+		w.looked = time.Now()
+	case w.moved() || !w.st.onlyWait():
+	case time.Since(w.since) < stillFor:
+		return
+	default:
+		r, err := w.st.observe(ctx, stuckFor)
+		if err == nil && !w.moved() && w.st.onlyWait() {
+			w.st.record.Record(r)
+		}
+	}
+	w.since = time.Now()
+}
+
+// sleeps reports, at intervals, whether a client has rested for two session timeouts while others
+// were granted passedBy times.
+func (w *lineWatch) sleeps() (found bool) {
+	if time.Since(w.looked) < stillFor {
+		return false
+	}
+	w.looked = time.Now()
+	grants, all := w.st.grants.Load(), int64(len(w.st.clients))
+	for i, c := range w.st.clients {
+		o, r := c.under.Load(), &w.rests[i]
+		if o == nil || o.op != history.Acquire || o != r.under {
+			*r = rest{o, -1, w.looked, grants}
+			continue
+		}
+		passed := grants - r.grants
+		if passed <= all {
+			continue // few enough grants: no need to check the wire
+		}
+		n := c.wire.Counts()
+		switch moved := n.Requests.Total() + n.Notifications.Total() + n.Connections; {
+		case moved != r.moved:
+			*r = rest{o, moved, w.looked, grants}
+		case w.looked.Sub(r.since) > 2*w.st.scenario.SessionTimeout && passed > passedBy*all:
+			found = true
+		}
+	}
+	return found
+}
+
+// moved reports whether anything but pings has passed since the last call.
+func (w *lineWatch) moved() bool {
+	now := w.st.tap.Totals()
+	passed := now.Sub(w.last)
+	w.last = now
+	return passed.Connections > 0 || passed.Notifications.Total() > 0 ||
+		passed.Requests.Total() > 0
+}
+
+// asking reports whether a request other than a ping is in flight.
+func (st *stage) asking() bool {
+	return slices.ContainsFunc(slices.Concat(st.clients, st.producers), func(c *client) bool { return c.wire.Unanswered() > 0 })
+}
+
+// onlyWait reports whether clients wait, and none does anything else or holds.
+func (st *stage) onlyWait() bool {
+	waits := false
+	for _, c := range slices.Concat(st.clients, st.producers) {
+		switch o := c.under.Load(); {
+		case o == nil:
+		case o.op == history.Acquire || o.op == history.Take:
+			waits = true
+		default:
+			return false
+		}
+	}
+	n := st.holder.holding()
+	return waits && !st.asking() && (n < 0 || st.clients[n].inDoubt(st.clients[n].token.Load()))
+}
+
+// parseWatches parses a reply to wchp: a path per line, and below it, indented, the sessions that
+// watch it. It returns the number of watches.
+func parseWatches(reply string, bySession map[int64][]string) (n int) {
+	path := ""
+	for line := range strings.Lines(reply) {
+		line = strings.TrimRight(line, "\r\n")
+		if strings.HasPrefix(line, "/") {
+			path = line
+			continue
+		}
+		id, err := strconv.ParseUint(strings.TrimPrefix(strings.TrimSpace(line), "0x"), 16, 64)
+		if err == nil && path != "" {
+			bySession[int64(id)] = append(bySession[int64(id)], path)
+			n++
+		}
+	}
+	return n
+}
+
+// watches returns the watched paths of each session, as the members report them (wchp). ok is false
+// if a member does not report all: wchp omits watches on children, which the member's count of
+// watches (mntr) includes.
+func (m members) watches(ctx context.Context) (bySession map[int64][]string, ok bool) {
+	if !m.ours() && !m.ensemble.Watches {
+		return nil, false
+	}
+	bySession = map[int64][]string{}
+	for _, member := range m.ensemble.Members {
+		reply, err := ensembles.FourLetter(ctx, member, "wchp")
+		if err != nil {
+			return nil, false
+		}
+		named := parseWatches(reply, bySession)
+		mntr, err := ensembles.Monitor(ctx, member)
+		if there, known := mntr["watch_count"]; err != nil || !known || int(there) != named {
+			return nil, false
+		}
+	}
+	return bySession, true
+}
+
+type memory struct{ heap, stacks, goroutines int64 }
+
+func memoryNow() memory {
+	runtime.GC()
+	runtime.GC() // the first may have met a collection in progress
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return memory{int64(m.HeapAlloc), int64(m.StackInuse), int64(runtime.NumGoroutine())}
+}
+
+// recordFootprint records the memory that the clients' sessions use. It records nothing if the
+// clients run in another process or other trials run at the same time.
+func (st *stage) recordFootprint(before memory) {
+	if st.driven || st.members.shared {
+		return
+	}
+	now := memoryNow()
+	st.record.Record(&history.Footprint{
+		At: st.clock.Now(), Phase: st.phase.Name, Sessions: int64(len(st.clients)),
+		Heap: now.heap - before.heap, Stacks: now.stacks - before.stacks, Goroutines: now.goroutines - before.goroutines,
+	})
 }

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,11 +10,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/zkbench/zkbench/chaos/wire"
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report/history"
+	"golang.org/x/sync/errgroup"
 )
 
 // stage is the environment of a kind of phase: clients, clock, record, counts, tree and
@@ -232,4 +232,161 @@ func (st *stage) packet() int {
 		n = max(n, kindNamed(p.Kind).room, int(items*48))
 	}
 	return min(maxPacket, n+size)
+}
+
+// earlyWarning watches the candidates with a session of its own, which is not counted, and warns
+// once fewer are left than the phase states. (Seed 000: "an early warning can also be given based
+// on the current number of workers".)
+type earlyWarning struct {
+	st     *stage
+	s      *recipes.Session
+	cancel context.CancelFunc
+	done   chan struct{} // closed when it has stopped watching
+	err    error         // valid after done
+
+	once   sync.Once
+	warned chan struct{} // closed when it has warned
+}
+
+// warnBelow begins to watch; it returns nil if the phase wants no warning.
+func (st *stage) warnBelow(ctx context.Context) (*earlyWarning, error) {
+	if st.phase.Warn == 0 {
+		return nil, nil
+	}
+	open, opened := context.WithTimeout(ctx, joinLimit)
+	defer opened()
+	s, err := recipes.Open(open, st.observer.ensemble.Servers(), harnessOptions(st.observer.ensemble, st.scenario.SessionTimeout))
+	if err != nil {
+		return nil, fmt.Errorf("open the session that gives the early warning: %w", err)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	w := &earlyWarning{st: st, s: s, cancel: cancel, done: make(chan struct{}), warned: make(chan struct{})}
+	go func() {
+		defer close(w.done)
+		w.err = s.WatchChildren(ctx, st.parent, w.see)
+	}()
+	return w, nil
+}
+
+func (w *earlyWarning) see(names []string) {
+	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !sequential.MatchString(name) })
+	if len(names) >= w.st.phase.Warn {
+		return
+	}
+	w.once.Do(func() {
+		w.st.record.Record(&history.Warning{At: w.st.clock.Now(), Phase: w.st.phase.Name, Round: w.st.round,
+			Standing: len(names), Below: w.st.phase.Warn})
+		close(w.warned)
+	})
+}
+
+// await waits for the warning if no more than that number of candidates are left.
+func (w *earlyWarning) await(ctx context.Context, standing int) error {
+	if w == nil || standing >= w.st.phase.Warn {
+		return nil
+	}
+	limit, cancel := context.WithTimeout(ctx, w.st.patience())
+	defer cancel()
+	select {
+	case <-w.warned:
+		return nil
+	case <-w.done:
+		return fmt.Errorf("the early warning's observer stopped: %w", w.err)
+	case <-limit.Done():
+		return errors.Join(ctx.Err(), fmt.Errorf("no early warning within %v though only %d candidates are left", w.st.patience(), standing))
+	}
+}
+
+func (w *earlyWarning) close() {
+	if w == nil {
+		return
+	}
+	w.cancel()
+	<-w.done
+	w.s.Close()
+}
+
+// holder is the current holder of the trial. It keeps that client from releasing while a fault is
+// aimed at it: some milliseconds pass between the choice of a target and the injection, in which a
+// holder with a short hold would release.
+type holder struct {
+	mu     sync.Mutex
+	now    int           // number of the holder; -1 for none
+	pinned int           // number of the client that must not release; -1 for none
+	freed  chan struct{} // closed when it may release
+}
+
+func newHolder() *holder { return &holder{now: -1, pinned: -1} }
+
+// hitLimit is the time for which a holder waits for a fault.
+const hitLimit = 5 * time.Second
+
+// holds records that client n has the grant.
+func (p *holder) holds(n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.now = n
+}
+
+// holding returns the holder, or -1.
+func (p *holder) holding() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.now
+}
+
+// aimedAt returns the holder, or -1; with stay it keeps it from releasing until free is called.
+func (p *holder) aimedAt(stay bool) int {
+	if stay {
+		return p.aim()
+	}
+	return p.holding()
+}
+
+// aim returns the holder, or -1, and keeps it from releasing until free is called.
+func (p *holder) aim() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.now >= 0 && p.pinned != p.now {
+		p.unpin()
+		p.pinned, p.freed = p.now, make(chan struct{})
+	}
+	return p.now
+}
+
+// unpin lets the pinned holder release; mu is held.
+func (p *holder) unpin() {
+	if p.pinned >= 0 {
+		p.pinned = -1
+		close(p.freed)
+	}
+}
+
+// free lets the pinned holder release.
+func (p *holder) free() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.unpin()
+}
+
+// letGo waits until client n may release; from then on it does not count as the holder.
+func (p *holder) letGo(ctx context.Context, n int) {
+	ctx, cancel := context.WithTimeout(ctx, hitLimit)
+	defer cancel()
+	for {
+		p.mu.Lock()
+		if p.pinned != n || ctx.Err() != nil {
+			if p.now == n {
+				p.now = -1
+			}
+			p.mu.Unlock()
+			return
+		}
+		freed := p.freed
+		p.mu.Unlock()
+		select {
+		case <-freed:
+		case <-ctx.Done():
+		}
+	}
 }

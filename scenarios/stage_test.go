@@ -3,6 +3,8 @@ package scenarios
 import (
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/zkbench/zkbench/recipes"
 )
@@ -39,4 +41,66 @@ func TestKind_suitsOnlyRecipesThatCanDoIt(t *testing.T) {
 			t.Errorf("a queue in a %s: %v", kind, err)
 		}
 	}
+}
+
+func TestHolder_staysUntilItIsHit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newHolder()
+		if got := p.aim(); got != -1 {
+			t.Fatalf("nobody holds, and the fault is aimed at %d", got)
+		}
+		p.holds(3)
+		if got := p.aim(); got != 3 {
+			t.Fatalf("client 3 holds, and the fault is aimed at %d", got)
+		}
+		start, released := time.Now(), make(chan time.Duration, 1)
+		go func() {
+			p.letGo(t.Context(), 3)
+			released <- time.Since(start)
+		}()
+		time.Sleep(time.Second)
+		p.free()
+		if got := <-released; got != time.Second {
+			t.Errorf("the pinned holder let go after %v, it was freed after 1s", got)
+		}
+		if got := p.aim(); got != -1 {
+			t.Errorf("a client that lets go still counts as the holder: %d", got)
+		}
+	})
+}
+
+func TestHolder_givesUpOnAFaultThatNeverComes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newHolder()
+		p.holds(3)
+		p.aim()
+		start := time.Now()
+		p.letGo(t.Context(), 3)
+		if got := time.Since(start); got != hitLimit {
+			t.Errorf("the pinned holder let go after %v, want %v", got, hitLimit)
+		}
+	})
+}
+
+// A fault that aims again, because the first it aimed at was dead, does not keep that one.
+func TestHolder_aimsAtTheNextOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newHolder()
+		p.holds(3)
+		p.aim()
+		start, released := time.Now(), make(chan time.Duration, 1)
+		go func() {
+			p.letGo(t.Context(), 3)
+			released <- time.Since(start)
+		}()
+		synctest.Wait()
+		p.holds(4)
+		if got := p.aim(); got != 4 {
+			t.Errorf("client 4 holds, and the fault is aimed at %d", got)
+		}
+		if got := <-released; got != 0 {
+			t.Errorf("client 3 let go %v after client 4 was aimed at", got)
+		}
+		p.free()
+	})
 }

@@ -4,9 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/zkbench/zkbench/chaos"
 	"github.com/zkbench/zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report/history"
 )
 
@@ -147,4 +154,277 @@ func (st *stage) standing(ctx context.Context, path string, n int, limit time.Du
 		return fmt.Errorf("the waiter to flap is chosen by the numbers of the queue nodes, but the members do not all have %d numbered nodes at %s: %w", n, path, errors.Join(err, last))
 	}
 	return nil
+}
+
+// quietWait waits until all effects of an action are over: notified clients have set their watches
+// again.
+type quietWait struct {
+	st    *stage
+	quiet counts // counts before any client waits
+	exact bool   // the members count watches and there is a formula
+}
+
+// newQuietWait counts before any client waits. formula reports whether there is a formula.
+func (st *stage) newQuietWait(ctx context.Context, formula bool) (*quietWait, error) {
+	quiet, err := st.count(ctx)
+	exact := formula && quiet.watches >= 0 && st.members.ours()
+	return &quietWait{st: st, quiet: quiet, exact: exact}, err
+}
+
+// wait returns the counts once that many notifications have arrived since the given counts, the
+// clients have that many watches, and no request is in flight. If that does not happen within a
+// limit it is not tried again: from then on, and without a formula or counts of watches, wait
+// returns when nothing has changed for a while.
+func (s *quietWait) wait(ctx context.Context, since wire.Counts, notifications, watches int64) (now counts, err error) {
+	if !s.exact {
+		return s.still(ctx)
+	}
+	err = poll(ctx, settleLimit, func(ctx context.Context) (bool, error) {
+		w := s.st.tap.Totals()
+		if w.InFlight > 0 || w.Sub(since).Notifications.Total() < notifications {
+			return false, nil // avoid load on the members
+		}
+		now, err = s.st.count(ctx)
+		// Counted before the members were queried: the notification of the last watch may have come
+		// in between.
+		now.wire = s.st.tap.Totals()
+		return now.wire.InFlight == 0 && now.watches-s.quiet.watches == watches, err
+	})
+	if !errors.Is(err, errPollLimit) {
+		return now, err
+	}
+	s.exact = false
+	return s.still(ctx)
+}
+
+// still returns the counts once nothing changes any longer, at the members too, or all clients only
+// poll.
+func (s *quietWait) still(ctx context.Context) (now counts, err error) {
+	var still stillness
+	err = poll(ctx, joinLimit, func(ctx context.Context) (bool, error) {
+		now, err = s.st.count(ctx)
+		return still.see(now.wire) || still.polling(), err
+	})
+	if err != nil {
+		return now, fmt.Errorf("wait until no requests are pending (%d are): %w", now.wire.InFlight, err)
+	}
+	return now, nil
+}
+
+// outstanding is the items of a queue that were put and not taken, by ID. A node is recognized as
+// an item's by its data: a recipe may keep journals, claims and records next to its items, in nodes
+// with similar names.
+type outstanding struct {
+	mu    sync.Mutex
+	takes map[string]int // how often each item that was put has been received
+	shown bool           // a node has contained an item's ID, so the recipe stores items readably
+}
+
+// itemIDs matches possible IDs in a node's data, however the recipe encodes the item.
+var itemIDs = regexp.MustCompile(`[0-9]+-[0-9]+`)
+
+// maxItemStart is the number of bytes of a node's data that are searched for an ID.
+const maxItemStart = 1024
+
+func (o *outstanding) put(id string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.takes == nil {
+		o.takes = map[string]int{}
+	}
+	o.takes[id] = 0
+}
+
+// taken records that a consumer received the item. An item that is received again was not removed: it is
+// outstanding from then on.
+func (o *outstanding) taken(id string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if _, put := o.takes[id]; put {
+		o.takes[id]++
+	}
+}
+
+// in reports whether a node with that data holds an outstanding item. Data without an ID may be an
+// encoded item, unless a node has contained an ID.
+func (o *outstanding) in(data []byte) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	named, waits := false, false
+	for _, id := range itemIDs.FindAll(data[:min(len(data), maxItemStart)], -1) {
+		takes, put := o.takes[string(id)]
+		named, waits = named || put, waits || put && takes != 1
+	}
+	o.shown = o.shown || named
+	return waits || !named && !o.shown && len(data) > 0
+}
+
+// A client whose operations fail repeatedly waits between them: backOffLeast at first, twice as
+// long each time, up to backOffMost. The seed shortens each wait by up to half.
+const (
+	backOffLeast = 5 * time.Millisecond
+	backOffMost  = time.Second
+)
+
+type backOff struct {
+	failures int // in succession
+	random   *rand.Rand
+	total    atomic.Int64 // nanoseconds
+}
+
+func (b *backOff) next() time.Duration {
+	d := min(backOffLeast<<min(b.failures, 16), backOffMost)
+	b.failures++
+	return d - time.Duration(b.random.Int64N(int64(d/2)))
+}
+
+func (b *backOff) succeeded() { b.failures = 0 }
+
+func (c *client) backOff(ctx context.Context) {
+	if c.back.random == nil {
+		c.back.random = rand.New(rand.NewPCG(c.st.planned.Seed, uint64(c.n)))
+	}
+	start := c.st.clock.Now()
+	c.st.backing.Add(1)
+	_ = pause(ctx, c.back.next())
+	c.st.backing.Add(-1)
+	c.back.total.Add(int64(c.st.clock.Now() - start))
+}
+
+// backingOff returns how many clients wait after errors, as text; "" for none.
+func (st *stage) backingOff() string {
+	if n := st.backing.Load(); n > 0 {
+		return fmt.Sprintf(", %d clients back off after errors", n)
+	}
+	return ""
+}
+
+// afterFault is the time for which a phase continues after its last fault: long enough to be served
+// again.
+const afterFault = 3 * time.Second
+
+// Once reduces the scenario to the least that runs every phase: the smallest number of clients, one
+// trial per subject (two if they are compared), the first value of each variation, one round, each
+// fault once, no warm-up; a calm episode of an audit. It shows whether a scenario runs; it has too
+// few samples for its measurements.
+func (s *Scenario) Once() error {
+	if len(s.Clients) > 0 {
+		s.Clients = []int{slices.Min(s.Clients)}
+	}
+	first := map[string]string{}
+	for key, values := range s.Matrix {
+		first[key] = values[0]
+	}
+	if !s.upgrades() {
+		s.Images, s.Homes = s.Images[:min(1, len(s.Images))], s.Homes[:min(1, len(s.Homes))]
+	}
+	thresholds, only := s.Thresholds, s.Only
+	one, err := s.with(first)
+	if err != nil {
+		return err
+	}
+	*s = *one
+	s.Thresholds, s.Only = thresholds, only
+	s.Warmup, s.Budget, s.ExtraTime, s.Trials = 0, 0, 0, min(s.Trials, 1)
+	if s.Base != "" {
+		s.Trials = 2
+	}
+	for i := range s.Phases {
+		s.Phases[i].once()
+	}
+	if p := s.audit(); p != nil && len(p.Cells) == 0 {
+		p.Cells, p.Depth, p.Duration = []string{allSteps + "/" + calmName}, 0, 0
+	}
+	return s.Validate()
+}
+
+// once leaves the phase one round, or the time that its faults need.
+func (p *Phase) once() {
+	p.Rounds = min(p.Rounds, 1)
+	needed := time.Second
+	for i := range p.Faults {
+		f := &p.Faults[i]
+		f.Every, f.Times = 0, 0
+		f.Jitter = min(f.Jitter, f.At)
+		needed = max(needed, f.At+f.Jitter+f.For+afterFault)
+		if f.For == 0 && chaos.TouchesMembers(f.Fault) || f.On != "" { // duration unknown
+			needed = p.Duration
+		}
+	}
+	p.Duration = min(p.Duration, needed)
+}
+
+// calm is an episode without a fault. It records the steps.
+func calm(p *episodeRun) {
+	var scripts []*wire.Transcript
+	for _, c := range p.st.clients {
+		scripts = append(scripts, c.wire.Record())
+	}
+	p.episode(nil)
+	var seen []seenStep
+	for i, role := range rolesOf(p.st.cell.Subject)[:episodeClients] {
+		seen = append(seen, stepsOf(role, scripts[i].Frames(), p.course.made[i])...)
+	}
+	if w := p.st.watch; w != nil && w.add(seen, p.st.cell.Subject) {
+		for _, r := range w.records(p.st.cell.Subject) {
+			r.At = p.st.clock.Now()
+			p.st.record.Record(r)
+		}
+	}
+}
+
+// calmTimes is the number of calm episodes. Steps that only one of them has occur by chance.
+const calmTimes = 3
+
+// stepWatch collects the steps of the calm episodes of a subject.
+type stepWatch struct {
+	mu    sync.Mutex
+	times int
+	tries bool // the subject has a timed try; of a driver this is known when it has started
+	// variant is the subject's; of a driver it is known when it has started
+	variant recipes.Variant
+	steps   []seenStep
+}
+
+func (w *stepWatch) add(seen []seenStep, of recipes.Subject) (last bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.tries, w.variant = of.Tries, of.Variant
+	if w.times++; w.times > 1 {
+		seen = inBoth(w.steps, seen)
+	}
+	w.steps = seen
+	return w.times == calmTimes
+}
+
+func (w *stepWatch) records(subject recipes.Subject) []*history.Step {
+	out := []*history.Step{{Step: allSteps, Faults: append([]string{calmName}, wholeLine(subject)...)}}
+	for _, s := range w.steps {
+		r := &history.Step{Step: s.String()}
+		for _, f := range stepFaults {
+			if !f.named && f.at(s, subject) {
+				r.Faults = append(r.Faults, f.name)
+			}
+		}
+		out = append(out, r)
+	}
+	if subject.Recipe == recipes.RecipeQueue {
+		out = append(out, w.atBacklog()...)
+	}
+	return slices.DeleteFunc(out, func(r *history.Step) bool { return len(r.Faults) == 0 })
+}
+
+// backlogFaults are the faults for the requests of two consumers while items are waiting.
+var backlogFaults = []string{"reply.drop", "reply.close", "request.hold"}
+
+// atBacklog returns the consumers' requests again, as steps that occur while items are waiting for
+// both.
+func (w *stepWatch) atBacklog() (out []*history.Step) {
+	for _, s := range w.steps {
+		if i := slices.Index(queueRoles, s.role); i > 0 && s.kind() == atRequest && s.under == callTake {
+			s.role = backlogRoles[i]
+			out = append(out, &history.Step{Step: s.String(), Faults: backlogFaults})
+		}
+	}
+	return out
 }

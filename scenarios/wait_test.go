@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/zkbench/zkbench/chaos/wire"
@@ -25,5 +26,55 @@ func TestStillness(t *testing.T) {
 		if still != row.still {
 			t.Errorf("%s: still %v", row.name, still)
 		}
+	}
+}
+
+// Every built-in scenario can be played once, and takes less for it.
+func TestOnce_ofEveryBuiltinScenario(t *testing.T) {
+	for _, name := range Builtin() {
+		t.Run(name, func(t *testing.T) {
+			s := shipped(t, name)
+			before, clients := len(s.Phases), s.Clients
+			if err := s.Once(); err != nil {
+				t.Fatal(err)
+			}
+			if len(s.Phases) != before || len(s.Specimens) == 0 && (len(s.Clients) != 1 || s.Clients[0] > clients[0]) {
+				t.Errorf("%d phases, clients %v; want all %d, and the fewest of %v", len(s.Phases), s.Clients, before, clients)
+			}
+			for _, p := range s.Phases {
+				if slices.ContainsFunc(p.Faults, func(f Fault) bool { return !f.builtin }) {
+					t.Errorf("phase %s has a fault that somebody asked for", p.Name)
+				}
+				if p.Rounds > 1 {
+					t.Errorf("phase %s has %d rounds", p.Name, p.Rounds)
+				}
+			}
+		})
+	}
+}
+
+func TestOnce(t *testing.T) {
+	s, err := Load("x", []byte(`{name: x, subjects: [lock/parent, lock/predecessor], base: lock/parent, trials: 20, clients: [9, 3], session_timeout: 4s, warmup: 9s,
+		matrix: {hold: [5ms, 0s]}, phases: [
+			{name: quiet, kind: churn, duration: 9s, hold: 0s},
+			{name: storm, kind: churn, duration: 60s, hold: 0s, faults: [{at: 2s, every: 3s, times: 4, jitter: 1s, fault: session.close}]},
+			{name: rolling, kind: churn, duration: 45s, hold: 0s, faults: [{at: 1s, fault: member.rolling}]}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Once(); err != nil {
+		t.Fatal(err)
+	}
+	cells, err := s.cells()
+	if err != nil || len(cells) != 4 || s.Clients[0] != 3 || s.Warmup != 0 {
+		t.Errorf("%d trials, %v, of %v clients; want two of each subject with 3", len(cells), err, s.Clients)
+	}
+	for i, want := range []string{"1s", "6s", "45s"} {
+		if got := s.Phases[i].Duration.String(); got != want {
+			t.Errorf("phase %s takes %s, want %s", s.Phases[i].Name, got, want)
+		}
+	}
+	if f := s.Phases[1].Faults[0]; f.Every != 0 || f.Times != 0 || s.Phases[0].Hold.String() != "5ms" {
+		t.Errorf("the fault %+v, held for %v; want it once, and the first of what varies", f, s.Phases[0].Hold)
 	}
 }

@@ -1,12 +1,22 @@
 package scenarios
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
+	"github.com/zkbench/zkbench/ensembles/state"
 	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/verdict"
+	"github.com/zkbench/zkbench/scenarios/agents"
 )
 
 // Every broken recipe stands in the zoo, with the cell that shows its mistake and the
@@ -101,5 +111,266 @@ func TestZoo_refusesWhatCannotBePlayed(t *testing.T) {
 				t.Errorf("got %v, want an error with %q", err, c.want)
 			}
 		})
+	}
+}
+
+// hired are agents that run in this process, each with a clock of its own that is wrong, and
+// start their drivers as processes.
+type hired struct {
+	fleet *agents.Fleet
+	leave []context.CancelCauseFunc // by agent: its link ends as if its machine were gone
+}
+
+var errPulled = errors.New("the plug was pulled")
+
+// hire has agents join that have clocks with those skews, for a subject.
+func hire(t *testing.T, subject string, skews ...string) *hired {
+	t.Helper()
+	t.Setenv(driverKey, subject) // the test binary is the driver
+	f, err := agents.Listen("127.0.0.1:0", "test", t.Logf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &hired{fleet: f}
+	var serving sync.WaitGroup
+	for i, skew := range skews {
+		ctx, leave := context.WithCancelCause(context.Background())
+		h.leave = append(h.leave, leave)
+		a := agents.Agent{Name: fmt.Sprintf("agent-%d", i), Version: "test", Index: i, Self: []string{os.Args[0]}, Skew: skew, Owner: state.Self().String(), Logf: t.Logf}
+		serving.Go(func() {
+			if err := a.Serve(ctx, f.Join("")); err != nil && !errors.Is(err, errPulled) {
+				t.Errorf("%s: %v", a.Name, err)
+			}
+		})
+	}
+	t.Cleanup(func() {
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+		serving.Wait()
+	})
+	ctx, late := context.WithTimeout(t.Context(), time.Minute)
+	defer late()
+	if err := f.Await(ctx, len(skews)); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// wrongClocks are seconds off, and drift apart.
+var wrongClocks = []string{"5s,200ppm", "", "-3s,-200ppm"}
+
+// play plays a scenario with one trial on the agents, to its end. progress is called now and
+// then; nil is allowed.
+func (h *hired) play(t *testing.T, relay bool, text string, progress func(Status)) (trial report.Trial, records []history.Record) {
+	t.Helper()
+	trial, records = h.begin(t, relay, text, progress)
+	for _, u := range of[*history.Unplayed](records) {
+		t.Errorf("it could not be run: %s", u.Why)
+	}
+	return trial, records
+}
+
+// begin is play of a trial that need not come to its end.
+func (h *hired) begin(t *testing.T, relay bool, text string, progress func(Status)) (trial report.Trial, records []history.Record) {
+	t.Helper()
+	s, err := Load(t.Name(), []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := runner{ensemble: ensemble, id: fmt.Sprintf("test-%d", runs.Add(1)), seed: 1, dir: t.TempDir(),
+		fleet: h.fleet, relay: relay, progress: progress, driver: []string{os.Args[0], "driver"}}
+	batches, err := s.batches()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.run(t.Context(), s, batches[0], 0, 1); err != nil {
+		t.Fatal(err)
+	}
+	names, err := report.TrialNames(r.dir)
+	if err != nil || len(names) != 1 {
+		t.Fatalf("%d trials (%v)", len(names), err)
+	}
+	path := report.HistoryPath(r.dir, names[0])
+	records = recordsOf(t, path)
+	opened, err := history.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folded := report.Fold(opened)
+	if folded.Err != nil {
+		t.Fatal(folded.Err)
+	}
+	return folded.Trial, records
+}
+
+// Three machines whose clocks are seconds apart and drift are one laboratory: every count is
+// exact, and nothing is taken for a violation that is only a clock.
+func TestElsewhere_countsEqualTheFormula(t *testing.T) {
+	for _, relay := range []bool{false, true} {
+		t.Run(fmt.Sprintf("relay %v", relay), func(t *testing.T) {
+			h := hire(t, "lock/parent", wrongClocks...)
+			trial, _ := h.play(t, relay, `
+name: far
+subjects: [lock/parent]
+clients: [9]
+session_timeout: 2s
+phases:
+  - {name: drain, kind: drain, rounds: 2, hold: 1ms}
+  - {name: churn, kind: churn, duration: 2s, hold: 1ms}
+`, nil)
+			sound(t, trial)
+			if v := verdictOn(trial, "notification-count"); v == nil || v.Result != report.Pass {
+				t.Errorf("the counts were not judged: %+v", v)
+			}
+			if p := trial.Metrics["pipe.roundtrip"]; p.P50 == nil {
+				t.Error("nobody says what the way to the agents costs")
+			}
+		})
+	}
+}
+
+func verdictOn(trial report.Trial, guarantee string) *report.Verdict {
+	for i := range trial.Verdicts {
+		if trial.Verdicts[i].Guarantee == guarantee {
+			return &trial.Verdicts[i]
+		}
+	}
+	return nil
+}
+
+// Faults find clients wherever they are, and prove themselves there.
+func TestElsewhere_faultsTakeEffect(t *testing.T) {
+	h := hire(t, "lock/predecessor", wrongClocks...)
+	trial, records := h.play(t, false, `
+name: far
+subjects: [lock/predecessor]
+apart: true
+clients: [6]
+session_timeout: 2s
+phases:
+  - name: churn
+    kind: churn
+    duration: 16s
+    hold: 20ms
+    faults:
+      - {at: 500ms, fault: session.flap, target: random}
+      - {at: 1500ms, fault: reply.drop, target: random, params: {op: change}}
+      - {at: 2s, fault: request.drop, target: random, params: {op: change}}
+      - {at: 3s, fault: request.hold, target: random, params: {op: read}, for: 300ms}
+      - {at: 4s, fault: session.close, target: holder}
+      - {at: 5s, fault: session.freeze, target: waiter, for: 500ms}
+      - {at: 6s, fault: client.pause, target: waiter, for: 500ms}
+      - {at: 7s, fault: client.restart, target: holder}
+  - {name: calm-again, kind: churn, duration: 2s, hold: 1ms}
+`, nil)
+	for _, w := range of[*history.Window](records) {
+		if w.Err != "" || w.Proof == "" {
+			t.Errorf("%s on %s: %s (%s)", w.Fault, w.Target, w.Err, w.Proof)
+		}
+	}
+	if n := len(of[*history.Window](records)); n != 8 {
+		t.Errorf("%d faults, want 8", n)
+	}
+	sound(t, trial)
+}
+
+// A lock that keeps its grant after its session is caught across machines, too.
+func TestElsewhere_catchesABrokenLock(t *testing.T) {
+	h := hire(t, "zoo/ignores-session-loss", wrongClocks...)
+	trial, _ := h.play(t, false, `
+name: far
+subjects: [zoo/ignores-session-loss]
+clients: [6]
+session_timeout: 1s
+phases:
+  - name: churn
+    kind: churn
+    duration: 8s
+    hold: 3s # it goes on for longer than the second that a client has to notice
+    faults: [{at: 1s, every: 2s, fault: session.close, target: holder}]
+`, nil)
+	if v := verdictOn(trial, verdict.MutualExclusion); v == nil || v.Result != report.Fail {
+		t.Errorf("mutual exclusion: %+v", v)
+	}
+}
+
+// An agent that is lost takes its clients with it. They come back on the others, the run is
+// judged, and nothing that was heard of them is lost.
+func TestElsewhere_anAgentIsLost(t *testing.T) {
+	h := hire(t, "lock/predecessor", wrongClocks...)
+	trial, records := h.play(t, false, `
+name: far
+subjects: [lock/predecessor]
+clients: [6]
+session_timeout: 2s
+phases:
+  - {name: churn, kind: churn, duration: 12s, hold: 5ms}
+`, func(s Status) {
+		if s.Wire.Requests.Total() > 500 { // all have held
+			h.leave[1](errPulled)
+		}
+	})
+	killed, sessions := map[int]time.Duration{}, map[int64]bool{}
+	for _, s := range of[*history.Session](records) {
+		if s.Event == history.Killed {
+			killed[s.Client], sessions[s.Session] = s.At, true
+		}
+	}
+	for _, c := range of[*history.Commit](records) {
+		if c.Op == history.CommitClose && sessions[c.Session] && c.Cxid != 0 {
+			t.Errorf("session %x said good-bye, and a machine that is gone says nothing", c.Session)
+		}
+	}
+	if len(killed) != 2 || killed[1] == 0 || killed[4] == 0 {
+		t.Fatalf("killed: %v, want clients 1 and 4", killed)
+	}
+	before, after := map[int]int{}, map[int]int{}
+	for _, s := range of[*history.Sample](records) {
+		if s.Op != history.Acquire || s.Outcome != history.OK {
+			continue
+		}
+		if at, gone := killed[s.Client]; gone && s.Return > at {
+			after[s.Client]++
+		} else {
+			before[s.Client]++
+		}
+	}
+	for n, at := range killed {
+		if before[n] == 0 || after[n] == 0 {
+			t.Errorf("client %d: %d grants until it was lost at %v, and %d afterwards", n, before[n], at, after[n])
+		}
+	}
+	if !slices.ContainsFunc(of[*history.Window](records), func(w *history.Window) bool { return w.Fault == "agent.lost" }) {
+		t.Error("no fault says so")
+	}
+	sound(t, trial)
+}
+
+// Where nobody is left to carry a client, the trial cannot be played, and the run goes on.
+func TestElsewhere_withoutAgentsNothingIsPlayed(t *testing.T) {
+	h := hire(t, "lock/predecessor", "")
+	h.leave[0](errPulled)
+	trial, records := h.begin(t, false, `
+name: far
+subjects: [lock/predecessor]
+clients: [2]
+session_timeout: 2s
+phases: [{name: churn, kind: churn, duration: 1s}]
+`, nil)
+	if len(of[*history.Unplayed](records)) != 1 {
+		t.Error("no record says that it could not be played")
+	}
+	for _, guarantee := range []string{verdict.Played, verdict.MutualExclusion, verdict.Progress} {
+		if v := verdictOn(trial, guarantee); v == nil || v.Result != report.Unknown {
+			t.Errorf("%s: %+v, want unknown", guarantee, v)
+		}
+	}
+}
+
+func TestConfig_refusesAnAuditWithAgents(t *testing.T) {
+	s := shipped(t, "audit")
+	if err := (Config{Scenario: s}).RefuseAgents(); !errors.Is(err, errEpisodes) {
+		t.Error(err)
 	}
 }

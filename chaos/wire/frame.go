@@ -4,6 +4,10 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"net"
+	"os"
+	"sync"
+	"time"
 )
 
 // A frame is a length (int32) and a body of that many bytes. The first frame of a
@@ -80,4 +84,250 @@ func pathIn(head []byte, op Op) []byte {
 	}
 	p := bytesAt(head, at)
 	return p[:min(len(p), pathLimit)]
+}
+
+const (
+	// frameLimit is the longest valid frame. ZooKeeper's own limit is 1 MiB by default for frames that it
+	// reads, and unlimited for frames that it sends. ASCII, such as a four-letter word, reads as a length
+	// above 1 GiB.
+	frameLimit = 64 << 20
+	// pathLimit is the maximum length of a stored path.
+	pathLimit = 1 << 10
+	// headLimit fits the longest head: a multi with a long path.
+	headLimit = multiPath + 4 + pathLimit
+)
+
+// mark is a position found by a scanner.
+type mark uint8
+
+const (
+	atHead mark = 1 << iota
+	atEnd
+	gaveUp
+)
+
+type extent struct {
+	least int // a shorter body is not such a frame
+	head  int // length of the head
+}
+
+// For a connection's first frame and for all others.
+var (
+	requestExtents = [2]extent{{28, 44}, {8, headLimit}} // ConnectRequest; header and path
+	replyExtents   = [2]extent{{20, 36}, {16, 284}}      // ConnectResponse; header, and a notification with its path
+)
+
+// scanner finds the frames in the bytes of one direction of a connection, which come in pieces of
+// any size. It keeps only the head of the current frame.
+type scanner struct {
+	extents *[2]extent
+	size    [4]byte
+	got     int // bytes of the length received; 0 between frames
+	body    int // length of the frame's body
+	seen    int // bytes of the body received
+	have    int // bytes of the body in buf
+	later   int // 0 in a connection's first frame, then 1
+	lost    bool
+	whole   []byte // the head, after atHead
+	buf     []byte // for a head that comes in pieces
+}
+
+func (s *scanner) head() []byte { return s.whole }
+
+func (s *scanner) mid() bool { return s.got > 0 }
+
+// next scans p until a frame's head or the frame is complete, or p ends. It returns the number of
+// bytes and the mark.
+func (s *scanner) next(p []byte) (int, mark) {
+	if s.lost {
+		return len(p), 0
+	}
+	n := 0
+	if s.got < len(s.size) {
+		if n = s.length(p); s.lost {
+			return n, gaveUp
+		}
+		if s.got < len(s.size) {
+			return n, 0
+		}
+	}
+	var m mark
+	if need := min(s.body, s.extents[s.later].head); s.have < need {
+		if s.have == 0 && len(p)-n >= need { // usually: no copy
+			s.whole = p[n : n+need : n+need]
+			s.have, s.seen, n = need, need, n+need
+		} else {
+			if s.buf == nil {
+				s.buf = make([]byte, s.extents[1].head+s.extents[0].head)
+			}
+			c := copy(s.buf[s.have:need], p[n:])
+			s.have, s.seen, n = s.have+c, s.seen+c, n+c
+			if s.have < need {
+				return n, 0
+			}
+			s.whole = s.buf[:need]
+		}
+		m = atHead
+	} else {
+		c := min(len(p)-n, s.body-s.seen)
+		s.seen, n = s.seen+c, n+c
+	}
+	if s.seen == s.body {
+		s.got, s.later = 0, 1
+		m |= atEnd
+	}
+	return n, m
+}
+
+// length reads a frame's length, or the available part, from p.
+func (s *scanner) length(p []byte) int {
+	if s.got == 0 {
+		s.seen, s.have = 0, 0
+	}
+	n := copy(s.size[s.got:], p)
+	s.got += n
+	if s.got == len(s.size) {
+		s.body = int(int32(binary.BigEndian.Uint32(s.size[:])))
+		s.lost = s.body < s.extents[s.later].least || s.body > frameLimit
+	}
+	return n
+}
+
+// readClock is a connection's read deadline, with a clock that can be stopped.
+type readClock struct {
+	mu      sync.Mutex
+	due     time.Time     // as the client set it; zero: none
+	setAt   time.Time     // when it was set, if the clock was stopped
+	stopped time.Time     // when the clock was stopped; zero: it runs
+	changed chan struct{} // closed when due changes; nil without a waiter
+}
+
+func (r *readClock) set(raw net.Conn, t time.Time) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.due = t
+	if r.changed != nil {
+		close(r.changed)
+		r.changed = nil
+	}
+	if !r.stopped.IsZero() {
+		r.setAt = time.Now()
+		return nil
+	}
+	return raw.SetReadDeadline(t)
+}
+
+// stop removes the deadline from the connection.
+func (r *readClock) stop(raw net.Conn) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.stopped.IsZero() {
+		r.stopped, r.setAt = time.Now(), time.Time{}
+		_ = raw.SetReadDeadline(time.Time{})
+	}
+}
+
+// start restores the deadline, moved by the time for which the clock was stopped.
+func (r *readClock) start(raw net.Conn) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.stopped.IsZero() {
+		return
+	}
+	if !r.due.IsZero() {
+		from := r.stopped
+		if r.setAt.After(from) {
+			from = r.setAt
+		}
+		r.due = r.due.Add(time.Since(from))
+	}
+	r.stopped = time.Time{}
+	_ = raw.SetReadDeadline(r.due)
+}
+
+// wait returns nil when over or done is closed or the deadline has changed, and an error when a
+// running clock has reached the deadline.
+func (r *readClock) wait(over, done <-chan struct{}) error {
+	r.mu.Lock()
+	if r.changed == nil {
+		r.changed = make(chan struct{})
+	}
+	changed, due, running := r.changed, r.due, r.stopped.IsZero()
+	r.mu.Unlock()
+	var late <-chan time.Time
+	if running && !due.IsZero() {
+		t := time.NewTimer(time.Until(due))
+		defer t.Stop()
+		late = t.C
+	}
+	select {
+	case <-over:
+	case <-done:
+	case <-changed:
+	case <-late:
+		return os.ErrDeadlineExceeded
+	}
+	return nil
+}
+
+type sent struct {
+	xid  int32
+	op   Op
+	at   time.Duration
+	shot *shot // a rule that waits for the reply, or nil
+
+	flags   int32 // of a create
+	removes int64 // czxid of the session's node that a delete is for; 0 if unknown
+}
+
+// inflight is the queue of a connection's requests without replies, oldest first: a ring that grows
+// to the deepest pipeline seen, so that a request costs no allocation.
+type inflight struct {
+	ring  []sent
+	first int
+	n     int
+}
+
+func (q *inflight) at(i int) *sent { return &q.ring[(q.first+i)&(len(q.ring)-1)] }
+
+func (q *inflight) push(s sent) {
+	if q.n == len(q.ring) {
+		bigger := make([]sent, max(8, 2*len(q.ring)))
+		for i := range q.n {
+			bigger[i] = *q.at(i)
+		}
+		q.ring, q.first = bigger, 0
+	}
+	q.n++
+	*q.at(q.n - 1) = s
+}
+
+func (q *inflight) last() *sent { return q.at(q.n - 1) }
+
+// find returns the position of the oldest request with that xid. ZooKeeper replies in order, so it
+// is nearly always the first; auth is answered before queued requests, and pings share one xid.
+func (q *inflight) find(xid int32) (int, bool) {
+	for i := range q.n {
+		if q.at(i).xid == xid {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+func (q *inflight) remove(i int) sent {
+	s := *q.at(i)
+	for ; i > 0; i-- {
+		*q.at(i) = *q.at(i - 1)
+	}
+	*q.at(0) = sent{}
+	q.first = (q.first + 1) & (len(q.ring) - 1)
+	q.n--
+	return s
+}
+
+func (q *inflight) clear() int {
+	n := q.n
+	*q = inflight{}
+	return n
 }

@@ -1,7 +1,10 @@
 package wire
 
 import (
+	"bytes"
 	"errors"
+	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -77,5 +80,256 @@ func TestRule_drawsJitterFromTheSeed(t *testing.T) {
 		if got := r.after(); got != want {
 			t.Errorf("with %d drawn: %v, want %v", pick, got, want)
 		}
+	}
+}
+
+func proof(t *testing.T, s *shot) (Proof, bool) {
+	t.Helper()
+	select {
+	case p, ok := <-s.Fired():
+		return p, ok
+	case <-time.After(10 * time.Second):
+		t.Fatal("the shot neither fired nor ended")
+		return Proof{}, false
+	}
+}
+
+func waiting(s *shot) bool {
+	select {
+	case <-s.Fired():
+		return false
+	default:
+		return true
+	}
+}
+
+func TestShot_countsFromArmingAcrossConnections(t *testing.T) {
+	b := newBench(t)
+	defer b.tap.Close()
+	b.greet()
+	b.write(ask(1, Create, "/a")) // not counted
+	s := b.arm(Rule{Op: Create, Path: "/*", Nth: 3, Act: DropRequest})
+	b.write(ask(2, Create, "/a"), ask(3, Delete, "/a"), ask(4, Create, "/a"))
+	b.c.Cut()
+	b.redial()
+	b.write(hello(5))
+	before := len(b.far.sent())
+	if !waiting(s) {
+		t.Fatal("fired too early")
+	}
+	b.write(ask(5, Create, "/third"))
+	p, _ := proof(t, s)
+	if p.Path != "/third" || p.Xid != 5 || p.Err != nil || p.Replied || p.Committed() {
+		t.Errorf("proof: %+v", p)
+	}
+	if len(b.far.sent()) != before || !b.far.isClosed() {
+		t.Error("the dropped request got through, or the connection is still there")
+	}
+	b.redial()
+	b.write(hello(5), ask(6, Create, "/fourth")) // once is once
+}
+
+func TestShot_hitsOneRequestEach(t *testing.T) {
+	b := newBench(t)
+	defer b.tap.Close()
+	b.greet()
+	first := b.arm(Rule{Op: Create, Act: DropReply, Keep: true})
+	second := b.arm(Rule{Op: Create, Act: DropReply, Keep: true})
+	b.write(ask(1, Create, "/a"), ask(2, Create, "/b"), ask(3, Create, "/c"))
+	b.far.feed(answer(1, 11, 0, "x"), answer(2, 12, -110, ""))
+	b.read(answer(3, 13, 0, ""))
+	p, _ := proof(t, first)
+	q, _ := proof(t, second)
+	if p.Xid != 1 || p.Zxid != 11 || !p.Committed() || q.Xid != 2 || q.Code != -110 || q.Committed() || !q.Replied {
+		t.Errorf("proofs: %v; %v", p, q)
+	}
+	if n := b.c.Counts(); n.Replies != 1 || n.Abandoned != 2 || n.InFlight != 0 {
+		t.Errorf("counted %v", n.Map())
+	}
+}
+
+func TestShot_dropsAReplyAndCutsBehindWhatCameBefore(t *testing.T) {
+	b := newBench(t)
+	b.greet()
+	s := b.arm(Rule{Op: Delete, Act: DropReply})
+	b.write(ask(1, Create, "/a"), ask(2, Delete, "/b"), ask(3, Create, "/c"))
+	early := slices.Concat(answer(1, 1, 0, "first"), event(1, "/x"))
+	b.far.feed(early, answer(2, 2, 0, "secret"), answer(3, 3, 0, "too late"))
+	var got []byte
+	buf := make([]byte, 7)
+	for {
+		n, err := b.conn.Read(buf)
+		got = append(got, buf[:n]...)
+		if err != nil {
+			if !errors.Is(err, ErrCut) {
+				t.Errorf("read ended with %v", err)
+			}
+			break
+		}
+	}
+	if !bytes.Equal(got, early) {
+		t.Errorf("the client got %q", got)
+	}
+	p, _ := proof(t, s)
+	if !p.Committed() || p.Zxid != 2 || p.Session != 5 || !b.far.isClosed() {
+		t.Errorf("proof: %+v", p)
+	}
+	if n := b.c.Counts(); n.Replies != 1 || n.Abandoned != 2 || n.Notifications.Created != 1 || n.BytesIn != int64(len(early)+len(welcome(5, 0))) {
+		t.Errorf("counted %v", n.Map())
+	}
+}
+
+func TestShot_cutsAfterARequestAndLetsNoReplyThrough(t *testing.T) {
+	b := newBench(t)
+	b.greet()
+	b.far.live = true
+	b.check(b.c.Hold(Deaf)) // so that the cut waits, and the reply is there before it
+	s := b.arm(Rule{Op: Create, Act: CutAfter})
+	f := ask(1, Create, "/a")
+	b.write(f[:10])
+	b.write(f[10:])
+	if !waiting(s) {
+		t.Error("cut before the request was sent")
+	}
+	s.Disarm() // too late: it has been promised to happen
+	b.far.feed(answer(1, 1, 0, ""))
+	done := b.reading(4)
+	b.c.Thaw()
+	if err := <-done; !errors.Is(err, ErrCut) {
+		t.Errorf("the reader got %v", err)
+	}
+	Until(b.tb, "the connection is cut", b.far.isClosed)
+	if !bytes.HasSuffix(b.far.sent(), f) {
+		t.Error("the request was not sent whole")
+	}
+	if n := b.c.Counts(); n.Replies != 0 {
+		t.Errorf("a reply was delivered: %v", n.Map())
+	}
+}
+
+func TestShot_cutsAfterTheWholeFrame(t *testing.T) {
+	b := newBench(t)
+	b.greet()
+	b.far.live = true
+	s := b.arm(Rule{Op: SetData, Act: CutAfter})
+	f := frame(be32(1), be32(int(SetData)), text("/a"), make([]byte, 2*headLimit))
+	b.write(f[:len(f)-9]) // its head is through
+	s.Disarm()            // too late
+	done := b.reading(4)
+	b.far.feed(event(1, "/a"))
+	Until(b.tb, "the event is taken from the connection", func() bool {
+		b.far.mu.Lock()
+		defer b.far.mu.Unlock()
+		return len(b.far.play) == 0
+	})
+	b.write(f[len(f)-9:])
+	if err := <-done; !errors.Is(err, ErrCut) {
+		t.Errorf("the reader got %v", err)
+	}
+	if !bytes.HasSuffix(b.far.sent(), f) || !b.far.isClosed() {
+		t.Error("the request was not sent whole, or the connection is still there")
+	}
+}
+
+func TestShot_leavesAFrameAloneThatHasBegun(t *testing.T) {
+	b := newBench(t)
+	b.greet()
+	f, g := ask(1, Create, "/a"), ask(2, Create, "/b")
+	b.write(f[:10])
+	s := b.arm(Rule{Op: Create, Act: DropRequest})
+	b.write(f[10:])
+	if !waiting(s) || b.far.isClosed() || !bytes.HasSuffix(b.far.sent(), f) {
+		t.Error("half a request was dropped")
+	}
+	b.write(g)
+	if p, _ := proof(t, s); p.Xid != 2 {
+		t.Errorf("proof: %+v", p)
+	}
+}
+
+func TestShot_dropsAReplyThatComesInPieces(t *testing.T) {
+	b := newBench(t)
+	defer b.tap.Close()
+	b.greet()
+	b.arm(Rule{Op: GetData, Act: DropReply, Keep: true})
+	b.write(ask(1, Exists, "/a"), ask(2, GetData, "/a"), ask(3, Exists, "/b"))
+	one, two, three := answer(1, 1, 0, ""), answer(2, 2, 0, "long long long"), answer(3, 3, 0, "")
+	b.far.feed(one, two[:30])
+	got := make([]byte, 64)
+	n, err := b.conn.Read(got)
+	b.check(err)
+	got = got[:n]
+	b.far.feed(two[30:], three)
+	rest, err := io.ReadAll(b.conn)
+	b.check(err)
+	if !bytes.Equal(got, one) || !bytes.Equal(rest, three) {
+		t.Errorf("the client got %x and %x, want %x and %x", got, rest, one, three)
+	}
+}
+
+func TestShot_failsTheWriteThatItCutsBefore(t *testing.T) {
+	b := newBench(t)
+	b.greet()
+	s := b.arm(Rule{Op: Create, Act: CutBefore})
+	before := b.far.sent()
+	f := slices.Concat(ask(1, Exists, "/a"), ask(2, Create, "/b"), ask(3, Exists, "/c"))
+	if _, err := b.conn.Write(f); !errors.Is(err, ErrCut) {
+		t.Errorf("the write returned %v", err)
+	}
+	if want := append(before, ask(1, Exists, "/a")...); !bytes.Equal(b.far.sent(), want) {
+		t.Error("not exactly what stood before the request was sent")
+	}
+	if p, ok := proof(t, s); !ok || p.Xid != 2 {
+		t.Errorf("proof: %+v", p)
+	}
+}
+
+func TestShot_hasNoEffectWhereTheConnectionEndsFirst(t *testing.T) {
+	for _, act := range []Act{DropReply, Delay} {
+		b := newBench(t)
+		b.greet()
+		r := Rule{Op: Create, Act: act}
+		if act == Delay {
+			r.Delay = time.Hour
+		}
+		s := b.arm(r)
+		b.write(ask(1, Create, "/a"))
+		b.c.Cut()
+		if p, ok := proof(t, s); !ok || p.Err == nil || p.Committed() {
+			t.Errorf("%v: proof %+v", act, p)
+		}
+		if !b.c.plain() {
+			t.Errorf("%v: the rule is still in force", act)
+		}
+	}
+}
+
+func TestShot_canBeDisarmedOnce(t *testing.T) {
+	b := newBench(t)
+	defer b.tap.Close()
+	b.greet()
+	idle := b.arm(Rule{Op: Create, Act: DropReply})
+	if !idle.Disarm() || idle.Disarm() {
+		t.Error("an idle rule can be disarmed once")
+	}
+	if _, ok := proof(t, idle); ok {
+		t.Error("a disarmed rule fired")
+	}
+	late := b.arm(Rule{Op: Create, Act: DropReply})
+	b.arm(never) // keeps the bytes on the long way
+	b.write(ask(1, Create, "/a"))
+	if !late.Disarm() {
+		t.Error("a rule that waits for its reply can be disarmed")
+	}
+	b.read(answer(1, 1, 0, ""))
+	kept := b.arm(Rule{Op: Create, Act: HoldRequest})
+	b.write(ask(2, Create, "/b"))
+	if kept.Disarm() {
+		t.Error("a rule that holds its request has fired")
+	}
+	Until(b.tb, "the request is released", func() bool { return bytes.HasSuffix(b.far.sent(), ask(2, Create, "/b")) })
+	b.read(answer(2, 1, 0, ""))
+	if n := b.c.Counts(); n.Replies != 2 || n.InFlight != 0 || n.Queued != 0 || len(b.c.shots) != 1 {
+		t.Errorf("afterwards: %v", n.Map())
 	}
 }

@@ -222,7 +222,7 @@ func TestAction_namesTheProgramByItsSources(t *testing.T) {
 	if !regexp.MustCompile(`^name=zkbench-[\w-]+\n$`).MatchString(first) || name() != first {
 		t.Errorf("the name is %q, and then %q", first, name())
 	}
-	for _, file := range []string{"go.sum", "recipes/lock.go", "scenarios/churn.yaml"} {
+	for _, file := range []string{"go.sum", "recipes/resourcelock.go", "scenarios/churn.yaml"} {
 		before := name()
 		write(file, "other")
 		if name() == before {

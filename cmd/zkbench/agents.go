@@ -1,16 +1,22 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
-
+	"github.com/spf13/pflag"
 	"github.com/zkbench/zkbench/ensembles/state"
+	"github.com/zkbench/zkbench/recipes/driver/clock"
 	"github.com/zkbench/zkbench/report/safefile"
+	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/agents"
 )
 
@@ -190,4 +196,193 @@ func untilEnded(ctx context.Context, e agents.Engine, lost <-chan error, logf fu
 		return fmt.Errorf("%d of %d agents did not end because the run was over", failed, e.Agents())
 	}
 	return nil
+}
+
+func agentCmd() *cobra.Command {
+	var join, name string
+	var index int
+	var attached bool
+	cmd := &cobra.Command{
+		Use:   "agent --join FILE",
+		Short: "Run clients on this machine for a zkbench on another one",
+		Long: `Run clients on this machine for a zkbench on another one.
+
+zkbench run --agents writes the join file, or copies it to the agent itself (zkbench help agents).
+The agent ends when the run is over, when it loses its link to the coordinator, or on Ctrl-C, and
+ends everything that it started.`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if join == "" {
+				return usageError("which run? --join names the join file that zkbench run --agents has written")
+			}
+			text, err := safefile.Read(join, safefile.Config)
+			if err != nil {
+				return usageError("--join: %v", err)
+			}
+			j, err := agents.ParseJoin(text)
+			if err != nil {
+				return usageError("--join %s: %v", join, err)
+			}
+			ctx := cmd.Context()
+			if attached {
+				ctx = whileOpen(ctx, cmd.InOrStdin())
+			}
+			err = thisAgent(cmd, name, index).Serve(ctx, j)
+			if errors.Is(err, errDetached) {
+				return nil
+			}
+			return err
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&join, "join", "", "join file: the coordinator's address and the agent's credentials")
+	fl.StringVar(&name, "name", "", "name of this agent (default: the machine's name)")
+	fl.IntVar(&index, "index", -1, "index of this agent, from 0 (default: order of arrival)")
+	fl.BoolVar(&attached, "attached", false, "end when stdin is closed")
+	return cmd
+}
+
+// thisAgent returns the description of this process as an agent.
+func thisAgent(cmd *cobra.Command, name string, index int) agents.Agent {
+	host, _ := os.Hostname()
+	self, _ := os.Executable()
+	return agents.Agent{
+		Name: cmp.Or(name, host), Version: ownVersion(), Index: index, Self: []string{self}, Skew: os.Getenv(clock.Skew), Owner: state.Self().String(),
+		Logf: func(format string, args ...any) { fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", args...) },
+	}
+}
+
+// errDetached is the cause of cancellation when stdin has ended.
+var errDetached = errors.New("stdin has ended")
+
+// whileOpen returns a context that is canceled when in ends.
+func whileOpen(ctx context.Context, in io.Reader) context.Context {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		_, _ = io.Copy(io.Discard, in)
+		cancel(errDetached)
+	}()
+	return ctx
+}
+
+// ownVersion returns the version that a coordinator and its agents must share.
+func ownVersion() string {
+	var all []string
+	for _, v := range versions() {
+		all = append(all, v[0]+" "+v[1])
+	}
+	return strings.Join(all, ", ")
+}
+
+type agentFlags struct {
+	engine, listen string
+	relay          bool
+	given          func(flag string) bool
+}
+
+func (f *agentFlags) register(fl *pflag.FlagSet) {
+	f.given = fl.Changed
+	fl.StringVar(&f.engine, "agents", "", "run the clients elsewhere: local:N, ssh:HOST,HOST, kubernetes:N or wait:N (default: in this process; zkbench help agents)")
+	fl.StringVar(&f.listen, "agents-listen", "", "host:port at which agents reach this process (default: determined by the engine)")
+	fl.BoolVar(&f.relay, "agents-relay", false, "agents reach the members through this process")
+}
+
+// words returns the flags as arguments.
+func (f *agentFlags) words() (args []string) {
+	if f.engine != "" {
+		args = append(args, "--agents", f.engine)
+	}
+	if f.listen != "" {
+		args = append(args, "--agents-listen", f.listen)
+	}
+	if f.relay {
+		args = append(args, "--agents-relay")
+	}
+	return args
+}
+
+// check reports invalid flags, before anything is started.
+func (f *agentFlags) check(configs []scenarios.Config) error {
+	switch {
+	case f.engine == "" && f.given("agents"):
+		return usageError("--agents is empty: want %s", strings.Join(agents.Engines(), "; "))
+	case f.engine == "" && (f.listen != "" || f.relay):
+		return usageError("--agents-listen and --agents-relay go with --agents")
+	case f.engine == "":
+		return nil
+	}
+	if _, _, err := net.SplitHostPort(f.listen); f.listen != "" && err != nil {
+		return usageError("--agents-listen %s: want HOST:PORT, on which agents reach this process", f.listen)
+	}
+	for _, c := range configs {
+		if err := c.RefuseAgents(); err != nil {
+			return err
+		}
+	}
+	_, err := agents.ParseEngine(f.engine, agents.Place{})
+	return err
+}
+
+// muster starts the agents, if there are any. dismiss stops them.
+func (f *agentFlags) muster(ctx context.Context, logf func(string, ...any)) (fleet *agents.Fleet, dismiss func() error, err error) {
+	nothing := func() error { return nil }
+	if f.engine == "" {
+		return nil, nothing, nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, nothing, err
+	}
+	dir, err := agentsFolder()
+	if err != nil {
+		return nil, nothing, err
+	}
+	engine, err := agents.ParseEngine(f.engine, agents.Place{Self: []string{self}, Owner: state.Self().String(), Dir: dir, Logf: logf, Listen: f.listen})
+	if err != nil {
+		return nil, nothing, errors.Join(err, os.RemoveAll(dir))
+	}
+	crew, err := agents.StartAgents(ctx, engine, ownVersion(), logf)
+	if err != nil {
+		return nil, nothing, errors.Join(err, os.RemoveAll(dir))
+	}
+	return crew.Fleet, func() error { return errors.Join(crew.Dismiss(), os.RemoveAll(dir)) }, nil
+}
+
+// agentsPattern is the name of folders for agents' files, and ownerFile the file in it with the
+// process that created it.
+const (
+	agentsPattern = "zkbench-agents-"
+	ownerFile     = "owner"
+)
+
+// agentsFolder creates a folder for agents' files.
+func agentsFolder() (string, error) {
+	dir, err := os.MkdirTemp("", agentsPattern)
+	if err != nil {
+		return "", err
+	}
+	return dir, os.WriteFile(filepath.Join(dir, ownerFile), []byte(state.Self().String()), 0o600)
+}
+
+// sweepAgents removes this user's folders of crashed runs for their agents, and returns a line for
+// each.
+func sweepAgents() (removed []string, err error) {
+	folders, _ := filepath.Glob(filepath.Join(os.TempDir(), agentsPattern+"*")) // the pattern is valid
+	for _, dir := range folders {
+		folder, openErr := state.OpenDir(dir)
+		if openErr != nil {
+			continue
+		}
+		folder.Close()
+		owner, readErr := safefile.Read(filepath.Join(dir, ownerFile), safefile.Config)
+		if o := state.ParseProcess(string(owner)); readErr != nil || o == (state.Process{}) || o.Alive() {
+			continue
+		}
+		if removeErr := os.RemoveAll(dir); removeErr != nil {
+			err = errors.Join(err, removeErr)
+			continue
+		}
+		removed = append(removed, "the agents' folder "+dir+" of a crashed run")
+	}
+	return removed, err
 }

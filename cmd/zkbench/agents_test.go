@@ -8,6 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+	"github.com/zkbench/zkbench/ensembles/state"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/agents"
 )
 
@@ -46,6 +50,61 @@ func TestAgents_whoDoNotStart(t *testing.T) {
 		var out, wrong bytes.Buffer
 		if code := run(t.Context(), strings.Fields(c.call), &out, &wrong); code != exitUnknown || !strings.Contains(wrong.String(), c.want) {
 			t.Errorf("%s: exit code %d: %s", c.call, code, wrong.String())
+		}
+	}
+}
+
+// A run that was killed leaves the folder of its agents, with what lets them in; a sweep takes
+// it away, and leaves those of runs that live.
+func TestSweepAgents_removesFoldersOfTheDead(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	ours, err := agentsFolder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs, err := agentsFolder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead := exec.Command("true")
+	if err := dead.Start(); err != nil {
+		t.Fatal(err)
+	}
+	owner, err := state.Find(dead.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := dead.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(theirs, ownerFile), []byte(owner.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	removed, err := sweepAgents()
+	if err != nil || len(removed) != 1 {
+		t.Errorf("removed %v (%v)", removed, err)
+	}
+	if _, err := os.Stat(ours); err != nil {
+		t.Errorf("the folder of a run that lives: %v", err)
+	}
+	if _, err := os.Stat(theirs); !os.IsNotExist(err) {
+		t.Errorf("the folder of a run that is dead: %v", err)
+	}
+}
+
+// Whoever repeats a run has its clients where they were.
+func TestCommand_namesTheAgents(t *testing.T) {
+	for want, agents := range map[string]agentFlags{
+		"--agents ssh:h1,h2 --agents-listen 192.0.2.1:7000 --agents-relay": {engine: "ssh:h1,h2", listen: "192.0.2.1:7000", relay: true},
+		"--agents local:3": {engine: "local:3"},
+		"":                 {},
+	} {
+		var f runFlags
+		f.register(&cobra.Command{})
+		f.agents = agents
+		got := f.command("out", &scenarios.Scenario{}, report.Run{Seed: 7, Ensemble: report.Ensemble{Kind: "process", Members: 3}})
+		if !strings.HasSuffix(got, strings.TrimSpace("--members 3 "+want)) {
+			t.Errorf("%q does not end with %q", got, want)
 		}
 	}
 }

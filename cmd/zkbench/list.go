@@ -1,19 +1,23 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
-
 	"github.com/zkbench/zkbench/chaos"
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/recipes/driver/templates"
-	_ "github.com/zkbench/zkbench/recipes/zoo" // the specimens of the scenario zoo
+	_ "github.com/zkbench/zkbench/recipes/zoo"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/units"
 	"github.com/zkbench/zkbench/report/verdict"
@@ -232,4 +236,129 @@ func filled(text string, indent, width int) (out string) {
 		used += len(word)
 	}
 	return out
+}
+
+func versionCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version of zkbench, its dependencies, and the file formats that it reads",
+		Args:  noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			info, ok := debug.ReadBuildInfo()
+			if !ok {
+				return errors.New("this program was built without build facts: build it with go build in module mode")
+			}
+			for _, fact := range buildFacts(info) {
+				fmt.Fprintf(cmd.OutOrStdout(), "%-10s %s\n", fact[0], fact[1])
+			}
+			return nil
+		},
+	}
+}
+
+// buildFacts returns names and values of the build.
+func buildFacts(info *debug.BuildInfo) [][2]string {
+	revision := "unknown: built without version control information (build in a clone with -buildvcs)"
+	if r := setting(info, "vcs.revision"); r != "" {
+		revision = r + " of " + setting(info, "vcs.time")
+		if setting(info, "vcs.modified") == "true" {
+			revision += ", and changes that were not committed"
+		}
+	}
+	target := setting(info, "GOOS") + "/" + setting(info, "GOARCH")
+	return [][2]string{
+		{"zkbench", info.Main.Version},
+		{"revision", revision},
+		{"go", info.GoVersion + " for " + target + ", CGO_ENABLED=" + setting(info, "CGO_ENABLED")},
+		{"client", clientVersion(info)},
+		{"formats", report.Schema + ", " + history.Schema},
+	}
+}
+
+// versions returns names and versions of the parts of the harness that affect measurements.
+func versions() [][2]string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return [][2]string{{"zkbench", "unknown"}}
+	}
+	return [][2]string{
+		{"zkbench", cmp.Or(setting(info, "vcs.revision"), info.Main.Version)},
+		{"go", info.GoVersion},
+		{"client", clientVersion(info)},
+	}
+}
+
+func setting(info *debug.BuildInfo, key string) string {
+	for _, s := range info.Settings {
+		if s.Key == key {
+			return s.Value
+		}
+	}
+	return ""
+}
+
+func clientVersion(info *debug.BuildInfo) string {
+	for _, dep := range info.Deps {
+		if dep.Path == "github.com/go-zookeeper/zk" {
+			return dep.Path + " " + dep.Version
+		}
+	}
+	return "unknown"
+}
+
+// listIncidents lists the incidents with their reports and reproductions.
+func listIncidents(w io.Writer) error {
+	for _, name := range scenarios.Incidents() {
+		s, err := builtIn(name)
+		if err != nil {
+			return err
+		}
+		i := s.Incident
+		told := []string{s.About, "thread: " + i.Thread, "why: " + i.Cause}
+		for _, x := range s.Specimens {
+			told = append(told, fmt.Sprintf("%s, provoked by %s: %s", x.Subject, x.Provocation, becomes(x)))
+		}
+		if i.Tried != "" {
+			told = append(told, "does not show: "+i.Tried)
+		}
+		fmt.Fprintf(w, "  %s\n", filled(name+" ("+i.Version+")", 4, 80))
+		for _, line := range told {
+			fmt.Fprintf(w, "    %s\n", filled(line, 4, 80))
+		}
+	}
+	return nil
+}
+
+// becomes returns the guarantees that a specimen breaks, as text.
+func becomes(x scenarios.Specimen) string {
+	if len(x.Caught) == 0 {
+		return "keeps every guarantee"
+	}
+	return "breaks " + units.List(x.Caught)
+}
+
+func builtIn(name string) (*scenarios.Scenario, error) {
+	name, text, err := scenarios.Source(name)
+	if err != nil {
+		return nil, err
+	}
+	return scenarios.Load(name, text)
+}
+
+// incidentError returns nil if an incident was reproduced, otherwise the error for the exit code.
+func incidentError(w io.Writer, s *scenarios.Scenario, result string) error {
+	i, broken := s.Incident, strings.Join(s.Caught(), ", ")
+	switch {
+	case result == report.Unknown:
+		return coded{fmt.Errorf("%s: unknown whether it reproduced", s.Name), exitUnknown}
+	case result == report.Pass && broken != "":
+		_, err := fmt.Fprintf(w, "%s reproduced: %s broken, as described in %s\n", s.Name, broken, i.Thread)
+		return err
+	case result == report.Pass:
+		_, err := fmt.Fprintf(w, "%s does not show, as expected: %s\n", s.Name, i.Tried)
+		return err
+	case broken != "":
+		return coded{fmt.Errorf("%s did NOT reproduce: %s passed; it failed with %s", s.Name, broken, i.Version), exitBroken}
+	}
+	return coded{fmt.Errorf("%s shows after all: a guarantee was broken that was not with %s", s.Name, i.Version), exitBroken}
 }

@@ -7,21 +7,24 @@ package main
 
 import (
 	"context"
+	"embed"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
-
 	"github.com/zkbench/zkbench/chaos"
 	"github.com/zkbench/zkbench/ensembles/rootless"
 	"github.com/zkbench/zkbench/ensembles/state"
+	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/recipes/driver/host"
+	"github.com/zkbench/zkbench/scenarios"
 )
 
 // Exit codes.
@@ -185,4 +188,83 @@ func interruptible(stderr io.Writer) (ctx context.Context, interrupt, stop func(
 		}
 	}()
 	return ctx, func() { cancel(errors.New("the output has no reader")) }, func() { signal.Stop(signals); close(signals); cancel(nil) }
+}
+
+//go:embed help/*.md
+var helpTexts embed.FS
+
+// topics are the help topics that are not commands.
+var topics = []struct{ name, short string }{
+	{"metrics", "Metrics: definitions and methods"},
+	{"recipes", "Recipes and subjects, and how to add a recipe"},
+	{"drivers", "How to test a recipe of your own in any language: the subject protocol, and templates"},
+	{"faults", "Faults: what they do, and how to add one"},
+	{"ensembles", "Ensembles: TLS, authentication, and external ensembles with commands for their members"},
+	{"scenarios", "How to write a scenario"},
+	{"violations", "How to read a violation, and the limits of zkbench"},
+}
+
+func helpTopics() []*cobra.Command {
+	var out []*cobra.Command
+	for _, t := range topics {
+		out = append(out, &cobra.Command{Use: t.name, Short: t.short, Long: page(t.name)})
+	}
+	return out
+}
+
+// page returns the text of a help page.
+func page(name string) string {
+	text, err := helpTexts.ReadFile("help/" + name + ".md")
+	if err != nil {
+		panic(err) // a missing page is a bug
+	}
+	return strings.TrimSpace(withRegistered(string(text)))
+}
+
+// Shell completion of arguments and flags; cobra's command completion prints the shell's part.
+
+func completeScenarios(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return scenarios.Builtin(), cobra.ShellCompDirectiveDefault
+}
+
+func completeSubjects(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	var names []string
+	for _, s := range recipes.Subjects() {
+		names = append(names, s.Name)
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+func completeFolders(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return nil, cobra.ShellCompDirectiveFilterDirs
+}
+
+// completeListings offers the kinds of listing, and after scenarios their names.
+func completeListings(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	var names []string
+	switch {
+	case len(args) == 0:
+		for name := range listings {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+	case len(args) == 1 && args[0] == "scenarios":
+		names = scenarios.Builtin()
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeFlags registers the completion of a run's flags. It panics if a flag does not exist.
+func completeFlags(cmd *cobra.Command) {
+	for flag, complete := range map[string]cobra.CompletionFunc{
+		"ensemble": cobra.FixedCompletions([]string{"auto", "container", "process", "external"}, cobra.ShellCompDirectiveNoFileComp),
+		"subject":  completeSubjects,
+		"ab":       completeSubjects,
+		"replay":   completeFolders,
+		"out":      completeFolders,
+	} {
+		if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
+			panic(err)
+		}
+	}
 }

@@ -3,6 +3,8 @@
 package main
 
 import (
+	"errors"
+	"io/fs"
 	"net"
 	"os"
 	"strconv"
@@ -21,4 +23,18 @@ func keepOpen(l net.Listener, at string) error {
 		return err
 	}
 	return os.Setenv(listenersKey+at, strconv.Itoa(fd))
+}
+
+// ownFile reports whether the file belongs to this user; a built-in scenario, which is not a file,
+// does.
+func ownFile(path string) bool {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return true
+	}
+	if err != nil {
+		return false
+	}
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(owner.Uid) == os.Geteuid()
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,9 +14,10 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-
+	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/units"
+	"github.com/zkbench/zkbench/scenarios"
 )
 
 func rerunCmd() *cobra.Command {
@@ -219,4 +221,84 @@ func printOutcomes(w io.Writer, old, now []report.Trial) {
 	if otherwise == 0 {
 		fmt.Fprintln(w, "run again: every trial had the same result, and none failed")
 	}
+}
+
+// replayed returns the arguments to run: with --replay the scenario of that run folder, on an
+// ensemble like the run's, unless flags differ.
+func (f *runFlags) replayed(cmd *cobra.Command, args []string) ([]string, error) {
+	if f.replay == "" {
+		return args, nil
+	}
+	if len(args) > 0 {
+		return nil, usageError("--replay names the scenario: leave %s out", args[0])
+	}
+	if cmd.Flags().Changed("seed") {
+		return nil, usageError("--replay uses the recorded plan; --seed would have no effect")
+	}
+	if f.out != "" && same(f.out, f.replay) {
+		return nil, usageError("--out %s is the folder that is to be replayed: name another", f.out)
+	}
+	old, err := report.ReadResult(f.replay)
+	if err == nil && old.Run.Ensemble.Members > 0 { // a run that crashed has no result, and uses only the flags
+		f.like(old.Run.Ensemble)
+	}
+	return []string{filepath.Join(f.replay, report.ScenarioFile)}, nil
+}
+
+// like sets options to an ensemble like e, except options that flags set.
+func (f *runFlags) like(e report.Ensemble) {
+	given := func(flag string) bool { return f.scenario.flags.Changed(flag) }
+	if !given("members") && e.Members > 0 {
+		f.ensemble.Members = e.Members
+	}
+	if !given("observers") && e.Kind != string(ensembles.External) {
+		f.ensemble.Observers = len(e.Observers)
+	}
+	if !given("tick") && e.Tick > 0 {
+		f.ensemble.Tick = e.Tick
+	}
+	if !given("ensemble") && !given("servers") && e.Kind != "" && e.Kind != "external" {
+		f.kind = e.Kind
+	}
+}
+
+func same(a, b string) bool {
+	x, errA := os.Stat(a)
+	y, errB := os.Stat(b)
+	return errA == nil && errB == nil && os.SameFile(x, y)
+}
+
+// programs returns a line for each program that the scenario starts and that no flag of this call
+// names: the command, additions to the environment, and the working directory.
+func (f *runFlags) programs(s *scenarios.Scenario) (lines []string) {
+	for _, d := range s.Drivers {
+		if slices.ContainsFunc(f.scenario.exec, func(e string) bool { return strings.HasPrefix(e, d.Name+"=") }) {
+			continue
+		}
+		line := fmt.Sprintf("%s: exec %s", d.Name, d.Exec)
+		for _, key := range slices.Sorted(maps.Keys(d.Env)) {
+			line += fmt.Sprintf(", env %s=%s", key, d.Env[key])
+		}
+		if d.Cwd != "" {
+			line += ", cwd " + d.Cwd
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// checkPrograms rejects a scenario with programs that this user did not write: one of a packed run,
+// or a file of another user. With --allow-exec it logs them.
+func (f *runFlags) checkPrograms(s *scenarios.Scenario, file string, logf func(format string, args ...any)) error {
+	lines := f.programs(s)
+	if len(lines) == 0 || !f.packed && ownFile(file) {
+		return nil
+	}
+	if f.allowExec {
+		for _, line := range lines {
+			logf("executes %s", line)
+		}
+		return nil
+	}
+	return usageError("%s names programs to execute; read them, and add --allow-exec to have them started:\n  %s", file, strings.Join(lines, "\n  "))
 }

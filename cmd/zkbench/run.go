@@ -1,24 +1,33 @@
 package main
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-
+	"github.com/spf13/pflag"
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/ensembles/auto"
 	"github.com/zkbench/zkbench/ensembles/external"
 	"github.com/zkbench/zkbench/ensembles/state"
 	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/explain"
+	"github.com/zkbench/zkbench/report/render"
 	"github.com/zkbench/zkbench/report/units"
+	"github.com/zkbench/zkbench/report/view"
 	"github.com/zkbench/zkbench/scenarios"
+	"golang.org/x/term"
 )
 
 type runFlags struct {
@@ -301,4 +310,380 @@ func (f *runFlags) empty(dir string) error {
 		return usage(report.Clear(dir))
 	}
 	return nil
+}
+
+type scenarioFlags struct {
+	flags  *pflag.FlagSet
+	trials int
+	ab     []string
+	set    []string
+	exec   []string
+	once   bool
+}
+
+func (f *scenarioFlags) register(fl *pflag.FlagSet) {
+	f.flags = fl
+	fl.StringSlice("subject", nil, "subjects to run, like lock/parent,lock/predecessor (zkbench list subjects)")
+	fl.IntSlice("clients", nil, "client counts, like 10,50,100")
+	fl.Duration("session-timeout", 0, "session timeout to request")
+	fl.Duration("duration", 0, "duration of every phase with a duration; fault times scale with it")
+	fl.Duration("hold", 0, "how long a holder keeps the grant, in every phase")
+	fl.IntVar(&f.trials, "trials", 0, "number of trials of each cell, subjects interleaved")
+	fl.StringSliceVar(&f.ab, "ab", nil, "compare two subjects in one run, trials interleaved A B B A: lock/a,lock/b (10 trials, unless --trials is given)")
+	fl.BoolVar(&f.once, "once", false, "smoke test: the least work of each phase with the fewest clients; numbers are not meaningful")
+	fl.StringArrayVar(&f.exec, "exec", nil, "command of a driver: 'lock/mine=python3 driver.py' (repeatable; zkbench help drivers)")
+	fl.StringArrayVar(&f.set, "set", nil, "set a field of the scenario: path=value, for example phases.0.rounds=10 (repeatable)")
+}
+
+// load loads the scenario with the overrides of all flags.
+func (f *scenarioFlags) load(name string) (*scenarios.Scenario, error) {
+	name, text, err := scenarios.Source(name)
+	if err != nil {
+		return nil, err
+	}
+	overrides, err := f.overrides()
+	if err != nil {
+		return nil, err
+	}
+	s, err := scenarios.Load(name, text, overrides...)
+	if err == nil && f.once {
+		err = s.Once()
+	}
+	return s, err
+}
+
+// abTrials is the default number of trials per subject with --ab: enough for a confidence interval
+// that one outlier at either end does not move.
+const abTrials = 10
+
+func (f *scenarioFlags) overrides() ([]string, error) {
+	for _, flag := range []string{"subject", "ab"} {
+		for i, name := range f.list(flag) {
+			if strings.TrimSpace(name) == "" {
+				return nil, fmt.Errorf("--%s: empty name at position %d", flag, i+1)
+			}
+		}
+	}
+	if f.once && (f.trials > 1 || f.flags.Changed("ab")) {
+		return nil, fmt.Errorf("--once runs one trial of each subject: leave --trials and --ab out")
+	}
+	var out []string
+	programs := map[string]bool{}
+	for _, program := range f.exec {
+		name, _, _ := strings.Cut(program, "=")
+		if programs[name] {
+			return nil, fmt.Errorf("--exec: %s has two programs: give one of them another name", name)
+		}
+		programs[name] = true
+		out = append(out, "exec="+program)
+	}
+	for _, set := range [][2]string{
+		{"subject", "subjects"}, {"clients", "clients"}, {"session-timeout", "session_timeout"},
+		{"tick", "tick"}, {"hold", "hold"}, {"duration", "duration"},
+	} {
+		if flag := f.flags.Lookup(set[0]); flag.Changed {
+			out = append(out, set[1]+"="+flag.Value.String()) // lists are in brackets, as in YAML
+		}
+	}
+	for _, set := range versionFlags {
+		if f.flags.Changed(set.flag) {
+			if len(f.list(set.flag)) == 0 {
+				return nil, fmt.Errorf("--%s names nothing: leave it out for the default", set.flag)
+			}
+			out = append(out, set.field+"=["+strings.Join(quoted(f.list(set.flag)), ", ")+"]")
+		}
+	}
+	repeated, err := f.repeated()
+	if err != nil {
+		return nil, err
+	}
+	return append(append(out, repeated...), f.set...), nil
+}
+
+// versionFlags are the flags for versions of ZooKeeper, and the fields that they set.
+var versionFlags = []struct{ flag, field string }{{"image", "images"}, {"zookeeper-home", "homes"}}
+
+func (f *scenarioFlags) list(flag string) []string {
+	values, _ := f.flags.GetStringSlice(flag) // the flag is of that type
+	return values
+}
+
+// quoted returns texts as YAML strings.
+func quoted(texts []string) (out []string) {
+	for _, t := range texts {
+		out = append(out, strconv.Quote(t))
+	}
+	return out
+}
+
+// kindOf returns the recipe in the name of a subject.
+func kindOf(subject string) string {
+	kind, _, _ := strings.Cut(subject, "/")
+	return kind
+}
+
+func (f *scenarioFlags) repeated() ([]string, error) {
+	trials := f.trials
+	if f.flags.Changed("trials") && trials < 1 {
+		return nil, fmt.Errorf("--trials %d: at least 1 is needed", trials)
+	}
+	if !f.flags.Changed("ab") {
+		if trials == 0 {
+			return nil, nil
+		}
+		return []string{"trials=" + strconv.Itoa(trials)}, nil
+	}
+	switch {
+	case f.flags.Changed("subject"):
+		return nil, fmt.Errorf("--ab names the subjects: leave --subject out")
+	case len(f.ab) != 2 || f.ab[0] == f.ab[1]:
+		return nil, fmt.Errorf("--ab %s: want two different subjects, like lock/predecessor,lock/parent", strings.Join(f.ab, ","))
+	case kindOf(f.ab[0]) != kindOf(f.ab[1]):
+		return nil, fmt.Errorf("--ab %s: want two subjects of one kind (lock, election or queue)", strings.Join(f.ab, ","))
+	case trials == 1:
+		return nil, fmt.Errorf("--trials 1 with --ab: one trial of each cannot show a difference; remove --trials, or use 10 or more")
+	case trials == 0:
+		trials = abTrials
+	}
+	return []string{"subjects=[" + strings.Join(f.ab, ", ") + "]", "base=" + f.ab[0], "trials=" + strconv.Itoa(trials)}, nil
+}
+
+// conclude prints the result of a scenario's run, and returns the error for its exit code.
+func (f *runFlags) conclude(cmd *cobra.Command, dir string, s *scenarios.Scenario, c report.Conclusion) error {
+	page := filepath.Join(dir, report.PageFile)
+	if _, err := os.Stat(page); err == nil {
+		if whole, err := filepath.Abs(page); err == nil {
+			page = whole
+		}
+		fmt.Fprintf(cmd.ErrOrStderr(), "report: %s\n", page)
+	}
+	v := view.Of(view.Input{Result: c.Result, Dir: dir, Stories: explain.Failures(c)})
+	v.OneScreen()
+	var shown error
+	if f.json {
+		shown = printJSON(cmd.OutOrStdout(), c.Result)
+	} else {
+		shown = show(cmd.OutOrStdout(), v)
+	}
+	result := verdictError(v.Result)
+	if s.Incident.Thread != "" {
+		result = incidentError(cmd.ErrOrStderr(), s, v.Result)
+	}
+	// A broken guarantee decides the exit code, regardless of other errors.
+	return errors.Join(shown, annotate(cmd.ErrOrStderr(), v), result)
+}
+
+func show(w io.Writer, v *view.View) error { return render.Terminal(w, v, terminal(w)) }
+
+func terminal(w io.Writer) render.Term {
+	var t render.Term
+	if f := tty(w); f != nil {
+		t.Color = os.Getenv("NO_COLOR") == ""
+		t.Width, _, _ = term.GetSize(int(f.Fd()))
+	}
+	return t
+}
+
+// tty returns the terminal behind w, or nil.
+func tty(w io.Writer) *os.File {
+	if s, ok := w.(stream); ok {
+		w = s.File
+	}
+	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		return f
+	}
+	return nil
+}
+
+func printJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+// verdictError returns the error for a result's exit code; the summary has explained it.
+func verdictError(result string) error {
+	switch result {
+	case report.Pass:
+		return nil
+	case report.Fail:
+		return coded{errors.New("a guarantee was broken or a threshold failed"), exitBroken}
+	}
+	return coded{errors.New("result: inconclusive; some guarantees or thresholds are unknown, which is not a pass"), exitUnknown}
+}
+
+// Errors about arguments and flags.
+
+func noArgs(cmd *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 0:
+		return nil
+	case cmd.HasSubCommands():
+		return unknownCommand(cmd, args[0])
+	}
+	return usageError("%s takes no arguments: leave %s out", cmd.CommandPath(), args[0])
+}
+
+func unknownCommand(cmd *cobra.Command, name string) error {
+	return usageError("%s: unknown command %q%s", cmd.CommandPath(), name, units.Nearest(name, verbs(cmd)))
+}
+
+func verbs(cmd *cobra.Command) (names []string) {
+	for _, c := range cmd.Commands() {
+		if !c.Hidden && c.Runnable() {
+			names = append(names, c.Name())
+		}
+	}
+	return names
+}
+
+// refuseUnknown makes cobra's own commands reject unknown names, which they ignore.
+func refuseUnknown(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		switch cmd.Name() {
+		case "help":
+			cmd.Args = func(_ *cobra.Command, args []string) error { return unknownTopic(root, args) }
+		case "completion":
+			cmd.Args, cmd.RunE = noArgs, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		}
+	}
+}
+
+// unknownTopic returns an error for args that are no command and no help topic.
+func unknownTopic(root *cobra.Command, args []string) error {
+	at := root
+	for _, name := range args {
+		all := at.Commands()
+		i := slices.IndexFunc(all, func(c *cobra.Command) bool { return c.Name() == name })
+		if i < 0 {
+			return usageError("%s: no help on %q%s", at.CommandPath(), name, units.Nearest(name, helpNames(at)))
+		}
+		at = all[i]
+	}
+	return nil
+}
+
+func helpNames(cmd *cobra.Command) (names []string) {
+	for _, c := range cmd.Commands() {
+		if !c.Hidden {
+			names = append(names, c.Name())
+		}
+	}
+	return names
+}
+
+func flagNames(cmd *cobra.Command) []string {
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, "--"+f.Name)
+		}
+	})
+	return names
+}
+
+func flagError(cmd *cobra.Command, err error) error {
+	if name, ok := strings.CutPrefix(err.Error(), "unknown flag: --"); ok {
+		if best := units.Closest("--"+name, flagNames(cmd)); best != "" {
+			return usageError("%s: unknown flag --%s; did you mean %s?", cmd.CommandPath(), name, best)
+		}
+		return usageError("%s: unknown flag --%s (%s --help lists the flags)", cmd.CommandPath(), name, cmd.CommandPath())
+	}
+	var missing *pflag.ValueRequiredError
+	if errors.As(err, &missing) {
+		return usageError("--%s wants a value", missing.GetFlag().Name)
+	}
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) {
+		return invalidValue(invalid.GetFlag(), invalid.GetValue(), err)
+	}
+	return usage(err)
+}
+
+// invalidValue returns the error for a flag's value, with the accepted values.
+func invalidValue(f *pflag.Flag, value string, err error) error {
+	kind := f.Value.Type()
+	if _, number := strconv.ParseFloat(value, 64); number == nil && kind == "duration" {
+		return usageError("--%s: %s has no unit; is it %sms or %ss?", f.Name, value, value, value)
+	}
+	want := map[string]string{
+		"bool": "true or false", "duration": "a number and a unit, like 20ms or 5s", "int": "a whole number",
+		"intSlice": "whole numbers, like 10,50", "uint64": "a whole number, 0 or more",
+	}[kind]
+	if want == "" {
+		return usage(err)
+	}
+	return usageError("--%s %s: want %s", f.Name, value, want)
+}
+
+// defaultTick is ZooKeeper's own.
+const defaultTick = 2 * time.Second
+
+// command returns the command that repeats the run in dir. Changes of the scenario are in its file;
+// the kind of ensemble and of agents is not. The ensemble is empty if none was started.
+func (f *runFlags) command(dir string, s *scenarios.Scenario, r report.Run) string {
+	args := []string{"zkbench", "run"}
+	if f.replay != "" {
+		args = append(args, "--replay", absolute(f.replay))
+		for _, set := range f.scenario.set { // its changes of the scenario are not in the file
+			args = append(args, "--set", set)
+		}
+	} else {
+		args = append(args, filepath.Join(dir, report.ScenarioFile), "--seed", strconv.FormatUint(r.Seed, 10))
+	}
+	args = append(append(args, f.place(s, r.Ensemble)...), f.agents.words()...)
+	for i, a := range args {
+		args[i] = quote(a)
+	}
+	return strings.Join(args, " ")
+}
+
+// place returns the flags for the ensemble and agents of the run.
+func (f *runFlags) place(s *scenarios.Scenario, e report.Ensemble) []string {
+	o := f.ensemble
+	kind := ensembles.Kind(cmp.Or(e.Kind, f.kind))
+	args := []string{"--ensemble", string(kind)}
+	if kind == ensembles.External {
+		if isFile(f.kind) {
+			args = []string{"--ensemble", absolute(f.kind)}
+		} else {
+			args = append(args, "--servers", strings.Join(o.Servers, ","))
+		}
+		if f.watches {
+			args = append(args, "--wchp")
+		}
+		if o.Chroot != "" {
+			args = append(args, "--chroot", o.Chroot)
+		}
+		return args
+	}
+	args = append(args, "--members", strconv.Itoa(cmp.Or(e.Members, o.Members)))
+	if n := len(e.Observers); n > 0 || e.Kind == "" && o.Observers > 0 {
+		args = append(args, "--observers", strconv.Itoa(cmp.Or(n, o.Observers)))
+	}
+	if _, varied := s.Matrix["tick"]; s.Tick == 0 && !varied && e.Tick != 0 && e.Tick != defaultTick {
+		args = append(args, "--tick", e.Tick.String())
+	}
+	if len(o.Secure) > 0 {
+		args = append(args, "--secure", strings.Join(o.Secure, ","))
+	}
+	for _, v := range versionFlags {
+		if f.scenario.flags.Changed(v.flag) {
+			args = append(args, "--"+v.flag, strings.Join(f.scenario.list(v.flag), ","))
+		}
+	}
+	return args
+}
+
+// quote quotes an argument for a shell.
+func quote(arg string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:,=@%+", r)
+	}
+	if arg != "" && strings.TrimFunc(arg, plain) == "" {
+		return arg
+	}
+	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
 }

@@ -4,12 +4,20 @@ package process
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
+
+	"github.com/prometheus/procfs"
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles/state"
+	"golang.org/x/mod/semver"
 )
 
 // debianJar is ZooKeeper's jar of Debian's libzookeeper-java; its manifest names the jars that it
@@ -109,4 +117,107 @@ func distribution(home string) (classPath, about string, err error) {
 		return "", "", fmt.Errorf("%w: %s has no lib/zookeeper-VERSION.jar", errNoZooKeeper, home)
 	}
 	return filepath.Join(home, "conf") + ":" + filepath.Join(home, "lib", "*"), home, nil
+}
+
+// versionNumber matches the name of a folder of versionsDir.
+var versionNumber = regexp.MustCompile(`^\d+\.\d+\.\d+$`)
+
+// versionsDir is the folder of the distributions that .ci/versions installs, by version.
+func versionsDir() string { return filepath.Join(state.Dir(), "versions", "zookeeper") }
+
+// Versions returns the versions of ZooKeeper that .ci/versions has installed, oldest first.
+func Versions() []string {
+	dir, err := state.OpenDir(versionsDir()) // programs of another user are not run
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(-1)
+	names = slices.DeleteFunc(names, func(name string) bool { return !versionNumber.MatchString(name) })
+	slices.SortFunc(names, compareVersions)
+	return names
+}
+
+// compareVersions compares version numbers such as 3.9.6; "" is the lowest.
+func compareVersions(a, b string) int { return semver.Compare("v"+a, "v"+b) }
+
+// named returns the folder of an installed version, Debian's included, or home itself if it is not a
+// version number or a folder of that name exists.
+func named(home string) (string, error) {
+	if _, err := os.Stat(home); err == nil || !versionNumber.MatchString(home) {
+		return home, nil
+	}
+	all := Versions()
+	switch {
+	case slices.Contains(all, home):
+		return filepath.Join(versionsDir(), home), nil
+	case home == debianVersion():
+		return filepath.Dir(debianJar), nil
+	case len(all) == 0:
+		return "", fmt.Errorf("ZooKeeper %s is not installed: make versions installs several versions in %s", home, versionsDir())
+	}
+	return "", fmt.Errorf("ZooKeeper %s is not installed; installed in %s: %s", home, versionsDir(), strings.Join(all, ", "))
+}
+
+// newest returns the folder of the newest installed version if it is newer than Debian's, or "".
+func newest() string {
+	all := Versions()
+	if len(all) == 0 || compareVersions(all[len(all)-1], debianVersion()) <= 0 {
+		return ""
+	}
+	return filepath.Join(versionsDir(), all[len(all)-1])
+}
+
+// debianVersion returns the version of Debian's package, or "".
+func debianVersion() string {
+	jars, _ := filepath.Glob(filepath.Join(filepath.Dir(debianJar), "zookeeper-[0-9]*.jar"))
+	if len(jars) == 0 {
+		return ""
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(filepath.Base(jars[0]), "zookeeper-"), ".jar")
+}
+
+// versionWord begins the argument with the version of a JVM. Two versions may be the same build
+// under two names.
+const versionWord = "-Dzkbench.version="
+
+func versionMark(v ensembles.Version) string { return versionWord + v.Name }
+
+// Upgrade sets the version of the member's next start.
+func (m *machine) Upgrade(_ context.Context, v ensembles.Version) error {
+	command, _, err := javaCommand(v.From)
+	if err != nil {
+		return fmt.Errorf("upgrading %s to %s: %w", m.member.Name, v.Name, err)
+	}
+	return m.act("upgrading", func() error {
+		if m.process.Alive() {
+			return fmt.Errorf("it runs (process %d)", m.process.PID)
+		}
+		m.command = append(command, versionMark(v))
+		return nil
+	})
+}
+
+// Runs returns the version of the member's process, from its command line; if it does not run, that
+// of its next start.
+func (m *machine) Runs(context.Context) (name string, err error) {
+	return name, m.act("finding the version of", func() error {
+		arguments := m.command
+		if m.process.Alive() {
+			p, err := procfs.NewProc(m.process.PID)
+			if err != nil {
+				return err
+			}
+			if arguments, err = p.CmdLine(); err != nil {
+				return err
+			}
+		}
+		for _, a := range arguments {
+			if after, ok := strings.CutPrefix(a, versionWord); ok {
+				name = after
+				return nil
+			}
+		}
+		return errors.New("its process does not name one")
+	})
 }

@@ -1,8 +1,12 @@
 package history
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"math"
 	"reflect"
 	"strconv"
 	"time"
@@ -91,4 +95,314 @@ func plain(s string) bool {
 		}
 	}
 	return true
+}
+
+// end is the last line of a complete history. Without it a history whose writer died between two
+// frames would look complete.
+type end struct {
+	Records int `json:"records"`
+}
+
+func decode(raw []byte) (Record, *end, error) {
+	if s, ok := fastSample(raw); ok {
+		return s, nil, s.check()
+	}
+	var fields map[string]json.RawMessage
+	if err := strict(raw, &fields); err != nil {
+		return nil, nil, err
+	}
+	if len(fields) != 1 {
+		return nil, nil, fmt.Errorf("a line has one record, under its kind; this one has %d", len(fields))
+	}
+	for kind, body := range fields {
+		if kind == "end" {
+			e := new(end)
+			return nil, e, strict(body, e)
+		}
+		t, ok := kinds[kind]
+		if !ok {
+			return nil, nil, fmt.Errorf("no kind of record is called %q", kind)
+		}
+		r := reflect.New(t).Interface().(Record)
+		if err := strict(body, r); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", kind, err)
+		}
+		if err := timely(reflect.ValueOf(r).Elem()); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", kind, err)
+		}
+		if s, ok := r.(*Sample); ok {
+			return s, nil, s.check()
+		}
+		return r, nil, nil
+	}
+	panic("unreachable")
+}
+
+var durations = reflect.TypeFor[time.Duration]()
+
+// timely rejects a duration or a time in the value that no trial can have.
+func timely(v reflect.Value) error {
+	switch {
+	case v.Type() == durations:
+		if d := time.Duration(v.Int()); d < -longest || d > longest {
+			return fmt.Errorf("%v is longer than a trial, which takes at most %v", d, longest)
+		}
+	case v.Kind() == reflect.Pointer && !v.IsNil():
+		return timely(v.Elem())
+	case v.Kind() == reflect.Slice && v.Type().Elem().Kind() != reflect.Uint8:
+		for i := range v.Len() {
+			if err := timely(v.Index(i)); err != nil {
+				return err
+			}
+		}
+	case v.Kind() == reflect.Struct:
+		for i := range v.NumField() {
+			if err := timely(v.Field(i)); err != nil {
+				return fmt.Errorf("%s: %w", v.Type().Field(i).Name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// strict decodes one JSON value and rejects unknown fields: a misspelt field would be empty
+// evidence.
+func strict(raw []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("more than one JSON value on the line")
+	}
+	return nil
+}
+
+// Joined means that the harness has seen the client's node in the line.
+type Joined struct {
+	At      time.Duration `json:"at"`
+	Phase   string        `json:"phase"`
+	Round   int           `json:"round"`
+	Client  int           `json:"client"`
+	Session int64         `json:"session"`
+	Token   int64         `json:"token"` // czxid of the node
+	Path    string        `json:"path"`
+}
+
+// Leaving means that the client is made to leave the line now; client -1, that the round is over.
+type Leaving struct {
+	At      time.Duration `json:"at"`
+	Phase   string        `json:"phase"`
+	Round   int           `json:"round"`
+	Client  int           `json:"client"`
+	Session int64         `json:"session,omitempty"`
+	Token   int64         `json:"token,omitempty"`
+	How     string        `json:"how,omitempty"` // resign, close, lose or expire
+}
+
+// Warning means that an observer saw too few candidates.
+type Warning struct {
+	At       time.Duration `json:"at"`
+	Phase    string        `json:"phase"`
+	Round    int           `json:"round"`
+	Standing int           `json:"standing"`
+	Below    int           `json:"below"` // the minimum number of candidates
+}
+
+// Emptied means that the harness saw the queue empty after every put had returned.
+type Emptied struct {
+	At    time.Duration `json:"at"`
+	Phase string        `json:"phase"`
+}
+
+// Holds is a recipe's answer to whether its client holds (its isOwner, isAcquired or
+// hasLeadership), when the client had been notified of the loss of its session and had not acquired
+// since.
+type Holds struct {
+	Asked   time.Duration `json:"asked"`
+	At      time.Duration `json:"at"` // time of the answer
+	Client  int           `json:"client"`
+	Session int64         `json:"session"` // that was lost
+	Holds   bool          `json:"holds"`
+}
+
+// A history whose text exceeds both of these is rejected: JSON lines of records compress to a tenth
+// or a thirtieth, a file made to fill memory to a thousandth.
+const (
+	textFloor = 64 << 20 // bytes of text that any file may have
+	textRatio = 100      // bytes of text per byte of the file
+)
+
+// ErrExpands is wrapped by the error of a file whose text is out of proportion to its size.
+var ErrExpands = errors.New("the text is more than a hundred times as large as the file, which no history of zkbench is")
+
+// bounded reads the text of a compressed file.
+type bounded struct {
+	text       io.Reader
+	compressed *counted
+	read       int64
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	n, err := b.text.Read(p)
+	if b.read += int64(n); b.read > textFloor && b.read > textRatio*b.compressed.n {
+		return 0, ErrExpands
+	}
+	return n, err
+}
+
+// counted counts the bytes read.
+type counted struct {
+	io.Reader
+	n int64
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// scanner reads the form in which our encoder writes a sample: its fields in order, no spaces, no
+// escapes. Nearly every line has it, and reading it costs a tenth of encoding/json. Lines that
+// differ in any way are left to encoding/json, which also finds the errors.
+type scanner struct {
+	raw []byte
+	ok  bool
+}
+
+var sampleStart = []byte(`{"sample":{"client":`)
+
+// fastSample returns the sample on the line; ok is false if the line is not in the form of our
+// encoder.
+func fastSample(raw []byte) (s *Sample, ok bool) {
+	if !bytes.HasPrefix(raw, sampleStart) {
+		return nil, false
+	}
+	c := scanner{raw[len(sampleStart):], true}
+	s = &Sample{Client: int(c.number())}
+	s.Phase = c.optionalText(`,"phase":`)
+	s.Round = int(c.optionalNumber(`,"round":`))
+	s.Op = c.text(`,"op":`)
+	s.Due = time.Duration(c.after(`,"due":`))
+	s.Call = time.Duration(c.after(`,"call":`))
+	s.Return = time.Duration(c.after(`,"return":`))
+	s.Clock = time.Duration(c.optionalNumber(`,"clock":`))
+	s.Outcome = Outcome(c.text(`,"outcome":`))
+	s.Token = c.optionalNumber(`,"token":`)
+	s.Own = c.skip(`,"own":true`)
+	s.Session = c.optionalNumber(`,"session":`)
+	s.Path = c.optionalText(`,"path":`)
+	s.Item = c.optionalText(`,"item":`)
+	s.Version = c.optionalNumber(`,"version":`)
+	s.Zxid = c.optionalNumber(`,"zxid":`)
+	s.Removed = c.optionalText(`,"removed":`)
+	s.Err = c.optionalText(`,"err":`)
+	s.Limit = time.Duration(c.optionalNumber(`,"limit":`))
+	s.Stuck = c.skip(`,"stuck":true`)
+	return s, c.ok && string(c.raw) == "}}"
+}
+
+func (c *scanner) skip(key string) bool {
+	if len(c.raw) < len(key) || string(c.raw[:len(key)]) != key {
+		return false
+	}
+	c.raw = c.raw[len(key):]
+	return true
+}
+
+func (c *scanner) after(key string) int64 {
+	if !c.skip(key) {
+		c.ok = false
+		return 0
+	}
+	return c.number()
+}
+
+func (c *scanner) optionalNumber(key string) int64 {
+	if !c.skip(key) {
+		return 0
+	}
+	return c.number()
+}
+
+// number reads an integer. The few that are close to overflow are left to encoding/json.
+func (c *scanner) number() int64 {
+	negative := c.skip("-")
+	var n int64
+	i := 0
+	for ; i < len(c.raw) && c.raw[i] >= '0' && c.raw[i] <= '9'; i++ {
+		if n > (math.MaxInt64-9)/10 {
+			c.ok = false
+			return 0
+		}
+		n = n*10 + int64(c.raw[i]-'0')
+	}
+	// JSON has no leading zeros.
+	if i == 0 || i > 1 && c.raw[0] == '0' {
+		c.ok = false
+	}
+	c.raw = c.raw[i:]
+	if negative {
+		return -n
+	}
+	return n
+}
+
+func (c *scanner) optionalText(key string) string {
+	if !c.skip(key) {
+		return ""
+	}
+	return c.quoted()
+}
+
+func (c *scanner) text(key string) string {
+	if !c.skip(key) {
+		c.ok = false
+		return ""
+	}
+	return c.quoted()
+}
+
+func (c *scanner) quoted() string {
+	if !c.skip(`"`) {
+		c.ok = false
+		return ""
+	}
+	for i, b := range c.raw {
+		switch {
+		case b == '"':
+			s := word(c.raw[:i])
+			c.raw = c.raw[i+1:]
+			return s
+		case b == '\\', b < ' ', b >= 0x7f:
+			c.ok = false
+			return ""
+		}
+	}
+	c.ok = false
+	return ""
+}
+
+func word(b []byte) string {
+	switch string(b) {
+	case Acquire:
+		return Acquire
+	case Release:
+		return Release
+	case Write:
+		return Write
+	case Put:
+		return Put
+	case Take:
+		return Take
+	case string(OK):
+		return string(OK)
+	case "churn":
+		return "churn"
+	case "drain":
+		return "drain"
+	}
+	return string(b)
 }

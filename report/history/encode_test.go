@@ -1,11 +1,14 @@
 package history
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"reflect"
 	"testing"
 	"time"
 
+	"github.com/klauspost/compress/zstd"
 	"pgregory.net/rapid"
 )
 
@@ -123,4 +126,82 @@ func drawRecord(t *rapid.T) Record {
 	}
 	return &Snapshot{Asked: drawTime(t, "asked"), At: drawTime(t, "at"), Path: "/l", Nodes: []SnapshotNode{{Path: "/l/n-1", Client: -1}},
 		Waiters: []Waiter{{Client: 1, Watches: new(number.Draw(t, "watches"))}}}
+}
+
+// A small file that decompresses to gigabytes is given up soon.
+func TestReader_givesUpOnWhatExpands(t *testing.T) {
+	var file bytes.Buffer
+	w, err := zstd.NewWriter(&file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write([]byte(`{"schema":"` + Schema + `","trial":"t"}` + "\n")); err != nil {
+		t.Fatal(err)
+	}
+	line := []byte(`{"session":{"at":1,"event":"opened","client":0,"session":1}}` + "\n")
+	for range 4 * textFloor / len(line) {
+		if _, err := w.Write(line); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r, err := NewReader(&file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	records := 0
+	for _, err = range r.Records() {
+		if err != nil {
+			break
+		}
+		records++
+	}
+	if !errors.Is(err, ErrExpands) || records > 2*textFloor/len(line) {
+		t.Errorf("%d records were read: %v", records, err)
+	}
+}
+
+// Whatever the fast way reads, encoding/json must read the same.
+func agree(t interface{ Fatalf(string, ...any) }, raw []byte) (fast bool) {
+	s, ok := fastSample(raw)
+	if !ok {
+		return false
+	}
+	var l struct {
+		Sample *Sample `json:"sample"`
+	}
+	if err := strict(raw, &l); err != nil {
+		t.Fatalf("%q: read as %+v, but encoding/json says %v", raw, s, err)
+	}
+	if !reflect.DeepEqual(l.Sample, s) {
+		t.Fatalf("%q: read as %+v, but encoding/json says %+v", raw, s, l)
+	}
+	return true
+}
+
+func TestFastSample_agreesWithEncodingJSON(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		raw := appendSample(nil, drawSample(t))
+		agree(t, raw[:len(raw)-1])
+	})
+}
+
+func TestFastSample_readsTheUsual(t *testing.T) {
+	s := sample(3, 123456)
+	s.Session = 0x7f00000000000001
+	raw := appendSample(nil, &s)
+	if !agree(t, raw[:len(raw)-1]) {
+		t.Errorf("%s takes the slow way", raw)
+	}
+}
+
+func FuzzFastSample(f *testing.F) {
+	s := sample(3, 7)
+	raw := appendSample(nil, &s)
+	f.Add(raw[:len(raw)-1])
+	f.Add([]byte(`{"sample":{"client":-0,"op":"a","due":00,"call":1,"return":2,"outcome":"ok"}}`))
+	f.Fuzz(func(t *testing.T, raw []byte) { agree(t, raw) })
 }

@@ -18,6 +18,8 @@
 package history
 
 import (
+	"errors"
+	"fmt"
 	"reflect"
 	"time"
 )
@@ -109,3 +111,497 @@ func (r *ClaimCheck) Time() time.Duration  { return r.At }
 func (r *Snapshot) Time() time.Duration    { return r.At }
 func (r *Step) Time() time.Duration        { return r.At }
 func (r *Self) Time() time.Duration        { return r.At }
+
+// Clock is the monotonic clock of a trial. Copies show the same time.
+type Clock struct{ start time.Time }
+
+func Start() Clock { return Clock{start: time.Now()} }
+
+// Now returns the time since Start. It uses Go's monotonic clock, so setting the machine's clock
+// has no effect.
+func (c Clock) Now() time.Duration { return time.Since(c.start) }
+
+// At converts t, a reading of this process's clock, to the trial's clock.
+func (c Clock) At(t time.Time) time.Duration { return t.Sub(c.start) }
+
+type batch struct {
+	others  []bool
+	samples []Sample
+	rest    []Record
+}
+
+// newBatch allocates the usual size, so that nothing grows during a measurement.
+func newBatch() *batch {
+	return &batch{others: make([]bool, 0, batchSize), samples: make([]Sample, 0, batchSize), rest: make([]Record, 0, batchSize/4)}
+}
+
+func (b *batch) reset() {
+	clear(b.samples) // drops the strings
+	clear(b.rest)
+	b.others, b.samples, b.rest = b.others[:0], b.samples[:0], b.rest[:0]
+}
+
+// Paused is a round in which a holder's process was stopped past its session timeout, while another
+// client was granted, and then continued. The client's Write and Effect samples since then are its
+// late writes: the first of each was about to be made when it was stopped.
+type Paused struct {
+	At      time.Duration `json:"at"` // when it was notified, or the wait ended
+	Phase   string        `json:"phase"`
+	Round   int           `json:"round"`
+	Client  int           `json:"client"`  // that was paused
+	Next    int           `json:"next"`    // that was granted in that time
+	Stopped time.Duration `json:"stopped"` // the signal to stop
+	Granted time.Duration `json:"granted"` // return of the other client's grant
+	Resumed time.Duration `json:"resumed"` // the signal to continue
+	// Told is when it was notified that it no longer holds, and By how: an event (suspended, lost,
+	// ended), or holds, its recipe's own answer. 0 if it was not notified.
+	Told  time.Duration `json:"told,omitempty"`
+	By    string        `json:"by,omitempty"`
+	Holds string        `json:"holds,omitempty"` // the recipe's answer when it continued: yes, no; "" for none
+}
+
+// Self has the harness's measurements of the trial, with their limits.
+type Self struct {
+	At         time.Duration `json:"at"`
+	Ticks      int64         `json:"ticks"`      // of its own timer
+	LateTicks  int64         `json:"late_ticks"` // more than 10 ms late
+	LateMax    time.Duration `json:"late_max"`
+	Records    int64         `json:"records"`
+	Lost       int64         `json:"lost"` // records; must be 0
+	MaxBacklog int64         `json:"max_backlog"`
+	CPU        *float64      `json:"cpu,omitempty"`         // share of all processors used by this process
+	MachineCPU *float64      `json:"machine_cpu,omitempty"` // share used by all processes
+	Limits     SelfLimits    `json:"limits"`
+}
+
+// SelfLimits bound the load of the machine on the harness.
+type SelfLimits struct {
+	Late       time.Duration `json:"late"`
+	LateShare  float64       `json:"late_share"` // of all ticks
+	Backlog    int64         `json:"backlog"`    // records
+	CPU        float64       `json:"cpu"`
+	MachineCPU float64       `json:"machine_cpu"`
+}
+
+// SessionEvent is the type of a session event.
+type SessionEvent string
+
+// The events of a session.
+const (
+	Opened    SessionEvent = "opened"    // Timeout is the granted value
+	Suspended SessionEvent = "suspended" // client notified: connection lost, session state unknown
+	Restored  SessionEvent = "restored"  // client notified: the same session, ownership checked
+	Lost      SessionEvent = "lost"      // client notified: the session and every grant bound to it have ended
+	Ended     SessionEvent = "ended"     // client notified: the grant has ended although the session lives: revoked, resigned
+	Expired   SessionEvent = "expired"   // on the wire: a server's message of the expiry has reached the client
+	Closed    SessionEvent = "closed"    // the client closed it
+	Deadline  SessionEvent = "deadline"  // its deadline passed without a reply: belief ends as if suspended
+	Killed    SessionEvent = "killed"    // the harness killed the client
+)
+
+// Session is an event of one client's session.
+type Session struct {
+	At      time.Duration `json:"at"`
+	Event   SessionEvent  `json:"event"`
+	Client  int           `json:"client"`
+	Session int64         `json:"session,omitempty"`
+	Token   int64         `json:"token,omitempty"`
+	Timeout time.Duration `json:"timeout,omitempty"` // opened: negotiated
+}
+
+// Arrivals is the rate at which operations are due in an open loop. It is recorded before the first
+// of them is due.
+type Arrivals struct {
+	At    time.Duration `json:"at"` // from when on they are due
+	Phase string        `json:"phase"`
+	For   time.Duration `json:"for"`
+	Rate  float64       `json:"rate"` // per second; for a ramp, at its beginning
+	// RateTo is the rate at the end of a ramp; 0: the rate is constant. Steps is the number of
+	// equal steps of the ramp; 0: continuous.
+	RateTo float64 `json:"rate_to,omitempty"`
+	Steps  int     `json:"steps,omitempty"`
+}
+
+// Ramp reports whether the rate increases.
+func (a *Arrivals) Ramp() bool { return a != nil && a.RateTo > 0 }
+
+// RateAt returns the rate per second at that time after the beginning.
+func (a *Arrivals) RateAt(since time.Duration) float64 {
+	if !a.Ramp() || a.For <= 0 {
+		return a.Rate
+	}
+	part := min(max(since.Seconds()/a.For.Seconds(), 0), 1)
+	if a.Steps > 1 {
+		part = float64(min(int(part*float64(a.Steps)), a.Steps-1)) / float64(a.Steps-1)
+	}
+	return a.Rate + part*(a.RateTo-a.Rate)
+}
+
+// Failover is a round of a failover: the cause, the times of the steps until the next grant, and
+// the prediction. A time of 0 was not seen.
+type Failover struct {
+	At      time.Duration `json:"at"` // when all of it was known
+	Phase   string        `json:"phase"`
+	Round   int           `json:"round"`
+	Cause   string        `json:"cause"`
+	Client  int           `json:"client"` // the holder
+	Session int64         `json:"session"`
+	Token   int64         `json:"token"`
+	Path    string        `json:"path"`
+	Timeout time.Duration `json:"timeout"`
+
+	Injected  time.Duration `json:"injected"`
+	Heard     time.Duration `json:"heard,omitempty"`     // the holder sent its last request that the servers are known to have received
+	Expired   time.Duration `json:"expired,omitempty"`   // the leader expired the session
+	Committed time.Duration `json:"committed,omitempty"` // the first member removed the node
+	Woken     time.Duration `json:"woken,omitempty"`     // the notification reached the next client
+	Granted   time.Duration `json:"granted,omitempty"`   // the next grant returned
+	Next      int           `json:"next"`                // the client that was granted next; -1 if none
+	Suspended time.Duration `json:"suspended,omitempty"` // the holder was notified of suspension or loss
+	Restored  time.Duration `json:"restored,omitempty"`  // the holder was notified that it still holds: there was no hand-off
+
+	Least   time.Duration `json:"least"`
+	Most    time.Duration `json:"most"`
+	Mean    time.Duration `json:"mean,omitempty"`    // average; 0 without a formula
+	Expires bool          `json:"expires,omitempty"` // the session must expire first
+}
+
+// Connected means that a client has opened its session, which was requested at Call.
+type Connected struct {
+	At     time.Duration `json:"at"`
+	Phase  string        `json:"phase"`
+	Client int           `json:"client"`
+	Call   time.Duration `json:"call"`
+}
+
+// Reconnected means that a session has moved to another connection.
+type Reconnected struct {
+	At      time.Duration `json:"at"`
+	Client  int           `json:"client"`
+	Session int64         `json:"session"`
+	Lost    time.Duration `json:"lost"` // end of the previous connection
+}
+
+// Footprint is the memory of open sessions in this process: the difference to before they were
+// opened, each after a garbage collection.
+type Footprint struct {
+	At         time.Duration `json:"at"`
+	Phase      string        `json:"phase"`
+	Sessions   int64         `json:"sessions"`
+	Heap       int64         `json:"heap"`
+	Stacks     int64         `json:"stacks"`
+	Goroutines int64         `json:"goroutines"`
+}
+
+// MemberLoad is a member's reply to a query of its load (mntr).
+type MemberLoad struct {
+	At     time.Duration `json:"at"`
+	Phase  string        `json:"phase"`
+	Member string        `json:"member"`
+	Err    string        `json:"err,omitempty"` // the reason for its absence; the other fields are then nil
+
+	Opening     bool   `json:"opening,omitempty"`     // sessions were still being opened
+	Outstanding *int64 `json:"outstanding,omitempty"` // requests without a reply
+	Connections *int64 `json:"connections,omitempty"` // of clients
+	// Latency of requests since the member's counters were reset, when the phase began or the
+	// member was started. nil if they cannot be reset.
+	LatencyMean *time.Duration `json:"latency_mean,omitempty"`
+	LatencyMax  *time.Duration `json:"latency_max,omitempty"`
+}
+
+// Window is a fault and the time in which it was active. It is recorded once the fault is healed.
+type Window struct {
+	Fault  string `json:"fault"`  // such as "session.close"
+	Target string `json:"target"` // such as "client 17 (holder)" or "zk2 (leader)"
+	Client int    `json:"client"` // the client that was hit; -1 for members
+	// Served are the clients that a member continued to serve while it was isolated from the
+	// others, which they could not know; the other clients in the process that was hit; or all
+	// clients during an outage of the ensemble.
+	Served []int         `json:"served,omitempty"`
+	Start  time.Duration `json:"start"` // the call of Inject
+	End    time.Duration `json:"end"`   // when it was healed; before Start if it never was
+	Proof  string        `json:"proof,omitempty"`
+	Err    string        `json:"err,omitempty"` // why its effect was not proven; empty if Proof is set
+	// CutShort means that the phase ended during this repetition: it may have been injected,
+	// without proof.
+	CutShort bool `json:"cut_short,omitempty"`
+	// Inapplicable means that the recipe does not allow the fault; Err is the reason.
+	Inapplicable bool `json:"inapplicable,omitempty"`
+}
+
+// Struck describes a fault and its target, unless it never was active.
+func Struck(fault, target string) string {
+	if target == "" {
+		return fault
+	}
+	return fault + " on " + target
+}
+
+type Recovered struct {
+	At      time.Duration `json:"at"`
+	Phase   string        `json:"phase"`
+	Fault   string        `json:"fault"`
+	Healing time.Duration `json:"healing"` // start of healing
+}
+
+// Connections counts the connections that the members accepted, by their own counters.
+type Connections struct {
+	At    time.Duration `json:"at"`
+	Phase string        `json:"phase"`
+	Made  int64         `json:"made"`
+	Over  time.Duration `json:"over"`
+}
+
+// The units of Traffic.Of.
+const (
+	OfHandoff = "hand-off"
+	OfFlap    = "flap" // a waiter loses its session and returns
+	OfItem    = "item"
+)
+
+// Traffic is the traffic of all clients while something was done Count times, with the prediction
+// of the subject's formula. A pointer is nil if there is no formula, or the members do not report
+// it.
+type Traffic struct {
+	At            time.Duration `json:"at"`
+	Phase         string        `json:"phase"`
+	Round         int           `json:"round,omitempty"`
+	Of            string        `json:"of"`
+	Count         int64         `json:"count"`
+	Notifications int64         `json:"notifications"`
+	Requests      int64         `json:"requests"`
+	Lists         int64         `json:"lists,omitempty"` // requests for children
+	Bytes         int64         `json:"bytes"`           // in both directions
+
+	ExpectedNotifications *int64 `json:"expected_notifications,omitempty"`
+	ExpectedRequests      *int64 `json:"expected_requests,omitempty"`
+	ServerNotifications   *int64 `json:"server_notifications,omitempty"` // by the members' own counters
+}
+
+// Effort is the traffic of one client over a phase, with its causes.
+type Effort struct {
+	At            time.Duration `json:"at"`
+	Phase         string        `json:"phase"`
+	Client        int           `json:"client"`
+	Queue         bool          `json:"queue,omitempty"` // the subject is a queue
+	Calls         int64         `json:"calls"`           // operations called
+	Requests      int64         `json:"requests"`
+	Notifications int64         `json:"notifications"`
+	Connections   int64         `json:"connections"`        // made
+	Refusals      int64         `json:"refusals"`           // replies with an error, such as no node
+	BackOff       time.Duration `json:"back_off,omitempty"` // waits after failed operations
+}
+
+// Pipe is the time of round trips to a driver over the trial.
+type Pipe struct {
+	At  time.Duration `json:"at"`
+	P50 time.Duration `json:"p50"`
+	P99 time.Duration `json:"p99"`
+	// Count is of how many.
+	Count int `json:"count"`
+	// Clock is the largest possible error of an agent's clock; 0 without agents.
+	Clock time.Duration `json:"clock,omitempty"`
+}
+
+// Kinds of phase on which conclusions depend.
+const (
+	DrainPhase      = "drain"      // all clients wait in line, and it drains; hand-offs are counted
+	FlapPhase       = "flap"       // a waiter leaves and returns; operations only show that the line works
+	SuccessionPhase = "succession" // clients leave in a given order
+	FailoverPhase   = "failover"   // one holder per round is hit
+	ConnectPhase    = "connect"    // all sessions are opened, and are then idle
+)
+
+// Pace determines when the clients of a phase act.
+type Pace string
+
+// The paces.
+const (
+	ByClients Pace = "clients" // closed loop: each continues as soon as it can
+	ByRate    Pace = "rate"    // open loop: operations are due at a rate
+	ByHarness Pace = "harness" // each step waits for the effect of the one before, so that a rate is meaningless
+)
+
+// PhaseStart begins a phase of the trial.
+type PhaseStart struct {
+	At    time.Duration `json:"at"`
+	Name  string        `json:"phase"`
+	Index int           `json:"index"` // in the scenario, from 0
+	Kind  string        `json:"kind"`
+	Pace  Pace          `json:"pace"`
+	// Contenders is the number of clients that act, the first ones, while the others only have their
+	// sessions; 0: all.
+	Contenders int               `json:"contenders,omitempty"`
+	Params     map[string]string `json:"params,omitempty"` // the phase's fields in the scenario
+}
+
+// PhaseEnd ends the last phase that began with that index.
+type PhaseEnd struct {
+	At    time.Duration `json:"at"`
+	Name  string        `json:"phase"`
+	Index int           `json:"index"`
+	// Stopped is when the clients were stopped; later operations do not count for the phase.
+	// 0: they were not notified, and all count.
+	Stopped time.Duration `json:"stopped,omitempty"`
+}
+
+// Waiting is an operation that was in progress when its phase ended, or when its client was told to
+// stop: its duration until then counts.
+type Waiting struct {
+	At     time.Duration `json:"at"`
+	Phase  string        `json:"phase"`
+	Client int           `json:"client"`
+	Op     string        `json:"op"`   // as Sample.Op
+	Call   time.Duration `json:"call"` // when it was called
+}
+
+// Unplayed means that the trial could not run to its end, and why.
+type Unplayed struct {
+	At           time.Duration `json:"at"`
+	Why          string        `json:"why"`
+	Inapplicable bool          `json:"inapplicable,omitempty"`
+}
+
+// ClaimCheck is the observer's view of the node of a claimed grant, at some time between Asked
+// and At. The claim was valid for all of that time.
+type ClaimCheck struct {
+	Asked   time.Duration `json:"asked"`
+	At      time.Duration `json:"at"`
+	Client  int           `json:"client"`
+	Path    string        `json:"path"`
+	Token   int64         `json:"token,omitempty"` // the node's czxid; 0 if it did not exist
+	Session int64         `json:"session,omitempty"`
+	Ahead   int           `json:"ahead,omitempty"` // ephemeral siblings older than the node
+}
+
+// Snapshot is the content of the contested parent for the whole time from Asked to At, and the clients
+// that waited for all of it.
+type Snapshot struct {
+	Asked   time.Duration  `json:"asked"`
+	At      time.Duration  `json:"at"`
+	Path    string         `json:"path"`
+	Queue   bool           `json:"queue,omitempty"` // the subject is a queue
+	Nodes   []SnapshotNode `json:"nodes,omitempty"` // ephemeral ones
+	Items   []SnapshotItem `json:"items,omitempty"` // of a queue
+	Waiters []Waiter       `json:"waiters,omitempty"`
+}
+
+// SnapshotNode is a node in line.
+type SnapshotNode struct {
+	Path    string `json:"path"`
+	Token   int64  `json:"token"` // its czxid
+	Session int64  `json:"session"`
+	Client  int    `json:"client"` // the client that was connected with the session; -1 if none
+}
+
+type SnapshotItem struct {
+	Path  string `json:"path"`
+	Token int64  `json:"token"`
+}
+
+// Waiter is a client that was in one acquire or take, connected with one session, for the whole
+// time.
+type Waiter struct {
+	Client   int   `json:"client"`
+	Session  int64 `json:"session"`
+	Moved    int64 `json:"moved"`    // its requests, notifications and connections in that time, without pings
+	InFlight int64 `json:"inflight"` // its requests without a reply
+	// Behind means that the client's member lagged behind when the observation began: a
+	// notification may still come.
+	Behind bool `json:"behind,omitempty"`
+	// Watches counts the watches of its session that a change in the line can trigger, on the
+	// parent or on a node of it; Others the rest. nil if members do not report them.
+	Watches *int64 `json:"watches,omitempty"`
+	Others  int64  `json:"others,omitempty"`
+}
+
+// Step is a step of a subject's protocol that an audit has seen in calm episodes, with the faults
+// that apply to it: a row of its matrix.
+type Step struct {
+	At     time.Duration `json:"at"`
+	Step   string        `json:"step"`   // such as "next exists #1"; "all" is the line as a whole
+	Faults []string      `json:"faults"` // that apply
+}
+
+// LostReply is a request whose reply never reached its client. The commits show the outcome: if it
+// was executed, one has that session and cxid.
+type LostReply struct {
+	At      time.Duration `json:"at"` // when it was certain that no reply would come
+	Client  int           `json:"client"`
+	Session int64         `json:"session"`
+	Cxid    int32         `json:"cxid"`    // the client's number of the request
+	Request string        `json:"request"` // such as "create" or "delete"
+	Sent    time.Duration `json:"sent"`
+}
+
+// Outcome is the result of an operation.
+type Outcome string
+
+const (
+	OK      Outcome = "ok"
+	Failed  Outcome = "failed"  // it certainly had no effect
+	Unknown Outcome = "unknown" // it may have had its effect
+)
+
+// Names of operations, as Sample.Op.
+const (
+	Acquire = "acquire" // a lock acquired, or a leadership won
+	Release = "release" // of a lock, or a leader's resignation
+	Put     = "put"
+	Take    = "take"
+	Write   = "write"  // to the fenced resource, under a grant
+	Effect  = "effect" // a holder's write to an unfenced node, on its own session
+)
+
+// Sample is an operation of one client. Due, Call and Return count from the start of the trial on
+// its monotonic clock.
+type Sample struct {
+	Client int           `json:"client"`
+	Phase  string        `json:"phase,omitempty"`
+	Round  int           `json:"round,omitempty"`
+	Op     string        `json:"op"`
+	Due    time.Duration `json:"due"`    // when it should have been called; latency counts from here
+	Call   time.Duration `json:"call"`   // when it was called
+	Return time.Duration `json:"return"` // when it returned
+	// Clock is the possible error of the clock of the client's process: an acquire's Return is made
+	// later by it, and a release's Call earlier, so that the error cannot create a belief.
+	// Latencies use the reading.
+	Clock   time.Duration `json:"clock,omitempty"`
+	Outcome Outcome       `json:"outcome"`
+	Token   int64         `json:"token,omitempty"`   // czxid of the grant's or item's node, or the subject's own number
+	Own     bool          `json:"own,omitempty"`     // the token is the subject's own number
+	Session int64         `json:"session,omitempty"` // session to which the grant is bound
+	Path    string        `json:"path,omitempty"`    // of the grant's or item's node
+	Item    string        `json:"item,omitempty"`    // queue: ID of the item
+	Version int64         `json:"version,omitempty"` // write: the resource's version after the write
+	// Zxid is the highest in any reply that had reached the client by then: it acted on no newer
+	// state. 0 if unknown.
+	Zxid int64 `json:"zxid,omitempty"`
+	// Removed is the path of a deleted node of which the client was notified during the operation,
+	// the last if there were several: the client knows of that transaction too.
+	Removed string `json:"removed,omitempty"`
+	Err     string `json:"err,omitempty"`
+	// Limit is the caller's time limit for an acquire; 0 if none.
+	Limit time.Duration `json:"limit,omitempty"`
+	// Stuck: the operation had not returned a session timeout after the client was notified of the
+	// loss of its session, the client had sent no request since, and zkbench closed it.
+	Stuck bool `json:"stuck,omitempty"`
+}
+
+func (s *Sample) check() error {
+	switch s.Outcome {
+	case OK, Failed, Unknown:
+	default:
+		return fmt.Errorf("sample with outcome %q, want %q, %q or %q", s.Outcome, OK, Failed, Unknown)
+	}
+	if s.Op == "" {
+		return errors.New("sample without op")
+	}
+	if s.Return < s.Call {
+		return fmt.Errorf("sample that returned (%v) before it was called (%v)", s.Return, s.Call)
+	}
+	if s.Due < -longest || s.Due > longest {
+		return fmt.Errorf("sample that was due at %v: a trial takes at most %v", s.Due, longest)
+	}
+	return nil
+}

@@ -9,6 +9,45 @@ import (
 	"github.com/zkbench/zkbench/report/verdict"
 )
 
+// AcquireLatency names the latency of acquiring.
+const AcquireLatency = "acquire.latency"
+
+func init() {
+	register(Family{
+		Order: 40, About: "Acquiring:",
+		Definitions: []Definition{
+			{Name: AcquireLatency, Unit: "ns", Better: Lower, Distribution: true, Noun: "acquiring", Head: "acquire", Shown: []string{"p50"},
+				Help: "Time from the scheduled start of an acquire until it was granted; without ramps, and without drains unless there is nothing else"},
+		},
+		collect: collectAcquires,
+	})
+}
+
+// inDrain marks the acquires of a drain, until it is known whether there are others.
+const inDrain = AcquireLatency + "/drain"
+
+func collectAcquires(f *Fold) collector {
+	return collector{
+		sample: func(s *history.Sample, p *history.Phase) {
+			if s.Op != history.Acquire || s.Outcome != history.OK || p.Kind == history.FlapPhase {
+				return
+			}
+			name := AcquireLatency
+			if p.Kind == history.DrainPhase {
+				name = inDrain
+			}
+			f.latency(name, s.Phase, s.Due, s.Return-s.Clock)
+		},
+		close: func(map[string]Metric) {
+			drained := f.distributions[inDrain]
+			delete(f.distributions, inDrain)
+			if drained != nil && f.distributions[AcquireLatency] == nil {
+				f.distributions[AcquireLatency] = drained
+			}
+		},
+	}
+}
+
 // Names of the latencies of hand-offs.
 const (
 	HandoffLatency = "handoff.latency"
@@ -150,4 +189,73 @@ func cause(last, b *verdict.Belief, faults []history.Fault, graceful bool) (hist
 		}
 	}
 	return history.Fault{}, false
+}
+
+// PipeRoundtrip names the time between the harness and a driver.
+const PipeRoundtrip = "pipe.roundtrip"
+
+// AgentsClock names the possible error of agents' clocks.
+const AgentsClock = "agents.clock"
+
+func init() {
+	register(Family{
+		Order: 75, About: "Overhead between the harness and a subject in a process of its own:",
+		Definitions: []Definition{{Name: PipeRoundtrip, Unit: "ns", Better: Lower, Fields: []string{"count", "p50", "p99"},
+			Help: "Round trip of a request through the driver's pipe (p50, p99). Latencies of a driver that reports " +
+				"the times of its recipe's calls exclude it; those of other drivers include it"},
+			{Name: AgentsClock, Unit: "ns", Better: Lower,
+				Help: "Largest uncertainty of an agent's clock. A latency that begins and ends on one agent is exact; " +
+					"a time that begins on one client and ends on another (hand-off, failover) may be off by twice this value. Belief intervals are narrowed by it"}},
+		collect: func(*Fold) collector {
+			var pipe *history.Pipe
+			return collector{
+				record: func(r history.Record) {
+					if p, ok := r.(*history.Pipe); ok {
+						pipe = p
+					}
+				},
+				close: func(out map[string]Metric) {
+					if pipe != nil {
+						out[PipeRoundtrip] = Metric{Unit: "ns", P50: new(float64(pipe.P50)), P99: new(float64(pipe.P99)), Count: new(int64(pipe.Count))}
+						if pipe.Clock > 0 {
+							out[AgentsClock] = Metric{Unit: "ns", Value: new(float64(pipe.Clock))}
+						}
+					}
+				},
+			}
+		},
+	})
+}
+
+// WarningLatency names how fast an early warning is.
+const WarningLatency = "warning.latency"
+
+func init() {
+	register(Family{
+		Order: 25, About: "What an observer of an election sees, in a succession with early warnings:",
+		Definitions: []Definition{{Name: WarningLatency, Unit: "ns", Better: Lower, Distribution: true, PerPhase: true,
+			Help: "Time from the removal of a candidate, which leaves too few, to the observer's early warning"}},
+		collect: func(f *Fold) collector {
+			var stand int
+			left := map[int]time.Duration{} // when a candidate was made to leave, by the number that remained
+			return collector{record: func(r history.Record) {
+				switch r := r.(type) {
+				case *history.Joined:
+					stand++
+				case *history.Leaving:
+					if r.Client < 0 {
+						stand = 0
+						clear(left)
+						return
+					}
+					stand--
+					left[stand] = r.At
+				case *history.Warning:
+					if at, ok := left[r.Below-1]; ok {
+						f.observe(WarningLatency, r.Phase, r.At-at)
+					}
+				}
+			}}
+		},
+	})
 }

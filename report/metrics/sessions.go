@@ -7,6 +7,7 @@ import (
 
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/units"
+	"github.com/zkbench/zkbench/report/verdict"
 )
 
 // Names of the metrics of many sessions.
@@ -170,4 +171,129 @@ func longestAway(back []*history.Reconnected) (longest time.Duration) {
 		longest = max(longest, to-from)
 	}
 	return longest
+}
+
+const (
+	selfTicks      = "self.ticks"
+	selfLateTicks  = "self.ticks.late"
+	selfLate       = "self.late.max"
+	selfRecords    = "self.records"
+	selfLost       = "self.records.lost"
+	selfBacklog    = "self.backlog.max"
+	selfCPU        = "self.cpu.own"
+	selfMachineCPU = "self.cpu.machine"
+)
+
+func init() {
+	register(Family{
+		Order: 90, About: "The harness itself:",
+		Definitions: []Definition{
+			{Name: selfTicks, Unit: "1", Help: "Ticks of the harness's own timer"},
+			{Name: selfLateTicks, Unit: "1", Better: Lower, Help: "Ticks delivered more than 10 ms late"},
+			{Name: selfLate, Unit: "ns", Better: Lower, Help: "Largest delay of a tick"},
+			{Name: selfRecords, Unit: "1", Help: "Records written"},
+			{Name: selfLost, Unit: "1", Better: Lower, Help: "Records dropped; must be 0"},
+			{Name: selfBacklog, Unit: "1", Better: Lower, Help: "Maximum number of records waiting to be written"},
+			{Name: selfCPU, Unit: "1", Better: Lower, Help: "Fraction of all processors used by zkbench"},
+			{Name: selfMachineCPU, Unit: "1", Better: Lower, Help: "Fraction of all processors used by all programs"},
+		},
+		collect: collectSelf,
+	})
+}
+
+func collectSelf(*Fold) collector {
+	var last *history.Self
+	return collector{
+		record: func(r history.Record) {
+			if s, ok := r.(*history.Self); ok {
+				last = s
+			}
+		},
+		close: func(out map[string]Metric) {
+			if last == nil {
+				return
+			}
+			for name, v := range map[string]int64{
+				selfTicks: last.Ticks, selfLateTicks: last.LateTicks, selfLate: int64(last.LateMax),
+				selfRecords: last.Records, selfLost: last.Lost, selfBacklog: last.MaxBacklog,
+			} {
+				out[name] = value(name, float64(v))
+			}
+			for name, share := range map[string]*float64{selfCPU: last.CPU, selfMachineCPU: last.MachineCPU} {
+				if share != nil {
+					out[name] = value(name, *share)
+				}
+			}
+		},
+	}
+}
+
+// Names of the metrics of recovery after faults.
+const (
+	outageTime      = "outage.time"
+	RecoveryTime    = "recovery.time"
+	ConnectionsPeak = "connections.peak"
+)
+
+func init() {
+	register(Family{
+		Order: 60, About: "Cost of faults for all clients:",
+		Definitions: []Definition{
+			{Name: outageTime, Unit: "ns", Better: Lower, Distribution: true,
+				Help: "How long no client held the lock during a fault, per fault, while a client waited"},
+			{Name: RecoveryTime, Unit: "ns", Better: Lower, Distribution: true,
+				Help: "Time from the start of healing until all members serve, one leads, and each has seen a write"},
+			{Name: ConnectionsPeak, Unit: "1/s", Better: Lower,
+				Help: "Highest rate of new connections to the members, over about one second"},
+		},
+		collect: func(f *Fold) collector {
+			x := &recovery{fold: f, held: map[string]time.Duration{}, waits: map[string]time.Duration{}}
+			return collector{record: x.record, belief: x.belief, changed: x.changed, close: x.close}
+		},
+	})
+}
+
+type recovery struct {
+	fold    *Fold
+	held    map[string]time.Duration // by phase: until when a client held
+	waits   map[string]time.Duration // by phase: since when the first of those waited that still did at its end
+	peak    float64                  // connections per second
+	counted bool
+}
+
+func (x *recovery) record(r history.Record) {
+	switch r := r.(type) {
+	case *history.Waiting:
+		if since, known := x.waits[r.Phase]; r.Op == history.Acquire && (!known || r.Call < since) {
+			x.waits[r.Phase] = r.Call
+		}
+	case *history.Recovered:
+		x.fold.observe(RecoveryTime, r.Phase, r.At-r.Healing)
+	case *history.Connections:
+		if r.Over > 0 {
+			x.counted = true
+			x.peak = max(x.peak, float64(r.Made)/r.Over.Seconds())
+		}
+	}
+}
+
+func (x *recovery) belief(b *verdict.Belief) { x.held[b.Phase] = max(x.held[b.Phase], b.End) }
+
+func (x *recovery) changed(last, next *verdict.Belief) {
+	x.outage(next.Phase, max(last.End, next.Call), next.Start)
+}
+
+func (x *recovery) outage(phase string, from, to time.Duration) {
+	if to > from && x.fold.faults.Touches(from, to) {
+		x.fold.observe(outageTime, phase, to-from)
+	}
+}
+
+func (x *recovery) close(out map[string]Metric) {
+	for phase, since := range x.waits {
+		x.outage(phase, max(since, x.held[phase]), x.fold.endOf(x.fold.phase(phase)))
+	}
+	if x.counted {
+		out[ConnectionsPeak] = Metric{Unit: "1/s", Value: new(x.peak)}
+	}
 }

@@ -2,12 +2,42 @@ package plot
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
+	"github.com/aclements/go-moremath/stats"
 	"github.com/zkbench/zkbench/report/matrix"
 	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/units"
 )
+
+// depthPoints is the largest number of points of a line: more points than pixels only make the
+// page slow.
+const depthPoints = 1200
+
+// QueueDepth plots the number of waiting items, with shaded fault windows. It returns nil if
+// there is no data.
+func QueueDepth(t Timeline) *Figure {
+	if len(t.Depth) == 0 {
+		return nil
+	}
+	var queued, due []xy
+	most := 1
+	for _, p := range t.Depth {
+		queued, due = append(queued, xy{seconds(p.At), float64(p.Queued)}), append(due, xy{seconds(p.At), float64(p.Due)})
+		most = max(most, p.Queued, p.Due)
+	}
+	f := t.overTime("depth", "Waiting items", "The number of items that are due and not taken, and how many of them are in the queue; the producers have not put the rest yet.",
+		due[0].x, due[len(due)-1].x)
+	axisFromZero(&f.body.Y, float64(most), 1)
+	f.yTitle = "items"
+	f.data.y = "items"
+	f.data.add("due and not taken", due)
+	f.data.add("in the queue", queued)
+	f.addSteps("due and not taken", palette[1], thin(due, depthPoints))
+	f.addSteps("in the queue", palette[0], thin(queued, depthPoints))
+	return f
+}
 
 // FanOut plots notifications per hand-off against contenders: measured values as points, the
 // formula as a dashed line. It returns nil if no trial counted them.
@@ -131,4 +161,46 @@ func growthPoints(s matrix.Series, metric string) ([]xy, whiskers) {
 		}
 	}
 	return p50, w
+}
+
+// slope is the exponent of the fitted curve y = c * x^slope, with its 95 % confidence interval.
+type slope struct{ slope, low, high float64 }
+
+// fitLogLog fits by least squares. It returns false if there are fewer than three different x,
+// because there is no interval then.
+func fitLogLog(pts []xy) (slope, bool) {
+	distinct := map[float64]bool{}
+	var n, sx, sy float64
+	for _, p := range pts {
+		if p.x <= 0 || p.y <= 0 {
+			return slope{}, false
+		}
+		distinct[p.x] = true
+		n, sx, sy = n+1, sx+math.Log(p.x), sy+math.Log(p.y)
+	}
+	if len(distinct) < 3 {
+		return slope{}, false
+	}
+	mx, my := sx/n, sy/n
+	var sxx, sxy float64
+	for _, p := range pts {
+		dx := math.Log(p.x) - mx
+		sxx, sxy = sxx+dx*dx, sxy+dx*(math.Log(p.y)-my)
+	}
+	b := sxy / sxx
+	var rest float64
+	for _, p := range pts {
+		r := math.Log(p.y) - my - b*(math.Log(p.x)-mx)
+		rest += r * r
+	}
+	half := student95(int(n)-2) * math.Sqrt(rest/(n-2)/sxx)
+	return slope{b, b - half, b + half}, true
+}
+
+// student95 returns the two-sided 95 % quantile of Student's t distribution.
+func student95(freedom int) float64 {
+	if freedom < 1 {
+		return math.Inf(1)
+	}
+	return stats.InvCDF(stats.TDist{V: float64(freedom)})(0.975)
 }

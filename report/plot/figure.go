@@ -9,17 +9,18 @@ import (
 	"html"
 	"image/png"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
+	"github.com/zkbench/zkbench/report/units"
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgsvg"
-
-	"github.com/zkbench/zkbench/report/units"
 )
 
 // Figure is a plot.
@@ -194,4 +195,118 @@ func fileName(s string) string {
 		}
 		return '-'
 	}, s)
+}
+
+// entry is an item of a legend: a sample of the mark, and its meaning.
+type entry struct {
+	text  string
+	glyph glyph
+	point bool // a glyph
+	line  bool // a line, dashed or not
+	dash  bool
+	area  bool // a filled box in the glyph's color
+	end   bool // a label at the end of its line may replace it
+}
+
+const (
+	sampleWidth = vg.Length(26)
+	entryGap    = vg.Length(20)
+	entryHeight = vg.Length(19)
+)
+
+// drawLegend renders the entries in rows at the top of the canvas, and returns their height.
+func drawLegend(c draw.Canvas, entries []entry) vg.Length {
+	if len(entries) == 0 {
+		return 0
+	}
+	sty := typeface(textSize, ink)
+	x, y := c.Min.X, c.Max.Y-entryHeight
+	for _, e := range entries {
+		label := fit(sty, units.Clean(e.text), c.Size().X-sampleWidth-8)
+		w := sampleWidth + 8 + sty.Width(label)
+		if x > c.Min.X && x+w > c.Max.X {
+			x, y = c.Min.X, y-entryHeight
+		}
+		drawSample(c, e, x, y+entryHeight/2)
+		c.FillText(sty, vg.Point{X: x + sampleWidth + 8, Y: y + 3}, label)
+		x += w + entryGap
+	}
+	return c.Max.Y - y
+}
+
+func drawSample(c draw.Canvas, e entry, x, y vg.Length) {
+	if e.area {
+		fillBox(c, e.glyph.color, x, y-5, x+sampleWidth, y+5)
+	}
+	if e.line {
+		sty := stroke(e.glyph.color, lineWidth)
+		if e.dash {
+			sty = dashed(e.glyph.color, lineWidth)
+		}
+		c.StrokeLine2(sty, x, y, x+sampleWidth, y)
+	}
+	if e.point {
+		c.SetColor(e.glyph.color)
+		c.Fill(e.glyph.shape.path(nil, vg.Point{X: x + sampleWidth/2, Y: y}, glyphSize+0.5))
+	}
+}
+
+// fit truncates text so that it is no wider than limit.
+func fit(sty text.Style, s string, limit vg.Length) string {
+	for n := len([]rune(s)); n > 1 && sty.Width(s) > limit; n-- {
+		s = units.Short(s, n-1)
+	}
+	return s
+}
+
+// lineLabel is the label of a line, and the point at which the line ends.
+type lineLabel struct {
+	text  string
+	glyph glyph
+	at    xy
+	shift vg.Length
+}
+
+const (
+	lineLabelRow = smallSize + 3 // height of a label
+	lineLabelGap = vg.Length(16) // distance from the data to the labels
+)
+
+// lineLabelsWidth returns the width of the labels next to the data. It returns 0 if there is too
+// little room; the names are then in the legend.
+func lineLabelsWidth(ends []lineLabel, c draw.Canvas) vg.Length {
+	widest, sty := vg.Length(0), typeface(smallSize, ink)
+	for _, e := range ends {
+		widest = max(widest, sty.Width(units.Clean(e.text)))
+	}
+	if len(ends) == 0 || widest > c.Size().X*0.3 || vg.Length(len(ends))*lineLabelRow > c.Size().Y*0.7 {
+		return 0
+	}
+	return lineLabelGap + widest
+}
+
+// drawLineLabels labels the lines to the right of the data, each label as close to the end of its line
+// as the other labels allow.
+func drawLineLabels(c draw.Canvas, p *plot.Plot, ends []lineLabel) {
+	sty := typeface(smallSize, ink)
+	tx, ty := p.Transforms(&c)
+	ends = slices.Clone(ends)
+	slices.SortStableFunc(ends, func(a, b lineLabel) int { return int(ty(a.at.y) - ty(b.at.y)) })
+	at := make([]vg.Length, len(ends))
+	for i, e := range ends { // upward, so that labels do not overlap
+		at[i] = max(ty(e.at.y), c.Min.Y+lineLabelRow/2)
+		if i > 0 {
+			at[i] = max(at[i], at[i-1]+lineLabelRow)
+		}
+	}
+	limit := c.Max.Y - lineLabelRow/2
+	for i := range slices.Backward(ends) { // downward, so that none is above the canvas
+		at[i] = min(at[i], limit)
+		limit = at[i] - lineLabelRow
+	}
+	for i, e := range ends {
+		thin := stroke(e.glyph.color, 0.7)
+		c.StrokeLine2(thin, tx(e.at.x)+e.shift, ty(e.at.y), c.Max.X+lineLabelGap-4, at[i])
+		c.FillText(sty, vg.Point{X: c.Max.X + lineLabelGap, Y: at[i] - smallSize/2 + 1}, units.Clean(e.text))
+	}
 }

@@ -146,3 +146,98 @@ func TestFIFO_ofASubjectWithoutExclusion(t *testing.T) {
 	judgeFor(t, history.Promises{FIFO: true}, ClaimValidity, records, Pass, "all 2 grants")
 	judgeOne(t, FIFO, records, Fail, "client 1 was granted token 10")
 }
+
+func TestClaimValidity_isJudgedByTheCommits(t *testing.T) {
+	acquired := func(client int, czxid, zxid int64) *history.Sample {
+		return operation(history.Acquire, client, czxid, zxid, second)
+	}
+	notified := func(s *history.Sample, removed int64) *history.Sample {
+		s.Removed = nodeOf(removed)
+		return s
+	}
+	claims := func(s *history.Sample, path string, token int64) *history.Sample {
+		s.Path, s.Token = path, token
+		return s
+	}
+	named := func(c *history.Commit, path string) *history.Commit {
+		c.Path = path
+		return c
+	}
+	for _, c := range []struct {
+		name           string
+		records        []history.Record
+		result, reason string
+	}{
+		{"the first in line", []history.Record{created(101, 10), acquired(1, 10, 10), whole()}, Pass, "all 1 grants were found"},
+		{"the one ahead has gone, and the client has seen a later reply",
+			[]history.Record{created(102, 9), created(101, 10), deleted(102, 9, 12), acquired(1, 10, 12), whole()}, Pass, ""},
+		{"the one ahead has gone, and the client was notified of that",
+			[]history.Record{created(102, 9), created(101, 10), deleted(102, 9, 12), notified(acquired(1, 10, 10), 9), whole()}, Pass, ""},
+		{"the one ahead has gone, and the client could not know",
+			[]history.Record{created(102, 9), created(101, 10), deleted(102, 9, 12), acquired(1, 10, 11), whole()}, Fail, "/l/n-0000000009 (czxid 0x9) existed all the time"},
+		{"notified of one, while another is ahead",
+			[]history.Record{created(102, 8), created(102, 9), created(101, 10), deleted(102, 9, 12), notified(acquired(1, 10, 10), 9), whole()}, Fail, "/l/n-0000000008"},
+		{"it was the first before its session ended",
+			[]history.Record{created(102, 9), created(101, 10), deleted(102, 9, 12), sessionGone(101, 13, 10), acquired(1, 10, 14), whole()}, Pass, ""},
+		{"its session ended before the one ahead went",
+			[]history.Record{created(102, 9), created(101, 10), sessionGone(101, 11, 10), deleted(102, 9, 12), acquired(1, 10, 14), whole()}, Fail, "czxid 0x9) existed all the time"},
+		{"another session's node", []history.Record{created(102, 10), acquired(1, 10, 10), whole()}, Fail, "session 0x66 created that node"},
+		{"a node that was never created", []history.Record{created(101, 9), acquired(1, 10, 10), whole()}, Fail, "no transaction created that node"},
+		{"a persistent node", []history.Record{&history.Commit{Op: history.CommitCreate, Session: 101, Zxid: 10, Cxid: 1, Path: nodeOf(10)}, acquired(1, 10, 10), whole()}, Fail,
+			"that node is persistent (created in transaction 0xa)"},
+		{"a claim that names no node, of a session with nodes in two folders",
+			[]history.Record{created(101, 10), named(created(101, 11), "/l/leader"), claims(acquired(1, 11, 11), "", 0), whole()}, Unknown, "by which node 1 of 1 grants"},
+		{"a node that may stand in a gap",
+			[]history.Record{acquired(1, 10, 10), withGap()}, Unknown, "gaps in the commits"},
+		{"one ahead whose removal may stand in a gap",
+			[]history.Record{created(102, 9), created(101, 10), acquired(1, 10, 12), withGap()}, Unknown, "gaps in the commits"},
+		{"another session's node, whatever stands in a gap",
+			[]history.Record{created(102, 10), acquired(1, 10, 10), withGap()}, Fail, "session 0x66 created that node"},
+		{"a token that is not its node's", []history.Record{created(101, 10), claims(acquired(1, 10, 10), nodeOf(10), 11), whole()}, Fail, "the node's czxid is 0xa"},
+		{"a claim that names no node is by the session's newest", []history.Record{created(101, 10), claims(acquired(1, 10, 10), "", 0), whole()}, Pass, "all 1 grants"},
+		{"a claim that names no node, of a session that has none", []history.Record{created(102, 10), claims(acquired(1, 10, 10), "", 0), whole()}, Fail,
+			"client 1 was granted no token and no node (it named none, and the wire shows none that must be it) of session 0x65, knowing of no commit after 0xa (record 3), but that session had no node"},
+		{"a claim of a node that is not there, and has no token", []history.Record{created(101, 10), claims(acquired(1, 10, 10), "/l/none", 0), whole()}, Fail,
+			"client 1 was granted no token by node /l/none of session 0x65"},
+		{"a claim that names no node, of a session that has two of one transaction",
+			[]history.Record{created(101, 10), named(created(101, 10), "/l/m-0000000011"), claims(acquired(1, 10, 10), "", 0), whole()}, Unknown, "by which node 1 of 1 grants"},
+		{"a client of which the wire tells nothing", []history.Record{created(101, 10), acquired(1, 10, 0), whole()}, Unknown, "by which node 1 of 1 grants"},
+		{"an older node of another kind does not contend",
+			[]history.Record{named(created(102, 9), "/l/read-0000000009"), created(101, 10), acquired(1, 10, 10), whole()}, Pass, ""},
+		{"nor does one without a number", []history.Record{named(created(102, 9), "/l/host-b"), created(101, 10), acquired(1, 10, 10), whole()}, Pass, ""},
+		{"nodes of one kind, whatever ids were drawn for them",
+			[]history.Record{named(created(102, 9), "/l/_c_0a1b2c3d-1111-2222-3333-0123456789ab-lock-0000000009"),
+				named(created(101, 10), "/l/_c_ffffffff-4444-5555-6666-ba9876543210-lock-0000000010"),
+				claims(acquired(1, 10, 10), "/l/_c_ffffffff-4444-5555-6666-ba9876543210-lock-0000000010", 10), whole()}, Fail, "czxid 0x9) existed all the time"},
+		{"a fixed name that somebody else has taken since",
+			[]history.Record{named(created(101, 10), "/l/lock"), &history.Commit{Op: history.CommitDelete, Session: 101, Zxid: 11, Cxid: 2, Path: "/l/lock"}, named(created(102, 12), "/l/lock"),
+				claims(acquired(2, 12, 12), "/l/lock", 12), claims(acquired(1, 10, 10), "/l/lock", 10), whole()}, Pass, "all 2 grants"},
+		{"commits that could not be read", []history.Record{created(101, 10), acquired(1, 10, 10), &history.CommitsEnd{Err: "no leader"}}, Unknown, "no leader"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			judgeOne(t, ClaimValidity, append([]history.Record{opened(1, 101), opened(2, 102)}, c.records...), c.result, c.reason)
+		})
+	}
+}
+
+// Who does not promise an order need not be the first of a line.
+func TestClaimValidity_ofALockWithoutAnOrder(t *testing.T) {
+	records := []history.Record{opened(1, 101), created(102, 9), created(101, 10), operation(history.Acquire, 1, 10, 10, second), whole()}
+	judgeFor(t, unfair, ClaimValidity, records, Pass, "all 1 grants")
+	judgeFor(t, fair, ClaimValidity, records, Fail, "czxid 0x9) existed all the time")
+}
+
+// What is not understood, or no longer remembered, speaks against nobody.
+func TestClaimValidity_whereANodeMayHaveBeenSeen(t *testing.T) {
+	judgeOne(t, ClaimValidity, []history.Record{opened(1, 101), operation(history.Acquire, 1, 10, 10, second), &history.CommitsEnd{Last: 99, Unknown: 1}},
+		Unknown, "some of the commits were not understood")
+	r, z := []history.Record{opened(1, 101), opened(2, 102), created(101, 10), sessionGone(101, 11, 10)}, int64(12)
+	for range 2 * remember {
+		r = append(r, created(102, z), deleted(102, z, z+1))
+		z += 2
+	}
+	r = append(r, operation(history.Release, 2, z-2, z-1, 2*second), operation(history.Acquire, 1, 10, 10, 3*second), operation(history.Release, 1, 10, 10, 4*second), whole())
+	judgeOne(t, ClaimValidity, r, Unknown, "cannot say by which node 1 of 1 grants are claimed")
+	younger := join(r[:len(r)-1], []history.Record{operation(history.Acquire, 1, z+5, z+5, 5*second), operation(history.Release, 1, z+5, z+5, 6*second), whole()})
+	judgeOne(t, ClaimValidity, younger, Fail, "no transaction created that node")
+}

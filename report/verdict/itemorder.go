@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"sort"
+	"strings"
+	"time"
 
 	"github.com/zkbench/zkbench/report/history"
 )
@@ -133,4 +136,325 @@ func (o *itemOrder) verdict(incomplete string) Verdict {
 	}
 	broken.count = o.count
 	return broken.fail("overtakings")
+}
+
+// itemCommits tracks the nodes of a queue's items in the servers' commits. Commits of other nodes
+// have no item ID.
+type itemCommits struct {
+	items    *items
+	line     *nodeTable       // the consumers' nodes
+	paths    map[string]*item // by the path of an existing node
+	sessions map[int64]*consumer
+	current  map[int]int64 // session, by client
+	lost     map[request]bool
+	order    itemOrder
+	linked   bool               // an item that was put was found in a node: items are recognizable by their nodes' data
+	homes    map[*itemLine]bool // where such items were first
+}
+
+type request struct {
+	session int64
+	cxid    int32
+}
+
+// consumer is the knowledge about a session.
+type consumer struct {
+	client int
+	knew   int64 // highest zxid that the client had seen by its last operation
+	killed bool  // the harness killed the client
+	ended  bool  // it was notified of the session's end
+}
+
+func newItemCommits(q *items, l *nodeTable) *itemCommits {
+	return &itemCommits{items: q, line: l, paths: map[string]*item{}, sessions: map[int64]*consumer{}, current: map[int]int64{},
+		order: itemOrder{lines: map[string]*itemLine{}}, lost: map[request]bool{}, homes: map[*itemLine]bool{}}
+}
+
+func (c *itemCommits) event(e *history.Session) {
+	session := e.Session
+	if e.Event == history.Opened {
+		c.sessions[session] = &consumer{client: e.Client}
+		c.current[e.Client] = session
+		return
+	}
+	if session == 0 {
+		session = c.current[e.Client]
+	}
+	s := c.sessions[session]
+	switch {
+	case s == nil:
+	case e.Event == history.Killed:
+		s.killed = true
+	case e.Event == history.Lost || e.Event == history.Expired:
+		s.ended = true
+	}
+}
+
+// knows records a client's knowledge at the end of an operation.
+func (c *itemCommits) knows(s *history.Sample) {
+	if w := c.sessions[c.current[s.Client]]; w != nil && !w.ended && !w.killed {
+		w.knew = max(w.knew, s.Zxid)
+	}
+}
+
+func (c *itemCommits) commit(r history.Record) {
+	k, ok := r.(*history.Commit)
+	if !ok {
+		return // their end
+	}
+	switch {
+	case k.Op == history.CommitCreate && k.Item != "":
+		c.create(k)
+	case k.Op == history.CommitDelete:
+		c.remove(k, k.Path)
+	case k.Op == history.CommitClose:
+		for _, p := range k.Removed {
+			c.remove(k, p)
+		}
+	}
+}
+
+func (c *itemCommits) create(k *history.Commit) {
+	i := c.items.of(k.Item)
+	i.made++
+	i.standing++
+	c.paths[k.Path] = i
+	switch {
+	case i.made > 1 && path.Dir(k.Path) != path.Dir(i.path):
+		i.moved = true
+	case i.made == 1:
+		i.path, i.created, i.maker = k.Path, k.Zxid, k.Session
+		c.order.joined(i)
+	case i.gone != k.Zxid:
+		c.remade(i, k)
+	}
+	if i.put > 0 {
+		c.link(i)
+	}
+}
+
+// remade records another node of an item, in the line of the first. A client that has removed it
+// may put it back.
+func (c *itemCommits) remade(i *item, k *history.Commit) {
+	i.remade = k.Zxid
+	i.revive()
+	maker := c.clientOf(k.Session)
+	putBack := i.standing == 1 && maker == c.clientOf(i.by.session)
+	if maker == c.clientOf(i.maker) && !putBack {
+		i.again = k.Zxid
+	}
+}
+
+// revive records that another node of an item was created after a take had handed it over.
+func (i *item) revive() { i.recreated = i.recreated || i.handed > 0 && i.handed < i.remade }
+
+func (c *itemCommits) link(i *item) {
+	c.linked, c.homes[i.in] = true, true
+}
+
+// couldNot reports whether the client that removed an item's last node could not hand it over: it
+// was killed, or its session ended, before it had any later reply.
+func (c *itemCommits) couldNot(i *item) bool {
+	by := c.sessions[i.by.session]
+	return by != nil && (by.killed || by.ended) && by.knew < i.gone
+}
+
+// movedUndelivered reports whether a consumer has moved an item to another folder, where it still is, and
+// could have handed it over, and did not.
+func (q *items) movedUndelivered(i *item) bool {
+	if i.standing == 0 || !i.left || !i.moved || i.taken > 0 || i.maybeTaken || q.delivery == AtMostOnce {
+		return false
+	}
+	c := q.commits
+	by := c.clientOf(i.by.session)
+	return by != c.clientOf(i.maker) && !c.couldNot(i) && q.unnamed[by] == 0
+}
+
+// clientOf returns the client of a session; -1 if unknown.
+func (c *itemCommits) clientOf(session int64) int {
+	if s := c.sessions[session]; s != nil {
+		return s.client
+	}
+	return -1
+}
+
+func (c *itemCommits) remove(k *history.Commit, p string) {
+	i := c.paths[p]
+	if i == nil || c.sessions[k.Session] == nil {
+		return
+	}
+	delete(c.paths, p)
+	i.standing--
+	i.gone, i.by = k.Zxid, request{k.Session, k.Cxid}
+	if p == i.path {
+		c.order.leaves(i, c.claimed)
+	}
+	c.items.settle(i)
+}
+
+// claimed reports whether another session has an existing node named after the item's: that
+// consumer has claimed the item.
+func (c *itemCommits) claimed(i *item, session int64) bool {
+	name := path.Base(i.path)
+	for owner, own := range c.line.sessions {
+		if owner != session && slices.ContainsFunc(own.standing, func(n *node) bool { return strings.Contains(n.path, name) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// incomplete returns why the commits are incomplete, or "".
+func (c *itemCommits) incomplete() string { return c.line.incomplete() }
+
+const QueueFIFO = "queue-fifo"
+
+func init() {
+	register(Guarantee{
+		Name: QueueFIFO, Rule: 9, Concerns: queues, promised: inOrder,
+		Promise: "Items leave in the order in which they were put.",
+		Harm:    "Newer items overtake older ones, which may never be taken.",
+		Help:    "an item was taken although an older one was there",
+		check:   newQueueFIFO,
+	})
+}
+
+// sequence checks the order in which items leave a queue (rule 9) without commits (itemorder.go) in
+// which the items are found: if one put had returned before another was called, its node came
+// first. If the later item had been delivered before the take of the earlier one was called, it has
+// overtaken.
+//
+// It keeps the times of the items in the queue, and for the last takes the newest item that had
+// left by then.
+type sequence struct {
+	items  *items
+	puts   map[string]putTimes
+	early  map[string]earlyTake
+	left   []departure // by the time of leaving
+	judged int
+	late   int // takes too old to compare
+	broken evidence
+}
+
+type putTimes struct {
+	call, back time.Duration
+	record     int
+}
+
+// earlyTake is a take that was recorded before its put: an item can be delivered before the
+// producer has the reply.
+type earlyTake struct {
+	sample history.Sample
+	record int
+}
+
+// departure means that no item that had left by the time was put later than this one.
+type departure struct {
+	at      time.Duration
+	put     time.Duration // call of the newest put
+	item    string
+	records [2]int // of that item's put and take
+}
+
+// keepTakes is the number of takes that are kept for takes that were called before them.
+const keepTakes = 1 << 14
+
+func newQueueFIFO(in *inputs) checker {
+	q := &sequence{items: in.items, puts: map[string]putTimes{}, early: map[string]earlyTake{}}
+	c := in.items.commits
+	if c == nil {
+		return checker{record: q.record, finish: q.finish}
+	}
+	return checker{
+		record: func(n history.Numbered) {
+			if !c.linked {
+				q.record(n)
+			}
+		},
+		finish: func(end ending) Verdict {
+			if !c.linked {
+				return q.finish(end)
+			}
+			return c.order.verdict(c.incomplete())
+		},
+	}
+}
+
+func (q *sequence) record(n history.Numbered) {
+	s, ok := n.Record.(*history.Sample)
+	switch {
+	case !ok || s.Item == "":
+	case s.Op == history.Put && s.Outcome == history.OK:
+		q.puts[s.Item] = putTimes{s.Call, s.Return, n.N}
+		if t, ok := q.early[s.Item]; ok {
+			delete(q.early, s.Item)
+			q.take(&t.sample, t.record)
+		}
+	case s.Op == history.Put: // its number of nodes and their times are unknown
+		delete(q.puts, s.Item)
+		delete(q.early, s.Item)
+	case s.Op == history.Take && s.Outcome == history.OK:
+		q.take(s, n.N)
+	}
+}
+
+func (q *sequence) take(s *history.Sample, record int) {
+	p, ok := q.puts[s.Item]
+	if !ok {
+		q.early[s.Item] = earlyTake{*s, record}
+		return
+	}
+	delete(q.puts, s.Item)
+	q.judged++
+	// The newest item that had left when this take was called.
+	i := q.before(s.Call)
+	switch {
+	case i > 0 && q.left[i-1].put > p.back:
+		d := q.left[i-1]
+		q.broken.add([]int{p.record, d.records[0], d.records[1], record},
+			"item %q was put at %v (record %d) before item %q was (record %d), and yet %q had been taken (record %d) when the take of %q was called, at %v (record %d)",
+			s.Item, p.back, p.record, d.item, d.records[0], d.item, d.records[1], s.Item, s.Call, record)
+	case i == 0 && len(q.left) == 2*keepTakes:
+		q.late++
+	}
+	q.leave(departure{at: s.Return, put: p.call, item: s.Item, records: [2]int{p.record, record}})
+}
+
+// leave records a departure, unless a newer item had left before. It replaces later ones with older
+// items.
+func (q *sequence) leave(d departure) {
+	i := q.before(d.at)
+	if i > 0 && q.left[i-1].put > d.put {
+		return
+	}
+	j := i
+	for j < len(q.left) && q.left[j].put < d.put {
+		j++
+	}
+	q.left = slices.Replace(q.left, i, j, d)
+	if len(q.left) > 2*keepTakes {
+		q.left = append(q.left[:0], q.left[keepTakes:]...)
+	}
+}
+
+// before returns how many left before the time, usually all: the search begins at the end with
+// growing steps.
+func (q *sequence) before(at time.Duration) int {
+	high, low := len(q.left), len(q.left)
+	for step := 1; low > 0 && q.left[low-1].at >= at; step *= 2 {
+		high, low = low-1, max(0, low-step)
+	}
+	return low + sort.Search(high-low, func(i int) bool { return q.left[low+i].at >= at })
+}
+
+func (q *sequence) finish(ending) Verdict {
+	switch {
+	case q.broken.count > 0:
+		return q.broken.fail("overtakings")
+	case q.judged < 2:
+		return unknown(fmt.Sprintf("%d items were put and taken with certainty: an order needs two", q.judged))
+	case q.late > 0:
+		return unknown(fmt.Sprintf("%d takes were called too long ago to compare them with others", q.late))
+	}
+	return pass(q.items.byCalls()...)
 }

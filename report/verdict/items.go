@@ -1,12 +1,15 @@
 package verdict
 
 import (
+	"fmt"
+	"hash/maphash"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 // items tracks the items of a queue, for the guarantees of rule 9: no item is taken that was not
@@ -231,4 +234,264 @@ func (q *items) verdict(broken evidence, what string) Verdict {
 		return unknown("nothing was ever taken")
 	}
 	return pass(q.byCalls()...)
+}
+
+const NoDuplicate = "no-duplicate"
+
+func init() {
+	register(Guarantee{
+		Name: NoDuplicate, Rule: 9, Concerns: queues, promised: anyDelivery,
+		Promise: "An item that was put once is delivered at most once with certainty.",
+		Harm:    "The same work is done twice.",
+		Help:    "an item that was put once was delivered twice, or was in the queue twice",
+		check:   func(in *inputs) checker { return checker{finish: in.items.noDuplicate} },
+	})
+}
+
+// noDuplicate checks for items that were delivered twice or stored twice by one put, of which the
+// second copy will be delivered. Without commits an item whose put had no reply may be delivered
+// more than once: there may be several copies of it (rule 10).
+func (q *items) noDuplicate(end ending) Verdict {
+	q.resolve()
+	var broken evidence
+	decided := q.commits != nil && q.commits.linked && q.commits.incomplete() == ""
+	for _, i := range q.sorted() {
+		switch {
+		case i.maybe && !decided, i.put == 0 && end.cut:
+		case i.before > 0:
+			broken.add([]int{i.before, i.taken}, "item %q was delivered twice, records %d and %d", i.id, i.before, i.taken)
+		case i.nodes.again > 0 && i.put > 0:
+			broken.add([]int{i.put}, "item %q was put once (record %d), and its producer made two nodes of it, at zxid %#x and %#x",
+				i.id, i.put, uint64(i.created), uint64(i.nodes.again))
+		case i.recreated:
+			broken.add([]int{i.taken}, "item %q was in the queue again after its delivery: a node with its data was created at zxid %#x",
+				i.id, uint64(max(i.remade, i.created)))
+		}
+	}
+	slices.SortFunc(q.again, func(a, b [2]int) int { return a[1] - b[1] })
+	for _, at := range q.again {
+		broken.add([]int{at[0], at[1]}, "one item was put again and delivered twice, records %d and %d", at[0], at[1])
+	}
+	if broken.count > 0 && q.delivery == AtLeastOnce {
+		return pass(fmt.Sprintf("%d items came twice, as a delivery %s may", broken.count, q.delivery))
+	}
+	return q.verdict(broken, "duplicates")
+}
+
+const NoPhantom = "no-phantom"
+
+func init() {
+	register(Guarantee{
+		Name: NoPhantom, Rule: 9, Concerns: queues,
+		Promise: "Each item was put before it is taken.",
+		Harm:    "Work is done that was never requested.",
+		Help:    "an item was taken that was never put",
+		check:   func(in *inputs) checker { return checker{finish: in.items.noPhantom} },
+	})
+}
+
+// noPhantom allows a take of an item whose put has not returned, if the commits show its node.
+func (q *items) noPhantom(end ending) Verdict {
+	q.resolve()
+	var broken evidence
+	for _, i := range q.sorted() {
+		switch {
+		case i.taken == 0 || i.put > 0:
+		case i.failed:
+			broken.add([]int{i.taken}, "item %q was taken (record %d) and never put: its put had failed", i.id, i.taken)
+		case i.made == 0 && !end.cut:
+			broken.add([]int{i.taken}, "item %q was taken (record %d) and never put", i.id, i.taken)
+		}
+	}
+	return q.verdict(broken, "phantoms")
+}
+
+// takenOnce is the items that are complete, because they were certainly put and taken once: the
+// record that took each, by a hash of its ID. There are as many as items. They are read only at the
+// end, in parts that fit the processor's cache: a map of all of them would wait for memory at every
+// item.
+type takenOnce struct {
+	seeds [2]maphash.Seed
+	parts [256][]takenItem
+}
+
+// firstPart is the initial capacity of a part: 3 KiB.
+const firstPart = 128
+
+type takenItem struct {
+	digest digest
+	record int
+}
+
+// digest is a hash of an ID, long enough that no two items share one, which would be a false alarm.
+type digest [2]uint64
+
+func newTakenOnce() takenOnce {
+	return takenOnce{seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}}
+}
+
+func (s *takenOnce) digest(id string) digest {
+	return digest{maphash.String(s.seeds[0], id), maphash.String(s.seeds[1], id)}
+}
+
+func (s *takenOnce) add(id string, record int) {
+	d := s.digest(id)
+	p := &s.parts[byte(d[0])]
+	if *p == nil {
+		*p = make([]takenItem, 0, firstPart)
+	}
+	*p = append(*p, takenItem{d, record})
+}
+
+// each yields every item and the record that took it, in that record's order for the same item:
+// before is the record before it, 0 for none.
+func (s *takenOnce) each(yield func(d digest, record, before int)) {
+	last := map[digest]int{}
+	for _, part := range s.parts {
+		clear(last)
+		for _, i := range part {
+			yield(i.digest, i.record, last[i.digest])
+			last[i.digest] = i.record
+		}
+	}
+}
+
+const NoLoss = "no-loss"
+
+func init() {
+	register(Guarantee{
+		Name: NoLoss, Rule: 9, Concerns: queues, promised: anyDelivery,
+		Promise: "Each item that was put is delivered or still in the queue.",
+		Harm:    "The item is lost, and its work is never done.",
+		Help:    "an item was put, and removed from the queue, and no take returned it",
+		check:   func(in *inputs) checker { return checker{finish: in.items.noLoss} },
+	})
+}
+
+// noLoss checks by the commits if they show the items.
+func (q *items) noLoss(end ending) Verdict {
+	q.resolve()
+	if end.cut {
+		return notJudged("unknown which items were taken")
+	}
+	if q.commits != nil && q.commits.linked {
+		return q.lossByCommits()
+	}
+	return q.lossByCalls()
+}
+
+// lossByCommits checks every item whose nodes are all removed and that no take has handed over, and
+// every one that was put successfully and never had a node. Items that exist at the end are not
+// lost. Losses that the client could not prevent are excused (see excused).
+func (q *items) lossByCommits() Verdict {
+	if why := q.commits.incomplete(); why != "" {
+		return unknown(why)
+	}
+	var broken evidence
+	excused, standing, astray := 0, 0, 0
+	var unseen []*item // not taken, and possibly in nodes that do not show them
+	hidden := false    // some items cannot be recognized by their nodes' data
+	for _, i := range q.open {
+		hidden = hidden || i.taken > 0 && i.made == 0
+	}
+	for _, i := range q.sorted() {
+		switch {
+		case i.taken > 0 || i.maybeTaken || i.put == 0:
+		case q.movedUndelivered(i):
+			astray++
+		case i.standing > 0:
+			standing++
+		case i.made == 0 && i.maybe:
+		case i.made == 0 && hidden:
+			unseen = append(unseen, i)
+		case i.made == 0:
+			broken.add([]int{i.put}, "item %q was put, with success (record %d), and no transaction ever put it into the queue", i.id, i.put)
+		case i.maybe && q.commits.clientOf(i.by.session) == i.producer: // withdrawn
+		case q.excused(i):
+			excused++
+		default:
+			broken.add([]int{i.put}, "item %q was put (record %d) and removed by client %d at zxid %#x (node %s, session %#x), and no take handed it over",
+				i.id, i.put, q.commits.clientOf(i.by.session), uint64(i.gone), i.path, uint64(i.by.session))
+		}
+	}
+	if len(unseen) > 0 && broken.count == 0 {
+		return q.notTaken(unseen)
+	}
+	var notes []string
+	if standing > 0 {
+		notes = append(notes, fmt.Sprintf("%s still in the queue at the end", units.Plural(standing, "item")))
+	}
+	if excused > 0 {
+		notes = append(notes, fmt.Sprintf("%s went with a client that was killed, or never learned that it had removed it", units.Plural(excused, "item")))
+	}
+	switch {
+	case broken.count > 0:
+		return broken.fail("items")
+	case q.puts == 0:
+		return unknown("nothing was ever put")
+	case astray > 0:
+		return unknown(append(notes, fmt.Sprintf("%s in another folder at the end than the put's, and not handed over; whether that would happen later is unknown", units.Plural(astray, "item")))...)
+	}
+	return pass(notes...)
+}
+
+// excused reports whether the loss of an item does not break the promise: the client that removed
+// it was killed, or its session ended, before it had any reply from after the removal. A queue that
+// promises at-most-once may also lose an item with the reply. One that promises at-least-once must
+// not remove an item before it hands it out, so nothing excuses it.
+func (q *items) excused(i *item) bool {
+	by := q.commits.sessions[i.by.session]
+	switch {
+	case by == nil || q.delivery == AtLeastOnce:
+		return false
+	case q.commits.couldNot(i):
+		return true
+	case q.delivery != AtMostOnce:
+		return false
+	case q.commits.lost[i.by]:
+		return true
+	}
+	q.unnamed[by.client]-- // it may have been that take
+	return q.unnamed[by.client] >= 0
+}
+
+// lossByCalls needs a queue that was emptied. As many items as takes without a reply may be lost
+// with them.
+func (q *items) lossByCalls() Verdict {
+	var missing []*item
+	for _, i := range q.sorted() {
+		if i.put > 0 && i.taken == 0 && !i.maybeTaken && !i.maybe {
+			missing = append(missing, i)
+		}
+	}
+	switch {
+	case q.puts == 0 || q.takes == 0:
+		return unknown("nothing was ever put and taken")
+	case len(missing) == 0:
+		return pass(q.byCalls()...)
+	}
+	return q.notTaken(missing)
+}
+
+// notTaken checks items that were put and that no take handed over, without commits that show them.
+func (q *items) notTaken(missing []*item) Verdict {
+	unnamed := 0
+	for _, n := range q.unnamed {
+		unnamed += n
+	}
+	switch {
+	case !q.drained():
+		return unknown(fmt.Sprintf("%d items were put and not taken, but the queue was not drained: they may still be in it", len(missing)))
+	case len(missing) <= unnamed:
+		return unknown(fmt.Sprintf("%d items were put and not taken, but %d takes had no reply and may have taken them", len(missing), unnamed))
+	}
+	var broken evidence
+	for _, i := range missing {
+		broken.add([]int{i.put}, "item %q was put (record %d) and not taken, although the queue was drained", i.id, i.put)
+	}
+	v := broken.fail("items")
+	if unnamed > 0 {
+		v.Reasons = append(v.Reasons, fmt.Sprintf("%d takes without a reply explain only as many of the %d", unnamed, len(missing)))
+	}
+	return v
 }

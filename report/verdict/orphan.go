@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -224,4 +225,293 @@ func (o *orphans) sound() Verdict {
 		return unknown(fmt.Sprintf("there are no transaction logs, and the tree was not checked for nodes left by an acquire without a grant before %s closed", units.Plural(o.unseen.count, "session")))
 	}
 	return pass(fmt.Sprintf("the line was observed %d times", o.snapshots))
+}
+
+// cleanUp bounds the time that a recipe needs to remove a released node: some do it in the
+// background. A node of an acquire that ended without a grant has a session timeout.
+const cleanUp = 2 * time.Second
+
+// orphansByCommits checks rule 7 by the servers' commits, in every phase.
+//
+//   - A release returned ok: the node is deleted.
+//   - An acquire gave up, failed, was cancelled, or its outcome is unknown: its node is
+//     deleted too, unless the client's next acquire takes it over.
+//   - A client that holds or waits needs one node: of two in the same line the older
+//     is deleted, unless the younger was deleted before it, or is not the granted one.
+//
+// A node has a time limit, in which its session lives and no fault keeps its client from removing
+// it. Commits have no time: that a node still exists is seen at the end of an operation with a
+// commit of its own before the node's removal.
+//
+// Nodes unlike the nodes of granted claims are in no line. For a subject that joins the line again
+// by itself only the third is evaluated.
+type orphansByCommits struct {
+	line     *nodeTable
+	grants   *grants
+	requeues bool
+	bound    time.Duration // for a node of an acquire without a grant
+	members  Spans         // faults that hit members, with the time to recover
+	hits     map[int]Spans // by client: faults that hit it
+	sessions map[int64]*owner
+	lost     map[request]time.Duration // requests that may have created a node, and whose replies were lost: when they were sent
+	gave     map[int]givenUp           // by client: its last acquire that ended without a grant
+	claimed  []*node                   // of the first grants
+	suspects []*leftover
+	now      time.Duration
+	judged   int
+	broken   evidence
+}
+
+// making are the requests that create nodes, as named on the wire.
+var making = []string{"create", "create2", "createContainer", "createTTL", "multi"}
+
+// claimedLimit is the number of grants that are kept to recognize the nodes of a line.
+const claimedLimit = 32
+
+// owner is a session, as far as its client was notified.
+type owner struct {
+	client int
+	ended  time.Duration // when the client was notified of its end, or closed it; 0: it lives
+}
+
+// givenUp is an acquire that has ended without a grant.
+type givenUp struct {
+	at     time.Duration
+	record int
+}
+
+type leftover struct {
+	*node
+	owner  *owner
+	since  time.Duration
+	bound  time.Duration // how long its node may exist after that
+	why    string
+	record int
+	failed bool // its acquire failed: the next one may adopt it
+	behind bool // only because its client also waits with a younger one
+}
+
+func newLeftovers(in *inputs) *orphansByCommits {
+	o := &orphansByCommits{
+		line: in.line, grants: in.grants, requeues: in.promises.Requeues, bound: max(cleanUp, in.history.Timeout),
+		hits: map[int]Spans{}, sessions: map[int64]*owner{},
+		lost: map[request]time.Duration{}, gave: map[int]givenUp{},
+	}
+	for _, l := range in.history.Lost {
+		if slices.Contains(making, l.Request) {
+			o.lost[request{l.Session, l.Cxid}] = l.Sent
+		}
+	}
+	for _, f := range in.history.Faults {
+		if f.Client >= 0 {
+			o.hits[f.Client] = append(o.hits[f.Client], span{f.Start, later(Ended(f), cleanUp)})
+		} else {
+			o.members = append(o.members, span{f.Start, later(Ended(f), MaxDetection(in.history))})
+		}
+	}
+	return o
+}
+
+// free reports whether the client had enough time to remove its node.
+func (o *orphansByCommits) free(x *leftover, until time.Duration) bool {
+	faults := union(slices.Concat(o.members, o.hits[x.owner.client]))
+	return slices.ContainsFunc(faults.outside(x.since, until), func(s span) bool { return s.to-s.from > x.bound })
+}
+
+// commit finds a second node of one client in the line. Commits come before the first record of a
+// client that may know of them, so it exists from the next record on, at the latest.
+func (o *orphansByCommits) commit(r history.Record) {
+	c, ok := r.(*history.Commit)
+	if !ok || c.Op != history.CommitCreate || !c.Ephemeral {
+		return
+	}
+	all := o.line.of(c.Session)
+	o.unheardOf(c, all)
+	for _, n := range all[:max(0, len(all)-1)] {
+		if n.sequential() && n.czxid < c.Zxid && sameKind(n, all[len(all)-1]) {
+			if x := o.suspect(n, -1, o.bound, "its client had another node in line, "+c.Path, 0, false); x != nil {
+				x.behind = true
+			}
+		}
+	}
+}
+
+// unheardOf suspects a node whose client never received the reply to its create, and has ended its
+// acquire by then.
+func (o *orphansByCommits) unheardOf(c *history.Commit, all []*node) {
+	sent, lost := o.lost[request{c.Session, c.Cxid}]
+	own := o.sessions[c.Session]
+	if !lost || own == nil || len(all) == 0 || all[len(all)-1].czxid != c.Zxid {
+		return
+	}
+	if g, ended := o.gave[own.client]; ended && sent <= g.at {
+		o.suspect(all[len(all)-1], g.at, o.bound, "its acquire had ended without a grant", g.record, true)
+	}
+}
+
+func (o *orphansByCommits) record(n history.Numbered) {
+	o.now = max(o.now, n.Time())
+	switch r := n.Record.(type) {
+	case *history.Session:
+		o.event(r)
+	case *history.Sample:
+		switch {
+		case r.Op == history.Acquire && r.Outcome == history.OK:
+			o.granted(o.grants.last(n.N), r.Return)
+		case o.requeues:
+		case r.Op == history.Release && r.Outcome == history.OK:
+			o.released(r, n.N)
+		case r.Op == history.Acquire:
+			o.gaveUp(r, n.N)
+		}
+		o.check(r, n.N)
+	}
+}
+
+func (o *orphansByCommits) event(e *history.Session) {
+	switch e.Event {
+	case history.Opened:
+		o.sessions[e.Session] = &owner{client: e.Client}
+	case history.Lost, history.Expired, history.Closed, history.Killed:
+		if s := o.sessions[e.Session]; s != nil && s.ended == 0 {
+			s.ended = e.At
+		}
+	}
+}
+
+// suspect returns a new suspect; nil if the node is one, or its client is unknown.
+func (o *orphansByCommits) suspect(n *node, since, bound time.Duration, why string, record int, failed bool) *leftover {
+	own := o.sessions[n.session]
+	if own == nil || o.suspected(n) != nil {
+		return nil
+	}
+	x := &leftover{node: n, owner: own, since: since, bound: bound, why: why, record: record, failed: failed}
+	o.suspects = append(o.suspects, x)
+	return x
+}
+
+// suspected returns the suspect for a node, or nil.
+func (o *orphansByCommits) suspected(n *node) *leftover {
+	i := slices.IndexFunc(o.suspects, func(x *leftover) bool { return x.node == n })
+	if i < 0 {
+		return nil
+	}
+	return o.suspects[i]
+}
+
+func (o *orphansByCommits) released(s *history.Sample, record int) {
+	o.judged++
+	session := cmp.Or(s.Session, o.grants.current[s.Client])
+	for _, n := range o.line.of(session) {
+		if (n.path == s.Path || s.Path == "") && n.czxid <= s.Zxid {
+			o.suspect(n, s.Return, cleanUp, "it was released, with success", record, false)
+		}
+	}
+}
+
+// granted clears the node of the client's grant, and suspects its others in the same line.
+func (o *orphansByCommits) granted(g *granted, at time.Duration) {
+	n := g.node
+	delete(o.gave, g.client) // the outcome of its earlier request is known by now
+	if n == nil {
+		return
+	}
+	if len(o.claimed) < claimedLimit {
+		o.claimed = append(o.claimed, n)
+	}
+	if len(o.suspects) > 0 {
+		o.suspects = slices.DeleteFunc(o.suspects, func(x *leftover) bool { return x.node == n })
+	}
+	if all := n.owned.standing; len(all) > 1 {
+		for _, other := range all {
+			if other == n || !other.sequential() || !sameKind(other, n) {
+				continue
+			}
+			if x := o.suspected(other); x != nil {
+				x.behind = false // the client does not wait with it
+			}
+			o.suspect(other, at, o.bound, "its client was granted by another node, "+n.path, g.record, false)
+		}
+	}
+}
+
+// gaveUp suspects the client's nodes in line after its acquire has ended without a grant.
+func (o *orphansByCommits) gaveUp(s *history.Sample, record int) {
+	o.judged++
+	o.gave[s.Client] = givenUp{s.Return, record}
+	for _, n := range o.line.of(o.grants.current[s.Client]) {
+		switch x := o.suspected(n); {
+		case x == nil:
+			o.suspect(n, s.Return, o.bound, "its acquire had ended without a grant", record, true)
+		case n.owned.youngest == n:
+			x.since = s.Return // that acquire may have waited with it
+		default:
+			x.behind = false // the client does not wait with it
+		}
+	}
+}
+
+// check checks the suspects at a sample.
+func (o *orphansByCommits) check(s *history.Sample, record int) {
+	if len(o.suspects) == 0 {
+		return
+	}
+	committed := s.Outcome == history.OK && (s.Op == history.Acquire || s.Op == history.Release)
+	kept := o.suspects[:0]
+	for _, x := range o.suspects {
+		if x.since < 0 {
+			x.since, x.record = o.now, record
+		}
+		if x.behind && x.gone == 0 && !x.youngerStands() {
+			continue // the client may wait with it
+		}
+		another := x.owned.youngest != x.node // the client has waited with another node since
+		switch {
+		case x.gone != 0 && !x.withSession(): // it was deleted
+		case x.gone != 0 && x.removal == byExpiry: // its client was disconnected for a session timeout and could not remove it
+		case x.withSession() && x.owner.ended > 0:
+			o.judge(x, x.owner.ended)
+		case x.gone == 0 && committed && (another || !x.failed) && o.judge(x, s.Call):
+		default:
+			kept = append(kept, x)
+		}
+	}
+	o.suspects = kept
+}
+
+// youngerStands reports whether the node's session has a younger one in the same line.
+func (x *leftover) youngerStands() bool {
+	return slices.ContainsFunc(x.owned.standing, func(n *node) bool { return n.czxid > x.czxid && n.sequential() && sameKind(n, x.node) })
+}
+
+// judge reports a node that existed at a time, if it existed too long.
+func (o *orphansByCommits) judge(x *leftover, until time.Duration) bool {
+	if x.since < 0 || !o.inLine(x.node) || !o.free(x, until) {
+		return false
+	}
+	o.broken.add([]int{x.record}, "node %s (czxid %#x) of client %d still existed at %v, %v after %s (record %d), while its session %#x was alive: it blocks every waiter behind it",
+		x.path, uint64(x.czxid), x.owner.client, until, (until - x.since).Round(time.Millisecond), x.why, x.record, uint64(x.session))
+	return true
+}
+
+// inLine reports whether a node is like the nodes of granted claims. Without grants, it is a node with a
+// number.
+func (o *orphansByCommits) inLine(n *node) bool {
+	if len(o.claimed) == 0 {
+		return n.sequential()
+	}
+	return slices.ContainsFunc(o.claimed, func(c *node) bool { return sameKind(c, n) })
+}
+
+// finish checks nodes that existed until their session ended.
+func (o *orphansByCommits) finish(end time.Duration) {
+	for _, x := range o.suspects {
+		until := end
+		if x.owner.ended > 0 {
+			until = x.owner.ended
+		}
+		if x.gone == 0 || x.removal == byClose && x.owner.ended > 0 {
+			o.judge(x, until)
+		}
+	}
 }

@@ -1,5 +1,13 @@
 package verdict
 
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/zkbench/zkbench/report/history"
+)
+
 // perClient keeps a value for each client. Clients are numbered from 0, so a slice is fastest;
 // large numbers are in a map.
 type perClient[T any] struct {
@@ -32,4 +40,216 @@ func (p *perClient[T]) other(client int) *T {
 		p.rest[client] = new(T)
 	}
 	return p.rest[client]
+}
+
+const Fit = "harness-health"
+
+func init() {
+	register(Guarantee{
+		Name: Fit, Rule: 12, Concerns: anyRecipe,
+		Promise: "The machine and the harness were quick enough to measure on.",
+		Harm:    "The numbers may say more about the machine than about the recipe.",
+		Help:    "the machine was not fit to measure on; the trial is unknown",
+		check:   newFit,
+	})
+}
+
+// fit checks the harness: was the machine good enough for measurements? Otherwise the trial is
+// unknown, regardless of its numbers. The harness has recorded its own measurements with their limits.
+type fit struct {
+	untimed bool // a zoo: nothing is timed, and trials run in parallel
+	judged  int
+	unfit   evidence
+}
+
+func newFit(in *inputs) checker {
+	f := &fit{untimed: in.history.Header.Provocation != ""}
+	return checker{
+		record: f.record,
+		finish: func(ending) Verdict {
+			switch {
+			case f.judged == 0:
+				return notJudged("the harness has recorded nothing about itself")
+			case f.unfit.count == 0:
+				return pass()
+			}
+			return f.unfit.doubt("limits passed")
+		},
+	}
+}
+
+func (f *fit) record(n history.Numbered) {
+	s, ok := n.Record.(*history.Self)
+	if !ok {
+		return
+	}
+	f.judged++
+	passed := func(format string, args ...any) { f.unfit.add([]int{n.N}, format, args...) }
+	if s.Lost > 0 {
+		passed("%d records were dropped", s.Lost)
+	}
+	if f.untimed {
+		return
+	}
+	if s.LateMax > s.Limits.Late {
+		passed("a timer of the harness fired %v late, more than %v", s.LateMax.Round(time.Millisecond), s.Limits.Late.Round(time.Millisecond))
+	}
+	if share := float64(s.LateTicks) / float64(max(s.Ticks, 1)); share > s.Limits.LateShare {
+		passed("%s of the harness's timers fired more than 10ms late, more than %s", percent(share), percent(s.Limits.LateShare))
+	}
+	if s.MaxBacklog > s.Limits.Backlog {
+		passed("%d records waited to be written, more than %d", s.MaxBacklog, s.Limits.Backlog)
+	}
+	if s.CPU != nil && *s.CPU > s.Limits.CPU {
+		passed("the harness used %s of all processors, more than %s", percent(*s.CPU), percent(s.Limits.CPU))
+	}
+	if s.MachineCPU != nil && *s.MachineCPU > s.Limits.MachineCPU {
+		passed("the machine used %s of all processors, more than %s", percent(*s.MachineCPU), percent(s.Limits.MachineCPU))
+	}
+}
+
+// percent formats a share with at most one decimal.
+func percent(share float64) string { return fmt.Sprintf("%g %%", math.Floor(share*1000)/10) }
+
+const Counters = "notification-count"
+
+func init() {
+	register(Guarantee{
+		Name: Counters, Rule: 11, Concerns: anyRecipe,
+		Promise: "The wire and the members' own counters agree on how many notifications there were.",
+		Harm:    "Fan-out figures cannot be trusted.",
+		Help:    "more notifications on the wire than the members fired, which fails; or fewer, which is unknown",
+		check:   newCounts,
+	})
+}
+
+// tally compares, round by round, the notifications on the wire with the members' reports.
+// On our own members they are equal. Rounds with a fault are not evaluated: a restarted member
+// counts again, and notifications on a closed connection are lost.
+//
+// A member counts a client with two watches on a node twice, but notifies it once. An external
+// ensemble may have other clients. More notifications at the members are therefore unknown, not a
+// failure.
+type tally struct {
+	faults Spans
+	rounds int
+	judged int
+	empty  int      // rounds without hand-offs and notifications
+	broken evidence // more on the wire
+	doubts evidence // fewer
+}
+
+func newCounts(in *inputs) checker {
+	c := &tally{faults: FaultWindows(in.history, MaxDetection(in.history))}
+	return checker{record: c.record, finish: c.finish}
+}
+
+func (c *tally) record(n history.Numbered) {
+	t, ok := n.Record.(*history.Traffic)
+	if !ok || t.ServerNotifications == nil {
+		return
+	}
+	c.rounds++
+	if c.faults.Touches(t.At, t.At) {
+		return
+	}
+	fired := *t.ServerNotifications
+	if t.Count == 0 && t.Notifications == 0 && fired == 0 {
+		c.empty++
+		return
+	}
+	c.judged++
+	switch {
+	case t.Notifications > fired:
+		c.broken.add([]int{n.N}, "in round %d of phase %q %d notifications passed on the wire, and the members had fired %d (record %d)",
+			t.Round, t.Phase, t.Notifications, fired, n.N)
+	case t.Notifications < fired:
+		c.doubts.add([]int{n.N}, "in round %d of phase %q the members' counters show %d notifications, the tap %d (record %d): another client received some, or a client had two watches on one node",
+			t.Round, t.Phase, fired, t.Notifications, n.N)
+	}
+}
+
+func (c *tally) finish(ending) Verdict {
+	switch {
+	case c.broken.count > 0:
+		return c.broken.fail("rounds")
+	case c.doubts.count > 0:
+		return c.doubts.doubt("rounds")
+	case c.judged == 0 && c.empty > 0 && c.empty == c.rounds:
+		return notJudged("no client was notified: there was nothing to count")
+	case c.judged == 0:
+		return notJudged(fmt.Sprintf("%d rounds were counted by the members, none of them free of faults", c.rounds))
+	}
+	return pass(fmt.Sprintf("they agree in all of %d rounds", c.judged))
+}
+
+const BusyLoop = "busy-loop"
+
+func init() {
+	register(Guarantee{
+		Name: BusyLoop, Rule: 11, Concerns: anyRecipe,
+		Promise: "A client that waits, waits for a notification; it does not ask again and again.",
+		Harm:    "Waiting clients keep every member busy.",
+		Help:    "requests that repeat without a notification between them",
+		check:   newBusyLoop,
+	})
+}
+
+// busy checks the second part of rule 11: a waiting client waits for a notification. Requests
+// without a cause (a call, a notification, a reconnect; for a queue, a reply that another consumer
+// was faster) are a loop.
+//
+// The bounds are wide: a sound recipe needs some six requests per call and two per notification, a
+// loop makes hundreds. A polling subject may send a request every 10 ms.
+type busy struct {
+	history *history.History
+	judged  int
+	broken  evidence
+}
+
+const (
+	requestsPerCall    = 16
+	requestsPerCause   = 6   // for each notification, connection and, in a queue, lost race
+	requestsForNothing = 40  // in one phase
+	requestsPerSecond  = 100 // of a polling client
+)
+
+// Polling is the variant of a subject whose waiters watch nothing, as Header.Variant.
+const Polling = "polling"
+
+func newBusyLoop(in *inputs) checker {
+	b := &busy{history: in.history}
+	return checker{record: b.record, finish: b.finish}
+}
+
+func (b *busy) record(n history.Numbered) {
+	e, ok := n.Record.(*history.Effort)
+	if !ok {
+		return
+	}
+	b.judged++
+	causes := e.Notifications + e.Connections
+	if e.Queue {
+		causes += e.Refusals
+	}
+	allowed := requestsPerCall*e.Calls + requestsPerCause*causes + requestsForNothing
+	if b.history.Header.Variant == Polling {
+		allowed += int64(requestsPerSecond * (e.At - phaseStart(b.history, e.Phase, e.At)).Seconds())
+	}
+	if e.Requests <= allowed {
+		return
+	}
+	b.broken.add([]int{n.N},
+		"client %d sent %d requests for %d calls, with %d notifications and %d connections as reasons (record %d): more than %d indicate polling",
+		e.Client, e.Requests, e.Calls, e.Notifications, e.Connections, n.N, allowed)
+}
+
+func (b *busy) finish(ending) Verdict {
+	switch {
+	case b.broken.count > 0:
+		return b.broken.fail("clients in a loop")
+	case b.judged == 0:
+		return notJudged("no client's requests were counted")
+	}
+	return pass()
 }

@@ -1,6 +1,12 @@
 package verdict
 
-import "testing"
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/report/history"
+)
 
 // A history may name any client: those that are no small number have a value too.
 func TestPerClient(t *testing.T) {
@@ -19,4 +25,57 @@ func TestPerClient(t *testing.T) {
 	if len(p.few) != fewClients || len(p.rest) != 3 {
 		t.Errorf("%d in the slice, %d in the map", len(p.few), len(p.rest))
 	}
+}
+
+func TestFit(t *testing.T) {
+	good := func() history.Self {
+		return history.Self{
+			Ticks: 1000, LateTicks: 30, LateMax: 80 * time.Millisecond, MaxBacklog: 50, CPU: new(0.4), MachineCPU: new(0.99),
+			Limits: history.SelfLimits{Late: 3 * time.Second, LateShare: 0.2, Backlog: 1000, CPU: 0.9, MachineCPU: 1},
+		}
+	}
+	for _, row := range []struct {
+		about  string
+		change func(s *history.Self)
+		want   string
+		reason string
+	}{
+		{"a quiet machine is fit", func(*history.Self) {}, Pass, ""},
+		{"exactly at every limit is fit", func(s *history.Self) {
+			s.LateTicks, s.LateMax, s.MaxBacklog, s.CPU, s.MachineCPU = 200, 3*time.Second, 1000, new(0.9), new(1.0)
+		}, Pass, ""},
+		{"one dropped record is one too many", func(s *history.Self) { s.Lost = 1 }, Unknown, "1 records were dropped"},
+		{"a stall of the whole process", func(s *history.Self) { s.LateMax = 3001 * time.Millisecond }, Unknown, "fired 3.001s late, more than 3s"},
+		{"a scheduler that is late all the time", func(s *history.Self) { s.LateTicks = 201 }, Unknown, "20.1 % of the harness's timers"},
+		{"a disk that does not keep up", func(s *history.Self) { s.MaxBacklog = 1001 }, Unknown, "1001 records waited"},
+		{"a harness that is the bottleneck", func(s *history.Self) { s.CPU = new(0.901) }, Unknown, "the harness used 90.1 % of all processors, more than 90 %"},
+		{"a full machine, where the scenario forbids it", func(s *history.Self) { s.Limits.MachineCPU = 0.95 }, Unknown, "the machine used 99 % of all processors, more than 95 %"},
+		{"a machine whose use is not known", func(s *history.Self) { s.CPU, s.MachineCPU = nil, nil }, Pass, ""},
+	} {
+		t.Run(row.about, func(t *testing.T) {
+			self := good()
+			row.change(&self)
+			h := history.Of(history.Header{}, &self)
+			got := Verdict{}
+			for _, v := range Judge(h) {
+				if v.Guarantee == Fit {
+					got = v
+				}
+			}
+			if got.Result != row.want || !strings.Contains(strings.Join(got.Reasons, "; "), row.reason) {
+				t.Errorf("got %q %v, want %q because %q", got.Result, got.Reasons, row.want, row.reason)
+			}
+		})
+	}
+}
+
+func TestCounts(t *testing.T) {
+	judgeStories(t, Counters, []row{
+		{"the members fired what passed", "opened 1 9\nfan 10 9 9 9\nfan 20 4 9 4", Pass, "all of 2 rounds"},
+		{"members that do not tell", "opened 1 9\nfan 10 9 9", NotJudged, "0 rounds"},
+		{"more passed than was fired", "opened 1 9\nfan 10 9 9 9\nfan 20 9 9 8", Fail, "9 notifications passed on the wire, and the members had fired 8 (record 3)"},
+		{"more was fired than passed", "opened 1 9\nfan 20 9 9 10", Unknown, "counters show 10 notifications, the tap 9 (record "},
+		{"a round that a fault disturbed", "opened 1 9\nfault member.restart -1 10 20\nfan 30 9 9 0\nfan 40 9 9 0", NotJudged, "2 rounds were counted by the members, none"},
+		{"one long after it", "opened 1 9\nfault member.restart -1 10 20\nfan 30000 9 9 0", Fail, "the members had fired 0"},
+	})
 }

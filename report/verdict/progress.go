@@ -1,10 +1,12 @@
 package verdict
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
 	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 const Progress = "progress"
@@ -307,4 +309,184 @@ func (p *progress) finish(end ending) Verdict {
 		return unknown("the session timeout is not in the history: the wait limit is unknown")
 	}
 	return p.phases.verdict("granted", p.limit, p.stuck.judged)
+}
+
+// stuck is the structural half of progress: the evidence of a snapshot of the line.
+//
+//   - No progress: clients wait without requests, no client holds, and every node in
+//     line belongs to a connected client. No event that could change this is pending: no
+//     session will expire, and no notification is in transit.
+//   - A lost notification: a client waits without requests, and has no watch that a change
+//     in the line could trigger.
+//
+// A polling client sleeps between two requests: neither is evaluated.
+type stuck struct {
+	faults Spans
+	polls  bool
+	kept   []lineSnapshot // those in which a client waited
+	judged int
+}
+
+type lineSnapshot struct {
+	*history.Snapshot
+	record int
+	held   bool // a client held in the meantime
+}
+
+// quiet is the time for which a line must have been observed before its stillness counts.
+const quiet = time.Second
+
+func newStuck(h *history.History) *stuck {
+	return &stuck{faults: FaultWindows(h, 0), polls: h.Header.Variant == Polling}
+}
+
+func (s *stuck) record(n history.Numbered) {
+	l, ok := n.Record.(*history.Snapshot)
+	if !ok || l.Queue || s.polls || s.faults.Touches(l.Asked, l.At) {
+		return
+	}
+	s.judged++
+	if len(l.Waiters) > 0 && l.At-l.Asked >= quiet {
+		s.kept = append(s.kept, lineSnapshot{Snapshot: l, record: n.N})
+	}
+}
+
+// belief records that a client held during a snapshot.
+func (s *stuck) belief(b Belief) {
+	for i := range s.kept {
+		l := &s.kept[i]
+		l.held = l.held || b.Start <= l.At && b.End >= l.Asked
+	}
+}
+
+func (s *stuck) judge(broken *evidence) {
+	for _, l := range s.kept {
+		still := true
+		for _, w := range l.Waiters {
+			still = still && asleep(w)
+			if asleep(w) && w.Watches != nil && *w.Watches == 0 {
+				broken.add([]int{l.record},
+					"client %d waited from %v to %v, sent no requests, and had no watch that a change of the line could fire (record %d): nothing will wake it",
+					w.Client, l.Asked, l.At, l.record)
+			}
+		}
+		// A node of a session without a client is removed when that expires.
+		foreign := slices.ContainsFunc(l.Nodes, func(n history.SnapshotNode) bool { return n.Client < 0 && n.Session != 0 })
+		if !still || l.held || foreign {
+			continue
+		}
+		first := "the line was empty"
+		line := slices.DeleteFunc(slices.Clone(l.Nodes), func(n history.SnapshotNode) bool { return n.Session == 0 }) // folders
+		if len(line) > 0 {
+			first = fmt.Sprintf("the first of %d nodes in line, %s, belongs to session %#x, which lives",
+				len(line), line[0].Path, uint64(line[0].Session))
+		}
+		broken.add([]int{l.record}, "%s waited from %v to %v without a fault, the lock was free, and the line did not change (record %d): %s",
+			units.Plural(len(l.Waiters), "client"), l.Asked, l.At, l.record, first)
+	}
+}
+
+// asleep reports whether the waiter did nothing during the snapshot, and nothing reached it.
+func asleep(w history.Waiter) bool { return w.Moved == 0 && w.InFlight == 0 && !w.Behind }
+
+// phases is the progress in each phase of a trial.
+type phases struct {
+	all    []*phase // in order of their start
+	byName map[string]*phase
+	last   *phase // the last result of named
+}
+
+type phase struct {
+	name        string
+	byHarness   bool // when clients call
+	start, over time.Duration
+	tried       int           // acquires, or takes, including those in progress at its end
+	done        int           // granted, or items taken
+	calm        bool          // one of them without a fault near
+	held        bool          // a client held in it; for a queue: it was empty
+	put         bool          // items were put
+	open        time.Duration // how long no client had been granted at its end, while one waited or had no session, if longer than the limit
+	short       time.Duration // the same without a fault near, if longer than half the limit
+}
+
+func newPhases(h *history.History) *phases {
+	p := &phases{byName: map[string]*phase{}}
+	for i := range h.Phases {
+		x := &h.Phases[i]
+		ph := &phase{name: x.Name, byHarness: x.Pace == history.ByHarness, start: x.Start, over: x.Over()}
+		if ph.over == 0 {
+			ph.over = forever
+		}
+		p.all, p.byName[x.Name] = append(p.all, ph), ph
+	}
+	return p
+}
+
+// named returns the phase with that name; a phase that is not recorded lasts for the whole trial.
+func (p *phases) named(name string) *phase {
+	if p.last != nil && p.last.name == name {
+		return p.last
+	}
+	ph := p.byName[name]
+	if ph == nil {
+		ph = &phase{name: name, over: forever}
+		p.all, p.byName[name] = append(p.all, ph), ph
+	}
+	p.last = ph
+	return ph
+}
+
+// held records that a client held.
+func (p *phases) held(b Belief) {
+	for _, ph := range p.all {
+		ph.held = ph.held || b.Start <= ph.over && b.End >= ph.start
+	}
+}
+
+// endedIn returns the phases that were over in that time.
+func (p *phases) endedIn(from, to time.Duration) []*phase {
+	var out []*phase
+	for _, ph := range p.all {
+		if ph.over > from && ph.over <= to {
+			out = append(out, ph)
+		}
+	}
+	return out
+}
+
+// verdict is the worst of all phases; what is "granted" or "taken". In a phase with faults near all
+// the time it is enough that the waiters progressed.
+func (p *phases) verdict(what string, limit time.Duration, snapshots int) Verdict {
+	var doubts []string
+	done, calm := 0, false
+	for _, ph := range p.all {
+		done, calm = done+ph.done, calm || ph.calm
+		switch in := ph.in(); {
+		case ph.open > 0:
+			doubts = append(doubts, fmt.Sprintf("nothing was %s for the last %v%s, faults and recovery included, while a client waited or had no session; without them it was not longer than the limit of %v",
+				what, ph.open.Round(time.Millisecond), in, limit))
+		case ph.short > 0:
+			doubts = append(doubts, fmt.Sprintf("nothing was %s for the last %v%s, without a fault, while a client waited: the phase ended too early to decide; limit %v",
+				what, ph.short.Round(time.Millisecond), in, limit))
+		case ph.tried > 0 && ph.done == 0 && !ph.held:
+			doubts = append(doubts, fmt.Sprintf("nothing was ever %s%s", what, in))
+		}
+	}
+	switch {
+	case done == 0 && len(doubts) == 0:
+		return unknown("nothing was ever " + what)
+	case len(doubts) > 0:
+		return unknown(slices.Compact(doubts)...)
+	case !calm:
+		return pass(fmt.Sprintf("faults were active throughout; no client exceeded the wait limit, and %s of the line without faults showed no stuck client", units.Plural(snapshots, "snapshot")))
+	}
+	return pass()
+}
+
+// in names the phase, if it has a name.
+func (ph *phase) in() string {
+	if ph.name == "" {
+		return ""
+	}
+	return fmt.Sprintf(" in phase %q", ph.name)
 }

@@ -1,12 +1,15 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/matrix"
+	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/units"
 )
 
@@ -201,4 +204,181 @@ func (b builder) auditHeadlines(s matrix.Scenario) []Headline {
 		of("cells that broke at least one", func(a *audit) string { return units.Number(float64(a.count().Fail)) }),
 		of("cells with an unknown result", func(a *audit) string { return units.Number(float64(a.count().Unknown)) }),
 	}
+}
+
+// suite returns a suite with a check for each cell.
+func (a *audit) suite(scenario string) Suite {
+	s := Suite{Name: scenario + " " + a.subject, Class: scenario + "." + a.subject}
+	for _, t := range a.ordered() {
+		c := Check{What: t.Provocation, Result: t.Outcome()}
+		for _, k := range append(checks(t), unprovenFaults(t)...) {
+			if k.Result == c.Result && k.Result != report.Pass {
+				c.Reasons = append(c.Reasons, k.What+": "+strings.Join(k.Reasons, "; "))
+			}
+		}
+		if c.Result != report.Pass {
+			c.Reasons = append(c.Reasons, "to run it alone: "+a.command(t))
+		}
+		s.Checks = append(s.Checks, c)
+	}
+	return s
+}
+
+func describeAudit(s matrix.Scenario) string {
+	var subjects []string
+	for _, x := range s.Series {
+		if !slices.Contains(subjects, x.Subject) {
+			subjects = append(subjects, x.Subject)
+		}
+	}
+	return fmt.Sprintf("%s: every step of the protocol of %s, with every applicable fault", units.Clean(s.Name), units.List(subjects))
+}
+
+// auditID is the ID of the page section with the audits.
+const auditID = "audit"
+
+// matrices returns the page section with the audits.
+func (b builder) matrices() Section {
+	s := Section{ID: auditID, Title: "Every step, every fault", Intro: "Each cell is a separate episode. Failed cells link to their explanation."}
+	for _, scenario := range b.scenarios {
+		if isAudit(scenario) {
+			for _, a := range b.audits(scenario) {
+				s.Blocks = append(s.Blocks, tableBlocks(a.tables())...)
+			}
+		}
+	}
+	return s
+}
+
+// auditSections returns the sections for an audit, with the matrices first. It omits
+// measurements and the table of passed checks, which have no meaning for episodes.
+func (b builder) auditSections(all []Section) []Section {
+	all = append([]Section{b.matrices()}, all...)
+	return slices.DeleteFunc(all, func(s Section) bool {
+		return len(s.Blocks) == 0 || !slices.Contains([]string{auditID, "stories", "conditions", "repeat"}, s.ID)
+	})
+}
+
+// tables returns the matrix, the scripts for the whole line, and the cells that did not pass.
+func (a *audit) tables() (out []Table) {
+	for _, t := range []Table{a.matrix(), a.whole(), a.failed()} {
+		if len(t.Rows) > 0 {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// matrix returns a table with a row for each step and a column for each fault.
+func (a *audit) matrix() Table {
+	faults := a.faults()
+	t := Table{Columns: []Column{{Head: units.Clean(a.subject), Kind: Whole}}}
+	var legend []string
+	for i, f := range faults {
+		short := string(rune('a' + i))
+		t.Columns = append(t.Columns, Column{Head: units.Clean(f), Short: short, Kind: Outcome})
+		legend = append(legend, short+" "+units.Clean(f))
+	}
+	for _, s := range a.steps {
+		if s.Step == wholeLine || len(a.pairs) > 0 { // pairs replace single faults
+			continue
+		}
+		r := Row{Cells: []string{units.Clean(s.Step)}, Links: []string{""}}
+		for _, f := range faults {
+			mark, link := a.mark(s, f)
+			r.Cells, r.Links = append(r.Cells, mark), append(r.Links, link)
+		}
+		t.Rows = append(t.Rows, r)
+	}
+	t.Marks, t.Legend = auditMarks, strings.Join(legend, ", ")+"."
+	return t
+}
+
+// whole returns the table of the scripts for the whole line.
+func (a *audit) whole() Table {
+	t := Table{Columns: []Column{{Head: units.Clean(a.subject) + ", the whole line", Kind: Whole}, {Head: "", Kind: Outcome}}}
+	for _, s := range a.steps {
+		if s.Step != wholeLine {
+			continue
+		}
+		for _, f := range s.Faults {
+			mark, link := a.mark(s, f)
+			t.Rows = append(t.Rows, Row{Cells: []string{units.Clean(f), mark}, Links: []string{"", link}})
+		}
+	}
+	slices.SortStableFunc(t.Rows, func(a, b Row) int { return cmp.Compare(wholeRank[a.Cells[1]], wholeRank[b.Cells[1]]) })
+	return t
+}
+
+// wholeRank puts failures first, because a terminal shows only the first rows.
+var wholeRank = map[string]int{MarkFail: -2, MarkUnknown: -1}
+
+// failedLimit is the largest number of listed cells that did not pass.
+const failedLimit = 40
+
+// failed lists the cells that did not pass or are not applicable, with the command that runs each.
+func (a *audit) failed() Table {
+	t := Table{Columns: []Column{{Head: "cell", Kind: Whole}, {Head: "result", Kind: Status}, {Head: "to run it alone", Kind: Code}}}
+	all := 0
+	for _, c := range a.ordered() {
+		result, words := c.Outcome(), status(c)
+		if result == report.Pass {
+			why := c.Inapplicable()
+			if why == "" {
+				continue
+			}
+			result, words = report.NotJudged, "not applicable: "+units.Clean(why)
+		}
+		if all++; all <= failedLimit {
+			t.Rows = append(t.Rows, Row{Result: result, Cells: []string{units.Clean(c.Provocation), words, a.command(c)}})
+		}
+	}
+	if more := all - failedLimit; more > 0 {
+		t.Left, t.Note = more, "and "+strconv.Itoa(more)+" more"
+	}
+	return t
+}
+
+// command returns the command that runs one cell. For a driver it is based on the command of
+// the run, because only that scenario specifies how to start the driver.
+func (a *audit) command(t report.Trial) string {
+	if _, driven := t.Metrics[metrics.PipeRoundtrip]; driven && a.run.Command != "" {
+		return fmt.Sprintf("%s --subject %s --set 'phases.0.cells=[\"%s\"]'", a.run.Command, units.Clean(a.subject), units.Clean(t.Provocation))
+	}
+	s := fmt.Sprintf("zkbench audit %s --cell '%s' --seed %d", units.Clean(a.subject), units.Clean(t.Provocation), a.run.Seed)
+	if kind := a.run.Ensemble.Kind; kind != "" {
+		s += " --ensemble " + units.Clean(kind)
+	}
+	return s
+}
+
+// tally summarizes several audits, one row each.
+func tally(all []*audit) Table {
+	t := Table{Columns: []Column{{Head: "subject", Kind: Whole}, number("steps", 0, nil).Column, number("cells", 0, nil).Column,
+		number("kept every", 0, nil).Column, number("broke", 0, nil).Column, number("unknown", 0, nil).Column}}
+	for _, a := range all {
+		steps, cells := a.planned()
+		n := a.count()
+		r := Row{Cells: []string{units.Clean(a.subject)}}
+		for _, v := range []int{steps, cells, n.Pass, n.Fail, n.Unknown} {
+			r.Cells = append(r.Cells, units.Number(float64(v)))
+		}
+		t.Rows = append(t.Rows, r)
+	}
+	return t
+}
+
+// ordered returns the cells in the order of the matrix.
+func (a *audit) ordered() (out []report.Trial) {
+	for _, s := range a.steps {
+		for _, f := range s.Faults {
+			if t, exists := a.cells[s.Step+"/"+f]; exists {
+				out = append(out, t)
+			}
+		}
+	}
+	for _, name := range a.pairs {
+		out = append(out, a.cells[name])
+	}
+	return out
 }

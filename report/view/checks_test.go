@@ -1,10 +1,12 @@
 package view
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/explain"
 )
 
 func TestChecks_sayOnceThatSomethingWasMeasured(t *testing.T) {
@@ -27,5 +29,38 @@ func TestPage_isSaidToBeDrawnWhereItIsNotThereYet(t *testing.T) {
 	}
 	if v := Of(Input{Dir: "run", Undrawn: true}); !strings.HasSuffix(v.Page, " (to create it: zkbench report run)") {
 		t.Errorf("a page that is not there is %q", v.Page)
+	}
+}
+
+// provoked is a run of an incident: a specimen that is expected to break a guarantee, or none.
+func provoked(expect []string, result string) report.Result {
+	t := judged("i", "lock/theirs", 3, "progress", result)
+	t.Provocation, t.Expect = "next exists #1/request.hold", expect
+	return report.Result{Run: report.Run{Incident: &report.Incident{About: "It got stuck.", Version: "Theirs 1.0"}}, Trials: []report.Trial{t}}
+}
+
+func TestIncidentTable_saysWhetherItShows(t *testing.T) {
+	progress := []string{"progress"}
+	var got []string
+	for _, r := range IncidentTable(provoked(progress, report.Fail), provoked(progress, report.Pass), provoked(nil, report.Pass), provoked(nil, report.Unknown), report.Result{}).Rows {
+		got = append(got, r.Cells[3]+": "+r.Cells[4])
+	}
+	want := []string{"progress: reproduced", "progress: NOT as expected: progress did not fail", "nothing: not reproduced", "nothing: unknown"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// The page of a zoo answers first, and then tells how; that of an incident begins with what
+// happened.
+func TestSections_ofAnIncident(t *testing.T) {
+	r := provoked([]string{"progress"}, report.Fail)
+	v := Of(Input{Result: r, Stories: []explain.Story{{Trial: r.Trials[0], Guarantee: "progress"}}})
+	var got []string
+	for _, s := range v.Sections[:3] {
+		got = append(got, s.ID)
+	}
+	if want := []string{"incident", "trials", "stories"}; !slices.Equal(got, want) {
+		t.Errorf("the page begins with %q, want %q", got, want)
 	}
 }

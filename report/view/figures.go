@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/matrix"
 	"github.com/zkbench/zkbench/report/metrics"
 	"github.com/zkbench/zkbench/report/plot"
+	"github.com/zkbench/zkbench/report/units"
 )
 
 // figures returns every plot that has data; none without traces.
@@ -109,4 +111,154 @@ func (b builder) overTime(t report.Trial, glyphs plot.Glyphs) []*plot.Figure {
 func (b builder) timelineOf(t report.Trial) plot.Timeline {
 	promise, _ := time.ParseDuration(t.Params["promise"]) // the threshold reports an invalid duration
 	return plot.Timeline{Trial: t.Name, Label: b.names.Label(t.Cell), Clients: t.Clients, Promise: max(promise, 0), Trace: cmp.Or(b.Traces[t.Name], &report.Trace{})}
+}
+
+// pausedHolders describes, for each trial, the actions of paused holders after they resumed.
+func pausedHolders(x matrix.Series) (out []string) {
+	for _, t := range x.Trials {
+		if t.Metrics[metrics.PausedBlind].Count != nil {
+			out = append(out, pausedHolder(trialLabel(x.Label, t), t))
+		}
+	}
+	return out
+}
+
+func pausedHolder(label string, t report.Trial) string {
+	blind, belief := t.Metrics[metrics.PausedBlind], t.Metrics[metrics.PausedBelief]
+	s := fmt.Sprintf("A holder of %s that was paused beyond its session still believed for %s (p50) after the next grant that it held",
+		label, units.Duration(*belief.P50))
+	switch notice := t.Metrics[metrics.PausedNotice]; {
+	case notice.P50 == nil:
+		s += ", and was never notified"
+	default:
+		s += fmt.Sprintf(", and was notified %s (p50) after it resumed", units.Duration(*notice.P50))
+		if belief.Note != "" {
+			s += " (" + belief.Note + ")"
+		}
+		s += fmt.Sprintf(". It wrote again before the notification in %s of %s", units.Number(*blind.Value), units.Plural(int(*blind.Count), "round"))
+	}
+	if through := t.Metrics[metrics.PausedThrough]; through.Value == nil {
+		s += ". Its driver does not implement write, so unfenced writes were not tested"
+	} else if *through.Count > 0 {
+		s += fmt.Sprintf(". Of %s without a fence, %s succeeded", units.Plural(int(*through.Count), "late write"), units.Number(*through.Value))
+	}
+	if stopped := t.Metrics[metrics.PausedStopped]; *stopped.Count > 0 {
+		s += fmt.Sprintf("; the token rejected %s of %s", units.Number(*stopped.Value), units.Plural(int(*stopped.Count), "fenced write"))
+	}
+	return s + "."
+}
+
+// capacities returns the capacity of each trial of the series, and its unserved acquires.
+func capacities(x matrix.Series) (out []string) {
+	for _, t := range x.Trials {
+		label := trialLabel(x.Label, t)
+		if m := t.Metrics[metrics.Capacity]; m.Value != nil {
+			out = append(out, fmt.Sprintf("With a rising arrival rate, %s kept up with %s; %s.", label, units.Quantity(*m.Value, m.Unit), m.Note))
+		}
+		if m := t.Metrics[metrics.Unserved]; m.Value != nil && *m.Value > 0 {
+			out = append(out, fmt.Sprintf("Of %s that were due, %s did not grant %s by the end.", units.Plural(int(*m.Count), "acquire"), label, units.Number(*m.Value)))
+		}
+	}
+	return out
+}
+
+func capacityNote(_ builder, t report.Trial) string { return t.Metrics[metrics.Capacity].Note }
+
+// capacityFigures returns a figure for each ramp and number of clients, the largest first.
+func (b builder) capacityFigures(s matrix.Scenario, glyphs plot.Glyphs) (out []*plot.Figure) {
+	ramps := func(trial string) []metrics.Ramp { return cmp.Or(b.Traces[trial], &report.Trace{}).Ramps }
+	var phases []string
+	for _, t := range seriesOrder([]matrix.Scenario{s}) {
+		for _, r := range ramps(t.Name) {
+			if !slices.Contains(phases, r.Phase) {
+				phases = append(phases, r.Phase)
+			}
+		}
+	}
+	for _, n := range slices.Backward(s.Counts) {
+		for _, p := range phases {
+			out = append(out, plot.Capacity(s, n, p, ramps, glyphs))
+		}
+	}
+	return out
+}
+
+// overlapText returns for how long two clients believed that they held at the same time.
+func overlapText(x matrix.Series) string {
+	if longest := longestOverlap(x); longest > 0 {
+		return fmt.Sprintf("In %s, two clients believed for up to %s that they held at the same time; the verdicts show whether this is a violation.", x.Label, units.Duration(longest))
+	}
+	return ""
+}
+
+func longestOverlap(x matrix.Series) float64 {
+	longest := 0.0
+	for _, t := range x.Trials {
+		m := t.Metrics[metrics.BeliefOverlap]
+		for _, v := range []*float64{m.Max, m.Value} {
+			if v != nil {
+				longest = max(longest, *v)
+			}
+		}
+	}
+	return longest
+}
+
+// promiseTexts reports whether a promised failover time was kept, and whether the arithmetic guarantees
+// it: a run measures a few failovers, and longer ones may come.
+func promiseTexts(x matrix.Series) []string {
+	var out []string
+	for _, t := range x.Trials {
+		promise, err := time.ParseDuration(t.Params["promise"])
+		m := t.Metrics[metrics.FailoverLatency]
+		if err != nil || m.Max == nil {
+			continue
+		}
+		answer := "The promise of %s was kept for %s, and its predicted range ends within it: %s."
+		if p := t.Metrics[metrics.FailoverPredicted].Value; p == nil {
+			answer = "The promise of %s was kept for %s in every failover measured: %s."
+		} else if *p > float64(promise) {
+			answer = "The promise of %s was kept for %s in every failover measured, but is not guaranteed: up to " + units.Duration(*p) + " is predicted; %s."
+		}
+		why := cmp.Or(m.Note, "the longest failover took "+units.Duration(*m.Max))
+		switch {
+		case *m.Max > float64(promise):
+			answer = "The promise of %s was broken for %s: %s."
+		case m.Never > 0:
+			answer = "It is unknown whether the promise of %s holds for %s: %s."
+			why = units.Plural(int(m.Never), "failover") + " ended without a grant"
+		}
+		out = append(out, fmt.Sprintf(answer, units.Duration(float64(promise)), trialLabel(x.Label, t), strings.TrimSuffix(why, ".")))
+	}
+	return out
+}
+
+// noun returns the noun for the clients of the run.
+func (b builder) noun() string {
+	for _, s := range b.scenarios {
+		return s.Noun()
+	}
+	return "contender"
+}
+
+// goroutinesNote returns the goroutines and stacks per session.
+func goroutinesNote(_ builder, t report.Trial) string {
+	goroutines, stacks := t.Metrics[metrics.SessionGoroutines].Value, t.Metrics[metrics.SessionStacks].Value
+	if goroutines == nil || stacks == nil {
+		return ""
+	}
+	return units.Number(*goroutines) + " goroutines, with " + units.Quantity(*stacks, "B") + " of stacks"
+}
+
+// queueNote returns which member's queue it was, and which members did not report their queue.
+func queueNote(_ builder, t report.Trial) string {
+	note := t.Metrics[metrics.MemberQueue].Note
+	noAnswer := t.Metrics[metrics.MemberSilent].Note
+	if noAnswer == "" {
+		return note
+	}
+	if note != "" {
+		note += "; "
+	}
+	return note + "no answer: " + noAnswer
 }

@@ -1,12 +1,14 @@
 package view
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/matrix"
 	"github.com/zkbench/zkbench/report/metrics"
 )
 
@@ -37,5 +39,196 @@ func TestFigures_ofPausedHoldersAnswer(t *testing.T) {
 	}
 	if want := []string{"paused", "resumed"}; !slices.Equal(answers, want) {
 		t.Errorf("%q answer, want %q", answers, want)
+	}
+}
+
+func TestView_saysWhatAPausedHolderDid(t *testing.T) {
+	of := func(value, count float64) metrics.Metric {
+		return metrics.Metric{Unit: "1", Value: &value, Count: new(int64(count))}
+	}
+	long := func(ns float64, note string) metrics.Metric {
+		return metrics.Metric{Unit: "ns", Count: new(int64(3)), P50: &ns, Max: &ns, Note: note}
+	}
+	trial := func(subject string, m map[string]metrics.Metric) report.Trial {
+		return report.Trial{Name: subject, Cell: history.Cell{Scenario: "paused-holder", Subject: subject, Clients: 2}, Metrics: m}
+	}
+	got := found(trial("lock/a", map[string]metrics.Metric{
+		metrics.PausedBelief: long(120e6, ""), metrics.PausedNotice: long(100e6, ""), metrics.PausedBlind: of(2, 3),
+		metrics.PausedThrough: of(4, 5), metrics.PausedStopped: of(6, 6),
+	}), trial("lock/b", map[string]metrics.Metric{
+		metrics.PausedBelief: long(2e9, "in 3 rounds it was never told"), metrics.PausedBlind: of(3, 3), metrics.PausedStopped: of(9, 9),
+	}))
+	for _, want := range []string{
+		"A holder of lock/a at 2 contenders that was paused beyond its session still believed for 120 ms (p50) after the next grant that it held, " +
+			"and was notified 100 ms (p50) after it resumed. It wrote again before the notification in 2 of 3 rounds. " +
+			"Of 5 late writes without a fence, 4 succeeded; the token rejected 6 of 6 fenced writes.",
+		"A holder of lock/b at 2 contenders that was paused beyond its session still believed for 2.00 s (p50) after the next grant that it held, " +
+			"and was never notified. Its driver does not implement write, so unfenced writes were not tested; the token rejected 9 of 9 fenced writes.",
+	} {
+		if !slices.Contains(got, want) {
+			t.Errorf("it does not say\n%q, but\n%q", want, got)
+		}
+	}
+}
+
+func openLoop(subject string, capacity *float64, note string, unserved float64) report.Trial {
+	return report.Trial{Name: subject, Cell: history.Cell{Scenario: "saturation", Subject: subject, Clients: 20}, Metrics: map[string]metrics.Metric{
+		metrics.Capacity:       {Unit: "1/s", Phase: "ramp", Count: new(int64(900)), Value: capacity, Note: note},
+		metrics.Unserved:       {Unit: "1", Value: &unserved, Count: new(int64(1000))},
+		metrics.AcquireLatency: {Unit: "ns", Count: new(int64(200)), P50: new(3e6), P99: new(9e6), Max: new(20e6)},
+		metrics.HandoffLatency: {Unit: "ns", Count: new(int64(200)), P50: new(2e6), P99: new(8e6), Max: new(20e6)},
+		metrics.Throughput:     {Unit: "1/s", Value: new(50.0)},
+	}}
+}
+
+func TestView_saysWhatIsKeptUpWith(t *testing.T) {
+	a, b, c := openLoop("lock/a", new(412.0), "when it fell behind, 430 a second were done", 0),
+		openLoop("lock/b", new(1020.0), "it kept up to the end: this is the least that it can", 0),
+		openLoop("lock/c", new(15.0), "when it fell behind, 15 a second were done", 7)
+	got := found(a, b, c)
+	for _, want := range []string{
+		"With a rising arrival rate, lock/a at 20 contenders kept up with 412/s; when it fell behind, 430 a second were done.",
+		"With a rising arrival rate, lock/b at 20 contenders kept up with 1020/s; it kept up to the end: this is the least that it can.",
+		"With a rising arrival rate, lock/c at 20 contenders kept up with 15/s; when it fell behind, 15 a second were done.",
+		"Of 1000 acquires that were due, lock/c at 20 contenders did not grant 7 by the end.",
+	} {
+		if !slices.Contains(got, want) {
+			t.Errorf("it does not say\n%q, but\n%q", want, got)
+		}
+	}
+	said := headlines(a, b)
+	for _, want := range []string{
+		"Capacity, 20 contenders: lock/b 1020/s (it kept up to the end: this is the least that it can); lock/a 412/s (when it fell behind, 430 a second were done).",
+		"From due to granted (p50), 20 contenders: lock/a 3.00 ms (p99 9.00 ms); lock/b 3.00 ms (p99 9.00 ms).",
+	} {
+		if !slices.Contains(said, want) {
+			t.Errorf("it does not say\n%q, but\n%q", want, said)
+		}
+	}
+	for _, s := range said {
+		if s[:6] == "Grants" {
+			t.Errorf("it says %q of a rate that the harness set", s)
+		}
+	}
+}
+
+func TestView_saysOfWhichTrialAPromiseHolds(t *testing.T) {
+	trial := func(n int, longest float64) report.Trial {
+		return report.Trial{Name: fmt.Sprint("f-", n), Repetition: n, Cell: history.Cell{Scenario: "f", Subject: "lock/a", Clients: 3, Params: map[string]string{"promise": "12s"}},
+			Metrics: map[string]metrics.Metric{
+				metrics.FailoverLatency: {Unit: "ns", Count: new(int64(3)), Max: &longest},
+				metrics.FailoverOutside: {Unit: "1", Count: new(int64(3)), Value: new(0.0)},
+			}}
+	}
+	got := found([]report.Trial{trial(1, 9e9), trial(2, 13e9)}...)
+	for _, want := range []string{
+		"The promise of 12.0 s was kept for lock/a at 3 contenders, trial 1 in every failover measured: the longest failover took 9.00 s.",
+		"The promise of 12.0 s was broken for lock/a at 3 contenders, trial 2: the longest failover took 13.0 s.",
+	} {
+		if !slices.Contains(got, want) {
+			t.Errorf("it does not say %q, but %q", want, got)
+		}
+	}
+}
+
+// What is said of the phases is said once for all trials of a cell, and not of a queue
+// whose items come at a rate.
+func TestHeadlines_havePhasesOnceACell(t *testing.T) {
+	trial := func(n int, subject string, calm float64) report.Trial {
+		return report.Trial{Name: fmt.Sprint("s-", n), Repetition: n, Cell: history.Cell{Scenario: "s", Subject: subject, Clients: 3},
+			Metrics: map[string]metrics.Metric{
+				metrics.Throughput:            {Unit: "1/s", Value: new(calm)},
+				metrics.Throughput + ".calm":  {Unit: "1/s", Phase: "calm", Value: new(calm)},
+				metrics.Throughput + ".storm": {Unit: "1/s", Phase: "storm", Value: new(20.0)},
+			}}
+	}
+	stream := trial(1, "queue/a", 50)
+	stream.Metrics[metrics.QueueYield] = metrics.Metric{Unit: "1", Value: new(1.0)}
+	got := headlines(trial(1, "lock/a", 40), trial(2, "lock/a", 60), trial(3, "lock/a", 50), stream)
+	if want := "Grants per second, 3 contenders: lock/a 50/s (50 in calm, 20 in storm)."; !slices.Contains(got, want) {
+		t.Errorf("it says %q, want %q", got, want)
+	}
+}
+
+// A promise is kept by every failover, or nobody can say.
+func TestPromises(t *testing.T) {
+	for _, row := range []struct {
+		max, predicted float64
+		never          int64
+		want           string
+	}{
+		{1e9, 2e9, 0, "The promise of 2.00 s was kept for lock/a at 0 contenders, and its predicted range ends within it"},
+		{1e9, 3e9, 0, "The promise of 2.00 s was kept for lock/a at 0 contenders in every failover measured, but is not guaranteed: up to 3.00 s is predicted"},
+		{3e9, 3e9, 1, "The promise of 2.00 s was broken for lock/a"},
+		{1e9, 2e9, 1, "It is unknown whether the promise of 2.00 s holds for "},
+	} {
+		trial := report.Trial{Cell: history.Cell{Subject: "lock/a", Params: map[string]string{"promise": "2s"}},
+			Metrics: map[string]metrics.Metric{metrics.FailoverLatency: {Unit: "ns", Max: &row.max, Never: row.never}, metrics.FailoverPredicted: {Unit: "ns", Value: &row.predicted}}}
+		got := promiseTexts(matrix.Series{Label: "lock/a", Trials: []report.Trial{trial}})
+		if len(got) != 1 || !strings.HasPrefix(got[0], row.want) {
+			t.Errorf("%q, want %q", got, row.want)
+		}
+	}
+}
+
+// manySessions is a trial in which so many were opened.
+func manySessions(n int) report.Trial {
+	of := func(v float64, unit, note string) metrics.Metric {
+		return metrics.Metric{Unit: unit, Value: &v, Count: new(int64(n)), Note: note}
+	}
+	return report.Trial{Name: "many", Cell: history.Cell{Scenario: "scale", Subject: "lock/a", Clients: n}, Metrics: map[string]metrics.Metric{
+		metrics.ConnectAll:        of(4.7e9, "ns", ""),
+		metrics.ConnectLatency:    {Unit: "ns", Count: new(int64(n)), P50: new(60e6), P99: new(290e6), Max: new(400e6)},
+		metrics.ReconnectAll:      of(2.7e9, "ns", ""),
+		metrics.SessionHeap:       of(16_384, "B/session", ""),
+		metrics.SessionStacks:     of(8192, "B/session", ""),
+		metrics.SessionGoroutines: of(3, "1/session", ""),
+		metrics.SessionsExpired:   of(2, "1", "1 by the servers' word"),
+		metrics.MemberQueue:       of(15, "1", "zk1, while sessions were being opened"),
+		metrics.MemberSilent:      of(4, "1", "zk2 4 times"),
+		metrics.HandoffLatency:    {Unit: "ns", Count: new(int64(200)), P50: new(2e6), P99: new(8e6), Max: new(20e6)},
+	}}
+}
+
+func TestView_saysWhatManySessionsTake(t *testing.T) {
+	said := headlines(manySessions(100), manySessions(1000))
+	for _, want := range []string{
+		"Time until all were connected, 1000 sessions: 4.70 s (p99 290 ms).",
+		"Heap per session, 1000 sessions: 16.4 kB/session (3 goroutines, with 8192 B of stacks).",
+		"Time until all were reconnected, 1000 sessions: 2.70 s.",
+		"Longest request queue of a member, 1000 sessions: 15 (zk1, while sessions were being opened; no answer: zk2 4 times).",
+		"Hand-off (p50), 1000 sessions: 2.00 ms (p99 8.00 ms).",
+	} {
+		if !slices.Contains(said, want) {
+			t.Errorf("it does not say\n%q, but\n%q", want, said)
+		}
+	}
+	v := Of(Input{Result: report.Result{Trials: []report.Trial{manySessions(100), manySessions(1000)}}, Traces: map[string]*report.Trace{}})
+	if !strings.Contains(v.Asked, "with 100 and 1000 sessions") {
+		t.Errorf("it was asked %q", v.Asked)
+	}
+	said = nil
+	for _, f := range v.Figures {
+		said = append(said, f.Title, f.About)
+	}
+	for _, s := range v.Sections {
+		for _, b := range s.Blocks {
+			said = append(said, b.Fold)
+		}
+	}
+	if text := strings.Join(said, "\n"); strings.Contains(text, "contender") || !strings.Contains(text, "Connect latency by sessions") {
+		t.Errorf("most of the clients do not contend, and the page says\n%s", text)
+	}
+	var heads []string
+	for _, c := range v.Tables[0].Columns {
+		heads = append(heads, c.Head)
+	}
+	for _, want := range []string{"all connected", "heap/session", "all reconnected", "expired", "queue"} {
+		if !slices.Contains(heads, want) {
+			t.Errorf("the table has no %s, but %q", want, heads)
+		}
+	}
+	if row := v.Tables[0].Rows[1].Cells; !slices.Contains(row, "2 of 1000") {
+		t.Errorf("how many expired of how many is not in %q", row)
 	}
 }

@@ -140,3 +140,143 @@ func gapsOf(t *report.Trace) []Gap {
 func byStart(all []report.Hold) []report.Hold {
 	return slices.SortedStableFunc(slices.Values(all), func(a, b report.Hold) int { return cmp.Compare(a.Start, b.Start) })
 }
+
+// extent returns the time range of the trial, including omitted parts.
+func extent(t *report.Trace) (from, to time.Duration) {
+	if len(t.Holds) > 0 {
+		from, to = t.Holds[0].Start, t.Holds[0].End
+	}
+	for _, b := range t.Holds {
+		from, to = min(from, b.Start), max(to, b.End)
+	}
+	for _, w := range t.Faults {
+		from, to = min(from, w.Start), max(to, w.End)
+	}
+	return from, to
+}
+
+// worst selects overlaps: violations before exposures, then the longest. The result is ordered
+// by start, as the script requires.
+func worst(all []verdict.Overlap, limit int) []verdict.Overlap {
+	exposure := map[bool]int{true: 1}
+	chosen := slices.SortedStableFunc(slices.Values(all), func(a, b verdict.Overlap) int {
+		return cmp.Or(exposure[a.Exposure]-exposure[b.Exposure], cmp.Compare(b.End-b.Start, a.End-a.Start))
+	})
+	chosen = chosen[:min(len(chosen), limit)]
+	slices.SortStableFunc(chosen, func(a, b verdict.Overlap) int { return cmp.Compare(a.Start, b.Start) })
+	return chosen
+}
+
+// longest selects the longest fault windows, ordered by start.
+func longest(all []report.Fault, limit int) []report.Fault {
+	chosen := slices.SortedStableFunc(slices.Values(all), func(a, b report.Fault) int { return cmp.Compare(b.End-b.Start, a.End-a.Start) })
+	chosen = chosen[:min(len(chosen), limit)]
+	slices.SortStableFunc(chosen, func(a, b report.Fault) int { return cmp.Compare(a.Start, b.Start) })
+	return chosen
+}
+
+// sliceGrants is the number of grants per time slice.
+const sliceGrants = 20
+
+// grants selects at most limit grants: those in the overlaps, of which there may be at most a
+// quarter as many, and then a fair share from each of equal slices of time.
+func grants(all []report.Hold, overlaps []verdict.Overlap, limit int) []report.Hold {
+	all = byStart(all)
+	if len(all) <= limit {
+		return all
+	}
+	keep, room := overlapping(all, overlaps), limit
+	parts := make([][]int, max(1, limit/sliceGrants))
+	from, last := all[0].Start, all[len(all)-1].Start
+	for i, b := range all {
+		if keep[i] {
+			room--
+			continue
+		}
+		k := int(float64(b.Start-from) / float64(last-from+1) * float64(len(parts)))
+		parts[k] = append(parts[k], i)
+	}
+	empty := gaps(all)
+	for k, n := range fairShares(parts, room) {
+		for _, i := range notable(parts[k], n, all, empty) {
+			keep[i] = true
+		}
+	}
+	var out []report.Hold
+	for i, b := range all {
+		if keep[i] {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+// overlapping marks, for each overlap, the grant of either client in which it begins.
+func overlapping(all []report.Hold, overlaps []verdict.Overlap) []bool {
+	starts := map[int][]time.Duration{} // by client, in order; removed when their grant is found
+	for _, o := range overlaps {
+		for _, c := range []int{o.Older, o.Newer} {
+			starts[c] = append(starts[c], o.Start)
+		}
+	}
+	keep := make([]bool, len(all))
+	for i, b := range all {
+		s := starts[b.Client]
+		first, _ := slices.BinarySearch(s, b.Start)
+		end, _ := slices.BinarySearch(s, b.End)
+		if first < end {
+			keep[i], starts[b.Client] = true, slices.Delete(s, first, end)
+		}
+	}
+	return keep
+}
+
+// gaps returns, for each grant, the longer of the two times without a holder before and after
+// it. Grants must be ordered by start.
+func gaps(all []report.Hold) []time.Duration {
+	out := make([]time.Duration, len(all))
+	last := 0 // index of the grant that ends last so far
+	for i, b := range all {
+		if gap := b.Start - all[last].End; gap > 0 {
+			out[last], out[i] = max(out[last], gap), gap
+		}
+		if b.End > all[last].End {
+			last = i
+		}
+	}
+	return out
+}
+
+// fairShares divides room among the parts. Parts that need less leave the rest to others.
+func fairShares(parts [][]int, room int) []int {
+	shares, order := make([]int, len(parts)), make([]int, len(parts))
+	for k := range parts {
+		order[k] = k
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return len(parts[a]) - len(parts[b]) })
+	for i, k := range order {
+		shares[k] = min(len(parts[k]), max(room, 0)/(len(order)-i))
+		room -= shares[k]
+	}
+	return shares
+}
+
+// notable selects n of some grants, alternating between the longest grant and the grant next to
+// the longest time without a holder.
+func notable(some []int, n int, all []report.Hold, empty []time.Duration) []int {
+	most := func(of func(i int) time.Duration) []int {
+		return slices.SortedStableFunc(slices.Values(some), func(a, b int) int { return cmp.Compare(of(b), of(a)) })
+	}
+	long := most(func(i int) time.Duration { return all[i].End - all[i].Start })
+	beside := most(func(i int) time.Duration { return empty[i] })
+	var out []int
+	taken := map[int]bool{}
+	for rank := 0; len(out) < n; rank++ {
+		for _, i := range []int{long[rank], beside[rank]} {
+			if len(out) < n && !taken[i] {
+				out, taken[i] = append(out, i), true
+			}
+		}
+	}
+	return out
+}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -146,4 +147,355 @@ func countZoo(s matrix.Scenario) (specimens, sound report.Tally) {
 		}
 	}
 	return specimens, sound
+}
+
+// marks maps results to marks in a matrix.
+var marks = map[string]string{
+	report.Pass: MarkPass, report.Fail: MarkFail, report.Unknown: MarkUnknown, report.NotPromised: MarkNone, report.NotJudged: MarkIdle,
+}
+
+var scorecardMarks = []Mark{{MarkPass, "kept"}, {MarkFail, "broken"}, {MarkUnknown, "unknown"}, {MarkNone, "not promised"}, {MarkIdle, "not exercised"}}
+
+// thresholdsHead is the head of the column for all thresholds of a subject.
+const thresholdsHead = "thresholds"
+
+// scorecard returns a table with a row for each subject and a column for each guarantee, with
+// the worst result over all trials. Deliberately broken subjects have a separate table.
+func (b builder) scorecard() *Table {
+	rows := b.scoreRows()
+	if len(rows) == 0 {
+		return nil
+	}
+	heads := scoreHeads(rows)
+	t := &Table{Columns: []Column{{Head: "subject", Kind: Whole}}, Marks: scorecardMarks}
+	var legend []string
+	for i, name := range heads {
+		short := string(rune('a' + i))
+		t.Columns = append(t.Columns, Column{Head: name, Short: short, Kind: Outcome})
+		legend = append(legend, short+" "+name)
+	}
+	t.Legend = strings.Join(legend, ", ") + "."
+	for _, x := range rows {
+		r := Row{Cells: []string{units.Clean(x.subject)}, Links: []string{""}}
+		var results []string
+		for _, name := range heads {
+			c, ok := x.cells[name]
+			if !ok {
+				r.Cells, r.Links = append(r.Cells, ""), append(r.Links, "")
+				continue
+			}
+			results = append(results, c.result)
+			r.Cells, r.Links = append(r.Cells, marks[c.result]), append(r.Links, c.link)
+		}
+		r.Result = verdict.Worst(results...)
+		t.Rows = append(t.Rows, r)
+	}
+	t.keepMarks()
+	return t
+}
+
+// scoredRow contains the results of a subject by guarantee.
+type scoredRow struct {
+	subject string
+	cells   map[string]scoredCell
+}
+
+// scoredCell is the worst result, and the id of its proof on the page.
+type scoredCell struct{ result, link string }
+
+// scoreRows returns the rows of the scorecard, ordered by subject.
+func (b builder) scoreRows() []scoredRow {
+	var out []scoredRow
+	for _, t := range b.scoredTrials() {
+		i := slices.IndexFunc(out, func(r scoredRow) bool { return r.subject == t.Subject })
+		if i < 0 {
+			i = len(out)
+			out = append(out, scoredRow{t.Subject, map[string]scoredCell{}})
+		}
+		for _, c := range checks(t) {
+			if t.Step != "" && c.Result == report.Unknown && c.What != verdict.Faults && t.Outcome() == report.Fail {
+				continue // in a failed cell, unknown results do not count
+			}
+			name := c.What
+			if c.threshold {
+				name = thresholdsHead
+			}
+			previous, seen := out[i].cells[name]
+			if !seen || rank(c.Result) > rank(previous.result) || previous.result == report.NotPromised && c.Result == report.NotJudged {
+				out[i].cells[name] = scoredCell{c.Result, b.proofID(t.Subject, t, c)}
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(x, y scoredRow) int { return strings.Compare(x.subject, y.subject) })
+	return out
+}
+
+// scoredTrials returns the trials that count for the scorecard: one for each repeated cell, and
+// every cell of an audit.
+func (b builder) scoredTrials() []report.Trial {
+	inAudit := func(t report.Trial) bool { return t.Step != "" }
+	rest := slices.DeleteFunc(slices.Clone(b.trials), func(t report.Trial) bool {
+		return inAudit(t) || t.Subject == "" || len(t.Expect) > 0 || t.Provocation != ""
+	})
+	return append(rest, slices.DeleteFunc(slices.Clone(b.Result.Trials), func(t report.Trial) bool { return !inAudit(t) })...)
+}
+
+// proofID returns the id of the element of the page that proves a check: its story, or else its
+// row. label is the label of the trial's series.
+func (b builder) proofID(label string, t report.Trial, c Check) string {
+	guarantee := c.What
+	if t.Step != "" {
+		guarantee = "" // each cell of an audit has one story
+	}
+	switch id := b.storyOf(t.Name, guarantee); {
+	case c.Result == report.Fail && id != "":
+		return id
+	case t.Step != "":
+		return auditID
+	}
+	return rowID(label, t, c)
+}
+
+// rowID returns the id of a check's row, which repetitions of a cell share.
+func rowID(label string, t report.Trial, c Check) string {
+	return "check-" + anchor(fmt.Sprint(t.Scenario, "-", label, "-", t.Clients, "-", c.What))
+}
+
+// anchor replaces the characters that are not allowed in an id.
+func anchor(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '_' {
+			return r
+		}
+		return '-'
+	}, units.Clean(s))
+}
+
+// scoreHeads returns the guarantees that some subject has, in the order of their rules, then
+// other checks, then the thresholds.
+func scoreHeads(rows []scoredRow) []string {
+	var out, others []string
+	has := func(name string) bool {
+		return slices.ContainsFunc(rows, func(r scoredRow) bool { _, ok := r.cells[name]; return ok })
+	}
+	for _, name := range verdict.Names() {
+		if has(name) {
+			out = append(out, name)
+		}
+	}
+	for _, r := range rows {
+		for _, name := range keys(r.cells) {
+			if name != thresholdsHead && !slices.Contains(out, name) && !slices.Contains(others, name) {
+				others = append(others, name)
+			}
+		}
+	}
+	out = append(out, others...)
+	if has(thresholdsHead) {
+		out = append(out, thresholdsHead)
+	}
+	return out
+}
+
+// verdictFindings is the largest number of subjects in the verdict sentence, and of broken
+// guarantees for each.
+const verdictFindings = 3
+
+// subjectsAffected returns how many of several subjects the findings concern. It is empty if the subject
+// of a trial is unknown because its history could not be read.
+func (b builder) subjectsAffected(all []Finding) string {
+	subjects, broken := map[string]bool{}, map[string]bool{}
+	for _, t := range b.Result.Trials {
+		subjects[t.Subject] = true
+	}
+	for _, f := range all {
+		broken[f.Of] = true
+	}
+	if len(subjects) < 2 || subjects[""] {
+		return ""
+	}
+	return fmt.Sprintf(" (%d of %s)", len(broken), units.Plural(len(subjects), "subject"))
+}
+
+// summarize lists findings by subject: the broken guarantees, the trials, and the active faults. The findings
+// themselves have the reasons.
+func summarize(all []Finding) string {
+	var parts []string
+	for _, g := range bySubject(all) {
+		parts = append(parts, summarizeSubject(g))
+	}
+	return strings.Join(limitParts(parts), "; ")
+}
+
+// bySubject groups the findings by subject, and keeps their order.
+func bySubject(all []Finding) (out [][]Finding) {
+	subject := func(f Finding) string { return cmp.Or(f.Of, f.Where) }
+	for _, f := range all {
+		i := slices.IndexFunc(out, func(g []Finding) bool { return subject(g[0]) == subject(f) })
+		if i < 0 {
+			i, out = len(out), append(out, nil)
+		}
+		out[i] = append(out[i], f)
+	}
+	return out
+}
+
+// summarizeSubject lists the broken guarantees of one subject: in one trial, or in how many.
+func summarizeSubject(of []Finding) string {
+	var texts, faults []string
+	trials, single := map[string]int{}, true
+	for _, f := range of {
+		text := units.Clean(f.Text)
+		if trials[text]++; trials[text] == 1 {
+			texts = append(texts, text)
+		}
+		single = single && f.Where == of[0].Where
+		for _, fault := range f.Under {
+			if !slices.Contains(faults, fault) {
+				faults = append(faults, fault)
+			}
+		}
+	}
+	if single {
+		return units.List(limitParts(texts)) + " in " + of[0].Where + underFaults(faults)
+	}
+	for i, text := range texts {
+		texts[i] = text + " in " + units.Plural(trials[text], of[0].trial())
+	}
+	if first := of[0]; first.Cell != "" {
+		return fmt.Sprintf("%s: %s (first: %s)", units.Clean(first.Of), units.List(limitParts(texts)), first.Cell)
+	}
+	return units.List(limitParts(texts)) + ", first in " + of[0].Where
+}
+
+// limitParts keeps the first parts, and adds the number of dropped ones.
+func limitParts(parts []string) []string {
+	if more := len(parts) - verdictFindings; more > 0 {
+		return append(slices.Clone(parts[:verdictFindings]), fmt.Sprintf("%d more", more))
+	}
+	return parts
+}
+
+// trial returns the noun for the finding's trial.
+func (f Finding) trial() string {
+	if f.Cell != "" {
+		return "cell"
+	}
+	return "trial"
+}
+
+// scenarioSummary describes the scenarios of the run in a sentence.
+func (b builder) scenarioSummary() string {
+	var parts []string
+	for _, s := range b.scenarios {
+		switch {
+		case isAudit(s):
+			parts = append(parts, describeAudit(s))
+		case isZoo(s):
+			parts = append(parts, describeZoo(s))
+		case s.Name == "":
+			parts = append(parts, "histories that cannot be opened")
+		default:
+			parts = append(parts, describeScenario(s))
+		}
+	}
+	if len(parts) == 0 {
+		return fmt.Sprintf("Scenario %s: no trial was run.", units.Clean(b.Result.Run.Scenario))
+	}
+	return strings.Join(parts, "; ") + ensembleText(b.Result.Run.Ensemble) + agentsText(b.Result.Run.Agents) + "." + skippedFaults(b.Result.Run.LeftOut)
+}
+
+// skippedFaults lists the skipped faults and why they were skipped.
+func skippedFaults(all []report.LeftOut) string {
+	var parts []string
+	for _, l := range all {
+		parts = append(parts, fmt.Sprintf("%s in %s (%s)", units.Clean(l.Fault), units.Clean(l.Phase), units.Clean(l.Why)))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " Skipped, because it is not available here: " + strings.Join(parts, "; ") + "."
+}
+
+func describeScenario(s matrix.Scenario) string {
+	var subjects, counts []string
+	for _, x := range s.Series {
+		subjects = append(subjects, x.Label)
+	}
+	for _, n := range s.Counts {
+		counts = append(counts, strconv.Itoa(n))
+	}
+	noun := s.Noun()
+	if len(counts) != 1 || counts[0] != "1" {
+		noun += "s"
+	}
+	return fmt.Sprintf("%s: %s with %s %s", units.Clean(s.Name), units.List(subjects), units.List(counts), noun)
+}
+
+func ensembleText(e report.Ensemble) string {
+	if e.Kind == "" {
+		return ""
+	}
+	return fmt.Sprintf(", against %s (%s ensemble)", size(e), units.Clean(e.Kind))
+}
+
+// agentsText lists the agents that ran the clients.
+func agentsText(agents []string) string {
+	var names []string
+	for _, a := range agents {
+		names = append(names, units.Clean(a))
+	}
+	switch len(names) {
+	case 0:
+		return ""
+	case 1, 2, 3, 4, 5:
+		return ", from " + units.Plural(len(names), "agent") + " (" + strings.Join(names, ", ") + ")"
+	}
+	return fmt.Sprintf(", from %d agents (%s to %s)", len(names), names[0], names[len(names)-1])
+}
+
+// size counts the members by role: "5 members and 2 observers".
+func size(e report.Ensemble) string {
+	members := units.Plural(e.Members, "member")
+	if n := len(e.Observers); n > 0 {
+		members += " and " + units.Plural(n, "observer")
+	}
+	return members
+}
+
+// trialLabel returns a description of the trial that is unique in the run, given the label of its series.
+func trialLabel(label string, t report.Trial) string {
+	switch {
+	case t.Subject == "": // the history could not be opened
+		return units.Clean(t.Name)
+	case t.Step != "":
+		return label
+	}
+	s := fmt.Sprintf("%s at %s", label, matrix.Count{N: t.Clients, Noun: matrix.Noun(t)})
+	if n := t.Repetition; n > 0 {
+		s += fmt.Sprintf(", trial %d", n)
+	}
+	return s
+}
+
+// mergedCells returns one merged trial for each cell, ordered by scenario, number of clients and
+// series, so that compared trials are adjacent. The Subject of each is the label of its series.
+func mergedCells(trials []report.Trial) []report.Trial {
+	var out []report.Trial
+	for _, s := range matrix.Of(trials) {
+		for _, n := range s.Counts {
+			for _, x := range s.Series {
+				if at := x.At(n); len(at) > 0 {
+					t := matrix.Merge(at)
+					t.Subject = x.Label
+					out = append(out, t)
+				}
+			}
+		}
+	}
+	return out
+}
+
+func ofScenario(trials []report.Trial, name string) []report.Trial {
+	return slices.DeleteFunc(slices.Clone(trials), func(t report.Trial) bool { return t.Scenario != name })
 }

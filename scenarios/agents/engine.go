@@ -1,3 +1,19 @@
+// Package agents runs clients of a trial on other machines: the tap on their connections is in the
+// agent's process, and the clients are in that process or in drivers.
+//
+// A [Fleet] is the coordinator's side, used by the runner: agents dial it, one connection each.
+// [Serve] is the agent's side. Agents make no decisions: they start processes, forward their
+// output, and tap their connections to the servers, where the coordinator injects faults. Their
+// times are of their own clock, which the coordinator maps to its own with a known error (package
+// clock).
+//
+// # Files
+//
+// join.go has the credentials of an agent, and the certificates of a run. link.go is the
+// connection, internal/msg its messages. fleet.go, peer.go and trial.go are the coordinator's side;
+// tap.go and process.go present it to a trial. serve.go, serve_tap.go, serve_process.go and
+// serve_inside.go are the agent's side. engine.go and engine_*.go start agents: as local processes,
+// over ssh, in Kubernetes.
 package agents
 
 import (
@@ -141,4 +157,33 @@ func (c *Crew) Dismiss() error {
 func everywhere(host string) bool {
 	a, err := netip.ParseAddr(host)
 	return host == "" || err == nil && a.IsUnspecified()
+}
+
+// wait expects agents that the user starts.
+type wait struct {
+	Place
+	n int
+}
+
+func parseWait(rest string, p Place) (Engine, error) {
+	n, err := count(rest)
+	return wait{p, n}, err
+}
+
+func (w wait) Agents() int { return w.n }
+
+func (w wait) Reach(context.Context) (listen, host string, err error) {
+	if w.Listen != "" {
+		return w.Listen, "", nil
+	}
+	return "127.0.0.1:0", "", nil
+}
+
+func (w wait) Start(_ context.Context, j Join, _ func(error)) (stop func() error, err error) {
+	file := filepath.Join(w.Dir, "join.pem")
+	if err := writeJoin(file, j); err != nil {
+		return nil, err
+	}
+	w.Logf("start %d agents, each with: %s agent --join %s", w.n, strings.Join(w.Self, " "), file)
+	return func() error { return os.Remove(file) }, nil
 }

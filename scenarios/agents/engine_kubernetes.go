@@ -1,19 +1,30 @@
 package agents
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
+	_ "embed"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
+	text "text/template"
 	"time"
+
+	"github.com/zkbench/zkbench/recipes/driver/site"
 )
 
 // Kubernetes runs agents as pods of an Indexed Job: the completion index is the agent's. It uses
@@ -219,3 +230,384 @@ func (k *Kubernetes) keep(name string, which ...string) error {
 }
 
 func (k *Kubernetes) selector() string { return runLabel + "=" + k.id }
+
+// kubectl runs kubectl until it ends; it is killed when ctx is done. read receives its output; nil
+// discards it. It ignores the terminal's Ctrl-C.
+func (k *Kubernetes) kubectl(ctx context.Context, in []byte, read func(io.Reader) error, args ...string) error {
+	all := slices.Concat([]string{"kubectl"}, k.cluster(), args)
+	p, err := site.Here{}.Start(site.Program{Args: all, Mark: Mark + "=" + k.Owner})
+	if errors.Is(err, exec.ErrNotFound) {
+		return errors.New("kubectl is not in PATH: install it (https://kubernetes.io/docs/tasks/tools)")
+	}
+	if err != nil {
+		return fmt.Errorf("start kubectl: %w", err)
+	}
+	defer context.AfterFunc(ctx, p.Kill)()
+	wrong, readErr := talk(p, in, read)
+	<-p.Exited()
+	text, code := p.State()
+	switch {
+	case ctx.Err() != nil:
+		return fmt.Errorf("kubectl %s: %w%s", args[0], context.Cause(ctx), wrong)
+	case code != 0:
+		return fmt.Errorf("kubectl %s: %s%s", args[0], text, wrong)
+	case readErr != nil:
+		return fmt.Errorf("kubectl %s: %w", args[0], readErr)
+	}
+	return nil
+}
+
+// talk writes to a process and reads its output to the end. It returns the output on
+// stderr, as a suffix for an error.
+func talk(p site.Process, in []byte, read func(io.Reader) error) (wrong string, err error) {
+	var text bytes.Buffer
+	var streams sync.WaitGroup
+	streams.Go(func() {
+		_, _ = p.Stdin().Write(in) // the process reports this itself
+		_ = p.Stdin().Close()
+	})
+	streams.Go(func() {
+		_, _ = io.Copy(&text, p.Stderr())
+		_ = p.Stderr().Close()
+	})
+	if read != nil {
+		err = read(p.Stdout())
+	}
+	_, _ = io.Copy(io.Discard, p.Stdout())
+	_ = p.Stdout().Close()
+	streams.Wait()
+	if said := strings.TrimSpace(text.String()); said != "" {
+		wrong = ": " + said
+	}
+	return wrong, err
+}
+
+func into(w io.Writer) func(io.Reader) error {
+	return func(r io.Reader) error {
+		_, err := io.Copy(w, r)
+		return err
+	}
+}
+
+// cluster returns kubectl's flags for the context and namespace.
+func (k *Kubernetes) cluster() (flags []string) {
+	for _, name := range []string{"context", "namespace"} {
+		if value := k.options[name]; value != "" {
+			flags = append(flags, "--"+name+"="+value)
+		}
+	}
+	return flags
+}
+
+// Option is an option of an engine, after its number of agents: kubernetes:3,NAME=VALUE.
+type Option struct {
+	Name, About, Default string
+	valid                *regexp.Regexp
+}
+
+var (
+	label    = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
+	quantity = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?(m|[kMGT]i?|Ki)?$`)
+	word     = regexp.MustCompile(`^[^\s,]+$`)
+)
+
+// KubernetesOptions returns the options of the engine kubernetes.
+func KubernetesOptions() []Option {
+	return []Option{
+		{"image", "image whose entry point is this very zkbench", defaultImage(), word},
+		{"pull", "imagePullPolicy: IfNotPresent, Always or Never", "IfNotPresent", regexp.MustCompile(`^(IfNotPresent|Always|Never)$`)},
+		{"namespace", "namespace (default: that of kubectl's context)", "", label},
+		{"context", "context of kubectl (default: the current one)", "", word},
+		{"host", "address by which pods reach the coordinator (default: that by which this machine reaches the cluster)", "", word},
+		{"service", "yes: put a headless Service in front of the coordinator, which needs the cluster's DNS", "no", regexp.MustCompile(`^(yes|no)$`)},
+		{"network", "pod, or host for a cluster without a network of pods", "pod", regexp.MustCompile(`^(pod|host)$`)},
+		{"cpu", "cores requested for each agent", "500m", quantity},
+		{"memory", "memory requested for each agent, and its limit", "512Mi", quantity},
+	}
+}
+
+// parseOptions parses NAME=VALUE,...
+func parseOptions(text string, known []Option) (map[string]string, error) {
+	values := map[string]string{}
+	for _, o := range known {
+		values[o.Name] = o.Default
+	}
+	if text == "" {
+		return values, nil
+	}
+	for part := range strings.SplitSeq(text, ",") {
+		name, value, _ := strings.Cut(part, "=")
+		i := slices.IndexFunc(known, func(o Option) bool { return o.Name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("there is no option %q: the options are %s", name, strings.Join(names(known), ", "))
+		}
+		if !known[i].valid.MatchString(value) {
+			return nil, fmt.Errorf("%s=%s: it is the %s", name, value, known[i].About)
+		}
+		values[name] = value
+	}
+	return values, nil
+}
+
+func names(options []Option) (all []string) {
+	for _, o := range options {
+		all = append(all, o.Name)
+	}
+	return all
+}
+
+// defaultImage is the published image for a release of zkbench, otherwise the image that make image
+// builds.
+func defaultImage() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return localImage
+	}
+	return imageOf(info.Main.Version)
+}
+
+const localImage = "zkbench:local"
+
+func imageOf(version string) string {
+	if !regexp.MustCompile(`^v\d+\.\d+\.\d+$`).MatchString(version) {
+		return localImage
+	}
+	return "ghcr.io/zkbench/zkbench:" + strings.TrimPrefix(version, "v")
+}
+
+//go:embed engine_kubernetes.yaml
+var kubernetesText string
+
+var kubernetesTemplate = text.Must(text.New("engine_kubernetes.yaml").Funcs(text.FuncMap{"quote": quote}).Parse(kubernetesText))
+
+// quote returns any text as a YAML string, in the form of JSON.
+func quote(text string) (string, error) {
+	quoted, err := json.Marshal(text)
+	return string(quoted), err
+}
+
+// runLabel is the label of every object. Its value is the engine's ID.
+const runLabel = "zkbench/run"
+
+const (
+	attemptsPerIndex = 6     // retries; each waits twice as long as the last
+	keepFinished     = 300   // seconds that a Job is kept without its coordinator
+	graceSeconds     = 10    // grace period of a pod, in seconds
+	imageUser        = 65532 // user of the image; any other works
+)
+
+// manifest is the data of the template.
+type manifest struct {
+	Name, Label, Join           string
+	Agents                      int
+	Attempts, Keep, Grace, User int
+	Options                     map[string]string
+	Endpoint, Port, Family      string // of the coordinator, if it is behind a Service
+}
+
+// placeholder is for a Secret that is only displayed.
+const placeholder = "(the join file of the coordinator: --join FILE puts it here)\n"
+
+// Manifests renders the objects that Start creates. Without a Join the Secret has a placeholder.
+func (k *Kubernetes) Manifests(j *Join) ([]byte, error) {
+	m := manifest{
+		Name: k.id, Label: runLabel, Join: placeholder, Agents: k.n, Options: k.options,
+		Attempts: attemptsPerIndex, Keep: keepFinished, Grace: graceSeconds, User: imageUser,
+	}
+	if j != nil {
+		reached := *j
+		if err := errors.Join(m.reach(&reached), m.putServiceInFront(&reached)); err != nil {
+			return nil, err
+		}
+		m.Join = string(reached.Encode())
+	}
+	var out bytes.Buffer
+	err := kubernetesTemplate.Execute(&out, m)
+	return out.Bytes(), err
+}
+
+// reach makes agents dial an address of the coordinator that pods reach.
+func (m *manifest) reach(j *Join) error {
+	host, port, err := net.SplitHostPort(j.Address)
+	if err != nil {
+		return err
+	}
+	if named := m.Options["host"]; named != "" {
+		j.Address = net.JoinHostPort(named, port)
+		return nil
+	}
+	if ip := net.ParseIP(host); ip.IsUnspecified() || ip.IsLoopback() {
+		return fmt.Errorf("pods do not reach the coordinator at %s: name another address: host=ADDRESS", host)
+	}
+	return nil
+}
+
+// putServiceInFront makes agents dial a Service in front of the coordinator, if requested.
+func (m *manifest) putServiceInFront(j *Join) error {
+	if m.Options["service"] != "yes" {
+		return nil
+	}
+	host, port, err := net.SplitHostPort(j.Address)
+	if err != nil {
+		return err
+	}
+	ip := net.ParseIP(host)
+	if ip == nil {
+		return fmt.Errorf("service=yes: a Service needs the coordinator's IP address, and it is known as %s: name it with host=ADDRESS", host)
+	}
+	m.Endpoint, m.Port, m.Family = host, port, "IPv6"
+	if ip.To4() != nil {
+		m.Family = "IPv4"
+	}
+	j.Address = net.JoinHostPort(m.Name, port) // pods are in the namespace of the Service
+	return nil
+}
+
+// Parts of the cluster's objects that are used.
+type (
+	metadata struct {
+		Name              string
+		DeletionTimestamp string
+	}
+	condition struct {
+		Type, Status, Reason, Message string
+	}
+	reason struct {
+		Reason, Message string
+		ExitCode        int
+	}
+	podObject struct {
+		Metadata metadata
+		Status   struct {
+			Conditions        []condition
+			ContainerStatuses []struct {
+				State struct{ Waiting, Terminated *reason }
+			}
+		}
+	}
+	jobObject struct {
+		Status struct {
+			Conditions    []condition
+			FailedIndexes string
+		}
+	}
+)
+
+// rewatch is the delay before a watch that has ended begins again: the API ends watches at times.
+const rewatch = time.Second
+
+// deleted is the event of an object that was deleted.
+const deleted = "DELETED"
+
+// follow calls seen with each object of a kind, at first and when it changes, until ctx is done.
+func follow[T any](ctx context.Context, k *Kubernetes, kind string, seen func(event string, object T)) {
+	for said := ""; ctx.Err() == nil; {
+		err := k.kubectl(ctx, nil, func(r io.Reader) error { return changes(r, seen) },
+			"get", kind, "--selector="+k.selector(), "--watch", "--output-watch-events", "--output=json")
+		if err != nil && ctx.Err() == nil && err.Error() != said {
+			said = err.Error()
+			k.Logf("the %ss of the agents are not seen for the moment: %v", kind, err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(rewatch):
+		}
+	}
+}
+
+// changes parses kubectl's output of a watch.
+func changes[T any](r io.Reader, seen func(event string, object T)) error {
+	for d := json.NewDecoder(r); ; {
+		var c struct {
+			Type   string
+			Object T
+		}
+		err := d.Decode(&c)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		seen(c.Type, c.Object)
+	}
+}
+
+// followPods logs why agents do not run, and saves the logs of deleted pods.
+func (k *Kubernetes) followPods(ctx context.Context) {
+	said, leaving := map[string]string{}, map[string]bool{}
+	var logs sync.WaitGroup
+	defer logs.Wait()
+	follow(ctx, k, "pod", func(_ string, p podObject) {
+		name, text := p.Metadata.Name, p.trouble()
+		if text != "" && text != said[name] {
+			k.Logf("pod %s %s", name, text)
+		}
+		said[name] = text
+		if p.Metadata.DeletionTimestamp != "" && !leaving[name] {
+			leaving[name] = true
+			logs.Go(func() { _ = k.keep(name+".log", "pod/"+name, "--follow") }) // it may be deleted already
+		}
+	})
+}
+
+// trouble returns why the pod's agent does not run or will soon end.
+func (p podObject) trouble() string {
+	if p.Metadata.DeletionTimestamp != "" {
+		return "is being deleted: another one takes its index"
+	}
+	for _, c := range p.Status.Conditions {
+		if c.Type == "PodScheduled" && c.Status == "False" {
+			return "has no node: " + c.Message
+		}
+	}
+	for _, c := range p.Status.ContainerStatuses {
+		if w := c.State.Waiting; w != nil && w.Reason != "ContainerCreating" {
+			return fmt.Sprintf("waits: %s: %s", w.Reason, w.Message)
+		}
+		if t := c.State.Terminated; t != nil && t.ExitCode != 0 {
+			last := strings.TrimSpace(t.Message)
+			return fmt.Sprintf("has ended (%s, exit code %d): %s", t.Reason, t.ExitCode, last[strings.LastIndexByte(last, '\n')+1:])
+		}
+	}
+	return ""
+}
+
+// followJob reports an agent that will not be replaced, and closes over when the Job ends.
+func (k *Kubernetes) followJob(ctx context.Context, ended func(error)) {
+	said := ""
+	follow(ctx, k, "job", func(event string, j jobObject) {
+		if event == deleted {
+			j.Status.Conditions = []condition{{Type: "Failed", Status: "True", Reason: "deleted", Message: "by somebody else"}}
+		}
+		if why := j.failure(); why != said {
+			said = why
+			ended(fmt.Errorf("the Job %s: %s", k.id, why))
+		}
+		if (j.has("Complete") != nil || j.has("Failed") != nil) && !k.finished {
+			k.finished = true
+			close(k.over)
+		}
+	})
+}
+
+// failure returns why an agent will not be replaced.
+func (j jobObject) failure() string {
+	if c := j.has("Failed"); c != nil {
+		return fmt.Sprintf("it has failed: %s: %s", c.Reason, c.Message)
+	}
+	if failed := j.Status.FailedIndexes; failed != "" {
+		return fmt.Sprintf("agents %s have failed more than %d times, and do not come back", failed, attemptsPerIndex)
+	}
+	return ""
+}
+
+// has returns a condition that is true, or nil.
+func (j jobObject) has(kind string) *condition {
+	for _, c := range j.Status.Conditions {
+		if c.Type == kind && c.Status == "True" {
+			return &c
+		}
+	}
+	return nil
+}

@@ -4,13 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/recipes/driver/clock"
 	"github.com/zkbench/zkbench/recipes/driver/internal/lines"
+	"github.com/zkbench/zkbench/recipes/driver/site"
 )
 
 // Client is a client of a driver. It is a recipes.Contender or a recipes.QueueClient, depending on
@@ -302,3 +306,149 @@ func (c *Client) Session() int64 {
 }
 
 func (c *Client) Seen() recipes.Claim { return c.env.Seen() }
+
+// keepTime reads the driver's clock until the conversation ends.
+func (p *Process) keepTime() {
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			if p.askClock() != nil {
+				return
+			}
+		case <-p.broken:
+			return
+		}
+	}
+}
+
+func (p *Process) askClock() error {
+	watch := p.halts.stopwatch()
+	before := clock.Monotonic()
+	a, c, err := p.ask(lines.Request{Op: "clock"}, clockLimit, nil)
+	after := clock.Monotonic()
+	if err != nil {
+		return err
+	}
+	if a.OK == nil || a.OK.Now == nil {
+		err := p.breach("", "clock is answered with now, the driver's monotonic clock in ns")
+		p.fail(err)
+		return err
+	}
+	if watch.met() {
+		return nil // it would measure the pause
+	}
+	p.clock.Add(clock.Trip{Sent: c.wrote, Got: c.read, Before: before, After: after, Now: int64(*a.OK.Now)})
+	return nil
+}
+
+// Overhead returns p50 and p99 of the clock's round trips.
+func (p *Process) Overhead() (p50, p99 time.Duration) { return clock.Percentiles(p.clock.Trips()) }
+
+// MeasureClock reads the driver's clock that many times.
+func (p *Process) MeasureClock(times int) error {
+	for range times {
+		if err := p.askClock(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ClockIs describes the mapping of the driver's clock.
+func (p *Process) ClockIs() string { return p.clock.About() }
+
+// pool has idle processes for the next trial of a run: starting a JVM takes a second.
+type pool struct {
+	mu     sync.Mutex
+	idle   map[string][]*Process // by command
+	ended  []*Process
+	closed bool
+}
+
+// poolOf returns the pool of a run; nil if processes are not kept.
+func poolOf(k *recipes.TrialResources) *pool {
+	if k == nil {
+		return nil
+	}
+	return k.Of("driver processes", func() io.Closer { return &pool{idle: map[string][]*Process{}} }).(*pool)
+}
+
+// key is the same for commands that start the same process on the same machine.
+func key(c Command, on string) string {
+	env := slices.Sorted(slices.Values(c.Env))
+	return fmt.Sprintf("%q %q %q %q %q", c.Name, c.Args, env, c.Dir, on)
+}
+
+// take returns an idle process, or nil.
+func (q *pool) take(c Command, on site.Site) *Process {
+	if q == nil {
+		return nil
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for k := key(c, on.Name()); len(q.idle[k]) > 0; {
+		last := len(q.idle[k]) - 1
+		p := q.idle[k][last]
+		q.idle[k] = q.idle[k][:last]
+		if p.Err() == nil {
+			return p
+		}
+		q.ended = append(q.ended, p)
+	}
+	return nil
+}
+
+// keep keeps a process for the next trial, and reports whether it does: not if it had an error.
+func (q *pool) keep(p *Process) bool {
+	if q == nil || !p.sound() {
+		return false
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
+		return false
+	}
+	p.attach("", nil)
+	k := key(p.command, p.machine)
+	q.idle[k] = append(q.idle[k], p)
+	return true
+}
+
+// Close stops all idle processes.
+func (q *pool) Close() error {
+	q.mu.Lock()
+	q.closed = true
+	processes := slices.Concat(append(slices.Collect(maps.Values(q.idle)), q.ended)...)
+	q.idle = nil
+	q.mu.Unlock()
+	var all sync.WaitGroup
+	for _, p := range processes {
+		all.Go(func() { _ = p.Stop() })
+	}
+	all.Wait()
+	return nil
+}
+
+// sound reports whether the process had no error and has no operation in progress.
+func (p *Process) sound() bool {
+	if p.halts.stopwatch().count > 0 {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	busy := false
+	for _, c := range p.calls {
+		busy = busy || c.Op != "clock"
+	}
+	return !busy && p.wrong == nil && !p.leaving && len(p.late) == 0 && len(p.clients) == 0
+}
+
+// attach assigns the process to a trial: the file for its output, and the function for its errors.
+func (p *Process) attach(stderr string, wrong func(error)) {
+	p.output.to(stderr)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.onWrong = wrong
+}

@@ -1,11 +1,27 @@
+// Package host is zkbench's side of the subject protocol (docs/PROTOCOL.md): it starts a driver's
+// processes, exchanges lines of JSON with them, and makes a [recipes.Subject] from their hello.
+//
+//	subject := host.Subject(host.Command{Name: "lock/mine", Args: []string{"python3", "driver.py"}})
+//
+// # Files
+//
+// process.go starts and stops a process. talk.go sends requests and reads replies, breach.go
+// describes broken rules. greet.go sends hello, clock.go maps the driver's clock. client.go is a
+// client of the recipe, answer.go interprets replies, subject.go combines them.
 package host
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"os"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/kballard/go-shellquote"
+	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/recipes/driver/clock"
 	"github.com/zkbench/zkbench/recipes/driver/internal/lines"
 	"github.com/zkbench/zkbench/recipes/driver/site"
@@ -157,3 +173,196 @@ func (p *Process) Stop() error {
 	})
 	return p.stopped
 }
+
+// ErrExited is wrapped by the error of [Probe] for a program that exited before it answered hello.
+var ErrExited = errors.New("the program ended before it answered hello")
+
+// Probe starts the program on this machine, sends hello, and stops it, so that problems show before
+// an ensemble is started. mark is the value of [Mark]. The error has the last lines of the
+// program's stderr.
+func Probe(c Command, mark string) error {
+	p, err := Launch(c, site.Here{}, "", mark, nil)
+	if err != nil {
+		return err
+	}
+	if err = p.Greet(); err == nil {
+		return p.Stop()
+	}
+	silent := p.lastSaid() == ""
+	_ = p.Stop()
+	if _, code := p.run.State(); silent && !p.killed && code != 0 {
+		err = fmt.Errorf("%s: %w (%s)", c.Name, ErrExited, p.state)
+	}
+	if said := p.output.end(); said != "" {
+		return fmt.Errorf("%w; it printed on stderr:\n  %s", err, strings.ReplaceAll(said, "\n", "\n  "))
+	}
+	return err
+}
+
+// greetings is the number of clock round trips at the start of a conversation.
+const greetings = 50
+
+// Greet sends hello and maps the driver's clock, which is then read every second.
+func (p *Process) Greet() error {
+	a, _, err := p.ask(lines.Request{Op: "hello", Protocol: lines.Protocol}, helloLimit, nil)
+	switch {
+	case err != nil:
+		return err
+	case a.Error != nil:
+		err = fmt.Errorf("hello must be answered with a description of the driver, got %v", a.Error)
+	case a.OK.Hello == nil || a.OK.Protocol != lines.Protocol:
+		err = fmt.Errorf("hello is answered with the protocol's number, %d", lines.Protocol)
+	}
+	if err != nil {
+		err = p.breach(p.lastSaid(), err.Error())
+		p.fail(err)
+		return err
+	}
+	p.Hello, p.greeting = *a.OK.Hello, p.lastSaid()
+	if err := p.MeasureClock(greetings); err != nil {
+		return err
+	}
+	go p.keepTime()
+	return nil
+}
+
+// lastSaid returns the last line that the process has printed.
+func (p *Process) lastSaid() string {
+	for _, line := range slices.Backward(p.Exchange()) {
+		if said, ok := strings.CutPrefix(line, "< "); ok {
+			return said
+		}
+	}
+	return ""
+}
+
+// Command starts a driver.
+type Command struct {
+	Name      string   // of the subject: lock/..., election/... or queue/...
+	Args      []string // the program and its arguments
+	Env       []string // KEY=value, in addition to this process's
+	Dir       string   // working directory; "" is the current one
+	Processes int      // minimum number of processes for the clients; 0 is as few as can carry them
+}
+
+// Split splits a command line into words as a shell would, without running one.
+func Split(line string) ([]string, error) {
+	words, err := shellquote.Split(line)
+	if err == nil && len(words) == 0 {
+		err = fmt.Errorf("no program is named")
+	}
+	return words, err
+}
+
+// RecipeOf returns the recipe in a subject's name.
+func RecipeOf(name string) (recipes.Recipe, error) {
+	first, rest, _ := strings.Cut(name, "/")
+	r := recipes.Recipe(first)
+	if rest == "" || !slices.Contains([]recipes.Recipe{recipes.RecipeLock, recipes.RecipeElection, recipes.RecipeQueue}, r) {
+		return "", fmt.Errorf("%q has no kind: name it lock/NAME, election/NAME or queue/NAME", name)
+	}
+	return r, nil
+}
+
+// output writes a process's stderr to a file, a new one for every trial. The file is created with
+// its first bytes.
+type output struct {
+	mu   sync.Mutex
+	path string // "" discards
+	file *os.File
+	kept string // the file with the last output; "" for none
+
+	secrets []string // replaced in the output
+	written int64    // bytes in the file
+	dropped int64    // bytes beyond fileLimit
+	tail    []byte   // the end of the output, at most tailLimit
+}
+
+// fileLimit bounds a file, in bytes. Output beyond it is dropped, except for the last tailLimit
+// bytes.
+const fileLimit = 4 << 20
+
+// hide makes the output replace these texts.
+func (o *output) hide(secrets []string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.secrets = slices.Clone(secrets)
+}
+
+// tailLimit is the size of the tail, in bytes.
+const tailLimit = 4096
+
+// Write implements io.Writer. Output that cannot be stored is dropped: the process must not block.
+func (o *output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	n := len(b)
+	if len(o.secrets) > 0 {
+		b = []byte(redact(o.secrets, string(b)))
+	}
+	o.tail = append(o.tail, b...)
+	o.tail = slices.Delete(o.tail, 0, max(len(o.tail)-tailLimit, 0))
+	if o.path == "" {
+		o.kept = ""
+		return n, nil
+	}
+	if o.file == nil {
+		o.file, _ = os.OpenFile(o.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	}
+	if o.file != nil {
+		keep := b[:min(int64(len(b)), max(0, fileLimit-o.written))]
+		_, _ = o.file.Write(keep)
+		o.written += int64(len(keep))
+		o.dropped += int64(len(b) - len(keep))
+		o.kept = o.path
+	}
+	return n, nil
+}
+
+// to switches to another file, if path is not "" with an empty tail.
+func (o *output) to(path string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.file != nil {
+		if o.dropped > 0 {
+			fmt.Fprintf(o.file, "\n[zkbench: %d bytes were dropped here; the end follows]\n%s", o.dropped, o.tail)
+		}
+		_ = o.file.Close()
+	}
+	o.written, o.dropped = 0, 0
+	o.path, o.file = path, nil
+	if path != "" {
+		o.kept, o.tail = "", nil
+	}
+}
+
+// where returns the file, or "" or it is empty.
+func (o *output) where() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.kept
+}
+
+// lastLine returns the last line that begins without a space, such as an error before a stack
+// trace, or else the last line; "" without output.
+func (o *output) lastLine() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	all := strings.Split(strings.ToValidUTF8(strings.TrimRight(string(o.tail), " \t\r\n"), ""), "\n")
+	for _, line := range slices.Backward(all) {
+		if line != "" && line == strings.TrimLeft(line, " \t\r") {
+			return shortened(line)
+		}
+	}
+	return shortened(all[len(all)-1])
+}
+
+// end returns the last lines of output, at most endLines.
+func (o *output) end() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	all := strings.Split(strings.ToValidUTF8(strings.TrimSpace(string(o.tail)), ""), "\n")
+	return strings.Join(all[max(0, len(all)-endLines):], "\n")
+}
+
+const endLines = 8

@@ -1,0 +1,460 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/zkbench/zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/ensembles"
+	"golang.org/x/sync/errgroup"
+)
+
+// session.close acts as the client would: another connection presents the session's ID and password
+// and sends closeSession. The server removes the session's nodes at once; the client is notified
+// when it reconnects. It is the fastest way to lose a session.
+var _ = register(Kind{
+	Name:   "session.close",
+	About:  "closes a client's session from another connection: the server forgets it at once",
+	Proof:  "closeSession was acknowledged, and a member refuses the session's id",
+	Target: Holder, Targets: clientTargets,
+	needs: []need{needsTap},
+	build: func(target string, _ settings) injector {
+		once := onClient(target, closeSession)
+		return func(ctx context.Context, t Target) (Effect, error) {
+			e, err := once(ctx, t)
+			if errors.Is(err, errGoneBefore) && !fixed(target) {
+				// Another fault has ended the session of the client, which does not know yet.
+				// Another client is or becomes the target.
+				err = poll(ctx, t.clientLimit(), func(ctx context.Context) (err error) {
+					e, err = once(ctx, t)
+					return err
+				})
+			}
+			return e, err
+		}
+	},
+})
+
+// sessionCloseLimit bounds the fault: it takes a few milliseconds unless the ensemble has no
+// quorum.
+const sessionCloseLimit = 10 * time.Second
+
+// errGoneBefore means that there was no session to close.
+var errGoneBefore = fmt.Errorf("%w: the session was gone before", ErrNoEffect)
+
+func closeSession(ctx context.Context, t Target, c wire.Client) (Effect, error) {
+	s := c.Session()
+	asked, err := closeAnywhere(ctx, t, s)
+	if err != nil {
+		err = fmt.Errorf("close session %#x: %w", s.ID, err)
+		if errors.Is(err, errGoneBefore) {
+			err = untouched{err}
+		}
+		return Effect{}, err
+	}
+	if asked, err = unknown(ctx, t, s, asked); err != nil {
+		return Effect{}, fmt.Errorf("session %#x was closed: %w", s.ID, err)
+	}
+	return Effect{Proof: fmt.Sprintf("closeSession was acknowledged; then %s no longer knew session %#x", asked, s.ID)}, nil
+}
+
+// unknown returns the address of a member that does not know the session, beginning with first. A
+// member that knows it is an error.
+func unknown(ctx context.Context, t Target, s wire.Session, first string) (string, error) {
+	known := false
+	asked, err := anyMember(ctx, t.Ensemble, first, func(ctx context.Context, addr string) (err error) {
+		known, err = s.KnownAt(ctx, addr)
+		return err
+	})
+	if err != nil || known {
+		return "", errors.Join(fmt.Errorf("%w: session %#x: %s knows it: %v", ErrNoEffect, s.ID, asked, known), err)
+	}
+	return asked, nil
+}
+
+// closeAnywhere closes the session over any member, and returns the member's address. The client's
+// own member is first: it need not move the session.
+func closeAnywhere(ctx context.Context, t Target, s wire.Session) (string, error) {
+	maybe, gone := false, false
+	asked, err := anyMember(ctx, t.Ensemble, s.Server, func(ctx context.Context, addr string) error {
+		err := s.CloseAt(ctx, addr)
+		if !errors.Is(err, wire.ErrUnknownSession) {
+			maybe = maybe || err != nil // it may have closed the session, and its reply was lost
+			return err
+		}
+		gone = !maybe
+		return nil
+	})
+	if err == nil && gone {
+		return "", errGoneBefore
+	}
+	return asked, err
+}
+
+// anyMember calls try with members' client addresses, beginning with first, until it succeeds, and
+// returns that address.
+func anyMember(ctx context.Context, e *ensembles.Ensemble, first string, try func(context.Context, string) error) (string, error) {
+	servers := slices.DeleteFunc(e.Servers(), func(addr string) bool { return addr == first })
+	if first != "" {
+		servers = append([]string{first}, servers...)
+	}
+	var asked string
+	err := poll(ctx, sessionCloseLimit, func(ctx context.Context) error {
+		var errs []error
+		for _, asked = range servers {
+			err := try(ctx, asked)
+			if err == nil {
+				return nil
+			}
+			errs = append(errs, err)
+		}
+		return errors.Join(errs...)
+	})
+	return asked, err
+}
+
+// session.expire has the effect of a crash of the client or its network. It takes a session timeout
+// and a tick or two.
+var _ = register(Kind{
+	Name:   "session.expire",
+	About:  "keeps a client away until its session has expired, then lets it connect and learn of it",
+	Proof:  "the leader no longer lists the session, and a member refuses its id",
+	Target: Holder, Targets: clientTargets, Lasts: true,
+	needs: []need{needsTap, {about: "the four-letter word dump", lacking: noDump}},
+	build: func(target string, _ settings) injector { return onClient(target, expire) },
+})
+
+// dumpLimit bounds a member's refusal of dump. A member that does not reply in time may support it.
+const dumpLimit = time.Second
+
+// noDump returns an error if a member does not list its sessions.
+func noDump(ctx context.Context, t Target) error {
+	ctx, cancel := context.WithTimeout(ctx, dumpLimit)
+	defer cancel()
+	var asked errgroup.Group
+	for _, m := range t.Ensemble.Members {
+		asked.Go(func() error {
+			if _, err := ensembles.FourLetter(ctx, m, "dump"); errors.Is(err, ensembles.ErrNotWhitelisted) {
+				return fmt.Errorf("%w: %w", ErrSkipped, err)
+			}
+			return nil
+		})
+	}
+	return asked.Wait()
+}
+
+// expireMargin is the maximum delay of a session's expiry after its timeout: servers round up to the
+// next tick, and an election restarts all timeouts.
+const expireMargin = 30 * time.Second
+
+func expire(ctx context.Context, t Target, client wire.Client) (Effect, error) {
+	if err := noDump(ctx, t); err != nil {
+		return Effect{}, untouched{err}
+	}
+	defer client.Gate(false)
+	client.Gate(true)
+	client.Cut()
+	begin := time.Now()
+	proof, err := expired(ctx, t, client.Session())
+	return Effect{Proof: fmt.Sprintf("after %v %s", time.Since(begin).Round(time.Millisecond), proof)}, err
+}
+
+// Expired waits until the servers have expired the session of a client that is cut off or stopped,
+// and returns the proof.
+func Expired(ctx context.Context, t Target, client wire.Client) (proof string, err error) {
+	if err := noDump(ctx, t); err != nil {
+		return "", err
+	}
+	return expired(ctx, t, client.Session())
+}
+
+// dumpEvery is the interval at which the leader's sessions are listed. The list is a load on the
+// leader while a failover is timed.
+const dumpEvery = 20 * time.Millisecond
+
+// expired waits until the session has expired. A request for the session would keep it alive, so
+// the leader's list is read first, until the session was missing twice: a list may miss a session
+// whose expiry time is being changed. A session that is listed was acknowledged at most a third of
+// its timeout before it was cut off, so the first two thirds are not polled.
+func expired(ctx context.Context, t Target, s wire.Session) (proof string, err error) {
+	var leader *ensembles.Member
+	lacked := 0
+	earliest := time.Now().Add(s.Timeout * 2 / 3)
+	err = pollAt(ctx, dumpEvery, s.Timeout+expireMargin, func(ctx context.Context) (err error) {
+		if leader, err = ensembles.Leader(ctx, t.Ensemble); err != nil {
+			return err
+		}
+		list, err := ensembles.FourLetter(ctx, leader, "dump")
+		if err != nil {
+			return err
+		}
+		if !strings.Contains(list, "Session Sets") {
+			return fmt.Errorf("%s is no longer the leader", leader.Name)
+		}
+		if listsSession(list, s.ID) {
+			lacked = 0
+			sleepUntil(ctx, earliest)
+			return fmt.Errorf("%w: %s still lists session %#x", ErrNoEffect, leader.Name, s.ID)
+		}
+		if lacked++; lacked < 2 {
+			return fmt.Errorf("%w: %s has lacked session %#x for one list only", ErrNoEffect, leader.Name, s.ID)
+		}
+		return nil
+	})
+	if err != nil {
+		return "", err
+	}
+	asked, err := unknown(ctx, t, s, leader.Addr)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s (leader) no longer listed session %#x, and %s refused it", leader.Name, s.ID, asked), nil
+}
+
+// listsSession parses the reply to dump, which has session IDs in hexadecimal.
+func listsSession(dump string, id int64) bool {
+	want := fmt.Sprintf("%#x", uint64(id))
+	for field := range strings.FieldsSeq(dump) {
+		if strings.TrimSuffix(field, ":") == want {
+			return true
+		}
+	}
+	return false
+}
+
+// session.flap is a short network failure. The session continues, and must not be taken for lost.
+var _ = register(Kind{
+	Name:   "session.flap",
+	About:  "cuts a client's connection, and lets it come back with the same session",
+	Proof:  "the connection was cut, and the same session has another one",
+	Target: Holder, Targets: clientTargets,
+	Params: []Param{paramDown},
+	needs:  []need{needsTap},
+	build: func(target string, s settings) injector {
+		down := s.duration("down")
+		return onClient(target, func(ctx context.Context, _ Target, c wire.Client) (Effect, error) {
+			begin := time.Now()
+			b := disconnect(ctx, []wire.Client{c}, down)[0]
+			err := b.back(ctx)
+			return Effect{Proof: fmt.Sprintf("%d connection cut; session %#x had another one after %v",
+				b.cut, b.session.ID, time.Since(begin).Round(time.Millisecond))}, err
+		})
+	},
+})
+
+var paramDown = Param{"down", "200ms", "how long a client that was cut off must not connect"}
+
+// disconnection is a client that was cut off.
+type disconnection struct {
+	client  wire.Client
+	session wire.Session // before
+	counts  wire.Counts  // before
+	cut     int          // connections
+}
+
+// disconnect cuts the clients' connections at once, and refuses new ones until down has passed.
+func disconnect(ctx context.Context, clients []wire.Client, down time.Duration) []*disconnection {
+	all := make([]*disconnection, len(clients))
+	for i, c := range clients {
+		all[i] = &disconnection{client: c, session: c.Session(), counts: c.Counts()}
+		defer c.Gate(false)
+		c.Gate(true)
+	}
+	for _, b := range all {
+		b.cut = b.client.Cut()
+	}
+	sleepUntil(ctx, time.Now().Add(down))
+	return all
+}
+
+// back waits until the client's session is on another connection.
+func (b *disconnection) back(ctx context.Context) error {
+	if b.cut == 0 {
+		return untouched{fmt.Errorf("%w: it had no connection to cut", ErrNoEffect)}
+	}
+	var gone error
+	err := poll(ctx, b.session.Timeout, func(context.Context) error {
+		s := b.client.Session()
+		switch {
+		case s.ID != b.session.ID || s.Expired:
+			gone = fmt.Errorf("%w: session %#x did not survive", ErrNoEffect, b.session.ID)
+			return nil
+		case s.Server == "" || b.client.Counts().Connections == b.counts.Connections:
+			return fmt.Errorf("%w: it has not come back", ErrNoEffect) // nor can it, without a quorum
+		}
+		return nil
+	})
+	return errors.Join(err, gone)
+}
+
+// session.storm reproduces a restart of a network switch, as members see it.
+var _ = register(Kind{
+	Name:  "session.storm",
+	About: "cuts many clients' connections at once, and lets them all come back at once",
+	Proof: "connections were cut, and the same sessions have others",
+	Params: []Param{
+		{"share", "100", "how many of the clients, in percent"},
+		paramDown,
+	},
+	needs: []need{needsTap},
+	build: func(_ string, s settings) injector {
+		share, down := s.number("share", 1, 100), s.duration("down")
+		return func(ctx context.Context, t Target) (Effect, error) { return storm(ctx, t, share, down) }
+	},
+})
+
+// storm disconnects a share of the clients with a session, in percent.
+func storm(ctx context.Context, t Target, share int, down time.Duration) (Effect, error) {
+	var clients []wire.Client
+	for i := range t.Clients {
+		if lives(t, i) {
+			clients = append(clients, t.Clients[i])
+		}
+	}
+	if len(clients) == 0 {
+		return Effect{}, fmt.Errorf("%w: none of %d clients has a session", ErrNoEffect, len(t.Clients))
+	}
+	for i := range clients { // the first ones are then a random choice
+		j := i + t.random(len(clients)-i)
+		clients[i], clients[j] = clients[j], clients[i]
+	}
+	clients = clients[:max(1, len(clients)*share/100)]
+	begin, cut := time.Now(), 0
+	for _, b := range disconnect(ctx, clients, down) {
+		if err := b.back(ctx); err != nil {
+			return Effect{}, fmt.Errorf("client %d: %w", b.client.Number(), err)
+		}
+		cut += b.cut
+	}
+	return Effect{
+		Target: fmt.Sprintf("%d clients", len(clients)), Client: -1,
+		Proof: fmt.Sprintf("%d connections cut at once; all sessions had others after %v", cut, time.Since(begin).Round(time.Millisecond)),
+	}, nil
+}
+
+// session.freeze delays both directions. Healing delivers all delayed bytes. After the session
+// timeout the client acts on a session that has ended.
+var _ = register(Kind{
+	Name:   "session.freeze",
+	About:  "holds back all traffic between a client and the members, as if its process were stopped",
+	Proof:  "the client's requests are held back, or it receives nothing for a while",
+	Target: Holder, Targets: clientTargets,
+	Params: []Param{{"mode", "deaf", "deaf: the client's timeouts do not run (a paused process); stall: they run (a dead network)"}},
+	needs:  []need{needsTap},
+	build: func(target string, s settings) injector {
+		mode := wire.Deaf
+		if s.choice("mode", "deaf", "stall") == "stall" {
+			mode = wire.Stall
+		}
+		return onClient(target, func(ctx context.Context, _ Target, c wire.Client) (e Effect, err error) {
+			// Outside of act, which undoes: an earlier hold must not end here.
+			if err := c.Hold(mode); err != nil {
+				return e, err
+			}
+			e.Undo = func(context.Context) error { c.Thaw(); return nil }
+			err = act(ctx, nil, func() (err error) { e.Proof, err = still(ctx, c); return err }, e.Undo)
+			return e, err
+		})
+	},
+})
+
+// stillness is the time for which nothing must reach a frozen client that sends nothing.
+const stillness = 20 * time.Millisecond
+
+// still proves that nothing passes: the client's bytes accumulate, or none reach it for a while.
+func still(ctx context.Context, client wire.Client) (proof string, err error) {
+	last, since := client.Counts().BytesIn, time.Now()
+	err = poll(ctx, time.Second, func(context.Context) error {
+		c := client.Counts()
+		if c.Queued > 0 {
+			proof = fmt.Sprintf("%d bytes of the client's were kept back", c.Queued)
+			return nil
+		}
+		if c.BytesIn != last { // bytes in transit when the hold began
+			last, since = c.BytesIn, time.Now()
+		}
+		if time.Since(since) < stillness {
+			return fmt.Errorf("%w: bytes still reach the client", ErrNoEffect)
+		}
+		proof = fmt.Sprintf("not a byte reached the client for %v", stillness)
+		return nil
+	})
+	return proof, err
+}
+
+const (
+	// silence is the time for which a member must not answer srvr to count as silent, if it
+	// answered within half of that before.
+	silence = 60 * time.Millisecond
+	// lagLimit bounds the delay between a command of a member's owner and its effect.
+	lagLimit = 5 * time.Second
+	// returnLimit bounds the wait for a healed member to serve again. Members retry lost peers at
+	// growing intervals, up to a minute.
+	returnLimit = 90 * time.Second
+)
+
+// silenceOf returns how long a member must not answer to count as silent: longer with a TLS
+// handshake or an external network.
+func silenceOf(m *ensembles.Member) time.Duration {
+	if m.Dial != nil || m.Theirs {
+		return 15 * silence
+	}
+	return silence
+}
+
+// reachable reports whether the member answers srvr. Any answer counts, also that it has no quorum.
+func reachable(ctx context.Context, m *ensembles.Member, limit time.Duration) bool {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	answer, err := ensembles.FourLetter(ctx, m, "srvr")
+	return err == nil && answer != "" || errors.Is(err, ensembles.ErrNotWhitelisted)
+}
+
+// silent returns nil if a member that answered before no longer answers.
+func silent(ctx context.Context, m *ensembles.Member) error {
+	try := func(ctx context.Context) error {
+		if reachable(ctx, m, silenceOf(m)) {
+			return fmt.Errorf("%w: %s still answers srvr", ErrNoEffect, m.Name)
+		}
+		return context.Cause(ctx)
+	}
+	if m.Theirs {
+		return poll(ctx, lagLimit, try)
+	}
+	return try(ctx)
+}
+
+// speaks waits until a member answers quickly: otherwise its silence would prove nothing.
+func speaks(ctx context.Context, m *ensembles.Member) error {
+	err := poll(ctx, memberLimit, func(ctx context.Context) error {
+		begin := time.Now()
+		if !reachable(ctx, m, silenceOf(m)) || time.Since(begin) > silenceOf(m)/2 {
+			return fmt.Errorf("%s did not answer srvr within %v", m.Name, silenceOf(m)/2)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("%w: its silence after the cut would prove nothing: %w", ErrNoEffect, err)
+	}
+	return nil
+}
+
+// serves waits until the member is part of a quorum again.
+func serves(ctx context.Context, m *ensembles.Member) error {
+	alone := &ensembles.Ensemble{Members: []*ensembles.Member{m}}
+	err := poll(ctx, returnLimit, func(ctx context.Context) error {
+		err := ensembles.Status(ctx, alone)[0].Err
+		if errors.Is(err, ensembles.ErrNotWhitelisted) {
+			return nil // it is up, and reports no more
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("%s does not serve again: %w", m.Name, err)
+	}
+	return nil
+}

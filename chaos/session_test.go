@@ -1,0 +1,305 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"github.com/zkbench/zkbench/chaos/wire"
+	"github.com/zkbench/zkbench/ensembles"
+)
+
+func TestSessionClose_endsTheSessionAndItsNodes(t *testing.T) {
+	target := shared(t)
+	for _, row := range []struct{ who, want string }{
+		{Holder, "client 0 (holder)"},
+		{Waiter, "client 1 (waiter)"},
+		{"1", "client 1"},
+		{"client 1", "client 1"},
+		{Random, "client 0"},
+	} {
+		t.Run(row.who, func(t *testing.T) {
+			l := connect(t, target, 2, 10*time.Second)
+			n := 0
+			if strings.Contains(row.want, "1") {
+				n = 1
+			}
+			victim, id := l.conns[n], l.Clients[n].Session().ID
+			path := "/close-" + strings.ReplaceAll(row.who, " ", "-")
+			_, err := victim.Create(path, nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
+			must(t, err)
+			begin := time.Now()
+			effect, err := parse(t, "session.close", row.who).Inject(t.Context(), l.Target)
+			took := time.Since(begin)
+			must(t, err)
+			if effect.Target != row.want || effect.Client != n || effect.Proof == "" || effect.Undo != nil {
+				t.Errorf("effect %+v", effect)
+			}
+			t.Logf("%v: %s", took, effect.Proof)
+			if e := l.await(t, n, wire.Expired); e.Session != id {
+				t.Errorf("session %#x expired, not %#x", e.Session, id)
+			}
+			other := l.conns[1-n]
+			if _, err := other.Sync("/"); err != nil {
+				t.Fatal(err)
+			}
+			if there, _, err := other.Exists(path); err != nil || there {
+				t.Errorf("its node is there: %v, %v", there, err)
+			}
+			if l.Clients[1-n].Session().Expired {
+				t.Error("the other client's session is gone too")
+			}
+		})
+	}
+}
+
+func TestSessionClose_asksAMemberThatAnswers(t *testing.T) {
+	l := connect(t, shared(t), 1, 10*time.Second)
+	m, err := l.Ensemble.Member(l.Clients[0].Session().Server)
+	must(t, err)
+	must(t, m.Machine.Pause(t.Context()))
+	defer m.Machine.Resume(context.Background())
+	begin := time.Now()
+	_, err = parse(t, "session.close", Holder).Inject(t.Context(), l.Target)
+	must(t, err)
+	t.Logf("past a frozen member in %v", time.Since(begin))
+	must(t, m.Machine.Resume(t.Context()))
+	l.await(t, 0, wire.Expired)
+}
+
+func TestSessionClose_refusesWhereThereIsNothingToClose(t *testing.T) {
+	l := connect(t, shared(t), 1, 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	nobody := l.Target
+	nobody.Holder = func(bool) int { return -1 }
+	for _, row := range []struct {
+		name   string
+		target Target
+		who    string
+		want   string
+	}{
+		{"a holder where nobody holds", nobody, Holder, "nobody holds a grant"},
+		{"a waiter where all hold", l.Target, Waiter, "none of 1 clients"},
+		{"a client that is not there", l.Target, "7", "client 7 of 1 has no session"},
+		{"a word that is no client", l.Target, "hodler", `use "holder"`},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			if _, err := onClient(row.who, closeSession)(ctx, row.target); err == nil || !strings.Contains(err.Error(), row.want) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+	// A session that somebody else has closed is not this fault's doing.
+	l.Clients[0].Gate(true)
+	endSession(t, l, 0)
+	if e, err := parse(t, "session.close", "0").Inject(t.Context(), l.Target); !errors.Is(err, ErrNoEffect) || e.Target != "" || e.Proof != "" {
+		t.Errorf("a session that was gone before: %+v, %v", e, err)
+	}
+}
+
+// A client whose session another fault has ended counts as the holder until it hears
+// of it. The fault goes on to who holds next.
+func TestSessionClose_picksAgainWhereTheSessionWasGone(t *testing.T) {
+	l := connect(t, shared(t), 2, 10*time.Second)
+	l.Clients[0].Gate(true)
+	gone := endSession(t, l, 0)
+	picks := 0
+	l.Target.Holder = func(bool) int {
+		picks++
+		if picks <= 2 {
+			return 0 // which is yet to hear of it
+		}
+		return 1
+	}
+	effect, err := parse(t, "session.close", Holder).Inject(t.Context(), l.Target)
+	must(t, err)
+	if effect.Client != 1 || picks != 3 {
+		t.Errorf("hit client %d after %d picks; session %#x was gone before", effect.Client, picks, gone)
+	}
+	l.await(t, 1, wire.Expired)
+}
+
+// endSession closes a client's session behind its back, and returns the session once
+// no member knows it: they hear of it one after the other, and until then one may take
+// it in again.
+func endSession(t *testing.T, l *clients, n int) int64 {
+	s := l.Clients[n].Session()
+	must(t, s.CloseAt(t.Context(), s.Server))
+	for _, addr := range l.Ensemble.Servers() {
+		must(t, poll(t.Context(), sessionCloseLimit, func(ctx context.Context) error {
+			if still, err := s.KnownAt(ctx, addr); err != nil || still {
+				return fmt.Errorf("%s still knows it: %v, %v", addr, still, err)
+			}
+			return nil
+		}))
+	}
+	return s.ID
+}
+
+// BenchmarkSessionClose measures a whole injection, proof included.
+func BenchmarkSessionClose(b *testing.B) {
+	target := Target{Ensemble: ensemble(b, ensembles.Options{})}
+	var all []time.Duration
+	for b.Loop() {
+		b.StopTimer()
+		l := connect(b, target, 1, 30*time.Second)
+		b.StartTimer()
+		begin := time.Now()
+		_, err := parse(b, "session.close", Holder).Inject(b.Context(), l.Target)
+		all = append(all, time.Since(begin))
+		must(b, err)
+	}
+	slices.Sort(all)
+	b.ReportMetric(float64(all[len(all)/2].Microseconds())/1e3, "p50-ms")
+	b.ReportMetric(float64(all[len(all)*99/100].Microseconds())/1e3, "p99-ms")
+}
+
+func TestSessionExpire_takesASessionTimeout(t *testing.T) {
+	l := connect(t, shared(t), 2, 1500*time.Millisecond)
+	id := l.Clients[0].Session().ID
+	begin := time.Now()
+	e := inject(t, parse(t, "session.expire", Holder), l.Target)
+	if took := time.Since(begin); took < time.Second {
+		t.Errorf("a session of 1.5 s was gone after %v", took)
+	}
+	if e.Target != "client 0 (holder)" || e.Client != 0 {
+		t.Errorf("effect %+v", e)
+	}
+	if got := l.await(t, 0, wire.Expired); got.Session != id {
+		t.Errorf("session %#x expired, not %#x", got.Session, id)
+	}
+	if l.Clients[1].Session().Expired {
+		t.Error("the other client's session is gone too")
+	}
+}
+
+func TestSessionExpire_leavesTheSessionWhenInterrupted(t *testing.T) {
+	l := connect(t, shared(t), 1, 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if _, err := parse(t, "session.expire", "0").Inject(ctx, l.Target); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+	if e := l.await(t, 0, wire.Connected); !e.Resumed {
+		t.Errorf("the client could not go on with its session: %+v", e)
+	}
+}
+
+func TestListsSession_readsDump(t *testing.T) {
+	const dump = "SessionTracker dump:\nSession Sets (2)/(2):\n1 expire at Sat Nov 21 03:03:01 UTC 2026:\n\t0x200002919430003\n" +
+		"ephemeral nodes dump:\nSessions with Ephemerals (1):\n0x1000029190f0002:\n\t/close-1\n"
+	for _, row := range []struct {
+		name string
+		id   int64
+		want bool
+	}{
+		{"a session in a set", 0x200002919430003, true},
+		{"a session that has nodes", 0x1000029190f0002, true},
+		{"the start of another's id", 0x20000291943000, false},
+		{"one that is not there", 0x300002919430003, false},
+	} {
+		if got := listsSession(dump, row.id); got != row.want {
+			t.Errorf("%s: %v", row.name, got)
+		}
+	}
+}
+
+func TestSessionFlap_keepsTheSession(t *testing.T) {
+	l := connect(t, shared(t), 2, 10*time.Second)
+	before := l.Clients[1].Session()
+	begin := time.Now()
+	const down = 100 * time.Millisecond
+	e := inject(t, parse(t, "session.flap", Waiter, "down", down.String()), l.Target)
+	if took := time.Since(begin); took < down || e.Client != 1 {
+		t.Errorf("it took %v; effect %+v", took, e)
+	}
+	if after := l.Clients[1].Session(); after.ID != before.ID || after.Server == "" {
+		t.Errorf("before %+v, after %+v", before, after)
+	}
+	l.await(t, 1, wire.Lost)
+	if e := l.await(t, 1, wire.Connected); !e.Resumed {
+		t.Errorf("event %+v", e)
+	}
+}
+
+func TestSessionFlap_hasNoEffectWhereTheSessionIsLost(t *testing.T) {
+	l := connect(t, shared(t), 1, time.Second)
+	if _, err := parse(t, "session.flap", "0", "down", "4s").Inject(t.Context(), l.Target); !errors.Is(err, ErrNoEffect) {
+		t.Errorf("a session of 1 s outlived 4 s without a connection: %v", err)
+	}
+}
+
+func TestSessionStorm_cutsAShareOfTheClients(t *testing.T) {
+	for _, row := range []struct {
+		name        string
+		share, want int
+	}{
+		{"all", 100, 6}, {"half", 50, 3}, {"at least one", 1, 1},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			l := connect(t, shared(t), 6, 10*time.Second)
+			e := inject(t, parse(t, "session.storm", "", "share", fmt.Sprint(row.share), "down", "50ms"), l.Target)
+			if want := fmt.Sprintf("%d clients", row.want); e.Target != want || e.Client != -1 {
+				t.Errorf("got %+v, want %s", e, want)
+			}
+			flapped := 0
+			for i, c := range l.Clients {
+				if c.Counts().Connections > 1 {
+					flapped++
+				}
+				if s := c.Session(); s.Expired || s.Server == "" {
+					t.Errorf("client %d: %+v", i, s)
+				}
+			}
+			if flapped != row.want {
+				t.Errorf("%d clients were cut off", flapped)
+			}
+		})
+	}
+}
+
+func TestSessionStorm_hasNoEffectWithoutClients(t *testing.T) {
+	if _, err := parse(t, "session.storm", "").Inject(t.Context(), Target{}); !errors.Is(err, ErrNoEffect) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestSessionFreeze_keepsRequestsUntilItHeals(t *testing.T) {
+	for _, mode := range []string{"deaf", "stall"} {
+		t.Run(mode, func(t *testing.T) {
+			l := connect(t, shared(t), 1, 10*time.Second)
+			e := inject(t, parse(t, "session.freeze", Holder, "mode", mode), l.Target)
+			done := make(chan error, 1)
+			go func() {
+				_, _, err := l.conns[0].Exists("/")
+				done <- err
+			}()
+			within(t, 5*time.Second, "the request is kept back", func() bool { return l.Clients[0].Counts().Queued > 0 })
+			select {
+			case err := <-done:
+				t.Errorf("a frozen client got an answer: %v", err)
+			default:
+			}
+			must(t, e.Heal(t.Context()))
+			must(t, e.Heal(t.Context()))
+			must(t, <-done)
+		})
+	}
+}
+
+func TestSessionFreeze_isRefusedTwice(t *testing.T) {
+	l := connect(t, shared(t), 1, 10*time.Second)
+	inject(t, parse(t, "session.freeze", "0", "mode", "stall"), l.Target)
+	if _, err := parse(t, "session.freeze", "0", "mode", "stall").Inject(t.Context(), l.Target); !errors.Is(err, wire.ErrHeld) {
+		t.Errorf("got %v", err)
+	}
+	if err := l.Clients[0].Hold(wire.Deaf); !errors.Is(err, wire.ErrHeld) {
+		t.Errorf("the second one ended the first one's hold: %v", err)
+	}
+}

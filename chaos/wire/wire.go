@@ -1,0 +1,121 @@
+// Package wire taps client connections and parses ZooKeeper's frames.
+//
+// A [Tap] has one [Client] for each client of a trial; its Dial method is the dialer for
+// go-zookeeper:
+//
+//	tap := wire.New(clock)
+//	client := tap.Client(17)
+//	conn, _, err := zk.Connect(servers, timeout, zk.WithDialer(client.Dial))
+//
+// The tap counts the client's traffic in both directions, knows its session (ID, password, negotiated
+// timeout, the last acknowledged request), and controls its connections: [Client.Cut],
+// [Client.Gate], [Client.Hold] and [Client.Thaw]. A [Rule] acts on one request: it can drop the
+// reply to the second create below /locks, and the [Proof] tells whether the create was committed.
+//
+// The tap never changes a byte. It forwards data that it cannot parse, such as four-letter words.
+// It works with any ZooKeeper client that uses a net.Conn, but not with encrypted connections.
+//
+// [Session.CloseAt] takes a session over and closes it, and [Renumber] shifts the sequence numbers
+// that a client sees.
+package wire
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"net"
+	"time"
+)
+
+// Known is the servers' state as far as a client can know it.
+type Known struct {
+	Zxid int64 // the highest in any reply that has reached it; 0 before the first
+	// Removed is the path of the deleted node of the latest such notification, and RemovedAt its
+	// time. Before version 3.9 a notification has no zxid.
+	Removed   string
+	RemovedAt time.Duration
+}
+
+// Known returns the client's current knowledge.
+func (c *client) Known() Known {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.known
+}
+
+type Way struct {
+	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+	// Digest is user:password of the scheme digest, with which [Session.CloseAt] authenticates; ""
+	// for none. Clients authenticate themselves.
+	Digest string
+}
+
+// Through sets the way to the servers. Set it before the first Dial.
+func (t *Tap) Through(w Way) { t.way = w }
+
+func (w Way) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	if w.Dial == nil {
+		return (&net.Dialer{}).DialContext(ctx, network, addr)
+	}
+	return w.Dial(ctx, network, addr)
+}
+
+// authXid is the xid of an authentication request in ZooKeeper's own clients.
+const authXid = -4
+
+// authRequest returns the frame with which a session authenticates; none without a Digest.
+func (w Way) authRequest() []byte {
+	if w.Digest == "" {
+		return nil
+	}
+	b := make([]byte, 4, 64)
+	for _, n := range []int32{authXid, int32(Auth), 0} { // the last is the type of the packet, always 0
+		b = binary.BigEndian.AppendUint32(b, uint32(n))
+	}
+	for _, s := range []string{"digest", w.Digest} {
+		b = binary.BigEndian.AppendUint32(b, uint32(len(s)))
+		b = append(b, s...)
+	}
+	binary.BigEndian.PutUint32(b, uint32(len(b)-4))
+	return b
+}
+
+type Proof struct {
+	Rule    Rule
+	Client  int
+	Op      Op
+	Path    string
+	Xid     int32         // of the request
+	Session int64         // of the connection
+	Matched time.Duration // when the client sent the request
+	Done    time.Duration // when the act took effect
+
+	Replied bool  // DropReply: the reply was seen and dropped
+	Zxid    int64 // of the reply: the zxid of its transaction, or the latest known to the server
+	Code    int32 // the reply's error code; 0 is success
+
+	Err error // why the act could not be completed after the match, or nil
+}
+
+// Committed reports whether the server is known to have executed the request.
+func (p Proof) Committed() bool { return p.Replied && p.Code == 0 }
+
+// String returns the proof as text.
+func (p Proof) String() string {
+	s := fmt.Sprintf("%v hit %v", p.Rule, p.Op)
+	if p.Path != "" {
+		s += " " + p.Path
+	}
+	s += fmt.Sprintf(" xid %d of client %d at %v", p.Xid, p.Client, p.Matched)
+	switch {
+	case p.Err != nil:
+		return s + fmt.Sprintf(", without effect: %v", p.Err)
+	case p.Rule.Act == Delay:
+		return s + fmt.Sprintf(", held it for %v", p.Done-p.Matched)
+	case p.Replied && p.Code == 0:
+		return s + fmt.Sprintf(", swallowed its success at zxid %#x", p.Zxid)
+	case p.Replied:
+		return s + fmt.Sprintf(", swallowed its error %d at zxid %#x", p.Code, p.Zxid)
+	}
+	return s
+}

@@ -1,0 +1,63 @@
+package wire
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestClient_Known_hasTheHighestZxidThatReachedTheClient(t *testing.T) {
+	b := newBench(t)
+	defer b.tap.Close()
+	b.greet()
+	if got := b.c.Known().Zxid; got != 0 {
+		t.Errorf("before the first reply: %d", got)
+	}
+	b.write(ask(1, Create, "/a"), ask(2, Exists, "/a"), ask(3, Create, "/b"))
+	b.read(answer(1, 41, 0, ""), event(1, "/a"), answer(2, 40, 0, ""))
+	b.arm(Rule{Op: Create, Act: DropReply, Keep: true})
+	b.write(ask(4, Create, "/c"))
+	b.read(answer(3, 42, 0, ""))
+	b.far.feed(answer(4, 43, 0, ""))
+	_, _ = b.conn.Read(make([]byte, 1)) // the end of the tape, behind the swallowed reply
+	if got := b.c.Known().Zxid; got != 42 {
+		t.Errorf("got %d, want 42", got)
+	}
+}
+
+func TestClient_Known_hasTheNodeOfWhoseRemovalTheClientWasNotified(t *testing.T) {
+	const deleted, changed = 2, 3
+	for _, c := range []struct{ path, want string }{
+		{"/line/n-1", "/line/n-1"},
+		{"/" + strings.Repeat("x", 400), ""}, // there is no room for it
+	} {
+		b := newBench(t)
+		b.greet()
+		b.read(event(changed, "/line"), event(deleted, c.path), event(changed, "/line"))
+		if got := b.c.Known(); got.Removed != c.want || (got.RemovedAt > 0) != (c.want != "") {
+			t.Errorf("%.20s: %+v", c.path, got)
+		}
+		b.tap.Close()
+	}
+}
+
+func TestProof_saysWhatTheRuleDid(t *testing.T) {
+	r := Rule{Op: Create, Path: "/lock/*", Nth: 2, Act: DropReply}
+	p := Proof{Rule: r, Client: 17, Op: Create, Path: "/lock/a", Xid: 4, Matched: time.Second, Replied: true, Zxid: 0x1f}
+	for _, tt := range []struct {
+		change func(*Proof)
+		want   string
+	}{
+		{func(*Proof) {}, "drop-reply create /lock/* #2 hit create /lock/a xid 4 of client 17 at 1s, swallowed its success at zxid 0x1f"},
+		{func(p *Proof) { p.Code = -110 }, "drop-reply create /lock/* #2 hit create /lock/a xid 4 of client 17 at 1s, swallowed its error -110 at zxid 0x1f"},
+		{func(p *Proof) { p.Err = errEndedFirst }, "drop-reply create /lock/* #2 hit create /lock/a xid 4 of client 17 at 1s, without effect: the connection ended first"},
+		{func(p *Proof) { p.Rule = Rule{Act: Delay}; p.Done = 3 * time.Second }, "delay any #1 hit create /lock/a xid 4 of client 17 at 1s, held it for 2s"},
+		{func(p *Proof) { p.Rule = Rule{Act: CutAfter}; p.Replied, p.Path = false, "" }, "cut-after any #1 hit create xid 4 of client 17 at 1s"},
+	} {
+		q := p
+		tt.change(&q)
+		if got := q.String(); got != tt.want {
+			t.Errorf("got  %s\nwant %s", got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,194 @@
+package recipes
+
+// Cost is the traffic of an operation, over all clients.
+type Cost struct {
+	Notifications int64
+	Lists         int64 // getChildren requests
+	Deletes       int64
+	Others        int64 // all other requests
+}
+
+// Requests returns the number of requests of all types.
+func (c Cost) Requests() int64 { return c.Lists + c.Deletes + c.Others }
+
+// Formulas predict a subject's traffic. The guarantee fan-out compares the subject with them.
+// Without a formula, the traffic is counted and not exercised.
+type Formulas struct {
+	// Drain returns the cost of the first k hand-offs of n contenders. All n wait in line before
+	// the first release, none joins again, and no two releases coalesce.
+	Drain func(n, k int) Cost
+	// Deliver returns the cost of k items, each put while all n consumers of a queue wait.
+	// Notifications are exact, requests are an upper bound.
+	Deliver func(n, k int) Cost
+	// Flap returns the notifications that one waiter of n clients causes when it loses its session
+	// (leave) and when it joins again with a new one (back). behind is the number of waiters behind
+	// it. The others only wait, the holder keeps holding, and all notified waiters watch again
+	// before the waiter is back.
+	Flap func(n, behind int) (leave, back int64)
+	// Text describes the notifications, for reports. The keys are "hand-off", "item" and "flap".
+	Text map[string]string
+}
+
+// contestFormulas are the exact formulas of lock and election.
+//
+// A waiter that waited for longer than its session timeout also sends a write and a read, with
+// which it confirms its session (contest.confirm). They are not counted here.
+var contestFormulas = map[Variant]Formulas{
+	Parent: {
+		Drain: drainParent,
+		Flap:  flapParent,
+		Text: map[string]string{
+			"hand-off": "(N+2)/2 on average while N contenders drain: at the i-th release N-i wait, and every holder but the first has a watch of its own; (N-1)(N+2)/2 in all",
+			"flap":     "2N-3: the N-2 other waiters when the node is deleted and again when it is created, and the waiter's own watch",
+		},
+	},
+	Predecessor: {
+		Drain: drainMarked,
+		Flap:  flapPredecessor,
+		Text: map[string]string{
+			"hand-off": "1: the next in line; N-1 in all while N contenders drain",
+			"flap":     "1: the contender right behind; 0 when the last in line flaps",
+		},
+	},
+}
+
+// plainFormulas are the formulas of a predecessor lock without the mark.
+var plainFormulas = Formulas{Drain: drainPredecessor, Flap: flapPredecessor, Text: contestFormulas[Predecessor].Text}
+
+// relisting are the formulas of a lock whose waiters list again before they take the lock.
+var relisting = Formulas{
+	Drain: func(n, k int) Cost {
+		woken := int64(min(k, n-1))
+		return Cost{Notifications: woken, Lists: woken, Deletes: int64(k)}
+	},
+	Flap: flapPredecessor,
+	Text: contestFormulas[Predecessor].Text,
+}
+
+// drainParent: at the i-th release n-i waiters watch the parent. Each is notified and lists. The
+// holder of the i-th release watches the parent as well, since the list that showed its turn, and
+// is notified of its own deletion. The first holder is not: it was the lowest at its first list,
+// which sets no watch (contest.stand).
+//
+//	notifications = sum over i = 1..k of (n-i)  + (k-1)
+//	lists         = sum over i = 1..k of (n-i)
+//
+// The whole drain costs (n-1)(n+2)/2 notifications.
+func drainParent(n, k int) Cost {
+	if n <= 0 || k <= 0 {
+		return Cost{}
+	}
+	woken := int64(k) * int64(2*n-k-1) / 2
+	return Cost{Notifications: woken + int64(k-1), Lists: woken, Deletes: int64(k)}
+}
+
+// drainMarked: a release is one transaction, which deletes the node that exactly one waiter watches.
+// That waiter reads the mark that the holder has left. The second in line need not: it knows that
+// the node before it was the only one ahead (contest.awaitPredecessor). There are no lists. The
+// last release notifies no waiter.
+//
+//	notifications = k            (at most n-1)
+//	others        = k + (k-1)    (the transactions, and at most n-2 reads)
+func drainMarked(n, k int) Cost {
+	if n <= 0 || k <= 0 {
+		return Cost{}
+	}
+	woken := int64(min(k, n-1))
+	return Cost{Notifications: woken, Others: int64(k) + max(woken-1, 0)}
+}
+
+// drainPredecessor, without the mark: a release deletes one node, which exactly one waiter watches.
+// That waiter lists once. The second in line need not: it knows that the node before it was the
+// only one ahead (contest.awaitPredecessor). The last release notifies no waiter.
+//
+//	notifications = k            (at most n-1)
+//	lists         = k-1          (at most n-2)
+func drainPredecessor(n, k int) Cost {
+	if n <= 0 || k <= 0 {
+		return Cost{}
+	}
+	woken := int64(min(k, n-1))
+	return Cost{Notifications: woken, Lists: max(woken-1, 0), Deletes: int64(k)}
+}
+
+// flapParent: "a short disconnect of one of the followers makes the whole cluster respond". The n-2
+// other waiters are notified when the node is deleted, and again when the new one is created. The
+// waiter itself has a watch too, which fires on its own node's deletion while its session is being
+// closed. The holder has none: it was the lowest at its first list, which sets no watch
+// (contest.stand).
+func flapParent(n, _ int) (leave, back int64) {
+	if n < 2 {
+		return 0, 0
+	}
+	return int64(n - 1), int64(n - 2)
+}
+
+// flapPredecessor: the waiter directly behind watches the node. A new node notifies no client.
+func flapPredecessor(n, behind int) (leave, back int64) {
+	if n < 2 {
+		return 0, 0
+	}
+	return int64(min(behind, 1)), 0
+}
+
+var queueFormulas = map[Variant]Formulas{
+	Parent: {
+		Deliver: deliverParent,
+		// Consumers have no nodes, and the items that they watch do not change.
+		Flap: func(int, int) (leave, back int64) { return 0, 0 },
+		Text: map[string]string{
+			"item": "N: each of the N idle consumers watches the items",
+			"flap": "0: consumers have no nodes, and the items stay as they are",
+		},
+	},
+	Predecessor: {
+		Deliver: deliverPredecessor,
+		Flap:    flapPredecessor, // the line of tickets is like a lock's, with a head that waits as well
+		Text: map[string]string{
+			"item": "2: the head of the line by the item, and the next by the head's leaving; 1 with a single consumer",
+			"flap": "1: the consumer right behind; 0 when the last in line flaps",
+		},
+	},
+}
+
+// deliverParent: every idle consumer watches the items, so the put notifies all n. The item's
+// deletion notifies none: a consumer sets its watch only after it has seen the queue empty
+// (takeParent), which is after the delete.
+//
+//	notifications = n            an item
+//
+// A notified consumer lists, and finds the item or not. The winner reads and deletes it. A fast
+// loser reads it too, fails to delete it, and lists again. In the end each lists with a watch, the
+// winner and the slow losers after a list without one.
+//
+//	lists <= 3n, deletes <= n, others <= n + 1 (the reads, and the put)
+func deliverParent(n, k int) Cost {
+	if n <= 0 || k <= 0 {
+		return Cost{}
+	}
+	all, items := int64(n), int64(k)
+	return Cost{Notifications: all * items, Lists: 3 * all * items, Deletes: all * items, Others: (all + 1) * items}
+}
+
+// deliverPredecessor: only the head of the line watches the items, so the put notifies it alone. It
+// takes the item and leaves the line in one transaction, which notifies the next in line, which
+// becomes the head.
+//
+//	notifications = 2            an item; 1 with a single consumer, which has no next
+//
+// The head lists, reads, and deletes item and ticket in one transaction. The next reads the mark
+// (unless only one was ahead of it), lists the items, and lists them with a watch. The one that
+// took the item joins the line again: it creates a ticket, lists the line, and watches the one
+// ahead. A single consumer goes from the end of the line to its head without waiting in between.
+//
+//	lists <= 4, others <= 6 (others = 4 with a single consumer)
+func deliverPredecessor(n, k int) Cost {
+	items := int64(k)
+	switch {
+	case n <= 0 || k <= 0:
+		return Cost{}
+	case n == 1:
+		return Cost{Notifications: items, Lists: 4 * items, Others: 4 * items}
+	}
+	return Cost{Notifications: 2 * items, Lists: 4 * items, Others: 6 * items}
+}

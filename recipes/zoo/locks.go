@@ -1,0 +1,343 @@
+package zoo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/recipes/internal/client"
+)
+
+// "We have a fencing token": a version counter in the client that takes the lock, as with a lock
+// that returns no number of its own. Every client begins at 1, so two holders have the same number,
+// and the resource cannot tell the old one from the new one.
+func init() {
+	contestant("token-constant", "hands out a version that each client counts for itself", steps{
+		token: func(l *line, _ int64) int64 { return l.count },
+	})
+}
+
+// The time of day as a fencing token, common for locks in databases or Redis: a clock that is set
+// back, or another machine's that is behind, gives a later holder the lower token. Here each
+// grant's clock is a second behind the last one's.
+func init() {
+	contestant("token-descending", "hands out times of a clock that goes back", steps{
+		token: func(_ *line, czxid int64) int64 { return 1<<62 - czxid },
+	})
+}
+
+// ZooKeeper's LeaderElectionSupport, and kazoo's Election.run, do not notify their leader of the
+// loss of the session. It continues to lead, next to its successor.
+func init() {
+	contestant("ignores-session-loss", "keeps the grant after its session has expired", steps{
+		state: func(*line, zk.State) {},
+		spans: true,
+	})
+}
+
+// One zk.Conn of go-zookeeper silently spans sessions, and a request that was not sent before the
+// old one expired is sent in the next. A client that records the session before the call and
+// believes that the grant belongs to it guards the wrong one: it is never notified that the owner's
+// session has ended.
+func init() {
+	contestant("next-session-grant", "claims a grant for the session in which it called, though the next one made the node", steps{
+		session: func(l *line) int64 { return l.began },
+		spans:   true,
+	})
+}
+
+// The shape of CURATOR-678: the state in memory is cleared before the delete, and a failed delete
+// is not retried. The lock is free for its owner, and held for all others until the session ends.
+func init() {
+	contestant("unlock-local-only", "forgets the lock although the delete failed", steps{
+		release: func(ctx context.Context, l *line, path string) error {
+			return outcome(l.c.delete(ctx, path))
+		},
+	})
+}
+
+// go-zookeeper's Lock (lock.go) returns errors after its create unchanged, and leaves the node: it
+// blocks all clients, including the caller's next try, until the session ends.
+func init() {
+	contestant("cleanup-missing", "leaves its node in line when anything fails after the create", steps{
+		list: func(ctx context.Context, l *line) ([]string, error) {
+			names, err := once(ctx, l.c.listing(l.env.Parent))
+			return names, outcome(err)
+		},
+		abandon: func(context.Context, *line, string) {},
+	})
+}
+
+// A lock that claims to notify one waiter per release, at the cost of go-zookeeper's lock, and lets
+// all waiters watch the parent: it is correct, and a herd.
+func init() {
+	claimed, err := recipes.Find("lock/go-zookeeper")
+	if err != nil {
+		panic(err)
+	}
+	s := lock("herd-lock", "watches the parent, but declares that it watches its predecessor", steps{wait: awaitParent})
+	s.Variant, s.Formulas = claimed.Variant, claimed.Formulas
+	recipes.Register(s)
+}
+
+// The Worker of a tutorial ported from PHP ("get all the child nodes of /cluster and sort them")
+// takes the first name of getChildren for the lowest and never sorts. The servers keep children in
+// a hash set: its order is arbitrary, and changes when a node is added.
+func init() {
+	contestant("worker-unsorted", "trusts the order of getChildren", steps{
+		order: func(names []string, ours string) (first bool, ahead string) {
+			return len(names) > 0 && names[0] == ours, names[max(slices.Index(names, ours)-1, 0)]
+		},
+		wait: awaitParent,
+	})
+}
+
+// The number that the servers append is an int32 in ten characters. Once the parent's counter has
+// wrapped it is negative (ZOOKEEPER-4372), and text is ordered the wrong way round: "-0000000002"
+// comes before "-0000000003", which is lower. kazoo sorted so (#606).
+func init() {
+	contestant("order-as-text", "compares the numbers as text, which turns the order round once they are negative", steps{
+		order: func(names []string, ours string) (first bool, ahead string) {
+			return ordered(names, ours, func(a, b string) bool { return text(a) < text(b) })
+		},
+	})
+}
+
+func text(name string) string { return name[strings.LastIndex(name, marker)+len(marker):] }
+
+// ZooKeeper's WriteLock checks whether the node ahead exists, leaves a watch, and waits, even if
+// the node does not exist. That happens when it is deleted between the list and the check; then no
+// notification comes.
+func init() {
+	contestant("missed-wakeup", "waits for its predecessor although the servers replied that it no longer exists", steps{
+		wait: func(ctx context.Context, l *line, _, ahead string) (bool, error) {
+			w, err := l.c.watchNode(ctx, l.env.Parent+"/"+ahead)
+			if err != nil {
+				return false, err
+			}
+			return false, w.fired(ctx)
+		},
+	})
+}
+
+// "When you are notified, it is your turn": the recipe requires another list, which many omit. The
+// node ahead may have been deleted because its owner died while it waited.
+func init() {
+	contestant("watch-then-never-relist", "treats the removal of its predecessor as its grant, without listing the other waiters", steps{
+		wait: func(ctx context.Context, l *line, ours, ahead string) (bool, error) {
+			w, err := l.c.watchNode(ctx, l.env.Parent+"/"+ahead)
+			if err != nil || !w.found {
+				return false, err
+			}
+			err = w.fired(ctx)
+			return err == nil, err
+		},
+	})
+}
+
+// A lock without watches: it reads repeatedly. It is correct, and keeps every member busy while any
+// client waits.
+func init() {
+	contestant("spin-lock", "polls the children instead of watching", steps{
+		wait: func(ctx context.Context, _ *line, _, _ string) (bool, error) {
+			select {
+			case <-time.After(time.Millisecond):
+				return false, nil
+			case <-ctx.Done():
+				return false, ctx.Err()
+			}
+		},
+	})
+}
+
+// Before protected creates, locks repeated a create whose reply was lost, without a way to find the
+// node that it may have made (samuel/go-zookeeper #229). The node of the first try stays in line as
+// long as the session lives, ahead of the second, and its owner waits behind it.
+func init() {
+	contestant("create-reply-lost", "repeats a create whose reply was lost, and cannot find the first node again", steps{
+		create: func(ctx context.Context, l *line) (string, error) {
+			return steady(ctx, l.c, func() (string, error) {
+				return l.c.Create(l.env.Parent+"/"+l.steps.name(l.c, client.NewID()), nil, zk.FlagEphemeral|zk.FlagSequence, l.c.acl)
+			})
+		},
+	})
+}
+
+// Before each acquire the lock creates an ephemeral node only to check whether it is connected, and
+// never deletes it (spring-integration #2557).
+func init() {
+	contestant("leaks-probe", "creates a node for each acquire to test the connection, and never deletes it", steps{
+		create: func(ctx context.Context, l *line) (string, error) {
+			if _, err := l.c.create(ctx, l.env.Parent+"/probe-", nil, zk.FlagEphemeral|zk.FlagSequence); err != nil {
+				return "", err
+			}
+			return createOnce(ctx, l)
+		},
+		list: func(ctx context.Context, l *line) ([]string, error) {
+			names, err := l.c.list(ctx, l.env.Parent)
+			return slices.DeleteFunc(names, func(name string) bool { return strings.HasPrefix(name, "probe-") }), err
+		},
+	})
+}
+
+// ZooKeeper's own WriteLock puts the session ID into the name ("x-SESSION-NUMBER"), and its
+// ZNodeName compared the part before the number first (ZOOKEEPER-2931): a new client with a lower
+// session ID goes before the holder of the lock.
+func init() {
+	contestant("order-by-prefix", "compares names by the session id in them before the number", steps{
+		name: func(c *conn, _ string) string { return fmt.Sprintf("x-%016x-", uint64(c.SessionID())) },
+		order: func(names []string, ours string) (first bool, ahead string) {
+			return ordered(names, ours, func(a, b string) bool {
+				prefixA, numberA := split(a)
+				prefixB, numberB := split(b)
+				if prefixA != prefixB {
+					return prefixA < prefixB
+				}
+				return numberA < numberB
+			})
+		},
+	})
+}
+
+func split(name string) (prefix, number string) {
+	i := strings.LastIndexByte(name, '-')
+	return name[:i], name[i+1:]
+}
+
+// The shape of CURATOR-498: a client that loses its connection takes a new session, finds the node
+// of its last create by the ID in its name, and adopts it. The node belongs to the old session,
+// which is no longer kept alive: when that expires the node is deleted, and with it the grant that
+// the client believes to hold.
+func init() {
+	contestant("adopts-foreign-node", "adopts a node by the id in its name, though it belongs to its session before, which is dying", steps{
+		create: func(ctx context.Context, l *line) (string, error) {
+			name := l.steps.name(l.c, client.NewID())
+			path, err := l.create(ctx, name)
+			if !lost(err) {
+				return path, err
+			}
+			l.c.Close() // disconnected: the servers do not receive it
+			if err := l.connect(ctx); err != nil {
+				return "", err
+			}
+			names, err := l.c.list(ctx, l.env.Parent)
+			for _, n := range names {
+				if strings.HasPrefix(n, name) {
+					return l.env.Parent + "/" + n, nil
+				}
+			}
+			if err != nil {
+				return "", err
+			}
+			return l.create(ctx, name)
+		},
+	})
+}
+
+// Two tutorials on leader election and on a resource lock assume that the node ahead has one's own
+// number less one. It does, until a waiter in the middle of the line leaves. Then, to check again
+// at once if the node is missing (the resource lock, and the recipe's step five read literally) is
+// a busy loop; to watch it all the same (the leader election) is to wait forever.
+func init() {
+	contestant("predecessor-minus-one", "takes the node with its own number minus one for its predecessor, and polls if that node does not exist", steps{
+		name:  plainName,
+		order: lessOne,
+	})
+	contestant("predecessor-minus-one-waits", "watches the node with its own number less one, whether or not it is there", steps{
+		name:  plainName,
+		order: lessOne,
+		wait: func(ctx context.Context, l *line, ours, ahead string) (bool, error) {
+			// The watch on a missing node fires on its creation, which never comes.
+			w, err := l.c.watchNode(ctx, l.env.Parent+"/"+ahead)
+			if err != nil {
+				return false, err
+			}
+			if names, err := l.steps.list(ctx, l); err == nil {
+				if first, _ := byNumber(names, ours); first {
+					return true, nil // otherwise every hand-off in that moment would end here
+				}
+			}
+			return false, w.fired(ctx)
+		},
+	})
+	// With a GUID in the names (the original resource lock) a name cannot be computed: the tutorial
+	// looks up its number less one in a map of the listed names, and checks for the map's zero
+	// value.
+	contestant("predecessor-minus-one-guid", "looks for its own number minus one in its list, and polls the node null if that does not exist", steps{
+		order: func(names []string, ours string) (first bool, ahead string) {
+			first, _ = byNumber(names, ours)
+			ahead = "null"
+			for _, name := range names {
+				if number(name) == number(ours)-1 {
+					ahead = name
+				}
+			}
+			return first, ahead
+		},
+	})
+}
+
+// plainName makes names that can be computed from their numbers.
+func plainName(*conn, string) string { return "host" + marker }
+
+func lessOne(names []string, ours string) (first bool, ahead string) {
+	first, _ = byNumber(names, ours)
+	return first, fmt.Sprintf("host%s%010d", marker, number(ours)-1)
+}
+
+// A lock that is one ephemeral node with a fixed name: the client that creates it holds. Its release
+// deletes by name until that is answered, in the next session if need be, when the node may be
+// another client's. It is the mistake of DEL without a comparison in locks on Redis, of which
+// redis.io/docs (Distributed Locks) warns.
+func init() {
+	s := lock("unlock-by-name", "deletes the lock's node by its name, whosever it is by then", steps{
+		create: createTheOne,
+		list:   func(context.Context, *line) ([]string, error) { return nil, nil },
+		order:  func([]string, string) (first bool, ahead string) { return true, "" },
+		spans:  true,
+	})
+	s.Promises.FIFO = false // the first one notified
+	recipes.Register(s)
+}
+
+// createTheOne creates the node with the fixed name, and waits while it exists.
+func createTheOne(ctx context.Context, l *line) (string, error) {
+	path := l.env.Parent + "/lock"
+	for ctx.Err() == nil {
+		_, err := l.c.create(context.WithoutCancel(ctx), path, nil, zk.FlagEphemeral)
+		switch {
+		case err == nil:
+			return path, nil
+		case lost(err):
+			if err := l.c.await(ctx); err != nil {
+				return "", err
+			}
+			continue
+		case !errors.Is(err, zk.ErrNodeExists):
+			return "", err
+		}
+		stat, err := l.c.stat(ctx, path)
+		if err != nil {
+			return "", err
+		}
+		if stat != nil && stat.EphemeralOwner == l.c.SessionID() {
+			return path, nil // the reply to an earlier create was lost
+		}
+		w, err := l.c.watchNode(ctx, path)
+		if err != nil {
+			return "", err
+		}
+		if !w.found {
+			continue
+		}
+		if err := w.fired(ctx); err != nil {
+			return "", err
+		}
+	}
+	return "", ctx.Err()
+}

@@ -1,0 +1,83 @@
+package zoo
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/go-zookeeper/zk"
+	"github.com/zkbench/zkbench/recipes/internal/client"
+)
+
+// A queue that takes the highest number is a stack.
+func init() {
+	queue("queue-lifo", "takes the youngest item", queueSteps{
+		order: func(names []string) {
+			slices.SortFunc(names, func(a, b string) int { return int(number(b) - number(a)) })
+		},
+	})
+}
+
+// Reading an item and deleting it are two requests. A consumer that hands the data on before the
+// delete is confirmed hands on an item that another may have taken as well.
+func init() {
+	queue("queue-get-before-delete", "hands an item on before its delete is confirmed", queueSteps{
+		take: func(_ context.Context, q *items, path string, _ []byte) (bool, error) {
+			go func() { _ = q.c.Delete(path, -1) }() // does not wait for its reply
+			return true, nil
+		},
+	})
+}
+
+// The lock's bug in a queue: a consumer that finds nothing lists again with a watch, and waits
+// regardless of the list. An item that comes between the two notifies no consumer.
+func init() {
+	queue("queue-missed-wakeup", "finds the queue empty, lists again with a watch, and waits although the reply contains an item", queueSteps{
+		wait: func(ctx context.Context, q *items, _ watched) error {
+			w, err := q.c.watchChildren(ctx, q.env.Parent)
+			if err != nil {
+				return err
+			}
+			return w.fired(ctx)
+		},
+	})
+}
+
+func init() {
+	queue("queue-take-reply-lost", "throws the data away when the reply to its delete was lost", queueSteps{
+		take: func(ctx context.Context, q *items, path string, _ []byte) (bool, error) {
+			_, err := steady(ctx, q.c, q.c.deleting(path))
+			if errors.Is(err, zk.ErrNoNode) {
+				return false, nil
+			}
+			return err == nil, err
+		},
+	})
+}
+
+// DistributedQueue.offer of ZooKeeper's recipes is a create; callers repeat it when the reply is
+// lost, and report that the item is in the queue once.
+func init() {
+	queue("queue-offer-retry", "puts an item again when the reply was lost, and reports a single put", queueSteps{
+		put: func(ctx context.Context, q *items, item []byte) error {
+			_, err := steady(ctx, q.c, func() (string, error) {
+				return q.c.Create(q.env.Parent+"/"+client.NewID()+marker, item, zk.FlagSequence, q.c.acl)
+			})
+			return err
+		},
+	})
+}
+
+// A node that is created first and written to afterwards is an item without content in between. A
+// consumer takes that, and all do if the producer does not come to the second step.
+func init() {
+	queue("queue-put-in-two", "makes an item's node empty, and writes the item into it afterwards", queueSteps{
+		put: func(ctx context.Context, q *items, item []byte) error {
+			path, err := q.c.create(ctx, q.env.Parent+"/"+client.NewID()+marker, nil, zk.FlagSequence)
+			if err == nil {
+				_, err = q.c.Set(path, item, -1)
+			}
+			return outcome(err)
+		},
+	})
+}

@@ -1,0 +1,267 @@
+package view
+
+import (
+	"fmt"
+	"html"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/metrics"
+)
+
+func TestView_saysWhatAFlapCausesAndANotificationYields(t *testing.T) {
+	trial := func(subject string, metrics map[string]metrics.Metric) report.Trial {
+		return report.Trial{Name: subject, Cell: history.Cell{Scenario: "s", Subject: subject, Clients: 10}, Metrics: metrics}
+	}
+	got := strings.Join(headlines(
+		trial("lock/parent", map[string]metrics.Metric{"flap.notifications": {Unit: "1/flap", Value: new(17.0), Expected: new(17.0)}}),
+		trial("lock/predecessor", map[string]metrics.Metric{"flap.notifications": {Unit: "1/flap", Value: new(1.0)}}),
+		trial("queue/parent", map[string]metrics.Metric{
+			"queue.yield": {Unit: "1/notification", Value: new(0.25)}, "queue.requests": {Unit: "1/item", Value: new(30.0)}}),
+	), "\n")
+	for _, want := range []string{
+		"Notifications when a waiter rejoins, 10 contenders: lock/predecessor 1; lock/parent 17 (formula 17).",
+		"Items per notification, 10 consumers: queue/parent 0.25.",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("it does not say %q, but\n%s", want, got)
+		}
+	}
+}
+
+// found lists the sentences about what trials measured.
+func found(trials ...report.Trial) []string {
+	var out []string
+	for _, f := range Of(Input{Result: report.Result{Trials: trials}}).Of(Measures) {
+		out = append(out, f.String())
+	}
+	return out
+}
+
+// headlines lists the numbers that answer what was asked.
+func headlines(trials ...report.Trial) []string {
+	var out []string
+	for _, h := range Of(Input{Result: report.Result{Trials: trials}}).Headlines {
+		out = append(out, h.String())
+	}
+	return out
+}
+
+// A sentence has no 99th percentile that the table leaves out,
+// because one of the trials has too few samples for it.
+func TestView_hasNoQuantileOfFewSamples(t *testing.T) {
+	trial := func(n int, count int64) report.Trial {
+		return report.Trial{Name: fmt.Sprint("s-", n), Repetition: n, Cell: history.Cell{Scenario: "s", Subject: "lock/a", Clients: 3},
+			Metrics: map[string]metrics.Metric{"handoff.latency": {Unit: "ns", Count: &count, P50: new(2e6), P99: new(9e6)}}}
+	}
+	for want, trials := range map[string][]report.Trial{
+		"Hand-off (p50), 3 contenders: 2.00 ms.":               {trial(1, 60), trial(2, 400)},
+		"Hand-off (p50), 3 contenders: 2.00 ms (p99 9.00 ms).": {trial(1, 100), trial(2, 400)},
+	} {
+		if got := headlines(trials...); !slices.Contains(got, want) {
+			t.Errorf("it does not say %q, but %q", want, got)
+		}
+	}
+}
+
+// A recipe that broke a guarantee is not set against others for its speed, nor shown beside
+// sound ones.
+func TestView_doesNotPraiseWhatIsBroken(t *testing.T) {
+	trial := func(subject, result string, p50 float64) report.Trial {
+		x := judged(subject, subject, 10, "fifo", result)
+		x.Metrics = map[string]metrics.Metric{"handoff.latency": {Unit: "ns", Count: new(int64(60)), P50: &p50}}
+		return x
+	}
+	broken, sound, slow := trial("lock/broken", report.Fail, 1e6), trial("lock/sound", report.Pass, 4e6), trial("lock/slow", report.Pass, 12e6)
+	if got := found(broken, sound); len(got) != 0 {
+		t.Errorf("of a broken and a sound one it says %q", got)
+	}
+	if got, want := found(broken, sound, slow), []string{"One hand-off (p50): lock/sound 4.00 ms, lock/slow 12.0 ms. Too few trials to compare them (1 and 1): use --ab, or --trials 10."}; !slices.Equal(got, want) {
+		t.Errorf("it says %q, want %q", got, want)
+	}
+	for want, trials := range map[string][]report.Trial{
+		"Hand-off (p50), 10 contenders: lock/sound 4.00 ms; lock/slow 12.0 ms; not shown: 1 that broke a guarantee.": {broken, sound, slow},
+		"Hand-off (p50), 10 contenders: 1.00 ms [broken].":                                                           {broken},
+	} {
+		if got := headlines(trials...); !slices.Contains(got, want) {
+			t.Errorf("it says %q, want %q", got, want)
+		}
+	}
+}
+
+// In a run that ended early some trials have barely begun: nothing is compared.
+func TestView_comparesNothingInARunThatEndedEarly(t *testing.T) {
+	trial := func(subject string, p50 float64) report.Trial {
+		x := judged(subject, subject, 10, "fifo", report.Pass)
+		x.Metrics = map[string]metrics.Metric{"handoff.latency": {Unit: "ns", Count: new(int64(60)), P50: &p50}}
+		return x
+	}
+	trials := []report.Trial{trial("lock/a", 1e6), trial("lock/b", 24e6)}
+	for ended, want := range map[string]int{"": 1, "interrupted": 0} {
+		v := Of(Input{Result: report.Result{Run: report.Run{Ended: ended}, Trials: trials}})
+		if got := v.Of(Measures); len(got) != want {
+			t.Errorf("ended %q: it compares %q, want %d sentences", ended, got, want)
+		}
+	}
+}
+
+// A lock that is spared another process is set against one that is not only with that said.
+func TestView_saysWhoWasSparedAProcess(t *testing.T) {
+	trial := func(subject string, measured ...string) report.Trial {
+		x := judged(subject, subject, 10, "fifo", report.Pass)
+		x.Metrics = map[string]metrics.Metric{}
+		for _, m := range measured {
+			x.Metrics[m] = metrics.Metric{Unit: "ns", Count: new(int64(60)), P50: new(4e6)}
+		}
+		return x
+	}
+	const handoff, says = "handoff.latency", "The conditions are unequal: lock/mine ran as separate processes, lock/ours in the process of zkbench"
+	for about, row := range map[string]struct {
+		trials []report.Trial
+		want   bool
+	}{
+		"one is a program":          {[]report.Trial{trial("lock/ours", handoff), trial("lock/mine", handoff, metrics.PipeRoundtrip)}, true},
+		"both are":                  {[]report.Trial{trial("lock/ours", handoff, metrics.PipeRoundtrip), trial("lock/mine", handoff, metrics.PipeRoundtrip)}, false},
+		"none is":                   {[]report.Trial{trial("lock/ours", handoff), trial("lock/mine", handoff)}, false},
+		"one could not be measured": {[]report.Trial{trial("lock/ours"), trial("lock/mine", handoff, metrics.PipeRoundtrip)}, false},
+	} {
+		if got := slices.ContainsFunc(found(row.trials...), func(s string) bool { return strings.HasPrefix(s, says) }); got != row.want {
+			t.Errorf("%s: it says so: %t", about, got)
+		}
+	}
+}
+
+// What is the same of many is said once.
+func TestHeadlines_sayOnceWhatIsTheSame(t *testing.T) {
+	var trials []report.Trial
+	for i := range 6 {
+		x := judged(fmt.Sprint(i), fmt.Sprint("lock/", i), 10, "fifo", report.Pass)
+		x.Metrics = map[string]metrics.Metric{"handoff.latency": {Unit: "ns", Count: new(int64(60)), P50: new(2e6)}}
+		trials = append(trials, x)
+	}
+	if got := headlines(trials...); !slices.Contains(got, "Hand-off (p50), 10 contenders: 2.00 ms (all 6).") {
+		t.Errorf("%q", got)
+	}
+	trials[5].Metrics["handoff.latency"] = metrics.Metric{Unit: "ns", Count: new(int64(60)), P50: new(3e6)}
+	if got := headlines(trials...); !strings.Contains(fmt.Sprint(got), "lock/5 3.00 ms; not shown: 2 between these") {
+		t.Errorf("%q", got)
+	}
+}
+
+// The longest says which fault explains it.
+func TestHeadlines_sayWhichFaultExplainsTheLongest(t *testing.T) {
+	trial := judged("t", "lock/a", 3, "fifo", report.Pass)
+	trial.Metrics = map[string]metrics.Metric{metrics.FailoverLatency: {Unit: "ns", Count: new(int64(2)), P50: new(1e9), Max: new(4e9)}}
+	trace := &report.Trace{Handoffs: []metrics.Handoff{{At: 9 * time.Second, Latency: 4 * time.Second, Failover: true}},
+		Faults: []report.Fault{{Fault: "reply.drop", Start: time.Second, End: 2 * time.Second}, {Fault: "session.close", Start: 5 * time.Second, End: 6 * time.Second}}}
+	in := Input{Result: report.Result{Trials: []report.Trial{trial}}, Traces: map[string]*report.Trace{"t": trace}}
+	if got, want := Of(in).Headlines[0].String(), "From a fault to the next grant (p50), 3 contenders: 1.00 s (at worst 4.00 s, after session.close, of 2)."; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	in.Traces = nil
+	if got := Of(in).Headlines[0].String(); strings.Contains(got, "after") {
+		t.Errorf("nothing is known of faults, and it says %q", got)
+	}
+}
+
+// An interval that holds 1 is no difference, and stands after those that are one.
+func TestView_seesNoDifferenceInAnIntervalThatHoldsOne(t *testing.T) {
+	compared := func(metric string, low, high float64) report.Comparison {
+		return report.Comparison{Cell: history.Cell{Scenario: "s", Subject: "lock/a", Clients: 3, Base: "lock/b"}, Metric: metric, Pairs: 6,
+			Ratio: report.Interval{Center: 1.2, Low: &low, High: &high}}
+	}
+	var got []string
+	for _, f := range Of(Input{Result: report.Result{Comparisons: []report.Comparison{compared("throughput", 0.9, 1.5), compared("handoff.latency.p50", 1.1, 1.3)}}}).Of(Measures) {
+		got = append(got, f.String())
+	}
+	want := []string{"At 3 contenders, trial by trial, handoff.latency.p50 of lock/a is 1.200 of lock/b's (1.100 to 1.300 in 6 pairs).",
+		"At 3 contenders, trial by trial, no difference was found in throughput of lock/a: 1.200 of lock/b's (0.900 to 1.500 in 6 pairs)."}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// A sentence compares two subjects only with the interval of their ratio.
+func TestExtremes_haveAnIntervalOrMakeNoComparison(t *testing.T) {
+	trials := func(n int, spread float64) (all []report.Trial) {
+		for i := range n {
+			for subject, p50 := range map[string]float64{"lock/a": 2e6, "lock/b": 4e6} {
+				x := judged(fmt.Sprint(subject, i), subject, 10, "fifo", report.Pass)
+				x.Repetition, x.Metrics = i+1, map[string]metrics.Metric{"handoff.latency": {Unit: "ns", Count: new(int64(600)), P50: new(p50 * (1 + spread*float64(i)))}}
+				all = append(all, x)
+			}
+		}
+		return all
+	}
+	for want, given := range map[string][]report.Trial{
+		"(ratio 0.50, 95 % interval ":              trials(8, 0.01),
+		"Too few trials to compare them (2 and 2)": trials(2, 0.01),
+	} {
+		if got := found(given...); len(got) != 1 || !strings.Contains(got[0], want) || strings.Contains(got[0], "faster") {
+			t.Errorf("it says %q, want %q in it", got, want)
+		}
+	}
+	for _, f := range found(trials(8, 1)...) { // values that overlap: the interval includes 1
+		if !strings.Contains(f, "95 % interval") || strings.Contains(f, "faster") || strings.Contains(f, "slower") {
+			t.Errorf("a claim without support: %s", f)
+		}
+	}
+}
+
+// drawn returns the plot of comparisons of these cells, as text.
+func drawn(t *testing.T, subjects, timeouts []string, counts []int) string {
+	t.Helper()
+	var all []report.Comparison
+	for _, subject := range subjects {
+		for _, timeout := range timeouts {
+			for _, n := range counts {
+				all = append(all, report.Comparison{Metric: "handoff.latency.p50", Cell: history.Cell{Scenario: "s", Subject: subject, Base: "lock/b", Clients: n,
+					Params: map[string]string{"session_timeout": timeout, "hold": "2ms"}}, Ratio: report.Interval{Center: 1.1}})
+			}
+		}
+	}
+	if changes("other", all) != nil {
+		t.Error("a scenario without comparisons has a plot of them")
+	}
+	svg, err := changes("s", all).SVG()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return html.UnescapeString(string(svg))
+}
+
+// TestChanges_sayOfWhichCell: every row says which cell it is of, and what all share stands in the title.
+// No label is so long that two cells look alike when it is cut.
+func TestChanges_sayOfWhichCell(t *testing.T) {
+	long := "lock/predecessor"
+	for _, c := range []struct {
+		about    string
+		subjects []string
+		timeouts []string
+		counts   []int
+		want     []string
+	}{
+		{"one cell", []string{long}, []string{"4s"}, []int{5}, []string{long + " compared with lock/b, trial by trial, at 5 contenders", ">handoff.latency.p50<"}},
+		{"a matrix", []string{long}, []string{"4s", "10s"}, []int{5}, []string{">session_timeout=4s, handoff.latency.p50<", ">session_timeout=10s, handoff.latency.p50<"}},
+		{"two counts", []string{long}, []string{"4s"}, []int{5, 50}, []string{">5, handoff.latency.p50<", ">50, handoff.latency.p50<"}},
+		{"all of it", []string{long, "lock/a"}, []string{"4s", "10s"}, []int{5, 50}, []string{
+			"Compared with lock/b, trial by trial<", ">lock/a session_timeout=4s, 5, handoff.latency.p50<",
+			">" + long + " session_timeout=4s, 5, hand", ">" + long + " session_timeout=4s, 50, hand",
+			">" + long + " session_timeout=10s, 5, hand", ">" + long + " session_timeout=10s, 50, hand",
+		}},
+	} {
+		svg := drawn(t, c.subjects, c.timeouts, c.counts)
+		for _, want := range c.want {
+			if !strings.Contains(svg, want) {
+				t.Errorf("%s: it does not say %q", c.about, want)
+			}
+		}
+		if strings.Contains(svg, "hold=") {
+			t.Errorf("%s: a row names a parameter that does not vary", c.about)
+		}
+	}
+}
