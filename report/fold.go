@@ -62,7 +62,6 @@ func Fold(h *history.History, doubts ...string) Folded {
 		Verdicts: sweep.Close(readErr), Faults: faults(h.Faults), Steps: steps, Formulas: h.Header.Formulas,
 	}
 	applySecondOpinion(t.Verdicts, opinions.Close())
-	t.Verdicts = append(t.Verdicts, second.Queue(h, t.Verdicts)...)
 	for _, why := range doubts {
 		t.addDoubt(why)
 	}

@@ -24,7 +24,6 @@ import (
 type compareFlags struct {
 	regression string
 	metrics    []string
-	trend      bool
 	force      bool
 	json       bool
 	out        string
@@ -44,19 +43,13 @@ Exit code 0: no regression; 1: regression; 2: wrong arguments, or the runs are n
 3: inconclusive, for example because there are too few trials.`,
 		Example: `  zkbench compare main/ branch/
   zkbench compare main/result.json branch/result.json --max-regression 10%
-  zkbench compare main/ branch/ --metrics failover.latency.p50
-  zkbench compare --trend nightly/*`,
+  zkbench compare main/ branch/ --metrics failover.latency.p50`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.trend {
-				return f.drawTrend(cmd, args)
-			}
 			return f.run(cmd, args)
 		},
 	}
 	f.registerJudging(cmd)
-	fl := cmd.Flags()
-	fl.BoolVar(&f.trend, "trend", false, "draw all named runs over time instead of comparing two; --metrics selects the metrics")
-	fl.BoolVar(&f.force, "force", false, "compare runs although their conditions differ")
+	cmd.Flags().BoolVar(&f.force, "force", false, "compare runs although their conditions differ")
 	return cmd
 }
 
@@ -71,7 +64,7 @@ func (f *compareFlags) registerJudging(cmd *cobra.Command) {
 
 func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 	if len(args) != 2 {
-		return usageError("%s wants two runs, OLD and NEW, not %s (--trend takes any number)", cmd.CommandPath(), units.Plural(len(args), "argument"))
+		return usageError("%s wants two runs, OLD and NEW, not %s", cmd.CommandPath(), units.Plural(len(args), "argument"))
 	}
 	runs, o, err := f.inputs(args)
 	if err != nil {
@@ -143,22 +136,6 @@ func (f *compareFlags) inputs(paths []string) (runs []report.Result, o compare.O
 		runs = append(runs, r)
 	}
 	return runs, o, nil
-}
-
-func (f *compareFlags) drawTrend(cmd *cobra.Command, args []string) error {
-	if len(args) < 2 {
-		return usageError("%s --trend wants at least two runs, not %d", cmd.CommandPath(), len(args))
-	}
-	for _, name := range []string{"json", "max-regression", "force"} {
-		if cmd.Flags().Changed(name) {
-			return usageError("--%s requires a comparison of two runs; --trend only draws a history", name)
-		}
-	}
-	runs, o, err := f.inputs(args)
-	if err != nil {
-		return usage(err)
-	}
-	return f.showTrend(cmd, runs, o)
 }
 
 // showTrend shows the history of the runs and writes its page.

@@ -97,12 +97,11 @@ func bare(t *testing.T) func(command string) (code int, said string) {
 			t.Fatal(err)
 		}
 	}
-	for _, run := range []string{"my-run", "old-run", "new-run", "run-1", "run-2", "run-3", "zkbench-out/run"} {
+	for _, run := range []string{"my-run", "old-run", "new-run", "ci-run", "run-1", "run-2", "run-3", "zkbench-out/run"} {
 		if err := os.CopyFS(filepath.Join(dir, run), os.DirFS("testdata/run")); err != nil {
 			t.Fatal(err)
 		}
 	}
-	pack(t, "testdata/run", filepath.Join(dir, "zkbench.zip"))
 	shell(t, dir, nil, "git", "init", "-q")
 	env := []string{"PATH=" + bin, "HOME=" + dir, "JAVA_HOME=", "ZOOKEEPER_HOME=", "DOCKER_HOST=unix://" + dir + "/none.sock", "ZKBENCH_STATE=" + dir + "/state", "TMPDIR=" + dir}
 	return func(command string) (int, string) {

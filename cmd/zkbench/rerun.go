@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -23,11 +22,10 @@ import (
 func rerunCmd() *cobra.Command {
 	var f runFlags
 	var failed bool
-	var into string
 	cmd := &cobra.Command{
-		Use:   "rerun DIR|ZIP",
+		Use:   "rerun DIR",
 		Short: "Re-run a recorded run, or only its failed parts",
-		Long: `Re-run a recorded run: a run folder, or the zip file that a CI system made of one.
+		Long: `Re-run the recorded run in a run folder.
 
 The recorded run is first evaluated by this version of zkbench, and its page is rendered. Then its
 scenario runs again on the same kind of ensemble (--ensemble selects another), with the same seed
@@ -41,24 +39,20 @@ code is that of the recorded run.
 
 Programs named in the run's scenario (drivers) are started only with --allow-exec; without it the
 command fails and lists them.`,
-		Example: `  zkbench rerun zkbench.zip
-  zkbench rerun zkbench.zip --failed --ensemble process
+		Example: `  zkbench rerun zkbench-out/ci
+  zkbench rerun zkbench-out/ci --failed --ensemble process
   zkbench rerun zkbench-out/ci --out zkbench-out/ci-again`,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return nil, cobra.ShellCompDirectiveDefault
 		},
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usageError("%s wants one run folder or zip file, not %s", cmd.CommandPath(), units.Plural(len(args), "argument"))
+				return usageError("%s wants one run folder, not %s", cmd.CommandPath(), units.Plural(len(args), "argument"))
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			dir, err := unpacked(args[0], into)
-			if err != nil {
-				return usage(err)
-			}
-			return f.rerun(cmd, dir, failed)
+			return f.rerun(cmd, args[0], failed)
 		},
 	}
 	f.register(cmd)
@@ -66,28 +60,11 @@ command fails and lists them.`,
 		_ = cmd.Flags().MarkHidden(name) // they are rejected
 	}
 	cmd.Flags().BoolVar(&failed, "failed", false, "run only the failed trials, or the failed cells of an audit")
-	cmd.Flags().StringVar(&into, "into", "", "folder for an unpacked zip file (default zkbench-out/NAME)")
 	return cmd
 }
 
 // otherRun are flags of run that would make a different run.
 var otherRun = []string{"subject", "clients", "trials", "ab", "replay", "duration", "hold", "session-timeout", "seed", "once"}
-
-// unpacked returns the run folder at path, which may be a zip file.
-func unpacked(path, into string) (string, error) {
-	info, err := os.Stat(path)
-	switch {
-	case err != nil:
-		return "", err
-	case info.IsDir() && into != "":
-		return "", fmt.Errorf("--into %s is where a zip file is unpacked, and %s is a folder", into, path)
-	case info.IsDir():
-		return path, nil
-	}
-	name := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
-	into = cmp.Or(into, filepath.Join("zkbench-out", name))
-	return into, report.Unpack(path, into)
-}
 
 // rerun checks and renders the run in dir, and repeats it.
 func (f *runFlags) rerun(cmd *cobra.Command, dir string, failed bool) error {
