@@ -37,7 +37,6 @@ type kind struct {
 	plan func(p *Phase, r *rand.Rand, timeout time.Duration, clients int) []plannedRound
 	// faults returns the faults that the kind injects itself; may be nil.
 	faults func(p *Phase) []string
-	effort func(p *Phase, clients int) time.Duration
 	// run runs the phase. Afterwards every client has a session and none is in the queue.
 	run func(ctx context.Context, st *stage) error
 }
@@ -108,27 +107,6 @@ func (k *kind) suits(s recipes.Subject) error {
 	return nil
 }
 
-// handoff is the approximate time of a hand-off without the hold time.
-const handoff = 10 * time.Millisecond
-
-// phaseStart is the approximate overhead of a phase.
-const phaseStart = 500 * time.Millisecond
-
-// effort estimates how long the phase takes with that number of clients, in seconds.
-func (p *Phase) effort(clients int) float64 {
-	k := kindNamed(p.Kind)
-	if k == nil {
-		return 0
-	}
-	return (phaseStart + k.effort(p, clients)).Seconds()
-}
-
-func timedEffort(p *Phase, _ int) time.Duration { return p.Duration }
-
-func drainEffort(p *Phase, clients int) time.Duration {
-	return time.Duration(max(p.Rounds, 1)*clients) * (p.Hold + handoff)
-}
-
 // memberFaults returns the faults of the phase that affect members; an external ensemble needs
 // commands for them.
 func (p *Phase) memberFaults() []string {
@@ -165,7 +143,6 @@ func init() {
 			}
 			return ""
 		},
-		effort: timedEffort,
 		run: func(ctx context.Context, st *stage) error {
 			if st.queue() {
 				return exchange(ctx, st)
@@ -293,10 +270,7 @@ func init() {
 		fields:   []string{"duration", "faults"},
 		opens:    true,
 		validate: (*Phase).duration,
-		effort: func(p *Phase, clients int) time.Duration {
-			return p.Duration + time.Duration(clients)*time.Millisecond
-		},
-		run: connect,
+		run:      connect,
 	})
 }
 

@@ -18,7 +18,6 @@ func init() {
 		pace:     history.ByHarness,
 		fields:   []string{"rounds", "size"},
 		validate: (*Phase).rounds,
-		effort:   drainEffort,
 		run: func(ctx context.Context, st *stage) error {
 			if st.queue() {
 				return deliver(ctx, st)

@@ -36,8 +36,7 @@ func init() {
 			}
 			return ""
 		},
-		effort: func(*Phase, int) time.Duration { return 0 },
-		run:    playCell,
+		run: playCell,
 	})
 }
 

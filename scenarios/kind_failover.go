@@ -47,8 +47,7 @@ func init() {
 			}
 			return nil
 		},
-		effort: drainEffort,
-		run:    failover,
+		run: failover,
 	})
 }
 

@@ -21,8 +21,7 @@ func init() {
 			}
 			return ""
 		},
-		effort: drainEffort,
-		run:    flap,
+		run: flap,
 	})
 }
 

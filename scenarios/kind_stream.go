@@ -39,7 +39,6 @@ func init() {
 				bad("producers", "%s takes no items: its own clients acquire at the scheduled times", s.Name)
 			}
 		},
-		effort: timedEffort,
 		run: func(ctx context.Context, st *stage) error {
 			if st.queue() {
 				return streamItems(ctx, st)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/units"
@@ -38,8 +37,7 @@ func init() {
 			}
 			return ""
 		},
-		effort: func(p *Phase, _ int) time.Duration { return drainEffort(p, len(p.Order)) },
-		run:    succession,
+		run: succession,
 	})
 }
 

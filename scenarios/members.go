@@ -171,7 +171,6 @@ type reporter struct {
 	mu     sync.Mutex
 	last   time.Time // time of the last report
 	status Status
-	phase  time.Time     // start of the phase
 	own    time.Duration // time of the trial's turns since the rate was computed
 	grants int64         // grants at that time
 }
@@ -211,13 +210,12 @@ func (st *stage) report(format string, args ...any) {
 	if !begins && r.status.Fault == fault && now.Sub(r.last) < reportEvery {
 		return
 	}
-	if begins || r.phase.IsZero() {
-		r.phase = now
+	if begins {
 		r.own, r.grants = 0, st.grants.Load()
 	}
 	r.last = now
 	r.status.Phase, r.status.Detail, r.status.Fault = st.phase.Name, fmt.Sprintf(format, args...), fault
-	r.status.Left = r.estimate.left(now, r.status.Trial-1, st.done(now.Sub(r.phase)))
+	r.status.Left = r.estimate.left(now)
 	st.sendStatus()
 }
 
@@ -225,7 +223,7 @@ func (st *stage) report(format string, args ...any) {
 // nothing.
 func (st *stage) reportEnd() {
 	r := st.status
-	r.estimate.end(r.status.Trial - 1)
+	r.estimate.end(time.Now())
 	if r.send == nil || st.tap == nil || st.record == nil {
 		return
 	}

@@ -61,99 +61,28 @@ func TestMembers_leaderIsAwaited(t *testing.T) {
 }
 
 func TestEstimate_left(t *testing.T) {
-	churn := func(seconds int) *Scenario {
-		return &Scenario{Phases: []Phase{{Kind: "churn", Duration: time.Duration(seconds) * time.Second}}}
-	}
-	ten := []batch{{cells: []cell{{Scenario: churn(10)}, {Scenario: churn(10)}}}, {cells: []cell{{Scenario: churn(10)}, {Scenario: churn(10)}}}}
+	start := time.Unix(100, 0)
 	for _, row := range []struct {
 		about  string
-		after  time.Duration
-		trial  int
-		behind float64
-		least  time.Duration
-		most   time.Duration
+		ends   []int // of trials, in seconds
+		now    int
+		budget time.Duration
+		want   time.Duration
 	}{
-		{"nobody knows at once", time.Second, 0, 1, 0, 0},
-		{"nobody knows while nothing is done", 10 * time.Second, 0, 0, 0, 0},
-		{"a quarter is done: three times as long", 10 * time.Second, 0, 10.5, 30 * time.Second, 30 * time.Second},
-		{"the trials before count as done", 20 * time.Second, 1, 10.5, 20 * time.Second, 20 * time.Second},
-		{"a machine at half the speed takes twice as long", 20 * time.Second, 0, 10.5, 60 * time.Second, 60 * time.Second},
-		{"the last moment", 40 * time.Second, 3, 10.4, time.Millisecond, time.Second},
-		{"more effort than there was planned", 50 * time.Second, 3, 99, 0, 0},
-		{"a trial that nobody planned", 50 * time.Second, 4, 1, 0, 0},
+		{"none has ended", nil, 10, 0, 0},
+		{"as long as those before, for each", []int{8, 20}, 20, 0, 20 * time.Second},
+		{"less what the current one has taken", []int{8, 20}, 26, 0, 14 * time.Second},
+		{"longer than expected", []int{8, 20}, 60, 0, 0},
+		{"all have ended", []int{8, 20, 30, 40}, 40, 0, 0},
+		{"no trial begins after the budget", []int{8, 20}, 20, 15 * time.Second, 5 * time.Second},
 	} {
-		t.Run(row.about, func(t *testing.T) {
-			c, start := newEstimate(ten), time.Unix(100, 0)
-			if len(c.trials) != 4 {
-				t.Fatalf("%d trials, want 4", len(c.trials))
-			}
-			c.left(start, 0, 0)
-			for i := range row.trial {
-				c.end(i)
-			}
-			got := c.left(start.Add(row.after), row.trial, row.behind).Round(time.Millisecond)
-			if got < row.least || got > row.most {
-				t.Errorf("left: %v, want %v to %v", got, row.least, row.most)
-			}
-		})
-	}
-}
-
-// Trials that run beside each other do not end in order: what the first ones have ahead
-// of them is ahead, whoever asks.
-func TestEstimate_left_besideEachOther(t *testing.T) {
-	s := &Scenario{Phases: []Phase{{Kind: "churn", Duration: 10 * time.Second}}}
-	c, start := newEstimate([]batch{{cells: []cell{{Scenario: s}, {Scenario: s}, {Scenario: s}, {Scenario: s}}}}), time.Unix(100, 0)
-	c.left(start, 0, 0)
-	c.left(start, 1, 0)
-	at := start.Add(10 * time.Second)
-	c.left(at, 0, 5.25)
-	if got := c.left(at, 1, 5.25); got.Round(time.Millisecond) != 30*time.Second {
-		t.Errorf("two of four are half done: %v left, want 30s", got)
-	}
-	c.end(1)
-	if got := c.left(at, 0, 5.25); got.Round(time.Second) != 17*time.Second {
-		t.Errorf("one is done, one half: %v left, want about 17s", got)
-	}
-}
-
-// A budget of a minute, forty trials of two subjects side by side, a second each.
-func TestEstimate_left_budget(t *testing.T) {
-	compared := func(clients, trials int) (cells []cell) {
-		s := &Scenario{Base: "lock/a", Budget: time.Minute, Phases: []Phase{{Kind: "drain", Rounds: 10}}}
-		for k := range trials {
-			c := cell{Scenario: s, Clients: clients, Trial: k + 1}
-			cells = append(cells, c, c)
+		e := &estimate{trials: 4, budget: row.budget, start: start}
+		for _, at := range row.ends {
+			e.end(start.Add(time.Duration(at) * time.Second))
 		}
-		return cells
-	}
-	one := compared(10, 40)
-	two := append(compared(10, 40), compared(11, 40)...) // as much effort, about
-	for _, row := range []struct {
-		about  string
-		cells  []cell
-		after  time.Duration
-		trials int // that have ended
-		least  time.Duration
-		most   time.Duration
-	}{
-		{"no more than what is left of the budget, and the pair that begins in it", one, 20 * time.Second, 20, 40 * time.Second, 42 * time.Second},
-		{"nearly spent", one, 59 * time.Second, 59, 0, 3 * time.Second},
-		{"the few that are run in any case go beyond it", one, 50 * time.Second, 5, 70 * time.Second, 75 * time.Second},
-		{"of another count of clients as well", two, 50 * time.Second, 50, 20 * time.Second, 26 * time.Second},
-		{"where it does not forbid anything it changes nothing", compared(10, 8), 8 * time.Second, 8, 7 * time.Second, 9 * time.Second},
-	} {
-		t.Run(row.about, func(t *testing.T) {
-			c, start := newEstimate([]batch{{cells: row.cells}}), time.Unix(100, 0)
-			c.left(start, 0, 0)
-			for i := range row.trials {
-				c.end(i)
-			}
-			got := c.left(start.Add(row.after), row.trials, 0).Round(time.Millisecond)
-			if got < row.least || got > row.most {
-				t.Errorf("left: %v, want %v to %v", got, row.least, row.most)
-			}
-		})
+		if got := e.left(start.Add(time.Duration(row.now) * time.Second)); got != row.want {
+			t.Errorf("%s: %v, want %v", row.about, got, row.want)
+		}
 	}
 }
 

@@ -260,7 +260,7 @@ func (c Config) play(ctx context.Context, run *report.Run) error {
 		}
 		err := c.withEnsemble(ctx, o, logs, run, b.cells, func(r *runner) error {
 			r.estimate = estimate
-			return r.run(ctx, c.Scenario, b, before, len(estimate.trials))
+			return r.run(ctx, c.Scenario, b, before, estimate.trials)
 		})
 		if err != nil {
 			return err
