@@ -85,7 +85,6 @@ type access struct {
 	close     func(ctx context.Context) error
 }
 
-// do carries out an order and returns the error of the answer.
 func (a *access) do(ctx context.Context, o order) (answer, error) {
 	got, err := a.ask(ctx, o)
 	switch {
@@ -210,7 +209,6 @@ func (a *containerAgent) read() {
 	}
 }
 
-// ask sends an order and waits for its answer.
 func (a *containerAgent) ask(ctx context.Context, o order) (answer, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -28,7 +28,6 @@ func TouchesProcesses(name string) bool {
 	return err == nil && slices.ContainsFunc(k.needs, func(n need) bool { return n.process })
 }
 
-// errNoProcess means that clients have no processes of their own.
 var errNoProcess = fmt.Errorf("%w: the clients are no processes of their own: a signal would hit zkbench itself; run the subject as a driver (zkbench help drivers)", ErrSkipped)
 
 // onProcess makes a fault that hits the process of the client described by target, with all other
@@ -56,7 +55,6 @@ func onProcess(who string, inject func(context.Context, Target, wire.Client, Pro
 	}
 }
 
-// clientList returns client numbers as text.
 func clientList(numbers []int) string {
 	const most = 5
 	var names []string
@@ -85,7 +83,6 @@ func GroupHere(id int) (all, stopped []int) {
 	return all, stopped
 }
 
-// killed kills a process and returns the proof.
 func killed(ctx context.Context, p Process) (proof string, err error) {
 	here, _ := p.Group()
 	if len(here) == 0 {

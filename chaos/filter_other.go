@@ -8,7 +8,6 @@ import (
 	"time"
 )
 
-// filter needs Linux.
 type filter struct{}
 
 func openFilter(int, string) (*filter, error) {

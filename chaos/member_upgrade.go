@@ -128,7 +128,6 @@ func leaderLast(members []*ensembles.Member, leader *ensembles.Member) *ensemble
 	return leader
 }
 
-// upgradeMember restarts a member with the version and returns the proof.
 func upgradeMember(ctx context.Context, t Target, m victim, v ensembles.Version) (said string, err error) {
 	machine := m.Machine.(ensembles.Upgrader) // checked by nextOutdated
 	was, err := statusOf(ctx, m)

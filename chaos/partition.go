@@ -149,7 +149,6 @@ func fromLeader(ctx context.Context, t Target, list []memberRule) ([]memberRule,
 	}), nil
 }
 
-// of returns the part of the partition in the list.
 func (p *partition) of(list []memberRule) *partition {
 	return &partition{cuts: slices.DeleteFunc(slices.Clone(p.cuts), func(c *cut) bool {
 		return !slices.ContainsFunc(list, func(r memberRule) bool { return r.Member == c.member })

@@ -182,7 +182,6 @@ func anyClient(t Target, who string) (int, string, error) {
 // fixed reports whether target always describes the same client.
 func fixed(who string) bool { return !slices.Contains(clientTargets, who) && who != "" }
 
-// clientNumber parses "17" and "client 17".
 func clientNumber(who string) (int, error) {
 	n, err := strconv.Atoi(strings.TrimPrefix(who, "client "))
 	if err != nil || n < 0 {
@@ -270,7 +269,6 @@ func NoTarget(e *ensembles.Ensemble, who string) error {
 	return nil
 }
 
-// clientsMember returns the member of a client's session.
 func clientsMember(ctx context.Context, t Target, client string) (v victim, err error) {
 	err = poll(ctx, t.clientLimit(), func(ctx context.Context) error {
 		n, name, err := tryClient(t, client)

@@ -12,7 +12,6 @@ import (
 	"time"
 )
 
-// play is a plan in execution.
 type play struct {
 	Plan
 	target Target
@@ -24,7 +23,6 @@ type play struct {
 	errs  []error
 }
 
-// inForce is an active fault.
 type inForce struct {
 	window Window
 	effect Effect
@@ -130,7 +128,6 @@ func (s *play) claim(f *inForce) bool {
 	return len(s.force) < before
 }
 
-// undo undoes a fault.
 func (s *play) undo(ctx context.Context, f *inForce) {
 	f.window.Healing = s.Now()
 	f.window.Err = s.limited(ctx, f, f.effect.Undo)

@@ -77,7 +77,6 @@ func poll(ctx context.Context, limit time.Duration, try func(context.Context) er
 	return pollAt(ctx, pollEvery, limit, try)
 }
 
-// pollAt is poll with another interval.
 func pollAt(ctx context.Context, every, limit time.Duration, try func(context.Context) error) error {
 	within, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not within %v", limit))
 	defer cancel()

@@ -11,7 +11,6 @@ import (
 	"github.com/zkbench/zkbench/chaos/wire"
 )
 
-// requestParams returns the parameters that select the request, and more.
 func requestParams(more ...Param) []Param {
 	return append([]Param{
 		{"op", "any", "the kind of request: create, delete, getChildren2, exists, ...; change, read: any that changes or reads nodes"},
@@ -67,7 +66,6 @@ func onRequest(who string, rule wire.Rule, s settings) injector {
 	})
 }
 
-// shotEffect returns the effect of a rule that has matched.
 func shotEffect(shot wire.ArmedRule, p wire.Proof, fired bool) (Effect, error) {
 	if err := p.Err; err != nil || !fired {
 		return Effect{}, fmt.Errorf("%w: the rule was disarmed: %v", ErrNoEffect, err)

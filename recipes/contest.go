@@ -464,7 +464,6 @@ func (s *Session) find(ctx context.Context, parent, id string) (at spot, found b
 // The read cannot be stale: the member that sent the notification has executed the transaction that
 // wrote the mark. A mark is unambiguous: names are random, and never reused.
 
-// marks reports whether holders leave a mark.
 func (c contest) marks() bool { return c.variant == Predecessor && !c.plain && c.wait == nil }
 
 // releasedByHolder reports whether the deleted node with that name is known to have been deleted by

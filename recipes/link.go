@@ -120,7 +120,6 @@ func (l *link) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// nextFrame reads the head of the next frame.
 func (l *link) nextFrame() error {
 	b, err := l.buffered.Peek(lengthSize)
 	if err != nil {
@@ -240,7 +239,6 @@ func (s *Session) admit(id int64, timeout time.Duration) bool {
 	return true
 }
 
-// timeout returns the negotiated session timeout.
 func (s *Session) timeout() time.Duration { s.mu.Lock(); defer s.mu.Unlock(); return s.negotiated }
 
 // heard records that the servers acknowledged a frame that was sent at sent.

@@ -89,7 +89,6 @@ func resourceNode() string {
 	return "resource_lock_node" + strings.ReplaceAll(client.NewID(), "-", "_")
 }
 
-// await repeats steps 2 to 5.
 func (l *ResourceLock) await(ctx context.Context, c contest, node string) error {
 	for {
 		names, err := c.list(ctx)

@@ -241,7 +241,6 @@ func (s *Session) makeRoom() {
 	}
 }
 
-// aclSize returns the size of an ACL in a request.
 func aclSize(acl []zk.ACL) (n int) {
 	for _, a := range acl {
 		n += len(a.Scheme) + len(a.ID) + 12

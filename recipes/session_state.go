@@ -132,7 +132,6 @@ func (s *Session) cleanUp(ctx context.Context, f func(context.Context) error) (s
 	return false
 }
 
-// lifetime returns a context that ends with the session.
 func (s *Session) lifetime(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	now, unsubscribe := s.subscribe(func(state sessionState) {

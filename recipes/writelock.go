@@ -72,7 +72,6 @@ func NewWriteLock(s *Session, parent string, acl []zk.ACL, l LockListener) *Writ
 	return &WriteLock{s: s, parent: parent, acl: acl, listener: l, busy: make(chan struct{}, 1)}
 }
 
-// writeLocking is a call of Lock.
 type writeLocking struct {
 	*WriteLock
 	entry *entry

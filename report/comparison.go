@@ -46,7 +46,6 @@ func (c Comparison) String() string {
 	return s + ")"
 }
 
-// span formats the interval as factors: "0.97 to 0.99".
 func span(i Interval) string {
 	if i.Low == nil {
 		return "no confidence interval"
@@ -60,7 +59,6 @@ func (c Comparison) matches(m Measure, t Trial) bool {
 	return c.Metric == m.String() && t.inCell(c.Subject, c.Cell)
 }
 
-// inCell reports whether t is a trial of subject in the same cell as other, apart from the subject.
 func (t Trial) inCell(subject string, other history.Cell) bool {
 	return t.Subject == subject && t.EqualExceptSubject(other)
 }
@@ -182,7 +180,6 @@ func compareCells(m Measure, subject, base map[int]Trial) (c Comparison, ok bool
 	return c, true
 }
 
-// evaluateBase evaluates the condition for the cell of t.
 func (c Condition) evaluateBase(t Trial, all []Comparison) Threshold {
 	for _, x := range all {
 		if x.matches(c.measure(), t) {

@@ -305,7 +305,6 @@ func (a *auditing) cellsOf(subject string) ([]cell, error) {
 
 var errNoSteps = errors.New("no calm episode came to its end: there are no steps to strike at")
 
-// split returns the cells for which is is false, and the others.
 func split(cells []cell, is func(cell) bool) (others, those []cell) {
 	return slices.DeleteFunc(slices.Clone(cells), is), slices.DeleteFunc(slices.Clone(cells), func(c cell) bool { return !is(c) })
 }

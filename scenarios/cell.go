@@ -231,7 +231,6 @@ type repetitions struct {
 	log       func(format string, args ...any) // reports once that there is extra time
 }
 
-// comparedCell is a cell whose comparison was evaluated.
 type comparedCell struct {
 	history.Cell
 	looks   int // number of evaluations

@@ -112,7 +112,6 @@ func (c *client) acquire(ctx context.Context) (recipes.Claim, error) {
 	return c.acquireDue(ctx, now, now)
 }
 
-// acquireDue acquires. The acquire was due at due and is called at call, which is now.
 func (c *client) acquireDue(ctx context.Context, due, call time.Duration) (claim recipes.Claim, err error) {
 	c.learned.Store(nil)
 	limit := time.Duration(c.limit.Swap(0))

@@ -56,7 +56,6 @@ func (c *client) putNext(ctx context.Context) (id string, err error) {
 	return id, c.put(ctx, id, c.st.clock.Now())
 }
 
-// take waits for an item and returns its ID.
 func (c *client) take(ctx context.Context) (id string, err error) {
 	call := c.st.clock.Now()
 	var item []byte

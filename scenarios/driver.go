@@ -225,7 +225,6 @@ func (c *client) driver() *host.Client {
 	return d
 }
 
-// process returns the process of client n.
 func (st *stage) process(n int) (chaos.Process, error) {
 	d := st.clients[n].driver()
 	if d == nil {
@@ -240,7 +239,6 @@ func (st *stage) process(n int) (chaos.Process, error) {
 	return p, nil
 }
 
-// clientProcess is a driver's process, and the clients in it.
 type clientProcess struct {
 	*host.Process
 	st      *stage

@@ -52,7 +52,6 @@ func (p *episodeRun) must(err error) {
 	}
 }
 
-// play runs a script, and returns the error that ended it.
 func (p *episodeRun) play(script func(*episodeRun)) (err error) {
 	defer func() {
 		switch why := recover().(type) {
@@ -271,7 +270,6 @@ func (p *episodeRun) everybody() (stuck bool) {
 	return false
 }
 
-// oneTurn runs one turn of client i and reports whether it ended.
 func (p *episodeRun) oneTurn(ctx context.Context, i int) bool {
 	for ctx.Err() == nil {
 		a := p.last(i)

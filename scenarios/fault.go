@@ -189,7 +189,6 @@ type Fault struct {
 	builtin bool // part of a built-in scenario, not requested by the user
 }
 
-// validate checks a fault of a phase of that duration.
 func (f Fault) validate(bad problemFunc, phase time.Duration) {
 	f.validateKind(bad)
 	if f.At < 0 || f.At > phase {

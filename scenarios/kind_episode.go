@@ -70,7 +70,6 @@ func playCell(ctx context.Context, st *stage) error {
 	return st.snapshotIdle(ctx)
 }
 
-// episodeLog is the log of an episode.
 type episodeLog struct {
 	mu       sync.Mutex
 	made     map[int][]seenStep

@@ -155,7 +155,6 @@ type cause struct {
 	elects  bool // the ensemble must elect a leader first
 }
 
-// causeFault is a fault and its target.
 type causeFault struct{ fault, target string }
 
 var causes = map[string]*cause{}

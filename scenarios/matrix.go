@@ -89,7 +89,6 @@ func (s *Scenario) with(choice map[string]string) (*Scenario, error) {
 	return out, out.check().err()
 }
 
-// setAll sets the choice's fields of all phases.
 func (s *Scenario) setAll(choice map[string]string) error {
 	for _, key := range []string{allHold, allDuration} {
 		text, ok := choice[key]

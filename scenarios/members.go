@@ -161,7 +161,6 @@ type Status struct {
 // reportEvery is the interval of reports, unless a new part begins.
 const reportEvery = 100 * time.Millisecond
 
-// reporter reports the progress of a trial.
 type reporter struct {
 	send     func(Status) // nil if not wanted
 	estimate *estimate

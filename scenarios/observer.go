@@ -66,7 +66,6 @@ func (o *observer) member(ctx context.Context, i int) (*recipes.Session, error) 
 	return s, nil
 }
 
-// owns reports whether a session is or was the observer's.
 func (o *observer) owns(session int64) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

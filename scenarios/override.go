@@ -168,7 +168,6 @@ func descend(node *yaml.Node, step string, last bool) (*yaml.Node, error) {
 	return nil, fmt.Errorf("there is nothing below %q", step)
 }
 
-// within reports whether the field at path is outer or inside it.
 func within(path, outer string) bool {
 	return outer == "" || path == outer || strings.HasPrefix(path, outer+".")
 }

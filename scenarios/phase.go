@@ -171,7 +171,6 @@ func (s *Scenario) validateThresholds(bad problemFunc) {
 	}
 }
 
-// answers returns the measurement that the scenario lacks for the condition.
 func (s *Scenario) answers(c report.Condition) error {
 	phases := namesOf(s.Phases, func(p Phase) string { return p.Name })
 	parameter, phase := c.Parameter(), c.Phase()

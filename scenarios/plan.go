@@ -23,7 +23,6 @@ type plan struct {
 	Phases []phasePlan `yaml:"phases"`
 }
 
-// phasePlan is the plan of one phase.
 type phasePlan struct {
 	Name string `yaml:"name"`
 	// Seed decides choices that are made when a fault is injected (a random member, a waiter), and
@@ -39,7 +38,6 @@ type plannedFault struct {
 	Gaps  []time.Duration `yaml:"gaps,omitempty,flow"` // times from one start to the next, in place of every and times
 }
 
-// plannedRound is a round of a failover.
 type plannedRound struct {
 	Holder int           `yaml:"holder"` // number of the client that is hit
 	Wait   time.Duration `yaml:"wait"`   // from the moment at which all clients wait to the hit
@@ -162,7 +160,6 @@ func (p plan) write(dir string) error {
 	return os.WriteFile(planPath(dir, p.Trial), text, 0o644)
 }
 
-// readPlan reads a plan and checks that it fits the scenario.
 func readPlan(dir, trial string, s *Scenario, clients int) (plan, error) {
 	path := planPath(dir, trial)
 	text, err := safefile.Read(path, safefile.Result)

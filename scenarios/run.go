@@ -319,7 +319,6 @@ func (c Config) withEnsemble(ctx context.Context, o ensembles.Options, logs stri
 	})
 }
 
-// ensembleOf describes an ensemble for the report.
 func ensembleOf(e *ensembles.Ensemble) report.Ensemble {
 	out := report.Ensemble{Kind: string(e.Kind), About: e.About, Members: len(e.Voting()), Tick: e.Tick}
 	for _, m := range e.Members {

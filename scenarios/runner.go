@@ -207,7 +207,6 @@ func (r *runner) group(cells []cell, plans []plan, i, all int) []*trial {
 	return trials
 }
 
-// trial creates the trial of a cell, the i-th of all.
 func (r *runner) trial(c cell, p plan, i, all int, seat *turnSlot) *trial {
 	name := c.trialName()
 	root := r.root() + "/" + name

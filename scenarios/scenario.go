@@ -72,7 +72,6 @@ const (
 // it may be.
 func (s *Scenario) Validate() error { return s.problems().err() }
 
-// problems returns all problems of the scenario.
 func (s *Scenario) problems() problems {
 	ps := s.check()
 	s.validateThresholds(ps.add)

@@ -85,7 +85,6 @@ type schemaBuilder struct {
 	choices map[string][]string
 }
 
-// of returns the schema of a type in the field Type.field.
 func (b *schemaBuilder) of(t reflect.Type, field string) *schema {
 	if t == reflect.TypeFor[time.Duration]() {
 		// 0 needs no unit and is a number in YAML.
@@ -212,7 +211,6 @@ func (ps problems) err() error {
 	return ps
 }
 
-// in sets the file of the problems.
 func (ps problems) in(file string) problems {
 	for _, p := range ps {
 		p.File = file
@@ -262,7 +260,6 @@ func (ps problems) beyond(known problems) problems {
 // problemFunc records a problem with a field, by the field's path.
 type problemFunc func(field, format string, args ...any)
 
-// in returns f for the fields below a path.
 func (f problemFunc) in(path string) problemFunc {
 	return func(field, format string, args ...any) { f(path+"."+field, format, args...) }
 }

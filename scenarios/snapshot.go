@@ -23,7 +23,6 @@ const (
 // clearLimit bounds the time that a recipe needs to remove its nodes in the background.
 const clearLimit = 2 * time.Second
 
-// clientState is the state of a client at one instant.
 type clientState struct {
 	session    int64
 	server     string // "" if not connected

@@ -328,7 +328,6 @@ func (p *holder) holds(n int) {
 	p.now = n
 }
 
-// holding returns the holder, or -1.
 func (p *holder) holding() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

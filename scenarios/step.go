@@ -73,7 +73,6 @@ func parseStep(text string) (step, error) {
 	return s, nil
 }
 
-// suits reports whether the subject has the step's role.
 func (s step) suits(subject recipes.Subject) bool { return slices.Contains(rolesOf(subject), s.role) }
 
 // stepOps returns the names of all operations of steps.
@@ -91,7 +90,6 @@ func stepOps() []string {
 // client library sends by itself.
 var unsteady = []wire.Op{wire.Any, wire.AnyChange, wire.AnyRead, wire.Ping, wire.CloseSession, wire.Auth, wire.SASL, wire.SetWatches, wire.SetWatches2}
 
-// client returns the number of the client in the step's role.
 func (s step) client() int {
 	if s.role == "" {
 		return -1
@@ -113,7 +111,6 @@ func (s step) kind() stepKind {
 
 func (s step) onWire() bool { return s.kind()&(atRequest|atNotification) != 0 }
 
-// rule returns a rule that applies act at the step, which is on the wire.
 func (s step) rule(act wire.Act) wire.Rule {
 	r := wire.Rule{Op: wire.Notified, Nth: s.nth, Act: act}
 	for _, op := range wire.Ops() {
@@ -133,7 +130,6 @@ const (
 	atWait
 )
 
-// seenStep is a step that occurred.
 type seenStep struct {
 	step
 	at    time.Duration
@@ -168,7 +164,6 @@ func stepsOf(role string, frames []wire.Frame, made []seenStep) []seenStep {
 	return out
 }
 
-// inBoth returns the steps of a that are also in b.
 func inBoth(a, b []seenStep) []seenStep {
 	return slices.DeleteFunc(slices.Clone(a), func(s seenStep) bool {
 		return !slices.ContainsFunc(b, func(o seenStep) bool { return o.step == s.step })
@@ -180,7 +175,6 @@ func fileName(text string) string {
 	return invalidNameChars.ReplaceAllString(strings.NewReplacer(" #", "-", " ", "-", "/", "-", "+", "and").Replace(text), "_")
 }
 
-// stepInjection is a fault at a step of an episode.
 type stepInjection struct {
 	p     *episodeRun
 	c     *client

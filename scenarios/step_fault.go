@@ -16,7 +16,6 @@ import (
 	"github.com/zkbench/zkbench/recipes"
 )
 
-// stepFault is a fault that can be injected at a step.
 type stepFault struct {
 	name  string
 	about string
@@ -109,7 +108,6 @@ func findStepFault(name string) *stepFault {
 
 func (f *stepFault) cancels() bool { return f.name == "cancel" }
 
-// at reports whether the fault applies to a step of the subject.
 func (f *stepFault) at(s seenStep, subject recipes.Subject) bool {
 	switch {
 	case f.fits&s.kind() == 0, len(f.under) > 0 && !slices.Contains(f.under, s.under):
@@ -271,7 +269,6 @@ func (f Fault) targetClient() (n int, ok bool) {
 	return n, err == nil
 }
 
-// hitsClients reports whether the fault's targets are clients.
 func (f Fault) hitsClients() bool {
 	k, err := chaos.KindOf(f.Fault)
 	return err == nil && slices.Contains(k.Targets, chaos.Holder)

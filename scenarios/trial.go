@@ -65,7 +65,6 @@ func (t *trial) run(ctx context.Context) (err error) {
 	})
 }
 
-// whileWritten returns a context that is canceled when writing the history fails.
 func whileWritten(ctx context.Context, record *history.Writer) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
@@ -249,7 +248,6 @@ func (t *trial) header() history.Header {
 	}
 }
 
-// recorded returns the cell in the form of histories.
 func (c cell) recorded() history.Cell {
 	s := c.Scenario
 	return history.Cell{
@@ -258,7 +256,6 @@ func (c cell) recorded() history.Cell {
 	}
 }
 
-// digest returns a hash of the phases.
 func (s *Scenario) digest() string {
 	text, err := (&Scenario{Phases: s.Phases}).dump()
 	if err != nil {

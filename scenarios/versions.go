@@ -151,7 +151,6 @@ func (c Config) checkVersions() error {
 	return nil
 }
 
-// checkUpgrades returns an error for invalid upgrades.
 func (s *Scenario) checkUpgrades(all []ensembles.Version) error {
 	names := namesOf(all, func(v ensembles.Version) string { return v.Name })
 	if len(all) < 2 {
@@ -182,7 +181,6 @@ func (s *Scenario) checkUpgrades(all []ensembles.Version) error {
 // First returns the options of the first ensemble that the run starts.
 func (c Config) First() ensembles.Options { return c.on(batch{versions: c.Scenario.perEnsemble()[0]}) }
 
-// on returns the options of the ensemble for a batch.
 func (c Config) on(b batch) ensembles.Options {
 	o := c.Ensemble
 	if b.tick > 0 {

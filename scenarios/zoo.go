@@ -55,7 +55,6 @@ func (s *Scenario) zoo() ([]cell, error) {
 	return cells, nil
 }
 
-// provocationsOf returns the names of the cells that are run with a specimen.
 func (s *Scenario) provocationsOf(x Specimen, subject recipes.Subject) (names []string) {
 	if x.Provocation != every {
 		return []string{x.Provocation}

@@ -94,7 +94,6 @@ const (
 // ErrHeld means that the client is already held.
 var ErrHeld = errors.New("the client is held already")
 
-// hold is an active hold.
 type hold struct {
 	mode HoldMode
 	over chan struct{} // closed at its end

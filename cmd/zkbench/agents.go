@@ -242,7 +242,6 @@ ends everything that it started.`,
 	return cmd
 }
 
-// thisAgent returns the description of this process as an agent.
 func thisAgent(cmd *cobra.Command, name string, index int) agents.Agent {
 	host, _ := os.Hostname()
 	self, _ := os.Executable()
@@ -287,7 +286,6 @@ func (f *agentFlags) register(fl *pflag.FlagSet) {
 	fl.BoolVar(&f.relay, "agents-relay", false, "agents reach the members through this process")
 }
 
-// words returns the flags as arguments.
 func (f *agentFlags) words() (args []string) {
 	if f.engine != "" {
 		args = append(args, "--agents", f.engine)
@@ -355,7 +353,6 @@ const (
 	ownerFile     = "owner"
 )
 
-// agentsFolder creates a folder for agents' files.
 func agentsFolder() (string, error) {
 	dir, err := os.MkdirTemp("", agentsPattern)
 	if err != nil {

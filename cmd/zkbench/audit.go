@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// auditScenario is the built-in scenario of the command audit.
 const auditScenario = "audit"
 
 func auditCmd() *cobra.Command {

@@ -14,7 +14,6 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// baselineFlags locate baselines.
 type baselineFlags struct{ dir, branch string }
 
 func baselineCmd() *cobra.Command {
@@ -42,7 +41,6 @@ The branch is never checked out. zkbench does not fetch or push; use git:
 	return cmd
 }
 
-// store returns the store that the flags name.
 func (f *baselineFlags) store(cmd *cobra.Command) (baseline.Store, error) {
 	switch {
 	case f.branch == "" && cmd.Flags().Changed("branch"):

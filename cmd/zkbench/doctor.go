@@ -149,7 +149,6 @@ func (d diagnosis) print(w io.Writer) {
 	}
 }
 
-// oneLine joins the lines of an error.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // rights returns the finding on permissions for networks of local JVMs.

@@ -172,7 +172,6 @@ func probeDrivers(configs []scenarios.Config) error {
 	return errors.Join(errs...)
 }
 
-// absolute returns an absolute path.
 func absolute(path string) string {
 	if whole, err := filepath.Abs(path); err == nil && path != "" {
 		return whole

@@ -256,7 +256,6 @@ func versionCmd() *cobra.Command {
 	}
 }
 
-// buildFacts returns names and values of the build.
 func buildFacts(info *debug.BuildInfo) [][2]string {
 	revision := "unknown: built without version control information (build in a clone with -buildvcs)"
 	if r := setting(info, "vcs.revision"); r != "" {
@@ -306,7 +305,6 @@ func clientVersion(info *debug.BuildInfo) string {
 	return "unknown"
 }
 
-// listIncidents lists the incidents with their reports and reproductions.
 func listIncidents(w io.Writer) error {
 	for _, name := range scenarios.Incidents() {
 		s, err := builtIn(name)

@@ -52,7 +52,6 @@ func usage(err error) error {
 	return coded{err, exitUsage}
 }
 
-// usageError is usage for a message.
 func usageError(format string, args ...any) error { return usage(fmt.Errorf(format, args...)) }
 
 func main() {
@@ -212,7 +211,6 @@ func helpTopics() []*cobra.Command {
 	return out
 }
 
-// page returns the text of a help page.
 func page(name string) string {
 	text, err := helpTexts.ReadFile("help/" + name + ".md")
 	if err != nil {

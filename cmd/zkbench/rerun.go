@@ -179,7 +179,6 @@ func yamlList(words []string) string {
 	return "[" + strings.Join(slices.Compact(words), ", ") + "]"
 }
 
-// printOutcomes prints the results of the repeated trials.
 func printOutcomes(w io.Writer, old, now []report.Trial) {
 	otherwise := 0
 	for _, t := range old {

@@ -145,7 +145,6 @@ func (f *runFlags) runAll(cmd *cobra.Command, names []string) (err error) {
 	return errors.Join(errs...)
 }
 
-// configs returns the configurations of the runs, checked.
 func (f *runFlags) configs(names []string, logf func(format string, args ...any)) ([]scenarios.Config, error) {
 	options, err := f.options()
 	if err != nil {
@@ -235,7 +234,6 @@ func checkSize(o ensembles.Options) error {
 	return nil
 }
 
-// runOne runs one scenario and renders its report.
 func (f *runFlags) runOne(cmd *cobra.Command, c scenarios.Config, p *progress) (err error) {
 	dir, release, err := f.makeFolder(c.Scenario, time.Now())
 	if err != nil {
@@ -335,7 +333,6 @@ func (f *scenarioFlags) register(fl *pflag.FlagSet) {
 	fl.StringArrayVar(&f.set, "set", nil, "set a field of the scenario: path=value, for example phases.0.rounds=10 (repeatable)")
 }
 
-// load loads the scenario with the overrides of all flags.
 func (f *scenarioFlags) load(name string) (*scenarios.Scenario, error) {
 	name, text, err := scenarios.Source(name)
 	if err != nil {
@@ -400,7 +397,6 @@ func (f *scenarioFlags) overrides() ([]string, error) {
 	return append(append(out, repeated...), f.set...), nil
 }
 
-// versionFlags are the flags for versions of ZooKeeper, and the fields that they set.
 var versionFlags = []struct{ flag, field string }{{"image", "images"}, {"zookeeper-home", "homes"}}
 
 func (f *scenarioFlags) list(flag string) []string {
@@ -408,7 +404,6 @@ func (f *scenarioFlags) list(flag string) []string {
 	return values
 }
 
-// quoted returns texts as YAML strings.
 func quoted(texts []string) (out []string) {
 	for _, t := range texts {
 		out = append(out, strconv.Quote(t))
@@ -416,7 +411,6 @@ func quoted(texts []string) (out []string) {
 	return out
 }
 
-// kindOf returns the recipe in the name of a subject.
 func kindOf(subject string) string {
 	kind, _, _ := strings.Cut(subject, "/")
 	return kind
@@ -640,7 +634,6 @@ func (f *runFlags) command(dir string, s *scenarios.Scenario, r report.Run) stri
 	return strings.Join(args, " ")
 }
 
-// place returns the flags for the ensemble and agents of the run.
 func (f *runFlags) place(s *scenarios.Scenario, e report.Ensemble) []string {
 	o := f.ensemble
 	kind := ensembles.Kind(cmp.Or(e.Kind, f.kind))

@@ -26,7 +26,6 @@ const (
 	logDir   = "/datalog"
 )
 
-// containerName is the name of a member's container.
 func containerName(ensemble, member string) string { return "zkbench-" + ensemble + "-" + member }
 
 func (p *ensemble) runMember(ctx context.Context, m *state.Member) error {

@@ -37,7 +37,6 @@ func Check(o ensembles.Options) error {
 	return err
 }
 
-// read returns the members in the options, and the chroot.
 func read(o ensembles.Options) (members []*ensembles.Member, chroot string, err error) {
 	if members, err = parse(o.Servers); err != nil {
 		return nil, "", err

@@ -117,7 +117,6 @@ func plain(message string) string {
 	return message
 }
 
-// have describes a YAML tag.
 func have(tag string) string {
 	switch tag {
 	case "map":
@@ -128,7 +127,6 @@ func have(tag string) string {
 	return "a single value"
 }
 
-// want describes a Go type as YAML.
 func want(goType string) string {
 	switch {
 	case strings.HasPrefix(goType, "[]"):
@@ -182,7 +180,6 @@ func validate(c ensembles.Commands) []error {
 	return out
 }
 
-// command returns the problems of one command.
 func command(word string, args []string) []error {
 	if len(args) == 0 {
 		return []error{fmt.Errorf("%s is empty: write a program and its arguments, like [ssh, zk1, systemctl, stop, zookeeper]", word)}

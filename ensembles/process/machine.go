@@ -81,7 +81,6 @@ func (m *machine) await(ctx context.Context, done func() bool) error {
 	return wait.Until(ctx, poll, func() bool { return done() || !m.process.Alive() })
 }
 
-// launch forks the JVM.
 func (m *machine) launch() error {
 	dir := memberDir(m.record, m.member)
 	log, err := os.OpenFile(filepath.Join(dir, logFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)

@@ -101,7 +101,6 @@ func command(ctx context.Context, program []string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// environment returns the environment of a process inside.
 func environment() []string {
 	env := append(os.Environ(), key+"=1")
 	if dir, err := os.Getwd(); err == nil {
@@ -119,7 +118,6 @@ func replace(program, args []string) error {
 	return fmt.Errorf("starting %s: %w", path, err)
 }
 
-// self returns the path of this program.
 func self() string {
 	path, err := os.Executable()
 	if err != nil {

@@ -57,7 +57,6 @@ func OpenDir(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// ownProcess reports whether the process belongs to this user.
 func ownProcess(pid int) bool {
 	info, err := os.Stat(fmt.Sprintf("/proc/%d", pid))
 	return err == nil && int(info.Sys().(*syscall.Stat_t).Uid) == os.Geteuid()

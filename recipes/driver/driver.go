@@ -62,7 +62,6 @@ func ServeOver(ctx context.Context, s recipes.Subject, dial zk.Dialer, in io.Rea
 	return d.run(ctx, in, out)
 }
 
-// offers returns the operations of the subject's clients.
 func offers(s recipes.Subject) []string {
 	ops := []string{"acquire", "release"}
 	if s.Recipe == recipes.RecipeQueue {
@@ -175,7 +174,6 @@ func (d *server) hello() *lines.Hello {
 	}
 }
 
-// openLimit bounds the opening of a session.
 const openLimit = 15 * time.Second
 
 func (d *server) open(q lines.Request, n int) {
@@ -210,7 +208,6 @@ func acl(q lines.Request) (of []zk.ACL) {
 	return of
 }
 
-// event sends an event.
 func (d *server) event(n int, e recipes.Event) {
 	if e.At.IsZero() {
 		e.At = time.Now()

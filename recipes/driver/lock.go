@@ -119,7 +119,6 @@ func (l Lock) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	return d.run(ctx, in, out)
 }
 
-// mutex is a Mutex as a contender.
 type mutex struct {
 	Mutex
 	held bool

@@ -11,7 +11,6 @@ import (
 	"github.com/zkbench/zkbench/recipes/driver/internal/lines"
 )
 
-// client is an open client.
 type client struct {
 	recipes.Client
 	resource string
@@ -19,7 +18,6 @@ type client struct {
 	under    *operation // nil without one
 }
 
-// operation is an operation in progress.
 type operation struct {
 	request lines.Request
 	cancel  context.CancelCauseFunc
@@ -89,7 +87,6 @@ func (d *server) begin(q lines.Request, c *client) {
 	})
 }
 
-// kindOf returns the protocol's kind of an error.
 func kindOf(err error) string {
 	switch {
 	case recipes.Indeterminate(err):
@@ -156,7 +153,6 @@ func (d *server) close(q lines.Request, n int, c *client) {
 	}
 }
 
-// await reports whether the operation is answered within a time.
 func (o *operation) await(limit time.Duration) bool {
 	select {
 	case <-o.done:

@@ -51,7 +51,6 @@ func (d Driver) register() {
 	recipes.Register(s)
 }
 
-// at returns the driver with an installed version of its library.
 func (d Driver) at(version string) Driver {
 	d.Name += "@" + version
 	d.From = d.From.at(version)
@@ -184,7 +183,6 @@ func installed(library string) []string {
 	return versions
 }
 
-// versionDir returns the folder of an installed version.
 func versionDir(library, version string) string {
 	dir, _ := stateDir() // installed has found it
 	return filepath.Join(dir, "versions", library, version)

@@ -138,7 +138,6 @@ func (j *java) compile(ctx context.Context, dir string) error {
 	return nil
 }
 
-// find returns the path of a program of the JDK.
 func find(program string) (string, error) {
 	if home := os.Getenv("JAVA_HOME"); home != "" {
 		if path, err := exec.LookPath(filepath.Join(home, "bin", program)); err == nil {

@@ -13,7 +13,6 @@ const python3 = "/usr/bin/python3"
 
 var kazoo = &python{}
 
-// python is kazoo: the library in Python.
 type python struct {
 	version string // installed by .ci/versions; "" is the newest on this machine
 

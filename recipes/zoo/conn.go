@@ -68,7 +68,6 @@ func steady[T any](ctx context.Context, c *conn, f func() (T, error)) (T, error)
 	}
 }
 
-// lost reports whether the reply to a request was lost.
 func lost(err error) bool {
 	if err == nil || errors.Is(err, recipes.ErrUnfinished) || errors.Is(err, recipes.ErrSessionEnded) {
 		return false

@@ -16,7 +16,6 @@ func contestant(name, about string, wrong steps) {
 	recipes.Register(lock(name, about, wrong))
 }
 
-// lock returns a lock with the given wrong steps and the promises of a lock.
 func lock(name, about string, wrong steps) recipes.Subject {
 	return recipes.Subject{
 		Name: "zoo/" + name, About: "BROKEN: " + about, Recipe: recipes.RecipeLock,

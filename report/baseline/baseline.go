@@ -37,7 +37,6 @@ const suffix = ".json"
 
 var invalidNameChars = regexp.MustCompile(`[^a-zA-Z0-9._-]+`)
 
-// name returns the file name of a result.
 func name(r report.Result) string {
 	return path.Join(sanitize(r.Run.Scenario), r.Run.Start.UTC().Format("20060102T150405Z")+"-"+sanitize(r.Run.ID)+suffix)
 }

@@ -54,7 +54,6 @@ func onlyIn(has, lacks map[string]cell) []string {
 	return out
 }
 
-// cell returns the rows of one cell.
 func (c *Comparison) cell(old, new cell, o Options) []Row {
 	var rows []Row
 	add := func(r Row, ok bool) {

@@ -22,7 +22,6 @@ func guaranteeRows(old, new []report.Trial) []Row {
 	return rows
 }
 
-// changedRows returns a row for each result that changed.
 func changedRows(kind string, before, after map[string]string) []Row {
 	for name := range before {
 		if after[name] == "" {
@@ -76,7 +75,6 @@ func brokenInBoth(cell string, old, new []report.Trial) []string {
 	return out
 }
 
-// worst returns the worst results of the trials, by name.
 func worst(trials []report.Trial) (verdicts, thresholds map[string]string) {
 	verdicts, thresholds = map[string]string{}, map[string]string{}
 	for _, t := range trials {

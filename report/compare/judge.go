@@ -57,7 +57,6 @@ func canTest(a, b []float64) bool {
 	return min(slices.Min(a), slices.Min(b)) > 0 && min(len(a), len(b)) >= stats.Fewest(countAlpha)
 }
 
-// equalsFormula reports whether the metric equals its formula in every trial.
 func equalsFormula(trials []report.Trial, metric string) bool {
 	for _, t := range trials {
 		if m, ok := t.Metrics[metric]; ok && (m.Expected == nil || m.Value == nil || *m.Value != *m.Expected) {

@@ -31,7 +31,6 @@ func decidingMeasures() []report.Measure {
 	return out
 }
 
-// values returns a measure of each trial that has it.
 func values(trials []report.Trial, m report.Measure) []float64 {
 	var out []float64
 	for _, t := range trials {
@@ -85,7 +84,6 @@ func missingRows(rows []Row, asked []report.Measure) []Row {
 	return out
 }
 
-// unitsOf returns the distinct units of a measure in the trials, quoted.
 func unitsOf(trials []report.Trial, m report.Measure) []string {
 	var out []string
 	for _, t := range trials {

@@ -29,7 +29,6 @@ func Unlike(old, new report.Result) []string {
 	return append(out, unlikeCells(old.Trials, new.Trials)...)
 }
 
-// allHaveBase reports whether all trials have a base.
 func allHaveBase(trials []report.Trial) bool {
 	return len(trials) > 0 && !slices.ContainsFunc(trials, func(t report.Trial) bool { return t.Base == "" })
 }

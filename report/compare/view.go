@@ -135,7 +135,6 @@ func columns(cell string) []view.Column {
 	return []view.Column{{Head: cell}, number("old", 0), number("new", 0), number("change", 0), number("95 %", 1), number("p", 2), number("A/A", 3), {Head: "result", Kind: view.Status}}
 }
 
-// row returns the table row.
 func (r Row) row() view.Row {
 	status := r.Result
 	switch {

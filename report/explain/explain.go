@@ -242,7 +242,6 @@ func (s *Story) addBars(h *history.History, clients []int) {
 	}
 }
 
-// collectEvents adds the events.
 func (s *Story) collectEvents(h *history.History, clients, proof []int) {
 	c := commits{clients: map[int64]int{}}
 	for n := range readable(h) {

@@ -215,7 +215,6 @@ func (w *Writer) run() {
 	w.finish()
 }
 
-// drain writes the backlog.
 func (w *Writer) drain() {
 	w.mu.Lock()
 	err := w.err

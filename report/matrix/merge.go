@@ -159,7 +159,6 @@ func mergeThreshold(trials []report.Trial, expr string) report.Threshold {
 	return worst
 }
 
-// trialSuffix returns the repetition as a suffix.
 func trialSuffix(t report.Trial) string {
 	if n := t.Repetition; n > 0 {
 		return fmt.Sprintf(" in trial %d", n)

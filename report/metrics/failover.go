@@ -178,7 +178,6 @@ func (f Failover) String() string {
 	return s
 }
 
-// failoverOf converts a record.
 func failoverOf(r *history.Failover) Failover {
 	f := Failover{
 		Phase: r.Phase, Round: r.Round, At: r.Injected, Least: r.Least, Most: r.Most, Mean: r.Mean,

@@ -39,7 +39,6 @@ type collector struct {
 	close   func(out map[string]Metric)
 }
 
-// distributed is an unfinished distribution.
 type distributed struct {
 	histogram *stats.Histogram
 	phase     string // the phase of all values; "" if there are several
@@ -67,7 +66,6 @@ func NewFold(h *history.History) *Fold {
 // noPhase is the phase of samples outside all recorded phases.
 var noPhase history.Phase
 
-// phase returns the phase of that name, or noPhase.
 func (f *Fold) phase(name string) *history.Phase { return cmp.Or(f.phases[name], &noPhase) }
 
 // Record takes the next record.
@@ -157,7 +155,6 @@ func counted(s *history.Sample, p *history.Phase) bool {
 	return s.Outcome == history.OK && (s.Op == history.Acquire || s.Op == history.Take) && paced(p) && (p.Stopped == 0 || s.Return <= p.Stopped)
 }
 
-// paced reports whether a phase counts for rates.
 func paced(p *history.Phase) bool {
 	return p.Kind != history.FlapPhase && p.Pace != history.ByHarness && !p.Ramp()
 }

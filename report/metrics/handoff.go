@@ -83,7 +83,6 @@ func collectHandoffs(f *Fold) collector {
 	}}
 }
 
-// handedOff counts a hand-off for the metric.
 func (f *Fold) handedOff(metric, phase string, h Handoff) {
 	f.observe(metric, phase, h.Latency)
 	f.OnHandoff(metric, h)

@@ -73,7 +73,6 @@ func (x *queue) sample(s *history.Sample, p *history.Phase) {
 	}
 }
 
-// add adds one half of an item.
 func (x *queue) add(id string, half item) {
 	other, known := x.items[id]
 	if !known || other.isPut == half.isPut {
@@ -90,7 +89,6 @@ func (x *queue) add(id string, half item) {
 	}
 }
 
-// delivered counts the latency of an item that was taken at that time.
 func (x *queue) delivered(put item, taken time.Duration) {
 	if p := x.fold.phase(put.phase); p.Ramp() {
 		x.fold.arrived.add(p, served{put.due, taken, true})

@@ -93,7 +93,6 @@ func (x *sessions) phaseAt(at time.Duration) *history.Phase {
 	return nil
 }
 
-// event handles a session event.
 func (x *sessions) event(e *history.Session) {
 	switch e.Event {
 	case history.Opened:
@@ -119,7 +118,6 @@ func (x *sessions) event(e *history.Session) {
 	}
 }
 
-// hit reports whether a fault hit the client in that time.
 func (x *sessions) hit(client int, from, to time.Duration) bool {
 	return slices.ContainsFunc(x.fold.history.Faults, func(f history.Fault) bool {
 		return f.Start <= to && (f.End < f.Start || f.End >= from) && (f.Client == client || slices.Contains(f.Served, client))

@@ -130,7 +130,6 @@ func linearTicks(low, high, step float64, write func(float64) string) ticks {
 	return out
 }
 
-// formatStep formats v with as many decimals as step has.
 func formatStep(v, step float64) string {
 	decimals := max(0, int(math.Ceil(-math.Log10(step)-1e-9)))
 	return formatFixed(v, decimals)

@@ -214,7 +214,6 @@ func (g rampGroup) capacity() (float64, bool) {
 	return stats.Middle(all)
 }
 
-// most returns the highest rate that was reached.
 func (g rampGroup) most() (rate float64) {
 	for _, r := range g {
 		for _, p := range r.Points {

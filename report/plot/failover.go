@@ -60,7 +60,6 @@ func Failovers(d Timeline) *Figure {
 	return f
 }
 
-// expected is the color of predicted ranges.
 var expected = color.RGBA{0xd6, 0xe8, 0xf7, 0xff}
 
 // causeRow contains the rounds of one phase.
@@ -208,7 +207,6 @@ var stageWords = map[string]string{
 	metrics.FailoverNotify: "notification", metrics.FailoverRelist: "next client",
 }
 
-// medianOf returns the median of a stage, in parentheses.
 func medianOf(rounds []metrics.Failover, stage string) string {
 	var all []time.Duration
 	for _, r := range rounds {

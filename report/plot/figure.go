@@ -259,7 +259,6 @@ func fit(sty text.Style, s string, limit vg.Length) string {
 	return s
 }
 
-// lineLabel is the label of a line, and the point at which the line ends.
 type lineLabel struct {
 	text  string
 	glyph glyph

@@ -12,7 +12,6 @@ import (
 // xy is a point in data coordinates.
 type xy struct{ x, y float64 }
 
-// shape is the outline of a glyph.
 type shape int
 
 // The shapes, in the order in which series take them.

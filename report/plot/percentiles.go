@@ -75,7 +75,6 @@ func quantity(metric, title string) string {
 	return title + " latency"
 }
 
-// nines maps a fraction to the axis: 0.9 is 1, 0.99 is 2.
 func nines(fraction float64) float64 { return -math.Log10(1 - fraction) }
 
 // percents returns the points with x converted to percent.
@@ -125,7 +124,6 @@ func (d Distribution) line(curve []xy) []xy {
 	return out
 }
 
-// quantiles returns the quantiles of the summary, as in the tables.
 func (d Distribution) quantiles() []xy {
 	var out []xy
 	m := d.Summary
@@ -165,7 +163,6 @@ func (d Distribution) legend() string {
 	return fmt.Sprintf("%s (%s)", d.Label, samples)
 }
 
-// percentileTicks contains the percentiles that have ticks.
 var percentileTicks = []struct {
 	fraction float64
 	label    string

@@ -136,7 +136,6 @@ func writeStops(b *strings.Builder, c explain.Chart, y int, x func(time.Duration
 	write(c.To, laneWidth, "end")
 }
 
-// fromBottom returns the bars of a lane in drawing order.
 func fromBottom(l explain.Lane) []explain.Bar {
 	return slices.SortedStableFunc(slices.Values(l.Bars), func(a, b explain.Bar) int {
 		return slices.Index(explain.Kinds, a.Kind) - slices.Index(explain.Kinds, b.Kind)

@@ -55,7 +55,6 @@ func Page(w io.Writer, v *view.View) error {
 	return nil
 }
 
-// page is the data of the template.
 type page struct {
 	*view.View
 	Policy string
@@ -121,7 +120,6 @@ func link(r view.Row, i int) string {
 	return r.Links[i]
 }
 
-// class returns the CSS class of a cell.
 func class(c view.Column, r view.Row) string {
 	switch c.Kind {
 	case view.Number:

@@ -38,7 +38,6 @@ import (
 	"github.com/zkbench/zkbench/report/view"
 )
 
-// renderer writes a view.
 type renderer func(io.Writer, *view.View) error
 
 // files contains the renderers of a run folder's files, by name.

@@ -54,7 +54,6 @@ func writeTable(b *strings.Builder, t view.Table, term Term) {
 	}
 }
 
-// withShortHeads returns the table with its short heads, and the lines of its legend.
 func withShortHeads(t view.Table) (view.Table, []string) {
 	t.Columns = slices.Clone(t.Columns)
 	for i, c := range t.Columns {

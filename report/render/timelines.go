@@ -39,7 +39,6 @@ type stand struct {
 	Left   bool   `json:"left"`
 }
 
-// timelines encodes the timelines as data of the page.
 func (p *page) timelines() error {
 	var all []timeline
 	for _, s := range p.Sections {

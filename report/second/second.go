@@ -83,7 +83,6 @@ func Search(h *history.History, from, to, excuse time.Duration) Opinion {
 	return search(h, from, to, excuse, windowLimit)
 }
 
-// search is Search with a limit on the beliefs.
 func search(h *history.History, from, to, excuse time.Duration, limit int) Opinion {
 	known := newKnown(h, excuse)
 	var beliefs []late
@@ -225,7 +224,6 @@ func (k *known) excused(client int, over time.Duration) time.Duration {
 	return end
 }
 
-// later returns t + d, or the maximum on overflow.
 func later(t, d time.Duration) time.Duration {
 	if sum := t + d; sum >= t {
 		return sum

@@ -107,7 +107,6 @@ type encoder struct {
 	err   error
 }
 
-// put writes an event.
 func (e *encoder) put(x Event) {
 	text, err := json.Marshal(x)
 	if err != nil && e.err == nil {
@@ -122,7 +121,6 @@ func (e *encoder) put(x Event) {
 	fmt.Fprintf(e.w, "%s%s", separator, text)
 }
 
-// slice writes an event with a duration.
 func (e *encoder) slice(x Event, start, end time.Duration) {
 	dur := micros(max(end-start, 0))
 	x.Phase, x.Dur = "X", &dur
@@ -134,7 +132,6 @@ func (e *encoder) process(pid int, name string) {
 	e.put(Event{Name: "process_sort_index", Phase: "M", PID: pid, Args: map[string]any{"sort_index": pid}})
 }
 
-// client names the tracks of a client.
 func (e *encoder) client(n int) {
 	if e.named[n] {
 		return

@@ -89,7 +89,6 @@ type grant struct {
 	emitted        time.Duration // end of the last part that was emitted before it was final
 }
 
-// entry is an unfinished belief.
 type entry struct {
 	Belief
 	live  bool // no end is known

@@ -135,7 +135,6 @@ func (g *granted) claims() string {
 	return "no token and no node (it named none, and the wire shows none that must be it)"
 }
 
-// handed describes a token.
 func handed(token int64) string {
 	if token == 0 {
 		return "no token (it named none, and the wire shows no node that must be it)"

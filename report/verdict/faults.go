@@ -201,7 +201,6 @@ func (s Spans) end(of span) (last span, free bool) {
 	return last, last.to == of.to
 }
 
-// union sorts and merges.
 func union(s Spans) Spans {
 	slices.SortFunc(s, func(a, b span) int { return cmp.Compare(a.from, b.from) })
 	var out Spans

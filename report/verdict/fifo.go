@@ -276,7 +276,6 @@ func (l *nodeTable) forgotten(g *granted) bool {
 	return l.forgot > 0 && g.path != "" && (g.own || g.token <= l.forgot)
 }
 
-// valid reports whether the grant has a valid node.
 func (g *granted) valid() bool { return g.node != nil && g.wrong == "" && !g.unsure }
 
 // mistaken reports whether the claim's token should be its node's czxid, and is not.

@@ -146,7 +146,6 @@ func (q *items) take(s *history.Sample, record int) {
 	q.settle(i)
 }
 
-// of returns an item's state.
 func (q *items) of(id string) *item {
 	i := q.open[id]
 	if i != nil {

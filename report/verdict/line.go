@@ -38,7 +38,6 @@ const (
 	byExpiry                 // its session expired
 )
 
-// withSession reports whether the node was removed with its session.
 func (n *node) withSession() bool { return n.gone != 0 && n.removal >= byClose }
 
 // wentBefore reports whether a node was removed while the other existed.
@@ -114,7 +113,6 @@ func valueAt[K comparable, V any](m map[K]*V, key K) *V {
 	return v
 }
 
-// of returns the existing nodes of the session.
 func (l *nodeTable) of(session int64) []*node {
 	if o := l.sessions[session]; o != nil {
 		return o.standing

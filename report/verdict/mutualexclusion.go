@@ -359,7 +359,6 @@ type Sweep struct {
 	records int
 }
 
-// judge is a guarantee and its checker.
 type judge struct {
 	Guarantee
 	checker

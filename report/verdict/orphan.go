@@ -451,7 +451,6 @@ func (o *orphansByCommits) gaveUp(s *history.Sample, record int) {
 	}
 }
 
-// check checks the suspects at a sample.
 func (o *orphansByCommits) check(s *history.Sample, record int) {
 	if len(o.suspects) == 0 {
 		return

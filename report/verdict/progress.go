@@ -59,7 +59,6 @@ type progress struct {
 	endless  evidence // operations that did not return in time
 }
 
-// grantOf is a grant, by its client and token.
 type grantOf struct {
 	client int
 	token  int64
@@ -443,7 +442,6 @@ func (p *phases) held(b Belief) {
 	}
 }
 
-// endedIn returns the phases that were over in that time.
 func (p *phases) endedIn(from, to time.Duration) []*phase {
 	var out []*phase
 	for _, ph := range p.all {

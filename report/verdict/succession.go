@@ -125,7 +125,6 @@ func (s *succession) belief(b Belief) {
 	}
 }
 
-// stands reports whether the client was in the line at the time.
 func (d *drill) stands(client int, at time.Duration) bool {
 	return slices.ContainsFunc(d.line, func(k standing) bool { return k.client == client && (k.left == 0 || k.left >= at) })
 }

@@ -173,7 +173,6 @@ type checker struct {
 	finish func(end ending) Verdict
 }
 
-// ending is the end of a history.
 type ending struct {
 	at time.Duration // the latest time in it
 	// cut: the rest could not be read. An operation without a record may have one there: it is

@@ -31,7 +31,6 @@ const pairSign = " + "
 // wholeLine is the step name of scripts that do not concern a single step.
 const wholeLine = "all"
 
-// isAudit reports whether the scenario's trials are the cells of an audit.
 func isAudit(s matrix.Scenario) bool {
 	return slices.ContainsFunc(seriesOrder([]matrix.Scenario{s}), func(t report.Trial) bool { return t.Step != "" })
 }
@@ -53,7 +52,6 @@ type audit struct {
 	selected bool // only selected cells were run: other cells are not known
 }
 
-// audits returns the audits of a scenario, ordered by subject.
 func (b builder) audits(s matrix.Scenario) (all []*audit) {
 	for _, t := range ofScenario(b.Result.Trials, s.Name) {
 		i := slices.IndexFunc(all, func(a *audit) bool { return a.subject == t.Subject })
@@ -156,7 +154,6 @@ func (a *audit) planned() (steps, cells int) {
 	return steps, cells
 }
 
-// summary returns the coverage and the results.
 func (a *audit) summary() string {
 	steps, cells := a.planned()
 	n, unproven, repeated, notApplicable := a.count(), 0, 0, 0
@@ -234,10 +231,8 @@ func describeAudit(s matrix.Scenario) string {
 	return fmt.Sprintf("%s: every step of the protocol of %s, with every applicable fault", units.Clean(s.Name), units.List(subjects))
 }
 
-// auditID is the ID of the page section with the audits.
 const auditID = "audit"
 
-// matrices returns the page section with the audits.
 func (b builder) matrices() Section {
 	s := Section{ID: auditID, Title: "Every step, every fault", Intro: "Each cell is a separate episode. Failed cells link to their explanation."}
 	for _, scenario := range b.scenarios {
@@ -294,7 +289,6 @@ func (a *audit) matrix() Table {
 	return t
 }
 
-// whole returns the table of the scripts for the whole line.
 func (a *audit) whole() Table {
 	t := Table{Columns: []Column{{Head: units.Clean(a.subject) + ", the whole line", Kind: Whole}, {Head: "", Kind: Outcome}}}
 	for _, s := range a.steps {

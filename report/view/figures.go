@@ -47,7 +47,6 @@ func (b builder) figures() []*plot.Figure {
 	return out
 }
 
-// overview returns the plots that compare the series of a scenario.
 func (b builder) overview(s matrix.Scenario, glyphs plot.Glyphs) []*plot.Figure {
 	merged := s.Merged()
 	pauses := b.pauses(merged)
@@ -90,7 +89,6 @@ func (b builder) byCause(s matrix.Scenario) bool {
 	})
 }
 
-// overTime returns the plots of one trial.
 func (b builder) overTime(t report.Trial, glyphs plot.Glyphs) []*plot.Figure {
 	line := b.timelineOf(t)
 	failovers := []*plot.Figure{plot.Failovers(line), plot.Budget(line)}
@@ -233,7 +231,6 @@ func promiseTexts(x matrix.Series) []string {
 	return out
 }
 
-// noun returns the noun for the clients of the run.
 func (b builder) noun() string {
 	for _, s := range b.scenarios {
 		return s.Noun()

@@ -224,7 +224,6 @@ func (b builder) formulas() *Table {
 	return &t
 }
 
-// seriesOrder returns all trials, ordered by series.
 func seriesOrder(all []matrix.Scenario) []report.Trial {
 	var out []report.Trial
 	for _, s := range all {

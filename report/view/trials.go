@@ -14,7 +14,6 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// tables returns the tables of trials, by scenario.
 func (b builder) tables() []Table {
 	var out []Table
 	for _, s := range b.scenarios {
@@ -381,7 +380,6 @@ func subjectOf(c report.Comparison) string { return units.Clean(c.Subject) }
 
 func clientsOf(c report.Comparison) string { return units.Plural(c.Clients, "contender") }
 
-// distinct returns the distinct values.
 func distinct(all []report.Comparison, of func(report.Comparison) string) []string {
 	var out []string
 	for _, c := range all {

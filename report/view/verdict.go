@@ -26,7 +26,6 @@ func (b builder) verdict(v *View) string {
 	return "Unknown: " + units.List(b.runDoubts()) + "."
 }
 
-// skippedNames lists the skipped faults.
 func skippedNames(all []report.LeftOut) string {
 	var names []string
 	for _, l := range all {

@@ -120,7 +120,6 @@ const (
 	Open     Kind = "open"     // it is unknown whether a guarantee or a threshold holds
 )
 
-// reasonLength is the largest length of a reason in a line.
 const reasonLength = 200
 
 // incompleteLength is reasonLength for a trial that did not complete: its reason includes the last

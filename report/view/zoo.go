@@ -14,7 +14,6 @@ import (
 	"github.com/zkbench/zkbench/report/verdict"
 )
 
-// isZoo reports whether the scenario has trials with a provocation.
 func isZoo(s matrix.Scenario) bool {
 	return slices.ContainsFunc(s.Series, func(x matrix.Series) bool {
 		return slices.ContainsFunc(x.Trials, func(t report.Trial) bool { return t.Provocation != "" })
@@ -149,7 +148,6 @@ func countZoo(s matrix.Scenario) (specimens, sound report.Tally) {
 	return specimens, sound
 }
 
-// marks maps results to marks in a matrix.
 var marks = map[string]string{
 	report.Pass: MarkPass, report.Fail: MarkFail, report.Unknown: MarkUnknown, report.NotPromised: MarkNone, report.NotJudged: MarkIdle,
 }
@@ -376,7 +374,6 @@ func limitParts(parts []string) []string {
 	return parts
 }
 
-// trial returns the noun for the finding's trial.
 func (f Finding) trial() string {
 	if f.Cell != "" {
 		return "cell"

@@ -396,7 +396,6 @@ const (
 	imageUser        = 65532 // user of the image; any other works
 )
 
-// manifest is the data of the template.
 type manifest struct {
 	Name, Label, Join           string
 	Agents                      int
@@ -496,7 +495,6 @@ type (
 // rewatch is the delay before a watch that has ended begins again: the API ends watches at times.
 const rewatch = time.Second
 
-// deleted is the event of an object that was deleted.
 const deleted = "DELETED"
 
 // follow calls seen with each object of a kind, at first and when it changes, until ctx is done.

@@ -135,7 +135,6 @@ func (s *ssh) Reach(ctx context.Context) (listen, host string, err error) {
 	return net.JoinHostPort(at, port), "", nil
 }
 
-// address returns the address that a host dials for a listener.
 func (s *ssh) address(host, listener string) string {
 	way, known := s.ways[host]
 	_, port, err := net.SplitHostPort(listener)
@@ -250,7 +249,6 @@ var uname = map[string]string{
 	"darwin/arm64": "Darwin arm64",
 }
 
-// remoteFeed returns the content of stdin.
 func remoteFeed(want string, args []string, j Join, program *io.SectionReader) io.Reader {
 	var head bytes.Buffer
 	fmt.Fprintf(&head, "%s\n%s\n\n", want, strings.Join(args, "\n"))

@@ -183,7 +183,6 @@ func (f *Fleet) add(p *peer, conn net.Conn) {
 	f.logf("agent %s has joined (from %s, its clock is known to %v)", p.name, p.link.RemoteAddr(), p.clockError())
 }
 
-// lost records that an agent is lost.
 func (f *Fleet) lost(p *peer) {
 	f.mu.Lock()
 	closed := f.closed

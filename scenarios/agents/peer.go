@@ -179,12 +179,10 @@ func (p *peer) isLost() bool {
 	}
 }
 
-// why returns why it is lost.
 func (p *peer) why() string {
 	return fmt.Sprintf("its link ended or was silent; the last message arrived %v ago", time.Since(p.since).Round(time.Millisecond))
 }
 
-// clockError returns the possible error of its clock now.
 func (p *peer) clockError() time.Duration {
 	_, wrong := p.clock.At(p.clock.Latest())
 	return wrong

@@ -82,7 +82,6 @@ func (a Agent) Serve(ctx context.Context, j Join) error {
 	return fmt.Errorf("the link to the coordinator %s is lost: %w", j.Address, err)
 }
 
-// dial connects to the coordinator.
 func (a Agent) dial(ctx context.Context, address string, config *tls.Config) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialLimit)
 	defer cancel()
@@ -124,7 +123,6 @@ func (a Agent) hello(link *yamux.Session) (w msg.Welcome, err error) {
 	return w, err
 }
 
-// server is a running agent.
 type server struct {
 	agent Agent
 	clock clock.Own

@@ -65,7 +65,6 @@ func (c *tapped) counted(p *peer) (n wire.Counts) {
 	return n
 }
 
-// at returns the client's agent.
 func (c *tapped) at() (*peer, msg.ClientArgs) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

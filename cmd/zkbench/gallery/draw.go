@@ -18,7 +18,6 @@ import (
 	"github.com/zkbench/zkbench/report/view"
 )
 
-// shown is an exhibit with its result.
 type shown struct {
 	exhibit
 	about string // of the scenario

@@ -8,7 +8,6 @@ import (
 	"github.com/zkbench/zkbench/scenarios"
 )
 
-// exhibit is a run of the gallery.
 type exhibit struct {
 	name string   // of the scenario
 	set  []string // its overrides: path=value
@@ -50,10 +49,8 @@ func exhibits() (out []exhibit) {
 	return out
 }
 
-// folder returns the name of the run folder and of the page.
 func (e exhibit) folder() string { return strings.ReplaceAll(e.name, "/", "-") }
 
-// args returns the arguments that run the exhibit.
 func (e exhibit) args() []string {
 	out := []string{"run", e.name}
 	for _, s := range e.set {

@@ -27,7 +27,6 @@ import (
 	_ "github.com/zkbench/zkbench/recipes/zoo"
 )
 
-// seed is the seed of every run.
 const seed = 1
 
 func main() {

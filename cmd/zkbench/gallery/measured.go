@@ -120,7 +120,6 @@ determined is unknown, never a pass. [Metrics and results explained](../NUMBERS.
 `, units.Markdown(strings.Join(facts, ", ")), units.Markdown(r.Ensemble.About), units.Markdown(strings.Join(versions, ", ")), r.Start.UTC().Format("2006-01-02"), seed)
 }
 
-// incidents writes the table of incidents.
 func incidents(b *strings.Builder, runs []shown) {
 	var results []report.Result
 	for _, s := range runs {

@@ -47,7 +47,6 @@ type Step struct {
 	Exchange   []string // of a broken rule: the last lines, "> " sent and "< " received
 }
 
-// session timeout of the clients.
 const timeout = 4 * time.Second
 
 // Setting is the driver to check, and its environment.
@@ -85,7 +84,6 @@ func Run(ctx context.Context, s Setting, each func(Step)) error {
 	return nil
 }
 
-// checker is a running check.
 type checker struct {
 	Setting
 	ctx context.Context
@@ -98,7 +96,6 @@ type checker struct {
 	ended   atomic.Bool // in this step a grant has ended by itself
 }
 
-// step is a rule with its check.
 type step struct {
 	name, rule string
 	recipe     string // "queue", "grant" for locks and elections, "" for all

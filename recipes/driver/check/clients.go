@@ -10,7 +10,6 @@ import (
 	"github.com/zkbench/zkbench/recipes/driver/internal/lines"
 )
 
-// client opens a client, with its events.
 func (k *checker) client() (*host.Client, chan recipes.Event) {
 	k.must(k.Ground.Make(k.ctx, k.path))
 	k.must(k.Ground.Make(k.ctx, k.path+"-resource"))
@@ -91,7 +90,6 @@ func (k *checker) until(limit time.Duration, ok func() bool) bool {
 	}
 }
 
-// attempt is an operation in the background.
 type attempt struct {
 	claim  recipes.Claim
 	item   []byte

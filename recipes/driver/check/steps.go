@@ -100,7 +100,6 @@ func (k *checker) failed(op string, client int, why string) {
 	k.be(a.Error != nil && a.Error.Kind == lines.Failed, "%s, and %s of client %d was answered %s: it has to be answered with an error of kind failed", why, op, client, answered(a))
 }
 
-// answered describes a reply.
 func answered(a lines.Reply) string {
 	if a.Error == nil {
 		return "ok"

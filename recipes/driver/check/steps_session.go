@@ -49,7 +49,6 @@ func checkEvents(k *checker) {
 	k.be(got == recipes.EventLost, "the session was closed at the servers, and then the driver said %s, not lost", said(got))
 }
 
-// said describes an event.
 func said(kind recipes.EventKind) string { return cmp.Or(string(kind), "nothing") }
 
 // ofSession returns the next event of the session within a time, or "". A recipe may end a grant

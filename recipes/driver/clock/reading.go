@@ -44,7 +44,6 @@ func (o Own) At(t time.Time) int64 {
 	return o.raw + int64(since) + int64(float64(since)*o.tooFast)
 }
 
-// own is the clock of this process.
 var own, errOwn = NewOwn(os.Getenv(Skew))
 
 // Reading returns the reading of this process's clock at t, in ns.

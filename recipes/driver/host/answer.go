@@ -57,7 +57,6 @@ func (c *Client) begin(r lines.Request, taken func(lines.Reply)) (finish func(co
 	return func(ctx context.Context) (lines.Reply, error) { return c.finish(ctx, k, lost) }
 }
 
-// finish waits for the return of an operation.
 func (c *Client) finish(ctx context.Context, k *Call, lost <-chan struct{}) (lines.Reply, error) {
 	var late <-chan time.Time
 	for {
@@ -163,7 +162,6 @@ func (c *Client) spend(why spent, settle time.Duration) {
 // after the fault, and allows a recipe at least 2 s to remove them.
 const aftermath = 5 * time.Second
 
-// judge interprets a reply and its times.
 func (c *Client) judge(ctx context.Context, k *Call, a lines.Reply) error {
 	var times lines.Times
 	if a.OK != nil {

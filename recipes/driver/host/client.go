@@ -49,7 +49,6 @@ func (c *Client) request(op string) lines.Request {
 // errNoAuth is returned for a driver that does not support the ensemble's authentication.
 var errNoAuth = errors.New("the ensemble has its clients authenticate, and this driver does not offer to: it has to heed auth and acl in open, and to name auth among the ops of its hello (zkbench help drivers)")
 
-// openNow opens the client in the driver.
 func (c *Client) openNow() error {
 	if len(c.env.Auth) > 0 && !slices.Contains(c.p.Hello.Ops, lines.OpAuth) {
 		return errNoAuth
@@ -78,7 +77,6 @@ func (c *Client) openNow() error {
 	return err
 }
 
-// opened handles the reply to open.
 func (c *Client) opened(a lines.Reply) {
 	if a.OK == nil {
 		return
@@ -107,7 +105,6 @@ func (c *Client) seen(ok *lines.OK) (claim recipes.Claim) {
 	return claim
 }
 
-// eventKinds are the events of the protocol.
 var eventKinds = []recipes.EventKind{recipes.EventSuspended, recipes.EventRestored, recipes.EventLost, recipes.EventEnded}
 
 // event handles an event of the client. An event that ends a belief counts from its earliest

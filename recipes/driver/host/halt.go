@@ -76,14 +76,12 @@ func (p *Process) Replace() {
 	p.replaced = true
 }
 
-// gone reports whether the process was killed, and whether it may be replaced.
 func (p *Process) gone() (killed, replaced bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.killed, p.replaced
 }
 
-// errKilled is the error of operations of a killed process.
 func (p *Process) errKilled() error {
 	return fmt.Errorf("%s: the client's process %d was killed: %w", p.command.Name, p.PID(), recipes.ErrSessionEnded)
 }

@@ -119,7 +119,6 @@ func (p *Process) cut() {
 	_ = p.run.Stderr().SetReadDeadline(late)
 }
 
-// exited records that the process has ended.
 func (p *Process) exited() {
 	lost := p.run.Lost()
 	p.mu.Lock()

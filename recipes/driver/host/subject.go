@@ -31,7 +31,6 @@ func Subject(c Command) recipes.Subject {
 	}
 }
 
-// driver is a driver in one trial.
 type driver struct {
 	command Command
 	trial   recipes.Trial
@@ -114,7 +113,6 @@ func SubjectOf(c Command, p *Process) (recipes.Subject, error) {
 	return s, checkHello(p, h)
 }
 
-// checkHello checks the values of a hello.
 func checkHello(p *Process, h lines.Hello) error {
 	wrong := func(what, has string, may ...string) error {
 		if has == "" || slices.Contains(may, has) {
@@ -140,7 +138,6 @@ func checkHello(p *Process, h lines.Hello) error {
 	return wrong("delivery", h.Promises.Delivery, string(recipes.ExactlyOnce), string(recipes.AtLeastOnce), string(recipes.AtMostOnce))
 }
 
-// open opens a client in its process.
 func (d *driver) open(ctx context.Context, env recipes.Env) (recipes.Client, error) {
 	p, err := d.carrier(env.Client)
 	if err != nil {
@@ -190,7 +187,6 @@ func (d *driver) carrier(client int) (*Process, error) {
 // starting bounds how many processes start at the same time: one uses a processor for a second.
 var starting = make(chan struct{}, max(2, runtime.NumCPU()))
 
-// taken returns the process in a seat.
 func (d *driver) taken(seat string) (*started, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -112,7 +112,6 @@ func (p *Process) answer(c *Call, limit time.Duration) (lines.Reply, error) {
 	return lines.Reply{}, errSilent
 }
 
-// ask sends a request and waits for the reply.
 func (p *Process) ask(r lines.Request, limit time.Duration, taken func(lines.Reply)) (lines.Reply, *Call, error) {
 	c := p.Send(r, taken)
 	a, err := p.Await(c, limit)
@@ -148,7 +147,6 @@ func (p *Process) read(stdout io.Reader) {
 	}
 }
 
-// take handles a line.
 func (p *Process) take(line []byte, now time.Time) {
 	if p.Err() != nil {
 		return
@@ -182,7 +180,6 @@ func (p *Process) heard(r lines.Reply, line []byte) {
 	p.last.add("< ", string(line))
 }
 
-// answered passes a reply to its call.
 func (p *Process) answered(r lines.Reply, now time.Time) error {
 	id := int64(*r.ID)
 	p.mu.Lock()
@@ -329,7 +326,6 @@ func (e *exchange) add(mark, line string) {
 	e.lines = append(e.lines, mark+shortened(line))
 }
 
-// shortened truncates a line for display.
 func shortened(line string) string {
 	const most = 300
 	line = strings.TrimRight(line, "\r\n")

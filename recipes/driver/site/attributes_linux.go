@@ -45,7 +45,6 @@ func outside(idMap string) int {
 	return id
 }
 
-// killAll kills the process and everything that it has started.
 func killAll(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) } // fails if they have ended
 
 func pauseAll(cmd *exec.Cmd) error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGSTOP) }

@@ -29,7 +29,6 @@ func (Here) Start(p Program) (Process, error) {
 	return h, nil
 }
 
-// here is a program on this machine.
 type here struct {
 	pipes
 	cmd    *exec.Cmd

@@ -30,7 +30,6 @@ func (serve Inside) Start() (Process, error) {
 	return p, nil
 }
 
-// inside is a running function.
 type inside struct {
 	pipes
 	theirs []*os.File // its ends of the pipes

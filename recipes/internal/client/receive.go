@@ -32,7 +32,6 @@ func (r *receive) Dial(network, addr string, timeout time.Duration) (net.Conn, e
 	return &received{Conn: c, r: r, first: first}, nil
 }
 
-// received is a connection.
 type received struct {
 	net.Conn
 	r     *receive
