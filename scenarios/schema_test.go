@@ -1,26 +1,181 @@
 package scenarios
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"go.yaml.in/yaml/v4"
 )
 
-func parsedSchema(t *testing.T) map[string]any {
+// The comments on the fields are shown by editors, so they are written for
+// readers of the code and authors of scenarios.
+var documented = []string{"scenario.go", "driver.go", "phase.go", "fault.go", "zoo.go", "commits.go"}
+
+// schema is the part of JSON Schema that scenarios need.
+type schema struct {
+	Schema      string             `json:"$schema,omitempty"`
+	Title       string             `json:"title,omitempty"`
+	Description string             `json:"description,omitempty"`
+	Type        any                `json:"type,omitempty"` // a name or a list of names
+	Properties  map[string]*schema `json:"properties,omitempty"`
+	Additional  any                `json:"additionalProperties,omitempty"` // false or a schema
+	Required    []string           `json:"required,omitempty"`
+	AnyOf       []*schema          `json:"anyOf,omitempty"`
+	Items       *schema            `json:"items,omitempty"`
+	Enum        []string           `json:"enum,omitempty"`
+	Pattern     string             `json:"pattern,omitempty"`
+	Minimum     *float64           `json:"minimum,omitempty"`
+	Maximum     *float64           `json:"maximum,omitempty"`
+}
+
+// durationPattern matches the input of time.ParseDuration.
+const durationPattern = `^[-+]?(0|([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+$`
+
+// Required fields; Validate makes the other checks.
+var required = map[string][]string{
+	"Scenario": {"name", "session_timeout", "phases"},
+	"Phase":    {"name", "kind"},
+	"Fault":    {"fault"},
+	"Specimen": {"subject", "provocation"},
+	"Driver":   {"name", "exec"},
+	"Incident": {"thread", "version", "cause"},
+}
+
+// choices returns the allowed values of fields that have a fixed set.
+func choices() map[string][]string {
+	subjects := slices.DeleteFunc(subjectNames(), func(name string) bool { return name == "lock/ticket" }) // only in these tests
+	words := map[string][]string{
+		"Scenario.subjects": subjects, "Scenario.base": subjects, "Specimen.subject": subjects,
+		"Phase.kind": kindNames(), "Fault.fault": faultNames(),
+	}
+	for _, k := range kinds {
+		for field, of := range k.words {
+			words["Phase."+field] = of
+		}
+	}
+	return words
+}
+
+func generateSchema(t *testing.T) []byte {
 	t.Helper()
-	text, err := Schema()
+	b := &schemaBuilder{docs: comments(t), choices: choices()}
+	s := b.of(reflect.TypeFor[Scenario](), "")
+	s.Schema, s.Title = "https://json-schema.org/draft/2020-12/schema", "zkbench scenario"
+	fields := s.Properties
+	driver := &schema{Type: "string", Pattern: driverName.String()}
+	fields["subjects"].Items = &schema{AnyOf: []*schema{fields["subjects"].Items, driver, fields["drivers"].Items}}
+	fields["base"] = &schema{Description: fields["base"].Description, AnyOf: []*schema{fields["base"], driver}}
+	s.AnyOf = []*schema{{Required: []string{"subjects", "clients"}}, {Required: []string{"specimens"}}}
+	text, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
 		t.Fatal(err)
 	}
+	return append(text, '\n')
+}
+
+type schemaBuilder struct {
+	docs    map[string]string // by Type.field
+	choices map[string][]string
+}
+
+func (b *schemaBuilder) of(t reflect.Type, field string) *schema {
+	if t == reflect.TypeFor[time.Duration]() {
+		// 0 needs no unit and is a number in YAML.
+		return &schema{Type: []string{"string", "integer"}, Pattern: durationPattern, Minimum: new(0.0), Maximum: new(0.0)}
+	}
+	switch t.Kind() {
+	case reflect.Struct:
+		s := &schema{Type: "object", Properties: map[string]*schema{}, Additional: false, Required: required[t.Name()]}
+		for i, name := range fieldNames(t) {
+			s.Properties[name] = b.of(t.Field(i).Type, t.Name()+"."+name)
+			s.Properties[name].Description = b.docs[t.Name()+"."+name]
+		}
+		return s
+	case reflect.Slice:
+		return &schema{Type: "array", Items: b.of(t.Elem(), field)}
+	case reflect.Map:
+		return &schema{Type: "object", Additional: b.of(t.Elem(), "")}
+	case reflect.Bool:
+		return &schema{Type: "boolean"}
+	case reflect.Int:
+		return &schema{Type: "integer"}
+	case reflect.Float64:
+		return &schema{Type: "number"}
+	}
+	if words := b.choices[field]; words != nil {
+		return &schema{Type: "string", Enum: words}
+	}
+	if field != "" {
+		return &schema{Type: "string"}
+	}
+	return &schema{Type: []string{"string", "number", "boolean"}} // any scalar is accepted as text
+}
+
+func comments(t *testing.T) map[string]string {
+	docs := map[string]string{}
+	for _, f := range documented {
+		tree, err := parser.ParseFile(token.NewFileSet(), f, nil, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(tree, func(n ast.Node) bool {
+			if spec, ok := n.(*ast.TypeSpec); ok {
+				commentsOf(spec, docs)
+			}
+			return true
+		})
+	}
+	return docs
+}
+
+// commentsOf adds the comments on the fields of a struct type.
+func commentsOf(spec *ast.TypeSpec, docs map[string]string) {
+	fields, ok := spec.Type.(*ast.StructType)
+	if !ok {
+		return
+	}
+	for _, f := range fields.Fields.List {
+		if f.Tag == nil {
+			continue
+		}
+		tag, _ := strconv.Unquote(f.Tag.Value)
+		name, _, _ := strings.Cut(reflect.StructTag(tag).Get("yaml"), ",")
+		text := cmp.Or(f.Doc.Text(), f.Comment.Text())
+		docs[spec.Name.Name+"."+name] = strings.Join(strings.Fields(text), " ")
+	}
+}
+
+func TestSchema_isCurrent(t *testing.T) {
+	want := generateSchema(t)
+	if os.Getenv("UPDATE_SCHEMA") != "" {
+		if err := os.WriteFile("schema.json", want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if !bytes.Equal(Schema, want) {
+		t.Error("schema.json does not describe the fields of Scenario: run go generate ./scenarios")
+	}
+}
+
+func parsedSchema(t *testing.T) map[string]any {
+	t.Helper()
 	var s map[string]any
-	if err := json.Unmarshal(text, &s); err != nil {
+	if err := json.Unmarshal(Schema, &s); err != nil {
 		t.Fatal(err)
 	}
 	return s

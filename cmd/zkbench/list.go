@@ -126,11 +126,7 @@ func listFaults(w io.Writer) error {
 }
 
 func listSchema(w io.Writer) error {
-	text, err := scenarios.Schema()
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(w, "%s\n", text)
+	_, err := w.Write(scenarios.Schema)
 	return err
 }
 
