@@ -73,7 +73,7 @@ func baselineSaveCmd(f *baselineFlags) *cobra.Command {
 			}
 			name, err := baseline.Save(s, r, raw)
 			if err == nil {
-				fmt.Fprintf(cmd.OutOrStdout(), "%s has %s\n", s, name)
+				fmt.Fprintln(cmd.OutOrStdout(), printable(fmt.Sprintf("%s has %s", s, name)))
 			}
 			return usage(err)
 		},
@@ -93,7 +93,7 @@ func baselineListCmd(f *baselineFlags) *cobra.Command {
 			if len(all) == 0 {
 				fmt.Fprintln(cmd.ErrOrStderr(), "no baselines are kept here (zkbench baseline save keeps one)")
 			}
-			w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 8, 2, ' ', 0)
+			w := tabwriter.NewWriter(&cleaned{Writer: cmd.OutOrStdout()}, 0, 8, 2, ' ', 0)
 			for _, e := range all {
 				if e.Err != nil {
 					fmt.Fprintf(w, "%s\tunreadable: %v\n", e.Name, e.Err)

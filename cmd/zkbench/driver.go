@@ -237,10 +237,11 @@ func checkSubject(cmd *cobra.Command, args []string, o ensembles.Options) error 
 	if err != nil {
 		return err
 	}
+	out := &cleaned{Writer: cmd.OutOrStdout()}
 	stderr, count := filepath.Join(dir, "stderr"), map[string]int{}
 	err = scenarios.CheckDriver(cmd.Context(), args, o, stderr, func(s check.Step) {
 		count[s.Result]++
-		showStep(cmd.OutOrStdout(), s)
+		showStep(out, s)
 	})
 	printed, _ := os.Stat(stderr)
 	if count[check.Wrong] > 0 && printed != nil && printed.Size() > 0 {

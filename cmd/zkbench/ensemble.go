@@ -110,7 +110,7 @@ func ensembleStatusCmd() *cobra.Command {
 				if !r.Here() {
 					show = showElsewhere
 				}
-				if err := show(cmd.Context(), cmd.OutOrStdout(), r); err != nil {
+				if err := show(cmd.Context(), &cleaned{Writer: cmd.OutOrStdout()}, r); err != nil {
 					return err
 				}
 			}
@@ -131,7 +131,7 @@ func statusHereCmd() *cobra.Command {
 			records, err := state.List()
 			for _, r := range records {
 				if r.ID == args[0] && r.Here() {
-					return showEnsemble(cmd.Context(), cmd.OutOrStdout(), r)
+					return showEnsemble(cmd.Context(), &cleaned{Writer: cmd.OutOrStdout()}, r)
 				}
 			}
 			return errors.Join(fmt.Errorf("there is no ensemble %s here", args[0]), err)

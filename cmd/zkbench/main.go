@@ -99,7 +99,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := rootCmd()
 	root.SetArgs(args)
 	root.SetOut(stdout)
-	root.SetErr(stderr)
+	root.SetErr(&cleaned{Writer: stderr})
 	refuseUnknown(root)
 	err := root.ExecuteContext(ctx)
 	code := exitCode(ctx, err)

@@ -36,6 +36,7 @@ type progress struct {
 }
 
 func newProgress(w io.Writer, quiet bool) *progress {
+	w = uncleaned(w) // its status line moves the cursor
 	return &progress{w: w, quiet: quiet, tty: tty(w), start: time.Now(), said: map[int]string{}}
 }
 
@@ -69,6 +70,38 @@ func printable(text string) string {
 		lines[i] = line
 	}
 	return strings.Join(lines, "\n")
+}
+
+// cleaned makes all that is written printable, as all on stderr is: it may quote drivers, files and
+// servers.
+type cleaned struct {
+	io.Writer
+	mid bool // the last line has no end yet
+}
+
+func (c *cleaned) Write(p []byte) (int, error) {
+	text := string(p)
+	if c.mid {
+		text = "." + text // not the start of a line
+	}
+	text = printable(text)
+	if c.mid {
+		text = text[1:]
+	}
+	c.mid = len(p) > 0 && p[len(p)-1] != '\n'
+	if _, err := io.WriteString(c.Writer, text); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// uncleaned returns the writer for what zkbench means to be a control sequence or a command of a CI
+// system.
+func uncleaned(w io.Writer) io.Writer {
+	if c, ok := w.(*cleaned); ok {
+		return c.Writer
+	}
+	return w
 }
 
 func (p *progress) status(s scenarios.Status) {

@@ -137,6 +137,16 @@ func TestPrintable(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
+	w := &cleaned{Writer: &out}
+	for _, part := range []string{"at ::1, ", "::error::\x1b[2J\n", "::error::x\n"} {
+		if n, err := w.Write([]byte(part)); n != len(part) || err != nil {
+			t.Fatal(n, err)
+		}
+	}
+	if got, want := out.String(), "at ::1, ::error::\uFFFD[2J\n| ::error::x\n"; got != want {
+		t.Errorf("%q is written, want %q", got, want)
+	}
+	out.Reset()
 	newProgress(&out, false).log("driver: %s", "\x1b[31mred\n::error::x")
 	if got := out.String(); strings.Contains(got, "\x1b") || strings.Contains(got, "\n::") {
 		t.Errorf("the log has %q", got)

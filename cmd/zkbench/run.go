@@ -464,7 +464,7 @@ func (f *runFlags) conclude(cmd *cobra.Command, dir string, s *scenarios.Scenari
 		result = incidentError(cmd.ErrOrStderr(), s, v.Result)
 	}
 	// A broken guarantee decides the exit code, regardless of other errors.
-	return errors.Join(shown, annotate(cmd.ErrOrStderr(), v), result)
+	return errors.Join(shown, annotate(uncleaned(cmd.ErrOrStderr()), v), result)
 }
 
 func show(w io.Writer, v *view.View) error { return render.Terminal(w, v, terminal(w)) }
