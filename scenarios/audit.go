@@ -34,7 +34,10 @@ func (a aim) String() string { return a.step.String() + "/" + a.fault.name }
 func parseAims(name string) ([]aim, error) {
 	var out []aim
 	for _, text := range strings.Split(name, " + ") {
-		at, with, _ := strings.Cut(text, "/")
+		at, with, both := strings.Cut(text, "/")
+		if !both {
+			return nil, fmt.Errorf("%q: want STEP/FAULT, for example %q", text, text+"/session.expire")
+		}
 		s, err := parseStep(at)
 		if err != nil {
 			return nil, err

@@ -52,6 +52,9 @@ command fails and lists them.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if info, err := os.Stat(args[0]); err == nil && !info.IsDir() {
+				return usageError("%s is not a folder: unpack it, and rerun the run folder that it contains", args[0])
+			}
 			return f.rerun(cmd, args[0], failed)
 		},
 	}

@@ -115,6 +115,12 @@ func (f *runFlags) runAll(cmd *cobra.Command, names []string) (err error) {
 	if err := auto.Enter(cmd.Context(), options, os.Args, f.live.handOver); err != nil {
 		return err
 	}
+	if len(options.Servers) > 0 {
+		options.Logf = nil
+		if _, err := external.Start(cmd.Context(), options); err != nil {
+			return usage(err)
+		}
+	}
 	if f.agents.engine == "" {
 		if err := probeDrivers(configs); err != nil {
 			return usage(err)
