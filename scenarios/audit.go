@@ -35,12 +35,12 @@ func parseAims(name string) ([]aim, error) {
 	var out []aim
 	for _, text := range strings.Split(name, " + ") {
 		at, with, both := strings.Cut(text, "/")
-		if !both {
-			return nil, fmt.Errorf("%q: want STEP/FAULT, for example %q", text, text+"/session.expire")
-		}
 		s, err := parseStep(at)
 		if err != nil {
 			return nil, err
+		}
+		if !both {
+			return nil, fmt.Errorf("%q: want STEP/FAULT, for example %q", text, text+"/session.expire")
 		}
 		f := findStepFault(with)
 		if f == nil {

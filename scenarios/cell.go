@@ -3,7 +3,6 @@ package scenarios
 import (
 	"context"
 	"fmt"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -364,12 +363,7 @@ func (s *turnSlot) release(stays bool) {
 func sideBySide(ctx context.Context, trials []*trial) error {
 	g, ctx := errgroup.WithContext(ctx)
 	for _, t := range trials {
-		g.Go(func() (err error) {
-			defer func() {
-				if p := recover(); p != nil { // so that the run heals faults and keeps its results
-					err = fmt.Errorf("trial %s: panic: %v\n%s", t.name, p, debug.Stack())
-				}
-			}()
+		g.Go(func() error {
 			if err := t.run(ctx); err != nil {
 				return fmt.Errorf("trial %s: %w", t.name, err)
 			}

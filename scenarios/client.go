@@ -95,7 +95,11 @@ func (c *client) do(op string, call time.Duration, f func() error) error {
 	c.begun.Add(1)
 	c.under.Store(&operation{op, call})
 	defer c.under.Store(nil)
-	return f()
+	err := protected(f)
+	if p, ok := errors.AsType[panicError](err); ok {
+		c.st.end(fmt.Errorf("%s of client %d: %w", op, c.n, p))
+	}
+	return err
 }
 
 func (st *stage) waiting() {
@@ -239,11 +243,15 @@ func outcome(err error) history.Outcome {
 
 func (c *client) open(ctx context.Context) error {
 	st := c.st
-	subject, err := st.cell.Subject.Open(ctx, recipes.Env{
-		Servers: rotated(st.members.ensemble.Servers(), c.n+st.shift), Parent: st.parent, Timeout: st.scenario.SessionTimeout,
-		Dial: c.dialer(), MaxPacket: st.packet(), Events: c.event,
-		Auth: authFor(st.members.ensemble), ACL: aclFor(st.members.ensemble),
-		Client: c.n, Connect: c.listeners, Resource: st.resource(), Seen: c.seen, Requests: c.requests, Served: st.served,
+	var subject recipes.Client
+	err := protected(func() (err error) {
+		subject, err = st.cell.Subject.Open(ctx, recipes.Env{
+			Servers: rotated(st.members.ensemble.Servers(), c.n+st.shift), Parent: st.parent, Timeout: st.scenario.SessionTimeout,
+			Dial: c.dialer(), MaxPacket: st.packet(), Events: c.event,
+			Auth: authFor(st.members.ensemble), ACL: aclFor(st.members.ensemble),
+			Client: c.n, Connect: c.listeners, Resource: st.resource(), Seen: c.seen, Requests: c.requests, Served: st.served,
+		})
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("client %d: %w", c.n, err)
@@ -330,7 +338,7 @@ func (c *client) closeSubject() (closed bool, err error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second+c.st.scenario.SessionTimeout)
 	defer cancel()
-	return true, (*subject).Close(ctx)
+	return true, protected(func() error { return (*subject).Close(ctx) })
 }
 
 func (c *client) closed(session int64) {

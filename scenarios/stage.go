@@ -34,6 +34,7 @@ type stage struct {
 	holder    *holder
 	status    *reporter
 	yield     func(context.Context) error // lets other trials that take turns with this one run
+	end       context.CancelCauseFunc     // ends the trial as unknown, with the reason
 
 	phase   Phase
 	planned phasePlan

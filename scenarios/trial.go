@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 
@@ -35,7 +37,31 @@ var errBroken = errors.New("the history cannot be written")
 
 // run runs the trial. Afterwards its sessions are closed and its subtree is removed, also after an
 // error.
-func (t *trial) run(ctx context.Context) (err error) {
+func (t *trial) run(ctx context.Context) error {
+	return protected(func() error { return t.play(ctx) })
+}
+
+// protected turns a panic of f into an error, so that the run heals faults and keeps its results.
+func protected(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = panicError{p, debug.Stack()}
+		}
+	}()
+	return f()
+}
+
+type panicError struct {
+	value any
+	stack []byte
+}
+
+func (e panicError) Error() string { return fmt.Sprintf("panic: %v\n%s", e.value, e.stack) }
+
+// Is makes the outcome of an operation that panicked unknown.
+func (e panicError) Is(target error) bool { return target == recipes.ErrUnfinished }
+
+func (t *trial) play(ctx context.Context) (err error) {
 	if err := t.seat.acquire(ctx); err != nil {
 		return err
 	}
@@ -52,10 +78,10 @@ func (t *trial) run(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, st.record.Close()) }()
 	ctx, cancel := whileWritten(ctx, st.record)
 	defer cancel()
-	ctx, unavailable := context.WithCancelCause(ctx)
-	defer unavailable(nil)
+	ctx, st.end = context.WithCancelCause(ctx)
+	defer st.end(nil)
 	if unready == nil {
-		go st.watchEnsemble(ctx, unavailable)
+		go st.watchEnsemble(ctx, st.end)
 	}
 	return t.recorded(ctx, func() error {
 		if unready != nil {
@@ -212,6 +238,12 @@ func (t *trial) phases(ctx context.Context) error {
 // ensemble that does not serve.
 func (t *trial) playable(ctx context.Context, err error) error {
 	st := t.stage
+	if _, ok := errors.AsType[panicError](err); ok {
+		why, _, _ := strings.Cut(err.Error(), "\n") // without the stack
+		st.record.Record(&history.Unplayed{At: st.clock.Now(), Why: why})
+		t.runner.logf("trial %s ended: %v", t.name, err)
+		return nil
+	}
 	switch {
 	case errors.Is(err, errNotWhole):
 		st.record.Record(&history.Unplayed{At: st.clock.Now(), Why: err.Error()})

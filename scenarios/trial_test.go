@@ -178,3 +178,41 @@ func TestChurn_endsThoughAQueueNeverComesToBeEmpty(t *testing.T) {
 		t.Errorf("it could not be played because: %s", u.Why)
 	}
 }
+
+type panicking struct {
+	recipes.Contender
+	acquires int
+}
+
+func (p *panicking) Acquire(ctx context.Context) (recipes.Claim, error) {
+	if p.acquires++; p.acquires == 3 {
+		panic("the third")
+	}
+	return p.Contender.Acquire(ctx)
+}
+
+// A recipe that panics ends its trial as unknown, with the reason; the run goes on.
+func TestRunner_endsATrialWhoseRecipePanics(t *testing.T) {
+	sound, err := recipes.Find("lock/predecessor")
+	if err != nil {
+		t.Fatal(err)
+	}
+	recipes.Register(recipes.Subject{Name: "test/panics", Recipe: recipes.RecipeLock, Open: func(ctx context.Context, env recipes.Env) (recipes.Client, error) {
+		c, err := sound.Open(ctx, env)
+		if err != nil {
+			return nil, err
+		}
+		return &panicking{Contender: c.(recipes.Contender)}, nil
+	}})
+	files := playOn(t, ensemble, nil, `{name: x, subjects: [test/panics, lock/predecessor], clients: [2], session_timeout: 4s,
+		phases: [{name: churn, kind: churn, duration: 1s, hold: 1ms}]}`)
+	if len(files) != 2 {
+		t.Fatalf("%d histories, want that of each trial", len(files))
+	}
+	if u := only[*history.Unplayed](t, recordsOf(t, files[1])); !strings.Contains(u.Why, "panic: the third") || !strings.Contains(u.Why, "acquire of client ") {
+		t.Errorf("it ended because: %s", u.Why)
+	}
+	if records := recordsOf(t, files[0]); len(of[*history.Unplayed](records)) > 0 || len(of[*history.Sample](records)) == 0 {
+		t.Error("the other trial was not played")
+	}
+}
