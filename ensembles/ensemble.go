@@ -173,6 +173,7 @@ type Machine interface {
 	Resume(ctx context.Context) error // after Pause
 	Running(ctx context.Context) (bool, error)
 	Save(ctx context.Context, dir string) error
+	RecentLog(ctx context.Context) ([]byte, error) // the last few thousand lines of the server's log
 	// TxnLogs opens the member's transaction logs, oldest first, without logs that end before the
 	// zxid after. The caller closes them. [Commits] reads them.
 	TxnLogs(ctx context.Context, after int64) ([]io.ReadCloser, error)

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -99,21 +97,9 @@ func lastLines(ctx context.Context, m *Member) string {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	log, err := readLog(ctx, m)
+	log, err := m.Machine.RecentLog(ctx)
 	if err != nil {
 		return fmt.Sprintf("\n    | (its log is not available: %v)", err)
 	}
 	return logtail.Lines(log)
-}
-
-func readLog(ctx context.Context, m *Member) ([]byte, error) {
-	dir, err := os.MkdirTemp("", "zkbench-log-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	if err := m.Machine.Save(ctx, dir); err != nil {
-		return nil, err
-	}
-	return os.ReadFile(filepath.Join(dir, m.Name+".log"))
 }

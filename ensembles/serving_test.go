@@ -3,8 +3,6 @@ package ensembles
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -37,19 +35,17 @@ func TestServing_needsAllMembersAndOneLeader(t *testing.T) {
 // deadServer is a server process that has ended and left a log.
 type deadServer struct {
 	Machine
-	name, log string
+	log string
 }
 
 func (d deadServer) Running(context.Context) (bool, error) { return false, nil }
 
-func (d deadServer) Save(_ context.Context, dir string) error {
-	return os.WriteFile(filepath.Join(dir, d.name+".log"), []byte(d.log), 0o644)
-}
+func (d deadServer) RecentLog(context.Context) ([]byte, error) { return []byte(d.log), nil }
 
 func TestWaitServing_saysWhyItEnded(t *testing.T) {
 	t.Run("a process that has ended ends the wait, and its log says why", func(t *testing.T) {
 		log := "first\n" + strings.Repeat("middle\n", 15) + "Processing srvr command from us\n\tat a.b(C.java:1)\nbad zoo.cfg\n"
-		m := &Member{Name: "zk1", Addr: closed(t), Machine: deadServer{name: "zk1", log: log}}
+		m := &Member{Name: "zk1", Addr: closed(t), Machine: deadServer{log: log}}
 		err := WaitServing(t.Context(), &Ensemble{Members: []*Member{m}})
 		if err == nil {
 			t.Fatal("no error")

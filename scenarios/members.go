@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"sync"
@@ -88,17 +86,12 @@ func (m members) target(clients []*client, holder func(stay bool) int) chaos.Tar
 // expiredAgo returns how long ago the leader expired a session, by the members' logs, to the
 // millisecond. ok is false if no log shows it.
 func (m members) expiredAgo(ctx context.Context, session int64) (ago time.Duration, ok bool) {
-	dir, err := os.MkdirTemp("", "zkbench-expiry-")
-	if err != nil {
-		return 0, false
-	}
-	defer os.RemoveAll(dir)
 	line := fmt.Appendf(nil, "Expiring session %#x,", uint64(session))
 	for _, member := range m.ensemble.Members {
-		if member.Machine == nil || member.Machine.Save(ctx, dir) != nil {
+		if member.Machine == nil {
 			continue
 		}
-		log, err := os.ReadFile(filepath.Join(dir, member.Name+".log"))
+		log, err := member.Machine.RecentLog(ctx)
 		if err != nil {
 			continue
 		}

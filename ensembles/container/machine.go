@@ -119,7 +119,7 @@ func (m *machine) Save(ctx context.Context, dir string) error {
 	m.mu.Lock()
 	_, err = log.Write(m.earlier)
 	m.mu.Unlock()
-	return m.failed("saving the log of", errors.Join(err, m.log(ctx, log), log.Close()))
+	return m.failed("saving the log of", errors.Join(err, m.log(ctx, log, "all"), log.Close()))
 }
 
 // config reads zoo.cfg from the container; Docker returns it in an archive.
@@ -152,10 +152,17 @@ func (m *machine) TxnLogs(ctx context.Context, after int64) ([]io.ReadCloser, er
 	return logs, m.failed("reading the transaction logs of", err)
 }
 
-// log writes the server's output since the container was created.
-func (m *machine) log(ctx context.Context, to io.Writer) error {
+// RecentLog returns the last 5000 lines of the server's output.
+func (m *machine) RecentLog(ctx context.Context) ([]byte, error) {
+	var log bytes.Buffer
+	err := m.log(ctx, &log, "5000")
+	return log.Bytes(), m.failed("reading the log of", err)
+}
+
+// log writes the last lines of the server's output; "all" means since the container was created.
+func (m *machine) log(ctx context.Context, to io.Writer, lines string) error {
 	reply, err := m.docker.ContainerLogs(ctx, m.id, client.ContainerLogsOptions{
-		ShowStdout: true, ShowStderr: true,
+		ShowStdout: true, ShowStderr: true, Tail: lines,
 	})
 	if err != nil {
 		return err

@@ -56,7 +56,7 @@ func (m *machine) Upgrade(ctx context.Context, v ensembles.Version) error {
 		return m.failed("upgrading", err)
 	}
 	var log bytes.Buffer
-	if err := m.log(ctx, &log); err != nil {
+	if err := m.log(ctx, &log, "all"); err != nil {
 		return m.failed("saving the log of", err)
 	}
 	next, err := m.create(ctx, old.ID, v)

@@ -187,6 +187,9 @@ func (m *commanded) Save(_ context.Context, dir string) error {
 	return os.WriteFile(filepath.Join(dir, m.member.Name+".commands"), m.executed.Bytes(), 0o644)
 }
 
+// RecentLog returns an error: the log belongs to the member's owner.
+func (m *commanded) RecentLog(context.Context) ([]byte, error) { return nil, ensembles.ErrNotOurs }
+
 // Logged reports whether there is a command for [commanded.TxnLogs].
 func (m *commanded) Logged() bool { return m.commands.Log != nil }
 

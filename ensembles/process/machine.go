@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"net/netip"
@@ -198,9 +199,26 @@ func (m *machine) portsFree() error {
 	return nil
 }
 
+const recentLog = 1 << 20 // bytes
+
+// RecentLog returns the end of the server's log, up to 1 MiB.
+func (m *machine) RecentLog(context.Context) ([]byte, error) {
+	log, err := os.Open(filepath.Join(memberDir(m.record, m.member), logFile))
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	if info, err := log.Stat(); err == nil && info.Size() > recentLog {
+		if _, err := log.Seek(-recentLog, io.SeekEnd); err != nil {
+			return nil, err
+		}
+	}
+	return io.ReadAll(log)
+}
+
 // lastLines returns the end of the member's log, for an error.
 func (m *machine) lastLines() string {
-	log, err := os.ReadFile(filepath.Join(memberDir(m.record, m.member), logFile))
+	log, err := m.RecentLog(context.Background())
 	if err != nil {
 		return fmt.Sprintf("\n    | (its log is not available: %v)", err)
 	}
