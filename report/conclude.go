@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -67,6 +68,9 @@ func Conclude(dir string, run Run) (Conclusion, error) {
 	return c, writeResult(dir, c.Result)
 }
 
+// keptRecords is the number of records of failed trials that stay in memory: some 150 MB.
+var keptRecords = int64(600_000)
+
 // foldFolder evaluates all histories of a run folder, one per processor at a time, and adds
 // trials whose histories are missing. A history of another version is an error, because its
 // existing result must not be overwritten.
@@ -80,6 +84,7 @@ func foldFolder(dir string, run Run) ([]Folded, error) {
 		return nil, err
 	}
 	folded := make([]Folded, len(names), len(names)+len(missing))
+	var kept atomic.Int64
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for i, name := range names {
@@ -87,6 +92,9 @@ func foldFolder(dir string, run Run) ([]Folded, error) {
 			f := foldFile(dir, name, run.Ensemble.managed())
 			if !slices.ContainsFunc(f.Trial.Verdicts, func(v Verdict) bool { return v.Result == Fail }) {
 				f.History = nil // its records are not needed
+			} else if h := f.History; h != nil && kept.Add(int64(h.Kept)) > keptRecords {
+				kept.Add(-int64(h.Kept))
+				h.Forget()
 			}
 			folded[i] = f
 			if errors.Is(f.Err, history.ErrNewer) || errors.Is(f.Err, history.ErrOlder) {

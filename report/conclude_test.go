@@ -223,6 +223,31 @@ func TestJudge_keepsTheHistoriesOfFailedVerdicts(t *testing.T) {
 	}
 }
 
+// Beyond a limit the records of failed trials are decoded again, such that many do not fill memory.
+func TestJudge_keepsFewRecords(t *testing.T) {
+	defer func(most int64) { keptRecords = most }(keptRecords)
+	keptRecords = 0
+	dir := t.TempDir()
+	writeHistory(t, dir, history.Header{Trial: "bad"}, slices.Concat(hold("p", 1, 5, 0, 10, 50), hold("p", 2, 6, 0, 27, 40))...)
+	c, err := Judge(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := c.Histories["bad"]
+	if h == nil || h.Kept != 0 {
+		t.Fatalf("kept is %+v, want a history without records in memory", h)
+	}
+	records := 0
+	for _, err := range h.Records {
+		if records++; err != nil {
+			t.Fatal(err)
+		}
+	}
+	if records == 0 {
+		t.Error("it has no records")
+	}
+}
+
 // What another version wrote is refused before anything is written over.
 func TestConclude_refusesAnotherVersionAndLeavesTheFolderAsItIs(t *testing.T) {
 	dir := t.TempDir()

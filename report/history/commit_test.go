@@ -76,6 +76,10 @@ func TestOpen_readsTheCommitsBesideTheHistory(t *testing.T) {
 	if err != nil || !h.Commits || order(t, h) != "c4 1:z5 c6 2:z6 end" {
 		t.Errorf("with commits: %s, %v", order(t, h), err)
 	}
+	h.Forget()
+	if h.Kept != 0 || order(t, h) != "c4 1:z5 c6 2:z6 end" || order(t, h) != "c4 1:z5 c6 2:z6 end" {
+		t.Errorf("decoded again: %s", order(t, h))
+	}
 	raw, err := os.ReadFile(CommitsPath(path))
 	if err != nil {
 		t.Fatal(err)

@@ -24,6 +24,8 @@ type History struct {
 	// Records yields all records in order, each commit before the first record of a client that may
 	// know of it. It can be ranged over again. An error is the last thing that it yields.
 	Records iter.Seq2[Numbered, error]
+	Kept    int // decoded records in memory
+	path    string
 }
 
 // Fault is a window and the number of its record.
@@ -91,7 +93,21 @@ func Open(path string) (*History, error) {
 		return nil, err
 	}
 	h.Commits, h.Records = commits != nil, withCommits(h.Records, commits)
+	h.Kept, h.path = len(kept), path
 	return h, nil
+}
+
+// Forget frees the records in memory: the file is decoded again each time that they are ranged over.
+func (h *History) Forget() {
+	path := h.path
+	h.Kept, h.Records = 0, func(yield func(Numbered, error) bool) {
+		again, err := Open(path)
+		if err != nil {
+			yield(Numbered{}, err)
+			return
+		}
+		again.Records(yield)
+	}
 }
 
 // all yields records in memory, and then the error of reading.

@@ -88,6 +88,7 @@ func (x *pauses) record(r history.Record) {
 			x.last.Expired = p.Expired - p.Injected
 		}
 		x.hand()
+		clear(x.since) // the round is over
 	}
 }
 
