@@ -207,7 +207,7 @@ func untilPassed(ctx context.Context, x *stepInjection) error {
 func cancelCall(ctx context.Context, x *stepInjection) error {
 	a := x.p.last(x.c.n)
 	if a == nil || a.ended() {
-		return errors.New("no operation was pending that could be canceled")
+		return fmt.Errorf("%w: no operation of the client was pending at that step", errInapplicable)
 	}
 	a.giveUp()
 	a.returned(ctx, blinkFor)
