@@ -1,0 +1,161 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles/external"
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/observe"
+	"github.com/zkbench/zkbench/scenarios/production"
+)
+
+type observeFlags struct {
+	limits   observe.Limits
+	live     production.Config
+	ensemble string
+	json     bool
+	out      string
+}
+
+func observeCmd() *cobra.Command {
+	var f observeFlags
+	cmd := &cobra.Command{
+		Use:   "observe LOGS... --path PATH",
+		Short: "Report who held the locks of a live system, from its transaction logs or by reading",
+		Long: `Report who held the locks and led the elections of a live system.
+
+LOGS are copies of the members' files log.ZXID and snapshot.ZXID: such files, a folder with them, a
+member's data folder, or a folder of members' folders. Copy the files of all members if you can: one
+member's logs can lack what it received as a snapshot. Nothing is started, and nothing is written
+to the ensemble. ZooKeeper 3.5 to 3.9.
+
+With --servers the nodes are read instead, on one session and without watches, for the time of
+--for. What is created and deleted between two looks is not seen.
+
+Of the sequential ephemeral nodes below a parent, the one with the lowest number is first in line:
+in the documented recipes (also Curator's and kazoo's) its client holds the lock or leads. The
+report has, for each parent, the holds with session and node, hand-offs, waits, times without any
+node, expiries, and the notifications that watching the parent or the predecessor would cost.
+Anomalies come first: a session that expired while first in line, a node deleted by another session,
+a holder that blocks others, a line that grew.
+
+Exit code 0: complete, and within the limits; 1: a limit was exceeded; 2: wrong arguments; 3: the
+observation is incomplete, or no sequential ephemeral node was seen.`,
+		Example: `  zkbench observe /var/lib/zookeeper --path /locks
+  zkbench observe zk1/ zk2/ zk3/ --path /services/scheduler/leader --max-hold 10m --max-expired 0
+  zkbench observe --servers zk1:2181,zk2:2181 --path /locks --for 10m --interval 500ms`,
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.live.Path, "path", "", "observe the parents at and below this node, such as /locks (required)")
+	fl.StringSliceVar(&f.live.Servers, "servers", nil, "read from these servers (host:port,...) instead of logs")
+	fl.StringVar(&f.ensemble, "ensemble", "", "read from the servers in a FILE.yaml, with its TLS and authentication (zkbench help ensembles)")
+	fl.StringVar(&f.live.Chroot, "chroot", "", "with --servers: a prefix of --path")
+	fl.DurationVar(&f.live.For, "for", time.Minute, "with --servers: how long to observe; an interrupt ends it earlier")
+	fl.DurationVar(&f.live.Interval, "interval", time.Second, "with --servers: time between two looks at a parent, at least 100ms; at most 100 requests are sent per second")
+	fl.DurationVar(&f.limits.MaxHold, "max-hold", 0, "limit: the longest time for which a node may be first in line (0: none)")
+	fl.DurationVar(&f.limits.MaxWait, "max-wait", 0, "limit: the longest time until a node is first in line (0: none)")
+	fl.DurationVar(&f.limits.MaxVacant, "max-vacant", 0, "limit: the longest time without any node, between two holds (0: none)")
+	fl.IntVar(&f.limits.MaxContenders, "max-contenders", 0, "limit: the largest number of nodes below a parent (0: none)")
+	fl.IntVar(&f.limits.MaxExpired, "max-expired", -1, "limit: how many sessions may expire while first in line below a parent (-1: any number)")
+	fl.BoolVar(&f.json, "json", false, "print the observation as JSON on stdout instead of tables")
+	fl.StringVar(&f.out, "out", "", "folder for the page and "+observe.ResultFile+" (default zkbench-out/observe-TIME)")
+	return cmd
+}
+
+func (f *observeFlags) run(cmd *cobra.Command, logs []string) error {
+	live := len(f.live.Servers) > 0 || f.ensemble != ""
+	if err := f.check(cmd, logs, live); err != nil {
+		return usage(err)
+	}
+	f.live.Path = "/" + strings.Trim(f.live.Path, "/")
+	t := observe.NewTracker(f.live.Path, f.limits)
+	var o *observe.Observation
+	var err error
+	if live {
+		ctx := cmd.Context()
+		o, err = production.Live(ctx, f.live, t)
+		if err != nil && ctx.Err() == nil {
+			return usage(err)
+		}
+	} else {
+		o, err = production.Logs(cmd.Context(), logs, t)
+		if err != nil && !errors.Is(err, context.Canceled) {
+			return usage(err)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return f.show(cmd, o)
+}
+
+func (f *observeFlags) check(cmd *cobra.Command, logs []string, live bool) error {
+	switch {
+	case f.live.Path == "":
+		return errors.New("--path is required: the parent of the locks' nodes, or a node above it, such as /locks")
+	case live && len(logs) > 0:
+		return errors.New("name either LOGS or --servers")
+	case !live && len(logs) == 0:
+		return errors.New("name the transaction logs (files log.ZXID, or folders with them), or --servers")
+	case f.live.Interval < 100*time.Millisecond:
+		return fmt.Errorf("--interval %v: want at least 100ms", f.live.Interval)
+	case f.live.For <= 0:
+		return fmt.Errorf("--for %v: want a time above 0", f.live.For)
+	}
+	for _, name := range []string{"chroot", "for", "interval"} {
+		if !live && cmd.Flags().Changed(name) {
+			return fmt.Errorf("--%s goes with --servers or --ensemble", name)
+		}
+	}
+	if !live {
+		return nil
+	}
+	o := ensembles.Options{Servers: f.live.Servers, Chroot: f.live.Chroot}
+	if f.ensemble != "" {
+		if len(f.live.Servers) > 0 {
+			return errors.New("--ensemble FILE.yaml names the servers: leave --servers out")
+		}
+		var err error
+		if o, err = external.Load(f.ensemble); err != nil {
+			return err
+		}
+		f.live.Servers, f.live.Security = o.Servers, o.Terms.Security
+	}
+	return external.Check(o)
+}
+
+func (f *observeFlags) show(cmd *cobra.Command, o *observe.Observation) error {
+	v := o.View()
+	var err error
+	if f.json {
+		err = printJSON(cmd.OutOrStdout(), o)
+	} else {
+		err = showWhole(cmd.OutOrStdout(), v)
+	}
+	page := compareFlags{out: f.out}
+	if err := errors.Join(err, page.write(cmd.ErrOrStderr(), v)); err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(o, "", "  ")
+	if err == nil {
+		err = report.WriteFile(page.out, observe.ResultFile, append(bytes.TrimSpace(text), '\n'))
+	}
+	var result error
+	switch v.Result {
+	case report.Fail:
+		result = coded{errors.New("a limit was exceeded"), exitBroken}
+	case report.Unknown:
+		result = coded{errors.New(o.Sentence()), exitUnknown}
+	}
+	return errors.Join(err, result)
+}

@@ -1,0 +1,458 @@
+// Package observe reconstructs, from the creations and deletions of znodes, who held the locks of a
+// live system: of the sequential ephemeral nodes below one parent, the one with the lowest number is
+// first in line, and in the documented recipes its client holds the lock.
+//
+//	t := observe.NewTracker("/locks", observe.Limits{MaxHold: time.Minute})
+//	t.Create("/locks/a/x-0000000001", 0x17, at)
+//	t.Delete("/locks/a/x-0000000001", observe.Released, 0x17, at.Add(time.Second))
+//	o := t.Done(at.Add(time.Minute)) // one hold of 1 s
+//
+// All times are those of the ensemble's leader, in whole milliseconds. A client may believe for less
+// time, or for longer, than its node is first.
+package observe
+
+import (
+	"cmp"
+	"container/heap"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// End is how a node was removed.
+type End string
+
+// The ways in which a node is removed.
+const (
+	Released End = "released"           // its session deleted it
+	Closed   End = "session closed"     // its client closed the session
+	Expired  End = "session expired"    // the servers ended the session
+	Foreign  End = "deleted by another" // another session deleted it
+	Gone     End = "gone"               // how is unknown
+	Standing End = "still there"        // it existed at the end of the observation
+)
+
+// Limits are thresholds on what is observed. Zero values are not checked.
+type Limits struct {
+	MaxHold, MaxWait, MaxVacant time.Duration
+	MaxContenders               int
+	MaxExpired                  int // largest number of expiries while first in line; -1 for no limit
+}
+
+// Hold is a time for which a node was first in line.
+type Hold struct {
+	Node    string    `json:"node"`
+	Session string    `json:"session"` // hexadecimal
+	From    time.Time `json:"from"`
+	To      time.Time `json:"to"`
+	End     End       `json:"end"`
+	Waiters int       `json:"waiters"` // at the end of the hold
+}
+
+// Spread summarizes durations, in nanoseconds.
+type Spread struct {
+	Count int64         `json:"count"`
+	P50   time.Duration `json:"p50_ns"`
+	P99   time.Duration `json:"p99_ns"` // 0 for fewer than 100 values
+	Max   time.Duration `json:"max_ns"`
+}
+
+// Line is what was observed of the nodes below one parent.
+type Line struct {
+	Parent  string      `json:"parent"`
+	Kinds   []string    `json:"kinds"` // the distinct names without number and identifiers, at most 8
+	Nodes   int         `json:"nodes"` // created during the observation, or there at its beginning
+	Held    Spread      `json:"held"`
+	Waited  Spread      `json:"waited"` // from creation to first in line; 0 for a node that found no other
+	Handoff int         `json:"handoffs"`
+	Left    int         `json:"left"`      // nodes removed before they were first
+	Ends    map[End]int `json:"ends"`      // of holds
+	Vacant  Spread      `json:"vacant"`    // times without any node, between holds
+	Most    int         `json:"most"`      // largest number of nodes at a time
+	Average float64     `json:"average"`   // number of nodes, over time
+	Last    []string    `json:"remaining"` // nodes at the end, first in line first
+	// Notifications at most, if contenders watch the parent, and if each watches the node before its own.
+	ParentWatch      int64  `json:"notifications_parent_watch"`
+	PredecessorWatch int64  `json:"notifications_predecessor_watch"`
+	Holds            []Hold `json:"holds"`         // the last HoldsKept
+	Dropped          int    `json:"holds_dropped"` // earlier ones, which only the counts include
+}
+
+// LinesKept is the largest number of parents in an Observation, which bounds its memory.
+const LinesKept = 2000
+
+// HoldsKept is the largest number of holds that a Line lists.
+const HoldsKept = 20_000
+
+// Anomaly is something that an operator should look at.
+type Anomaly struct {
+	At     time.Time `json:"at"`
+	Parent string    `json:"parent"`
+	Text   string    `json:"text"`
+	Limit  bool      `json:"limit"` // it exceeds one of the Limits
+}
+
+// anomaliesKept is the largest number of anomalies of one kind in one line.
+const anomaliesKept = 20
+
+// Observation is the result.
+type Observation struct {
+	Path      string    `json:"path"`
+	From      time.Time `json:"from"`
+	To        time.Time `json:"to"`
+	Lines     []Line    `json:"lines"` // those with the most holds first
+	Anomalies []Anomaly `json:"anomalies"`
+	Omitted   int       `json:"anomalies_omitted"`
+	Expired   int       `json:"sessions_expired"` // in the whole ensemble, holders or not
+	Closed    int       `json:"sessions_closed"`
+	Unknown   []string  `json:"unknown"` // why the observation is incomplete; empty if it is complete
+	Source    string    `json:"source"`  // what was read, in a sentence
+}
+
+// Exceeds reports whether a limit was exceeded.
+func (o *Observation) Exceeds() bool {
+	return slices.ContainsFunc(o.Anomalies, func(a Anomaly) bool { return a.Limit })
+}
+
+// Tracker builds an Observation from events in the order in which they happened.
+type Tracker struct {
+	under   string // the prefix of observed nodes
+	limits  Limits
+	lines   map[string]*line
+	o       Observation
+	started bool
+	skipped int // nodes of parents beyond LinesKept
+}
+
+// NewTracker returns a Tracker of the parents at and below a path.
+func NewTracker(path string, l Limits) *Tracker {
+	path = "/" + strings.Trim(path, "/")
+	return &Tracker{under: strings.TrimSuffix(path, "/") + "/", limits: l, lines: map[string]*line{}, o: Observation{Path: path}}
+}
+
+type node struct {
+	name    string
+	number  string // ten digits or more
+	session int64
+	at      time.Time
+	first   time.Time // since when it is first in line; zero before
+	gone    bool
+}
+
+// byNumber is a heap of nodes. Numbers of more than ten digits follow those of ten.
+type byNumber []*node
+
+func (h byNumber) Len() int { return len(h) }
+func (h byNumber) Less(i, k int) bool {
+	return cmp.Or(cmp.Compare(len(h[i].number), len(h[k].number)), strings.Compare(h[i].number, h[k].number)) < 0
+}
+func (h byNumber) Swap(i, k int) { h[i], h[k] = h[k], h[i] }
+func (h *byNumber) Push(x any)   { *h = append(*h, x.(*node)) }
+func (h *byNumber) Pop() any {
+	last := (*h)[len(*h)-1]
+	*h = (*h)[:len(*h)-1]
+	return last
+}
+
+type line struct {
+	Line
+	present              map[string]*node
+	order                byNumber
+	first                *node
+	held, waited, vacant durations
+	vacantSince          time.Time // zero while there is a node
+	changed              time.Time
+	area                 float64 // number of nodes times seconds
+	begun                time.Time
+	listed               map[string]int // anomalies by kind
+}
+
+// Sequential splits the name of a sequential node: ZooKeeper appends a counter of ten digits.
+func Sequential(name string) (prefix, number string, ok bool) {
+	i := len(name)
+	for i > 0 && name[i-1] >= '0' && name[i-1] <= '9' {
+		i--
+	}
+	if len(name)-i < 10 {
+		return "", "", false
+	}
+	i = max(i, len(name)-10) // digits before the counter belong to the prefix
+	return name[:i], name[i:], true
+}
+
+// identifiers are the parts of a name that differ by client: UUIDs and session IDs.
+var identifiers = regexp.MustCompile(`[0-9a-fA-F-]{8,}`)
+
+func (t *Tracker) lineOf(path string) (*line, string, bool) {
+	i := strings.LastIndexByte(path, '/')
+	if i < 0 || !strings.HasPrefix(path, t.under) {
+		return nil, "", false
+	}
+	return t.lines[path[:i]], path[i+1:], true
+}
+
+// Start sets the beginning of the observation. Without it, the first event is the beginning.
+func (t *Tracker) Start(at time.Time) {
+	if !t.started {
+		t.o.From, t.o.To, t.started = at, at, true
+	}
+}
+
+// Create adds a sequential ephemeral node that was created at a time. Other names are ignored.
+func (t *Tracker) Create(path string, session int64, at time.Time) { t.add(path, session, at, at) }
+
+// Existing adds a node that was created earlier than the observation began: it is first in line from
+// then on.
+func (t *Tracker) Existing(path string, session int64, created, begin time.Time) {
+	t.add(path, session, created, begin)
+}
+
+func (t *Tracker) add(path string, session int64, created, at time.Time) {
+	l, name, below := t.lineOf(path)
+	if !below {
+		return
+	}
+	prefix, number, ok := Sequential(name)
+	if !ok {
+		return
+	}
+	t.Start(at)
+	if l == nil && len(t.lines) == LinesKept {
+		t.skipped++
+		return
+	}
+	if l == nil {
+		l = newLine(strings.TrimSuffix(path, "/"+name), at)
+		t.lines[l.Parent] = l
+	}
+	if l.present[name] != nil {
+		return // a snapshot has it already
+	}
+	if kind := identifiers.ReplaceAllString(prefix, ""); len(l.Kinds) < 8 && l.Nodes < 10_000 && !slices.Contains(l.Kinds, kind) {
+		l.Kinds = append(l.Kinds, kind)
+	}
+	l.pass(at)
+	n := &node{name: name, number: number, session: session, at: created}
+	l.present[name] = n
+	heap.Push(&l.order, n)
+	l.Nodes++
+	l.Most = max(l.Most, len(l.present))
+	l.ParentWatch += int64(max(0, len(l.present)-2)) // the first in line and the new one do not wait yet
+	if l.first == nil {
+		t.advance(l, at)
+	}
+	if m := t.limits.MaxContenders; m > 0 && len(l.present) == m+1 {
+		t.report(l, at, "contenders", true, "more than %d nodes", m)
+	}
+}
+
+func newLine(parent string, at time.Time) *line {
+	const day, digits = 24 * 3600 * 1000, 2
+	d := func() durations { return durations{h: hdrhistogram.New(1, 100*day, digits)} }
+	return &line{
+		Line: Line{Parent: parent, Ends: map[End]int{}}, present: map[string]*node{}, listed: map[string]int{},
+		held: d(), waited: d(), vacant: d(), changed: at, begun: at,
+	}
+}
+
+// pass adds the time since the last change.
+func (l *line) pass(at time.Time) {
+	if d := at.Sub(l.changed); d > 0 {
+		l.area += d.Seconds() * float64(len(l.present))
+		l.changed = at
+	}
+}
+
+// Delete removes a node. by is the session that removed it, for Released and Foreign.
+func (t *Tracker) Delete(path string, how End, by int64, at time.Time) {
+	l, name, _ := t.lineOf(path)
+	if l == nil {
+		return
+	}
+	n := l.present[name]
+	if n == nil {
+		return
+	}
+	if how == Released && by != n.session {
+		how = Foreign
+	}
+	l.pass(at)
+	delete(l.present, name)
+	n.gone = true
+	l.ParentWatch += int64(max(0, len(l.present)-1))
+	if n != l.first {
+		l.Left++
+		l.PredecessorWatch++ // the one behind it, except for the last
+		return
+	}
+	t.end(l, n, how, by, at)
+	t.advance(l, at)
+}
+
+// end ends the hold of the first in line.
+func (t *Tracker) end(l *line, n *node, how End, by int64, at time.Time) {
+	held := at.Sub(n.first)
+	l.held.add(held)
+	l.Ends[how]++
+	l.Holds = append(l.Holds, Hold{Node: n.name, Session: hex(n.session), From: n.first, To: at, End: how, Waiters: len(l.present)})
+	if len(l.Holds) >= 2*HoldsKept {
+		l.Dropped += len(l.Holds) - HoldsKept
+		l.Holds = slices.Clone(l.Holds[len(l.Holds)-HoldsKept:])
+	}
+	l.first = nil
+	switch how {
+	case Expired:
+		t.report(l, at, "expired", t.limits.MaxExpired >= 0 && l.Ends[Expired] > t.limits.MaxExpired,
+			"session %s expired while its node %s was first in line, after %v; %d waited", hex(n.session), n.name, held, len(l.present))
+	case Foreign:
+		t.report(l, at, "foreign", false, "session %s deleted %s, which belongs to session %s and was first in line", hex(by), n.name, hex(n.session))
+	}
+	t.checkHold(l, n, at)
+}
+
+func (t *Tracker) checkHold(l *line, n *node, at time.Time) {
+	if held := at.Sub(n.first); t.limits.MaxHold > 0 && held > t.limits.MaxHold {
+		t.report(l, n.first, "hold", true, "%s (session %s) was first in line for %v, more than %v", n.name, hex(n.session), held, t.limits.MaxHold)
+	}
+}
+
+// advance makes the lowest remaining node the first.
+func (t *Tracker) advance(l *line, at time.Time) {
+	for len(l.order) > 0 && l.order[0].gone {
+		heap.Pop(&l.order)
+	}
+	if len(l.order) == 0 {
+		l.vacantSince = at
+		return
+	}
+	n := l.order[0]
+	n.first, l.first = at, n
+	if !l.vacantSince.IsZero() {
+		vacant := at.Sub(l.vacantSince)
+		l.vacant.add(vacant)
+		if m := t.limits.MaxVacant; m > 0 && vacant > m {
+			t.report(l, l.vacantSince, "vacant", true, "no node for %v, more than %v", vacant, m)
+		}
+		l.vacantSince = time.Time{}
+	} else if n.at.Before(at) {
+		l.Handoff++
+		l.PredecessorWatch++
+	}
+	wait := at.Sub(n.at)
+	l.waited.add(wait)
+	if m := t.limits.MaxWait; m > 0 && wait > m {
+		t.report(l, at, "wait", true, "%s (session %s) waited for %v, more than %v", n.name, hex(n.session), wait, m)
+	}
+}
+
+func (t *Tracker) report(l *line, at time.Time, kind string, limit bool, format string, args ...any) {
+	l.listed[kind]++
+	if l.listed[kind] > anomaliesKept {
+		t.o.Omitted++
+		return
+	}
+	t.o.Anomalies = append(t.o.Anomalies, Anomaly{At: at, Parent: l.Parent, Text: fmt.Sprintf(format, args...), Limit: limit})
+}
+
+// SessionEnded counts the end of a session.
+func (t *Tracker) SessionEnded(how End) {
+	if how == Expired {
+		t.o.Expired++
+	} else {
+		t.o.Closed++
+	}
+}
+
+// Incomplete adds a reason why the observation is incomplete.
+func (t *Tracker) Incomplete(format string, args ...any) {
+	t.o.Unknown = append(t.o.Unknown, fmt.Sprintf(format, args...))
+}
+
+// standsLong is the shortest time after which the last holder is an anomaly, if somebody waits.
+const standsLong = 30 * time.Second
+
+// Done ends the observation. source tells what was read.
+func (t *Tracker) Done(to time.Time, source string) *Observation {
+	if to.Before(t.o.From) {
+		to = t.o.From
+	}
+	t.o.To, t.o.Source = to, source
+	if t.skipped > 0 {
+		t.Incomplete("%d nodes of further parents were ignored: at most %d parents are observed; choose a longer --path", t.skipped, LinesKept)
+	}
+	for _, l := range t.lines {
+		l.pass(to)
+		if n := l.first; n != nil {
+			held := to.Sub(n.first)
+			t.checkHold(l, n, to)
+			usual := l.held.quantile(99)
+			if waiters := len(l.present) - 1; waiters > 0 && held > max(standsLong, 10*usual) {
+				t.report(l, n.first, "stands", false, "%s (session %s) is first in line since then, for %v; %d wait", n.name, hex(n.session), held, waiters)
+			}
+			l.Holds = append(l.Holds, Hold{Node: n.name, Session: hex(n.session), From: n.first, To: to, End: Standing, Waiters: len(l.present) - 1})
+			l.Ends[Standing]++
+		}
+		if n := len(l.present); n >= 10 && float64(n) > 2*l.area/max(1e-9, to.Sub(l.begun).Seconds()) {
+			t.report(l, to, "grew", false, "%d nodes at the end, more than twice the average", n)
+		}
+		t.o.Lines = append(t.o.Lines, l.done(to))
+	}
+	slices.SortFunc(t.o.Lines, func(a, b Line) int {
+		return cmp.Or(cmp.Compare(b.Held.Count, a.Held.Count), strings.Compare(a.Parent, b.Parent))
+	})
+	slices.SortStableFunc(t.o.Anomalies, func(a, b Anomaly) int {
+		if a.Limit != b.Limit {
+			return map[bool]int{true: -1, false: 1}[a.Limit]
+		}
+		return a.At.Compare(b.At)
+	})
+	return &t.o
+}
+
+func (l *line) done(to time.Time) Line {
+	if over := len(l.Holds) - HoldsKept; over > 0 {
+		l.Dropped += over
+		l.Holds = l.Holds[over:]
+	}
+	l.Held, l.Waited, l.Vacant = l.held.spread(), l.waited.spread(), l.vacant.spread()
+	if d := to.Sub(l.begun).Seconds(); d > 0 {
+		l.Average = l.area / d
+	}
+	rest := slices.SortedFunc(maps.Values(l.present), func(a, b *node) int {
+		return cmp.Or(cmp.Compare(len(a.number), len(b.number)), strings.Compare(a.number, b.number))
+	})
+	for _, n := range rest {
+		l.Last = append(l.Last, n.name)
+	}
+	return l.Line
+}
+
+// durations is a distribution with a precision of 1 %. Its maximum is exact.
+type durations struct {
+	h   *hdrhistogram.Histogram // in milliseconds
+	max time.Duration
+}
+
+func (d *durations) add(one time.Duration) {
+	d.max = max(d.max, one)
+	_ = d.h.RecordValue(min(max(0, one.Milliseconds()), d.h.HighestTrackableValue()))
+}
+
+func (d *durations) quantile(q float64) time.Duration {
+	return time.Duration(d.h.ValueAtQuantile(q)) * time.Millisecond
+}
+
+func (d *durations) spread() Spread {
+	s := Spread{Count: d.h.TotalCount(), P50: d.quantile(50), Max: d.max}
+	if s.Count >= 100 {
+		s.P99 = d.quantile(99)
+	}
+	return s
+}
+
+func hex(session int64) string { return fmt.Sprintf("%#x", uint64(session)) }

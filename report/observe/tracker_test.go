@@ -1,0 +1,114 @@
+package observe
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/report"
+)
+
+var start = time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
+
+func at(ms int) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
+
+func name(n int) string { return fmt.Sprintf("/locks/a/x-%010d", n) }
+
+func TestTracker_findsHoldsWaitsAndHandoffs(t *testing.T) {
+	tr := NewTracker("/locks", Limits{MaxExpired: -1})
+	tr.Create(name(1), 1, at(0))
+	tr.Create(name(2), 2, at(10))
+	tr.Create(name(3), 3, at(20))
+	tr.Create("/locks/a/config", 3, at(21))       // not sequential
+	tr.Create("/other/a/x-0000000009", 3, at(22)) // elsewhere
+	tr.Delete(name(1), Released, 1, at(100))      // 2 is first
+	tr.Delete(name(3), Released, 3, at(150))      // gives up
+	tr.Delete(name(2), Expired, 0, at(400))       // nobody is there
+	tr.Create(name(4), 4, at(1400))               //
+	tr.Delete(name(4), Released, 9, at(1500))     // an operator
+	tr.Create(name(5), 5, at(1500))               // stays
+	o := tr.Done(at(2000), "")
+
+	if len(o.Lines) != 1 {
+		t.Fatalf("%d lines, want 1: %+v", len(o.Lines), o.Lines)
+	}
+	l := o.Lines[0]
+	if l.Nodes != 5 || l.Handoff != 1 || l.Left != 1 || l.Most != 3 || l.Held.Count != 3 || l.Held.Max != 300*time.Millisecond {
+		t.Errorf("line %+v", l)
+	}
+	if l.Waited.Max != 90*time.Millisecond || l.Vacant.Max != time.Second || l.Vacant.Count != 2 {
+		t.Errorf("waited %+v, vacant %+v", l.Waited, l.Vacant)
+	}
+	wants := []struct {
+		end  End
+		from int
+		to   int
+	}{{Released, 0, 100}, {Expired, 100, 400}, {Foreign, 1400, 1500}, {Standing, 1500, 2000}}
+	for i, want := range wants {
+		if h := l.Holds[i]; h.End != want.end || !h.From.Equal(at(want.from)) || !h.To.Equal(at(want.to)) {
+			t.Errorf("hold %d is %+v, want %+v", i, h, want)
+		}
+	}
+	if len(o.Anomalies) != 2 { // the expiry and the operator's deletion
+		t.Errorf("anomalies %+v", o.Anomalies)
+	}
+	if o.Result() != report.Pass {
+		t.Errorf("result %s without limits", o.Result())
+	}
+	if l.Last[0] != "x-0000000005" {
+		t.Errorf("remaining %v", l.Last)
+	}
+}
+
+func TestTracker_checksLimits(t *testing.T) {
+	for what, limits := range map[string]Limits{
+		"hold":       {MaxHold: 299 * time.Millisecond, MaxExpired: -1},
+		"wait":       {MaxWait: 289 * time.Millisecond, MaxExpired: -1},
+		"contenders": {MaxContenders: 1, MaxExpired: -1},
+		"expired":    {},
+		"vacant":     {MaxVacant: 99 * time.Millisecond, MaxExpired: -1},
+		"none": {MaxHold: 300 * time.Millisecond, MaxWait: 290 * time.Millisecond, MaxVacant: 100 * time.Millisecond, MaxContenders: 2,
+			MaxExpired: 1},
+	} {
+		tr := NewTracker("/", limits)
+		tr.Create(name(1), 1, at(0))
+		tr.Create(name(2), 2, at(10))
+		tr.Delete(name(1), Expired, 0, at(300))
+		tr.Delete(name(2), Closed, 2, at(400))
+		tr.Create(name(3), 1, at(500))
+		tr.Delete(name(3), Released, 1, at(501))
+		o := tr.Done(at(600), "")
+		if got, want := o.Exceeds(), what != "none"; got != want {
+			t.Errorf("%s: exceeds is %v: %+v", what, got, o.Anomalies)
+		}
+	}
+}
+
+// What cannot be determined is unknown, and not a pass.
+func TestObservation_isUnknownWhereSomethingIsMissing(t *testing.T) {
+	if o := NewTracker("/locks", Limits{}).Done(at(0), ""); o.Result() != report.Unknown {
+		t.Errorf("nothing was seen: %s", o.Result())
+	}
+	tr := NewTracker("/locks", Limits{})
+	tr.Create(name(1), 1, at(0))
+	tr.Incomplete("a gap")
+	if o := tr.Done(at(10), ""); o.Result() != report.Unknown {
+		t.Errorf("an incomplete observation: %s", o.Result())
+	}
+}
+
+func TestSequential_splitsNames(t *testing.T) {
+	for name, want := range map[string][2]string{
+		"x-0000000001": {"x-", "0000000001"},
+		"_c_51deb4a3-1b1c-4ba5-a2ce-2e2a2a3a5c5d-lock-0000000012": {"_c_51deb4a3-1b1c-4ba5-a2ce-2e2a2a3a5c5d-lock-", "0000000012"},
+		"120000000003": {"12", "0000000003"},
+	} {
+		prefix, number, ok := Sequential(name)
+		if !ok || prefix != want[0] || number != want[1] {
+			t.Errorf("%s: %q %q %v", name, prefix, number, ok)
+		}
+	}
+	if _, _, ok := Sequential("x-000000001"); ok {
+		t.Error("nine digits are not a counter")
+	}
+}

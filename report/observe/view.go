@@ -1,0 +1,167 @@
+package observe
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/zkbench/zkbench/report"
+	"github.com/zkbench/zkbench/report/units"
+	"github.com/zkbench/zkbench/report/view"
+)
+
+// PageFile and ResultFile are the files of an observation.
+const (
+	PageFile   = "observe.html"
+	ResultFile = "observe.json"
+)
+
+const (
+	linesShown = 200
+	holdsShown = 20 // of each line with holds, on the page
+	linesDrawn = 10 // lines whose holds the page lists
+)
+
+// Result returns report.Fail if a limit was exceeded, else report.Unknown if the observation is
+// incomplete, else report.Pass.
+func (o *Observation) Result() string {
+	switch {
+	case o.Exceeds():
+		return report.Fail
+	case len(o.Unknown) > 0 || len(o.Lines) == 0:
+		return report.Unknown
+	}
+	return report.Pass
+}
+
+// Sentence returns the result in a sentence.
+func (o *Observation) Sentence() string {
+	over := 0
+	for _, a := range o.Anomalies {
+		if a.Limit {
+			over++
+		}
+	}
+	switch {
+	case over > 0:
+		return fmt.Sprintf("A limit was exceeded: %s.", units.Plural(over, "time"))
+	case len(o.Lines) == 0:
+		return fmt.Sprintf("Unknown: below %s no sequential ephemeral node was seen.", o.Path)
+	case len(o.Unknown) > 0:
+		return "No limit was exceeded in what was seen, but the observation is incomplete."
+	}
+	return "Complete, and no limit was exceeded."
+}
+
+// View returns the page and the summary.
+func (o *Observation) View() *view.View {
+	holds, nodes := int64(0), 0
+	for _, l := range o.Lines {
+		holds += l.Held.Count
+		nodes += l.Nodes
+	}
+	v := &view.View{
+		Name: "observe", Page: PageFile, Result: o.Result(), Verdict: o.Sentence(),
+		Asked: fmt.Sprintf("Who was first in line at and below %s, from %s to %s (%s): %s, %s, %s.", o.Path, clock(o.From), clock(o.To),
+			units.Duration(float64(o.To.Sub(o.From))), units.Plural(len(o.Lines), "parent"), units.Plural(nodes, "node"), units.Plural(int(holds), "completed hold")),
+		Run: report.Run{Scenario: "observe", Start: o.From, Elapsed: o.To.Sub(o.From)},
+	}
+	for _, u := range o.Unknown {
+		v.Findings = append(v.Findings, view.Finding{Kind: view.Doubt, Text: "Incomplete: " + u})
+	}
+	for _, l := range o.Lines {
+		if len(l.Kinds) > 1 {
+			v.Findings = append(v.Findings, view.Finding{Kind: view.Doubt, Text: fmt.Sprintf("%s has nodes of several kinds (%s), as read-write locks have: "+
+				"there, the first in line is not the only holder.", l.Parent, strings.Join(l.Kinds, ", "))})
+		}
+	}
+	if len(o.Anomalies) > 0 {
+		v.Tables = append(v.Tables, o.anomalies())
+	}
+	v.Tables = append(v.Tables, o.lines())
+	v.Brief = v.Tables
+	for i := range v.Tables {
+		v.Sections = append(v.Sections, view.Section{ID: fmt.Sprintf("table-%d", i), Title: v.Tables[i].Columns[0].Head, Blocks: []view.Block{{Table: &v.Tables[i]}}})
+	}
+	var blocks []view.Block
+	for _, l := range o.Lines[:min(len(o.Lines), linesDrawn)] {
+		last := l.lastHolds()
+		blocks = append(blocks, view.Block{Fold: "holds of " + l.Parent, Open: len(blocks) == 0, Table: &last})
+	}
+	v.Sections = append(v.Sections, view.Section{ID: "holds", Title: "Holds", Blocks: blocks, Intro: "All holds are in " + ResultFile + "."},
+		view.Section{ID: "method", Title: "Method", Intro: o.Source, Note: "A hold is the time for which a node had the lowest number among the sequential ephemeral nodes below its parent: by the documented recipes, " +
+			"its client holds the lock or leads. A client may believe so for less time, or for longer. Notifications are what contenders would receive at most " +
+			"if all of them watched the parent's children, and if each watched the node before its own."})
+	return v
+}
+
+func (o *Observation) anomalies() view.Table {
+	t := view.Table{Columns: []view.Column{{Head: "Anomalies"}, {Head: "parent", Kind: view.Whole, Spare: 1}, {Head: "what happened"}, {Head: "limit", Kind: view.Status, Spare: 2}}}
+	for _, a := range o.Anomalies {
+		r := view.Row{Cells: []string{clock(a.At), a.Parent, a.Text, ""}}
+		if a.Limit {
+			r.Cells[3], r.Result = "exceeded", report.Fail
+		}
+		t.Rows = append(t.Rows, r)
+	}
+	if o.Omitted > 0 {
+		t.Note = fmt.Sprintf("%d more are omitted: at most %d of a kind are listed for each parent.", o.Omitted, anomaliesKept)
+	}
+	return t
+}
+
+func (o *Observation) lines() view.Table {
+	number := func(head string, spare int) view.Column {
+		return view.Column{Head: head, Kind: view.Number, Spare: spare}
+	}
+	t := view.Table{
+		Columns: []view.Column{{Head: "Lines"}, number("nodes", 3), number("holds", 0), number("held p50", 0), number("max", 4), number("waited p50", 0), number("p99", 5), number("max", 1),
+			number("vacant", 2), number("expired", 0), number("most", 2), number("at the end", 6), number("parent watch", 7), number("predecessor watch", 7)},
+	}
+	if o.Expired+o.Closed > 0 {
+		t.Note = fmt.Sprintf("Sessions in the whole ensemble: %d expired, %d closed.", o.Expired, o.Closed)
+	}
+	for _, l := range o.Lines[:min(len(o.Lines), linesShown)] {
+		expired := itoa(l.Ends[Expired])
+		if l.Ends[Gone] > 0 {
+			expired = "unknown" // it was seen that nodes were gone, and not why
+		}
+		t.Rows = append(t.Rows, view.Row{Cells: []string{l.Parent, itoa(l.Nodes), itoa(int(l.Held.Count)), duration(l.Held, l.Held.P50), duration(l.Held, l.Held.Max),
+			duration(l.Waited, l.Waited.P50), duration(l.Waited, l.Waited.P99), duration(l.Waited, l.Waited.Max), duration(l.Vacant, l.Vacant.Max),
+			expired, itoa(l.Most), itoa(len(l.Last)), itoa(int(l.ParentWatch)), itoa(int(l.PredecessorWatch))}})
+	}
+	t.Left = max(0, len(o.Lines)-linesShown)
+	return t
+}
+
+// lastHolds returns the longest and the last holds of a line, by time.
+func (l *Line) lastHolds() view.Table {
+	t := view.Table{Columns: []view.Column{{Head: "from"}, {Head: "held", Kind: view.Number}, {Head: "node", Kind: view.Whole}, {Head: "session", Kind: view.Whole}, {Head: "end"}, {Head: "waited then", Kind: view.Number}}}
+	chosen := slices.Clone(l.Holds)
+	slices.SortFunc(chosen, func(a, b Hold) int { return cmp.Compare(b.To.Sub(b.From), a.To.Sub(a.From)) })
+	chosen = append(chosen[:min(len(chosen), holdsShown)], l.Holds[max(0, len(l.Holds)-holdsShown):]...)
+	slices.SortFunc(chosen, func(a, b Hold) int { return cmp.Or(a.From.Compare(b.From), strings.Compare(a.Node, b.Node)) })
+	chosen = slices.Compact(chosen)
+	for _, h := range chosen {
+		t.Rows = append(t.Rows, view.Row{Cells: []string{clock(h.From), units.Duration(float64(h.To.Sub(h.From))), h.Node, h.Session, string(h.End), itoa(h.Waiters)}})
+	}
+	if n := len(l.Holds) + l.Dropped - len(chosen); n > 0 {
+		t.Note = fmt.Sprintf("The longest and the last %d; %s omitted.", holdsShown, units.Plural(n, "hold"))
+	}
+	return t
+}
+
+func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000") }
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// duration formats a quantile; "" where there are too few values for it.
+func duration(s Spread, d time.Duration) string {
+	if s.Count == 0 || d == 0 && s.Max > 0 && s.Count < 100 {
+		return ""
+	}
+	return units.Duration(float64(d))
+}

@@ -1,0 +1,265 @@
+package production
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/report/observe"
+	"github.com/zkbench/zkbench/report/units"
+)
+
+// Limits on what live observation asks of the servers.
+const (
+	requestEvery  = 10 * time.Millisecond // at most 100 requests per second
+	parentsLooked = 100
+	lookForFolder = 10 * time.Second // how often new parents are looked for
+	liveTimeout   = 10 * time.Second // of the session
+	openTimeout   = 15 * time.Second // to open it
+)
+
+// Config configures live observation.
+type Config struct {
+	Servers  []string // host:port
+	Security ensembles.Security
+	Chroot   string
+	Path     string        // the parents at and below it are observed
+	Interval time.Duration // between two looks at a parent
+	For      time.Duration
+}
+
+// Live observes the nodes at and below a path on one session, until the time is over or ctx ends. It
+// reads only, and sets no watches. A node that is created and deleted between two looks is not seen.
+func Live(ctx context.Context, c Config, t *observe.Tracker) (*observe.Observation, error) {
+	l := &live{config: c, tracker: t, parents: map[string]*parent{}, pace: time.NewTicker(requestEvery)}
+	defer l.pace.Stop()
+	defer func() {
+		if l.session != nil {
+			_ = l.session.Close()
+		}
+	}()
+	if err := l.open(ctx); err != nil {
+		return nil, err
+	}
+	over, cancel := context.WithTimeout(ctx, c.For)
+	defer cancel()
+	t.Start(time.Now())
+	err := l.observe(over)
+	if len(l.parents) == 0 && err != nil && over.Err() == nil {
+		return nil, err
+	}
+	source := fmt.Sprintf("%s, read every %v with %s on one session, which set no watch. Creations have the servers' time; removals were seen up to %v later, by this machine's clock.",
+		strings.Join(c.Servers, ","), c.Interval, units.Plural(l.requests, "request"), c.Interval)
+	if l.missed > 0 {
+		source += fmt.Sprintf(" %s between two looks were not seen.", units.Plural(l.missed, "change"))
+	}
+	return t.Done(time.Now(), source), nil
+}
+
+type live struct {
+	config   Config
+	tracker  *observe.Tracker
+	session  *recipes.Session
+	pace     *time.Ticker
+	parents  map[string]*parent
+	requests int
+	missed   int
+}
+
+// parent is a folder of sequential nodes, as it was at the last look.
+type parent struct {
+	seen    bool
+	version int32 // cversion: it counts creations and deletions of children
+	names   map[string]bool
+}
+
+func (l *live) open(ctx context.Context) (err error) {
+	options := recipes.Options{Timeout: liveTimeout, MaxPacket: 4 << 20,
+		Dial: func(network, addr string, limit time.Duration) (net.Conn, error) {
+			ctx, cancel := context.WithTimeout(context.Background(), limit)
+			defer cancel()
+			return l.config.Security.Dial(ctx, network, addr)
+		}}
+	if d := l.config.Security.Digest; d != "" {
+		options.Auth = []recipes.Auth{{Scheme: "digest", Auth: d}}
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, openTimeout, fmt.Errorf("no session in %v: are they up, reachable from here, and is that their client port?", openTimeout))
+	defer cancel()
+	if l.session, err = recipes.Open(ctx, l.config.Servers, options); err != nil {
+		err = fmt.Errorf("%s: %w", strings.Join(l.config.Servers, ","), cmp.Or(context.Cause(ctx), err))
+	}
+	return err
+}
+
+// observe looks at all parents until ctx ends.
+func (l *live) observe(ctx context.Context) error {
+	next := time.NewTicker(l.config.Interval)
+	defer next.Stop()
+	var looked time.Time
+	for {
+		err := error(nil)
+		if time.Since(looked) >= lookForFolder {
+			looked = time.Now()
+			err = l.discover(ctx)
+		}
+		for at, p := range l.parents {
+			if err != nil {
+				break
+			}
+			err = l.look(ctx, at, p)
+		}
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, recipes.ErrSessionEnded):
+			l.tracker.Incomplete("the session ended (%v); what happened until the next one was open is unknown", err)
+			if err := l.open(ctx); err != nil {
+				return err
+			}
+			continue
+		case err != nil:
+			return err
+		}
+		select {
+		case <-next.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// request waits for its turn.
+func (l *live) request(ctx context.Context) error {
+	select {
+	case <-l.pace.C:
+		l.requests++
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// discover finds parents at and below the path: the nodes that have children and are not ephemeral.
+func (l *live) discover(ctx context.Context) error {
+	queue := []string{l.config.Path}
+	for len(queue) > 0 && len(l.parents) < parentsLooked {
+		at := queue[0]
+		queue = queue[1:]
+		if err := l.request(ctx); err != nil {
+			return err
+		}
+		names, err := l.session.List(ctx, l.config.Chroot+at)
+		if err != nil {
+			if at != l.config.Path && !errors.Is(err, recipes.ErrSessionEnded) {
+				continue // it was removed, or cannot be read
+			}
+			return err
+		}
+		if l.parents[at] == nil {
+			l.parents[at] = &parent{names: map[string]bool{}}
+		}
+		for _, name := range names {
+			if _, _, sequential := observe.Sequential(name); !sequential {
+				queue = append(queue, path.Join(at, name))
+			}
+		}
+	}
+	if len(queue) > 0 {
+		l.tracker.Incomplete("only %d parents are read: choose a longer --path", parentsLooked)
+	}
+	return nil
+}
+
+// look compares a parent's children with those of the last look.
+func (l *live) look(ctx context.Context, at string, p *parent) error {
+	if err := l.request(ctx); err != nil {
+		return err
+	}
+	stat, err := l.session.Exists(ctx, l.config.Chroot+at)
+	if err != nil {
+		return err
+	}
+	if stat == nil { // the parent was removed
+		for name := range p.names {
+			l.tracker.Delete(path.Join(at, name), observe.Gone, 0, time.Now())
+		}
+		delete(l.parents, at)
+		return nil
+	}
+	if p.seen && stat.Cversion == p.version {
+		return nil
+	}
+	if err := l.request(ctx); err != nil {
+		return err
+	}
+	names, err := l.session.List(ctx, l.config.Chroot+at)
+	if err != nil {
+		return err
+	}
+	changes := 0
+	slices.SortFunc(names, byNumber)
+	for _, name := range names {
+		if p.names[name] {
+			continue
+		}
+		known, err := l.add(ctx, at, name, p.seen)
+		if err != nil {
+			return err
+		}
+		if known {
+			p.names[name] = true
+			changes++
+		}
+	}
+	now, gone := time.Now(), slices.SortedFunc(maps.Keys(p.names), byNumber)
+	for _, name := range gone { // after the new ones, which waited for them
+		if !slices.Contains(names, name) {
+			l.tracker.Delete(path.Join(at, name), observe.Gone, 0, now)
+			delete(p.names, name)
+			changes++
+		}
+	}
+	if p.seen {
+		l.missed += max(0, int(stat.Cversion-p.version)-changes)
+	}
+	p.seen, p.version = true, stat.Cversion
+	return nil
+}
+
+func byNumber(a, b string) int {
+	_, x, _ := observe.Sequential(a)
+	_, y, _ := observe.Sequential(b)
+	return strings.Compare(x, y)
+}
+
+// add reads a new node. It returns false if the node is gone already.
+func (l *live) add(ctx context.Context, at, name string, created bool) (known bool, err error) {
+	if _, _, sequential := observe.Sequential(name); !sequential {
+		return true, nil
+	}
+	if err := l.request(ctx); err != nil {
+		return false, err
+	}
+	stat, err := l.session.Exists(ctx, l.config.Chroot+path.Join(at, name))
+	if stat == nil || err != nil {
+		return false, err
+	}
+	if stat.EphemeralOwner == 0 {
+		return true, nil
+	}
+	if on := time.UnixMilli(stat.Ctime); created {
+		l.tracker.Create(path.Join(at, name), stat.EphemeralOwner, on)
+	} else {
+		l.tracker.Existing(path.Join(at, name), stat.EphemeralOwner, on, time.Now())
+	}
+	return true, nil
+}

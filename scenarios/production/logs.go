@@ -1,0 +1,220 @@
+// Package production observes the locks of a live ensemble, without taking part: from copies of its
+// transaction logs, or by reading its nodes over one session. It writes nothing.
+package production
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/zkbench/zkbench/ensembles/txnlog"
+	"github.com/zkbench/zkbench/report/observe"
+	"github.com/zkbench/zkbench/report/units"
+)
+
+// firstOfAll is the zxid of an ensemble's first transaction: before it, there are no sessions.
+const firstOfAll = 1<<32 + 1
+
+// member is the files of one member, or of one of its two folders (dataDir and dataLogDir).
+type member struct {
+	dir       string
+	logs      []string // oldest first
+	snapshots map[int64]string
+}
+
+// Logs observes the nodes at and below a path in copies of the members' transaction logs
+// (log.ZXID) and snapshots (snapshot.ZXID). A path names such a file, a folder with them, a member's
+// folder with version-2 in it, or a folder of members' folders.
+func Logs(ctx context.Context, paths []string, t *observe.Tracker) (*observe.Observation, error) {
+	members, err := find(paths)
+	if err != nil {
+		return nil, err
+	}
+	after, begun, err := begin(members)
+	if err != nil {
+		return nil, err
+	}
+	r := &reader{tracker: t, standing: map[int64][]txnlog.Node{}}
+	source := ""
+	switch {
+	case begun != "":
+		source = ", from " + filepath.Base(begun)
+		if err := r.load(begun, after); err != nil {
+			return nil, fmt.Errorf("%s: %w", begun, err)
+		}
+	case after >= firstOfAll:
+		t.Incomplete("the logs begin with transaction %#x, and there is no snapshot from before it: nodes that existed then are unknown", after+1)
+	}
+	var logs [][]io.Reader
+	for _, m := range members {
+		var files []io.Reader
+		for _, name := range txnlog.Select(m.logs, after) {
+			f, err := os.Open(filepath.Join(m.dir, name))
+			if err != nil {
+				return nil, err
+			}
+			defer f.Close()
+			files = append(files, f)
+		}
+		if len(files) > 0 {
+			logs = append(logs, files)
+		}
+	}
+	s, err := txnlog.Merge(after, 0, func(e txnlog.Entry) error { r.apply(&e); return ctx.Err() }, logs...)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		t.Incomplete("reading ended after transaction %#x: %v", s.Last, err)
+	}
+	for _, g := range s.Gaps[:min(5, len(s.Gaps))] {
+		t.Incomplete("transactions are missing: %v", g)
+	}
+	if s.Unknown > 0 {
+		t.Incomplete("%s could not be decoded", units.Plural(s.Unknown, "transaction"))
+	}
+	if s.Entries == 0 {
+		return nil, fmt.Errorf("%s: no transaction was found in these logs", strings.Join(paths, ", "))
+	}
+	return t.Done(r.last, fmt.Sprintf("%s in the logs of %s%s, up to %#x. Times are those of the ensemble's leader, to the millisecond.",
+		units.Plural(s.Entries, "transaction"), units.Plural(len(logs), "member"), source, s.Last)), nil
+}
+
+// find returns the members whose files the paths name, the one that wrote last first: its log
+// decides which transactions were committed.
+func find(paths []string) ([]*member, error) {
+	found := map[string]*member{}
+	for _, p := range paths {
+		n := len(found)
+		info, err := os.Stat(p)
+		if err != nil {
+			return nil, err
+		}
+		if !info.IsDir() {
+			if err := add(found, filepath.Dir(p), filepath.Base(p)); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if err := folder(found, p, 2); err != nil {
+			return nil, err
+		}
+		if len(found) == n {
+			return nil, fmt.Errorf("%s has no transaction logs: want files log.ZXID, in it, in version-2, or in a folder of each member", p)
+		}
+	}
+	var members []*member
+	logs := 0
+	for _, m := range found {
+		members, logs = append(members, m), logs+len(m.logs)
+	}
+	if logs == 0 {
+		return nil, errors.New("there are snapshots, but no transaction log (log.ZXID); a member's dataLogDir has them")
+	}
+	newest := func(m *member) (zxid int64) {
+		for _, name := range m.logs {
+			zxid = max(zxid, zxidOf(name, "log."))
+		}
+		return zxid
+	}
+	slices.SortFunc(members, func(a, b *member) int {
+		if na, nb := newest(a), newest(b); na != nb {
+			return map[bool]int{true: -1, false: 1}[na > nb]
+		}
+		return strings.Compare(a.dir, b.dir)
+	})
+	return members, nil
+}
+
+// folder adds the files of a folder, or of its folders down to a depth.
+func folder(found map[string]*member, dir string, depth int) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		switch {
+		case e.IsDir() && depth > 0:
+			if err := folder(found, filepath.Join(dir, e.Name()), depth-1); err != nil {
+				return err
+			}
+		case e.Type().IsRegular() && (zxidOf(e.Name(), "log.") >= 0 || zxidOf(e.Name(), "snapshot.") >= 0):
+			if err := add(found, dir, e.Name()); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func add(found map[string]*member, dir, name string) error {
+	m := found[dir]
+	if m == nil {
+		m = &member{dir: dir, snapshots: map[int64]string{}}
+	}
+	switch snapshot := zxidOf(name, "snapshot."); {
+	case snapshot >= 0:
+		m.snapshots[snapshot] = filepath.Join(dir, name)
+	case zxidOf(name, "log.") >= 0:
+		if !slices.Contains(m.logs, name) {
+			m.logs = append(m.logs, name)
+		}
+	default:
+		return fmt.Errorf("%s is neither a transaction log (log.ZXID) nor a snapshot (snapshot.ZXID)", filepath.Join(dir, name))
+	}
+	found[dir] = m
+	return nil
+}
+
+// zxidOf returns the zxid in a file's name; -1 if it has no such name.
+func zxidOf(name, prefix string) int64 {
+	digits, ok := strings.CutPrefix(name, prefix)
+	if zxid, err := strconv.ParseInt(strings.TrimSuffix(digits, ".gz"), 16, 64); ok && err == nil {
+		return zxid
+	}
+	return -1
+}
+
+// begin returns the zxid after which to read, and the snapshot with the nodes that existed then. It
+// is "" if there is none, or none is needed, because the logs begin with the first transaction.
+func begin(members []*member) (after int64, snapshot string, err error) {
+	first, snapshots := int64(-1), map[int64]string{}
+	for _, m := range members {
+		for _, name := range m.logs {
+			if z := zxidOf(name, "log."); first < 0 || z < first {
+				first = z
+			}
+		}
+		for z, name := range m.snapshots {
+			snapshots[z] = name
+		}
+	}
+	if first <= firstOfAll {
+		return 0, "", nil
+	}
+	after = -1
+	for z := range snapshots {
+		if z >= first-1 && (after < 0 || z < after) {
+			after = z
+		}
+	}
+	if first&(1<<32-1) == 1 {
+		// A member that begins to lead writes a snapshot, and its log continues with the first
+		// transaction of its epoch.
+		for z := range snapshots {
+			if z < first-1 && (after >= first-1 || z > after) {
+				after = z
+			}
+		}
+	}
+	if after < 0 {
+		return first - 1, "", nil
+	}
+	return after, snapshots[after], nil
+}

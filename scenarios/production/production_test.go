@@ -1,0 +1,295 @@
+//go:build linux
+
+package production
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zkbench/zkbench/ensembles"
+	"github.com/zkbench/zkbench/ensembles/process"
+	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/report/observe"
+	"golang.org/x/sync/errgroup"
+)
+
+// held is a hold as its client knows it.
+type held struct {
+	node     string
+	session  string
+	from, to time.Time // the return of acquire, and the call of release
+	end      observe.End
+}
+
+func started(t *testing.T) *ensembles.Ensemble {
+	t.Helper()
+	t.Setenv("ZKBENCH_STATE", t.TempDir())
+	e, err := process.Start(t.Context(), ensembles.Options{Tick: 500 * time.Millisecond, Logf: t.Logf})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Down(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return e
+}
+
+func session(t *testing.T, e *ensembles.Ensemble) *recipes.Session {
+	t.Helper()
+	s, err := recipes.Open(t.Context(), e.Servers(), recipes.Options{Timeout: 4 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// hold acquires the lock and ends the hold in a way.
+func hold(t *testing.T, l *recipes.Lock, s, other *recipes.Session, end observe.End) held {
+	t.Helper()
+	g, err := l.Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := held{node: path.Base(g.Path), session: fmt.Sprintf("%#x", g.SessionID), from: time.Now(), end: end}
+	switch h.to = time.Now(); end {
+	case observe.Released:
+		err = g.Release(t.Context())
+	case observe.Closed:
+		err = s.Close()
+	case observe.Foreign:
+		err = other.Delete(t.Context(), g.Path)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// compare reports differences between the observed holds of a line and those that the clients know.
+func compare(t *testing.T, l observe.Line, want []held, ends bool, slack time.Duration) {
+	t.Helper()
+	if len(l.Holds) != len(want) {
+		t.Fatalf("%d holds of %s, want %d", len(l.Holds), l.Parent, len(want))
+	}
+	for i, w := range want {
+		got := l.Holds[i]
+		if got.Node != w.node || got.Session != w.session || ends && got.End != w.end {
+			t.Errorf("hold %d is %+v, want %+v", i, got, w)
+		}
+		if got.From.After(w.from.Add(slack)) || got.To.Before(w.to.Add(-2*time.Millisecond)) {
+			t.Errorf("hold %d from %v to %v, and its client had it from %v to %v", i, got.From, got.To, w.from, w.to)
+		}
+	}
+}
+
+// leader returns the member that leads, or nil.
+func leader(t *testing.T, e *ensembles.Ensemble) *ensembles.Member {
+	t.Helper()
+	for _, s := range ensembles.Status(t.Context(), e) {
+		if s.Err == nil && s.Server.Mode == ensembles.ModeLeader {
+			return s.Member
+		}
+	}
+	return nil
+}
+
+// copied copies the files of members into folders, as an operator would.
+func copied(t *testing.T, members []*ensembles.Member) (dirs []string) {
+	t.Helper()
+	for _, m := range members {
+		logs, err := m.Machine.TxnLogs(t.Context(), 0)
+		if err != nil || len(logs) == 0 {
+			t.Fatalf("%d logs, %v", len(logs), err)
+		}
+		from := filepath.Dir(logs[0].(interface{ Name() string }).Name())
+		for _, l := range logs {
+			l.(io.Closer).Close()
+		}
+		to := filepath.Join(t.TempDir(), m.Name, "version-2")
+		if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+			t.Fatal(err)
+		}
+		dirs = append(dirs, filepath.Dir(to))
+	}
+	return dirs
+}
+
+func observed(t *testing.T, limits observe.Limits, paths ...string) *observe.Observation {
+	t.Helper()
+	o, err := Logs(t.Context(), paths, observe.NewTracker("/locks", limits))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+func TestLogs(t *testing.T) {
+	e := started(t)
+	other := session(t, e)
+	if err := other.MakePath(t.Context(), "/locks/a"); err != nil {
+		t.Fatal(err)
+	}
+	var want []held
+	for _, end := range []observe.End{observe.Released, observe.Released, observe.Closed, observe.Foreign, observe.Released} {
+		s := session(t, e)
+		want = append(want, hold(t, recipes.NewLock(s, "/locks/a", recipes.Predecessor), s, other, end))
+	}
+	dirs := copied(t, e.Members)
+	none := observe.Limits{MaxExpired: -1}
+	for _, of := range [][]string{dirs, dirs[:1], {filepath.Dir(dirs[0]), dirs[1], dirs[2]}} {
+		o := observed(t, none, of...)
+		if len(o.Unknown) > 0 || len(o.Lines) != 1 || o.Result() != "pass" {
+			t.Fatalf("%s of %d lines: %q", o.Result(), len(o.Lines), o.Unknown)
+		}
+		compare(t, o.Lines[0], want, true, 2*time.Millisecond)
+	}
+	if o := observed(t, observe.Limits{MaxExpired: -1, MaxHold: time.Nanosecond}, dirs...); !o.Exceeds() || o.Result() != "fail" {
+		t.Errorf("holds of more than 1 ns: %s", o.Result())
+	}
+
+	// A member that begins to lead writes a snapshot, here with the holder's node. After a restart it
+	// begins another log.
+	s, err := recipes.Open(t.Context(), e.Servers(), recipes.Options{Timeout: 10 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	g, err := recipes.NewLock(s, "/locks/a", recipes.Predecessor).Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, do := range []func(ensembles.Machine) error{
+		func(m ensembles.Machine) error { return m.Kill(t.Context()) }, func(m ensembles.Machine) error { return m.Start(t.Context()) },
+	} {
+		var g errgroup.Group
+		for _, m := range e.Members {
+			g.Go(func() error { return do(m.Machine) })
+		}
+		if err := g.Wait(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := ensembles.WaitServing(t.Context(), e); err != nil {
+		t.Fatal(err)
+	}
+	next := leader(t, e)
+	last := held{node: path.Base(g.Path), session: fmt.Sprintf("%#x", g.SessionID), to: time.Now(), end: observe.Released}
+	if err := g.Release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	dir := copied(t, []*ensembles.Member{next})[0]
+	files, err := filepath.Glob(filepath.Join(dir, "version-2", "log.*"))
+	if err != nil || len(files) < 2 {
+		t.Fatalf("%v, %v: want two logs", files, err)
+	}
+	slices.Sort(files)
+	for _, f := range files[:len(files)-1] {
+		if err := os.Remove(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o := observed(t, none, dir)
+	if len(o.Unknown) > 0 || len(o.Lines) != 1 || !strings.Contains(o.Source, "from snapshot.") {
+		t.Fatalf("%q, %s, %d lines", o.Unknown, o.Source, len(o.Lines))
+	}
+	last.from = o.Lines[0].Holds[0].From // of a node that existed at the beginning
+	compare(t, o.Lines[0], []held{last}, true, 0)
+
+	snapshots, err := filepath.Glob(filepath.Join(dir, "version-2", "snapshot.*"))
+	if err != nil || len(snapshots) == 0 {
+		t.Fatalf("%v, %v", snapshots, err)
+	}
+	for _, f := range snapshots {
+		if err := os.Remove(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if o := observed(t, none, dir); o.Result() != "unknown" || !strings.Contains(strings.Join(o.Unknown, " "), "there is no snapshot from before it") {
+		t.Errorf("without a snapshot: %s, %q", o.Result(), o.Unknown)
+	}
+}
+
+// Live observation finds the holders that stay longer than its interval, and leaves nothing.
+func TestLive(t *testing.T) {
+	e := started(t)
+	other := session(t, e)
+	if err := other.MakePath(t.Context(), "/locks/a"); err != nil {
+		t.Fatal(err)
+	}
+	const interval = 100 * time.Millisecond
+	var want []held
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for range 4 {
+			g, err := recipes.NewLock(other, "/locks/a", recipes.Predecessor).Acquire(t.Context())
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			h := held{node: path.Base(g.Path), session: fmt.Sprintf("%#x", g.SessionID), from: time.Now()}
+			select {
+			case <-time.After(5 * interval):
+			case <-t.Context().Done():
+			}
+			h.to = time.Now()
+			if err := g.Release(t.Context()); err != nil {
+				t.Error(err)
+			}
+			want = append(want, h)
+		}
+	}()
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-done
+		select {
+		case <-time.After(3 * interval):
+		case <-ctx.Done():
+		}
+		cancel()
+	}()
+	began := time.Now()
+	o, err := Live(ctx, Config{Servers: e.Servers(), Path: "/locks", Interval: interval, For: time.Minute}, observe.NewTracker("/locks", observe.Limits{MaxExpired: -1}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(o.Unknown) > 0 || len(o.Lines) != 1 {
+		t.Fatalf("%d lines, %q", len(o.Lines), o.Unknown)
+	}
+	compare(t, o.Lines[0], want, false, 2*interval)
+	var requests int
+	if _, err := fmt.Sscanf(o.Source[strings.Index(o.Source, "with ")+5:], "%d requests", &requests); err != nil || requests == 0 || float64(requests) > 101*time.Since(began).Seconds() {
+		t.Errorf("%d requests in %v, %v: %s", requests, time.Since(began), err, o.Source)
+	}
+}
+
+func TestLogs_wrongPaths(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"zoo.cfg": "x", "only/snapshot.5": "x", "broken/log.1": "no log at all, but long enough to be one"} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, want := range map[string]string{
+		"nowhere": "no such file", "zoo.cfg": "neither a transaction log", "only": "no transaction log", "broken": "no transaction was found",
+	} {
+		_, err := Logs(t.Context(), []string{filepath.Join(dir, name)}, observe.NewTracker("/locks", observe.Limits{}))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", name, err, want)
+		}
+	}
+}
