@@ -300,9 +300,10 @@ func (t *Tracker) end(l *line, n *node, how End, by int64, at time.Time) {
 	l.held.add(held)
 	l.Ends[how]++
 	l.Holds = append(l.Holds, Hold{Node: n.name, Session: hex(n.session), From: n.first, To: at, End: how, Waiters: len(l.present)})
-	if len(l.Holds) >= 2*HoldsKept {
-		l.Dropped += len(l.Holds) - HoldsKept
-		l.Holds = slices.Clone(l.Holds[len(l.Holds)-HoldsKept:])
+	// With many lines, each keeps fewer.
+	if keep := min(HoldsKept, max(500, 1_000_000/len(t.lines))); len(l.Holds) >= 2*keep {
+		l.Dropped += len(l.Holds) - keep
+		l.Holds = slices.Clone(l.Holds[len(l.Holds)-keep:])
 	}
 	l.first = nil
 	switch how {
