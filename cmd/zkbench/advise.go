@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/zkbench/zkbench/scenarios"
+)
+
+func adviseCmd() *cobra.Command {
+	var o scenarios.AdviceOptions
+	var pauses []string
+	var members int
+	var check, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "advise --promise TIME",
+		Short: "Compute the session timeout for a promised failover time",
+		Long: `Compute the longest session timeout with which a lock or leadership is granted to the next client
+within the promised time after its holder has crashed, and what follows from it. The formulas are
+those that the failover scenario compares with measurements (zkbench help metrics).
+
+--pause states how often a client's process stops, for example in a garbage collection: 3s:4 is a
+pause of 3 s four times per hour. A longer session timeout loses fewer sessions to pauses.
+
+Exit code 0: the promise can be kept; 1: it cannot, or --check measured that it was not; 2: wrong
+arguments; 3: --check is inconclusive.`,
+		Example: `  zkbench advise --promise 15s
+  zkbench advise --promise 15s --tick 1s --pause 3s:4 --pause 8s:0.1
+  zkbench advise --promise 10s --tick 500ms --election --check`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch {
+			case o.Promise <= 0:
+				return usageError("--promise is required: the longest time from a crash of the holder to the next grant, for example 15s")
+			case o.Tick <= 0 || o.Slack < 0:
+				return usageError("--tick and --slack: want times above 0")
+			case members < 1 || members%2 == 0:
+				return usageError("--members %d: want an odd number", members)
+			}
+			for _, text := range pauses {
+				p, err := parsePause(text)
+				if err != nil {
+					return usage(err)
+				}
+				o.Pauses = append(o.Pauses, p)
+			}
+			a, err := scenarios.Advise(o)
+			if err != nil {
+				return coded{err, exitBroken}
+			}
+			if asJSON {
+				err = printJSON(cmd.OutOrStdout(), a)
+			} else {
+				printAdvice(cmd.OutOrStdout(), o, a, members)
+			}
+			if err != nil || !check {
+				return err
+			}
+			return validate(cmd, o, a, members)
+		},
+	}
+	fl := cmd.Flags()
+	fl.DurationVar(&o.Promise, "promise", 0, "longest time from a crash of the holder to the next grant (required)")
+	fl.DurationVar(&o.Tick, "tick", 2*time.Second, "tickTime of the servers")
+	fl.DurationVar(&o.Slack, "slack", 0, "time for a commit, a notification and a list together (default 500ms)")
+	fl.BoolVar(&o.Election, "election", false, "the promise includes a failure of the ensemble's leader at the same time")
+	fl.StringArrayVar(&pauses, "pause", nil, "how often a client's process stops: DURATION:PER_HOUR, for example 3s:4; may be repeated")
+	fl.IntVar(&members, "members", 3, "number of voting members")
+	fl.BoolVar(&check, "check", false, "run the failover scenario with these values, on an ensemble of its own")
+	fl.BoolVar(&asJSON, "json", false, "print the advice as JSON")
+	return cmd
+}
+
+func parsePause(text string) (scenarios.Pause, error) {
+	length, rate, _ := strings.Cut(text, ":")
+	d, err := time.ParseDuration(length)
+	n, err2 := strconv.ParseFloat(rate, 64)
+	if err != nil || err2 != nil || d <= 0 || !(n >= 0 && n <= 1e6) {
+		return scenarios.Pause{}, fmt.Errorf("--pause %s: want DURATION:PER_HOUR, for example 3s:4", text)
+	}
+	return scenarios.Pause{For: d, PerHour: n}, nil
+}
+
+func printAdvice(w io.Writer, o scenarios.AdviceOptions, a scenarios.Advice, members int) {
+	ms := func(d time.Duration) int64 { return d.Milliseconds() }
+	fmt.Fprintf(w, "Session timeout: %v, the longest that keeps the promise of %v with a tick of %v.\n\n", a.Timeout, o.Promise, o.Tick)
+	fmt.Fprintf(w, "Clients   request a session timeout of %d ms, and check that the server granted it\n", ms(a.Timeout))
+	fmt.Fprintf(w, "Servers   tickTime=%d, minSessionTimeout <= %d <= maxSessionTimeout (default: 2 to 20 ticks)\n\n", ms(a.Tick), ms(a.Timeout))
+	fmt.Fprintf(w, "After a crash of the holder, the next client is granted in %v to %v, %v on average.\n", a.Least.Round(time.Millisecond), a.Most, a.Mean.Round(time.Millisecond))
+	fmt.Fprintf(w, "If the ensemble's leader fails as well: at most %v.\n", a.WithElection)
+	if a.WithElection > o.Promise {
+		fmt.Fprintf(w, "That is more than the promise; --election computes a timeout that includes it.\n")
+	}
+	fmt.Fprintf(w, "A pause of a client's process up to %v never ends its session, one of %v or more usually does.\n", a.Safe.Round(time.Millisecond), a.Timeout)
+	if len(o.Pauses) > 0 {
+		fmt.Fprintf(w, "With the given pauses, each client needlessly loses its session at most %.3g times per hour.\n", a.Lost)
+	}
+	fmt.Fprintf(w, `
+Assumptions
+  timeout + 1.5 ticks + slack: the servers count from the client's last message, a follower reports
+    it to the leader half a tick later, and the leader rounds the end up to the next tick
+  a third of the timeout: the interval at which idle clients ping (go-zookeeper, and the Java client)
+  slack: a commit, a notification and, in some recipes, a list; measure it under your load
+  3 s for an election: measured are 0.4 to 0.9 s on an idle machine
+  a majority of the %d members serves: at most %d may fail
+  the holder crashes or is cut off; if it closes its session, the next is granted at once
+Measure it: %s
+`, members, (members-1)/2, "zkbench "+strings.Join(failoverArgs(o, a, members), " "))
+}
+
+func failoverArgs(o scenarios.AdviceOptions, a scenarios.Advice, members int) []string {
+	return []string{"run", "failover", "--tick", a.Tick.String(), "--session-timeout", a.Timeout.String(), "--members", strconv.Itoa(members), "--set", "params.promise=" + o.Promise.String()}
+}
+
+// validate runs the failover scenario in a process of its own, and returns the error for its exit code.
+func validate(cmd *cobra.Command, o scenarios.AdviceOptions, a scenarios.Advice, members int) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	run := exec.CommandContext(context.WithoutCancel(cmd.Context()), self, failoverArgs(o, a, members)...)
+	run.Stdin, run.Stdout, run.Stderr = os.Stdin, os.Stdout, os.Stderr
+	if err := run.Start(); err != nil {
+		return err
+	}
+	stop := context.AfterFunc(cmd.Context(), func() { _ = run.Process.Signal(syscall.SIGTERM) })
+	defer stop()
+	err = run.Wait()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return coded{errors.New("the failover scenario did not pass"), exit.ExitCode()}
+	}
+	return err
+}
